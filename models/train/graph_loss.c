@@ -9,15 +9,17 @@
 static void row_of_logits(double *ret_row, const spec_real *logit, int n,
                           const spec_vector_kernels *kernels)
 {
-    double largest = -INFINITY, sum = 0.0;
-    for (int i = 0; i < n; i++) largest = fmax(largest, (double)logit[i]);
+    spec_real largest = (spec_real)-INFINITY; /* fmax here would crash gcc 12 for arm64 */
+    double sum = 0.0;
+    for (int i = 0; i < n; i++)
+        if (logit[i] > largest) largest = logit[i];
 #ifdef SPEC_TRAIN_DOUBLE
     (void)kernels;
-    for (int i = 0; i < n; i++) sum += ret_row[i] = exp(logit[i] - largest);
+    for (int i = 0; i < n; i++) sum += ret_row[i] = exp((double)logit[i] - (double)largest);
 #else
     for (int i = 0; i < n; i += SPEC_VECTOR_EXPS) {
         const int part = n - i < SPEC_VECTOR_EXPS ? n - i : SPEC_VECTOR_EXPS;
-        sum += kernels->exps(ret_row + i, logit + i, (float)largest, 1.0, part);
+        sum += kernels->exps(ret_row + i, logit + i, largest, 1.0, part);
     }
 #endif
     for (int i = 0; i < n; i++) ret_row[i] /= sum;
