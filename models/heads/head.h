@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* head: a draft head of a target: its kind, its shape and its tensors.
+ * A head reads hidden states of its target, and its rows are a draft of what follows the target's
+ * next token. Files and trainers fill a head; a session of the head computes rows from it. The head
+ * owns what `owned` points to; its tensors point there. */
+#ifndef SPECLAB_HEAD_H
+#define SPECLAB_HEAD_H
+
+#include "models/transformer/files/checkpoint.h"
+
+/* Notation of all kinds, for a text x_0..x_n of tokens, begin of text included:
+ *     f(l, m)   the target's hidden state at place m after l layers; l = 0: the embedding
+ *     e(x)      the row of the target's embedding for token x
+ *     out(h)    the target's logits of a hidden state: output norm(h), with its final norm
+ * The target has not read x_n when drafting begins, so f is known up to place n - 1. Draft tokens
+ * are y_1, y_2, ..; the row after the context is that of y_1, the row after y_d that of y_{d+1}. */
+typedef enum {
+    /* Row of y_d: output_d (h + silu(w_d h + b_d)), h = norm(f(L, n-1)); independent of y.
+     * [Cai24] */
+    SPEC_HEAD_MEDUSA,
+    /* As Medusa, but of the path: a = h + silu(w_d [h; e(x_n); e(y_1); ..; e(y_{d-1})] + b_d), then
+     * a + silu(v_d a + c_d). [Ankner24] */
+    SPEC_HEAD_HYDRA,
+    /* A recurrent state s_d = silu(u s_{d-1} + w E(y_{d-1}) + b), s_0 = 0, y_0 = x_n, with an
+     * embedding E of its own; z = [s_d; h], two residual blocks z + silu(m z + b), output z.
+     * [Cheng24] */
+    SPEC_HEAD_REDRAFTER,
+    /* A layer without its first norm over z_m = fc [e(x_m); f(L, m-1)], m = 1..n and the path; a
+     * drafted place takes the layer's own output instead of f. Rows: out(layer). [LiY24] */
+    SPEC_HEAD_EAGLE,
+    /* A layer over [norm(e(x_m)); norm(g)], g = fc [f(low); f(mid); f(high)] at m - 1, which is
+     * also the residual; a drafted place takes the layer's own output instead of g. Rows:
+     * output norm(layer). [LiY25] */
+    SPEC_HEAD_EAGLE3,
+    /* A module for each depth k: a layer over p_k [norm(e(x_j)); norm(h_{k-1}(j-1))], for the
+     * places j of context and path; h_0 = f(L), h_k = the output of module k, which attends to its
+     * own places alone. Row of y_d: the target's output norm(h_d(j)), j the place of y_{d-1}.
+     * [DeepSeek24] */
+    SPEC_HEAD_MTP,
+    /* EAGLE-3's layer over the context, then over reach - 1 places with a learnt embedding and a
+     * learnt state instead of those of y: all rows in one pass, independent of y. [An25] */
+    SPEC_HEAD_PARALLEL,
+    SPEC_HEAD_KINDS
+} spec_head_kind;
+
+enum { SPEC_HEAD_TAPS_MAX = 3, SPEC_HEAD_REACH_MAX = 16 };
+
+extern const char *const spec_head_kind_names[]; /* "medusa", ..., "parallel", NULL */
+
+typedef struct {
+    spec_head_kind kind;
+    /* Of the head: dim, vocab, context, norm_eps and rope_* are the target's; n_heads, n_kv_heads,
+     * head_dim and ffn_dim are those of its layers (0 for kinds without); n_layers is the number of
+     * its layers: 0, 1, or reach for MTP. */
+    spec_shape shape;
+    int reach;  /* K: rows of y_1..y_K exist; 0: at any depth (redrafter, eagle, eagle3) */
+    int n_taps; /* hidden states of the target that it reads: 3 for eagle3 and parallel, else 1 */
+    int tap[SPEC_HEAD_TAPS_MAX]; /* after that many layers of the target, ascending */
+    int draft_vocab; /* rows of its output: the target's vocabulary, or fewer with opt_token */
+    bool norm_before_residual; /* eagle3, parallel: the residual is norm(g) instead of g */
+} spec_head_shape;
+
+/* Tensors, in the order of files. "Per depth" has `reach` copies, "per layer" n_layers. */
+typedef enum {
+    SPEC_HEAD_FC,               /* (dim, 2 dim) eagle; (dim, 3 dim) eagle3, parallel */
+    SPEC_HEAD_FC_BIAS,          /* (dim) eagle */
+    SPEC_HEAD_LINEAR,           /* per depth: w_d (dim, dim) medusa, (dim, (d + 1) dim) hydra */
+    SPEC_HEAD_LINEAR_BIAS,      /* per depth (dim) */
+    SPEC_HEAD_LINEAR2,          /* per depth: v_d (dim, dim), hydra */
+    SPEC_HEAD_LINEAR2_BIAS,     /* per depth (dim) */
+    SPEC_HEAD_DEPTH_OUTPUT,     /* per depth (draft_vocab, dim): medusa, hydra */
+    SPEC_HEAD_STATE,            /* u (dim, dim): redrafter, as all until MIX2_BIAS */
+    SPEC_HEAD_STATE_BIAS,       /* b (dim) */
+    SPEC_HEAD_INPUT,            /* w (dim, dim) */
+    SPEC_HEAD_EMBEDDING,        /* E (vocab, dim) */
+    SPEC_HEAD_MIX,              /* m of the first residual block (2 dim, 2 dim) */
+    SPEC_HEAD_MIX_BIAS,         /* (2 dim) */
+    SPEC_HEAD_MIX2,             /* of the second */
+    SPEC_HEAD_MIX2_BIAS,
+    SPEC_HEAD_MASK_EMBEDDING,   /* (reach, dim) parallel: row d - 1 for e(y_{d-1}) ... */
+    SPEC_HEAD_MASK_STATE,       /* (reach, dim) ... and for g; row 0 is not used */
+    SPEC_HEAD_EMBEDDING_NORM,   /* per layer (dim): of e(x): eagle3, mtp, parallel */
+    SPEC_HEAD_FEATURE_NORM,     /* per layer (dim): of g or h_{k-1} */
+    SPEC_HEAD_PROJECTION,       /* per layer: p_k (dim, 2 dim), mtp */
+    SPEC_HEAD_ATTENTION_NORM,   /* per layer (dim): mtp */
+    SPEC_HEAD_QUERY,            /* per layer (n_heads head_dim, w); w = 2 dim: eagle3, parallel */
+    SPEC_HEAD_KEY,              /* per layer (n_kv_heads head_dim, w), as VALUE */
+    SPEC_HEAD_VALUE,
+    SPEC_HEAD_ATTENTION_OUTPUT, /* per layer (dim, n_heads head_dim) */
+    SPEC_HEAD_FFN_NORM,         /* per layer (dim) */
+    SPEC_HEAD_GATE,             /* per layer (ffn_dim, dim), as UP */
+    SPEC_HEAD_UP,
+    SPEC_HEAD_DOWN,             /* per layer (dim, ffn_dim) */
+    SPEC_HEAD_FINAL_NORM,       /* (dim): eagle3, mtp, parallel */
+    SPEC_HEAD_OUTPUT,           /* (draft_vocab, dim); redrafter: (draft_vocab, 2 dim) */
+    SPEC_HEAD_PARTS
+} spec_head_part;
+
+enum { SPEC_HEAD_NAME_SIZE = 48 };
+
+/* Copies of a part for this shape, 0 if its kind has none. */
+int spec_head_copies(spec_head_part part, const spec_head_shape *shape);
+
+/* Rows and columns of a copy; a vector is one row. */
+void spec_head_part_shape(int *ret_rows, int *ret_cols, spec_head_part part, int copy,
+                          const spec_head_shape *shape);
+
+bool spec_head_part_is_vector(spec_head_part part);
+
+/* The name of a tensor in a GGUF file, which it returns. */
+const char *spec_head_part_name(char name[SPEC_HEAD_NAME_SIZE], spec_head_part part, int copy,
+                                const spec_head_shape *shape);
+
+typedef struct {
+    spec_head_shape shape;
+    uint64_t fingerprint; /* of the target that it was trained for (models/heads/head_file.h) */
+    int *opt_token; /* (draft_vocab) distinct: the target's token of each row; NULL: the same */
+    spec_tensor tensor[SPEC_HEAD_PARTS][SPEC_HEAD_REACH_MAX]; /* [part][copy]; others are absent */
+    void *owned;
+    void (*free_owned)(void *owned);
+} spec_head;
+
+void spec_head_free(spec_head *head); /* may be zeroed */
+
+#endif
