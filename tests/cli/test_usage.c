@@ -9,6 +9,7 @@
 static const char *const verbs[] = {"predict", "sweep",    "run",      "plot",  "prove",
                                     "accept",  "plan",     "generate", "bench", "validate",
                                     "rows",    "train",    "quantize", "list", NULL};
+enum { N_VERBS = sizeof verbs / sizeof verbs[0] - 1 };
 
 /* A verb's help text, which the caller frees. */
 static char *help_of(const char *verb)
@@ -132,7 +133,7 @@ static void every_foreign_name_is_answered(void **state)
     spec_needs_program();
     const char *name, *option, *of;
     for (int i = 0; spec_option_hint_line(i, &name, &option, &of); i++) {
-        const char *verb = verbs[i % 13];
+        const char *verb = verbs[i % N_VERBS];
         char arguments[128], *help = help_of(verb);
         spec_child c;
         snprintf(arguments, sizeof arguments, "%s --%s", verb, name);
