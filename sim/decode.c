@@ -141,6 +141,7 @@ int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, 
     decoder->nodes = spec_drafter_nodes(&decoder->drafter, decoder->policy.K);
     SPEC_TRY(check_tree(decoder, error));
     SPEC_TRY(check_noise(decoder, error));
+    SPEC_TRY(spec_drafter_open(&decoder->drafter, config->target, decoder->policy.K, error));
     if (config->ahead)
         SPEC_TRY(spec_decode_ahead_init(&decoder->ahead, &decoder->drafter, &decoder->policy,
                                         config->target->vocab, error));
@@ -201,11 +202,17 @@ int spec_decoder_reset(spec_decoder *decoder, const int *prompt, size_t n, spec_
     decoder->policy = decoder->fresh_policy;
     spec_rule_reset(&decoder->rule);
     spec_decode_ahead_forget(&decoder->ahead);
-    const int status = reserve(decoder, n, error);
+    int status = spec_drafter_reset(&decoder->drafter, false, error);
+    if (status == GSL_SUCCESS) status = reserve(decoder, n, error);
     if (status != GSL_SUCCESS) return status;
     if (n > 0) memcpy(decoder->context, prompt, n * sizeof *prompt);
     decoder->n_context = n;
     return GSL_SUCCESS;
+}
+
+int spec_decoder_forget(spec_decoder *decoder, spec_error *error)
+{
+    return spec_drafter_reset(&decoder->drafter, true, error);
 }
 
 /* ---- windows --------------------------------------------------------------------------------- */
@@ -308,7 +315,7 @@ static int begin_score(spec_decoder *decoder, spec_error *error)
                               .n_context = decoder->n_context,
                               .token = draft->token,
                               .opt_parent = draft->branches ? draft->parent : NULL,
-                              .n_nodes = draft->n_nodes,
+                              .n_nodes = draft->n_nodes + draft->n_scouts,
                               .ret_row = decoder->target_row,
                               .scratch = decoder->target_store},
         error);
@@ -384,6 +391,7 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
     for (int i = 0; i < round->n_emitted; i++) end[i] = round->token[i];
     decoder->n_context += (size_t)round->n_emitted;
     spec_decode_ahead_settle(&decoder->ahead, round);
+    spec_drafter_observe(&decoder->drafter, &decoder->draft, decoder->target_row, round);
 
     if (opt_tally != NULL) {
         spec_tally_add(opt_tally, round);

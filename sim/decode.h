@@ -113,9 +113,15 @@ bool spec_decoder_allows(const spec_rule *rule, const spec_drafter *drafter,
 int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, spec_error *error);
 void spec_decoder_free(spec_decoder *decoder);
 
-/* Begin a new text with this prompt (n may be 0); the policy forgets what it learnt. GSL_EINVAL for
- * a token outside the vocabulary and for a prompt longer than the target's window. */
+/* Begin a new text with this prompt (n may be 0); policy and draft strategy forget the last text.
+ * GSL_EINVAL for a token outside the vocabulary and for a prompt longer than the target's
+ * window. */
 int spec_decoder_reset(spec_decoder *decoder, const int *prompt, size_t n, spec_error *error);
+
+/* Forget what the draft strategy learnt from earlier texts; then a reset. Without this a text's
+ * drafts may depend on the texts before, so whatever must be the same in any order of texts calls
+ * it: an enumeration before each branch, a simulation before each batch. */
+int spec_decoder_forget(spec_decoder *decoder, spec_error *error);
 
 /* The longest path that a draft may have now, 0..SPEC_K_MAX, so that both models' windows hold it
  * after the context. 0 if the draft model's window is full: plain decoding goes on. -1 if the

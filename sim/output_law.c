@@ -62,6 +62,7 @@ typedef struct {
 static int walk_branch(walker *w, spec_chance *chance, spec_error *error)
 {
     int status = GSL_SUCCESS;
+    SPEC_TRY(spec_decoder_forget(w->decoder, error));
     SPEC_TRY(spec_decoder_reset(w->decoder, w->prompt, w->n_prompt, error));
     status = w->first_round ? spec_decoder_round(w->decoder, chance, NULL, error)
                             : spec_decode(w->decoder, (size_t)w->n_tokens, w->token, &w->n, chance,

@@ -172,6 +172,7 @@ static int decoding_batch(const void *self, void *worker, uint64_t seed, uint64_
     }
     spec_rng_stream(w->rng, seed, stream);
     spec_chance chance = spec_chance_sampled(w->rng);
+    SPEC_TRY(spec_decoder_forget(&w->decoder, error));
     SPEC_TRY(begin_text(w, stream, spec_noise_word(seed, stream), error));
     SPEC_TRY(decoding_rounds(w, &chance, config->burn_in, NULL, error));
     SPEC_TRY(decoding_rounds(w, &chance, n_rounds, tally, error));

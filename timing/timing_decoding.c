@@ -264,13 +264,14 @@ static int speculative_turn(run *r, runner *way)
     for (int tokens = 0; tokens < r->plan->turn && !way->done;) {
         SPEC_TRY(one_round(r, way));
         const int nodes = decoder->draft.n_nodes;
+        const int scored = nodes + decoder->draft.n_scouts;
         tokens += decoder->round.n_emitted;
         sum[SPEC_TIMING_TOKENS] += decoder->round.n_emitted;
         sum[SPEC_TIMING_ROUNDS]++;
         sum[SPEC_TIMING_CALLS] += decoder->drafter.n_calls;
         sum[SPEC_TIMING_CALLS_AHEAD] += decoder->ahead.n_calls;
         sum[SPEC_TIMING_CAUGHT_UP] += whole && keeps && decoder->drafter.n_calls > 0;
-        way->result->width[nodes]++;
+        way->result->width[scored]++;
         whole = nodes > 0 && decoder->round.n_accepted == nodes;
     }
     sum[SPEC_TIMING_SECONDS] += spec_clock_read(clock) - begun;
@@ -305,7 +306,8 @@ done:
     return status;
 }
 
-/* Decode one prompt in all ways; `block` is zeroed. */
+/* Decode one prompt in all ways; `block` is zeroed. Strategies that learn from earlier texts forget
+ * them before a prompt comes again, because at temperature 0 its text would be known. */
 static int decode_text(run *r, int text, double *block)
 {
     const spec_timing_prompts *prompts = r->plan->prompts;
@@ -319,6 +321,7 @@ static int decode_text(run *r, int text, double *block)
         way->sum = block + spec_timing_column(i, 0);
         way->decoder.text = (uint64_t)text;
         spec_rng_stream(way->rng, way->seed, (uint64_t)text);
+        if (prompt == 0) SPEC_TRY(spec_decoder_forget(&way->decoder, r->error));
         SPEC_TRY(spec_decoder_reset(&way->decoder, prompts->token[prompt], prompts->length[prompt],
                                     r->error));
     }

@@ -38,7 +38,7 @@ void spec_draft_free(spec_draft *draft)
 
 void spec_draft_reset(spec_draft *draft)
 {
-    draft->n_nodes = 0;
+    draft->n_nodes = draft->n_scouts = 0;
     draft->siblings = SPEC_SIBLINGS_IID;
     draft->branches = false;
     draft->depth = draft->capacity;
@@ -56,7 +56,7 @@ void spec_draft_append(spec_draft *draft, int token, int parent, const double *o
 {
     const int node = draft->n_nodes;
     assert(node < draft->capacity && parent >= -1 && parent < node && token >= 0 &&
-           token < draft->vocab);
+           token < draft->vocab && draft->n_scouts == 0);
     assert(!sampled ||
            (opt_row != NULL && (opt_row[token] > 0.0 || draft->siblings != SPEC_SIBLINGS_IID)));
     draft->token[node] = token;
@@ -65,6 +65,17 @@ void spec_draft_append(spec_draft *draft, int token, int parent, const double *o
     draft->sampled[node] = sampled;
     draft->branches = draft->branches || parent != node - 1;
     draft->n_nodes = node + 1;
+}
+
+void spec_draft_append_scout(spec_draft *draft, int token, int parent)
+{
+    const int node = draft->n_nodes + draft->n_scouts;
+    assert(node < draft->capacity && parent >= -1 && parent < node && token >= 0 &&
+           token < draft->vocab);
+    draft->token[node] = token;
+    draft->parent[node] = parent;
+    draft->branches = draft->branches || parent != node - 1;
+    draft->n_scouts++;
 }
 
 void spec_draft_append_unseen(spec_draft *draft, int token)

@@ -37,6 +37,9 @@ extern const char *const spec_siblings_names[]; /* "iid", "without", "top", "hub
 typedef struct {
     int capacity, vocab;
     int n_nodes;     /* 0..capacity */
+    /* Scouts: nodes n_nodes..n_nodes+n_scouts-1, which the target scores and no rule judges. They
+     * end the arrays, and count as nodes for the capacity and for `branches` alone. */
+    int n_scouts;
     uint64_t text;   /* number of the text that the draft continues, for shared noise */
     size_t place;    /* tokens in the text before the draft */
     spec_siblings siblings;
@@ -54,7 +57,8 @@ typedef struct {
 int spec_draft_init(spec_draft *draft, int capacity, int vocab, spec_error *error);
 void spec_draft_free(spec_draft *draft);
 
-/* Remove all nodes; siblings are iid, and nothing ends a chain before it has `capacity` tokens. */
+/* Remove all nodes and scouts; siblings are iid, and nothing ends a chain before it has `capacity`
+ * tokens. */
 void spec_draft_reset(spec_draft *draft);
 
 /* Storage for the row of the next node and of its siblings. */
@@ -65,6 +69,9 @@ double *spec_draft_slot(spec_draft *draft);
 void spec_draft_append(spec_draft *draft, int token, int parent, const double *opt_row,
                        bool sampled);
 void spec_draft_retract(spec_draft *draft);
+
+/* Append a scout, after all nodes. Its parent is the root, a node or a scout. */
+void spec_draft_append_scout(spec_draft *draft, int token, int parent);
 
 /* Append a token that was drawn after the last node from a row that the host does not have. No rule
  * can judge such a draft. */

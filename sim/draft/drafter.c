@@ -29,7 +29,8 @@ const char *spec_drafter_model_of(const char *text)
     const size_t n = strcspn(text, ":?");
     const char *colon = strchr(text, ':');
     for (int i = 0; colon != NULL && name_of(i) != NULL; i++)
-        if (strlen(name_of(i)) == n && strncmp(name_of(i), text, n) == 0) return colon + 1;
+        if (strlen(name_of(i)) == n && strncmp(name_of(i), text, n) == 0)
+            return spec_drafter_kinds[i]->needs_model ? colon + 1 : text;
     return text;
 }
 
@@ -81,6 +82,24 @@ void spec_drafter_free(spec_drafter *drafter)
     free(drafter->weight);
     free(drafter->growth);
     *drafter = (spec_drafter){0};
+}
+
+int spec_drafter_open(spec_drafter *drafter, const spec_model *target, int K, spec_error *error)
+{
+    return drafter->kind->open != NULL ? drafter->kind->open(drafter, target, K, error)
+                                       : GSL_SUCCESS;
+}
+
+int spec_drafter_reset(spec_drafter *drafter, bool all, spec_error *error)
+{
+    return drafter->kind->reset != NULL ? drafter->kind->reset(drafter, all, error) : GSL_SUCCESS;
+}
+
+void spec_drafter_observe(spec_drafter *drafter, const spec_draft *draft,
+                          const double *const *target_row, const spec_round *round)
+{
+    if (drafter->kind->observe != NULL)
+        drafter->kind->observe(drafter, draft, target_row, round);
 }
 
 int spec_drafter_nodes(const spec_drafter *drafter, int K)

@@ -20,11 +20,21 @@ enum { SPEC_LEVELS_MAX = 64, SPEC_TOP_MAX = 32 };
 typedef struct {
     const char *name, *usage, *summary, *reference;
     bool needs_model;
-    /* Most nodes of a draft to depth K, or any number above SPEC_NODES_MAX. NULL: a chain, K. */
+    /* Most nodes and scouts of a draft to depth K, or any number above SPEC_NODES_MAX. NULL: a
+     * chain, K. */
     int (*nodes)(const spec_drafter *drafter, int K);
     /* Read the keys; may make drafter->state. NULL: no keys. */
     int (*init)(spec_drafter *drafter, spec_settings *settings, spec_error *error);
     void (*free)(void *state); /* frees a state, also a half-built one; NULL: the kind has none */
+    /* Complete the state for the target's vocabulary and drafts to depth K. NULL: it needs none. */
+    int (*open)(spec_drafter *drafter, const spec_model *target, int K, spec_error *error);
+    /* A text begins: forget the last one, and with `all` what earlier texts taught. NULL: no text
+     * leaves a trace. */
+    int (*reset)(spec_drafter *drafter, bool all, spec_error *error);
+    /* Learn from a round: target_row[0] follows the context, target_row[i+1] node i, scouts
+     * included. NULL: the kind learns from the context alone. */
+    void (*observe)(spec_drafter *drafter, const spec_draft *draft,
+                    const double *const *target_row, const spec_round *round);
     /* Fill `ret_draft`, which is empty, with paths of at most policy->now tokens after the
      * context. */
     int (*draft)(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
@@ -50,7 +60,7 @@ extern const spec_drafter_kind spec_draft_chain, spec_draft_greedy, spec_draft_l
     spec_draft_tree, spec_draft_dynamic, spec_draft_gumbel, spec_draft_minhash;
 
 /* The position of the model in "STRATEGY:MODEL", as in "greedy:zipf?V=9"; `text` itself without a
- * strategy. */
+ * strategy, and for a strategy without a model, as in "rest:FILE". */
 const char *spec_drafter_model_of(const char *text);
 
 /* `spec` is e.g. "chain", "greedy", "lookup?max=3&min=1", "tree?widths=3.2.1&siblings=without",
@@ -65,8 +75,22 @@ void spec_drafter_free(spec_drafter *drafter);
 int spec_drafter_init_lent(spec_drafter *drafter, const char *spec, const spec_model *opt_draft,
                            const spec_session *opt_session, spec_error *error);
 
-/* The most nodes of a draft of this strategy to depth K; SPEC_NODES_MAX + 1 if that may exceed
- * SPEC_NODES_MAX. */
+/* Before the first draft: read the files of the strategy, and make what it keeps of the target's
+ * tokens, for drafts to depth K. One line names the file and what is wrong with it. */
+int spec_drafter_open(spec_drafter *drafter, const spec_model *target, int K, spec_error *error);
+
+/* Begin a text: its contexts continue each other. Some strategies learn from earlier texts; with
+ * `all` they forget these too, and the drafter is as after _open. */
+int spec_drafter_reset(spec_drafter *drafter, bool all, spec_error *error);
+
+/* Tell the strategy of a verified draft: the target's rows (n_nodes + n_scouts + 1, V) as
+ * spec_session_score gives them, and the outcome. A draft depends on the text and on rows of
+ * earlier rounds alone, so it anticipates nothing. */
+void spec_drafter_observe(spec_drafter *drafter, const spec_draft *draft,
+                          const double *const *target_row, const spec_round *round);
+
+/* The most nodes of a draft of this strategy to depth K, scouts included; SPEC_NODES_MAX + 1 if
+ * that may exceed SPEC_NODES_MAX. */
 int spec_drafter_nodes(const spec_drafter *drafter, int K);
 
 /* Draft after the context of n tokens. One decision per sampled token. Fails if the draft model
