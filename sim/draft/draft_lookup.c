@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* lookup: prompt lookup [Saxena23]: find the last m tokens earlier in the context and propose the
  * tokens that followed them there. The longest m in max..min that occurs wins, and of its
- * occurrences the earliest, as in the original. The original requires that as many tokens follow as
- * are wanted (full=1), and that the two n-grams do not overlap. Here a shorter draft is allowed,
- * because it is better than none. */
+ * occurrences the earliest, as in the original, or the latest. The original requires that as many
+ * tokens follow as are wanted (full=1), and that the two n-grams do not overlap. Here a shorter
+ * draft is allowed, because it is better than none. */
 #include "sim/draft/drafter.h"
 
 #include <stdlib.h>
@@ -13,32 +13,35 @@ enum { LOOKUP_MAX = 64 };
 typedef struct {
     int max, min; /* n-gram lengths tried, longest first */
     int full;     /* 1: require that as many tokens follow as are wanted */
+    int latest;   /* 1: of several occurrences the latest */
 } lookup;
 
 static int init(spec_drafter *drafter, spec_settings *settings, spec_error *error)
 {
+    static const char *const occurrences[] = {"earliest", "latest", NULL};
     int status = GSL_SUCCESS;
     lookup *keys = drafter->state = calloc(1, sizeof *keys);
     if (keys == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
     SPEC_TRY(spec_settings_int(&keys->max, settings, "max", 3, 1, LOOKUP_MAX, error));
     SPEC_TRY(spec_settings_int(&keys->min, settings, "min", 1, 1, keys->max, error));
     SPEC_TRY(spec_settings_int(&keys->full, settings, "full", 0, 0, 1, error));
+    SPEC_TRY(spec_settings_choice(&keys->latest, settings, "occurrence", 0, occurrences, error));
 done:
     return status;
 }
 
 /* Index of the continuation, or n without a match. One pass counts, for each `end`, how many tokens
  * before it equal the last tokens of the context. The first index with the largest count is the
- * earliest of the longest. */
+ * earliest of the longest, the last one the latest. */
 static size_t continuation(const lookup *keys, const int *context, size_t n, int wanted)
 {
     const size_t last = keys->full && wanted > 0 ? (size_t)wanted : 1; /* tokens that must follow */
     const size_t longest = (size_t)keys->max;
     size_t best = 0, at = n;
-    for (size_t end = 1; end + last <= n && best < longest; end++) {
+    for (size_t end = 1; end + last <= n && (keys->latest || best < longest); end++) {
         size_t m = 0;
         while (m < longest && m < end && context[end - 1 - m] == context[n - 1 - m]) m++;
-        if (m > best) {
+        if (m > best || (keys->latest && m > 0 && m == best)) {
             best = m;
             at = end;
         }
@@ -59,7 +62,7 @@ static int draft(spec_draft *ret_draft, spec_drafter *drafter, const int *contex
 
 const spec_drafter_kind spec_draft_lookup = {
     .name = "lookup",
-    .usage = "lookup?max=3&min=1&full=0",
+    .usage = "lookup?max=3&min=1&full=0&occurrence=earliest",
     .summary = "what followed the context's last tokens when they came before (one-hot, no model)",
     .reference = "Saxena23",
     .init = init,
