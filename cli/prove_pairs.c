@@ -71,7 +71,7 @@ static void open_drafter(spec_drafter *drafter, const char *verb, const char *op
 
 bool spec_prove_needs_model(const char *drafting)
 {
-    const size_t length = strcspn(drafting, "?");
+    const size_t length = strcspn(drafting, ":?");
     for (int i = 0; spec_drafter_kinds[i] != NULL; i++) {
         const spec_drafter_kind *kind = spec_drafter_kinds[i];
         if (strlen(kind->name) == length && strncmp(kind->name, drafting, length) == 0)

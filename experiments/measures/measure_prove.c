@@ -12,14 +12,15 @@
 /* Most difference of equal laws that are enumerated, due to rounding. */
 #define EQUAL_TV 1e-12
 
-/* Split "chain:perturb?of=target&alpha=0.8" into the strategy before the first ':' and the model
- * after it. A strategy alone has no model. */
+/* Split "chain:perturb?of=target&alpha=0.8" into strategy and model. A strategy alone has no
+ * model. */
 static int split_draft(char **ret_drafting, const char **ret_model, const char *draft,
                        spec_error *error)
 {
-    const char *colon = strchr(draft, ':');
-    *ret_model = colon == NULL ? "" : colon + 1;
-    *ret_drafting = strndup(draft, colon == NULL ? strlen(draft) : (size_t)(colon - draft));
+    const char *model = spec_drafter_model_of(draft);
+    *ret_model = model == draft ? "" : model;
+    *ret_drafting =
+        strndup(draft, model == draft ? strlen(draft) : (size_t)(model - 1 - draft));
     return *ret_drafting != NULL ? GSL_SUCCESS : spec_no_memory(error);
 }
 

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* suffix_array: the positions of a text in the order of the tokens that follow them.
+ * A string's occurrences are then neighbours. The order is that of the first `reach` tokens, and of
+ * the positions among equals: O(n log reach) for any text [Manber93]. The array owns its positions
+ * and borrows the text. */
+#ifndef SPECLAB_SUFFIX_ARRAY_H
+#define SPECLAB_SUFFIX_ARRAY_H
+
+#include "speclab/status.h"
+
+#include <stddef.h>
+
+/* Most tokens of a text. */
+enum { SPEC_SUFFIX_ARRAY_MAX = 1 << 30 };
+
+typedef struct {
+    const int *token; /* (n) */
+    int n;
+    int *position; /* (n) */
+} spec_suffix_array;
+
+/* Tokens are 0..vocab-1; n is 0..SPEC_SUFFIX_ARRAY_MAX. Takes 12 n bytes more meanwhile. */
+int spec_suffix_array_init(spec_suffix_array *array, const int *token, int n, int vocab, int reach,
+                           spec_error *error);
+void spec_suffix_array_free(spec_suffix_array *array); /* accepts a zeroed one */
+
+/* The end of the neighbours low..end-1, of low..high-1, whose token at `offset` is the one at low.
+ * They must share the tokens before; offset is below `reach`, and the text does not end at low. */
+int spec_suffix_array_end(const spec_suffix_array *array, int low, int high, int offset);
+
+/* The occurrences low..high-1 of a string of 1..reach tokens; low = high without any. */
+void spec_suffix_array_find(int *ret_low, int *ret_high, const spec_suffix_array *array,
+                            const int *string, int length);
+
+#endif
