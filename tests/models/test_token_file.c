@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/token_file.h"
+
+#include "models/model_open.h"
+#include "tests/support/contexts.h"
+#include "tests/support/folder.h"
+#include "tests/support/support.h"
+
+#include <string.h>
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    fputs(text, out);
+    fclose(out);
+}
+
+static spec_model *open_model(const char *spec)
+{
+    spec_model *model;
+    spec_error error = {""};
+    if (spec_model_open(&model, spec, NULL, spec_test_context(0), &error) != GSL_SUCCESS)
+        fail_msg("%s: %s", spec, error.text);
+    return model;
+}
+
+static void a_text_has_the_models_tokens(void **state)
+{
+    (void)state;
+    static const char text[] = "the cat sat on the mat.\nthe dog sat on the cat.\n\nthe end\n";
+    static const char *const units[] = {"bytes", "words"};
+    write_file("text.txt", text);
+    for (int u = 0; u < 2; u++) {
+        char spec[64];
+        int *token, n, expected[sizeof text];
+        snprintf(spec, sizeof spec, "ngram:text.txt?tokens=%s", units[u]);
+        spec_model *model = open_model(spec);
+        assert_int_equal(spec_token_file_read(&token, &n, "text.txt", model, NULL), GSL_SUCCESS);
+        const size_t has = model->kind->tokenize(model, text, sizeof text - 1, expected,
+                                                 sizeof expected / sizeof *expected);
+        assert_int_equal(n, has);
+        assert_true(n >= 10);
+        assert_memory_equal(token, expected, has * sizeof *token);
+        free(token);
+        spec_model_close(model);
+    }
+}
+
+static void numbers_are_tokens_of_a_model_without_a_tokenizer(void **state)
+{
+    (void)state;
+    static const int expected[] = {0, 8, 3, 3};
+    spec_model *model = open_model("uniform?V=9");
+    int *token, n;
+    write_file("numbers.txt", "\n0 8\t3\r\n\n  3");
+    assert_int_equal(spec_token_file_read(&token, &n, "numbers.txt", model, NULL), GSL_SUCCESS);
+    assert_int_equal(n, 4);
+    assert_memory_equal(token, expected, sizeof expected);
+    free(token);
+    spec_model_close(model);
+}
+
+/* The lines of wrong words are in tests/sim/draft/test_draft_rest.c. */
+static void a_file_that_cannot_be_read_leaves_nothing(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"nothing", ".", "/dev/null"};
+    spec_model *model = open_model("uniform?V=9");
+    for (int i = 0; i < 3; i++) {
+        spec_error error = {""};
+        int unset = 0, *token = &unset, n = 1;
+        assert_int_not_equal(spec_token_file_read(&token, &n, wrong[i], model, &error),
+                             GSL_SUCCESS);
+        assert_null(token);
+        assert_int_equal(n, 0);
+        assert_non_null(strstr(error.text, wrong[i]));
+    }
+    spec_model_close(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_text_has_the_models_tokens),
+        cmocka_unit_test(numbers_are_tokens_of_a_model_without_a_tokenizer),
+        cmocka_unit_test(a_file_that_cannot_be_read_leaves_nothing),
+    };
+    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
+}
