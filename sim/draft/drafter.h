@@ -65,8 +65,8 @@ extern const spec_drafter_kind spec_draft_chain, spec_draft_greedy, spec_draft_l
 const char *spec_drafter_model_of(const char *text);
 
 /* `spec` is e.g. "chain", "greedy", "lookup?max=3&min=1", "tree?widths=3.2.1&siblings=without",
- * "dynamic?nodes=60". GSL_EINVAL for an unknown name (the nearest is named) or key, a bad value,
- * and for opt_draft NULL if the strategy needs a model. */
+ * "rest:FILE?nodes=16". GSL_EINVAL for an unknown name (the nearest is named) or key, and for
+ * opt_draft NULL if the strategy needs a model; GSL_EINVAL or GSL_EDOM for a bad value. */
 int spec_drafter_init(spec_drafter *drafter, const char *spec, const spec_model *opt_draft,
                       spec_error *error);
 void spec_drafter_free(spec_drafter *drafter);

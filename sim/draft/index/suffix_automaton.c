@@ -126,7 +126,6 @@ static int part(spec_suffix_automaton *automaton, int from, int token, int to)
         if (automaton->edge[edge].to != to) break;
         automaton->edge[edge].to = clone;
     }
-    if (automaton->near == to && automaton->near_length <= length) automaton->near = clone;
     return clone;
 }
 

@@ -66,7 +66,7 @@ static void check_draft(const int *store, const spec_draft *draft, const int *co
     if (draft->n_nodes < NODES)
         assert_true(width < V || best_left == 0);
     else
-        assert_true(best_left <= least + 1); /* the end of the file is nobody's continuation */
+        assert_true(best_left <= least + 1); /* the file's end continues with no token */
 }
 
 static void a_draft_is_the_most_frequent_part_of_the_file(void **state)
