@@ -23,6 +23,7 @@ static const struct {
     {"Monte Carlo", spec_bench_montecarlo},
     {"fixed pair", spec_bench_fixed_pair},
     {"decoding loop", spec_bench_decode},
+    {"drafts without training, after texts of 4,096 bytes", spec_bench_drafts},
     {"filters, V = 32,000", spec_bench_filters},
     {"multi-draft, V = 32,000, n = 4", spec_bench_multi_draft},
     {"n-grams", spec_bench_ngram},
