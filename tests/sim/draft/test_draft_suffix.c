@@ -155,7 +155,7 @@ static void a_draft_is_the_best_tree_of_all_patterns(void **state)
 {
     (void)state;
     const uint64_t seed = spec_test_seed();
-    static const int earlier[] = {0, 20, 40, 1000}; /* full at once, after some texts, never */
+    static const int earlier[] = {0, 20, 40, 1000}; /* full at once, after a text, never */
     uint64_t nodes = 0;
     for (int c = 0; c < 60; c++) {
         const keys k = {.max = 1 + c % 7,
@@ -163,7 +163,8 @@ static void a_draft_is_the_best_tree_of_all_patterns(void **state)
                         .K = 1 + c % 5,
                         .alpha = c % 3 == 0 ? 0.7 : c % 3,
                         .least = c % 4 == 0 ? 0.0 : 0.15};
-        nodes += follow_texts(&k, earlier[c / 3 % 4], (pair_family)(c % PAIR_FAMILIES), seed + (uint64_t)c);
+        nodes += follow_texts(&k, earlier[c / 3 % 4], (pair_family)(c % PAIR_FAMILIES),
+                              seed + (uint64_t)c);
     }
     assert_true(nodes > 1000);
 }
