@@ -23,7 +23,8 @@ typedef struct {
     double alpha, least;
     int earlier; /* most tokens of earlier outputs */
     spec_suffix_automaton text, outputs;
-    int *token;              /* (capacity of text) the text */
+    int *token; /* (capacity) the text */
+    int capacity;
     int n, n_prompt;         /* tokens of the text that are indexed; -1: the text has not begun */
     int match, matched;      /* state of the longest pattern in `outputs`, and its length */
     spec_best_first tree[2]; /* the best so far, and the next */
@@ -115,13 +116,14 @@ static int follow(suffix *s, const int *context, size_t n, spec_error *error)
     if (n > SPEC_SUFFIX_AUTOMATON_MAX)
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "a text of more than %d tokens is too long to index",
                            SPEC_SUFFIX_AUTOMATON_MAX));
-    const int length = (int)n, held = s->text.capacity;
+    const int length = (int)n;
     assert(length >= s->n);
     SPEC_TRY(spec_suffix_automaton_reserve(&s->text, length - s->n, error));
-    if (s->text.capacity > held) {
+    if (s->text.capacity > s->capacity) {
         int *token = realloc(s->token, (size_t)s->text.capacity * sizeof *token);
         if (token == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
         s->token = token;
+        s->capacity = s->text.capacity;
     }
     if (s->n_prompt < 0) s->n_prompt = length;
     for (; s->n < length; s->n++) {
@@ -149,11 +151,9 @@ static void try_patterns(suffix *s, const spec_suffix_automaton *automaton, int 
 {
     const spec_continuations from = {automaton, children};
     while (state > 0) {
-        const spec_best_first_limit limit = {.nodes = s->tree[1].capacity < nodes_of(s, length)
-                                                          ? s->tree[1].capacity
-                                                          : nodes_of(s, length),
-                                             .depth = depth,
-                                             .least = s->least};
+        const int budget = nodes_of(s, length), most = s->tree[1].capacity;
+        const spec_best_first_limit limit = {
+            .nodes = budget < most ? budget : most, .depth = depth, .least = s->least};
         spec_best_first_grow(&s->tree[1], &from, state, 0, &limit);
         if (s->tree[1].score > s->tree[0].score) {
             const spec_best_first better = s->tree[1];
