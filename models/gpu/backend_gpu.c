@@ -128,10 +128,10 @@ static void queue_free(spec_queue *queue)
     *queue = (spec_queue){0};
 }
 
-static bool begin(spec_queue *queue, const spec_batch *batch, const spec_kv *kv, const int *layer,
-                  int n_layers)
+static bool begin(spec_queue *queue, const spec_batch *batch, const spec_kv *kv,
+                  const int *sublayer, int n_sublayers)
 {
-    return spec_pass_queue_begin(queue->state, batch, kv, layer, n_layers);
+    return spec_pass_queue_begin(queue->state, batch, kv, sublayer, n_sublayers);
 }
 
 static void end(spec_queue *queue)
@@ -332,9 +332,9 @@ static const spec_backend operations = {
     .law_bytes = spec_sampling_gpu_law_bytes,
     .draw = draw,
     .verify = verify,
-    .launches_of_layer =
-        10, /* norm, product, place, attend, combine, product, norm, product, gate, product */
-    .launches_of_pass = 4, /* angles, embed, norm, product */
+    .launches_of_attention = 6, /* norm, product, place, attend, combine, product */
+    .launches_of_ffn = 4,       /* norm, product, gate, product */
+    .launches_of_pass = 4,      /* angles, embed, norm, product */
     .roofline = roofline,
 };
 

@@ -232,7 +232,7 @@ static int put_batch(spec_pass_queue *q, const spec_batch *batch)
 /* ---- passes ---------------------------------------------------------------------------------- */
 
 bool spec_pass_queue_begin(spec_pass_queue *q, const spec_batch *batch, const spec_kv *kv,
-                           const int *layer, int n_layers)
+                           const int *sublayer, int n_sublayers)
 {
     const int most = longest_of(q->shape.context);
     q->longest = longest_of(put_batch(q, batch));
@@ -242,8 +242,8 @@ bool spec_pass_queue_begin(spec_pass_queue *q, const spec_batch *batch, const sp
         q->status = spec_fail(&q->error, GSL_EINVAL, "a text is longer than the context of %d",
                               q->shape.context);
     if (q->status != GSL_SUCCESS) return true; /* the backend skips the pass */
-    if (q->records && n_layers > 0) {
-        q->kind = (spec_pass_kind){q->bucket, q->wanted, q->longest, kv, layer, n_layers};
+    if (q->records && n_sublayers > 0) {
+        q->kind = (spec_pass_kind){q->bucket, q->wanted, q->longest, kv, sublayer, n_sublayers};
         spec_recording *recording = spec_recordings_find(&q->recordings, &q->kind);
         if (recording != NULL) {
             spec_stream_replay(q->stream, recording);

@@ -44,9 +44,9 @@ void spec_pass_queue_free(spec_pass_queue *queue); /* NULL is fine */
 int spec_pass_queue_status(const spec_pass_queue *queue, spec_error *error);
 int spec_pass_queue_wait(spec_pass_queue *queue, spec_error *error);
 
-/* As in the backend. A pass without layers is never recorded. */
+/* As in the backend. A pass without sublayers is never recorded. */
 bool spec_pass_queue_begin(spec_pass_queue *queue, const spec_batch *batch, const spec_kv *kv,
-                           const int *layer, int n_layers);
+                           const int *sublayer, int n_sublayers);
 void spec_pass_queue_end(spec_pass_queue *queue);
 
 /* A launch for all columns of the current pass, or for the wanted ones. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 struct spec_recorded {
-    spec_pass_kind kind; /* kv points to the copy below, layer to a copy of its own */
+    spec_pass_kind kind; /* kv points to the copy below, sublayer to a copy of its own */
     spec_kv kv;
     spec_recording *recording;
     uint64_t used;
@@ -22,7 +22,7 @@ int spec_recordings_init(spec_recordings *recordings, spec_error *error)
 static void free_one(struct spec_recorded *one, spec_card *card)
 {
     spec_recording_free(card, one->recording);
-    free((int *)one->kind.layer);
+    free((int *)one->kind.sublayer);
     *one = (struct spec_recorded){0};
 }
 
@@ -43,9 +43,10 @@ static bool same_kv(const spec_kv *one, const spec_kv *other)
 static bool same(const spec_pass_kind *one, const spec_pass_kind *other)
 {
     return one->bucket == other->bucket && one->wanted == other->wanted &&
-           one->longest == other->longest && one->n_layers == other->n_layers &&
+           one->longest == other->longest && one->n_sublayers == other->n_sublayers &&
            same_kv(one->kv, other->kv) &&
-           memcmp(one->layer, other->layer, (size_t)one->n_layers * sizeof *one->layer) == 0;
+           memcmp(one->sublayer, other->sublayer,
+                  (size_t)one->n_sublayers * sizeof *one->sublayer) == 0;
 }
 
 spec_recording *spec_recordings_find(spec_recordings *recordings, const spec_pass_kind *kind)
@@ -67,12 +68,12 @@ bool spec_recordings_is_full(const spec_recordings *recordings)
 int spec_recordings_add(spec_recordings *recordings, const spec_pass_kind *kind,
                         spec_recording *recording, spec_card *card, spec_error *error)
 {
-    int *layer = malloc((size_t)kind->n_layers * sizeof *layer), at = 0;
-    if (layer == NULL) {
+    int *sublayer = malloc((size_t)kind->n_sublayers * sizeof *sublayer), at = 0;
+    if (sublayer == NULL) {
         spec_recording_free(card, recording);
         return spec_fail(error, GSL_ENOMEM, "out of memory");
     }
-    memcpy(layer, kind->layer, (size_t)kind->n_layers * sizeof *layer);
+    memcpy(sublayer, kind->sublayer, (size_t)kind->n_sublayers * sizeof *sublayer);
     if (recordings->n < SPEC_RECORDINGS_MAX) {
         at = recordings->n++;
     } else {
@@ -83,6 +84,6 @@ int spec_recordings_add(spec_recordings *recordings, const spec_pass_kind *kind,
     struct spec_recorded *one = &recordings->recorded[at];
     *one = (struct spec_recorded){*kind, *kind->kv, recording, ++recordings->clock};
     one->kind.kv = &one->kv;
-    one->kind.layer = layer;
+    one->kind.sublayer = sublayer;
     return GSL_SUCCESS;
 }

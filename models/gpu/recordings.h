@@ -11,11 +11,11 @@ enum { SPEC_RECORDINGS_MAX = 32 };
 
 /* Everything that decides a pass's launches; all other inputs are in the batch. */
 typedef struct {
-    int bucket, wanted;   /* bucket: columns that the launches cover; wanted 0: no logits */
-    int longest;          /* positions, a power of two */
-    const spec_kv *kv;    /* compared by value, as are the layers */
-    const int *layer;
-    int n_layers;
+    int bucket, wanted; /* bucket: columns that the launches cover; wanted 0: no logits */
+    int longest;        /* positions, a power of two */
+    const spec_kv *kv;  /* compared by value, as are the sublayers */
+    const int *sublayer;
+    int n_sublayers;
 } spec_pass_kind;
 
 typedef struct {

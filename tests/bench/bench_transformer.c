@@ -186,7 +186,7 @@ static int bare_pass(bare *b, int from, int to, int layers)
         batch.position[u] = batch.slot[u] = batch.past[u] = b->path[u] = from + u;
         batch.path_begin[u + 1] = u + 1;
     }
-    spec_forward_begin(&b->forward, &b->kv, &batch, b->model->layer, layers);
+    spec_forward_begin(&b->forward, &b->kv, &batch, b->model->sublayer, 2 * layers);
     return spec_forward_wait(&b->forward, NULL);
 }
 
@@ -201,7 +201,7 @@ static const char *open_bare(void **ret_state, const void *setup)
         spec_backend_cpu.kv_init(spec_test_context(0)->cpu, &b->kv, &b->model->weights->shape,
                                  SPEC_TENSOR_F32, TEXT + K, NULL) == GSL_SUCCESS) {
         fill_text(b->token, TEXT + K, model->vocab);
-        if (bare_pass(b, 0, TEXT, b->model->n_layers) == GSL_SUCCESS) {
+        if (bare_pass(b, 0, TEXT, b->model->weights->shape.n_layers) == GSL_SUCCESS) {
             *ret_state = b;
             return NULL;
         }
@@ -216,7 +216,8 @@ static uint64_t run_bare(void *state, uint64_t n)
     for (uint64_t i = 0; i < n; i++) {
         for (int k = 0; k < K; k++)
             if (bare_pass(b, TEXT - 1 + k, TEXT + k, EXIT) != GSL_SUCCESS) return 0;
-        if (bare_pass(b, TEXT - 1, TEXT + K, b->model->n_layers) != GSL_SUCCESS) return 0;
+        if (bare_pass(b, TEXT - 1, TEXT + K, b->model->weights->shape.n_layers) != GSL_SUCCESS)
+            return 0;
     }
     return n;
 }

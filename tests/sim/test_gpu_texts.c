@@ -63,7 +63,7 @@ static void open_greedy(greedy *g, int type)
              types[(type + 1) % TYPES]);
     snprintf(there, sizeof there, "random?" SHAPE "seed=1&type=%s&device=gpu&kv=%s",
              types[(type + 2) % TYPES], type % 2 == 0 ? "bf16" : "f32");
-    const char *const draft[DRAFTS] = {"layers?of=target&exit=1", here,
+    const char *const draft[DRAFTS] = {"layers?of=target&skip=0f", here,
                                        "quantised?of=target&type=q4_0", there,
                                        "quantised?of=target&type=q8_0&device=cpu"};
     *g = (greedy){.target = open_model(target, NULL)};

@@ -107,11 +107,11 @@ struct spec_backend {
     void (*queue_free)(spec_queue *queue);
     size_t (*queue_bytes)(const spec_shape *shape);
 
-    /* Begin a pass through these layers over this KV cache. Returns true if the backend replays a
-     * recorded pass with this batch; the caller then skips the operations. The batch and its path
-     * must live until _end. */
-    bool (*begin)(spec_queue *queue, const spec_batch *batch, const spec_kv *kv, const int *layer,
-                  int n_layers);
+    /* Begin a pass through these sublayers (models/transformer/engine/forward.h) over this KV
+     * cache. Returns true if the backend replays a recorded pass with this batch; the caller then
+     * skips the operations. The batch and its path must live until _end. */
+    bool (*begin)(spec_queue *queue, const spec_batch *batch, const spec_kv *kv,
+                  const int *sublayer, int n_sublayers);
 
     /* All operations of the pass are requested, and it may still run. Until _wait its results must
      * not be read, and no other queue may use its KV cache. */
@@ -175,9 +175,9 @@ struct spec_backend {
     int (*verify)(spec_queue *queue, spec_chain_outcome *outcome, const float *logits,
                   const spec_chain_request *request, spec_error *error);
 
-    /* The dependent launches of a layer, and those of a pass besides, for the launch time of
-     * _roofline. 0 on the CPU, where an operation is a call. */
-    int launches_of_layer, launches_of_pass;
+    /* The dependent launches of a layer's attention and feed-forward network, and those of a pass
+     * besides, for the launch time of _roofline. 0 on the CPU, where an operation is a call. */
+    int launches_of_attention, launches_of_ffn, launches_of_pass;
 
     /* Measure the device's peak rates in some tenths of a second. NULL: not known. */
     int (*roofline)(const spec_backend *backend, spec_roofline *ret, spec_error *error);

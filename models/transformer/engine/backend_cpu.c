@@ -205,10 +205,10 @@ static size_t queue_bytes(const spec_shape *shape)
     return 0;
 }
 
-static bool begin(spec_queue *queue, const spec_batch *batch, const spec_kv *kv, const int *layer,
-                  int n_layers)
+static bool begin(spec_queue *queue, const spec_batch *batch, const spec_kv *kv,
+                  const int *sublayer, int n_sublayers)
 {
-    (void)kv, (void)layer, (void)n_layers;
+    (void)kv, (void)sublayer, (void)n_sublayers;
     cpu_queue *q = queue->state;
     const int half = q->shape.head_dim / 2;
     q->batch = batch;

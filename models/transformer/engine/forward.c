@@ -66,7 +66,35 @@ size_t spec_forward_bytes(const spec_backend *backend, const spec_shape *shape)
     return bytes;
 }
 
-static void ask_for_pass(spec_forward *forward, spec_kv *kv, const int *layer, int n_layers,
+static void ask_for_attention(spec_forward *forward, spec_kv *kv, int layer)
+{
+    const spec_layer *l = &forward->weights->layer[layer];
+    const spec_backend *on = forward->weights->backend;
+    spec_queue *queue = &forward->queue;
+    float *x = forward->x; /* (n, dim) */
+
+    on->norm(queue, forward->normed, x, l->attention_norm, SPEC_COLUMNS_ALL, &l->qkv);
+    on->matmul(queue, forward->qkv, &l->qkv, forward->normed, l->opt_bias, false, SPEC_COLUMNS_ALL);
+    on->rope(queue, forward->qkv);
+    on->store(queue, kv, layer, forward->qkv);
+    on->attend(queue, forward->mixed, forward->qkv, kv, layer, &l->attention_output);
+    on->matmul(queue, x, &l->attention_output, forward->mixed, NULL, true, SPEC_COLUMNS_ALL);
+}
+
+static void ask_for_ffn(spec_forward *forward, int layer)
+{
+    const spec_layer *l = &forward->weights->layer[layer];
+    const spec_backend *on = forward->weights->backend;
+    spec_queue *queue = &forward->queue;
+    float *x = forward->x; /* (n, dim) */
+
+    on->norm(queue, forward->normed, x, l->ffn_norm, SPEC_COLUMNS_ALL, &l->gate_up);
+    on->matmul(queue, forward->hidden, &l->gate_up, forward->normed, NULL, false, SPEC_COLUMNS_ALL);
+    on->gate(queue, forward->gated, forward->hidden, &l->down);
+    on->matmul(queue, x, &l->down, forward->gated, NULL, true, SPEC_COLUMNS_ALL);
+}
+
+static void ask_for_pass(spec_forward *forward, spec_kv *kv, const int *sublayer, int n_sublayers,
                          bool wanted)
 {
     const spec_weights *weights = forward->weights;
@@ -75,22 +103,9 @@ static void ask_for_pass(spec_forward *forward, spec_kv *kv, const int *layer, i
     float *x = forward->x; /* (n, dim) */
 
     on->embed(queue, x, &weights->embedding);
-    for (int i = 0; i < n_layers; i++) {
-        const spec_layer *l = &weights->layer[layer[i]];
-
-        on->norm(queue, forward->normed, x, l->attention_norm, SPEC_COLUMNS_ALL, &l->qkv);
-        on->matmul(queue, forward->qkv, &l->qkv, forward->normed, l->opt_bias, false,
-                   SPEC_COLUMNS_ALL);
-        on->rope(queue, forward->qkv);
-        on->store(queue, kv, layer[i], forward->qkv);
-        on->attend(queue, forward->mixed, forward->qkv, kv, layer[i], &l->attention_output);
-        on->matmul(queue, x, &l->attention_output, forward->mixed, NULL, true, SPEC_COLUMNS_ALL);
-
-        on->norm(queue, forward->normed, x, l->ffn_norm, SPEC_COLUMNS_ALL, &l->gate_up);
-        on->matmul(queue, forward->hidden, &l->gate_up, forward->normed, NULL, false,
-                   SPEC_COLUMNS_ALL);
-        on->gate(queue, forward->gated, forward->hidden, &l->down);
-        on->matmul(queue, x, &l->down, forward->gated, NULL, true, SPEC_COLUMNS_ALL);
+    for (int i = 0; i < n_sublayers; i++) {
+        if (sublayer[i] % 2 == 0) ask_for_attention(forward, kv, sublayer[i] / 2);
+        else ask_for_ffn(forward, sublayer[i] / 2);
     }
     if (wanted) {
         on->norm(queue, forward->normed, x, weights->final_norm, SPEC_COLUMNS_WANTED,
@@ -101,11 +116,11 @@ static void ask_for_pass(spec_forward *forward, spec_kv *kv, const int *layer, i
 }
 
 void spec_forward_begin(spec_forward *forward, spec_kv *kv, const spec_batch *batch,
-                        const int *layer, int n_layers)
+                        const int *sublayer, int n_sublayers)
 {
     const spec_backend *on = forward->weights->backend;
-    if (!on->begin(&forward->queue, batch, kv, layer, n_layers))
-        ask_for_pass(forward, kv, layer, n_layers, batch->first < batch->n);
+    if (!on->begin(&forward->queue, batch, kv, sublayer, n_sublayers))
+        ask_for_pass(forward, kv, sublayer, n_sublayers, batch->first < batch->n);
     on->end(&forward->queue);
 }
 

@@ -2,7 +2,8 @@
 /* forward: the forward pass of a Llama-family transformer, above the backend's operations.
  * x = embedding;  for each layer: x += attention(norm(x)), x += ffn(norm(x));  logits = output
  * norm(x)  [Touvron23]
- * A forward is one session's workspace; it borrows the weights. */
+ * Sublayer 2l is the attention of layer l, sublayer 2l + 1 its feed-forward network; a pass may
+ * leave any of them out. A forward is one session's workspace; it borrows the weights. */
 #ifndef SPECLAB_FORWARD_H
 #define SPECLAB_FORWARD_H
 
@@ -23,11 +24,11 @@ void spec_forward_free(spec_forward *forward);
 size_t spec_forward_bytes(const spec_backend *backend, const spec_shape *shape);
 
 /* Compute the logits of the columns that a batch wants into forward->logits (n - first, vocab). The
- * pass runs layers layer[0..n_layers-1], ascending: all of them, or a draft's. The array must live
+ * pass runs sublayer[0..n_sublayers-1], ascending: all of them, or a draft's. The array must live
  * as long as the forward. _begin returns while the pass may still run, and the batch may be reused.
  * Until _wait the logits must not be read, and no other forward may use this KV cache. */
 void spec_forward_begin(spec_forward *forward, spec_kv *kv, const spec_batch *batch,
-                        const int *layer, int n_layers);
+                        const int *sublayer, int n_sublayers);
 int spec_forward_wait(spec_forward *forward, spec_error *error);
 
 #endif

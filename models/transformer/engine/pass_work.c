@@ -11,19 +11,17 @@ spec_pass_work spec_pass_work_of(const spec_transformer *model)
 {
     const spec_weights *weights = model->weights;
     const spec_backend *backend = weights->backend;
-    spec_pass_work work = {.launches = backend->launches_of_pass +
-                                       backend->launches_of_layer * model->n_layers};
-    for (int i = 0; i < model->n_layers; i++) {
-        const spec_layer *layer = &weights->layer[model->layer[i]];
-        add(&work, &layer->qkv);
-        add(&work, &layer->attention_output);
-        add(&work, &layer->gate_up);
-        add(&work, &layer->down);
+    const double values = 2.0 * weights->shape.n_kv_heads * weights->shape.head_dim;
+    spec_pass_work work = {.launches = backend->launches_of_pass};
+    for (int i = 0; i < model->n_sublayers; i++) {
+        const spec_layer *layer = &weights->layer[model->sublayer[i] / 2];
+        const bool attends = model->sublayer[i] % 2 == 0;
+        add(&work, attends ? &layer->qkv : &layer->gate_up);
+        add(&work, attends ? &layer->attention_output : &layer->down);
+        work.launches += attends ? backend->launches_of_attention : backend->launches_of_ffn;
+        if (attends) work.kv_bytes += values * (double)spec_tensor_row_bytes(model->kv_type, 1);
     }
     add(&work, &weights->output);
-    const double values =
-        2.0 * weights->shape.n_kv_heads * weights->shape.head_dim * model->n_layers;
-    work.kv_bytes = values * (double)spec_tensor_row_bytes(model->kv_type, 1);
     return work;
 }
 
@@ -40,12 +38,13 @@ double spec_pass_work_weight_bytes(const spec_transformer *model)
     const spec_tensor_type type =
         model->weights == &model->own_weights ? model->type : SPEC_TENSOR_TYPES;
     double bytes = bytes_of(&model->checkpoint->output, type);
-    for (int i = 0; i < model->n_layers; i++) {
-        const spec_checkpoint_layer *layer = &model->checkpoint->layer[model->layer[i]];
+    for (int i = 0; i < model->n_sublayers; i++) {
+        const spec_checkpoint_layer *layer = &model->checkpoint->layer[model->sublayer[i] / 2];
         const spec_tensor *const tensor[] = {
             &layer->query, &layer->key, &layer->value, &layer->attention_output,
             &layer->gate,  &layer->up,  &layer->down};
-        for (int k = 0; k < 7; k++) bytes += bytes_of(tensor[k], type);
+        const int from = model->sublayer[i] % 2 == 0 ? 0 : 4, until = from == 0 ? 4 : 7;
+        for (int k = from; k < until; k++) bytes += bytes_of(tensor[k], type);
     }
     return bytes;
 }

@@ -8,12 +8,12 @@
 #include "models/transformer/engine/transformer.h"
 
 typedef struct {
-    double weight_bytes; /* bytes of all matrices in its layers, in the backend's format; a pass
-                            reads only single rows of the embedding */
+    double weight_bytes; /* bytes of all matrices in its sublayers, in the backend's format; a
+                            pass reads only single rows of the embedding */
     double weights[SPEC_TENSOR_TYPES]; /* number of weights of each type that a token is
                                           multiplied with */
-    double kv_bytes;                   /* bytes of the KV cache for one position, in these layers */
-    int launches;                      /* dependent launches of the backend */
+    double kv_bytes; /* bytes of the KV cache for one position, in its attentions */
+    int launches;    /* dependent launches of the backend */
 } spec_pass_work;
 
 spec_pass_work spec_pass_work_of(const spec_transformer *model);

@@ -27,22 +27,33 @@ done:
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
-/* Remove the layers that a list such as "3.5" names. */
-static int skip_layers(spec_transformer *model, const char *text, int exit, spec_error *error)
+/* Remove what a list such as "3.5a" names from the sublayers of the first `exit` layers. */
+static int skip_sublayers(spec_transformer *model, const char *text, int exit, spec_error *error)
 {
-    int layer, n = 0;
-    const size_t length = strlen(text);
-    for (size_t at = 0; at <= length;) {
-        const int status = spec_settings_list_int(&layer, &at, "skip", text, 0, exit - 1, error);
-        if (status != GSL_SUCCESS) return status;
-        model->layer[layer] = -1;
+    int n = 0;
+    for (const char *at = text;; at++) {
+        const size_t size = strcspn(at, ".");
+        const char last = size > 0 ? at[size - 1] : '\0';
+        const size_t digits = last == 'a' || last == 'f' ? size - 1 : size;
+        char word[8] = "";
+        int layer;
+        if (digits < sizeof word) memcpy(word, at, digits);
+        if (!spec_settings_parse_int(&layer, word) || layer < 0 || layer >= exit)
+            return spec_fail(error, GSL_EINVAL,
+                             "skip=%.80s: '%.*s' is no layer of 0 to %d; layers stand as in 3.5, "
+                             "attention alone as in 3a, the feed-forward network as in 5f",
+                             text, size < 80 ? (int)size : 80, at, exit - 1);
+        if (last != 'f') model->sublayer[2 * layer] = -1;
+        if (last != 'a') model->sublayer[2 * layer + 1] = -1;
+        at += size;
+        if (*at == '\0') break;
     }
-    for (int i = 0; i < exit; i++)
-        if (model->layer[i] >= 0) model->layer[n++] = model->layer[i];
-    model->n_layers = n;
-    return n > 0
-               ? GSL_SUCCESS
-               : spec_fail(error, GSL_EINVAL, "skip=%.80s: leaves no layer of the %d", text, exit);
+    for (int i = 0; i < 2 * exit; i++)
+        if (model->sublayer[i] >= 0) model->sublayer[n++] = model->sublayer[i];
+    model->n_sublayers = n;
+    return n > 0 ? GSL_SUCCESS
+                 : spec_fail(error, GSL_EINVAL,
+                             "skip=%.80s: leaves nothing of the %d layers; skip less", text, exit);
 }
 
 int spec_self_draft_layers_open(spec_model **ret_model, spec_settings *settings,
@@ -57,12 +68,13 @@ int spec_self_draft_layers_open(spec_model **ret_model, spec_settings *settings,
     SPEC_TRY(begin(&model, &target, settings, opt_target, error));
     SPEC_TRY(spec_transformer_init(model, target->checkpoint, target->weights, settings, error));
     model->kv_type = target->kv_type;
-    SPEC_TRY(spec_settings_int(&exit, settings, "exit", 0, 0, model->n_layers, error));
-    if (exit == 0) exit = model->n_layers;
-    model->n_layers = exit;
+    const int n_layers = target->checkpoint->shape.n_layers;
+    SPEC_TRY(spec_settings_int(&exit, settings, "exit", 0, 0, n_layers, error));
+    if (exit == 0) exit = n_layers;
+    model->n_sublayers = 2 * exit;
     const char *skipped = spec_settings_text(settings, "skip");
     if (skipped != NULL && strcmp(skipped, "none") != 0)
-        SPEC_TRY(skip_layers(model, skipped, exit, error));
+        SPEC_TRY(skip_sublayers(model, skipped, exit, error));
     *ret_model = &model->head;
     model = NULL;
 done:

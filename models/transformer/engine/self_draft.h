@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* self_draft: drafts made of the target: some of its layers, or its weights in another type.
  * Training-free; vocabulary and tokenizer are the target's.
- *     layers?of=target&exit=L&skip=a.b   the first L layers but a and b, then its head
+ *     layers?of=target&exit=L&skip=3.5a  the first L layers but layer 3 and the attention of layer
+ *                                        5, then its head
  *     quantised?of=target&type=q8_0      its checkpoint again, with a KV cache of its own
  * Layers [Elhoushi24] [Zhang24] share the target's weights, and its KV cache if a decoder allows it
  * (spec_session_share). Keys and values of the text are then the target's. Up to the first skipped
- * layer they equal the draft's own, bit for bit. In later layers they come from the full target and
- * carry more information [Zhang24], so rows differ from those of a separate session. The last token
- * of the context and the draft tokens always use the draft's own keys and values. A row therefore
- * depends only on context and draft. */
+ * sublayer they equal the draft's own, bit for bit. In later layers they come from the full target
+ * and carry more information [Zhang24], so rows differ from those of a separate session. The last
+ * token of the context and the draft tokens always use the draft's own keys and values. A row
+ * therefore depends only on context and draft. */
 #ifndef SPECLAB_SELF_DRAFT_H
 #define SPECLAB_SELF_DRAFT_H
 
 #include "models/model.h"
 
 /* exit   number of layers before the head, 1..those of the target; 0: all
- * skip   those of them to leave out, counted from 0, as in 3.5, or none; at least one must run
+ * skip   what to leave out of them, as in 3.5a.6f, or none: a layer, counted from 0, or its
+ * attention (a) or its feed-forward network (f) alone; at least one of these sublayers must run
  * GSL_EINVAL if the target is not a transformer. */
 int spec_self_draft_layers_open(spec_model **ret_model, spec_settings *settings,
                                 const spec_model *opt_target, spec_context *opt_context,

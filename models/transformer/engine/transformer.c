@@ -24,11 +24,11 @@ int spec_transformer_init(spec_transformer *model, const spec_checkpoint *checkp
     model->head.end_of_text = checkpoint->end_of_text;
     model->head.window = model->context - (checkpoint->adds_begin ? 1 : 0);
     model->head.one_hot = model->temperature == 0.0;
-    model->layer = malloc((size_t)shape->n_layers * sizeof *model->layer);
-    if (model->layer == NULL)
+    model->n_sublayers = 2 * shape->n_layers;
+    model->sublayer = malloc((size_t)model->n_sublayers * sizeof *model->sublayer);
+    if (model->sublayer == NULL)
         SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %d layers", shape->n_layers));
-    for (int i = 0; i < shape->n_layers; i++) model->layer[i] = i;
-    model->n_layers = shape->n_layers;
+    for (int i = 0; i < model->n_sublayers; i++) model->sublayer[i] = i;
 done:
     return status;
 }
@@ -89,7 +89,7 @@ void spec_transformer_close(spec_model *head)
     spec_weights_free(&model->own_weights);
     spec_checkpoint_free(&model->own_checkpoint);
     spec_device_close(model->own_device);
-    free(model->layer);
+    free(model->sublayer);
     free(model);
 }
 
@@ -329,7 +329,8 @@ static void begin_pass(session_data *session, const spec_transformer *model, con
         n_rows++;
     }
     batch->first = batch->n - n_rows;
-    spec_forward_begin(&session->forward, &session->own.kv, batch, model->layer, model->n_layers);
+    spec_forward_begin(&session->forward, &session->own.kv, batch, model->sublayer,
+                       model->n_sublayers);
 }
 
 static int end_pass(session_data *session, const spec_transformer *model, const work *of,

@@ -19,8 +19,8 @@ typedef struct {
     const spec_backend *own_device;    /* opened for this model, or NULL */
     const spec_checkpoint *checkpoint; /* own, or the target's */
     const spec_weights *weights;       /* own, or the target's */
-    int *layer, n_layers;              /* the layers that run, ascending */
-    int context; /* positions of a text, including the begin-of-text token */
+    int *sublayer, n_sublayers;        /* the sublayers that run, ascending (forward.h) */
+    int context;                       /* positions of a text, including the begin-of-text token */
     double temperature;
     spec_tensor_type type; /* of the model's own weights; SPEC_TENSOR_TYPES: as in the checkpoint */
     spec_tensor_type kv_type;          /* of the KV cache */

@@ -20,7 +20,7 @@ typedef struct {
     spec_forward forward;
     spec_kv kv;
     spec_batch batch;
-    int *layer, *path;
+    int *sublayer, *path;
     int slots;
 } bench;
 
@@ -32,7 +32,7 @@ static void close_bench(bench *b)
     spec_weights_free(&b->weights);
     free(b->checkpoint.layer);
     spec_checkpoint_free(&b->layer_of);
-    free(b->layer);
+    free(b->sublayer);
     free(b->path);
     free(b);
 }
@@ -54,12 +54,13 @@ static int open_weights(bench *b, const gpu_model *model, spec_tensor_type type,
     b->checkpoint = b->layer_of;
     b->checkpoint.shape.n_layers = model->layers;
     b->checkpoint.layer = malloc((size_t)model->layers * sizeof *b->checkpoint.layer);
-    b->layer = malloc((size_t)model->layers * sizeof *b->layer);
-    if (b->checkpoint.layer == NULL || b->layer == NULL)
+    b->sublayer = malloc(2 * (size_t)model->layers * sizeof *b->sublayer);
+    if (b->checkpoint.layer == NULL || b->sublayer == NULL)
         SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
     for (int i = 0; i < model->layers; i++) {
         b->checkpoint.layer[i] = b->layer_of.layer[0];
-        b->layer[i] = i;
+        b->sublayer[2 * i] = 2 * i;
+        b->sublayer[2 * i + 1] = 2 * i + 1;
     }
     SPEC_TRY(spec_weights_init(&b->weights, &b->checkpoint, type, backend, error));
 done:
@@ -103,7 +104,7 @@ static void set_batch(bench *b, int from, int n)
 static int run_pass(void *context, spec_error *error)
 {
     bench *b = context;
-    spec_forward_begin(&b->forward, &b->kv, &b->batch, b->layer, b->weights.shape.n_layers);
+    spec_forward_begin(&b->forward, &b->kv, &b->batch, b->sublayer, 2 * b->weights.shape.n_layers);
     return spec_forward_wait(&b->forward, error);
 }
 

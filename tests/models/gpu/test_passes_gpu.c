@@ -56,7 +56,7 @@ static void evicted_recordings_change_no_result(void **state)
         KINDS = 5,
         ALL = KINDS * SETS * STARTS * TEXTS
     };
-    static const int sets[SETS][1] = {{0}, {1}}, starts[STARTS] = {3, 250};
+    static const int sets[SETS][3] = {{0, 1, 2}, {0, 1, 3}}, starts[STARTS] = {3, 250};
     static const int kinds[KINDS][2] = {{1, 1}, {1, 0}, {9, 9}, {9, 5}, {9, 0}};
     static float logits[2][TURNS * ALL][WIDTH];
     for (int records = 0; records < 2; records++) {
@@ -73,7 +73,7 @@ static void evicted_recordings_change_no_result(void **state)
             assert_int_equal(
                 gpu->kv_init(gpu, &text[i], &w.weights.shape, SPEC_TENSOR_F32, SLOTS, NULL),
                 GSL_SUCCESS);
-            spec_forward_begin(&w.forward, &text[i], &begin, (const int[]){0, 1}, 2);
+            spec_forward_begin(&w.forward, &text[i], &begin, (const int[]){0, 1, 2, 3}, 4);
             wait_for(&w.forward.queue);
         }
         for (int i = 0; i < TURNS * ALL; i++) {
@@ -82,7 +82,7 @@ static void evicted_recordings_change_no_result(void **state)
             spec_batch batch = text_batch(WIDTH, n, first, starts[i / KINDS / SETS % STARTS], path);
             for (int u = 0; u < n; u++) batch.token[u] = (batch.token[u] + i) % WIDTH;
             spec_forward_begin(&w.forward, &text[i / KINDS / SETS / STARTS % TEXTS], &batch,
-                               sets[i / KINDS % SETS], 1);
+                               sets[i / KINDS % SETS], 3);
             wait_for(&w.forward.queue);
             const float *last = w.forward.logits + (n - first - 1) * WIDTH;
             if (first < n) gpu->get(gpu, logits[records][i], last, sizeof logits[records][i]);
@@ -104,7 +104,7 @@ static void passes_need_not_be_waited_for(void **state)
     (void)state;
     enum { PASSES = 10 };
     float logits[2][WIDTH];
-    const int layer[] = {0, 1};
+    const int sublayer[] = {0, 1, 2, 3};
     for (int waits = 0; waits < 2; waits++) {
         whole w;
         open_whole(&w, gpu, "f32");
@@ -112,7 +112,7 @@ static void passes_need_not_be_waited_for(void **state)
             int path[PASS_COLUMNS];
             spec_batch batch = text_batch(WIDTH, 3, 2, 3 * p, path);
             for (int u = 0; u < 3; u++) batch.token[u] = (5 * p + u) % WIDTH;
-            spec_forward_begin(&w.forward, &w.kv, &batch, layer, 2);
+            spec_forward_begin(&w.forward, &w.kv, &batch, sublayer, 4);
             memset(&batch, 0, sizeof batch); /* the caller may reuse it */
             memset(path, 0, sizeof path);
             const int from[] = {3 * p + 2};
@@ -133,11 +133,11 @@ static void a_text_beyond_the_context_is_refused(void **state)
     (void)state;
     whole w;
     spec_error error = {""};
-    const int layer[] = {0};
+    const int sublayer[] = {0, 1};
     int path[1] = {600}, token;
     open_whole(&w, gpu, "f32");
     spec_batch batch = {.n = 1, .past = {600}, .path_begin = {0, 1}, .path = path};
-    spec_forward_begin(&w.forward, &w.kv, &batch, layer, 1);
+    spec_forward_begin(&w.forward, &w.kv, &batch, sublayer, 2);
     assert_int_equal(spec_forward_wait(&w.forward, &error), GSL_EINVAL);
     assert_non_null(strstr(error.text, "context of 300"));
     assert_int_equal(gpu->argmax(&w.forward.queue, &token, w.forward.logits, 1, &error),
@@ -152,7 +152,7 @@ static void a_fault_in_a_pass_fails_all_later_calls(void **state)
     (void)state;
     if (spec_card_is_real()) skip();
     static const char *const at[] = {"1", "2", "7", "24", "25", "60"};
-    const int layer[] = {0, 1};
+    const int sublayer[] = {0, 1, 2, 3};
     for (int k = 0; k < 6; k++)
         for (int records = 0; records < 2; records++) {
             whole w;
@@ -167,7 +167,7 @@ static void a_fault_in_a_pass_fails_all_later_calls(void **state)
             int status = GSL_SUCCESS;
             for (int pass = 0; pass < 4 && status == GSL_SUCCESS; pass++) {
                 const spec_batch batch = text_batch(WIDTH, 3, 0, 3 * pass, path);
-                spec_forward_begin(&w.forward, &w.kv, &batch, layer, 2);
+                spec_forward_begin(&w.forward, &w.kv, &batch, sublayer, 4);
                 status = spec_forward_wait(&w.forward, &error);
             }
             assert_int_equal(status, GSL_EFAILED);
@@ -179,7 +179,7 @@ static void a_fault_in_a_pass_fails_all_later_calls(void **state)
             assert_int_equal(gpu->rows(&w.forward.queue, into, w.forward.logits, 1.0, 1, &again),
                              GSL_EFAILED);
             const spec_batch batch = text_batch(WIDTH, 3, 0, 0, path);
-            spec_forward_begin(&w.forward, &w.kv, &batch, layer, 2);
+            spec_forward_begin(&w.forward, &w.kv, &batch, sublayer, 4);
             gpu->keep(&w.forward.queue, &w.kv, path, 0, 1);
             assert_int_equal(spec_forward_wait(&w.forward, &again), GSL_EFAILED);
             void *memory;
@@ -202,7 +202,7 @@ static void a_pass_that_cannot_be_recorded_says_why(void **state)
     open_whole(&w, gpu, "bf16");
     setenv("SIM_FAIL", "cuGraphUpload:2", 1);
     const spec_batch batch = text_batch(WIDTH, 3, 0, 0, path);
-    spec_forward_begin(&w.forward, &w.kv, &batch, (const int[]){0, 1}, 2);
+    spec_forward_begin(&w.forward, &w.kv, &batch, (const int[]){0, 1, 2, 3}, 4);
     assert_int_equal(spec_forward_wait(&w.forward, &error), GSL_EFAILED);
     unsetenv("SIM_FAIL");
     const char *end = strstr(error.text, ": a pass could not be recorded: ");

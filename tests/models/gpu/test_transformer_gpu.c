@@ -156,7 +156,7 @@ typedef struct {
     int path[SPEC_COLUMNS_MAX * 64];
 } session;
 
-static const int layers[] = {0, 1, 2};
+static const int sublayers[] = {0, 1, 2, 3, 4, 5};
 
 static session *open_session(const spec_weights *weights, spec_tensor_type kv)
 {
@@ -197,7 +197,7 @@ static void run(session *s, int first, float *logits)
 {
     spec_error error = {""};
     s->batch.first = first;
-    spec_forward_begin(&s->forward, &s->kv, &s->batch, layers, 3);
+    spec_forward_begin(&s->forward, &s->kv, &s->batch, sublayers, 6);
     if (spec_forward_wait(&s->forward, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
     if (first < s->batch.n)
         gpu->get(gpu, logits, s->forward.logits,

@@ -48,6 +48,21 @@ static void a_draft_of_some_layers_has_the_work_of_these(void **state)
     spec_model_close(target);
 }
 
+/* Without one attention, and without both sublayers of another layer. */
+static void a_draft_without_sublayers_has_the_work_of_the_others(void **state)
+{
+    (void)state;
+    spec_model *target, *draft;
+    const char *spec = "random?dim=64&layers=3&heads=4&kv_heads=2&ffn=96&vocab=100&type=q8_0";
+    const spec_pass_work all = spec_pass_work_of(open_model(&target, spec, NULL));
+    const spec_pass_work some = spec_pass_work_of(open_model(&draft, "layers?skip=0a.2", target));
+    assert_true(all.weights[SPEC_TENSOR_Q8_0] - some.weights[SPEC_TENSOR_Q8_0] ==
+                2 * (8192 + 4096) + 12288 + 6144);
+    assert_true(some.kv_bytes == all.kv_bytes / 3.0);
+    spec_model_close(draft);
+    spec_model_close(target);
+}
+
 /* A backend may pad rows to panels; here all rows are whole panels. */
 static void the_bytes_of_weights_are_known_before_they_are_loaded(void **state)
 {
@@ -55,8 +70,8 @@ static void the_bytes_of_weights_are_known_before_they_are_loaded(void **state)
     static const char *const targets[] = {
         "random?dim=64&layers=3&heads=4&kv_heads=2&ffn=96&vocab=96&type=q8_0",
         "random?dim=64&layers=3&heads=4&ffn=96&vocab=96&type=f32"};
-    static const char *const drafts[] = {"layers?exit=1", "layers?skip=1", "quantised?type=q4_0",
-                                         "quantised?type=bf16"};
+    static const char *const drafts[] = {"layers?exit=1", "layers?skip=0f.1a",
+                                         "quantised?type=q4_0", "quantised?type=bf16"};
     for (int t = 0; t < 2; t++)
         for (int d = 0; d < 4; d++) {
             spec_model *target, *draft;
@@ -120,6 +135,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_is_counted_by_the_shape),
         cmocka_unit_test(a_draft_of_some_layers_has_the_work_of_these),
+        cmocka_unit_test(a_draft_without_sublayers_has_the_work_of_the_others),
         cmocka_unit_test(the_bytes_of_weights_are_known_before_they_are_loaded),
         cmocka_unit_test(a_card_launches_what_is_counted),
     };

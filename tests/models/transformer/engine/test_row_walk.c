@@ -160,7 +160,7 @@ static void a_row_does_not_depend_on_earlier_calls(void **state)
             char spec[200];
             snprintf(spec, sizeof spec, SHAPE "%s", types[t]);
             w->model[0] = open_model(spec, NULL);
-            w->model[1] = open_model("layers?of=target&skip=1", w->model[0]);
+            w->model[1] = open_model("layers?of=target&skip=0a.1f", w->model[0]);
             w->shares = shares;
             open_sessions(w->session, w->model, shares);
             w->n = 0;

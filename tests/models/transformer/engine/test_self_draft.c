@@ -21,11 +21,11 @@ static const char target_spec[] =
 static int columns, stored[LAYERS], n_passes;
 
 static bool count_begin(spec_queue *queue, const spec_batch *batch, const spec_kv *kv,
-                        const int *layer, int n_layers)
+                        const int *sublayer, int n_sublayers)
 {
     columns = batch->n;
     n_passes++;
-    return spec_backend_cpu.begin(queue, batch, kv, layer, n_layers);
+    return spec_backend_cpu.begin(queue, batch, kv, sublayer, n_sublayers);
 }
 
 static void count_store(spec_queue *queue, spec_kv *kv, int layer, float *qkv)
@@ -184,16 +184,16 @@ static void a_shared_cache_of_first_layers_gives_the_same_rows_and_is_computed_o
     spec_model_close(&target->head);
 }
 
-/* Layers after a skipped one see the text as the target computed it. Their rows differ from those
- * of a separate draft, but are a function of context and draft, whatever was read before. */
-static void a_shared_cache_behind_a_skipped_layer_depends_on_the_text_alone(void **state)
+/* Layers after a skipped sublayer see the text as the target computed it. Their rows differ from
+ * those of a separate draft, but are a function of context and draft, whatever was read before. */
+static void a_shared_cache_behind_skipped_sublayers_depends_on_the_text_alone(void **state)
 {
     (void)state;
     spec_transformer *target = open_target(spec_test_context(0)->cpu);
     spec_model *draft;
     spec_error error = {""};
     assert_int_equal(
-        spec_model_open(&draft, "layers?skip=1", &target->head, spec_test_context(0), &error),
+        spec_model_open(&draft, "layers?skip=0f.1a", &target->head, spec_test_context(0), &error),
         GSL_SUCCESS);
     static double after[ROWS], fresh[ROWS], alone[ROWS];
     reading r, f;
@@ -230,6 +230,46 @@ static void a_shared_cache_behind_a_skipped_layer_depends_on_the_text_alone(void
     }
     close_reading(&r);
     spec_model_close(draft);
+    spec_model_close(&target->head);
+}
+
+/* The output weights of a sublayer are set to zero, so that it adds zeros. */
+static void a_skipped_sublayer_is_one_that_adds_nothing(void **state)
+{
+    (void)state;
+    spec_transformer *target = open_target(spec_test_context(0)->cpu);
+    for (int skipped = 0; skipped < 2 * LAYERS; skipped++) {
+        static double with[ROWS], without[ROWS];
+        spec_error error = {""};
+        spec_model *draft;
+        char spec[32];
+        spec_transformer *zeroed = open_target(spec_test_context(0)->cpu);
+        const spec_checkpoint_layer *layer = &zeroed->own_checkpoint.layer[skipped / 2];
+        const spec_tensor *out = skipped % 2 == 0 ? &layer->attention_output : &layer->down;
+        memset((void *)out->data, 0,
+               (size_t)out->rows * spec_tensor_row_bytes(out->type, out->cols));
+        spec_weights_free(&zeroed->own_weights);
+        assert_int_equal(spec_weights_init(&zeroed->own_weights, &zeroed->own_checkpoint,
+                                           SPEC_TENSOR_TYPES, spec_test_context(0)->cpu, &error),
+                         GSL_SUCCESS);
+        snprintf(spec, sizeof spec, "layers?skip=%d%c", skipped / 2, "af"[skipped % 2]);
+        assert_int_equal(spec_model_open(&draft, spec, &target->head, spec_test_context(0), &error),
+                         GSL_SUCCESS);
+        reading r;
+        for (int branches = 0; branches <= 1; branches++) {
+            memset(with, 0, sizeof with);
+            memset(without, 0, sizeof without);
+            open_reading(&r, draft, draft, false);
+            go_round(&r, branches, without);
+            close_reading(&r);
+            open_reading(&r, &zeroed->head, &zeroed->head, false);
+            go_round(&r, branches, with);
+            close_reading(&r);
+            assert_memory_equal(with, without, sizeof with);
+        }
+        spec_model_close(draft);
+        spec_model_close(&zeroed->head);
+    }
     spec_model_close(&target->head);
 }
 
@@ -272,6 +312,10 @@ static void layers_and_types_are_what_their_specs_say(void **state)
     assert_memory_equal(same, other, sizeof same);
     row_of(other, "layers?exit=2&skip=1", target);
     assert_memory_equal(same, other, sizeof same);
+    row_of(other, "layers?skip=1f.1a.2", target);
+    assert_memory_equal(same, other, sizeof same);
+    row_of(other, "layers?skip=1f.2", target);
+    assert_true(memcmp(same, other, sizeof same) != 0);
     row_of(other, "layers?skip=0.1", target);
     assert_true(memcmp(same, other, sizeof same) != 0);
     assert_true(memcmp(same, whole, sizeof same) != 0);
@@ -339,12 +383,24 @@ static void bad_specs_are_refused_with_a_line(void **state)
     static const struct {
         const char *spec, *says;
     } bad[] = {
-        {"layers?exit=4", "exit=4"},       {"layers?exit=-1", "exit=-1"},
-        {"layers?skip=3", "'3'"},          {"layers?skip=", "''"},
-        {"layers?skip=0.x", "'x'"},        {"layers?skip=0.", "''"},
-        {"layers?skip=0.1.2", "no layer"}, {"layers?exit=1&skip=1", "'1'"},
-        {"layers?skip=-1", "'-1'"},        {"layers?of=draft", "of"},
-        {"quantised?type=q5", "q5"},       {"quantised?exit=1", "exit"},
+        {"layers?exit=4", "exit=4"},
+        {"layers?exit=-1", "exit=-1"},
+        {"layers?skip=3", "'3'"},
+        {"layers?skip=", "''"},
+        {"layers?skip=0.x", "'x'"},
+        {"layers?skip=0.", "''"},
+        {"layers?skip=0.1.2", "nothing"},
+        {"layers?exit=1&skip=1", "'1'"},
+        {"layers?skip=0a.0f.1.2", "nothing"},
+        {"layers?skip=3a", "'3a'"},
+        {"layers?skip=9x", "'9x'"},
+        {"layers?skip=a", "'a'"},
+        {"layers?skip=1af", "'1af'"},
+        {"layers?skip=00000001", "'00000001'"},
+        {"layers?skip=-1", "'-1'"},
+        {"layers?of=draft", "of"},
+        {"quantised?type=q5", "q5"},
+        {"quantised?exit=1", "exit"},
     };
     spec_model *target, *draft, *zipf;
     spec_error error = {""};
@@ -371,7 +427,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_shared_cache_of_first_layers_gives_the_same_rows_and_is_computed_once),
-        cmocka_unit_test(a_shared_cache_behind_a_skipped_layer_depends_on_the_text_alone),
+        cmocka_unit_test(a_shared_cache_behind_skipped_sublayers_depends_on_the_text_alone),
+        cmocka_unit_test(a_skipped_sublayer_is_one_that_adds_nothing),
         cmocka_unit_test(layers_and_types_are_what_their_specs_say),
         cmocka_unit_test(a_draft_of_a_wrapped_target_is_of_the_model_inside),
         cmocka_unit_test(bad_specs_are_refused_with_a_line),
