@@ -45,8 +45,8 @@ enum {
 #define DECODING "sweep, prove, accept, plan, generate, bench and rows"
 #define OF_MODELS "run, train, " DECODING
 #define COMMON                                                                                     \
-    "predict, sweep, run, prove, accept, plan, generate, bench, validate, rows, train, quantize "  \
-    "and list"
+    "predict, sweep, run, prove, accept, plan, generate, bench, validate, rows, train, quantize, " \
+    "widen and list"
 #define WRITING "plot, " COMMON
 
 static const meaning meanings[] = {

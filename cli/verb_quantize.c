@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/large_file.h"
+#include "cli/model_file.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress_reports.h"
 #include "cli/verb.h"
 
-#include "base/mapping.h"
-#include "models/model_kinds.h"
 #include "models/transformer/files/conversion.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,31 +47,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
-}
-
-/* Read the model's settings from a spec or a file. For a plain path the first bytes tell the
- * format. */
-static void read_model(spec_settings *settings, const char *verb, const char *in)
-{
-    spec_error error = {{0}};
-    char *spec = NULL;
-    bool is_gguf = strncmp(in, "gguf:", 5) == 0;
-    if (!is_gguf && strncmp(in, "llama2c:", 8) != 0) {
-        char path[PATH_MAX];
-        snprintf(path, sizeof path, "%.*s", (int)strcspn(in, "?"), in);
-        spec_mapping file;
-        if (spec_mapping_init(&file, path, &error) != GSL_SUCCESS)
-            spec_usage_fail(verb, "%s", error.text);
-        is_gguf = file.length >= 4 && memcmp(file.bytes, "GGUF", 4) == 0;
-        spec_mapping_free(&file);
-        if (asprintf(&spec, "%s:%s", is_gguf ? "gguf" : "llama2c", in) < 0)
-            spec_usage_no_memory(verb);
-    }
-    const spec_model_kind *kind = is_gguf ? &spec_model_gguf : &spec_model_llama2c;
-    if (spec_settings_init(settings, spec != NULL ? spec : in, &error) != GSL_SUCCESS ||
-        spec_settings_check(settings, kind->usage, NULL, &error) != GSL_SUCCESS)
-        spec_usage_fail(verb, "%s", error.text);
-    free(spec);
 }
 
 static int add_row(spec_table *table, const char *before, const char *after,
@@ -156,7 +129,7 @@ int spec_verb_quantize(spec_context *context, int argc, char **argv)
     while (type < SPEC_TENSOR_TYPES && strcmp(args.type, spec_tensor_type_names[type]) != 0) type++;
     if (type == SPEC_TENSOR_TYPES)
         spec_usage_fail(argv[0], "--type: '%s' is not q8_0, q4_0, bf16, f16 or f32", args.type);
-    read_model(&settings, argv[0], args.in);
+    spec_model_file_settings(&settings, argv[0], args.in);
     spec_output_say_left_over(args.out, argv[0]);
     spec_options_catch_interrupts();
     const spec_listener listener = {.hear = spec_progress_reports_share};

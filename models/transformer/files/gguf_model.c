@@ -133,18 +133,15 @@ static int write_vocabulary(spec_gguf_writer *writer, const spec_checkpoint *mod
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
-static int write_rows(spec_gguf_writer *writer, const spec_tensor *tensor, float *row,
-                      spec_error *error)
+static int write_data(spec_gguf_writer *writer, const spec_tensor *tensor, spec_error *error)
 {
-    for (int i = 0; i < tensor->rows; i++) {
-        spec_tensor_decode_row(row, tensor, i);
-        spec_gguf_writer_data(writer, row, (size_t)tensor->cols * sizeof *row);
-    }
+    spec_gguf_writer_data(writer, tensor->data,
+                          (size_t)tensor->rows * spec_tensor_row_bytes(tensor->type, tensor->cols));
     return spec_gguf_writer_tensor_end(writer, error);
 }
 
-/* Name every tensor, a tied output once; or, if there is a row for floats, write their data. */
-static int visit(spec_gguf_writer *writer, const spec_checkpoint *model, float *opt_row,
+/* Name every tensor, a tied output once; or write their data. */
+static int visit(spec_gguf_writer *writer, const spec_checkpoint *model, bool writes,
                  spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -155,11 +152,11 @@ static int visit(spec_gguf_writer *writer, const spec_checkpoint *model, float *
             const spec_tensor *tensor = spec_checkpoint_parts_tensor_const(part, model, layer);
             char name[SPEC_PART_NAME_SIZE];
             if (tensor->data == NULL) continue;
-            if (opt_row != NULL)
-                SPEC_TRY(write_rows(writer, tensor, opt_row, error));
+            if (writes)
+                SPEC_TRY(write_data(writer, tensor, error));
             else
                 spec_gguf_writer_tensor(writer, spec_checkpoint_parts_name(name, part, layer),
-                                        SPEC_TENSOR_F32, tensor->rows, tensor->cols);
+                                        tensor->type, tensor->rows, tensor->cols);
         }
     }
 done:
@@ -173,26 +170,20 @@ int spec_gguf_model_write(int *ret_kept, const spec_checkpoint *model,
     int status = GSL_SUCCESS;
     const spec_shape *shape = &model->shape;
     const spec_tensor factors = {SPEC_TENSOR_F32, 1, shape->head_dim / 2, shape->opt_rope_factor};
-    const int queries = shape->n_heads * shape->head_dim;
-    int widest = shape->dim > shape->ffn_dim ? shape->dim : shape->ffn_dim;
-    if (widest < queries) widest = queries;
-    float *row = malloc((size_t)widest * sizeof *row);
     spec_gguf_writer writer = {0};
     *ret_kept = 0;
-    if (row == NULL) SPEC_TRY(spec_no_memory_for(error, path));
     SPEC_TRY(spec_gguf_writer_init(&writer, error));
-    spec_gguf_model_shape(&writer, shape, model->layer[0].query_bias.data != NULL);
+    spec_gguf_model_shape(&writer, shape, shape->rope_pairs == SPEC_ROPE_HALVES);
     SPEC_TRY(write_vocabulary(&writer, model, vocabulary, error));
-    SPEC_TRY(visit(&writer, model, NULL, error));
+    SPEC_TRY(visit(&writer, model, false, error));
     if (factors.data != NULL)
         spec_gguf_writer_tensor(&writer, "rope_freqs.weight", SPEC_TENSOR_F32, 1, factors.cols);
     SPEC_TRY(spec_gguf_writer_open(&writer, path, error));
-    SPEC_TRY(visit(&writer, model, row, error));
-    if (factors.data != NULL) SPEC_TRY(write_rows(&writer, &factors, row, error));
+    SPEC_TRY(visit(&writer, model, true, error));
+    if (factors.data != NULL) SPEC_TRY(write_data(&writer, &factors, error));
     SPEC_TRY(spec_gguf_writer_close(&writer, error));
     *ret_kept = writer.file.kept;
 done:
-    free(row);
     spec_gguf_writer_free(&writer);
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* gguf_model: a transformer in memory, written as a GGUF file that llama.cpp and speclab read.
  * The shape comes from the checkpoint, the vocabulary from a model's file or from memory. Matrices
- * are written as F32. */
+ * keep their types. */
 #ifndef SPECLAB_GGUF_MODEL_H
 #define SPECLAB_GGUF_MODEL_H
 

@@ -2,131 +2,16 @@
 /* The forward pass against double precision, on models of odd shapes. The error of every weight
  * type is measured and bounded; it is the same for every instruction set, number of threads and
  * columns per pass. */
+#include "tests/models/transformer/engine/odd_checkpoint.h"
 #include "tests/models/transformer/engine/reference_pass.h"
 
 #include "base/cpu.h"
-#include "models/transformer/files/checkpoint_parts.h"
 #include "tests/support/contexts.h"
 
-#include <gsl/gsl_randist.h>
 #include <gsl/gsl_sort.h>
 #include <omp.h>
 
 enum { TOKENS = 50, LONG = 600 };
-
-typedef struct {
-    spec_shape shape;
-    bool biased, tied;
-} form;
-
-static const float factor[] = {1.0f, 1.5f, 2.75f, 8.0f};
-
-/* Adjacent and halves, GQA, heads wider than the model, biases, factors. The first two only as
- * floats, since their rows are not a multiple of a block. */
-static const form forms[] = {
-    {{.dim = 40,
-      .n_layers = 3,
-      .n_heads = 5,
-      .n_kv_heads = 1,
-      .head_dim = 8,
-      .ffn_dim = 33,
-      .vocab = 51,
-      .context = LONG,
-      .norm_eps = 1e-5f,
-      .rope_base = 10000.0,
-      .rope_pairs = SPEC_ROPE_ADJACENT,
-      .opt_rope_factor = factor},
-     .tied = true},
-    {{.dim = 54,
-      .n_layers = 2,
-      .n_heads = 9,
-      .n_kv_heads = 3,
-      .head_dim = 6,
-      .ffn_dim = 17,
-      .vocab = 19,
-      .context = LONG,
-      .norm_eps = 1e-3f,
-      .rope_base = 500.0,
-      .rope_pairs = SPEC_ROPE_HALVES},
-     .biased = true},
-    {{.dim = 64,
-      .n_layers = 3,
-      .n_heads = 4,
-      .n_kv_heads = 2,
-      .head_dim = 24,
-      .ffn_dim = 96,
-      .vocab = 75,
-      .context = LONG,
-      .norm_eps = 1e-6f,
-      .rope_base = 1e6,
-      .rope_pairs = SPEC_ROPE_HALVES},
-     .biased = true},
-    {{.dim = 96,
-      .n_layers = 4,
-      .n_heads = 4,
-      .n_kv_heads = 4,
-      .head_dim = 8,
-      .ffn_dim = 160,
-      .vocab = 130,
-      .context = LONG,
-      .norm_eps = 1e-5f,
-      .rope_base = 10000.0,
-      .rope_pairs = SPEC_ROPE_ADJACENT,
-      .opt_rope_factor = factor},
-     .tied = true},
-};
-
-enum { FORMS = sizeof forms / sizeof *forms };
-
-static void free_parts(void *owned)
-{
-    void **part = owned;
-    for (int i = 0; part[i] != NULL; i++) free(part[i]);
-    free(part);
-}
-
-/* Random weights that keep the scale of their inputs; the same for every type, up to its rounding.
- */
-static void make_checkpoint(spec_checkpoint *c, const form *f, spec_tensor_type type)
-{
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
-    gsl_rng_set(rng, 7);
-    *c = (spec_checkpoint){.shape = f->shape, .end_of_text = -1, .free_owned = free_parts};
-    c->layer = calloc((size_t)f->shape.n_layers, sizeof *c->layer);
-    void **owned = calloc((size_t)SPEC_PARTS * (size_t)f->shape.n_layers + 1, sizeof *owned);
-    assert_non_null(c->layer);
-    assert_non_null(owned);
-    c->owned = owned;
-    for (int i = 0; i < SPEC_PARTS; i++) {
-        const spec_part part = (spec_part)i;
-        const bool bias = part == SPEC_PART_QUERY_BIAS || part == SPEC_PART_KEY_BIAS ||
-                          part == SPEC_PART_VALUE_BIAS;
-        if ((bias && !f->biased) || (part == SPEC_PART_OUTPUT && f->tied)) continue;
-        for (int layer = 0; layer < spec_checkpoint_parts_copies(part, &f->shape); layer++) {
-            spec_tensor *tensor = spec_checkpoint_parts_tensor(part, c, layer);
-            tensor->type = spec_checkpoint_parts_is_vector(part) ? SPEC_TENSOR_F32 : type;
-            spec_checkpoint_parts_shape(&tensor->rows, &tensor->cols, part, &f->shape);
-            const size_t bytes = spec_tensor_row_bytes(tensor->type, tensor->cols);
-            assert_true(bytes > 0);
-            unsigned char *data = malloc(bytes * (size_t)tensor->rows);
-            float *row = malloc((size_t)tensor->cols * sizeof *row);
-            assert_non_null(data);
-            assert_non_null(row);
-            const double mean = spec_checkpoint_parts_is_vector(part) && !bias ? 1.0 : 0.0;
-            const double scale = part == SPEC_PART_EMBEDDING ? 1.0 : 1.3 / sqrt(tensor->cols);
-            const double spread = spec_checkpoint_parts_is_vector(part) ? 0.3 : scale;
-            for (int r = 0; r < tensor->rows; r++) {
-                for (int k = 0; k < tensor->cols; k++)
-                    row[k] = (float)(mean + gsl_ran_gaussian(rng, spread));
-                spec_tensor_row_write(data + bytes * (size_t)r, tensor->type, row, tensor->cols);
-            }
-            free(row);
-            tensor->data = *owned++ = data;
-        }
-    }
-    if (f->tied) c->output = c->embedding;
-    gsl_rng_free(rng);
-}
 
 /* A model of one form and type, its weights and a text. */
 typedef struct {
@@ -135,12 +20,12 @@ typedef struct {
     int token[LONG], vocab;
 } model;
 
-static void open_model(model *m, const form *f, spec_tensor_type type)
+static void open_model(model *m, const odd_form *f, spec_tensor_type type)
 {
     spec_error error;
     m->vocab = f->shape.vocab;
     for (int t = 0; t < LONG; t++) m->token[t] = (7 * t * t + 3 * t + 1) % m->vocab;
-    make_checkpoint(&m->checkpoint, f, type);
+    make_odd_checkpoint(&m->checkpoint, f, type);
     assert_int_equal(spec_weights_init(&m->weights, &m->checkpoint, SPEC_TENSOR_TYPES,
                                        spec_test_context(0)->cpu, &error),
                      GSL_SUCCESS);
@@ -187,11 +72,11 @@ static void weights_in_floats_are_exact_to_rounding(void **state)
 {
     (void)state;
     static const spec_tensor_type types[] = {SPEC_TENSOR_F32, SPEC_TENSOR_F16, SPEC_TENSOR_BF16};
-    for (int f = 0; f < FORMS; f++) {
+    for (int f = 0; f < ODD_FORMS; f++) {
         for (int k = 0; k < 3; k++) {
             model m;
             double middle, worst;
-            open_model(&m, &forms[f], types[k]);
+            open_model(&m, &odd_forms[f], types[k]);
             measure(&m, TOKENS, true, &middle, &worst);
             printf("form %d, %s: error %.2g\n", f, spec_tensor_type_names[types[k]], worst);
             assert_true(worst < 1e-5);
@@ -207,7 +92,7 @@ static void a_long_text_is_as_exact_as_a_short_one(void **state)
     (void)state;
     for (int f = 0; f < 2; f++) {
         model m;
-        open_model(&m, &forms[f], SPEC_TENSOR_F32);
+        open_model(&m, &odd_forms[f], SPEC_TENSOR_F32);
         double *reference = reference_vector(LONG * m.vocab);
         const size_t size = (size_t)LONG * (size_t)m.vocab;
         float *logits = malloc(size * sizeof *logits), *single = malloc(size * sizeof *single);
@@ -235,12 +120,12 @@ static void quantised_weights_take_their_input_in_steps(void **state)
 {
     (void)state;
     static const spec_tensor_type types[] = {SPEC_TENSOR_Q8_0, SPEC_TENSOR_Q4_0};
-    for (int f = 0; f < FORMS; f++) {
+    for (int f = 0; f < ODD_FORMS; f++) {
         for (int k = 0; k < 2; k++) {
-            if (spec_tensor_row_bytes(types[k], forms[f].shape.ffn_dim) == 0) continue;
+            if (spec_tensor_row_bytes(types[k], odd_forms[f].shape.ffn_dim) == 0) continue;
             model m;
             double middle, worst, whole_middle, whole_worst;
-            open_model(&m, &forms[f], types[k]);
+            open_model(&m, &odd_forms[f], types[k]);
             measure(&m, 5, true, &middle, &worst);
             measure(&m, 5, false, &whole_middle, &whole_worst);
             printf("form %d, %s: error %.2g, at worst %.2g; against whole activations %.2g, at "
@@ -260,7 +145,7 @@ static void logits_are_the_same_bytes_everywhere(void **state)
     (void)state;
     static const int columns[] = {1, 7, TOKENS};
     const int threads = omp_get_max_threads();
-    for (int f = 0; f < FORMS; f++) {
+    for (int f = 0; f < ODD_FORMS; f++) {
         for (int k = 0; k < SPEC_TENSOR_TYPES; k++) {
             if (f != 2 && k != (f < 2 ? SPEC_TENSOR_F32 : SPEC_TENSOR_Q8_0)) continue;
             float *first = NULL;
@@ -268,7 +153,7 @@ static void logits_are_the_same_bytes_everywhere(void **state)
                 assert_int_equal(spec_cpu_limit(spec_cpu_isa_name((spec_isa)i), NULL), GSL_SUCCESS);
                 model m;
                 omp_set_num_threads(1 + i % 3);
-                open_model(&m, &forms[f], (spec_tensor_type)k);
+                open_model(&m, &odd_forms[f], (spec_tensor_type)k);
                 for (int c = 0; c < 3; c++) {
                     omp_set_num_threads(1 + (i + c) % 3);
                     float *logits = logits_of(&m, columns[c]);

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* speclab widen as its users run it. SPECLAB names the program. */
+#include "tests/support/child.h"
+
+#include <string.h>
+
+/* A checkpoint of llama2.c: width 32, feed-forward width 40, one layer of two heads that share
+ * keys and values, 8 tokens, 16 positions. */
+static void write_model(void)
+{
+    const int head[] = {32, 40, 1, 2, 1, 8, 16};
+    const int n = 8 * 32 + 2 * 32 + 2 * 32 * 32 + 2 * 16 * 32 + 3 * 40 * 32 + 32 + 16 * 16;
+    FILE *file = fopen("m.bin", "wb");
+    assert_non_null(file);
+    fwrite(head, sizeof head, 1, file);
+    for (int i = 0; i < n; i++)
+        fwrite(&(float){(float)(i * 37 % 101) / 101.0f - 0.49f}, sizeof(float), 1, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void a_wider_model_writes_the_same_text(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    write_model();
+    spec_child c, narrow, wide;
+    spec_child_run(&c, "widen m.bin --by 16 -o wide.gguf --format csv");
+    assert_int_equal(c.code, 0);
+    assert_non_null(strstr(c.text, "model,dim,heads,kv_heads,ffn,weights,bytes\n"
+                                   "m.bin,32,2,1,40,7264,29056\n"
+                                   "wide.gguf,512,32,16,640,1775104,7100416\n"));
+    spec_child_free(&c);
+    spec_program_works("widen wide.gguf -o wider.gguf");
+    spec_program_works("widen m.bin --by 64 -o same.gguf");
+    spec_files_same("wider.gguf", "same.gguf");
+    spec_child_run(&narrow, "generate --target m.bin --plain --temperature 0 -n 12");
+    spec_child_run(&wide, "generate --target wide.gguf --plain --temperature 0 -n 12");
+    assert_string_equal(narrow.text, wide.text);
+    spec_child_free(&narrow);
+    spec_child_free(&wide);
+}
+
+/* A quantized model is widened in its type. */
+static void types_are_kept(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    write_model();
+    spec_program_works("quantize m.bin q.gguf --type q8_0");
+    spec_program_works("widen q.gguf -o w.gguf");
+    spec_child narrow, wide;
+    spec_child_run(&narrow, "generate --target q.gguf --plain --temperature 0 -n 12");
+    spec_child_run(&wide, "generate --target w.gguf --plain --temperature 0 -n 12");
+    assert_string_equal(narrow.text, wide.text);
+    spec_child_free(&narrow);
+    spec_child_free(&wide);
+}
+
+static void what_cannot_be_widened_is_said_in_one_line(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    write_model();
+    spec_program_fails("widen m.bin --by 8 -o w.gguf", 2,
+                       "speclab widen: m.bin: cannot be widened by 8: only powers of four are "
+                       "exact in floating point; use 4, 16 or 64");
+    spec_program_fails("widen m.bin --by 4096 -o w.gguf", 2,
+                       "speclab widen: m.bin: is too wide to be widened by 4096: no width may "
+                       "exceed 65536");
+    spec_program_fails("widen m.bin", 2,
+                       "speclab widen: give the file of the wider model with -o OUT.gguf");
+    spec_program_fails("widen m.bin -o .", 2,
+                       "speclab widen: .: exists, and is not a regular file");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wider_model_writes_the_same_text),
+        cmocka_unit_test(types_are_kept),
+        cmocka_unit_test(what_cannot_be_widened_is_said_in_one_line),
+    };
+    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* odd_checkpoint: random checkpoints of odd shapes, in every type of weights.
+ * spec_checkpoint_free frees them. */
+#ifndef SPECLAB_TESTS_ODD_CHECKPOINT_H
+#define SPECLAB_TESTS_ODD_CHECKPOINT_H
+
+#include "models/transformer/files/checkpoint_parts.h"
+#include "tests/support/support.h"
+
+#include <gsl/gsl_randist.h>
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct {
+    spec_shape shape;
+    bool biased, tied;
+} odd_form;
+
+static const float odd_factor[] = {1.0f, 1.5f, 2.75f, 8.0f};
+
+/* Adjacent and halves, GQA, heads wider than the model, biases, factors. The first two only as
+ * floats, since their rows are not a multiple of a block. */
+static const odd_form odd_forms[] = {
+    {{.dim = 40,
+      .n_layers = 3,
+      .n_heads = 5,
+      .n_kv_heads = 1,
+      .head_dim = 8,
+      .ffn_dim = 33,
+      .vocab = 51,
+      .context = 600,
+      .norm_eps = 1e-5f,
+      .rope_base = 10000.0,
+      .rope_pairs = SPEC_ROPE_ADJACENT,
+      .opt_rope_factor = odd_factor},
+     .tied = true},
+    {{.dim = 54,
+      .n_layers = 2,
+      .n_heads = 9,
+      .n_kv_heads = 3,
+      .head_dim = 6,
+      .ffn_dim = 17,
+      .vocab = 19,
+      .context = 600,
+      .norm_eps = 1e-3f,
+      .rope_base = 500.0,
+      .rope_pairs = SPEC_ROPE_HALVES},
+     .biased = true},
+    {{.dim = 64,
+      .n_layers = 3,
+      .n_heads = 4,
+      .n_kv_heads = 2,
+      .head_dim = 24,
+      .ffn_dim = 96,
+      .vocab = 75,
+      .context = 600,
+      .norm_eps = 1e-6f,
+      .rope_base = 1e6,
+      .rope_pairs = SPEC_ROPE_HALVES},
+     .biased = true},
+    {{.dim = 96,
+      .n_layers = 4,
+      .n_heads = 4,
+      .n_kv_heads = 4,
+      .head_dim = 8,
+      .ffn_dim = 160,
+      .vocab = 130,
+      .context = 600,
+      .norm_eps = 1e-5f,
+      .rope_base = 10000.0,
+      .rope_pairs = SPEC_ROPE_ADJACENT,
+      .opt_rope_factor = odd_factor},
+     .tied = true},
+};
+
+enum { ODD_FORMS = sizeof odd_forms / sizeof *odd_forms };
+
+static inline void free_odd_parts(void *owned)
+{
+    void **part = owned;
+    for (int i = 0; part[i] != NULL; i++) free(part[i]);
+    free(part);
+}
+
+/* Random weights that keep the scale of their inputs; the same for every type, up to its rounding.
+ */
+static inline void make_odd_checkpoint(spec_checkpoint *c, const odd_form *f, spec_tensor_type type)
+{
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
+    gsl_rng_set(rng, 7);
+    *c = (spec_checkpoint){.shape = f->shape, .end_of_text = -1, .free_owned = free_odd_parts};
+    c->layer = calloc((size_t)f->shape.n_layers, sizeof *c->layer);
+    void **owned = calloc((size_t)SPEC_PARTS * (size_t)f->shape.n_layers + 1, sizeof *owned);
+    assert_non_null(c->layer);
+    assert_non_null(owned);
+    c->owned = owned;
+    for (int i = 0; i < SPEC_PARTS; i++) {
+        const spec_part part = (spec_part)i;
+        const bool bias = part == SPEC_PART_QUERY_BIAS || part == SPEC_PART_KEY_BIAS ||
+                          part == SPEC_PART_VALUE_BIAS;
+        if ((bias && !f->biased) || (part == SPEC_PART_OUTPUT && f->tied)) continue;
+        for (int layer = 0; layer < spec_checkpoint_parts_copies(part, &f->shape); layer++) {
+            spec_tensor *tensor = spec_checkpoint_parts_tensor(part, c, layer);
+            tensor->type = spec_checkpoint_parts_is_vector(part) ? SPEC_TENSOR_F32 : type;
+            spec_checkpoint_parts_shape(&tensor->rows, &tensor->cols, part, &f->shape);
+            const size_t bytes = spec_tensor_row_bytes(tensor->type, tensor->cols);
+            assert_true(bytes > 0);
+            unsigned char *data = malloc(bytes * (size_t)tensor->rows);
+            float *row = malloc((size_t)tensor->cols * sizeof *row);
+            assert_non_null(data);
+            assert_non_null(row);
+            const double mean = spec_checkpoint_parts_is_vector(part) && !bias ? 1.0 : 0.0;
+            const double scale = part == SPEC_PART_EMBEDDING ? 1.0 : 1.3 / sqrt(tensor->cols);
+            const double spread = spec_checkpoint_parts_is_vector(part) ? 0.3 : scale;
+            for (int r = 0; r < tensor->rows; r++) {
+                for (int k = 0; k < tensor->cols; k++)
+                    row[k] = (float)(mean + gsl_ran_gaussian(rng, spread));
+                spec_tensor_row_write(data + bytes * (size_t)r, tensor->type, row, tensor->cols);
+            }
+            free(row);
+            tensor->data = *owned++ = data;
+        }
+    }
+    if (f->tied) c->output = c->embedding;
+    gsl_rng_free(rng);
+}
+
+#endif
