@@ -45,6 +45,7 @@ _speclab_values() # VERB OPTION
     *:--color) echo auto always never ;;
     *:--format | *:-f) echo table csv json markdown latex vertical ;;
     *:--type) echo q8_0 q4_0 bf16 f16 f32 ;;
+    *:--method) echo bayes random exhaustive ;;
     *:--only) _speclab_tests fixture test mistake ;;
     *:--scopes) echo V DV S ;;
     *:--holds) echo rows top logprobs ;;

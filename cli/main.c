@@ -31,6 +31,7 @@ const spec_verb spec_verbs[] = {
     {"validate", "test whether a sampler, in any language, is lossless", spec_verb_validate},
     {"rows", "record the distributions of a target and its drafts along a text", spec_verb_rows},
     {"train", "train a model, or a draft of a target", spec_verb_train},
+    {"tune", "find the sublayers to skip in self-speculation", spec_verb_tune},
     {"quantize", "quantize a transformer and write it as GGUF", spec_verb_quantize},
     {"widen", "write a wider transformer that computes the same function", spec_verb_widen},
     {"list", "list models, drafts, rules, measures, figures, devices, experiments", spec_verb_list},

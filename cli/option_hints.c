@@ -45,15 +45,15 @@ enum {
 #define DECODING "sweep, prove, accept, plan, generate, bench and rows"
 #define OF_MODELS "run, train, " DECODING
 #define COMMON                                                                                     \
-    "predict, sweep, run, prove, accept, plan, generate, bench, validate, rows, train, quantize, " \
-    "widen and list"
+    "predict, sweep, run, prove, accept, plan, generate, bench, validate, rows, train, tune, "     \
+    "quantize, widen and list"
 #define WRITING "plot, " COMMON
 
 static const meaning meanings[] = {
     [LENGTH] = {"K", "the draft length", "predict, sweep, prove, generate and bench", "--set K=N"},
     [RATE] = {"alpha", "the acceptance rate", "predict, sweep and prove", "--set alpha=LIST"},
     [COST] = {"c", "the cost of a draft call", "predict, sweep, prove and plan", "--set c=LIST"},
-    [TARGET] = {"target", "the target model", OF_MODELS, NULL},
+    [TARGET] = {"target", "the target model", "tune, " OF_MODELS, NULL},
     [DRAFT] = {"draft", "the draft model", OF_MODELS, NULL},
     [RULE] = {"rule", "the verification rule", "sweep, prove, accept, plan, generate and bench",
               "--set rule=LIST"},
@@ -66,7 +66,8 @@ static const meaning meanings[] = {
     [TOP_K] = {"top-k", "top-k", "generate and bench", "--target 'SPEC?top_k=N'"},
     [TOP_P] = {"top-p", "top-p", "generate and bench", "--target 'SPEC?top_p=X'"},
     [MIN_P] = {"min-p", "min-p", "generate and bench", "--target 'SPEC?min_p=X'"},
-    [TOKENS] = {"tokens", "the number of tokens", "prove, generate and bench", "--set tokens=N"},
+    [TOKENS] = {"tokens", "the number of tokens", "prove, generate, bench and tune",
+                "--set tokens=N"},
     [ROUNDS] = {"rounds", "the number of simulated rounds", "sweep, run and plan", NULL},
     [SEED] = {"seed", "the seed", COMMON, NULL},
     [THREADS] = {"threads", "the number of threads", COMMON, NULL},

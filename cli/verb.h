@@ -35,6 +35,7 @@ int spec_verb_validate(spec_context *context, int argc, char **argv);
 int spec_verb_rows(spec_context *context, int argc, char **argv);
 int spec_verb_generate(spec_context *context, int argc, char **argv);
 int spec_verb_train(spec_context *context, int argc, char **argv);
+int spec_verb_tune(spec_context *context, int argc, char **argv);
 int spec_verb_quantize(spec_context *context, int argc, char **argv);
 int spec_verb_widen(spec_context *context, int argc, char **argv);
 int spec_verb_list(spec_context *context, int argc, char **argv);

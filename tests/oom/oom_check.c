@@ -85,6 +85,7 @@ static const command commands[] = {
     {"rows --target ngram:../text.txt --text ../text.txt -o out.rows", "out.rows", SAME},
     {"rows ../pair.rows", NULL, SAME},
     {"quantize ../model.gguf out.gguf --type q4_0", "out.gguf", SAME},
+    {"tune --target ../model.gguf --texts 2 --trials 9 --check 0", NULL, SAME},
     {"widen ../model.gguf -o out.gguf", "out.gguf", SAME},
     {"list", NULL, SAME},
     {"list experiments --format json", NULL, SAME},

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/figures/figure_file.h"
+#include "cli/output.h"
+#include "cli/tune_args.h"
+#include "cli/verb.h"
+
+#include "analysis/speedup.h"
+#include "analysis/statistics/moments.h"
+#include "base/build_info.h"
+#include "base/progress.h"
+#include "experiments/train/training_texts.h"
+#include "experiments/tune/skip_scores.h"
+#include "experiments/tune/skip_search.h"
+#include "models/model_open.h"
+#include "models/transformer/engine/transformer.h"
+#include "sim/chance/rng.h"
+
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_sort.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the texts ------------------------------------------------------------------------------- */
+
+enum { PROMPT = 32, WALK_K = 8 };
+
+typedef struct {
+    const spec_tune_args *args;
+    const char *verb;
+    spec_model *target;
+    spec_skip_scores scores;
+    spec_table trials;
+    spec_skip_method method;
+    int run, trial;
+    double best;
+    double *best_of_run; /* (methods, runs) */
+} tuning;
+
+/* Texts of the target: its own from the first token on, or after prompts from a file. */
+static int make_texts(spec_skip_texts *ret, int *token, const tuning *t, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const spec_tune_args *args = t->args;
+    const spec_transformer *transformer = spec_transformer_of(t->target);
+    const bool own = strcmp(args->data, "own") == 0;
+    spec_training_texts prompts = {0}, texts = {0};
+    spec_thread_pool *pool = args->common.context->pool;
+    int *next = malloc((size_t)ret->length * sizeof *next);
+    const spec_training_sampling how = {.model = t->target,
+                                        .begin = -1,
+                                        .places = ret->length - 1,
+                                        .count = (size_t)ret->texts,
+                                        .prompt = own ? 0 : PROMPT,
+                                        .seed = spec_rng_named_seed(args->common.seed, "texts")};
+    if (next == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+    if (own && t->target->one_hot)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "--data own: at temperature 0 all texts are the same; give a text file, "
+                           "whose passages begin them"));
+    if (!own && transformer->checkpoint->opt_tokenizer == NULL)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "--target: the model has no vocabulary to read %.200s", args->data));
+    if (!own)
+        SPEC_TRY(spec_training_texts_load(
+            &prompts, args->data, transformer->checkpoint->opt_tokenizer, -1, how.places, error));
+    spec_progress_phase("sampling texts");
+    SPEC_TRY(spec_training_texts_sample(&texts, &prompts, &how, pool, error));
+    for (int i = 0; i < ret->texts; i++) {
+        int *to = token + (ptrdiff_t)i * ret->length;
+        spec_training_texts_held_out(to, next, &texts, i, ret->texts);
+        to[ret->length - 1] = next[ret->length - 2];
+    }
+    ret->token = token;
+    ret->first = own ? 0 : PROMPT - 1;
+done:
+    spec_progress_phase(NULL);
+    spec_training_texts_free(&prompts);
+    spec_training_texts_free(&texts);
+    free(next);
+    return status;
+}
+
+static int open_target(tuning *t, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const spec_tune_args *args = t->args;
+    spec_context *context = args->common.context;
+    spec_error reason = {""};
+    int *token = NULL;
+    status = spec_model_open(&t->target, args->target, NULL, context, &reason);
+    if (status != GSL_SUCCESS) SPEC_TRY(spec_fail(error, status, "--target: %s", reason.text));
+    if (spec_transformer_of(t->target) == NULL)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "--target: %.200s is not a transformer, so it has no layers to skip; "
+                           "give a checkpoint of llama2.c or a GGUF file",
+                           args->target));
+    const int window = t->target->window;
+    spec_skip_texts texts = {.texts = args->texts,
+                             .length = args->tokens > 0 ? args->tokens
+                                       : window < 256   ? window
+                                                        : 256};
+    if (texts.length > window || texts.length < PROMPT + WALK_K)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "--tokens: %d is not from %d to the context of %d",
+                           texts.length, PROMPT + WALK_K, window));
+    token = malloc((size_t)texts.texts * (size_t)texts.length * sizeof *token);
+    if (token == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+    SPEC_TRY(make_texts(&texts, token, t, error));
+    SPEC_TRY(spec_skip_scores_init(&t->scores, t->target, &texts, context, error));
+done:
+    free(token);
+    return status;
+}
+
+/* ---- the searches ---------------------------------------------------------------------------- */
+
+static int count_skipped(const tuning *t, const unsigned char *set)
+{
+    int n = 0;
+    for (int i = 0; i < t->scores.sublayers; i++) n += set[i];
+    return n;
+}
+
+static void fill_set(spec_table *table, const tuning *t, const unsigned char *set,
+                     const spec_skip_score *score)
+{
+    char spec[SPEC_SKIP_SPEC_SIZE];
+    spec_skip_scores_spec(spec, sizeof spec, &t->scores, set);
+    spec_table_text(table, "draft", spec);
+    spec_table_integer(table, "skipped", count_skipped(t, set));
+    spec_table_number(table, "alpha", score->alpha);
+    spec_table_number(table, "c", score->c);
+    spec_table_number(table, "best_K", score->best_K);
+    spec_table_number(table, "best_speedup", score->speedup);
+}
+
+/* The value of a set, for a search. Its row is written at once, so that an interrupted search has
+ * its trials. */
+static int try_set(void *self, double *ret_value, const unsigned char *set, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    tuning *t = self;
+    spec_skip_score score;
+    char note[SPEC_PROGRESS_NOTE];
+    if (spec_options_stop != 0) return spec_fail(error, GSL_EFAILED, "interrupted");
+    SPEC_TRY(spec_skip_scores_get(&score, &t->scores, set, error));
+    *ret_value = score.speedup;
+    t->best = t->trial == 0 ? score.speedup : fmax(t->best, score.speedup);
+    t->best_of_run[(int)t->method * t->args->runs + t->run] = t->best;
+    spec_table_text(&t->trials, "method", spec_skip_methods[t->method]);
+    spec_table_integer(&t->trials, "run", t->run + 1);
+    spec_table_integer(&t->trials, "trial", ++t->trial);
+    fill_set(&t->trials, t, set, &score);
+    spec_table_number(&t->trials, "best_so_far", t->best);
+    if (spec_table_append(&t->trials) != GSL_SUCCESS) spec_usage_no_memory(t->verb);
+    snprintf(note, sizeof note, "%s, run %d, best speed-up %.3f", spec_skip_methods[t->method],
+             t->run + 1, t->best);
+    spec_progress_report(t->trial,
+                         t->method == SPEC_SKIP_EXHAUSTIVE ? pow(2.0, t->scores.sublayers) - 2.0
+                                                           : t->args->trials,
+                         "sets", note);
+done:
+    return status;
+}
+
+static int run_searches(tuning *t, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    for (int method = 0; method <= SPEC_SKIP_EXHAUSTIVE; method++) {
+        const int runs = method == SPEC_SKIP_EXHAUSTIVE ? 1 : t->args->runs;
+        for (int run = 0; run < runs && t->args->method[method]; run++) {
+            spec_skip_trials trials;
+            const spec_skip_search search = {.sublayers = t->scores.sublayers,
+                                             .trials = t->args->trials,
+                                             .seed = t->args->common.seed + (uint64_t)run,
+                                             .value = try_set,
+                                             .self = t};
+            t->method = (spec_skip_method)method;
+            t->run = run;
+            t->trial = 0;
+            SPEC_TRY(spec_skip_search_run(&trials, t->method, &search, error));
+            spec_skip_trials_free(&trials);
+        }
+    }
+done:
+    return status;
+}
+
+/* ---- the results ----------------------------------------------------------------------------- */
+
+static void say_comparison(const tuning *t)
+{
+    const spec_tune_args *args = t->args;
+    const double *bayes = t->best_of_run, *random = t->best_of_run + args->runs,
+                 optimum = t->best_of_run[SPEC_SKIP_EXHAUSTIVE * args->runs];
+    spec_moments difference = {0};
+    int better = 0, equal = 0, found[2] = {0};
+    if (!args->method[SPEC_SKIP_BAYES] || !args->method[SPEC_SKIP_RANDOM] || args->runs < 2) return;
+    for (int i = 0; i < args->runs; i++) {
+        spec_moments_add(&difference, bayes[i] - random[i]);
+        better += bayes[i] > random[i];
+        equal += bayes[i] == random[i];
+        for (int k = 0; k < 2; k++) found[k] += t->best_of_run[k * args->runs + i] == optimum;
+    }
+    const double half =
+        gsl_cdf_tdist_Pinv(0.975, args->runs - 1.0) * spec_moments_standard_error(&difference);
+    spec_usage_say(t->verb,
+                   "bayes ends with a better set than random in %d of %d runs, an equal one in %d; "
+                   "its speed-up is larger by %.4f, %.4f to %.4f with 95 %% confidence",
+                   better, args->runs, equal, difference.mean, difference.mean - half,
+                   difference.mean + half);
+    if (args->method[SPEC_SKIP_EXHAUSTIVE])
+        spec_usage_say(t->verb,
+                       "the best of all sets is found by bayes in %d runs, by random in %d",
+                       found[0], found[1]);
+}
+
+/* Tokens per round as decoded, at the K of the largest speed-up. */
+static int check_set(spec_table *table, tuning *t, const unsigned char *set,
+                     const spec_skip_score *score, spec_error *error)
+{
+    int status = GSL_SUCCESS, best = 1;
+    double most = 0.0;
+    spec_exact_walk walk = {.K = WALK_K};
+    SPEC_TRY(spec_skip_scores_walk(&walk, &t->scores, set, error));
+    for (int k = 1; k <= WALK_K; k++) {
+        const double speedup =
+            spec_speedup_from_emitted(spec_exact_walk_tokens_per_round(&walk, k), k, score->c);
+        if (speedup <= most) continue;
+        most = speedup;
+        best = k;
+    }
+    spec_table_integer(table, "walk_K", best);
+    spec_table_number(table, "walk_tokens", spec_exact_walk_tokens_per_round(&walk, best));
+    spec_table_number(table, "walk_speedup", most);
+done:
+    return status;
+}
+
+/* The best sets of all searches; the first of them checked. */
+static int show_best(tuning *t, spec_error *error)
+{
+    static const char *const columns[] = {"draft",  "skipped",     "alpha",
+                                          "c",      "best_K",      "best_speedup",
+                                          "walk_K", "walk_tokens", "walk_speedup"};
+    const spec_skip_scores *s = &t->scores;
+    const spec_tune_args *args = t->args;
+    int status = GSL_SUCCESS;
+    const size_t n = (size_t)(args->top < s->n ? args->top : s->n);
+    size_t *index = malloc((n + 1) * sizeof *index);
+    spec_table table = {0};
+    spec_options options = args->common;
+    options.output = NULL; /* which has the trials */
+    if (index == NULL ||
+        spec_table_init(&table, columns, (int)(sizeof columns / sizeof columns[0])) != GSL_SUCCESS)
+        spec_usage_no_memory(t->verb);
+    gsl_sort_largest_index(index, n, &s->score->speedup, sizeof *s->score / sizeof(double),
+                           (size_t)s->n);
+    spec_progress_phase("decoding with the best sets");
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char *set = s->set + index[i] * (size_t)s->sublayers;
+        fill_set(&table, t, set, &s->score[index[i]]);
+        if (i < (size_t)args->check && spec_options_stop == 0)
+            SPEC_TRY(check_set(&table, t, set, &s->score[index[i]], error));
+        if (spec_table_append(&table) != GSL_SUCCESS) spec_usage_no_memory(t->verb);
+    }
+    spec_progress_phase(NULL);
+    if (spec_options_show(&table, &options, t->verb) != SPEC_EXIT_HOLDS) status = GSL_EFAILED;
+    else if (n > 0 && s->score[index[0]].speedup <= 1.0)
+        spec_usage_say(t->verb, "no set gains: the largest predicted speed-up is %.3f",
+                       s->score[index[0]].speedup);
+done:
+    spec_table_free(&table);
+    free(index);
+    return status;
+}
+
+static int tune(tuning *t, spec_error *error)
+{
+    static const char *const columns[] = {"method", "run", "trial",  "draft",        "skipped",
+                                          "alpha",  "c",   "best_K", "best_speedup", "best_so_far"};
+    const spec_tune_args *args = t->args;
+    int status = GSL_SUCCESS;
+    char *provenance = NULL;
+    if (spec_table_init(&t->trials, columns, (int)(sizeof columns / sizeof columns[0])) !=
+            GSL_SUCCESS ||
+        asprintf(&provenance,
+                 "speclab %s\nfigure: tune\ncompiler: %s\ntarget: %s\ntexts: %d, begun by %s; seed "
+                 "%llu\n",
+                 spec_build_info_version, spec_build_info_compiler, args->target, args->texts,
+                 args->data, (unsigned long long)args->common.seed) < 0)
+        spec_usage_no_memory(t->verb);
+    free(t->trials.provenance);
+    t->trials.provenance = provenance;
+    t->best_of_run =
+        calloc((size_t)args->runs * (SPEC_SKIP_EXHAUSTIVE + 1), sizeof *t->best_of_run);
+    if (t->best_of_run == NULL) spec_usage_no_memory(t->verb);
+    SPEC_TRY(open_target(t, error));
+    status = run_searches(t, error);
+    if (spec_options_stop == 0 && status != GSL_SUCCESS) goto done;
+    spec_progress_clear();
+    SPEC_TRY(show_best(t, error));
+    if (spec_options_stop == 0) say_comparison(t);
+    if (args->common.output != NULL &&
+        spec_options_show(&t->trials, &args->common, t->verb) != SPEC_EXIT_HOLDS)
+        status = GSL_EFAILED;
+done:
+    return status;
+}
+
+int spec_verb_tune(spec_context *context, int argc, char **argv)
+{
+    spec_tune_args args;
+    spec_error error = {{0}};
+    spec_tune_args_parse(&args, context, argc, argv);
+    tuning t = {.args = &args, .verb = argv[0]};
+    if (args.common.output != NULL) {
+        if (spec_figure_file_check(args.common.output, &error) != GSL_SUCCESS)
+            spec_usage_fail(argv[0], "%s", error.text);
+        spec_output_say_left_over(args.common.output, argv[0]);
+    }
+    spec_options_catch_interrupts();
+    const int status = tune(&t, &error);
+    spec_progress_clear();
+    if (status != GSL_SUCCESS && error.text[0] != '\0') spec_usage_say(argv[0], "%s", error.text);
+    spec_skip_scores_free(&t.scores);
+    spec_model_close(t.target);
+    spec_table_free(&t.trials);
+    free(t.best_of_run);
+    return spec_options_stop       ? SPEC_EXIT_INTERRUPTED
+           : status == GSL_SUCCESS ? SPEC_EXIT_HOLDS
+                                   : SPEC_EXIT_USAGE;
+}
