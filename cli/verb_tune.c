@@ -128,7 +128,7 @@ static void fill_set(spec_table *table, const tuning *t, const unsigned char *se
     spec_skip_scores_spec(spec, sizeof spec, &t->scores, set);
     spec_table_text(table, "draft", spec);
     spec_table_integer(table, "skipped", count_skipped(t, set));
-    spec_table_number(table, "alpha", score->alpha);
+    spec_table_number(table, "alpha_mean", score->alpha);
     spec_table_number(table, "c", score->c);
     spec_table_number(table, "best_K", score->best_K);
     spec_table_number(table, "best_speedup", score->speedup);
@@ -240,7 +240,7 @@ done:
 /* The best sets of all searches; the first of them checked. */
 static int show_best(tuning *t, spec_error *error)
 {
-    static const char *const columns[] = {"draft",  "skipped",     "alpha",
+    static const char *const columns[] = {"draft",  "skipped",     "alpha_mean",
                                           "c",      "best_K",      "best_speedup",
                                           "walk_K", "walk_tokens", "walk_speedup"};
     const spec_skip_scores *s = &t->scores;
@@ -277,8 +277,9 @@ done:
 
 static int tune(tuning *t, spec_error *error)
 {
-    static const char *const columns[] = {"method", "run", "trial",  "draft",        "skipped",
-                                          "alpha",  "c",   "best_K", "best_speedup", "best_so_far"};
+    static const char *const columns[] = {"method",       "run",        "trial", "draft",
+                                          "skipped",      "alpha_mean", "c",     "best_K",
+                                          "best_speedup", "best_so_far"};
     const spec_tune_args *args = t->args;
     int status = GSL_SUCCESS;
     char *provenance = NULL;

@@ -24,8 +24,9 @@ static void all_trials_are_written_and_the_best_are_shown(void **state)
     spec_child_run(&c, TUNE "--method bayes,random,exhaustive --runs 3 --trials 20 --top 4 "
                             "--format csv -o trials.csv");
     assert_int_equal(c.code, 0);
-    assert_non_null(strstr(
-        c.text, "draft,skipped,alpha,c,best_K,best_speedup,walk_K,walk_tokens,walk_speedup\n"));
+    assert_non_null(
+        strstr(c.text,
+               "draft,skipped,alpha_mean,c,best_K,best_speedup,walk_K,walk_tokens,walk_speedup\n"));
     assert_int_equal(rows_of(c.text), 4);
     char *trials = spec_file_bytes("trials.csv");
     assert_int_equal(rows_of(trials), 2 * 3 * 20 + 62);
