@@ -121,6 +121,11 @@ bool spec_head_part_is_vector(spec_head_part part)
     return table[part].rows == ONE;
 }
 
+bool spec_head_has_target_output(const spec_head_shape *shape)
+{
+    return shape->kind == SPEC_HEAD_EAGLE || shape->kind == SPEC_HEAD_MTP;
+}
+
 const char *spec_head_part_name(char name[SPEC_HEAD_NAME_SIZE], spec_head_part part, int copy,
                                 const spec_head_shape *shape)
 {

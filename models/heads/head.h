@@ -49,14 +49,15 @@ extern const char *const spec_head_kind_names[]; /* "medusa", ..., "parallel", N
 
 typedef struct {
     spec_head_kind kind;
-    /* Of the head: dim, vocab, context, norm_eps and rope_* are the target's; n_heads, n_kv_heads,
-     * head_dim and ffn_dim are those of its layers (0 for kinds without); n_layers is the number of
-     * its layers: 0, 1, or reach for MTP. */
+    /* Of the head: dim, vocab and context are the target's, and so are norm_eps and rope_* unless a
+     * file says otherwise; n_heads, n_kv_heads, head_dim and ffn_dim are those of its layers (0 for
+     * kinds without); n_layers is the number of its layers: 0, 1, or reach for MTP. */
     spec_shape shape;
     int reach;  /* K: rows of y_1..y_K exist; 0: at any depth (redrafter, eagle, eagle3) */
     int n_taps; /* hidden states of the target that it reads: 3 for eagle3 and parallel, else 1 */
     int tap[SPEC_HEAD_TAPS_MAX]; /* after that many layers of the target, ascending */
-    int draft_vocab; /* rows of its output: the target's vocabulary, or fewer with opt_token */
+    int draft_vocab; /* rows of its output: the target's vocabulary, or fewer with opt_token; never
+                        fewer where the output is the target's */
     bool norm_before_residual; /* eagle3, parallel: the residual is norm(g) instead of g */
 } spec_head_shape;
 
@@ -106,6 +107,9 @@ void spec_head_part_shape(int *ret_rows, int *ret_cols, spec_head_part part, int
                           const spec_head_shape *shape);
 
 bool spec_head_part_is_vector(spec_head_part part);
+
+/* Whether its rows come from the target's output matrix: eagle, mtp. */
+bool spec_head_has_target_output(const spec_head_shape *shape);
 
 /* The name of a tensor in a GGUF file, which it returns. */
 const char *spec_head_part_name(char name[SPEC_HEAD_NAME_SIZE], spec_head_part part, int copy,

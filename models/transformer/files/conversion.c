@@ -194,7 +194,7 @@ static int write_llama2c_values(conversion *to, const spec_settings *settings)
     SPEC_TRY(spec_llama2c_vocabulary_load(&vocabulary, settings->path,
                                           spec_settings_text(settings, "tokenizer"),
                                           to->model.shape.vocab, to->error));
-    spec_gguf_model_shape(&to->writer, &to->model.shape, false);
+    spec_gguf_model_shape(&to->writer, "llama", &to->model.shape);
     SPEC_TRY(spec_gguf_model_pieces(&to->writer, &to->model, &vocabulary.data, to->error));
 done:
     spec_llama2c_vocabulary_free(&vocabulary);

@@ -185,6 +185,8 @@ static int read_tensor(spec_gguf_tensor *tensor, reader *in, size_t i)
     SPEC_TRY(read_u32(&number, in));
     SPEC_TRY(read_u64(&tensor->offset, in));
     tensor->tensor.type = spec_gguf_tensor_type(number);
+    tensor->integers = number == SPEC_GGUF_INTEGERS;
+    if (tensor->integers) return GSL_SUCCESS;
     if (tensor->tensor.type == SPEC_TENSOR_TYPES) {
         char unnamed[16];
         snprintf(unnamed, sizeof unnamed, "%u", number);
@@ -202,8 +204,10 @@ done:
 
 static uint64_t tensor_bytes(const spec_gguf_tensor *tensor)
 {
-    return (uint64_t)tensor->tensor.rows *
-           spec_tensor_row_bytes(tensor->tensor.type, tensor->tensor.cols);
+    const size_t row = tensor->integers
+                           ? (size_t)tensor->tensor.cols * sizeof(int64_t)
+                           : spec_tensor_row_bytes(tensor->tensor.type, tensor->tensor.cols);
+    return (uint64_t)tensor->tensor.rows * row;
 }
 
 /* Check where the tensors' data lies, in the order of offsets. */
@@ -342,4 +346,23 @@ const spec_gguf_tensor *spec_gguf_find_tensor(const spec_gguf *gguf, const char 
 {
     const spec_gguf_tensor wanted = {.name = {name, strlen(name)}};
     return bsearch(&wanted, gguf->tensor, gguf->n_tensors, sizeof wanted, by_name);
+}
+
+int spec_gguf_need_weights(const spec_gguf_tensor **ret_tensor, const spec_gguf *gguf,
+                           const char *name, int rows, int cols, bool is_vector, spec_error *error)
+{
+    const spec_gguf_tensor *found = *ret_tensor = spec_gguf_find_tensor(gguf, name);
+    if (found == NULL)
+        return spec_fail(error, GSL_EINVAL, "%.300s: lacks tensor '%s'", gguf->path, name);
+    if (found->tensor.rows != rows || found->tensor.cols != cols)
+        return spec_fail(error, GSL_EINVAL,
+                         "%.300s: tensor '%s' has %d rows of %d where the model's shape asks for "
+                         "%d of %d",
+                         gguf->path, name, found->tensor.rows, found->tensor.cols, rows, cols);
+    if (found->integers || (is_vector && found->tensor.type != SPEC_TENSOR_F32))
+        return spec_fail(error, GSL_EINVAL, "%.300s: tensor '%s' is of type %s where %s",
+                         gguf->path, name,
+                         found->integers ? "I64" : spec_tensor_type_names[found->tensor.type],
+                         is_vector ? "a vector is f32" : "weights are needed");
+    return GSL_SUCCESS;
 }

@@ -19,6 +19,14 @@ void spec_gguf_free(spec_gguf *gguf);
 /* NULL if there is none. Values: spec_gguf_value_find (gguf_value.h). */
 const spec_gguf_tensor *spec_gguf_find_tensor(const spec_gguf *gguf, const char *name);
 
+/* The weights of this name and shape, which the file must have; a vector is one row of F32.
+ * GSL_EINVAL with a line that names file and tensor. */
+int spec_gguf_need_weights(const spec_gguf_tensor **ret_tensor, const spec_gguf *gguf,
+                           const char *name, int rows, int cols, bool is_vector, spec_error *error);
+
+/* The format's number of a type for integers, I64. */
+#define SPEC_GGUF_INTEGERS 27u
+
 /* The format's number of a tensor type, and back: SPEC_TENSOR_TYPES if unsupported. */
 uint32_t spec_gguf_tensor_number(spec_tensor_type type);
 spec_tensor_type spec_gguf_tensor_type(uint32_t number);

@@ -118,8 +118,7 @@ static int read_shape(loader *load)
     shape->rope_base = base;
     shape->rope_pairs = load->is_qwen2 ? SPEC_ROPE_HALVES : SPEC_ROPE_ADJACENT;
     const spec_gguf_tensor *embedding = spec_gguf_find_tensor(load->gguf, "token_embd.weight");
-    if (embedding == NULL)
-        return REFUSE(load, "lacks tensor '%s'", "token_embd.weight");
+    if (embedding == NULL) return REFUSE(load, "lacks tensor '%s'", "token_embd.weight");
     shape->vocab = embedding->tensor.rows;
     SPEC_TRY(spec_checkpoint_check_shape(shape, load->gguf->path, load->error));
 done:
@@ -138,7 +137,8 @@ static int read_scaling(loader *load)
     SPEC_TRY(real(&factor, load, "rope.scaling.factor", factor));
     SPEC_TRY(spec_gguf_value_text(&type, load->gguf, key_of(load, "rope.scaling.type"),
                                   factor != 1.0 ? "linear" : "none", load->error));
-    if (spec_piece_is(type, "none")) factor = 1.0;
+    if (spec_piece_is(type, "none"))
+        factor = 1.0;
     else if (!spec_piece_is(type, "linear"))
         return REFUSE(load, "rope scaling of type '%.*s' cannot be read; none and linear can",
                       SPEC_GGUF_SHOWN(type));
@@ -171,21 +171,17 @@ static int take(loader *load, spec_part part, int layer, bool *taken)
 {
     char name[SPEC_PART_NAME_SIZE];
     int rows, cols;
-    const spec_gguf_tensor *found =
-        spec_gguf_find_tensor(load->gguf, spec_checkpoint_parts_name(name, part, layer));
-    if (found == NULL && may_lack(part)) return GSL_SUCCESS;
-    if (found == NULL) return REFUSE(load, "lacks tensor '%s'", name);
+    const spec_gguf_tensor *found;
+    int status = GSL_SUCCESS;
+    spec_checkpoint_parts_name(name, part, layer);
     spec_checkpoint_parts_shape(&rows, &cols, part, &load->to->shape);
-    if (found->tensor.rows != rows || found->tensor.cols != cols)
-        return REFUSE(load,
-                      "tensor '%s' has %d rows of %d where the model's shape asks for %d of %d",
-                      name, found->tensor.rows, found->tensor.cols, rows, cols);
-    if (spec_checkpoint_parts_is_vector(part) && found->tensor.type != SPEC_TENSOR_F32)
-        return REFUSE(load, "tensor '%s' is of type %s where a vector is f32", name,
-                      spec_tensor_type_names[found->tensor.type]);
+    if (may_lack(part) && spec_gguf_find_tensor(load->gguf, name) == NULL) return GSL_SUCCESS;
+    SPEC_TRY(spec_gguf_need_weights(&found, load->gguf, name, rows, cols,
+                                    spec_checkpoint_parts_is_vector(part), load->error));
     *spec_checkpoint_parts_tensor(part, load->to, layer) = found->tensor;
     taken[found - load->gguf->tensor] = true;
-    return GSL_SUCCESS;
+done:
+    return status;
 }
 
 /* Every tensor of the file must be used: an unused one would be a part of the computation that is

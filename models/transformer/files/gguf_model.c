@@ -11,12 +11,12 @@
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-void spec_gguf_model_shape(spec_gguf_writer *writer, const spec_shape *shape, bool has_bias)
+void spec_gguf_model_shape(spec_gguf_writer *writer, const char *architecture,
+                           const spec_shape *shape)
 {
-    const char *name = has_bias ? "qwen2" : "llama";
     char key[64];
-#define KEY(rest) (snprintf(key, sizeof key, "%s.%s", name, rest), key)
-    spec_gguf_writer_text(writer, "general.architecture", name);
+#define KEY(rest) (snprintf(key, sizeof key, "%s.%s", architecture, rest), key)
+    spec_gguf_writer_text(writer, "general.architecture", architecture);
     spec_gguf_writer_u32(writer, KEY("vocab_size"), (uint32_t)shape->vocab);
     spec_gguf_writer_u32(writer, KEY("context_length"), (uint32_t)shape->context);
     spec_gguf_writer_u32(writer, KEY("embedding_length"), (uint32_t)shape->dim);
@@ -173,7 +173,8 @@ int spec_gguf_model_write(int *ret_kept, const spec_checkpoint *model,
     spec_gguf_writer writer = {0};
     *ret_kept = 0;
     SPEC_TRY(spec_gguf_writer_init(&writer, error));
-    spec_gguf_model_shape(&writer, shape, shape->rope_pairs == SPEC_ROPE_HALVES);
+    spec_gguf_model_shape(&writer, shape->rope_pairs == SPEC_ROPE_HALVES ? "qwen2" : "llama",
+                          shape);
     SPEC_TRY(write_vocabulary(&writer, model, vocabulary, error));
     SPEC_TRY(visit(&writer, model, false, error));
     if (factors.data != NULL)

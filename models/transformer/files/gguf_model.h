@@ -21,9 +21,9 @@ int spec_gguf_model_write(int *ret_kept, const spec_checkpoint *model,
                           const spec_gguf_model_vocabulary *vocabulary, const char *path,
                           spec_error *error);
 
-/* The values of a shape, after "general.architecture": llama, or qwen2 with biases of queries, keys
- * and values. */
-void spec_gguf_model_shape(spec_gguf_writer *writer, const spec_shape *shape, bool has_bias);
+/* The values of a shape, after "general.architecture". */
+void spec_gguf_model_shape(spec_gguf_writer *writer, const char *architecture,
+                           const spec_shape *shape);
 
 /* The values of a vocabulary, spelled as SentencePiece does; data->vocab 0: a model without one.
  * begin, end and adds_begin come from the checkpoint. */

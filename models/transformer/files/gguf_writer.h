@@ -14,9 +14,9 @@
 typedef struct {
     spec_memory_text values, tensors; /* until _open */
     uint64_t n_values, n_tensors;
-    uint64_t offset;   /* of the next tensor's data */
-    uint64_t written;  /* of the file */
-    int failure;       /* errno of the first write that failed, or 0 */
+    uint64_t offset;  /* of the next tensor's data */
+    uint64_t written; /* of the file */
+    int failure;      /* errno of the first write that failed, or 0 */
     spec_new_file file;
 } spec_gguf_writer;
 
@@ -39,6 +39,9 @@ void spec_gguf_writer_value(spec_gguf_writer *writer, const spec_gguf_value *val
 /* Name a tensor; one row counts as one dimension. */
 void spec_gguf_writer_tensor(spec_gguf_writer *writer, const char *name, spec_tensor_type type,
                              int rows, int cols);
+
+/* Name a tensor of n integers; they are written as int64_t. */
+void spec_gguf_writer_integer_tensor(spec_gguf_writer *writer, const char *name, int n);
 
 /* Begin the file. GSL_EINVAL if `path` exists and is not a regular file, GSL_EFAILED if it cannot
  * be written. */

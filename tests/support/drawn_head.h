@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* drawn_head: a draft head of any kind with random weights, for tests.
+ * The same seed gives the same head on every machine. The caller frees it with spec_head_free. */
+#ifndef SPECLAB_TESTS_DRAWN_HEAD_H
+#define SPECLAB_TESTS_DRAWN_HEAD_H
+
+#include "models/heads/head.h"
+
+typedef struct {
+    spec_head_kind kind;
+    int reach;       /* of kinds that have one */
+    int draft_vocab; /* 0: the target's; fewer: its odd tokens descending, then its even ones */
+    bool norm_before_residual;
+    uint64_t seed;
+} drawn_head_config;
+
+/* Weights have the scale that keeps that of activations; gains are near 1, biases near 0. The head
+ * taps the target after its last layer, or after 0, its half and all of them. Its layers have the
+ * target's heads, and 3 dim / 2 for the feed-forward width. Without a fingerprint. */
+void drawn_head(spec_head *ret, const drawn_head_config *config, const spec_checkpoint *target);
+
+#endif
