@@ -7,6 +7,7 @@
 #include "cli/usage.h"
 #include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
+#include "models/transformer/files/checkpoint_parts.h"
 #include "models/vocabularies.h"
 
 #include <stdlib.h>
@@ -214,6 +215,20 @@ static int check_room(const spec_model *target, const spec_model *draft,
         spec_transformer_memory(target, reads, reads, 0),
     };
     return spec_memory_budget_check(need, 2, error);
+}
+
+void spec_pair_options_say_converted(const spec_model *opt_model, const char *which,
+                                     const char *verb)
+{
+    const spec_transformer *model = opt_model != NULL ? spec_transformer_of(opt_model) : NULL;
+    if (model == NULL || model->checkpoint != &model->own_checkpoint) return;
+    const spec_tensor_type type = spec_checkpoint_parts_converted(model->checkpoint);
+    if (type == SPEC_TENSOR_TYPES) return;
+    const spec_tensor_type computed = spec_tensor_computed_type(type);
+    spec_usage_say(verb, "--%s: weights of type %s are computed as %s, in %.2g times the bytes",
+                   which, spec_tensor_type_names[type], spec_tensor_type_names[computed],
+                   (double)spec_tensor_row_bytes(computed, 256) /
+                       (double)spec_tensor_row_bytes(type, 256));
 }
 
 int spec_pair_options_open(spec_model **ret_target, spec_model **opt_draft,

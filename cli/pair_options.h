@@ -50,4 +50,9 @@ spec_decoder_config spec_pair_options_decoder(const spec_pair_options *options,
 int spec_pair_options_open(spec_model **ret_target, spec_model **opt_draft,
                            const spec_pair_options *options, spec_error *error);
 
+/* Say in one line if the weights of a model were converted when it was loaded. `which` is "target"
+ * or "draft"; prints nothing without a model, and for drafts made of the target. */
+void spec_pair_options_say_converted(const spec_model *opt_model, const char *which,
+                                     const char *verb);
+
 #endif

@@ -247,6 +247,8 @@ static int measure(arguments *args, const char *asked, const char *verb)
                            1); /* single passes; then the passes of each K, also drafted ahead */
     for (int i = 0; i < plan->n_K; i++) args->pair.laws += (args->pair.ahead ? 3 : 1) * plan->K[i];
     SPEC_TRY(spec_pair_options_open(&target, &draft, &args->pair, &error));
+    spec_pair_options_say_converted(target, "target", verb);
+    spec_pair_options_say_converted(draft, "draft", verb);
     if (args->opt_widths == NULL && is_on_card(target)) choose_widths(args, "1:64", verb);
     if (args->prompts != NULL)
         SPEC_TRY(spec_timing_prompts_read(&prompts, args->prompts, target, args->context, &error));

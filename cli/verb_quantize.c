@@ -74,7 +74,7 @@ static int show(const spec_conversion *conversion, const arguments *args, const 
     spec_conversion_count all = {0};
     if (spec_table_init(&table, columns, (int)(sizeof columns / sizeof columns[0])) != GSL_SUCCESS)
         spec_usage_no_memory(verb);
-    for (int before = 0; before < SPEC_TENSOR_TYPES; before++) {
+    for (int before = 0; before < SPEC_TENSOR_ALL_TYPES; before++) {
         for (int after = 0; after < SPEC_TENSOR_TYPES; after++) {
             const spec_conversion_count *count = &conversion->count[before][after];
             if (count->tensors == 0) continue;

@@ -24,7 +24,7 @@ size_t spec_layout_tile_bytes(spec_tensor_type type, int cols)
         return (size_t)spec_int_ceil_div(cols, TILE_QUANTISED_COLUMNS) * TILE_Q8_0_BYTES;
     case SPEC_TENSOR_Q4_0:
         return (size_t)spec_int_ceil_div(cols, TILE_QUANTISED_COLUMNS) * TILE_Q4_0_BYTES;
-    case SPEC_TENSOR_TYPES: break;
+    default: break;
     }
     return 0;
 }
@@ -82,7 +82,7 @@ static void place(unsigned char *tile, spec_tensor_type type, const unsigned cha
     case SPEC_TENSOR_BF16: place_half(tile, row, cols, r); break;
     case SPEC_TENSOR_Q8_0: place_q8_0(tile, row, cols, r); break;
     case SPEC_TENSOR_Q4_0: place_q4_0(tile, row, cols, r); break;
-    case SPEC_TENSOR_TYPES: break;
+    default: break;
     }
 }
 
@@ -149,7 +149,7 @@ static float weight(const unsigned char *tile, spec_tensor_type type, int r, int
                 (float)((TILE_Q4_0_IS_HIGH(k) ? both >> 4 : both & 15) - 8);
         break;
     }
-    case SPEC_TENSOR_TYPES: break;
+    default: break;
     }
     return value;
 }

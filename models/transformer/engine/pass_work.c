@@ -30,7 +30,9 @@ static double bytes_of(const spec_tensor *tensor, spec_tensor_type opt_type)
     const size_t other =
         opt_type < SPEC_TENSOR_TYPES ? spec_tensor_row_bytes(opt_type, tensor->cols) : 0;
     return (double)tensor->rows *
-           (double)(other > 0 ? other : spec_tensor_row_bytes(tensor->type, tensor->cols));
+           (double)(other > 0 ? other
+                              : spec_tensor_row_bytes(spec_tensor_computed_type(tensor->type),
+                                                      tensor->cols));
 }
 
 double spec_pass_work_weight_bytes(const spec_transformer *model)

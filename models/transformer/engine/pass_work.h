@@ -18,7 +18,7 @@ typedef struct {
 
 spec_pass_work spec_pass_work_of(const spec_transformer *model);
 
-/* weight_bytes in the checkpoint's types, before the model is loaded. */
+/* weight_bytes before the model is loaded, each part in the type in which it is computed. */
 double spec_pass_work_weight_bytes(const spec_transformer *model);
 
 #endif

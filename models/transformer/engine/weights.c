@@ -9,15 +9,16 @@ typedef struct {
     spec_error *error;
 } layout;
 
-/* One type for all parts: the requested one if it divides their rows into blocks. Else their own,
- * or floats if they differ. */
+/* One type for all parts: the requested one if it divides their rows into blocks. Else the one in
+ * which they are computed, or floats if those differ. */
 static spec_tensor_type common_type(spec_tensor_type opt_type, const spec_tensor *part, int n_parts)
 {
     if (opt_type != SPEC_TENSOR_TYPES && spec_tensor_row_bytes(opt_type, part[0].cols) > 0)
         return opt_type;
+    const spec_tensor_type type = spec_tensor_computed_type(part[0].type);
     for (int i = 1; i < n_parts; i++)
-        if (part[i].type != part[0].type) return SPEC_TENSOR_F32;
-    return part[0].type;
+        if (spec_tensor_computed_type(part[i].type) != type) return SPEC_TENSOR_F32;
+    return type;
 }
 
 static int lay_matrix(const layout *to, spec_matrix *ret_matrix, const spec_tensor *part,

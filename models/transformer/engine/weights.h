@@ -25,8 +25,8 @@ typedef struct {
     size_t bytes;      /* bytes that a pass over all layers reads */
 } spec_weights;
 
-/* opt_type: the type of every matrix, or SPEC_TENSOR_TYPES for the checkpoint's types. Rows that
- * are not a multiple of a block keep their type. */
+/* opt_type: the type of every matrix, or SPEC_TENSOR_TYPES for the types in which the checkpoint's
+ * are computed (spec_tensor_computed_type). Rows that are not a multiple of a block keep theirs. */
 int spec_weights_init(spec_weights *weights, const spec_checkpoint *checkpoint,
                       spec_tensor_type opt_type, const spec_backend *backend, spec_error *error);
 void spec_weights_free(spec_weights *weights);

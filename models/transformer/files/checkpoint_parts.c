@@ -88,6 +88,19 @@ const char *spec_checkpoint_parts_name(char name[SPEC_PART_NAME_SIZE], spec_part
     return name;
 }
 
+spec_tensor_type spec_checkpoint_parts_converted(const spec_checkpoint *checkpoint)
+{
+    for (int part = 0; part < SPEC_PARTS; part++) {
+        for (int layer = 0;
+             layer < spec_checkpoint_parts_copies((spec_part)part, &checkpoint->shape); layer++) {
+            const spec_tensor_type type =
+                spec_checkpoint_parts_tensor_const((spec_part)part, checkpoint, layer)->type;
+            if (spec_tensor_computed_type(type) != type) return type;
+        }
+    }
+    return SPEC_TENSOR_TYPES;
+}
+
 int spec_checkpoint_parts_check(const spec_checkpoint *checkpoint, const char *path,
                                 spec_error *error)
 {
@@ -101,9 +114,14 @@ int spec_checkpoint_parts_check(const spec_checkpoint *checkpoint, const char *p
                 tensor->data != NULL ? spec_tensor_first_bad_row(tensor, checkpoint->opt_pool) : -1;
             if (row < 0) continue;
             char name[SPEC_PART_NAME_SIZE];
+            spec_checkpoint_parts_name(name, (spec_part)part, layer);
+            if (tensor->type > SPEC_TENSOR_TYPES)
+                return spec_fail(error, GSL_EINVAL,
+                                 "%.300s: row %d of %s has a scale that is not below %d", path, row,
+                                 name, SPEC_TENSOR_SCALE_END);
             return spec_fail(error, GSL_EINVAL,
                              "%.300s: row %d of %s has a weight that is not finite", path, row,
-                             spec_checkpoint_parts_name(name, (spec_part)part, layer));
+                             name);
         }
     }
     return GSL_SUCCESS;

@@ -21,7 +21,7 @@ typedef struct {
 } spec_conversion_count;
 
 typedef struct {
-    spec_conversion_count count[SPEC_TENSOR_TYPES][SPEC_TENSOR_TYPES]; /* [before][after] */
+    spec_conversion_count count[SPEC_TENSOR_ALL_TYPES][SPEC_TENSOR_TYPES]; /* [before][after] */
     int kept; /* the number of the former file at `path`, which was kept (base/new_file.h), or 0 */
 } spec_conversion;
 

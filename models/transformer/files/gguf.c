@@ -20,9 +20,11 @@ static const char *const type_names[] = {
 };
 enum { N_TYPE_NAMES = sizeof type_names / sizeof type_names[0] };
 
-static const uint32_t type_numbers[SPEC_TENSOR_TYPES] = {
-    [SPEC_TENSOR_F32] = 0,  [SPEC_TENSOR_F16] = 1,  [SPEC_TENSOR_BF16] = 30,
-    [SPEC_TENSOR_Q8_0] = 8, [SPEC_TENSOR_Q4_0] = 2,
+static const uint32_t type_numbers[SPEC_TENSOR_ALL_TYPES] = {
+    [SPEC_TENSOR_F32] = 0,   [SPEC_TENSOR_F16] = 1,   [SPEC_TENSOR_BF16] = 30,
+    [SPEC_TENSOR_Q8_0] = 8,  [SPEC_TENSOR_Q4_0] = 2,  [SPEC_TENSOR_Q5_0] = 6,
+    [SPEC_TENSOR_Q4_K] = 12, [SPEC_TENSOR_Q5_K] = 13, [SPEC_TENSOR_Q6_K] = 14,
+    [SPEC_TENSOR_IQ4_NL] = 20,
 };
 
 uint32_t spec_gguf_tensor_number(spec_tensor_type type)
@@ -32,8 +34,9 @@ uint32_t spec_gguf_tensor_number(spec_tensor_type type)
 
 spec_tensor_type spec_gguf_tensor_type(uint32_t number)
 {
-    for (int type = 0; type < SPEC_TENSOR_TYPES; type++)
-        if (type_numbers[type] == number) return (spec_tensor_type)type;
+    for (int type = 0; type < SPEC_TENSOR_ALL_TYPES; type++)
+        if (type != SPEC_TENSOR_TYPES && type_numbers[type] == number)
+            return (spec_tensor_type)type;
     return SPEC_TENSOR_TYPES;
 }
 
@@ -190,14 +193,17 @@ static int read_tensor(spec_gguf_tensor *tensor, reader *in, size_t i)
     if (tensor->tensor.type == SPEC_TENSOR_TYPES) {
         char unnamed[16];
         snprintf(unnamed, sizeof unnamed, "%u", number);
-        return REFUSE(in, "tensor '%.*s' is of type %s; F32, F16, BF16, Q8_0 and Q4_0 can be read",
+        return REFUSE(in,
+                      "tensor '%.*s' is of type %s; F32, F16, BF16, Q8_0, Q4_0, Q5_0, IQ4_NL, "
+                      "Q4_K, Q5_K and Q6_K can be read",
                       SPEC_GGUF_SHOWN(tensor->name),
                       number < N_TYPE_NAMES ? type_names[number] : unnamed);
     }
     if (spec_tensor_row_bytes(tensor->tensor.type, tensor->tensor.cols) == 0)
         return REFUSE(in,
                       "the rows of tensor '%.*s' have %d weights, no multiple of the %d of a block",
-                      SPEC_GGUF_SHOWN(tensor->name), tensor->tensor.cols, SPEC_TENSOR_BLOCK);
+                      SPEC_GGUF_SHOWN(tensor->name), tensor->tensor.cols,
+                      spec_tensor_block_weights(tensor->tensor.type));
 done:
     return status;
 }

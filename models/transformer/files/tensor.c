@@ -2,6 +2,7 @@
 #include "models/transformer/files/tensor.h"
 
 #include "base/parallel.h"
+#include "models/transformer/files/tensor_block.h"
 
 #include <assert.h>
 #include <math.h>
@@ -16,7 +17,15 @@ enum {
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "files are little endian, and are mapped as they are");
 
-const char *const spec_tensor_type_names[] = {"f32", "f16", "bf16", "q8_0", "q4_0", NULL};
+const char *const spec_tensor_type_names[SPEC_TENSOR_ALL_TYPES] = {
+    "f32", "f16", "bf16", "q8_0", "q4_0", NULL, "q5_0", "iq4_nl", "q4_k", "q5_k", "q6_k"};
+
+static const spec_tensor_block *const blocks[SPEC_TENSOR_ALL_TYPES] = {
+    [SPEC_TENSOR_Q8_0] = &spec_tensor_block_q8_0,     [SPEC_TENSOR_Q4_0] = &spec_tensor_block_q4_0,
+    [SPEC_TENSOR_Q5_0] = &spec_tensor_block_q5_0,     [SPEC_TENSOR_Q4_K] = &spec_tensor_block_q4_k,
+    [SPEC_TENSOR_IQ4_NL] = &spec_tensor_block_iq4_nl, [SPEC_TENSOR_Q5_K] = &spec_tensor_block_q5_k,
+    [SPEC_TENSOR_Q6_K] = &spec_tensor_block_q6_k,
+};
 
 static inline float float_of(uint32_t bits)
 {
@@ -84,22 +93,43 @@ uint16_t spec_tensor_to_bf16(float value)
 
 bool spec_tensor_is_quantised(spec_tensor_type type)
 {
-    return type == SPEC_TENSOR_Q8_0 || type == SPEC_TENSOR_Q4_0;
+    return blocks[type] != NULL;
+}
+
+spec_tensor_type spec_tensor_computed_type(spec_tensor_type type)
+{
+    return type < SPEC_TENSOR_TYPES ? type : SPEC_TENSOR_Q8_0;
+}
+
+int spec_tensor_block_weights(spec_tensor_type type)
+{
+    return blocks[type] != NULL ? blocks[type]->weights : 1;
 }
 
 size_t spec_tensor_row_bytes(spec_tensor_type type, int cols)
 {
     assert(cols >= 0);
-    const size_t n = (size_t)cols, blocks = n % SPEC_TENSOR_BLOCK == 0 ? n / SPEC_TENSOR_BLOCK : 0;
+    const spec_tensor_block *const block = blocks[type];
+    if (block != NULL)
+        return cols % block->weights == 0 ? (size_t)(cols / block->weights) * (size_t)block->bytes
+                                          : 0;
     switch (type) {
-    case SPEC_TENSOR_F32: return n * sizeof(float);
+    case SPEC_TENSOR_F32: return (size_t)cols * sizeof(float);
     case SPEC_TENSOR_F16:
-    case SPEC_TENSOR_BF16: return n * HALF_BYTES;
-    case SPEC_TENSOR_Q8_0: return blocks * Q8_0_BYTES;
-    case SPEC_TENSOR_Q4_0: return blocks * Q4_0_BYTES;
-    case SPEC_TENSOR_TYPES: break;
+    case SPEC_TENSOR_BF16: return (size_t)cols * HALF_BYTES;
+    default: return 0;
     }
-    return 0;
+}
+
+static void decode_blocks(float *ret_value, const spec_tensor_block *block,
+                          const unsigned char *data, int cols)
+{
+    for (int i = 0; i < cols; i += block->weights, data += block->bytes) {
+        float scale[SPEC_TENSOR_SCALES_MAX];
+        for (int k = 0; k < block->n_scales; k++)
+            scale[k] = from_f16(half_at(data + block->scale_at[k]));
+        block->decode(ret_value + i, data, scale);
+    }
 }
 
 void spec_tensor_decode_row(float *ret_value, const spec_tensor *tensor, int row)
@@ -117,29 +147,12 @@ void spec_tensor_decode_row(float *ret_value, const spec_tensor *tensor, int row
         for (int i = 0; i < cols; i++)
             ret_value[i] = float_of((uint32_t)half_at(data + HALF_BYTES * i) << 16);
         break;
-    case SPEC_TENSOR_Q8_0:
-        for (int i = 0; i < cols; i += SPEC_TENSOR_BLOCK, data += Q8_0_BYTES) {
-            const float scale = from_f16(half_at(data));
-            for (int j = 0; j < SPEC_TENSOR_BLOCK; j++)
-                ret_value[i + j] = scale * (float)(signed char)data[HALF_BYTES + j];
-        }
-        break;
-    case SPEC_TENSOR_Q4_0:
-        for (int i = 0; i < cols; i += SPEC_TENSOR_BLOCK, data += Q4_0_BYTES) {
-            const float scale = from_f16(half_at(data));
-            for (int j = 0; j < SPEC_TENSOR_BLOCK / 2; j++) {
-                const int pair = data[HALF_BYTES + j];
-                ret_value[i + j] = scale * (float)((pair & 15) - 8);
-                ret_value[i + j + SPEC_TENSOR_BLOCK / 2] = scale * (float)((pair >> 4) - 8);
-            }
-        }
-        break;
-    case SPEC_TENSOR_TYPES: break;
+    default: decode_blocks(ret_value, blocks[tensor->type], data, cols); break;
     }
 }
 
-/* Whether one of n halves, `stride` bytes apart, has all the bits of `exponent`, so that it is
- * infinite or NaN. */
+/* Whether one of n halves, `stride` bytes apart, has all the bits of `exponent`: with those of
+ * infinity, it is infinite or NaN. */
 static bool has_bad_half(const unsigned char *data, size_t n, size_t stride, uint16_t exponent)
 {
     int bad = 0;
@@ -161,15 +174,16 @@ static bool has_bad_float(const unsigned char *data, size_t n)
 static bool is_bad(spec_tensor_type type, const unsigned char *row, int cols)
 {
     const size_t n = (size_t)cols;
-    switch (type) {
-    case SPEC_TENSOR_F32: return has_bad_float(row, n);
-    case SPEC_TENSOR_F16: return has_bad_half(row, n, HALF_BYTES, 0x7c00);
-    case SPEC_TENSOR_BF16: return has_bad_half(row, n, HALF_BYTES, 0x7f80);
-    case SPEC_TENSOR_Q8_0: return has_bad_half(row, n / SPEC_TENSOR_BLOCK, Q8_0_BYTES, 0x7c00);
-    case SPEC_TENSOR_Q4_0: return has_bad_half(row, n / SPEC_TENSOR_BLOCK, Q4_0_BYTES, 0x7c00);
-    case SPEC_TENSOR_TYPES: break;
-    }
-    return false;
+    const spec_tensor_block *const block = blocks[type];
+    if (type == SPEC_TENSOR_F32) return has_bad_float(row, n);
+    if (block == NULL)
+        return has_bad_half(row, n, HALF_BYTES, type == SPEC_TENSOR_F16 ? 0x7c00 : 0x7f80);
+    const uint16_t exponent = type < SPEC_TENSOR_TYPES ? 0x7c00 : 0x6000; /* 2^9 and above */
+    bool bad = false;
+    for (int k = 0; k < block->n_scales; k++)
+        bad |= has_bad_half(row + block->scale_at[k], n / (size_t)block->weights,
+                            (size_t)block->bytes, exponent);
+    return bad;
 }
 
 /* Rows are checked in stretches, each by one thread. */
@@ -275,6 +289,6 @@ void spec_tensor_row_write(void *ret_data, spec_tensor_type type, const float *v
         for (int i = 0; i < cols; i += SPEC_TENSOR_BLOCK, data += Q4_0_BYTES)
             write_q4_0(data, value + i);
         break;
-    case SPEC_TENSOR_TYPES: break;
+    default: assert(!"a type that is only read"); break;
     }
 }

@@ -59,7 +59,7 @@ static void move_tile(unsigned char *panel, unsigned char *row, spec_tensor_type
         }
         break;
     }
-    case SPEC_TENSOR_TYPES: break;
+    default: break;
     }
 }
 

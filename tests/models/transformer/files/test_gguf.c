@@ -98,12 +98,13 @@ static void tensors_lie_where_they_say(void **state)
 static void types_of_tensors_have_the_numbers_of_the_format(void **state)
 {
     (void)state;
-    static const uint32_t number[] = {0, 1, 30, 8, 2};
-    for (int type = 0; type < SPEC_TENSOR_TYPES; type++) {
+    static const uint32_t number[] = {0, 1, 30, 8, 2, UINT32_MAX, 6, 20, 12, 13, 14};
+    for (int type = 0; type < SPEC_TENSOR_ALL_TYPES; type++) {
+        if (type == SPEC_TENSOR_TYPES) continue;
         assert_int_equal(spec_gguf_tensor_number((spec_tensor_type)type), number[type]);
         assert_int_equal(spec_gguf_tensor_type(number[type]), type);
     }
-    assert_int_equal(spec_gguf_tensor_type(12), SPEC_TENSOR_TYPES);
+    assert_int_equal(spec_gguf_tensor_type(10), SPEC_TENSOR_TYPES);
 }
 
 /* ---- invalid files --------------------------------------------------------------------------- */
@@ -261,17 +262,27 @@ static void invalid_tensors_are_refused(void **state)
                    ": dimension 1 of tensor 'name' is 18446744073709551615, which cannot be");
     refused_tensor(3, (uint64_t[]){1, 65536, 65536}, 0, 0,
                    ": dimension 2 of tensor 'name' is 65536, which cannot be");
-    refused_tensor(1, fits, 12, 0,
-                   ": tensor 'name' is of type Q4_K; F32, F16, BF16, Q8_0 and Q4_0 can be read");
-    refused_tensor(1, fits, 14, 0,
-                   ": tensor 'name' is of type Q6_K; F32, F16, BF16, Q8_0 and Q4_0 can be read");
-    refused_tensor(1, fits, 39, 0,
-                   ": tensor 'name' is of type MXFP4; F32, F16, BF16, Q8_0 and Q4_0 can be read");
-    refused_tensor(1, fits, 40, 0,
-                   ": tensor 'name' is of type 40; F32, F16, BF16, Q8_0 and Q4_0 can be read");
-    refused_tensor(
-        1, fits, UINT32_MAX, 0,
-        ": tensor 'name' is of type 4294967295; F32, F16, BF16, Q8_0 and Q4_0 can be read");
+    static const struct {
+        uint32_t number;
+        const char *name;
+    } unread[] = {
+        {10, "Q2_K"}, {15, "Q8_K"}, {39, "MXFP4"}, {40, "40"}, {UINT32_MAX, "4294967295"}};
+    for (int i = 0; i < 5; i++) {
+        char line[160];
+        snprintf(line, sizeof line,
+                 ": tensor 'name' is of type %s; F32, F16, BF16, Q8_0, Q4_0, Q5_0, IQ4_NL, Q4_K, "
+                 "Q5_K and Q6_K can be read",
+                 unread[i].name);
+        refused_tensor(1, fits, unread[i].number, 0, line);
+    }
+    for (uint32_t number = 12; number <= 14; number++)
+        refused_tensor(
+            1, fits, number, 0,
+            ": the rows of tensor 'name' have 32 weights, no multiple of the 256 of a block");
+    refused_tensor(1, (uint64_t[]){256}, 14, 0,
+                   ": is cut short: tensor 'name' ends beyond its 192 bytes");
+    refused_tensor(1, (uint64_t[]){INT32_MAX - 255}, 12, 0,
+                   ": is cut short: tensor 'name' ends beyond its 192 bytes");
     refused_tensor(1, (uint64_t[]){33}, 8, 0,
                    ": the rows of tensor 'name' have 33 weights, no multiple of the 32 of a block");
     refused_tensor(1, fits, 0, 1, ": tensor 'name' lies off the alignment of 32 bytes");

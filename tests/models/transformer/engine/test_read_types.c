@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A model in the types that are only read computes as its conversion to Q8_0 does, bit for bit. */
+#include "models/transformer/engine/pass_work.h"
+#include "models/transformer/files/checkpoint_parts.h"
+#include "models/transformer/files/conversion.h"
+#include "models/transformer/files/gguf_model.h"
+#include "tests/models/open_model.h"
+#include "tests/support/folder.h"
+#include "tests/support/simulated_card.h"
+
+#include "base/noise.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const spec_shape shape = {.dim = 256,
+                                 .n_layers = 2,
+                                 .n_heads = 4,
+                                 .n_kv_heads = 2,
+                                 .head_dim = 64,
+                                 .ffn_dim = 512,
+                                 .vocab = 48,
+                                 .context = 32,
+                                 .norm_eps = 1e-5f,
+                                 .rope_base = 10000.0};
+
+/* Types as in files of the kind Q4_K_M: values and the output in more bits than the rest. */
+static spec_tensor_type type_of(spec_part part)
+{
+    switch (part) {
+    case SPEC_PART_EMBEDDING:
+    case SPEC_PART_QUERY:
+    case SPEC_PART_KEY: return SPEC_TENSOR_Q4_K;
+    case SPEC_PART_VALUE:
+    case SPEC_PART_OUTPUT: return SPEC_TENSOR_Q6_K;
+    case SPEC_PART_ATTENTION_OUTPUT: return SPEC_TENSOR_IQ4_NL;
+    case SPEC_PART_GATE: return SPEC_TENSOR_Q5_0;
+    case SPEC_PART_UP: return SPEC_TENSOR_Q4_K;
+    case SPEC_PART_DOWN: return SPEC_TENSOR_Q5_K;
+    default: return SPEC_TENSOR_F32;
+    }
+}
+
+static bool is_there(spec_part part)
+{
+    return part != SPEC_PART_QUERY_BIAS && part != SPEC_PART_KEY_BIAS &&
+           part != SPEC_PART_VALUE_BIAS;
+}
+
+/* Random bytes with scales near 2^-12: weights of at most 1/4. `scale`: of the first block. */
+static void write_data(spec_gguf_writer *writer, const spec_tensor *tensor, uint64_t seed,
+                       uint16_t scale)
+{
+    const size_t bytes = spec_tensor_row_bytes(tensor->type, tensor->cols);
+    const int weights = spec_tensor_block_weights(tensor->type);
+    const size_t n_blocks = (size_t)(tensor->cols / weights), block = bytes / n_blocks;
+    unsigned char *data = malloc(bytes);
+    assert_non_null(data);
+    for (int row = 0; row < tensor->rows; row++) {
+        if (tensor->type == SPEC_TENSOR_F32) {
+            for (size_t i = 0; i < n_blocks; i++) memcpy(data + 4 * i, &(float){1.0f}, 4);
+        } else {
+            for (size_t i = 0; i < bytes; i++)
+                data[i] = (unsigned char)spec_noise_word(seed, (uint64_t)row * bytes + i);
+            for (size_t i = 0; i < n_blocks; i++) {
+                const uint16_t half = row + (int)i == 0 ? scale : (uint16_t)(0x0c00 + 7 * i);
+                unsigned char *at = data + i * block;
+                memcpy(tensor->type == SPEC_TENSOR_Q6_K ? at + 208 : at, &half, 2);
+                if (block == 144 || block == 176) memcpy(at + 2, &(uint16_t){0x0c80}, 2);
+            }
+        }
+        spec_gguf_writer_data(writer, data, bytes);
+    }
+    free(data);
+    assert_int_equal(spec_gguf_writer_tensor_end(writer, NULL), GSL_SUCCESS);
+}
+
+static void write_model(const char *path, uint16_t scale_of_values)
+{
+    spec_gguf_writer writer;
+    spec_error error;
+    const spec_checkpoint model = {.shape = shape};
+    assert_int_equal(spec_gguf_writer_init(&writer, &error), GSL_SUCCESS);
+    spec_gguf_model_shape(&writer, &shape, false);
+    assert_int_equal(spec_gguf_model_pieces(&writer, &model, &(spec_tokenizer_data){0}, &error),
+                     GSL_SUCCESS);
+    for (int data = 0; data < 2; data++) {
+        if (data) assert_int_equal(spec_gguf_writer_open(&writer, path, &error), GSL_SUCCESS);
+        for (int part = 0; part < SPEC_PARTS; part++) {
+            const int copies = spec_checkpoint_parts_copies((spec_part)part, &shape);
+            for (int layer = 0; is_there((spec_part)part) && layer < copies; layer++) {
+                char name[SPEC_PART_NAME_SIZE];
+                spec_tensor tensor = {.type = type_of((spec_part)part)};
+                spec_checkpoint_parts_shape(&tensor.rows, &tensor.cols, (spec_part)part, &shape);
+                spec_checkpoint_parts_name(name, (spec_part)part, layer);
+                if (data)
+                    write_data(&writer, &tensor, (uint64_t)(100 * part + layer),
+                               part == SPEC_PART_VALUE ? scale_of_values : 0x0c00);
+                else
+                    spec_gguf_writer_tensor(&writer, name, tensor.type, tensor.rows, tensor.cols);
+            }
+        }
+    }
+    assert_int_equal(spec_gguf_writer_close(&writer, &error), GSL_SUCCESS);
+    spec_gguf_writer_free(&writer);
+}
+
+static void convert(const char *out, const char *spec)
+{
+    spec_settings settings;
+    spec_conversion counted;
+    spec_error error;
+    assert_int_equal(spec_settings_init(&settings, spec, &error), GSL_SUCCESS);
+    if (spec_conversion_write(&counted, out, &settings, SPEC_TENSOR_Q8_0, NULL, &error) !=
+        GSL_SUCCESS)
+        fail_msg("%s", error.text);
+    assert_int_equal(counted.count[SPEC_TENSOR_Q6_K][SPEC_TENSOR_Q8_0].tensors, 3);
+    assert_int_equal(counted.count[SPEC_TENSOR_Q4_K][SPEC_TENSOR_Q8_0].tensors, 7);
+    assert_int_equal(counted.count[SPEC_TENSOR_Q5_K][SPEC_TENSOR_Q8_0].tensors, 2);
+    assert_int_equal(counted.count[SPEC_TENSOR_Q5_0][SPEC_TENSOR_Q8_0].tensors, 2);
+    assert_int_equal(counted.count[SPEC_TENSOR_IQ4_NL][SPEC_TENSOR_Q8_0].tensors, 2);
+    assert_true(counted.count[SPEC_TENSOR_Q6_K][SPEC_TENSOR_Q8_0].error_max < 1.0 / 127.0);
+    spec_settings_free(&settings);
+}
+
+static void compare_rows(const char *device)
+{
+    char spec[2][60];
+    const int text[] = {3, 17, 40, 5};
+    snprintf(spec[0], sizeof spec[0], "gguf:read.gguf?device=%s", device);
+    snprintf(spec[1], sizeof spec[1], "gguf:q8_0.gguf?device=%s", device);
+    opened a = open_model(spec[0], NULL), b = open_model(spec[1], NULL);
+    const spec_transformer *of[] = {spec_transformer_of(a.model), spec_transformer_of(b.model)};
+    assert_int_equal(of[0]->weights->layer[0].qkv.type, SPEC_TENSOR_Q8_0);
+    assert_int_equal(of[0]->weights->bytes, of[1]->weights->bytes);
+    assert_true(spec_pass_work_weight_bytes(of[0]) == spec_pass_work_weight_bytes(of[1]));
+    for (size_t n = 0; n <= 4; n++) {
+        const double *row = row_after(&a, text, n), *other = row_after(&b, text, n);
+        assert_normalised(row, shape.vocab);
+        assert_memory_equal(row, other, (size_t)shape.vocab * sizeof *row);
+    }
+    close_model(&a);
+    close_model(&b);
+}
+
+static void a_model_that_is_only_read_computes_as_its_conversion(void **state)
+{
+    (void)state;
+    write_model("read.gguf", 0x0c00);
+    convert("q8_0.gguf", "gguf:read.gguf");
+    compare_rows("cpu");
+    compare_rows("gpu");
+}
+
+static void a_scale_that_q8_0_cannot_hold_is_refused(void **state)
+{
+    (void)state;
+    write_model("large.gguf", 0x6000);
+    assert_refused("gguf:large.gguf", NULL,
+                   "large.gguf: row 0 of blk.0.attn_v.weight has a scale that is not below 512");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_model_that_is_only_read_computes_as_its_conversion),
+        cmocka_unit_test(a_scale_that_q8_0_cannot_hold_is_refused),
+    };
+    spec_simulated_card();
+    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
+}
