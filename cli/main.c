@@ -34,6 +34,7 @@ const spec_verb spec_verbs[] = {
     {"tune", "find the sublayers to skip in self-speculation", spec_verb_tune},
     {"quantize", "quantize a transformer and write it as GGUF", spec_verb_quantize},
     {"widen", "write a wider transformer that computes the same function", spec_verb_widen},
+    {"import", "write a model or a draft head of a Hugging Face folder as GGUF", spec_verb_import},
     {"list", "list models, drafts, rules, measures, figures, devices, experiments", spec_verb_list},
     {NULL, NULL, NULL},
 };

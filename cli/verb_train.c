@@ -325,7 +325,7 @@ static int write_model(run *r, spec_error *error)
     else
         vocabulary.opt_file = &settings;
     const int status = spec_gguf_model_write(&kept, &r->training.model.checkpoint, &vocabulary,
-                                             r->args->common.output, error);
+                                             r->args->common.output, NULL, error);
     if (status == GSL_SUCCESS)
         spec_output_say_kept(r->args->common.output, kept, r->args->common.force, r->verb);
     spec_settings_free(&settings);

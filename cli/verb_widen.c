@@ -110,7 +110,7 @@ static int widen(const arguments *args, const char *verb, spec_error *error)
     SPEC_TRY(spec_widening_init(&wide, &model, args->by, settings.path, error));
     SPEC_TRY(spec_large_file_announce(verb, out, size_of(&wide).bytes, NAN, NULL, error));
     const spec_gguf_model_vocabulary vocabulary = {.opt_file = &settings};
-    SPEC_TRY(spec_gguf_model_write(&kept, &wide, &vocabulary, out, error));
+    SPEC_TRY(spec_gguf_model_write(&kept, &wide, &vocabulary, out, NULL, error));
     spec_output_say_kept(out, kept, args->common.force, verb);
     const spec_checkpoint *const both[] = {&model, &wide};
     status = show(both, args, verb);

@@ -13,6 +13,7 @@ base|foundations that are independent of decoding: numbers, text, files, threads
 models|next-token distributions, and the transforms of sampling: temperature, top-k, top-p, min-p
 models/synthetic|distributions by formula: Zipf, Dirichlet, Markov chains, perturbed targets
 models/heads|draft heads, which read the target's hidden states
+models/import|models and draft heads of Hugging Face folders: reading, and writing as GGUF
 models/ngram|n-gram models with smoothing, learned from a text file
 models/rows|files that hold the rows of a pair of models along a text
 models/transformer/engine|the forward pass, the KV cache, and the backends that run it

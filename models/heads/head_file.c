@@ -390,11 +390,10 @@ static void write_values(spec_gguf_writer *writer, const spec_head *head)
  * there. */
 static int row_of_file(int row, spec_head_part part, const spec_head_shape *shape)
 {
-    const int width = shape->shape.head_dim, at = width > 0 ? row % width : 0;
     if (shape->kind != SPEC_HEAD_EAGLE3 || shape->shape.rope_pairs != SPEC_ROPE_HALVES ||
         (part != SPEC_HEAD_QUERY && part != SPEC_HEAD_KEY))
         return row;
-    return row - at + at / 2 + at % 2 * (width / 2);
+    return spec_gguf_model_row_of_halves(row, shape->shape.head_dim);
 }
 
 /* Name every tensor; or, if `data`, write their weights. */

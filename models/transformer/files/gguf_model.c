@@ -50,8 +50,8 @@ static char *respell(spec_piece *ret_piece, char *text, const spec_piece *piece)
     return text;
 }
 
-static int write_pieces(spec_gguf_writer *writer, const spec_tokenizer_data *data,
-                        spec_error *error)
+/* SentencePiece's own values. */
+static int write_spm(spec_gguf_writer *writer, const spec_tokenizer_data *data, spec_error *error)
 {
     int status = GSL_SUCCESS;
     const size_t n = (size_t)data->vocab;
@@ -63,24 +63,41 @@ static int write_pieces(spec_gguf_writer *writer, const spec_tokenizer_data *dat
     for (size_t i = 0; i < n; i++) end = respell(&piece[i], end, &data->piece[i]);
     spec_gguf_writer_texts(writer, "tokenizer.ggml.tokens", piece, n);
     spec_gguf_writer_reals(writer, "tokenizer.ggml.scores", data->opt_score, n);
-    spec_gguf_writer_integers(writer, "tokenizer.ggml.token_type", data->opt_type, n);
     spec_gguf_writer_bool(writer, "tokenizer.ggml.add_space_prefix", data->adds_space);
-    spec_gguf_writer_u32(writer, "tokenizer.ggml.unknown_token_id", (uint32_t)data->unknown);
 done:
     free(text);
     free(piece);
     return status;
 }
 
+static void write_bpe(spec_gguf_writer *writer, const spec_tokenizer_data *data)
+{
+    spec_gguf_writer_text(writer, "tokenizer.ggml.pre", data->pre);
+    spec_gguf_writer_texts(writer, "tokenizer.ggml.tokens", data->piece, (size_t)data->vocab);
+    spec_gguf_writer_texts(writer, "tokenizer.ggml.merges", data->merge, data->n_merges);
+}
+
 int spec_gguf_model_pieces(spec_gguf_writer *writer, const spec_checkpoint *model,
                            const spec_tokenizer_data *data, spec_error *error)
 {
-    spec_gguf_writer_text(writer, "tokenizer.ggml.model", data->vocab > 0 ? "llama" : "none");
+    int status = GSL_SUCCESS;
+    const bool is_spm = data->kind == SPEC_TOKENIZER_SPM;
+    spec_gguf_writer_text(writer, "tokenizer.ggml.model",
+                          data->vocab == 0 ? "none"
+                          : is_spm         ? "llama"
+                                           : "gpt2");
     spec_gguf_writer_u32(writer, "tokenizer.ggml.bos_token_id", (uint32_t)model->begin_of_text);
     spec_gguf_writer_u32(writer, "tokenizer.ggml.eos_token_id",
                          (uint32_t)model->end_of_text); /* -1: none */
     spec_gguf_writer_bool(writer, "tokenizer.ggml.add_bos_token", model->adds_begin);
-    return data->vocab > 0 ? write_pieces(writer, data, error) : GSL_SUCCESS;
+    if (data->vocab == 0) return status;
+    if (is_spm) SPEC_TRY(write_spm(writer, data, error));
+    else write_bpe(writer, data);
+    spec_gguf_writer_integers(writer, "tokenizer.ggml.token_type", data->opt_type,
+                              (size_t)data->vocab);
+    spec_gguf_writer_u32(writer, "tokenizer.ggml.unknown_token_id", (uint32_t)data->unknown);
+done:
+    return status;
 }
 
 /* ---- the vocabulary of a file ---------------------------------------------------------------- */
@@ -133,58 +150,132 @@ static int write_vocabulary(spec_gguf_writer *writer, const spec_checkpoint *mod
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
-static int write_data(spec_gguf_writer *writer, const spec_tensor *tensor, spec_error *error)
+int spec_gguf_model_row_of_halves(int row, int head_dim)
 {
-    spec_gguf_writer_data(writer, tensor->data,
-                          (size_t)tensor->rows * spec_tensor_row_bytes(tensor->type, tensor->cols));
-    return spec_gguf_writer_tensor_end(writer, error);
+    const int at = row % head_dim;
+    return row - at + at / 2 + at % 2 * (head_dim / 2);
 }
 
-/* Name every tensor, a tied output once; or write their data. */
-static int visit(spec_gguf_writer *writer, const spec_checkpoint *model, bool writes,
-                 spec_error *error)
+/* A file being written. */
+typedef struct {
+    const spec_checkpoint *model;
+    spec_gguf_writer writer;
+    bool is_qwen2;
+    spec_gguf_model_watch watch;
+    float *row; /* of a vector */
+} file;
+
+static int write_vector(file *to, const spec_tensor *tensor, spec_error *error)
+{
+    spec_tensor_decode_row(to->row, tensor, 0);
+    spec_gguf_writer_data(&to->writer, to->row, (size_t)tensor->cols * sizeof *to->row);
+    return spec_gguf_writer_tensor_end(&to->writer, error);
+}
+
+static int write_matrix(file *to, spec_part part, const spec_tensor *tensor, spec_error *error)
+{
+    const spec_shape *shape = &to->model->shape;
+    const bool moves = !to->is_qwen2 && shape->rope_pairs == SPEC_ROPE_HALVES &&
+                       (part == SPEC_PART_QUERY || part == SPEC_PART_KEY);
+    const size_t bytes = spec_tensor_row_bytes(tensor->type, tensor->cols);
+    for (int row = 0; row < tensor->rows; row++) {
+        const int from = moves ? spec_gguf_model_row_of_halves(row, shape->head_dim) : row;
+        spec_gguf_writer_data(&to->writer, (const char *)tensor->data + (size_t)from * bytes,
+                              bytes);
+    }
+    return spec_gguf_writer_tensor_end(&to->writer, error);
+}
+
+static int write_tensor(file *to, spec_part part, const spec_tensor *tensor, spec_error *error)
 {
     int status = GSL_SUCCESS;
+    SPEC_TRY(spec_checkpoint_parts_is_vector(part) ? write_vector(to, tensor, error)
+                                                   : write_matrix(to, part, tensor, error));
+    spec_listener_tell(to->watch.opt_listener,
+                       (double)to->writer.written / (double)to->writer.offset);
+    if (to->watch.opt_stop != NULL && *to->watch.opt_stop != 0)
+        return spec_fail(error, GSL_EFAILED, "interrupted");
+done:
+    return status;
+}
+
+/* Name every tensor, a tied output once; or, if `data`, write their data. */
+static int visit(file *to, bool data, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const spec_checkpoint *model = to->model;
     for (int i = 0; i < SPEC_PARTS; i++) {
         const spec_part part = (spec_part)i;
         if (part == SPEC_PART_OUTPUT && model->output.data == model->embedding.data) continue;
         for (int layer = 0; layer < spec_checkpoint_parts_copies(part, &model->shape); layer++) {
             const spec_tensor *tensor = spec_checkpoint_parts_tensor_const(part, model, layer);
+            const bool is_vector = spec_checkpoint_parts_is_vector(part);
             char name[SPEC_PART_NAME_SIZE];
             if (tensor->data == NULL) continue;
-            if (writes)
-                SPEC_TRY(write_data(writer, tensor, error));
+            spec_checkpoint_parts_name(name, part, layer);
+            if (data) SPEC_TRY(write_tensor(to, part, tensor, error));
             else
-                spec_gguf_writer_tensor(writer, spec_checkpoint_parts_name(name, part, layer),
-                                        tensor->type, tensor->rows, tensor->cols);
+                spec_gguf_writer_tensor(&to->writer, name,
+                                        is_vector ? SPEC_TENSOR_F32 : tensor->type, tensor->rows,
+                                        tensor->cols);
         }
     }
 done:
     return status;
 }
 
+/* Linear scaling as values, which llama.cpp reads for every architecture; other factors are a
+ * tensor, which *ret_is_tensor tells. */
+static void write_scaling(bool *ret_is_tensor, file *to)
+{
+    const spec_shape *shape = &to->model->shape;
+    const float *factor = shape->opt_rope_factor;
+    *ret_is_tensor = false;
+    if (factor == NULL) return;
+    for (int i = 1; i < shape->head_dim / 2; i++)
+        *ret_is_tensor = *ret_is_tensor || factor[i] != factor[0];
+    if (*ret_is_tensor) {
+        spec_gguf_writer_tensor(&to->writer, "rope_freqs.weight", SPEC_TENSOR_F32, 1,
+                                shape->head_dim / 2);
+        return;
+    }
+    spec_gguf_writer_text(&to->writer,
+                          to->is_qwen2 ? "qwen2.rope.scaling.type" : "llama.rope.scaling.type",
+                          "linear");
+    spec_gguf_writer_f32(&to->writer,
+                         to->is_qwen2 ? "qwen2.rope.scaling.factor" : "llama.rope.scaling.factor",
+                         factor[0]);
+}
+
 int spec_gguf_model_write(int *ret_kept, const spec_checkpoint *model,
                           const spec_gguf_model_vocabulary *vocabulary, const char *path,
-                          spec_error *error)
+                          const spec_gguf_model_watch *opt_watch, spec_error *error)
 {
     int status = GSL_SUCCESS;
     const spec_shape *shape = &model->shape;
     const spec_tensor factors = {SPEC_TENSOR_F32, 1, shape->head_dim / 2, shape->opt_rope_factor};
-    spec_gguf_writer writer = {0};
+    const int queries = shape->n_heads * shape->head_dim;
+    const int widest = shape->dim > queries ? shape->dim : queries;
+    bool has_factors;
+    file to = {.model = model, .is_qwen2 = model->layer[0].query_bias.data != NULL};
     *ret_kept = 0;
-    SPEC_TRY(spec_gguf_writer_init(&writer, error));
-    spec_gguf_model_shape(&writer, shape->rope_pairs == SPEC_ROPE_HALVES ? "qwen2" : "llama",
-                          shape);
-    SPEC_TRY(write_vocabulary(&writer, model, vocabulary, error));
-    SPEC_TRY(visit(&writer, model, false, error));
-    if (factors.data != NULL)
-        spec_gguf_writer_tensor(&writer, "rope_freqs.weight", SPEC_TENSOR_F32, 1, factors.cols);
-    SPEC_TRY(spec_gguf_writer_open(&writer, path, error));
-    SPEC_TRY(visit(&writer, model, true, error));
-    if (factors.data != NULL) SPEC_TRY(write_data(&writer, &factors, error));
-    SPEC_TRY(spec_gguf_writer_close(&writer, error));
-    *ret_kept = writer.file.kept;
+    if (opt_watch != NULL) to.watch = *opt_watch;
+    to.row = malloc((size_t)widest * sizeof *to.row);
+    if (to.row == NULL) SPEC_TRY(spec_no_memory_for(error, path));
+    SPEC_TRY(spec_gguf_writer_init(&to.writer, error));
+    spec_gguf_model_shape(&to.writer, to.is_qwen2 ? "qwen2" : "llama", shape);
+    SPEC_TRY(write_vocabulary(&to.writer, model, vocabulary, error));
+    SPEC_TRY(visit(&to, false, error));
+    write_scaling(&has_factors, &to);
+    SPEC_TRY(spec_gguf_writer_open(&to.writer, path, error));
+    if (to.watch.opt_announce != NULL)
+        SPEC_TRY(to.watch.opt_announce(to.watch.self, to.writer.offset, error));
+    SPEC_TRY(visit(&to, true, error));
+    if (has_factors) SPEC_TRY(write_vector(&to, &factors, error));
+    SPEC_TRY(spec_gguf_writer_close(&to.writer, error));
+    *ret_kept = to.writer.file.kept;
 done:
-    spec_gguf_writer_free(&writer);
+    free(to.row);
+    spec_gguf_writer_free(&to.writer);
     return status;
 }

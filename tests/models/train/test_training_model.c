@@ -124,7 +124,7 @@ static void a_drawn_model_is_written_and_read(void **state)
                     (float)(k % 7) / 8.0f;
         assert_int_equal(spec_gguf_model_write(&kept, &drawn.checkpoint,
                                                &(spec_gguf_model_vocabulary){0}, "drawn.gguf",
-                                               &error),
+                                               NULL, &error),
                          GSL_SUCCESS);
         assert_int_equal(
             spec_model_open(&model, "gguf:drawn.gguf", NULL, spec_test_context(1), &error),

@@ -81,7 +81,7 @@ static void write_model(const char *path, uint16_t scale_of_values)
     spec_error error;
     const spec_checkpoint model = {.shape = shape};
     assert_int_equal(spec_gguf_writer_init(&writer, &error), GSL_SUCCESS);
-    spec_gguf_model_shape(&writer, &shape, false);
+    spec_gguf_model_shape(&writer, "llama", &shape);
     assert_int_equal(spec_gguf_model_pieces(&writer, &model, &(spec_tokenizer_data){0}, &error),
                      GSL_SUCCESS);
     for (int data = 0; data < 2; data++) {

@@ -133,7 +133,7 @@ static void widen_story_teller(const char *name, const char *file, int by)
     load(&model, &settings, spec, false);
     widen(&wide, &model, by);
     const spec_gguf_model_vocabulary vocabulary = {.opt_file = &settings};
-    if (spec_gguf_model_write(&kept, &wide, &vocabulary, "wide.gguf", &error) != GSL_SUCCESS)
+    if (spec_gguf_model_write(&kept, &wide, &vocabulary, "wide.gguf", NULL, &error) != GSL_SUCCESS)
         fail_msg("%s", error.text);
     spec_checkpoint_free(&wide);
     load(&read, &wide_settings, "gguf:wide.gguf", true);

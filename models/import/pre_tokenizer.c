@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/import/pre_tokenizer.h"
+
+#include "models/import/json_values.h"
+
+#include <string.h>
+
+typedef struct {
+    spec_tokenizer_data *to;
+    const json_t *root, *model;
+    const char *path;
+    spec_error *error;
+} reader;
+
+/* Every refusal ends with the way out. */
+#define REFUSE(in, format, ...)                                                                    \
+    spec_fail((in)->error, GSL_EINVAL,                                                             \
+              "%.200s: its " format "; move the file away to import without a vocabulary",         \
+              (in)->path, __VA_ARGS__)
+
+static bool is_type(const json_t *object, const char *type)
+{
+    return strcmp(spec_json_values_word(object, "type"), type) == 0;
+}
+
+static bool is_absent(const json_t *value)
+{
+    return value == NULL || json_is_null(value);
+}
+
+/* Item i of a Sequence, or the object itself as item 0. */
+static const json_t *item(const json_t *object, const char *items, size_t i)
+{
+    if (is_type(object, "Sequence")) return json_array_get(json_object_get(object, items), i);
+    return i == 0 && !is_absent(object) ? object : NULL;
+}
+
+#define WORDS(numbers)                                                                             \
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" numbers                          \
+    "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+
+/* Regular expressions of files, and the names in tokenizer.h of their meaning. */
+static const struct {
+    const char *expression, *pre;
+    bool ignores_merges;
+} expressions[] = {
+    {WORDS("\\p{N}{1,3}"), "llama-bpe", true},
+    {WORDS("\\p{N}"), "qwen2", false},
+    {"'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+", "gpt-2",
+     false},
+};
+enum { EXPRESSIONS = sizeof expressions / sizeof expressions[0] };
+
+/* `pre` for a Split by a known expression. */
+static const char *split_pre(const json_t *split, bool ignores_merges)
+{
+    const char *expression = spec_json_values_word(json_object_get(split, "pattern"), "Regex");
+    if (strcmp(spec_json_values_word(split, "behavior"), "Isolated") != 0 ||
+        spec_json_values_is_on(split, "invert", false))
+        return NULL;
+    for (int i = 0; i < EXPRESSIONS; i++)
+        if (strcmp(expressions[i].expression, expression) == 0 &&
+            expressions[i].ignores_merges == ignores_merges)
+            return expressions[i].pre;
+    return NULL;
+}
+
+/* Byte-level BPE: a ByteLevel, alone or after a Split or Digits. */
+static int read_pre(reader *in)
+{
+    const json_t *pre = json_object_get(in->root, "pre_tokenizer");
+    const json_t *first = item(pre, "pretokenizers", 0), *second = item(pre, "pretokenizers", 1);
+    const json_t *bytes = second != NULL ? second : first;
+    const bool ignores_merges = spec_json_values_is_on(in->model, "ignore_merges", false);
+    const bool splits = spec_json_values_is_on(bytes, "use_regex", true);
+    const char *name = NULL;
+    if (item(pre, "pretokenizers", 2) == NULL && is_type(bytes, "ByteLevel") &&
+        !spec_json_values_is_on(bytes, "add_prefix_space", true)) {
+        if (second == NULL && splits && !ignores_merges) name = "gpt-2";
+        if (second != NULL && is_type(first, "Split") && !splits)
+            name = split_pre(first, ignores_merges);
+        if (second != NULL && is_type(first, "Digits") && splits && !ignores_merges &&
+            spec_json_values_is_on(first, "individual_digits", false))
+            name = "smollm";
+    }
+    if (name == NULL)
+        return REFUSE(in,
+                      "pre_tokenizer '%.20s' of '%.20s' '%.60s' is not one of gpt-2, llama-bpe, "
+                      "qwen2 and smollm",
+                      spec_json_values_word(pre, "type"), spec_json_values_word(first, "type"),
+                      spec_json_values_word(json_object_get(first, "pattern"), "Regex"));
+    in->to->pre = name;
+    return GSL_SUCCESS;
+}
+
+/* SentencePiece: blanks are U+2581, and one is put in front or not. */
+static int read_spaces(reader *in)
+{
+    static const char blank[] = "\xe2\x96\x81";
+    const json_t *normalizer = json_object_get(in->root, "normalizer");
+    const json_t *pre = json_object_get(in->root, "pre_tokenizer");
+    bool replaces = false, known = true;
+    const json_t *step;
+    for (size_t i = 0; (step = item(normalizer, "normalizers", i)) != NULL; i++) {
+        const char *pattern = spec_json_values_word(json_object_get(step, "pattern"), "String");
+        if (is_type(step, "Prepend") && strcmp(spec_json_values_word(step, "prepend"), blank) == 0)
+            in->to->adds_space = true;
+        else if (is_type(step, "Replace") && strcmp(pattern, " ") == 0 &&
+                 strcmp(spec_json_values_word(step, "content"), blank) == 0)
+            replaces = true;
+        else
+            known = false;
+    }
+    if (is_type(pre, "Metaspace")) {
+        const char *scheme = spec_json_values_word(pre, "prepend_scheme");
+        replaces = strcmp(spec_json_values_word(pre, "replacement"), blank) == 0;
+        known = known && !spec_json_values_is_on(pre, "split", true);
+        in->to->adds_space = in->to->adds_space || strcmp(scheme, "never") != 0;
+    } else {
+        known = known && is_absent(pre);
+    }
+    if (known && replaces) return GSL_SUCCESS;
+    return REFUSE(in, "normalizer '%.20s' and pre_tokenizer '%.20s' are not SentencePiece's",
+                  spec_json_values_word(normalizer, "type"), spec_json_values_word(pre, "type"));
+}
+
+static int read_bytes(reader *in)
+{
+    const json_t *normalizer = json_object_get(in->root, "normalizer");
+    if (!is_absent(normalizer) && !is_type(normalizer, "NFC"))
+        return REFUSE(in, "normalizer '%.40s' is not computed",
+                      spec_json_values_word(normalizer, "type"));
+    return read_pre(in);
+}
+
+int spec_pre_tokenizer_read(spec_tokenizer_data *ret, const json_t *root, const char *path,
+                            spec_error *error)
+{
+    const json_t *model = json_object_get(root, "model");
+    reader in = {ret, root, model, path, error};
+    if (!is_type(model, "BPE") ||
+        spec_json_values_word(model, "continuing_subword_prefix")[0] != '\0' ||
+        spec_json_values_word(model, "end_of_word_suffix")[0] != '\0' ||
+        !is_absent(json_object_get(model, "dropout")))
+        return REFUSE(&in, "model '%.40s' is not plain BPE", spec_json_values_word(model, "type"));
+    const bool falls_back = spec_json_values_is_on(model, "byte_fallback", false);
+    *ret = (spec_tokenizer_data){.kind = falls_back ? SPEC_TOKENIZER_SPM : SPEC_TOKENIZER_BPE,
+                                 .unknown = -1};
+    return falls_back ? read_spaces(&in) : read_bytes(&in);
+}
+
+bool spec_pre_tokenizer_begins(const json_t *root)
+{
+    const json_t *step, *processor = json_object_get(root, "post_processor");
+    for (size_t i = 0; (step = item(processor, "processors", i)) != NULL; i++)
+        if (is_type(step, "TemplateProcessing"))
+            return json_object_get(json_array_get(json_object_get(step, "single"), 0),
+                                   "SpecialToken") != NULL;
+    return false;
+}

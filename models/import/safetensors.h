@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* safetensors: the container format of Hugging Face's weights: named tensors in a mapped file.
+ * A 64-bit length, a JSON header, and the tensors' data, little endian. Everything points into the
+ * file, at any alignment, and was checked. The container owns the mapping. */
+#ifndef SPECLAB_SAFETENSORS_H
+#define SPECLAB_SAFETENSORS_H
+
+#include "base/mapping.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+enum { SPEC_SAFETENSORS_DIMENSIONS_MAX = 4 };
+
+typedef struct {
+    const char *name;
+    const char *type;                               /* as in the file: "F32", "BF16", "I64", ... */
+    int n_dimensions;                               /* 0: one value */
+    int dimension[SPEC_SAFETENSORS_DIMENSIONS_MAX]; /* each >= 1; 1 from n_dimensions on */
+    const unsigned char *data;
+    uint64_t offset, bytes; /* of the data, from the end of the header */
+} spec_safetensors_tensor;
+
+typedef struct {
+    const char *path; /* the caller's string, for error lines */
+    spec_mapping mapping;
+    json_t *header;
+    spec_safetensors_tensor *tensor; /* (n_tensors) ascending by name */
+    size_t n_tensors;
+} spec_safetensors;
+
+/* Map and check a file. GSL_EINVAL with one line for a file that is cut short or of another format;
+ * for a header that is longer than the file, or no valid JSON; for tensors of an unknown type, of a
+ * size that is not that of their shape, beyond the file, or overlapping; for bytes that belong to
+ * no tensor, and for names that occur twice. `path` must live as long as the container. */
+int spec_safetensors_init(spec_safetensors *file, const char *path, spec_error *error);
+void spec_safetensors_free(spec_safetensors *file); /* may be zeroed */
+
+/* NULL if there is none. */
+const spec_safetensors_tensor *spec_safetensors_find(const spec_safetensors *file,
+                                                     const char *name);
+
+#endif
