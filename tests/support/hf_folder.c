@@ -26,8 +26,10 @@ void spec_hf_folder_put(spec_hf_file *file, const char *name, const char *dtype,
     memcpy(file->header + file->header_bytes, entry, n);
     file->header_bytes += n;
     file->data = grown(file->data, file->data_bytes + bytes + 1);
-    if (data != NULL) memcpy(file->data + file->data_bytes, data, bytes);
-    else memset(file->data + file->data_bytes, 0, bytes);
+    if (data != NULL)
+        memcpy(file->data + file->data_bytes, data, bytes);
+    else
+        memset(file->data + file->data_bytes, 0, bytes);
     file->data_bytes += bytes;
 }
 

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* tokenizer.json: its pieces, types, merges and scores, and the tokenizers that are not known. */
+#include "models/import/folder_vocabulary.h"
+
+#include "tests/support/folder.h"
+#include "tests/support/support.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BYTES "{'type':'ByteLevel','add_prefix_space':false,'use_regex':%s}"
+#define WORDS(numbers)                                                                             \
+    "(?i:`s|`t|`re|`ve|`m|`ll|`d)|[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?\\\\p{L}+|" numbers                \
+    "| ?[^\\\\s\\\\p{L}\\\\p{N}]+[\\\\r\\\\n]*|\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|\\\\s+"
+
+enum { VOCAB = 10 };
+
+/* Write a file with " for ' and ' for `. */
+static void write_text(const char *path, const char *text)
+{
+    FILE *out = fopen(path, "wb");
+    assert_non_null(out);
+    for (; *text != '\0'; text++) fputc(*text == '\'' ? '"' : *text == '`' ? '\'' : *text, out);
+    assert_int_equal(fclose(out), 0);
+}
+
+/* A tokenizer of the letters a, b, c, with merges; `head` are its other members. */
+static void write_tokenizer(const char *head, const char *model)
+{
+    char text[4096];
+    snprintf(text, sizeof text,
+             "{%s%s'added_tokens':[{'id':8,'content':'<|end|>','special':true},"
+             "{'id':6,'content':'<tool>','special':false}],"
+             "'model':{'type':'BPE',%s}}",
+             head, *head != '\0' ? "," : "", model);
+    write_text("hf/tokenizer.json", text);
+}
+
+#define BPE "'vocab':{'a':0,'b':1,'c':2,'ab':3,'abc':4,'<|end|>':8},'merges':['a b',['ab','c']]"
+#define SPM                                                                                        \
+    "'byte_fallback':true,'unk_token':'<unk>','vocab':{'<unk>':0,'a':1,'b':2,'c':3,'ab':4,"        \
+    "'abc':5,'<0x41>':7},'merges':['a b','ab c','a bc']"
+#define SPM_STEPS                                                                                  \
+    "'normalizer':{'type':'Sequence','normalizers':[{'type':'Prepend','prepend':'\xe2\x96\x81'},"  \
+    "{'type':'Replace','pattern':{'String':' '},'content':'\xe2\x96\x81'}]},'pre_tokenizer':null"
+
+static int load(spec_folder_vocabulary *ret, spec_error *error)
+{
+    return spec_folder_vocabulary_load(ret, "hf", VOCAB, error);
+}
+
+static void loads(spec_folder_vocabulary *ret)
+{
+    spec_error error = {""};
+    if (load(ret, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+}
+
+static void assert_piece(const spec_folder_vocabulary *v, int token, const char *text, int type)
+{
+    if (!spec_piece_is(v->data.piece[token], text))
+        fail_msg("%.*s, not %s", (int)v->data.piece[token].length, v->data.piece[token].bytes,
+                 text);
+    assert_int_equal(v->data.opt_type[token], type);
+}
+
+static void a_folder_may_have_no_vocabulary(void **state)
+{
+    (void)state;
+    spec_folder_vocabulary v;
+    mkdir("hf", 0700);
+    loads(&v);
+    assert_int_equal(v.data.vocab, 0);
+    spec_folder_vocabulary_free(&v);
+}
+
+static void byte_level_bpe_is_read(void **state)
+{
+    (void)state;
+    spec_folder_vocabulary v;
+    char steps[200];
+    snprintf(steps, sizeof steps, "'pre_tokenizer':" BYTES, "true");
+    write_tokenizer(steps, BPE);
+    loads(&v);
+    assert_int_equal(v.data.kind, SPEC_TOKENIZER_BPE);
+    assert_int_equal(v.data.vocab, VOCAB);
+    assert_int_equal(v.data.unknown, -1);
+    assert_string_equal(v.data.pre, "gpt-2");
+    assert_piece(&v, 4, "abc", SPEC_PIECE_NORMAL);
+    assert_piece(&v, 8, "<|end|>", SPEC_PIECE_CONTROL);
+    assert_piece(&v, 6, "<tool>", SPEC_PIECE_USER);
+    assert_piece(&v, 5, "[PAD5]", SPEC_PIECE_UNUSED);
+    assert_piece(&v, 9, "[PAD9]", SPEC_PIECE_UNUSED);
+    assert_int_equal(v.data.n_merges, 2);
+    assert_true(spec_piece_is(v.data.merge[0], "a b") && spec_piece_is(v.data.merge[1], "ab c"));
+    spec_tokenizer *tokenizer;
+    spec_error error = {""};
+    int token[8];
+    if (spec_tokenizer_init(&tokenizer, &v.data, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_int_equal(spec_tokenizer_encode(tokenizer, "abcab<tool>c", 12, token, 8), 4);
+    assert_true(token[0] == 4 && token[1] == 3 && token[2] == 6 && token[3] == 2);
+    spec_tokenizer_free(tokenizer);
+    spec_folder_vocabulary_free(&v);
+}
+
+static void pre_tokenizers_have_the_names_of_gguf(void **state)
+{
+    (void)state;
+    static const char split[] = "{'type':'Sequence','pretokenizers':[{'type':'Split','pattern':"
+                                "{'Regex':'%s'},'behavior':'Isolated','invert':false},%s]}";
+    static const char digits[] = "{'type':'Sequence','pretokenizers':[{'type':'Digits',"
+                                 "'individual_digits':true},%s]}";
+    static const char gpt2[] = "`s|`t|`re|`ve|`m|`ll|`d| ?\\\\p{L}+| ?\\\\p{N}+| "
+                               "?[^\\\\s\\\\p{L}\\\\p{N}]+|\\\\s+(?!\\\\S)|\\\\s+";
+    char whole[100], parts[100], steps[1200];
+    snprintf(whole, sizeof whole, BYTES, "true");
+    snprintf(parts, sizeof parts, BYTES, "false");
+    for (int i = 0; i < 5; i++) {
+        static const char *const names[] = {"llama-bpe", "qwen2", "gpt-2", "smollm", "gpt-2"};
+        spec_folder_vocabulary v;
+        size_t n = (size_t)snprintf(steps, sizeof steps, "'normalizer':%s,'pre_tokenizer':",
+                                    i == 1 ? "{'type':'NFC'}" : "null");
+        if (i < 3)
+            snprintf(steps + n, sizeof steps - n, split,
+                     i == 0   ? WORDS("\\\\p{N}{1,3}")
+                     : i == 1 ? WORDS("\\\\p{N}")
+                              : gpt2,
+                     parts);
+        else if (i == 3)
+            snprintf(steps + n, sizeof steps - n, digits, whole);
+        else
+            snprintf(steps + n, sizeof steps - n, "%s", whole);
+        write_tokenizer(steps, i == 0 ? "'ignore_merges':true," BPE : BPE);
+        loads(&v);
+        assert_string_equal(v.data.pre, names[i]);
+        spec_folder_vocabulary_free(&v);
+    }
+}
+
+static void sentencepiece_is_read_from_its_merges(void **state)
+{
+    (void)state;
+    spec_folder_vocabulary v;
+    write_tokenizer(SPM_STEPS, SPM);
+    loads(&v);
+    assert_int_equal(v.data.kind, SPEC_TOKENIZER_SPM);
+    assert_true(v.data.adds_space);
+    assert_int_equal(v.data.unknown, 0);
+    assert_piece(&v, 0, "<unk>", SPEC_PIECE_UNKNOWN);
+    assert_piece(&v, 7, "<0x41>", SPEC_PIECE_BYTE);
+    assert_true(v.data.opt_score[4] > v.data.opt_score[5]);
+    assert_true(v.data.opt_score[5] > v.data.opt_score[1]); /* nothing merges to a */
+    spec_folder_vocabulary_free(&v);
+    write_tokenizer("'pre_tokenizer':{'type':'Metaspace','replacement':'\xe2\x96\x81',"
+                    "'prepend_scheme':'never','split':false}",
+                    SPM);
+    loads(&v);
+    assert_false(v.data.adds_space);
+    spec_folder_vocabulary_free(&v);
+}
+
+static void texts_begin_and_end_as_the_folder_says(void **state)
+{
+    (void)state;
+    spec_folder_vocabulary v;
+    char steps[400];
+    snprintf(steps, sizeof steps,
+             "'post_processor':{'type':'Sequence','processors':[{'type':'ByteLevel'},{'type':"
+             "'TemplateProcessing','single':[{'SpecialToken':{'id':'c'}},{'Sequence':{}}]}]},"
+             "'pre_tokenizer':" BYTES,
+             "true");
+    write_tokenizer(steps, BPE);
+    loads(&v);
+    assert_true(v.adds_begin && v.begin_of_text == -1 && v.end_of_text == -1);
+    spec_folder_vocabulary_free(&v);
+    write_text("hf/tokenizer_config.json",
+               "{'add_bos_token':false,'bos_token':'c','eos_token':{'content':'<|end|>'}}");
+    loads(&v);
+    assert_true(!v.adds_begin && v.begin_of_text == 2 && v.end_of_text == 8);
+    spec_folder_vocabulary_free(&v);
+    write_text("hf/tokenizer_config.json", "{'bos_token':'no token'}");
+    loads(&v);
+    assert_true(v.adds_begin && v.begin_of_text == -1);
+    spec_folder_vocabulary_free(&v);
+    unlink("hf/tokenizer_config.json");
+}
+
+static void refused(const char *steps, const char *model, const char *expected)
+{
+    spec_folder_vocabulary v;
+    spec_error error = {""};
+    write_tokenizer(steps, model);
+    assert_int_equal(load(&v, &error), GSL_EINVAL);
+    assert_memory_equal(error.text, "hf/tokenizer.json: ", 19);
+    if (strstr(error.text, expected) == NULL) fail_msg("'%s' lacks '%s'", error.text, expected);
+    assert_null(strchr(error.text, '\n'));
+    assert_null(v.root);
+    assert_null(v.piece);
+}
+
+static void tokenizers_that_are_not_known_are_refused(void **state)
+{
+    (void)state;
+    static const char *const pres[] = {
+        "'pre_tokenizer':null",
+        "'pre_tokenizer':{'type':'Whitespace'}",
+        "'pre_tokenizer':{'type':'ByteLevel','add_prefix_space':true,'use_regex':true}",
+        "'pre_tokenizer':{'type':'ByteLevel','add_prefix_space':false,'use_regex':false}",
+        "'pre_tokenizer':{'type':'Sequence','pretokenizers':[{'type':'Split','pattern':{'Regex':"
+        "'\\\\s+'},'behavior':'Isolated'},{'type':'ByteLevel','add_prefix_space':false,"
+        "'use_regex':false}]}",
+        "'pre_tokenizer':{'type':'Sequence','pretokenizers':[{'type':'Digits'},{'type':"
+        "'ByteLevel','add_prefix_space':false}]}",
+    };
+    for (size_t i = 0; i < sizeof pres / sizeof pres[0]; i++)
+        refused(pres[i], BPE,
+                "is not one of gpt-2, llama-bpe, qwen2 and smollm; move the file away");
+    char steps[200];
+    snprintf(steps, sizeof steps, "'pre_tokenizer':" BYTES, "true");
+    refused(steps, "'ignore_merges':true," BPE, "is not one of gpt-2");
+    refused("'normalizer':{'type':'Lowercase'}", BPE, "its normalizer 'Lowercase' is not computed");
+    refused("", "'dropout':0.1," BPE, "its model 'BPE' is not plain BPE");
+    refused("", "'end_of_word_suffix':'</w>'," BPE, "its model 'BPE' is not plain BPE");
+    refused("'pre_tokenizer':null", SPM, "are not SentencePiece's");
+    refused("'pre_tokenizer':{'type':'Metaspace','replacement':'_','split':false}", SPM,
+            "and pre_tokenizer 'Metaspace' are not SentencePiece's");
+    write_text("hf/tokenizer.json", "{'model':{'type':'Unigram'}}");
+    spec_folder_vocabulary v;
+    spec_error error = {""};
+    assert_int_equal(load(&v, &error), GSL_EINVAL);
+    assert_non_null(strstr(error.text, "its model 'Unigram' is not plain BPE"));
+}
+
+static void pieces_and_merges_must_fit(void **state)
+{
+    (void)state;
+    char steps[200];
+    snprintf(steps, sizeof steps, "'pre_tokenizer':" BYTES, "true");
+    refused(steps, "'vocab':{'a':10}",
+            "token 'a' has the number 10, which is not below the 10 rows of the embedding");
+    refused(steps, "'vocab':{'a':-1}", "token 'a' has the number -1");
+    refused(steps, "'vocab':{'a':'0'}", "token 'a' has the number -1");
+    refused(steps, "'vocab':{'a':6}", "tokens 'a' and '<tool>' have the same number");
+    refused(steps, "'vocab':{'a':0},'merges':['ab']", "merge 0 is not a pair of pieces");
+    refused(steps, "'vocab':{'a':0},'merges':[['a']]", "merge 0 is not a pair of pieces");
+    refused(steps, "'vocab':{'a':0},'merges':[3]", "merge 0 is not a pair of pieces");
+    refused(SPM_STEPS, "'byte_fallback':true,'vocab':{'a':0},'merges':['a a']",
+            "merge 0 makes 'aa', which is no piece");
+    refused(SPM_STEPS, "'byte_fallback':true,'vocab':{'a':0},'merges':[3]",
+            "merge 0 is not a pair of pieces");
+    refused(SPM_STEPS,
+            "'byte_fallback':true,'vocab':{'a':0,'b':1,'ab':2,'aba':3,'ba':4},"
+            "'merges':['a b','ab a','b a','a ba']",
+            "the merges into 'aba' are not neighbours");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_folder_may_have_no_vocabulary),
+        cmocka_unit_test(byte_level_bpe_is_read),
+        cmocka_unit_test(pre_tokenizers_have_the_names_of_gguf),
+        cmocka_unit_test(sentencepiece_is_read_from_its_merges),
+        cmocka_unit_test(texts_begin_and_end_as_the_folder_says),
+        cmocka_unit_test(tokenizers_that_are_not_known_are_refused),
+        cmocka_unit_test(pieces_and_merges_must_fit),
+    };
+    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
+}
