@@ -46,14 +46,14 @@ enum {
 #define OF_MODELS "run, train, " DECODING
 #define COMMON                                                                                     \
     "predict, sweep, run, prove, accept, plan, generate, bench, validate, rows, train, tune, "     \
-    "quantize, widen and list"
+    "quantize, widen, import and list"
 #define WRITING "plot, " COMMON
 
 static const meaning meanings[] = {
     [LENGTH] = {"K", "the draft length", "predict, sweep, prove, generate and bench", "--set K=N"},
     [RATE] = {"alpha", "the acceptance rate", "predict, sweep and prove", "--set alpha=LIST"},
     [COST] = {"c", "the cost of a draft call", "predict, sweep, prove and plan", "--set c=LIST"},
-    [TARGET] = {"target", "the target model", "tune, " OF_MODELS, NULL},
+    [TARGET] = {"target", "the target model", "tune, import, " OF_MODELS, NULL},
     [DRAFT] = {"draft", "the draft model", OF_MODELS, NULL},
     [RULE] = {"rule", "the verification rule", "sweep, prove, accept, plan, generate and bench",
               "--set rule=LIST"},

@@ -51,6 +51,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARG:
         if (args->folder != NULL)
             spec_usage_fail(state->name, "'%s' is a second folder; give one", arg);
+        if (*arg == '\0') spec_usage_fail(state->name, "the folder has no name");
         args->folder = arg;
         return 0;
     case ARGP_KEY_END:

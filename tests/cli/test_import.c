@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* speclab import as its users run it: a model, a head for it, and the lines about them. SPECLAB
+ * names the program. */
+#include "tests/support/child.h"
+#include "tests/support/hf_folder.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { DIM = 8, FFN = 12, VOCAB = 6, LAYERS = 9 };
+
+static void put(spec_hf_file *file, const char *name, int rows, int cols)
+{
+    const size_t n = (size_t)rows * (size_t)cols;
+    float *value = malloc(n * sizeof *value);
+    assert_non_null(value);
+    for (size_t i = 0; i < n; i++) value[i] = rows == 1 ? 1.0f : (float)(i * 37 % 101) / 101 - 0.5f;
+    spec_hf_folder_put_weights(file, name, &(spec_tensor){SPEC_TENSOR_F32, rows, cols, value});
+    free(value);
+}
+
+static void put_layer(spec_hf_file *file, const char *before, int input)
+{
+    static const char *const norms[] = {"input_layernorm", "post_attention_layernorm"};
+    static const struct {
+        const char *name;
+        int rows, cols; /* cols 0: those of the input */
+    } matrices[] = {{"self_attn.q_proj", DIM, 0}, {"self_attn.k_proj", DIM, 0},
+                    {"self_attn.v_proj", DIM, 0}, {"self_attn.o_proj", DIM, DIM},
+                    {"mlp.gate_proj", FFN, DIM},  {"mlp.up_proj", FFN, DIM},
+                    {"mlp.down_proj", DIM, FFN}};
+    char name[96];
+    for (int i = 0; i < 2; i++) {
+        snprintf(name, sizeof name, "%s%s.weight", before, norms[i]);
+        put(file, name, 1, DIM);
+    }
+    for (int i = 0; i < 7; i++) {
+        snprintf(name, sizeof name, "%s%s.weight", before, matrices[i].name);
+        put(file, name, matrices[i].rows, matrices[i].cols > 0 ? matrices[i].cols : input);
+    }
+}
+
+#define CONFIG(layers, more)                                                                       \
+    "{'model_type':'llama','hidden_size':8,'intermediate_size':12,'num_attention_heads':2,"        \
+    "'vocab_size':6,'max_position_embeddings':32,'num_hidden_layers':" layers more "}"
+
+static void write_folders(void)
+{
+    spec_hf_file file = {0};
+    assert_int_equal(system("rm -rf hf head && mkdir hf head"), 0);
+    put(&file, "model.embed_tokens.weight", VOCAB, DIM);
+    put(&file, "model.norm.weight", 1, DIM);
+    put(&file, "lm_head.weight", VOCAB, DIM);
+    for (int i = 0; i < LAYERS; i++) {
+        char before[40];
+        snprintf(before, sizeof before, "model.layers.%d.", i);
+        put_layer(&file, before, DIM);
+    }
+    spec_hf_folder_write(&file, "hf/model.safetensors");
+    spec_hf_folder_text("hf/config.json", CONFIG("9", ""));
+    put(&file, "fc.weight", DIM, 3 * DIM);
+    put_layer(&file, "midlayer.", 2 * DIM);
+    put(&file, "midlayer.hidden_norm.weight", 1, DIM);
+    put(&file, "norm.weight", 1, DIM);
+    put(&file, "lm_head.weight", 3, DIM);
+    const int64_t offset[] = {1, 1, 3};
+    spec_hf_folder_put(&file, "d2t", "I64", 1, &(int){3}, offset, sizeof offset);
+    spec_hf_folder_write(&file, "head/model.safetensors");
+    spec_hf_folder_text("head/config.json", CONFIG("1", ""));
+}
+
+static void a_model_is_imported_and_writes_text(void **state)
+{
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    write_folders();
+    spec_child_run(&c, "import hf -o m.gguf");
+    assert_int_equal(c.code, 0);
+    assert_string_equal(c.text, "kind,dim,layers,heads,kv_heads,ffn,vocab,context,vocabulary,taps\n"
+                                "llama,8,9,2,2,12,6,32,none,\"\"\n");
+    assert_string_equal(
+        c.line, "speclab import: hf has no tokenizer.json: the file is without a vocabulary\n");
+    spec_child_free(&c);
+    spec_program_works("generate --target gguf:m.gguf -n 3");
+    spec_program_works("import hf -o again.gguf --format json");
+    spec_files_same("m.gguf", "again.gguf");
+    spec_hf_folder_text("hf/tokenizer.json",
+                        "{'model':{'type':'BPE','vocab':{'a':0,'b':1,'ab':2},'merges':['a b']},"
+                        "'pre_tokenizer':{'type':'ByteLevel','add_prefix_space':false}}");
+    spec_hf_folder_text("hf/config.json", CONFIG("9", ",'sliding_window':16"));
+    spec_child_run(&c, "import hf -o text.gguf");
+    assert_int_equal(c.code, 0);
+    assert_non_null(strstr(c.text, "llama,8,9,2,2,12,6,16,gpt-2,"));
+    assert_string_equal(
+        c.line, "speclab import: the context is cut to 16 tokens, the model's attention window\n");
+    spec_child_free(&c);
+    spec_program_works("generate --target gguf:text.gguf -n 3 -p abab");
+}
+
+static void a_head_is_imported_for_its_target(void **state)
+{
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    write_folders();
+    spec_program_works("import hf -o m.gguf");
+    spec_child_run(&c, "import head --target gguf:m.gguf -o head.gguf");
+    assert_int_equal(c.code, 0);
+    assert_non_null(strstr(c.text, "\neagle3,8,1,2,2,12,3,32,the target's,2 4 6\n"));
+    assert_string_equal(c.line,
+                        "speclab import: taps after layers 2, 4 and 6: the usual ones, since "
+                        "config.json names none; with other taps than in training the acceptance "
+                        "rate is low\n");
+    spec_child_free(&c);
+    spec_hf_folder_text(
+        "head/config.json",
+        CONFIG("1", ",'eagle_config':{'eagle_aux_hidden_state_layer_ids':[1,3,7]}"));
+    spec_child_run(&c, "import head --target gguf:m.gguf -o head.gguf --force");
+    assert_non_null(strstr(c.text, ",2 4 8\n"));
+    assert_string_equal(c.line,
+                        "speclab import: taps after layers 2, 4 and 8: the outputs of the layers "
+                        "that config.json lists; with other taps than in training the acceptance "
+                        "rate is low\n");
+    spec_child_free(&c);
+    spec_child_run(&c, "import head --target gguf:m.gguf -o head.gguf --force --taps 1,3,7");
+    assert_non_null(strstr(c.text, ",1 3 7\n"));
+    spec_child_free(&c);
+    spec_program_fails("import head -o x.gguf", 2,
+                       "speclab import: head: is a draft head (eagle3): name the model that it is "
+                       "for, --target gguf:model.gguf");
+    spec_program_fails("import hf --target gguf:m.gguf -o x.gguf", 2,
+                       "speclab import: hf: its tensors are not those of a draft head");
+    spec_program_fails("import head --target gguf:head.gguf -o x.gguf", 2,
+                       "speclab import: --target: ");
+    assert_int_not_equal(access("x.gguf", F_OK), 0);
+}
+
+/* What the folder lacks is named, with its way out. */
+static void folders_that_cannot_be_read_are_one_line(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    write_folders();
+    assert_int_equal(rename("hf/model.safetensors", "hf/pytorch_model.bin"), 0);
+    spec_program_fails("import hf -o x.gguf", 2,
+                       "speclab import: hf: pytorch_model.bin is pickled, which is not read: type "
+                       "python3 -c 'import torch");
+    assert_int_equal(rename("hf/pytorch_model.bin", "hf/model.safetensors"), 0);
+    spec_hf_folder_text("hf/tokenizer.json", "{'model':{'type':'Unigram'}}");
+    spec_program_fails("import hf -o x.gguf", 2,
+                       "speclab import: hf/tokenizer.json: its model 'Unigram' is not plain BPE; "
+                       "move the file away to import without a vocabulary");
+    unlink("hf/tokenizer.json");
+    assert_int_equal(truncate("hf/model.safetensors", 5000), 0);
+    spec_program_fails("import hf -o x.gguf", 2,
+                       "speclab import: hf/model.safetensors: is cut short");
+    assert_int_not_equal(access("x.gguf", F_OK), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_model_is_imported_and_writes_text),
+        cmocka_unit_test(a_head_is_imported_for_its_target),
+        cmocka_unit_test(folders_that_cannot_be_read_are_one_line),
+    };
+    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
+}
