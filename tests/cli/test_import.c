@@ -137,7 +137,7 @@ static void a_head_is_imported_for_its_target(void **state)
     assert_int_not_equal(access("x.gguf", F_OK), 0);
 }
 
-/* What the folder lacks is named, with its way out. */
+/* Each line has the way out. */
 static void folders_that_cannot_be_read_are_one_line(void **state)
 {
     (void)state;
