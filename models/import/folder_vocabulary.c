@@ -27,7 +27,7 @@ typedef struct {
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
-static int set_piece(reader *in, json_int_t token, const char *text, spec_piece_type type)
+static int set_piece(reader *in, json_int_t token, const char *text, int type)
 {
     spec_folder_vocabulary *to = in->to;
     if (token < 0 || token >= to->data.vocab)
@@ -50,10 +50,10 @@ static int read_pieces(reader *in)
     const char *text, *unknown = spec_json_values_word(in->model, "unk_token");
     json_t *value;
     size_t i;
-    json_object_foreach((json_t *)json_object_get(in->model, "vocab"), text, value)
+    json_object_foreach(json_object_get(in->model, "vocab"), text, value)
     {
         const spec_piece piece = {text, strlen(text)};
-        const spec_piece_type type =
+        const int type =
             is_spm && spec_piece_byte(piece) >= 0 ? SPEC_PIECE_BYTE : SPEC_PIECE_NORMAL;
         const int status =
             set_piece(in, json_is_integer(value) ? json_integer_value(value) : -1, text, type);

@@ -181,8 +181,9 @@ done:
 static int difference(double *ret_share, loader *load, const spec_tensor *a, const spec_tensor *b)
 {
     double squared = 0.0, error = 0.0;
-    float *row = malloc(2 * (size_t)a->cols * sizeof *row), *other = row + a->cols;
+    float *row = malloc(2 * (size_t)a->cols * sizeof *row);
     if (row == NULL) return spec_no_memory_for(load->error, load->path);
+    float *const other = row + a->cols;
     for (int i = 0; i < a->rows; i++) {
         spec_tensor_decode_row(row, a, i);
         spec_tensor_decode_row(other, b, i);

@@ -3,6 +3,7 @@
  * SPECLAB names the program. */
 #include "base/clock.h"
 #include "tests/support/child.h"
+#include "tests/support/folder.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -120,12 +121,38 @@ static void hostile_files_end_within_a_second(void **state)
     }
 }
 
+/* The seed has weights of five types that are only read. */
+static void weights_in_other_types_are_converted_and_a_line_says_so(void **state)
+{
+    char seed[PATH_MAX + 64], arguments[PATH_MAX + 128];
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    snprintf(seed, sizeof seed, "%s/tests/fuzz/seeds/gguf/k_quants", spec_folder_before);
+    if (access(seed, R_OK) != 0) {
+        printf("skipped: %s: not run from the source tree\n", __func__);
+        skip();
+    }
+    snprintf(arguments, sizeof arguments, "generate --target gguf:%s --plain -n 2", seed);
+    spec_child_run(&c, arguments);
+    assert_int_equal(c.code, 0);
+    assert_non_null(strstr(c.line, "speclab generate: --target: weights of type q4_k are computed "
+                                   "as q8_0, in 1.9 times the bytes\n"));
+    spec_child_free(&c);
+    snprintf(arguments, sizeof arguments, "quantize %s out.gguf --type q8_0", seed);
+    spec_child_run(&c, arguments);
+    assert_int_equal(c.code, 0);
+    assert_non_null(strstr(c.text, "\nq6_k,q8_0,1,512,420,544,1.295238095,"));
+    spec_child_free(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model_is_written_and_a_table_says_how),
         cmocka_unit_test(what_cannot_be_written_is_said_in_one_line),
         cmocka_unit_test(hostile_files_end_within_a_second),
+        cmocka_unit_test(weights_in_other_types_are_converted_and_a_line_says_so),
     };
     return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
 }

@@ -87,6 +87,7 @@ static const command commands[] = {
     {"quantize ../model.gguf out.gguf --type q4_0", "out.gguf", SAME},
     {"tune --target ../model.gguf --texts 2 --trials 9 --check 0", NULL, SAME},
     {"widen ../model.gguf -o out.gguf", "out.gguf", SAME},
+    {"import ../hf -o out.gguf", "out.gguf", SAME},
     {"list", NULL, SAME},
     {"list experiments --format json", NULL, SAME},
     {"list figures", NULL, SAME},
@@ -334,7 +335,10 @@ static bool make_inputs(const char *tree)
              "\"$P\" rows --target 'zipf?V=9' --draft 'zipf?V=9&s=2' -n 60 -o pair.rows >made.txt; "
              "\"$P\" validate rule:token --only two-2 --budget 400 --write-trace trace.jsonl; "
              "ln -s \"$(dirname \"$P\")/tests/clients/token_client\" token_client; "
-             "cp '%s/tests/fuzz/seeds/gguf/f32' model.gguf",
+             "S='%s/tests/fuzz/seeds'; cp \"$S/gguf/f32\" model.gguf; mkdir hf; "
+             "cp \"$S/folder_json/config\" hf/config.json; "
+             "cp \"$S/folder_json/tokenizer\" hf/tokenizer.json; "
+             "cp \"$S/safetensors/llama\" hf/model.safetensors",
              program, tree);
     return system(line) == 0;
 }

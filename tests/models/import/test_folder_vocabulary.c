@@ -206,11 +206,11 @@ static void tokenizers_that_are_not_known_are_refused(void **state)
         "'pre_tokenizer':{'type':'Whitespace'}",
         "'pre_tokenizer':{'type':'ByteLevel','add_prefix_space':true,'use_regex':true}",
         "'pre_tokenizer':{'type':'ByteLevel','add_prefix_space':false,'use_regex':false}",
-        "'pre_tokenizer':{'type':'Sequence','pretokenizers':[{'type':'Split','pattern':{'Regex':"
-        "'\\\\s+'},'behavior':'Isolated'},{'type':'ByteLevel','add_prefix_space':false,"
-        "'use_regex':false}]}",
-        "'pre_tokenizer':{'type':'Sequence','pretokenizers':[{'type':'Digits'},{'type':"
-        "'ByteLevel','add_prefix_space':false}]}",
+        ("'pre_tokenizer':{'type':'Sequence','pretokenizers':[{'type':'Split','pattern':{'Regex':"
+         "'\\\\s+'},'behavior':'Isolated'},{'type':'ByteLevel','add_prefix_space':false,"
+         "'use_regex':false}]}"),
+        ("'pre_tokenizer':{'type':'Sequence','pretokenizers':[{'type':'Digits'},{'type':"
+         "'ByteLevel','add_prefix_space':false}]}"),
     };
     for (size_t i = 0; i < sizeof pres / sizeof pres[0]; i++)
         refused(pres[i], BPE,
