@@ -26,7 +26,9 @@ typedef enum {
      * [Cheng24] */
     SPEC_HEAD_REDRAFTER,
     /* A layer without its first norm over z_m = fc [e(x_m); f(L, m-1)], m = 1..n and the path; a
-     * drafted place takes the layer's own output instead of f. Rows: out(layer). [LiY24] */
+     * drafted place takes the layer's own output instead of f. Rows: out(layer). As published, with
+     * normed_features: norm(f(L, m-1)) with the target's final norm, and rows: output layer.
+     * [LiY24] */
     SPEC_HEAD_EAGLE,
     /* A layer over [norm(e(x_m)); norm(g)], g = fc [f(low); f(mid); f(high)] at m - 1, which is
      * also the residual; a drafted place takes the layer's own output instead of g. Rows:
@@ -59,6 +61,7 @@ typedef struct {
     int draft_vocab; /* rows of its output: the target's vocabulary, or fewer with opt_token; never
                         fewer where the output is the target's */
     bool norm_before_residual; /* eagle3, parallel: the residual is norm(g) instead of g */
+    bool normed_features;      /* eagle: reads and predicts states after the target's final norm */
 } spec_head_shape;
 
 /* Tensors, in the order of files. "Per depth" has `reach` copies, "per layer" n_layers. */

@@ -223,7 +223,11 @@ static int read_layer(loader *load)
     SPEC_TRY(spec_gguf_value_bool(&load->to->shape.norm_before_residual, load->gguf,
                                   key_of(load, "norm_before_residual"), false, load->error));
     SPEC_TRY(spec_checkpoint_check_shape(shape, load->gguf->path, load->error));
-    bool norm_before_fc;
+    bool norm_before_fc, *normed = &load->to->shape.normed_features;
+    SPEC_TRY(spec_gguf_value_bool(normed, load->gguf, key_of(load, "normed_features"), false,
+                                  load->error));
+    if (*normed && load->to->shape.kind != SPEC_HEAD_EAGLE)
+        return REFUSE(load, "'%s' is true, which is for a head of kind eagle alone", load->key);
     SPEC_TRY(spec_gguf_value_bool(&norm_before_fc, load->gguf, key_of(load, "norm_before_fc"),
                                   false, load->error));
     if (norm_before_fc) return REFUSE(load, "'%s' is true, which cannot be read", load->key);
@@ -379,6 +383,7 @@ static void write_values(spec_gguf_writer *writer, const spec_head *head)
     spec_gguf_writer_integers(writer, KEY("target_layers"), shape->tap, (size_t)shape->n_taps);
     spec_gguf_writer_u32(writer, KEY("target_hidden_size"), (uint32_t)shape->shape.dim);
     spec_gguf_writer_bool(writer, KEY("norm_before_residual"), shape->norm_before_residual);
+    if (shape->normed_features) spec_gguf_writer_bool(writer, KEY("normed_features"), true);
 #undef KEY
     spec_gguf_writer_text(writer, "speclab.head", spec_head_kind_names[shape->kind]);
     spec_gguf_writer_u32(writer, "speclab.reach", (uint32_t)shape->reach);

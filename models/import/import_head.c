@@ -287,7 +287,10 @@ int spec_import_head_open(spec_head *ret, spec_head_taps *ret_taps, const char *
     SPEC_TRY(spec_tensor_folder_init(&load.own->folder, path, error));
     SPEC_TRY(read_kind(&load, ret_taps, opt_tap));
     SPEC_TRY(take_tensors(&load));
-    if (ret->shape.kind == SPEC_HEAD_EAGLE) ret->shape.shape.rope_pairs = target->shape.rope_pairs;
+    if (ret->shape.kind == SPEC_HEAD_EAGLE) {
+        ret->shape.shape.rope_pairs = target->shape.rope_pairs;
+        ret->shape.normed_features = true;
+    }
     ret->fingerprint = spec_head_file_fingerprint(target);
 done:
     json_decref(load.root);

@@ -23,7 +23,8 @@ static void choose_shape(spec_head_shape *shape, const drawn_head_config *config
         .n_taps = three ? 3 : 1,
         .tap = {three ? 0 : target->n_layers, target->n_layers / 2, target->n_layers},
         .draft_vocab = config->draft_vocab > 0 ? config->draft_vocab : target->vocab,
-        .norm_before_residual = config->norm_before_residual,
+        .norm_before_residual = config->normed && kind != SPEC_HEAD_EAGLE,
+        .normed_features = config->normed && kind == SPEC_HEAD_EAGLE,
     };
     shape->shape.n_layers = !layered ? 0 : kind == SPEC_HEAD_MTP ? config->reach : 1;
     shape->shape.ffn_dim = layered ? 3 * target->dim / 2 : 0;

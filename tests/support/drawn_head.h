@@ -10,7 +10,7 @@ typedef struct {
     spec_head_kind kind;
     int reach;       /* of kinds that have one */
     int draft_vocab; /* 0: the target's; fewer: its odd tokens descending, then its even ones */
-    bool norm_before_residual;
+    bool normed; /* eagle: normed_features; others: norm_before_residual */
     uint64_t seed;
 } drawn_head_config;
 

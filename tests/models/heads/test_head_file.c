@@ -85,6 +85,7 @@ static void same_head(const spec_head *a, const spec_head *b)
     assert_true(a->shape.shape.norm_eps == b->shape.shape.norm_eps);
     if (a->shape.shape.n_layers > 0)
         assert_int_equal(a->shape.norm_before_residual, b->shape.norm_before_residual);
+    assert_int_equal(a->shape.normed_features, b->shape.normed_features);
     assert_int_equal(a->opt_token != NULL, b->opt_token != NULL);
     for (int i = 0; a->opt_token != NULL && i < a->shape.draft_vocab; i++)
         assert_int_equal(a->opt_token[i], b->opt_token[i]);

@@ -153,6 +153,7 @@ static void comes_back(spec_head *drawn, const int *opt_tap, spec_head_taps from
     memcpy(drawn->shape.tap, head.shape.tap, sizeof drawn->shape.tap);
     drawn->shape.shape.norm_eps = drawn->shape.shape.n_layers > 0 ? 1e-5f : target.shape.norm_eps;
     drawn->shape.norm_before_residual = head.shape.norm_before_residual;
+    drawn->shape.normed_features = head.shape.kind == SPEC_HEAD_EAGLE;
     assert_int_equal(spec_head_file_write(&kept, drawn, "drawn.gguf", &error), GSL_SUCCESS);
     assert_same_files("drawn.gguf", "imported.gguf");
     if (spec_head_file_load(&read, "imported.gguf", &target, false, &error) != GSL_SUCCESS)
