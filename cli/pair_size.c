@@ -13,7 +13,7 @@ enum { LEAST_POSITIONS = 200, MOST_POSITIONS = 20000 };
 static bool is_transformer(const char *spec)
 {
     const spec_model_kind *kind = spec_model_open_kind(spec);
-    return kind != NULL && kind->session_init == spec_transformer_session_init;
+    return kind != NULL && kind->close == spec_transformer_close;
 }
 
 spec_pair_size spec_pair_size_of(const char *target_spec, const char *draft_spec,

@@ -100,7 +100,11 @@ static int kv_init(const spec_backend *backend, spec_kv *kv, const spec_shape *s
                    spec_tensor_type type, int slots, spec_error *error)
 {
     assert(type == SPEC_TENSOR_F32 || type == SPEC_TENSOR_BF16);
-    *kv = (spec_kv){shape->n_layers, slots, shape->n_kv_heads, shape->head_dim, type, NULL};
+    *kv = (spec_kv){.layers = shape->n_layers,
+                    .slots = slots,
+                    .n_kv_heads = shape->n_kv_heads,
+                    .head_dim = shape->head_dim,
+                    .type = type};
     return alloc_memory(backend, &kv->data, kv_bytes(shape, type, slots), error);
 }
 

@@ -50,8 +50,11 @@ static float *keys_of(const spec_kv *kv, int layer, int head, int block)
 
 static spec_kv kv_of(const spec_shape *shape, int slots)
 {
-    return (spec_kv){shape->n_layers, slots,           shape->n_kv_heads,
-                     shape->head_dim, SPEC_TENSOR_F32, NULL};
+    return (spec_kv){.layers = shape->n_layers,
+                     .slots = slots,
+                     .n_kv_heads = shape->n_kv_heads,
+                     .head_dim = shape->head_dim,
+                     .type = SPEC_TENSOR_F32};
 }
 
 size_t spec_attention_kv_bytes(const spec_shape *shape, spec_tensor_type type, int slots)
@@ -363,8 +366,10 @@ void spec_attention_attend(spec_attention *attention, float *o, const float *qkv
 int spec_attention_init(spec_attention *attention, const spec_shape *shape,
                         const spec_vector_kernels *kernels, spec_error *error)
 {
-    *attention = (spec_attention){.n_heads = shape->n_heads, .n_kv_heads = shape->n_kv_heads,
-                                  .head_dim = shape->head_dim, .kernels = kernels,
+    *attention = (spec_attention){.n_heads = shape->n_heads,
+                                  .n_kv_heads = shape->n_kv_heads,
+                                  .head_dim = shape->head_dim,
+                                  .kernels = kernels,
                                   .blocks = (shape->context + SPEC_NODES_MAX) / BLOCK + 1};
     /* Pages of zeros that are never written take no memory: a long window costs memory only as the
      * text grows. */

@@ -10,7 +10,10 @@
 #include "models/chain_request.h"
 #include "models/transformer/files/checkpoint.h"
 
-enum { SPEC_COLUMNS_MAX = 64 }; /* the most tokens of one pass */
+enum {
+    SPEC_COLUMNS_MAX = 64, /* the most tokens of one pass */
+    SPEC_TAPS_MAX = 16     /* the most layers whose hidden states are kept */
+};
 
 typedef struct spec_backend spec_backend;
 typedef struct spec_context spec_context; /* models/context.h */
@@ -35,6 +38,12 @@ typedef struct {
     int layers, slots, n_kv_heads, head_dim;
     spec_tensor_type type; /* SPEC_TENSOR_F32, or SPEC_TENSOR_BF16 if the backend supports it */
     void *data;            /* in the backend's own layout */
+
+    /* Hidden states that are kept beside keys and values, for draft heads: those after tap[i]
+     * layers, 0 being the embedding. */
+    int n_taps, tap[SPEC_TAPS_MAX];
+    int width;
+    float *plane[SPEC_TAPS_MAX]; /* (slots + 1, width) each; the last row is zeros */
 } spec_kv;
 
 /* The tokens of a pass and their attention masks. Column u attends to slots 0..past[u]-1, then to
@@ -151,6 +160,21 @@ struct spec_backend {
     /* Move slots from[0..n-1], ascending, from[i] >= to + i, to slots to..to+n-1, in all layers.
      * Only between passes. */
     void (*keep)(spec_queue *queue, spec_kv *kv, const int *from, int to, int n);
+
+    /* For draft heads; NULL where there are none. Arrays of numbers are floats.
+     *
+     * _taps_init: keep hidden states of this width after these layers, none before. _tap: write x
+     * (n, width) into the columns' slots of a plane; `keep` moves them and kv_free frees them.
+     * _widen: let a queue multiply matrices of this many columns. _gather: y[u] = row[u] of the
+     * table, y (n, width); -1 leaves y[u]. _join: y[u][at..] = x[u], y (n, width), x (n, cols).
+     * _silu_add: y[u] = (x[u] +) silu(h[u]), all (n, width); y may be x. */
+    int (*taps_init)(const spec_backend *backend, spec_kv *kv, const int *tap, int n, int width,
+                     spec_error *error);
+    void (*tap)(spec_queue *queue, spec_kv *kv, int plane, const float *x);
+    int (*widen)(spec_queue *queue, int cols, spec_error *error);
+    void (*gather)(spec_queue *queue, float *y, const float *table, int width, const int *row);
+    void (*join)(spec_queue *queue, float *y, int width, int at, const float *x, int cols);
+    void (*silu_add)(spec_queue *queue, float *y, const float *opt_x, const float *h, int width);
 
     /* After _wait, from logits (n, vocab) in the backend's memory to the host. _argmax: the index
      * of the largest logit (the lowest among ties). _rows: the distribution softmax(logits /

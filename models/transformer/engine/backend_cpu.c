@@ -5,6 +5,7 @@
 #include "models/context.h"
 #include "models/transformer/engine/attention.h"
 #include "models/transformer/engine/logits.h"
+#include "models/transformer/engine/taps.h"
 #include "models/transformer/kernels/bandwidth.h"
 #include "models/transformer/kernels/product.h"
 #include "speclab/no_memory.h"
@@ -19,6 +20,7 @@ enum {
     CHUNK_BYTES = 1 << 16,   /* bytes of weights in one thread's chunk */
     SHARED_FLOATS = 1 << 13, /* floats of all columns below which one thread does the work */
     FILL_PIECES = 4,
+    SILU_FLOATS = 128,
     LARGE_PAGE = 1 << 21
 };
 
@@ -374,6 +376,55 @@ static void keep(spec_queue *queue, spec_kv *kv, const int *from, int to, int n)
 {
     (void)queue;
     spec_attention_keep(kv, from, to, n);
+    spec_taps_keep(kv, from, to, n);
+}
+
+static void kv_free(const spec_backend *backend, spec_kv *kv)
+{
+    spec_taps_free(backend, kv);
+    spec_attention_kv_free(backend, kv);
+}
+
+/* ---- draft heads ----------------------------------------------------------------------------- */
+
+static int widen(spec_queue *queue, int cols, spec_error *error)
+{
+    cpu_queue *q = queue->state;
+    free_memory(queue->backend, q->activation);
+    return alloc_memory(queue->backend, &q->activation,
+                        spec_product_activation_bytes(cols, SPEC_COLUMNS_MAX), error);
+}
+
+static void tap(spec_queue *queue, spec_kv *kv, int plane, const float *x)
+{
+    spec_taps_put(kv, plane, x, ((const cpu_queue *)queue->state)->batch);
+}
+
+static void gather(spec_queue *queue, float *y, const float *table, int width, const int *row)
+{
+    const size_t n = (size_t)width;
+    for (int u = 0; u < ((const cpu_queue *)queue->state)->batch->n; u++)
+        if (row[u] >= 0) memcpy(y + (size_t)u * n, table + (size_t)row[u] * n, n * sizeof *y);
+}
+
+static void join(spec_queue *queue, float *y, int width, int at, const float *x, int cols)
+{
+    for (int u = 0; u < ((const cpu_queue *)queue->state)->batch->n; u++)
+        memcpy(y + (size_t)u * (size_t)width + at, x + (size_t)u * (size_t)cols,
+               (size_t)cols * sizeof *y);
+}
+
+/* silu(h) times 1 by the kernel of gates, which has the same bits on every machine. */
+static void silu_add(spec_queue *queue, float *y, const float *opt_x, const float *h, int width)
+{
+    const cpu_queue *q = queue->state;
+    float ones[SILU_FLOATS], silu[SILU_FLOATS];
+    for (int i = 0; i < SILU_FLOATS; i++) ones[i] = 1.0f;
+    for (int at = 0, all = q->batch->n * width; at < all; at += SILU_FLOATS) {
+        const int n = spec_int_min(all - at, SILU_FLOATS);
+        q->kernels->gate(silu, h + at, ones, n);
+        for (int i = 0; i < n; i++) y[at + i] = (opt_x != NULL ? opt_x[at + i] : 0.0f) + silu[i];
+    }
 }
 
 static int argmax(spec_queue *queue, int *ret_token, const float *logits, int n, spec_error *error)
@@ -416,7 +467,7 @@ const spec_backend spec_backend_cpu = {
     .matrix_free = matrix_free,
     .matrix_bytes = matrix_bytes,
     .kv_init = spec_attention_kv_init,
-    .kv_free = spec_attention_kv_free,
+    .kv_free = kv_free,
     .kv_bytes = spec_attention_kv_bytes,
     .queue_init = queue_init,
     .queue_free = queue_free,
@@ -432,6 +483,12 @@ const spec_backend spec_backend_cpu = {
     .attend = attend,
     .gate = gate,
     .keep = keep,
+    .taps_init = spec_taps_init,
+    .tap = tap,
+    .widen = widen,
+    .gather = gather,
+    .join = join,
+    .silu_add = silu_add,
     .argmax = argmax,
     .rows = rows,
     .roofline = roofline,

@@ -66,19 +66,19 @@ size_t spec_forward_bytes(const spec_backend *backend, const spec_shape *shape)
     return bytes;
 }
 
-static void ask_for_attention(spec_forward *forward, spec_kv *kv, int layer)
+/* Queries, keys and values of `input`; attention adds to x. */
+static void ask_for_attention(spec_forward *forward, spec_kv *kv, int layer, const float *input)
 {
     const spec_layer *l = &forward->weights->layer[layer];
     const spec_backend *on = forward->weights->backend;
     spec_queue *queue = &forward->queue;
-    float *x = forward->x; /* (n, dim) */
 
-    on->norm(queue, forward->normed, x, l->attention_norm, SPEC_COLUMNS_ALL, &l->qkv);
-    on->matmul(queue, forward->qkv, &l->qkv, forward->normed, l->opt_bias, false, SPEC_COLUMNS_ALL);
+    on->matmul(queue, forward->qkv, &l->qkv, input, l->opt_bias, false, SPEC_COLUMNS_ALL);
     on->rope(queue, forward->qkv);
     on->store(queue, kv, layer, forward->qkv);
     on->attend(queue, forward->mixed, forward->qkv, kv, layer, &l->attention_output);
-    on->matmul(queue, x, &l->attention_output, forward->mixed, NULL, true, SPEC_COLUMNS_ALL);
+    on->matmul(queue, forward->x, &l->attention_output, forward->mixed, NULL, true,
+               SPEC_COLUMNS_ALL);
 }
 
 static void ask_for_ffn(spec_forward *forward, int layer)
@@ -94,21 +94,46 @@ static void ask_for_ffn(spec_forward *forward, int layer)
     on->matmul(queue, x, &l->down, forward->gated, NULL, true, SPEC_COLUMNS_ALL);
 }
 
+void spec_forward_layer(spec_forward *forward, spec_kv *kv, int layer, const float *input)
+{
+    ask_for_attention(forward, kv, layer, input);
+    ask_for_ffn(forward, layer);
+}
+
+/* Keep the hidden states after so many layers, if a draft head reads them. */
+static void tap(spec_forward *forward, spec_kv *kv, int layers)
+{
+    for (int i = 0; i < kv->n_taps; i++)
+        if (kv->tap[i] == layers)
+            forward->weights->backend->tap(&forward->queue, kv, i, forward->x);
+}
+
+static void ask_for_sublayer(spec_forward *forward, spec_kv *kv, int sublayer)
+{
+    const spec_layer *l = &forward->weights->layer[sublayer / 2];
+    const spec_backend *on = forward->weights->backend;
+    if (sublayer % 2 != 0) {
+        ask_for_ffn(forward, sublayer / 2);
+        tap(forward, kv, sublayer / 2 + 1);
+        return;
+    }
+    on->norm(&forward->queue, forward->normed, forward->x, l->attention_norm, SPEC_COLUMNS_ALL,
+             &l->qkv);
+    ask_for_attention(forward, kv, sublayer / 2, forward->normed);
+}
+
 static void ask_for_pass(spec_forward *forward, spec_kv *kv, const int *sublayer, int n_sublayers,
                          bool wanted)
 {
     const spec_weights *weights = forward->weights;
     const spec_backend *on = weights->backend;
     spec_queue *queue = &forward->queue;
-    float *x = forward->x; /* (n, dim) */
 
-    on->embed(queue, x, &weights->embedding);
-    for (int i = 0; i < n_sublayers; i++) {
-        if (sublayer[i] % 2 == 0) ask_for_attention(forward, kv, sublayer[i] / 2);
-        else ask_for_ffn(forward, sublayer[i] / 2);
-    }
+    on->embed(queue, forward->x, &weights->embedding);
+    tap(forward, kv, 0);
+    for (int i = 0; i < n_sublayers; i++) ask_for_sublayer(forward, kv, sublayer[i]);
     if (wanted) {
-        on->norm(queue, forward->normed, x, weights->final_norm, SPEC_COLUMNS_WANTED,
+        on->norm(queue, forward->normed, forward->x, weights->final_norm, SPEC_COLUMNS_WANTED,
                  &weights->output);
         on->matmul(queue, forward->logits, &weights->output, forward->normed, NULL, false,
                    SPEC_COLUMNS_WANTED);
@@ -127,4 +152,20 @@ void spec_forward_begin(spec_forward *forward, spec_kv *kv, const spec_batch *ba
 int spec_forward_wait(spec_forward *forward, spec_error *error)
 {
     return forward->weights->backend->wait(&forward->queue, error);
+}
+
+int spec_forward_rows(spec_forward *forward, double *const *row, double temperature, int n,
+                      spec_error *error)
+{
+    const spec_backend *on = forward->weights->backend;
+    const int vocab = forward->weights->shape.vocab;
+    int token[SPEC_COLUMNS_MAX];
+    if (temperature > 0.0)
+        return on->rows(&forward->queue, row, forward->logits, temperature, n, error);
+    const int status = on->argmax(&forward->queue, token, forward->logits, n, error);
+    for (int i = 0; i < n && status == GSL_SUCCESS; i++) {
+        memset(row[i], 0, (size_t)vocab * sizeof *row[i]);
+        row[i][token[i]] = 1.0;
+    }
+    return status;
 }

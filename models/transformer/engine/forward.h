@@ -31,4 +31,13 @@ void spec_forward_begin(spec_forward *forward, spec_kv *kv, const spec_batch *ba
                         const int *sublayer, int n_sublayers);
 int spec_forward_wait(spec_forward *forward, spec_error *error);
 
+/* After _wait: the first n logits as rows (n, vocab) at a temperature, one-hot at 0. GSL_EDOM if a
+ * logit is not finite. */
+int spec_forward_rows(spec_forward *forward, double *const *row, double temperature, int n,
+                      spec_error *error);
+
+/* One layer, for draft heads, between the backend's begin and end: queries, keys and values are
+ * those of `input`, and the layer adds to forward->x. */
+void spec_forward_layer(spec_forward *forward, spec_kv *kv, int layer, const float *input);
+
 #endif

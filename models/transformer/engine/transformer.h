@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* transformer: a transformer as a model, with a KV cache that rolls back by comparing tokens.
- * It scores a context and a tree in passes of at most SPEC_COLUMNS_MAX tokens. The kinds llama2c,
- * gguf and random load a checkpoint; layers and quantised are drafts made of such a target. A model
- * owns its checkpoint and weights or borrows the target's; sessions own their KV caches or share
- * the target's. */
+/* transformer: a transformer as a model: its checkpoint, its weights and its settings.
+ * The kinds llama2c, gguf and random load a checkpoint; layers and quantised are drafts made of
+ * such a target. A model owns its checkpoint and weights or borrows the target's. */
 #ifndef SPECLAB_TRANSFORMER_H
 #define SPECLAB_TRANSFORMER_H
 
 #include "models/model.h"
 #include "models/transformer/engine/forward.h"
 #include "models/transformer/engine/memory_budget.h"
-#include "models/transformer/engine/sequence.h"
 
 typedef struct {
     spec_model head;
@@ -40,21 +37,8 @@ int spec_transformer_plan_weights(spec_transformer *model, const spec_checkpoint
                                   spec_tensor_type type, const spec_backend *backend,
                                   const spec_settings *settings, spec_error *error);
 
-/* The functions that all kinds share in their table lines. A score without scratch makes no rows:
- * after _end, the forward has the logits of all requested rows, at most SPEC_COLUMNS_MAX. */
-const double *spec_transformer_row(const spec_model *model, void *session, const int *context,
-                                   size_t n, double *scratch, spec_error *error);
-int spec_transformer_score(const spec_model *model, void *session,
-                           const spec_score_request *request, spec_error *error);
-int spec_transformer_score_begin(const spec_model *model, void *session,
-                                 const spec_score_request *request, spec_error *error);
-int spec_transformer_score_end(const spec_model *model, void *session, spec_error *error);
-extern const spec_chain_kind
-    spec_transformer_chain; /* models/transformer/engine/transformer_chain.c */
-int spec_transformer_session_init(const spec_model *model, void **ret_session, spec_error *error);
-void spec_transformer_session_free(const spec_model *model, void *session);
-bool spec_transformer_session_share(const spec_model *model, void *session,
-                                    const spec_model *target, void *target_session);
+/* The functions that all kinds share in their table lines; those of sessions are in
+ * models/transformer/engine/transformer_session.h. */
 size_t spec_transformer_token_text(const spec_model *model, int token, char *buffer, size_t size);
 size_t spec_transformer_tokenize(const spec_model *model, const char *text, size_t length,
                                  int *token, size_t capacity);
@@ -67,7 +51,9 @@ int spec_transformer_load(spec_model *model, const spec_model *opt_target, spec_
 spec_memory_budget_need spec_transformer_memory(const spec_model *opt_model, int texts, int passes,
                                                 int laws);
 
-/* The forward of a session. */
-spec_forward *spec_transformer_forward(void *session);
+/* The begin-of-text token, if the text has one, and the context: fills ret_text (model->context),
+ * *ret_n. GSL_EINVAL if they are longer. */
+int spec_transformer_text(const spec_transformer *model, int *ret_text, size_t *ret_n,
+                          const int *context, size_t n, spec_error *error);
 
 #endif

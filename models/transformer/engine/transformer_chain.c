@@ -2,7 +2,7 @@
 /* The chain functions of transformers (models/chain.h): passes as in a score, then the backend's
  * sampling instead of rows. */
 #include "models/chain.h"
-#include "models/transformer/engine/transformer.h"
+#include "models/transformer/engine/transformer_session.h"
 
 #include <assert.h>
 
@@ -55,9 +55,9 @@ static int logits(spec_forward **ret_forward, spec_session *session,
                   const spec_score_request *request, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    *ret_forward = spec_transformer_forward(session->data);
-    SPEC_TRY(spec_transformer_score_begin(session->model, session->data, request, error));
-    SPEC_TRY(spec_transformer_score_end(session->model, session->data, error));
+    *ret_forward = spec_transformer_session_forward(session->data);
+    SPEC_TRY(spec_transformer_session_score_begin(session->model, session->data, request, error));
+    SPEC_TRY(spec_transformer_session_score_end(session->model, session->data, error));
 done:
     return status;
 }
@@ -89,18 +89,18 @@ done:
 
 static int score_begin(spec_session *target, const spec_score_request *chain, spec_error *error)
 {
-    return spec_transformer_score_begin(target->model, target->data, chain, error);
+    return spec_transformer_session_score_begin(target->model, target->data, chain, error);
 }
 
 static int score_end(spec_session *target, spec_error *error)
 {
-    return spec_transformer_score_end(target->model, target->data, error);
+    return spec_transformer_session_score_end(target->model, target->data, error);
 }
 
 static int verify(spec_session *target, spec_chain_outcome *outcome,
                   const spec_chain_request *request, spec_error *error)
 {
-    spec_forward *forward = spec_transformer_forward(target->data);
+    spec_forward *forward = spec_transformer_session_forward(target->data);
     const spec_transform all = whole(target, request->transform);
     spec_chain_request inner = *request;
     inner.transform = &all;

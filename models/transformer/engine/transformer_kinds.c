@@ -3,7 +3,7 @@
 #include "models/model_kinds.h"
 #include "models/transformer/engine/device.h"
 #include "models/transformer/engine/self_draft.h"
-#include "models/transformer/engine/transformer.h"
+#include "models/transformer/engine/transformer_session.h"
 #include "speclab/no_memory.h"
 
 #include <stdlib.h>
@@ -46,8 +46,9 @@ OPENS(random)
 
 #define TRANSFORMER                                                                                \
     .applies_temperature = true, .close = spec_transformer_close, .load = spec_transformer_load,   \
-    .row = spec_transformer_row, .score = spec_transformer_score,                                  \
-    .score_begin = spec_transformer_score_begin, .score_end = spec_transformer_score_end,          \
+    .row = spec_transformer_session_row, .score = spec_transformer_session_score,                  \
+    .score_begin = spec_transformer_session_score_begin,                                           \
+    .score_end = spec_transformer_session_score_end,                                               \
     .session_init = spec_transformer_session_init, .session_free = spec_transformer_session_free,  \
     .chain = &spec_transformer_chain, .token_text = spec_transformer_token_text
 

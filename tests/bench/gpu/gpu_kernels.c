@@ -187,7 +187,12 @@ static int measure_attention(const bench *b, const gpu_model *model, int text)
     job j = {.text = text, .n_heads = model->heads, .copies = 1};
     if (!b->tiny) j.copies += (int)(CACHES * spec_card_cache(b->card) / layer);
     SPEC_TRY(spec_card_alloc(b->card, &memory, (size_t)j.copies * layer, b->error));
-    j.kv = (spec_kv){j.copies, slots, model->kv_heads, head_dim, SPEC_TENSOR_BF16, memory};
+    j.kv = (spec_kv){.layers = j.copies,
+                     .slots = slots,
+                     .n_kv_heads = model->kv_heads,
+                     .head_dim = head_dim,
+                     .type = SPEC_TENSOR_BF16,
+                     .data = memory};
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
         j.n = widths[i];
         j.bucket = bucket_of(j.n);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/model_open.h"
 #include "models/transformer/engine/pass_work.h"
+#include "models/transformer/engine/transformer_session.h"
 #include "tests/support/contexts.h"
 #include "tests/support/simulated_card.h"
 #include "tests/support/support.h"
@@ -115,7 +116,7 @@ static void a_card_launches_what_is_counted(void **state)
             const spec_transformer *t = open_model(&model, spec, NULL);
             const int launches = spec_pass_work_of(t).launches;
             assert_int_equal(spec_session_init(&session, model, &error), GSL_SUCCESS);
-            spec_forward *forward = spec_transformer_forward(session.data);
+            spec_forward *forward = spec_transformer_session_forward(session.data);
             const int status = spec_session_score_begin(
                 &session, &(spec_score_request){.context = token, .n_context = (size_t)n}, &error);
             assert_int_equal(status, GSL_SUCCESS);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* transformer_session: a transformer's KV cache on one text, which rolls back by comparing tokens.
+ * It scores a context and a tree in passes of at most SPEC_COLUMNS_MAX tokens. A session owns its
+ * KV cache or shares the target's. */
+#ifndef SPECLAB_TRANSFORMER_SESSION_H
+#define SPECLAB_TRANSFORMER_SESSION_H
+
+#include "models/transformer/engine/transformer.h"
+
+/* The functions of the kinds' table lines. A score without scratch makes no rows: after _end, the
+ * forward has the logits of all requested rows, at most SPEC_COLUMNS_MAX. */
+const double *spec_transformer_session_row(const spec_model *model, void *session,
+                                           const int *context, size_t n, double *scratch,
+                                           spec_error *error);
+int spec_transformer_session_score(const spec_model *model, void *session,
+                                   const spec_score_request *request, spec_error *error);
+int spec_transformer_session_score_begin(const spec_model *model, void *session,
+                                         const spec_score_request *request, spec_error *error);
+int spec_transformer_session_score_end(const spec_model *model, void *session, spec_error *error);
+int spec_transformer_session_init(const spec_model *model, void **ret_session, spec_error *error);
+void spec_transformer_session_free(const spec_model *model, void *session);
+bool spec_transformer_session_share(const spec_model *model, void *session,
+                                    const spec_model *target, void *target_session);
+extern const spec_chain_kind
+    spec_transformer_chain; /* models/transformer/engine/transformer_chain.c */
+
+/* The forward of a session. */
+spec_forward *spec_transformer_session_forward(void *session);
+
+/* For draft heads, of a session that owns its KV cache.
+ *
+ * _tap: keep also the hidden states after these layers of the target (0: its embedding), beside
+ * those of earlier calls; if that adds any, the session forgets its cache. GSL_EINVAL if its
+ * backend keeps none, or not so many.
+ * _follow: compute all but the last token of a text, as far as they are not cached. Slots 0..n-2 of
+ * the KV cache have their hidden states then. */
+int spec_transformer_session_tap(void *session, const int *tap, int n, spec_error *error);
+int spec_transformer_session_follow(void *session, const int *text, size_t n, spec_error *error);
+const spec_kv *spec_transformer_session_kv(const void *session);
+
+#endif
