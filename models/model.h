@@ -23,8 +23,8 @@ typedef struct spec_session spec_session;
 typedef struct spec_chain_kind spec_chain_kind; /* models/chain.h */
 
 /* The common head of every model; each kind's own struct begins with it. A kind's open sets vocab,
- * order, end_of_text, window and one_hot; spec_model_open sets kind and spec, and spec_model_close
- * frees spec. */
+ * order, end_of_text, window, one_hot, reach and one_pass; spec_model_open sets kind and spec, and
+ * spec_model_close frees spec. */
 struct spec_model {
     const spec_model_kind *kind;
     char *spec;      /* the spec it was opened from */
@@ -34,6 +34,8 @@ struct spec_model {
     int end_of_text; /* the token that ends a text, or -1 */
     int window; /* the most tokens of a context and a draft path together; 0: no limit */
     bool one_hot;    /* every row has all its mass on one token (temperature 0) */
+    int reach; /* the most tokens of a draft path, whose rows exist to this depth; 0: no limit */
+    bool one_pass;   /* the rows of all depths after a context come from one pass of the model */
 };
 
 /* A request for the rows after a context and after the nodes of a tree; see spec_session_score. */

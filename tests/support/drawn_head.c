@@ -2,11 +2,15 @@
 #include "tests/support/drawn_head.h"
 
 #include "base/noise.h"
+#include "models/heads/head_file.h"
+#include "models/model_open.h"
+#include "tests/support/contexts.h"
 #include "tests/support/support.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void choose_shape(spec_head_shape *shape, const drawn_head_config *config,
                          const spec_shape *target)
@@ -74,4 +78,23 @@ void drawn_head(spec_head *ret, const drawn_head_config *config, const spec_chec
         if (token < 0) token = (vocab - 1) & ~1;
         ret->opt_token[i] = token;
     }
+}
+
+spec_model *drawn_head_open(const spec_head *head, const char *keys, const spec_model *target)
+{
+    char path[] = "/tmp/speclab-drawn-head-XXXXXX", spec[128];
+    spec_error error = {""};
+    spec_model *model = NULL;
+    int kept;
+    const int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    assert_int_equal(close(descriptor), 0);
+    assert_int_equal(unlink(path), 0);
+    if (spec_head_file_write(&kept, head, path, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    snprintf(spec, sizeof spec, "%s:%s?%s", spec_head_kind_names[head->shape.kind], path,
+             keys[0] != '\0' ? keys : "force=0");
+    if (spec_model_open(&model, spec, target, spec_test_context(0), &error) != GSL_SUCCESS)
+        fail_msg("%s: %s", spec, error.text);
+    assert_int_equal(unlink(path), 0);
+    return model;
 }

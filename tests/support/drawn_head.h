@@ -5,6 +5,7 @@
 #define SPECLAB_TESTS_DRAWN_HEAD_H
 
 #include "models/heads/head.h"
+#include "models/model.h"
 
 typedef struct {
     spec_head_kind kind;
@@ -18,5 +19,9 @@ typedef struct {
  * taps the target after its last layer, or after 0, its half and all of them. Its layers have the
  * target's heads, and 3 dim / 2 for the feed-forward width. Without a fingerprint. */
 void drawn_head(spec_head *ret, const drawn_head_config *config, const spec_checkpoint *target);
+
+/* The head as a draft of a transformer, by way of a file; `keys` are those of its spec, such as
+ * "temperature=0", or "". */
+spec_model *drawn_head_open(const spec_head *head, const char *keys, const spec_model *target);
 
 #endif

@@ -31,13 +31,13 @@ static int lay_matrix(const layout *to, spec_matrix *ret_matrix, const spec_tens
     return status;
 }
 
-/* The parts, each one row, concatenated as floats. */
+/* The rows of all parts, concatenated as floats. */
 static int lay_vector(const layout *to, float **ret_vector, const spec_tensor *part, int n_parts)
 {
     const spec_backend *backend = to->weights->backend;
     int status = GSL_SUCCESS;
     size_t length = 0;
-    for (int i = 0; i < n_parts; i++) length += (size_t)part[i].cols;
+    for (int i = 0; i < n_parts; i++) length += (size_t)part[i].rows * (size_t)part[i].cols;
     float *host = malloc(length * sizeof *host);
     void *memory = NULL;
     if (host == NULL)
@@ -45,7 +45,9 @@ static int lay_vector(const layout *to, float **ret_vector, const spec_tensor *p
                          length);
     SPEC_TRY(backend->alloc(backend, &memory, length * sizeof *host, to->error));
     float *end = host;
-    for (int i = 0; i < n_parts; end += part[i++].cols) spec_tensor_decode_row(end, &part[i], 0);
+    for (int i = 0; i < n_parts; i++)
+        for (int row = 0; row < part[i].rows; row++, end += part[i].cols)
+            spec_tensor_decode_row(end, &part[i], row);
     backend->put(backend, memory, host, length * sizeof *host);
     *ret_vector = memory;
 done:
@@ -59,7 +61,8 @@ static int lay_layer(const layout *to, spec_layer *layer, const spec_checkpoint_
     const spec_tensor qkv[] = {from->query, from->key, from->value},
                       gate_up[] = {from->gate, from->up};
     const spec_tensor bias[] = {from->query_bias, from->key_bias, from->value_bias};
-    SPEC_TRY(lay_vector(to, &layer->attention_norm, &from->attention_norm, 1));
+    if (from->attention_norm.data != NULL)
+        SPEC_TRY(lay_vector(to, &layer->attention_norm, &from->attention_norm, 1));
     SPEC_TRY(lay_vector(to, &layer->ffn_norm, &from->ffn_norm, 1));
     if (from->query_bias.data != NULL) SPEC_TRY(lay_vector(to, &layer->opt_bias, bias, 3));
     SPEC_TRY(lay_matrix(to, &layer->qkv, qkv, 3));
@@ -68,6 +71,24 @@ static int lay_layer(const layout *to, spec_layer *layer, const spec_checkpoint_
     SPEC_TRY(lay_matrix(to, &layer->down, &from->down, 1));
 done:
     return status;
+}
+
+int spec_weights_lay_layer(spec_weights *weights, spec_layer *ret_layer,
+                           const spec_checkpoint_layer *from, spec_error *error)
+{
+    return lay_layer(&(layout){weights, SPEC_TENSOR_TYPES, error}, ret_layer, from);
+}
+
+int spec_weights_lay_matrix(spec_weights *weights, spec_matrix *ret_matrix,
+                            const spec_tensor *tensor, spec_error *error)
+{
+    return lay_matrix(&(layout){weights, SPEC_TENSOR_TYPES, error}, ret_matrix, tensor, 1);
+}
+
+int spec_weights_lay_vector(spec_weights *weights, float **ret_vector, const spec_tensor *tensor,
+                            spec_error *error)
+{
+    return lay_vector(&(layout){weights, SPEC_TENSOR_TYPES, error}, ret_vector, tensor, 1);
 }
 
 int spec_weights_init(spec_weights *weights, const spec_checkpoint *checkpoint,

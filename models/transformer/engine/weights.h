@@ -31,6 +31,15 @@ int spec_weights_init(spec_weights *weights, const spec_checkpoint *checkpoint,
                       spec_tensor_type opt_type, const spec_backend *backend, spec_error *error);
 void spec_weights_free(spec_weights *weights);
 
+/* One part of weights whose backend is set, in the types of the tensors, for draft heads. A layer
+ * may lack its first norm; a vector may be a table, row after row as floats. */
+int spec_weights_lay_layer(spec_weights *weights, spec_layer *ret_layer,
+                           const spec_checkpoint_layer *from, spec_error *error);
+int spec_weights_lay_matrix(spec_weights *weights, spec_matrix *ret_matrix,
+                            const spec_tensor *tensor, spec_error *error);
+int spec_weights_lay_vector(spec_weights *weights, float **ret_vector, const spec_tensor *tensor,
+                            spec_error *error);
+
 /* The bytes of the weights in the backend's memory, and whether all matrices will be floats. */
 size_t spec_weights_bytes(bool *ret_all_floats, const spec_checkpoint *checkpoint,
                           spec_tensor_type opt_type, const spec_backend *backend);

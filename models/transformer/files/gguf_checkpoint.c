@@ -59,6 +59,19 @@ static int real(double *ret_value, loader *load, const char *rest, double fallba
     return spec_gguf_value_real(ret_value, load->gguf, key_of(load, rest), fallback, load->error);
 }
 
+/* A file of a draft head (models/heads/head_file.h) has its kind in a value. */
+static int refuse_head(loader *load)
+{
+    spec_piece kind;
+    const int status =
+        spec_gguf_value_text(&kind, load->gguf, "speclab.head", "eagle3", load->error);
+    if (status != GSL_SUCCESS) return status;
+    return REFUSE(load,
+                  "is a draft head of kind %.*s, which is no model by itself; as a draft, type "
+                  "%.*s:%.200s",
+                  SPEC_GGUF_SHOWN(kind), SPEC_GGUF_SHOWN(kind), load->gguf->path);
+}
+
 /* ---- shape and architecture ------------------------------------------------------------------ */
 
 static int read_architecture(loader *load)
@@ -66,6 +79,8 @@ static int read_architecture(loader *load)
     int status = GSL_SUCCESS, parts, experts;
     spec_piece name;
     SPEC_TRY(spec_gguf_value_text(&name, load->gguf, "general.architecture", "", load->error));
+    if (spec_piece_is(name, "eagle3") || spec_piece_is(name, "speclab-head"))
+        return refuse_head(load);
     load->is_qwen2 = spec_piece_is(name, "qwen2");
     load->architecture = load->is_qwen2 ? "qwen2" : "llama";
     if (!spec_piece_is(name, load->architecture))

@@ -101,9 +101,10 @@ static inline void reference_attend(double *mixed, const double *query, const do
     free(weight);
 }
 
-/* Logits (n, vocab) after each of n tokens. */
-static inline void reference_pass(double *logits, const spec_checkpoint *c, const int *token, int n,
-                                  bool rounds)
+/* Logits (n, vocab) after each of n tokens, and the hidden states (n, n_layers + 1, dim) of each
+ * after 0, 1, .. layers. */
+static inline void reference_states(double *logits, double *opt_states, const spec_checkpoint *c,
+                                    const int *token, int n, bool rounds)
 {
     const spec_shape *s = &c->shape;
     const int heads = s->n_heads * s->head_dim, kv = s->n_kv_heads * s->head_dim,
@@ -119,7 +120,11 @@ static inline void reference_pass(double *logits, const spec_checkpoint *c, cons
     for (int t = 0; t < n; t++) {
         spec_tensor_decode_row(row, &c->embedding, token[t]);
         for (int i = 0; i < s->dim; i++) x[i] = (double)row[i];
-        for (int l = 0; l < s->n_layers; l++) {
+        for (int l = 0; l <= s->n_layers; l++) {
+            if (opt_states != NULL)
+                memcpy(opt_states + ((ptrdiff_t)t * (s->n_layers + 1) + l) * s->dim, x,
+                       (size_t)s->dim * sizeof *x);
+            if (l == s->n_layers) break;
             const spec_checkpoint_layer *layer = &c->layer[l];
             double *key = keys + (ptrdiff_t)l * n * kv, *value = values + (ptrdiff_t)l * n * kv;
             double *own = key + (ptrdiff_t)t * kv;
@@ -149,6 +154,12 @@ static inline void reference_pass(double *logits, const spec_checkpoint *c, cons
     double *const all[] = {x, normed, query, mixed, gate, up, keys, values};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     free(row);
+}
+
+static inline void reference_pass(double *logits, const spec_checkpoint *c, const int *token, int n,
+                                  bool rounds)
+{
+    reference_states(logits, NULL, c, token, n, rounds);
 }
 
 /* The engine's logits of the same text, in passes of `columns` tokens, on the weights' device. */

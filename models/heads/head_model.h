@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* head_model: a draft head as a model: its file, its weights and the target whose states it reads.
+ * The model owns them, but for the target, which must outlive it. */
+#ifndef SPECLAB_HEAD_MODEL_H
+#define SPECLAB_HEAD_MODEL_H
+
+#include "models/heads/head_weights.h"
+#include "models/transformer/engine/transformer.h"
+
+typedef struct {
+    spec_model model;
+    spec_head head;
+    spec_head_weights weights;
+    const spec_transformer *target;
+    char *path;
+    double temperature;
+    bool force; /* another target's head is not refused */
+} spec_head_model;
+
+/* The functions of the kinds' table lines; those of sessions are in models/heads/head_session.h.
+ * The kind of the head is the name of the spec. GSL_EINVAL for a target that is no transformer, or
+ * not on the CPU, and for a file that is not a head of this kind for this target. */
+int spec_head_model_open(spec_model **ret_model, spec_settings *settings,
+                         const spec_model *opt_target, spec_context *opt_context,
+                         spec_error *error);
+int spec_head_model_load(spec_model *model, const spec_model *opt_target, spec_error *error);
+void spec_head_model_close(spec_model *model);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* head_state: a draft head's state on one text: the target's hidden states, and its own columns.
+ * Columns of the text stay while the text only grows; those of a tree are dropped when it changes,
+ * because their features were the head's own. The state owns all but a target session that it
+ * shares. */
+#ifndef SPECLAB_HEAD_STATE_H
+#define SPECLAB_HEAD_STATE_H
+
+#include "models/heads/head_model.h"
+#include "models/transformer/engine/forward.h"
+#include "speclab/round.h"
+
+typedef struct {
+    const spec_head_model *model;
+    spec_session own_target; /* opened when it is needed and none is shared */
+    void *target;            /* the data of the target's session that it reads, or NULL */
+
+    spec_forward forward;
+    float *feature, *wide, *other; /* (SPEC_COLUMNS_MAX, dim); twice (SPEC_COLUMNS_MAX, widest) */
+    spec_batch batch;
+    int *path;    /* of the batch */
+    double *few;  /* (SPEC_COLUMNS_MAX, draft_vocab), if the vocabulary is reduced */
+    double **row; /* (SPEC_COLUMNS_MAX) where the rows of a pass go */
+
+    int *text, *next; /* (context) the text that columns belong to; the text of a request */
+    int n_text;       /* tokens, begin of text included */
+    int n_nodes;      /* of the tree after it */
+    int token[SPEC_NODES_MAX], parent[SPEC_NODES_MAX]; /* parent -1: the end of the text */
+    int depth[SPEC_NODES_MAX];                         /* from 1 */
+
+    /* Columns of layer l: the text's places before length[l], and nodes before seen[l]. Plane l of
+     * the KV cache has the layer's output for each column. */
+    spec_kv kv;
+    int length[SPEC_HEAD_REACH_MAX], seen[SPEC_HEAD_REACH_MAX];
+    bool held;     /* what depends on the text alone is known: see the families */
+    double *fixed; /* (reach, V) rows by depth of a model with one_pass */
+} spec_head_state;
+
+int spec_head_state_init(spec_head_state *state, const spec_head_model *model, spec_error *error);
+void spec_head_state_free(spec_head_state *state); /* may be zeroed */
+
+/* Go on to this text and tree, keeping the columns that they share with those before. Columns of
+ * rows from `first` on must be computed again, for their logits. */
+void spec_head_state_settle(spec_head_state *state, const int *text, int n_text,
+                            const spec_score_request *request);
+void spec_head_state_forget(spec_head_state *state);
+
+/* Have the target compute all but the last token of the text: places 0..n_text-2 have their hidden
+ * states then. */
+int spec_head_state_follow(spec_head_state *state, spec_error *error);
+
+/* The plane of the target's hidden states that tap i of the head names; and the row of it for the
+ * column of a place: that of the place before, or zeros for the first place of a text. */
+const float *spec_head_state_plane(const spec_head_state *state, int i);
+int spec_head_state_plane_row(const spec_head_state *state, int place);
+
+/* The first n logits of a finished pass as rows state->row[0..n-1] of the target's vocabulary. */
+int spec_head_state_rows(spec_head_state *state, int n, spec_error *error);
+
+#endif

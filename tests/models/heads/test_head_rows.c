@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rows of draft heads equal their definition, computed from nothing in double precision; and they
+ * do not depend on what was computed before, on the tree around them, or on whose session it is. */
+#include "models/model_open.h"
+#include "models/transformer/engine/transformer.h"
+#include "tests/models/heads/reference_head.h"
+#include "tests/models/open_model.h"
+#include "tests/support/drawn_head.h"
+
+#include "base/noise.h"
+
+enum { V = 11, REACH = 4, CONTEXT = 120, NODES = 9 };
+
+static const char target_spec[] =
+    "random?dim=16&layers=3&heads=4&kv_heads=2&ffn=24&vocab=11&context=120&type=f32";
+
+/* A target with a draft head: medusa, .., parallel; then those that differ in a setting. */
+typedef struct {
+    const char *name;
+    drawn_head_config config;
+} head_case;
+
+static const head_case cases[] = {
+    {"medusa", {SPEC_HEAD_MEDUSA, REACH, 0, false, 1}},
+    {"hydra", {SPEC_HEAD_HYDRA, REACH, 0, false, 2}},
+    {"redrafter", {SPEC_HEAD_REDRAFTER, 0, 0, false, 3}},
+    {"eagle", {SPEC_HEAD_EAGLE, 0, 0, false, 4}},
+    {"eagle3", {SPEC_HEAD_EAGLE3, 0, 0, false, 5}},
+    {"mtp", {SPEC_HEAD_MTP, REACH, 0, false, 6}},
+    {"parallel", {SPEC_HEAD_PARALLEL, REACH, 0, false, 7}},
+    {"medusa of 5 tokens", {SPEC_HEAD_MEDUSA, REACH, 5, false, 8}},
+    {"redrafter of 7 tokens", {SPEC_HEAD_REDRAFTER, 0, 7, false, 9}},
+    {"eagle3 of 5 tokens with a normed residual", {SPEC_HEAD_EAGLE3, 0, 5, true, 10}},
+    {"parallel of 5 tokens with a normed residual", {SPEC_HEAD_PARALLEL, REACH, 5, true, 11}},
+};
+enum { CASES = sizeof cases / sizeof cases[0] };
+
+typedef struct {
+    spec_model *target, *draft;
+    spec_head head;
+    const spec_checkpoint *checkpoint;
+} pair;
+
+static pair open_pair(const char *spec, const drawn_head_config *config, const char *keys)
+{
+    pair p = {0};
+    spec_error error = {""};
+    if (spec_model_open(&p.target, spec, NULL, spec_test_context(0), &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
+    p.checkpoint = spec_transformer_of(p.target)->checkpoint;
+    drawn_head(&p.head, config, p.checkpoint);
+    p.draft = drawn_head_open(&p.head, keys, p.target);
+    return p;
+}
+
+static void close_pair(pair *p)
+{
+    spec_model_close(p->draft);
+    spec_model_close(p->target);
+    spec_head_free(&p->head);
+}
+
+static int token_at(int i)
+{
+    return (int)(spec_noise_word(42, (uint64_t)i) % V);
+}
+
+static void score(spec_session *session, const int *context, int n, const int *token,
+                  const int *opt_parent, int n_nodes, int first, double *rows)
+{
+    const double *row[NODES + 1];
+    spec_error error = {""};
+    const spec_score_request request = {.context = context,
+                                        .n_context = (size_t)n,
+                                        .token = token,
+                                        .opt_parent = opt_parent,
+                                        .n_nodes = n_nodes,
+                                        .first = first,
+                                        .ret_row = row,
+                                        .scratch = rows};
+    if (spec_session_score(session, &request, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    for (int i = first; i <= n_nodes; i++)
+        if (row[i] != rows + i * V) memcpy(rows + i * V, row[i], V * sizeof *rows);
+}
+
+/* ---- the definition -------------------------------------------------------------------------- */
+
+/* The largest difference of a chain's rows from the reference, after a text of n tokens (begin of
+ * text included). */
+static double difference(const pair *p, spec_session *session, int n, int n_path, int shift)
+{
+    int text[CONTEXT + REACH];
+    double rows[REACH * V], expected[V], most = 0.0;
+    text[0] = p->checkpoint->begin_of_text;
+    for (int i = 1; i < n + n_path; i++) text[i] = token_at(i);
+    score(session, text + 1, n - 1, text + n, NULL, n_path, 0, rows);
+    for (int d = 0; d <= n_path; d++) {
+        reference_head_row(expected, &p->head, p->checkpoint, text, n, d, shift);
+        assert_normalised(rows + d * V, V);
+        for (int i = 0; i < V; i++) most = fmax(most, fabs(expected[i] - rows[d * V + i]));
+    }
+    return most;
+}
+
+static void rows_are_those_of_the_definition(void **state)
+{
+    static const int lengths[] = {1, 2, 3, 4, 9, 67, 90};
+    (void)state;
+    for (int c = 0; c < CASES; c++) {
+        pair p = open_pair(target_spec, &cases[c].config, "");
+        spec_session session;
+        spec_error error = {""};
+        assert_int_equal(spec_session_init(&session, p.draft, &error), GSL_SUCCESS);
+        for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+            const double off = difference(&p, &session, lengths[i], REACH - 1, 0);
+            if (!(off < 1e-5))
+                fail_msg("%s: rows after %d tokens are off by %g", cases[c].name, lengths[i], off);
+        }
+        spec_session_free(&session);
+        close_pair(&p);
+    }
+}
+
+/* The test above would notice: with a tap of one layer less, or a feature of one place before, rows
+ * differ a thousand times as much as is allowed. */
+static void a_tap_or_a_feature_that_is_off_by_one_is_noticed(void **state)
+{
+    (void)state;
+    for (int c = 0; c < CASES; c++) {
+        pair p = open_pair(target_spec, &cases[c].config, "");
+        spec_session session;
+        spec_error error = {""};
+        assert_int_equal(spec_session_init(&session, p.draft, &error), GSL_SUCCESS);
+        if (difference(&p, &session, 9, REACH - 1, 1) < 1e-2)
+            fail_msg("%s: a feature of the place before is not noticed", cases[c].name);
+        for (int i = 0; i < p.head.shape.n_taps; i++) {
+            const int tap = p.head.shape.tap[i];
+            p.head.shape.tap[i] = tap > 0 ? tap - 1 : 1;
+            if (difference(&p, &session, 9, REACH - 1, 0) < 1e-2)
+                fail_msg("%s: a moved tap is not noticed", cases[c].name);
+            p.head.shape.tap[i] = tap;
+        }
+        spec_session_free(&session);
+        close_pair(&p);
+    }
+}
+
+/* ---- bits ------------------------------------------------------------------------------------ */
+
+static int draw(uint64_t *noise, int n)
+{
+    return (int)((*noise = spec_noise_mix(*noise + 1)) % (uint64_t)n);
+}
+
+/* Requests of one session: random trees of at most REACH - 1 levels, level by level or all at once,
+ * on a text that grows, is cut, or has another beginning. Each row equals that of a fresh session,
+ * which has the path as a chain, bit for bit. */
+static void check_bits(const pair *p, bool share)
+{
+    spec_session session, target;
+    spec_error error = {""};
+    int text[CONTEXT], n = 0;
+    uint64_t noise = 7;
+    assert_int_equal(spec_session_init(&session, p->draft, &error), GSL_SUCCESS);
+    assert_int_equal(spec_session_init(&target, p->target, &error), GSL_SUCCESS);
+    if (share) assert_true(spec_session_share(&session, &target));
+    for (int round = 0; round < 40; round++) {
+        int token[NODES], parent[NODES], depth[NODES], n_nodes = draw(&noise, NODES + 1);
+        double rows[(NODES + 1) * V], expected[(NODES + 1) * V];
+        for (int i = 0; i < n_nodes; i++) {
+            do parent[i] = draw(&noise, i + 1) - 1;
+            while (parent[i] >= 0 && depth[parent[i]] == REACH - 1);
+            depth[i] = parent[i] < 0 ? 1 : depth[parent[i]] + 1;
+            token[i] = draw(&noise, V);
+        }
+        for (int first = 0; first <= n_nodes;) { /* rows in random portions, in order */
+            const int end = first + draw(&noise, n_nodes - first + 1);
+            score(&session, text, n, token, parent, end, first, rows);
+            first = end + 1;
+        }
+        if (draw(&noise, 2)) score(&target, text, n, token, parent, n_nodes, 0, expected);
+        for (int i = -1; i < n_nodes; i++) {
+            int path[NODES], n_path = i < 0 ? 0 : depth[i];
+            for (int at = i, k = n_path; at >= 0; at = parent[at]) path[--k] = token[at];
+            spec_session fresh;
+            assert_int_equal(spec_session_init(&fresh, p->draft, &error), GSL_SUCCESS);
+            score(&fresh, text, n, path, NULL, n_path, n_path, expected);
+            assert_memory_equal(rows + (i + 1) * V, expected + n_path * V, V * sizeof *rows);
+            spec_session_free(&fresh);
+        }
+        const int what = draw(&noise, 8);
+        if (what == 0)
+            n = draw(&noise, n + 1);
+        else if (what == 1 && n > 0)
+            text[0] = draw(&noise, V);
+        for (int at = what > 2 ? n_nodes - 1 : -1, d = at < 0 ? 0 : depth[at]; at >= 0;
+             at = parent[at], n += at < 0 ? depth[n_nodes - 1] : 0)
+            text[n + --d] = token[at];
+        if (n < CONTEXT - 20 && what != 1) text[n++] = draw(&noise, V);
+        if (n > CONTEXT - 20) n = 5;
+    }
+    spec_session_free(&session);
+    spec_session_free(&target);
+}
+
+static void rows_after_trees_and_roll_backs_are_those_of_a_fresh_session(void **state)
+{
+    (void)state;
+    for (int c = 0; c < CASES; c++) {
+        pair p = open_pair(target_spec, &cases[c].config, "");
+        check_bits(&p, false);
+        check_bits(&p, true);
+        close_pair(&p);
+    }
+}
+
+static void a_target_has_the_same_rows_while_heads_read_it(void **state)
+{
+    (void)state;
+    pair p = open_pair(target_spec, &cases[4].config, "");
+    spec_head other_head;
+    drawn_head(&other_head, &cases[3].config, p.checkpoint);
+    spec_model *other = drawn_head_open(&other_head, "", p.target);
+    spec_session plain, tapped, draft[2];
+    spec_error error = {""};
+    int text[CONTEXT];
+    double expected[(NODES + 1) * V], rows[(NODES + 1) * V], unused[V];
+    assert_int_equal(spec_session_init(&plain, p.target, &error), GSL_SUCCESS);
+    assert_int_equal(spec_session_init(&tapped, p.target, &error), GSL_SUCCESS);
+    assert_int_equal(spec_session_init(&draft[0], p.draft, &error), GSL_SUCCESS);
+    assert_int_equal(spec_session_init(&draft[1], other, &error), GSL_SUCCESS);
+    for (int i = 0; i < CONTEXT; i++) text[i] = token_at(i);
+    for (int n = 5; n < 80; n += 3) {
+        if (n == 5 || n == 26) assert_true(spec_session_share(&draft[n > 5], &tapped));
+        for (int d = 0; d <= (n >= 26); d++) score(&draft[d], text, n, NULL, NULL, 0, 0, unused);
+        score(&plain, text, n, text + n, NULL, 4, 0, expected);
+        score(&tapped, text, n, text + n, NULL, 4, 0, rows);
+        assert_memory_equal(expected, rows, 5 * V * sizeof *rows);
+    }
+    assert_false(spec_session_share(&draft[0], &plain)); /* it shares already */
+    spec_session_free(&plain);
+    spec_session_free(&tapped);
+    spec_session_free(&draft[0]);
+    spec_session_free(&draft[1]);
+    spec_model_close(other);
+    spec_head_free(&other_head);
+    close_pair(&p);
+}
+
+static void a_row_at_temperature_0_has_all_its_mass_on_one_token(void **state)
+{
+    (void)state;
+    for (int c = 0; c < CASES; c++) {
+        pair p = open_pair(target_spec, &cases[c].config, "temperature=0");
+        spec_session session;
+        spec_error error = {""};
+        double rows[V], expected[V];
+        int text[8] = {p.checkpoint->begin_of_text};
+        assert_true(p.draft->one_hot);
+        assert_int_equal(spec_session_init(&session, p.draft, &error), GSL_SUCCESS);
+        for (int i = 1; i < 8; i++) text[i] = token_at(i);
+        score(&session, text + 1, 7, NULL, NULL, 0, 0, rows);
+        reference_head_row(expected, &p.head, p.checkpoint, text, 8, 0, 0);
+        for (int i = 0; i < V; i++)
+            assert_true(rows[i] == (i == spec_row_argmax(expected, V) ? 1.0 : 0.0));
+        spec_session_free(&session);
+        close_pair(&p);
+    }
+}
+
+/* ---- refusals -------------------------------------------------------------------------------- */
+
+static void what_cannot_be_drafted_is_refused(void **state)
+{
+    (void)state;
+    pair p = open_pair(target_spec, &cases[0].config, "");
+    spec_session session;
+    spec_error error = {""};
+    int text[CONTEXT] = {0};
+    double rows[(REACH + 2) * V];
+    const double *row[REACH + 2];
+    assert_int_equal(p.draft->reach, REACH);
+    assert_true(p.draft->one_pass);
+    assert_int_equal(p.draft->window, p.target->window);
+    assert_int_equal(spec_session_init(&session, p.draft, &error), GSL_SUCCESS);
+    spec_score_request request = {
+        .context = text, .n_context = 3, .token = text, .ret_row = row, .scratch = rows};
+    request.n_nodes = REACH;
+    assert_int_equal(spec_session_score(&session, &request, &error), GSL_EINVAL);
+    assert_non_null(strstr(error.text, "rows of 4 draft tokens, and not of number 5"));
+    request.n_nodes = 2;
+    request.n_context = (size_t)p.draft->window - 1;
+    assert_int_equal(spec_session_score(&session, &request, &error), GSL_EINVAL);
+    assert_non_null(strstr(error.text, "is too long: the model's context is 119"));
+    request.n_context = (size_t)p.draft->window + 1;
+    assert_int_equal(spec_session_score(&session, &request, &error), GSL_EINVAL);
+    spec_session_free(&session);
+    close_pair(&p);
+
+    opened zipf = open_model("zipf?V=11", NULL);
+    assert_refused("medusa:x.gguf", zipf.model, "medusa needs a transformer as its target");
+    assert_refused("eagle:x.gguf", NULL, "eagle is built from a target");
+    close_model(&zipf);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_those_of_the_definition),
+        cmocka_unit_test(a_tap_or_a_feature_that_is_off_by_one_is_noticed),
+        cmocka_unit_test(rows_after_trees_and_roll_backs_are_those_of_a_fresh_session),
+        cmocka_unit_test(a_target_has_the_same_rows_while_heads_read_it),
+        cmocka_unit_test(a_row_at_temperature_0_has_all_its_mass_on_one_token),
+        cmocka_unit_test(what_cannot_be_drafted_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
