@@ -82,19 +82,31 @@ static int check_stop(const maker *m, spec_error *error)
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-/* Write the rows of n successive places, the first after `at` tokens of a text. */
+/* The rows of one side at n successive places, the first after `at` tokens of a text: in one pass,
+ * or place by place if rows after nodes are not those after a context. */
+static int score_side(maker *m, int s, const int *text, size_t at, size_t n, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const spec_model *model = m->plan->model[s];
+    const size_t passes = model->reads_target ? n : 1, nodes = model->reads_target ? 0 : n - 1;
+    for (size_t i = 0; i < passes; i++)
+        SPEC_TRY(spec_session_score(
+            &m->session[s],
+            &(spec_score_request){.context = text,
+                                  .n_context = at + i,
+                                  .token = text + at,
+                                  .n_nodes = (int)nodes,
+                                  .ret_row = m->row[s] + i,
+                                  .scratch = m->store[s] + i * (size_t)model->vocab},
+            error));
+done:
+    return status;
+}
+
 static int score(maker *m, const int *text, size_t at, size_t n, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    for (int s = 0; s < m->plan->sides; s++)
-        SPEC_TRY(spec_session_score(&m->session[s],
-                                    &(spec_score_request){.context = text,
-                                                          .n_context = at,
-                                                          .token = text + at,
-                                                          .n_nodes = (int)n - 1,
-                                                          .ret_row = m->row[s],
-                                                          .scratch = m->store[s]},
-                                    error));
+    for (int s = 0; s < m->plan->sides; s++) SPEC_TRY(score_side(m, s, text, at, n, error));
 done:
     return status;
 }

@@ -23,8 +23,8 @@ typedef struct spec_session spec_session;
 typedef struct spec_chain_kind spec_chain_kind; /* models/chain.h */
 
 /* The common head of every model; each kind's own struct begins with it. A kind's open sets vocab,
- * order, end_of_text, window, one_hot, reach and one_pass; spec_model_open sets kind and spec, and
- * spec_model_close frees spec. */
+ * order, end_of_text, window, one_hot, and the last three if it is a draft head; spec_model_open
+ * sets kind and spec, and spec_model_close frees spec. */
 struct spec_model {
     const spec_model_kind *kind;
     char *spec;      /* the spec it was opened from */
@@ -36,6 +36,9 @@ struct spec_model {
     bool one_hot;    /* every row has all its mass on one token (temperature 0) */
     int reach; /* the most tokens of a draft path, whose rows exist to this depth; 0: no limit */
     bool one_pass;   /* the rows of all depths after a context come from one pass of the model */
+    /* It reads hidden states that the target computed for the context. A row after a node has none
+     * of the node, so it differs from the row after a context that has the node, too. */
+    bool reads_target;
 };
 
 /* A request for the rows after a context and after the nodes of a tree; see spec_session_score. */

@@ -230,7 +230,8 @@ static int room_after(const spec_decoder *decoder, size_t n)
 {
     const spec_model *draft = decoder->drafter.session.model;
     const int target = room_of(decoder->config.target, n);
-    const int room = draft != NULL ? room_of(draft, n) : target;
+    int room = draft != NULL ? room_of(draft, n) : target;
+    if (draft != NULL && draft->reach > 0 && room > draft->reach) room = draft->reach;
     return target < 0 || room >= target ? target : room > 0 ? room : 0;
 }
 

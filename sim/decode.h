@@ -123,9 +123,9 @@ int spec_decoder_reset(spec_decoder *decoder, const int *prompt, size_t n, spec_
  * it: an enumeration before each branch, a simulation before each batch. */
 int spec_decoder_forget(spec_decoder *decoder, spec_error *error);
 
-/* The longest path that a draft may have now, 0..SPEC_K_MAX, so that both models' windows hold it
- * after the context. 0 if the draft model's window is full: plain decoding goes on. -1 if the
- * target's is full: the text is over. */
+/* The longest path that a draft may have now, 0..SPEC_K_MAX: both models' windows hold it after the
+ * context, and the draft model reaches so far. 0 if the draft model's window is full: plain
+ * decoding goes on. -1 if the target's is full: the text is over. */
 int spec_decoder_room(const spec_decoder *decoder);
 
 /* One round. The context grows by decoder->round.n_emitted tokens, and the round is added to the

@@ -143,11 +143,12 @@ static int open_all(run *r)
     SPEC_TRY(add_width(plan, 2, r->error));
     SPEC_TRY(check_window(r, plan->decoder.target, "target", deepest));
     SPEC_TRY(check_window(r, plan->decoder.opt_draft, "draft", deepest));
-    SPEC_TRY(spec_timing_passes_init(&r->target, plan->decoder.target, lent_target(r), plan->width,
-                                     plan->n_widths, on_device, r->error));
+    SPEC_TRY(spec_timing_passes_init(&r->target, plan->decoder.target, NULL, lent_target(r),
+                                     plan->width, plan->n_widths, on_device, r->error));
     if (plan->decoder.opt_draft != NULL)
-        SPEC_TRY(spec_timing_passes_init(&r->draft, plan->decoder.opt_draft, lent_draft(r),
-                                         plan->width, plan->n_widths, on_device, r->error));
+        SPEC_TRY(spec_timing_passes_init(&r->draft, plan->decoder.opt_draft, plan->decoder.target,
+                                         lent_draft(r), plan->width, plan->n_widths, on_device,
+                                         r->error));
     timed->first_target = spec_timing_column(timed->n_ways, 0);
     timed->first_draft = timed->first_target + 2 * plan->n_widths;
     timed->pick = timed->first_draft + 2 * plan->n_widths;
@@ -247,6 +248,15 @@ static int one_round(run *r, runner *way)
     return status;
 }
 
+/* Whether the draft's next pass has more than one token: it has not read the last token of a draft
+ * that was accepted in full. A draft head reads every accepted token again. */
+static bool falls_behind(const spec_decoder *decoder)
+{
+    const int n = decoder->draft.n_nodes, accepted = decoder->round.n_accepted;
+    const spec_model *draft = decoder->config.opt_draft;
+    return n > 0 && (accepted == n || (draft != NULL && draft->reads_target && accepted > 0));
+}
+
 static int speculative_turn(run *r, runner *way)
 {
     const spec_clock *clock = &r->plan->clock;
@@ -256,23 +266,22 @@ static int speculative_turn(run *r, runner *way)
     SPEC_TRY(one_round(r, way));
     check_round(way);
     const spec_model *draft = decoder->config.opt_draft;
-    const bool keeps = draft != NULL && draft->order < 0 && !decoder->shared && !decoder->ahead.on;
-    bool whole = decoder->draft.n_nodes > 0 && decoder->round.n_accepted == decoder->draft.n_nodes;
+    const bool keeps = draft != NULL && draft->order < 0 &&
+                       (!decoder->shared || draft->reads_target) && !decoder->ahead.on;
+    bool behind = falls_behind(decoder);
     decoder->phases = (spec_phases){0};
     const spec_load_reading load = spec_machine_load_read(&r->plan->load);
     const double begun = spec_clock_read(clock);
     for (int tokens = 0; tokens < r->plan->turn && !way->done;) {
         SPEC_TRY(one_round(r, way));
-        const int nodes = decoder->draft.n_nodes;
-        const int scored = nodes + decoder->draft.n_scouts;
         tokens += decoder->round.n_emitted;
         sum[SPEC_TIMING_TOKENS] += decoder->round.n_emitted;
         sum[SPEC_TIMING_ROUNDS]++;
         sum[SPEC_TIMING_CALLS] += decoder->drafter.n_calls;
         sum[SPEC_TIMING_CALLS_AHEAD] += decoder->ahead.n_calls;
-        sum[SPEC_TIMING_CAUGHT_UP] += whole && keeps && decoder->drafter.n_calls > 0;
-        way->result->width[scored]++;
-        whole = nodes > 0 && decoder->round.n_accepted == nodes;
+        sum[SPEC_TIMING_CAUGHT_UP] += behind && keeps && decoder->drafter.n_calls > 0;
+        way->result->width[decoder->draft.n_nodes + decoder->draft.n_scouts]++;
+        behind = falls_behind(decoder);
     }
     sum[SPEC_TIMING_SECONDS] += spec_clock_read(clock) - begun;
     add_load(sum + SPEC_TIMING_WALL, r, &load);

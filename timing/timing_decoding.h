@@ -51,7 +51,7 @@ typedef enum {
     SPEC_TIMING_ROUNDS,
     SPEC_TIMING_CALLS,     /* draft calls before verifications */
     /* rounds after one that was accepted in full: the draft's first pass then has two tokens,
-     * unless it reads the target's KV cache */
+     * unless it reads the target's KV cache. For draft heads: accepted in part, two or more */
     SPEC_TIMING_CAUGHT_UP,
     SPEC_TIMING_CALLS_AHEAD, /* draft calls during verifications, when drafting ahead */
     SPEC_TIMING_DRAFT,       /* seconds of the phases */

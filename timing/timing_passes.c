@@ -4,13 +4,14 @@
 #include "base/int_math.h"
 #include "models/transformer/engine/backend.h"
 #include "sim/chance/chance.h"
+#include "speclab/no_memory.h"
 
 #include <gsl/gsl_randist.h>
 #include <stdlib.h>
 
 int spec_timing_passes_init(spec_timing_passes *passes, const spec_model *model,
-                            const spec_session *opt_session, const int *width, int n_widths,
-                            bool on_device, spec_error *error)
+                            const spec_model *opt_target, const spec_session *opt_session,
+                            const int *width, int n_widths, bool on_device, spec_error *error)
 {
     int status = GSL_SUCCESS;
     *passes = (spec_timing_passes){.model = model, .width = width, .n_widths = n_widths};
@@ -20,8 +21,14 @@ int spec_timing_passes_init(spec_timing_passes *passes, const spec_model *model,
     if (passes->row == NULL || passes->store == NULL)
         SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %zu rows of %d probabilities",
                            widest, model->vocab));
-    if (opt_session != NULL) passes->session = spec_session_lend(opt_session);
-    else SPEC_TRY(spec_session_init(&passes->session, model, error));
+    if (opt_session != NULL)
+        passes->session = spec_session_lend(opt_session);
+    else
+        SPEC_TRY(spec_session_init(&passes->session, model, error));
+    if (model->reads_target) {
+        SPEC_TRY(spec_session_init(&passes->target, opt_target, error));
+        if (!spec_session_share(&passes->session, &passes->target)) SPEC_TRY(spec_no_memory(error));
+    }
     if (on_device) { /* one that drafts for itself, as far as a chain goes */
         const int K = spec_int_min((int)widest, SPEC_COLUMNS_MAX) - 1;
         SPEC_TRY(spec_chain_init(&passes->chain, &passes->session, &passes->session, K, error));
@@ -35,14 +42,31 @@ void spec_timing_passes_free(spec_timing_passes *passes)
 {
     spec_chain_free(&passes->chain);
     spec_session_free(&passes->session);
+    spec_session_free(&passes->target);
     free(passes->row);
     free(passes->store);
     *passes = (spec_timing_passes){0};
 }
 
+/* Before a pass of a model that reads the target's states: the model has the text without its last
+ * `width` tokens, and the target has the states of all. */
+static int prepare(spec_timing_passes *passes, const int *text, size_t n, int width,
+                   spec_error *error)
+{
+    const size_t before = n > (size_t)width ? n - (size_t)width : 0;
+    const bool done = !passes->model->reads_target ||
+                      (spec_session_row(&passes->session, text, before, passes->store, error) &&
+                       spec_session_row(&passes->target, text, n, passes->store, error));
+    return done ? GSL_SUCCESS : GSL_EFAILED;
+}
+
 /* Score the last `width` tokens of a text: the context's last token and width - 1 after it. */
 static int pass(spec_timing_passes *passes, const int *text, size_t n, int width, spec_error *error)
 {
+    if (passes->model->reads_target)
+        return spec_session_row(&passes->session, text, n, passes->store, error) != NULL
+                   ? GSL_SUCCESS
+                   : GSL_EFAILED;
     const size_t context = n - (size_t)(width - 1);
     if (passes->chain.K > 0 && width - 1 <= passes->chain.K) {
         const int status =
@@ -92,6 +116,7 @@ int spec_timing_passes_visit(spec_timing_passes *passes, spec_timing_sum *sum,
         for (int i = 0; i < passes->n_widths; i++) {
             const int width = passes->width[order[i]];
             if (width > 1 && (size_t)width > n) continue;
+            SPEC_TRY(prepare(passes, text, n, width, error));
             const double begun = spec_clock_read(clock);
             SPEC_TRY(pass(passes, text, n, width, error));
             const double seconds = spec_clock_read(clock) - begun;

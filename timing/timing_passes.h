@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* timing_passes: times of passes of n tokens, for a model at the end of a text.
  * The tokens are the text's own last ones. The KV cache is rolled back between passes, as after a
- * rejected draft. The results are sums: means include outliers, as a run does. */
+ * rejected draft. A draft head's pass has n new tokens of the context, whose states the target has
+ * computed before, untimed. The results are sums: means include outliers, as a run does. */
 #ifndef SPECLAB_TIMING_PASSES_H
 #define SPECLAB_TIMING_PASSES_H
 
@@ -20,6 +21,7 @@ typedef struct {
 typedef struct {
     const spec_model *model;
     spec_session session;
+    spec_session target; /* of a model that reads its target's states; else zeroed */
     int n_widths;
     const int *width;   /* (n_widths) borrowed */
     const double **row; /* (widest) */
@@ -27,11 +29,12 @@ typedef struct {
     spec_chain chain;   /* for passes whose rows stay on the device; K 0: none */
 } spec_timing_passes;
 
-/* opt_session: the session of the model to use, which must outlive the passes; NULL: their own.
- * on_device: rows stay on the device, as for chains verified there. */
+/* opt_target: the target of a model that reads its states. opt_session: the session to use, which
+ * must outlive the passes; NULL: their own. on_device: rows stay on the device, as for chains
+ * verified there. */
 int spec_timing_passes_init(spec_timing_passes *passes, const spec_model *model,
-                            const spec_session *opt_session, const int *width, int n_widths,
-                            bool on_device, spec_error *error);
+                            const spec_model *opt_target, const spec_session *opt_session,
+                            const int *width, int n_widths, bool on_device, spec_error *error);
 void spec_timing_passes_free(spec_timing_passes *passes);
 
 /* Catch up with the text, untimed. Then time every width that fits into the text, in an order drawn

@@ -53,6 +53,13 @@ static bool fixed_length(const spec_timing *timed)
     return strcmp(timed->plan.decoder.policy, "fixed") == 0;
 }
 
+/* The cost of a draft token, if every call costs c: one call may give the rows of all tokens. */
+static double cost_per_token(const spec_timing *timed, const spec_timing_way *way, double c)
+{
+    const spec_model *draft = timed->plan.decoder.opt_draft;
+    return draft != NULL && draft->one_pass && way->K > 0 ? c / way->K : c;
+}
+
 static bool is_chain(const spec_timing_way *way)
 {
     return way->widest == way->K + 1;
@@ -110,11 +117,11 @@ static double both(const spec_timing_speed *speed, double verify, double during)
     return spec_ahead_round(1.0, 0.0, during, verify, speed->handed * verify);
 }
 
-static void explain(spec_timing_speed *ret, const spec_timing_prediction *all)
+static void explain(spec_timing_speed *ret, const spec_timing_prediction *all, double c)
 {
     const double plain = all->plain.value;
     const spec_phases *round = &ret->round;
-    double time = plain * (ret->way->K * all->c.value + 1.0), next;
+    double time = plain * (ret->way->K * c + 1.0), next;
     if (ret->way->ahead) time = plain * ret->tokens_theorem / ret->speedup_theorem;
     ret->gap_tokens = ret->tokens_per_round.value / ret->tokens_theorem;
     ret->gap_draft = time / (next = round->draft + both(ret, plain, round->ahead));
@@ -186,8 +193,9 @@ static void predict_speed(spec_timing_speed *ret, const workings *w, int i,
     ret->tokens_per_round = per(w, spec_timing_column(i, SPEC_TIMING_ALL_TOKENS),
                                 spec_timing_column(i, SPEC_TIMING_ALL_ROUNDS));
     const double alpha = way->K > 0 ? all->alpha : 0.0; /* irrelevant at K = 0 */
+    const double c = cost_per_token(timed, way, all->c.value);
     ret->tokens_theorem = simple ? spec_capped_geometric_mean(alpha, way->K) : NAN;
-    ret->speedup_theorem = simple ? spec_speedup(alpha, way->K, all->c.value) : NAN;
+    ret->speedup_theorem = simple ? spec_speedup(alpha, way->K, c) : NAN;
     ret->tokens_by_depth = mean_by_depth(timed, i);
     ret->beta_z =
         spec_moments_z((double)way->accepted, way->chances, sqrt(way->variance), INFINITY);
@@ -215,7 +223,7 @@ static void predict_speed(spec_timing_speed *ret, const workings *w, int i,
         ret->ahead_costed = calls_ahead * (one + all->pick);
     }
     ret->verify_costed = both(ret, ret->verify_costed, ret->ahead_costed) - ret->ahead_costed;
-    if (way->ahead) predict_ahead(ret, w, i, all, simple);
+    if (way->ahead) predict_ahead(ret, w, i, all, simple && c == all->c.value);
     ret->speedup_costed = spec_cost_curve_speedup(
         ret->tokens_by_depth, all->plain.value, ret->draft_costed,
         ret->ahead_costed + ret->verify_costed, ret->round.rule + ret->round.rest);
@@ -226,7 +234,7 @@ static void predict_speed(spec_timing_speed *ret, const workings *w, int i,
     if (way->ahead)
         ret->gain_costed =
             ret->speedup_costed / all->speed[beforehand(timed, i) - 1].speedup_costed;
-    explain(ret, all);
+    explain(ret, all, c);
 }
 
 static void find_predicted(spec_timing_prediction *p)

@@ -105,6 +105,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     const bool fixed = strcmp(config.decoder.policy, "fixed") == 0;
     const int K = config.decoder.K;
     const spec_costs costs = config.decoder.costs;
+    const int calls = spec_drafter_calls(config.decoder.opt_draft, K);
 
     /* The iid prediction from alpha (i), with the standard error due to alpha. */
     const double iid = fixed ? spec_capped_geometric_mean(alpha.mean, K) : NAN;
@@ -126,7 +127,8 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
                        spec_moments_welch_df(emitted.se, emitted.df, iid_se, alpha.df)));
     spec_table_number(table, "speedup", rate.mean);
     spec_table_number(table, "speedup_se", rate.se);
-    spec_table_number(table, "speedup_iid", iid / (K * costs.draft + costs.verify + costs.fixed));
+    spec_table_number(table, "speedup_iid",
+                      iid / (calls * costs.draft + costs.verify + costs.fixed));
 done:
     return status;
 }

@@ -7,17 +7,17 @@
 
 #include <math.h>
 
-/* The time of a round of K draft tokens: with each chain drafted beforehand, or ahead with a
+/* The time of a round of so many draft calls: with each chain drafted beforehand, or ahead with a
  * share of hits. */
-static double time_beforehand(const spec_costs *costs, int K)
+static double time_beforehand(const spec_costs *costs, int calls)
 {
-    return K * costs->draft + costs->verify + costs->fixed;
+    return calls * costs->draft + costs->verify + costs->fixed;
 }
 
-static double time_ahead(const spec_costs *costs, int K, double hit)
+static double time_ahead(const spec_costs *costs, int calls, double hit)
 {
-    const double during = K > 0 ? (K + 1) * costs->draft : 0.0;
-    return spec_ahead_round(hit, K * costs->draft, during, costs->verify, 0.0) + costs->fixed;
+    const double during = calls > 0 ? (calls + 1) * costs->draft : 0.0;
+    return spec_ahead_round(hit, calls * costs->draft, during, costs->verify, 0.0) + costs->fixed;
 }
 
 static int run(spec_table *table, const spec_point *point, const spec_measure *measure,
@@ -38,14 +38,14 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_pair_theory_hit(&hit_theory, &config.decoder, error));
 
     /* From alpha and the share of right guesses, as if all rounds had equal chances. */
-    const int K = config.decoder.K;
+    const int K = config.decoder.K, calls = spec_drafter_calls(config.decoder.opt_draft, K);
     const spec_costs *costs = &config.decoder.costs;
     const double alpha = spec_alpha_tested(tally.passed, tally.tested, SPEC_K_MAX);
     const double guess =
         (double)tally.guesses_right / (double)tally.guesses_tested; /* 0/0 leaves the cell empty */
     const double hit_iid = spec_ahead_hit(alpha, K, guess);
     if (!(rate.se > 1e-12 * rate.mean)) rate.se = 0.0; /* equal rounds: rounding of the clock */
-    const double ahead_theory = emitted_theory / time_ahead(costs, K, hit_theory);
+    const double ahead_theory = emitted_theory / time_ahead(costs, calls, hit_theory);
 
     spec_table_integer(table, "rounds", (long long)tally.rounds);
     spec_measures_beside_theory(table, "emitted", &emitted, emitted_theory);
@@ -53,14 +53,15 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     spec_table_number(table, "guess", guess);
     spec_measures_beside_theory(table, "hit", &hit, hit_theory);
     spec_table_number(table, "hit_iid", hit_iid);
-    spec_table_number(table, "speedup", emitted.mean / time_beforehand(costs, K));
-    spec_table_number(table, "speedup_theory", emitted_theory / time_beforehand(costs, K));
+    spec_table_number(table, "speedup", emitted.mean / time_beforehand(costs, calls));
+    spec_table_number(table, "speedup_theory", emitted_theory / time_beforehand(costs, calls));
     spec_measures_beside_theory(table, "speedup_ahead", &rate, ahead_theory);
     /* Both ways emit the same tokens; only the number of rounds that find their chain varies
      * between texts. */
-    const double time = tally.time / (double)tally.rounds, gain = time_beforehand(costs, K) / time;
+    const double time = tally.time / (double)tally.rounds,
+                 gain = time_beforehand(costs, calls) / time;
     spec_table_number(table, "gain", gain);
-    spec_table_number(table, "gain_se", gain * K * costs->draft * hit.se / time);
+    spec_table_number(table, "gain_se", gain * calls * costs->draft * hit.se / time);
 done:
     return status;
 }

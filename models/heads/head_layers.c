@@ -114,7 +114,7 @@ static void ask_for_inputs(spec_head_state *state, const sources *from, int laye
     on->gather(&f->queue, state->feature, VECTOR(MASK_STATE, 0), dim, from->mask);
 }
 
-/* What queries, keys and values read; forward.x becomes the residual. */
+/* Returns the input of queries, keys and values; forward.x becomes the residual. */
 static const float *ask_for_join(spec_head_state *state, int layer)
 {
     spec_forward *f = &state->forward;

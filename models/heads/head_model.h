@@ -18,8 +18,8 @@ typedef struct {
 } spec_head_model;
 
 /* The functions of the kinds' table lines; those of sessions are in models/heads/head_session.h.
- * The kind of the head is the name of the spec. GSL_EINVAL for a target that is no transformer, or
- * not on the CPU, and for a file that is not a head of this kind for this target. */
+ * The kind of the head is the name of the spec. GSL_EINVAL for a target that is no transformer or
+ * not on the CPU. Also for a file that is not a head of this kind for this target. */
 int spec_head_model_open(spec_model **ret_model, spec_settings *settings,
                          const spec_model *opt_target, spec_context *opt_context,
                          spec_error *error);

@@ -112,6 +112,11 @@ int spec_drafter_nodes(const spec_drafter *drafter, int K)
     return nodes <= SPEC_NODES_MAX ? nodes : SPEC_NODES_MAX + 1;
 }
 
+int spec_drafter_calls(const spec_model *opt_draft, int K)
+{
+    return opt_draft != NULL && opt_draft->one_pass && K > 1 ? 1 : K;
+}
+
 void spec_drafter_begin(spec_draft *ret_draft, spec_drafter *drafter, size_t n,
                         const spec_policy *policy)
 {
@@ -131,11 +136,16 @@ int spec_drafter_draft(spec_draft *ret_draft, spec_drafter *drafter, const int *
     return drafter->kind->draft(ret_draft, drafter, context, n, policy, chance, error);
 }
 
+static void count_call(spec_drafter *drafter)
+{
+    if (drafter->n_calls == 0 || !drafter->session.model->one_pass) drafter->n_calls++;
+}
+
 int spec_drafter_grow(spec_drafter *drafter, const int *context, size_t n, int first,
                       double *scratch, spec_error *error)
 {
     spec_growth *growth = drafter->growth;
-    drafter->n_calls++;
+    count_call(drafter);
     return spec_session_score(&drafter->session,
                               &(spec_score_request){.context = context,
                                                     .n_context = n,
@@ -169,7 +179,7 @@ int spec_drafter_extend(spec_draft *ret_draft, spec_drafter *drafter, const int 
                                               error);
         if (status != GSL_SUCCESS) return status;
         const double *row = ret_draft->row[so_far];
-        drafter->n_calls++;
+        count_call(drafter);
         if (looks_ahead && !spec_policy_go_on(policy, ret_draft, row)) break;
 
         const int token = opt_chance != NULL ? spec_chance_pick(opt_chance, row, model->vocab)

@@ -44,7 +44,8 @@ typedef struct {
 struct spec_drafter {
     const spec_drafter_kind *kind;
     spec_session session;   /* of the draft model; zeroed for strategies without one */
-    int n_calls;            /* draft calls of the last draft: tokens of a chain, levels of a tree */
+    int n_calls; /* draft calls of the last draft: tokens of a chain, levels of a tree; one, if the
+                    model has all rows from one pass */
     spec_siblings siblings; /* how the children of one node are drawn */
     int n_levels;           /* most levels of a draft, 0: as many as the policy allows */
     int widest;             /* most children of a node, 0 for chains */
@@ -93,6 +94,9 @@ void spec_drafter_observe(spec_drafter *drafter, const spec_draft *draft,
 /* The most nodes of a draft of this strategy to depth K, scouts included; SPEC_NODES_MAX + 1 if
  * that may exceed SPEC_NODES_MAX. */
 int spec_drafter_nodes(const spec_drafter *drafter, int K);
+
+/* The draft calls of a chain of K tokens. */
+int spec_drafter_calls(const spec_model *opt_draft, int K);
 
 /* Draft after the context of n tokens. One decision per sampled token. Fails if the draft model
  * does. */
