@@ -43,6 +43,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case 'K':
         args->K = (int)spec_options_count(verb, "K", arg, 0, SPEC_K_MAX);
+        args->K_given = true;
         return 0;
     case KEY_PLAIN: args->plain = true; return 0;
     case KEY_BASELINE: args->baseline = true; return 0;

@@ -16,7 +16,7 @@ typedef struct {
     spec_pair_options pair;
     int K;
     uint64_t tokens, texts;
-    bool plain, baseline, json;
+    bool plain, baseline, json, K_given;
     bool shown, coloured; /* on a terminal; in colours */
     const char *opt_prompt, *opt_prompt_file, *colour;
     char *prompt;           /* n_prompt bytes */

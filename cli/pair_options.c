@@ -231,6 +231,15 @@ void spec_pair_options_say_converted(const spec_model *opt_model, const char *wh
                        (double)spec_tensor_row_bytes(type, 256));
 }
 
+int spec_pair_options_K(int *K, bool given, const spec_model *opt_draft, spec_error *error)
+{
+    spec_error inner = {{0}};
+    const int status = spec_drafter_check_reach(opt_draft, *K, &inner);
+    if (status != GSL_SUCCESS && given) return spec_fail(error, status, "--K: %.450s", inner.text);
+    if (status != GSL_SUCCESS) *K = opt_draft->reach;
+    return GSL_SUCCESS;
+}
+
 int spec_pair_options_open(spec_model **ret_target, spec_model **opt_draft,
                            const spec_pair_options *options, spec_error *error)
 {

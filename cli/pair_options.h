@@ -44,6 +44,10 @@ spec_decoder_config spec_pair_options_decoder(const spec_pair_options *options,
                                               const spec_model *target,
                                               const spec_model *opt_draft);
 
+/* A K that was given must be within the draft's reach, and the default is cut to it. GSL_EINVAL,
+ * and a line that begins with "--K: ". */
+int spec_pair_options_K(int *K, bool given, const spec_model *opt_draft, spec_error *error);
+
 /* Open the models; *opt_draft is NULL without a draft. The error begins with "--target: " or
  * "--draft: ". Before it loads either model it checks that memory suffices for both, for one
  * decoder, and for the verb's own needs. */

@@ -131,7 +131,8 @@ static void note_left_out(list *lines, strategy *of)
 }
 
 void spec_prove_pairs_init(spec_prove_pairs *pairs, const char *verb, const char *opt_rules,
-                           const char *option, const char *strategies, const char *policies)
+                           const char *option, const char *strategies, const char *policies,
+                           const spec_model_kind *opt_draft)
 {
     char *copy = copy_of(verb, strategies),
          *rule_copy = opt_rules != NULL ? copy_of(verb, opt_rules) : NULL;
@@ -144,6 +145,7 @@ void spec_prove_pairs_init(spec_prove_pairs *pairs, const char *verb, const char
     for (const char *name; (name = next_name(&rest, verb, option, strategies)) != NULL; n++) {
         with[n].name = name;
         open_drafter(&with[n].drafter, verb, option, name);
+        with[n].drafter.reads_target = opt_draft != NULL && opt_draft->reads_target;
         list_begin(&with[n].left_out, verb, ", ");
         if (with[n].drafter.n_levels > pairs->levels) pairs->levels = with[n].drafter.n_levels;
     }
@@ -201,8 +203,10 @@ char *spec_prove_trees(const char *verb, const char *opt_n, const char *opt_shap
     list trees;
     const char *key = opt_n != NULL ? "n=" : "";
     char *kinds = copy_of(verb, siblings);
-    if (opt_n != NULL) spec_options_numbers(&forms, verb, "n", opt_n);
-    else spec_options_texts(&forms, verb, "tree", opt_shapes, ",");
+    if (opt_n != NULL)
+        spec_options_numbers(&forms, verb, "n", opt_n);
+    else
+        spec_options_texts(&forms, verb, "tree", opt_shapes, ",");
     list_begin(&trees, verb, ",");
     char *rest = kinds;
     for (const char *kind; (kind = next_name(&rest, verb, "siblings", siblings)) != NULL;) {

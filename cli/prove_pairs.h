@@ -6,6 +6,8 @@
 #ifndef SPECLAB_PROVE_PAIRS_H
 #define SPECLAB_PROVE_PAIRS_H
 
+#include "models/model.h"
+
 #include <stdbool.h>
 
 typedef struct {
@@ -15,9 +17,10 @@ typedef struct {
 } spec_prove_pairs;
 
 /* All lists are names separated by commas; `option` is the option that gave the strategies. A rule
- * that does not support one of the policies is left out. */
+ * that does not support one of the policies, or the draft's kind of model, is left out. */
 void spec_prove_pairs_init(spec_prove_pairs *pairs, const char *verb, const char *opt_rules,
-                           const char *option, const char *strategies, const char *policies);
+                           const char *option, const char *strategies, const char *policies,
+                           const spec_model_kind *opt_draft);
 void spec_prove_pairs_free(spec_prove_pairs *pairs);
 
 /* Print which rules were left out, if any. Called after the proof, so that an error is a single

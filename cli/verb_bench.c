@@ -60,7 +60,7 @@ typedef struct {
     spec_timing_plan plan;
     const char *K, *opt_widths, *prompts, *figure, *from;
     int context;
-    bool texts_given, processor;
+    bool texts_given, K_given, processor;
 } arguments;
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -72,7 +72,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = &args->pair;
         state->child_inputs[1] = &args->common;
         return 0;
-    case 'K': args->K = arg; return 0;
+    case 'K':
+        args->K = arg;
+        args->K_given = true;
+        return 0;
     case KEY_WIDTHS: args->opt_widths = arg; return 0;
     case KEY_PROMPTS: args->prompts = arg; return 0;
     case KEY_CONTEXT:
@@ -249,6 +252,8 @@ static int measure(arguments *args, const char *asked, const char *verb)
     SPEC_TRY(spec_pair_options_open(&target, &draft, &args->pair, &error));
     spec_pair_options_say_converted(target, "target", verb);
     spec_pair_options_say_converted(draft, "draft", verb);
+    for (int i = 0; i < plan->n_K; i++)
+        SPEC_TRY(spec_pair_options_K(&plan->K[i], args->K_given, draft, &error));
     if (args->opt_widths == NULL && is_on_card(target)) choose_widths(args, "1:64", verb);
     if (args->prompts != NULL)
         SPEC_TRY(spec_timing_prompts_read(&prompts, args->prompts, target, args->context, &error));

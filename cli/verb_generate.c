@@ -50,6 +50,7 @@ int spec_verb_generate(spec_context *context, int argc, char **argv)
     SPEC_TRY(spec_output_open(&file, args.common.output, verb, &error));
     SPEC_TRY(spec_generate_output_init(&output, &args, target, file.out, &error));
     spec_decoder_config config = spec_pair_options_decoder(&args.pair, target, draft);
+    SPEC_TRY(spec_pair_options_K(&args.K, args.K_given, draft, &error));
     config.K = args.K;
     const spec_generation_plan plan = {
         .decoder = config,

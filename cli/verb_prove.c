@@ -5,6 +5,7 @@
 
 #include "base/memory_text.h"
 #include "base/settings.h"
+#include "models/model_open.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -156,7 +157,8 @@ int spec_verb_prove(spec_context *context, int argc, char **argv)
                           args.n != NULL ? "n"
                           : trees        ? "tree"
                                          : "drafting",
-                          draftings, args.policy != NULL ? args.policy : "fixed");
+                          draftings, args.policy != NULL ? args.policy : "fixed",
+                          args.draft != NULL ? spec_model_open_kind(args.draft) : NULL);
     const char *model = args.alpha != NULL ? "perturb?of=target&alpha={alpha}" : args.draft;
     char *drafts = with_models(pairs.drafting, model, argv[0]), levels[16];
     snprintf(levels, sizeof levels, "%d",

@@ -23,7 +23,7 @@ typedef struct spec_session spec_session;
 typedef struct spec_chain_kind spec_chain_kind; /* models/chain.h */
 
 /* The common head of every model; each kind's own struct begins with it. A kind's open sets vocab,
- * order, end_of_text, window, one_hot, and the last three if it is a draft head; spec_model_open
+ * order, end_of_text, window, one_hot, and reach and one_pass if they are not 0; spec_model_open
  * sets kind and spec, and spec_model_close frees spec. */
 struct spec_model {
     const spec_model_kind *kind;
@@ -36,9 +36,6 @@ struct spec_model {
     bool one_hot;    /* every row has all its mass on one token (temperature 0) */
     int reach; /* the most tokens of a draft path, whose rows exist to this depth; 0: no limit */
     bool one_pass;   /* the rows of all depths after a context come from one pass of the model */
-    /* It reads hidden states that the target computed for the context. A row after a node has none
-     * of the node, so it differs from the row after a context that has the node, too. */
-    bool reads_target;
 };
 
 /* A request for the rows after a context and after the nodes of a tree; see spec_session_score. */
@@ -64,6 +61,9 @@ struct spec_model_kind {
     const char *summary;   /* one line */
     const char *reference; /* key of docs/references.md, or "" */
     bool needs_target;     /* built from another model (perturb?of=target) */
+    /* A draft head: it reads hidden states that the target computed for the context. A row after a
+     * node has none of the node, so it differs from the row after a context with the node. */
+    bool reads_target;
     bool applies_temperature; /* open reads `temperature` and applies it, because the kind has
                                  logits */
 

@@ -50,6 +50,7 @@ int spec_wrapper_init(spec_wrapper *wrapper, spec_model *base, spec_error *error
         .summary = kind->summary,
         .reference = kind->reference,
         .needs_target = kind->needs_target,
+        .reads_target = kind->reads_target,
         .applies_temperature = kind->applies_temperature,
         .close = close_wrapper,
         .load = kind->load != NULL ? load : NULL,

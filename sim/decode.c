@@ -46,6 +46,13 @@ static bool misses_schedule(const spec_rule *rule, const spec_drafter *drafter,
     return rule->needs_schedule && (drafter->kind->nodes != NULL || looks_at_tokens(policy));
 }
 
+/* Whether the rule judges later rounds by the rows of this one, and the draft's rows there will be
+ * others because it will know more of the target. */
+static bool misses_rows(const spec_rule *rule, const spec_drafter *drafter)
+{
+    return rule->needs_schedule && drafter->reads_target;
+}
+
 /* Whether the drafter shares noise and the rule does not: such rules assume drafts drawn by
  * chance. */
 static bool misses_noise(const spec_rule *rule, const spec_drafter *drafter)
@@ -61,8 +68,8 @@ static bool misses_siblings(const spec_rule *rule, const spec_drafter *drafter)
 bool spec_decoder_allows(const spec_rule *rule, const spec_drafter *drafter,
                          const spec_policy *policy)
 {
-    return !misses_schedule(rule, drafter, policy) && !misses_noise(rule, drafter) &&
-           !misses_siblings(rule, drafter);
+    return !misses_schedule(rule, drafter, policy) && !misses_rows(rule, drafter) &&
+           !misses_noise(rule, drafter) && !misses_siblings(rule, drafter);
 }
 
 /* Check that strategy, policy and rule fit together. */
@@ -79,6 +86,11 @@ static int check_tree(const spec_decoder *decoder, spec_error *error)
         return spec_fail(error, GSL_EINVAL,
                          "rule '%s' needs a draft length set before drawing: use a chain with "
                          "length policy fixed, heuristic or oracle",
+                         decoder->rule.name);
+    if (misses_rows(&decoder->rule, drafter))
+        return spec_fail(error, GSL_EINVAL,
+                         "rule '%s' needs a draft whose rows do not change between rounds, and those "
+                         "of a draft head do: use rule block",
                          decoder->rule.name);
     if (drafter->kind->nodes == NULL) return GSL_SUCCESS;
     if (looks_at_tokens(policy))

@@ -254,7 +254,7 @@ static bool falls_behind(const spec_decoder *decoder)
 {
     const int n = decoder->draft.n_nodes, accepted = decoder->round.n_accepted;
     const spec_model *draft = decoder->config.opt_draft;
-    return n > 0 && (accepted == n || (draft != NULL && draft->reads_target && accepted > 0));
+    return n > 0 && (accepted == n || (draft != NULL && draft->kind->reads_target && accepted > 0));
 }
 
 static int speculative_turn(run *r, runner *way)
@@ -267,7 +267,7 @@ static int speculative_turn(run *r, runner *way)
     check_round(way);
     const spec_model *draft = decoder->config.opt_draft;
     const bool keeps = draft != NULL && draft->order < 0 &&
-                       (!decoder->shared || draft->reads_target) && !decoder->ahead.on;
+                       (!decoder->shared || draft->kind->reads_target) && !decoder->ahead.on;
     bool behind = falls_behind(decoder);
     decoder->phases = (spec_phases){0};
     const spec_load_reading load = spec_machine_load_read(&r->plan->load);

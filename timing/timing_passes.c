@@ -25,7 +25,7 @@ int spec_timing_passes_init(spec_timing_passes *passes, const spec_model *model,
         passes->session = spec_session_lend(opt_session);
     else
         SPEC_TRY(spec_session_init(&passes->session, model, error));
-    if (model->reads_target) {
+    if (model->kind->reads_target) {
         SPEC_TRY(spec_session_init(&passes->target, opt_target, error));
         if (!spec_session_share(&passes->session, &passes->target)) SPEC_TRY(spec_no_memory(error));
     }
@@ -54,7 +54,7 @@ static int prepare(spec_timing_passes *passes, const int *text, size_t n, int wi
                    spec_error *error)
 {
     const size_t before = n > (size_t)width ? n - (size_t)width : 0;
-    const bool done = !passes->model->reads_target ||
+    const bool done = !passes->model->kind->reads_target ||
                       (spec_session_row(&passes->session, text, before, passes->store, error) &&
                        spec_session_row(&passes->target, text, n, passes->store, error));
     return done ? GSL_SUCCESS : GSL_EFAILED;
@@ -63,7 +63,7 @@ static int prepare(spec_timing_passes *passes, const int *text, size_t n, int wi
 /* Score the last `width` tokens of a text: the context's last token and width - 1 after it. */
 static int pass(spec_timing_passes *passes, const int *text, size_t n, int width, spec_error *error)
 {
-    if (passes->model->reads_target)
+    if (passes->model->kind->reads_target)
         return spec_session_row(&passes->session, text, n, passes->store, error) != NULL
                    ? GSL_SUCCESS
                    : GSL_EFAILED;

@@ -49,6 +49,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_point_read(point));
     SPEC_TRY(spec_point_pair(&config.target, &config.opt_draft, point,
                              spec_point_text(point, measure, "target"), model, error));
+    SPEC_TRY(spec_drafter_check_reach(config.opt_draft, config.K, error));
     SPEC_TRY(spec_point_check_drafting(drafting, config.opt_draft, error));
     SPEC_TRY(spec_output_law_init(&law, &config, NULL, 0, tokens,
                                   point->limit > 0 ? point->limit : SPEC_OUTPUT_LAW_LIMIT, error));
@@ -62,7 +63,9 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
      * draft lengths. */
     if (strcmp(config.policy, "fixed") == 0 && !config.ahead)
         spec_table_number(table, "speedup",
-                          spec_speedup_from_emitted(law.accepted + 1.0, config.K, c));
+                          spec_speedup_from_emitted(law.accepted + 1.0,
+                                                    spec_drafter_calls(config.opt_draft, config.K),
+                                                    c));
     spec_table_text(table, "verdict",
                     spec_measures_verdict(&rule, config.policy, !(law.tv < EQUAL_TV)));
 done:
@@ -73,7 +76,7 @@ done:
 
 static const char *const parameters[] = {"rule",         "draft", "target",  "K", "tokens=2",
                                          "policy=fixed", "c=",    "ahead=0", NULL};
-static const char *const columns[] = {"branches", "tv", "max_error", "mean_n_accepted",
+static const char *const columns[] = {"branches", "tv",      "max_error", "mean_n_accepted",
                                       "speedup",  "verdict", NULL};
 static const spec_headline headlines[] = {
     {.column = "tv", .exact = true},

@@ -145,6 +145,7 @@ int spec_point_decoder(spec_decoder_config *ret, const spec_point *point,
     SPEC_TRY(spec_point_check_names(ret->rule, ret->policy, ret->K, error));
     SPEC_TRY(spec_point_read(point));
     SPEC_TRY(spec_point_pair(&ret->target, &ret->opt_draft, point, target, draft, error));
+    SPEC_TRY(spec_drafter_check_reach(ret->opt_draft, ret->K, error));
     SPEC_TRY(spec_point_check_drafting(ret->drafting, ret->opt_draft, error));
 done:
     return status;

@@ -10,6 +10,7 @@
         .summary = words,                                                                          \
         .reference = key,                                                                          \
         .needs_target = true,                                                                      \
+        .reads_target = true,                                                                      \
         .applies_temperature = true,                                                               \
         .open = spec_head_model_open,                                                              \
         .close = spec_head_model_close,                                                            \

@@ -57,8 +57,7 @@ int spec_head_model_open(spec_model **ret_model, spec_settings *settings,
                             .one_hot = m->temperature == 0.0,
                             .reach = m->head.shape.reach,
                             .one_pass = m->head.shape.kind == SPEC_HEAD_MEDUSA ||
-                                        m->head.shape.kind == SPEC_HEAD_PARALLEL,
-                            .reads_target = true};
+                                        m->head.shape.kind == SPEC_HEAD_PARALLEL};
     *ret_model = &m->model;
     m = NULL;
 done:

@@ -62,6 +62,7 @@ int spec_drafter_init_lent(spec_drafter *drafter, const char *spec, const spec_m
                                drafter->kind->name);
             goto done;
         }
+        drafter->reads_target = opt_draft->kind->reads_target;
         if (opt_session != NULL) drafter->session = spec_session_lend(opt_session);
         else SPEC_TRY(spec_session_init(&drafter->session, opt_draft, error));
     }
@@ -110,6 +111,14 @@ int spec_drafter_nodes(const spec_drafter *drafter, int K)
 {
     const int nodes = drafter->kind->nodes != NULL ? drafter->kind->nodes(drafter, K) : K;
     return nodes <= SPEC_NODES_MAX ? nodes : SPEC_NODES_MAX + 1;
+}
+
+int spec_drafter_check_reach(const spec_model *opt_draft, int K, spec_error *error)
+{
+    if (opt_draft == NULL || opt_draft->reach == 0 || K <= opt_draft->reach) return GSL_SUCCESS;
+    return spec_fail(error, GSL_EINVAL,
+                     "'%.200s' drafts at most %d tokens, and K is %d; use K = %d or less",
+                     opt_draft->spec, opt_draft->reach, K, opt_draft->reach);
 }
 
 int spec_drafter_calls(const spec_model *opt_draft, int K)

@@ -46,6 +46,7 @@ struct spec_drafter {
     spec_session session;   /* of the draft model; zeroed for strategies without one */
     int n_calls; /* draft calls of the last draft: tokens of a chain, levels of a tree; one, if the
                     model has all rows from one pass */
+    bool reads_target;      /* the draft model is a draft head (spec_model_kind.reads_target) */
     spec_siblings siblings; /* how the children of one node are drawn */
     int n_levels;           /* most levels of a draft, 0: as many as the policy allows */
     int widest;             /* most children of a node, 0 for chains */
@@ -94,6 +95,9 @@ void spec_drafter_observe(spec_drafter *drafter, const spec_draft *draft,
 /* The most nodes of a draft of this strategy to depth K, scouts included; SPEC_NODES_MAX + 1 if
  * that may exceed SPEC_NODES_MAX. */
 int spec_drafter_nodes(const spec_drafter *drafter, int K);
+
+/* GSL_EINVAL if a draft of K tokens was asked for and the draft model's reach ends before. */
+int spec_drafter_check_reach(const spec_model *opt_draft, int K, spec_error *error);
 
 /* The draft calls of a chain of K tokens. */
 int spec_drafter_calls(const spec_model *opt_draft, int K);

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Decoding with draft heads, through the real forward pass: the law of the text is the target's, by
+ * enumeration of every decision, for every kind of head with random weights. */
+#include "sim/output_law.h"
+
+#include "models/model_open.h"
+#include "models/row.h"
+#include "models/transformer/engine/transformer.h"
+#include "sim/chance/rng.h"
+#include "tests/support/contexts.h"
+#include "tests/support/drawn_head.h"
+#include "tests/support/support.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { V = 3, REACH = 3, PROMPT = 3 };
+static const int prompt[PROMPT] = {2, 0, 2};
+
+typedef struct {
+    spec_model *target, *draft;
+} pair;
+
+static pair open_pair(const char *target, spec_head_kind kind, int draft_vocab, const char *keys)
+{
+    pair p = {0};
+    spec_head head;
+    spec_error error = {""};
+    if (spec_model_open(&p.target, target, NULL, spec_test_context(0), &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
+    drawn_head(&head, &(drawn_head_config){kind, REACH, draft_vocab, false, 5},
+               spec_transformer_of(p.target)->checkpoint);
+    p.draft = drawn_head_open(&head, keys, p.target);
+    spec_head_free(&head);
+    return p;
+}
+
+static void close_pair(pair *p)
+{
+    spec_model_close(p->draft);
+    spec_model_close(p->target);
+}
+
+#define SMALL "random?dim=8&layers=2&heads=2&ffn=12&vocab=3&context=40&type=f32"
+
+/* ---- losslessness ---------------------------------------------------------------------------- */
+
+static void every_head_leaves_the_targets_law(void **state)
+{
+    static const struct {
+        const char *drafting, *rule;
+        int K, tokens;
+        bool ahead; /* then the draft has a session of the target of its own */
+    } ways[] = {
+        {"chain", "token", 2, 3, false},
+        {"chain", "block", 3, 2, false},
+        {"chain", "token", 1, 3, true},
+        {"tree?widths=2.1&siblings=without", "rrsw", 2, 2, false},
+        {"dynamic?top=2&nodes=4&depth=3", "naive-tree", 3, 3, false},
+    };
+    (void)state;
+    for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++) {
+        const bool borrows = kind == SPEC_HEAD_EAGLE || kind == SPEC_HEAD_MTP;
+        for (int few = 0; few <= (borrows ? 0 : 2); few += 2) {
+            pair p = open_pair(SMALL, (spec_head_kind)kind, few, "temperature=0.8");
+            for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+                spec_decoder_config config = SPEC_DECODER_DEFAULT;
+                spec_output_law law;
+                spec_error error = {""};
+                config.target = p.target;
+                config.opt_draft = p.draft;
+                config.drafting = ways[i].drafting;
+                config.rule = ways[i].rule;
+                config.K = ways[i].K;
+                config.ahead = ways[i].ahead;
+                if (spec_output_law_init(&law, &config, prompt, PROMPT, ways[i].tokens, 0,
+                                         &error) != GSL_SUCCESS)
+                    fail_msg("%s", error.text);
+                if (!(law.tv < 1e-12 && fabs(law.total - 1.0) < 1e-12))
+                    fail_msg("%s of %d tokens, %s, %s: total variation %g",
+                             spec_head_kind_names[kind], few, ways[i].drafting, ways[i].rule,
+                             law.tv);
+                spec_output_law_free(&law);
+            }
+            close_pair(&p);
+        }
+    }
+}
+
+/* The negative control: a chosen token that passes for a sampled one. */
+static int chosen_as_sampled(spec_draft *ret_draft, spec_drafter *drafter, const int *context,
+                             size_t n, const spec_policy *policy, spec_chance *chance,
+                             spec_error *error)
+{
+    const int status =
+        spec_draft_greedy.draft(ret_draft, drafter, context, n, policy, chance, error);
+    for (int i = 0; i < ret_draft->n_nodes; i++) ret_draft->sampled[i] = true;
+    return status;
+}
+
+/* The total variation of the first token's law from the target's row. */
+static double first_token_off(const pair *p, bool lies)
+{
+    spec_decoder_config config = SPEC_DECODER_DEFAULT;
+    spec_drafter_kind liar = spec_draft_greedy;
+    spec_decoder decoder;
+    spec_enumeration walk;
+    spec_session session;
+    spec_error error = {""};
+    double law[V] = {0.0}, scratch[V], off = 0.0;
+    config.target = p->target;
+    config.opt_draft = p->draft;
+    config.drafting = "greedy";
+    config.K = 2;
+    liar.draft = chosen_as_sampled;
+    assert_int_equal(spec_decoder_init(&decoder, &config, &error), GSL_SUCCESS);
+    assert_true(decoder.shared);
+    if (lies) decoder.drafter.kind = &liar;
+    assert_int_equal(spec_enumeration_init(&walk, 0), GSL_SUCCESS);
+    do {
+        assert_int_equal(spec_decoder_reset(&decoder, prompt, PROMPT, &error), GSL_SUCCESS);
+        assert_int_equal(spec_decoder_round(&decoder, &walk.chance, NULL, &error), GSL_SUCCESS);
+        law[decoder.round.token[0]] += spec_enumeration_probability(&walk);
+    } while (spec_enumeration_next(&walk));
+    assert_int_equal(spec_session_init(&session, p->target, &error), GSL_SUCCESS);
+    const double *row = spec_session_row(&session, prompt, PROMPT, scratch, &error);
+    assert_non_null(row);
+    for (int i = 0; i < V; i++) off += 0.5 * fabs(law[i] - row[i]);
+    spec_session_free(&session);
+    spec_enumeration_free(&walk);
+    spec_decoder_free(&decoder);
+    return off;
+}
+
+static void an_argmax_that_passes_for_a_sample_is_found_out(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++) {
+        pair p = open_pair(SMALL, (spec_head_kind)kind, 0, "");
+        assert_true(first_token_off(&p, false) < 1e-12);
+        assert_true(first_token_off(&p, true) > 1e-2);
+        close_pair(&p);
+    }
+}
+
+/* Greedy block verification passes the draft's rows on to later rounds, where a head has others:
+ * total variation 0.01 to 0.05 if it were allowed. */
+static void greedy_block_verification_is_refused(void **state)
+{
+    (void)state;
+    pair p = open_pair(SMALL, SPEC_HEAD_EAGLE, 0, "");
+    spec_decoder_config config = SPEC_DECODER_DEFAULT;
+    spec_decoder decoder;
+    spec_error error = {""};
+    config.target = p.target;
+    config.opt_draft = p.draft;
+    config.rule = "block-greedy";
+    assert_int_equal(spec_decoder_init(&decoder, &config, &error), GSL_EINVAL);
+    assert_non_null(strstr(error.text, "those of a draft head do: use rule block"));
+    close_pair(&p);
+}
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+static void greedy_text_is_plain_greedy_text(void **state)
+{
+    static const char *const drafting[] = {"chain", "greedy", "dynamic?top=3&nodes=9&depth=3"};
+    enum { TOKENS = 60 };
+    (void)state;
+    for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++) {
+        pair p = open_pair("random?dim=16&layers=3&heads=2&ffn=24&vocab=50&context=90&type=f32",
+                           (spec_head_kind)kind, 0, "temperature=0");
+        gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+        spec_rng_stream(rng, 42, 0);
+        spec_chance chance = spec_chance_sampled(rng);
+        for (size_t i = 0; i < sizeof drafting / sizeof drafting[0]; i++) {
+            spec_decoder_config config = SPEC_DECODER_DEFAULT;
+            spec_decoder decoder;
+            spec_error error = {""};
+            int plain[TOKENS], text[TOKENS];
+            size_t n;
+            double time;
+            config.target = p.target;
+            config.opt_draft = p.draft;
+            config.drafting = drafting[i];
+            config.rule = "greedy";
+            config.K = 3;
+            if (spec_decoder_init(&decoder, &config, &error) != GSL_SUCCESS)
+                fail_msg("%s", error.text);
+            assert_int_equal(spec_decoder_reset(&decoder, prompt, PROMPT, &error), GSL_SUCCESS);
+            assert_int_equal(spec_decode_plain(&decoder, TOKENS, plain, &n, &chance, &time, &error),
+                             GSL_SUCCESS);
+            assert_int_equal(spec_decoder_reset(&decoder, prompt, PROMPT, &error), GSL_SUCCESS);
+            assert_int_equal(spec_decode(&decoder, TOKENS, text, &n, &chance, NULL, &error),
+                             GSL_SUCCESS);
+            assert_int_equal(n, TOKENS);
+            assert_memory_equal(plain, text, sizeof text);
+            spec_decoder_free(&decoder);
+        }
+        gsl_rng_free(rng);
+        close_pair(&p);
+    }
+}
+
+/* ---- reach and calls ------------------------------------------------------------------------- */
+
+static void drafts_end_at_the_reach_and_calls_count_passes(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++) {
+        pair p = open_pair(SMALL, (spec_head_kind)kind, 0, "");
+        spec_decoder_config config = SPEC_DECODER_DEFAULT;
+        spec_decoder decoder;
+        spec_error error = {""};
+        spec_tally tally = {0};
+        gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+        spec_rng_stream(rng, 42, 1);
+        spec_chance chance = spec_chance_sampled(rng);
+        config.target = p.target;
+        config.opt_draft = p.draft;
+        config.K = 5;
+        const int drafted = p.draft->reach > 0 ? REACH : 5;
+        const bool one_pass = kind == SPEC_HEAD_MEDUSA || kind == SPEC_HEAD_PARALLEL;
+        assert_int_equal(spec_decoder_init(&decoder, &config, &error), GSL_SUCCESS);
+        assert_int_equal(spec_decoder_reset(&decoder, prompt, PROMPT, &error), GSL_SUCCESS);
+        assert_int_equal(spec_decoder_room(&decoder), p.draft->reach > 0 ? REACH : 39 - PROMPT);
+        assert_int_equal(spec_decoder_round(&decoder, &chance, &tally, &error), GSL_SUCCESS);
+        assert_int_equal(decoder.draft.n_nodes, drafted);
+        assert_int_equal(decoder.drafter.n_calls, one_pass ? 1 : drafted);
+        assert_true(fabs(tally.time - (1.0 + 0.1 * (one_pass ? 1 : drafted))) < 1e-12);
+        gsl_rng_free(rng);
+        spec_decoder_free(&decoder);
+        close_pair(&p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_head_leaves_the_targets_law),
+        cmocka_unit_test(an_argmax_that_passes_for_a_sample_is_found_out),
+        cmocka_unit_test(greedy_block_verification_is_refused),
+        cmocka_unit_test(greedy_text_is_plain_greedy_text),
+        cmocka_unit_test(drafts_end_at_the_reach_and_calls_count_passes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
