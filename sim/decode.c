@@ -46,8 +46,8 @@ static bool misses_schedule(const spec_rule *rule, const spec_drafter *drafter,
     return rule->needs_schedule && (drafter->kind->nodes != NULL || looks_at_tokens(policy));
 }
 
-/* Whether the rule judges later rounds by the rows of this one, and the draft's rows there will be
- * others because it will know more of the target. */
+/* Whether the rule judges later rounds by rows of this one, where a draft head will have others:
+ * then it will know more of the target. */
 static bool misses_rows(const spec_rule *rule, const spec_drafter *drafter)
 {
     return rule->needs_schedule && drafter->reads_target;
@@ -89,8 +89,8 @@ static int check_tree(const spec_decoder *decoder, spec_error *error)
                          decoder->rule.name);
     if (misses_rows(&decoder->rule, drafter))
         return spec_fail(error, GSL_EINVAL,
-                         "rule '%s' needs a draft whose rows do not change between rounds, and those "
-                         "of a draft head do: use rule block",
+                         "rule '%s' needs a draft whose rows do not change between rounds, and "
+                         "those of a draft head do: use rule block",
                          decoder->rule.name);
     if (drafter->kind->nodes == NULL) return GSL_SUCCESS;
     if (looks_at_tokens(policy))

@@ -96,7 +96,7 @@ void spec_drafter_observe(spec_drafter *drafter, const spec_draft *draft,
  * that may exceed SPEC_NODES_MAX. */
 int spec_drafter_nodes(const spec_drafter *drafter, int K);
 
-/* GSL_EINVAL if a draft of K tokens was asked for and the draft model's reach ends before. */
+/* GSL_EINVAL if the draft model's reach ends before K tokens. */
 int spec_drafter_check_reach(const spec_model *opt_draft, int K, spec_error *error);
 
 /* The draft calls of a chain of K tokens. */

@@ -4,7 +4,9 @@
 #include "experiments/rows_make.h"
 
 #include "models/rows/rows.h"
+#include "models/transformer/engine/transformer.h"
 #include "tests/models/rows/rows_pair.h"
+#include "tests/support/drawn_head.h"
 #include "tests/support/folder.h"
 #include "tests/support/near.h"
 
@@ -101,6 +103,37 @@ static void rows_of_blocks_are_those_of_single_calls(void **state)
     unlink(path);
     close_model(&draft);
     close_model(&target);
+}
+
+/* A row of a draft head after a node is not that after a context: the file has the latter. */
+static void rows_of_a_draft_head_are_those_of_contexts(void **state)
+{
+    (void)state;
+    enum { N = 70 };
+    int text[N];
+    const size_t end[] = {N};
+    spec_head head;
+    opened draft = {0},
+           target = open_model("random?dim=16&layers=2&heads=2&ffn=24&vocab=7&context=80&type=f32",
+                               NULL);
+    spec_error error;
+    drawn_head(&head, &(drawn_head_config){SPEC_HEAD_MTP, 3, 0, false, 1},
+               spec_transformer_of(target.model)->checkpoint);
+    draft.model = drawn_head_open(&head, "", target.model);
+    assert_int_equal(spec_session_init(&draft.session, draft.model, &error), GSL_SUCCESS);
+    draft.scratch = calloc(7, sizeof *draft.scratch);
+    spec_rows_plan plan = plan_for(&target, &draft);
+    for (int i = 0; i < N; i++) text[i] = rows_pair_token((uint64_t)i, 7);
+    plan.opt_text = text;
+    plan.text_end = end;
+    plan.n_texts = 1;
+    make(&plan);
+    assert_counts(N, 1, N);
+    assert_file(&target, &draft);
+    unlink(path);
+    close_model(&draft);
+    close_model(&target);
+    spec_head_free(&head);
 }
 
 /* Its tokens have the law of the rows: a sum of scores of mean 0 and variance 1 each. */
@@ -415,6 +448,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_of_blocks_are_those_of_single_calls),
+        cmocka_unit_test(rows_of_a_draft_head_are_those_of_contexts),
         cmocka_unit_test(the_target_writes_by_its_own_rows),
         cmocka_unit_test(prompts_have_no_places),
         cmocka_unit_test(what_does_not_fit_is_refused_and_leaves_no_file),

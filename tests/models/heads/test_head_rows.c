@@ -297,6 +297,16 @@ static void what_cannot_be_drafted_is_refused(void **state)
     spec_session_free(&session);
     close_pair(&p);
 
+    opened target = open_model(target_spec, NULL);
+    spec_transformer *transformer = (spec_transformer *)target.model;
+    spec_backend other = spec_backend_cpu;
+    other.taps_init = NULL; /* as a GPU's */
+    transformer->own_weights.backend = &other;
+    assert_refused("eagle3:x.gguf", target.model,
+                   "eagle3: draft heads need a target on the CPU; open it with device=cpu");
+    transformer->own_weights.backend = &spec_backend_cpu;
+    close_model(&target);
+
     opened zipf = open_model("zipf?V=11", NULL);
     assert_refused("medusa:x.gguf", zipf.model, "medusa needs a transformer as its target");
     assert_refused("eagle:x.gguf", NULL, "eagle is built from a target");
