@@ -99,6 +99,9 @@ static void ask_for_inputs(spec_head_state *state, const sources *from, int laye
     on->embed(&f->queue, f->x, &state->model->target->weights->embedding);
     if (from->reads_target && (kind == SPEC_HEAD_EAGLE || kind == SPEC_HEAD_MTP)) {
         on->gather(&f->queue, state->feature, spec_head_state_plane(state, 0), dim, from->target);
+        if (state->model->head.shape.normed_features)
+            on->norm(&f->queue, state->feature, state->feature,
+                     state->model->target->weights->final_norm, SPEC_COLUMNS_ALL, NULL);
     } else if (from->reads_target) {
         const int n = state->model->head.shape.n_taps;
         for (int i = 0; i < n; i++) {
@@ -149,11 +152,16 @@ static void ask_for_logits(spec_head_state *state)
     spec_forward *f = &state->forward;
     const spec_backend *on = f->weights->backend;
     const spec_weights *own = f->weights, *target = state->model->target->weights;
-    const bool borrows = spec_head_has_target_output(&state->model->head.shape);
-    on->norm(&f->queue, f->normed, f->x,
-             kind_of(state) == SPEC_HEAD_EAGLE ? target->final_norm : own->final_norm,
-             SPEC_COLUMNS_WANTED, NULL);
-    on->matmul(&f->queue, f->logits, borrows ? &target->output : &own->output, f->normed, NULL,
+    const spec_head_shape *shape = &state->model->head.shape;
+    const float *input = f->normed;
+    if (shape->normed_features)
+        input = f->x + (size_t)state->batch.first * (size_t)shape->shape.dim;
+    else
+        on->norm(&f->queue, f->normed, f->x,
+                 shape->kind == SPEC_HEAD_EAGLE ? target->final_norm : own->final_norm,
+                 SPEC_COLUMNS_WANTED, NULL);
+    on->matmul(&f->queue, f->logits,
+               spec_head_has_target_output(shape) ? &target->output : &own->output, input, NULL,
                false, SPEC_COLUMNS_WANTED);
 }
 
@@ -163,7 +171,8 @@ static int pass(spec_head_state *state, const sources *from, const run *of, spec
     spec_forward *f = &state->forward;
     const spec_backend *on = f->weights->backend;
     const int n_rows = state->batch.n - state->batch.first;
-    on->begin(&f->queue, &state->batch, &state->kv, &of->layer, 1);
+    const int sublayer[] = {2 * of->layer, 2 * of->layer + 1};
+    on->begin(&f->queue, &state->batch, &state->kv, sublayer, 2);
     ask_for_inputs(state, from, of->layer);
     const float *input = ask_for_join(state, of->layer);
     spec_forward_layer(f, &state->kv, of->layer, input);

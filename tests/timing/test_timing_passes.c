@@ -20,13 +20,13 @@ static const char target_spec[] =
 static int passes, head_passes;
 
 static bool count_begin(spec_queue *queue, const spec_batch *batch, const spec_kv *kv,
-                        const int *layer, int n_layers)
+                        const int *sublayer, int n_sublayers)
 {
-    if (n_layers == LAYERS)
+    if (n_sublayers == 2 * LAYERS)
         passes++;
     else
         head_passes++;
-    return spec_backend_cpu.begin(queue, batch, kv, layer, n_layers);
+    return spec_backend_cpu.begin(queue, batch, kv, sublayer, n_sublayers);
 }
 
 static double read_passes(void *self)

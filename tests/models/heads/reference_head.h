@@ -186,6 +186,8 @@ static inline void reference_eagle(const reference *r, double *logits)
             memcpy(g, x, (size_t)dim * sizeof *g);
         } else if (shape->kind == SPEC_HEAD_EAGLE) {
             feature(r, g, shape->tap[0], m - 1);
+            if (shape->normed_features)
+                reference_norm(g, g, &r->target->final_norm, (double)r->target->shape.norm_eps);
         } else {
             for (int i = 0; i < 3; i++) feature(r, in + i * dim, shape->tap[i], m - 1);
             by_part(r, g, SPEC_HEAD_FC, -1, 0, in);
@@ -202,8 +204,9 @@ static inline void reference_eagle(const reference *r, double *logits)
         reference_column(r, &over, 0, in, x);
     }
     const bool borrows = shape->kind == SPEC_HEAD_EAGLE;
-    reference_norm(x, x, borrows ? &r->target->final_norm : part_of(r, SPEC_HEAD_FINAL_NORM, 0),
-                   (double)shape->shape.norm_eps);
+    if (!shape->normed_features)
+        reference_norm(x, x, borrows ? &r->target->final_norm : part_of(r, SPEC_HEAD_FINAL_NORM, 0),
+                       (double)shape->shape.norm_eps);
     reference_product(logits, borrows ? &r->target->output : part_of(r, SPEC_HEAD_OUTPUT, 0), NULL,
                       x, true, false);
     double *const all[] = {e, g, in, x, over.key, over.value};

@@ -31,6 +31,7 @@ static const head_case cases[] = {
     {"medusa of 5 tokens", {SPEC_HEAD_MEDUSA, REACH, 5, false, 8}},
     {"redrafter of 7 tokens", {SPEC_HEAD_REDRAFTER, 0, 7, false, 9}},
     {"eagle3 of 5 tokens with a normed residual", {SPEC_HEAD_EAGLE3, 0, 5, true, 10}},
+    {"eagle with normed features", {SPEC_HEAD_EAGLE, 0, 0, true, 12}},
     {"parallel of 5 tokens with a normed residual", {SPEC_HEAD_PARALLEL, REACH, 5, true, 11}},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
