@@ -60,9 +60,11 @@ static int build_graphs(spec_training *training, spec_error *error)
     spec_training_model_build(nodes, &training->model, &training->graph, training->token,
                               plan->texts, plan->places);
     training->logits = nodes->logits;
-    training->loss = spec_graph_loss(
-        &training->graph, training->logits,
-        &(spec_graph_target){plan->loss, training->next, training->target_logits, NULL});
+    training->loss = spec_graph_loss(&training->graph, training->logits,
+                                     &(spec_graph_target){.kind = plan->loss,
+                                                          .opt_token = training->next,
+                                                          .opt_rows = training->target_logits,
+                                                          .weight = 1.0});
     SPEC_TRY(spec_graph_allocate(&training->graph, true, error));
 done:
     free(nodes);

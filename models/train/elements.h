@@ -41,6 +41,14 @@ typedef struct {
     void (*gate_back)(spec_real *da, spec_real *db, const spec_real *dy, const spec_real *a,
                       const spec_real *b, int n);
 
+    /* y_i += silu(a_i); backward: da_i (+)= dy_i silu'(a_i). */
+    void (*silu)(spec_real *y, const spec_real *a, int n);
+    void (*silu_back)(spec_real *da, const spec_real *dy, const spec_real *a, int n, bool add);
+
+    /* sum_i x_i y_i; y_i (+)= factor x_i. */
+    spec_real (*dot)(const spec_real *x, const spec_real *y, int n);
+    void (*scaled)(spec_real *y, spec_real factor, const spec_real *x, int n, bool add);
+
     /* y_i (+)= x_i. */
     void (*copy)(spec_real *y, const spec_real *x, int n, bool add);
 

@@ -130,6 +130,36 @@ static void gate_back(spec_real *restrict da, spec_real *restrict db, const spec
     }
 }
 
+static void silu(spec_real *restrict y, const spec_real *restrict a, int n)
+{
+    for (int i = 0; i < n; i++) y[i] += a[i] / (1 + exp_of(-a[i]));
+}
+
+static void silu_back(spec_real *restrict da, const spec_real *restrict dy,
+                      const spec_real *restrict a, int n, bool add)
+{
+    for (int i = 0; i < n; i++) {
+        const spec_real sigmoid = 1 / (1 + exp_of(-a[i]));
+        da[i] = (add ? da[i] : 0) + dy[i] * sigmoid * (1 + a[i] * (1 - sigmoid));
+    }
+}
+
+static spec_real dot(const spec_real *restrict x, const spec_real *restrict y, int n)
+{
+    spec_real sum;
+    SUM_OF(spec_real, sum, n, x[i] * y[i]);
+    return sum;
+}
+
+static void scaled(spec_real *restrict y, spec_real factor, const spec_real *restrict x, int n,
+                   bool add)
+{
+    if (add)
+        for (int i = 0; i < n; i++) y[i] += factor * x[i];
+    else
+        for (int i = 0; i < n; i++) y[i] = factor * x[i];
+}
+
 static void copy(spec_real *restrict y, const spec_real *restrict x, int n, bool add)
 {
     if (add)
@@ -160,7 +190,8 @@ static void adamw(spec_real *restrict w, spec_real *restrict m, spec_real *restr
 
 #define ELEMENTS                                                                                   \
     {                                                                                              \
-        norm, norm_back, gain_back, softmax, softmax_back, gate, gate_back, copy, squares, adamw   \
+        norm, norm_back, gain_back, softmax, softmax_back, gate, gate_back, silu, silu_back, dot,  \
+            scaled, copy, squares, adamw                                                           \
     }
 
 #endif

@@ -48,6 +48,36 @@ void spec_graph_free(spec_graph *graph)
     *graph = (spec_graph){0};
 }
 
+/* Rows of an item: a multiple of the rows of every tile, 4, 6 and 14. */
+enum { ITEM_ROWS = 84, ITEMS_PER_WORKER = 4 };
+
+/* `rows` in equal items of whole tiles; one thread takes them all at once. */
+static int rows_per_item(const spec_graph *graph, int rows)
+{
+    const int items = graph->workers > 1 ? ITEMS_PER_WORKER * graph->workers : 1;
+    const int tiles = (rows + ITEM_ROWS - 1) / ITEM_ROWS;
+    return (tiles + items - 1) / items * ITEM_ROWS;
+}
+
+int spec_graph_items(const spec_graph *graph, int rows)
+{
+    const int each = rows_per_item(graph, rows);
+    return (rows + each - 1) / each;
+}
+
+int spec_graph_item_rows(int *ret_first, const spec_graph *graph, int rows, int item)
+{
+    const int each = rows_per_item(graph, rows);
+    *ret_first = item * each;
+    return rows - *ret_first < each ? rows - *ret_first : each;
+}
+
+int spec_graph_window_row(const spec_graph_window *window, int row)
+{
+    if (window->places == 0) return row;
+    return row / window->places * window->of_places + row % window->places + window->shift;
+}
+
 spec_graph_operation *spec_graph_append(spec_graph *graph, const spec_graph_kind *kind, int rows,
                                         int cols)
 {
@@ -76,15 +106,21 @@ static bool learns(const spec_graph_operation *operation)
     return result;
 }
 
+void spec_graph_begin_evaluation(spec_graph *graph)
+{
+    graph->n_trained = graph->n;
+}
+
 int spec_graph_allocate(spec_graph *graph, bool for_training, spec_error *error)
 {
+    if (graph->n_trained == 0) graph->n_trained = graph->n;
     for (int i = 0; i < graph->n; i++) {
         spec_graph_operation *operation = &graph->operation[i];
         spec_graph_node *node = operation->out;
         const size_t n = (size_t)node->rows * (size_t)node->cols;
-        node->needs_gradient = for_training && learns(operation);
+        node->needs_gradient = for_training && i < graph->n_trained && learns(operation);
         const bool has_loss =
-            operation->target.opt_token != NULL || operation->target.opt_logits != NULL;
+            operation->target.opt_token != NULL || operation->target.opt_rows != NULL;
         node->value = numbers(n);
         if (node->needs_gradient) node->gradient = numbers(n);
         if (operation->room > 0) operation->kept = numbers(operation->room);
@@ -129,20 +165,29 @@ void spec_graph_share(spec_graph *graph, spec_graph_operation *operation, spec_g
                          items < graph->workers ? items : graph->workers);
 }
 
-void spec_graph_forward(spec_graph *graph)
+static void run_forward(spec_graph *graph, int n)
 {
     graph->locked = spec_thread_pool_try_lock(graph->opt_pool);
-    for (int i = 0; i < graph->n; i++)
-        graph->operation[i].kind->forward(graph, &graph->operation[i]);
+    for (int i = 0; i < n; i++) graph->operation[i].kind->forward(graph, &graph->operation[i]);
     spec_thread_pool_unlock(graph->locked);
     graph->locked = NULL;
+}
+
+void spec_graph_forward(spec_graph *graph)
+{
+    run_forward(graph, graph->n);
+}
+
+void spec_graph_forward_trained(spec_graph *graph)
+{
+    run_forward(graph, graph->n_trained);
 }
 
 void spec_graph_backward(spec_graph *graph)
 {
     graph->locked = spec_thread_pool_try_lock(graph->opt_pool);
-    for (int i = 0; i < graph->n; i++) graph->node[i].has_gradient = false;
-    for (int i = graph->n - 1; i >= 0; i--) {
+    for (int i = 0; i < graph->n_trained; i++) graph->node[i].has_gradient = false;
+    for (int i = graph->n_trained - 1; i >= 0; i--) {
         spec_graph_operation *operation = &graph->operation[i];
         const bool is_loss = operation->row_loss != NULL;
         if (operation->out->needs_gradient && (is_loss || operation->out->has_gradient))
@@ -157,4 +202,16 @@ bool spec_graph_adds(spec_graph_node *node)
     const bool adds = node->has_gradient;
     node->has_gradient = true;
     return adds;
+}
+
+void spec_graph_base_back(spec_graph *graph, spec_graph_operation *o, int item,
+                          spec_graph_worker *worker)
+{
+    const int n = o->out->cols;
+    int first;
+    const int rows = spec_graph_item_rows(&first, graph, o->out->rows, item);
+    (void)worker;
+    for (int r = first; r < first + rows; r++)
+        graph->elements->copy(spec_graph_row(o->in[0]->gradient, r, n),
+                              spec_graph_row(o->out->gradient, r, n), n, o->adds);
 }

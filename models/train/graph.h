@@ -15,7 +15,7 @@
 #include "models/train/sgemm.h"
 #include "models/transformer/kernels/vector.h"
 
-enum { SPEC_GRAPH_MAX = 8192, SPEC_GRAPH_INPUTS = 3 }; /* operations; inputs of one */
+enum { SPEC_GRAPH_MAX = 8192, SPEC_GRAPH_INPUTS = 16 }; /* operations; inputs of one */
 
 typedef struct {
     int rows, cols;
@@ -31,21 +31,30 @@ typedef struct {
     int index;
 } spec_graph_weight;
 
+/* Rows of texts within longer texts: row (text, t) is row (text, t + shift) of the source. Zeroed:
+ * the source's own rows. */
+typedef struct {
+    int places, of_places; /* of a text, and of the source's texts */
+    int shift;
+} spec_graph_window;
+
 /* Attention among the rows of each text of a batch. */
 typedef struct {
     int texts, places; /* rows = texts * places */
     int heads, kv_heads, head_dim;
     bool pairs_adjacent;            /* rotary pairs: 2i with 2i + 1, or i with i + head_dim / 2 */
-    const spec_real *cosine, *sine; /* (places, head_dim / 2) */
+    const spec_real *cosine, *sine; /* (places + steps - 1, head_dim / 2) */
 } spec_graph_attention_shape;
 
-/* The rows that a loss compares logits with. */
+/* The target of a loss, of this graph or of another. */
 typedef struct {
     spec_losses_kind kind;
-    const int *opt_token;              /* (rows), for the cross-entropy */
-    const spec_graph_node *opt_logits; /* (rows, cols) of the target, for all other kinds */
+    const int *opt_token;            /* for the cross-entropy */
+    const spec_graph_node *opt_rows; /* logits of the target, for all other kinds */
     const spec_real *opt_share; /* (rows): the factor of each row's loss, 0 to ignore it; NULL: 1 /
                                    rows */
+    spec_graph_window window;   /* of opt_token and opt_rows */
+    double weight;              /* of this loss in the sum that is differentiated */
 } spec_graph_target;
 
 typedef struct spec_graph spec_graph;
@@ -62,8 +71,13 @@ struct spec_graph_operation {
     spec_graph_node *in[SPEC_GRAPH_INPUTS], *out;
     spec_graph_weight weight, bias; /* set NULL: none */
     const int *token;
-    double eps; /* of a norm */
-    bool adds;  /* backward: the gradient being written has content */
+    const spec_graph_node *source; /* of an input */
+    spec_graph_window window;
+    double noise;                      /* of an input */
+    double eps;                        /* of a norm */
+    int steps;                         /* of attention */
+    bool step_adds[SPEC_GRAPH_INPUTS]; /* as adds, for the keys and values of each step */
+    bool adds;                         /* backward: the gradient being written has content */
     spec_graph_attention_shape attention;
     spec_graph_target target;
     size_t room; /* numbers that the forward pass keeps for the backward pass */
@@ -86,9 +100,11 @@ struct spec_graph {
     spec_graph_worker *worker;
     spec_graph_node *node;
     spec_graph_operation *operation;
-    int n;       /* operations, each with its node */
-    size_t room; /* numbers in a worker's room */
-    int row;     /* numbers in a third of a worker's row */
+    int n;              /* operations, each with its node */
+    int n_trained;      /* those before _begin_evaluation; 0: all */
+    uint64_t noise_key; /* of the noise on inputs; 0: none */
+    size_t room;        /* numbers in a worker's room */
+    int row;            /* numbers in a third of a worker's row */
 };
 
 int spec_graph_init(spec_graph *graph, spec_isa isa, spec_thread_pool *opt_pool, spec_error *error);
@@ -107,28 +123,53 @@ spec_graph_node *spec_graph_product(spec_graph *graph, spec_graph_node *opt_base
 spec_graph_node *spec_graph_norm(spec_graph *graph, spec_graph_node *x, spec_graph_weight gain,
                                  double eps);
 
-/* Causal attention with rotary positions. `qkv` has the queries, keys and values of each place,
- * ((heads + 2 kv_heads) head_dim); no other operation may read it, since the rotation replaces it.
- * The result has (heads head_dim) columns. */
-spec_graph_node *spec_graph_attention(spec_graph *graph, spec_graph_node *qkv,
+/* Rows of a node of another graph, as constants. While the graph has a noise_key, a number from
+ * -noise to noise is added to each. */
+spec_graph_node *spec_graph_input(spec_graph *graph, const spec_graph_node *source, int texts,
+                                  const spec_graph_window *window, double noise);
+
+/* The columns of x[0], of x[1] and so on, side by side; n <= SPEC_GRAPH_INPUTS. */
+spec_graph_node *spec_graph_join(spec_graph *graph, spec_graph_node *const *x, int n);
+
+/* (opt_base +) silu(x). */
+spec_graph_node *spec_graph_silu(spec_graph *graph, spec_graph_node *opt_base, spec_graph_node *x);
+
+/* Attention with rotary positions, of the last of `steps` passes over the same places: 1 is causal
+ * attention. At step s = steps - 1, place t has position t + s. It sees the keys of step 0 up to
+ * its own place, and those of steps 1..s of its own place alone [LiY25].
+ *
+ *   qkv  [steps]: queries, keys and values of each place, ((heads + 2 kv_heads) head_dim). Only
+ *        attention may read them, since the rotation replaces them; the result of each step is used
+ *   returns (heads head_dim) columns */
+spec_graph_node *spec_graph_attention(spec_graph *graph, spec_graph_node *const *qkv, int steps,
                                       const spec_graph_attention_shape *shape);
 
 /* silu(a) b of the two halves of each row. */
 spec_graph_node *spec_graph_gate(spec_graph *graph, spec_graph_node *ab);
 
-/* The loss of each row of logits, (rows) in operation->row_loss; its sum times the shares is what
- * the backward pass differentiates. */
+/* The loss of each row of logits, (rows) in operation->row_loss; its sum times the shares and the
+ * weight is what the backward pass differentiates. */
 spec_graph_operation *spec_graph_loss(spec_graph *graph, spec_graph_node *logits,
                                       const spec_graph_target *target);
+
+/* The same for numbers: the loss of a row is the mean over columns of d^2/2 where |d| < 1 and
+ * |d| - 1/2 elsewhere, d = x - target. The kind is not used. */
+spec_graph_operation *spec_graph_smooth_l1(spec_graph *graph, spec_graph_node *x,
+                                           const spec_graph_target *target);
+
+/* Operations from here on serve evaluation alone. */
+void spec_graph_begin_evaluation(spec_graph *graph);
 
 /* Allocate all buffers; for evaluation alone, without gradients. */
 int spec_graph_allocate(spec_graph *graph, bool for_training, spec_error *error);
 
-/* Compute all nodes. Then add the gradients of the sum of all losses to those of the parameters. */
+/* Compute all nodes, or those that training needs. Then add the gradients of the sum of all losses
+ * to those of the parameters. */
 void spec_graph_forward(spec_graph *graph);
+void spec_graph_forward_trained(spec_graph *graph);
 void spec_graph_backward(spec_graph *graph);
 
-/* The sum of the rows' losses times their shares, in nats, after _forward. */
+/* The sum of the rows' losses times their shares and the weight, after _forward; in nats. */
 double spec_graph_loss_value(const spec_graph_operation *loss);
 
 /* ---- for operations (models/train/graph_*.c) ------------------------------------------------- */
@@ -139,8 +180,25 @@ typedef void spec_graph_work(spec_graph *graph, spec_graph_operation *operation,
 void spec_graph_share(spec_graph *graph, spec_graph_operation *operation, spec_graph_work *work,
                       int items);
 
+/* The number of items for `rows` rows, in whole tiles. An item's rows: returns their number, and
+ * the first in *ret_first. */
+int spec_graph_items(const spec_graph *graph, int rows);
+int spec_graph_item_rows(int *ret_first, const spec_graph *graph, int rows, int item);
+
+static inline spec_real *spec_graph_row(spec_real *value, int row, int cols)
+{
+    return value + (size_t)row * (size_t)cols;
+}
+
+/* The source's row of a window for row `row`. */
+int spec_graph_window_row(const spec_graph_window *window, int row);
+
 /* Whether the gradient of an input has been written, so that this operation adds to it. */
 bool spec_graph_adds(spec_graph_node *node);
+
+/* Rows of the gradient of in[0], which is added to the result: that of the result itself, added if
+ * operation->adds. */
+spec_graph_work spec_graph_base_back;
 
 /* The next operation, with its node; at most SPEC_GRAPH_MAX. */
 spec_graph_operation *spec_graph_append(spec_graph *graph, const spec_graph_kind *kind, int rows,

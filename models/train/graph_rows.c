@@ -4,36 +4,6 @@
 
 #include <assert.h>
 
-/* Rows of an item: a multiple of the rows of every tile, 4, 6 and 14. */
-enum { ITEM_ROWS = 84, ITEMS_PER_WORKER = 4 };
-
-/* `rows` in equal items of whole tiles; one thread takes them all at once. */
-static int rows_per_item(const spec_graph *graph, int rows)
-{
-    const int items = graph->workers > 1 ? ITEMS_PER_WORKER * graph->workers : 1;
-    const int tiles = (rows + ITEM_ROWS - 1) / ITEM_ROWS;
-    return (tiles + items - 1) / items * ITEM_ROWS;
-}
-
-static int items_of(const spec_graph *graph, int rows)
-{
-    const int each = rows_per_item(graph, rows);
-    return (rows + each - 1) / each;
-}
-
-/* The rows of an item: *ret_first and on; returns their number. */
-static int item_rows(int *ret_first, const spec_graph *graph, int rows, int item)
-{
-    const int each = rows_per_item(graph, rows);
-    *ret_first = item * each;
-    return rows - *ret_first < each ? rows - *ret_first : each;
-}
-
-static spec_real *row_of(spec_real *value, int row, int cols)
-{
-    return value + (size_t)row * (size_t)cols;
-}
-
 /* ---- embedding ------------------------------------------------------------------------------- */
 
 static void embed_rows(spec_graph *graph, spec_graph_operation *o, int item,
@@ -42,16 +12,16 @@ static void embed_rows(spec_graph *graph, spec_graph_operation *o, int item,
     const spec_real *table = spec_parameters_value(o->weight.set, o->weight.index);
     const int cols = o->out->cols;
     int first;
-    const int n = item_rows(&first, graph, o->out->rows, item);
+    const int n = spec_graph_item_rows(&first, graph, o->out->rows, item);
     (void)worker;
     for (int r = first; r < first + n; r++)
-        graph->elements->copy(row_of(o->out->value, r, cols),
+        graph->elements->copy(spec_graph_row(o->out->value, r, cols),
                               table + (size_t)o->token[r] * (size_t)cols, cols, false);
 }
 
 static void embed_forward(spec_graph *graph, spec_graph_operation *o)
 {
-    spec_graph_share(graph, o, embed_rows, items_of(graph, o->out->rows));
+    spec_graph_share(graph, o, embed_rows, spec_graph_items(graph, o->out->rows));
 }
 
 /* Each item has its own tokens, so that a line of the table is summed in the order of rows. */
@@ -64,7 +34,7 @@ static void embed_lines(spec_graph *graph, spec_graph_operation *o, int item,
     for (int r = 0; r < o->out->rows; r++)
         if (o->token[r] % graph->workers == item)
             graph->elements->copy(table + (size_t)o->token[r] * (size_t)cols,
-                                  row_of(o->out->gradient, r, cols), cols, true);
+                                  spec_graph_row(o->out->gradient, r, cols), cols, true);
 }
 
 static void embed_backward(spec_graph *graph, spec_graph_operation *o)
@@ -92,39 +62,29 @@ static void product_rows(spec_graph *graph, spec_graph_operation *o, int item,
     const int n = o->out->cols, k = x->cols;
     const spec_real *w = spec_parameters_value(o->weight.set, o->weight.index);
     int first;
-    const int rows = item_rows(&first, graph, x->rows, item);
-    spec_real *y = row_of(o->out->value, first, n);
+    const int rows = spec_graph_item_rows(&first, graph, x->rows, item);
+    spec_real *y = spec_graph_row(o->out->value, first, n);
     if (base != NULL)
         for (int r = 0; r < rows; r++)
-            graph->elements->copy(row_of(y, r, n), row_of(base->value, first + r, n), n, false);
-    spec_sgemm_run(&worker->sgemm, &(spec_sgemm_product){rows,
-                                                         n,
-                                                         k,
-                                                         {row_of(x->value, first, k), (size_t)k, 1},
-                                                         {w, 1, (size_t)k},
-                                                         y,
-                                                         (size_t)n,
-                                                         base != NULL});
+            graph->elements->copy(spec_graph_row(y, r, n),
+                                  spec_graph_row(base->value, first + r, n), n, false);
+    spec_sgemm_run(&worker->sgemm,
+                   &(spec_sgemm_product){rows,
+                                         n,
+                                         k,
+                                         {spec_graph_row(x->value, first, k), (size_t)k, 1},
+                                         {w, 1, (size_t)k},
+                                         y,
+                                         (size_t)n,
+                                         base != NULL});
     if (o->bias.set == NULL) return;
     const spec_real *bias = spec_parameters_value(o->bias.set, o->bias.index);
-    for (int r = 0; r < rows; r++) graph->elements->copy(row_of(y, r, n), bias, n, true);
+    for (int r = 0; r < rows; r++) graph->elements->copy(spec_graph_row(y, r, n), bias, n, true);
 }
 
 static void product_forward(spec_graph *graph, spec_graph_operation *o)
 {
-    spec_graph_share(graph, o, product_rows, items_of(graph, o->out->rows));
-}
-
-static void base_back_rows(spec_graph *graph, spec_graph_operation *o, int item,
-                           spec_graph_worker *worker)
-{
-    const int n = o->out->cols;
-    int first;
-    const int rows = item_rows(&first, graph, o->out->rows, item);
-    (void)worker;
-    for (int r = first; r < first + rows; r++)
-        graph->elements->copy(row_of(o->in[0]->gradient, r, n), row_of(o->out->gradient, r, n), n,
-                              o->adds);
+    spec_graph_share(graph, o, product_rows, spec_graph_items(graph, o->out->rows));
 }
 
 /* dx (+)= dy w. */
@@ -135,14 +95,14 @@ static void input_back_rows(spec_graph *graph, spec_graph_operation *o, int item
     const int n = o->out->cols, k = x->cols;
     const spec_real *w = spec_parameters_value(o->weight.set, o->weight.index);
     int first;
-    const int rows = item_rows(&first, graph, x->rows, item);
+    const int rows = spec_graph_item_rows(&first, graph, x->rows, item);
     spec_sgemm_run(&worker->sgemm,
                    &(spec_sgemm_product){rows,
                                          k,
                                          n,
-                                         {row_of(o->out->gradient, first, n), (size_t)n, 1},
+                                         {spec_graph_row(o->out->gradient, first, n), (size_t)n, 1},
                                          {w, (size_t)k, 1},
-                                         row_of(x->gradient, first, k),
+                                         spec_graph_row(x->gradient, first, k),
                                          (size_t)k,
                                          o->adds});
 }
@@ -154,7 +114,7 @@ static void weight_back_lines(spec_graph *graph, spec_graph_operation *o, int it
     const spec_graph_node *x = o->in[1], *y = o->out;
     const int k = x->cols;
     int first;
-    const int lines = item_rows(&first, graph, y->cols, item);
+    const int lines = spec_graph_item_rows(&first, graph, y->cols, item);
     if (o->weight.set->gradient != NULL)
         spec_sgemm_run(
             &worker->sgemm,
@@ -164,25 +124,25 @@ static void weight_back_lines(spec_graph *graph, spec_graph_operation *o, int it
                 y->rows,
                 {y->gradient + first, 1, (size_t)y->cols},
                 {x->value, (size_t)k, 1},
-                row_of(spec_parameters_gradient(o->weight.set, o->weight.index), first, k),
+                spec_graph_row(spec_parameters_gradient(o->weight.set, o->weight.index), first, k),
                 (size_t)k,
                 true});
     if (o->bias.set == NULL || o->bias.set->gradient == NULL) return;
     spec_real *bias = spec_parameters_gradient(o->bias.set, o->bias.index) + first;
     for (int r = 0; r < y->rows; r++)
-        graph->elements->copy(bias, row_of(y->gradient, r, y->cols) + first, lines, true);
+        graph->elements->copy(bias, spec_graph_row(y->gradient, r, y->cols) + first, lines, true);
 }
 
 static void product_backward(spec_graph *graph, spec_graph_operation *o)
 {
-    spec_graph_share(graph, o, weight_back_lines, items_of(graph, o->out->cols));
+    spec_graph_share(graph, o, weight_back_lines, spec_graph_items(graph, o->out->cols));
     if (o->in[1]->needs_gradient) {
         o->adds = spec_graph_adds(o->in[1]);
-        spec_graph_share(graph, o, input_back_rows, items_of(graph, o->out->rows));
+        spec_graph_share(graph, o, input_back_rows, spec_graph_items(graph, o->out->rows));
     }
     if (o->in[0] != NULL && o->in[0]->needs_gradient) {
         o->adds = spec_graph_adds(o->in[0]);
-        spec_graph_share(graph, o, base_back_rows, items_of(graph, o->out->rows));
+        spec_graph_share(graph, o, spec_graph_base_back, spec_graph_items(graph, o->out->rows));
     }
 }
 
@@ -209,17 +169,17 @@ static void norm_rows(spec_graph *graph, spec_graph_operation *o, int item,
     const int cols = o->out->cols;
     const spec_real *gain = spec_parameters_value(o->weight.set, o->weight.index);
     int first;
-    const int n = item_rows(&first, graph, o->out->rows, item);
+    const int n = spec_graph_item_rows(&first, graph, o->out->rows, item);
     (void)worker;
     for (int r = first; r < first + n; r++)
-        o->kept[r] =
-            graph->elements->norm(row_of(o->out->value, r, cols), row_of(o->in[0]->value, r, cols),
-                                  gain, (spec_real)o->eps, cols);
+        o->kept[r] = graph->elements->norm(spec_graph_row(o->out->value, r, cols),
+                                           spec_graph_row(o->in[0]->value, r, cols), gain,
+                                           (spec_real)o->eps, cols);
 }
 
 static void norm_forward(spec_graph *graph, spec_graph_operation *o)
 {
-    spec_graph_share(graph, o, norm_rows, items_of(graph, o->out->rows));
+    spec_graph_share(graph, o, norm_rows, spec_graph_items(graph, o->out->rows));
 }
 
 static void norm_back_rows(spec_graph *graph, spec_graph_operation *o, int item,
@@ -230,11 +190,12 @@ static void norm_back_rows(spec_graph *graph, spec_graph_operation *o, int item,
     const bool adds = x->has_gradient;
     const spec_real *gain = spec_parameters_value(o->weight.set, o->weight.index);
     int first;
-    const int n = item_rows(&first, graph, x->rows, item);
+    const int n = spec_graph_item_rows(&first, graph, x->rows, item);
     (void)worker;
     for (int r = first; r < first + n; r++)
-        graph->elements->norm_back(row_of(x->gradient, r, cols), row_of(o->out->gradient, r, cols),
-                                   row_of(x->value, r, cols), gain, o->kept[r], cols, adds);
+        graph->elements->norm_back(spec_graph_row(x->gradient, r, cols),
+                                   spec_graph_row(o->out->gradient, r, cols),
+                                   spec_graph_row(x->value, r, cols), gain, o->kept[r], cols, adds);
 }
 
 /* Columns of the gain's gradient, summed in the order of rows. */
@@ -244,19 +205,20 @@ static void gain_back_cols(spec_graph *graph, spec_graph_operation *o, int item,
     const spec_graph_node *x = o->in[0];
     spec_real *gradient = spec_parameters_gradient(o->weight.set, o->weight.index);
     int first;
-    const int n = item_rows(&first, graph, x->cols, item);
+    const int n = spec_graph_item_rows(&first, graph, x->cols, item);
     (void)worker;
     for (int r = 0; r < x->rows; r++)
-        graph->elements->gain_back(gradient + first, row_of(o->out->gradient, r, x->cols) + first,
-                                   row_of(x->value, r, x->cols) + first, o->kept[r], n);
+        graph->elements->gain_back(gradient + first,
+                                   spec_graph_row(o->out->gradient, r, x->cols) + first,
+                                   spec_graph_row(x->value, r, x->cols) + first, o->kept[r], n);
 }
 
 static void norm_backward(spec_graph *graph, spec_graph_operation *o)
 {
     if (o->weight.set->gradient != NULL)
-        spec_graph_share(graph, o, gain_back_cols, items_of(graph, o->out->cols));
+        spec_graph_share(graph, o, gain_back_cols, spec_graph_items(graph, o->out->cols));
     if (!o->in[0]->needs_gradient) return;
-    spec_graph_share(graph, o, norm_back_rows, items_of(graph, o->out->rows));
+    spec_graph_share(graph, o, norm_back_rows, spec_graph_items(graph, o->out->rows));
     spec_graph_adds(o->in[0]);
 }
 
@@ -280,17 +242,17 @@ static void gate_rows(spec_graph *graph, spec_graph_operation *o, int item,
 {
     const int cols = o->out->cols;
     int first;
-    const int n = item_rows(&first, graph, o->out->rows, item);
+    const int n = spec_graph_item_rows(&first, graph, o->out->rows, item);
     (void)worker;
     for (int r = first; r < first + n; r++) {
-        const spec_real *ab = row_of(o->in[0]->value, r, 2 * cols);
-        graph->elements->gate(row_of(o->out->value, r, cols), ab, ab + cols, cols);
+        const spec_real *ab = spec_graph_row(o->in[0]->value, r, 2 * cols);
+        graph->elements->gate(spec_graph_row(o->out->value, r, cols), ab, ab + cols, cols);
     }
 }
 
 static void gate_forward(spec_graph *graph, spec_graph_operation *o)
 {
-    spec_graph_share(graph, o, gate_rows, items_of(graph, o->out->rows));
+    spec_graph_share(graph, o, gate_rows, spec_graph_items(graph, o->out->rows));
 }
 
 static void gate_back_rows(spec_graph *graph, spec_graph_operation *o, int item,
@@ -298,13 +260,13 @@ static void gate_back_rows(spec_graph *graph, spec_graph_operation *o, int item,
 {
     const int cols = o->out->cols;
     int first;
-    const int n = item_rows(&first, graph, o->out->rows, item);
+    const int n = spec_graph_item_rows(&first, graph, o->out->rows, item);
     (void)worker;
     for (int r = first; r < first + n; r++) {
-        const spec_real *ab = row_of(o->in[0]->value, r, 2 * cols);
-        spec_real *d = row_of(o->in[0]->gradient, r, 2 * cols);
-        graph->elements->gate_back(d, d + cols, row_of(o->out->gradient, r, cols), ab, ab + cols,
-                                   cols);
+        const spec_real *ab = spec_graph_row(o->in[0]->value, r, 2 * cols);
+        spec_real *d = spec_graph_row(o->in[0]->gradient, r, 2 * cols);
+        graph->elements->gate_back(d, d + cols, spec_graph_row(o->out->gradient, r, cols), ab,
+                                   ab + cols, cols);
     }
 }
 
@@ -313,7 +275,7 @@ static void gate_backward(spec_graph *graph, spec_graph_operation *o)
     const bool adds = spec_graph_adds(o->in[0]);
     assert(!adds); /* no other operation reads the two halves */
     (void)adds;
-    spec_graph_share(graph, o, gate_back_rows, items_of(graph, o->out->rows));
+    spec_graph_share(graph, o, gate_back_rows, spec_graph_items(graph, o->out->rows));
 }
 
 spec_graph_node *spec_graph_gate(spec_graph *graph, spec_graph_node *ab)

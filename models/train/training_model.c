@@ -239,7 +239,7 @@ void spec_training_model_build(spec_training_nodes *ret_nodes, const spec_traini
         ret_nodes->hidden[i] = x;
         spec_graph_node *y = spec_graph_norm(graph, x, WEIGHT(l->attention_norm), eps);
         y = spec_graph_product(graph, NULL, y, WEIGHT(l->qkv), l->qkv_bias >= 0 ? &bias : NULL);
-        y = spec_graph_attention(graph, y, &attention);
+        y = spec_graph_attention(graph, &y, 1, &attention);
         x = spec_graph_product(graph, x, y, WEIGHT(l->attention_output), NULL);
         y = spec_graph_norm(graph, x, WEIGHT(l->ffn_norm), eps);
         y = spec_graph_gate(graph, spec_graph_product(graph, NULL, y, WEIGHT(l->gate_up), NULL));

@@ -14,6 +14,16 @@
 #define spec_parameters_gradient double_parameters_gradient
 #define spec_parameters_clear_gradient double_parameters_clear_gradient
 #define spec_parameters_update double_parameters_update
+#define spec_graph_base_back double_graph_base_back
+#define spec_graph_begin_evaluation double_graph_begin_evaluation
+#define spec_graph_forward_trained double_graph_forward_trained
+#define spec_graph_input double_graph_input
+#define spec_graph_item_rows double_graph_item_rows
+#define spec_graph_items double_graph_items
+#define spec_graph_join double_graph_join
+#define spec_graph_silu double_graph_silu
+#define spec_graph_smooth_l1 double_graph_smooth_l1
+#define spec_graph_window_row double_graph_window_row
 #define spec_graph_init double_graph_init
 #define spec_graph_free double_graph_free
 #define spec_graph_append double_graph_append
@@ -41,11 +51,13 @@ struct double_training {
     training_case c;
 };
 
-double_training *double_training_new(spec_losses_kind kind, int places, bool pairs_adjacent)
+double_training *double_training_new(bool is_head, spec_losses_kind kind, int places,
+                                     bool pairs_adjacent)
 {
     double_training *training = malloc(sizeof *training);
     if (training == NULL ||
-        training_case_init(&training->c, SPEC_ISA_PORTABLE, NULL, kind, places, pairs_adjacent))
+        training_case_init(&training->c, SPEC_ISA_PORTABLE, NULL,
+                           &(training_case_shape){is_head, kind, places, pairs_adjacent}))
         return training;
     double_training_free(training);
     return NULL;
@@ -66,8 +78,8 @@ double double_training_loss(double_training *training, const double *value)
 {
     training_case *c = &training->c;
     memcpy(c->parameters.value, value, c->parameters.numbers * sizeof *value);
-    spec_graph_forward(&c->graph);
-    return spec_graph_loss_value(c->loss);
+    spec_graph_forward_trained(&c->graph);
+    return training_case_loss(c);
 }
 
 double double_training_gradient(double *ret_gradient, double_training *training,
@@ -123,10 +135,9 @@ const spec_elements *spec_elements_of(spec_isa isa)
 #define ALIGN ALIGN_GRAPH
 #include "models/train/graph.c"
 #undef ALIGN
-#define ITEM_ROWS ITEM_ROWS_OF_ROWS
-#include "models/train/graph_rows.c"
-#undef ITEM_ROWS
 #include "models/train/graph_attention.c"
+#include "models/train/graph_columns.c"
+#include "models/train/graph_rows.c"
 #define ITEM_ROWS ITEM_ROWS_OF_LOSS
 #include "models/train/graph_loss.c"
 #undef ITEM_ROWS

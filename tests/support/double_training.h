@@ -10,8 +10,9 @@
 
 typedef struct double_training double_training;
 
-/* NULL without memory. */
-double_training *double_training_new(spec_losses_kind kind, int places, bool pairs_adjacent);
+/* A model, or a head; NULL without memory. */
+double_training *double_training_new(bool is_head, spec_losses_kind kind, int places,
+                                     bool pairs_adjacent);
 void double_training_free(double_training *training);
 
 /* The number of all parameters; the loss at these values, and its gradient. */

@@ -19,9 +19,9 @@ typedef struct {
 } judge;
 
 /* Values of about 1/2, which floats represent exactly. */
-static judge judge_of(spec_losses_kind kind, int places, bool pairs_adjacent)
+static judge judge_of(bool is_head, spec_losses_kind kind, int places, bool pairs_adjacent)
 {
-    judge j = {.training = double_training_new(kind, places, pairs_adjacent)};
+    judge j = {.training = double_training_new(is_head, kind, places, pairs_adjacent)};
     assert_non_null(j.training);
     j.n = double_training_numbers(j.training);
     j.value = malloc(j.n * sizeof *j.value);
@@ -48,10 +48,11 @@ static double largest_of(const judge *j)
     return largest;
 }
 
-static void compare_with_differences(spec_losses_kind kind, int places, bool adjacent, size_t step)
+static void compare_with_differences(bool is_head, spec_losses_kind kind, int places, bool adjacent,
+                                     size_t step)
 {
     const double h = 1e-5;
-    judge j = judge_of(kind, places, adjacent);
+    judge j = judge_of(is_head, kind, places, adjacent);
     const double scale = 1e-3 * largest_of(&j);
     assert_true(scale > 0.0);
     for (size_t i = 0; i < j.n; i += step) {
@@ -64,8 +65,9 @@ static void compare_with_differences(spec_losses_kind kind, int places, bool adj
         const double difference = (above - below) / (2.0 * h),
                      error = fabs(difference - j.gradient[i]) / (fabs(difference) + scale);
         if (!(error < 1e-6))
-            fail_msg("%s, %d places: number %zu: gradient %.10g, central difference %.10g",
-                     spec_losses_names[kind], places, i, j.gradient[i], difference);
+            fail_msg("%s, %s, %d places: number %zu: gradient %.10g, central difference %.10g",
+                     is_head ? "head" : "model", spec_losses_names[kind], places, i, j.gradient[i],
+                     difference);
     }
     judge_free(&j);
 }
@@ -75,9 +77,12 @@ static void compare_with_differences(spec_losses_kind kind, int places, bool adj
 static void gradients_equal_central_differences(void **state)
 {
     (void)state;
-    for (int kind = 0; kind < SPEC_LOSSES_LK; kind++)
-        compare_with_differences((spec_losses_kind)kind, short_text, kind % 2 == 0, 1);
-    compare_with_differences(SPEC_LOSSES_FKL, long_text, true, (size_t)spec_test_stride(5));
+    for (int is_head = 0; is_head < 2; is_head++) {
+        for (int kind = 0; kind < SPEC_LOSSES_LK; kind++)
+            compare_with_differences(is_head, (spec_losses_kind)kind, short_text, kind % 2 == 0, 1);
+        compare_with_differences(is_head, SPEC_LOSSES_FKL, long_text, true,
+                                 (size_t)spec_test_stride(5));
+    }
 }
 
 static double norm_of_difference(const judge *j, const float *gradient)
@@ -91,11 +96,11 @@ static double norm_of_difference(const judge *j, const float *gradient)
 }
 
 /* The gradient in floats, into `first` if it is the first one, else compared with it. */
-static void run_floats(float *first, bool is_first, const judge *j, spec_losses_kind kind,
-                       spec_isa isa, spec_thread_pool *pool)
+static void run_floats(float *first, bool is_first, const judge *j,
+                       const training_case_shape *shape, spec_isa isa, spec_thread_pool *pool)
 {
     training_case c;
-    assert_true(training_case_init(&c, isa, pool, kind, long_text, true));
+    assert_true(training_case_init(&c, isa, pool, shape));
     assert_int_equal(c.parameters.numbers, j->n);
     for (size_t i = 0; i < j->n; i++) c.parameters.value[i] = (float)j->value[i];
     for (int run = 0; run < 2; run++) { /* nothing is left over from the run before */
@@ -106,8 +111,9 @@ static void run_floats(float *first, bool is_first, const judge *j, spec_losses_
             memcpy(first, c.parameters.gradient, j->n * sizeof *first);
             const double error = norm_of_difference(j, first);
             if (!(error < 1e-5))
-                fail_msg("%s: floats differ from double by %g", spec_losses_names[kind], error);
-            assert_true(fabs(spec_graph_loss_value(c.loss) - j->loss) < 1e-5);
+                fail_msg("%s: floats differ from double by %g", spec_losses_names[shape->kind],
+                         error);
+            assert_true(fabs(training_case_loss(&c) - j->loss) < 1e-5);
         }
         assert_memory_equal(first, c.parameters.gradient, j->n * sizeof *first);
     }
@@ -117,8 +123,9 @@ static void run_floats(float *first, bool is_first, const judge *j, spec_losses_
 static void floats_agree_with_double_and_each_other(void **state)
 {
     (void)state;
-    for (int kind = 0; kind < SPEC_LOSSES_KINDS; kind++) {
-        judge j = judge_of((spec_losses_kind)kind, long_text, true);
+    for (int i = 0; i < 2 * SPEC_LOSSES_KINDS; i++) {
+        const training_case_shape shape = {i % 2 != 0, (spec_losses_kind)(i / 2), long_text, true};
+        judge j = judge_of(shape.is_head, shape.kind, long_text, true);
         float *first = malloc(j.n * sizeof *first);
         assert_non_null(first);
         for (int isa = 0; isa <= (int)spec_cpu_isa(); isa++)
@@ -126,8 +133,7 @@ static void floats_agree_with_double_and_each_other(void **state)
                 spec_thread_pool *pool = NULL;
                 spec_error error;
                 assert_int_equal(spec_thread_pool_init(&pool, threads, &error), GSL_SUCCESS);
-                run_floats(first, isa == 0 && threads == 1, &j, (spec_losses_kind)kind,
-                           (spec_isa)isa, pool);
+                run_floats(first, isa == 0 && threads == 1, &j, &shape, (spec_isa)isa, pool);
                 spec_thread_pool_free(pool);
             }
         free(first);
