@@ -71,8 +71,9 @@ struct spec_graph_operation {
     spec_graph_node *in[SPEC_GRAPH_INPUTS], *out;
     spec_graph_weight weight, bias; /* set NULL: none */
     const int *token;
-    const spec_graph_node *source; /* of an input */
-    spec_graph_window window;
+    int line;                          /* of a table, without tokens */
+    const spec_graph_node *source;     /* of an input */
+    spec_graph_window window;          /* of token or source */
     double noise;                      /* of an input */
     double eps;                        /* of a norm */
     int steps;                         /* of attention */
@@ -110,9 +111,13 @@ struct spec_graph {
 int spec_graph_init(spec_graph *graph, spec_isa isa, spec_thread_pool *opt_pool, spec_error *error);
 void spec_graph_free(spec_graph *graph); /* may be zeroed */
 
-/* Rows of a table (V, cols): row r is line token[r]. The tokens are read at each forward pass. */
+/* Rows of a table (V, cols): row r is line token[r], or that of the window's row. The tokens are
+ * read at each forward pass. */
 spec_graph_node *spec_graph_embed(spec_graph *graph, spec_graph_weight table, const int *token,
-                                  int rows);
+                                  int rows, const spec_graph_window *opt_window);
+
+/* `rows` copies of a line of a table. */
+spec_graph_node *spec_graph_repeat(spec_graph *graph, spec_graph_weight table, int line, int rows);
 
 /* (opt_base +) x w^T (+ bias): x (rows, cols), w (n, cols), bias (1, n). */
 spec_graph_node *spec_graph_product(spec_graph *graph, spec_graph_node *opt_base,
@@ -123,8 +128,8 @@ spec_graph_node *spec_graph_product(spec_graph *graph, spec_graph_node *opt_base
 spec_graph_node *spec_graph_norm(spec_graph *graph, spec_graph_node *x, spec_graph_weight gain,
                                  double eps);
 
-/* Rows of a node of another graph, as constants. While the graph has a noise_key, a number from
- * -noise to noise is added to each. */
+/* Rows of a node of this graph or another, as constants. While the graph has a noise_key, a number
+ * from -noise to noise is added to each. */
 spec_graph_node *spec_graph_input(spec_graph *graph, const spec_graph_node *source, int texts,
                                   const spec_graph_window *window, double noise);
 

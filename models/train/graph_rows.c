@@ -6,6 +6,11 @@
 
 /* ---- embedding ------------------------------------------------------------------------------- */
 
+static int line_of(const spec_graph_operation *o, int row)
+{
+    return o->token == NULL ? o->line : o->token[spec_graph_window_row(&o->window, row)];
+}
+
 static void embed_rows(spec_graph *graph, spec_graph_operation *o, int item,
                        spec_graph_worker *worker)
 {
@@ -16,7 +21,7 @@ static void embed_rows(spec_graph *graph, spec_graph_operation *o, int item,
     (void)worker;
     for (int r = first; r < first + n; r++)
         graph->elements->copy(spec_graph_row(o->out->value, r, cols),
-                              table + (size_t)o->token[r] * (size_t)cols, cols, false);
+                              table + (size_t)line_of(o, r) * (size_t)cols, cols, false);
 }
 
 static void embed_forward(spec_graph *graph, spec_graph_operation *o)
@@ -32,8 +37,8 @@ static void embed_lines(spec_graph *graph, spec_graph_operation *o, int item,
     const int cols = o->out->cols;
     (void)worker;
     for (int r = 0; r < o->out->rows; r++)
-        if (o->token[r] % graph->workers == item)
-            graph->elements->copy(table + (size_t)o->token[r] * (size_t)cols,
+        if (line_of(o, r) % graph->workers == item)
+            graph->elements->copy(table + (size_t)line_of(o, r) * (size_t)cols,
                                   spec_graph_row(o->out->gradient, r, cols), cols, true);
 }
 
@@ -42,14 +47,28 @@ static void embed_backward(spec_graph *graph, spec_graph_operation *o)
     spec_graph_share(graph, o, embed_lines, graph->workers);
 }
 
-spec_graph_node *spec_graph_embed(spec_graph *graph, spec_graph_weight table, const int *token,
-                                  int rows)
+static spec_graph_operation *append_lines(spec_graph *graph, spec_graph_weight table, int rows)
 {
     static const spec_graph_kind kind = {embed_forward, embed_backward};
     spec_graph_operation *o =
         spec_graph_append(graph, &kind, rows, table.set->item[table.index].cols);
     o->weight = table;
+    return o;
+}
+
+spec_graph_node *spec_graph_embed(spec_graph *graph, spec_graph_weight table, const int *token,
+                                  int rows, const spec_graph_window *opt_window)
+{
+    spec_graph_operation *o = append_lines(graph, table, rows);
     o->token = token;
+    if (opt_window != NULL) o->window = *opt_window;
+    return o->out;
+}
+
+spec_graph_node *spec_graph_repeat(spec_graph *graph, spec_graph_weight table, int line, int rows)
+{
+    spec_graph_operation *o = append_lines(graph, table, rows);
+    o->line = line;
     return o->out;
 }
 

@@ -232,7 +232,8 @@ void spec_training_model_build(spec_training_nodes *ret_nodes, const spec_traini
                                                   .sine = model->sine};
     const double eps = (double)s->norm_eps;
 #define WEIGHT(index) ((spec_graph_weight){&model->parameters, (index)})
-    spec_graph_node *x = spec_graph_embed(graph, WEIGHT(model->embedding), token, texts * places);
+    spec_graph_node *x =
+        spec_graph_embed(graph, WEIGHT(model->embedding), token, texts * places, NULL);
     for (int i = 0; i < s->n_layers; i++) {
         const spec_training_layer *l = &model->layer[i];
         const spec_graph_weight bias = WEIGHT(l->qkv_bias);

@@ -22,6 +22,7 @@
 #define spec_graph_items double_graph_items
 #define spec_graph_join double_graph_join
 #define spec_graph_silu double_graph_silu
+#define spec_graph_repeat double_graph_repeat
 #define spec_graph_smooth_l1 double_graph_smooth_l1
 #define spec_graph_window_row double_graph_window_row
 #define spec_graph_init double_graph_init

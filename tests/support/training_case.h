@@ -27,7 +27,7 @@ typedef struct {
     spec_graph graph, source; /* source: the target's */
     spec_graph_operation *loss[2 * CASE_STEPS];
     int n_losses;
-    int token[CASE_ROWS], next[CASE_ROWS], constant[CASE_ROWS];
+    int token[CASE_ROWS], next[CASE_ROWS];
     spec_real share[CASE_ROWS];
     spec_real cosine[(CASE_PLACES + CASE_STEPS) * CASE_HEAD / 2],
         sine[(CASE_PLACES + CASE_STEPS) * CASE_HEAD / 2];
@@ -55,7 +55,7 @@ static inline bool case_build_model(training_case *c, const training_case_shape 
                             down = case_add(set, "down", dim, 6);
     if (spec_parameters_allocate(set, false, &error) != GSL_SUCCESS) return false;
     spec_graph *g = &c->graph;
-    spec_graph_node *x = spec_graph_embed(g, embedding, c->token, rows);
+    spec_graph_node *x = spec_graph_embed(g, embedding, c->token, rows, NULL);
     spec_graph_node *y = spec_graph_product(g, NULL, spec_graph_norm(g, x, norm, 1e-3), qkv, &bias);
     y = spec_graph_attention(g, &y, 1,
                              &(spec_graph_attention_shape){CASE_TEXTS, shape->places, 4, 2, head,
@@ -66,14 +66,15 @@ static inline bool case_build_model(training_case *c, const training_case_shape 
     x = spec_graph_product(g, x, y, down, NULL);
     x = spec_graph_norm(g, x, norm, 1e-3);
     x = spec_graph_product(g, NULL, x, embedding, NULL);
-    c->loss[c->n_losses++] = spec_graph_loss(
-        g, x,
-        &(spec_graph_target){.kind = shape->kind,
-                             .opt_token = c->next,
-                             .opt_rows = spec_graph_embed(
-                                 g, (spec_graph_weight){&c->target, CASE_LOGITS}, c->token, rows),
-                             .opt_share = c->share,
-                             .weight = 1.0});
+    c->loss[c->n_losses++] =
+        spec_graph_loss(g, x,
+                        &(spec_graph_target){.kind = shape->kind,
+                                             .opt_token = c->next,
+                                             .opt_rows = spec_graph_embed(
+                                                 g, (spec_graph_weight){&c->target, CASE_LOGITS},
+                                                 c->token, rows, NULL),
+                                             .opt_share = c->share,
+                                             .weight = 1.0});
     return true;
 }
 
@@ -92,16 +93,17 @@ static inline bool case_build_head(training_case *c, const training_case_shape *
                             mix = case_add(set, "mix", dim, dim),
                             mix_bias = case_add(set, "mix_bias", 1, dim),
                             mask = case_add(set, "mask", CASE_STEPS, dim),
+                            table = case_add(set, "table", CASE_VOCAB, dim),
                             output = {&c->target, CASE_OUTPUT};
     if (spec_parameters_allocate(set, false, &error) != GSL_SUCCESS ||
         spec_graph_init(&c->source, SPEC_ISA_PORTABLE, NULL, &error) != GSL_SUCCESS)
         return false;
     const spec_graph_node *state = spec_graph_embed(&c->source,
                                                     (spec_graph_weight){&c->target, CASE_STATES},
-                                                    c->token, CASE_TEXTS * of_places),
+                                                    c->token, CASE_TEXTS * of_places, NULL),
                           *logits = spec_graph_embed(&c->source,
                                                      (spec_graph_weight){&c->target, CASE_LOGITS},
-                                                     c->token, CASE_TEXTS * of_places);
+                                                     c->token, CASE_TEXTS * of_places, NULL);
     if (spec_graph_allocate(&c->source, false, &error) != GSL_SUCCESS) return false;
     spec_graph_forward(&c->source);
 
@@ -114,7 +116,7 @@ static inline bool case_build_head(training_case *c, const training_case_shape *
         window.shift = s + 1;
         spec_graph_node *e = s < CASE_STEPS - 1
                                  ? spec_graph_input(g, state, CASE_TEXTS, &window, 0.0)
-                                 : spec_graph_embed(g, mask, c->constant, rows);
+                                 : spec_graph_repeat(g, mask, 1, rows);
         if (s == 0)
             x = spec_graph_product(g, NULL, spec_graph_join(g, (spec_graph_node *[]){e, x}, 2), fc,
                                    &fc_bias);
@@ -126,7 +128,9 @@ static inline bool case_build_head(training_case *c, const training_case_shape *
             &(spec_graph_attention_shape){CASE_TEXTS, places, 4, 2, CASE_HEAD,
                                           shape->pairs_adjacent, c->cosine, c->sine});
         x = spec_graph_product(g, x, y, out, NULL);
-        y = spec_graph_silu(g, NULL, spec_graph_product(g, NULL, x, mix, &mix_bias));
+        y = spec_graph_embed(g, table, c->token, rows, &window);
+        y = spec_graph_product(g, y, x, mix, &mix_bias);
+        y = spec_graph_silu(g, NULL, y);
         x = spec_graph_silu(g, x, spec_graph_product(g, NULL, y, mix, NULL));
         x = spec_graph_norm(g, x, norm, 1e-3); /* small, so that no bound of a loss is reached */
         c->loss[c->n_losses++] = spec_graph_smooth_l1(
@@ -157,7 +161,6 @@ static inline bool training_case_init(training_case *c, spec_isa isa, spec_threa
     for (int i = 0; i < CASE_ROWS; i++) {
         c->token[i] = i * i % CASE_VOCAB;
         c->next[i] = (i + 1) * (i + 1) % CASE_VOCAB;
-        c->constant[i] = 1;
         c->share[i] = (spec_real)(i % 4) / CASE_ROWS; /* some rows are ignored */
     }
     for (int t = 0; t < CASE_PLACES + CASE_STEPS; t++)
