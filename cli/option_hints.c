@@ -50,7 +50,8 @@ enum {
 #define WRITING "plot, " COMMON
 
 static const meaning meanings[] = {
-    [LENGTH] = {"K", "the draft length", "predict, sweep, prove, generate and bench", "--set K=N"},
+    [LENGTH] = {"K", "the draft length", "predict, sweep, prove, generate, bench and train",
+                "--set K=N"},
     [RATE] = {"alpha", "the acceptance rate", "predict, sweep and prove", "--set alpha=LIST"},
     [COST] = {"c", "the cost of a draft call", "predict, sweep, prove and plan", "--set c=LIST"},
     [TARGET] = {"target", "the target model", "tune, import, " OF_MODELS, NULL},

@@ -170,7 +170,11 @@ static int write_table(const spec_table *table, const spec_options *options, FIL
 {
     const spec_format format = chosen_format(options);
     const int columns = spec_options_columns(options);
-    if (columns == 0) return spec_table_write(table, format, out, error);
+    if (columns == 0) {
+        if (format == SPEC_FORMAT_CSV && options->opt_figure != NULL)
+            fprintf(out, "# figure: %s\n", options->opt_figure);
+        return spec_table_write(table, format, out, error);
+    }
     if (format == SPEC_FORMAT_TABLE) return spec_table_write_fitting(table, columns, out, error);
     const int status = spec_table_write_vertical(table, columns, out);
     return status == GSL_SUCCESS

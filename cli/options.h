@@ -23,6 +23,7 @@ typedef struct {
     spec_context *context;
     const char *opt_formats; /* help of --format, for a verb that prints more than a table */
     const char *opt_output;  /* help of --output, for a verb that writes more than a table */
+    const char *opt_figure;  /* the figure of the table, which a CSV names */
     const char *output; /* NULL: standard output */
     bool force;         /* do not keep an older output file */
 } spec_options;

@@ -10,6 +10,8 @@
 enum {
     KEY_DATA = 0x8001,
     KEY_LOSS,
+    KEY_TAPS,
+    KEY_TTT,
     KEY_START,
     KEY_LAYERS,
     KEY_DIM,
@@ -33,18 +35,28 @@ static const struct argp_option options_table[] = {
     {"target", KEY_TARGET, "SPEC", 0,
      "the target model, a transformer; for lm: the model whose vocabulary is used (bytes)", 1},
     {"data", KEY_DATA, "FILE", 0, "a text file; own: texts sampled from the target", 1},
-    {"loss", KEY_LOSS, "LOSS", 0, "ce, fkl, rkl, jsd, tv, nla or lk (jsd; lm: ce)", 1},
-    {"draft", KEY_START, "SPEC", 0, "begin with the weights of this model (random weights)", 1},
+    {"loss", KEY_LOSS, "LOSS", 0,
+     "ce, fkl, rkl, jsd, tv, nla or lk (lm: ce, distill: jsd, heads: fkl)", 1},
+    {"draft", KEY_START, "SPEC", 0,
+     "begin with the weights of this model, or of this file of a head (random weights)", 1},
     {0, 0, 0, 0, "The shape of a new model:", 2},
     {"layers", KEY_LAYERS, "N", 0, "number of layers (2)", 2},
     {"dim", KEY_DIM, "N", 0, "width (half the target's; lm: 128)", 2},
-    {"heads", KEY_HEADS, "N", 0, "number of attention heads (width / 16)", 2},
+    {"heads", KEY_HEADS, "N", 0, "number of attention heads (width / 16; of a head: the target's)",
+     2},
     {"kv-heads", KEY_KV_HEADS, "N", 0, "number of heads of keys and values (heads)", 2},
-    {"ffn", KEY_FFN, "N", 0, "width of the feed-forward layers (8/3 width, in steps of 16)", 2},
+    {"ffn", KEY_FFN, "N", 0,
+     "width of the feed-forward layers (8/3 width, in steps of 16; of a head: the target's)", 2},
+    {"K", 'K', "N", 0, "longest draft; depths of medusa, hydra, mtp and parallel (5)", 2},
+    {"taps", KEY_TAPS, "A.B.C", 0,
+     "eagle3, parallel: hidden states of the target, after so many layers (1, half and all)", 2},
+    {"ttt", KEY_TTT, "N", 0,
+     "eagle, eagle3: steps in which the head reads its own output (eagle: 1, eagle3: K)", 2},
     {0, 0, 0, 0, "The training:", 3},
     {"steps", KEY_STEPS, "N", 0, "number of steps (600)", 3},
     {"minutes", KEY_MINUTES, "X", 0, "as many steps as fit into X minutes, measured first", 3},
-    {"rate", KEY_RATE, "X", 0, "largest learning rate (0.003; with --draft 0.001)", 3},
+    {"rate", KEY_RATE, "X", 0, "largest learning rate (0.003, heads: 0.002; with --draft: 0.001)",
+     3},
     {"batch", KEY_BATCH, "N", 0, "texts per step (8)", 3},
     {"window", KEY_WINDOW, "N", 0, "tokens per text (256, or the target's context)", 3},
     {"own-texts", KEY_OWN_TEXTS, "N", 0, "texts sampled from the target (1536)", 3},
@@ -77,6 +89,57 @@ static int loss_of(const struct argp_state *state, const char *arg)
     spec_usage_fail(state->name, "--loss: '%s' is not ce, fkl, rkl, jsd, tv, nla or lk", arg);
 }
 
+/* Three numbers with points between them. */
+static void taps_of(int ret_tap[SPEC_HEAD_TAPS_MAX], const struct argp_state *state,
+                    const char *arg)
+{
+    char rest;
+    if (sscanf(arg, "%d.%d.%d%c", &ret_tap[0], &ret_tap[1], &ret_tap[2], &rest) != 3)
+        spec_usage_fail(state->name, "--taps: '%s' is not three numbers of layers, such as 1.3.5",
+                        arg);
+}
+
+static const char *const models[] = {"lm", "distill", NULL};
+
+static bool is_among(const char *method, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        if (strcmp(method, *names) == 0) return true;
+    return false;
+}
+
+static void check_method(spec_train_args *args, const struct argp_state *state)
+{
+    for (int i = 0; args->method != NULL && spec_head_kind_names[i] != NULL; i++)
+        if (strcmp(args->method, spec_head_kind_names[i]) == 0) args->head = i;
+    if (args->method == NULL || (args->head < 0 && !is_among(args->method, models)))
+        spec_usage_fail(state->name, "give a method: %s%s%s%s",
+                        "lm, distill, medusa, hydra, redrafter, eagle, eagle3, mtp or parallel",
+                        args->method != NULL ? ", not '" : "",
+                        args->method != NULL ? args->method : "", args->method != NULL ? "'" : "");
+    const bool has_layers = args->head < 0 || args->head >= SPEC_HEAD_EAGLE,
+               has_taps = args->head == SPEC_HEAD_EAGLE3 || args->head == SPEC_HEAD_PARALLEL,
+               reads_itself = args->head == SPEC_HEAD_EAGLE || args->head == SPEC_HEAD_EAGLE3;
+    const struct {
+        bool wrong;
+        const char *option;
+    } checks[] = {
+        {args->head >= 0 && args->layers > 0, "layers"},
+        {args->head >= 0 && args->dim > 0, "dim"},
+        {!has_layers && args->heads > 0, "heads"},
+        {!has_layers && args->kv_heads > 0, "kv-heads"},
+        {!has_layers && args->ffn > 0, "ffn"},
+        {!has_taps && args->tap[2] > 0, "taps"},
+        {!reads_itself && args->ttt > 0, "ttt"},
+        {strcmp(args->method, "lm") == 0 && args->K > 0, "K"},
+    };
+    for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++)
+        if (checks[i].wrong)
+            spec_usage_fail(state->name, "%s has no --%s", args->method, checks[i].option);
+    if (args->target == NULL && strcmp(args->method, "lm") != 0)
+        spec_usage_fail(state->name, "%s needs --target, the model that is imitated", args->method);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     spec_train_args *args = state->input;
@@ -86,6 +149,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_DATA: args->data = arg; return 0;
     case KEY_LOSS: args->loss = loss_of(state, arg); return 0;
     case KEY_START: args->start = arg; return 0;
+    case 'K': args->K = count(state, "K", arg, 1, SPEC_HEAD_REACH_MAX); return 0;
+    case KEY_TAPS: taps_of(args->tap, state, arg); return 0;
+    case KEY_TTT: args->ttt = count(state, "ttt", arg, 1, SPEC_HEAD_REACH_MAX); return 0;
     case KEY_LAYERS: args->layers = count(state, "layers", arg, 1, SPEC_LAYERS_MAX); return 0;
     case KEY_DIM: args->dim = count(state, "dim", arg, 2, SPEC_DIM_MAX); return 0;
     case KEY_HEADS: args->heads = count(state, "heads", arg, 1, SPEC_DIM_MAX); return 0;
@@ -106,14 +172,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         args->method = arg;
         return 0;
     case ARGP_KEY_END:
-        if (args->method == NULL ||
-            (strcmp(args->method, "lm") != 0 && strcmp(args->method, "distill") != 0))
-            spec_usage_fail(state->name, "give a method, lm or distill%s%s%s",
-                            args->method != NULL ? ", not '" : "",
-                            args->method != NULL ? args->method : "",
-                            args->method != NULL ? "'" : "");
-        if (args->target == NULL && strcmp(args->method, "distill") == 0)
-            spec_usage_fail(state->name, "distill needs --target, the model that is imitated");
+        check_method(args, state);
         if (args->data == NULL)
             spec_usage_fail(state->name, "give the texts with --data, a file or own");
         if (args->common.output == NULL)
@@ -132,20 +191,25 @@ void spec_train_args_parse(spec_train_args *args, spec_context *context, int arg
         options_table,
         parse,
         "METHOD",
-        "train a model, or a draft of a target\vMETHOD is lm, a language model on its own, or "
-        "distill, a draft that imitates the rows of --target. The table is the learning curve.\n"
+        "train a model, or a draft of a target\vMETHOD is lm, a language model on its own; "
+        "distill, a draft model that imitates the rows of --target; or a draft head, which reads "
+        "the target's hidden states: medusa, hydra, redrafter, eagle, eagle3, mtp or parallel. The "
+        "table is the learning curve; `speclab plot` draws it.\n"
         "\n"
         "bits_per_token is the cross-entropy of held-out text, or of the target's own text. "
-        "tokens_T1 and tokens_T0 are tokens per round of 5 draft tokens at temperatures 1 and 0, "
+        "tokens_T1 and tokens_T0 are tokens per round of K draft tokens at temperatures 1 and 0, "
         "walked along texts of the target; alpha_d is the acceptance of draft token d, given those "
-        "before it. The state in OUT.gguf.state serves --resume; results do not depend on threads "
-        "or interruptions.\n"
+        "before it; tree8 and tree60 are tokens per round of the best static trees. The state in "
+        "OUT.gguf.state serves --resume; results do not depend on threads or interruptions.\n"
         "\n"
-        "  $ speclab train distill --target model.bin --data own -o draft.gguf",
+        "  $ speclab train distill --target model.bin --data own -o draft.gguf\n"
+        "  $ speclab train eagle3 --target model.bin --data own -o head.gguf",
         children,
         NULL,
         NULL};
-    *args = (spec_train_args){.common = SPEC_OPTIONS_DEFAULT(context), .loss = -1, .save = 30.0};
+    *args = (spec_train_args){
+        .common = SPEC_OPTIONS_DEFAULT(context), .loss = -1, .head = -1, .save = 30.0};
+    args->common.opt_figure = "training";
     args->common.opt_output = "the trained model, a GGUF file; the table goes to standard output";
     spec_usage_parse(&argp, argc, argv, args);
 }

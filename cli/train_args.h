@@ -4,13 +4,16 @@
 #define SPECLAB_TRAIN_ARGS_H
 
 #include "cli/options.h"
+#include "models/heads/head.h"
 
 /* 0 or NULL: not given. */
 typedef struct {
     spec_options common; /* output: the trained model */
-    const char *method;  /* "lm" or "distill" */
+    const char *method;  /* "lm", "distill" or a name of a head */
+    int head;            /* its spec_head_kind, or -1 */
     const char *target, *data, *start;
-    int layers, dim, heads, kv_heads, ffn; /* of a new model */
+    int layers, dim, heads, kv_heads, ffn; /* of a new model or head */
+    int K, ttt, tap[SPEC_HEAD_TAPS_MAX];
     int batch, window, own_texts, judges;
     int loss; /* a spec_losses_kind, or -1 */
     long steps;

@@ -2,79 +2,99 @@
 #include "experiments/train/training.h"
 
 #include "base/clock.h"
-#include "models/row.h"
-#include "models/transformer/engine/logits.h"
+#include "base/noise.h"
 #include "speclab/no_memory.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-static const double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, clip = 1.0;
+static const double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
-static int load_models(spec_training *training, spec_error *error)
+static int load_head(spec_training *training, spec_error *error)
 {
     int status = GSL_SUCCESS;
     const spec_training_plan *plan = &training->plan;
-    if (plan->opt_start != NULL)
-        SPEC_TRY(spec_training_model_load(&training->model, plan->opt_start, plan->places, false,
-                                          error));
+    spec_training_head *head = &training->head;
+    if (plan->opt_start_head != NULL)
+        SPEC_TRY(spec_training_head_load(head, plan->opt_start_head, error));
     else
-        SPEC_TRY(spec_training_model_draw(&training->model, &plan->shape, plan->places, plan->seed,
-                                          error));
-    if (plan->opt_target == NULL) return status;
-    const int vocab = training->model.checkpoint.shape.vocab;
-    if (plan->opt_target->shape.vocab != vocab)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                           "the draft has %d tokens and the target %d: they must be the same",
-                           vocab, plan->opt_target->shape.vocab));
-    SPEC_TRY(
-        spec_training_model_load(&training->target, plan->opt_target, plan->places, true, error));
+        SPEC_TRY(
+            spec_training_head_draw(head, plan->opt_head, &training->target, plan->seed, error));
+    training->parameters = &head->parameters;
 done:
     return status;
 }
 
-/* The graphs serve training and judging. The loss reads the target's logits, but the cross-entropy
- * does not, so the target is a graph of its own. */
+static int load_model(spec_training *training, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const spec_training_plan *plan = &training->plan;
+    spec_training_model *model = &training->model;
+    if (plan->opt_start != NULL)
+        SPEC_TRY(spec_training_model_load(model, plan->opt_start, plan->places, false, error));
+    else
+        SPEC_TRY(spec_training_model_draw(model, &plan->shape, plan->places, plan->seed, error));
+    const int vocab = model->checkpoint.shape.vocab;
+    if (plan->opt_target != NULL && plan->opt_target->shape.vocab != vocab)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "the draft has %d tokens and the target %d: they must be the same",
+                           vocab, plan->opt_target->shape.vocab));
+    training->parameters = &model->parameters;
+done:
+    return status;
+}
+
+/* The graphs serve training and judging. The target is a graph of its own: its states are
+ * constants, and a draft's cross-entropy does not need it. */
 static int build_graphs(spec_training *training, spec_error *error)
 {
     int status = GSL_SUCCESS;
     const spec_training_plan *plan = &training->plan;
     const size_t rows = (size_t)plan->texts * (size_t)plan->places;
-    spec_training_nodes *nodes = malloc(sizeof *nodes);
+    spec_graph *graph = &training->target_graph;
+    spec_training_nodes *nodes = calloc(2, sizeof *nodes), *const of_model = nodes + 1;
     training->token = calloc(rows, sizeof *training->token);
     training->next = calloc(rows, sizeof *training->next);
     if (nodes == NULL || training->token == NULL || training->next == NULL)
         SPEC_TRY(spec_no_memory(error));
     if (plan->opt_target != NULL) {
-        spec_graph *graph = &training->target_graph;
         SPEC_TRY(spec_graph_init(graph, spec_cpu_isa(), training->opt_pool, error));
         spec_training_model_build(nodes, &training->target, graph, training->token, plan->texts,
                                   plan->places);
-        training->target_logits = nodes->logits;
         SPEC_TRY(spec_graph_allocate(graph, false, error));
+        training->target_logits = nodes->logits;
     }
-    SPEC_TRY(spec_graph_init(&training->graph, spec_cpu_isa(), training->opt_pool, error));
-    spec_training_model_build(nodes, &training->model, &training->graph, training->token,
-                              plan->texts, plan->places);
-    training->logits = nodes->logits;
-    training->loss = spec_graph_loss(&training->graph, training->logits,
-                                     &(spec_graph_target){.kind = plan->loss,
-                                                          .opt_token = training->next,
-                                                          .opt_rows = training->target_logits,
-                                                          .weight = 1.0});
-    SPEC_TRY(spec_graph_allocate(&training->graph, true, error));
+    graph = &training->graph;
+    SPEC_TRY(spec_graph_init(graph, spec_cpu_isa(), training->opt_pool, error));
+    if (plan->opt_head != NULL) {
+        spec_training_head_graph_build(&training->nodes, graph,
+                                       &(spec_training_head_task){.head = &training->head,
+                                                                  .target = &training->target,
+                                                                  .target_nodes = nodes,
+                                                                  .token = training->token,
+                                                                  .next = training->next,
+                                                                  .texts = plan->texts,
+                                                                  .places = plan->places,
+                                                                  .depths = plan->K,
+                                                                  .trained = plan->trained,
+                                                                  .loss = plan->loss});
+    } else {
+        spec_training_model_build(of_model, &training->model, graph, training->token, plan->texts,
+                                  plan->places);
+        training->nodes.logits[0] = of_model->logits;
+        training->nodes.loss[training->nodes.n_losses++] =
+            spec_graph_loss(graph, of_model->logits,
+                            &(spec_graph_target){.kind = plan->loss,
+                                                 .opt_token = training->next,
+                                                 .opt_rows = training->target_logits,
+                                                 .weight = 1.0});
+    }
+    SPEC_TRY(spec_graph_allocate(graph, true, error));
 done:
     free(nodes);
     return status;
-}
-
-static void forward(spec_training *training, bool needs_target)
-{
-    if (needs_target) spec_graph_forward(&training->target_graph);
-    spec_graph_forward(&training->graph);
 }
 
 int spec_training_init(spec_training *training, const spec_training_plan *plan,
@@ -83,14 +103,11 @@ int spec_training_init(spec_training *training, const spec_training_plan *plan,
 {
     int status = GSL_SUCCESS;
     *training = (spec_training){.plan = *plan, .data = *data, .opt_pool = opt_pool};
-    SPEC_TRY(load_models(training, error));
+    if (plan->opt_target != NULL)
+        SPEC_TRY(spec_training_model_load(&training->target, plan->opt_target, plan->places, true,
+                                          error));
+    SPEC_TRY(plan->opt_head != NULL ? load_head(training, error) : load_model(training, error));
     SPEC_TRY(build_graphs(training, error));
-    const size_t vocab = (size_t)training->model.checkpoint.shape.vocab,
-                 accept = (size_t)plan->places * (size_t)(plan->K + 2);
-    training->accept = calloc(accept, sizeof *training->accept);
-    for (int i = 0; i < 2; i++) training->row[i] = malloc(vocab * sizeof *training->row[i]);
-    if (training->accept == NULL || training->row[0] == NULL || training->row[1] == NULL)
-        SPEC_TRY(spec_no_memory(error));
 done:
     if (status != GSL_SUCCESS) spec_training_free(training);
     return status;
@@ -102,10 +119,9 @@ void spec_training_free(spec_training *training)
     spec_graph_free(&training->target_graph);
     spec_training_model_free(&training->model);
     spec_training_model_free(&training->target);
+    spec_training_head_free(&training->head);
     free(training->token);
     free(training->next);
-    free(training->accept);
-    for (int i = 0; i < 2; i++) free(training->row[i]);
     *training = (spec_training){0};
 }
 
@@ -117,6 +133,31 @@ static double rate_of(const spec_training_plan *plan, long step)
                  fall = SPEC_TRAINING_RATE_END +
                         (1.0 - SPEC_TRAINING_RATE_END) * 0.5 * (1.0 + cos(M_PI * done));
     return plan->rate * fmin(1.0, (double)(step + 1) / SPEC_TRAINING_WARM_UP) * fall;
+}
+
+void spec_training_forward(spec_training *training, bool with_target)
+{
+    training->graph.noise_key = 0;
+    if (with_target) spec_graph_forward(&training->target_graph);
+    spec_graph_forward(&training->graph);
+}
+
+/* Both passes over the batch of a step; returns the loss. */
+static double run_passes(spec_training *training, long step)
+{
+    const spec_training_plan *plan = &training->plan;
+    double loss = 0.0;
+    spec_training_texts_batch(training->token, training->next, training->data.learn, plan->texts,
+                              plan->seed, step);
+    spec_parameters_clear_gradient(training->parameters);
+    training->graph.noise_key = spec_noise_key(plan->seed, (const int[]){(int)step, 1}, 2, -1) | 1;
+    if (plan->opt_head != NULL || plan->loss != SPEC_LOSSES_CE)
+        spec_graph_forward(&training->target_graph);
+    spec_graph_forward_trained(&training->graph);
+    for (int i = 0; i < training->nodes.n_losses; i++)
+        loss += spec_graph_loss_value(training->nodes.loss[i]);
+    spec_graph_backward(&training->graph);
+    return loss;
 }
 
 /* The first parameter whose gradient is not finite, or the last one. */
@@ -134,12 +175,9 @@ static const char *bad_parameter(const spec_parameters *parameters)
 double spec_training_step_seconds(spec_training *training)
 {
     double begin = 0.0;
-    spec_training_texts_batch(training->token, training->next, training->data.learn,
-                              training->plan.texts, training->plan.seed, 0);
     for (int pass = 0; pass < 3; pass++) { /* the first one maps the memory */
         if (pass == 1) begin = spec_clock_monotonic();
-        forward(training, training->plan.loss != SPEC_LOSSES_CE);
-        spec_graph_backward(&training->graph);
+        run_passes(training, 0);
     }
     return (spec_clock_monotonic() - begin) / 2.0;
 }
@@ -147,13 +185,8 @@ double spec_training_step_seconds(spec_training *training)
 int spec_training_step(spec_training *training, double *ret_loss, spec_error *error)
 {
     const spec_training_plan *plan = &training->plan;
-    spec_parameters *parameters = &training->model.parameters;
-    spec_training_texts_batch(training->token, training->next, training->data.learn, plan->texts,
-                              plan->seed, training->step);
-    spec_parameters_clear_gradient(parameters);
-    forward(training, plan->loss != SPEC_LOSSES_CE);
-    *ret_loss = spec_graph_loss_value(training->loss);
-    spec_graph_backward(&training->graph);
+    spec_parameters *parameters = training->parameters;
+    *ret_loss = run_passes(training, training->step);
     if (!isfinite(*ret_loss))
         return spec_fail(error, GSL_EFAILED, "step %ld: the loss is not finite; try a lower --rate",
                          training->step + 1);
@@ -163,7 +196,7 @@ int spec_training_step(spec_training *training, double *ret_loss, spec_error *er
                                                        .beta1 = beta1,
                                                        .beta2 = beta2,
                                                        .epsilon = epsilon,
-                                                       .clip = clip,
+                                                       .clip = plan->clip,
                                                        .step = training->step + 1},
                                training->graph.elements, training->opt_pool);
     if (!isfinite(norm))
@@ -172,70 +205,4 @@ int spec_training_step(spec_training *training, double *ret_loss, spec_error *er
                          training->step + 1, bad_parameter(parameters));
     training->step++;
     return GSL_SUCCESS;
-}
-
-/* ---- judging --------------------------------------------------------------------------------- */
-
-static int row_at(double *ret_row, const spec_training *training, const spec_graph_node *logits,
-                  size_t row, spec_error *error)
-{
-    return spec_logits_rows(&ret_row, logits->value + row * (size_t)logits->cols, 1.0, 1,
-                            logits->cols, training->graph.kernels, NULL, error);
-}
-
-/* One text of the batch: its cross-entropy in nats and its walk. The draft's row at a place is the
- * one that it drafts from, however many tokens of the round came before. */
-static int judge_text(spec_training *training, double *nats, spec_exact_walk *opt_walk, int text,
-                      bool greedy, spec_error *error)
-{
-    int status = GSL_SUCCESS;
-    const int places = training->plan.places, K = training->plan.K, vocab = training->logits->cols;
-    double *const one = training->accept, *const room = one + places, *const accept = room + places,
-                  *const q = training->row[0], *const p = training->row[1];
-    for (int t = 0; t < places; t++) {
-        const size_t row = (size_t)text * (size_t)places + (size_t)t;
-        const int next = training->next[row];
-        SPEC_TRY(row_at(q, training, training->logits, row, error));
-        *nats -= log(fmax(q[next], 0x1p-60));
-        if (opt_walk == NULL) continue;
-        SPEC_TRY(row_at(p, training, training->target_logits, row, error));
-        one[t] = greedy          ? (spec_row_argmax(q, vocab) == next ? 1.0 : 0.0)
-                 : p[next] > 0.0 ? fmin(1.0, q[next] / p[next])
-                                 : 1.0;
-    }
-    if (opt_walk == NULL) goto done;
-    const int begins = places - K + 1; /* places where a round of K tokens fits */
-    for (int t = 0; t < begins; t++)
-        for (int d = 0; d < K; d++) accept[t * K + d] = one[t + d];
-    spec_exact_walk_add(opt_walk, accept, begins, training->plan.prompt - 1, room);
-done:
-    return status;
-}
-
-int spec_training_evaluate(spec_training *training, spec_training_score *ret_score,
-                           spec_error *error)
-{
-    int status = GSL_SUCCESS;
-    const spec_training_plan *plan = &training->plan;
-    const bool walks = plan->opt_target != NULL;
-    double nats = 0.0, other = 0.0;
-    *ret_score = (spec_training_score){0};
-    for (int i = walks ? 0 : 1; i < 2; i++) {
-        spec_exact_walk *walk = &ret_score->walk[i];
-        walk->K = walks ? plan->K : 0;
-        for (int first = 0; first < training->data.judged; first += plan->texts) {
-            for (int k = 0; k < plan->texts; k++)
-                spec_training_texts_held_out(training->token + (long)k * plan->places,
-                                             training->next + (long)k * plan->places,
-                                             training->data.judge[i], first + k,
-                                             training->data.judged);
-            forward(training, walks);
-            for (int k = 0; k < plan->texts; k++)
-                SPEC_TRY(judge_text(training, i == 1 ? &nats : &other, walks ? walk : NULL, k,
-                                    i == 0, error));
-        }
-    }
-    ret_score->bits = nats / M_LN2 / ((double)training->data.judged * plan->places);
-done:
-    return status;
 }

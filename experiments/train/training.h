@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* training: trains a language model, or a draft on the rows of its target, step by step.
+/* training: trains a language model, or a draft or a head of a target, step by step.
  * A step depends on the settings, the texts and its number alone, so a training that continues
  * from its state writes the same bytes. Formulas: docs/formulas.md#losses, AdamW [Loshchilov19].
  * The training owns its models and buffers and borrows texts and target. */
 #ifndef SPECLAB_TRAINING_H
 #define SPECLAB_TRAINING_H
 
-#include "experiments/train/exact_walk.h"
 #include "experiments/train/training_texts.h"
-#include "models/train/training_model.h"
+#include "models/train/training_head_graph.h"
 
 typedef struct {
     const spec_checkpoint *opt_target; /* NULL: a language model on its own, by cross-entropy */
     const spec_checkpoint *opt_start;  /* weights to begin with; NULL: drawn for `shape` */
     spec_training_shape shape;
+    const spec_head_shape *opt_head; /* train a head of the target instead of a model ... */
+    const spec_head *opt_start_head; /* ... that begins with these weights; NULL: drawn */
     spec_losses_kind loss;
     int texts, places; /* of a batch */
-    int K;             /* longest draft of the walk */
-    int prompt;        /* tokens of the judging texts before the walk begins */
+    int K;             /* longest draft, 1..SPEC_HEAD_REACH_MAX */
+    int trained;       /* depths of a head that have a loss, 1..K */
+    int first;         /* the first place of judging texts whose next token is the target's, >= 1 */
     long steps;
     double rate; /* learning rate after the first SPEC_TRAINING_WARM_UP steps; it falls to
                     SPEC_TRAINING_RATE_END of that along half a cosine */
+    double clip; /* largest norm of all gradients together */
     uint64_t seed;
 } spec_training_plan;
 
 enum { SPEC_TRAINING_WARM_UP = 20 };
-#define SPEC_TRAINING_RATE_END 0.05
+#define SPEC_TRAINING_RATE_END 0.02
 
 /* Texts to learn from, and texts to be judged by: for a language model the held-out windows, for a
  * draft the target's own texts at temperatures 0 and 1. */
@@ -38,24 +41,19 @@ typedef struct {
 typedef struct {
     spec_training_plan plan;
     spec_training_data data;
-    spec_training_model model, target; /* target: zeroed without one */
-    spec_graph graph, target_graph; /* target_graph: zeroed without a target */
-    spec_graph_node *logits, *target_logits;
-    spec_graph_operation *loss;
-    int *token, *next;       /* (texts, places) */
-    double *accept, *row[2]; /* room of _evaluate */
+    spec_training_model model, target; /* zeroed without one */
+    spec_training_head head;           /* zeroed for a model */
+    spec_parameters *parameters;       /* of the model or head */
+    spec_graph graph, target_graph;    /* target_graph: zeroed without a target */
+    spec_graph_node *target_logits;
+    spec_training_head_nodes nodes; /* a model: its logits at [0], and its loss */
+    int *token, *next;              /* (texts, places) */
     spec_thread_pool *opt_pool;
     long step; /* steps done */
 } spec_training;
 
-/* How good a model is. */
-typedef struct {
-    double bits;             /* cross-entropy per token of judge[1], in bits */
-    spec_exact_walk walk[2]; /* at temperatures 0 and 1; K 0 without a target */
-} spec_training_score;
-
-/* GSL_EDOM if texts exceed a context, GSL_EINVAL if the vocabularies of target, start and shape
- * differ. */
+/* GSL_EDOM if texts exceed a context. GSL_EINVAL if the vocabularies of target, start and shape
+ * differ, or if the head to begin with has a reduced one. */
 int spec_training_init(spec_training *training, const spec_training_plan *plan,
                        const spec_training_data *data, spec_thread_pool *opt_pool,
                        spec_error *error);
@@ -68,7 +66,7 @@ int spec_training_step(spec_training *training, double *ret_loss, spec_error *er
 /* Seconds of wall clock that a step takes, measured on the first batch; changes nothing. */
 double spec_training_step_seconds(spec_training *training);
 
-int spec_training_evaluate(spec_training *training, spec_training_score *ret_score,
-                           spec_error *error);
+/* Compute all nodes for the tokens, with the target's if `with_target`. */
+void spec_training_forward(spec_training *training, bool with_target);
 
 #endif

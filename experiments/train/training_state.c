@@ -43,7 +43,7 @@ int spec_training_state_write(const spec_training *training, const char *setting
                               spec_error *error)
 {
     int status = GSL_SUCCESS;
-    const spec_parameters *p = &training->model.parameters;
+    const spec_parameters *p = training->parameters;
     const state_head head = {strlen(settings), p->numbers, training->step, training->plan.steps};
     const float *const array[] = {p->value, p->m, p->v};
     spec_new_file file = {0};
@@ -85,7 +85,7 @@ int spec_training_state_read(spec_training *training, const char *settings, cons
                              spec_error *error)
 {
     int status = GSL_SUCCESS;
-    spec_parameters *p = &training->model.parameters;
+    spec_parameters *p = training->parameters;
     spec_mapping file = {0};
     state_head head;
     uint64_t sum;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A training learns, has the same bits for every number of threads and instruction set, and
- * continues from its state with the same bits. */
+/* A training of a draft or a head learns and has the same bits for every number of threads and
+ * instruction set. It continues from its state with the same bits. */
+#include "experiments/train/training_score.h"
 #include "experiments/train/training_state.h"
 #include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
@@ -18,15 +19,18 @@ enum { PLACES = 24, STEPS = 30 };
 
 /* A target that is easy to imitate: one layer, with sharp rows. */
 static const char target_spec[] =
-    "random?dim=32&layers=1&heads=2&ffn=64&vocab=20&context=32&type=f32&seed=3&temperature=0.5";
+    "random?dim=32&layers=3&heads=2&ffn=64&vocab=20&context=32&type=f32&seed=3&temperature=0.5";
 
 typedef struct {
     spec_model *target;
     spec_training_texts learn, judge[2];
+    spec_head_shape head;
     spec_training training;
 } case_of;
 
-static spec_training_plan plan_of(const case_of *c, spec_losses_kind loss)
+enum { DRAFT = -1 }; /* instead of a kind of head: a draft model */
+
+static spec_training_plan plan_of(case_of *c, int kind, spec_losses_kind loss)
 {
     const spec_shape shape = {.dim = 16,
                               .n_layers = 2,
@@ -38,19 +42,24 @@ static spec_training_plan plan_of(const case_of *c, spec_losses_kind loss)
                               .context = 32,
                               .norm_eps = 1e-5f,
                               .rope_base = 10000.0};
-    return (spec_training_plan){.opt_target = spec_transformer_of(c->target)->checkpoint,
+    const spec_checkpoint *target = spec_transformer_of(c->target)->checkpoint;
+    if (kind != DRAFT) c->head = spec_training_head_shape((spec_head_kind)kind, &target->shape, 3);
+    return (spec_training_plan){.opt_target = target,
+                                .opt_head = kind != DRAFT ? &c->head : NULL,
                                 .shape = {.shape = shape, .is_tied = true},
                                 .loss = loss,
                                 .texts = 4,
                                 .places = PLACES,
                                 .K = 3,
-                                .prompt = 4,
+                                .first = 4,
+                                .trained = 3,
+                                .clip = 1.0,
                                 .steps = STEPS,
                                 .rate = 0.01,
                                 .seed = 5};
 }
 
-static void open_case(case_of *c, spec_losses_kind loss, int threads)
+static void open_case(case_of *c, int kind, spec_losses_kind loss, int threads)
 {
     spec_error error;
     *c = (case_of){0};
@@ -68,7 +77,7 @@ static void open_case(case_of *c, spec_losses_kind loss, int threads)
     how.greedy = true;
     assert_int_equal(spec_training_texts_sample(&c->judge[0], &c->judge[1], &how, NULL, &error),
                      GSL_SUCCESS);
-    const spec_training_plan plan = plan_of(c, loss);
+    const spec_training_plan plan = plan_of(c, kind, loss);
     const spec_training_data data = {&c->learn, {&c->judge[0], &c->judge[1]}, 8};
     if (spec_training_init(&c->training, &plan, &data, spec_test_pool(threads), &error) !=
         GSL_SUCCESS)
@@ -93,70 +102,92 @@ static double run_steps(case_of *c, long until)
     return loss;
 }
 
+/* The rise of a draft token's acceptance at temperature 1, over STEPS steps. */
+static double gain_of(int kind, spec_losses_kind loss, int depth)
+{
+    case_of c;
+    spec_error error;
+    spec_training_score before, after;
+    open_case(&c, kind, loss, 1);
+    assert_int_equal(spec_training_score_judge(&before, &c.training, &error), GSL_SUCCESS);
+    run_steps(&c, STEPS);
+    assert_int_equal(spec_training_score_judge(&after, &c.training, &error), GSL_SUCCESS);
+    close_case(&c);
+    return spec_exact_walk_alpha(&after.walk[1], depth) -
+           spec_exact_walk_alpha(&before.walk[1], depth);
+}
+
 static void every_loss_brings_the_draft_nearer(void **state)
 {
     (void)state;
     for (int loss = 0; loss < SPEC_LOSSES_KINDS; loss++) {
-        case_of c;
-        spec_error error;
-        spec_training_score before, after;
-        open_case(&c, (spec_losses_kind)loss, 1);
-        assert_int_equal(spec_training_evaluate(&c.training, &before, &error), GSL_SUCCESS);
-        run_steps(&c, STEPS);
-        assert_int_equal(spec_training_evaluate(&c.training, &after, &error), GSL_SUCCESS);
-        const double gain =
-            spec_exact_walk_alpha(&after.walk[1], 1) - spec_exact_walk_alpha(&before.walk[1], 1);
+        const double gain = gain_of(DRAFT, (spec_losses_kind)loss, 1);
         if (!(gain > 0.02)) fail_msg("%s: alpha rose by %g", spec_losses_names[loss], gain);
-        close_case(&c);
     }
+}
+
+static void every_head_comes_nearer_at_each_depth(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++)
+        for (int depth = 1; depth <= 2; depth++) {
+            const double gain = gain_of(kind, SPEC_LOSSES_FKL, depth);
+            if (!(gain > 0.02))
+                fail_msg("%s: alpha %d rose by %g", spec_head_kind_names[kind], depth, gain);
+        }
 }
 
 static void the_bits_do_not_depend_on_threads_or_instructions(void **state)
 {
-    case_of one, other;
-    spec_error error;
     (void)state;
-    open_case(&one, SPEC_LOSSES_JSD, 1);
-    run_steps(&one, 10);
-    const size_t bytes = one.training.model.parameters.numbers * sizeof(float);
-    for (int isa = 0; isa <= (int)spec_cpu_best_isa(); isa++) {
-        assert_int_equal(spec_cpu_limit(spec_cpu_isa_name((spec_isa)isa), &error), GSL_SUCCESS);
-        open_case(&other, SPEC_LOSSES_JSD, 1 + isa % 3);
-        run_steps(&other, 10);
-        assert_memory_equal(one.training.model.parameters.value,
-                            other.training.model.parameters.value, bytes);
-        close_case(&other);
+    for (int kind = DRAFT; kind < SPEC_HEAD_KINDS; kind++) {
+        case_of one, other;
+        spec_error error;
+        open_case(&one, kind, SPEC_LOSSES_JSD, 1);
+        run_steps(&one, 5);
+        const size_t bytes = one.training.parameters->numbers * sizeof(float);
+        for (int isa = 0; isa <= (int)spec_cpu_best_isa(); isa++) {
+            assert_int_equal(spec_cpu_limit(spec_cpu_isa_name((spec_isa)isa), &error), GSL_SUCCESS);
+            open_case(&other, kind, SPEC_LOSSES_JSD, 1 + (isa + 1) % 3);
+            run_steps(&other, 5);
+            assert_memory_equal(one.training.parameters->value, other.training.parameters->value,
+                                bytes);
+            close_case(&other);
+        }
+        assert_int_equal(spec_cpu_limit(NULL, &error), GSL_SUCCESS);
+        close_case(&one);
     }
-    assert_int_equal(spec_cpu_limit(NULL, &error), GSL_SUCCESS);
-    close_case(&one);
 }
 
+/* Of EAGLE too, whose states have noise. */
 static void it_continues_from_its_state(void **state)
 {
     static const char settings[] = "loss=jsd\nseed=5\n";
-    case_of whole, parts;
-    spec_error error;
+    static const int kinds[] = {DRAFT, SPEC_HEAD_EAGLE};
     (void)state;
-    open_case(&whole, SPEC_LOSSES_JSD, 1);
-    run_steps(&whole, STEPS);
-    for (int at = 1; at <= STEPS; at += 14) {
-        open_case(&parts, SPEC_LOSSES_JSD, 1);
-        run_steps(&parts, at);
-        assert_int_equal(spec_training_state_write(&parts.training, settings, "state", &error),
-                         GSL_SUCCESS);
-        close_case(&parts);
-        open_case(&parts, SPEC_LOSSES_JSD, 2);
-        if (spec_training_state_read(&parts.training, settings, "state", &error) != GSL_SUCCESS)
-            fail_msg("%s", error.text);
-        assert_int_equal(parts.training.step, at);
-        run_steps(&parts, STEPS);
-        assert_memory_equal(whole.training.model.parameters.value,
-                            parts.training.model.parameters.value,
-                            whole.training.model.parameters.numbers * sizeof(float));
-        close_case(&parts);
+    for (int i = 0; i < 2; i++) {
+        case_of whole, parts;
+        spec_error error;
+        open_case(&whole, kinds[i], SPEC_LOSSES_JSD, 1);
+        run_steps(&whole, STEPS);
+        for (int at = 1; at <= STEPS; at += 14) {
+            open_case(&parts, kinds[i], SPEC_LOSSES_JSD, 1);
+            run_steps(&parts, at);
+            assert_int_equal(spec_training_state_write(&parts.training, settings, "state", &error),
+                             GSL_SUCCESS);
+            close_case(&parts);
+            open_case(&parts, kinds[i], SPEC_LOSSES_JSD, 2);
+            if (spec_training_state_read(&parts.training, settings, "state", &error) != GSL_SUCCESS)
+                fail_msg("%s", error.text);
+            assert_int_equal(parts.training.step, at);
+            run_steps(&parts, STEPS);
+            assert_memory_equal(whole.training.parameters->value, parts.training.parameters->value,
+                                whole.training.parameters->numbers * sizeof(float));
+            close_case(&parts);
+        }
+        assert_int_not_equal(access("state.bak", F_OK), 0); /* the former state is not kept */
+        close_case(&whole);
     }
-    assert_int_not_equal(access("state.bak", F_OK), 0); /* the former state is not kept */
-    close_case(&whole);
 }
 
 static void other_settings_and_damage_are_refused(void **state)
@@ -166,12 +197,12 @@ static void other_settings_and_damage_are_refused(void **state)
     spec_error error;
     struct stat file;
     (void)state;
-    open_case(&c, SPEC_LOSSES_JSD, 1);
+    open_case(&c, DRAFT, SPEC_LOSSES_JSD, 1);
     run_steps(&c, 2);
-    const size_t bytes = c.training.model.parameters.numbers * sizeof(float);
+    const size_t bytes = c.training.parameters->numbers * sizeof(float);
     float *value = malloc(bytes);
     assert_non_null(value);
-    memcpy(value, c.training.model.parameters.value, bytes);
+    memcpy(value, c.training.parameters->value, bytes);
     assert_int_equal(spec_training_state_write(&c.training, settings, "state", &error),
                      GSL_SUCCESS);
     assert_int_equal(spec_training_state_read(&c.training, "loss=jsd\nseed=6\n", "state", &error),
@@ -203,7 +234,7 @@ static void other_settings_and_damage_are_refused(void **state)
         assert_int_not_equal(spec_training_state_read(&c.training, settings, "cut", &error),
                              GSL_SUCCESS);
     }
-    assert_memory_equal(value, c.training.model.parameters.value, bytes);
+    assert_memory_equal(value, c.training.parameters->value, bytes);
     free(value);
     close_case(&c);
 }
@@ -214,9 +245,9 @@ static void a_loss_that_is_not_finite_ends_it(void **state)
     spec_error error;
     double loss;
     (void)state;
-    open_case(&c, SPEC_LOSSES_CE, 1);
+    open_case(&c, DRAFT, SPEC_LOSSES_CE, 1);
     run_steps(&c, 2);
-    spec_parameters *p = &c.training.model.parameters;
+    spec_parameters *p = c.training.parameters;
     spec_parameters_value(p, c.training.model.embedding)[3] = (float)NAN;
     const float before = p->value[p->numbers - 20];
     assert_int_equal(spec_training_step(&c.training, &loss, &error), GSL_EFAILED);
@@ -230,6 +261,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_loss_brings_the_draft_nearer),
+        cmocka_unit_test(every_head_comes_nearer_at_each_depth),
         cmocka_unit_test(the_bits_do_not_depend_on_threads_or_instructions),
         cmocka_unit_test(it_continues_from_its_state),
         cmocka_unit_test(other_settings_and_damage_are_refused),
