@@ -33,7 +33,7 @@ static const struct {
     {"the rest of a pass, 12 heads of 64", spec_bench_vector},
     {"tokenizers, 22,000 pieces", spec_bench_tokenizer},
     {"matrix products, 768 x 12, V = 32,000", spec_bench_product},
-    {"products of training, 2,048 tokens", spec_bench_train},
+    {"training, 2,048 tokens", spec_bench_train},
 };
 
 enum { FAMILIES = sizeof families / sizeof *families, REPEATS_MAX = 99, MEASURES_MAX = 256 };

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/noise.h"
+#include "experiments/train/training.h"
+#include "models/context.h"
+#include "models/model_open.h"
 #include "models/train/sgemm.h"
+#include "models/transformer/engine/transformer.h"
 #include "tests/bench/bench.h"
 
 #include <stdlib.h>
@@ -82,6 +86,115 @@ static uint64_t run_products(void *state, uint64_t n)
     return done;
 }
 
+/* ---- steps -------------------------------------------------------------------------------------
+ */
+
+/* A language model of these dimensions, or a head of a random target that has them. */
+typedef struct {
+    const char *model;
+    int kind; /* of a head, or -1 */
+    int threads;
+} step_case;
+
+typedef struct {
+    spec_context context;
+    spec_thread_pool *pool;
+    spec_model *model;
+    spec_training_texts texts;
+    spec_head_shape head;
+    spec_training training;
+} steps;
+
+enum { STEP_TEXTS = 8, STEP_PLACES = 256, STEP_K = 5 };
+
+static void free_steps(void *state)
+{
+    steps *s = state;
+    if (s == NULL) return;
+    spec_training_free(&s->training);
+    spec_training_texts_free(&s->texts);
+    spec_model_close(s->model);
+    spec_thread_pool_free(s->pool);
+    spec_context_free(&s->context);
+    free(s);
+}
+
+/* Texts of random tokens: the time of a step does not depend on them. */
+static int fill_texts(spec_training_texts *texts, int vocab)
+{
+    *texts = (spec_training_texts){.n = STEP_TEXTS * (STEP_PLACES + 1),
+                                   .stride = STEP_PLACES + 1,
+                                   .places = STEP_PLACES,
+                                   .begin = -1};
+    texts->token = malloc(texts->n * sizeof *texts->token);
+    for (size_t i = 0; texts->token != NULL && i < texts->n; i++)
+        texts->token[i] = (int)(spec_noise_word(4, i) % (uint64_t)vocab);
+    return texts->token != NULL ? GSL_SUCCESS : GSL_ENOMEM;
+}
+
+static const char *open_steps(void **ret_state, const void *setup)
+{
+    static char reason[sizeof(spec_error)];
+    int status = GSL_SUCCESS;
+    const step_case *of = setup;
+    spec_error message = {"no memory"}, *const error = &message;
+    steps *s = calloc(1, sizeof *s);
+    if (s == NULL) return "no memory";
+    SPEC_TRY(spec_context_init(&s->context, 1, error));
+    SPEC_TRY(spec_thread_pool_init(&s->pool, of->threads, error));
+    SPEC_TRY(spec_model_open(&s->model, of->model, NULL, &s->context, error));
+    const spec_checkpoint *checkpoint = spec_transformer_of(s->model)->checkpoint;
+    SPEC_TRY(fill_texts(&s->texts, s->model->vocab));
+    if (of->kind >= 0)
+        s->head = spec_training_head_shape((spec_head_kind)of->kind, &checkpoint->shape, STEP_K);
+    const spec_training_plan plan = {.opt_target = of->kind >= 0 ? checkpoint : NULL,
+                                     .shape = {.shape = checkpoint->shape, .is_tied = true},
+                                     .opt_head = of->kind >= 0 ? &s->head : NULL,
+                                     .loss = of->kind >= 0 ? SPEC_LOSSES_FKL : SPEC_LOSSES_CE,
+                                     .texts = STEP_TEXTS,
+                                     .places = STEP_PLACES,
+                                     .K = STEP_K,
+                                     .trained = STEP_K,
+                                     .first = 1,
+                                     .steps = 1000000,
+                                     .rate = 1e-3,
+                                     .clip = 1.0};
+    SPEC_TRY(spec_training_init(&s->training, &plan, &(spec_training_data){.learn = &s->texts},
+                                s->pool, error));
+    *ret_state = s;
+    return NULL;
+done:
+    (void)status;
+    free_steps(s);
+    snprintf(reason, sizeof reason, "%s", message.text);
+    return reason;
+}
+
+static uint64_t run_steps(void *state, uint64_t n)
+{
+    steps *s = state;
+    uint64_t done = 0;
+    for (; done < n; done += STEP_TEXTS * STEP_PLACES) {
+        double loss;
+        spec_error error;
+        if (spec_training_step(&s->training, &loss, &error) != GSL_SUCCESS) abort();
+    }
+    return done;
+}
+
+#define MODEL_128 "random?dim=128&layers=5&heads=8&ffn=352&vocab=105&context=256&type=f32&seed=1"
+#define MODEL_256 "random?dim=256&layers=6&heads=8&ffn=704&vocab=256&context=256&type=f32&seed=1"
+/* Arithmetic of a token, forward and backward: 6 per weight, and 6 dim per layer and place seen. */
+#define FLOP(dim, layers, ffn, vocab)                                                              \
+    (6.0 * ((layers) * ((dim) * (4.0 * (dim) + 3.0 * (ffn)) + 2.0 * (dim)*128.0) +                 \
+            (double)(dim) * (vocab)))
+#define STEPS(title, of, head, n_threads)                                                          \
+    .work = title, .unit = "tokens", .init = open_steps, .run = run_steps, .free = free_steps,     \
+    .setup = &(const step_case)                                                                    \
+    {                                                                                              \
+        of, head, n_threads                                                                        \
+    }
+
 /* oneDNN and OpenBLAS were equal within 10 % on these shapes. */
 #define PRODUCT(title, I, O, direction, function)                                                  \
     .work = title, .unit = "flop", .init = open_products, .run = run_products,                     \
@@ -98,5 +211,16 @@ const spec_bench_row spec_bench_train[] = {
     LAYER("128 x 352", 128, 352),
     LAYER("256 x 704", 256, 704),
     LAYER("768 x 2304", 768, 2304),
+    {STEPS("training step, 128 x 5", MODEL_128, -1, 1), .yardstick = "row:128 x 352, forward",
+     .per = FLOP(128, 5, 352, 105)},
+    {STEPS("training step, 256 x 6", MODEL_256, -1, 1), .yardstick = "row:256 x 704, forward",
+     .per = FLOP(256, 6, 704, 256), .asked_ratio = .7},
+    {STEPS("training step, 256 x 6, 2 threads", MODEL_256, -1, 2), .wall = true,
+     .yardstick = "row:training step, 256 x 6", .asked_ratio = 1.8},
+    /* five passes of its layer and output, forward and backward, and the target's pass */
+    {STEPS("EAGLE-3, 5 test-time steps, 128 x 5", MODEL_128, SPEC_HEAD_EAGLE3, 1),
+     .yardstick = "row:128 x 352, forward",
+     .per = 5.0 * FLOP(128, 1, 352, 105) + 5.0 * 6.0 * 128 * 3 * 128 + FLOP(128, 5, 352, 105) / 3.0,
+     .asked = 8000},
     {.work = NULL},
 };
