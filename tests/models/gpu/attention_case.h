@@ -82,8 +82,12 @@ static inline attention_case attention_open(spec_shape shape, spec_tensor_type t
         fail_msg("%s", error.text);
     if (spec_stream_init(&c.stream, c.card, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
     const size_t element = type == SPEC_TENSOR_BF16 ? sizeof(uint16_t) : sizeof(float);
-    c.kv = (spec_kv){shape.n_layers, slots, shape.n_kv_heads, shape.head_dim, type,
-                     attention_alloc(&c, c.kv_floats * element)};
+    c.kv = (spec_kv){.layers = shape.n_layers,
+                     .slots = slots,
+                     .n_kv_heads = shape.n_kv_heads,
+                     .head_dim = shape.head_dim,
+                     .type = type,
+                     .data = attention_alloc(&c, c.kv_floats * element)};
     c.host = calloc(c.kv_floats, sizeof *c.host);
     c.qkv = calloc(PASS_COLUMNS * c.width, sizeof *c.qkv);
     c.card_qkv = attention_alloc(&c, PASS_COLUMNS * c.width * sizeof(float));
