@@ -3,15 +3,12 @@
  * the passes of the target's three layers, so a time is a number of them. */
 #include "timing/timing_passes.h"
 
-#include "models/model_kinds.h"
+#include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
 #include "sim/chance/rng.h"
 #include "tests/support/contexts.h"
 #include "tests/support/drawn_head.h"
 #include "tests/support/support.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum { LAYERS = 3, V = 11, TEXT = 20 };
 
@@ -35,39 +32,22 @@ static double read_passes(void *self)
     return passes;
 }
 
-static spec_model *open_target(const spec_backend *backend)
-{
-    spec_settings settings;
-    spec_error error = {""};
-    spec_transformer *model = calloc(1, sizeof *model);
-    assert_non_null(model);
-    assert_int_equal(spec_settings_init(&settings, target_spec, &error), GSL_SUCCESS);
-    assert_int_equal(
-        spec_checkpoint_load_random(&model->own_checkpoint, &settings, spec_test_pool(0), &error),
-        GSL_SUCCESS);
-    spec_checkpoint_draw(&model->own_checkpoint);
-    assert_int_equal(spec_weights_init(&model->own_weights, &model->own_checkpoint,
-                                       SPEC_TENSOR_TYPES, backend, &error),
-                     GSL_SUCCESS);
-    assert_int_equal(spec_transformer_init(model, &model->own_checkpoint, &model->own_weights,
-                                           &settings, &error),
-                     GSL_SUCCESS);
-    model->head.kind = &spec_model_random;
-    model->head.spec = strdup(target_spec);
-    spec_settings_free(&settings);
-    return &model->head;
-}
-
 static void a_heads_pass_is_timed_without_its_targets(void **state)
 {
-    spec_backend counting = spec_backend_cpu;
-    counting.begin = count_begin;
     const spec_clock clock = {read_passes, NULL};
     const int width[] = {1, 2, 5};
     int text[TEXT];
     (void)state;
     for (int i = 0; i < TEXT; i++) text[i] = i * 7 % V;
-    spec_model *target = open_target(&counting);
+    spec_model *target;
+    spec_error error = {""};
+    assert_int_equal(spec_model_open(&target, target_spec, NULL, spec_test_context(0), &error),
+                     GSL_SUCCESS);
+    const spec_backend **backend = &((spec_transformer *)target)->own_weights.backend,
+                       *own = *backend;
+    spec_backend counting = *own;
+    counting.begin = count_begin;
+    *backend = &counting;
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     spec_rng_stream(rng, 42, 0);
     for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++) {
@@ -77,7 +57,6 @@ static void a_heads_pass_is_timed_without_its_targets(void **state)
         spec_model *draft = drawn_head_open(&head, "", target);
         spec_timing_passes timed;
         spec_timing_sum sum[3] = {{0}};
-        spec_error error = {""};
         assert_int_equal(
             spec_timing_passes_init(&timed, draft, target, NULL, width, 3, false, &error),
             GSL_SUCCESS);
@@ -95,6 +74,7 @@ static void a_heads_pass_is_timed_without_its_targets(void **state)
         spec_head_free(&head);
     }
     gsl_rng_free(rng);
+    *backend = own;
     spec_model_close(target);
 }
 

@@ -233,7 +233,7 @@ static void write_file(const char *architecture, const char *kind, const char *t
 {
     spec_gguf_writer writer;
     spec_error error = {""};
-    const float zeros[11 * 16] = {0.0f};
+    const float zeros[16 * 16] = {0.0f};
     assert_int_equal(unlink(path), 0);
     assert_int_equal(spec_gguf_writer_init(&writer, &error), GSL_SUCCESS);
     spec_gguf_writer_text(&writer, "general.architecture", architecture);
