@@ -60,7 +60,7 @@ static const struct argp_option options_table[] = {
     {"batch", KEY_BATCH, "N", 0, "texts per step (8)", 3},
     {"window", KEY_WINDOW, "N", 0, "tokens per text (256, or the target's context)", 3},
     {"own-texts", KEY_OWN_TEXTS, "N", 0, "texts sampled from the target (1536)", 3},
-    {"judge-texts", KEY_JUDGES, "N", 0, "texts that judge the model (32)", 3},
+    {"judge-texts", KEY_JUDGES, "N", 0, "texts that judge the model, in whole batches (32)", 3},
     {"save-every", KEY_SAVE, "X", 0, "seconds between writes of OUT.state (30)", 3},
     {"resume", KEY_RESUME, 0, 0, "continue from OUT.state, if it exists", 3},
     {0},
@@ -99,86 +99,46 @@ static void taps_of(int ret_tap[SPEC_HEAD_TAPS_MAX], const struct argp_state *st
                         arg);
 }
 
-static const char *const models[] = {"lm", "distill", NULL};
-
-static bool is_among(const char *method, const char *const *names)
-{
-    for (; *names != NULL; names++)
-        if (strcmp(method, *names) == 0) return true;
-    return false;
-}
-
-static void check_method(spec_train_args *args, const struct argp_state *state)
-{
-    for (int i = 0; args->method != NULL && spec_head_kind_names[i] != NULL; i++)
-        if (strcmp(args->method, spec_head_kind_names[i]) == 0) args->head = i;
-    if (args->method == NULL || (args->head < 0 && !is_among(args->method, models)))
-        spec_usage_fail(state->name, "give a method: %s%s%s%s",
-                        "lm, distill, medusa, hydra, redrafter, eagle, eagle3, mtp or parallel",
-                        args->method != NULL ? ", not '" : "",
-                        args->method != NULL ? args->method : "", args->method != NULL ? "'" : "");
-    const bool has_layers = args->head < 0 || args->head >= SPEC_HEAD_EAGLE,
-               has_taps = args->head == SPEC_HEAD_EAGLE3 || args->head == SPEC_HEAD_PARALLEL,
-               reads_itself = args->head == SPEC_HEAD_EAGLE || args->head == SPEC_HEAD_EAGLE3;
-    const struct {
-        bool wrong;
-        const char *option;
-    } checks[] = {
-        {args->head >= 0 && args->layers > 0, "layers"},
-        {args->head >= 0 && args->dim > 0, "dim"},
-        {!has_layers && args->heads > 0, "heads"},
-        {!has_layers && args->kv_heads > 0, "kv-heads"},
-        {!has_layers && args->ffn > 0, "ffn"},
-        {!has_taps && args->tap[2] > 0, "taps"},
-        {!reads_itself && args->ttt > 0, "ttt"},
-        {strcmp(args->method, "lm") == 0 && args->K > 0, "K"},
-    };
-    for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++)
-        if (checks[i].wrong)
-            spec_usage_fail(state->name, "%s has no --%s", args->method, checks[i].option);
-    if (args->target == NULL && strcmp(args->method, "lm") != 0)
-        spec_usage_fail(state->name, "%s needs --target, the model that is imitated", args->method);
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     spec_train_args *args = state->input;
+    spec_training_settings *settings = &args->settings;
+    spec_error error;
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
-    case KEY_TARGET: args->target = arg; return 0;
-    case KEY_DATA: args->data = arg; return 0;
-    case KEY_LOSS: args->loss = loss_of(state, arg); return 0;
-    case KEY_START: args->start = arg; return 0;
-    case 'K': args->K = count(state, "K", arg, 1, SPEC_HEAD_REACH_MAX); return 0;
-    case KEY_TAPS: taps_of(args->tap, state, arg); return 0;
-    case KEY_TTT: args->ttt = count(state, "ttt", arg, 1, SPEC_HEAD_REACH_MAX); return 0;
-    case KEY_LAYERS: args->layers = count(state, "layers", arg, 1, SPEC_LAYERS_MAX); return 0;
-    case KEY_DIM: args->dim = count(state, "dim", arg, 2, SPEC_DIM_MAX); return 0;
-    case KEY_HEADS: args->heads = count(state, "heads", arg, 1, SPEC_DIM_MAX); return 0;
-    case KEY_KV_HEADS: args->kv_heads = count(state, "kv-heads", arg, 1, SPEC_DIM_MAX); return 0;
-    case KEY_FFN: args->ffn = count(state, "ffn", arg, 1, SPEC_DIM_MAX); return 0;
-    case KEY_STEPS: args->steps = count(state, "steps", arg, 1, INT_MAX); return 0;
-    case KEY_MINUTES: args->minutes = positive(state, "minutes", arg, 1e5); return 0;
-    case KEY_RATE: args->rate = positive(state, "rate", arg, 1.0); return 0;
-    case KEY_BATCH: args->batch = count(state, "batch", arg, 1, 4096); return 0;
-    case KEY_WINDOW: args->window = count(state, "window", arg, 2, SPEC_CONTEXT_MAX); return 0;
-    case KEY_OWN_TEXTS: args->own_texts = count(state, "own-texts", arg, 1, INT_MAX); return 0;
-    case KEY_JUDGES: args->judges = count(state, "judge-texts", arg, 1, 1 << 20); return 0;
+    case KEY_TARGET: settings->target = arg; return 0;
+    case KEY_DATA: settings->data = arg; return 0;
+    case KEY_LOSS: settings->loss = loss_of(state, arg); return 0;
+    case KEY_START: settings->draft = arg; return 0;
+    case 'K': settings->K = count(state, "K", arg, 1, SPEC_HEAD_REACH_MAX); return 0;
+    case KEY_TAPS: taps_of(settings->tap, state, arg); return 0;
+    case KEY_TTT: settings->ttt = count(state, "ttt", arg, 1, SPEC_HEAD_REACH_MAX); return 0;
+    case KEY_LAYERS: settings->layers = count(state, "layers", arg, 1, SPEC_LAYERS_MAX); return 0;
+    case KEY_DIM: settings->dim = count(state, "dim", arg, 2, SPEC_DIM_MAX); return 0;
+    case KEY_HEADS: settings->heads = count(state, "heads", arg, 1, SPEC_DIM_MAX); return 0;
+    case KEY_KV_HEADS:
+        settings->kv_heads = count(state, "kv-heads", arg, 1, SPEC_DIM_MAX);
+        return 0;
+    case KEY_FFN: settings->ffn = count(state, "ffn", arg, 1, SPEC_DIM_MAX); return 0;
+    case KEY_STEPS: settings->steps = count(state, "steps", arg, 1, INT_MAX); return 0;
+    case KEY_MINUTES: settings->minutes = positive(state, "minutes", arg, 1e5); return 0;
+    case KEY_RATE: settings->rate = positive(state, "rate", arg, 1.0); return 0;
+    case KEY_BATCH: settings->batch = count(state, "batch", arg, 1, 4096); return 0;
+    case KEY_WINDOW: settings->window = count(state, "window", arg, 2, SPEC_CONTEXT_MAX); return 0;
+    case KEY_OWN_TEXTS: settings->own_texts = count(state, "own-texts", arg, 1, INT_MAX); return 0;
+    case KEY_JUDGES: settings->judge_texts = count(state, "judge-texts", arg, 1, 1 << 20); return 0;
     case KEY_SAVE: args->save = positive(state, "save-every", arg, 1e6); return 0;
     case KEY_RESUME: args->resume = true; return 0;
     case ARGP_KEY_ARG:
-        if (args->method != NULL)
+        if (settings->method != NULL)
             spec_usage_fail(state->name, "'%s' is a second method; give one", arg);
-        args->method = arg;
+        settings->method = arg;
         return 0;
     case ARGP_KEY_END:
-        check_method(args, state);
-        if (args->data == NULL)
-            spec_usage_fail(state->name, "give the texts with --data, a file or own");
+        if (spec_training_settings_check(settings, &error) != GSL_SUCCESS)
+            spec_usage_fail(state->name, "%s", error.text);
         if (args->common.output == NULL)
             spec_usage_fail(state->name, "give the file of the trained model with -o OUT.gguf");
-        if (args->steps > 0 && args->minutes > 0.0)
-            spec_usage_fail(state->name, "--steps and --minutes exclude each other");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -207,9 +167,12 @@ void spec_train_args_parse(spec_train_args *args, spec_context *context, int arg
         children,
         NULL,
         NULL};
-    *args = (spec_train_args){
-        .common = SPEC_OPTIONS_DEFAULT(context), .loss = -1, .head = -1, .save = 30.0};
+    *args = (spec_train_args){.common = SPEC_OPTIONS_DEFAULT(context),
+                              .settings = SPEC_TRAINING_SETTINGS_DEFAULT,
+                              .save = 30.0};
+    args->settings.dashes = "--";
     args->common.opt_figure = "training";
     args->common.opt_output = "the trained model, a GGUF file; the table goes to standard output";
     spec_usage_parse(&argp, argc, argv, args);
+    args->settings.seed = args->common.seed;
 }

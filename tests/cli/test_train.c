@@ -71,7 +71,7 @@ static void a_model_and_its_draft_are_trained_and_used(void **state)
     spec_program_works(DISTILL "-o again.gguf --threads 3");
     spec_files_same("draft.gguf", "again.gguf");
     spec_program_works("train distill --target lm.gguf --data text.txt --draft draft.gguf --loss "
-                       "tv --window 48 --batch 4 --judge-texts 4 --steps 3 -o more.gguf");
+                       "tv --window 48 --batch 4 --judge-texts 3 --steps 3 -o more.gguf");
 }
 
 #define HEAD                                                                                       \

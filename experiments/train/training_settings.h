@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* training_settings: the settings of a training as users give them, and the plan they stand for.
+ * A setting that is 0 or NULL was not given and has its default. Texts are borrowed. */
+#ifndef SPECLAB_TRAINING_SETTINGS_H
+#define SPECLAB_TRAINING_SETTINGS_H
+
+#include "experiments/train/training.h"
+
+/* Tokens of judging texts that come from other texts. */
+enum { SPEC_TRAINING_PROMPT = 32 };
+
+typedef struct {
+    const char *dashes; /* before the names of settings in error lines: "--", or "" */
+    const char *method; /* "lm", "distill" or a name of spec_head_kind_names */
+    int head;           /* its spec_head_kind, or -1 */
+    const char *target; /* the spec of a transformer; for lm the one whose vocabulary is used */
+    const char *data;   /* a text file, or "own": texts sampled from the target */
+    const char *draft;  /* the spec of a model, or the file of a head, to begin with */
+    int layers, dim, heads, kv_heads, ffn; /* of a new model or head */
+    int K;                                 /* longest draft */
+    int ttt, tap[SPEC_HEAD_TAPS_MAX];
+    int batch, window, own_texts, judge_texts;
+    int loss; /* a spec_losses_kind; -1: not given */
+    long steps;
+    double minutes, rate;
+    uint64_t seed;
+} spec_training_settings;
+
+#define SPEC_TRAINING_SETTINGS_DEFAULT                                                             \
+    ((spec_training_settings){.dashes = "", .head = -1, .loss = -1, .seed = 42})
+
+/* The value, or the default where it is 0. */
+int spec_training_settings_or(int given, int otherwise);
+
+/* Find the method and set `head`. GSL_EINVAL for an unknown method, for settings that the method
+ * does not have, and if it lacks its target or its texts. */
+int spec_training_settings_check(spec_training_settings *settings, spec_error *error);
+
+/* Models of the settings, borrowed. */
+typedef struct {
+    const spec_checkpoint *vocabulary_of; /* the target, or for lm the bytes */
+    const spec_checkpoint *opt_start;
+    const spec_head *opt_start_head;
+} spec_training_models;
+
+/* The plan; with a head, its shape is in *ret_head, which must outlive the plan. GSL_EINVAL, with
+ * the setting at fault. */
+int spec_training_settings_plan(spec_training_plan *ret_plan, spec_head_shape *ret_head,
+                                const spec_training_settings *settings,
+                                const spec_training_models *models, spec_error *error);
+
+/* All that the trained weights depend on, as lines of a training_state. */
+void spec_training_settings_describe(char *text, size_t size, const spec_training *training,
+                                     const spec_training_settings *settings);
+
+#endif
