@@ -54,7 +54,7 @@ static const meaning meanings[] = {
                 "--set K=N"},
     [RATE] = {"alpha", "the acceptance rate", "predict, sweep and prove", "--set alpha=LIST"},
     [COST] = {"c", "the cost of a draft call", "predict, sweep, prove and plan", "--set c=LIST"},
-    [TARGET] = {"target", "the target model", "tune, import, " OF_MODELS, NULL},
+    [TARGET] = {"target", "the target model", "tune, widen, import, " OF_MODELS, NULL},
     [DRAFT] = {"draft", "the draft model", OF_MODELS, NULL},
     [RULE] = {"rule", "the verification rule", "sweep, prove, accept, plan, generate and bench",
               "--set rule=LIST"},

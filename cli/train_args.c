@@ -89,16 +89,6 @@ static int loss_of(const struct argp_state *state, const char *arg)
     spec_usage_fail(state->name, "--loss: '%s' is not ce, fkl, rkl, jsd, tv, nla or lk", arg);
 }
 
-/* Three numbers with points between them. */
-static void taps_of(int ret_tap[SPEC_HEAD_TAPS_MAX], const struct argp_state *state,
-                    const char *arg)
-{
-    char rest;
-    if (sscanf(arg, "%d.%d.%d%c", &ret_tap[0], &ret_tap[1], &ret_tap[2], &rest) != 3)
-        spec_usage_fail(state->name, "--taps: '%s' is not three numbers of layers, such as 1.3.5",
-                        arg);
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     spec_train_args *args = state->input;
@@ -111,7 +101,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_LOSS: settings->loss = loss_of(state, arg); return 0;
     case KEY_START: settings->draft = arg; return 0;
     case 'K': settings->K = count(state, "K", arg, 1, SPEC_HEAD_REACH_MAX); return 0;
-    case KEY_TAPS: taps_of(settings->tap, state, arg); return 0;
+    case KEY_TAPS:
+        if (spec_training_settings_taps(settings, arg, &error) != GSL_SUCCESS)
+            spec_usage_fail(state->name, "%s", error.text);
+        return 0;
     case KEY_TTT: settings->ttt = count(state, "ttt", arg, 1, SPEC_HEAD_REACH_MAX); return 0;
     case KEY_LAYERS: settings->layers = count(state, "layers", arg, 1, SPEC_LAYERS_MAX); return 0;
     case KEY_DIM: settings->dim = count(state, "dim", arg, 2, SPEC_DIM_MAX); return 0;

@@ -5,6 +5,8 @@
 #include "cli/output.h"
 #include "cli/verb.h"
 
+#include "models/heads/head_file.h"
+#include "models/heads/head_widening.h"
 #include "models/transformer/files/checkpoint_parts.h"
 #include "models/transformer/files/gguf_model.h"
 #include "models/transformer/files/widening.h"
@@ -12,16 +14,18 @@
 #include <math.h>
 #include <string.h>
 
-enum { KEY_BY = 0x9001 };
+enum { KEY_BY = 0x9001, KEY_TARGET };
 
 static const struct argp_option options_table[] = {
     {"by", KEY_BY, "N", 0, "multiply every width by N, a power of four (4)", 1},
+    {"target", KEY_TARGET, "MODEL", 0,
+     "of a draft head: the target that it belongs to, before it was widened", 1},
     {0},
 };
 
 typedef struct {
     spec_options common;
-    const char *in;
+    const char *in, *target;
     int by;
 } arguments;
 
@@ -33,6 +37,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_BY:
         args->by = (int)spec_options_count(state->name, "by", arg, 1, SPEC_DIM_MAX);
         return 0;
+    case KEY_TARGET: args->target = arg; return 0;
     case ARGP_KEY_ARG:
         if (args->in != NULL)
             spec_usage_fail(state->name, "'%s' is a second model; give one, and -o OUT.gguf", arg);
@@ -50,28 +55,45 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-typedef struct {
-    double weights, bytes;
-} size;
+/* ---- the table -------------------------------------------------------------------------------
+ */
 
-static size size_of(const spec_checkpoint *model)
+/* What a row of the table says of a model or head. */
+typedef struct {
+    const char *name;
+    const spec_shape *shape;
+    double weights, bytes;
+} summary;
+
+static void count(summary *sum, const spec_tensor *tensor)
 {
-    size sum = {0};
+    if (tensor->data == NULL) return;
+    sum->weights += (double)tensor->rows * tensor->cols;
+    sum->bytes += (double)tensor->rows * (double)spec_tensor_row_bytes(tensor->type, tensor->cols);
+}
+
+static summary of_model(const char *name, const spec_checkpoint *model)
+{
+    summary sum = {name, &model->shape, 0.0, 0.0};
     for (int i = 0; i < SPEC_PARTS; i++) {
         const spec_part part = (spec_part)i;
         if (part == SPEC_PART_OUTPUT && model->output.data == model->embedding.data) continue;
-        for (int layer = 0; layer < spec_checkpoint_parts_copies(part, &model->shape); layer++) {
-            const spec_tensor *tensor = spec_checkpoint_parts_tensor_const(part, model, layer);
-            if (tensor->data == NULL) continue;
-            sum.weights += (double)tensor->rows * tensor->cols;
-            sum.bytes +=
-                (double)tensor->rows * (double)spec_tensor_row_bytes(tensor->type, tensor->cols);
-        }
+        for (int layer = 0; layer < spec_checkpoint_parts_copies(part, &model->shape); layer++)
+            count(&sum, spec_checkpoint_parts_tensor_const(part, model, layer));
     }
     return sum;
 }
 
-static int show(const spec_checkpoint *const model[2], const arguments *args, const char *verb)
+static summary of_head(const char *name, const spec_head *head)
+{
+    summary sum = {name, &head->shape.shape, 0.0, 0.0};
+    for (int part = 0; part < SPEC_HEAD_PARTS; part++)
+        for (int copy = 0; copy < spec_head_copies((spec_head_part)part, &head->shape); copy++)
+            count(&sum, &head->tensor[part][copy]);
+    return sum;
+}
+
+static int show(const summary row[2], const arguments *args, const char *verb)
 {
     static const char *const columns[] = {"model", "dim",     "heads", "kv_heads",
                                           "ffn",   "weights", "bytes"};
@@ -81,15 +103,14 @@ static int show(const spec_checkpoint *const model[2], const arguments *args, co
     if (spec_table_init(&table, columns, (int)(sizeof columns / sizeof columns[0])) != GSL_SUCCESS)
         spec_usage_no_memory(verb);
     for (int i = 0; i < 2; i++) {
-        const spec_shape *shape = &model[i]->shape;
-        const size all = size_of(model[i]);
-        spec_table_text(&table, "model", i == 0 ? args->in : args->common.output);
+        const spec_shape *shape = row[i].shape;
+        spec_table_text(&table, "model", row[i].name);
         spec_table_integer(&table, "dim", shape->dim);
         spec_table_integer(&table, "heads", shape->n_heads);
         spec_table_integer(&table, "kv_heads", shape->n_kv_heads);
         spec_table_integer(&table, "ffn", shape->ffn_dim);
-        spec_table_integer(&table, "weights", (long long)all.weights);
-        spec_table_integer(&table, "bytes", (long long)all.bytes);
+        spec_table_integer(&table, "weights", (long long)row[i].weights);
+        spec_table_integer(&table, "bytes", (long long)row[i].bytes);
         if (spec_table_append(&table) != GSL_SUCCESS) spec_usage_no_memory(verb);
     }
     const int code = spec_options_show(&table, &options, verb);
@@ -97,28 +118,95 @@ static int show(const spec_checkpoint *const model[2], const arguments *args, co
     return code;
 }
 
-static int widen(const arguments *args, const char *verb, spec_error *error)
+/* ---- widening --------------------------------------------------------------------------------
+ */
+
+/* A transformer and the wider one. */
+typedef struct {
+    spec_settings settings;
+    spec_checkpoint model, wide;
+} pair;
+
+static int load_pair(pair *ret, const char *spec, const arguments *args, const char *verb,
+                     spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    *ret = (pair){0};
+    spec_model_file_settings(&ret->settings, verb, spec);
+    SPEC_TRY((strcmp(ret->settings.name, "gguf") == 0 ? spec_checkpoint_load_gguf
+                                                      : spec_checkpoint_load_llama2c)(
+        &ret->model, &ret->settings, args->common.context->pool, error));
+    SPEC_TRY(spec_widening_init(&ret->wide, &ret->model, args->by, ret->settings.path, error));
+done:
+    return status;
+}
+
+static void free_pair(pair *p)
+{
+    spec_checkpoint_free(&p->wide);
+    spec_checkpoint_free(&p->model);
+    spec_settings_free(&p->settings);
+}
+
+static int widen_model(const arguments *args, const char *verb, spec_error *error)
 {
     int status = GSL_SUCCESS, kept = 0;
-    spec_settings settings = {0};
-    spec_checkpoint model = {0}, wide = {0};
+    pair p;
     const char *out = args->common.output;
-    spec_model_file_settings(&settings, verb, args->in);
-    SPEC_TRY((strcmp(settings.name, "gguf") == 0 ? spec_checkpoint_load_gguf
-                                                 : spec_checkpoint_load_llama2c)(
-        &model, &settings, args->common.context->pool, error));
-    SPEC_TRY(spec_widening_init(&wide, &model, args->by, settings.path, error));
-    SPEC_TRY(spec_large_file_announce(verb, out, size_of(&wide).bytes, NAN, NULL, error));
-    const spec_gguf_model_vocabulary vocabulary = {.opt_file = &settings};
-    SPEC_TRY(spec_gguf_model_write(&kept, &wide, &vocabulary, out, NULL, error));
+    SPEC_TRY(load_pair(&p, args->in, args, verb, error));
+    const summary row[] = {of_model(args->in, &p.model), of_model(out, &p.wide)};
+    SPEC_TRY(spec_large_file_announce(verb, out, row[1].bytes, NAN, NULL, error));
+    const spec_gguf_model_vocabulary vocabulary = {.opt_file = &p.settings};
+    SPEC_TRY(spec_gguf_model_write(&kept, &p.wide, &vocabulary, out, NULL, error));
     spec_output_say_kept(out, kept, args->common.force, verb);
-    const spec_checkpoint *const both[] = {&model, &wide};
-    status = show(both, args, verb);
+    status = show(row, args, verb);
 done:
-    spec_checkpoint_free(&wide);
-    spec_checkpoint_free(&model);
-    spec_settings_free(&settings);
+    free_pair(&p);
     return status;
+}
+
+static int widen_head(const arguments *args, const char *path, const char *verb, spec_error *error)
+{
+    int status = GSL_SUCCESS, kept = 0;
+    pair target;
+    spec_head head = {0}, wide = {0};
+    const char *out = args->common.output;
+    SPEC_TRY(load_pair(&target, args->target, args, verb, error));
+    SPEC_TRY(spec_head_file_load(&head, path, &target.model, false, error));
+    SPEC_TRY(spec_head_widening_init(&wide, &head, &target.wide, args->by, error));
+    const summary row[] = {of_head(args->in, &head), of_head(out, &wide)};
+    SPEC_TRY(spec_large_file_announce(verb, out, row[1].bytes, NAN, NULL, error));
+    SPEC_TRY(spec_head_file_write(&kept, &wide, out, error));
+    spec_output_say_kept(out, kept, args->common.force, verb);
+    status = show(row, args, verb);
+done:
+    spec_head_free(&wide);
+    spec_head_free(&head);
+    free_pair(&target);
+    return status;
+}
+
+/* The path in "eagle3:head.gguf"; NULL for a model. */
+static const char *head_path(const char *in)
+{
+    const size_t kind = strcspn(in, ":");
+    for (int i = 0; in[kind] == ':' && spec_head_kind_names[i] != NULL; i++)
+        if (strlen(spec_head_kind_names[i]) == kind &&
+            strncmp(spec_head_kind_names[i], in, kind) == 0)
+            return in + kind + 1;
+    return NULL;
+}
+
+static int widen(const arguments *args, const char *verb, spec_error *error)
+{
+    const char *path = head_path(args->in);
+    if ((path != NULL) != (args->target != NULL))
+        spec_usage_fail(verb,
+                        path != NULL
+                            ? "%s is a draft head; give the target that it belongs to with --target"
+                            : "--target: %s is not a draft head; write one as eagle3:head.gguf",
+                        args->in);
+    return path != NULL ? widen_head(args, path, verb, error) : widen_model(args, verb, error);
 }
 
 int spec_verb_widen(spec_context *context, int argc, char **argv)
@@ -134,9 +222,10 @@ int spec_verb_widen(spec_context *context, int argc, char **argv)
         "zeros as new weights, and norms are scaled. The logits are the same bits on the CPU. So "
         "speed is measured at the size of a larger model, with the acceptance of trained weights. "
         "Vocabulary and types are kept; the file is GGUF, since llama2.c's format has no epsilon. "
-        "Widen a draft of separate weights, too.\n"
+        "Widen a draft of separate weights, too, and a draft head with its --target.\n"
         "\n"
-        "  $ speclab widen model.bin --by 4 -o wide.gguf",
+        "  $ speclab widen model.bin --by 4 -o wide.gguf\n"
+        "  $ speclab widen eagle3:head.gguf --target model.bin --by 4 -o wide_head.gguf",
         children,
         NULL,
         NULL};

@@ -24,5 +24,6 @@ const spec_measure *const spec_measures[] = {
     &spec_measure_betas,
     &spec_measure_ahead,
     &spec_measure_decode_ahead,
+    &spec_measure_train,
     NULL,
 };

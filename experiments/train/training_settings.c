@@ -15,6 +15,15 @@ int spec_training_settings_or(int given, int otherwise)
     return given > 0 ? given : otherwise;
 }
 
+int spec_training_settings_taps(spec_training_settings *settings, const char *text,
+                                spec_error *error)
+{
+    int *tap = settings->tap;
+    char rest;
+    if (sscanf(text, "%d.%d.%d%c", &tap[0], &tap[1], &tap[2], &rest) == 3) return GSL_SUCCESS;
+    return REFUSE(settings, "taps: '%.60s' is not three numbers of layers, such as 1.3.5", text);
+}
+
 /* ---- methods --------------------------------------------------------------------------------- */
 
 static bool is(const spec_training_settings *settings, const char *method)

@@ -32,6 +32,10 @@ typedef struct {
 /* The value, or the default where it is 0. */
 int spec_training_settings_or(int given, int otherwise);
 
+/* Read `tap` from a text such as "1.3.5". GSL_EINVAL for another text. */
+int spec_training_settings_taps(spec_training_settings *settings, const char *text,
+                                spec_error *error);
+
 /* Find the method and set `head`. GSL_EINVAL for an unknown method, for settings that the method
  * does not have, and if it lacks its target or its texts. */
 int spec_training_settings_check(spec_training_settings *settings, spec_error *error);

@@ -116,6 +116,20 @@ void spec_head_part_shape(int *ret_rows, int *ret_cols, spec_head_part part, int
     *ret_cols = width_of(table[part].cols, copy, shape);
 }
 
+static int joined(width what, int copy, const spec_head_shape *of)
+{
+    const bool joins =
+        what == TWO_DIM || what == FIRST || what == INPUT || what == STATES || what == TAPS;
+    return joins ? width_of(what, copy, of) / of->shape.dim : 1;
+}
+
+void spec_head_part_joined(int *ret_in_column, int *ret_in_row, spec_head_part part, int copy,
+                           const spec_head_shape *shape)
+{
+    *ret_in_column = joined(table[part].rows, copy, shape);
+    *ret_in_row = joined(table[part].cols, copy, shape);
+}
+
 bool spec_head_part_is_vector(spec_head_part part)
 {
     return table[part].rows == ONE;

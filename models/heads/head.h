@@ -109,6 +109,10 @@ int spec_head_copies(spec_head_part part, const spec_head_shape *shape);
 void spec_head_part_shape(int *ret_rows, int *ret_cols, spec_head_part part, int copy,
                           const spec_head_shape *shape);
 
+/* The vectors of equal width that a row, or a column, joins: 2 for [norm(e(x)); norm(g)]. */
+void spec_head_part_joined(int *ret_in_column, int *ret_in_row, spec_head_part part, int copy,
+                           const spec_head_shape *shape);
+
 bool spec_head_part_is_vector(spec_head_part part);
 
 /* Whether its rows come from the target's output matrix: eagle, mtp. */
