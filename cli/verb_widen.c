@@ -58,7 +58,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 /* ---- the table -------------------------------------------------------------------------------
  */
 
-/* What a row of the table says of a model or head. */
+/* A row of the table: a model or a head. */
 typedef struct {
     const char *name;
     const spec_shape *shape;

@@ -86,8 +86,8 @@ static void number(spec_table *table, const char *format, int temperature, doubl
     spec_table_number(table, name, value);
 }
 
-/* The speed-up at the best draft length if a pass of K + 1 tokens takes as long as one of a single
- * token, and time is read weights. */
+/* The speed-up at the best draft length if time is weights read, and a pass of several tokens takes
+ * as long as a pass of one. */
 static double most_speedup(const spec_training_plan *plan, const spec_exact_walk *walk)
 {
     spec_training_speed speed = {.K = plan->K};
