@@ -86,8 +86,8 @@ static void number(spec_table *table, const char *format, int temperature, doubl
     spec_table_number(table, name, value);
 }
 
-/* The speed-up at the best draft length if time is weights read, and a pass of several tokens takes
- * as long as a pass of one. */
+/* The speed-up at the best draft length, with weights read for time: passes of any width take the
+ * same. */
 static double most_speedup(const spec_training_plan *plan, const spec_exact_walk *walk)
 {
     spec_training_speed speed = {.K = plan->K};
@@ -159,10 +159,11 @@ static const char *const parameters[] = {
     "heads=0",   "kv_heads=0", "ffn=0",          "batch=8",        "window=256",
     "steps=600", "rate=0",     "own_texts=1536", "judge_texts=64", "training_seed=42",
     NULL};
-#define OF(T)                                                                                      \
-    "alpha_1_T" T, "alpha_2_T" T, "alpha_3_T" T, "alpha_4_T" T, "alpha_5_T" T, "tokens_T" T,       \
-        "tree8_T" T, "tree60_T" T, "speedup_T" T
-static const char *const columns[] = {"c", "bits_per_token", OF("1"), OF("0"), NULL};
+static const char *const columns[] = {
+    "c",          "bits_per_token", "alpha_1_T1", "alpha_2_T1", "alpha_3_T1", "alpha_4_T1",
+    "alpha_5_T1", "tokens_T1",      "tree8_T1",   "tree60_T1",  "speedup_T1", "alpha_1_T0",
+    "alpha_2_T0", "alpha_3_T0",     "alpha_4_T0", "alpha_5_T0", "tokens_T0",  "tree8_T0",
+    "tree60_T0",  "speedup_T0",     NULL};
 static const spec_headline headlines[] = {
     {.column = "tokens_T1", .unit = "tokens per round"},
     {.column = "tokens_T0", .unit = "tokens per round"},
