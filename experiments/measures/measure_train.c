@@ -63,13 +63,12 @@ static int read_settings(spec_training_settings *ret, const spec_point *point,
     ret->data = given(point, measure, "data");
     ret->draft = given(point, measure, "start");
     SPEC_TRY(read_numbers(ret, point, measure, error));
-    const char *loss = given(point, measure, "loss"), *taps = given(point, measure, "taps");
+    const char *loss = given(point, measure, "loss");
     for (int i = 0; loss != NULL && i < SPEC_LOSSES_KINDS; i++)
         if (strcmp(loss, spec_losses_names[i]) == 0) ret->loss = i;
     if (loss != NULL && ret->loss < 0)
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
                            "loss: '%.60s' is not ce, fkl, rkl, jsd, tv, nla or lk", loss));
-    if (taps != NULL) SPEC_TRY(spec_training_settings_taps(ret, taps, error));
     SPEC_TRY(spec_training_settings_check(ret, error));
     if (strcmp(ret->method, "lm") == 0)
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "method: lm has no acceptance to measure"));
@@ -153,12 +152,26 @@ done:
     return status;
 }
 
-static const char *const parameters[] = {
-    "method",    "target",     "data=own",       "start=",         "loss=",
-    "taps=",     "K=5",        "ttt=0",          "layers=0",       "dim=0",
-    "heads=0",   "kv_heads=0", "ffn=0",          "batch=8",        "window=256",
-    "steps=600", "rate=0",     "own_texts=1536", "judge_texts=64", "training_seed=42",
-    NULL};
+static const char *const parameters[] = {"method",
+                                         "target",
+                                         "data=own",
+                                         "start=",
+                                         "loss=",
+                                         "K=5",
+                                         "ttt=0",
+                                         "layers=0",
+                                         "dim=0",
+                                         "heads=0",
+                                         "kv_heads=0",
+                                         "ffn=0",
+                                         "batch=8",
+                                         "window=256",
+                                         "steps=600",
+                                         "rate=0",
+                                         "own_texts=1536",
+                                         "judge_texts=64",
+                                         "training_seed=42",
+                                         NULL};
 static const char *const columns[] = {
     "c",          "bits_per_token", "alpha_1_T1", "alpha_2_T1", "alpha_3_T1", "alpha_4_T1",
     "alpha_5_T1", "tokens_T1",      "tree8_T1",   "tree60_T1",  "speedup_T1", "alpha_1_T0",
