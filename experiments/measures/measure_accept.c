@@ -19,7 +19,7 @@
 #include <string.h>
 
 /* The question that all rows share, and their models. */
-enum { ACCEPTANCE, ENUMERATED, OPTIMAL, N_VALUES };
+enum { ACCEPTANCE, ENUMERATED, TV, OPTIMAL, N_VALUES };
 
 /* Most steps of an enumeration. One round has about V branches of O(V) for each of at most V^n
  * tuples of drafts. A closed form that recurses over tuples may take more. */
@@ -39,7 +39,7 @@ typedef struct {
     int contexts;
     uint64_t limit;
     bool wants_whole, wants_argmax; /* does a row of several drafts need this pair? */
-    workspace *work; /* (SPEC_TRAJECTORY_BATCHES) one per worker */
+    workspace *work;                /* (SPEC_TRAJECTORY_BATCHES) one per worker */
 } accept_question;
 
 static bool is_argmax(const spec_accept_row *row)
@@ -96,10 +96,10 @@ static int open_row(spec_model **ret_model, const double *row, int vocab, spec_e
     return GSL_SUCCESS;
 }
 
-/* The acceptance of a one-token draft depends only on the rows of its place, so no branch needs
- * a pass of a model. */
-static int enumerate(double *ret, const accept_question *question, const spec_accept_row *row,
-                     const spec_position *at, spec_error *error)
+/* The acceptance of a one-token draft, and the total variation of the token after it from what the
+ * rule claims. Both depend only on the rows of the place, so no branch needs a pass of a model. */
+static int enumerate(double *ret_acceptance, double *ret_tv, const accept_question *question,
+                     const spec_accept_row *row, const spec_position *at, spec_error *error)
 {
     int status = GSL_SUCCESS;
     char strategy[SPEC_ACCEPT_STRATEGY_SIZE];
@@ -116,7 +116,8 @@ static int enumerate(double *ret, const accept_question *question, const spec_ac
     SPEC_TRY(
         spec_output_law_init(&law, &config, at->context, at->n_context, 1, question->limit, error));
 done:
-    *ret = status == GSL_SUCCESS ? law.accepted : NAN;
+    *ret_acceptance = status == GSL_SUCCESS ? law.accepted : NAN;
+    *ret_tv = status == GSL_SUCCESS ? law.tv : NAN;
     spec_output_law_free(&law);
     spec_model_close(draft);
     spec_model_close(target);
@@ -166,9 +167,12 @@ static void theory(double *value, size_t i, const accept_question *question,
     }
     const size_t same_optimum = first_like(question, i, false),
                  same = first_like(question, i, true);
-    if (same_optimum < i) *optimal = value[same_optimum * N_VALUES + OPTIMAL];
-    else *optimal = spec_acceptance_theory_siblings_optimum(row->siblings, row->n, order);
-    if (same < i) *acceptance = value[same * N_VALUES + ACCEPTANCE];
+    if (same_optimum < i)
+        *optimal = value[same_optimum * N_VALUES + OPTIMAL];
+    else
+        *optimal = spec_acceptance_theory_siblings_optimum(row->siblings, row->n, order);
+    if (same < i)
+        *acceptance = value[same * N_VALUES + ACCEPTANCE];
     else if (spec_acceptance_theory_steps(&row->rule, row->siblings, row->n, order) *
                  question->contexts <=
              recursion_steps)
@@ -183,12 +187,14 @@ static int visit(double *value, const spec_position *at, const void *self, spec_
     SPEC_TRY(sort_pairs(work, question, at, error));
     for (size_t i = 0; i < question->rows.n_rows; i++) {
         const spec_accept_row *row = &question->rows.row[i];
-        double *enumerated = &value[i * N_VALUES + ENUMERATED];
+        double *const enumerated = &value[i * N_VALUES + ENUMERATED], *const tv =
+                                                                          &value[i * N_VALUES + TV];
         errno = 0;
         theory(value, i, question, at, work);
         if (errno == ENOMEM) SPEC_TRY(spec_no_memory(error));
-        *enumerated = NAN;
-        if (is_enumerated(question, row)) SPEC_TRY(enumerate(enumerated, question, row, at, error));
+        *enumerated = *tv = NAN;
+        if (is_enumerated(question, row))
+            SPEC_TRY(enumerate(enumerated, tv, question, row, at, error));
     }
 done:
     return status;
@@ -226,6 +232,7 @@ static void write_row(spec_table *table, const spec_accept_row *row, const doubl
     spec_table_number(table, "acceptance", mean[known]);
     spec_table_number(table, "acceptance_se", se[known]);
     spec_table_number(table, "enumerated", mean[ENUMERATED]);
+    spec_table_number(table, "tv", mean[TV]);
     spec_table_number(table, "optimal", mean[OPTIMAL]);
     spec_table_number(table, "ratio", mean[known] / mean[OPTIMAL]);
     if (both)
@@ -240,8 +247,7 @@ static int walk_file(int **ret_text, double **ret_value, accept_question *questi
 {
     const spec_rows_file *file = spec_rows_of(question->target, NULL);
     if (file == NULL)
-        return spec_fail(error, GSL_EINVAL,
-                         "contexts: 'all' needs a target rows:FILE");
+        return spec_fail(error, GSL_EINVAL, "contexts: 'all' needs a target rows:FILE");
     if (file->places > INT_MAX)
         return spec_fail(error, GSL_EINVAL, "contexts: the file has too many places");
     question->contexts = (int)file->places;
@@ -340,10 +346,19 @@ done:
 
 static const char *const parameters[] = {
     "rule=", "target", "draft", "drafting=", "n=1", "contexts=1", NULL};
-static const char *const columns[] = {"rule",           "drafting",          "n",
-                                      "acceptance",     "acceptance_se",     "acceptance_q10",
-                                      "acceptance_median", "acceptance_q90", "enumerated",
-                                      "optimal",        "ratio",             "verdict",
+static const char *const columns[] = {"rule",
+                                      "drafting",
+                                      "n",
+                                      "acceptance",
+                                      "acceptance_se",
+                                      "acceptance_q10",
+                                      "acceptance_median",
+                                      "acceptance_q90",
+                                      "enumerated",
+                                      "tv",
+                                      "optimal",
+                                      "ratio",
+                                      "verdict",
                                       NULL};
 static const spec_headline headlines[] = {{.column = "acceptance"}, {.column = "ratio"}, {0}};
 static const char *const checked[] = {"verdict", NULL};
