@@ -5,6 +5,7 @@
 #include "models/transformer/files/checkpoint.h"
 
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -27,6 +28,10 @@ enum {
     KEY_JUDGES,
     KEY_TARGET,
     KEY_SAVE,
+    KEY_BAR,
+    KEY_DROPOUT,
+    KEY_EXIT_SCALE,
+    KEY_ROTATE,
     KEY_RESUME
 };
 
@@ -36,7 +41,7 @@ static const struct argp_option options_table[] = {
      "the target model, a transformer; for lm: the model whose vocabulary is used (bytes)", 1},
     {"data", KEY_DATA, "FILE", 0, "a text file; own: texts sampled from the target", 1},
     {"loss", KEY_LOSS, "LOSS", 0,
-     "ce, fkl, rkl, jsd, tv, nla or lk (lm: ce, distill: jsd, heads: fkl)", 1},
+     "ce, fkl, rkl, jsd, tv, nla or lk (lm: ce, distill: jsd, others: fkl)", 1},
     {"draft", KEY_START, "SPEC", 0,
      "begin with the weights of this model, or of this file of a head (random weights)", 1},
     {0, 0, 0, 0, "The shape of a new model:", 2},
@@ -55,14 +60,21 @@ static const struct argp_option options_table[] = {
     {0, 0, 0, 0, "The training:", 3},
     {"steps", KEY_STEPS, "N", 0, "number of steps (600)", 3},
     {"minutes", KEY_MINUTES, "X", 0, "as many steps as fit into X minutes, measured first", 3},
-    {"rate", KEY_RATE, "X", 0, "largest learning rate (0.003, heads: 0.002; with --draft: 0.001)",
-     3},
+    {"rate", KEY_RATE, "X", 0,
+     "largest learning rate (0.003, heads: 0.002, layerskip: 0.0005; with --draft: 0.001)", 3},
     {"batch", KEY_BATCH, "N", 0, "texts per step (8)", 3},
     {"window", KEY_WINDOW, "N", 0, "tokens per text (256, or the target's context)", 3},
     {"own-texts", KEY_OWN_TEXTS, "N", 0, "texts sampled from the target (1536)", 3},
     {"judge-texts", KEY_JUDGES, "N", 0, "texts that judge the model, in whole batches (32)", 3},
     {"save-every", KEY_SAVE, "X", 0, "seconds between writes of OUT.state (30)", 3},
     {"resume", KEY_RESUME, 0, 0, "continue from OUT.state, if it exists", 3},
+    {0, 0, 0, 0, "Early exits (layerskip):", 4},
+    {"bar", KEY_BAR, "X", 0,
+     "bits per token that the model may lose on the judging texts; none: any loss (0.1)", 4},
+    {"dropout", KEY_DROPOUT, "X", 0, "probability of dropping the last layer of a text (0.1)", 4},
+    {"exit-scale", KEY_EXIT_SCALE, "X", 0, "scale of the weights of exits (0.2)", 4},
+    {"rotate", KEY_ROTATE, "N", 0,
+     "train one exit of N in each step, in turn (4, or the number of exits)", 4},
     {0},
 };
 
@@ -79,6 +91,17 @@ static double positive(const struct argp_state *state, const char *option, const
     if (!spec_settings_parse_double(&value, arg) || !(value > 0.0 && value <= high))
         spec_usage_fail(state->name, "--%s: '%s' is not a number above 0, at most %g", option, arg,
                         high);
+    return value;
+}
+
+/* From 0, below the limit. */
+static double not_negative(const struct argp_state *state, const char *option, const char *arg,
+                           double limit)
+{
+    double value;
+    if (!spec_settings_parse_double(&value, arg) || !(value >= 0.0 && value < limit))
+        spec_usage_fail(state->name, "--%s: '%s' is not a number from 0, below %g", option, arg,
+                        limit);
     return value;
 }
 
@@ -121,6 +144,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_OWN_TEXTS: settings->own_texts = count(state, "own-texts", arg, 1, INT_MAX); return 0;
     case KEY_JUDGES: settings->judge_texts = count(state, "judge-texts", arg, 1, 1 << 20); return 0;
     case KEY_SAVE: args->save = positive(state, "save-every", arg, 1e6); return 0;
+    case KEY_BAR:
+        settings->bar =
+            strcmp(arg, "none") == 0 ? (double)INFINITY : not_negative(state, "bar", arg, 64.0);
+        return 0;
+    case KEY_DROPOUT: settings->dropout = not_negative(state, "dropout", arg, 1.0); return 0;
+    case KEY_EXIT_SCALE: settings->exit_scale = positive(state, "exit-scale", arg, 100.0); return 0;
+    case KEY_ROTATE: settings->rotate = count(state, "rotate", arg, 1, SPEC_LAYERS_MAX); return 0;
     case KEY_RESUME: args->resume = true; return 0;
     case ARGP_KEY_ARG:
         if (settings->method != NULL)
@@ -145,9 +175,10 @@ void spec_train_args_parse(spec_train_args *args, spec_context *context, int arg
         parse,
         "METHOD",
         "train a model, or a draft of a target\vMETHOD is lm, a language model on its own; "
-        "distill, a draft model that imitates the rows of --target; or a draft head, which reads "
-        "the target's hidden states: medusa, hydra, redrafter, eagle, eagle3, mtp or parallel. The "
-        "table is the learning curve; `speclab plot` draws it.\n"
+        "distill, a draft model that imitates the rows of --target; layerskip, a copy of --target "
+        "whose early exits draft; or a draft head, which reads the target's hidden states: medusa, "
+        "hydra, redrafter, eagle, eagle3, mtp or parallel. The table is the learning curve; "
+        "`speclab plot` draws it.\n"
         "\n"
         "bits_per_token is the cross-entropy of held-out text, or of the target's own text. "
         "tokens_T1 and tokens_T0 are tokens per round of K draft tokens at temperatures 1 and 0, "

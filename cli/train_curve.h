@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* train_curve: the learning curve of speclab train: a table, and the line of progress.
+/* train_curve: the learning curve of speclab train: a table, and lines about its last row.
  * A row has the mean loss since the row before, and the scores of the judging texts. */
 #ifndef SPECLAB_TRAIN_CURVE_H
 #define SPECLAB_TRAIN_CURVE_H
 
 #include "base/table.h"
+#include "experiments/train/exit_score.h"
 #include "experiments/train/training_score.h"
 #include "experiments/train/training_speed.h"
 
 typedef struct {
     spec_table table;
     spec_training_score score; /* of the last row */
+    spec_exit_score exits;     /* the same with exits: n_exits > 0 */
     spec_training_speed speed; /* K 0: not measured */
     double loss;               /* sum since the last row */
     long losses;
 } spec_train_curve;
 
-/* With columns for K draft tokens; K 0: a language model. GSL_ENOMEM. */
-int spec_train_curve_init(spec_train_curve *curve, int K, spec_error *error);
+/* With columns for the training. GSL_ENOMEM. */
+int spec_train_curve_init(spec_train_curve *curve, const spec_training *training,
+                          spec_error *error);
 void spec_train_curve_free(spec_train_curve *curve); /* may be zeroed */
 
 /* Judge the training, and append a row. */
@@ -28,5 +31,8 @@ void spec_train_curve_note(char *text, size_t size, const spec_train_curve *curv
 
 /* The predicted speed-ups and their draft lengths, as a sentence. */
 void spec_train_curve_prediction(char *text, size_t size, const spec_train_curve *curve);
+
+/* With exits: what has become of the target. */
+void spec_train_curve_change(char *text, size_t size, const spec_train_curve *curve);
 
 #endif

@@ -29,13 +29,23 @@ typedef struct {
 
 enum { ROWS = 10 };
 
+/* A row of the curve; weights within the bar are kept. */
+static int judge(run *r, spec_error *error)
+{
+    spec_training *t = &r->setup.training;
+    const int status = spec_train_curve_judge(&r->curve, t, error);
+    if (status == GSL_SUCCESS && t->kept != NULL)
+        spec_training_keep(t, r->curve.exits.bits - r->curve.exits.target_bits);
+    return status;
+}
+
 /* Steps until the end, a row of the curve at each tenth, the state from time to time. */
 static int train(run *r, spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_training *t = &r->setup.training;
     double saved = spec_clock_monotonic();
-    if (t->step == 0) SPEC_TRY(spec_train_curve_judge(&r->curve, t, error));
+    if (t->step == 0 || t->step == t->plan.steps) SPEC_TRY(judge(r, error));
     while (t->step < t->plan.steps) {
         double loss;
         char line[SPEC_PROGRESS_NOTE];
@@ -43,7 +53,7 @@ static int train(run *r, spec_error *error)
         r->curve.loss += loss;
         r->curve.losses++;
         if (t->step * ROWS / t->plan.steps != (t->step - 1) * ROWS / t->plan.steps)
-            SPEC_TRY(spec_train_curve_judge(&r->curve, t, error));
+            SPEC_TRY(judge(r, error));
         spec_train_curve_note(line, sizeof line, &r->curve, loss);
         spec_progress_report((double)t->step, (double)t->plan.steps, "steps", line);
         const bool stops = spec_options_stop != 0;
@@ -82,7 +92,7 @@ static int set_up(run *r, spec_error *error)
     say_unknown(r);
     spec_training_settings_describe(r->settings, sizeof r->settings, t, &args->settings);
     const bool has_target = t->plan.opt_target != NULL;
-    SPEC_TRY(spec_train_curve_init(&r->curve, has_target ? t->plan.K : 0, error));
+    SPEC_TRY(spec_train_curve_init(&r->curve, t, error));
     if (has_target)
         SPEC_TRY(spec_training_speed_measure(&r->curve.speed, r->setup.target, NULL, &t->plan,
                                              r->setup.judge[1].token, r->setup.judge[1].stride - 1,
@@ -105,6 +115,34 @@ static int write_model(run *r, spec_error *error)
     return status;
 }
 
+/* The last weights within the bar take the place of others. */
+static int keep_bar(run *r, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    spec_training *t = &r->setup.training;
+    spec_exit_score *score = &r->curve.exits;
+    if (t->kept == NULL || t->kept_step == t->step) goto done;
+    spec_progress_clear();
+    spec_usage_say(r->verb,
+                   "the cross-entropy rose by %.4f bits per token, above --bar %g: %.200s has the "
+                   "weights of step %ld%s",
+                   score->bits - score->target_bits, t->plan.bar, r->args->common.output,
+                   t->kept_step,
+                   t->kept_step == 0 ? ", which are the target's; try a lower --rate" : "");
+    spec_training_restore(t);
+    SPEC_TRY(spec_exit_score_judge(score, t, error));
+done:
+    return status;
+}
+
+static void say_speed_up(const run *r)
+{
+    char text[256];
+    spec_progress_clear();
+    spec_train_curve_prediction(text, sizeof text, &r->curve);
+    spec_usage_say(r->verb, "%s", text);
+}
+
 /* With the draft as it was written; if it cannot be opened, the estimate stays. */
 static void say_prediction(run *r)
 {
@@ -122,9 +160,16 @@ static void say_prediction(run *r)
                                     &error) == GSL_SUCCESS)
         r->curve.speed = measured;
     spec_model_close(draft);
+    say_speed_up(r);
+}
+
+static void say_exits(run *r)
+{
+    char text[256];
     spec_progress_clear();
-    spec_train_curve_prediction(text, sizeof text, &r->curve);
+    spec_train_curve_change(text, sizeof text, &r->curve);
     spec_usage_say(r->verb, "%s", text);
+    say_speed_up(r);
 }
 
 int spec_verb_train(spec_context *context, int argc, char **argv)
@@ -141,9 +186,12 @@ int spec_verb_train(spec_context *context, int argc, char **argv)
     spec_output_say_left_over(args.common.output, argv[0]);
     spec_options_catch_interrupts();
     if (set_up(r, &error) == GSL_SUCCESS && train(r, &error) == GSL_SUCCESS &&
-        write_model(r, &error) == GSL_SUCCESS) {
+        keep_bar(r, &error) == GSL_SUCCESS && write_model(r, &error) == GSL_SUCCESS) {
         unlink(r->state);
-        if (r->setup.training.plan.opt_target != NULL) say_prediction(r);
+        if (r->setup.training.kept != NULL)
+            say_exits(r);
+        else if (r->setup.training.plan.opt_target != NULL)
+            say_prediction(r);
         args.common.output = NULL; /* the table goes to standard output */
         code = spec_options_show(&r->curve.table, &args.common, argv[0]);
     } else {

@@ -72,6 +72,10 @@ static int read_settings(spec_training_settings *ret, const spec_point *point,
     SPEC_TRY(spec_training_settings_check(ret, error));
     if (strcmp(ret->method, "lm") == 0)
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "method: lm has no acceptance to measure"));
+    if (strcmp(ret->method, "layerskip") == 0)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "method: layerskip trains no draft apart from its target; use speclab "
+                           "train"));
 done:
     return status;
 }

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
 
@@ -46,6 +47,17 @@ done:
     return status;
 }
 
+static int init_exits(spec_training *training, spec_error *error)
+{
+    const spec_parameters *p = training->parameters;
+    const int n_layers = training->model.checkpoint.shape.n_layers;
+    training->kept = malloc(p->numbers * sizeof *training->kept);
+    if (training->kept == NULL) return spec_no_memory(error);
+    memcpy(training->kept, p->value, p->numbers * sizeof *training->kept);
+    return spec_training_exits_init(&training->exits, &training->plan.exits, n_layers,
+                                    training->plan.texts, error);
+}
+
 /* The graphs serve training and judging. The target is a graph of its own: its states are
  * constants, and a draft's cross-entropy does not need it. */
 static int build_graphs(spec_training *training, spec_error *error)
@@ -61,8 +73,8 @@ static int build_graphs(spec_training *training, spec_error *error)
         SPEC_TRY(spec_no_memory(error));
     if (plan->opt_target != NULL) {
         SPEC_TRY(spec_graph_init(graph, spec_cpu_isa(), training->opt_pool, error));
-        spec_training_model_build(nodes, &training->target, graph, training->token, plan->texts,
-                                  plan->places);
+        spec_training_model_build(nodes, &training->target, graph, training->token, NULL,
+                                  plan->texts, plan->places);
         SPEC_TRY(spec_graph_allocate(graph, false, error));
         training->target_logits = nodes->logits;
     }
@@ -81,15 +93,18 @@ static int build_graphs(spec_training *training, spec_error *error)
                                                                   .trained = plan->trained,
                                                                   .loss = plan->loss});
     } else {
-        spec_training_model_build(of_model, &training->model, graph, training->token, plan->texts,
-                                  plan->places);
+        const spec_graph_target loss = {.kind = plan->loss,
+                                        .opt_token = training->next,
+                                        .opt_rows = training->target_logits,
+                                        .weight = 1.0};
+        spec_training_model_build(of_model, &training->model, graph, training->token,
+                                  training->exits.keep, plan->texts, plan->places);
         training->nodes.logits[0] = of_model->logits;
-        training->nodes.loss[training->nodes.n_losses++] =
-            spec_graph_loss(graph, of_model->logits,
-                            &(spec_graph_target){.kind = plan->loss,
-                                                 .opt_token = training->next,
-                                                 .opt_rows = training->target_logits,
-                                                 .weight = 1.0});
+        if (plan->exits.rotation > 0)
+            spec_training_exits_build(&training->exits, graph, &training->model, of_model, &loss);
+        else
+            training->nodes.loss[training->nodes.n_losses++] =
+                spec_graph_loss(graph, of_model->logits, &loss);
     }
     SPEC_TRY(spec_graph_allocate(graph, true, error));
 done:
@@ -107,6 +122,7 @@ int spec_training_init(spec_training *training, const spec_training_plan *plan,
         SPEC_TRY(spec_training_model_load(&training->target, plan->opt_target, plan->places, true,
                                           error));
     SPEC_TRY(plan->opt_head != NULL ? load_head(training, error) : load_model(training, error));
+    if (plan->exits.rotation > 0) SPEC_TRY(init_exits(training, error));
     SPEC_TRY(build_graphs(training, error));
 done:
     if (status != GSL_SUCCESS) spec_training_free(training);
@@ -120,6 +136,8 @@ void spec_training_free(spec_training *training)
     spec_training_model_free(&training->model);
     spec_training_model_free(&training->target);
     spec_training_head_free(&training->head);
+    spec_training_exits_free(&training->exits);
+    free(training->kept);
     free(training->token);
     free(training->next);
     *training = (spec_training){0};
@@ -138,6 +156,8 @@ static double rate_of(const spec_training_plan *plan, long step)
 void spec_training_forward(spec_training *training, bool with_target)
 {
     training->graph.noise_key = 0;
+    if (training->plan.exits.rotation > 0)
+        spec_training_exits_begin_evaluation(&training->exits, &training->graph);
     if (with_target) spec_graph_forward(&training->target_graph);
     spec_graph_forward(&training->graph);
 }
@@ -147,6 +167,8 @@ static double run_passes(spec_training *training, long step)
 {
     const spec_training_plan *plan = &training->plan;
     double loss = 0.0;
+    if (plan->exits.rotation > 0)
+        spec_training_exits_begin_step(&training->exits, &training->graph, plan->seed, step);
     spec_training_texts_batch(training->token, training->next, training->data.learn, plan->texts,
                               plan->seed, step);
     spec_parameters_clear_gradient(training->parameters);
@@ -156,6 +178,7 @@ static double run_passes(spec_training *training, long step)
     spec_graph_forward_trained(&training->graph);
     for (int i = 0; i < training->nodes.n_losses; i++)
         loss += spec_graph_loss_value(training->nodes.loss[i]);
+    if (plan->exits.rotation > 0) loss += spec_training_exits_loss(&training->exits);
     spec_graph_backward(&training->graph);
     return loss;
 }
@@ -205,4 +228,18 @@ int spec_training_step(spec_training *training, double *ret_loss, spec_error *er
                          training->step + 1, bad_parameter(parameters));
     training->step++;
     return GSL_SUCCESS;
+}
+
+void spec_training_keep(spec_training *training, double rise)
+{
+    if (!(rise <= training->plan.bar)) return;
+    const spec_parameters *p = training->parameters;
+    memcpy(training->kept, p->value, p->numbers * sizeof *training->kept);
+    training->kept_step = training->step;
+}
+
+void spec_training_restore(spec_training *training)
+{
+    const spec_parameters *p = training->parameters;
+    memcpy(p->value, training->kept, p->numbers * sizeof *training->kept);
 }

@@ -7,6 +7,7 @@
 #define SPECLAB_TRAINING_H
 
 #include "experiments/train/training_texts.h"
+#include "models/train/training_exits.h"
 #include "models/train/training_head_graph.h"
 
 typedef struct {
@@ -15,6 +16,9 @@ typedef struct {
     spec_training_shape shape;
     const spec_head_shape *opt_head; /* train a head of the target instead of a model ... */
     const spec_head *opt_start_head; /* ... that begins with these weights; NULL: drawn */
+    spec_training_exits_plan exits;  /* of a model of 2 layers or more that begins as a copy of the
+                                        target; rotation 0: no early exits */
+    double bar; /* with exits: the largest allowed rise of the model's loss, in bits per token */
     spec_losses_kind loss;
     int texts, places; /* of a batch */
     int K;             /* longest draft, 1..SPEC_HEAD_REACH_MAX */
@@ -43,13 +47,16 @@ typedef struct {
     spec_training_data data;
     spec_training_model model, target; /* zeroed without one */
     spec_training_head head;           /* zeroed for a model */
+    spec_training_exits exits;         /* zeroed without exits */
     spec_parameters *parameters;       /* of the model or head */
     spec_graph graph, target_graph;    /* target_graph: zeroed without a target */
     spec_graph_node *target_logits;
     spec_training_head_nodes nodes; /* a model: its logits at [0], and its loss */
     int *token, *next;              /* (texts, places) */
     spec_thread_pool *opt_pool;
-    long step; /* steps done */
+    long step;      /* steps done */
+    float *kept;    /* with exits: the weights of _keep, else NULL */
+    long kept_step; /* and their step; 0: those of the target */
 } spec_training;
 
 /* GSL_EDOM if texts exceed a context. GSL_EINVAL if the vocabularies of target, start and shape
@@ -63,10 +70,16 @@ void spec_training_free(spec_training *training); /* may be zeroed */
  * parameter, if the loss or a gradient is not finite: the weights then stay as they were. */
 int spec_training_step(spec_training *training, double *ret_loss, spec_error *error);
 
+/* With exits: keep the present weights if the model's loss has risen by at most plan.bar, in bits
+ * per token; and put the last weights that were kept in the place of the present ones. */
+void spec_training_keep(spec_training *training, double rise);
+void spec_training_restore(spec_training *training);
+
 /* Seconds of wall clock that a step takes, measured on the first batch; changes nothing. */
 double spec_training_step_seconds(spec_training *training);
 
-/* Compute all nodes for the tokens, with the target's if `with_target`. */
+/* Compute all nodes for the tokens, with the target's if `with_target`, without noise or dropped
+ * layers. */
 void spec_training_forward(spec_training *training, bool with_target);
 
 #endif

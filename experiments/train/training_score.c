@@ -95,10 +95,9 @@ static int judge_texts(judging *j, spec_exact_walk *opt_walk, int kind, spec_err
     const spec_training_plan *plan = &training->plan;
     const size_t each = (size_t)j->begins * (size_t)j->K;
     for (int first = 0; first < training->data.judged; first += plan->texts) {
-        for (int k = 0; k < plan->texts; k++)
-            spec_training_texts_held_out(
-                training->token + (long)k * plan->places, training->next + (long)k * plan->places,
-                training->data.judge[kind], first + k, training->data.judged);
+        spec_training_texts_held_out_batch(training->token, training->next,
+                                           training->data.judge[kind], first, plan->texts,
+                                           training->data.judged);
         spec_training_forward(training, opt_walk != NULL);
         for (int k = 0; k < plan->texts; k++) {
             SPEC_TRY(judge_text(j, k, j->rank + (size_t)(first + k) * each, error));

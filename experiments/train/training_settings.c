@@ -37,26 +37,34 @@ int spec_training_settings_check(spec_training_settings *settings, spec_error *e
     for (int i = 0; method != NULL && spec_head_kind_names[i] != NULL; i++)
         if (is(settings, spec_head_kind_names[i])) settings->head = i;
     const int head = settings->head;
-    if (method == NULL || (head < 0 && !is(settings, "lm") && !is(settings, "distill")))
+    if (method == NULL ||
+        (head < 0 && !is(settings, "lm") && !is(settings, "distill") && !is(settings, "layerskip")))
         return spec_fail(error, GSL_EINVAL, "give a method: %s%s%s%s",
-                         "lm, distill, medusa, hydra, redrafter, eagle, eagle3, mtp or parallel",
+                         "lm, distill, layerskip, medusa, hydra, redrafter, eagle, eagle3, mtp or "
+                         "parallel",
                          method != NULL ? ", not '" : "", method != NULL ? method : "",
                          method != NULL ? "'" : "");
-    const bool has_layers = head < 0 || head >= SPEC_HEAD_EAGLE,
+    const bool has_exits = is(settings, "layerskip"),
+               has_layers = (head < 0 && !has_exits) || head >= SPEC_HEAD_EAGLE,
                has_taps = head == SPEC_HEAD_EAGLE3 || head == SPEC_HEAD_PARALLEL,
                reads_itself = head == SPEC_HEAD_EAGLE || head == SPEC_HEAD_EAGLE3;
     const struct {
         bool wrong;
         const char *name;
     } checks[] = {
-        {head >= 0 && settings->layers > 0, "layers"},
-        {head >= 0 && settings->dim > 0, "dim"},
+        {(head >= 0 || has_exits) && settings->layers > 0, "layers"},
+        {(head >= 0 || has_exits) && settings->dim > 0, "dim"},
         {!has_layers && settings->heads > 0, "heads"},
         {!has_layers && settings->kv_heads > 0, "kv-heads"},
         {!has_layers && settings->ffn > 0, "ffn"},
         {!has_taps && settings->tap[2] > 0, "taps"},
         {!reads_itself && settings->ttt > 0, "ttt"},
         {is(settings, "lm") && settings->K > 0, "K"},
+        {has_exits && settings->draft != NULL, "draft"},
+        {!has_exits && settings->bar >= 0.0, "bar"},
+        {!has_exits && settings->dropout >= 0.0, "dropout"},
+        {!has_exits && settings->exit_scale > 0.0, "exit-scale"},
+        {!has_exits && settings->rotate > 0, "rotate"},
     };
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++)
         if (checks[i].wrong)
@@ -149,15 +157,31 @@ static int check_start_head(const spec_head_shape *start, const spec_training_se
 static spec_losses_kind default_loss(const spec_training_settings *settings)
 {
     if (settings->loss >= 0) return (spec_losses_kind)settings->loss;
-    return settings->head >= 0  ? SPEC_LOSSES_FKL
-           : is(settings, "lm") ? SPEC_LOSSES_CE
-                                : SPEC_LOSSES_JSD;
+    if (settings->head >= 0 || is(settings, "layerskip")) return SPEC_LOSSES_FKL;
+    return is(settings, "lm") ? SPEC_LOSSES_CE : SPEC_LOSSES_JSD;
 }
 
 static double default_rate(const spec_training_settings *settings)
 {
     if (settings->rate > 0.0) return settings->rate;
+    if (is(settings, "layerskip")) return 0.0005;
     return settings->draft != NULL ? 0.001 : settings->head >= 0 ? 0.002 : 0.003;
+}
+
+/* A copy of the target with early exits. */
+static int fill_exits(spec_training_plan *plan, const spec_training_settings *settings,
+                      spec_error *error)
+{
+    const int exits = plan->opt_target->shape.n_layers - 1;
+    if (exits < 1) return REFUSE(settings, "target: %s", "a model of one layer has no early exits");
+    plan->opt_start = plan->opt_target;
+    plan->shape.shape = plan->opt_target->shape;
+    plan->bar = settings->bar >= 0.0 ? settings->bar : 0.1;
+    plan->exits = (spec_training_exits_plan){
+        .dropout = settings->dropout >= 0.0 ? settings->dropout : 0.1,
+        .scale = settings->exit_scale > 0.0 ? settings->exit_scale : 0.2,
+        .rotation = spec_training_settings_or(settings->rotate, exits < 4 ? exits : 4)};
+    return GSL_SUCCESS;
 }
 
 /* Loss, length, places and rate agree with each other and with the models. */
@@ -204,7 +228,9 @@ int spec_training_settings_plan(spec_training_plan *ret_plan, spec_head_shape *r
                                      .rate = default_rate(settings),
                                      .clip = settings->head >= SPEC_HEAD_EAGLE ? 0.5 : 1.0,
                                      .seed = settings->seed};
-    if (is_head) {
+    if (is(settings, "layerskip")) {
+        SPEC_TRY(fill_exits(ret_plan, settings, error));
+    } else if (is_head) {
         ret_plan->opt_head = ret_head;
         if (start != NULL)
             *ret_head = *start;
@@ -246,11 +272,14 @@ void spec_training_settings_describe(char *text, size_t size, const spec_trainin
         snprintf(length, sizeof length, "steps=%ld", plan->steps);
     snprintf(text, size,
              "method=%s\nloss=%s\n%s\nrate=%.10g\nbatch=%d\nwindow=%d\nseed=%llu\nK=%d\nttt=%d\n"
-             "taps=%d.%d.%d\nlayers=%d\ndim=%d\nheads=%d\nkv-heads=%d\nffn=%d\ntarget=%016llx\n"
+             "taps=%d.%d.%d\nbar=%.10g\ndropout=%.10g\nexit-scale=%.10g\nrotate=%d\n"
+             "judge-texts=%d\nlayers=%d\ndim=%d\nheads=%d\nkv-heads=%d\nffn=%d\ntarget=%016llx\n"
              "draft=%016llx\ndata=%016llx\n",
              settings->method, spec_losses_names[plan->loss], length, plan->rate, plan->texts,
              plan->places, (unsigned long long)plan->seed, plan->K, plan->trained, tap[0], tap[1],
-             tap[2], s->n_layers, s->dim, s->n_heads, s->n_kv_heads, s->ffn_dim,
+             tap[2], plan->bar, plan->exits.dropout, plan->exits.scale, plan->exits.rotation,
+             plan->exits.rotation > 0 ? training->data.judged : 0, s->n_layers, s->dim, s->n_heads,
+             s->n_kv_heads, s->ffn_dim,
              (unsigned long long)hash(target->value, target->numbers * sizeof *target->value),
              (unsigned long long)hash(start->value, start->numbers * sizeof *start->value),
              (unsigned long long)hash(learn->token, learn->n * sizeof *learn->token));

@@ -11,7 +11,7 @@ enum { SPEC_TRAINING_PROMPT = 32 };
 
 typedef struct {
     const char *dashes; /* before the names of settings in error lines: "--", or "" */
-    const char *method; /* "lm", "distill" or a name of spec_head_kind_names */
+    const char *method; /* "lm", "distill", "layerskip" or a name of spec_head_kind_names */
     int head;           /* its spec_head_kind, or -1 */
     const char *target; /* the spec of a transformer; for lm the one whose vocabulary is used */
     const char *data;   /* a text file, or "own": texts sampled from the target */
@@ -23,11 +23,15 @@ typedef struct {
     int loss; /* a spec_losses_kind; -1: not given */
     long steps;
     double minutes, rate;
+    double bar, dropout; /* of layerskip; -1: not given */
+    double exit_scale;
+    int rotate;
     uint64_t seed;
 } spec_training_settings;
 
 #define SPEC_TRAINING_SETTINGS_DEFAULT                                                             \
-    ((spec_training_settings){.dashes = "", .head = -1, .loss = -1, .seed = 42})
+    ((spec_training_settings){                                                                     \
+        .dashes = "", .head = -1, .loss = -1, .bar = -1.0, .dropout = -1.0, .seed = 42})
 
 /* The value, or the default where it is 0. */
 int spec_training_settings_or(int given, int otherwise);

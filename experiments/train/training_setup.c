@@ -7,6 +7,7 @@
 #include "models/transformer/engine/transformer.h"
 #include "models/transformer/files/gguf_model.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum { OWN_TEXTS = 1536, JUDGE_TEXTS = 32 };
@@ -122,9 +123,10 @@ int spec_training_setup_init(spec_training_setup *setup, const spec_training_set
     const int asked = spec_training_settings_or(settings->judge_texts, JUDGE_TEXTS),
               judged = (asked + plan.texts - 1) / plan.texts * plan.texts;
     SPEC_TRY(make_texts(setup, plan.places, judged, context->pool, error));
-    const bool has_target = plan.opt_target != NULL;
+    const bool is_held_out =
+        plan.opt_target == NULL || (plan.exits.rotation > 0 && setup->learn.stride == 1);
     const spec_training_data data = {
-        &setup->learn, {&setup->judge[0], has_target ? &setup->judge[1] : &setup->learn}, judged};
+        &setup->learn, {&setup->judge[0], is_held_out ? &setup->learn : &setup->judge[1]}, judged};
     SPEC_TRY(spec_training_init(&setup->training, &plan, &data, context->pool, error));
     spec_checkpoint *model = &setup->training.model.checkpoint;
     model->begin_of_text = setup->vocabulary_of->begin_of_text;
@@ -149,6 +151,20 @@ void spec_training_setup_free(spec_training_setup *setup)
     *setup = (spec_training_setup){0};
 }
 
+/* The settings of the target's file, whose spec may be a path without a kind. */
+static int settings_of_target(spec_settings *settings, const spec_model *target, spec_error *error)
+{
+    char spec[PATH_MAX + 16];
+    const spec_model_kind *kind = spec_model_open_kind(target->spec);
+    int status = spec_settings_init(settings, target->spec, error);
+    if (status == GSL_SUCCESS && kind != NULL && strcmp(settings->name, kind->name) != 0) {
+        spec_settings_free(settings);
+        snprintf(spec, sizeof spec, "%s:%s", kind->name, target->spec);
+        status = spec_settings_init(settings, spec, error);
+    }
+    return status;
+}
+
 int spec_training_setup_write(int *ret_kept, const spec_training_setup *setup, const char *path,
                               spec_error *error)
 {
@@ -164,7 +180,7 @@ int spec_training_setup_write(int *ret_kept, const spec_training_setup *setup, c
     if (setup->target == NULL) {
         vocabulary.opt_data = &setup->byte_data.data;
     } else {
-        SPEC_TRY(spec_settings_init(&settings, setup->target->spec, error));
+        SPEC_TRY(settings_of_target(&settings, setup->target, error));
         vocabulary.opt_file = &settings;
     }
     SPEC_TRY(spec_gguf_model_write(ret_kept, &training->model.checkpoint, &vocabulary, path, NULL,

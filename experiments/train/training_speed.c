@@ -99,6 +99,13 @@ double spec_training_speed_of_draft(const spec_training_plan *plan, int k)
            of_pass(&plan->opt_target->shape);
 }
 
+double spec_training_speed_of_exit(const spec_shape *target, int exit)
+{
+    spec_shape draft = *target;
+    draft.n_layers = exit;
+    return of_pass(&draft) / of_pass(target);
+}
+
 double spec_training_speed_best(int *ret_K, const spec_training_speed *speed,
                                 const spec_exact_walk *walk)
 {

@@ -26,6 +26,9 @@ int spec_training_speed_measure(spec_training_speed *ret_speed, const spec_model
 /* Weights that are read to draft k tokens, over those that a pass of the target reads. */
 double spec_training_speed_of_draft(const spec_training_plan *plan, int k);
 
+/* Weights that a draft call of the target's first layers reads, over those of a pass. */
+double spec_training_speed_of_exit(const spec_shape *target, int exit);
+
 /* The largest of tokens / (draft + pass) over draft lengths 1..K, and its length; 1 at length 0 if
  * no length gains. */
 double spec_training_speed_best(int *ret_K, const spec_training_speed *speed,

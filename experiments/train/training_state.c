@@ -11,14 +11,28 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char magic[] = "speclab training state 1\n";
+static const char magic[] = "speclab training state 2\n";
 
-/* The file: magic, head, settings, three arrays of floats, checksum. */
+/* The file: magic, head, settings, arrays of floats, checksum. */
 typedef struct {
     uint64_t settings;   /* bytes */
     uint64_t numbers;    /* in each array */
     int64_t step, steps; /* done, and in all */
+    int64_t kept_step;   /* of weights that were kept */
 } state_head;
+
+enum { ARRAYS = 4 };
+
+/* The arrays of a state, in order; returns their number. */
+static int list_arrays(float *ret_array[ARRAYS], const spec_training *training)
+{
+    const spec_parameters *p = training->parameters;
+    ret_array[0] = p->value;
+    ret_array[1] = p->m;
+    ret_array[2] = p->v;
+    ret_array[3] = training->kept;
+    return training->kept != NULL ? 4 : 3;
+}
 
 static uint64_t checksum(uint64_t sum, const void *data, size_t bytes)
 {
@@ -44,8 +58,10 @@ int spec_training_state_write(const spec_training *training, const char *setting
 {
     int status = GSL_SUCCESS;
     const spec_parameters *p = training->parameters;
-    const state_head head = {strlen(settings), p->numbers, training->step, training->plan.steps};
-    const float *const array[] = {p->value, p->m, p->v};
+    const state_head head = {strlen(settings), p->numbers, training->step, training->plan.steps,
+                             training->kept_step};
+    float *array[ARRAYS];
+    const int arrays = list_arrays(array, training);
     spec_new_file file = {0};
     uint64_t sum = 0;
     char *former = NULL;
@@ -53,7 +69,7 @@ int spec_training_state_write(const spec_training *training, const char *setting
     put(file.out, &sum, magic, sizeof magic - 1);
     put(file.out, &sum, &head, sizeof head);
     put(file.out, &sum, settings, head.settings);
-    for (int i = 0; i < 3; i++) put(file.out, &sum, array[i], p->numbers * sizeof *array[i]);
+    for (int i = 0; i < arrays; i++) put(file.out, &sum, array[i], p->numbers * sizeof *array[i]);
     fwrite(&sum, 1, sizeof sum, file.out);
     SPEC_TRY(spec_new_file_close(&file, error));
     if (file.kept > 0 && (former = spec_new_file_former(path, file.kept)) != NULL) unlink(former);
@@ -99,19 +115,22 @@ int spec_training_state_read(spec_training *training, const char *settings, cons
     SPEC_TRY(
         other_settings(path, (const char *)file.bytes + begin, head.settings, settings, error));
     memcpy(&sum, file.bytes + file.length - sizeof sum, sizeof sum);
-    const size_t bytes = p->numbers * sizeof *p->value;
+    float *array[ARRAYS];
+    const size_t bytes = p->numbers * sizeof *p->value,
+                 arrays = (size_t)list_arrays(array, training);
     if (head.numbers != p->numbers || head.step < 0 || head.step > head.steps ||
-        file.length != begin + head.settings + 3 * bytes + sizeof sum)
+        head.kept_step < 0 || head.kept_step > head.step ||
+        file.length != begin + head.settings + arrays * bytes + sizeof sum)
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.300s: is damaged", path));
     uint64_t found = checksum(0, file.bytes, sizeof magic - 1);
     found = checksum(found, &head, sizeof head);
     found = checksum(found, file.bytes + begin, head.settings);
-    float *const array[] = {p->value, p->m, p->v};
     const unsigned char *at = file.bytes + begin + head.settings;
-    for (int i = 0; i < 3; i++) found = checksum(found, at + (size_t)i * bytes, bytes);
+    for (size_t i = 0; i < arrays; i++) found = checksum(found, at + i * bytes, bytes);
     if (found != sum) SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.300s: is damaged", path));
-    for (int i = 0; i < 3; i++) memcpy(array[i], at + (size_t)i * bytes, bytes);
+    for (size_t i = 0; i < arrays; i++) memcpy(array[i], at + i * bytes, bytes);
     training->step = head.step;
+    training->kept_step = head.kept_step;
     training->plan.steps = head.steps;
 done:
     spec_mapping_free(&file);

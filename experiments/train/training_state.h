@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* training_state: a file from which a training continues after a kill.
  * The trained weights have the same bytes as without the kill.
- * It has the settings, the number of steps, the weights and both moments, and a checksum. It
- * replaces the former state only when it is complete, so one of the two always survives. */
+ * It has the settings, the number of steps, the weights, both moments and weights that were kept,
+ * and a checksum. It replaces the former state only when it is complete: one of them survives. */
 #ifndef SPECLAB_TRAINING_STATE_H
 #define SPECLAB_TRAINING_STATE_H
 

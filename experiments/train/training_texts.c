@@ -243,3 +243,12 @@ void spec_training_texts_held_out(int *ret_token, int *ret_next, const spec_trai
 {
     window(ret_token, ret_next, texts, held_out_at(texts, (size_t)i, (size_t)count));
 }
+
+void spec_training_texts_held_out_batch(int *ret_token, int *ret_next,
+                                        const spec_training_texts *texts, int first, int n,
+                                        int count)
+{
+    for (int k = 0; k < n; k++)
+        spec_training_texts_held_out(ret_token + (long)k * texts->places,
+                                     ret_next + (long)k * texts->places, texts, first + k, count);
+}

@@ -57,4 +57,9 @@ void spec_training_texts_batch(int *ret_token, int *ret_next, const spec_trainin
 void spec_training_texts_held_out(int *ret_token, int *ret_next, const spec_training_texts *texts,
                                   int i, int count);
 
+/* Those from `first` on, n of them: (n, places). */
+void spec_training_texts_held_out_batch(int *ret_token, int *ret_next,
+                                        const spec_training_texts *texts, int first, int n,
+                                        int count);
+
 #endif

@@ -139,6 +139,11 @@ int spec_graph_allocate(spec_graph *graph, bool for_training, spec_error *error)
     return GSL_SUCCESS;
 }
 
+void spec_graph_switch(spec_graph *graph, int first, int end, bool is_on)
+{
+    for (int i = first; i < end; i++) graph->operation[i].is_off = !is_on;
+}
+
 /* ---- runs ------------------------------------------------------------------------------------ */
 
 typedef struct {
@@ -168,7 +173,9 @@ void spec_graph_share(spec_graph *graph, spec_graph_operation *operation, spec_g
 static void run_forward(spec_graph *graph, int n)
 {
     graph->locked = spec_thread_pool_try_lock(graph->opt_pool);
-    for (int i = 0; i < n; i++) graph->operation[i].kind->forward(graph, &graph->operation[i]);
+    for (int i = 0; i < n; i++)
+        if (!graph->operation[i].is_off)
+            graph->operation[i].kind->forward(graph, &graph->operation[i]);
     spec_thread_pool_unlock(graph->locked);
     graph->locked = NULL;
 }
@@ -190,7 +197,8 @@ void spec_graph_backward(spec_graph *graph)
     for (int i = graph->n_trained - 1; i >= 0; i--) {
         spec_graph_operation *operation = &graph->operation[i];
         const bool is_loss = operation->row_loss != NULL;
-        if (operation->out->needs_gradient && (is_loss || operation->out->has_gradient))
+        if (operation->out->needs_gradient && !operation->is_off &&
+            (is_loss || operation->out->has_gradient))
             operation->kind->backward(graph, operation);
     }
     spec_thread_pool_unlock(graph->locked);

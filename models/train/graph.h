@@ -71,13 +71,16 @@ struct spec_graph_operation {
     spec_graph_node *in[SPEC_GRAPH_INPUTS], *out;
     spec_graph_weight weight, bias; /* set NULL: none */
     const int *token;
-    int line;                          /* of a table, without tokens */
-    const spec_graph_node *source;     /* of an input */
-    spec_graph_window window;          /* of token or source */
-    double noise;                      /* of an input */
-    double eps;                        /* of a norm */
-    int steps;                         /* of attention */
-    bool step_adds[SPEC_GRAPH_INPUTS]; /* as adds, for the keys and values of each step */
+    int line;                      /* of a table, without tokens */
+    const spec_graph_node *source; /* of an input */
+    spec_graph_window window;      /* of token or source */
+    double noise;                  /* of an input */
+    double eps;                    /* of a norm */
+    int steps;                     /* of attention */
+    const bool *choice;            /* of choose: (texts) */
+    int texts;
+    bool is_off;                       /* neither pass runs it */
+    bool step_adds[SPEC_GRAPH_INPUTS]; /* as adds, for each input of attention and choose */
     bool adds;                         /* backward: the gradient being written has content */
     spec_graph_attention_shape attention;
     spec_graph_target target;
@@ -139,6 +142,11 @@ spec_graph_node *spec_graph_join(spec_graph *graph, spec_graph_node *const *x, i
 /* (opt_base +) silu(x). */
 spec_graph_node *spec_graph_silu(spec_graph *graph, spec_graph_node *opt_base, spec_graph_node *x);
 
+/* Rows of each text: those of x where choice[text], else those of base. choice (texts) is read in
+ * both passes. */
+spec_graph_node *spec_graph_choose(spec_graph *graph, spec_graph_node *base, spec_graph_node *x,
+                                   const bool *choice, int texts);
+
 /* Attention with rotary positions, of the last of `steps` passes over the same places: 1 is causal
  * attention. At step s = steps - 1, place t has position t + s. It sees the keys of step 0 up to
  * its own place, and those of steps 1..s of its own place alone [LiY25].
@@ -168,13 +176,18 @@ void spec_graph_begin_evaluation(spec_graph *graph);
 /* Allocate all buffers; for evaluation alone, without gradients. */
 int spec_graph_allocate(spec_graph *graph, bool for_training, spec_error *error);
 
+/* Turn operations first..end-1, counted in the order of their addition, off or on again. Neither
+ * pass runs those that are off. */
+void spec_graph_switch(spec_graph *graph, int first, int end, bool is_on);
+
 /* Compute all nodes, or those that training needs. Then add the gradients of the sum of all losses
  * to those of the parameters. */
 void spec_graph_forward(spec_graph *graph);
 void spec_graph_forward_trained(spec_graph *graph);
 void spec_graph_backward(spec_graph *graph);
 
-/* The sum of the rows' losses times their shares and the weight, after _forward; in nats. */
+/* The sum of the rows' losses times their shares and the weight, after _forward; in nats. 0 if the
+ * loss is off. */
 double spec_graph_loss_value(const spec_graph_operation *loss);
 
 /* ---- for operations (models/train/graph_*.c) ------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Operations of models/train/graph.h that draft heads need: input, join and silu. */
+/* Operations of models/train/graph.h that draft heads need: input, join and silu. Dropped layers
+ * need choose. */
 #include "models/train/graph.h"
 
 #include "base/noise.h"
@@ -150,5 +151,68 @@ spec_graph_node *spec_graph_silu(spec_graph *graph, spec_graph_node *opt_base, s
     spec_graph_operation *o = spec_graph_append(graph, &kind, x->rows, x->cols);
     o->in[0] = opt_base;
     o->in[1] = x;
+    return o->out;
+}
+
+/* ---- choose ---------------------------------------------------------------------------------- */
+
+static bool is_chosen(const spec_graph_operation *o, int row)
+{
+    return o->choice[row / (o->out->rows / o->texts)];
+}
+
+static void choose_rows(spec_graph *graph, spec_graph_operation *o, int item,
+                        spec_graph_worker *worker)
+{
+    const int cols = o->out->cols;
+    int first;
+    const int n = spec_graph_item_rows(&first, graph, o->out->rows, item);
+    (void)worker;
+    for (int r = first; r < first + n; r++)
+        graph->elements->copy(spec_graph_row(o->out->value, r, cols),
+                              spec_graph_row(o->in[is_chosen(o, r) ? 1 : 0]->value, r, cols), cols,
+                              false);
+}
+
+static void choose_forward(spec_graph *graph, spec_graph_operation *o)
+{
+    spec_graph_share(graph, o, choose_rows, spec_graph_items(graph, o->out->rows));
+}
+
+/* A row that was not taken has no gradient from here. */
+static void choose_back_rows(spec_graph *graph, spec_graph_operation *o, int item,
+                             spec_graph_worker *worker)
+{
+    const int cols = o->out->cols;
+    int first;
+    const int n = spec_graph_item_rows(&first, graph, o->out->rows, item);
+    (void)worker;
+    for (int k = 0; k < 2; k++)
+        for (int r = first; o->in[k]->needs_gradient && r < first + n; r++) {
+            spec_real *d = spec_graph_row(o->in[k]->gradient, r, cols);
+            if (is_chosen(o, r) == (k == 1))
+                graph->elements->copy(d, spec_graph_row(o->out->gradient, r, cols), cols,
+                                      o->step_adds[k]);
+            else if (!o->step_adds[k])
+                for (int i = 0; i < cols; i++) d[i] = 0;
+        }
+}
+
+static void choose_backward(spec_graph *graph, spec_graph_operation *o)
+{
+    for (int k = 0; k < 2; k++) o->step_adds[k] = spec_graph_adds(o->in[k]);
+    spec_graph_share(graph, o, choose_back_rows, spec_graph_items(graph, o->out->rows));
+}
+
+spec_graph_node *spec_graph_choose(spec_graph *graph, spec_graph_node *base, spec_graph_node *x,
+                                   const bool *choice, int texts)
+{
+    static const spec_graph_kind kind = {choose_forward, choose_backward};
+    assert(base != x && base->rows == x->rows && base->cols == x->cols && x->rows % texts == 0);
+    spec_graph_operation *o = spec_graph_append(graph, &kind, x->rows, x->cols);
+    o->in[0] = base;
+    o->in[1] = x;
+    o->choice = choice;
+    o->texts = texts;
     return o->out;
 }

@@ -142,6 +142,7 @@ spec_graph_operation *spec_graph_smooth_l1(spec_graph *graph, spec_graph_node *x
 double spec_graph_loss_value(const spec_graph_operation *loss)
 {
     double sum = 0.0;
+    if (loss->is_off) return 0.0;
     for (int r = 0; r < loss->out->rows; r++) sum += loss->row_loss[r] * factor_of(loss, r);
     return sum;
 }

@@ -217,8 +217,19 @@ done:
 
 /* ---- the forward pass ------------------------------------------------------------------------ */
 
+#define WEIGHT(index) ((spec_graph_weight){&model->parameters, (index)})
+
+spec_graph_node *spec_training_model_exit(const spec_training_model *model, spec_graph *graph,
+                                          spec_graph_node *hidden)
+{
+    spec_graph_node *x = spec_graph_norm(graph, hidden, WEIGHT(model->final_norm),
+                                         (double)model->checkpoint.shape.norm_eps);
+    return spec_graph_product(graph, NULL, x, WEIGHT(model->output), NULL);
+}
+
 void spec_training_model_build(spec_training_nodes *ret_nodes, const spec_training_model *model,
-                               spec_graph *graph, const int *token, int texts, int places)
+                               spec_graph *graph, const int *token, const bool *opt_keep, int texts,
+                               int places)
 {
     const spec_shape *s = &model->checkpoint.shape;
     const spec_graph_attention_shape attention = {.texts = texts,
@@ -231,7 +242,6 @@ void spec_training_model_build(spec_training_nodes *ret_nodes, const spec_traini
                                                   .cosine = model->cosine,
                                                   .sine = model->sine};
     const double eps = (double)s->norm_eps;
-#define WEIGHT(index) ((spec_graph_weight){&model->parameters, (index)})
     spec_graph_node *x =
         spec_graph_embed(graph, WEIGHT(model->embedding), token, texts * places, NULL);
     for (int i = 0; i < s->n_layers; i++) {
@@ -245,9 +255,9 @@ void spec_training_model_build(spec_training_nodes *ret_nodes, const spec_traini
         y = spec_graph_norm(graph, x, WEIGHT(l->ffn_norm), eps);
         y = spec_graph_gate(graph, spec_graph_product(graph, NULL, y, WEIGHT(l->gate_up), NULL));
         x = spec_graph_product(graph, x, y, WEIGHT(l->down), NULL);
+        if (opt_keep != NULL)
+            x = spec_graph_choose(graph, ret_nodes->hidden[i], x, opt_keep + i * texts, texts);
     }
     ret_nodes->hidden[s->n_layers] = x;
-    x = spec_graph_norm(graph, x, WEIGHT(model->final_norm), eps);
-    ret_nodes->logits = spec_graph_product(graph, NULL, x, WEIGHT(model->output), NULL);
-#undef WEIGHT
+    ret_nodes->logits = spec_training_model_exit(model, graph, x);
 }

@@ -48,9 +48,15 @@ typedef struct {
     spec_graph_node *logits;                      /* (texts * places, vocab) */
 } spec_training_nodes;
 
-/* Add the forward pass over `texts` texts of `places` tokens each to a graph. token (texts, places)
- * is read at each pass. */
+/* Add the forward pass over `texts` texts of `places` tokens each to a graph. Each pass reads token
+ * (texts, places) and opt_keep (n_layers, texts): the layers that each text runs through; NULL:
+ * all. */
 void spec_training_model_build(spec_training_nodes *ret_nodes, const spec_training_model *model,
-                               spec_graph *graph, const int *token, int texts, int places);
+                               spec_graph *graph, const int *token, const bool *opt_keep, int texts,
+                               int places);
+
+/* The logits of an exit: final norm and output after some layers, hidden[l]. */
+spec_graph_node *spec_training_model_exit(const spec_training_model *model, spec_graph *graph,
+                                          spec_graph_node *hidden);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* speclab train as its users run it: a model from a text, drafts and heads of it, kills and wrong
- * input.
- * SPECLAB names the program. */
+/* speclab train as its users run it: a model from a text, drafts, heads and early exits of it,
+ * kills and wrong input. SPECLAB names the program. */
 #include "tests/support/child.h"
 
 #include <signal.h>
@@ -132,16 +131,68 @@ static void a_state_of_another_target_is_refused(void **state)
                        "speclab train: head.gguf.state: was made with target=");
 }
 
-/* It is killed after various times, and continues until it is done. */
-static void a_killed_training_resumes_with_the_same_bytes(void **state)
+#define LAYERSKIP                                                                                  \
+    "train layerskip --target lm.gguf --data text.txt --batch 4 --judge-texts 4 --window 48 "      \
+    "--steps 40 --rate 0.02 "
+
+/* A high rate, so that the bar decides which weights are written. */
+#define LAYERSKIP_BAR                                                                              \
+    "train layerskip --target lm.gguf --data text.txt --batch 4 --judge-texts 4 --window 48 "      \
+    "--steps 20 --rate 1 --bar 0.01 "
+
+static void early_exits_of_a_target_are_trained_and_used(void **state)
 {
+    spec_child c;
     (void)state;
     spec_needs_program();
     write_text("text.txt");
-    spec_program_works(LM "-o whole.gguf");
+    spec_program_works(LM2 "-o lm.gguf");
+    spec_child_run(&c, LAYERSKIP "-o skip.gguf --bar none --format csv --threads 1");
+    assert_int_equal(c.code, 0);
+    assert_non_null(strstr(c.text, "# figure: training\nstep,loss,bits_per_token,overlap,exit_T1,"
+                                   "K_T1,tokens_T1,speedup_T1,alpha_exit1_T1,exit_T0,"));
+    assert_non_null(strstr(c.line, "speclab train: the model is no longer the target: "));
+    assert_non_null(strstr(c.line, "speclab train: predicted speed-up: "));
+    assert_null(strstr(c.line, "--bar"));
+    const double alpha = last_of(c.text, 8);
+    if (!(alpha > 0.5)) fail_msg("alpha of exit 1: %g", alpha);
+    spec_child_free(&c);
+    spec_program_works(LAYERSKIP "-o again.gguf --bar none --threads 3");
+    spec_files_same("skip.gguf", "again.gguf");
+    spec_program_works("generate --target skip.gguf --draft layers?of=target&exit=1 -K 2 "
+                       "--tokens 20 --prompt the");
+}
+
+static void weights_beyond_the_bar_are_not_written(void **state)
+{
+    spec_child c;
+    double written, target;
+    (void)state;
+    spec_needs_program();
+    write_text("text.txt");
+    spec_program_works(LM2 "-o lm.gguf");
+    spec_child_run(&c, LAYERSKIP_BAR "-o bar.gguf --format csv");
+    assert_int_equal(c.code, 0);
+    const char *says = strstr(c.line, "above --bar 0.01: bar.gguf has the weights of step "),
+               *bits = strstr(c.line, "its cross-entropy ");
+    assert_true(says != NULL && bits != NULL && bits > says);
+    assert_int_equal(
+        sscanf(bits, "its cross-entropy %lf bits per token instead of %lf", &written, &target), 2);
+    assert_true(last_of(c.text, 2) > target + 0.01 && written <= target + 0.01);
+    spec_child_free(&c);
+}
+
+/* It is killed after various times, and continues until it is done. */
+static void check_kills(const char *arguments)
+{
+    char line[512];
+    snprintf(line, sizeof line, "%s-o whole.gguf --force", arguments);
+    spec_program_works(line);
+    unlink("parts.gguf");
+    snprintf(line, sizeof line, "%s-o parts.gguf --resume --save-every 0.001", arguments);
     for (int round = 0, done = 0; round < 100 && !done; round++) {
         spec_child c;
-        spec_child_start(&c, NULL, NULL, LM "-o parts.gguf --resume --save-every 0.001");
+        spec_child_start(&c, NULL, NULL, line);
         spec_pause(round < 12 ? 20 + 23 * round : 5000);
         kill(c.pid, SIGKILL);
         spec_child_listen(&c, NULL);
@@ -151,20 +202,37 @@ static void a_killed_training_resumes_with_the_same_bytes(void **state)
     spec_files_same("whole.gguf", "parts.gguf");
 }
 
+static void a_killed_training_resumes_with_the_same_bytes(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    write_text("text.txt");
+    check_kills(LM);
+    spec_program_works(LM2 "-o lm.gguf");
+    check_kills(LAYERSKIP "--bar 0.05 ");
+}
+
 static void wrong_input_is_said_in_one_line(void **state)
 {
     static const struct {
         const char *arguments, *line;
     } wrong[] = {
-        {"train", "speclab train: give a method: lm, distill, medusa, hydra, redrafter, eagle, "
-                  "eagle3, mtp or parallel\n"},
-        {"train eagle9", "speclab train: give a method: lm, distill, medusa, hydra, redrafter, "
-                         "eagle, eagle3, mtp or parallel, not 'eagle9'\n"},
+        {"train", "speclab train: give a method: lm, distill, layerskip, medusa, hydra, redrafter, "
+                  "eagle, eagle3, mtp or parallel\n"},
+        {"train eagle9", "speclab train: give a method: lm, distill, layerskip, medusa, hydra, "
+                         "redrafter, eagle, eagle3, mtp or parallel, not 'eagle9'\n"},
         {"train eagle3 --data own -o x.gguf", "speclab train: eagle3 needs --target"},
         {"train medusa --ttt 2", "speclab train: medusa has no --ttt\n"},
         {"train eagle --taps 0.1.2", "speclab train: eagle has no --taps\n"},
         {"train hydra --heads 2", "speclab train: hydra has no --heads\n"},
         {"train mtp --dim 2", "speclab train: mtp has no --dim\n"},
+        {"train lm --bar 1", "speclab train: lm has no --bar\n"},
+        {"train layerskip --bar x", "speclab train: --bar: 'x' is not a number from 0, below "
+                                    "64\n"},
+        {"train layerskip --dropout 1", "speclab train: --dropout: '1' is not a number from 0, "
+                                        "below 1\n"},
+        {"train layerskip --target other.gguf --data own -o x.gguf",
+         "speclab train: --target: a model of one layer has no early exits\n"},
         {"train lm -K 2", "speclab train: lm has no --K\n"},
         {"train eagle3 --taps 0.1", "speclab train: --taps: '0.1' is not three numbers"},
         {"train eagle3 --target other.gguf --data own -o x.gguf",
@@ -222,6 +290,8 @@ int main(void)
         cmocka_unit_test(a_model_and_its_draft_are_trained_and_used),
         cmocka_unit_test(heads_of_all_kinds_are_trained_and_used),
         cmocka_unit_test(a_state_of_another_target_is_refused),
+        cmocka_unit_test(early_exits_of_a_target_are_trained_and_used),
+        cmocka_unit_test(weights_beyond_the_bar_are_not_written),
         cmocka_unit_test(a_killed_training_resumes_with_the_same_bytes),
         cmocka_unit_test(wrong_input_is_said_in_one_line),
     };

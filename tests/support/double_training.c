@@ -20,6 +20,8 @@
 #define spec_graph_input double_graph_input
 #define spec_graph_item_rows double_graph_item_rows
 #define spec_graph_items double_graph_items
+#define spec_graph_choose double_graph_choose
+#define spec_graph_switch double_graph_switch
 #define spec_graph_join double_graph_join
 #define spec_graph_silu double_graph_silu
 #define spec_graph_repeat double_graph_repeat

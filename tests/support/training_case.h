@@ -29,6 +29,7 @@ typedef struct {
     int n_losses;
     int token[CASE_ROWS], next[CASE_ROWS];
     spec_real share[CASE_ROWS];
+    bool keep[CASE_TEXTS];
     spec_real cosine[(CASE_PLACES + CASE_STEPS) * CASE_HEAD / 2],
         sine[(CASE_PLACES + CASE_STEPS) * CASE_HEAD / 2];
 } training_case;
@@ -40,7 +41,26 @@ static inline spec_graph_weight case_add(spec_parameters *set, const char *name,
 
 enum { CASE_STATES, CASE_LOGITS, CASE_OUTPUT }; /* parameters of the target */
 
-/* A layer of a model with tied output. */
+/* A loss of tied output after a norm. */
+static inline void case_add_exit(training_case *c, const training_case_shape *shape,
+                                 spec_graph_node *x, spec_graph_weight norm,
+                                 spec_graph_weight output, double weight)
+{
+    spec_graph *g = &c->graph;
+    x = spec_graph_product(g, NULL, spec_graph_norm(g, x, norm, 1e-3), output, NULL);
+    c->loss[c->n_losses++] =
+        spec_graph_loss(g, x,
+                        &(spec_graph_target){.kind = shape->kind,
+                                             .opt_token = c->next,
+                                             .opt_rows = spec_graph_embed(
+                                                 g, (spec_graph_weight){&c->target, CASE_LOGITS},
+                                                 c->token, x->rows, NULL),
+                                             .opt_share = c->share,
+                                             .weight = weight});
+}
+
+/* A layer of a model, and a second feed-forward network that the last text skips. Exits before and
+ * after it share norm and output; another one is off. */
 static inline bool case_build_model(training_case *c, const training_case_shape *shape)
 {
     const int rows = CASE_TEXTS * shape->places, dim = CASE_DIM, head = CASE_HEAD;
@@ -63,18 +83,16 @@ static inline bool case_build_model(training_case *c, const training_case_shape 
                                                            c->sine});
     x = spec_graph_product(g, x, y, out, NULL);
     y = spec_graph_gate(g, spec_graph_product(g, NULL, x, gate_up, NULL));
-    x = spec_graph_product(g, x, y, down, NULL);
-    x = spec_graph_norm(g, x, norm, 1e-3);
-    x = spec_graph_product(g, NULL, x, embedding, NULL);
-    c->loss[c->n_losses++] =
-        spec_graph_loss(g, x,
-                        &(spec_graph_target){.kind = shape->kind,
-                                             .opt_token = c->next,
-                                             .opt_rows = spec_graph_embed(
-                                                 g, (spec_graph_weight){&c->target, CASE_LOGITS},
-                                                 c->token, rows, NULL),
-                                             .opt_share = c->share,
-                                             .weight = 1.0});
+    spec_graph_node *early = x = spec_graph_product(g, x, y, down, NULL);
+    y = spec_graph_product(g, NULL, spec_graph_norm(g, x, norm, 1e-3), gate_up, NULL);
+    y = spec_graph_product(g, x, spec_graph_gate(g, y), down, NULL);
+    for (int i = 0; i < CASE_TEXTS - 1; i++) c->keep[i] = true;
+    x = spec_graph_choose(g, x, y, c->keep, CASE_TEXTS);
+    const int first = g->n;
+    case_add_exit(c, shape, early, norm, embedding, 0.3);
+    spec_graph_switch(g, first, g->n, false);
+    case_add_exit(c, shape, early, norm, embedding, 0.7);
+    case_add_exit(c, shape, x, norm, embedding, 1.0);
     return true;
 }
 

@@ -50,6 +50,8 @@ static void wrong_settings_are_refused(void **state)
     static const char *const wrong[][2] = {
         {SMALL "method = \"eagle9\";", "not 'eagle9'"},
         {SMALL "method = \"lm\";", "lm has no K"},
+        {SMALL "method = \"layerskip\";",
+         "method: layerskip trains no draft apart from its target"},
         {SMALL "method = \"medusa\"; loss = \"kl\";", "loss: 'kl' is not ce"},
         {SMALL "method = \"medusa\"; ttt = 2;", "medusa has no ttt"},
         {"method = \"medusa\";", "train needs 'target'"},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A training of a draft or a head learns and has the same bits for every number of threads and
- * instruction set. It continues from its state with the same bits. */
+/* A training of a draft, a head or early exits learns and has the same bits for every number of
+ * threads and instruction set. It continues from its state with the same bits. */
 #include "experiments/train/training_score.h"
 #include "experiments/train/training_state.h"
 #include "models/model_open.h"
@@ -28,7 +28,7 @@ typedef struct {
     spec_training training;
 } case_of;
 
-enum { DRAFT = -1 }; /* instead of a kind of head: a draft model */
+enum { EXITS = -2, DRAFT = -1 }; /* instead of a kind of head: early exits, or a draft model */
 
 static spec_training_plan plan_of(case_of *c, int kind, spec_losses_kind loss)
 {
@@ -43,20 +43,24 @@ static spec_training_plan plan_of(case_of *c, int kind, spec_losses_kind loss)
                               .norm_eps = 1e-5f,
                               .rope_base = 10000.0};
     const spec_checkpoint *target = spec_transformer_of(c->target)->checkpoint;
-    if (kind != DRAFT) c->head = spec_training_head_shape((spec_head_kind)kind, &target->shape, 3);
-    return (spec_training_plan){.opt_target = target,
-                                .opt_head = kind != DRAFT ? &c->head : NULL,
-                                .shape = {.shape = shape, .is_tied = true},
-                                .loss = loss,
-                                .texts = 4,
-                                .places = PLACES,
-                                .K = 3,
-                                .first = 4,
-                                .trained = 3,
-                                .clip = 1.0,
-                                .steps = STEPS,
-                                .rate = 0.01,
-                                .seed = 5};
+    if (kind >= 0) c->head = spec_training_head_shape((spec_head_kind)kind, &target->shape, 3);
+    return (spec_training_plan){
+        .opt_target = target,
+        .opt_head = kind >= 0 ? &c->head : NULL,
+        .opt_start = kind == EXITS ? target : NULL,
+        .exits = {.dropout = 0.3, .scale = 0.2, .rotation = kind == EXITS ? 2 : 0},
+        .bar = 0.05,
+        .shape = {.shape = shape, .is_tied = true},
+        .loss = loss,
+        .texts = 4,
+        .places = PLACES,
+        .K = 3,
+        .first = 4,
+        .trained = 3,
+        .clip = 1.0,
+        .steps = STEPS,
+        .rate = 0.01,
+        .seed = 5};
 }
 
 static void open_case(case_of *c, int kind, spec_losses_kind loss, int threads)
@@ -99,6 +103,8 @@ static double run_steps(case_of *c, long until)
     while (c->training.step < until)
         if (spec_training_step(&c->training, &loss, &error) != GSL_SUCCESS)
             fail_msg("%s", error.text);
+        else if (c->training.step == 10 && c->training.kept != NULL)
+            spec_training_keep(&c->training, 0.0);
     return loss;
 }
 
@@ -140,7 +146,7 @@ static void every_head_comes_nearer_at_each_depth(void **state)
 static void the_bits_do_not_depend_on_threads_or_instructions(void **state)
 {
     (void)state;
-    for (int kind = DRAFT; kind < SPEC_HEAD_KINDS; kind++) {
+    for (int kind = EXITS; kind < SPEC_HEAD_KINDS; kind++) {
         case_of one, other;
         spec_error error;
         open_case(&one, kind, SPEC_LOSSES_JSD, 1);
@@ -159,13 +165,14 @@ static void the_bits_do_not_depend_on_threads_or_instructions(void **state)
     }
 }
 
-/* Of EAGLE too, whose states have noise. */
+/* Of EAGLE too, whose states have noise, and of exits, with dropped layers and weights that were
+ * kept at step 10. */
 static void it_continues_from_its_state(void **state)
 {
     static const char settings[] = "loss=jsd\nseed=5\n";
-    static const int kinds[] = {DRAFT, SPEC_HEAD_EAGLE};
+    static const int kinds[] = {DRAFT, SPEC_HEAD_EAGLE, EXITS};
     (void)state;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         case_of whole, parts;
         spec_error error;
         open_case(&whole, kinds[i], SPEC_LOSSES_JSD, 1);
@@ -183,6 +190,10 @@ static void it_continues_from_its_state(void **state)
             run_steps(&parts, STEPS);
             assert_memory_equal(whole.training.parameters->value, parts.training.parameters->value,
                                 whole.training.parameters->numbers * sizeof(float));
+            assert_int_equal(parts.training.kept_step, kinds[i] == EXITS ? 10 : 0);
+            if (kinds[i] == EXITS)
+                assert_memory_equal(whole.training.kept, parts.training.kept,
+                                    whole.training.parameters->numbers * sizeof(float));
             close_case(&parts);
         }
         assert_int_not_equal(access("state.bak", F_OK), 0); /* the former state is not kept */

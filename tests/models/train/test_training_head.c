@@ -54,7 +54,7 @@ static void open_case(case_of *c, const char *target, spec_head_kind kind, bool 
     c->target_nodes = calloc(1, sizeof *c->target_nodes);
     assert_non_null(c->target_nodes);
     assert_int_equal(spec_graph_init(&c->target_graph, spec_cpu_isa(), NULL, &error), GSL_SUCCESS);
-    spec_training_model_build(c->target_nodes, &c->frozen, &c->target_graph, c->token, TEXTS,
+    spec_training_model_build(c->target_nodes, &c->frozen, &c->target_graph, c->token, NULL, TEXTS,
                               PLACES);
     assert_int_equal(spec_graph_allocate(&c->target_graph, false, &error), GSL_SUCCESS);
     assert_int_equal(spec_graph_init(&c->graph, spec_cpu_isa(), NULL, &error), GSL_SUCCESS);

@@ -26,7 +26,7 @@ static double *rows_of(const spec_training_model *model, const int *token)
     double *row = malloc(n * (size_t)vocab * sizeof *row);
     assert_true(nodes != NULL && row != NULL);
     assert_int_equal(spec_graph_init(&graph, spec_cpu_isa(), NULL, &error), GSL_SUCCESS);
-    spec_training_model_build(nodes, model, &graph, token, TEXTS, PLACES);
+    spec_training_model_build(nodes, model, &graph, token, NULL, TEXTS, PLACES);
     assert_int_equal(spec_graph_allocate(&graph, false, &error), GSL_SUCCESS);
     spec_graph_forward(&graph);
     for (size_t r = 0; r < n; r++) {
@@ -123,8 +123,8 @@ static void a_drawn_model_is_written_and_read(void **state)
                 spec_parameters_value(&drawn.parameters, drawn.layer[i].qkv_bias)[k] =
                     (float)(k % 7) / 8.0f;
         assert_int_equal(spec_gguf_model_write(&kept, &drawn.checkpoint,
-                                               &(spec_gguf_model_vocabulary){0}, "drawn.gguf",
-                                               NULL, &error),
+                                               &(spec_gguf_model_vocabulary){0}, "drawn.gguf", NULL,
+                                               &error),
                          GSL_SUCCESS);
         assert_int_equal(
             spec_model_open(&model, "gguf:drawn.gguf", NULL, spec_test_context(1), &error),
