@@ -1,18 +1,22 @@
-# Learning curves: loss, tokens per round and acceptance by depth over the steps of a training.
+# Learning curves: loss, tokens per round or speed-up, and acceptance over the steps of a training.
 # title: Training
 # from: speclab train METHOD ... > FILE.csv
 # needs: step bits_per_token
 # may use: loss tokens_T1 tokens_T0 tree8_T1 tree60_T1
-# may use: alpha_1_T1 alpha_2_T1 alpha_3_T1 alpha_4_T1 alpha_5_T1
-# Loss and bits per token, and for drafts tokens per round and acceptance. A narrow figure of a
-# draft has no space for the loss.
+# may use: alpha_1_T1 alpha_2_T1 alpha_3_T1 alpha_4_T1 alpha_5_T1 speedup_T1 speedup_T0
+# may use: alpha_exit1_T1 alpha_exit2_T1 alpha_exit3_T1 alpha_exit4_T1 alpha_exit5_T1
+# Loss and bits per token, and for drafts tokens per round and acceptance by depth. Early exits have
+# the speed-up of the best one and acceptance by exit. A narrow figure has no space for the loss.
 optional(name, has) = has ? column(name) : NaN
-array TOKENS[4] = ['tokens_T1', 'tokens_T0', 'tree8_T1', 'tree60_T1']
-array TITLE_OF[4] = ['chain, T=1', 'chain, T=0', 'tree 8, T=1', 'tree 60, T=1']
-array HAS[4] = [has_tokens_T1, has_tokens_T0, has_tree8_T1, has_tree60_T1]
-array ALPHA[5] = ['alpha_1_T1', 'alpha_2_T1', 'alpha_3_T1', 'alpha_4_T1', 'alpha_5_T1']
-array HAS_ALPHA[5] = [has_alpha_1_T1, has_alpha_2_T1, has_alpha_3_T1, has_alpha_4_T1, \
-    has_alpha_5_T1]
+array WORTH[6] = ['tokens_T1', 'tokens_T0', 'tree8_T1', 'tree60_T1', 'speedup_T1', 'speedup_T0']
+array TITLE_OF[6] = ['chain, T=1', 'chain, T=0', 'tree 8, T=1', 'tree 60, T=1', 'speed-up, T=1', \
+    'speed-up, T=0']
+array ALPHA[10] = ['alpha_1_T1', 'alpha_2_T1', 'alpha_3_T1', 'alpha_4_T1', 'alpha_5_T1', \
+    'alpha_exit1_T1', 'alpha_exit2_T1', 'alpha_exit3_T1', 'alpha_exit4_T1', 'alpha_exit5_T1']
+exits = has_alpha_exit1_T1
+first = exits ? 5 : 1
+last = exits ? 6 : 4
+known(name) = value('has_' . name)
 stats $DATA using 'step' nooutput
 if (found(0) == 0) { eval fail('no row has a step') }
 steps = STATS_max
@@ -29,18 +33,19 @@ if (losses) {
         '' using 'step':'bits_per_token' with lines linecolor 2 dashtype 2 notitle
 }
 if (drafts) {
-    set ylabel ywrap('tokens per round')
-    plot for [i=1:4] $DATA using 'step':(optional(TOKENS[i], HAS[i])) with lines \
+    set ylabel ywrap(exits ? 'predicted speed-up' : 'tokens per round')
+    plot for [i=first:last] $DATA using 'step':(optional(WORTH[i], known(WORTH[i]))) with lines \
         linecolor i + 2 notitle
-    set ylabel ywrap('acceptance by depth, T = 1')
+    set ylabel ywrap(exits ? 'acceptance by exit, T = 1' : 'acceptance by depth, T = 1')
     set yrange [0:1]
-    plot for [i=1:5] $DATA using 'step':(optional(ALPHA[i], HAS_ALPHA[i])) with lines \
-        linecolor i dashtype i notitle
+    plot for [i=1:5] $DATA using 'step':(optional(ALPHA[i + 5 * exits], \
+        known(ALPHA[i + 5 * exits]))) with lines linecolor i dashtype i notitle
 }
 eval legend(0)
 plot -1 notitle, \
     for [i=1:losses] keyentry with lines linecolor 1 title 'loss', \
     for [i=1:losses] keyentry with lines linecolor 2 dashtype 2 title 'bits', \
-    for [i=1:4*drafts] keyentry with lines linecolor i + 2 title TITLE_OF[i], \
-    for [i=1:5*drafts] keyentry with lines linecolor i dashtype i title sprintf('depth %d', i)
+    for [i=first:drafts*last] keyentry with lines linecolor i + 2 title TITLE_OF[i], \
+    for [i=1:5*drafts] keyentry with lines linecolor i dashtype i title \
+        sprintf(exits ? 'exit %d' : 'depth %d', i)
 unset multiplot
