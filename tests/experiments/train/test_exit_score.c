@@ -91,14 +91,15 @@ static void run_steps(case_of *c, int n)
         assert_int_equal(spec_training_step(&c->training, &loss, &error), GSL_SUCCESS);
 }
 
-/* The mean acceptance of an exit by rows of sessions, over the places where rounds of K fit. */
-static double alpha_by_sessions(const case_of *c, int exit, int temperature)
+/* The mean acceptance of an exit's first two draft tokens, by rows of sessions, over the places
+ * where rounds of K fit. */
+static void alpha_by_sessions(double ret[2], const case_of *c, int exit, int temperature)
 {
     char spec[64];
     spec_model *draft, *target;
     spec_session of_draft, of_target;
     spec_error error;
-    double row[2][VOCAB], sum = 0.0;
+    double row[2][VOCAB], sum[2] = {0.0}, accept[PLACES];
     const int skip = c->judge[1].begin >= 0 ? 1 : 0, end = PLACES - K + 1;
     /* the training knows the checkpoint alone, without the model's temperature */
     assert_int_equal(spec_model_open(&target,
@@ -111,21 +112,27 @@ static double alpha_by_sessions(const case_of *c, int exit, int temperature)
                      GSL_SUCCESS);
     assert_int_equal(spec_session_init(&of_draft, draft, &error), GSL_SUCCESS);
     assert_int_equal(spec_session_init(&of_target, target, &error), GSL_SUCCESS);
-    for (int i = 0; i < JUDGED; i++)
-        for (int t = FIRST; t < end; t++) {
+    for (int i = 0; i < JUDGED; i++) {
+        for (int t = FIRST; t < PLACES; t++) {
             const spec_training_texts *texts = &c->judge[temperature];
             const int *text = texts->token + (size_t)i * texts->stride;
             const size_t n = (size_t)(t + 1 - skip);
             const double *a = spec_session_row(&of_target, text, n, row[0], &error),
                          *b = spec_session_row(&of_draft, text, n, row[1], &error);
-            sum += temperature == 1 ? spec_row_overlap(a, b, VOCAB)
-                                    : spec_row_argmax(a, VOCAB) == spec_row_argmax(b, VOCAB);
+            accept[t] = temperature == 1 ? spec_row_overlap(a, b, VOCAB)
+                                         : spec_row_argmax(a, VOCAB) == spec_row_argmax(b, VOCAB);
         }
+        for (int t = FIRST; t < end; t++) {
+            sum[0] += accept[t];
+            sum[1] += accept[t] * accept[t + 1];
+        }
+    }
     spec_session_free(&of_draft);
     spec_session_free(&of_target);
     spec_model_close(draft);
     spec_model_close(target);
-    return sum / (JUDGED * (end - FIRST));
+    ret[0] = sum[0] / (JUDGED * (end - FIRST));
+    ret[1] = sum[1] / sum[0];
 }
 
 static void acceptance_is_the_overlap_of_the_draft_s_rows(void **state)
@@ -138,10 +145,14 @@ static void acceptance_is_the_overlap_of_the_draft_s_rows(void **state)
     assert_true(fabs(c.score.overlap - 1.0) < 1e-12);
     for (int i = 0; i < 2; i++)
         for (int exit = 1; exit < LAYERS; exit++) {
-            const double is = spec_exact_walk_alpha(&c.score.walk[i][exit - 1], 1),
-                         other = alpha_by_sessions(&c, exit, i);
-            if (!(fabs(is - other) < 1e-5))
-                fail_msg("exit %d, temperature %d: %g, by sessions %g", exit, i, is, other);
+            double other[2];
+            alpha_by_sessions(other, &c, exit, i);
+            for (int d = 1; d <= 2; d++) {
+                const double is = spec_exact_walk_alpha(&c.score.walk[i][exit - 1], d);
+                if (!(fabs(is - other[d - 1]) < 1e-5))
+                    fail_msg("exit %d, temperature %d: alpha %d is %g, by sessions %g", exit, i, d,
+                             is, other[d - 1]);
+            }
         }
     close_case(&c);
 }

@@ -185,6 +185,7 @@ static void each_exit_has_its_turn_and_weights_sum_to_1(void **state)
             spec_training_exits_begin_step(&c.exits, &c.graph, 5, step);
             spec_graph_forward_trained(&c.graph);
             for (int l = 1; l <= LAYERS; l++) {
+                if (l < LAYERS) assert_true(is_on(&c, l) == ((step + l) % rotation == 0));
                 if (l < LAYERS && !is_on(&c, l)) continue;
                 if (l < LAYERS) turns[l]++;
                 sum += c.exits.loss[l]->target.weight;
