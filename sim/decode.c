@@ -3,6 +3,7 @@
 
 #include "models/row.h"
 #include "models/vocabularies.h"
+#include "sim/online_draft.h"
 
 #include <assert.h>
 #include <math.h>
@@ -107,6 +108,22 @@ static int check_tree(const spec_decoder *decoder, spec_error *error)
         decoder->rule.name, spec_siblings_names[drafter->siblings], drafting, rules);
 }
 
+static int check_online(const spec_decoder *decoder, spec_error *error)
+{
+    const spec_online_draft *online = decoder->config.opt_online;
+    if (online == NULL) return GSL_SUCCESS;
+    assert(decoder->config.opt_draft != NULL &&
+           spec_transformer_of(decoder->config.opt_draft) == online->model);
+    if (decoder->config.ahead)
+        return spec_fail(error, GSL_EINVAL, "a draft that learns cannot draft ahead");
+    if (decoder->rule.needs_schedule)
+        return spec_fail(error, GSL_EINVAL,
+                         "rule '%s' needs a draft whose rows do not change between rounds, and "
+                         "this one learns: use rule block",
+                         decoder->rule.name);
+    return GSL_SUCCESS;
+}
+
 static int check_noise(const spec_decoder *decoder, spec_error *error)
 {
     if (!misses_noise(&decoder->rule, &decoder->drafter)) return GSL_SUCCESS;
@@ -153,6 +170,7 @@ int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, 
     decoder->nodes = spec_drafter_nodes(&decoder->drafter, decoder->policy.K);
     SPEC_TRY(check_tree(decoder, error));
     SPEC_TRY(check_noise(decoder, error));
+    SPEC_TRY(check_online(decoder, error));
     SPEC_TRY(spec_drafter_open(&decoder->drafter, config->target, decoder->policy.K, error));
     if (config->ahead)
         SPEC_TRY(spec_decode_ahead_init(&decoder->ahead, &decoder->drafter, &decoder->policy,
@@ -214,6 +232,7 @@ int spec_decoder_reset(spec_decoder *decoder, const int *prompt, size_t n, spec_
     decoder->policy = decoder->fresh_policy;
     spec_rule_reset(&decoder->rule);
     spec_decode_ahead_forget(&decoder->ahead);
+    if (decoder->config.opt_online != NULL) spec_online_draft_end_text(decoder->config.opt_online);
     int status = spec_drafter_reset(&decoder->drafter, false, error);
     if (status == GSL_SUCCESS) status = reserve(decoder, n, error);
     if (status != GSL_SUCCESS) return status;
@@ -224,7 +243,10 @@ int spec_decoder_reset(spec_decoder *decoder, const int *prompt, size_t n, spec_
 
 int spec_decoder_forget(spec_decoder *decoder, spec_error *error)
 {
-    return spec_drafter_reset(&decoder->drafter, true, error);
+    spec_online_draft *online = decoder->config.opt_online;
+    const int status = spec_drafter_reset(&decoder->drafter, true, error);
+    return status == GSL_SUCCESS && online != NULL ? spec_online_draft_forget(online, error)
+                                                   : status;
 }
 
 /* ---- windows --------------------------------------------------------------------------------- */
@@ -364,6 +386,18 @@ done:
     return status;
 }
 
+/* A draft learns before the context grows, so that a failure leaves the text as it was. */
+static int learn(spec_decoder *decoder, spec_error *error)
+{
+    if (decoder->config.opt_online == NULL) return GSL_SUCCESS;
+    return spec_online_draft_observe(decoder->config.opt_online,
+                                     &(spec_online_round){.context = decoder->context,
+                                                          .n = decoder->n_context,
+                                                          .target_row = decoder->target_row,
+                                                          .round = &decoder->round},
+                                     error);
+}
+
 static int verify(spec_decoder *decoder, spec_chance *chance, spec_error *error)
 {
     if (decoder->device.used)
@@ -398,6 +432,8 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
     SPEC_TRY(score(decoder, &scored, drafted, chance, error));
     SPEC_TRY(verify(decoder, chance, error));
     const double verified = spec_clock_read(clock);
+    SPEC_TRY(learn(decoder, error));
+    const double learnt = spec_clock_read(clock);
     assert(round->n_emitted == round->n_accepted + 1 && round->n_accepted <= round->n_drafted);
 
     int *end = decoder->context + decoder->n_context;
@@ -413,7 +449,8 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
     spec_policy_observe(&decoder->policy, round);
     decoder->phases.draft += drafted - begun;
     decoder->phases.rule += verified - scored;
-    decoder->phases.rest += spec_clock_read(clock) - verified;
+    decoder->phases.learn += learnt - verified;
+    decoder->phases.rest += spec_clock_read(clock) - learnt;
 done:
     if (status != GSL_SUCCESS) spec_decode_ahead_forget(&decoder->ahead);
     return status;

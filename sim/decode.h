@@ -39,11 +39,13 @@ typedef struct {
     double score;  /* the target's pass; a model packs and rolls back its KV cache here */
     double ahead;  /* drafting ahead during the pass; not part of score */
     double rule;   /* verification */
+    double learn;  /* a draft that learns from the round */
     double rest;   /* everything else */
     double handed; /* part of score: until the pass is submitted; known only when drafting ahead */
 } spec_phases;
 
 typedef struct spec_decoder spec_decoder;
+typedef struct spec_online_draft spec_online_draft;
 
 typedef struct {
     const spec_model *target;
@@ -61,6 +63,7 @@ typedef struct {
     /* nonzero: the next round fails with GSL_EFAILED, "interrupted" */
     const volatile int *opt_stop;
     const spec_decoder *opt_beside; /* whose sessions it shares, see below; NULL: its own */
+    spec_online_draft *opt_online;  /* opt_draft learns from the rounds: sim/online_draft.h */
 } spec_decoder_config;
 
 #define SPEC_DECODER_DEFAULT                                                                       \
@@ -104,6 +107,7 @@ bool spec_decoder_allows(const spec_rule *rule, const spec_drafter *drafter,
  *   - a strategy that shares noise with a rule that does not
  *   - a tree with a policy that reads its tokens: the depth of a tree must be set beforehand
  *   - drafting ahead or verifying on a device, where these are not possible
+ *   - drafting ahead with a draft that learns, and rules that compare rows of several rounds
  *
  * Decoders of the same models that take turns, per round or per token, can share one session of
  * each model: the KV cache exists once, and the decoded text is the same. With opt_beside, a
@@ -118,9 +122,9 @@ void spec_decoder_free(spec_decoder *decoder);
  * window. */
 int spec_decoder_reset(spec_decoder *decoder, const int *prompt, size_t n, spec_error *error);
 
-/* Forget what the draft strategy learnt from earlier texts; then a reset. Without this a text's
- * drafts may depend on the texts before, so whatever must be the same in any order of texts calls
- * it: an enumeration before each branch, a simulation before each batch. */
+/* Forget what the draft strategy, or a draft that learns, learnt from earlier texts; then a reset.
+ * Without this a text's drafts may depend on the texts before, so whatever must be the same in any
+ * order of texts calls it: an enumeration before each branch, a simulation before each batch. */
 int spec_decoder_forget(spec_decoder *decoder, spec_error *error);
 
 /* The longest path that a draft may have now, 0..SPEC_K_MAX: both models' windows hold it after the

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
-
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
 static int load_head(spec_training *training, spec_error *error)
@@ -213,15 +211,12 @@ int spec_training_step(spec_training *training, double *ret_loss, spec_error *er
     if (!isfinite(*ret_loss))
         return spec_fail(error, GSL_EFAILED, "step %ld: the loss is not finite; try a lower --rate",
                          training->step + 1);
-    const double norm =
-        spec_parameters_update(parameters,
-                               &(spec_parameters_step){.rate = rate_of(plan, training->step),
-                                                       .beta1 = beta1,
-                                                       .beta2 = beta2,
-                                                       .epsilon = epsilon,
-                                                       .clip = plan->clip,
-                                                       .step = training->step + 1},
-                               training->graph.elements, training->opt_pool);
+    spec_parameters_step step = SPEC_PARAMETERS_ADAMW;
+    step.rate = rate_of(plan, training->step);
+    step.clip = plan->clip;
+    step.step = training->step + 1;
+    const double norm = spec_parameters_update(parameters, &step, training->graph.elements,
+                                               training->opt_pool);
     if (!isfinite(norm))
         return spec_fail(error, GSL_EFAILED,
                          "step %ld: the gradient of %s is not finite; try a lower --rate",

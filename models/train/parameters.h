@@ -35,6 +35,10 @@ typedef struct {
     long step;   /* 1 for the first */
 } spec_parameters_step;
 
+/* AdamW's settings for all trainings of this project; rate, clip and step remain. */
+#define SPEC_PARAMETERS_ADAMW                                                                      \
+    ((spec_parameters_step){.beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8})
+
 /* Prepare room for the names of `capacity` parameters. */
 int spec_parameters_init(spec_parameters *parameters, int capacity, spec_error *error);
 void spec_parameters_free(spec_parameters *parameters); /* may be zeroed */

@@ -5,6 +5,7 @@
 #include "models/wrapper.h"
 #include "speclab/round.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,6 +81,21 @@ int spec_transformer_load(spec_model *head, const spec_model *opt_target, spec_e
                                model->own_weights.backend, error));
 done:
     return status;
+}
+
+int spec_transformer_replace(spec_transformer *model, const spec_checkpoint *from,
+                             spec_error *error)
+{
+    spec_weights fresh;
+    assert(model->weights == &model->own_weights && model->own_weights.layer != NULL);
+    const int status =
+        spec_weights_init(&fresh, from, model->type, model->own_weights.backend, error);
+    if (status != GSL_SUCCESS) return status;
+    fresh.shape = model->own_weights.shape; /* its rope factors outlive those of `from` */
+    spec_weights_free(&model->own_weights);
+    model->own_weights = fresh;
+    model->replacements++;
+    return GSL_SUCCESS;
 }
 
 void spec_transformer_close(spec_model *head)

@@ -21,6 +21,7 @@ typedef struct {
     double temperature;
     spec_tensor_type type; /* of the model's own weights; SPEC_TENSOR_TYPES: as in the checkpoint */
     spec_tensor_type kv_type;          /* of the KV cache */
+    uint64_t replacements;             /* of the weights: see spec_transformer_replace */
 } spec_transformer;
 
 /* The transformer inside a model, through its wrappers; NULL if it is not a transformer. */
@@ -44,6 +45,12 @@ size_t spec_transformer_tokenize(const spec_model *model, const char *text, size
                                  int *token, size_t capacity);
 void spec_transformer_close(spec_model *model);
 int spec_transformer_load(spec_model *model, const spec_model *opt_target, spec_error *error);
+
+/* Replace a loaded model's own weights by those of a checkpoint of the same shape. Only while no
+ * other thread uses the model and no pass of it runs. Its sessions compute their texts again. On
+ * failure the weights stay. */
+int spec_transformer_replace(spec_transformer *model, const spec_checkpoint *from,
+                             spec_error *error);
 
 /* The memory of a model at a time: weights that it owns and has not loaded, `texts` KV caches, the
  * buffers of `passes` sessions, and `laws` (models/chain.h). Zero for NULL or a model that is not a

@@ -29,6 +29,7 @@ struct session_data {
     cache own;
     session_data *opt_target; /* the session whose KV cache this one uses; it must own its cache */
     uint64_t followed;        /* the target's sequence.changes when this session last followed it */
+    uint64_t replacements;    /* the model's, when the cache was computed */
     int *text;                /* (context) the begin-of-text token and the context */
     size_t n_text;
     int *path; /* of the batch */
@@ -80,6 +81,7 @@ int spec_transformer_session_init(const spec_model *head, void **ret_session, sp
     *ret_session = NULL;
     if (session == NULL) return spec_no_memory(error);
     session->model = model;
+    session->replacements = model->replacements;
     SPEC_TRY(spec_forward_init(&session->forward, model->weights, error));
     SPEC_TRY(spec_sequence_init(&session->own.sequence, model->context, error));
     /* A session with borrowed weights may later share the KV cache too, so its own is allocated on
@@ -308,6 +310,8 @@ static int begin_score(session_data *session, const spec_transformer *model, wor
 {
     spec_sequence *sequence = &session->own.sequence;
     int status = GSL_SUCCESS;
+    if (session->replacements != model->replacements) spec_sequence_forget(sequence);
+    session->replacements = model->replacements;
     const bool in_step = session->opt_target == NULL ||
                          session->followed == session->opt_target->own.sequence.changes;
     const int held =
