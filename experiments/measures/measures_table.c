@@ -25,5 +25,6 @@ const spec_measure *const spec_measures[] = {
     &spec_measure_ahead,
     &spec_measure_decode_ahead,
     &spec_measure_train,
+    &spec_measure_online,
     NULL,
 };

@@ -402,10 +402,13 @@ static void given_models_leave_nothing_of_those_of_the_file(void **state)
                 enumerates ? "markov?V=2&order=1&seed=8" : "ngram:other.txt?order=3");
             add(&list, "draft=%s",
                 enumerates ? "markov?V=2&order=1&seed=9" : "ngram:other.txt?order=2");
-            if (!check_page(i, &e, &list, gone))
+            spec_experiment is = load(i, (const char *const *)list.set);
+            const bool lacks_texts = is.missing[0] != '\0';
+            spec_experiment_free(&is);
+            if (!lacks_texts && !check_page(i, &e, &list, gone))
                 fail_msg("%s cannot be run with given models", e.name);
             release(&list);
-            pairs++;
+            pairs += !lacks_texts;
         }
         spec_experiment_free(&e);
     }
