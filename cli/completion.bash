@@ -42,6 +42,8 @@ _speclab_values() # VERB OPTION
     *:--device) echo cpu gpu auto ;;
     generate:--verify | bench:--verify) echo auto host device ;;
     *:--clock) echo wall processor ;;
+    *:--positions) echo all rejected ;;
+    *:--loss) echo ce fkl rkl jsd tv nla lk ;;
     *:--color) echo auto always never ;;
     *:--format | *:-f) echo table csv json markdown latex vertical ;;
     *:--type) echo q8_0 q4_0 bf16 f16 f32 ;;

@@ -39,7 +39,8 @@ enum {
     TYPE,
     BUDGET,
     TEXT,
-    FIGURE
+    FIGURE,
+    LEARNING_RATE
 };
 
 #define DECODING "sweep, prove, accept, plan, generate, bench and rows"
@@ -83,6 +84,7 @@ static const meaning meanings[] = {
     [BUDGET] = {"budget", "the number of draws, or the time", "validate", NULL},
     [TEXT] = {"text", "the text", "rows", "--set TEXT=FILE"},
     [FIGURE] = {"figure", "the figure", "plot, plan, bench and validate", NULL},
+    [LEARNING_RATE] = {"rate", "the learning rate", "train and bench", "--set rate=X"},
 };
 
 /* Option names of vLLM, SGLang, TensorRT-LLM, llama.cpp, Hugging Face and papers, in lower case
@@ -209,6 +211,8 @@ static const struct {
     {"dataset", TEXT},
     {"figure", FIGURE},
     {"plot", FIGURE},
+    {"lr", LEARNING_RATE},
+    {"learning-rate", LEARNING_RATE},
 };
 
 /* Whether the verb is among "predict, sweep and run". */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/bench_online.h"
 #include "cli/figures/figure.h"
 #include "cli/figures/figure_file.h"
 #include "cli/pair_options.h"
@@ -22,7 +23,7 @@
 
 #define ERROR 0.05 /* one minus the confidence of intervals */
 #define DEFAULT_K "5"
-enum { RESAMPLES = 2000, TOKENS_MAX = 1 << 20, LINE_SIZE = 1024 };
+enum { RESAMPLES = 2000, TOKENS_MAX = 1 << 20, LINE_SIZE = 1024, TURN = 32 };
 enum { KEY_PROMPTS = 0xa001, KEY_CONTEXT, KEY_TEXTS, KEY_SECONDS, KEY_WIDTHS, KEY_TURN, KEY_CLOCK,
        KEY_FIGURE, KEY_FROM };
 
@@ -57,6 +58,7 @@ static const struct argp_option options_table[] = {
 typedef struct {
     spec_options common;
     spec_pair_options pair;
+    spec_bench_online_options online;
     spec_timing_plan plan;
     const char *K, *opt_widths, *prompts, *figure, *from;
     int context;
@@ -70,7 +72,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &args->pair;
-        state->child_inputs[1] = &args->common;
+        state->child_inputs[1] = &args->online;
+        state->child_inputs[2] = &args->common;
         return 0;
     case 'K':
         args->K = arg;
@@ -145,12 +148,32 @@ static bool is_on_card(const spec_model *opt_model)
     return transformer != NULL && !spec_device_is_cpu(transformer->weights->backend);
 }
 
+/* The options of the ordinary measurement alone. */
+static void check_online(const arguments *args, const char *verb)
+{
+    const spec_timing_plan *plan = &args->plan;
+    const struct {
+        bool given;
+        const char *option;
+    } others[] = {{args->pair.ahead, "ahead"},
+                  {args->opt_widths != NULL, "widths"},
+                  {plan->turn > 0, "turn"},
+                  {plan->seconds > 0.0, "seconds"},
+                  {args->figure != NULL, "figure"},
+                  {plan->n_K != 1, "K of several values"},
+                  {plan->K[0] == 0, "K 0"}};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (others[i].given) spec_usage_fail(verb, "--online takes no --%s", others[i].option);
+}
+
 static void complete(arguments *args, const char *verb)
 {
     spec_timing_plan *plan = &args->plan;
     spec_error error = {{0}};
     spec_pair_options_complete(&args->pair, verb);
     plan->n_K = whole_numbers(plan->K, SPEC_TIMING_K_MAX, "K", args->K, 0, SPEC_K_MAX, verb);
+    if (args->online.on) check_online(args, verb);
+    if (plan->turn == 0) plan->turn = TURN;
     choose_widths(args, args->opt_widths != NULL ? args->opt_widths : "1:16", verb);
     plan->seed = args->common.seed;
     plan->clock = args->processor ? spec_clock_processor() : spec_clock_wall();
@@ -294,6 +317,23 @@ done:
     return code;
 }
 
+static int measure_online(arguments *args, const char *asked, const char *verb)
+{
+    return spec_bench_online_run(
+        &args->online,
+        &(spec_bench_online_request){.common = &args->common,
+                                     .pair = &args->pair,
+                                     .opt_prompts = args->prompts,
+                                     .asked = asked,
+                                     .context = args->context,
+                                     .texts = args->texts_given ? args->plan.texts : 0,
+                                     .tokens = args->plan.tokens,
+                                     .K = args->plan.K[0],
+                                     .K_given = args->K_given,
+                                     .clock = args->plan.clock},
+        verb);
+}
+
 /* Show the result of an earlier run. */
 static int show_again(const arguments *args, int argc, char **argv)
 {
@@ -311,7 +351,10 @@ static int show_again(const arguments *args, int argc, char **argv)
 int spec_verb_bench(spec_context *context, int argc, char **argv)
 {
     static const struct argp_child children[] = {
-        {&spec_pair_options_argp, 0, NULL, 0}, {&spec_options_argp, 0, NULL, 0}, {0}};
+        {&spec_pair_options_argp, 0, NULL, 0},
+        {&spec_bench_online_argp, 0, NULL, 0},
+        {&spec_options_argp, 0, NULL, 0},
+        {0}};
     static const struct argp argp = {
         options_table,
         parse,
@@ -351,7 +394,7 @@ int spec_verb_bench(spec_context *context, int argc, char **argv)
                       .pair = SPEC_PAIR_OPTIONS_DEFAULT(context),
                       .K = DEFAULT_K,
                       .context = 64,
-                      .plan = {.texts = 16, .tokens = 64, .turn = 32}};
+                      .plan = {.texts = 16, .tokens = 64}};
     char *asked = command_text(argc, argv);
     spec_usage_parse(&argp, argc, argv, &args);
     if (args.from != NULL) {
@@ -359,7 +402,8 @@ int spec_verb_bench(spec_context *context, int argc, char **argv)
         return show_again(&args, argc, argv);
     }
     complete(&args, argv[0]);
-    const int code = measure(&args, asked, argv[0]);
+    const int code = args.online.on ? measure_online(&args, asked, argv[0])
+                                    : measure(&args, asked, argv[0]);
     spec_pair_options_free(&args.pair);
     free(asked);
     return code;

@@ -166,7 +166,7 @@ static int write_named(FILE *out, spec_config *config, const spec_config_node *s
         config->needs == NULL ? NULL : spec_config_tree_member(config->needs, name);
     char *text = NULL;
     if (value == NULL && given == NULL && need != NULL) {
-        config->missing = need->name;
+        if (config->missing == NULL) config->missing = need->name;
         fputs(name, out);
         return GSL_SUCCESS;
     }

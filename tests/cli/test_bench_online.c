@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* speclab bench --online as users call it. SPECLAB names the program. */
+#include "tests/support/child.h"
+
+#include "base/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DRAFT "random?dim=16&layers=2&heads=2&ffn=24&vocab=12&context=96&type=f32"
+#define ONLINE                                                                                     \
+    "bench --online --target markov?V=12&order=1&concentration=0.1 --draft " DRAFT                 \
+    " --context 8 --texts 20 --tokens 40 -K 3 --rate 0.01 "
+
+static void read_result(spec_table *table, const char *arguments)
+{
+    spec_error error;
+    char whole[600];
+    snprintf(whole, sizeof whole, "%s --force -o online.csv", arguments);
+    spec_program_works(whole);
+    if (spec_table_read_csv(table, "online.csv", NULL, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
+}
+
+static const spec_cell *cell(const spec_table *table, size_t row, const char *column)
+{
+    return spec_table_cell(table, row, spec_table_column(table, column));
+}
+
+static void both_drafts_have_rows_for_each_part(void **state)
+{
+    spec_table table;
+    char line[200];
+    (void)state;
+    spec_needs_program();
+    read_result(&table, ONLINE);
+    assert_int_equal(table.n_rows, 22);
+    for (size_t i = 0; i < 22; i++) {
+        assert_string_equal(cell(&table, i, "learns")->text, i % 2 == 0 ? "static" : "all");
+        assert_true(spec_cell_number(cell(&table, i, "tokens_per_s")) > 0.0);
+    }
+    assert_string_equal(cell(&table, 20, "part")->text, "all");
+    assert_true(spec_cell_number(cell(&table, 19, "alpha_tested")) >
+                spec_cell_number(cell(&table, 18, "alpha_tested")) + 0.1);
+    assert_non_null(spec_table_provenance(&table, "learning", line, sizeof line));
+    assert_string_equal(line, "loss jsd, rate 0.01, 4 updates of 4 windows of 52 tokens");
+    spec_table_free(&table);
+    spec_program_works("plot online.csv --x part --y alpha_tested --by learns -o online.svg");
+}
+
+static void tokens_do_not_depend_on_threads(void **state)
+{
+    static const char *const columns[] = {"rounds", "alpha_tested", "tokens_per_round"};
+    spec_table table[2];
+    (void)state;
+    spec_needs_program();
+    read_result(&table[0], ONLINE "--positions rejected --threads 1");
+    read_result(&table[1], ONLINE "--positions rejected --threads 3");
+    for (size_t i = 0; i < 22; i++)
+        for (int c = 0; c < 3; c++)
+            assert_true(spec_cell_number(cell(&table[0], i, columns[c])) ==
+                        spec_cell_number(cell(&table[1], i, columns[c])));
+    assert_string_equal(cell(&table[0], 21, "learns")->text, "rejected");
+    for (int i = 0; i < 2; i++) spec_table_free(&table[i]);
+}
+
+static void the_number_of_updates_is_said(void **state)
+{
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    spec_child_run(&c, ONLINE "--temperature 0 --loss fkl");
+    assert_int_equal(c.code, 0);
+    assert_string_equal(c.line, "speclab bench: the draft learnt in 4 updates, each from 4 windows "
+                                "of 52 tokens\n");
+    spec_child_free(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_drafts_have_rows_for_each_part),
+        cmocka_unit_test(tokens_do_not_depend_on_threads),
+        cmocka_unit_test(the_number_of_updates_is_said),
+    };
+    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
+}

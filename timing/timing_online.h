@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* timing_online: measures a draft that learns while it serves beside the same draft, unchanged.
+ * Both decode the same prompts in the order of their list, text by text in turns, so that changes
+ * of the machine affect both. The decoded text depends on the seed alone, the times on the
+ * machine. Owns its blocks. */
+#ifndef SPECLAB_TIMING_ONLINE_H
+#define SPECLAB_TIMING_ONLINE_H
+
+#include "base/table.h"
+#include "sim/decode.h"
+#include "sim/online_draft.h"
+#include "timing/timing_prompts.h"
+
+typedef struct {
+    spec_decoder_config decoder; /* of the draft that stays as it is; with K and clock */
+    spec_model *learning;        /* the same draft, opened once more */
+    spec_online_plan online;
+    const spec_timing_prompts *prompts;
+    int texts;  /* they take the prompts in turn; >= 1 */
+    int tokens; /* least tokens of a text, unless it ends or the context is full */
+    uint64_t seed;
+    spec_thread_pool *opt_pool; /* of the learning */
+    const volatile int *opt_stop;
+    void (*opt_progress)(void *context, double share); /* after each text */
+    void *context;
+} spec_timing_online_plan;
+
+typedef enum {
+    SPEC_TIMING_ONLINE_STATIC,
+    SPEC_TIMING_ONLINE_LEARNING,
+    SPEC_TIMING_ONLINE_WAYS
+} spec_timing_online_way;
+
+/* The sums of a way over a text; times include the pass over the prompt. */
+typedef enum {
+    SPEC_TIMING_ONLINE_SECONDS, /* of all rounds, learning included */
+    SPEC_TIMING_ONLINE_LEARN,   /* of these, seconds of learning */
+    SPEC_TIMING_ONLINE_TOKENS,
+    SPEC_TIMING_ONLINE_ROUNDS,
+    SPEC_TIMING_ONLINE_ACCEPTED, /* draft tokens */
+    SPEC_TIMING_ONLINE_TESTED,
+    SPEC_TIMING_ONLINE_FIELDS
+} spec_timing_online_field;
+
+typedef struct {
+    spec_timing_online_plan plan;
+    double *block; /* (texts, SPEC_TIMING_ONLINE_WAYS * SPEC_TIMING_ONLINE_FIELDS) */
+    long updates;  /* steps of the draft that learns */
+} spec_timing_online;
+
+/* Decode all texts. The first one is decoded once before, untimed, and forgotten. GSL_EINVAL if the
+ * decoder's config is refused, if the draft cannot learn, or if the strategy uses no draft model.
+ * GSL_EFAILED, "interrupted", by opt_stop. */
+int spec_timing_online_init(spec_timing_online *timed, const spec_timing_online_plan *plan,
+                            spec_error *error);
+void spec_timing_online_free(spec_timing_online *timed); /* may be zeroed */
+
+#endif
