@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* bench_online: speclab bench --online: a draft that learns while it serves, beside itself
- * unchanged. An argp child with its options, and the run, which opens the models and prints the
- * result. */
+/* bench_online: speclab bench --online: a draft that learns beside the same draft unchanged.
+ * An argp child with its options, and the run, which opens the models and prints the result. */
 #ifndef SPECLAB_BENCH_ONLINE_H
 #define SPECLAB_BENCH_ONLINE_H
 

@@ -20,7 +20,7 @@ typedef struct {
     spec_config_node
         *defaults; /* the group that defines ${NAME}, or NULL; the caller sets it */
     spec_config_node *needs;    /* names that the user must give; NULL: none */
-    const char *missing;        /* the first name of `needs` that is used without an override; NULL: none */
+    const char *missing; /* the first name of `needs` that is used without an override, or NULL */
     spec_error *error;
 } spec_config;
 
