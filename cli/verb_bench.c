@@ -374,6 +374,10 @@ int spec_verb_bench(spec_context *context, int argc, char **argv)
         "drafted ahead. This is faster only if both models compute at the same time: on two "
         "devices, or both on a GPU.\n"
         "\n"
+        "--online serves the prompts in their order with the draft unchanged and with the draft "
+        "learning from what the target verifies, and compares both by tenths of the run. "
+        "speed_gain includes the time of learning; the text keeps the target's law.\n"
+        "\n"
         "Below the table, bench says what limits the speed-up and what to try; with -o this goes "
         "to standard error, and --from shows it again. On a busy machine a warning says what to "
         "do. bench withholds impossible speed-ups (above tokens per round) and ratios that are "
@@ -386,6 +390,7 @@ int spec_verb_bench(spec_context *context, int argc, char **argv)
         "  $ speclab bench --target big.gguf --draft small.gguf --K 0:10\n"
         "  $ speclab bench --target 'random?type=q8_0' --draft 'layers?exit=4'\n"
         "  $ speclab bench --target 'big.gguf?device=gpu' --draft small.gguf --ahead\n"
+        "  $ speclab bench --online --target big.gguf --draft draft.gguf --prompts prompts.txt\n"
         "  $ speclab bench --from bench.csv",
         children,
         NULL,
