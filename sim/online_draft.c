@@ -59,7 +59,8 @@ static int update_if_full(spec_online_draft *online, spec_error *error)
     spec_draft_learner *learner = &online->learner;
     if (online->window < online->plan.learner.texts) return GSL_SUCCESS;
     const long before = learner->step;
-    SPEC_TRY(spec_draft_learner_step(learner, &online->loss, error));
+    double loss;
+    SPEC_TRY(spec_draft_learner_step(learner, &loss, error));
     if (learner->step != before)
         SPEC_TRY(spec_transformer_replace(online->model, &learner->model.checkpoint, error));
 done:
@@ -90,7 +91,6 @@ static void cut(spec_online_draft *online, long first)
     if (online->from == NOT_BEGUN) return;
     for (long i = first > online->from ? first - online->from : 0; i < places; i++)
         learns[i] = false;
-
     if (first < online->until) online->until = first;
     if (first < online->from) online->from = NOT_BEGUN;
 }

@@ -32,7 +32,6 @@ struct spec_online_draft {
     spec_transformer *model; /* whose weights are replaced */
     int window;              /* the window that is being filled, 0..texts: the batch is full */
     long from, until; /* it holds these tokens of the text, from..until-1; from -1: not begun */
-    double loss;      /* of the last update's batch, before the update */
 };
 
 /* The learning rate that serves the drafts of docs/training.md. */
