@@ -27,10 +27,12 @@ do for [t=1:2] {
     set ytics ('' 1)
     do for [i=1:n] { set ytics add ((t == 1 ? name_name[i] : '') i) }
     set title t == 1 ? 'temperature 1' : 'temperature 0'
-    of(name) = sprintf('%s_T%d', name, 2 - t)
-    plot $DATA using of('tokens'):'name' with points linecolor 1 pointtype point(1) notitle, \
-        '' using of('tree8'):'name' with points linecolor 2 pointtype point(2) notitle, \
-        '' using of('tree60'):'name' with points linecolor 3 pointtype point(3) notitle, \
+    chain = t == 1 ? 'tokens_T1' : 'tokens_T0'
+    few = t == 1 ? 'tree8_T1' : 'tree8_T0'
+    many = t == 1 ? 'tree60_T1' : 'tree60_T0'
+    plot $DATA using (column(chain)):'name' with points linecolor 1 pointtype point(1) notitle, \
+        '' using (column(few)):'name' with points linecolor 2 pointtype point(2) notitle, \
+        '' using (column(many)):'name' with points linecolor 3 pointtype point(3) notitle, \
         '' using (t == 1 && has_expected_tokens ? column('expected_tokens') : NaN):'name' \
             with points linecolor rgb FAINT pointtype 2 notitle
 }

@@ -386,16 +386,23 @@ done:
     return status;
 }
 
-/* A draft learns before the context grows, so that a failure leaves the text as it was. */
-static int learn(spec_decoder *decoder, spec_error *error)
+/* A draft that learns does so from time `verified` on, before the context grows: a failure leaves
+ * the text as it was. */
+static int learn(spec_decoder *decoder, double *ret_learnt, double verified, spec_error *error)
 {
+    int status = GSL_SUCCESS;
+    *ret_learnt = verified;
     if (decoder->config.opt_online == NULL) return GSL_SUCCESS;
-    return spec_online_draft_observe(decoder->config.opt_online,
-                                     &(spec_online_round){.context = decoder->context,
-                                                          .n = decoder->n_context,
-                                                          .target_row = decoder->target_row,
-                                                          .round = &decoder->round},
-                                     error);
+    SPEC_TRY(spec_online_draft_observe(decoder->config.opt_online,
+                                       &(spec_online_round){.context = decoder->context,
+                                                            .n = decoder->n_context,
+                                                            .target_row = decoder->target_row,
+                                                            .round = &decoder->round},
+                                       error));
+    *ret_learnt = spec_clock_read(&decoder->config.clock);
+    decoder->phases.learn += *ret_learnt - verified;
+done:
+    return status;
 }
 
 static int verify(spec_decoder *decoder, spec_chance *chance, spec_error *error)
@@ -432,8 +439,8 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
     SPEC_TRY(score(decoder, &scored, drafted, chance, error));
     SPEC_TRY(verify(decoder, chance, error));
     const double verified = spec_clock_read(clock);
-    SPEC_TRY(learn(decoder, error));
-    const double learnt = spec_clock_read(clock);
+    double learnt;
+    SPEC_TRY(learn(decoder, &learnt, verified, error));
     assert(round->n_emitted == round->n_accepted + 1 && round->n_accepted <= round->n_drafted);
 
     int *end = decoder->context + decoder->n_context;
@@ -449,7 +456,6 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
     spec_policy_observe(&decoder->policy, round);
     decoder->phases.draft += drafted - begun;
     decoder->phases.rule += verified - scored;
-    decoder->phases.learn += learnt - verified;
     decoder->phases.rest += spec_clock_read(clock) - learnt;
 done:
     if (status != GSL_SUCCESS) spec_decode_ahead_forget(&decoder->ahead);
