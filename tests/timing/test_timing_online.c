@@ -108,7 +108,7 @@ static void both_begin_alike_until_the_first_update(void **state)
     close_workshop(&w);
 }
 
-/* On a clock that ticks once per reading: six readings per round, one of them after learning. */
+/* On a clock that ticks once per reading: five readings per round, and one after learning. */
 static void the_time_of_learning_is_part_of_the_time(void **state)
 {
     workshop w;
@@ -119,8 +119,9 @@ static void the_time_of_learning_is_part_of_the_time(void **state)
     for (int text = 0; text < 3; text++)
         for (int way = 0; way < 2; way++) {
             const double rounds = sum_of(&timed, way, text, SPEC_TIMING_ONLINE_ROUNDS);
-            assert_same(sum_of(&timed, way, text, SPEC_TIMING_ONLINE_LEARN), rounds);
-            assert_same(sum_of(&timed, way, text, SPEC_TIMING_ONLINE_SECONDS), 6.0 * rounds + 1.0);
+            assert_same(sum_of(&timed, way, text, SPEC_TIMING_ONLINE_LEARN), way * rounds);
+            assert_same(sum_of(&timed, way, text, SPEC_TIMING_ONLINE_SECONDS),
+                        (5 + way) * rounds + 1.0);
         }
     spec_timing_online_free(&timed);
     close_workshop(&w);
