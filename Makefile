@@ -340,8 +340,8 @@ docs: $(BIN) ## check links, the map and man pages; run the commands of the docu
 	@tests/links.sh
 	@tests/map.sh --check
 	@tests/man.sh $(BIN)
-	@tests/docs.sh $(BIN) README.md docs/guide.md docs/training.md docs/heads.md docs/ahead.md docs/conformance.md \
-	    docs/formats.md docs/formulas.md docs/gpu.md
+	@tests/docs.sh $(BIN) README.md docs/guide.md docs/training.md docs/heads.md docs/ahead.md \
+	    docs/conformance.md docs/formats.md docs/formulas.md docs/gpu.md
 
 .PHONY: findings
 findings: $(BIN) ## list findings whose inputs changed; CONFIRM="NAME..." after a review

@@ -74,7 +74,7 @@ int spec_training_settings_check(spec_training_settings *settings, spec_error *e
         return spec_fail(error, GSL_EINVAL, "%s needs %starget, the model that is imitated", method,
                          settings->dashes);
     if (settings->data == NULL)
-        return spec_fail(error, GSL_EINVAL, "give the texts with %sdata, a file or own",
+        return spec_fail(error, GSL_EINVAL, "give the texts with %sdata, a file, own or draft",
                          settings->dashes);
     if (settings->steps > 0 && settings->minutes > 0.0)
         return spec_fail(error, GSL_EINVAL, "%ssteps and %sminutes exclude each other",

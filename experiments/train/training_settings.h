@@ -14,7 +14,7 @@ typedef struct {
     const char *method; /* "lm", "distill", "layerskip" or a name of spec_head_kind_names */
     int head;           /* its spec_head_kind, or -1 */
     const char *target; /* the spec of a transformer; for lm the one whose vocabulary is used */
-    const char *data;   /* a text file, or "own": texts sampled from the target */
+    const char *data;   /* a text file; "own", "draft": texts sampled from target or draft */
     const char *draft;  /* the spec of a model, or the file of a head, to begin with */
     int layers, dim, heads, kv_heads, ffn; /* of a new model or head */
     int K;                                 /* longest draft */

@@ -87,6 +87,15 @@ static int make_texts(spec_training_setup *setup, int places, int judged, spec_t
             SPEC_TRY(spec_fail(error, GSL_EINVAL, "%sdata own: lm has no target to sample from",
                                settings->dashes));
         SPEC_TRY(spec_training_texts_sample(&setup->learn, NULL, &how, pool, error));
+    } else if (strcmp(settings->data, "draft") == 0) {
+        spec_training_sampling of_draft = how;
+        of_draft.model = setup->start;
+        if (is_lm || of_draft.model == NULL)
+            SPEC_TRY(
+                spec_fail(error, GSL_EINVAL,
+                          "%sdata draft: needs distill, and a draft model to sample from (%sdraft)",
+                          settings->dashes, settings->dashes));
+        SPEC_TRY(spec_training_texts_sample(&setup->learn, NULL, &of_draft, pool, error));
     } else if (c->opt_tokenizer == NULL) {
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
                            "%starget: the model has no vocabulary to read %.200s", settings->dashes,

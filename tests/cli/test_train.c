@@ -71,6 +71,9 @@ static void a_model_and_its_draft_are_trained_and_used(void **state)
     spec_files_same("draft.gguf", "again.gguf");
     spec_program_works("train distill --target lm.gguf --data text.txt --draft draft.gguf --loss "
                        "tv --window 48 --batch 4 --judge-texts 3 --steps 3 -o more.gguf");
+    spec_program_works(
+        "train distill --target lm.gguf --data draft --draft draft.gguf --own-texts 4 "
+        "--window 48 --batch 4 --judge-texts 4 --steps 3 -o on_policy.gguf");
 }
 
 #define HEAD                                                                                       \
@@ -251,7 +254,11 @@ static void wrong_input_is_said_in_one_line(void **state)
          "speclab train: --draft: medusa.gguf is a medusa head, not hydra\n"},
         {"train medusa --target two.gguf --data own -o x.gguf --draft medusa.gguf -K 5",
          "speclab train: --K: medusa.gguf drafts at most 3 tokens\n"},
-        {"train lm -o x.gguf", "speclab train: give the texts with --data, a file or own\n"},
+        {"train lm -o x.gguf", "speclab train: give the texts with --data, a file, own or draft\n"},
+        {"train lm --data draft -o x.gguf",
+         "speclab train: --data draft: needs distill, and a draft model to sample from"},
+        {"train distill --target other.gguf --data draft -o x.gguf",
+         "speclab train: --data draft: needs distill, and a draft model to sample from"},
         {"train lm --data text.txt", "speclab train: give the file of the trained model"},
         {"train distill --data own -o x.gguf", "speclab train: distill needs --target"},
         {"train lm --data own -o x.gguf", "speclab train: --data own: lm has no target"},
