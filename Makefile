@@ -28,12 +28,12 @@ ifneq ($(shell pkg-config --exists $(LIBS) 2>/dev/null && echo there),there)
 $(error speclab needs pkg-config and the libraries $(LIBS): type 'make libraries')
 endif
 LIB_CPPFLAGS := $(shell pkg-config --cflags $(LIBS))
-LIB_LDLIBS   := $(shell pkg-config --libs $(LIBS)) -lglpk
+LIB_LDLIBS   := $(shell pkg-config --libs $(LIBS))
 ifeq ($(CONFIG),arm64)
 # Debian's libgsl-dev installs for one architecture at a time. Its headers serve both; the other
 # architecture's library has no short name.
 LIB_LDLIBS   := -L/usr/lib/aarch64-linux-gnu -l:libgsl.so.27 -l:libgslcblas.so.0 -ljansson \
-    -lpcre2-8 -lglpk
+    -lpcre2-8
 endif
 endif
 CPPFLAGS += -Iinclude -I. -D_GNU_SOURCE -DSPEC_VERSION='"$(VERSION)"' $(LIB_CPPFLAGS)

@@ -2,12 +2,15 @@
 #include "sim/verify/transport_sets.h"
 
 #include "models/row.h"
+#include "sim/verify/set_flow.h"
 
 #include <assert.h>
-#include <glpk.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The probability 1 in units of the flow. At most 252 supplies and 10 demands are rounded down:
+ * that costs less than 262/2^62 of acceptance, below the rounding error of 1. */
+static const double UNITS = 0x1p62;
 
 int spec_transport_sets_init(spec_transport_sets *sets, int vocab, spec_error *error)
 {
@@ -15,7 +18,13 @@ int spec_transport_sets_init(spec_transport_sets *sets, int vocab, spec_error *e
     const size_t V = (size_t)vocab, size = (size_t)1 << V, plan = (size + 3) * V;
     *sets = (spec_transport_sets){.vocab = vocab};
     sets->store = malloc((SPEC_TRANSPORT_SETS_KEPT * plan + size) * sizeof *sets->store);
-    if (sets->store == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    sets->flow = malloc(size / 2 * V * sizeof *sets->flow);
+    sets->supply = malloc(size / 2 * sizeof *sets->supply);
+    sets->set = malloc(size / 2 * sizeof *sets->set);
+    if (sets->store == NULL || sets->flow == NULL || sets->supply == NULL || sets->set == NULL) {
+        spec_transport_sets_free(sets);
+        return spec_fail(error, GSL_ENOMEM, "out of memory");
+    }
     sets->chance = sets->store + SPEC_TRANSPORT_SETS_KEPT * plan;
     for (size_t i = 0; i < SPEC_TRANSPORT_SETS_KEPT; i++) {
         double *const at = sets->store + i * plan;
@@ -28,6 +37,9 @@ int spec_transport_sets_init(spec_transport_sets *sets, int vocab, spec_error *e
 void spec_transport_sets_free(spec_transport_sets *sets)
 {
     free(sets->store);
+    free(sets->flow);
+    free(sets->supply);
+    free(sets->set);
     *sets = (spec_transport_sets){.vocab = 0};
 }
 
@@ -61,46 +73,28 @@ static void fill_chances(double *chance, const double *row, int vocab, int n)
 
 /* The largest flow from sets of n, each with its chance, to their tokens, each with the target as
  * capacity. Fill share with the flow. */
-static void solve(double *share, const double *chance, const double *target, int vocab, int n)
+static void solve(spec_transport_sets *sets, spec_transport_plan *plan)
 {
-    glp_smcp how;
-    glp_prob *const program = glp_create_prob();
-    glp_init_smcp(&how);
-    how.msg_lev = GLP_MSG_OFF;
-    glp_term_out(GLP_OFF);
-    glp_set_obj_dir(program, GLP_MAX);
-    glp_add_rows(program, vocab);
-    for (int x = 0; x < vocab; x++) glp_set_row_bnds(program, x + 1, GLP_UP, 0.0, target[x]);
-    for (unsigned set = 0; set < 1u << vocab; set++) {
-        if (size_of(set) != n || !(chance[set] > 0.0)) continue;
-        const int row = glp_add_rows(program, 1);
-        glp_set_row_bnds(program, row, GLP_UP, 0.0, chance[set]);
-        for (int x = 0; x < vocab; x++) {
-            if (!(set >> x & 1)) continue;
-            const int column = glp_add_cols(program, 1);
-            glp_set_col_bnds(program, column, GLP_LO, 0.0, 0.0);
-            glp_set_obj_coef(program, column, 1.0);
-            glp_set_mat_col(program, column, 2, (const int[]){0, x + 1, row},
-                            (const double[]){0.0, 1.0, 1.0});
-        }
+    const size_t V = (size_t)sets->vocab;
+    uint64_t demand[SPEC_TRANSPORT_SETS_VOCAB];
+    int n_sets = 0;
+    for (size_t x = 0; x < V; x++) demand[x] = (uint64_t)(plan->target[x] * UNITS);
+    for (unsigned set = 0; set < 1u << V; set++) {
+        if (size_of(set) != plan->n) continue;
+        sets->supply[n_sets] = (uint64_t)(sets->chance[set] * UNITS);
+        sets->set[n_sets++] = set;
     }
-    const bool solved = glp_simplex(program, &how) == 0;
-    for (unsigned set = 0, column = 1; set < 1u << vocab; set++)
-        for (int x = 0; x < vocab; x++) {
-            double *const to = &share[set * (unsigned)vocab + (unsigned)x];
-            *to = 0.0;
-            if (size_of(set) != n || !(chance[set] > 0.0) || !(set >> x & 1)) continue;
-            const double flow = glp_get_col_prim(program, (int)column++);
-            if (solved && flow > 0.0) *to = flow;
-        }
-    glp_delete_prob(program);
-    glp_free_env(); /* frees the memory of this thread */
+    spec_set_flow_maximise(sets->flow, sets->supply, demand, sets->set, n_sets, sets->vocab);
+    for (size_t i = 0; i < (size_t)n_sets; i++)
+        for (size_t x = 0; x < V; x++)
+            plan->share[sets->set[i] * V + x] = (double)sets->flow[i * V + x];
 }
 
-static void make(spec_transport_plan *plan, double *chance, int vocab)
+static void make(spec_transport_sets *sets, spec_transport_plan *plan)
 {
-    fill_chances(chance, plan->row, vocab, plan->n);
-    solve(plan->share, chance, plan->target, vocab, plan->n);
+    const int vocab = sets->vocab;
+    fill_chances(sets->chance, plan->row, vocab, plan->n);
+    solve(sets, plan);
     memset(plan->law, 0, (size_t)vocab * sizeof *plan->law);
     for (unsigned set = 0; set < 1u << vocab; set++) {
         double *const share = plan->share + set * (unsigned)vocab;
@@ -109,7 +103,7 @@ static void make(spec_transport_plan *plan, double *chance, int vocab)
         const double sum = spec_row_sum(share, vocab);
         for (int x = 0; x < vocab; x++)
             share[x] = sum > 0.0 ? share[x] / sum : set >> x & 1 ? 1.0 / plan->n : 0.0;
-        for (int x = 0; x < vocab; x++) plan->law[x] += chance[set] * share[x];
+        for (int x = 0; x < vocab; x++) plan->law[x] += sets->chance[set] * share[x];
     }
 }
 
@@ -129,6 +123,6 @@ const spec_transport_plan *spec_transport_sets_plan(spec_transport_sets *sets, c
     plan->n = n;
     memcpy(plan->target, target, size);
     memcpy(plan->row, row, size);
-    make(plan, sets->chance, sets->vocab);
+    make(sets, plan);
     return plan;
 }

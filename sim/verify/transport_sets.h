@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* transport_sets: the optimal plan for n siblings without replacement, by linear programming.
+/* transport_sets: the optimal plan for n siblings without replacement, by maximum flow.
  * For small vocabularies. For every set of n tokens the plan gives the chance to select each, and
- * the law over all sets. That law is summed from the selection itself, so the solver's tolerance
- * does not matter. The last plans are cached. docs/formulas.md#transport. */
+ * the law over all sets. That law is summed from the selection itself, so rounding of the flow does
+ * not matter. The last plans are cached. docs/formulas.md#transport. */
 #ifndef SPECLAB_TRANSPORT_SETS_H
 #define SPECLAB_TRANSPORT_SETS_H
 
 #include "speclab/status.h"
+
+#include <stdint.h>
 
 enum { SPEC_TRANSPORT_SETS_VOCAB = 10, SPEC_TRANSPORT_SETS_KEPT = 4 };
 
 typedef struct {
     int n;                /* 0: empty */
     double *target, *row; /* (V) the rows of the plan */
-    double *share; /* (2^V, V) chance of each token, given the set, one bit per token: sums to 1 */
+    double *share; /* (2^V, V) chance of each token, given a set of n, one bit a token; sums to 1 */
     double *law;   /* (V) of the selected token */
 } spec_transport_plan;
 
 typedef struct {
-    int vocab;      /* 1..SPEC_TRANSPORT_SETS_VOCAB */
-    int next;       /* the plan to replace next */
+    int vocab; /* 1..SPEC_TRANSPORT_SETS_VOCAB */
+    int next;  /* the plan to replace next */
     double *store;
     double *chance; /* (2^V) chance of a set, workspace */
+    /* Workspace of the flow. At most 2^(V-1) sets have n tokens. */
+    uint32_t *set;           /* (2^(V-1)) the sets of n tokens */
+    uint64_t *supply, *flow; /* (2^(V-1)); (2^(V-1), V) */
     spec_transport_plan plan[SPEC_TRANSPORT_SETS_KEPT];
 } spec_transport_sets;
 

@@ -347,7 +347,7 @@ class Bench:
             "-Iinclude",
             "-I.",
         ] + packages("--cflags")
-        self.libs = packages("--libs") + ["-lglpk", "-lcmocka", "-lm"]
+        self.libs = packages("--libs") + ["-lcmocka", "-lm"]
         self.programs = programs_of(path)
         self.support = sorted(
             os.path.relpath(p, ROOT) for p in glob.glob(os.path.join(ROOT, "tests/support/*.c"))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Plans of linear programs: shares that sum to one on every set, their law, and the cache of the
- * last plans. */
+/* Plans over sets: shares that sum to one on every set, their law, its acceptance, and the cache of
+ * the last plans. */
 #include "sim/verify/transport_sets.h"
 
 #include "tests/support/near.h"
@@ -43,6 +43,64 @@ static void the_law_is_that_of_the_shares(void **state)
     gsl_rng_free(rng);
 }
 
+/* Add the chance of each tuple that begins with the k tokens of `token` to that of its set. */
+static void add_tuples(double *chance, const double *row, int V, int n, int *token, int k,
+                       double of_these)
+{
+    double law[SPEC_TRANSPORT_SETS_VOCAB];
+    unsigned set = 0;
+    for (int j = 0; j < k; j++) set |= 1u << token[j];
+    if (k == n) {
+        chance[set] += of_these;
+        return;
+    }
+    tuples_next(law, row, V, token, k);
+    for (int x = 0; x < V; x++) {
+        token[k] = x;
+        if (law[x] > 0.0) add_tuples(chance, row, V, n, token, k + 1, of_these * law[x]);
+    }
+}
+
+/* 1 + min over all sets H of [target(H) - Pr(all drafts in H)], [Hu25]. */
+static double optimum(const double *target, const double *row, int V, int n)
+{
+    double chance[1 << SPEC_TRANSPORT_SETS_VOCAB] = {0.0}, least = 0.0;
+    int token[SPEC_TRANSPORT_SETS_VOCAB];
+    add_tuples(chance, row, V, n, token, 0, 1.0);
+    for (unsigned H = 0; H < 1u << V; H++) {
+        double excess = 0.0;
+        for (int x = 0; x < V; x++) excess += H >> x & 1 ? target[x] : 0.0;
+        for (unsigned set = 0; set < 1u << V; set++) excess -= set & ~H ? 0.0 : chance[set];
+        least = fmin(least, excess);
+    }
+    return 1.0 + least;
+}
+
+static void the_law_accepts_the_optimum_to_rounding(void **state)
+{
+    (void)state;
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, (unsigned long)spec_test_seed());
+    double gap = 0.0;
+    for (int V = 6; V <= SPEC_TRANSPORT_SETS_VOCAB; V++) {
+        spec_transport_sets sets;
+        assert_int_equal(spec_transport_sets_init(&sets, V, NULL), GSL_SUCCESS);
+        for (int c = 0; c < 16 * 4; c++) {
+            double target[SPEC_TRANSPORT_SETS_VOCAB], row[SPEC_TRANSPORT_SETS_VOCAB], law = 0.0;
+            const int n = 2 + c / 16;
+            tuples_row(target, V, c % 4, rng);
+            tuples_row(row, V, c / 4 % 4, rng);
+            const spec_transport_plan *plan = spec_transport_sets_plan(&sets, target, row, n);
+            for (int x = 0; x < V; x++) law += fmin(target[x], plan->law[x]);
+            gap = fmax(gap, fabs(law - optimum(target, row, V, n)));
+        }
+        spec_transport_sets_free(&sets);
+    }
+    print_message("off the optimum by %.1e\n", gap);
+    assert_true(gap < 5e-15);
+    gsl_rng_free(rng);
+}
+
 static void the_last_plans_are_kept(void **state)
 {
     (void)state;
@@ -67,6 +125,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_law_is_that_of_the_shares),
+        cmocka_unit_test(the_law_accepts_the_optimum_to_rounding),
         cmocka_unit_test(the_last_plans_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

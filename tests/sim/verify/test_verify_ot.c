@@ -72,7 +72,7 @@ static void ot_accepts_the_most_there_is(void **state)
     }
 }
 
-/* More than ten tokens: no linear program. It accepts at least the optimum of iid siblings. */
+/* More than ten tokens: no plan over sets. It accepts at least the optimum of iid siblings. */
 static void without_replacement_a_larger_vocabulary_is_lossless_too(void **state)
 {
     (void)state;
