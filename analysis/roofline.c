@@ -3,18 +3,6 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <strings.h>
-
-const spec_hardware spec_hardware_known[] = {
-    {"A100", "NVIDIA A100 80 GB, dense FP16; 2 TB/s is rounded (1.94 as a PCIe card, 2.04 as SXM)",
-     312e12, 2.0e12},
-    {"H100", "NVIDIA H100 80 GB SXM, dense FP16: half of the sparse peak of the data sheet", 989e12,
-     3.35e12},
-    {"H200", "NVIDIA H200 141 GB SXM, dense FP16: half of the sparse peak of the data sheet",
-     989e12, 4.8e12},
-    {.name = NULL},
-};
 
 static bool is_positive(double x)
 {
@@ -36,13 +24,6 @@ static bool is_pass(const spec_transformer_shape *shape, double n_tokens, double
 static bool is_hardware(const spec_hardware *hardware)
 {
     return is_positive(hardware->flops) && is_positive(hardware->bandwidth);
-}
-
-const spec_hardware *spec_roofline_hardware_find(const char *name)
-{
-    const spec_hardware *hardware = spec_hardware_known;
-    while (hardware->name != NULL && strcasecmp(hardware->name, name) != 0) hardware++;
-    return hardware->name == NULL ? NULL : hardware;
 }
 
 double spec_roofline_pass_flops(const spec_transformer_shape *shape, double n_tokens,

@@ -6,16 +6,7 @@
 #ifndef SPECLAB_ROOFLINE_H
 #define SPECLAB_ROOFLINE_H
 
-/* A machine; the caller may fill in another one (name and source are not read). */
-typedef struct {
-    const char *name, *source;
-    double flops;     /* dense peak, FLOP/s, 16-bit */
-    double bandwidth; /* bytes/s */
-} spec_hardware;
-extern const spec_hardware spec_hardware_known[]; /* ends with a NULL name: A100, H100, H200 */
-
-/* The known machine of that name, in upper or lower case; NULL if unknown. */
-const spec_hardware *spec_roofline_hardware_find(const char *name);
+#include "base/hardware.h"
 
 /* A dense transformer. */
 typedef struct {

@@ -38,6 +38,18 @@ int spec_input_file_open(int *ret_fd, const char *path, spec_error *error)
     return GSL_SUCCESS;
 }
 
+int spec_input_file_stream(FILE **ret_file, const char *path, spec_error *error)
+{
+    int fd;
+    *ret_file = NULL;
+    const int status = spec_input_file_open(&fd, path, error);
+    if (status != GSL_SUCCESS) return status;
+    *ret_file = fdopen(fd, "r");
+    if (*ret_file != NULL) return GSL_SUCCESS;
+    close(fd);
+    return spec_no_memory_for(error, path);
+}
+
 static int too_large(const char *name, const spec_input_limit *limit, spec_error *error)
 {
     static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB"};

@@ -18,6 +18,8 @@ typedef struct {
 /* Open a file for reading. GSL_EFAILED for folders and files that cannot be opened, GSL_EINVAL for
  * devices; one line that begins with the path. */
 int spec_input_file_open(int *ret_fd, const char *path, spec_error *error);
+/* The same as a stream, which the caller closes; also GSL_ENOMEM. */
+int spec_input_file_stream(FILE **ret_file, const char *path, spec_error *error);
 
 /* Read a whole file; one zero byte follows the n bytes. Also GSL_EINVAL if the file exceeds the
  * limit. */

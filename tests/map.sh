@@ -25,9 +25,13 @@ models/gpu|the backend for NVIDIA GPUs: driver, memory, kernels, launches
 sim|what happens when we speculate: the decoding loop, Monte Carlo, exact output laws
 sim/chance|random decisions: sampled, enumerated or scripted; random number generators
 sim/draft|draft trees, draft strategies and length policies
+sim/serving|a serving engine with speculation on a virtual clock, its costs and draft lengths
+sim/serving/engine|the parts of a run of the serving engine
+sim/serving/requests|the requests of a serving engine: arrivals, lengths, acceptance, traces
 sim/verify|verification rules: one verify_RULE.c each, and their table in verify.c
 analysis|what should happen: closed forms of tokens, speed-ups and costs
 analysis/rules|acceptance by rule, and the optimum over all rules
+analysis/serving|serving under load: rounds of requests, capacity, batch, latency
 analysis/statistics|tests, intervals and sums
 conformance|`validate` tests whether a sampler is lossless
 conformance/fixtures|the inputs of the test: rows, draft trees and states

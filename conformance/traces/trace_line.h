@@ -5,19 +5,14 @@
 #ifndef SPECLAB_TRACE_LINE_H
 #define SPECLAB_TRACE_LINE_H
 
-#include "speclab/status.h"
+#include "base/text_lines.h"
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 typedef struct {
-    FILE *file;
-    const char *name;     /* name of the file, for messages */
-    uint64_t number;      /* line number */
-    int vocab;            /* 0: unknown */
-    char *bytes;
-    size_t length, capacity, most, most_values;
+    spec_text_lines text;
+    int vocab; /* 0: unknown */
+    size_t most_values;
 } spec_trace_line;
 
 spec_trace_line spec_trace_line_of(FILE *file, const char *name);
@@ -32,10 +27,6 @@ int spec_trace_line_next(spec_trace_line *line, bool *ret_end, spec_error *error
 
 /* Parses the line; the caller frees the object. */
 int spec_trace_line_parse(json_t **ret, const spec_trace_line *line, spec_error *error);
-
-/* Fails with "file:line: ..."; returns GSL_EINVAL. */
-int spec_trace_line_bad(const spec_trace_line *line, spec_error *error, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 
 /* Fails for an unknown key, and suggests one of `keys` (NULL-terminated). */
 int spec_trace_line_unknown(const spec_trace_line *line, const char *key, const char *const *keys,

@@ -26,7 +26,7 @@ struct spec_trace_reader {
 };
 
 /* For functions with a reader r and an error. */
-#define BAD(...) spec_trace_line_bad(&r->in, error, __VA_ARGS__)
+#define BAD(...) spec_text_lines_bad(&r->in.text, error, __VA_ARGS__)
 
 /* The index of a key in its list, or -1. */
 static int key_of(const char *key, const char *const *keys)
@@ -302,7 +302,7 @@ static int check_things(const spec_trace_reader *r, spec_error *error)
                 return spec_fail(error, GSL_EINVAL,
                                  "%.150s: %s is there for each %s, and for no %s: "
                                  "whether it is logged must not depend on the token",
-                                 r->in.name, names[k], a ? "accepted token" : "correction",
+                                 r->in.text.name, names[k], a ? "accepted token" : "correction",
                                  a ? "correction" : "accepted token");
     return GSL_SUCCESS;
 }
@@ -342,7 +342,7 @@ const spec_trace_head *spec_trace_read_head(const spec_trace_reader *r)
 
 uint64_t spec_trace_read_line(const spec_trace_reader *r)
 {
-    return r->in.number;
+    return r->in.text.number;
 }
 
 uint64_t spec_trace_read_texts(const spec_trace_reader *r)

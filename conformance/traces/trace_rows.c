@@ -13,7 +13,7 @@ enum { TOP_MAX = SPEC_TRACE_TOP_MAX };
 static const double sum_off = 1e-3, log_off = 1e-2;
 
 /* For functions with rows r and an error. */
-#define BAD(...) spec_trace_line_bad(r->in, error, __VA_ARGS__)
+#define BAD(...) spec_text_lines_bad(&r->in->text, error, __VA_ARGS__)
 
 void spec_trace_rows_free(spec_trace_rows *r)
 {

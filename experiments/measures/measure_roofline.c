@@ -10,7 +10,7 @@ static int read_hardware(spec_hardware *ret, const spec_point *point, const spec
                          spec_error *error)
 {
     const char *name = spec_point_text(point, measure, "hardware");
-    const spec_hardware *known = spec_roofline_hardware_find(name);
+    const spec_hardware *known = spec_hardware_find(name);
     int status = GSL_SUCCESS;
     *ret = (spec_hardware){.name = "custom", .source = ""};
     if (known != NULL) {

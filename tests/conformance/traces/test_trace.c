@@ -133,7 +133,7 @@ static void every_malformed_line_is_refused_with_its_number(void **state)
         refuses(text, line);
     }
     refuses_bytes(HEAD GOOD "{\"token\": 1\0}\n", sizeof(HEAD GOOD "{\"token\": 1\0}\n") - 1,
-                  "t.jsonl:3: a NUL byte");
+                  "t.jsonl:3: has a NUL byte: it is not a text file");
 }
 
 static void logs_that_would_bias_a_test_are_refused(void **state)
