@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* serving: the plain records of a serving engine that simulation writes and analysis reads.
+ * An engine runs in steps (continuous batching): each step serves all running requests, a decoding
+ * request with its K + 1 tokens, others with a chunk of their prompt. Times are in seconds. The
+ * caller owns every array. Headers only. */
+#ifndef SPECLAB_SERVING_H
+#define SPECLAB_SERVING_H
+
+#include <stdint.h>
+
+/* The work of one step. */
+typedef struct {
+    int64_t prompt_tokens; /* of prompts, in chunks, and of texts that are recomputed */
+    int64_t decode_tokens; /* of decoding requests: the sum of K_r + 1 */
+    int64_t kv_tokens;     /* in the KV caches that the step reads */
+    int64_t drafted;       /* draft tokens: the sum of K_r */
+    int decoding;          /* requests that decode */
+    int passes;            /* sequential passes of the draft: the largest K_r */
+} spec_step_work;
+
+/* Seconds of a step, affine in its work:
+ *
+ *     step + token (prompt_tokens + decode_tokens) + kv kv_tokens
+ *          + [drafted > 0] (draft_round + draft_pass passes + draft_token drafted)
+ *
+ * All are finite and >= 0, and step + token > 0. */
+typedef struct {
+    double step, token, kv;
+    double draft_round, draft_pass, draft_token;
+} spec_affine_step;
+
+static inline double spec_affine_step_target(const spec_affine_step *cost,
+                                             const spec_step_work *work)
+{
+    return cost->step + cost->token * (double)(work->prompt_tokens + work->decode_tokens) +
+           cost->kv * (double)work->kv_tokens;
+}
+
+static inline double spec_affine_step_draft(const spec_affine_step *cost,
+                                            const spec_step_work *work)
+{
+    if (work->drafted == 0) return 0.0;
+    return cost->draft_round + cost->draft_pass * work->passes +
+           cost->draft_token * (double)work->drafted;
+}
+
+/* Sums over the measured part of a run: from the end of the warm-up to the last measured
+ * completion. Requests are counted where they complete. */
+typedef struct {
+    /* requests that completed, and their tokens; preempted requests count once */
+    uint64_t requests, prompt_tokens, output_tokens;
+    /* rounds of decoding requests, and what became of their draft tokens */
+    uint64_t rounds, drafted, accepted;
+    uint64_t emitted; /* tokens, first tokens of prefills included */
+    uint64_t first;   /* tokens that prefills emitted */
+    uint64_t cut;     /* accepted or bonus tokens beyond the length of their request */
+    uint64_t preempted, recomputed_tokens;
+    uint64_t blocks_taken, blocks_freed;
+    int64_t blocks_kept;    /* taken - freed: growth of the blocks in use */
+    uint64_t blocks_in_use; /* sum over steps */
+    uint64_t steps;
+    uint64_t drafting, passes; /* steps in which anyone drafts; sum over steps of the passes */
+    double seconds, busy;      /* length of the measured part, and of its steps */
+    /* sums over steps of the batch B (decoding requests), its square, the time t, its square, B t
+     */
+    double batch, batch2, step, step2, batch_step;
+    double in_system; /* integral over time of the requests in the system */
+    /* Sums over completed requests, with squares. Latency is from arrival to the last token, wait
+     * from arrival to the first scheduling. Times per token after the first are of the `longer`
+     * requests, which have more than one token. */
+    double latency, latency2, wait, wait2, first_token, first_token2, per_token, per_token2;
+    uint64_t longer;
+    /* what completed requests added to step times in their lives, s: the terms token, kv and
+     * draft_token of an affine step; 0 for other costs, and for drafts ahead or in halves */
+    double extra;
+} spec_serving_sums;
+
+/* Add the sums of another run. */
+static inline void spec_serving_sums_merge(spec_serving_sums *into, const spec_serving_sums *from)
+{
+    into->requests += from->requests;
+    into->prompt_tokens += from->prompt_tokens;
+    into->output_tokens += from->output_tokens;
+    into->rounds += from->rounds;
+    into->drafted += from->drafted;
+    into->accepted += from->accepted;
+    into->emitted += from->emitted;
+    into->first += from->first;
+    into->cut += from->cut;
+    into->preempted += from->preempted;
+    into->recomputed_tokens += from->recomputed_tokens;
+    into->blocks_taken += from->blocks_taken;
+    into->blocks_freed += from->blocks_freed;
+    into->blocks_kept += from->blocks_kept;
+    into->blocks_in_use += from->blocks_in_use;
+    into->steps += from->steps;
+    into->drafting += from->drafting;
+    into->passes += from->passes;
+    into->seconds += from->seconds;
+    into->busy += from->busy;
+    into->batch += from->batch;
+    into->batch2 += from->batch2;
+    into->step += from->step;
+    into->step2 += from->step2;
+    into->batch_step += from->batch_step;
+    into->in_system += from->in_system;
+    into->latency += from->latency;
+    into->latency2 += from->latency2;
+    into->wait += from->wait;
+    into->wait2 += from->wait2;
+    into->first_token += from->first_token;
+    into->first_token2 += from->first_token2;
+    into->per_token += from->per_token;
+    into->per_token2 += from->per_token2;
+    into->longer += from->longer;
+    into->extra += from->extra;
+}
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/serving/requests/requests.h"
+
+#include "sim/chance/rng.h"
+#include "speclab/no_memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- rows: requests of a trace or of a file of accepted lengths ------------------------------ */
+
+typedef struct {
+    int64_t n;
+    const int32_t *prompt, *output; /* (n), or NULL */
+} rows;
+
+/* Those that OF_ROW refers to. */
+static rows rows_of(const spec_requests *requests)
+{
+    const spec_request_trace *trace = requests->opt_trace;
+    const spec_accepted_lengths *accepted = requests->opt_accepted;
+    if (trace != NULL) return (rows){trace->n, trace->prompt, trace->output};
+    if (accepted != NULL) return (rows){accepted->n, accepted->prompt, accepted->output};
+    return (rows){0};
+}
+
+int spec_requests_check(const spec_requests *requests, spec_error *error)
+{
+    const rows row = rows_of(requests);
+    if (requests->arrivals.kind == SPEC_ARRIVALS_TRACE) {
+        if (requests->opt_trace == NULL)
+            return spec_fail(error, GSL_EINVAL, "there is no trace to take arrivals from");
+        if (requests->opt_trace->arrival == NULL)
+            return spec_fail(error, GSL_EINVAL,
+                             "the trace has lengths but no times of arrival: give a rate");
+        const double last = requests->opt_trace->arrival[requests->opt_trace->n - 1];
+        if (!(requests->speed > 0.0 && isfinite(last / requests->speed)))
+            return spec_fail(error, GSL_EDOM, "a speed of %g is not a number above 0",
+                             requests->speed);
+    }
+    if (requests->prompt.kind == SPEC_LENGTH_OF_ROW && row.prompt == NULL)
+        return spec_fail(error, GSL_EINVAL,
+                         "there is no length of prompts: give one, as in --prompt 512");
+    if (requests->output.kind == SPEC_LENGTH_OF_ROW && row.output == NULL)
+        return spec_fail(error, GSL_EINVAL,
+                         "there is no length of outputs: give one, as in --output 256");
+    return GSL_SUCCESS;
+}
+
+/* ---- the source ------------------------------------------------------------------------------ */
+
+/* Random streams of a cursor. */
+enum { ARRIVALS, PROMPTS, OUTPUTS, ALPHAS, ROWS, REPLAYS, STREAMS };
+
+typedef struct {
+    const spec_requests *requests;
+    rows row;
+    int64_t i; /* requests so far */
+    double time;
+    gsl_rng *rng[STREAMS];
+} cursor;
+
+static void end(void *self)
+{
+    cursor *c = self;
+    if (c == NULL) return;
+    for (int s = 0; s < STREAMS; s++)
+        if (c->rng[s] != NULL) gsl_rng_free(c->rng[s]);
+    free(c);
+}
+
+static void *begin(const void *self, uint64_t seed, uint64_t stream)
+{
+    static const char *const names[STREAMS] = {"arrivals", "prompts", "outputs",
+                                               "alphas",   "rows",    "replays"};
+    cursor *c = calloc(1, sizeof *c);
+    if (c == NULL) return NULL;
+    c->requests = self;
+    c->row = rows_of(self);
+    for (int s = 0; s < STREAMS; s++) {
+        c->rng[s] = gsl_rng_alloc(spec_rng_pcg64dxsm);
+        if (c->rng[s] == NULL) {
+            end(c);
+            return NULL;
+        }
+        spec_rng_stream(c->rng[s], spec_rng_named_seed(seed, names[s]), stream);
+    }
+    return c;
+}
+
+static int length(const spec_length_law *law, const int32_t *opt_row, int64_t i, gsl_rng *rng)
+{
+    return law->kind == SPEC_LENGTH_OF_ROW ? opt_row[i] : spec_length_law_draw(law, rng);
+}
+
+static bool next(void *self, spec_request *ret_request)
+{
+    cursor *c = self;
+    const spec_requests *requests = c->requests;
+    const spec_accepted_lengths *accepted = requests->opt_accepted;
+    const bool in_order = requests->arrivals.kind == SPEC_ARRIVALS_TRACE;
+    if (in_order && c->i == c->row.n) return false;
+    int64_t row = c->i++;
+    c->time += spec_arrivals_gap(&requests->arrivals, c->rng[ARRIVALS]);
+    *ret_request = (spec_request){.arrival = c->time, .replay = -1};
+    if (in_order) ret_request->arrival = requests->opt_trace->arrival[row] / requests->speed;
+    if (accepted != NULL)
+        ret_request->replay =
+            (int32_t)gsl_rng_uniform_int(c->rng[REPLAYS], (unsigned long)accepted->n);
+    if (requests->opt_trace == NULL)
+        row = ret_request->replay;
+    else if (!in_order)
+        row = (int64_t)gsl_rng_uniform_int(c->rng[ROWS], (unsigned long)c->row.n);
+    ret_request->prompt = length(&requests->prompt, c->row.prompt, row, c->rng[PROMPTS]);
+    ret_request->output = length(&requests->output, c->row.output, row, c->rng[OUTPUTS]);
+    ret_request->alpha = accepted != NULL
+                             ? accepted->alpha[ret_request->replay]
+                             : (float)spec_alpha_law_draw(&requests->alpha, c->rng[ALPHAS]);
+    return true;
+}
+
+spec_request_source spec_requests_source(const spec_requests *requests)
+{
+    return (spec_request_source){requests, begin, next, end};
+}
+
+/* ---- the law --------------------------------------------------------------------------------- */
+
+/* The shortest length that a longer one follows with less than `tail`. */
+static int longest(const spec_length_law *law, double tail)
+{
+    int low = law->low, high = law->most;
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (spec_length_law_above(law, middle) < tail)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return high;
+}
+
+/* Mean prompt of all requests, and its mean square: by the law, or by rows. */
+static void fill_prompts(spec_requests_law *law, const spec_requests *requests, const rows *row)
+{
+    double sum = 0.0, square = 0.0;
+    if (requests->prompt.kind != SPEC_LENGTH_OF_ROW) {
+        law->mean_prompt = spec_length_law_mean(&requests->prompt);
+        law->mean_prompt_square = spec_length_law_mean_square(&requests->prompt);
+        return;
+    }
+    for (int64_t i = 0; i < row->n; i++) {
+        sum += row->prompt[i];
+        square += (double)row->prompt[i] * row->prompt[i];
+    }
+    law->mean_prompt = sum / (double)row->n;
+    law->mean_prompt_square = square / (double)row->n;
+}
+
+static void fill_by_law(spec_requests_law *law, const spec_length_law *output)
+{
+    double above = 1.0;
+    for (int l = 1; l <= law->most; l++) {
+        const double next_above = l < law->most ? spec_length_law_above(output, l) : 0.0;
+        law->output[l] = above - next_above;
+        if (law->output[l] > 0.0) law->prompt[l] = law->mean_prompt;
+        above = next_above;
+    }
+}
+
+static void fill_by_rows(spec_requests_law *law, const spec_requests *requests, const rows *row)
+{
+    const bool prompts = requests->prompt.kind == SPEC_LENGTH_OF_ROW;
+    for (int64_t i = 0; i < row->n; i++) {
+        law->output[row->output[i]] += 1.0;
+        if (prompts) law->prompt[row->output[i]] += row->prompt[i];
+    }
+    for (int l = 0; l <= law->most; l++) {
+        if (law->output[l] <= 0.0) continue;
+        law->prompt[l] = prompts ? law->prompt[l] / law->output[l] : law->mean_prompt;
+        law->output[l] /= (double)row->n;
+    }
+}
+
+int spec_requests_law_init(spec_requests_law *law, const spec_requests *requests, spec_error *error)
+{
+    const rows row = rows_of(requests);
+    const bool by_rows = requests->output.kind == SPEC_LENGTH_OF_ROW;
+    int status = GSL_SUCCESS;
+    *law = (spec_requests_law){0};
+    fill_prompts(law, requests, &row);
+    if (by_rows) {
+        for (int64_t i = 0; i < row.n; i++)
+            if (row.output[i] > law->most) law->most = row.output[i];
+    } else {
+        law->most = longest(&requests->output, 1e-15);
+    }
+    law->output = calloc((size_t)law->most + 1, sizeof *law->output);
+    law->prompt = calloc((size_t)law->most + 1, sizeof *law->prompt);
+    if (law->output == NULL || law->prompt == NULL) SPEC_TRY(spec_no_memory(error));
+    if (by_rows)
+        fill_by_rows(law, requests, &row);
+    else
+        fill_by_law(law, &requests->output);
+    for (int l = 1; l <= law->most; l++) law->mean_output += law->output[l] * l;
+    if (requests->opt_accepted == NULL)
+        SPEC_TRY(
+            spec_alpha_law_nodes(&law->n_alpha, law->alpha, law->weight, &requests->alpha, error));
+done:
+    if (status != GSL_SUCCESS) spec_requests_law_free(law);
+    return status;
+}
+
+void spec_requests_law_free(spec_requests_law *law)
+{
+    free(law->output);
+    free(law->prompt);
+    *law = (spec_requests_law){0};
+}

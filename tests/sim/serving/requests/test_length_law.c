@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/serving/requests/length_law.h"
+
+#include "sim/chance/rng.h"
+#include "tests/support/battery.h"
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+
+#include <gsl/gsl_integration.h>
+#include <gsl/gsl_randist.h>
+#include <string.h>
+
+enum { CELLS = 4000 };
+
+static spec_length_law law_of(const char *spec)
+{
+    spec_length_law law;
+    spec_error error = {""};
+    if (spec_length_law_init(&law, spec, 1, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    return law;
+}
+
+static double probability_of(const spec_length_law *law, int n)
+{
+    return spec_length_law_above(law, n - 1) - spec_length_law_above(law, n);
+}
+
+/* Draws in cells of at least 20 expected counts. With lengths rounded down, or to the nearest
+ * number, the short laws are off by more than ten standard errors in their first cells. */
+static void draws_have_the_exact_law(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {"lognormal?mean=512&sigma=1",
+                                        "lognormal?mean=3.3&sigma=0.7",
+                                        "lognormal?mean=40&sigma=1.5&most=5000",
+                                        "lognormal?mean=7.4&sigma=0",
+                                        "geometric?mean=256",
+                                        "geometric?mean=2.7",
+                                        "geometric?mean=300&most=1500",
+                                        "uniform?low=3&high=200",
+                                        "uniform?low=9&high=10"};
+    const uint64_t draws = spec_test_samples(200000), seed = spec_test_seed();
+    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
+        const spec_length_law law = law_of(specs[s]);
+        int *cell = calloc((size_t)law.most + 1, sizeof *cell), cells = 0;
+        uint64_t counts[CELLS] = {0};
+        double probability[CELLS] = {0};
+        for (int n = 1; n <= law.most; n++) {
+            const double above = spec_length_law_above(&law, n);
+            cell[n] = cells;
+            probability[cells] += probability_of(&law, n);
+            if (probability[cells] * (double)draws > 20.0 && above * (double)draws > 20.0) cells++;
+            assert_true(cells < CELLS);
+        }
+        cells++;
+        spec_rng_stream(rng, seed, s);
+        for (uint64_t i = 0; i < draws; i++) {
+            const int n = spec_length_law_draw(&law, rng);
+            assert_true(n >= 1 && n <= law.most);
+            counts[cell[n]]++;
+        }
+        const double p = spec_battery_chi_square(counts, probability, (size_t)cells);
+        if (spec_battery_rejects(p)) fail_msg("%s: p = %g in %d cells", specs[s], p, cells);
+        free(cell);
+    }
+    gsl_rng_free(rng);
+}
+
+/* A second route for the rounded lognormal law: x rounds to n with chance 1 - |x - n|. */
+static double rounds_to(double x, void *parameters)
+{
+    const double *p = parameters; /* mu, sigma, n */
+    const double chance = 1.0 - fabs(x - p[2]);
+    return chance > 0.0 ? chance * gsl_ran_lognormal_pdf(x, p[0], p[1]) : 0.0;
+}
+
+static void the_lognormal_law_is_the_integral_of_its_rounding(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {"lognormal?mean=9.3&sigma=0.7",
+                                        "lognormal?mean=512&sigma=1",
+                                        "lognormal?mean=77&sigma=0.27"};
+    gsl_integration_workspace *work = gsl_integration_workspace_alloc(1000);
+    for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
+        const spec_length_law law = law_of(specs[s]);
+        for (int n = 2; n < 2000; n += 1 + n / 5) {
+            double p[] = {law.mu, law.sigma, n}, left, right, off;
+            const gsl_function f = {rounds_to, p};
+            gsl_integration_qag(&f, n - 1, n, 1e-14, 1e-11, 1000, 6, work, &left, &off);
+            gsl_integration_qag(&f, n, n + 1, 1e-14, 1e-11, 1000, 6, work, &right, &off);
+            assert_within(probability_of(&law, n), left + right, 1e-12);
+        }
+    }
+    gsl_integration_workspace_free(work);
+}
+
+static void means_are_those_of_the_law_and_of_the_spec(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        double mean, tolerance; /* of the spec, and of lengths that are kept within 1..most */
+    } cases[] = {{"lognormal?mean=512&sigma=1", 512, 1e-6},
+                 {"lognormal?mean=33.25&sigma=0.5", 33.25, 1e-6},
+                 {"lognormal?mean=2048&sigma=1.2&most=1048576", 2048, 1e-4},
+                 {"lognormal?mean=40&sigma=1.5&most=5000", 40, 0.01},
+                 {"geometric?mean=256", 256, 1e-9},
+                 {"geometric?mean=1", 1, 1e-12},
+                 {"geometric?mean=300&most=1500", 300, 0.01},
+                 {"lognormal?mean=512&sigma=1&most=4096", 503, 0.001},
+                 {"geometric?mean=100000&most=131072", 73037.6, 1e-6},
+                 {"uniform?low=3&high=200", 101.5, 1e-12},
+                 {"512", 512, 0.0}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const spec_length_law law = law_of(cases[c].spec);
+        double sum = 0.0, square = 0.0;
+        for (int n = 0; n < law.most; n++) sum += spec_length_law_above(&law, n);
+        for (int n = 1; n <= law.most; n++) square += (double)n * n * probability_of(&law, n);
+        assert_near(spec_length_law_mean_square(&law), square, 1e-8);
+        assert_near(spec_length_law_mean(&law), sum, 1e-9);
+        assert_near(spec_length_law_mean(&law), cases[c].mean, cases[c].tolerance);
+        assert_same(spec_length_law_above(&law, -1), 1.0);
+        assert_same(spec_length_law_above(&law, law.low - 1), 1.0);
+        assert_same(spec_length_law_above(&law, law.most), 0.0);
+    }
+}
+
+static void the_longest_length_has_the_whole_tail(void **state)
+{
+    (void)state;
+    const spec_length_law law = law_of("geometric?mean=300&most=1500");
+    assert_near(probability_of(&law, 1500), pow(1.0 - 1.0 / 300.0, 1499.0), 1e-9);
+}
+
+static void a_number_is_itself_and_draws_nothing(void **state)
+{
+    (void)state;
+    spec_length_law law;
+    assert_int_equal(spec_length_law_init(&law, "0", 0, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_length_law_draw(&law, NULL), 0);
+    assert_int_equal(spec_length_law_init(&law, "16777216", 1, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_length_law_draw(&law, NULL), SPEC_LENGTH_MAX);
+}
+
+static void wrong_laws_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *text;
+    } cases[] = {
+        {"0", "'0' is not a whole number of tokens between 1 and 16777216"},
+        {"-5", "'-5' is not a whole number of tokens between 1 and 16777216"},
+        {"12.5", "'12.5' is not a whole number of tokens between 1 and 16777216"},
+        {"16777217", "'16777217' is not a whole number of tokens between 1 and 16777216"},
+        {"99999999999999999999",
+         "'99999999999999999999' is not a whole number of tokens between 1 and 16777216"},
+        {"nan", "no law of lengths is named 'nan'; they are lognormal, geometric and uniform"},
+        {"log-normal", "no law of lengths is named 'log-normal'; did you mean 'lognormal'?"},
+        {"lognormal?mean=inf", "lognormal: mean=inf is not a finite number"},
+        {"lognormal?mean=1e300", "lognormal: mean=1e300 is not between 1 and 1.67772e+07"},
+        {"lognormal?sigma=1000", "lognormal: sigma=1000 is not between 0 and 10"},
+        {"lognormal?sigma=-1", "lognormal: sigma=-1 is not between 0 and 10"},
+        {"lognormal?median=3", "lognormal has no key 'median'; did you mean 'mean'?"},
+        {"lognormal?mean=512&sigma=5",
+         "lognormal?mean=512&sigma=5: lengths of 1 to 131072 have mean 63.0352, not 512: say where "
+         "longer ones are cut, as in most=131072"},
+        {"lognormal?mean=1.1&sigma=2",
+         "lognormal?mean=1.1&sigma=2: lengths of 1 or more have mean 1.7674, not 1.1: the mean "
+         "must be larger"},
+        {"lognormal?mean=1.1&sigma=2&most=50",
+         "lognormal?mean=1.1&sigma=2&most=50: lengths of 1 or more have mean 1.7674, not 1.1: the "
+         "mean must be larger"},
+        {"geometric?mean=100000",
+         "geometric?mean=100000: lengths of 1 to 131072 have mean 73037.6, not 100000: say where "
+         "longer ones are cut, as in most=131072"},
+        {"geometric?mean=0.5", "geometric: mean=0.5 is not between 1 and 1.67772e+07"},
+        {"geometric?sigma=1", "geometric has no key 'sigma'; its keys are mean,most"},
+        {"uniform?low=9&high=3", "uniform: low=9 is above high=3"},
+        {"uniform?low=0", "uniform: low=0 is not a whole number between 1 and 16777216"},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        spec_length_law law;
+        spec_error error = {""};
+        assert_int_not_equal(spec_length_law_init(&law, cases[c].spec, 1, &error), GSL_SUCCESS);
+        assert_string_equal(error.text, cases[c].text);
+        assert_int_equal(law.kind, SPEC_LENGTH_OF_ROW);
+        assert_true(isnan(spec_length_law_mean(&law)) && isnan(spec_length_law_above(&law, 3)));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(draws_have_the_exact_law),
+        cmocka_unit_test(the_lognormal_law_is_the_integral_of_its_rounding),
+        cmocka_unit_test(means_are_those_of_the_law_and_of_the_spec),
+        cmocka_unit_test(the_longest_length_has_the_whole_tail),
+        cmocka_unit_test(a_number_is_itself_and_draws_nothing),
+        cmocka_unit_test(wrong_laws_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
