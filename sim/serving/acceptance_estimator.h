@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* acceptance_estimator: chances of acceptance from a feature of the draft, fitted while serving.
+ * The chance at place k is sigmoid(weight feature + bias[k]); the weight is common to all places.
+ * As vLLM 0.33 does for drafts without a confidence head. */
+#ifndef SPECLAB_ACCEPTANCE_ESTIMATOR_H
+#define SPECLAB_ACCEPTANCE_ESTIMATOR_H
+
+#include <stdint.h>
+
+enum { SPEC_ESTIMATOR_PLACES = 64, SPEC_ESTIMATOR_STEPS = 100 };
+
+typedef struct {
+    int places;
+    double weight, bias[SPEC_ESTIMATOR_PLACES];
+    /* Sums since the last fit, with p the chance and r = [accepted] - p at each observed place:
+     * the arrowhead matrix of p (1 - p) (feature, e_k)^T (feature, e_k), and the score. */
+    double weight_weight, weight_score;
+    double weight_bias[SPEC_ESTIMATOR_PLACES], bias_bias[SPEC_ESTIMATOR_PLACES];
+    double bias_score[SPEC_ESTIMATOR_PLACES], n[SPEC_ESTIMATOR_PLACES];
+} spec_acceptance_estimator;
+
+/* weight 0.5 and biases -0.2, as vLLM begins. 1 <= places <= SPEC_ESTIMATOR_PLACES. */
+void spec_acceptance_estimator_init(spec_acceptance_estimator *estimator, int places);
+
+double spec_acceptance_estimator_chance(const spec_acceptance_estimator *estimator, double feature,
+                                        int place);
+
+/* A round that verified `verified` draft tokens of one feature and accepted n_accepted: places
+ * 0 .. n_accepted are observed, below `verified`. */
+void spec_acceptance_estimator_add(spec_acceptance_estimator *estimator, double feature,
+                                   int verified, int n_accepted);
+
+/* One Newton step of the logistic likelihood, with 0.001 added to the diagonal of its matrix. The
+ * step of the weight is damped by N / (N + 50), with N over all places. The step of bias k allows
+ * for the damped weight, and is damped by n_k / (n_k + 50). A weight that would become negative
+ * stays. The sums begin again. */
+void spec_acceptance_estimator_fit(spec_acceptance_estimator *estimator);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* length_kind: the table of length choices, for the files that implement them.
+ * A kind is in sim/serving/length_<topic>.c; adding one is its definition and its line in the table
+ * of length_choice.c. */
+#ifndef SPECLAB_LENGTH_KIND_H
+#define SPECLAB_LENGTH_KIND_H
+
+#include "base/settings.h"
+#include "sim/serving/length_choice.h"
+#include "speclab/round.h"
+
+#include <stddef.h>
+
+typedef struct {
+    const char *name, *usage, *summary, *reference;
+    bool reads, drafts_all;
+    int (*init)(spec_length_choice *choice, const spec_settings *settings, spec_error *error);
+    /* Bytes of a state for that many slots. NULL: no state. A new state is zeroed, then _begin. */
+    size_t (*state_size)(const spec_length_choice *choice, int slots);
+    void (*begin)(const spec_length_choice *choice, void *state, int slots); /* or NULL */
+    int (*choose)(const spec_length_choice *choice, void *state, const spec_step_batch *batch,
+                  int32_t *ret_K);
+    void (*enter)(const spec_length_choice *choice, void *state, int slot); /* or NULL */
+    void (*observe)(const spec_length_choice *choice, void *state, const spec_step_batch *batch,
+                    const int32_t *K, const int32_t *accepted, double seconds); /* or NULL */
+} spec_length_kind;
+
+/* Ranges of batch sizes with a K each: from 1 on, ascending, without gaps. */
+enum { SPEC_LENGTH_RANGES_MAX = 64, SPEC_LENGTH_CANDIDATES_MAX = 16 };
+typedef struct {
+    int n;
+    int from[SPEC_LENGTH_RANGES_MAX], K[SPEC_LENGTH_RANGES_MAX];
+} spec_length_ranges;
+
+/* The range of a batch of n >= 1. */
+static inline int spec_length_range(const spec_length_ranges *ranges, int n)
+{
+    int i = ranges->n - 1;
+    while (i > 0 && ranges->from[i] > n) i--;
+    return i;
+}
+
+struct spec_length_choice {
+    const spec_length_kind *kind;
+    const spec_step_cost *cost;
+    int K_max;
+    bool learns, reads; /* as the kind: _init may clear them where a setting needs less */
+    union {
+        spec_length_ranges schedule;
+        struct {
+            bool average; /* estimate alpha by a moving average; else it is known */
+            bool first;   /* goodput-each: stop at the first token that does not gain */
+            double rate, start;
+            int probe;
+        } goodput;
+        struct {
+            int start;
+        } heuristic;
+        struct {
+            double explore;
+        } bandit;
+        struct {
+            bool estimate; /* confidences by the estimator; else the true alpha */
+            double sharpness, least;
+            int lag;
+        } admission;
+        struct {
+            int n; /* slots of batch sizes */
+            int from[SPEC_LENGTH_RANGES_MAX], n_candidates[SPEC_LENGTH_RANGES_MAX];
+            int candidate[SPEC_LENGTH_RANGES_MAX][SPEC_LENGTH_CANDIDATES_MAX];
+            double down[SPEC_LENGTH_RANGES_MAX], up, rate, ceiling;
+            int start, warm, interval;
+        } sglang;
+        struct {
+            spec_length_ranges schedule;
+            int window;
+            double threshold;
+        } trt;
+    };
+};
+
+/* Seconds of the batch's step if `verified` draft tokens are verified, and `drafted` ones come from
+ * `passes` passes of the draft. */
+static inline double spec_length_seconds(const spec_length_choice *choice,
+                                         const spec_step_batch *batch, int64_t verified,
+                                         int64_t drafted, int passes)
+{
+    spec_step_work work = batch->fixed;
+    work.decode_tokens = batch->n + verified;
+    work.decoding = batch->n;
+    work.drafted = drafted;
+    work.passes = passes;
+    const spec_affine_step *affine = spec_step_cost_affine(choice->cost);
+    if (affine != NULL)
+        return spec_affine_step_target(affine, &work) + spec_affine_step_draft(affine, &work);
+    return spec_step_cost_target(choice->cost, &work) + spec_step_cost_draft(choice->cost, &work);
+}
+
+/* Settings of both kinds that maximise expected tokens per second. */
+int spec_length_goodput_settings(spec_length_choice *choice, const spec_settings *settings,
+                                 spec_error *error);
+
+extern const spec_length_kind *const spec_length_kinds[]; /* NULL-terminated */
+extern const spec_length_kind spec_length_fixed, spec_length_schedule;
+extern const spec_length_kind spec_length_goodput, spec_length_goodput_each;
+extern const spec_length_kind spec_length_heuristic, spec_length_bandit;
+extern const spec_length_kind spec_length_vllm, spec_length_dspark;
+extern const spec_length_kind spec_length_sglang, spec_length_trt;
+
+#endif

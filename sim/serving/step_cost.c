@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/serving/step_cost.h"
+
+#include "base/names.h"
+#include "base/quantity.h"
+#include "sim/serving/pass_time.h"
+#include "speclab/no_memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct spec_step_cost {
+    spec_pass_time target;
+    /* The draft: affine in the step's work, or one time per sequential pass. */
+    bool draft_by_pass;
+    spec_pass_time draft;
+    double kv_limit; /* most KV tokens of a request that a draft's pass reads */
+    bool is_affine;
+    spec_affine_step affine;
+};
+
+/* ---- specs ----------------------------------------------------------------------------------- */
+
+typedef enum { AFFINE, ROOFLINE, TABLE } cost_kind;
+static const char *const names[] = {"affine", "roofline", "table", NULL};
+static const char *const target_usages[] = {"affine?step=7.1ms&token=21us&kv=39ns",
+                                            spec_pass_time_roofline_usage, "table:FILE?kv=0"};
+static const char *const draft_usages[] = {"affine?round=2.1ms&pass=0&token=0",
+                                           spec_pass_time_roofline_usage, "table:FILE?kv=0"};
+
+static const char *name_of(int i)
+{
+    return names[i];
+}
+
+/* Settings of a spec. Where the kind takes no path, ':' and ',' become '?' and '&'; a text that
+ * begins with a key is affine. */
+static int split(spec_settings *settings, cost_kind *kind, const char *spec, spec_error *error)
+{
+    const size_t head = strcspn(spec, ":?=");
+    const bool bare = spec[head] == '=';
+    char *text = malloc(strlen(spec) + sizeof "affine?"), name[64];
+    int status = GSL_SUCCESS;
+    if (text == NULL) SPEC_TRY(spec_no_memory(error));
+    snprintf(name, sizeof name, "%.*s", (int)(head < sizeof name ? head : sizeof name), spec);
+    const int found = bare ? AFFINE : spec_names_find(name_of, name, "step cost", error);
+    SPEC_TRY(found < 0 ? GSL_EINVAL : GSL_SUCCESS);
+    *kind = (cost_kind)found;
+    sprintf(text, "%s%s", bare ? "affine?" : "", spec);
+    if (*kind != TABLE) {
+        if (spec[head] == ':') text[head] = '?';
+        for (char *c = text; (c = strchr(c, ',')) != NULL;) *c = '&';
+    }
+    SPEC_TRY(spec_settings_init(settings, text, error));
+done:
+    free(text);
+    return status;
+}
+
+/* A pass whose time depends on its own tokens and KV tokens alone. */
+static int read_pass(spec_pass_time *time, cost_kind kind, const spec_settings *settings,
+                     bool draft, spec_error *error)
+{
+    if (kind == TABLE) return spec_pass_time_table(time, settings, draft, error);
+    return spec_pass_time_roofline(time, settings, error);
+}
+
+static int read_target(spec_step_cost *cost, const char *spec, spec_error *error)
+{
+    spec_settings settings = {0};
+    cost_kind kind;
+    int status = GSL_SUCCESS;
+    SPEC_TRY(split(&settings, &kind, spec, error));
+    SPEC_TRY(spec_settings_check(&settings, target_usages[kind], NULL, error));
+    SPEC_TRY(kind == AFFINE ? spec_pass_time_affine(&cost->target, &settings, error)
+                            : read_pass(&cost->target, kind, &settings, false, error));
+done:
+    spec_settings_free(&settings);
+    return status;
+}
+
+static int read_affine_draft(spec_affine_step *affine, const spec_settings *settings,
+                             spec_error *error)
+{
+    static const double range[2] = {0.0, 1e6};
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_quantity_setting(&affine->draft_round, settings, "round", 0.0, SPEC_QUANTITY_TIME,
+                                   range, error));
+    SPEC_TRY(spec_quantity_setting(&affine->draft_pass, settings, "pass", 0.0, SPEC_QUANTITY_TIME,
+                                   range, error));
+    SPEC_TRY(spec_quantity_setting(&affine->draft_token, settings, "token", 0.0, SPEC_QUANTITY_TIME,
+                                   range, error));
+done:
+    return status;
+}
+
+static int read_draft(spec_step_cost *cost, const char *spec, spec_error *error)
+{
+    spec_settings settings = {0};
+    cost_kind kind;
+    int status = GSL_SUCCESS;
+    SPEC_TRY(split(&settings, &kind, spec, error));
+    SPEC_TRY(spec_settings_check(&settings, draft_usages[kind], kind == AFFINE ? NULL : "kv_limit",
+                                 error));
+    if (kind == AFFINE) {
+        SPEC_TRY(read_affine_draft(&cost->affine, &settings, error));
+    } else {
+        cost->draft_by_pass = true;
+        SPEC_TRY(read_pass(&cost->draft, kind, &settings, true, error));
+        SPEC_TRY(spec_settings_double(&cost->kv_limit, &settings, "kv_limit", HUGE_VAL, 0.0, 1e12,
+                                      error));
+    }
+done:
+    spec_settings_free(&settings);
+    return status;
+}
+
+/* Passes that are affine in their tokens, and read no cache, add up to
+ * fixed passes + token drafted: the step is affine, too. */
+static void join_affine(spec_step_cost *cost)
+{
+    const bool draft =
+        !cost->draft_by_pass || (cost->draft.kind == SPEC_PASS_AFFINE && cost->draft.kv == 0.0);
+    cost->is_affine = cost->target.kind == SPEC_PASS_AFFINE && draft;
+    if (!cost->is_affine) return;
+    cost->affine.step = cost->target.fixed;
+    cost->affine.token = cost->target.token;
+    cost->affine.kv = cost->target.kv;
+    if (!cost->draft_by_pass) return;
+    cost->affine.draft_pass = cost->draft.fixed;
+    cost->affine.draft_token = cost->draft.token;
+}
+
+int spec_step_cost_create(spec_step_cost **ret_cost, const char *target, const char *opt_draft,
+                          spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    spec_step_cost *cost = calloc(1, sizeof *cost);
+    *ret_cost = NULL;
+    if (cost == NULL) SPEC_TRY(spec_no_memory(error));
+    SPEC_TRY(read_target(cost, target, error));
+    if (opt_draft != NULL) SPEC_TRY(read_draft(cost, opt_draft, error));
+    join_affine(cost);
+    *ret_cost = cost;
+done:
+    if (status != GSL_SUCCESS) spec_step_cost_free(cost);
+    return status;
+}
+
+void spec_step_cost_free(spec_step_cost *cost)
+{
+    if (cost == NULL) return;
+    spec_pass_time_free(&cost->target);
+    spec_pass_time_free(&cost->draft);
+    free(cost);
+}
+
+const char *spec_step_cost_warning(const spec_step_cost *cost)
+{
+    return cost->target.table.warning[0] != '\0' ? cost->target.table.warning
+                                                 : cost->draft.table.warning;
+}
+
+/* ---- times ----------------------------------------------------------------------------------- */
+
+double spec_step_cost_target(const spec_step_cost *cost, const spec_step_work *work)
+{
+    return spec_pass_time_seconds(&cost->target,
+                                  (double)(work->prompt_tokens + work->decode_tokens),
+                                  (double)work->kv_tokens);
+}
+
+/* Passes of a step are taken to be of one size: exact where all requests draft K tokens, or where
+ * a pass is affine. */
+double spec_step_cost_draft(const spec_step_cost *cost, const spec_step_work *work)
+{
+    if (!cost->draft_by_pass) return spec_affine_step_draft(&cost->affine, work);
+    if (work->drafted == 0) return 0.0;
+    const double tokens = (double)work->drafted / work->passes;
+    const double context = (double)work->kv_tokens / work->decoding;
+    return work->passes *
+           spec_pass_time_seconds(&cost->draft, tokens, tokens * fmin(context, cost->kv_limit));
+}
+
+const spec_affine_step *spec_step_cost_affine(const spec_step_cost *cost)
+{
+    return cost->is_affine ? &cost->affine : NULL;
+}

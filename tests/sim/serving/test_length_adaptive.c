@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lengths that follow what was accepted: traces by hand from the definitions. */
+#include "tests/sim/serving/length_run.h"
+
+#include <stdlib.h>
+
+static const char *const cost = "step=7ms,token=21us";
+
+/* `steps` steps of n requests that accept `accepted` of K tokens each (at most K); K as chosen. */
+static void run_steps(length_run *run, int n, int steps, int K, int accepted)
+{
+    int32_t each[64];
+    for (int s = 0; s < steps; s++) {
+        assert_int_equal(length_run_choose(run, NULL, n), K);
+        for (int i = 0; i < n; i++) each[i] = accepted;
+        length_run_observe(run, NULL, n, each, 1.0);
+    }
+}
+
+/* ---- SGLang ---------------------------------------------------------------------------------- */
+
+/* Slot 1: candidates 1 3 5 7, average a from K - 1 = 2, a <- 0.8 a + 0.2 n; decisions after batches
+ * 15, 20, 25, ...; up above K - 0.5, down at or below (next lower) - 0.75. */
+static void sglang_moves_by_its_average(void **state)
+{
+    (void)state;
+    length_run run;
+    length_run_init(&run, "sglang", cost, NULL, 64);
+    assert_false(spec_length_reads(run.choice));
+    assert_int_equal(spec_length_K_max(run.choice), 7);
+    run_steps(&run, 1, 15, 3, 3); /* a = 3 - 0.8^15 = 2.965 > 2.5: 5 */
+    run_steps(&run, 1, 5, 5, 5);  /* a = 5 - 2.035 0.8^5 = 4.333 < 4.5 */
+    run_steps(&run, 1, 5, 5, 5);  /* a = 4.781 > 4.5: 7 */
+    run_steps(&run, 1, 5, 7, 0);  /* a = 1.567: below 4.25 and 2.25, above 0.25: 3 */
+    run_steps(&run, 1, 5, 3, 0);  /* a = 0.513 */
+    run_steps(&run, 1, 5, 3, 0);  /* a = 0.168 <= 0.25: 1 */
+    run_steps(&run, 1, 5, 1, 1);  /* a = 0.727 > 0.5: 3; 2.5 is above it */
+    run_steps(&run, 1, 1, 3, 0);
+    length_run_free(&run);
+}
+
+/* Slot 8: candidates 0 1 3, no hysteresis. At K = 0 the average rests, and 1 is tried after five
+ * batches. The slots of batches 1..7, 32..63 and 64 are independent of it. */
+static void sglang_turns_off_and_tries_again(void **state)
+{
+    (void)state;
+    length_run run;
+    length_run_init(&run, "sglang", cost, NULL, 64);
+    run_steps(&run, 8, 15, 3, 0); /* a = 2 0.8^15 = 0.070: below 0.5 and 0.5: 0 */
+    run_steps(&run, 31, 5, 0, 0); /* of the same slot */
+    run_steps(&run, 8, 5, 1, 1);  /* a = 1 - 0.930 0.8^5 = 0.695 > 0.5: 3 */
+    run_steps(&run, 8, 1, 3, 3);
+    run_steps(&run, 7, 1, 3, 3);   /* slot 1 */
+    run_steps(&run, 32, 15, 1, 0); /* slot 32: 0 1; 3 is no candidate: the middle one, 1; a = 0 */
+    run_steps(&run, 32, 5, 0, 0);
+    run_steps(&run, 32, 1, 1, 0);
+    run_steps(&run, 64, 40, 0, 0); /* slot 64 has no other candidate */
+    run_steps(&run, 8, 1, 3, 3);
+    length_run_free(&run);
+}
+
+static void sglang_has_a_ceiling_and_a_neutral_start(void **state)
+{
+    (void)state;
+    length_run run;
+    /* a = 3 0.8^2 = 1.92 after two batches: not at or below 1.25, so 4 stays; ceil(1.92) = 2 caps.
+     */
+    length_run_init(&run, "sglang?slots=1:0.2.4/8:0.3&K=4&warm=1&interval=1&ceiling=1", cost, NULL,
+                    64);
+    run_steps(&run, 1, 2, 4, 0);
+    run_steps(&run, 1, 1, 2, 2);
+    /* Slot 8 begins with K = 3, the middle. a = 2 0.8^2 = 1.28 is above 0.5; ceil(a) = 2 caps. */
+    run_steps(&run, 8, 2, 3, 0);
+    run_steps(&run, 8, 1, 0, 0);
+    run_steps(&run, 8, 1, 3, 3); /* tried at once: interval 1; a = 1.624 */
+    run_steps(&run, 8, 1, 0, 0);
+    length_run_free(&run);
+    /* From K = 0 the average begins at -1, and at the first try as neutral as elsewhere. */
+    length_run_init(&run, "sglang?slots=1:0.2&K=0&warm=1&interval=1&down=0", cost, NULL, 64);
+    run_steps(&run, 1, 2, 0, 0);
+    run_steps(&run, 1, 3, 2, 0); /* a = 0.8, 0.64, 0.512 */
+    run_steps(&run, 1, 1, 2, 0); /* a = 0.41 <= 0.5 */
+    run_steps(&run, 1, 1, 0, 0);
+    length_run_free(&run);
+}
+
+/* ---- heuristic ------------------------------------------------------------------------------- */
+
+static void the_heuristic_follows_each_request(void **state)
+{
+    (void)state;
+    length_run run;
+    length_run_init(&run, "heuristic?K=3&cap=6", cost, NULL, 3);
+    static const int32_t accepted[4][3] = {{3, 2, 0}, {5, 0, 1}, {4, 0, 0}, {4, 1, 1}},
+                         next[4][3] = {{5, 2, 2}, {6, 1, 1}, {5, 1, 1}, {4, 3, 3}};
+    assert_int_equal(length_run_choose(&run, NULL, 3), 3);
+    for (int s = 0; s < 4; s++) {
+        length_run_observe(&run, NULL, 3, accepted[s], 1.0);
+        assert_int_equal(length_run_choose(&run, NULL, 3), -1);
+        for (int i = 0; i < 3; i++) assert_int_equal(run.K[i], next[s][i]);
+    }
+    /* An engine that drafted less than wished: not fully accepted. */
+    const int32_t two[3] = {2, 2, 2};
+    for (int i = 0; i < 3; i++) run.K[i] = 2;
+    length_run_observe(&run, NULL, 3, two, 1.0);
+    length_run_choose(&run, NULL, 3);
+    assert_int_equal(run.K[0], 3);
+    assert_int_equal(run.K[2], 2);
+    spec_length_enter(run.choice, run.state, 1);
+    length_run_choose(&run, NULL, 3);
+    assert_int_equal(run.K[1], 3);
+    length_run_free(&run);
+}
+
+/* ---- schedules and TensorRT-LLM's gate ------------------------------------------------------- */
+
+static void schedules_carry_forward(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        int n, K;
+    } known[] = {
+        {"schedule:[[1,32,5],[65,128,2]]", 1, 5},    {"schedule:[[1,32,5],[65,128,2]]", 32, 5},
+        {"schedule:[[1,32,5],[65,128,2]]", 64, 5},   {"schedule:[[1,32,5],[65,128,2]]", 65, 2},
+        {"schedule:[[1,32,5],[65,128,2]]", 4000, 2}, {"schedule:[[1,1,0],[2,9,7]]", 1, 0},
+        {"schedule:[[1,1,0],[2,9,7]]", 2, 7},        {"trt?K=6", 4000, 6},
+        {"trt?schedule=1:4/4:2/8:0", 3, 4},          {"trt?schedule=1:4/4:2/8:0", 4, 2},
+        {"trt?schedule=1:4/4:2/8:0", 9, 0},          {"trt?schedule=1:4/4:2&sizes=upto", 1, 4},
+        {"trt?schedule=1:4/4:2&sizes=upto", 2, 2},   {"trt?schedule=1:4/4:2&sizes=upto", 4, 2},
+        {"trt?schedule=1:4/4:2&sizes=upto", 5, 0}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        length_run run;
+        length_run_init(&run, known[i].spec, cost, NULL, 1);
+        const spec_step_batch batch = {.n = known[i].n};
+        assert_int_equal(spec_length_choose(run.choice, run.state, &batch, NULL), known[i].K);
+        assert_false(spec_length_reads(run.choice));
+        assert_false(spec_length_learns(run.choice));
+        length_run_free(&run);
+    }
+}
+
+static void the_gate_closes_for_good(void **state)
+{
+    (void)state;
+    length_run run;
+    length_run_init(&run, "trt?schedule=1:4/3:0&window=3&threshold=0.4", cost, NULL, 4);
+    assert_true(spec_length_learns(run.choice));
+    run_steps(&run, 2, 2, 4, 1); /* .25 twice: no window yet */
+    run_steps(&run, 3, 5, 0, 0); /* steps without drafts do not count */
+    run_steps(&run, 2, 1, 4, 3); /* mean (.25 + .25 + .75)/3 = .417 */
+    run_steps(&run, 2, 1, 4, 1); /* (.25 + .75 + .25)/3 */
+    run_steps(&run, 2, 1, 4, 0); /* (.75 + .25 + 0)/3 = .333: off */
+    run_steps(&run, 2, 50, 0, 0);
+    length_run_free(&run);
+}
+
+/* ---- bandit ---------------------------------------------------------------------------------- */
+
+/* The best K emits most tokens per second; other octaves of batch sizes learn by themselves. */
+static void the_bandit_ends_at_the_best_arm(void **state)
+{
+    (void)state;
+    static const double seconds[5] = {1.0, 1.3, 1.5, 2.1, 2.6};
+    static const int emitted[5] = {10, 18, 24, 28, 30}; /* per second 10 13.8 16 13.3 11.5 */
+    length_run run;
+    length_run_init(&run, "bandit?K_max=4&explore=0.1", cost, NULL, 32);
+    int pulls[5] = {0};
+    for (int s = 0; s < 1000; s++) {
+        int32_t accepted[10] = {0};
+        const int K = length_run_choose(&run, NULL, 10);
+        for (int i = 0; i < emitted[K] - 10; i++) accepted[i % 10]++;
+        pulls[K]++;
+        if (s < 5) assert_int_equal(K, s);
+        length_run_observe(&run, NULL, 10, accepted, seconds[K]);
+    }
+    assert_true(pulls[2] > 700);
+    for (int K = 0; K < 5; K++) assert_true(pulls[K] >= 1);
+    assert_int_equal(length_run_choose(&run, NULL, 16), 0); /* nothing known there */
+    length_run_free(&run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sglang_moves_by_its_average),
+        cmocka_unit_test(sglang_turns_off_and_tries_again),
+        cmocka_unit_test(sglang_has_a_ceiling_and_a_neutral_start),
+        cmocka_unit_test(the_heuristic_follows_each_request),
+        cmocka_unit_test(schedules_carry_forward),
+        cmocka_unit_test(the_gate_closes_for_good),
+        cmocka_unit_test(the_bandit_ends_at_the_best_arm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

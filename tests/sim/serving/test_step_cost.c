@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/serving/step_cost.h"
+
+#include "tests/support/near.h"
+
+#include <string.h>
+
+static const spec_step_work work = {.prompt_tokens = 300,
+                                    .decode_tokens = 28,
+                                    .kv_tokens = 5000,
+                                    .drafted = 21,
+                                    .decoding = 7,
+                                    .passes = 3};
+
+static spec_step_cost *cost_of(const char *target, const char *draft)
+{
+    spec_step_cost *cost;
+    spec_error error = {""};
+    if (spec_step_cost_create(&cost, target, draft, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
+    return cost;
+}
+
+static void an_affine_cost_is_its_record(void **state)
+{
+    (void)state;
+    spec_step_cost *cost =
+        cost_of("affine?step=7.1ms&token=21us&kv=39ns", "affine?round=2.1ms&pass=0.3ms&token=5us");
+    const spec_affine_step *affine = spec_step_cost_affine(cost);
+    assert_non_null(affine);
+    assert_same(affine->step, 0.0071);
+    assert_same(affine->token, 21e-6);
+    assert_same(affine->kv, 39e-9);
+    assert_same(affine->draft_round, 0.0021);
+    assert_same(affine->draft_pass, 0.0003);
+    assert_same(affine->draft_token, 5e-6);
+    assert_same(spec_step_cost_target(cost, &work), spec_affine_step_target(affine, &work));
+    assert_same(spec_step_cost_draft(cost, &work), spec_affine_step_draft(affine, &work));
+    assert_near(spec_step_cost_target(cost, &work), 0.0071 + 21e-6 * 328 + 39e-9 * 5000, 1e-15);
+    assert_near(spec_step_cost_draft(cost, &work), 0.0021 + 0.0003 * 3 + 5e-6 * 21, 1e-15);
+    spec_step_cost_free(cost);
+}
+
+static void specs_need_no_characters_of_the_shell(void **state)
+{
+    (void)state;
+    const char *const targets[] = {"affine:step=7.1ms,token=21us,kv=39ns",
+                                   "step=7.1ms,token=21us,kv=39ns", "step=7.1ms&token=21us&kv=39ns",
+                                   "affine?step=7.1ms&token=21us&kv=39ns"};
+    for (int i = 0; i < 4; i++) {
+        spec_step_cost *cost = cost_of(targets[i], i % 2 == 0 ? "round=2.1ms" : NULL);
+        const spec_affine_step *affine = spec_step_cost_affine(cost);
+        assert_same(affine->step, 0.0071);
+        assert_same(affine->token, 21e-6);
+        assert_same(affine->kv, 39e-9);
+        assert_same(affine->draft_round, i % 2 == 0 ? 0.0021 : 0.0);
+        spec_step_cost_free(cost);
+    }
+}
+
+/* ---- roofline -------------------------------------------------------------------------------- */
+
+#define LLAMA_2_7B "parameters=6.74B,kv_bytes=524288"
+#define TINY_LLAMA "parameters=1.1B,kv_bytes=22528"
+#define LLAMA_3_8B "parameters=8.03B,kv_bytes=131072"
+#define EIGHT_A100 "card=A100,bandwidth=2.039TB/s,devices=8,efficiency=0.6,form=max"
+
+/* Plain over speculative seconds per token: a batch of B requests with that context drafts K tokens
+ * each, of which E[n_accepted] at alpha are accepted. */
+static double speedup(const spec_step_cost *cost, int64_t B, int64_t context, int K, double alpha)
+{
+    const spec_step_work plain = {.decode_tokens = B, .kv_tokens = B * context, .decoding = (int)B};
+    const spec_step_work round = {.decode_tokens = B * (K + 1),
+                                  .kv_tokens = B * context,
+                                  .drafted = B * K,
+                                  .decoding = (int)B,
+                                  .passes = K};
+    const double emitted = (1.0 - pow(alpha, K + 1)) / (1.0 - alpha);
+    return emitted * spec_step_cost_target(cost, &plain) /
+           (spec_step_cost_target(cost, &round) + spec_step_cost_draft(cost, &round));
+}
+
+/* Speed-ups computed by another program from the same data sheets and printed with two digits.
+ * Llama-2-7B drafts with TinyLlama-1.1B at alpha 0.7, Llama-3.1-8B with its own cache cut to 512
+ * tokens at alpha 0.85. Eight A100 reach 60 % of their peak FLOP/s; K = 3. */
+static void speedups_by_context_are_those_of_the_data_sheets(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t context;
+        double at32, at128;
+    } two_models[] = {{256, 1.49, .88},   {512, 1.59, 1.09},  {1024, 1.73, 1.37},
+                      {2048, 1.89, 1.65}, {8000, 2.12, 2.04}, {32000, 2.21, 2.19}},
+      itself[] = {{1000, .80, .63}, {4000, 1.12, 1.14}, {8000, 1.43, 1.58}, {32000, 2.27, 2.48}};
+    spec_step_cost *cost =
+        cost_of("roofline:" LLAMA_2_7B "," EIGHT_A100, "roofline:" TINY_LLAMA "," EIGHT_A100);
+    for (int i = 0; i < 6; i++) {
+        assert_within(speedup(cost, 32, two_models[i].context, 3, 0.7), two_models[i].at32, 0.0101);
+        assert_within(speedup(cost, 128, two_models[i].context, 3, 0.7), two_models[i].at128,
+                      0.0051);
+    }
+    spec_step_cost_free(cost);
+    cost = cost_of("roofline:" LLAMA_3_8B "," EIGHT_A100,
+                   "roofline:" LLAMA_3_8B "," EIGHT_A100 ",kv_limit=512");
+    for (int i = 0; i < 4; i++) {
+        assert_within(speedup(cost, 32, itself[i].context, 3, 0.85), itself[i].at32, 0.0101);
+        assert_within(speedup(cost, 128, itself[i].context, 3, 0.85), itself[i].at128, 0.0101);
+    }
+    spec_step_cost_free(cost);
+}
+
+/* The same for Llama-3-70B with a draft of 0.5 B parameters (Qwen2.5's cache) on four H100 at 70 %,
+ * K = 4, context 512, alpha 0.7. */
+static void speedups_by_batch_are_those_of_the_data_sheets(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t B;
+        double value;
+    } known[] = {{1, 2.70}, {32, 2.69}, {64, 1.79}, {96, 1.25}, {128, .97}, {192, .69}, {256, .65}};
+    spec_step_cost *cost = cost_of(
+        "roofline:card=H100,devices=4,efficiency=0.7,form=max,parameters=70B,kv_bytes=327680",
+        "roofline:card=H100,devices=4,efficiency=0.7,form=max,parameters=0.5B,"
+        "kv_bytes=12288");
+    for (int i = 0; i < 7; i++)
+        assert_within(speedup(cost, known[i].B, 512, 4, 0.7), known[i].value, 0.0061);
+    spec_step_cost_free(cost);
+}
+
+/* s* = (b (K+1-E) + K b_d) / (c_kv (E-1) - K c_kv,d): at that context, a batch without end gains
+ * nothing from drafts. Both forms agree, since weights no longer count. */
+static void at_the_break_even_context_speculation_pays_nothing(void **state)
+{
+    (void)state;
+    const double flops = 312e12 * 0.6 * 8, bandwidth = 2.039e12 * 8;
+    const double b = 2.0 * 6.74e9 / flops, kv = 524288.0 / bandwidth, b_draft = 2.0 * 1.1e9 / flops,
+                 kv_draft = 22528.0 / bandwidth;
+    for (int K = 1; K <= 5; K++) {
+        const double emitted = (1.0 - pow(0.7, K + 1)) / 0.3;
+        const double context =
+            (b * (K + 1 - emitted) + K * b_draft) / (kv * (emitted - 1.0) - K * kv_draft);
+        for (int form = 0; form < 2; form++) {
+            spec_step_cost *cost =
+                form == 0
+                    ? cost_of("roofline:" LLAMA_2_7B "," EIGHT_A100,
+                              "roofline:" TINY_LLAMA "," EIGHT_A100)
+                    : cost_of("roofline:" LLAMA_2_7B ",card=A100,bandwidth=2.039TB/s,devices=8,"
+                              "efficiency=0.6",
+                              "roofline:" TINY_LLAMA ",card=A100,bandwidth=2.039TB/s,devices=8,"
+                              "efficiency=0.6");
+            const int64_t B = 1000000000;
+            assert_true(speedup(cost, B, (int64_t)floor(context), K, 0.7) <= 1.0 + 1e-6);
+            assert_true(speedup(cost, B, (int64_t)floor(context) + 1, K, 0.7) >= 1.0 - 1e-6);
+            spec_step_cost_free(cost);
+        }
+    }
+}
+
+static void a_roofline_is_the_sum_or_the_larger_of_its_parts(void **state)
+{
+    (void)state;
+#define MACHINE                                                                                    \
+    "flops=8TFLOPS,bandwidth=2TB/s,devices=2,efficiency=0.5,parameters=4B,"                        \
+    "bytes_per_weight=3,kv_bytes=1kB,overhead=7ms"
+    const double weights = 12e9 / 4e12, compute = 8e9 * 328 / 8e12, cache = 1e3 * 5000 / 4e12;
+    spec_step_cost *sum = cost_of("roofline:" MACHINE, NULL),
+                   *max = cost_of("roofline?" MACHINE ",form=max", NULL);
+    assert_near(spec_step_cost_target(sum, &work), 7e-3 + weights + compute + cache, 1e-14);
+    assert_near(spec_step_cost_target(max, &work), 7e-3 + compute + cache, 1e-14);
+    const spec_step_work one = {.decode_tokens = 1, .decoding = 1};
+    assert_near(spec_step_cost_target(max, &one), 7e-3 + weights, 1e-14);
+    assert_non_null(spec_step_cost_affine(sum));
+    assert_near(spec_affine_step_target(spec_step_cost_affine(sum), &work),
+                spec_step_cost_target(sum, &work), 1e-15);
+    assert_null(spec_step_cost_affine(max));
+    spec_step_cost_free(sum);
+    spec_step_cost_free(max);
+}
+
+static void a_draft_by_passes_without_a_cache_is_affine(void **state)
+{
+    (void)state;
+#define TARGET "step=7.1ms,token=21us"
+#define DRAFT "roofline:card=L4,parameters=0.5B"
+    spec_step_cost *plain = cost_of(TARGET, DRAFT),
+                   *cached = cost_of(TARGET, DRAFT ",kv_bytes=1kB");
+    const double pass = 1e9 / 3e11, token = 1e9 / 121e12;
+    assert_near(spec_step_cost_draft(plain, &work), 3 * pass + 21 * token, 1e-14);
+    assert_near(spec_affine_step_draft(spec_step_cost_affine(plain), &work),
+                spec_step_cost_draft(plain, &work), 1e-14);
+    assert_null(spec_step_cost_affine(cached));
+    assert_near(spec_step_cost_draft(cached, &work), 3 * pass + 21 * token + 3 * 5000 * 1e3 / 3e11,
+                1e-14);
+    const spec_step_work nothing = {.decode_tokens = 7, .decoding = 7};
+    assert_same(spec_step_cost_draft(cached, &nothing), 0.0);
+    spec_step_cost_free(plain);
+    spec_step_cost_free(cached);
+}
+
+/* ---- refusals -------------------------------------------------------------------------------- */
+
+static void wrong_specs_are_refused_in_one_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *target, *draft, *expected;
+    } bad[] = {
+        {"", NULL, "no step cost is named ''; they are affine, roofline and table"},
+        {"afine:step=1ms", NULL, "no step cost is named 'afine'; did you mean 'affine'?"},
+        {"tabel:x.csv", NULL, "no step cost is named 'tabel'; did you mean 'table'?"},
+        {"table", NULL, "table lacks what comes after its ':', as in table:FILE?kv=0"},
+        {"affine:", NULL, "affine?: '' is not of the form key=value"},
+        {"step=1ms,stp=2ms", NULL, "affine has no key 'stp'; did you mean 'step'?"},
+        {"step=1ms,round=2ms", NULL, "affine has no key 'round'; its keys are step,token,kv"},
+        {"step=1ms", "step=2ms", "affine has no key 'step'; its keys are round,pass,token"},
+        {"step=nan", NULL,
+         "affine: step=nan is not a number, with s, ms, us, ns, min or h behind it or none"},
+        {"step=inf", NULL,
+         "affine: step=inf is not a number, with s, ms, us, ns, min or h behind it or none"},
+        {"step=-1ms", NULL, "affine: step=-1ms is not between 0 and 1e+06"},
+        {"step=1ms", "token=-1us", "affine: token=-1us is not between 0 and 1e+06"},
+        {"kv=39ns", NULL,
+         "affine: a step of one token takes no time; give step= or token=, as in "
+         "affine:step=7.1ms,token=21us,kv=39ns"},
+        {"roofline:card=H10,parameters=8B", NULL,
+         "roofline: card=H10 is not known; did you mean 'H100'?; for another, give flops= and "
+         "bandwidth="},
+        {"roofline:card=Cray-1,parameters=8B", NULL,
+         "roofline: card=Cray-1 is not known; for another, give flops= and bandwidth="},
+        {"roofline:flops=1TFLOPS,parameters=8B", NULL,
+         "roofline: give card=, such as H100, or flops= and bandwidth="},
+        {"roofline:card=H100", NULL,
+         "roofline: give the number of parameters, as in parameters=8.03B"},
+        {"roofline:card=H100,parameters=8B,form=both", NULL,
+         "roofline: form=both is not one of sum or max"},
+        {"roofline:card=H100,parameters=8B,efficiency=1.5", NULL,
+         "roofline: efficiency=1.5 is not between 0.001 and 1"},
+        {"roofline:card=H100,parameters=8B,kv_limit=5", NULL, "roofline has no key 'kv_limit'"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        spec_step_cost *cost = (spec_step_cost *)&cost;
+        spec_error error = {""};
+        assert_int_not_equal(spec_step_cost_create(&cost, bad[i].target, bad[i].draft, &error), 0);
+        assert_null(cost);
+        if (strncmp(error.text, bad[i].expected, strlen(bad[i].expected)) != 0)
+            fail_msg("'%s', not '%s'", error.text, bad[i].expected);
+    }
+    spec_step_cost_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_affine_cost_is_its_record),
+        cmocka_unit_test(specs_need_no_characters_of_the_shell),
+        cmocka_unit_test(speedups_by_context_are_those_of_the_data_sheets),
+        cmocka_unit_test(speedups_by_batch_are_those_of_the_data_sheets),
+        cmocka_unit_test(at_the_break_even_context_speculation_pays_nothing),
+        cmocka_unit_test(a_roofline_is_the_sum_or_the_larger_of_its_parts),
+        cmocka_unit_test(a_draft_by_passes_without_a_cache_is_affine),
+        cmocka_unit_test(wrong_specs_are_refused_in_one_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
