@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* common_rounds: one round of many requests that all draft K tokens, in vectors.
+ * Each request compares one uniform number u with the powers of its alpha: n_accepted is the number
+ * of j in 1..K with u < alpha^j. Every instruction set gives the same result. */
+#ifndef SPECLAB_COMMON_ROUNDS_H
+#define SPECLAB_COMMON_ROUNDS_H
+
+#include "base/cpu.h"
+
+#include <stdint.h>
+
+/* n_accepted of a draft of K tokens. */
+static inline int spec_common_rounds_accepted(float number, float alpha, int K)
+{
+    int n = 0;
+    float tail = alpha;
+    for (int j = 0; j < K; j++, tail *= alpha) n += number < tail;
+    return n;
+}
+
+enum {
+    SPEC_COMMON_ROUNDS_PAD = 16
+}; /* elements that exist past n in each array; they do not change */
+
+typedef struct {
+    int n, K;
+    const uint32_t *word; /* (n) uniform numbers, as of spec_uniforms_of */
+    const float *alpha;   /* (n) */
+    int32_t *left;        /* (n) tokens to emit, >= 1: less min(n_accepted + 1, left) after it */
+    uint64_t *opt_past;   /* (n) grows by `left` before the round */
+    /* With opt_last: a round uses its last number (>= 0) again where its number in `again`, uniform
+     * as word, is below `stay`. It has the round's number afterwards. */
+    float *opt_last;
+    const uint32_t *again;
+    float stay;
+} spec_common_rounds;
+
+typedef struct {
+    int64_t accepted, emitted;
+    int completed; /* requests with nothing left */
+} spec_common_rounds_sums;
+
+typedef spec_common_rounds_sums spec_common_rounds_kernel(const spec_common_rounds *rounds);
+
+spec_common_rounds_kernel spec_common_rounds_portable, spec_common_rounds_avx2,
+    spec_common_rounds_avx512;
+spec_common_rounds_kernel *spec_common_rounds_kernel_of(spec_isa isa);
+
+#endif

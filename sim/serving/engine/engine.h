@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* engine: the state of one run of sim/serving/serving_run.h, for the modules of this folder.
+ * A member is in the queue, among the prefills, or among the decoding requests. */
+#ifndef SPECLAB_ENGINE_H
+#define SPECLAB_ENGINE_H
+
+#include "sim/serving/engine/common_rounds.h"
+#include "sim/serving/engine/decoding.h"
+#include "sim/serving/engine/kv_blocks.h"
+#include "sim/serving/engine/members.h"
+#include "sim/serving/engine/uniforms.h"
+#include "sim/serving/serving_plan.h"
+
+/* More requests than these are not taken into the system; see spec_serving_result.grew. */
+enum { SPEC_ENGINE_MOST = 1 << 24 };
+
+typedef struct {
+    const spec_serving_plan *plan;
+    const spec_affine_step *opt_affine; /* of the plan's cost */
+    spec_serving_result *result;
+    spec_error *error;
+
+    /* the source: the next request, if there is more */
+    void *cursor;
+    spec_request pending;
+    bool more;
+
+    spec_members members;
+    spec_decoding decoding;
+    int32_t *prefill; /* (n_prefill) running members with prompt to compute, in order of entry */
+    int n_prefill, prefill_capacity;
+    int32_t *spare_slot; /* slots without a request: a stack, and those from next_slot on */
+    int n_spare_slot, next_slot, slot_capacity;
+    int64_t in_system;
+    uint32_t joined;
+    uint64_t entered;
+    spec_kv_blocks blocks;
+
+    /* The clock. An asynchronous scheduler knows arrivals until `known`, and takes the slots and
+     * blocks of late_slots just completed requests for taken. */
+    double now, known;
+    int late_slots;
+
+    void *choice_state;
+    int K_max;
+    bool reads, learns, drafts_all; /* properties of the choice */
+    bool ragged;                    /* K_r and accepted are needed whatever the choice says */
+    spec_common_rounds_kernel *kernel;
+    spec_uniforms accept, repeat, guess;
+
+    /* the step */
+    int served;   /* the first decoding requests, which take part */
+    int K;        /* of each of them; -1: K_r */
+    int64_t left; /* tokens of the budget */
+    bool preempted;
+    spec_step_batch batch;
+    int32_t *K_r, *accepted, *to_emit, *context, *slot; /* (row_capacity), by decoding request */
+    int row_capacity;
+
+    /* the measured part, and what its completed requests added to steps */
+    uint64_t completed, times_capacity;
+    double begin, early;
+    int64_t used_begin, in_system_begin, in_system_middle, first_in_system;
+    int64_t tokens, kv, drafted;
+} spec_engine;
+
+static inline int64_t spec_engine_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* members: the requests in a serving engine, and the queue of those that wait.
+ * Members are in a pool and have numbers. Owns its memory. */
+#ifndef SPECLAB_MEMBERS_H
+#define SPECLAB_MEMBERS_H
+
+#include "sim/serving/request.h"
+
+typedef struct {
+    spec_request request;
+    double wait, first; /* s from arrival to first scheduling; time of the first token; -1: none */
+    uint64_t entry;     /* running requests are in the order of these */
+    uint32_t index;     /* in the source */
+    int32_t left;       /* tokens to emit, while it does not decode */
+    int32_t todo;       /* prompt tokens to compute; 0: it decodes as soon as it enters */
+    int32_t cached;     /* tokens in the KV cache, while it does not decode */
+    int32_t held;       /* tokens that fit in its blocks, while it does not decode */
+    int32_t chunk;      /* of its prompt in this step */
+    int32_t slot;       /* while it runs */
+    int32_t place;      /* in the accepted lengths that it replays */
+    float last;         /* uniform number of its last round; -1: none */
+    bool cold;          /* no draft is ready (drafts ahead) */
+    int64_t tokens, kv, drafted; /* what it added to steps; see decoding.h */
+    int64_t rounds;
+} spec_member;
+
+typedef struct {
+    spec_member *at;
+    int32_t *spare; /* numbers of unused members, n_spare of them */
+    int32_t *queue; /* a ring of `size` numbers */
+    int32_t size, n_spare, head, waiting;
+} spec_members;
+
+/* A zeroed object is empty. GSL_ENOMEM. */
+int spec_members_add(spec_members *members, int32_t *ret_member);
+void spec_members_remove(spec_members *members, int32_t member);
+void spec_members_free(spec_members *members);
+
+/* The queue has a place for every member. */
+void spec_members_append(spec_members *members, int32_t member);
+void spec_members_prepend(spec_members *members, int32_t member);
+int32_t spec_members_pop(spec_members *members); /* the head */
+
+/* The head of the queue, or NULL. */
+static inline spec_member *spec_members_head(const spec_members *members)
+{
+    return members->waiting > 0 ? &members->at[members->queue[members->head]] : NULL;
+}
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* serving_plan: what a serving engine runs, and what a run yields.
+ * The caller owns what a plan points to, which is constant and shared by threads. */
+#ifndef SPECLAB_SERVING_PLAN_H
+#define SPECLAB_SERVING_PLAN_H
+
+#include "sim/serving/length_choice.h"
+#include "sim/serving/request.h"
+#include "sim/serving/requests/accepted_lengths.h"
+#include "sim/serving/step_cost.h"
+#include "speclab/serving.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Where drafts are computed. V is the target's time of the step's work, D the draft's. */
+typedef enum {
+    SPEC_DRAFT_SAME,     /* on the target's device: D + V */
+    SPEC_DRAFT_SEPARATE, /* on a device of its own, in turn with the target: D + V */
+    /* on a device of its own, while the target verifies. A round whose draft was accepted whole,
+     * and whose bonus token was guessed (chance `guess`), has its next draft ready. Other requests
+     * are cold, as those that begin to decode are. See miss_rides. */
+    SPEC_DRAFT_AHEAD,
+    /* on a device of its own; a step serves two half batches in turn, in
+     * max(D1 + V1, D2 + V2, V1 + V2, D1 + D2) */
+    SPEC_DRAFT_HALVES,
+} spec_draft_place;
+
+typedef struct {
+    spec_request_source requests;
+    const spec_step_cost *cost;
+    const spec_length_choice *lengths;
+    const spec_accepted_lengths *opt_accepted; /* what requests with replay >= 0 replay */
+    spec_draft_place place;
+    double guess; /* AHEAD: chance that the bonus token was guessed, in [0, 1] */
+    /* AHEAD: cold requests verify no draft (K_r = 0) while the next is drafted for all, in max(D',
+     * V) with K_r + 1 passes. Otherwise the step first drafts for its cold requests, and takes
+     * that time more. */
+    bool miss_rides;
+    /* Correlation of rounds: with this chance, in [0, 1), a round compares its alpha with the
+     * uniform number of the request's round before. So each round has the law of alpha, and
+     * n_accepted of rounds j apart have correlation stay^j (K constant). */
+    double stay;
+    /* A step is scheduled when the step before begins (async_scheduling of vLLM): arrivals since
+     * then, and slots and blocks of requests that the step before completes, are seen by the step
+     * after. Nothing to schedule: at once. */
+    bool asynchronous;
+    bool closed;       /* `slots` requests are in the system at all times; arrivals are ignored */
+    int slots;         /* most running requests (max_num_seqs), >= 1 */
+    int64_t budget;    /* most tokens in a step (max_num_batched_tokens); 0: no limit */
+    int64_t chunk;     /* most tokens of one prompt in a step; 0: no limit */
+    int64_t blocks;    /* KV blocks of the device; 0: no limit, and blocks are not counted */
+    int block;         /* tokens in a block, >= 1 */
+    uint64_t warm;     /* completions before the measured part */
+    uint64_t measured; /* completions of the measured part, >= 1; UINT64_MAX: all of the source */
+    bool keep_times;   /* fill the three arrays of the result, for percentiles */
+} spec_serving_plan;
+
+/* The measured part consists of whole steps. It begins at time 0, or with the end of the step of
+ * completion number `warm`. It ends with the step of its completion number `measured`, which may
+ * complete more requests, or with the last request of the source. */
+typedef struct {
+    spec_serving_sums sums;
+    uint64_t n; /* completions, in their order; in a step, those of prefills are last */
+    /* (n) s, or NULL without keep_times; per_token is NaN for requests of one token */
+    float *first_token, *per_token, *latency;
+    uint32_t *request; /* (n) each request's number in its source, from 0, or NULL */
+    /* mean latency of the first and of the second half of the completions, for stationarity */
+    double early, late;
+    /* The number of requests in the system grew throughout, beyond what chance explains: the load
+     * is above capacity or the warm-up is too short. A run ends early where 2^16 more requests are
+     * in the system than completed, or 2^24. Never in a closed loop. */
+    bool grew;
+} spec_serving_result;
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Runs that can be followed by hand: a step takes 1 s and a token 1/64 s, so times are exact. */
+#include "tests/support/serving_setup.h"
+#include "tests/support/support.h"
+
+#include <math.h>
+#include <string.h>
+
+#define STEP "step=1s,token=15.625ms"
+#define TOKEN 0.015625
+
+static spec_serving_result run(const serving_setup *s)
+{
+    spec_serving_result result;
+    spec_error error = {""};
+    if (spec_serving_run(&result, &s->plan, 42, 0, NULL, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
+    return result;
+}
+
+static void assert_equal(double got, double expected)
+{
+    if (got != expected) fail_msg("%.17g, not %.17g", got, expected);
+}
+
+/* ---- rounds ---------------------------------------------------------------------------------- */
+
+static void plain_decoding_takes_a_step_per_token(void **state)
+{
+    (void)state;
+    serving_setup s;
+    serving_setup_init(&s, STEP, "round=0.5s", "fixed?K=0", 24, 0.9);
+    s.plan.slots = 4;
+    const spec_serving_sums sums = serving_setup_sums(&s, 42, 0);
+    const double t = 1.0 + 4 * TOKEN;
+    assert_true(sums.requests == 300 && sums.steps == 75 * 24 && sums.rounds == 300 * 24);
+    assert_true(sums.drafted == 0 && sums.accepted == 0 && sums.cut == 0 && sums.drafting == 0);
+    assert_equal(sums.latency, 300 * 24 * t);
+    assert_equal(sums.first_token, 300 * t);
+    assert_equal(sums.per_token, 300 * t);
+    assert_equal(sums.wait, 0.0);
+    assert_equal(sums.extra, 300 * 24 * TOKEN);
+    assert_equal(sums.in_system, 4 * sums.seconds);
+    serving_setup_free(&s);
+}
+
+static void acceptance_of_zero_and_one_are_exact(void **state)
+{
+    (void)state;
+    for (int alpha = 0; alpha <= 1; alpha++) {
+        serving_setup s;
+        serving_setup_init(&s, STEP, "round=0.5s,pass=0.25s", "fixed?K=4", 24, alpha);
+        const spec_serving_sums sums = serving_setup_sums(&s, 42, 0);
+        const uint64_t rounds = alpha == 0 ? 24 : 5; /* of 5 tokens, the last cut by one */
+        const double t = 1.5 + 4 * 0.25 + 5 * TOKEN;
+        assert_true(sums.rounds == 300 * rounds && sums.steps == 300 * rounds);
+        assert_true(sums.accepted == (alpha == 0 ? 0 : sums.drafted));
+        assert_true(sums.cut == (alpha == 0 ? 0 : 300u));
+        assert_true(sums.passes == 4 * sums.steps && sums.drafting == sums.steps);
+        assert_equal(sums.latency, 300 * (double)rounds * t);
+        serving_setup_free(&s);
+    }
+}
+
+static void accepted_lengths_are_replayed_in_order(void **state)
+{
+    (void)state;
+    int64_t first[] = {0, 3};
+    int8_t length[] = {2, 0, 7};
+    const spec_accepted_lengths accepted = {.n = 1, .first = first, .length = length, .most = 7};
+    const spec_request request = {.output = 13, .alpha = 0.5f, .replay = 0};
+    serving_setup s;
+    serving_setup_init(&s, STEP, "round=0", "fixed?K=4", 1, 0.5);
+    serving_setup_list(&s, &request, 1);
+    s.plan.opt_accepted = &accepted;
+    const spec_serving_sums sums = serving_setup_sums(&s, 42, 0);
+    /* 3 + 1 + 5 + 3 tokens, then one of the second round's lengths */
+    assert_true(sums.rounds == 5 && sums.accepted == 8 && sums.cut == 0);
+    serving_setup_free(&s);
+}
+
+/* ---- prompts --------------------------------------------------------------------------------- */
+
+static void prompts_are_computed_in_chunks_beside_decoding_requests(void **state)
+{
+    (void)state;
+    const spec_request requests[] = {{.prompt = 4, .output = 6, .replay = -1},
+                                     {.prompt = 70, .output = 2, .replay = -1}};
+    serving_setup s;
+    serving_setup_init(&s, "step=1s,token=15.625ms,kv=7.8125ms", "round=0", "fixed?K=0", 1, 0.5);
+    serving_setup_list(&s, requests, 2);
+    s.plan.slots = 4;
+    s.plan.budget = 33;
+    s.plan.chunk = 30;
+    spec_serving_result r = run(&s);
+    /* steps: 4 + 29; 1 + 30 (reads 4 and 29); 1 + 11 (5 and 59); then both decode (6 and 70), and
+     * the first one alone (7, 8) */
+    const double kv = TOKEN / 2;
+    const double t1 = 1 + 33 * TOKEN, t2 = 1 + 31 * TOKEN + 33 * kv, t3 = 1 + 12 * TOKEN + 64 * kv;
+    const double t4 = 1 + 2 * TOKEN + 76 * kv, t5 = 1 + TOKEN + 7 * kv, t6 = 1 + TOKEN + 8 * kv;
+    assert_true(r.n == 2 && r.request[0] == 1 && r.request[1] == 0 && r.sums.steps == 6);
+    assert_equal(r.first_token[0], t1 + t2 + t3);
+    assert_equal(r.latency[0], t1 + t2 + t3 + t4);
+    assert_equal(r.first_token[1], t1);
+    assert_equal(r.latency[1], t1 + t2 + t3 + t4 + t5 + t6);
+    assert_equal(r.sums.busy - 6.0, r.sums.extra);
+    assert_true(r.sums.first == 2 && r.sums.rounds == 6 && r.sums.emitted == 8);
+    spec_serving_result_free(&r);
+    serving_setup_free(&s);
+}
+
+static void requests_wait_for_a_slot_in_order_of_arrival(void **state)
+{
+    (void)state;
+    const double t = 1 + TOKEN;
+    const spec_request requests[] = {{.arrival = 5.0, .output = 3, .replay = -1},
+                                     {.arrival = 5.5, .output = 2, .replay = -1},
+                                     {.arrival = 60.0, .output = 1, .replay = -1}};
+    serving_setup s;
+    serving_setup_init(&s, STEP, "round=0", "fixed?K=0", 1, 0.5);
+    serving_setup_list(&s, requests, 3);
+    spec_serving_result r = run(&s);
+    assert_equal(r.latency[0], 3 * t);
+    assert_equal(r.latency[1], 5 * t - 0.5);
+    assert_equal(r.latency[2], t);
+    assert_true(isnan(r.per_token[2]) && r.sums.longer == 2);
+    assert_equal(r.sums.wait, 3 * t - 0.5);
+    assert_equal(r.sums.seconds, 60.0 + t);
+    assert_equal(r.sums.busy, 6 * t);
+    assert_equal(r.sums.in_system, r.sums.latency);
+    spec_serving_result_free(&r);
+    serving_setup_free(&s);
+}
+
+static void an_asynchronous_scheduler_sees_events_one_step_later(void **state)
+{
+    (void)state;
+    const double t = 1 + TOKEN;
+    const spec_request requests[] = {{.arrival = 5.0, .output = 3, .replay = -1},
+                                     {.arrival = 5.5, .output = 2, .replay = -1},
+                                     {.arrival = 5.5, .output = 1, .replay = -1}};
+    serving_setup s;
+    serving_setup_init(&s, STEP, "round=0", "fixed?K=0", 1, 0.5);
+    serving_setup_list(&s, requests, 3);
+    s.plan.asynchronous = true;
+    s.plan.slots = 2;
+    spec_serving_result r = run(&s);
+    /* The second request misses the step at 5 + t, which is scheduled at 5. The first completes at
+     * 5 + 3 t + TOKEN; its slot is free for the step after the next one. */
+    assert_true(r.request[0] == 0 && r.request[1] == 1 && r.request[2] == 2);
+    assert_equal(r.latency[0], 3 * t + TOKEN);
+    assert_equal(r.latency[1], 4 * t + TOKEN - 0.5);
+    assert_equal(r.latency[2], 5 * t + TOKEN - 0.5);
+    spec_serving_result_free(&r);
+    serving_setup_free(&s);
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+static void the_youngest_request_is_preempted_and_recomputed(void **state)
+{
+    (void)state;
+    /* Blocks of 4, 5 of them. Both start with 2 blocks (of 5 tokens); at 9 tokens each needs one
+     * more: the older takes the last, the younger finds none and preempts itself. */
+    const spec_request requests[] = {{.prompt = 5, .output = 8, .replay = -1},
+                                     {.prompt = 5, .output = 6, .replay = -1}};
+    serving_setup s;
+    serving_setup_init(&s, STEP, "round=0", "fixed?K=0", 1, 0.5);
+    serving_setup_list(&s, requests, 2);
+    s.plan.slots = 2;
+    s.plan.block = 4;
+    s.plan.blocks = 5;
+    spec_serving_result r = run(&s);
+    const double prefill = 1 + 10 * TOKEN, both = 1 + 2 * TOKEN, one = 1 + TOKEN;
+    /* Three rounds of both (contexts 5, 6, 7). At context 8, the younger loses 8 tokens, and the
+     * older one goes on alone to its end, for 4 rounds. Then the younger computes 9 tokens, which
+     * give it its fifth one, and its last round. */
+    const double alone = prefill + 3 * both + 4 * one;
+    assert_true(r.sums.preempted == 1 && r.sums.recomputed_tokens == 8);
+    assert_equal(r.latency[0], alone);
+    assert_equal(r.latency[1], alone + (1 + 9 * TOKEN) + one);
+    assert_equal(r.first_token[1], prefill);
+    assert_true(r.sums.first == 3 && r.sums.emitted == 14 && r.sums.blocks_kept == 0);
+    assert_true(r.sums.blocks_taken == r.sums.blocks_freed);
+    spec_serving_result_free(&r);
+    serving_setup_free(&s);
+}
+
+static void a_request_enters_where_its_whole_prompt_fits(void **state)
+{
+    (void)state;
+    /* 8 blocks of 4: the first request has 5 of them, so that 3 are free. The second one's first
+     * chunk would fit, its prompt of 13 does not. */
+    const spec_request requests[] = {{.prompt = 17, .output = 3, .replay = -1},
+                                     {.prompt = 13, .output = 1, .replay = -1}};
+    serving_setup s;
+    serving_setup_init(&s, STEP, "round=0", "fixed?K=0", 1, 0.5);
+    serving_setup_list(&s, requests, 2);
+    s.plan.slots = 2;
+    s.plan.block = 4;
+    s.plan.blocks = 8;
+    s.plan.chunk = 8;
+    spec_serving_result r = run(&s);
+    /* The first prompt takes its blocks chunk by chunk: the second request enters in step 1, when
+     * 6 blocks are free, and takes chunks of 8 and 5. */
+    assert_true(r.sums.steps == 5 && r.sums.preempted == 0);
+    assert_equal(r.latency[0], (1 + 16 * TOKEN) + (1 + 13 * TOKEN));
+    spec_serving_result_free(&r);
+    /* Now 4 blocks are free in step 1, which both share; in step 2 the second request finds none
+     * for its last chunk, and preempts itself. */
+    s.plan.blocks = 6;
+    r = run(&s);
+    assert_true(r.sums.steps == 7 && r.sums.preempted == 1 && r.sums.recomputed_tokens == 8);
+    spec_serving_result_free(&r);
+    s.plan.chunk = 0; /* 5 of 6 are taken at once */
+    r = run(&s);
+    assert_true(r.sums.steps == 4 && r.sums.preempted == 0);
+    assert_equal(r.latency[1], (1 + 17 * TOKEN) + 2 * (1 + TOKEN) + (1 + 13 * TOKEN));
+    spec_serving_result_free(&r);
+    serving_setup_free(&s);
+}
+
+/* ---- drafts elsewhere ------------------------------------------------------------------------ */
+
+static void half_batches_take_turns(void **state)
+{
+    (void)state;
+    for (int passes = 1; passes <= 8; passes *= 8) {
+        serving_setup s;
+        serving_setup_init(&s, STEP, passes == 1 ? "pass=15.625ms" : "pass=1s", "fixed?K=3", 24,
+                           0.0);
+        s.plan.slots = 5;
+        s.plan.place = SPEC_DRAFT_HALVES;
+        const spec_serving_sums sums = serving_setup_sums(&s, 42, 0);
+        /* halves of 3 and 2 requests with 4 tokens each */
+        const double V1 = 1 + 12 * TOKEN, V2 = 1 + 8 * TOKEN, D = passes == 1 ? 3 * TOKEN : 3.0;
+        assert_equal(sums.busy, (double)sums.steps * fmax(fmax(V1 + V2, D + V1), D + D));
+        serving_setup_free(&s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain_decoding_takes_a_step_per_token),
+        cmocka_unit_test(acceptance_of_zero_and_one_are_exact),
+        cmocka_unit_test(accepted_lengths_are_replayed_in_order),
+        cmocka_unit_test(prompts_are_computed_in_chunks_beside_decoding_requests),
+        cmocka_unit_test(requests_wait_for_a_slot_in_order_of_arrival),
+        cmocka_unit_test(an_asynchronous_scheduler_sees_events_one_step_later),
+        cmocka_unit_test(the_youngest_request_is_preempted_and_recomputed),
+        cmocka_unit_test(a_request_enters_where_its_whole_prompt_fits),
+        cmocka_unit_test(half_batches_take_turns),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

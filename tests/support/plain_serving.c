@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/support/plain_serving.h"
+
+#include "tests/support/plain_engine.h"
+#include "tests/support/support.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+static void add_draft(spec_step_work *work, const member *m, int K, int drafted)
+{
+    work->decode_tokens += K + 1;
+    work->kv_tokens += m->cached;
+    work->drafted += drafted;
+    work->decoding++;
+    if (drafted > work->passes) work->passes = drafted;
+}
+
+/* Draft tokens of a round that verifies K of them. */
+static int drafted_by(const plain_engine *e, int K)
+{
+    return spec_length_drafts_all(e->plan->lengths) ? e->K_max : K;
+}
+
+static double largest(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* The step's time; `work` is what the target computes. Cold requests that ride get K = 0. */
+static double step_time(plain_engine *e, spec_step_work *work)
+{
+    const spec_serving_plan *plan = e->plan;
+    int served = 0, i = 0;
+    for (member *m = e->running.head; m != NULL; m = m->next) served += m->K >= 0;
+    spec_step_work all = {0}, cold = {0}, ahead = {0}, half[2] = {{0}, {0}};
+    for (member *m = e->running.head; m != NULL; m = m->next) {
+        if (m->chunk > 0) {
+            all.prompt_tokens += m->chunk;
+            all.kv_tokens += m->cached;
+            half[0].prompt_tokens += m->chunk;
+            half[0].kv_tokens += m->cached;
+        }
+        if (m->K < 0) continue;
+        const int drafted = drafted_by(e, m->K);
+        if (drafted > 0) add_draft(&ahead, m, drafted + 1, drafted + 1);
+        if (m->cold && drafted > 0 && !plan->miss_rides) add_draft(&cold, m, drafted, drafted);
+        if (m->cold && plan->place == SPEC_DRAFT_AHEAD && plan->miss_rides) m->K = 0;
+        add_draft(&half[i++ >= (served + 1) / 2], m, m->K, drafted_by(e, m->K));
+        add_draft(&all, m, m->K, drafted_by(e, m->K));
+    }
+    *work = all;
+    const double V = spec_step_cost_target(plan->cost, &all);
+    if (plan->place == SPEC_DRAFT_AHEAD)
+        return largest(V, spec_step_cost_draft(plan->cost, &ahead)) +
+               spec_step_cost_draft(plan->cost, &cold);
+    if (plan->place == SPEC_DRAFT_HALVES) {
+        double v[2], d[2];
+        for (int h = 0; h < 2; h++) {
+            v[h] = spec_step_cost_target(plan->cost, &half[h]);
+            d[h] = spec_step_cost_draft(plan->cost, &half[h]);
+        }
+        if (served < 2) return d[0] + v[0];
+        return largest(largest(d[0] + v[0], d[1] + v[1]), largest(v[0] + v[1], d[0] + d[1]));
+    }
+    return V + spec_step_cost_draft(plan->cost, &all);
+}
+
+/* ---- emission -------------------------------------------------------------------------------- */
+
+static int draw(plain_engine *e, member *m)
+{
+    const spec_serving_plan *plan = e->plan;
+    int n = 0;
+    if (m->K == 0) return 0;
+    if (m->request.replay >= 0)
+        return spec_accepted_lengths_next(plan->opt_accepted, m->request.replay, &m->place, m->K);
+    const float fresh = uniforms_next(&e->accept);
+    const bool repeats = plan->stay > 0.0 && uniforms_next(&e->repeat) < (float)plan->stay;
+    if (!repeats || m->last < 0.0f) m->last = fresh;
+    for (float tail = m->request.alpha; n < m->K && m->last < tail; tail *= m->request.alpha) n++;
+    return n;
+}
+
+static void complete(plain_engine *e, member *m)
+{
+    spec_serving_sums *sums = &e->result->sums;
+    const double latency = e->now - m->request.arrival, first = m->first - m->request.arrival;
+    const double per_token =
+        m->request.output > 1 ? (e->now - m->first) / (double)(m->request.output - 1) : NAN;
+    if (e->plan->asynchronous) {
+        e->held_slots++;
+        e->held_blocks += m->blocks;
+    }
+    plain_engine_leave(e, m);
+    e->in_system--;
+    e->completed++;
+    sums->requests++;
+    sums->prompt_tokens += (uint64_t)m->request.prompt;
+    sums->output_tokens += (uint64_t)m->request.output;
+    sums->latency += latency;
+    sums->latency2 += latency * latency;
+    sums->wait += m->wait;
+    sums->wait2 += m->wait * m->wait;
+    sums->first_token += first;
+    sums->first_token2 += first * first;
+    if (m->request.output > 1) {
+        sums->longer++;
+        sums->per_token += per_token;
+        sums->per_token2 += per_token * per_token;
+    }
+    e->tokens += m->tokens;
+    e->kv += m->kv;
+    e->drafted += m->drafted;
+    spec_serving_result *r = e->result;
+    if (e->plan->keep_times) {
+        float **const array[] = {&r->first_token, &r->per_token, &r->latency};
+        for (int a = 0; a < 3; a++)
+            assert_non_null(*array[a] = realloc(*array[a], (r->n + 1) * sizeof(float)));
+        assert_non_null(r->request = realloc(r->request, (r->n + 1) * sizeof *r->request));
+        r->request[r->n] = m->index;
+        r->first_token[r->n] = (float)first;
+        r->per_token[r->n] = (float)per_token;
+        r->latency[r->n] = (float)latency;
+    }
+    r->n++;
+    if (r->n == e->plan->measured / 2) {
+        e->early = sums->latency;
+        e->in_system_middle = e->in_system;
+    }
+    free(m);
+}
+
+static void emit(plain_engine *e)
+{
+    spec_serving_sums *sums = &e->result->sums;
+    for (member *m = e->running.head; m != NULL; m = m->next) {
+        if (m->K < 0) continue;
+        const int n = draw(e, m), emitted = smaller(n + 1, m->left);
+        m->n_accepted = n;
+        if (e->plan->place == SPEC_DRAFT_AHEAD)
+            m->cold = !(n == m->K && uniforms_next(&e->guess) < (float)e->plan->guess);
+        sums->rounds++;
+        sums->drafted += (uint64_t)drafted_by(e, m->K);
+        sums->accepted += (uint64_t)n;
+        sums->emitted += (uint64_t)emitted;
+        sums->cut += (uint64_t)(n + 1 - emitted);
+        m->tokens += m->K + 1;
+        m->kv += m->cached;
+        m->drafted += drafted_by(e, m->K);
+        m->left -= emitted;
+        m->cached += emitted;
+        if (m->first < 0.0) m->first = e->now;
+    }
+}
+
+static void finish(plain_engine *e)
+{
+    spec_serving_sums *sums = &e->result->sums;
+    for (member *m = e->running.head, *next; m != NULL; m = next) {
+        next = m->next;
+        if (m->K >= 0 && m->left == 0) complete(e, m);
+    }
+    for (member *m = e->running.head, *next; m != NULL; m = next) {
+        next = m->next;
+        if (m->chunk == 0) continue;
+        m->tokens += m->chunk;
+        m->kv += m->cached;
+        m->todo -= m->chunk;
+        m->cached += m->chunk;
+        if (m->todo > 0) continue;
+        sums->emitted++;
+        sums->first++;
+        m->left--;
+        if (m->first < 0.0) m->first = e->now;
+        if (m->left == 0)
+            complete(e, m);
+        else
+            spec_length_enter(e->plan->lengths, e->state, m->slot);
+    }
+}
+
+/* ---- run ------------------------------------------------------------------------------------- */
+
+static void begin_measuring(plain_engine *e)
+{
+    spec_serving_result *r = e->result;
+    r->sums = (spec_serving_sums){0};
+    r->n = 0;
+    e->begin = e->now;
+    e->used_begin = e->used;
+    e->in_system_begin = e->in_system;
+    e->tokens = e->kv = e->drafted = 0;
+}
+
+static bool has_work(const plain_engine *e)
+{
+    for (const member *m = e->running.head; m != NULL; m = m->next)
+        if (m->K >= 0 || m->chunk > 0) return true;
+    return false;
+}
+
+static void step(plain_engine *e)
+{
+    const spec_serving_plan *plan = e->plan;
+    spec_serving_sums *sums = &e->result->sums;
+    spec_step_batch batch;
+    spec_step_work work;
+    const double begin = e->now;
+    plain_engine_schedule(e, &batch);
+    e->held_slots = 0;
+    e->held_blocks = 0;
+    if (!has_work(e)) {
+        assert(plan->asynchronous && e->known < e->now);
+        e->known = e->now;
+        return;
+    }
+    const double t = step_time(e, &work);
+    const double B = work.decoding;
+    sums->steps++;
+    sums->drafting += work.drafted > 0;
+    sums->passes += (uint64_t)work.passes;
+    sums->busy += t;
+    sums->batch += B;
+    sums->batch2 += B * B;
+    sums->step += t;
+    sums->step2 += t * t;
+    sums->batch_step += B * t;
+    sums->blocks_in_use += (uint64_t)e->used;
+    sums->in_system += (double)e->in_system * t;
+    e->now += t;
+    emit(e);
+    if (spec_length_learns(plan->lengths)) {
+        int n = 0;
+        for (int i = 0; i < e->n_batch; i++) {
+            const member *m = e->batch[i];
+            if (m->K < 0) continue;
+            e->alpha[n] = e->alpha[i];
+            e->left[n] = e->left[i];
+            e->context[n] = e->context[i];
+            e->slot[n] = e->slot[i];
+            e->K[n] = m->K;
+            e->accepted[n++] = m->n_accepted;
+        }
+        batch.n = n;
+        batch.fixed.decoding = n;
+        if (n > 0) spec_length_observe(plan->lengths, e->state, &batch, e->K, e->accepted, t);
+    }
+    finish(e);
+    e->known = plan->asynchronous ? begin : e->now;
+    plain_engine_arrive(e);
+}
+
+static void run(plain_engine *e)
+{
+    bool warming = e->plan->warm > 0;
+    plain_engine_arrive(e);
+    while ((warming || e->result->n < e->plan->measured) && (e->in_system > 0 || e->more)) {
+        if (e->in_system == 0) {
+            e->now = e->known = e->pending.arrival;
+            e->held_slots = 0;
+            e->held_blocks = 0;
+            plain_engine_arrive(e);
+        }
+        step(e);
+        if (warming && e->completed >= e->plan->warm) {
+            begin_measuring(e);
+            warming = false;
+        }
+    }
+}
+
+static void conclude(plain_engine *e)
+{
+    spec_serving_result *r = e->result;
+    spec_serving_sums *sums = &r->sums;
+    const spec_affine_step *affine = spec_step_cost_affine(e->plan->cost);
+    sums->seconds = e->now - e->begin;
+    sums->blocks_kept = e->used - e->used_begin;
+    if (affine != NULL && e->plan->place <= SPEC_DRAFT_SEPARATE)
+        sums->extra = affine->token * (double)e->tokens + affine->kv * (double)e->kv +
+                      affine->draft_token * (double)e->drafted;
+    const uint64_t half = e->plan->measured / 2;
+    if (r->n > half && half > 0) {
+        r->early = e->early / (double)half;
+        r->late = (sums->latency - e->early) / (double)(r->n - half);
+        const double noise = 3.0 * sqrt((double)e->plan->measured);
+        if (!e->plan->closed && r->n >= e->plan->measured &&
+            (double)(e->in_system_middle - e->in_system_begin) > noise &&
+            (double)(e->in_system - e->in_system_middle) > noise)
+            r->grew = true;
+    }
+}
+
+spec_serving_result plain_serving_run(const spec_serving_plan *plan, uint64_t seed, uint64_t stream)
+{
+    spec_serving_result result = {0};
+    plain_engine e = {.plan = plan, .result = &result, .K_max = spec_length_K_max(plan->lengths)};
+    const size_t slots = (size_t)plan->slots;
+    list_init(&e.queue);
+    list_init(&e.running);
+    uniforms_init(&e.accept, seed, "serving accept", stream);
+    uniforms_init(&e.repeat, seed, "serving repeat", stream);
+    uniforms_init(&e.guess, seed, "serving guess", stream);
+    assert_non_null(e.slot_taken = calloc(slots, sizeof *e.slot_taken));
+    assert_non_null(e.rows = calloc(6 * slots, sizeof *e.rows));
+    e.alpha = (float *)e.rows;
+    e.left = e.rows + slots;
+    e.context = e.left + slots;
+    e.slot = e.context + slots;
+    e.K = e.slot + slots;
+    e.accepted = e.K + slots;
+    assert_non_null(e.batch = calloc(slots, sizeof *e.batch));
+    assert_int_equal(spec_length_begin(&e.state, plan->lengths, plan->slots), GSL_SUCCESS);
+    assert_non_null(e.cursor = plan->requests.begin(plan->requests.self, seed, stream));
+    e.more = plan->requests.next(e.cursor, &e.pending);
+    run(&e);
+    conclude(&e);
+    plan->requests.end(e.cursor);
+    spec_length_end(e.state);
+    while (e.queue.head != NULL) free_head(&e.queue);
+    while (e.running.head != NULL) free_head(&e.running);
+    free(e.slot_taken);
+    free(e.rows);
+    free(e.batch);
+    return result;
+}
