@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* branching: an engine under Poisson arrivals, without limits of memory, slots or token budget.
+ * A request adds to the times of its steps, and those that arrive meanwhile begin one step later:
+ * its children, in Poisson numbers. All means and variances are exact. Pure functions. [Ferland06]
+ * has the case of one constant added time; docs/formulas.md#branching. */
+#ifndef SPECLAB_BRANCHING_H
+#define SPECLAB_BRANCHING_H
+
+#include "analysis/serving/idle_steps.h"
+#include "analysis/serving/request_kinds.h"
+
+/* Per step unless named otherwise. Times in seconds. */
+typedef struct {
+    double load;
+    double step, step2;           /* mean and mean square of its time */
+    double batch, batch_variance; /* requests that decode */
+    double prefills;              /* mean requests in their prefill, or in their first round */
+    double wait;                  /* mean from arrival to the first step */
+    double first_token;           /* mean from arrival to the end of the first step */
+    double latency;               /* mean from arrival to the last token */
+    double busy;                  /* share of time in steps */
+} spec_branching;
+
+/* From a life.
+ *
+ *     E[step] = (base + idle extra) / (1 - load),   load = rate extra
+ *     Var(sum over a step's requests) = rate base sum_k E[(sum over a family in its step k)^2]
+ *
+ * plus terms of idle and undrafted steps                               docs/formulas.md#branching
+ *
+ *   life       of all requests, with shared costs
+ *   rate       requests/s, > 0
+ *   base       time of a step in which requests decode, beside what they add, s, >= 0
+ *   undrafted  that of a step with prefills alone, in [0, base]; base without prefills
+ *   steps      from spec_idle_steps_solve; all 0: an engine that runs empty steps, too
+ *   returns GSL_SUCCESS; GSL_EDOM outside the domain, and for load >= 1; GSL_ENOMEM; all NaN then
+ * O(n^2) for lives of n steps, times about 30. */
+int spec_branching_of_life(spec_branching *ret, const spec_request_life *life, double rate,
+                           double base, double undrafted, const spec_idle_steps *steps);
+
+/* From kinds of requests and an affine step: life, idle steps and all. Checked by: the Markov chain
+ * of the requests in each step; families drawn step by step; the engine (tests/experiments). */
+int spec_branching_of_kinds(spec_branching *ret, const spec_request_kinds *kinds,
+                            const spec_affine_step *cost, double rate);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* request_kinds: the requests of a load as a few kinds, each with one alpha and a law of lengths.
+ * A mixture of alphas is one kind per value (Beta: per node of a quadrature). Plain records that
+ * borrow the caller's arrays. docs/formulas.md#request-life. */
+#ifndef SPECLAB_REQUEST_KINDS_H
+#define SPECLAB_REQUEST_KINDS_H
+
+#include "analysis/serving/request_life.h"
+
+typedef struct {
+    double share;           /* of all requests, in [0,1] */
+    double alpha;           /* acceptance rate (A1), in [0,1] */
+    const double *opt_tail; /* (L) P(output > s) for s = 0..L-1; NULL: all outputs have L tokens */
+    int L;                  /* most output tokens, >= 1 */
+    double prompt;          /* mean prompt, tokens, independent of the rounds */
+    double prompt_square;   /* its mean square */
+} spec_request_kind;
+
+/* All requests, whose shares sum to 1 within 1e-9. */
+typedef struct {
+    const spec_request_kind *kind; /* (n) */
+    int n;                         /* >= 1 */
+    bool prefill; /* the first step computes the prompt and emits the first token */
+    int K;        /* draft tokens per round, >= 0 */
+    double stay;  /* chance that a round repeats the one before, in [0,1] */
+} spec_request_kinds;
+
+/* Initialises and fills a life; opt_rounds (may be NULL) becomes the law of rounds of all requests.
+ * The caller frees both. GSL_SUCCESS, GSL_EDOM outside the domain, GSL_ENOMEM; zeroed on failure.
+ * O(n L^2 K) at most. */
+int spec_request_kinds_life(spec_request_life *ret_life, spec_rounds_law *opt_rounds,
+                            const spec_request_kinds *kinds, const spec_request_costs *costs);
+
+#endif
