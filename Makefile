@@ -113,7 +113,7 @@ ISA_dotprod = -march=armv8.2-a+dotprod $(if $(findstring clang,$(CC)),,-fno-sche
 endif
 # With CONFIG=asan, clang also counts branches for the fuzzers. Only readers need that: elsewhere it
 # costs time.
-READERS := base/% models/model% models/transform.% models/ngram/corpus.% \
+READERS := base/% models/model% models/transform.% models/ngram/corpus.% sim/serving/requests/% \
     models/ngram/text_unit.% models/ngram/vocabulary.% models/rows/% \
     models/transformer/files/% \
     models/transformer/tokenizer/% conformance/traces/% conformance/samplers/% experiments/%
@@ -341,7 +341,7 @@ docs: $(BIN) ## check links, the map and man pages; run the commands of the docu
 	@tests/map.sh --check
 	@tests/man.sh $(BIN)
 	@tests/docs.sh $(BIN) README.md docs/guide.md docs/training.md docs/heads.md docs/ahead.md \
-	    docs/conformance.md docs/formats.md docs/formulas.md docs/gpu.md
+	    docs/conformance.md docs/formats.md docs/formulas.md docs/gpu.md docs/serving.md
 
 .PHONY: findings
 findings: $(BIN) ## list findings whose inputs changed; CONFIRM="NAME..." after a review

@@ -26,5 +26,9 @@ const spec_measure *const spec_measures[] = {
     &spec_measure_decode_ahead,
     &spec_measure_train,
     &spec_measure_online,
+    &spec_measure_serve,
+    &spec_measure_serve_claims,
+    &spec_measure_serve_measured,
+    &spec_measure_break_even,
     NULL,
 };

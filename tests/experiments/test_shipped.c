@@ -133,7 +133,8 @@ static overrides quick(const spec_experiment *e)
 {
     static const char *const little[][2] = {
         {"positions", "60"}, {"samples", "90"}, {"replicas", "6"}, {"replica", "7"},
-        {"cases", "2"},      {"contexts", "5"}, {"burn_in", "9"}};
+        {"cases", "2"},      {"contexts", "5"}, {"burn_in", "9"},  {"requests", "40"},
+        {"warm", "39"}};
     overrides list = {0};
     if (e->measure->simulates) add(&list, "rounds=70");
     for (size_t i = 0; i < sizeof little / sizeof *little; i++) {

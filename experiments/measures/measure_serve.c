@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/measures/measures.h"
+#include "experiments/serving/serving_rows.h"
+#include "speclab/no_memory.h"
+
+#include "analysis/serving/conservation.h"
+#include "analysis/statistics/moments.h"
+#include "sim/chance/rng.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- statistics of sums ---------------------------------------------------------------------- */
+
+/* Columns that estimate one number, where UNIT is 1000 for ms. */
+#define STATISTIC(name, value)                                                                     \
+    static double name(const void *self, const spec_serving_sums *sums)                            \
+    {                                                                                              \
+        (void)self;                                                                                \
+        return value;                                                                              \
+    }
+STATISTIC(batch, sums->batch / (double)sums->steps)
+STATISTIC(batch_var, sums->batch2 / (double)sums->steps - pow(sums->batch / (double)sums->steps, 2))
+STATISTIC(step_ms, 1e3 * sums->step / (double)sums->steps)
+STATISTIC(tokens_per_s, (double)sums->emitted / sums->seconds)
+STATISTIC(tokens_per_round, (double)(sums->emitted - sums->first) / (double)sums->rounds)
+STATISTIC(latency_ms, 1e3 * sums->latency / (double)sums->requests)
+STATISTIC(wait_ms, 1e3 * sums->wait / (double)sums->requests)
+STATISTIC(ttft_ms, 1e3 * sums->first_token / (double)sums->requests)
+STATISTIC(tpot_ms, 1e3 * sums->per_token / (double)sums->longer)
+
+/* Ratios that are 1. */
+STATISTIC(little, spec_conservation_little(sums))
+STATISTIC(tokens, spec_conservation_lengths(sums))
+static double work(const void *self, const spec_serving_sums *sums)
+{
+    return spec_conservation_time(sums, self);
+}
+
+static bool adds_up(const spec_replications *runs)
+{
+    for (int i = 0; i < runs->n; i++)
+        if (!spec_conservation_tokens(&runs->run[i]) || !spec_conservation_blocks(&runs->run[i]))
+            return false;
+    return true;
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+/* A closed loop of requests with one number of rounds repeats itself: only its phase is random, and
+ * sums differ by the requests under way where the measured part begins and ends. */
+static bool is_periodic(const spec_serving_question *question, const spec_serving_way *way)
+{
+    const bool certain = way->K == 0 || question->alpha == 0.0 || question->alpha == 1.0;
+    return question->load == SPEC_SERVING_CLOSED && certain &&
+           question->requests.output.kind == SPEC_LENGTH_NUMBER;
+}
+
+static void fill_estimates(spec_table *table, const spec_serving_row *row, bool periodic)
+{
+    const spec_serving_theory *theory = &row->theory;
+    const struct {
+        const char *column;
+        spec_replications_statistic *statistic;
+        double theory;
+    } beside[] = {
+        {"batch", batch, theory->batch},
+        {"batch_var", batch_var, theory->batch_var},
+        {"step_ms", step_ms, 1e3 * theory->step},
+        {"tokens_per_s", tokens_per_s, theory->tokens_per_s},
+        {"tokens_per_round", tokens_per_round, theory->tokens_per_round},
+        {"latency_ms", latency_ms, 1e3 * theory->latency},
+        {"wait_ms", wait_ms, 1e3 * theory->wait},
+        {"ttft_ms", ttft_ms, 1e3 * theory->first_token},
+    };
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+        spec_estimate estimate = spec_replications_estimate(&row->runs, beside[i].statistic, NULL);
+        if (periodic || estimate.se == 0.0) estimate.se = NAN; /* nothing is random: no z */
+        spec_measures_beside_theory(table, beside[i].column, &estimate, beside[i].theory);
+    }
+    spec_table_number(table, "tpot_ms", spec_replications_estimate(&row->runs, tpot_ms, NULL).mean);
+}
+
+/* Of equal replications only the sums of a whole trace must agree exactly: in others some requests
+ * are under way at the begin and at the end. */
+static double z_of_1(const spec_serving_row *row, spec_replications_statistic *f, const void *self)
+{
+    const spec_estimate estimate = spec_replications_estimate(&row->runs, f, self);
+    if (estimate.se == 0.0 && row->state != SPEC_SERVING_REPLAYED) return NAN;
+    return spec_moments_z(estimate.mean, 1.0, estimate.se, estimate.df);
+}
+
+/* Sums of a part of a replayed trace are not those of a stationary engine. */
+static void fill_checks(spec_table *table, const spec_serving_row *row,
+                        const spec_serving_question *question, bool periodic)
+{
+    const spec_affine_step *cost = spec_step_cost_affine(question->cost);
+    const bool adds =
+        question->plan.place == SPEC_DRAFT_SAME || question->plan.place == SPEC_DRAFT_SEPARATE;
+    const bool part = periodic || (row->state == SPEC_SERVING_REPLAYED && question->warm > 0);
+    spec_table_number(table, "tokens_z",
+                      !adds_up(&row->runs) ? INFINITY
+                      : part               ? NAN
+                                           : z_of_1(row, tokens, NULL));
+    if (part) return;
+    spec_table_number(table, "little_z", z_of_1(row, little, NULL));
+    if (cost != NULL && adds) spec_table_number(table, "work_z", z_of_1(row, work, cost));
+}
+
+static void fill_counts(spec_table *table, const spec_serving_row *row,
+                        const spec_serving_question *question)
+{
+    spec_serving_sums all = {0};
+    for (int i = 0; i < row->runs.n; i++) spec_serving_sums_merge(&all, &row->runs.run[i]);
+    spec_table_integer(table, "requests", (long long)all.requests);
+    spec_table_integer(table, "steps", (long long)all.steps);
+    spec_table_integer(table, "preempted", (long long)all.preempted);
+    if (question->plan.blocks > 0)
+        spec_table_number(table, "blocks_used", (double)all.blocks_in_use / (double)all.steps);
+    spec_table_number(table, "slo_share", row->slo_share);
+    spec_table_number(table, "slo_requests_per_s",
+                      row->slo_share * (double)all.requests / all.seconds);
+}
+
+static void fill_quantiles(spec_table *table, const spec_serving_row *row)
+{
+    const struct {
+        const char *name;
+        const double *quantile;
+    } times[] = {{"ttft", row->first_token}, {"tpot", row->per_token}, {"latency", row->latency}};
+    for (int k = 0; k < 3; k++)
+        for (int q = 0; q < SPEC_SERVING_QUANTILES; q++) {
+            char column[32];
+            snprintf(column, sizeof column, "%s_p%.0f_ms", times[k].name,
+                     100.0 * spec_serving_quantiles[q]);
+            spec_table_number(table, column, 1e3 * times[k].quantile[q]);
+        }
+}
+
+/* The other K whose latency is not distinguished from the best one's: "1 3". */
+static void fill_best(spec_table *table, const spec_serving_rows *rows,
+                      const spec_serving_choices *choices)
+{
+    char text[8 * SPEC_SERVING_WAYS] = "";
+    size_t used = 0;
+    if (rows->best < 0) return;
+    for (int i = 0; i < rows->n; i++)
+        if (i != rows->best && choices->way[i].fixed && rows->row[i].paired.as_good)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%d", used > 0 ? " " : "",
+                                     choices->way[i].K);
+    spec_table_integer(table, "best_K", choices->way[rows->best].K);
+    spec_table_text(table, "as_good", text);
+}
+
+/* plain_latency: of plain decoding, by theory. */
+static void fill_row(spec_table *table, const spec_serving_row *row,
+                     const spec_serving_question *question, const spec_serving_way *way,
+                     double plain_latency)
+{
+    spec_table_text(table, "lengths", way->lengths);
+    spec_table_integer(table, "K", way->K);
+    spec_table_number(table, "rate", question->rate);
+    spec_table_number(table, "load", row->load);
+    spec_table_number(table, "capacity", row->capacity);
+    spec_table_text(table, "state", spec_serving_state_names[row->state]);
+    spec_table_number(table, "drift_z", row->drift_z);
+    if (!spec_serving_row_counts(row)) {
+        spec_table_number(table, "latency_ms_theory", 1e3 * row->theory.latency);
+        spec_table_number(table, "speedup_theory", plain_latency / row->theory.latency);
+        return;
+    }
+    const bool periodic = is_periodic(question, way);
+    fill_estimates(table, row, periodic);
+    fill_checks(table, row, question, periodic);
+    fill_counts(table, row, question);
+    fill_quantiles(table, row);
+    spec_estimate speedup = {row->paired.speedup.value, row->paired.speedup.se, row->runs.n - 1.0};
+    if (!(speedup.se > 1e-12 * speedup.mean)) speedup.se = NAN;
+    spec_measures_beside_theory(table, "speedup", &speedup, plain_latency / row->theory.latency);
+    spec_table_number(table, "speedup_low", row->paired.speedup.low);
+    spec_table_number(table, "speedup_high", row->paired.speedup.high);
+}
+
+/* ---- the measure ----------------------------------------------------------------------------- */
+
+static int count_rows(uint64_t *ret_rows, const spec_point *point, const spec_measure *measure,
+                      spec_error *error)
+{
+    return spec_serving_choices_count(ret_rows, spec_point_text(point, measure, "K"),
+                                      spec_point_text(point, measure, "lengths"), error);
+}
+
+/* `rate` is a question, since a replayed trace has a column of it, too; other rates draw other
+ * numbers all the same. */
+static uint64_t seed_of(const spec_point *point, const spec_measure *measure)
+{
+    return spec_rng_named_seed(point->seed, spec_point_text(point, measure, "rate"));
+}
+
+static int run(spec_table *table, const spec_point *point, const spec_measure *measure,
+               spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    bool first = true;
+    spec_serving_question *question = calloc(1, sizeof *question);
+    spec_serving_rows *rows = calloc(1, sizeof *rows);
+    spec_point own = *point;
+    if (question == NULL || rows == NULL) SPEC_TRY(spec_no_memory(error));
+    SPEC_TRY(spec_serving_question_init(question, point, measure, error));
+    own.seed = seed_of(point, measure);
+    SPEC_TRY(spec_serving_rows_run(rows, question, &own, error));
+    for (int i = 0; i < rows->n; i++) {
+        if (!question->choices.way[i].asked) continue;
+        if (!first && spec_table_append(table) != GSL_SUCCESS) SPEC_TRY(spec_no_memory(error));
+        first = false;
+        fill_row(table, &rows->row[i], question, &question->choices.way[i],
+                 rows->row[question->choices.plain].theory.latency);
+        fill_best(table, rows, &question->choices);
+    }
+done:
+    if (rows != NULL) spec_serving_rows_free(rows);
+    if (question != NULL) spec_serving_question_free(question);
+    free(rows);
+    free(question);
+    return status;
+}
+
+static const char *const columns[] = {"rate",
+                                      "K",
+                                      "lengths",
+                                      "load",
+                                      "latency_ms",
+                                      "speedup",
+                                      "speedup_low",
+                                      "speedup_high",
+                                      "best_K",
+                                      "as_good",
+                                      "state",
+                                      "capacity",
+                                      "ttft_ms",
+                                      "tpot_ms",
+                                      "ttft_p50_ms",
+                                      "ttft_p90_ms",
+                                      "ttft_p99_ms",
+                                      "tpot_p50_ms",
+                                      "tpot_p90_ms",
+                                      "tpot_p99_ms",
+                                      "latency_p50_ms",
+                                      "latency_p90_ms",
+                                      "latency_p99_ms",
+                                      "slo_share",
+                                      "slo_requests_per_s",
+                                      "batch",
+                                      "batch_var",
+                                      "step_ms",
+                                      "tokens_per_s",
+                                      "tokens_per_round",
+                                      "wait_ms",
+                                      "preempted",
+                                      "blocks_used",
+                                      "requests",
+                                      "steps",
+                                      "speedup_se",
+                                      "speedup_theory",
+                                      "speedup_z",
+                                      "latency_ms_se",
+                                      "latency_ms_theory",
+                                      "latency_ms_z",
+                                      "batch_se",
+                                      "batch_theory",
+                                      "batch_z",
+                                      "batch_var_se",
+                                      "batch_var_theory",
+                                      "batch_var_z",
+                                      "step_ms_se",
+                                      "step_ms_theory",
+                                      "step_ms_z",
+                                      "tokens_per_s_se",
+                                      "tokens_per_s_theory",
+                                      "tokens_per_s_z",
+                                      "tokens_per_round_se",
+                                      "tokens_per_round_theory",
+                                      "tokens_per_round_z",
+                                      "ttft_ms_se",
+                                      "ttft_ms_theory",
+                                      "ttft_ms_z",
+                                      "wait_ms_se",
+                                      "wait_ms_theory",
+                                      "wait_ms_z",
+                                      "little_z",
+                                      "tokens_z",
+                                      "work_z",
+                                      "drift_z",
+                                      NULL};
+static const spec_headline headlines[] = {{.column = "speedup"},
+                                          {.column = "latency_ms", .unit = "ms"},
+                                          {.column = "capacity", .unit = "1/s", .exact = true},
+                                          {0}};
+static const char *const checked[] = {"speedup_z",
+                                      "latency_ms_z",
+                                      "batch_z",
+                                      "batch_var_z",
+                                      "step_ms_z",
+                                      "tokens_per_s_z",
+                                      "tokens_per_round_z",
+                                      "wait_ms_z",
+                                      "ttft_ms_z",
+                                      "little_z",
+                                      "tokens_z",
+                                      "work_z",
+                                      NULL};
+static const char *const keys[] = {"rate", "K", "lengths", NULL};
+
+const spec_measure spec_measure_serve = {
+    .name = "serve",
+    .reads_first = true,
+    .summary = "speculation under load: latency, throughput and speed-up of a serving engine, "
+               "beside queueing theory",
+    .parameters = spec_serving_question_parameters,
+    .columns = columns,
+    .checked = checked,
+    .headlines = headlines,
+    .keys = keys,
+    .rows = count_rows,
+    .run = run,
+};

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* replications: independent runs of a serving engine, and estimates with standard errors from them.
+ * Replication i draws from stream i on any thread and results are merged in index order, so they do
+ * not depend on threads. Plans with other K or costs serve the same requests in replication i, so
+ * that their ratios are paired. Free it after _run, also after a failure. */
+#ifndef SPECLAB_REPLICATIONS_H
+#define SPECLAB_REPLICATIONS_H
+
+#include "base/thread_pool.h"
+#include "sim/montecarlo.h"
+#include "sim/serving/serving_run.h"
+#include "speclab/listener.h"
+
+enum { SPEC_REPLICATIONS = SPEC_MONTECARLO_GROUP };
+
+typedef struct {
+    int n;
+    spec_serving_sums run[SPEC_REPLICATIONS];
+    double early[SPEC_REPLICATIONS], late[SPEC_REPLICATIONS]; /* as in spec_serving_result */
+    int grew;                                                 /* replications in which it did */
+    /* all measured requests, by replication: NULL unless the plan keeps times */
+    uint64_t requests;
+    float *first_token, *per_token, *latency; /* (requests) s; per_token NaN: of one token */
+} spec_replications;
+
+/* How a plan is replicated. */
+typedef struct {
+    int n; /* replications, 1..SPEC_REPLICATIONS */
+    uint64_t seed;
+    spec_thread_pool *opt_pool;
+    const volatile int *opt_stop;
+} spec_replications_plan;
+
+/* Run all replications. The status and message of the first failed one by index; GSL_EFAILED,
+ * "interrupted", where *opt_stop was set. */
+int spec_replications_run(spec_replications *ret, const spec_serving_plan *plan,
+                          const spec_replications_plan *how, spec_error *error);
+void spec_replications_free(spec_replications *replications);
+void spec_replications_drop_times(spec_replications *replications); /* frees the three arrays */
+
+/* A number that sums determine, such as their mean batch. */
+typedef double spec_replications_statistic(const void *self, const spec_serving_sums *sums);
+
+/* A statistic of all replications together, by the jackknife over replications [Efron79]:
+ *
+ *     mean = n f(all) - (n-1) m,   se^2 = (n-1)/n sum_i (f(all but i) - m)^2,   df = n - 1
+ *
+ * where m is the mean of f(all but i). An se below 1e-12 of the mean, of equal replications, is
+ * rounding and becomes 0. NaN where f is; se and df are NaN for n < 2. */
+spec_estimate spec_replications_estimate(const spec_replications *replications,
+                                         spec_replications_statistic *f, const void *self);
+
+/* The mean of late - early, and its distance from 0: standard normal where latency is stationary.
+ * NaN for n < 2. */
+double spec_replications_drift(const spec_replications *replications);
+
+/* The q-quantile of the times that are not NaN: the order statistic of rank ceil(q n) among these
+ * n; NaN if there is none. Reorders. */
+double spec_replications_quantile(float *times, uint64_t n, double q);
+
+#endif

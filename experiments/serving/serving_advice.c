@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/serving/serving_advice.h"
+
+#include "base/memory_text.h"
+#include "experiments/measures/measure.h"
+#include "experiments/serving/serving_rows.h"
+#include "speclab/no_memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+typedef struct {
+    char *group; /* the cells that all rows of a group share, such as "alpha 0.6" */
+    double load; /* requests/s, or slots of a closed loop */
+    const char *lengths, *state, *as_good;
+    double K, best_K, speedup, low, high, capacity, share, drift_z; /* share: of the capacity */
+} advice_row;
+
+typedef struct {
+    const spec_table *table;
+    FILE *out;
+    const char *unit; /* of loads */
+    advice_row *row;  /* (n) */
+    size_t n;
+} advice;
+
+static double cell_number(const advice *a, size_t row, const char *column)
+{
+    const int c = spec_table_column(a->table, column);
+    return c < 0 ? NAN : spec_cell_number(spec_table_cell(a->table, row, c));
+}
+
+static const char *cell_text(const advice *a, size_t row, const char *column)
+{
+    const spec_cell *cell = spec_table_cell(a->table, row, spec_table_column(a->table, column));
+    return cell->kind == SPEC_CELL_TEXT ? cell->text : "";
+}
+
+static bool is_constant(const spec_table *table, int column)
+{
+    char first[40], other[40];
+    for (size_t r = 1; r < table->n_rows; r++)
+        if (strcmp(spec_cell_format(spec_table_cell(table, 0, column), SPEC_FORMAT_TABLE, first,
+                                    sizeof first),
+                   spec_cell_format(spec_table_cell(table, r, column), SPEC_FORMAT_TABLE, other,
+                                    sizeof other)) != 0)
+            return false;
+    return true;
+}
+
+/* Parameters other than loads that differ between rows. */
+static char *group_of(const advice *a, size_t row)
+{
+    static const char *const loads[] = {"slots", "speed", "row_check"};
+    const spec_measure *measure;
+    spec_memory_text made;
+    bool first = true;
+    if (spec_measure_find(&measure, "serve", NULL) != GSL_SUCCESS || !spec_memory_text_open(&made))
+        return NULL;
+    for (int c = 0; c < a->table->n_columns; c++) {
+        const char *name = a->table->column[c];
+        bool skip = spec_measure_tells(measure, name) || is_constant(a->table, c);
+        for (size_t i = 0; i < sizeof loads / sizeof *loads; i++)
+            skip = skip || strcmp(name, loads[i]) == 0;
+        if (skip) continue;
+        char text[40];
+        fprintf(made.out, "%s%s %s", first ? "" : ", ", name,
+                spec_cell_format(spec_table_cell(a->table, row, c), SPEC_FORMAT_TABLE, text,
+                                 sizeof text));
+        first = false;
+    }
+    return spec_memory_text_take(&made, NULL);
+}
+
+static int read_rows(advice *a)
+{
+    const bool closed = isnan(cell_number(a, 0, "rate"));
+    a->unit = closed ? "requests in the system" : "requests/s";
+    if ((a->row = calloc(a->table->n_rows, sizeof *a->row)) == NULL) return GSL_ENOMEM;
+    for (size_t r = 0; r < a->table->n_rows; r++) {
+        advice_row *row = &a->row[a->n++];
+        *row = (advice_row){.group = group_of(a, r),
+                            .load = cell_number(a, r, closed ? "slots" : "rate"),
+                            .lengths = cell_text(a, r, "lengths"),
+                            .state = cell_text(a, r, "state"),
+                            .as_good = cell_text(a, r, "as_good"),
+                            .K = cell_number(a, r, "K"),
+                            .best_K = cell_number(a, r, "best_K"),
+                            .speedup = cell_number(a, r, "speedup"),
+                            .low = cell_number(a, r, "speedup_low"),
+                            .high = cell_number(a, r, "speedup_high"),
+                            .capacity = cell_number(a, r, "capacity"),
+                            .share = cell_number(a, r, "load"),
+                            .drift_z = cell_number(a, r, "drift_z")};
+        if (row->group == NULL) return GSL_ENOMEM;
+    }
+    return GSL_SUCCESS;
+}
+
+/* Rows of a group by rising load; the sort must keep the order of equal ones. */
+static int by_load(const void *a, const void *b)
+{
+    const advice_row *const *x = a, *const *y = b;
+    if ((*x)->load != (*y)->load) return (*x)->load < (*y)->load ? -1 : 1;
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* ---- sentences ------------------------------------------------------------------------------- */
+
+static void write_way(FILE *out, const advice_row *row)
+{
+    if (strcmp(row->lengths, "fixed") == 0)
+        fprintf(out, "K = %g", row->K);
+    else
+        fprintf(out, "%s", row->lengths);
+}
+
+static bool is_refused(const advice_row *row)
+{
+    return strcmp(row->state, spec_serving_state_names[SPEC_SERVING_OVER]) == 0 ||
+           strcmp(row->state, spec_serving_state_names[SPEC_SERVING_UNSTEADY]) == 0;
+}
+
+static bool is_same_way(const advice_row *a, const advice_row *b)
+{
+    return a->K == b->K && strcmp(a->lengths, b->lengths) == 0;
+}
+
+/* Of one way of the group: its loads without a result, and a trace above the capacity. */
+static void write_refused(const advice *a, advice_row *const *row, size_t n, size_t first)
+{
+    const advice_row *way = row[first], *over = NULL, *unsteady = NULL, *rushed = NULL;
+    const char *colon = way->group[0] != '\0' ? ": " : "";
+    for (size_t i = 0; i < first; i++)
+        if (is_same_way(row[i], way)) return; /* already written */
+    for (size_t i = first; i < n; i++) {
+        if (!is_same_way(row[i], way)) continue;
+        if (!is_refused(row[i])) {
+            if (row[i]->share >= 1.0 && rushed == NULL) rushed = row[i]; /* a replayed trace */
+            continue;
+        }
+        if (strcmp(row[i]->state, spec_serving_state_names[SPEC_SERVING_OVER]) == 0)
+            over = over == NULL ? row[i] : over;
+        else
+            unsteady = unsteady == NULL ? row[i] : unsteady;
+    }
+    if (over != NULL) {
+        fprintf(a->out, "%s%s", way->group, colon);
+        write_way(a->out, way);
+        fprintf(a->out,
+                " serves at most %.4g requests/s: from %g requests/s on there is no latency to "
+                "print\n",
+                way->capacity, over->load);
+    }
+    if (rushed != NULL) {
+        fprintf(a->out, "%s%s", way->group, colon);
+        write_way(a->out, way);
+        fprintf(a->out,
+                " serves at most %.4g requests/s: at %.4g the queue grows throughout the trace\n",
+                way->capacity, rushed->load);
+    }
+    if (unsteady != NULL) {
+        fprintf(a->out, "%s%s", way->group, colon);
+        write_way(a->out, way);
+        fprintf(a->out, " at %g %s, load %.3g: ", unsteady->load, a->unit, unsteady->share);
+        if (isnan(unsteady->drift_z))
+            fprintf(a->out, "the warm-up is too short");
+        else
+            fprintf(a->out, "mean latency still changes (drift_z %.1f)", unsteady->drift_z);
+        fprintf(a->out, ", so there is no result; give a larger --warm and --requests, or a lower "
+                        "rate\n");
+    }
+}
+
+/* The row of the best K at the load of this row, or NULL: plain decoding that was not asked for. */
+static const advice_row *best_at(advice_row *const *row, size_t n, const advice_row *at)
+{
+    for (size_t k = 0; k < n; k++)
+        if (row[k]->load == at->load && strcmp(row[k]->lengths, "fixed") == 0 &&
+            row[k]->K == at->best_K)
+            return row[k];
+    return NULL;
+}
+
+/* "K = 3 (not distinguished from 5)". */
+static void write_best(FILE *out, const advice_row *row)
+{
+    fprintf(out, "K = %g", row->best_K);
+    if (row->as_good[0] != '\0') fprintf(out, " (not distinguished from %s)", row->as_good);
+}
+
+static void write_gain(FILE *out, const advice_row *best)
+{
+    if (best == NULL || best->K == 0.0)
+        fprintf(out, ": no K above 0 has a lower latency");
+    else if (isnan(best->speedup))
+        fprintf(out, ": plain decoding has no result at this load");
+    else if (isnan(best->low))
+        fprintf(out, ": latency %.3g times less than without speculation", best->speedup);
+    else
+        fprintf(out, ": latency %.3g times less than without speculation [%.3g, %.3g]",
+                best->speedup, best->low, best->high);
+}
+
+/* Keep the first row of each load that has a best K; returns their number. */
+static size_t keep_loads(advice_row **at, advice_row *const *row, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(row[i]->best_K) && (kept == 0 || at[kept - 1]->load != row[i]->load))
+            at[kept++] = row[i];
+    return kept;
+}
+
+/* "; K = 5 up to 12, K = 3 from 14 to 30, K = 0 from 36 requests/s on", if the best K changes. */
+static void write_schedule(const advice *a, advice_row *const *at, size_t n)
+{
+    const char *between = "; ";
+    for (size_t i = 0, last; i < n; i = last + 1) {
+        for (last = i; last + 1 < n && at[last + 1]->best_K == at[i]->best_K;) last++;
+        if (i == 0 && last + 1 == n) return;
+        fprintf(a->out, "%sK = %g", between, at[i]->best_K);
+        if (i == 0)
+            fprintf(a->out, " up to %.4g", at[last]->load);
+        else if (last + 1 == n)
+            fprintf(a->out, " from %.4g %s on", at[i]->load, a->unit);
+        else if (last == i)
+            fprintf(a->out, " at %.4g", at[i]->load);
+        else
+            fprintf(a->out, " from %.4g to %.4g", at[i]->load, at[last]->load);
+        between = ", ";
+    }
+}
+
+/* One sentence of a group with rows by rising load. */
+static int write_sentence(const advice *a, advice_row *const *row, size_t n)
+{
+    advice_row **at = calloc(n, sizeof *at);
+    if (at == NULL) return GSL_ENOMEM;
+    const size_t loads = keep_loads(at, row, n);
+    fprintf(a->out, "%s%s", row[0]->group, row[0]->group[0] != '\0' ? ": " : "");
+    if (loads == 0) {
+        fprintf(a->out, "none of these K serves any of these loads\n");
+    } else {
+        const advice_row *chosen = at[loads / 2];
+        fprintf(a->out, "at %.4g %s ", chosen->load, a->unit);
+        write_best(a->out, chosen);
+        write_gain(a->out, best_at(row, n, chosen));
+        write_schedule(a, at, loads);
+        fputc('\n', a->out);
+    }
+    free(at);
+    return GSL_SUCCESS;
+}
+
+int spec_serving_advice_write(FILE *out, uint64_t *ret_refused, const spec_table *table,
+                              spec_error *error)
+{
+    advice a = {.table = table, .out = out};
+    advice_row **of = NULL;
+    int status = GSL_SUCCESS, groups = 0;
+    *ret_refused = 0;
+    if (table->n_rows == 0) return GSL_SUCCESS;
+    of = calloc(table->n_rows, sizeof *of);
+    if (of == NULL || read_rows(&a) != GSL_SUCCESS) SPEC_TRY(spec_no_memory(error));
+    for (size_t r = 0; r < a.n; r++) {
+        size_t n = 0;
+        bool begins = true;
+        *ret_refused += is_refused(&a.row[r]);
+        for (size_t k = 0; k < r; k++)
+            begins = begins && strcmp(a.row[k].group, a.row[r].group) != 0;
+        if (!begins || ++groups > SPEC_SERVING_ADVICE_GROUPS) continue;
+        for (size_t k = r; k < a.n; k++)
+            if (strcmp(a.row[k].group, a.row[r].group) == 0) of[n++] = &a.row[k];
+        qsort(of, n, sizeof *of, by_load);
+        for (size_t k = 0; k < n; k++) write_refused(&a, of, n, k);
+        if (write_sentence(&a, of, n) != GSL_SUCCESS) SPEC_TRY(spec_no_memory(error));
+    }
+done:
+    for (size_t r = 0; a.row != NULL && r < a.n; r++) free(a.row[r].group);
+    free(a.row);
+    free(of);
+    return status;
+}

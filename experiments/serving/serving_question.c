@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/serving/serving_question.h"
+
+#include "base/quantity.h"
+#include "experiments/measures/measures.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Slots of an engine without a limit of its batch. */
+enum { SLOTS_NO_LIMIT = 1 << 16, TOKENS_MAX = 1 << 30 };
+
+const char *const spec_serving_question_parameters[] = {"alpha=0.8",
+                                                        "K=0,1,3,5",
+                                                        "lengths=fixed",
+                                                        "rate=",
+                                                        "slots=",
+                                                        "trace=",
+                                                        "speed=1",
+                                                        "arrivals=poisson",
+                                                        "prompt=",
+                                                        "output=",
+                                                        "spread=one",
+                                                        "rounds_correlation=0",
+                                                        "accepted=",
+                                                        "cost",
+                                                        "draft_cost=",
+                                                        "place=same",
+                                                        "max_batch=0",
+                                                        "budget=0",
+                                                        "chunk=0",
+                                                        "blocks=0",
+                                                        "memory=",
+                                                        "kv_bytes=",
+                                                        "block=16",
+                                                        "requests=2000",
+                                                        "warm=",
+                                                        "slo=",
+                                                        NULL};
+
+typedef struct {
+    spec_serving_question *question;
+    const spec_point *point;
+    const spec_measure *measure;
+    spec_error *error;
+} reader;
+
+static const char *text(const reader *in, const char *name)
+{
+    return spec_point_text(in->point, in->measure, name);
+}
+
+static bool is_given(const reader *in, const char *name)
+{
+    return text(in, name)[0] != '\0';
+}
+
+static int blame(const reader *in, int status, const char *name)
+{
+    return spec_point_blame(status, name, in->error);
+}
+
+static int number(const reader *in, double *ret, const char *name, double low, double high)
+{
+    return spec_point_double(ret, in->point, in->measure, name, low, high, in->error);
+}
+
+static int count(const reader *in, int *ret, const char *name, int low)
+{
+    return spec_point_int(ret, in->point, in->measure, name, low, TOKENS_MAX, in->error);
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static int read_load(reader *in)
+{
+    spec_serving_question *question = in->question;
+    const bool rate = is_given(in, "rate"), slots = is_given(in, "slots"),
+               trace = is_given(in, "trace");
+    double speed;
+    int n_slots, status = GSL_SUCCESS;
+    question->rate = NAN;
+    SPEC_TRY(number(in, &speed, "speed", 1e-6, 1e6));
+    question->requests.speed = speed;
+    if (rate && slots)
+        SPEC_TRY(spec_fail(in->error, GSL_EINVAL,
+                           "slots: a closed loop has no rate of arrivals; give slots or rate"));
+    if (!rate && !slots && !trace)
+        SPEC_TRY(spec_fail(in->error, GSL_EINVAL,
+                           "rate: give requests/s, or slots (always full), or a trace to replay"));
+    if (speed != 1.0 && (rate || slots))
+        SPEC_TRY(spec_fail(in->error, GSL_EINVAL,
+                           "speed: only the times of a replayed trace have one; leave out %s",
+                           rate ? "rate" : "slots"));
+    if (rate) {
+        question->load = SPEC_SERVING_OPEN;
+        SPEC_TRY(number(in, &question->rate, "rate", 1e-9, 1e9));
+        SPEC_TRY(blame(in,
+                       spec_arrivals_init(&question->requests.arrivals, text(in, "arrivals"),
+                                          question->rate, in->error),
+                       "arrivals"));
+    } else if (slots) {
+        question->load = SPEC_SERVING_CLOSED;
+        SPEC_TRY(count(in, &n_slots, "slots", 1));
+        question->plan.closed = true;
+        question->plan.slots = n_slots;
+    } else {
+        question->load = SPEC_SERVING_REPLAY;
+        question->requests.arrivals.kind = SPEC_ARRIVALS_TRACE;
+    }
+done:
+    return status;
+}
+
+/* A given law, or the lengths of a file's rows, or a default. */
+static int read_law(reader *in, spec_length_law *law, const char *name, int least,
+                    const char *opt_default)
+{
+    const char *spec = is_given(in, name) ? text(in, name) : opt_default;
+    if (spec == NULL) return GSL_SUCCESS; /* zeroed: of the row */
+    return blame(in, spec_length_law_init(law, spec, least, in->error), name);
+}
+
+static int read_requests(reader *in)
+{
+    spec_serving_question *question = in->question;
+    const bool rows = is_given(in, "trace") || is_given(in, "accepted");
+    int status = GSL_SUCCESS;
+    SPEC_TRY(number(in, &question->alpha, "alpha", 0.0, 1.0));
+    SPEC_TRY(read_load(in));
+    SPEC_TRY(read_law(in, &question->requests.prompt, "prompt", 0, rows ? NULL : "512"));
+    SPEC_TRY(read_law(in, &question->requests.output, "output", 1, rows ? NULL : "256"));
+    SPEC_TRY(blame(in,
+                   spec_alpha_law_init(&question->requests.alpha, text(in, "spread"),
+                                       question->alpha, in->error),
+                   "spread"));
+    SPEC_TRY(number(in, &question->plan.stay, "rounds_correlation", 0.0, 1.0));
+    if (question->plan.stay == 1.0)
+        SPEC_TRY(spec_fail(in->error, GSL_EDOM, "rounds_correlation: 1 is not within [0, 1)"));
+done:
+    return status;
+}
+
+/* The files of requests, and what they decide. */
+static int load_files(reader *in)
+{
+    spec_serving_question *question = in->question;
+    spec_requests *requests = &question->requests;
+    int status = GSL_SUCCESS;
+    if (is_given(in, "trace")) {
+        SPEC_TRY(blame(in, spec_request_trace_load(&question->trace, text(in, "trace"), in->error),
+                       "trace"));
+        requests->opt_trace = &question->trace;
+    }
+    if (is_given(in, "accepted")) {
+        SPEC_TRY(blame(
+            in, spec_accepted_lengths_load(&question->accepted, text(in, "accepted"), in->error),
+            "accepted"));
+        requests->opt_accepted = &question->accepted;
+        question->plan.opt_accepted = &question->accepted;
+    }
+    SPEC_TRY(spec_requests_check(requests, in->error));
+    question->begun = (spec_begun_requests){spec_requests_source(requests), question->plan.slots};
+    question->plan.requests = question->plan.closed ? spec_begun_requests_source(&question->begun)
+                                                    : question->begun.inner;
+    if (question->load != SPEC_SERVING_REPLAY) goto done;
+
+    const uint64_t n = (uint64_t)question->trace.n;
+    const double span = question->trace.arrival[n - 1] / requests->speed;
+    question->rate = n > 1 && span > 0.0 ? (double)(n - 1) / span : NAN;
+    if (question->warm >= n)
+        SPEC_TRY(spec_fail(in->error, GSL_EINVAL, "warm: the trace has %llu requests",
+                           (unsigned long long)n));
+    question->measured = n - question->warm;
+done:
+    return status;
+}
+
+/* ---- the engine ------------------------------------------------------------------------------ */
+
+/* same, separate, ahead?guess=0.8&miss=ride, halves. */
+static int read_place(reader *in)
+{
+    static const char *const names[] = {"same", "separate", "ahead", "halves", NULL};
+    static const char *const misses[] = {"wait", "ride", NULL};
+    spec_serving_plan *plan = &in->question->plan;
+    spec_settings settings = {0};
+    int place = 0, rides, status = GSL_SUCCESS;
+    SPEC_TRY(spec_settings_init(&settings, text(in, "place"), in->error));
+    while (names[place] != NULL && strcmp(names[place], settings.name) != 0) place++;
+    if (names[place] == NULL)
+        SPEC_TRY(spec_fail(in->error, GSL_EINVAL, "'%.60s' is not same, separate, ahead or halves",
+                           settings.name));
+    plan->place = (spec_draft_place)place;
+    const bool ahead = plan->place == SPEC_DRAFT_AHEAD;
+    SPEC_TRY(spec_settings_check(&settings, ahead ? "ahead?guess=1&miss=wait" : names[place], NULL,
+                                 in->error));
+    SPEC_TRY(spec_settings_double(&plan->guess, &settings, "guess", 1.0, 0.0, 1.0, in->error));
+    SPEC_TRY(spec_settings_choice(&rides, &settings, "miss", 0, misses, in->error));
+    plan->miss_rides = rides == 1;
+done:
+    spec_settings_free(&settings);
+    return status == GSL_SUCCESS ? status : blame(in, status, "place");
+}
+
+/* Blocks of a memory for KV caches: bytes over bytes of a token. 0 without one. */
+static int read_blocks(reader *in, int *ret_blocks, int block)
+{
+    double memory, kv_bytes;
+    int status = GSL_SUCCESS;
+    SPEC_TRY(count(in, ret_blocks, "blocks", 0));
+    if (!is_given(in, "memory") && !is_given(in, "kv_bytes")) goto done;
+    if (*ret_blocks > 0)
+        SPEC_TRY(spec_fail(in->error, GSL_EINVAL, "memory: give blocks or memory, not both"));
+    if (!spec_quantity_parse(&memory, text(in, "memory"), SPEC_QUANTITY_BYTES) || !(memory > 0.0))
+        SPEC_TRY(spec_fail(in->error, GSL_EINVAL,
+                           "memory: '%.60s' is not a number of bytes, such as 40GB, for KV caches",
+                           text(in, "memory")));
+    if (!spec_quantity_parse(&kv_bytes, text(in, "kv_bytes"), SPEC_QUANTITY_BYTES) ||
+        !(kv_bytes > 0.0))
+        SPEC_TRY(spec_fail(in->error, GSL_EINVAL,
+                           "kv_bytes: '%.60s' is not a number of bytes; memory needs the bytes of "
+                           "a token in the KV cache, such as 128KiB",
+                           text(in, "kv_bytes")));
+    const double blocks = memory / (kv_bytes * block);
+    if (!(blocks >= 1.0 && blocks <= TOKENS_MAX))
+        SPEC_TRY(spec_fail(in->error, GSL_EDOM, "memory: %.4g blocks of %d tokens", blocks, block));
+    *ret_blocks = (int)blocks;
+done:
+    return status;
+}
+
+static int read_limits(reader *in)
+{
+    spec_serving_question *question = in->question;
+    spec_serving_plan *plan = &question->plan;
+    int batch, budget, chunk, blocks, status = GSL_SUCCESS;
+    SPEC_TRY(count(in, &batch, "max_batch", 0));
+    SPEC_TRY(count(in, &budget, "budget", 0));
+    SPEC_TRY(count(in, &chunk, "chunk", 0));
+    SPEC_TRY(count(in, &plan->block, "block", 1));
+    SPEC_TRY(read_blocks(in, &blocks, plan->block));
+    if (batch > 0 && plan->closed)
+        SPEC_TRY(spec_fail(in->error, GSL_EINVAL, "max_batch: in a closed loop it is slots"));
+    if (!plan->closed) plan->slots = batch > 0 ? batch : SLOTS_NO_LIMIT;
+    plan->budget = budget;
+    plan->chunk = chunk;
+    plan->blocks = blocks;
+    question->batch_limited = batch > 0;
+    question->limited = batch > 0 || budget > 0 || chunk > 0 || blocks > 0;
+    for (int i = 0; budget > 0 && i < question->choices.n; i++)
+        if (question->choices.way[i].K + 1 > budget)
+            SPEC_TRY(spec_fail(in->error, GSL_EINVAL,
+                               "budget: %d tokens in a step are fewer than the K + 1 = %d of one "
+                               "request",
+                               budget, question->choices.way[i].K + 1));
+done:
+    return status;
+}
+
+static int read_counts(reader *in)
+{
+    spec_serving_question *question = in->question;
+    int measured, warm = 0, status = GSL_SUCCESS;
+    SPEC_TRY(count(in, &measured, "requests", 2));
+    question->warm_given = is_given(in, "warm");
+    if (question->warm_given) SPEC_TRY(count(in, &warm, "warm", 0));
+    if (question->load != SPEC_SERVING_REPLAY && warm >= measured)
+        SPEC_TRY(spec_fail(in->error, GSL_EINVAL,
+                           "warm: %d requests before the %d measured ones; give fewer, or more "
+                           "requests",
+                           warm, measured));
+    question->measured = (uint64_t)measured;
+    question->warm = (uint64_t)warm;
+    if (!question->warm_given && question->load != SPEC_SERVING_REPLAY)
+        question->warm = (uint64_t)(measured / 5 + 1) +
+                         (question->plan.closed ? 4 * (uint64_t)question->plan.slots : 0);
+done:
+    return status;
+}
+
+int spec_serving_question_init(spec_serving_question *question, const spec_point *point,
+                               const spec_measure *measure, spec_error *error)
+{
+    reader in = {question, point, measure, error};
+    int status = GSL_SUCCESS;
+    *question = (spec_serving_question){0};
+    SPEC_TRY(read_requests(&in));
+    const char *draft = text(&in, "draft_cost");
+    SPEC_TRY(blame(&in,
+                   spec_step_cost_create(&question->cost, text(&in, "cost"),
+                                         draft[0] != '\0' ? draft : NULL, error),
+                   "cost"));
+    question->plan.cost = question->cost;
+    SPEC_TRY(spec_serving_choices_init(&question->choices, text(&in, "K"), text(&in, "lengths"),
+                                       question->cost, error));
+    SPEC_TRY(read_place(&in));
+    SPEC_TRY(read_limits(&in));
+    SPEC_TRY(read_counts(&in));
+    SPEC_TRY(blame(&in, spec_slo_parse(&question->slo, text(&in, "slo"), error), "slo"));
+    question->plan.keep_times = true;
+    SPEC_TRY(spec_point_read(point));
+    SPEC_TRY(load_files(&in));
+done:
+    return status;
+}
+
+void spec_serving_question_free(spec_serving_question *question)
+{
+    spec_serving_choices_free(&question->choices);
+    spec_step_cost_free(question->cost);
+    spec_request_trace_free(&question->trace);
+    spec_accepted_lengths_free(&question->accepted);
+    *question = (spec_serving_question){0};
+}

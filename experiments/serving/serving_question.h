@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* serving_question: a serving engine, its requests and its costs, from the parameters of a point.
+ * The parameters are those of the measure `serve` (docs/formats.md#measures). Free it after _init,
+ * also after a failure; it must not move while a run uses it. */
+#ifndef SPECLAB_SERVING_QUESTION_H
+#define SPECLAB_SERVING_QUESTION_H
+
+#include "experiments/measures/measure.h"
+#include "experiments/serving/begun_requests.h"
+#include "experiments/serving/serving_choices.h"
+#include "experiments/serving/slo.h"
+#include "sim/serving/requests/requests.h"
+
+typedef struct {
+    /* OPEN: random arrivals at a rate. CLOSED: a number of slots that are always full. REPLAY: a
+     * trace's own arrivals, to its end. */
+    enum { SPEC_SERVING_OPEN, SPEC_SERVING_CLOSED, SPEC_SERVING_REPLAY } load;
+    double rate;  /* requests/s: OPEN as given, REPLAY that of the trace, CLOSED NaN */
+    double alpha; /* as given */
+    spec_requests requests;
+    spec_begun_requests begun; /* CLOSED: the same requests, of which the first have begun */
+    spec_request_trace trace;
+    spec_accepted_lengths accepted;
+    spec_step_cost *cost;
+    spec_serving_choices choices;
+    /* without the choice of lengths and the two counts of requests */
+    spec_serving_plan plan;
+    uint64_t measured;  /* requests of a replication */
+    uint64_t warm;      /* requests of a replication before them */
+    bool warm_given;    /* else `warm` is the least number, and load may ask for more */
+    bool batch_limited; /* by a number of slots */
+    bool limited;       /* by that, tokens in a step, chunks or memory */
+    spec_slo slo;
+} spec_serving_question;
+
+/* GSL_CONTINUE from spec_point_read after everything but files of requests has been read. Errors
+ * begin with the parameter at fault. */
+int spec_serving_question_init(spec_serving_question *question, const spec_point *point,
+                               const spec_measure *measure, spec_error *error);
+void spec_serving_question_free(spec_serving_question *question);
+
+/* The parameters, with defaults, NULL-terminated: for the measure. */
+extern const char *const spec_serving_question_parameters[];
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/serving/serving_rows.h"
+
+#include "experiments/serving/saturated_run.h"
+#include "sim/chance/rng.h"
+
+#include <math.h>
+
+const char *const spec_serving_state_names[] = {"steady", "over capacity", "not steady", "replay"};
+
+bool spec_serving_row_counts(const spec_serving_row *row)
+{
+    return row->state == SPEC_SERVING_STEADY || row->state == SPEC_SERVING_REPLAYED;
+}
+
+const double spec_serving_quantiles[SPEC_SERVING_QUANTILES] = {0.5, 0.9, 0.99};
+
+/* Most requests of all replications of a replayed trace: a longer one has fewer replications. */
+enum { REPLAYED_MAX = 1 << 23 };
+
+/* ---- before the runs ------------------------------------------------------------------------- */
+
+/* Capacity, load and relaxation. */
+static int judge_load(spec_serving_row *row, const spec_serving_question *question,
+                      const spec_serving_way *way, const spec_point *point, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_serving_theory_fill(&row->theory, question, way, error));
+    double base = row->theory.base, rounds = row->theory.rounds;
+    row->capacity = row->theory.capacity;
+    if (isnan(row->capacity)) {
+        spec_saturated_run run;
+        const spec_step_work one = {
+            .decode_tokens = way->K + 1, .drafted = way->K, .decoding = 1, .passes = way->K};
+        SPEC_TRY(spec_saturated_run_capacity(&run, question, way,
+                                             spec_rng_named_seed(point->seed, "saturated"),
+                                             point->stop, error));
+        row->capacity = run.capacity;
+        rounds = run.rounds;
+        base = spec_step_cost_target(question->cost, &one) +
+               spec_step_cost_draft(question->cost, &one);
+    }
+    row->load = question->rate / row->capacity;
+    if (question->load == SPEC_SERVING_REPLAY) {
+        row->state = SPEC_SERVING_REPLAYED;
+    } else if (row->load >= 1.0) {
+        row->state = SPEC_SERVING_OVER;
+    } else if (question->load == SPEC_SERVING_OPEN) {
+        row->relaxation = question->rate * rounds * base / pow(1.0 - row->load, 2);
+    }
+done:
+    return status;
+}
+
+static int judge_loads(spec_serving_rows *rows, uint64_t *ret_warm,
+                       const spec_serving_question *question, const spec_point *point,
+                       spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    double warm = (double)question->warm;
+    for (int i = 0; i < rows->n; i++) {
+        SPEC_TRY(judge_load(&rows->row[i], question, &question->choices.way[i], point, error));
+        if (!question->warm_given) warm = fmax(warm, 5.0 * rows->row[i].relaxation);
+    }
+    if (!question->warm_given) warm = fmin(warm, SPEC_SERVING_WARM_MAX);
+    for (int i = 0; i < rows->n; i++)
+        if (warm < 3.0 * rows->row[i].relaxation) rows->row[i].state = SPEC_SERVING_UNSTEADY;
+    *ret_warm = (uint64_t)warm;
+done:
+    return status;
+}
+
+/* ---- the runs -------------------------------------------------------------------------------- */
+
+/* Quantiles, and the share that meets the objectives; then the times are freed. */
+static void summarise(spec_serving_row *row, const spec_slo *slo)
+{
+    spec_replications *runs = &row->runs;
+    row->slo_share = spec_slo_limits(slo) ? spec_slo_share(slo, runs) : NAN;
+    float *const times[] = {runs->first_token, runs->per_token, runs->latency};
+    double *const quantile[] = {row->first_token, row->per_token, row->latency};
+    for (int k = 0; k < 3; k++)
+        for (int q = 0; q < SPEC_SERVING_QUANTILES; q++)
+            quantile[k][q] =
+                spec_replications_quantile(times[k], runs->requests, spec_serving_quantiles[q]);
+    spec_replications_drop_times(runs);
+}
+
+static int replications(const spec_serving_question *question)
+{
+    if (question->load != SPEC_SERVING_REPLAY) return SPEC_REPLICATIONS;
+    const int64_t most = REPLAYED_MAX / question->trace.n;
+    return most < 2 ? 2 : most < SPEC_REPLICATIONS ? (int)most : SPEC_REPLICATIONS;
+}
+
+static int simulate(spec_serving_row *row, const spec_serving_question *question,
+                    const spec_serving_way *way, uint64_t warm, const spec_point *point,
+                    spec_error *error)
+{
+    spec_serving_plan plan = question->plan;
+    plan.lengths = way->choice;
+    plan.warm = warm;
+    plan.measured = question->measured;
+    const spec_replications_plan how = {.n = replications(question),
+                                        .seed = point->seed,
+                                        .opt_pool = spec_context_pool(point->opt_context),
+                                        .opt_stop = point->stop};
+    const int status = spec_replications_run(&row->runs, &plan, &how, error);
+    if (status != GSL_SUCCESS) return status;
+    summarise(row, &question->slo);
+    if (row->state == SPEC_SERVING_REPLAYED) return status;
+    row->drift_z = spec_replications_drift(&row->runs);
+    if (2 * row->runs.grew > row->runs.n || fabs(row->drift_z) > SPEC_SERVING_DRIFT_Z)
+        row->state = SPEC_SERVING_UNSTEADY;
+    return status;
+}
+
+static int compare(spec_serving_rows *rows, const spec_serving_question *question,
+                   const spec_point *point, spec_error *error)
+{
+    const spec_replications *of[SPEC_SERVING_WAYS];
+    spec_paired_plan paired[SPEC_SERVING_WAYS];
+    bool fixed[SPEC_SERVING_WAYS];
+    for (int i = 0; i < rows->n; i++) {
+        of[i] = spec_serving_row_counts(&rows->row[i]) ? &rows->row[i].runs : NULL;
+        fixed[i] = question->choices.way[i].fixed;
+    }
+    const int status = spec_paired_latency(paired, &rows->best, of, fixed, rows->n,
+                                           question->choices.plain, point->seed, error);
+    for (int i = 0; i < rows->n && status == GSL_SUCCESS; i++) rows->row[i].paired = paired[i];
+    return status;
+}
+
+int spec_serving_rows_run(spec_serving_rows *rows, const spec_serving_question *question,
+                          const spec_point *point, spec_error *error)
+{
+    uint64_t warm;
+    int status = GSL_SUCCESS;
+    *rows = (spec_serving_rows){.n = question->choices.n, .best = -1};
+    for (int i = 0; i < rows->n; i++) rows->row[i].drift_z = NAN;
+    SPEC_TRY(judge_loads(rows, &warm, question, point, error));
+    for (int i = 0; i < rows->n; i++) {
+        if (spec_serving_row_counts(&rows->row[i]))
+            SPEC_TRY(
+                simulate(&rows->row[i], question, &question->choices.way[i], warm, point, error));
+        spec_listener_tell(point->opt_listener, (i + 1.0) / rows->n);
+    }
+    SPEC_TRY(compare(rows, question, point, error));
+done:
+    return status;
+}
+
+void spec_serving_rows_free(spec_serving_rows *rows)
+{
+    for (int i = 0; i < rows->n; i++) spec_replications_free(&rows->row[i].runs);
+    *rows = (spec_serving_rows){.best = -1};
+}

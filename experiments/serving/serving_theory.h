@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* serving_theory: what theory says of a serving engine, for the rows of its simulation.
+ * Theorems are in analysis/serving; this module decides which ones hold for a question. Numbers
+ * that no theorem gives are NaN. docs/serving.md#theory. */
+#ifndef SPECLAB_SERVING_THEORY_H
+#define SPECLAB_SERVING_THEORY_H
+
+#include "experiments/serving/serving_question.h"
+
+typedef struct {
+    double base;                   /* a step's own time, with its draft's, s */
+    double rounds;                 /* mean rounds of a request */
+    double capacity;               /* requests/s */
+    double load;                   /* the rate over the capacity */
+    double batch, batch_var, step; /* of a step: decoding requests; their variance; s */
+    double tokens_per_s, tokens_per_round, latency, wait, first_token;
+} spec_serving_theory;
+
+/* GSL_ENOMEM. */
+int spec_serving_theory_fill(spec_serving_theory *ret, const spec_serving_question *question,
+                             const spec_serving_way *way, spec_error *error);
+
+#endif

@@ -1,0 +1,92 @@
+# Latency over the rate of requests, and its speed-up over plain decoding, a line for each K.
+# title: Speculative decoding under load
+# needs: rate latency_ms speedup
+# names: K lengths
+# may use: alpha latency_ms_theory latency_ms_se speedup_theory speedup_low speedup_high capacity
+# Solid: theory, or without any the points joined; points: simulated. Ticks at the top of the lower
+# panels: capacity of each K.
+# Panels side by side: values of alpha.
+n_K = |K_name|
+optional(name, has) = has ? column(name) : NaN
+alpha(i) = has_alpha ? column('alpha') : 0
+array ALPHA[5]
+n_alphas = 0
+position(x) = (sum [i=1:5] (i <= n_alphas && ALPHA[i] == x ? i : 0))
+stats $DATA using (a = alpha(0), a != a || position(a) || n_alphas == 5 ? 0 \
+    : (n_alphas = n_alphas + 1, ALPHA[n_alphas] = a), 0) nooutput
+if (n_alphas == 0) { eval fail('no row has numbers') }
+if (n_alphas > 4) { eval fail('alpha has over 4 values: --where alpha=... chooses some') }
+stats $DATA using (column('latency_ms') > 0 ? column('rate') : NaN):'latency_ms' nooutput
+if (found(0) == 0) { eval fail('no row has a rate and a latency above 0') }
+first = STATS_min_x; last = STATS_max_x > first ? STATS_max_x : first + 1
+# A series for each K of fixed lengths, and one for each other choice of lengths.
+n_series = 0
+array SERIES_K[64]; array SERIES_LENGTHS[64]; array SERIES_NAME[64]
+longest = 9
+do for [l=1:|lengths_name|] {
+    fixed = lengths_text[l] eq 'fixed'
+    do for [k=1:n_K] {
+        stats $DATA using (column('lengths') == l && column('K') == k ? 1 : NaN) nooutput
+        if (found(0) > 0 && n_series < 64) {
+            n_series = n_series + 1
+            SERIES_K[n_series] = k; SERIES_LENGTHS[n_series] = l
+            SERIES_NAME[n_series] = fixed ? 'K = ' . K_name[k] : lengths_name[l]
+            longest = most(longest, strlen(SERIES_NAME[n_series]))
+        }
+    }
+}
+if (n_series > 16) { eval fail('over 16 lines: --where K=... chooses some') }
+of(s, a) = column('K') == SERIES_K[s] && column('lengths') == SERIES_LENGTHS[s] \
+    && alpha(0) == ALPHA[a] ? column('rate') : NaN
+above(x) = x > 0 ? x : NaN
+# Lines are theory, or join the points where no row has any.
+gain_line(i) = has_speedup_theory ? column('speedup_theory') : column('speedup')
+latency_line(i) = has_latency_ms_theory ? column('latency_ms_theory') : column('latency_ms')
+# Capacities near the drawn rates extend the axis.
+stats $DATA using (c = optional('capacity', has_capacity), c > last && c < 1.25 * last ? c : NaN) \
+    nooutput
+end = found(0) > 0 ? STATS_max : last
+eval panels_apart(0)
+eval panels(2, n_alphas, n_series + 1 + has_latency_ms_theory, longest)
+set offsets 0, 0, graph 0.05, graph 0.05
+set xrange [first - 0.03 * (end - first) : end + 0.03 * (end - first)]
+set xtics xstep(end - first)
+do for [a=1:n_alphas] {
+    if (has_alpha) { set title sprintf('α = %g', ALPHA[a]) font fit(12) } else { unset title }
+    if (a == 1) { set ylabel ywrap('speed-up of latency') } else { set ylabel '' }
+    plot 1 with lines linecolor rgb FAINT dashtype 2 notitle, \
+        for [s=1:n_series] $DATA using (of(s, a)):(gain_line(0)) with lines linecolor s \
+            notitle, \
+        for [s=1:n_series] '' using (of(s, a)):'speedup' with points linecolor s \
+            pointtype point(s) notitle, \
+        for [s=1:n_series] '' using (of(s, a)):'speedup':(optional('speedup_low', \
+            has_speedup_low)):(optional('speedup_high', has_speedup_high)) with yerrorbars \
+            linecolor s pointtype point(s) notitle
+}
+set logscale y
+unset title
+set xlabel xwrap('requests/s')
+do for [a=1:n_alphas] {
+    if (a == 1) { set ylabel ywrap('mean latency (s)') } else { set ylabel '' }
+    unset arrow
+    do for [s=1:n_series] {
+        stats $DATA using (of(s, a) > 0 ? optional('capacity', has_capacity) : NaN) nooutput
+        if (found(0) > 0) {
+            if (STATS_min <= end) {
+                set arrow from STATS_min, graph 1 to STATS_min, graph 0.9 nohead \
+                    linecolor s linewidth 2
+            }
+        }
+    }
+    plot for [s=1:n_series] $DATA using (of(s, a)):(above(0.001 * latency_line(0))) \
+            with lines linecolor s notitle, \
+        for [s=1:n_series] '' using (of(s, a)):(above(0.001 * column('latency_ms'))) with points \
+            linecolor s pointtype point(s) notitle
+}
+eval legend(0)
+plot -1 notitle, \
+    for [s=1:n_series] keyentry with linespoints linecolor s pointtype point(s) \
+        title SERIES_NAME[s], \
+    for [i=1:has_latency_ms_theory] keyentry with lines linecolor rgb 'black' title 'theory', \
+    keyentry with points linecolor rgb 'black' pointtype 7 title 'simulated'
+unset multiplot

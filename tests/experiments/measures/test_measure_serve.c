@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The measures serve and break_even. The working folder is a temporary one. */
+#include "tests/experiments/measures/run_measure.h"
+#include "tests/support/folder.h"
+#include "tests/support/near.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A light engine: short outputs, so that runs are quick. */
+#define ENGINE                                                                                     \
+    "cost = \"affine:step=7ms,token=20us,kv=40ns\"; draft_cost = \"round=1ms,pass=0.2ms\"; "
+#define SHORT "prompt = [\"40\"]; output = [\"24\"]; "
+
+static bool is_empty(const spec_result *result, size_t row, const char *column)
+{
+    const int c = spec_table_column(&result->table, column);
+    assert_true(c >= 0);
+    return spec_table_cell(&result->table, row, c)->kind == SPEC_CELL_EMPTY;
+}
+
+static void steady_rows_agree_with_theory(void **state)
+{
+    spec_result result;
+    (void)state;
+    run(&result, "serve", 1,
+        ENGINE SHORT "alpha = \"0.6,0.9\"; rate = \"20,120\"; K = [\"0,1,4\"]; requests = 400; "
+                     "spread = [\"one\", \"beta?concentration=4\"]");
+    assert_all_hold(&result, 24);
+    for (size_t r = 0; r < 24; r++) {
+        assert_string_equal(text(&result, r, "state"), "steady");
+        static const char *const filled[] = {"latency_ms_theory", "batch_z",   "batch_var_z",
+                                             "step_ms_z",         "wait_ms_z", "tokens_per_s_z",
+                                             "little_z",          "tokens_z",  "work_z",
+                                             "capacity",          "best_K",    "ttft_p99_ms"};
+        for (size_t i = 0; i < sizeof filled / sizeof *filled; i++)
+            if (is_empty(&result, r, filled[i])) fail_msg("row %zu has no %s", r, filled[i]);
+        const double low = number(&result, r, "speedup_low"),
+                     high = number(&result, r, "speedup_high"),
+                     speedup = number(&result, r, "speedup");
+        assert_true(low <= speedup && speedup <= high && high - low < 0.1 * speedup);
+        assert_true(number(&result, r, "latency_p50_ms") <= number(&result, r, "latency_p90_ms"));
+        assert_true(number(&result, r, "requests") >= 64 * 400);
+    }
+    spec_result_free(&result);
+}
+
+/* The same numbers in a list of other K, of more, and without K = 0. */
+static void a_list_of_K_does_not_change_the_requests(void **state)
+{
+    static const char *const lists[] = {"3", "0,3", "5,1,3"};
+    double latency[3], speedup[3];
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        spec_result result;
+        char grid[400];
+        snprintf(grid, sizeof grid,
+                 ENGINE SHORT "alpha = \"0.7\"; rate = 60; requests = 100; warm = 90; "
+                              "K = [\"%s\"]",
+                 lists[i]);
+        run(&result, "serve", 1, grid);
+        const size_t row = result.table.n_rows - 1;
+        assert_true(number(&result, row, "K") == 3.0);
+        latency[i] = number(&result, row, "latency_ms");
+        speedup[i] = number(&result, row, "speedup");
+        spec_result_free(&result);
+    }
+    assert_true(latency[0] == latency[1] && latency[0] == latency[2]);
+    assert_true(speedup[0] == speedup[1] && speedup[0] == speedup[2]);
+}
+
+static void other_rates_draw_other_numbers(void **state)
+{
+    spec_result result;
+    (void)state;
+    /* With even arrivals and one length only acceptance is random: the same numbers would give the
+     * same tokens per round at both rates. */
+    run(&result, "serve", 1,
+        ENGINE SHORT "alpha = \"0.7\"; rate = \"1,1.25\"; K = [\"3\"]; requests = 50; "
+                     "arrivals = [\"even\"]");
+    assert_int_equal(result.table.n_rows, 2);
+    assert_true(number(&result, 0, "tokens_per_round") != number(&result, 1, "tokens_per_round"));
+    spec_result_free(&result);
+}
+
+static void a_load_at_the_capacity_has_no_latency(void **state)
+{
+    spec_result result;
+    (void)state;
+    run(&result, "serve", 1,
+        ENGINE SHORT "alpha = \"0.5\"; rate = \"100,2000\"; K = [\"0,5\"]; requests = 60; "
+                     "max_batch = \"0,64\"");
+    assert_int_equal(result.table.n_rows, 8);
+    for (size_t r = 0; r < 8; r++) {
+        const bool over = number(&result, r, "rate") > 1000.0;
+        assert_string_equal(text(&result, r, "state"), over ? "over capacity" : "steady");
+        assert_true(is_empty(&result, r, "latency_ms") == over);
+        assert_true(is_empty(&result, r, "speedup") == over);
+        assert_true(is_empty(&result, r, "best_K") == over);
+        assert_near(number(&result, r, "load"),
+                    number(&result, r, "rate") / number(&result, r, "capacity"), 1e-8);
+        assert_true((number(&result, r, "load") >= 1.0) == over);
+    }
+    spec_result_free(&result);
+}
+
+/* The capacity by theory, that of saturated runs, and that of a closed loop of as many slots. */
+static void capacities_agree_by_theory_and_by_saturated_runs(void **state)
+{
+    spec_result theory, simulated, limited, closed;
+    (void)state;
+    run(&theory, "serve", 1,
+        ENGINE SHORT "alpha = \"0.7\"; rate = 1; K = [\"0,3\"]; requests = 10");
+    /* A budget that is never reached, but for which there is no theorem. */
+    run(&simulated, "serve", 1,
+        ENGINE SHORT "alpha = \"0.7\"; rate = 1; K = [\"0,3\"]; requests = 10; "
+                     "budget = 1000000000");
+    run(&limited, "serve", 1,
+        ENGINE SHORT "alpha = \"0.7\"; rate = 1; K = [\"0,3\"]; requests = 10; max_batch = 32");
+    run(&closed, "serve", 1,
+        ENGINE SHORT "alpha = \"0.7\"; slots = 32; K = [\"0,3\"]; requests = 300");
+    for (size_t r = 0; r < 2; r++) {
+        assert_near(number(&simulated, r, "capacity"), number(&theory, r, "capacity"), 0.01);
+        assert_near(number(&limited, r, "capacity"), number(&closed, r, "capacity"), 0.02);
+        assert_true(number(&limited, r, "capacity") < 0.9 * number(&theory, r, "capacity"));
+        assert_true(is_empty(&limited, r, "latency_ms_theory"));
+        assert_false(is_empty(&closed, r, "latency_ms_theory"));
+    }
+    assert_int_equal(theory.fails + simulated.fails + limited.fails + closed.fails, 0);
+    spec_result_free(&theory);
+    spec_result_free(&simulated);
+    spec_result_free(&limited);
+    spec_result_free(&closed);
+}
+
+static void a_warm_up_that_is_too_short_has_no_result(void **state)
+{
+    spec_result result;
+    (void)state;
+    run(&result, "serve", 1,
+        ENGINE SHORT "alpha = \"0.7\"; rate = 100; K = [\"0\"]; requests = 400; warm = \"5,399\"");
+    assert_string_equal(text(&result, 0, "state"), "not steady");
+    assert_true(is_empty(&result, 0, "latency_ms"));
+    assert_string_equal(text(&result, 1, "state"), "steady");
+    spec_result_free(&result);
+}
+
+/* Limits, gamma arrivals and lengths that vary leave the theorems; the identities still hold. */
+static void rows_outside_the_theorems_have_no_theory_but_the_identities(void **state)
+{
+    static const char *const outside[] = {"budget = 64",
+                                          "chunk = 16",
+                                          "blocks = 400",
+                                          "arrivals = [\"gamma?cv=2\"]",
+                                          "lengths = [\"goodput\"]",
+                                          "memory = [\"1MB\"]; kv_bytes = [\"128B\"]"};
+    (void)state;
+    for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
+        spec_result result;
+        char grid[400];
+        snprintf(grid, sizeof grid,
+                 ENGINE SHORT "alpha = \"0.7\"; rate = 60; K = [\"3\"]; requests = 200; %s",
+                 outside[i]);
+        run(&result, "serve", 1, grid);
+        assert_all_hold(&result, 1);
+        assert_string_equal(text(&result, 0, "state"), "steady");
+        assert_true(is_empty(&result, 0, "latency_ms_theory"));
+        assert_true(is_empty(&result, 0, "batch_z"));
+        assert_false(is_empty(&result, 0, "little_z"));
+        assert_false(is_empty(&result, 0, "tokens_z"));
+        assert_false(is_empty(&result, 0, "work_z"));
+        spec_result_free(&result);
+    }
+}
+
+static void an_engine_short_of_memory_preempts(void **state)
+{
+    spec_result result;
+    (void)state;
+    run(&result, "serve", 1,
+        ENGINE "prompt = [\"40\"]; output = [\"uniform?low=20&high=60\"]; alpha = \"0.7\"; "
+               "rate = 20; K = [\"3\"]; requests = 200; blocks = \"30,3000\"");
+    assert_all_hold(&result, 2);
+    assert_true(number(&result, 0, "preempted") > 0.0);
+    assert_true(number(&result, 1, "preempted") == 0.0);
+    assert_true(number(&result, 0, "blocks_used") <= 30.0);
+    assert_true(number(&result, 0, "latency_ms") > number(&result, 1, "latency_ms"));
+    spec_result_free(&result);
+}
+
+static void a_trace_is_replayed_or_lends_its_lengths(void **state)
+{
+    spec_result replayed, drawn;
+    FILE *out = fopen("trace.csv", "w");
+    (void)state;
+    fputs("arrival,prompt,output\n", out);
+    for (int i = 0; i < 50; i++)
+        fprintf(out, "%.2f,%d,%d\n", 0.1 * i, 20 + i % 7, 10 + 3 * (i % 5));
+    fclose(out);
+    run(&replayed, "serve", 1,
+        ENGINE "trace = [\"trace.csv\"]; speed = \"1,2\"; K = [\"0,3\"]; alpha = \"0.7\"; "
+               "slo = [\"ttft=1s\"]");
+    assert_all_hold(&replayed, 4);
+    for (size_t r = 0; r < 4; r++) {
+        assert_string_equal(text(&replayed, r, "state"), "replay");
+        assert_near(number(&replayed, r, "rate"), r < 2 ? 10.0 : 20.0, 1e-9);
+        assert_true(number(&replayed, r, "requests") == 64.0 * 50.0);
+        assert_true(is_empty(&replayed, r, "drift_z"));
+        assert_true(number(&replayed, r, "slo_share") == 1.0);
+    }
+    run(&drawn, "serve", 1,
+        ENGINE "trace = [\"trace.csv\"]; rate = 30; K = [\"0,3\"]; alpha = \"0.7\"; "
+               "requests = 200");
+    assert_all_hold(&drawn, 2);
+    assert_string_equal(text(&drawn, 0, "state"), "steady");
+    /* Rows are drawn uniformly: the mean output is 16. */
+    assert_near(number(&drawn, 0, "tokens_per_s"), 30.0 * 16.0, 0.05);
+    spec_result_free(&replayed);
+    spec_result_free(&drawn);
+}
+
+static void drafting_ahead_in_a_batch_gains_as_its_theorem_says(void **state)
+{
+    spec_result result;
+    (void)state;
+    run(&result, "serve", 1,
+        "cost = \"affine:step=10ms\"; draft_cost = \"pass=1ms\"; alpha = 0.9; K = [\"4\"]; "
+        "prompt = [\"0\"]; output = [\"10000\"]; requests = 4; slots = \"1,4\"; "
+        "place = [\"same\", \"ahead?guess=0.8&miss=wait\", \"ahead?guess=0.8&miss=ride\", "
+        "\"halves\"]");
+    assert_all_hold(&result, 8);
+    for (size_t r = 0; r < 8; r++)
+        assert_near(number(&result, r, "speedup"), number(&result, r, "speedup_theory"), 0.003);
+    assert_near(number(&result, 1, "speedup") / number(&result, 0, "speedup"), 1.176, 0.003);
+    assert_near(number(&result, 5, "speedup") / number(&result, 4, "speedup"), 1.022, 0.003);
+    spec_result_free(&result);
+}
+
+static void wrong_parameters_are_named(void **state)
+{
+    static const char *const wrong[][2] = {
+        {ENGINE "rate = 2; alpha = 1.2", "alpha: 1.2 is not within"},
+        {ENGINE "alpha = 0.7", "rate: give requests/s"},
+        {ENGINE "rate = 2; slots = 4", "slots: a closed loop has no rate"},
+        {ENGINE "rate = 0", "rate: 0 is not within"},
+        {ENGINE "slots = 0", "slots: 0 is not within"},
+        {ENGINE "rate = 2; speed = 2", "speed: only the times of a replayed trace"},
+        {ENGINE "rate = 2; K = [\"0,300\"]", "K: 300 is not a whole number of 0 to"},
+        {ENGINE "rate = 2; K = [\"1,1\"]", "K: 1 comes twice"},
+        {ENGINE "rate = 2; K = [\"x\"]", "K"},
+        {ENGINE "rate = 2; lengths = [\"goodpt\"]", "lengths: "},
+        {ENGINE "rate = 2; lengths = [\"goodput?x=1\"]", "lengths: "},
+        {ENGINE "rate = 2; budget = 3; K = [\"5\"]", "budget: 3 tokens in a step are fewer"},
+        {ENGINE "rate = 2; requests = 100; warm = 100", "warm: 100 requests before the 100"},
+        {ENGINE "rate = 2; prompt = [\"lognormal?mean=1e9\"]", "prompt: "},
+        {ENGINE "rate = 2; arrivals = [\"burst\"]", "arrivals: "},
+        {ENGINE "rate = 2; spread = [\"beta?concentration=0\"]", "spread: "},
+        {ENGINE "rate = 2; rounds_correlation = 1", "rounds_correlation: 1 is not within"},
+        {ENGINE "rate = 2; place = [\"moon\"]", "place: 'moon' is not same"},
+        {ENGINE "rate = 2; place = [\"ahead?guess=2\"]", "place: "},
+        {ENGINE "rate = 2; slo = [\"ttft=fast\"]", "slo: "},
+        {ENGINE "rate = 2; slo = [\"p99=1s\"]", "slo: "},
+        {ENGINE "rate = 2; memory = [\"1GB\"]", "kv_bytes: "},
+        {ENGINE "rate = 2; memory = [\"1GB\"]; kv_bytes = [\"1kB\"]; blocks = 3", "memory: "},
+        {ENGINE "rate = 2; blocks = 3; requests = 5", "block"},
+        {ENGINE "trace = [\"none.csv\"]", "trace: none.csv"},
+        {ENGINE "rate = 2; accepted = [\"none.json\"]", "accepted: none.json"},
+        {ENGINE "slots = 4; max_batch = 3", "max_batch: in a closed loop it is slots"},
+        {"rate = 2; cost = \"affine:step=nan\"", "cost: "},
+        {"rate = 2; cost = \"affine:step=inf\"", "cost: "},
+        {"rate = 2; cost = \"affine:step=-1ms\"", "cost: "},
+        {"rate = 2; cost = \"roofline:card=H1000,parameters=8B\"", "cost: "},
+        {"rate = 2; cost = \"step=7ms\"; draft_cost = \"step=7ms\"", "cost: "},
+    };
+    (void)state;
+    assert_grids_refused("serve", wrong, sizeof wrong / sizeof *wrong);
+}
+
+/* ---- break_even ------------------------------------------------------------------------------ */
+
+static void break_even_has_the_printed_batches_and_contexts(void **state)
+{
+    static const double batch[] = {252, 162, 101}, context[] = {357, 830, 1399};
+    spec_result result;
+    (void)state;
+    run(&result, "break_even", 1,
+        "alpha = 0.6; batch = 1; context = 0; K = [\"1,3,5\"]; "
+        "cost = \"step=7.093ms,token=21.01us,kv=39.26ns\"; draft_cost = \"round=2.135ms\"");
+    for (size_t r = 0; r < 3; r++) {
+        assert_within(number(&result, r, "break_even_batch"), batch[r], 1.0);
+        assert_within(number(&result, r, "large_batch_context"), context[r], 1.0);
+    }
+    spec_result_free(&result);
+}
+
+/* The speed-up crosses 1 at the printed context, by the closed form and by bisection. */
+static void break_even_context_is_where_the_speedup_is_1(void **state)
+{
+    spec_result far, at;
+    char grid[300];
+    (void)state;
+    run(&far, "break_even", 1,
+        "alpha = 0.6; batch = 2000; context = 0; K = [\"3\"]; "
+        "cost = \"step=7.093ms,token=21.01us,kv=39.26ns\"; draft_cost = \"round=2.135ms\"");
+    const double context = number(&far, 0, "break_even_context");
+    assert_true(number(&far, 0, "speedup") < 1.0);
+    assert_true(context > 600.0 && context < number(&far, 0, "large_batch_context"));
+    snprintf(grid, sizeof grid,
+             "alpha = 0.6; batch = 2000; context = %.0f; K = [\"3\"]; "
+             "cost = \"step=7.093ms,token=21.01us,kv=39.26ns\"; draft_cost = \"round=2.135ms\"",
+             context);
+    run(&at, "break_even", 1, grid);
+    assert_within(number(&at, 0, "speedup"), 1.0, 1e-3);
+    assert_near(number(&at, 0, "break_even_batch"), 2000.0, 0.01);
+    spec_result_free(&far);
+    spec_result_free(&at);
+}
+
+/* A closed loop of long outputs at no prompt has the speed-up of its steps at the mean context. */
+static void break_even_is_the_throughput_of_a_closed_loop(void **state)
+{
+    spec_result steps, loop;
+    (void)state;
+    run(&steps, "break_even", 1,
+        "alpha = 0.7; batch = 64; context = 500; K = [\"0,3\"]; cost = \"step=7ms,token=20us\"; "
+        "draft_cost = \"round=1ms,pass=0.1ms,token=2us\"");
+    run(&loop, "serve", 1,
+        "alpha = 0.7; slots = 64; prompt = [\"0\"]; output = [\"1000\"]; K = [\"0,3\"]; "
+        "requests = 50; cost = \"step=7ms,token=20us\"; "
+        "draft_cost = \"round=1ms,pass=0.1ms,token=2us\"");
+    for (size_t r = 0; r < 2; r++)
+        assert_near(number(&loop, r, "tokens_per_s"), number(&steps, r, "tokens_per_s"), 0.005);
+    spec_result_free(&steps);
+    spec_result_free(&loop);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steady_rows_agree_with_theory),
+        cmocka_unit_test(a_list_of_K_does_not_change_the_requests),
+        cmocka_unit_test(other_rates_draw_other_numbers),
+        cmocka_unit_test(a_load_at_the_capacity_has_no_latency),
+        cmocka_unit_test(capacities_agree_by_theory_and_by_saturated_runs),
+        cmocka_unit_test(a_warm_up_that_is_too_short_has_no_result),
+        cmocka_unit_test(rows_outside_the_theorems_have_no_theory_but_the_identities),
+        cmocka_unit_test(an_engine_short_of_memory_preempts),
+        cmocka_unit_test(a_trace_is_replayed_or_lends_its_lengths),
+        cmocka_unit_test(drafting_ahead_in_a_batch_gains_as_its_theorem_says),
+        cmocka_unit_test(wrong_parameters_are_named),
+        cmocka_unit_test(break_even_has_the_printed_batches_and_contexts),
+        cmocka_unit_test(break_even_context_is_where_the_speedup_is_1),
+        cmocka_unit_test(break_even_is_the_throughput_of_a_closed_loop),
+    };
+    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
+}

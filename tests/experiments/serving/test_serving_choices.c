@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/serving/begun_requests.h"
+#include "experiments/serving/serving_choices.h"
+#include "tests/support/serving_setup.h"
+#include "tests/support/support.h"
+
+#include <string.h>
+
+static spec_step_cost *cost;
+
+static int set_up(void **state)
+{
+    (void)state;
+    return spec_step_cost_create(&cost, "step=7ms,token=21us", "round=2ms", NULL);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    spec_step_cost_free(cost);
+    return 0;
+}
+
+/* The ways as "lengths/K", with * for the plain one and ? for one without a row. */
+static void describe(char text[400], const char *K, const char *lengths)
+{
+    spec_serving_choices choices;
+    spec_error error = {""};
+    uint64_t rows, asked = 0;
+    text[0] = '\0';
+    if (spec_serving_choices_init(&choices, K, lengths, cost, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
+    for (int i = 0; i < choices.n; i++) {
+        const spec_serving_way *way = &choices.way[i];
+        const size_t used = strlen(text);
+        snprintf(text + used, 400 - used, "%s%s/%d%s%s", used > 0 ? " " : "", way->lengths, way->K,
+                 i == choices.plain ? "*" : "", way->asked ? "" : "?");
+        asked += way->asked;
+    }
+    assert_int_equal(spec_serving_choices_count(&rows, K, lengths, &error), GSL_SUCCESS);
+    assert_true(rows == asked);
+    spec_serving_choices_free(&choices);
+}
+
+static void ways_are_in_the_order_of_the_lists(void **state)
+{
+    static const char *const cases[][3] = {
+        {"0,1,3", "fixed", "fixed/0* fixed/1 fixed/3"},
+        {"3,0", "fixed", "fixed/3 fixed/0*"},
+        {"2:4", "fixed", "fixed/2 fixed/3 fixed/4 fixed/0*?"},
+        {"1,5", "goodput", "goodput/5 fixed/0*?"},
+        {"1,5", "goodput,fixed", "goodput/5 fixed/1 fixed/5 fixed/0*?"},
+        {"1,5", "goodput?K_max=3,heuristic?cap=9", "goodput?K_max=3/3 heuristic?cap=9/9 fixed/0*?"},
+        {"0,2", "schedule:[[1,32,5],[33,128,2]],fixed",
+         "schedule:[[1,32,5],[33,128,2]]/5 fixed/0* fixed/2"},
+        {"0", "bandit", "bandit/8 fixed/0*?"}, /* without a K above 0 its own default */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[400];
+        describe(text, cases[i][0], cases[i][1]);
+        assert_string_equal(text, cases[i][2]);
+    }
+}
+
+static void wrong_lists_name_their_parameter(void **state)
+{
+    static const char *const wrong[][3] = {
+        {"", "fixed", "K"},           {"1,1", "fixed", "K: 1 comes twice"},
+        {"-1", "fixed", "K: -1"},     {"1.5", "fixed", "K: 1.5"},
+        {"1:40", "fixed", "K: more"}, {"1:20", "fixed,fixed", "lengths: with all K more"},
+        {"1", "", "lengths: "},       {"1", "fixed,", "lengths: "},
+        {"1", "goodptu", "lengths: "}};
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        spec_serving_choices choices;
+        spec_error error = {""};
+        assert_int_not_equal(
+            spec_serving_choices_init(&choices, wrong[i][0], wrong[i][1], cost, &error),
+            GSL_SUCCESS);
+        if (strncmp(error.text, wrong[i][2], strlen(wrong[i][2])) != 0)
+            fail_msg("'%s' and '%s': %s", wrong[i][0], wrong[i][1], error.text);
+        assert_int_equal(choices.n, 0);
+    }
+}
+
+/* The first requests have evenly spread parts of their output, by streams of their own; the others
+ * are as they were. */
+static void begun_requests_have_a_part_of_their_output_left(void **state)
+{
+    enum { BEGUN = 100, ALL = 120, OUTPUT = 1001 };
+    const drawn_requests drawn = {.output = {OUTPUT, OUTPUT}, .alpha = {0.7, 0.7}};
+    const spec_begun_requests begun = {drawn_requests_source(&drawn), BEGUN};
+    const spec_request_source source = spec_begun_requests_source(&begun);
+    int first[2] = {0};
+    (void)state;
+    for (uint64_t stream = 0; stream < 2; stream++) {
+        int in_decile[10] = {0};
+        void *cursor = source.begin(source.self, 42, stream);
+        for (int i = 0; i < ALL; i++) {
+            spec_request request;
+            assert_true(source.next(cursor, &request));
+            if (i == 0) first[stream] = request.output;
+            if (i < BEGUN)
+                in_decile[(request.output - 1) * 10 / OUTPUT]++;
+            else
+                assert_int_equal(request.output, OUTPUT);
+        }
+        source.end(cursor);
+        for (int d = 0; d < 10; d++) assert_true(in_decile[d] >= 8 && in_decile[d] <= 12);
+    }
+    assert_int_not_equal(first[0], first[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ways_are_in_the_order_of_the_lists),
+        cmocka_unit_test(wrong_lists_name_their_parameter),
+        cmocka_unit_test(begun_requests_have_a_part_of_their_output_left),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
