@@ -87,7 +87,7 @@ _speclab()
         fi
         [[ $names != *= ]] || compopt -o nospace
     elif [ "$verb" = list ]; then
-        names="models drafts rules policies processes measures figures devices experiments"
+        names="models drafts rules policies processes lengths measures figures devices experiments"
     elif [ "$verb" = validate ] && [ "$word" = : ] && [ "$before" = rule ]; then
         word="" names=$(_speclab_list rules)
     elif [ "$verb" = validate ] && [ "$before" = : ] &&

@@ -149,8 +149,11 @@ int spec_grid_verb_run(const spec_grid_verb *verb, const spec_options *options)
     experiment.seed = options->seed;
     fill_grid(&experiment.grid, verb);
     set_columns(&experiment, verb);
-    const spec_options_plan plan = {
-        .resume = verb->resume, .no_point = true, .limit = verb->limit, .what = verb->what};
+    const spec_options_plan plan = {.resume = verb->resume,
+                                    .no_point = true,
+                                    .limit = verb->limit,
+                                    .what = verb->what,
+                                    .after = verb->after};
     const int code = spec_options_run(&experiment, options, &plan, verb->verb, &error);
     if (error.text[0] != '\0') say(verb, error.text);
     spec_experiment_free(&experiment);

@@ -39,6 +39,7 @@ typedef struct {
     uint64_t limit;
     bool resume;
     const char *what;    /* as in spec_options_plan, or NULL */
+    int (*after)(const spec_table *table, const char *verb); /* the same */
 } spec_grid_verb;
 
 int spec_grid_verb_run(const spec_grid_verb *verb, const spec_options *options);

@@ -28,6 +28,7 @@ const spec_verb spec_verbs[] = {
     {"generate", "generate text from a model, with and without speculation", spec_verb_generate},
     {"bench", "measure speculative decoding on this machine, beside the prediction",
      spec_verb_bench},
+    {"serve", "speculation under load: a serving engine beside queueing theory", spec_verb_serve},
     {"validate", "test whether a sampler, in any language, is lossless", spec_verb_validate},
     {"rows", "record the distributions of a target and its drafts along a text", spec_verb_rows},
     {"train", "train a model, or a draft of a target", spec_verb_train},

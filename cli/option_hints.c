@@ -47,13 +47,14 @@ enum {
 #define OF_MODELS "run, train, " DECODING
 #define COMMON                                                                                     \
     "predict, sweep, run, prove, accept, plan, generate, bench, validate, rows, train, tune, "     \
-    "quantize, widen, import and list"
+    "quantize, widen, import, serve and list"
 #define WRITING "plot, " COMMON
 
 static const meaning meanings[] = {
-    [LENGTH] = {"K", "the draft length", "predict, sweep, prove, generate, bench and train",
+    [LENGTH] = {"K", "the draft length", "predict, sweep, prove, generate, bench, train and serve",
                 "--set K=N"},
-    [RATE] = {"alpha", "the acceptance rate", "predict, sweep and prove", "--set alpha=LIST"},
+    [RATE] = {"alpha", "the acceptance rate", "predict, sweep, prove and serve",
+              "--set alpha=LIST"},
     [COST] = {"c", "the cost of a draft call", "predict, sweep, prove and plan", "--set c=LIST"},
     [TARGET] = {"target", "the target model", "tune, widen, import, " OF_MODELS, NULL},
     [DRAFT] = {"draft", "the draft model", OF_MODELS, NULL},
@@ -76,15 +77,15 @@ static const meaning meanings[] = {
     [OUTPUT] = {"output", "the file to write", WRITING, NULL},
     [FORMAT] = {"format", "the format", COMMON, NULL},
     [DEVICE] = {"device", "the device", "generate, bench and rows", "--target 'SPEC?device=gpu'"},
-    [PROMPT] = {"prompt", "the prompt", "generate and rows", "--prompts FILE"},
+    [PROMPT] = {"prompt", "the prompt", "generate, rows and serve", "--prompts FILE"},
     [SIBLINGS] = {"n", "the number of drafts per position", "prove and accept",
                   "--drafting 'tree?n=N'"},
     [NODES] = {"nodes", "the number of draft tokens in a tree", "plan", NULL},
     [TYPE] = {"type", "the type of the weights", "quantize", NULL},
-    [BUDGET] = {"budget", "the number of draws, or the time", "validate", NULL},
+    [BUDGET] = {"budget", "the number of draws, or the time", "validate and serve", NULL},
     [TEXT] = {"text", "the text", "rows", "--set TEXT=FILE"},
     [FIGURE] = {"figure", "the figure", "plot, plan, bench and validate", NULL},
-    [LEARNING_RATE] = {"rate", "the learning rate", "train and bench", "--set rate=X"},
+    [LEARNING_RATE] = {"rate", "the learning rate", "train, bench and serve", "--set rate=X"},
 };
 
 /* Option names of vLLM, SGLang, TensorRT-LLM, llama.cpp, Hugging Face and papers, in lower case

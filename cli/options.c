@@ -241,6 +241,10 @@ int spec_options_run(const spec_experiment *experiment, const spec_options *opti
                   (unsigned long long)(result.holds + result.fails));
         code = SPEC_EXIT_FAILS;
     }
+    if (status == GSL_SUCCESS && plan->after != NULL) {
+        const int after = plan->after(&result.table, verb);
+        if (code == SPEC_EXIT_HOLDS) code = after;
+    }
     spec_result_free(&result);
     return code;
 }

@@ -53,6 +53,9 @@ typedef struct {
     bool no_point;  /* errors begin with the parameter at fault instead of the grid point */
     uint64_t limit; /* largest number of branches in an enumeration, 0: the default */
     const char *what; /* phase before the first point, such as "loading the models", or NULL */
+    /* After the table of a run that ended: say what it shows, and return the exit code of a run
+     * whose checks hold. May be NULL. */
+    int (*after)(const spec_table *table, const char *verb);
 } spec_options_plan;
 
 /* Run an experiment, write its table as the options say, and return the exit code. *ret_error

@@ -12,6 +12,7 @@
 #include "sim/acceptance.h"
 #include "sim/draft/drafter.h"
 #include "sim/draft/policy.h"
+#include "sim/serving/length_choice.h"
 #include "sim/verify/verify.h"
 
 #include <dirent.h>
@@ -83,6 +84,13 @@ static void list_processes(spec_table *table)
                  spec_process_usages[i]);
         add(table, "process", usage, tab + 1, "");
     }
+}
+
+static void list_lengths(spec_table *table)
+{
+    const char *usage, *summary, *reference;
+    for (int i = 0; spec_length_choice_line(i, &usage, &summary, &reference); i++)
+        add(table, "lengths", usage, summary, reference);
 }
 
 static void list_measures(spec_table *table)
@@ -174,6 +182,7 @@ static const struct {
     {"rules", list_rules},
     {"policies", list_policies},
     {"processes", list_processes},
+    {"lengths", list_lengths},
     {"measures", list_measures},
     {"figures", list_figures},
     {"devices", NULL}, /* list_devices, which needs the context */
@@ -192,6 +201,7 @@ static const spec_list_heading headings[] = {
     {"rule", "Verification rules, for --rule"},
     {"policy", "Length policies, for --policy"},
     {"process", "Acceptance processes, for --process of 'speclab sweep'"},
+    {"lengths", "Choices of draft lengths, for --lengths of 'speclab serve'"},
     {"measure", "Measures, for experiment files (docs/formats.md)"},
     {"device", "Devices, for --device"},
     {"experiment", "Experiments, for 'speclab run'"},
@@ -227,9 +237,9 @@ int spec_verb_list(spec_context *context, int argc, char **argv)
     static const struct argp argp = {
         NULL,
         parse,
-        "[models] [drafts] [rules] [policies] [processes] [measures] "
+        "[models] [drafts] [rules] [policies] [processes] [lengths] [measures] "
         "[figures] [devices] [experiments]",
-        "list models, drafts, rules, policies, processes, measures, figures, devices, "
+        "list models, drafts, rules, policies, processes, lengths, measures, figures, devices, "
         "experiments\vEach name is listed with its keys and their defaults, in the form that "
         "--target, --draft and experiment files take. 'speclab list devices' searches for GPUs and "
         "loads their kernels; the list without names leaves devices out.\n"

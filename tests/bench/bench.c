@@ -34,6 +34,7 @@ static const struct {
     {"tokenizers, 22,000 pieces", spec_bench_tokenizer},
     {"matrix products, 768 x 12, V = 32,000", spec_bench_product},
     {"training, 2,048 tokens", spec_bench_train},
+    {"serving engine, outputs of 256 tokens", spec_bench_serving},
 };
 
 enum { FAMILIES = sizeof families / sizeof *families, REPEATS_MAX = 99, MEASURES_MAX = 256 };

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/grid_verb.h"
+#include "cli/verb.h"
+#include "experiments/serving/serving_advice.h"
+#include "sim/serving/requests/request_trace.h"
+#include "sim/serving/step_cost.h"
+
+#include <string.h>
+
+enum {
+    KEY_RATE = 0x2001,
+    KEY_SLOTS,
+    KEY_TRACE,
+    KEY_SPEED,
+    KEY_ARRIVALS,
+    KEY_PROMPT,
+    KEY_OUTPUT,
+    KEY_SPREAD,
+    KEY_CORRELATION,
+    KEY_ACCEPTED,
+    KEY_COST,
+    KEY_DRAFT_COST,
+    KEY_PLACE,
+    KEY_LENGTHS,
+    KEY_BATCH,
+    KEY_BUDGET,
+    KEY_CHUNK,
+    KEY_BLOCKS,
+    KEY_BLOCK,
+    KEY_MEMORY,
+    KEY_KV_BYTES,
+    KEY_SLO,
+    KEY_REQUESTS,
+    KEY_WARM,
+    KEY_RESUME,
+    KEY_END
+};
+
+/* With & between keys: results in CSV need no quotes. */
+#define DEFAULT_COST "affine?step=7.1ms&token=21us&kv=39ns"
+#define DEFAULT_DRAFT_COST "affine?round=2.1ms"
+
+static const struct argp_option options_table[] = {
+    {"alpha", 'a', "LIST", 0, "acceptance rates in [0,1] (0.8)", 1},
+    {"K", 'K', "LIST", 0, "draft lengths to compare (0,1,3,5)", 1},
+    {"lengths", KEY_LENGTHS, "LIST", 0,
+     "who chooses lengths: fixed (each K), goodput, ...; see 'speclab list lengths' (fixed)", 1},
+    {0, 0, 0, 0, "Load, one of:", 2},
+    {"rate", KEY_RATE, "LIST", 0, "requests/s that arrive at random", 2},
+    {"trace", KEY_TRACE, "FILE", 0,
+     "requests of a CSV or of JSON lines; with --rate, their lengths alone", 2},
+    {"slots", KEY_SLOTS, "LIST", 0, "a closed loop: N requests are always in the system", 2},
+    {0, 0, 0, 0, "Requests:", 3},
+    {"speed", KEY_SPEED, "LIST", 0, "replay the trace X times faster (1)", 3},
+    {"arrivals", KEY_ARRIVALS, "LIST", 0, "poisson, even or gamma?cv=X (poisson)", 3},
+    {"prompt", KEY_PROMPT, "LIST", 0,
+     "its tokens, or a law: lognormal?mean=512&sigma=1, geometric?mean=512, ... (512)", 3},
+    {"output", KEY_OUTPUT, "LIST", 0, "tokens of the output, or a law (256); the file is -o", 3},
+    {"spread", KEY_SPREAD, "LIST", 0,
+     "alpha over requests: one, beta?concentration=X or two?spread=X (one)", 3},
+    {"rounds-correlation", KEY_CORRELATION, "LIST", 0,
+     "chance that a round is as lucky as the one before (0)", 3},
+    {"accepted", KEY_ACCEPTED, "FILE", 0, "measured accepted lengths, in place of alpha", 3},
+    {0, 0, 0, 0, "Engine:", 4},
+    {"cost", KEY_COST, "SPEC", 0,
+     "time of a step: affine:step=T,token=T,kv=T, roofline:card=H100,parameters=8B,... or "
+     "table:FILE (affine:step=7.1ms,token=21us,kv=39ns, with a draft of round=2.1ms)",
+     4},
+    {"draft-cost", KEY_DRAFT_COST, "SPEC", 0,
+     "time to draft: round=T,pass=T,token=T, roofline:... or table:FILE (none)", 4},
+    {"place", KEY_PLACE, "LIST", 0,
+     "of the draft: same (device), separate, ahead?guess=X&miss=wait|ride or halves (same)", 4},
+    {"batch", KEY_BATCH, "LIST", 0, "most running requests; 0: no limit, here and below (0)", 4},
+    {"budget", KEY_BUDGET, "LIST", 0, "most tokens in a step (0)", 4},
+    {"chunk", KEY_CHUNK, "LIST", 0, "most tokens of a prompt in a step (0)", 4},
+    {"blocks", KEY_BLOCKS, "LIST", 0, "KV blocks of the device (0)", 4},
+    {"block", KEY_BLOCK, "N", 0, "tokens in a block (16)", 4},
+    {"memory", KEY_MEMORY, "BYTES", 0, "of all blocks, in place of --blocks: 40GB", 4},
+    {"kv-bytes", KEY_KV_BYTES, "BYTES", 0, "of a token in the KV cache: 128KiB", 4},
+    {0, 0, 0, 0, "Results:", 5},
+    {"slo", KEY_SLO, "SPEC", 0, "objectives: ttft=500ms,tpot=50ms,latency=20s, any of them", 5},
+    {"requests", KEY_REQUESTS, "N", 0, "measured, in each of 64 replications (2000)", 5},
+    {"warm", KEY_WARM, "N", 0, "before them, in each replication (by the load)", 5},
+    {"resume", KEY_RESUME, NULL, 0, "continue an interrupted run of the output file", 5},
+    {0},
+};
+
+typedef struct {
+    spec_options common;
+    const char *alpha, *K;
+    const char *value[KEY_END - KEY_RATE]; /* of the other options, by key */
+    bool resume;
+} arguments;
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    arguments *args = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
+    case 'a': args->alpha = arg; return 0;
+    case 'K': args->K = arg; return 0;
+    case KEY_RESUME: args->resume = true; return 0;
+    case KEY_OUTPUT:
+        if (strchr(arg, '.') != NULL && strchr(arg, '?') == NULL)
+            spec_usage_fail(state->name, "--output: '%s' is no length in tokens; a file is -o %s",
+                            arg, arg);
+        args->value[key - KEY_RATE] = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        spec_usage_fail(state->name,
+                        "'%s' is not an option; 'speclab serve --help' lists the options", arg);
+    case ARGP_KEY_END:
+        if (args->resume && args->common.output == NULL)
+            spec_usage_fail(state->name, "--resume needs -o FILE");
+        return 0;
+    default:
+        if (key < KEY_RATE || key >= KEY_END) return ARGP_ERR_UNKNOWN;
+        args->value[key - KEY_RATE] = arg;
+        return 0;
+    }
+}
+
+static const char *value(const arguments *args, int key)
+{
+    return args->value[key - KEY_RATE];
+}
+
+/* Say what is doubtful about a cost, and what a trace leaves out; errors come with the run. */
+static void say_doubts(const char *cost, const char *opt_draft_cost, const char *opt_trace,
+                       const char *verb)
+{
+    spec_step_cost *made;
+    spec_request_trace trace;
+    if (spec_step_cost_create(&made, cost, opt_draft_cost, NULL) == GSL_SUCCESS) {
+        const char *doubt = spec_step_cost_warning(made);
+        if (doubt[0] != '\0') spec_usage_say(verb, "%s", doubt);
+    }
+    spec_step_cost_free(made);
+    if (opt_trace == NULL || spec_request_trace_load(&trace, opt_trace, NULL) != GSL_SUCCESS)
+        return;
+    if (trace.failed > 0)
+        spec_usage_say(verb, "%s: %lld rows with 0 output tokens are left out", opt_trace,
+                       (long long)trace.failed);
+    spec_request_trace_free(&trace);
+}
+
+/* The recommendation, on standard error; 3 if a load had no result. */
+static int advise(const spec_table *table, const char *verb)
+{
+    spec_error error = {{0}};
+    uint64_t refused;
+    if (spec_serving_advice_write(stderr, &refused, table, &error) != GSL_SUCCESS) {
+        spec_usage_say(verb, "%s", error.text);
+        return SPEC_EXIT_USAGE;
+    }
+    return refused > 0 ? SPEC_EXIT_UNDECIDED : SPEC_EXIT_HOLDS;
+}
+
+int spec_verb_serve(spec_context *context, int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        options_table,
+        parse,
+        NULL,
+        "speculation under load: a serving engine beside queueing theory\vDoes speculation pay at "
+        "this load, and with which K? The engine batches continuously, on a virtual clock, as vLLM "
+        "does; K = 0 is plain decoding. All K serve the same requests, so speedup, of mean latency "
+        "over K = 0, has a narrow interval. A last line names the best K by load. Rates at or "
+        "above the capacity have no latency: a line says so, and the exit status is 3.\n"
+        "\n"
+        "A LIST is 0.5,0.7 or lo:hi:step; times have units, 7.1ms; docs/serving.md explains "
+        "columns, costs and theory.\n"
+        "\n"
+        "  $ speclab serve --alpha 0.6,0.8 --rate 5:40:5 -o load.csv\n"
+        "  $ speclab serve --trace mine.csv --rate 1:8 --slo ttft=500ms,tpot=50ms\n"
+        "  $ speclab serve --trace mine.csv --speed 0.5:2:0.5 --K 0,3\n"
+        "  $ speclab plot load.csv",
+        children,
+        NULL,
+        NULL};
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .K = "0,1,3,5"};
+    args.common.opt_output = "write to FILE, as -o FILE alone (FILE.json: json; else csv)";
+    spec_usage_parse(&argp, argc, argv, &args);
+    const char *cost = value(&args, KEY_COST), *draft_cost = value(&args, KEY_DRAFT_COST);
+    if (cost == NULL && draft_cost == NULL)
+        draft_cost = DEFAULT_DRAFT_COST;
+    else if (draft_cost == NULL)
+        spec_usage_note(argv[0], "drafting takes no time, as without --draft-cost");
+    if (cost == NULL) cost = DEFAULT_COST;
+    say_doubts(cost, draft_cost, value(&args, KEY_TRACE), argv[0]);
+    if (args.alpha == NULL && value(&args, KEY_ACCEPTED) == NULL) args.alpha = "0.8";
+
+    /* A spec has commas of its own: it is one line. */
+    const spec_verb_axis axis[] = {
+        {"trace", SPEC_AXIS_LINES, value(&args, KEY_TRACE)},
+        {"accepted", SPEC_AXIS_LINES, value(&args, KEY_ACCEPTED)},
+        {"cost", SPEC_AXIS_LINES, cost},
+        {"draft_cost", SPEC_AXIS_LINES, draft_cost},
+        {"place", SPEC_AXIS_NAMES, value(&args, KEY_PLACE)},
+        {"arrivals", SPEC_AXIS_NAMES, value(&args, KEY_ARRIVALS)},
+        {"prompt", SPEC_AXIS_NAMES, value(&args, KEY_PROMPT)},
+        {"output", SPEC_AXIS_NAMES, value(&args, KEY_OUTPUT)},
+        {"spread", SPEC_AXIS_NAMES, value(&args, KEY_SPREAD)},
+        {"rounds_correlation", SPEC_AXIS_NUMBERS, value(&args, KEY_CORRELATION)},
+        {"max_batch", SPEC_AXIS_NUMBERS, value(&args, KEY_BATCH)},
+        {"budget", SPEC_AXIS_NUMBERS, value(&args, KEY_BUDGET)},
+        {"chunk", SPEC_AXIS_NUMBERS, value(&args, KEY_CHUNK)},
+        {"blocks", SPEC_AXIS_NUMBERS, value(&args, KEY_BLOCKS)},
+        {"block", SPEC_AXIS_NUMBERS, value(&args, KEY_BLOCK)},
+        {"memory", SPEC_AXIS_LINES, value(&args, KEY_MEMORY)},
+        {"kv_bytes", SPEC_AXIS_LINES, value(&args, KEY_KV_BYTES)},
+        {"slo", SPEC_AXIS_LINES, value(&args, KEY_SLO)},
+        {"requests", SPEC_AXIS_NUMBERS, value(&args, KEY_REQUESTS)},
+        {"warm", SPEC_AXIS_NUMBERS, value(&args, KEY_WARM)},
+        {"alpha", SPEC_AXIS_NUMBERS, args.alpha},
+        {"slots", SPEC_AXIS_NUMBERS, value(&args, KEY_SLOTS)},
+        {"speed", SPEC_AXIS_NUMBERS, value(&args, KEY_SPEED)},
+        {"rate", SPEC_AXIS_NUMBERS, value(&args, KEY_RATE)},
+        {"K", SPEC_AXIS_LINES, args.K},
+        {"lengths", SPEC_AXIS_LINES, value(&args, KEY_LENGTHS)},
+    };
+    static const char *const renamed[] = {"max_batch", "batch", NULL}; /* `batch` is a result */
+    const spec_grid_verb verb = {
+        .verb = argv[0],
+        .measure = "serve",
+        .axis = axis,
+        .n_axes = (int)(sizeof axis / sizeof axis[0]),
+        .option = renamed,
+        .figure = "serve_load",
+        .resume = args.resume,
+        .after = advise,
+    };
+    return spec_grid_verb_run(&verb, &args.common);
+}
