@@ -72,6 +72,7 @@ void spec_table_number(spec_table *table, const char *column, double value)
     snprintf(printed, sizeof printed, "%.10g",
              value + 0.0); /* no -0, which would be read back as the integer 0 */
     *cell = (spec_cell){.kind = SPEC_CELL_NUMBER, .number = strtod(printed, NULL)};
+    if (isfinite(cell->number)) cell->rest = value - cell->number; /* exact: they are that close */
 }
 
 void spec_table_integer(spec_table *table, const char *column, long long value)
@@ -134,6 +135,11 @@ double spec_cell_number(const spec_cell *cell)
 {
     if (cell->kind == SPEC_CELL_NUMBER) return cell->number;
     return cell->kind == SPEC_CELL_INTEGER ? (double)cell->integer : NAN;
+}
+
+double spec_cell_exact(const spec_cell *cell)
+{
+    return cell->kind == SPEC_CELL_NUMBER ? cell->number + cell->rest : spec_cell_number(cell);
 }
 
 int spec_cell_copy(spec_cell *into, const spec_cell *from)

@@ -23,6 +23,7 @@ typedef enum {
 typedef struct {
     enum { SPEC_CELL_EMPTY, SPEC_CELL_NUMBER, SPEC_CELL_INTEGER, SPEC_CELL_TEXT } kind;
     double number;
+    double rest; /* what rounding to ten digits took from the number */
     long long integer;
     char *text; /* owned */
 } spec_cell;
@@ -51,6 +52,10 @@ void spec_table_text(spec_table *table, const char *column, const char *value);
 int spec_table_append(spec_table *table);
 void spec_table_clear(spec_table *table); /* drop all rows and the current row */
 const spec_cell *spec_table_cell(const spec_table *table, size_t row, int column);
+
+/* A cell as a number, NaN if it is not one. The same as it was given to spec_table_number, with all
+ * digits; a cell read from a file has ten. */
+double spec_cell_exact(const spec_cell *cell);
 
 /* A cell as a number (NaN if it is not one); a deep copy of a cell over another, which is released.
  */

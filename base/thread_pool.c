@@ -3,6 +3,7 @@
 
 #include "speclab/no_memory.h"
 
+#include <locale.h>
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
@@ -51,6 +52,7 @@ struct spec_thread_pool {
     atomic_int asleep;
 
     pid_t process;              /* that created the pool */
+    locale_t locale;            /* of the thread that started the threads, and so of these */
     pthread_t *thread;          /* changed by the owner of `locked` alone, as are the next two */
     int n_threads, wanted;      /* besides the caller's: running; requested */
     atomic_int chosen;          /* threads for a job; 0: OpenMP's number */
@@ -124,6 +126,7 @@ static void leave_the_callers_processor(spec_thread_pool *pool)
 static void *run_member(void *self)
 {
     spec_thread_pool *const pool = self;
+    uselocale(pool->locale);
     leave_the_callers_processor(pool);
     int64_t turn = now(), busy = turn, looked = turn;
     for (int waited = 0; !atomic_load_explicit(&pool->stop, memory_order_relaxed);) {
@@ -159,6 +162,7 @@ static void *run_member(void *self)
 static void start(spec_thread_pool *pool, int n)
 {
     pool->wanted = n;
+    pool->locale = uselocale((locale_t)0);
     pool->thread = malloc((size_t)n * sizeof *pool->thread);
     const int most = pool->thread != NULL ? n : 0;
     /* Signals go to the threads of the program. */

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copies the built program and its files below $DESTDIR$PREFIX, or removes exactly these files.
+# Copies the built program, the library and their files below $DESTDIR$PREFIX, or removes exactly
+# these files. The library is in library/ beside the program.
 #   DESTDIR=DIR PREFIX=DIR cli/install.sh install|uninstall SPECLAB
 # Every path is quoted: a folder may have any name. Nothing is removed recursively.
 # A folder that holds other files remains, and uninstall names it.
@@ -29,7 +30,12 @@ copy() {
 
 install_all() {
     copy 755 "$to/bin" "$speclab"
-    copy 644 "$to/include/speclab" include/speclab/sampler.h # for plug-ins
+    # for plug-ins, and for programs that use the library
+    copy 644 "$to/include/speclab" include/speclab/sampler.h include/speclab/speclab.h
+    built=$(dirname "$speclab")
+    copy 644 "$to/lib" "$built"/library/libspeclab.so.*.* "$built/libspeclab.a"
+    for link in libspeclab.so.0 libspeclab.so; do cp -P "$built/library/$link" "$to/lib/"; done
+    copy 644 "$to/lib/pkgconfig" "$built/library/speclab.pc"
     copy 644 "$share/adapters" conformance/adapters/*.*
     copy 644 "$share/experiments/cfg" experiments/cfg/*.cfg
     copy 644 "$share/plots" plots/*.gp
@@ -43,7 +49,9 @@ install_all() {
 }
 
 uninstall_all() {
-    rm -f "$to/bin/speclab" "$to/include/speclab/sampler.h" \
+    rm -f "$to/bin/speclab" "$to/include/speclab/sampler.h" "$to/include/speclab/speclab.h" \
+        "$to"/lib/libspeclab.so "$to"/lib/libspeclab.so.[0-9]* "$to/lib/libspeclab.a" \
+        "$to/lib/pkgconfig/speclab.pc" \
         "$to/share/man/man1/speclab.1" "$to"/share/man/man1/speclab-*.1 \
         "$to/share/bash-completion/completions/speclab" \
         "$share"/adapters/*.* "$share"/experiments/cfg/*.cfg "$share"/experiments/text/* \

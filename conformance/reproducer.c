@@ -321,7 +321,7 @@ int spec_reproducer_find(spec_reproducer *ret, const spec_reproducer_case *found
     const spec_exhibit *hard = spec_evidence_hard(found->evidence);
     const size_t V = (size_t)f->vocab;
     const bool texts = found->scope == SPEC_SCOPE_STREAM;
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    gsl_rng *rng = spec_rng_alloc();
     again a = {.c = ret, .fixture = f, .drafted = calloc(V, sizeof *a.drafted),
                .came = calloc(V * SPEC_CAME_KINDS, sizeof *a.came)};
     int status = GSL_SUCCESS, offender = -1;

@@ -248,7 +248,7 @@ static bool put_reproducer(json_t *root, const spec_validation *v)
     }
     if (c->round.n_emitted != 0 || c->round.hard != SPEC_HARD_NONE) put_round(o, c);
     bool whole = true;
-    for (int i = 0; i < v->n_results; i++) {
+    for (int i = 0; i < v->n_results && v->plan.limits.opt_call == NULL; i++) {
         if (v->result[i].kind != c->kind || v->result[i].scope != c->scope) continue;
         char *command = spec_validate_report_command(v, &v->result[i]);
         whole = whole && command != NULL;
@@ -282,7 +282,7 @@ int spec_validate_report_json(const spec_validation *v, FILE *out, spec_error *e
     put_number(root, "p", v->p);
     put_power(root, v);
     put_text(root, "together", v->together);
-    if (spec_validate_report_is_together(v)) {
+    if (spec_validate_report_is_together(v) && v->plan.limits.opt_call == NULL) {
         char *command = spec_validate_report_command(v, NULL);
         put_text(root, "together_command", command);
         free(command);

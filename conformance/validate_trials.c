@@ -125,7 +125,7 @@ int spec_validate_make_workers(spec_validate_run *r)
     for (int i = 0; i < r->threads; i++) {
         spec_worker *w = &r->worker[i];
         SPEC_TRY(spec_subject_open(&w->subject, r->subject, &r->plan->limits, r->error));
-        w->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+        w->rng = spec_rng_alloc();
         w->text = malloc(SPEC_FIXTURE_TEXT_MAX * sizeof *w->text);
         if (w->rng == NULL || w->text == NULL) return spec_no_memory(r->error);
     }

@@ -38,8 +38,8 @@ int spec_generation_init(spec_generation *g, const spec_generation_plan *plan, s
         SPEC_TRY(spec_generation_segments_init(&g->segments, &plan->load, SPEC_GENERATION_SEGMENT,
                                                error));
     }
-    g->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
-    g->beside_rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    g->rng = spec_rng_alloc();
+    g->beside_rng = spec_rng_alloc();
     if (g->rng == NULL || g->beside_rng == NULL) status = spec_no_memory(error);
 done:
     if (status != GSL_SUCCESS) spec_generation_free(g);
@@ -137,55 +137,76 @@ static int follow(spec_generation *g, const int *text, size_t n, spec_chance *ch
     return GSL_SUCCESS;
 }
 
-int spec_generation_text(spec_generation *g, spec_ending *ret_ending, const int *prompt,
-                         size_t n_prompt, uint64_t text, uint64_t n_tokens, spec_error *error)
+int spec_generation_begin(spec_generation *g, const int *prompt, size_t n_prompt, uint64_t text,
+                          uint64_t n_tokens, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    const int end_of_text = g->plan.decoder.target->end_of_text;
-    const volatile int *stop = g->plan.opt_stop;
     spec_rng_stream(g->rng, g->plan.seed, text);
     spec_rng_stream(g->beside_rng, g->plan.seed + 1, text);
-    spec_chance chance = spec_chance_sampled(g->rng),
-                beside_chance = spec_chance_sampled(g->beside_rng);
-    *ret_ending = SPEC_ENDED_ASKED;
-
+    g->n_prompt = n_prompt;
+    g->n = 0;
+    g->n_most = n_tokens;
     const double began = now(g);
     SPEC_TRY(begin(&g->decoder, prompt, n_prompt, text, error));
     g->prompt_seconds += now(g) - began;
     g->prompt_tokens += n_prompt;
     if (g->plan.baseline) SPEC_TRY(begin(&g->beside, prompt, n_prompt, text, error));
+done:
+    return status;
+}
 
-    uint64_t n = 0;
-    while (n < n_tokens && *ret_ending == SPEC_ENDED_ASKED) {
-        heard round;
-        if (stop != NULL && *stop != 0) {
-            *ret_ending = SPEC_ENDED_STOPPED;
-            break;
-        }
-        if (spec_decoder_room(&g->decoder) < 0) {
-            *ret_ending = SPEC_ENDED_WINDOW;
-            break;
-        }
-        const spec_load_reading load = spec_generation_segments_begin(&g->segments);
-        const double start = now(g);
-        SPEC_TRY(g->plan.plain ? decode_plain(g, &round, &chance, error)
-                               : speculate(g, &round, &chance, error));
-        g->seconds += now(g) - start;
-        spec_generation_segments_end(&g->segments, &load);
+/* Whether no round may follow, and why. */
+static bool has_ended(const spec_generation *g, spec_ending *ret_ending)
+{
+    const volatile int *stop = g->plan.opt_stop;
+    *ret_ending = SPEC_ENDED_ASKED;
+    if (g->n >= g->n_most) return true;
+    *ret_ending = SPEC_ENDED_STOPPED;
+    if (stop != NULL && *stop != 0) return true;
+    *ret_ending = SPEC_ENDED_WINDOW;
+    return spec_decoder_room(&g->decoder) < 0;
+}
 
-        int kept = 0;
-        while (kept < round.n && n + (uint64_t)kept < n_tokens && *ret_ending == SPEC_ENDED_ASKED)
-            if (round.token[kept++] == end_of_text) *ret_ending = SPEC_ENDED_TEXT;
-        n += (uint64_t)kept;
-        g->tokens += (uint64_t)kept;
-        SPEC_TRY(g->plan.hear(g->plan.self, round.token, round.origin, kept, error));
+int spec_generation_round(spec_generation *g, bool *ret_ended, spec_ending *ret_ending,
+                          spec_error *error)
+{
+    heard round;
+    int kept = 0, status = GSL_SUCCESS;
+    spec_chance chance = spec_chance_sampled(g->rng);
+    *ret_ended = has_ended(g, ret_ending);
+    if (*ret_ended) return status;
+    const spec_load_reading load = spec_generation_segments_begin(&g->segments);
+    const double start = now(g);
+    SPEC_TRY(g->plan.plain ? decode_plain(g, &round, &chance, error)
+                           : speculate(g, &round, &chance, error));
+    g->seconds += now(g) - start;
+    spec_generation_segments_end(&g->segments, &load);
 
-        const size_t length = n_prompt + n;
-        if (g->plan.baseline && length >= g->beside.n_context + SPEC_GENERATION_SEGMENT)
+    while (kept < round.n && g->n + (uint64_t)kept < g->n_most && !*ret_ended)
+        *ret_ended = round.token[kept++] == g->plan.decoder.target->end_of_text;
+    *ret_ending = *ret_ended ? SPEC_ENDED_TEXT : SPEC_ENDED_ASKED;
+    g->n += (uint64_t)kept;
+    g->tokens += (uint64_t)kept;
+    *ret_ended = *ret_ended || g->n == g->n_most;
+    status = g->plan.hear(g->plan.self, round.token, round.origin, kept, error);
+done:
+    return status;
+}
+
+int spec_generation_text(spec_generation *g, spec_ending *ret_ending, const int *prompt,
+                         size_t n_prompt, uint64_t text, uint64_t n_tokens, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    bool ended = false;
+    spec_chance beside_chance = spec_chance_sampled(g->beside_rng);
+    SPEC_TRY(spec_generation_begin(g, prompt, n_prompt, text, n_tokens, error));
+    while (!ended) {
+        SPEC_TRY(spec_generation_round(g, &ended, ret_ending, error));
+        const size_t length = n_prompt + g->n;
+        const size_t least = ended ? 0 : SPEC_GENERATION_SEGMENT;
+        if (g->plan.baseline && length >= g->beside.n_context + least)
             SPEC_TRY(follow(g, g->decoder.context, length, &beside_chance, error));
     }
-    if (g->plan.baseline)
-        SPEC_TRY(follow(g, g->decoder.context, n_prompt + n, &beside_chance, error));
 done:
     return status;
 }

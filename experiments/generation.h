@@ -51,6 +51,10 @@ typedef struct {
     spec_decoder decoder, beside; /* beside: the plain decoder, zeroed without a baseline */
     gsl_rng *rng, *beside_rng;
 
+    /* The current text: its prompt and length so far, and the most tokens that it may have. */
+    size_t n_prompt;
+    uint64_t n, n_most;
+
     /* Totals of all texts so far. */
     spec_tally tally;          /* of speculative rounds, on the virtual clock */
     uint64_t tokens;           /* of the texts, without prompts */
@@ -72,9 +76,16 @@ int spec_generation_init(spec_generation *generation, const spec_generation_plan
                          spec_error *error);
 void spec_generation_free(spec_generation *generation); /* a zeroed one is fine */
 
-/* Generate text number `text` after a prompt, of at most n_tokens, with random stream `text` of
- * the seed. The tokens do not depend on the number of threads. On failure, of a model or of
- * plan.hear, earlier calls of plan.hear remain valid. */
+/* Begin text number `text` after a prompt, of at most n_tokens, with random stream `text` of the
+ * seed. Then each _round adds the tokens of a round, which plan.hear receives, until the text has
+ * ended: *ret_ended, with the reason in *ret_ending. */
+int spec_generation_begin(spec_generation *generation, const int *prompt, size_t n_prompt,
+                          uint64_t text, uint64_t n_tokens, spec_error *error);
+int spec_generation_round(spec_generation *generation, bool *ret_ended, spec_ending *ret_ending,
+                          spec_error *error);
+
+/* Generate a whole text. The tokens do not depend on the number of threads. On failure, of a model
+ * or of plan.hear, earlier calls of plan.hear remain valid. */
 int spec_generation_text(spec_generation *generation, spec_ending *ret_ending, const int *prompt,
                          size_t n_prompt, uint64_t text, uint64_t n_tokens, spec_error *error);
 

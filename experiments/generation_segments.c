@@ -94,7 +94,7 @@ int spec_generation_segments_speedup(spec_block_interval *ret_speedup,
     double value[RESAMPLES + 1], work[RESAMPLES + SPEC_SEGMENTS_MAX + 1];
     int status = GSL_SUCCESS;
     spec_block_interval surely;
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    gsl_rng *rng = spec_rng_alloc();
     *ret_speedup = (spec_block_interval){NAN, NAN, NAN, NAN};
     *ret_verdict = SPEC_RATIO_VAGUE;
     if (block == NULL || sum == NULL || rng == NULL) SPEC_TRY(spec_no_memory(error));

@@ -61,7 +61,7 @@ static int maker_init(maker *m, const char *path, const spec_rows_plan *plan, sp
         if (m->store[s] == NULL) SPEC_TRY(spec_no_memory(error));
         SPEC_TRY(spec_session_init(&m->session[s], plan->model[s], error));
     }
-    m->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    m->rng = spec_rng_alloc();
     if (m->rng == NULL) SPEC_TRY(spec_no_memory(error));
     SPEC_TRY(
         spec_rows_writer_init(&m->writer, path, plan->model, plan->sides, plan->cutoff, error));

@@ -119,7 +119,7 @@ static int walk_all(walker *w, uint64_t limit,
     const spec_clock clock = spec_clock_wall();
     const double begun = spec_clock_read(&clock);
     int status = GSL_SUCCESS;
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    gsl_rng *rng = spec_rng_alloc();
     if (rng == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
     spec_rng_stream(rng, 0, 0); /* fixed seed: the same walk is refused always or never */
     spec_probe_init(&w->probe, rng, limit > 0 ? (double)limit : 1.0);

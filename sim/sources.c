@@ -88,7 +88,7 @@ static int decoding_worker_init(const void *self, void **ret_worker, spec_error 
     decoding_worker *w = calloc(1, sizeof *w);
     *ret_worker = NULL;
     if (w == NULL) return spec_fail(error, GSL_ENOMEM, "no memory for a decoding loop");
-    w->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    w->rng = spec_rng_alloc();
     if (w->rng == NULL) {
         status = spec_fail(error, GSL_ENOMEM, "no memory for a generator");
         goto done;

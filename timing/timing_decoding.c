@@ -95,7 +95,7 @@ static int open_way(run *r, int i)
              config.K);
     way->result = &r->timed->way[i];
     way->seed = spec_rng_named_seed(plan->seed, name);
-    if ((way->rng = gsl_rng_alloc(spec_rng_pcg64dxsm)) == NULL)
+    if ((way->rng = spec_rng_alloc()) == NULL)
         return spec_fail(r->error, GSL_ENOMEM, "out of memory");
     const int status = spec_decoder_init(&way->decoder, &config, r->error);
     if (status != GSL_SUCCESS) return status;
@@ -156,7 +156,7 @@ static int open_all(run *r)
     timed->spin = timed->passes_load + 3;
     timed->n_columns = timed->spin + 1;
     r->text = malloc((size_t)plan->turn * sizeof *r->text);
-    r->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    r->rng = spec_rng_alloc();
     if (r->text == NULL || r->rng == NULL)
         SPEC_TRY(spec_fail(r->error, GSL_ENOMEM, "out of memory"));
 done:

@@ -35,8 +35,8 @@ static int open_all(run *r)
     config.opt_online = &r->online;
     SPEC_TRY(spec_decoder_init(&r->decoder[SPEC_TIMING_ONLINE_LEARNING], &config, r->error));
     timed->block = calloc((size_t)plan->texts * WAYS * FIELDS, sizeof *timed->block);
-    r->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
-    r->order = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    r->rng = spec_rng_alloc();
+    r->order = spec_rng_alloc();
     if (timed->block == NULL || r->rng == NULL || r->order == NULL)
         SPEC_TRY(spec_no_memory(r->error));
     spec_rng_stream(r->order, spec_rng_named_seed(plan->seed, "bench online order"), 0);

@@ -137,7 +137,7 @@ int spec_timing_online_report_table(spec_table *ret, const spec_timing_online *t
               parts = texts < SPEC_TIMING_ONLINE_PARTS ? texts : SPEC_TIMING_ONLINE_PARTS;
     sample s = {.sum = malloc((size_t)(RESAMPLES + 1) * WAYS * FIELDS * sizeof *s.sum),
                 .value = malloc((RESAMPLES + 1) * sizeof *s.value),
-                .rng = gsl_rng_alloc(spec_rng_pcg64dxsm)};
+                .rng = spec_rng_alloc()};
     *ret = (spec_table){0};
     if (s.sum == NULL || s.value == NULL || s.rng == NULL ||
         spec_table_init(ret, columns, COLUMNS) != GSL_SUCCESS)

@@ -145,7 +145,7 @@ int spec_timing_prompts_make(spec_timing_prompts *prompts, const spec_model *mod
 {
     int status = GSL_SUCCESS;
     const bool own = model->kind->prompt != NULL, written = !own && spec_vocabularies_speaks(model);
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    gsl_rng *rng = spec_rng_alloc();
     *prompts = (spec_timing_prompts){0};
     snprintf(prompts->source, sizeof prompts->source,
              own ? "the target's own" : written ? "written by the target" : "random tokens");

@@ -12,7 +12,7 @@ int spec_timing_sample_init(spec_timing_sample *sample, const spec_timing *timed
                             int resamples, spec_error *message)
 {
     int status = GSL_SUCCESS;
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    gsl_rng *rng = spec_rng_alloc();
     *sample = (spec_timing_sample){.timed = timed, .resamples = resamples, .error = error};
     sample->sum = malloc(((size_t)resamples + 1) * (size_t)timed->n_columns * sizeof *sample->sum);
     sample->value = malloc(((size_t)resamples + 1) * sizeof *sample->value);

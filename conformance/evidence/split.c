@@ -103,7 +103,7 @@ int spec_split_ask(spec_split **ret, spec_subject *subject, const spec_fixture *
     const bool texts = scope == SPEC_SCOPE_STREAM, before = fixture->vocab <= BEFORE_VOCAB;
     const size_t capacity = (size_t)(ROUNDS * fixture->levels + SPEC_FIXTURE_TEXT_MAX);
     spec_evidence *part = NULL;
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    gsl_rng *rng = spec_rng_alloc();
     int status = GSL_SUCCESS;
     spec_split *s = *ret = calloc(1, sizeof *s);
     if (s == NULL || rng == NULL) SPEC_TRY(spec_no_memory(error));

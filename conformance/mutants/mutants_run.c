@@ -35,7 +35,7 @@ static int run_mutant(spec_evidence *evidence, const spec_mutant *mutant,
     const int n = rounds_of_batch(fixture);
     spec_subject subject = {.kind = NULL};
     spec_evidence *next = NULL;
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    gsl_rng *rng = spec_rng_alloc();
     char spec[96];
     int status = GSL_SUCCESS;
     if (rng == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");

@@ -21,15 +21,16 @@ static bool ends_with(const char *text, const char *end)
     return n > m && strcmp(text + n - m, end) == 0;
 }
 
-int spec_subject_open(spec_subject *subject, const char *spec, const spec_subject_limits *limits,
-                      spec_error *error)
+/* The kind of a spec, and the rest of it. */
+static int find_kind(const spec_subject_kind **ret_kind, const char **ret_path, const char *spec,
+                     spec_error *error)
 {
     char name[32] = "plugin";
-    const char *path = spec, *colon = strchr(spec, ':');
-    *subject = (spec_subject){.limits = *limits};
+    const char *colon = strchr(spec, ':');
+    *ret_path = spec;
     if (colon != NULL) {
         snprintf(name, sizeof name, "%.*s", (int)(colon - spec), spec);
-        path = colon + 1;
+        *ret_path = colon + 1;
     } else if (!ends_with(spec, ".so")) {
         return spec_fail(
             error, GSL_EINVAL,
@@ -37,10 +38,23 @@ int spec_subject_open(spec_subject *subject, const char *spec, const spec_subjec
     }
     const int line = spec_names_find(name_of, name, "kind of sampler", error);
     if (line < 0) return GSL_EINVAL;
-    if (path[0] == '\0')
+    if ((*ret_path)[0] == '\0')
         return spec_fail(error, GSL_EINVAL, "'%.100s': nothing comes after the colon", spec);
-    subject->kind = spec_subject_kinds[line];
-    const int status = subject->kind->open(subject, path, error);
+    *ret_kind = spec_subject_kinds[line];
+    return GSL_SUCCESS;
+}
+
+int spec_subject_open(spec_subject *subject, const char *spec, const spec_subject_limits *limits,
+                      spec_error *error)
+{
+    const spec_subject_kind *kind = &spec_subject_call;
+    const char *path = spec;
+    int status = GSL_SUCCESS;
+    *subject = (spec_subject){.limits = *limits};
+    if (limits->opt_call == NULL) status = find_kind(&kind, &path, spec, error);
+    if (status != GSL_SUCCESS) return status;
+    subject->kind = kind;
+    status = kind->open(subject, path, error);
     if (status != GSL_SUCCESS) spec_subject_close(subject);
     return status;
 }

@@ -7,6 +7,7 @@
 #define SPECLAB_SUBJECT_H
 
 #include "conformance/fixtures/fixture.h"
+#include "speclab/speclab.h"
 
 #include <gsl/gsl_rng.h>
 #include <signal.h>
@@ -49,6 +50,7 @@ typedef struct {
      * NULL-terminated */
     const char *const *opt_env;
     const volatile sig_atomic_t *opt_stop;
+    const speclab_sampler *opt_call; /* the sampler itself, a function of this process; no spec */
     const char *supervisor; /* program whose main calls spec_supervisor_main (supervisor.h), such as
                                "/proc/self/exe"; NULL: plug-ins and processes cannot be started */
 } spec_subject_limits;
@@ -83,10 +85,12 @@ struct spec_subject {
 extern const spec_subject_kind *const spec_subject_kinds[]; /* NULL-terminated */
 extern const spec_subject_kind spec_subject_rule, spec_subject_plugin, spec_subject_exec,
     spec_subject_mutant, spec_subject_biased;
+extern const spec_subject_kind spec_subject_call; /* of limits.opt_call; not in the table */
 
-/* Opens a sampler by its spec: "rule:block", "mutant:residual-from-target", "plugin:./my.so",
- * "exec:python3 my.py"; a path that ends in .so is a plug-in. GSL_EINVAL for an unknown name;
- * GSL_EFAILED for a sampler that cannot be started, with its message. */
+/* Opens limits->opt_call, or else a sampler by its spec: "rule:block", "plugin:./my.so",
+ * "mutant:residual-from-target", "exec:python3 my.py"; a path that ends in .so is a plug-in.
+ * GSL_EINVAL for an unknown name; GSL_EFAILED for a sampler that cannot be started, with its
+ * message. */
 int spec_subject_open(spec_subject *subject, const char *spec, const spec_subject_limits *limits,
                       spec_error *error);
 void spec_subject_close(spec_subject *subject);

@@ -36,21 +36,22 @@ int spec_sampler_host_subject_begin(spec_subject *subject, spec_error *error)
 }
 
 /* speclab's own samplers fail only for lack of memory. */
-static int of_own(int status)
+static int of_own(const spec_subject *subject, int status)
 {
-    return status == GSL_EFAILED ? GSL_ENOMEM : status;
+    return status == GSL_EFAILED && subject->limits.opt_call == NULL ? GSL_ENOMEM : status;
 }
 
 int spec_sampler_host_subject_run(spec_subject *subject, int n, spec_error *error)
 {
-    return of_own(spec_sampler_host_run(own_of(subject)->host, &subject->batch, n, error));
+    return of_own(
+        subject, spec_sampler_host_run(own_of(subject)->host, &subject->batch, n, error));
 }
 
 int spec_sampler_host_subject_generate(spec_subject *subject, int start, int K, uint64_t seed,
                                        int32_t *ret_token, int64_t n_tokens, spec_error *error)
 {
-    return of_own(spec_sampler_host_generate(own_of(subject)->host, start, K, seed, ret_token,
-                                             n_tokens, error));
+    return of_own(subject, spec_sampler_host_generate(own_of(subject)->host, start, K, seed,
+                                                      ret_token, n_tokens, error));
 }
 
 int spec_sampler_host_subject_counters(spec_subject *subject, uint64_t ret[3], bool *ret_known,

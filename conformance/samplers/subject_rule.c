@@ -75,7 +75,7 @@ static int open_sampler(void **ret_self, const char *opt_options)
     *ret_self = s;
     if (s == NULL) return GSL_ENOMEM;
     s->spec = strdup(opt_options);
-    s->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    s->rng = spec_rng_alloc();
     s->chance = spec_chance_sampled(s->rng);
     return s->spec != NULL && s->rng != NULL ? GSL_SUCCESS : GSL_ENOMEM;
 }

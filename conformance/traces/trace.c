@@ -191,7 +191,7 @@ int spec_trace_validate_file(spec_validation *ret, FILE *file, const char *name,
     spec_trace_reader *reader = NULL;
     spec_trace_evidence *evidence = NULL;
     const double begun = spec_clock_monotonic();
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    gsl_rng *rng = spec_rng_alloc();
     int status = GSL_SUCCESS;
     *ret = (spec_validation){.plan = *plan, .subject = name, .n_results = 1, .trace = true};
     ret->result = calloc(1, sizeof *ret->result);

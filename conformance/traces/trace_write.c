@@ -127,7 +127,7 @@ int spec_trace_write(FILE *file, const char *subject, const spec_fixture_kind *k
     spec_fixture fixture = {.kind = NULL};
     spec_subject sampler = {.kind = NULL};
     writer w = {.file = file, .fixture = &fixture, .contents = contents};
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    gsl_rng *rng = spec_rng_alloc();
     uint64_t done = 0;
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_fixture_open(&fixture, kind, error));

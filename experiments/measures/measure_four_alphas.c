@@ -16,7 +16,7 @@ static int bootstrap(double *ret_low, double *ret_high, const spec_iid_run *iid,
                      spec_error *error)
 {
     double work[RESAMPLES];
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    gsl_rng *rng = spec_rng_alloc();
     if (rng == NULL) return spec_no_memory(error);
     spec_rng_stream(rng, spec_rng_named_seed(seed, "bootstrap"), 0);
     int status = spec_alpha_bootstrap(ret_low, ret_high, iid->tally.n_accepted, iid->K,

@@ -141,7 +141,7 @@ static int run_batch(batch_result *result, const spec_decoder_config *config, in
     int prompt[SPEC_PROMPT_MAX], status = GSL_SUCCESS;
     size_t most;
     unsigned long number = (unsigned long)batch;
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    gsl_rng *rng = spec_rng_alloc();
     if (rng == NULL) return spec_no_memory(error);
     spec_rng_stream(rng, seed, (uint64_t)batch);
     spec_chance chance = spec_chance_sampled(rng);

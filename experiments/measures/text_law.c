@@ -101,7 +101,7 @@ static int sample_stream(_Atomic uint64_t *counts, const spec_text_law *law, uin
                          uint64_t seed, int stream, const volatile int *opt_stop, spec_error *error)
 {
     spec_decoder decoder = {0};
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    gsl_rng *rng = spec_rng_alloc();
     const size_t vocab = (size_t)law->config->target->vocab;
     int text[TOKENS_MAX], status = GSL_SUCCESS;
     if (rng == NULL) return spec_no_memory(error);

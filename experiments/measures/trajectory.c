@@ -53,7 +53,7 @@ static int walker_init(walker *walk, const spec_trajectory *plan, int batch, spe
     walk->target_store = malloc(row);
     walk->draft_store = malloc(row);
     walk->value = calloc((size_t)plan->n_values, sizeof *walk->value);
-    walk->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    walk->rng = spec_rng_alloc();
     if (walk->text == NULL || walk->target_store == NULL || walk->draft_store == NULL ||
         walk->value == NULL || walk->rng == NULL)
         return spec_no_memory(error);

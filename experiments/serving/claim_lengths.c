@@ -99,7 +99,7 @@ static int over_cases(spec_claim_value *ret_mean, double *ret_worst, const spec_
     int status = GSL_SUCCESS;
     const spec_affine_step *cost = spec_step_cost_affine(claim->cost);
     spec_moments moments = {0};
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    gsl_rng *rng = spec_rng_alloc();
     *ret_worst = 1.0;
     if (rng == NULL) SPEC_TRY(spec_no_memory(error));
     if (cost == NULL)

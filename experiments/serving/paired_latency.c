@@ -23,7 +23,7 @@ static int draw_sample(sample *s, const spec_replications *const *of, uint64_t s
 {
     const size_t columns = 2 * (size_t)s->n, pairs = (size_t)(s->n * (s->n - 1) / 2) + 1;
     double *block = calloc((size_t)s->runs * columns, sizeof *block);
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    gsl_rng *rng = spec_rng_alloc();
     s->sum = malloc(VALUES * columns * sizeof *s->sum);
     s->value = malloc(VALUES * pairs * sizeof *s->value);
     s->work = malloc(VALUES * sizeof *s->work);

@@ -18,7 +18,7 @@ static int time_passes(double *ret_seconds, int widths, const spec_model *model,
     int status = GSL_SUCCESS, width[SPEC_EXACT_WALK_K_MAX + 1];
     const spec_clock clock = spec_clock_wall();
     spec_timing_passes passes = {0};
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    gsl_rng *rng = spec_rng_alloc();
     if (rng == NULL) SPEC_TRY(spec_no_memory(error));
     spec_rng_stream(rng, 1, 0);
     for (int i = 0; i < widths; i++) {

@@ -171,7 +171,7 @@ int spec_skip_search_run(spec_skip_trials *ret, spec_skip_method method, const s
     ret->value = malloc(most * sizeof *ret->value);
     s.set = calloc(2, s.d);
     s.index = malloc(s.d * sizeof *s.index);
-    s.rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    s.rng = spec_rng_alloc();
     if (ret->set == NULL || ret->value == NULL || s.set == NULL || s.index == NULL || s.rng == NULL)
         SPEC_TRY(spec_no_memory(error));
     s.chosen = s.set + s.d;

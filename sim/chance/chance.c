@@ -156,7 +156,7 @@ static double lane_sum(const double *weight, int n)
 }
 
 /* Sums all weights by block, then scans the weights of one block. */
-static int sampled_pick(gsl_rng *rng, const double *weight, int n)
+static int sampled_pick(double coin, const double *weight, int n)
 {
     const int even = (n - 1) / (LANES * BLOCKS) * LANES + LANES, size = even > SHORT ? even : SHORT;
     const int last = (n - 1) / size; /* the last block */
@@ -167,7 +167,7 @@ static int sampled_pick(gsl_rng *rng, const double *weight, int n)
         total += block[b];
     }
     assert(isfinite(total) && total > 0.0);
-    const double threshold = uniform(rng) * total;
+    const double threshold = coin * total;
     int b = 0;
     while (b < last && !(threshold < cumulative + block[b])) cumulative += block[b++];
     const int end = b < last ? (b + 1) * size : n;
@@ -177,6 +177,33 @@ static int sampled_pick(gsl_rng *rng, const double *weight, int n)
             return i; /* strict: a weight of zero is never picked */
     }
     return last_positive(weight, end);
+}
+
+/* ---- reported -------------------------------------------------------------------------------- */
+
+static double next_coin(spec_report *report)
+{
+    return report->used < report->n ? report->coin[report->used++] : uniform(report->rng);
+}
+
+static bool reported_accept(spec_report *report, double num, double den)
+{
+    spec_decision decision = {.accepts = true, .num = num, .den = den, .coin = NAN};
+    decision.answer = num >= den;
+    if (num < den && num > 0.0) {
+        decision.coin = next_coin(report);
+        decision.answer = decision.coin * den < num;
+    }
+    report->tell(report->self, &decision);
+    return decision.answer == 1;
+}
+
+static int reported_pick(spec_report *report, const double *weight, int n)
+{
+    spec_decision decision = {.weight = weight, .n = n, .coin = next_coin(report)};
+    decision.answer = sampled_pick(decision.coin, weight, n);
+    report->tell(report->self, &decision);
+    return decision.answer;
 }
 
 /* ---- public ---------------------------------------------------------------------------------- */
@@ -195,7 +222,9 @@ bool spec_chance_accept(spec_chance *chance, double num, double den)
 {
     assert(chance->source != SPEC_CHANCE_SHARED);
     assert(isfinite(num) && isfinite(den) && num >= 0.0 && den >= 0.0);
-    if (chance->source == SPEC_CHANCE_SCRIPTED) return scripted_accept(chance->script, num, den);
+    if (chance->source >= SPEC_CHANCE_SCRIPTED)
+        return chance->source == SPEC_CHANCE_SCRIPTED ? scripted_accept(chance->script, num, den)
+                                                      : reported_accept(chance->report, num, den);
     if (num >= den) return true;
     if (num <= 0.0) return false;
     if (chance->source == SPEC_CHANCE_ENUMERATED) return enumerate_accept(chance->walk, num, den);
@@ -210,8 +239,8 @@ int spec_chance_pick(spec_chance *chance, const double *weight, int n)
     if (chance->source == SPEC_CHANCE_SHARED)
         return spec_shared_noise_pick(chance->noise, weight, n);
     if (chance->source == SPEC_CHANCE_PROBED) return probed_pick(chance, weight, n);
-
-    return sampled_pick(chance->rng, weight, n);
+    if (chance->source == SPEC_CHANCE_REPORTED) return reported_pick(chance->report, weight, n);
+    return sampled_pick(uniform(chance->rng), weight, n);
 }
 
 int spec_enumeration_init(spec_enumeration *walk, uint64_t limit)
@@ -259,4 +288,10 @@ void spec_script_init(spec_script *script, const int *answer, int n, double *opt
 {
     *script = (spec_script){.answer = answer, .n = n, .opt_asked = opt_asked};
     script->chance = (spec_chance){.source = SPEC_CHANCE_SCRIPTED, .script = script};
+}
+
+void spec_report_init(spec_report *report)
+{
+    report->chance = (spec_chance){.source = SPEC_CHANCE_REPORTED, .report = report};
+    report->used = 0;
 }

@@ -3,8 +3,8 @@
  * Code asks it to accept or to pick. A sampled chance draws from a generator; an enumerated one
  * walks every branch with its exact probability; a scripted one takes a test's branches. A shared
  * one is a function of seed and position, the same for draft and target; a probed one estimates the
- * number of branches. So the code that Monte Carlo runs is the code whose output law is computed
- * exactly. */
+ * number of branches; a reported one shows each decision. So the code that Monte Carlo runs is the
+ * code whose output law is computed exactly. */
 #ifndef SPECLAB_CHANCE_H
 #define SPECLAB_CHANCE_H
 
@@ -18,9 +18,10 @@
 typedef enum {
     SPEC_CHANCE_SAMPLED,
     SPEC_CHANCE_ENUMERATED,
-    SPEC_CHANCE_SCRIPTED,
     SPEC_CHANCE_SHARED,
-    SPEC_CHANCE_PROBED
+    SPEC_CHANCE_PROBED,
+    SPEC_CHANCE_SCRIPTED, /* this one and the next hear of certain decisions too */
+    SPEC_CHANCE_REPORTED
 } spec_chance_source;
 
 typedef struct spec_chance {
@@ -28,6 +29,7 @@ typedef struct spec_chance {
     gsl_rng *rng;                  /* sampled and probed; not owned */
     struct spec_enumeration *walk; /* enumerated */
     struct spec_script *script;    /* scripted */
+    struct spec_report *report;    /* reported */
     double *branches;              /* probed: multiplied by those of each decision; not owned */
     spec_shared_noise *noise;      /* shared; not owned */
 } spec_chance;
@@ -99,5 +101,28 @@ typedef struct spec_script {
 } spec_script;
 
 void spec_script_init(spec_script *script, const int *answer, int n, double *opt_asked);
+
+/* ---- reported: each decision is shown, with its uniform number ------------------------------- */
+typedef struct {
+    bool accepts;         /* an accept, else a pick */
+    double num, den;      /* of an accept */
+    const double *weight; /* (n) of a pick, valid during the call */
+    int n;
+    double coin;          /* in [0,1); NaN: the decision was certain, and drew nothing */
+    int answer;           /* 0 rejected, 1 accepted; or the picked index */
+} spec_decision;
+
+/* Decides as a sampled chance does. Its uniform numbers are the coins, then those of `rng`. */
+typedef struct spec_report {
+    spec_chance chance;
+    const double *coin; /* (n) in [0,1) */
+    int n, used;        /* coins, and how many are used */
+    gsl_rng *rng;       /* not owned */
+    void (*tell)(void *self, const spec_decision *decision);
+    void *self;
+} spec_report;
+
+/* Complete `report`, whose other fields are set; it must not be moved. */
+void spec_report_init(spec_report *report);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <limits.h>
+#include <stdlib.h>
 
 _Static_assert(ULONG_MAX == UINT64_MAX, "gsl_rng_get must be able to return 64 bits");
 
@@ -66,6 +67,20 @@ static const gsl_rng_type pcg64dxsm = {
     .get_double = gsl_get_double,
 };
 const gsl_rng_type *const spec_rng_pcg64dxsm = &pcg64dxsm;
+
+gsl_rng *spec_rng_alloc(void)
+{
+    gsl_rng *rng = malloc(sizeof *rng);
+    void *state = malloc(sizeof(spec_rng_state));
+    if (rng == NULL || state == NULL) {
+        free(rng);
+        free(state);
+        return NULL;
+    }
+    *rng = (gsl_rng){.type = spec_rng_pcg64dxsm, .state = state};
+    spec_rng_stream(rng, 0, 0);
+    return rng;
+}
 
 void spec_rng_stream(gsl_rng *rng, uint64_t seed, uint64_t stream)
 {

@@ -20,6 +20,10 @@ __extension__ typedef unsigned __int128 spec_u128;
  * gsl_rng_set(r, s) selects stream 0 of seed s. */
 extern const gsl_rng_type *const spec_rng_pcg64dxsm;
 
+/* A generator of that type, at stream 0 of seed 0; gsl_rng_free frees it. NULL without memory:
+ * gsl_rng_alloc would call GSL's error handler, and the default one ends the program. */
+gsl_rng *spec_rng_alloc(void);
+
 /* The state, for inline use: LCG x <- x * 0xda942042e4dd58b5 + increment (mod 2^128), output DXSM
  * of the state before the step. */
 typedef struct {

@@ -78,7 +78,7 @@ static void *begin(const void *self, uint64_t seed, uint64_t stream)
     c->requests = self;
     c->row = rows_of(self);
     for (int s = 0; s < STREAMS; s++) {
-        c->rng[s] = gsl_rng_alloc(spec_rng_pcg64dxsm);
+        c->rng[s] = spec_rng_alloc();
         if (c->rng[s] == NULL) {
             end(c);
             return NULL;
