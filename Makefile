@@ -49,7 +49,7 @@ ALL_CFLAGS = -std=c11 $(WARN) -fopenmp -ffp-contract=off $(CFLAGS_$(CONFIG)) $(P
     $(LOOPS) $(CFLAGS)
 LDLIBS  += $(LIB_LDLIBS) -lm
 
-FOLDERS := base models sim analysis conformance timing experiments
+FOLDERS := base models sim analysis conformance timing experiments api
 LIB_SRC := $(foreach d,$(FOLDERS),$(wildcard $(d)/*.c $(d)/*/*.c $(d)/*/*/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 LIB     := $(BUILD)/libspeclab.a
@@ -236,6 +236,25 @@ $(LIB_SO): $(LIB_OBJ)
 	@[ $(V) = 1 ] || echo "  SO $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -o $@ $^ $(LDLIBS)
 
+# The library for other programs exports the functions of include/speclab/speclab.h alone. The tests
+# link with $(LIB_SO), which exports all.
+LIBRARY := $(BUILD)/library/libspeclab.so.$(VERSION)
+SONAME  := libspeclab.so.0
+API_OBJ := $(filter $(BUILD)/api/%,$(LIB_OBJ))
+UNDEFINED := $(if $(findstring sanitize,$(CFLAGS_$(CONFIG))),,-Wl,-z,defs)
+$(LIBRARY): $(API_OBJ) $(LIB) packaging/libspeclab.map packaging/speclab.pc.in
+	@[ $(V) = 1 ] || echo "  SO $@"
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) $(UNDEFINED) \
+	    -Wl,--version-script=packaging/libspeclab.map -o $@ $(API_OBJ) $(LIB) $(LDLIBS)
+	$(Q)ln -sf $(@F) $(@D)/$(SONAME) && ln -sf $(SONAME) $(@D)/libspeclab.so
+	$(Q)sed 's/@VERSION@/$(VERSION)/; s/@LIBS@/$(LDLIBS) -lgomp/' packaging/speclab.pc.in \
+	    >$(@D)/speclab.pc
+
+.PHONY: library
+library: $(LIBRARY) ## build libspeclab, shared and static, with its pkg-config file
+	@:
+
 $(BIN): $(CLI_OBJ) $(LIB)
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
@@ -274,7 +293,8 @@ $(BENCH_GPU): $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/gpu/*.c) \
 
 # The engine's tests, which the thread sanitizer is for, need nothing of these.
 ENGINE := $(patsubst %,$(BUILD)/tests/%,sim/test_montecarlo sim/test_sources sim/test_acceptance \
-    base/test_parallel base/test_thread_pool models/transformer/engine/test_backend_cpu)
+    base/test_parallel base/test_thread_pool api/test_lab \
+    models/transformer/engine/test_backend_cpu)
 GPU_TESTS := $(patsubst %.c,$(BUILD)/%,$(filter-out tests/cli/%,$(shell grep -l \
     'spec_simulated_card()' $(TEST_SRC))))
 ARM64_TESTS := $(filter-out $(BUILD)/tests/models/gpu/% $(GPU_TESTS),$(filter \
@@ -328,20 +348,23 @@ oom-check-quick: $(OOM_NEEDS)
 	@$(OOM)/oom_check -q $(BIN) $(OOM)/failing_alloc.so
 
 .PHONY: installed
-installed: $(BIN) ## install into folders of odd names, and uninstall: nothing else may be touched
+installed: $(BIN) $(LIBRARY) $(OOM)/failing_alloc.so ## install and uninstall; test the library
 	@tests/install.sh $(BIN)
+	@tests/library/abi.sh $(LIBRARY)
+	@tests/library/library.sh $(BIN) $(OOM)/failing_alloc.so
 
 .PHONY: kernels
 kernels: $(if $(NVCC),$(FATBIN)) ## check that nvcc spilled no registers of GPU kernels
 	@tests/gpu.sh $(if $(NVCC),$(FATBIN:.fatbin=.ptxas))
 
 .PHONY: docs
-docs: $(BIN) ## check links, the map and man pages; run the commands of the documents
+docs: $(BIN) $(LIBRARY) ## check links, the map and man pages; run the commands of the documents
 	@tests/links.sh
 	@tests/map.sh --check
 	@tests/man.sh $(BIN)
 	@tests/docs.sh $(BIN) README.md docs/guide.md docs/training.md docs/heads.md docs/ahead.md \
 	    docs/conformance.md docs/formats.md docs/formulas.md docs/gpu.md docs/serving.md
+	@tests/library/docs.sh $(BIN) docs/library.md
 
 .PHONY: findings
 findings: $(BIN) ## list findings whose inputs changed; CONFIRM="NAME..." after a review
@@ -500,7 +523,7 @@ INSTALL = $(if $(findstring $(line_break),$(value DESTDIR)$(value PREFIX)),$(err
     DESTDIR=$(call quoted,DESTDIR) PREFIX=$(call quoted,PREFIX) cli/install.sh
 
 .PHONY: install
-install: $(BIN) man ## install under PREFIX (/usr/local), below DESTDIR
+install: $(BIN) $(LIBRARY) man ## install under PREFIX (/usr/local), below DESTDIR
 	@$(INSTALL) install $(BIN)
 
 .PHONY: uninstall

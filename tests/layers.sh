@@ -5,7 +5,7 @@
 # no environment. Prints every breach; fails on any.
 cd "$(dirname "$0")/.." || exit 2
 sources() {
-    find include base models sim analysis conformance timing experiments cli tests \
+    find include base models sim analysis conformance timing experiments api cli tests \
         \( -name '*.c' -o -name '*.h' -o -name '*.cu' \) | LC_ALL=C sort
 }
 status=0
@@ -21,6 +21,7 @@ BEGIN {
     may["conformance"] = may["sim"] " analysis conformance"
     may["timing"] = may["sim"] " analysis timing"
     may["experiments"] = may["conformance"] " timing experiments"
+    may["api"] = may["experiments"] " api"
     may["cli"] = may["experiments"] " cli"
     # Files of a library folder that keep state of the process, with the reason.
     keeps["base/cpu.c"] = "the limit of the instruction set: no result depends on it"

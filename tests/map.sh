@@ -8,7 +8,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 table() { cat <<'END'
-include/speclab|types that all folders share, and the interface of plug-ins
+include/speclab|types that all folders share, the interface of plug-ins, and the library
 base|foundations that are independent of decoding: numbers, text, files, threads, processes
 models|next-token distributions, and the transforms of sampling: temperature, top-k, top-p, min-p
 models/synthetic|distributions by formula: Zipf, Dirichlet, Markov chains, perturbed targets
@@ -46,6 +46,7 @@ experiments/cfg|the experiments that speclab brings, one file each
 experiments/measures|what an experiment computes at a grid point, one file each
 experiments/report|reports and findings in Markdown
 experiments/text|texts that experiments learn from; they never change
+api|the functions of the library, one api_TOPIC.c each
 cli|the verbs of the command line, one file each, and what they share
 cli/figures|figures of any CSV file, through gnuplot
 plots|gnuplot scripts of the experiments; `style.gp` is common to them
@@ -56,6 +57,7 @@ tests/analysis|unit tests of analysis/
 tests/conformance|unit tests of conformance/
 tests/timing|unit tests of timing/
 tests/experiments|unit tests of experiments/
+tests/api|unit tests of api/
 tests/cli|tests that run the program
 tests/support|models, samplers and comparisons that tests share
 tests/oracle|exact references in Python that tests cite
@@ -63,6 +65,7 @@ tests/simulator|a simulated CUDA driver, so that GPU code is tested without a GP
 tests/bench|benchmarks: ratios to yardsticks of the same run
 tests/fuzz|fuzzers of everything that reads a file, with their seeds
 tests/mutate|mutation testing of the rules and formulas
+tests/library|a program that uses the installed library, and its exported symbols
 tests/oom|failure of one allocation at a time
 tests/plugins|samplers as shared objects, right and wrong, for the tests of `validate`
 tests/clients|samplers as programs, for the tests of `validate`

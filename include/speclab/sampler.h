@@ -12,6 +12,8 @@
 extern "C" {
 #endif
 
+/* ---- declarations for bindings begin: plain C, without macros -------------------------------- */
+
 /* The version of this interface. It rises when a field changes its meaning. New fields are appended
  * to a struct, whose `size` says which fields exist, and do not raise it. */
 enum { SPEC_SAMPLER_ABI = 1 };
@@ -106,6 +108,8 @@ typedef struct {
     const float *(*target)(void *self, const int32_t *context, int64_t n);
     const float *(*draft)(void *self, const int32_t *context, int64_t n);
 } spec_models;
+
+/* ---- declarations for bindings end ----------------------------------------------------------- */
 
 /* ---- required -------------------------------------------------------------------------------- */
 

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Monte Carlo in steps: the engine of sim/montecarlo.h over one of its sources. */
+#include "api/lab_pair.h"
+
+#include "sim/sources.h"
+#include "speclab/no_memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Rounds that a batch drops before it counts, as in the measure `decode`. */
+enum { BURN_IN = 32 };
+
+struct speclab_simulation {
+    speclab *lab;
+    const volatile int *opt_stop;
+    spec_lab_pair pair; /* zeroed for acceptance alone */
+    spec_acceptance_config acceptance;
+    spec_decoding_config decoding;
+    spec_round_source source;
+    spec_montecarlo mc;
+};
+
+static int take_options(speclab_simulation_options *o, const speclab_simulation_options *given,
+                        spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_lab_need(given, "options", error));
+    SPEC_TRY(spec_lab_take(o, sizeof *o, given, "speclab_simulation_options", error));
+    if (!(o->c >= 0.0 && o->c <= 1e6))
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "c is %g: give 0 to 1e6", o->c));
+done:
+    return status;
+}
+
+static int take_pair(speclab_simulation *s, const speclab_pair *given,
+                     const speclab_simulation_options *o, spec_error *error)
+{
+    const int status = spec_lab_pair_init(&s->pair, s->lab, given, error);
+    s->decoding = (spec_decoding_config){.decoder = s->pair.config, .burn_in = BURN_IN};
+    s->decoding.decoder.costs.draft = o->c;
+    s->decoding.decoder.opt_stop = o->opt_stop;
+    s->source = spec_sources_decoding(&s->decoding);
+    return status;
+}
+
+static int take_acceptance(speclab_simulation *s, const speclab_acceptance *given,
+                           const speclab_simulation_options *o, spec_error *error)
+{
+    speclab_acceptance a;
+    int status = GSL_SUCCESS;
+    s->acceptance = (spec_acceptance_config){.costs = SPEC_COSTS_DEFAULT};
+    SPEC_TRY(spec_lab_need(given, "acceptance", error));
+    SPEC_TRY(spec_lab_take(&a, sizeof a, given, "speclab_acceptance", error));
+    if (!(a.alpha >= 0.0 && a.alpha <= 1.0))
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "alpha is %g: give 0 to 1", a.alpha));
+    SPEC_TRY(spec_acceptance_process_init(&s->acceptance.process,
+                                          a.process != NULL ? a.process : "iid", a.alpha, error));
+    s->acceptance.K = a.K;
+    s->acceptance.costs.draft = o->c;
+    s->source = spec_sources_acceptance(&s->acceptance);
+done:
+    return status;
+}
+
+/* Rounds of a pair, if `decodes`, or of acceptance alone. */
+static int open_simulation(speclab_simulation **ret, speclab *lab, bool decodes,
+                           const void *question, const speclab_simulation_options *given,
+                           spec_error *error)
+{
+    speclab_simulation_options o;
+    speclab_simulation *s = NULL;
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_lab_need(ret, "ret_simulation", error));
+    SPEC_TRY(take_options(&o, given, error));
+    if ((s = calloc(1, sizeof *s)) == NULL) SPEC_TRY(spec_no_memory(error));
+    s->lab = lab;
+    s->opt_stop = o.opt_stop;
+    SPEC_TRY(decodes ? take_pair(s, question, &o, error) : take_acceptance(s, question, &o, error));
+    const spec_montecarlo_plan plan = {.rounds = o.rounds,
+                                       .standard_error = o.standard_error,
+                                       .seed = o.seed,
+                                       .opt_pool = lab->context.pool};
+    SPEC_TRY(spec_montecarlo_init(&s->mc, &s->source, &plan, error));
+    *ret = s;
+    s = NULL;
+done:
+    speclab_simulation_close(s);
+    return status;
+}
+
+int32_t speclab_simulation_open(speclab_simulation **ret_simulation, speclab *lab,
+                                const speclab_pair *pair, const speclab_simulation_options *options,
+                                char *opt_error, uint64_t error_size)
+{
+    spec_lab_call call;
+    int status = spec_lab_enter(&call, lab);
+    if (ret_simulation != NULL) *ret_simulation = NULL;
+    if (status == GSL_SUCCESS)
+        status = open_simulation(ret_simulation, lab, true, pair, options, &call.error);
+    return spec_lab_leave(&call, status, NULL, opt_error, error_size);
+}
+
+int32_t speclab_simulation_open_acceptance(speclab_simulation **ret_simulation, speclab *lab,
+                                           const speclab_acceptance *acceptance,
+                                           const speclab_simulation_options *options,
+                                           char *opt_error, uint64_t error_size)
+{
+    spec_lab_call call;
+    int status = spec_lab_enter(&call, lab);
+    if (ret_simulation != NULL) *ret_simulation = NULL;
+    if (status == GSL_SUCCESS)
+        status = open_simulation(ret_simulation, lab, false, acceptance, options, &call.error);
+    return spec_lab_leave(&call, status, NULL, opt_error, error_size);
+}
+
+int32_t speclab_simulation_next(int32_t *ret_done, speclab_simulation *s, char *opt_error,
+                                uint64_t error_size)
+{
+    spec_lab_call call;
+    int status = spec_lab_enter(&call, s != NULL ? s->lab : NULL);
+    if (ret_done != NULL) *ret_done = 0;
+    SPEC_TRY(status);
+    SPEC_TRY(spec_lab_need(ret_done, "ret_done", &call.error));
+    SPEC_TRY(spec_montecarlo_next(&s->mc, s->opt_stop, &call.error));
+    *ret_done = s->mc.done;
+done:
+    return spec_lab_leave(&call, status, s != NULL ? s->opt_stop : NULL, opt_error, error_size);
+}
+
+int32_t speclab_simulation_read(speclab_estimates *ret, const speclab_simulation *s)
+{
+    if (s == NULL || ret == NULL || ret->size != sizeof *ret) return SPECLAB_INPUT;
+    const spec_estimate emitted = spec_montecarlo_emitted(&s->mc),
+                        first = spec_montecarlo_first(&s->mc), rate = spec_montecarlo_rate(&s->mc);
+    *ret = (speclab_estimates){.size = sizeof *ret,
+                               .done = s->mc.done,
+                               .rounds = s->mc.tally.rounds,
+                               .emitted = emitted.mean,
+                               .emitted_se = emitted.se,
+                               .first = first.mean,
+                               .first_se = first.se,
+                               .speedup = rate.mean,
+                               .speedup_se = rate.se};
+    return SPECLAB_OK;
+}
+
+void speclab_simulation_accepted(uint64_t *ret_rounds, int32_t n, const speclab_simulation *s)
+{
+    for (int k = 0; k < n; k++)
+        ret_rounds[k] = s != NULL && k <= SPEC_K_MAX ? s->mc.tally.n_accepted[k] : 0;
+}
+
+void speclab_simulation_close(speclab_simulation *s)
+{
+    if (s == NULL) return;
+    spec_montecarlo_free(&s->mc);
+    spec_lab_pair_free(&s->pair);
+    free(s);
+}
