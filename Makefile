@@ -363,7 +363,8 @@ docs: $(BIN) $(LIBRARY) ## check links, the map and man pages; run the commands 
 	@tests/map.sh --check
 	@tests/man.sh $(BIN)
 	@tests/docs.sh $(BIN) README.md docs/guide.md docs/training.md docs/heads.md docs/ahead.md \
-	    docs/conformance.md docs/formats.md docs/formulas.md docs/gpu.md docs/serving.md
+	    docs/conformance.md docs/formats.md docs/formulas.md docs/gpu.md docs/serving.md \
+	    docs/scale.md
 	@tests/library/docs.sh $(BIN) docs/library.md
 
 .PHONY: findings

@@ -44,8 +44,8 @@ static char *command_text(const spec_grid_verb *verb)
         const spec_verb_axis *axis = &verb->axis[i];
         char option[OPTION_SIZE];
         if (axis->value != NULL && axis->kind != SPEC_AXIS_MADE)
-            fprintf(out, " --%s %s", option_of(option, verb, axis->name, strlen(axis->name)),
-                    axis->value);
+            fprintf(out, axis->value[0] != '\0' ? " --%s %s" : " --%s",
+                    option_of(option, verb, axis->name, strlen(axis->name)), axis->value);
     }
     if (verb->rounds > 0) fprintf(out, " --rounds %llu", (unsigned long long)verb->rounds);
     if (verb->standard_error > 0) fprintf(out, " --standard-error %g", verb->standard_error);
@@ -149,8 +149,7 @@ int spec_grid_verb_run(const spec_grid_verb *verb, const spec_options *options)
     experiment.seed = options->seed;
     fill_grid(&experiment.grid, verb);
     set_columns(&experiment, verb);
-    const spec_options_plan plan = {.resume = verb->resume,
-                                    .no_point = true,
+    const spec_options_plan plan = {.no_point = true,
                                     .limit = verb->limit,
                                     .what = verb->what,
                                     .after = verb->after};

@@ -9,8 +9,8 @@
 
 /* How an axis value is written: a list of numbers, names separated by commas, or texts separated by
  * newlines. If the user's words differ from the axis's values, _MADE holds the values, one per
- * line, and _ASKED the user's words for the provenance. _MADE axes are zipped: a point takes line i
- * of each. */
+ * line, and _ASKED the user's words for the provenance. These are "" if the option takes no value.
+ * _MADE axes are zipped: a point takes line i of each. */
 typedef enum {
     SPEC_AXIS_NUMBERS,
     SPEC_AXIS_NAMES,
@@ -37,7 +37,6 @@ typedef struct {
     uint64_t rounds;
     double standard_error;
     uint64_t limit;
-    bool resume;
     const char *what;    /* as in spec_options_plan, or NULL */
     int (*after)(const spec_table *table, const char *verb); /* the same */
 } spec_grid_verb;

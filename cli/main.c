@@ -21,6 +21,7 @@ const spec_verb spec_verbs[] = {
     {"predict", "tokens per round, speed-up and best K, by closed forms", spec_verb_predict},
     {"sweep", "theory beside Monte Carlo on a grid of alpha, K and c", spec_verb_sweep},
     {"run", "run an experiment file", spec_verb_run},
+    {"merge", "join the parts of a run over many machines", spec_verb_merge},
     {"plot", "draw the figure of a result, or of any CSV", spec_verb_plot},
     {"prove", "the exact output distribution of a rule, by enumeration", spec_verb_prove},
     {"accept", "how often each rule accepts a draft token, beside the optimum", spec_verb_accept},

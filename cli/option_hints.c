@@ -48,7 +48,7 @@ enum {
 #define COMMON                                                                                     \
     "predict, sweep, run, prove, accept, plan, generate, bench, validate, rows, train, tune, "     \
     "quantize, widen, import, serve and list"
-#define WRITING "plot, " COMMON
+#define WRITING "plot, merge, " COMMON
 
 static const meaning meanings[] = {
     [LENGTH] = {"K", "the draft length", "predict, sweep, prove, generate, bench, train and serve",

@@ -19,7 +19,7 @@
 
 volatile int spec_options_stop;
 
-enum { KEY_THREADS = 0x1001, KEY_WIDE, KEY_FORCE };
+enum { KEY_THREADS = 0x1001, KEY_WIDE, KEY_FORCE, KEY_RESUME, KEY_SHARD };
 
 static const struct argp_option common_options[] = {
     {0, 0, 0, 0, "Common options:", 100},
@@ -107,6 +107,34 @@ static char *filter_help(int key, const char *text, void *input)
 static const struct argp_child usage_child[] = {{&spec_usage_argp, 0, NULL, 0}, {0}};
 const struct argp spec_options_argp = {common_options, parse_common, NULL, NULL,
                                        usage_child,    filter_help,  NULL};
+
+static const struct argp_option grid_options[] = {
+    {"resume", KEY_RESUME, NULL, 0,
+     "continue an interrupted run: keep the finished rows of the output", 1},
+    {"shard", KEY_SHARD, "I/N", 0,
+     "run grid points I, I + N, I + 2N ... alone; 'speclab merge' joins the parts 1/N to N/N", 1},
+    {0},
+};
+
+static error_t parse_grid(int key, char *arg, struct argp_state *state)
+{
+    spec_options *options = state->input;
+    spec_error error;
+    if (options == NULL) return ARGP_ERR_UNKNOWN;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = options; return 0;
+    case KEY_RESUME: options->resume = true; return 0;
+    case KEY_SHARD:
+        if (spec_shard_parse(&options->shard, arg, &error) != GSL_SUCCESS)
+            spec_usage_fail(state->name, "--shard: %s", error.text);
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child common_child[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
+const struct argp spec_options_grid_argp = {grid_options, parse_grid, NULL, NULL,
+                                            common_child, NULL,       NULL};
 
 void spec_options_numbers(spec_grid *grid, const char *verb, const char *axis, const char *list)
 {
@@ -199,6 +227,15 @@ done:
     return SPEC_EXIT_USAGE;
 }
 
+int spec_options_checked(const spec_result *result, spec_error *ret_error)
+{
+    if (result->fails == 0) return SPEC_EXIT_HOLDS;
+    spec_fail(ret_error, GSL_EFAILED, "%llu of %llu checks failed",
+              (unsigned long long)result->fails,
+              (unsigned long long)(result->holds + result->fails));
+    return SPEC_EXIT_FAILS;
+}
+
 int spec_options_run(const spec_experiment *experiment, const spec_options *options,
                      const spec_options_plan *plan, const char *verb, spec_error *ret_error)
 {
@@ -208,8 +245,12 @@ int spec_options_run(const spec_experiment *experiment, const spec_options *opti
     /* CSV is written row by row, so that a kill loses nothing; other formats are written at the
      * end. */
     const bool csv = chosen_format(options) == SPEC_FORMAT_CSV;
-    if (plan->resume && !csv)
+    const bool part = options->shard.of > 0;
+    if ((options->resume || part) && options->output == NULL)
+        spec_usage_fail(verb, "--%s needs -o FILE", part ? "shard" : "resume");
+    if (options->resume && !csv)
         spec_usage_fail(verb, "--resume continues CSV files alone; leave --format out");
+    if (part && !csv) spec_usage_fail(verb, "--shard writes CSV files alone; leave --format out");
     spec_progress_phase(plan->what);
     const bool rows_appear = csv && options->output == NULL &&
                              isatty(STDOUT_FILENO); /* the rows themselves show the progress */
@@ -217,7 +258,8 @@ int spec_options_run(const spec_experiment *experiment, const spec_options *opti
     const spec_run_options run = {
         .csv_path = csv ? options->output : NULL,
         .opt_csv = csv && options->output == NULL ? stdout : NULL,
-        .resume = plan->resume,
+        .resume = options->resume,
+        .shard = options->shard,
         .no_point = plan->no_point,
         .opt_context = options->context,
         .limit = plan->limit,
@@ -235,13 +277,10 @@ int spec_options_run(const spec_experiment *experiment, const spec_options *opti
         code = spec_options_show(&result.table, options, verb);
     if (status != GSL_SUCCESS) {
         code = spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
-    } else if (code == SPEC_EXIT_HOLDS && result.fails > 0) {
-        spec_fail(ret_error, GSL_EFAILED, "%llu of %llu checks failed",
-                  (unsigned long long)result.fails,
-                  (unsigned long long)(result.holds + result.fails));
-        code = SPEC_EXIT_FAILS;
+    } else if (code == SPEC_EXIT_HOLDS) {
+        code = spec_options_checked(&result, ret_error);
     }
-    if (status == GSL_SUCCESS && plan->after != NULL) {
+    if (status == GSL_SUCCESS && plan->after != NULL && !part) {
         const int after = plan->after(&result.table, verb);
         if (code == SPEC_EXIT_HOLDS) code = after;
     }

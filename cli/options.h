@@ -26,11 +26,16 @@ typedef struct {
     const char *opt_figure;  /* the figure of the table, which a CSV names */
     const char *output; /* NULL: standard output */
     bool force;         /* do not keep an older output file */
+    bool resume;        /* keep the finished rows of the output file */
+    spec_shard shard;   /* the grid points to run; zeroed: all */
 } spec_options;
 
 #define SPEC_OPTIONS_DEFAULT(of) ((spec_options){.seed = 42, .context = (of)})
 
 extern const struct argp spec_options_argp;
+
+/* The same, and --resume and --shard, for a verb that runs a grid. */
+extern const struct argp spec_options_grid_argp;
 
 /* Parse an option's whole number from `low` to `high` (UINT64_MAX: no limit). Exits 2 on bad input.
  */
@@ -49,7 +54,6 @@ void spec_options_catch_interrupts(void);
 
 /* How a verb runs its experiment. */
 typedef struct {
-    bool resume;    /* keep the finished rows of the output file */
     bool no_point;  /* errors begin with the parameter at fault instead of the grid point */
     uint64_t limit; /* largest number of branches in an enumeration, 0: the default */
     const char *what; /* phase before the first point, such as "loading the models", or NULL */
@@ -62,6 +66,9 @@ typedef struct {
  * receives the error line, if any; the verb prints it. */
 int spec_options_run(const spec_experiment *experiment, const spec_options *options,
                      const spec_options_plan *plan, const char *verb, spec_error *ret_error);
+
+/* The exit code of a finished run by the checks of its rows; *ret_error says how many failed. */
+int spec_options_checked(const spec_result *result, spec_error *ret_error);
 
 /* Write a table as the options say: 0, or 2 after printing the error. */
 int spec_options_show(const spec_table *table, const spec_options *options, const char *verb);

@@ -47,7 +47,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 int spec_verb_accept(spec_context *context, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {{&spec_options_grid_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         options_table,
         parse,

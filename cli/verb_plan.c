@@ -202,7 +202,7 @@ static assumption assume(const arguments *args, const spec_pass_costs *costs, co
 
 int spec_verb_plan(spec_context *context, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {{&spec_options_grid_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         options_table,
         parse,

@@ -81,7 +81,7 @@ static void assume(arguments *args, char alpha[32], char c[32], const char *verb
 
 int spec_verb_predict(spec_context *context, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {{&spec_options_grid_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         options_table,
         parse,
@@ -121,6 +121,7 @@ int spec_verb_predict(spec_context *context, int argc, char **argv)
         {"ops_ratio", SPEC_AXIS_NUMBERS, args.law ? NULL : args.ops_ratio},
         {"guess", SPEC_AXIS_NUMBERS, args.guess},
         {"handed", SPEC_AXIS_NUMBERS, args.handed},
+        {"law", SPEC_AXIS_ASKED, args.law ? "" : NULL},
     };
     const spec_grid_verb verb = {
         .verb = argv[0],

@@ -122,7 +122,7 @@ static char *with_models(const char *draftings, const char *model, const char *v
 
 int spec_verb_prove(spec_context *context, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {{&spec_options_grid_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         options_table,
         parse,

@@ -25,7 +25,6 @@
 
 enum {
     KEY_SET = 0x5001,
-    KEY_RESUME,
     KEY_ROUNDS,
     KEY_LIMIT,
     KEY_TARGET,
@@ -43,8 +42,6 @@ static const struct argp_option options_table[] = {
     {"rounds", KEY_ROUNDS, "N", 0, "the same as --set rounds=N", 1},
     {"target", KEY_TARGET, "MODEL", 0, "use this target model: the same as --set target=MODEL", 1},
     {"draft", KEY_DRAFT, "MODEL", 0, "use this draft model: the same as --set draft=MODEL", 1},
-    {"resume", KEY_RESUME, NULL, 0,
-     "continue an interrupted run: keep the finished rows of the output", 1},
     {"limit", KEY_LIMIT, "N", 0, "largest number of branches to enumerate (50000000)", 1},
     {"digest", KEY_DIGEST, NULL, 0,
      "run nothing: print the digest of each experiment's inputs, for its key finding_for", 1},
@@ -59,7 +56,7 @@ typedef struct {
     int n_files;
     const char *set[MOST_SETS + 1];
     int n_sets;
-    bool resume, digest;
+    bool digest;
     uint64_t limit;
     const char *directory;
 } arguments;
@@ -97,7 +94,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_TARGET: add_short(args, "target", arg, state->name); return 0;
     case KEY_DRAFT: add_short(args, "draft", arg, state->name); return 0;
-    case KEY_RESUME: args->resume = true; return 0;
     case KEY_DIGEST: args->digest = true; return 0;
     case KEY_LIMIT:
         args->limit = spec_options_count(state->name, "limit", arg, 1, UINT64_MAX);
@@ -116,9 +112,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             spec_usage_fail(state->name, "--directory and --output exclude each other");
         if (args->n_files > 1 && args->directory == NULL && !args->digest)
             spec_usage_fail(state->name, "several experiments need --directory DIR");
-        if (args->resume && args->common.output == NULL && args->directory == NULL)
+        if (args->common.resume && args->common.output == NULL && args->directory == NULL)
             spec_usage_fail(state->name,
                             "--resume needs the output to continue: -o FILE or -d DIR");
+        if (args->common.shard.of > 0 && args->directory != NULL)
+            spec_usage_fail(state->name, "--shard and --directory exclude each other");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -214,7 +212,7 @@ static int run_into(const char *directory, const spec_experiment *experiment, sp
         spec_usage_fail(verb, "--directory: the path is too long");
     snprintf(svg, sizeof svg, "%.*ssvg", (int)strlen(csv) - 3, csv);
     spec_run_options run = {.csv_path = csv,
-                            .resume = args->resume,
+                            .resume = args->common.resume,
                             .opt_context = args->common.context,
                             .limit = args->limit,
                             .stop = &spec_options_stop,
@@ -361,7 +359,7 @@ static int print_digests(const arguments *args, const char *verb)
 
 int spec_verb_run(spec_context *context, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {{&spec_options_grid_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         options_table,
         parse,
@@ -388,7 +386,7 @@ int spec_verb_run(spec_context *context, int argc, char **argv)
     check_names(&experiment, &args, argv[0]);
     spec_options options = args.common;
     options.seed = experiment.seed;
-    const spec_options_plan plan = {.resume = args.resume, .limit = args.limit};
+    const spec_options_plan plan = {.limit = args.limit};
     spec_error error;
     const int code = spec_options_run(&experiment, &options, &plan, argv[0], &error);
     if (error.text[0] != '\0') spec_usage_say(argv[0], "%s: %s", args.file[0], error.text);

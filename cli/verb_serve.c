@@ -32,7 +32,6 @@ enum {
     KEY_SLO,
     KEY_REQUESTS,
     KEY_WARM,
-    KEY_RESUME,
     KEY_END
 };
 
@@ -81,7 +80,6 @@ static const struct argp_option options_table[] = {
     {"slo", KEY_SLO, "SPEC", 0, "objectives: ttft=500ms,tpot=50ms,latency=20s, any of them", 5},
     {"requests", KEY_REQUESTS, "N", 0, "measured, in each of 64 replications (2000)", 5},
     {"warm", KEY_WARM, "N", 0, "before them, in each replication (by the load)", 5},
-    {"resume", KEY_RESUME, NULL, 0, "continue an interrupted run of the output file", 5},
     {0},
 };
 
@@ -89,7 +87,6 @@ typedef struct {
     spec_options common;
     const char *alpha, *K;
     const char *value[KEY_END - KEY_RATE]; /* of the other options, by key */
-    bool resume;
 } arguments;
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -99,7 +96,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
     case 'a': args->alpha = arg; return 0;
     case 'K': args->K = arg; return 0;
-    case KEY_RESUME: args->resume = true; return 0;
     case KEY_OUTPUT:
         if (strchr(arg, '.') != NULL && strchr(arg, '?') == NULL)
             spec_usage_fail(state->name, "--output: '%s' is no length in tokens; a file is -o %s",
@@ -109,10 +105,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARG:
         spec_usage_fail(state->name,
                         "'%s' is not an option; 'speclab serve --help' lists the options", arg);
-    case ARGP_KEY_END:
-        if (args->resume && args->common.output == NULL)
-            spec_usage_fail(state->name, "--resume needs -o FILE");
-        return 0;
     default:
         if (key < KEY_RATE || key >= KEY_END) return ARGP_ERR_UNKNOWN;
         args->value[key - KEY_RATE] = arg;
@@ -158,7 +150,7 @@ static int advise(const spec_table *table, const char *verb)
 
 int spec_verb_serve(spec_context *context, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {{&spec_options_grid_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         options_table,
         parse,
@@ -228,7 +220,6 @@ int spec_verb_serve(spec_context *context, int argc, char **argv)
         .n_axes = (int)(sizeof axis / sizeof axis[0]),
         .option = renamed,
         .figure = "serve_load",
-        .resume = args.resume,
         .after = advise,
     };
     return spec_grid_verb_run(&verb, &args.common);

@@ -14,7 +14,6 @@ enum {
     KEY_DRAFTING,
     KEY_POLICY,
     KEY_RULE,
-    KEY_RESUME,
     KEY_AHEAD,
     KEY_POSITIONS
 };
@@ -30,8 +29,6 @@ static const struct argp_option options_table[] = {
     {"rounds", KEY_ROUNDS, "N", 0,
      "Monte Carlo rounds per grid point (1000000; with models 100000)", 1},
     {"standard-error", KEY_SE, "X", 0, "run until the standard error of emitted is at most X", 1},
-    {"resume", KEY_RESUME, NULL, 0,
-     "continue an interrupted run: keep the finished rows of the output file", 1},
     {0, 0, 0, 0, "With models instead of a process (slower; see 'speclab list models'):", 2},
     {"target", KEY_TARGET, "SPEC", 0, "the target model", 2},
     {"draft", KEY_DRAFT, "SPEC", 0,
@@ -53,7 +50,7 @@ typedef struct {
     const char *alpha, *K, *c, *process, *target, *draft, *drafting, *policy, *rule, *positions;
     uint64_t rounds;
     double standard_error;
-    bool resume, ahead;
+    bool ahead;
 } arguments;
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -72,7 +69,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (!spec_settings_parse_double(&args->standard_error, arg) || !(args->standard_error > 0))
             spec_usage_fail(state->name, "--standard-error: '%s' is not a number above 0", arg);
         return 0;
-    case KEY_RESUME: args->resume = true; return 0;
     case KEY_TARGET: args->target = arg; return 0;
     case KEY_DRAFT: args->draft = arg; return 0;
     case KEY_DRAFTING: args->drafting = arg; return 0;
@@ -99,8 +95,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
                 "--ahead and --policy exclude each other: chains drafted ahead have --K tokens");
         if (args->target != NULL && args->process != NULL)
             spec_usage_fail(state->name, "--process and --target exclude each other");
-        if (args->resume && args->common.output == NULL)
-            spec_usage_fail(state->name, "--resume needs -o FILE");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -120,7 +114,7 @@ static void assume_positions(arguments *args, char positions[32], const char *ve
 
 int spec_verb_sweep(spec_context *context, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {{&spec_options_grid_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         options_table,
         parse,
@@ -163,6 +157,7 @@ int spec_verb_sweep(spec_context *context, int argc, char **argv)
         {"K", SPEC_AXIS_NUMBERS, args.K},
         {"c", SPEC_AXIS_NUMBERS, args.c},
         {"positions", SPEC_AXIS_NUMBERS, args.positions},
+        {"ahead", SPEC_AXIS_ASKED, args.ahead ? "" : NULL},
     };
     const spec_grid_verb verb = {
         .verb = argv[0],
@@ -177,7 +172,6 @@ int spec_verb_sweep(spec_context *context, int argc, char **argv)
                   : models                  ? 100000
                                             : 1000000,
         .standard_error = args.standard_error,
-        .resume = args.resume,
     };
     return spec_grid_verb_run(&verb, &args.common);
 }

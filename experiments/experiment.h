@@ -7,6 +7,7 @@
 #define SPECLAB_EXPERIMENT_H
 
 #include "experiments/measures/measure.h"
+#include "experiments/shard.h"
 
 /* Rounds of a point if neither rounds nor a standard error is given. */
 #define SPEC_EXPERIMENT_ROUNDS 1000000ull
@@ -58,6 +59,7 @@ typedef struct {
     FILE *opt_csv;            /* the stream for rows (standard output) if csv_path is NULL */
     /* keep the finished rows of csv_path; GSL_EINVAL if its head differs from that of this run */
     bool resume;
+    spec_shard shard; /* the points to run; zeroed: all */
     bool no_point; /* errors of a point begin with the parameter at fault, not with the point */
     spec_context *opt_context; /* whose threads and devices the run uses */
     uint64_t limit;

@@ -21,9 +21,9 @@ typedef struct {
     const spec_experiment *experiment;
     const spec_run_options *options;
     spec_result *result;
-    spec_table work;      /* all columns, for the rows of one point */
-    int *shown;           /* (result columns) their columns in `work` */
-    uint64_t size, next;  /* number of points, and the next one */
+    spec_table work;     /* all columns, for the rows of one point */
+    int *shown, n_shown; /* (n_shown) result columns: their columns in `work` */
+    uint64_t size, next; /* number of points of this shard, and the next one of them */
     spec_model_cache models;
     spec_result_file file;
     spec_listener listener; /* of the current point */
@@ -31,7 +31,7 @@ typedef struct {
 } runner;
 
 /* Check the experiment before anything is computed. */
-static int check_runnable(const spec_experiment *e, spec_error *error)
+static int check_runnable(const spec_experiment *e, const spec_shard *shard, spec_error *error)
 {
     uint64_t size = spec_grid_size(&e->grid);
     if (e->missing[0] != '\0')
@@ -40,6 +40,11 @@ static int check_runnable(const spec_experiment *e, spec_error *error)
     if (size > SPEC_GRID_POINTS_MAX)
         return spec_fail(error, GSL_EINVAL, "the grid has over %d million points",
                          (int)(SPEC_GRID_POINTS_MAX / 1000000));
+    if (shard->of > size)
+        return spec_fail(error, GSL_EINVAL,
+                         "--shard %llu/%llu: the grid has %llu point%s; use at most as many shards",
+                         (unsigned long long)shard->number, (unsigned long long)shard->of,
+                         (unsigned long long)size, size == 1 ? "" : "s");
     for (int i = 0; i < e->grid.n_axes; i++) {
         const spec_axis *axis = &e->grid.axis[i];
         bool known;
@@ -61,7 +66,7 @@ static int check_runnable(const spec_experiment *e, spec_error *error)
     return GSL_SUCCESS;
 }
 
-static char *provenance(const spec_experiment *e)
+static char *provenance(const spec_experiment *e, const spec_shard *shard)
 {
     spec_memory_text made;
     if (!spec_memory_text_open(&made)) return NULL;
@@ -74,6 +79,9 @@ static char *provenance(const spec_experiment *e)
         fprintf(out, "rounds: %llu\n", (unsigned long long)e->rounds);
     if (e->measure->simulates && e->standard_error > 0.0)
         fprintf(out, "standard_error: %.17g\n", e->standard_error);
+    if (shard->of > 0)
+        fprintf(out, "shard: %llu/%llu\n", (unsigned long long)shard->number,
+                (unsigned long long)shard->of);
     fprintf(out, "compiler: %s\n", spec_build_info_compiler);
     for (const char *line = e->text; *line != '\0';) {
         int n = (int)strcspn(line, "\n");
@@ -92,7 +100,7 @@ static int make_tables(runner *run)
     const spec_experiment *e = run->experiment;
     int n = e->grid.n_axes, status = GSL_SUCCESS;
     for (int c = 0; e->measure->columns[c] != NULL; c++) n++;
-    const char **column = calloc((size_t)n, sizeof *column);
+    const char **column = calloc((size_t)n, sizeof *column), **shown = NULL;
     if (column == NULL) return spec_no_memory(run->error);
     n = 0;
     for (int i = 0; i < e->grid.n_axes; i++)
@@ -102,20 +110,26 @@ static int make_tables(runner *run)
     if (spec_table_init(&run->work, column, n) != GSL_SUCCESS) SPEC_TRY(spec_no_memory(run->error));
 
     bool all = e->n_show == 0;
-    int n_shown = all ? n : e->n_show;
+    const spec_shard *shard = &run->options->shard;
     spec_table *table = &run->result->table;
-    run->shown = calloc((size_t)n_shown, sizeof *run->shown);
-    status = spec_table_init(table, all ? column : (const char *const *)e->show, n_shown);
-    if (run->shown == NULL || status != GSL_SUCCESS) SPEC_TRY(spec_no_memory(run->error));
-    for (int i = 0; i < n_shown; i++) {
-        run->shown[i] = all ? i : spec_table_column(&run->work, e->show[i]);
+    run->n_shown = all ? n : e->n_show;
+    run->shown = calloc((size_t)run->n_shown, sizeof *run->shown);
+    shown = calloc((size_t)run->n_shown + 1, sizeof *shown);
+    if (run->shown == NULL || shown == NULL) SPEC_TRY(spec_no_memory(run->error));
+    for (int i = 0; i < run->n_shown; i++) {
+        shown[i] = all ? column[i] : e->show[i];
+        run->shown[i] = spec_table_column(&run->work, shown[i]);
         if (run->shown[i] < 0)
-            SPEC_TRY(spec_fail(run->error, GSL_EINVAL, "no column '%s' to show", e->show[i]));
+            SPEC_TRY(spec_fail(run->error, GSL_EINVAL, "no column '%s' to show", shown[i]));
     }
+    shown[run->n_shown] = SPEC_SHARD_COLUMN;
+    if (spec_table_init(table, shown, run->n_shown + (shard->of > 0)) != GSL_SUCCESS)
+        SPEC_TRY(spec_no_memory(run->error));
     free(table->provenance);
-    if ((table->provenance = provenance(e)) == NULL) SPEC_TRY(spec_no_memory(run->error));
+    if ((table->provenance = provenance(e, shard)) == NULL) SPEC_TRY(spec_no_memory(run->error));
 done:
     free(column);
+    free(shown);
     return status;
 }
 
@@ -143,6 +157,21 @@ static void hear_share(void *self, double share)
 {
     const runner *run = self;
     run->options->progress(run->options->self, (double)run->next + share, run->size);
+}
+
+/* The grid index of the current point. */
+static uint64_t index_of(const runner *run)
+{
+    return spec_shard_index(&run->options->shard, run->next);
+}
+
+/* The place of row i of the current point, for the last column of a part. */
+static const char *place_of(char text[SPEC_SHARD_ROW_SIZE], const runner *run, uint64_t i,
+                            uint64_t rows)
+{
+    const spec_shard_row place = {index_of(run) + 1, spec_grid_size(&run->experiment->grid), i + 1,
+                                  rows};
+    return spec_shard_row_text(text, &place);
 }
 
 static spec_point point_at(runner *run, uint64_t index)
@@ -197,16 +226,17 @@ static int keep_rows(runner *run, spec_check *ret_check, const spec_table *old)
     const spec_grid *grid = &run->experiment->grid;
     spec_table *table = &run->result->table;
     for (uint64_t rows; run->next < run->size; run->next++) {
-        int status = rows_of(&rows, run, run->next);
+        int status = rows_of(&rows, run, index_of(run));
         if (status != GSL_SUCCESS) return status;
         if (table->n_rows + rows > old->n_rows) break;
         for (uint64_t i = 0; i < rows; i++) {
             for (int c = 0; c < table->n_columns; c++) {
                 const spec_cell *cell = spec_table_cell(old, table->n_rows, c);
                 const char *name = table->column[c], *value = NULL;
-                if (!spec_measure_tells(run->experiment->measure, name))
-                    value = spec_grid_value(grid, run->next, name);
-                char buffer[40], expected[40];
+                char buffer[40], expected[40], place[SPEC_SHARD_ROW_SIZE];
+                if (c == run->n_shown) value = place_of(place, run, i, rows);
+                else if (!spec_measure_tells(run->experiment->measure, name))
+                    value = spec_grid_value(grid, index_of(run), name);
                 spec_cell wanted = value == NULL ? *cell : cell_of(value);
                 if (strcmp(spec_cell_format(cell, SPEC_FORMAT_CSV, buffer, sizeof buffer),
                            spec_cell_format(&wanted, SPEC_FORMAT_CSV, expected, sizeof expected)) !=
@@ -277,16 +307,19 @@ static int keep_point(runner *run)
         for (int a = 0; a < grid->n_axes; a++) {
             const char *name = grid->axis[a].name;
             if (spec_measure_tells(run->experiment->measure, name)) continue;
-            const spec_cell cell = cell_of(spec_grid_value(grid, run->next, name));
+            const spec_cell cell = cell_of(spec_grid_value(grid, index_of(run), name));
             const size_t at =
                 r * (size_t)run->work.n_columns + (size_t)spec_table_column(&run->work, name);
             if (spec_cell_copy(&run->work.cell[at], &cell) != GSL_SUCCESS)
                 SPEC_TRY(spec_no_memory(run->error));
         }
-        for (int c = 0; c < table->n_columns; c++)
+        for (int c = 0; c < run->n_shown; c++)
             if (spec_cell_copy(&table->row[c], spec_table_cell(&run->work, r, run->shown[c])) !=
                 GSL_SUCCESS)
                 SPEC_TRY(spec_no_memory(run->error));
+        char place[SPEC_SHARD_ROW_SIZE];
+        if (run->options->shard.of > 0)
+            spec_table_text(table, SPEC_SHARD_COLUMN, place_of(place, run, r, run->work.n_rows));
         if (spec_table_append(table) != GSL_SUCCESS) SPEC_TRY(spec_no_memory(run->error));
         check[r] = spec_measure_check(run->experiment->measure, &run->work, r);
         count_check(run, check[r]);
@@ -301,19 +334,20 @@ done:
 static int run_point(runner *run)
 {
     const spec_measure *measure = run->experiment->measure;
-    spec_point point = point_at(run, run->next);
+    const uint64_t index = index_of(run);
+    spec_point point = point_at(run, index);
     spec_error inner = {.text = ""};
     uint64_t rows = 1;
     int status = GSL_SUCCESS;
-    char *identity = spec_grid_identity(&run->experiment->grid, run->next, measure->columns);
+    char *identity = spec_grid_identity(&run->experiment->grid, index, measure->columns);
     if (identity == NULL) return spec_no_memory(run->error);
     point.seed = spec_rng_named_seed(run->experiment->seed, identity);
-    SPEC_TRY(rows_of(&rows, run, run->next));
+    SPEC_TRY(rows_of(&rows, run, index));
     spec_table_clear(&run->work);
     spec_model_cache_trim(&run->models, MODELS_MAX);
     if ((status = measure->run(&run->work, &point, measure, &inner)) != GSL_SUCCESS) {
         if (stopped(run)) interrupted(run);
-        else point_failed(run, run->next, status, &inner);
+        else point_failed(run, index, status, &inner);
         goto done;
     }
     if (spec_table_append(&run->work) != GSL_SUCCESS) SPEC_TRY(spec_no_memory(run->error));
@@ -324,12 +358,13 @@ done:
     return status;
 }
 
-/* Refuse wrong parameters before any point runs. Of very large grids only the first points are
- * checked. */
+/* Refuse wrong parameters before any point runs, also those of other shards. Of very large grids
+ * only the first points are checked. */
 static int check_parameters(runner *run)
 {
     const spec_measure *measure = run->experiment->measure;
-    for (uint64_t i = 0; measure->reads_first && i < run->size && i < CHECKED_POINTS; i++) {
+    const uint64_t size = spec_grid_size(&run->experiment->grid);
+    for (uint64_t i = 0; measure->reads_first && i < size && i < CHECKED_POINTS; i++) {
         spec_point point = point_at(run, i);
         spec_error inner = {.text = ""};
         uint64_t rows;
@@ -356,8 +391,8 @@ int spec_experiment_run(spec_result *result, const spec_experiment *experiment,
     *result = (spec_result){0};
     run.listener = (spec_listener){.hear = hear_share, .self = &run};
     spec_result_file_init(&run.file, options->csv_path, options->opt_csv);
-    SPEC_TRY(check_runnable(experiment, error));
-    run.size = run.file.total = spec_grid_size(&experiment->grid);
+    SPEC_TRY(check_runnable(experiment, &options->shard, error));
+    run.size = run.file.total = spec_shard_size(&options->shard, spec_grid_size(&experiment->grid));
     SPEC_TRY(make_tables(&run));
     SPEC_TRY(check_parameters(&run));
     if (options->resume && options->csv_path != NULL) SPEC_TRY(resume(&run));

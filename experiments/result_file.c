@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { CHECK_SIZE = 16 };
+
 void spec_result_file_init(spec_result_file *file, const char *path, FILE *opt_stream)
 {
     *file = (spec_result_file){
@@ -51,28 +53,40 @@ static char *row_of(const spec_table *table, size_t row)
     return take_lines(&lines);
 }
 
-/* Write the head, and hash it without the lines about the program, so that later versions can
- * resume. */
+/* Hash a head without the lines about the program, so that later versions can resume. The lines
+ * are cut apart. */
+static uint64_t hash_head(char *head)
+{
+    uint64_t check = 0;
+    for (char *rest = head, *line; (line = strsep(&rest, "\n")) != NULL;)
+        if (strncmp(line, "# speclab ", 10) != 0 && strncmp(line, "# compiler: ", 12) != 0)
+            check = spec_rng_named_seed(check, line);
+    return check;
+}
+
 static bool write_head(FILE *out, uint64_t *ret_check, const spec_table *table)
 {
     char *head = head_of(table);
     if (head == NULL) return false;
     fprintf(out, "%s,%s\n", head, column);
-    *ret_check = 0;
-    for (char *rest = head, *line; (line = strsep(&rest, "\n")) != NULL;)
-        if (strncmp(line, "# speclab ", 10) != 0 && strncmp(line, "# compiler: ", 12) != 0)
-            *ret_check = spec_rng_named_seed(*ret_check, line);
+    *ret_check = hash_head(head);
     free(head);
     return true;
 }
 
-/* Write a row with its check letter; *check is the hash up to this row. */
+/* Hash a row into *check, the hash up to the row before, and print its check. */
+static void hash_row(char ret[CHECK_SIZE], uint64_t *check, const char *row, char letter)
+{
+    *check = spec_rng_named_seed(spec_rng_named_seed(*check, row), (const char[]){letter, '\0'});
+    snprintf(ret, CHECK_SIZE, "%c%08x", letter, (unsigned)(*check >> 32));
+}
+
 static bool write_row(FILE *out, uint64_t *check, const spec_table *table, size_t row, char letter)
 {
-    char *text = row_of(table, row);
+    char *text = row_of(table, row), printed[CHECK_SIZE];
     if (text == NULL) return false;
-    *check = spec_rng_named_seed(spec_rng_named_seed(*check, text), (const char[]){letter, '\0'});
-    fprintf(out, "%s,%c%08x\n", text, letter, (unsigned)(*check >> 32));
+    hash_row(printed, check, text, letter);
+    fprintf(out, "%s,%s\n", text, printed);
     free(text);
     return true;
 }
@@ -155,6 +169,41 @@ bool spec_result_file_check(spec_check *ret_check, const spec_table *old, size_t
         cell->kind == SPEC_CELL_TEXT ? memchr(letters, cell->text[0], sizeof letters) : NULL;
     *ret_check = letter != NULL ? (spec_check)(letter - letters) : SPEC_CHECK_NONE;
     return letter != NULL;
+}
+
+/* Does the row, as read, end with the right check? *check is the hash up to the row before. */
+static int verify_row(spec_check *ret_check, uint64_t *check, const char *path,
+                      const spec_table *whole, size_t row, spec_error *error)
+{
+    char expected[CHECK_SIZE];
+    if (!spec_result_file_check(ret_check, whole, row))
+        return spec_fail(error, GSL_EINVAL, "%.200s: row %zu was edited", path, row + 1);
+    char *text = row_of(whole, row), *comma = text != NULL ? strrchr(text, ',') : NULL;
+    if (text == NULL) return spec_no_memory(error);
+    if (comma != NULL) *comma = '\0';
+    hash_row(expected, check, text, letters[*ret_check]);
+    free(text);
+    if (strcmp(spec_table_cell(whole, row, whole->n_columns - 1)->text, expected) == 0)
+        return GSL_SUCCESS;
+    return spec_fail(error, GSL_EINVAL, "%.200s: row %zu, or a line above it, was edited", path,
+                     row + 1);
+}
+
+int spec_result_file_verify(spec_check *ret_check, const char *path, const spec_table *whole,
+                            spec_error *error)
+{
+    if (whole->n_columns < 2 || strcmp(whole->column[whole->n_columns - 1], column) != 0)
+        return spec_fail(error, GSL_EINVAL, "%.200s: it has no column %s; only -o writes one", path,
+                         column);
+    char *head = head_of(whole);
+    if (head == NULL) return spec_no_memory(error);
+    *strrchr(head, ',') = '\0';
+    uint64_t check = hash_head(head);
+    free(head);
+    int status = GSL_SUCCESS;
+    for (size_t row = 0; row < whole->n_rows && status == GSL_SUCCESS; row++)
+        status = verify_row(&ret_check[row], &check, path, whole, row, error);
+    return status;
 }
 
 /* Are these the next bytes of the stream? */

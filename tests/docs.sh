@@ -15,7 +15,7 @@ shift
 C_INCLUDE_PATH=$(cd "$(dirname "$0")/../include" && pwd)
 export C_INCLUDE_PATH
 absent=
-for interpreter in python3 perl node; do
+for interpreter in python3 perl node parallel; do
     command -v $interpreter >/dev/null || absent="$absent $interpreter"
 done
 scratch=$(mktemp -d)

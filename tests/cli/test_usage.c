@@ -9,7 +9,7 @@
 static const char *const verbs[] = {"predict", "sweep", "run",      "plot",     "prove",
                                     "accept",  "plan",  "generate", "bench",    "validate",
                                     "rows",    "train", "tune",     "quantize", "widen",
-                                    "import",  "serve", "list",     NULL};
+                                    "import",  "serve", "merge",    "list",     NULL};
 enum { N_VERBS = sizeof verbs / sizeof verbs[0] - 1 };
 
 /* A verb's help text, which the caller frees. */

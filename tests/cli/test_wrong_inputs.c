@@ -39,6 +39,10 @@ static void every_wrong_input_is_one_line_that_names_it(void **state)
     spec_file_write("junk", "junk");
     spec_program_works("predict -o r.csv");
     spec_program_works("rows --target zipf?V=5 --draft zipf?V=5 -n 20 -o p.rows");
+    spec_program_works("predict --K 1:3 --alpha 0.5 --shard 1/3 -o part1.csv");
+    spec_program_works("predict --K 1:3 --alpha 0.5 --shard 2/3 -o part2.csv");
+    spec_program_works("predict --K 1:3 --alpha 0.5 --shard 2/2 -o half2.csv");
+    spec_program_works("predict --K 1:3 --alpha 0.6 --shard 3/3 -o other3.csv");
     while (fgets(line, sizeof line, in) != NULL) {
         line[strcspn(line, "\n")] = '\0';
         const char *arrow = strstr(line, " => ");

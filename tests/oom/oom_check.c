@@ -88,6 +88,7 @@ static const command commands[] = {
     {"tune --target ../model.gguf --texts 2 --trials 9 --check 0", NULL, SAME},
     {"widen ../model.gguf -o out.gguf", "out.gguf", SAME},
     {"import ../hf -o out.gguf", "out.gguf", SAME},
+    {"merge ../part1.csv ../part2.csv -o out.csv", "out.csv", SAME},
     {"list", NULL, SAME},
     {"list experiments --format json", NULL, SAME},
     {"list figures", NULL, SAME},
@@ -330,6 +331,7 @@ static bool make_inputs(const char *tree)
              "printf 'nodes,time\\n8,1.1\\n64,1.4\\n' >costs.csv; "
              "\"$P\" run two.cfg -o two.csv; head -c -9 two.csv >cut_before.csv; "
              "\"$P\" sweep --rounds 1000 --alpha 0.5,0.7 --K 2 -o figure.csv; "
+             "for i in 1 2; do \"$P\" predict --K 1:4 --shard $i/2 -o part$i.csv; done; "
              "\"$P\" bench --target 'zipf?V=9' --draft 'zipf?V=9&s=2' --K 1:2 --texts 2 -n 8 -o "
              "bench.csv >made.txt 2>&1; "
              "\"$P\" rows --target 'zipf?V=9' --draft 'zipf?V=9&s=2' -n 60 -o pair.rows >made.txt; "

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/share.h"
+#include "cli/verb.h"
+
+#include "base/memory_text.h"
+#include "experiments/report/naming.h"
+#include "experiments/shard_merge.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_LINES = 10 /* commands printed at once */, KEY_FORCE = 0xA001 };
+
+static const struct argp_option options_table[] = {
+    {"output", 'o', "FILE", 0, "write to FILE instead of standard output", 1},
+    {"force", KEY_FORCE, NULL, 0,
+     "overwrite FILE; without --force an older file that differs is kept as FILE.bak", 1},
+    {0},
+};
+
+typedef struct {
+    const char *output;
+    bool force;
+    const char **path; /* (n) */
+    size_t n;
+} arguments;
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    arguments *args = state->input;
+    switch (key) {
+    case 'o':
+        if (*arg == '\0') spec_usage_fail(state->name, "--output: the file has no name");
+        args->output = arg;
+        return 0;
+    case KEY_FORCE: args->force = true; return 0;
+    case ARGP_KEY_ARG: args->path[args->n++] = arg; return 0;
+    case ARGP_KEY_NO_ARGS:
+        spec_usage_fail(state->name, "no part is given; 'speclab run --shard I/N' writes them");
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* The first line of a text, each word quoted for a shell where it must be. */
+static void write_words(FILE *out, const char *text)
+{
+    for (size_t n; *text != '\0' && *text != '\n'; text += n) {
+        char *word = strndup(text, n = strcspn(text, " \n"));
+        if (word != NULL) spec_naming_shell_word(out, word);
+        free(word);
+        if (text[n] == ' ') fputc(text[n++], out);
+    }
+}
+
+/* "speclab run 'NAME' --set K=3" or the command of another verb, from the lines of the head. */
+static void write_command(FILE *out, const spec_parts *parts)
+{
+    char name[NAME_MAX + 1], seed[32], path[PATH_MAX], relative[PATH_MAX];
+    spec_table head = {.provenance = parts->head};
+    const char *line = strstr(parts->head, "\n| ");
+    const bool verb = line != NULL && strncmp(line, "\n| speclab ", 11) == 0;
+    if (verb) {
+        write_words(out, line + 3);
+    } else {
+        if (spec_table_provenance(&head, "experiment", name, sizeof name) == NULL) name[0] = '\0';
+        snprintf(relative, sizeof relative, "experiments/cfg/%s.cfg", name);
+        fputs("speclab run ", out);
+        if (spec_share_find(path, sizeof path, relative) != 0) strncat(name, ".cfg", 5);
+        spec_naming_shell_word(out, name);
+        for (; line != NULL; line = strstr(line + 1, "\n| ")) {
+            static const char set[] = "\n| # set ";
+            if (strncmp(line, set, sizeof set - 1) != 0) continue;
+            const char *value = line + sizeof set - 1;
+            char *word = strndup(value, strcspn(value, "\n"));
+            fputs(" --set ", out);
+            if (word != NULL) spec_naming_shell_word(out, word);
+            free(word);
+        }
+    }
+    if (verb && spec_table_provenance(&head, "seed", seed, sizeof seed) != NULL &&
+        strcmp(seed, "42") != 0)
+        fprintf(out, " --seed %s", seed);
+}
+
+/* One line for a shard that is missing (opt_part NULL) or unfinished, with the command to type. */
+static void say_unfinished(const spec_parts *parts, const spec_part *opt_part, uint64_t number,
+                           const char *verb)
+{
+    spec_memory_text text;
+    if (!spec_memory_text_open(&text)) spec_usage_no_memory(verb);
+    write_command(text.out, parts);
+    fprintf(text.out, " --shard %llu/%llu", (unsigned long long)number,
+            (unsigned long long)parts->shards);
+    fputs(opt_part != NULL ? " --resume -o " : " -o ", text.out);
+    spec_naming_shell_word(text.out, opt_part != NULL ? opt_part->path : "FILE");
+    char *command = spec_memory_text_take(&text, NULL);
+    if (command == NULL) spec_usage_no_memory(verb);
+    if (opt_part == NULL)
+        spec_usage_say(verb, "shard %llu/%llu is missing: %s", (unsigned long long)number,
+                       (unsigned long long)parts->shards, command);
+    else
+        spec_usage_say(verb, "%s has %llu of the %llu points of shard %llu/%llu: %s",
+                       opt_part->path, (unsigned long long)opt_part->done,
+                       (unsigned long long)opt_part->size, (unsigned long long)number,
+                       (unsigned long long)parts->shards, command);
+    free(command);
+}
+
+/* Say what is missing. */
+static void say_all_unfinished(const spec_parts *parts, const char *verb)
+{
+    uint64_t said = 0;
+    size_t next = 0;
+    for (uint64_t number = 1; number <= parts->shards; number++) {
+        const spec_part *part = &parts->part[next];
+        const bool there = next < parts->n && part->shard.number == number;
+        next += there;
+        if (there && part->done == part->size && part->size > 0) continue;
+        if (said++ < MOST_LINES) say_unfinished(parts, there ? part : NULL, number, verb);
+    }
+    if (said > MOST_LINES)
+        spec_usage_say(verb, "and %llu more shards are missing or unfinished",
+                       (unsigned long long)(said - MOST_LINES));
+}
+
+int spec_verb_merge(spec_context *context, int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&spec_usage_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        options_table,
+        parse,
+        "PART.csv...",
+        "join the parts of a run with --shard into one result\vThe result has the same bytes as "
+        "the command without --shard. All parts must be of one command, and every shard finished: "
+        "for a missing or unfinished one, the command to type is printed. The exit status is 1 if "
+        "a check failed.\n"
+        "\n"
+        "  $ speclab run speedup_table --shard 1/2 -o part1.csv\n"
+        "  $ speclab run speedup_table --shard 2/2 -o part2.csv\n"
+        "  $ speclab merge part1.csv part2.csv -o speedup.csv",
+        children,
+        NULL,
+        NULL};
+    (void)context;
+    arguments args = {.path = calloc((size_t)argc, sizeof *args.path)};
+    if (args.path == NULL) spec_usage_no_memory(argv[0]);
+    spec_usage_parse(&argp, argc, argv, &args);
+
+    spec_parts parts;
+    spec_error error = {{0}};
+    spec_result result = {.kept = 0};
+    int code = SPEC_EXIT_USAGE;
+    if (spec_parts_read(&parts, args.path, args.n, &error) != GSL_SUCCESS)
+        spec_usage_fail(argv[0], "%s", error.text);
+    if (!spec_parts_are_whole(&parts)) {
+        say_all_unfinished(&parts, argv[0]);
+    } else {
+        if (args.output != NULL) spec_output_say_left_over(args.output, argv[0]);
+        const int status = spec_parts_merge(&result, &parts, args.output,
+                                            args.output == NULL ? stdout : NULL, &error);
+        if (args.output != NULL)
+            spec_output_say_kept(args.output, result.kept, args.force, argv[0]);
+        if (status != GSL_SUCCESS) spec_usage_fail(argv[0], "%s", error.text);
+        code = spec_options_checked(&result, &error);
+        if (error.text[0] != '\0') spec_usage_say(argv[0], "%s", error.text);
+    }
+    spec_result_free(&result);
+    spec_parts_free(&parts);
+    free(args.path);
+    return code;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/shard_merge.h"
+
+#include "base/memory_text.h"
+#include "experiments/result_file.h"
+#include "speclab/no_memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char key[] = "shard: ";
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* Take the line of the shard out of the head, in place. */
+static int take_shard(spec_shard *ret, char *head, const char *path, spec_error *error)
+{
+    const size_t length = sizeof key - 1;
+    for (char *line = head; *line != '\0'; line += strcspn(line, "\n"), line += *line == '\n') {
+        if (strncmp(line, key, length) != 0) continue;
+        spec_error inner;
+        const size_t n = strcspn(line, "\n");
+        char *text = strndup(line + length, n - length);
+        if (text == NULL) return spec_no_memory(error);
+        const int status = spec_shard_parse(ret, text, &inner);
+        free(text);
+        if (status != GSL_SUCCESS)
+            return spec_fail(error, status, "%.200s: # shard: %s", path, inner.text);
+        memmove(line, line + n + (line[n] == '\n'), strlen(line + n + (line[n] == '\n')) + 1);
+        return GSL_SUCCESS;
+    }
+    return spec_fail(error, GSL_EINVAL,
+                     "%.200s: not a part of a run: it has no line '# shard: I/N', which --shard "
+                     "writes",
+                     path);
+}
+
+/* The first line in which two texts differ, cut to fit into a message. */
+static const char *differing_line(char line[80], const char *a, const char *b)
+{
+    size_t start = 0;
+    for (size_t i = 0; a[i] == b[i] && a[i] != '\0'; i++)
+        if (a[i] == '\n') start = i + 1;
+    const int n = (int)strcspn(a + start, "\n");
+    snprintf(line, 80, "%.*s", n, a + start);
+    return line;
+}
+
+/* Are the parts of one run? */
+static int compare(const spec_part *part, const char *head, const spec_part *first,
+                   const spec_parts *parts, spec_error *error)
+{
+    char line[80];
+    if (strcmp(head, parts->head) != 0)
+        return spec_fail(error, GSL_EINVAL,
+                         "%.200s: its head differs from that of %.200s: '%s'; merge parts of one "
+                         "command alone",
+                         part->path, first->path, differing_line(line, head, parts->head));
+    bool same = part->table.n_columns == first->table.n_columns;
+    for (int c = 0; same && c < first->table.n_columns; c++)
+        same = strcmp(part->table.column[c], first->table.column[c]) == 0;
+    if (!same)
+        return spec_fail(error, GSL_EINVAL, "%.200s: its columns differ from those of %.200s",
+                         part->path, first->path);
+    if (part->shard.of == first->shard.of) return GSL_SUCCESS;
+    return spec_fail(error, GSL_EINVAL, "%.200s: one of %llu shards, but %.200s is one of %llu",
+                     part->path, (unsigned long long)part->shard.of, first->path,
+                     (unsigned long long)first->shard.of);
+}
+
+/* Walk the rows in the order in which a run writes them, and count the whole points. */
+static int count_points(spec_part *part, spec_parts *parts, spec_error *error)
+{
+    const spec_table *table = &part->table;
+    uint64_t row = 1;
+    for (size_t i = 0; i < table->n_rows; i++) {
+        const spec_cell *cell = spec_table_cell(table, i, table->n_columns - 2);
+        spec_shard_row at;
+        const bool known = cell->kind == SPEC_CELL_TEXT && spec_shard_row_parse(&at, cell->text);
+        if (!known || at.point != spec_shard_index(&part->shard, part->done) + 1 || at.row != row)
+            return spec_fail(error, GSL_EINVAL, "%.200s: row %zu is not the next row of its shard",
+                             part->path, i + 1);
+        if (parts->points == 0) parts->points = at.points;
+        if (at.points != parts->points)
+            return spec_fail(error, GSL_EINVAL, "%.200s: row %zu is of a grid of another size",
+                             part->path, i + 1);
+        part->done += row == at.rows;
+        row = row == at.rows ? 1 : row + 1;
+    }
+    return GSL_SUCCESS;
+}
+
+static int read_part(spec_parts *parts, const char *path, spec_error *error)
+{
+    spec_part *part = &parts->part[parts->n++];
+    char *head = NULL;
+    int status;
+    part->path = path;
+    SPEC_TRY(spec_table_read_csv(&part->table, path, NULL, error));
+    head = strdup(part->table.provenance);
+    part->check = calloc(part->table.n_rows + 1, sizeof *part->check);
+    if (head == NULL || part->check == NULL) SPEC_TRY(spec_no_memory(error));
+    SPEC_TRY(take_shard(&part->shard, head, path, error));
+    if (part->table.n_columns < 3 ||
+        strcmp(part->table.column[part->table.n_columns - 2], SPEC_SHARD_COLUMN) != 0)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.200s: it has no column " SPEC_SHARD_COLUMN, path));
+    SPEC_TRY(spec_result_file_verify(part->check, path, &part->table, error));
+    if (parts->n == 1) {
+        parts->shards = part->shard.of;
+        parts->head = head;
+        head = NULL;
+    } else {
+        SPEC_TRY(compare(part, head, &parts->part[0], parts, error));
+    }
+    SPEC_TRY(count_points(part, parts, error));
+done:
+    free(head);
+    return status;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const spec_part *left = a, *right = b;
+    return (left->shard.number > right->shard.number) - (left->shard.number < right->shard.number);
+}
+
+int spec_parts_read(spec_parts *parts, const char *const *path, size_t n, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    *parts = (spec_parts){.part = calloc(n, sizeof *parts->part)};
+    if (parts->part == NULL) return spec_no_memory(error);
+    for (size_t i = 0; i < n; i++) SPEC_TRY(read_part(parts, path[i], error));
+    if (parts->points > 0 && parts->points < parts->shards)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.200s: more shards than points", path[0]));
+    qsort(parts->part, n, sizeof *parts->part, by_number);
+    for (size_t i = 0; i < n; i++) {
+        spec_part *part = &parts->part[i];
+        part->size = spec_shard_size(&part->shard, parts->points);
+        if (i == 0 || part[-1].shard.number < part->shard.number) continue;
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "%.200s and %.200s are both shard %llu/%llu: give one", part[-1].path,
+                           part->path, (unsigned long long)part->shard.number,
+                           (unsigned long long)part->shard.of));
+    }
+done:
+    if (status != GSL_SUCCESS) spec_parts_free(parts);
+    return status;
+}
+
+bool spec_parts_are_whole(const spec_parts *parts)
+{
+    bool whole = parts->n == parts->shards && parts->points > 0;
+    for (size_t i = 0; i < parts->n; i++)
+        whole = whole && parts->part[i].done == parts->part[i].size;
+    return whole;
+}
+
+void spec_parts_free(spec_parts *parts)
+{
+    for (size_t i = 0; i < parts->n; i++) {
+        spec_table_free(&parts->part[i].table);
+        free(parts->part[i].check);
+    }
+    free(parts->part);
+    free(parts->head);
+    *parts = (spec_parts){.n = 0};
+}
+
+/* ---- merging --------------------------------------------------------------------------------- */
+
+/* Append the rows of the next point of a part; *next is the first of them, and moves on. */
+static int append_point(spec_result *result, spec_check *check, const spec_part *part, size_t *next,
+                        spec_error *error)
+{
+    spec_table *table = &result->table;
+    spec_shard_row at;
+    do {
+        spec_shard_row_parse(&at, spec_table_cell(&part->table, *next, table->n_columns)->text);
+        for (int c = 0; c < table->n_columns; c++)
+            if (spec_cell_copy(&table->row[c], spec_table_cell(&part->table, *next, c)) !=
+                GSL_SUCCESS)
+                return spec_no_memory(error);
+        check[table->n_rows] = part->check[*next];
+        result->holds += part->check[*next] == SPEC_CHECK_HOLDS;
+        result->fails += part->check[*next] == SPEC_CHECK_FAILS;
+        if (spec_table_append(table) != GSL_SUCCESS) return spec_no_memory(error);
+        ++*next;
+    } while (at.row < at.rows);
+    return GSL_SUCCESS;
+}
+
+static int make_table(spec_table *table, const spec_parts *parts, spec_error *error)
+{
+    const spec_table *part = &parts->part[0].table;
+    if (spec_table_init(table, (const char *const *)part->column, part->n_columns - 2) !=
+        GSL_SUCCESS)
+        return spec_no_memory(error);
+    free(table->provenance);
+    table->provenance = strdup(parts->head);
+    return table->provenance != NULL ? GSL_SUCCESS : spec_no_memory(error);
+}
+
+int spec_parts_merge(spec_result *result, const spec_parts *parts, const char *csv_path,
+                     FILE *opt_csv, spec_error *error)
+{
+    spec_result_file file;
+    size_t rows = 0, *next = calloc(parts->n, sizeof *next);
+    spec_check *check = NULL;
+    int status = GSL_SUCCESS, closed;
+    *result = (spec_result){0};
+    spec_result_file_init(&file, csv_path, opt_csv);
+    assert(spec_parts_are_whole(parts));
+    for (size_t i = 0; i < parts->n; i++) rows += parts->part[i].table.n_rows;
+    check = calloc(rows, sizeof *check);
+    if (next == NULL || check == NULL) SPEC_TRY(spec_no_memory(error));
+    SPEC_TRY(make_table(&result->table, parts, error));
+    for (uint64_t i = 0; i < parts->points; i++)
+        SPEC_TRY(
+            append_point(result, check, &parts->part[i % parts->n], &next[i % parts->n], error));
+    SPEC_TRY(spec_result_file_open(&file, error));
+    file.total = file.done = parts->points;
+    SPEC_TRY(spec_result_file_write(&file, &result->table, 0, check, error));
+done:
+    closed = spec_result_file_close(&file, &result->kept, status == GSL_SUCCESS ? error : NULL);
+    free(check);
+    free(next);
+    return status == GSL_SUCCESS ? closed : status;
+}

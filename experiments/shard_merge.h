@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* shard_merge: joins the parts of a run (shard.h) into the bytes of the run without shards.
+ * A part tells by itself what it lacks, so neither the experiment nor its models are needed. The
+ * parts own their tables and checks; paths are the caller's. */
+#ifndef SPECLAB_SHARD_MERGE_H
+#define SPECLAB_SHARD_MERGE_H
+
+#include "experiments/experiment.h"
+
+typedef struct {
+    const char *path;
+    spec_shard shard;
+    uint64_t done, size; /* whole points in the file, and points of the shard */
+    spec_table table;    /* as read, with the columns shard_row and row_check */
+    spec_check *check;   /* (table.n_rows) */
+} spec_part;
+
+typedef struct {
+    spec_part *part; /* (n) by shard number; shards may be missing */
+    size_t n;
+    uint64_t shards, points; /* of the run; no points: no part has a row */
+    char *head;              /* provenance of the run without shards */
+} spec_parts;
+
+/* Read the files and check their rows. GSL_EINVAL, with one line that names the file: it is no
+ * part, was edited, is of another run than the first, or is a shard given already. Missing and
+ * unfinished shards are no error here. */
+int spec_parts_read(spec_parts *parts, const char *const *path, size_t n, spec_error *error);
+void spec_parts_free(spec_parts *parts);
+
+/* Is every point of the run in a part? */
+bool spec_parts_are_whole(const spec_parts *parts);
+
+/* Write the rows of whole parts in grid order, and fill in the result. The caller frees the result
+ * in any case. */
+int spec_parts_merge(spec_result *result, const spec_parts *parts, const char *csv_path,
+                     FILE *opt_csv, spec_error *error);
+
+#endif

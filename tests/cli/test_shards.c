@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A run over several machines, as a user types it: --shard, merge, and --resume after a kill. */
+#include "tests/support/child.h"
+#include "tests/support/support.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Runs `command` whole, in `of` parts of as many threads as their number, and merges them. */
+static void check_command(const char *command, int of)
+{
+    char line[512], merge[128] = "merge -o merged.csv --force";
+    snprintf(line, sizeof line, "%s -o whole.csv --force", command);
+    spec_program_works(line);
+    for (int i = of; i >= 1; i--) {
+        snprintf(line, sizeof line, "%s --shard %d/%d --threads %d -o part%d.csv --force", command,
+                 i, of, i, i);
+        spec_program_works(line);
+        snprintf(merge + strlen(merge), sizeof merge - strlen(merge), " part%d.csv", i);
+    }
+    spec_program_works(merge);
+    spec_files_same("merged.csv", "whole.csv");
+}
+
+static void every_grid_verb_runs_in_parts(void **state)
+{
+    static const struct {
+        const char *command;
+        int of;
+    } commands[] = {
+        {"predict --alpha 0.5,0.8 --K 1:3", 4},
+        {"predict --alpha 0.5 --K 3,4 --law", 2},
+        {"sweep --alpha 0.5,0.8 --K 1:3 --rounds 3000 --seed 7", 4},
+        {"sweep --target zipf?V=9&s=1 --alpha 0.8 --K 1:3 --rounds 300 --ahead", 3},
+        {"accept --rule token\nrrs --n 1:3", 1},
+        {"prove --rule token,block --K 1:2 --tokens 2", 3},
+        {"plan --accept 0.6,0.2 --nodes 1:4", 1},
+        {"run long.cfg --set rounds=1000", 3},
+    };
+    (void)state;
+    spec_needs_program();
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        check_command(commands[i].command, commands[i].of);
+}
+
+/* Each shard is killed again and again, at times that differ, until it is finished. */
+static void a_killed_shard_resumes_to_the_same_bytes(void **state)
+{
+    const char *command = "sweep --alpha 0.5:0.9:0.1 --K 1:4 --rounds 4000000";
+    char line[256];
+    int kills = 0;
+    (void)state;
+    spec_needs_program();
+    snprintf(line, sizeof line, "%s -o whole.csv --force", command);
+    spec_program_works(line);
+    for (int shard = 1; shard <= 2; shard++) {
+        snprintf(line, sizeof line, "%s --shard %d/2 --resume -o killed%d.csv", command, shard,
+                 shard);
+        for (int round = 0, done = 0; round < 60 && !done; round++) {
+            spec_child c;
+            spec_child_start(&c, NULL, NULL, line);
+            spec_pause(round < 20 ? 11 + 7 * round : 10000);
+            kill(c.pid, SIGKILL);
+            spec_child_listen(&c, NULL);
+            done = c.code == 0;
+            kills += !done;
+            spec_child_free(&c);
+        }
+    }
+    assert_true(kills > 2);
+    spec_program_works("merge killed1.csv killed2.csv -o resumed.csv");
+    spec_files_same("resumed.csv", "whole.csv");
+}
+
+/* The command that merge prints finishes the part, also one with signs that a shell reads. */
+static void merge_prints_the_command_that_finishes_a_part(void **state)
+{
+    static const char *const commands[] = {
+        "sweep --process markov?rho=0.5&spread=0.2 --alpha 0.5,0.6 --K 2,3 --rounds 500 --seed 9",
+        "run ./long.cfg --set rounds=500 --set K=1:6"};
+    (void)state;
+    spec_needs_program();
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        char line[512];
+        spec_child c;
+        check_command(commands[i], 2);
+        char *bytes = spec_file_bytes("part1.csv");
+        bytes[strlen(bytes) - 3] = '\0';
+        spec_file_write("part1.csv", bytes);
+        free(bytes);
+        spec_child_run(&c, "merge part2.csv part1.csv -o merged.csv");
+        assert_int_equal(c.code, 2);
+        const char *begin = "speclab merge: part1.csv has ", *typed = strstr(c.line, ": speclab ");
+        assert_int_equal(strncmp(c.line, begin, strlen(begin)), 0);
+        assert_non_null(typed);
+        snprintf(line, sizeof line, "'%s' %s", spec_program, typed + strlen(": speclab "));
+        assert_int_equal(system(line), 0);
+        spec_child_free(&c);
+        spec_program_works("merge part2.csv part1.csv -o merged.csv --force");
+        spec_files_same("merged.csv", "whole.csv");
+    }
+    spec_program_fails("merge part2.csv", 2,
+                       "speclab merge: shard 1/2 is missing: speclab run "
+                       "long.cfg --set rounds=500 --set K=1:6 --shard 1/2 "
+                       "-o FILE\n");
+}
+
+/* The exit code and the line are those of the whole run. */
+static void a_failed_check_fails_the_merged_run(void **state)
+{
+    spec_child whole, merged;
+    (void)state;
+    spec_needs_program();
+    spec_file_write("fails.cfg", "measure = \"uniformity\"; grid = { target = "
+                                 "\"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; K = "
+                                 "\"1,2\"; tokens = 1; samples = 15; replicas = 300; };");
+    const char *command = "run fails.cfg";
+    char line[256];
+    spec_child_run(&whole, command);
+    for (int i = 1; i <= 2; i++) {
+        spec_child part;
+        snprintf(line, sizeof line, "%s --shard %d/2 -o failed%d.csv", command, i, i);
+        spec_child_run(&part, line);
+        spec_child_free(&part);
+    }
+    spec_child_run(&merged, "merge failed1.csv failed2.csv");
+    assert_int_equal(whole.code, 1);
+    assert_int_equal(merged.code, 1);
+    assert_non_null(strstr(merged.line, "speclab merge: 2 of 2 checks failed"));
+    assert_string_equal(merged.text, whole.text);
+    spec_child_free(&whole);
+    spec_child_free(&merged);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_grid_verb_runs_in_parts),
+        cmocka_unit_test(a_killed_shard_resumes_to_the_same_bytes),
+        cmocka_unit_test(merge_prints_the_command_that_finishes_a_part),
+        cmocka_unit_test(a_failed_check_fails_the_merged_run),
+    };
+    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
+}
