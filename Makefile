@@ -259,6 +259,21 @@ $(BIN): $(CLI_OBJ) $(LIB)
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+# The program for several processes: the same, but for one file of cli/.
+MPICC   := $(shell command -v mpicc 2>/dev/null)
+MPI_BIN := $(if $(MPICC),$(BUILD)/speclab-mpi)
+$(BUILD)/mpi/%.o: mpi/%.c $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	@[ $(V) = 1 ] || echo "  CC $<"
+	$(Q)OMPI_CC=$(CC) MPICH_CC=$(CC) $(MPICC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+$(BUILD)/speclab-mpi: $(filter-out %/team_alone.o,$(CLI_OBJ)) $(BUILD)/mpi/team_mpi.o $(LIB)
+	@[ $(V) = 1 ] || echo "  LD $@"
+	$(Q)OMPI_CC=$(CC) MPICH_CC=$(CC) $(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+.PHONY: mpi
+mpi: $(MPI_BIN) ## build speclab-mpi, which divides a grid among MPI ranks
+	@$(if $(MPICC),:,echo "mpi: skipped: there is no mpicc (Debian: libopenmpi-dev)")
+
 # Plug-ins are built as users build theirs, without sanitizers.
 PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/plugins/*.c))
 $(BUILD)/tests/plugins/%.so: tests/plugins/%.c include/speclab/sampler.h
@@ -305,6 +320,7 @@ $(TESTS): | $(PLUGINS) $(CLIENTS)
 else
 $(filter-out $(ENGINE),$(TESTS)): | $(PLUGINS) $(CLIENTS) $(SIMULATORS) $(BENCH_GPU)
 endif
+$(BUILD)/tests/cli/test_mpi: | $(MPI_BIN)
 # A test of a module of cli/ names it; the others run the program.
 $(BUILD)/tests/cli/test_usage: $(BUILD)/cli/option_hints.o
 $(TESTS:=.o): CFLAGS_release := $(TEST_FLAGS)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/share.h"
+#include "cli/team_start.h"
 #include "cli/usage.h"
 #include "cli/verb.h"
 
@@ -70,6 +71,15 @@ static void say_threads(const spec_context *context, const char *verb)
     if (missed > 0) spec_usage_say(verb, "the system grants %d of %d threads", granted, missed);
 }
 
+/* Does the verb run a grid of points, which ranks can share? */
+static bool has_grid(const char *verb)
+{
+    static const char *const verbs[] = {"run", "sweep", "predict", "accept", "prove", "plan"};
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        if (strcmp(verbs[i], verb) == 0) return true;
+    return false;
+}
+
 static bool is_off(const char *variable)
 {
     const char *value = getenv(variable);
@@ -95,6 +105,7 @@ static int close_output(const char *verb, int code)
 int main(int argc, char **argv)
 {
     spec_supervisor_main(argc, argv); /* does not return in a process that supervises a sampler */
+    const spec_team *team = spec_team_start(&argc, &argv);
     gsl_set_error_handler_off();      /* GSL's failures come back as codes */
     argp_err_exit_status = SPEC_EXIT_USAGE;
     argp_program_version = "speclab " SPEC_VERSION;
@@ -140,9 +151,13 @@ int main(int argc, char **argv)
             spec_usage_fail(title, "%s", error.text);
         context.opt_share = spec_share_of_texts(share, sizeof share);
         context.gpu = gpu_settings();
+        context.opt_team = team;
+        if (team != NULL && !has_grid(verb->name))
+            spec_usage_fail(title, "it has no grid to divide among ranks; use speclab");
         const int code = verb->run(&context, argc - 1, argv + 1);
         if (code != SPEC_EXIT_USAGE) say_threads(&context, title);
         spec_context_free(&context);
+        if (team != NULL && !team->leads) return SPEC_EXIT_HOLDS;
         return close_output(title, code);
     }
     names[n] = NULL;

@@ -8,6 +8,7 @@
 #include "cli/page.h"
 #include "cli/progress_reports.h"
 #include "cli/verb.h"
+#include "experiments/team.h"
 
 #include <errno.h>
 #include <math.h>
@@ -236,6 +237,23 @@ int spec_options_checked(const spec_result *result, spec_error *ret_error)
     return SPEC_EXIT_FAILS;
 }
 
+/* A member of a team computes, but reads and writes no file. */
+static int run_as_member(const spec_experiment *experiment, const spec_run_options *run,
+                         const spec_team *team)
+{
+    spec_result result;
+    spec_error error = {{0}};
+    spec_run_options member = *run;
+    member.csv_path = NULL;
+    member.opt_csv = NULL;
+    member.resume = false;
+    member.progress = NULL;
+    if (spec_experiment_run(&result, experiment, &member, &error) != GSL_SUCCESS)
+        team->leave(team->self, error.text);
+    spec_result_free(&result);
+    return SPEC_EXIT_UNDECIDED;
+}
+
 int spec_options_run(const spec_experiment *experiment, const spec_options *options,
                      const spec_options_plan *plan, const char *verb, spec_error *ret_error)
 {
@@ -267,6 +285,8 @@ int spec_options_run(const spec_experiment *experiment, const spec_options *opti
         .progress = rows_appear ? NULL : spec_progress_reports_points,
     };
     ret_error->text[0] = '\0';
+    const spec_team *team = options->context->opt_team;
+    if (team != NULL && !team->leads) return run_as_member(experiment, &run, team);
     if (run.csv_path != NULL) spec_output_say_left_over(run.csv_path, verb);
     const int status = spec_experiment_run(&result, experiment, &run, ret_error);
     spec_progress_clear();

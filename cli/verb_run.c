@@ -117,6 +117,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
                             "--resume needs the output to continue: -o FILE or -d DIR");
         if (args->common.shard.of > 0 && args->directory != NULL)
             spec_usage_fail(state->name, "--shard and --directory exclude each other");
+        if (args->common.context->opt_team != NULL && args->directory != NULL)
+            spec_usage_fail(state->name, "--directory needs speclab; give speclab-mpi -o FILE");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }

@@ -4,7 +4,9 @@
 #include "base/build_info.h"
 #include "base/memory_text.h"
 #include "base/settings.h"
+#include "experiments/point_message.h"
 #include "experiments/result_file.h"
+#include "experiments/team.h"
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
 
@@ -331,7 +333,8 @@ done:
     return status;
 }
 
-static int run_point(runner *run)
+/* Compute the rows of the point into `work`. */
+static int compute_point(runner *run)
 {
     const spec_measure *measure = run->experiment->measure;
     const uint64_t index = index_of(run);
@@ -352,9 +355,61 @@ static int run_point(runner *run)
     }
     if (spec_table_append(&run->work) != GSL_SUCCESS) SPEC_TRY(spec_no_memory(run->error));
     assert(run->work.n_rows == rows);
-    SPEC_TRY(keep_point(run));
 done:
     free(identity);
+    return status;
+}
+
+/* The other processes of this run; NULL: none. */
+static const spec_team *team_of(const runner *run)
+{
+    return run->options->opt_context != NULL ? run->options->opt_context->opt_team : NULL;
+}
+
+/* Have a member of the team compute the point. */
+static int take_point(runner *run, const spec_team *team)
+{
+    char *bytes = NULL;
+    size_t size;
+    spec_table_clear(&run->work);
+    int status = team->take(team->self, &bytes, &size, run->next, run->size, run->options->stop,
+                            run->error);
+    if (status == GSL_SUCCESS)
+        status = spec_point_message_unpack(&run->work, bytes, size, run->error);
+    if (status != GSL_SUCCESS && stopped(run)) interrupted(run);
+    free(bytes);
+    return status;
+}
+
+/* Compute points for the leader of the team until there are no more. */
+static int serve_team(runner *run, const spec_team *team)
+{
+    while (team->next(team->self, &run->next)) {
+        const int status = compute_point(run);
+        size_t size;
+        char *bytes = spec_point_message_pack(&size, status, &run->work, run->error);
+        if (bytes == NULL) return spec_no_memory(run->error);
+        team->give(team->self, bytes, size);
+        free(bytes);
+    }
+    return GSL_SUCCESS;
+}
+
+static int run_points(runner *run)
+{
+    const spec_team *team = team_of(run);
+    int status = GSL_SUCCESS;
+    if (team != NULL && !team->leads) return serve_team(run, team);
+    for (; run->next < run->size; run->next++) {
+        if (run->options->progress != NULL)
+            run->options->progress(run->options->self, (double)run->next, run->size);
+        if (stopped(run)) return interrupted(run);
+        SPEC_TRY(team != NULL ? take_point(run, team) : compute_point(run));
+        SPEC_TRY(keep_point(run));
+    }
+    if (run->options->progress != NULL)
+        run->options->progress(run->options->self, (double)run->size, run->size);
+done:
     return status;
 }
 
@@ -397,12 +452,7 @@ int spec_experiment_run(spec_result *result, const spec_experiment *experiment,
     SPEC_TRY(check_parameters(&run));
     if (options->resume && options->csv_path != NULL) SPEC_TRY(resume(&run));
     SPEC_TRY(spec_result_file_open(&run.file, error));
-    for (; run.next < run.size; run.next++) {
-        if (options->progress != NULL) options->progress(options->self, (double)run.next, run.size);
-        if (stopped(&run)) SPEC_TRY(interrupted(&run));
-        SPEC_TRY(run_point(&run));
-    }
-    if (options->progress != NULL) options->progress(options->self, (double)run.size, run.size);
+    SPEC_TRY(run_points(&run));
 done:
     closed = spec_result_file_close(&run.file, &result->kept, status == GSL_SUCCESS ? error : NULL);
     if (status == GSL_SUCCESS) status = closed;

@@ -18,6 +18,7 @@ struct spec_context {
     /* Set by the program before it opens a model. */
     const char *opt_share;    /* the folder of shared texts (models/ngram/corpus.h); NULL: none */
     spec_gpu_settings gpu;
+    const struct spec_team *opt_team; /* processes that share a run (experiments/team.h) */
 
     struct spec_cards *cards;           /* the driver and the GPUs (models/gpu/card.h) */
     pthread_mutex_t lock;               /* guards the next field */

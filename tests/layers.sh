@@ -5,7 +5,7 @@
 # no environment. Prints every breach; fails on any.
 cd "$(dirname "$0")/.." || exit 2
 sources() {
-    find include base models sim analysis conformance timing experiments api cli tests \
+    find include base models sim analysis conformance timing experiments api cli mpi tests \
         \( -name '*.c' -o -name '*.h' -o -name '*.cu' \) | LC_ALL=C sort
 }
 status=0
@@ -23,6 +23,7 @@ BEGIN {
     may["experiments"] = may["conformance"] " timing experiments"
     may["api"] = may["experiments"] " api"
     may["cli"] = may["experiments"] " cli"
+    may["mpi"] = may["cli"]
     # Files of a library folder that keep state of the process, with the reason.
     keeps["base/cpu.c"] = "the limit of the instruction set: no result depends on it"
     keeps["base/json_memory.c"] = "jansson has one allocator per process"
@@ -40,7 +41,7 @@ FNR == 1 {
     seen[name] = FILENAME
     files++
 }
-part[1] in may && part[1] != "cli" && part[1] != "include" && !(FILENAME in keeps) {
+part[1] in may && part[1] !~ /^(cli|mpi|include)$/ && !(FILENAME in keeps) {
     variable = $0 ~ /^(static|_Thread_local)[ \t]/ && $0 !~ /\(/ &&
         $0 !~ /[^*]const [a-z_]+(\[| =|;)/ && $0 ~ /(;|=|\{)/ &&
         $0 !~ /^static (inline )?(const|struct [a-z_]+ \{)/ &&

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* team_start: whether this program is one of several processes that share a run.
+ * speclab is alone (team_alone.c); speclab-mpi has mpi/team_mpi.c in its place. */
+#ifndef SPECLAB_TEAM_START_H
+#define SPECLAB_TEAM_START_H
+
+#include "experiments/team.h"
+
+/* Called first in main. NULL: alone. Members print nothing from here on. */
+const spec_team *spec_team_start(int *argc, char ***argv);
+
+#endif

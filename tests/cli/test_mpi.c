@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* speclab-mpi, the program of the variable SPECLAB with -mpi at its end, under mpirun with more
+ * ranks than processors. */
+#include "tests/support/child.h"
+#include "tests/support/support.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SWEEP "sweep --alpha 0.5:0.9:0.1 --K 1:4"
+
+#define needs_mpi()                                                                                \
+    do {                                                                                           \
+        spec_needs_program();                                                                      \
+        char built[PATH_MAX + 8];                                                                  \
+        snprintf(built, sizeof built, "%s-mpi", spec_program);                                     \
+        if (access(built, X_OK) != 0 || system("mpirun --version >version.txt 2>&1") != 0) {       \
+            printf("skipped: %s: MPI is not installed (Debian: libopenmpi-dev)\n", __func__);      \
+            skip();                                                                                \
+        }                                                                                          \
+    } while (0)
+
+static void command(char *line, size_t size, int ranks, const char *arguments)
+{
+    snprintf(line, size,
+             "exec env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+             "ASAN_OPTIONS=detect_leaks=0 mpirun --oversubscribe -n %d '%s-mpi' %s --threads 1 "
+             ">mpi.txt 2>&1",
+             ranks, spec_program, arguments);
+}
+
+static int run(int ranks, const char *arguments)
+{
+    char line[PATH_MAX + 512];
+    command(line, sizeof line, ranks, arguments);
+    const int status = system(line);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void any_number_of_ranks_writes_the_same_bytes(void **state)
+{
+    static const int ranks[] = {1, 2, 3, 5};
+    static const char *const runs[] = {SWEEP " --rounds 20000 -o ",
+                                       "run long.cfg --rounds 2000 -o ",
+                                       "accept --rule token --n 1:3 -o "};
+    (void)state;
+    needs_mpi();
+    for (size_t r = 0; r < sizeof runs / sizeof *runs; r++) {
+        char line[256];
+        snprintf(line, sizeof line, "%swhole.csv --force", runs[r]);
+        spec_program_works(line);
+        snprintf(line, sizeof line, "%sranks.csv --force", runs[r]);
+        for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
+            unlink("ranks.csv");
+            if (run(ranks[i], line) != 0) fail_msg("%s: %s", line, spec_file_bytes("mpi.txt"));
+            spec_files_same("ranks.csv", "whole.csv");
+        }
+    }
+}
+
+static void shards_and_ranks_go_together(void **state)
+{
+    (void)state;
+    needs_mpi();
+    spec_program_works(SWEEP " --rounds 20000 -o whole.csv --force");
+    assert_int_equal(run(3, SWEEP " --rounds 20000 --shard 1/2 -o half1.csv"), 0);
+    assert_int_equal(run(2, SWEEP " --rounds 20000 --shard 2/2 -o half2.csv"), 0);
+    spec_program_works("merge half1.csv half2.csv -o halves.csv");
+    spec_files_same("halves.csv", "whole.csv");
+}
+
+/* A child of mpirun, the rank with the lowest or the highest process number; 0: none. */
+static pid_t process_of(pid_t mpirun, bool lowest)
+{
+    pid_t found = 0;
+    DIR *all = opendir("/proc");
+    for (const struct dirent *entry; all != NULL && (entry = readdir(all)) != NULL;) {
+        char path[PATH_MAX], text[256] = "";
+        const pid_t process = (pid_t)strtol(entry->d_name, NULL, 10);
+        snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+        FILE *in = process > 0 ? fopen(path, "r") : NULL;
+        if (in == NULL) continue;
+        const char *end = fgets(text, sizeof text, in) != NULL ? strrchr(text, ')') : NULL;
+        fclose(in);
+        if (end == NULL || strlen(end) < 4 || strtol(end + 4, NULL, 10) != mpirun) continue;
+        if (found == 0 || (process < found) == lowest) found = process;
+    }
+    if (all != NULL) closedir(all);
+    return found;
+}
+
+/* Rank 0, and then another one, is killed at times that differ. The rows in the file stay, and the
+ * run resumes with other numbers of ranks. */
+static void a_killed_rank_loses_no_row(void **state)
+{
+    char line[PATH_MAX + 512], *before = strdup("");
+    int kills = 0;
+    (void)state;
+    needs_mpi();
+    spec_program_works(SWEEP " --rounds 300000000 -o whole.csv --force");
+    for (int round = 0, done = 0; round < 30 && !done; round++) {
+        command(line, sizeof line, 2 + round % 3,
+                SWEEP " --rounds 300000000 --resume -o killed.csv");
+        const pid_t mpirun = fork();
+        assert_true(mpirun >= 0);
+        if (mpirun == 0) {
+            execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+            _exit(127);
+        }
+        spec_pause(round < 8 ? 700 + 150 * round : 60000 * (round > 20));
+        const pid_t rank = round < 8 ? process_of(mpirun, round % 2 == 0) : 0;
+        if (rank > 0 && kill(rank, SIGKILL) == 0) kills++;
+        int status;
+        assert_int_equal(waitpid(mpirun, &status, 0), mpirun);
+        done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        char *after = spec_file_bytes("killed.csv");
+        char *last = strrchr(before, '\n'); /* whole rows */
+        if (last != NULL) assert_int_equal(strncmp(before, after, (size_t)(last - before)), 0);
+        free(before);
+        before = after;
+    }
+    free(before);
+    assert_true(kills > 1);
+    spec_files_same("killed.csv", "whole.csv");
+}
+
+static void a_failure_is_said_once_and_ends_all_ranks(void **state)
+{
+    static const struct {
+        const char *arguments, *text;
+    } wrong[] = {
+        {"sweep --alpha 2", "speclab sweep: --alpha: 2 is not within [0, 1]"},
+        {"prove --K 1,6 --tokens 5 --limit 1000", "speclab prove: more than 1000 branches"},
+        {"sweep --rounds 10 -o none/x.csv", "speclab sweep: none/x.csv: No such file"},
+        {"sweep --rounds 10 --resume", "speclab sweep: --resume needs -o FILE"},
+        {"list", "speclab list: it has no grid"},
+        {"run one.cfg -d out", "speclab run: --directory needs speclab"},
+        {"bogus", "speclab: there is no verb 'bogus'"},
+    };
+    (void)state;
+    needs_mpi();
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(run(3, wrong[i].arguments), 2);
+        char *bytes = spec_file_bytes("mpi.txt"), *at = strstr(bytes, wrong[i].text);
+        if (at == NULL) fail_msg("no '%s' in '%s'", wrong[i].text, bytes);
+        assert_null(strstr(at + 1, wrong[i].text));
+        free(bytes);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_number_of_ranks_writes_the_same_bytes),
+        cmocka_unit_test(shards_and_ranks_go_together),
+        cmocka_unit_test(a_killed_rank_loses_no_row),
+        cmocka_unit_test(a_failure_is_said_once_and_ends_all_ranks),
+    };
+    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
+}
