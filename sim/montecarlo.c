@@ -47,9 +47,17 @@ static uint64_t most_rounds(const spec_montecarlo_plan *plan)
 
 uint64_t spec_montecarlo_batch(const spec_round_source *source, const spec_montecarlo_plan *plan)
 {
+    const uint64_t batches = (uint64_t)SPEC_MONTECARLO_GROUP * SPEC_MONTECARLO_GROUPS_MAX;
+    const uint64_t least = plan->standard_error > 0 ? 1 : (most_rounds(plan) - 1) / batches + 1;
     if (plan->batch > 0) return plan->batch;
-    return smaller(source->usual_batch > 0 ? source->usual_batch : usual_batch,
-                   (most_rounds(plan) - 1) / SPEC_MONTECARLO_GROUP + 1);
+    const uint64_t usual = smaller(source->usual_batch > 0 ? source->usual_batch : usual_batch,
+                                   (most_rounds(plan) - 1) / SPEC_MONTECARLO_GROUP + 1);
+    return usual > least ? usual : least;
+}
+
+uint64_t spec_montecarlo_groups(const spec_montecarlo *mc)
+{
+    return ((mc->limit - 1) / mc->plan.batch) / SPEC_MONTECARLO_GROUP + 1;
 }
 
 /* No default may depend on the number of threads. */
@@ -95,9 +103,9 @@ void spec_montecarlo_free(spec_montecarlo *mc)
 
 /* ---- one group ------------------------------------------------------------------------------- */
 
-static uint64_t batch_rounds(const spec_montecarlo *mc, uint64_t i)
+static uint64_t batch_rounds(const spec_montecarlo *mc, uint64_t batch)
 {
-    return smaller(mc->plan.batch, mc->limit - mc->tally.rounds - i * mc->plan.batch);
+    return smaller(mc->plan.batch, mc->limit - batch * mc->plan.batch);
 }
 
 static bool is_stopped(const volatile int *opt_stop)
@@ -105,22 +113,23 @@ static bool is_stopped(const volatile int *opt_stop)
     return opt_stop != NULL && __atomic_load_n(opt_stop, __ATOMIC_RELAXED) != 0;
 }
 
-static void run_batch(spec_montecarlo *mc, uint64_t i, void *worker, const volatile int *opt_stop)
+static void run_batch(spec_montecarlo *mc, struct spec_montecarlo_slot *slot, uint64_t batch,
+                      void *worker, const volatile int *opt_stop)
 {
-    struct spec_montecarlo_slot *slot = &mc->slot[i];
     memset(&slot->tally, 0, sizeof slot->tally);
     slot->error.text[0] = '\0';
     if (is_stopped(opt_stop)) {
         slot->status = spec_fail(&slot->error, GSL_EFAILED, "interrupted");
         return;
     }
-    slot->status = mc->source.batch(mc->source.self, worker, mc->plan.seed, mc->batches + i,
-                                    batch_rounds(mc, i), &slot->tally, &slot->error);
-    assert(slot->status != GSL_SUCCESS || slot->tally.rounds == batch_rounds(mc, i));
+    slot->status = mc->source.batch(mc->source.self, worker, mc->plan.seed, batch,
+                                    batch_rounds(mc, batch), &slot->tally, &slot->error);
+    assert(slot->status != GSL_SUCCESS || slot->tally.rounds == batch_rounds(mc, batch));
 }
 
 typedef struct {
     spec_montecarlo *mc;
+    uint64_t first; /* batch of the group */
     const volatile int *opt_stop;
     atomic_bool failed;
 } group;
@@ -131,15 +140,15 @@ static void run_slot(void *self, uint64_t i, int worker)
     struct spec_montecarlo_slot *slot = &g->mc->slot[i];
     slot->status = GSL_CONTINUE;
     if (atomic_load_explicit(&g->failed, memory_order_relaxed)) return;
-    run_batch(g->mc, i, g->mc->worker[worker], g->opt_stop);
+    run_batch(g->mc, slot, g->first + i, g->mc->worker[worker], g->opt_stop);
     if (slot->status != GSL_SUCCESS) atomic_store_explicit(&g->failed, true, memory_order_relaxed);
 }
 
 /* Batches begin in index order. If one is skipped because another failed, every batch before the
  * failed one has run. So the first failure by index is the same for any number of threads. */
-static void run_group(spec_montecarlo *mc, int n, const volatile int *opt_stop)
+static void run_group(spec_montecarlo *mc, uint64_t first, int n, const volatile int *opt_stop)
 {
-    group g = {.mc = mc, .opt_stop = opt_stop};
+    group g = {.mc = mc, .first = first, .opt_stop = opt_stop};
     spec_parallel_run(mc->plan.opt_pool, run_slot, &g, (uint64_t)n, mc->threads);
 }
 
@@ -155,31 +164,66 @@ static void add_ratio(spec_batch_means *means, double numerator, double denomina
     means->m2 += delta * denominator * (ratio - means->mean);
 }
 
-static void merge_batch(spec_montecarlo *mc, const spec_tally *tally)
+static void add_batch(spec_montecarlo_sum *sum, const spec_tally *tally)
 {
-    spec_tally_merge(&mc->tally, tally);
-    add_ratio(&mc->emitted, (double)tally->emitted, (double)tally->rounds);
-    add_ratio(&mc->first, (double)tally->passed[0], (double)tally->tested[0]);
-    add_ratio(&mc->rate, (double)tally->emitted, tally->time);
-    add_ratio(&mc->hit, (double)tally->hits, (double)tally->rounds);
-    mc->batches++;
+    spec_tally_merge(&sum->tally, tally);
+    add_ratio(&sum->emitted, (double)tally->emitted, (double)tally->rounds);
+    add_ratio(&sum->first, (double)tally->passed[0], (double)tally->tested[0]);
+    add_ratio(&sum->rate, (double)tally->emitted, tally->time);
+    add_ratio(&sum->hit, (double)tally->hits, (double)tally->rounds);
+    sum->batches++;
+}
+
+int spec_montecarlo_group(spec_montecarlo *mc, spec_montecarlo_sum *ret, uint64_t index,
+                          const volatile int *opt_stop, spec_error *error)
+{
+    const uint64_t first = index * SPEC_MONTECARLO_GROUP,
+                   left = (mc->limit - 1) / mc->plan.batch + 1 - first;
+    const int n = (int)smaller(left, SPEC_MONTECARLO_GROUP);
+    memset(ret, 0, sizeof *ret);
+    run_group(mc, first, n, opt_stop);
+    for (int i = 0; i < n; i++)
+        if (mc->slot[i].status != GSL_SUCCESS)
+            return spec_fail(error, mc->slot[i].status, "%s", mc->slot[i].error.text);
+    for (int i = 0; i < n; i++) add_batch(ret, &mc->slot[i].tally);
+    return GSL_SUCCESS;
+}
+
+/* Means and spreads of two sets of batches [Chan83], weighted. */
+static void merge_means(spec_batch_means *into, const spec_batch_means *from)
+{
+    if (into->n == 0)
+        *into = *from;
+    else if (from->n > 0) {
+        const double weight = into->weight + from->weight, delta = from->mean - into->mean;
+        into->m2 += from->m2 + delta * delta * into->weight * from->weight / weight;
+        into->mean += delta * from->weight / weight;
+        into->weight = weight;
+        into->n += from->n;
+    }
+}
+
+void spec_montecarlo_add(spec_montecarlo *mc, const spec_montecarlo_sum *sum)
+{
+    spec_tally_merge(&mc->sum.tally, &sum->tally);
+    merge_means(&mc->sum.emitted, &sum->emitted);
+    merge_means(&mc->sum.first, &sum->first);
+    merge_means(&mc->sum.rate, &sum->rate);
+    merge_means(&mc->sum.hit, &sum->hit);
+    mc->sum.batches += sum->batches;
+    mc->groups++;
+    mc->done = mc->sum.tally.rounds >= mc->limit;
+    if (mc->plan.standard_error > 0 && spec_montecarlo_emitted(mc).se <= mc->plan.standard_error)
+        mc->done = true;
 }
 
 int spec_montecarlo_next(spec_montecarlo *mc, const volatile int *opt_stop, spec_error *error)
 {
+    spec_montecarlo_sum sum;
     if (mc->done) return GSL_SUCCESS;
-    uint64_t batches_left = (mc->limit - mc->tally.rounds - 1) / mc->plan.batch + 1;
-    int n = (int)smaller(batches_left, SPEC_MONTECARLO_GROUP);
-    run_group(mc, n, opt_stop);
-    for (int i = 0; i < n; i++)
-        if (mc->slot[i].status != GSL_SUCCESS)
-            return spec_fail(error, mc->slot[i].status, "%s", mc->slot[i].error.text);
-    for (int i = 0; i < n; i++) merge_batch(mc, &mc->slot[i].tally);
-
-    mc->done = mc->tally.rounds >= mc->limit;
-    if (mc->plan.standard_error > 0 && spec_montecarlo_emitted(mc).se <= mc->plan.standard_error)
-        mc->done = true;
-    return GSL_SUCCESS;
+    const int status = spec_montecarlo_group(mc, &sum, mc->groups, opt_stop, error);
+    if (status == GSL_SUCCESS) spec_montecarlo_add(mc, &sum);
+    return status;
 }
 
 int spec_montecarlo_run(spec_montecarlo *mc, const volatile int *opt_stop, spec_error *error)
@@ -215,26 +259,26 @@ static const spec_estimate no_estimate = {NAN, NAN, NAN};
 
 spec_estimate spec_montecarlo_emitted(const spec_montecarlo *mc)
 {
-    const spec_tally *tally = &mc->tally;
+    const spec_tally *tally = &mc->sum.tally;
     if (tally->rounds == 0) return no_estimate;
     if (mc->source.independent) return by_counts(tally);
-    return by_batches((double)tally->emitted / (double)tally->rounds, &mc->emitted);
+    return by_batches((double)tally->emitted / (double)tally->rounds, &mc->sum.emitted);
 }
 
 spec_estimate spec_montecarlo_first(const spec_montecarlo *mc)
 {
-    double n = (double)mc->tally.tested[0], mean = (double)mc->tally.passed[0] / n;
-    if (mc->tally.tested[0] == 0) return no_estimate;
-    if (!mc->source.independent) return by_batches(mean, &mc->first);
-    if (mc->tally.tested[0] < 2) return (spec_estimate){mean, NAN, NAN};
+    double n = (double)mc->sum.tally.tested[0], mean = (double)mc->sum.tally.passed[0] / n;
+    if (mc->sum.tally.tested[0] == 0) return no_estimate;
+    if (!mc->source.independent) return by_batches(mean, &mc->sum.first);
+    if (mc->sum.tally.tested[0] < 2) return (spec_estimate){mean, NAN, NAN};
     return (spec_estimate){mean, sqrt(mean * (1 - mean) / (n - 1)), n - 1};
 }
 
 spec_estimate spec_montecarlo_rate(const spec_montecarlo *mc)
 {
-    const spec_tally *tally = &mc->tally;
+    const spec_tally *tally = &mc->sum.tally;
     if (!(tally->time > 0)) return no_estimate;
-    spec_estimate rate = mc->source.independent ? by_counts(tally) : by_batches(0, &mc->rate);
+    spec_estimate rate = mc->source.independent ? by_counts(tally) : by_batches(0, &mc->sum.rate);
     rate.mean = (double)tally->emitted / tally->time;
     if (mc->source.independent) rate.se = rate.se * (double)tally->rounds / tally->time;
     return rate;
@@ -242,6 +286,6 @@ spec_estimate spec_montecarlo_rate(const spec_montecarlo *mc)
 
 spec_estimate spec_montecarlo_hit(const spec_montecarlo *mc)
 {
-    if (mc->tally.rounds == 0) return no_estimate;
-    return by_batches((double)mc->tally.hits / (double)mc->tally.rounds, &mc->hit);
+    if (mc->sum.tally.rounds == 0) return no_estimate;
+    return by_batches((double)mc->sum.tally.hits / (double)mc->sum.tally.rounds, &mc->sum.hit);
 }

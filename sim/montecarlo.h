@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* montecarlo: parallel batches of rounds, with results that do not depend on the thread count.
- * Batch i draws from stream i on any thread. Batches are merged in index order, and a run stops
- * only after whole groups. Memory does not grow with the number of rounds. The caller owns the
- * sources (sim/sources.h). */
+ * Batch i draws from stream i on any thread. Batches are merged in index order within a group, and
+ * groups in index order: they may come from several machines. Memory does not grow with the number
+ * of rounds. The caller owns the sources (sim/sources.h). */
 #ifndef SPECLAB_MONTECARLO_H
 #define SPECLAB_MONTECARLO_H
 
@@ -16,6 +16,9 @@
 /* Batches in a group, for any number of threads. It bounds the useful threads, and gives enough
  * batch means for a first standard error. */
 enum { SPEC_MONTECARLO_GROUP = 64 };
+
+/* Most groups of a run that is limited by rounds alone: from 2^28 rounds on, batches grow. */
+enum { SPEC_MONTECARLO_GROUPS_MAX = 4096 };
 
 /* A source of rounds. The tally of a _batch may depend on its arguments and `self` alone, never on
  * the worker's earlier batches. */
@@ -56,24 +59,32 @@ typedef struct {
     uint64_t n; /* batches of positive weight */
 } spec_batch_means;
 
+/* What a run keeps of its rounds, or a group of its own. */
+typedef struct {
+    spec_tally tally;
+    uint64_t batches;
+    spec_batch_means emitted; /* n_emitted per round */
+    spec_batch_means first;   /* passed[0] / tested[0]: acceptance of the first draft token */
+    spec_batch_means rate;    /* n_emitted per unit of virtual time */
+    spec_batch_means hit;     /* rounds whose chain was drafted ahead */
+} spec_montecarlo_sum;
+
 typedef struct {
     spec_round_source source;
     spec_montecarlo_plan plan; /* with batch and max_rounds filled in */
     uint64_t limit;            /* most rounds */
-    spec_tally tally;          /* of all batches so far */
-    uint64_t batches;          /* batches so far, and the index of the next */
-    spec_batch_means emitted;  /* n_emitted per round */
-    spec_batch_means first;    /* passed[0] / tested[0]: acceptance of the first draft token */
-    spec_batch_means rate;     /* n_emitted per unit of virtual time */
-    spec_batch_means hit;      /* rounds whose chain was drafted ahead */
+    spec_montecarlo_sum sum;   /* of all groups so far */
+    uint64_t groups;           /* groups so far, and the index of the next */
     bool done;
     int threads;
     void **worker;                     /* (threads) */
     struct spec_montecarlo_slot *slot; /* (SPEC_MONTECARLO_GROUP) results of the current group */
 } spec_montecarlo;
 
-/* Rounds in each batch of a run but the last. */
+/* Rounds in each batch of a run but the last. The number of groups of a run that is limited by
+ * rounds alone. */
 uint64_t spec_montecarlo_batch(const spec_round_source *source, const spec_montecarlo_plan *plan);
+uint64_t spec_montecarlo_groups(const spec_montecarlo *mc);
 
 /* GSL_EINVAL for a plan without a limit, or with a negative or NaN limit. */
 int spec_montecarlo_init(spec_montecarlo *mc, const spec_round_source *source,
@@ -85,6 +96,12 @@ void spec_montecarlo_free(spec_montecarlo *mc);
  * read before each batch: if nonzero (ctrl-C) the call fails with GSL_EFAILED, "interrupted". A
  * failed or interrupted group counts for nothing: mc keeps its earlier batches and may go on. */
 int spec_montecarlo_next(spec_montecarlo *mc, const volatile int *opt_stop, spec_error *error);
+
+/* The two halves of _next. _group computes any group, which need not be the next one; it fails as
+ * _next does. _add counts the sum of the next group, from wherever it comes. */
+int spec_montecarlo_group(spec_montecarlo *mc, spec_montecarlo_sum *ret, uint64_t group,
+                          const volatile int *opt_stop, spec_error *error);
+void spec_montecarlo_add(spec_montecarlo *mc, const spec_montecarlo_sum *sum);
 
 /* Run all groups. */
 int spec_montecarlo_run(spec_montecarlo *mc, const volatile int *opt_stop, spec_error *error);

@@ -19,7 +19,7 @@ int spec_point_blame(int status, const char *parameter, spec_error *error)
 /* The share done by rounds, or by the variance of the mean, which falls as one over the rounds. */
 static double share_done(const spec_montecarlo *mc)
 {
-    if (mc->plan.rounds > 0) return (double)mc->tally.rounds / (double)mc->limit;
+    if (mc->plan.rounds > 0) return (double)mc->sum.tally.rounds / (double)mc->limit;
     const double wanted = mc->plan.standard_error, se = spec_montecarlo_emitted(mc).se;
     /* a standard error of NaN has no rounds */
     return se > wanted ? wanted * wanted / (se * se) : 1.0;
@@ -42,7 +42,7 @@ int spec_point_simulate(spec_tally *ret_tally, spec_estimate *ret_emitted, spec_
         SPEC_TRY(spec_montecarlo_next(&mc, point->stop, error));
         spec_listener_tell(point->opt_listener, share_done(&mc));
     }
-    *ret_tally = mc.tally;
+    *ret_tally = mc.sum.tally;
     *ret_emitted = spec_montecarlo_emitted(&mc);
     if (opt_rate != NULL) *opt_rate = spec_montecarlo_rate(&mc);
     if (opt_hit != NULL) *opt_hit = spec_montecarlo_hit(&mc);

@@ -21,8 +21,8 @@ typedef struct {
     uint64_t fails_at[2], stops_at;
     int fail_workers_from, *stop;
     bool jitter;
-    int n_init, n_free;         /* workers, by the main thread */
-    uint64_t rounds_of[LOG];    /* n_rounds requested of batch i */
+    int n_init, n_free;      /* workers, by the main thread */
+    uint64_t rounds_of[LOG]; /* n_rounds requested of batch i */
     uint64_t seed_of[LOG];
 } fake;
 
@@ -51,7 +51,8 @@ static int fake_batch(const void *self, void *worker, uint64_t seed, uint64_t st
     fake *f = fake_self;
     (void)self;
     assert_non_null(worker);
-    if (f->jitter) for (uint64_t i = 0; i < (stream * 7919) % 5; i++) sched_yield();
+    if (f->jitter)
+        for (uint64_t i = 0; i < (stream * 7919) % 5; i++) sched_yield();
     if (stream < LOG) f->rounds_of[stream] = n_rounds;
     if (stream < LOG) f->seed_of[stream] = seed;
     if (stream == f->fails_at[0] || stream == f->fails_at[1])
@@ -95,12 +96,12 @@ static spec_acceptance_config iid(double alpha, int K)
 
 static void assert_same_results(const spec_montecarlo *a, const spec_montecarlo *b)
 {
-    assert_memory_equal(&a->tally, &b->tally, sizeof a->tally);
-    assert_memory_equal(&a->emitted, &b->emitted, sizeof a->emitted);
-    assert_memory_equal(&a->first, &b->first, sizeof a->first);
-    assert_memory_equal(&a->rate, &b->rate, sizeof a->rate);
-    assert_memory_equal(&a->hit, &b->hit, sizeof a->hit);
-    assert_int_equal(a->batches, b->batches);
+    assert_memory_equal(&a->sum.tally, &b->sum.tally, sizeof a->sum.tally);
+    assert_memory_equal(&a->sum.emitted, &b->sum.emitted, sizeof a->sum.emitted);
+    assert_memory_equal(&a->sum.first, &b->sum.first, sizeof a->sum.first);
+    assert_memory_equal(&a->sum.rate, &b->sum.rate, sizeof a->sum.rate);
+    assert_memory_equal(&a->sum.hit, &b->sum.hit, sizeof a->sum.hit);
+    assert_int_equal(a->sum.batches, b->sum.batches);
     spec_estimate (*const estimates[])(const spec_montecarlo *) = {
         spec_montecarlo_emitted, spec_montecarlo_first, spec_montecarlo_rate, spec_montecarlo_hit};
     for (int i = 0; i < 4; i++) {
@@ -180,8 +181,8 @@ static void a_run_ends_at_its_rounds_to_the_round(void **state)
         for (; !mc.done; calls++)
             assert_int_equal(spec_montecarlo_next(&mc, NULL, NULL), GSL_SUCCESS);
         assert_int_equal(calls, (batches + SPEC_MONTECARLO_GROUP - 1) / SPEC_MONTECARLO_GROUP);
-        assert_int_equal(mc.tally.rounds, rounds[i]);
-        assert_int_equal(mc.batches, batches);
+        assert_int_equal(mc.sum.tally.rounds, rounds[i]);
+        assert_int_equal(mc.sum.batches, batches);
         for (uint64_t b = 0; b < batches; b++) {
             assert_int_equal(f.rounds_of[b],
                              b + 1 < batches ? 100 : rounds[i] - 100 * (batches - 1));
@@ -190,12 +191,68 @@ static void a_run_ends_at_its_rounds_to_the_round(void **state)
         assert_int_equal(f.rounds_of[batches], 0);
         assert_int_equal(spec_montecarlo_next(&mc, NULL, NULL),
                          GSL_SUCCESS); /* no batch after the end */
-        assert_int_equal(mc.tally.rounds, rounds[i]);
+        assert_int_equal(mc.sum.tally.rounds, rounds[i]);
         spec_montecarlo_free(&mc);
     }
 }
 
 /* By two routes: the running sums against a second pass over the known results of each batch. */
+/* Groups of several machines: computed in any order, with any number of threads, by their numbers,
+ * and added in order. */
+static void groups_from_anywhere_add_up_to_the_same_bytes(void **state)
+{
+    enum { GROUPS = 5 };
+    (void)state;
+    fake f, g;
+    const spec_round_source source = fake_source(&f);
+    const spec_montecarlo_plan plan = {.rounds = 100 * 64 * (GROUPS - 1) + 777, .seed = 9};
+    spec_montecarlo whole, sum;
+    spec_montecarlo_sum part[GROUPS];
+    assert_int_equal(spec_montecarlo_init(&whole, &source, &plan, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_montecarlo_groups(&whole), GROUPS);
+    assert_int_equal(spec_montecarlo_run(&whole, NULL, NULL), GSL_SUCCESS);
+    const spec_round_source other = fake_source(&g);
+    assert_int_equal(spec_montecarlo_init(&sum, &other, &plan, NULL), GSL_SUCCESS);
+    for (uint64_t i = 0; i < GROUPS; i++) {
+        const uint64_t group = (i * 3 + 2) % GROUPS;
+        assert_int_equal(spec_montecarlo_group(&sum, &part[group], group, NULL, NULL), GSL_SUCCESS);
+    }
+    for (int i = 0; i < GROUPS; i++) {
+        assert_int_equal(sum.done, 0);
+        spec_montecarlo_add(&sum, &part[i]);
+    }
+    assert_int_equal(sum.done, 1);
+    assert_same_results(&whole, &sum);
+    assert_memory_equal(&whole.sum, &sum.sum, sizeof sum.sum);
+    spec_montecarlo_free(&whole);
+    spec_montecarlo_free(&sum);
+}
+
+/* From 2^28 rounds on batches grow, and below they keep their length. */
+static void a_run_has_a_bounded_number_of_groups(void **state)
+{
+    static const struct {
+        uint64_t rounds, groups;
+    } cases[] = {{1, 1},
+                 {65536, 1},
+                 {65537, 2},
+                 {1ull << 28, 4096},
+                 {(1ull << 28) + 1, 4093},
+                 {1000000000000ull, 4096},
+                 {UINT64_MAX, 4096}};
+    (void)state;
+    fake f;
+    spec_round_source source = fake_source(&f);
+    source.usual_batch = 1024;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const spec_montecarlo_plan plan = {.rounds = cases[i].rounds};
+        spec_montecarlo mc;
+        assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, NULL), GSL_SUCCESS);
+        assert_int_equal(spec_montecarlo_groups(&mc), cases[i].groups);
+        spec_montecarlo_free(&mc);
+    }
+}
+
 static void batch_means_weigh_a_batch_by_its_denominator(void **state)
 {
     (void)state;
@@ -230,7 +287,7 @@ static void batch_means_weigh_a_batch_by_its_denominator(void **state)
         assert_within(found[i].se, sqrt(spread[i] / (99 * weight[i])), 1e-13);
         assert_true(found[i].df == 99);
     }
-    assert_within(mc.emitted.mean, mean[0], 1e-13);
+    assert_within(mc.sum.emitted.mean, mean[0], 1e-13);
     spec_montecarlo_free(&mc);
 }
 
@@ -238,15 +295,15 @@ static void independent_rounds_have_their_own_variance(void **state)
 {
     (void)state;
     spec_montecarlo mc = {.source.independent = true};
-    mc.tally.rounds = 7; /* n_accepted 0 0 0 1 2 2 2; time 14 */
-    mc.tally.accepted = 7;
-    mc.tally.emitted = 14;
-    mc.tally.n_accepted[0] = 3;
-    mc.tally.n_accepted[1] = 1;
-    mc.tally.n_accepted[2] = 3;
-    mc.tally.tested[0] = 7;
-    mc.tally.passed[0] = 4;
-    mc.tally.time = 9.1;
+    mc.sum.tally.rounds = 7; /* n_accepted 0 0 0 1 2 2 2; time 14 */
+    mc.sum.tally.accepted = 7;
+    mc.sum.tally.emitted = 14;
+    mc.sum.tally.n_accepted[0] = 3;
+    mc.sum.tally.n_accepted[1] = 1;
+    mc.sum.tally.n_accepted[2] = 3;
+    mc.sum.tally.tested[0] = 7;
+    mc.sum.tally.passed[0] = 4;
+    mc.sum.tally.time = 9.1;
     spec_estimate emitted = spec_montecarlo_emitted(&mc), first = spec_montecarlo_first(&mc),
                   rate = spec_montecarlo_rate(&mc);
     assert_within(emitted.mean, 2, 0);
@@ -293,8 +350,8 @@ static void a_wished_standard_error_is_met_at_the_end_of_a_group(void **state)
         before = spec_montecarlo_emitted(&mc).se;
     }
     assert_true(before <= plan.standard_error);
-    assert_true(mc.batches > SPEC_MONTECARLO_GROUP);
-    assert_int_equal(mc.batches % SPEC_MONTECARLO_GROUP, 0);
+    assert_true(mc.sum.batches > SPEC_MONTECARLO_GROUP);
+    assert_int_equal(mc.sum.batches % SPEC_MONTECARLO_GROUP, 0);
     spec_montecarlo_free(&mc);
 
     /* It gives up at max_rounds, and at `rounds` if that comes first; certain outcomes need one
@@ -313,7 +370,7 @@ static void a_wished_standard_error_is_met_at_the_end_of_a_group(void **state)
         plan.max_rounds = cases[i].max_rounds;
         assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, NULL), GSL_SUCCESS);
         assert_int_equal(spec_montecarlo_run(&mc, NULL, NULL), GSL_SUCCESS);
-        assert_int_equal(mc.tally.rounds, cases[i].expected);
+        assert_int_equal(mc.sum.tally.rounds, cases[i].expected);
         spec_montecarlo_free(&mc);
     }
 }
@@ -360,8 +417,8 @@ static void the_first_failure_by_number_is_reported_and_nothing_is_lost(void **s
         assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, &error), GSL_SUCCESS);
         assert_int_equal(spec_montecarlo_run(&mc, NULL, &error), GSL_ERUNAWAY);
         assert_string_equal(error.text, "batch 99 broke");
-        assert_int_equal(mc.batches, 64);
-        assert_int_equal(mc.tally.rounds, 6400);
+        assert_int_equal(mc.sum.batches, 64);
+        assert_int_equal(mc.sum.tally.rounds, 6400);
         assert_false(mc.done);
         if (threads == 1)
             assert_int_equal(f.rounds_of[100], 0); /* batches after the failed one are skipped */
@@ -408,7 +465,7 @@ static void an_interrupted_run_keeps_its_groups_and_can_go_on(void **state)
     assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, NULL), GSL_SUCCESS);
     assert_int_equal(spec_montecarlo_run(&mc, &stop, &error), GSL_EFAILED);
     assert_string_equal(error.text, "interrupted");
-    assert_int_equal(mc.batches, 64);
+    assert_int_equal(mc.sum.batches, 64);
     assert_int_equal(f.rounds_of[80], 0); /* the group did not run to its end */
 
     stop = 0;
@@ -463,6 +520,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_do_not_depend_on_the_number_of_threads),
         cmocka_unit_test(a_run_ends_at_its_rounds_to_the_round),
+        cmocka_unit_test(groups_from_anywhere_add_up_to_the_same_bytes),
+        cmocka_unit_test(a_run_has_a_bounded_number_of_groups),
         cmocka_unit_test(batch_means_weigh_a_batch_by_its_denominator),
         cmocka_unit_test(independent_rounds_have_their_own_variance),
         cmocka_unit_test(nothing_simulated_is_not_a_number),

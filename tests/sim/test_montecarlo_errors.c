@@ -59,7 +59,7 @@ static void assert_honest(const spec_round_source *source, spec_montecarlo_plan 
         assert_int_equal(spec_montecarlo_run(&mc, NULL, NULL), GSL_SUCCESS);
         spec_estimate emitted = spec_montecarlo_emitted(&mc), rate = spec_montecarlo_rate(&mc);
         double z = (emitted.mean - expected) / emitted.se,
-               time = mc.tally.time / (double)mc.tally.rounds;
+               time = mc.sum.tally.time / (double)mc.sum.tally.rounds;
         assert_within((rate.mean - expected / time) / rate.se, z,
                       1e-8); /* every round takes the same time here */
         sum += z;

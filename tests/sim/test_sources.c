@@ -204,7 +204,7 @@ static void a_prompt_outside_the_vocabulary_is_reported(void **state)
         0);
     assert_int_equal(spec_montecarlo_run(&mc, NULL, &error), GSL_EINVAL);
     assert_string_equal(error.text, "token 1 of the prompt is 4, outside 0..3");
-    assert_int_equal(mc.tally.rounds, 0);
+    assert_int_equal(mc.sum.tally.rounds, 0);
     spec_montecarlo_free(&mc);
 }
 
@@ -230,11 +230,11 @@ static void a_decoding_source_agrees_with_the_closed_form(void **state)
                                  .opt_pool = spec_test_pool(2)};
     assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, NULL), GSL_SUCCESS);
     assert_int_equal(spec_montecarlo_run(&mc, NULL, NULL), GSL_SUCCESS);
-    assert_int_equal(mc.tally.rounds, plan.rounds); /* without the burn-in */
+    assert_int_equal(mc.sum.tally.rounds, plan.rounds); /* without the burn-in */
     spec_estimate emitted = spec_montecarlo_emitted(&mc), first = spec_montecarlo_first(&mc);
     assert_true(fabs(emitted.mean - (1 - pow(0.7, 4)) / 0.3) < 5 * emitted.se);
     assert_true(fabs(first.mean - 0.7) < 5 * first.se);
-    assert_within(mc.tally.time, 1.3 * (double)mc.tally.rounds, 1e-6);
+    assert_within(mc.sum.tally.time, 1.3 * (double)mc.sum.tally.rounds, 1e-6);
     spec_montecarlo_free(&mc);
 
     config.decoder.rule = "tokne";
