@@ -20,7 +20,7 @@
 
 volatile int spec_options_stop;
 
-enum { KEY_THREADS = 0x1001, KEY_WIDE, KEY_FORCE, KEY_RESUME, KEY_SHARD };
+enum { KEY_THREADS = 0x1001, KEY_WIDE, KEY_FORCE, KEY_RESUME, KEY_SHARD, KEY_BATCHES, KEY_SUMS };
 
 static const struct argp_option common_options[] = {
     {0, 0, 0, 0, "Common options:", 100},
@@ -114,6 +114,11 @@ static const struct argp_option grid_options[] = {
      "continue an interrupted run: keep the finished rows of the output", 1},
     {"shard", KEY_SHARD, "I/N", 0,
      "run grid points I, I + N, I + 2N ... alone; 'speclab merge' joins the parts 1/N to N/N", 1},
+    {"batches", KEY_BATCHES, "I/N", 0,
+     "run every N-th group of Monte Carlo batches of each point; 'speclab merge' joins the sums",
+     1},
+    {"sums", KEY_SUMS, "FILE", 0, "simulate nothing: take the sums of --batches, merged in FILE",
+     1},
     {0},
 };
 
@@ -128,6 +133,18 @@ static error_t parse_grid(int key, char *arg, struct argp_state *state)
     case KEY_SHARD:
         if (spec_shard_parse(&options->shard, arg, &error) != GSL_SUCCESS)
             spec_usage_fail(state->name, "--shard: %s", error.text);
+        return 0;
+    case KEY_BATCHES:
+        if (spec_shard_parse(&options->batches, arg, &error) != GSL_SUCCESS)
+            spec_usage_fail(state->name, "--batches: %s", error.text);
+        return 0;
+    case KEY_SUMS: options->sums = arg; return 0;
+    case ARGP_KEY_END:
+        if ((options->shard.of > 0) + (options->batches.of > 0) + (options->sums != NULL) > 1)
+            spec_usage_fail(state->name, "--shard, --batches and --sums exclude each other");
+        if ((options->batches.of > 0 || options->sums != NULL) &&
+            options->context->opt_team != NULL)
+            spec_usage_fail(state->name, "--batches and --sums need speclab, not speclab-mpi");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -263,12 +280,13 @@ int spec_options_run(const spec_experiment *experiment, const spec_options *opti
     /* CSV is written row by row, so that a kill loses nothing; other formats are written at the
      * end. */
     const bool csv = chosen_format(options) == SPEC_FORMAT_CSV;
-    const bool part = options->shard.of > 0;
-    if ((options->resume || part) && options->output == NULL)
-        spec_usage_fail(verb, "--%s needs -o FILE", part ? "shard" : "resume");
+    const char *part = options->shard.of > 0 ? "shard" : options->batches.of > 0 ? "batches" : NULL;
+    if ((options->resume || part != NULL) && options->output == NULL)
+        spec_usage_fail(verb, "--%s needs -o FILE", part != NULL ? part : "resume");
     if (options->resume && !csv)
         spec_usage_fail(verb, "--resume continues CSV files alone; leave --format out");
-    if (part && !csv) spec_usage_fail(verb, "--shard writes CSV files alone; leave --format out");
+    if (part != NULL && !csv)
+        spec_usage_fail(verb, "--%s writes CSV files alone; leave --format out", part);
     spec_progress_phase(plan->what);
     const bool rows_appear = csv && options->output == NULL &&
                              isatty(STDOUT_FILENO); /* the rows themselves show the progress */
@@ -278,6 +296,8 @@ int spec_options_run(const spec_experiment *experiment, const spec_options *opti
         .opt_csv = csv && options->output == NULL ? stdout : NULL,
         .resume = options->resume,
         .shard = options->shard,
+        .batches = options->batches,
+        .opt_sums = options->sums,
         .no_point = plan->no_point,
         .opt_context = options->context,
         .limit = plan->limit,

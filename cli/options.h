@@ -28,6 +28,8 @@ typedef struct {
     bool force;         /* do not keep an older output file */
     bool resume;        /* keep the finished rows of the output file */
     spec_shard shard;   /* the grid points to run; zeroed: all */
+    spec_shard batches; /* the groups of batches to run; zeroed: all, and the rows */
+    const char *sums;   /* file of the sums of all groups; NULL: simulate */
 } spec_options;
 
 #define SPEC_OPTIONS_DEFAULT(of) ((spec_options){.seed = 42, .context = (of)})

@@ -92,8 +92,8 @@ static void say_unfinished(const spec_parts *parts, const spec_part *opt_part, u
     spec_memory_text text;
     if (!spec_memory_text_open(&text)) spec_usage_no_memory(verb);
     write_command(text.out, parts);
-    fprintf(text.out, " --shard %llu/%llu", (unsigned long long)number,
-            (unsigned long long)parts->shards);
+    fprintf(text.out, " --%s %llu/%llu", parts->part[0].by_groups ? "batches" : "shard",
+            (unsigned long long)number, (unsigned long long)parts->shards);
     fputs(opt_part != NULL ? " --resume -o " : " -o ", text.out);
     spec_naming_shell_word(text.out, opt_part != NULL ? opt_part->path : "FILE");
     char *command = spec_memory_text_take(&text, NULL);

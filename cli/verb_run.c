@@ -115,8 +115,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (args->common.resume && args->common.output == NULL && args->directory == NULL)
             spec_usage_fail(state->name,
                             "--resume needs the output to continue: -o FILE or -d DIR");
-        if (args->common.shard.of > 0 && args->directory != NULL)
-            spec_usage_fail(state->name, "--shard and --directory exclude each other");
+        if (args->directory != NULL &&
+            (args->common.shard.of > 0 || args->common.batches.of > 0 || args->common.sums != NULL))
+            spec_usage_fail(state->name,
+                            "--directory excludes --shard, --batches and --sums: use -o FILE");
         if (args->common.context->opt_team != NULL && args->directory != NULL)
             spec_usage_fail(state->name, "--directory needs speclab; give speclab-mpi -o FILE");
         return 0;

@@ -60,6 +60,10 @@ typedef struct {
     /* keep the finished rows of csv_path; GSL_EINVAL if its head differs from that of this run */
     bool resume;
     spec_shard shard; /* the points to run; zeroed: all */
+    /* compute these groups of batches of every point, and write their sums (group_file.h) instead
+     * of rows; zeroed: the rows */
+    spec_shard batches;
+    const char *opt_sums; /* a file of merged sums, to be used instead of simulating */
     bool no_point; /* errors of a point begin with the parameter at fault, not with the point */
     spec_context *opt_context; /* whose threads and devices the run uses */
     uint64_t limit;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/experiment.h"
 
-#include "base/build_info.h"
-#include "base/memory_text.h"
 #include "base/settings.h"
+#include "experiments/group_file.h"
 #include "experiments/point_message.h"
 #include "experiments/result_file.h"
+#include "experiments/result_head.h"
 #include "experiments/team.h"
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
@@ -29,6 +29,9 @@ typedef struct {
     spec_model_cache models;
     spec_result_file file;
     spec_listener listener; /* of the current point */
+    spec_group_writer writer; /* of options->batches */
+    spec_group_reader reader; /* of options->opt_sums */
+    spec_point_groups groups; /* one of these two, or zeroed */
     spec_error *error;
 } runner;
 
@@ -66,73 +69,6 @@ static int check_runnable(const spec_experiment *e, const spec_shard *shard, spe
         return spec_fail(error, GSL_EINVAL, "%s needs '%s'", e->measure->name, parameter);
     }
     return GSL_SUCCESS;
-}
-
-static char *provenance(const spec_experiment *e, const spec_shard *shard)
-{
-    spec_memory_text made;
-    if (!spec_memory_text_open(&made)) return NULL;
-    FILE *out = made.out;
-    fprintf(out, "speclab %s\nexperiment: %s\nmeasure: %s\n", spec_build_info_version, e->name,
-            e->measure->name);
-    if (e->figure[0] != '\0') fprintf(out, "figure: %s\n", e->figure);
-    fprintf(out, "seed: %llu\n", (unsigned long long)e->seed);
-    if (e->measure->simulates && e->rounds > 0)
-        fprintf(out, "rounds: %llu\n", (unsigned long long)e->rounds);
-    if (e->measure->simulates && e->standard_error > 0.0)
-        fprintf(out, "standard_error: %.17g\n", e->standard_error);
-    if (shard->of > 0)
-        fprintf(out, "shard: %llu/%llu\n", (unsigned long long)shard->number,
-                (unsigned long long)shard->of);
-    fprintf(out, "compiler: %s\n", spec_build_info_compiler);
-    for (const char *line = e->text; *line != '\0';) {
-        int n = (int)strcspn(line, "\n");
-        fprintf(out, "| %.*s\n", n, line);
-        line += n;
-        if (*line == '\n') line++;
-    }
-    size_t n;
-    char *text = spec_memory_text_take(&made, &n);
-    if (n > 0 && text[n - 1] == '\n') text[n - 1] = '\0';
-    return text;
-}
-
-static int make_tables(runner *run)
-{
-    const spec_experiment *e = run->experiment;
-    int n = e->grid.n_axes, status = GSL_SUCCESS;
-    for (int c = 0; e->measure->columns[c] != NULL; c++) n++;
-    const char **column = calloc((size_t)n, sizeof *column), **shown = NULL;
-    if (column == NULL) return spec_no_memory(run->error);
-    n = 0;
-    for (int i = 0; i < e->grid.n_axes; i++)
-        if (!spec_measure_tells(e->measure, e->grid.axis[i].name))
-            column[n++] = e->grid.axis[i].name;
-    for (int c = 0; e->measure->columns[c] != NULL; c++) column[n++] = e->measure->columns[c];
-    if (spec_table_init(&run->work, column, n) != GSL_SUCCESS) SPEC_TRY(spec_no_memory(run->error));
-
-    bool all = e->n_show == 0;
-    const spec_shard *shard = &run->options->shard;
-    spec_table *table = &run->result->table;
-    run->n_shown = all ? n : e->n_show;
-    run->shown = calloc((size_t)run->n_shown, sizeof *run->shown);
-    shown = calloc((size_t)run->n_shown + 1, sizeof *shown);
-    if (run->shown == NULL || shown == NULL) SPEC_TRY(spec_no_memory(run->error));
-    for (int i = 0; i < run->n_shown; i++) {
-        shown[i] = all ? column[i] : e->show[i];
-        run->shown[i] = spec_table_column(&run->work, shown[i]);
-        if (run->shown[i] < 0)
-            SPEC_TRY(spec_fail(run->error, GSL_EINVAL, "no column '%s' to show", shown[i]));
-    }
-    shown[run->n_shown] = SPEC_SHARD_COLUMN;
-    if (spec_table_init(table, shown, run->n_shown + (shard->of > 0)) != GSL_SUCCESS)
-        SPEC_TRY(spec_no_memory(run->error));
-    free(table->provenance);
-    if ((table->provenance = provenance(e, shard)) == NULL) SPEC_TRY(spec_no_memory(run->error));
-done:
-    free(column);
-    free(shown);
-    return status;
 }
 
 /* A cell with the text of a parameter: a number if it prints back the same. */
@@ -186,7 +122,8 @@ static spec_point point_at(runner *run, uint64_t index)
                         .limit = run->options->limit,
                         .stop = run->options->stop,
                         .opt_listener = run->options->progress != NULL ? &run->listener : NULL,
-                        .models = &run->models};
+                        .models = &run->models,
+                        .opt_groups = run->groups.self != NULL ? &run->groups : NULL};
 }
 
 /* Report the failure of a point, after the name of the point. */
@@ -264,6 +201,19 @@ static int keep_rows(runner *run, spec_check *ret_check, const spec_table *old)
     return GSL_SUCCESS;
 }
 
+/* The same for sums of groups, of which the writer checks the places. */
+static int keep_sums(runner *run, const spec_table *old)
+{
+    spec_table *table = &run->result->table;
+    for (size_t r = 0; r < old->n_rows; r++) {
+        for (int c = 0; c < table->n_columns; c++)
+            if (spec_cell_copy(&table->row[c], spec_table_cell(old, r, c)) != GSL_SUCCESS)
+                return spec_no_memory(run->error);
+        if (spec_table_append(table) != GSL_SUCCESS) return spec_no_memory(run->error);
+    }
+    return GSL_SUCCESS;
+}
+
 static int resume(runner *run)
 {
     spec_table old;
@@ -273,7 +223,7 @@ static int resume(runner *run)
     if (old.n_columns == 0) goto done;
     if ((check = calloc(old.n_rows + 1, sizeof *check)) == NULL)
         SPEC_TRY(spec_no_memory(run->error));
-    SPEC_TRY(keep_rows(run, check, &old));
+    SPEC_TRY(run->options->batches.of > 0 ? keep_sums(run, &old) : keep_rows(run, check, &old));
     status = spec_result_file_keep(&run->file, &run->result->table, check, run->error);
 done:
     free(check);
@@ -326,7 +276,6 @@ static int keep_point(runner *run)
         check[r] = spec_measure_check(run->experiment->measure, &run->work, r);
         count_check(run, check[r]);
     }
-    run->file.done = run->next;
     SPEC_TRY(spec_result_file_write(&run->file, table, before, check, run->error));
 done:
     free(check);
@@ -404,8 +353,10 @@ static int run_points(runner *run)
         if (run->options->progress != NULL)
             run->options->progress(run->options->self, (double)run->next, run->size);
         if (stopped(run)) return interrupted(run);
+        run->file.done = run->next;
+        run->writer.simulations = 0;
         SPEC_TRY(team != NULL ? take_point(run, team) : compute_point(run));
-        SPEC_TRY(keep_point(run));
+        if (run->options->batches.of == 0) SPEC_TRY(keep_point(run));
     }
     if (run->options->progress != NULL)
         run->options->progress(run->options->self, (double)run->size, run->size);
@@ -434,6 +385,32 @@ static int check_parameters(runner *run)
     return GSL_SUCCESS;
 }
 
+/* Have simulations write their sums, or take them from a file. */
+static int open_groups(runner *run)
+{
+    const spec_run_options *options = run->options;
+    const spec_shard none = {0}, whole = {1, 1};
+    if (options->batches.of > 0 || options->opt_sums != NULL) {
+        if (!run->experiment->measure->simulates)
+            return spec_fail(run->error, GSL_EINVAL, "%s simulates nothing: it has no batches",
+                             run->experiment->measure->name);
+    }
+    if (options->batches.of > 0) {
+        run->writer = (spec_group_writer){
+            .batches = options->batches, .table = &run->result->table, .file = &run->file};
+        run->groups = (spec_point_groups){&run->writer, spec_group_writer_simulate};
+    } else if (options->opt_sums != NULL) {
+        char *head = spec_result_head_provenance(run->experiment, &none, &whole);
+        if (head == NULL) return spec_no_memory(run->error);
+        const int status =
+            spec_group_reader_open(&run->reader, options->opt_sums, head, run->error);
+        free(head);
+        if (status != GSL_SUCCESS) return status;
+        run->groups = (spec_point_groups){&run->reader, spec_group_reader_simulate};
+    }
+    return GSL_SUCCESS;
+}
+
 int spec_experiment_run(spec_result *result, const spec_experiment *experiment,
                         const spec_run_options *options, spec_error *error)
 {
@@ -448,8 +425,10 @@ int spec_experiment_run(spec_result *result, const spec_experiment *experiment,
     spec_result_file_init(&run.file, options->csv_path, options->opt_csv);
     SPEC_TRY(check_runnable(experiment, &options->shard, error));
     run.size = run.file.total = spec_shard_size(&options->shard, spec_grid_size(&experiment->grid));
-    SPEC_TRY(make_tables(&run));
+    SPEC_TRY(spec_result_head_make(&run.work, &result->table, &run.shown, &run.n_shown, experiment,
+                                   options, error));
     SPEC_TRY(check_parameters(&run));
+    SPEC_TRY(open_groups(&run));
     if (options->resume && options->csv_path != NULL) SPEC_TRY(resume(&run));
     SPEC_TRY(spec_result_file_open(&run.file, error));
     SPEC_TRY(run_points(&run));
@@ -457,6 +436,7 @@ done:
     closed = spec_result_file_close(&run.file, &result->kept, status == GSL_SUCCESS ? error : NULL);
     if (status == GSL_SUCCESS) status = closed;
     spec_model_cache_free(&run.models);
+    spec_group_reader_free(&run.reader);
     spec_table_free(&run.work);
     free(run.shown);
     return status;

@@ -9,31 +9,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char key[] = "shard: ";
-
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Take the line of the shard out of the head, in place. */
-static int take_shard(spec_shard *ret, char *head, const char *path, spec_error *error)
+/* Find the line of the shard, and replace it in *head: no line for parts of points, the whole for
+ * parts of groups. */
+static int take_shard(spec_part *part, char **head, spec_error *error)
 {
-    const size_t length = sizeof key - 1;
-    for (char *line = head; *line != '\0'; line += strcspn(line, "\n"), line += *line == '\n') {
-        if (strncmp(line, key, length) != 0) continue;
-        spec_error inner;
-        const size_t n = strcspn(line, "\n");
-        char *text = strndup(line + length, n - length);
-        if (text == NULL) return spec_no_memory(error);
-        const int status = spec_shard_parse(ret, text, &inner);
-        free(text);
-        if (status != GSL_SUCCESS)
-            return spec_fail(error, status, "%.200s: # shard: %s", path, inner.text);
-        memmove(line, line + n + (line[n] == '\n'), strlen(line + n + (line[n] == '\n')) + 1);
-        return GSL_SUCCESS;
-    }
+    static const char *const keys[] = {"shard: ", "batches: "}, *const lines[] = {"",
+                                                                                  "batches: 1/1\n"};
+    for (int k = 0; k < 2; k++)
+        for (char *line = *head; *line != '\0';
+             line += strcspn(line, "\n"), line += *line == '\n') {
+            const size_t length = strlen(keys[k]), n = strcspn(line, "\n");
+            spec_error inner;
+            char *text = NULL, *made = NULL;
+            if (strncmp(line, keys[k], length) != 0) continue;
+            if ((text = strndup(line + length, n - length)) == NULL) return spec_no_memory(error);
+            const int status = spec_shard_parse(&part->shard, text, &inner);
+            free(text);
+            if (status != GSL_SUCCESS)
+                return spec_fail(error, status, "%.200s: # %s%s", part->path, keys[k], inner.text);
+            if (asprintf(&made, "%.*s%s%s", (int)(line - *head), *head, lines[k],
+                         line + n + (line[n] == '\n')) < 0)
+                return spec_no_memory(error);
+            free(*head);
+            *head = made;
+            part->by_groups = k == 1;
+            return GSL_SUCCESS;
+        }
     return spec_fail(error, GSL_EINVAL,
                      "%.200s: not a part of a run: it has no line '# shard: I/N', which --shard "
                      "writes",
-                     path);
+                     part->path);
 }
 
 /* The first line in which two texts differ, cut to fit into a message. */
@@ -69,24 +76,34 @@ static int compare(const spec_part *part, const char *head, const spec_part *fir
                      (unsigned long long)first->shard.of);
 }
 
+/* The column shard_row: before row_check, or the first one beside the sums of groups. */
+static int place_column(const spec_part *part)
+{
+    return part->by_groups ? 0 : part->table.n_columns - 2;
+}
+
 /* Walk the rows in the order in which a run writes them, and count the whole points. */
 static int count_points(spec_part *part, spec_parts *parts, spec_error *error)
 {
-    const spec_table *table = &part->table;
-    uint64_t row = 1;
-    for (size_t i = 0; i < table->n_rows; i++) {
-        const spec_cell *cell = spec_table_cell(table, i, table->n_columns - 2);
+    const uint64_t first = part->by_groups ? part->shard.number : 1,
+                   step = part->by_groups ? part->shard.of : 1;
+    uint64_t row = first;
+    for (size_t i = 0; i < part->table.n_rows; i++) {
+        const spec_cell *cell = spec_table_cell(&part->table, i, place_column(part));
+        const uint64_t point =
+            part->by_groups ? part->done : spec_shard_index(&part->shard, part->done);
         spec_shard_row at;
         const bool known = cell->kind == SPEC_CELL_TEXT && spec_shard_row_parse(&at, cell->text);
-        if (!known || at.point != spec_shard_index(&part->shard, part->done) + 1 || at.row != row)
+        if (!known || at.point != point + 1 || at.row != row)
             return spec_fail(error, GSL_EINVAL, "%.200s: row %zu is not the next row of its shard",
                              part->path, i + 1);
         if (parts->points == 0) parts->points = at.points;
         if (at.points != parts->points)
             return spec_fail(error, GSL_EINVAL, "%.200s: row %zu is of a grid of another size",
                              part->path, i + 1);
-        part->done += row == at.rows;
-        row = row == at.rows ? 1 : row + 1;
+        const bool last = at.rows - at.row < step;
+        part->done += last;
+        row = last ? first : row + step;
     }
     return GSL_SUCCESS;
 }
@@ -101,9 +118,9 @@ static int read_part(spec_parts *parts, const char *path, spec_error *error)
     head = strdup(part->table.provenance);
     part->check = calloc(part->table.n_rows + 1, sizeof *part->check);
     if (head == NULL || part->check == NULL) SPEC_TRY(spec_no_memory(error));
-    SPEC_TRY(take_shard(&part->shard, head, path, error));
+    SPEC_TRY(take_shard(part, &head, error));
     if (part->table.n_columns < 3 ||
-        strcmp(part->table.column[part->table.n_columns - 2], SPEC_SHARD_COLUMN) != 0)
+        strcmp(part->table.column[place_column(part)], SPEC_SHARD_COLUMN) != 0)
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.200s: it has no column " SPEC_SHARD_COLUMN, path));
     SPEC_TRY(spec_result_file_verify(part->check, path, &part->table, error));
     if (parts->n == 1) {
@@ -131,12 +148,12 @@ int spec_parts_read(spec_parts *parts, const char *const *path, size_t n, spec_e
     *parts = (spec_parts){.part = calloc(n, sizeof *parts->part)};
     if (parts->part == NULL) return spec_no_memory(error);
     for (size_t i = 0; i < n; i++) SPEC_TRY(read_part(parts, path[i], error));
-    if (parts->points > 0 && parts->points < parts->shards)
+    if (parts->points > 0 && parts->points < parts->shards && !parts->part[0].by_groups)
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.200s: more shards than points", path[0]));
     qsort(parts->part, n, sizeof *parts->part, by_number);
     for (size_t i = 0; i < n; i++) {
         spec_part *part = &parts->part[i];
-        part->size = spec_shard_size(&part->shard, parts->points);
+        part->size = part->by_groups ? parts->points : spec_shard_size(&part->shard, parts->points);
         if (i == 0 || part[-1].shard.number < part->shard.number) continue;
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
                            "%.200s and %.200s are both shard %llu/%llu: give one", part[-1].path,
@@ -169,32 +186,42 @@ void spec_parts_free(spec_parts *parts)
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-/* Append the rows of the next point of a part; *next is the first of them, and moves on. */
-static int append_point(spec_result *result, spec_check *check, const spec_part *part, size_t *next,
-                        spec_error *error)
+/* Append the rows of a point: all of one part, or from each part in turn. next[i] is the next row
+ * of part i. GSL_EINVAL if parts of groups differ in their number. */
+static int append_point(spec_result *result, spec_check *check, const spec_parts *parts,
+                        size_t *next, uint64_t point, spec_error *error)
 {
     spec_table *table = &result->table;
-    spec_shard_row at;
+    spec_shard_row at = {.row = 0};
     do {
-        spec_shard_row_parse(&at, spec_table_cell(&part->table, *next, table->n_columns)->text);
+        const spec_part *first = &parts->part[0];
+        const uint64_t from = (first->by_groups ? at.row : point) % parts->shards;
+        const spec_part *part = &parts->part[from];
+        const size_t row = next[from]++;
+        const uint64_t expected = at.row + 1, rows = at.rows;
+        if (row >= part->table.n_rows ||
+            !spec_shard_row_parse(&at,
+                                  spec_table_cell(&part->table, row, place_column(part))->text) ||
+            at.row != expected || (rows > 0 && at.rows != rows))
+            return spec_fail(error, GSL_EINVAL, "%.200s: its points have another number of groups",
+                             part->path);
         for (int c = 0; c < table->n_columns; c++)
-            if (spec_cell_copy(&table->row[c], spec_table_cell(&part->table, *next, c)) !=
+            if (spec_cell_copy(&table->row[c], spec_table_cell(&part->table, row, c)) !=
                 GSL_SUCCESS)
                 return spec_no_memory(error);
-        check[table->n_rows] = part->check[*next];
-        result->holds += part->check[*next] == SPEC_CHECK_HOLDS;
-        result->fails += part->check[*next] == SPEC_CHECK_FAILS;
+        check[table->n_rows] = part->check[row];
+        result->holds += part->check[row] == SPEC_CHECK_HOLDS;
+        result->fails += part->check[row] == SPEC_CHECK_FAILS;
         if (spec_table_append(table) != GSL_SUCCESS) return spec_no_memory(error);
-        ++*next;
     } while (at.row < at.rows);
     return GSL_SUCCESS;
 }
 
 static int make_table(spec_table *table, const spec_parts *parts, spec_error *error)
 {
-    const spec_table *part = &parts->part[0].table;
-    if (spec_table_init(table, (const char *const *)part->column, part->n_columns - 2) !=
-        GSL_SUCCESS)
+    const spec_part *part = &parts->part[0];
+    const int n = part->table.n_columns - (part->by_groups ? 1 : 2);
+    if (spec_table_init(table, (const char *const *)part->table.column, n) != GSL_SUCCESS)
         return spec_no_memory(error);
     free(table->provenance);
     table->provenance = strdup(parts->head);
@@ -216,8 +243,7 @@ int spec_parts_merge(spec_result *result, const spec_parts *parts, const char *c
     if (next == NULL || check == NULL) SPEC_TRY(spec_no_memory(error));
     SPEC_TRY(make_table(&result->table, parts, error));
     for (uint64_t i = 0; i < parts->points; i++)
-        SPEC_TRY(
-            append_point(result, check, &parts->part[i % parts->n], &next[i % parts->n], error));
+        SPEC_TRY(append_point(result, check, parts, next, i, error));
     SPEC_TRY(spec_result_file_open(&file, error));
     file.total = file.done = parts->points;
     SPEC_TRY(spec_result_file_write(&file, &result->table, 0, check, error));

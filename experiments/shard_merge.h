@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* shard_merge: joins the parts of a run (shard.h) into the bytes of the run without shards.
+ * Parts of groups (group_file.h) become the file of the part 1/1.
  * A part tells by itself what it lacks, so neither the experiment nor its models are needed. The
  * parts own their tables and checks; paths are the caller's. */
 #ifndef SPECLAB_SHARD_MERGE_H
@@ -10,7 +11,8 @@
 typedef struct {
     const char *path;
     spec_shard shard;
-    uint64_t done, size; /* whole points in the file, and points of the shard */
+    bool by_groups;      /* a part of the groups of each point (group_file.h), not of the points */
+    uint64_t done, size; /* whole points in the file, and all that the part has */
     spec_table table;    /* as read, with the columns shard_row and row_check */
     spec_check *check;   /* (table.n_rows) */
 } spec_part;

@@ -59,7 +59,7 @@ typedef struct {
     uint64_t n; /* batches of positive weight */
 } spec_batch_means;
 
-/* What a run keeps of its rounds, or a group of its own. */
+/* The sum of a run's rounds, or of those of one group. */
 typedef struct {
     spec_tally tally;
     uint64_t batches;

@@ -10,12 +10,21 @@
 #include "experiments/grid.h"
 #include "experiments/model_cache.h"
 #include "models/context.h"
+#include "sim/montecarlo.h"
 #include "speclab/listener.h"
 
 #include <stdint.h>
 
-/* One point: its parameters, and its amount of work. */
+typedef struct spec_point spec_point;
+
+/* Runs the groups of a simulation in place of the measure: experiments/group_file.h. */
 typedef struct {
+    void *self;
+    int (*simulate)(void *self, spec_montecarlo *mc, const spec_point *point, spec_error *error);
+} spec_point_groups;
+
+/* One point: its parameters, and its amount of work. */
+struct spec_point {
     const spec_grid *grid;
     uint64_t index;
     uint64_t rounds;           /* Monte Carlo rounds, or 0 to stop by standard_error */
@@ -27,7 +36,8 @@ typedef struct {
     const spec_listener *opt_listener; /* receives the share of the point that is done */
     spec_model_cache *models;  /* the models that the run has opened */
     bool parameters_only;      /* compute nothing: see spec_measure.reads_first */
-} spec_point;
+    const spec_point_groups *opt_groups; /* for its simulation */
+};
 
 /* The result of the check of a row. */
 typedef enum { SPEC_CHECK_NONE, SPEC_CHECK_HOLDS, SPEC_CHECK_FAILS } spec_check;

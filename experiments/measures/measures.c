@@ -38,7 +38,9 @@ int spec_point_simulate(spec_tally *ret_tally, spec_estimate *ret_emitted, spec_
     *ret_tally = (spec_tally){0};
     *ret_emitted = (spec_estimate){0};
     SPEC_TRY(spec_montecarlo_init(&mc, source, &plan, error));
-    while (!mc.done) {
+    if (point->opt_groups != NULL)
+        SPEC_TRY(point->opt_groups->simulate(point->opt_groups->self, &mc, point, error));
+    while (!mc.done && point->opt_groups == NULL) {
         SPEC_TRY(spec_montecarlo_next(&mc, point->stop, error));
         spec_listener_tell(point->opt_listener, share_done(&mc));
     }

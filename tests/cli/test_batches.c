@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One Monte Carlo point on several machines: --batches, merge and --sums. */
+#include "tests/support/child.h"
+#include "tests/support/support.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The parts of a command, with as many threads as their number, their merged sums, and the result
+ * from these. */
+static void check_command(const char *command, int of)
+{
+    char line[512], merge[128] = "merge -o sums.csv --force";
+    snprintf(line, sizeof line, "%s -o whole.csv --force", command);
+    spec_program_works(line);
+    for (int i = of; i >= 1; i--) {
+        snprintf(line, sizeof line, "%s --batches %d/%d --threads %d -o part%d.csv --force",
+                 command, i, of, i, i);
+        spec_program_works(line);
+        snprintf(merge + strlen(merge), sizeof merge - strlen(merge), " part%d.csv", i);
+    }
+    spec_program_works(merge);
+    snprintf(line, sizeof line, "%s --sums sums.csv -o summed.csv --force", command);
+    spec_program_works(line);
+    spec_files_same("summed.csv", "whole.csv");
+}
+
+static void sums_of_parts_give_the_bytes_of_one_run(void **state)
+{
+    static const struct {
+        const char *command;
+        int of;
+    } commands[] = {
+        {"sweep --alpha 0.5,0.8 --K 1,3 --rounds 80000000 --seed 7", 3},
+        {"sweep --process markov?rho=0.5 --alpha 0.8 --K 3 --rounds 60000000", 3},
+        {"sweep --target zipf?V=9 --alpha 0.8 --K 1:2 --rounds 200000", 2},
+        {"sweep --target zipf?V=9 --alpha 0.8 --K 1:2 --rounds 200000 --ahead", 3},
+        {"run heavy.cfg --set K=2", 2},
+    };
+    (void)state;
+    spec_needs_program();
+    spec_file_write("heavy.cfg",
+                    "measure = \"acceptance\"; grid = { alpha = \"0.5,0.6\"; K = 5; }; "
+                    "rounds = 80000000;");
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        for (int of = 1; of <= commands[i].of; of++) check_command(commands[i].command, of);
+    spec_program_works("sweep --alpha 0.5 --K 3 --rounds 80000000 --batches 1/1 -o one.csv");
+    spec_program_works("merge one.csv -o same.csv");
+    spec_files_same("one.csv", "same.csv");
+}
+
+#define HEAVY "sweep --alpha 0.5,0.7 --K 3 --rounds 4000000000"
+
+/* Within a point, too, a kill loses no group that was written. */
+static void a_killed_part_resumes_within_a_point(void **state)
+{
+    int kills = 0;
+    (void)state;
+    spec_needs_program();
+    spec_program_works(HEAVY " --batches 2/3 -o part.csv");
+    for (int round = 0, done = 0; round < 60 && !done; round++) {
+        spec_child c;
+        spec_child_start(&c, NULL, NULL, HEAVY " --batches 2/3 --resume -o killed.csv");
+        spec_pause(round < 20 ? 13 + 11 * round : 30000);
+        kill(c.pid, SIGKILL);
+        spec_child_listen(&c, NULL);
+        done = c.code == 0;
+        kills += !done;
+        spec_child_free(&c);
+    }
+    assert_true(kills > 1);
+    spec_files_same("killed.csv", "part.csv");
+}
+
+static void sums_of_another_run_or_too_few_are_refused(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    check_command("sweep --alpha 0.5 --K 3 --rounds 80000000", 2);
+    spec_program_fails("sweep --alpha 0.5 --K 3 --rounds 80000000 --sums part1.csv", 2,
+                       "speclab sweep: part1.csv: not the merged batches of this run");
+    spec_program_fails("sweep --alpha 0.5 --K 4 --rounds 80000000 --sums sums.csv", 2,
+                       "speclab sweep: sums.csv: not the merged batches of this run");
+    spec_program_fails("sweep --alpha 0.5 --K 3 --rounds 80000000 --sums whole.csv", 2,
+                       "speclab sweep: whole.csv: not the merged batches of this run");
+    spec_program_fails("merge part2.csv", 2,
+                       "speclab merge: shard 1/2 is missing: speclab sweep --alpha 0.5 --K 3 --c "
+                       "0.1 --rounds 80000000 --batches 1/2 -o FILE\n");
+    char *bytes = spec_file_bytes("sums.csv");
+    bytes[strlen(bytes) - 1] = '\0';
+    *(strrchr(bytes, '\n') + 1) = '\0'; /* without its last row */
+    spec_file_write("short.csv", bytes);
+    char *rounds = strstr(bytes, "group_sum,row_check\n1/1 1/5,64 ");
+    assert_non_null(rounds);
+    rounds[strlen("group_sum,row_check\n1/1 1/5,64 ")]++;
+    spec_file_write("edited.csv", bytes);
+    free(bytes);
+    spec_program_fails("sweep --alpha 0.5 --K 3 --rounds 80000000 --sums short.csv", 2,
+                       "speclab sweep: short.csv: no sum of group 5 of 5");
+    spec_program_fails("sweep --alpha 0.5 --K 3 --rounds 80000000 --sums edited.csv", 2,
+                       "speclab sweep: edited.csv: row 1, or a line above it, was edited");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_of_parts_give_the_bytes_of_one_run),
+        cmocka_unit_test(a_killed_part_resumes_within_a_point),
+        cmocka_unit_test(sums_of_another_run_or_too_few_are_refused),
+    };
+    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
+}
