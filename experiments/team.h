@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* team: the processes that share one run: members compute points, and the leader writes them.
- * Every process runs the same command. mpi/team_mpi.h is the only kind; all calls come from the
+ * Every process runs the same command. mpi/team_mpi.c is the only kind; all calls come from the
  * main thread. A point goes from a member to the leader as bytes (experiments/point_message.h). */
 #ifndef SPECLAB_TEAM_H
 #define SPECLAB_TEAM_H
