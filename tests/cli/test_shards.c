@@ -3,7 +3,6 @@
 #include "tests/support/child.h"
 #include "tests/support/support.h"
 
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -57,16 +56,7 @@ static void a_killed_shard_resumes_to_the_same_bytes(void **state)
     for (int shard = 1; shard <= 2; shard++) {
         snprintf(line, sizeof line, "%s --shard %d/2 --resume -o killed%d.csv", command, shard,
                  shard);
-        for (int round = 0, done = 0; round < 60 && !done; round++) {
-            spec_child c;
-            spec_child_start(&c, NULL, NULL, line);
-            spec_pause(round < 20 ? 11 + 7 * round : 10000);
-            kill(c.pid, SIGKILL);
-            spec_child_listen(&c, NULL);
-            done = c.code == 0;
-            kills += !done;
-            spec_child_free(&c);
-        }
+        kills += spec_program_outlives_kills(line);
     }
     assert_true(kills > 2);
     spec_program_works("merge killed1.csv killed2.csv -o resumed.csv");

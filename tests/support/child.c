@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -132,6 +133,24 @@ void spec_program_works(const char *arguments)
     spec_child_run(&c, arguments);
     if (c.code != 0) fail_msg("%s: exit code %d: %s", arguments, c.code, c.line);
     spec_child_free(&c);
+}
+
+int spec_program_outlives_kills(const char *arguments)
+{
+    int kills = 0;
+    for (int round = 0; round < 60; round++) {
+        spec_child c;
+        spec_child_start(&c, NULL, NULL, arguments);
+        spec_pause(round < 20 ? 11 + 9 * round : SPEC_CHILD_PATIENCE_MS / 10);
+        kill(c.pid, SIGKILL);
+        spec_child_listen(&c, NULL);
+        const bool done = c.code == 0;
+        spec_child_free(&c);
+        if (done) return kills;
+        kills++;
+    }
+    fail_msg("%s: not done after %d kills", arguments, kills);
+    return kills;
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */

@@ -62,6 +62,10 @@ void spec_program_ends(const char *arguments, int code, const char *begin);
 void spec_program_fails(const char *arguments, int code, const char *begin);
 void spec_program_works(const char *arguments);
 
+/* Starts a command that resumes again and again, and kills it at times that differ, until it ends
+ * by itself with exit code 0. Returns the number of kills. */
+int spec_program_outlives_kills(const char *arguments);
+
 /* The bytes of a file, which the caller frees; empty if the file does not exist. */
 char *spec_file_bytes(const char *name);
 void spec_file_write(const char *name, const char *text);
