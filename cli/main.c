@@ -74,7 +74,8 @@ static void say_threads(const spec_context *context, const char *verb)
 /* Does the verb run a grid of points, which ranks can share? */
 static bool has_grid(const char *verb)
 {
-    static const char *const verbs[] = {"run", "sweep", "predict", "accept", "prove", "plan"};
+    static const char *const verbs[] = {"run",   "sweep", "predict", "accept",
+                                        "prove", "plan",  "serve"};
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
         if (strcmp(verbs[i], verb) == 0) return true;
     return false;

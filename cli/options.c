@@ -320,7 +320,7 @@ int spec_options_run(const spec_experiment *experiment, const spec_options *opti
     } else if (code == SPEC_EXIT_HOLDS) {
         code = spec_options_checked(&result, ret_error);
     }
-    if (status == GSL_SUCCESS && plan->after != NULL && !part) {
+    if (status == GSL_SUCCESS && plan->after != NULL && part == NULL) {
         const int after = plan->after(&result.table, verb);
         if (code == SPEC_EXIT_HOLDS) code = after;
     }

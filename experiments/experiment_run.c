@@ -357,6 +357,11 @@ static int run_points(runner *run)
         run->writer.simulations = 0;
         SPEC_TRY(team != NULL ? take_point(run, team) : compute_point(run));
         if (run->options->batches.of == 0) SPEC_TRY(keep_point(run));
+        else if (run->writer.simulations == 0)
+            SPEC_TRY(spec_fail(run->error, GSL_EINVAL,
+                               "--batches: %s has no batches of rounds; divide the points by "
+                               "--shard",
+                               run->experiment->measure->name));
     }
     if (run->options->progress != NULL)
         run->options->progress(run->options->self, (double)run->size, run->size);

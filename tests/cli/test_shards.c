@@ -36,6 +36,7 @@ static void every_grid_verb_runs_in_parts(void **state)
         {"prove --rule token,block --K 1:2 --tokens 2", 3},
         {"plan --accept 0.6,0.2 --nodes 1:4", 1},
         {"run long.cfg --set rounds=1000", 3},
+        {"serve --alpha 0.8 --rate 1,2 --requests 100 --K 0,3", 2},
     };
     (void)state;
     spec_needs_program();
