@@ -135,7 +135,7 @@ int32_t speclab_simulation_read(speclab_estimates *ret, const speclab_simulation
                         first = spec_montecarlo_first(&s->mc), rate = spec_montecarlo_rate(&s->mc);
     *ret = (speclab_estimates){.size = sizeof *ret,
                                .done = s->mc.done,
-                               .rounds = s->mc.tally.rounds,
+                               .rounds = s->mc.sum.tally.rounds,
                                .emitted = emitted.mean,
                                .emitted_se = emitted.se,
                                .first = first.mean,
@@ -148,7 +148,7 @@ int32_t speclab_simulation_read(speclab_estimates *ret, const speclab_simulation
 void speclab_simulation_accepted(uint64_t *ret_rounds, int32_t n, const speclab_simulation *s)
 {
     for (int k = 0; k < n; k++)
-        ret_rounds[k] = s != NULL && k <= SPEC_K_MAX ? s->mc.tally.n_accepted[k] : 0;
+        ret_rounds[k] = s != NULL && k <= SPEC_K_MAX ? s->mc.sum.tally.n_accepted[k] : 0;
 }
 
 void speclab_simulation_close(speclab_simulation *s)
