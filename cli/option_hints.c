@@ -84,7 +84,7 @@ static const meaning meanings[] = {
     [TYPE] = {"type", "the type of the weights", "quantize", NULL},
     [BUDGET] = {"budget", "the number of draws, or the time", "validate and serve", NULL},
     [TEXT] = {"text", "the text", "rows", "--set TEXT=FILE"},
-    [FIGURE] = {"figure", "the figure", "plot, plan, bench and validate", NULL},
+    [FIGURE] = {"figure", "the figure", "plot, plan, bench, serve and validate", NULL},
     [LEARNING_RATE] = {"rate", "the learning rate", "train, bench and serve", "--set rate=X"},
 };
 

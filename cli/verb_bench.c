@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/bench_online.h"
+#include "cli/figure_option.h"
 #include "cli/figures/figure.h"
 #include "cli/figures/figure_file.h"
 #include "cli/pair_options.h"
@@ -183,14 +184,8 @@ static void complete(arguments *args, const char *verb)
     plan->load = spec_machine_load_here();
     plan->opt_stop = &spec_options_stop;
     if (plan->seconds > 0.0 && !args->texts_given) plan->texts = SPEC_TIMING_TEXTS_MAX;
-    const char *output = args->common.output,
-               *ending = output != NULL ? strrchr(output, '.') : NULL;
-    if (args->figure != NULL && spec_figure_check_path(args->figure, &error) != GSL_SUCCESS)
-        spec_usage_fail(verb, "--figure %s", error.text);
-    if (args->figure != NULL && (ending == NULL || strcmp(ending, ".csv") != 0))
-        spec_usage_fail(verb, "--figure is drawn from the result: give -o FILE.csv, too");
-    if (args->figure != NULL && args->common.format_given && args->common.format != SPEC_FORMAT_CSV)
-        spec_usage_fail(verb, "--figure is drawn from a CSV file: leave --format out");
+    const char *output = args->common.output;
+    spec_figure_option_check(args->figure, &args->common, verb);
     if (output != NULL && spec_figure_file_check(output, &error) != GSL_SUCCESS)
         spec_usage_fail(verb, "%s", error.text);
 }

