@@ -170,7 +170,7 @@ static void print_row(const measure *m, int repeats, int *asked, int *reached)
            row->yardstick == NULL ? ""
            : isfinite(yardstick) || strncmp(row->yardstick, "row:", 4) == 0
                ? row->yardstick
-               : "skipped: no python3-numpy");
+               : "skipped: python3 lacks what its yardstick imports");
 }
 
 static void print_table(const measure *all, int n, int repeats)
