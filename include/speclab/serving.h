@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* serving: the plain records of a serving engine that simulation writes and analysis reads.
  * An engine runs in steps (continuous batching): each step serves all running requests, a decoding
- * request with its K + 1 tokens, others with a chunk of their prompt. Times are in seconds. The
- * caller owns every array. Headers only. */
+ * request with its K + 1 tokens, others with a chunk of their prompt. Times are in seconds. Headers
+ * only. */
 #ifndef SPECLAB_SERVING_H
 #define SPECLAB_SERVING_H
 
@@ -47,8 +47,7 @@ static inline double spec_affine_step_draft(const spec_affine_step *cost,
 /* Sums over the measured part of a run: from the end of the warm-up to the last measured
  * completion. Requests are counted where they complete. */
 typedef struct {
-    /* requests that completed, and their tokens; preempted requests count once */
-    uint64_t requests, prompt_tokens, output_tokens;
+    uint64_t requests, output_tokens; /* requests that completed, and their tokens */
     /* rounds of decoding requests, and what became of their draft tokens */
     uint64_t rounds, drafted, accepted;
     uint64_t emitted; /* tokens, first tokens of prefills included */
@@ -60,15 +59,14 @@ typedef struct {
     uint64_t blocks_in_use; /* sum over steps */
     uint64_t steps;
     uint64_t drafting, passes; /* steps in which anyone drafts; sum over steps of the passes */
-    double seconds, busy;      /* length of the measured part, and of its steps */
-    /* sums over steps of the batch B (decoding requests), its square, the time t, its square, B t
-     */
-    double batch, batch2, step, step2, batch_step;
-    double in_system; /* integral over time of the requests in the system */
-    /* Sums over completed requests, with squares. Latency is from arrival to the last token, wait
+    double seconds;            /* length of the measured part */
+    double batch, batch2;      /* sums over steps of the decoding requests, and of their square */
+    double step;               /* sum over steps of their time, s */
+    double in_system;          /* integral over time of the requests in the system */
+    /* Sums over completed requests. Latency, also squared, is from arrival to the last token, wait
      * from arrival to the first scheduling. Times per token after the first are of the `longer`
      * requests, which have more than one token. */
-    double latency, latency2, wait, wait2, first_token, first_token2, per_token, per_token2;
+    double latency, latency2, wait, first_token, per_token;
     uint64_t longer;
     /* what completed requests added to step times in their lives, s: the terms token, kv and
      * draft_token of an affine step; 0 for other costs, and for drafts ahead or in halves */
@@ -79,7 +77,6 @@ typedef struct {
 static inline void spec_serving_sums_merge(spec_serving_sums *into, const spec_serving_sums *from)
 {
     into->requests += from->requests;
-    into->prompt_tokens += from->prompt_tokens;
     into->output_tokens += from->output_tokens;
     into->rounds += from->rounds;
     into->drafted += from->drafted;
@@ -97,21 +94,15 @@ static inline void spec_serving_sums_merge(spec_serving_sums *into, const spec_s
     into->drafting += from->drafting;
     into->passes += from->passes;
     into->seconds += from->seconds;
-    into->busy += from->busy;
     into->batch += from->batch;
     into->batch2 += from->batch2;
     into->step += from->step;
-    into->step2 += from->step2;
-    into->batch_step += from->batch_step;
     into->in_system += from->in_system;
     into->latency += from->latency;
     into->latency2 += from->latency2;
     into->wait += from->wait;
-    into->wait2 += from->wait2;
     into->first_token += from->first_token;
-    into->first_token2 += from->first_token2;
     into->per_token += from->per_token;
-    into->per_token2 += from->per_token2;
     into->longer += from->longer;
     into->extra += from->extra;
 }

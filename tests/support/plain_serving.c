@@ -98,18 +98,14 @@ static void complete(plain_engine *e, member *m)
     e->in_system--;
     e->completed++;
     sums->requests++;
-    sums->prompt_tokens += (uint64_t)m->request.prompt;
     sums->output_tokens += (uint64_t)m->request.output;
     sums->latency += latency;
     sums->latency2 += latency * latency;
     sums->wait += m->wait;
-    sums->wait2 += m->wait * m->wait;
     sums->first_token += first;
-    sums->first_token2 += first * first;
     if (m->request.output > 1) {
         sums->longer++;
         sums->per_token += per_token;
-        sums->per_token2 += per_token * per_token;
     }
     e->tokens += m->tokens;
     e->kv += m->kv;
@@ -218,16 +214,12 @@ static void step(plain_engine *e)
         return;
     }
     const double t = step_time(e, &work);
-    const double B = work.decoding;
     sums->steps++;
     sums->drafting += work.drafted > 0;
     sums->passes += (uint64_t)work.passes;
-    sums->busy += t;
-    sums->batch += B;
-    sums->batch2 += B * B;
+    sums->batch += work.decoding;
+    sums->batch2 += (double)work.decoding * work.decoding;
     sums->step += t;
-    sums->step2 += t * t;
-    sums->batch_step += B * t;
     sums->blocks_in_use += (uint64_t)e->used;
     sums->in_system += (double)e->in_system * t;
     e->now += t;

@@ -19,16 +19,12 @@ void spec_serving_times_begin(spec_engine *e)
 void spec_serving_times_step(spec_engine *e, const spec_step_work *work, double t)
 {
     spec_serving_sums *sums = &e->result->sums;
-    const double B = work->decoding;
     sums->steps++;
     sums->drafting += work->drafted > 0;
     sums->passes += (uint64_t)work->passes;
-    sums->busy += t;
-    sums->batch += B;
-    sums->batch2 += B * B;
+    sums->batch += work->decoding;
+    sums->batch2 += (double)work->decoding * work->decoding;
     sums->step += t;
-    sums->step2 += t * t;
-    sums->batch_step += B * t;
     sums->blocks_in_use += (uint64_t)e->blocks.used;
     sums->in_system += (double)e->in_system * t;
 }
@@ -58,19 +54,15 @@ int spec_serving_times_add(spec_engine *e, const spec_member *m)
     const double latency = e->now - m->request.arrival, first = m->first - m->request.arrival;
     double per_token = NAN;
     sums->requests++;
-    sums->prompt_tokens += (uint64_t)m->request.prompt;
     sums->output_tokens += (uint64_t)m->request.output;
     sums->latency += latency;
     sums->latency2 += latency * latency;
     sums->wait += m->wait;
-    sums->wait2 += m->wait * m->wait;
     sums->first_token += first;
-    sums->first_token2 += first * first;
     if (m->request.output > 1) {
         per_token = (e->now - m->first) / (double)(m->request.output - 1);
         sums->longer++;
         sums->per_token += per_token;
-        sums->per_token2 += per_token * per_token;
     }
     e->tokens += m->tokens;
     e->kv += m->kv;

@@ -103,7 +103,7 @@ static void prompts_are_computed_in_chunks_beside_decoding_requests(void **state
     assert_equal(r.latency[0], t1 + t2 + t3 + t4);
     assert_equal(r.first_token[1], t1);
     assert_equal(r.latency[1], t1 + t2 + t3 + t4 + t5 + t6);
-    assert_equal(r.sums.busy - 6.0, r.sums.extra);
+    assert_equal(r.sums.step - 6.0, r.sums.extra);
     assert_true(r.sums.first == 2 && r.sums.rounds == 6 && r.sums.emitted == 8);
     spec_serving_result_free(&r);
     serving_setup_free(&s);
@@ -126,7 +126,7 @@ static void requests_wait_for_a_slot_in_order_of_arrival(void **state)
     assert_true(isnan(r.per_token[2]) && r.sums.longer == 2);
     assert_equal(r.sums.wait, 3 * t - 0.5);
     assert_equal(r.sums.seconds, 60.0 + t);
-    assert_equal(r.sums.busy, 6 * t);
+    assert_equal(r.sums.step, 6 * t);
     assert_equal(r.sums.in_system, r.sums.latency);
     spec_serving_result_free(&r);
     serving_setup_free(&s);
@@ -234,7 +234,7 @@ static void half_batches_take_turns(void **state)
         const spec_serving_sums sums = serving_setup_sums(&s, 42, 0);
         /* halves of 3 and 2 requests with 4 tokens each */
         const double V1 = 1 + 12 * TOKEN, V2 = 1 + 8 * TOKEN, D = passes == 1 ? 3 * TOKEN : 3.0;
-        assert_equal(sums.busy, (double)sums.steps * fmax(fmax(V1 + V2, D + V1), D + D));
+        assert_equal(sums.step, (double)sums.steps * fmax(fmax(V1 + V2, D + V1), D + D));
         serving_setup_free(&s);
     }
 }
