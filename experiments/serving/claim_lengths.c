@@ -51,7 +51,7 @@ static int stop_at_first(double *ret_rate, const batch *b, spec_error *error)
     int status = GSL_SUCCESS;
     char target[128], draft[128], lengths[64];
     float alpha[REQUESTS];
-    int32_t left[REQUESTS], context[REQUESTS] = {0}, slot[REQUESTS], K[REQUESTS];
+    int32_t slot[REQUESTS], K[REQUESTS];
     spec_step_cost *cost = NULL;
     spec_length_choice *choice = NULL;
     void *state = NULL;
@@ -64,11 +64,10 @@ static int stop_at_first(double *ret_rate, const batch *b, spec_error *error)
     if (spec_length_begin(&state, choice, REQUESTS) != GSL_SUCCESS) SPEC_TRY(spec_no_memory(error));
     for (int r = 0; r < b->n; r++) {
         alpha[r] = (float)b->alpha[r];
-        left[r] = 1 << 20;
         slot[r] = r;
         if (spec_length_learns(choice)) spec_length_enter(choice, state, r);
     }
-    const spec_step_batch step = {b->n, alpha, left, context, slot, b->fixed};
+    const spec_step_batch step = {b->n, alpha, slot, b->fixed};
     const int common = spec_length_choose(choice, state, &step, K);
     for (int r = 0; common >= 0 && r < b->n; r++) K[r] = common;
     *ret_rate = spec_best_lengths_rate(K, b->alpha, b->n, &b->cost, &b->fixed);

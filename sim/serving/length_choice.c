@@ -53,7 +53,6 @@ int spec_length_choice_create(spec_length_choice **ret_choice, const char *spec,
     choice->kind = spec_length_kinds[line];
     SPEC_TRY(spec_settings_check(&settings, choice->kind->usage, NULL, error));
     choice->learns = choice->kind->observe != NULL;
-    choice->reads = choice->kind->reads;
     SPEC_TRY(choice->kind->init(choice, &settings, error));
     assert(choice->K_max >= 0 && choice->K_max <= SPEC_K_MAX);
     *ret_choice = choice;
@@ -90,7 +89,7 @@ bool spec_length_learns(const spec_length_choice *choice)
 
 bool spec_length_reads(const spec_length_choice *choice)
 {
-    return choice->reads;
+    return choice->kind->reads;
 }
 
 bool spec_length_drafts_all(const spec_length_choice *choice)

@@ -16,11 +16,9 @@
 /* The decoding requests of a step, as arrays in the order of the batch. */
 typedef struct {
     int n;
-    const float *alpha;     /* (n) the true acceptance rate, for choices that know it */
-    const int32_t *left;    /* (n) tokens to emit */
-    const int32_t *context; /* (n) tokens in the KV cache */
-    const int32_t *slot;    /* (n) names a request while it runs: 0..slots-1 */
-    spec_step_work fixed;   /* what the step computes besides: prompts, and kv_tokens */
+    const float *alpha;   /* (n) the true acceptance rate, for choices that know it */
+    const int32_t *slot;  /* (n) names a request while it runs: 0..slots-1 */
+    spec_step_work fixed; /* what the step computes besides: prompts, and kv_tokens */
 } spec_step_batch;
 
 typedef struct spec_length_choice spec_length_choice;

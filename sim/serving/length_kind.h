@@ -44,7 +44,7 @@ struct spec_length_choice {
     const spec_length_kind *kind;
     const spec_step_cost *cost;
     int K_max;
-    bool learns, reads; /* as the kind: _init may clear them where a setting needs less */
+    bool learns; /* the kind has _observe; _init may clear it where a setting needs less */
     union {
         spec_length_ranges schedule;
         struct {

@@ -75,8 +75,6 @@ static void engine_free(spec_engine *e)
     free(e->spare_slot);
     free(e->K_r);
     free(e->accepted);
-    free(e->to_emit);
-    free(e->context);
     free(e->slot);
 }
 

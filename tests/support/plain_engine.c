@@ -154,8 +154,6 @@ static void choose(plain_engine *e, spec_step_batch *batch)
         if (m->todo > 0) continue;
         e->batch[n] = m;
         e->alpha[n] = m->request.alpha;
-        e->left[n] = m->left;
-        e->context[n] = m->cached;
         e->slot[n] = m->slot;
         fixed.kv_tokens += m->cached;
         n++;
@@ -170,7 +168,7 @@ static void choose(plain_engine *e, spec_step_batch *batch)
         fixed.kv_tokens += m->cached;
         left -= chunk;
     }
-    *batch = (spec_step_batch){n, e->alpha, e->left, e->context, e->slot, fixed};
+    *batch = (spec_step_batch){n, e->alpha, e->slot, fixed};
     e->n_batch = n;
     e->budget_left = plan->budget > 0 ? plan->budget : INT64_MAX;
     if (n == 0) return;

@@ -128,7 +128,7 @@ typedef struct {
     /* (slots) arrays of the batch, all but the first in `rows` */
     member **batch;
     float *alpha;
-    int32_t *left, *context, *slot, *K, *accepted, *rows;
+    int32_t *slot, *K, *accepted, *rows;
 } plain_engine;
 
 static inline int smaller(int64_t a, int64_t b)

@@ -230,8 +230,6 @@ static void step(plain_engine *e)
             const member *m = e->batch[i];
             if (m->K < 0) continue;
             e->alpha[n] = e->alpha[i];
-            e->left[n] = e->left[i];
-            e->context[n] = e->context[i];
             e->slot[n] = e->slot[i];
             e->K[n] = m->K;
             e->accepted[n++] = m->n_accepted;
@@ -297,11 +295,9 @@ spec_serving_result plain_serving_run(const spec_serving_plan *plan, uint64_t se
     uniforms_init(&e.repeat, seed, "serving repeat", stream);
     uniforms_init(&e.guess, seed, "serving guess", stream);
     assert_non_null(e.slot_taken = calloc(slots, sizeof *e.slot_taken));
-    assert_non_null(e.rows = calloc(6 * slots, sizeof *e.rows));
+    assert_non_null(e.rows = calloc(4 * slots, sizeof *e.rows));
     e.alpha = (float *)e.rows;
-    e.left = e.rows + slots;
-    e.context = e.left + slots;
-    e.slot = e.context + slots;
+    e.slot = e.rows + slots;
     e.K = e.slot + slots;
     e.accepted = e.K + slots;
     assert_non_null(e.batch = calloc(slots, sizeof *e.batch));

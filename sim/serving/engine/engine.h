@@ -54,7 +54,7 @@ typedef struct {
     int64_t left; /* tokens of the budget */
     bool preempted;
     spec_step_batch batch;
-    int32_t *K_r, *accepted, *to_emit, *context, *slot; /* (row_capacity), by decoding request */
+    int32_t *K_r, *accepted, *slot; /* (row_capacity), by decoding request */
     int row_capacity;
 
     /* the measured part, and what its completed requests added to steps */

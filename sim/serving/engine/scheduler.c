@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 static int64_t or_no_limit(int64_t limit)
 {
@@ -55,8 +54,8 @@ static int reserve_rows(spec_engine *e)
 {
     const int capacity = e->decoding.capacity;
     if (capacity == e->row_capacity) return GSL_SUCCESS;
-    int32_t **const row[] = {&e->K_r, &e->accepted, &e->to_emit, &e->context, &e->slot};
-    for (int i = 0; i < 5; i++) {
+    int32_t **const row[] = {&e->K_r, &e->accepted, &e->slot};
+    for (int i = 0; i < 3; i++) {
         int32_t *grown = realloc(*row[i], (size_t)capacity * sizeof *grown);
         if (grown == NULL) return spec_no_memory(e->error);
         *row[i] = grown;
@@ -67,14 +66,9 @@ static int reserve_rows(spec_engine *e)
 
 static void fill_rows(spec_engine *e)
 {
-    spec_decoding *d = &e->decoding;
-    spec_decoding_flatten(d, e->members.at);
-    memcpy(e->to_emit, d->left, (size_t)d->n * sizeof *d->left);
-    for (int i = 0; i < d->n; i++) e->context[i] = d->base[i] - d->left[i];
+    const spec_decoding *d = &e->decoding;
     for (int i = 0; i < d->n; i++) e->slot[i] = e->members.at[d->member[i]].slot;
     e->batch.alpha = d->alpha;
-    e->batch.left = e->to_emit;
-    e->batch.context = e->context;
     e->batch.slot = e->slot;
 }
 

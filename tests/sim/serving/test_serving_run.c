@@ -47,8 +47,7 @@ static int restless_choose(const spec_length_choice *choice, void *state,
     for (int i = 0; i < batch->n; i++) {
         uint32_t alpha;
         memcpy(&alpha, &batch->alpha[i], sizeof alpha);
-        s->hash =
-            mix(mix(mix(s->hash, alpha), (uint64_t)batch->left[i]), (uint64_t)batch->context[i]);
+        s->hash = mix(s->hash, alpha);
         ret_K[i] = (int32_t)(s->hash % (uint64_t)(choice->K_max + 1));
     }
     return s->hash % 3 == 0 ? (int)(s->hash / 3 % (uint64_t)(choice->K_max + 1)) : -1;
@@ -63,10 +62,8 @@ static void restless_observe(const spec_length_choice *choice, void *state,
     (void)choice;
     memcpy(&bits, &seconds, sizeof bits);
     s->hash = hash_of(mix(s->hash, bits), batch);
-    for (int i = 0; i < batch->n; i++) {
+    for (int i = 0; i < batch->n; i++)
         s->hash = mix(mix(s->hash, (uint64_t)K[i]), (uint64_t)accepted[i]);
-        s->hash = mix(mix(s->hash, (uint64_t)batch->left[i]), (uint64_t)batch->context[i]);
-    }
 }
 
 static int by_size_choose(const spec_length_choice *choice, void *state,
@@ -146,7 +143,7 @@ static void case_init(serving_case *c, uint64_t seed)
     if (c->requests.rate == 0.0) c->requests.most = 400;
     const spec_length_kind *kind = &kinds[below(&rng, 4)];
     c->lengths = (spec_length_choice){
-        .kind = kind, .K_max = below(&rng, 6), .reads = kind->reads, .learns = kind->reads};
+        .kind = kind, .K_max = below(&rng, 6), .learns = kind->observe != NULL};
     c->accepted = (spec_accepted_lengths){.n = LISTS,
                                           .first = (int64_t *)first,
                                           .length = (int8_t *)length,
