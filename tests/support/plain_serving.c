@@ -74,9 +74,9 @@ static int draw(plain_engine *e, member *m)
 {
     const spec_serving_plan *plan = e->plan;
     int n = 0;
-    if (m->K == 0) return 0;
     if (m->request.replay >= 0)
         return spec_accepted_lengths_next(plan->opt_accepted, m->request.replay, &m->place, m->K);
+    if (m->K == 0) return 0;
     const float fresh = uniforms_next(&e->accept);
     const bool repeats = plan->stay > 0.0 && uniforms_next(&e->repeat) < (float)plan->stay;
     if (!repeats || m->last < 0.0f) m->last = fresh;

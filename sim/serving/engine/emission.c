@@ -54,9 +54,9 @@ static int draw(spec_engine *e, int i)
     spec_decoding *d = &e->decoding;
     spec_member *m = &e->members.at[d->member[i]];
     const int K = e->K_r[i];
-    if (K == 0) return 0;
     if (m->request.replay >= 0)
         return spec_accepted_lengths_next(e->plan->opt_accepted, m->request.replay, &m->place, K);
+    if (K == 0) return 0;
     float number = spec_uniforms_next(&e->accept);
     if (d->last != NULL) {
         const bool again = spec_uniforms_next(&e->repeat) < (float)e->plan->stay;

@@ -79,6 +79,28 @@ static void accepted_lengths_are_replayed_in_order(void **state)
     serving_setup_free(&s);
 }
 
+static void a_round_without_a_draft_replays_a_length_too(void **state)
+{
+    (void)state;
+    int64_t first[] = {0, 4};
+    int8_t length[] = {3, 0, 2, 1};
+    const spec_request requests[] = {{.output = 1, .replay = -1}, {.output = 4, .replay = 0}};
+    for (int by_position = 0; by_position <= 1; by_position++) {
+        const spec_accepted_lengths accepted = {
+            .n = 1, .first = first, .length = length, .most = 3, .by_position = by_position};
+        serving_setup s;
+        serving_setup_init(&s, STEP, "round=0", "schedule:[[1,1,4],[2,2,0]]", 1, 0.5);
+        serving_setup_list(&s, requests, 2);
+        s.plan.slots = 2;
+        s.plan.opt_accepted = &accepted;
+        const spec_serving_sums sums = serving_setup_sums(&s, 42, 0);
+        /* The first step has both requests and no draft, and passes over the length 3: what follows
+         * are 1 and 2 of 3 tokens. */
+        assert_true(sums.rounds == 4 && sums.accepted == 2 && sums.cut == 1);
+        serving_setup_free(&s);
+    }
+}
+
 /* ---- prompts --------------------------------------------------------------------------------- */
 
 static void prompts_are_computed_in_chunks_beside_decoding_requests(void **state)
@@ -245,6 +267,7 @@ int main(void)
         cmocka_unit_test(plain_decoding_takes_a_step_per_token),
         cmocka_unit_test(acceptance_of_zero_and_one_are_exact),
         cmocka_unit_test(accepted_lengths_are_replayed_in_order),
+        cmocka_unit_test(a_round_without_a_draft_replays_a_length_too),
         cmocka_unit_test(prompts_are_computed_in_chunks_beside_decoding_requests),
         cmocka_unit_test(requests_wait_for_a_slot_in_order_of_arrival),
         cmocka_unit_test(an_asynchronous_scheduler_sees_events_one_step_later),
