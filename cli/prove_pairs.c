@@ -5,7 +5,7 @@
 #include "base/names.h"
 #include "cli/options.h"
 #include "models/model_open.h"
-#include "sim/decode.h"
+#include "sim/decode_fit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,7 +98,7 @@ static bool holds(const spec_rule *rule, const spec_drafter *drafter, const char
         spec_policy policy;
         if (spec_policy_init(&policy, name, 1, &error) != GSL_SUCCESS)
             spec_usage_fail(verb, "--policy: %s", error.text);
-        all = all && spec_decoder_allows(rule, drafter, &policy);
+        all = all && spec_decode_fit_allows(rule, drafter, &policy);
     }
     free(copy);
     return all;

@@ -3,6 +3,7 @@
 
 #include "models/row.h"
 #include "models/vocabularies.h"
+#include "sim/decode_fit.h"
 #include "sim/online_draft.h"
 
 #include <assert.h>
@@ -26,88 +27,6 @@ static int reserve(spec_decoder *decoder, size_t more, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* "token, match, ...": the rules whose claim holds for such siblings. */
-static void list_rules(char *list, size_t size, unsigned siblings)
-{
-    size_t used = 0;
-    for (int i = 0; spec_rules[i] != NULL && used < size; i++)
-        if (spec_rules[i]->siblings & siblings)
-            used += (size_t)snprintf(list + used, size - used, "%s%s", used > 0 ? ", " : "",
-                                     spec_rules[i]->name);
-}
-
-static bool looks_at_tokens(const spec_policy *policy)
-{
-    return policy->kind->go_on != NULL || policy->kind->retract != NULL;
-}
-
-static bool misses_schedule(const spec_rule *rule, const spec_drafter *drafter,
-                            const spec_policy *policy)
-{
-    return rule->needs_schedule && (drafter->kind->nodes != NULL || looks_at_tokens(policy));
-}
-
-/* Whether the rule judges later rounds by rows of this one, where a draft head will have others:
- * then it will know more of the target. */
-static bool misses_rows(const spec_rule *rule, const spec_drafter *drafter)
-{
-    return rule->needs_schedule && drafter->reads_target;
-}
-
-/* Whether the drafter shares noise and the rule does not: such rules assume drafts drawn by
- * chance. */
-static bool misses_noise(const spec_rule *rule, const spec_drafter *drafter)
-{
-    return drafter->noise.kind != SPEC_NOISE_NONE && rule->noise.kind == SPEC_NOISE_NONE;
-}
-
-static bool misses_siblings(const spec_rule *rule, const spec_drafter *drafter)
-{
-    return drafter->widest >= 2 && !(rule->siblings & SPEC_SIBLINGS_BIT(drafter->siblings));
-}
-
-bool spec_decoder_allows(const spec_rule *rule, const spec_drafter *drafter,
-                         const spec_policy *policy)
-{
-    return !misses_schedule(rule, drafter, policy) && !misses_rows(rule, drafter) &&
-           !misses_noise(rule, drafter) && !misses_siblings(rule, drafter);
-}
-
-/* Check that strategy, policy and rule fit together. */
-static int check_tree(const spec_decoder *decoder, spec_error *error)
-{
-    const spec_drafter *drafter = &decoder->drafter;
-    const spec_policy *policy = &decoder->policy;
-    const char *drafting = decoder->config.drafting;
-    if (decoder->nodes > SPEC_NODES_MAX)
-        return spec_fail(error, GSL_EINVAL,
-                         "draft strategy '%s' to depth %d has more than %d nodes", drafting,
-                         decoder->policy.K, SPEC_NODES_MAX);
-    if (misses_schedule(&decoder->rule, drafter, policy))
-        return spec_fail(error, GSL_EINVAL,
-                         "rule '%s' needs a draft length set before drawing: use a chain with "
-                         "length policy fixed, heuristic or oracle",
-                         decoder->rule.name);
-    if (misses_rows(&decoder->rule, drafter))
-        return spec_fail(error, GSL_EINVAL,
-                         "rule '%s' needs a draft whose rows do not change between rounds, and "
-                         "those of a draft head do: use rule block",
-                         decoder->rule.name);
-    if (drafter->kind->nodes == NULL) return GSL_SUCCESS;
-    if (looks_at_tokens(policy))
-        return spec_fail(error, GSL_EINVAL,
-                         "length policy '%s' reads the tokens of a chain; use fixed, heuristic "
-                         "or oracle with a tree",
-                         policy->kind->name);
-    if (!misses_siblings(&decoder->rule, drafter)) return GSL_SUCCESS;
-    char rules[128] = "";
-    list_rules(rules, sizeof rules, SPEC_SIBLINGS_BIT(drafter->siblings));
-    return spec_fail(
-        error, GSL_EINVAL,
-        "rule '%s' does not hold for the %s siblings of draft strategy '%s'; these do: %s",
-        decoder->rule.name, spec_siblings_names[drafter->siblings], drafting, rules);
-}
-
 static int check_online(const spec_decoder *decoder, spec_error *error)
 {
     const spec_online_draft *online = decoder->config.opt_online;
@@ -122,15 +41,6 @@ static int check_online(const spec_decoder *decoder, spec_error *error)
                          "this one learns: use rule block",
                          decoder->rule.name);
     return GSL_SUCCESS;
-}
-
-static int check_noise(const spec_decoder *decoder, spec_error *error)
-{
-    if (!misses_noise(&decoder->rule, &decoder->drafter)) return GSL_SUCCESS;
-    return spec_fail(
-        error, GSL_EINVAL,
-        "draft strategy '%s' shares its noise with the rule, and rule '%s' has no seed",
-        decoder->config.drafting, decoder->config.rule);
 }
 
 /* Open the drafter with its session, and the target's session. */
@@ -168,8 +78,8 @@ int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, 
     SPEC_TRY(open_sessions(decoder, config->opt_beside, error));
 
     decoder->nodes = spec_drafter_nodes(&decoder->drafter, decoder->policy.K);
-    SPEC_TRY(check_tree(decoder, error));
-    SPEC_TRY(check_noise(decoder, error));
+    SPEC_TRY(spec_decode_fit_check(&decoder->rule, config->rule, &decoder->drafter,
+                                   config->drafting, &decoder->policy, error));
     SPEC_TRY(check_online(decoder, error));
     SPEC_TRY(spec_drafter_open(&decoder->drafter, config->target, decoder->policy.K, error));
     if (config->ahead)

@@ -97,15 +97,9 @@ struct spec_decoder {
     size_t n_context, context_capacity;
 };
 
-/* Whether the rule's claim holds for what the strategy drafts, at lengths that the policy sets. */
-bool spec_decoder_allows(const spec_rule *rule, const spec_drafter *drafter,
-                         const spec_policy *policy);
-
 /* GSL_EINVAL for:
  *   - unknown names, K out of range, models of different vocabularies (models/vocabularies.h)
- *   - trees of more than SPEC_NODES_MAX nodes; a rule that does not support the strategy's siblings
- *   - a strategy that shares noise with a rule that does not
- *   - a tree with a policy that reads its tokens: the depth of a tree must be set beforehand
+ *   - a strategy, a policy and a rule that do not fit together (sim/decode_fit.h)
  *   - drafting ahead or verifying on a device, where these are not possible
  *   - drafting ahead with a draft that learns, and rules that compare rows of several rounds
  *
