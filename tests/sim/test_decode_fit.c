@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/decode_fit.h"
+
+#include "models/model_open.h"
+#include "tests/support/contexts.h"
+#include "tests/support/support.h"
+
+#include <string.h>
+
+typedef struct {
+    const char *rule, *drafting, *policy;
+    bool reads_target; /* the draft is a head */
+    bool claim;        /* the rule's claim holds */
+    const char *opt_says;
+} way;
+
+#define WITHOUT "tree?widths=2.1&siblings=without"
+
+static void what_does_not_fit_is_refused_with_its_reason(void **state)
+{
+    (void)state;
+    static const way ways[] = {
+        {"token", "chain", "confidence", true, true, NULL},
+        {"block-greedy", "chain", "heuristic", false, true, NULL},
+        {"block-greedy", "chain", "confidence", false, false,
+         "needs a draft length set before drawing"},
+        {"block-greedy", WITHOUT, "fixed", false, false, "needs a draft length set before drawing"},
+        {"block-greedy", "chain", "fixed", true, false, "needs a draft whose rows do not change"},
+        {"rrsw", WITHOUT, "fixed", true, true, NULL},
+        {"rrs", WITHOUT, "fixed", false, false,
+         "does not hold for the without siblings of draft strategy '"},
+        {"gumbel?seed=7", "gumbel?seed=7", "fixed", false, true, NULL},
+        {"gumbel?seed=none", "gumbel?seed=7", "fixed", false, false,
+         "'gumbel?seed=7' shares its noise with the rule, and rule 'gumbel?seed=none' has no seed"},
+        {"rrs", "tree?n=2", "confidence", false, true, "reads the tokens of a chain"},
+        {"rrs", "tree?n=64", "fixed", false, true, "to depth 2 has more than"},
+    };
+    spec_model *draft;
+    assert_int_equal(
+        spec_model_open(&draft, "markov?V=3&order=1", NULL, spec_test_context(1), NULL),
+        GSL_SUCCESS);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        const way *w = &ways[i];
+        spec_rule rule;
+        spec_policy policy;
+        spec_drafter drafter;
+        spec_error error = {""};
+        assert_int_equal(spec_rule_init(&rule, w->rule, &error), GSL_SUCCESS);
+        assert_int_equal(spec_policy_init(&policy, w->policy, 2, &error), GSL_SUCCESS);
+        assert_int_equal(spec_drafter_init(&drafter, w->drafting, draft, &error), GSL_SUCCESS);
+        drafter.reads_target = w->reads_target;
+        const int status =
+            spec_decode_fit_check(&rule, w->rule, &drafter, w->drafting, &policy, &error);
+        assert_int_equal(status, w->opt_says == NULL ? GSL_SUCCESS : GSL_EINVAL);
+        if (w->opt_says != NULL && strstr(error.text, w->opt_says) == NULL)
+            fail_msg("'%s' lacks '%s'", error.text, w->opt_says);
+        assert_int_equal(spec_decode_fit_allows(&rule, &drafter, &policy), w->claim);
+        spec_drafter_free(&drafter);
+        spec_rule_free(&rule);
+    }
+    spec_model_close(draft);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_does_not_fit_is_refused_with_its_reason),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
