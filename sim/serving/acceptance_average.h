@@ -15,11 +15,18 @@ static inline float spec_acceptance_average_alpha(const spec_acceptance_average 
     return average->passed / average->tested;
 }
 
-/* `passed` of `tested` tokens were accepted, in one round or in all rounds of a step. */
-static inline void spec_acceptance_average_add(spec_acceptance_average *average, int64_t passed,
-                                               int64_t tested, double rate)
+/* n rounds, which accepted accepted[i] of K[i] draft tokens, as one observation; none without a
+ * draft. */
+static inline void spec_acceptance_average_add(spec_acceptance_average *average, const int32_t *K,
+                                               const int32_t *accepted, int n, double rate)
 {
     const float keep = (float)(1.0 - rate);
+    int64_t passed = 0, tested = 0;
+    for (int i = 0; i < n; i++) {
+        passed += accepted[i];
+        tested += accepted[i] + (accepted[i] < K[i]);
+    }
+    if (tested == 0) return;
     average->passed = keep * average->passed + (float)passed;
     average->tested = keep * average->tested + (float)tested;
 }

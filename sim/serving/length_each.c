@@ -242,18 +242,11 @@ static void each_observe(const spec_length_choice *choice, void *state,
 {
     each_state *run = state;
     const each_arrays at = arrays_of(choice, run);
-    int64_t all_passed = 0, all_tested = 0;
     (void)seconds;
-    for (int i = 0; i < batch->n; i++) {
-        const int tested = accepted[i] + (accepted[i] < K[i]);
-        if (tested == 0) continue;
-        spec_acceptance_average_add(&at.own[batch->slot[i]], accepted[i], tested,
+    for (int i = 0; i < batch->n; i++)
+        spec_acceptance_average_add(&at.own[batch->slot[i]], &K[i], &accepted[i], 1,
                                     choice->goodput.rate);
-        all_passed += accepted[i];
-        all_tested += tested;
-    }
-    if (all_tested > 0)
-        spec_acceptance_average_add(&run->average, all_passed, all_tested, choice->goodput.rate);
+    spec_acceptance_average_add(&run->average, K, accepted, batch->n, choice->goodput.rate);
 }
 
 const spec_length_kind spec_length_goodput_each = {

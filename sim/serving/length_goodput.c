@@ -88,14 +88,8 @@ static void goodput_observe(const spec_length_choice *choice, void *state,
                             double seconds)
 {
     goodput_state *run = state;
-    int64_t passed = 0, tested = 0;
     (void)seconds;
-    for (int i = 0; i < batch->n; i++) {
-        passed += accepted[i];
-        tested += accepted[i] + (accepted[i] < K[i]);
-    }
-    if (tested > 0)
-        spec_acceptance_average_add(&run->average, passed, tested, choice->goodput.rate);
+    spec_acceptance_average_add(&run->average, K, accepted, batch->n, choice->goodput.rate);
 }
 
 const spec_length_kind spec_length_goodput = {
