@@ -196,7 +196,6 @@ static void a_run_ends_at_its_rounds_to_the_round(void **state)
     }
 }
 
-/* By two routes: the running sums against a second pass over the known results of each batch. */
 /* Groups of several machines: computed in any order, with any number of threads, by their numbers,
  * and added in order. */
 static void groups_from_anywhere_add_up_to_the_same_bytes(void **state)
@@ -253,6 +252,7 @@ static void a_run_has_a_bounded_number_of_groups(void **state)
     }
 }
 
+/* By two routes: the running sums against a second pass over the known results of each batch. */
 static void batch_means_weigh_a_batch_by_its_denominator(void **state)
 {
     (void)state;
