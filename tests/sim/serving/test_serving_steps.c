@@ -154,6 +154,33 @@ static void requests_wait_for_a_slot_in_order_of_arrival(void **state)
     serving_setup_free(&s);
 }
 
+static void the_measured_part_begins_after_the_warm_up_and_has_two_halves(void **state)
+{
+    (void)state;
+    const double t = 1 + TOKEN;
+    const spec_request requests[] = {{.output = 1, .replay = -1},
+                                     {.output = 2, .replay = -1},
+                                     {.output = 3, .replay = -1},
+                                     {.output = 4, .replay = -1}};
+    serving_setup s;
+    serving_setup_init(&s, STEP, "round=0", "fixed?K=0", 1, 0.5);
+    serving_setup_list(&s, requests, 4);
+    s.plan.warm = 1;
+    s.plan.measured = 2;
+    spec_serving_result r = run(&s);
+    assert_true(r.n == 2 && r.request[0] == 1 && r.request[1] == 2 && !r.grew);
+    assert_equal(r.early, 3 * t);
+    assert_equal(r.late, 6 * t);
+    assert_true(r.sums.requests == 2 && r.sums.output_tokens == 5 && r.sums.steps == 5);
+    assert_equal(r.sums.latency, 9 * t);
+    assert_equal(r.sums.wait, 4 * t);
+    assert_equal(r.sums.seconds, 5 * t);
+    assert_equal(r.sums.in_system, 2 * t * 3 + 3 * t * 2);
+    assert_equal(r.sums.extra, 5 * TOKEN);
+    spec_serving_result_free(&r);
+    serving_setup_free(&s);
+}
+
 static void an_asynchronous_scheduler_sees_events_one_step_later(void **state)
 {
     (void)state;
@@ -204,6 +231,7 @@ static void the_youngest_request_is_preempted_and_recomputed(void **state)
     assert_equal(r.first_token[1], prefill);
     assert_true(r.sums.first == 3 && r.sums.emitted == 14 && r.sums.blocks_kept == 0);
     assert_true(r.sums.blocks_taken == r.sums.blocks_freed);
+    assert_true(r.sums.blocks_in_use == 4 + 3 * 4 + 4 * 3 + 3 + 3);
     spec_serving_result_free(&r);
     serving_setup_free(&s);
 }
@@ -270,6 +298,7 @@ int main(void)
         cmocka_unit_test(a_round_without_a_draft_replays_a_length_too),
         cmocka_unit_test(prompts_are_computed_in_chunks_beside_decoding_requests),
         cmocka_unit_test(requests_wait_for_a_slot_in_order_of_arrival),
+        cmocka_unit_test(the_measured_part_begins_after_the_warm_up_and_has_two_halves),
         cmocka_unit_test(an_asynchronous_scheduler_sees_events_one_step_later),
         cmocka_unit_test(the_youngest_request_is_preempted_and_recomputed),
         cmocka_unit_test(a_request_enters_where_its_whole_prompt_fits),
