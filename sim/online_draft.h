@@ -9,7 +9,6 @@
 
 #include "models/train/draft_learner.h"
 #include "models/transformer/engine/transformer.h"
-#include "sim/draft/draft.h"
 #include "speclab/round.h"
 
 /* The places that a draft learns from. */
