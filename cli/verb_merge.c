@@ -58,17 +58,17 @@ static void write_words(FILE *out, const char *text)
 /* "speclab run 'NAME' --set K=3" or the command of another verb, from the lines of the head. */
 static void write_command(FILE *out, const spec_parts *parts)
 {
-    char name[NAME_MAX + 1], seed[32], path[PATH_MAX], relative[PATH_MAX];
+    char name[NAME_MAX + sizeof ".cfg"], seed[32], path[PATH_MAX], relative[PATH_MAX];
     spec_table head = {.provenance = parts->head};
     const char *line = strstr(parts->head, "\n| ");
     const bool verb = line != NULL && strncmp(line, "\n| speclab ", 11) == 0;
     if (verb) {
         write_words(out, line + 3);
     } else {
-        if (spec_table_provenance(&head, "experiment", name, sizeof name) == NULL) name[0] = '\0';
+        if (spec_table_provenance(&head, "experiment", name, NAME_MAX + 1) == NULL) name[0] = '\0';
         snprintf(relative, sizeof relative, "experiments/cfg/%s.cfg", name);
         fputs("speclab run ", out);
-        if (spec_share_find(path, sizeof path, relative) != 0) strncat(name, ".cfg", 5);
+        if (spec_share_find(path, sizeof path, relative) != 0) strcat(name, ".cfg");
         spec_naming_shell_word(out, name);
         for (; line != NULL; line = strstr(line + 1, "\n| ")) {
             static const char set[] = "\n| # set ";
@@ -133,10 +133,10 @@ int spec_verb_merge(spec_context *context, int argc, char **argv)
         options_table,
         parse,
         "PART.csv...",
-        "join the parts of a run with --shard into one result\vThe result has the same bytes as "
-        "the command without --shard. All parts must be of one command, and every shard finished: "
-        "for a missing or unfinished one, the command to type is printed. The exit status is 1 if "
-        "a check failed.\n"
+        "join the parts of a run with --shard or --batches\vThe result of --shard has the same "
+        "bytes as the command without it. That of --batches has the sums, for the same command "
+        "with --sums. All parts must be of one command, and every part finished: for a missing or "
+        "unfinished one, the command to type is printed. The exit status is 1 if a check failed.\n"
         "\n"
         "  $ speclab run speedup_table --shard 1/2 -o part1.csv\n"
         "  $ speclab run speedup_table --shard 2/2 -o part2.csv\n"

@@ -97,6 +97,24 @@ static void merge_prints_the_command_that_finishes_a_part(void **state)
                        "-o FILE\n");
 }
 
+/* Of an edited part; the name of a file has at most 255 bytes. */
+static void merge_cuts_a_name_that_no_file_can_have(void **state)
+{
+    char name[300 + 1], part[512];
+    (void)state;
+    spec_needs_program();
+    memset(name, 'x', 300);
+    name[300] = '\0';
+    snprintf(part, sizeof part,
+             "# experiment: %s\n# shard: 1/1\nalpha,shard_row,row_check\n", name);
+    spec_file_write("named.csv", part);
+    snprintf(part, sizeof part,
+             "speclab merge: named.csv has 0 of the 0 points of shard 1/1: speclab run %.255s.cfg "
+             "--shard 1/1 --resume -o named.csv\n",
+             name);
+    spec_program_fails("merge named.csv", 2, part);
+}
+
 /* The exit code and the line are those of the whole run. */
 static void a_failed_check_fails_the_merged_run(void **state)
 {
@@ -130,6 +148,7 @@ int main(void)
         cmocka_unit_test(every_grid_verb_runs_in_parts),
         cmocka_unit_test(a_killed_shard_resumes_to_the_same_bytes),
         cmocka_unit_test(merge_prints_the_command_that_finishes_a_part),
+        cmocka_unit_test(merge_cuts_a_name_that_no_file_can_have),
         cmocka_unit_test(a_failed_check_fails_the_merged_run),
     };
     return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
