@@ -36,7 +36,7 @@ typedef struct {
 
 extern const struct argp spec_options_argp;
 
-/* The same, and --resume and --shard, for a verb that runs a grid. */
+/* The same, and --resume, --shard, --batches and --sums, for a verb that runs a grid. */
 extern const struct argp spec_options_grid_argp;
 
 /* Parse an option's whole number from `low` to `high` (UINT64_MAX: no limit). Exits 2 on bad input.

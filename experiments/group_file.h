@@ -12,7 +12,7 @@
 
 #define SPEC_GROUP_COLUMN "group_sum"
 
-/* The writer. Rows go to the table and the file, after `kept` rows of an earlier run. */
+/* The writer. Rows go to the table and the file, after those of an earlier run in the table. */
 typedef struct {
     spec_shard batches;
     spec_table *table;

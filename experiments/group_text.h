@@ -8,7 +8,7 @@
 /* The caller frees; NULL without memory. Floating-point numbers are in hexadecimal. */
 char *spec_group_text_of(const spec_montecarlo_sum *sum);
 
-/* False unless the text is one that _of writes, of at least one round. */
+/* False unless the text has the numbers that _of writes, of at least one round. */
 bool spec_group_text_parse(spec_montecarlo_sum *ret, const char *text);
 
 #endif

@@ -38,8 +38,8 @@ static int take_shard(spec_part *part, char **head, spec_error *error)
             return GSL_SUCCESS;
         }
     return spec_fail(error, GSL_EINVAL,
-                     "%.200s: not a part of a run: it has no line '# shard: I/N', which --shard "
-                     "writes",
+                     "%.200s: not a part of a run: it has no line '# shard: I/N' or "
+                     "'# batches: I/N', which --shard or --batches writes",
                      part->path);
 }
 
