@@ -5,7 +5,6 @@
 #include "experiments/experiment.h"
 #include "speclab/no_memory.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

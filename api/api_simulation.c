@@ -5,7 +5,6 @@
 #include "sim/sources.h"
 #include "speclab/no_memory.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 /* Rounds that a batch drops before it counts, as in the measure `decode`. */
