@@ -126,7 +126,7 @@ void speclab_round_free(speclab_round *round)
 
 int32_t speclab_round_outcome(speclab_outcome *ret, const speclab_round *round)
 {
-    if (round == NULL || ret == NULL || ret->size != sizeof *ret) return SPECLAB_INPUT;
+    if (!spec_lab_clear(ret, sizeof *ret) || round == NULL) return SPECLAB_INPUT;
     const spec_decoder *d = &round->decoder;
     *ret = (speclab_outcome){.size = sizeof *ret,
                              .vocab = d->config.target->vocab,
@@ -157,7 +157,7 @@ const double *speclab_round_draft_row(const speclab_round *round, int32_t node)
 
 int32_t speclab_round_decision(speclab_decision *ret, const speclab_round *round, int32_t index)
 {
-    if (round == NULL || ret == NULL || ret->size != sizeof *ret || index < 0 || index >= round->n)
+    if (!spec_lab_clear(ret, sizeof *ret) || round == NULL || index < 0 || index >= round->n)
         return SPECLAB_INPUT;
     *ret = round->decision[index];
     return SPECLAB_OK;

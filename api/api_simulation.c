@@ -129,7 +129,7 @@ done:
 
 int32_t speclab_simulation_read(speclab_estimates *ret, const speclab_simulation *s)
 {
-    if (s == NULL || ret == NULL || ret->size != sizeof *ret) return SPECLAB_INPUT;
+    if (!spec_lab_clear(ret, sizeof *ret) || s == NULL) return SPECLAB_INPUT;
     const spec_estimate emitted = spec_montecarlo_emitted(&s->mc),
                         first = spec_montecarlo_first(&s->mc), rate = spec_montecarlo_rate(&s->mc);
     *ret = (speclab_estimates){.size = sizeof *ret,

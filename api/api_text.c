@@ -151,13 +151,13 @@ int32_t speclab_text_round(speclab_text_part *ret, speclab_text *t, char *opt_er
                            uint64_t error_size)
 {
     spec_lab_call call;
+    const bool fits = spec_lab_clear(ret, sizeof *ret);
     int status = spec_lab_enter(&call, t != NULL ? t->lab : NULL);
     SPEC_TRY(status);
     SPEC_TRY(spec_lab_need(ret, "ret_part", &call.error));
-    if (ret->size != sizeof *ret)
+    if (!fits)
         SPEC_TRY(spec_fail(&call.error, GSL_EINVAL, "the size of speclab_text_part is %u, not %zu",
                            ret->size, sizeof *ret));
-    *ret = (speclab_text_part){.size = sizeof *ret};
     SPEC_TRY(go_on(t, &call.error));
     *ret = (speclab_text_part){.size = sizeof *ret,
                                .n = t->n,

@@ -84,7 +84,7 @@ int spec_lab_enter(spec_lab_call *call, const speclab *lab)
 {
     *call = (spec_lab_call){.error = {""}};
     if (lab == NULL)
-        return spec_fail(&call->error, GSL_EINVAL, "lab is NULL: speclab_open makes one");
+        return spec_fail(&call->error, GSL_EINVAL, "the handle is NULL: open one before");
     call->forked = lab->process != getpid();
     if (call->forked)
         return spec_fail(&call->error, GSL_EFAILED,
@@ -130,6 +130,15 @@ int spec_lab_take(void *ret, uint32_t size, const void *opt_given, const char *n
                          name, given, size, spec_build_info_version);
     memcpy(ret, opt_given, size);
     return GSL_SUCCESS;
+}
+
+bool spec_lab_clear(void *opt_given, uint32_t size)
+{
+    uint32_t given = 0;
+    if (opt_given != NULL) memcpy(&given, opt_given, sizeof given);
+    if (given != size) return false;
+    memset((char *)opt_given + sizeof given, 0, size - sizeof given);
+    return true;
 }
 
 int spec_lab_need(const void *given, const char *name, spec_error *error)

@@ -26,7 +26,7 @@ typedef struct {
     bool forked;
 } spec_lab_call;
 
-/* Begins a call: GSL_EINVAL without a lab, GSL_EFAILED in a child of the process that opened it. */
+/* Begins a call: GSL_EINVAL without a handle, GSL_EFAILED in a child of the process that opened. */
 int spec_lab_enter(spec_lab_call *call, const speclab *lab);
 
 /* Ends the call, whether it was entered or refused: writes the line of a failure and returns the
@@ -38,6 +38,10 @@ int32_t spec_lab_leave(spec_lab_call *call, int status, const volatile int *opt_
  * size. Both begin with their size. GSL_EINVAL, naming the struct, for another size. */
 int spec_lab_take(void *ret, uint32_t size, const void *opt_given, const char *name,
                   spec_error *error);
+
+/* Zeroes all but the size of the caller's struct, whose present size is `size`. False, and nothing
+ * is written, for another size or NULL. */
+bool spec_lab_clear(void *opt_given, uint32_t size);
 
 /* GSL_EINVAL, naming the argument, if it is NULL. */
 int spec_lab_need(const void *given, const char *name, spec_error *error);

@@ -7,12 +7,12 @@
  * Conventions of all functions:
  *
  * - A function that can fail returns one of SPECLAB_OK .. SPECLAB_FORKED. On failure it zeroes its
- *   outputs and writes one line, cut to error_size bytes, into opt_error. On success the line is
- *   empty. opt_error may be NULL.
+ *   outputs, structs but for their size, and writes one line, cut to error_size bytes, into
+ *   opt_error. On success the line is empty. opt_error may be NULL.
  * - Parameters `ret_` are written, and must not be NULL; `opt_` may be NULL. An absent field of a
  *   struct is 0 or NULL.
- * - The caller zeroes a struct and sets its `size` to sizeof. Fields are appended in later
- *   versions. A library accepts the structs of its own header and of earlier ones.
+ * - The caller zeroes a struct and sets its `size` to sizeof. Later versions append fields, and
+ *   accept the sizes of this header too. Another size is SPECLAB_INPUT.
  * - Models, draft strategies, length policies and rules are the texts that the program takes, such
  *   as "zipf?V=100" and "lenience?l=0.3". `speclab list` names them.
  * - `opt_stop` points to a number that another thread or a signal handler may set to nonzero. The
@@ -21,8 +21,9 @@
  * - Several threads may use one `speclab` at once. Any other handle serves one thread at a time.
  * - The library prints nothing, reads no environment variable, changes no signal handler and no
  *   handler of GSL. It needs no "C" locale.
- * - After a fork, the child opens a `speclab` of its own. A handle of the parent's makes every
- *   function return SPECLAB_FORKED, and may only be closed.
+ * - After a fork, the child opens a `speclab` of its own. Functions that compute with one of the
+ *   parent's, or with its simulations and texts, return SPECLAB_FORKED. Results of the parent can
+ *   be read, and all its handles closed.
  *
  * Within 0.x a later library runs programs built with an earlier header, as long as SPECLAB_ABI
  * and the soname are equal. The static library promises its source interface alone. */
@@ -92,9 +93,9 @@ typedef struct {
 } speclab_run_options;
 
 /* Runs an experiment, a text as in docs/formats.md#experiment-files: a measure and a grid. The
- * table has the columns and rows of the CSV that `speclab run` writes for the same text. After
- * SPECLAB_STOPPED and SPECLAB_FAILED *ret_table has the finished rows, or is NULL. The caller frees
- * the table in any case. */
+ * table has the columns and rows of the CSV that `speclab run` writes for the same text. After a
+ * failure *ret_table has the rows that were finished before, or is NULL. The caller frees the table
+ * in any case. */
 int32_t speclab_run(speclab_table **ret_table, speclab *lab, const char *text,
                     const speclab_run_options *opt_options, char *opt_error, uint64_t error_size);
 

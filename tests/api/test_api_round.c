@@ -239,9 +239,13 @@ static void questions_outside_a_round_have_no_answer(void **state)
 {
     (void)state;
     speclab_outcome o;
-    speclab_decision d = {.size = sizeof d};
+    speclab_decision d = {.size = sizeof d, .n_weights = 7};
     speclab_round *round = run(&example, NULL, &o);
     assert_int_equal(speclab_round_decision(&d, round, -1), SPECLAB_INPUT);
+    assert_int_equal(d.n_weights, 0);
+    assert_int_equal(speclab_round_outcome(&o, NULL), SPECLAB_INPUT);
+    assert_null(o.token);
+    assert_int_equal(speclab_round_outcome(&o, round), SPECLAB_OK);
     assert_int_equal(speclab_round_decision(&d, round, o.n_decisions), SPECLAB_INPUT);
     assert_int_equal(speclab_round_decision(&d, NULL, 0), SPECLAB_INPUT);
     d.size = 3;

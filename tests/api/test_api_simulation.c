@@ -202,9 +202,12 @@ static void wrong_inputs_are_refused(void **state)
     refused(NULL, &a, &good, "rate");
     a.size = 8;
     refused(NULL, &a, &good, "the size of speclab_acceptance is 8");
-    assert_int_equal(speclab_simulation_next(NULL, NULL, NULL, 0), SPECLAB_INPUT);
-    speclab_estimates e = {.size = sizeof e};
+    char error[64];
+    assert_int_equal(speclab_simulation_next(NULL, NULL, error, sizeof error), SPECLAB_INPUT);
+    assert_string_equal(error, "the handle is NULL: open one before");
+    speclab_estimates e = {.size = sizeof e, .done = 1};
     assert_int_equal(speclab_simulation_read(&e, NULL), SPECLAB_INPUT);
+    assert_int_equal(e.done, 0);
     speclab_simulation *s = open_pair(&good);
     assert_int_equal(speclab_simulation_next(NULL, s, NULL, 0), SPECLAB_INPUT);
     e.size = 1;

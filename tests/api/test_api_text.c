@@ -175,8 +175,10 @@ static void wrong_inputs_are_refused(void **state)
     p.draft = "zipf?V=30";
     o = (speclab_text_options){.size = sizeof o, .prompt = "a"};
     refused(&p, &o, "the target has no tokenizer");
-    speclab_text_part part = {.size = 0};
+    speclab_text_part part = {.size = sizeof part, .n = 7};
     assert_int_equal(speclab_text_round(&part, NULL, NULL, 0), SPECLAB_INPUT);
+    assert_int_equal(part.n, 0);
+    part.size--;
     speclab_text *text = open_text(NULL);
     assert_int_equal(speclab_text_round(&part, text, NULL, 0), SPECLAB_INPUT);
     assert_int_equal(speclab_text_round(NULL, text, NULL, 0), SPECLAB_INPUT);

@@ -145,6 +145,8 @@ static int use_in_child(speclab *parents, speclab_simulation *simulation, double
         return 1;
     if (table != NULL || strstr(error, "forked after speclab_open") == NULL) return 2;
     if (speclab_simulation_next(&done, simulation, error, sizeof error) != SPECLAB_FORKED) return 5;
+    speclab_estimates read = {.size = sizeof read};
+    if (speclab_simulation_read(&read, simulation) != SPECLAB_OK || read.rounds == 0) return 6;
     speclab_simulation_close(simulation);
     if (speclab_open(&own, NULL, error, sizeof error) != SPECLAB_OK) return 3;
     if (ask(own, SPECLAB_OK) != sum) return 4;
