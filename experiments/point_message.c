@@ -2,7 +2,6 @@
 #include "experiments/point_message.h"
 
 #include "base/memory_text.h"
-#include "speclab/no_memory.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/shard_merge.h"
 
-#include "base/memory_text.h"
 #include "experiments/result_file.h"
 #include "speclab/no_memory.h"
 

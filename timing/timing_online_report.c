@@ -7,7 +7,6 @@
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 enum { WAYS = SPEC_TIMING_ONLINE_WAYS, FIELDS = SPEC_TIMING_ONLINE_FIELDS, RESAMPLES = 2000 };

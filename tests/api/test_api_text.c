@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "speclab/speclab.h"
 #include "tests/support/child.h"
-#include "tests/support/near.h"
 
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #include "sim/verify/verify.h"
 #include "speclab/speclab.h"
 #include "tests/conformance/validation.h"
-#include "tests/support/near.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -4,8 +4,6 @@
 
 #include "base/table.h"
 
-#include <stdlib.h>
-#include <string.h>
 
 #define DRAFT "random?dim=16&layers=2&heads=2&ffn=24&vocab=12&context=96&type=f32"
 #define ONLINE                                                                                     \

@@ -4,7 +4,6 @@
 #include "tests/support/support.h"
 
 #include <string.h>
-#include <unistd.h>
 
 /* Runs `command` whole, in `of` parts of as many threads as their number, and merges them. */
 static void check_command(const char *command, int of)

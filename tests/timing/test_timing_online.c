@@ -9,7 +9,6 @@
 #include "tests/support/support.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { TEXTS = 70, TOKENS = 40, WINDOWS = 4, PROMPTS = 3 };
 

@@ -11,7 +11,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { PLACES = 24, FIRST = 4, JUDGED = 8, LAYERS = 4, VOCAB = 20, K = 3 };
 
