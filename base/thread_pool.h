@@ -15,7 +15,8 @@ typedef struct spec_thread_pool spec_thread_pool;
 typedef void spec_thread_pool_work(void *job, int chunk);
 
 /* A pool in which `size` threads share a job, including the caller's; 0: OpenMP's number. Its
- * threads start with the first job and end in _free, after the last job; NULL is fine there. */
+ * threads start with the first job, in the locale of its caller, and end in _free, after the last
+ * job; NULL is fine there. */
 int spec_thread_pool_init(spec_thread_pool **ret_pool, int size, spec_error *error);
 void spec_thread_pool_free(spec_thread_pool *pool);
 

@@ -58,6 +58,7 @@ static int64_t whole(char *bytes, speclab_text *text)
     bytes[used] = '\0';
     part = next(text);
     assert_int_equal(part.n, 0);
+    assert_int_equal(part.n_drafted, 0);
     assert_int_equal(part.ending, SPECLAB_TEXT_MOST);
     return n;
 }

@@ -182,6 +182,30 @@ static void threads_give_the_same_report(void **state)
     }
 }
 
+static void the_options_choose_seed_and_hints(void **state)
+{
+    (void)state;
+    const uint64_t seeds[] = {42, 7};
+    behaviour s = {.wrong = true};
+    const speclab_sampler sampler = sampler_of(&s);
+    speclab_validation *v[3], *usual = validate(&s, false, 200000); /* without hints */
+    for (int i = 0; i < 3; i++) {
+        const speclab_validate_options options = {.size = sizeof options,
+                                                  .draws = 200000,
+                                                  .seed = &seeds[i % 2],
+                                                  .only = few,
+                                                  .no_hints = i < 2};
+        assert_int_equal(speclab_validate(&v[i], lab, &sampler, &options, NULL, 0), SPECLAB_OK);
+    }
+    const char *json = speclab_validation_json(usual);
+    assert_string_equal(speclab_validation_json(v[0]), json);
+    assert_string_not_equal(speclab_validation_json(v[1]), json);
+    assert_non_null(strstr(json, "\"hints\": []"));
+    assert_null(strstr(speclab_validation_json(v[2]), "\"hints\": []"));
+    for (int i = 0; i < 3; i++) speclab_validation_free(v[i]);
+    speclab_validation_free(usual);
+}
+
 /* The rule of speclab's own makes the same decisions, so its report differs only in its names. */
 static void the_report_is_that_of_the_same_rule_in_the_program(void **state)
 {
@@ -373,6 +397,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_right_sampler_passes_and_a_wrong_one_fails),
         cmocka_unit_test(threads_give_the_same_report),
+        cmocka_unit_test(the_options_choose_seed_and_hints),
         cmocka_unit_test(the_report_is_that_of_the_same_rule_in_the_program),
         cmocka_unit_test(impossible_counts_fail_with_their_reason),
         cmocka_unit_test(a_failing_callback_ends_the_run_with_its_line),

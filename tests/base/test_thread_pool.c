@@ -4,6 +4,7 @@
 #include "tests/support/support.h"
 
 #include <dirent.h>
+#include <locale.h>
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
@@ -323,6 +324,40 @@ static void without_a_pool_the_caller_works_alone(void **state)
     spec_thread_pool_free(NULL);
 }
 
+typedef struct {
+    pthread_t caller;
+    locale_t expected;
+    atomic_int right, wrong; /* chunks of other threads */
+} locales;
+
+static void see_locale(void *job, int chunk)
+{
+    locales *l = job;
+    struct timespec some = {.tv_nsec = 1000000};
+    (void)chunk;
+    nanosleep(&some, NULL);
+    if (pthread_equal(pthread_self(), l->caller)) return;
+    atomic_fetch_add(uselocale((locale_t)0) == l->expected ? &l->right : &l->wrong, 1);
+}
+
+static void its_threads_have_the_locale_of_the_caller(void **state)
+{
+    (void)state;
+    locales l = {.caller = pthread_self(), .expected = newlocale(LC_ALL_MASK, "C", (locale_t)0)};
+    const locale_t before = uselocale(l.expected);
+    spec_thread_pool *pool = pool_of(3);
+    for (int job = 0; job < 1000 && l.right + l.wrong == 0; job++) {
+        spec_thread_pool *locked = spec_thread_pool_try_lock(pool);
+        spec_thread_pool_run(locked, see_locale, &l, 6);
+        spec_thread_pool_unlock(locked);
+    }
+    spec_thread_pool_free(pool);
+    uselocale(before);
+    freelocale(l.expected);
+    assert_true(l.right > 0);
+    assert_int_equal(l.wrong, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -336,6 +371,7 @@ int main(void)
         cmocka_unit_test(a_child_of_a_fork_works_on),
         cmocka_unit_test(a_child_of_a_fork_does_not_wait_for_a_lock),
         cmocka_unit_test(without_a_pool_the_caller_works_alone),
+        cmocka_unit_test(its_threads_have_the_locale_of_the_caller),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,6 @@
 
 #include "base/table.h"
 
-
 #define DRAFT "random?dim=16&layers=2&heads=2&ffn=24&vocab=12&context=96&type=f32"
 #define ONLINE                                                                                     \
     "bench --online --target markov?V=12&order=1&concentration=0.1 --draft " DRAFT                 \

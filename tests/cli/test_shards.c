@@ -104,8 +104,8 @@ static void merge_cuts_a_name_that_no_file_can_have(void **state)
     spec_needs_program();
     memset(name, 'x', 300);
     name[300] = '\0';
-    snprintf(part, sizeof part,
-             "# experiment: %s\n# shard: 1/1\nalpha,shard_row,row_check\n", name);
+    snprintf(part, sizeof part, "# experiment: %s\n# shard: 1/1\nalpha,shard_row,row_check\n",
+             name);
     spec_file_write("named.csv", part);
     snprintf(part, sizeof part,
              "speclab merge: named.csv has 0 of the 0 points of shard 1/1: speclab run %.255s.cfg "
