@@ -10,7 +10,8 @@
 typedef struct {
     double share;           /* of all requests, in [0,1] */
     double alpha;           /* acceptance rate (A1), in [0,1] */
-    const double *opt_tail; /* (L) P(output > s) for s = 0..L-1; NULL: all outputs have L tokens */
+    const double *opt_tail; /* (L) P(output > s) for s = 0..L-1, 1 within 1e-9 at 0; NULL: all
+                               outputs have L tokens */
     int L;                  /* most output tokens, >= 1 */
     double prompt;          /* mean prompt, tokens, independent of the rounds */
     double prompt_square;   /* its mean square */

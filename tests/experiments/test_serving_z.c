@@ -101,17 +101,14 @@ typedef struct {
 static void load_init(load *l, const setting *s)
 {
     assert_int_equal(spec_requests_law_init(&l->law, &s->requests, NULL), GSL_SUCCESS);
-    const spec_length_law *prompt = &s->requests.prompt;
     assert_true(l->law.most < 1024);
-    double square = 0.0;
-    for (int n = 0; n < 2000; n++) square += (2.0 * n + 1.0) * spec_length_law_above(prompt, n);
     l->tail[l->law.most] = 0.0;
     for (int n = l->law.most; n-- > 0;)
         l->tail[n] = fmin(1.0, l->tail[n + 1] + l->law.output[n + 1]);
-    l->tail[0] = 1.0;
     for (int i = 0; i < l->law.n_alpha; i++)
-        l->kind[i] = (spec_request_kind){l->law.weight[i], l->law.alpha[i],    l->tail,
-                                         l->law.most,      l->law.mean_prompt, square};
+        l->kind[i] =
+            (spec_request_kind){l->law.weight[i], l->law.alpha[i],    l->tail,
+                                l->law.most,      l->law.mean_prompt, l->law.mean_prompt_square};
     l->kinds =
         (spec_request_kinds){l->kind, l->law.n_alpha, l->law.mean_prompt > 0.0, s->K, s->stay};
 }
