@@ -14,11 +14,8 @@ static double step_time(const int *K, int n, int passes, const spec_affine_step 
     work.drafted = 0;
     for (int r = 0; r < n; r++) work.drafted += K[r];
     work.decode_tokens += n + work.drafted;
-    double time = spec_affine_step_target(cost, &work);
-    if (passes > 0)
-        time += cost->draft_round + cost->draft_pass * passes +
-                cost->draft_token * (double)work.drafted;
-    return time;
+    work.passes = passes;
+    return spec_affine_step_target(cost, &work) + spec_affine_step_draft(cost, &work);
 }
 
 static double tokens(const int *K, const double *alpha, int n)

@@ -26,9 +26,12 @@ double spec_best_lengths_rate(const int *K, const double *alpha, int n,
  *     alpha_r^j > (token + draft_token) G                        docs/formulas.md#best-lengths
  *
  * The rate of these lengths is the next G, until it rises no more [Dinkelbach67]. The best cap
- * wins: draft_pass makes the longest draft costly. ret_K    (n) of equal rates, those of the
- * smallest cap; zeroed outside the domain K_max    >= 0 returns the rate, tokens/s; NaN outside the
- * domain O(n K_max^2) for each of a few G. Checked by: all lengths of small batches. */
+ * wins: draft_pass makes the longest draft costly.
+ *
+ *   ret_K    (n) of equal rates, those of the smallest cap; zeroed outside the domain
+ *   K_max    >= 0
+ *   returns  the rate, tokens/s; NaN outside the domain
+ * O(n K_max^2) for each of a few G. Checked by: all lengths of small batches. */
 double spec_best_lengths(int *ret_K, const double *alpha, int n, int K_max,
                          const spec_affine_step *cost, const spec_step_work *fixed);
 
