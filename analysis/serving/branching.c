@@ -6,7 +6,6 @@
 #include <gsl/gsl_minmax.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Sums over the requests of a step, and so over a family in each of its steps. */
 enum { NEW, ALL, TIME, SUMS }; /* those in their first step; all; the time they add */

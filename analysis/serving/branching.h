@@ -33,13 +33,14 @@ typedef struct {
  *   base       time of a step in which requests decode, beside what they add, s, >= 0
  *   undrafted  that of a step with prefills alone, in [0, base]; base without prefills
  *   steps      from spec_idle_steps_solve; all 0: an engine that runs empty steps, too
- *   returns GSL_SUCCESS; GSL_EDOM outside the domain, and for load >= 1; GSL_ENOMEM; all NaN then
+ *   returns GSL_SUCCESS; GSL_EDOM outside the domain, and for load >= 1; GSL_ENOMEM; GSL_EMAXITER
+ *           if sums do not end; all NaN then
  * O(n^2) for lives of n steps, times about 30. */
 int spec_branching_of_life(spec_branching *ret, const spec_request_life *life, double rate,
                            double base, double undrafted, const spec_idle_steps *steps);
 
 /* From kinds of requests and an affine step: life, idle steps and all. Checked by: the Markov chain
- * of the requests in each step; families drawn step by step; the engine (tests/experiments). */
+ * of the requests in each step; the long sum over lives; the engine (tests/experiments). */
 int spec_branching_of_kinds(spec_branching *ret, const spec_request_kinds *kinds,
                             const spec_affine_step *cost, double rate);
 

@@ -6,13 +6,12 @@
 #ifndef SPECLAB_CAPACITY_H
 #define SPECLAB_CAPACITY_H
 
-/* Mean time that a request adds to the steps of its life, s.
+/* Load: rate extra.
  *
- *     token (prompt + (K+1) rounds) + draft_token K rounds + kv contexts
- *
- * for a spec_affine_step; spec_request_life_total computes it. */
-
-/* Load: rate extra. rate >= 0 requests/s, extra >= 0 s. */
+ *   rate   requests/s, >= 0
+ *   extra  mean time that a request adds to the steps of its life, s, >= 0. For an affine step it
+ *          is token (prompt + (K+1) rounds) + draft_token K rounds + kv contexts:
+ *          spec_request_life_total */
 double spec_capacity_load(double rate, double extra);
 
 /* The rate at which the load is 1, requests/s: 1 / extra; inf at extra = 0. */
@@ -23,11 +22,11 @@ double spec_capacity_rate(double extra);
  *     E[step] = base / (1 - load)                      while the engine is never idle
  *     E[step] = (base + idle extra) / (1 - load)       docs/formulas.md#capacity
  *
- *   base    time of a step without requests, > 0
+ *   base    mean time of a step beside what requests add, s, > 0
  *   load    in [0,1); inf from 1 on
  *   extra   >= 0
  *   idle    idle times per step, in [0,1]: each ends with one request; 0 if never idle
- * Checked by: single_server, at one request per step; branching. */
+ * Checked by: the Markov chain of the requests in each step (test_branching.c). */
 double spec_capacity_step(double base, double load, double extra, double idle);
 
 /* Mean requests in a step, from their mean steps of life.

@@ -24,7 +24,7 @@ double spec_conservation_lengths(const spec_serving_sums *sums);
  * system. */
 double spec_conservation_little(const spec_serving_sums *sums);
 
-/* The time of steps (T3): the work of completed requests and of the engine over the steps' time,
+/* The time of steps: the work of completed requests and of the engine over the steps' time,
  *
  *     (step steps + draft_round drafting + draft_pass passes + extra) / time
  *

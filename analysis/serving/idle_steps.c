@@ -5,7 +5,6 @@
 #include "speclab/status.h"
 
 #include <gsl/gsl_linalg.h>
-#include <gsl/gsl_minmax.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -22,7 +22,8 @@ typedef struct {
  *   kinds  the requests
  *   cost   an affine step; its draft_round + draft_pass K are paid where a request decodes, K > 0
  *   rate   Poisson arrivals, requests/s, > 0, below the capacity
- *   returns GSL_SUCCESS; GSL_EDOM outside the domain; GSL_ENOMEM; zeroed on failure
+ *   returns GSL_SUCCESS; GSL_EDOM outside the domain; GSL_ENOMEM; GSL_EMAXITER if sums do not end;
+ *           zeroed on failure
  * undrafted and newcomers are computed only where they matter: with a prefill, K > 0 and a cost per
  * drafting step; else they are 0. Values below 1e-9 may be 0. Exact if the prompts of a kind all
  * have one length. Others enter with their mean into contexts, and with a gamma law of their mean

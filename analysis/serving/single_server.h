@@ -13,7 +13,7 @@
  *   mean    service time, s, > 0: spec_request_life_total, of costs alone
  *   square  its mean square, s^2, >= mean^2
  *   returns s; inf from load rate mean = 1 on
- * Checked by: the queue's own recursion on a grid of times; draws. */
+ * Checked by: the Markov chain of the requests that departures leave behind. */
 double spec_single_server_wait(double rate, double mean, double square);
 
 /* The same for a constant service time, M/D/1: K = 0 with one length. */

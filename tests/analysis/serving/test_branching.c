@@ -217,6 +217,16 @@ static void compare(const spec_request_kinds *kinds, const spec_affine_step *cos
     assert_near(b.first_token, exact.b.first_token, 2e-7);
     assert_near(b.latency, exact.b.latency, 2e-7);
     assert_near(b.busy, exact.b.busy, 2e-7);
+
+    spec_request_life life;
+    const spec_request_costs shared = spec_request_costs_shared(cost, kinds->K);
+    assert_int_equal(spec_request_kinds_life(&life, NULL, kinds, &shared), GSL_SUCCESS);
+    const double extra = spec_request_life_total(&life), idle = exact.steps.idle,
+                 base = m->base - (m->base - m->undrafted) * exact.steps.undrafted,
+                 rounds = spec_request_life_steps(&life) - (kinds->prefill ? 1.0 : 0.0);
+    assert_near(spec_capacity_step(base, m->rate * extra, extra, idle), exact.b.step, 2e-7);
+    assert_near(spec_capacity_batch(m->rate, rounds, exact.b.step, idle), exact.b.batch, 2e-7);
+    spec_request_life_free(&life);
 }
 
 static const spec_affine_step costs = {.step = 0.9,
@@ -279,7 +289,7 @@ static void a_load_without_prompts_is_its_markov_chain(void **state)
 }
 
 /* Second route to the variance, near capacity, where the sums over families are cut and closed:
- * the sum over steps and lives of T4's form for one added time, without pairs of steps. */
+ * the known sum over steps and lives for one added time, without pairs of steps. */
 static void variance_near_capacity_is_the_long_sum(void **state)
 {
     (void)state;
