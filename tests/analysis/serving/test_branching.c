@@ -331,26 +331,29 @@ static void variance_near_capacity_is_the_long_sum(void **state)
 }
 
 /* Kinds of one prompt each are exact. One kind of both prompts differs in the chance of idle times
- * alone, by the spread of what prompts add to the load. */
+ * alone, by the spread of what prompts add to contexts. Power, without these: with the mean prompt
+ * in place of a gamma law, idle is off by 6e-5. */
 static void one_kind_of_many_prompts_is_nearly_exact(void **state)
 {
     (void)state;
     const spec_request_kind two[2] = {{0.5, 0.6, NULL, 40, 4.0, 16.0},
                                       {0.5, 0.6, NULL, 40, 20.0, 400.0}},
                             one = {1.0, 0.6, NULL, 40, 12.0, 208.0};
-    const spec_affine_step cost = {.step = 0.9, .token = 0.05, .kv = 0.003, .draft_round = 0.3};
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 4; i++) {
         spec_branching a, b;
         spec_idle_steps x, y;
-        const double rate = 0.006 + 0.06 * i;
+        const bool reads = i < 2;
+        const spec_affine_step cost = {
+            .step = 0.9, .token = 0.05, .kv = reads ? 0.003 : 0.0, .draft_round = 0.3};
+        const double rate = 0.006 + 0.06 * (i % 2);
         const spec_request_kinds split = {two, 2, true, 3, 0.0}, whole = {&one, 1, true, 3, 0.0};
         assert_int_equal(spec_branching_of_kinds(&a, &split, &cost, rate), GSL_SUCCESS);
         assert_int_equal(spec_branching_of_kinds(&b, &whole, &cost, rate), GSL_SUCCESS);
         assert_int_equal(spec_idle_steps_solve(&x, &split, &cost, rate), GSL_SUCCESS);
         assert_int_equal(spec_idle_steps_solve(&y, &whole, &cost, rate), GSL_SUCCESS);
-        assert_near(b.latency, a.latency, 1e-5);
-        assert_near(b.batch_variance, a.batch_variance, 3e-4);
-        assert_near(y.idle, x.idle, 1e-3);
+        assert_near(b.latency, a.latency, reads ? 1e-5 : 1e-8);
+        assert_near(b.batch_variance, a.batch_variance, reads ? 3e-4 : 1e-6);
+        assert_near(y.idle, x.idle, reads ? 1e-3 : 5e-6);
     }
 }
 
