@@ -92,7 +92,7 @@ static void kinds_free(requests_kinds *of)
 
 /* ---- theorems -------------------------------------------------------------------------------- */
 
-/* T2: slots that are always full. */
+/* Slots that are always full: docs/formulas.md#saturation. */
 static void fill_closed(spec_serving_theory *ret, const spec_serving_question *question,
                         const requests_kinds *of, const spec_request_life *shared)
 {
@@ -108,7 +108,7 @@ static void fill_closed(spec_serving_theory *ret, const spec_serving_question *q
     ret->latency = slots / ret->capacity;
 }
 
-/* T10, and drafting in turn, of a batch that is never new. */
+/* Drafting ahead, and drafting in turn, of a batch that is never new: #batch-ahead. */
 static void fill_ahead(spec_serving_theory *ret, const spec_serving_question *question, int K,
                        double output)
 {
@@ -135,7 +135,7 @@ static void fill_ahead(spec_serving_theory *ret, const spec_serving_question *qu
     ret->latency = slots / ret->capacity;
 }
 
-/* T5. */
+/* One slot: #single-server. */
 static void fill_single(spec_serving_theory *ret, const spec_serving_question *question,
                         const spec_request_life *alone)
 {
@@ -148,7 +148,7 @@ static void fill_single(spec_serving_theory *ret, const spec_serving_question *q
     ret->latency = spec_single_server_latency(question->rate, mean, square);
 }
 
-/* T3, and T4 for Poisson arrivals below the capacity. */
+/* #capacity, and #branching for Poisson arrivals below the capacity. */
 static int fill_open(spec_serving_theory *ret, const spec_serving_question *question,
                      const spec_request_life *shared, const spec_request_kinds *kinds)
 {
@@ -171,7 +171,7 @@ static int fill_open(spec_serving_theory *ret, const spec_serving_question *ques
     return GSL_SUCCESS;
 }
 
-/* T2 to T5, from the life of a request. */
+/* All of these but #batch-ahead, from the life of a request. */
 static int fill_of_lives(spec_serving_theory *ret, const spec_serving_question *question,
                          const spec_serving_way *way, const requests_kinds *of)
 {
