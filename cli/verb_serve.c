@@ -162,7 +162,7 @@ int spec_verb_serve(spec_context *context, int argc, char **argv)
         "speculation under load: a serving engine beside queueing theory\vDoes speculation pay at "
         "this load, and with which K? The engine batches continuously, on a virtual clock, as vLLM "
         "does; K = 0 is plain decoding. All K serve the same requests, so speedup, of mean latency "
-        "over K = 0, has a narrow interval. A last line names the best K by load. Rates at or "
+        "over K = 0, has a narrow interval. A last line names the best choice by load. Rates at or "
         "above the capacity have no latency: a line says so, and the exit status is 3.\n"
         "\n"
         "A LIST is 0.5,0.7 or lo:hi:step; times have units, 7.1ms; docs/serving.md explains "

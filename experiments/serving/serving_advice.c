@@ -16,7 +16,8 @@ typedef struct {
     char *group; /* the cells that all rows of a group share, such as "alpha 0.6" */
     double load; /* requests/s, or slots of a closed loop */
     const char *lengths, *state, *as_good;
-    double K, best_K, speedup, low, high, capacity, share, drift_z; /* share: of the capacity */
+    double K, best_K, latency, speedup, low, high, capacity, drift_z;
+    double share; /* of the capacity */
 } advice_row;
 
 typedef struct {
@@ -89,6 +90,7 @@ static int read_rows(advice *a)
                             .as_good = cell_text(a, r, "as_good"),
                             .K = cell_number(a, r, "K"),
                             .best_K = cell_number(a, r, "best_K"),
+                            .latency = cell_number(a, r, "latency_ms"),
                             .speedup = cell_number(a, r, "speedup"),
                             .low = cell_number(a, r, "speedup_low"),
                             .high = cell_number(a, r, "speedup_high"),
@@ -110,9 +112,14 @@ static int by_load(const void *a, const void *b)
 
 /* ---- sentences ------------------------------------------------------------------------------- */
 
+static bool is_fixed(const advice_row *row)
+{
+    return strcmp(row->lengths, "fixed") == 0;
+}
+
 static void write_way(FILE *out, const advice_row *row)
 {
-    if (strcmp(row->lengths, "fixed") == 0)
+    if (is_fixed(row))
         fprintf(out, "K = %g", row->K);
     else
         fprintf(out, "%s", row->lengths);
@@ -175,62 +182,96 @@ static void write_refused(const advice *a, advice_row *const *row, size_t n, siz
     }
 }
 
-/* The row of the best K at the load of this row, or NULL: plain decoding that was not asked for. */
-static const advice_row *best_at(advice_row *const *row, size_t n, const advice_row *at)
+/* A load with a result: its best way, the best fixed K, and other K as good as that one. */
+typedef struct {
+    double load;
+    const advice_row *best, *fixed; /* fixed: NULL if no fixed K has a result */
+    const char *as_good;
+} advice_load;
+
+/* Plain decoding that was not asked for: it has no row, and its speed-up is 1. */
+static const advice_row unasked_plain = {.lengths = "fixed", .speedup = 1.0};
+
+static const advice_row *fixed_at(advice_row *const *row, size_t n)
 {
+    if (isnan(row[0]->best_K)) return NULL;
     for (size_t k = 0; k < n; k++)
-        if (row[k]->load == at->load && strcmp(row[k]->lengths, "fixed") == 0 &&
-            row[k]->K == at->best_K)
-            return row[k];
-    return NULL;
+        if (is_fixed(row[k]) && row[k]->K == row[0]->best_K) return row[k];
+    return &unasked_plain;
+}
+
+/* Rows of one load have a speed-up all, or none: where plain decoding has no result. */
+static bool is_faster(const advice_row *a, const advice_row *b)
+{
+    return isnan(a->speedup) ? a->latency < b->latency : a->speedup > b->speedup;
+}
+
+/* The loads with a result, of rows by rising load; returns their number. */
+static size_t find_loads(advice_load *at, advice_row *const *row, size_t n)
+{
+    size_t found = 0;
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && row[end]->load == row[i]->load;) end++;
+        const advice_row *fixed = fixed_at(row + i, end - i), *best = fixed;
+        for (size_t k = i; k < end; k++)
+            if (!is_fixed(row[k]) && !is_refused(row[k]) &&
+                (best == NULL || is_faster(row[k], best)))
+                best = row[k];
+        if (best != NULL) at[found++] = (advice_load){row[i]->load, best, fixed, row[i]->as_good};
+    }
+    return found;
 }
 
 /* "K = 3 (not distinguished from 5)". */
-static void write_best(FILE *out, const advice_row *row)
+static void write_best(FILE *out, const advice_load *at)
 {
-    fprintf(out, "K = %g", row->best_K);
-    if (row->as_good[0] != '\0') fprintf(out, " (not distinguished from %s)", row->as_good);
+    write_way(out, at->best);
+    if (at->best == at->fixed && at->as_good[0] != '\0')
+        fprintf(out, " (not distinguished from %s)", at->as_good);
 }
 
-static void write_gain(FILE *out, const advice_row *best)
+static void write_interval(FILE *out, const advice_row *row)
 {
-    if (best == NULL || best->K == 0.0)
-        fprintf(out, ": no K above 0 has a lower latency");
-    else if (isnan(best->speedup))
+    if (!isnan(row->low)) fprintf(out, " [%.3g, %.3g]", row->low, row->high);
+}
+
+static void write_gain(FILE *out, const advice_load *at)
+{
+    const advice_row *best = at->best, *fixed = at->fixed;
+    if (is_fixed(best) && best->K == 0.0) {
+        fprintf(out, ": no other choice has a lower latency");
+        return;
+    }
+    if (isnan(best->speedup)) {
         fprintf(out, ": plain decoding has no result at this load");
-    else if (isnan(best->low))
+    } else {
         fprintf(out, ": latency %.3g times less than without speculation", best->speedup);
-    else
-        fprintf(out, ": latency %.3g times less than without speculation [%.3g, %.3g]",
-                best->speedup, best->low, best->high);
+        write_interval(out, best);
+    }
+    if (best == fixed || fixed == NULL || fixed == &unasked_plain) return;
+    fprintf(out, "; the best fixed K is %g", fixed->K);
+    if (isnan(fixed->speedup)) return;
+    fprintf(out, ", %.3g times", fixed->speedup);
+    write_interval(out, fixed);
 }
 
-/* Keep the first row of each load that has a best K; returns their number. */
-static size_t keep_loads(advice_row **at, advice_row *const *row, size_t n)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++)
-        if (!isnan(row[i]->best_K) && (kept == 0 || at[kept - 1]->load != row[i]->load))
-            at[kept++] = row[i];
-    return kept;
-}
-
-/* "; K = 5 up to 12, K = 3 from 14 to 30, K = 0 from 36 requests/s on", if the best K changes. */
-static void write_schedule(const advice *a, advice_row *const *at, size_t n)
+/* "; K = 5 up to 12, K = 3 from 14 to 30, K = 0 from 36 requests/s on", if the best way changes. */
+static void write_schedule(const advice *a, const advice_load *at, size_t n)
 {
     const char *between = "; ";
     for (size_t i = 0, last; i < n; i = last + 1) {
-        for (last = i; last + 1 < n && at[last + 1]->best_K == at[i]->best_K;) last++;
+        for (last = i; last + 1 < n && is_same_way(at[last + 1].best, at[i].best);) last++;
         if (i == 0 && last + 1 == n) return;
-        fprintf(a->out, "%sK = %g", between, at[i]->best_K);
+        fputs(between, a->out);
+        write_way(a->out, at[i].best);
         if (i == 0)
-            fprintf(a->out, " up to %.4g", at[last]->load);
+            fprintf(a->out, " up to %.4g", at[last].load);
         else if (last + 1 == n)
-            fprintf(a->out, " from %.4g %s on", at[i]->load, a->unit);
+            fprintf(a->out, " from %.4g %s on", at[i].load, a->unit);
         else if (last == i)
-            fprintf(a->out, " at %.4g", at[i]->load);
+            fprintf(a->out, " at %.4g", at[i].load);
         else
-            fprintf(a->out, " from %.4g to %.4g", at[i]->load, at[last]->load);
+            fprintf(a->out, " from %.4g to %.4g", at[i].load, at[last].load);
         between = ", ";
     }
 }
@@ -238,17 +279,17 @@ static void write_schedule(const advice *a, advice_row *const *at, size_t n)
 /* One sentence of a group with rows by rising load. */
 static int write_sentence(const advice *a, advice_row *const *row, size_t n)
 {
-    advice_row **at = calloc(n, sizeof *at);
+    advice_load *at = calloc(n, sizeof *at);
     if (at == NULL) return GSL_ENOMEM;
-    const size_t loads = keep_loads(at, row, n);
+    const size_t loads = find_loads(at, row, n);
     fprintf(a->out, "%s%s", row[0]->group, row[0]->group[0] != '\0' ? ": " : "");
     if (loads == 0) {
-        fprintf(a->out, "none of these K serves any of these loads\n");
+        fprintf(a->out, "none of these choices serves any of these loads\n");
     } else {
-        const advice_row *chosen = at[loads / 2];
+        const advice_load *chosen = &at[loads / 2];
         fprintf(a->out, "at %.4g %s ", chosen->load, a->unit);
         write_best(a->out, chosen);
-        write_gain(a->out, best_at(row, n, chosen));
+        write_gain(a->out, chosen);
         write_schedule(a, at, loads);
         fputc('\n', a->out);
     }

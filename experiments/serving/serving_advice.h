@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* serving_advice: what a table of the measure `serve` recommends, in sentences from its numbers.
  * Rows that differ in their load and their way of choosing lengths alone are one group, with a
- * sentence of its own: which K at which load. Lines before it name the loads without a result. */
+ * sentence of its own: which way at which load. Lines before it name the loads without a result. */
 #ifndef SPECLAB_SERVING_ADVICE_H
 #define SPECLAB_SERVING_ADVICE_H
 

@@ -60,6 +60,44 @@ static void the_recommendation_is_made_of_the_numbers_of_the_table(void **state)
     spec_child_free(&c);
 }
 
+/* At the middle one of three loads; at the first one another K is the best. */
+static void the_recommendation_is_the_way_with_the_lowest_latency(void **state)
+{
+    spec_child c;
+    spec_table table;
+    char words[300];
+    (void)state;
+    spec_needs_program();
+    serve(&c, "--alpha 0.6 --rate 20,60,80 --K 0,1,5 --lengths fixed,goodput --cost "
+              "step=7ms,token=150us --prompt 0");
+    read_rows(&table);
+    assert_int_equal(table.n_rows, 12);
+    size_t best = 4, fixed = 4;
+    for (size_t r = 5; r < 8; r++) {
+        if (number(&table, r, "latency_ms") < number(&table, best, "latency_ms")) best = r;
+        if (r < 7) fixed = best;
+    }
+    assert_int_equal(best, 7);
+    snprintf(words, sizeof words,
+             "at 60 requests/s goodput: latency %.3g times less than without speculation [%.3g, "
+             "%.3g]; the best fixed K is %g, %.3g times [%.3g, %.3g]",
+             number(&table, best, "speedup"), number(&table, best, "speedup_low"),
+             number(&table, best, "speedup_high"), number(&table, fixed, "K"),
+             number(&table, fixed, "speedup"), number(&table, fixed, "speedup_low"),
+             number(&table, fixed, "speedup_high"));
+    assert_says(&c, words);
+    spec_table_free(&table);
+    spec_child_free(&c);
+    /* Plain decoding is not in the table: it is what the only choice is compared with. */
+    serve(&c, CHEAP "--alpha 0.6 --rate 20 --K 3 --lengths goodput");
+    assert_int_equal(strncmp(c.line, "at 20 requests/s goodput: latency ", 34), 0);
+    assert_null(strstr(c.line, "fixed"));
+    spec_child_free(&c);
+    serve(&c, CHEAP "--alpha 0 --rate 20 --K 3 --lengths goodput");
+    assert_string_equal(c.line, "at 20 requests/s K = 0: no other choice has a lower latency\n");
+    spec_child_free(&c);
+}
+
 static void the_recommendation_changes_with_the_load(void **state)
 {
     spec_child c;
@@ -70,9 +108,8 @@ static void the_recommendation_changes_with_the_load(void **state)
     assert_int_equal(c.code, SPEC_EXIT_UNDECIDED);
     assert_says(&c, "K = 3 serves at most 94.76 requests/s: from 150 requests/s on there is no "
                     "latency to print\n");
-    assert_says(&c,
-                "at 50 requests/s K = 0: no K above 0 has a lower latency; K = 3 up to 20, K = 0 "
-                "from 50 requests/s on\n");
+    assert_says(&c, "at 50 requests/s K = 0: no other choice has a lower latency; K = 3 up to 20, "
+                    "K = 0 from 50 requests/s on\n");
     spec_child_free(&c);
 }
 
@@ -106,7 +143,7 @@ static void rates_above_all_capacities_exit_with_3(void **state)
     spec_child_free(&c);
     serve(&c, CHEAP "--alpha 0.8 --rate 5000 --K 0,1");
     assert_int_equal(c.code, SPEC_EXIT_UNDECIDED);
-    assert_says(&c, "none of these K serves any of these loads\n");
+    assert_says(&c, "none of these choices serves any of these loads\n");
     spec_child_free(&c);
 }
 
@@ -186,6 +223,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_recommendation_is_made_of_the_numbers_of_the_table),
+        cmocka_unit_test(the_recommendation_is_the_way_with_the_lowest_latency),
         cmocka_unit_test(the_recommendation_changes_with_the_load),
         cmocka_unit_test(groups_have_sentences_of_their_own),
         cmocka_unit_test(rates_above_all_capacities_exit_with_3),
