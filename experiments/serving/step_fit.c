@@ -105,6 +105,7 @@ done:
 
 typedef struct {
     const spec_step_fit_problem *problem;
+    const volatile int *opt_stop;
     spec_error *error;
     int status; /* of the first failure */
 } search;
@@ -116,19 +117,25 @@ static spec_affine_step cost_at(const gsl_vector *logs)
                               .kv = exp(gsl_vector_get(logs, 2))};
 }
 
+/* Infinite after a failure, and for costs without a finite loss. */
+static double loss_with(search *s, const spec_affine_step *cost)
+{
+    double loss = NAN;
+    if (s->status == GSL_SUCCESS && s->opt_stop != NULL && *s->opt_stop)
+        s->status = spec_fail(s->error, GSL_EFAILED, "interrupted");
+    if (s->status == GSL_SUCCESS) s->status = spec_step_fit_loss(&loss, s->problem, cost, s->error);
+    return isfinite(loss) ? loss : GSL_POSINF;
+}
+
 static double loss_at(const gsl_vector *logs, void *self)
 {
-    search *s = self;
-    double loss = NAN;
     const spec_affine_step cost = cost_at(logs);
-    if (s->status == GSL_SUCCESS)
-        s->status = spec_step_fit_loss(&loss, s->problem, &cost, s->error);
-    return isfinite(loss) ? loss : GSL_POSINF;
+    return loss_with(self, &cost);
 }
 
 /* One simplex of this size from x; keeps the best. */
 static int descend(spec_affine_step *best, double *best_loss, search *s, const spec_affine_step *x0,
-                   double width, const volatile int *opt_stop)
+                   double width)
 {
     int status = GSL_SUCCESS;
     gsl_multimin_function f = {.f = loss_at, .n = COSTS, .params = s};
@@ -140,10 +147,10 @@ static int descend(spec_affine_step *best, double *best_loss, search *s, const s
     gsl_vector_set(x, 0, log(x0->step));
     gsl_vector_set(x, 1, log(x0->token));
     gsl_vector_set(x, 2, log(x0->kv));
-    SPEC_TRY(gsl_multimin_fminimizer_set(simplex, &f, x, size));
+    const int set = gsl_multimin_fminimizer_set(simplex, &f, x, size);
+    SPEC_TRY(s->status);
+    SPEC_TRY(set);
     for (int i = 0; i < STEPS && s->status == GSL_SUCCESS; i++) {
-        if (opt_stop != NULL && *opt_stop)
-            SPEC_TRY(spec_fail(s->error, GSL_EFAILED, "interrupted"));
         if (gsl_multimin_fminimizer_iterate(simplex) != GSL_SUCCESS) break;
         if (gsl_multimin_fminimizer_size(simplex) < 1e-4) break;
     }
@@ -164,7 +171,7 @@ done:
 static int scatter(spec_affine_step *ret_best, search *s, const spec_affine_step *start)
 {
     int status = GSL_SUCCESS;
-    double loss[SCATTERED], kept[STARTS];
+    double kept[STARTS];
     gsl_qrng *sequence = gsl_qrng_alloc(gsl_qrng_sobol, COSTS);
     if (sequence == NULL) SPEC_TRY(spec_no_memory(s->error));
     for (int i = 0; i < STARTS; i++) kept[i] = GSL_POSINF;
@@ -174,8 +181,8 @@ static int scatter(spec_affine_step *ret_best, search *s, const spec_affine_step
         spec_affine_step cost = {.step = start->step * pow(1.9, 2.0 * u[0] - 1.0),
                                  .token = start->token * pow(4.0, 2.0 * u[1] - 1.0),
                                  .kv = start->kv * pow(4.0, 2.0 * u[2] - 1.0)};
-        SPEC_TRY(spec_step_fit_loss(&loss[i], s->problem, &cost, s->error));
-        double worse = loss[i];
+        double worse = loss_with(s, &cost);
+        SPEC_TRY(s->status);
         for (int k = 0; k < STARTS; k++) {
             if (!(worse < kept[k])) continue;
             const double pushed_loss = kept[k];
@@ -186,6 +193,10 @@ static int scatter(spec_affine_step *ret_best, search *s, const spec_affine_step
             cost = pushed;
         }
     }
+    if (!isfinite(kept[STARTS - 1]))
+        SPEC_TRY(spec_fail(s->error, GSL_EINVAL,
+                           "no cost fits: the time per token of a request, or the time to first "
+                           "token of all, is 0"));
 done:
     if (sequence != NULL) gsl_qrng_free(sequence);
     return status;
@@ -196,7 +207,7 @@ int spec_step_fit(spec_affine_step *ret_cost, double *ret_loss,
                   spec_error *error)
 {
     int status = GSL_SUCCESS;
-    search s = {.problem = problem, .error = error, .status = GSL_SUCCESS};
+    search s = {.problem = problem, .opt_stop = opt_stop, .error = error};
     const spec_affine_step start = spec_step_fit_start(problem);
     spec_affine_step from[STARTS];
     double before = GSL_POSINF;
@@ -206,14 +217,13 @@ int spec_step_fit(spec_affine_step *ret_cost, double *ret_loss,
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
                            "no request has time between its first and its last token"));
     SPEC_TRY(scatter(from, &s, &start));
-    for (int i = 0; i < STARTS; i++)
-        SPEC_TRY(descend(ret_cost, ret_loss, &s, &from[i], 0.1, opt_stop));
+    for (int i = 0; i < STARTS; i++) SPEC_TRY(descend(ret_cost, ret_loss, &s, &from[i], 0.1));
     /* The three costs nearly stand for each other, and the schedule makes the loss rough: a simplex
      * collapses early, and a new one goes on. */
     for (int i = 0; i < RESTARTS && *ret_loss < 0.99 * before; i++) {
         from[0] = *ret_cost;
         before = *ret_loss;
-        SPEC_TRY(descend(ret_cost, ret_loss, &s, &from[0], 0.05, opt_stop));
+        SPEC_TRY(descend(ret_cost, ret_loss, &s, &from[0], 0.05));
     }
 done:
     return status;

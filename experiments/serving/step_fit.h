@@ -27,7 +27,8 @@ int spec_step_fit_loss(double *ret_loss, const spec_step_fit_problem *problem,
                        const spec_affine_step *cost, spec_error *error);
 
 /* The cost with the smallest loss found, and its loss. Without draft costs. GSL_EINVAL if no
- * request has two tokens; GSL_EFAILED where *opt_stop was set; as spec_serving_run. */
+ * request has two tokens, or a time is 0 that errors are relative to; GSL_EFAILED where *opt_stop
+ * was set; as spec_serving_run. */
 int spec_step_fit(spec_affine_step *ret_cost, double *ret_loss,
                   const spec_step_fit_problem *problem, const volatile int *opt_stop,
                   spec_error *error);

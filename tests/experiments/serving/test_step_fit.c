@@ -10,7 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-/* A simulated engine stands for the measured one, so that its costs are known. */
+/* A simulated engine stands for the measured one, so that its costs are known. Tolerances are about
+ * 1.4 times the largest errors over seeds 1 to 100. */
 
 enum { REQUESTS = 200 };
 static const spec_affine_step truth = {.step = 0.0083, .token = 41e-6, .kv = 127e-9};
@@ -90,6 +91,13 @@ static void end(engine *e)
     spec_length_choice_free(e->plain);
 }
 
+/* The relative error of a step that is full, with a mean context. */
+static double full_step_error(const spec_affine_step *cost)
+{
+    static const spec_step_work full = {.decode_tokens = 24, .kv_tokens = 24 * 450};
+    return spec_affine_step_target(cost, &full) / spec_affine_step_target(&truth, &full) - 1.0;
+}
+
 /* Where the schedule differs in one request, its times differ by whole steps: costs near the true
  * ones may fit worse than others, above all where memory is short. */
 static void known_costs_are_recovered(void **state)
@@ -97,7 +105,6 @@ static void known_costs_are_recovered(void **state)
     (void)state;
     for (int split = 0; split < 2; split++)
         for (int blocks = 0; blocks <= 700 * (split == 0); blocks += 700) {
-            static const spec_step_work full = {.decode_tokens = 24, .kv_tokens = 24 * 450};
             engine e;
             spec_error error = {""};
             spec_affine_step cost;
@@ -105,14 +112,13 @@ static void known_costs_are_recovered(void **state)
             begin(&e, blocks);
             e.problem.split = split;
             check(spec_step_fit(&cost, &loss, &e.problem, NULL, &error), &error);
-            assert_near(spec_affine_step_target(&cost, &full),
-                        spec_affine_step_target(&truth, &full), blocks == 0 ? 0.05 : 0.2);
+            assert_within(full_step_error(&cost), 0.0, blocks == 0 ? 0.03 : 0.1);
             if (blocks == 0 && split == SPEC_SPLIT_ALTERNATE) {
-                assert_near(cost.step, truth.step, 0.08);
-                assert_near(cost.token, truth.token, 0.15);
-                assert_near(cost.kv, truth.kv, 0.5);
+                assert_near(cost.step, truth.step, 0.04);
+                assert_near(cost.token, truth.token, 0.11);
+                assert_near(cost.kv, truth.kv, 0.35);
             }
-            assert_true(loss < 3e-3);
+            assert_true(loss < 9e-4);
             assert_true(cost.draft_round == 0.0 && cost.draft_pass == 0.0);
             end(&e);
         }
@@ -151,14 +157,15 @@ static void the_other_half_is_predicted(void **state)
     spec_serving_plan plan = e.problem.plan;
     plan.cost = fitted;
     check(spec_request_times_simulated(&predicted, &plan, REQUESTS, &error), &error);
+    static const double tolerance[] = {0.07, 0.012, 0.03};
     for (int k = 0; k < SPEC_TIME_KINDS; k++)
-        assert_near(mean_of(&predicted, k, false), mean_of(&e.measured, k, false), 0.02);
+        assert_near(mean_of(&predicted, k, false), mean_of(&e.measured, k, false), tolerance[k]);
     spec_request_times_free(&predicted);
     spec_step_cost_free(fitted);
     end(&e);
 }
 
-/* With errors of 2 % in every time, and a tenth of the requests twice as slow. */
+/* With errors of 2 % in every time, and of 20 requests one twice as slow and one twice as fast. */
 static void noise_and_outliers_move_the_costs_little(void **state)
 {
     (void)state;
@@ -170,14 +177,16 @@ static void noise_and_outliers_move_the_costs_little(void **state)
     gsl_rng *rng = generator(1);
     for (int64_t i = 0; i < REQUESTS; i++)
         for (int k = 0; k < SPEC_TIME_KINDS; k++)
-            e.measured.of[k][i] *= i % 10 == 2 ? 2.0 : 1.0 + gsl_ran_gaussian(rng, 0.02);
+            e.measured.of[k][i] *= i % 20 == 2    ? 2.0
+                                   : i % 20 == 12 ? 0.5
+                                                  : 1.0 + gsl_ran_gaussian(rng, 0.02);
     gsl_rng_free(rng);
     check(spec_step_fit(&cost, &loss, &e.problem, NULL, &error), &error);
     check(spec_step_fit_loss(&of_truth, &e.problem, &truth, &error), &error);
-    assert_near(cost.step, truth.step, 0.1);
-    assert_near(cost.token, truth.token, 0.2);
-    assert_near(cost.kv, truth.kv, 0.4);
-    assert_true(loss <= 1.02 * of_truth);
+    assert_within(full_step_error(&cost), 0.0, 0.07);
+    assert_near(cost.step, truth.step, 0.14);
+    assert_near(cost.token, truth.token, 0.27);
+    assert_true(loss <= 1.015 * of_truth);
     end(&e);
 }
 
@@ -192,7 +201,7 @@ static void an_engine_without_its_memory_limit_does_not_fit(void **state)
     begin(&e, 300);
     e.problem.plan.blocks = 0;
     check(spec_step_fit(&cost, &loss, &e.problem, NULL, &error), &error);
-    assert_true(loss > 1e-3);
+    assert_true(loss > 0.01);
     end(&e);
 }
 
@@ -240,6 +249,35 @@ static void a_trace_of_single_tokens_has_nothing_to_fit(void **state)
     end(&e);
 }
 
+/* Errors are relative to them. */
+static void times_of_0_are_refused(void **state)
+{
+    (void)state;
+    engine e;
+    spec_error error = {""};
+    spec_affine_step cost;
+    double loss;
+    begin(&e, 0);
+    for (int i = 0; i < REQUESTS; i++) e.measured.of[SPEC_TIME_FIRST_TOKEN][i] = 0.0;
+    assert_int_equal(spec_step_fit(&cost, &loss, &e.problem, NULL, &error), GSL_EINVAL);
+    assert_non_null(strstr(error.text, "no cost fits"));
+    end(&e);
+}
+
+static void a_fit_can_be_interrupted(void **state)
+{
+    (void)state;
+    const volatile int stop = 1;
+    engine e;
+    spec_error error = {""};
+    spec_affine_step cost;
+    double loss;
+    begin(&e, 0);
+    assert_int_equal(spec_step_fit(&cost, &loss, &e.problem, &stop, &error), GSL_EFAILED);
+    assert_string_equal(error.text, "interrupted");
+    end(&e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +287,8 @@ int main(void)
         cmocka_unit_test(an_engine_without_its_memory_limit_does_not_fit),
         cmocka_unit_test(the_fit_sees_one_half_alone),
         cmocka_unit_test(a_trace_of_single_tokens_has_nothing_to_fit),
+        cmocka_unit_test(times_of_0_are_refused),
+        cmocka_unit_test(a_fit_can_be_interrupted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
