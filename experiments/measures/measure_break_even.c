@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/measures.h"
 #include "experiments/serving/serving_choices.h"
+#include "speclab/no_memory.h"
 
 #include "analysis/capped_geometric.h"
 #include "analysis/serving/break_even.h"
@@ -106,8 +107,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     }
     for (int i = 0; i < choices.n; i++) {
         if (!choices.way[i].asked) continue;
-        if (!first && (status = spec_table_append(table)) != GSL_SUCCESS)
-            SPEC_TRY(spec_fail(error, status, "out of memory"));
+        if (!first && spec_table_append(table) != GSL_SUCCESS) SPEC_TRY(spec_no_memory(error));
         first = false;
         fill_row(table, &of, &choices.way[i], context, best);
     }

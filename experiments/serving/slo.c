@@ -2,6 +2,7 @@
 #include "experiments/serving/slo.h"
 
 #include "base/quantity.h"
+#include "speclab/no_memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@ int spec_slo_parse(spec_slo *slo, const char *spec, spec_error *error)
     int status = GSL_SUCCESS;
     *slo = (spec_slo){INFINITY, INFINITY, INFINITY};
     if (spec[0] == '\0') return GSL_SUCCESS;
-    if (asprintf(&text, "slo?%s", spec) < 0) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    if (asprintf(&text, "slo?%s", spec) < 0) return spec_no_memory(error);
     for (char *c = text; (c = strchr(c, ',')) != NULL;) *c = '&';
     SPEC_TRY(spec_settings_init(&settings, text, error));
     SPEC_TRY(spec_settings_check(&settings, "slo?ttft=&tpot=&latency=", NULL, error));

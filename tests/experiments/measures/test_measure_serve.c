@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The measures serve and break_even. The working folder is a temporary one. */
+/* The measure serve. The working folder is a temporary one. */
 #include "tests/experiments/measures/run_measure.h"
 #include "tests/support/folder.h"
 #include "tests/support/near.h"
@@ -276,64 +276,6 @@ static void wrong_parameters_are_named(void **state)
     assert_grids_refused("serve", wrong, sizeof wrong / sizeof *wrong);
 }
 
-/* ---- break_even ------------------------------------------------------------------------------ */
-
-static void break_even_has_the_printed_batches_and_contexts(void **state)
-{
-    static const double batch[] = {252, 162, 101}, context[] = {357, 830, 1399};
-    spec_result result;
-    (void)state;
-    run(&result, "break_even", 1,
-        "alpha = 0.6; batch = 1; context = 0; K = [\"1,3,5\"]; "
-        "cost = \"step=7.093ms,token=21.01us,kv=39.26ns\"; draft_cost = \"round=2.135ms\"");
-    for (size_t r = 0; r < 3; r++) {
-        assert_within(number(&result, r, "break_even_batch"), batch[r], 1.0);
-        assert_within(number(&result, r, "large_batch_context"), context[r], 1.0);
-    }
-    spec_result_free(&result);
-}
-
-/* The speed-up crosses 1 at the printed context, by the closed form and by bisection. */
-static void break_even_context_is_where_the_speedup_is_1(void **state)
-{
-    spec_result far, at;
-    char grid[300];
-    (void)state;
-    run(&far, "break_even", 1,
-        "alpha = 0.6; batch = 2000; context = 0; K = [\"3\"]; "
-        "cost = \"step=7.093ms,token=21.01us,kv=39.26ns\"; draft_cost = \"round=2.135ms\"");
-    const double context = number(&far, 0, "break_even_context");
-    assert_true(number(&far, 0, "speedup") < 1.0);
-    assert_true(context > 600.0 && context < number(&far, 0, "large_batch_context"));
-    snprintf(grid, sizeof grid,
-             "alpha = 0.6; batch = 2000; context = %.0f; K = [\"3\"]; "
-             "cost = \"step=7.093ms,token=21.01us,kv=39.26ns\"; draft_cost = \"round=2.135ms\"",
-             context);
-    run(&at, "break_even", 1, grid);
-    assert_within(number(&at, 0, "speedup"), 1.0, 1e-3);
-    assert_near(number(&at, 0, "break_even_batch"), 2000.0, 0.01);
-    spec_result_free(&far);
-    spec_result_free(&at);
-}
-
-/* A closed loop of long outputs at no prompt has the speed-up of its steps at the mean context. */
-static void break_even_is_the_throughput_of_a_closed_loop(void **state)
-{
-    spec_result steps, loop;
-    (void)state;
-    run(&steps, "break_even", 1,
-        "alpha = 0.7; batch = 64; context = 500; K = [\"0,3\"]; cost = \"step=7ms,token=20us\"; "
-        "draft_cost = \"round=1ms,pass=0.1ms,token=2us\"");
-    run(&loop, "serve", 1,
-        "alpha = 0.7; slots = 64; prompt = [\"0\"]; output = [\"1000\"]; K = [\"0,3\"]; "
-        "requests = 50; cost = \"step=7ms,token=20us\"; "
-        "draft_cost = \"round=1ms,pass=0.1ms,token=2us\"");
-    for (size_t r = 0; r < 2; r++)
-        assert_near(number(&loop, r, "tokens_per_s"), number(&steps, r, "tokens_per_s"), 0.005);
-    spec_result_free(&steps);
-    spec_result_free(&loop);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,9 +290,6 @@ int main(void)
         cmocka_unit_test(a_trace_is_replayed_or_lends_its_lengths),
         cmocka_unit_test(drafting_ahead_in_a_batch_gains_as_its_theorem_says),
         cmocka_unit_test(wrong_parameters_are_named),
-        cmocka_unit_test(break_even_has_the_printed_batches_and_contexts),
-        cmocka_unit_test(break_even_context_is_where_the_speedup_is_1),
-        cmocka_unit_test(break_even_is_the_throughput_of_a_closed_loop),
     };
     return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
 }
