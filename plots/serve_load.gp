@@ -2,7 +2,7 @@
 # title: Speculative decoding under load
 # needs: rate latency_ms speedup
 # names: K lengths
-# may use: alpha latency_ms_theory latency_ms_se speedup_theory speedup_low speedup_high capacity
+# may use: alpha latency_ms_theory speedup_theory speedup_low speedup_high capacity
 # Solid: theory, or without any the points joined; points: simulated. Ticks at the top of the lower
 # panels: capacity of each K.
 # Panels side by side: values of alpha.

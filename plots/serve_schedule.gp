@@ -2,7 +2,6 @@
 # title: Which draft length, at which batch and context
 # needs: best_K
 # names: batch context
-# may use: best_speedup
 # Each cell has its K; the colour is the same.
 n_batch = |batch_name|; n_context = |context_name|
 stats $DATA using 'best_K' nooutput
