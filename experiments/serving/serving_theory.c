@@ -142,7 +142,6 @@ static void fill_single(spec_serving_theory *ret, const spec_serving_question *q
     const double mean = spec_request_life_total(alone),
                  square = spec_request_life_total_square(alone);
     ret->capacity = 1.0 / mean;
-    ret->load = question->rate * mean;
     if (question->requests.arrivals.kind != SPEC_ARRIVALS_POISSON) return;
     ret->wait = spec_single_server_wait(question->rate, mean, square);
     ret->latency = spec_single_server_latency(question->rate, mean, square);
@@ -155,9 +154,8 @@ static int fill_open(spec_serving_theory *ret, const spec_serving_question *ques
     const double extra = spec_request_life_total(shared), n = shared->n;
     spec_branching branching;
     ret->capacity = spec_capacity_rate(extra);
-    ret->load = spec_capacity_load(question->rate, extra);
-    if (question->requests.arrivals.kind != SPEC_ARRIVALS_POISSON || ret->load >= 1.0 ||
-        30.0 * n * n > most_batch_work)
+    if (question->requests.arrivals.kind != SPEC_ARRIVALS_POISSON ||
+        spec_capacity_load(question->rate, extra) >= 1.0 || 30.0 * n * n > most_batch_work)
         return GSL_SUCCESS;
     const int status = spec_branching_of_kinds(
         &branching, kinds, spec_step_cost_affine(question->cost), question->rate);
@@ -205,7 +203,7 @@ int spec_serving_theory_fill(spec_serving_theory *ret, const spec_serving_questi
 {
     requests_kinds of = {0};
     int status = GSL_SUCCESS;
-    *ret = (spec_serving_theory){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    *ret = (spec_serving_theory){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     if (!has_life(question, way)) return GSL_SUCCESS;
     SPEC_TRY(kinds_init(&of, question, way->K, error));
     if (is_batch_ahead(question)) {

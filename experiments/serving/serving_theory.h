@@ -11,7 +11,6 @@ typedef struct {
     double base;                   /* a step's own time, with its draft's, s */
     double rounds;                 /* mean rounds of a request */
     double capacity;               /* requests/s */
-    double load;                   /* the rate over the capacity */
     double batch, batch_var, step; /* of a step: decoding requests; their variance; s */
     double tokens_per_s, tokens_per_round, latency, wait, first_token;
 } spec_serving_theory;

@@ -21,7 +21,9 @@ void spec_step_fit_spec(char ret_spec[SPEC_STEP_FIT_SPEC], const spec_affine_ste
              cost->token, cost->kv);
 }
 
-spec_affine_step spec_step_fit_start(const spec_step_fit_problem *problem)
+/* A cost that suits the measured times roughly: half of the mean time per token is the step's, and
+ * tokens and KV cache share the rest. */
+static spec_affine_step start_of(const spec_step_fit_problem *problem)
 {
     const spec_request_trace *trace = problem->trace;
     const double *const first = problem->measured->of[SPEC_TIME_FIRST_TOKEN];
@@ -208,7 +210,7 @@ int spec_step_fit(spec_affine_step *ret_cost, double *ret_loss,
 {
     int status = GSL_SUCCESS;
     search s = {.problem = problem, .opt_stop = opt_stop, .error = error};
-    const spec_affine_step start = spec_step_fit_start(problem);
+    const spec_affine_step start = start_of(problem);
     spec_affine_step from[STARTS];
     double before = GSL_POSINF;
     *ret_cost = start;

@@ -15,10 +15,6 @@ typedef struct {
     spec_request_split split;           /* the first half is fitted */
 } spec_step_fit_problem;
 
-/* A cost that suits the measured times roughly: half of the mean time per token is the step's, and
- * tokens and KV cache share the rest. */
-spec_affine_step spec_step_fit_start(const spec_step_fit_problem *problem);
-
 /* The weighted mean over the fitted half of 2 d^2 (sqrt(1 + (e/d)^2) - 1) (pseudo-Huber
  * [Charbonnier94]), d = 0.05, of the errors e of three times: time to first token and latency over
  * their measured means, and, with weight 10, time per token over the request's own. It is e^2 where
