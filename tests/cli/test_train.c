@@ -71,9 +71,32 @@ static void a_model_and_its_draft_are_trained_and_used(void **state)
     spec_files_same("draft.gguf", "again.gguf");
     spec_program_works("train distill --target lm.gguf --data text.txt --draft draft.gguf --loss "
                        "tv --window 48 --batch 4 --judge-texts 3 --steps 3 -o more.gguf");
-    spec_program_works(
-        "train distill --target lm.gguf --data draft --draft draft.gguf --own-texts 4 "
-        "--window 48 --batch 4 --judge-texts 4 --steps 3 -o on_policy.gguf");
+}
+
+/* The same steps have another loss, because the texts are not the target's. */
+static void a_draft_is_trained_on_its_own_texts(void **state)
+{
+    static const char *const data[] = {"own", "draft"};
+    double loss[2];
+    (void)state;
+    spec_needs_program();
+    write_text("text.txt");
+    spec_program_works(LM "-o lm.gguf");
+    spec_program_works(DISTILL "-o draft.gguf");
+    for (int i = 0; i < 2; i++) {
+        char line[300];
+        spec_child c;
+        snprintf(
+            line, sizeof line,
+            "train distill --target lm.gguf --data %s --draft draft.gguf --own-texts 4 "
+            "--window 48 --batch 4 --judge-texts 4 --steps 3 --format csv -o more.gguf --force",
+            data[i]);
+        spec_child_run(&c, line);
+        assert_int_equal(c.code, 0);
+        loss[i] = last_of(c.text, 1);
+        spec_child_free(&c);
+    }
+    assert_true(loss[0] != loss[1]);
 }
 
 #define HEAD                                                                                       \
@@ -295,6 +318,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model_and_its_draft_are_trained_and_used),
+        cmocka_unit_test(a_draft_is_trained_on_its_own_texts),
         cmocka_unit_test(heads_of_all_kinds_are_trained_and_used),
         cmocka_unit_test(a_state_of_another_target_is_refused),
         cmocka_unit_test(early_exits_of_a_target_are_trained_and_used),
