@@ -3,54 +3,20 @@
 #include "api/lab_pair.h"
 
 #include "sim/chance/rng.h"
+#include "sim/round_log.h"
 #include "speclab/no_memory.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct speclab_round {
     spec_lab_pair pair;
     spec_decoder decoder;
     uint8_t *drawn; /* (n_nodes) */
-    spec_report report;
-    int n, capacity;
-    speclab_decision *decision; /* (capacity) with weights of their own */
-    bool lost;                  /* memory ran out for a decision */
+    spec_round_log log;
 };
 
 _Static_assert(sizeof(int) == sizeof(int32_t), "tokens of a round are read as they are");
-
-/* The decoder has the target's rows from the end of drafting on. */
-static void hear(void *self, const spec_decision *told)
-{
-    speclab_round *r = self;
-    if (r->n == r->capacity) {
-        const int capacity = r->capacity > 0 ? 2 * r->capacity : 16;
-        void *longer = realloc(r->decision, (size_t)capacity * sizeof *r->decision);
-        if (longer == NULL) {
-            r->lost = true;
-            return;
-        }
-        r->decision = longer;
-        r->capacity = capacity;
-    }
-    double *weight = NULL;
-    if (!told->accepts && (weight = malloc((size_t)told->n * sizeof *weight)) == NULL) {
-        r->lost = true;
-        return;
-    }
-    if (weight != NULL) memcpy(weight, told->weight, (size_t)told->n * sizeof *weight);
-    r->decision[r->n++] = (speclab_decision){
-        .size = sizeof(speclab_decision),
-        .kind = told->accepts ? SPECLAB_DECISION_ACCEPT : SPECLAB_DECISION_PICK,
-        .phase = r->decoder.target_row[0] == NULL ? SPECLAB_PHASE_DRAFT : SPECLAB_PHASE_VERIFY,
-        .answer = told->answer,
-        .coin = told->coin,
-        .num = told->num,
-        .den = told->den,
-        .weight = weight,
-        .n_weights = told->n};
-}
+_Static_assert((int)SPEC_ROLE_TARGET == SPECLAB_ROLE_TARGET, "roles are read as they are");
 
 static int check_options(const speclab_round_options *o, spec_error *error)
 {
@@ -69,15 +35,13 @@ static int run(speclab_round *r, gsl_rng *rng, const speclab_round_options *o, s
 {
     const spec_draft *draft = &r->decoder.draft;
     int status = GSL_SUCCESS;
-    r->report =
-        (spec_report){.coin = o->coin, .n = o->n_coins, .rng = rng, .tell = hear, .self = r};
-    spec_report_init(&r->report);
     spec_rng_stream(rng, o->seed, 0);
     SPEC_TRY(spec_decoder_init(&r->decoder, &r->pair.config, error));
     SPEC_TRY(spec_decoder_reset(&r->decoder, o->context, (size_t)o->n_context, error));
-    SPEC_TRY(spec_decoder_round(&r->decoder, &r->report.chance, NULL, error));
+    spec_round_log_init(&r->log, &r->decoder, o->coin, o->n_coins, rng);
+    SPEC_TRY(spec_round_log_next(&r->log, error));
     r->drawn = malloc((size_t)draft->n_nodes + 1);
-    if (r->lost || r->drawn == NULL) SPEC_TRY(spec_no_memory(error));
+    if (r->drawn == NULL) SPEC_TRY(spec_no_memory(error));
     for (int i = 0; i < draft->n_nodes; i++) r->drawn[i] = draft->sampled[i];
 done:
     return status;
@@ -114,8 +78,7 @@ done:
 void speclab_round_free(speclab_round *round)
 {
     if (round == NULL) return;
-    for (int i = 0; i < round->n; i++) free((double *)(uintptr_t)round->decision[i].weight);
-    free(round->decision);
+    spec_round_log_free(&round->log);
     free(round->drawn);
     spec_decoder_free(&round->decoder);
     spec_lab_pair_free(&round->pair);
@@ -130,8 +93,8 @@ int32_t speclab_round_outcome(speclab_outcome *ret, const speclab_round *round)
     const spec_decoder *d = &round->decoder;
     *ret = (speclab_outcome){.size = sizeof *ret,
                              .vocab = d->config.target->vocab,
-                             .n_decisions = round->n,
-                             .coins_used = round->report.used,
+                             .n_decisions = round->log.n,
+                             .coins_used = round->log.report.used,
                              .n_nodes = d->draft.n_nodes,
                              .n_accepted = d->round.n_accepted,
                              .n_emitted = d->round.n_emitted,
@@ -157,8 +120,21 @@ const double *speclab_round_draft_row(const speclab_round *round, int32_t node)
 
 int32_t speclab_round_decision(speclab_decision *ret, const speclab_round *round, int32_t index)
 {
-    if (!spec_lab_clear(ret, sizeof *ret) || round == NULL || index < 0 || index >= round->n)
+    if (!spec_lab_clear(ret, sizeof *ret) || round == NULL || index < 0 || index >= round->log.n)
         return SPECLAB_INPUT;
-    *ret = round->decision[index];
+    const spec_told *told = &round->log.told[index];
+    const spec_decision *d = &told->decision;
+    *ret = (speclab_decision){.size = sizeof *ret,
+                              .kind = d->accepts ? SPECLAB_DECISION_ACCEPT : SPECLAB_DECISION_PICK,
+                              .phase = told->drafting ? SPECLAB_PHASE_DRAFT : SPECLAB_PHASE_VERIFY,
+                              .answer = d->answer,
+                              .coin = d->coin,
+                              .num = d->num,
+                              .den = d->den,
+                              .weight = d->weight,
+                              .n_weights = d->n,
+                              .role = (int32_t)told->role,
+                              .node = told->node,
+                              .after = told->after};
     return SPECLAB_OK;
 }

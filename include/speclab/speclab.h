@@ -227,6 +227,19 @@ const double *speclab_round_draft_row(const speclab_round *round, int32_t node);
 enum { SPECLAB_DECISION_ACCEPT = 0, SPECLAB_DECISION_PICK = 1 };
 enum { SPECLAB_PHASE_DRAFT = 0, SPECLAB_PHASE_VERIFY = 1 };
 
+/* What a decision is; `node` and `after` of speclab_decision say where. */
+enum {
+    SPECLAB_ROLE_OTHER = 0,      /* a step of the rule that has no name here */
+    SPECLAB_ROLE_DRAFT = 1,      /* picks draft token `node`; -1: the policy took it back */
+    SPECLAB_ROLE_SELECT = 2,     /* a step of choosing the sibling that is tested next */
+    SPECLAB_ROLE_TEST = 3,       /* accepts draft token `node`; -1: one of several siblings */
+    SPECLAB_ROLE_KEEP = 4,       /* keeps the draft tokens up to `node` together; -1: none */
+    SPECLAB_ROLE_BLOCK = 5,      /* picks the block of a large residual that the next pick is in */
+    SPECLAB_ROLE_CORRECTION = 6, /* picks the token after a rejection */
+    SPECLAB_ROLE_BONUS = 7,      /* picks the target's token after the last draft token */
+    SPECLAB_ROLE_TARGET = 8      /* picks the target's own token, a draft token or not */
+};
+
 /* A random decision: to accept with probability min(1, num/den), or to pick an index with
  * probability weight / sum of weights. A large residual is picked in two steps, block and token. */
 typedef struct {
@@ -238,6 +251,9 @@ typedef struct {
     double num, den;      /* of an accept */
     const double *weight; /* (n_weights) of a pick; valid as long as the round */
     int32_t n_weights;
+    int32_t role;  /* SPECLAB_ROLE_* */
+    int32_t node;  /* the draft token that it is about, or -1 */
+    int32_t after; /* it decides the token after this node; -1: the first token of the round */
 } speclab_decision;
 
 /* Decision number `index`; SPECLAB_INPUT for one that does not exist, or another size. */

@@ -24,6 +24,22 @@ typedef enum {
 #define SPEC_SIBLINGS_BIT(kind) (1u << (kind))
 #define SPEC_SIBLINGS_ANY (SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_KINDS) - 1)
 
+/* The order in which a rule makes its decisions, for sim/decision_role.h. Top-down, it decides the
+ * token at one position after the other: it tests children of the node there, and then picks the
+ * token if none was accepted. A single child is tested the same way by every top-down rule. */
+typedef enum {
+    SPEC_ASKS_OTHER,      /* no order that a reader knows */
+    SPEC_ASKS_CHILDREN,   /* top-down: the children in their order, all or fewer, or none */
+    SPEC_ASKS_DRAWN,      /* top-down: the child that was drawn among chosen ones */
+    SPEC_ASKS_HUB,        /* top-down: a pair, its hub last */
+    SPEC_ASKS_SELECTED,   /* top-down: one child, which a pick selects */
+    SPEC_ASKS_TOURNAMENT, /* top-down: one child, which accepts of probability share/1 select */
+    SPEC_ASKS_END,        /* the last token alone */
+    /* whether prefixes of the first children are kept, from the longest on; then the last token */
+    SPEC_ASKS_BLOCK,
+    SPEC_ASKS_LEAVES      /* from the leaves to the root; on a chain as BLOCK */
+} spec_asks;
+
 /* An entry of the table is a rule; a copy of it with settings read from a spec is a rule to decode
  * with. */
 typedef struct spec_rule spec_rule;
@@ -39,6 +55,7 @@ struct spec_rule {
     const char *reference; /* a key of docs/references.md; "" if there is none, never NULL */
     const char *usage; /* the name with its keys and their defaults; NULL: the name alone */
     spec_rule_claim claim;
+    spec_asks asks;
     /* Kinds of siblings that the claim holds for if a node has several children; 0: chains alone.
      * The decoder refuses others; the caller of _verify must. */
     unsigned siblings;

@@ -99,5 +99,6 @@ const spec_rule spec_verify_block = {
     .summary = "judge the drafted chain as one block: keeps at least as much as token does",
     .reference = "Sun25",
     .claim = SPEC_LOSSLESS,
+    .asks = SPEC_ASKS_BLOCK,
     .verify = verify,
 };

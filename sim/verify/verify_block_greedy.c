@@ -133,6 +133,7 @@ const spec_rule spec_verify_block_greedy = {
                "worse target",
     .reference = "Sun25",
     .claim = SPEC_LOSSLESS,
+    .asks = SPEC_ASKS_BLOCK,
     .needs_schedule = true,
     .open = open,
     .reset = reset,

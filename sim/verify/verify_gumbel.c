@@ -101,6 +101,7 @@ const spec_rule spec_verify_gumbel = {
                "is the seed's",
     .reference = "Daliri24",
     .claim = SPEC_LOSSLESS,
+    .asks = SPEC_ASKS_CHILDREN,
     .init = init,
     .open = open_room,
     .close = free,

@@ -16,5 +16,6 @@ const spec_rule spec_verify_hsd = {
     .summary = "LOSSY, though called lossless: as released; block with the last test uncapped",
     .reference = "Zhou26",
     .claim = SPEC_LOSSY,
+    .asks = SPEC_ASKS_BLOCK,
     .verify = verify,
 };

@@ -159,6 +159,7 @@ const spec_rule spec_verify_khisti = {
                "law of its winner",
     .reference = "Khisti25",
     .claim = SPEC_LOSSLESS,
+    .asks = SPEC_ASKS_TOURNAMENT,
     .siblings = SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_IID),
     .open = open,
     .close = close,

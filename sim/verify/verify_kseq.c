@@ -98,6 +98,7 @@ const spec_rule spec_verify_kseq = {
                "is lossless",
     .reference = "SunZ23",
     .claim = SPEC_LOSSLESS,
+    .asks = SPEC_ASKS_CHILDREN,
     .siblings = SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_IID),
     .verify = spec_verify_walk,
     .decide = decide,

@@ -21,6 +21,7 @@ const spec_rule spec_verify_lenience = {
     .summary = "LOSSY on purpose: accept with min(1, target / (l draft)), correct as token does",
     .reference = "Leviathan23",
     .claim = SPEC_LOSSY,
+    .asks = SPEC_ASKS_CHILDREN,
     .init = init,
     .verify = verify,
 };

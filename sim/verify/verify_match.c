@@ -16,6 +16,7 @@ const spec_rule spec_verify_match = {
     .summary = "sample from the target, continue while the sample is a drafted token",
     .reference = "Miao24",
     .claim = SPEC_LOSSLESS,
+    .asks = SPEC_ASKS_CHILDREN,
     .siblings = SPEC_SIBLINGS_ANY,
     .verify = spec_verify_walk,
     .decide = decide,

@@ -198,6 +198,7 @@ const spec_rule spec_verify_mentored = {
         "LOSSY on purpose: accept the most that KL(target, output) <= budget nats per token allows",
     .reference = "TranThien23",
     .claim = SPEC_LOSSY,
+    .asks = SPEC_ASKS_CHILDREN,
     .init = init,
     .open = open_order,
     .close = close_order,

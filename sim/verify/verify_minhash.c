@@ -53,6 +53,7 @@ const spec_rule spec_verify_minhash = {
                "text is the seed's",
     .reference = "Daliri24",
     .claim = SPEC_LOSSLESS,
+    .asks = SPEC_ASKS_CHILDREN,
     .init = init,
     .verify = spec_verify_walk,
     .decide = decide,

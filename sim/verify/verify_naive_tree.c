@@ -19,6 +19,7 @@ const spec_rule spec_verify_naive_tree = {
         "the token rule on the first sibling, continue while the correction is another sibling",
     .reference = "Thomas26",
     .claim = SPEC_LOSSLESS,
+    .asks = SPEC_ASKS_CHILDREN,
     .siblings = SPEC_SIBLINGS_ANY,
     .verify = spec_verify_walk,
     .decide = decide,

@@ -172,6 +172,7 @@ const spec_rule spec_verify_ot = {
         "select one sibling by the optimal law, and judge it by the token rule against that law",
     .reference = "SunZ23",
     .claim = SPEC_LOSSLESS,
+    .asks = SPEC_ASKS_SELECTED,
     .siblings = SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_IID) | SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_WITHOUT),
     .open = open,
     .close = close,

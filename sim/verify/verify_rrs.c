@@ -37,6 +37,7 @@ const spec_rule spec_verify_rrs = {
         "iid siblings: accept with min(1, residual/draft), go on with norm((residual - draft)+)",
     .reference = "Miao24",
     .claim = SPEC_LOSSLESS,
+    .asks = SPEC_ASKS_CHILDREN,
     .siblings = SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_IID),
     .verify = spec_verify_walk,
     .decide = decide,

@@ -82,6 +82,7 @@ const spec_rule spec_verify_rrsw = {
                "before it",
     .reference = "Chen24",
     .claim = SPEC_LOSSLESS,
+    .asks = SPEC_ASKS_CHILDREN,
     .siblings = SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_WITHOUT),
     .verify = spec_verify_walk,
     .decide = decide,

@@ -77,6 +77,7 @@ const spec_rule spec_verify_spechub = {
                "remains",
     .reference = "SunR24",
     .claim = SPEC_LOSSLESS,
+    .asks = SPEC_ASKS_HUB,
     .siblings = SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_HUB),
     .verify = spec_verify_walk,
     .decide = decide,

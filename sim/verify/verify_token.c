@@ -38,6 +38,7 @@ const spec_rule spec_verify_token = {
     .summary = "accept with min(1, target/draft), correct from norm((target - draft)+)",
     .reference = "Leviathan23",
     .claim = SPEC_LOSSLESS,
+    .asks = SPEC_ASKS_CHILDREN,
     .siblings = SPEC_SIBLINGS_ANY,
     .verify = verify,
 };

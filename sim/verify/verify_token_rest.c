@@ -50,6 +50,7 @@ const spec_rule spec_verify_token_rest = {
                "chosen ones",
     .reference = "Hu25",
     .claim = SPEC_LOSSLESS,
+    .asks = SPEC_ASKS_DRAWN,
     .siblings = SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_GREEDY) | SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_TOP),
     .verify = spec_verify_walk,
     .decide = decide,

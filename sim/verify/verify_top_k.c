@@ -40,6 +40,7 @@ const spec_rule spec_verify_top_k = {
                "sample from the target",
     .reference = "",
     .claim = SPEC_LOSSY,
+    .asks = SPEC_ASKS_END,
     .init = init,
     .verify = verify,
 };

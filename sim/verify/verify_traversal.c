@@ -171,6 +171,7 @@ const spec_rule spec_verify_traversal = {
                "every kind",
     .reference = "Weng25",
     .claim = SPEC_LOSSLESS,
+    .asks = SPEC_ASKS_LEAVES,
     .siblings = SPEC_SIBLINGS_ANY,
     .verify = verify,
 };

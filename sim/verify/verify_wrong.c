@@ -51,6 +51,7 @@ const spec_rule spec_verify_resample_target = {
     .summary = "WRONG on purpose: after a rejection resamples from the whole target",
     .reference = "",
     .claim = SPEC_WRONG,
+    .asks = SPEC_ASKS_CHILDREN,
     .verify = verify_resample_target,
 };
 
@@ -59,5 +60,6 @@ const spec_rule spec_verify_greedy_softmax = {
     .summary = "WRONG on purpose: judges argmax drafts as if sampled from the draft model's row",
     .reference = "",
     .claim = SPEC_WRONG,
+    .asks = SPEC_ASKS_CHILDREN,
     .verify = verify_greedy_softmax,
 };

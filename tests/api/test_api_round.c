@@ -79,7 +79,11 @@ static void given_coins_reject_the_draft_of_the_worked_example(void **state)
     assert_same(d.coin, 0.7);
     assert_same(d.num, 0.2);
     assert_same(d.den, 0.3);
+    assert_int_equal(d.role, SPECLAB_ROLE_TEST);
+    assert_int_equal(d.node, 0);
+    assert_int_equal(d.after, -1);
     d = decision(round, 2);
+    assert_int_equal(d.role, SPECLAB_ROLE_CORRECTION);
     assert_int_equal(d.kind, SPECLAB_DECISION_PICK);
     assert_int_equal(d.phase, SPECLAB_PHASE_VERIFY);
     assert_int_equal(d.answer, 3);
