@@ -2,8 +2,7 @@
 #include "cli/generate_args.h"
 
 #include "base/input_file.h"
-#include "base/settings.h"
-#include "models/vocabularies.h"
+#include "cli/prompt.h"
 #include "speclab/round.h"
 
 #include <stdlib.h>
@@ -74,47 +73,10 @@ static void read_prompt(spec_generate_args *args, const char *verb)
     if (status != GSL_SUCCESS) spec_usage_fail(verb, "--prompt-file: %s", error.text);
 }
 
-static int *read_numbers(size_t *ret_n, const spec_generate_args *args, const spec_model *model,
-                         const char *verb)
-{
-    int *token = malloc((args->n_prompt / 2 + 1) * sizeof *token);
-    char *copy = strndup(args->prompt, args->n_prompt);
-    if (token == NULL || copy == NULL) spec_usage_no_memory(verb);
-    *ret_n = 0;
-    for (char *rest = copy, *word; (word = strsep(&rest, " \t\r\n")) != NULL;) {
-        if (*word == '\0') continue;
-        int value;
-        if (!spec_settings_parse_int(&value, word) || value < 0 || value >= model->vocab) {
-            free(token);
-            spec_usage_fail(verb,
-                            "--prompt: '%.40s' is not a token: this model has no tokenizer; give "
-                            "token numbers from 0 to %d",
-                            word, model->vocab - 1);
-        }
-        token[(*ret_n)++] = value;
-    }
-    free(copy);
-    return token;
-}
-
 int *spec_generate_args_tokens(size_t *ret_n, const spec_generate_args *args,
                                const spec_model *model, const char *verb)
 {
-    *ret_n = 0;
-    if (!spec_vocabularies_speaks(model)) return read_numbers(ret_n, args, model, verb);
-    int *token = malloc((args->n_prompt + 1) * sizeof *token);
-    size_t capacity = args->n_prompt + 1, n = 0;
-    if (token != NULL && args->n_prompt > 0)
-        n = model->kind->tokenize(model, args->prompt, args->n_prompt, token, capacity);
-    /* A tokenizer may add tokens, so there can be more tokens than bytes. */
-    if (token != NULL && n > capacity && n != SPEC_TOKENS_LOST) {
-        free(token);
-        if ((token = malloc(n * sizeof *token)) != NULL)
-            n = model->kind->tokenize(model, args->prompt, args->n_prompt, token, n);
-    }
-    if (token == NULL || n == SPEC_TOKENS_LOST) spec_usage_no_memory(verb);
-    *ret_n = n;
-    return token;
+    return spec_prompt_tokens(ret_n, "prompt", args->prompt, args->n_prompt, model, verb);
 }
 
 /* ---- all together ---------------------------------------------------------------------------- */

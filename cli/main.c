@@ -26,6 +26,7 @@ const spec_verb spec_verbs[] = {
     {"plot", "draw the figure of a result, or of any CSV", spec_verb_plot},
     {"prove", "the exact output distribution of a rule, by enumeration", spec_verb_prove},
     {"accept", "how often each rule accepts a draft token, beside the optimum", spec_verb_accept},
+    {"step", "show a round of speculative decoding, decision by decision", spec_verb_step},
     {"plan", "the best draft tree for a budget of nodes", spec_verb_plan},
     {"generate", "generate text from a model, with and without speculation", spec_verb_generate},
     {"bench", "measure speculative decoding on this machine, beside the prediction",

@@ -43,40 +43,40 @@ enum {
     LEARNING_RATE
 };
 
-#define DECODING "sweep, prove, accept, plan, generate, bench and rows"
+#define DECODING "sweep, prove, accept, step, plan, generate, bench and rows"
 #define OF_MODELS "run, train, " DECODING
 #define COMMON                                                                                     \
-    "predict, sweep, run, prove, accept, plan, generate, bench, validate, rows, train, tune, "     \
+    "predict, sweep, run, prove, accept, step, plan, generate, bench, validate, rows, train, tune, "     \
     "quantize, widen, import, serve and list"
 #define WRITING "plot, merge, " COMMON
 
 static const meaning meanings[] = {
-    [LENGTH] = {"K", "the draft length", "predict, sweep, prove, generate, bench, train and serve",
+    [LENGTH] = {"K", "the draft length", "predict, sweep, prove, step, generate, bench, train and serve",
                 "--set K=N"},
     [RATE] = {"alpha", "the acceptance rate", "predict, sweep, prove and serve",
               "--set alpha=LIST"},
     [COST] = {"c", "the cost of a draft call", "predict, sweep, prove and plan", "--set c=LIST"},
     [TARGET] = {"target", "the target model", "tune, widen, import, " OF_MODELS, NULL},
     [DRAFT] = {"draft", "the draft model", OF_MODELS, NULL},
-    [RULE] = {"rule", "the verification rule", "sweep, prove, accept, plan, generate and bench",
+    [RULE] = {"rule", "the verification rule", "sweep, prove, accept, step, plan, generate and bench",
               "--set rule=LIST"},
-    [STRATEGY] = {"drafting", "the draft strategy", "sweep, prove, accept, generate and bench",
+    [STRATEGY] = {"drafting", "the draft strategy", "sweep, prove, accept, step, generate and bench",
                   "--set drafting=LIST"},
-    [POLICY] = {"policy", "the length policy", "sweep, prove, generate and bench",
+    [POLICY] = {"policy", "the length policy", "sweep, prove, step, generate and bench",
                 "--set policy=LIST"},
-    [TEMPERATURE] = {"temperature", "temperature", "generate and bench",
+    [TEMPERATURE] = {"temperature", "temperature", "step, generate and bench",
                      "--target 'SPEC?temperature=T'"},
-    [TOP_K] = {"top-k", "top-k", "generate and bench", "--target 'SPEC?top_k=N'"},
-    [TOP_P] = {"top-p", "top-p", "generate and bench", "--target 'SPEC?top_p=X'"},
-    [MIN_P] = {"min-p", "min-p", "generate and bench", "--target 'SPEC?min_p=X'"},
+    [TOP_K] = {"top-k", "top-k", "step, generate and bench", "--target 'SPEC?top_k=N'"},
+    [TOP_P] = {"top-p", "top-p", "step, generate and bench", "--target 'SPEC?top_p=X'"},
+    [MIN_P] = {"min-p", "min-p", "step, generate and bench", "--target 'SPEC?min_p=X'"},
     [TOKENS] = {"tokens", "the number of tokens", "prove, generate, bench and tune",
                 "--set tokens=N"},
-    [ROUNDS] = {"rounds", "the number of simulated rounds", "sweep, run and plan", NULL},
+    [ROUNDS] = {"rounds", "the number of simulated rounds", "sweep, run, step and plan", NULL},
     [SEED] = {"seed", "the seed", COMMON, NULL},
     [THREADS] = {"threads", "the number of threads", COMMON, NULL},
     [OUTPUT] = {"output", "the file to write", WRITING, NULL},
     [FORMAT] = {"format", "the format", COMMON, NULL},
-    [DEVICE] = {"device", "the device", "generate, bench and rows", "--target 'SPEC?device=gpu'"},
+    [DEVICE] = {"device", "the device", "step, generate, bench and rows", "--target 'SPEC?device=gpu'"},
     [PROMPT] = {"prompt", "the prompt", "generate, rows and serve", "--prompts FILE"},
     [SIBLINGS] = {"n", "the number of drafts per position", "prove and accept",
                   "--drafting 'tree?n=N'"},

@@ -29,6 +29,7 @@ int spec_verb_run(spec_context *context, int argc, char **argv);
 int spec_verb_plot(spec_context *context, int argc, char **argv);
 int spec_verb_prove(spec_context *context, int argc, char **argv);
 int spec_verb_accept(spec_context *context, int argc, char **argv);
+int spec_verb_step(spec_context *context, int argc, char **argv);
 int spec_verb_plan(spec_context *context, int argc, char **argv);
 int spec_verb_bench(spec_context *context, int argc, char **argv);
 int spec_verb_serve(spec_context *context, int argc, char **argv);

@@ -23,8 +23,7 @@ static int read_draft(spec_told *told, int n, const spec_draft *draft)
     int node = 0, d = 0;
     for (; d < n && told[d].drafting; d++) {
         while (node < draft->n_nodes && (!draft->sampled[node] || joined(draft, node))) node++;
-        const bool stays =
-            node < draft->n_nodes && draft->token[node] == told[d].decision.answer;
+        const bool stays = node < draft->n_nodes && draft->token[node] == told[d].decision.answer;
         told[d].role = SPEC_ROLE_DRAFT;
         told[d].node = stays ? node : -1;
         told[d].after = stays ? draft->parent[node] : draft->n_nodes - 1;
@@ -161,16 +160,18 @@ static void read_top_down(spec_told *told, int n, spec_asks asks, const spec_dra
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* Prefixes of the path of first children, from the longest on, and the last token. The round keeps
- * the last prefix asked about. */
-static void read_block(spec_told *told, int n, const spec_draft *draft, const spec_round *round)
+/* Prefixes of a path, from the longest on, and the last token. The round keeps the last prefix
+ * asked about. In a tree, only that one is known among those of all paths. */
+static void read_block(spec_told *told, int n, bool leaves, const spec_draft *draft,
+                       const spec_round *round)
 {
     int kept = round->n_accepted > 0 ? round->node[round->n_accepted - 1] : -1;
     for (int d = n - 1; d >= 0; d--) {
         const bool last = d == n - 1;
+        if (draft->branches && leaves && d < n - 2) break;
         told[d].after = kept;
         told[d].node = last ? -1 : kept;
-        told[d].role = !last                                         ? SPEC_ROLE_KEEP
+        told[d].role = !last                                          ? SPEC_ROLE_KEEP
                        : spec_verify_child(draft, kept, kept + 1) < 0 ? SPEC_ROLE_BONUS
                                                                       : SPEC_ROLE_CORRECTION;
         if (!last && d > 0) kept = spec_verify_child(draft, kept, kept + 1);
@@ -182,7 +183,6 @@ static void read_block(spec_told *told, int n, const spec_draft *draft, const sp
 /* How the rule makes the decisions of this draft. */
 static spec_asks asks_of(const spec_rule *rule, const spec_draft *draft)
 {
-    if (rule->asks == SPEC_ASKS_LEAVES) return draft->branches ? SPEC_ASKS_OTHER : SPEC_ASKS_BLOCK;
     if (rule->asks == SPEC_ASKS_SELECTED && draft->siblings != SPEC_SIBLINGS_IID &&
         draft->branches && draft->vocab > SPEC_TRANSPORT_SETS_VOCAB)
         return SPEC_ASKS_OTHER;
@@ -203,9 +203,11 @@ void spec_decision_roles(spec_told *told, int n, const spec_rule *rule, const sp
         told[d].after = last;
     }
     if (asks == SPEC_ASKS_OTHER || n == 0) return;
-    if (asks == SPEC_ASKS_BLOCK) read_block(told, n, draft, round);
+    if (asks == SPEC_ASKS_BLOCK || asks == SPEC_ASKS_LEAVES)
+        read_block(told, n, asks == SPEC_ASKS_LEAVES, draft, round);
     else if (asks == SPEC_ASKS_END)
-        told[n - 1].role = spec_verify_child(draft, last, last + 1) < 0 ? SPEC_ROLE_BONUS
-                                                                        : SPEC_ROLE_TARGET;
-    else read_top_down(told, n, asks, draft, target, round);
+        told[n - 1].role =
+            spec_verify_child(draft, last, last + 1) < 0 ? SPEC_ROLE_BONUS : SPEC_ROLE_TARGET;
+    else
+        read_top_down(told, n, asks, draft, target, round);
 }

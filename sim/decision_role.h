@@ -27,7 +27,7 @@ typedef struct {
     spec_role role;
     int node;  /* as above, or -1 */
     int after; /* the position: it decides the token after this node; -1: the round's first token.
-                  That of an OTHER is where the round ended */
+                  For an OTHER: where the round ended */
 } spec_told;
 
 /* Fill role, node and after of the n decisions of a round, from the other fields. Draft, target

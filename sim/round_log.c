@@ -38,9 +38,9 @@ static void forget(spec_round_log *log)
 void spec_round_log_init(spec_round_log *log, spec_decoder *decoder, const double *coin, int n,
                          gsl_rng *rng)
 {
-    *log = (spec_round_log){
-        .decoder = decoder,
-        .report = {.coin = coin, .n = n, .rng = rng, .tell = hear, .self = log}};
+    *log =
+        (spec_round_log){.decoder = decoder,
+                         .report = {.coin = coin, .n = n, .rng = rng, .tell = hear, .self = log}};
     spec_report_init(&log->report);
 }
 

@@ -13,7 +13,7 @@ typedef struct {
     spec_report report; /* its `used` counts the coins of all rounds */
     spec_told *told;    /* (n) of the last round */
     int n, capacity;
-    bool lost;          /* memory ran out for a decision */
+    bool lost; /* memory ran out for a decision */
 } spec_round_log;
 
 /* Begin with `coin` (n), which must outlive the log. The log must not be moved. */

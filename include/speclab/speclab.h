@@ -227,7 +227,7 @@ const double *speclab_round_draft_row(const speclab_round *round, int32_t node);
 enum { SPECLAB_DECISION_ACCEPT = 0, SPECLAB_DECISION_PICK = 1 };
 enum { SPECLAB_PHASE_DRAFT = 0, SPECLAB_PHASE_VERIFY = 1 };
 
-/* What a decision is; `node` and `after` of speclab_decision say where. */
+/* The role of a decision; `node` and `after` of speclab_decision say where it is made. */
 enum {
     SPECLAB_ROLE_OTHER = 0,      /* a step of the rule that has no name here */
     SPECLAB_ROLE_DRAFT = 1,      /* picks draft token `node`; -1: the policy took it back */

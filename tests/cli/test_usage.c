@@ -9,7 +9,8 @@
 static const char *const verbs[] = {"predict", "sweep", "run",      "plot",     "prove",
                                     "accept",  "plan",  "generate", "bench",    "validate",
                                     "rows",    "train", "tune",     "quantize", "widen",
-                                    "import",  "serve", "merge",    "list",     NULL};
+                                    "import",  "serve", "merge",    "step",     "list",
+                                    NULL};
 enum { N_VERBS = sizeof verbs / sizeof verbs[0] - 1 };
 
 /* A verb's help text, which the caller frees. */
@@ -178,7 +179,7 @@ static void names_of_other_engines_get_a_hint(void **state)
         "speclab accept: there is no --temp here; temperature is --target 'SPEC?temperature=T'");
     spec_program_fails("predict --temp 1", 2,
                        "speclab predict: there is no --temp here; temperature is --temperature of "
-                       "generate and bench");
+                       "step, generate and bench");
     spec_program_fails("run block --gamma 5", 2,
                        "speclab run: there is no --gamma here; the draft length is --set K=N");
     spec_program_fails("plan --K 5", 2,

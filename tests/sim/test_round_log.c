@@ -77,8 +77,7 @@ static void check_test(const stand *s, const spec_told *told)
     const spec_draft *draft = &s->decoder.draft;
     if (told->node < 0) return;
     assert_int_equal(draft->parent[told->node], told->after);
-    const bool accepted =
-        token_after(&s->decoder.round, told->after) == draft->token[told->node];
+    const bool accepted = token_after(&s->decoder.round, told->after) == draft->token[told->node];
     if (told->decision.answer == 1) assert_true(accepted);
 }
 
@@ -103,9 +102,8 @@ static void check_round(const stand *s, bool known)
         case SPEC_ROLE_KEEP:
             kept += decision->answer;
             if (decision->answer == 1)
-                assert_int_equal(told->node, round->n_accepted > 0
-                                                 ? round->node[round->n_accepted - 1]
-                                                 : -1);
+                assert_int_equal(told->node,
+                                 round->n_accepted > 0 ? round->node[round->n_accepted - 1] : -1);
             break;
         case SPEC_ROLE_BLOCK: block = SPEC_RESIDUAL_BLOCK * decision->answer; break;
         case SPEC_ROLE_CORRECTION:
@@ -137,10 +135,10 @@ static void every_rule_and_drafting_is_read(void **state)
     static const struct {
         const char *target, *draft;
         int rounds;
-    } pair[] = {{"dirichlet?V=4&concentration=0.4&seed=3", "dirichlet?V=4&concentration=0.4&seed=4",
-                 60},
-                {"dirichlet?V=4&concentration=1&seed=3", "perturb?of=target&alpha=0.9", 60},
-                {"dirichlet?V=700&concentration=0.1&seed=3", "perturb?of=target&alpha=0.4", 6}};
+    } pair[] = {
+        {"dirichlet?V=4&concentration=0.4&seed=3", "dirichlet?V=4&concentration=0.4&seed=4", 60},
+        {"dirichlet?V=4&concentration=1&seed=3", "perturb?of=target&alpha=0.9", 60},
+        {"dirichlet?V=700&concentration=0.1&seed=3", "perturb?of=target&alpha=0.4", 6}};
     const uint64_t seed = spec_test_seed();
     int runs = 0;
     (void)state;
@@ -188,16 +186,26 @@ static void coins_tell_the_story_of_a_rule(void **state)
         double coin[12];
         const char *roles;
     } story[] = {
-        {"chain", "token", {0.5, 0.5, 0.1, 0.7, 0.6}, "draft 0, draft 1, test 0, test 1, "
-                                                      "correction 0"},
+        {"chain",
+         "token",
+         {0.5, 0.5, 0.1, 0.7, 0.6},
+         "draft 0, draft 1, test 0, test 1, "
+         "correction 0"},
         {"chain", "token", {0.5, 0.5, 0.1, 0.1, 0.6}, "draft 0, draft 1, test 0, test 1, bonus 1"},
         {"chain", "match", {0.5, 0.5, 0.6, 0.1}, "draft 0, draft 1, target -1, target 0"},
-        {"chain", "block", {0.5, 0.5, 0.6, 0.9, 0.6}, "draft 0, draft 1, keep 1, keep 0, keep -1, "
-                                                      "correction -1"},
+        {"chain",
+         "block",
+         {0.5, 0.5, 0.6, 0.9, 0.6},
+         "draft 0, draft 1, keep 1, keep 0, keep -1, "
+         "correction -1"},
         {"chain", "traversal", {0.5, 0.5, 0.1, 0.6}, "draft 0, draft 1, keep 1, bonus 1"},
-        {"tree?widths=2.1", "rrs", {0.5, 0.5, 0.5, 0.5, 0.9, 0.1, 0.5},
+        {"tree?widths=2.1",
+         "rrs",
+         {0.5, 0.5, 0.5, 0.5, 0.9, 0.1, 0.5},
          "draft 0, draft 1, draft 2, draft 3, test 0, test 1, correction -1"},
-        {"tree?widths=2.1&siblings=hub", "spechub", {0.1, 0.1, 0.5, 0.5, 0.1, 0.1, 0.1},
+        {"tree?widths=2.1&siblings=hub",
+         "spechub",
+         {0.1, 0.1, 0.5, 0.5, 0.1, 0.1, 0.1},
          "draft 0, draft 1, draft 2, draft 3, test 1, test 0, test 2, bonus 2"},
     };
     (void)state;

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* token_names: the names of tokens for a reader: given ones, the tokenizer's texts, or numbers.
+ * Blanks are visible, and control characters and invalid bytes are written as \xNN. Owns a copy of
+ * the given names; borrows the model. */
+#ifndef SPECLAB_TOKEN_NAMES_H
+#define SPECLAB_TOKEN_NAMES_H
+
+#include "models/model.h"
+
+#include <stdbool.h>
+
+typedef struct {
+    const spec_model *model;
+    bool utf8;   /* else ASCII alone: other bytes are escaped, too */
+    int n;       /* given names */
+    char **name; /* (n) pieces of `copy` */
+    char *copy;
+} spec_token_names;
+
+/* `opt_list` is "the,cat,sat". GSL_EINVAL unless it has a name for every token of the model. */
+int spec_token_names_init(spec_token_names *names, const char *opt_list, const spec_model *model,
+                          bool utf8, spec_error *error);
+void spec_token_names_free(spec_token_names *names);
+
+/* The name of a token in `buffer`, cut to it. */
+enum { SPEC_TOKEN_NAME_SIZE = 128 };
+const char *spec_token_names_of(const spec_token_names *names, int token,
+                                char buffer[SPEC_TOKEN_NAME_SIZE]);
+
+#endif
