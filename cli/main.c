@@ -24,6 +24,7 @@ const spec_verb spec_verbs[] = {
     {"run", "run an experiment file", spec_verb_run},
     {"merge", "join the parts of a run over many machines", spec_verb_merge},
     {"plot", "draw the figure of a result, or of any CSV", spec_verb_plot},
+    {"report", "results on one page, as Markdown or an HTML file", spec_verb_report},
     {"prove", "the exact output distribution of a rule, by enumeration", spec_verb_prove},
     {"accept", "how often each rule accepts a draft token, beside the optimum", spec_verb_accept},
     {"step", "show a round of speculative decoding, decision by decision", spec_verb_step},

@@ -46,22 +46,23 @@ enum {
 #define DECODING "sweep, prove, accept, step, plan, generate, bench and rows"
 #define OF_MODELS "run, train, " DECODING
 #define COMMON                                                                                     \
-    "predict, sweep, run, prove, accept, step, plan, generate, bench, validate, rows, train, tune, "     \
+    "predict, sweep, run, prove, accept, step, plan, generate, bench, validate, rows, train, "     \
+    "tune, "                                                                                       \
     "quantize, widen, import, serve and list"
-#define WRITING "plot, merge, " COMMON
+#define WRITING "plot, merge, report, " COMMON
 
 static const meaning meanings[] = {
-    [LENGTH] = {"K", "the draft length", "predict, sweep, prove, step, generate, bench, train and serve",
-                "--set K=N"},
+    [LENGTH] = {"K", "the draft length",
+                "predict, sweep, prove, step, generate, bench, train and serve", "--set K=N"},
     [RATE] = {"alpha", "the acceptance rate", "predict, sweep, prove and serve",
               "--set alpha=LIST"},
     [COST] = {"c", "the cost of a draft call", "predict, sweep, prove and plan", "--set c=LIST"},
     [TARGET] = {"target", "the target model", "tune, widen, import, " OF_MODELS, NULL},
     [DRAFT] = {"draft", "the draft model", OF_MODELS, NULL},
-    [RULE] = {"rule", "the verification rule", "sweep, prove, accept, step, plan, generate and bench",
-              "--set rule=LIST"},
-    [STRATEGY] = {"drafting", "the draft strategy", "sweep, prove, accept, step, generate and bench",
-                  "--set drafting=LIST"},
+    [RULE] = {"rule", "the verification rule",
+              "sweep, prove, accept, step, plan, generate and bench", "--set rule=LIST"},
+    [STRATEGY] = {"drafting", "the draft strategy",
+                  "sweep, prove, accept, step, generate and bench", "--set drafting=LIST"},
     [POLICY] = {"policy", "the length policy", "sweep, prove, step, generate and bench",
                 "--set policy=LIST"},
     [TEMPERATURE] = {"temperature", "temperature", "step, generate and bench",
@@ -76,7 +77,8 @@ static const meaning meanings[] = {
     [THREADS] = {"threads", "the number of threads", COMMON, NULL},
     [OUTPUT] = {"output", "the file to write", WRITING, NULL},
     [FORMAT] = {"format", "the format", COMMON, NULL},
-    [DEVICE] = {"device", "the device", "step, generate, bench and rows", "--target 'SPEC?device=gpu'"},
+    [DEVICE] = {"device", "the device", "step, generate, bench and rows",
+                "--target 'SPEC?device=gpu'"},
     [PROMPT] = {"prompt", "the prompt", "generate, rows and serve", "--prompts FILE"},
     [SIBLINGS] = {"n", "the number of drafts per position", "prove and accept",
                   "--drafting 'tree?n=N'"},

@@ -42,6 +42,7 @@ int spec_verb_quantize(spec_context *context, int argc, char **argv);
 int spec_verb_widen(spec_context *context, int argc, char **argv);
 int spec_verb_import(spec_context *context, int argc, char **argv);
 int spec_verb_merge(spec_context *context, int argc, char **argv);
+int spec_verb_report(spec_context *context, int argc, char **argv);
 int spec_verb_list(spec_context *context, int argc, char **argv);
 
 #endif

@@ -163,6 +163,14 @@ static int write_json(FILE *out, const json_t *root, spec_error *error)
     return GSL_SUCCESS;
 }
 
+/* Whether another round follows: the text has not ended, and the windows have space. */
+static bool goes_on(const spec_decoder *decoder)
+{
+    for (int i = 0; i < decoder->round.n_emitted; i++)
+        if (decoder->round.token[i] == decoder->config.target->end_of_text) return false;
+    return spec_decoder_room(decoder) >= 0;
+}
+
 /* The context is what precedes the first round. */
 static int write_rounds(FILE *out, const arguments *args, const spec_step_view *view,
                         spec_round_log *log, const int *context, size_t n, spec_error *error)
@@ -176,7 +184,7 @@ static int write_rounds(FILE *out, const arguments *args, const spec_step_view *
     const bool lawful = has_law(&law, &log->decoder->config, context, n, &why);
     spec_progress_clear();
     if (!as_json) write_head(out, args, log->decoder);
-    for (uint64_t i = 0; i < args->rounds && spec_decoder_room(log->decoder) >= 0; i++) {
+    for (uint64_t i = 0; i < args->rounds && (i == 0 || goes_on(log->decoder)); i++) {
         SPEC_TRY(spec_round_log_next(log, error));
         if (as_json) {
             json_array_append_new(json_object_get(root, "rounds"), spec_step_json_round(view));

@@ -41,6 +41,12 @@ dots(p, s, bars) = ', $DATA using ' . (SIDEWAYS ? '"value":' : '') \
     . (bars ? ':"low":"high"' : '') . ' with ' . (bars ? (SIDEWAYS ? 'xerrorbars' \
         : 'yerrorbars') : 'points') \
     . sprintf(' linecolor rgb COLOUR[%d] pointtype SHAPE[%d] notitle', s, s)
+# The same points with their numbers, which a figure for the mouse shows.
+number_at(p, s) = (NAMES ? '' : sprintf('sprintf("%%.6g, ", place(%d, %d)).', p, s)) \
+    . 'sprintf("%.6g", column("value"))'
+tips(p, s) = ', $DATA using ' . (SIDEWAYS ? '"value":' : '') . sprintf('(place(%d, %d))', p, s) \
+    . (SIDEWAYS ? '' : ':"value"') . ':(' . number_at(p, s) . ') with labels hypertext point' \
+    . sprintf(' linecolor rgb COLOUR[%d] pointtype SHAPE[%d] notitle', s, s)
 number_of(list, i) = int(word(list, i) + 0)
 
 # The line at 1 that divides gain from loss, if the values have such a line.
@@ -62,6 +68,8 @@ do for [p=1:PANELS] {
     do for [i=1:words(THEORY[p])] { command = command . line(p, number_of(THEORY[p], i), 'theory') }
     do for [i=1:words(BARS[p])] { command = command . dots(p, number_of(BARS[p], i), 1) }
     do for [i=1:words(DOTS[p])] { command = command . dots(p, number_of(DOTS[p], i), 0) }
+    shown = MOUSE ? BARS[p] . ' ' . DOTS[p] : ''
+    do for [i=1:words(shown)] { command = command . tips(p, number_of(shown, i)) }
     eval 'plot ' . command[3:*]
 }
 eval legend(0)

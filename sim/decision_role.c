@@ -195,6 +195,7 @@ void spec_decision_roles(spec_told *told, int n, const spec_rule *rule, const sp
     const int before = read_draft(told, n, draft);
     const int last = round->n_accepted > 0 ? round->node[round->n_accepted - 1] : -1;
     const spec_asks asks = asks_of(rule, draft);
+    if (n == before) return; /* told may be NULL */
     told += before;
     n -= before;
     for (int d = 0; d < n; d++) {
@@ -202,7 +203,7 @@ void spec_decision_roles(spec_told *told, int n, const spec_rule *rule, const sp
         told[d].node = -1;
         told[d].after = last;
     }
-    if (asks == SPEC_ASKS_OTHER || n == 0) return;
+    if (asks == SPEC_ASKS_OTHER) return;
     if (asks == SPEC_ASKS_BLOCK || asks == SPEC_ASKS_LEAVES)
         read_block(told, n, asks == SPEC_ASKS_LEAVES, draft, round);
     else if (asks == SPEC_ASKS_END)

@@ -49,6 +49,7 @@ experiments/text|texts that experiments learn from; they never change
 api|the functions of the library, one api_TOPIC.c each
 cli|the verbs of the command line, one file each, and what they share
 cli/step|a round as text and JSON, for `speclab step`
+cli/report|results on a page of Markdown or HTML, for `speclab report`
 cli/figures|figures of any CSV file, through gnuplot
 mpi|`speclab-mpi`: a team of MPI ranks, one file without a header
 plots|gnuplot scripts of the experiments; `style.gp` is common to them

@@ -79,8 +79,10 @@ static int write_prelude(FILE *out, spec_word_list *ret_constant, spec_figure_no
 {
     int status = GSL_SUCCESS;
     if (axes->x == NULL) return spec_figure_prelude_write(out, data, opt_script, error);
-    if (axes->heat != NULL) status = spec_figure_heat_write(out, ret_constant, data, axes, error);
-    else status = spec_figure_series_write(out, ret_constant, ret_note, data, axes, error);
+    if (axes->heat != NULL)
+        status = spec_figure_heat_write(out, ret_constant, data, axes, error);
+    else
+        status = spec_figure_series_write(out, ret_constant, ret_note, data, axes, error);
     if (status != GSL_SUCCESS || opt_script != NULL) return status;
     return spec_figure_title_parameters(ret_constant, data, axes, error);
 }
@@ -118,8 +120,10 @@ static int make_program(char **ret_program, size_t *ret_n, spec_figure_note *ret
     if (!spec_memory_text_open(&program)) return spec_no_memory(error);
     FILE *out = program.out;
     SPEC_TRY(write_prelude(out, &constant, ret_note, data, opt_script, axes, error));
-    if (request->style.title != NULL) title = strdup(request->style.title);
-    else title = spec_figure_title(opt_script, &constant, data);
+    if (request->style.title != NULL)
+        title = strdup(request->style.title);
+    else
+        title = spec_figure_title(opt_script, &constant, data);
     if (title == NULL) SPEC_TRY(spec_no_memory(error));
     SPEC_TRY(spec_figure_script_text(&style, "style", error));
     if (axes->x != NULL)
@@ -137,18 +141,17 @@ done:
     return status;
 }
 
-int spec_figure_draw(const spec_figure_request *request, const char *csv, const char *path,
-                     spec_figure_note *opt_note, spec_error *error)
+/* The output of gnuplot for the CSV, which the caller frees. */
+static int draw(char **ret_drawn, size_t *ret_n, spec_figure_note *ret_note,
+                const spec_figure_request *request, const char *csv, spec_error *error)
 {
     static const spec_word_list nothing = {0};
     int status = GSL_SUCCESS;
     spec_figure_data data = {0};
     spec_figure_script script = {0};
     spec_figure_axes axes = {0};
-    spec_figure_note note = {""};
-    char *program = NULL, *drawn = NULL;
-    spec_output file = {.out = NULL};
-    size_t n_program = 0, n_drawn = 0;
+    char *program = NULL;
+    size_t n_program = 0;
     const bool own = request->axes != NULL && is_own(request->axes);
     if (own) SPEC_TRY(check_own(request->axes, error));
     SPEC_TRY(spec_gnuplot_check(error));
@@ -161,22 +164,55 @@ int spec_figure_draw(const spec_figure_request *request, const char *csv, const 
         SPEC_TRY(check_columns(&script, &data, error));
         SPEC_TRY(choose_axes(&axes, request, &script, error));
     }
-    SPEC_TRY(make_program(&program, &n_program, &note, &data, request, own ? NULL : &script, &axes,
-                          error));
+    SPEC_TRY(make_program(&program, &n_program, ret_note, &data, request, own ? NULL : &script,
+                          &axes, error));
     spec_error inner = {{0}};
-    if ((status = spec_gnuplot_run(&drawn, &n_drawn, program, n_program, &inner)) != GSL_SUCCESS)
+    if ((status = spec_gnuplot_run(ret_drawn, ret_n, program, n_program, &inner)) != GSL_SUCCESS)
         SPEC_TRY(spec_fail(error, status, "%s is not drawn: %s", csv, inner.text));
+done:
+    free(program);
+    spec_figure_script_free(&script);
+    spec_figure_data_free(&data);
+    return status;
+}
+
+int spec_figure_draw(const spec_figure_request *request, const char *csv, const char *path,
+                     spec_figure_note *opt_note, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    spec_figure_note note = {""};
+    spec_output file = {.out = NULL};
+    char *drawn = NULL;
+    size_t n = 0;
+    SPEC_TRY(draw(&drawn, &n, &note, request, csv, error));
     SPEC_TRY(spec_output_open(&file, path, request->verb, error));
-    SPEC_TRY(
-        spec_figure_file_write(file.out, path, drawn, n_drawn, request->style.terminal, error));
+    SPEC_TRY(spec_figure_file_write(file.out, path, drawn, n, request->style.terminal, error));
     SPEC_TRY(spec_output_close(&file, request->force, request->verb, error));
     if (opt_note != NULL) *opt_note = note;
 done:
     spec_output_discard(&file);
-    free(program);
     free(drawn);
-    spec_figure_script_free(&script);
-    spec_figure_data_free(&data);
+    return status;
+}
+
+int spec_figure_draw_svg(char **ret_svg, size_t *ret_n, const spec_figure_request *request,
+                         const char *csv, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    spec_figure_request with_mouse = *request;
+    spec_figure_note note = {""};
+    spec_memory_text svg = {.out = NULL};
+    char *drawn = NULL;
+    size_t n = 0;
+    *ret_svg = NULL;
+    with_mouse.style.mouse = true;
+    SPEC_TRY(draw(&drawn, &n, &note, &with_mouse, csv, error));
+    if (!spec_memory_text_open(&svg)) SPEC_TRY(spec_no_memory(error));
+    status = spec_figure_file_write(svg.out, csv, drawn, n, SPEC_TERMINAL_SVG, error);
+    *ret_svg = spec_memory_text_take(&svg, ret_n);
+    if (*ret_svg == NULL && status == GSL_SUCCESS) status = spec_no_memory(error);
+done:
+    free(drawn);
     return status;
 }
 

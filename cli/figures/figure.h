@@ -26,6 +26,11 @@ typedef struct {
 int spec_figure_draw(const spec_figure_request *request, const char *csv, const char *path,
                      spec_figure_note *ret_note, spec_error *error);
 
+/* The same as an SVG in memory, which the caller frees. The mouse shows the numbers of points.
+ * request->style has the terminal svg. */
+int spec_figure_draw_svg(char **ret_svg, size_t *ret_n, const spec_figure_request *request,
+                         const char *csv, spec_error *error);
+
 /* The same with the script `name`, in the format of the path's ending. */
 int spec_figure_draw_named(const char *name, const char *csv, const char *path, bool force,
                            const char *verb, spec_error *error);

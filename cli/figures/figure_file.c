@@ -71,11 +71,47 @@ static void write_tikz_line(FILE *out, const char *line, size_t length)
     fprintf(out, "%s\n", end);
 }
 
+/* In place of gnuplot's script, whose coordinates are those of the last panel, the legend: it shows
+ * the numbers of a point, which plots/series.gp gives as hypertext. */
+static const char mouse_script[] =
+    "<script type=\"text/javascript\"><![CDATA[\n"
+    "const gnuplot_svg = {\n"
+    "  Init() {}, toggleCoordBox() {}, moveCoordBox() {}, toggleVisibility() {},\n"
+    "  toggleGrid() {\n"
+    "    for (const line of document.querySelectorAll('.gridline'))\n"
+    "      line.style.display = line.style.display === 'none' ? '' : 'none';\n"
+    "  },\n"
+    "  show(how) {\n"
+    "    for (const id of ['hypertext', 'hypertextbox'])\n"
+    "      document.getElementById(id).setAttribute('visibility', how);\n"
+    "  },\n"
+    "  hideHypertext() { this.show('hidden'); },\n"
+    "  showHypertext(event, words) {\n"
+    "    const svg = document.documentElement, text = document.getElementById('hypertext');\n"
+    "    const at = new DOMPoint(event.clientX, event.clientY)\n"
+    "      .matrixTransform(svg.getScreenCTM().inverse());\n"
+    "    text.textContent = words;\n"
+    "    const width = text.getComputedTextLength(), box = svg.viewBox.baseVal;\n"
+    "    const x = Math.min(at.x + 12, box.width - width - 8), y = Math.max(at.y - 12, 20);\n"
+    "    const set = (id, values) => {\n"
+    "      for (const key in values) document.getElementById(id).setAttribute(key, values[key]);\n"
+    "    };\n"
+    "    set('hypertext', {x, y});\n"
+    "    set('hypertextbox', {x: x - 6, y: y - 14, width: width + 12, height: 20});\n"
+    "    this.show('visible');\n"
+    "  },\n"
+    "};\n"
+    "]]></script>\n";
+
 /* Write a line of an SVG with a generic font as fallback. Titles such as gnuplot_plot_1, which
  * browsers would show, are removed. */
 static void write_svg_line(FILE *out, const char *line, size_t length)
 {
     static const char family[] = "font-family=\"", title[] = "<title>", title_end[] = "</title>";
+    if (memmem(line, length, "gnuplot_svg.js\"", 15) != NULL) {
+        fputs(mouse_script, out);
+        return;
+    }
     const char *end = line + length, *from = memmem(line, length, title, sizeof title - 1);
     const char *to =
         from != NULL ? memmem(from, (size_t)(end - from), title_end, sizeof title_end - 1) : NULL;
@@ -138,8 +174,10 @@ int spec_figure_file_write(FILE *out, const char *path, const char *drawn, size_
         for (size_t at = 0; at < n;) {
             const char *end = memchr(drawn + at, '\n', n - at);
             const size_t length = end != NULL ? (size_t)(end - (drawn + at)) : n - at;
-            if (terminal == SPEC_TERMINAL_SVG) write_svg_line(out, drawn + at, length);
-            else write_tikz_line(out, drawn + at, length);
+            if (terminal == SPEC_TERMINAL_SVG)
+                write_svg_line(out, drawn + at, length);
+            else
+                write_tikz_line(out, drawn + at, length);
             at += length + 1;
         }
     }

@@ -139,10 +139,10 @@ void spec_figure_style_write(FILE *out, const spec_figure_style *style, const ch
     case SPEC_TERMINAL_SVG:
         printed = size / POINTS_PX;
         fprintf(out,
-                "set terminal svg noenhanced size %.0f,%.0f %s font '%s,%g' linewidth %g "
+                "set terminal svg noenhanced%s size %.0f,%.0f %s font '%s,%g' linewidth %g "
                 "background rgb 'white'\n",
-                width / POINTS_PX, height / POINTS_PX, usual ? "dynamic" : "fixed", font, printed,
-                0.14 * size);
+                style->mouse ? " mouse jsdir ''" : "", width / POINTS_PX, height / POINTS_PX,
+                usual ? "dynamic" : "fixed", font, printed, 0.14 * size);
         break;
     case SPEC_TERMINAL_PNG: {
         /* A size in pixels is exact; a size on paper has 300 pixels per inch. */
@@ -176,6 +176,7 @@ void spec_figure_style_write(FILE *out, const spec_figure_style *style, const ch
     fprintf(out, "MARK = %g; SPACING = %g; LIFT = %g\n",
             svg || style->terminal == SPEC_TERMINAL_PDF ? 0.5 : 0.7, svg ? 0.9 : 1.15,
             svg ? 0.5 : 0.0);
+    fprintf(out, "MOUSE = %d\n", style->mouse);
     fputs("TITLE = ", out);
     spec_gnuplot_quote(out, title);
     fputc('\n', out);

@@ -23,6 +23,7 @@ typedef struct {
     char font[64];        /* "": DejaVu Sans and its fallbacks */
     double font_size;     /* in points; 0: chosen by the width */
     const char *legend;   /* "auto", "right", "bottom" or "none" */
+    bool mouse;           /* an SVG with a script: the numbers of the point under the mouse */
 } spec_figure_style;
 
 #define SPEC_FIGURE_STYLE_DEFAULT ((spec_figure_style){.legend = "auto", .unit = 0.75})

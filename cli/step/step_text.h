@@ -12,7 +12,7 @@
 /* Columns of a page, of labels before lines, and of names and numbers in tables. */
 enum { SPEC_STEP_COLUMNS = 80, SPEC_STEP_LABEL = 12, SPEC_STEP_NAME = 16, SPEC_STEP_NUMBER = 9 };
 
-/* What is shown, and how. Borrows all. */
+/* A round and the way to show it. Borrows all. */
 typedef struct {
     const spec_round_log *log;     /* its last round */
     const spec_token_names *names; /* its `utf8` also chooses the bars */

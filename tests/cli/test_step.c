@@ -90,6 +90,13 @@ static void each_way_to_judge_a_draft_has_its_words(void **state)
                               "keep        2 of 3: 0.0833/0.25 = 0.333, coin 0.3: kept",
                               "Position 3", "correction  the, coin 0.1 in the residual",
                               "emitted     cat the the: 2 accepted and a correction", NULL});
+    /* a ratio above 1 is capped by block, and counts in hsd */
+    has("step --K 2 --rule block --coins 0.3,0.5,0.9",
+        (const char *const[]){"1.25        1  coin 0.3", "0.667    0.667  coin 0.5",
+                              "keep        2 of 2: 0.667/1 = 0.667, coin 0.9: not kept", NULL});
+    has("step --K 2 --rule hsd --coins 0.3,0.5,0.9",
+        (const char *const[]){"1.25     1.25  coin 0.3", "0.667    0.833  coin 0.5",
+                              "keep        2 of 2: 0.833/1 = 0.833, coin 0.9: not kept", NULL});
     has("step --K 2 --coins 0.1,0.1,0.9",
         (const char *const[]){"test        the: target/draft = 0.5/0.4 = 1.25: accepted",
                               "Position 3", "bonus       dog, coin 0.9 in the target's row",

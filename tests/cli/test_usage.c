@@ -9,8 +9,8 @@
 static const char *const verbs[] = {"predict", "sweep", "run",      "plot",     "prove",
                                     "accept",  "plan",  "generate", "bench",    "validate",
                                     "rows",    "train", "tune",     "quantize", "widen",
-                                    "import",  "serve", "merge",    "step",     "list",
-                                    NULL};
+                                    "import",  "serve", "merge",    "step",     "report",
+                                    "list",    NULL};
 enum { N_VERBS = sizeof verbs / sizeof verbs[0] - 1 };
 
 /* A verb's help text, which the caller frees. */

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* html_parts: the constant parts of a report's page: head, style and the script of its tables. */
+#ifndef SPECLAB_HTML_PARTS_H
+#define SPECLAB_HTML_PARTS_H
+
+/* Up to the title; it allows no request. */
+extern const char spec_html_head[];
+
+/* Light and dark, from 360 pixels on. */
+extern const char spec_html_style[];
+
+/* Makes tables sortable by buttons in their head, and adds a filter to those with many rows. */
+extern const char spec_html_script[];
+
+#endif

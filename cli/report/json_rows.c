@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/report/json_rows.h"
+
+#include "base/json_memory.h"
+#include "base/memory_text.h"
+#include "speclab/no_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME = 256 };
+
+/* Called for each scalar; false stops the walk. */
+typedef bool visit(void *self, const char *name, json_t *value);
+
+/* Visit the scalars of an object, with dotted names; a list counts as its length. */
+static bool walk(json_t *object, const char *prefix, int depth, visit *each, void *self)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(object, key, value)
+    {
+        char name[NAME];
+        snprintf(name, sizeof name, "%.120s%s%.120s", prefix, prefix[0] != '\0' ? "." : "", key);
+        const bool goes_on = json_is_object(value) && depth < SPEC_JSON_ROWS_DEPTH
+                                 ? walk(value, name, depth + 1, each, self)
+                                 : each(self, name, value);
+        if (!goes_on) return false;
+    }
+    return true;
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+typedef struct {
+    char *name[SPEC_JSON_ROWS_COLUMNS];
+    int n;
+    bool lost; /* memory ran out; else too many columns stop the walk */
+} columns;
+
+static int find(const columns *c, const char *name)
+{
+    for (int i = 0; i < c->n; i++)
+        if (strcmp(c->name[i], name) == 0) return i;
+    return -1;
+}
+
+static bool add_column(void *self, const char *name, json_t *value)
+{
+    columns *c = self;
+    (void)value;
+    if (find(c, name) >= 0) return true;
+    if (c->n == SPEC_JSON_ROWS_COLUMNS) return false;
+    c->name[c->n] = strdup(name);
+    c->lost = c->name[c->n] == NULL;
+    c->n += !c->lost;
+    return !c->lost;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static void write_value(FILE *out, json_t *value)
+{
+    if (json_is_string(value))
+        fwrite(json_string_value(value), 1, json_string_length(value), out);
+    else if (json_is_array(value) || json_is_object(value))
+        fprintf(out, "%zu values",
+                json_is_array(value) ? json_array_size(value) : json_object_size(value));
+    else if (json_is_integer(value))
+        fprintf(out, "%lld", (long long)json_integer_value(value));
+    else if (json_is_real(value))
+        fprintf(out, "%.10g", json_real_value(value));
+    else
+        fputs(json_is_true(value) ? "true" : json_is_false(value) ? "false" : "", out);
+}
+
+static bool fill_cell(void *self, const char *name, json_t *value)
+{
+    spec_table *table = self;
+    if (json_is_integer(value))
+        spec_table_integer(table, name, json_integer_value(value));
+    else if (json_is_real(value))
+        spec_table_number(table, name, json_real_value(value));
+    else if (json_is_string(value))
+        spec_table_text(table, name, json_string_value(value));
+    else if (json_is_boolean(value))
+        spec_table_text(table, name, json_is_true(value) ? "true" : "false");
+    else if (json_is_array(value) || json_is_object(value)) {
+        char text[32];
+        snprintf(text, sizeof text, "%zu values",
+                 json_is_array(value) ? json_array_size(value) : json_object_size(value));
+        spec_table_text(table, name, text);
+    }
+    return true;
+}
+
+static int fill_rows(spec_table *table, json_t *list, const char *path, spec_error *error)
+{
+    columns c = {.n = 0};
+    int status = GSL_SUCCESS;
+    bool fits = true;
+    for (size_t i = 0; i < json_array_size(list) && fits; i++)
+        fits = walk(json_array_get(list, i), "", 0, add_column, &c);
+    if (c.lost)
+        status = spec_no_memory(error);
+    else if (!fits)
+        status = spec_fail(error, GSL_EINVAL, "%s: its rows have more than %d members", path,
+                           SPEC_JSON_ROWS_COLUMNS);
+    else if (c.n == 0)
+        status = spec_fail(error, GSL_EINVAL, "%s: its rows have no members", path);
+    if (status == GSL_SUCCESS && spec_table_init(table, (const char *const *)c.name, c.n) != 0)
+        status = spec_no_memory(error);
+    for (size_t i = 0; i < json_array_size(list) && status == GSL_SUCCESS; i++) {
+        walk(json_array_get(list, i), "", 0, fill_cell, table);
+        spec_table_append(table);
+    }
+    for (int i = 0; i < c.n; i++) free(c.name[i]);
+    return status;
+}
+
+/* ---- which list ------------------------------------------------------------------------------ */
+
+static bool is_list(json_t *value)
+{
+    for (size_t i = 0; i < json_array_size(value); i++)
+        if (!json_is_object(json_array_get(value, i))) return false;
+    return json_array_size(value) > 0;
+}
+
+/* The longest list of objects among the root and its members, or NULL. */
+static json_t *find_list(json_t *root)
+{
+    json_t *longest = is_list(root) ? root : NULL;
+    const char *key;
+    json_t *value;
+    json_object_foreach(root, key, value) if (is_list(value) &&
+                                              json_array_size(value) > json_array_size(longest))
+        longest = value;
+    return longest;
+}
+
+static bool add_pair(void *self, const char *name, json_t *value)
+{
+    json_t *pair = json_object();
+    json_object_set_new(pair, "key", json_string(name));
+    json_object_set(pair, "value", value);
+    json_array_append_new(self, pair);
+    return true;
+}
+
+static bool add_line(void *self, const char *name, json_t *value)
+{
+    if (json_is_null(value) || is_list(value)) return true;
+    fprintf(self, "%s: ", name);
+    write_value(self, value);
+    fputc('\n', self);
+    return true;
+}
+
+static int add_provenance(spec_table *table, json_t *root, spec_error *error)
+{
+    spec_memory_text text;
+    if (!json_is_object(root)) return GSL_SUCCESS;
+    if (!spec_memory_text_open(&text)) return spec_no_memory(error);
+    walk(root, "", 0, add_line, text.out);
+    char *lines = spec_memory_text_take(&text, NULL);
+    if (lines == NULL) return spec_no_memory(error);
+    free(table->provenance);
+    table->provenance = lines;
+    return GSL_SUCCESS;
+}
+
+int spec_json_rows_read(spec_table *ret_table, const char *bytes, size_t n, const char *path,
+                        spec_error *error)
+{
+    json_error_t where;
+    int status = GSL_SUCCESS;
+    json_t *pairs = NULL, *root;
+    *ret_table = (spec_table){.n_rows = 0};
+    root = spec_json_load(bytes, n, 0, &where);
+    if (root == NULL && !spec_json_lost())
+        return spec_fail(error, GSL_EINVAL, "%s:%d: %.200s", path, where.line, where.text);
+    if (root == NULL) return spec_no_memory(error);
+    json_t *list = find_list(root);
+    if (list == NULL) {
+        if ((pairs = json_array()) != NULL) walk(root, "", 0, add_pair, pairs);
+        if (pairs == NULL || spec_json_lost()) SPEC_TRY(spec_no_memory(error));
+        if (json_array_size(pairs) == 0)
+            SPEC_TRY(spec_fail(error, GSL_EINVAL, "%s: it has no object with members", path));
+    }
+    SPEC_TRY(fill_rows(ret_table, list != NULL ? list : pairs, path, error));
+    if (list != NULL) SPEC_TRY(add_provenance(ret_table, root, error));
+done:
+    if (status != GSL_SUCCESS) spec_table_free(ret_table);
+    if (status != GSL_SUCCESS) *ret_table = (spec_table){.n_rows = 0};
+    json_decref(pairs);
+    json_decref(root);
+    return status;
+}

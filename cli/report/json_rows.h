@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* json_rows: a JSON text as a table: the longest list of objects in it, a row for each.
+ * Members of nested objects are columns such as detectable.first.tv; a list in a row becomes its
+ * length. The other members of the root are lines "key: value" of the table's provenance. */
+#ifndef SPECLAB_JSON_ROWS_H
+#define SPECLAB_JSON_ROWS_H
+
+#include "base/table.h"
+
+/* Most columns of a table, and most depth of nested objects. */
+enum { SPEC_JSON_ROWS_COLUMNS = 256, SPEC_JSON_ROWS_DEPTH = 4 };
+
+/* Read n bytes; `path` appears in messages, "path:line: ...". Without a list of objects, the table
+ * has a row for each member: key and value. GSL_EINVAL, GSL_ENOMEM; the table is zeroed then. */
+int spec_json_rows_read(spec_table *ret_table, const char *bytes, size_t n, const char *path,
+                        spec_error *error);
+
+#endif

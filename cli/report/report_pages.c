@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/report/report_pages.h"
+
+#include "base/build_info.h"
+#include "cli/report/html_parts.h"
+#include "cli/report/html_text.h"
+#include "speclab/no_memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void spec_report_page_sum(FILE *out, const spec_report_page *page)
+{
+    unsigned long long holds = 0, fails = 0;
+    for (int i = 0; i < page->n; i++) {
+        holds += page->source[i].holds;
+        fails += page->source[i].fails;
+    }
+    if (holds + fails == 0)
+        fputs("No row has a check", out);
+    else if (fails > 0)
+        fprintf(out, "**%llu of %llu checks FAIL**", fails, holds + fails);
+    else
+        fprintf(out, holds == 1 ? "The one check holds" : "All %llu checks hold", holds);
+}
+
+static size_t shown_rows(const spec_report_page *page, const spec_table *table)
+{
+    return table->n_rows < page->rows ? table->n_rows : page->rows;
+}
+
+/* ---- Markdown -------------------------------------------------------------------------------- */
+
+/* A text from a file in a line of Markdown: as one line, without HTML and links. */
+static void write_plain(FILE *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (strchr("<>[]()*_`|#\\", *text) != NULL) fputc('\\', out);
+        fputc((unsigned char)*text < 0x20 ? ' ' : *text, out);
+    }
+}
+
+/* Lines of a code block, which no text can end. */
+static void write_code(FILE *out, const char *text)
+{
+    for (const char *end; *text != '\0'; text = *end != '\0' ? end + 1 : end) {
+        end = text + strcspn(text, "\n");
+        fprintf(out, "    %.*s\n", (int)(end - text), text);
+    }
+    fputc('\n', out);
+}
+
+/* No HTML from a file. */
+static void disarm(char *opt_text)
+{
+    for (char *t = opt_text; t != NULL && *t != '\0'; t++)
+        *t = *t == '<' ? '(' : *t == '>' ? ')' : *t;
+}
+
+static int write_rows(FILE *out, const spec_result_source *source, size_t rows, spec_error *error)
+{
+    spec_table shown = {.n_rows = 0};
+    int status = GSL_SUCCESS;
+    if (spec_table_init(&shown, (const char *const *)source->table.column, source->n_columns) != 0)
+        SPEC_TRY(spec_no_memory(error));
+    for (int c = 0; c < source->n_columns; c++) disarm(shown.column[c]);
+    for (size_t r = 0; r < rows; r++) {
+        for (int c = 0; c < source->n_columns; c++) {
+            if (spec_cell_copy(&shown.row[c], spec_table_cell(&source->table, r, c)) != 0)
+                SPEC_TRY(spec_no_memory(error));
+            disarm(shown.row[c].text);
+        }
+        if (spec_table_append(&shown) != 0) SPEC_TRY(spec_no_memory(error));
+    }
+    SPEC_TRY(spec_table_write(&shown, SPEC_FORMAT_MARKDOWN, out, error));
+done:
+    spec_table_free(&shown);
+    return status;
+}
+
+int spec_report_page_markdown(FILE *out, const spec_report_page *page, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    fputs("# ", out);
+    write_plain(out, page->title);
+    fputs("\n\n", out);
+    spec_report_page_sum(out, page);
+    fprintf(out, ". By speclab %s.\n\n", spec_build_info_version);
+    for (int i = 0; i < page->n; i++) {
+        const spec_result_source *source = &page->source[i];
+        const size_t rows = shown_rows(page, &source->table);
+        fputs("## ", out);
+        write_plain(out, source->name);
+        fprintf(out, "\n\n%s.\n\n", source->evidence);
+        SPEC_TRY(write_rows(out, source, rows, error));
+        if (rows < source->table.n_rows)
+            fprintf(out, "\nThe first %zu of %zu rows.\n", rows, source->table.n_rows);
+        fputc('\n', out);
+        write_code(out, source->table.provenance);
+    }
+done:
+    return status;
+}
+
+/* ---- HTML ------------------------------------------------------------------------------------ */
+
+/* Where the figure would be, if there is none. */
+static void write_no_figure(FILE *out, const spec_result_source *source, const char *why)
+{
+    if (why[0] == '\0' && source->json) return;
+    fputs("<p class=\"note\">No figure: ", out);
+    spec_html_text_write(out, why[0] != '\0' ? why : "the result names none");
+    if (why[0] == '\0')
+        fputs("; <code>speclab plot FILE --x COLUMN --y COLUMN</code> draws one", out);
+    fputs(".</p>\n", out);
+}
+
+static void write_figure(FILE *out, const spec_result_source *source,
+                         const spec_report_figure *figure)
+{
+    if (figure->svg == NULL) {
+        write_no_figure(out, source, figure->why.text);
+        return;
+    }
+    fputs("<figure tabindex=\"0\" aria-label=\"Figure of ", out);
+    spec_html_text_write(out, source->name);
+    fputs("; its values are in the table below\">"
+          "<object type=\"image/svg+xml\" tabindex=\"-1\" data=\"data:image/svg+xml;base64,",
+          out);
+    spec_html_text_base64(out, figure->svg, figure->n);
+    fputs("\">The figure is an SVG; its values are in the table below.</object></figure>\n", out);
+}
+
+static bool is_numeric(const spec_table *table, int column)
+{
+    bool any = false;
+    for (size_t r = 0; r < table->n_rows; r++) {
+        const int kind = spec_table_cell(table, r, column)->kind;
+        if (kind == SPEC_CELL_TEXT) return false;
+        any = any || kind != SPEC_CELL_EMPTY;
+    }
+    return any;
+}
+
+/* Six digits for the reader; all ten for sorting, where they differ. */
+static void write_cell(FILE *out, const spec_cell *cell, bool numeric)
+{
+    char shown[48], full[48];
+    const char *text = spec_cell_format(cell, SPEC_FORMAT_TABLE, shown, sizeof shown);
+    fputs(numeric ? "<td class=\"n\"" : "<td", out);
+    if (cell->kind == SPEC_CELL_NUMBER) {
+        const char *all = spec_cell_format(cell, SPEC_FORMAT_CSV, full, sizeof full);
+        if (strcmp(all, text) != 0) fprintf(out, " data-v=\"%s\"", all);
+    }
+    fputc('>', out);
+    spec_html_text_write(out, text);
+    fputs("</td>", out);
+}
+
+static void write_table(FILE *out, const spec_result_source *source, size_t rows)
+{
+    const spec_table *table = &source->table;
+    bool *numeric = calloc((size_t)source->n_columns + 1, sizeof *numeric);
+    fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table of ", out);
+    spec_html_text_write(out, source->name);
+    fprintf(out, "\"><table><caption>%s%zu of %zu row%s</caption>\n<thead><tr>",
+            rows < table->n_rows ? "The first " : "", rows, table->n_rows,
+            table->n_rows == 1 ? "" : "s");
+    for (int c = 0; c < source->n_columns; c++) {
+        if (numeric != NULL) numeric[c] = is_numeric(table, c);
+        fputs(numeric != NULL && numeric[c] ? "<th scope=\"col\" class=\"n\">"
+                                            : "<th scope=\"col\">",
+              out);
+        spec_html_text_write(out, table->column[c]);
+        fputs("</th>", out);
+    }
+    fputs("</tr></thead>\n<tbody>\n", out);
+    for (size_t r = 0; r < rows; r++) {
+        fputs("<tr>", out);
+        for (int c = 0; c < source->n_columns; c++)
+            write_cell(out, spec_table_cell(table, r, c), numeric != NULL && numeric[c]);
+        fputs("</tr>\n", out);
+    }
+    fputs("</tbody></table></div>\n", out);
+    free(numeric);
+}
+
+static void write_section(FILE *out, const spec_report_page *page, int i,
+                          const spec_report_figure *figure)
+{
+    const spec_result_source *source = &page->source[i];
+    fprintf(out, "<section aria-labelledby=\"r%d\">\n<h2 id=\"r%d\">", i + 1, i + 1);
+    spec_html_text_write(out, source->name);
+    fprintf(out, "</h2>\n<p class=\"%s\">",
+            source->fails > 0 || source->edited ? "fails"
+            : source->holds > 0                 ? "holds"
+                                                : "unchecked");
+    spec_html_text_marked(out, source->evidence);
+    fputs(".</p>\n", out);
+    write_figure(out, source, figure);
+    write_table(out, source, shown_rows(page, &source->table));
+    fputs("<details><summary>Where it comes from</summary><pre tabindex=\"0\">", out);
+    spec_html_text_write(out, source->path);
+    fputc('\n', out);
+    spec_html_text_write(out, source->table.provenance);
+    fputs("</pre></details>\n</section>\n", out);
+}
+
+/* Results at a glance, with links to their sections. */
+static void write_contents(FILE *out, const spec_report_page *page)
+{
+    fputs("<nav aria-label=\"Results\"><ol>\n", out);
+    for (int i = 0; i < page->n; i++) {
+        fprintf(out, "<li><a href=\"#r%d\">", i + 1);
+        spec_html_text_write(out, page->source[i].name);
+        fputs("</a>: ", out);
+        spec_html_text_marked(out, page->source[i].evidence);
+        fputs("</li>\n", out);
+    }
+    fputs("</ol></nav>\n", out);
+}
+
+void spec_report_page_html(FILE *out, const spec_report_page *page,
+                           const spec_report_figure *figure)
+{
+    fprintf(out, "%s<title>", spec_html_head);
+    spec_html_text_write(out, page->title);
+    fprintf(out, "</title>\n<style>%s</style></head>\n<body><main>\n<h1>", spec_html_style);
+    spec_html_text_write(out, page->title);
+    fputs("</h1>\n<p>", out);
+    char sum[128];
+    FILE *memory = fmemopen(sum, sizeof sum, "w");
+    if (memory != NULL) {
+        spec_report_page_sum(memory, page);
+        fclose(memory);
+        spec_html_text_marked(out, sum);
+    }
+    fprintf(out, ". By speclab %s.</p>\n", spec_build_info_version);
+    if (page->n > 1) write_contents(out, page);
+    for (int i = 0; i < page->n; i++) write_section(out, page, i, &figure[i]);
+    fprintf(out, "</main><script>%s</script></body></html>\n", spec_html_script);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* result_source: a result for a report: a CSV of any program, or JSON of speclab, with its checks.
+ * A file that `run -o` wrote has a hash per row, so that edited rows are noticed. Owns all. */
+#ifndef SPECLAB_RESULT_SOURCE_H
+#define SPECLAB_RESULT_SOURCE_H
+
+#include "base/table.h"
+
+#include <stdint.h>
+
+enum { SPEC_RESULT_SOURCE_BYTES = 1 << 26 };
+
+typedef struct {
+    char *path, *name; /* name: without folders and ending */
+    bool json;
+    spec_table table;
+    int n_columns;         /* to show: without row_check */
+    uint64_t holds, fails; /* checked rows; a verdict FAIL counts as one */
+    bool edited;           /* a row or the head does not have its hash */
+    char *evidence;        /* one sentence in Markdown, with `code` and **bold** alone */
+} spec_result_source;
+
+/* Read a file. GSL_EINVAL or GSL_EFAILED with one line, also for a file of more than
+ * SPEC_RESULT_SOURCE_BYTES, for what is no file, and for no rows. */
+int spec_result_source_load(spec_result_source *source, const char *path, spec_error *error);
+void spec_result_source_free(spec_result_source *source);
+
+#endif

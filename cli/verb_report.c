@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/report/report_pages.h"
+#include "cli/usage.h"
+#include "cli/verb.h"
+
+#include "cli/figures/gnuplot.h"
+#include "speclab/no_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_HTML = 0x9001, KEY_TITLE, KEY_ROWS, KEY_FORCE };
+enum { FILES_MAX = 1000, ROWS_MAX = 100000, ROWS_HTML = 2000, ROWS_MARKDOWN = 24 };
+
+static const struct argp_option options_table[] = {
+    {"html", KEY_HTML, 0, 0,
+     "one HTML file with tables and figures, which needs no other file (if FILE ends in .html)", 1},
+    {"output", 'o', "FILE", 0, "the page (standard output)", 1},
+    {"title", KEY_TITLE, "TEXT", 0, "the title of the page (speclab report)", 1},
+    {"rows", KEY_ROWS, "N", 0, "most rows of a table (HTML: 2000; Markdown: 24)", 1},
+    {"force", KEY_FORCE, 0, 0,
+     "overwrite the page; without --force an older file that differs is kept as FILE.bak", 1},
+    {0},
+};
+
+typedef struct {
+    const char *output, *title;
+    bool html, force;
+    size_t rows; /* 0: by the format */
+    const char *path[FILES_MAX];
+    int n;
+} arguments;
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    arguments *args = state->input;
+    const char *verb = state->name;
+    switch (key) {
+    case KEY_HTML: args->html = true; return 0;
+    case 'o': args->output = arg; return 0;
+    case KEY_TITLE: args->title = arg; return 0;
+    case KEY_FORCE: args->force = true; return 0;
+    case KEY_ROWS:
+        args->rows = (size_t)spec_options_count(verb, "rows", arg, 1, ROWS_MAX);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (args->n == FILES_MAX)
+            spec_usage_fail(verb, "'%s': a page has at most %d results", arg, FILES_MAX);
+        args->path[args->n++] = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        spec_usage_fail(verb, "no result is given; 'speclab sweep -o FILE.csv' writes one");
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* The figures of all results; one line if gnuplot is missing. */
+static void draw(spec_report_figure *figure, const spec_report_page *page, const char *verb)
+{
+    spec_error missing = {{0}};
+    if (spec_gnuplot_check(&missing) != GSL_SUCCESS)
+        spec_usage_say(verb, "the page has no figures: %s", missing.text);
+    for (int i = 0; i < page->n; i++) spec_report_figure_draw(&figure[i], &page->source[i]);
+}
+
+int spec_verb_report(spec_context *context, int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&spec_usage_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        options_table,
+        parse,
+        "RESULT...",
+        "results on one page, as Markdown or as an HTML file\vA RESULT is a CSV of any verb or "
+        "program, or the JSON of validate, generate, step or --format json. Each has a section "
+        "with "
+        "its checks, its table and its provenance. In HTML the table can be sorted and filtered, "
+        "and the figure that the result names is drawn by gnuplot; a point under the mouse shows "
+        "its "
+        "numbers. The page makes no request. A row that was edited after 'speclab run -o' is "
+        "noticed. The exit status is 1 if a check failed or a row was edited.\n"
+        "\n"
+        "  $ speclab sweep -o sweep.csv && speclab report sweep.csv -o sweep.html\n"
+        "  $ speclab report --html *.csv --title 'Our pair' -o results.html",
+        children,
+        NULL,
+        NULL};
+    const char *verb = argv[0];
+    arguments args = {.title = "speclab report"};
+    (void)context;
+    spec_usage_parse(&argp, argc, argv, &args);
+    const char *ending = args.output != NULL ? strrchr(args.output, '.') : NULL;
+    args.html = args.html || (ending != NULL && strcmp(ending, ".html") == 0);
+
+    int status = GSL_SUCCESS;
+    spec_error error = {{0}};
+    spec_output file = {.out = NULL};
+    bool fails = false;
+    spec_result_source *source = calloc((size_t)args.n, sizeof *source);
+    spec_report_figure *figure = calloc((size_t)args.n, sizeof *figure);
+    if (source == NULL || figure == NULL) SPEC_TRY(spec_no_memory(&error));
+    for (int i = 0; i < args.n; i++) {
+        SPEC_TRY(spec_result_source_load(&source[i], args.path[i], &error));
+        fails = fails || source[i].fails > 0 || source[i].edited;
+    }
+    const spec_report_page page = {.title = args.title,
+                                   .source = source,
+                                   .n = args.n,
+                                   .rows = args.rows > 0 ? args.rows
+                                           : args.html   ? ROWS_HTML
+                                                         : ROWS_MARKDOWN};
+    if (args.html) draw(figure, &page, verb);
+    SPEC_TRY(spec_output_open(&file, args.output, verb, &error));
+    if (args.html)
+        spec_report_page_html(file.out, &page, figure);
+    else
+        SPEC_TRY(spec_report_page_markdown(file.out, &page, &error));
+    SPEC_TRY(spec_output_close(&file, args.force, verb, &error));
+done:
+    spec_output_discard(&file);
+    if (status != GSL_SUCCESS) spec_usage_say(verb, "%s", error.text);
+    for (int i = 0; i < args.n && source != NULL && figure != NULL; i++) {
+        spec_result_source_free(&source[i]);
+        spec_report_figure_free(&figure[i]);
+    }
+    free(source);
+    free(figure);
+    return status != GSL_SUCCESS ? SPEC_EXIT_USAGE : fails ? SPEC_EXIT_FAILS : SPEC_EXIT_HOLDS;
+}

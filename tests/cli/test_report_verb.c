@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* speclab report as its users run it, with hostile files. SPECLAB names the program. */
+#include "cli/figures/gnuplot.h"
+#include "cli/report/html_text.h"
+#include "cli/report/json_rows.h"
+#include "tests/support/child.h"
+#include "tests/support/picture.h"
+#include "tests/support/support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int count(const char *text, const char *word)
+{
+    int n = 0;
+    for (const char *at = text; (at = strstr(at, word)) != NULL; at += strlen(word)) n++;
+    return n;
+}
+
+static void has(const char *text, const char *word)
+{
+    if (strstr(text, word) == NULL) fail_msg("no '%s' in\n%.4000s", word, text);
+}
+
+static bool has_gnuplot(void)
+{
+    spec_error error;
+    return spec_gnuplot_check(&error) == GSL_SUCCESS;
+}
+
+/* The bytes of a base64 text up to the quote. */
+static char *decode(const char *text)
+{
+    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char *bytes = calloc(1, strlen(text) + 1), *to = bytes;
+    unsigned word = 0;
+    assert_non_null(bytes);
+    for (int i = 1; *text != '"' && *text != '='; text++, i++) {
+        word = word << 6 | (unsigned)(strchr(digit, *text) - digit);
+        if (i % 4 != 1) *to++ = (char)(word >> (6 - 2 * ((i - 1) % 4)) & 255);
+    }
+    return bytes;
+}
+
+static void a_page_has_every_cell_its_checks_and_its_figure(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_program_works("sweep --alpha 0.6,0.8 --K 2,4 --rounds 20000 -o sweep.csv");
+    spec_program_works("report sweep.csv -o sweep.html");
+    char *page = spec_file_bytes("sweep.html"), *csv = spec_file_bytes("sweep.csv");
+    has(page, "<!DOCTYPE html>");
+    has(page, "<h2 id=\"r1\">sweep</h2>");
+    has(page, "All 4 rows hold; the largest difference from theory is ");
+    has(page, "<caption>4 of 4 rows</caption>");
+    has(page, "speclab sweep --alpha 0.6,0.8 --K 2,4");
+    assert_int_equal(count(page, "<tr>"), 5);
+    assert_null(strstr(page, "row_check"));
+    for (char *rest = strstr(csv, "\n0.6,") + 1, *line; (line = strsep(&rest, "\n")) != NULL;)
+        for (char *cell; *line != '\0' && (cell = strsep(&line, ",")) != NULL && line != NULL;) {
+            char wanted[64], full[64];
+            snprintf(wanted, sizeof wanted, ">%s</td>", cell);
+            snprintf(full, sizeof full, " data-v=\"%s\">", cell);
+            if (strstr(page, wanted) == NULL) has(page, full);
+        }
+    if (has_gnuplot()) {
+        const char *data = strstr(page, "data:image/svg+xml;base64,");
+        assert_non_null(data);
+        char *svg = decode(data + strlen("data:image/svg+xml;base64,"));
+        spec_file_write("sweep.svg", svg);
+        spec_picture_check("sweep.svg");
+        has(svg, "gnuplot_svg.showHypertext(evt,'2, 1."); /* K and speed-up of a point */
+        assert_int_equal(count(svg, "showHypertext(evt,'"), 4);
+        assert_null(strstr(svg, "gnuplot_svg.js"));
+        assert_null(strstr(svg, "xlink:href=\"http"));
+        free(svg);
+    } else {
+        has(page, "No figure: gnuplot is not there");
+    }
+    assert_null(strstr(page, " src="));
+    assert_null(strstr(page, "http:"));
+    assert_null(strstr(page, "https:"));
+    free(page);
+    free(csv);
+}
+
+static void markdown_is_the_usual_format(void **state)
+{
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    spec_program_works("predict --K 1:30 -o predict.csv");
+    spec_child_run(&c, "report predict.csv --title A_title");
+    assert_int_equal(c.code, 0);
+    has(c.text, "# A\\_title\n\nNo row has a check. By speclab ");
+    has(c.text, "\n## predict\n\nNo row has exact theory or a claim to check.\n\n| alpha |");
+    has(c.text, "\nThe first 24 of 30 rows.\n");
+    has(c.text, "\n    | speclab predict --alpha 0.8 --K 1:30");
+    spec_child_free(&c);
+}
+
+static void a_failed_check_and_an_edited_row_are_told(void **state)
+{
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    spec_program_works("predict --K 1:3 -o whole.csv");
+    char *csv = spec_file_bytes("whole.csv"), *digit = strstr(csv, "\n0.8,2,") + 5;
+    *digit = '4';
+    spec_file_write("edited.csv", csv);
+    free(csv);
+    spec_child_run(&c, "report edited.csv");
+    assert_int_equal(c.code, 1);
+    has(c.text, "**a row was edited after the run**");
+    spec_child_free(&c);
+
+    spec_file_write("fails.csv", "# measure: acceptance\nalpha,emitted_z\n0.5,1.2\n0.6,-7\n");
+    spec_child_run(&c, "report fails.csv --html");
+    assert_int_equal(c.code, 1);
+    has(c.text, "<strong>1 of 2 checks FAIL</strong>");
+    has(c.text, "<p class=\"fails\"><strong>1 of 2 checked rows FAIL</strong>");
+    spec_child_free(&c);
+}
+
+static void json_of_validate_has_its_verdict_and_a_row_per_fixture(void **state)
+{
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    spec_child_run(&c, "validate rule:resample-target --budget 100k --report wrong.json");
+    assert_int_equal(c.code, 1);
+    spec_child_free(&c);
+    spec_child_run(&c, "report wrong.json");
+    assert_int_equal(c.code, 1);
+    has(c.text, "**1 of 1 checks FAIL**");
+    has(c.text, "**Verdict FAIL**: ");
+    has(c.text, "| fixture");
+    has(c.text, " detectable.first.tv ");
+    has(c.text, "\n    plan.false_alarm_rate: ");
+    spec_child_free(&c);
+}
+
+static void texts_from_files_cannot_be_markup(void **state)
+{
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    spec_file_write("hostile.csv", "\xEF\xBB\xBF# experiment: </pre><script>alert(1)</script>\r\n"
+                                   "name,<b>v</b>\r\n<script>alert(2)</script>,1\r\n"
+                                   "\"<img src=x onerror=\"\"a()\"\">\",2\r\n\x80\xff\x01,3\r\n");
+    spec_file_write("hostile.json", "[{\"<i>\":\"</td><script>alert(3)</script>\",\"n\":null}]");
+    spec_child_run(&c, "report hostile.csv hostile.json --html --title </title><script>4");
+    assert_int_equal(c.code, 0);
+    assert_int_equal(count(c.text, "<script"), 1); /* our own */
+    assert_int_equal(count(c.text, "<img"), 0);
+    assert_int_equal(count(c.text, "<b>"), 0);
+    has(c.text, "<td>&lt;img src=x onerror=&quot;a()&quot;&gt;</td>");
+    has(c.text, "<td>\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD</td>");
+    has(c.text, "<td class=\"n\">3</td>"); /* without its carriage return */
+    spec_child_free(&c);
+    spec_child_run(&c, "report hostile.csv hostile.json");
+    assert_int_equal(c.code, 0);
+    assert_int_equal(count(c.text, "<b>") + count(c.text, "<img"), 0);
+    for (const char *at = c.text; (at = strstr(at, "<script")) != NULL; at++) {
+        const char *line = at; /* in a block of code alone */
+        while (line > c.text && line[-1] != '\n') line--;
+        assert_memory_equal(line, "    ", 4);
+    }
+    spec_child_free(&c);
+}
+
+static void broken_files_are_refused_in_a_line(void **state)
+{
+    static const struct {
+        const char *name, *text, *line;
+    } files[] = {
+        {"more.csv", "a,b\n1,2,3\n", "speclab report: more.csv:2: "},
+        {"open.csv", "\"a,b\n1,2", "speclab report: open.csv:1: "},
+        {"empty.csv", "", "speclab report: empty.csv:1: "},
+        {"norow.csv", "a,b\n", "speclab report: norow.csv has no rows"},
+        {"open.json", "{\"a\":[1,", "speclab report: open.json:1: "},
+        {"numbers.json", "[1,2]", "speclab report: numbers.json: it has no object"},
+        {"nothing.json", "{}", "speclab report: nothing.json: it has no object"},
+    };
+    (void)state;
+    spec_needs_program();
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        char arguments[64];
+        spec_file_write(files[i].name, files[i].text);
+        snprintf(arguments, sizeof arguments, "report %s -o broken.html", files[i].name);
+        spec_program_fails(arguments, 2, files[i].line);
+    }
+    char *none = spec_file_bytes("broken.html");
+    assert_string_equal(none, "");
+    free(none);
+
+    FILE *big = fopen("big.csv", "w");
+    assert_non_null(big);
+    fprintf(big, "a,b\n");
+    assert_int_equal(fseek(big, (1 << 26) + 10L, SEEK_SET), 0);
+    fprintf(big, "1\n");
+    fclose(big);
+    spec_program_fails("report big.csv", 2, "speclab report: big.csv: larger than 64 MiB");
+}
+
+static void json_becomes_a_table(void **state)
+{
+    static const char text[] = "{\"speclab\":\"1\",\"plan\":{\"seed\":\"7\",\"only\":[]},"
+                               "\"short\":[{\"x\":1}],"
+                               "\"rows\":[{\"a\":1,\"b\":{\"c\":0.5}},{\"a\":null,\"d\":[1,2,3]}]}";
+    spec_error error;
+    spec_table table;
+    char buffer[32];
+    (void)state;
+    assert_int_equal(spec_json_rows_read(&table, text, strlen(text), "t.json", &error), 0);
+    assert_int_equal(table.n_rows, 2);
+    assert_int_equal(table.n_columns, 3);
+    assert_string_equal(table.column[1], "b.c");
+    assert_int_equal(spec_table_cell(&table, 0, 0)->integer, 1);
+    assert_true(spec_cell_number(spec_table_cell(&table, 0, 1)) == 0.5);
+    assert_int_equal(spec_table_cell(&table, 1, 0)->kind, SPEC_CELL_EMPTY);
+    assert_string_equal(spec_table_cell(&table, 1, 2)->text, "3 values");
+    assert_string_equal(spec_table_provenance(&table, "plan.seed", buffer, sizeof buffer), "7");
+    spec_table_free(&table);
+
+    char wide[6000] = "[{";
+    for (int i = 0; i <= SPEC_JSON_ROWS_COLUMNS; i++)
+        snprintf(wide + strlen(wide), 16, "%s\"m%d\":1", i > 0 ? "," : "", i);
+    strcat(wide, "}]");
+    assert_int_equal(spec_json_rows_read(&table, wide, strlen(wide), "w.json", &error), GSL_EINVAL);
+    assert_string_equal(error.text, "w.json: its rows have more than 256 members");
+    assert_null(table.cell);
+}
+
+static void marks_become_elements_if_they_close(void **state)
+{
+    char *text;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    (void)state;
+    spec_html_text_marked(out, "**a<b** `c**` d** `e *f");
+    fputc('|', out);
+    spec_html_text_base64(out, "Man", 3);
+    spec_html_text_base64(out, "Ma", 2);
+    spec_html_text_base64(out, "\xff", 1);
+    fclose(out);
+    assert_string_equal(text, "<strong>a&lt;b</strong> <code>c**</code> d** `e *f|TWFuTWE=/w==");
+    free(text);
+}
+
+static void without_gnuplot_a_line_says_so(void **state)
+{
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    spec_program_works("predict --K 1:3 -o p.csv");
+    spec_program_works("sweep --rounds 1000 -o s.csv");
+    spec_child_start(&c, "PATH=/nowhere", NULL, "report s.csv -o s.html");
+    spec_child_listen(&c, NULL);
+    spec_child_says(&c, "report s.csv", 0, "speclab report: the page has no figures: gnuplot is");
+    spec_child_free(&c);
+    char *page = spec_file_bytes("s.html");
+    has(page, "<p class=\"note\">No figure: gnuplot is not there");
+    free(page);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_page_has_every_cell_its_checks_and_its_figure),
+        cmocka_unit_test(markdown_is_the_usual_format),
+        cmocka_unit_test(a_failed_check_and_an_edited_row_are_told),
+        cmocka_unit_test(json_of_validate_has_its_verdict_and_a_row_per_fixture),
+        cmocka_unit_test(texts_from_files_cannot_be_markup),
+        cmocka_unit_test(broken_files_are_refused_in_a_line),
+        cmocka_unit_test(json_becomes_a_table),
+        cmocka_unit_test(marks_become_elements_if_they_close),
+        cmocka_unit_test(without_gnuplot_a_line_says_so),
+    };
+    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
+}
