@@ -115,7 +115,8 @@ static const struct argp_option grid_options[] = {
     {"shard", KEY_SHARD, "I/N", 0,
      "run grid points I, I + N, I + 2N ... alone; 'speclab merge' joins the parts 1/N to N/N", 1},
     {"batches", KEY_BATCHES, "I/N", 0,
-     "run every N-th group of Monte Carlo batches of each point; 'speclab merge' joins the sums",
+     "run every N-th group of batches of rounds, or of --cases, of each point; 'speclab merge' "
+     "joins the sums",
      1},
     {"sums", KEY_SUMS, "FILE", 0, "simulate nothing: take the sums of --batches, merged in FILE",
      1},
@@ -142,9 +143,8 @@ static error_t parse_grid(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if ((options->shard.of > 0) + (options->batches.of > 0) + (options->sums != NULL) > 1)
             spec_usage_fail(state->name, "--shard, --batches and --sums exclude each other");
-        if ((options->batches.of > 0 || options->sums != NULL) &&
-            options->context->opt_team != NULL)
-            spec_usage_fail(state->name, "--batches and --sums need speclab, not speclab-mpi");
+        if (options->sums != NULL && options->context->opt_team != NULL)
+            spec_usage_fail(state->name, "--sums needs speclab: nothing is left for ranks");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }

@@ -2,11 +2,10 @@
 #include "experiments/experiment.h"
 
 #include "base/settings.h"
-#include "experiments/group_file.h"
+#include "experiments/group_run.h"
 #include "experiments/point_message.h"
 #include "experiments/result_file.h"
 #include "experiments/result_head.h"
-#include "experiments/team.h"
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
 
@@ -16,6 +15,10 @@
 #include <string.h>
 
 enum { MODELS_MAX = 32 /* models kept open between points */, CHECKED_POINTS = 100000 };
+
+/* A team shares the groups of each point of a run with fewer points than this for each member, if
+ * they have as many groups as that. */
+enum { FEW_POINTS = 8, MANY_GROUPS = 2 };
 
 /* ---- a run ----------------------------------------------------------------------------------- */
 
@@ -29,9 +32,8 @@ typedef struct {
     spec_model_cache models;
     spec_result_file file;
     spec_listener listener; /* of the current point */
-    spec_group_writer writer; /* of options->batches */
-    spec_group_reader reader; /* of options->opt_sums */
-    spec_point_groups groups; /* one of these two, or zeroed */
+    spec_group_run group;
+    spec_point_groups groups; /* zeroed: points run their groups themselves */
     spec_error *error;
 } runner;
 
@@ -130,8 +132,10 @@ static spec_point point_at(runner *run, uint64_t index)
 static int point_failed(runner *run, uint64_t index, int status, const spec_error *inner)
 {
     const char *what = inner->text[0] != '\0' ? inner->text : gsl_strerror(status);
-    char *identity =
-        run->options->no_point ? NULL : spec_grid_identity(&run->experiment->grid, index, NULL);
+    const bool leader_names_it = run->group.more && run->group.task.list > 0;
+    char *identity = run->options->no_point || leader_names_it
+                         ? NULL
+                         : spec_grid_identity(&run->experiment->grid, index, NULL);
     spec_fail(run->error, status, "%.150s%s%s", identity != NULL ? identity : "",
               identity != NULL ? ": " : "", what);
     free(identity);
@@ -201,29 +205,18 @@ static int keep_rows(runner *run, spec_check *ret_check, const spec_table *old)
     return GSL_SUCCESS;
 }
 
-/* The same for sums of groups, of which the writer checks the places. */
-static int keep_sums(runner *run, const spec_table *old)
-{
-    spec_table *table = &run->result->table;
-    for (size_t r = 0; r < old->n_rows; r++) {
-        for (int c = 0; c < table->n_columns; c++)
-            if (spec_cell_copy(&table->row[c], spec_table_cell(old, r, c)) != GSL_SUCCESS)
-                return spec_no_memory(run->error);
-        if (spec_table_append(table) != GSL_SUCCESS) return spec_no_memory(run->error);
-    }
-    return GSL_SUCCESS;
-}
-
 static int resume(runner *run)
 {
     spec_table old;
     spec_check *check = NULL;
     int status;
+    if (run->options->batches.of > 0)
+        return spec_group_writer_resume(&run->group.writer, run->error);
     SPEC_TRY(spec_result_file_read(&old, &run->file, &run->result->table, run->error));
     if (old.n_columns == 0) goto done;
     if ((check = calloc(old.n_rows + 1, sizeof *check)) == NULL)
         SPEC_TRY(spec_no_memory(run->error));
-    SPEC_TRY(run->options->batches.of > 0 ? keep_sums(run, &old) : keep_rows(run, check, &old));
+    SPEC_TRY(keep_rows(run, check, &old));
     status = spec_result_file_keep(&run->file, &run->result->table, check, run->error);
 done:
     free(check);
@@ -282,7 +275,7 @@ done:
     return status;
 }
 
-/* Compute the rows of the point into `work`. */
+/* Compute the rows of the point into `work`. GSL_CONTINUE: it has no row here. */
 static int compute_point(runner *run)
 {
     const spec_measure *measure = run->experiment->measure;
@@ -298,6 +291,7 @@ static int compute_point(runner *run)
     spec_table_clear(&run->work);
     spec_model_cache_trim(&run->models, MODELS_MAX);
     if ((status = measure->run(&run->work, &point, measure, &inner)) != GSL_SUCCESS) {
+        if (status == GSL_CONTINUE) goto done;
         if (stopped(run)) interrupted(run);
         else point_failed(run, index, status, &inner);
         goto done;
@@ -318,11 +312,12 @@ static const spec_team *team_of(const runner *run)
 /* Have a member of the team compute the point. */
 static int take_point(runner *run, const spec_team *team)
 {
+    const spec_task task = {0, run->next};
     char *bytes = NULL;
     size_t size;
     spec_table_clear(&run->work);
-    int status = team->take(team->self, &bytes, &size, run->next, run->size, run->options->stop,
-                            run->error);
+    int status =
+        team->take(team->self, &bytes, &size, &task, run->size, run->options->stop, run->error);
     if (status == GSL_SUCCESS)
         status = spec_point_message_unpack(&run->work, bytes, size, run->error);
     if (status != GSL_SUCCESS && stopped(run)) interrupted(run);
@@ -330,18 +325,43 @@ static int take_point(runner *run, const spec_team *team)
     return status;
 }
 
-/* Compute points for the leader of the team until there are no more. */
+/* Compute points, or groups of points, for the leader of the team until there are no more. */
 static int serve_team(runner *run, const spec_team *team)
 {
-    while (team->next(team->self, &run->next)) {
+    spec_group_run *group = &run->group;
+    group->more = team->next(team->self, &group->task);
+    while (group->more) {
+        const bool whole = group->task.list == 0;
+        run->next = spec_group_run_task_point(&group->task);
+        run->groups.self = whole ? NULL : group;
         const int status = compute_point(run);
+        if (!whole && status != GSL_CONTINUE) return status;
+        if (!whole) continue;
         size_t size;
         char *bytes = spec_point_message_pack(&size, status, &run->work, run->error);
         if (bytes == NULL) return spec_no_memory(run->error);
         team->give(team->self, bytes, size);
         free(bytes);
+        group->more = team->next(team->self, &group->task);
     }
     return GSL_SUCCESS;
+}
+
+/* Deal the groups of each point, or whole points? Groups keep all members busy where there are few
+ * points, each with many groups; but the leader opens the models of every point. */
+static int choose_tasks(runner *run, const spec_team *team)
+{
+    const uint64_t members = (uint64_t)team->members;
+    if (run->options->batches.of > 0 || !run->experiment->measure->divides ||
+        run->experiment->standard_error > 0.0 || run->next == run->size ||
+        run->size - run->next >= FEW_POINTS * members)
+        return GSL_SUCCESS;
+    run->groups.self = &run->group;
+    run->group.counts = true;
+    const int status = compute_point(run);
+    run->group.counts = false;
+    if (run->group.counted < MANY_GROUPS * members) run->groups.self = NULL;
+    return status == GSL_CONTINUE ? GSL_SUCCESS : status;
 }
 
 static int run_points(runner *run)
@@ -349,20 +369,19 @@ static int run_points(runner *run)
     const spec_team *team = team_of(run);
     int status = GSL_SUCCESS;
     if (team != NULL && !team->leads) return serve_team(run, team);
+    if (team != NULL) SPEC_TRY(choose_tasks(run, team));
+    const bool takes_points = team != NULL && run->groups.self == NULL;
     for (; run->next < run->size; run->next++) {
         if (run->options->progress != NULL)
             run->options->progress(run->options->self, (double)run->next, run->size);
         if (stopped(run)) return interrupted(run);
         run->file.done = run->next;
-        run->writer.simulations = 0;
-        SPEC_TRY(team != NULL ? take_point(run, team) : compute_point(run));
-        if (run->options->batches.of == 0) SPEC_TRY(keep_point(run));
-        else if (run->writer.simulations == 0)
-            SPEC_TRY(spec_fail(run->error, GSL_EINVAL,
-                               "--batches: %s has no batches of rounds; divide the points by "
-                               "--shard",
-                               run->experiment->measure->name));
+        status = takes_points ? take_point(run, team) : compute_point(run);
+        if (status == GSL_CONTINUE) continue;
+        if (status == GSL_SUCCESS) status = keep_point(run);
+        if (status != GSL_SUCCESS) return status;
     }
+    status = GSL_SUCCESS;
     if (run->options->progress != NULL)
         run->options->progress(run->options->self, (double)run->size, run->size);
 done:
@@ -390,30 +409,33 @@ static int check_parameters(runner *run)
     return GSL_SUCCESS;
 }
 
-/* Have simulations write their sums, or take them from a file. */
+/* Have points write the results of their groups, or take them from a file. */
 static int open_groups(runner *run)
 {
     const spec_run_options *options = run->options;
+    const spec_experiment *e = run->experiment;
     const spec_shard none = {0}, whole = {1, 1};
-    if (options->batches.of > 0 || options->opt_sums != NULL) {
-        if (!run->experiment->measure->simulates)
-            return spec_fail(run->error, GSL_EINVAL, "%s simulates nothing: it has no batches",
-                             run->experiment->measure->name);
-    }
-    if (options->batches.of > 0) {
-        run->writer = (spec_group_writer){
-            .batches = options->batches, .table = &run->result->table, .file = &run->file};
-        run->groups = (spec_point_groups){&run->writer, spec_group_writer_simulate};
-    } else if (options->opt_sums != NULL) {
-        char *head = spec_result_head_provenance(run->experiment, &none, &whole);
-        if (head == NULL) return spec_no_memory(run->error);
-        const int status =
-            spec_group_reader_open(&run->reader, options->opt_sums, head, run->error);
-        free(head);
-        if (status != GSL_SUCCESS) return status;
-        run->groups = (spec_point_groups){&run->reader, spec_group_reader_simulate};
-    }
-    return GSL_SUCCESS;
+    run->group.opt_team = team_of(run);
+    run->group.shard = options->shard;
+    run->group.writer = (spec_group_writer){
+        .part = options->batches, .table = &run->result->table, .file = &run->file};
+    run->groups.run = spec_group_run_point;
+    if (options->batches.of == 0 && options->opt_sums == NULL) return GSL_SUCCESS;
+    if (!e->measure->divides)
+        return spec_fail(run->error, GSL_EINVAL,
+                         "--batches: the points of %s have no groups; divide the grid by --shard",
+                         e->measure->name);
+    if (e->measure->simulates && e->standard_error > 0.0)
+        return spec_fail(run->error, GSL_EINVAL,
+                         "--batches needs a number of rounds, without a standard error");
+    run->groups.self = &run->group;
+    if (options->opt_sums == NULL) return GSL_SUCCESS;
+    char *head = spec_result_head_provenance(e, &none, &whole);
+    if (head == NULL) return spec_no_memory(run->error);
+    const int status =
+        spec_group_reader_open(&run->group.reader, options->opt_sums, head, run->error);
+    free(head);
+    return status;
 }
 
 int spec_experiment_run(spec_result *result, const spec_experiment *experiment,
@@ -441,7 +463,7 @@ done:
     closed = spec_result_file_close(&run.file, &result->kept, status == GSL_SUCCESS ? error : NULL);
     if (status == GSL_SUCCESS) status = closed;
     spec_model_cache_free(&run.models);
-    spec_group_reader_free(&run.reader);
+    spec_group_reader_free(&run.group.reader);
     spec_table_free(&run.work);
     free(run.shown);
     return status;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/group_file.h"
 
-#include "experiments/group_text.h"
 #include "speclab/no_memory.h"
 
 #include <stdlib.h>
@@ -9,66 +8,71 @@
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static int check_simulation(spec_group_writer *writer, const spec_point *point, uint64_t groups,
-                            spec_error *error)
+int spec_group_writer_resume(spec_group_writer *writer, spec_error *error)
 {
-    if (point->standard_error > 0.0)
-        return spec_fail(error, GSL_EINVAL,
-                         "--batches needs a number of rounds, without a standard error");
-    if (writer->simulations++ > 0)
-        return spec_fail(error, GSL_EINVAL,
-                         "--batches: this point simulates several times; divide the points by "
-                         "--shard");
-    if (writer->batches.of > groups)
-        return spec_fail(error, GSL_EINVAL,
-                         "--batches %llu/%llu: this point has %llu group%s of batches: give at "
-                         "most as many parts",
-                         (unsigned long long)writer->batches.number,
-                         (unsigned long long)writer->batches.of, (unsigned long long)groups,
-                         groups == 1 ? "" : "s");
-    return GSL_SUCCESS;
+    spec_table old, *table = writer->table;
+    spec_check *check = NULL;
+    int status;
+    SPEC_TRY(spec_result_file_read(&old, writer->file, table, error));
+    if (old.n_columns == 0) goto done;
+    for (size_t r = 0; r < old.n_rows; r++) {
+        for (int c = 0; c < table->n_columns; c++)
+            if (spec_cell_copy(&table->row[c], spec_table_cell(&old, r, c)) != GSL_SUCCESS)
+                SPEC_TRY(spec_no_memory(error));
+        if (spec_table_append(table) != GSL_SUCCESS) SPEC_TRY(spec_no_memory(error));
+    }
+    if ((check = calloc(old.n_rows + 1, sizeof *check)) == NULL) SPEC_TRY(spec_no_memory(error));
+    status = spec_result_file_keep(writer->file, table, check, error);
+done:
+    free(check);
+    spec_table_free(&old);
+    return status;
 }
 
-/* Write the sum of a group as the next row. */
-static int write_group(spec_group_writer *writer, const char *place, const spec_montecarlo_sum *sum,
-                       spec_error *error)
+static const char *place_of(char text[SPEC_SHARD_ROW_SIZE], const spec_group_writer *writer,
+                            uint64_t group)
 {
-    const spec_check check = SPEC_CHECK_NONE;
-    const size_t row = writer->table->n_rows;
-    char *text = spec_group_text_of(sum);
-    if (text == NULL) return spec_no_memory(error);
-    spec_table_text(writer->table, SPEC_SHARD_COLUMN, place);
-    spec_table_text(writer->table, SPEC_GROUP_COLUMN, text);
-    free(text);
-    if (spec_table_append(writer->table) != GSL_SUCCESS) return spec_no_memory(error);
-    return spec_result_file_write(writer->file, writer->table, row, &check, error);
+    const spec_shard_row of_point = {writer->point + 1, writer->points, group + 1, writer->groups},
+                         alone = {group + 1, writer->groups, 1, 1};
+    return spec_shard_row_text(text, writer->are_points ? &alone : &of_point);
 }
 
-int spec_group_writer_simulate(void *self, spec_montecarlo *mc, const spec_point *point,
-                               spec_error *error)
+/* Is the row of an earlier run that of this group? */
+static int check_row(const spec_group_writer *writer, uint64_t group, spec_error *error)
+{
+    char place[SPEC_SHARD_ROW_SIZE];
+    const int column = spec_table_column(writer->table, SPEC_SHARD_COLUMN);
+    const spec_cell *cell = spec_table_cell(writer->table, writer->row, column);
+    place_of(place, writer, group);
+    if (cell->kind == SPEC_CELL_TEXT && strcmp(cell->text, place) == 0) return GSL_SUCCESS;
+    return spec_fail(error, GSL_EINVAL, "row %zu is not '%s'", writer->row + 1, place);
+}
+
+static int write_group(void *self, uint64_t group, const char *result, spec_error *error)
 {
     spec_group_writer *writer = self;
-    spec_montecarlo_sum sum;
-    int status = GSL_SUCCESS;
-    const uint64_t groups = spec_montecarlo_groups(mc);
-    SPEC_TRY(check_simulation(writer, point, groups, error));
-    for (uint64_t k = 0; k < spec_shard_size(&writer->batches, groups); k++, writer->row++) {
-        const uint64_t group = spec_shard_index(&writer->batches, k);
-        const spec_shard_row at = {point->index + 1, spec_grid_size(point->grid), group + 1,
-                                   groups};
-        char place[SPEC_SHARD_ROW_SIZE];
-        spec_shard_row_text(place, &at);
-        if (writer->row < writer->table->n_rows) { /* of an earlier run */
-            const spec_cell *cell = spec_table_cell(writer->table, writer->row, 0);
-            if (cell->kind == SPEC_CELL_TEXT && strcmp(cell->text, place) == 0) continue;
-            SPEC_TRY(spec_fail(error, GSL_EINVAL, "row %zu is not '%s'", writer->row + 1, place));
-        }
-        SPEC_TRY(spec_montecarlo_group(mc, &sum, group, point->stop, error));
-        SPEC_TRY(write_group(writer, place, &sum, error));
-        spec_listener_tell(point->opt_listener, (double)group / (double)groups);
+    const spec_check check = SPEC_CHECK_NONE;
+    char place[SPEC_SHARD_ROW_SIZE];
+    spec_table_text(writer->table, SPEC_SHARD_COLUMN, place_of(place, writer, group));
+    spec_table_text(writer->table, SPEC_GROUP_COLUMN, result);
+    if (spec_table_append(writer->table) != GSL_SUCCESS) return spec_no_memory(error);
+    return spec_result_file_write(writer->file, writer->table, writer->row++, &check, error);
+}
+
+int spec_group_writer_run(spec_group_writer *writer, const spec_groups *groups, uint64_t point,
+                          uint64_t points, spec_error *error)
+{
+    const uint64_t size = spec_shard_size(&writer->part, groups->n);
+    uint64_t k = 0;
+    writer->point = point;
+    writer->points = points;
+    writer->groups = groups->n;
+    for (; k < size && writer->row < writer->table->n_rows; k++, writer->row++) {
+        const int status = check_row(writer, spec_shard_index(&writer->part, k), error);
+        if (status != GSL_SUCCESS) return status;
     }
-done:
-    return status;
+    return spec_groups_run(groups, spec_shard_index(&writer->part, k), writer->part.of, write_group,
+                           writer, error);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -101,39 +105,34 @@ void spec_group_reader_free(spec_group_reader *reader)
     spec_table_free(&reader->table);
 }
 
-/* The sum in the next row, which must be that of this place. */
-static bool next_sum(spec_montecarlo_sum *ret, spec_group_reader *reader, const spec_shard_row *at)
+/* The result in the next row, which must be that of this place; NULL: it is not. */
+static const char *next_result(spec_group_reader *reader, const spec_shard_row *at)
 {
     char place[SPEC_SHARD_ROW_SIZE];
     spec_shard_row_text(place, at);
     while (reader->row < reader->table.n_rows) {
         const spec_cell *cell = spec_table_cell(&reader->table, reader->row++, 0);
         spec_shard_row there;
-        if (cell->kind != SPEC_CELL_TEXT || !spec_shard_row_parse(&there, cell->text)) return false;
+        if (cell->kind != SPEC_CELL_TEXT || !spec_shard_row_parse(&there, cell->text)) return NULL;
         if (there.point < at->point) continue; /* a point that is kept from an earlier run */
-        const spec_cell *sum = cell + 1;
-        return strcmp(cell->text, place) == 0 && sum->kind == SPEC_CELL_TEXT &&
-               spec_group_text_parse(ret, sum->text);
+        const bool found = strcmp(cell->text, place) == 0 && cell[1].kind == SPEC_CELL_TEXT;
+        return found ? cell[1].text : NULL;
     }
-    return false;
+    return NULL;
 }
 
-int spec_group_reader_simulate(void *self, spec_montecarlo *mc, const spec_point *point,
-                               spec_error *error)
+int spec_group_reader_run(spec_group_reader *reader, const spec_groups *groups, uint64_t point,
+                          uint64_t points, spec_error *error)
 {
-    spec_group_reader *reader = self;
-    const uint64_t groups = spec_montecarlo_groups(mc);
-    for (uint64_t group = 0; group < groups; group++) {
-        const spec_shard_row at = {point->index + 1, spec_grid_size(point->grid), group + 1,
-                                   groups};
-        spec_montecarlo_sum sum;
-        if (!next_sum(&sum, reader, &at))
-            return spec_fail(error, GSL_EINVAL, "%.200s: no sum of group %llu of %llu",
+    for (uint64_t group = 0; group < groups->n; group++) {
+        const spec_shard_row at = {point + 1, points, group + 1, groups->n};
+        const char *result = next_result(reader, &at);
+        spec_error inner = {"no such row"};
+        const int status = result != NULL ? groups->add(groups->self, result, &inner) : GSL_EINVAL;
+        if (status != GSL_SUCCESS)
+            return spec_fail(error, status, "%.200s: no sum of group %llu of %llu: %.200s",
                              reader->path, (unsigned long long)group + 1,
-                             (unsigned long long)groups);
-        spec_montecarlo_add(mc, &sum);
+                             (unsigned long long)groups->n, inner.text);
     }
-    if (mc->done && mc->sum.tally.rounds == mc->limit) return GSL_SUCCESS;
-    return spec_fail(error, GSL_EINVAL, "%.200s: its groups have another number of rounds",
-                     reader->path);
+    return GSL_SUCCESS;
 }

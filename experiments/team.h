@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* team: the processes that share one run: members compute points, and the leader writes them.
+/* team: the processes that share one run: members compute, and the leader writes.
  * Every process runs the same command. mpi/team_mpi.c is the only kind; all calls come from the
- * main thread. A point goes from a member to the leader as bytes (experiments/point_message.h). */
+ * main thread. A member gives a point (experiments/point_message.h) or the result of a group
+ * (base/groups.h) as bytes. */
 #ifndef SPECLAB_TEAM_H
 #define SPECLAB_TEAM_H
 
@@ -11,18 +12,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What a member computes. */
+typedef struct {
+    uint64_t list; /* 0: points; else the number, from 1, of the point whose groups are computed */
+    uint64_t item; /* number of the point or the group, from 0, within its part of the run */
+} spec_task;
+
 typedef struct spec_team {
     void *self;
     bool leads;
+    int members;
 
-    /* The leader: wait for point `index` of a run with `end` points, and return the bytes that a
-     * member gave; the caller frees them. Points are taken in ascending order, and dealt from the
-     * first one taken on. GSL_EFAILED: *opt_stop was set, or no member is left. */
-    int (*take)(void *self, char **ret_bytes, size_t *ret_size, uint64_t index, uint64_t end,
+    /* The leader: wait for a task of a list with `end` items, and return the bytes that a member
+     * gave, with a zero byte after them; the caller frees them. Items are taken in ascending
+     * order, and dealt from the first one taken on; all are taken before the next list begins.
+     * GSL_EFAILED: *opt_stop was set, or no member is left. */
+    int (*take)(void *self, char **ret_bytes, size_t *ret_size, const spec_task *task, uint64_t end,
                 const volatile int *opt_stop, spec_error *error);
 
-    /* A member: the next point to compute, or false after the last one; then give its bytes. */
-    bool (*next)(void *self, uint64_t *ret_index);
+    /* A member: the next task, or false after the last one; then give its bytes. */
+    bool (*next)(void *self, spec_task *ret);
     void (*give)(void *self, const char *bytes, size_t size);
     /* A member that cannot compute: the reason ends the leader's run. */
     void (*leave)(void *self, const char *why);

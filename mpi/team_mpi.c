@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A team of MPI ranks. Rank 0 leads: it deals points, computes nothing, and sleeps between
- * messages. A member that has given a point gets the next one. At exit all ranks meet in
+/* A team of MPI ranks. Rank 0 leads: it deals tasks, points or groups of one point, and sleeps
+ * between messages. A member that has given a result gets the next task. At exit all ranks meet in
  * MPI_Finalize; where a failed run leaves a member computing, rank 0 aborts it. */
 #include "cli/team_start.h"
 
@@ -13,12 +13,12 @@
 #include <string.h>
 #include <time.h>
 
-/* Messages of members: a request without a point, with one, and the end of a member. The leader
- * answers the first two with the number of a point, or with NO_MORE. */
-enum { TAG_ASK = 1, TAG_POINT, TAG_LEAVE, TAG_DEAL };
+/* Messages of members: a request without a result, with one, and the end of a member. The leader
+ * answers the first two with a task, or with one whose list is `no_more`. */
+enum { TAG_ASK = 1, TAG_RESULT, TAG_LEAVE, TAG_DEAL };
 enum { AWAKE = 500 /* looks for a message before the first pause */ };
-enum { AHEAD = 16 /* points for each member that may be dealt before the one that is wanted */ };
-static const uint64_t no_more = UINT64_MAX;
+enum { AHEAD = 16 /* tasks for each member that may be dealt before the one that is wanted */ };
+#define no_more UINT64_MAX
 
 typedef struct {
     char *bytes;
@@ -29,11 +29,10 @@ static struct {
     int rank, size;
     /* of the leader */
     int members;       /* that have not left */
-    int *idle, n_idle; /* (size) members that wait for a point */
-    uint64_t *dealt;   /* (size) the point that a member computes, or no_more */
-    bool begun;
-    uint64_t next, end; /* points to deal */
-    message *given;     /* (AHEAD size) points that are not taken, by number modulo its length */
+    int *idle, n_idle; /* (size) members that wait for a task */
+    uint64_t *dealt;   /* (size) the item that a member computes, or no_more */
+    spec_task next;    /* to deal; before the first one its list is no_more */
+    message *given;    /* (AHEAD size) results that are not taken, by item modulo its length */
     char why[256];      /* why a member left, or "" */
     /* of a member */
     bool left;
@@ -61,14 +60,15 @@ static bool wait_for(MPI_Status *status, const volatile int *opt_stop)
 
 /* ---- the leader ------------------------------------------------------------------------------ */
 
-static void deal(int member, uint64_t point)
+static void deal(int member, const spec_task *task)
 {
-    MPI_Send(&point, 1, MPI_UINT64_T, member, TAG_DEAL, MPI_COMM_WORLD);
-    ranks.dealt[member] = point;
-    ranks.members -= point == no_more;
+    const uint64_t numbers[2] = {task->list, task->item};
+    MPI_Send(numbers, 2, MPI_UINT64_T, member, TAG_DEAL, MPI_COMM_WORLD);
+    ranks.dealt[member] = task->item;
+    ranks.members -= task->list == no_more;
 }
 
-/* Receive one message: keep its point, and note that the member is idle or has left. */
+/* Receive one message: keep its result, and note that the member is idle or has left. */
 static int receive(const MPI_Status *status, spec_error *error)
 {
     const int member = status->MPI_SOURCE;
@@ -84,7 +84,7 @@ static int receive(const MPI_Status *status, spec_error *error)
     } else {
         ranks.idle[ranks.n_idle++] = member;
     }
-    if (status->MPI_TAG == TAG_POINT) {
+    if (status->MPI_TAG == TAG_RESULT) {
         ranks.given[ranks.dealt[member] % places()] = (message){bytes, (size_t)size};
         bytes = NULL;
     }
@@ -93,18 +93,18 @@ static int receive(const MPI_Status *status, spec_error *error)
     return GSL_SUCCESS;
 }
 
-static int take(void *self, char **ret_bytes, size_t *ret_size, uint64_t index, uint64_t end,
+static int take(void *self, char **ret_bytes, size_t *ret_size, const spec_task *task, uint64_t end,
                 const volatile int *opt_stop, spec_error *error)
 {
     MPI_Status status;
     (void)self;
-    if (!ranks.begun) ranks.next = index;
-    ranks.begun = true;
-    ranks.end = end;
-    message *wanted = &ranks.given[index % places()];
+    if (ranks.next.list != task->list) ranks.next = *task;
+    message *wanted = &ranks.given[task->item % places()];
     for (;;) {
-        while (ranks.n_idle > 0 && ranks.next < end && ranks.next < index + places())
-            deal(ranks.idle[--ranks.n_idle], ranks.next++);
+        for (; ranks.n_idle > 0 && ranks.next.item < end &&
+               ranks.next.item < task->item + places();
+             ranks.next.item++)
+            deal(ranks.idle[--ranks.n_idle], &ranks.next);
         if (wanted->bytes != NULL) break;
         if (ranks.why[0] != '\0') return spec_fail(error, GSL_EFAILED, "%s", ranks.why);
         if (ranks.members == 0) return spec_fail(error, GSL_EFAILED, "no other rank is left");
@@ -121,10 +121,11 @@ static int take(void *self, char **ret_bytes, size_t *ret_size, uint64_t index, 
 /* Tell every member that there is no more, and wait until all have heard it. */
 static void dismiss(void)
 {
+    static const spec_task last = {no_more, no_more};
     MPI_Status status;
     spec_error error;
     for (;;) {
-        while (ranks.n_idle > 0) deal(ranks.idle[--ranks.n_idle], no_more);
+        while (ranks.n_idle > 0) deal(ranks.idle[--ranks.n_idle], &last);
         if (ranks.members == 0) return;
         for (int i = 1; i < ranks.size; i++) {
             if (ranks.dealt[i] == no_more) continue;
@@ -138,26 +139,28 @@ static void dismiss(void)
 
 /* ---- a member -------------------------------------------------------------------------------- */
 
-static bool answer(uint64_t *ret_index)
+static bool answer(spec_task *ret)
 {
     MPI_Status status;
+    uint64_t numbers[2];
     wait_for(&status, NULL);
-    MPI_Recv(ret_index, 1, MPI_UINT64_T, 0, TAG_DEAL, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    ranks.left = *ret_index == no_more;
+    MPI_Recv(numbers, 2, MPI_UINT64_T, 0, TAG_DEAL, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    *ret = (spec_task){numbers[0], numbers[1]};
+    ranks.left = ret->list == no_more;
     return !ranks.left;
 }
 
 static message to_give; /* of this member: sent with its next request */
 
-static bool next(void *self, uint64_t *ret_index)
+static bool next(void *self, spec_task *ret)
 {
     (void)self;
     MPI_Send(to_give.bytes, (int)to_give.size, MPI_CHAR, 0,
-             to_give.bytes != NULL ? TAG_POINT : TAG_ASK, MPI_COMM_WORLD);
+             to_give.bytes != NULL ? TAG_RESULT : TAG_ASK, MPI_COMM_WORLD);
     free(to_give.bytes);
     to_give.bytes = NULL;
     to_give.size = 0;
-    return answer(ret_index);
+    return answer(ret);
 }
 
 static void leave(void *self, const char *why)
@@ -172,7 +175,7 @@ static void give(void *self, const char *bytes, size_t size)
     (void)self;
     to_give.bytes = malloc(size);
     if (to_give.bytes == NULL || size > INT32_MAX) {
-        leave(NULL, "out of memory for the rows of a point");
+        leave(NULL, "out of memory for the result of a task");
         exit(2);
     }
     memcpy(to_give.bytes, bytes, size);
@@ -207,6 +210,8 @@ const spec_team *spec_team_start(int *argc, char ***argv)
         MPI_Abort(MPI_COMM_WORLD, 2);
     for (int i = 0; i < ranks.size; i++) ranks.dealt[i] = no_more;
     atexit(meet);
+    ranks.next.list = no_more;
     team.leads = ranks.rank == 0;
+    team.members = ranks.size - 1;
     return ranks.size > 1 ? &team : NULL;
 }

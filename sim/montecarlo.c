@@ -60,6 +60,12 @@ uint64_t spec_montecarlo_groups(const spec_montecarlo *mc)
     return ((mc->limit - 1) / mc->plan.batch) / SPEC_MONTECARLO_GROUP + 1;
 }
 
+uint64_t spec_montecarlo_group_rounds(const spec_montecarlo *mc, uint64_t group)
+{
+    const uint64_t whole = mc->plan.batch * SPEC_MONTECARLO_GROUP;
+    return smaller(whole, mc->limit - group * whole);
+}
+
 /* No default may depend on the number of threads. */
 static void complete_plan(spec_montecarlo *mc)
 {

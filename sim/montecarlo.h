@@ -82,9 +82,10 @@ typedef struct {
 } spec_montecarlo;
 
 /* Rounds in each batch of a run but the last. The number of groups of a run that is limited by
- * rounds alone. */
+ * rounds alone, and the rounds in one of them. */
 uint64_t spec_montecarlo_batch(const spec_round_source *source, const spec_montecarlo_plan *plan);
 uint64_t spec_montecarlo_groups(const spec_montecarlo *mc);
+uint64_t spec_montecarlo_group_rounds(const spec_montecarlo *mc, uint64_t group);
 
 /* GSL_EINVAL for a plan without a limit, or with a negative or NaN limit. */
 int spec_montecarlo_init(spec_montecarlo *mc, const spec_round_source *source,

@@ -6,21 +6,21 @@
 #ifndef SPECLAB_MEASURE_H
 #define SPECLAB_MEASURE_H
 
+#include "base/groups.h"
 #include "base/table.h"
 #include "experiments/grid.h"
 #include "experiments/model_cache.h"
 #include "models/context.h"
-#include "sim/montecarlo.h"
 #include "speclab/listener.h"
 
 #include <stdint.h>
 
 typedef struct spec_point spec_point;
 
-/* Runs the groups of a simulation in place of the measure: experiments/group_file.h. */
+/* Runs the groups of a point in place of the measure: experiments/group_run.h. */
 typedef struct {
     void *self;
-    int (*simulate)(void *self, spec_montecarlo *mc, const spec_point *point, spec_error *error);
+    int (*run)(void *self, const spec_groups *groups, const spec_point *point, spec_error *error);
 } spec_point_groups;
 
 /* One point: its parameters, and its amount of work. */
@@ -36,7 +36,7 @@ struct spec_point {
     const spec_listener *opt_listener; /* receives the share of the point that is done */
     spec_model_cache *models;  /* the models that the run has opened */
     bool parameters_only;      /* compute nothing: see spec_measure.reads_first */
-    const spec_point_groups *opt_groups; /* for its simulation */
+    const spec_point_groups *opt_groups; /* NULL: the measure runs them */
 };
 
 /* The result of the check of a row. */
@@ -66,6 +66,7 @@ struct spec_measure {
     /* result columns that, with the parameters, identify a row; NULL: none */
     const char *const *keys;
     bool simulates; /* uses the rounds and the standard error of the point */
+    bool divides;   /* its work at a point is in groups that machines can share */
     /* calls spec_point_read after it has read its parameters, before it computes or opens a
      * model */
     bool reads_first;

@@ -76,5 +76,6 @@ const spec_measure spec_measure_acceptance = {
     .headlines = headlines,
     .checked = checked,
     .simulates = true,
+    .divides = true,
     .run = run,
 };

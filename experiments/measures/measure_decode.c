@@ -158,5 +158,6 @@ const spec_measure spec_measure_decode = {
     .headlines = headlines,
     .checked = checked,
     .simulates = true,
+    .divides = true,
     .run = run,
 };

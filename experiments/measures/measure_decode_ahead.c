@@ -97,5 +97,6 @@ const spec_measure spec_measure_decode_ahead = {
     .headlines = headlines,
     .checked = checked,
     .simulates = true,
+    .divides = true,
     .run = run,
 };

@@ -42,5 +42,6 @@ const spec_measure spec_measure_folklore = {
     .headlines = headlines,
     .checked = checked,
     .simulates = true,
+    .divides = true,
     .run = run,
 };

@@ -94,5 +94,6 @@ const spec_measure spec_measure_four_alphas = {
     .headlines = headlines,
     .checked = checked,
     .simulates = true,
+    .divides = true,
     .run = run,
 };

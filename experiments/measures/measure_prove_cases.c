@@ -1,62 +1,95 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/measures.h"
 
-#include "base/parallel.h"
+#include "base/number_line.h"
 #include "experiments/measures/case_pairs.h"
+#include "speclab/no_memory.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Most difference of equal laws, due to rounding; and the least tv that shows a bias. */
 #define EQUAL_TV 1e-12
 #define SHOWN_TV 1e-6
 
+/* Pairs in a group, unless there are too many groups. */
+enum { GROUP = 8, GROUPS_MAX = 4096 };
+
+/* What is known of some pairs. */
 typedef struct {
-    double tv, accepted;
-    uint64_t branches;
-    int status;
-    spec_error error;
-} answer;
-
-static int prove(answer *ret, const spec_case_pairs *pairs, const char *rule, int i, int n_tokens)
-{
-    spec_output_law law;
-    const int status = spec_case_pairs_law(&law, pairs, rule, i, n_tokens, &ret->error);
-    if (status != GSL_SUCCESS) return status;
-    ret->tv = law.tv;
-    ret->accepted = law.accepted;
-    ret->branches = law.branches;
-    spec_output_law_free(&law);
-    return GSL_SUCCESS;
-}
-
-/* ---- all of them ----------------------------------------------------------------------------- */
-
-typedef struct {
-    double worst, least, accepted;
-    int which, n_shown; /* the worst pair; the number of pairs that show a bias */
+    double worst, least, accepted; /* the sum of the pairs' mean n_accepted */
+    uint64_t which, shown;         /* the worst pair; the number of pairs that show a bias */
     uint64_t branches;
 } summary;
 
-/* Sum in the order of the pairs, so that sums do not depend on threads. */
-static int summarise(summary *ret, const answer *of, int n, spec_error *error)
+typedef struct {
+    const spec_case_pairs *pairs;
+    const char *rule;
+    int tokens;
+    uint64_t size; /* pairs in a group */
+    summary all;
+} job;
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+static void merge(summary *into, const summary *from)
 {
-    *ret = (summary){.worst = -1.0, .least = INFINITY};
-    for (int i = 0; i < n; i++) {
-        if (of[i].status != GSL_SUCCESS)
-            return spec_fail(error, of[i].status, "%s", of[i].error.text);
-        if (of[i].tv > ret->worst) {
-            ret->worst = of[i].tv;
-            ret->which = i;
-        }
-        ret->least = fmin(ret->least, of[i].tv);
-        ret->n_shown += of[i].tv >= SHOWN_TV;
-        ret->accepted += of[i].accepted / n;
-        ret->branches += of[i].branches;
+    if (from->worst > into->worst) {
+        into->worst = from->worst;
+        into->which = from->which;
     }
+    into->least = fmin(into->least, from->least);
+    into->shown += from->shown;
+    into->accepted += from->accepted;
+    into->branches += from->branches;
+}
+
+static char *text_of(const summary *of)
+{
+    spec_memory_text made;
+    if (!spec_memory_text_open(&made)) return NULL;
+    spec_number_line_put_real(made.out, of->worst);
+    spec_number_line_put_real(made.out, of->least);
+    spec_number_line_put_real(made.out, of->accepted);
+    spec_number_line_put_count(made.out, of->which);
+    spec_number_line_put_count(made.out, of->shown);
+    spec_number_line_put_count(made.out, of->branches);
+    return spec_number_line_take(&made);
+}
+
+static int compute(void *self, char **ret_text, uint64_t group, spec_error *error)
+{
+    const job *j = self;
+    const uint64_t first = group * j->size, n = (uint64_t)j->pairs->n;
+    summary sum = {.worst = -1.0, .least = INFINITY};
+    for (uint64_t i = first; i < first + j->size && i < n; i++) {
+        spec_output_law law;
+        const int status =
+            spec_case_pairs_law(&law, j->pairs, j->rule, (int)i, j->tokens, error);
+        if (status != GSL_SUCCESS) return status;
+        merge(&sum, &(summary){law.tv, law.tv, law.accepted, i, law.tv >= SHOWN_TV, law.branches});
+        spec_output_law_free(&law);
+    }
+    *ret_text = text_of(&sum);
+    return *ret_text != NULL ? GSL_SUCCESS : spec_no_memory(error);
+}
+
+static int add(void *self, const char *text, spec_error *error)
+{
+    job *j = self;
+    spec_number_line in = {.at = text};
+    summary sum = {.worst = spec_number_line_real(&in)};
+    sum.least = spec_number_line_real(&in);
+    sum.accepted = spec_number_line_real(&in);
+    sum.which = spec_number_line_count(&in);
+    sum.shown = spec_number_line_count(&in);
+    sum.branches = spec_number_line_count(&in);
+    if (!spec_number_line_ended(&in) || sum.which >= (uint64_t)j->pairs->n)
+        return spec_fail(error, GSL_EINVAL, "not the sum of a group of pairs");
+    merge(&j->all, &sum);
     return GSL_SUCCESS;
 }
+
+/* ---- the row --------------------------------------------------------------------------------- */
 
 /* A rule that is marked as biased may be right on some families, such as equal rows. */
 static const char *verdict(const spec_rule *rule, const char *policy, double worst)
@@ -66,55 +99,41 @@ static const char *verdict(const spec_rule *rule, const char *policy, double wor
     return spec_measures_verdict(rule, policy, !(worst < EQUAL_TV));
 }
 
-typedef struct {
-    answer *of;
-    const spec_case_pairs *pairs;
-    const char *rule;
-    int tokens;
-    const spec_listener *opt_listener;
-} job;
-
-static void prove_one(void *self, uint64_t i, int worker)
-{
-    const job *j = self;
-    (void)worker;
-    j->of[i].status = prove(&j->of[i], j->pairs, j->rule, (int)i, j->tokens);
-    spec_listener_tell(j->opt_listener, ((double)i + 1.0) / j->pairs->n);
-}
-
 static int run(spec_table *table, const spec_point *point, const spec_measure *measure,
                spec_error *error)
 {
     const char *name = spec_point_text(point, measure, "rule");
     spec_case_pairs pairs;
-    summary all;
     spec_rule rule = {.name = NULL};
-    answer *of = NULL;
-    int tokens, status = GSL_SUCCESS;
+    job j = {.pairs = &pairs, .rule = name, .all = {.worst = -1.0, .least = INFINITY}};
+    int status = GSL_SUCCESS;
     SPEC_TRY(spec_case_pairs_init(&pairs, point, measure, error));
-    SPEC_TRY(spec_point_int(&tokens, point, measure, "tokens", 1, 4096, error));
-    SPEC_TRY(spec_point_ahead(&pairs.config.ahead, point, measure, pairs.config.K, tokens, error));
+    SPEC_TRY(spec_point_int(&j.tokens, point, measure, "tokens", 1, 4096, error));
+    SPEC_TRY(
+        spec_point_ahead(&pairs.config.ahead, point, measure, pairs.config.K, j.tokens, error));
     SPEC_TRY(spec_point_check_names(name, pairs.config.policy, pairs.config.K, error));
     SPEC_TRY(spec_rule_init(&rule, name, error));
     SPEC_TRY(spec_point_read(point));
-    spec_thread_pool *const pool = spec_context_pool(point->opt_context);
-    if ((of = calloc((size_t)pairs.n, sizeof *of)) == NULL)
-        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %d cases", pairs.n));
-    spec_parallel_run(pool, prove_one, &(job){of, &pairs, name, tokens, point->opt_listener},
-                      (uint64_t)pairs.n, spec_thread_pool_size(pool));
-    SPEC_TRY(summarise(&all, of, pairs.n, error));
+    const uint64_t n = (uint64_t)pairs.n, least = (n - 1) / GROUPS_MAX + 1;
+    j.size = least > GROUP ? least : GROUP;
+    const spec_groups groups = {.n = (n - 1) / j.size + 1,
+                                .opt_pool = spec_context_pool(point->opt_context),
+                                .opt_listener = point->opt_listener,
+                                .self = &j,
+                                .compute = compute,
+                                .add = add};
+    SPEC_TRY(spec_point_run_groups(&groups, point, error));
 
-    spec_table_number(table, "worst_tv", all.worst);
-    spec_table_text(table, "worst_family", spec_case_pairs_family(&pairs, all.which));
-    spec_table_integer(table, "worst_seed", spec_case_pairs_seed(&pairs, all.which));
-    spec_table_number(table, "least_tv", all.least);
-    spec_table_number(table, "shown", (double)all.n_shown / pairs.n);
-    spec_table_number(table, "mean_n_accepted", all.accepted);
-    spec_table_integer(table, "branches", (long long)all.branches);
-    spec_table_text(table, "verdict", verdict(&rule, pairs.config.policy, all.worst));
+    spec_table_number(table, "worst_tv", j.all.worst);
+    spec_table_text(table, "worst_family", spec_case_pairs_family(&pairs, (int)j.all.which));
+    spec_table_integer(table, "worst_seed", spec_case_pairs_seed(&pairs, (int)j.all.which));
+    spec_table_number(table, "least_tv", j.all.least);
+    spec_table_number(table, "shown", (double)j.all.shown / pairs.n);
+    spec_table_number(table, "mean_n_accepted", j.all.accepted / pairs.n);
+    spec_table_integer(table, "branches", (long long)j.all.branches);
+    spec_table_text(table, "verdict", verdict(&rule, pairs.config.policy, j.all.worst));
 done:
     spec_rule_free(&rule);
-    free(of);
     return status;
 }
 
@@ -139,5 +158,6 @@ const spec_measure spec_measure_prove_cases = {
     .columns = columns,
     .headlines = headlines,
     .checked = checked,
+    .divides = true,
     .run = run,
 };

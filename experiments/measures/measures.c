@@ -2,7 +2,9 @@
 #include "experiments/measures/measures.h"
 
 #include "analysis/statistics/moments.h"
+#include "experiments/group_text.h"
 #include "models/vocabularies.h"
+#include "speclab/no_memory.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,6 +27,59 @@ static double share_done(const spec_montecarlo *mc)
     return se > wanted ? wanted * wanted / (se * se) : 1.0;
 }
 
+int spec_point_run_groups(const spec_groups *groups, const spec_point *point, spec_error *error)
+{
+    return point->opt_groups != NULL
+               ? point->opt_groups->run(point->opt_groups->self, groups, point, error)
+               : spec_groups_add_all(groups, error);
+}
+
+typedef struct {
+    spec_montecarlo mc;
+    const spec_point *point;
+} simulation;
+
+static int compute_group(void *self, char **ret_text, uint64_t group, spec_error *error)
+{
+    simulation *s = self;
+    spec_montecarlo_sum sum;
+    const int status = spec_montecarlo_group(&s->mc, &sum, group, s->point->stop, error);
+    if (status != GSL_SUCCESS) return status;
+    *ret_text = spec_group_text_of(&sum);
+    return *ret_text != NULL ? GSL_SUCCESS : spec_no_memory(error);
+}
+
+static int add_group(void *self, const char *text, spec_error *error)
+{
+    simulation *s = self;
+    spec_montecarlo_sum sum;
+    const uint64_t rounds = spec_montecarlo_group_rounds(&s->mc, s->mc.groups);
+    if (!spec_group_text_parse(&sum, text) || sum.tally.rounds != rounds)
+        return spec_fail(error, GSL_EINVAL, "not the sum of %llu rounds",
+                         (unsigned long long)rounds);
+    spec_montecarlo_add(&s->mc, &sum);
+    return GSL_SUCCESS;
+}
+
+/* A standard error as the limit leaves the number of groups open. */
+static int run_simulation(simulation *s, const spec_point *point, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    if (point->opt_groups != NULL) {
+        const spec_groups groups = {.n = spec_montecarlo_groups(&s->mc),
+                                    .opt_listener = point->opt_listener,
+                                    .self = s,
+                                    .compute = compute_group,
+                                    .add = add_group};
+        return spec_point_run_groups(&groups, point, error);
+    }
+    while (!s->mc.done && status == GSL_SUCCESS) {
+        status = spec_montecarlo_next(&s->mc, point->stop, error);
+        spec_listener_tell(point->opt_listener, share_done(&s->mc));
+    }
+    return status;
+}
+
 int spec_point_simulate(spec_tally *ret_tally, spec_estimate *ret_emitted, spec_estimate *opt_rate,
                         spec_estimate *opt_hit, const spec_point *point,
                         const spec_round_source *source, spec_error *error)
@@ -33,23 +88,18 @@ int spec_point_simulate(spec_tally *ret_tally, spec_estimate *ret_emitted, spec_
                                        .standard_error = point->standard_error,
                                        .seed = point->seed,
                                        .opt_pool = spec_context_pool(point->opt_context)};
-    spec_montecarlo mc = {0};
+    simulation s = {.point = point};
     int status = GSL_SUCCESS;
     *ret_tally = (spec_tally){0};
     *ret_emitted = (spec_estimate){0};
-    SPEC_TRY(spec_montecarlo_init(&mc, source, &plan, error));
-    if (point->opt_groups != NULL)
-        SPEC_TRY(point->opt_groups->simulate(point->opt_groups->self, &mc, point, error));
-    while (!mc.done && point->opt_groups == NULL) {
-        SPEC_TRY(spec_montecarlo_next(&mc, point->stop, error));
-        spec_listener_tell(point->opt_listener, share_done(&mc));
-    }
-    *ret_tally = mc.sum.tally;
-    *ret_emitted = spec_montecarlo_emitted(&mc);
-    if (opt_rate != NULL) *opt_rate = spec_montecarlo_rate(&mc);
-    if (opt_hit != NULL) *opt_hit = spec_montecarlo_hit(&mc);
+    SPEC_TRY(spec_montecarlo_init(&s.mc, source, &plan, error));
+    SPEC_TRY(run_simulation(&s, point, error));
+    *ret_tally = s.mc.sum.tally;
+    *ret_emitted = spec_montecarlo_emitted(&s.mc);
+    if (opt_rate != NULL) *opt_rate = spec_montecarlo_rate(&s.mc);
+    if (opt_hit != NULL) *opt_hit = spec_montecarlo_hit(&s.mc);
 done:
-    spec_montecarlo_free(&mc);
+    spec_montecarlo_free(&s.mc);
     return status;
 }
 

@@ -24,6 +24,10 @@ int spec_point_blame(int status, const char *parameter, spec_error *error);
 
 /* ---- simulation ------------------------------------------------------------------------------ */
 
+/* Run the groups of a point, once for each point of a measure that divides. GSL_CONTINUE if their
+ * results are for another process: then the point has no row here, and the measure returns. */
+int spec_point_run_groups(const spec_groups *groups, const spec_point *point, spec_error *error);
+
 /* Simulate a source with the rounds or the standard error of the point. Outputs: the tally,
  * tokens per round, tokens per unit of virtual time, and the share of rounds that found their
  * chain drafted ahead. */
