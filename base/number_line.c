@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,8 @@ void spec_number_line_put_count(FILE *out, uint64_t count)
 
 void spec_number_line_put_real(FILE *out, double real)
 {
-    fprintf(out, "%a ", real);
+    if (isnan(real)) fputs("nan ", out); /* its sign says nothing */
+    else fprintf(out, "%a ", real);
 }
 
 char *spec_number_line_take(spec_memory_text *text)
@@ -48,7 +50,9 @@ double spec_number_line_real(spec_number_line *line)
 {
     char *end = NULL;
     const char *digits = line->at + (*line->at == '-');
-    if (strncmp(digits, "0x", 2) != 0 && strncmp(digits, "inf", 3) != 0) line->failed = true;
+    if (strncmp(digits, "0x", 2) != 0 && strncmp(digits, "inf", 3) != 0 &&
+        strncmp(line->at, "nan", 3) != 0)
+        line->failed = true;
     if (line->failed) return 0.0;
     errno = 0;
     const double real = strtod(line->at, &end);

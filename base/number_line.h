@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* Write a number, and a blank. A real number may be infinite. */
+/* Write a number, and a blank. A real number may be infinite or NaN. */
 void spec_number_line_put_count(FILE *out, uint64_t count);
 void spec_number_line_put_real(FILE *out, double real);
 

@@ -24,6 +24,8 @@ enum {
     KEY_LIST,
     KEY_WATCH,
     KEY_CALIBRATE,
+    KEY_SHARD,
+    KEY_RESUME,
     KEY_SELF_TEST,
     KEY_CHECK_POWER,
     KEY_REPORT,
@@ -86,6 +88,9 @@ static const struct argp_option options_table[] = {
      "check that each known mistake of real samplers is found; --only: these mistakes", 4},
     {"calibrate", KEY_CALIBRATE, "N", 0,
      "test an exact sampler N times with fresh seeds, and count false alarms", 4},
+    {"shard", KEY_SHARD, "I/N", 0,
+     "with --calibrate: run tests I, I + N, I + 2N ... alone; 'speclab merge' joins the parts", 4},
+    {"resume", KEY_RESUME, NULL, 0, "with --shard: keep the finished runs of the output", 4},
     {"check-power", KEY_CHECK_POWER, "N", 0,
      "check that a bias of the reported detectable TV is found with the reported power: N runs for "
      "each place and direction; --only: on these fixtures; --watch: endless runs",
@@ -216,6 +221,24 @@ static bool same(const char *opt_a, const char *opt_b)
     return opt_a != NULL && opt_b != NULL && strcmp(opt_a, opt_b) == 0;
 }
 
+static void check_shard(const spec_validate_args *args, const char *verb)
+{
+    const uint64_t of = args->common.shard.of;
+    if (of == 0 && args->common.resume) spec_usage_fail(verb, "--resume needs --shard");
+    if (of == 0) return;
+    if (args->calibrate == 0) spec_usage_fail(verb, "--shard needs --calibrate");
+    if (args->common.output == NULL) spec_usage_fail(verb, "--shard needs -o FILE");
+    if (args->plan.seconds > 0.0)
+        spec_usage_fail(verb, "--shard needs a --budget of tokens: runs of some seconds differ");
+    if (args->figure != NULL || spec_validate_args_format(args) == SPEC_FORMAT_JSON ||
+        (args->common.format_given && args->common.format != SPEC_FORMAT_CSV))
+        spec_usage_fail(verb, "--shard writes CSV files alone: leave out --format and --figure");
+    if (of > (uint64_t)args->calibrate)
+        spec_usage_fail(verb, "--shard %llu/%llu: there are %d runs; use at most as many shards",
+                        (unsigned long long)args->common.shard.number, (unsigned long long)of,
+                        args->calibrate);
+}
+
 static void check(spec_validate_args *args, const char *verb)
 {
     spec_error error = {{0}};
@@ -249,6 +272,7 @@ static void check(spec_validate_args *args, const char *verb)
     if (args->calibrate > 0 &&
         (args->watch || args->report != NULL || args->junit != NULL || args->plan.eps > 0.0))
         spec_usage_fail(verb, "--calibrate excludes --watch, --report, --junit and --eps");
+    check_shard(args, verb);
     if (args->plan.power <= args->plan.false_alarm_rate)
         spec_usage_fail(verb, "--power: give a probability above --false-alarm-rate, %g",
                         args->plan.false_alarm_rate);
@@ -266,6 +290,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     spec_validate_args *args = state->input;
     spec_validate_plan *plan = &args->plan;
     const char *verb = state->name;
+    spec_error error;
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
     case KEY_FALSE_ALARM_RATE:
@@ -308,6 +333,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_CALIBRATE:
         args->calibrate = (int)spec_options_count(verb, "calibrate", arg, 1, 1000000);
         return 0;
+    case KEY_SHARD:
+        if (spec_shard_parse(&args->common.shard, arg, &error) != GSL_SUCCESS)
+            spec_usage_fail(verb, "--shard: %s", error.text);
+        return 0;
+    case KEY_RESUME: args->common.resume = true; return 0;
     case KEY_CHECK_POWER:
         args->check_power = (int)spec_options_count(verb, "check-power", arg, 1, 1000000);
         return 0;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/validate_calibrate.h"
 
+#include "base/progress.h"
+#include "cli/calibrate_part.h"
 #include "cli/usage.h"
 #include "cli/verb.h"
 #include "conformance/calibrate.h"
@@ -97,7 +99,8 @@ static int show(const spec_calibration *c, const spec_validate_args *args, const
     spec_table table = {0}, curves = {0};
     spec_error error = {{0}};
     int code = SPEC_EXIT_USAGE;
-    if (fill_table(&table, c) != GSL_SUCCESS || fill_curves(&curves, c, args) != GSL_SUCCESS) {
+    if (fill_table(&table, c) != GSL_SUCCESS ||
+        (args->figure != NULL && fill_curves(&curves, c, args) != GSL_SUCCESS)) {
         spec_usage_say(verb, "out of memory");
     } else {
         code = spec_options_show(&table, &args->common, verb);
@@ -112,29 +115,56 @@ static int show(const spec_calibration *c, const spec_validate_args *args, const
     return code;
 }
 
+/* Show a calibration, and free it. */
+static int report(spec_calibration *c, const spec_validate_args *args, const char *verb)
+{
+    const double rate = args->plan.false_alarm_rate;
+    int code = show(c, args, verb);
+    /* The probability of at least as many false alarms at the plan's false-alarm rate. */
+    const double chance =
+        c->failed > 0 ? gsl_cdf_binomial_Q((unsigned)c->failed - 1, rate, (unsigned)c->n) : 1.0;
+    if (chance < UNLIKELY && code == SPEC_EXIT_HOLDS) {
+        spec_usage_say(verb,
+                       "%d false alarms in %d runs, each of which has a probability of at most %g",
+                       c->failed, c->n, rate);
+        code = SPEC_EXIT_FAILS;
+    }
+    spec_calibration_free(c);
+    return code;
+}
+
 int spec_validate_calibrate(const spec_validate_args *args, const char *verb)
 {
     spec_calibration c;
     spec_error error = {{0}};
     spec_validate_plan plan = args->plan;
+    const bool part = args->common.shard.of > 0;
+    int status = GSL_SUCCESS;
     if (!args->budget_given) plan.draws = SPEC_VALIDATE_CALIBRATE_DRAWS;
-    if (spec_calibrate(&c, args->sampler, args->calibrate, &plan, &error) != GSL_SUCCESS) {
-        spec_usage_say(verb, spec_options_stop ? "interrupted" : "%s: %s", args->sampler,
-                       error.text);
-        return spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
-    }
-    int code = show(&c, args, verb);
-    /* The probability of at least as many false alarms at the plan's false-alarm rate. */
-    const double chance =
-        c.failed > 0
-            ? gsl_cdf_binomial_Q((unsigned)c.failed - 1, plan.false_alarm_rate, (unsigned)c.n)
-            : 1.0;
-    if (chance < UNLIKELY && code == SPEC_EXIT_HOLDS) {
-        spec_usage_say(verb,
-                       "%d false alarms in %d runs, each of which has a probability of at most %g",
-                       c.failed, c.n, plan.false_alarm_rate);
-        code = SPEC_EXIT_FAILS;
+    SPEC_TRY(spec_calibration_init(&c, args->sampler, args->calibrate, &plan, &error));
+    const spec_groups runs = spec_calibration_runs(&c);
+    status = part ? spec_calibrate_part_write(&c, &runs, args, verb, &error)
+                  : spec_groups_add_all(&runs, &error);
+    spec_progress_clear();
+    if (status == GSL_SUCCESS && !part) {
+        spec_calibration_finish(&c);
+        return report(&c, args, verb);
     }
     spec_calibration_free(&c);
-    return code;
+done:
+    if (status == GSL_SUCCESS) return SPEC_EXIT_HOLDS;
+    spec_usage_say(verb, spec_options_stop ? "interrupted" : "%s: %s", args->sampler, error.text);
+    return spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
+}
+
+int spec_validate_calibrate_merge(const spec_table *merged, const spec_options *options,
+                                  const char *verb)
+{
+    spec_calibration c;
+    spec_error error = {{0}};
+    spec_validate_args args = {.common = *options};
+    if (spec_calibrate_part_add(&c, &args.plan.false_alarm_rate, merged, &error) == GSL_SUCCESS)
+        return report(&c, &args, verb);
+    spec_usage_say(verb, "%s", error.text);
+    return SPEC_EXIT_USAGE;
 }

@@ -13,4 +13,8 @@
  * 2, 130. */
 int spec_validate_calibrate(const spec_validate_args *args, const char *verb);
 
+/* The same for merged parts of --shard (calibrate_part.h), with the output of `options`. */
+int spec_validate_calibrate_merge(const spec_table *merged, const spec_options *options,
+                                  const char *verb);
+
 #endif

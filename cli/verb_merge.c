@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/calibrate_part.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/share.h"
+#include "cli/validate_calibrate.h"
 #include "cli/verb.h"
 
 #include "base/memory_text.h"
@@ -55,6 +57,19 @@ static void write_words(FILE *out, const char *text)
     }
 }
 
+/* The rest of each line of the text with this key, as one word after `before`. */
+static void write_lines(FILE *out, const char *opt_text, const char *key, const char *before)
+{
+    for (; opt_text != NULL; opt_text = strstr(opt_text + 1, "\n| ")) {
+        if (strncmp(opt_text, key, strlen(key)) != 0) continue;
+        const char *value = opt_text + strlen(key);
+        char *word = strndup(value, strcspn(value, "\n"));
+        fputs(before, out);
+        if (word != NULL) spec_naming_shell_word(out, word);
+        free(word);
+    }
+}
+
 /* "speclab run 'NAME' --set K=3" or the command of another verb, from the lines of the head. */
 static void write_command(FILE *out, const spec_parts *parts)
 {
@@ -64,21 +79,14 @@ static void write_command(FILE *out, const spec_parts *parts)
     const bool verb = line != NULL && strncmp(line, "\n| speclab ", 11) == 0;
     if (verb) {
         write_words(out, line + 3);
+        write_lines(out, line, "\n| # word ", " ");
     } else {
         if (spec_table_provenance(&head, "experiment", name, NAME_MAX + 1) == NULL) name[0] = '\0';
         snprintf(relative, sizeof relative, "experiments/cfg/%s.cfg", name);
         fputs("speclab run ", out);
         if (spec_share_find(path, sizeof path, relative) != 0) strcat(name, ".cfg");
         spec_naming_shell_word(out, name);
-        for (; line != NULL; line = strstr(line + 1, "\n| ")) {
-            static const char set[] = "\n| # set ";
-            if (strncmp(line, set, sizeof set - 1) != 0) continue;
-            const char *value = line + sizeof set - 1;
-            char *word = strndup(value, strcspn(value, "\n"));
-            fputs(" --set ", out);
-            if (word != NULL) spec_naming_shell_word(out, word);
-            free(word);
-        }
+        write_lines(out, line, "\n| # set ", " --set ");
     }
     if (verb && spec_table_provenance(&head, "seed", seed, sizeof seed) != NULL &&
         strcmp(seed, "42") != 0)
@@ -126,6 +134,31 @@ static void say_all_unfinished(const spec_parts *parts, const char *verb)
                        (unsigned long long)(said - MOST_LINES));
 }
 
+/* Write the rows of the run, or what it makes of them; say what the run would say at its end. */
+static int merge(const spec_parts *parts, const arguments *args, const char *verb)
+{
+    const spec_table head = {.provenance = parts->head};
+    const bool calibration = spec_calibrate_part_is(&head);
+    const char *path = calibration ? NULL : args->output;
+    spec_result result;
+    spec_error error = {{0}};
+    if (path != NULL) spec_output_say_left_over(path, verb);
+    const int status = spec_parts_merge(&result, parts, path,
+                                        path == NULL && !calibration ? stdout : NULL, &error);
+    if (path != NULL) spec_output_say_kept(path, result.kept, args->force, verb);
+    if (status != GSL_SUCCESS) spec_usage_fail(verb, "%s", error.text);
+    int code;
+    if (calibration) {
+        const spec_options options = {.output = args->output, .force = args->force};
+        code = spec_validate_calibrate_merge(&result.table, &options, verb);
+    } else {
+        code = spec_options_checked(&result, &error);
+        if (error.text[0] != '\0') spec_usage_say(verb, "%s", error.text);
+    }
+    spec_result_free(&result);
+    return code;
+}
+
 int spec_verb_merge(spec_context *context, int argc, char **argv)
 {
     static const struct argp_child children[] = {{&spec_usage_argp, 0, NULL, 0}, {0}};
@@ -151,23 +184,11 @@ int spec_verb_merge(spec_context *context, int argc, char **argv)
 
     spec_parts parts;
     spec_error error = {{0}};
-    spec_result result = {.kept = 0};
     int code = SPEC_EXIT_USAGE;
     if (spec_parts_read(&parts, args.path, args.n, &error) != GSL_SUCCESS)
         spec_usage_fail(argv[0], "%s", error.text);
-    if (!spec_parts_are_whole(&parts)) {
-        say_all_unfinished(&parts, argv[0]);
-    } else {
-        if (args.output != NULL) spec_output_say_left_over(args.output, argv[0]);
-        const int status = spec_parts_merge(&result, &parts, args.output,
-                                            args.output == NULL ? stdout : NULL, &error);
-        if (args.output != NULL)
-            spec_output_say_kept(args.output, result.kept, args.force, argv[0]);
-        if (status != GSL_SUCCESS) spec_usage_fail(argv[0], "%s", error.text);
-        code = spec_options_checked(&result, &error);
-        if (error.text[0] != '\0') spec_usage_say(argv[0], "%s", error.text);
-    }
-    spec_result_free(&result);
+    if (spec_parts_are_whole(&parts)) code = merge(&parts, &args, argv[0]);
+    else say_all_unfinished(&parts, argv[0]);
     spec_parts_free(&parts);
     free(args.path);
     return code;

@@ -2,23 +2,15 @@
 #include "conformance/calibrate.h"
 
 #include "analysis/statistics/goodness.h"
-#include "base/parallel.h"
+#include "base/number_line.h"
 #include "sim/chance/rng.h"
+#include "speclab/no_memory.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The results of one run. */
-typedef struct {
-    spec_validate_verdict verdict;
-    double p, log_e;
-    double *test_p;      /* (n_results, SPEC_TESTS_MAX) NaN: the test does not apply */
-    double test_log_e[SPEC_TESTS_MAX];
-    int n_results, status;
-    spec_error error;
-} outcome;
+/* ---- a run ----------------------------------------------------------------------------------- */
 
 static int line_of(const char *test)
 {
@@ -27,36 +19,132 @@ static int line_of(const char *test)
     return i;
 }
 
-static void run_once(outcome *ret, const char *subject, int i, const spec_validate_plan *plan)
+/* A single cell has no p-value. */
+static bool has_p(const spec_finding *finding)
 {
+    return finding->df != 0.0 && !isnan(finding->p);
+}
+
+/* A test's largest log e-value, and its p-values over all fixtures and scopes. */
+static void put_test(FILE *out, const spec_validation *v, int test)
+{
+    double largest = -INFINITY;
+    uint64_t n = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int r = 0; r < v->n_results; r++)
+            for (int k = 0; k < v->result[r].n_findings; k++) {
+                const spec_finding *finding = &v->result[r].finding[k];
+                if (line_of(finding->name) != test) continue;
+                if (pass == 1 && has_p(finding)) spec_number_line_put_real(out, finding->p);
+                if (pass == 1) continue;
+                largest = fmax(largest, finding->log_e);
+                n += has_p(finding);
+            }
+        if (pass == 1) continue;
+        spec_number_line_put_real(out, largest);
+        spec_number_line_put_count(out, n);
+    }
+}
+
+static char *text_of(const spec_validation *v)
+{
+    spec_memory_text made;
+    if (!spec_memory_text_open(&made)) return NULL;
+    spec_number_line_put_count(made.out, (uint64_t)v->verdict);
+    spec_number_line_put_real(made.out, v->p);
+    spec_number_line_put_real(made.out, v->log_e);
+    for (int k = 0; spec_tests[k].name != NULL; k++) put_test(made.out, v, k);
+    return spec_number_line_take(&made);
+}
+
+static int compute(void *self, char **ret_text, uint64_t i, spec_error *error)
+{
+    const spec_calibration *c = self;
     spec_validation v;
-    spec_validate_plan fresh = *plan;
+    spec_validate_plan fresh = *c->plan;
     char name[32];
-    snprintf(name, sizeof name, "calibrate %d", i);
-    fresh.seed = spec_rng_named_seed(plan->seed, name);
+    snprintf(name, sizeof name, "calibrate %d", (int)i);
+    fresh.seed = spec_rng_named_seed(c->plan->seed, name);
     fresh.opt_pool = NULL;
     fresh.progress = NULL;
     fresh.stage = NULL;
     fresh.hints = false;
-    if ((ret->status = spec_validate(&v, subject, &fresh, &ret->error)) != GSL_SUCCESS) return;
-    ret->verdict = v.verdict;
-    ret->p = v.p;
-    ret->log_e = v.log_e;
-    ret->n_results = v.n_results;
-    for (int k = 0; k < SPEC_TESTS_MAX; k++) ret->test_log_e[k] = -INFINITY;
-    ret->test_p = malloc(((size_t)v.n_results * SPEC_TESTS_MAX + 1) * sizeof *ret->test_p);
-    if (ret->test_p == NULL) ret->status = spec_fail(&ret->error, GSL_ENOMEM, "out of memory");
-    for (int r = 0; r < v.n_results && ret->test_p != NULL; r++) {
-        double *p = ret->test_p + (size_t)r * SPEC_TESTS_MAX;
-        for (int k = 0; k < SPEC_TESTS_MAX; k++) p[k] = NAN;
-        for (int k = 0; k < v.result[r].n_findings; k++) {
-            const spec_finding *finding = &v.result[r].finding[k];
-            const int test = line_of(finding->name);
-            if (finding->df != 0.0) p[test] = finding->p; /* a single cell has no p-value */
-            ret->test_log_e[test] = fmax(ret->test_log_e[test], finding->log_e);
-        }
-    }
+    const int status = spec_validate(&v, c->subject, &fresh, error);
+    if (status != GSL_SUCCESS) return status;
+    *ret_text = text_of(&v);
     spec_validation_free(&v);
+    return *ret_text != NULL ? GSL_SUCCESS : spec_no_memory(error);
+}
+
+/* ---- all runs -------------------------------------------------------------------------------- */
+
+static int add_p(spec_calibration_test *test, double p, spec_error *error)
+{
+    if (test->n == test->capacity) {
+        const size_t capacity = 2 * test->capacity + 64;
+        double *more = realloc(test->p, capacity * sizeof *more);
+        if (more == NULL) return spec_no_memory(error);
+        test->p = more;
+        test->capacity = capacity;
+    }
+    test->p[test->n++] = p;
+    return GSL_SUCCESS;
+}
+
+static int add(void *self, const char *text, spec_error *error)
+{
+    spec_calibration *c = self;
+    spec_number_line in = {.at = text};
+    int status = GSL_SUCCESS;
+    const uint64_t verdict = spec_number_line_count(&in);
+    const double p = spec_number_line_real(&in), log_e = spec_number_line_real(&in);
+    for (int k = 0; spec_tests[k].name != NULL; k++) {
+        spec_calibration_test *test = &c->test[k];
+        test->largest_e = fmax(test->largest_e, spec_number_line_real(&in));
+        for (uint64_t n = spec_number_line_count(&in); n > 0 && !in.failed; n--)
+            SPEC_TRY(add_p(test, spec_number_line_real(&in), error));
+    }
+    if (!spec_number_line_ended(&in) || verdict >= SPEC_VERDICTS || c->added == c->n)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "not a run of a calibration"));
+    c->failed += verdict == SPEC_VERDICT_FAIL || verdict == SPEC_VERDICT_LOSSY;
+    c->inconclusive += verdict == SPEC_VERDICT_INCONCLUSIVE;
+    c->p[c->added] = p;
+    c->log_e[c->added++] = log_e;
+done:
+    return status;
+}
+
+static void hear_share(void *self, double share)
+{
+    const spec_calibration *c = self;
+    c->plan->progress(c->plan->self, "runs", (uint64_t)(share * c->n + 0.5), (uint64_t)c->n, 0.0);
+}
+
+spec_groups spec_calibration_runs(spec_calibration *calibration)
+{
+    const spec_validate_plan *plan = calibration->plan;
+    calibration->listener = (spec_listener){hear_share, calibration};
+    return (spec_groups){
+        .n = (uint64_t)calibration->n,
+        .opt_pool = plan != NULL ? plan->opt_pool : NULL,
+        .opt_listener = plan != NULL && plan->progress != NULL ? &calibration->listener : NULL,
+        .self = calibration,
+        .compute = compute,
+        .add = add};
+}
+
+int spec_calibration_init(spec_calibration *calibration, const char *opt_subject, int n,
+                          const spec_validate_plan *opt_plan, spec_error *error)
+{
+    *calibration = (spec_calibration){.n = n, .subject = opt_subject, .plan = opt_plan};
+    for (int k = 0; spec_tests[k].name != NULL; k++)
+        calibration->test[k] =
+            (spec_calibration_test){.name = spec_tests[k].name, .largest_e = -INFINITY};
+    calibration->p = malloc((size_t)n * sizeof *calibration->p);
+    calibration->log_e = malloc((size_t)n * sizeof *calibration->log_e);
+    if (calibration->p != NULL && calibration->log_e != NULL) return GSL_SUCCESS;
+    spec_calibration_free(calibration);
+    return spec_no_memory(error);
 }
 
 static int ascending(const void *a, const void *b)
@@ -65,110 +153,39 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Collects the p-values of one test, sorted. */
-static int gather_test(spec_calibration *c, const outcome *run, int test)
+/* Tests without a p-value are left out. */
+void spec_calibration_finish(spec_calibration *calibration)
 {
-    spec_calibration_test *t = &c->test[c->n_tests];
-    size_t n = 0;
-    *t = (spec_calibration_test){.name = spec_tests[test].name, .largest_e = -INFINITY};
-    for (int i = 0; i < c->n; i++) n += (size_t)run[i].n_results;
-    t->p = malloc((n + 1) * sizeof *t->p);
-    if (t->p == NULL) return GSL_ENOMEM;
-    c->n_tests++;
-    for (int i = 0; i < c->n; i++) {
-        t->largest_e = fmax(t->largest_e, run[i].test_log_e[test]);
-        for (int r = 0; r < run[i].n_results; r++) {
-            const double p = run[i].test_p[(size_t)r * SPEC_TESTS_MAX + (size_t)test];
-            if (!isnan(p)) t->p[t->n++] = p;
-        }
-    }
-    qsort(t->p, t->n, sizeof *t->p, ascending);
-    spec_goodness_ks_uniform(&t->ks, &t->ks_p, t->p, t->n);
-    return GSL_SUCCESS;
-}
-
-static int gather(spec_calibration *c, const outcome *run)
-{
-    int status = GSL_SUCCESS;
-    for (int i = 0; i < c->n; i++) {
-        c->failed += run[i].verdict == SPEC_VERDICT_FAIL || run[i].verdict == SPEC_VERDICT_LOSSY;
-        c->inconclusive += run[i].verdict == SPEC_VERDICT_INCONCLUSIVE;
-        c->p[i] = run[i].p;
-        c->log_e[i] = run[i].log_e;
-    }
+    spec_calibration *c = calibration;
     qsort(c->p, (size_t)c->n, sizeof *c->p, ascending);
     qsort(c->log_e, (size_t)c->n, sizeof *c->log_e, ascending);
     for (int k = 0; spec_tests[k].name != NULL; k++) {
-        SPEC_TRY(gather_test(c, run, k));
-        if (c->test[c->n_tests - 1].n == 0) free(c->test[--c->n_tests].p);
+        spec_calibration_test test = c->test[k];
+        if (test.n == 0) continue;
+        qsort(test.p, test.n, sizeof *test.p, ascending);
+        spec_goodness_ks_uniform(&test.ks, &test.ks_p, test.p, test.n);
+        c->test[k].p = NULL;
+        c->test[c->n_tests++] = test;
     }
-done:
-    return status;
-}
-
-typedef struct {
-    outcome *run;
-    const char *subject;
-    const spec_validate_plan *plan;
-    int n;
-    pthread_mutex_t lock; /* protects the fields below, and the progress of the caller */
-    int done, bad;        /* runs done; the first run that failed, or n */
-} job;
-
-static void run_one(void *self, uint64_t item, int worker)
-{
-    job *j = self;
-    const int i = (int)item;
-    (void)worker;
-    pthread_mutex_lock(&j->lock);
-    const bool needed = i < j->bad;
-    pthread_mutex_unlock(&j->lock);
-    if (!needed) return;
-    run_once(&j->run[i], j->subject, i, j->plan);
-    pthread_mutex_lock(&j->lock);
-    if (j->run[i].status != GSL_SUCCESS && i < j->bad) j->bad = i;
-    j->done++;
-    if (j->plan->progress != NULL)
-        j->plan->progress(j->plan->self, "runs", (uint64_t)j->done, (uint64_t)j->n, 0.0);
-    pthread_mutex_unlock(&j->lock);
 }
 
 int spec_calibrate(spec_calibration *ret, const char *subject, int n,
                    const spec_validate_plan *plan, spec_error *error)
 {
-    int status = GSL_SUCCESS, bad = n;
-    outcome *run = calloc((size_t)n, sizeof *run);
-    *ret = (spec_calibration){.n = n};
-    ret->p = malloc((size_t)n * sizeof *ret->p);
-    ret->log_e = malloc((size_t)n * sizeof *ret->log_e);
-    if (run == NULL || ret->p == NULL || ret->log_e == NULL) SPEC_TRY(GSL_ENOMEM);
-    job j = {.run = run,
-             .subject = subject,
-             .plan = plan,
-             .n = n,
-             .lock = PTHREAD_MUTEX_INITIALIZER,
-             .bad = n};
-    spec_parallel_run(plan->opt_pool, run_one, &j, (uint64_t)n,
-                      spec_thread_pool_size(plan->opt_pool));
-    bad = j.bad;
-    if (bad < n) {
-        if (error != NULL) *error = run[bad].error;
-        SPEC_TRY(run[bad].status);
-    }
-    SPEC_TRY(gather(ret, run));
-done:
-    for (int i = 0; i < n && run != NULL; i++) free(run[i].test_p);
-    free(run);
-    if (status == GSL_SUCCESS) return status;
-    spec_calibration_free(ret);
-    return bad < n ? status : spec_fail(error, status, "out of memory");
+    int status = spec_calibration_init(ret, subject, n, plan, error);
+    if (status != GSL_SUCCESS) return status;
+    const spec_groups runs = spec_calibration_runs(ret);
+    status = spec_groups_add_all(&runs, error);
+    if (status == GSL_SUCCESS) spec_calibration_finish(ret);
+    else spec_calibration_free(ret);
+    return status;
 }
 
 void spec_calibration_free(spec_calibration *calibration)
 {
     free(calibration->p);
     free(calibration->log_e);
-    for (int k = 0; k < calibration->n_tests; k++) free(calibration->test[k].p);
+    for (int k = 0; k < SPEC_TESTS_MAX; k++) free(calibration->test[k].p);
     *calibration = (spec_calibration){.n = 0};
 }
 

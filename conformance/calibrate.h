@@ -6,13 +6,14 @@
 #ifndef SPECLAB_CALIBRATE_H
 #define SPECLAB_CALIBRATE_H
 
+#include "base/groups.h"
 #include "conformance/validate.h"
 
 /* One test, over all runs, fixtures and scopes in which it counted something. */
 typedef struct {
     const char *name;
     double *p;          /* (n) sorted */
-    size_t n;
+    size_t n, capacity;
     double ks, ks_p;    /* Kolmogorov-Smirnov distance from uniform, and its p-value */
     double largest_e;   /* its logarithm */
 } spec_calibration_test;
@@ -25,6 +26,11 @@ typedef struct {
     double *log_e;      /* (n) sorted: log e-value of each run */
     spec_calibration_test test[SPEC_TESTS_MAX];
     int n_tests;
+    /* of the runs */
+    int added;
+    const char *subject;
+    const spec_validate_plan *plan;
+    spec_listener listener;
 } spec_calibration;
 
 /* Runs spec_validate n times under the plan, each run with its own seed and one thread.
@@ -33,6 +39,14 @@ typedef struct {
 int spec_calibrate(spec_calibration *ret, const char *subject, int n,
                    const spec_validate_plan *plan, spec_error *error);
 void spec_calibration_free(spec_calibration *calibration);
+
+/* The same in three steps, for several machines: runs are groups of work (base/groups.h). The
+ * calibration borrows subject and plan, which are NULL where no run is computed. _finish after all
+ * runs are added. */
+int spec_calibration_init(spec_calibration *calibration, const char *opt_subject, int n,
+                          const spec_validate_plan *opt_plan, spec_error *error);
+spec_groups spec_calibration_runs(spec_calibration *calibration);
+void spec_calibration_finish(spec_calibration *calibration);
 
 /* The share of runs with an e-value of at least 1/a; with p <= a. */
 double spec_calibration_e_share(const spec_calibration *calibration, double a);

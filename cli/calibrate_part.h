@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* calibrate_part: the runs of `speclab validate SAMPLER --calibrate N` on several machines.
+ * A part with --shard I/N has a row for each of its runs (experiments/group_file.h). */
+#ifndef SPECLAB_CALIBRATE_PART_H
+#define SPECLAB_CALIBRATE_PART_H
+
+#include "cli/validate_args.h"
+#include "conformance/calibrate.h"
+
+/* Compute the runs of args->common.shard into the file of -o. */
+int spec_calibrate_part_write(const spec_calibration *runs, const spec_groups *groups,
+                              const spec_validate_args *args, const char *verb, spec_error *error);
+
+/* Are these merged rows of a calibration? */
+bool spec_calibrate_part_is(const spec_table *merged);
+
+/* The calibration of merged rows, which the caller frees, and its false-alarm rate. GSL_EINVAL for
+ * a row that is no run. */
+int spec_calibrate_part_add(spec_calibration *ret, double *ret_rate, const spec_table *merged,
+                            spec_error *error);
+
+#endif
