@@ -2,6 +2,7 @@
 #include "cli/calibrate_part.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/serve_advice.h"
 #include "cli/share.h"
 #include "cli/validate_calibrate.h"
 #include "cli/verb.h"
@@ -153,6 +154,10 @@ static int merge(const spec_parts *parts, const arguments *args, const char *ver
         code = spec_validate_calibrate_merge(&result.table, &options, verb);
     } else {
         code = spec_options_checked(&result, &error);
+        if (strstr(parts->head, "\n| speclab serve ") != NULL && !parts->part[0].by_groups) {
+            const int after = spec_serve_advice_say(&result.table, verb);
+            if (code == SPEC_EXIT_HOLDS) code = after;
+        }
         if (error.text[0] != '\0') spec_usage_say(verb, "%s", error.text);
     }
     spec_result_free(&result);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/figure_option.h"
 #include "cli/grid_verb.h"
+#include "cli/serve_advice.h"
 #include "cli/verb.h"
-#include "experiments/serving/serving_advice.h"
 #include "sim/serving/requests/request_trace.h"
 #include "sim/serving/step_cost.h"
 
@@ -140,18 +140,6 @@ static void say_doubts(const char *cost, const char *opt_draft_cost, const char 
     spec_request_trace_free(&trace);
 }
 
-/* The recommendation, on standard error; 3 if a load had no result. */
-static int advise(const spec_table *table, const char *verb)
-{
-    spec_error error = {{0}};
-    uint64_t refused;
-    if (spec_serving_advice_write(stderr, &refused, table, &error) != GSL_SUCCESS) {
-        spec_usage_say(verb, "%s", error.text);
-        return SPEC_EXIT_USAGE;
-    }
-    return refused > 0 ? SPEC_EXIT_UNDECIDED : SPEC_EXIT_HOLDS;
-}
-
 int spec_verb_serve(spec_context *context, int argc, char **argv)
 {
     static const struct argp_child children[] = {{&spec_options_grid_argp, 0, NULL, 0}, {0}};
@@ -224,7 +212,7 @@ int spec_verb_serve(spec_context *context, int argc, char **argv)
         .n_axes = (int)(sizeof axis / sizeof axis[0]),
         .option = renamed,
         .figure = "serve_load",
-        .after = advise,
+        .after = spec_serve_advice_say,
     };
     const int code = spec_grid_verb_run(&verb, &args.common);
     return spec_figure_option_draw(args.figure, verb.figure, &args.common, argv[0], code);

@@ -72,7 +72,7 @@ int spec_group_run_point(void *self, const spec_groups *groups, const spec_point
     spec_groups all = *groups;
     if (part->of > groups->n)
         return spec_fail(error, GSL_EINVAL,
-                         "--batches %llu/%llu: this point has %llu group%s of batches: give at "
+                         "--batches %llu/%llu: this point has %llu group%s: give at "
                          "most as many parts",
                          (unsigned long long)part->number, (unsigned long long)part->of,
                          (unsigned long long)groups->n, groups->n == 1 ? "" : "s");

@@ -36,8 +36,9 @@ static double cell_number(const advice *a, size_t row, const char *column)
 
 static const char *cell_text(const advice *a, size_t row, const char *column)
 {
-    const spec_cell *cell = spec_table_cell(a->table, row, spec_table_column(a->table, column));
-    return cell->kind == SPEC_CELL_TEXT ? cell->text : "";
+    const int c = spec_table_column(a->table, column);
+    const spec_cell *cell = c < 0 ? NULL : spec_table_cell(a->table, row, c);
+    return cell != NULL && cell->kind == SPEC_CELL_TEXT ? cell->text : "";
 }
 
 static bool is_constant(const spec_table *table, int column)

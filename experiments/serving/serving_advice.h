@@ -13,8 +13,8 @@
 /* Most groups with sentences. */
 enum { SPEC_SERVING_ADVICE_GROUPS = 8 };
 
-/* Write lines. The table has all columns of the measure. *ret_refused: rows without a result,
- * because of their load. GSL_ENOMEM. */
+/* Write lines from the columns of the measure; an absent one counts as empty. *ret_refused: rows
+ * without a result, because of their load. GSL_ENOMEM. */
 int spec_serving_advice_write(FILE *out, uint64_t *ret_refused, const spec_table *table,
                               spec_error *error);
 

@@ -4,6 +4,7 @@
 #include "tests/support/support.h"
 
 #include <string.h>
+#include <unistd.h>
 
 /* The parts of a command, with as many threads as their number, their merged sums, and the result
  * from these. */
@@ -35,12 +36,18 @@ static void sums_of_parts_give_the_bytes_of_one_run(void **state)
         {"sweep --target zipf?V=9 --alpha 0.8 --K 1:2 --rounds 200000", 2},
         {"sweep --target zipf?V=9 --alpha 0.8 --K 1:2 --rounds 200000 --ahead", 3},
         {"run heavy.cfg --set K=2", 2},
+        {"prove --rule token,block --cases 60 --K 1", 4},
+        {"prove --rule resample-target --cases 5 --family zeros,mixed --tokens 2", 1},
+        {"run pairs.cfg", 3},
     };
     (void)state;
     spec_needs_program();
     spec_file_write("heavy.cfg",
                     "measure = \"acceptance\"; grid = { alpha = \"0.5,0.6\"; K = 5; }; "
                     "rounds = 80000000;");
+    spec_file_write("pairs.cfg",
+                    "measure = \"prove_cases\"; grid = { rule = \"rrs\"; drafting = "
+                    "\"tree?n=2\"; K = 1; V = \"2,3\"; family = \"every\"; cases = 9; };");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         for (int of = 1; of <= commands[i].of; of++) check_command(commands[i].command, of);
     spec_program_works("sweep --alpha 0.5 --K 3 --rounds 80000000 --batches 1/1 -o one.csv");
@@ -49,6 +56,34 @@ static void sums_of_parts_give_the_bytes_of_one_run(void **state)
 }
 
 #define HEAVY "sweep --alpha 0.5,0.7 --K 3 --rounds 4000000000"
+
+/* Before anything is written: a measure without groups, a limit that leaves their number open, and
+ * too many parts. */
+static void what_has_no_groups_is_refused(void **state)
+{
+    static const struct {
+        const char *arguments, *text;
+    } wrong[] = {
+        {"plan --target zipf?V=9 --draft zipf?V=9&s=2 --nodes 2 --rounds 100",
+         "speclab plan: --batches: the points of plan have no groups; divide the grid by --shard"},
+        {"predict --alpha 0.5", "speclab predict: --batches: the points of predict have no groups"},
+        {"prove --rule token", "speclab prove: --batches: the points of prove have no groups"},
+        {"sweep --alpha 0.5 --standard-error 0.01",
+         "speclab sweep: --batches needs a number of rounds, without a standard error"},
+        {"sweep --alpha 0.5 --K 1 --rounds 1000",
+         "speclab sweep: --batches 1/2: this point has 1 group: give at most as many parts"},
+        {"prove --rule token --cases 8",
+         "speclab prove: --batches 1/2: this point has 1 group: give at most as many parts"},
+    };
+    (void)state;
+    spec_needs_program();
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char line[256];
+        snprintf(line, sizeof line, "%s --batches 1/2 -o refused.csv", wrong[i].arguments);
+        spec_program_fails(line, 2, wrong[i].text);
+        assert_int_not_equal(access("refused.csv", F_OK), 0);
+    }
+}
 
 /* Within a point, too, a kill loses no group that was written. */
 static void a_killed_part_resumes_within_a_point(void **state)
@@ -84,7 +119,7 @@ static void sums_of_another_run_or_too_few_are_refused(void **state)
     spec_file_write("edited.csv", bytes);
     free(bytes);
     spec_program_fails("sweep --alpha 0.5 --K 3 --rounds 80000000 --sums short.csv", 2,
-                       "speclab sweep: short.csv: no sum of group 5 of 5");
+                       "speclab sweep: short.csv: no sum of group 5 of 5: no such row");
     spec_program_fails("sweep --alpha 0.5 --K 3 --rounds 80000000 --sums edited.csv", 2,
                        "speclab sweep: edited.csv: row 1, or a line above it, was edited");
 }
@@ -93,6 +128,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_of_parts_give_the_bytes_of_one_run),
+        cmocka_unit_test(what_has_no_groups_is_refused),
         cmocka_unit_test(a_killed_part_resumes_within_a_point),
         cmocka_unit_test(sums_of_another_run_or_too_few_are_refused),
     };

@@ -3,7 +3,9 @@
 #include "tests/support/child.h"
 #include "tests/support/support.h"
 
+#include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Runs `command` whole, in `of` parts of as many threads as their number, and merges them. */
 static void check_command(const char *command, int of)
@@ -36,6 +38,7 @@ static void every_grid_verb_runs_in_parts(void **state)
         {"plan --accept 0.6,0.2 --nodes 1:4", 1},
         {"run long.cfg --set rounds=1000", 3},
         {"serve --alpha 0.8 --rate 1,2 --requests 100 --K 0,3", 2},
+        {"validate rule:token --calibrate 7 --budget 5k --only two-2,plain-4 --seed 3", 4},
     };
     (void)state;
     spec_needs_program();
@@ -46,21 +49,27 @@ static void every_grid_verb_runs_in_parts(void **state)
 /* Each shard is killed again and again, at times that differ, until it is finished. */
 static void a_killed_shard_resumes_to_the_same_bytes(void **state)
 {
-    const char *command = "sweep --alpha 0.5:0.9:0.1 --K 1:4 --rounds 20000000";
-    char line[256];
-    int kills = 0;
+    static const char *const commands[] = {
+        "sweep --alpha 0.5:0.9:0.1 --K 1:4 --rounds 20000000",
+        "validate rule:token --calibrate 60 --budget 100k --only two-2,plain-4"};
     (void)state;
     spec_needs_program();
-    snprintf(line, sizeof line, "%s -o whole.csv --force", command);
-    spec_program_works(line);
-    for (int shard = 1; shard <= 2; shard++) {
-        snprintf(line, sizeof line, "%s --shard %d/2 --resume -o killed%d.csv", command, shard,
-                 shard);
-        kills += spec_program_outlives_kills(line);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        char line[256];
+        int kills = 0;
+        snprintf(line, sizeof line, "%s -o whole.csv --force", commands[i]);
+        spec_program_works(line);
+        for (int shard = 1; shard <= 2; shard++) {
+            snprintf(line, sizeof line, "killed%d.csv", shard);
+            unlink(line);
+            snprintf(line, sizeof line, "%s --shard %d/2 --resume -o killed%d.csv", commands[i],
+                     shard, shard);
+            kills += spec_program_outlives_kills(line);
+        }
+        assert_true(kills > 1);
+        spec_program_works("merge killed1.csv killed2.csv -o resumed.csv --force");
+        spec_files_same("resumed.csv", "whole.csv");
     }
-    assert_true(kills > 1);
-    spec_program_works("merge killed1.csv killed2.csv -o resumed.csv");
-    spec_files_same("resumed.csv", "whole.csv");
 }
 
 /* The command that merge prints finishes the part, also one with signs that a shell reads. */
@@ -68,6 +77,7 @@ static void merge_prints_the_command_that_finishes_a_part(void **state)
 {
     static const char *const commands[] = {
         "sweep --process markov?rho=0.5&spread=0.2 --alpha 0.5,0.6 --K 2,3 --rounds 500 --seed 9",
+        "validate rule:token --calibrate 5 --budget 5k --only two-2 --only plain-4 --seed 3",
         "run ./long.cfg --set rounds=500 --set K=1:6"};
     (void)state;
     spec_needs_program();
@@ -114,6 +124,63 @@ static void merge_cuts_a_name_that_no_file_can_have(void **state)
     spec_program_fails("merge named.csv", 2, part);
 }
 
+/* The lines and the exit code are those of the whole run. */
+static void merge_says_what_the_run_says_at_its_end(void **state)
+{
+    static const struct {
+        const char *command;
+        int code;
+    } runs[] = {
+        {"serve --alpha 0.8 --rate 2,4 --requests 100 --K 0,3", 0},
+        {"serve --alpha 0.8 --rate 2,60 --requests 100 --K 0,3", 3},
+        {"validate rule:resample-target --calibrate 5 --budget 100k --only plain-4", 1},
+    };
+    (void)state;
+    spec_needs_program();
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        char line[256];
+        spec_child whole, part, merged;
+        spec_child_run(&whole, runs[i].command);
+        for (int shard = 1; shard <= 2; shard++) {
+            snprintf(line, sizeof line, "%s --shard %d/2 -o said%d.csv --force", runs[i].command,
+                     shard, shard);
+            spec_child_run(&part, line);
+            assert_int_equal(part.code, 0);
+            spec_child_free(&part);
+        }
+        spec_child_run(&merged, "merge said1.csv said2.csv");
+        assert_int_equal(whole.code, runs[i].code);
+        assert_int_equal(merged.code, runs[i].code);
+        assert_string_equal(merged.text, whole.text);
+        const bool named = strncmp(whole.line, "speclab ", 8) == 0; /* after the verb */
+        assert_true(whole.line[0] != '\0');
+        assert_string_equal(named ? strchr(merged.line, ':') : merged.line,
+                            named ? strchr(whole.line, ':') : whole.line);
+        spec_child_free(&whole);
+        spec_child_free(&merged);
+    }
+}
+
+/* Without runs, and with another false-alarm rate than that of the runs. */
+static void merge_refuses_an_edited_calibration(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_file_write("odd.csv", "# speclab 0\n# measure: calibration\n# shard: 1/1\n"
+                               "group_sum,shard_row,row_check\n");
+    spec_program_fails("merge odd.csv", 2,
+                       "speclab merge: odd.csv has 0 of the 0 points of shard 1/1");
+    spec_program_works("validate rule:token --calibrate 2 --budget 5k --only two-2 --shard 1/2 -o "
+                       "run1.csv");
+    char *bytes = spec_file_bytes("run1.csv"), *rate = strstr(bytes, "_rate: 1e-06");
+    assert_non_null(rate);
+    rate[7] = '2';
+    spec_file_write("run2.csv", bytes);
+    free(bytes);
+    spec_program_fails("merge run2.csv", 2,
+                       "speclab merge: run2.csv: row 1, or a line above it, was edited");
+}
+
 /* The exit code and the line are those of the whole run. */
 static void a_failed_check_fails_the_merged_run(void **state)
 {
@@ -148,6 +215,8 @@ int main(void)
         cmocka_unit_test(a_killed_shard_resumes_to_the_same_bytes),
         cmocka_unit_test(merge_prints_the_command_that_finishes_a_part),
         cmocka_unit_test(merge_cuts_a_name_that_no_file_can_have),
+        cmocka_unit_test(merge_says_what_the_run_says_at_its_end),
+        cmocka_unit_test(merge_refuses_an_edited_calibration),
         cmocka_unit_test(a_failed_check_fails_the_merged_run),
     };
     return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);

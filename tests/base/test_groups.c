@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/groups.h"
+#include "tests/support/contexts.h"
+#include "tests/support/support.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 1000 };
+
+typedef struct {
+    uint64_t fails_at, refuses_at; /* a group whose _compute fails; one that is not taken */
+    atomic_uint computed[MOST];
+    char taken[16 * MOST]; /* the results, in the order in which they are taken */
+    double share;
+} work;
+
+static int compute(void *self, char **ret_text, uint64_t group, spec_error *error)
+{
+    work *w = self;
+    atomic_fetch_add(&w->computed[group], 1);
+    if (group >= w->fails_at)
+        return spec_fail(error, GSL_EDOM, "group %llu", (unsigned long long)group);
+    volatile double sum = 0.0; /* groups take different times */
+    for (uint64_t i = 0; i < group * 7919 % 1000; i++) sum += (double)i;
+    return asprintf(ret_text, "%llu ", (unsigned long long)group) > 0 ? GSL_SUCCESS : GSL_ENOMEM;
+}
+
+static int add(void *self, const char *text, spec_error *error)
+{
+    work *w = self;
+    if (strtoull(text, NULL, 10) == w->refuses_at)
+        return spec_fail(error, GSL_EINVAL, "not %s", text);
+    strcat(w->taken, text);
+    return GSL_SUCCESS;
+}
+
+static int take(void *self, uint64_t group, const char *text, spec_error *error)
+{
+    assert(strtoull(text, NULL, 10) == group);
+    return add(self, text, error);
+}
+
+static void hear(void *self, double share)
+{
+    work *w = self;
+    assert(share > w->share);
+    w->share = share;
+}
+
+static spec_groups groups_of(work *w, const spec_listener *listener, uint64_t n, int threads)
+{
+    return (spec_groups){.n = n,
+                         .opt_pool = spec_test_pool(threads),
+                         .opt_listener = listener,
+                         .self = w,
+                         .compute = compute,
+                         .add = add};
+}
+
+static void results_are_taken_in_order_by_any_number_of_threads(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 4; threads++) {
+        work w = {.fails_at = MOST, .refuses_at = MOST};
+        spec_listener listener = {hear, &w};
+        char expected[16 * MOST] = "";
+        const spec_groups groups = groups_of(&w, &listener, MOST, threads);
+        assert_int_equal(spec_groups_add_all(&groups, NULL), GSL_SUCCESS);
+        for (int i = 0; i < MOST; i++) {
+            sprintf(expected + strlen(expected), "%d ", i);
+            assert_int_equal(w.computed[i], 1);
+        }
+        assert_string_equal(w.taken, expected);
+        assert_true(w.share == 1.0);
+    }
+}
+
+static void every_third_group_may_be_left_to_others(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 2; threads++) {
+        work w = {.fails_at = MOST, .refuses_at = MOST};
+        const spec_groups groups = groups_of(&w, NULL, 11, threads);
+        assert_int_equal(spec_groups_run(&groups, 1, 3, take, &w, NULL), GSL_SUCCESS);
+        assert_string_equal(w.taken, "1 4 7 10 ");
+        assert_int_equal(spec_groups_run(&groups, 11, 3, take, &w, NULL), GSL_SUCCESS);
+        assert_string_equal(w.taken, "1 4 7 10 ");
+    }
+}
+
+/* Of many failures the first by its number counts; all groups before it are taken. */
+static void the_first_failure_is_returned(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 4; threads++) {
+        work w = {.fails_at = 3, .refuses_at = MOST};
+        const spec_groups groups = groups_of(&w, NULL, MOST, threads);
+        spec_error error;
+        assert_int_equal(spec_groups_add_all(&groups, &error), GSL_EDOM);
+        assert_string_equal(error.text, "group 3");
+        assert_string_equal(w.taken, "0 1 2 ");
+        assert_int_equal(w.computed[MOST - 1], 0); /* a failure ends the run */
+    }
+}
+
+static void a_result_that_is_not_taken_ends_the_run(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 4; threads++) {
+        work w = {.fails_at = MOST, .refuses_at = 5};
+        const spec_groups groups = groups_of(&w, NULL, MOST, threads);
+        spec_error error;
+        assert_int_equal(spec_groups_add_all(&groups, &error), GSL_EINVAL);
+        assert_string_equal(error.text, "not 5 ");
+        assert_string_equal(w.taken, "0 1 2 3 4 ");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_are_taken_in_order_by_any_number_of_threads),
+        cmocka_unit_test(every_third_group_may_be_left_to_others),
+        cmocka_unit_test(the_first_failure_is_returned),
+        cmocka_unit_test(a_result_that_is_not_taken_ends_the_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

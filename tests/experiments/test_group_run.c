@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A team of one process: what a leader asks, and what a member gives. */
+#include "experiments/group_run.h"
+#include "tests/support/support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static char said[4096]; /* what the team, or the groups, were asked and given */
+
+static void say(const char *format, unsigned long long a, unsigned long long b)
+{
+    sprintf(said + strlen(said), format, a, b);
+}
+
+static int take(void *self, char **ret_bytes, size_t *ret_size, const spec_task *task, uint64_t end,
+                const volatile int *opt_stop, spec_error *error)
+{
+    (void)self;
+    (void)opt_stop;
+    say("take %llu.%llu", task->list, task->item);
+    say(" of %llu; ", end, 0);
+    if (task->item == 3) return spec_fail(error, GSL_EFAILED, "a rank left");
+    *ret_bytes = strdup("sum");
+    *ret_size = 3;
+    return *ret_bytes != NULL ? GSL_SUCCESS : GSL_ENOMEM;
+}
+
+/* The leader deals these. */
+static const spec_task dealt[] = {{5, 0}, {5, 2}, {6, 0}};
+
+static bool next(void *self, spec_task *ret)
+{
+    size_t *at = self;
+    if (++*at == sizeof dealt / sizeof *dealt) return false;
+    *ret = dealt[*at];
+    return true;
+}
+
+static void give(void *self, const char *bytes, size_t size)
+{
+    (void)self;
+    assert_true(strlen(bytes) == size);
+    strcat(strcat(said, bytes), "; ");
+}
+
+static int compute(void *self, char **ret_text, uint64_t group, spec_error *error)
+{
+    (void)self;
+    if (group == 9) return spec_fail(error, GSL_EDOM, "no group 9");
+    return asprintf(ret_text, "sum of %llu", (unsigned long long)group) > 0 ? GSL_SUCCESS
+                                                                            : GSL_ENOMEM;
+}
+
+static int add(void *self, const char *text, spec_error *error)
+{
+    (void)self;
+    (void)error;
+    strcat(strcat(said, text), "; ");
+    return GSL_SUCCESS;
+}
+
+static const spec_grid no_grid;
+static const spec_point point = {.grid = &no_grid, .index = 4};
+
+static spec_groups groups(uint64_t n)
+{
+    return (spec_groups){.n = n, .compute = compute, .add = add};
+}
+
+static void without_a_team_the_groups_are_computed_here(void **state)
+{
+    const spec_groups three = groups(3);
+    spec_group_run run = {.opt_team = NULL};
+    (void)state;
+    said[0] = '\0';
+    assert_int_equal(spec_group_run_point(&run, &three, &point, NULL), GSL_SUCCESS);
+    assert_string_equal(said, "sum of 0; sum of 1; sum of 2; ");
+}
+
+static void groups_may_be_counted_alone(void **state)
+{
+    const spec_groups three = groups(3);
+    spec_group_run run = {.counts = true};
+    (void)state;
+    said[0] = '\0';
+    assert_int_equal(spec_group_run_point(&run, &three, &point, NULL), GSL_CONTINUE);
+    assert_true(run.counted == 3);
+    assert_string_equal(said, "");
+}
+
+/* In a shard 2/3 of the grid, point 4 is the second one. */
+static void a_leader_adds_what_members_give(void **state)
+{
+    const spec_groups three = groups(3), four = groups(4);
+    const spec_team team = {.leads = true, .take = take};
+    spec_group_run run = {.opt_team = &team, .shard = {2, 3}};
+    spec_error error;
+    (void)state;
+    said[0] = '\0';
+    assert_int_equal(spec_group_run_point(&run, &three, &point, NULL), GSL_SUCCESS);
+    assert_string_equal(said, "take 2.0 of 3; sum; take 2.1 of 3; sum; take 2.2 of 3; sum; ");
+    run.shard = (spec_shard){0};
+    said[0] = '\0';
+    assert_int_equal(spec_group_run_point(&run, &four, &point, &error), GSL_EFAILED);
+    assert_string_equal(error.text, "a rank left");
+    assert_non_null(strstr(said, "take 5.3 of 4; "));
+}
+
+/* It stops at the groups of another point. */
+static void a_member_computes_the_groups_that_are_dealt(void **state)
+{
+    const spec_groups ten = groups(10);
+    size_t at = 0;
+    const spec_team team = {.self = &at, .next = next, .give = give};
+    spec_group_run run = {.opt_team = &team, .task = dealt[0], .more = true};
+    spec_error error;
+    (void)state;
+    said[0] = '\0';
+    assert_true(spec_group_run_task_point(&run.task) == 4);
+    assert_int_equal(spec_group_run_point(&run, &ten, &point, NULL), GSL_CONTINUE);
+    assert_string_equal(said, "sum of 0; sum of 2; ");
+    assert_true(run.more && run.task.list == 6);
+    run.writer.part = (spec_shard){2, 4}; /* groups 1, 5 and 9 */
+    said[0] = '\0';
+    run.task = (spec_task){6, 1};
+    at = 0;
+    assert_int_equal(spec_group_run_point(&run, &ten, &point, NULL), GSL_CONTINUE);
+    assert_string_equal(said, "sum of 5; ");
+    run.task = (spec_task){6, 2};
+    assert_int_equal(spec_group_run_point(&run, &ten, &point, &error), GSL_EDOM);
+    assert_string_equal(error.text, "no group 9");
+    assert_true(spec_group_run_task_point(&(spec_task){0, 7}) == 7);
+}
+
+static void more_parts_than_groups_are_refused(void **state)
+{
+    const spec_groups three = groups(3);
+    spec_group_run run = {.writer = {.part = {1, 4}}};
+    spec_error error;
+    (void)state;
+    assert_int_equal(spec_group_run_point(&run, &three, &point, &error), GSL_EINVAL);
+    assert_string_equal(error.text, "--batches 1/4: this point has 3 groups: give at most as many "
+                                    "parts");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_a_team_the_groups_are_computed_here),
+        cmocka_unit_test(groups_may_be_counted_alone),
+        cmocka_unit_test(a_leader_adds_what_members_give),
+        cmocka_unit_test(a_member_computes_the_groups_that_are_dealt),
+        cmocka_unit_test(more_parts_than_groups_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
