@@ -16,8 +16,7 @@
 
 enum { MODELS_MAX = 32 /* models kept open between points */, CHECKED_POINTS = 100000 };
 
-/* A team shares the groups of each point of a run with fewer points than this for each member, if
- * they have as many groups as that. */
+/* For each member of a team: points, below which their groups are dealt; the least such groups. */
 enum { FEW_POINTS = 8, MANY_GROUPS = 2 };
 
 /* ---- a run ----------------------------------------------------------------------------------- */

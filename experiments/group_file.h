@@ -39,7 +39,7 @@ typedef struct {
 /* Read a file whose provenance must be `head`. GSL_EINVAL: it is of another run, or was edited. */
 int spec_group_reader_open(spec_group_reader *reader, const char *path, const char *head,
                            spec_error *error);
-/* Add the results of all groups of a point. Points are asked for in order; some may be left out. */
+/* Add the results of all groups of a point. Points come in order; some may be left out. */
 int spec_group_reader_run(spec_group_reader *reader, const spec_groups *groups, uint64_t point,
                           uint64_t points, spec_error *error);
 void spec_group_reader_free(spec_group_reader *reader);

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a member computes. */
+/* The work of a member at a time. */
 typedef struct {
     uint64_t list; /* 0: points; else the number, from 1, of the point whose groups are computed */
     uint64_t item; /* number of the point or the group, from 0, within its part of the run */

@@ -14,7 +14,7 @@
 /* Pairs in a group, unless there are too many groups. */
 enum { GROUP = 8, GROUPS_MAX = 4096 };
 
-/* What is known of some pairs. */
+/* The result of some pairs. */
 typedef struct {
     double worst, least, accepted; /* the sum of the pairs' mean n_accepted */
     uint64_t which, shown;         /* the worst pair; the number of pairs that show a bias */
