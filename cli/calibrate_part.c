@@ -69,7 +69,6 @@ int spec_calibrate_part_write(const spec_calibration *runs, const spec_groups *g
     int kept = 0, status = GSL_SUCCESS, closed;
     spec_output_say_left_over(path, verb);
     spec_result_file_init(&file, path, NULL);
-    file.total = spec_shard_size(&writer.part, groups->n);
     if (spec_table_init(&table, columns, 2) != GSL_SUCCESS) SPEC_TRY(spec_no_memory(error));
     free(table.provenance);
     if ((table.provenance = head_of(runs, args)) == NULL) SPEC_TRY(spec_no_memory(error));

@@ -56,7 +56,10 @@ static int write_group(void *self, uint64_t group, const char *result, spec_erro
     spec_table_text(writer->table, SPEC_SHARD_COLUMN, place_of(place, writer, group));
     spec_table_text(writer->table, SPEC_GROUP_COLUMN, result);
     if (spec_table_append(writer->table) != GSL_SUCCESS) return spec_no_memory(error);
-    return spec_result_file_write(writer->file, writer->table, writer->row++, &check, error);
+    const int status =
+        spec_result_file_write(writer->file, writer->table, writer->row++, &check, error);
+    writer->file->done++;
+    return status;
 }
 
 int spec_group_writer_run(spec_group_writer *writer, const spec_groups *groups, uint64_t point,
@@ -71,6 +74,9 @@ int spec_group_writer_run(spec_group_writer *writer, const spec_groups *groups, 
         const int status = check_row(writer, spec_shard_index(&writer->part, k), error);
         if (status != GSL_SUCCESS) return status;
     }
+    writer->file->done = k;
+    writer->file->total = size;
+    writer->file->what = writer->are_points ? "runs" : "groups";
     return spec_groups_run(groups, spec_shard_index(&writer->part, k), writer->part.of, write_group,
                            writer, error);
 }

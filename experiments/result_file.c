@@ -18,8 +18,11 @@ enum { CHECK_SIZE = 16 };
 
 void spec_result_file_init(spec_result_file *file, const char *path, FILE *opt_stream)
 {
-    *file = (spec_result_file){
-        .path = path, .opt_stream = path == NULL ? opt_stream : NULL, .fd = -1, .fresh = true};
+    *file = (spec_result_file){.path = path,
+                               .opt_stream = path == NULL ? opt_stream : NULL,
+                               .fd = -1,
+                               .fresh = true,
+                               .what = "points"};
 }
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
@@ -291,9 +294,9 @@ static int write_failed(spec_result_file *file, spec_error *error)
     int why = errno == 0 ? EIO : errno;
     if (file->fd >= 0 && ftruncate(file->fd, file->good) != 0)
         errno = why; /* leave no partial row, if possible */
-    return spec_fail(error, GSL_EFAILED, "%.200s: %s after %llu of %llu points",
+    return spec_fail(error, GSL_EFAILED, "%.200s: %s after %llu of %llu %s",
                      file->path != NULL ? file->path : "standard output", strerror(why),
-                     (unsigned long long)file->done, (unsigned long long)file->total);
+                     (unsigned long long)file->done, (unsigned long long)file->total, file->what);
 }
 
 /* Write the bytes of whole rows, and sync them to the disk about once a second. */

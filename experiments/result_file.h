@@ -26,7 +26,8 @@ typedef struct {
     off_t good;            /* bytes of whole rows in the file */
     uint64_t check;        /* hash of its last row */
     time_t synced;
-    uint64_t done, total;  /* points, for messages; the run counts them */
+    uint64_t done, total;  /* the run counts them; the last one is synced at once */
+    const char *what;      /* that it counts, for messages: "points" */
 } spec_result_file;
 
 /* Set up without opening anything. If both are NULL, nothing is written. */
