@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/groups.h"
+#include "tests/support/child.h"
 #include "tests/support/contexts.h"
 #include "tests/support/support.h"
 
-#include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,10 @@
 enum { MOST = 1000 };
 
 typedef struct {
-    uint64_t fails_at, refuses_at; /* a group whose _compute fails; one that is not taken */
+    uint64_t fails_at, refuses_at; /* the first group whose _compute fails; one that is not taken */
+    uint64_t slow, fast; /* with threads, the slow group ends after the fast one; both may be 0 */
     atomic_uint computed[MOST];
+    bool misplaced;
     char taken[16 * MOST]; /* the results, in the order in which they are taken */
     double share;
 } work;
@@ -21,10 +23,13 @@ static int compute(void *self, char **ret_text, uint64_t group, spec_error *erro
 {
     work *w = self;
     atomic_fetch_add(&w->computed[group], 1);
+    if (w->slow != w->fast && (group == w->slow || group == w->fast)) {
+        const uint64_t other = group == w->slow ? w->fast : w->slow;
+        for (int i = 0; i < 20 && w->computed[other] == 0; i++) spec_pause(2);
+        spec_pause(group == w->slow ? 40 : 5);
+    }
     if (group >= w->fails_at)
         return spec_fail(error, GSL_EDOM, "group %llu", (unsigned long long)group);
-    volatile double sum = 0.0; /* groups take different times */
-    for (uint64_t i = 0; i < group * 7919 % 1000; i++) sum += (double)i;
     return asprintf(ret_text, "%llu ", (unsigned long long)group) > 0 ? GSL_SUCCESS : GSL_ENOMEM;
 }
 
@@ -39,14 +44,15 @@ static int add(void *self, const char *text, spec_error *error)
 
 static int take(void *self, uint64_t group, const char *text, spec_error *error)
 {
-    assert(strtoull(text, NULL, 10) == group);
+    work *w = self;
+    w->misplaced = w->misplaced || strtoull(text, NULL, 10) != group;
     return add(self, text, error);
 }
 
 static void hear(void *self, double share)
 {
     work *w = self;
-    assert(share > w->share);
+    w->misplaced = w->misplaced || !(share > w->share);
     w->share = share;
 }
 
@@ -64,7 +70,7 @@ static void results_are_taken_in_order_by_any_number_of_threads(void **state)
 {
     (void)state;
     for (int threads = 1; threads <= 4; threads++) {
-        work w = {.fails_at = MOST, .refuses_at = MOST};
+        work w = {.fails_at = MOST, .refuses_at = MOST, .slow = 2, .fast = 3};
         spec_listener listener = {hear, &w};
         char expected[16 * MOST] = "";
         const spec_groups groups = groups_of(&w, &listener, MOST, threads);
@@ -74,7 +80,7 @@ static void results_are_taken_in_order_by_any_number_of_threads(void **state)
             assert_int_equal(w.computed[i], 1);
         }
         assert_string_equal(w.taken, expected);
-        assert_true(w.share == 1.0);
+        assert_true(w.share == 1.0 && !w.misplaced);
     }
 }
 
@@ -88,6 +94,7 @@ static void every_third_group_may_be_left_to_others(void **state)
         assert_string_equal(w.taken, "1 4 7 10 ");
         assert_int_equal(spec_groups_run(&groups, 11, 3, take, &w, NULL), GSL_SUCCESS);
         assert_string_equal(w.taken, "1 4 7 10 ");
+        assert_false(w.misplaced);
     }
 }
 
@@ -95,8 +102,9 @@ static void every_third_group_may_be_left_to_others(void **state)
 static void the_first_failure_is_returned(void **state)
 {
     (void)state;
-    for (int threads = 1; threads <= 4; threads++) {
-        work w = {.fails_at = 3, .refuses_at = MOST};
+    for (int threads = 1; threads <= 5; threads++) {
+        const bool later = threads == 5; /* a later group fails after the first one, or before it */
+        work w = {.fails_at = 3, .refuses_at = MOST, .slow = later ? 4 : 3, .fast = later ? 3 : 4};
         const spec_groups groups = groups_of(&w, NULL, MOST, threads);
         spec_error error;
         assert_int_equal(spec_groups_add_all(&groups, &error), GSL_EDOM);
@@ -110,7 +118,7 @@ static void a_result_that_is_not_taken_ends_the_run(void **state)
 {
     (void)state;
     for (int threads = 1; threads <= 4; threads++) {
-        work w = {.fails_at = MOST, .refuses_at = 5};
+        work w = {.fails_at = MOST, .refuses_at = 5, .slow = 5, .fast = 6};
         const spec_groups groups = groups_of(&w, NULL, MOST, threads);
         spec_error error;
         assert_int_equal(spec_groups_add_all(&groups, &error), GSL_EINVAL);
