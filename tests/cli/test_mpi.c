@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define SWEEP "sweep --alpha 0.5:0.9:0.1 --K 1:4"
-#define HEAVY "sweep --alpha 0.5,0.7 --K 3 --rounds 3000000000" /* two points of 179 groups */
+#define HEAVY "sweep --alpha 0.5,0.7 --K 3 --rounds 1000000000" /* two points of 60 groups */
 
 #define needs_mpi()                                                                                \
     do {                                                                                           \
@@ -146,7 +146,7 @@ static void a_killed_rank_loses_no_row(void **state)
     needs_mpi();
     check_kills(SWEEP " --rounds 300000000");
     check_kills("sweep --alpha 0.5:0.8:0.1 --K 3 --rounds 2000000000");
-    check_kills(HEAVY " --batches 1/1");
+    check_kills("sweep --alpha 0.5,0.7 --K 3 --rounds 3000000000 --batches 1/1");
 }
 
 static void a_failure_is_said_once_and_ends_all_ranks(void **state)
