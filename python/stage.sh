@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Puts together the Python package: its sources, the declarations of the library's header, the
+# experiments, and, if given, the library. setuptools builds it from that folder.
+#   python/stage.sh FOLDER VERSION [LIBRARY]
+set -eu
+cd "$(dirname "$0")/.."
+stage=$1 version=$2 library=${3:-}
+rm -rf "$stage"
+mkdir -p "$stage/speclab/share/experiments" "$stage/licences"
+cp python/pyproject.toml python/setup.py "$stage"
+cp python/speclab/*.py "$stage/speclab"
+cp docs/python.md "$stage/README.md"
+cp -R experiments/cfg experiments/text "$stage/speclab/share/experiments"
+cp LICENSE "$stage/licences/speclab"
+{
+    echo '# SPDX-License-Identifier: GPL-3.0-or-later'
+    echo '"""The declarations of the C library, as python/stage.sh finds them in its headers."""'
+    echo
+    echo "VERSION = \"$version\""
+    echo 'DECLARATIONS = r"""'
+    awk '/declarations for bindings begin/ { on = 1; next }
+        /declarations for bindings end/ { on = 0 }
+        on' include/speclab/sampler.h include/speclab/speclab.h
+    echo '"""'
+} >"$stage/speclab/header.py"
+[ -z "$library" ] || strip --strip-unneeded -o "$stage/speclab/libspeclab.so.0" "$library"
