@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* speclab: the library: experiments, closed forms, rounds, simulations, texts and validation.
+/* speclab: the library: experiments, closed forms, rounds, simulations, texts, rows and validation.
  *
  * Link with `pkg-config --cflags --libs speclab`; docs/library.md has complete programs. C99 or
  * C++; the header needs no other library.
@@ -371,6 +371,41 @@ int32_t speclab_text_round(speclab_text_part *ret_part, speclab_text *text, char
                            uint64_t error_size);
 
 void speclab_text_close(speclab_text *opt_text);
+
+/* ---- files of rows --------------------------------------------------------------------------- */
+
+/* A file of recorded rows along texts, place after place, which "rows:FILE" then names as a model:
+ * docs/formats.md#rows. It appears when it is finished. */
+typedef struct speclab_rows speclab_rows;
+
+typedef struct {
+    uint32_t size;
+    int32_t vocab;           /* 1..2^20 */
+    int32_t sides;           /* the target and its drafts, 1..8 */
+    const char *const *name; /* (sides) where the rows come from, as the file will tell */
+    double cutoff;           /* 0: rows are stored bit for bit; up to 0.01: smaller probabilities are
+                                left out, and the others are floats */
+} speclab_rows_options;
+
+int32_t speclab_rows_open(speclab_rows **ret_rows, speclab *lab, const char *path,
+                          const speclab_rows_options *options, char *opt_error,
+                          uint64_t error_size);
+
+/* Begins a text of n >= 1 tokens; its places follow. */
+int32_t speclab_rows_text(speclab_rows *rows, const int32_t *token, int64_t n, char *opt_error,
+                          uint64_t error_size);
+
+/* Adds the rows (sides), each (vocab), after the first `position` tokens of the text, 0..n-1,
+ * rising. Each sums to 1 within 1e-12. */
+int32_t speclab_rows_place(speclab_rows *rows, int64_t position, const double *const *row,
+                           char *opt_error, uint64_t error_size);
+
+/* Gives the file, which has a place at least, its name. An older file that differs is kept as
+ * NAME.bak. */
+int32_t speclab_rows_finish(speclab_rows *rows, char *opt_error, uint64_t error_size);
+
+/* Frees the handle; a file that is not finished is removed. */
+void speclab_rows_close(speclab_rows *opt_rows);
 
 /* ---- validation ------------------------------------------------------------------------------ */
 

@@ -102,29 +102,44 @@ static int append_texts(spec_rows_writer *writer, const spec_model *target, spec
     return status;
 }
 
-int spec_rows_writer_init(spec_rows_writer *writer, const char *path,
-                          const spec_model *const *model, int sides, double cutoff,
-                          spec_error *error)
+int spec_rows_writer_init_named(spec_rows_writer *writer, const char *path,
+                                const char *const *name, int sides, int vocab, double cutoff,
+                                spec_error *error)
 {
     static const unsigned char blank[SPEC_ROWS_HEAD];
     int status = GSL_SUCCESS;
     size_t values;
     assert(sides >= 1 && sides <= SPEC_ROWS_SIDES_MAX && cutoff >= 0.0 &&
            cutoff <= SPEC_ROWS_CUTOFF_MAX);
-    *writer = (spec_rows_writer){.vocab = model[0]->vocab, .sides = sides, .cutoff = cutoff};
-    for (int s = 0; s < sides; s++) {
-        assert(model[s]->vocab == writer->vocab);
-        SPEC_TRY(append_name(&writer->names, model[s]->spec, strlen(model[s]->spec), error));
-    }
-    if (model[0]->kind->token_text != NULL) SPEC_TRY(append_texts(writer, model[0], error));
+    *writer = (spec_rows_writer){.vocab = vocab, .sides = sides, .cutoff = cutoff};
+    for (int s = 0; s < sides; s++)
+        SPEC_TRY(append_name(&writer->names, name[s], strlen(name[s]), error));
     /* An upper bound: an index for each probability, which no written row has. */
-    writer->row = malloc(spec_rows_row_size(&values, (size_t)writer->vocab, writer->vocab, 8) +
-                         4 * (size_t)writer->vocab + 8);
+    writer->row = malloc(spec_rows_row_size(&values, (size_t)vocab, vocab, 8) +
+                         4 * (size_t)vocab + 8);
     if (writer->row == NULL) SPEC_TRY(no_memory(error));
     SPEC_TRY(spec_new_file_open(&writer->file, path, error));
     SPEC_TRY(write_bytes(writer, blank, sizeof blank, error));
 done:
     if (status != GSL_SUCCESS) spec_rows_writer_free(writer);
+    return status;
+}
+
+int spec_rows_writer_init(spec_rows_writer *writer, const char *path,
+                          const spec_model *const *model, int sides, double cutoff,
+                          spec_error *error)
+{
+    const char *name[SPEC_ROWS_SIDES_MAX];
+    for (int s = 0; s < sides; s++) {
+        assert(model[s]->vocab == model[0]->vocab);
+        name[s] = model[s]->spec;
+    }
+    int status =
+        spec_rows_writer_init_named(writer, path, name, sides, model[0]->vocab, cutoff, error);
+    if (status == GSL_SUCCESS && model[0]->kind->token_text != NULL) {
+        status = append_texts(writer, model[0], error);
+        if (status != GSL_SUCCESS) spec_rows_writer_free(writer);
+    }
     return status;
 }
 

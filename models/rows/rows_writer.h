@@ -37,6 +37,11 @@ int spec_rows_writer_init(spec_rows_writer *writer, const char *path,
                           const spec_model *const *model, int sides, double cutoff,
                           spec_error *error);
 
+/* The same for rows without their models: sides by name, over a vocabulary without texts. */
+int spec_rows_writer_init_named(spec_rows_writer *writer, const char *path,
+                                const char *const *name, int sides, int vocab, double cutoff,
+                                spec_error *error);
+
 /* Begin a text of these tokens, n >= 1; its places follow. */
 int spec_rows_writer_text(spec_rows_writer *writer, const int *token, size_t n, spec_error *error);
 

@@ -28,6 +28,12 @@ def check(code: int, error: Any) -> None:
         raise _ERRORS.get(code, Error)(ffi.string(error).decode(errors="replace"))
 
 
+def short_call(function: Callable[..., int], *arguments: Any) -> None:
+    """Calls a function that ends with an error buffer and returns soon."""
+    error = ffi.new("char[512]")
+    check(function(*arguments, error, 512), error)
+
+
 def new_stop() -> Any:
     """A stop flag, which `call` sets on Ctrl-C."""
     return ffi.new("int *")
@@ -106,23 +112,19 @@ class Handle:
     """An object of the library that serves one thread at a time."""
 
     def __init__(self, pointer: Any, free: Callable[[Any], None], *keep: Any) -> None:
-        self._pointer = ffi.gc(pointer, free)
+        self.pointer = ffi.gc(pointer, free)
         self._busy = threading.Lock()
         self._keep = keep  # what the object points to, among it its library
 
-    def call(self, function: Callable[..., int], *before: Any, stop: Any = None) -> None:
-        """Calls function(*before, pointer, error, size)."""
+    def call(self, function: Callable[..., int], *arguments: Any, stop: Any = None) -> None:
+        """As the function `call`, with the pointer among the arguments."""
         if not self._busy.acquire(blocking=False):
             raise InputError("another call uses this object: it serves one thread at a time")
 
-        def guarded(*arguments: Any) -> int:
+        def guarded(*given: Any) -> int:
             try:
-                return function(*arguments)
+                return function(*given)
             finally:
                 self._busy.release()
 
-        call(guarded, *before, self._pointer, stop=stop)
-
-    @property
-    def pointer(self) -> Any:
-        return self._pointer
+        call(guarded, *arguments, stop=stop)

@@ -84,11 +84,11 @@ def lab() -> Any:
 
 
 def _open_lab(n_threads: int) -> Any:
-    from .calls import check
+    from .calls import short_call
 
     options = struct("speclab_options", threads=n_threads, share=text(share()))
-    handle, error = ffi.new("speclab **"), ffi.new("char[512]")
-    check(lib.speclab_open(handle, options, error, 512), error)
+    handle = ffi.new("speclab **")
+    short_call(lib.speclab_open, handle, options)
     return ffi.gc(handle[0], lib.speclab_close)
 
 

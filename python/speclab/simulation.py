@@ -43,7 +43,8 @@ class Simulation:
         """Runs one group of rounds. An interrupted group counts for nothing."""
         self._stop[0] = 0
         done = ffi.new("int32_t *")
-        self._handle.call(lib.speclab_simulation_next, done, stop=self._stop)
+        self._handle.call(lib.speclab_simulation_next, done, self._handle.pointer,
+                          stop=self._stop)
         return self.read()
 
     def run(self) -> Estimates:

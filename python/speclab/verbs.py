@@ -69,7 +69,9 @@ def prove(target: Names = "dirichlet?V=3&concentration=1&seed=1",
               for of in _texts(draft) or [None]]
     axes = {"rule": _texts(rule), "target": _texts(target), "draft": drafts,
             "policy": _texts(policy), "K": K, "tokens": tokens}
-    return _run("prove", axes, options)
+    show = ["rule", "draft", *(["policy"] if policy is not None else []), "K", "tokens", "branches",
+            "tv", "max_error", "mean_n_accepted", "verdict"]
+    return _run("prove", axes, options, show=show)
 
 
 def plan(accept: Numbers | None = None, *, accuracies: str | None = None,
