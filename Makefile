@@ -529,6 +529,17 @@ run-fuzzers: $(FUZZERS)
 mutate: tests ## break the rules and formulas line by line; count breaks that tests see
 	@python3 tests/mutate/mutate.py
 
+# The Python package: pure Python over the library. Its folders are below build/python.
+.PHONY: wheel python-check python-quick python-docs
+wheel: $(LIBRARY) ## build the Python package with its libraries into build/python/*.whl
+	@python/wheel.sh $(VERSION) $(LIBRARY) || [ $$? = 3 ]
+python-check: $(LIBRARY) $(BIN) ## install the wheel into an empty virtual environment, and test it
+	@python/check.sh $(VERSION) $(LIBRARY) $(BIN)
+python-quick: $(LIBRARY) ## test the Python package on this build's library
+	@python/check.sh --quick $(VERSION) $(LIBRARY)
+python-docs: $(LIBRARY) $(BIN)
+	@python/check.sh --update $(VERSION) $(LIBRARY) $(BIN)
+
 .PHONY: man
 man: $(BIN) ## man pages in build/man, from --help
 	@cli/man.sh $(BIN) build/man

@@ -3,19 +3,20 @@
 
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import Distribution, setup
 from setuptools.command.bdist_wheel import bdist_wheel
+
+
+class Package(Distribution):
+    def has_ext_modules(self) -> bool:
+        return Path("speclab/libspeclab.so.0").exists()
 
 
 class Wheel(bdist_wheel):
     """Tagged py3-none-PLATFORM: cffi in ABI mode needs no extension module."""
 
-    def finalize_options(self) -> None:
-        super().finalize_options()
-        self.root_is_pure = not Path("speclab/libspeclab.so.0").exists()
-
     def get_tag(self) -> tuple[str, str, str]:
         return ("py3", "none", super().get_tag()[2])
 
 
-setup(cmdclass={"bdist_wheel": Wheel})
+setup(distclass=Package, cmdclass={"bdist_wheel": Wheel})

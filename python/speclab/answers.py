@@ -58,16 +58,18 @@ def write_batch(given: Any, batch: Batch, answer: Any) -> None:
 
 
 def join_steps(batch: Batch, answers: list[Any]) -> tuple[np.ndarray, ...]:
-    """The answers to single drafts as that to a batch: a list of tokens each, in scope DV a tuple
-    (tokens, draft)."""
+    """The answers to single drafts as one to their batch.
+
+    Each is a list of tokens, in scope DV a tuple (draft, tokens).
+    """
     token = np.zeros((batch.n, batch.n_nodes + 1), np.int64)
     emitted = np.zeros(batch.n, np.int64)
     draft = np.zeros((batch.n, batch.n_nodes), np.int64)
     for i, answer in enumerate(answers):
         if batch.scope == "DV":
             if not isinstance(answer, tuple) or len(answer) != 2:
-                raise TypeError(f"the sampler returned {_kind(answer)}: return (tokens, draft)")
-            answer, drafted = answer
+                raise TypeError(f"the sampler returned {_kind(answer)}: return (draft, tokens)")
+            drafted, answer = answer
             k = int(batch.length[i])
             draft[i, :k] = array_of(drafted, "draft", (k,), "the drafted tokens")
         m = len(answer)

@@ -53,8 +53,8 @@ def call(function: Callable[..., int], *arguments: Any, stop: Any = None) -> Non
         except BaseException as wrong:  # an argument of a wrong type
             answer.set_exception(wrong)
 
-    threading.Thread(target=work, name="speclab", daemon=True).start()
     try:
+        threading.Thread(target=work, name="speclab", daemon=True).start()
         code = answer.result()
     except KeyboardInterrupt:
         if stop is not None:

@@ -73,5 +73,6 @@ def _whole(value: float) -> int:
 
 def _each(function: Callable[..., float], *arguments: Any) -> Any:
     """The function over broadcast arguments: a float for numbers, else an array of floats."""
-    result = np.vectorize(function, otypes=[np.float64])(*arguments)
+    with np.errstate(all="ignore"):  # limits are values
+        result = np.vectorize(function, otypes=[np.float64])(*arguments)
     return float(result) if np.ndim(result) == 0 else result

@@ -17,7 +17,7 @@ def lines_of(report: dict[str, Any]) -> list[tuple[str, str]]:
     plan, results = report["plan"], report["results"]
     tested = sum(1 for result in results if result["rounds"] > 0)
     lines = [
-        ("sampler", f'{report["sampler"]["name"]}; scopes {", ".join(report["sampler"]["scopes"])}'),
+        ("sampler", f'{report["sampler"]["name"]}; scope {", ".join(report["sampler"]["scopes"])}'),
         ("tested", f'{tested} fixtures; {report["rounds"]:,} rounds, {report["draws"]:,} tokens; '
                    f'seed {plan["seed"]}'),
         ("evidence", f'e = {_exp(report["log_e"])}, where {_exp(report["log_e_fail"])} is a FAIL; '

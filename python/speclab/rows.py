@@ -58,8 +58,7 @@ def write_logits(path: str | os.PathLike[str], tokens: Any, target: Any, draft: 
     if length < 2:
         raise InputError("texts of one token have no row: give at least two tokens")
     ids = _tokens(tokens, (n_texts, length) if np.ndim(tokens) == 2 else (length,), vocab)
-    parts = [(ids.reshape(n_texts, length)[t], range(1, length),
-              (_softmax(sides, t, i, temperature) for i in range(length - 1)))
+    parts = [(ids.reshape(n_texts, length)[t], range(1, length), _softmax(sides, t, temperature))
              for t in range(n_texts)]
     _write(path, parts, vocab, names, len(sides), cutoff)
 
@@ -105,16 +104,18 @@ def _probabilities(sides: list[Any], i: int) -> list[np.ndarray]:
     return rows
 
 
-def _softmax(sides: list[Any], t: int, i: int, temperature: float) -> list[np.ndarray]:
-    rows = []
-    for s, side in enumerate(sides):
-        logits = _row(side[t][i]) / temperature
-        largest = logits.max()
-        if not np.isfinite(largest):
-            raise InputError(f"side {s}, text {t}, logits {i}: the largest is {largest}")
-        row = np.exp(logits - largest)
-        rows.append(row / row.sum())
-    return rows
+def _softmax(sides: list[Any], t: int, temperature: float) -> Iterator[list[np.ndarray]]:
+    """The rows of text t, but for those after its last token."""
+    for i in range(len(sides[0][t]) - 1):
+        rows = []
+        for s, side in enumerate(sides):
+            logits = _row(side[t][i]) / temperature
+            largest = logits.max()
+            if not np.isfinite(largest):
+                raise InputError(f"side {s}, text {t}, logits {i}: the largest is {largest}")
+            row = np.exp(logits - largest)
+            rows.append(row / row.sum())
+        yield rows
 
 
 def _write(path: str | os.PathLike[str],

@@ -75,9 +75,11 @@ def simulate(target: str | None = None, draft: str | None = None, K: int = 4, *,
              seed: int = 42) -> Simulation:
     """Opens a simulation: of a pair of models, or with alpha of acceptance alone, which is faster.
 
-    It ends after `rounds` rounds, or when the tokens per round have this standard error; without
-    either it goes on as long as `next` is called. Rounds depend on the seed alone.
+    It ends after `rounds` rounds (1,000,000), or when the tokens per round have this standard
+    error. Rounds depend on the seed alone.
     """
+    if rounds is None and standard_error is None:
+        rounds = 1_000_000
     if (target is None) == (alpha is None):
         raise InputError("give either a target or alpha")
     stop = new_stop()

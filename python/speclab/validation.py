@@ -59,9 +59,9 @@ def validate(sampler: Callable[[Any], Any], *, batched: bool = False, scope: str
 
     In scope "V" the sampler verifies drafts, in "DV" it draws and verifies them:
 
-        batched      sampler(Batch) returns (token, n_emitted), in scope DV (token, n_emitted,
-                     draft), arrays of NumPy or torch: (n, n_nodes + 1), (n) and (n, n_nodes)
-        not batched  sampler(Step) returns a list of tokens, in scope DV (tokens, draft)
+        batched      sampler(Batch) returns arrays of NumPy or torch: (token, n_emitted), in scope
+                     DV (token, n_emitted, draft), of shapes (n, n_nodes + 1), (n), (n, n_nodes)
+        not batched  sampler(Step) returns a list of tokens, in scope DV (draft, tokens)
 
     In scope "S" sampler(Request) returns a text of n_tokens tokens.
 

