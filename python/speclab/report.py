@@ -49,8 +49,10 @@ def _exp(log: float | str) -> str:
 
 
 def text_of(report: dict[str, Any]) -> str:
-    """The report as lines of text."""
-    head = [f'{report["verdict"]}: {report["reason"]}']
+    """The report as lines of text. The reason of a PASS repeats what they say of each place."""
+    passed = report["verdict"] == "PASS"
+    reason = report["reason"].split(";")[0] if passed else report["reason"]
+    head = [f'{report["verdict"]}: {reason}']
     return "\n".join(head + [f"  {name:<13} {said}" for name, said in lines_of(report)])
 
 

@@ -257,7 +257,8 @@ class Results(unittest.TestCase):
 
     def test_are_read_as_text(self):
         lines = repr(self.good).splitlines()
-        self.assertEqual(lines[0], f"PASS: {self.good.reason}")
+        self.assertEqual(lines[0], "PASS: no difference seen")
+        self.assertTrue(repr(self.bad).startswith(f"FAIL: {self.bad.reason}\n"))
         self.assertIn("mine; scope V", lines[1])
         self.assertIn("first token   a TV of", repr(self.good))
         self.assertIn("looks like    residual-from-target", repr(self.bad))
