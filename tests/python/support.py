@@ -44,7 +44,7 @@ def cells_of(table):
     return columns, [[text_of(value) for value in row] for row in zip(*lists)]
 
 
-def python(code, *, signal_after=None, signal=None):
+def python(code, *, signal=None):
     """Runs Python code in a process of its own, and sends a signal when it prints "ready"."""
     process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
