@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Builds the wheel build/python/speclab-*.whl: the package, the library, and the libraries that this
-# one needs, for every Linux with a glibc as old as this one's, or older where they allow that.
+# Builds the wheel build/python/speclab-*.whl: the package, the library, and the libraries that it
+# needs. It is for every Linux whose glibc has the symbols that they use.
 #   python/wheel.sh VERSION LIBRARY              exit 3, with one line: there is no PyPI
 set -eu
 cd "$(dirname "$0")/.."
@@ -21,10 +21,11 @@ done
 rm -rf $out/plain $out/speclab-*.whl
 "$PWD/$out/tools/bin/pip" wheel -q --disable-pip-version-check --no-deps --no-build-isolation \
     -w $out/plain $out/package
-PATH="$PWD/$out/tools/bin:$PATH" auditwheel repair -w $out $out/plain/*.whl >$out/auditwheel.log 2>&1 || {
+PATH=$PWD/$out/tools/bin:$PATH
+if ! auditwheel repair -w $out $out/plain/*.whl >$out/auditwheel.log 2>&1; then
     tail -n 3 $out/auditwheel.log >&2
     exit 1
-}
+fi
 for wheel in $out/speclab-*.whl; do
     echo "wheel: $wheel, $(($(wc -c <"$wheel") / 1024)) KiB"
 done

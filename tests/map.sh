@@ -1,9 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Print docs/map.md: each folder, in the order of the dependency rule, with its headers.
+# Print docs/map.md: each folder, in the order of the dependency rule, with its headers and Python
+# modules.
 #   tests/map.sh             the map, as Markdown
 #   tests/map.sh --check     compare it with docs/map.md
-# A header's line is the first line of its opening comment. A folder's line is in the table below.
+# The line of a header or module is the first line of its opening comment. A folder's line is in the
+# table below.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -47,6 +49,7 @@ experiments/measures|what an experiment computes at a grid point, one file each
 experiments/report|reports and findings in Markdown
 experiments/text|texts that experiments learn from; they never change
 api|the functions of the library, one api_TOPIC.c each
+python/speclab|the Python package over the library, one module for each of its topics
 cli|the verbs of the command line, one file each, and what they share
 cli/step|a round as text and JSON, for `speclab step`
 cli/report|results on a page of Markdown or HTML, for `speclab report`
@@ -69,6 +72,7 @@ tests/bench|benchmarks: ratios to yardsticks of the same run
 tests/fuzz|fuzzers of everything that reads a file, with their seeds
 tests/mutate|mutation testing of the rules and formulas
 tests/library|a program that uses the installed library, and its exported symbols
+tests/python|tests of the Python package, with the standard library's unittest
 tests/oom|failure of one allocation at a time
 tests/plugins|samplers as shared objects, right and wrong, for the tests of `validate`
 tests/clients|samplers as programs, for the tests of `validate`
@@ -79,18 +83,19 @@ END
 # The sources: what git lists, or all files where there is no repository.
 if git rev-parse --git-dir >/dev/null 2>&1; then all=$(git ls-files -co --exclude-standard); else
     all=$(find . -path ./build -prune -o -path ./out -prune -o -type f -print | sed 's|^\./||'); fi
-headers=$(for path in $all; do case $path in *.h) [ -f "$path" ] && echo "$path" ;; esac; done |
+headers=$(for path in $all; do
+    case $path in *.h | python/speclab/*.py) [ ! -f "$path" ] || echo "$path" ;; esac
+done |
     LC_ALL=C sort)
 
 map() {
     cat <<'END'
 # The map
 
-Every folder and every header, in the order of the dependency rule: a folder includes only
+Every folder, header and Python module, in the order of the dependency rule: a folder includes only
 folders above it, and `sim` and `analysis` never include each other. `make map > docs/map.md` writes
-this page from the first line of each header. Files without a header, such as
-`sim/verify/verify_*.c` and `cli/verb_*.c`, are found through
-[CONTRIBUTING.md](../CONTRIBUTING.md#where-is-).
+this page from their first lines. Files without a header, such as `sim/verify/verify_*.c` and
+`cli/verb_*.c`, are found through [CONTRIBUTING.md](../CONTRIBUTING.md#where-is-).
 END
     table >"$scratch"
     # shellcheck disable=SC2086
@@ -114,6 +119,7 @@ END
         name = FILENAME; sub(/.*\//, "", name)
         said = $0
         sub(/^[ \t]*\/?\*+[ \t]*/, "", said); sub(/[ \t]*\*\/$/, "", said)
+        gsub(/"""/, "", said)
         sub(/^[a-z0-9_]+: /, "", said)
         if (said !~ /[.?]$/) {
             print FILENAME ": its first line does not end its sentence" >"/dev/stderr"

@@ -383,8 +383,8 @@ typedef struct {
     int32_t vocab;           /* 1..2^20 */
     int32_t sides;           /* the target and its drafts, 1..8 */
     const char *const *name; /* (sides) where the rows come from, as the file will tell */
-    double cutoff;           /* 0: rows are stored bit for bit; up to 0.01: smaller probabilities are
-                                left out, and the others are floats */
+    double cutoff;           /* 0: rows are stored bit for bit; up to 0.01: smaller probabilities
+                                are left out, and the others are floats */
 } speclab_rows_options;
 
 int32_t speclab_rows_open(speclab_rows **ret_rows, speclab *lab, const char *path,

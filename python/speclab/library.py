@@ -75,7 +75,7 @@ os.register_at_fork(after_in_child=_forget)
 
 
 def lab() -> Any:
-    """The open library of this process. Whoever holds the handle keeps it open."""
+    """The open library of this process. A reference to the handle keeps it open."""
     global _open
     with _guard:
         if _open is None:

@@ -7,16 +7,16 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from . import library
 from .answers import join_steps, write_batch, write_text
-from .batch import DRAWN, Batch, Request, sampling_of, steps_of, view
+from .batch import DRAWN, Batch, Request, sampling_of, steps_of
 from .calls import Callbacks, new_stop
 from .errors import InputError
 from .figure import figure_of
 from .library import ffi, lib, struct, texts, whole
 from .report import html_of, text_of
-
-import numpy as np
 
 _SCOPES = {"V": lib.SPEC_SCOPE_VERIFY, "DV": lib.SPEC_SCOPE_DRAFT, "S": lib.SPEC_SCOPE_STREAM}
 _ROWS = {"probabilities": lib.SPEC_ROWS_PROBABILITIES, "logits": lib.SPEC_ROWS_LOGITS}
@@ -136,7 +136,7 @@ def _verifier(sampler: Callable[[Any], Any], batched: bool) -> Callable[..., int
 def _generator(sampler: Callable[[Any], Any]) -> Callable[..., int]:
     def generate(_: Any, models: Any, context: Any, n_context: int, K: int, sampling: Any,
                  seed: int, ret_token: Any, n_tokens: int) -> int:
-        tokens = view(context, (n_context,), np.int32).copy() if n_context else np.empty(0, np.int32)
+        tokens = np.array(ffi.unpack(context, n_context) if n_context else [], np.int32)
         request = Request(models, tokens, K, sampling_of(sampling), seed, n_tokens)
         write_text(ret_token, n_tokens, models.vocab, sampler(request))
         return 0

@@ -90,7 +90,8 @@ def plan(accept: Numbers | None = None, *, accuracies: str | None = None,
         methods += ["dynamic"] if target is not None and rounds and siblings == "top" else []
     axes = {"accept": accept, "accuracies": accuracies, "target": target, "draft": draft,
             "siblings": siblings, "rule": rule, "width": width, "positions": positions,
-            "methods": methods, "nodes": nodes or (1, 2, 4, 8, 16, 32, 64), "depth": depth, "c": c, "costs": costs}
+            "methods": methods, "nodes": (1, 2, 4, 8, 16, 32, 64) if nodes is None else nodes,
+            "depth": depth, "c": c, "costs": costs}
     show = ["method", "budget", "tree_nodes", "tree_depth", "emitted", "speedup"]
     show += ["simulated", "simulated_se", "simulated_z"] if rounds else []
     show += ["by_rank"] if target is not None else []

@@ -194,7 +194,8 @@ class WrongAnswers(unittest.TestCase):
              self.answering(lambda t: t + 4 * (np.arange(len(t)) == 1)[:, None])),
             (ValueError, "token[0, 0] is -1: tokens are 0 to 3", self.answering(lambda t: t - 1)),
             (TypeError, "n_emitted has dtype bool", self.answering(None, lambda n: n > 0)),
-            (ValueError, "n_emitted has shape (1,): give (n)", self.answering(None, lambda n: n[:1])),
+            (ValueError, "n_emitted has shape (1,): give (n)",
+             self.answering(None, lambda n: n[:1])),
             (ValueError, "n_emitted[0] is 0: a draft of 3 tokens gives 1 to 4",
              self.answering(None, lambda n: n - 1)),
             (ValueError, "n_emitted[0] is 9: a draft", self.answering(None, lambda n: n + 8)),
@@ -294,7 +295,7 @@ class Results(unittest.TestCase):
 
 
 class Coins:
-    """Stands in for a generator: the next columns of given uniform numbers."""
+    """In place of a generator: the next columns of given uniform numbers."""
 
     def __init__(self, coin):
         self.coin, self.at = coin, 0
