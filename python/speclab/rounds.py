@@ -20,6 +20,10 @@ class Decision:
 
     kind: str                  # "accept" or "pick"
     phase: str                 # "draft" or "verify"
+    role: str                  # "draft", "select", "test", "keep", "block", "correction", "bonus",
+                               # "target" or "other"
+    node: int                  # the draft token that it is about, or -1
+    after: int                 # it decides the token after this node; -1: the first of the round
     answer: int                # accept: 1 or 0; pick: the index
     coin: float                # the uniform number that decided; NaN: nothing was drawn
     num: float                 # of an accept
@@ -100,11 +104,17 @@ def _read(made: Any) -> Round:
         coins_used=out.coins_used)
 
 
+_ROLES = {getattr(lib, f"SPECLAB_ROLE_{name.upper()}"): name
+          for name in ("other", "draft", "select", "test", "keep", "block", "correction", "bonus",
+                       "target")}
+
+
 def _decision(made: Any, i: int) -> Decision:
     d = struct("speclab_decision")
     lib.speclab_round_decision(d, made, i)
     accept = d.kind == lib.SPECLAB_DECISION_ACCEPT
     return Decision(kind="accept" if accept else "pick",
                     phase="draft" if d.phase == lib.SPECLAB_PHASE_DRAFT else "verify",
-                    answer=d.answer, coin=d.coin, num=d.num, den=d.den,
+                    role=_ROLES[d.role], node=d.node, after=d.after, answer=d.answer,
+                    coin=d.coin, num=d.num, den=d.den,
                     weight=None if accept else _array(d.weight, d.n_weights, np.float64))

@@ -29,6 +29,8 @@ class Rounds(unittest.TestCase):
         self.assertEqual((judge.kind, judge.answer, judge.num, judge.den), ("accept", 0, 0.2, 0.3))
         np.testing.assert_allclose(correct.weight, [0.1, 0, 0, 0.1], atol=1e-15)
         self.assertEqual(r.coins_used, 3)
+        self.assertEqual([d.role for d in r.decisions], ["draft", "test", "correction"])
+        self.assertEqual([(d.node, d.after) for d in r.decisions], [(0, -1), (0, -1), (-1, -1)])
 
     def test_have_the_rows_of_both_models(self):
         r = speclab.round(TARGET, DRAFT, 3, seed=5)
