@@ -544,6 +544,25 @@ python-docs: $(LIBRARY) $(BIN)
 man: $(BIN) ## man pages in build/man, from --help
 	@cli/man.sh $(BIN) build/man
 
+# The manual: one page of all documents, in this order, and the man pages.
+FIRST_DOCS := README.md docs/guide.md
+LAST_DOCS  := $(patsubst %,docs/%.md,formats notation formulas references corrections testing map) \
+    CONTRIBUTING.md CHANGELOG.md
+DOCS    := $(FIRST_DOCS) $(filter-out $(FIRST_DOCS) $(LAST_DOCS),$(sort $(wildcard docs/*.md))) \
+    $(LAST_DOCS)
+MANUAL  := build/manual/speclab.html
+PANDOC  := $(shell command -v pandoc)
+.PHONY: manual
+manual: $(if $(PANDOC),$(MANUAL)) ## the documents as one page, build/manual/speclab.html (pandoc)
+	@$(if $(PANDOC),tests/manual.py $(MANUAL),echo "manual: skipped: there is no pandoc")
+$(MANUAL): $(DOCS) $(wildcard docs/*.svg docs/manual/*) $(BIN) | man
+	@mkdir -p $(@D)
+	@[ $(V) = 1 ] || echo "  HTML $@"
+	$(Q)pandoc -f gfm -t html5 --no-highlight --template docs/manual/page.html \
+	    --lua-filter docs/manual/manual.lua -M title="speclab $(VERSION)" \
+	    -M documents="$(FIRST_DOCS) $$(echo build/man/*.1) $(filter-out $(FIRST_DOCS),$(DOCS))" \
+	    -o $@ /dev/null
+
 define line_break
 
 
