@@ -67,7 +67,7 @@ TESTS   := $(TEST_SRC:%.c=$(BUILD)/%)
 # A variable as the user typed it, as one word of the shell. Make does not export these, because it
 # would expand a '$' in them.
 quoted = '$(subst ','\'',$(value $1))'
-unexport DESTDIR PREFIX TEXT CSV
+unexport DESTDIR PREFIX LIBDIR TEXT CSV
 
 .PHONY: all
 all: $(BIN) ## build the speclab program
@@ -569,10 +569,11 @@ define line_break
 endef
 INSTALL = $(if $(findstring $(line_break),$(value DESTDIR)$(value PREFIX)),$(error DESTDIR or \
     PREFIX has a line break)) \
-    DESTDIR=$(call quoted,DESTDIR) PREFIX=$(call quoted,PREFIX) cli/install.sh
+    DESTDIR=$(call quoted,DESTDIR) PREFIX=$(call quoted,PREFIX) LIBDIR=$(call quoted,LIBDIR) \
+    cli/install.sh
 
 .PHONY: install
-install: $(BIN) $(LIBRARY) man ## install under PREFIX (/usr/local), below DESTDIR
+install: $(BIN) $(LIBRARY) man ## install under PREFIX (/usr/local), below DESTDIR; LIBDIR=PREFIX/lib
 	@$(INSTALL) install $(BIN)
 
 .PHONY: uninstall

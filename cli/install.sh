@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Copies the built program, the library and their files below $DESTDIR$PREFIX, or removes exactly
 # these files. The library is in library/ beside the program.
-#   DESTDIR=DIR PREFIX=DIR cli/install.sh install|uninstall SPECLAB
+#   DESTDIR=DIR PREFIX=DIR [LIBDIR=DIR] cli/install.sh install|uninstall SPECLAB
+# LIBDIR, below PREFIX, has the library: PREFIX/lib, or the folder of one architecture.
 # Every path is quoted: a folder may have any name. Nothing is removed recursively.
 # A folder that holds other files remains, and uninstall names it.
 set -eu
@@ -18,7 +19,14 @@ case $to in
 /*) ;;
 *) to=./$to ;; # a leading dash is not an option
 esac
-share=$to/share/speclab
+LIBDIR=${LIBDIR:-${PREFIX-}/lib}
+below=${LIBDIR#"${PREFIX-}"/}
+case /$below/ in
+//* | */./* | */../* | *"$newline"*)
+    echo "$verb: LIBDIR must be a folder below PREFIX: type LIBDIR=${PREFIX-}/lib" >&2 && exit 2
+    ;;
+esac
+share=$to/share/speclab lib=$to/$below
 
 # copy MODE FOLDER FILE...
 copy() {
@@ -33,9 +41,12 @@ install_all() {
     # for plug-ins, and for programs that use the library
     copy 644 "$to/include/speclab" include/speclab/sampler.h include/speclab/speclab.h
     built=$(dirname "$speclab")
-    copy 644 "$to/lib" "$built"/library/libspeclab.so.*.* "$built/libspeclab.a"
-    for link in libspeclab.so.0 libspeclab.so; do cp -P "$built/library/$link" "$to/lib/"; done
-    copy 644 "$to/lib/pkgconfig" "$built/library/speclab.pc"
+    copy 644 "$lib" "$built"/library/libspeclab.so.*.* "$built/libspeclab.a"
+    for link in libspeclab.so.0 libspeclab.so; do cp -P "$built/library/$link" "$lib/"; done
+    install -d "$lib/pkgconfig"
+    up=$(echo "$below/pkgconfig" | sed 's|[^/][^/]*|..|g')
+    sed "s|@UP@|$up|" "$built/library/speclab.pc" >"$lib/pkgconfig/speclab.pc"
+    chmod 644 "$lib/pkgconfig/speclab.pc"
     copy 644 "$share/adapters" conformance/adapters/*.*
     copy 644 "$share/experiments/cfg" experiments/cfg/*.cfg
     copy 644 "$share/plots" plots/*.gp
@@ -50,8 +61,8 @@ install_all() {
 
 uninstall_all() {
     rm -f "$to/bin/speclab" "$to/include/speclab/sampler.h" "$to/include/speclab/speclab.h" \
-        "$to"/lib/libspeclab.so "$to"/lib/libspeclab.so.[0-9]* "$to/lib/libspeclab.a" \
-        "$to/lib/pkgconfig/speclab.pc" \
+        "$lib"/libspeclab.so "$lib"/libspeclab.so.[0-9]* "$lib/libspeclab.a" \
+        "$lib/pkgconfig/speclab.pc" \
         "$to/share/man/man1/speclab.1" "$to"/share/man/man1/speclab-*.1 \
         "$to/share/bash-completion/completions/speclab" \
         "$share"/adapters/*.* "$share"/experiments/cfg/*.cfg "$share"/experiments/text/* \

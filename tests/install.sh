@@ -49,22 +49,44 @@ for name in 'a b' "it's" 'a"b' 'a$HOME' 'a`touch owned`' 'a;touch owned' 'a*' 'a
     folder_survives run_script "$scratch/$name" /usr
     folder_survives run_script "$scratch" "/prefix $name"
 done
+
+# The library in the folder of an architecture, or with an odd name: pkg-config finds its parts.
+for below in lib/x86_64-linux-gnu "lib/it's \$HOME"; do
+    checked=$((checked + 1))
+    run_make install DESTDIR="$scratch/arch" PREFIX=/usr LIBDIR="/usr/$below" ||
+        complain "[$below]: $(cat "$scratch/log")"
+    lib=$scratch/arch/usr/$below
+    for part in libdir:libspeclab.so libdir:libspeclab.a includedir:speclab/speclab.h; do
+        # without the escapes of names that a shell would split
+        folder=$(PKG_CONFIG_PATH=$lib/pkgconfig pkg-config --variable="${part%%:*}" speclab |
+            sed 's/\\\(.\)/\1/g')
+        [ -e "$folder/${part#*:}" ] || complain "[$below]: there is no $folder/${part#*:}"
+    done
+    run_make uninstall DESTDIR="$scratch/arch" PREFIX=/usr LIBDIR="/usr/$below" ||
+        complain "[$below]: uninstall: $(cat "$scratch/log")"
+    left=$(find "$scratch/arch" -type f -o -type l)
+    [ -z "$left" ] || complain "[$below]: uninstall leaves: $left"
+done
+
 [ "$(cat "$scratch/inst2/precious")" = precious ] ||
     complain "a folder beside the destination was removed"
 [ -z "$(find "$scratch" -name owned)" ] && [ ! -e "$tree/owned" ] ||
     complain "a name was run as a command"
 
-# refused DESTDIR PREFIX MESSAGE: make prints the message, exits 2, and creates nothing.
+# refused DESTDIR PREFIX MESSAGE [LIBDIR]: make prints the message, exits 2, and creates nothing.
 refused() {
     checked=$((checked + 1))
     code=0
-    run_make install DESTDIR="$1" PREFIX="$2" || code=$?
+    run_make install DESTDIR="$1" PREFIX="$2" ${4+LIBDIR="$4"} || code=$?
     [ $code -eq 2 ] || complain "[$1$2]: make's status is $code, not 2"
     grep -q "$3" "$scratch/log" || complain "[$1$2]: $(cat "$scratch/log")"
 }
 refused '' '' 'DESTDIR and PREFIX are both empty'
 refused "$scratch/line
 break" /usr 'DESTDIR or PREFIX has a line break'
+for outside in /opt/lib /usr /usr/ /usr/../lib /usrlib; do
+    refused "$scratch/line" /usr 'LIBDIR must be a folder below PREFIX' "$outside"
+done
 [ -z "$(ls -d "$scratch"/line* 2>/dev/null)" ] || complain "a refused folder was created"
 [ $bad = 0 ] &&
     echo "install: install and uninstall work in $checked odd folders and touch nothing else"
