@@ -22,7 +22,7 @@ WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
 LIBS    := gsl jansson libpcre2-8
 # Targets that install the libraries first, or need none, are read without them.
 NEEDS_NOTHING := arm64-check help clean layers map prose libraries demo check sanitize fuzz \
-    uninstall
+    uninstall deb deb-check
 ifneq ($(filter-out $(NEEDS_NOTHING),$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell pkg-config --exists $(LIBS) 2>/dev/null && echo there),there)
 $(error speclab needs pkg-config and the libraries $(LIBS): type 'make libraries')
@@ -376,7 +376,7 @@ kernels: $(if $(NVCC),$(FATBIN)) ## check that nvcc spilled no registers of GPU 
 	@tests/gpu.sh $(if $(NVCC),$(FATBIN:.fatbin=.ptxas))
 
 .PHONY: docs
-docs: $(BIN) $(LIBRARY) ## check links, the map and man pages; run the commands of the documents
+docs: $(BIN) $(LIBRARY) manual ## check links, map, manual, man pages; run the documents' commands
 	@tests/links.sh
 	@tests/map.sh --check
 	@tests/man.sh $(BIN)
@@ -560,25 +560,35 @@ $(MANUAL): $(DOCS) $(wildcard docs/*.svg docs/manual/*) $(BIN) | man
 	@[ $(V) = 1 ] || echo "  HTML $@"
 	$(Q)pandoc -f gfm -t html5 --no-highlight --template docs/manual/page.html \
 	    --lua-filter docs/manual/manual.lua -M title="speclab $(VERSION)" \
-	    -M documents="$(FIRST_DOCS) $$(echo build/man/*.1) $(filter-out $(FIRST_DOCS),$(DOCS))" \
+	    -M documents="$(FIRST_DOCS) $$(echo build/man/speclab.1 build/man/speclab-*.1) \
+        $(filter-out $(FIRST_DOCS),$(DOCS))" \
 	    -o $@ /dev/null
 
 define line_break
 
 
 endef
-INSTALL = $(if $(findstring $(line_break),$(value DESTDIR)$(value PREFIX)),$(error DESTDIR or \
+INSTALLER = $(if $(findstring $(line_break),$(value DESTDIR)$(value PREFIX)),$(error DESTDIR or \
     PREFIX has a line break)) \
     DESTDIR=$(call quoted,DESTDIR) PREFIX=$(call quoted,PREFIX) LIBDIR=$(call quoted,LIBDIR) \
     cli/install.sh
 
 .PHONY: install
-install: $(BIN) $(LIBRARY) man ## install under PREFIX (/usr/local), below DESTDIR; LIBDIR=PREFIX/lib
-	@$(INSTALL) install $(BIN)
+install: $(BIN) $(LIBRARY) man ## install under PREFIX (/usr/local), below DESTDIR; LIBDIR=DIR
+	@$(INSTALLER) install $(BIN)
 
 .PHONY: uninstall
 uninstall: ## remove what install put there
-	@$(INSTALL) uninstall $(BIN)
+	@$(INSTALLER) uninstall $(BIN)
+
+# Debian packages are built in a copy of the source tree.
+.PHONY: deb
+deb: ## Debian packages in build/deb, without tests (DEB_BUILD_OPTIONS= runs them)
+	@packaging/deb.sh build/deb $(VERSION)
+
+.PHONY: deb-check
+deb-check: deb ## install, use and purge the Debian packages in a clean chroot, as root
+	@tests/deb.sh build/deb build/chroot
 
 .PHONY: clean
 clean: ## remove everything that was built

@@ -11,8 +11,9 @@ update=0
 [ "$1" = --update ] && { update=1; shift; }
 speclab=$(cd "$(dirname "$1")" && pwd)
 shift
-# C compilers find the public header here, as after `make install`.
-C_INCLUDE_PATH=$(cd "$(dirname "$0")/../include" && pwd)
+# C compilers find the public header here, as after `make install`. An empty C_INCLUDE_PATH is for a
+# speclab that is installed where compilers look.
+C_INCLUDE_PATH=${C_INCLUDE_PATH-$(cd "$(dirname "$0")/../include" && pwd)}
 export C_INCLUDE_PATH
 absent=
 for interpreter in python3 perl node parallel; do

@@ -42,7 +42,7 @@ local function from_markdown(path)
   end
   local blocks = pandoc.read(read_file(path), "gfm").blocks
   local title = blocks[1]
-  assert(title.t == "Header" and title.level == 1, path .. " does not begin with a title")
+  assert(title and title.t == "Header" and title.level == 1, path .. " does not begin with a title")
   table.remove(blocks, 1)
   local filter = {
     Header = function(header)
