@@ -274,6 +274,8 @@ $(BUILD)/speclab-mpi: $(filter-out %/team_alone.o,$(CLI_OBJ)) $(BUILD)/mpi/team_
 mpi: $(MPI_BIN) ## build speclab-mpi, which divides a grid among MPI ranks
 	@$(if $(MPICC),:,echo "mpi: skipped: there is no mpicc (Debian: libopenmpi-dev)")
 
+include web/web.mk
+
 # Plug-ins are built as users build theirs, without sanitizers.
 PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/plugins/*.c))
 $(BUILD)/tests/plugins/%.so: tests/plugins/%.c include/speclab/sampler.h

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Experiments, and the tables that they make. */
+/* Experiments, lists of names, and the tables that they make. */
 #include "api/lab.h"
 
+#include "experiments/catalogue.h"
 #include "experiments/experiment.h"
 #include "speclab/no_memory.h"
 
@@ -53,6 +54,38 @@ int32_t speclab_run(speclab_table **ret_table, speclab *lab, const char *text,
     status = run(ret_table, lab, text, &options, &call.error);
 done:
     return spec_lab_leave(&call, status, options.opt_stop, opt_error, error_size);
+}
+
+static int list(speclab_table **ret_table, const char *opt_kind, spec_error *error)
+{
+    static const char *const columns[] = {"kind", "name", "summary", "reference", "claim"};
+    speclab_table *table = calloc(1, sizeof *table);
+    int status = GSL_SUCCESS;
+    if (table == NULL) SPEC_TRY(spec_no_memory(error));
+    SPEC_TRY(spec_table_init(&table->result.table, columns, 5));
+    for (int i = 0; spec_catalogue_kinds[i] != NULL; i++)
+        if (opt_kind == NULL) spec_catalogue_add(&table->result.table, spec_catalogue_kinds[i]);
+    if (opt_kind != NULL && !spec_catalogue_add(&table->result.table, opt_kind))
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "there is no list of '%.100s'", opt_kind));
+    if (table->result.table.lost) SPEC_TRY(spec_no_memory(error));
+    *ret_table = table;
+    table = NULL;
+done:
+    speclab_table_free(table);
+    return status;
+}
+
+int32_t speclab_list(speclab_table **ret_table, speclab *lab, const char *opt_kind,
+                     char *opt_error, uint64_t error_size)
+{
+    spec_lab_call call;
+    int status = GSL_SUCCESS;
+    if (ret_table != NULL) *ret_table = NULL;
+    SPEC_TRY(spec_lab_enter(&call, lab));
+    SPEC_TRY(spec_lab_need(ret_table, "ret_table", &call.error));
+    status = list(ret_table, opt_kind, &call.error);
+done:
+    return spec_lab_leave(&call, status, NULL, opt_error, error_size);
 }
 
 void speclab_table_free(speclab_table *table)

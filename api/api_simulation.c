@@ -2,10 +2,13 @@
 /* Monte Carlo in steps: the engine of sim/montecarlo.h over one of its sources. */
 #include "api/lab_pair.h"
 
+#include "experiments/group_text.h"
 #include "sim/sources.h"
 #include "speclab/no_memory.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Rounds that a batch drops before it counts, as in the measure `decode`. */
 enum { BURN_IN = 32 };
@@ -126,6 +129,59 @@ int32_t speclab_simulation_next(int32_t *ret_done, speclab_simulation *s, char *
 done:
     return spec_lab_leave(&call, status, s != NULL ? s->opt_stop : NULL, opt_error, error_size);
 }
+
+/* ---- groups, computed anywhere --------------------------------------------------------------- */
+
+uint64_t speclab_simulation_groups(const speclab_simulation *s)
+{
+    return s != NULL ? spec_montecarlo_groups(&s->mc) : 0;
+}
+
+int32_t speclab_simulation_group(char *ret_text, uint64_t text_size, speclab_simulation *s,
+                                 uint64_t number, char *opt_error, uint64_t error_size)
+{
+    spec_montecarlo_sum sum;
+    char *text = NULL;
+    spec_lab_call call;
+    int status = spec_lab_enter(&call, s != NULL ? s->lab : NULL);
+    if (ret_text != NULL && text_size > 0) *ret_text = '\0';
+    SPEC_TRY(status);
+    SPEC_TRY(spec_lab_need(ret_text, "ret_text", &call.error));
+    if (number >= spec_montecarlo_groups(&s->mc))
+        SPEC_TRY(spec_fail(&call.error, GSL_EINVAL, "group %" PRIu64 ": give 0 to %" PRIu64, number,
+                           spec_montecarlo_groups(&s->mc) - 1));
+    SPEC_TRY(spec_montecarlo_group(&s->mc, &sum, number, s->opt_stop, &call.error));
+    if ((text = spec_group_text_of(&sum)) == NULL) SPEC_TRY(spec_no_memory(&call.error));
+    if (strlen(text) >= text_size)
+        SPEC_TRY(spec_fail(&call.error, GSL_EINVAL, "the text has %zu bytes, more than %" PRIu64,
+                           strlen(text) + 1, text_size));
+    memcpy(ret_text, text, strlen(text) + 1);
+done:
+    free(text);
+    return spec_lab_leave(&call, status, s != NULL ? s->opt_stop : NULL, opt_error, error_size);
+}
+
+int32_t speclab_simulation_add(int32_t *ret_done, speclab_simulation *s, const char *text,
+                               char *opt_error, uint64_t error_size)
+{
+    spec_montecarlo_sum sum;
+    spec_lab_call call;
+    int status = spec_lab_enter(&call, s != NULL ? s->lab : NULL);
+    if (ret_done != NULL) *ret_done = 0;
+    SPEC_TRY(status);
+    SPEC_TRY(spec_lab_need(ret_done, "ret_done", &call.error));
+    SPEC_TRY(spec_lab_need(text, "text", &call.error));
+    if (s->mc.groups >= spec_montecarlo_groups(&s->mc) || !spec_group_text_parse(&sum, text) ||
+        sum.tally.rounds != spec_montecarlo_group_rounds(&s->mc, s->mc.groups))
+        SPEC_TRY(spec_fail(&call.error, GSL_EINVAL, "the text is not that of group %" PRIu64,
+                           s->mc.groups));
+    spec_montecarlo_add(&s->mc, &sum);
+    *ret_done = s->mc.done;
+done:
+    return spec_lab_leave(&call, status, NULL, opt_error, error_size);
+}
+
+/* ---- estimates ------------------------------------------------------------------------------- */
 
 int32_t speclab_simulation_read(speclab_estimates *ret, const speclab_simulation *s)
 {

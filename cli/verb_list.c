@@ -7,13 +7,8 @@
 
 #include "base/memory_text.h"
 #include "base/names.h"
-#include "models/model.h"
+#include "experiments/catalogue.h"
 #include "models/transformer/engine/device.h"
-#include "sim/acceptance.h"
-#include "sim/draft/drafter.h"
-#include "sim/draft/policy.h"
-#include "sim/serving/length_choice.h"
-#include "sim/verify/verify.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -32,36 +27,6 @@ static void add(spec_table *table, const char *kind, const char *name, const cha
     spec_table_append(table);
 }
 
-static void list_models(spec_table *table)
-{
-    for (int i = 0; spec_model_kinds[i] != NULL; i++)
-        add(table, "model", spec_model_kinds[i]->usage, spec_model_kinds[i]->summary,
-            spec_model_kinds[i]->reference);
-}
-
-static void list_drafts(spec_table *table)
-{
-    for (int i = 0; spec_drafter_kinds[i] != NULL; i++)
-        add(table, "draft", spec_drafter_kinds[i]->usage, spec_drafter_kinds[i]->summary,
-            spec_drafter_kinds[i]->reference);
-}
-
-static void list_rules(spec_table *table)
-{
-    for (int i = 0; spec_rules[i] != NULL; i++) {
-        const spec_rule *rule = spec_rules[i];
-        add(table, "rule", rule->usage != NULL ? rule->usage : rule->name, rule->summary,
-            rule->reference);
-    }
-}
-
-static void list_policies(spec_table *table)
-{
-    for (int i = 0; spec_policy_kinds[i] != NULL; i++)
-        add(table, "policy", spec_policy_kinds[i]->usage, spec_policy_kinds[i]->summary,
-            spec_policy_kinds[i]->reference);
-}
-
 /* Add each GPU as "gpu:0 NVIDIA H200, 139 GiB"; if there is none, add a row with the reason. */
 static void list_devices(spec_table *table, spec_context *context)
 {
@@ -73,30 +38,6 @@ static void list_devices(spec_table *table, spec_context *context)
         add(table, "device", line, words + 2, "");
     }
     if (line[0] != '\0') add(table, "device", "gpu", line, "");
-}
-
-static void list_processes(spec_table *table)
-{
-    for (int i = 0; spec_process_usages[i] != NULL; i++) {
-        char usage[128];
-        const char *tab = strchr(spec_process_usages[i], '\t');
-        snprintf(usage, sizeof usage, "%.*s", (int)(tab - spec_process_usages[i]),
-                 spec_process_usages[i]);
-        add(table, "process", usage, tab + 1, "");
-    }
-}
-
-static void list_lengths(spec_table *table)
-{
-    const char *usage, *summary, *reference;
-    for (int i = 0; spec_length_choice_line(i, &usage, &summary, &reference); i++)
-        add(table, "lengths", usage, summary, reference);
-}
-
-static void list_measures(spec_table *table)
-{
-    for (int i = 0; spec_measures[i] != NULL; i++)
-        add(table, "measure", spec_measures[i]->name, spec_measures[i]->summary, "");
 }
 
 static int is_experiment(const struct dirent *entry)
@@ -175,18 +116,19 @@ static void list_figures(spec_table *table)
 
 static const struct {
     const char *name;
+    const char *kind; /* of experiments/catalogue.h; NULL: `list`, or list_devices */
     void (*list)(spec_table *table);
 } lists[] = {
-    {"models", list_models},
-    {"drafts", list_drafts},
-    {"rules", list_rules},
-    {"policies", list_policies},
-    {"processes", list_processes},
-    {"lengths", list_lengths},
-    {"measures", list_measures},
-    {"figures", list_figures},
-    {"devices", NULL}, /* list_devices, which needs the context */
-    {"experiments", list_experiments}, /* the code refers to these two by index */
+    {"models", "model", NULL},
+    {"drafts", "draft", NULL},
+    {"rules", "rule", NULL},
+    {"policies", "policy", NULL},
+    {"processes", "process", NULL},
+    {"lengths", "lengths", NULL},
+    {"measures", "measure", NULL},
+    {"figures", NULL, list_figures},
+    {"devices", NULL, NULL}, /* list_devices, which needs the context */
+    {"experiments", NULL, list_experiments}, /* the code refers to these two by index */
 };
 enum {
     N_LISTS = (int)(sizeof lists / sizeof lists[0]),
@@ -261,8 +203,10 @@ int spec_verb_list(spec_context *context, int argc, char **argv)
     spec_table table = {0};
     if (spec_table_init(&table, columns, 4) != GSL_SUCCESS) spec_usage_no_memory(argv[0]);
     for (int i = 0; i < N_LISTS; i++) {
-        if (i == DEVICES && args.wanted[i]) list_devices(&table, context);
-        else if (i != DEVICES && (args.wanted[i] || !args.any)) lists[i].list(&table);
+        if (!args.wanted[i] && (args.any || i == DEVICES)) continue;
+        if (i == DEVICES) list_devices(&table, context);
+        else if (lists[i].list != NULL) lists[i].list(&table);
+        else spec_catalogue_add(&table, lists[i].kind);
     }
     const int code = spec_list_page_show(&table, headings, &args.common, argv[0]);
     spec_table_free(&table);

@@ -5,7 +5,7 @@
 # no environment. Prints every breach; fails on any.
 cd "$(dirname "$0")/.." || exit 2
 sources() {
-    find include base models sim analysis conformance timing experiments api cli mpi tests \
+    find include base models sim analysis conformance timing experiments api web cli mpi tests \
         \( -name '*.c' -o -name '*.h' -o -name '*.cu' \) | LC_ALL=C sort
 }
 status=0
@@ -22,6 +22,7 @@ BEGIN {
     may["timing"] = may["sim"] " analysis timing"
     may["experiments"] = may["conformance"] " timing experiments"
     may["api"] = may["experiments"] " api"
+    may["web"] = "speclab web"
     may["cli"] = may["experiments"] " cli"
     may["mpi"] = may["cli"]
     # Files of a library folder that keep state of the process, with the reason.

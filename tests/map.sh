@@ -50,6 +50,7 @@ experiments/report|reports and findings in Markdown
 experiments/text|texts that experiments learn from; they never change
 api|the functions of the library, one api_TOPIC.c each
 python/speclab|the Python package over the library, one module for each of its topics
+web|the web page: questions of its scripts, answered by the library
 cli|the verbs of the command line, one file each, and what they share
 cli/step|a round as text and JSON, for `speclab step`
 cli/report|results on a page of Markdown or HTML, for `speclab report`
@@ -64,6 +65,7 @@ tests/conformance|unit tests of conformance/
 tests/timing|unit tests of timing/
 tests/experiments|unit tests of experiments/
 tests/api|unit tests of api/
+tests/web|the page's answers on this machine and as WebAssembly
 tests/cli|tests that run the program
 tests/support|models, samplers and comparisons that tests share
 tests/oracle|exact references in Python that tests cite

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/text_law.h"
 
+#include "analysis/statistics/evalue.h"
 #include "base/noise.h"
 #include "base/parallel.h"
 #include "models/row.h"
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
 
-#include <stdatomic.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,29 +91,25 @@ void spec_text_law_free(spec_text_law *law)
     *law = (spec_text_law){0};
 }
 
-/* ---- the test -------------------------------------------------------------------------------- */
+/* ---- samples --------------------------------------------------------------------------------- */
 
-typedef struct {
-    int status;
-    spec_error error;
-} stream_result;
-
-static int sample_stream(_Atomic uint64_t *counts, const spec_text_law *law, uint64_t samples,
-                         uint64_t seed, int stream, const volatile int *opt_stop, spec_error *error)
+int spec_text_law_sample(_Atomic uint64_t *counts, const spec_text_law *law,
+                         const spec_text_samples *samples, const volatile int *opt_stop,
+                         spec_error *error)
 {
     spec_decoder decoder = {0};
     gsl_rng *rng = spec_rng_alloc();
     const size_t vocab = (size_t)law->config->target->vocab;
     int text[TOKENS_MAX], status = GSL_SUCCESS;
     if (rng == NULL) return spec_no_memory(error);
-    spec_rng_stream(rng, seed, (uint64_t)stream);
+    spec_rng_stream(rng, samples->seed, samples->stream);
     spec_chance chance = spec_chance_sampled(rng);
     SPEC_TRY(spec_decoder_init(&decoder, law->config, error));
-    for (uint64_t i = (uint64_t)stream; i < samples; i += STREAMS) {
+    for (uint64_t i = samples->first; i < samples->end; i += samples->step) {
         size_t n, index = 0;
         if (opt_stop != NULL && *opt_stop != 0)
             SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
-        decoder.text = spec_noise_word(seed, i);
+        decoder.text = spec_noise_word(samples->seed, i);
         SPEC_TRY(spec_decoder_reset(&decoder, NULL, 0, error));
         SPEC_TRY(spec_decode(&decoder, (size_t)law->tokens, text, &n, &chance, NULL, error));
         for (size_t k = 0; k < (size_t)law->tokens; k++)
@@ -124,6 +121,27 @@ done:
     gsl_rng_free(rng);
     return status;
 }
+
+double spec_text_law_log_e(const spec_text_law *law, const uint64_t *counts)
+{
+    static const double weight[] = {0.5, 20.0, 500.0, 10000.0}; /* draws per text */
+    enum { WEIGHTS = sizeof weight / sizeof *weight };
+    double log_e[WEIGHTS];
+    uint64_t *none = calloc(law->size, sizeof *none);
+    if (none == NULL) return NAN;
+    for (int w = 0; w < WEIGHTS; w++)
+        log_e[w] = spec_evalue_dirichlet(counts, none, law->promise, (int)law->size,
+                                         weight[w] * (double)law->size);
+    free(none);
+    return spec_evalue_mean(log_e, WEIGHTS);
+}
+
+/* ---- the test -------------------------------------------------------------------------------- */
+
+typedef struct {
+    int status;
+    spec_error error;
+} stream_result;
 
 typedef struct {
     stream_result *result;
@@ -138,8 +156,10 @@ static void sample_one(void *self, uint64_t stream, int worker)
     const job *j = self;
     stream_result *result = &j->result[stream];
     (void)worker;
-    result->status = sample_stream(j->counts, j->law, j->samples, j->seed, (int)stream, j->opt_stop,
-                                   &result->error);
+    const spec_text_samples samples = {
+        .seed = j->seed, .stream = stream, .first = stream, .end = j->samples, .step = STREAMS};
+    result->status =
+        spec_text_law_sample(j->counts, j->law, &samples, j->opt_stop, &result->error);
 }
 
 int spec_text_law_test(spec_goodness *ret, const spec_text_law *law, uint64_t samples,

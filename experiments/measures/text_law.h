@@ -10,6 +10,8 @@
 #include "base/thread_pool.h"
 #include "sim/decode.h"
 
+#include <stdatomic.h>
+
 /* Most texts of a law that is tested. */
 enum { SPEC_TEXT_LAW_MAX = 1000000 };
 
@@ -26,6 +28,20 @@ typedef struct {
 int spec_text_law_init(spec_text_law *law, const spec_decoder_config *config, int tokens,
                        spec_error *error);
 void spec_text_law_free(spec_text_law *law);
+
+/* Samples texts number first, first + step, ..., below `end`, from one random stream of `seed`, and
+ * adds one per text to counts (size). */
+typedef struct {
+    uint64_t seed, stream, first, end, step;
+} spec_text_samples;
+int spec_text_law_sample(_Atomic uint64_t *counts, const spec_text_law *law,
+                         const spec_text_samples *samples, const volatile int *opt_stop,
+                         spec_error *error);
+
+/* The logarithm of an e-value against the claim from counts (size), the mean of Dirichlet bets
+ * (analysis/statistics/evalue.h). It does not depend on the order of the texts. NaN without
+ * memory. */
+double spec_text_law_log_e(const spec_text_law *law, const uint64_t *counts);
 
 /* Sample texts and test them. The work is split into 64 streams of `seed`, and counts are
  * integers, so the result does not depend on the number of threads. */

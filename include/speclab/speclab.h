@@ -135,6 +135,13 @@ const char *speclab_table_provenance(const speclab_table *table);
 /* The rows whose checks hold and fail, such as a z beyond 5 standard errors. */
 void speclab_table_checks(uint64_t *ret_holds, uint64_t *ret_fails, const speclab_table *table);
 
+/* The names that other functions take, with their keys and defaults: a table with the columns kind,
+ * name, summary, reference (a key of docs/references.md) and claim. kind: "model", "draft" (a
+ * strategy), "rule", "policy", "process", "lengths" or "measure"; NULL: all. claim, of a rule:
+ * "lossless", "lossless at temperature 0", "lossy" or "wrong". The caller frees the table. */
+int32_t speclab_list(speclab_table **ret_table, speclab *lab, const char *opt_kind,
+                     char *opt_error, uint64_t error_size);
+
 /* ---- closed forms ---------------------------------------------------------------------------- */
 
 /* Under iid acceptance, with times in target calls; docs/formulas.md has sources and proofs.
@@ -260,6 +267,50 @@ typedef struct {
 int32_t speclab_round_decision(speclab_decision *ret_decision, const speclab_round *round,
                                int32_t index);
 
+/* ---- exact laws ------------------------------------------------------------------------------ */
+
+/* The law of the first tokens that a pair emits, by enumeration of every random decision, beside
+ * the law that its rule promises: that of the target, or its argmax. A law is an array of
+ * vocab^tokens probabilities. The index of a text has its tokens as digits; the first one is the
+ * most significant. A text that ends early is padded with the token that ended it. */
+typedef struct speclab_law speclab_law;
+
+typedef struct {
+    uint32_t size;
+    int32_t tokens;  /* 1..64 */
+    uint64_t limit;  /* most branches; 0: the default */
+    const volatile int *opt_stop; /* as long as the law is open */
+} speclab_law_options;
+
+int32_t speclab_law_open(speclab_law **ret_law, speclab *lab, const speclab_pair *pair,
+                         const speclab_law_options *options, char *opt_error, uint64_t error_size);
+
+typedef struct {
+    uint32_t size;
+    int32_t vocab;
+    int64_t n_texts; /* vocab^tokens, at most 1,000,000 */
+    uint64_t branches;
+    double tv;        /* total variation distance of the two laws */
+    double max_error; /* their largest difference */
+    double accepted;  /* mean n_accepted of the first round */
+    const double *law, *promise; /* (n_texts) valid as long as the law */
+} speclab_law_numbers;
+
+/* Fills the struct, whose size is set; SPECLAB_INPUT for another size, or no law. */
+int32_t speclab_law_read(speclab_law_numbers *ret_numbers, const speclab_law *law);
+
+/* Samples `texts` texts by the same decoding loop, and adds one per text to counts (n_texts).
+ * Batches of one seed with different numbers are independent. */
+int32_t speclab_law_sample(uint64_t *counts, speclab_law *law, uint64_t seed, uint64_t batch,
+                           uint64_t texts, char *opt_error, uint64_t error_size);
+
+/* The logarithm of an e-value against the promise from counts (n_texts): under the promise its
+ * expectation is at most 1, also where sampling stops when it is large [Grunwald24]. Counts of an
+ * impossible text give inf. NaN without memory. */
+double speclab_law_log_e(const speclab_law *law, const uint64_t *counts);
+
+void speclab_law_close(speclab_law *opt_law);
+
 /* ---- simulation ------------------------------------------------------------------------------ */
 
 /* Monte Carlo rounds, in groups of 64 batches, so that a program can show and stop them. Each batch
@@ -296,6 +347,17 @@ int32_t speclab_simulation_open_acceptance(speclab_simulation **ret_simulation, 
 /* Runs the next group; *ret_done is 1 after the last. A stopped group counts for nothing. */
 int32_t speclab_simulation_next(int32_t *ret_done, speclab_simulation *simulation, char *opt_error,
                                 uint64_t error_size);
+
+/* The two halves of _next, by which several processes share a simulation that each has opened.
+ * _group computes group 0.._groups - 1, in any order, as a line of text of at most
+ * SPECLAB_GROUP_SIZE bytes. _add counts that of the next group: added in order, all estimates equal
+ * those of _next to the last bit. SPECLAB_INPUT for another number, or another text. */
+enum { SPECLAB_GROUP_SIZE = 20000 };
+uint64_t speclab_simulation_groups(const speclab_simulation *simulation);
+int32_t speclab_simulation_group(char *ret_text, uint64_t text_size, speclab_simulation *simulation,
+                                 uint64_t number, char *opt_error, uint64_t error_size);
+int32_t speclab_simulation_add(int32_t *ret_done, speclab_simulation *simulation, const char *text,
+                               char *opt_error, uint64_t error_size);
 
 /* Estimates from all rounds so far, with their standard errors; NaN if there are too few rounds. */
 typedef struct {

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* catalogue: rows of the names that specs and experiments may contain.
+ * They come from the tables of models, draft strategies, rules, policies, processes, choices of
+ * lengths and measures. */
+#ifndef SPECLAB_CATALOGUE_H
+#define SPECLAB_CATALOGUE_H
+
+#include "base/table.h"
+
+#include <stdbool.h>
+
+/* "model", "draft", "rule", "policy", "process", "lengths", "measure"; NULL-terminated. */
+extern const char *const spec_catalogue_kinds[];
+
+/* Appends the rows of a kind to a table with the columns kind, name (with its keys and their
+ * defaults), summary and reference. A column `claim`, if there is one, has the claim of a rule.
+ * False for an unknown kind. Rows for which memory runs out set table->lost. */
+bool spec_catalogue_add(spec_table *table, const char *kind);
+
+#endif

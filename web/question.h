@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* question: the name and the arguments of a question (web/web.h).
+ * Getters take a default for an absent argument. `wrong` keeps the line of the first wrong one.
+ * After all getters, web_question_check refuses unknown arguments. */
+#ifndef SPECLAB_QUESTION_H
+#define SPECLAB_QUESTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { WEB_ARGUMENTS_MAX = 32 };
+
+typedef struct {
+    char *copy; /* of the question, cut into strings; owned */
+    const char *name;
+    int n;
+    struct {
+        const char *key, *value;
+        bool read;
+    } argument[WEB_ARGUMENTS_MAX];
+    char wrong[200]; /* one line, or "" */
+} web_question;
+
+/* False without memory. */
+bool web_question_init(web_question *question, const char *text);
+void web_question_free(web_question *question);
+
+const char *web_question_text(web_question *question, const char *key, const char *opt_default);
+double web_question_number(web_question *question, const char *key, double number);
+
+/* Whole numbers: a seed or a count, 0..2^53, and a signed number of 32 bits. */
+uint64_t web_question_count(web_question *question, const char *key, uint64_t count);
+int32_t web_question_integer(web_question *question, const char *key, int32_t integer);
+
+/* A list "0.5,0.7"; NULL and *ret_n = 0 for an absent or empty one. The caller frees. */
+double *web_question_numbers(int32_t *ret_n, web_question *question, const char *key);
+
+/* Whether all arguments are known and right; else `wrong` has a line. */
+bool web_question_check(web_question *question);
+
+#endif
