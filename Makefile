@@ -603,4 +603,4 @@ help: ## this list
 # Kept for the next build. Without this list make would not notice the missing file of the commit,
 # and results would name an old commit.
 .SECONDARY: $(SUPPORT_OBJ) $(TEST_SRC:%.c=$(BUILD)/%.o) $(FUZZERS:%=%.o)
--include $(shell find build/$(CONFIG) build/gpu -name '*.d' 2>/dev/null)
+-include $(shell find build/$(CONFIG) build/gpu build/web -name '*.d' 2>/dev/null)

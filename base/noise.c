@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/noise.h"
 
+#include "base/wide_rng.h"
+
 #include <limits.h>
 
 static const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
@@ -39,10 +41,9 @@ static void rng_set(void *state, unsigned long seed)
     *(uint64_t *)state = seed;
 }
 
-/* Returns the high bits if unsigned long has fewer than 64. */
 static unsigned long rng_get(void *state)
 {
-    return (unsigned long)(next(state) >> (64 - CHAR_BIT * sizeof(unsigned long)));
+    return (unsigned long)next(state);
 }
 
 static double rng_get_double(void *state)
@@ -50,13 +51,14 @@ static double rng_get_double(void *state)
     return (double)(next(state) >> 11) * 0x1p-53;
 }
 
-static const gsl_rng_type splitmix64 = {
-    .name = "splitmix64",
-    .max = ULONG_MAX,
-    .min = 0,
-    .size = sizeof(uint64_t),
-    .set = rng_set,
-    .get = rng_get,
-    .get_double = rng_get_double,
+static const spec_wide_rng_type splitmix64 = {
+    .gsl = {.name = "splitmix64",
+            .max = ULONG_MAX,
+            .min = 0,
+            .size = sizeof(uint64_t),
+            .set = rng_set,
+            .get = rng_get,
+            .get_double = rng_get_double},
+    .word = next,
 };
-const gsl_rng_type *const spec_noise_rng_type = &splitmix64;
+const gsl_rng_type *const spec_noise_rng_type = &splitmix64.gsl;

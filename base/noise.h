@@ -21,7 +21,8 @@ uint64_t spec_noise_key(uint64_t seed, const int *context, size_t n, int order);
 uint64_t spec_noise_word(uint64_t key, uint64_t i);
 
 /* SplitMix64 as a GSL generator. Its state is one uint64_t, which begins as the key, so that it can
- * live on the stack: uint64_t state = key; gsl_rng rng = {spec_noise_rng_type, &state}; */
+ * live on the stack: uint64_t state = key; gsl_rng rng = {spec_noise_rng_type, &state};
+ * base/wide_rng.h draws whole words and integers from it. */
 extern const gsl_rng_type *const spec_noise_rng_type;
 
 #endif

@@ -124,7 +124,7 @@ struct spec_model_kind {
 
     /* A starting context for draw number `index`: up to `capacity` tokens; returns their number.
      * NULL: the empty context. */
-    size_t (*prompt)(const spec_model *model, unsigned long index, int *token, size_t capacity);
+    size_t (*prompt)(const spec_model *model, uint64_t index, int *token, size_t capacity);
 };
 
 extern const spec_model_kind *const spec_model_kinds[]; /* NULL-terminated, models/model_kinds.c */

@@ -22,7 +22,7 @@ static size_t tokenize(const spec_model *model, const char *text, size_t length,
     return base_of(model)->kind->tokenize(base_of(model), text, length, token, capacity);
 }
 
-static size_t prompt(const spec_model *model, unsigned long index, int *token, size_t capacity)
+static size_t prompt(const spec_model *model, uint64_t index, int *token, size_t capacity)
 {
     return base_of(model)->kind->prompt(base_of(model), index, token, capacity);
 }

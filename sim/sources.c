@@ -2,6 +2,7 @@
 #include "sim/sources.h"
 
 #include "base/noise.h"
+#include "base/wide_rng.h"
 #include "sim/chance/rng.h"
 #include "sim/fixed_pair.h"
 
@@ -133,7 +134,7 @@ static int decoding_rounds(decoding_worker *w, spec_chance *chance, uint64_t n_r
     for (uint64_t i = 0; i < n_rounds; i++) {
         SPEC_TRY(spec_decoder_round(&w->decoder, chance, opt_tally, error));
         if (!text_is_over(&w->decoder)) continue;
-        const uint64_t number = gsl_rng_get(w->rng);
+        const uint64_t number = spec_wide_rng_word(w->rng);
         SPEC_TRY(begin_text(w, number, number, error));
     }
 done:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Refuses circles of modules: modules that include one another, directly or through others.
 # A module is x.h with x.c or x.cu. Its private headers may include x.h: a header without a source
-# of its own, which only its own folder and tests include. Input: the sources, as awk's arguments.
+# of its own, which only its own folder, tests and web/system include. Input: the sources, as awk's
+# arguments.
 BEGIN {
     # Tolerated, with the reason. A header without a source, which another folder includes:
     tolerated["sim/chance/lanes_step"] = "the kernels of sim/acceptance_kernels.h inline it"
@@ -22,7 +23,7 @@ FNR == 1 {
     if (path == module) next
     to[module, ++edges[module]] = path
     from = path; sub(/\/[^\/]*$/, "", from)
-    if (from != folder && folder !~ /^tests/) foreign[path] = FILENAME
+    if (from != folder && folder !~ /^(tests|web\/system)/) foreign[path] = FILENAME
 }
 # Tarjan's algorithm: strongly connected components.
 function visit(v,    k, w, members, size, i) {

@@ -23,6 +23,7 @@ BEGIN {
     may["experiments"] = may["conformance"] " timing experiments"
     may["api"] = may["experiments"] " api"
     may["web"] = "speclab web"
+    may["web_system"] = may["experiments"] " web" # stands in for modules of the library
     may["cli"] = may["experiments"] " cli"
     may["mpi"] = may["cli"]
     # Files of a library folder that keep state of the process, with the reason.
@@ -35,6 +36,7 @@ FNR == 1 {
     split(FILENAME, part, "/")
     folder = part[1] == "tests" ? part[2] : part[1]
     if (folder == "simulator") folder = "models"
+    if (part[1] == "web" && part[2] == "system") folder = "web_system"
     if (folder == "bench" || folder == "fuzz" || folder == "support") folder = "cli"
     allowed = " " may[folder] (part[1] == "tests" ? " tests" : "") " "
     name = FILENAME; sub(/.*\//, "", name)

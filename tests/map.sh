@@ -51,6 +51,7 @@ experiments/text|texts that experiments learn from; they never change
 api|the functions of the library, one api_TOPIC.c each
 python/speclab|the Python package over the library, one module for each of its topics
 web|the web page: questions of its scripts, answered by the library
+web/system|what the library calls and a web page lacks: threads, GPUs, some of the C library
 cli|the verbs of the command line, one file each, and what they share
 cli/step|a round as text and JSON, for `speclab step`
 cli/report|results on a page of Markdown or HTML, for `speclab report`

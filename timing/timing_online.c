@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "timing/timing_online.h"
 
+#include "base/wide_rng.h"
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
 
@@ -82,7 +83,7 @@ static int decode_all(run *r)
     int status = GSL_SUCCESS;
     const spec_timing_online_plan *plan = &r->timed->plan;
     for (int text = -1; text < plan->texts; text++) {
-        const int first = (int)gsl_rng_uniform_int(r->order, WAYS);
+        const int first = (int)spec_wide_rng_below(r->order, WAYS);
         if (plan->opt_stop != NULL && *plan->opt_stop)
             SPEC_TRY(spec_fail(r->error, GSL_EFAILED, "interrupted"));
         for (int i = 0; i < WAYS; i++)

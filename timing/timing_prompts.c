@@ -2,6 +2,7 @@
 #include "timing/timing_prompts.h"
 
 #include "base/input_file.h"
+#include "base/wide_rng.h"
 #include "models/vocabularies.h"
 #include "sim/chance/chance.h"
 #include "sim/chance/rng.h"
@@ -164,7 +165,7 @@ int spec_timing_prompts_make(spec_timing_prompts *prompts, const spec_model *mod
             if (written) SPEC_TRY(write_text(token, &length, model, length, rng, error));
             else
                 for (size_t i = 0; i < length; i++)
-                    token[i] = (int)gsl_rng_uniform_int(rng, (unsigned long)model->vocab);
+                    token[i] = (int)spec_wide_rng_below(rng, (uint64_t)model->vocab);
         }
         prompts->length[prompts->n] = length < (size_t)most ? length : (size_t)most;
     }

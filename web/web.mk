@@ -1,5 +1,91 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The library for the web page, as WebAssembly, and its answers on this machine for tests.
+# The library as WebAssembly, for the web page: build/web/speclab.wasm (docs/page.md).
+WASM := build/web
+
+# ---- the sources of GSL and Jansson, which Debian has for this machine alone ----------------------
+
+GSL_SOURCE := gsl 2.7.1+dfsg-5+deb12u1 \
+    e560d6b9c6e254e46769bbb03583c00ecafbdd51b062c55db23b3b9612868567
+JANSSON_SOURCE := jansson 2.14-2 c739578bf6b764aa0752db9a2fdadcfe921c78f1228c7ec0bb47fa804c55d17b
+GSL := $(WASM)/sources/gsl
+JANSSON := $(WASM)/sources/jansson/src
+
+# The files that the library needs; the linker names a missing one.
+GSL_SRC := $(filter-out $(GSL)/cblas/test%,$(wildcard $(GSL)/cblas/*.c)) $(patsubst %,$(GSL)/%.c,blas/blas \
+    block/init complex/inline complex/math eigen/sort eigen/symmv qrng/inline qrng/qrng qrng/sobol \
+    err/error err/stream err/strerror multimin/fminimizer multimin/simplex2 permutation/init \
+    permutation/permute roots/brent roots/convergence roots/fsolver rng/inline rng/mt rng/rng \
+    sort/sortvec sort/sortvecind sys/fcmp sys/fdiv sys/infnan sys/pow_int \
+    $(addprefix cdf/,chisq gamma gauss gaussinv tdist tdistinv) \
+    $(addprefix linalg/,cholesky condest householder invtri lu symmtd trimult) \
+    $(addprefix matrix/,copy getset init matrix rowcol submatrix swap view) \
+    $(addprefix randist/,beta binomial_tpe chisq exponential gamma gauss gausszig geometric \
+        multinomial shuffle tdist) \
+    $(addprefix specfunc/,beta elementary erfc exp expint gamma gamma_inc log pow_int psi trig \
+        zeta) \
+    $(addprefix statistics/,lag1 mean median quantiles select) \
+    $(addprefix vector/,copy init minmax oper subvector swap vector view))
+JANSSON_SRC := $(filter-out %/pack_unpack.c %/version.c,$(wildcard $(JANSSON)/*.c))
+
+# ---- objects -------------------------------------------------------------------------------------
+
+# Without GPUs, other processes, threads, PCRE2 and validation; web/system has the few functions of
+# these that the rest calls.
+WASM_ABSENT := models/gpu/% models/import/% conformance/% experiments/tune/% \
+    api/api_validate.c base/thread_pool.c base/progress.c base/terminal.c timing/machine_load.c \
+    models/transformer/tokenizer/tokenizer_bpe.c
+WASM_SRC := $(filter-out $(WASM_ABSENT) %_avx2.c %_avx512.c %_vnni.c %_neon.c %_dotprod.c,$(LIB_SRC) \
+    $(wildcard web/*.c web/system/*.c))
+WASM_OBJ := $(WASM_SRC:%.c=$(WASM)/%.o) $(GSL_SRC:%.c=%.o) $(JANSSON_SRC:%.c=%.o)
+
+# Headers of this machine must not be found. -msimd128 would halve the speed of Monte Carlo, whose
+# 64-bit products WebAssembly's vectors lack.
+WASM_CC := clang --target=wasm32-wasi -nostdlibinc -isystem /usr/include/wasm32-wasi \
+    -D_WASI_EMULATED_SIGNAL -D_WASI_EMULATED_MMAN -D_WASI_EMULATED_GETPID \
+    -D_WASI_EMULATED_PROCESS_CLOCKS -ffp-contract=off
+WASM_CFLAGS := -std=c11 -Wall -Wno-unknown-pragmas -Werror=implicit-function-declaration -D_GNU_SOURCE -DSPEC_VERSION='"$(VERSION)"' -Iinclude -I. \
+    -Iweb/system -isystem $(GSL)/include -isystem $(JANSSON) -include web/system/missing.h
+# The rest is small rather than fast.
+WASM_FAST := sim/% models/%
+$(WASM)/%.o: %.c web/web.mk
+	@mkdir -p $(@D)
+	@[ $(V) = 1 ] || echo "  WASM $<"
+	$(Q)$(WASM_CC) $(if $(filter $(WASM_FAST),$<),-O3,-Os) $(WASM_CFLAGS) -MMD -MP -c -o $@ $<
+$(WASM)/base/build_info.o: $(GIT_FILE)
+$(WASM)/base/build_info.o: WASM_CFLAGS += $(if $(GIT),-DSPEC_GIT='"$(GIT)"')
+$(GSL)/%.o: $(GSL)/%.c web/web.mk
+	@[ $(V) = 1 ] || echo "  WASM $<"
+	$(Q)$(WASM_CC) -O2 -w -I$(GSL) -I$(GSL)/include -c -o $@ $<
+$(JANSSON)/%.o: $(JANSSON)/%.c web/web.mk
+	@[ $(V) = 1 ] || echo "  WASM $<"
+	$(Q)$(WASM_CC) -Os -w -DHAVE_STDINT_H -DINITIAL_HASHTABLE_ORDER=3 -I$(JANSSON) -c -o $@ $<
+
+# ---- the module ----------------------------------------------------------------------------------
+
+# clang runs wasm-opt itself if it links with -O, but without the options that it needs.
+FORMULAS := $(patsubst %,speclab_%,emitted_mean emitted_variance accepted_probability speedup \
+    speedup_from_emitted best_K best_speedup break_even_alpha ops_factor memory_factor)
+$(WASM)/speclab.wasm: $(WASM_OBJ)
+	@[ $(V) = 1 ] || echo "  LD $@"
+	$(Q)clang --target=wasm32-wasi -mexec-model=reactor -o $@.linked $^ -lm -lwasi-emulated-mman \
+	    -lwasi-emulated-signal -lwasi-emulated-getpid -lwasi-emulated-process-clocks \
+	    -Wl,--gc-sections -Wl,--strip-all -Wl,--fatal-warnings -Wl,-z,stack-size=1048576 \
+	    -Wl,--stack-first $(patsubst %,-Wl$(comma)--export=%,malloc free web_open web_close web_ask \
+	    $(FORMULAS))
+	$(Q)wasm-opt -O3 -o $@ $@.linked
+	@printf '%s: %d bytes, %d compressed\n' $@ $$(wc -c <$@) $$(gzip -9 -c $@ | wc -c)
+comma := ,
+
+.PHONY: web web-module
+web: ## build the library as WebAssembly, build/web/speclab.wasm
+	@if ! command -v wasm-ld wasm-opt >/dev/null 2>&1 || ! [ -d /usr/include/wasm32-wasi ]; then \
+	    echo "web: skipped: type '.ci/libraries all' to install clang's tools for WebAssembly"; \
+	elif ! web/sources.sh $(WASM)/sources $(GSL_SOURCE) || \
+	    ! web/sources.sh $(WASM)/sources $(JANSSON_SOURCE); then \
+	    echo "web: skipped: the sources of GSL and Jansson are not available"; \
+	else $(MAKE) --no-print-directory $(PARALLEL) $(WASM)/speclab.wasm; fi
+
+# ---- the same answers on this machine ------------------------------------------------------------
 
 WEB_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard web/*.c))
 WEB_ASK := $(BUILD)/tests/web/ask

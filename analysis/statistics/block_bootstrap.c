@@ -2,6 +2,7 @@
 #include "analysis/statistics/block_bootstrap.h"
 
 #include "analysis/statistics/moments.h"
+#include "base/wide_rng.h"
 
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_sort.h>
@@ -18,7 +19,7 @@ void spec_block_bootstrap_sums(double *ret_sum, const double *block, int n, int 
     for (int r = 0; r <= resamples; r++) {
         double *sum = ret_sum + (size_t)r * width;
         for (int i = 0; i < n; i++) {
-            const size_t drawn = r == 0 ? (size_t)i : gsl_rng_uniform_int(rng, (unsigned long)n);
+            const size_t drawn = r == 0 ? (size_t)i : spec_wide_rng_below(rng, (uint64_t)n);
             for (size_t k = 0; k < width; k++) sum[k] += block[drawn * width + k];
         }
     }

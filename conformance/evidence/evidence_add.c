@@ -4,6 +4,7 @@
 #include "conformance/evidence/evidence_counts.h"
 
 #include "analysis/statistics/evalue.h"
+#include "base/wide_rng.h"
 
 #include <math.h>
 #include <string.h>
@@ -260,7 +261,7 @@ void spec_evidence_add(spec_evidence *e, const spec_round_batch *batch, int n, u
     const spec_fixture *f = e->fixture;
     double pit_of[SPEC_SEED_ROUNDS]; /* of the latest rounds; -1: none */
     for (int k = 0; k < SPEC_SEED_ROUNDS; k++) pit_of[k] = -1.0;
-    e->salt += gsl_rng_get(rng);
+    e->salt += spec_wide_rng_word(rng);
     for (int i = 0; i < n; i++) {
         const uint64_t index = first_index + (uint64_t)i;
         const bool repeated = f->repeats && i % 2 == 1;
@@ -299,7 +300,7 @@ void spec_evidence_add_text(spec_evidence *e, int start, const int32_t *token, i
     const spec_fixture *f = e->fixture;
     int state = start;
     double before = 0.0;
-    e->salt += gsl_rng_get(rng);
+    e->salt += spec_wide_rng_word(rng);
     for (int64_t t = 0; t < n; t++) {
         spec_hard hard = SPEC_HARD_NONE;
         if (token[t] < 0 || token[t] >= f->vocab) hard = SPEC_HARD_RANGE;

@@ -2,6 +2,8 @@
 /* Draws the starts, drafts, coins and seeds of rounds. */
 #include "conformance/evidence/evidence_counts.h"
 
+#include "base/wide_rng.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -59,7 +61,7 @@ static void toss(const spec_round_batch *batch, int i, gsl_rng *rng)
 {
     const bool edges = spec_evidence_is_edge(batch, i);
     for (int k = 0; k < batch->n_coins && batch->coin != NULL; k++) {
-        const uint64_t word = gsl_rng_get(rng);
+        const uint64_t word = spec_wide_rng_word(rng);
         float *coin = &batch->coin[(size_t)i * (size_t)batch->n_coins + (size_t)k];
         *coin = (float)(word >> 40) * 0x1p-24f;
         if (edges && (word & 1)) *coin = edge[(word >> 1) % EDGES];
@@ -91,12 +93,12 @@ static void ask_round(const spec_evidence *e, spec_round_batch *batch, int i, ui
     int32_t *token = batch->token + (size_t)i * nodes,
             *state = batch->state + (size_t)i * (nodes + 1);
     const int n =
-        f->shorter ? (int)gsl_rng_uniform_int(rng, (unsigned long)f->n_nodes + 1) : f->n_nodes;
+        f->shorter ? (int)spec_wide_rng_below(rng, (uint64_t)f->n_nodes + 1) : f->n_nodes;
     const bool pads =
-        f->shorter && e->scope == SPEC_SCOPE_VERIFY && gsl_rng_uniform_int(rng, 2) == 0;
+        f->shorter && e->scope == SPEC_SCOPE_VERIFY && spec_wide_rng_below(rng, 2) == 0;
     const bool distinct =
         f->drawn == SPEC_DRAWN_WITHOUT || (f->drawn == SPEC_DRAWN_FIXED && !f->chain);
-    state[0] = f->levels * (int32_t)gsl_rng_uniform_int(rng, (unsigned long)f->variants);
+    state[0] = f->levels * (int32_t)spec_wide_rng_below(rng, (uint64_t)f->variants);
     for (int k = 0; k < f->n_nodes; k++) {
         const int from = state[f->parent[k] + 1];
         /* rows behind padding are those of an arbitrary state */
@@ -104,7 +106,7 @@ static void ask_round(const spec_evidence *e, spec_round_batch *batch, int i, ui
                    : distinct ? draw_rest(f, token, k, from, rng)
                               : spec_evidence_laws_draw(e->laws, &e->laws->draft, from, rng);
         state[k + 1] = k < n ? spec_fixture_next(f, from, token[k])
-                             : (int32_t)gsl_rng_uniform_int(rng, (unsigned long)f->n_states);
+                             : (int32_t)spec_wide_rng_below(rng, (uint64_t)f->n_states);
     }
     toss(batch, i, rng);
     batch->n_nodes[i] = pads ? f->n_nodes : n;

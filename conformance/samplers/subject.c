@@ -2,6 +2,7 @@
 #include "conformance/samplers/subject.h"
 
 #include "base/names.h"
+#include "base/wide_rng.h"
 
 #include <string.h>
 
@@ -95,8 +96,8 @@ int spec_subject_text(spec_text_asked *ret, int32_t *ret_token, spec_subject *su
 {
     const spec_fixture *f = subject->fixture;
     ret->n = spec_fixture_text(f, k);
-    ret->start = f->levels * (int)gsl_rng_uniform_int(rng, (unsigned long)f->variants);
-    ret->seed = gsl_rng_get(rng);
+    ret->start = f->levels * (int)spec_wide_rng_below(rng, (uint64_t)f->variants);
+    ret->seed = spec_wide_rng_word(rng);
     return spec_subject_generate(subject, ret->start, f->n_nodes, ret->seed, ret_token, ret->n,
                                  error);
 }

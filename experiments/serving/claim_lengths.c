@@ -3,6 +3,7 @@
 
 #include "analysis/serving/best_lengths.h"
 #include "analysis/statistics/moments.h"
+#include "base/wide_rng.h"
 #include "sim/chance/rng.h"
 #include "sim/serving/length_choice.h"
 #include "speclab/no_memory.h"
@@ -26,7 +27,7 @@ static double uniform(gsl_rng *rng, double low, double high)
 
 static batch draw(gsl_rng *rng, const spec_affine_step *cost, int K_max)
 {
-    batch b = {.n = 2 + (int)gsl_rng_uniform_int(rng, REQUESTS - 1), .K_max = K_max, .cost = *cost};
+    batch b = {.n = 2 + (int)spec_wide_rng_below(rng, REQUESTS - 1), .K_max = K_max, .cost = *cost};
     for (int r = 0; r < b.n; r++) b.alpha[r] = uniform(rng, 0.1, 0.95);
     b.cost.token *= pow(10.0, uniform(rng, -1.0, 1.0));
     b.cost.draft_pass *= pow(10.0, uniform(rng, -1.0, 1.0));

@@ -2,6 +2,7 @@
 #include "experiments/tune/skip_search.h"
 
 #include "analysis/gaussian_process.h"
+#include "base/wide_rng.h"
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
 
@@ -51,7 +52,7 @@ static int try_set(search *s, const unsigned char *set, spec_error *error)
 static bool draw(search *s)
 {
     for (int k = 0; k < REDRAWS; k++) {
-        const size_t n = 1 + gsl_rng_uniform_int(s->rng, s->d - 1);
+        const size_t n = 1 + spec_wide_rng_below(s->rng, s->d - 1);
         gsl_ran_shuffle(s->rng, s->index, s->d, sizeof *s->index);
         for (size_t i = 0; i < s->d; i++) s->set[s->index[i]] = i < n;
         if (is_open(s, s->set)) return true;

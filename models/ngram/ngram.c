@@ -282,7 +282,7 @@ static size_t ngram_tokenize(const spec_model *model, const char *text, size_t l
                                     capacity);
 }
 
-static size_t ngram_prompt(const spec_model *model, unsigned long index, int *token,
+static size_t ngram_prompt(const spec_model *model, uint64_t index, int *token,
                            size_t capacity)
 {
     return spec_prompts_draw(&((const ngram *)model)->prompts, index, token, capacity);

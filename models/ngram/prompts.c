@@ -74,7 +74,7 @@ void spec_prompts_boundary(spec_prompts *prompts)
     place(prompts);
 }
 
-size_t spec_prompts_draw(const spec_prompts *prompts, unsigned long index, int *token,
+size_t spec_prompts_draw(const spec_prompts *prompts, uint64_t index, int *token,
                          size_t capacity)
 {
     if (prompts->n == 0) return 0;

@@ -29,7 +29,7 @@ void spec_prompts_boundary(spec_prompts *prompts);
 
 /* Copy the first `capacity` tokens of the passage for draw number `index`, chosen by a hash;
  * returns their number. */
-size_t spec_prompts_draw(const spec_prompts *prompts, unsigned long index, int *token,
+size_t spec_prompts_draw(const spec_prompts *prompts, uint64_t index, int *token,
                          size_t capacity);
 
 #endif

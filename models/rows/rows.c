@@ -235,7 +235,7 @@ static size_t rows_token_text(const spec_model *model, int token, char *buffer, 
 }
 
 /* Multiples of the golden ratio are spread evenly over the circle for any number of them. */
-static size_t rows_prompt(const spec_model *head, unsigned long index, int *token, size_t capacity)
+static size_t rows_prompt(const spec_model *head, uint64_t index, int *token, size_t capacity)
 {
     const rows *model = (const rows *)head;
     if (model->n_beginnings == 0 || capacity < SPEC_ROWS_PROMPT) return 0;

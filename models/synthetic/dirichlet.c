@@ -2,6 +2,7 @@
 #include "models/synthetic/dirichlet.h"
 
 #include "base/noise.h"
+#include "base/wide_rng.h"
 #include "models/model_kinds.h"
 #include "models/row.h"
 #include "speclab/no_memory.h"
@@ -62,14 +63,14 @@ void spec_dirichlet_row(double *row, int vocab, const spec_dirichlet *law, uint6
 {
     uint64_t state = key;
     gsl_rng rng = {.type = spec_noise_rng_type, .state = &state};
-    const int kept = law->zeros > 0.0 ? (int)gsl_rng_uniform_int(&rng, (unsigned long)vocab) : 0;
+    const int kept = law->zeros > 0.0 ? (int)spec_wide_rng_below(&rng, (uint64_t)vocab) : 0;
 
     double largest = -INFINITY;
     for (int i = 0; i < vocab; i++) {
         const bool is_zero = law->zeros > 0.0 && gsl_rng_uniform(&rng) < law->zeros && i != kept;
         if (law->levels > 0) {
             const double weight =
-                1.0 + (double)gsl_rng_uniform_int(&rng, (unsigned long)law->levels);
+                1.0 + (double)spec_wide_rng_below(&rng, (uint64_t)law->levels);
             row[i] = is_zero ? 0.0 : weight;
         } else {
             const double log_weight = log_gamma_variate(&rng, law->concentration);

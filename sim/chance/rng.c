@@ -2,12 +2,11 @@
 #include "sim/chance/rng.h"
 
 #include "base/noise.h"
+#include "base/wide_rng.h"
 
 #include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
-
-_Static_assert(ULONG_MAX == UINT64_MAX, "gsl_rng_get must be able to return 64 bits");
 
 static const uint64_t cheap_multiplier = 0xda942042e4dd58b5u;
 
@@ -47,9 +46,14 @@ static void gsl_set(void *state, unsigned long seed)
     *(spec_rng_state *)state = spec_rng_stream_state(seed, 0);
 }
 
-static unsigned long gsl_get(void *state)
+static uint64_t wide_word(void *state)
 {
     return next(state);
+}
+
+static unsigned long gsl_get(void *state)
+{
+    return (unsigned long)next(state);
 }
 
 static double gsl_get_double(void *state)
@@ -57,16 +61,17 @@ static double gsl_get_double(void *state)
     return to_unit(next(state));
 }
 
-static const gsl_rng_type pcg64dxsm = {
-    .name = "pcg64dxsm",
-    .max = ULONG_MAX,
-    .min = 0,
-    .size = sizeof(spec_rng_state),
-    .set = gsl_set,
-    .get = gsl_get,
-    .get_double = gsl_get_double,
+static const spec_wide_rng_type pcg64dxsm = {
+    .gsl = {.name = "pcg64dxsm",
+            .max = ULONG_MAX,
+            .min = 0,
+            .size = sizeof(spec_rng_state),
+            .set = gsl_set,
+            .get = gsl_get,
+            .get_double = gsl_get_double},
+    .word = wide_word,
 };
-const gsl_rng_type *const spec_rng_pcg64dxsm = &pcg64dxsm;
+const gsl_rng_type *const spec_rng_pcg64dxsm = &pcg64dxsm.gsl;
 
 gsl_rng *spec_rng_alloc(void)
 {

@@ -70,7 +70,7 @@ static size_t count_bytes(const spec_model *model, const char *text, size_t leng
     return length + (size_t)model->vocab;
 }
 
-static size_t begin_with(const spec_model *model, unsigned long index, int *token, size_t capacity)
+static size_t begin_with(const spec_model *model, uint64_t index, int *token, size_t capacity)
 {
     (void)model, (void)capacity;
     token[0] = (int)index;

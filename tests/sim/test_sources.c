@@ -75,7 +75,7 @@ static const double *certain_row(const spec_model *model, void *session, const i
     return c->next[n > 0 ? context[n - 1] : 0];
 }
 
-static size_t certain_prompt(const spec_model *model, unsigned long index, int *token,
+static size_t certain_prompt(const spec_model *model, uint64_t index, int *token,
                              size_t capacity)
 {
     assert_true(capacity >= 1);

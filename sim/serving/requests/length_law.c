@@ -3,6 +3,7 @@
 
 #include "base/names.h"
 #include "base/settings.h"
+#include "base/wide_rng.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -127,7 +128,7 @@ int spec_length_law_draw(const spec_length_law *law, gsl_rng *rng)
     case SPEC_LENGTH_NUMBER: return law->low;
     case SPEC_LENGTH_UNIFORM:
         return law->low +
-               (int)gsl_rng_uniform_int(rng, (unsigned long)law->most - (unsigned)law->low + 1);
+               (int)spec_wide_rng_below(rng, (uint64_t)law->most - (unsigned)law->low + 1);
     case SPEC_LENGTH_GEOMETRIC: x = gsl_ran_geometric(rng, 1.0 / law->mean); break;
     case SPEC_LENGTH_LOGNORMAL:
         x = exp(law->mu + law->sigma * gsl_ran_gaussian_ziggurat(rng, 1.0));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/serving/requests/requests.h"
 
+#include "base/wide_rng.h"
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
 
@@ -106,11 +107,11 @@ static bool next(void *self, spec_request *ret_request)
     if (in_order) ret_request->arrival = requests->opt_trace->arrival[row] / requests->speed;
     if (accepted != NULL)
         ret_request->replay =
-            (int32_t)gsl_rng_uniform_int(c->rng[REPLAYS], (unsigned long)accepted->n);
+            (int32_t)spec_wide_rng_below(c->rng[REPLAYS], (uint64_t)accepted->n);
     if (requests->opt_trace == NULL)
         row = ret_request->replay;
     else if (!in_order)
-        row = (int64_t)gsl_rng_uniform_int(c->rng[ROWS], (unsigned long)c->row.n);
+        row = (int64_t)spec_wide_rng_below(c->rng[ROWS], (uint64_t)c->row.n);
     ret_request->prompt = length(&requests->prompt, c->row.prompt, row, c->rng[PROMPTS]);
     ret_request->output = length(&requests->output, c->row.output, row, c->rng[OUTPUTS]);
     ret_request->alpha = accepted != NULL

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* wide_rng: GSL generators of 64-bit words, also where unsigned long has 32 bits.
+ * There gsl_rng_get returns the low bits, which GSL's gaussian distribution uses alone. The
+ * generators of base/noise.h and sim/chance/rng.h are of this kind. Headers only. */
+#ifndef SPECLAB_WIDE_RNG_H
+#define SPECLAB_WIDE_RNG_H
+
+#include <gsl/gsl_rng.h>
+#include <stdint.h>
+
+/* A type for gsl_rng, of which it is the first member. */
+typedef struct {
+    gsl_rng_type gsl;
+    uint64_t (*word)(void *state); /* uniform over all words */
+} spec_wide_rng_type;
+
+/* The next word of a generator of such a type. */
+static inline uint64_t spec_wide_rng_word(const gsl_rng *rng)
+{
+    return ((const spec_wide_rng_type *)rng->type)->word(rng->state);
+}
+
+/* A uniform integer below n >= 1: that of gsl_rng_uniform_int where unsigned long has 64 bits. */
+static inline uint64_t spec_wide_rng_below(const gsl_rng *rng, uint64_t n)
+{
+    const uint64_t scale = UINT64_MAX / n;
+    uint64_t drawn;
+    do drawn = spec_wide_rng_word(rng) / scale;
+    while (drawn >= n);
+    return drawn;
+}
+
+#endif
