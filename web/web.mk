@@ -46,17 +46,24 @@ WASM_CC := clang --target=wasm32-wasi -nostdlibinc -isystem /usr/include/wasm32-
 WASM_CFLAGS := -std=c11 -Wall -Wno-unknown-pragmas -Werror=implicit-function-declaration -D_GNU_SOURCE -DSPEC_VERSION='"$(VERSION)"' -Iinclude -I. \
     -Iweb/system -isystem $(GSL)/include -isystem $(JANSSON) -include web/system/missing.h
 # The rest is small rather than fast.
-WASM_FAST := sim/% models/%
-$(WASM)/%.o: %.c web/web.mk
+WASM_FAST := sim/% models/row% models/transformer/kernels/%
+ifneq ($(filter web%,$(MAKECMDGOALS))$(findstring speclab.wasm,$(MAKECMDGOALS)),)
+WASM_FLAGS := $(WASM_CC) $(WASM_CFLAGS) $(WASM_FAST)
+ifneq ($(strip $(WASM_FLAGS)),$(strip $(if $(wildcard $(WASM)/flags),$(file <$(WASM)/flags))))
+$(shell mkdir -p $(WASM))$(file >$(WASM)/flags,$(WASM_FLAGS))
+endif
+endif
+$(WASM)/flags:
+$(WASM)/%.o: %.c $(WASM)/flags
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  WASM $<"
 	$(Q)$(WASM_CC) $(if $(filter $(WASM_FAST),$<),-O3,-Os) $(WASM_CFLAGS) -MMD -MP -c -o $@ $<
 $(WASM)/base/build_info.o: $(GIT_FILE)
 $(WASM)/base/build_info.o: WASM_CFLAGS += $(if $(GIT),-DSPEC_GIT='"$(GIT)"')
-$(GSL)/%.o: $(GSL)/%.c web/web.mk
+$(GSL)/%.o: $(GSL)/%.c
 	@[ $(V) = 1 ] || echo "  WASM $<"
 	$(Q)$(WASM_CC) -O2 -w -I$(GSL) -I$(GSL)/include -c -o $@ $<
-$(JANSSON)/%.o: $(JANSSON)/%.c web/web.mk
+$(JANSSON)/%.o: $(JANSSON)/%.c
 	@[ $(V) = 1 ] || echo "  WASM $<"
 	$(Q)$(WASM_CC) -Os -w -DHAVE_STDINT_H -DINITIAL_HASHTABLE_ORDER=3 -I$(JANSSON) -c -o $@ $<
 
@@ -76,7 +83,7 @@ $(WASM)/speclab.wasm: $(WASM_OBJ)
 	@printf '%s: %d bytes, %d compressed\n' $@ $$(wc -c <$@) $$(gzip -9 -c $@ | wc -c)
 comma := ,
 
-.PHONY: web web-module
+.PHONY: web
 web: ## build the library as WebAssembly, build/web/speclab.wasm
 	@if ! command -v wasm-ld wasm-opt >/dev/null 2>&1 || ! [ -d /usr/include/wasm32-wasi ]; then \
 	    echo "web: skipped: type '.ci/libraries all' to install clang's tools for WebAssembly"; \
@@ -92,3 +99,7 @@ WEB_ASK := $(BUILD)/tests/web/ask
 $(WEB_ASK): $(BUILD)/tests/web/ask.o $(WEB_OBJ) $(LIB)
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+.PHONY: web-check
+web-check: web $(BIN) $(WEB_ASK) ## compare the answers of the module with those of this machine
+	@tests/web/check.sh $(BIN) $(WEB_ASK) $(WASM)/speclab.wasm

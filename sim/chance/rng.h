@@ -15,9 +15,9 @@
 #endif
 __extension__ typedef unsigned __int128 spec_u128;
 
-/* The generator for GSL: gsl_rng_uniform returns a double in [0,1) with 53 bits, and gsl_rng_set(r,
- * s) selects stream 0 of seed s. gsl_rng_get returns a word, or its low bits if unsigned long is
- * shorter; base/wide_rng.h draws whole words, and integers, on every processor. */
+/* The generator for GSL. gsl_rng_uniform returns a double in [0,1) with 53 bits; gsl_rng_set(r, s)
+ * selects stream 0 of seed s. gsl_rng_get returns a word, or its low bits if unsigned long is
+ * shorter: base/wide_rng.h draws whole words and integers. */
 extern const gsl_rng_type *const spec_rng_pcg64dxsm;
 
 /* A generator of that type, at stream 0 of seed 0; gsl_rng_free frees it. NULL without memory:

@@ -6,7 +6,12 @@
 #define SPECLAB_WEB_MISSING_H
 
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/types.h>
+
+/* Memory that is reserved is there. */
+#undef MAP_NORESERVE
+#define MAP_NORESERVE 0
 
 /* Heap sort. */
 void qsort_r(void *base, size_t n, size_t size, int (*compare)(const void *, const void *, void *),

@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Compares the module's answers with those of this machine, byte by byte. The compiler in
+# provenance alone differs.
+#   tests/web/check.sh SPECLAB ASK MODULE     ASK: the program of tests/web/ask.c
+set -eu
+speclab=$1 ask=$2 module=$3
+here=$(dirname "$0")
+if [ ! -e "$module" ] || ! command -v node >/dev/null 2>&1; then
+    echo "web: skipped: the module or node is missing; type '.ci/libraries all'"
+    exit 0
+fi
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+model="" file=""
+if [ -n "${SPECLAB_DATA:-}" ]; then
+    "$speclab" quantize "llama2c:$SPECLAB_DATA/stories260K/stories260K.bin" "$scratch/stories.gguf" \
+        >/dev/null 2>&1
+    model=gguf:stories.gguf file=stories.gguf=$scratch/stories.gguf
+fi
+"$here/questions.sh" "$speclab" "$model" >"$scratch/questions"
+same='s/compiler: [^|]*\\u000a//'
+# shellcheck disable=SC2086
+node "$here/ask.js" "$module" $file <"$scratch/questions" | sed "$same" >"$scratch/module"
+ask=$(realpath "$ask")
+(cd "$scratch" && "$ask" <questions) | sed "$same" >"$scratch/here"
+if ! cmp -s "$scratch/here" "$scratch/module"; then
+    paste "$scratch/questions" "$scratch/here" "$scratch/module" -d '\n' | awk '
+        NR % 3 == 1 { question = $0 }
+        NR % 3 == 2 { here = $0 }
+        NR % 3 == 0 && $0 != here && ++n <= 5 { print question; print here; print }
+        END { print "web: " n " of " NR / 3 " answers differ"; exit n > 0 }' | cut -c 1-2000
+    exit 1
+fi
+echo "web: $(wc -l <"$scratch/here") answers of the module are those of this machine," \
+    "$(grep -c '^{"error"' "$scratch/here") of them refusals"
