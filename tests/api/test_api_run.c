@@ -297,6 +297,27 @@ static void closed_forms_outside_their_domain_are_nan(void **state)
     assert_nan(speclab_break_even_alpha(-1, 0.1));
 }
 
+static void lists_have_the_names_of_specs(void **state)
+{
+    (void)state;
+    char error[512];
+    speclab_table *rules, *all;
+    assert_int_equal(speclab_list(&rules, lab, "rule", error, sizeof error), SPECLAB_OK);
+    assert_int_equal(speclab_list(&all, lab, NULL, error, sizeof error), SPECLAB_OK);
+    assert_true(speclab_table_rows(all) > speclab_table_rows(rules));
+    const int32_t name = speclab_table_find(rules, "name"),
+                  claim = speclab_table_find(rules, "claim");
+    assert_string_equal(speclab_table_text(rules, 0, name), "token");
+    assert_string_equal(speclab_table_text(rules, 0, claim), "lossless");
+    for (int64_t row = 0; row < speclab_table_rows(all); row++)
+        assert_true(strlen(speclab_table_text(all, row, name)) > 0);
+    speclab_table_free(rules);
+    speclab_table_free(all);
+    assert_int_equal(speclab_list(&all, lab, "nothing", error, sizeof error), SPECLAB_INPUT);
+    assert_null(all);
+    assert_string_equal(error, "there is no list of 'nothing'");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,6 +332,7 @@ int main(void)
         cmocka_unit_test(a_stopped_run_keeps_its_finished_rows),
         cmocka_unit_test(closed_forms_are_those_of_the_analysis),
         cmocka_unit_test(closed_forms_outside_their_domain_are_nan),
+        cmocka_unit_test(lists_have_the_names_of_specs),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -132,6 +132,46 @@ static void estimates_grow_from_group_to_group(void **state)
     speclab_simulation_close(s);
 }
 
+/* Rounds of 300,000 make several groups; workers compute them in any order. */
+static void groups_computed_elsewhere_give_the_same_numbers(void **state)
+{
+    (void)state;
+    enum { GROUPS_MAX = 16 };
+    static char text[GROUPS_MAX][SPECLAB_GROUP_SIZE];
+    char error[512];
+    const speclab_simulation_options o = {
+        .size = sizeof o, .rounds = 300000, .c = 0.1, .seed = 5};
+    speclab_simulation *whole = open_pair(&o), *worker = open_pair(&o), *sum = open_pair(&o);
+    const int groups = (int)speclab_simulation_groups(sum);
+    int32_t done = 1;
+    assert_true(groups > 2 && groups <= GROUPS_MAX);
+    for (int i = groups - 1; i >= 0; i--)
+        if (speclab_simulation_group(text[i], sizeof text[i], worker, (uint64_t)i, error,
+                                     sizeof error) != SPECLAB_OK)
+            fail_msg("%s", error);
+    assert_int_equal(speclab_simulation_add(&done, sum, text[groups - 1], error, sizeof error),
+                     SPECLAB_INPUT);
+    assert_string_equal(error, "the text is not that of group 0");
+    for (int i = 0; i < groups; i++) {
+        assert_int_equal(done, 0);
+        assert_int_equal(speclab_simulation_add(&done, sum, text[i], NULL, 0), SPECLAB_OK);
+    }
+    assert_int_equal(done, 1);
+    const speclab_estimates expected = finish(whole);
+    speclab_estimates e = {.size = sizeof e};
+    assert_int_equal(speclab_simulation_read(&e, sum), SPECLAB_OK);
+    assert_memory_equal(&e, &expected, sizeof e);
+    assert_int_equal(speclab_simulation_group(text[0], sizeof text[0], worker, (uint64_t)groups,
+                                              error, sizeof error),
+                     SPECLAB_INPUT);
+    assert_int_equal(speclab_simulation_group(text[0], 9, worker, 0, error, sizeof error),
+                     SPECLAB_INPUT);
+    assert_int_equal(speclab_simulation_groups(NULL), 0);
+    speclab_simulation_close(whole);
+    speclab_simulation_close(worker);
+    speclab_simulation_close(sum);
+}
+
 static void a_stopped_group_counts_for_nothing(void **state)
 {
     (void)state;
@@ -227,6 +267,7 @@ int main(void)
         cmocka_unit_test(a_simulation_gives_the_numbers_of_the_experiment),
         cmocka_unit_test(acceptance_gives_the_numbers_of_the_experiment),
         cmocka_unit_test(estimates_grow_from_group_to_group),
+        cmocka_unit_test(groups_computed_elsewhere_give_the_same_numbers),
         cmocka_unit_test(a_stopped_group_counts_for_nothing),
         cmocka_unit_test(wrong_inputs_are_refused),
     };
