@@ -46,7 +46,8 @@ WASM_CC := clang --target=wasm32-wasi -nostdlibinc -isystem /usr/include/wasm32-
 WASM_CFLAGS := -std=c11 -Wall -Wno-unknown-pragmas -Werror=implicit-function-declaration -D_GNU_SOURCE -DSPEC_VERSION='"$(VERSION)"' -Iinclude -I. \
     -Iweb/system -isystem $(GSL)/include -isystem $(JANSSON) -include web/system/missing.h
 # The rest is small rather than fast.
-WASM_FAST := sim/% models/row% models/transformer/kernels/%
+WASM_FAST := $(wildcard sim/*.c) sim/chance/% sim/draft/% sim/verify/% models/row% \
+    models/model.c models/tabulate.c models/synthetic/% models/transformer/kernels/%
 ifneq ($(filter web%,$(MAKECMDGOALS))$(findstring speclab.wasm,$(MAKECMDGOALS)),)
 WASM_FLAGS := $(WASM_CC) $(WASM_CFLAGS) $(WASM_FAST)
 ifneq ($(strip $(WASM_FLAGS)),$(strip $(if $(wildcard $(WASM)/flags),$(file <$(WASM)/flags))))

@@ -14,8 +14,8 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 model="" file=""
 if [ -n "${SPECLAB_DATA:-}" ]; then
-    "$speclab" quantize "llama2c:$SPECLAB_DATA/stories260K/stories260K.bin" "$scratch/stories.gguf" \
-        >/dev/null 2>&1
+    "$speclab" quantize "llama2c:$SPECLAB_DATA/stories260K/stories260K.bin" \
+        "$scratch/stories.gguf" >/dev/null 2>&1
     model=gguf:stories.gguf file=stories.gguf=$scratch/stories.gguf
 fi
 "$here/questions.sh" "$speclab" "$model" >"$scratch/questions"

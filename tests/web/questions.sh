@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Prints thousands of questions for tests/web/ask.c and ask.js, one per line.
-#   tests/web/questions.sh SPECLAB [MODEL [SEEDS]]     MODEL: a transformer of five layers; SEEDS: 30
-speclab=$1 model=${2:-} seeds=${3:-30}
+#   tests/web/questions.sh SPECLAB [MODEL]     MODEL: a transformer of five layers
+speclab=$1 model=${2:-} seeds=30
 "$speclab" list rules --format csv | awk -F , -v model="$model" -v seeds="$seeds" '
 function ask(question) { gsub(/\|/, "\t", question); print question }
 function run(measure, grid, more) {
