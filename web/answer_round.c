@@ -30,7 +30,19 @@ static void write_nodes(web_json *json, const speclab_round *round, const specla
 static void write_decision(web_json *json, const speclab_decision *d)
 {
     const bool accepts = d->kind == SPECLAB_DECISION_ACCEPT;
+    static const char *const role[] = {[SPECLAB_ROLE_OTHER] = "other",
+                                       [SPECLAB_ROLE_DRAFT] = "draft",
+                                       [SPECLAB_ROLE_SELECT] = "select",
+                                       [SPECLAB_ROLE_TEST] = "test",
+                                       [SPECLAB_ROLE_KEEP] = "keep",
+                                       [SPECLAB_ROLE_BLOCK] = "block",
+                                       [SPECLAB_ROLE_CORRECTION] = "correction",
+                                       [SPECLAB_ROLE_BONUS] = "bonus",
+                                       [SPECLAB_ROLE_TARGET] = "target"};
     web_json_bracket(json, '{');
+    web_json_put_string(json, "role", role[d->role]);
+    web_json_put_integer(json, "node", d->node);
+    web_json_put_integer(json, "after", d->after);
     web_json_put_string(json, "phase", d->phase == SPECLAB_PHASE_DRAFT ? "draft" : "verify");
     web_json_put_string(json, "kind", accepts ? "accept" : "pick");
     if (accepts) {
