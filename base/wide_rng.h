@@ -14,16 +14,20 @@ typedef struct {
     uint64_t (*word)(void *state); /* uniform over all words */
 } spec_wide_rng_type;
 
-/* The next word of a generator of such a type. */
+/* The next word. Where unsigned long has 64 bits, that of any generator, less its minimum. */
 static inline uint64_t spec_wide_rng_word(const gsl_rng *rng)
 {
+    if (sizeof(unsigned long) == sizeof(uint64_t)) return gsl_rng_get(rng) - gsl_rng_min(rng);
     return ((const spec_wide_rng_type *)rng->type)->word(rng->state);
 }
 
 /* A uniform integer below n >= 1: that of gsl_rng_uniform_int where unsigned long has 64 bits. */
 static inline uint64_t spec_wide_rng_below(const gsl_rng *rng, uint64_t n)
 {
-    const uint64_t scale = UINT64_MAX / n;
+    const uint64_t most = sizeof(unsigned long) == sizeof(uint64_t)
+                              ? gsl_rng_max(rng) - gsl_rng_min(rng)
+                              : UINT64_MAX,
+                   scale = most / n;
     uint64_t drawn;
     do drawn = spec_wide_rng_word(rng) / scale;
     while (drawn >= n);

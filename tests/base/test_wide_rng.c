@@ -35,10 +35,21 @@ static void integers_are_those_of_gsl_with_64_bits(void **state)
     assert_int_equal(a, b);
 }
 
+static void narrow_generators_serve_where_long_has_64_bits(void **state)
+{
+    (void)state;
+    gsl_rng *wide = gsl_rng_alloc(gsl_rng_mt19937), *plain = gsl_rng_clone(wide);
+    for (uint64_t n = 1; n < 1000; n++)
+        assert_int_equal(spec_wide_rng_below(wide, n), gsl_rng_uniform_int(plain, n));
+    gsl_rng_free(wide);
+    gsl_rng_free(plain);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_are_those_of_the_generator),
+        cmocka_unit_test(narrow_generators_serve_where_long_has_64_bits),
         cmocka_unit_test(integers_are_those_of_gsl_with_64_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
