@@ -22,8 +22,7 @@ WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
 LIBS    := gsl jansson libpcre2-8
 # Targets that install the libraries first, or need none, are read without them.
 NEEDS_NOTHING := arm64-check help clean layers map prose libraries demo check sanitize fuzz \
-    uninstall deb deb-check
-    uninstall web
+    uninstall deb deb-check web
 ifneq ($(filter-out $(NEEDS_NOTHING),$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell pkg-config --exists $(LIBS) 2>/dev/null && echo there),there)
 $(error speclab needs pkg-config and the libraries $(LIBS): type 'make libraries')
