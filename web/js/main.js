@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// main: starts the page. The text is there before the C code, which is compiled in the background.
+
+async function start() {
+  readAddress();
+  const began = performance.now();
+  await core.load();
+  const lab = new Lab();
+  const {names} = await lab.ask('list', {});
+  fillMenus(names);
+  const panel = new RoundPanel(lab);
+  panel.ask();
+  for (const open of SECTIONS) open(names);
+  const {version} = await lab.ask('version');
+  byId('version').textContent = version;
+  byId('loading').textContent = '';
+  document.documentElement.dataset.ready = String(Math.round(performance.now() - began));
+}
+
+start().catch(error => {
+  byId('loading').textContent = 'This page needs WebAssembly, workers and DecompressionStream: '
+    + `Chrome 80, Firefox 113, Safari 16.4 or later. (${error.message})`;
+  byId('loading').className = 'fault';
+});
