@@ -43,6 +43,9 @@ function bandOf(points, x, y) {
 const SHAPES = {
   circle: (x, y) => svg('circle', {cx: x, cy: y, r: 4}),
   diamond: (x, y) => svg('path', {d: `M${x} ${y - 6}L${x + 6} ${y}L${x} ${y + 6}L${x - 6} ${y}Z`}),
+  hollow: (x, y) => svg('path', {d: `M${x} ${y - 5}L${x + 5} ${y}L${x} ${y + 5}L${x - 5} ${y}Z`,
+    fill: 'var(--panel)', 'stroke-width': 2}),
+  ring: (x, y) => svg('circle', {cx: x, cy: y, r: 8, fill: 'none', 'stroke-width': 2.5}),
   square: (x, y) => svg('rect', {x: x - 4, y: y - 4, width: 8, height: 8}),
 };
 

@@ -254,10 +254,11 @@ class RoundPanel {
     const overlap = pair.draft
       ? pair.target.reduce((sum, t, i) => sum + Math.min(t, pair.draft[i]), 0) : null;
     const place = after < 0 ? 'at the beginning'
-      : `after ${pathTo(this.round, after).map(i => words[this.round.nodes[i].token]).join(' ')}`;
+      : `after “${pathTo(this.round, after).map(i => words[this.round.nodes[i].token]).join(' ')}”`;
     byId('rows-place').textContent = pair.draft
-      ? `The rows ${place}. Both colours below: the overlap, alpha = ${fixed(overlap, 3)}.`
+      ? `The rows ${place}. Green is the overlap, the chance of acceptance: ${fixed(overlap, 3)}.`
       : `The target’s row ${place}.`;
+    this.tellSum(pair);
     const element = byId('rows-figure');
     const grab = (side, token, event, valueAt) => followPointer(event,
       element.querySelector('svg').parentElement, (_, y) =>
@@ -270,6 +271,16 @@ class RoundPanel {
           draft === null ? '–' : fixed(Math.min(draft, target), 3),
           draft === null ? '–' : fixed(Math.max(0, target - draft), 3)];
       })});
+  }
+
+  /** Where the probability of one word comes from, under the token rule and a chain. */
+  tellSum(pair) {
+    const {present, draft, target, words} = pair;
+    const applies = draft && present >= 0 && state.rule === 'token' && state.drafting === 'chain';
+    const both = applies ? Math.min(draft[present], target[present]) : 0;
+    byId('rows-sum').textContent = applies ? `“${words[present]}” comes out with chance `
+      + `${chance(both)} (drafted and accepted) + ${chance(target[present] - both)} (drawn after a `
+      + `rejection) = ${chance(target[present])}, the target’s.` : '';
   }
 
   drawDecision(at, words, decision) {
