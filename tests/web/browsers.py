@@ -27,10 +27,10 @@ def free_port():
 class Browser:
     """What both have in common."""
 
-    def wait(self, script, seconds=20):
+    def wait(self, script, seconds=20, arguments=()):
         end = time.monotonic() + seconds
         while True:
-            value = self.run(script)
+            value = self.run(script, *arguments)
             if value:
                 return value
             if time.monotonic() > end:
@@ -69,6 +69,7 @@ class Chromium(Browser):
                     time.sleep(0.05)
             options = {'args': ['--headless=new', '--no-sandbox', '--disable-gpu',
                                 '--disable-dev-shm-usage', '--hide-scrollbars',
+                                '--force-prefers-reduced-motion',
                                 '--user-data-dir=' + self.folder, *flags],
                        'binary': shutil.which('chromium')}
             answer = self.call('POST', '/session', {'capabilities': {'alwaysMatch': {
@@ -134,7 +135,7 @@ class Chromium(Browser):
             message = json.loads(line['message'])['message']
             if message['method'] == 'Network.requestWillBeSent':
                 found.append(message['params']['request']['url'])
-        return [url for url in found if not url.startswith(('data:', 'blob:'))]
+        return [url for url in found if url.startswith(('http:', 'https:', 'ws', 'file:'))]
 
     def close(self):
         try:
@@ -157,6 +158,7 @@ class Firefox(Browser):
         port = free_port()
         with open(os.path.join(self.folder, 'user.js'), 'w') as file:
             file.write('user_pref("marionette.port", %d);\n' % port)
+            file.write('user_pref("ui.prefersReducedMotion", 1);\n')
         self.process = subprocess.Popen(
             [Firefox.there(), '--headless', '--marionette', '--profile', self.folder, '--no-remote'],
             env={**os.environ, 'HOME': self.folder}, stdout=subprocess.DEVNULL,

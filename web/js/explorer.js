@@ -180,5 +180,3 @@ class Explorer {
     byId('carlo').dataset.seconds = String(result.seconds);
   }
 }
-
-SECTIONS.push(() => new Explorer());

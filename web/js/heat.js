@@ -151,5 +151,3 @@ class HeatMap {
         ...columns.map(column => fixed(this.value({column, K: i + 1}), 2))])));
   }
 }
-
-SECTIONS.push(() => new HeatMap());

@@ -67,5 +67,3 @@ class Load {
     rows: points.map(p => [whole(p[0]), fixed(p[1], 4), String(p[2]), fixed(p[3], 4)])});
   }
 }
-
-SECTIONS.push(() => new Load());

@@ -23,6 +23,7 @@ class Witness {
     this.law = null;
     this.trail = [];
     this.law = await this.lab.ask('law', {...pair, tokens});
+    this.rule = pair.rule;
     show();
     const counts = new Array(this.law.law.length).fill(0);
     for (let batch = 0, texts = 0; texts < SAMPLED.most && run === this.run; batch++) {
@@ -90,8 +91,8 @@ class Lossless {
   }
 
   draw() {
-    this.drawLaw(this.right, this.showRight, state.right, byId('right-text'));
-    this.drawLaw(this.wrong, this.showWrong, state.wrong, byId('wrong-text'));
+    this.drawLaw(this.right, this.showRight, byId('right-text'));
+    this.drawLaw(this.wrong, this.showWrong, byId('wrong-text'));
     this.drawTv();
     this.drawE();
   }
@@ -103,14 +104,14 @@ class Lossless {
     return text.join(' ');
   }
 
-  drawLaw(witness, show, rule, line) {
-    const law = witness.law;
+  drawLaw(witness, show, line) {
+    const {law, rule} = witness;
     if (!law) return;
     const lossless = law.tv < 1e-12;
     line.replaceChildren(h('b', {}, rule), `: total variation ${distance(law.tv)}, `,
       h('b', {class: `verdict ${lossless ? 'yes' : 'no'}`}, lossless ? 'lossless' : 'not lossless'),
       `. ${whole(law.branches)} branches.`);
-    line.dataset.tv = String(law.tv);
+    Object.assign(line.dataset, {tv: law.tv, rule});
     const n = law.law.length;
     show({words: `${rule}: `
       + (n <= 64 ? law.law.map((p, i) => `${this.textOf(i, law)} ${chance(p)}, target `
@@ -204,5 +205,3 @@ class Lossless {
     heads: ['texts', state.right, state.wrong], rows: this.rows(tens, power)});
   }
 }
-
-SECTIONS.push(names => new Lossless(names));

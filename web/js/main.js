@@ -10,7 +10,14 @@ async function start() {
   fillMenus(names);
   const panel = new RoundPanel(lab);
   panel.ask();
-  for (const open of SECTIONS) open(names);
+  new Explorer();
+  new HeatMap();
+  new Load();
+  new Warmth();
+  new Ratio();
+  new Lossless(names);
+  new Writer();
+  new ResultsPanel();
   const {version} = await lab.ask('version');
   byId('version').textContent = version;
   byId('loading').textContent = '';

@@ -89,5 +89,3 @@ class Ratio {
     rows: points.map(p => [String(p[0]), fixed(p[1], 4), fixed(alpha, 2)])});
   }
 }
-
-SECTIONS.push(() => new Warmth(), () => new Ratio());

@@ -108,7 +108,7 @@ function tableOfJson(text) {
     v.every(row => row !== null && typeof row === 'object' && !Array.isArray(row));
   let list = isList(value) ? value : null;
   const plain = [];
-  if (!list && value !== null && typeof value === 'object')
+  if (!list && value !== null && typeof value === 'object' && !Array.isArray(value))
     for (const [name, part] of Object.entries(value)) {
       if (isList(part)) list = !list || part.length > list.length ? part : list;
       else if (part === null || typeof part !== 'object') plain.push(`${name}: ${part}`);

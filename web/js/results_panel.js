@@ -191,5 +191,3 @@ class ResultsPanel {
       h('td', {class: typeof cell === 'string' ? 'left' : null}, text(cell)))))))));
   }
 }
-
-SECTIONS.push(() => new ResultsPanel());

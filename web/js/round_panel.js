@@ -191,6 +191,7 @@ class RoundPanel {
         this.round = null;
         byId('round-fault').textContent = error.message;
       }
+      byId('round-panel').dataset.shown = `${question.rule} ${question.drafting}`;
       this.draw();
     });
   }

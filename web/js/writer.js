@@ -16,6 +16,7 @@ class Writer {
     this.lab = new Lab(60000);
     this.model = null;
     this.running = 0;
+    this.showCommand = commandIn(byId('text-command'));
     byId('text-draft').append(...TEXT_DRAFTS.map((d, i) => h('option', {value: i}, d.name)));
     byId('text-legend').append(h('p', {class: 'small'}, ORIGINS.map(([origin, text]) =>
       [h('span', {class: `from-${origin}`}, text), ' \u2003 ']).flat()));
@@ -26,10 +27,10 @@ class Writer {
   }
 
   async embedded() {
-    const host = byId('model');
-    if (!host) return;
-    this.use(host.dataset.name, {[host.dataset.name]: await core.unpack('model')});
+    const name = byId('model').dataset.name;
+    if (name === '') return;
     byId('model-none').hidden = true;
+    this.use(name, {[name]: await core.unpack('model')});
   }
 
   use(name, files) {
@@ -76,11 +77,14 @@ class Writer {
     fault.textContent = line.textContent = '';
     byId('write').textContent = 'Stop';
     try {
-      const draft = TEXT_DRAFTS[Number(byId('text-draft').value)];
-      const fast = await this.text(this.pair(draft), run, token => story.append(token));
+      const draft = TEXT_DRAFTS[Number(byId('text-draft').value)], pair = this.pair(draft);
+      this.showCommand(commandLine('generate', {target: pair.target, draft: pair.draft,
+        drafting: pair.drafting, K: pair.K, prompt: pair.prompt, seed: pair.seed,
+        tokens: pair.most}));
+      const fast = await this.text(pair, run, token => story.append(token));
       if (run !== this.running) return;
       line.textContent = this.tell(fast, null);
-      const plain = await this.text({...this.pair(draft), draft: undefined, drafting: undefined,
+      const plain = await this.text({...pair, draft: undefined, drafting: undefined,
         K: 0}, run, () => {});
       if (run !== this.running) return;
       line.textContent = this.tell(fast, plain);
@@ -124,5 +128,3 @@ class Writer {
       + `${fixed(plain.speed, 0)} without: ${times(ratio)}${ratio < 1 ? ', slower' : ''}.`;
   }
 }
-
-SECTIONS.push(() => new Writer());

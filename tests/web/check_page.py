@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checks the page in the browsers that are installed: check_page.py PAGE.html [SPECLAB MODEL]
+
+With a program and the model that the page embeds, the page's text must be that of the program.
+Prints a line per check; exits with 1 if one fails.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+import traceback
+
+import browsers
+
+HERE = pathlib.Path(__file__).parent
+READY = 'return document.documentElement.dataset.ready'
+TEXT = 'return document.getElementById(arguments[0]).textContent'
+
+DROP = '''
+const transfer = new DataTransfer();
+transfer.items.add(new File([arguments[1]], arguments[0]));
+document.dispatchEvent(new DragEvent('drop', {dataTransfer: transfer, cancelable: true}));
+'''
+DROP_LARGE = '''
+const transfer = new DataTransfer();
+transfer.items.add(new File([new Uint8Array(100 << 20)], 'large.csv'));
+document.dispatchEvent(new DragEvent('drop', {dataTransfer: transfer, cancelable: true}));
+'''
+CHOOSE = '''
+const control = document.getElementById(arguments[0]);
+control.value = arguments[1];
+control.dispatchEvent(new Event(control.tagName === 'SELECT' ? 'change' : 'input', {bubbles: true}));
+control.dispatchEvent(new Event('input', {bubbles: true}));
+return control.value === arguments[1];
+'''
+VALUES = '''
+const figure = document.getElementById(arguments[0]), folded = figure.querySelector('details');
+folded.open = true;
+return [...figure.querySelectorAll('tbody tr')].map(row =>
+  [...row.children].map(cell => cell.textContent));
+'''
+
+
+class Page:
+    """The page in one browser."""
+
+    def __init__(self, browser, url):
+        self.b, self.url = browser, url
+
+    def open(self, address=''):
+        self.b.open('about:blank')
+        self.b.open(self.url + address)
+        return float(self.b.wait(READY))
+
+    def text(self, name):
+        return self.b.run(TEXT, name)
+
+    def choose(self, name, value):
+        assert self.b.run(CHOOSE, name, value), '%s has no %s' % (name, value)
+
+    def until(self, name, part):
+        self.b.wait('return document.getElementById(%s).textContent.includes(%s)'
+                    % (json.dumps(name), json.dumps(part)))
+
+    def options(self, name):
+        return self.b.run('return [...document.getElementById(arguments[0]).options]'
+                          '.map(o => o.value)', name)
+
+
+# ---- what must hold ------------------------------------------------------------------------------
+
+def is_ready_within_two_seconds(page):
+    milliseconds = min(page.open() for _ in range(3))
+    assert milliseconds < 2000, milliseconds
+    paint = page.b.run('return (performance.getEntriesByName("first-contentful-paint")[0] || {})'
+                       '.startTime || 0')
+    assert paint < 1000, paint
+    return 'ready %.0f ms, first paint %.0f ms' % (milliseconds, paint)
+
+
+def shows_the_worked_example_to_the_digit(page):
+    page.open()
+    assert 'target / draft = 0.20 / 0.30 = 0.667' in page.text('decision'), page.text('decision')
+    assert 'Rejected' in page.text('decision')
+    page.b.click('#forward')
+    page.until('decision', 'The correction is “dog”')
+    rows = page.b.run('return [...document.querySelectorAll("#residual tbody tr")].map(row =>'
+                      '[...row.children].map(cell => cell.textContent))')
+    assert rows[0][1:] == ['0.100', '0.000', '0.000', '0.100'], rows
+    assert rows[1][1:] == ['0.500', '0.000', '0.000', '0.500'], rows
+    page.b.click('#forward')
+    page.until('decision', '2 tokens from one pass of the target: 1 accepted, and “dog”')
+
+
+def steps_by_keys(page):
+    page.open()
+    page.b.run('document.getElementById("round-panel").focus()')
+    page.b.press('Enter')
+    page.until('decision', 'The correction')
+    page.b.press('Left')
+    page.until('decision', 'Is “cat” accepted?')
+    page.b.press('Right')
+    page.until('decision', 'The correction')
+
+
+def takes_coins_by_hand(page):
+    page.open()
+    page.choose('coin', '0.5')
+    page.until('decision', 'The coin 0.50 is below 0.667. Accepted.')
+    assert '--coins 0.2,0.5,0.8,0.5' in page.text('round-command'), page.text('round-command')
+
+
+def keeps_a_view_in_its_address(page):
+    page.open('#rule=block&K=2&coins=0.5,0.5,0.4&at=2')
+    assert page.b.run('return document.getElementById("rule").value') == 'block'
+    assert '--rule block' in page.text('round-command')
+    page.open('#rule=%3Cimg%20src%3Dx%20onerror%3Dthrow%3E&target=9,9')
+    assert page.text('round-fault') != ''
+    assert page.b.run('return document.querySelectorAll("#round-panel img").length') == 0
+
+
+def steps_or_refuses_every_rule_and_drafting(page):
+    page.open()
+    rules, draftings, refused = page.options('rule'), page.options('drafting'), 0
+    for drafting in draftings:
+        page.choose('drafting', drafting)
+        for rule in rules:
+            page.choose('rule', rule)
+            page.b.wait('return document.getElementById("round-panel").dataset.shown === %s'
+                        % json.dumps('%s %s' % (rule, drafting)))
+            fault, tokens = page.b.run(
+                'const f = document.getElementById("round-fault").textContent;'
+                'document.querySelector("#timeline li:last-child button").click();'
+                'return [f, document.getElementById("decision").textContent]')
+            if fault:
+                assert '\n' not in fault and len(fault) < 300, fault
+                assert 'no answer within' not in fault and 'unreachable' not in fault, fault
+                refused += 1
+            else:
+                assert 'from one pass of the target' in tokens, (rule, drafting, tokens)
+    return '%d pairs, %d refused in a line' % (len(rules) * len(draftings), refused)
+
+
+def finds_the_best_K_and_its_speed_up(page):
+    page.open()
+    page.until('gain', '2.47×')
+    rows = page.b.wait(VALUES, arguments=['curve-figure'])
+    assert rows[6][:2] == ['6', '2.4698'], rows[6]
+    page.until('gain', 'Best K6')
+    assert page.text('gain-command').startswith('speclab predict --alpha 0.8 --K 6 --c 0.1')
+
+
+def agrees_with_the_closed_forms_within_five_standard_errors(page):
+    page.open()
+    page.b.wait('return document.getElementById("carlo").textContent.includes("16\u202f777\u202f216")')
+    worst = float(page.b.run('return document.getElementById("carlo").dataset.worst'))
+    assert worst < 5, worst
+    return 'worst z %.2f; %s' % (worst, page.text('carlo'))
+
+
+def simulates_ten_million_rounds_within_two_seconds(page):
+    page.b.run('document.getElementById("carlo-more").click()')
+    seconds = float(page.b.wait('return document.getElementById("carlo").dataset.seconds'))
+    assert seconds < 2, seconds
+    return page.text('carlo')
+
+
+def corrects_the_mistakes(page):
+    page.open()
+    page.until('ratio-text', 'accepted / drafted is 0.416')
+    page.until('warm-text', 'Warmer than this, acceptance falls')
+    page.choose('heat', '3')
+    page.until('warm-text', 'rises only as both rows become flat')
+    page.until('load-text', 'breaks even at a batch of')
+
+
+def proves_every_lossless_rule(page):
+    page.open()
+    page.b.run('document.getElementById("know").scrollIntoView()')
+    page.b.wait('return document.getElementById("wrong-text").dataset.tv')
+    tv = float(page.b.run('return document.getElementById("wrong-text").dataset.tv'))
+    assert abs(tv - 0.0996) < 5e-5, tv
+    for rule in page.options('right'):
+        page.choose('right', rule)
+        page.b.wait('const t = document.getElementById("right-text");'
+                    'return t.textContent.startsWith(%s) && t.dataset.rule === %s'
+                    % (json.dumps(rule), json.dumps(rule)))
+        tv = float(page.b.run('return document.getElementById("right-text").dataset.tv'))
+        assert tv < 1e-12, (rule, tv)
+    return '%d rules' % len(page.options('right'))
+
+
+def convicts_a_wrong_rule(page):
+    page.open()
+    page.b.run('document.getElementById("know").scrollIntoView()')
+    page.until('law-text', 'resample-target is convicted after')
+    return page.text('law-text')
+
+
+def reads_results_and_refuses_hostile_files(page):
+    page.open()
+    page.b.run(DROP, 'good.csv', '\ufeff# speclab 0.1.0\r\n# seed: 42\r\nK,speedup,note,z\r\n'
+               '1,1.5,"a ""b"", <script>throw 1</script>",0.3\r\n2,1.75,<img src=x>,-0.2\r\n')
+    page.until('result-name', 'good.csv')
+    assert page.b.run('return document.querySelectorAll("#result img, #result script").length') == 0
+    assert 'a "b", <script>throw 1</script>' in page.text('result-table')
+    assert 'All 2 checked rows hold' in page.text('result-checks')
+    assert 'seed: 42' in page.text('provenance')
+    page.b.run(DROP, 'lines.json', '[{"alpha": 0.5, "K": 1, "z": 7}, {"alpha": 0.6, "K": 2}]')
+    page.until('result-name', 'lines.json')
+    assert '1 of 1 checked rows fail' in page.text('result-checks')
+    for name, content, fault in (
+            ('empty.csv', '', 'the file is empty'), ('a.csv', 'K,z\n1\n', 'row 1 has 1 cells'),
+            ('b.csv', 'K,z\n"1,2\n', 'a quoted cell has no end'),
+            ('c.csv', 'K,z\n', 'no rows'), ('d.json', '{"rows": [', 'the JSON is broken'),
+            ('e.csv', 'a\0b,c\n1,2\n', 'the file is binary'), ('f.json', '[1, 2]', 'no list of rows'),
+            ('g.csv', ','.join('c%d' % i for i in range(600)) + '\n', '600 columns'),
+            ('h.json', '[' * 100000, 'the JSON is broken')):
+        page.b.run(DROP, name, content)
+        page.until('result-fault', name + ': ' + fault)
+        assert page.b.run('return document.getElementById("result").hidden')
+    page.b.run(DROP_LARGE)
+    page.until('result-fault', 'large.csv: larger than 32 MB')
+    page.b.run('document.getElementById("example").click()')
+    page.until('result-checks', 'All 45 checked rows hold')
+
+
+def fits_into_360_pixels(page):
+    page.b.size(360, 800)
+    page.open()
+    time.sleep(0.5)
+    width = page.b.run('return [document.documentElement.scrollWidth, innerWidth]')
+    page.b.size(1200, 900)
+    assert width[0] <= width[1], width
+
+
+def is_accessible_in_both_schemes(page):
+    script = (HERE / 'accessibility.js').read_text()
+    for scheme in ('light', 'dark') if isinstance(page.b, browsers.Chromium) else ('light',):
+        if isinstance(page.b, browsers.Chromium):
+            page.b.scheme(scheme)
+        page.open()
+        page.b.run('document.getElementById("know").scrollIntoView()')
+        page.b.run('document.getElementById("example").click()')
+        page.until('result-checks', 'checked rows')
+        page.until('law-text', 'convicted')
+        faults = page.b.run(script)
+        assert not faults, '%s: %s' % (scheme, '; '.join(faults[:8]))
+
+
+def makes_no_request_and_no_complaint(page):
+    if not isinstance(page.b, browsers.Chromium):
+        return 'seen in Chromium alone'
+    complaints = page.b.complaints()
+    requests = [url for url in page.b.requests() if not url.startswith((page.url, 'about:'))]
+    assert not complaints, complaints
+    assert not requests, requests
+
+
+CHECKS = [is_ready_within_two_seconds, shows_the_worked_example_to_the_digit, steps_by_keys,
+          takes_coins_by_hand, keeps_a_view_in_its_address,
+          steps_or_refuses_every_rule_and_drafting, finds_the_best_K_and_its_speed_up,
+          agrees_with_the_closed_forms_within_five_standard_errors,
+          simulates_ten_million_rounds_within_two_seconds, corrects_the_mistakes,
+          proves_every_lossless_rule, convicts_a_wrong_rule,
+          reads_results_and_refuses_hostile_files, fits_into_360_pixels,
+          is_accessible_in_both_schemes]
+
+
+def writes_the_text_of_the_program(page, program, model):
+    page.open()
+    page.b.run('document.getElementById("write").click()')
+    page.b.wait('return document.getElementById("story-text").textContent.includes("without:")', 90)
+    command = page.text('text-command').replace(os.path.basename(model), model).split(' ')
+    assert command[0] == 'speclab'
+    answer = subprocess.run('%s %s' % (program, page.text('text-command').partition(' ')[2]),
+                            shell=True, cwd=os.path.dirname(model), check=True, text=True,
+                            capture_output=True).stdout
+    told, story = answer.strip(), page.text('story').strip()
+    assert told and (story == told or story.endswith(told)), (story, told)
+    return page.text('story-text')
+
+
+def check(kind, url, native):
+    failed = 0
+    with kind() as browser:
+        page = Page(browser, url)
+        todo = [(one.__name__, lambda one=one: one(page)) for one in CHECKS]
+        if native:
+            todo.append(('writes_the_text_of_the_program',
+                         lambda: writes_the_text_of_the_program(page, *native)))
+        todo.append(('makes_no_request_and_no_complaint',
+                     lambda: makes_no_request_and_no_complaint(page)))
+        for name, act in todo:
+            begun = time.monotonic()
+            try:
+                note = act() or ''
+                word = 'ok'
+            except Exception:
+                failed += 1
+                word, note = 'FAILED', traceback.format_exc(limit=-1).strip().replace('\n', ' | ')
+            print('%-6s %s: %s (%.1f s) %s' % (word, kind.name, name.replace('_', ' '),
+                                              time.monotonic() - begun, note), flush=True)
+    return failed
+
+
+def main(page, *native):
+    there = [kind for kind in (browsers.Chromium, browsers.Firefox) if kind.there()]
+    for kind in (browsers.Chromium, browsers.Firefox):
+        if kind not in there:
+            print('skipped %s: not installed' % kind.name)
+    url = pathlib.Path(page).resolve().as_uri()
+    return 1 if sum(check(kind, url, native) for kind in there) else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(*sys.argv[1:]))
