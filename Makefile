@@ -67,7 +67,7 @@ TESTS   := $(TEST_SRC:%.c=$(BUILD)/%)
 # A variable as the user typed it, as one word of the shell. Make does not export these, because it
 # would expand a '$' in them.
 quoted = '$(subst ','\'',$(value $1))'
-unexport DESTDIR PREFIX LIBDIR TEXT CSV
+unexport DESTDIR PREFIX LIBDIR TEXT CSV MODEL
 
 .PHONY: all
 all: $(BIN) ## build the speclab program
@@ -275,6 +275,7 @@ mpi: $(MPI_BIN) ## build speclab-mpi, which divides a grid among MPI ranks
 	@$(if $(MPICC),:,echo "mpi: skipped: there is no mpicc (Debian: libopenmpi-dev)")
 
 include web/web.mk
+include web/page.mk
 
 # Plug-ins are built as users build theirs, without sanitizers.
 PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/plugins/*.c))

@@ -85,13 +85,13 @@ $(WASM)/speclab.wasm: $(WASM_OBJ)
 comma := ,
 
 .PHONY: web
-web: ## build the library as WebAssembly, build/web/speclab.wasm
+web: ## build the web page, build/web/speclab.html; MODEL=FILE embeds a model
 	@if ! command -v wasm-ld wasm-opt >/dev/null 2>&1 || ! [ -d /usr/include/wasm32-wasi ]; then \
 	    echo "web: skipped: type '.ci/libraries all' to install clang's tools for WebAssembly"; \
 	elif ! web/sources.sh $(WASM)/sources $(GSL_SOURCE) || \
 	    ! web/sources.sh $(WASM)/sources $(JANSSON_SOURCE); then \
 	    echo "web: skipped: the sources of GSL and Jansson are not available"; \
-	else $(MAKE) --no-print-directory $(PARALLEL) $(WASM)/speclab.wasm; fi
+	else $(MAKE) --no-print-directory $(PARALLEL) page; fi
 
 # ---- the same answers on this machine ------------------------------------------------------------
 
@@ -102,5 +102,6 @@ $(WEB_ASK): $(BUILD)/tests/web/ask.o $(WEB_OBJ) $(LIB)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 .PHONY: web-check
-web-check: web $(BIN) $(WEB_ASK) ## compare the answers of the module with those of this machine
+web-check: web $(BIN) $(WEB_ASK) ## compare the module with this machine, and check the page in browsers
 	@tests/web/check.sh $(BIN) $(WEB_ASK) $(WASM)/speclab.wasm
+	@tests/web/check_page.py $(PAGE) $(WASM)/speclab.wasm $(BIN)
