@@ -186,7 +186,8 @@ class Lossless {
     const tens = t => t.log_e / Math.LN10;
     const value = t => Math.max(LOG_E_SHOWN[0], Math.min(LOG_E_SHOWN[1], tens(t)));
     const last = w => w.trail.length ? tens(w.trail[w.trail.length - 1]) : 0;
-    const power = x => x === Infinity ? 'infinite' : `10^${fixed(x, 1)}`;
+    const power = x => x === Infinity ? 'infinite' : x > 300 ? 'above 10³⁰⁰'
+      : x > -2 && x < 4 ? fixed(10 ** x, 2) : scientific(10 ** x, 1);
     const bar = -Math.log10(RATE);
     const crossed = this.wrong.trail.find(t => tens(t) >= bar);
     byId('law-text').textContent = crossed
@@ -195,7 +196,7 @@ class Lossless {
       : `Nobody is convicted yet. Capital: ${state.right} ${power(last(this.right))}, `
         + `${state.wrong} ${power(last(this.wrong))}.`;
     this.showE({words: `Capital of the bettor: ${state.right} ${power(last(this.right))}, `
-      + `${state.wrong} ${power(last(this.wrong))}. Convicting: 10^${bar}.`,
+      + `${state.wrong} ${power(last(this.wrong))}. One false alarm in a million: ${scientific(10 ** bar, 1)}.`,
     draw: width => drawChart({height: 270, left: 56, x: this.axis, y: {domain: LOG_E_SHOWN,
       ticks: [-3, 0, 3, 6, 9, 12], label: 'e-value',
       format: t => t === 0 ? '1' : scientific(10 ** t, 1).replace('1 × ', '')},

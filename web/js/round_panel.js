@@ -245,8 +245,10 @@ class RoundPanel {
 
   /** The rows at the position of the decision. */
   drawPair(words, decision) {
-    const last = lastToken(this.round), after = decision ? decision.after : last.after;
-    const child = decision && decision.node >= 0 ? decision.node : childrenOf(this.round, after)[0];
+    const last = lastToken(this.round), about = decision ? decision.node : -1;
+    const after = about >= 0 ? this.round.nodes[about].parent
+      : decision ? decision.after : last.after;
+    const child = about >= 0 ? about : childrenOf(this.round, after)[0];
     const node = child === undefined ? null : this.round.nodes[child];
     const present = !decision ? last.token : decision.kind === 'pick' ? decision.answer
       : node ? node.token : -1;
@@ -318,7 +320,7 @@ class RoundPanel {
   /** The weights of the correction, and the same divided by their sum. */
   tellResidual(decision, words) {
     const sum = decision.weights.reduce((a, b) => a + b, 0);
-    byId('residual').append(h('p', {class: 'small soft'}, 'The residual, and divided by its sum '
+    byId('residual').append(h('p', {class: 'small soft'}, 'The weights, and divided by their sum '
       + `${fixed(sum, 3)}:`), tableOf(['', ...decision.weights.map((_, i) => words[i] ?? String(i))],
       [['weight', ...decision.weights.map(w => fixed(w, 3))],
         ['chance', ...decision.weights.map(w => fixed(w / sum, 3))]]));

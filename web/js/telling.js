@@ -75,12 +75,17 @@ const TELLERS = {
     verdict: `block ${d.answer + 1}`,
   }),
 
-  correction: ({d, word}) => ({
-    chip: `correct: ${word(d.answer)}`, color: 'residual', title: 'The correction',
-    sum: `The correction is ${word(d.answer)}`, verdict: word(d.answer),
-    why: 'After a rejection the token comes from the residual: what the target has more than the '
-      + 'draft, divided by its sum.',
-  }),
+  correction({round, d, word}) {
+    const row = round.target[d.after + 1];
+    const whole = d.weights.every((weight, i) => weight === row[i]);
+    return {
+      chip: `correct: ${word(d.answer)}`, color: 'residual', title: 'The correction',
+      sum: `The correction is ${word(d.answer)}`, verdict: word(d.answer),
+      why: whole ? 'Here the token comes from the whole row of the target.'
+        : 'After a rejection the token comes from the residual: what the target has more than the '
+          + 'draft, divided by its sum.',
+    };
+  },
 
   bonus: ({d, word}) => ({
     chip: `bonus: ${word(d.answer)}`, color: 'bonus', title: 'The bonus token',

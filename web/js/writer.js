@@ -84,8 +84,7 @@ class Writer {
       const fast = await this.text(pair, run, token => story.append(token));
       if (run !== this.running) return;
       line.textContent = this.tell(fast, null);
-      const plain = await this.text({...pair, draft: undefined, drafting: undefined,
-        K: 0}, run, () => {});
+      const plain = await this.text({...pair, K: 0}, run, () => {});
       if (run !== this.running) return;
       line.textContent = this.tell(fast, plain);
     } catch (error) {
