@@ -2,12 +2,14 @@
 // load: section 2, the speed-up in batches, by the step costs of `speclab serve`.
 
 const ENGINE = 'affine:step=7.1ms,token=21us,kv=39ns', ENGINE_DRAFT = 'round=2.1ms';
-const BATCHES = Array.from({length: 11}, (_, i) => 2 ** i);
+const BATCHES = Array.from({length: 13}, (_, i) => 2 ** i);
 
 class Load {
   constructor() {
     this.lab = new Latest(new Lab());
     this.show = figureIn(byId('load-figure'));
+    byId('load-legend').append(legendOf([['this K', 's-target', 'line'],
+      ['the best K of each batch', 's-accepted', 'dashed'], ['no draft', 's-soft', 'dashed']]));
     const slider = byId('batch-log');
     slider.value = String(Math.round(Math.log2(Number(state.batch) || 1)));
     slider.addEventListener('input', () => setState({batch: 2 ** Number(slider.value)}));
@@ -53,16 +55,15 @@ class Load {
     const low = Math.min(0.5, ...points.map(p => p[1]));
     this.show({words: `Speed-up over the batch, K = ${K}: `
       + points.map(p => `${p[0]}: ${fixed(p[1], 2)}`).join(', ') + '.',
-    draw: width => drawChart({height: 270, x: {domain: [1, 1024], log: true,
-      ticks: width < 420 ? [1, 8, 64, 512] : BATCHES, label: 'requests in a batch'},
+    draw: width => drawChart({height: 270, x: {domain: [1, BATCHES.at(-1)], log: true,
+      ticks: width < 420 ? [1, 8, 64, 512, 4096] : BATCHES, label: 'requests in a batch'},
     y: {domain: [low * 0.95, top * 1.08], label: 'speed-up', format: times},
     areas: [{y0: low * 0.95, y1: 1, color: 'f-rejected'}], rulers: [{y: 1, dash: '6 5'}],
     series: [{kind: 'line', color: 's-accepted', dash: '7 5', points: points.map(p => [p[0], p[3]])},
       {kind: 'line', color: 's-target', points}, {kind: 'points', color: 'f-target',
         points: [here.slice(0, 2)]}],
     notes: [{x: here[0], y: here[1], text: times(here[1]), dy: 22, bold: true,
-      anchor: here[0] < 3 ? 'start' : here[0] > 400 ? 'end' : 'middle'},
-    {x: 1024, y: points[10][3], dy: -9, anchor: 'end', text: 'the best K of each batch'}]}, width),
+      anchor: here[0] < 3 ? 'start' : here[0] > 1000 ? 'end' : 'middle'}]}, width),
     heads: ['batch', `K = ${K}`, 'best K', 'with best K'],
     rows: points.map(p => [whole(p[0]), fixed(p[1], 4), String(p[2]), fixed(p[3], 4)])});
   }

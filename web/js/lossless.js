@@ -80,8 +80,8 @@ class Lossless {
     const pair = {target: `probs:${state.target}`, draft: `probs:${state.draft}`,
       K: Number(state.over)};
     byId('law-fault').textContent = '';
-    this.showCommand(commandLine('prove', {target: pair.target, draft: pair.draft, K: pair.K,
-      tokens: state.length, rule: `${state.right},${state.wrong}`}));
+    this.showCommand(commandLine('prove', {target: pair.target, draft: pair.draft,
+      drafting: 'chain', K: pair.K, tokens: state.length, rule: `${state.right},${state.wrong}`}));
     for (const [witness, name] of [[this.right, 'right'], [this.wrong, 'wrong']])
       witness.start({...pair, rule: state[name]}, Number(state.length), () => this.draw())
         .catch(error => {
