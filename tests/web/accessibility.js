@@ -41,6 +41,12 @@ for (const answer of document.querySelectorAll('.answer')) {
   if (words > 60) faults.push(`an answer has ${words} words: ${answer.textContent.slice(0, 40)}`);
 }
 
+// motion
+if (matchMedia('(prefers-reduced-motion: reduce)').matches)
+  for (const element of document.querySelectorAll('*'))
+    if (getComputedStyle(element).transitionDuration !== '0s')
+      faults.push(`${say(element)} moves, although motion is reduced`);
+
 // contrast
 const channels = text => (text.match(/[\d.]+/g) || []).map(Number);
 const over = (front, back) => {

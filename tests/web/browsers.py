@@ -160,7 +160,8 @@ class Firefox(Browser):
             file.write('user_pref("marionette.port", %d);\n' % port)
             file.write('user_pref("ui.prefersReducedMotion", 1);\n')
         self.process = subprocess.Popen(
-            [Firefox.there(), '--headless', '--marionette', '--profile', self.folder, '--no-remote'],
+            [Firefox.there(), '--headless', '--marionette', '--no-remote', '--profile',
+             self.folder],
             env={**os.environ, 'HOME': self.folder}, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
         try:

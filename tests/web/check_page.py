@@ -33,8 +33,7 @@ document.dispatchEvent(new DragEvent('drop', {dataTransfer: transfer, cancelable
 CHOOSE = '''
 const control = document.getElementById(arguments[0]);
 control.value = arguments[1];
-control.dispatchEvent(new Event(control.tagName === 'SELECT' ? 'change' : 'input', {bubbles: true}));
-control.dispatchEvent(new Event('input', {bubbles: true}));
+for (const kind of ['input', 'change']) control.dispatchEvent(new Event(kind, {bubbles: true}));
 return control.value === arguments[1];
 '''
 VALUES = '''
@@ -156,7 +155,7 @@ def finds_the_best_K_and_its_speed_up(page):
 
 def agrees_with_the_closed_forms_within_five_standard_errors(page):
     page.open()
-    page.b.wait('return document.getElementById("carlo").textContent.includes("16\u202f777\u202f216")')
+    page.until('carlo', '16\u202f777\u202f216 rounds')
     worst = float(page.b.run('return document.getElementById("carlo").dataset.worst'))
     assert worst < 5, worst
     return 'worst z %.2f; %s' % (worst, page.text('carlo'))
@@ -201,6 +200,20 @@ def convicts_a_wrong_rule(page):
     return page.text('law-text')
 
 
+def goes_on_after_a_question_that_takes_too_long(page):
+    page.open('#words=a,b,c,d,e,f&target=0.3,0.2,0.2,0.1,0.1,0.1&'
+              'draft=0.1,0.1,0.2,0.2,0.3,0.1&length=2&over=4')
+    page.b.run('document.getElementById("know").scrollIntoView()')
+    page.b.wait('return document.getElementById("law-fault").textContent')
+    fault = page.text('law-fault')
+    assert 'no answer within 5 s' in fault, fault
+    page.choose('length', '1')
+    page.choose('over', '1')
+    page.until('right-text', 'lossless')
+    assert page.text('law-fault') == ''
+    return fault
+
+
 def reads_results_and_refuses_hostile_files(page):
     page.open()
     page.b.run(DROP, 'good.csv', '\ufeff# speclab 0.1.0\r\n# seed: 42\r\nK,speedup,note,z\r\n'
@@ -217,7 +230,8 @@ def reads_results_and_refuses_hostile_files(page):
             ('empty.csv', '', 'the file is empty'), ('a.csv', 'K,z\n1\n', 'row 1 has 1 cells'),
             ('b.csv', 'K,z\n"1,2\n', 'a quoted cell has no end'),
             ('c.csv', 'K,z\n', 'no rows'), ('d.json', '{"rows": [', 'the JSON is broken'),
-            ('e.csv', 'a\0b,c\n1,2\n', 'the file is binary'), ('f.json', '[1, 2]', 'no list of rows'),
+            ('e.csv', 'a\0b,c\n1,2\n', 'the file is binary'),
+            ('f.json', '[1, 2]', 'no list of rows'),
             ('g.csv', ','.join('c%d' % i for i in range(600)) + '\n', '600 columns'),
             ('h.json', '[' * 100000, 'the JSON is broken')):
         page.b.run(DROP, name, content)
@@ -267,6 +281,7 @@ CHECKS = [is_ready_within_two_seconds, shows_the_worked_example_to_the_digit, st
           agrees_with_the_closed_forms_within_five_standard_errors,
           simulates_ten_million_rounds_within_two_seconds, corrects_the_mistakes,
           proves_every_lossless_rule, convicts_a_wrong_rule,
+          goes_on_after_a_question_that_takes_too_long,
           reads_results_and_refuses_hostile_files, fits_into_360_pixels,
           is_accessible_in_both_schemes]
 
