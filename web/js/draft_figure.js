@@ -65,8 +65,9 @@ function drawTree(round, at, words, present, width) {
     const from = node.parent >= 0 ? places[node.parent] : places.root, to = places[i];
     const x0 = from.depth === 0 ? 18 : x(from.depth) + box, x1 = x(to.depth);
     const kept = ['accepted', 'correction', 'bonus', 'target'].includes(node.status);
-    return svg('path', {fill: 'none', class: kept ? 's-ink' : 's-soft', 'stroke-width': kept ? 2.5 : 1.2,
-      d: `M${x0} ${y(from.y)}C${(x0 + x1) / 2} ${y(from.y)} ${(x0 + x1) / 2} ${y(to.y)} ${x1} ${y(to.y)}`});
+    const half = (x0 + x1) / 2, y0 = y(from.y), y1 = y(to.y);
+    return svg('path', {fill: 'none', class: kept ? 's-ink' : 's-soft',
+      'stroke-width': kept ? 2.5 : 1.2, d: `M${x0} ${y0}C${half} ${y0} ${half} ${y1} ${x1} ${y1}`});
   });
   const boxes = nodes.map((node, i) => node.status === 'hidden' ? null
     : drawTreeNode(node, {x: x(places[i].depth), y: y(places[i].y), box, middle,

@@ -159,8 +159,9 @@ class Explorer {
     if (!this.theory) return;
     const worst = Math.max(...[...this.points.keys()].map(K => Math.abs(this.z(K))));
     const rounds = [...points.values()].reduce((sum, p) => sum + p.rounds, 0);
-    byId('carlo').textContent = `Monte Carlo: ${whole(rounds)} rounds, ${whole(rate / 1e6)} million `
-      + `per second. The farthest point is ${fixed(worst, 1)} standard errors from the closed form.`;
+    byId('carlo').textContent = `Monte Carlo: ${whole(rounds)} rounds, ${whole(rate / 1e6)} `
+      + `million per second. The farthest point is ${fixed(worst, 1)} standard errors from the `
+      + 'closed form.';
     byId('carlo').dataset.worst = String(worst);
     this.draw();
   }
@@ -175,8 +176,8 @@ class Explorer {
     const p = result.points.get(K);
     if (!p || !p.done) return;
     byId('carlo').textContent = `${whole(p.rounds)} rounds at K = ${K} in `
-      + `${fixed(result.seconds, 2)} s: ${fixed(p.emitted, 5)} ± ${fixed(p.emitted_se, 5)} tokens per `
-      + `round, ${fixed(p.speedup, 5)}× speed-up, z = ${fixed(this.z(K), 2)}.`;
+      + `${fixed(result.seconds, 2)} s: ${fixed(p.emitted, 5)} ± ${fixed(p.emitted_se, 5)} tokens `
+      + `per round, ${fixed(p.speedup, 5)}× speed-up, z = ${fixed(this.z(K), 2)}.`;
     byId('carlo').dataset.seconds = String(result.seconds);
   }
 }

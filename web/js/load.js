@@ -27,7 +27,8 @@ class Load {
     const K = Math.max(1, Number(state.k));
     const text = `measure = "break_even";
       grid = { batch = [${BATCHES.join(', ')}]; alpha = ${Number(state.alpha).toFixed(4)};
-        context = ${state.tokens}; K = "${LENGTHS.join(',')}"; cost = "${ENGINE}"; draft_cost = "${ENGINE_DRAFT}"; };`;
+        context = ${state.tokens}; K = "${LENGTHS.join(',')}";
+        cost = "${ENGINE}"; draft_cost = "${ENGINE_DRAFT}"; };`;
     this.lab.run(async lab => {
       try {
         const table = await lab.ask('run', {text, name: 'load'});
@@ -46,9 +47,10 @@ class Load {
       row[column('best_K')], row[column('best_speedup')]]);
     const here = points.find(([batch]) => batch === Number(state.batch)) || points[0];
     const even = rows[0][column('break_even_batch')];
-    byId('load-text').textContent = `With ${whole(here[0])} ${here[0] === 1 ? 'request' : 'requests'}`
-      + ` K = ${K} gives ${times(here[1])}${here[1] < 1 ? ', slower than no draft' : ''}; the best K `
-      + `is ${here[2]}, ${times(here[3])}. `
+    byId('load-text').textContent = `With ${whole(here[0])} `
+      + `${here[0] === 1 ? 'request' : 'requests'} K = ${K} gives ${times(here[1])}`
+      + `${here[1] < 1 ? ', slower than no draft' : ''}; the best K is ${here[2]}, `
+      + `${times(here[3])}. `
       + (even === null || !Number.isFinite(even) ? `K = ${K} has no break-even batch here.`
         : `K = ${K} breaks even at a batch of ${whole(even)}.`);
     const top = Math.max(1.2, ...points.map(p => Math.max(p[1], p[3])));
@@ -59,7 +61,8 @@ class Load {
       ticks: width < 420 ? [1, 8, 64, 512, 4096] : BATCHES, label: 'requests in a batch'},
     y: {domain: [low * 0.95, top * 1.08], label: 'speed-up', format: times},
     areas: [{y0: low * 0.95, y1: 1, color: 'f-rejected'}], rulers: [{y: 1, dash: '6 5'}],
-    series: [{kind: 'line', color: 's-accepted', dash: '7 5', points: points.map(p => [p[0], p[3]])},
+    series: [{kind: 'line', color: 's-accepted', dash: '7 5',
+      points: points.map(p => [p[0], p[3]])},
       {kind: 'line', color: 's-target', points}, {kind: 'points', color: 'f-target',
         points: [here.slice(0, 2)]}],
     notes: [{x: here[0], y: here[1], text: times(here[1]), dy: 22, bold: true,

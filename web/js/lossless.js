@@ -118,7 +118,8 @@ class Lossless {
         + chance(law.promise[i])).join('; ') : `${n} texts`) + '.',
     draw: width => this.drawMarks(law, witness, width),
     heads: ['text', 'target', 'rule', 'difference'], rows: law.law.slice(0, 4096).map((p, i) =>
-      [this.textOf(i, law), fixed(law.promise[i], 5), fixed(p, 5), scientific(p - law.promise[i])])});
+      [this.textOf(i, law), fixed(law.promise[i], 5), fixed(p, 5),
+        scientific(p - law.promise[i])])});
   }
 
   /** Bars of the target's law, and a mark at the rule's. */
@@ -135,7 +136,8 @@ class Lossless {
       : svg('text', {x: x(i), y: bottom + 18, 'text-anchor': 'middle'}, this.textOf(i, law));
     return canvasOf(width, height,
       ticks.map(t => [svg('path', {class: 'grid', d: `M${left} ${y(t)}H${width}`}),
-        svg('text', {x: left - 6, y: y(t) + 4, 'text-anchor': 'end', class: 'soft'}, String(t))]).flat(),
+        svg('text', {x: left - 6, y: y(t) + 4, 'text-anchor': 'end', class: 'soft'},
+          String(t))]).flat(),
       law.promise.map((p, i) => svg('rect', {x: x(i) - step * 0.38, width: step * 0.76, y: y(p),
         height: bottom - y(p), class: 'f-target', 'fill-opacity': 0.3})),
       law.law.map((p, i) => svg('g', {class: `f-${witness.color}`,
@@ -191,18 +193,20 @@ class Lossless {
     const bar = -Math.log10(RATE);
     const crossed = this.wrong.trail.find(t => tens(t) >= bar);
     byId('law-text').textContent = crossed
-      ? `${state.wrong} is convicted after ${whole(crossed.texts)} texts, at a false-alarm rate of one `
-        + `in a million. The capital against ${state.right} is ${power(last(this.right))}.`
+      ? `${state.wrong} is convicted after ${whole(crossed.texts)} texts, at a false-alarm rate of `
+        + `one in a million. The capital against ${state.right} is ${power(last(this.right))}.`
       : `Nobody is convicted yet. Capital: ${state.right} ${power(last(this.right))}, `
         + `${state.wrong} ${power(last(this.wrong))}.`;
     this.showE({words: `Capital of the bettor: ${state.right} ${power(last(this.right))}, `
-      + `${state.wrong} ${power(last(this.wrong))}. One false alarm in a million: ${scientific(10 ** bar, 1)}.`,
+      + `${state.wrong} ${power(last(this.wrong))}. One false alarm in a million: `
+      + `${scientific(10 ** bar, 1)}.`,
     draw: width => drawChart({height: 270, left: 56, x: this.axis, y: {domain: LOG_E_SHOWN,
       ticks: [-3, 0, 3, 6, 9, 12], label: 'e-value',
       format: t => t === 0 ? '1' : scientific(10 ** t, 1).replace('1 × ', '')},
     areas: [{y0: bar, y1: LOG_E_SHOWN[1], color: 'f-rejected'}],
     rulers: [{y: bar, color: 's-ink'}], series: this.series(value),
-    notes: [{x: SAMPLED.first, y: bar, dx: 6, dy: -6, text: 'one false alarm in a million'}]}, width),
+    notes: [{x: SAMPLED.first, y: bar, dx: 6, dy: -6, text: 'one false alarm in a million'}]},
+    width),
     heads: ['texts', state.right, state.wrong], rows: this.rows(tens, power)});
   }
 }

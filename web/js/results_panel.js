@@ -154,12 +154,13 @@ class ResultsPanel {
       `The first ${CURVES_MOST} of ${curves.size} curves are drawn.`));
     const wide = [0, 1].map(range), brief = v => String(Number(v.toPrecision(4)));
     this.show({words: `${columns[y]} over ${columns[x]}: ${all.length} points in ${shown.length} `
-      + `${shown.length === 1 ? 'curve' : 'curves'}, from ${brief(Math.min(...all.map(p => p[1])))} to `
-      + `${brief(Math.max(...all.map(p => p[1])))}.`,
+      + `${shown.length === 1 ? 'curve' : 'curves'}, from `
+      + `${brief(Math.min(...all.map(p => p[1])))} to ${brief(Math.max(...all.map(p => p[1])))}.`,
     draw: width => drawChart({height: 340, left: 64, x: {domain: wide[0], label: columns[x],
       format: brief}, y: {domain: wide[1], label: columns[y], format: brief}, series}, width),
-    heads: [columns[x], columns[y], by >= 0 ? columns[by] : ''], rows: shown.flatMap(([key, points]) =>
-      points.slice(0, 200).map(p => [brief(p[0]), brief(p[1]), key]))});
+    heads: [columns[x], columns[y], by >= 0 ? columns[by] : ''],
+    rows: shown.flatMap(([key, points]) => points.slice(0, 200).map(p =>
+      [brief(p[0]), brief(p[1]), key]))});
   }
 
   /** The rows, filtered and sorted. */

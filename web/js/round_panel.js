@@ -24,7 +24,8 @@ class RoundPanel {
     this.showCommand = commandIn(byId('round-command'));
     this.controls();
     onState(changed => {
-      const asked = ['words', 'target', 'draft', 'rule', 'drafting', 'K', 'seed', 'context', 'coins'];
+      const asked = ['words', 'target', 'draft', 'rule', 'drafting', 'K', 'seed', 'context',
+        'coins'];
       if (asked.some(name => changed.has(name))) this.ask();
       else if (changed.has('at')) this.draw();
       if (changed.has('words') || changed.has('target') || changed.has('draft')) this.editor();
@@ -321,8 +322,9 @@ class RoundPanel {
   tellResidual(decision, words) {
     const sum = decision.weights.reduce((a, b) => a + b, 0);
     byId('residual').append(h('p', {class: 'small soft'}, 'The weights, and divided by their sum '
-      + `${fixed(sum, 3)}:`), tableOf(['', ...decision.weights.map((_, i) => words[i] ?? String(i))],
-      [['weight', ...decision.weights.map(w => fixed(w, 3))],
+      + `${fixed(sum, 3)}:`), tableOf(['',
+      ...decision.weights.map((_, i) => words[i] ?? String(i))],
+    [['weight', ...decision.weights.map(w => fixed(w, 3))],
         ['chance', ...decision.weights.map(w => fixed(w / sum, 3))]]));
   }
 

@@ -43,7 +43,7 @@ function drawWord({x, width, draft, target, y, word, present, gone}) {
 /**
  * The drawing of a pair of rows.
  * @param {Object} pair {words, draft: row or null, target: row, present: token or -1}
- * @param {Function} grab called with ('draft'|'target', token, event, valueAt) when a bar is pressed
+ * @param {Function} grab called with ('draft'|'target', token, event, valueAt) by a press
  */
 function drawRows(pair, width, grab) {
   const V = pair.words.length, left = 4, step = (width - 2 * left) / V;

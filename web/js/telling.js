@@ -119,5 +119,6 @@ function tellEnd(round, words) {
   const n = round.tokens.length, last = lastToken(round);
   const names = {correction: 'the correction', bonus: 'the bonus', target: 'from the target'};
   return `${n} ${n === 1 ? 'token' : 'tokens'} from one pass of the target: `
-    + `${round.n_accepted} accepted, and “${words[last.token] ?? last.token}”, ${names[last.kind]}.`;
+    + `${round.n_accepted} accepted, and “${words[last.token] ?? last.token}”, `
+    + `${names[last.kind]}.`;
 }

@@ -46,7 +46,8 @@ class Writer {
     fault.textContent = '';
     for (const file of chosen) {
       if (file.size > MODEL_MOST) {
-        fault.textContent = `${file.name}: larger than ${MODEL_MOST >> 20} MB, too large for a page`;
+        fault.textContent = `${file.name}: larger than ${MODEL_MOST >> 20} MB, which is too much `
+          + 'for a page';
         return;
       }
       files[file.name] = new Uint8Array(await file.arrayBuffer());
@@ -119,8 +120,8 @@ class Writer {
   tell({rounds, tokens, count, speed}, plain) {
     const judged = count.draft + count.correction;
     const first = `${tokens} tokens in ${rounds} rounds: ${fixed(tokens / rounds, 2)} per round. `
-      + (judged > 0 ? `Of ${judged} judged draft tokens ${fixed(count.draft / judged * 100, 0)} % were `
-      + 'accepted. ' : '');
+      + (judged > 0 ? `Of ${judged} judged draft tokens ${fixed(count.draft / judged * 100, 0)} % `
+      + 'were accepted. ' : '');
     if (!plain) return `${first}Now the same without a draft …`;
     const ratio = speed / plain.speed;
     return `${first}Measured here: ${fixed(speed, 0)} tokens per second with the draft, `
