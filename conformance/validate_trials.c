@@ -14,6 +14,7 @@
 
 /* BATCH_*: rounds of a batch. TEXTS, BRIEF_TEXTS: texts of a batch. */
 enum { BATCH_MOST = 1024, BATCH_LEAST = 64, TEXTS = 8, BRIEF_TEXTS = 256 };
+enum { PORTION = 4096 /* batches of a parallel loop, which cannot end early */ };
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
@@ -296,11 +297,11 @@ typedef struct {
     spec_validate_run *r;
     spec_trial *t;
     uint32_t scope;
-    uint64_t seed, first;
+    uint64_t seed, first; /* first: batch of this portion */
     int per_batch;
     pthread_mutex_t lock; /* protects turn and over */
     pthread_cond_t merged;
-    uint64_t turn;        /* the next batch that is merged */
+    uint64_t turn;        /* the next batch of the portion that is merged */
     bool over;
     int status;           /* of the batch that is merged */
 } trial_job;
@@ -346,12 +347,17 @@ static int run_trial(spec_validate_run *r, int i, uint64_t draws)
                    .t = t,
                    .scope = scope,
                    .seed = seed,
-                   .first = first,
                    .per_batch = per_batch,
                    .lock = PTHREAD_MUTEX_INITIALIZER,
                    .merged = PTHREAD_COND_INITIALIZER,
                    .status = GSL_SUCCESS};
-    spec_parallel_run(r->plan->opt_pool, run_one, &j, batches, r->threads);
+    for (uint64_t done = 0; done < batches && !j.over; done += PORTION) {
+        j.first = first + done;
+        j.turn = 0;
+        const uint64_t left = batches - done;
+        spec_parallel_run(r->plan->opt_pool, run_one, &j, left < PORTION ? left : PORTION,
+                          r->threads);
+    }
     status = j.status;
     for (int k = 0;
          k < r->threads && status == GSL_SUCCESS && spec_evidence_hard(t->evidence) == NULL; k++)

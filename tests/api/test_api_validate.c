@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/clock.h"
 #include "base/memory_text.h"
 #include "conformance/validate_report.h"
 #include "models/transform.h"
@@ -272,21 +273,37 @@ static void *stop_soon(void *self)
     return NULL;
 }
 
-static void a_stop_ends_a_run_whose_callback_watches_it(void **state)
+/* Runs until a stop after 0.05 seconds; the seconds until the end. */
+static double stopped(behaviour *s, speclab_validate_options options)
 {
-    (void)state;
     char error[512];
-    behaviour s = {.waits = true};
-    const speclab_sampler sampler = sampler_of(&s);
-    const speclab_validate_options options = {.size = sizeof options, .opt_stop = &s.stop};
+    const speclab_sampler sampler = sampler_of(s);
+    options.size = sizeof options;
+    options.opt_stop = &s->stop;
     speclab_validation *v;
     pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, stop_soon, &s), 0);
+    const double begun = spec_clock_monotonic();
+    assert_int_equal(pthread_create(&thread, NULL, stop_soon, s), 0);
     assert_int_equal(speclab_validate(&v, lab, &sampler, &options, error, sizeof error),
                      SPECLAB_STOPPED);
     pthread_join(thread, NULL);
     assert_null(v);
     assert_string_equal(error, "interrupted");
+    return spec_clock_monotonic() - begun;
+}
+
+static void a_stop_ends_a_run_whose_callback_watches_it(void **state)
+{
+    (void)state;
+    stopped(&(behaviour){.waits = true}, (speclab_validate_options){0});
+}
+
+static void a_stop_ends_a_run_of_any_budget(void **state)
+{
+    (void)state;
+    const char *const only[] = {"plain-4", NULL};
+    const speclab_validate_options options = {.only = only, .draws = 1000000000000000};
+    assert_true(stopped(&(behaviour){0}, options) < 20.0);
 }
 
 /* ---- texts ----------------------------------------------------------------------------------- */
@@ -402,6 +419,7 @@ int main(void)
         cmocka_unit_test(impossible_counts_fail_with_their_reason),
         cmocka_unit_test(a_failing_callback_ends_the_run_with_its_line),
         cmocka_unit_test(a_stop_ends_a_run_whose_callback_watches_it),
+        cmocka_unit_test(a_stop_ends_a_run_of_any_budget),
         cmocka_unit_test(texts_are_validated_too),
         cmocka_unit_test(wrong_inputs_are_refused),
     };
