@@ -55,7 +55,7 @@ static void structs_keep_their_sizes(void **state)
     assert_int_equal(sizeof(speclab_pair), 48);
     assert_int_equal(sizeof(speclab_round_options), 40);
     assert_int_equal(sizeof(speclab_outcome), 72);
-    assert_int_equal(sizeof(speclab_decision), 56);
+    assert_int_equal(sizeof(speclab_decision), 64);
     assert_int_equal(sizeof(speclab_simulation_options), 48);
     assert_int_equal(sizeof(speclab_acceptance), 24);
     assert_int_equal(sizeof(speclab_estimates), 64);
