@@ -72,7 +72,7 @@ static void every_long_verb_shows_a_line_and_erases_it(void **state)
         {"sweep --alpha 0.27,0.8 --K 2 --rounds 1000000000000", " of 2 points, "},
         {"sweep --target zipf?V=300 --alpha 0.6 --K 4 --rounds 100000000000", " left"},
         {"prove --tokens 6 --K 3 --rule token --drafting chain --limit 1000000000000", " left"},
-        {"prove --cases 50000 --K 3 --tokens 5 --rule token", " left"},
+        {"prove --cases 100000 --K 2 --tokens 4 --rule token", " left"},
         {"accept --target dirichlet?V=200&order=1 --draft zipf?V=200 --n 3 --contexts 10000000",
          " left"},
         {"plan --target zipf?V=300 --draft dirichlet?V=300 --positions 100000000", " left"},
