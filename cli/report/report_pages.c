@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-void spec_report_page_sum(FILE *out, const spec_report_page *page)
+enum { SUM = 80 };
+
+/* The sum of all checks in Markdown, without a full stop. */
+static const char *sum_of(char text[SUM], const spec_report_page *page)
 {
     unsigned long long holds = 0, fails = 0;
     for (int i = 0; i < page->n; i++) {
@@ -18,11 +21,12 @@ void spec_report_page_sum(FILE *out, const spec_report_page *page)
         fails += page->source[i].fails;
     }
     if (holds + fails == 0)
-        fputs("No row has a check", out);
+        snprintf(text, SUM, "No row has a check");
     else if (fails > 0)
-        fprintf(out, "**%llu of %llu checks FAIL**", fails, holds + fails);
+        snprintf(text, SUM, "**%llu of %llu checks FAIL**", fails, holds + fails);
     else
-        fprintf(out, holds == 1 ? "The one check holds" : "All %llu checks hold", holds);
+        snprintf(text, SUM, holds == 1 ? "The one check holds" : "All %llu checks hold", holds);
+    return text;
 }
 
 static size_t shown_rows(const spec_report_page *page, const spec_table *table)
@@ -81,12 +85,12 @@ done:
 
 int spec_report_page_markdown(FILE *out, const spec_report_page *page, spec_error *error)
 {
+    char sum[SUM];
     int status = GSL_SUCCESS;
     fputs("# ", out);
     write_plain(out, page->title);
     fputs("\n\n", out);
-    spec_report_page_sum(out, page);
-    fprintf(out, ". By speclab %s.\n\n", spec_build_info_version);
+    fprintf(out, "%s. By speclab %s.\n\n", sum_of(sum, page), spec_build_info_version);
     for (int i = 0; i < page->n; i++) {
         const spec_result_source *source = &page->source[i];
         const size_t rows = shown_rows(page, &source->table);
@@ -224,18 +228,13 @@ static void write_contents(FILE *out, const spec_report_page *page)
 void spec_report_page_html(FILE *out, const spec_report_page *page,
                            const spec_report_figure *figure)
 {
+    char sum[SUM];
     fprintf(out, "%s<title>", spec_html_head);
     spec_html_text_write(out, page->title);
     fprintf(out, "</title>\n<style>%s</style></head>\n<body><main>\n<h1>", spec_html_style);
     spec_html_text_write(out, page->title);
     fputs("</h1>\n<p>", out);
-    char sum[128];
-    FILE *memory = fmemopen(sum, sizeof sum, "w");
-    if (memory != NULL) {
-        spec_report_page_sum(memory, page);
-        fclose(memory);
-        spec_html_text_marked(out, sum);
-    }
+    spec_html_text_marked(out, sum_of(sum, page));
     fprintf(out, ". By speclab %s.</p>\n", spec_build_info_version);
     if (page->n > 1) write_contents(out, page);
     for (int i = 0; i < page->n; i++) write_section(out, page, i, &figure[i]);

@@ -14,9 +14,6 @@ typedef struct {
     size_t rows; /* most rows of a table */
 } spec_report_page;
 
-/* "All 4 checked rows of 2 results hold": the sum of all checks, without a full stop. */
-void spec_report_page_sum(FILE *out, const spec_report_page *page);
-
 /* GSL_ENOMEM. */
 int spec_report_page_markdown(FILE *out, const spec_report_page *page, spec_error *error);
 
