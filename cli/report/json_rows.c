@@ -112,7 +112,7 @@ static int fill_rows(spec_table *table, json_t *list, const char *path, spec_err
         status = spec_no_memory(error);
     for (size_t i = 0; i < json_array_size(list) && status == GSL_SUCCESS; i++) {
         walk(json_array_get(list, i), "", 0, fill_cell, table);
-        spec_table_append(table);
+        if (spec_table_append(table) != GSL_SUCCESS) status = spec_no_memory(error);
     }
     for (int i = 0; i < c.n; i++) free(c.name[i]);
     return status;

@@ -45,6 +45,17 @@ static void write_plain(FILE *out, const char *text)
     }
 }
 
+/* A sentence with marks, in which a text from a file cannot be HTML or a link. */
+static void write_sentence(FILE *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '<' || *text == '[')
+            fprintf(out, "&#%d;", *text);
+        else
+            fputc((unsigned char)*text < 0x20 ? ' ' : *text, out);
+    }
+}
+
 /* Lines of a code block, which no text can end. */
 static void write_code(FILE *out, const char *text)
 {
@@ -96,7 +107,9 @@ int spec_report_page_markdown(FILE *out, const spec_report_page *page, spec_erro
         const size_t rows = shown_rows(page, &source->table);
         fputs("## ", out);
         write_plain(out, source->name);
-        fprintf(out, "\n\n%s.\n\n", source->evidence);
+        fputs("\n\n", out);
+        write_sentence(out, source->evidence);
+        fputs(".\n\n", out);
         SPEC_TRY(write_rows(out, source, rows, error));
         if (rows < source->table.n_rows)
             fprintf(out, "\nThe first %zu of %zu rows.\n", rows, source->table.n_rows);

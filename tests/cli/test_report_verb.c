@@ -167,6 +167,13 @@ static void texts_from_files_cannot_be_markup(void **state)
         assert_memory_equal(line, "    ", 4);
     }
     spec_child_free(&c);
+    spec_file_write("hostile.json", "{\"verdict\": \"FAIL\", \"reason\": \"<i> [a](b)\", "
+                                    "\"rows\": [{\"n\": 1}]}");
+    spec_file_write("hostile.csv", "# measure: prove\nverdict\n\"`<i>\n\n# a\"\n");
+    spec_child_run(&c, "report hostile.json hostile.csv");
+    has(c.text, "\n**Verdict FAIL**: &#60;i> &#91;a](b).\n");
+    has(c.text, "; `verdict` is ``&#60;i>  # a` in 1.\n");
+    spec_child_free(&c);
 }
 
 static void broken_files_are_refused_in_a_line(void **state)
