@@ -84,7 +84,7 @@ static void write_pick(FILE *out, const spec_step_view *view, const spec_told *t
         for (int i = told->after + 1; (i = spec_verify_child(&decoder->draft, told->after, i)) >= 0;
              i++)
             guessed = guessed || decoder->draft.token[i] == d->answer;
-        spec_step_text_add(&text, guessed ? ": a draft token" : ": no draft token");
+        spec_step_text_add(&text, guessed ? ": a draft token" : ": not a draft token");
     }
     spec_step_text_write(out, spec_role_names[told->role], &text);
 }

@@ -105,7 +105,7 @@ static void each_way_to_judge_a_draft_has_its_words(void **state)
         (const char *const[]){"target      cat, coin 0.6 in the target's row: a draft token",
                               "bonus       dog", NULL});
     has("step --K 1 --rule match --coins 0.5,0.1",
-        (const char *const[]){"target      the, coin 0.1 in the target's row: no draft token",
+        (const char *const[]){"target      the, coin 0.1 in the target's row: not a draft token",
                               "emitted     the: 0 accepted and a correction", NULL});
     has("step --K 1 --rule rrs --drafting tree?n=2 --coins 0.5,0.8,0.7,0.6,0.1",
         (const char *const[]){"test        cat (1): target/draft = 0.2/0.3 = 0.667, coin 0.7",
@@ -223,6 +223,15 @@ static void check_lines(const char *arguments, const char *text)
     }
 }
 
+static void an_output_named_json_is_json(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_program_works("step --format json -o format.txt");
+    spec_program_works("step -o ending.json");
+    spec_files_same("ending.json", "format.txt");
+}
+
 static void every_rule_and_drafting_steps_or_refuses_in_a_line(void **state)
 {
     static char rule[64][32], drafting[64][32];
@@ -296,6 +305,7 @@ int main(void)
         cmocka_unit_test(each_way_to_judge_a_draft_has_its_words),
         cmocka_unit_test(shown_probabilities_sum_to_the_exact_acceptance),
         cmocka_unit_test(json_has_every_number_in_full),
+        cmocka_unit_test(an_output_named_json_is_json),
         cmocka_unit_test(every_rule_and_drafting_steps_or_refuses_in_a_line),
         cmocka_unit_test(bars_have_eighths_on_a_terminal_of_utf8),
         cmocka_unit_test(wrong_input_is_one_line),
