@@ -58,7 +58,7 @@ static void any_number_of_ranks_writes_the_same_bytes(void **state)
         snprintf(line, sizeof line, "%swhole.csv --force", runs[r]);
         spec_program_works(line);
         snprintf(line, sizeof line, "%sranks.csv --force", runs[r]);
-        for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
+        for (size_t i = r > 0; i < sizeof ranks / sizeof *ranks; i++) { /* one rank is no team */
             unlink("ranks.csv");
             if (run(ranks[i], line) != 0) fail_msg("%s: %s", line, spec_file_bytes("mpi.txt"));
             spec_files_same("ranks.csv", "whole.csv");
@@ -106,7 +106,7 @@ static pid_t process_of(pid_t mpirun, bool lowest)
  * run resumes with other numbers of ranks. */
 static void check_kills(const char *arguments)
 {
-    enum { KILLS = 5 };
+    enum { KILLS = 3 };
     char line[PATH_MAX + 512], *before = strdup("");
     int kills = 0;
     snprintf(line, sizeof line, "%s -o whole.csv --force", arguments);
@@ -122,7 +122,7 @@ static void check_kills(const char *arguments)
             execl("/bin/sh", "sh", "-c", line, (char *)NULL);
             _exit(127);
         }
-        spec_pause(round < KILLS ? 700 + 150 * round : 60000 * (round > 20));
+        spec_pause(round < KILLS ? 700 + 300 * round : 60000 * (round > 20));
         const pid_t rank = round < KILLS ? process_of(mpirun, round % 2 == 0) : 0;
         if (rank > 0 && kill(rank, SIGKILL) == 0) kills++;
         int status;
