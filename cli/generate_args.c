@@ -84,10 +84,8 @@ int *spec_generate_args_tokens(size_t *ret_n, const spec_generate_args *args,
 static void choose_output(spec_generate_args *args, const char *verb)
 {
     const spec_options *common = &args->common;
-    const char *ending = common->output != NULL ? strrchr(common->output, '.') : NULL,
-               *terminal = getenv("TERM");
-    args->json = common->format_given ? common->format == SPEC_FORMAT_JSON
-                                      : ending != NULL && strcmp(ending, ".json") == 0;
+    const char *terminal = getenv("TERM");
+    args->json = spec_options_json(common);
     if (common->format_given && common->format != SPEC_FORMAT_JSON &&
         common->format != SPEC_FORMAT_TABLE)
         spec_usage_fail(
@@ -143,6 +141,7 @@ void spec_generate_args_parse(spec_generate_args *args, spec_context *context, i
                                  .texts = 1,
                                  .colour = "auto"};
     args->common.opt_formats = "json: the tokens with their origins (plain text)";
+    args->common.opt_output = SPEC_OPTIONS_TEXT_OUTPUT;
     spec_usage_parse(&argp, argc, argv, args);
     if (args->plain) args->pair.verify = SPEC_VERIFY_AUTO; /* plain decoding verifies nothing */
     spec_pair_options_complete(&args->pair, verb);

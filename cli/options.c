@@ -191,15 +191,18 @@ void spec_options_catch_interrupts(void)
     sigaction(SIGTERM, &action, NULL);
 }
 
+bool spec_options_json(const spec_options *options)
+{
+    const char *ending = options->output != NULL ? strrchr(options->output, '.') : NULL;
+    return options->format_given ? options->format == SPEC_FORMAT_JSON
+                                 : ending != NULL && strcmp(ending, ".json") == 0;
+}
+
 static spec_format chosen_format(const spec_options *options)
 {
     if (options->format_given) return options->format;
-    if (options->output != NULL) {
-        size_t length = strlen(options->output);
-        return length > 5 && strcmp(options->output + length - 5, ".json") == 0 ? SPEC_FORMAT_JSON
-                                                                                : SPEC_FORMAT_CSV;
-    }
-    return isatty(STDOUT_FILENO) ? SPEC_FORMAT_TABLE : SPEC_FORMAT_CSV;
+    if (spec_options_json(options)) return SPEC_FORMAT_JSON;
+    return options->output == NULL && isatty(STDOUT_FILENO) ? SPEC_FORMAT_TABLE : SPEC_FORMAT_CSV;
 }
 
 int spec_options_columns(const spec_options *options)

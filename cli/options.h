@@ -34,6 +34,10 @@ typedef struct {
 
 #define SPEC_OPTIONS_DEFAULT(of) ((spec_options){.seed = 42, .context = (of)})
 
+/* Help of --output, for a verb that writes a text. */
+#define SPEC_OPTIONS_TEXT_OUTPUT                                                                   \
+    "write to FILE instead of standard output (FILE.json: json; else plain text)"
+
 extern const struct argp spec_options_argp;
 
 /* The same, and --resume, --shard, --batches and --sums, for a verb that runs a grid. */
@@ -49,6 +53,9 @@ uint64_t spec_options_count(const char *verb, const char *option, const char *ar
 void spec_options_texts(spec_grid *grid, const char *verb, const char *axis, const char *list,
                         const char *separators);
 void spec_options_numbers(spec_grid *grid, const char *verb, const char *axis, const char *list);
+
+/* Is the output JSON: by --format, else by the name FILE.json? */
+bool spec_options_json(const spec_options *options);
 
 /* Set by ctrl-C and SIGTERM after _catch_interrupts; a second ctrl-C kills. */
 extern volatile int spec_options_stop;

@@ -99,14 +99,6 @@ static void complete(arguments *args, const char *verb)
     spec_pair_options_complete(&args->pair, verb);
 }
 
-/* As -o says: FILE.json is JSON without --format. */
-static bool is_json(const spec_options *common)
-{
-    const char *ending = common->output != NULL ? strrchr(common->output, '.') : NULL;
-    if (common->format_given) return common->format == SPEC_FORMAT_JSON;
-    return ending != NULL && strcmp(ending, ".json") == 0;
-}
-
 static double *read_coins(int *ret_n, const char *list, const char *verb)
 {
     const size_t most = list != NULL ? strlen(list) / 2 + 1 : 1;
@@ -183,7 +175,7 @@ static bool goes_on(const spec_decoder *decoder)
 static int write_rounds(FILE *out, const arguments *args, const spec_step_view *view,
                         spec_round_log *log, const int *context, size_t n, spec_error *error)
 {
-    const bool as_json = is_json(&args->common);
+    const bool as_json = spec_options_json(&args->common);
     spec_output_law law = {0};
     spec_error why = {{0}};
     int status = GSL_SUCCESS;
@@ -239,8 +231,7 @@ int spec_verb_step(spec_context *context, int argc, char **argv)
                       .rounds = 1,
                       .top = 8};
     args.common.opt_formats = "json: all rows, weights and coins (plain text)";
-    args.common.opt_output =
-        "write to FILE instead of standard output (FILE.json: json; else plain text)";
+    args.common.opt_output = SPEC_OPTIONS_TEXT_OUTPUT;
     spec_usage_parse(&argp, argc, argv, &args);
     complete(&args, verb);
 
