@@ -102,6 +102,18 @@ static pid_t process_of(pid_t mpirun, bool lowest)
     return found;
 }
 
+/* The same, as soon as mpirun has started its ranks; 0: it has ended before. */
+static pid_t rank_of(pid_t mpirun, bool lowest)
+{
+    siginfo_t ended = {.si_pid = 0};
+    pid_t rank;
+    while ((rank = process_of(mpirun, lowest)) == 0 && ended.si_pid == 0) {
+        spec_pause(20);
+        assert_int_equal(waitid(P_PID, (id_t)mpirun, &ended, WEXITED | WNOHANG | WNOWAIT), 0);
+    }
+    return rank;
+}
+
 /* Rank 0, and then another one, is killed at times that differ. The rows in the file stay, and the
  * run resumes with other numbers of ranks. */
 static void check_kills(const char *arguments)
@@ -122,9 +134,11 @@ static void check_kills(const char *arguments)
             execl("/bin/sh", "sh", "-c", line, (char *)NULL);
             _exit(127);
         }
-        spec_pause(round < KILLS ? 700 + 300 * round : 60000 * (round > 20));
-        const pid_t rank = round < KILLS ? process_of(mpirun, round % 2 == 0) : 0;
-        if (rank > 0 && kill(rank, SIGKILL) == 0) kills++;
+        if (round < KILLS && rank_of(mpirun, round % 2 == 0) > 0) {
+            spec_pause(200 + 200 * round);
+            const pid_t rank = process_of(mpirun, round % 2 == 0);
+            if (rank > 0 && kill(rank, SIGKILL) == 0) kills++;
+        }
         int status;
         assert_int_equal(waitpid(mpirun, &status, 0), mpirun);
         done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
