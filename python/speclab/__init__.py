@@ -7,6 +7,8 @@ their provenance. `validate` tests a sampler of this process. docs/python.md is 
 """
 
 from . import formulas, rows
+from .batch import Batch, Request, Step
+from .catalogue import names
 from .errors import Error, FailedError, ForkedError, InputError
 from .experiment import run
 from .library import threads, version
@@ -19,8 +21,8 @@ from .verbs import accept, plan, predict, prove, serve, sweep
 
 __version__ = version().split()[0]
 __all__ = [
-    "Decision", "Error", "Estimates", "FailedError", "ForkedError", "InputError", "Round",
-    "Simulation", "Table", "Text", "Validation", "accept", "formulas", "generate", "plan",
-    "predict", "prove", "round", "rows", "run", "serve", "simulate", "sweep", "threads",
-    "validate", "version",
+    "Batch", "Decision", "Error", "Estimates", "FailedError", "ForkedError", "InputError",
+    "Request", "Round", "Simulation", "Step", "Table", "Text", "Validation", "accept", "formulas",
+    "generate", "names", "plan", "predict", "prove", "round", "rows", "run", "serve", "simulate",
+    "sweep", "threads", "validate", "version",
 ]

@@ -11,7 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from .catalogue import names
+from .errors import InputError
 from .experiment import numbers_text, run
+from .rounds import round
 
 Numbers = float | str | Iterable[float]
 Names = str | Iterable[str]
@@ -57,21 +60,44 @@ def accept(target: Names = "probs:0.5,0.3,0.2", draft: Names = "probs:0.2,0.5,0.
 
 
 def prove(target: Names = "dirichlet?V=3&concentration=1&seed=1",
-          draft: Names | None = "dirichlet?V=3&concentration=1&seed=2", *, rule: Names = "token",
-          drafting: Names = "chain", K: Numbers = 2, tokens: Numbers = 3,
-          policy: Names | None = None, **options: Any) -> Any:
+          draft: Names | None = "dirichlet?V=3&concentration=1&seed=2", *,
+          rule: Names | None = None, drafting: Names = ("chain", "greedy"), K: Numbers = 2,
+          tokens: Numbers = 3, policy: Names | None = None, **options: Any) -> Any:
     """The exact law of the first tokens that a rule emits, by enumeration of every decision.
 
-    Rules, strategies and models are combined. A strategy that needs no model, such as "lookup",
-    has draft=None. Unlike the program's, the default rule is one.
+    Rules, strategies and models are combined; rule=None takes every rule that fits. A strategy that
+    needs no model, such as "lookup", has draft=None.
     """
-    drafts = [how if of is None else f"{how}:{of}" for how in _texts(drafting) or []
-              for of in _texts(draft) or [None]]
-    axes = {"rule": _texts(rule), "target": _texts(target), "draft": drafts,
-            "policy": _texts(policy), "K": K, "tokens": tokens}
+    drafts = [(how, of) for how in _texts(drafting) or [] for of in _texts(draft) or [None]]
+    if rule is None:
+        pairs = _fitting(_texts(target)[0], drafts, _texts(policy) or ["fixed"])
+    else:
+        pairs = [(name, *of) for name in _texts(rule) for of in drafts]
+    points = [{"rule": name, "draft": how if of is None else f"{how}:{of}"}
+              for name, how, of in pairs]
+    axes = {"target": _texts(target), "policy": _texts(policy), "K": K, "tokens": tokens}
     show = ["rule", "draft", *(["policy"] if policy is not None else []), "K", "tokens", "branches",
             "tv", "max_error", "mean_n_accepted", "verdict"]
-    return _run("prove", axes, options, show=show)
+    return _run("prove", axes, options, points=points, show=show)
+
+
+def _fitting(target: str, drafts: list[tuple[str, str | None]],
+             policies: list[str]) -> list[tuple[str, str, str | None]]:
+    """Rules with the drafts that they support at every policy, as a round of both shows."""
+    rules = [name.partition("?")[0] for name in names("rule")["name"]]
+    pairs = []
+    for how, of in drafts:
+        refused = {}
+        for rule in rules:
+            try:
+                for policy in policies:
+                    round(target, of, 1, rule=rule, drafting=how, policy=policy)
+            except InputError as error:
+                refused[rule] = error
+        if len(refused) == len(rules):
+            raise refused[rules[0]]  # the rule `token` supports most drafts
+        pairs += [(rule, how, of) for rule in rules if rule not in refused]
+    return sorted(pairs, key=lambda pair: rules.index(pair[0]))
 
 
 def plan(accept: Numbers | None = None, *, accuracies: str | None = None,

@@ -38,8 +38,12 @@ VERBS = [
     (lambda: speclab.accept("zipf?V=9", "zipf?V=9&s=2", rule=["token", "kseq"], n=[1, 2]),
      ["accept", "--target", "zipf?V=9", "--draft", "zipf?V=9&s=2", "--rule", "token,kseq",
       "--n", "1,2"]),
-    (lambda: speclab.prove(rule=["token", "block"], drafting=["chain", "greedy"]),
-     ["prove", "--rule", "token,block"]),
+    (lambda: speclab.prove(), ["prove"]),
+    (lambda: speclab.prove(rule=["token", "block"]), ["prove", "--rule", "token,block"]),
+    (lambda: speclab.prove(drafting=["chain", "tree?n=2&siblings=top"], K=[1, 2], tokens=2),
+     ["prove", "--drafting", "chain,tree?n=2&siblings=top", "--K", "1,2", "--tokens", "2"]),
+    (lambda: speclab.prove(policy=["fixed", "confidence"]),
+     ["prove", "--policy", "fixed,confidence"]),
     (lambda: speclab.prove("probs:0.5,0.3,0.2", "probs:0.2,0.5,0.3", rule="rrsw",
                            drafting="tree?n=2&siblings=without", K=1, tokens=2),
      ["prove", "--target", "probs:0.5,0.3,0.2", "--draft", "probs:0.2,0.5,0.3", "--rule", "rrsw",
@@ -180,6 +184,23 @@ class Run(unittest.TestCase):
         speclab.sweep(0.8, "1:4", rounds=1000, progress=lambda done, total: heard.append(
             (done, total)))
         self.assertEqual(heard[-1], (4, 4))
+
+
+class Names(unittest.TestCase):
+    def test_have_their_claims_and_are_those_of_specs(self):
+        rules = dict(zip(*(np.asarray(speclab.names("rule")[column]).tolist()
+                           for column in ("name", "claim"))))
+        self.assertEqual(rules["token"], "lossless")
+        self.assertEqual(rules["resample-target"], "wrong")
+        self.assertGreater(len(speclab.names()), len(rules))
+        with self.assertRaisesRegex(speclab.InputError, "there is no list of 'rules'"):
+            speclab.names("rules")
+
+    def test_of_a_draft_that_no_rule_supports_is_refused(self):
+        with self.assertRaisesRegex(speclab.InputError, "no draft strategy is named 'nope'"):
+            speclab.prove(drafting=["chain", "nope"])
+        with self.assertRaisesRegex(speclab.InputError, "reads the tokens of a chain"):
+            speclab.prove(drafting=["chain", "tree?n=2"], policy=["fixed", "confidence"])
 
 
 class Texts(unittest.TestCase):
