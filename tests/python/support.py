@@ -45,14 +45,19 @@ def cells_of(table):
 
 
 def python(code, *, signal=None):
-    """Runs Python code in a process of its own, and sends a signal when it prints "ready"."""
-    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               cwd=tempfile.gettempdir())
-    if signal is not None:
-        assert process.stdout.readline() == "ready\n"
-        process.send_signal(signal)
-    out, err = process.communicate(timeout=60)
+    """Runs Python code in a process of its own, and sends a signal when it prints "ready".
+
+    Its alarm ends the process after a minute, even where this one has ended without a word.
+    """
+    code = "import signal; signal.alarm(60)\n" + textwrap.dedent(code)
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, cwd=tempfile.gettempdir()) as process:
+        try:
+            if signal is not None and process.stdout.readline() == "ready\n":
+                process.send_signal(signal)
+            out, err = process.communicate()
+        finally:
+            process.kill()
     return process.returncode, out, err
 
 
