@@ -120,6 +120,8 @@ class Handle:
         """As the function `call`, with the pointer among the arguments."""
         if not self._busy.acquire(blocking=False):
             raise InputError("another call uses this object: it serves one thread at a time")
+        if stop is not None:
+            stop[0] = 0  # of an earlier Ctrl-C
 
         def guarded(*given: Any) -> int:
             try:

@@ -111,8 +111,13 @@ def struct(kind: str, **fields: Any) -> Any:
     made = ffi.new(f"{kind} *")
     made.size = ffi.sizeof(kind)
     for name, value in fields.items():
-        if value is not None:
-            setattr(made, name, value)
+        try:
+            if value is not None:
+                setattr(made, name, value)
+        except OverflowError as wrong:
+            raise InputError(f"{name} is {value}: {wrong}") from None
+        except TypeError as wrong:
+            raise TypeError(f"{name} is {value!r}: {wrong}") from None
     _kept[made] = fields
     return made
 
@@ -122,9 +127,9 @@ def text(value: str | os.PathLike[str] | None) -> Any:
     return ffi.NULL if value is None else ffi.new("char[]", os.fsencode(value))
 
 
-def texts(values: Iterable[str]) -> Any:
-    """An array of texts that ends with NULL."""
-    items = [text(value) for value in values]
+def texts(values: str | Iterable[str]) -> Any:
+    """An array of texts, or of one, that ends with NULL."""
+    items = [text(value) for value in ([values] if isinstance(values, str) else values)]
     array = ffi.new("char *[]", [*items, ffi.NULL])
     _kept[array] = items
     return array

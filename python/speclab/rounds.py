@@ -14,7 +14,7 @@ from .calls import Handle, call
 from .library import ffi, lib, struct, text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Decision:
     """A random decision: to accept with probability min(1, num / den), or to pick an index."""
 
@@ -31,7 +31,7 @@ class Decision:
     weight: np.ndarray | None  # of a pick: probabilities are proportional to it
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Round:
     """The outcome of a round."""
 

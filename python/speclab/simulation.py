@@ -41,7 +41,6 @@ class Simulation:
 
     def next(self) -> Estimates:
         """Runs one group of rounds. An interrupted group counts for nothing."""
-        self._stop[0] = 0
         done = ffi.new("int32_t *")
         self._handle.call(lib.speclab_simulation_next, done, self._handle.pointer,
                           stop=self._stop)
@@ -59,6 +58,11 @@ class Simulation:
         lib.speclab_simulation_read(e, self._handle.pointer)
         return Estimates(bool(e.done), e.rounds, e.emitted, e.emitted_se, e.first, e.first_se,
                          e.speedup, e.speedup_se)
+
+    def __repr__(self) -> str:
+        e = self.read()
+        return (f"<Simulation of {e.rounds:,} rounds: {e.emitted:.6g} +- {e.emitted_se:.2g} tokens "
+                f"per round, {'done' if e.done else 'next() or run() goes on'}>")
 
     def accepted(self) -> np.ndarray:
         """The rounds so far that accepted 0, 1, ... K draft tokens."""

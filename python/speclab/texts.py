@@ -36,7 +36,6 @@ class Text:
         if self.ending != _ENDINGS[0]:
             return False
         part = struct("speclab_text_part")
-        self._stop[0] = 0
         self._handle.call(lib.speclab_text_round, part, self._handle.pointer, stop=self._stop)
         self.ending = _ENDINGS[part.ending]
         self.rounds += part.n > 0

@@ -48,12 +48,13 @@ class Validation:
 
 def validate(sampler: Callable[[Any], Any], *, batched: bool = False, scope: str = "V",
              name: str | None = None, rows: str = "probabilities",
-             chains: Iterable[str] = ("iid",), trees: Iterable[str] = (), sampling: bool = False,
-             filters: str = "", coins: bool = False, padding: bool = False, seeded: bool = False,
-             lossy: bool = False, max_batch: int = 0, max_nodes: int = 0, max_vocab: int = 0,
-             draws: float = 20e6, seconds: float | None = None, eps: float | None = None,
-             power: float | None = None, false_alarm_rate: float | None = None,
-             seed: int | None = None, only: Iterable[str] | None = None, hints: bool = True,
+             chains: str | Iterable[str] = "iid", trees: str | Iterable[str] = (),
+             sampling: bool = False, filters: str = "", coins: bool = False, padding: bool = False,
+             seeded: bool = False, lossy: bool = False, max_batch: int = 0, max_nodes: int = 0,
+             max_vocab: int = 0, draws: float = 20e6, seconds: float | None = None,
+             eps: float | None = None, power: float | None = None,
+             false_alarm_rate: float | None = None, seed: int | None = None,
+             only: str | Iterable[str] | None = None, hints: bool = True,
              progress: Callable[[int, float], Any] | None = None) -> Validation:
     """Tests whether a function samples from the target, with a stated chance of error.
 

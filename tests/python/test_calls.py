@@ -90,6 +90,15 @@ except KeyboardInterrupt:
         self.assertEqual(out, "1\n", err)
 
 
+    def test_lets_simulations_and_texts_go_on(self):
+        simulation = speclab.simulate(alpha=0.8, K=4)
+        text = speclab.generate("zipf?V=9", "zipf?V=9&s=2", whole=False)
+        for opened in (simulation, text):
+            opened._stop[0] = 1  # as an interrupted call leaves it
+        self.assertGreater(simulation.next().rounds, 0)
+        self.assertTrue(text.round())
+
+
 class Odd(Exception):
     pass
 

@@ -50,13 +50,23 @@ class Rounds(unittest.TestCase):
         self.assertEqual(r.draft_row, [None] * len(r.draft))
 
 
+    def test_of_wrong_numbers_are_refused_by_name(self):
+        for name, value in [("seed", -1), ("K", 2**40)]:
+            with self.assertRaisesRegex(speclab.InputError, f"^{name} is {value}: "):
+                speclab.round(TARGET, DRAFT, **{name: value})
+        with self.assertRaisesRegex(TypeError, "^K is 1.5: an integer is required"):
+            speclab.round(TARGET, DRAFT, 1.5)
+
+
 class Simulations(unittest.TestCase):
     def test_end_at_the_limit_near_the_theory(self):
         s = speclab.simulate(alpha=0.8, K=4, rounds=10**6)
+        self.assertRegex(repr(s), "^<Simulation of 0 rounds: .*goes on>$")
         groups = list(s)
         self.assertEqual([g.done for g in groups], [False] * (len(groups) - 1) + [True])
         self.assertEqual(groups[-1], s.read())
         self.assertEqual(s.read().rounds, 10**6)
+        self.assertRegex(repr(s), "^<Simulation of 1,000,000 rounds: 3.36.*, done>$")
         theory = speclab.formulas.emitted_mean(0.8, 4)
         self.assertLess(abs(s.read().emitted - theory), 5 * s.read().emitted_se)
         self.assertEqual(s.accepted().sum(), 10**6)

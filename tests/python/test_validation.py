@@ -241,8 +241,10 @@ class WrongAnswers(unittest.TestCase):
             ("scope: 'X' is none of V, DV, S", {"scope": "X"}),
             ("chains: 'tree' is none of fixed, iid, without", {"chains": ["tree"]}),
             ("no-such-fixture", {"only": ["no-such-fixture"]}),
+            ("'no-such-test'", {"only": "no-such-test"}),
             ("eps is 2", {"eps": 2.0}),
             ("seed is -1", {"seed": -1}),
+            ("max_batch is 4294967296", {"max_batch": 2**32}),
         ]:
             with self.assertRaises(speclab.InputError) as caught:
                 speclab.validate(token_rule(rng()), batched=True, draws=1000, **options)
