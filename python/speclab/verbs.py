@@ -106,7 +106,11 @@ def plan(accept: Numbers | None = None, *, accuracies: str | None = None,
          methods: Names | None = None, nodes: Numbers | None = None,
          depth: int | None = None, c: float | None = None, costs: str | None = None,
          rounds: int | None = None, **options: Any) -> Any:
-    """The fastest draft tree of each method for each budget of nodes."""
+    """The fastest draft tree of each method for each budget of nodes.
+
+    c=None is 0.1. The program alone takes it from the costs of a bench, or from the weights of
+    transformers.
+    """
     if accept is None and accuracies is None and target is None:
         accept = (0.7, 0.12, 0.05, 0.03)
     siblings, rule = _siblings_and_rule(siblings, rule, accuracies is not None)
