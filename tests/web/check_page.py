@@ -174,7 +174,8 @@ def corrects_the_mistakes(page):
     page.until('warm-text', 'Warmer than this, acceptance falls')
     page.choose('heat', '3')
     page.until('warm-text', 'rises only as both rows become flat')
-    page.until('load-text', 'breaks even at a batch of')
+    page.until('load-text', 'K = 6 breaks even at a batch of 3\u202f980')
+    page.until('load-text', 'the best K is 12, 3.03×')
 
 
 def proves_every_lossless_rule(page):
