@@ -120,6 +120,14 @@ def keeps_a_view_in_its_address(page):
     page.open('#rule=%3Cimg%20src%3Dx%20onerror%3Dthrow%3E&target=9,9')
     assert page.text('round-fault') != ''
     assert page.b.run('return document.querySelectorAll("#round-panel img").length') == 0
+    page.open('#alpha=7&k=x&c=-1&guess=9&ratio=99&batch=0&tokens=x&heat=9&length=9')
+    page.until('gain', '8.65×')
+    page.until('ratio-text', 'At alpha 0.99 and K = 16')
+    page.until('warm-text', 'At temperature 3.0')
+    page.until('load-text', 'With 1 request')
+    assert page.text('load-fault') == ''
+    page.open('#words=a&target=1&draft=1&K=1&coins=&at=0')
+    page.until('decision', 'The draft draws “a”')
 
 
 def steps_or_refuses_every_rule_and_drafting(page):

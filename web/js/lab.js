@@ -103,11 +103,14 @@ class Latest {
 
   async loop() {
     this.running = true;
-    while (this.next) {
-      const work = this.next;
-      this.next = null;
-      await work(this.lab);
+    try {
+      while (this.next) {
+        const work = this.next;
+        this.next = null;
+        await work(this.lab);
+      }
+    } finally {
+      this.running = false;
     }
-    this.running = false;
   }
 }

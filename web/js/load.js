@@ -12,6 +12,7 @@ class Load {
       [`the best K of each batch, at most ${K_MOST}`, 's-accepted', 'dashed'], ['no draft', 's-soft', 'dashed']]));
     const slider = byId('batch-log');
     slider.value = String(Math.round(Math.log2(Number(state.batch) || 1)));
+    state.batch = String(2 ** Number(slider.value));
     slider.addEventListener('input', () => setState({batch: 2 ** Number(slider.value)}));
     const say = () => { byId('batch-out').textContent = state.batch; };
     say();

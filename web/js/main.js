@@ -6,7 +6,8 @@ async function start() {
   const began = performance.now();
   await core.load();
   const lab = new Lab();
-  const {names} = await lab.ask('list', {});
+  const [{names}, {version}] = await Promise.all([lab.ask('list'), lab.ask('version')]);
+  byId('version').textContent = version;
   fillMenus(names);
   const panel = new RoundPanel(lab);
   panel.ask();
@@ -18,14 +19,12 @@ async function start() {
   new Lossless(names);
   new Writer();
   new ResultsPanel();
-  const {version} = await lab.ask('version');
-  byId('version').textContent = version;
   byId('loading').textContent = '';
   document.documentElement.dataset.ready = String(Math.round(performance.now() - began));
 }
 
 start().catch(error => {
   byId('loading').textContent = 'This page needs WebAssembly, workers and DecompressionStream: '
-    + `Chrome 80, Firefox 113, Safari 16.4 or later. (${error.message})`;
+    + `Chrome 110, Firefox 115, Safari 16.4 or later. (${error.message})`;
   byId('loading').className = 'fault';
 });

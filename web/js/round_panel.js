@@ -206,7 +206,8 @@ class RoundPanel {
         state[key] === String(value))));
     }
     if (!this.round) return;
-    const at = this.at(), words = readWords(state.words), decision = this.round.decisions[at];
+    const at = this.at(), decision = this.round.decisions[at], named = readWords(state.words);
+    const words = this.round.target[0].map((_, i) => named[i] ?? String(i));
     byId('back').disabled = at === 0;
     byId('forward').disabled = at >= this.round.decisions.length;
     this.drawDraft(at, words, decision);

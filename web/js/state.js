@@ -42,9 +42,12 @@ function readAddress() {
     if (Object.hasOwn(BEGIN, name) && value.length <= 400) state[name] = value;
 }
 
-/** Joins a control with a value of the state, in both directions. */
+/** Joins a control with a value of the state, in both directions. A control knows its limits, so
+ * that a value of the address which it does not take is replaced. */
 function bindControl(id, name, show) {
   const control = byId(id), output = byId(`${id}-out`);
+  control.value = state[name];
+  state[name] = control.value || BEGIN[name];
   const read = () => {
     if (document.activeElement !== control || control.type === 'range') control.value = state[name];
     if (output) output.textContent = show ? show(Number(state[name])) : state[name];
