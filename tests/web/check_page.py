@@ -25,6 +25,11 @@ const transfer = new DataTransfer();
 transfer.items.add(new File([arguments[1]], arguments[0]));
 document.dispatchEvent(new DragEvent('drop', {dataTransfer: transfer, cancelable: true}));
 '''
+DROP_LONG = '''
+const transfer = new DataTransfer(), rows = Array.from({length: 200000}, (_, i) => `${i},${i % 7}`);
+transfer.items.add(new File(['n,tv\\n' + rows.join('\\n')], 'long.csv'));
+document.dispatchEvent(new DragEvent('drop', {dataTransfer: transfer, cancelable: true}));
+'''
 DROP_LARGE = '''
 const transfer = new DataTransfer();
 transfer.items.add(new File([new Uint8Array(100 << 20)], 'large.csv'));
@@ -246,6 +251,9 @@ def reads_results_and_refuses_hostile_files(page):
         page.b.run(DROP, name, content)
         page.until('result-fault', name + ': ' + fault)
         assert page.b.run('return document.getElementById("result").hidden')
+    page.b.run(DROP_LONG)
+    page.until('result-count', '200\u202f000 of 200\u202f000 rows')
+    page.until('result-legend', 'The first 2\u202f000 points')
     page.b.run(DROP_LARGE)
     page.until('result-fault', 'large.csv: larger than 32 MB')
     page.b.run('document.getElementById("example").click()')

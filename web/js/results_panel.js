@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // results_panel: section 5, a dropped result with its provenance, checks, figure and rows.
 
-const SHOWN_ROWS = 500, CURVES_MOST = 7;
+const SHOWN_ROWS = 500, CURVES_MOST = 7, POINTS_MOST = 2000;
 const CURVE_STYLES = [['target', 'circle'], ['rejected', 'diamond'], ['accepted', 'square'],
   ['bonus', 'circle'], ['draft', 'diamond'], ['residual', 'square'], ['ink', 'circle']];
 const ROLES = { // columns that are wanted on an axis, best first
@@ -22,8 +22,7 @@ class ResultsPanel {
     byId('result-file').addEventListener('change', event => this.open(event.target.files[0]));
     byId('example').addEventListener('click', () => this.example());
     const drop = byId('drop');
-    for (const target of [document, drop])
-      target.addEventListener('dragover', event => event.preventDefault());
+    document.addEventListener('dragover', event => event.preventDefault());
     drop.addEventListener('dragenter', () => drop.classList.add('over'));
     drop.addEventListener('dragleave', event => {
       if (!drop.contains(event.relatedTarget)) drop.classList.remove('over');
@@ -131,7 +130,8 @@ class ResultsPanel {
       if (!curves.has(key)) curves.set(key, []);
       curves.get(key).push(point);
     }
-    const shown = [...curves].slice(0, CURVES_MOST);
+    const shown = [...curves].slice(0, CURVES_MOST).map(([key, points]) =>
+      [key, points.slice(0, POINTS_MOST)]);
     byId('result-figure').hidden = shown.length === 0;
     byId('result-legend').replaceChildren();
     if (shown.length === 0) return;
@@ -152,6 +152,9 @@ class ResultsPanel {
       `f-${CURVE_STYLES[i][0]}`, CURVE_STYLES[i][1]])));
     if (curves.size > CURVES_MOST) byId('result-legend').append(h('p', {class: 'small soft'},
       `The first ${CURVES_MOST} of ${curves.size} curves are drawn.`));
+    if ([...curves.values()].some(points => points.length > POINTS_MOST))
+      byId('result-legend').append(h('p', {class: 'small soft'},
+        `The first ${whole(POINTS_MOST)} points of a curve are drawn.`));
     const wide = [0, 1].map(range), brief = v => String(Number(v.toPrecision(4)));
     this.show({words: `${columns[y]} over ${columns[x]}: ${all.length} points in ${shown.length} `
       + `${shown.length === 1 ? 'curve' : 'curves'}, from `
