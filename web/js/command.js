@@ -14,7 +14,8 @@ function commandLine(verb, options) {
   return words.join(' ');
 }
 
-/** Fills `host` with a command line and a button that copies it. Returns a setter of the line. */
+/** Fills `host` with a command line and a button that copies it; hidden until there is a line.
+ * Returns a setter of the line. */
 function commandIn(host) {
   const code = h('code', {tabindex: 0, 'aria-label': 'The same as a command'});
   const button = h('button', {type: 'button', onclick: async () => {
@@ -28,5 +29,9 @@ function commandIn(host) {
     setTimeout(() => { button.textContent = 'Copy the command'; }, 2000);
   }}, 'Copy the command');
   host.append(code, button);
-  return line => { code.textContent = line; };
+  host.hidden = true;
+  return line => {
+    code.textContent = line;
+    host.hidden = false;
+  };
 }

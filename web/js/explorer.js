@@ -5,7 +5,6 @@ const K_MOST = 16, LENGTHS = Array.from({length: K_MOST}, (_, i) => i + 1);
 const ROUNDS = 1 << 20, ROUNDS_MORE = 1e7, SEED = 42;
 
 const times = x => `${fixed(x, 2)}×`;
-const tokensText = n => n === 1 ? '1 token' : `${n} tokens`;
 
 /** Monte Carlo of every K on several workers; each K is a simulation of its own. */
 class Carlo {
@@ -57,7 +56,7 @@ class Explorer {
     bindControl('guess', 'guess', x => x > 0 ? fixed(x, 2) : 'off');
     byId('curve-legend').append(legendOf([['closed form', 's-target', 'line'],
       ['Monte Carlo, ± 3 standard errors', 's-draft', 'hollow'], ['no draft', 's-soft', 'dashed'],
-      ['drafting ahead', 's-bonus', 'dashed']]));
+      ['drafting during the pass', 's-bonus', 'dashed']]));
     byId('carlo-more').addEventListener('click', () => this.more());
     this.simulate = settled(() => this.carlo.start(this.alpha(), this.c(),
       LENGTHS, ROUNDS), 200);
@@ -150,7 +149,7 @@ class Explorer {
       pair('Speed-up', times(now.speedup), now.speedup < 1 ? 'slower' : ''),
       pair('Tokens per round', fixed(now.emitted, 2), `of ${now.K + 1}`),
       pair('Best K', fixed(now.best_K, 0), times(now.best_speedup)),
-      pair('Gains from alpha', even === null ? '–' : fixed(even, 3),
+      pair('Faster above alpha', even === null ? '–' : fixed(even, 3),
         even === null ? 'no K gains' : `at K = ${now.K}`));
   }
 

@@ -205,7 +205,8 @@ class Lossless {
       format: t => t === 0 ? '1' : scientific(10 ** t, 1).replace('1 × ', '')},
     areas: [{y0: bar, y1: LOG_E_SHOWN[1], color: 'f-rejected'}],
     rulers: [{y: bar, color: 's-ink'}], series: this.series(value),
-    notes: [{x: SAMPLED.first, y: bar, dx: 6, dy: -6, text: 'one false alarm in a million'}]},
+    notes: [{x: SAMPLED.most, y: bar, dx: -6, dy: -6, anchor: 'end',
+      text: 'one false alarm in a million'}]},
     width),
     heads: ['texts', state.right, state.wrong], rows: this.rows(tens, power)});
   }

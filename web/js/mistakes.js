@@ -43,8 +43,8 @@ class Warmth {
       label: 'acceptance rate, alpha'},
     series: [{kind: 'line', color: 's-target', points: this.points},
       {kind: 'points', color: 'f-target', points: [here]}],
-    notes: [{x: here[0], y: here[1], dy: -12, text: fixed(here[1], 3), bold: true,
-      anchor: here[0] < 0.5 ? 'start' : 'middle'}]}, width),
+    notes: [{x: here[0], y: here[1], dx: here[0] < least[0] ? 8 : 0, dy: -10,
+      text: fixed(here[1], 3), bold: true, anchor: here[0] < least[0] ? 'start' : 'end'}]}, width),
     heads: ['temperature', 'alpha'], rows: this.points.map(p => [fixed(p[0], 1), fixed(p[1], 4)])});
   }
 }

@@ -73,8 +73,7 @@ class RoundPanel {
   }
 
   key(event) {
-    const typing = ['INPUT', 'SELECT', 'SUMMARY'].includes(event.target.tagName);
-    if (typing || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.target.closest('input, select, summary, .scroll, code') || event.altKey || event.ctrlKey || event.metaKey) return;
     const move = {ArrowLeft: -1, ArrowRight: 1}[event.key] ||
       (event.key === 'Enter' && event.target.tagName !== 'BUTTON' ? 1 : 0);
     if (move === 0) return;
@@ -261,8 +260,9 @@ class RoundPanel {
     const place = after < 0 ? 'at the beginning'
       : `after “${pathTo(this.round, after).map(i => words[this.round.nodes[i].token]).join(' ')}”`;
     byId('rows-place').textContent = pair.draft
-      ? `The rows ${place}. Green is the overlap, the chance of acceptance: ${fixed(overlap, 3)}.`
-      : `The target’s row ${place}.`;
+      ? `Next-token probabilities ${place}. Green is the overlap, ${fixed(overlap, 3)}: the chance `
+        + 'that the rule “token” accepts.'
+      : `The target’s next-token probabilities ${place}.`;
     this.tellSum(pair);
     const element = byId('rows-figure');
     const grab = (side, token, event, valueAt) => followPointer(event,
