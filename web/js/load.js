@@ -9,7 +9,8 @@ class Load {
     this.lab = new Latest(new Lab());
     this.show = figureIn(byId('load-figure'));
     byId('load-legend').append(legendOf([['this K', 's-target', 'line'],
-      [`the best K of each batch, at most ${K_MOST}`, 's-accepted', 'dashed'], ['no draft', 's-soft', 'dashed']]));
+      [`the best K of each batch, at most ${K_MOST}`, 's-accepted', 'dashed'],
+      ['no draft', 's-soft', 'dashed']]));
     const slider = byId('batch-log');
     slider.value = String(Math.round(Math.log2(Number(state.batch) || 1)));
     state.batch = String(2 ** Number(slider.value));
