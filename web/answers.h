@@ -21,7 +21,6 @@ struct web_lab {
     speclab_simulation *simulation;
     int32_t simulation_K;
     speclab_law *law;
-    int32_t law_tokens;
     speclab_text *text;
 };
 
