@@ -118,6 +118,15 @@ def takes_coins_by_hand(page):
     assert '--coins 0.2,0.5,0.8,0.5' in page.text('round-command'), page.text('round-command')
 
 
+def shows_the_product_that_a_rule_keeps(page):
+    for rule, last in (('block', '0.333'), ('block-greedy', '0.417'), ('hsd', '0.417')):
+        page.open('#rule=%s&coins=0.2,0.5,0.8,0.4,0.3&at=3' % rule)
+        page.until('decision', 'kept, together?')
+        rows = page.b.run('return [...document.querySelectorAll("#residual tbody tr")].map(row =>'
+                          'row.lastChild.textContent)')
+        assert rows[-1] == last and 'chance = ' + last in page.text('decision'), (rule, rows)
+
+
 def keeps_a_view_in_its_address(page):
     page.open('#rule=block&K=2&coins=0.5,0.5,0.4&at=2')
     assert page.b.run('return document.getElementById("rule").value') == 'block'
@@ -293,7 +302,7 @@ def makes_no_request_and_no_complaint(page):
 
 
 CHECKS = [is_ready_within_two_seconds, shows_the_worked_example_to_the_digit, steps_by_keys,
-          takes_coins_by_hand, keeps_a_view_in_its_address,
+          takes_coins_by_hand, shows_the_product_that_a_rule_keeps, keeps_a_view_in_its_address,
           steps_or_refuses_every_rule_and_drafting, finds_the_best_K_and_its_speed_up,
           agrees_with_the_closed_forms_within_five_standard_errors,
           simulates_ten_million_rounds_within_two_seconds, corrects_the_mistakes,

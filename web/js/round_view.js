@@ -137,20 +137,31 @@ class RoundView {
         ['chance', ...decision.weights.map(w => fixed(w / sum, 3))]]));
   }
 
-  /** Block verification keeps the product of the ratios, cut off at 1 after each token. */
+  /** The running product of the ratios, where a rule judges a chain as one block by it. */
   tellProducts(words) {
-    if (!state.rule.startsWith('block') && state.rule !== 'hsd') return;
-    let product = 1;
-    const rows = [];
-    for (let i = childrenOf(this.round, -1)[0]; i !== undefined; i = childrenOf(this.round, i)[0]) {
-      const node = this.round.nodes[i], target = this.round.target[node.parent + 1][node.token];
-      const draft = node.row ? node.row[node.token] : 1;
-      product = Math.min(1, product * target / draft);
-      rows.push([words[node.token] ?? String(node.token), `${chance(target)} / ${chance(draft)}`,
-        fixed(target / draft, 3), fixed(product, 3)]);
-    }
-    byId('residual').append(h('p', {class: 'small soft'}, 'The running product of the ratios, at '
-      + 'most 1 after each token. The last is the chance that the whole block is kept.'),
-    tableOf(['token', 'target / draft', 'ratio', 'product'], rows));
+    const first = this.round.decisions.find(d => d.role === 'keep');
+    const isFirst = ({value}) => Math.abs(value - first.num / first.den) < 1e-12;
+    const capped = productsOf(this.round, 1), free = productsOf(this.round, Infinity);
+    const products = [capped, free].find(list => list.length > 0 && isFirst(list.at(-1)));
+    if (!products) return;
+    byId('residual').append(h('p', {class: 'small soft'}, 'The running product of the ratios'
+      + `${products === capped ? ', at most 1 after each token' : ''}. The last, at most 1, is the `
+      + 'chance that the whole block is kept.'),
+    tableOf(['token', 'target / draft', 'ratio', 'product'], products.map(p =>
+      [words[p.token], `${chance(p.target)} / ${chance(p.draft)}`, fixed(p.target / p.draft, 3),
+        fixed(p.value, 3)])));
   }
+}
+
+/** The product of target / draft along a chain, at most `most` after each token. */
+function productsOf(round, most) {
+  const products = [];
+  let value = 1;
+  for (let i = childrenOf(round, -1)[0]; i !== undefined; i = childrenOf(round, i)[0]) {
+    const {token, parent, row} = round.nodes[i], target = round.target[parent + 1][token];
+    const draft = row ? row[token] : 1;
+    value = Math.min(most, value * target / draft);
+    products.push({token, target, draft, value});
+  }
+  return products;
 }
