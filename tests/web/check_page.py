@@ -327,6 +327,29 @@ def writes_the_text_of_the_program(page, program, folder):
     return page.text('story-text')
 
 
+def reads_results_of_the_program(page, program, folder):
+    """The page shows as many rows as the program's file has."""
+    page.open()
+    for name, command in (
+            ('sweep.csv', 'sweep --rounds 20000'), ('serve.json', 'serve --rate 2 --requests 200'),
+            ('bench.csv', 'bench --target zipf?V=20 --draft zipf?V=20 --K 1,2 --texts 2 --tokens 20'),
+            ('bench.json', 'bench --target zipf?V=20 --draft zipf?V=20 --texts 2 --tokens 20'),
+            ('validate.json', 'validate rule:token --budget 200k'),
+            ('prove.csv', 'prove --rule token,block,resample-target')):
+        path = os.path.join(folder, name)
+        subprocess.run([program, *command.split(), '-o', path], capture_output=True)
+        with open(path) as file:
+            content = file.read()
+        page.b.run(DROP, name, content)
+        page.until('result-name', name)
+        rows = page.text('result-count')
+        if name.endswith('.csv'):
+            lines = [line for line in content.splitlines() if not line.startswith('#')]
+            assert rows.startswith('%d of' % (len(lines) - 1)), rows
+            assert content.splitlines()[0][2:] in page.text('provenance')
+        assert page.b.run('return document.querySelectorAll("#result-table tbody tr").length') > 0
+
+
 def with_model(folder, module, program):
     """The address of a page with stories260K in it, if the outside data are there; else None."""
     data = os.environ.get('SPECLAB_DATA')
@@ -345,6 +368,8 @@ def check(kind, url, story, program, folder):
     with kind() as browser:
         page = Page(browser, url)
         todo = [(one.__name__, lambda one=one: one(page)) for one in CHECKS]
+        todo.append(('reads_results_of_the_program',
+                     lambda: reads_results_of_the_program(page, program, folder)))
         if story:
             other = Page(browser, story)
             todo.append(('writes_the_text_of_the_program',
