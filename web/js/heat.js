@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // heat: the speed-up over alpha and K as a map; pointer and arrow keys read its cells.
 
-const HEAT = {columns: 51, rows: K_MOST, left: 34, bottom: 40, top: 8, height: 320};
+const HEAT = {columns: 51, rows: K_MOST, left: 34, bottom: 40, top: 24, height: 336};
 
 /** From slower (vermillion) over even (neutral) to faster (blue), as [red, green, blue]. */
 function heatColor(speedup, dark) {
@@ -130,6 +130,8 @@ class HeatMap {
       pen.fillText(String(K), HEAT.left - 7, this.y(K) + this.step.y / 2 + 5);
     pen.fillStyle = ink;
     pen.fillText('acceptance rate, alpha', width - 4, HEAT.height - 4);
+    pen.textAlign = 'left';
+    pen.fillText('draft tokens, K', HEAT.left, 14);
     pen.lineWidth = 2.5;
     pen.strokeRect(this.x(this.cell.column) - 2, this.y(this.cell.K) - 2, this.step.x + 4,
       this.step.y + 4);
