@@ -314,6 +314,7 @@ CHECKS = [is_ready_within_two_seconds, shows_the_worked_example_to_the_digit, st
 
 def writes_the_text_of_the_program(page, program, folder):
     page.open()
+    page.b.wait('return !document.getElementById("write").disabled') # the model is unpacked
     page.b.run('document.getElementById("write").click()')
     page.b.wait('return document.getElementById("story-text").textContent.includes("without:")', 90)
     verb, words = page.b.run('return document.querySelector("#text-command code").textContent'
