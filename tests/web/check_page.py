@@ -333,7 +333,7 @@ def reads_results_of_the_program(page, program, folder):
     page.open()
     for name, command in (
             ('sweep.csv', 'sweep --rounds 20000'), ('serve.json', 'serve --rate 2 --requests 200'),
-            ('bench.csv', 'bench --target zipf?V=20 --draft zipf?V=20 --K 1,2 --texts 2 --tokens 20'),
+            ('bench.csv', 'bench --target zipf?V=9 --draft zipf?V=9 --K 1,2 --texts 2 --tokens 9'),
             ('bench.json', 'bench --target zipf?V=20 --draft zipf?V=20 --texts 2 --tokens 20'),
             ('validate.json', 'validate rule:token --budget 200k'),
             ('prove.csv', 'prove --rule token,block,resample-target')):
