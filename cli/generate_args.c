@@ -85,12 +85,7 @@ static void choose_output(spec_generate_args *args, const char *verb)
 {
     const spec_options *common = &args->common;
     const char *terminal = getenv("TERM");
-    args->json = spec_options_json(common);
-    if (common->format_given && common->format != SPEC_FORMAT_JSON &&
-        common->format != SPEC_FORMAT_TABLE)
-        spec_usage_fail(
-            verb, "--format: generate supports json alone; leave --format out for plain text");
-
+    args->json = spec_options_json(common, verb);
     const bool always = strcmp(args->colour, "always") == 0,
                automatic = strcmp(args->colour, "auto") == 0;
     if (!always && !automatic && strcmp(args->colour, "never") != 0)

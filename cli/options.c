@@ -191,17 +191,26 @@ void spec_options_catch_interrupts(void)
     sigaction(SIGTERM, &action, NULL);
 }
 
-bool spec_options_json(const spec_options *options)
+static bool is_json(const spec_options *options)
 {
     const char *ending = options->output != NULL ? strrchr(options->output, '.') : NULL;
     return options->format_given ? options->format == SPEC_FORMAT_JSON
                                  : ending != NULL && strcmp(ending, ".json") == 0;
 }
 
+bool spec_options_json(const spec_options *options, const char *verb)
+{
+    if (options->format_given && options->format != SPEC_FORMAT_JSON &&
+        options->format != SPEC_FORMAT_TABLE)
+        spec_usage_fail(verb,
+                        "--format: the text has json alone; leave --format out for plain text");
+    return is_json(options);
+}
+
 static spec_format chosen_format(const spec_options *options)
 {
     if (options->format_given) return options->format;
-    if (spec_options_json(options)) return SPEC_FORMAT_JSON;
+    if (is_json(options)) return SPEC_FORMAT_JSON;
     return options->output == NULL && isatty(STDOUT_FILENO) ? SPEC_FORMAT_TABLE : SPEC_FORMAT_CSV;
 }
 

@@ -54,8 +54,9 @@ void spec_options_texts(spec_grid *grid, const char *verb, const char *axis, con
                         const char *separators);
 void spec_options_numbers(spec_grid *grid, const char *verb, const char *axis, const char *list);
 
-/* Is the output JSON: by --format, else by the name FILE.json? */
-bool spec_options_json(const spec_options *options);
+/* For a verb that writes a text: is the output JSON, by --format, else by the name FILE.json? Exits
+ * 2 for a format of tables. */
+bool spec_options_json(const spec_options *options, const char *verb);
 
 /* Set by ctrl-C and SIGTERM after _catch_interrupts; a second ctrl-C kills. */
 extern volatile int spec_options_stop;

@@ -45,7 +45,7 @@ typedef struct {
     spec_options common;
     spec_pair_options pair;
     int K;
-    bool K_given;
+    bool K_given, json;
     uint64_t rounds;
     int top;
     const char *coins, *context, *names;
@@ -92,10 +92,7 @@ static void complete(arguments *args, const char *verb)
     if (args->pair.verify == SPEC_VERIFY_DEVICE)
         spec_usage_fail(verb, "--verify: step makes the decisions on the host");
     args->pair.verify = SPEC_VERIFY_HOST;
-    if (args->common.format_given && args->common.format != SPEC_FORMAT_JSON &&
-        args->common.format != SPEC_FORMAT_TABLE)
-        spec_usage_fail(verb,
-                        "--format: step supports json alone; leave --format out for plain text");
+    args->json = spec_options_json(&args->common, verb);
     spec_pair_options_complete(&args->pair, verb);
 }
 
@@ -175,7 +172,7 @@ static bool goes_on(const spec_decoder *decoder)
 static int write_rounds(FILE *out, const arguments *args, const spec_step_view *view,
                         spec_round_log *log, const int *context, size_t n, spec_error *error)
 {
-    const bool as_json = spec_options_json(&args->common);
+    const bool as_json = args->json;
     spec_output_law law = {0};
     spec_error why = {{0}};
     int status = GSL_SUCCESS;

@@ -509,7 +509,7 @@ static void what_makes_no_sense_is_refused_in_one_line(void **state)
         {"--target zipf?V=4 --prompt-file nowhere",
          "--prompt-file: nowhere: No such file or directory"},
         {"--target zipf?V=4 --prompt-file dir", "--prompt-file: dir: Is a directory"},
-        {"--target zipf?V=4 --format csv", "--format: generate supports json alone"},
+        {"--target zipf?V=4 --format csv", "--format: the text has json alone"},
         {"--target zipf?V=4 --color sometimes",
          "--color: 'sometimes' is not auto, always or never"},
         {"--target zipf?V=4 hello", "'hello' is not an option"},
