@@ -133,26 +133,30 @@ static int report(spec_calibration *c, const spec_validate_args *args, const cha
     return code;
 }
 
+/* Write the runs of the shard. */
+static int write_part(const spec_validate_args *args, const spec_validate_plan *plan,
+                      const char *verb, spec_error *error)
+{
+    spec_calibration c;
+    int status = spec_calibration_init(&c, args->sampler, args->calibrate, plan, error);
+    if (status != GSL_SUCCESS) return status;
+    const spec_groups runs = spec_calibration_runs(&c);
+    status = spec_calibrate_part_write(&c, &runs, args, verb, error);
+    spec_calibration_free(&c);
+    return status;
+}
+
 int spec_validate_calibrate(const spec_validate_args *args, const char *verb)
 {
     spec_calibration c;
     spec_error error = {{0}};
     spec_validate_plan plan = args->plan;
     const bool part = args->common.shard.of > 0;
-    int status = GSL_SUCCESS;
     if (!args->budget_given) plan.draws = SPEC_VALIDATE_CALIBRATE_DRAWS;
-    SPEC_TRY(spec_calibration_init(&c, args->sampler, args->calibrate, &plan, &error));
-    const spec_groups runs = spec_calibration_runs(&c);
-    status = part ? spec_calibrate_part_write(&c, &runs, args, verb, &error)
-                  : spec_groups_add_all(&runs, &error);
+    const int status = part ? write_part(args, &plan, verb, &error)
+                            : spec_calibrate(&c, args->sampler, args->calibrate, &plan, &error);
     spec_progress_clear();
-    if (status == GSL_SUCCESS && !part) {
-        spec_calibration_finish(&c);
-        return report(&c, args, verb);
-    }
-    spec_calibration_free(&c);
-done:
-    if (status == GSL_SUCCESS) return SPEC_EXIT_HOLDS;
+    if (status == GSL_SUCCESS) return part ? SPEC_EXIT_HOLDS : report(&c, args, verb);
     spec_usage_say(verb, spec_options_stop ? "interrupted" : "%s: %s", args->sampler, error.text);
     return spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
 }
