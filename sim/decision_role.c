@@ -178,6 +178,26 @@ static void read_block(spec_told *told, int n, bool leaves, const spec_draft *dr
     }
 }
 
+/* ---- ahead ----------------------------------------------------------------------------------- */
+
+/* One test per token, and then the last token's picks. Tests beyond the place where the round ended
+ * decided that place. */
+static void read_ahead(spec_told *told, int n, const spec_draft *draft, int last)
+{
+    int node = -1;
+    for (int d = 0; d < n; d++) {
+        if (told[d].decision.accepts) {
+            if (node < last) told[d].after = node;
+            told[d].node = node = spec_verify_child(draft, node, node + 1);
+            told[d].role = SPEC_ROLE_TEST;
+            continue;
+        }
+        told[d].role = d < n - 1                                      ? SPEC_ROLE_BLOCK
+                       : spec_verify_child(draft, last, last + 1) < 0 ? SPEC_ROLE_BONUS
+                                                                      : SPEC_ROLE_CORRECTION;
+    }
+}
+
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
 /* How the rule makes the decisions of this draft. */
@@ -206,6 +226,8 @@ void spec_decision_roles(spec_told *told, int n, const spec_rule *rule, const sp
     if (asks == SPEC_ASKS_OTHER) return;
     if (asks == SPEC_ASKS_BLOCK || asks == SPEC_ASKS_LEAVES)
         read_block(told, n, asks == SPEC_ASKS_LEAVES, draft, round);
+    else if (asks == SPEC_ASKS_AHEAD)
+        read_ahead(told, n, draft, last);
     else if (asks == SPEC_ASKS_END)
         told[n - 1].role =
             spec_verify_child(draft, last, last + 1) < 0 ? SPEC_ROLE_BONUS : SPEC_ROLE_TARGET;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "timing/acceptance_theory.h"
 
+#include "analysis/rules/biased_law.h"
 #include "analysis/rules/coincidence.h"
 #include "analysis/rules/coupling.h"
 #include "analysis/rules/optimal.h"
@@ -11,6 +12,7 @@
 #include "sim/verify/transport_sets.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- one draft token ------------------------------------------------------------------------- */
@@ -79,6 +81,66 @@ static double minhash(const spec_rule *rule, bool chosen, const double *target, 
     return coupled(spec_coupling_minhash, chosen, target, draft, vocab);
 }
 
+/* ---- one draft token, by the law of the token that is emitted --------------------------------- */
+
+typedef spec_biased_law biased(double *ret_law, const spec_rule *rule, const double *target,
+                               const double *draft, int vocab);
+
+static spec_biased_law target_only(double *ret_law, const spec_rule *rule, const double *target,
+                                   const double *draft, int vocab)
+{
+    return spec_biased_law_target_only(ret_law, target, draft, vocab,
+                                       rule->settings.target_only.acc,
+                                       rule->settings.target_only.single);
+}
+
+static spec_biased_law relaxed(double *ret_law, const spec_rule *rule, const double *target,
+                               const double *draft, int vocab)
+{
+    return spec_biased_law_relaxed(ret_law, target, draft, vocab, rule->settings.relaxed.k,
+                                   rule->settings.relaxed.delta, !rule->settings.relaxed.samples);
+}
+
+static spec_biased_law single_threshold(double *ret_law, const spec_rule *rule,
+                                        const double *target, const double *draft, int vocab)
+{
+    return spec_biased_law_single_threshold(ret_law, target, draft, vocab,
+                                            rule->settings.single_threshold.s);
+}
+
+static spec_biased_law ensemble(double *ret_law, const spec_rule *rule, const double *target,
+                                const double *draft, int vocab)
+{
+    return spec_biased_law_ensemble(ret_law, target, draft, vocab, rule->settings.ensemble.w);
+}
+
+static const struct {
+    const char *rule;
+    biased *law;
+} laws[] = {
+    {"target-only", target_only},           {"relaxed", relaxed},   {"top-k-relaxed", relaxed},
+    {"single-threshold", single_threshold}, {"ensemble", ensemble},
+};
+
+static biased *law_of(const spec_rule *rule)
+{
+    int i = (int)(sizeof laws / sizeof laws[0]) - 1;
+    while (i >= 0 && strcmp(laws[i].rule, rule->name) != 0) i--;
+    return i >= 0 ? laws[i].law : NULL;
+}
+
+static double accepted_by(biased *law, const spec_rule *rule, bool chosen, const double *target,
+                          const double *draft, int vocab)
+{
+    const size_t V = (size_t)vocab;
+    double *row = calloc(2 * V, sizeof *row); /* the law, and a one-hot draft */
+    if (row == NULL) return NAN;
+    if (chosen) row[V + (size_t)spec_row_argmax(draft, vocab)] = 1.0;
+    const double accepted = law(row, rule, target, chosen ? row + V : draft, vocab).accepted;
+    free(row);
+    return accepted;
+}
+
 /* ---- siblings -------------------------------------------------------------------------------- */
 
 typedef double several(const spec_ratio_order *order, int n);
@@ -112,7 +174,7 @@ static double ot_without(const spec_ratio_order *order, int n)
 
 static const struct {
     const char *rule;
-    single *one;
+    single *one; /* NULL: by its law */
     several *kind[SPEC_SIBLINGS_KINDS];
 } lines[] = {
     {"token",
@@ -151,9 +213,14 @@ static const struct {
      {TOP = spec_multi_draft_match_top, GREEDY = spec_multi_draft_greedy}},
     {"gumbel", gumbel, {0}},
     {"minhash", minhash, {0}},
+    {"target-only",
+     NULL,
+     {WITHOUT = spec_coincidence_match_without, TOP = spec_multi_draft_match_top,
+      HUB = spec_coincidence_match_greedy, GREEDY = spec_coincidence_match_greedy}},
     {"hsd", overlap, {0}},
     {"resample-target", overlap, {0}},
     {"greedy-softmax", as_if_drawn, {0}},
+    {"cut-invalid", overlap, {0}},
 };
 
 static several *const optimum[SPEC_SIBLINGS_KINDS] = {IID = spec_optimal_iid,
@@ -175,6 +242,8 @@ double spec_acceptance_theory_single(const spec_rule *rule, bool chosen, const d
                                      const double *draft, int vocab)
 {
     const int i = line_of(rule);
+    biased *law = law_of(rule);
+    if (law != NULL) return accepted_by(law, rule, chosen, target, draft, vocab);
     return i >= 0 ? lines[i].one(rule, chosen, target, draft, vocab) : NAN;
 }
 
@@ -189,7 +258,8 @@ double spec_acceptance_theory_siblings(const spec_rule *rule, spec_siblings sibl
                                        const spec_ratio_order *order)
 {
     const int i = line_of(rule);
-    return i >= 0 && lines[i].kind[siblings] != NULL ? lines[i].kind[siblings](order, n) : NAN;
+    const bool known = i >= 0 && lines[i].kind[siblings] != NULL && rule->claim < SPEC_LOSSY;
+    return known ? lines[i].kind[siblings](order, n) : NAN;
 }
 
 bool spec_acceptance_theory_same_form(const spec_rule *rule, const spec_rule *other,

@@ -37,7 +37,9 @@ typedef enum {
     SPEC_ASKS_END,        /* the last token alone */
     /* whether prefixes of the first children are kept, from the longest on; then the last token */
     SPEC_ASKS_BLOCK,
-    SPEC_ASKS_LEAVES      /* from the leaves to the root; on a chain as BLOCK */
+    SPEC_ASKS_LEAVES,     /* from the leaves to the root; on a chain as BLOCK */
+    /* the tokens of a chain in their order, also beyond a rejected one; then the last token */
+    SPEC_ASKS_AHEAD
 } spec_asks;
 
 /* An entry of the table is a rule; a copy of it with settings read from a spec is a rule to decode
@@ -63,8 +65,8 @@ struct spec_rule {
      * one; the decoder refuses others */
     bool needs_schedule;
 
-    int (*init)(spec_rule *rule, spec_settings *settings,
-                spec_error *error); /* read the settings; NULL: no keys */
+    /* Read the settings, on which claim and asks of the copy may depend; NULL: no keys. */
+    int (*init)(spec_rule *rule, spec_settings *settings, spec_error *error);
 
     /* State that lasts from call to call: workspace, or what one round passes to the next. _open
      * makes it, for rows of V and drafts of at most n_nodes; _reset clears what an earlier text
@@ -96,7 +98,25 @@ struct spec_rule {
         } mentored;
         struct {
             int k;
-        } top_k;
+            double delta;
+            bool samples; /* else its argmax */
+        } relaxed;
+        struct {
+            double acc, single;
+        } target_only;
+        struct {
+            double s;
+        } single_threshold;
+        struct {
+            double w;
+        } ensemble;
+        struct {
+            int window;     /* 0: by the draft's length */
+            double entropy; /* nats */
+        } fly;
+        struct {
+            bool block;
+        } cut_invalid;
     } settings;
 
     /* gumbel, minhash: if not NONE, the output depends on noise alone, not on chance */
@@ -106,9 +126,12 @@ struct spec_rule {
 extern const spec_rule *const spec_rules[]; /* NULL-terminated, sim/verify/verify.c */
 extern const spec_rule spec_verify_token, spec_verify_match, spec_verify_greedy;
 extern const spec_rule spec_verify_block, spec_verify_block_greedy, spec_verify_hsd;
-extern const spec_rule spec_verify_lenience, spec_verify_typical, spec_verify_top_k,
-    spec_verify_mentored;
-extern const spec_rule spec_verify_resample_target, spec_verify_greedy_softmax;
+extern const spec_rule spec_verify_lenience, spec_verify_typical, spec_verify_relaxed,
+    spec_verify_top_k, spec_verify_mentored;
+extern const spec_rule spec_verify_target_only, spec_verify_single_threshold, spec_verify_ensemble,
+    spec_verify_fly;
+extern const spec_rule spec_verify_resample_target, spec_verify_greedy_softmax,
+    spec_verify_cut_invalid;
 extern const spec_rule spec_verify_naive_tree, spec_verify_rrs, spec_verify_rrsw, spec_verify_kseq,
     spec_verify_spechub;
 extern const spec_rule spec_verify_token_rest, spec_verify_traversal, spec_verify_gumbel,
@@ -188,10 +211,16 @@ double spec_verify_residual(double *weight, const double *target, const double *
 double spec_verify_rest(double *weight, const spec_draft *draft, int node, const double *row);
 double spec_verify_rest_sum(const spec_draft *draft, int node, const double *row);
 
-/* A whole round of the token rule along the first children, with the draft's probability times
- * `scale`, in (0,1]; 1 is the token rule itself (sim/verify/verify_token.c). */
-void spec_verify_token_by(spec_round *round, const spec_draft *draft, const double *const *target,
-                          double scale, double *weight, spec_chance *chance);
+/* Whether to accept a draft token of these two probabilities. One decision. */
+typedef bool spec_verify_test(const spec_rule *rule, double target, double drafted,
+                              spec_chance *chance);
+spec_verify_test spec_verify_token_test; /* the token rule's own: min(1, target/drafted) */
+
+/* A whole round along the first children: each is tested, and the first rejected one is corrected
+ * as by the token rule (sim/verify/verify_token.c). */
+void spec_verify_token_by(spec_round *round, const spec_rule *rule, const spec_draft *draft,
+                          const double *const *target, spec_verify_test *test, double *weight,
+                          spec_chance *chance);
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 

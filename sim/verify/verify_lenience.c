@@ -9,10 +9,15 @@ static int init(spec_rule *rule, spec_settings *settings, spec_error *error)
     return spec_settings_double(&rule->settings.lenience.l, settings, "l", 0.5, 0.0, 1.0, error);
 }
 
+static bool test(const spec_rule *rule, double target, double drafted, spec_chance *chance)
+{
+    return spec_chance_accept(chance, target, rule->settings.lenience.l * drafted);
+}
+
 static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft,
                    const double *const *target, double *weight, spec_chance *chance)
 {
-    spec_verify_token_by(ret_round, draft, target, rule->settings.lenience.l, weight, chance);
+    spec_verify_token_by(ret_round, rule, draft, target, test, weight, chance);
 }
 
 const spec_rule spec_verify_lenience = {

@@ -6,8 +6,9 @@
 
 #include <assert.h>
 
-void spec_verify_token_by(spec_round *round, const spec_draft *draft, const double *const *target,
-                          double scale, double *weight, spec_chance *chance)
+void spec_verify_token_by(spec_round *round, const spec_rule *rule, const spec_draft *draft,
+                          const double *const *target, spec_verify_test *test, double *weight,
+                          spec_chance *chance)
 {
     int at = -1; /* the last accepted node */
     spec_verify_begin(round, draft);
@@ -16,7 +17,7 @@ void spec_verify_token_by(spec_round *round, const spec_draft *draft, const doub
         const double *law = spec_draft_law(draft, node);
         const int token = draft->token[node];
         assert(law == NULL || law[token] > 0.0); /* else it was not drawn from that law */
-        if (!spec_chance_accept(chance, row[token], scale * (law != NULL ? law[token] : 1.0))) {
+        if (!test(rule, row[token], law != NULL ? law[token] : 1.0, chance)) {
             spec_verify_end(round,
                             spec_verify_correct(row, law, token, draft->vocab, weight, chance));
             return;
@@ -26,11 +27,17 @@ void spec_verify_token_by(spec_round *round, const spec_draft *draft, const doub
     spec_verify_end(round, spec_verify_sample(target[at + 1], draft->vocab, chance));
 }
 
+bool spec_verify_token_test(const spec_rule *rule, double target, double drafted,
+                            spec_chance *chance)
+{
+    (void)rule;
+    return spec_chance_accept(chance, target, drafted);
+}
+
 static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft,
                    const double *const *target, double *weight, spec_chance *chance)
 {
-    (void)rule;
-    spec_verify_token_by(ret_round, draft, target, 1.0, weight, chance);
+    spec_verify_token_by(ret_round, rule, draft, target, spec_verify_token_test, weight, chance);
 }
 
 const spec_rule spec_verify_token = {

@@ -144,10 +144,26 @@ static double proved(const char *rule)
 /* The probabilities of the tests, over the law of the draft token, are the exact acceptance. */
 static void shown_probabilities_sum_to_the_exact_acceptance(void **state)
 {
-    static const char *const rules[] = {
-        "token",      "block",   "traversal", "lenience?l=0.3",  "mentored",
-        "gumbel",     "minhash", "hsd",       "naive-tree",      "rrs",
-        "token-rest", "khisti",  "ot",        "resample-target", NULL};
+    static const char *const rules[] = {"token",
+                                        "block",
+                                        "traversal",
+                                        "lenience?l=0.3",
+                                        "mentored",
+                                        "gumbel",
+                                        "minhash",
+                                        "hsd",
+                                        "naive-tree",
+                                        "rrs",
+                                        "token-rest",
+                                        "khisti",
+                                        "ot",
+                                        "resample-target",
+                                        "target-only",
+                                        "ensemble",
+                                        "fly",
+                                        "cut-invalid",
+                                        "single-threshold?s=0.2",
+                                        NULL};
     static const double draft[] = {0.4, 0.3, 0.2, 0.1};
     static const char *const coin[] = {"0.2", "0.5", "0.8", "0.95"};
     (void)state;

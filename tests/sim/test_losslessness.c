@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-static const char *const rules[] = {"token",        "match",     "greedy", "block",
-                                    "block-greedy", "traversal", "gumbel", "minhash"};
+static const char *const rules[] = {"token",     "match",  "greedy",  "block",      "block-greedy",
+                                    "traversal", "gumbel", "minhash", "target-only"};
 static const char *const draftings[] = {"chain", "greedy", "lookup?max=2",
                                         "lookup?max=2&min=2&full=1"};
 static const char *const policies[] = {"fixed",
@@ -21,7 +21,7 @@ static const char *const policies[] = {"fixed",
                                        "cumulative?threshold=0.6",
                                        "peak?threshold=0.55",
                                        "oracle"};
-enum { N_RULES = 8, N_DRAFTINGS = 4, N_POLICIES = 6, LIMIT = 10000000 };
+enum { N_RULES = 9, N_DRAFTINGS = 4, N_POLICIES = 6, LIMIT = 10000000 };
 
 typedef struct {
     uint64_t laws, branches;
@@ -67,7 +67,7 @@ static void check_lossless(survey *ret_survey, const method *by, const spec_mode
     spec_output_law_free(&law);
 }
 
-/* Three random pairs for each rule x strategy x policy x K x tokens in each family: 6048 pairs per
+/* Three random pairs for each rule x strategy x policy x K x tokens in each family: 7344 pairs per
  * family. */
 static void every_rule_strategy_and_policy_is_lossless(void **state)
 {
@@ -246,6 +246,16 @@ static void wrong_rules_and_policies_show_on_random_models(void **state)
          0.7}, /* not if it drops all drawn tokens, or none */
         {{"lenience?l=0.5", "chain", "fixed"}, 0.95}, /* not if no ratio is below 1 */
         {{"lenience?l=0.5", "greedy", "fixed"}, 1.0},
+        {{"target-only?acc=0.5", "chain", "fixed"}, 1.0},
+        {{"target-only?acc=0.5", "greedy", "fixed"}, 1.0},
+        {{"target-only?single=0.3", "chain", "fixed"}, 0.9}, /* not if no token is so probable */
+        {{"single-threshold?s=0.3", "chain", "fixed"},
+         0.5}, /* nor if all such ratios are above 1 */
+        {{"ensemble", "chain", "fixed"}, 1.0},
+        {{"ensemble", "greedy", "fixed"}, 1.0},
+        {{"fly", "chain", "fixed"}, 0.35}, /* only at K = 2 */
+        {{"fly", "greedy", "fixed"}, 0.35},
+        {{"relaxed?delta=0.3", "chain", "fixed"}, 1.0},
         {{"typical", "chain", "fixed"}, 1.0},
         {{"top-k-relaxed?k=2", "chain", "fixed"}, 1.0},
         {{"mentored?budget=0.1", "chain", "fixed"}, 1.0},

@@ -73,16 +73,18 @@ static void greedy_softmax_without_a_row_has_only_the_one_hot_law(void **state)
     rule_case_free(&run);
 }
 
-static void both_claim_to_be_wrong(void **state)
+static void all_claim_to_be_wrong(void **state)
 {
     (void)state;
     int wrong = 0;
     for (int i = 0; spec_rules[i] != NULL; i++) wrong += spec_rules[i]->claim == SPEC_WRONG;
-    assert_int_equal(wrong, 2);
+    assert_int_equal(wrong, 3);
     const spec_rule *rule;
     assert_int_equal(spec_rule_find(&rule, "resample-target", NULL), GSL_SUCCESS);
     assert_int_equal(rule->claim, SPEC_WRONG);
     assert_int_equal(spec_rule_find(&rule, "greedy-softmax", NULL), GSL_SUCCESS);
+    assert_int_equal(rule->claim, SPEC_WRONG);
+    assert_int_equal(spec_rule_find(&rule, "cut-invalid", NULL), GSL_SUCCESS);
     assert_int_equal(rule->claim, SPEC_WRONG);
 }
 
@@ -93,7 +95,7 @@ int main(void)
         cmocka_unit_test(resample_target_knows_that_a_chosen_token_is_one_hot),
         cmocka_unit_test(greedy_softmax_judges_a_chosen_token_by_its_row),
         cmocka_unit_test(greedy_softmax_without_a_row_has_only_the_one_hot_law),
-        cmocka_unit_test(both_claim_to_be_wrong),
+        cmocka_unit_test(all_claim_to_be_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,6 +40,30 @@ static void the_k_likeliest_tokens_are_kept_and_the_lower_id_wins_a_tie(void **s
     check_kept("top-k-relaxed?k=4", 3, 2, 2);
 }
 
+/* The places have .4 .3 .2 .1 and .2 .3 .2 .3; the argmax follows, without a decision. */
+static void a_token_within_delta_is_kept_and_the_argmax_follows(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rule;
+        int first, second, kept, last;
+    } cases[] = {{"relaxed?delta=0.25", 2, 0, 2, 2}, {"relaxed?delta=0.25", 3, 0, 0, 0},
+                 {"relaxed?delta=0.05", 0, 0, 1, 1}, {"relaxed?k=2&delta=0.25", 2, 0, 0, 0},
+                 {"relaxed?k=1", 0, 3, 1, 1},        {"relaxed", 3, 0, 2, 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rule_case run;
+        rule_case_init(&run, 4);
+        for (int r = 0; r < 3; r++) run.target[r] = target[r];
+        rule_case_chain(&run, (const int[]){cases[i].first, cases[i].second}, rows, 2);
+        rule_case_verify(&run, cases[i].rule, NULL, 0);
+        assert_int_equal(run.round.n_accepted, cases[i].kept);
+        assert_int_equal(run.round.token[cases[i].kept], cases[i].last);
+        rule_case_free(&run);
+    }
+    check_kept("relaxed?k=2&delta=1&else=sample", 1, 3, 2); /* top-k-relaxed?k=2 */
+    check_kept("relaxed?delta=0.25&else=sample", 3, 0, 0);
+}
+
 static double law_of(double *ret_law, const double *goal, const double *drafted, int vocab,
                      const double *k)
 {
@@ -75,6 +99,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_k_likeliest_tokens_are_kept_and_the_lower_id_wins_a_tie),
+        cmocka_unit_test(a_token_within_delta_is_kept_and_the_argmax_follows),
         cmocka_unit_test(the_law_is_the_formulas),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

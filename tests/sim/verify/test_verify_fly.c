@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/output_law.h"
+#include "tests/support/near.h"
+#include "tests/support/rule_case.h"
+#include "tests/support/rule_law.h"
+#include "tests/support/support.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The text 3, 1, 3: acceptance .25, .2 and 1. The first place has the entropy of .4, .3, .2. */
+static rule_case text(int depth)
+{
+    rule_case run = rule_case_text((const int[]){3, 1, 3}, 3);
+    run.draft.depth = depth;
+    return run;
+}
+
+static void a_rejected_token_returns_if_its_window_is_accepted(void **state)
+{
+    (void)state;
+    rule_case run = text(3);
+    rule_case_verify(&run, "fly?window=1", (const int[]){0, 1, 1, 1}, 4);
+    assert_within(run.asked[0], 0.75, 1e-15);
+    assert_within(run.asked[1], 0.2, 1e-15);
+    assert_within(run.asked[2], 1.0, 0.0); /* the place after the window is judged */
+    assert_within(run.asked[3], 0.9, 1e-15);
+    assert_int_equal(run.round.n_accepted, 3);
+    rule_case_verify(&run, "fly?window=2", (const int[]){0, 1, 1, 1}, 4);
+    assert_int_equal(run.round.n_accepted, 3);
+
+    /* The window fails: the correction is that of the first place, (.3, .1, 0, 0). */
+    rule_case_verify(&run, "fly?window=1", (const int[]){0, 0, 1}, 3);
+    assert_within(run.asked[1], 0.8, 1e-15);
+    assert_within(run.asked[2], 0.25, 1e-14);
+    assert_int_equal(run.round.n_accepted, 0);
+
+    /* No window fits after the second token, so nothing more is asked. */
+    rule_case_verify(&run, "fly?window=2", (const int[]){1, 0, 2}, 3);
+    assert_within(run.asked[2], 0.25 / 0.35, 1e-14);
+    assert_int_equal(run.round.n_accepted, 1);
+    rule_case_free(&run);
+}
+
+static void two_rejections_may_return_in_one_round(void **state)
+{
+    (void)state;
+    rule_case run = rule_case_text((const int[]){3, 1, 1}, 3);
+    rule_case_verify(&run, "fly?window=1", (const int[]){1, 0, 1, 1}, 4);
+    assert_within(run.asked[2], 0.72, 1e-15);
+    assert_int_equal(run.round.n_accepted, 3);
+    /* A window must be accepted by the token rule itself: .2 here, and then .72 for the third. */
+    rule_case_verify(&run, "fly?window=1", (const int[]){0, 0, 0}, 3);
+    assert_int_equal(run.round.n_accepted, 0);
+    rule_case_free(&run);
+}
+
+static void the_window_follows_the_draft_length(void **state)
+{
+    (void)state;
+    rule_case run = text(3); /* min(6, 3 - 1) = 2 */
+    rule_case_verify(&run, "fly", (const int[]){0, 1, 1, 1}, 4);
+    assert_int_equal(run.round.n_accepted, 3);
+    rule_case_verify(&run, "fly", (const int[]){1, 0, 2}, 3); /* it does not fit */
+    run.draft.depth = 2;                                      /* min(6, 2 - 1) = 1 */
+    rule_case_verify(&run, "fly", (const int[]){1, 0, 1, 1}, 4);
+    assert_int_equal(run.round.n_accepted, 3);
+    run.draft.depth = 9; /* 6 */
+    rule_case_verify(&run, "fly?window=auto", (const int[]){0, 1}, 2);
+    rule_case_free(&run);
+}
+
+/* Of .4, .3, .2 the entropy is 1.04963 nats; the fourth token is not counted. */
+static void a_certain_place_keeps_its_rejection(void **state)
+{
+    (void)state;
+    rule_case run = text(3);
+    const double gate = -0.4 * log(0.4) - 0.3 * log(0.3) - 0.2 * log(0.2);
+    char rule[64];
+    snprintf(rule, sizeof rule, "fly?window=1&entropy=%.6f", gate - 1e-5);
+    rule_case_verify(&run, rule, (const int[]){0, 1, 1, 1}, 4);
+    assert_int_equal(run.round.n_accepted, 3);
+    snprintf(rule, sizeof rule, "fly?window=1&entropy=%.6f", gate + 1e-5);
+    rule_case_verify(&run, rule, (const int[]){0, 1}, 2);
+    assert_int_equal(run.round.n_accepted, 0);
+    rule_case_free(&run);
+}
+
+static void a_token_of_probability_0_stays_rejected(void **state)
+{
+    (void)state;
+    rule_case run;
+    rule_case_init(&run, 4);
+    for (int i = 0; i < 3; i++) run.target[i] = rule_case_target[2];
+    spec_draft_append(&run.draft, 2, -1, rule_case_draft[2], true);
+    spec_draft_append(&run.draft, 3, 0, rule_case_draft[2], true);
+    rule_case_verify(&run, "fly?window=1", (const int[]){0, 0}, 2);
+    assert_int_equal(run.round.n_accepted, 0);
+    rule_case_free(&run);
+}
+
+/* ---- the law of two tokens at K = 2 ---------------------------------------------------------- */
+
+typedef struct {
+    double accepted, returned, corrected; /* mass of a first token x, by what became of it */
+} fate;
+
+static double drafted(const table_model *draft, const char *drafting, const int *context, size_t n,
+                      int x)
+{
+    return rule_law_drafted(draft, drafting, context, n, x);
+}
+
+static double overlap_after(const table_model *goal, const table_model *draft, const char *drafting,
+                            int x)
+{
+    double sum = 0.0;
+    for (int y = 0; y < goal->head.vocab; y++)
+        sum += fmin(table_model_row(goal, &x, 1)[y], drafted(draft, drafting, &x, 1, y));
+    return sum;
+}
+
+/* Probability of text (x, y): accepted, then a place that no window follows; or rejected and
+ * returned by an accepted second token; or corrected, and a new round. */
+static void check_two_tokens(const table_model *goal, const table_model *draft,
+                             const char *drafting)
+{
+    enum { MOST = 4 };
+    const int V = goal->head.vocab;
+    const double *t = table_model_row(goal, NULL, 0);
+    double residual = 0.0, entropy = 0.0, sorted[MOST], lost = 0.0;
+    fate first[MOST];
+    memcpy(sorted, t, (size_t)V * sizeof *sorted);
+    for (int i = 0; i < V && i < 3; i++) {
+        for (int j = i + 1; j < V; j++)
+            if (sorted[j] > sorted[i]) {
+                const double swap = sorted[i];
+                sorted[i] = sorted[j];
+                sorted[j] = swap;
+            }
+        if (sorted[i] > 0.0) entropy -= sorted[i] * log(sorted[i]);
+    }
+    for (int x = 0; x < V; x++) {
+        const double d = drafted(draft, drafting, NULL, 0, x), rejected = fmax(d - t[x], 0.0);
+        const bool gate = entropy >= 0.3 && t[x] > 0.0;
+        residual += fmax(t[x] - d, 0.0);
+        first[x].accepted = fmin(t[x], d);
+        first[x].returned = gate ? rejected : 0.0;
+        lost += rejected - (gate ? rejected * overlap_after(goal, draft, drafting, x) : 0.0);
+    }
+    spec_output_law law = rule_law(goal, draft, "fly", drafting, 2, 1),
+                    two = rule_law(goal, draft, "fly", drafting, 2, 2);
+    double tv = 0.0;
+    for (int x = 0; x < V; x++) {
+        const double d = drafted(draft, drafting, NULL, 0, x);
+        first[x].corrected = residual > 0.0 ? lost * fmax(t[x] - d, 0.0) / residual : 0.0;
+        const double back = first[x].returned * overlap_after(goal, draft, drafting, x);
+        assert_within(law.law[x], first[x].accepted + back + first[x].corrected, 1e-13);
+        tv += back;
+    }
+    assert_within(law.tv, tv, 1e-13);
+    for (int x = 0; x < V; x++) {
+        double known = 0.0, sum = 0.0;
+        for (int y = 0; y < V; y++) {
+            const double next = table_model_row(goal, &x, 1)[y];
+            /* what a correction x continues with is a first token after x, which is not known here
+             */
+            known = first[x].accepted * next +
+                    first[x].returned * fmin(next, drafted(draft, drafting, &x, 1, y));
+            assert_true(two.law[x * V + y] >= known - 1e-13);
+            sum += two.law[x * V + y] - known;
+        }
+        assert_within(sum, first[x].corrected, 1e-13);
+    }
+    spec_output_law_free(&law);
+    spec_output_law_free(&two);
+}
+
+static void the_law_is_the_formulas(void **state)
+{
+    (void)state;
+    uint64_t noise = spec_test_seed();
+    for (int c = 0; c < 40 * PAIR_FAMILIES; c++) {
+        table_model goal, draft;
+        const int V = 1 + (int)(4.0 * table_uniform(&noise));
+        table_model_init(&goal, V);
+        table_model_init(&draft, V);
+        table_pair_randomize(&goal, &draft, (pair_family)(c % PAIR_FAMILIES), &noise);
+        check_two_tokens(&goal, &draft, c / PAIR_FAMILIES % 2 == 0 ? "chain" : "greedy");
+        table_model_free(&goal);
+        table_model_free(&draft);
+    }
+}
+
+static void wrong_settings_are_named(void **state)
+{
+    (void)state;
+    static const char *const bad[][2] = {{"fly?window=0", "window=0"},
+                                         {"fly?window=257", "window=257"},
+                                         {"fly?window=some", "window=some"},
+                                         {"fly?entropy=-1", "entropy=-1"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        spec_rule rule;
+        spec_error error = {""};
+        assert_int_not_equal(spec_rule_init(&rule, bad[i][0], &error), GSL_SUCCESS);
+        if (strstr(error.text, bad[i][1]) == NULL) fail_msg("'%s': %s", bad[i][0], error.text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_rejected_token_returns_if_its_window_is_accepted),
+        cmocka_unit_test(two_rejections_may_return_in_one_round),
+        cmocka_unit_test(the_window_follows_the_draft_length),
+        cmocka_unit_test(a_certain_place_keeps_its_rejection),
+        cmocka_unit_test(a_token_of_probability_0_stays_rejected),
+        cmocka_unit_test(the_law_is_the_formulas),
+        cmocka_unit_test(wrong_settings_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Closed forms of rules against the enumeration of their code: the laws of those that keep another
+ * law than the target's, and the acceptance that the table has for them. */
+#include "timing/acceptance_theory.h"
+
+#include "analysis/rules/biased_law.h"
+#include "analysis/rules/overlap.h"
+#include "tests/support/near.h"
+#include "tests/support/rule_law.h"
+#include "tests/support/support.h"
+
+#include <math.h>
+
+enum { SETTINGS = 2 };
+
+/* The total variation by its own formula is half the L1 distance of the law. */
+static double checked(spec_biased_law form, const double *law, const double *target, int vocab)
+{
+    double sum = 0.0;
+    for (int x = 0; x < vocab; x++) {
+        assert_true(law[x] > -1e-14);
+        sum += law[x];
+    }
+    assert_within(sum, 1.0, 1e-13);
+    assert_within(form.tv, spec_overlap_total_variation(law, target, (size_t)vocab), 1e-13);
+    return form.accepted;
+}
+
+static double ensemble(double *ret_law, const double *target, const double *drafted, int vocab,
+                       const double *setting)
+{
+    return checked(spec_biased_law_ensemble(ret_law, target, drafted, vocab, setting[0]), ret_law,
+                   target, vocab);
+}
+
+static double single_threshold(double *ret_law, const double *target, const double *drafted,
+                               int vocab, const double *setting)
+{
+    return checked(spec_biased_law_single_threshold(ret_law, target, drafted, vocab, setting[0]),
+                   ret_law, target, vocab);
+}
+
+static double relaxed_argmax(double *ret_law, const double *target, const double *drafted,
+                             int vocab, const double *setting)
+{
+    return checked(
+        spec_biased_law_relaxed(ret_law, target, drafted, vocab, (int)setting[0], setting[1], true),
+        ret_law, target, vocab);
+}
+
+static double relaxed_sample(double *ret_law, const double *target, const double *drafted,
+                             int vocab, const double *setting)
+{
+    return checked(spec_biased_law_relaxed(ret_law, target, drafted, vocab, (int)setting[0],
+                                           setting[1], false),
+                   ret_law, target, vocab);
+}
+
+static double target_only(double *ret_law, const double *target, const double *drafted, int vocab,
+                          const double *setting)
+{
+    return checked(
+        spec_biased_law_target_only(ret_law, target, drafted, vocab, setting[0], setting[1]),
+        ret_law, target, vocab);
+}
+
+static double cut_invalid(double *ret_law, const double *target, const double *drafted, int vocab,
+                          const double *setting)
+{
+    (void)setting;
+    return checked(spec_biased_law_cut_invalid(ret_law, target, drafted, vocab), ret_law, target,
+                   vocab);
+}
+
+static const struct {
+    const char *rule;
+    rule_law_formula *formula;
+    double setting[SETTINGS];
+    double tv; /* exceeded on some pair */
+} forms[] = {
+    {"ensemble", ensemble, {0.7}, 0.25},
+    {"ensemble?w=0.27", ensemble, {0.27}, 0.6},
+    {"ensemble?w=1", ensemble, {1.0}, -1.0},
+    {"single-threshold", single_threshold, {0.8}, 0.01},
+    {"single-threshold?s=0.23", single_threshold, {0.23}, 0.3},
+    {"single-threshold?s=0", single_threshold, {0.0}, 0.5},
+    {"relaxed", relaxed_argmax, {10, 0.6}, 0.5},
+    {"relaxed?k=2&delta=0.17", relaxed_argmax, {2, 0.17}, 0.5},
+    {"relaxed?k=3&delta=0.3&else=sample", relaxed_sample, {3, 0.3}, 0.3},
+    {"top-k-relaxed?k=2", relaxed_sample, {2, 1.0}, 0.3},
+    {"target-only", target_only, {1.0, 1.0}, -1.0},
+    {"target-only?acc=0.43", target_only, {0.43, 1.0}, 0.1},
+    {"target-only?single=0.31", target_only, {1.0, 0.31}, 0.1},
+    {"target-only?acc=0.6&single=0.4", target_only, {0.6, 0.4}, 0.1},
+    {"target-only?acc=0&single=0", target_only, {0.0, 0.0}, 0.3},
+    {"cut-invalid", cut_invalid, {0.0}, 0.05},
+};
+enum { N_FORMS = (int)(sizeof forms / sizeof forms[0]) };
+
+static void laws_are_the_enumerated_ones(void **state)
+{
+    (void)state;
+    uint64_t noise = spec_test_seed();
+    for (int i = 0; i < N_FORMS; i++) {
+        const double tv = rule_law_check(forms[i].rule, forms[i].formula, forms[i].setting,
+                                         (int)spec_test_samples(15), 1e-12, &noise);
+        print_message("%s: tv up to %.3f\n", forms[i].rule, tv);
+        if (!(tv > forms[i].tv)) fail_msg("%s: tv %g", forms[i].rule, tv);
+        if (forms[i].tv < 0.0) assert_within(tv, 0.0, 1e-12);
+    }
+}
+
+/* The table's acceptance of one token, drawn or chosen, by the settings of the rule. */
+static void the_table_has_the_acceptance_of_these_laws(void **state)
+{
+    (void)state;
+    uint64_t noise = spec_test_seed();
+    for (int i = 0; i < N_FORMS; i++) {
+        spec_rule rule;
+        assert_int_equal(spec_rule_init(&rule, forms[i].rule, NULL), GSL_SUCCESS);
+        for (int c = 0; c < 2 * PAIR_FAMILIES; c++) {
+            enum { V = 4 };
+            double law[V], drafted[V];
+            table_model target, draft;
+            table_model_init(&target, V);
+            table_model_init(&draft, V);
+            table_pair_randomize(&target, &draft, (pair_family)(c / 2), &noise);
+            const double *t = table_model_row(&target, NULL, 0),
+                         *d = table_model_row(&draft, NULL, 0);
+            for (int x = 0; x < V; x++)
+                drafted[x] = rule_law_drafted(&draft, c % 2 ? "greedy" : "chain", NULL, 0, x);
+            assert_within(spec_acceptance_theory_single(&rule, c % 2 == 1, t, d, V),
+                          forms[i].formula(law, t, drafted, V, forms[i].setting), 1e-15);
+            table_model_free(&target);
+            table_model_free(&draft);
+        }
+    }
+}
+
+/* Closed forms of siblings hold at the settings of the claim alone. */
+static void lossy_settings_have_no_closed_form_for_siblings(void **state)
+{
+    (void)state;
+    static const double target[] = {0.5, 0.3, 0.2}, draft[] = {0.2, 0.5, 0.3};
+    spec_ratio_order order;
+    spec_rule rule;
+    assert_int_equal(spec_ratio_order_init(&order, 3), GSL_SUCCESS);
+    assert_int_equal(spec_ratio_order_sort(&order, target, draft), GSL_SUCCESS);
+    assert_int_equal(spec_rule_init(&rule, "target-only", NULL), GSL_SUCCESS);
+    assert_within(spec_acceptance_theory_siblings(&rule, SPEC_SIBLINGS_TOP, 2, &order), 0.5,
+                  1e-15); /* tokens 1 and 2 */
+    assert_int_equal(spec_rule_init(&rule, "target-only?acc=0.9", NULL), GSL_SUCCESS);
+    assert_true(isnan(spec_acceptance_theory_siblings(&rule, SPEC_SIBLINGS_TOP, 2, &order)));
+    spec_ratio_order_free(&order);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(laws_are_the_enumerated_ones),
+        cmocka_unit_test(the_table_has_the_acceptance_of_these_laws),
+        cmocka_unit_test(lossy_settings_have_no_closed_form_for_siblings),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
