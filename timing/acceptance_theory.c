@@ -81,7 +81,7 @@ static double minhash(const spec_rule *rule, bool chosen, const double *target, 
     return coupled(spec_coupling_minhash, chosen, target, draft, vocab);
 }
 
-/* ---- one draft token, by the law of the token that is emitted --------------------------------- */
+/* ---- one draft token, by the law of what is emitted ------------------------------------------ */
 
 typedef spec_biased_law biased(double *ret_law, const spec_rule *rule, const double *target,
                                const double *draft, int vocab);
