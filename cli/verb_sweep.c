@@ -3,6 +3,7 @@
 #include "cli/grid_verb.h"
 #include "cli/pair_size.h"
 #include "cli/verb.h"
+#include "sim/acceptance.h"
 
 #include <string.h>
 
@@ -25,7 +26,7 @@ static const struct argp_option options_table[] = {
     {"K", 'K', "LIST", 0, "draft lengths (" DEFAULT_K ")", 1},
     {"c", 'c', "LIST", 0, "time of a draft call over that of a target call (0.1)", 1},
     {"process", 'p', "SPEC", 0,
-     "acceptance process: iid, decay?rate=0.95, markov?rho=0.5&spread=0.2 (iid)", 1},
+     "acceptance process, see 'speclab list processes' (iid); those of a length have no alpha", 1},
     {"rounds", KEY_ROUNDS, "N", 0,
      "Monte Carlo rounds per grid point (1000000; with models 100000)", 1},
     {"standard-error", KEY_SE, "X", 0, "run until the standard error of emitted is at most X", 1},
@@ -112,6 +113,14 @@ static void assume_positions(arguments *args, char positions[32], const char *ve
     if (size.target > 0.0) args->positions = positions;
 }
 
+/* False for a spec that is wrong, too: then the measure says what is wrong with it. */
+static bool process_has_length(const char *spec)
+{
+    spec_process process;
+    return spec_acceptance_process_init(&process, spec, 0.5, NULL) == GSL_SUCCESS &&
+           !spec_acceptance_reads_alpha(&process);
+}
+
 int spec_verb_sweep(spec_context *context, int argc, char **argv)
 {
     static const struct argp_child children[] = {{&spec_options_grid_argp, 0, NULL, 0}, {0}};
@@ -137,8 +146,11 @@ int spec_verb_sweep(spec_context *context, int argc, char **argv)
 
     /* With a pair of models, alpha is a parameter only if the draft's spec contains {alpha}. */
     bool models = args.target != NULL;
+    const bool has_length = !models && args.process != NULL && process_has_length(args.process);
     if (models && args.draft == NULL) args.draft = "perturb?of=target&alpha={alpha}";
-    const bool wants_alpha = !models || strstr(args.draft, "{alpha}") != NULL;
+    const bool wants_alpha = models ? strstr(args.draft, "{alpha}") != NULL : !has_length;
+    if (has_length && args.alpha != NULL)
+        spec_usage_fail(argv[0], "--alpha: process '%s' has a length, and no alpha", args.process);
     if (!wants_alpha && args.alpha != NULL)
         spec_usage_fail(argv[0], "--alpha: this draft does not use {alpha}");
     if (args.alpha == NULL) args.alpha = "0.5:0.9:0.1";

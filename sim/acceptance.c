@@ -41,7 +41,8 @@ static kernels kernels_of(spec_isa isa)
 
 static const char *name_of(int i)
 {
-    static const char *const name[] = {"iid", "decay", "markov", NULL};
+    static const char *const name[] = {"iid",       "decay",          "markov", "minimum-variance",
+                                       "geometric", "rounded-normal", NULL};
     return name[i];
 }
 
@@ -50,6 +51,11 @@ const char *const spec_process_usages[] = {
     "decay?rate=0.95\tdraft token i = 0, 1, ... is accepted with chance alpha * rate^i",
     "markov?rho=0.5&spread=0.2\talpha +- spread by a hidden state, whose neighbours have "
     "correlation rho",
+    "minimum-variance?length=2.5\tlength tokens per round, as evenly as can be: its floor, or one "
+    "more",
+    "geometric?length=2.5\tlength tokens per round: iid, at the alpha of that mean",
+    "rounded-normal?length=2.5\ta normal number of tokens, mean length and variance 1, within "
+    "[1, K+1], rounded",
     NULL,
 };
 
@@ -67,6 +73,10 @@ static int process_read(spec_process *process, const spec_settings *settings, sp
         process->kind = SPEC_PROCESS_MARKOV;
         SPEC_TRY(spec_settings_double(&process->rho, settings, "rho", 0.5, -1.0, 1.0, error));
         SPEC_TRY(spec_settings_double(&process->spread, settings, "spread", 0.2, 0.0, 0.5, error));
+    } else if (kind >= 3) {
+        process->kind = SPEC_PROCESS_MINIMUM_VARIANCE + (kind - 3);
+        SPEC_TRY(spec_settings_double(&process->length, settings, "length", 2.5, 1.0,
+                                      SPEC_K_MAX + 1, error));
     }
 done:
     return status;
@@ -78,14 +88,16 @@ int spec_acceptance_process_init(spec_process *process, const char *spec, double
     const double slack = 1e-12; /* tolerance: alpha + spread = 1 must not fail by rounding */
     int status = GSL_SUCCESS;
     spec_settings settings = {0};
-    *process = (spec_process){.kind = SPEC_PROCESS_IID, .alpha = alpha, .decay = 1.0};
+    *process = (spec_process){.kind = SPEC_PROCESS_IID, .decay = 1.0};
 
+    SPEC_TRY(spec_settings_init(&settings, spec, error));
+    SPEC_TRY(process_read(process, &settings, error));
+    if (!spec_acceptance_reads_alpha(process)) goto done;
+    process->alpha = alpha;
     if (!(alpha >= 0.0 && alpha <= 1.0)) {
         status = spec_fail(error, GSL_EDOM, "alpha = %g is outside [0,1]", alpha);
         goto done;
     }
-    SPEC_TRY(spec_settings_init(&settings, spec, error));
-    SPEC_TRY(process_read(process, &settings, error));
     if (alpha - process->spread < -slack || alpha + process->spread > 1.0 + slack) {
         status = spec_fail(error, GSL_EDOM,
                            "markov: alpha = %g, spread = %g leaves [0,1]; spread may be at most %g",
@@ -96,6 +108,59 @@ done:
     spec_settings_free(&settings);
     if (status != GSL_SUCCESS) memset(process, 0, sizeof *process);
     return status;
+}
+
+bool spec_acceptance_reads_alpha(const spec_process *process)
+{
+    return process->kind < SPEC_PROCESS_MINIMUM_VARIANCE;
+}
+
+int spec_acceptance_process_check(const spec_process *process, int K, spec_error *error)
+{
+    if (process->kind != SPEC_PROCESS_MINIMUM_VARIANCE && process->kind != SPEC_PROCESS_GEOMETRIC)
+        return GSL_SUCCESS;
+    if (process->length <= K + 1) return GSL_SUCCESS;
+    return spec_fail(error, GSL_EDOM,
+                     "%s: length = %g is above %d, the tokens of a round of K = %d",
+                     name_of((int)process->kind), process->length, K + 1, K);
+}
+
+/* ---- chances by position --------------------------------------------------------------------- */
+
+/* The alpha at which 1 + alpha + ... + alpha^K is the length: by bisection, to the last bit. */
+static double geometric_alpha(double length, int K)
+{
+    double low = 0.0, high = 1.0;
+    for (double middle; (middle = 0.5 * (low + high)) > low && middle < high;) {
+        double sum = 1.0;
+        for (int i = 0; i < K; i++) sum = 1.0 + middle * sum;
+        if (sum < length)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* The chance that a round of rounded-normal accepts at least i draft tokens. */
+static double normal_tail(double length, int i)
+{
+    return i > 0 ? 0.5 * erfc((i + 0.5 - length) / sqrt(2.0)) : 1.0;
+}
+
+/* Fill the chance that the draft token at each position (K) is accepted, if it is tested. */
+static void fill_chances(double *ret_chance, const spec_process *process, int K)
+{
+    double chance = spec_acceptance_reads_alpha(process) ? process->alpha : 1.0;
+    if (process->kind == SPEC_PROCESS_GEOMETRIC) chance = geometric_alpha(process->length, K);
+    for (int i = 0; i < K; i++) {
+        if (process->kind == SPEC_PROCESS_MINIMUM_VARIANCE)
+            chance = fmin(fmax(process->length - 1.0 - i, 0.0), 1.0);
+        if (process->kind == SPEC_PROCESS_ROUNDED_NORMAL && chance > 0.0) /* 1 at first */
+            chance = normal_tail(process->length, i + 1) / normal_tail(process->length, i);
+        ret_chance[i] = chance;
+        if (process->kind == SPEC_PROCESS_DECAY) chance *= process->decay;
+    }
 }
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
@@ -116,12 +181,10 @@ static void run_positional(const kernels *kernel, uint64_t *tail, spec_lanes *la
                            const spec_process *process, int K, uint64_t n_rounds)
 {
     uint32_t limit[SPEC_K_MAX];
-    double chance = process->alpha;
+    double chance[SPEC_K_MAX];
     int n = 0; /* positions with a positive chance */
-    for (; n < K && threshold(chance) > 0; n++) {
-        limit[n] = event(chance).limit;
-        if (process->kind == SPEC_PROCESS_DECAY) chance *= process->decay;
-    }
+    fill_chances(chance, process, K);
+    for (; n < K && threshold(chance[n]) > 0; n++) limit[n] = event(chance[n]).limit;
     kernel->positional(tail, lanes, limit, n, n_rounds);
 }
 

@@ -2,13 +2,14 @@
 /* acceptance: Monte Carlo rounds of accept/reject alone, without tokens or models.
  * Each draft token has its own 32-bit uniform (sim/chance/lanes.h), compared with its acceptance
  * probability, which is rounded to a multiple of 2^-32. No closed form is sampled. Processes: iid,
- * positional decay, Markov-modulated. */
+ * positional decay, Markov-modulated, and those of a given length. */
 #ifndef SPECLAB_ACCEPTANCE_H
 #define SPECLAB_ACCEPTANCE_H
 
 #include "speclab/round.h"
 #include "speclab/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The acceptance process: the chance that draft token i of a round is accepted if it is tested.
@@ -17,20 +18,37 @@
  *   markov     alpha + spread in the high state, alpha - spread in the low one. The hidden state is
  *              high or low with probability 1/2 at the start of a round, and stays with probability
  *              (1+rho)/2 from one token to the next: rho is the correlation of neighbouring
- * states. */
+ * states.
+ * Processes of a given length emit `length` tokens per round in the mean, the bonus included:
+ *   minimum-variance  floor(length) or one more: 1 at the first positions, then the rest, then 0
+ *   geometric         iid, with the alpha of that mean
+ *   rounded-normal    round(clamp(N(length, 1), 1, K+1)) tokens, of which the clamp moves the mean
+ */
 typedef struct {
-    enum { SPEC_PROCESS_IID, SPEC_PROCESS_DECAY, SPEC_PROCESS_MARKOV } kind;
+    enum {
+        SPEC_PROCESS_IID,
+        SPEC_PROCESS_DECAY,
+        SPEC_PROCESS_MARKOV,
+        SPEC_PROCESS_MINIMUM_VARIANCE, /* this one and the next have a length, and no alpha */
+        SPEC_PROCESS_GEOMETRIC,
+        SPEC_PROCESS_ROUNDED_NORMAL
+    } kind;
     double alpha;  /* in [0,1] */
     double decay;  /* in [0,1] */
     double rho;    /* in [-1,1] */
     double spread; /* >= 0, with alpha +- spread in [0,1] */
+    double length; /* tokens per round, at least 1 */
 } spec_process;
 
-/* "iid", "decay?rate=0.95", "markov?rho=0.5&spread=0.2", at the given alpha. */
+/* "iid", "decay?rate=0.95", "markov?rho=0.5&spread=0.2", at the given alpha, which processes of a
+ * length such as "geometric?length=2.5" do not read. */
 int spec_acceptance_process_init(spec_process *process, const char *spec, double alpha,
                                  spec_error *error);
-extern const char
-    *const spec_process_usages[]; /* NULL-terminated lines "usage\tsummary" */
+bool spec_acceptance_reads_alpha(const spec_process *process);
+
+/* GSL_EDOM if rounds of K draft tokens cannot have the process's length. */
+int spec_acceptance_process_check(const spec_process *process, int K, spec_error *error);
+extern const char *const spec_process_usages[]; /* NULL-terminated lines "usage\tsummary" */
 
 /* Simulate n_rounds rounds of K draft tokens on stream `stream` of `seed` and add them to `tally`
  * (rounds, drafted, accepted, emitted, n_accepted, tested, passed; not time). Every instruction set

@@ -18,7 +18,7 @@ static int acceptance_worker_init(const void *self, void **ret_worker, spec_erro
     if (config->K < 0 || config->K > SPEC_K_MAX)
         return spec_fail(error, GSL_EINVAL, "K is %d: a draft has 0 to %d tokens", config->K,
                          SPEC_K_MAX);
-    return GSL_SUCCESS;
+    return spec_acceptance_process_check(&config->process, config->K, error);
 }
 
 static int acceptance_batch(const void *self, void *worker, uint64_t seed, uint64_t stream,

@@ -10,7 +10,7 @@
 #include "sim/montecarlo.h"
 
 /* Rounds of accept/reject alone, each of time K * draft + verify + fixed; independent. GSL_EINVAL
- * for K outside 0..SPEC_K_MAX. */
+ * for K outside 0..SPEC_K_MAX; GSL_EDOM if the process's length does not fit. */
 typedef struct {
     spec_process process;
     int K;

@@ -3,9 +3,24 @@
 
 #include "analysis/capped_geometric.h"
 #include "analysis/modulated.h"
+#include "analysis/rounded_normal.h"
 #include "analysis/speedup.h"
 
 #include <math.h>
+
+/* alpha, for processes that read it. */
+static int read_alpha(double *ret, const spec_point *point, const spec_measure *measure,
+                      const spec_process *process, spec_error *error)
+{
+    const bool given = spec_point_text(point, measure, "alpha")[0] != '\0',
+               reads = spec_acceptance_reads_alpha(process);
+    *ret = NAN;
+    if (given && !reads)
+        return spec_fail(error, GSL_EINVAL, "alpha: the process has a length, and no alpha");
+    if (!given)
+        return reads ? spec_fail(error, GSL_EINVAL, "alpha: no value is given") : GSL_SUCCESS;
+    return spec_point_double(ret, point, measure, "alpha", 0.0, 1.0, error);
+}
 
 /* The theoretical mean of n_emitted for each process. */
 static int emitted_theory(double *ret_mean, const spec_process *process, int K)
@@ -20,6 +35,11 @@ static int emitted_theory(double *ret_mean, const spec_process *process, int K)
     case SPEC_PROCESS_MARKOV:
         return spec_modulated_pair(ret_mean, &variance, process->alpha, process->spread,
                                    process->rho, K);
+    case SPEC_PROCESS_MINIMUM_VARIANCE:
+    case SPEC_PROCESS_GEOMETRIC: *ret_mean = process->length; break;
+    case SPEC_PROCESS_ROUNDED_NORMAL:
+        *ret_mean = spec_rounded_normal_mean(process->length, K);
+        break;
     }
     return GSL_SUCCESS;
 }
@@ -32,13 +52,17 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     spec_estimate emitted;
     double alpha, c, ops_ratio, theory;
     int K, status = GSL_SUCCESS;
-    SPEC_TRY(spec_point_double(&alpha, point, measure, "alpha", 0.0, 1.0, error));
+    const char *process = spec_point_text(point, measure, "process");
+    SPEC_TRY(spec_point_blame(spec_acceptance_process_init(&config.process, process, 0.5, error),
+                              "process", error));
+    SPEC_TRY(read_alpha(&alpha, point, measure, &config.process, error));
     SPEC_TRY(spec_point_int(&K, point, measure, "K", 0, SPEC_K_MAX, error));
     SPEC_TRY(spec_point_double(&c, point, measure, "c", 0.0, 1e6, error));
     SPEC_TRY(spec_point_ops_ratio(&ops_ratio, point, measure, c, error));
-    const char *process = spec_point_text(point, measure, "process");
     SPEC_TRY(spec_point_blame(spec_acceptance_process_init(&config.process, process, alpha, error),
                               "process", error));
+    SPEC_TRY(spec_point_blame(spec_acceptance_process_check(&config.process, K, error), "process",
+                              error));
     SPEC_TRY(spec_point_read(point));
     config.K = K;
     config.costs.draft = c;
@@ -56,9 +80,10 @@ done:
     return status;
 }
 
-static const char *const parameters[] = {"process=iid", "alpha", "K", "c=0.1", "ops_ratio=", NULL};
-static const char *const columns[] = {"rounds",    "emitted", "emitted_se",     "emitted_theory",
-                                      "emitted_z", "speedup", "speedup_theory", "ops_factor", NULL};
+static const char *const parameters[] = {"process=iid", "alpha=", "K", "c=0.1", "ops_ratio=", NULL};
+static const char *const columns[] = {"rounds",         "emitted",    "emitted_se",
+                                      "emitted_theory", "emitted_z",  "speedup",
+                                      "speedup_theory", "ops_factor", NULL};
 static const spec_headline headlines[] = {
     {.column = "emitted", .unit = "tokens per round"},
     {.column = "speedup"},

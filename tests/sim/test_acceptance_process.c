@@ -33,6 +33,32 @@ static void specs_are_read(void **state)
     process = process_of("markov?spread=0.3", 0.7); /* 0.7 + 0.3 and 0.3 - 0.3 are not exact */
     process = process_of("markov?spread=0.3", 0.3);
     assert_true(process.spread == 0.3);
+    process = process_of("geometric?length=3.61", NAN); /* alpha is not read */
+    assert_true(process.kind == SPEC_PROCESS_GEOMETRIC && process.length == 3.61 &&
+                process.alpha == 0.0 && !spec_acceptance_reads_alpha(&process));
+    assert_true(process_of("minimum-variance", 2.0).length == 2.5);
+    process = process_of("markov", 0.27);
+    assert_true(spec_acceptance_reads_alpha(&process));
+}
+
+static void a_length_must_fit_into_a_round(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        int K;
+        bool fits;
+    } row[] = {{"geometric?length=4", 3, true},           {"geometric?length=4.0001", 3, false},
+               {"minimum-variance?length=1", 0, true},    {"minimum-variance", 1, false},
+               {"rounded-normal?length=200", 3, true},    {"iid", 0, true},
+               {"minimum-variance?length=257", 256, true}};
+    for (size_t i = 0; i < LENGTH(row); i++) {
+        const spec_process process = process_of(row[i].spec, 0.5);
+        spec_error error = {""};
+        const int status = spec_acceptance_process_check(&process, row[i].K, &error);
+        assert_int_equal(status, row[i].fits ? GSL_SUCCESS : GSL_EDOM);
+        if (!row[i].fits) assert_non_null(strstr(error.text, "the tokens of a round of K = "));
+    }
 }
 
 static void bad_specs_get_one_clear_line(void **state)
@@ -49,7 +75,11 @@ static void bad_specs_get_one_clear_line(void **state)
         {"iid", "alpha", INFINITY, GSL_EDOM},
         {"idd", "'iid'", 0.5, GSL_EINVAL},
         {"markvo", "'markov'", 0.5, GSL_EINVAL},
-        {"zipf", "they are iid, decay and markov", 0.5, GSL_EINVAL},
+        {"zipf", "iid, decay, markov", 0.5, GSL_EINVAL},
+        {"geometric?length=0.9", "length", 0.5, 0},
+        {"geometric?length=258", "length", 0.5, 0},
+        {"minimum-variance?alpha=0.5", "alpha", 0.5, GSL_EINVAL},
+        {"rounded-normal?length=nan", "length", 0.5, 0},
         {"", "", 0.5, GSL_EINVAL},
         {"iid?rate=0.5", "rate", 0.5, GSL_EINVAL},
         {"decay?rat=0.5", "did you mean 'rate'?", 0.5, GSL_EINVAL},
@@ -105,6 +135,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(specs_are_read),
+        cmocka_unit_test(a_length_must_fit_into_a_round),
         cmocka_unit_test(bad_specs_get_one_clear_line),
         cmocka_unit_test(every_usage_opens_and_shows_the_defaults),
     };
