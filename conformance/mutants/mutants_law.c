@@ -188,6 +188,17 @@ static void round_shorter(spec_reference_sampler *s)
     spec_reference_sampler_walk(s);
 }
 
+/* Draws again a round that rejected a token, with the draft cut to what was accepted, and numbers
+ * that are new: the rounds that stay are selected. Matching shows it, whatever the draft. */
+static void round_redrawn(spec_reference_sampler *s)
+{
+    round_match(s);
+    if (s->n_emitted > s->n_nodes) return;
+    s->n_nodes = s->n_emitted - 1;
+    s->n_emitted = 0;
+    round_match(s);
+}
+
 /* ---- lossy ones ------------------------------------------------------------------------------ */
 
 static bool accept_lenient(spec_reference_sampler *s, int child)
@@ -260,6 +271,9 @@ const spec_mutant spec_mutants_law[] = {
      "cuts the draft before an impossible token, and draws its place from the target",
      "vllm-project/vllm 0.33.0, grammars", .everywhere = true,
      .hooks = {.accept = accept_unless_cut, .residual = residual_unless_dropped}},
+    {"redraws-partial", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY,
+     "goes back to a checkpoint after a rejection, but not with the random numbers",
+     "", .chains_only = true, .everywhere = true, .hooks = {.round = round_redrawn}},
     {"lenience", SPEC_MUTANT_LOSSY, SPEC_SCOPE_VERIFY, "accepts with target/(.8 draft)",
      "[Leviathan23] A.5", .everywhere = true, .hooks = {.accept = accept_lenient}},
     {"typical", SPEC_MUTANT_LOSSY, SPEC_SCOPE_VERIFY,

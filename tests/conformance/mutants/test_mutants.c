@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/rules/biased_law.h"
 #include "conformance/mutants/mutants.h"
 #include "conformance/validate.h"
 #include "tests/support/contexts.h"
@@ -187,6 +188,68 @@ static void bf16_has_eight_bits(void **state)
 
 /* ---- as samplers ----------------------------------------------------------------------------- */
 
+/* The law of a mutant's first token after one drafted token, over a lattice of three coins. */
+static void mutant_law(double ret_law[V], const char *name, const float *target, const float *draft)
+{
+    enum { SIDE = 30, POINTS = SIDE * SIDE * SIDE };
+    const spec_mutant *mutant;
+    void *self = NULL;
+    assert_int_equal(spec_mutants_find(&mutant, name, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_reference_sampler_open(&self, &mutant->hooks), GSL_SUCCESS);
+    for (int x = 0; x < V; x++) ret_law[x] = 0.0;
+    for (int32_t x = 0; x < V; x++)
+        for (int i = 0; i < POINTS; i++) {
+            float coin[3];
+            int32_t token[ROUND_MOST], n_emitted = 0, n_accepted = 0;
+            fill_coins(coin, 3, SIDE, i);
+            spec_step step = {.size = sizeof step,
+                              .vocab = V,
+                              .n_nodes = 1,
+                              .token = &x,
+                              .target = target,
+                              .draft = draft,
+                              .drawn = SPEC_DRAWN_IID,
+                              .sampling = SPEC_SAMPLING_NONE,
+                              .seed = 42,
+                              .coin = coin,
+                              .n_coins = 3,
+                              .ret_token = token,
+                              .ret_n_emitted = &n_emitted,
+                              .ret_n_accepted = &n_accepted};
+            assert_int_equal(spec_reference_sampler_step(self, &step, 1), GSL_SUCCESS);
+            ret_law[token[0]] += (double)draft[x] / POINTS;
+        }
+    spec_reference_sampler_close(self);
+}
+
+/* cut-impossible is the rule cut-invalid: (.7, .3, 0) where the target is (.5, .5, 0). */
+static void the_cut_has_the_law_of_its_rule(void **state)
+{
+    (void)state;
+    static const float target[2 * V] = {0.5f, 0.5f, 0.0f, 0.3f, 0.3f, 0.4f},
+                       draft[2 * V] = {0.45f, 0.05f, 0.5f, 0.2f, 0.2f, 0.6f};
+    double law[V], expected[V], wide_target[V], wide_draft[V];
+    for (int x = 0; x < V; x++) {
+        wide_target[x] = (double)target[x];
+        wide_draft[x] = (double)draft[x];
+    }
+    mutant_law(law, "cut-impossible", target, draft);
+    assert_within(spec_biased_law_cut_invalid(expected, wide_target, wide_draft, V).tv, 0.2, 1e-7);
+    for (int x = 0; x < V; x++) assert_within(law[x], expected[x], 0.01);
+}
+
+/* A drafted x stays if the first draw is x; else the draw is new: t(y) (1 - sum d t + d(y)). */
+static void drawing_again_selects_what_was_drafted(void **state)
+{
+    (void)state;
+    double law[V], match = 0.0;
+    for (int x = 0; x < V; x++) match += (double)(target_rows[0][x] * draft_rows[0][x]);
+    mutant_law(law, "redraws-partial", target_rows[0], draft_rows[0]);
+    for (int x = 0; x < V; x++)
+        assert_within(law[x],
+                      (double)target_rows[0][x] * (1.0 - match + (double)draft_rows[0][x]), 0.02);
+}
+
 static spec_validate_verdict verdict_of(const char *name, uint64_t draws)
 {
     const char *const only[] = {"plain-4", NULL};
@@ -243,6 +306,8 @@ int main(void)
         cmocka_unit_test(every_line_has_a_name_of_its_own_and_says_what_is_wrong),
         cmocka_unit_test(an_unknown_mistake_is_an_error),
         cmocka_unit_test(bf16_has_eight_bits),
+        cmocka_unit_test(the_cut_has_the_law_of_its_rule),
+        cmocka_unit_test(drawing_again_selects_what_was_drafted),
         cmocka_unit_test(gross_mistakes_fail_at_once),
         cmocka_unit_test(exact_algorithms_that_are_taken_for_mistakes_pass),
     };
