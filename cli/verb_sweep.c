@@ -178,7 +178,9 @@ int spec_verb_sweep(spec_context *context, int argc, char **argv)
                               : "acceptance",
         .axis = axis,
         .n_axes = (int)(sizeof axis / sizeof axis[0]),
-        .figure = args.ahead ? "ahead" : "speedup",
+        .figure = args.ahead   ? "ahead"
+                  : has_length ? NULL /* its curves are functions of alpha */
+                               : "speedup",
         .rounds = args.rounds > 0           ? args.rounds
                   : args.standard_error > 0 ? 0
                   : models                  ? 100000
