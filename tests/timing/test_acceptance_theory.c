@@ -110,6 +110,54 @@ static void laws_are_the_enumerated_ones(void **state)
     }
 }
 
+/* The chance that the token rule accepts the next `left` draft tokens after a context (n). */
+static double follows(const table_model *target, const table_model *draft, const char *drafting,
+                      int *context, size_t n, int left)
+{
+    double sum = 0.0;
+    for (int y = 0; y < target->head.vocab && left > 0; y++) {
+        const double both = fmin(table_model_row(target, context, n)[y],
+                                 rule_law_drafted(draft, drafting, context, n, y));
+        context[n] = y;
+        sum += both * follows(target, draft, drafting, context, n + 1, left - 1);
+    }
+    return left > 0 ? sum : 1.0;
+}
+
+/* The first token of a chain of K = 2 or 3, whose window is the rest of it. */
+static void the_first_token_of_fly_has_its_law(void **state)
+{
+    (void)state;
+    enum { V_MOST = 4 };
+    uint64_t noise = spec_test_seed();
+    double most = 0.0;
+    for (int c = 0; c < 30 * PAIR_FAMILIES; c++) {
+        const int V = 1 + (int)(V_MOST * table_uniform(&noise)), K = 2 + c / PAIR_FAMILIES % 2;
+        const char *drafting = c / PAIR_FAMILIES / 2 % 2 == 0 ? "chain" : "greedy";
+        double law[V_MOST], drafted[V_MOST], follow[V_MOST];
+        table_model target, draft;
+        table_model_init(&target, V);
+        table_model_init(&draft, V);
+        table_pair_randomize(&target, &draft, (pair_family)(c % PAIR_FAMILIES), &noise);
+        for (int x = 0; x < V; x++) {
+            int context[3] = {x};
+            drafted[x] = rule_law_drafted(&draft, drafting, NULL, 0, x);
+            follow[x] = follows(&target, &draft, drafting, context, 1, K - 1);
+        }
+        const double *t = table_model_row(&target, NULL, 0);
+        const spec_biased_law form = spec_biased_law_fly(law, t, drafted, follow, V, 0.3);
+        (void)checked(form, law, t, V);
+        spec_output_law exact = rule_law(&target, &draft, "fly", drafting, K, 1);
+        for (int x = 0; x < V; x++) assert_within(exact.law[x], law[x], 1e-12);
+        assert_within(exact.tv, form.tv, 1e-12);
+        most = fmax(most, form.tv);
+        spec_output_law_free(&exact);
+        table_model_free(&target);
+        table_model_free(&draft);
+    }
+    assert_true(most > 0.1);
+}
+
 /* The table's acceptance of one token, drawn or chosen, by the settings of the rule. */
 static void the_table_has_the_acceptance_of_these_laws(void **state)
 {
@@ -158,6 +206,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(laws_are_the_enumerated_ones),
+        cmocka_unit_test(the_first_token_of_fly_has_its_law),
         cmocka_unit_test(the_table_has_the_acceptance_of_these_laws),
         cmocka_unit_test(lossy_settings_have_no_closed_form_for_siblings),
     };
