@@ -8,20 +8,6 @@
 
 #include <math.h>
 
-/* alpha, for processes that read it. */
-static int read_alpha(double *ret, const spec_point *point, const spec_measure *measure,
-                      const spec_process *process, spec_error *error)
-{
-    const bool given = spec_point_text(point, measure, "alpha")[0] != '\0',
-               reads = spec_acceptance_reads_alpha(process);
-    *ret = NAN;
-    if (given && !reads)
-        return spec_fail(error, GSL_EINVAL, "alpha: the process has a length, and no alpha");
-    if (!given)
-        return reads ? spec_fail(error, GSL_EINVAL, "alpha: no value is given") : GSL_SUCCESS;
-    return spec_point_double(ret, point, measure, "alpha", 0.0, 1.0, error);
-}
-
 /* The theoretical mean of n_emitted for each process. */
 static int emitted_theory(double *ret_mean, const spec_process *process, int K)
 {
@@ -50,19 +36,12 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     spec_acceptance_config config = {.costs = SPEC_COSTS_DEFAULT};
     spec_tally tally;
     spec_estimate emitted;
-    double alpha, c, ops_ratio, theory;
+    double c, ops_ratio, theory;
     int K, status = GSL_SUCCESS;
-    const char *process = spec_point_text(point, measure, "process");
-    SPEC_TRY(spec_point_blame(spec_acceptance_process_init(&config.process, process, 0.5, error),
-                              "process", error));
-    SPEC_TRY(read_alpha(&alpha, point, measure, &config.process, error));
     SPEC_TRY(spec_point_int(&K, point, measure, "K", 0, SPEC_K_MAX, error));
     SPEC_TRY(spec_point_double(&c, point, measure, "c", 0.0, 1e6, error));
     SPEC_TRY(spec_point_ops_ratio(&ops_ratio, point, measure, c, error));
-    SPEC_TRY(spec_point_blame(spec_acceptance_process_init(&config.process, process, alpha, error),
-                              "process", error));
-    SPEC_TRY(spec_point_blame(spec_acceptance_process_check(&config.process, K, error), "process",
-                              error));
+    SPEC_TRY(spec_point_process(&config.process, point, measure, K, error));
     SPEC_TRY(spec_point_read(point));
     config.K = K;
     config.costs.draft = c;

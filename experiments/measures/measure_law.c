@@ -1,7 +1,35 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/measures.h"
 
+#include "analysis/alpha.h"
 #include "analysis/capped_geometric.h"
+#include "analysis/rounded_normal.h"
+
+#include <math.h>
+
+/* The chance that at least k of K draft tokens are accepted; NaN without a closed form here. */
+static double tail_of(const spec_process *process, int K, int k)
+{
+    if (k <= 0 || k > K) return k <= 0 ? 1.0 : 0.0;
+    switch (process->kind) {
+    case SPEC_PROCESS_IID: return spec_capped_geometric_tail(process->alpha, K, k);
+    case SPEC_PROCESS_DECAY:
+        return pow(process->alpha, k) * pow(process->decay, 0.5 * k * (k - 1.0));
+    case SPEC_PROCESS_MINIMUM_VARIANCE: return fmin(1.0, fmax(0.0, process->length - k));
+    case SPEC_PROCESS_GEOMETRIC:
+        return spec_capped_geometric_tail(spec_alpha_from_emitted(process->length, K), K, k);
+    case SPEC_PROCESS_ROUNDED_NORMAL: return spec_rounded_normal_tail(process->length, K, k);
+    case SPEC_PROCESS_MARKOV: break;
+    }
+    return NAN;
+}
+
+static double probability_of(const spec_process *process, int K, int k)
+{
+    if (process->kind == SPEC_PROCESS_IID)
+        return spec_capped_geometric_probability(process->alpha, K, k);
+    return tail_of(process, K, k) - tail_of(process, K, k + 1);
+}
 
 static int rows(uint64_t *ret_rows, const spec_point *point, const spec_measure *measure,
                 spec_error *error)
@@ -14,22 +42,24 @@ static int rows(uint64_t *ret_rows, const spec_point *point, const spec_measure 
 static int run(spec_table *table, const spec_point *point, const spec_measure *measure,
                spec_error *error)
 {
-    double alpha;
+    spec_process process;
     int K, status = GSL_SUCCESS;
-    SPEC_TRY(spec_point_double(&alpha, point, measure, "alpha", 0.0, 1.0, error));
     SPEC_TRY(spec_point_int(&K, point, measure, "K", 0, SPEC_K_MAX, error));
+    SPEC_TRY(spec_point_process(&process, point, measure, K, error));
+    if (process.kind == SPEC_PROCESS_MARKOV)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "process: the law of markov has no closed form"));
     SPEC_TRY(spec_point_read(point));
     for (int k = 0; k <= K; k++) {
         spec_table_integer(table, "n_accepted", k);
-        spec_table_number(table, "probability", spec_capped_geometric_probability(alpha, K, k));
-        spec_table_number(table, "tail", spec_capped_geometric_tail(alpha, K, k));
+        spec_table_number(table, "probability", probability_of(&process, K, k));
+        spec_table_number(table, "tail", tail_of(&process, K, k));
         if (k < K) SPEC_TRY(spec_table_append(table));
     }
 done:
     return status;
 }
 
-static const char *const parameters[] = {"alpha", "K", NULL};
+static const char *const parameters[] = {"process=iid", "alpha=", "K", NULL};
 static const char *const columns[] = {"n_accepted", "probability", "tail", NULL};
 static const spec_headline headlines[] = {{.column = "probability", .exact = true}, {0}};
 static const char *const keys[] = {"n_accepted", NULL};
@@ -37,7 +67,7 @@ static const char *const keys[] = {"n_accepted", NULL};
 const spec_measure spec_measure_law = {
     .name = "law",
     .reads_first = true,
-    .summary = "the law of n_accepted under iid acceptance: probability and tail of each value",
+    .summary = "the law of n_accepted of an acceptance process: probability and tail of each value",
     .parameters = parameters,
     .columns = columns,
     .headlines = headlines,

@@ -103,6 +103,29 @@ done:
     return status;
 }
 
+int spec_point_process(spec_process *ret, const spec_point *point, const spec_measure *measure,
+                       int K, spec_error *error)
+{
+    const char *spec = spec_point_text(point, measure, "process"),
+               *alpha = spec_point_text(point, measure, "alpha");
+    double value = 0.5; /* to find out whether the process reads it */
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_point_blame(spec_acceptance_process_init(ret, spec, value, error), "process",
+                              error));
+    if (spec_acceptance_reads_alpha(ret) && alpha[0] == '\0')
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "alpha: no value is given"));
+    if (!spec_acceptance_reads_alpha(ret) && alpha[0] != '\0')
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "alpha: process '%.80s' has a length, and no alpha",
+                           spec));
+    if (alpha[0] != '\0')
+        SPEC_TRY(spec_point_double(&value, point, measure, "alpha", 0.0, 1.0, error));
+    SPEC_TRY(spec_point_blame(spec_acceptance_process_init(ret, spec, value, error), "process",
+                              error));
+    SPEC_TRY(spec_point_blame(spec_acceptance_process_check(ret, K, error), "process", error));
+done:
+    return status;
+}
+
 int spec_point_simulate_iid(spec_iid_run *ret, const spec_point *point, const spec_measure *measure,
                             spec_error *error)
 {

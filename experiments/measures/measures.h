@@ -45,6 +45,11 @@ typedef struct {
 int spec_point_simulate_iid(spec_iid_run *ret, const spec_point *point, const spec_measure *measure,
                             spec_error *error);
 
+/* The acceptance process of a point for drafts of K tokens: its parameters `process` and `alpha`,
+ * which must be left out if the process does not read it. */
+int spec_point_process(spec_process *ret, const spec_point *point, const spec_measure *measure,
+                       int K, spec_error *error);
+
 /* ops_ratio of a point; c if the point has none. */
 int spec_point_ops_ratio(double *ret, const spec_point *point, const spec_measure *measure,
                          double c, spec_error *error);

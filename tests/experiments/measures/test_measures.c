@@ -230,6 +230,49 @@ static void law_lists_every_number_of_accepted_tokens(void **state)
     spec_result_free(&result);
 }
 
+/* The mean over the law is the one beside the simulation, which holds within its errors. */
+static void the_law_of_a_process_has_the_mean_that_is_simulated(void **state)
+{
+    static const char *const points[] = {
+        "process = \"decay?rate=0.9\"; alpha = 0.8;", "process = \"minimum-variance?length=2.6\";",
+        "process = \"geometric?length=2.6\";", "process = \"rounded-normal?length=2.6\";"};
+    static const double emitted[] = {2.749248, 2.6, 2.6, 2.5882219017};
+    (void)state;
+    for (int p = 0; p < 4; p++) {
+        spec_result law, simulated;
+        char grid[200];
+        double mean = 0.0, sum = 0.0;
+        snprintf(grid, sizeof grid, "%s K = 3;", points[p]);
+        run(&law, "law", 0, grid);
+        run(&simulated, "acceptance", 100000, grid);
+        assert_int_equal(law.table.n_rows, 4);
+        for (size_t k = 0; k < 4; k++) {
+            mean += ((double)k + 1.0) * number(&law, k, "probability");
+            sum += number(&law, k, "probability");
+        }
+        assert_within(sum, 1.0, 1e-9);
+        assert_within(mean, emitted[p], 1e-8);
+        assert_within(number(&simulated, 0, "emitted_theory"), mean, 1e-8);
+        assert_int_equal(simulated.fails, 0);
+        spec_result_free(&law);
+        spec_result_free(&simulated);
+    }
+}
+
+static void a_process_reads_alpha_or_has_a_length(void **state)
+{
+    (void)state;
+    static const char *const wrong[][2] = {
+        {"K = 3;", "alpha: no value is given"},
+        {"process = \"geometric\"; alpha = 0.5; K = 3;", "has a length, and no alpha"},
+        {"process = \"geometric?length=5\"; K = 3;", "process: geometric: length = 5 is above 4"},
+        {"process = \"markov\"; alpha = 0.9; K = 3;", "spread may be at most 0.1"},
+        {"process = \"markov\"; alpha = 0.5; K = 3;", "process: the law of markov"},
+    };
+    assert_grids_refused("law", wrong, sizeof wrong / sizeof *wrong);
+    assert_grids_refused("acceptance", wrong, sizeof wrong / sizeof *wrong - 1);
+}
+
 /* A first round of K = 2 at overlap .7 everywhere emits 1 + .7 + .49 tokens in 1.2 target calls; no
  * c, no speed-up. */
 static void prove_gives_the_speedup_of_the_first_round_where_c_is_given(void **state)
@@ -329,9 +372,14 @@ static void overlap_and_accept_know_the_reference_vector(void **state)
 static void prove_tells_lossless_rules_from_marked_ones(void **state)
 {
     spec_result result;
-    const char *const expected[] = {"lossless",          "lossless",          "lossless (argmax)",
-                                    "lossless (argmax)", "biased, as marked", "biased, as marked",
-                                    "biased, lossy as marked", "biased, lossy as marked"};
+    const char *const expected[] = {"lossless",
+                                    "lossless",
+                                    "lossless (argmax)",
+                                    "lossless (argmax)",
+                                    "biased, as marked",
+                                    "biased, as marked",
+                                    "biased, lossy as marked",
+                                    "biased, lossy as marked"};
     (void)state;
     run(&result, "prove", 0,
         "rule = [\"token\", \"greedy\", \"resample-target\", \"lenience?l=0.4\"]; draft = "
@@ -480,6 +528,8 @@ int main(void)
         cmocka_unit_test(decode_leaves_theory_empty_where_there_is_none),
         cmocka_unit_test(a_prediction_from_one_position_has_no_z),
         cmocka_unit_test(law_lists_every_number_of_accepted_tokens),
+        cmocka_unit_test(the_law_of_a_process_has_the_mean_that_is_simulated),
+        cmocka_unit_test(a_process_reads_alpha_or_has_a_length),
         cmocka_unit_test(prove_gives_the_speedup_of_the_first_round_where_c_is_given),
         cmocka_unit_test(the_clock_charges_draft_verify_and_fixed_costs),
         cmocka_unit_test(overlap_begins_anew_after_its_length),
