@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* block_row: the one draft row that the token rule accepts most often after several contexts.
+ * A parallel drafter must choose the row of an offset before it knows the tokens drafted there
+ * earlier: one row serves all of them. Arrays belong to the caller. docs/formulas.md#block-rows. */
+#ifndef SPECLAB_BLOCK_ROW_H
+#define SPECLAB_BLOCK_ROW_H
+
+#include <stddef.h>
+
+/* S contexts with their weights and the target's rows after them. */
+typedef struct {
+    const double *target; /* (S, V) rows that sum to 1 */
+    const double *weight; /* (S) >= 0 */
+    const double *opt_gain; /* (S, V) >= 0: what an accepted token is worth; NULL: 1 */
+    size_t S, V;            /* >= 1 */
+} spec_block_rows;
+
+/* The worth of a draft's row:
+ *
+ *     worth(draft) = sum_s weight(s) sum_x gain(s, x) min(target(s, x), draft(x))
+ *
+ * Without gains it is the chance that s occurs and that the token rule accepts the token. */
+double spec_block_row_worth(const spec_block_rows *rows, const double *draft);
+
+/* The weighted mean of the rows, which minimises the mean cross-entropy of the target to the draft.
+ * Its worth is at least the square of the best one, if weights sum to 1 and gains are 1. Zeros if
+ * all weights are 0. */
+void spec_block_row_mean(double *ret_row, const spec_block_rows *rows);
+
+/* A part of a row's token: up to `top`, more probability is worth `slope` times as much. */
+typedef struct {
+    double slope, bottom, top;
+    size_t token;
+} spec_block_step;
+
+/* The row of the largest worth among all distributions.
+ *
+ * It is the one with a level such that for all x, with sums over s,
+ *
+ *     sum of weight gain over target(s, x) > draft(x)   <= level
+ *     sum of weight gain over target(s, x) >= draft(x)  >= level      where draft(x) > 0
+ *
+ *   ret_row    (V) sums to 1 as the target's rows do; of several best rows the one that fills
+ *              tokens of smaller number first
+ *   ret_level  the least such level
+ *   work       (S V)
+ *   returns the worth of the row. O(S V log(S V))
+ * Checked by: all vertices in fractions; the dual; random changes (tests/oracle/block_draft.py,
+ * tests/analysis/rules/test_block_row.c). */
+double spec_block_row_best(double *ret_row, double *ret_level, const spec_block_rows *rows,
+                           spec_block_step *work);
+
+/* How far a row and a level are from the condition above: the largest excess; 0 for the best. */
+double spec_block_row_excess(const spec_block_rows *rows, const double *draft, double level);
+
+/* The most probable token of the mean, the best one-hot row without gains. Its worth is the mean
+ * there. */
+size_t spec_block_row_one_hot(const spec_block_rows *rows);
+
+#endif

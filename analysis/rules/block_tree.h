@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* block_tree: rounds of a parallel drafter, whose rows ignore the tokens drafted in the round.
+ * The target is a table of all paths. Node 0 is the root, the path of node v and then token x is
+ * node V v + 1 + x. A draft is K rows (K, V), one per offset. The rule is `token`.
+ * docs/formulas.md#block-rounds. */
+#ifndef SPECLAB_BLOCK_TREE_H
+#define SPECLAB_BLOCK_TREE_H
+
+#include "analysis/rules/block_row.h"
+
+#include <gsl/gsl_eigen.h>
+
+/* The most rows of a table. */
+enum { SPEC_BLOCK_TREE_ROWS = 1 << 22 };
+
+typedef struct {
+    const double *target; /* (rows, V) the row after each node of less than K tokens */
+    int V, K;             /* >= 1 */
+} spec_block_tree;
+
+/* The rows of a tree, 1 + V + .. + V^(K-1); 0 if V or K is below 1, or they are too many. */
+size_t spec_block_tree_rows(int V, int K);
+
+typedef struct {
+    double *weight;        /* (rows) chance of each node */
+    double *ahead;         /* (rows) tokens accepted after each node */
+    double *gain, *copied; /* (V^(K-1), V) of one level */
+    double *row;           /* (V) */
+    spec_block_step *step; /* (V^(K-1) V) */
+    gsl_matrix *square;    /* (V, V) */
+    gsl_vector *values;    /* (V) */
+    gsl_eigen_symm_workspace *eigen;
+} spec_block_tree_work;
+
+/* GSL_EDOM for a tree without rows or with too many; GSL_ENOMEM. */
+int spec_block_tree_work_init(spec_block_tree_work *work, int V, int K);
+void spec_block_tree_work_free(spec_block_tree_work *work);
+
+/* P(n_accepted >= i) for i = 1..K, into ret_tail (K). Returns E[n_accepted], their sum.
+ *
+ *     P(n_accepted >= i) = sum over x_1..x_i of prod_j min(target(x_j | x_1..x_{j-1}), draft_j(x_j))
+ *
+ * Checked by: the rule `token` by enumeration; fractions (tests/oracle/block_draft.py). */
+double spec_block_tree_tails(double *ret_tail, const spec_block_tree *tree, const double *draft,
+                             spec_block_tree_work *work);
+
+/* The most that any row of offset i accepts after i - 1 tokens of the target, where the row may
+ * depend on the last `memory` of these, into ret_bound (K).
+ *
+ *     bound_i = E over contexts of max over rows d of E[sum_x min(target(x | x_1..x_{i-1}), d(x)) | context]
+ *
+ * P(n_accepted >= i) is at most bound_j for every j <= i. 1 for i <= memory + 1. */
+void spec_block_tree_bounds(double *ret_bound, const spec_block_tree *tree, int memory,
+                            spec_block_tree_work *work);
+
+/* The same for rows that are the target's marginals, whose training minimises cross-entropy. */
+void spec_block_tree_marginals(double *ret_draft, double *ret_overlap, const spec_block_tree *tree,
+                               spec_block_tree_work *work);
+
+/* The rows that are best offset by offset, each after the tokens accepted with the earlier rows. */
+void spec_block_tree_greedy(double *ret_draft, const spec_block_tree *tree,
+                            spec_block_tree_work *work);
+
+/* Replace each row in turn, the last first, by the best one beside the other rows. Returns
+ * E[n_accepted] after that, which is never less than before. */
+double spec_block_tree_improve(double *draft, const spec_block_tree *tree,
+                               spec_block_tree_work *work);
+
+/* Upper bounds on P(n_accepted >= i) for any lossless rule, into ret_bound (K): the least over j <=
+ * i of the root of the largest eigenvalue of E[r r'], where r(x) is the root of target(x | x_1 ..
+ * x_{j-1}). */
+void spec_block_tree_any_rule(double *ret_bound, const spec_block_tree *tree,
+                              spec_block_tree_work *work);
+
+#endif

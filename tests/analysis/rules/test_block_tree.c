@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rounds of a parallel drafter: against sums over drafts, vertices of all rows, and fractions. */
+#include "analysis/rules/block_tree.h"
+
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+#include "tests/support/tuples.h"
+
+#include <gsl/gsl_errno.h>
+#include <string.h>
+
+enum { ROWS_MAX = 64, V_MAX = 4, K_MAX = 4 };
+
+typedef struct {
+    double target[ROWS_MAX * V_MAX], draft[K_MAX * V_MAX];
+    spec_block_tree tree;
+    spec_block_tree_work work;
+} tree_case;
+
+static void begin_case(tree_case *c, int V, int K)
+{
+    c->tree = (spec_block_tree){c->target, V, K};
+    assert_true(spec_block_tree_rows(V, K) <= ROWS_MAX);
+    assert_int_equal(spec_block_tree_work_init(&c->work, V, K), GSL_SUCCESS);
+}
+
+static void draw_case(tree_case *c, int V, int K, int kind, gsl_rng *rng)
+{
+    begin_case(c, V, K);
+    for (size_t v = 0; v < spec_block_tree_rows(V, K); v++)
+        tuples_row(c->target + v * (size_t)V, V, kind, rng);
+    for (int i = 0; i < K; i++) tuples_row(c->draft + i * V, V, kind, rng);
+}
+
+/* The first token is 0 with chance first; rows after it as (chance of token 0) level by level. */
+static void two_tokens(tree_case *c, const double *chance, int K)
+{
+    begin_case(c, 2, K);
+    for (size_t v = 0; v < spec_block_tree_rows(2, K); v++) {
+        c->target[2 * v] = chance[v];
+        c->target[2 * v + 1] = 1 - chance[v];
+    }
+}
+
+static gsl_rng *seeded(void)
+{
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, spec_test_seed());
+    return rng;
+}
+
+/* The chance that the first i of a drafted path are accepted, by ratios, summed over all drafts. */
+static void add_drafts(double *tail, const tree_case *c, size_t v, int i, double drafted,
+                       double accepted)
+{
+    const int V = c->tree.V;
+    if (i == c->tree.K) return;
+    for (int x = 0; x < V; x++) {
+        const double d = c->draft[i * V + x], t = c->target[v * (size_t)V + (size_t)x];
+        if (d == 0) continue;
+        const double kept = accepted * fmin(1, t / d);
+        tail[i] += drafted * d * kept;
+        add_drafts(tail, c, v * (size_t)V + 1 + (size_t)x, i + 1, drafted * d, kept);
+    }
+}
+
+static void tails_are_sums_over_drafts_and_ratios(void **state)
+{
+    (void)state;
+    gsl_rng *rng = seeded();
+    tree_case c;
+    for (int i = 0; i < 400; i++) {
+        double tail[K_MAX], sums[K_MAX] = {0}, sum = 0;
+        draw_case(&c, 1 + i % 3, 1 + i / 3 % 4, i % 4, rng);
+        const double mean = spec_block_tree_tails(tail, &c.tree, c.draft, &c.work);
+        add_drafts(sums, &c, 0, 0, 1, 1);
+        for (int k = 0; k < c.tree.K; k++) {
+            assert_within(tail[k], sums[k], 1e-14);
+            sum += sums[k];
+        }
+        assert_within(mean, sum, 1e-14);
+        spec_block_tree_work_free(&c.work);
+    }
+    gsl_rng_free(rng);
+}
+
+/* tests/oracle/block_draft.py */
+static void offset_by_offset_misses_the_best_draft(void **state)
+{
+    (void)state;
+    static const double chance[7] = {.4, 1, .4, 1, 1, 1, 0};
+    tree_case c;
+    double tail[3], bound[3];
+    two_tokens(&c, chance, 3);
+    spec_block_tree_greedy(c.draft, &c.tree, &c.work);
+    assert_within(spec_block_tree_tails(tail, &c.tree, c.draft, &c.work), 2.16, 1e-15);
+    assert_within(tail[1], 0.76, 1e-15);
+    assert_within(tail[2], 0.4, 1e-15);
+    spec_block_tree_bounds(bound, &c.tree, 0, &c.work);
+    assert_within(bound[1], 0.76, 1e-15);
+    assert_within(bound[2], 0.64, 1e-15);
+    const double start[6] = {.4, .6, 1, 0, 1, 0};
+    memcpy(c.draft, start, sizeof start);
+    assert_within(spec_block_tree_improve(c.draft, &c.tree, &c.work), 2.28, 1e-15);
+    assert_within(spec_block_tree_tails(tail, &c.tree, c.draft, &c.work), 2.28, 1e-15);
+    spec_block_tree_work_free(&c.work);
+}
+
+static void a_best_row_for_each_offset_can_be_a_bad_draft(void **state)
+{
+    (void)state;
+    static const double chance[7] = {.4, 1, 0, 1, 1, 0, 0}; /* copies of the first token */
+    static const double start[2][6] = {{.4, .6, 1, 0, 1, 0}, {.4, .6, 0, 1, 0, 1}};
+    static const double stays_at[2] = {1.8, 2.2};
+    tree_case c;
+    two_tokens(&c, chance, 3);
+    for (int i = 0; i < 2; i++) {
+        memcpy(c.draft, start[i], sizeof start[i]);
+        for (int sweep = 0; sweep < 3; sweep++)
+            assert_within(spec_block_tree_improve(c.draft, &c.tree, &c.work), stays_at[i], 1e-15);
+    }
+    spec_block_tree_work_free(&c.work);
+}
+
+/* The most of any draft of three rows over two tokens: rows at values of the target's rows. */
+static double best_of_vertices(tree_case *c)
+{
+    double most = 0, tail[3];
+    memcpy(c->draft, c->target, 2 * sizeof(double));
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 8; j++) {
+            c->draft[2] = c->target[2 + i];
+            c->draft[3] = 1 - c->draft[2];
+            c->draft[4] = c->target[6 + j];
+            c->draft[5] = 1 - c->draft[4];
+            most = fmax(most, spec_block_tree_tails(tail, &c->tree, c->draft, &c->work));
+        }
+    return most;
+}
+
+static void improving_ends_at_the_best_from_some_start(void **state)
+{
+    (void)state;
+    gsl_rng *rng = seeded();
+    tree_case c;
+    for (int i = 0; i < 200; i++) {
+        draw_case(&c, 2, 3, i % 4, rng);
+        double most = 0, tail[3], before = 0;
+        const double best = best_of_vertices(&c);
+        for (int start = 0; start < 16; start++) {
+            for (int k = 0; k < 3; k++) tuples_row(c.draft + 2 * k, 2, 0, rng);
+            before = spec_block_tree_tails(tail, &c.tree, c.draft, &c.work);
+            for (int sweep = 0; sweep < 20; sweep++) {
+                const double now = spec_block_tree_improve(c.draft, &c.tree, &c.work);
+                assert_true(now >= before - 1e-14 && now <= best + 1e-14);
+                assert_within(spec_block_tree_tails(tail, &c.tree, c.draft, &c.work), now, 1e-14);
+                before = now;
+            }
+            most = fmax(most, before);
+        }
+        assert_within(most, best, 1e-13);
+        spec_block_tree_work_free(&c.work);
+    }
+    gsl_rng_free(rng);
+}
+
+static void bounds_hold_for_every_draft_and_rise_with_memory(void **state)
+{
+    (void)state;
+    gsl_rng *rng = seeded();
+    tree_case c;
+    for (int i = 0; i < 300; i++) {
+        double bound[K_MAX][K_MAX], tail[K_MAX], overlap[K_MAX], marginal[K_MAX * V_MAX];
+        draw_case(&c, 2 + i % 2, 4, i % 4, rng);
+        for (int m = 0; m < 4; m++) {
+            spec_block_tree_bounds(bound[m], &c.tree, m, &c.work);
+            for (int k = 0; k < 4; k++) {
+                if (k <= m) assert_within(bound[m][k], 1, 1e-14);
+                if (m > 0) assert_true(bound[m][k] >= bound[m - 1][k] - 1e-14);
+            }
+        }
+        spec_block_tree_marginals(marginal, overlap, &c.tree, &c.work);
+        for (int k = 0; k < 4; k++)
+            assert_true(overlap[k] <= bound[0][k] + 1e-14 &&
+                        overlap[k] >= bound[0][k] * bound[0][k] - 1e-14);
+        for (int draft = 0; draft < 5; draft++) {
+            if (draft == 1) spec_block_tree_greedy(c.draft, &c.tree, &c.work);
+            if (draft == 2) memcpy(c.draft, marginal, sizeof c.draft);
+            if (draft > 2) spec_block_tree_improve(c.draft, &c.tree, &c.work);
+            spec_block_tree_tails(tail, &c.tree, c.draft, &c.work);
+            double least = 1, missed = 0;
+            for (int k = 0; k < 4; k++) {
+                least = fmin(least, bound[0][k]);
+                missed += 1 - overlap[k];
+                assert_true(tail[k] <= least + 1e-14);
+                if (draft == 2) assert_true(tail[k] >= 1 - missed - 1e-14);
+            }
+        }
+        spec_block_tree_work_free(&c.work);
+    }
+    gsl_rng_free(rng);
+}
+
+/* The overlap of the laws of the first `tokens` tokens. */
+static double joint_overlap(const tree_case *c, size_t v, int i, int tokens, double target,
+                            double draft)
+{
+    const int V = c->tree.V;
+    if (i == tokens) return fmin(target, draft);
+    double sum = 0;
+    for (int x = 0; x < V; x++)
+        sum += joint_overlap(c, v * (size_t)V + 1 + (size_t)x, i + 1, tokens,
+                             target * c->target[v * (size_t)V + (size_t)x],
+                             draft * c->draft[i * V + x]);
+    return sum;
+}
+
+static void no_joint_law_of_rows_overlaps_more_than_any_rule(void **state)
+{
+    (void)state;
+    gsl_rng *rng = seeded();
+    tree_case c;
+    double bound[K_MAX];
+    for (int i = 0; i < 300; i++) {
+        draw_case(&c, 2 + i % 2, 3, i % 4, rng);
+        spec_block_tree_any_rule(bound, &c.tree, &c.work);
+        assert_within(bound[0], 1, 1e-14);
+        for (int draft = 0; draft < 20; draft++) {
+            for (int k = 0; k < 3; k++) tuples_row(c.draft + k * c.tree.V, c.tree.V, i % 4, rng);
+            for (int k = 0; k < 3; k++)
+                assert_true(joint_overlap(&c, 0, 0, k + 1, 1, 1) <= bound[k] + 1e-14);
+        }
+        spec_block_tree_work_free(&c.work);
+    }
+    /* Two tokens, the second a copy of the first: .5 for the token rule, .586 for block. */
+    static const double chance[3] = {.5, 1, 0};
+    two_tokens(&c, chance, 2);
+    spec_block_tree_bounds(bound, &c.tree, 0, &c.work);
+    assert_same(bound[1], 0.5);
+    spec_block_tree_any_rule(bound, &c.tree, &c.work);
+    assert_within(bound[1], sqrt(0.5), 1e-15);
+    for (int k = 0; k < 2; k++) {
+        c.draft[2 * k] = sqrt(0.5);
+        c.draft[2 * k + 1] = 1 - sqrt(0.5);
+    }
+    assert_within(joint_overlap(&c, 0, 0, 2, 1, 1), 2 - sqrt(2), 1e-15);
+    spec_block_tree_work_free(&c.work);
+    gsl_rng_free(rng);
+}
+
+static void trees_have_limits(void **state)
+{
+    (void)state;
+    spec_block_tree_work work;
+    assert_int_equal(spec_block_tree_rows(3, 4), 40);
+    assert_int_equal(spec_block_tree_rows(1, 7), 7);
+    assert_int_equal(spec_block_tree_rows(2, 22), (1 << 22) - 1);
+    assert_int_equal(spec_block_tree_rows(2, 23), 0);
+    assert_int_equal(spec_block_tree_rows(1 << 22, 2), 0);
+    assert_int_equal(spec_block_tree_rows(0, 3), 0);
+    assert_int_equal(spec_block_tree_rows(3, 0), 0);
+    assert_int_equal(spec_block_tree_work_init(&work, 2, 23), GSL_EDOM);
+    spec_block_tree_work_free(&work);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tails_are_sums_over_drafts_and_ratios),
+        cmocka_unit_test(offset_by_offset_misses_the_best_draft),
+        cmocka_unit_test(a_best_row_for_each_offset_can_be_a_bad_draft),
+        cmocka_unit_test(improving_ends_at_the_best_from_some_start),
+        cmocka_unit_test(bounds_hold_for_every_draft_and_rise_with_memory),
+        cmocka_unit_test(no_joint_law_of_rows_overlaps_more_than_any_rule),
+        cmocka_unit_test(trees_have_limits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
