@@ -201,6 +201,26 @@ static void bounds_hold_for_every_draft_and_rise_with_memory(void **state)
     gsl_rng_free(rng);
 }
 
+/* The second token is free, the third a copy of it, the fourth 0. */
+static void memory_is_of_the_last_tokens(void **state)
+{
+    (void)state;
+    static const double chance[15] = {.7, .4, .4, 1, 0, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1};
+    tree_case c;
+    double bound[4];
+    two_tokens(&c, chance, 4);
+    spec_block_tree_bounds(bound, &c.tree, 0, &c.work);
+    assert_within(bound[1], 1, 1e-15);
+    assert_within(bound[2], 0.6, 1e-15);
+    assert_within(bound[3], 1, 1e-15);
+    spec_block_tree_bounds(bound, &c.tree, 1, &c.work);
+    for (int i = 0; i < 4; i++) assert_within(bound[i], 1, 1e-15);
+    spec_block_tree_any_rule(bound, &c.tree, &c.work);
+    assert_within(bound[1], 1, 1e-15);
+    for (int i = 2; i < 4; i++) assert_within(bound[i], sqrt(0.6), 1e-15);
+    spec_block_tree_work_free(&c.work);
+}
+
 /* The overlap of the laws of the first `tokens` tokens. */
 static double joint_overlap(const tree_case *c, size_t v, int i, int tokens, double target,
                             double draft)
@@ -271,6 +291,7 @@ int main(void)
         cmocka_unit_test(a_best_row_for_each_offset_can_be_a_bad_draft),
         cmocka_unit_test(improving_ends_at_the_best_from_some_start),
         cmocka_unit_test(bounds_hold_for_every_draft_and_rise_with_memory),
+        cmocka_unit_test(memory_is_of_the_last_tokens),
         cmocka_unit_test(no_joint_law_of_rows_overlaps_more_than_any_rule),
         cmocka_unit_test(trees_have_limits),
     };
