@@ -105,7 +105,8 @@ double spec_block_row_best(double *ret_row, double *ret_level, const spec_block_
     *ret_level = 0.0;
     for (size_t i = 0; i < n; i++) {
         const spec_block_step *step = &work[i];
-        const double left = 1.0 - spec_compensated_value(&filled), height = step->top - step->bottom;
+        const double left = 1.0 - spec_compensated_value(&filled),
+                     height = step->top - step->bottom;
         if (left <= rounding) break;
         *ret_level = step->slope;
         ret_row[step->token] = height <= left + rounding ? step->top : step->bottom + left;

@@ -9,8 +9,8 @@
 
 /* S contexts with their weights and the target's rows after them. */
 typedef struct {
-    const double *target; /* (S, V) rows that sum to 1 */
-    const double *weight; /* (S) >= 0 */
+    const double *target;   /* (S, V) rows that sum to 1 */
+    const double *weight;   /* (S) >= 0 */
     const double *opt_gain; /* (S, V) >= 0: what an accepted token is worth; NULL: 1 */
     size_t S, V;            /* >= 1 */
 } spec_block_rows;

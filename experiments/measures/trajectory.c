@@ -16,6 +16,7 @@ enum { TELL_EVERY = 64 }; /* positions */
 typedef struct {
     double *sum; /* (n_values) */
     uint64_t begin, end; /* positions */
+    uint64_t number;     /* of the next position: batches count on from those before them */
     _Atomic uint64_t *visited; /* positions of all batches so far */
     int status;
     spec_error error;
@@ -104,6 +105,7 @@ static int look_at(walker *walk, const double *target, const int *text, size_t n
                                     .context = text,
                                     .n_context = n,
                                     .vocab = plan->target->vocab,
+                                    .number = result->number++,
                                     .worker = result->worker};
     SPEC_TRY(plan->visit(walk->value, &position, plan->self, &result->error));
     for (int i = 0; i < plan->n_values; i++) result->sum[i] += walk->value[i];
@@ -178,6 +180,7 @@ static void share_out(batch_result *result, const spec_trajectory *plan, uint64_
     const bool given = plan->opt_text != NULL;
     result->begin = given ? plan->positions * batch / n_batches : 0;
     result->end = given ? plan->positions * (batch + 1) / n_batches : each;
+    result->number = given ? result->begin : batch * each;
 }
 
 typedef struct {

@@ -20,6 +20,7 @@ typedef struct {
     const int *context;               /* (n_context) the text before it */
     size_t n_context;
     int vocab;
+    uint64_t number; /* of this position, for random streams; no other one of the run has it */
     int worker; /* 0..SPEC_TRAJECTORY_BATCHES-1; visits of one worker are sequential */
 } spec_position;
 

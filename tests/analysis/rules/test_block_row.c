@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The best row of a parallel drafter: against its dual, sorted columns, grids and random changes. */
+/* The best row of a parallel drafter: against its dual, sorted columns, grids and random changes.
+ */
 #include "analysis/rules/block_row.h"
 
 #include "analysis/rules/overlap.h"
