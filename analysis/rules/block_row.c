@@ -57,10 +57,12 @@ size_t spec_block_row_one_hot(const spec_block_rows *rows)
     return best;
 }
 
+/* Equal ones by slope, so that sums do not depend on the sort. */
 static int lower_top_first(const void *a, const void *b)
 {
     const spec_block_step *left = a, *right = b;
-    return (left->top > right->top) - (left->top < right->top);
+    if (left->top != right->top) return left->top < right->top ? -1 : 1;
+    return (left->slope > right->slope) - (left->slope < right->slope);
 }
 
 static int steeper_first(const void *a, const void *b)
@@ -83,12 +85,8 @@ static size_t steps_of(spec_block_step *step, const spec_block_rows *rows, size_
     }
     qsort(step, n, sizeof *step, lower_top_first);
     for (size_t i = n; i-- > 1;) step[i - 1].slope += step[i].slope;
-    for (size_t i = 0; i < n; i++) {
-        const double bottom = kept > 0 ? step[kept - 1].top : 0.0;
-        if (step[i].top == bottom) continue; /* the first of equal entries has the weight of all */
-        step[kept] = step[i];
-        step[kept++].bottom = bottom;
-    }
+    for (size_t i = 0; i < n; i++) /* the first of equal entries has the weight of all of them */
+        if (kept == 0 || step[i].top > step[kept - 1].top) step[kept++] = step[i];
     return kept;
 }
 
@@ -104,14 +102,13 @@ double spec_block_row_best(double *ret_row, double *ret_level, const spec_block_
     qsort(work, n, sizeof *work, steeper_first);
     *ret_level = 0.0;
     for (size_t i = 0; i < n; i++) {
-        const spec_block_step *step = &work[i];
-        const double left = 1.0 - spec_compensated_value(&filled),
-                     height = step->top - step->bottom;
+        double *const bottom = &ret_row[work[i].token]; /* a token's steps are in order */
+        const double left = 1.0 - spec_compensated_value(&filled), height = work[i].top - *bottom;
         if (left <= rounding) break;
-        *ret_level = step->slope;
-        ret_row[step->token] = height <= left + rounding ? step->top : step->bottom + left;
+        *ret_level = work[i].slope;
+        *bottom = height <= left + rounding ? work[i].top : *bottom + left;
         spec_compensated_add(&filled, height < left ? height : left);
-        spec_compensated_add(&worth, step->slope * (height < left ? height : left));
+        spec_compensated_add(&worth, work[i].slope * (height < left ? height : left));
     }
     return spec_compensated_value(&worth);
 }

@@ -27,9 +27,10 @@ double spec_block_row_worth(const spec_block_rows *rows, const double *draft);
  * all weights are 0. */
 void spec_block_row_mean(double *ret_row, const spec_block_rows *rows);
 
-/* A part of a row's token: up to `top`, more probability is worth `slope` times as much. */
+/* A step of a token's worth: probability up to `top`, beyond the step before, adds `slope` times as
+ * much. */
 typedef struct {
-    double slope, bottom, top;
+    double slope, top;
     size_t token;
 } spec_block_step;
 
