@@ -81,7 +81,7 @@ static void listed_paths_give_the_numbers_of_the_tree(void **state)
             assert_true(number(&result, markov, "tail") <= bound[1][k] + 1e-9);
             if (k > 0)
                 assert_within(number(&result, best, "alpha_offset"), tail[0][k] / tail[0][k - 1],
-                              1e-12);
+                              1e-9);
         }
         assert_within(number(&result, row_of(&result, "best", K), "mean_n_accepted"), accepted,
                       1e-9);
@@ -127,10 +127,10 @@ static void a_draft_model_keeps_its_overlap_at_every_offset(void **state)
         run(&result, "block_draft", 1, grid);
         assert_int_equal(result.table.n_rows, 20);
         for (int k = 1; k <= 4; k++) {
-            assert_within(number(&result, row_of(&result, "draft", k), "overlap"), 0.7, 1e-12);
+            assert_within(number(&result, row_of(&result, "draft", k), "overlap"), 0.7, 1e-9);
             if (i == 0)
                 assert_within(number(&result, row_of(&result, "draft", k), "tail"), pow(0.7, k),
-                              1e-12);
+                              1e-9);
         }
         spec_result_free(&result);
     }
@@ -170,7 +170,7 @@ static void sampled_paths_enclose_the_truth(void **state)
                 assert_true(overlap < truth + 5 * hypot(se, truth_se));
                 assert_true(most > truth - 5 * hypot(most_se, truth_se));
             }
-            assert_within(gap[0], 0, 1e-12);
+            assert_within(gap[0], 0, 1e-9);
             assert_true(gap[1] > 0.05 && gap[2] < gap[1] / 2 && gap[2] > 0);
         }
     /* the mean of few rows is judged on others, too: nearer to its truth with more of them */
@@ -190,7 +190,7 @@ static void wrong_values_are_refused(void **state)
         {"target = \"zipf?V=9\"; paths = 0; K = 6", "paths: 0 means all 5.9e+04, at most 4096"},
         {"target = \"zipf?V=9\"; draft = \"zipf?V=8\"", "V"},
         {"target = \"random?dim=16&layers=1&heads=2&ffn=24&vocab=9&context=4&type=f32\"; K = 5",
-         "K: at most the window, 4"},
+         "K: at most the window, 3"},
     };
     assert_grids_refused("block_draft", wrong, sizeof wrong / sizeof wrong[0]);
 }
