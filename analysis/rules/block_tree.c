@@ -170,7 +170,7 @@ void spec_block_tree_greedy(double *ret_draft, const spec_block_tree *tree,
     }
 }
 
-/* What an accepted token is worth after each node of a level: itself, and what follows it. */
+/* Fill the worth of an accepted token after each node of a level: itself, and what follows it. */
 static void fill_gain(const spec_block_tree *tree, int level, spec_block_tree_work *work)
 {
     const size_t V = (size_t)tree->V, first = level_first(tree, level);

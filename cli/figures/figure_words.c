@@ -56,6 +56,8 @@ static const struct {
     {"guess", NULL, "bonus tokens guessed"},
     {"probability", NULL, "probability"},
     {"tail", NULL, "probability of at least this value"},
+    {"tail_most", "bound", "probability of at least this value, bound"},
+    {"offset", NULL, "offset in the round (tokens)"},
     {"match", NULL, "chance that two samples coincide"},
     {"target_entropy", NULL, "entropy of the target (nats)"},
     {"draft_entropy", NULL, "entropy of the draft (nats)"},

@@ -19,7 +19,7 @@ static const char *const names[SPEC_BLOCK_DRAFTERS] = {[SPEC_BLOCK_BEST] = "best
                                                        [SPEC_BLOCK_GREEDY] = "greedy",
                                                        [SPEC_BLOCK_MODEL] = "draft"};
 
-/* What a thread needs at a place. */
+/* The memory of a thread, for one place after the other. */
 typedef struct {
     spec_block_paths half[2]; /* rows chosen on one half are judged on the other */
     spec_block_drafters_work work;
@@ -236,6 +236,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_point_int(&question.K, point, measure, "K", 1, OFFSETS_MAX, error));
     SPEC_TRY(spec_point_int(&paths, point, measure, "paths", 0, SPEC_BLOCK_PATHS_MAX, error));
     SPEC_TRY(spec_point_int(&positions, point, measure, "positions", 1, 1000000000, error));
+    SPEC_TRY(spec_point_int(&trajectory.gap, point, measure, "gap", 1, 1000000, error));
     SPEC_TRY(spec_point_int(&trajectory.length, point, measure, "length", 0, 1000000000, error));
     SPEC_TRY(spec_point_read(point));
     question.n = (size_t)paths;
@@ -256,8 +257,8 @@ done:
     return status;
 }
 
-static const char *const parameters[] = {"target",        "draft=",   "K=5", "paths=64",
-                                         "positions=256", "length=0", NULL};
+static const char *const parameters[] = {"target",        "draft=", "K=5",      "paths=64",
+                                         "positions=256", "gap=16", "length=0", NULL};
 static const char *const columns[] = {
     "drafter", "offset",  "overlap",   "overlap_se",   "overlap_most",    "overlap_most_se",
     "tail",    "tail_se", "tail_most", "alpha_offset", "mean_n_accepted", NULL};

@@ -167,7 +167,11 @@ static void run_batch(batch_result *result, const spec_trajectory *plan, int bat
         tell(result->visited, plan);
         if (plan->opt_stop != NULL && *plan->opt_stop != 0)
             result->status = spec_fail(&result->error, GSL_EFAILED, "interrupted");
-        else result->status = own ? step(&walk, true, result) : step_along(&walk, at, result);
+        const int skipped = own && at > result->begin ? plan->gap - 1 : 0;
+        for (int i = 0; i < skipped && result->status == GSL_SUCCESS; i++)
+            result->status = step(&walk, false, result);
+        if (result->status != GSL_SUCCESS) break;
+        result->status = own ? step(&walk, true, result) : step_along(&walk, at, result);
     }
     walker_free(&walk);
 }

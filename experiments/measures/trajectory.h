@@ -33,6 +33,7 @@ typedef struct {
     /* least number of positions, spread evenly over the batches; 1: the first position after the
      * target's first prompt */
     uint64_t positions;
+    int gap;    /* tokens from a position to the next one; 0: 1. Not for opt_text */
     int length; /* tokens after a prompt until the next one; 0: the longest possible text */
     const int *opt_text; /* (positions) a given text; position i is after its first i tokens */
     double *opt_value;   /* (positions, n_values) with opt_text: the values at each position */

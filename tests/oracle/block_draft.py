@@ -170,8 +170,10 @@ def check_rounds(rng):
         assert K == 3 or got == best  # two offsets: greedy is best
         for i, tail in enumerate(tails(t, d, V)):
             assert tail <= min(U[: i + 1])
-        rows = [fill([t[p] for p in level_paths(i, V)], [chance(t, p) for p in level_paths(i, V)])[0]
-                for i in range(K)]
+        rows = []
+        for i in range(K):
+            paths = level_paths(i, V)
+            rows.append(fill([t[p] for p in paths], [chance(t, p) for p in paths])[0])
         for i, tail in enumerate(tails(t, rows, V)):
             assert tail >= 1 - sum(1 - u for u in U[: i + 1])
         assert all(a <= b for a, b in zip(U, U1)) and U[0] == U1[0] == U1[1] == 1
