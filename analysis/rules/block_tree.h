@@ -38,18 +38,17 @@ void spec_block_tree_work_free(spec_block_tree_work *work);
 
 /* P(n_accepted >= i) for i = 1..K, into ret_tail (K). Returns E[n_accepted], their sum.
  *
- *     P(n_accepted >= i) = sum over x_1..x_i of prod_j min(target(x_j | x_1..x_{j-1}),
- * draft_j(x_j))
+ *     P(n_accepted >= i) = sum over x_1..x_i of prod_{j <= i} min(target_j(x_j), draft_j(x_j))
  *
- * Checked by: the rule `token` by enumeration; fractions (tests/oracle/block_draft.py). */
+ * where target_j is the row after x_1..x_{j-1}. Checked by: sums over all drafts and their ratios;
+ * fractions (tests/oracle/block_draft.py). */
 double spec_block_tree_tails(double *ret_tail, const spec_block_tree *tree, const double *draft,
                              spec_block_tree_work *work);
 
-/* The most that any row of offset i accepts after i - 1 tokens of the target, where the row may
- * depend on the last `memory` of these, into ret_bound (K).
+/* The largest acceptance at each offset, after tokens of the target, into ret_bound (K). The row
+ * may depend on the last `memory` of these tokens.
  *
- *     bound_i = E over contexts of max over rows d of E[sum_x min(target(x | x_1..x_{i-1}), d(x)) |
- * context]
+ *     bound_i = E[max over rows d of E[sum_x min(target_i(x), d(x)) | the last `memory` tokens]]
  *
  * P(n_accepted >= i) is at most bound_j for every j <= i. 1 for i <= memory + 1. */
 void spec_block_tree_bounds(double *ret_bound, const spec_block_tree *tree, int memory,

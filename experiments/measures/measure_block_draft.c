@@ -195,26 +195,22 @@ static int write_drafter(spec_table *table, spec_block_drafter drafter, const do
     return GSL_SUCCESS;
 }
 
-/* The models and the paths of a point. */
-static int open_question(block_question *question, const spec_point *point,
+/* Open the models of a point; list all paths if there are at most `listed`. */
+static int open_question(block_question *question, size_t listed, const spec_point *point,
                          const spec_measure *measure, spec_error *error)
 {
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_point_pair(&question->target, &question->opt_draft, point,
                              spec_point_text(point, measure, "target"),
                              spec_point_text(point, measure, "draft"), error));
-    const int V = question->target->vocab, K = question->K;
+    const int K = question->K;
     const spec_model *const model[] = {question->target, question->opt_draft};
     for (int i = 0; i < 2; i++)
         if (model[i] != NULL && model[i]->window > 0 && model[i]->window < K)
             SPEC_TRY(spec_fail(error, GSL_EINVAL, "K: at most the window, %d", model[i]->window));
-    question->all = question->n == 0;
-    if (!question->all) goto done;
-    question->n = spec_block_paths_all(V, K);
-    if (question->n == 0)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                           "paths: 0 means all %.3g, at most %d; give a number of sampled paths",
-                           pow(V, K - 1), SPEC_BLOCK_PATHS_MAX));
+    const size_t all = spec_block_paths_all(question->target->vocab, K);
+    question->all = all > 0 && all <= listed;
+    if (question->all) question->n = all;
 done:
     return status;
 }
@@ -232,15 +228,16 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
                                   .opt_stop = point->stop,
                                   .opt_listener = point->opt_listener};
     double *mean = NULL;
-    int paths, positions, status = GSL_SUCCESS;
+    int paths, listed, positions, status = GSL_SUCCESS;
     SPEC_TRY(spec_point_int(&question.K, point, measure, "K", 1, OFFSETS_MAX, error));
-    SPEC_TRY(spec_point_int(&paths, point, measure, "paths", 0, SPEC_BLOCK_PATHS_MAX, error));
+    SPEC_TRY(spec_point_int(&paths, point, measure, "paths", 1, SPEC_BLOCK_PATHS_MAX, error));
+    SPEC_TRY(spec_point_int(&listed, point, measure, "listed", 0, SPEC_BLOCK_PATHS_MAX, error));
     SPEC_TRY(spec_point_int(&positions, point, measure, "positions", 1, 1000000000, error));
     SPEC_TRY(spec_point_int(&trajectory.gap, point, measure, "gap", 1, 1000000, error));
     SPEC_TRY(spec_point_int(&trajectory.length, point, measure, "length", 0, 1000000000, error));
     SPEC_TRY(spec_point_read(point));
     question.n = (size_t)paths;
-    SPEC_TRY(open_question(&question, point, measure, error));
+    SPEC_TRY(open_question(&question, (size_t)listed, point, measure, error));
     const size_t n_values = value_at(SPEC_BLOCK_DRAFTERS, 0, question.K);
     if ((mean = calloc(2 * n_values, sizeof *mean)) == NULL) SPEC_TRY(spec_no_memory(error));
     trajectory.target = question.target;
@@ -257,8 +254,8 @@ done:
     return status;
 }
 
-static const char *const parameters[] = {"target",        "draft=", "K=5",      "paths=64",
-                                         "positions=256", "gap=16", "length=0", NULL};
+static const char *const parameters[] = {
+    "target", "draft=", "K=5", "paths=64", "listed=0", "positions=256", "gap=16", "length=0", NULL};
 static const char *const columns[] = {
     "drafter", "offset",  "overlap",   "overlap_se",   "overlap_most",    "overlap_most_se",
     "tail",    "tail_se", "tail_most", "alpha_offset", "mean_n_accepted", NULL};

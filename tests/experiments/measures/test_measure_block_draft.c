@@ -61,7 +61,8 @@ static void listed_paths_give_the_numbers_of_the_tree(void **state)
         spec_block_tree_tails(tail[1], &tree, draft, &work);
         spec_block_tree_greedy(draft, &tree, &work);
         const double accepted = spec_block_tree_tails(tail[0], &tree, draft, &work);
-        snprintf(grid, sizeof grid, "target = \"%s\"; K = 4; paths = 0; positions = 1", targets[i]);
+        snprintf(grid, sizeof grid, "target = \"%s\"; K = 4; listed = 27; positions = 1",
+                 targets[i]);
         run(&result, "block_draft", 1, grid);
         assert_int_equal(result.table.n_rows, 16);
         double least = 1;
@@ -103,7 +104,7 @@ static void a_term_for_the_token_before_is_all_that_a_chain_needs(void **state)
     (void)state;
     spec_result result;
     run(&result, "block_draft", 1,
-        "target = \"markov?V=4&order=1&seed=3\"; K = 5; paths = 0; positions = 8");
+        "target = \"markov?V=4&order=1&seed=3\"; K = 5; listed = 256; positions = 8");
     for (int k = 1; k <= 5; k++) {
         const size_t row = row_of(&result, "markov", k);
         assert_within(number(&result, row, "overlap"), 1, 1e-9);
@@ -116,13 +117,13 @@ static void a_term_for_the_token_before_is_all_that_a_chain_needs(void **state)
 static void a_draft_model_keeps_its_overlap_at_every_offset(void **state)
 {
     (void)state;
-    static const char *const paths[] = {"0", "20"};
+    static const char *const paths[] = {"listed = 64", "listed = 63; paths = 20"};
     for (int i = 0; i < 2; i++) {
         spec_result result;
         char grid[200];
         snprintf(grid, sizeof grid,
                  "target = \"dirichlet?V=4&order=3\"; draft = \"perturb?of=target&alpha=0.7\"; "
-                 "K = 4; positions = 40; paths = %s",
+                 "K = 4; positions = 40; %s",
                  paths[i]);
         run(&result, "block_draft", 1, grid);
         assert_int_equal(result.table.n_rows, 20);
@@ -142,13 +143,13 @@ static void sampled_paths_enclose_the_truth(void **state)
 {
     (void)state;
     static const char *const drafters[] = {"best", "markov"};
-    static const char *const paths[] = {"0", "6", "48"};
+    static const char *const paths[] = {"listed = 64", "paths = 6", "paths = 48"};
     spec_result result[3];
     for (int i = 0; i < 3; i++) {
         char grid[200];
         snprintf(grid, sizeof grid,
                  "target = \"dirichlet?V=4&order=4&concentration=0.5\"; K = 4; positions = %d; "
-                 "paths = %s",
+                 "%s",
                  i == 0 ? 6000 : 2000, paths[i]);
         run(&result[i], "block_draft", 1, grid);
     }
@@ -187,7 +188,8 @@ static void wrong_values_are_refused(void **state)
         {"target = \"zipf?V=9\"; K = 0", "K"},
         {"target = \"zipf?V=9\"; K = 65", "K"},
         {"target = \"zipf?V=9\"; paths = 5000", "paths"},
-        {"target = \"zipf?V=9\"; paths = 0; K = 6", "paths: 0 means all 5.9e+04, at most 4096"},
+        {"target = \"zipf?V=9\"; paths = 0", "paths"},
+        {"target = \"zipf?V=9\"; listed = 4097", "listed"},
         {"target = \"zipf?V=9\"; draft = \"zipf?V=8\"", "V"},
         {"target = \"random?dim=16&layers=1&heads=2&ffn=24&vocab=9&context=4&type=f32\"; K = 5",
          "K: at most the window, 3"},
