@@ -8,17 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-int spec_block_drafters_work_init(spec_block_drafters_work *work, int V, size_t n,
+int spec_block_drafters_work_init(spec_block_drafters_work *work, int V, int K, size_t n,
                                   spec_error *error)
 {
-    const size_t v = (size_t)V;
+    const size_t v = (size_t)V, k = (size_t)K;
     *work = (spec_block_drafters_work){.step = malloc(n * v * sizeof *work->step),
                                        .copied = malloc(n * v * sizeof *work->copied),
                                        .row = malloc(v * sizeof *work->row),
                                        .unseen = malloc(v * sizeof *work->unseen),
-                                       .member = malloc(n * sizeof *work->member)};
+                                       .member = malloc(n * sizeof *work->member),
+                                       .scratch = malloc(k * v * sizeof *work->scratch),
+                                       .scored = malloc(k * sizeof *work->scored)};
     bool all = work->step != NULL && work->copied != NULL && work->row != NULL &&
-               work->unseen != NULL && work->member != NULL;
+               work->unseen != NULL && work->member != NULL && work->scratch != NULL &&
+               work->scored != NULL;
     for (int side = 0; side < 2; side++) {
         double **const array[] = {&work->overlap[side], &work->kept[side], &work->reach[side]};
         for (int i = 0; i < 3; i++) all &= (*array[i] = malloc(n * sizeof **array[i])) != NULL;
@@ -35,6 +38,8 @@ void spec_block_drafters_work_free(spec_block_drafters_work *work)
     free(work->row);
     free(work->unseen);
     free(work->member);
+    free(work->scratch);
+    free(work->scored);
     for (int side = 0; side < 2; side++) {
         free(work->overlap[side]);
         free(work->kept[side]);
@@ -197,25 +202,27 @@ int spec_block_judge_model(spec_block_verdict *verdict, spec_session *draft,
                            spec_block_drafters_work *work, spec_error *error)
 {
     const size_t K = (size_t)judge->K;
+    int status = GSL_SUCCESS;
     for (int i = 0; i < judge->K; i++) {
         verdict->overlap[i] = verdict->tail[i] = 0.0;
         verdict->most[i] = NAN;
     }
-    const double *first = spec_session_row(draft, place->text, place->n, work->unseen, error);
-    if (first == NULL) return GSL_EFAILED;
     for (size_t s = 0; s < judge->n; s++) {
+        const spec_score_request request = {.context = place->text,
+                                            .n_context = place->n,
+                                            .token = judge->token + s * K,
+                                            .n_nodes = judge->K - 1,
+                                            .ret_row = work->scored,
+                                            .scratch = work->scratch};
         double reach = judge->weight[s];
-        memcpy(place->text + place->n, judge->token + s * K, K * sizeof *place->text);
+        SPEC_TRY(spec_session_score(draft, &request, error));
         for (int i = 0; i < judge->K; i++) {
-            const double *row = i == 0 ? first
-                                       : spec_session_row(draft, place->text, place->n + (size_t)i,
-                                                          work->row, error);
-            if (row == NULL) return GSL_EFAILED;
-            compare(work, 1, judge, i, s, row);
+            compare(work, 1, judge, i, s, work->scored[i]);
             verdict->overlap[i] += judge->weight[s] * work->overlap[1][s];
             verdict->tail[i] += reach * work->overlap[1][s];
             reach *= work->kept[1][s];
         }
     }
-    return GSL_SUCCESS;
+done:
+    return status;
 }

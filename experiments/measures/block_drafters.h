@@ -29,12 +29,14 @@ typedef struct {
     double *copied;        /* (n V) */
     double *row, *unseen;  /* (V) */
     double *member;        /* (n) */
+    double *scratch;       /* (K, V) */
+    const double **scored; /* (K) */
     /* (n) each, of the paths that choose and of those that judge: the overlap with a row, how often
      * it keeps the path's token, and the chance to be drafted and accepted so far */
     double *overlap[2], *kept[2], *reach[2];
 } spec_block_drafters_work;
 
-int spec_block_drafters_work_init(spec_block_drafters_work *work, int V, size_t n,
+int spec_block_drafters_work_init(spec_block_drafters_work *work, int V, int K, size_t n,
                                   spec_error *error);
 void spec_block_drafters_work_free(spec_block_drafters_work *work);
 
@@ -49,7 +51,7 @@ int spec_block_judge_greedy(spec_block_verdict *verdict, const spec_block_paths 
                             const spec_block_place *place, spec_block_drafters_work *work,
                             spec_error *error);
 
-/* A draft model; its session reads the text of the place. */
+/* A draft model, or a draft head; its session reads the text of the place. */
 int spec_block_judge_model(spec_block_verdict *verdict, spec_session *draft,
                            const spec_block_paths *judge, const spec_block_place *place,
                            spec_block_drafters_work *work, spec_error *error);

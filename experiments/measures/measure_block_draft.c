@@ -55,7 +55,7 @@ static int make_ready(workspace *work, const block_question *question, spec_erro
     if (work->ready) return status;
     for (int h = 0; h < (question->all ? 1 : 2); h++)
         SPEC_TRY(spec_block_paths_init(&work->half[h], V, K, question->n, error));
-    SPEC_TRY(spec_block_drafters_work_init(&work->work, V, question->n, error));
+    SPEC_TRY(spec_block_drafters_work_init(&work->work, V, K, question->n, error));
     SPEC_TRY(spec_session_init(&work->target, question->target, error));
     if (question->opt_draft != NULL)
         SPEC_TRY(spec_session_init(&work->draft, question->opt_draft, error));
@@ -208,6 +208,10 @@ static int open_question(block_question *question, size_t listed, const spec_poi
     for (int i = 0; i < 2; i++)
         if (model[i] != NULL && model[i]->window > 0 && model[i]->window < K)
             SPEC_TRY(spec_fail(error, GSL_EINVAL, "K: at most the window, %d", model[i]->window));
+    if (question->opt_draft != NULL && question->opt_draft->reach > 0 &&
+        question->opt_draft->reach < K)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "K: at most the depth of the draft's rows, %d",
+                           question->opt_draft->reach));
     const size_t all = spec_block_paths_all(question->target->vocab, K);
     question->all = all > 0 && all <= listed;
     if (question->all) question->n = all;

@@ -3,7 +3,7 @@
 
 The best row by all vertices of its linear programme, by water-filling, by its dual and by sorted
 columns; the mean row against the square of the best; whole rounds by all vertices of all rows;
-bounds by offset; block verification above the bound of the token rule (12 s).
+bounds by offset; block verification above the bound of the token rule (5 s).
 """
 
 from fractions import Fraction as F

@@ -137,6 +137,33 @@ static void a_draft_model_keeps_its_overlap_at_every_offset(void **state)
     }
 }
 
+/* The simulator's own rule, by enumeration of its decisions, keeps what the paths of the target
+ * say. */
+static void a_draft_model_keeps_what_the_rule_keeps(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"dirichlet?V=3&order=4&seed=1", "dirichlet?V=3&order=4&seed=2"},
+        {"dirichlet?V=3&zeros=0.4&seed=3", "dirichlet?V=3&zeros=0.4&seed=4"},
+        {"markov?V=3&order=2&seed=5", "uniform?V=3"}};
+    for (int i = 0; i < 3; i++) {
+        spec_result rule, paths;
+        char grid[300];
+        snprintf(grid, sizeof grid,
+                 "target = \"%s\"; draft = \"chain:%s\"; K = 3; rule = \"token\"", pairs[i][0],
+                 pairs[i][1]);
+        run(&rule, "prove", 1, grid);
+        snprintf(grid, sizeof grid,
+                 "target = \"%s\"; draft = \"%s\"; K = 3; listed = 9; positions = 1", pairs[i][0],
+                 pairs[i][1]);
+        run(&paths, "block_draft", 1, grid);
+        assert_near(number(&paths, row_of(&paths, "draft", 3), "mean_n_accepted"),
+                    number(&rule, 0, "mean_n_accepted"), 1e-9);
+        spec_result_free(&rule);
+        spec_result_free(&paths);
+    }
+}
+
 /* Chosen on 6 or 48 paths, judged on others: the truth is between, and nearer with more paths. A
  * row judged on its own paths would have no gap. */
 static void sampled_paths_enclose_the_truth(void **state)
@@ -216,6 +243,7 @@ int main(void)
         cmocka_unit_test(listed_paths_give_the_numbers_of_the_tree),
         cmocka_unit_test(a_term_for_the_token_before_is_all_that_a_chain_needs),
         cmocka_unit_test(a_draft_model_keeps_its_overlap_at_every_offset),
+        cmocka_unit_test(a_draft_model_keeps_what_the_rule_keeps),
         cmocka_unit_test(sampled_paths_enclose_the_truth),
         cmocka_unit_test(texts_are_cut_where_a_window_is_small),
         cmocka_unit_test(wrong_values_are_refused),
