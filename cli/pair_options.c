@@ -140,6 +140,7 @@ static void check_names(const spec_pair_options *options, const char *verb)
     spec_rule_free(&rule);
     if (spec_policy_init(&policy, options->policy, 1, &error) != GSL_SUCCESS)
         spec_usage_fail(verb, "--policy: %s", error.text);
+    spec_policy_free(&policy);
     if (spec_model_open(&any, "uniform?V=2", NULL, NULL, &error) != GSL_SUCCESS)
         spec_usage_fail(verb, "%s", error.text);
     if (spec_drafter_init(&drafter, options->drafting, any, &error) != GSL_SUCCESS)

@@ -99,6 +99,7 @@ static bool holds(const spec_rule *rule, const spec_drafter *drafter, const char
         if (spec_policy_init(&policy, name, 1, &error) != GSL_SUCCESS)
             spec_usage_fail(verb, "--policy: %s", error.text);
         all = all && spec_decode_fit_allows(rule, drafter, &policy);
+        spec_policy_free(&policy);
     }
     free(copy);
     return all;

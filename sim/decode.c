@@ -73,8 +73,9 @@ int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, 
     if (config->opt_draft != NULL)
         SPEC_TRY(spec_vocabularies_check(config->target, config->opt_draft, error));
     SPEC_TRY(spec_rule_init(&decoder->rule, config->rule, error));
-    SPEC_TRY(spec_policy_init(&decoder->fresh_policy, config->policy, config->K, error));
-    decoder->policy = decoder->fresh_policy;
+    SPEC_TRY(spec_policy_init(&decoder->policy, config->policy, config->K, error));
+    if (config->ahead)
+        SPEC_TRY(spec_policy_init(&decoder->guessed, config->policy, config->K, error));
     SPEC_TRY(open_sessions(decoder, config->opt_beside, error));
 
     decoder->nodes = spec_drafter_nodes(&decoder->drafter, decoder->policy.K);
@@ -112,6 +113,8 @@ done:
 void spec_decoder_free(spec_decoder *decoder)
 {
     spec_rule_free(&decoder->rule);
+    spec_policy_free(&decoder->policy);
+    spec_policy_free(&decoder->guessed);
     spec_decode_ahead_free(&decoder->ahead);
     spec_decode_device_free(&decoder->device);
     spec_drafter_free(&decoder->drafter);
@@ -139,7 +142,7 @@ int spec_decoder_reset(spec_decoder *decoder, const int *prompt, size_t n, spec_
                          "the prompt has %zu tokens, and the context of the target holds %d", n,
                          window);
     decoder->n_context = 0;
-    decoder->policy = decoder->fresh_policy;
+    spec_policy_reset(&decoder->policy);
     spec_rule_reset(&decoder->rule);
     spec_decode_ahead_forget(&decoder->ahead);
     if (decoder->config.opt_online != NULL) spec_online_draft_end_text(decoder->config.opt_online);
@@ -236,14 +239,16 @@ static int draft_ahead(spec_decoder *decoder, spec_chance *chance, spec_error *e
     const int n = decoder->draft.n_nodes;
     const spec_round accepted = {
         .n_drafted = n, .n_accepted = n, .n_tested = n, .n_emitted = n + 1};
-    spec_policy next = decoder->policy;
-    spec_policy_observe(&next, &accepted);
+    spec_policy *next = &decoder->guessed;
+    spec_policy_copy(next, &decoder->policy);
+    const int status = spec_policy_observe(next, &decoder->draft, &accepted, error);
+    if (status != GSL_SUCCESS) return status;
     const int room = room_after(decoder, decoder->n_context + (size_t)n + 1);
-    if (next.now > room) next.now = room;
+    if (next->now > room) next->now = room;
     const spec_ahead_request request = {.chain = &decoder->draft,
                                         .context = decoder->context,
                                         .n = decoder->n_context,
-                                        .next = &next};
+                                        .next = next};
     return spec_decode_ahead_draft(&decoder->ahead, &decoder->drafter, &decoder->device, &request,
                                    chance, error);
 }
@@ -352,6 +357,8 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
     double learnt;
     SPEC_TRY(learn(decoder, &learnt, verified, error));
     assert(round->n_emitted == round->n_accepted + 1 && round->n_accepted <= round->n_drafted);
+    const double time = round_time(decoder);
+    SPEC_TRY(spec_policy_observe(&decoder->policy, &decoder->draft, round, error));
 
     int *end = decoder->context + decoder->n_context;
     for (int i = 0; i < round->n_emitted; i++) end[i] = round->token[i];
@@ -361,9 +368,8 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
 
     if (opt_tally != NULL) {
         spec_tally_add(opt_tally, round);
-        opt_tally->time += round_time(decoder);
+        opt_tally->time += time;
     }
-    spec_policy_observe(&decoder->policy, round);
     decoder->phases.draft += drafted - begun;
     decoder->phases.rule += verified - scored;
     decoder->phases.rest += spec_clock_read(clock) - learnt;

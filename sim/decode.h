@@ -76,7 +76,8 @@ typedef struct {
 struct spec_decoder {
     spec_decoder_config config;
     spec_rule rule;
-    spec_policy policy, fresh_policy;
+    spec_policy policy;
+    spec_policy guessed; /* if it drafts ahead: the policy after full acceptance */
     spec_drafter drafter;
     spec_session target;
     spec_ahead ahead;

@@ -17,11 +17,11 @@ int spec_decode_ahead_init(spec_ahead *ahead, const spec_drafter *drafter,
                            "what is drafted ahead is a chain of a draft model: draft strategy "
                            "chain or greedy, not %s",
                            drafter->kind->name));
-    if (kind->go_on != NULL || kind->retract != NULL || kind->charged != NULL)
+    if (spec_policy_reads(policy) || kind->charged != NULL)
         SPEC_TRY(spec_fail(
             error, GSL_EINVAL,
-            "a chain that is drafted ahead has a length known beforehand: length policy fixed or "
-            "heuristic, not %s",
+            "a chain that is drafted ahead has a length known beforehand: length policy fixed, "
+            "heuristic, average, gate, tiers or switch-off, not %s",
             kind->name));
     SPEC_TRY(spec_draft_init(&ahead->draft, policy->K, vocab, error));
     ahead->row = malloc((size_t)vocab * sizeof *ahead->row);

@@ -13,15 +13,10 @@ static void list_rules(char *list, size_t size, unsigned siblings)
                                      spec_rules[i]->name);
 }
 
-static bool looks_at_tokens(const spec_policy *policy)
-{
-    return policy->kind->go_on != NULL || policy->kind->retract != NULL;
-}
-
 static bool misses_schedule(const spec_rule *rule, const spec_drafter *drafter,
                             const spec_policy *policy)
 {
-    return rule->needs_schedule && (drafter->kind->nodes != NULL || looks_at_tokens(policy));
+    return rule->needs_schedule && (drafter->kind->nodes != NULL || spec_policy_reads(policy));
 }
 
 /* Whether the rule judges later rounds by rows of this one, where a draft head will have others:
@@ -61,17 +56,18 @@ int spec_decode_fit_check(const spec_rule *rule, const char *rule_spec, const sp
     if (misses_schedule(rule, drafter, policy))
         return spec_fail(error, GSL_EINVAL,
                          "rule '%s' needs a draft length set before drawing: use a chain with "
-                         "length policy fixed, heuristic or oracle",
+                         "length policy fixed, heuristic, oracle, average, gate, tiers or "
+                         "switch-off",
                          rule->name);
     if (misses_rows(rule, drafter))
         return spec_fail(error, GSL_EINVAL,
                          "rule '%s' needs a draft whose rows do not change between rounds, and "
                          "those of a draft head do: use rule block",
                          rule->name);
-    if (drafter->kind->nodes != NULL && looks_at_tokens(policy))
+    if (drafter->kind->nodes != NULL && spec_policy_reads(policy))
         return spec_fail(error, GSL_EINVAL,
-                         "length policy '%s' reads the tokens of a chain; use fixed, heuristic "
-                         "or oracle with a tree",
+                         "length policy '%s' reads the tokens of a chain; with a tree use fixed, "
+                         "heuristic, oracle, average, gate, tiers or switch-off",
                          policy->kind->name);
     if (misses_siblings(rule, drafter)) {
         list_rules(rules, sizeof rules, SPEC_SIBLINGS_BIT(drafter->siblings));

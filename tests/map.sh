@@ -27,6 +27,7 @@ models/gpu|the backend for NVIDIA GPUs: driver, memory, kernels, launches
 sim|what happens when we speculate: the decoding loop, Monte Carlo, exact output laws
 sim/chance|random decisions: sampled, enumerated or scripted; random number generators
 sim/draft|draft trees, draft strategies and length policies
+sim/draft/length|length policies, one POLICY family per file, and what they learn from
 sim/serving|a serving engine with speculation on a virtual clock, its costs and draft lengths
 sim/serving/engine|the parts of a run of the serving engine
 sim/serving/requests|the requests of a serving engine: arrivals, lengths, acceptance, traces

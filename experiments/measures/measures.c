@@ -182,6 +182,7 @@ int spec_point_check_names(const char *rule, const char *policy, int K, spec_err
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_point_blame(spec_rule_init(&found, rule, error), "rule", error));
     SPEC_TRY(spec_point_blame(spec_policy_init(&opened, policy, K, error), "policy", error));
+    spec_policy_free(&opened);
 done:
     return status;
 }
@@ -267,8 +268,9 @@ void spec_measures_beside_theory(spec_table *table, const char *name, const spec
 const char *spec_measures_marked_bias(const spec_rule *rule, const char *policy)
 {
     spec_policy opened;
-    bool anticipates =
-        spec_policy_init(&opened, policy, 1, NULL) == GSL_SUCCESS && opened.kind->anticipates;
+    const bool anticipates =
+        spec_policy_init(&opened, policy, 1, NULL) == GSL_SUCCESS && opened.anticipates;
+    spec_policy_free(&opened);
     if (anticipates || rule->claim == SPEC_WRONG) return "biased, as marked";
     return rule->claim == SPEC_LOSSY ? "biased, lossy as marked" : NULL;
 }

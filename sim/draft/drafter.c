@@ -142,7 +142,11 @@ int spec_drafter_draft(spec_draft *ret_draft, spec_drafter *drafter, const int *
                        const spec_policy *policy, spec_chance *chance, spec_error *error)
 {
     spec_drafter_begin(ret_draft, drafter, n, policy);
-    return drafter->kind->draft(ret_draft, drafter, context, n, policy, chance, error);
+    const int status = drafter->kind->draft(ret_draft, drafter, context, n, policy, chance, error);
+    if (status != GSL_SUCCESS) return status;
+    for (int kept = spec_policy_cut(policy, ret_draft); ret_draft->n_nodes > kept;)
+        spec_draft_retract(ret_draft);
+    return GSL_SUCCESS;
 }
 
 static void count_call(spec_drafter *drafter)
@@ -171,7 +175,7 @@ int spec_drafter_extend(spec_draft *ret_draft, spec_drafter *drafter, const int 
                         const spec_policy *policy, spec_chance *opt_chance, spec_error *error)
 {
     const spec_model *model = drafter->session.model;
-    const bool looks_ahead = policy->kind->looks_ahead;
+    const bool looks_ahead = policy->looks_ahead;
     while (looks_ahead ? ret_draft->n_nodes < policy->now
                        : spec_policy_go_on(policy, ret_draft, NULL)) {
         const int so_far =

@@ -2,14 +2,22 @@
 #include "sim/draft/policy.h"
 
 #include "base/names.h"
+#include "speclab/no_memory.h"
 
 #include <assert.h>
+#include <stdlib.h>
+#include <string.h>
 
 const spec_policy_kind *const spec_policy_kinds[] = {
     &spec_policy_fixed,           &spec_policy_heuristic,
-    &spec_policy_oracle,          &spec_policy_confidence,
-    &spec_policy_cumulative,      &spec_policy_peak,
-    &spec_policy_confidence_drop, NULL,
+    &spec_policy_oracle,          &spec_policy_average,
+    &spec_policy_gate,            &spec_policy_tiers,
+    &spec_policy_switch_off,      &spec_policy_confidence,
+    &spec_policy_refit,           &spec_policy_cumulative,
+    &spec_policy_peak,            &spec_policy_bins,
+    &spec_policy_goodput,         &spec_policy_trim,
+    &spec_policy_confidence_drop, &spec_policy_trim_drawn,
+    NULL,
 };
 
 static const char *name_of(int i)
@@ -30,13 +38,52 @@ int spec_policy_init(spec_policy *policy, const char *spec, int K, spec_error *e
     SPEC_TRY(spec_settings_init(&settings, spec, error));
     const int line = spec_names_find(name_of, settings.name, "length policy", error);
     SPEC_TRY(line < 0 ? GSL_EINVAL : GSL_SUCCESS);
-    policy->kind = spec_policy_kinds[line];
-    SPEC_TRY(spec_settings_check(&settings, policy->kind->usage, NULL, error));
-    if (policy->kind->init != NULL) SPEC_TRY(policy->kind->init(policy, &settings, error));
+    const spec_policy_kind *kind = policy->kind = spec_policy_kinds[line];
+    policy->anticipates = kind->anticipates;
+    policy->looks_ahead = kind->looks_ahead;
+    SPEC_TRY(spec_settings_check(&settings, kind->usage, NULL, error));
+    if (kind->init != NULL) SPEC_TRY(kind->init(policy, &settings, error));
+    policy->first = policy->now;
+    if (kind->state_size != NULL) {
+        policy->state_size = kind->state_size(policy);
+        policy->state = calloc(1, policy->state_size);
+        if (policy->state == NULL) SPEC_TRY(spec_no_memory(error));
+    }
+    spec_policy_reset(policy);
 done:
     spec_settings_free(&settings);
-    if (status != GSL_SUCCESS) *policy = (spec_policy){0};
+    if (status != GSL_SUCCESS) spec_policy_free(policy);
     return status;
+}
+
+void spec_policy_free(spec_policy *policy)
+{
+    if (policy->state != NULL && policy->kind->end != NULL) policy->kind->end(policy->state);
+    free(policy->state);
+    *policy = (spec_policy){0};
+}
+
+void spec_policy_reset(spec_policy *policy)
+{
+    policy->now = policy->first;
+    if (policy->state == NULL) return;
+    if (policy->kind->end != NULL) policy->kind->end(policy->state);
+    memset(policy->state, 0, policy->state_size);
+    if (policy->kind->begin != NULL) policy->kind->begin(policy);
+}
+
+void spec_policy_copy(spec_policy *into, const spec_policy *from)
+{
+    assert(into->kind == from->kind && into->kind->end == NULL &&
+           into->state_size == from->state_size);
+    into->now = from->now;
+    if (from->state != NULL) memcpy(into->state, from->state, from->state_size);
+}
+
+bool spec_policy_reads(const spec_policy *policy)
+{
+    const spec_policy_kind *kind = policy->kind;
+    return kind->go_on != NULL || kind->retract != NULL || kind->cut != NULL;
 }
 
 bool spec_policy_go_on(const spec_policy *policy, const spec_draft *draft,
@@ -51,10 +98,21 @@ bool spec_policy_retract(const spec_policy *policy, const spec_draft *draft)
     return policy->kind->retract != NULL && policy->kind->retract(policy, draft);
 }
 
-void spec_policy_observe(spec_policy *policy, const spec_round *round)
+int spec_policy_cut(const spec_policy *policy, const spec_draft *draft)
 {
-    if (policy->kind->observe != NULL) policy->kind->observe(policy, round);
+    if (policy->kind->cut == NULL) return draft->n_nodes;
+    const int n = policy->kind->cut(policy, draft);
+    assert(n >= 0 && n <= draft->n_nodes);
+    return n;
+}
+
+int spec_policy_observe(spec_policy *policy, const spec_draft *draft, const spec_round *round,
+                        spec_error *error)
+{
+    if (policy->kind->observe == NULL) return GSL_SUCCESS;
+    const int status = policy->kind->observe(policy, draft, round, error);
     assert(policy->now >= 0 && policy->now <= policy->K);
+    return status;
 }
 
 int spec_policy_charged(const spec_policy *policy, const spec_round *round, int n_calls)

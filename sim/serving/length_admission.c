@@ -8,7 +8,7 @@
  * A simulated request accepts with alpha at every place. So its confidence is alpha, where a head
  * knows it, or the estimate from the feature sharpness logit(alpha), the logit of the draft's own
  * probability. */
-#include "sim/serving/acceptance_estimator.h"
+#include "sim/draft/length/acceptance_estimator.h"
 #include "sim/serving/length_kind.h"
 #include "sim/serving/survival_order.h"
 

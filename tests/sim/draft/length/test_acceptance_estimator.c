@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/serving/acceptance_estimator.h"
+#include "sim/draft/length/acceptance_estimator.h"
 
 #include "base/noise.h"
 #include "tests/support/near.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/serving/acceptance_estimator.h"
+#include "sim/draft/length/acceptance_estimator.h"
 
 #include <assert.h>
 #include <math.h>
@@ -19,19 +19,24 @@ double spec_acceptance_estimator_chance(const spec_acceptance_estimator *estimat
     return 1.0 / (1.0 + exp(-(estimator->weight * feature + estimator->bias[place])));
 }
 
+void spec_acceptance_estimator_see(spec_acceptance_estimator *estimator, double feature, int place,
+                                   bool accepted)
+{
+    const double chance = spec_acceptance_estimator_chance(estimator, feature, place);
+    const double spread = chance * (1.0 - chance), score = (double)accepted - chance;
+    estimator->weight_weight += spread * feature * feature;
+    estimator->weight_score += score * feature;
+    estimator->weight_bias[place] += spread * feature;
+    estimator->bias_bias[place] += spread;
+    estimator->bias_score[place] += score;
+    estimator->n[place] += 1.0;
+}
+
 void spec_acceptance_estimator_add(spec_acceptance_estimator *estimator, double feature,
                                    int verified, int n_accepted)
 {
-    for (int k = 0; k <= n_accepted && k < verified; k++) {
-        const double chance = spec_acceptance_estimator_chance(estimator, feature, k);
-        const double spread = chance * (1.0 - chance), score = (k < n_accepted) - chance;
-        estimator->weight_weight += spread * feature * feature;
-        estimator->weight_score += score * feature;
-        estimator->weight_bias[k] += spread * feature;
-        estimator->bias_bias[k] += spread;
-        estimator->bias_score[k] += score;
-        estimator->n[k] += 1.0;
-    }
+    for (int k = 0; k <= n_accepted && k < verified; k++)
+        spec_acceptance_estimator_see(estimator, feature, k, k < n_accepted);
 }
 
 void spec_acceptance_estimator_fit(spec_acceptance_estimator *estimator)

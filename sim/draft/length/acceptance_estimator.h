@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* acceptance_estimator: chances of acceptance from a feature of the draft, fitted while serving.
+/* acceptance_estimator: chances of acceptance from a feature of the draft, fitted while decoding.
  * The chance at place k is sigmoid(weight feature + bias[k]); the weight is common to all places.
  * As vLLM 0.33 does for drafts without a confidence head. */
 #ifndef SPECLAB_ACCEPTANCE_ESTIMATOR_H
 #define SPECLAB_ACCEPTANCE_ESTIMATOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { SPEC_ESTIMATOR_PLACES = 64, SPEC_ESTIMATOR_STEPS = 100 };
@@ -24,6 +25,10 @@ void spec_acceptance_estimator_init(spec_acceptance_estimator *estimator, int pl
 
 double spec_acceptance_estimator_chance(const spec_acceptance_estimator *estimator, double feature,
                                         int place);
+
+/* A tested place: its feature, and whether its token was accepted. */
+void spec_acceptance_estimator_see(spec_acceptance_estimator *estimator, double feature, int place,
+                                   bool accepted);
 
 /* A round that verified `verified` draft tokens of one feature and accepted n_accepted: places
  * 0 .. n_accepted are observed, below `verified`. */

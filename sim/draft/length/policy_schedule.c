@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Policies that set a round's length before it begins: fixed, heuristic, and the oracle's
  * accounting. */
+#include "base/int_math.h"
 #include "sim/draft/policy.h"
 
 const spec_policy_kind spec_policy_fixed = {
@@ -12,27 +13,25 @@ const spec_policy_kind spec_policy_fixed = {
 
 /* ---- heuristic ------------------------------------------------------------------------------- */
 
-static int minimum(int a, int b)
-{
-    return a < b ? a : b;
-}
-
 static int heuristic_init(spec_policy *policy, spec_settings *settings, spec_error *error)
 {
     const int start = policy->K;
     int cap;
-    const int status = spec_settings_int(&cap, settings, "cap", minimum(4 * start, SPEC_K_MAX),
+    const int status = spec_settings_int(&cap, settings, "cap", spec_int_min(4 * start, SPEC_K_MAX),
                                          start, SPEC_K_MAX, error);
     if (status == GSL_SUCCESS) policy->K = cap;
     return status;
 }
 
-static void heuristic_observe(spec_policy *policy, const spec_round *round)
+static int heuristic_observe(spec_policy *policy, const spec_draft *draft, const spec_round *round,
+                             spec_error *error)
 {
+    (void)draft, (void)error;
     /* Compares with the wished length, as in the original: a draft that ended early counts as not
      * fully accepted. */
     const int next = round->n_accepted == policy->now ? policy->now + 2 : policy->now - 1;
-    policy->now = minimum(next > 1 ? next : 1, policy->K);
+    policy->now = spec_int_min(next > 1 ? next : 1, policy->K);
+    return GSL_SUCCESS;
 }
 
 const spec_policy_kind spec_policy_heuristic = {
@@ -53,7 +52,7 @@ const spec_policy_kind spec_policy_heuristic = {
 static int oracle_charged(const spec_policy *policy, const spec_round *round, int n_calls)
 {
     (void)policy;
-    return minimum(round->n_accepted, n_calls);
+    return spec_int_min(round->n_accepted, n_calls);
 }
 
 const spec_policy_kind spec_policy_oracle = {

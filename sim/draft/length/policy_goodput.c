@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lengths that maximise expected tokens over time, by chances that vLLM 0.33.0 estimates from the
+ * log-odds of the draft's largest probability: goodput, which stops drafting, and trim, which drops
+ * the end of a whole draft. The expected tokens of b draft tokens are 1 + s_1 + ... + s_b with s_k
+ * the product of the first k chances; their time is fixed + b marginal. The s_k fall, so tokens
+ * over time rise up to one b and fall from there: the first token that does not gain ends the
+ * draft, and no later row matters. */
+#include "sim/draft/length/acceptance_estimator.h"
+#include "sim/draft/length/row_score.h"
+#include "sim/draft/policy.h"
+
+typedef struct {
+    spec_acceptance_estimator estimator;
+    double score[SPEC_ESTIMATOR_PLACES]; /* of this round's rows */
+    int rounds;                          /* since the last fit */
+    double survival, emitted;            /* s_k and the sum so far */
+} goodput_state;
+
+static int goodput_init(spec_policy *policy, spec_settings *settings, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    if (policy->K > SPEC_ESTIMATOR_PLACES)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%s: K is %d; it estimates %d places at most",
+                           policy->kind->name, policy->K, SPEC_ESTIMATOR_PLACES));
+    SPEC_TRY(spec_settings_double(&policy->goodput.call, settings, "c", 0.1, 0.0, 1e6, error));
+    SPEC_TRY(spec_settings_double(&policy->goodput.token, settings, "token",
+                                  policy->kind->cut != NULL ? 0.05 : 0.0, 0.0, 1e6, error));
+    SPEC_TRY(spec_settings_int(&policy->goodput.every, settings, "every", SPEC_ESTIMATOR_STEPS, 1,
+                               1 << 30, error));
+done:
+    return status;
+}
+
+static size_t goodput_state_size(const spec_policy *policy)
+{
+    (void)policy;
+    return sizeof(goodput_state);
+}
+
+static void goodput_begin(spec_policy *policy)
+{
+    goodput_state *state = policy->state;
+    spec_acceptance_estimator_init(&state->estimator, policy->K > 0 ? policy->K : 1);
+}
+
+/* Whether token k + 1, of this score, gains after k tokens; if so it is counted. */
+static bool gains(goodput_state *state, double score, int k, double fixed, double marginal)
+{
+    if (k == 0) state->survival = state->emitted = 1.0;
+    state->score[k] = score;
+    const double survival =
+        state->survival * spec_acceptance_estimator_chance(&state->estimator, score, k);
+    if (!(survival * (fixed + k * marginal) > state->emitted * marginal)) return false;
+    state->survival = survival;
+    state->emitted += survival;
+    return true;
+}
+
+static bool goodput_go_on(const spec_policy *policy, const spec_draft *draft,
+                          const double *opt_next_row)
+{
+    return gains(policy->state, spec_row_score(NULL, opt_next_row, draft->vocab), draft->n_nodes,
+                 1.0, policy->goodput.call + policy->goodput.token);
+}
+
+static int goodput_observe(spec_policy *policy, const spec_draft *draft, const spec_round *round,
+                           spec_error *error)
+{
+    goodput_state *state = policy->state;
+    (void)draft, (void)error;
+    for (int k = 0; k <= round->n_accepted && k < round->n_drafted; k++)
+        spec_acceptance_estimator_see(&state->estimator, state->score[k], k, k < round->n_accepted);
+    if (++state->rounds < policy->goodput.every) return GSL_SUCCESS;
+    state->rounds = 0;
+    spec_acceptance_estimator_fit(&state->estimator);
+    return GSL_SUCCESS;
+}
+
+const spec_policy_kind spec_policy_goodput = {
+    .name = "goodput",
+    .usage = "goodput?c=0.1&token=0&every=100",
+    .summary = "stops before the token that does not raise expected tokens over time: c per call, "
+               "token per token verified, 1 per round; chances are estimated from the draft's rows",
+    .reference = "vLLM",
+    .looks_ahead = true,
+    .init = goodput_init,
+    .state_size = goodput_state_size,
+    .begin = goodput_begin,
+    .go_on = goodput_go_on,
+    .observe = goodput_observe,
+};
+
+/* ---- trim ------------------------------------------------------------------------------------ */
+
+static double fixed_time(const spec_policy *policy, const spec_draft *draft)
+{
+    return 1.0 + policy->goodput.call * draft->n_nodes;
+}
+
+static int trim_cut(const spec_policy *policy, const spec_draft *draft)
+{
+    const double fixed = fixed_time(policy, draft);
+    int n = 0;
+    while (n < draft->n_nodes &&
+           gains(policy->state, spec_row_score(NULL, draft->row[n], draft->vocab), n, fixed,
+                 policy->goodput.token))
+        n++;
+    return n;
+}
+
+const spec_policy_kind spec_policy_trim = {
+    .name = "trim",
+    .usage = "trim?c=0.1&token=0.05&every=100",
+    .summary = "drafts K tokens and keeps those that raise expected tokens over time, as goodput; "
+               "all K calls are charged",
+    .reference = "vLLM",
+    .init = goodput_init,
+    .state_size = goodput_state_size,
+    .begin = goodput_begin,
+    .cut = trim_cut,
+    .observe = goodput_observe,
+};
+
+/* ---- trim-drawn: WRONG on purpose ------------------------------------------------------------ */
+
+/* The probability of the drawn token predicts its acceptance better than that of the row's most
+ * probable one. But tokens that the draft finds unlikely are then dropped by their value. */
+static int trim_drawn_cut(const spec_policy *policy, const spec_draft *draft)
+{
+    const double fixed = fixed_time(policy, draft);
+    int n = 0;
+    while (n < draft->n_nodes &&
+           gains(policy->state, spec_row_score_of(spec_draft_confidence(draft, n)), n, fixed,
+                 policy->goodput.token))
+        n++;
+    return n;
+}
+
+const spec_policy_kind spec_policy_trim_drawn = {
+    .name = "trim-drawn",
+    .usage = "trim-drawn?c=0.1&token=0.05&every=100",
+    .summary = "WRONG on purpose: as trim, with chances by the probability of the drawn token",
+    .reference = "",
+    .anticipates = true,
+    .init = goodput_init,
+    .state_size = goodput_state_size,
+    .begin = goodput_begin,
+    .cut = trim_drawn_cut,
+    .observe = goodput_observe,
+};
