@@ -16,7 +16,8 @@ static void list_rules(char *list, size_t size, unsigned siblings)
 static bool misses_schedule(const spec_rule *rule, const spec_drafter *drafter,
                             const spec_policy *policy)
 {
-    return rule->needs_schedule && (drafter->kind->nodes != NULL || spec_policy_reads(policy));
+    return rule->needs_schedule && (drafter->kind->nodes != NULL || spec_policy_reads(policy) ||
+                                    policy->kind->drops);
 }
 
 /* Whether the rule judges later rounds by rows of this one, where a draft head will have others:
@@ -56,8 +57,7 @@ int spec_decode_fit_check(const spec_rule *rule, const char *rule_spec, const sp
     if (misses_schedule(rule, drafter, policy))
         return spec_fail(error, GSL_EINVAL,
                          "rule '%s' needs a draft length set before drawing: use a chain with "
-                         "length policy fixed, heuristic, oracle, average, gate, tiers or "
-                         "switch-off",
+                         "length policy fixed, heuristic or oracle",
                          rule->name);
     if (misses_rows(rule, drafter))
         return spec_fail(error, GSL_EINVAL,

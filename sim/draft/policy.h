@@ -16,6 +16,7 @@ typedef struct {
     bool anticipates; /* a negative control: not lossless for sampled drafts */
     /* _go_on reads the next row, which is computed first: a stop costs that draft call */
     bool looks_ahead;
+    bool drops; /* a length may be less than the last one's less one */
 
     /* Read the keys. It may set K, the first length `now`, anticipates and looks_ahead. NULL: no
      * keys. */
@@ -83,6 +84,7 @@ struct spec_policy {
             int every;
         } goodput;
         struct {
+            int pairs;
             bool schedule;
         } refit;
         struct {

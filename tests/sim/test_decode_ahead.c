@@ -30,7 +30,10 @@ static double tv_of(const spec_decoder_config *config, int n_tokens)
     return tv;
 }
 
-/* Every rule, both strategies, both policies, pairs of every family, with and without an end of
+static const char *const learning[] = {"average?lengths=0.1.2&rate=0.9&warm=0&every=1",
+                                       "gate?base=1&window=1&warm=1", "tiers?max=2&window=1"};
+
+/* Every rule, both strategies, fixed and growing lengths, pairs of every family, with and without an end of
  * text that one or both models know. The texts include a round whose chain was drafted ahead. */
 static void texts_keep_the_targets_law(void **state)
 {
@@ -44,6 +47,8 @@ static void texts_keep_the_targets_law(void **state)
             s.config.rule = rules[c % N_RULES];
             s.config.drafting = c / N_RULES % 2 == 0 ? "chain" : "greedy";
             s.config.policy = c / N_RULES / 2 % 2 == 0 ? "fixed" : "heuristic?cap=2";
+            if (family % 4 == 3 && strcmp(s.config.rule, "block-greedy") != 0)
+                s.config.policy = learning[c % 3]; /* its state is copied to guess the length */
             s.config.K = 1 + family % 2;
             if (c / N_RULES / 4 >= 1) s.target.head.end_of_text = 1;
             if (c / N_RULES / 4 == 2) s.draft.head.end_of_text = 1;
@@ -267,11 +272,11 @@ static void what_cannot_be_drafted_ahead_is_refused_with_a_line(void **state)
          "what is drafted ahead is a chain of a draft model: draft strategy chain or greedy, not "
          "tree"},
         {"chain", "confidence",
-         "a chain that is drafted ahead has a length known beforehand: length policy fixed or "
-         "heuristic, not confidence"},
+         "a chain that is drafted ahead has a length known beforehand: length policy fixed, "
+         "heuristic, average, gate, tiers or switch-off, not confidence"},
         {"chain", "oracle",
-         "a chain that is drafted ahead has a length known beforehand: length policy fixed or "
-         "heuristic, not oracle"},
+         "a chain that is drafted ahead has a length known beforehand: length policy fixed, "
+         "heuristic, average, gate, tiers or switch-off, not oracle"},
     };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         spec_decoder decoder;

@@ -238,7 +238,8 @@ static void what_cannot_be_is_refused_with_its_reason(void **state)
     config.drafting = "chain";
     config.policy = "confidence";
     check_refused(config, NOT "length policy 'confidence' looks at rows; on a device there are "
-                              "fixed, heuristic and oracle");
+                              "fixed, heuristic, oracle, average, gate, tiers and "
+                              "switch-off");
     config.policy = "fixed";
     config.opt_draft = synthetic;
     check_refused(config,

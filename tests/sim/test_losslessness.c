@@ -3,6 +3,7 @@
  * draft, strategy and policy. Every case enumerates all branches of the decoding loop and compares
  * with a product of the target's rows. */
 #include "models/model_open.h"
+#include "sim/chance/rng.h"
 #include "sim/output_law.h"
 #include "tests/support/contexts.h"
 #include "tests/support/near.h"
@@ -141,6 +142,93 @@ static void an_end_of_text_changes_no_law(void **state)
         }
 }
 
+/* ---- policies that learn --------------------------------------------------------------------- */
+
+/* Settings under which a text of few tokens teaches enough to change lengths. */
+static const char *const learning[] = {
+    "average?lengths=0.1.2&rate=0.9&warm=0&every=1",
+    "gate?base=1&window=2&warm=1",
+    "tiers?max=2&window=1",
+    "switch-off?window=1&threshold=1",
+    "switch-off?of=share&window=2&threshold=0.6",
+    "refit?threshold=0.3&pairs=2",
+    "refit?pairs=2&schedule=heuristic&cap=3",
+    "bins?burn=1&least=0.5&width=0.3",
+    "bins?burn=1&least=0.5&width=0.3&cut=product",
+    "goodput?every=1&c=0.4",
+    "trim?every=1&token=0.4",
+    "peak?threshold=0.6&top=2&least=1",
+};
+enum { N_LEARNING = sizeof learning / sizeof *learning };
+
+/* Long texts of small drafts: four tokens have up to four rounds. */
+static void policies_that_learn_are_lossless(void **state)
+{
+    (void)state;
+    static const char *const sampling[] = {"token", "match", "block", "traversal"};
+    uint64_t noise = spec_test_seed();
+    const uint64_t times = spec_test_samples(2);
+    survey seen = {0};
+    for (uint64_t again = 0; again < times; again++)
+        for (int c = 0; c < 4 * 3 * N_LEARNING * PAIR_FAMILIES; c++) {
+            const method by = {sampling[c % 4], draftings[c / 4 % 3], learning[c / 12 % N_LEARNING]};
+            table_model target, draft;
+            table_model_init(&target, 2);
+            table_model_init(&draft, 2);
+            table_pair_randomize(&target, &draft, (pair_family)(c / 12 / N_LEARNING), &noise);
+            check_lossless(&seen, &by, &target.head, &draft.head, strstr(by.policy, "tiers") ? 1 : 2,
+                           5, "learning");
+            table_model_free(&target);
+            table_model_free(&draft);
+        }
+    print_message("%llu laws, %llu branches, worst tv %.1e\n", (unsigned long long)seen.laws,
+                  (unsigned long long)seen.branches, seen.worst);
+}
+
+/* Chosen drafts depend on the text and on what the policy has learnt. So a decoder that begins anew
+ * at each round drafts other lengths, if that matters within five tokens. */
+static void what_policies_learn_matters_in_these_texts(void **state)
+{
+    (void)state;
+    uint64_t noise = spec_test_seed();
+    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    gsl_rng_set(rng, 42);
+    spec_chance chance = spec_chance_sampled(rng);
+    for (int p = 0; p < N_LEARNING - 1; p++) { /* the last one learns nothing */
+        int other = 0;
+        for (uint64_t text = 0; text < 400; text++) {
+            table_model target, draft;
+            spec_decoder going, anew;
+            table_model_init(&target, 2);
+            table_model_init(&draft, 2);
+            table_pair_randomize(&target, &draft, PAIR_PLAIN, &noise);
+            const spec_decoder_config config = {.target = &target.head,
+                                                .opt_draft = &draft.head,
+                                                .drafting = "greedy",
+                                                .policy = learning[p],
+                                                .rule = "token",
+                                                .K = strstr(learning[p], "tiers") ? 1 : 2,
+                                                .costs = SPEC_COSTS_DEFAULT};
+            assert_int_equal(spec_decoder_init(&going, &config, NULL), GSL_SUCCESS);
+            assert_int_equal(spec_decoder_init(&anew, &config, NULL), GSL_SUCCESS);
+            while (going.n_context < 5) {
+                assert_int_equal(
+                    spec_decoder_reset(&anew, going.context, going.n_context, NULL), GSL_SUCCESS);
+                assert_int_equal(spec_decoder_round(&going, &chance, NULL, NULL), GSL_SUCCESS);
+                assert_int_equal(spec_decoder_round(&anew, &chance, NULL, NULL), GSL_SUCCESS);
+                other += going.round.n_drafted != anew.round.n_drafted;
+            }
+            spec_decoder_free(&going);
+            spec_decoder_free(&anew);
+            table_model_free(&target);
+            table_model_free(&draft);
+        }
+        print_message("%-45s other lengths %d times in 400 texts\n", learning[p], other);
+        assert_true(other >= 20);
+    }
+    gsl_rng_free(rng);
+}
+
 /* The library's own models, with sampling transforms and at temperature 0 on either side. */
 static void library_models_are_decoded_without_loss(void **state)
 {
@@ -225,6 +313,9 @@ static void an_anticipating_policy_is_caught(void **state)
     /* The same threshold, used correctly. */
     check_law("token", "chain", "confidence?threshold=0.25", example_target, 0.0);
     check_law("token", "chain", "peak?threshold=0.55", example_target, 0.0);
+    check_law("token", "chain", "trim?token=0.4", example_target, 0.0);
+    check_law("token", "greedy", "trim-drawn?token=0.4", example_target, 0.0);
+    check_law("match", "chain", "trim-drawn?token=0.4", example_target, 0.0);
     /* Without sampling nothing is anticipated. Matching emits the target's samples, but only as
      * long as it does not read the retracted token. It does not, so this rule is safe. */
     check_law("token", "greedy", "confidence-drop?threshold=0.55", example_target, 0.0);
@@ -244,6 +335,8 @@ static void wrong_rules_and_policies_show_on_random_models(void **state)
         {{"greedy-softmax", "greedy", "fixed"}, 1.0},
         {{"token", "chain", "confidence-drop?threshold=0.4"},
          0.7}, /* not if it drops all drawn tokens, or none */
+        {{"token", "chain", "trim-drawn?token=0.4"}, 0.3}, /* likewise */
+        {{"block", "chain", "peak?threshold=0.6&least=2"}, 0.1}, /* only at K = 2 */
         {{"lenience?l=0.5", "chain", "fixed"}, 0.95}, /* not if no ratio is below 1 */
         {{"lenience?l=0.5", "greedy", "fixed"}, 1.0},
         {{"target-only?acc=0.5", "chain", "fixed"}, 1.0},
@@ -294,6 +387,8 @@ int main(void)
         cmocka_unit_test(every_rule_strategy_and_policy_is_lossless),
         cmocka_unit_test(larger_laws_are_exact_too),
         cmocka_unit_test(an_end_of_text_changes_no_law),
+        cmocka_unit_test(policies_that_learn_are_lossless),
+        cmocka_unit_test(what_policies_learn_matters_in_these_texts),
         cmocka_unit_test(library_models_are_decoded_without_loss),
         cmocka_unit_test(wrong_rules_have_their_known_laws),
         cmocka_unit_test(an_anticipating_policy_is_caught),

@@ -122,6 +122,7 @@ const spec_policy_kind spec_policy_average = {
     .summary = "one of a few lengths, by a moving average of accepted tokens; begin with K if it "
                "is one of them, else with the middle one",
     .reference = "SGLang",
+    .drops = true,
     .init = average_init,
     .state_size = average_state_size,
     .begin = average_begin,

@@ -53,6 +53,7 @@ const spec_policy_kind spec_policy_gate = {
     .summary = "K tokens while a share of the last rounds has accepted base tokens or more, else "
                "base",
     .reference = "mlx-vlm",
+    .drops = true,
     .init = gate_init,
     .state_size = gate_state_size,
     .observe = gate_observe,
@@ -131,6 +132,7 @@ const spec_policy_kind spec_policy_tiers = {
     .summary = "the lengths K, 7, 11, 15 up to max: up after rounds with enough full acceptances "
                "or tokens, down after few tokens; max after the first window",
     .reference = "mlx-vlm",
+    .drops = true,
     .init = tiers_init,
     .state_size = tiers_state_size,
     .observe = tiers_observe,
@@ -189,6 +191,7 @@ const spec_policy_kind spec_policy_switch_off = {
     .summary = "K tokens, and none for the rest of the text once the mean of accepted tokens, or "
                "of their share, over the last rounds is below the threshold",
     .reference = "TRT-LLM",
+    .drops = true,
     .init = off_init,
     .state_size = off_state_size,
     .observe = off_observe,

@@ -21,8 +21,6 @@ typedef struct {
     uint64_t accepted, rejected; /* sums over the bins */
 } refit_state;
 
-enum { PAIRS_LEAST = 6 };
-
 static int refit_init(spec_policy *policy, spec_settings *settings, spec_error *error)
 {
     static const char *const schedules[] = {"constant", "heuristic", NULL};
@@ -31,6 +29,7 @@ static int refit_init(spec_policy *policy, spec_settings *settings, spec_error *
     SPEC_TRY(spec_settings_choice(&schedule, settings, "schedule", 0, schedules, error));
     SPEC_TRY(spec_settings_int(&cap, settings, "cap", spec_int_min(4 * policy->K, SPEC_K_MAX),
                                policy->K, SPEC_K_MAX, error));
+    SPEC_TRY(spec_settings_int(&policy->refit.pairs, settings, "pairs", 6, 2, 1 << 30, error));
     policy->refit.schedule = schedule == 1;
     if (policy->refit.schedule) policy->K = cap;
     else if (spec_settings_text(settings, "cap") != NULL)
@@ -88,16 +87,17 @@ static refit_bin *bin_of(refit_state *state, double confidence)
 }
 
 /* The confidence t with the least cost of "go on if confidence >= t": the share of rejected tokens
- * that pass, and three times the share of accepted ones that do not. Of equals the largest. */
+ * that pass, and three times the share of accepted ones that do not. Of equals the largest; in
+ * whole numbers, so that equals are equal. */
 static void fit(refit_state *state)
 {
-    double least = 4.0;
-    uint64_t accepted = 0, rejected = 0;
+    const uint64_t all_accepted = state->accepted, all_rejected = state->rejected;
+    uint64_t least = UINT64_MAX, accepted = 0, rejected = 0;
     for (size_t i = 0; i < state->n; i++) {
         accepted += state->bin[i].accepted;
         rejected += state->bin[i].rejected;
-        const double cost = (double)rejected / (double)state->rejected +
-                            3.0 * (1.0 - (double)accepted / (double)state->accepted);
+        const uint64_t cost =
+            rejected * all_accepted + 3 * (all_accepted - accepted) * all_rejected;
         if (cost < least) least = cost, state->threshold = state->bin[i].confidence;
     }
 }
@@ -114,7 +114,7 @@ static int refit_observe(spec_policy *policy, const spec_draft *draft, const spe
         *(accepted ? &state->accepted : &state->rejected) += 1;
     }
     if (state->accepted > 0 && state->rejected > 0 &&
-        state->accepted + state->rejected >= PAIRS_LEAST)
+        state->accepted + state->rejected >= (uint64_t)policy->refit.pairs)
         fit(state);
     if (policy->refit.schedule) {
         /* Unlike heuristic: a draft that stopped early counts as full if all of it was accepted. */
@@ -127,9 +127,10 @@ static int refit_observe(spec_policy *policy, const spec_draft *draft, const spe
 
 const spec_policy_kind spec_policy_refit = {
     .name = "refit",
-    .usage = "refit?threshold=0.4&schedule=constant&cap=4K",
-    .summary = "as confidence, with the threshold fitted after each round to all tested tokens of "
-               "the text; schedule=heuristic also varies the most tokens, from K on",
+    .usage = "refit?threshold=0.4&pairs=6&schedule=constant&cap=4K",
+    .summary = "as confidence, with the threshold fitted after each round to the tested tokens of "
+               "the text, once there are `pairs`; schedule=heuristic also varies the most tokens, "
+               "from K on",
     .reference = "HF",
     .init = refit_init,
     .state_size = refit_state_size,

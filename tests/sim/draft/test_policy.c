@@ -24,7 +24,7 @@ static int drafted(const spec_policy *policy, const double *confidence, int n)
     for (int i = 0; i < n; i++) {
         row[i][0] = confidence[i];
         row[i][1] = 1.0 - confidence[i];
-        if (!spec_policy_go_on(policy, &draft, policy->kind->looks_ahead ? row[i] : NULL)) break;
+        if (!spec_policy_go_on(policy, &draft, policy->looks_ahead ? row[i] : NULL)) break;
         spec_draft_append(&draft, 0, i - 1, row[i], true);
         if (spec_policy_retract(policy, &draft)) {
             spec_draft_retract(&draft);
@@ -40,7 +40,7 @@ static void see(spec_policy *policy, int n_drafted, int n_accepted)
 {
     const spec_round round = {
         .n_drafted = n_drafted, .n_accepted = n_accepted, .n_emitted = n_accepted + 1};
-    spec_policy_observe(policy, &round);
+    assert_int_equal(spec_policy_observe(policy, NULL, &round, NULL), GSL_SUCCESS);
 }
 
 static const double sure[16] = {0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9,
@@ -129,7 +129,7 @@ static void peak_stops_before_a_flat_row(void **state)
 {
     (void)state;
     spec_policy policy = opened("peak?threshold=0.7", 6);
-    assert_true(policy.kind->looks_ahead);
+    assert_true(policy.looks_ahead);
     /* The largest of (x, 1-x): .9 .75 .7 .69; the token drawn from the row does not matter. */
     assert_int_equal(drafted(&policy, (const double[]){0.1, 0.25, 0.7, 0.69, 0.9, 0.9}, 6), 3);
     assert_int_equal(drafted(&policy, (const double[]){0.5, 0.9}, 2), 0);
@@ -144,6 +144,43 @@ static void peak_stops_before_a_flat_row(void **state)
     spec_draft_free(&draft);
 }
 
+/* The peaks .6 .3 .1: .6 of the whole row, .6/.9 of its two largest. */
+static void a_peak_among_the_top_is_renormalised(void **state)
+{
+    (void)state;
+    static const double row[] = {0.3, 0.1, 0.6};
+    spec_draft draft;
+    assert_int_equal(spec_draft_init(&draft, 1, 3, NULL), GSL_SUCCESS);
+    static const struct {
+        const char *spec;
+        bool goes_on;
+    } specs[] = {{"peak?threshold=0.61", false},       {"peak?threshold=0.59", true},
+                 {"peak?threshold=0.66&top=2", true},  {"peak?threshold=0.67&top=2", false},
+                 {"peak?threshold=0.61&top=3", false}, {"peak?threshold=0.59&top=64", true},
+                 {"peak?threshold=1&top=1", true}};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        const spec_policy policy = opened(specs[i].spec, 1);
+        assert_int_equal(spec_policy_go_on(&policy, &draft, row), specs[i].goes_on);
+    }
+    spec_draft_free(&draft);
+}
+
+/* Chosen short drafts depend on the context alone; drawn ones do not, so the policy is marked. */
+static void a_peak_drops_drafts_shorter_than_its_least(void **state)
+{
+    (void)state;
+    const spec_policy policy = opened("peak?threshold=0.7&least=3", 4);
+    spec_draft draft;
+    assert_int_equal(spec_draft_init(&draft, 4, 3, NULL), GSL_SUCCESS);
+    for (int n = 0; n <= 4; n++) {
+        assert_int_equal(spec_policy_cut(&policy, &draft), n < 3 ? 0 : n);
+        if (n < 4) spec_draft_append(&draft, 0, n - 1, NULL, false);
+    }
+    spec_draft_free(&draft);
+    assert_true(policy.anticipates);
+    assert_false(opened("peak?least=1", 4).anticipates); /* it never drops a token */
+}
+
 static void confidence_drop_takes_the_low_token_back(void **state)
 {
     (void)state;
@@ -155,13 +192,14 @@ static void confidence_drop_takes_the_low_token_back(void **state)
     assert_within(opened("confidence-drop", 6).threshold, 0.4, 0.0);
 }
 
-static void only_the_negative_control_anticipates_or_takes_back(void **state)
+static void only_negative_controls_anticipate_or_take_back(void **state)
 {
     (void)state;
     for (int i = 0; spec_policy_kinds[i] != NULL; i++) {
-        const bool control = strcmp(spec_policy_kinds[i]->name, "confidence-drop") == 0;
-        assert_int_equal(spec_policy_kinds[i]->anticipates, control);
-        assert_int_equal(spec_policy_kinds[i]->retract != NULL, control);
+        const spec_policy_kind *kind = spec_policy_kinds[i];
+        const bool drops = strcmp(kind->name, "confidence-drop") == 0;
+        assert_int_equal(kind->anticipates, drops || strcmp(kind->name, "trim-drawn") == 0);
+        assert_int_equal(kind->retract != NULL, drops);
     }
 }
 
@@ -197,6 +235,24 @@ static void bad_specs_are_refused_with_a_line(void **state)
         {"confidence?threshold=nan", 5, "threshold"},
         {"cumulative?threshold=-0.1", 5, "threshold"},
         {"heuristic?cap=1000", 5, "cap"},
+        {"peak?top=65", 5, "top"},
+        {"average?lengths=3.1", 5, "rising"},
+        {"average?lengths=", 5, "lengths"},
+        {"average?lengths=1.2.3.4.5.6.7.8.9.10.11.12.13.14.15.16.17", 5, "at most 16"},
+        {"average?rate=1.1", 5, "rate"},
+        {"gate?base=0", 5, "base"},
+        {"gate?window=65", 5, "window"},
+        {"gate?window=4&warm=5", 5, "warm"},
+        {"tiers?max=4", 5, "max"},
+        {"switch-off?of=shares", 5, "of"},
+        {"switch-off?window=0", 5, "window"},
+        {"refit?schedule=heuristics", 5, "schedule"},
+        {"refit?cap=9", 5, "the schedule is constant"},
+        {"refit?schedule=heuristic&cap=4", 5, "cap"},
+        {"bins?cut=both", 5, "cut"},
+        {"bins?width=0", 5, "width"},
+        {"goodput", 65, "K is 65; it estimates 64 places at most"},
+        {"trim?every=0", 5, "every"},
         {"", 5, ""},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -221,8 +277,10 @@ int main(void)
         cmocka_unit_test(confidence_includes_the_low_token_and_stops_after_it),
         cmocka_unit_test(cumulative_stops_when_a_rejection_is_likely_enough),
         cmocka_unit_test(peak_stops_before_a_flat_row),
+        cmocka_unit_test(a_peak_among_the_top_is_renormalised),
+        cmocka_unit_test(a_peak_drops_drafts_shorter_than_its_least),
         cmocka_unit_test(confidence_drop_takes_the_low_token_back),
-        cmocka_unit_test(only_the_negative_control_anticipates_or_takes_back),
+        cmocka_unit_test(only_negative_controls_anticipate_or_take_back),
         cmocka_unit_test(the_oracle_is_charged_for_what_was_accepted),
         cmocka_unit_test(bad_specs_are_refused_with_a_line),
     };
