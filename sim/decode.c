@@ -74,6 +74,8 @@ int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, 
         SPEC_TRY(spec_vocabularies_check(config->target, config->opt_draft, error));
     SPEC_TRY(spec_rule_init(&decoder->rule, config->rule, error));
     SPEC_TRY(spec_policy_init(&decoder->policy, config->policy, config->K, error));
+    spec_policy_price(&decoder->policy, config->costs.draft, config->costs.token,
+                      config->costs.one_pass);
     if (config->ahead)
         SPEC_TRY(spec_policy_init(&decoder->guessed, config->policy, config->K, error));
     SPEC_TRY(open_sessions(decoder, config->opt_beside, error));
@@ -201,11 +203,12 @@ static int check_goes_on(const spec_decoder *decoder, spec_error *error)
 
 static double round_time(const spec_decoder *decoder)
 {
-    const spec_costs *costs = &decoder->config.costs;
-    const int calls =
-        spec_policy_charged(&decoder->policy, &decoder->round, decoder->drafter.n_calls);
-    return costs->draft * calls + fmax(costs->verify, costs->draft * decoder->ahead.n_calls) +
-           costs->fixed;
+    const spec_round *round = &decoder->round;
+    const spec_policy *policy = &decoder->policy;
+    return spec_costs_round(&decoder->config.costs,
+                            spec_policy_charged(policy, round, decoder->drafter.n_calls),
+                            spec_policy_charged(policy, round, round->n_drafted),
+                            decoder->ahead.n_calls);
 }
 
 /* The chain of this round was drafted ahead, if `there`. */

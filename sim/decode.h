@@ -18,9 +18,9 @@
 #include "speclab/round.h"
 
 /* The virtual clock: the time of a round in target calls.
- *     time = draft * (charged draft calls) + verify + fixed
- * Every draft call is charged unless the policy says otherwise (the oracle does). A strategy
- * without a model makes none. Drafting ahead:
+ *     time = draft * (charged draft calls) + verify + token * (charged draft tokens) + fixed
+ * All draft calls, and the draft tokens that are verified, are charged unless the policy says
+ * otherwise (the oracle does). A strategy without a model makes no calls. Drafting ahead:
  *     time = draft * (calls before the pass) + max(verify, draft * (calls during it)) + fixed
  * No call comes before the pass if the chain was drafted ahead. During it there are K + 1 calls,
  * the first of which makes the guess; one if the guess is the end of text; none if the draft ends
@@ -29,6 +29,8 @@ typedef struct {
     double draft;  /* c: time of a draft call over that of a target call */
     double verify; /* a verification pass; 1 if a pass of K+1 tokens costs as much as one token */
     double fixed;  /* further time per round */
+    double token;  /* further time per draft token that is verified */
+    bool one_pass; /* the calls of a round cost one, as if a single pass made them all */
 } spec_costs;
 
 #define SPEC_COSTS_DEFAULT ((spec_costs){.draft = 0.1, .verify = 1.0, .fixed = 0.0})
@@ -43,6 +45,15 @@ typedef struct {
     double rest;   /* everything else */
     double handed; /* part of score: until the pass is submitted; known only when drafting ahead */
 } spec_phases;
+
+/* A round with this many charged calls and tokens, and calls_ahead calls during the pass. */
+static inline double spec_costs_round(const spec_costs *costs, int calls, int tokens,
+                                      int calls_ahead)
+{
+    const double during = costs->draft * calls_ahead, pass = costs->verify + costs->token * tokens;
+    if (costs->one_pass && calls > 1) calls = 1;
+    return costs->draft * calls + (during > pass ? during : pass) + costs->fixed;
+}
 
 typedef struct spec_decoder spec_decoder;
 typedef struct spec_online_draft spec_online_draft;

@@ -28,8 +28,7 @@ static int acceptance_batch(const void *self, void *worker, uint64_t seed, uint6
     (void)worker;
     (void)error;
     spec_acceptance_rounds(tally, &config->process, config->K, n_rounds, seed, stream);
-    tally->time += (double)n_rounds *
-                   (config->K * config->costs.draft + config->costs.verify + config->costs.fixed);
+    tally->time += (double)n_rounds * spec_costs_round(&config->costs, config->K, config->K, 0);
     return GSL_SUCCESS;
 }
 
@@ -158,7 +157,7 @@ static void fixed_pair_rounds(decoding_worker *w, uint64_t seed, uint64_t stream
         spec_tally_add(tally, round);
     }
     tally->time +=
-        (double)n_rounds * (round->n_drafted * costs->draft + costs->verify + costs->fixed);
+        (double)n_rounds * spec_costs_round(costs, round->n_drafted, round->n_drafted, 0);
 }
 
 static int decoding_batch(const void *self, void *worker, uint64_t seed, uint64_t stream,

@@ -5,6 +5,7 @@ const spec_measure *const spec_measures[] = {
     &spec_measure_acceptance,
     &spec_measure_predict,
     &spec_measure_decode,
+    &spec_measure_lengths,
     &spec_measure_overlap,
     &spec_measure_lossless,
     &spec_measure_uniformity,

@@ -63,6 +63,11 @@ void spec_policy_free(spec_policy *policy)
     *policy = (spec_policy){0};
 }
 
+void spec_policy_price(spec_policy *policy, double call, double token, bool one_pass)
+{
+    if (policy->kind->price != NULL) policy->kind->price(policy, call, token, one_pass);
+}
+
 void spec_policy_reset(spec_policy *policy)
 {
     policy->now = policy->first;
@@ -115,7 +120,7 @@ int spec_policy_observe(spec_policy *policy, const spec_draft *draft, const spec
     return status;
 }
 
-int spec_policy_charged(const spec_policy *policy, const spec_round *round, int n_calls)
+int spec_policy_charged(const spec_policy *policy, const spec_round *round, int n)
 {
-    return policy->kind->charged != NULL ? policy->kind->charged(policy, round, n_calls) : n_calls;
+    return policy->kind->charged != NULL ? policy->kind->charged(policy, round, n) : n;
 }

@@ -22,6 +22,8 @@ typedef struct {
      * keys. */
     int (*init)(spec_policy *policy, spec_settings *settings, spec_error *error);
 
+    void (*price)(spec_policy *policy, double call, double token, bool one_pass); /* or NULL */
+
     /* What the policy learns of a text, in bytes. NULL: nothing. A text begins with zeros and then
      * _begin; _end frees what the state points to, and its kind must read tokens. */
     size_t (*state_size)(const spec_policy *policy);
@@ -45,9 +47,9 @@ typedef struct {
     int (*observe)(spec_policy *policy, const spec_draft *draft, const spec_round *round,
                    spec_error *error);
 
-    /* How many of the round's n_calls draft calls cost time. NULL: all, including those for a
-     * retracted token and for a row that was read but not drawn from. */
-    int (*charged)(const spec_policy *policy, const spec_round *round, int n_calls);
+    /* How many of the round's n draft calls, or of its n draft tokens, cost time. NULL: all,
+     * including the calls for a dropped token and for a row that was read but not drawn from. */
+    int (*charged)(const spec_policy *policy, const spec_round *round, int n);
 } spec_policy_kind;
 
 enum { SPEC_LENGTHS_MAX = 16, SPEC_ROUNDS_MAX = 64 };
@@ -81,6 +83,8 @@ struct spec_policy {
         } off;
         struct {
             double call, token;
+            bool has_call, has_token; /* by its keys */
+            bool one_pass;
             int every;
         } goodput;
         struct {
@@ -112,7 +116,11 @@ extern const spec_policy_kind spec_policy_confidence_drop, spec_policy_trim_draw
 int spec_policy_init(spec_policy *policy, const char *spec, int K, spec_error *error);
 void spec_policy_free(spec_policy *policy); /* a zeroed one is allowed */
 
-/* Begin a text: the policy is as after _init. */
+/* The times of a draft call, or of all calls of a round with one_pass, and of the verification of a
+ * token, over that of a target call: for kinds that weigh them, unless their keys say otherwise. */
+void spec_policy_price(spec_policy *policy, double call, double token, bool one_pass);
+
+/* Begin a text: the policy is as after _init and _price. */
 void spec_policy_reset(spec_policy *policy);
 
 /* Make `into`, of the same spec and K, equal to `from`. Only for kinds without _end. */
@@ -127,6 +135,6 @@ bool spec_policy_retract(const spec_policy *policy, const spec_draft *draft);
 int spec_policy_cut(const spec_policy *policy, const spec_draft *draft);
 int spec_policy_observe(spec_policy *policy, const spec_draft *draft, const spec_round *round,
                         spec_error *error);
-int spec_policy_charged(const spec_policy *policy, const spec_round *round, int n_calls);
+int spec_policy_charged(const spec_policy *policy, const spec_round *round, int n);
 
 #endif

@@ -23,12 +23,20 @@ static int goodput_init(spec_policy *policy, spec_settings *settings, spec_error
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "%s: K is %d; it estimates %d places at most",
                            policy->kind->name, policy->K, SPEC_ESTIMATOR_PLACES));
     SPEC_TRY(spec_settings_double(&policy->goodput.call, settings, "c", 0.1, 0.0, 1e6, error));
-    SPEC_TRY(spec_settings_double(&policy->goodput.token, settings, "token",
-                                  policy->kind->cut != NULL ? 0.05 : 0.0, 0.0, 1e6, error));
+    SPEC_TRY(spec_settings_double(&policy->goodput.token, settings, "token", 0.0, 0.0, 1e6, error));
+    policy->goodput.has_call = spec_settings_text(settings, "c") != NULL;
+    policy->goodput.has_token = spec_settings_text(settings, "token") != NULL;
     SPEC_TRY(spec_settings_int(&policy->goodput.every, settings, "every", SPEC_ESTIMATOR_STEPS, 1,
                                1 << 30, error));
 done:
     return status;
+}
+
+static void goodput_price(spec_policy *policy, double call, double token, bool one_pass)
+{
+    if (!policy->goodput.has_call) policy->goodput.call = call;
+    if (!policy->goodput.has_token) policy->goodput.token = token;
+    policy->goodput.one_pass = one_pass;
 }
 
 static size_t goodput_state_size(const spec_policy *policy)
@@ -59,8 +67,11 @@ static bool gains(goodput_state *state, double score, int k, double fixed, doubl
 static bool goodput_go_on(const spec_policy *policy, const spec_draft *draft,
                           const double *opt_next_row)
 {
-    return gains(policy->state, spec_row_score(NULL, opt_next_row, draft->vocab), draft->n_nodes,
-                 1.0, policy->goodput.call + policy->goodput.token);
+    const double call = policy->goodput.call, token = policy->goodput.token,
+                 score = spec_row_score(NULL, opt_next_row, draft->vocab);
+    return policy->goodput.one_pass
+               ? gains(policy->state, score, draft->n_nodes, 1.0 + call, token)
+               : gains(policy->state, score, draft->n_nodes, 1.0, call + token);
 }
 
 static int goodput_observe(spec_policy *policy, const spec_draft *draft, const spec_round *round,
@@ -78,12 +89,14 @@ static int goodput_observe(spec_policy *policy, const spec_draft *draft, const s
 
 const spec_policy_kind spec_policy_goodput = {
     .name = "goodput",
-    .usage = "goodput?c=0.1&token=0&every=100",
-    .summary = "stops before the token that does not raise expected tokens over time: c per call, "
-               "token per token verified, 1 per round; chances are estimated from the draft's rows",
+    .usage = "goodput?c=&token=&every=100",
+    .summary = "stops before the token that does not raise expected tokens over time (c per call, "
+               "token per token verified; by default those of the clock), by chances estimated "
+               "from the draft's rows",
     .reference = "vLLM",
     .looks_ahead = true,
     .init = goodput_init,
+    .price = goodput_price,
     .state_size = goodput_state_size,
     .begin = goodput_begin,
     .go_on = goodput_go_on,
@@ -94,7 +107,7 @@ const spec_policy_kind spec_policy_goodput = {
 
 static double fixed_time(const spec_policy *policy, const spec_draft *draft)
 {
-    return 1.0 + policy->goodput.call * draft->n_nodes;
+    return 1.0 + policy->goodput.call * (policy->goodput.one_pass ? 1 : draft->n_nodes);
 }
 
 static int trim_cut(const spec_policy *policy, const spec_draft *draft)
@@ -110,11 +123,12 @@ static int trim_cut(const spec_policy *policy, const spec_draft *draft)
 
 const spec_policy_kind spec_policy_trim = {
     .name = "trim",
-    .usage = "trim?c=0.1&token=0.05&every=100",
+    .usage = "trim?c=&token=&every=100",
     .summary = "drafts K tokens and keeps those that raise expected tokens over time, as goodput; "
                "all K calls are charged",
     .reference = "vLLM",
     .init = goodput_init,
+    .price = goodput_price,
     .state_size = goodput_state_size,
     .begin = goodput_begin,
     .cut = trim_cut,
@@ -138,11 +152,12 @@ static int trim_drawn_cut(const spec_policy *policy, const spec_draft *draft)
 
 const spec_policy_kind spec_policy_trim_drawn = {
     .name = "trim-drawn",
-    .usage = "trim-drawn?c=0.1&token=0.05&every=100",
+    .usage = "trim-drawn?c=&token=&every=100",
     .summary = "WRONG on purpose: as trim, with chances by the probability of the drawn token",
     .reference = "",
     .anticipates = true,
     .init = goodput_init,
+    .price = goodput_price,
     .state_size = goodput_state_size,
     .begin = goodput_begin,
     .cut = trim_drawn_cut,

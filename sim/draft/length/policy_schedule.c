@@ -49,10 +49,10 @@ const spec_policy_kind spec_policy_heuristic = {
 /* Not realisable: it knows what will be accepted. The text has the law of the fixed policy, which
  * it drafts by; the clock charges the accepted tokens alone. It bounds the savings of any adaptive
  * length, but not the gain of drafting beyond K. */
-static int oracle_charged(const spec_policy *policy, const spec_round *round, int n_calls)
+static int oracle_charged(const spec_policy *policy, const spec_round *round, int n)
 {
     (void)policy;
-    return spec_int_min(round->n_accepted, n_calls);
+    return spec_int_min(round->n_accepted, n);
 }
 
 const spec_policy_kind spec_policy_oracle = {

@@ -20,10 +20,9 @@ static int best_length(const double *chance, double fixed, double marginal)
 }
 
 /* Lengths against a search over all of them, with an estimator that sees the same outcomes. */
-static void lengths_maximise_tokens_over_time(const char *spec, double fixed, double marginal,
+static void lengths_maximise_tokens_over_time(policy_case c, double fixed, double marginal,
                                               int every, bool drawn)
 {
-    policy_case c = case_of(spec, K);
     spec_acceptance_estimator estimator;
     int seen[K + 1] = {0};
     spec_acceptance_estimator_init(&estimator, K);
@@ -54,16 +53,35 @@ static void lengths_maximise_tokens_over_time(const char *spec, double fixed, do
 static void goodput_stops_at_the_best_length(void **state)
 {
     (void)state;
-    lengths_maximise_tokens_over_time("goodput", 1.0, 0.1, 100, false);
-    lengths_maximise_tokens_over_time("goodput?c=0.2&token=0.1&every=7", 1.0, 0.3, 7, false);
+    lengths_maximise_tokens_over_time(case_of("goodput", K), 1.0, 0.1, 100, false);
+    lengths_maximise_tokens_over_time(case_of("goodput?c=0.2&token=0.1&every=7", K), 1.0, 0.3, 7, false);
 }
 
 static void trims_keep_the_best_length(void **state)
 {
     (void)state;
-    lengths_maximise_tokens_over_time("trim?token=0.3", 1.0 + 0.1 * K, 0.3, 100, false);
-    lengths_maximise_tokens_over_time("trim?c=0&token=0.2&every=3", 1.0, 0.2, 3, false);
-    lengths_maximise_tokens_over_time("trim-drawn?token=0.4", 1.0 + 0.1 * K, 0.4, 100, true);
+    lengths_maximise_tokens_over_time(case_of("trim?token=0.3", K), 1.0 + 0.1 * K, 0.3, 100, false);
+    lengths_maximise_tokens_over_time(case_of("trim?c=0&token=0.2&every=3", K), 1.0, 0.2, 3, false);
+    lengths_maximise_tokens_over_time(case_of("trim-drawn?token=0.4", K), 1.0 + 0.1 * K, 0.4, 100, true);
+}
+
+static policy_case priced(const char *spec, double call, double token, bool one_pass)
+{
+    policy_case c = case_of(spec, K);
+    spec_policy_price(&c.policy, call, token, one_pass);
+    return c;
+}
+
+static void times_are_those_of_the_clock_unless_given(void **state)
+{
+    (void)state;
+    lengths_maximise_tokens_over_time(priced("goodput", 0.2, 0.05, false), 1.0, 0.25, 100, false);
+    lengths_maximise_tokens_over_time(priced("goodput?c=0.3", 9.0, 0.05, false), 1.0, 0.35, 100,
+                                      false);
+    lengths_maximise_tokens_over_time(priced("goodput", 0.2, 0.3, true), 1.2, 0.3, 100, false);
+    lengths_maximise_tokens_over_time(priced("trim?token=0.3", 0.05, 9.0, false), 1.0 + 0.05 * K,
+                                      0.3, 100, false);
+    lengths_maximise_tokens_over_time(priced("trim", 0.4, 0.25, true), 1.4, 0.25, 100, false);
 }
 
 static void nothing_is_trimmed_if_tokens_cost_nothing(void **state)
@@ -124,6 +142,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(goodput_stops_at_the_best_length),
         cmocka_unit_test(trims_keep_the_best_length),
+        cmocka_unit_test(times_are_those_of_the_clock_unless_given),
         cmocka_unit_test(nothing_is_trimmed_if_tokens_cost_nothing),
         cmocka_unit_test(a_trim_looks_at_rows_and_the_control_at_tokens),
         cmocka_unit_test(a_new_text_begins_with_the_first_estimate),
