@@ -44,6 +44,8 @@ static const struct {
     {"speedup_iid", "iid formula", "speed-up, iid formula"},
     {"speedup_ahead", "drafted ahead", "speed-up, drafted ahead"},
     {"speedup_free", "free draft", "speed-up of a free draft"},
+    {"loss_fixed", "loss", "loss of speed-up against the best fixed length"},
+    {"loss_oracle", "loss", "loss of speed-up against an oracle"},
     {"best_speedup", "best speed-up", "largest speed-up"},
     {"best_K", "best K", "best draft length (tokens)"},
     {"ops_factor", NULL, "arithmetic over that of plain decoding"},

@@ -31,6 +31,8 @@ static const struct {
     {"speclab accept --drafting iid,wi", "iid,without", NULL},
     {"speclab sweep --drafting chain,tr", "chain,tree", NULL},
     {"speclab sweep --policy con", "confidence", NULL},
+    {"speclab sweep --policy fixed,swi", "fixed,switch-off", NULL},
+    {"speclab prove --policy tri", "trim", NULL},
     {"speclab sweep --process mar", "markov", NULL},
     {"speclab sweep --format mark", "markdown", NULL},
     {"speclab sweep -f lat", "latex", NULL},
