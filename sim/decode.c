@@ -205,10 +205,9 @@ static double round_time(const spec_decoder *decoder)
 {
     const spec_round *round = &decoder->round;
     const spec_policy *policy = &decoder->policy;
-    return spec_costs_round(&decoder->config.costs,
-                            spec_policy_charged(policy, round, decoder->drafter.n_calls),
-                            spec_policy_charged(policy, round, round->n_drafted),
-                            decoder->ahead.n_calls);
+    return spec_costs_round(
+        &decoder->config.costs, spec_policy_charged(policy, round, decoder->drafter.n_calls),
+        spec_policy_charged(policy, round, round->n_drafted), decoder->ahead.n_calls);
 }
 
 /* The chain of this round was drafted ahead, if `there`. */

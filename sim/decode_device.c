@@ -16,11 +16,11 @@ static int check(const spec_rule *rule, const spec_drafter *drafter, const spec_
                          "draft strategy '%s' takes rows; on a device there is the strategy chain",
                          drafter->kind->name);
     if (spec_policy_reads(policy))
-        return spec_fail(
-            why, GSL_EUNSUP,
-            "length policy '%s' looks at rows; on a device there are fixed, heuristic, oracle, average, "
-            "gate, tiers and switch-off",
-            policy->kind->name);
+        return spec_fail(why, GSL_EUNSUP,
+                         "length policy '%s' looks at rows; on a device there are fixed, "
+                         "heuristic, oracle, average, "
+                         "gate, tiers and switch-off",
+                         policy->kind->name);
     return GSL_SUCCESS;
 }
 

@@ -16,8 +16,8 @@ static void list_rules(char *list, size_t size, unsigned siblings)
 static bool misses_schedule(const spec_rule *rule, const spec_drafter *drafter,
                             const spec_policy *policy)
 {
-    return rule->needs_schedule && (drafter->kind->nodes != NULL || spec_policy_reads(policy) ||
-                                    policy->kind->drops);
+    return rule->needs_schedule &&
+           (drafter->kind->nodes != NULL || spec_policy_reads(policy) || policy->kind->drops);
 }
 
 /* Whether the rule judges later rounds by rows of this one, where a draft head will have others:

@@ -50,8 +50,8 @@ static int check_policies(const policies *list, int K, spec_error *error)
     int status = GSL_SUCCESS;
     for (size_t i = 0; i < list->n && status == GSL_SUCCESS; i++) {
         spec_policy policy;
-        status = spec_point_blame(spec_policy_init(&policy, list->spec[i], K, error), "policies",
-                                  error);
+        status =
+            spec_point_blame(spec_policy_init(&policy, list->spec[i], K, error), "policies", error);
         spec_policy_free(&policy);
     }
     return status;
@@ -82,8 +82,8 @@ static int simulate(outcome *ret, comparison *with, const char *policy, int K, s
     with->config.decoder.policy = policy;
     with->config.decoder.K = K;
     const spec_round_source source = spec_sources_decoding(&with->config);
-    SPEC_TRY(spec_point_simulate(&tally, &ret->emitted, &ret->speedup, NULL, &point, &source,
-                                 error));
+    SPEC_TRY(
+        spec_point_simulate(&tally, &ret->emitted, &ret->speedup, NULL, &point, &source, error));
     ret->rounds = tally.rounds;
     ret->drafted = (double)tally.drafted / (double)tally.rounds;
     spec_listener_tell(with->point->opt_listener, (double)++with->done / with->runs);
@@ -160,15 +160,13 @@ done:
     return status;
 }
 
-static const char *const parameters[] = {"target",   "draft=",     "drafting=chain", "policies=fixed",
-                                         "rule=token", "K",        "c=0.1",          "verify=1",
-                                         "fixed=0",  "token=0",    "one_pass=0",     "most=15",
-                                         "burn_in=32", NULL};
-static const char *const columns[] = {"policy",        "rounds",        "drafted",
-                                      "emitted",       "emitted_se",    "speedup",
-                                      "speedup_se",    "best_K",        "speedup_fixed",
-                                      "speedup_oracle", "loss_fixed",   "loss_fixed_se",
-                                      "loss_oracle",   "loss_oracle_se", NULL};
+static const char *const parameters[] = {
+    "target",   "draft=",  "drafting=chain", "policies=fixed", "rule=token", "K",          "c=0.1",
+    "verify=1", "fixed=0", "token=0",        "one_pass=0",     "most=15",    "burn_in=32", NULL};
+static const char *const columns[] = {
+    "policy",     "rounds",        "drafted",     "emitted",        "emitted_se",
+    "speedup",    "speedup_se",    "best_K",      "speedup_fixed",  "speedup_oracle",
+    "loss_fixed", "loss_fixed_se", "loss_oracle", "loss_oracle_se", NULL};
 static const spec_headline headlines[] = {
     {.column = "speedup"},
     {.column = "loss_fixed"},

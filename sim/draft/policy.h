@@ -24,8 +24,8 @@ typedef struct {
 
     void (*price)(spec_policy *policy, double call, double token, bool one_pass); /* or NULL */
 
-    /* What the policy learns of a text, in bytes. NULL: nothing. A text begins with zeros and then
-     * _begin; _end frees what the state points to, and its kind must read tokens. */
+    /* Bytes of the state, for what is learnt of a text. NULL: nothing. A text begins with zeros and
+     * then _begin; _end frees what the state points to, and its kind must read tokens. */
     size_t (*state_size)(const spec_policy *policy);
     void (*begin)(spec_policy *policy);
     void (*end)(void *state);
@@ -109,15 +109,15 @@ extern const spec_policy_kind spec_policy_average, spec_policy_gate, spec_policy
 extern const spec_policy_kind spec_policy_confidence_drop, spec_policy_trim_drawn;
 
 /* `spec` is e.g. "fixed", "heuristic?cap=20", "confidence?threshold=0.4",
- * "cumulative?threshold=0.7", "oracle". K is the most tokens to draft per round. For heuristic,
- * average, tiers and refit with a schedule, which grow up to a limit of their own, K is the first
- * length, and policy->K becomes the limit. GSL_EINVAL for K outside 0..SPEC_K_MAX, an unknown name
+ * "cumulative?threshold=0.7", "oracle". K is the most tokens to draft per round. heuristic,
+ * average, tiers and refit with a schedule grow up to a limit of their own: K is the first length,
+ * and policy->K becomes the limit. GSL_EINVAL for K outside 0..SPEC_K_MAX, an unknown name
  * (the nearest is named) or key; GSL_EDOM or GSL_EINVAL for its value; GSL_ENOMEM. */
 int spec_policy_init(spec_policy *policy, const char *spec, int K, spec_error *error);
 void spec_policy_free(spec_policy *policy); /* a zeroed one is allowed */
 
-/* The times of a draft call, or of all calls of a round with one_pass, and of the verification of a
- * token, over that of a target call: for kinds that weigh them, unless their keys say otherwise. */
+/* Tell a kind that weighs times those of a draft call and of a verified token, in target calls. Its
+ * keys come first. With one_pass the calls of a round cost one. */
 void spec_policy_price(spec_policy *policy, double call, double token, bool one_pass);
 
 /* Begin a text: the policy is as after _init and _price. */

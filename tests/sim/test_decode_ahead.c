@@ -33,8 +33,9 @@ static double tv_of(const spec_decoder_config *config, int n_tokens)
 static const char *const learning[] = {"average?lengths=0.1.2&rate=0.9&warm=0&every=1",
                                        "gate?base=1&window=1&warm=1", "tiers?max=2&window=1"};
 
-/* Every rule, both strategies, fixed and growing lengths, pairs of every family, with and without an end of
- * text that one or both models know. The texts include a round whose chain was drafted ahead. */
+/* Every rule, both strategies, fixed and growing lengths, pairs of every family, with and without
+ * an end of text that one or both models know. The texts include a round whose chain was drafted
+ * ahead. */
 static void texts_keep_the_targets_law(void **state)
 {
     (void)state;

@@ -171,13 +171,14 @@ static void policies_that_learn_are_lossless(void **state)
     survey seen = {0};
     for (uint64_t again = 0; again < times; again++)
         for (int c = 0; c < 4 * 3 * N_LEARNING * PAIR_FAMILIES; c++) {
-            const method by = {sampling[c % 4], draftings[c / 4 % 3], learning[c / 12 % N_LEARNING]};
+            const method by = {sampling[c % 4], draftings[c / 4 % 3],
+                               learning[c / 12 % N_LEARNING]};
             table_model target, draft;
             table_model_init(&target, 2);
             table_model_init(&draft, 2);
             table_pair_randomize(&target, &draft, (pair_family)(c / 12 / N_LEARNING), &noise);
-            check_lossless(&seen, &by, &target.head, &draft.head, strstr(by.policy, "tiers") ? 1 : 2,
-                           5, "learning");
+            check_lossless(&seen, &by, &target.head, &draft.head,
+                           strstr(by.policy, "tiers") ? 1 : 2, 5, "learning");
             table_model_free(&target);
             table_model_free(&draft);
         }
@@ -185,8 +186,8 @@ static void policies_that_learn_are_lossless(void **state)
                   (unsigned long long)seen.branches, seen.worst);
 }
 
-/* Chosen drafts depend on the text and on what the policy has learnt. So a decoder that begins anew
- * at each round drafts other lengths, if that matters within five tokens. */
+/* Chosen drafts depend on the text and on what the policy has learnt. So a decoder that is reset
+ * before each round drafts other lengths, if that matters within five tokens. */
 static void what_policies_learn_matters_in_these_texts(void **state)
 {
     (void)state;
@@ -198,7 +199,7 @@ static void what_policies_learn_matters_in_these_texts(void **state)
         int other = 0;
         for (uint64_t text = 0; text < 400; text++) {
             table_model target, draft;
-            spec_decoder going, anew;
+            spec_decoder going, fresh;
             table_model_init(&target, 2);
             table_model_init(&draft, 2);
             table_pair_randomize(&target, &draft, PAIR_PLAIN, &noise);
@@ -210,16 +211,16 @@ static void what_policies_learn_matters_in_these_texts(void **state)
                                                 .K = strstr(learning[p], "tiers") ? 1 : 2,
                                                 .costs = SPEC_COSTS_DEFAULT};
             assert_int_equal(spec_decoder_init(&going, &config, NULL), GSL_SUCCESS);
-            assert_int_equal(spec_decoder_init(&anew, &config, NULL), GSL_SUCCESS);
+            assert_int_equal(spec_decoder_init(&fresh, &config, NULL), GSL_SUCCESS);
             while (going.n_context < 5) {
-                assert_int_equal(
-                    spec_decoder_reset(&anew, going.context, going.n_context, NULL), GSL_SUCCESS);
+                assert_int_equal(spec_decoder_reset(&fresh, going.context, going.n_context, NULL),
+                                 GSL_SUCCESS);
                 assert_int_equal(spec_decoder_round(&going, &chance, NULL, NULL), GSL_SUCCESS);
-                assert_int_equal(spec_decoder_round(&anew, &chance, NULL, NULL), GSL_SUCCESS);
-                other += going.round.n_drafted != anew.round.n_drafted;
+                assert_int_equal(spec_decoder_round(&fresh, &chance, NULL, NULL), GSL_SUCCESS);
+                other += going.round.n_drafted != fresh.round.n_drafted;
             }
             spec_decoder_free(&going);
-            spec_decoder_free(&anew);
+            spec_decoder_free(&fresh);
             table_model_free(&target);
             table_model_free(&draft);
         }
@@ -335,9 +336,9 @@ static void wrong_rules_and_policies_show_on_random_models(void **state)
         {{"greedy-softmax", "greedy", "fixed"}, 1.0},
         {{"token", "chain", "confidence-drop?threshold=0.4"},
          0.7}, /* not if it drops all drawn tokens, or none */
-        {{"token", "chain", "trim-drawn?token=0.4"}, 0.3}, /* likewise */
+        {{"token", "chain", "trim-drawn?token=0.4"}, 0.3},       /* likewise */
         {{"block", "chain", "peak?threshold=0.6&least=2"}, 0.1}, /* only at K = 2 */
-        {{"lenience?l=0.5", "chain", "fixed"}, 0.95}, /* not if no ratio is below 1 */
+        {{"lenience?l=0.5", "chain", "fixed"}, 0.95},            /* not if no ratio is below 1 */
         {{"lenience?l=0.5", "greedy", "fixed"}, 1.0},
         {{"target-only?acc=0.5", "chain", "fixed"}, 1.0},
         {{"target-only?acc=0.5", "greedy", "fixed"}, 1.0},

@@ -48,8 +48,8 @@ static int average_init(spec_policy *policy, spec_settings *settings, spec_error
     SPEC_TRY(
         spec_settings_double(&policy->average.down, settings, "down", -0.25, -10.0, 10.0, error));
     SPEC_TRY(spec_settings_double(&policy->average.up, settings, "up", 0.0, -10.0, 10.0, error));
-    SPEC_TRY(
-        spec_settings_double(&policy->average.ceiling, settings, "ceiling", 0.0, 0.0, 100.0, error));
+    SPEC_TRY(spec_settings_double(&policy->average.ceiling, settings, "ceiling", 0.0, 0.0, 100.0,
+                                  error));
     policy->now = policy->average.length[start_of(policy, policy->K)];
     policy->K = policy->average.length[policy->average.n - 1];
 done:

@@ -12,11 +12,11 @@ typedef struct {
 } bin;
 
 typedef struct {
-    double total;    /* of all bins */
-    int n_scored;    /* places of this round with a score */
+    double total; /* of all bins */
+    int n_scored; /* places of this round with a score */
     double score[SPEC_K_MAX];
     int token[SPEC_K_MAX]; /* the most probable token of the place */
-    double reach;    /* product: the chance that all tokens so far are accepted */
+    double reach;          /* product: the chance that all tokens so far are accepted */
     bin bin[];
 } bins_state;
 
@@ -100,8 +100,7 @@ static bool bins_go_on(const spec_policy *policy, const spec_draft *draft,
         state->n_scored = 0;
         state->reach = 1.0;
     }
-    if (!policy->bins.product)
-        return note(state, opt_next_row, draft->vocab) >= lower_edge(policy);
+    if (!policy->bins.product) return note(state, opt_next_row, draft->vocab) >= lower_edge(policy);
     if (n == 0) return true;
     state->reach *= estimate(policy, note(state, draft->row[n - 1], draft->vocab));
     return state->reach >= policy->threshold;
@@ -126,7 +125,8 @@ static int bins_observe(spec_policy *policy, const spec_draft *draft, const spec
     while (state->n_scored < drafted) note(state, draft->row[state->n_scored], draft->vocab);
     for (int i = 0; i < accepted; i++) label(policy, state->score[i], true);
     /* A rejected token; or the first place that was cut, which the bonus token labels. */
-    if (accepted < drafted) label(policy, state->score[accepted], false);
+    if (accepted < drafted)
+        label(policy, state->score[accepted], false);
     else if (accepted < state->n_scored)
         label(policy, state->score[accepted], state->token[accepted] == round->token[accepted]);
     for (int i = 0; i < n_bins(policy); i++) {

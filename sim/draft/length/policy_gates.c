@@ -19,7 +19,8 @@ static int gate_init(spec_policy *policy, spec_settings *settings, spec_error *e
     SPEC_TRY(
         spec_settings_int(&policy->gate.window, settings, "window", 32, 1, SPEC_ROUNDS_MAX, error));
     SPEC_TRY(spec_settings_int(&policy->gate.warm, settings, "warm",
-                               spec_int_min(8, policy->gate.window), 1, policy->gate.window, error));
+                               spec_int_min(8, policy->gate.window), 1, policy->gate.window,
+                               error));
     policy->now = spec_int_min(policy->gate.base, policy->K);
 done:
     return status;
@@ -41,8 +42,8 @@ static int gate_observe(spec_policy *policy, const spec_draft *draft, const spec
     state->reached = state->reached << 1 | (round->n_accepted >= base);
     state->rounds = spec_int_min(state->rounds + 1, policy->gate.window);
     for (int i = 0; i < state->rounds; i++) reached += (int)(state->reached >> i & 1);
-    const bool open = state->rounds >= policy->gate.warm &&
-                      (double)reached / state->rounds >= policy->gate.share;
+    const bool open =
+        state->rounds >= policy->gate.warm && (double)reached / state->rounds >= policy->gate.share;
     policy->now = open ? policy->K : base;
     return GSL_SUCCESS;
 }
@@ -63,7 +64,7 @@ const spec_policy_kind spec_policy_gate = {
 
 typedef struct {
     int accepted[SPEC_ROUNDS_MAX], drafted[SPEC_ROUNDS_MAX]; /* of the last rounds, a ring */
-    int at;         /* the tier */
+    int at;                                                  /* the tier */
     uint64_t rounds;
 } tiers_state;
 
@@ -155,8 +156,7 @@ static int off_init(spec_policy *policy, spec_settings *settings, spec_error *er
     int of, status = GSL_SUCCESS;
     SPEC_TRY(spec_settings_choice(&of, settings, "of", 0, means, error));
     policy->off.share = of == 1;
-    SPEC_TRY(
-        spec_settings_int(&policy->off.window, settings, "window", 100, 1, WINDOW_MAX, error));
+    SPEC_TRY(spec_settings_int(&policy->off.window, settings, "window", 100, 1, WINDOW_MAX, error));
     SPEC_TRY(spec_settings_double(&policy->threshold, settings, "threshold",
                                   policy->off.share ? 0.2 : 0.5, 0.0, SPEC_K_MAX, error));
 done:
@@ -176,8 +176,10 @@ static int off_observe(spec_policy *policy, const spec_draft *draft, const spec_
     if (round->n_drafted == 0) return GSL_SUCCESS;
     const double value =
         policy->off.share ? (double)round->n_accepted / round->n_drafted : round->n_accepted;
-    if (state->n < policy->off.window) state->n++;
-    else state->sum -= state->value[state->next];
+    if (state->n < policy->off.window)
+        state->n++;
+    else
+        state->sum -= state->value[state->next];
     state->sum += state->value[state->next] = value;
     state->next = (state->next + 1) % policy->off.window;
     if (state->n == policy->off.window && state->sum / state->n < policy->threshold)

@@ -31,7 +31,8 @@ static int refit_init(spec_policy *policy, spec_settings *settings, spec_error *
                                policy->K, SPEC_K_MAX, error));
     SPEC_TRY(spec_settings_int(&policy->refit.pairs, settings, "pairs", 6, 2, 1 << 30, error));
     policy->refit.schedule = schedule == 1;
-    if (policy->refit.schedule) policy->K = cap;
+    if (policy->refit.schedule)
+        policy->K = cap;
     else if (spec_settings_text(settings, "cap") != NULL)
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
                            "refit: cap= limits schedule=heuristic, and the schedule is constant"));
@@ -70,8 +71,10 @@ static refit_bin *bin_of(refit_state *state, double confidence)
     size_t low = 0, high = state->n;
     while (low < high) {
         const size_t middle = (low + high) / 2;
-        if (state->bin[middle].confidence > confidence) low = middle + 1;
-        else high = middle;
+        if (state->bin[middle].confidence > confidence)
+            low = middle + 1;
+        else
+            high = middle;
     }
     if (low < state->n && state->bin[low].confidence == confidence) return &state->bin[low];
     if (state->n == state->capacity) {
@@ -118,8 +121,7 @@ static int refit_observe(spec_policy *policy, const spec_draft *draft, const spe
         fit(state);
     if (policy->refit.schedule) {
         /* Unlike heuristic: a draft that stopped early counts as full if all of it was accepted. */
-        const int next =
-            round->n_accepted == round->n_drafted ? policy->now + 2 : policy->now - 1;
+        const int next = round->n_accepted == round->n_drafted ? policy->now + 2 : policy->now - 1;
         policy->now = spec_int_min(next > 1 ? next : 1, policy->K);
     }
     return GSL_SUCCESS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* row_score: the log-odds of a draft row's largest probability, a feature of acceptance.
- * It depends on the row alone and not on the token that is drawn from it, so a stop or a cut by it
- * anticipates nothing. */
+ * It depends on the row alone, not on the token drawn from it: a stop by it anticipates
+ * nothing. */
 #ifndef SPECLAB_ROW_SCORE_H
 #define SPECLAB_ROW_SCORE_H
 

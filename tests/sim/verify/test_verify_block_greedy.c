@@ -274,13 +274,11 @@ static void trees_and_lengths_that_depend_on_the_draft_are_refused(void **state)
     table_model goal, draft;
     table_model_init(&goal, 3);
     table_model_init(&draft, 3);
-    static const char *const refused[][2] = {{"tree?n=2", "fixed"},
-                                             {"tree?n=1", "fixed"},
-                                             {"chain", "confidence"},
-                                             {"chain", "confidence-drop"},
-                                             {"chain", "trim"},
-                                             {"chain", "average"}, /* it may drop to 1 */
-                                             {"chain", "switch-off"}};
+    static const char *const refused[][2] = {
+        {"tree?n=2", "fixed"},   {"tree?n=1", "fixed"},
+        {"chain", "confidence"}, {"chain", "confidence-drop"},
+        {"chain", "trim"},       {"chain", "average"}, /* it may drop to 1 */
+        {"chain", "switch-off"}};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         spec_decoder_config config = SPEC_DECODER_DEFAULT;
         spec_decoder decoder;

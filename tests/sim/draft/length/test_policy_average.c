@@ -2,7 +2,8 @@
 #include "tests/sim/draft/length/policy_case.h"
 #include "tests/sim/serving/length_run.h"
 
-/* SGLang's constants: average 2 at the start; .8 average + .2 accepted; a decision in rounds 15, 20,
+/* SGLang's constants: average 2 at the start; .8 average + .2 accepted; a decision in rounds 15,
+ * 20,
  * ... */
 static void lengths_move_by_hand_computed_averages(void **state)
 {

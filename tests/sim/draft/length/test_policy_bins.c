@@ -113,11 +113,10 @@ static void lengths_follow_a_recount(const char *spec, const law *by, bool produ
         const int length = case_draft(&c, token);
         assert_int_equal(length, naive_length(&all, by, &c, product, round));
         short_drafts += length < K;
-        while (n < length &&
-               case_uniform(key, 50 + (uint64_t)n) < 0.1 + 0.85 * c.row[n][token[n]])
+        while (n < length && case_uniform(key, 50 + (uint64_t)n) < 0.1 + 0.85 * c.row[n][token[n]])
             n++;
-        const int last = n < length ? (token[n] + 1) % CASE_VOCAB
-                                    : (int)(CASE_VOCAB * case_uniform(key, 99));
+        const int last =
+            n < length ? (token[n] + 1) % CASE_VOCAB : (int)(CASE_VOCAB * case_uniform(key, 99));
         for (int i = 0; i <= n && i < K; i++) {
             int peak;
             const double score = spec_row_score(&peak, c.row[i], CASE_VOCAB);

@@ -58,8 +58,7 @@ static void gates_follow_a_recount_of_all_rounds(void **state)
             const int window = round < gates[g].window ? round : gates[g].window;
             int hits = 0;
             for (int i = round - window; i < round; i++) hits += outcome[i] >= gates[g].base;
-            const bool open =
-                round >= gates[g].warm && (double)hits / window >= gates[g].share;
+            const bool open = round >= gates[g].warm && (double)hits / window >= gates[g].share;
             assert_int_equal(c.policy.now, open ? 6 : gates[g].base);
             opened += open;
             outcome[round] = accepted_of(seed, round, c.policy.now);
@@ -78,9 +77,12 @@ static void tiers_are_those_between_K_and_the_most(void **state)
     static const struct {
         const char *spec;
         int K, n, length[4];
-    } lists[] = {{"tiers", 3, 4, {3, 7, 11, 15}},      {"tiers?max=10", 3, 3, {3, 7, 10}},
-                 {"tiers?max=3", 3, 1, {3}},           {"tiers", 7, 3, {7, 11, 15}},
-                 {"tiers?max=16", 11, 3, {11, 15, 16}}, {"tiers", 40, 1, {40}},
+    } lists[] = {{"tiers", 3, 4, {3, 7, 11, 15}},
+                 {"tiers?max=10", 3, 3, {3, 7, 10}},
+                 {"tiers?max=3", 3, 1, {3}},
+                 {"tiers", 7, 3, {7, 11, 15}},
+                 {"tiers?max=16", 11, 3, {11, 15, 16}},
+                 {"tiers", 40, 1, {40}},
                  {"tiers", 0, 1, {0}}};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         policy_case c = case_of(lists[i].spec, lists[i].K);

@@ -54,7 +54,8 @@ static void goodput_stops_at_the_best_length(void **state)
 {
     (void)state;
     lengths_maximise_tokens_over_time(case_of("goodput", K), 1.0, 0.1, 100, false);
-    lengths_maximise_tokens_over_time(case_of("goodput?c=0.2&token=0.1&every=7", K), 1.0, 0.3, 7, false);
+    lengths_maximise_tokens_over_time(case_of("goodput?c=0.2&token=0.1&every=7", K), 1.0, 0.3, 7,
+                                      false);
 }
 
 static void trims_keep_the_best_length(void **state)
@@ -62,7 +63,8 @@ static void trims_keep_the_best_length(void **state)
     (void)state;
     lengths_maximise_tokens_over_time(case_of("trim?token=0.3", K), 1.0 + 0.1 * K, 0.3, 100, false);
     lengths_maximise_tokens_over_time(case_of("trim?c=0&token=0.2&every=3", K), 1.0, 0.2, 3, false);
-    lengths_maximise_tokens_over_time(case_of("trim-drawn?token=0.4", K), 1.0 + 0.1 * K, 0.4, 100, true);
+    lengths_maximise_tokens_over_time(case_of("trim-drawn?token=0.4", K), 1.0 + 0.1 * K, 0.4, 100,
+                                      true);
 }
 
 static policy_case priced(const char *spec, double call, double token, bool one_pass)

@@ -30,9 +30,9 @@ static void the_threshold_has_the_least_cost(void **state)
     policy_case c = case_of("refit?threshold=0.65", 4);
     assert_true(goes_on_after(&c, 0.65));
     assert_false(goes_on_after(&c, 0.64));
-    see(&c, (const double[]){0.9, 0.7, 0.2}, 3, 1);      /* .9 +, .7 - */
-    see(&c, (const double[]){0.8, 0.5, 0.3}, 3, 1);      /* .8 +, .5 - */
-    see(&c, (const double[]){0.6}, 1, 1);                /* five pairs: no fit yet */
+    see(&c, (const double[]){0.9, 0.7, 0.2}, 3, 1); /* .9 +, .7 - */
+    see(&c, (const double[]){0.8, 0.5, 0.3}, 3, 1); /* .8 +, .5 - */
+    see(&c, (const double[]){0.6}, 1, 1);           /* five pairs: no fit yet */
     assert_false(goes_on_after(&c, 0.64));
     see(&c, (const double[]){0.4}, 1, 1);
     assert_true(goes_on_after(&c, 0.4)); /* 1 + 0 < 1/2 + 3/4 = the cost of .6 */
@@ -66,8 +66,8 @@ static double best_threshold(const pairs *seen)
             false_positives += passes && !seen->accepted[i];
             false_negatives += !passes && seen->accepted[i];
         }
-        const double cost = (double)false_positives / (seen->n - positives) +
-                            3.0 * false_negatives / positives;
+        const double cost =
+            (double)false_positives / (seen->n - positives) + 3.0 * false_negatives / positives;
         const bool equal = fabs(cost - least) < 1e-9;
         if (equal ? seen->confidence[t] > best : cost < least) {
             least = cost;
