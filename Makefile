@@ -385,7 +385,7 @@ docs: $(BIN) $(LIBRARY) manual ## check links, map, manual, man pages; run the d
 	@tests/man.sh $(BIN)
 	@tests/docs.sh $(BIN) README.md docs/guide.md docs/training.md docs/heads.md docs/ahead.md \
 	    docs/conformance.md docs/formats.md docs/formulas.md docs/gpu.md docs/serving.md \
-	    docs/scale.md docs/parallel.md
+	    docs/scale.md docs/parallel.md docs/lengths.md
 	@tests/library/docs.sh $(BIN) docs/library.md
 
 .PHONY: findings
