@@ -85,6 +85,24 @@ void spec_policy_copy(spec_policy *into, const spec_policy *from)
     if (from->state != NULL) memcpy(into->state, from->state, from->state_size);
 }
 
+int spec_policy_list(int *ret_n, int *ret_number, const spec_settings *settings, const char *key,
+                     const char *fallback, spec_error *error)
+{
+    const char *given = spec_settings_text(settings, key), *list = given != NULL ? given : fallback;
+    const size_t end = strlen(list);
+    *ret_n = 0;
+    for (size_t i = 0; i < end || (given != NULL && *ret_n == 0);) {
+        int number;
+        if (spec_settings_list_int(&number, &i, key, list, 0, SPEC_K_MAX, error) != GSL_SUCCESS)
+            return GSL_EINVAL;
+        if (*ret_n == SPEC_LENGTHS_MAX || (*ret_n > 0 && number <= ret_number[*ret_n - 1]))
+            return spec_fail(error, GSL_EINVAL, "%s: %s=%.40s: give at most %d numbers, rising",
+                             settings->name, key, list, SPEC_LENGTHS_MAX);
+        ret_number[(*ret_n)++] = number;
+    }
+    return GSL_SUCCESS;
+}
+
 bool spec_policy_reads(const spec_policy *policy)
 {
     const spec_policy_kind *kind = policy->kind;

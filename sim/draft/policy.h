@@ -85,7 +85,7 @@ struct spec_policy {
             double call, token;
             bool has_call, has_token; /* by its keys */
             bool one_pass;
-            int every;
+            int every, n_sizes, size[SPEC_LENGTHS_MAX];
         } goodput;
         struct {
             int pairs;
@@ -128,6 +128,11 @@ void spec_policy_copy(spec_policy *into, const spec_policy *from);
 
 /* Whether the length depends on the tokens or rows of the draft; else it is known beforehand. */
 bool spec_policy_reads(const spec_policy *policy);
+
+/* For kinds: the rising numbers of a key, at most SPEC_LENGTHS_MAX; of `fallback` without the key,
+ * none if that is "". */
+int spec_policy_list(int *ret_n, int *ret_number, const spec_settings *settings, const char *key,
+                     const char *fallback, spec_error *error);
 
 bool spec_policy_go_on(const spec_policy *policy, const spec_draft *draft,
                        const double *opt_next_row);

@@ -317,6 +317,7 @@ static void an_anticipating_policy_is_caught(void **state)
     check_law("token", "chain", "trim?token=0.4", example_target, 0.0);
     check_law("token", "greedy", "trim-drawn?token=0.4", example_target, 0.0);
     check_law("match", "chain", "trim-drawn?token=0.4", example_target, 0.0);
+    check_law("token", "greedy", "trim?token=0.4&sizes=1.3", example_target, 0.0);
     /* Without sampling nothing is anticipated. Matching emits the target's samples, but only as
      * long as it does not read the retracted token. It does not, so this rule is safe. */
     check_law("token", "greedy", "confidence-drop?threshold=0.55", example_target, 0.0);
@@ -338,6 +339,7 @@ static void wrong_rules_and_policies_show_on_random_models(void **state)
          0.7}, /* not if it drops all drawn tokens, or none */
         {{"token", "chain", "trim-drawn?token=0.4"}, 0.3},       /* likewise */
         {{"block", "chain", "peak?threshold=0.6&least=2"}, 0.1}, /* only at K = 2 */
+        {{"token", "chain", "trim?token=0.4&sizes=1.3"}, 0.1},   /* likewise */
         {{"lenience?l=0.5", "chain", "fixed"}, 0.95},            /* not if no ratio is below 1 */
         {{"lenience?l=0.5", "greedy", "fixed"}, 1.0},
         {{"target-only?acc=0.5", "chain", "fixed"}, 1.0},

@@ -4,31 +4,11 @@
 #include "sim/draft/policy.h"
 
 #include <math.h>
-#include <string.h>
 
 typedef struct {
     int at, rounds;  /* index of the length in use; rounds of the text */
     double accepted; /* moving average of accepted tokens */
 } average_state;
-
-static int read_lengths(spec_policy *policy, const spec_settings *settings, spec_error *error)
-{
-    const char *list = spec_settings_text(settings, "lengths");
-    int *n = &policy->average.n, *length = policy->average.length;
-    if (list == NULL) list = "1.3.5.7";
-    const size_t end = strlen(list);
-    for (size_t i = 0; i < end || *n == 0;) {
-        int K;
-        if (spec_settings_list_int(&K, &i, "lengths", list, 0, SPEC_K_MAX, error) != GSL_SUCCESS)
-            return GSL_EINVAL;
-        if (*n == SPEC_LENGTHS_MAX || (*n > 0 && K <= length[*n - 1]))
-            return spec_fail(error, GSL_EINVAL,
-                             "average: lengths=%.40s: give at most %d numbers, rising", list,
-                             SPEC_LENGTHS_MAX);
-        length[(*n)++] = K;
-    }
-    return GSL_SUCCESS;
-}
 
 /* The length at the start: K if it is in the list, else the middle one. */
 static int start_of(const spec_policy *policy, int K)
@@ -41,7 +21,8 @@ static int start_of(const spec_policy *policy, int K)
 static int average_init(spec_policy *policy, spec_settings *settings, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    SPEC_TRY(read_lengths(policy, settings, error));
+    SPEC_TRY(spec_policy_list(&policy->average.n, policy->average.length, settings, "lengths",
+                              "1.3.5.7", error));
     SPEC_TRY(spec_settings_double(&policy->average.rate, settings, "rate", 0.2, 0.0, 1.0, error));
     SPEC_TRY(spec_settings_int(&policy->average.warm, settings, "warm", 10, 0, 1 << 30, error));
     SPEC_TRY(spec_settings_int(&policy->average.every, settings, "every", 5, 1, 1 << 30, error));

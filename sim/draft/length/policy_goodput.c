@@ -110,8 +110,47 @@ static double fixed_time(const spec_policy *policy, const spec_draft *draft)
     return 1.0 + policy->goodput.call * (policy->goodput.one_pass ? 1 : draft->n_nodes);
 }
 
+static int trim_init(spec_policy *policy, spec_settings *settings, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    SPEC_TRY(goodput_init(policy, settings, error));
+    SPEC_TRY(spec_policy_list(&policy->goodput.n_sizes, policy->goodput.size, settings, "sizes", "",
+                              error));
+    policy->anticipates = policy->goodput.n_sizes > 0;
+done:
+    return status;
+}
+
+/* Tokens that a pass of n tokens costs: the next size; n itself above the last. */
+static int size_of(const spec_policy *policy, int n)
+{
+    for (int i = 0; i < policy->goodput.n_sizes; i++)
+        if (policy->goodput.size[i] >= n) return policy->goodput.size[i];
+    return n;
+}
+
+/* The best of all lengths. Time grows in steps, so that it need not be the first that gains: later
+ * rows decide, which tell the tokens before them. This anticipates. */
+static int cut_by_sizes(const spec_policy *policy, const spec_draft *draft)
+{
+    goodput_state *state = policy->state;
+    const double fixed = fixed_time(policy, draft) - policy->goodput.token;
+    double survival = 1.0, emitted = 1.0, most = 0.0;
+    int best = 0;
+    for (int b = 0; b <= draft->n_nodes; b++) {
+        const double time = fixed + policy->goodput.token * size_of(policy, b + 1);
+        if (emitted > most * time) most = emitted / time, best = b;
+        if (b == draft->n_nodes) break;
+        state->score[b] = spec_row_score(NULL, draft->row[b], draft->vocab);
+        survival *= spec_acceptance_estimator_chance(&state->estimator, state->score[b], b);
+        emitted += survival;
+    }
+    return best;
+}
+
 static int trim_cut(const spec_policy *policy, const spec_draft *draft)
 {
+    if (policy->goodput.n_sizes > 0) return cut_by_sizes(policy, draft);
     const double fixed = fixed_time(policy, draft);
     int n = 0;
     while (n < draft->n_nodes &&
@@ -123,11 +162,12 @@ static int trim_cut(const spec_policy *policy, const spec_draft *draft)
 
 const spec_policy_kind spec_policy_trim = {
     .name = "trim",
-    .usage = "trim?c=&token=&every=100",
+    .usage = "trim?c=&token=&every=100&sizes=",
     .summary = "drafts K tokens and keeps those that raise expected tokens over time, as goodput; "
-               "all K calls are charged",
+               "all K calls are charged. With sizes, such as 1.2.4.8, a pass costs the next one, "
+               "which is WRONG for sampled drafts",
     .reference = "vLLM",
-    .init = goodput_init,
+    .init = trim_init,
     .price = goodput_price,
     .state_size = goodput_state_size,
     .begin = goodput_begin,

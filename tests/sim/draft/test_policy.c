@@ -253,6 +253,9 @@ static void bad_specs_are_refused_with_a_line(void **state)
         {"bins?width=0", 5, "width"},
         {"goodput", 65, "K is 65; it estimates 64 places at most"},
         {"trim?every=0", 5, "every"},
+        {"trim?sizes=4.2", 5, "rising"},
+        {"trim?sizes=", 5, "sizes"},
+        {"goodput?sizes=1.2", 5, "sizes"},
         {"", 5, ""},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

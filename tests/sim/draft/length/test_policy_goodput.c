@@ -86,6 +86,35 @@ static void times_are_those_of_the_clock_unless_given(void **state)
     lengths_maximise_tokens_over_time(priced("trim", 0.4, 0.25, true), 1.4, 0.25, 100, false);
 }
 
+/* Passes of 1, 2, 4 or 8 tokens: a search over all lengths with their times. */
+static void sizes_make_time_a_step_function(void **state)
+{
+    (void)state;
+    policy_case c = case_of("trim?c=0&token=0.25&sizes=1.2.4.8", K);
+    spec_acceptance_estimator fresh;
+    int seen[K + 1] = {0};
+    spec_acceptance_estimator_init(&fresh, K);
+    assert_true(c.policy.anticipates);
+    for (uint64_t round = 0; round < 600; round++) {
+        static const int size[K + 1] = {1, 2, 4, 4, 8, 8, 8};
+        int token[K + 1], best = 0;
+        double survival = 1.0, emitted = 1.0, most = 1.0;
+        case_rows(&c, token, round, K + 1);
+        for (int b = 1; b <= K; b++) {
+            survival *= spec_acceptance_estimator_chance(
+                &fresh, spec_row_score(NULL, c.row[b - 1], CASE_VOCAB), b - 1);
+            emitted += survival;
+            const double rate = emitted / (1.0 + 0.25 * (size[b] - 1));
+            if (rate > most) most = rate, best = b;
+        }
+        assert_int_equal(case_draft(&c, token), best);
+        seen[best]++;
+    }
+    /* Drafts of 2 and 4 tokens fill no size, with the token that ends the pass. */
+    assert_true(seen[1] > 50 && seen[3] > 50 && seen[2] == 0 && seen[4] == 0);
+    case_free(&c);
+}
+
 static void nothing_is_trimmed_if_tokens_cost_nothing(void **state)
 {
     (void)state;
@@ -145,6 +174,7 @@ int main(void)
         cmocka_unit_test(goodput_stops_at_the_best_length),
         cmocka_unit_test(trims_keep_the_best_length),
         cmocka_unit_test(times_are_those_of_the_clock_unless_given),
+        cmocka_unit_test(sizes_make_time_a_step_function),
         cmocka_unit_test(nothing_is_trimmed_if_tokens_cost_nothing),
         cmocka_unit_test(a_trim_looks_at_rows_and_the_control_at_tokens),
         cmocka_unit_test(a_new_text_begins_with_the_first_estimate),
