@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ngram_index: the n-grams of a growing text, in which equal ones share a number.
+ * Each position has the number of the n-gram that begins there, and the positions of that n-gram's
+ * previous and next occurrence. A token takes time O(n). The index owns its arrays, which grow only
+ * in _follow. */
+#ifndef SPECLAB_NGRAM_INDEX_H
+#define SPECLAB_NGRAM_INDEX_H
+
+#include "speclab/status.h"
+
+#include <stddef.h>
+
+/* Most tokens of a text. */
+enum { SPEC_NGRAM_INDEX_MAX = 1 << 27 };
+
+typedef struct {
+    int n; /* tokens of an n-gram */
+    int n_tokens, capacity;
+    int *token;  /* (capacity) the text */
+    int *number; /* (capacity) of the n-gram at each position 0..n_tokens-n */
+    int *before; /* (capacity) its previous occurrence, or -1 */
+    int *after;  /* (capacity) its next occurrence, or -1 */
+    int n_numbers;
+    int *first, *last; /* (capacity) by number: its first and its last occurrence */
+    int *mark;         /* (capacity) by number: for the owner, 0 at first */
+    int *slot;         /* (n_slots) hash table of numbers, -1: free */
+    size_t n_slots;    /* a power of 2 */
+} spec_ngram_index;
+
+/* Empty, without memory; n >= 1. */
+void spec_ngram_index_init(spec_ngram_index *index, int n);
+void spec_ngram_index_free(spec_ngram_index *index); /* accepts a zeroed one */
+
+/* Forget the text; the memory stays. */
+void spec_ngram_index_reset(spec_ngram_index *index);
+
+/* Add the tokens that the text, which has n of them now, has gained. GSL_ENOMEM, and GSL_EINVAL
+ * beyond SPEC_NGRAM_INDEX_MAX. */
+int spec_ngram_index_follow(spec_ngram_index *index, const int *text, size_t n, spec_error *error);
+
+#endif
