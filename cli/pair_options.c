@@ -8,6 +8,7 @@
 #include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
 #include "models/transformer/files/checkpoint_parts.h"
+#include "models/translated_model.h"
 #include "models/vocabularies.h"
 
 #include <stdlib.h>
@@ -216,6 +217,14 @@ static int check_room(const spec_model *target, const spec_model *draft,
         spec_transformer_memory(target, reads, reads, 0),
     };
     return spec_memory_budget_check(need, 2, error);
+}
+
+void spec_pair_options_say_translated(const spec_model *target, const spec_model *opt_draft,
+                                      const char *verb)
+{
+    if (opt_draft != NULL && spec_translated_model_is(opt_draft))
+        spec_usage_say(verb, "--draft: %d of the target's %d tokens are tokens of the draft",
+                       spec_translated_model_partners(opt_draft), target->vocab);
 }
 
 void spec_pair_options_say_converted(const spec_model *opt_model, const char *which,

@@ -14,7 +14,7 @@ enum { SPEC_PAIR_SAMPLING = 4 };
 
 typedef struct {
     spec_context *context; /* of the models */
-    char *target, *draft; /* specs, owned; draft NULL: none */
+    char *target, *draft;  /* specs, owned; draft NULL: none */
     const char *rule, *drafting, *policy;
     const char *device; /* as given, or NULL */
     bool ahead;
@@ -53,6 +53,10 @@ int spec_pair_options_K(int *K, bool given, const spec_model *opt_draft, spec_er
  * decoder, and for the verb's own needs. */
 int spec_pair_options_open(spec_model **ret_target, spec_model **opt_draft,
                            const spec_pair_options *options, spec_error *error);
+
+/* Say in one line how many tokens the target has in common with a draft of another vocabulary. */
+void spec_pair_options_say_translated(const spec_model *target, const spec_model *opt_draft,
+                                      const char *verb);
 
 /* Say in one line if the weights of a model were converted when it was loaded. `which` is "target"
  * or "draft"; prints nothing without a model, and for drafts made of the target. */

@@ -270,6 +270,7 @@ static int measure(arguments *args, const char *asked, const char *verb)
     SPEC_TRY(spec_pair_options_open(&target, &draft, &args->pair, &error));
     spec_pair_options_say_converted(target, "target", verb);
     spec_pair_options_say_converted(draft, "draft", verb);
+    spec_pair_options_say_translated(target, draft, verb);
     for (int i = 0; i < plan->n_K; i++)
         SPEC_TRY(spec_pair_options_K(&plan->K[i], args->K_given, draft, &error));
     if (args->opt_widths == NULL && is_on_card(target)) choose_widths(args, "1:64", verb);

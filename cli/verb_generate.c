@@ -46,6 +46,7 @@ int spec_verb_generate(spec_context *context, int argc, char **argv)
     SPEC_TRY(spec_pair_options_open(&target, args.plain ? NULL : &draft, &args.pair, &error));
     spec_pair_options_say_converted(target, "target", verb);
     spec_pair_options_say_converted(draft, "draft", verb);
+    spec_pair_options_say_translated(target, draft, verb);
     prompt = spec_generate_args_tokens(&n_prompt, &args, target, verb);
     SPEC_TRY(spec_output_open(&file, args.common.output, verb, &error));
     SPEC_TRY(spec_generate_output_init(&output, &args, target, file.out, &error));

@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Are models of this spec's kind built from a target? False for an unknown kind, which
- * spec_model_open reports. */
+/* Does the model depend on its target? By its kind, or by a key such as tokens=target. False for an
+ * unknown kind, which spec_model_open reports. */
 static bool needs_target(const char *spec)
 {
+    if (strstr(spec, "=target") != NULL) return true;
     size_t n = strcspn(spec, ":?");
     for (int i = 0; spec_model_kinds[i] != NULL; i++) {
         const char *name = spec_model_kinds[i]->name;

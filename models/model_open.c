@@ -2,9 +2,11 @@
 #include "models/model_open.h"
 
 #include "base/names.h"
+#include "models/restricted_model.h"
 #include "models/tabulate.h"
 #include "models/transform.h"
 #include "models/transformed_model.h"
+#include "models/translated_model.h"
 #include "speclab/no_memory.h"
 
 #include <assert.h>
@@ -47,11 +49,38 @@ int spec_model_open(spec_model **ret_model, const char *spec, const spec_model *
     return status;
 }
 
+/* Change the tokens of the model that is open: `vocabulary` and `ids` of its spec. */
+static int change_tokens(spec_model **model, const spec_settings *settings,
+                         const spec_model *opt_target, bool translates, spec_error *error)
+{
+    const char *ids = spec_settings_text(settings, "ids");
+    int status = GSL_SUCCESS;
+    if (translates) SPEC_TRY(spec_translated_model_open(model, *model, opt_target, error));
+    if (ids != NULL) SPEC_TRY(spec_restricted_model_open(model, *model, ids, error));
+done:
+    return status;
+}
+
+/* A view of the settings without one key. */
+static spec_settings without(const spec_settings *settings, const char *key)
+{
+    spec_settings rest = *settings;
+    rest.n = 0;
+    for (int i = 0; i < settings->n; i++) {
+        if (strcmp(settings->key[i], key) == 0) continue;
+        rest.key[rest.n] = settings->key[i];
+        rest.value[rest.n++] = settings->value[i];
+    }
+    return rest;
+}
+
 int spec_model_open_unloaded(spec_model **ret_model, const char *spec, const spec_model *opt_target,
                              spec_context *opt_context, spec_error *error)
 {
+    static const char *const vocabularies[] = {"own", "target", NULL};
+    int vocabulary;
     int status = GSL_SUCCESS;
-    spec_settings settings = {0};
+    spec_settings settings = {0}, given;
     const spec_model_kind *kind;
     spec_transform transform;
     spec_model *model = NULL;
@@ -65,19 +94,28 @@ int spec_model_open_unloaded(spec_model **ret_model, const char *spec, const spe
                            settings.name, settings.name));
     SPEC_TRY(line < 0 ? GSL_EINVAL : GSL_SUCCESS);
     kind = spec_model_kinds[line];
-    SPEC_TRY(spec_settings_check(&settings, kind->usage, SPEC_TRANSFORM_KEYS, error));
+    SPEC_TRY(
+        spec_settings_check(&settings, kind->usage, SPEC_TRANSFORM_KEYS ",ids,vocabulary", error));
     if (kind->needs_target && opt_target == NULL) {
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
                            "%s is built from a target, so it can only be a draft", kind->name));
     }
     SPEC_TRY(spec_transform_read(&transform, &settings, error));
-    if (kind->applies_temperature) transform.temperature = 1.0;
+    given = settings;
+    SPEC_TRY(spec_settings_choice(&vocabulary, &settings, "vocabulary", 0, vocabularies, error));
+    if (vocabulary == 1 && opt_target == NULL)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "vocabulary=target is for drafts: this is no draft"));
+    if (vocabulary == 1 || spec_settings_text(&settings, "ids") != NULL)
+        given = without(&settings, "temperature"); /* it applies to the tokens that remain */
+    else if (kind->applies_temperature)
+        transform.temperature = 1.0;
 
-    SPEC_TRY(kind->open(&model, &settings, opt_target, opt_context, error));
+    SPEC_TRY(kind->open(&model, &given, opt_target, opt_context, error));
     assert(model->vocab >= 1 && model->order >= -1 && model->order <= SPEC_ORDER_MAX);
     model->kind = kind;
     model->spec = strdup(spec);
     if (model->spec == NULL) SPEC_TRY(spec_no_memory(error));
+    SPEC_TRY(change_tokens(&model, &settings, opt_target, vocabulary == 1, error));
     if (!spec_transform_is_none(&transform)) {
         spec_model *base = model;
         SPEC_TRY(spec_transformed_model_open(&model, base, &transform, error));

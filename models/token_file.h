@@ -15,4 +15,8 @@ enum { SPEC_TOKEN_FILE_BYTES = 1 << 28 };
 int spec_token_file_read(int **ret_token, int *ret_n, const char *path, const spec_model *model,
                          spec_error *error);
 
+/* The same for a file of token numbers below `vocab`, with or without a tokenizer. */
+int spec_token_file_read_numbers(int **ret_token, int *ret_n, const char *path, int vocab,
+                                 spec_error *error);
+
 #endif

@@ -5,6 +5,8 @@
 
 enum { SIZE = SPEC_VOCABULARIES_BYTES + 1 };
 
+static const char hint[] = ", or the draft takes vocabulary=target";
+
 /* A token's text for a message: non-printable bytes as \xNN, cut at the size. */
 static const char *spell(char spelt[SIZE], const char *text, size_t length)
 {
@@ -27,21 +29,22 @@ bool spec_vocabularies_speaks(const spec_model *model)
 
 int spec_vocabularies_check(const spec_model *target, const spec_model *draft, spec_error *error)
 {
+    const bool speak = spec_vocabularies_speaks(target) && spec_vocabularies_speaks(draft);
     if (draft->vocab != target->vocab)
         return spec_fail(
             error, GSL_EINVAL,
-            "the draft has %d tokens and the target %d: they must share one vocabulary",
-            draft->vocab, target->vocab);
-    if (!spec_vocabularies_speaks(target) || !spec_vocabularies_speaks(draft)) return GSL_SUCCESS;
+            "the draft has %d tokens and the target %d: they must share one vocabulary%s",
+            draft->vocab, target->vocab, speak ? hint : "");
+    if (!speak) return GSL_SUCCESS;
     for (int i = 0; i < target->vocab; i++) {
         char ours[SIZE], theirs[SIZE], spelt[SIZE], other[SIZE];
         const size_t n = target->kind->token_text(target, i, ours, SIZE);
         const size_t m = draft->kind->token_text(draft, i, theirs, SIZE);
         if (n == m && memcmp(ours, theirs, n < SIZE ? n : SIZE - 1) == 0) continue;
-        return spec_fail(
-            error, GSL_EINVAL,
-            "token %d is '%s' to the draft and '%s' to the target: they must share one vocabulary",
-            i, spell(other, theirs, m), spell(spelt, ours, n));
+        return spec_fail(error, GSL_EINVAL,
+                         "token %d is '%s' to the draft and '%s' to the target: they must share "
+                         "one vocabulary%s",
+                         i, spell(other, theirs, m), spell(spelt, ours, n), hint);
     }
     return GSL_SUCCESS;
 }

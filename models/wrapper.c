@@ -34,7 +34,9 @@ static int load(spec_model *model, const spec_model *opt_target, spec_error *err
 
 static void close_wrapper(spec_model *model)
 {
-    spec_model_close(((spec_wrapper *)model)->base);
+    spec_wrapper *wrapper = (spec_wrapper *)model;
+    if (wrapper->release != NULL) wrapper->release(model);
+    spec_model_close(wrapper->base);
     free(model);
 }
 
@@ -43,6 +45,7 @@ int spec_wrapper_init(spec_wrapper *wrapper, spec_model *base, spec_error *error
     char *spec = strdup(base->spec);
     if (spec == NULL) return spec_no_memory(error);
     wrapper->base = base;
+    wrapper->release = NULL;
     const spec_model_kind *kind = base->kind;
     wrapper->kind = (spec_model_kind){
         .name = kind->name,
@@ -62,6 +65,11 @@ int spec_wrapper_init(spec_wrapper *wrapper, spec_model *base, spec_error *error
     wrapper->head.kind = &wrapper->kind;
     wrapper->head.spec = spec;
     return GSL_SUCCESS;
+}
+
+const spec_model *spec_wrapper_base(const spec_model *model)
+{
+    return model->kind->close == close_wrapper ? base_of(model) : NULL;
 }
 
 const spec_model *spec_wrapper_innermost(const spec_model *model)

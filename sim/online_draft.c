@@ -2,6 +2,7 @@
 #include "sim/online_draft.h"
 
 #include "models/transformer/engine/device.h"
+#include "models/translated_model.h"
 
 #include <assert.h>
 
@@ -15,6 +16,10 @@ static int check(const spec_model *draft, spec_error *error)
 {
     const spec_transformer *model = spec_transformer_of(draft);
     bool all_floats;
+    if (spec_translated_model_is(draft))
+        return spec_fail(error, GSL_EINVAL,
+                         "'%.200s' cannot learn: the target's rows have other tokens than its own",
+                         draft->spec);
     if (model == NULL || model->weights != &model->own_weights)
         return spec_fail(error, GSL_EINVAL,
                          "'%.200s' cannot learn: give a transformer with weights of its own, from "

@@ -58,8 +58,12 @@ static void the_first_token_that_differs_is_named(void **state)
     draft.word = others;
     check(&target, &draft,
           "token 2 is '\\xc3\\x0a' to the draft and '\\xc3\\xa9' to the target: they must share "
-          "one vocabulary");
+          "one vocabulary, or the draft takes vocabulary=target");
     draft.head.vocab = 2;
+    check(&target, &draft,
+          "the draft has 2 tokens and the target 3: they must share one vocabulary, or the draft "
+          "takes vocabulary=target");
+    draft.head.kind = &without;
     check(&target, &draft,
           "the draft has 2 tokens and the target 3: they must share one vocabulary");
     draft.head = (spec_model){.kind = &without, .vocab = 3};
