@@ -21,6 +21,7 @@ const spec_drafter_kind *const spec_drafter_kinds[] = {
     &spec_draft_ngram_map_k4v,
     &spec_draft_ngram_mod,
     &spec_draft_ngram_cache,
+    &spec_draft_trie,
     &spec_draft_tree,
     &spec_draft_dynamic,
     &spec_draft_gumbel,

@@ -100,6 +100,8 @@ const spec_bench_row spec_bench_drafts[] = {
     {DRAFT("ngram-map-k4v", "ngram-map-k4v?n=3&m=5"), .yardstick = "row:draft, lookup"},
     {DRAFT("ngram-mod", "ngram-mod?n=4&m=5&n_min=1"), .yardstick = "row:draft, lookup"},
     {DRAFT("ngram-cache", "ngram-cache?joined=1"), .yardstick = "row:draft, lookup"},
+    {DRAFT("trie", "trie"), .yardstick = "row:draft, lookup"},
+    {DRAFT("trie, by frequency", "trie?order=frequency"), .yardstick = "row:draft, lookup"},
     {DRAFT("rest, a chain", "rest:experiments/text/prose.txt?width=1"),
      .yardstick = "row:draft, lookup"},
     {DRAFT("rest", "rest:experiments/text/prose.txt"), .yardstick = "row:draft, lookup"},
