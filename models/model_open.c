@@ -78,8 +78,7 @@ int spec_model_open_unloaded(spec_model **ret_model, const char *spec, const spe
                              spec_context *opt_context, spec_error *error)
 {
     static const char *const vocabularies[] = {"own", "target", NULL};
-    int vocabulary;
-    int status = GSL_SUCCESS;
+    int vocabulary, status = GSL_SUCCESS;
     spec_settings settings = {0}, given;
     const spec_model_kind *kind;
     spec_transform transform;

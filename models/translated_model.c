@@ -2,7 +2,7 @@
 #include "models/translated_model.h"
 
 #include "models/row.h"
-#include "models/token_partners.h"
+#include "models/translation.h"
 #include "models/vocabularies.h"
 #include "models/wrapper.h"
 #include "speclab/no_memory.h"
@@ -19,11 +19,7 @@ typedef struct {
 
 typedef struct {
     spec_session base;
-    int *text; /* (capacity) tokens of the target that are translated */
-    size_t n_text, capacity;
-    size_t *end; /* (capacity) of each token's translation in `draft` */
-    int *draft;  /* (draft_capacity) the translation, and room for a path behind it */
-    size_t draft_capacity;
+    spec_translation text;
     int token[SPEC_NODES_MAX]; /* nodes in the draft's tokens */
     const double *base_row[SPEC_NODES_MAX + 1];
     double *row; /* (row_capacity) scratch for base_row */
@@ -50,59 +46,9 @@ static void free_session(const spec_model *model, void *data)
     translated_session *session = data;
     (void)model;
     spec_session_free(&session->base);
-    free(session->text);
-    free(session->end);
-    free(session->draft);
+    spec_translation_free(&session->text);
     free(session->row);
     free(session);
-}
-
-static int reserve(void **array, size_t *capacity, size_t wanted, size_t size, spec_error *error)
-{
-    if (wanted <= *capacity) return GSL_SUCCESS;
-    const size_t n = wanted + wanted / 2;
-    void *larger = realloc(*array, n * size);
-    if (larger == NULL) return spec_no_memory(error);
-    *array = larger;
-    *capacity = n;
-    return GSL_SUCCESS;
-}
-
-/* Append the draft's tokens of `token` to the first *n of session->draft. */
-static int append(translated_session *session, size_t *n, const spec_token_partners *partners,
-                  int token, spec_error *error)
-{
-    const size_t from = partners->start[token], more = partners->start[token + 1] - from;
-    const int status = reserve((void **)&session->draft, &session->draft_capacity, *n + more + 1,
-                               sizeof *session->draft, error);
-    if (status != GSL_SUCCESS) return status;
-    memcpy(session->draft + *n, partners->piece + from, more * sizeof *session->draft);
-    *n += more;
-    return GSL_SUCCESS;
-}
-
-/* Translate a context: what it shares with the last one is known. */
-static int translate(size_t *ret_n, translated_session *session, const translated *model,
-                     const int *context, size_t n, spec_error *error)
-{
-    int status = GSL_SUCCESS;
-    size_t known = 0, capacity = session->capacity;
-    if (model->wrapper.head.order >= 0 && n > (size_t)model->wrapper.head.order) {
-        context += n - (size_t)model->wrapper.head.order;
-        n = (size_t)model->wrapper.head.order;
-    }
-    SPEC_TRY(reserve((void **)&session->end, &capacity, n, sizeof *session->end, error));
-    SPEC_TRY(reserve((void **)&session->text, &session->capacity, n, sizeof *session->text, error));
-    while (known < n && known < session->n_text && session->text[known] == context[known]) known++;
-    size_t length = known > 0 ? session->end[known - 1] : 0;
-    for (session->n_text = known; session->n_text < n; session->n_text++) {
-        SPEC_TRY(append(session, &length, &model->partners, context[session->n_text], error));
-        session->text[session->n_text] = context[session->n_text];
-        session->end[session->n_text] = length;
-    }
-    *ret_n = length;
-done:
-    return status;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -123,19 +69,35 @@ static const double *translate_row(double *ret_row, const double *row, const tra
 
 static int reserve_rows(translated_session *session, size_t n, spec_error *error)
 {
-    return reserve((void **)&session->row, &session->row_capacity,
-                   n * (size_t)session->base.model->vocab, sizeof *session->row, error);
+    const size_t wanted = n * (size_t)session->base.model->vocab;
+    if (wanted <= session->row_capacity) return GSL_SUCCESS;
+    double *row = realloc(session->row, wanted * sizeof *row);
+    if (row == NULL) return spec_no_memory(error);
+    session->row = row;
+    session->row_capacity = wanted;
+    return GSL_SUCCESS;
 }
 
-/* The row after the first n of session->draft. */
+/* The row after the first n tokens of the translation. */
 static const double *row_after(translated_session *session, const translated *model, size_t n,
                                double *scratch, spec_error *error)
 {
     const int window = session->base.model->window;
     if (reserve_rows(session, 1, error) != GSL_SUCCESS) return NULL;
     if (window > 0 && n > (size_t)window) return translate_row(scratch, NULL, model);
-    const double *row = spec_session_row(&session->base, session->draft, n, session->row, error);
+    const double *row =
+        spec_session_row(&session->base, session->text.translated, n, session->row, error);
     return row != NULL ? translate_row(scratch, row, model) : NULL;
+}
+
+/* Translate the part of a context that rows depend on. */
+static int follow(size_t *ret_n, translated_session *session, const translated *model,
+                  const int *context, size_t n, spec_error *error)
+{
+    const int order = model->wrapper.head.order;
+    const size_t skipped = order >= 0 && n > (size_t)order ? n - (size_t)order : 0;
+    return spec_translation_follow(ret_n, &session->text, &model->partners, context + skipped,
+                                   n - skipped, error);
 }
 
 static const double *translated_row(const spec_model *model, void *data, const int *context,
@@ -143,8 +105,9 @@ static const double *translated_row(const spec_model *model, void *data, const i
 {
     const translated *m = (const translated *)model;
     size_t length;
-    if (translate(&length, data, m, context, n, error) != GSL_SUCCESS) return NULL;
-    return row_after(data, m, length, scratch, error);
+    translated_session *session = data;
+    if (follow(&length, session, m, context, n, error) != GSL_SUCCESS) return NULL;
+    return row_after(session, m, length, scratch, error);
 }
 
 /* The row after a node, by its whole path. */
@@ -157,7 +120,8 @@ static const double *row_after_path(translated_session *session, const translate
          at = request->opt_parent != NULL ? request->opt_parent[at] : at - 1)
         path[depth++] = request->token[at];
     while (depth > 0)
-        if (append(session, &length, &model->partners, path[--depth], error) != GSL_SUCCESS)
+        if (spec_translation_append(&session->text, &length, &model->partners, path[--depth],
+                                    error) != GSL_SUCCESS)
             return NULL;
     return row_after(session, model, length, scratch, error);
 }
@@ -171,7 +135,7 @@ static int translated_score(const spec_model *model, void *data, const spec_scor
     const int window = session->base.model->window;
     size_t length, V = (size_t)model->vocab;
     int status = GSL_SUCCESS;
-    SPEC_TRY(translate(&length, session, m, request->context, request->n_context, error));
+    SPEC_TRY(follow(&length, session, m, request->context, request->n_context, error));
     bool pairs = window == 0 || length + (size_t)request->n_nodes <= (size_t)window;
     for (int i = 0; i < request->n_nodes && pairs; i++) {
         session->token[i] = m->partners.of_target[request->token[i]];
@@ -180,7 +144,7 @@ static int translated_score(const spec_model *model, void *data, const spec_scor
     if (pairs) {
         spec_score_request of = *request;
         SPEC_TRY(reserve_rows(session, (size_t)request->n_nodes + 1, error));
-        of.context = session->draft;
+        of.context = session->text.translated;
         of.n_context = length;
         of.token = session->token;
         of.ret_row = session->base_row;
