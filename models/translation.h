@@ -22,8 +22,8 @@ int spec_translation_follow(size_t *ret_n, spec_translation *translation,
                             const spec_token_partners *partners, const int *text, size_t n,
                             spec_error *error);
 
-/* Write the translation of a token behind the first *n tokens, and move *n past it. What _follow
- * knows must end at or before *n. */
+/* Write the translation of a token behind the first *n tokens, and move *n past it; *n is at least
+ * that of the last _follow. */
 int spec_translation_append(spec_translation *translation, size_t *n,
                             const spec_token_partners *partners, int token, spec_error *error);
 
