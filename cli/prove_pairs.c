@@ -146,7 +146,7 @@ void spec_prove_pairs_init(spec_prove_pairs *pairs, const char *verb, const char
     for (const char *name; (name = next_name(&rest, verb, option, strategies)) != NULL; n++) {
         with[n].name = name;
         open_drafter(&with[n].drafter, verb, option, name);
-        with[n].drafter.reads_target = opt_draft != NULL && opt_draft->reads_target;
+        with[n].drafter.rows_by_round = opt_draft != NULL && opt_draft->rows_by_round;
         list_begin(&with[n].left_out, verb, ", ");
         if (with[n].drafter.n_levels > pairs->levels) pairs->levels = with[n].drafter.n_levels;
     }

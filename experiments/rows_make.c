@@ -88,7 +88,7 @@ static int score_side(maker *m, int s, const int *text, size_t at, size_t n, spe
 {
     int status = GSL_SUCCESS;
     const spec_model *model = m->plan->model[s];
-    const bool one_by_one = model->kind->reads_target;
+    const bool one_by_one = model->kind->rows_by_round;
     const size_t passes = one_by_one ? n : 1, nodes = one_by_one ? 0 : n - 1;
     for (size_t i = 0; i < passes; i++)
         SPEC_TRY(spec_session_score(

@@ -61,9 +61,10 @@ struct spec_model_kind {
     const char *summary;   /* one line */
     const char *reference; /* key of docs/references.md, or "" */
     bool needs_target;     /* built from another model (perturb?of=target) */
-    /* A draft head: it reads hidden states that the target computed for the context. A row after a
-     * node has none of the node, so it differs from the row after a context with the node. */
-    bool reads_target;
+    bool reads_target; /* a draft head: it reads the target's hidden states of the context */
+    /* A row after a node differs from the row after a context that ends with the node: rows depend
+     * on where the round begins. So do those of heads, which have no states of nodes. */
+    bool rows_by_round;
     bool applies_temperature; /* open reads `temperature` and applies it, because the kind has
                                  logits */
 

@@ -54,6 +54,7 @@ int spec_wrapper_init(spec_wrapper *wrapper, spec_model *base, spec_error *error
         .reference = kind->reference,
         .needs_target = kind->needs_target,
         .reads_target = kind->reads_target,
+        .rows_by_round = kind->rows_by_round,
         .applies_temperature = kind->applies_temperature,
         .close = close_wrapper,
         .load = kind->load != NULL ? load : NULL,

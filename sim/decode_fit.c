@@ -20,11 +20,10 @@ static bool misses_schedule(const spec_rule *rule, const spec_drafter *drafter,
            (drafter->kind->nodes != NULL || spec_policy_reads(policy) || policy->kind->drops);
 }
 
-/* Whether the rule judges later rounds by rows of this one, where a draft head will have others:
- * then it will know more of the target. */
+/* Whether the rule judges later rounds by rows of this one, where the draft will have others. */
 static bool misses_rows(const spec_rule *rule, const spec_drafter *drafter)
 {
-    return rule->needs_schedule && drafter->reads_target;
+    return rule->needs_schedule && drafter->rows_by_round;
 }
 
 /* Whether the drafter shares noise and the rule does not: such rules assume drafts drawn by
@@ -62,7 +61,7 @@ int spec_decode_fit_check(const spec_rule *rule, const char *rule_spec, const sp
     if (misses_rows(rule, drafter))
         return spec_fail(error, GSL_EINVAL,
                          "rule '%s' needs a draft whose rows do not change between rounds, and "
-                         "those of a draft head do: use rule block",
+                         "those of draft heads and block drafts do: use rule block",
                          rule->name);
     if (drafter->kind->nodes != NULL && spec_policy_reads(policy))
         return spec_fail(error, GSL_EINVAL,

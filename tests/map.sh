@@ -14,6 +14,7 @@ include/speclab|types that all folders share, the interface of plug-ins, and the
 base|foundations that are independent of decoding: numbers, text, files, threads, processes
 models|next-token distributions, and the transforms of sampling: temperature, top-k, top-p, min-p
 models/synthetic|distributions by formula: Zipf, Dirichlet, Markov chains, perturbed targets
+models/block|drafts whose rows of all offsets come from one pass: independent, or first-order
 models/heads|draft heads, which read the target's hidden states
 models/import|models and draft heads of Hugging Face folders: reading, and writing as GGUF
 models/ngram|n-gram models with smoothing, learned from a text file

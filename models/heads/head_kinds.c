@@ -11,6 +11,7 @@
         .reference = key,                                                                          \
         .needs_target = true,                                                                      \
         .reads_target = true,                                                                      \
+        .rows_by_round = true,                                                                     \
         .applies_temperature = true,                                                               \
         .open = spec_head_model_open,                                                              \
         .close = spec_head_model_close,                                                            \

@@ -68,7 +68,7 @@ int spec_drafter_init_lent(spec_drafter *drafter, const char *spec, const spec_m
                                drafter->kind->name);
             goto done;
         }
-        drafter->reads_target = opt_draft->kind->reads_target;
+        drafter->rows_by_round = opt_draft->kind->rows_by_round;
         if (opt_session != NULL) drafter->session = spec_session_lend(opt_session);
         else SPEC_TRY(spec_session_init(&drafter->session, opt_draft, error));
     }

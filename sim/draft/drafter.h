@@ -46,13 +46,13 @@ struct spec_drafter {
     spec_session session; /* of the draft model; zeroed for strategies without one */
     int n_calls; /* draft calls of the last draft: tokens of a chain, levels of a tree; one, if the
                     model has all rows from one pass */
-    bool reads_target;       /* the draft model is a draft head (spec_model_kind.reads_target) */
-    spec_siblings siblings;  /* how the children of one node are drawn */
-    int n_levels;            /* most levels of a draft, 0: as many as the policy allows */
-    int widest;              /* most children of a node, 0 for chains */
-    int n_weights;           /* rows of workspace, 0 for chains */
-    double *weight;          /* (n_weights, V) workspace */
-    spec_growth *growth;     /* workspace of trees, NULL for chains */
+    bool rows_by_round;     /* of the draft model: spec_model_kind.rows_by_round */
+    spec_siblings siblings; /* how the children of one node are drawn */
+    int n_levels;           /* most levels of a draft, 0: as many as the policy allows */
+    int widest;             /* most children of a node, 0 for chains */
+    int n_weights;          /* rows of workspace, 0 for chains */
+    double *weight;         /* (n_weights, V) workspace */
+    spec_growth *growth;    /* workspace of trees, NULL for chains */
     spec_shared_noise noise; /* kind SPEC_NOISE_NONE for strategies that do not share noise */
     void *state;             /* settings and workspace of the kind, made by its init, or NULL */
 };

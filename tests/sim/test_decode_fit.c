@@ -9,7 +9,7 @@
 
 typedef struct {
     const char *rule, *drafting, *policy;
-    bool reads_target; /* the draft is a head */
+    bool rows_by_round; /* the draft is a head or a block draft */
     bool claim;        /* the rule's claim holds */
     const char *opt_says;
 } way;
@@ -48,7 +48,7 @@ static void what_does_not_fit_is_refused_with_its_reason(void **state)
         assert_int_equal(spec_rule_init(&rule, w->rule, &error), GSL_SUCCESS);
         assert_int_equal(spec_policy_init(&policy, w->policy, 2, &error), GSL_SUCCESS);
         assert_int_equal(spec_drafter_init(&drafter, w->drafting, draft, &error), GSL_SUCCESS);
-        drafter.reads_target = w->reads_target;
+        drafter.rows_by_round = w->rows_by_round;
         const int status =
             spec_decode_fit_check(&rule, w->rule, &drafter, w->drafting, &policy, &error);
         assert_int_equal(status, w->opt_says == NULL ? GSL_SUCCESS : GSL_EINVAL);

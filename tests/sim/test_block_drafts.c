@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Block drafts in the decoding loop: the law of the output, and the tokens that are accepted. */
+#include "models/synthetic/cases.h"
+#include "sim/output_law.h"
+#include "tests/models/open_model.h"
+#include "tests/support/near.h"
+
+enum { DEPTH = 3, V_MAX = 4 };
+
+static spec_output_law law_of(const char *rule, const char *drafting, const opened *target,
+                              const opened *draft, int K, int n_tokens)
+{
+    spec_error error = {""};
+    spec_output_law law;
+    spec_decoder_config config = SPEC_DECODER_DEFAULT;
+    config.target = target->model;
+    config.opt_draft = draft->model;
+    config.rule = rule;
+    config.drafting = drafting;
+    config.K = K;
+    if (spec_output_law_init(&law, &config, NULL, 0, n_tokens, 0, &error) != GSL_SUCCESS)
+        fail_msg("%s %s %s: %s", rule, drafting, draft->model->spec, error.text);
+    return law;
+}
+
+static void every_rule_is_lossless_with_block_drafts(void **state)
+{
+    (void)state;
+    static const char *const rules[] = {"token", "block", "traversal", "match", "naive-tree"};
+    static const char *const drafts[] = {"block?of=target",
+                                         "block?of=target&row=marginal",
+                                         "block?of=target&row=greedy",
+                                         "block?of=target&paths=2",
+                                         "markov-block?of=target",
+                                         "markov-block?of=target&rank=1",
+                                         "markov-block?of=target&top=2"};
+    uint64_t laws = 0;
+    double worst = 0.0;
+    for (int family = 0; family < SPEC_CASES_FAMILIES; family++)
+        for (uint64_t seed = 0; seed < spec_test_samples(6); seed++)
+            for (size_t d = 0; d < sizeof drafts / sizeof *drafts; d++) {
+                char spec[128];
+                snprintf(spec, sizeof spec, "cases?V=%d&order=2&family=%s&seed=%d%s",
+                         2 + (int)seed % 2, spec_cases_families[family], (int)seed,
+                         seed % 3 == 2 ? "&end=1" : "");
+                opened target = open_model(spec, NULL), draft = open_model(drafts[d], target.model);
+                for (int c = 0; c < 10; c++) {
+                    spec_output_law law = law_of(rules[c / 2], c % 2 == 0 ? "chain" : "greedy",
+                                                 &target, &draft, 3, 2);
+                    if (!(law.tv < 1e-12) || !(fabs(law.total - 1.0) < 1e-12))
+                        fail_msg("%s %s %s: tv %g", rules[c / 2], drafts[d], spec, law.tv);
+                    if (law.tv > worst) worst = law.tv;
+                    laws++;
+                    spec_output_law_free(&law);
+                }
+                spec_output_law law =
+                    law_of("traversal", "tree?widths=2.1&siblings=without", &target, &draft, 2, 2);
+                assert_true(law.tv < 1e-12);
+                spec_output_law_free(&law);
+                close_model(&draft);
+                close_model(&target);
+            }
+    print_message("%llu laws, worst tv %.1e\n", (unsigned long long)laws, worst);
+}
+
+/* The rule compares rows of several rounds, and those of a block change with the round's start. */
+static void block_greedy_refuses_block_drafts(void **state)
+{
+    (void)state;
+    opened target = open_model("dirichlet?V=3&order=2", NULL);
+    opened draft = open_model("markov-block?of=target&temperature=0.9", target.model);
+    spec_decoder decoder;
+    spec_error error = {""};
+    spec_decoder_config config = SPEC_DECODER_DEFAULT;
+    config.target = target.model;
+    config.opt_draft = draft.model;
+    config.rule = "block-greedy";
+    assert_int_equal(spec_decoder_init(&decoder, &config, &error), GSL_EINVAL);
+    assert_non_null(strstr(error.text, "and those of draft heads and block drafts do"));
+    close_model(&draft);
+    close_model(&target);
+}
+
+/* The chance that a path of the given rows is accepted as far as `offset`: E[sum_x min(target(x),
+ * row(x))] over all predecessors that are drafted and accepted. */
+static long double accepted(opened *target, double (*row)[V_MAX], int *text, int length, int offset,
+                            long double weight)
+{
+    const int V = target->model->vocab;
+    double here[V_MAX];
+    long double sum = 0.0L;
+    memcpy(here, row_after(target, text, (size_t)length), (size_t)V * sizeof *here);
+    for (int x = 0; x < V; x++) {
+        const long double both = weight * fmin(here[x], row[length][x]);
+        text[length] = x;
+        sum += length == offset ? both : accepted(target, row, text, length + 1, offset, both);
+    }
+    return sum;
+}
+
+/* mean_n_accepted of the first round is the sum of the offsets' objectives. */
+static void the_decoder_accepts_what_the_objective_says(void **state)
+{
+    (void)state;
+    static const char *const drafts[] = {"block?of=target", "block?of=target&row=mean",
+                                         "block?of=target&row=marginal",
+                                         "block?of=target&alpha=0.8"};
+    double found[4];
+    opened target = open_model("dirichlet?V=3&order=2&concentration=0.5&seed=5", NULL);
+    for (size_t d = 0; d < 4; d++) {
+        opened draft = open_model(drafts[d], target.model);
+        const int path[DEPTH] = {0};
+        int text[DEPTH];
+        double row[DEPTH][V_MAX], store[3 * DEPTH];
+        const double *read[DEPTH];
+        long double sum = 0.0L;
+        spec_error error = {""};
+        assert_int_equal(spec_session_score(&draft.session,
+                                            &(spec_score_request){.token = path,
+                                                                  .n_nodes = DEPTH - 1,
+                                                                  .ret_row = read,
+                                                                  .scratch = store},
+                                            &error),
+                         GSL_SUCCESS);
+        for (int i = 0; i < DEPTH; i++) memcpy(row[i], read[i], 3 * sizeof(double));
+        for (int i = 0; i < DEPTH; i++) sum += accepted(&target, row, text, 0, i, 1.0L);
+        spec_output_law law = law_of("token", "chain", &target, &draft, DEPTH, 1);
+        assert_within(law.accepted, (double)sum, 1e-13);
+        found[d] = law.accepted;
+        spec_output_law_free(&law);
+        close_model(&draft);
+    }
+    assert_true(found[0] > found[1] + 1e-3 && found[0] > found[2] + 1e-3);
+    close_model(&target);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_rule_is_lossless_with_block_drafts),
+        cmocka_unit_test(block_greedy_refuses_block_drafts),
+        cmocka_unit_test(the_decoder_accepts_what_the_objective_says),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
