@@ -57,6 +57,7 @@ static int open_with(spec_model **ret_model, spec_settings *settings, const spec
     model->head.window = opt_target->window;
     model->head.reach = set.reach;
     model->head.one_pass = true;
+    model->head.by_depth = !by_token || set.rank == 0;
     model->head.one_hot =
         (opt_target->one_hot || set.row == SPEC_BLOCK_GREEDY) && set.alpha == 1.0 && set.rank <= 0;
     *ret_model = &model->head;

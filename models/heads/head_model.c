@@ -58,6 +58,7 @@ int spec_head_model_open(spec_model **ret_model, spec_settings *settings,
                             .reach = m->head.shape.reach,
                             .one_pass = m->head.shape.kind == SPEC_HEAD_MEDUSA ||
                                         m->head.shape.kind == SPEC_HEAD_PARALLEL};
+    m->model.by_depth = m->model.one_pass;
     *ret_model = &m->model;
     m = NULL;
 done:

@@ -24,6 +24,7 @@ const spec_drafter_kind *const spec_drafter_kinds[] = {
     &spec_draft_trie,
     &spec_draft_tree,
     &spec_draft_dynamic,
+    &spec_draft_marginals,
     &spec_draft_gumbel,
     &spec_draft_minhash,
     NULL,

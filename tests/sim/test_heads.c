@@ -156,7 +156,8 @@ static void greedy_block_verification_is_refused(void **state)
     config.opt_draft = p.draft;
     config.rule = "block-greedy";
     assert_int_equal(spec_decoder_init(&decoder, &config, &error), GSL_EINVAL);
-    assert_non_null(strstr(error.text, "those of a draft head do: use rule block"));
+    assert_non_null(
+        strstr(error.text, "those of draft heads and block drafts do: use rule block"));
     close_pair(&p);
 }
 
@@ -234,6 +235,33 @@ static void drafts_end_at_the_reach_and_calls_count_passes(void **state)
     }
 }
 
+/* A tree of marginals takes one call of a head whose rows depend on the depth alone. */
+static void marginals_take_one_call_or_are_refused(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++) {
+        pair p = open_pair(SMALL, (spec_head_kind)kind, 0, "");
+        spec_decoder_config config = SPEC_DECODER_DEFAULT;
+        spec_output_law law;
+        spec_error error = {""};
+        config.target = p.target;
+        config.opt_draft = p.draft;
+        config.drafting = "marginals?nodes=4";
+        config.rule = "naive-tree";
+        config.K = 3;
+        const int status = spec_output_law_init(&law, &config, prompt, PROMPT, 2, 0, &error);
+        if (kind == SPEC_HEAD_MEDUSA || kind == SPEC_HEAD_PARALLEL) {
+            assert_int_equal(status, GSL_SUCCESS);
+            assert_true(law.tv < 1e-12 && law.accepted > 0.5);
+        } else {
+            assert_int_equal(status, GSL_EINVAL);
+            assert_non_null(strstr(error.text, "depend on the path: use dynamic"));
+        }
+        spec_output_law_free(&law);
+        close_pair(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +270,7 @@ int main(void)
         cmocka_unit_test(greedy_block_verification_is_refused),
         cmocka_unit_test(greedy_text_is_plain_greedy_text),
         cmocka_unit_test(drafts_end_at_the_reach_and_calls_count_passes),
+        cmocka_unit_test(marginals_take_one_call_or_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
