@@ -99,6 +99,37 @@ double spec_speedup_best(double alpha, double c)
     return isinf(K) ? spec_speedup_oracle(alpha, c) : spec_speedup(alpha, K, c);
 }
 
+double spec_speedup_one_pass(double alpha, double K, double pass, double token)
+{
+    if (!is_amount(pass) || !is_amount(K) || !is_amount(token)) return NAN;
+    const double drafting = K > 0.0 ? pass + token * K : 0.0;
+    return spec_capped_geometric_mean(alpha, K) / (1.0 + drafting);
+}
+
+/* The limit for K to infinity. */
+static double one_pass_limit(double alpha, double pass, double token)
+{
+    if (alpha == 1.0) return 1.0 / token;
+    return token > 0.0 ? 0.0 : 1.0 / ((1.0 - alpha) * (1.0 + pass));
+}
+
+double spec_speedup_one_pass_best_K(double alpha, double pass, double token)
+{
+    if (isnan(spec_speedup_one_pass(alpha, 1.0, pass, token))) return NAN;
+    const double K = spec_speedup_best_K_between(
+        alpha, token, (spec_round_time){.fixed = 1.0 + pass, .calls = 1.0}, 1.0, INFINITY);
+    const double most = isinf(K) ? one_pass_limit(alpha, pass, token)
+                                 : spec_speedup_one_pass(alpha, K, pass, token);
+    return most > 1.0 ? K : 0.0;
+}
+
+double spec_speedup_one_pass_best(double alpha, double pass, double token)
+{
+    const double K = spec_speedup_one_pass_best_K(alpha, pass, token);
+    return isinf(K) ? one_pass_limit(alpha, pass, token)
+                    : spec_speedup_one_pass(alpha, K, pass, token);
+}
+
 double spec_speedup_best_K_lambert(double alpha, double c)
 {
     if (!(alpha <= 1.0 && c > 0.0))

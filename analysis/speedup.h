@@ -94,6 +94,21 @@ typedef struct {
 double spec_speedup_best_K_between(double alpha, double c, spec_round_time time, double low,
                                    double high);
 
+/* Drafts that give all rows of a round in one call: a round with K >= 1 takes pass + token K target
+ * calls of drafting, one without drafts none.
+ *
+ *     speedup = (1 - alpha^(K+1)) / ((1 - alpha) (1 + pass + token K))
+ *
+ *   pass    time of the call, whatever K; c
+ *   token   further time per draft token, as of a Markov head; c_token
+ * Domain and limits are those of spec_speedup. best_K is the smallest best K, 0 if no K gains; it
+ * is inf where every further token gains and the limit is above 1: at token = 0, and at alpha = 1.
+ * best is the speed-up there, or the limit. docs/formulas.md#one-pass. Checked by: the largest of
+ * all speed-ups; the Lambert function for a real K. */
+double spec_speedup_one_pass(double alpha, double K, double pass, double token);
+double spec_speedup_one_pass_best_K(double alpha, double pass, double token);
+double spec_speedup_one_pass_best(double alpha, double pass, double token);
+
 /* The draft length at which the speed-up, as a function of a real K, is largest.
  *
  *     K = log(u) / a - 1,   u = -W_-1(-exp(-1-d)),   d = a (1-c) / c,   a = -log(alpha) [Corless96]

@@ -157,8 +157,10 @@ const struct argp spec_options_grid_argp = {grid_options, parse_grid, NULL, NULL
 void spec_options_numbers(spec_grid *grid, const char *verb, const char *axis, const char *list)
 {
     spec_error error = {{0}};
-    if (spec_grid_add_numbers(grid, axis, list, &error) != GSL_SUCCESS)
-        spec_usage_fail(verb, "--%s", error.text); /* the line begins with the name of the axis */
+    if (spec_grid_add_numbers(grid, axis, list, &error) == GSL_SUCCESS) return;
+    for (char *at = error.text; *at != '\0' && *at != ':'; at++) /* the name of the axis */
+        if (*at == '_') *at = '-';
+    spec_usage_fail(verb, "--%s", error.text);
 }
 
 void spec_options_texts(spec_grid *grid, const char *verb, const char *axis, const char *list,

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-enum { KEY_HANDED = 0x2001, KEY_COSTS };
+enum { KEY_HANDED = 0x2001, KEY_COSTS, KEY_TOKEN, KEY_ONE_PASS };
 
 #define DEFAULT_K "5"
 
@@ -14,6 +14,9 @@ static const struct argp_option options_table[] = {
     {"K", 'K', "LIST", 0, "draft lengths (" DEFAULT_K ")", 1},
     {"c", 'c', "LIST", 0,
      "time of a draft call over that of a target call (0.1, or measured by --costs)", 1},
+    {"c-token", KEY_TOKEN, "LIST", 0,
+     "further time per draft token, such as a Markov head takes after its pass (0)", 1},
+    {"one-pass", KEY_ONE_PASS, 0, 0, "the draft makes one call per round for all tokens", 1},
     {"costs", KEY_COSTS, "FILE", 0, SPEC_COSTS_OPTION_HELP, 1},
     {"ops-ratio", 'r', "LIST", 0,
      "arithmetic operations per draft token over those per target token (same as c)", 1},
@@ -31,8 +34,8 @@ static const struct argp_option options_table[] = {
 
 typedef struct {
     spec_options common;
-    const char *alpha, *K, *c, *ops_ratio, *guess, *handed, *costs;
-    bool law;
+    const char *alpha, *K, *c, *c_token, *ops_ratio, *guess, *handed, *costs;
+    bool law, one_pass;
 } arguments;
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -43,6 +46,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'a': args->alpha = arg; return 0;
     case 'K': args->K = arg; return 0;
     case 'c': args->c = arg; return 0;
+    case KEY_TOKEN: args->c_token = arg; return 0;
+    case KEY_ONE_PASS: args->one_pass = true; return 0;
     case 'r': args->ops_ratio = arg; return 0;
     case 'g': args->guess = arg; return 0;
     case KEY_HANDED: args->handed = arg; return 0;
@@ -54,6 +59,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (args->guess != NULL && (args->law || args->ops_ratio != NULL))
             spec_usage_fail(state->name, "--guess cannot be combined with --law or --ops-ratio");
+        if ((args->c_token != NULL || args->one_pass) && (args->law || args->guess != NULL))
+            spec_usage_fail(state->name,
+                            "--c-token and --one-pass cannot be combined with --law or --guess");
         if (args->handed != NULL && args->guess == NULL)
             spec_usage_fail(state->name, "--handed needs --guess");
         if (args->costs != NULL && (args->law || args->guess != NULL))
@@ -117,6 +125,9 @@ int spec_verb_predict(spec_context *context, int argc, char **argv)
         {"alpha", SPEC_AXIS_NUMBERS, args.alpha},
         {"K", SPEC_AXIS_NUMBERS, args.K},
         {"c", SPEC_AXIS_NUMBERS, args.law ? NULL : args.c},
+        {"c_token", SPEC_AXIS_NUMBERS, args.c_token},
+        {"one_pass", SPEC_AXIS_NUMBERS, args.one_pass ? "1" : NULL},
+        {"one_pass", SPEC_AXIS_ASKED, args.one_pass ? "" : NULL},
         {"costs", SPEC_AXIS_LINES, args.costs},
         {"ops_ratio", SPEC_AXIS_NUMBERS, args.law ? NULL : args.ops_ratio},
         {"guess", SPEC_AXIS_NUMBERS, args.guess},
@@ -125,7 +136,9 @@ int spec_verb_predict(spec_context *context, int argc, char **argv)
     };
     const spec_grid_verb verb = {
         .verb = argv[0],
-        .measure = args.law ? "law" : args.guess != NULL ? "ahead" : "predict",
+        .measure = args.law             ? "law"
+                   : args.guess != NULL ? "ahead"
+                                        : "predict",
         .axis = axis,
         .n_axes = (int)(sizeof axis / sizeof axis[0]),
     };

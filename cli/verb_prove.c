@@ -10,8 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_TARGET = 0x3001, KEY_DRAFT, KEY_DRAFTING, KEY_POLICY, KEY_TREE, KEY_SIBLINGS, KEY_TOKENS,
-       KEY_CASES, KEY_VOCAB, KEY_FAMILY, KEY_LIMIT, KEY_AHEAD };
+enum {
+    KEY_TARGET = 0x3001,
+    KEY_DRAFT,
+    KEY_DRAFTING,
+    KEY_POLICY,
+    KEY_TREE,
+    KEY_SIBLINGS,
+    KEY_TOKENS,
+    KEY_CASES,
+    KEY_VOCAB,
+    KEY_FAMILY,
+    KEY_LIMIT,
+    KEY_AHEAD,
+    KEY_TOKEN
+};
 
 static const struct argp_option options_table[] = {
     {"rule", 'r', "LIST", 0,
@@ -27,6 +40,8 @@ static const struct argp_option options_table[] = {
      "time of a draft call over that of a target call: adds the exact speed-up of the first round "
      "(none)",
      1},
+    {"c-token", KEY_TOKEN, "LIST", 0,
+     "with --c: further time per row that the draft reads, such as a Markov head takes (0)", 1},
     {"tokens", KEY_TOKENS, "LIST", 0,
      "length of the texts whose distribution is compared (3; 2 with trees; --ahead needs K + 2)",
      1},
@@ -49,7 +64,7 @@ static const struct argp_option options_table[] = {
 typedef struct {
     spec_options common;
     const char *rule, *target, *draft, *alpha, *drafting, *n, *tree, *siblings, *policy, *K, *c,
-        *tokens;
+        *c_token, *tokens;
     const char *cases, *V, *family;
     uint64_t limit;
     bool ahead;
@@ -74,6 +89,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_POLICY: args->policy = arg; return 0;
     case 'K': args->K = arg; return 0;
     case 'c': args->c = arg; return 0;
+    case KEY_TOKEN: args->c_token = arg; return 0;
     case KEY_AHEAD: args->ahead = true; return 0;
     case KEY_TOKENS: args->tokens = arg; return 0;
     case KEY_LIMIT:
@@ -96,6 +112,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (args->ahead && args->c != NULL)
             spec_usage_fail(state->name, "--ahead and --c exclude each other: the first round of a "
                                          "text has no chain drafted ahead");
+        if (args->c_token != NULL && args->c == NULL)
+            spec_usage_fail(state->name, "--c-token needs --c");
         if (args->cases == NULL && (args->V || args->family))
             spec_usage_fail(state->name, "--V and --family need --cases");
         return 0;
@@ -180,6 +198,7 @@ int spec_verb_prove(spec_context *context, int argc, char **argv)
         {"policy", SPEC_AXIS_NAMES, args.policy},
         {"K", SPEC_AXIS_NUMBERS, args.K != NULL ? args.K : levels},
         {"c", SPEC_AXIS_NUMBERS, args.c},
+        {"c_token", SPEC_AXIS_NUMBERS, args.c_token},
         {"ahead", SPEC_AXIS_NUMBERS, args.ahead ? "1" : NULL},
         {"tokens", SPEC_AXIS_NUMBERS, args.tokens},
         {"cases", SPEC_AXIS_NUMBERS, args.cases},
@@ -195,8 +214,9 @@ int spec_verb_prove(spec_context *context, int argc, char **argv)
                  policy, ahead, args.V != NULL ? "V," : "", args.family != NULL ? "family," : "");
     else
         snprintf(show, sizeof show,
-                 "rule,draft,%sK,%s%stokens,branches,tv,max_error,mean_n_accepted,%sverdict",
-                 policy, ahead, args.c != NULL ? "c," : "", args.c != NULL ? "speedup," : "");
+                 "rule,draft,%sK,%s%s%stokens,branches,tv,max_error,mean_n_accepted,%sverdict",
+                 policy, ahead, args.c != NULL ? "c," : "", args.c_token != NULL ? "c_token," : "",
+                 args.c != NULL ? "speedup," : "");
     static const char *const by_alpha[] = {"draft", "alpha", NULL};
     const spec_grid_verb verb = {
         .verb = argv[0],

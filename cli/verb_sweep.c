@@ -16,7 +16,9 @@ enum {
     KEY_POLICY,
     KEY_RULE,
     KEY_AHEAD,
-    KEY_POSITIONS
+    KEY_POSITIONS,
+    KEY_TOKEN,
+    KEY_ONE_PASS
 };
 
 #define DEFAULT_K "1:8:1"
@@ -25,6 +27,10 @@ static const struct argp_option options_table[] = {
     {"alpha", 'a', "LIST", 0, "acceptance rates in [0,1] (0.5:0.9:0.1)", 1},
     {"K", 'K', "LIST", 0, "draft lengths (" DEFAULT_K ")", 1},
     {"c", 'c', "LIST", 0, "time of a draft call over that of a target call (0.1)", 1},
+    {"c-token", KEY_TOKEN, "LIST", 0,
+     "further time per draft token, such as a Markov head takes after its pass (0)", 1},
+    {"one-pass", KEY_ONE_PASS, 0, 0,
+     "the draft makes one call per round for all tokens; models know that of themselves", 1},
     {"process", 'p', "SPEC", 0,
      "acceptance process, see 'speclab list processes' (iid); those of a length have no alpha", 1},
     {"rounds", KEY_ROUNDS, "N", 0,
@@ -48,10 +54,11 @@ static const struct argp_option options_table[] = {
 
 typedef struct {
     spec_options common;
-    const char *alpha, *K, *c, *process, *target, *draft, *drafting, *policy, *rule, *positions;
+    const char *alpha, *K, *c, *c_token, *process, *target, *draft, *drafting, *policy, *rule,
+        *positions;
     uint64_t rounds;
     double standard_error;
-    bool ahead;
+    bool ahead, one_pass;
 } arguments;
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -62,6 +69,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'a': args->alpha = arg; return 0;
     case 'K': args->K = arg; return 0;
     case 'c': args->c = arg; return 0;
+    case KEY_TOKEN: args->c_token = arg; return 0;
+    case KEY_ONE_PASS: args->one_pass = true; return 0;
     case 'p': args->process = arg; return 0;
     case KEY_ROUNDS:
         args->rounds = spec_options_count(state->name, "rounds", arg, 1, UINT64_MAX);
@@ -94,6 +103,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             spec_usage_fail(
                 state->name,
                 "--ahead and --policy exclude each other: chains drafted ahead have --K tokens");
+        if (args->ahead && args->c_token != NULL)
+            spec_usage_fail(state->name, "--ahead and --c-token exclude each other");
+        if (args->target != NULL && args->one_pass)
+            spec_usage_fail(state->name, "--one-pass and --target exclude each other: a model such "
+                                         "as block makes one call by itself");
         if (args->target != NULL && args->process != NULL)
             spec_usage_fail(state->name, "--process and --target exclude each other");
         return 0;
@@ -168,6 +182,9 @@ int spec_verb_sweep(spec_context *context, int argc, char **argv)
         {"alpha", SPEC_AXIS_NUMBERS, wants_alpha ? args.alpha : NULL},
         {"K", SPEC_AXIS_NUMBERS, args.K},
         {"c", SPEC_AXIS_NUMBERS, args.c},
+        {"c_token", SPEC_AXIS_NUMBERS, args.c_token},
+        {"one_pass", SPEC_AXIS_NUMBERS, args.one_pass ? "1" : NULL},
+        {"one_pass", SPEC_AXIS_ASKED, args.one_pass ? "" : NULL},
         {"positions", SPEC_AXIS_NUMBERS, args.positions},
         {"ahead", SPEC_AXIS_ASKED, args.ahead ? "" : NULL},
     };

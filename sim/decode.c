@@ -55,8 +55,10 @@ static int open_sessions(spec_decoder *decoder, const spec_decoder *opt_beside, 
         draft = NULL;
     SPEC_TRY(spec_drafter_init_lent(&decoder->drafter, config->drafting, config->opt_draft, draft,
                                     error));
-    if (opt_beside != NULL) decoder->target = spec_session_lend(&opt_beside->target);
-    else SPEC_TRY(spec_session_init(&decoder->target, config->target, error));
+    if (opt_beside != NULL)
+        decoder->target = spec_session_lend(&opt_beside->target);
+    else
+        SPEC_TRY(spec_session_init(&decoder->target, config->target, error));
     if (decoder->drafter.session.lent)
         decoder->shared = opt_beside->shared;
     else if (decoder->drafter.session.model != NULL && !config->ahead)
@@ -74,8 +76,9 @@ int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, 
         SPEC_TRY(spec_vocabularies_check(config->target, config->opt_draft, error));
     SPEC_TRY(spec_rule_init(&decoder->rule, config->rule, error));
     SPEC_TRY(spec_policy_init(&decoder->policy, config->policy, config->K, error));
-    spec_policy_price(&decoder->policy, config->costs.draft, config->costs.token,
-                      config->costs.one_pass);
+    spec_policy_price(
+        &decoder->policy, config->costs.draft, config->costs.token + config->costs.verify_token,
+        config->costs.one_pass || (config->opt_draft != NULL && config->opt_draft->one_pass));
     if (config->ahead)
         SPEC_TRY(spec_policy_init(&decoder->guessed, config->policy, config->K, error));
     SPEC_TRY(open_sessions(decoder, config->opt_beside, error));
@@ -205,9 +208,13 @@ static double round_time(const spec_decoder *decoder)
 {
     const spec_round *round = &decoder->round;
     const spec_policy *policy = &decoder->policy;
-    return spec_costs_round(
-        &decoder->config.costs, spec_policy_charged(policy, round, decoder->drafter.n_calls),
-        spec_policy_charged(policy, round, round->n_drafted), decoder->ahead.n_calls);
+    const spec_charges charges = {
+        .calls = spec_policy_charged(policy, round, decoder->drafter.n_calls),
+        .rows = spec_policy_charged(policy, round, decoder->drafter.n_rows),
+        .tokens = spec_policy_charged(policy, round, round->n_drafted),
+        .calls_ahead = decoder->ahead.n_calls,
+        .rows_ahead = decoder->ahead.n_rows};
+    return spec_costs_round(&decoder->config.costs, &charges);
 }
 
 /* The chain of this round was drafted ahead, if `there`. */
@@ -222,7 +229,7 @@ static int draft_round(spec_decoder *decoder, const spec_policy *policy, spec_ch
     decoder->device.used = on_device;
     if (decoder->round.hit) {
         assert(draft->depth == policy->now && draft->place == decoder->n_context);
-        decoder->drafter.n_calls = 0;
+        decoder->drafter.n_calls = decoder->drafter.n_rows = 0;
         return GSL_SUCCESS;
     }
     draft->text = decoder->text;

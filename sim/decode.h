@@ -18,19 +18,23 @@
 #include "speclab/round.h"
 
 /* The virtual clock: the time of a round in target calls.
- *     time = draft * (charged draft calls) + verify + token * (charged draft tokens) + fixed
- * All draft calls, and the draft tokens that are verified, are charged unless the policy says
- * otherwise (the oracle does). A strategy without a model makes no calls. Drafting ahead:
- *     time = draft * (calls before the pass) + max(verify, draft * (calls during it)) + fixed
+ *     time = drafting + verification + fixed
+ *     drafting = draft * (charged draft calls) + token * (charged rows)
+ *     verification = verify + verify_token * (charged draft tokens)
+ * Draft calls, rows that the strategy reads, and draft tokens that are verified are all charged
+ * unless the policy says otherwise (the oracle does). A strategy without a model makes no calls. A
+ * model with one_pass makes one call for all rows. Drafting ahead:
+ *     time = drafting before the pass + max(verification, drafting during it) + fixed
  * No call comes before the pass if the chain was drafted ahead. During it there are K + 1 calls,
  * the first of which makes the guess; one if the guess is the end of text; none if the draft ends
  * the text or is empty. */
 typedef struct {
     double draft;  /* c: time of a draft call over that of a target call */
+    double token;  /* c_token: further time per row of the draft model, as of a Markov head */
     double verify; /* a verification pass; 1 if a pass of K+1 tokens costs as much as one token */
-    double fixed;  /* further time per round */
-    double token;  /* further time per draft token that is verified */
-    bool one_pass; /* the calls of a round cost one, as if a single pass made them all */
+    double verify_token; /* further time per draft token that is verified */
+    double fixed;        /* further time per round */
+    bool one_pass;       /* the calls of a round cost one, as if a single pass made them all */
 } spec_costs;
 
 #define SPEC_COSTS_DEFAULT ((spec_costs){.draft = 0.1, .verify = 1.0, .fixed = 0.0})
@@ -46,13 +50,19 @@ typedef struct {
     double handed; /* part of score: until the pass is submitted; known only when drafting ahead */
 } spec_phases;
 
-/* A round with this many charged calls and tokens, and calls_ahead calls during the pass. */
-static inline double spec_costs_round(const spec_costs *costs, int calls, int tokens,
-                                      int calls_ahead)
+/* What a round is charged for. */
+typedef struct {
+    int calls, rows, tokens;     /* of its draft */
+    int calls_ahead, rows_ahead; /* of the draft ahead, during the pass */
+} spec_charges;
+
+static inline double spec_costs_round(const spec_costs *costs, const spec_charges *charges)
 {
-    const double during = costs->draft * calls_ahead, pass = costs->verify + costs->token * tokens;
-    if (costs->one_pass && calls > 1) calls = 1;
-    return costs->draft * calls + (during > pass ? during : pass) + costs->fixed;
+    const int calls = costs->one_pass && charges->calls > 1 ? 1 : charges->calls;
+    const double drafting = costs->draft * calls + costs->token * charges->rows,
+                 ahead = costs->draft * charges->calls_ahead + costs->token * charges->rows_ahead,
+                 pass = costs->verify + costs->verify_token * charges->tokens;
+    return drafting + (ahead > pass ? ahead : pass) + costs->fixed;
 }
 
 typedef struct spec_decoder spec_decoder;
@@ -68,7 +78,7 @@ typedef struct {
     bool ahead;                  /* draft the next chain during verification: sim/decode_ahead.h */
     spec_verify_place verify;    /* where chains are verified: sim/decode_device.h */
     spec_costs costs;
-    spec_clock clock;            /* times the rounds; off by default */
+    spec_clock clock; /* times the rounds; off by default */
     /* told of each branch of an enumeration (sim/output_law.h) */
     const spec_listener *opt_listener;
     /* nonzero: the next round fails with GSL_EFAILED, "interrupted" */
@@ -102,10 +112,10 @@ struct spec_decoder {
     double *weight;            /* (V) */
     /* of all rounds since _init, if there is a clock; the caller may reset it */
     spec_phases phases;
-    spec_round round;           /* the last one; K is the most that the policy may draft */
+    spec_round round; /* the last one; K is the most that the policy may draft */
     /* number of the text, set by the caller: it selects the shared noise of a seed */
     uint64_t text;
-    int *context;               /* prompt and emitted tokens */
+    int *context; /* prompt and emitted tokens */
     size_t n_context, context_capacity;
 };
 

@@ -59,13 +59,13 @@ int spec_decode_ahead_draft(spec_ahead *ahead, spec_drafter *drafter, spec_devic
     int *const context = request->context;
     size_t n = request->n;
     const int end_of_text = drafter->session.model->end_of_text, length = chain->n_nodes,
-              calls = drafter->n_calls;
+              calls = drafter->n_calls, rows = drafter->n_rows;
     int status = GSL_SUCCESS;
     spec_decode_ahead_forget(ahead);
-    ahead->n_calls = 0;
+    ahead->n_calls = ahead->n_rows = 0;
     if (length == 0 || next->now <= 0 || chain->token[length - 1] == end_of_text) goto done;
     for (int i = 0; i < length; i++) context[n++] = chain->token[i];
-    ahead->n_calls = 1;
+    ahead->n_calls = ahead->n_rows = 1;
     SPEC_TRY(guess(&ahead->guess, ahead, drafter, device, context, n, error));
     if (ahead->guess == end_of_text) goto done;
     context[n++] = ahead->guess;
@@ -76,10 +76,12 @@ int spec_decode_ahead_draft(spec_ahead *ahead, spec_drafter *drafter, spec_devic
     else
         SPEC_TRY(spec_drafter_draft(&ahead->draft, drafter, context, n, next, chance, error));
     ahead->n_calls += drafter->n_calls;
+    ahead->n_rows += drafter->n_rows;
     ahead->place = n;
     ahead->drafted = true;
 done:
     drafter->n_calls = calls;
+    drafter->n_rows = rows;
     return status;
 }
 

@@ -18,6 +18,7 @@ typedef struct {
     int guess;        /* g */
     size_t place;     /* tokens of the text before the chain */
     int n_calls;      /* draft calls during the last verification; one of them is the guess */
+    int n_rows;       /* rows that they gave */
     spec_draft draft; /* the chain */
     double *row;      /* (V) */
 } spec_ahead;
@@ -38,7 +39,7 @@ typedef struct {
 } spec_ahead_request;
 
 /* Draft ahead of a round. Nothing is drafted after the draft model's end of text, after an empty
- * chain, or at length 0. The drafter's n_calls stay those of this round's chain. */
+ * chain, or at length 0. The drafter's n_calls and n_rows stay those of this round's chain. */
 int spec_decode_ahead_draft(spec_ahead *ahead, spec_drafter *drafter, spec_device_chain *device,
                             const spec_ahead_request *request, spec_chance *chance,
                             spec_error *error);

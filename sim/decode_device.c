@@ -76,6 +76,7 @@ int spec_decode_device_draft(spec_draft *ret_draft, spec_chain *chain, spec_draf
                                            ret_draft->n_nodes, gsl_rng_uniform(chance->rng), error);
         if (status != GSL_SUCCESS) return status;
         drafter->n_calls++;
+        drafter->n_rows++;
         spec_draft_append_unseen(ret_draft, token);
     }
     return GSL_SUCCESS;

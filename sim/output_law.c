@@ -144,6 +144,7 @@ typedef struct {
     spec_output_law *law;
     double *lost;       /* (V^m) */
     double lost_of_all; /* compensation of the total, or of the accepted tokens */
+    double lost_of_rows;
 } sums;
 
 static void add_text(void *self, const walker *w, double probability)
@@ -160,6 +161,7 @@ static void add_round(void *self, const walker *w, double probability)
 {
     sums *s = self;
     add(&s->law->accepted, &s->lost_of_all, probability * (double)w->decoder->round.n_accepted);
+    add(&s->law->rows, &s->lost_of_rows, probability * (double)w->decoder->drafter.n_rows);
 }
 
 /* ---- what is promised ------------------------------------------------------------------------ */

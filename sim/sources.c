@@ -21,6 +21,12 @@ static int acceptance_worker_init(const void *self, void **ret_worker, spec_erro
     return spec_acceptance_process_check(&config->process, config->K, error);
 }
 
+/* The time of a round that drafts a chain of K tokens and verifies all of them. */
+static double chain_time(const spec_costs *costs, int K)
+{
+    return spec_costs_round(costs, &(spec_charges){.calls = K, .rows = K, .tokens = K});
+}
+
 static int acceptance_batch(const void *self, void *worker, uint64_t seed, uint64_t stream,
                             uint64_t n_rounds, spec_tally *tally, spec_error *error)
 {
@@ -28,7 +34,7 @@ static int acceptance_batch(const void *self, void *worker, uint64_t seed, uint6
     (void)worker;
     (void)error;
     spec_acceptance_rounds(tally, &config->process, config->K, n_rounds, seed, stream);
-    tally->time += (double)n_rounds * spec_costs_round(&config->costs, config->K, config->K, 0);
+    tally->time += (double)n_rounds * chain_time(&config->costs, config->K);
     return GSL_SUCCESS;
 }
 
@@ -156,8 +162,7 @@ static void fixed_pair_rounds(decoding_worker *w, uint64_t seed, uint64_t stream
         round->n_emitted = round->n_accepted + 1;
         spec_tally_add(tally, round);
     }
-    tally->time +=
-        (double)n_rounds * spec_costs_round(costs, round->n_drafted, round->n_drafted, 0);
+    tally->time += (double)n_rounds * chain_time(costs, round->n_drafted);
 }
 
 static int decoding_batch(const void *self, void *worker, uint64_t seed, uint64_t stream,

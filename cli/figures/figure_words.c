@@ -20,6 +20,7 @@ static const struct {
     {"accepted_over_drafted", "accepted/drafted", "accepted over drafted tokens"},
     {"emitted_over_K1", "emitted/(K+1)", "emitted tokens over K + 1"},
     {"c", NULL, "draft cost c (target calls)"},
+    {"c_token", NULL, "draft cost per token (target calls)"},
     {"rho", "ρ", "correlation ρ"},
     {"beta", "β", "overlap at a place β"},
     {"T", NULL, "temperature T"},

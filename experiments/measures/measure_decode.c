@@ -128,14 +128,14 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     spec_table_number(table, "speedup", rate.mean);
     spec_table_number(table, "speedup_se", rate.se);
     spec_table_number(table, "speedup_iid",
-                      iid / (calls * costs.draft + costs.verify + costs.fixed));
+                      iid / (calls * costs.draft + K * costs.token + costs.verify + costs.fixed));
 done:
     return status;
 }
 
 static const char *const parameters[] = {
-    "target", "draft=",   "drafting=chain", "policy=fixed", "rule=token",      "K",
-    "c=0.1",  "verify=1", "fixed=0",        "burn_in=32",   "positions=20000", NULL};
+    "target",    "draft=",   "drafting=chain", "policy=fixed", "rule=token",      "K", "c=0.1",
+    "c_token=0", "verify=1", "fixed=0",        "burn_in=32",   "positions=20000", NULL};
 static const char *const columns[] = {
     "rounds",        "emitted",       "emitted_se",   "emitted_theory",        "emitted_z",
     "alpha_mean",    "alpha_mean_se", "alpha_tested", "accepted_over_drafted", "emitted_iid",

@@ -119,17 +119,17 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     comparison with = {.point = point};
     policies list = {0};
     outcome fixed, oracle;
-    double token;
+    double verify_token;
     int K, most, one_pass, burn_in, best_K, status = GSL_SUCCESS;
     SPEC_TRY(read_policies(&list, point, measure, error));
     SPEC_TRY(spec_point_int(&burn_in, point, measure, "burn_in", 0, 1000000, error));
     SPEC_TRY(spec_point_int(&most, point, measure, "most", 1, SPEC_K_MAX, error));
     SPEC_TRY(spec_point_int(&one_pass, point, measure, "one_pass", 0, 1, error));
-    SPEC_TRY(spec_point_double(&token, point, measure, "token", 0.0, 1e6, error));
+    SPEC_TRY(spec_point_double(&verify_token, point, measure, "verify_token", 0.0, 1e6, error));
     SPEC_TRY(spec_point_int(&K, point, measure, "K", 0, SPEC_K_MAX, error));
     SPEC_TRY(check_policies(&list, K, error));
     SPEC_TRY(spec_point_decoder(&with.config.decoder, point, measure, error));
-    with.config.decoder.costs.token = token;
+    with.config.decoder.costs.verify_token = verify_token;
     with.config.decoder.costs.one_pass = one_pass == 1;
     with.config.burn_in = (uint64_t)burn_in;
     with.runs = most + 1 + (int)list.n;
@@ -161,8 +161,9 @@ done:
 }
 
 static const char *const parameters[] = {
-    "target",   "draft=",  "drafting=chain", "policies=fixed", "rule=token", "K",          "c=0.1",
-    "verify=1", "fixed=0", "token=0",        "one_pass=0",     "most=15",    "burn_in=32", NULL};
+    "target",     "draft=",  "drafting=chain", "policies=fixed", "rule=token",
+    "K",          "c=0.1",   "verify=1",       "verify_token=0", "fixed=0",
+    "one_pass=0", "most=15", "burn_in=32",     NULL};
 static const char *const columns[] = {
     "policy",     "rounds",        "drafted",     "emitted",        "emitted_se",
     "speedup",    "speedup_se",    "best_K",      "speedup_fixed",  "speedup_oracle",

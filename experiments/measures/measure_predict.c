@@ -5,45 +5,68 @@
 #include "analysis/speedup.h"
 #include "experiments/pass_costs.h"
 
-/* The c of Theorem 3.8 for a round whose pass of K + 1 tokens takes t(K + 1): K c' + 1 = K c +
- * t(K + 1). */
-static double effective_c(const spec_pass_costs *costs, int K, double c)
+/* The cost of drafting: c per call, and c_token per token. */
+typedef struct {
+    double c, c_token;
+    bool one_pass;
+} draft_cost;
+
+/* The c of Theorem 3.8 for a round of this drafting whose pass of K + 1 tokens takes t(K + 1):
+ * K c' + 1 = drafting + t(K + 1). */
+static double effective_c(const spec_pass_costs *costs, int K, const draft_cost *draft)
 {
-    return costs->n > 0 && K > 0 ? c + (spec_pass_costs_time(costs, K + 1) - 1.0) / K : c;
+    const double drafting =
+        draft->one_pass && K > 0 ? draft->c / K + draft->c_token : draft->c + draft->c_token;
+    return costs->n > 0 && K > 0 ? drafting + (spec_pass_costs_time(costs, K + 1) - 1.0) / K
+                                 : drafting;
 }
 
 /* The best K among those with a known pass time. */
-static int best_by_costs(const spec_pass_costs *costs, double alpha, double c)
+static int best_by_costs(const spec_pass_costs *costs, double alpha, const draft_cost *draft)
 {
     int best = 0;
     for (int K = 1; K <= SPEC_K_MAX && K < costs->width[costs->n - 1]; K++)
-        if (spec_speedup(alpha, K, effective_c(costs, K, c)) >
-            spec_speedup(alpha, best, effective_c(costs, best, c)))
+        if (spec_speedup(alpha, K, effective_c(costs, K, draft)) >
+            spec_speedup(alpha, best, effective_c(costs, best, draft)))
             best = K;
     return best;
+}
+
+/* Without measured passes: over all K. */
+static void best_of_all(double *ret_K, double *ret_speedup, double alpha, const draft_cost *draft)
+{
+    const double each = draft->c + draft->c_token;
+    *ret_K = draft->one_pass ? spec_speedup_one_pass_best_K(alpha, draft->c, draft->c_token)
+                             : spec_speedup_best_K(alpha, each);
+    *ret_speedup = draft->one_pass ? spec_speedup_one_pass_best(alpha, draft->c, draft->c_token)
+                                   : spec_speedup_best(alpha, each);
 }
 
 static int run(spec_table *table, const spec_point *point, const spec_measure *measure,
                spec_error *error)
 {
     spec_pass_costs costs = {0};
-    double alpha, c, ops_ratio;
-    int K, status = GSL_SUCCESS;
+    draft_cost draft;
+    double alpha, ops_ratio, best_K, best_speedup;
+    int K, one_pass, status = GSL_SUCCESS;
     SPEC_TRY(spec_point_double(&alpha, point, measure, "alpha", 0.0, 1.0, error));
     SPEC_TRY(spec_point_int(&K, point, measure, "K", 0, SPEC_K_MAX, error));
-    SPEC_TRY(spec_pass_costs_of_point(&costs, &c, point, measure, error));
+    SPEC_TRY(spec_pass_costs_of_point(&costs, &draft.c, point, measure, error));
+    SPEC_TRY(spec_point_double(&draft.c_token, point, measure, "c_token", 0.0, 1e6, error));
+    SPEC_TRY(spec_point_int(&one_pass, point, measure, "one_pass", 0, 1, error));
+    draft.one_pass = one_pass == 1;
     if (costs.n > 0 && K >= costs.width[costs.n - 1])
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
                            "K: a pass of %d tokens is beyond those of %.200s, of up to %d", K + 1,
                            spec_point_text(point, measure, "costs"), costs.width[costs.n - 1]));
-    SPEC_TRY(spec_point_ops_ratio(&ops_ratio, point, measure, c, error));
+    SPEC_TRY(spec_point_ops_ratio(&ops_ratio, point, measure, draft.c, error));
     SPEC_TRY(spec_point_read(point));
-    const double cost = effective_c(&costs, K, c);
-    double best_K = spec_speedup_best_K(alpha, c), best_speedup = spec_speedup_best(alpha, c);
+    const double cost = effective_c(&costs, K, &draft);
+    best_of_all(&best_K, &best_speedup, alpha, &draft);
     if (costs.n > 0) {
-        const int best = best_by_costs(&costs, alpha, c);
+        const int best = best_by_costs(&costs, alpha, &draft);
         best_K = best;
-        best_speedup = spec_speedup(alpha, best, effective_c(&costs, best, c));
+        best_speedup = spec_speedup(alpha, best, effective_c(&costs, best, &draft));
     }
 
     spec_table_number(table, "emitted", spec_capped_geometric_mean(alpha, K));
@@ -58,7 +81,8 @@ done:
     return status;
 }
 
-static const char *const parameters[] = {"alpha", "K", "c=0.1", "costs=", "ops_ratio=", NULL};
+static const char *const parameters[] = {"alpha",      "K",      "c=0.1",      "c_token=0",
+                                         "one_pass=0", "costs=", "ops_ratio=", NULL};
 static const char *const columns[] = {"emitted", "emitted_var",  "speedup",          "ops_factor",
                                       "best_K",  "best_speedup", "break_even_alpha", NULL};
 static const spec_headline headlines[] = {

@@ -19,8 +19,7 @@ static int split_draft(char **ret_drafting, const char **ret_model, const char *
 {
     const char *model = spec_drafter_model_of(draft);
     *ret_model = model == draft ? "" : model;
-    *ret_drafting =
-        strndup(draft, model == draft ? strlen(draft) : (size_t)(model - 1 - draft));
+    *ret_drafting = strndup(draft, model == draft ? strlen(draft) : (size_t)(model - 1 - draft));
     return *ret_drafting != NULL ? GSL_SUCCESS : spec_no_memory(error);
 }
 
@@ -32,7 +31,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     spec_rule rule;
     const char *model;
     char *drafting = NULL;
-    double c = NAN;
+    double c = NAN, c_token;
     int tokens, status = GSL_SUCCESS;
     config.opt_stop = point->stop;
     config.opt_listener = point->opt_listener;
@@ -45,6 +44,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_point_ahead(&config.ahead, point, measure, config.K, tokens, error));
     if (spec_point_text(point, measure, "c")[0] != '\0')
         SPEC_TRY(spec_point_double(&c, point, measure, "c", 0.0, 1e6, error));
+    SPEC_TRY(spec_point_double(&c_token, point, measure, "c_token", 0.0, 1e6, error));
     SPEC_TRY(spec_point_check_names(config.rule, config.policy, config.K, error));
     SPEC_TRY(spec_point_read(point));
     SPEC_TRY(spec_point_pair(&config.target, &config.opt_draft, point,
@@ -62,10 +62,11 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     /* The exact speed-up of the first round. A policy that stops early would need the law of its
      * draft lengths. */
     if (strcmp(config.policy, "fixed") == 0 && !config.ahead)
-        spec_table_number(table, "speedup",
-                          spec_speedup_from_emitted(law.accepted + 1.0,
-                                                    spec_drafter_calls(config.opt_draft, config.K),
-                                                    c));
+        spec_table_number(
+            table, "speedup",
+            spec_speedup_from_emitted(law.accepted + 1.0, 1.0,
+                                      c * spec_drafter_calls(config.opt_draft, config.K) +
+                                          c_token * law.rows));
     spec_table_text(table, "verdict",
                     spec_measures_verdict(&rule, config.policy, !(law.tv < EQUAL_TV)));
 done:
@@ -74,8 +75,8 @@ done:
     return status;
 }
 
-static const char *const parameters[] = {"rule",         "draft", "target",  "K", "tokens=2",
-                                         "policy=fixed", "c=",    "ahead=0", NULL};
+static const char *const parameters[] = {
+    "rule", "draft", "target", "K", "tokens=2", "policy=fixed", "c=", "c_token=0", "ahead=0", NULL};
 static const char *const columns[] = {"branches", "tv",      "max_error", "mean_n_accepted",
                                       "speedup",  "verdict", NULL};
 static const spec_headline headlines[] = {

@@ -147,6 +147,11 @@ done:
     return status;
 }
 
+double spec_measures_draft_time(int K, double c, double c_token, bool one_pass)
+{
+    return one_pass ? (K > 0 ? c : 0.0) + K * c_token : K * (c + c_token);
+}
+
 int spec_point_ops_ratio(double *ret, const spec_point *point, const spec_measure *measure,
                          double c, spec_error *error)
 {
@@ -203,10 +208,11 @@ int spec_point_decoder(spec_decoder_config *ret, const spec_point *point,
                *draft = spec_point_text(point, measure, "draft");
     const char *drafting = spec_point_text(point, measure, "drafting"),
                *policy = spec_point_text(point, measure, "policy");
-    bool has_c, has_K, has_verify;
+    bool has_c, has_token, has_K, has_verify;
     int status = GSL_SUCCESS;
     *ret = SPEC_DECODER_DEFAULT;
     spec_measure_default(measure, "c", &has_c);
+    spec_measure_default(measure, "c_token", &has_token);
     spec_measure_default(measure, "verify", &has_verify);
     spec_measure_default(measure, "K", &has_K);
     if (drafting != NULL) ret->drafting = drafting;
@@ -214,6 +220,8 @@ int spec_point_decoder(spec_decoder_config *ret, const spec_point *point,
     ret->rule = spec_point_text(point, measure, "rule");
     if (has_K) SPEC_TRY(spec_point_int(&ret->K, point, measure, "K", 0, SPEC_K_MAX, error));
     if (has_c) SPEC_TRY(spec_point_double(&ret->costs.draft, point, measure, "c", 0.0, 1e6, error));
+    if (has_token)
+        SPEC_TRY(spec_point_double(&ret->costs.token, point, measure, "c_token", 0.0, 1e6, error));
     if (has_verify) {
         SPEC_TRY(spec_point_double(&ret->costs.verify, point, measure, "verify", 1e-6, 1e6, error));
         SPEC_TRY(spec_point_double(&ret->costs.fixed, point, measure, "fixed", 0.0, 1e6, error));

@@ -50,6 +50,10 @@ int spec_point_simulate_iid(spec_iid_run *ret, const spec_point *point, const sp
 int spec_point_process(spec_process *ret, const spec_point *point, const spec_measure *measure,
                        int K, spec_error *error);
 
+/* Drafting time of a round of K tokens, in target calls: K calls of c, or with one_pass one for
+ * all, and c_token per token. */
+double spec_measures_draft_time(int K, double c, double c_token, bool one_pass);
+
 /* ops_ratio of a point; c if the point has none. */
 int spec_point_ops_ratio(double *ret, const spec_point *point, const spec_measure *measure,
                          double c, spec_error *error);

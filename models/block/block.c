@@ -165,9 +165,8 @@ static const double *block_row(const spec_model *model, void *data, const int *c
         .session_free = free_session,                                                              \
     }
 
-BLOCK(block, "block", "",
-      "a block of independent rows from one pass: row=best, mean, marginal, or greedy", open_block,
-      "An25");
+BLOCK(block, "block", "", "a block of independent rows from one pass: row=best, mean or greedy",
+      open_block, "An25");
 BLOCK(markov_block, "markov-block", "&rank=V&top=V",
       "the same, where a row knows the token before it: a bias of that rank, on the top tokens",
       open_markov_block, "");

@@ -13,7 +13,7 @@
 #define CELLS_MAX 0x1p27      /* numbers in memory, 1 GB */
 #define DECOMPOSITION_MAX 1e8 /* multiplications of a sweep */
 
-const char *const spec_block_row_names[] = {"best", "mean", "marginal", "greedy", NULL};
+const char *const spec_block_row_names[] = {"best", "mean", "greedy", NULL};
 
 int spec_block_settings_check(const spec_block_settings *settings, const char *name,
                               spec_error *error)
@@ -243,8 +243,8 @@ static int make_offset(spec_block_rows *rows, spec_error *error)
     if (offset > 0) {
         for (int i = 0; i < rows->at.n; i++)
             rows->draft[i] = row_of(rows, offset - 1, last_token(&rows->at, i));
-        SPEC_TRY(spec_predecessors_next(
-            &rows->at, set->row == SPEC_BLOCK_MARGINAL ? NULL : rows->draft, error));
+        SPEC_TRY(spec_predecessors_next(&rows->at, set->row == SPEC_BLOCK_MEAN ? NULL : rows->draft,
+                                        error));
     }
     /* An offset that no accepted draft reaches is never judged: any row serves. */
     if (rows->at.n == 0)

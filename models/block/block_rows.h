@@ -13,10 +13,9 @@ enum { SPEC_BLOCK_TOP_MAX = 1024 };
 
 /* How one row stands for the target's rows after all predecessors. */
 typedef enum {
-    SPEC_BLOCK_BEST,     /* the row that is accepted most often: models/block/water_fill.h */
-    SPEC_BLOCK_MEAN,     /* their mean over predecessors that were drafted and accepted */
-    SPEC_BLOCK_MARGINAL, /* their mean over the target's own texts, what cross-entropy learns */
-    SPEC_BLOCK_GREEDY,   /* the token most probable in the mean, one-hot */
+    SPEC_BLOCK_BEST,   /* the row that is accepted most often: models/block/water_fill.h */
+    SPEC_BLOCK_MEAN,   /* their mean over the target's own texts, which cross-entropy learns */
+    SPEC_BLOCK_GREEDY, /* the token most probable after those that were drafted, one-hot */
 } spec_block_row;
 
 extern const char *const spec_block_row_names[]; /* "best", "mean", ..., NULL */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* water_fill: the row that shares the most with several target rows at once.
- * An independent block draft has one row for all predecessors; this one is accepted most often
- * (docs/formulas.md#block-drafts). The caller owns rows and workspace. */
+ * An independent block draft has one row for all predecessors; this one is accepted most often. The
+ * caller owns rows and workspace. */
 #ifndef SPECLAB_WATER_FILL_H
 #define SPECLAB_WATER_FILL_H
 

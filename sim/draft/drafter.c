@@ -70,8 +70,10 @@ int spec_drafter_init_lent(spec_drafter *drafter, const char *spec, const spec_m
             goto done;
         }
         drafter->rows_by_round = opt_draft->kind->rows_by_round;
-        if (opt_session != NULL) drafter->session = spec_session_lend(opt_session);
-        else SPEC_TRY(spec_session_init(&drafter->session, opt_draft, error));
+        if (opt_session != NULL)
+            drafter->session = spec_session_lend(opt_session);
+        else
+            SPEC_TRY(spec_session_init(&drafter->session, opt_draft, error));
     }
     if (drafter->n_weights > 0) {
         const size_t rows = (size_t)drafter->n_weights;
@@ -110,8 +112,7 @@ int spec_drafter_reset(spec_drafter *drafter, bool all, spec_error *error)
 void spec_drafter_observe(spec_drafter *drafter, const spec_draft *draft,
                           const double *const *target_row, const spec_round *round)
 {
-    if (drafter->kind->observe != NULL)
-        drafter->kind->observe(drafter, draft, target_row, round);
+    if (drafter->kind->observe != NULL) drafter->kind->observe(drafter, draft, target_row, round);
 }
 
 int spec_drafter_nodes(const spec_drafter *drafter, int K)
@@ -142,7 +143,7 @@ void spec_drafter_begin(spec_draft *ret_draft, spec_drafter *drafter, size_t n,
     ret_draft->depth = policy->now;
     if (drafter->session.model != NULL)
         ret_draft->end_of_text = drafter->session.model->end_of_text;
-    drafter->n_calls = 0;
+    drafter->n_calls = drafter->n_rows = 0;
 }
 
 int spec_drafter_draft(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
@@ -156,8 +157,10 @@ int spec_drafter_draft(spec_draft *ret_draft, spec_drafter *drafter, const int *
     return GSL_SUCCESS;
 }
 
-static void count_call(spec_drafter *drafter)
+/* One call, for this many rows. */
+static void count_call(spec_drafter *drafter, int rows)
 {
+    drafter->n_rows += rows;
     if (drafter->n_calls == 0 || !drafter->session.model->one_pass) drafter->n_calls++;
 }
 
@@ -165,7 +168,7 @@ int spec_drafter_grow(spec_drafter *drafter, const int *context, size_t n, int f
                       double *scratch, spec_error *error)
 {
     spec_growth *growth = drafter->growth;
-    count_call(drafter);
+    count_call(drafter, growth->n + 1 - first);
     return spec_session_score(&drafter->session,
                               &(spec_score_request){.context = context,
                                                     .n_context = n,
@@ -185,8 +188,7 @@ int spec_drafter_extend(spec_draft *ret_draft, spec_drafter *drafter, const int 
     const bool looks_ahead = policy->looks_ahead;
     while (looks_ahead ? ret_draft->n_nodes < policy->now
                        : spec_policy_go_on(policy, ret_draft, NULL)) {
-        const int so_far =
-            ret_draft->n_nodes; /* a node's row is the one after its predecessor */
+        const int so_far = ret_draft->n_nodes; /* a node's row is the one after its predecessor */
         assert(so_far < ret_draft->capacity);
         const int status = spec_session_score(&drafter->session,
                                               &(spec_score_request){.context = context,
@@ -199,7 +201,7 @@ int spec_drafter_extend(spec_draft *ret_draft, spec_drafter *drafter, const int 
                                               error);
         if (status != GSL_SUCCESS) return status;
         const double *row = ret_draft->row[so_far];
-        count_call(drafter);
+        count_call(drafter, 1);
         if (looks_ahead && !spec_policy_go_on(policy, ret_draft, row)) break;
 
         const int token = opt_chance != NULL ? spec_chance_pick(opt_chance, row, model->vocab)

@@ -46,13 +46,14 @@ struct spec_drafter {
     spec_session session; /* of the draft model; zeroed for strategies without one */
     int n_calls; /* draft calls of the last draft: tokens of a chain, levels of a tree; one, if the
                     model has all rows from one pass */
-    bool rows_by_round;     /* of the draft model: spec_model_kind.rows_by_round */
-    spec_siblings siblings; /* how the children of one node are drawn */
-    int n_levels;           /* most levels of a draft, 0: as many as the policy allows */
-    int widest;             /* most children of a node, 0 for chains */
-    int n_weights;          /* rows of workspace, 0 for chains */
-    double *weight;         /* (n_weights, V) workspace */
-    spec_growth *growth;    /* workspace of trees, NULL for chains */
+    int n_rows;  /* rows of the draft model that the last draft read */
+    bool rows_by_round;      /* of the draft model: spec_model_kind.rows_by_round */
+    spec_siblings siblings;  /* how the children of one node are drawn */
+    int n_levels;            /* most levels of a draft, 0: as many as the policy allows */
+    int widest;              /* most children of a node, 0 for chains */
+    int n_weights;           /* rows of workspace, 0 for chains */
+    double *weight;          /* (n_weights, V) workspace */
+    spec_growth *growth;     /* workspace of trees, NULL for chains */
     spec_shared_noise noise; /* kind SPEC_NOISE_NONE for strategies that do not share noise */
     void *state;             /* settings and workspace of the kind, made by its init, or NULL */
 };
@@ -109,8 +110,8 @@ int spec_drafter_calls(const spec_model *opt_draft, int K);
 int spec_drafter_draft(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
                        const spec_policy *policy, spec_chance *chance, spec_error *error);
 
-/* The first step of spec_drafter_draft: empties the draft, sets its position and the number of
- * calls to 0. */
+/* The first step of spec_drafter_draft: empties the draft, sets its position and the numbers of
+ * calls and rows to 0. */
 void spec_drafter_begin(spec_draft *ret_draft, spec_drafter *drafter, size_t n,
                         const spec_policy *policy);
 

@@ -116,7 +116,7 @@ extern const spec_policy_kind spec_policy_confidence_drop, spec_policy_trim_draw
 int spec_policy_init(spec_policy *policy, const char *spec, int K, spec_error *error);
 void spec_policy_free(spec_policy *policy); /* a zeroed one is allowed */
 
-/* Tell a kind that weighs times those of a draft call and of a verified token, in target calls. Its
+/* Tell a kind that weighs times those of a draft call and of a further token, in target calls. Its
  * keys come first. With one_pass the calls of a round cost one. */
 void spec_policy_price(spec_policy *policy, double call, double token, bool one_pass);
 

@@ -4,6 +4,8 @@
 #include "analysis/capped_geometric.h"
 #include "tests/support/near.h"
 
+#include <gsl/gsl_sf_lambert.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -186,6 +188,56 @@ static const spec_folklore *folklore(const char *name)
     return rule;
 }
 
+/* The largest speed-up by trying every K, in long double, and the real K where the derivative is 0,
+ * by GSL's Lambert function: u exp(-u) = exp(-1-d), d = a (1 + pass - token) / token. */
+static void one_pass_drafts_have_the_best_of_all_lengths(void **state)
+{
+    (void)state;
+    static const double alphas[] = {0.0, 0.2, 0.55, 0.8, 0.93, 0.99},
+                        passes[] = {0.0, 0.07, 0.3, 1.4}, tokens[] = {0.002, 0.013, 0.1, 0.6};
+    for (int i = 0; i < 6 * 4 * 4; i++) {
+        const double alpha = alphas[i % 6], pass = passes[i / 6 % 4], token = tokens[i / 24];
+        long double best = 1.0L, power = 1.0L, emitted = 1.0L;
+        int best_K = 0;
+        for (int K = 1; K <= 3000; K++) {
+            power *= alpha;
+            emitted += power;
+            const long double here = emitted / (1.0L + pass + (long double)token * K);
+            if (here > best) {
+                best = here;
+                best_K = K;
+            }
+            assert_within(spec_speedup_one_pass(alpha, K, pass, token), (double)here, 1e-12);
+        }
+        const double K = spec_speedup_one_pass_best_K(alpha, pass, token);
+        assert_true(K == best_K);
+        assert_within(spec_speedup_one_pass_best(alpha, pass, token), (double)best, 1e-12);
+        const double a = -log(alpha), d = a * (1.0 + pass - token) / token;
+        if (K < 1.0 || !(d < 700.0)) continue;
+        const double real = log(-gsl_sf_lambert_Wm1(-exp(-1.0 - d))) / a - 1.0;
+        assert_true(fabs(K - real) < 1.0 + 1e-9 || (K == 1.0 && real < 1.0));
+    }
+}
+
+static void one_pass_drafts_at_the_edges(void **state)
+{
+    (void)state;
+    assert_true(spec_speedup_one_pass(0.7, 0.0, 5.0, 1.0) == 1.0); /* no draft, no pass */
+    assert_true(spec_speedup_one_pass(1.0, 4.0, 0.5, 0.25) == 2.0);
+    assert_within(spec_speedup_one_pass(0.8, 4.0, 0.0, 0.1), spec_speedup(0.8, 4.0, 0.1), 1e-15);
+    assert_true(isinf(spec_speedup_one_pass_best_K(0.8, 0.3, 0.0)));
+    assert_within(spec_speedup_one_pass_best(0.8, 0.3, 0.0), 5.0 / 1.3, 1e-14);
+    assert_true(spec_speedup_one_pass_best_K(0.2, 0.3, 0.0) == 0.0); /* the limit is below 1 */
+    assert_true(spec_speedup_one_pass_best(0.2, 0.3, 0.0) == 1.0);
+    assert_true(isinf(spec_speedup_one_pass_best_K(1.0, 0.3, 0.2)));
+    assert_true(spec_speedup_one_pass_best(1.0, 0.3, 0.2) == 5.0);
+    assert_true(spec_speedup_one_pass_best_K(0.0, 0.0, 0.0) == 0.0);
+    assert_true(isnan(spec_speedup_one_pass(0.5, 1.0, -0.1, 0.0)));
+    assert_true(isnan(spec_speedup_one_pass(1.1, 1.0, 0.1, 0.0)));
+    assert_true(isnan(spec_speedup_one_pass_best_K(0.5, 0.1, NAN)));
+    assert_true(isnan(spec_speedup_one_pass_best(0.5, INFINITY, 0.1)));
+}
+
 /* tests/oracle/closed.py, last line: no-bonus 1.687, 1+a(k-1) 3.4, 1+a*k 4.2, E 3.362 at alpha .8,
  * c .1, K 4, where Theorem 3.8 gives 2.401. */
 static void folklore_is_not_theorem_3_8(void **state)
@@ -269,6 +321,8 @@ int main(void)
         cmocka_unit_test(bound_is_the_better_of_no_and_one_draft_token),
         cmocka_unit_test(operations_and_memory_factors),
         cmocka_unit_test(oracle_pays_for_accepted_tokens_only),
+        cmocka_unit_test(one_pass_drafts_have_the_best_of_all_lengths),
+        cmocka_unit_test(one_pass_drafts_at_the_edges),
         cmocka_unit_test(folklore_is_not_theorem_3_8),
         cmocka_unit_test(folklore_says_what_it_forgets),
         cmocka_unit_test(outside_the_domain_is_nan),

@@ -65,7 +65,8 @@ static void one_pass_and_tokens_have_their_costs(void **state)
     const double c = 0.2, token = 0.07;
     spec_result result;
     run(&result, "lengths", 50000,
-        PAIR "K = 4; most = 4; c = 0.2; token = 0.07; one_pass = 1; policies = \"fixed,trim\"");
+        PAIR "K = 4; most = 4; c = 0.2; "
+             "verify_token = 0.07; one_pass = 1; policies = \"fixed,trim\"");
     const double emitted = number(&result, 0, "emitted");
     assert_near(number(&result, 0, "speedup"), emitted / (1.0 + c + 4.0 * token), 1e-8);
     assert_near(number(&result, 0, "drafted"), 4.0, 1e-12);
