@@ -9,23 +9,26 @@
 #include <math.h>
 #include <string.h>
 
-#define LEAST 1e-15
+#define SPREAD 0.01 /* the most probability that the least ones of a row have together */
 
-static double log_of(double probability)
+/* The square root of a token's mean probability: errors of the logits matter in proportion. */
+static double scale_of(const double *row, const double *base, int n, int vocab, int token)
 {
-    return log(fmax(probability, LEAST));
+    double sum = base[token];
+    for (int a = 0; a < n; a++) sum += row[(size_t)a * (size_t)vocab + (size_t)token];
+    return sqrt(fmax(sum / (n + 1), SPREAD / vocab));
 }
 
-/* Row a from its bias sum_j U[x][j] S[j] V[a][j], of the `rank` largest j. */
+/* Row a from its bias sum_j U[x][j] S[j] V[a][j] / scale[x], of the `rank` largest j. */
 static void fill(double *row, const double *base, const gsl_matrix *left, const gsl_vector *value,
-                 const double *right, int vocab, int rank)
+                 const double *right, const double *scale, int vocab, int rank)
 {
     for (int x = 0; x < vocab; x++) {
         double bias = 0.0;
         for (int j = 0; j < rank; j++)
             bias += gsl_matrix_get(left, (size_t)x, (size_t)j) * gsl_vector_get(value, (size_t)j) *
                     right[j];
-        row[x] = exp(log_of(base[x]) + bias);
+        row[x] = fmax(base[x], SPREAD / vocab) * exp(bias / scale[x]);
     }
     spec_row_normalise(row, vocab);
 }
@@ -34,26 +37,34 @@ int spec_low_rank(double *row, const double *base, int n, int vocab, int rank, s
 {
     int status = GSL_SUCCESS;
     const size_t V = (size_t)vocab, N = (size_t)n;
+    const double least = SPREAD / vocab;
     assert(n >= 1 && n <= vocab && rank >= 0);
+    if (rank >= n) return GSL_SUCCESS;
     if (rank == 0) {
         for (size_t a = 0; a < N; a++) memcpy(row + a * V, base, V * sizeof *row);
         return GSL_SUCCESS;
     }
     gsl_matrix *ratio = gsl_matrix_alloc(V, N), *right = gsl_matrix_alloc(N, N);
-    gsl_vector *value = gsl_vector_alloc(N);
-    if (ratio == NULL || right == NULL || value == NULL) SPEC_TRY(spec_no_memory(error));
-    for (size_t a = 0; a < N; a++)
-        for (size_t x = 0; x < V; x++)
-            gsl_matrix_set(ratio, x, a, log_of(row[a * V + x]) - log_of(base[x]));
+    gsl_vector *value = gsl_vector_alloc(N), *scale = gsl_vector_alloc(V);
+    if (ratio == NULL || right == NULL || value == NULL || scale == NULL)
+        SPEC_TRY(spec_no_memory(error));
+    for (size_t x = 0; x < V; x++) {
+        gsl_vector_set(scale, x, scale_of(row, base, n, vocab, (int)x));
+        for (size_t a = 0; a < N; a++)
+            gsl_matrix_set(ratio, x, a,
+                           gsl_vector_get(scale, x) *
+                               log(fmax(row[a * V + x], least) / fmax(base[x], least)));
+    }
     status = gsl_linalg_SV_decomp_jacobi(ratio, right, value);
     if (status != GSL_SUCCESS)
         SPEC_TRY(spec_fail(error, status, "rank=%d: %s", rank, gsl_strerror(status)));
     for (size_t a = 0; a < N; a++)
-        fill(row + a * V, base, ratio, value, gsl_matrix_const_ptr(right, a, 0), vocab,
-             rank < n ? rank : n);
+        fill(row + a * V, base, ratio, value, gsl_matrix_const_ptr(right, a, 0),
+             gsl_vector_const_ptr(scale, 0), vocab, rank);
 done:
     gsl_matrix_free(ratio);
     gsl_matrix_free(right);
     gsl_vector_free(value);
+    gsl_vector_free(scale);
     return status;
 }

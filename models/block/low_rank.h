@@ -12,9 +12,10 @@
  *
  *     base(x) exp(bias(row, x)), normalised;  bias ~ log(row(x) / base(x)), of rank `rank`.
  *
- * Probabilities count as at least 1e-15, whose logarithm is finite. At rank n the rows are as they
- * were, within rounding and V 1e-15; at rank 0 they are the base, bit for bit. n <= V. GSL_ENOMEM,
- * or an error of GSL's Jacobi iteration. O(V n^2) for each of its sweeps. */
+ * The bias minimises the squared errors weighted by the mean probability of x, as cross-entropy
+ * does to second order. Probabilities count as at least 0.01 / V, so that logits are finite. From
+ * rank n on the rows stay as they are; at rank 0 they are the base, bit for bit. n <= V.
+ * GSL_ENOMEM, or an error of GSL's Jacobi iteration. O(V n^2) for each of its sweeps. */
 int spec_low_rank(double *row, const double *base, int n, int vocab, int rank, spec_error *error);
 
 #endif

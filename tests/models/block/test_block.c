@@ -227,25 +227,53 @@ static void rank_0_is_the_independent_block_and_top_keeps_candidates(void **stat
     close_model(&target);
 }
 
-/* A matrix of rank 1 is its own best approximation of rank 1. */
-static void a_bias_of_rank_1_is_recovered(void **state)
+/* Rows that are a base with a bias of rank 1: normalising adds a constant per row, so rank 2 has
+ * them exactly, and rank 1 does not. */
+static void a_bias_of_rank_2_is_recovered(void **state)
 {
     (void)state;
-    const double base[] = {0.4, 0.3, 0.2, 0.1}, by_token[] = {-1.3, 0.4, 2.1},
+    const double base[] = {0.4, 0.3, 0.2, 0.1}, by_token[] = {-0.9, 0.4, 1.1},
                  by_next[] = {0.7, -0.2, 1.1, -0.9};
-    double row[12], expected[12], scaled[12];
+    double row[12], found[12], far = 0.0;
     spec_error error = {""};
     for (int a = 0; a < 3; a++) {
         for (int x = 0; x < 4; x++) row[4 * a + x] = base[x] * exp(by_token[a] * by_next[x]);
-        memcpy(scaled + 4 * a, row + 4 * a, 4 * sizeof *row);
-        spec_row_normalise(scaled + 4 * a, 4);
+        spec_row_normalise(row + 4 * a, 4);
     }
-    memcpy(expected, scaled, sizeof expected);
-    assert_int_equal(spec_low_rank(row, base, 3, 4, 1, &error), GSL_SUCCESS);
-    for (int i = 0; i < 12; i++) assert_within(row[i], expected[i], 1e-13);
-    assert_int_equal(spec_low_rank(scaled, base, 3, 4, 2, &error), GSL_SUCCESS);
-    /* normalised rows add a constant per row: rank 2 */
-    for (int i = 0; i < 12; i++) assert_within(scaled[i], expected[i], 1e-13);
+    memcpy(found, row, sizeof row);
+    assert_int_equal(spec_low_rank(found, base, 3, 4, 2, &error), GSL_SUCCESS);
+    for (int i = 0; i < 12; i++) assert_within(found[i], row[i], 1e-13);
+    memcpy(found, row, sizeof row);
+    assert_int_equal(spec_low_rank(found, base, 3, 4, 1, &error), GSL_SUCCESS);
+    for (int i = 0; i < 12; i++) far = fmax(far, fabs(found[i] - row[i]));
+    assert_true(far > 1e-3 && far < 0.1);
+    for (int a = 0; a < 3; a++) assert_normalised(found + 4 * a, 4);
+}
+
+/* More rank, more accepted tokens: of the first offset that has a previous token. */
+static void a_higher_rank_shares_more_with_the_rows(void **state)
+{
+    (void)state;
+    opened target = open_model("dirichlet?V=4&order=1&concentration=0.4&seed=4", NULL);
+    double shared[5] = {0};
+    for (int rank = 0; rank <= 4; rank++) {
+        char spec[64];
+        snprintf(spec, sizeof spec, "markov-block?of=target&rank=%d", rank);
+        opened draft = open_model(spec, target.model);
+        for (int first = 0; first < 16; first++) {
+            const int text[] = {first / 4, first % 4}, path[K] = {first % 4};
+            double row[K][V_MAX];
+            read_rows(&draft, row, text, 1, path, 0);
+            shared[rank] += row_after(&target, text, 1)[first % 4] *
+                            spec_row_overlap(row[1], row_after(&target, text, 2), 4) / 4.0;
+        }
+        close_model(&draft);
+    }
+    print_message("overlap by rank: %.3f %.3f %.3f %.3f %.3f\n", shared[0], shared[1], shared[2],
+                  shared[3], shared[4]);
+    assert_true(shared[1] > shared[0] + 0.01 && shared[2] > shared[1] && shared[3] > shared[2]);
+    assert_within(shared[4], 1.0, 1e-13);
+    close_model(&target);
 }
 
 /* Mean distance of the last row from the exact one; the error falls with the number of paths. */
@@ -347,7 +375,8 @@ int main(void)
         cmocka_unit_test(rows_do_not_depend_on_drafted_tokens_or_on_the_order_of_requests),
         cmocka_unit_test(markov_rows_of_a_first_order_target_are_its_rows),
         cmocka_unit_test(rank_0_is_the_independent_block_and_top_keeps_candidates),
-        cmocka_unit_test(a_bias_of_rank_1_is_recovered),
+        cmocka_unit_test(a_bias_of_rank_2_is_recovered),
+        cmocka_unit_test(a_higher_rank_shares_more_with_the_rows),
         cmocka_unit_test(sampled_paths_have_no_bias),
         cmocka_unit_test(sampled_paths_approach_the_exact_row),
         cmocka_unit_test(bad_settings_are_refused),
