@@ -27,26 +27,26 @@ typedef struct spec_chain_kind spec_chain_kind; /* models/chain.h */
  * sets kind and spec, and spec_model_close frees spec. */
 struct spec_model {
     const spec_model_kind *kind;
-    char *spec; /* the spec it was opened from */
-    int vocab;  /* V >= 1 */
-    int order;  /* a row depends on the last `order` tokens, 0..SPEC_ORDER_MAX; -1: on all tokens
-                   (stateful) */
+    char *spec;      /* the spec it was opened from */
+    int vocab;       /* V >= 1 */
+    int order; /* a row depends on the last `order` tokens, 0..SPEC_ORDER_MAX; -1: on all tokens
+                  (stateful) */
     int end_of_text; /* the token that ends a text, or -1 */
-    int window;      /* the most tokens of a context and a draft path together; 0: no limit */
+    int window; /* the most tokens of a context and a draft path together; 0: no limit */
     bool one_hot;    /* every row has all its mass on one token (temperature 0) */
     int reach; /* the most tokens of a draft path, whose rows exist to this depth; 0: no limit */
-    bool one_pass; /* the rows of all depths after a context come from one pass of the model */
-    bool by_depth; /* a row after a node depends on its depth alone, on no token of the path */
+    bool one_pass;   /* the rows of all depths after a context come from one pass of the model */
+    bool by_depth;   /* a row after a node depends on its depth alone, on no token of the path */
 };
 
 /* A request for the rows after a context and after the nodes of a tree; see spec_session_score. */
 typedef struct {
     const int *context; /* (n_context) oldest first */
     size_t n_context;
-    const int *token;       /* (n_nodes) */
-    const int *opt_parent;  /* (n_nodes) -1: the root; parents precede children; NULL: a chain */
-    int n_nodes;            /* 0..SPEC_NODES_MAX */
-    int first;              /* rows first..n_nodes are computed, 0 <= first <= n_nodes */
+    const int *token;      /* (n_nodes) */
+    const int *opt_parent; /* (n_nodes) -1: the root; parents precede children; NULL: a chain */
+    int n_nodes;           /* 0..SPEC_NODES_MAX */
+    int first;             /* rows first..n_nodes are computed, 0 <= first <= n_nodes */
     const double **ret_row; /* (n_nodes+1) filled from `first` on; row 0 follows the context, row
                                i+1 follows node i */
     double *scratch;        /* (n_nodes+1, V) rows from `first` on are used */
@@ -57,12 +57,12 @@ typedef struct {
 /* A kind of model: one line of the table spec_model_kinds. */
 struct spec_model_kind {
     const char *name;
-    const char *usage;   /* "zipf?V=1000&s=1.1": every key with its default; a ':' only if the kind
-                            takes a path */
-    const char *summary; /* one line */
+    const char *usage; /* "zipf?V=1000&s=1.1": every key with its default; a ':' only if the kind
+                          takes a path */
+    const char *summary;   /* one line */
     const char *reference; /* key of docs/references.md, or "" */
     bool needs_target;     /* built from another model (perturb?of=target) */
-    bool reads_target;     /* a draft head: it reads the target's hidden states of the context */
+    bool reads_target; /* a draft head: it reads the target's hidden states of the context */
     /* A row after a node differs from the row after a context that ends with the node: rows depend
      * on where the round begins. So do those of heads, which have no states of nodes. */
     bool rows_by_round;

@@ -78,7 +78,7 @@ typedef struct {
     bool ahead;                  /* draft the next chain during verification: sim/decode_ahead.h */
     spec_verify_place verify;    /* where chains are verified: sim/decode_device.h */
     spec_costs costs;
-    spec_clock clock; /* times the rounds; off by default */
+    spec_clock clock;            /* times the rounds; off by default */
     /* told of each branch of an enumeration (sim/output_law.h) */
     const spec_listener *opt_listener;
     /* nonzero: the next round fails with GSL_EFAILED, "interrupted" */
@@ -112,10 +112,10 @@ struct spec_decoder {
     double *weight;            /* (V) */
     /* of all rounds since _init, if there is a clock; the caller may reset it */
     spec_phases phases;
-    spec_round round; /* the last one; K is the most that the policy may draft */
+    spec_round round;           /* the last one; K is the most that the policy may draft */
     /* number of the text, set by the caller: it selects the shared noise of a seed */
     uint64_t text;
-    int *context; /* prompt and emitted tokens */
+    int *context;               /* prompt and emitted tokens */
     size_t n_context, context_capacity;
 };
 

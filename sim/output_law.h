@@ -13,11 +13,11 @@
 /* A law is an array of V^m probabilities; the first token is the most significant digit. A text
  * that ends early is padded with its end-of-text token, so no other text has its index. */
 typedef struct {
-    double *law; /* (V^m) what the decoder emits */
+    double *law;          /* (V^m) what the decoder emits */
     /* (V^m) what the rule promises: the target's law, or for SPEC_LOSSLESS_ARGMAX its argmax
      * text */
     double *target_law;
-    size_t size; /* V^m */
+    size_t size;          /* V^m */
     /* of the texts, without the second walk of the first round, for `accepted` */
     uint64_t branches;
     double total;     /* sum of the branch probabilities, 1 up to rounding */

@@ -33,8 +33,8 @@ typedef struct {
     int (*reset)(spec_drafter *drafter, bool all, spec_error *error);
     /* Learn from a round: target_row[0] follows the context, target_row[i+1] node i, scouts
      * included. NULL: the kind learns from the context alone. */
-    void (*observe)(spec_drafter *drafter, const spec_draft *draft, const double *const *target_row,
-                    const spec_round *round);
+    void (*observe)(spec_drafter *drafter, const spec_draft *draft,
+                    const double *const *target_row, const spec_round *round);
     /* Fill `ret_draft`, which is empty, with paths of at most policy->now tokens after the
      * context. */
     int (*draft)(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
@@ -43,17 +43,17 @@ typedef struct {
 
 struct spec_drafter {
     const spec_drafter_kind *kind;
-    spec_session session; /* of the draft model; zeroed for strategies without one */
+    spec_session session;   /* of the draft model; zeroed for strategies without one */
     int n_calls; /* draft calls of the last draft: tokens of a chain, levels of a tree; one, if the
                     model has all rows from one pass */
-    int n_rows;  /* rows of the draft model that the last draft read */
-    bool rows_by_round;      /* of the draft model: spec_model_kind.rows_by_round */
-    spec_siblings siblings;  /* how the children of one node are drawn */
-    int n_levels;            /* most levels of a draft, 0: as many as the policy allows */
-    int widest;              /* most children of a node, 0 for chains */
-    int n_weights;           /* rows of workspace, 0 for chains */
-    double *weight;          /* (n_weights, V) workspace */
-    spec_growth *growth;     /* workspace of trees, NULL for chains */
+    int n_rows;             /* rows of the draft model that the last draft read */
+    bool rows_by_round;     /* of the draft model: spec_model_kind.rows_by_round */
+    spec_siblings siblings; /* how the children of one node are drawn */
+    int n_levels;           /* most levels of a draft, 0: as many as the policy allows */
+    int widest;             /* most children of a node, 0 for chains */
+    int n_weights;          /* rows of workspace, 0 for chains */
+    double *weight;         /* (n_weights, V) workspace */
+    spec_growth *growth;    /* workspace of trees, NULL for chains */
     spec_shared_noise noise; /* kind SPEC_NOISE_NONE for strategies that do not share noise */
     void *state;             /* settings and workspace of the kind, made by its init, or NULL */
 };
