@@ -349,7 +349,8 @@ check: ## install what is missing, build, and pass the tests
 	@$(MAKE) --no-print-directory $(PARALLEL) unit
 	@$(MAKE) --no-print-directory kernels
 	@$(MAKE) --no-print-directory $(PARALLEL) gpu-ptx-quick
-	@$(MAKE) --no-print-directory --output-sync $(PARALLEL) docs installed resume-quick
+	@$(MAKE) --no-print-directory --output-sync $(PARALLEL) docs installed resume-quick \
+	    verdicts-check
 	@$(MAKE) --no-print-directory oom-check-quick
 
 # Experiments whose rows show no checked column, and some with many rows per point.
@@ -542,6 +543,14 @@ python-quick: $(LIBRARY) ## test the Python package on this build's library
 	@python/check.sh --quick $(VERSION) $(LIBRARY)
 python-docs: $(LIBRARY) $(BIN)
 	@python/check.sh --update $(VERSION) $(LIBRARY) $(BIN)
+
+# The offline check repeats the ports of docs/verdicts.md, and compares its text with the results.
+.PHONY: verdicts verdicts-check
+verdicts: $(BIN) ## validate engines' samplers into docs/verdicts.md: 4 GB of packages (ONLY=NAMES)
+	@tests/verdicts/verdicts.py $(if $(value ONLY),--only $(call quoted,ONLY)) $(BIN)
+verdicts-check: $(BIN)
+	@if command -v python3 >/dev/null; then tests/verdicts/verdicts.py --check $(BIN); \
+	    else echo "verdicts-check: skipped: there is no python3"; fi
 
 .PHONY: man
 man: $(BIN) ## man pages in build/man, from --help
