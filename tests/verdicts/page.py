@@ -19,6 +19,7 @@ below `build/`, runs `speclab validate` on each sampler, and prints what it saw.
 * **run**: the released code itself ran, on a CPU. Each section says which functions, and what was
   joined to them. A mistake in the joining would be ours.
 * **port**: the logic as read, written again in [ports.py](../tests/verdicts/ports.py).
+* **derived**: concluded from the source alone; the text says so.
 
 A verdict holds for the named version in the named configuration, on the named fixtures, and is
 about the *law of the text* alone: no statement about speed, or about parts of the engine that were

@@ -61,7 +61,9 @@ ENGINES = [
         "on the CPU; and the CUDA kernel of trees, `TreeSpeculativeSamplingTargetOnly`, compiled "
         "by a C++ compiler for one thread per block. Joined here: coins, links of the tree, and "
         "for the CUDA kernel a stand-in for the block operations of CUB and FlashInfer. The engine "
-        "as a whole was not run.",
+        "as a whole was not run. Derived from its source, not run: on CPU and XPU, and on HIP "
+        "without rejection sampling, `_verify_uses_greedy` in `eagle_utils.py` has EAGLE verify "
+        "sampled requests by the argmax of the target's logits.",
     ),
     Engine(
         "Hugging Face transformers", "transformers", "5.23.0", "5.23.0",
