@@ -384,6 +384,7 @@ docs: $(BIN) $(LIBRARY) manual ## check links, map, manual, man pages; run the d
 	@tests/links.sh
 	@tests/map.sh --check
 	@tests/man.sh $(BIN)
+	@tests/engines.sh --check $(BIN)
 	@tests/docs.sh $(BIN) README.md docs/guide.md docs/training.md docs/heads.md docs/ahead.md \
 	    docs/conformance.md docs/formats.md docs/formulas.md docs/gpu.md docs/serving.md \
 	    docs/scale.md docs/parallel.md docs/lengths.md
