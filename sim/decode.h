@@ -50,7 +50,7 @@ typedef struct {
     double handed; /* part of score: until the pass is submitted; known only when drafting ahead */
 } spec_phases;
 
-/* What a round is charged for. */
+/* The work of a round that the clock charges. */
 typedef struct {
     int calls, rows, tokens;     /* of its draft */
     int calls_ahead, rows_ahead; /* of the draft ahead, during the pass */

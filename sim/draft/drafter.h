@@ -62,8 +62,8 @@ extern const spec_drafter_kind *const spec_drafter_kinds[]; /* NULL-terminated *
 extern const spec_drafter_kind spec_draft_chain, spec_draft_greedy, spec_draft_lookup,
     spec_draft_lookahead, spec_draft_recycle, spec_draft_suffix, spec_draft_rest,
     spec_draft_ngram_simple, spec_draft_ngram_map_k, spec_draft_ngram_map_k4v, spec_draft_ngram_mod,
-    spec_draft_ngram_cache, spec_draft_trie, spec_draft_tree, spec_draft_dynamic, spec_draft_marginals,
-    spec_draft_gumbel, spec_draft_minhash;
+    spec_draft_ngram_cache, spec_draft_trie, spec_draft_tree, spec_draft_dynamic,
+    spec_draft_marginals, spec_draft_gumbel, spec_draft_minhash;
 
 /* The position of the model in "STRATEGY:MODEL", as in "greedy:zipf?V=9"; `text` itself without a
  * strategy, and for a strategy without a model, as in "rest:FILE". */
