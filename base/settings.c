@@ -198,7 +198,7 @@ int spec_settings_list_int(int *ret_value, size_t *at, const char *key, const ch
     if (size < sizeof word) memcpy(word, text + *at, size);
     if (!spec_settings_parse_int(ret_value, word) || *ret_value < low || *ret_value > high)
         return spec_fail(error, GSL_EINVAL,
-                         "%s=%.80s: '%.*s' is no number of %d to %d; numbers stand as in 3.2.1",
+                         "%s=%.80s: '%.*s' is no number of %d to %d; join numbers by dots: 1.3.5",
                          key, text, size < 80 ? (int)size : 80, text + *at, low, high);
     *at += size + 1;
     return GSL_SUCCESS;

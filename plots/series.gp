@@ -2,14 +2,14 @@
 longest = 0
 do for [k=1:KEYS] { longest = most(longest, strlen(KEY_TITLE[k])) }
 widest = 0
-do for [i=1:NAMES] { widest = most(widest, strlen(NAME[i])) }
+do for [i=1:NAMES] { widest = most(widest, breadth(NAME[i])) }
 columns = panel_columns(PANELS); rows = panel_rows(PANELS)
 # Names beside the vertical axis are horizontal; below an axis they are upright if they do not fit.
 upright = 0
-if (NAMES && SIDEWAYS) { LEFT = 1.5 + CHARACTER * widest; RIGHT = 2 }
+if (NAMES && SIDEWAYS) { LEFT = 1.5 + widest; RIGHT = 2 }
 if (NAMES && !SIDEWAYS) {
-    upright = NAMES * columns * (CHARACTER * widest + 1) > WIDTH - 8
-    if (upright) { BOTTOM = 2.6 + CHARACTER * widest }
+    upright = NAMES * columns * (widest + 1) > WIDTH - 8
+    if (upright) { BOTTOM = 2.6 + widest }
 }
 # Space for the longest label beside the axis: a power of ten if the axis is logarithmic.
 if (!SIDEWAYS) {

@@ -58,8 +58,8 @@ static const struct {
     {"hit_iid", "iid formula", "rounds that find their chain, iid formula"},
     {"guess", NULL, "bonus tokens guessed"},
     {"probability", NULL, "probability"},
-    {"tail", NULL, "probability of at least this value"},
-    {"tail_most", "bound", "probability of at least this value, bound"},
+    {"tail", NULL, "chance that at least so many are accepted"},
+    {"tail_most", "bound", "chance that at least so many are accepted, bound"},
     {"offset", NULL, "offset in the round (tokens)"},
     {"match", NULL, "chance that two samples coincide"},
     {"target_entropy", NULL, "entropy of the target (nats)"},
@@ -160,7 +160,11 @@ char *spec_figure_words_value(const char *column, const char *value, bool is_num
     spec_figure_words_symbol(symbol, sizeof symbol, column);
     const bool is_spec = question != NULL && question > value && strchr(question, '=') != NULL;
     if (is_number) fprintf(out, "%s = ", symbol);
-    else if (strcmp(column, "text") == 0) fprintf(out, "%s ", symbol);
+    else if (strcmp(column, "text") == 0) {
+        const char *slash = strrchr(value, '/'); /* a file is named without its folder */
+        fprintf(out, "%s ", symbol);
+        if (slash != NULL && !is_spec) value = slash + 1;
+    }
     for (const char *c = value; *c != '\0'; c++) {
         const bool inside = is_spec && c >= question;
         if (inside && (c == question || *c == '&')) fputs(", ", out);

@@ -96,7 +96,8 @@ int spec_policy_list(int *ret_n, int *ret_number, const spec_settings *settings,
         if (spec_settings_list_int(&number, &i, key, list, 0, SPEC_K_MAX, error) != GSL_SUCCESS)
             return GSL_EINVAL;
         if (*ret_n == SPEC_LENGTHS_MAX || (*ret_n > 0 && number <= ret_number[*ret_n - 1]))
-            return spec_fail(error, GSL_EINVAL, "%s: %s=%.40s: give at most %d numbers, rising",
+            return spec_fail(error, GSL_EINVAL,
+                             "%s: %s=%.40s: give at most %d rising numbers, as 1.3.5",
                              settings->name, key, list, SPEC_LENGTHS_MAX);
         ret_number[(*ret_n)++] = number;
     }

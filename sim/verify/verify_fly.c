@@ -16,9 +16,10 @@ static int init(spec_rule *rule, spec_settings *settings, spec_error *error)
     const char *window = spec_settings_text(settings, "window");
     int status = GSL_SUCCESS;
     rule->settings.fly.window = 0;
-    if (window != NULL && strcmp(window, "auto") != 0)
-        SPEC_TRY(spec_settings_int(&rule->settings.fly.window, settings, "window", 0, 1, SPEC_K_MAX,
-                                   error));
+    if (window != NULL && strcmp(window, "auto") != 0 &&
+        spec_settings_int(&rule->settings.fly.window, settings, "window", 0, 1, SPEC_K_MAX, NULL))
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "fly: window=%.60s is neither auto nor in 1..%d",
+                           window, SPEC_K_MAX));
     SPEC_TRY(spec_settings_double(&rule->settings.fly.entropy, settings, "entropy", 0.3, 0.0, 1.2,
                                   error));
 done:

@@ -74,9 +74,9 @@ static void unknown_choices_keys_and_values_are_refused(void **state)
         {"sglang?slots=1", "sglang: slots=1 at '1': give rising batch sizes from 1 on, each with "
                            "candidates, as in slots=1:1.3.5.7/8:0.1.3/32:0.1/64:0"},
         {"sglang?slots=1:3.1", "sglang: slots: candidates '3.1': give at most 16, rising"},
-        {"sglang?slots=1:", "slots=: '' is no number of 0 to 256; numbers stand as in 3.2.1"},
+        {"sglang?slots=1:", "slots=: '' is no number of 0 to 256; join numbers by dots: 1.3.5"},
         {"sglang?slots=1:1.x",
-         "slots=1.x: 'x' is no number of 0 to 256; numbers stand as in 3.2.1"},
+         "slots=1.x: 'x' is no number of 0 to 256; join numbers by dots: 1.3.5"},
         {"sglang?interval=0", "sglang: interval=0 is not a whole number between 1 and 1073741824"},
         {"trt?window=5", "trt: window= and threshold= need each other: give both or none"},
         {"trt?threshold=0.5", "trt: window= and threshold= need each other: give both or none"},
