@@ -34,8 +34,8 @@ set pointsize MARK
 fail(text) = sprintf("print '%s'; exit status 3", text)
 font(times) = TIKZ ? '' : sprintf(',%g', SIZE * times)
 
-# Text in em: the mean width of a character and the breadth of a text by its characters, the height
-# of a line of the legend, and of a title.
+# Text in em: the mean width of a character, the height of a line of the legend, and of a title. The
+# breadth of a text adds the widths of its characters.
 CHARACTER = 0.56
 wide(c) = strstrt('mwMW&=%@+', c) ? 0.95 : strstrt('fijlrt .,:-()/|', c) ? 0.4 : 0.63
 breadth(text) = strlen(text) == 0 ? 0 : (sum [i=1:strlen(text)] wide(text[i:i]))
