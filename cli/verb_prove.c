@@ -46,7 +46,7 @@ static const struct argp_option options_table[] = {
      "length of the texts whose distribution is compared (3; 2 with trees; --ahead needs K + 2)",
      1},
     {"ahead", KEY_AHEAD, 0, 0, "draft the next chain while the target verifies this one", 1},
-    {"limit", KEY_LIMIT, "N", 0, "largest number of branches to enumerate (50000000)", 1},
+    {"limit", KEY_LIMIT, "N", 0, "most branches to enumerate (50000000)", 1},
     {0, 0, 0, 0, "Several drafts per position, instead of --drafting:", 2},
     {"n", 'n', "LIST", 0, "siblings on every level", 2},
     {"tree", KEY_TREE, "LIST", 0,

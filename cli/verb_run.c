@@ -42,7 +42,7 @@ static const struct argp_option options_table[] = {
     {"rounds", KEY_ROUNDS, "N", 0, "the same as --set rounds=N", 1},
     {"target", KEY_TARGET, "MODEL", 0, "use this target model: the same as --set target=MODEL", 1},
     {"draft", KEY_DRAFT, "MODEL", 0, "use this draft model: the same as --set draft=MODEL", 1},
-    {"limit", KEY_LIMIT, "N", 0, "largest number of branches to enumerate (50000000)", 1},
+    {"limit", KEY_LIMIT, "N", 0, "most branches to enumerate (50000000)", 1},
     {"digest", KEY_DIGEST, NULL, 0,
      "run nothing: print the digest of each experiment's inputs, for its key finding_for", 1},
     {"directory", 'd', "DIR", 0,
