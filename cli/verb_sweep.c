@@ -151,7 +151,7 @@ int spec_verb_sweep(spec_context *context, int argc, char **argv)
         "\n"
         "  $ speclab sweep --alpha 0.5:0.9:0.1 --K 1:8 -o sweep.csv\n"
         "  $ speclab sweep --alpha 0.8 --K 4 --process 'markov?rho=0.5'\n"
-        "  $ speclab sweep --target 'zipf?V=99' --alpha 0.7,0.9 --K 4 --rule token,block",
+        "  $ speclab sweep --target 'zipf?V=1000' --alpha 0.7 --K 4 --rule token,block",
         children,
         NULL,
         NULL};
