@@ -37,6 +37,16 @@ done:
     return status;
 }
 
+/* A number within [low, high], or `all`, the default. */
+static int read_some(int *ret_value, const spec_settings *settings, const char *key, int all,
+                     int low, int high, spec_error *error)
+{
+    const char *text = spec_settings_text(settings, key);
+    *ret_value = all;
+    if (text == NULL || strcmp(text, "all") == 0) return GSL_SUCCESS;
+    return spec_settings_int(ret_value, settings, key, all, low, high, error);
+}
+
 static int open_with(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target,
                      bool by_token, spec_error *error)
 {
@@ -44,8 +54,8 @@ static int open_with(spec_model **ret_model, spec_settings *settings, const spec
     spec_block_settings set = {.target = opt_target, .by_token = by_token, .rank = -1};
     SPEC_TRY(read_common(&set, settings, error));
     if (by_token) {
-        SPEC_TRY(spec_settings_int(&set.rank, settings, "rank", -1, 0, opt_target->vocab, error));
-        SPEC_TRY(spec_settings_int(&set.top, settings, "top", 0, 0, SPEC_BLOCK_TOP_MAX, error));
+        SPEC_TRY(read_some(&set.rank, settings, "rank", -1, 0, opt_target->vocab, error));
+        SPEC_TRY(read_some(&set.top, settings, "top", 0, 1, SPEC_BLOCK_TOP_MAX, error));
     }
     SPEC_TRY(spec_block_settings_check(&set, settings->name, error));
     block *model = calloc(1, sizeof *model);
@@ -167,6 +177,6 @@ static const double *block_row(const spec_model *model, void *data, const int *c
 
 BLOCK(block, "block", "", "a block of independent rows from one pass: row=best, mean or greedy",
       open_block, "An25");
-BLOCK(markov_block, "markov-block", "&rank=V&top=V",
+BLOCK(markov_block, "markov-block", "&rank=all&top=all",
       "the same, where a row knows the token before it: a bias of that rank, on the top tokens",
       open_markov_block, "");
