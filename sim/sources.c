@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/sources.h"
 
+#include "base/int_math.h"
 #include "base/noise.h"
 #include "base/wide_rng.h"
 #include "sim/chance/rng.h"
@@ -121,11 +122,14 @@ static int begin_text(decoding_worker *w, uint64_t prompt_number, uint64_t text_
     return spec_decoder_reset(&w->decoder, w->prompt, n, error);
 }
 
+/* A text is over before a window would cut a draft; the reach of a draft model cuts any text's. */
 static bool text_is_over(const spec_decoder *decoder)
 {
     const spec_round *round = &decoder->round;
-    if (decoder->n_context > SPEC_TEXT_MAX || spec_decoder_room(decoder) < decoder->policy.now)
-        return true;
+    const spec_model *draft = decoder->drafter.session.model;
+    int length = decoder->policy.now;
+    if (draft != NULL && draft->reach > 0) length = spec_int_min(length, draft->reach);
+    if (decoder->n_context > SPEC_TEXT_MAX || spec_decoder_room(decoder) < length) return true;
     if (decoder->config.target->end_of_text < 0) return false;
     for (int i = 0; i < round->n_emitted; i++)
         if (round->token[i] == decoder->config.target->end_of_text) return true;

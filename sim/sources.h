@@ -9,7 +9,7 @@
 #include "sim/decode.h"
 #include "sim/montecarlo.h"
 
-/* Rounds of accept/reject alone, each of time K * draft + verify + fixed; independent. GSL_EINVAL
+/* Independent rounds of accept/reject alone, each of K calls, rows and verified tokens. GSL_EINVAL
  * for K outside 0..SPEC_K_MAX; GSL_EDOM if the process's length does not fit. */
 typedef struct {
     spec_process process;

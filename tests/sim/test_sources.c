@@ -187,6 +187,18 @@ static void a_new_text_begins_before_a_window_cuts_a_draft(void **state)
     assert_int_equal(seen.prompts, 13);
 }
 
+/* Unlike a window, it leaves as much for the next draft. */
+static void a_reach_cuts_drafts_and_ends_no_text(void **state)
+{
+    (void)state;
+    certain zeros = certain_model(&certain_kind, -1, (int[]){0, 0, 0, 0}), draft = zeros;
+    spec_tally tally;
+    draft.model.reach = 2;
+    run_one_batch(&tally, &zeros, &draft, 5, 0, 5, 12);
+    assert_int_equal(tally.drafted, 24);
+    assert_int_equal(seen.prompts, 1);
+}
+
 static void a_prompt_outside_the_vocabulary_is_reported(void **state)
 {
     (void)state;
@@ -320,6 +332,7 @@ int main(void)
         cmocka_unit_test(an_end_of_text_begins_a_new_one_with_a_prompt_from_the_stream),
         cmocka_unit_test(texts_do_not_grow_without_end),
         cmocka_unit_test(a_new_text_begins_before_a_window_cuts_a_draft),
+        cmocka_unit_test(a_reach_cuts_drafts_and_ends_no_text),
         cmocka_unit_test(a_prompt_outside_the_vocabulary_is_reported),
         cmocka_unit_test(a_decoding_source_agrees_with_the_closed_form),
         cmocka_unit_test(small_and_large_vocabularies_have_the_same_law),
