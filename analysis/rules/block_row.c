@@ -9,12 +9,12 @@
 static const double rounding = 1e-14;
 
 /* weight(s) gain(s, x) */
-static double weight_of(const spec_block_rows *rows, size_t s, size_t x)
+static double weight_of(const spec_block_row_set *rows, size_t s, size_t x)
 {
     return rows->weight[s] * (rows->opt_gain == NULL ? 1.0 : rows->opt_gain[s * rows->V + x]);
 }
 
-double spec_block_row_worth(const spec_block_rows *rows, const double *draft)
+double spec_block_row_worth(const spec_block_row_set *rows, const double *draft)
 {
     spec_compensated total = {0};
     for (size_t s = 0; s < rows->S; s++) {
@@ -27,7 +27,7 @@ double spec_block_row_worth(const spec_block_rows *rows, const double *draft)
     return spec_compensated_value(&total);
 }
 
-static double mean_of(const spec_block_rows *rows, size_t x)
+static double mean_of(const spec_block_row_set *rows, size_t x)
 {
     spec_compensated mass = {0}, weight = {0};
     for (size_t s = 0; s < rows->S; s++) {
@@ -38,12 +38,12 @@ static double mean_of(const spec_block_rows *rows, size_t x)
     return all > 0.0 ? spec_compensated_value(&mass) / all : 0.0;
 }
 
-void spec_block_row_mean(double *ret_row, const spec_block_rows *rows)
+void spec_block_row_mean(double *ret_row, const spec_block_row_set *rows)
 {
     for (size_t x = 0; x < rows->V; x++) ret_row[x] = mean_of(rows, x);
 }
 
-size_t spec_block_row_one_hot(const spec_block_rows *rows)
+size_t spec_block_row_one_hot(const spec_block_row_set *rows)
 {
     size_t best = 0;
     double most = -1.0;
@@ -75,7 +75,7 @@ static int steeper_first(const void *a, const void *b)
 
 /* The steps of one token: `slope` is first the weight of each entry, then that of all entries whose
  * value reaches the step. Returns their number, less than S where entries are equal or 0. */
-static size_t steps_of(spec_block_step *step, const spec_block_rows *rows, size_t x)
+static size_t steps_of(spec_block_step *step, const spec_block_row_set *rows, size_t x)
 {
     size_t n = 0, kept = 0;
     for (size_t s = 0; s < rows->S; s++) {
@@ -90,7 +90,7 @@ static size_t steps_of(spec_block_step *step, const spec_block_rows *rows, size_
     return kept;
 }
 
-double spec_block_row_best(double *ret_row, double *ret_level, const spec_block_rows *rows,
+double spec_block_row_best(double *ret_row, double *ret_level, const spec_block_row_set *rows,
                            spec_block_step *work)
 {
     size_t n = 0;
@@ -113,7 +113,7 @@ double spec_block_row_best(double *ret_row, double *ret_level, const spec_block_
     return spec_compensated_value(&worth);
 }
 
-double spec_block_row_excess(const spec_block_rows *rows, const double *draft, double level)
+double spec_block_row_excess(const spec_block_row_set *rows, const double *draft, double level)
 {
     double worst = 0.0;
     for (size_t x = 0; x < rows->V; x++) {

@@ -13,19 +13,19 @@ typedef struct {
     const double *weight;   /* (S) >= 0 */
     const double *opt_gain; /* (S, V) >= 0: what an accepted token is worth; NULL: 1 */
     size_t S, V;            /* >= 1 */
-} spec_block_rows;
+} spec_block_row_set;
 
 /* The worth of a draft's row:
  *
  *     worth(draft) = sum_s weight(s) sum_x gain(s, x) min(target(s, x), draft(x))
  *
  * Without gains it is the chance that s occurs and that the token rule accepts the token. */
-double spec_block_row_worth(const spec_block_rows *rows, const double *draft);
+double spec_block_row_worth(const spec_block_row_set *rows, const double *draft);
 
 /* The weighted mean of the rows, which minimises the mean cross-entropy of the target to the draft.
  * Its worth is at least the square of the best one, if weights sum to 1 and gains are 1. Zeros if
  * all weights are 0. */
-void spec_block_row_mean(double *ret_row, const spec_block_rows *rows);
+void spec_block_row_mean(double *ret_row, const spec_block_row_set *rows);
 
 /* A step of a token's worth: probability up to `top`, beyond the step before, adds `slope` times as
  * much. */
@@ -48,14 +48,14 @@ typedef struct {
  *   returns the worth of the row. O(S V log(S V))
  * Checked by: all vertices in fractions; the dual; random changes (tests/oracle/block_draft.py,
  * tests/analysis/rules/test_block_row.c). */
-double spec_block_row_best(double *ret_row, double *ret_level, const spec_block_rows *rows,
+double spec_block_row_best(double *ret_row, double *ret_level, const spec_block_row_set *rows,
                            spec_block_step *work);
 
 /* How far a row and a level are from the condition above: the largest excess; 0 for the best. */
-double spec_block_row_excess(const spec_block_rows *rows, const double *draft, double level);
+double spec_block_row_excess(const spec_block_row_set *rows, const double *draft, double level);
 
 /* The most probable token of the mean, the best one-hot row without gains. Its worth is the mean
  * there. */
-size_t spec_block_row_one_hot(const spec_block_rows *rows);
+size_t spec_block_row_one_hot(const spec_block_row_set *rows);
 
 #endif

@@ -89,13 +89,13 @@ static void weigh_children(double *weight, const spec_block_tree *tree, int leve
 }
 
 /* The rows after the nodes of a level. */
-static spec_block_rows rows_of(const spec_block_tree *tree, int level, const double *weight)
+static spec_block_row_set rows_of(const spec_block_tree *tree, int level, const double *weight)
 {
     const size_t first = level_first(tree, level);
-    return (spec_block_rows){.target = tree->target + first * (size_t)tree->V,
-                             .weight = weight + first,
-                             .S = level_size(tree, level),
-                             .V = (size_t)tree->V};
+    return (spec_block_row_set){.target = tree->target + first * (size_t)tree->V,
+                                .weight = weight + first,
+                                .S = level_size(tree, level),
+                                .V = (size_t)tree->V};
 }
 
 double spec_block_tree_tails(double *ret_tail, const spec_block_tree *tree, const double *draft,
@@ -105,7 +105,7 @@ double spec_block_tree_tails(double *ret_tail, const spec_block_tree *tree, cons
     work->weight[0] = 1.0;
     for (int i = 0; i < tree->K; i++) {
         const double *row = draft + (size_t)i * (size_t)tree->V;
-        const spec_block_rows rows = rows_of(tree, i, work->weight);
+        const spec_block_row_set rows = rows_of(tree, i, work->weight);
         ret_tail[i] = spec_block_row_worth(&rows, row);
         spec_compensated_add(&sum, ret_tail[i]);
         if (i + 1 < tree->K) weigh_children(work->weight, tree, i, row);
@@ -126,7 +126,7 @@ static double best_of_group(const spec_block_tree *tree, int level, size_t group
         work->ahead[s] = work->weight[v];
         memcpy(work->copied + s * V, tree->target + v * V, V * sizeof *work->copied);
     }
-    const spec_block_rows rows = {.target = work->copied, .weight = work->ahead, .S = S, .V = V};
+    const spec_block_row_set rows = {.target = work->copied, .weight = work->ahead, .S = S, .V = V};
     return spec_block_row_best(work->row, &lambda, &rows, work->step);
 }
 
@@ -150,7 +150,7 @@ void spec_block_tree_marginals(double *ret_draft, double *ret_overlap, const spe
     work->weight[0] = 1.0;
     for (int i = 0; i < tree->K; i++) {
         double *row = ret_draft + (size_t)i * (size_t)tree->V;
-        const spec_block_rows rows = rows_of(tree, i, work->weight);
+        const spec_block_row_set rows = rows_of(tree, i, work->weight);
         spec_block_row_mean(row, &rows);
         ret_overlap[i] = spec_block_row_worth(&rows, row);
         if (i + 1 < tree->K) weigh_children(work->weight, tree, i, NULL);
@@ -164,7 +164,7 @@ void spec_block_tree_greedy(double *ret_draft, const spec_block_tree *tree,
     work->weight[0] = 1.0;
     for (int i = 0; i < tree->K; i++) {
         double *row = ret_draft + (size_t)i * (size_t)tree->V;
-        const spec_block_rows rows = rows_of(tree, i, work->weight);
+        const spec_block_row_set rows = rows_of(tree, i, work->weight);
         spec_block_row_best(row, &lambda, &rows, work->step);
         if (i + 1 < tree->K) weigh_children(work->weight, tree, i, row);
     }
@@ -203,7 +203,7 @@ double spec_block_tree_improve(double *draft, const spec_block_tree *tree,
         weigh_children(work->weight, tree, i, draft + (size_t)i * V);
     for (int i = tree->K; i-- > 0;) {
         double *row = draft + (size_t)i * V;
-        spec_block_rows rows = rows_of(tree, i, work->weight);
+        spec_block_row_set rows = rows_of(tree, i, work->weight);
         fill_gain(tree, i, work);
         rows.opt_gain = work->gain;
         const double before = spec_block_row_worth(&rows, row),
@@ -221,7 +221,7 @@ void spec_block_tree_any_rule(double *ret_bound, const spec_block_tree *tree,
     double least = 1.0;
     work->weight[0] = 1.0;
     for (int i = 0; i < tree->K; i++) {
-        const spec_block_rows rows = rows_of(tree, i, work->weight);
+        const spec_block_row_set rows = rows_of(tree, i, work->weight);
         gsl_matrix_set_zero(work->square);
         for (size_t s = 0; s < rows.S; s++) {
             const double *row = rows.target + s * V;

@@ -99,7 +99,7 @@ static double mean_overlap(const double *weight, const spec_block_drafters_work 
 /* The token that a Markov row of this offset depends on, or 0 for rows that depend on none. */
 static int group_of(const spec_block_paths *paths, spec_block_drafter drafter, int offset, size_t s)
 {
-    return drafter == SPEC_BLOCK_MARKOV && offset > 0 ? token_at(paths, offset - 1, s) : 0;
+    return drafter == SPEC_BLOCK_DRAFTER_MARKOV && offset > 0 ? token_at(paths, offset - 1, s) : 0;
 }
 
 enum { EVERY_GROUP = -1 };
@@ -112,7 +112,7 @@ static bool choose_row(double *ret_row, double *ret_worth, spec_block_drafter dr
 {
     const size_t V = (size_t)paths->V;
     double level;
-    spec_block_rows rows = {.target = work->copied, .weight = work->member, .V = V};
+    spec_block_row_set rows = {.target = work->copied, .weight = work->member, .V = V};
     *ret_worth = 0.0;
     for (size_t s = 0; s < paths->n; s++) {
         const bool in = group == EVERY_GROUP || group_of(paths, drafter, offset, s) == group;
@@ -121,7 +121,7 @@ static bool choose_row(double *ret_row, double *ret_worth, spec_block_drafter dr
         memcpy(work->copied + V * rows.S++, row_at(paths, offset, s), V * sizeof *work->copied);
     }
     if (rows.S == 0) return false;
-    if (drafter == SPEC_BLOCK_MEAN) {
+    if (drafter == SPEC_BLOCK_DRAFTER_MEAN) {
         spec_block_row_mean(ret_row, &rows);
         *ret_worth = spec_block_row_worth(&rows, ret_row);
     } else
@@ -136,7 +136,7 @@ static double choose_rows(spec_block_drafter drafter, int offset, const spec_blo
                           const double *weight, const spec_block_paths *judge,
                           spec_block_drafters_work *work)
 {
-    const int groups = drafter == SPEC_BLOCK_MARKOV && offset > 0 ? choose->V : 1;
+    const int groups = drafter == SPEC_BLOCK_DRAFTER_MARKOV && offset > 0 ? choose->V : 1;
     const spec_block_paths *const side[] = {choose, judge};
     double worth = 0.0, here;
     bool known = false; /* the row of all paths */
@@ -163,9 +163,9 @@ void spec_block_judge_rows(spec_block_verdict *verdict, spec_block_drafter draft
     start(work, 1, judge);
     for (int i = 0; i < judge->K; i++) {
         const double worth = choose_rows(drafter, i, choose, choose->weight, judge, work);
-        verdict->most[i] = drafter == SPEC_BLOCK_MEAN ? NAN : worth;
+        verdict->most[i] = drafter == SPEC_BLOCK_DRAFTER_MEAN ? NAN : worth;
         verdict->overlap[i] = mean_overlap(judge->weight, work, 1, judge->n);
-        if (drafter != SPEC_BLOCK_MEAN)
+        if (drafter != SPEC_BLOCK_DRAFTER_MEAN)
             choose_rows(drafter, i, choose, work->reach[0], judge, work);
         verdict->tail[i] = mean_overlap(work->reach[1], work, 1, judge->n);
         go_on(work, 0, choose);

@@ -9,11 +9,12 @@
 #include "experiments/measures/block_paths.h"
 
 typedef enum {
-    SPEC_BLOCK_BEST,   /* rows of the largest worth, independent of the drafted tokens */
-    SPEC_BLOCK_MEAN,   /* the mean of the target's rows */
-    SPEC_BLOCK_MARKOV, /* rows of the largest worth for each token before the row's */
-    SPEC_BLOCK_GREEDY, /* one-hot rows: the target's most probable token after those before it */
-    SPEC_BLOCK_MODEL,  /* the rows of a draft model after the drafted tokens */
+    SPEC_BLOCK_DRAFTER_BEST,   /* rows of the largest worth, independent of the drafted tokens */
+    SPEC_BLOCK_DRAFTER_MEAN,   /* the mean of the target's rows */
+    SPEC_BLOCK_DRAFTER_MARKOV, /* rows of the largest worth for each token before the row's */
+    SPEC_BLOCK_DRAFTER_GREEDY, /* one-hot rows: the target's most probable token after those before
+                                  it */
+    SPEC_BLOCK_DRAFTER_MODEL,  /* the rows of a draft model after the drafted tokens */
     SPEC_BLOCK_DRAFTERS
 } spec_block_drafter;
 

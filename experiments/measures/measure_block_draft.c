@@ -13,11 +13,11 @@
 
 enum { OVERLAP, MOST, TAIL, N_VALUES, OFFSETS_MAX = 64 };
 
-static const char *const names[SPEC_BLOCK_DRAFTERS] = {[SPEC_BLOCK_BEST] = "best",
-                                                       [SPEC_BLOCK_MEAN] = "mean",
-                                                       [SPEC_BLOCK_MARKOV] = "markov",
-                                                       [SPEC_BLOCK_GREEDY] = "greedy",
-                                                       [SPEC_BLOCK_MODEL] = "draft"};
+static const char *const names[SPEC_BLOCK_DRAFTERS] = {[SPEC_BLOCK_DRAFTER_BEST] = "best",
+                                                       [SPEC_BLOCK_DRAFTER_MEAN] = "mean",
+                                                       [SPEC_BLOCK_DRAFTER_MARKOV] = "markov",
+                                                       [SPEC_BLOCK_DRAFTER_GREEDY] = "greedy",
+                                                       [SPEC_BLOCK_DRAFTER_MODEL] = "draft"};
 
 /* The memory of a thread, for one place after the other. */
 typedef struct {
@@ -102,9 +102,9 @@ static int judge(spec_block_verdict *verdict, spec_block_drafter drafter, worksp
     const spec_block_paths *choose = &work->half[half],
                            *other = &work->half[question->all ? half : 1 - half];
     switch (drafter) {
-    case SPEC_BLOCK_GREEDY:
+    case SPEC_BLOCK_DRAFTER_GREEDY:
         return spec_block_judge_greedy(verdict, other, place, &work->work, error);
-    case SPEC_BLOCK_MODEL:
+    case SPEC_BLOCK_DRAFTER_MODEL:
         return spec_block_judge_model(verdict, &work->draft, other, place, &work->work, error);
     default:
         spec_block_judge_rows(verdict, drafter, choose, other, &work->work);
@@ -138,7 +138,8 @@ static int visit(double *value, const spec_position *at, const void *self, spec_
     SPEC_TRY(fill_paths(work, question, at, &place, error));
     memset(value, 0, value_at(SPEC_BLOCK_DRAFTERS, 0, K) * sizeof *value);
     for (spec_block_drafter d = 0; d < SPEC_BLOCK_DRAFTERS; d++)
-        for (int h = 0; h < halves && (d != SPEC_BLOCK_MODEL || question->opt_draft != NULL); h++) {
+        for (int h = 0;
+             h < halves && (d != SPEC_BLOCK_DRAFTER_MODEL || question->opt_draft != NULL); h++) {
             SPEC_TRY(judge(&verdict, d, work, h, question, &place, error));
             for (int i = 0; i < K; i++) {
                 double *const to = value + value_at(d, i, K);

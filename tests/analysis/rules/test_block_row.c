@@ -16,7 +16,7 @@ enum { S_MAX = 7, V_MAX = 40 };
 typedef struct {
     double target[S_MAX * V_MAX], weight[S_MAX], gain[S_MAX * V_MAX], best[V_MAX], level, worth;
     spec_block_step work[S_MAX * V_MAX];
-    spec_block_rows rows;
+    spec_block_row_set rows;
 } row_case;
 
 static void draw_case(row_case *c, size_t S, size_t V, int kind, bool gains, gsl_rng *rng)
@@ -24,7 +24,7 @@ static void draw_case(row_case *c, size_t S, size_t V, int kind, bool gains, gsl
     for (size_t s = 0; s < S; s++) tuples_row(c->target + s * V, (int)V, kind, rng);
     tuples_row(c->weight, (int)S, kind, rng);
     for (size_t i = 0; i < S * V; i++) c->gain[i] = 1 + 3 * gsl_rng_uniform(rng);
-    c->rows = (spec_block_rows){c->target, c->weight, gains ? c->gain : NULL, S, V};
+    c->rows = (spec_block_row_set){c->target, c->weight, gains ? c->gain : NULL, S, V};
 }
 
 static void solve(row_case *c)
@@ -36,7 +36,7 @@ static void solve(row_case *c)
  * level. The integrand is constant between values of the rows. */
 static double dual(const row_case *c, double level)
 {
-    const spec_block_rows *rows = &c->rows;
+    const spec_block_row_set *rows = &c->rows;
     double total = level;
     for (size_t x = 0; x < rows->V; x++) {
         double value[S_MAX + 1] = {0};
@@ -58,7 +58,7 @@ static void one_context_has_its_own_row(void **state)
 {
     (void)state;
     const double target[4] = {0.27, 0, 0.4, 0.33}, weight[1] = {0.7};
-    const spec_block_rows rows = {target, weight, NULL, 1, 4};
+    const spec_block_row_set rows = {target, weight, NULL, 1, 4};
     double row[4], level;
     spec_block_step work[4];
     assert_within(spec_block_row_best(row, &level, &rows, work), 0.7, 1e-16);
@@ -74,7 +74,7 @@ static void the_mean_loses_an_eighth_for_two_certain_rows(void **state)
 {
     (void)state;
     const double target[4] = {1, 0, 0, 1}, weight[2] = {0.75, 0.25};
-    const spec_block_rows rows = {target, weight, NULL, 2, 2};
+    const spec_block_row_set rows = {target, weight, NULL, 2, 2};
     double row[2], level;
     spec_block_step work[4];
     assert_same(spec_block_row_best(row, &level, &rows, work), 0.75);
@@ -218,7 +218,7 @@ static void mean_has_at_least_the_square_of_the_best(void **state)
         target[s * N + s] = 1;
         weight[s] = s == 0 ? 0.6 : 0.4 / THIN;
     }
-    const spec_block_rows rows = {target, weight, NULL, N, N};
+    const spec_block_row_set rows = {target, weight, NULL, N, N};
     assert_within(spec_block_row_best(mean, &level, &rows, work), 0.6, 1e-15);
     spec_block_row_mean(mean, &rows);
     assert_within(spec_block_row_worth(&rows, mean), 0.36 + 0.16 / THIN, 1e-14);
@@ -251,7 +251,7 @@ static void without_weight_any_row_will_do(void **state)
 {
     (void)state;
     const double target[6] = {0.2, 0.5, 0.3, 0, 0.1, 0.9}, weight[2] = {0, 0};
-    const spec_block_rows rows = {target, weight, NULL, 2, 3};
+    const spec_block_row_set rows = {target, weight, NULL, 2, 3};
     double row[3], level;
     spec_block_step work[6];
     assert_same(spec_block_row_best(row, &level, &rows, work), 0.0);
