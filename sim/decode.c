@@ -67,6 +67,18 @@ done:
     return status;
 }
 
+/* The policy weighs the times that the clock charges. */
+static void price(spec_policy *policy, const spec_decoder_config *config)
+{
+    const spec_costs *costs = &config->costs;
+    const bool one_pass = config->opt_draft != NULL && config->opt_draft->one_pass;
+    spec_policy_price(policy, &(spec_policy_prices){.pass = costs->verify + costs->fixed,
+                                                    .call = costs->draft,
+                                                    .row = costs->token,
+                                                    .token = costs->verify_token,
+                                                    .one_pass = costs->one_pass || one_pass});
+}
+
 int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -76,9 +88,7 @@ int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, 
         SPEC_TRY(spec_vocabularies_check(config->target, config->opt_draft, error));
     SPEC_TRY(spec_rule_init(&decoder->rule, config->rule, error));
     SPEC_TRY(spec_policy_init(&decoder->policy, config->policy, config->K, error));
-    spec_policy_price(
-        &decoder->policy, config->costs.draft, config->costs.token + config->costs.verify_token,
-        config->costs.one_pass || (config->opt_draft != NULL && config->opt_draft->one_pass));
+    price(&decoder->policy, config);
     if (config->ahead)
         SPEC_TRY(spec_policy_init(&decoder->guessed, config->policy, config->K, error));
     SPEC_TRY(open_sessions(decoder, config->opt_beside, error));

@@ -17,6 +17,8 @@
 #include "speclab/listener.h"
 #include "speclab/round.h"
 
+#include <limits.h>
+
 /* The virtual clock: the time of a round in target calls.
  *     time = drafting + verification + fixed
  *     drafting = draft * (charged draft calls) + token * (charged rows)
@@ -25,8 +27,8 @@
  * unless the policy says otherwise (the oracle does). A strategy without a model makes no calls. A
  * model with one_pass makes one call for all rows. Drafting ahead:
  *     time = drafting before the pass + max(verification, drafting during it) + fixed
- * No call comes before the pass if the chain was drafted ahead. During it there are K + 1 calls,
- * the first of which makes the guess; one if the guess is the end of text; none if the draft ends
+ * No call comes before the pass if the chain was drafted ahead. During it there are the call that
+ * makes the guess and those of a chain; one if the guess is the end of text; none if the draft ends
  * the text or is empty. */
 typedef struct {
     double draft;  /* c: time of a draft call over that of a target call */
@@ -34,7 +36,7 @@ typedef struct {
     double verify; /* a verification pass; 1 if a pass of K+1 tokens costs as much as one token */
     double verify_token; /* further time per draft token that is verified */
     double fixed;        /* further time per round */
-    bool one_pass;       /* the calls of a round cost one, as if a single pass made them all */
+    bool one_pass;       /* the calls of a draft cost one, as if a single pass made them all */
 } spec_costs;
 
 #define SPEC_COSTS_DEFAULT ((spec_costs){.draft = 0.1, .verify = 1.0, .fixed = 0.0})
@@ -53,14 +55,16 @@ typedef struct {
 /* The work of a round that the clock charges. */
 typedef struct {
     int calls, rows, tokens;     /* of its draft */
-    int calls_ahead, rows_ahead; /* of the draft ahead, during the pass */
+    int calls_ahead, rows_ahead; /* of the guess and the draft ahead, during the pass */
 } spec_charges;
 
 static inline double spec_costs_round(const spec_costs *costs, const spec_charges *charges)
 {
-    const int calls = costs->one_pass && charges->calls > 1 ? 1 : charges->calls;
+    const int most = costs->one_pass ? 1 : INT_MAX - 1, /* calls of a draft */
+        calls = charges->calls < most ? charges->calls : most,
+        calls_ahead = charges->calls_ahead < most + 1 ? charges->calls_ahead : most + 1;
     const double drafting = costs->draft * calls + costs->token * charges->rows,
-                 ahead = costs->draft * charges->calls_ahead + costs->token * charges->rows_ahead,
+                 ahead = costs->draft * calls_ahead + costs->token * charges->rows_ahead,
                  pass = costs->verify + costs->verify_token * charges->tokens;
     return drafting + (ahead > pass ? ahead : pass) + costs->fixed;
 }

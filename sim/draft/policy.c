@@ -63,9 +63,9 @@ void spec_policy_free(spec_policy *policy)
     *policy = (spec_policy){0};
 }
 
-void spec_policy_price(spec_policy *policy, double call, double token, bool one_pass)
+void spec_policy_price(spec_policy *policy, const spec_policy_prices *prices)
 {
-    if (policy->kind->price != NULL) policy->kind->price(policy, call, token, one_pass);
+    if (policy->kind->price != NULL) policy->kind->price(policy, prices);
 }
 
 void spec_policy_reset(spec_policy *policy)

@@ -11,6 +11,15 @@
 
 typedef struct spec_policy spec_policy;
 
+/* Times that some kinds weigh, in target calls. */
+typedef struct {
+    double pass;   /* of a round without a draft */
+    double call;   /* further time per draft call */
+    double row;    /* per row of the draft model */
+    double token;  /* per draft token that is verified */
+    bool one_pass; /* the calls of a round cost one */
+} spec_policy_prices;
+
 typedef struct {
     const char *name, *usage, *summary, *reference;
     bool anticipates; /* a negative control: not lossless for sampled drafts */
@@ -22,7 +31,7 @@ typedef struct {
      * keys. */
     int (*init)(spec_policy *policy, spec_settings *settings, spec_error *error);
 
-    void (*price)(spec_policy *policy, double call, double token, bool one_pass); /* or NULL */
+    void (*price)(spec_policy *policy, const spec_policy_prices *prices); /* or NULL */
 
     /* Bytes of the state, for what is learnt of a text. NULL: nothing. A text begins with zeros and
      * then _begin; _end frees what the state points to, and its kind must read tokens. */
@@ -82,9 +91,8 @@ struct spec_policy {
             bool share;
         } off;
         struct {
-            double call, token;
+            spec_policy_prices prices;
             bool has_call, has_token; /* by its keys */
-            bool one_pass;
             int every, n_sizes, size[SPEC_LENGTHS_MAX];
         } goodput;
         struct {
@@ -116,9 +124,8 @@ extern const spec_policy_kind spec_policy_confidence_drop, spec_policy_trim_draw
 int spec_policy_init(spec_policy *policy, const char *spec, int K, spec_error *error);
 void spec_policy_free(spec_policy *policy); /* a zeroed one is allowed */
 
-/* Tell a kind that weighs times those of a draft call and of a further token, in target calls. Its
- * keys come first. With one_pass the calls of a round cost one. */
-void spec_policy_price(spec_policy *policy, double call, double token, bool one_pass);
+/* Tell a kind that weighs times those of the clock. Its keys come first. */
+void spec_policy_price(spec_policy *policy, const spec_policy_prices *prices);
 
 /* Begin a text: the policy is as after _init and _price. */
 void spec_policy_reset(spec_policy *policy);

@@ -148,6 +148,7 @@ static void a_round_costs_one_pass_and_a_time_per_token(void **state)
                  {"markov-block?of=target", "chain", "oracle", 5, 0},
                  {"markov-block?of=target", "tree?widths=3.1.2", "fixed", 3, 7},
                  {"block?of=target", "marginals?nodes=9", "fixed", 4, 4},
+                 {"block?of=target", "chain", "trim", 5, 5},
                  {"block?of=target", "chain", "fixed", 0, 0}};
     opened target = open_model("dirichlet?V=4&order=2&concentration=0.5&seed=5", NULL);
     gsl_rng *rng = spec_rng_alloc();
@@ -173,6 +174,8 @@ static void a_round_costs_one_pass_and_a_time_per_token(void **state)
             const bool oracle = cases[c].policy[0] == 'o';
             const int rows = oracle ? decoder.round.n_accepted : cases[c].rows;
             expected += (rows > 0 ? 0.3 : 0.0) + 0.07 * rows + 1.11;
+            /* Rows are drafted already when trim cuts, and verified tokens cost nothing. */
+            if (cases[c].policy[0] == 't') assert_int_equal(decoder.round.n_drafted, 5);
         }
         assert_within(tally.time, expected, 1e-12);
         spec_decoder_free(&decoder);
@@ -182,6 +185,23 @@ static void a_round_costs_one_pass_and_a_time_per_token(void **state)
     close_model(&target);
 }
 
+/* The guess is a call of its own, before that of the chain. */
+static void the_clock_charges_one_call_for_a_draft_ahead_too(void **state)
+{
+    (void)state;
+    const spec_costs costs = {.draft = 0.3,
+                              .token = 0.07,
+                              .verify = 0.9,
+                              .verify_token = 0.02,
+                              .fixed = 0.01,
+                              .one_pass = true};
+    spec_charges charges = {.calls = 4, .rows = 4, .tokens = 4, .calls_ahead = 6, .rows_ahead = 6};
+    const double drafting = 0.3 + 4 * 0.07, ahead = 2 * 0.3 + 6 * 0.07;
+    assert_within(spec_costs_round(&costs, &charges), drafting + ahead + 0.01, 1e-15);
+    charges.rows_ahead = 1; /* less than the pass */
+    assert_within(spec_costs_round(&costs, &charges), drafting + 0.9 + 4 * 0.02 + 0.01, 1e-15);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +209,7 @@ int main(void)
         cmocka_unit_test(block_greedy_refuses_block_drafts),
         cmocka_unit_test(the_decoder_accepts_what_the_objective_says),
         cmocka_unit_test(a_round_costs_one_pass_and_a_time_per_token),
+        cmocka_unit_test(the_clock_charges_one_call_for_a_draft_ahead_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

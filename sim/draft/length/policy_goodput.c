@@ -19,11 +19,13 @@ typedef struct {
 static int goodput_init(spec_policy *policy, spec_settings *settings, spec_error *error)
 {
     int status = GSL_SUCCESS;
+    spec_policy_prices *prices = &policy->goodput.prices;
+    prices->pass = 1.0;
     if (policy->K > SPEC_ESTIMATOR_PLACES)
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "%s: K is %d; it estimates %d places at most",
                            policy->kind->name, policy->K, SPEC_ESTIMATOR_PLACES));
-    SPEC_TRY(spec_settings_double(&policy->goodput.call, settings, "c", 0.1, 0.0, 1e6, error));
-    SPEC_TRY(spec_settings_double(&policy->goodput.token, settings, "token", 0.0, 0.0, 1e6, error));
+    SPEC_TRY(spec_settings_double(&prices->call, settings, "c", 0.1, 0.0, 1e6, error));
+    SPEC_TRY(spec_settings_double(&prices->token, settings, "token", 0.0, 0.0, 1e6, error));
     policy->goodput.has_call = spec_settings_text(settings, "c") != NULL;
     policy->goodput.has_token = spec_settings_text(settings, "token") != NULL;
     SPEC_TRY(spec_settings_int(&policy->goodput.every, settings, "every", SPEC_ESTIMATOR_STEPS, 1,
@@ -32,11 +34,12 @@ done:
     return status;
 }
 
-static void goodput_price(spec_policy *policy, double call, double token, bool one_pass)
+static void goodput_price(spec_policy *policy, const spec_policy_prices *prices)
 {
-    if (!policy->goodput.has_call) policy->goodput.call = call;
-    if (!policy->goodput.has_token) policy->goodput.token = token;
-    policy->goodput.one_pass = one_pass;
+    const spec_policy_prices own = policy->goodput.prices;
+    policy->goodput.prices = *prices;
+    if (policy->goodput.has_call) policy->goodput.prices.call = own.call;
+    if (policy->goodput.has_token) policy->goodput.prices.token = own.token;
 }
 
 static size_t goodput_state_size(const spec_policy *policy)
@@ -67,11 +70,11 @@ static bool gains(goodput_state *state, double score, int k, double fixed, doubl
 static bool goodput_go_on(const spec_policy *policy, const spec_draft *draft,
                           const double *opt_next_row)
 {
-    const double call = policy->goodput.call, token = policy->goodput.token,
-                 score = spec_row_score(NULL, opt_next_row, draft->vocab);
-    return policy->goodput.one_pass
-               ? gains(policy->state, score, draft->n_nodes, 1.0 + call, token)
-               : gains(policy->state, score, draft->n_nodes, 1.0, call + token);
+    const spec_policy_prices *of = &policy->goodput.prices;
+    const double fixed = of->pass + (of->one_pass ? of->call : 0.0),
+                 marginal = (of->one_pass ? 0.0 : of->call) + of->row + of->token;
+    return gains(policy->state, spec_row_score(NULL, opt_next_row, draft->vocab), draft->n_nodes,
+                 fixed, marginal);
 }
 
 static int goodput_observe(spec_policy *policy, const spec_draft *draft, const spec_round *round,
@@ -105,9 +108,11 @@ const spec_policy_kind spec_policy_goodput = {
 
 /* ---- trim ------------------------------------------------------------------------------------ */
 
+/* The whole draft is made already: its calls and rows cost the same whatever is kept. */
 static double fixed_time(const spec_policy *policy, const spec_draft *draft)
 {
-    return 1.0 + policy->goodput.call * (policy->goodput.one_pass ? 1 : draft->n_nodes);
+    const spec_policy_prices *of = &policy->goodput.prices;
+    return of->pass + of->call * (of->one_pass ? 1 : draft->n_nodes) + of->row * draft->n_nodes;
 }
 
 static int trim_init(spec_policy *policy, spec_settings *settings, spec_error *error)
@@ -134,11 +139,11 @@ static int size_of(const spec_policy *policy, int n)
 static int cut_by_sizes(const spec_policy *policy, const spec_draft *draft)
 {
     goodput_state *state = policy->state;
-    const double fixed = fixed_time(policy, draft) - policy->goodput.token;
+    const double fixed = fixed_time(policy, draft) - policy->goodput.prices.token;
     double survival = 1.0, emitted = 1.0, most = 0.0;
     int best = 0;
     for (int b = 0; b <= draft->n_nodes; b++) {
-        const double time = fixed + policy->goodput.token * size_of(policy, b + 1);
+        const double time = fixed + policy->goodput.prices.token * size_of(policy, b + 1);
         if (emitted > most * time) most = emitted / time, best = b;
         if (b == draft->n_nodes) break;
         state->score[b] = spec_row_score(NULL, draft->row[b], draft->vocab);
@@ -155,7 +160,7 @@ static int trim_cut(const spec_policy *policy, const spec_draft *draft)
     int n = 0;
     while (n < draft->n_nodes &&
            gains(policy->state, spec_row_score(NULL, draft->row[n], draft->vocab), n, fixed,
-                 policy->goodput.token))
+                 policy->goodput.prices.token))
         n++;
     return n;
 }
@@ -185,7 +190,7 @@ static int trim_drawn_cut(const spec_policy *policy, const spec_draft *draft)
     int n = 0;
     while (n < draft->n_nodes &&
            gains(policy->state, spec_row_score_of(spec_draft_confidence(draft, n)), n, fixed,
-                 policy->goodput.token))
+                 policy->goodput.prices.token))
         n++;
     return n;
 }

@@ -67,23 +67,24 @@ static void trims_keep_the_best_length(void **state)
                                       true);
 }
 
-static policy_case priced(const char *spec, double call, double token, bool one_pass)
+static policy_case priced(const char *spec, spec_policy_prices prices)
 {
     policy_case c = case_of(spec, K);
-    spec_policy_price(&c.policy, call, token, one_pass);
+    spec_policy_price(&c.policy, &prices);
     return c;
 }
 
 static void times_are_those_of_the_clock_unless_given(void **state)
 {
     (void)state;
-    lengths_maximise_tokens_over_time(priced("goodput", 0.2, 0.05, false), 1.0, 0.25, 100, false);
-    lengths_maximise_tokens_over_time(priced("goodput?c=0.3", 9.0, 0.05, false), 1.0, 0.35, 100,
-                                      false);
-    lengths_maximise_tokens_over_time(priced("goodput", 0.2, 0.3, true), 1.2, 0.3, 100, false);
-    lengths_maximise_tokens_over_time(priced("trim?token=0.3", 0.05, 9.0, false), 1.0 + 0.05 * K,
-                                      0.3, 100, false);
-    lengths_maximise_tokens_over_time(priced("trim", 0.4, 0.25, true), 1.4, 0.25, 100, false);
+    const spec_policy_prices apart = {.pass = 1.3, .call = 0.2, .row = 0.1, .token = 0.05},
+                             once = {1.3, 0.4, 0.02, 0.25, true};
+    const double trimmed = 1.3 + (0.2 + 0.1) * K, once_trimmed = 1.3 + 0.4 + 0.02 * K;
+    lengths_maximise_tokens_over_time(priced("goodput", apart), 1.3, 0.35, 100, false);
+    lengths_maximise_tokens_over_time(priced("goodput?c=0.3", apart), 1.3, 0.45, 100, false);
+    lengths_maximise_tokens_over_time(priced("goodput", once), 1.7, 0.27, 100, false);
+    lengths_maximise_tokens_over_time(priced("trim?token=0.3", apart), trimmed, 0.3, 100, false);
+    lengths_maximise_tokens_over_time(priced("trim", once), once_trimmed, 0.25, 100, false);
 }
 
 /* Passes of 1, 2, 4 or 8 tokens: a search over all lengths with their times. */
