@@ -13,6 +13,8 @@
 
 enum { OVERLAP, MOST, TAIL, N_VALUES, OFFSETS_MAX = 64 };
 
+#define CELLS_MAX 0x1p29 /* numbers in the memory of a thread, 4 GB */
+
 static const char *const names[SPEC_BLOCK_DRAFTERS] = {[SPEC_BLOCK_DRAFTER_BEST] = "best",
                                                        [SPEC_BLOCK_DRAFTER_MEAN] = "mean",
                                                        [SPEC_BLOCK_DRAFTER_MARKOV] = "markov",
@@ -196,6 +198,19 @@ static int write_drafter(spec_table *table, spec_block_drafter drafter, const do
     return GSL_SUCCESS;
 }
 
+/* The rows of all paths, with their copies and steps. */
+static int check_memory(const block_question *question, spec_error *error)
+{
+    const double rows = (question->all ? 1.0 : 2.0) * question->K + 4.0;
+    const double cells = rows * (double)question->n * question->target->vocab;
+    if (cells <= CELLS_MAX) return GSL_SUCCESS;
+    return spec_fail(error, GSL_EINVAL,
+                     "paths: rows of %d tokens for %zu paths of %d take %.1f GB for each thread, "
+                     "more than 4 GB; use fewer",
+                     question->target->vocab, question->n, question->K,
+                     cells * sizeof(double) * 0x1p-30);
+}
+
 /* Open the models of a point; list all paths if there are at most `listed`. */
 static int open_question(block_question *question, size_t listed, const spec_point *point,
                          const spec_measure *measure, spec_error *error)
@@ -216,6 +231,7 @@ static int open_question(block_question *question, size_t listed, const spec_poi
     const size_t all = spec_block_paths_all(question->target->vocab, K);
     question->all = all > 0 && all <= listed;
     if (question->all) question->n = all;
+    SPEC_TRY(check_memory(question, error));
 done:
     return status;
 }

@@ -7,6 +7,7 @@
 #include "models/synthetic/perturb.h"
 #include "speclab/no_memory.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,22 +21,22 @@ int spec_block_settings_check(const spec_block_settings *settings, const char *n
 {
     int status = GSL_SUCCESS;
     const double V = settings->target->vocab, paths = settings->paths, reach = settings->reach;
-    const double segments = 3.0 * paths * V;
+    const double segments = 3.0 * paths * V, tokens = fmin(paths, V); /* before an offset */
     double cells;
     SPEC_TRY(
         spec_predecessors_size(&cells, settings->target, settings->paths, settings->reach, error));
-    cells += segments + reach * V * (settings->by_token ? paths + 1.0 : 1.0);
+    cells += segments + reach * V * (settings->by_token ? tokens + 1.0 : 1.0);
     if (cells > CELLS_MAX)
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
                            "%s: rows of %d tokens with paths=%d and reach=%d take %.1f GB, more "
                            "than 1 GB; use fewer paths",
                            name, settings->target->vocab, settings->paths, settings->reach,
                            cells * sizeof(double) * 0x1p-30));
-    if (settings->rank > 0 && V * paths * paths > DECOMPOSITION_MAX)
+    if (settings->rank > 0 && V * tokens * tokens > DECOMPOSITION_MAX)
         status = spec_fail(error, GSL_EINVAL,
-                           "%s: rank=%d decomposes a matrix of %d by %d in each round, which is "
+                           "%s: rank=%d decomposes a matrix of %d by %.0f in each round, which is "
                            "too slow; use fewer paths, or leave out rank",
-                           name, settings->rank, settings->target->vocab, settings->paths);
+                           name, settings->rank, settings->target->vocab, tokens);
 done:
     return status;
 }
@@ -43,12 +44,13 @@ done:
 static int init_by_token(spec_block_rows *rows, spec_error *error)
 {
     const spec_block_settings *set = rows->settings;
-    const size_t paths = (size_t)set->paths, V = (size_t)set->target->vocab;
+    const size_t paths = (size_t)set->paths, V = (size_t)set->target->vocab,
+                 tokens = paths < V ? paths : V;
     rows->by_token = calloc((size_t)set->reach, sizeof *rows->by_token);
     if (rows->by_token == NULL) return spec_no_memory(error);
     for (int i = 1; i < set->reach; i++) { /* the first offset has no previous token */
         rows->by_token[i].token = malloc(paths * sizeof *rows->by_token[i].token);
-        rows->by_token[i].row = malloc(paths * V * sizeof *rows->by_token[i].row);
+        rows->by_token[i].row = malloc(tokens * V * sizeof *rows->by_token[i].row);
         if (rows->by_token[i].token == NULL || rows->by_token[i].row == NULL)
             return spec_no_memory(error);
     }

@@ -35,7 +35,7 @@ typedef struct {
 typedef struct {
     int n;
     int *token;  /* (paths) ascending */
-    double *row; /* (paths, V) */
+    double *row; /* (min(paths, V), V) */
 } spec_block_by_token;
 
 typedef struct {

@@ -217,6 +217,7 @@ static void wrong_values_are_refused(void **state)
         {"target = \"zipf?V=9\"; paths = 5000", "paths"},
         {"target = \"zipf?V=9\"; paths = 0", "paths"},
         {"target = \"zipf?V=9\"; listed = 4097", "listed"},
+        {"target = \"zipf?V=9000\"; K = 6; paths = 4096", "paths: rows of 9000 tokens"},
         {"target = \"zipf?V=9\"; draft = \"zipf?V=8\"", "V"},
         {"target = \"random?dim=16&layers=1&heads=2&ffn=24&vocab=9&context=4&type=f32\"; K = 5",
          "K: at most the window, 3"},

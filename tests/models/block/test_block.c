@@ -349,6 +349,10 @@ static void bad_settings_are_refused(void **state)
     assert_refused("markov-block?of=target&paths=40&rank=2", target.model, "too slow");
     assert_refused("markov-block?of=target&top=70000", target.model, "top=70000");
     assert_refused("block?of=target&paths=100", text.model, "use paths=68 or less");
+    opened few = open_model("zipf?V=8", NULL); /* and so few tokens before an offset */
+    opened many = open_model("markov-block?of=target&paths=4096&rank=2", few.model);
+    close_model(&many);
+    close_model(&few);
     opened draft = open_model("block?of=target&reach=2", text.model);
     const double *row[4];
     double store[12];
