@@ -8,31 +8,24 @@
 #include "sim/draft/drafter.h"
 
 #include "models/row.h"
+#include "sim/draft/index/branch_heap.h"
 
 #include <stdlib.h>
 
 enum { DEPTH = 16 };
 
-/* A prefix that may be submitted next. */
+/* A prefix that may be submitted next is a branch. Its value is the product of the marginals along
+ * its path, `above` that of its parent's path. Its token is number `item` of its depth's row. */
 typedef struct {
-    double value;    /* product of the marginals along its path */
-    double above;    /* that of its parent's path */
-    int order;       /* of its creation: the earlier one wins among equal values */
-    int parent;      /* a node of the draft, or -1 */
-    int depth, rank; /* its token is number `rank` of its depth's row */
-} prefix;
-
-typedef struct {
-    int nodes; /* that are submitted */
-    int n, made;
-    prefix *heap; /* (nodes + 1) the first is the best */
-    int *token;   /* (levels, nodes) the most probable tokens of each depth */
+    int nodes;             /* that are submitted */
+    spec_branch_heap open; /* (nodes + 1) */
+    int *token;            /* (levels, nodes) the most probable tokens of each depth */
 } marginals;
 
 static void close(void *state)
 {
     marginals *tree = state;
-    free(tree->heap);
+    free(tree->open.branch);
     free(tree->token);
     free(tree);
 }
@@ -58,9 +51,9 @@ static int init(spec_drafter *drafter, spec_settings *settings, spec_error *erro
     drafter->siblings = SPEC_SIBLINGS_TOP;
     drafter->widest = tree->nodes;
     drafter->n_weights = drafter->n_levels;
-    tree->heap = malloc(((size_t)tree->nodes + 1) * sizeof *tree->heap);
+    tree->open.branch = malloc(((size_t)tree->nodes + 1) * sizeof *tree->open.branch);
     tree->token = malloc((size_t)drafter->n_levels * (size_t)tree->nodes * sizeof *tree->token);
-    if (tree->heap == NULL || tree->token == NULL)
+    if (tree->open.branch == NULL || tree->token == NULL)
         status = spec_fail(error, GSL_ENOMEM, "out of memory for a tree");
 done:
     return status;
@@ -75,34 +68,6 @@ static int open(spec_drafter *drafter, const spec_model *target, int K, spec_err
                      "draft strategy 'marginals' needs rows that depend on the depth alone, and "
                      "those of '%.200s' depend on the path: use dynamic, or a draft such as block",
                      model->spec);
-}
-
-static bool comes_before(const prefix *a, const prefix *b)
-{
-    return a->value > b->value || (a->value == b->value && a->order < b->order);
-}
-
-static void push(marginals *tree, prefix made)
-{
-    made.order = tree->made++;
-    int at = tree->n++;
-    for (; at > 0 && comes_before(&made, &tree->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        tree->heap[at] = tree->heap[(at - 1) / 2];
-    tree->heap[at] = made;
-}
-
-static prefix pop(marginals *tree)
-{
-    prefix *heap = tree->heap;
-    const prefix best = heap[0], last = heap[--tree->n];
-    int at = 0;
-    for (int child; (child = 2 * at + 1) < tree->n; at = child) {
-        if (child + 1 < tree->n && comes_before(&heap[child + 1], &heap[child])) child++;
-        if (!comes_before(&heap[child], &last)) break;
-        heap[at] = heap[child];
-    }
-    heap[at] = last;
-    return best;
 }
 
 /* The rows of all depths, from one call: of a chain, whose tokens do not matter. */
@@ -131,9 +96,10 @@ static void offer(spec_drafter *drafter, int parent, double above, int depth, in
     const double value =
         above * drafter->growth->row[depth][tree->token[depth * tree->nodes + rank]];
     if (value > 0.0)
-        push(tree,
-             (prefix){
-                 .value = value, .above = above, .parent = parent, .depth = depth, .rank = rank});
+        spec_branch_heap_push(
+            &tree->open,
+            (spec_open_branch){
+                .value = value, .above = above, .node = parent, .depth = depth, .item = rank});
 }
 
 static int draft_marginals(spec_draft *ret_draft, spec_drafter *drafter, const int *context,
@@ -143,17 +109,17 @@ static int draft_marginals(spec_draft *ret_draft, spec_drafter *drafter, const i
     marginals *tree = drafter->state;
     const int depth = depth_of(drafter, policy->now);
     (void)chance;
-    tree->n = tree->made = 0;
+    spec_branch_heap_clear(&tree->open);
     if (depth <= 0) return GSL_SUCCESS;
     const int status = read_rows(drafter, context, n, depth, error);
     if (status != GSL_SUCCESS) return status;
     offer(drafter, -1, 1.0, 0, 0);
-    while (tree->n > 0 && ret_draft->n_nodes < tree->nodes) {
-        const prefix best = pop(tree);
+    while (tree->open.n > 0 && ret_draft->n_nodes < tree->nodes) {
+        const spec_open_branch best = spec_branch_heap_pop(&tree->open);
         const int node = ret_draft->n_nodes,
-                  token = tree->token[best.depth * tree->nodes + best.rank];
-        spec_draft_append(ret_draft, token, best.parent, NULL, false);
-        offer(drafter, best.parent, best.above, best.depth, best.rank + 1);
+                  token = tree->token[best.depth * tree->nodes + best.item];
+        spec_draft_append(ret_draft, token, best.node, NULL, false);
+        offer(drafter, best.node, best.above, best.depth, best.item + 1);
         if (best.depth + 1 < depth && token != drafter->session.model->end_of_text)
             offer(drafter, node, best.value, best.depth + 1, 0);
     }

@@ -11,32 +11,26 @@
  * it begins again. There a short tree is filled with tokens 0. */
 #include "sim/draft/drafter.h"
 
+#include "sim/draft/index/branch_heap.h"
 #include "sim/draft/index/token_trie.h"
 
 #include <stdlib.h>
 
 enum { DEPTH_MAX = 256, CAPACITY_MAX = 1 << 26 };
 
-/* A string of the trie as a node of the tree, -1: the root. */
-typedef struct {
-    int string, node, depth;
-    double value; /* breadth or product of shares */
-    long number;  /* of equal values the first comes first */
-} growing;
-
 typedef struct {
     int depth, nodes, min_breadth, max_breadth, by_frequency, capacity;
     spec_token_trie trie;
-    growing *waiting; /* (nodes (max_breadth + 1) + max_breadth) a queue, or a heap */
-    int n_waiting;
-    long n_numbered;
+    /* (nodes (max_breadth + 1) + max_breadth) strings, as items: a heap by products of shares, or a
+     * queue of nodes of the tree, whose values are the breadths below them */
+    spec_branch_heap open;
 } trie;
 
 static void close(void *state)
 {
     trie *t = state;
     spec_token_trie_free(&t->trie);
-    free(t->waiting);
+    free(t->open.branch);
     free(t);
 }
 
@@ -65,8 +59,8 @@ static int init(spec_drafter *drafter, spec_settings *settings, spec_error *erro
     drafter->widest = t->nodes;
     spec_token_trie_init(&t->trie, t->capacity);
     const size_t most = (size_t)t->nodes * ((size_t)t->max_breadth + 1) + (size_t)t->max_breadth;
-    t->waiting = malloc(most * sizeof *t->waiting);
-    if (t->waiting == NULL) status = spec_fail(error, GSL_ENOMEM, "out of memory");
+    t->open.branch = malloc(most * sizeof *t->open.branch);
+    if (t->open.branch == NULL) status = spec_fail(error, GSL_ENOMEM, "out of memory");
 done:
     return status;
 }
@@ -89,63 +83,37 @@ static int add(spec_draft *draft, int most, int parent, int token)
 }
 
 /* Breadth first from a string, in order of last use. */
-static void grow_by_recency(spec_draft *draft, trie *t, growing from, int most_depth)
+static void grow_by_recency(spec_draft *draft, trie *t, spec_open_branch from, int most_depth)
 {
     const int levels = t->depth - 1;
     const double step = (double)(t->max_breadth - t->min_breadth) / levels;
     const spec_trie_node *string = t->trie.node;
     int first = 0, n = 1;
-    t->waiting[0] = from;
-    t->waiting[0].value = (levels - from.value) * step + t->min_breadth;
+    spec_open_branch *queue = t->open.branch;
+    queue[0] = from;
+    queue[0].value = (levels - from.value) * step + t->min_breadth;
     while (first < n && draft->n_nodes < t->nodes) {
-        const growing at = t->waiting[first++];
+        const spec_open_branch at = queue[first++];
         const int breadth = at.value < 2.0 ? 1 : (int)at.value;
-        int child = string[at.string].child;
+        int child = string[at.item].child;
         for (int i = 0; i < breadth && child >= 0 && at.depth < most_depth; i++) {
             if (draft->n_nodes == t->nodes) return;
             const int node = add(draft, t->nodes, at.node, string[child].token);
-            t->waiting[n++] = (growing){child, node, at.depth + 1, at.value - step, 0};
+            queue[n++] = (spec_open_branch){
+                .item = child, .node = node, .depth = at.depth + 1, .value = at.value - step};
             child = string[child].older;
         }
     }
 }
 
-static bool precedes(const growing *a, const growing *b)
-{
-    return a->value > b->value || (a->value == b->value && a->number < b->number);
-}
-
-static void push(trie *t, growing item)
-{
-    int at = t->n_waiting++;
-    item.number = t->n_numbered++;
-    for (; at > 0 && precedes(&item, &t->waiting[(at - 1) / 2]); at = (at - 1) / 2)
-        t->waiting[at] = t->waiting[(at - 1) / 2];
-    t->waiting[at] = item;
-}
-
-static growing pop(trie *t)
-{
-    const growing best = t->waiting[0], last = t->waiting[--t->n_waiting];
-    int at = 0;
-    for (int child; (child = 2 * at + 1) < t->n_waiting; at = child) {
-        if (child + 1 < t->n_waiting && precedes(&t->waiting[child + 1], &t->waiting[child]))
-            child++;
-        if (!precedes(&t->waiting[child], &last)) break;
-        t->waiting[at] = t->waiting[child];
-    }
-    t->waiting[at] = last;
-    return best;
-}
-
 /* The most frequent children of a string, with their shares among these; of equals the lowest
  * token. */
-static void push_children(trie *t, growing from)
+static void push_children(trie *t, spec_open_branch from)
 {
     const spec_trie_node *string = t->trie.node;
     int best[SPEC_TOP_MAX], n = 0;
     double sum = 0.0;
-    for (int child = string[from.string].child; child >= 0; child = string[child].older) {
+    for (int child = string[from.item].child; child >= 0; child = string[child].older) {
         int at = n;
         while (at > 0 && (string[child].count > string[best[at - 1]].count ||
                           (string[child].count == string[best[at - 1]].count &&
@@ -158,18 +126,21 @@ static void push_children(trie *t, growing from)
     }
     for (int i = 0; i < n; i++) sum += string[best[i]].count;
     for (int i = 0; i < n; i++)
-        push(t, (growing){best[i], from.node, from.depth + 1,
-                          string[best[i]].count / sum * from.value, 0});
+        spec_branch_heap_push(
+            &t->open, (spec_open_branch){.item = best[i],
+                                         .node = from.node,
+                                         .depth = from.depth + 1,
+                                         .value = string[best[i]].count / sum * from.value});
 }
 
-static void grow_by_frequency(spec_draft *draft, trie *t, growing from, int most_depth)
+static void grow_by_frequency(spec_draft *draft, trie *t, spec_open_branch from, int most_depth)
 {
-    t->n_waiting = 0;
+    spec_branch_heap_clear(&t->open);
     from.value = 1.0;
     push_children(t, from);
-    while (t->n_waiting > 0 && draft->n_nodes < t->nodes) {
-        growing at = pop(t);
-        at.node = add(draft, t->nodes, at.node, t->trie.node[at.string].token);
+    while (t->open.n > 0 && draft->n_nodes < t->nodes) {
+        spec_open_branch at = spec_branch_heap_pop(&t->open);
+        at.node = add(draft, t->nodes, at.node, t->trie.node[at.item].token);
         if (at.depth < most_depth) push_children(t, at);
     }
 }
@@ -187,7 +158,7 @@ static int draft(spec_draft *ret_draft, spec_drafter *drafter, const int *contex
         for (int i = from; i < length && string >= 0; i++)
             string = spec_token_trie_child(&t->trie, string, tail[i]);
         if (string < 0) continue;
-        const growing at = {.string = string, .node = -1, .value = length - from};
+        const spec_open_branch at = {.item = string, .node = -1, .value = length - from};
         if (t->by_frequency)
             grow_by_frequency(ret_draft, t, at, policy->now);
         else

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* branch_heap: the branches that a tree may take next, in the order of their values.
+ * Among equal values the one that was pushed first comes first. The caller owns the array. */
+#ifndef SPECLAB_BRANCH_HEAP_H
+#define SPECLAB_BRANCH_HEAP_H
+
+typedef struct {
+    double value;
+    double above; /* the owner's, as `item` */
+    long number;  /* of its push */
+    int node;     /* its parent in the tree, or -1 */
+    int depth, item;
+} spec_open_branch;
+
+typedef struct {
+    spec_open_branch *branch; /* with space for all that are pushed and not popped */
+    int n;
+    long pushed;
+} spec_branch_heap;
+
+void spec_branch_heap_clear(spec_branch_heap *heap);
+
+/* Add a branch, whose number is set here. */
+void spec_branch_heap_push(spec_branch_heap *heap, spec_open_branch branch);
+
+/* Remove the first branch; n > 0. */
+spec_open_branch spec_branch_heap_pop(spec_branch_heap *heap);
+
+#endif
