@@ -68,15 +68,18 @@ done:
 }
 
 /* The policy weighs the times that the clock charges. */
-static void price(spec_policy *policy, const spec_decoder_config *config)
+static void price(spec_decoder *decoder)
 {
-    const spec_costs *costs = &config->costs;
-    const bool one_pass = config->opt_draft != NULL && config->opt_draft->one_pass;
-    spec_policy_price(policy, &(spec_policy_prices){.pass = costs->verify + costs->fixed,
-                                                    .call = costs->draft,
-                                                    .row = costs->token,
-                                                    .token = costs->verify_token,
-                                                    .one_pass = costs->one_pass || one_pass});
+    const spec_costs *costs = &decoder->config.costs;
+    const spec_model *draft = decoder->drafter.session.model;
+    spec_policy_prices prices = {.pass = costs->verify + costs->fixed,
+                                 .token = costs->verify_token};
+    if (draft != NULL) {
+        prices.call = costs->draft;
+        prices.row = costs->token;
+        prices.one_pass = costs->one_pass || draft->one_pass;
+    }
+    spec_policy_price(&decoder->policy, &prices);
 }
 
 int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, spec_error *error)
@@ -88,10 +91,10 @@ int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, 
         SPEC_TRY(spec_vocabularies_check(config->target, config->opt_draft, error));
     SPEC_TRY(spec_rule_init(&decoder->rule, config->rule, error));
     SPEC_TRY(spec_policy_init(&decoder->policy, config->policy, config->K, error));
-    price(&decoder->policy, config);
     if (config->ahead)
         SPEC_TRY(spec_policy_init(&decoder->guessed, config->policy, config->K, error));
     SPEC_TRY(open_sessions(decoder, config->opt_beside, error));
+    price(decoder);
 
     decoder->nodes = spec_drafter_nodes(&decoder->drafter, decoder->policy.K);
     SPEC_TRY(spec_decode_fit_check(&decoder->rule, config->rule, &decoder->drafter,

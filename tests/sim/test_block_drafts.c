@@ -202,6 +202,32 @@ static void the_clock_charges_one_call_for_a_draft_ahead_too(void **state)
     assert_within(spec_costs_round(&costs, &charges), drafting + 0.9 + 4 * 0.02 + 0.01, 1e-15);
 }
 
+/* Calls of a huge cost, which lookup does not make. */
+static void a_policy_weighs_no_calls_without_a_model(void **state)
+{
+    (void)state;
+    opened target = open_model("uniform?V=1", NULL);
+    gsl_rng *rng = spec_rng_alloc();
+    spec_rng_stream(rng, 42, 2);
+    spec_chance chance = spec_chance_sampled(rng);
+    spec_decoder decoder;
+    spec_decoder_config config = SPEC_DECODER_DEFAULT;
+    spec_error error = {""};
+    spec_tally tally = {0};
+    config.target = target.model;
+    config.drafting = "lookup";
+    config.policy = "goodput";
+    config.costs.draft = 1e6;
+    assert_int_equal(spec_decoder_init(&decoder, &config, &error), GSL_SUCCESS);
+    for (int round = 0; round < 40; round++)
+        assert_int_equal(spec_decoder_round(&decoder, &chance, &tally, &error), GSL_SUCCESS);
+    assert_true(tally.drafted >= 30 * 5);
+    assert_true(tally.time == 40.0);
+    spec_decoder_free(&decoder);
+    gsl_rng_free(rng);
+    close_model(&target);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +236,7 @@ int main(void)
         cmocka_unit_test(the_decoder_accepts_what_the_objective_says),
         cmocka_unit_test(a_round_costs_one_pass_and_a_time_per_token),
         cmocka_unit_test(the_clock_charges_one_call_for_a_draft_ahead_too),
+        cmocka_unit_test(a_policy_weighs_no_calls_without_a_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
