@@ -94,7 +94,7 @@ static int restricted_score(const spec_model *model, void *session,
 static int read_ids(restricted *m, const char *ids, int vocab, spec_error *error)
 {
     int *token = NULL, n, first, status = GSL_SUCCESS;
-    if (ids[0] >= '0' && ids[0] <= '9' && ids[strspn(ids, "0123456789")] == '\0') {
+    if (ids[strspn(ids, "0123456789")] == '\0') {
         if (!spec_settings_parse_int(&first, ids) || first < 1 || first > vocab)
             return spec_fail(error, GSL_EINVAL,
                              "ids=%.40s: the model has %d tokens; give a number from 1 to %d, or a "
