@@ -204,6 +204,20 @@ int spec_settings_list_int(int *ret_value, size_t *at, const char *key, const ch
     return GSL_SUCCESS;
 }
 
+int spec_settings_list_double(double *ret_value, size_t *at, const char *key, const char *text,
+                              double low, double high, spec_error *error)
+{
+    char word[32] = "";
+    const size_t size = strcspn(text + *at, "/");
+    if (size < sizeof word) memcpy(word, text + *at, size);
+    if (!spec_settings_parse_double(ret_value, word) || *ret_value < low || *ret_value > high)
+        return spec_fail(error, GSL_EINVAL,
+                         "%s=%.80s: '%.*s' is no number of %g to %g; numbers stand as in 3/2/1",
+                         key, text, size < 80 ? (int)size : 80, text + *at, low, high);
+    *at += size + 1;
+    return GSL_SUCCESS;
+}
+
 /* ---- unknown names --------------------------------------------------------------------------- */
 
 /* Split a comma-separated list into candidates; `copy` is cut in place. */

@@ -50,6 +50,10 @@ int spec_settings_choice(int *ret_index, const spec_settings *settings, const ch
 int spec_settings_list_int(int *ret_value, size_t *at, const char *key, const char *text, int low,
                            int high, spec_error *error);
 
+/* The same of a list of numbers that may have decimals, such as "0.8/0.5/0.29". */
+int spec_settings_list_double(double *ret_value, size_t *at, const char *key, const char *text,
+                              double low, double high, spec_error *error);
+
 /* Check a spec against a usage line such as "ngram:PATH?order=4": a path if and only if the line
  * has one, and no keys but those before a '=' of the line and those of opt_more (comma-separated).
  * GSL_EINVAL, with the nearest known key. Call this before any other work. A tab and a summary may

@@ -2,10 +2,12 @@
 #include "experiments/measures/case_pairs.h"
 
 #include "base/names.h"
+#include "base/settings.h"
 #include "experiments/measures/measures.h"
 #include "models/model_open.h"
 #include "models/synthetic/cases.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { CASES_MAX = 10000000 };
@@ -50,6 +52,27 @@ done:
     return status;
 }
 
+int spec_case_pairs_prompt(spec_case_pairs *pairs, const spec_point *point,
+                           const spec_measure *measure, spec_error *error)
+{
+    const char *text = spec_point_text(point, measure, "prompt");
+    const size_t length = strlen(text);
+    int status = GSL_SUCCESS;
+    for (size_t at = 0; length > 0 && at <= length; pairs->n_prompt++) {
+        if (pairs->n_prompt == SPEC_CASE_PROMPT_MAX)
+            SPEC_TRY(
+                spec_fail(error, GSL_EINVAL, "prompt: more than %d tokens", SPEC_CASE_PROMPT_MAX));
+        double token;
+        SPEC_TRY(
+            spec_settings_list_double(&token, &at, "prompt", text, 0.0, pairs->vocab - 1.0, error));
+        if (token != floor(token))
+            SPEC_TRY(spec_fail(error, GSL_EINVAL, "prompt: %g is no token", token));
+        pairs->prompt[pairs->n_prompt] = (int)token;
+    }
+done:
+    return status;
+}
+
 const char *spec_case_pairs_family(const spec_case_pairs *pairs, int i)
 {
     return pairs->family != NULL ? pairs->family : spec_cases_families[i / pairs->cases];
@@ -84,7 +107,8 @@ int spec_case_pairs_law(spec_output_law *ret_law, const spec_case_pairs *pairs, 
     config.rule = rule;
     config.target = target;
     config.opt_draft = draft;
-    SPEC_TRY(spec_output_law_init(ret_law, &config, NULL, 0, n_tokens, pairs->limit, error));
+    SPEC_TRY(spec_output_law_init(ret_law, &config, pairs->prompt, (size_t)pairs->n_prompt,
+                                  n_tokens, pairs->limit, error));
 done:
     spec_model_close(draft);
     spec_model_close(target);

@@ -63,8 +63,7 @@ static int compute(void *self, char **ret_text, uint64_t group, spec_error *erro
     summary sum = {.worst = -1.0, .least = INFINITY};
     for (uint64_t i = first; i < first + j->size && i < n; i++) {
         spec_output_law law;
-        const int status =
-            spec_case_pairs_law(&law, j->pairs, j->rule, (int)i, j->tokens, error);
+        const int status = spec_case_pairs_law(&law, j->pairs, j->rule, (int)i, j->tokens, error);
         if (status != GSL_SUCCESS) return status;
         merge(&sum, &(summary){law.tv, law.tv, law.accepted, i, law.tv >= SHOWN_TV, law.branches});
         spec_output_law_free(&law);
@@ -108,6 +107,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     job j = {.pairs = &pairs, .rule = name, .all = {.worst = -1.0, .least = INFINITY}};
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_case_pairs_init(&pairs, point, measure, error));
+    SPEC_TRY(spec_case_pairs_prompt(&pairs, point, measure, error));
     SPEC_TRY(spec_point_int(&j.tokens, point, measure, "tokens", 1, 4096, error));
     SPEC_TRY(
         spec_point_ahead(&pairs.config.ahead, point, measure, pairs.config.K, j.tokens, error));
@@ -138,10 +138,11 @@ done:
 }
 
 static const char *const parameters[] = {
-    "rule",    "drafting=chain", "policy=fixed", "K=2",       "tokens=3", "V=3",
-    "order=2", "family=mixed",   "end=-1",       "cases=200", "ahead=0",  NULL};
-static const char *const columns[] = {"worst_tv", "worst_family", "worst_seed", "least_tv", "shown",
-                                      "mean_n_accepted", "branches",     "verdict",    NULL};
+    "rule",         "drafting=chain", "policy=fixed", "K=2",     "tokens=3", "V=3", "order=2",
+    "family=mixed", "end=-1",         "cases=200",    "ahead=0", "prompt=",  NULL};
+static const char *const columns[] = {"worst_tv", "worst_family", "worst_seed",
+                                      "least_tv", "shown",        "mean_n_accepted",
+                                      "branches", "verdict",      NULL};
 static const spec_headline headlines[] = {
     {.column = "worst_tv", .exact = true},
     {.column = "mean_n_accepted", .unit = "tokens per round", .exact = true},

@@ -116,6 +116,21 @@ static void numbers_are_decimal_and_whole(void **state)
         assert_int_equal(
             spec_settings_list_int(&n, &(size_t){0}, "skip", not_lists[i], 0, 27, NULL),
             GSL_EINVAL);
+    double share;
+    at = 0;
+    assert_int_equal(spec_settings_list_double(&share, &at, "of", "0.27/1", 0.0, 1.0, NULL),
+                     GSL_SUCCESS);
+    assert_true(share == 0.27 && at == 5);
+    assert_int_equal(spec_settings_list_double(&share, &at, "of", "0.27/1", 0.0, 1.0, NULL),
+                     GSL_SUCCESS);
+    assert_true(share == 1.0 && at == 7);
+    const char *const not_shares[] = {
+        "",  "/0.5", "1.1", "-0.1", "0.5,0.2", "0.5x/1", "nan", "0.0000000000000000000000000000001",
+        NULL};
+    for (int i = 0; not_shares[i] != NULL; i++)
+        assert_int_equal(
+            spec_settings_list_double(&share, &(size_t){0}, "of", not_shares[i], 0.0, 1.0, NULL),
+            GSL_EINVAL);
     uint64_t u;
     assert_true(spec_settings_parse_u64(&u, "18446744073709551615") && u == UINT64_MAX);
     const char *const not_u64[] = {"", "18446744073709551616", "-1", "+1", "1 ", NULL};

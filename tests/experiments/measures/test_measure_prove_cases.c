@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/draft/drafter.h"
 #include "sim/verify/verify.h"
 #include "tests/experiments/measures/run_measure.h"
 #include "tests/support/near.h"
+
+#include <stdlib.h>
 
 #define EVERY_FAMILY                                                                               \
     "family = [\"plain\", \"zeros\", \"levels\", \"equal\", \"near\", \"disjoint\", \"one-hot\", " \
@@ -131,6 +134,84 @@ static void the_table_of_drafting_ahead_leaves_no_claim_out(void **state)
     spec_experiment_free(&e);
 }
 
+static bool has_value(const spec_grid *grid, const char *name, const char *value)
+{
+    for (uint64_t i = 0; i < spec_grid_size(grid); i++)
+        if (strcmp(spec_grid_value(grid, i, name), value) == 0) return true;
+    return false;
+}
+
+/* The name of a drafting, without its keys. */
+static bool is_named(const char *drafting, const char *name)
+{
+    const size_t n = strlen(name);
+    return strncmp(drafting, name, n) == 0 && (drafting[n] == '?' || drafting[n] == '\0');
+}
+
+/* Chains, and trees whose siblings are the most probable: each strategy without a model or a file
+ * is in one of the two tables of copies, with all rules that hold for it. */
+static void the_tables_of_copies_leave_no_strategy_and_no_rule_out(void **state)
+{
+    (void)state;
+    spec_experiment table[2];
+    spec_error error = {""};
+    if (spec_experiment_load(&table[0], "experiments/cfg/prove_copies.cfg", NULL, &error) !=
+            GSL_SUCCESS ||
+        spec_experiment_load(&table[1], "experiments/cfg/prove_copies_trees.cfg", NULL, &error) !=
+            GSL_SUCCESS)
+        fail_msg("%s", error.text);
+    for (int r = 0; spec_rules[r] != NULL; r++) {
+        const spec_rule *rule = spec_rules[r];
+        const bool claims = rule->claim == SPEC_LOSSLESS || rule->claim == SPEC_LOSSLESS_ARGMAX,
+                   on_trees = (rule->siblings & SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_TOP)) != 0;
+        const bool control = strcmp(rule->name, "resample-target") == 0;
+        if (has_value(&table[0].grid, "rule", rule->name) != (claims || control) ||
+            has_value(&table[1].grid, "rule", rule->name) != (claims && on_trees))
+            fail_msg("%s", rule->name);
+    }
+    for (int d = 0; spec_drafter_kinds[d] != NULL; d++) {
+        const spec_drafter_kind *kind = spec_drafter_kinds[d];
+        bool seen = false;
+        for (int t = 0; t < 2; t++)
+            for (uint64_t i = 0; i < spec_grid_size(&table[t].grid); i++)
+                seen = seen || is_named(spec_grid_value(&table[t].grid, i, "drafting"), kind->name);
+        const bool copies = !kind->needs_model && strchr(kind->usage, ':') == NULL;
+        if (seen != copies) fail_msg("%s", kind->name);
+    }
+    for (int t = 0; t < 2; t++) spec_experiment_free(&table[t]);
+}
+
+/* A table with strategies that never draft would prove nothing: the token rule then has a branch
+ * for each text alone. */
+static void each_strategy_of_the_tables_of_copies_drafts(void **state)
+{
+    (void)state;
+    static const char *const path[] = {"experiments/cfg/prove_copies.cfg",
+                                       "experiments/cfg/prove_copies_trees.cfg"};
+    for (int t = 0; t < 2; t++) {
+        spec_experiment e;
+        spec_error error = {""};
+        if (spec_experiment_load(&e, path[t], NULL, &error) != GSL_SUCCESS)
+            fail_msg("%s", error.text);
+        for (uint64_t i = 0; i < spec_grid_size(&e.grid); i++) {
+            if (strcmp(spec_grid_value(&e.grid, i, "rule"), "token") != 0) continue;
+            const char *drafting = spec_grid_value(&e.grid, i, "drafting");
+            char grid[300];
+            spec_result result;
+            snprintf(grid, sizeof grid,
+                     "rule = \"token\"; drafting = \"%s\"; family = \"plain\"; V = 2; cases = 1; "
+                     "tokens = %s; K = %s; prompt = \"%s\";",
+                     drafting, spec_grid_value(&e.grid, i, "tokens"),
+                     spec_grid_value(&e.grid, i, "K"), spec_grid_value(&e.grid, i, "prompt"));
+            run(&result, "prove_cases", 0, grid);
+            const int texts = 1 << atoi(spec_grid_value(&e.grid, i, "tokens"));
+            if (!(number(&result, 0, "branches") > texts)) fail_msg("%s", drafting);
+            spec_result_free(&result);
+        }
+        spec_experiment_free(&e);
+    }
+}
+
 /* resample-target, which ignores the residual, is biased unless nothing is ever rejected. */
 static void a_mistake_shows_and_is_told_from_one_that_cannot(void **state)
 {
@@ -187,6 +268,9 @@ static void wrong_parameters_are_refused(void **state)
         {"rule = \"token\"; family = \"plain&V=9\";", "V"},
         {"rule = \"token\"; V = 17;", "V: 17 is not within [1, 16]"},
         {"rule = \"token\"; V = 2; end = 2;", "end: 2 is not within [-1, 1]"},
+        {"rule = \"token\"; V = 2; prompt = \"0/2\";", "prompt=0/2: '2' is no number of 0 to 1"},
+        {"rule = \"token\"; prompt = \"0/\";", "'' is no number of 0 to 2"},
+        {"rule = \"token\"; prompt = \"0.5\";", "prompt: 0.5 is no token"},
         {"rule = \"token\"; cases = 0;", "cases: 0 is not within"},
         {"rule = \"rrs\"; drafting = \"tree?siblings=top\";", "does not hold for the top siblings"},
     };
@@ -201,6 +285,8 @@ int main(void)
         cmocka_unit_test(every_family_is_all_families),
         cmocka_unit_test(the_proof_table_leaves_no_claim_out),
         cmocka_unit_test(the_table_of_drafting_ahead_leaves_no_claim_out),
+        cmocka_unit_test(the_tables_of_copies_leave_no_strategy_and_no_rule_out),
+        cmocka_unit_test(each_strategy_of_the_tables_of_copies_drafts),
         cmocka_unit_test(a_mistake_shows_and_is_told_from_one_that_cannot),
         cmocka_unit_test(the_worst_case_is_found_again_by_its_seed),
         cmocka_unit_test(a_text_may_end),
