@@ -32,7 +32,9 @@ static const struct argp_option options_table[] = {
     {"one-pass", KEY_ONE_PASS, 0, 0,
      "the draft makes one call per round for all tokens; models know that of themselves", 1},
     {"process", 'p', "SPEC", 0,
-     "acceptance process, see 'speclab list processes' (iid); those of a length have no alpha", 1},
+     "acceptance process, see 'speclab list processes' (iid); those of a length or of rates have "
+     "no alpha",
+     1},
     {"rounds", KEY_ROUNDS, "N", 0,
      "Monte Carlo rounds per grid point (1000000; with models 100000)", 1},
     {"standard-error", KEY_SE, "X", 0, "run until the standard error of emitted is at most X", 1},
@@ -128,7 +130,7 @@ static void assume_positions(arguments *args, char positions[32], const char *ve
 }
 
 /* False for a spec that is wrong, too: then the measure says what is wrong with it. */
-static bool process_has_length(const char *spec)
+static bool process_lacks_alpha(const char *spec)
 {
     spec_process process;
     return spec_acceptance_process_init(&process, spec, 0.5, NULL) == GSL_SUCCESS &&
@@ -151,6 +153,7 @@ int spec_verb_sweep(spec_context *context, int argc, char **argv)
         "\n"
         "  $ speclab sweep --alpha 0.5:0.9:0.1 --K 1:8 -o sweep.csv\n"
         "  $ speclab sweep --alpha 0.8 --K 4 --process 'markov?rho=0.5'\n"
+        "  $ speclab sweep --process 'rates?of=0.8/0.5/0.29' --K 1:3\n"
         "  $ speclab sweep --target 'zipf?V=1000' --alpha 0.7 --K 4 --rule token,block",
         children,
         NULL,
@@ -160,11 +163,11 @@ int spec_verb_sweep(spec_context *context, int argc, char **argv)
 
     /* With a pair of models, alpha is a parameter only if the draft's spec contains {alpha}. */
     bool models = args.target != NULL;
-    const bool has_length = !models && args.process != NULL && process_has_length(args.process);
+    const bool no_alpha = !models && args.process != NULL && process_lacks_alpha(args.process);
     if (models && args.draft == NULL) args.draft = "perturb?of=target&alpha={alpha}";
-    const bool wants_alpha = models ? strstr(args.draft, "{alpha}") != NULL : !has_length;
-    if (has_length && args.alpha != NULL)
-        spec_usage_fail(argv[0], "--alpha: process '%s' has a length, and no alpha", args.process);
+    const bool wants_alpha = models ? strstr(args.draft, "{alpha}") != NULL : !no_alpha;
+    if (no_alpha && args.alpha != NULL)
+        spec_usage_fail(argv[0], "--alpha: process '%s' has no alpha", args.process);
     if (!wants_alpha && args.alpha != NULL)
         spec_usage_fail(argv[0], "--alpha: this draft does not use {alpha}");
     if (args.alpha == NULL) args.alpha = "0.5:0.9:0.1";
@@ -195,9 +198,9 @@ int spec_verb_sweep(spec_context *context, int argc, char **argv)
                               : "acceptance",
         .axis = axis,
         .n_axes = (int)(sizeof axis / sizeof axis[0]),
-        .figure = args.ahead   ? "ahead"
-                  : has_length ? NULL /* its curves are functions of alpha */
-                               : "speedup",
+        .figure = args.ahead ? "ahead"
+                  : no_alpha ? NULL /* its curves are functions of alpha */
+                             : "speedup",
         .rounds = args.rounds > 0           ? args.rounds
                   : args.standard_error > 0 ? 0
                   : models                  ? 100000

@@ -42,9 +42,11 @@ static kernels kernels_of(spec_isa isa)
 static const char *name_of(int i)
 {
     static const char *const name[] = {"iid",       "decay",          "markov", "minimum-variance",
-                                       "geometric", "rounded-normal", NULL};
+                                       "geometric", "rounded-normal", "rates",  NULL};
     return name[i];
 }
+
+static const char default_rates[] = "0.8/0.5/0.29"; /* as in the usage line */
 
 const char *const spec_process_usages[] = {
     "iid\tevery draft token is accepted with chance alpha, independently",
@@ -56,8 +58,32 @@ const char *const spec_process_usages[] = {
     "geometric?length=2.5\tlength tokens per round: iid, at the alpha of that mean",
     "rounded-normal?length=2.5\ta normal number of tokens, mean length and variance 1, within "
     "[1, K+1], rounded",
+    "rates?of=0.8/0.5/0.29\tthe chances that at least 1, 2, ... draft tokens are accepted",
     NULL,
 };
+
+static int rates_read(spec_process *process, const spec_settings *settings, spec_error *error)
+{
+    const char *given = spec_settings_text(settings, "of"),
+               *text = given != NULL ? given : default_rates;
+    const size_t length = strlen(text);
+    double last = 1.0;
+    int status = GSL_SUCCESS;
+    for (size_t at = 0; at <= length; process->n_rates++) {
+        if (process->n_rates == SPEC_RATES_MAX)
+            SPEC_TRY(spec_fail(error, GSL_EINVAL, "rates: more than %d", SPEC_RATES_MAX));
+        double *rate = &process->rate[process->n_rates];
+        SPEC_TRY(spec_settings_list_double(rate, &at, "of", text, 0.0, 1.0, error));
+        if (*rate > last)
+            SPEC_TRY(
+                spec_fail(error, GSL_EDOM,
+                          "rates: of=%.80s rises to %g; each rate is at most the one before",
+                          text, *rate));
+        last = *rate;
+    }
+done:
+    return status;
+}
 
 static int process_read(spec_process *process, const spec_settings *settings, spec_error *error)
 {
@@ -73,6 +99,9 @@ static int process_read(spec_process *process, const spec_settings *settings, sp
         process->kind = SPEC_PROCESS_MARKOV;
         SPEC_TRY(spec_settings_double(&process->rho, settings, "rho", 0.5, -1.0, 1.0, error));
         SPEC_TRY(spec_settings_double(&process->spread, settings, "spread", 0.2, 0.0, 0.5, error));
+    } else if (kind == 6) {
+        process->kind = SPEC_PROCESS_RATES;
+        SPEC_TRY(rates_read(process, settings, error));
     } else if (kind >= 3) {
         process->kind = SPEC_PROCESS_MINIMUM_VARIANCE + (kind - 3);
         SPEC_TRY(spec_settings_double(&process->length, settings, "length", 2.5, 1.0,
@@ -117,6 +146,8 @@ bool spec_acceptance_reads_alpha(const spec_process *process)
 
 int spec_acceptance_process_check(const spec_process *process, int K, spec_error *error)
 {
+    if (process->kind == SPEC_PROCESS_RATES && process->n_rates < K)
+        return spec_fail(error, GSL_EDOM, "rates: %d are given, and K is %d", process->n_rates, K);
     if (process->kind != SPEC_PROCESS_MINIMUM_VARIANCE && process->kind != SPEC_PROCESS_GEOMETRIC)
         return GSL_SUCCESS;
     if (process->length <= K + 1) return GSL_SUCCESS;
@@ -158,6 +189,8 @@ static void fill_chances(double *ret_chance, const spec_process *process, int K)
             chance = fmin(fmax(process->length - 1.0 - i, 0.0), 1.0);
         if (process->kind == SPEC_PROCESS_ROUNDED_NORMAL && chance > 0.0) /* 1 at first */
             chance = normal_tail(process->length, i + 1) / normal_tail(process->length, i);
+        if (process->kind == SPEC_PROCESS_RATES && chance > 0.0)
+            chance = process->rate[i] / (i > 0 ? process->rate[i - 1] : 1.0);
         ret_chance[i] = chance;
         if (process->kind == SPEC_PROCESS_DECAY) chance *= process->decay;
     }

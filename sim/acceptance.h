@@ -2,7 +2,7 @@
 /* acceptance: Monte Carlo rounds of accept/reject alone, without tokens or models.
  * Each draft token has its own 32-bit uniform (sim/chance/lanes.h), compared with its acceptance
  * probability, which is rounded to a multiple of 2^-32. No closed form is sampled. Processes: iid,
- * positional decay, Markov-modulated, and those of a given length. */
+ * positional decay, Markov-modulated, and those of a given length or of given rates. */
 #ifndef SPECLAB_ACCEPTANCE_H
 #define SPECLAB_ACCEPTANCE_H
 
@@ -11,6 +11,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+enum { SPEC_RATES_MAX = 64 };
 
 /* The acceptance process: the chance that draft token i of a round is accepted if it is tested.
  *   iid        alpha at every position
@@ -31,22 +33,26 @@ typedef struct {
         SPEC_PROCESS_MARKOV,
         SPEC_PROCESS_MINIMUM_VARIANCE, /* this one and the next have a length, and no alpha */
         SPEC_PROCESS_GEOMETRIC,
-        SPEC_PROCESS_ROUNDED_NORMAL
+        SPEC_PROCESS_ROUNDED_NORMAL,
+        SPEC_PROCESS_RATES /* no alpha and no length */
     } kind;
     double alpha;  /* in [0,1] */
     double decay;  /* in [0,1] */
     double rho;    /* in [-1,1] */
     double spread; /* >= 0, with alpha +- spread in [0,1] */
     double length; /* tokens per round, at least 1 */
+    int n_rates;
+    double rate[SPEC_RATES_MAX]; /* in [0,1], none above the one before */
 } spec_process;
 
 /* "iid", "decay?rate=0.95", "markov?rho=0.5&spread=0.2", at the given alpha, which processes of a
- * length such as "geometric?length=2.5" do not read. */
+ * length such as "geometric?length=2.5", and "rates?of=0.8/0.5", do not read. */
 int spec_acceptance_process_init(spec_process *process, const char *spec, double alpha,
                                  spec_error *error);
 bool spec_acceptance_reads_alpha(const spec_process *process);
 
-/* GSL_EDOM if rounds of K draft tokens cannot have the process's length. */
+/* GSL_EDOM if rounds of K draft tokens cannot have the process's length, or if it has fewer rates.
+ */
 int spec_acceptance_process_check(const spec_process *process, int K, spec_error *error);
 extern const char *const spec_process_usages[]; /* NULL-terminated lines "usage\tsummary" */
 

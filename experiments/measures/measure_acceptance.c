@@ -26,6 +26,10 @@ static int emitted_theory(double *ret_mean, const spec_process *process, int K)
     case SPEC_PROCESS_ROUNDED_NORMAL:
         *ret_mean = spec_rounded_normal_mean(process->length, K);
         break;
+    case SPEC_PROCESS_RATES:
+        *ret_mean = 1.0;
+        for (int i = 0; i < K; i++) *ret_mean += process->rate[i];
+        break;
     }
     return GSL_SUCCESS;
 }

@@ -115,7 +115,7 @@ int spec_point_process(spec_process *ret, const spec_point *point, const spec_me
     if (spec_acceptance_reads_alpha(ret) && alpha[0] == '\0')
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "alpha: no value is given"));
     if (!spec_acceptance_reads_alpha(ret) && alpha[0] != '\0')
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "alpha: process '%.80s' has a length, and no alpha",
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "alpha: process '%.80s' has no alpha",
                            spec));
     if (alpha[0] != '\0')
         SPEC_TRY(spec_point_double(&value, point, measure, "alpha", 0.0, 1.0, error));

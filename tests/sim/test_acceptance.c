@@ -53,8 +53,8 @@ static uint64_t words_up_to(double chance)
     return (uint64_t)llround(fmin(fmax(chance, 0.0), 1.0) * 4294967296.0);
 }
 
-/* The chances of processes of a length, from the law of n_accepted: the tail at i + 1 over the tail
- * at i. */
+/* The chances of processes of a length or of rates, from the law of n_accepted: the tail at i + 1
+ * over the tail at i. */
 static void lengths_by_hand(double *ret_chance, const spec_process *process, int K)
 {
     double tail = 1.0, alpha = 0.0, bit = 0.5; /* alpha of the largest mean that is not above */
@@ -71,6 +71,8 @@ static void lengths_by_hand(double *ret_chance, const spec_process *process, int
         }
         if (process->kind == SPEC_PROCESS_ROUNDED_NORMAL)
             next = gsl_cdf_ugaussian_Q(i + 1.5 - process->length);
+        if (process->kind == SPEC_PROCESS_RATES)
+            next = i < process->n_rates ? process->rate[i] : 0.0;
         ret_chance[i] = tail > 0.0 ? next / tail : 0.0;
         tail = next;
     }
@@ -144,7 +146,9 @@ static const char *const some_spec[] = {"iid",
                                         "minimum-variance?length=1",
                                         "geometric?length=2.385",
                                         "rounded-normal?length=3.1",
-                                        "rounded-normal?length=1"};
+                                        "rounded-normal?length=1",
+                                        "rates?of=0.83/0.62/0.49/0.32/0.21",
+                                        "rates?of=1/1/0.5/0/0/0/0/0"};
 static const double some_alpha[] = {0.0, 1e-9, 0.05, 0.2, 0.27, 0.5, 0.8, 0.997, 1.0};
 static const int some_K[] = {0, 1, 2, 5, 8, 31, 256};
 static const uint64_t some_rounds[] = {0, 1, 2, 31, 32, 33, 63, 64, 100, 2385};
@@ -379,6 +383,8 @@ static void n_accepted_follows_the_exact_law(void **state)
         {"minimum-variance?length=1.27", "minimum-variance?length=1.274", 0.0, 0.0},
         {"geometric?length=1.27", "geometric?length=1.274", 0.0, 0.0},
         {"rounded-normal?length=2.6", "rounded-normal?length=2.607", 0.0, 0.0},
+        {"rates?of=0.8/0.5/0.29/0.2/0.1/0.1/0.05/0", "rates?of=0.8/0.504/0.29/0.2/0.1/0.1/0.05/0",
+         0.0, 0.0},
     };
     const uint64_t seed = spec_test_seed();
     const uint64_t n = spec_test_samples(1 << 21);

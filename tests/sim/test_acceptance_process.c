@@ -39,25 +39,37 @@ static void specs_are_read(void **state)
     assert_true(process_of("minimum-variance", 2.0).length == 2.5);
     process = process_of("markov", 0.27);
     assert_true(spec_acceptance_reads_alpha(&process));
+    process = process_of("rates?of=1/0.27/0.27/0", 2.0);
+    assert_true(process.kind == SPEC_PROCESS_RATES && process.n_rates == 4 &&
+                process.rate[0] == 1.0 && process.rate[1] == 0.27 && process.rate[2] == 0.27 &&
+                process.rate[3] == 0.0 && !spec_acceptance_reads_alpha(&process));
 }
 
-static void a_length_must_fit_into_a_round(void **state)
+static void lengths_and_rates_must_fit_into_a_round(void **state)
 {
     (void)state;
     static const struct {
         const char *spec;
         int K;
         bool fits;
-    } row[] = {{"geometric?length=4", 3, true},           {"geometric?length=4.0001", 3, false},
-               {"minimum-variance?length=1", 0, true},    {"minimum-variance", 1, false},
-               {"rounded-normal?length=200", 3, true},    {"iid", 0, true},
-               {"minimum-variance?length=257", 256, true}};
+    } row[] = {{"geometric?length=4", 3, true},
+               {"geometric?length=4.0001", 3, false},
+               {"minimum-variance?length=1", 0, true},
+               {"minimum-variance", 1, false},
+               {"rounded-normal?length=200", 3, true},
+               {"iid", 0, true},
+               {"minimum-variance?length=257", 256, true},
+               {"rates?of=0.5/0.5", 2, true},
+               {"rates?of=0.5/0.5", 3, false}};
     for (size_t i = 0; i < LENGTH(row); i++) {
         const spec_process process = process_of(row[i].spec, 0.5);
         spec_error error = {""};
         const int status = spec_acceptance_process_check(&process, row[i].K, &error);
         assert_int_equal(status, row[i].fits ? GSL_SUCCESS : GSL_EDOM);
-        if (!row[i].fits) assert_non_null(strstr(error.text, "the tokens of a round of K = "));
+        if (!row[i].fits)
+            assert_non_null(strstr(error.text, process.kind == SPEC_PROCESS_RATES
+                                                   ? "rates: 2 are given, and K is 3"
+                                                   : "the tokens of a round of K = "));
     }
 }
 
@@ -78,6 +90,16 @@ static void bad_specs_get_one_clear_line(void **state)
         {"zipf", "iid, decay, markov", 0.5, GSL_EINVAL},
         {"geometric?length=0.9", "length", 0.5, 0},
         {"geometric?length=258", "length", 0.5, 0},
+        {"rates?of=0.5/0.6", "rises to 0.6", 0.5, GSL_EDOM},
+        {"rates?of=1.01", "'1.01' is no number of 0 to 1", 0.5, GSL_EINVAL},
+        {"rates?of=0.5/-0.1", "'-0.1' is no number", 0.5, GSL_EINVAL},
+        {"rates?of=0.5/", "'' is no number", 0.5, GSL_EINVAL},
+        {"rates?of=0.8.5", "'0.8.5' is no number", 0.5, GSL_EINVAL},
+        {"rates?of=nan", "'nan' is no number", 0.5, GSL_EINVAL},
+        {"rates?length=2", "length", 0.5, GSL_EINVAL},
+        {"rates?of=0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0"
+         "/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0",
+         "rates: more than 64", 0.5, GSL_EINVAL},
         {"minimum-variance?alpha=0.5", "alpha", 0.5, GSL_EINVAL},
         {"rounded-normal?length=nan", "length", 0.5, 0},
         {"", "", 0.5, GSL_EINVAL},
@@ -135,7 +157,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(specs_are_read),
-        cmocka_unit_test(a_length_must_fit_into_a_round),
+        cmocka_unit_test(lengths_and_rates_must_fit_into_a_round),
         cmocka_unit_test(bad_specs_get_one_clear_line),
         cmocka_unit_test(every_usage_opens_and_shows_the_defaults),
     };

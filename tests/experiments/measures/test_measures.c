@@ -235,10 +235,11 @@ static void the_law_of_a_process_has_the_mean_that_is_simulated(void **state)
 {
     static const char *const points[] = {
         "process = \"decay?rate=0.9\"; alpha = 0.8;", "process = \"minimum-variance?length=2.6\";",
-        "process = \"geometric?length=2.6\";", "process = \"rounded-normal?length=2.6\";"};
-    static const double emitted[] = {2.749248, 2.6, 2.6, 2.5882219017};
+        "process = \"geometric?length=2.6\";", "process = \"rounded-normal?length=2.6\";",
+        "process = \"rates?of=0.8/0.5/0.29/0.1\";"};
+    static const double emitted[] = {2.749248, 2.6, 2.6, 2.5882219017, 2.59};
     (void)state;
-    for (int p = 0; p < 4; p++) {
+    for (int p = 0; p < 5; p++) {
         spec_result law, simulated;
         char grid[200];
         double mean = 0.0, sum = 0.0;
@@ -264,7 +265,9 @@ static void a_process_reads_alpha_or_has_a_length(void **state)
     (void)state;
     static const char *const wrong[][2] = {
         {"K = 3;", "alpha: no value is given"},
-        {"process = \"geometric\"; alpha = 0.5; K = 3;", "has a length, and no alpha"},
+        {"process = \"geometric\"; alpha = 0.5; K = 3;", "'geometric' has no alpha"},
+        {"process = \"rates\"; alpha = 0.5; K = 3;", "'rates' has no alpha"},
+        {"process = \"rates\"; K = 4;", "rates: 3 are given, and K is 4"},
         {"process = \"geometric?length=5\"; K = 3;", "process: geometric: length = 5 is above 4"},
         {"process = \"markov\"; alpha = 0.9; K = 3;", "spread may be at most 0.1"},
         {"process = \"markov\"; alpha = 0.5; K = 3;", "process: the law of markov"},
