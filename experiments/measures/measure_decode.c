@@ -120,6 +120,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     /* 0/0 leaves the cell empty. */
     spec_table_number(table, "accepted_over_drafted",
                       (double)tally.accepted / (double)tally.drafted);
+    spec_table_number(table, "rounds_drafted", (double)tally.tested[0] / (double)tally.rounds);
     spec_table_number(table, "emitted_iid", iid);
     spec_table_number(
         table, "emitted_iid_z",
@@ -136,10 +137,22 @@ done:
 static const char *const parameters[] = {
     "target",    "draft=",   "drafting=chain", "policy=fixed", "rule=token",      "K", "c=0.1",
     "c_token=0", "verify=1", "fixed=0",        "burn_in=32",   "positions=20000", NULL};
-static const char *const columns[] = {
-    "rounds",        "emitted",       "emitted_se",   "emitted_theory",        "emitted_z",
-    "alpha_mean",    "alpha_mean_se", "alpha_tested", "accepted_over_drafted", "emitted_iid",
-    "emitted_iid_z", "speedup",       "speedup_se",   "speedup_iid",           NULL};
+static const char *const columns[] = {"rounds",
+                                      "emitted",
+                                      "emitted_se",
+                                      "emitted_theory",
+                                      "emitted_z",
+                                      "alpha_mean",
+                                      "alpha_mean_se",
+                                      "alpha_tested",
+                                      "accepted_over_drafted",
+                                      "rounds_drafted",
+                                      "emitted_iid",
+                                      "emitted_iid_z",
+                                      "speedup",
+                                      "speedup_se",
+                                      "speedup_iid",
+                                      NULL};
 static const spec_headline headlines[] = {
     {.column = "emitted", .unit = "tokens per round"},
     {.column = "speedup"},

@@ -152,8 +152,31 @@ static void decode_agrees_with_theory_for_pairs_that_have_one(void **state)
     for (size_t r = 0; r < 8; r++)
         assert_within(number(&result, r, "accepted_over_drafted"),
                       (number(&result, r, "emitted") - 1.0) / 3.0, 1e-8);
+    for (size_t r = 0; r < 8; r++) assert_within(number(&result, r, "rounds_drafted"), 1.0, 0.0);
     /* With a greedy draft token and match have one law. */
     assert_within(number(&result, 5, "emitted_theory"), number(&result, 7, "emitted_theory"), 1e-9);
+    spec_result_free(&result);
+}
+
+/* At K = 1 a round with a draft drafts one token. A pattern of eight tokens is rare, one of one
+ * token is not. */
+static void rounds_without_a_draft_are_counted(void **state)
+{
+    (void)state;
+    spec_result result;
+    run(&result, "decode", 20000,
+        "target = \"markov?V=4&order=1&seed=3\"; drafting = [\"lookup?max=8&min=8\", "
+        "\"lookup?max=1\", \"trie?depth=4&nodes=5\"]; rule = \"match\"; K = 1; burn_in = 0;");
+    for (size_t r = 0; r < 2; r++) {
+        const double share = number(&result, r, "rounds_drafted");
+        assert_true(share > 0.0 && share < 1.0);
+        assert_within(number(&result, r, "accepted_over_drafted"),
+                      (number(&result, r, "emitted") - 1.0) / share, 1e-8);
+    }
+    assert_true(number(&result, 0, "rounds_drafted") < 0.5);
+    assert_true(number(&result, 1, "rounds_drafted") > 0.9);
+    assert_true(number(&result, 2, "rounds_drafted") > 0.9); /* a node with siblings counts once */
+    assert_true(number(&result, 2, "rounds_drafted") <= 1.0);
     spec_result_free(&result);
 }
 
@@ -533,6 +556,7 @@ int main(void)
         cmocka_unit_test(law_lists_every_number_of_accepted_tokens),
         cmocka_unit_test(the_law_of_a_process_has_the_mean_that_is_simulated),
         cmocka_unit_test(a_process_reads_alpha_or_has_a_length),
+        cmocka_unit_test(rounds_without_a_draft_are_counted),
         cmocka_unit_test(prove_gives_the_speedup_of_the_first_round_where_c_is_given),
         cmocka_unit_test(the_clock_charges_draft_verify_and_fixed_costs),
         cmocka_unit_test(overlap_begins_anew_after_its_length),
