@@ -547,7 +547,7 @@ python-docs: $(LIBRARY) $(BIN)
 
 # The offline check repeats the ports of docs/verdicts.md, and compares its text with the results.
 .PHONY: verdicts verdicts-check
-verdicts: $(BIN) ## validate engines' samplers into docs/verdicts.md: 4 GB of packages (ONLY=NAMES)
+verdicts: $(BIN) ## validate engines' samplers into docs/verdicts.md: 6 GB of disk (ONLY=NAMES)
 	@tests/verdicts/verdicts.py $(if $(value ONLY),--only $(call quoted,ONLY)) $(BIN)
 verdicts-check: $(BIN)
 	@if command -v python3 >/dev/null; then tests/verdicts/verdicts.py --check $(BIN); \

@@ -14,7 +14,7 @@ BEGIN = """# Verdicts on samplers that engines run
 Which samplers for speculative decoding keep the target's distribution, as they are released? This
 page is written by `make verdicts`: it takes the packages from PyPI into a virtual environment
 below `build/`, runs `speclab validate` on each sampler, and prints what it saw. The last run was on
-{date}. Its downloads are about 4 GB, and the runs take a quarter of an hour of one processor.
+{date}. Packages take 6 GB of disk, and the runs 25 minutes of a busy processor.
 
 * **run**: the released code itself ran, on a CPU. Each section says which functions, and what was
   joined to them. A mistake in the joining would be ours.
