@@ -12,7 +12,15 @@ complain() { echo "install: $*" >&2 && bad=1; }
 # A scratch tree, so that a relative DESTDIR leaves nothing in the source tree.
 mkdir "$scratch/tree"
 for name in "$tree"/*; do ln -s "$name" "$scratch/tree/"; done
-run_make() { make --no-print-directory -C "$scratch/tree" "$@" >"$scratch/log" 2>&1; }
+# It finds the repository of the source tree: with another version the program would be linked again.
+repository=$(git -C "$tree" rev-parse --absolute-git-dir 2>/dev/null) || repository=
+run_make() {
+    if [ -n "$repository" ]; then
+        GIT_DIR=$repository GIT_WORK_TREE=$tree make --no-print-directory -C "$scratch/tree" "$@"
+    else
+        make --no-print-directory -C "$scratch/tree" "$@"
+    fi >"$scratch/log" 2>&1
+}
 run_script() {
     (cd "$scratch/tree" && DESTDIR=$2 PREFIX=$3 cli/install.sh "$1" "$speclab") >"$scratch/log" 2>&1
 }
