@@ -47,9 +47,11 @@ def cells_of(table):
 def python(code, *, signal=None):
     """Runs Python code in a process of its own, and sends a signal when it prints "ready".
 
-    Its alarm ends the process after a minute, even where this one has ended without a word.
+    Its alarm ends the process after a minute, even where this one has ended without a word. It
+    hears Ctrl-C even where a shell started the tests in the background, which ignores it.
     """
-    code = "import signal; signal.alarm(60)\n" + textwrap.dedent(code)
+    code = ("import signal; signal.alarm(60)\n"
+            "signal.signal(signal.SIGINT, signal.default_int_handler)\n" + textwrap.dedent(code))
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, cwd=tempfile.gettempdir()) as process:
         try:
