@@ -12,7 +12,7 @@ complain() { echo "install: $*" >&2 && bad=1; }
 # A scratch tree, so that a relative DESTDIR leaves nothing in the source tree.
 mkdir "$scratch/tree"
 for name in "$tree"/*; do ln -s "$name" "$scratch/tree/"; done
-# It finds the repository of the source tree: with another version the program would be linked again.
+# It finds the source tree's repository: with another version the program would be linked again.
 repository=$(git -C "$tree" rev-parse --absolute-git-dir 2>/dev/null) || repository=
 run_make() {
     if [ -n "$repository" ]; then
