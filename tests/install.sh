@@ -25,6 +25,7 @@ run_script() {
     (cd "$scratch/tree" && DESTDIR=$2 PREFIX=$3 cli/install.sh "$1" "$speclab") >"$scratch/log" 2>&1
 }
 speclab=$1
+linked=$(stat -c '%i %Y' "$speclab")
 
 # folder_survives COMMAND DESTDIR PREFIX: the installed program runs.
 # After uninstall only files remain that install did not put there.
@@ -96,6 +97,7 @@ for outside in /opt/lib /usr /usr/ /usr/../lib /usrlib; do
     refused "$scratch/line" /usr 'LIBDIR must be a folder below PREFIX' "$outside"
 done
 [ -z "$(ls -d "$scratch"/line* 2>/dev/null)" ] || complain "a refused folder was created"
+[ "$(stat -c '%i %Y' "$speclab")" = "$linked" ] || complain "$speclab was linked again"
 [ $bad = 0 ] &&
     echo "install: install and uninstall work in $checked odd folders and touch nothing else"
 exit $bad
