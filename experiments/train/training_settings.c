@@ -87,7 +87,7 @@ int spec_training_settings_check(spec_training_settings *settings, spec_error *e
 static spec_training_shape model_shape(const spec_training_settings *settings,
                                        const spec_shape *vocabulary_of)
 {
-    spec_shape s = {.vocab = vocabulary_of->vocab, .norm_eps = 1e-5f, .rope_base = 10000.0};
+    spec_shape s = {.vocab = vocabulary_of->vocab, .norm_eps = 1e-5f, .rope.base = 10000.0};
     s.context = settings->target != NULL
                     ? vocabulary_of->context
                     : spec_training_settings_or(settings->window, DEFAULT_WINDOW);

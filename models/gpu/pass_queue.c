@@ -96,8 +96,10 @@ void spec_pass_queue_free(spec_pass_queue *q)
     spec_recordings_free(&q->recordings, q->card);
     list_buffers(buffer, q, &q->shape);
     for (int i = 0; i < BUFFERS; i++) {
-        if (buffer[i].pinned) spec_card_pinned_free(q->card, *buffer[i].memory);
-        else spec_card_free(q->card, *buffer[i].memory);
+        if (buffer[i].pinned)
+            spec_card_pinned_free(q->card, *buffer[i].memory);
+        else
+            spec_card_free(q->card, *buffer[i].memory);
     }
     spec_card_free(q->card, q->rows);
     spec_card_pinned_free(q->card, q->rows_here);
@@ -111,8 +113,8 @@ static int put_frequencies(spec_pass_queue *q, spec_error *error)
     double *frequency = malloc(half * sizeof *frequency);
     if (frequency == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
     for (size_t i = 0; i < half; i++) {
-        frequency[i] = pow(q->shape.rope_base, -2.0 * (double)i / q->shape.head_dim);
-        if (q->shape.opt_rope_factor != NULL) frequency[i] /= (double)q->shape.opt_rope_factor[i];
+        frequency[i] = pow(q->shape.rope.base, -2.0 * (double)i / q->shape.head_dim);
+        if (q->shape.rope.opt_factor != NULL) frequency[i] /= (double)q->shape.rope.opt_factor[i];
     }
     spec_card_put(q->card, q->frequency, frequency, half * sizeof *frequency);
     free(frequency);

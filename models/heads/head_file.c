@@ -185,8 +185,8 @@ static int read_rotation(loader *load)
     spec_shape *shape = &load->to->shape.shape;
     const spec_gguf_tensor *factors = spec_gguf_find_tensor(load->gguf, factors_name);
     if (load->to->shape.kind == SPEC_HEAD_EAGLE3) shape->rope_pairs = SPEC_ROPE_ADJACENT;
-    shape->opt_rope_factor = NULL;
-    SPEC_TRY(spec_gguf_value_real(&shape->rope_base, load->gguf, key_of(load, "rope.freq_base"),
+    shape->rope.opt_factor = NULL;
+    SPEC_TRY(spec_gguf_value_real(&shape->rope.base, load->gguf, key_of(load, "rope.freq_base"),
                                   10000.0, load->error));
     if (factors == NULL) return GSL_SUCCESS;
     SPEC_TRY(spec_gguf_need_weights(&factors, load->gguf, factors_name, 1, shape->head_dim / 2,
@@ -194,7 +194,7 @@ static int read_rotation(loader *load)
     load->own->rope_factor = malloc((size_t)factors->tensor.cols * sizeof(float));
     if (load->own->rope_factor == NULL) return spec_no_memory_for(load->error, load->gguf->path);
     spec_tensor_decode_row(load->own->rope_factor, &factors->tensor, 0);
-    shape->opt_rope_factor = load->own->rope_factor;
+    shape->rope.opt_factor = load->own->rope_factor;
 done:
     return status;
 }
@@ -428,7 +428,7 @@ static int visit(spec_gguf_writer *writer, const spec_head *head, bool data, spe
 int spec_head_file_write(int *ret_kept, const spec_head *head, const char *path, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    const float *factor = head->shape.shape.n_layers > 0 ? head->shape.shape.opt_rope_factor : NULL;
+    const float *factor = head->shape.shape.n_layers > 0 ? head->shape.shape.rope.opt_factor : NULL;
     const int n_factors = head->shape.shape.head_dim / 2;
     spec_gguf_writer writer = {0};
     *ret_kept = 0;

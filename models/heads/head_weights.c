@@ -13,7 +13,7 @@ static spec_shape pass_shape(const spec_head_shape *head)
     if (shape.n_layers > 0) return shape;
     shape.n_heads = shape.n_kv_heads = shape.ffn_dim = 1;
     shape.head_dim = 2;
-    shape.opt_rope_factor = NULL;
+    shape.rope.opt_factor = NULL;
     return shape;
 }
 

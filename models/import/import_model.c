@@ -78,7 +78,8 @@ static int take_tensors(spec_import_model *model, spec_error *error)
     if (to->layer == NULL) SPEC_TRY(spec_no_memory_for(error, model->folder.path));
     for (int i = 0; i < SPEC_PARTS; i++) {
         const spec_part part = (spec_part)i;
-        if ((is_bias(part) && !config->is_qwen2) || (part == SPEC_PART_OUTPUT && config->is_tied))
+        if (names[part] == NULL || (is_bias(part) && !config->is_qwen2) ||
+            (part == SPEC_PART_OUTPUT && config->is_tied))
             continue;
         for (int layer = 0; layer < spec_checkpoint_parts_copies(part, &config->shape); layer++) {
             char name[NAME_SIZE];

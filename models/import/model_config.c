@@ -105,7 +105,7 @@ static int fill_llama3(float *ret_factor, const spec_shape *shape, double factor
                       "original_max_position_embeddings %g cannot be",
                       low, high, context);
     for (int i = 0; i < shape->head_dim / 2; i++) {
-        const double turns = context * pow(shape->rope_base, -2.0 * i / shape->head_dim) /
+        const double turns = context * pow(shape->rope.base, -2.0 * i / shape->head_dim) /
                              (2.0 * M_PI); /* in the original context */
         const double share = fmin(fmax((turns - low) / (high - low), 0.0), 1.0);
         ret_factor[i] = (float)(1.0 / ((1.0 - share) / factor + share));
@@ -136,7 +136,7 @@ static int read_scaling(spec_model_config *ret, const spec_json_values *scaling)
     for (int i = 0; i < n; i++) ret->rope_factor[i] = (float)factor;
     if (strcmp(type, "llama3") == 0)
         SPEC_TRY(fill_llama3(ret->rope_factor, &ret->shape, factor, scaling));
-    ret->shape.opt_rope_factor = ret->rope_factor;
+    ret->shape.rope.opt_factor = ret->rope_factor;
 done:
     return status;
 }
@@ -146,7 +146,7 @@ static int read_rope(spec_model_config *ret, const spec_json_values *config)
 {
     int status = GSL_SUCCESS;
     spec_json_values scaling, parameters;
-    double *base = &ret->shape.rope_base, share;
+    double *base = &ret->shape.rope.base, share;
     SPEC_TRY(spec_json_values_object(&parameters, config, "rope_parameters"));
     SPEC_TRY(spec_json_values_object(&scaling, config, "rope_scaling"));
     SPEC_TRY(spec_json_values_real(base, config, "rope_theta", 10000.0));

@@ -9,7 +9,7 @@
 #include "models/transformer/files/checkpoint.h"
 
 typedef struct {
-    spec_shape shape;   /* opt_rope_factor points to rope_factor */
+    spec_shape shape;   /* rope.opt_factor points to rope_factor */
     float *rope_factor; /* (head_dim/2), or NULL */
     bool is_qwen2;      /* biases of query, key and value */
     bool is_tied;       /* the output matrix is the embedding */

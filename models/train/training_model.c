@@ -99,8 +99,8 @@ static void fill_angles(spec_training_model *model)
     const spec_shape *s = &model->checkpoint.shape;
     const int half = s->head_dim / 2;
     for (int i = 0; i < half; i++) {
-        const double factor = s->opt_rope_factor != NULL ? (double)s->opt_rope_factor[i] : 1.0,
-                     frequency = pow(s->rope_base, -2.0 * i / s->head_dim) / factor;
+        const double factor = s->rope.opt_factor != NULL ? (double)s->rope.opt_factor[i] : 1.0,
+                     frequency = pow(s->rope.base, -2.0 * i / s->head_dim) / factor;
         for (int t = 0; t < model->places; t++) {
             model->cosine[t * half + i] = (spec_real)cos(t * frequency);
             model->sine[t * half + i] = (spec_real)sin(t * frequency);
@@ -125,9 +125,9 @@ static int prepare(spec_training_model *model, const spec_training_shape *of, in
     if (model->layer == NULL || model->checkpoint.layer == NULL || model->cosine == NULL ||
         model->sine == NULL || model->rope_factor == NULL)
         SPEC_TRY(spec_no_memory(error));
-    if (s->opt_rope_factor != NULL) {
-        memcpy(model->rope_factor, s->opt_rope_factor, half * sizeof *model->rope_factor);
-        model->checkpoint.shape.opt_rope_factor = model->rope_factor;
+    if (s->rope.opt_factor != NULL) {
+        memcpy(model->rope_factor, s->rope.opt_factor, half * sizeof *model->rope_factor);
+        model->checkpoint.shape.rope.opt_factor = model->rope_factor;
     }
     SPEC_TRY(spec_parameters_init(&model->parameters, PER_LAYER * s->n_layers + OF_MODEL, error));
     add_all(model, of);

@@ -131,7 +131,7 @@ static const char *open_pass(void **ret_state, const void *setup)
                               .ffn_dim = FFN,
                               .vocab = VOCAB,
                               .context = 64,
-                              .rope_base = 10000.0};
+                              .rope.base = 10000.0};
     pass *const p = calloc(1, sizeof *p);
     if (p == NULL) return "no memory";
     p->setup = setup;

@@ -44,7 +44,7 @@ static const char *open_mixing(void **ret_state, const void *context)
                               .ffn_dim = DIM,
                               .vocab = VOCAB,
                               .context = 4096,
-                              .rope_base = 1e4};
+                              .rope.base = 1e4};
     mixing *m = calloc(1, sizeof *m);
     if (m == NULL) return "no memory";
     m->context = *(const int *)context;

@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                               .vocab = 5,
                                               .context = 16,
                                               .norm_eps = 1e-5f,
-                                              .rope_base = 1e4}};
+                                              .rope.base = 1e4}};
     char path[32];
     spec_head head;
     spec_error error = {""};

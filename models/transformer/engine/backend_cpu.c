@@ -30,9 +30,9 @@ typedef struct {
     const spec_product_kernels *products;
     const spec_batch *batch;
     spec_thread_pool *locked; /* during a pass */
-    void *activation;      /* columns in the format of the products */
-    double *frequency;     /* (head_dim/2) radians per position */
-    float *cosine, *sine;  /* (SPEC_COLUMNS_MAX, head_dim/2) */
+    void *activation;         /* columns in the format of the products */
+    double *frequency;        /* (head_dim/2) radians per position */
+    float *cosine, *sine;     /* (SPEC_COLUMNS_MAX, head_dim/2) */
     spec_attention attention;
 } cpu_queue;
 
@@ -72,8 +72,7 @@ static void close_backend(const spec_backend *backend)
 
 static int check_memory(const spec_backend *backend, size_t bytes, spec_error *error)
 {
-    (void)backend, (void)bytes,
-        (void)error; /* free memory is not known before pages are touched */
+    (void)backend, (void)bytes, (void)error; /* free memory is not known before pages are touched */
     return GSL_SUCCESS;
 }
 
@@ -193,8 +192,8 @@ static int queue_init(const spec_backend *backend, spec_queue *queue, const spec
     q->frequency = malloc(half * sizeof *q->frequency);
     if (q->frequency == NULL) SPEC_TRY(spec_no_memory(error));
     for (size_t i = 0; i < half; i++) {
-        q->frequency[i] = pow(shape->rope_base, -2.0 * (double)i / shape->head_dim);
-        if (shape->opt_rope_factor != NULL) q->frequency[i] /= (double)shape->opt_rope_factor[i];
+        q->frequency[i] = pow(shape->rope.base, -2.0 * (double)i / shape->head_dim);
+        if (shape->rope.opt_factor != NULL) q->frequency[i] /= (double)shape->rope.opt_factor[i];
     }
 done:
     if (status != GSL_SUCCESS) queue_free(queue);

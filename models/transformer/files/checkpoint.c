@@ -50,13 +50,13 @@ int spec_checkpoint_check_shape(const spec_shape *shape, const char *path, spec_
         return spec_fail(error, GSL_EINVAL,
                          "%.300s: the norm's epsilon is %g, which is not between 0 and 1", path,
                          (double)shape->norm_eps);
-    if (!(shape->rope_base >= 1.0 && shape->rope_base <= 1e15))
+    if (!(shape->rope.base >= 1.0 && shape->rope.base <= 1e15))
         return spec_fail(error, GSL_EINVAL,
                          "%.300s: the base of the rotary embedding is %g, which is not between 1 "
                          "and 1e15",
-                         path, shape->rope_base);
-    for (int i = 0; shape->opt_rope_factor != NULL && i < shape->head_dim / 2; i++) {
-        const double factor = (double)shape->opt_rope_factor[i];
+                         path, shape->rope.base);
+    for (int i = 0; shape->rope.opt_factor != NULL && i < shape->head_dim / 2; i++) {
+        const double factor = (double)shape->rope.opt_factor[i];
         if (!(factor > 0.0 && isfinite(factor)))
             return spec_fail(error, GSL_EINVAL,
                              "%.300s: factor %d of the rotary embedding is %g, not a positive "

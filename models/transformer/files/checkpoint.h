@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* checkpoint: a Llama-family model as loaded from any file format: shape, tensors, tokenizer.
+/* checkpoint: a transformer as loaded from any file format: shape, tensors, tokenizer.
  * A loader (llama2c, gguf, random) fills one after checking that every tensor is inside the file
  * and has the size that the shape requires. The checkpoint owns the mapping and all other data of
  * its tensors. */
@@ -13,8 +13,24 @@
 /* The pairs of dimensions that rotary embedding rotates in a head. */
 typedef enum {
     SPEC_ROPE_ADJACENT, /* 2i with 2i + 1: llama2.c, GGUF's llama */
-    SPEC_ROPE_HALVES    /* i with i + head_dim/2: qwen2 */
+    SPEC_ROPE_HALVES    /* i with i + head_dim/2: qwen2, qwen3, gemma3, gpt-oss */
 } spec_rope_pairs;
+
+/* Rotary embedding: pair i at a position turns by position * base^(-2i/head_dim) / factor[i]. */
+typedef struct {
+    double base;
+    const float *opt_factor; /* (head_dim/2), > 0, or NULL for ones: the scaling of Llama 3, of
+                                YaRN, or linear */
+    float magnitude;         /* of YaRN: queries and keys are multiplied by it; 0: not at all */
+} spec_rope;
+
+/* The activation of a feed-forward network: a is the gate's product, b that of `up`. */
+typedef enum {
+    SPEC_GATE_SILU,   /* a / (1 + exp(-a)) * b */
+    SPEC_GATE_GELU,   /* gelu(a) * b, by its approximation with tanh: gemma3 */
+    SPEC_GATE_CLAMPED /* a' / (1 + exp(-1.702 a')) * (b' + 1), a' = min(a, 7), b' = b within -7..7:
+                         gpt-oss */
+} spec_gate;
 
 enum {
     SPEC_HEAD_DIM_MAX = 256,
@@ -27,38 +43,74 @@ enum {
  * even. */
 typedef struct {
     int dim, n_layers, n_heads, n_kv_heads, head_dim, ffn_dim, vocab;
-    int context;             /* the model's trained context in positions, 2..SPEC_CONTEXT_MAX */
-    float norm_eps;          /* of RMSNorm */
-    double
-        rope_base; /* angle of pair i at a position: position * base^(-2i/head_dim) / factor[i] */
+    int context;    /* the model's trained context in positions, 2..SPEC_CONTEXT_MAX */
+    float norm_eps; /* of RMSNorm */
+    spec_rope rope;
     spec_rope_pairs rope_pairs;
-    const float *opt_rope_factor; /* (head_dim/2), > 0, or NULL for ones (rope scaling of Llama 3,
-                                     linear scaling) */
+
+    /* Zero where an architecture has none of it. */
+    float embedding_scale; /* embeddings are multiplied by it: gemma3; 0: not at all */
+    float query_scale;     /* scores are query times key times this; 0: 1/sqrt(head_dim) */
+    int window; /* tokens that a layer with a window attends to, its own the last; 0: no windows */
+    spec_rope window_rope; /* of layers with a window, if window > 0 */
+    spec_gate gate;
+    int n_experts, n_active; /* of each layer, and those that a token takes: 1..n_experts */
+    int expert_dim;          /* the feed-forward width of an expert; ffn_dim has no meaning then */
 } spec_shape;
 
+/* A layer:  x += post_norm(attention(norm(x))),  x += post_norm(ffn(norm(x))).  Tensors that an
+ * architecture has not are absent (data NULL). A feed-forward network is gate, up and down, or
+ * experts. */
 typedef struct {
-    spec_tensor attention_norm;      /* (dim) F32 */
-    spec_tensor query;               /* (n_heads * head_dim, dim) */
-    spec_tensor key, value;          /* (n_kv_heads * head_dim, dim) */
-    spec_tensor query_bias, key_bias, value_bias; /* F32, or data NULL (qwen2 has them) */
-    spec_tensor attention_output;    /* (dim, n_heads * head_dim) */
-    spec_tensor ffn_norm;            /* (dim) F32 */
-    spec_tensor gate, up;            /* (ffn_dim, dim) */
-    spec_tensor down;                /* (dim, ffn_dim) */
+    spec_tensor attention_norm;                   /* (dim) F32, as all norms, biases and sinks */
+    spec_tensor query;                            /* (n_heads * head_dim, dim) */
+    spec_tensor key, value;                       /* (n_kv_heads * head_dim, dim) */
+    spec_tensor query_bias, key_bias, value_bias; /* qwen2, gpt-oss */
+    spec_tensor query_norm, key_norm;             /* (head_dim), of each head before its rotation */
+    spec_tensor sinks; /* (n_heads) a score that takes part in the softmax, without a value */
+    spec_tensor attention_output;                 /* (dim, n_heads * head_dim) */
+    spec_tensor attention_output_bias;            /* (dim) */
+    spec_tensor attention_post_norm;              /* (dim) gemma3 */
+    spec_tensor ffn_norm;                         /* (dim) */
+    spec_tensor gate, up;                         /* (ffn_dim, dim) */
+    spec_tensor down;                             /* (dim, ffn_dim) */
+    spec_tensor router;                           /* (n_experts, dim) */
+    spec_tensor router_bias;                      /* (n_experts) */
+    spec_tensor expert_gate, expert_up;           /* (n_experts * expert_dim, dim) */
+    spec_tensor expert_down;                      /* (n_experts * dim, expert_dim) */
+    spec_tensor expert_gate_bias, expert_up_bias; /* (n_experts, expert_dim) */
+    spec_tensor expert_down_bias;                 /* (n_experts, dim) */
+    spec_tensor ffn_post_norm;                    /* (dim) gemma3 */
+    bool has_window;                              /* it attends to shape.window tokens at most */
 } spec_checkpoint_layer;
+
+/* A family of transformers; the table of all is in architecture.h. */
+typedef struct spec_architecture {
+    const char *name; /* GGUF's general.architecture, and the prefix of its keys */
+    spec_rope_pairs rope_pairs;
+    spec_gate gate;
+    bool scales_embedding;   /* embeddings are multiplied by sqrt(dim) */
+    int window_period;       /* one layer in so many has no window, if the file does not say which;
+                                0: it has no windows */
+    double window_rope_base; /* of layers with a window, if the file does not say; 0: as without */
+    bool has_experts;        /* every layer's feed-forward network is experts */
+    const char *opt_ffn_norm_name; /* GGUF's name after "blk.7.", if not ffn_norm.weight */
+    uint64_t must, may; /* sets of parts, bit 1 << part: those that a file must have, may have */
+} spec_architecture;
 
 typedef struct spec_checkpoint spec_checkpoint;
 struct spec_checkpoint {
     spec_shape shape;
-    spec_tensor embedding;        /* (vocab, dim) */
+    const spec_architecture *opt_architecture; /* NULL: qwen2 if layer 0 has biases, else llama */
+    spec_tensor embedding;                     /* (vocab, dim) */
     spec_tensor output;           /* (vocab, dim); the embedding itself if they are tied */
     spec_tensor final_norm;       /* (dim) F32 */
     spec_checkpoint_layer *layer; /* (n_layers) */
     spec_tokenizer *opt_tokenizer;
-    int begin_of_text;            /* the begin-of-text token, 0..vocab-1 */
-    bool adds_begin; /* every text begins with it; else only the empty context does */
-    int end_of_text;              /* the token that ends a text, or -1 */
-    void *owned;                  /* the loader's own: mapping, converted vectors */
+    int begin_of_text; /* the begin-of-text token, 0..vocab-1 */
+    bool adds_begin;   /* every text begins with it; else only the empty context does */
+    int end_of_text;   /* the token that ends a text, or -1 */
+    void *owned;       /* the loader's own: mapping, converted vectors */
     void (*free_owned)(void *owned);
     void (*opt_draw)(spec_checkpoint *checkpoint); /* draws the weights when they are needed */
     uint64_t seed;                                 /* of opt_draw */

@@ -3,7 +3,20 @@
 
 #include <assert.h>
 
-typedef enum { ONE, DIM, QUERIES, KEYS, FFN, VOCAB } width;
+typedef enum {
+    ONE,
+    DIM,
+    HEAD,
+    HEADS,
+    QUERIES,
+    KEYS,
+    FFN,
+    VOCAB,
+    EXPERTS,
+    EXPERT,
+    ALL_EXPERTS,
+    EXPERTS_OUTPUT
+} width;
 
 static const struct {
     const char *name;
@@ -14,7 +27,10 @@ static const struct {
     [SPEC_PART_FINAL_NORM] = {"output_norm.weight", ONE, DIM,
                               offsetof(spec_checkpoint, final_norm)},
     [SPEC_PART_OUTPUT] = {"output.weight", VOCAB, DIM, offsetof(spec_checkpoint, output)},
-#define LAYER(name, rows, cols, member) {name, rows, cols, offsetof(spec_checkpoint_layer, member)}
+#define LAYER(name, rows, cols, member)                                                            \
+    {                                                                                              \
+        name, rows, cols, offsetof(spec_checkpoint_layer, member)                                  \
+    }
     [SPEC_PART_ATTENTION_NORM] = LAYER("attn_norm.weight", ONE, DIM, attention_norm),
     [SPEC_PART_QUERY] = LAYER("attn_q.weight", QUERIES, DIM, query),
     [SPEC_PART_KEY] = LAYER("attn_k.weight", KEYS, DIM, key),
@@ -27,6 +43,21 @@ static const struct {
     [SPEC_PART_GATE] = LAYER("ffn_gate.weight", FFN, DIM, gate),
     [SPEC_PART_UP] = LAYER("ffn_up.weight", FFN, DIM, up),
     [SPEC_PART_DOWN] = LAYER("ffn_down.weight", DIM, FFN, down),
+    [SPEC_PART_QUERY_NORM] = LAYER("attn_q_norm.weight", ONE, HEAD, query_norm),
+    [SPEC_PART_KEY_NORM] = LAYER("attn_k_norm.weight", ONE, HEAD, key_norm),
+    [SPEC_PART_SINKS] = LAYER("attn_sinks.weight", ONE, HEADS, sinks),
+    [SPEC_PART_ATTENTION_OUTPUT_BIAS] = LAYER("attn_output.bias", ONE, DIM, attention_output_bias),
+    [SPEC_PART_ATTENTION_POST_NORM] =
+        LAYER("post_attention_norm.weight", ONE, DIM, attention_post_norm),
+    [SPEC_PART_FFN_POST_NORM] = LAYER("post_ffw_norm.weight", ONE, DIM, ffn_post_norm),
+    [SPEC_PART_ROUTER] = LAYER("ffn_gate_inp.weight", EXPERTS, DIM, router),
+    [SPEC_PART_ROUTER_BIAS] = LAYER("ffn_gate_inp.bias", ONE, EXPERTS, router_bias),
+    [SPEC_PART_EXPERT_GATE] = LAYER("ffn_gate_exps.weight", ALL_EXPERTS, DIM, expert_gate),
+    [SPEC_PART_EXPERT_UP] = LAYER("ffn_up_exps.weight", ALL_EXPERTS, DIM, expert_up),
+    [SPEC_PART_EXPERT_DOWN] = LAYER("ffn_down_exps.weight", EXPERTS_OUTPUT, EXPERT, expert_down),
+    [SPEC_PART_EXPERT_GATE_BIAS] = LAYER("ffn_gate_exps.bias", EXPERTS, EXPERT, expert_gate_bias),
+    [SPEC_PART_EXPERT_UP_BIAS] = LAYER("ffn_up_exps.bias", EXPERTS, EXPERT, expert_up_bias),
+    [SPEC_PART_EXPERT_DOWN_BIAS] = LAYER("ffn_down_exps.bias", EXPERTS, DIM, expert_down_bias),
 #undef LAYER
 };
 
@@ -40,22 +71,39 @@ static int width_of(width what, const spec_shape *shape)
     switch (what) {
     case ONE: return 1;
     case DIM: return shape->dim;
+    case HEAD: return shape->head_dim;
+    case HEADS: return shape->n_heads;
     case QUERIES: return shape->n_heads * shape->head_dim;
     case KEYS: return shape->n_kv_heads * shape->head_dim;
     case FFN: return shape->ffn_dim;
     case VOCAB: return shape->vocab;
+    case EXPERTS: return shape->n_experts;
+    case EXPERT: return shape->expert_dim;
+    case ALL_EXPERTS: return shape->n_experts * shape->expert_dim;
+    case EXPERTS_OUTPUT: return shape->n_experts * shape->dim;
     }
     return 0;
 }
 
+static bool of_experts(spec_part part)
+{
+    return part >= SPEC_PART_ROUTER;
+}
+
+static bool of_dense_ffn(spec_part part)
+{
+    return part >= SPEC_PART_GATE && part <= SPEC_PART_DOWN;
+}
+
 int spec_checkpoint_parts_copies(spec_part part, const spec_shape *shape)
 {
+    if (shape->n_experts > 0 ? of_dense_ffn(part) : of_experts(part)) return 0;
     return of_layer(part) ? shape->n_layers : 1;
 }
 
 bool spec_checkpoint_parts_is_vector(spec_part part)
 {
-    return table[part].rows == ONE;
+    return table[part].rows == ONE || part >= SPEC_PART_EXPERT_GATE_BIAS;
 }
 
 void spec_checkpoint_parts_shape(int *ret_rows, int *ret_cols, spec_part part,
@@ -81,10 +129,17 @@ spec_tensor *spec_checkpoint_parts_tensor(spec_part part, spec_checkpoint *check
     return (spec_tensor *)(void *)(base + table[part].offset);
 }
 
-const char *spec_checkpoint_parts_name(char name[SPEC_PART_NAME_SIZE], spec_part part, int layer)
+const char *spec_checkpoint_parts_name(char name[SPEC_PART_NAME_SIZE], spec_part part, int layer,
+                                       const spec_architecture *opt_architecture)
 {
-    if (of_layer(part)) snprintf(name, SPEC_PART_NAME_SIZE, "blk.%d.%s", layer, table[part].name);
-    else snprintf(name, SPEC_PART_NAME_SIZE, "%s", table[part].name);
+    const char *rest = table[part].name;
+    if (part == SPEC_PART_FFN_NORM && opt_architecture != NULL &&
+        opt_architecture->opt_ffn_norm_name != NULL)
+        rest = opt_architecture->opt_ffn_norm_name;
+    if (of_layer(part))
+        snprintf(name, SPEC_PART_NAME_SIZE, "blk.%d.%s", layer, rest);
+    else
+        snprintf(name, SPEC_PART_NAME_SIZE, "%s", rest);
     return name;
 }
 
@@ -114,7 +169,7 @@ int spec_checkpoint_parts_check(const spec_checkpoint *checkpoint, const char *p
                 tensor->data != NULL ? spec_tensor_first_bad_row(tensor, checkpoint->opt_pool) : -1;
             if (row < 0) continue;
             char name[SPEC_PART_NAME_SIZE];
-            spec_checkpoint_parts_name(name, (spec_part)part, layer);
+            spec_checkpoint_parts_name(name, (spec_part)part, layer, checkpoint->opt_architecture);
             if (tensor->type > SPEC_TENSOR_TYPES)
                 return spec_fail(error, GSL_EINVAL,
                                  "%.300s: row %d of %s has a scale that is not below %d", path, row,

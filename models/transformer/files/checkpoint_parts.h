@@ -24,13 +24,28 @@ typedef enum {
     SPEC_PART_GATE,
     SPEC_PART_UP,
     SPEC_PART_DOWN,
+    SPEC_PART_QUERY_NORM,
+    SPEC_PART_KEY_NORM,
+    SPEC_PART_SINKS,
+    SPEC_PART_ATTENTION_OUTPUT_BIAS,
+    SPEC_PART_ATTENTION_POST_NORM,
+    SPEC_PART_FFN_POST_NORM,
+    SPEC_PART_ROUTER,
+    SPEC_PART_ROUTER_BIAS,
+    SPEC_PART_EXPERT_GATE,
+    SPEC_PART_EXPERT_UP,
+    SPEC_PART_EXPERT_DOWN,
+    SPEC_PART_EXPERT_GATE_BIAS,
+    SPEC_PART_EXPERT_UP_BIAS,
+    SPEC_PART_EXPERT_DOWN_BIAS,
     SPEC_PARTS
 } spec_part;
 
-/* The number of tensors of a part: n_layers for a layer's, else 1. */
+/* The number of tensors of a part: n_layers for a layer's, 0 for those of the kind of feed-forward
+ * network that the shape has not, else 1. A tensor may still be absent. */
 int spec_checkpoint_parts_copies(spec_part part, const spec_shape *shape);
 
-/* A vector has one row, and is F32 in a checkpoint. */
+/* Whether it is F32 in a checkpoint: a vector, or the biases of all experts. */
 bool spec_checkpoint_parts_is_vector(spec_part part);
 
 void spec_checkpoint_parts_shape(int *ret_rows, int *ret_cols, spec_part part,
@@ -41,9 +56,11 @@ spec_tensor *spec_checkpoint_parts_tensor(spec_part part, spec_checkpoint *check
 const spec_tensor *spec_checkpoint_parts_tensor_const(spec_part part,
                                                       const spec_checkpoint *checkpoint, int layer);
 
-/* Write "blk.7.attn_q.weight" into `name`, which it returns. */
+/* Write "blk.7.attn_q.weight" into `name`, which it returns: the name that an architecture gives
+ * the part; NULL: that of llama. */
 enum { SPEC_PART_NAME_SIZE = 48 };
-const char *spec_checkpoint_parts_name(char name[SPEC_PART_NAME_SIZE], spec_part part, int layer);
+const char *spec_checkpoint_parts_name(char name[SPEC_PART_NAME_SIZE], spec_part part, int layer,
+                                       const spec_architecture *opt_architecture);
 
 /* The type of the first matrix that is computed in another type (spec_tensor_computed_type);
  * SPEC_TENSOR_TYPES if there is none. */

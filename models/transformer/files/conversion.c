@@ -143,7 +143,7 @@ static int visit_parts(conversion *to, spec_conversion *opt_ret)
             if (tensor->data == NULL) continue;
             const spec_tensor_type after = type_after(to, part, tensor);
             char name[SPEC_PART_NAME_SIZE];
-            spec_checkpoint_parts_name(name, part, layer);
+            spec_checkpoint_parts_name(name, part, layer, model->opt_architecture);
             if (opt_ret == NULL) {
                 spec_gguf_writer_tensor(&to->writer, name, after, tensor->rows, tensor->cols);
                 continue;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/files/checkpoint.h"
 
-#include "models/transformer/files/checkpoint_parts.h"
+#include "models/transformer/files/architecture.h"
 #include "models/transformer/files/gguf.h"
 #include "models/transformer/files/gguf_value.h"
 #include "models/transformer/files/gguf_vocabulary.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,8 +25,7 @@ typedef struct {
     spec_checkpoint *to;
     const spec_gguf *gguf;
     source *own;
-    const char *architecture;
-    bool is_qwen2;
+    const spec_architecture *architecture;
     char key[KEY_SIZE];
     spec_error *error;
 } loader;
@@ -36,7 +36,7 @@ typedef struct {
 /* A key of the model's architecture: "llama." and the suffix. */
 static const char *key_of(loader *load, const char *rest)
 {
-    snprintf(load->key, sizeof load->key, "%s.%s", load->architecture, rest);
+    snprintf(load->key, sizeof load->key, "%s.%s", load->architecture->name, rest);
     return load->key;
 }
 
@@ -77,15 +77,18 @@ static int refuse_head(loader *load)
 static int read_architecture(loader *load)
 {
     int status = GSL_SUCCESS, parts, experts;
+    char names[SPEC_ARCHITECTURE_NAMES_SIZE];
     spec_piece name;
     SPEC_TRY(spec_gguf_value_text(&name, load->gguf, "general.architecture", "", load->error));
     if (spec_piece_is(name, "eagle3") || spec_piece_is(name, "speclab-head"))
         return refuse_head(load);
-    load->is_qwen2 = spec_piece_is(name, "qwen2");
-    load->architecture = load->is_qwen2 ? "qwen2" : "llama";
-    if (!spec_piece_is(name, load->architecture))
-        return REFUSE(load, "the architecture is '%.*s'; llama and qwen2 can be read",
-                      SPEC_GGUF_SHOWN(name));
+    load->to->opt_architecture = load->architecture = spec_architecture_find(name);
+    if (load->architecture == NULL)
+        return REFUSE(load, "the architecture is '%.*s'; %s can be read", SPEC_GGUF_SHOWN(name),
+                      spec_architecture_names(names));
+    if (load->architecture->must != spec_architectures->must)
+        return REFUSE(load, "the architecture is %s, which is not computed yet",
+                      load->architecture->name);
     SPEC_TRY(
         spec_gguf_value_integer(&parts, load->gguf, "split.count", 1, 0, INT_MAX, load->error));
     if (parts > 1)
@@ -116,7 +119,7 @@ static int read_shape(loader *load)
     SPEC_TRY(real(&base, load, "rope.freq_base", 10000.0));
     if (eps == -1.0)
         return REFUSE(load, "lacks the value of '%s.attention.layer_norm_rms_epsilon'",
-                      load->architecture);
+                      load->architecture->name);
     if (value_length != key_length)
         return REFUSE(load, "keys of width %d and values of width %d cannot be read", key_length,
                       value_length);
@@ -130,8 +133,10 @@ static int read_shape(loader *load)
     shape->head_dim = key_length;
     shape->context = context < SPEC_CONTEXT_MAX ? context : SPEC_CONTEXT_MAX;
     shape->norm_eps = (float)eps;
-    shape->rope_base = base;
-    shape->rope_pairs = load->is_qwen2 ? SPEC_ROPE_HALVES : SPEC_ROPE_ADJACENT;
+    shape->rope.base = base;
+    shape->rope_pairs = load->architecture->rope_pairs;
+    shape->gate = load->architecture->gate;
+    if (load->architecture->scales_embedding) shape->embedding_scale = sqrtf((float)shape->dim);
     const spec_gguf_tensor *embedding = spec_gguf_find_tensor(load->gguf, "token_embd.weight");
     if (embedding == NULL) return REFUSE(load, "lacks tensor '%s'", "token_embd.weight");
     shape->vocab = embedding->tensor.rows;
@@ -168,7 +173,7 @@ static int read_scaling(loader *load)
     for (int i = 0; i < n; i++) load->own->rope_factor[i] = 1.0f;
     if (freqs != NULL) spec_tensor_decode_row(load->own->rope_factor, &freqs->tensor, 0);
     for (int i = 0; i < n; i++) load->own->rope_factor[i] *= (float)factor;
-    shape->opt_rope_factor = load->own->rope_factor;
+    shape->rope.opt_factor = load->own->rope_factor;
     SPEC_TRY(spec_checkpoint_check_shape(shape, load->gguf->path, load->error));
 done:
     return status;
@@ -176,21 +181,18 @@ done:
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
-static bool may_lack(spec_part part)
-{
-    return part == SPEC_PART_OUTPUT || part == SPEC_PART_QUERY_BIAS || part == SPEC_PART_KEY_BIAS ||
-           part == SPEC_PART_VALUE_BIAS;
-}
-
 static int take(loader *load, spec_part part, int layer, bool *taken)
 {
     char name[SPEC_PART_NAME_SIZE];
     int rows, cols;
     const spec_gguf_tensor *found;
     int status = GSL_SUCCESS;
-    spec_checkpoint_parts_name(name, part, layer);
+    if (!spec_architecture_may(load->architecture, part)) return GSL_SUCCESS;
+    spec_checkpoint_parts_name(name, part, layer, load->architecture);
     spec_checkpoint_parts_shape(&rows, &cols, part, &load->to->shape);
-    if (may_lack(part) && spec_gguf_find_tensor(load->gguf, name) == NULL) return GSL_SUCCESS;
+    if (!spec_architecture_must(load->architecture, part) &&
+        spec_gguf_find_tensor(load->gguf, name) == NULL)
+        return GSL_SUCCESS;
     SPEC_TRY(spec_gguf_need_weights(&found, load->gguf, name, rows, cols,
                                     spec_checkpoint_parts_is_vector(part), load->error));
     *spec_checkpoint_parts_tensor(part, load->to, layer) = found->tensor;
@@ -220,7 +222,7 @@ static int take_all(loader *load)
     for (size_t i = 0; i < gguf->n_tensors; i++) {
         if (!taken[i])
             SPEC_TRY(REFUSE(load, "tensor '%.*s' is not one of a %s model's",
-                            SPEC_GGUF_SHOWN(gguf->tensor[i].name), load->architecture));
+                            SPEC_GGUF_SHOWN(gguf->tensor[i].name), load->architecture->name));
     }
     if (to->output.data == NULL) to->output = to->embedding;
     for (int i = 0; i < to->shape.n_layers; i++) {

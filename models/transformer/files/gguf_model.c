@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/files/gguf_model.h"
 
-#include "models/transformer/files/checkpoint_parts.h"
+#include "models/transformer/files/architecture.h"
 #include "models/transformer/files/gguf_value.h"
 #include "models/transformer/files/llama2c_vocabulary.h"
 #include "speclab/no_memory.h"
@@ -9,12 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { KEY_SIZE = 64 };
+
 /* ---- values ---------------------------------------------------------------------------------- */
 
 void spec_gguf_model_shape(spec_gguf_writer *writer, const char *architecture,
                            const spec_shape *shape)
 {
-    char key[64];
+    char key[KEY_SIZE];
 #define KEY(rest) (snprintf(key, sizeof key, "%s.%s", architecture, rest), key)
     spec_gguf_writer_text(writer, "general.architecture", architecture);
     spec_gguf_writer_u32(writer, KEY("vocab_size"), (uint32_t)shape->vocab);
@@ -30,7 +32,7 @@ void spec_gguf_model_shape(spec_gguf_writer *writer, const char *architecture,
     }
     spec_gguf_writer_f32(writer, KEY("attention.layer_norm_rms_epsilon"), shape->norm_eps);
     spec_gguf_writer_u32(writer, KEY("rope.dimension_count"), (uint32_t)shape->head_dim);
-    spec_gguf_writer_f32(writer, KEY("rope.freq_base"), (float)shape->rope_base);
+    spec_gguf_writer_f32(writer, KEY("rope.freq_base"), (float)shape->rope.base);
 #undef KEY
 }
 
@@ -91,8 +93,10 @@ int spec_gguf_model_pieces(spec_gguf_writer *writer, const spec_checkpoint *mode
                          (uint32_t)model->end_of_text); /* -1: none */
     spec_gguf_writer_bool(writer, "tokenizer.ggml.add_bos_token", model->adds_begin);
     if (data->vocab == 0) return status;
-    if (is_spm) SPEC_TRY(write_spm(writer, data, error));
-    else write_bpe(writer, data);
+    if (is_spm)
+        SPEC_TRY(write_spm(writer, data, error));
+    else
+        write_bpe(writer, data);
     spec_gguf_writer_integers(writer, "tokenizer.ggml.token_type", data->opt_type,
                               (size_t)data->vocab);
     spec_gguf_writer_u32(writer, "tokenizer.ggml.unknown_token_id", (uint32_t)data->unknown);
@@ -160,22 +164,25 @@ int spec_gguf_model_row_of_halves(int row, int head_dim)
 typedef struct {
     const spec_checkpoint *model;
     spec_gguf_writer writer;
-    bool is_qwen2;
+    const spec_architecture *architecture;
     spec_gguf_model_watch watch;
-    float *row; /* of a vector */
+    float *row; /* of a vector or a table of biases */
 } file;
 
 static int write_vector(file *to, const spec_tensor *tensor, spec_error *error)
 {
-    spec_tensor_decode_row(to->row, tensor, 0);
-    spec_gguf_writer_data(&to->writer, to->row, (size_t)tensor->cols * sizeof *to->row);
+    for (int row = 0; row < tensor->rows; row++) {
+        spec_tensor_decode_row(to->row, tensor, row);
+        spec_gguf_writer_data(&to->writer, to->row, (size_t)tensor->cols * sizeof *to->row);
+    }
     return spec_gguf_writer_tensor_end(&to->writer, error);
 }
 
 static int write_matrix(file *to, spec_part part, const spec_tensor *tensor, spec_error *error)
 {
     const spec_shape *shape = &to->model->shape;
-    const bool moves = !to->is_qwen2 && shape->rope_pairs == SPEC_ROPE_HALVES &&
+    const bool moves = to->architecture->rope_pairs == SPEC_ROPE_ADJACENT &&
+                       shape->rope_pairs == SPEC_ROPE_HALVES &&
                        (part == SPEC_PART_QUERY || part == SPEC_PART_KEY);
     const size_t bytes = spec_tensor_row_bytes(tensor->type, tensor->cols);
     for (int row = 0; row < tensor->rows; row++) {
@@ -212,8 +219,9 @@ static int visit(file *to, bool data, spec_error *error)
             const bool is_vector = spec_checkpoint_parts_is_vector(part);
             char name[SPEC_PART_NAME_SIZE];
             if (tensor->data == NULL) continue;
-            spec_checkpoint_parts_name(name, part, layer);
-            if (data) SPEC_TRY(write_tensor(to, part, tensor, error));
+            spec_checkpoint_parts_name(name, part, layer, model->opt_architecture);
+            if (data)
+                SPEC_TRY(write_tensor(to, part, tensor, error));
             else
                 spec_gguf_writer_tensor(&to->writer, name,
                                         is_vector ? SPEC_TENSOR_F32 : tensor->type, tensor->rows,
@@ -229,7 +237,7 @@ done:
 static void write_scaling(bool *ret_is_tensor, file *to)
 {
     const spec_shape *shape = &to->model->shape;
-    const float *factor = shape->opt_rope_factor;
+    const float *factor = shape->rope.opt_factor;
     *ret_is_tensor = false;
     if (factor == NULL) return;
     for (int i = 1; i < shape->head_dim / 2; i++)
@@ -239,12 +247,11 @@ static void write_scaling(bool *ret_is_tensor, file *to)
                                 shape->head_dim / 2);
         return;
     }
-    spec_gguf_writer_text(&to->writer,
-                          to->is_qwen2 ? "qwen2.rope.scaling.type" : "llama.rope.scaling.type",
-                          "linear");
-    spec_gguf_writer_f32(&to->writer,
-                         to->is_qwen2 ? "qwen2.rope.scaling.factor" : "llama.rope.scaling.factor",
-                         factor[0]);
+    char key[KEY_SIZE];
+    snprintf(key, sizeof key, "%s.rope.scaling.type", to->architecture->name);
+    spec_gguf_writer_text(&to->writer, key, "linear");
+    snprintf(key, sizeof key, "%s.rope.scaling.factor", to->architecture->name);
+    spec_gguf_writer_f32(&to->writer, key, factor[0]);
 }
 
 int spec_gguf_model_write(int *ret_kept, const spec_checkpoint *model,
@@ -253,17 +260,18 @@ int spec_gguf_model_write(int *ret_kept, const spec_checkpoint *model,
 {
     int status = GSL_SUCCESS;
     const spec_shape *shape = &model->shape;
-    const spec_tensor factors = {SPEC_TENSOR_F32, 1, shape->head_dim / 2, shape->opt_rope_factor};
+    const spec_tensor factors = {SPEC_TENSOR_F32, 1, shape->head_dim / 2, shape->rope.opt_factor};
     const int queries = shape->n_heads * shape->head_dim;
-    const int widest = shape->dim > queries ? shape->dim : queries;
+    const int attention = shape->dim > queries ? shape->dim : queries;
+    const int widest = attention > shape->expert_dim ? attention : shape->expert_dim;
     bool has_factors;
-    file to = {.model = model, .is_qwen2 = model->layer[0].query_bias.data != NULL};
+    file to = {.model = model, .architecture = spec_architecture_of(model)};
     *ret_kept = 0;
     if (opt_watch != NULL) to.watch = *opt_watch;
     to.row = malloc((size_t)widest * sizeof *to.row);
     if (to.row == NULL) SPEC_TRY(spec_no_memory_for(error, path));
     SPEC_TRY(spec_gguf_writer_init(&to.writer, error));
-    spec_gguf_model_shape(&to.writer, to.is_qwen2 ? "qwen2" : "llama", shape);
+    spec_gguf_model_shape(&to.writer, to.architecture->name, shape);
     SPEC_TRY(write_vocabulary(&to.writer, model, vocabulary, error));
     SPEC_TRY(visit(&to, false, error));
     write_scaling(&has_factors, &to);

@@ -98,7 +98,7 @@ static int read_header(header *ret_header, const spec_mapping *file, const char 
         .context = number[6],
         .head_dim = number[0] >= 1 && number[3] >= 1 ? number[0] / number[3] : 0,
         .norm_eps = 1e-5f,
-        .rope_base = 10000.0,
+        .rope.base = 10000.0,
         .rope_pairs = SPEC_ROPE_ADJACENT,
     };
     char named[340];
@@ -165,8 +165,10 @@ static void place_all(spec_checkpoint *checkpoint, const header *head, const spe
     const unsigned char *at = file->bytes + head->bytes;
     for (int i = 0; i < N_PARTS; i++) at = place(checkpoint, parts[i], at);
     at += table_weights(head) * sizeof(float);
-    if (head->has_output) place(checkpoint, SPEC_PART_OUTPUT, at);
-    else checkpoint->output = checkpoint->embedding;
+    if (head->has_output)
+        place(checkpoint, SPEC_PART_OUTPUT, at);
+    else
+        checkpoint->output = checkpoint->embedding;
 }
 
 /* ---- loading --------------------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
 #include "base/noise.h"
 #include "base/parallel.h"
 #include "models/model.h"
-#include "models/transformer/files/checkpoint_parts.h"
+#include "models/transformer/files/architecture.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,9 +17,8 @@ enum { ALIGNMENT = 64 };
 static const double normal_sd =
     37837.2272372; /* sum of four uniform numbers of 0..65535: sqrt(4 (2^32 - 1) / 12) */
 static const double byte_sd = 73.8952224863;   /* uniform on -127..127, but -127 twice as likely */
-static const double nibble_sd =
-    4.63680924775; /* uniform on -8..7, symmetric because the scale has a random sign: sqrt(344 /
-                      16) */
+static const double nibble_sd = 4.63680924775; /* uniform on -8..7, symmetric because the scale has
+                                                  a random sign: sqrt(344 / 16) */
 
 /* ---- one row --------------------------------------------------------------------------------- */
 
@@ -110,10 +109,9 @@ static void draw_tensor(const spec_tensor *tensor, unsigned char *data, spec_par
                       (uint64_t)tensor->rows, spec_thread_pool_size(checkpoint->opt_pool));
 }
 
-static bool is_bias(spec_part part)
+static bool is_there(spec_part part)
 {
-    return part == SPEC_PART_QUERY_BIAS || part == SPEC_PART_KEY_BIAS ||
-           part == SPEC_PART_VALUE_BIAS;
+    return part == SPEC_PART_OUTPUT || spec_architecture_must(spec_architectures, part);
 }
 
 /* Lay out the tensors one after another; data NULL: only count the bytes. */
@@ -124,7 +122,7 @@ static uint64_t lay_out(spec_checkpoint *checkpoint, unsigned char *data, spec_t
     for (int i = 0; i < SPEC_PARTS; i++) {
         const spec_part part = (spec_part)i;
         int rows, cols;
-        if (is_bias(part)) continue;
+        if (!is_there(part)) continue;
         spec_checkpoint_parts_shape(&rows, &cols, part, shape);
         const spec_tensor_type own = spec_checkpoint_parts_is_vector(part) ? SPEC_TENSOR_F32 : type;
         const uint64_t bytes = (uint64_t)rows * spec_tensor_row_bytes(own, cols);
@@ -143,7 +141,7 @@ static void draw_all(spec_checkpoint *checkpoint)
     for (int i = 0; i < SPEC_PARTS; i++) {
         const spec_part part = (spec_part)i;
         for (int layer = 0;
-             !is_bias(part) && layer < spec_checkpoint_parts_copies(part, &checkpoint->shape);
+             is_there(part) && layer < spec_checkpoint_parts_copies(part, &checkpoint->shape);
              layer++) {
             const spec_tensor *tensor = spec_checkpoint_parts_tensor_const(part, checkpoint, layer);
             const ptrdiff_t at =
@@ -158,7 +156,7 @@ static int read_shape(spec_shape *shape, spec_tensor_type *ret_type, const spec_
 {
     int status = GSL_SUCCESS, type;
     *shape =
-        (spec_shape){.norm_eps = 1e-5f, .rope_base = 10000.0, .rope_pairs = SPEC_ROPE_ADJACENT};
+        (spec_shape){.norm_eps = 1e-5f, .rope.base = 10000.0, .rope_pairs = SPEC_ROPE_ADJACENT};
     SPEC_TRY(spec_settings_int(&shape->dim, settings, "dim", 768, 2, SPEC_DIM_MAX, error));
     SPEC_TRY(
         spec_settings_int(&shape->n_layers, settings, "layers", 12, 1, SPEC_LAYERS_MAX, error));
@@ -202,8 +200,7 @@ int spec_checkpoint_load_random(spec_checkpoint *ret, spec_settings *settings,
     SPEC_TRY(read_shape(&ret->shape, &type, settings, error));
     const uint64_t bytes = lay_out(ret, NULL, type);
     const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    if (bytes > memory / 2)
-        SPEC_TRY(out_of_memory(bytes, error)); /* malloc would overcommit */
+    if (bytes > memory / 2) SPEC_TRY(out_of_memory(bytes, error)); /* malloc would overcommit */
     ret->layer = calloc((size_t)ret->shape.n_layers, sizeof *ret->layer);
     ret->owned = aligned_alloc(ALIGNMENT, (size_t)bytes);
     if (ret->layer == NULL || ret->owned == NULL) SPEC_TRY(out_of_memory(bytes, error));

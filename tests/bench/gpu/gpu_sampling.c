@@ -10,7 +10,7 @@ typedef struct {
     const spec_backend *backend;
     spec_queue queue;
     int vocab, n;
-    float *target, *draft;       /* (n+1, vocab), (n, vocab) */
+    float *target, *draft; /* (n+1, vocab), (n, vocab) */
     void *law[SPEC_COLUMNS_MAX];
     int token[SPEC_COLUMNS_MAX];
     double uniform[SPEC_COLUMNS_MAX + 2];
@@ -95,7 +95,7 @@ int gpu_measure_sampling(gpu_rows *rows, int vocab, int n, bool tiny, spec_error
                               .vocab = vocab,
                               .context = 128,
                               .norm_eps = 1e-5f,
-                              .rope_base = 1e4};
+                              .rope.base = 1e4};
     if (b.backend->verify == NULL) return status; /* a backend whose rows are on the host */
     SPEC_TRY(b.backend->queue_init(b.backend, &b.queue, &shape, error));
     SPEC_TRY(fill(&b, error));

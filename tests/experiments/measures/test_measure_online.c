@@ -27,7 +27,7 @@ static void write_model(const char *path, uint64_t seed)
                               .vocab = SPEC_BYTE_TOKENS,
                               .context = 64,
                               .norm_eps = 1e-5f,
-                              .rope_base = 10000.0};
+                              .rope.base = 10000.0};
     spec_training_model model;
     spec_byte_vocabulary bytes;
     spec_error error = {""};

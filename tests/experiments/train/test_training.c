@@ -41,7 +41,7 @@ static spec_training_plan plan_of(case_of *c, int kind, spec_losses_kind loss)
                               .vocab = 20,
                               .context = 32,
                               .norm_eps = 1e-5f,
-                              .rope_base = 10000.0};
+                              .rope.base = 10000.0};
     const spec_checkpoint *target = spec_transformer_of(c->target)->checkpoint;
     if (kind >= 0) c->head = spec_training_head_shape((spec_head_kind)kind, &target->shape, 3);
     return (spec_training_plan){

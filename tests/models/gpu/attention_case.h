@@ -21,8 +21,8 @@ typedef struct {
     spec_card *card;
     spec_stream *stream;
     spec_kv kv;
-    float *host; /* (layer, kv head, keys and values, slot, head_dim) */
-    float *qkv;  /* (PASS_COLUMNS, width) */
+    float *host;              /* (layer, kv head, keys and values, slot, head_dim) */
+    float *qkv;               /* (PASS_COLUMNS, width) */
     float *card_qkv, *angles; /* these two and the following are GPU memory */
     double *frequency;
     void *o, *workspace;
@@ -98,7 +98,7 @@ static inline attention_case attention_open(spec_shape shape, spec_tensor_type t
     c.batch = attention_alloc(&c, sizeof *c.batch);
     double *frequency = malloc(half * sizeof *frequency);
     for (size_t i = 0; i < half; i++)
-        frequency[i] = pow(shape.rope_base, -2.0 * (double)i / (double)head_dim);
+        frequency[i] = pow(shape.rope.base, -2.0 * (double)i / (double)head_dim);
     spec_card_put(c.card, c.frequency, frequency, half * sizeof *frequency);
     free(frequency);
     return c;

@@ -109,7 +109,7 @@ static const spec_shape shape = {.dim = DIM,
                                  .vocab = VOCAB,
                                  .context = 300,
                                  .norm_eps = 1e-5f,
-                                 .rope_base = 1e4};
+                                 .rope.base = 1e4};
 
 /* A backend's buffers: float *on[0] is the CPU's. */
 typedef struct {

@@ -12,7 +12,7 @@ static const spec_backend *const cpu = &spec_backend_cpu;
 #define SHAPE(heads, kv_heads, hd)                                                                 \
     {                                                                                              \
         .dim = 64, .n_layers = 2, .n_heads = (heads), .n_kv_heads = (kv_heads), .head_dim = (hd),  \
-        .ffn_dim = 40, .vocab = 1000, .context = 1024, .norm_eps = 1e-5f, .rope_base = 1e4         \
+        .ffn_dim = 40, .vocab = 1000, .context = 1024, .norm_eps = 1e-5f, .rope.base = 1e4         \
     }
 static const spec_shape shapes[] = {SHAPE(4, 4, 24),  SHAPE(7, 1, 64),  SHAPE(8, 4, 8),
                                     SHAPE(4, 1, 128), SHAPE(2, 2, 256), SHAPE(3, 1, 6),
@@ -313,8 +313,10 @@ static void put_results(int to, const char *order)
         float *o = malloc(c.o_bytes);
         for (int tree = 0; tree < 2; tree++) {
             read_text(&c, 300);
-            if (tree) take_tree(&c, &pass, 240, 5);
-            else take_text(&c, &pass, 236, 300);
+            if (tree)
+                take_tree(&c, &pass, 240, 5);
+            else
+                take_text(&c, &pass, 236, 300);
             attention_upload(&c);
             attention_put(&c, &pass);
             attention_attend(&c, o, 1, OPERAND_FLOATS, 512, 64);
@@ -380,8 +382,10 @@ static void same_blocks(const attention_case *c, const unsigned char *operand, c
         assert_memory_equal(operand + u * padded + 32 * b, block + SPEC_PRODUCT_X * b, 32);
         memcpy(&expected, block + SPEC_PRODUCT_X * b + 32, sizeof expected);
         memcpy(&scale, scales + (u * blocks + b) * sizeof scale, sizeof scale);
-        if (isnan(expected)) assert_true(isnan(scale));
-        else assert_memory_equal(&scale, &expected, sizeof scale);
+        if (isnan(expected))
+            assert_true(isnan(scale));
+        else
+            assert_memory_equal(&scale, &expected, sizeof scale);
     }
     free(x);
     free(block);

@@ -283,7 +283,7 @@ static void an_unknown_tensor_is_refused(void **state)
     write_file("speclab-head", "medusa", "y");
     refuse(&target, "tensor 'y' is not one of a head of kind medusa");
     spec_head head = draw(SPEC_HEAD_MEDUSA, 0);
-    head.shape.shape.opt_rope_factor = (const float[]){1.0f, 1.0f};
+    head.shape.shape.rope.opt_factor = (const float[]){1.0f, 1.0f};
     head.shape.shape.n_layers = 1; /* the writer adds rope factors, which Medusa has not */
     head.shape.shape.head_dim = 4;
     reject(&head, "tensor 'rope_freqs.weight' is not one of a head of kind medusa");

@@ -283,8 +283,8 @@ static void a_head_keeps_its_own_rotation(void **state)
     assert_int_equal(spec_head_file_write(&kept, &head, "imported.gguf", &error), GSL_SUCCESS);
     assert_int_equal(spec_head_file_load(&read, "imported.gguf", &target, false, &error),
                      GSL_SUCCESS);
-    assert_true(read.shape.shape.rope_base == 77.0 && read.shape.shape.norm_eps == 0.001f);
-    assert_true(read.shape.shape.opt_rope_factor[1] == 2.0f);
+    assert_true(read.shape.shape.rope.base == 77.0 && read.shape.shape.norm_eps == 0.001f);
+    assert_true(read.shape.shape.rope.opt_factor[1] == 2.0f);
     assert_int_equal(read.shape.shape.context, target.shape.context);
     spec_head_free(&read);
     spec_head_free(&head);

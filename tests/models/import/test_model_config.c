@@ -40,8 +40,8 @@ static void defaults_are_those_of_transformers(void **state)
     const spec_shape *s = &config.shape;
     assert_true(s->dim == 48 && s->n_layers == 3 && s->n_heads == 4 && s->ffn_dim == 80);
     assert_true(s->n_kv_heads == 4 && s->head_dim == 12 && s->vocab == 96 && s->context == 64);
-    assert_true(s->norm_eps == 1e-6f && s->rope_base == 10000.0);
-    assert_true(s->rope_pairs == SPEC_ROPE_HALVES && s->opt_rope_factor == NULL);
+    assert_true(s->norm_eps == 1e-6f && s->rope.base == 10000.0);
+    assert_true(s->rope_pairs == SPEC_ROPE_HALVES && s->rope.opt_factor == NULL);
     assert_true(!config.is_qwen2 && !config.is_tied && config.window == 0);
     assert_true(config.begin_of_text == -1 && config.end_of_text == -1);
     spec_model_config_free(&config);
@@ -56,12 +56,12 @@ static void values_replace_the_defaults(void **state)
                    "'eos_token_id':[7,8]");
     const spec_shape *s = &config.shape;
     assert_true(s->n_kv_heads == 2 && s->head_dim == 16 && s->norm_eps == 1e-5f);
-    assert_true(s->rope_base == 1e6 && config.is_qwen2 && config.is_tied);
+    assert_true(s->rope.base == 1e6 && config.is_qwen2 && config.is_tied);
     assert_true(config.begin_of_text == 1 && config.end_of_text == 7);
     spec_model_config_free(&config);
     reads(&config, "'model_type':'llama','rope_parameters':{'rope_theta':500,'rope_type':"
                    "'default'}");
-    assert_true(config.shape.rope_base == 500.0);
+    assert_true(config.shape.rope.base == 500.0);
     spec_model_config_free(&config);
 }
 
@@ -99,12 +99,12 @@ static void ropes_are_scaled_as_in_transformers(void **state)
                    "'factor':8.0,'low_freq_factor':1.0,'high_freq_factor':4.0,"
                    "'original_max_position_embeddings':16}");
     for (int i = 0; i < 6; i++)
-        assert_near((double)config.shape.opt_rope_factor[i], (double)small[i], 1e-5);
+        assert_near((double)config.shape.rope.opt_factor[i], (double)small[i], 1e-5);
     spec_model_config_free(&config);
     reads(&config, "'model_type':'llama','head_dim':64,'rope_parameters':{'rope_theta':500000.0,"
                    "'rope_type':'llama3','factor':32.0,'low_freq_factor':1.0,"
                    "'high_freq_factor':4.0,'original_max_position_embeddings':8192}");
-    const float *factor = config.shape.opt_rope_factor;
+    const float *factor = config.shape.rope.opt_factor;
     for (int i = 0; i < 15; i++) assert_true(factor[i] == 1.0f);
     assert_near((double)factor[15], 1.65133, 1e-5);
     assert_near((double)factor[16], 3.29226, 1e-5);
@@ -112,7 +112,7 @@ static void ropes_are_scaled_as_in_transformers(void **state)
     for (int i = 18; i < 32; i++) assert_true(factor[i] == 32.0f);
     spec_model_config_free(&config);
     reads(&config, "'model_type':'llama','rope_scaling':{'type':'linear','factor':2.5}");
-    for (int i = 0; i < 6; i++) assert_true(config.shape.opt_rope_factor[i] == 2.5f);
+    for (int i = 0; i < 6; i++) assert_true(config.shape.rope.opt_factor[i] == 2.5f);
     spec_model_config_free(&config);
 }
 

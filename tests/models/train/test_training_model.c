@@ -113,7 +113,7 @@ static void a_drawn_model_is_written_and_read(void **state)
                       .vocab = 30,
                       .context = 64,
                       .norm_eps = 1e-5f,
-                      .rope_base = 10000.0,
+                      .rope.base = 10000.0,
                       .rope_pairs = has_bias ? SPEC_ROPE_HALVES : SPEC_ROPE_ADJACENT},
             .is_tied = has_bias == 0,
             .has_bias = has_bias != 0};

@@ -4,7 +4,7 @@
 #ifndef SPECLAB_TESTS_ODD_CHECKPOINT_H
 #define SPECLAB_TESTS_ODD_CHECKPOINT_H
 
-#include "models/transformer/files/checkpoint_parts.h"
+#include "models/transformer/files/architecture.h"
 #include "tests/support/support.h"
 
 #include <gsl/gsl_randist.h>
@@ -30,9 +30,9 @@ static const odd_form odd_forms[] = {
       .vocab = 51,
       .context = 600,
       .norm_eps = 1e-5f,
-      .rope_base = 10000.0,
+      .rope.base = 10000.0,
       .rope_pairs = SPEC_ROPE_ADJACENT,
-      .opt_rope_factor = odd_factor},
+      .rope.opt_factor = odd_factor},
      .tied = true},
     {{.dim = 54,
       .n_layers = 2,
@@ -43,7 +43,7 @@ static const odd_form odd_forms[] = {
       .vocab = 19,
       .context = 600,
       .norm_eps = 1e-3f,
-      .rope_base = 500.0,
+      .rope.base = 500.0,
       .rope_pairs = SPEC_ROPE_HALVES},
      .biased = true},
     {{.dim = 64,
@@ -55,7 +55,7 @@ static const odd_form odd_forms[] = {
       .vocab = 75,
       .context = 600,
       .norm_eps = 1e-6f,
-      .rope_base = 1e6,
+      .rope.base = 1e6,
       .rope_pairs = SPEC_ROPE_HALVES},
      .biased = true},
     {{.dim = 96,
@@ -67,9 +67,9 @@ static const odd_form odd_forms[] = {
       .vocab = 130,
       .context = 600,
       .norm_eps = 1e-5f,
-      .rope_base = 10000.0,
+      .rope.base = 10000.0,
       .rope_pairs = SPEC_ROPE_ADJACENT,
-      .opt_rope_factor = odd_factor},
+      .rope.opt_factor = odd_factor},
      .tied = true},
 };
 
@@ -98,7 +98,8 @@ static inline void make_odd_checkpoint(spec_checkpoint *c, const odd_form *f, sp
         const spec_part part = (spec_part)i;
         const bool bias = part == SPEC_PART_QUERY_BIAS || part == SPEC_PART_KEY_BIAS ||
                           part == SPEC_PART_VALUE_BIAS;
-        if ((bias && !f->biased) || (part == SPEC_PART_OUTPUT && f->tied)) continue;
+        const bool may = spec_architecture_may(spec_architectures, part);
+        if (!may || (bias && !f->biased) || (part == SPEC_PART_OUTPUT && f->tied)) continue;
         for (int layer = 0; layer < spec_checkpoint_parts_copies(part, &f->shape); layer++) {
             spec_tensor *tensor = spec_checkpoint_parts_tensor(part, c, layer);
             tensor->type = spec_checkpoint_parts_is_vector(part) ? SPEC_TENSOR_F32 : type;

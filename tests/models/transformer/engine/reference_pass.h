@@ -71,8 +71,8 @@ static inline void reference_rope(double *head, const spec_shape *s, int positio
 {
     const int half = s->head_dim / 2;
     for (int i = 0; i < half; i++) {
-        const double factor = s->opt_rope_factor != NULL ? (double)s->opt_rope_factor[i] : 1.0;
-        const double angle = position * pow(s->rope_base, -2.0 * i / s->head_dim) / factor;
+        const double factor = s->rope.opt_factor != NULL ? (double)s->rope.opt_factor[i] : 1.0;
+        const double angle = position * pow(s->rope.base, -2.0 * i / s->head_dim) / factor;
         double *a = s->rope_pairs == SPEC_ROPE_ADJACENT ? &head[2 * i] : &head[i];
         double *b = s->rope_pairs == SPEC_ROPE_ADJACENT ? &head[2 * i + 1] : &head[i + half];
         const double x = *a, y = *b;

@@ -104,7 +104,7 @@ static const spec_shape shapes[] = {
      .vocab = 1000,
      .context = 1024,
      .norm_eps = 1e-5f,
-     .rope_base = 1e4},
+     .rope.base = 1e4},
     {.dim = 448,
      .n_layers = 2,
      .n_heads = 7,
@@ -114,7 +114,7 @@ static const spec_shape shapes[] = {
      .vocab = 1000,
      .context = 1024,
      .norm_eps = 1e-5f,
-     .rope_base = 1e4},
+     .rope.base = 1e4},
     {.dim = 64,
      .n_layers = 2,
      .n_heads = 8,
@@ -124,7 +124,7 @@ static const spec_shape shapes[] = {
      .vocab = 1000,
      .context = 4096,
      .norm_eps = 1e-5f,
-     .rope_base = 1e4},
+     .rope.base = 1e4},
 };
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
 
@@ -349,7 +349,7 @@ static void positions_turn_queries_and_keys(void **state)
     for (int i = 0; i < 12; i++) factor[i] = 1.0f + 0.27f * (float)i;
     spec_shape shape = shapes[0];
     for (int scaled = 0; scaled < 2; scaled++) {
-        shape.opt_rope_factor = scaled ? factor : NULL;
+        shape.rope.opt_factor = scaled ? factor : NULL;
         session s = open_session(shape);
         float *before = malloc(s.width * sizeof *before);
         spec_batch batch = {.n = 0};
@@ -391,7 +391,7 @@ static void a_long_window_takes_no_memory_before_it_is_read(void **state)
                               .vocab = 1000,
                               .context = 1 << 17,
                               .norm_eps = 1e-5f,
-                              .rope_base = 1e4};
+                              .rope.base = 1e4};
     spec_kv kv;
     spec_queue queue;
     spec_error error;

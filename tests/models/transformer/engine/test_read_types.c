@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A model in the types that are only read computes as its conversion to Q8_0 does, bit for bit. */
 #include "models/transformer/engine/pass_work.h"
-#include "models/transformer/files/checkpoint_parts.h"
+#include "models/transformer/files/architecture.h"
 #include "models/transformer/files/conversion.h"
 #include "models/transformer/files/gguf_model.h"
 #include "tests/models/open_model.h"
@@ -22,7 +22,7 @@ static const spec_shape shape = {.dim = 256,
                                  .vocab = 48,
                                  .context = 32,
                                  .norm_eps = 1e-5f,
-                                 .rope_base = 10000.0};
+                                 .rope.base = 10000.0};
 
 /* Types as in files of the kind Q4_K_M: values and the output in more bits than the rest. */
 static spec_tensor_type type_of(spec_part part)
@@ -43,8 +43,7 @@ static spec_tensor_type type_of(spec_part part)
 
 static bool is_there(spec_part part)
 {
-    return part != SPEC_PART_QUERY_BIAS && part != SPEC_PART_KEY_BIAS &&
-           part != SPEC_PART_VALUE_BIAS;
+    return part == SPEC_PART_OUTPUT || spec_architecture_must(spec_architectures, part);
 }
 
 /* Random bytes with scales near 2^-12: weights of at most 1/4. `scale`: of the first block. */
@@ -92,7 +91,7 @@ static void write_model(const char *path, uint16_t scale_of_values)
                 char name[SPEC_PART_NAME_SIZE];
                 spec_tensor tensor = {.type = type_of((spec_part)part)};
                 spec_checkpoint_parts_shape(&tensor.rows, &tensor.cols, (spec_part)part, &shape);
-                spec_checkpoint_parts_name(name, (spec_part)part, layer);
+                spec_checkpoint_parts_name(name, (spec_part)part, layer, NULL);
                 if (data)
                     write_data(&writer, &tensor, (uint64_t)(100 * part + layer),
                                part == SPEC_PART_VALUE ? scale_of_values : 0x0c00);

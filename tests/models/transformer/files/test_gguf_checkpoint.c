@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* GGUF models, written by our own writer value by value, each of which is then omitted or changed.
  */
+#include "models/transformer/files/architecture.h"
 #include "models/transformer/files/checkpoint.h"
-#include "models/transformer/files/checkpoint_parts.h"
 #include "models/transformer/files/gguf_writer.h"
 
 #include "tests/support/contexts.h"
@@ -137,11 +137,13 @@ static bool is_wanted(shape_of *ret, const wish *w, spec_part part, int layer,
                       const spec_shape *shape)
 {
     char name[SPEC_PART_NAME_SIZE];
+    if (!spec_architecture_may(spec_architectures, part)) return false;
     if (part == SPEC_PART_OUTPUT && !w->is_untied) return false;
     if (part >= SPEC_PART_QUERY_BIAS && part <= SPEC_PART_VALUE_BIAS && !w->has_bias) return false;
     *ret = (shape_of){.weight = w->weight != 0.0f ? w->weight : 0.5f};
     spec_checkpoint_parts_shape(&ret->rows, &ret->cols, part, shape);
-    if (w->tensor == NULL || strcmp(spec_checkpoint_parts_name(name, part, layer), w->tensor) != 0)
+    if (w->tensor == NULL ||
+        strcmp(spec_checkpoint_parts_name(name, part, layer, NULL), w->tensor) != 0)
         return true;
     if (w->left_out) return false;
     if (w->rows > 0) ret->rows = w->rows;
@@ -175,7 +177,7 @@ static void write_model(const wish *w)
                 unsigned char row[4 * 1024];
                 float value[1024];
                 if (!is_wanted(&tensor, w, (spec_part)i, layer, &shape)) continue;
-                spec_checkpoint_parts_name(name, (spec_part)i, layer);
+                spec_checkpoint_parts_name(name, (spec_part)i, layer, NULL);
                 was_changed = was_changed || strcmp(name, w->tensor) == 0;
                 if (pass == 0)
                     spec_gguf_writer_tensor(&writer, name, tensor.type, tensor.rows, tensor.cols);
@@ -233,9 +235,9 @@ static void a_model_is_read_as_it_was_written(void **state)
                 shape->n_heads == HEADS);
     assert_true(shape->n_kv_heads == KV_HEADS && shape->head_dim == HEAD && shape->vocab == VOCAB);
     assert_true(shape->context == CONTEXT && shape->norm_eps == 1e-6f &&
-                shape->rope_base == 10000.0);
+                shape->rope.base == 10000.0);
     assert_int_equal(shape->rope_pairs, SPEC_ROPE_ADJACENT);
-    assert_null(shape->opt_rope_factor);
+    assert_null(shape->rope.opt_factor);
     assert_true(model.begin_of_text == 1 && model.adds_begin && model.end_of_text == 2);
     assert_non_null(model.opt_tokenizer);
     int token[8];
@@ -265,7 +267,7 @@ static void qwen2_has_biases_and_rotates_halves(void **state)
                           .change = F32,
                           .number = 1e6});
     assert_int_equal(model.shape.rope_pairs, SPEC_ROPE_HALVES);
-    assert_true(model.shape.rope_base == 1e6);
+    assert_true(model.shape.rope.base == 1e6);
     assert_true(model.layer[1].query_bias.rows == 1 &&
                 model.layer[1].query_bias.cols == HEADS * HEAD);
     assert_true(model.layer[0].value_bias.cols == KV_HEADS * HEAD &&
@@ -283,22 +285,22 @@ static void rope_is_scaled_by_a_factor_or_by_a_tensor(void **state)
     };
     for (int i = 0; i < 2; i++) {
         loads(&model, &linear[i]);
-        assert_non_null(model.shape.opt_rope_factor);
-        for (int k = 0; k < HEAD / 2; k++) assert_true(model.shape.opt_rope_factor[k] == 4.0f);
+        assert_non_null(model.shape.rope.opt_factor);
+        for (int k = 0; k < HEAD / 2; k++) assert_true(model.shape.rope.opt_factor[k] == 4.0f);
         spec_checkpoint_free(&model);
     }
     loads(&model, &(wish){.has_freqs = true});
     for (int k = 0; k < HEAD / 2; k++)
-        assert_true(model.shape.opt_rope_factor[k] == (float)(k + 1));
+        assert_true(model.shape.rope.opt_factor[k] == (float)(k + 1));
     spec_checkpoint_free(&model);
     loads(&model,
           &(wish){
               .has_freqs = true, .key = "llama.rope.scaling.factor", .change = F32, .number = 2.0});
     for (int k = 0; k < HEAD / 2; k++)
-        assert_true(model.shape.opt_rope_factor[k] == 2.0f * (float)(k + 1));
+        assert_true(model.shape.rope.opt_factor[k] == 2.0f * (float)(k + 1));
     spec_checkpoint_free(&model);
     loads(&model, &(wish){.key = "llama.rope.scaling.type", .change = TEXT, .text = "none"});
-    assert_null(model.shape.opt_rope_factor);
+    assert_null(model.shape.rope.opt_factor);
     spec_checkpoint_free(&model);
 }
 
@@ -353,10 +355,10 @@ static void refused(const wish *w, const char *line)
 static void models_of_other_kinds_are_refused_by_name(void **state)
 {
     (void)state;
-    refused(&(wish){.architecture = "gemma2"},
-            ": the architecture is 'gemma2'; llama and qwen2 can be read");
-    refused(&(wish){.architecture = "llama4"},
-            ": the architecture is 'llama4'; llama and qwen2 can be read");
+    refused(&(wish){.architecture = "gemma2"}, ": the architecture is 'gemma2'; llama, qwen2, "
+                                               "qwen3, qwen3moe, gemma3 and gpt-oss can be read");
+    refused(&(wish){.architecture = "llama4"}, ": the architecture is 'llama4'; llama, qwen2, "
+                                               "qwen3, qwen3moe, gemma3 and gpt-oss can be read");
     refused(&(wish){.key = "split.count", .change = U32, .number = 3},
             ": is one of 3 files that make up a model; merge them first");
     refused(&(wish){.key = "llama.expert_count", .change = U32, .number = 8},

@@ -226,9 +226,9 @@ static void shape_and_keys_are_as_they_are_given(void **state)
     assert_int_equal(shape->head_dim, HEAD);
     assert_int_equal(shape->vocab, VOCAB);
     assert_int_equal(shape->context, CONTEXT);
-    assert_true(shape->norm_eps == 1e-5f && shape->rope_base == 10000.0);
+    assert_true(shape->norm_eps == 1e-5f && shape->rope.base == 10000.0);
     assert_int_equal(shape->rope_pairs, SPEC_ROPE_ADJACENT);
-    assert_null(shape->opt_rope_factor);
+    assert_null(shape->rope.opt_factor);
     assert_int_equal(model.begin_of_text, 1);
     assert_true(model.adds_begin);
     assert_int_equal(model.end_of_text, 1);
@@ -378,7 +378,7 @@ static void weights_that_are_not_finite_are_refused(void **state)
 
 static void make_vocabulary(image *to, int n)
 {
-    static const char *const piece[] = {"<unk>", "\n<s>\n", "\n</s>\n", "<0x0A>", " ",
+    static const char *const piece[] = {"<unk>", "\n<s>\n",  "\n</s>\n", "<0x0A>", " ",
                                         "a",     "\xc3\xa9", "<0xAG>",   "",       "a b"};
     to->length = 0;
     put(to, &(int32_t){6}, 4);

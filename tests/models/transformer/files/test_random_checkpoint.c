@@ -80,6 +80,7 @@ static void weights_have_the_deviation_of_an_initialisation(void **state)
 static void assert_same(const spec_checkpoint *a, const spec_checkpoint *b, bool same)
 {
     for (int part = 0; part < SPEC_PARTS; part++) {
+        if (spec_checkpoint_parts_copies((spec_part)part, &a->shape) == 0) continue;
         const spec_tensor *x = spec_checkpoint_parts_tensor_const((spec_part)part, a, 0);
         const spec_tensor *y = spec_checkpoint_parts_tensor_const((spec_part)part, b, 0);
         if (x->data == NULL || spec_checkpoint_parts_is_vector((spec_part)part)) continue;

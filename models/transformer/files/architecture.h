@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* architecture: what distinguishes one family of transformers from another, as data.
+ * Readers, writers and the forward pass ask this table and the checkpoint's tensors; none of them
+ * has code for one family alone. The struct is in checkpoint.h. */
+#ifndef SPECLAB_ARCHITECTURE_H
+#define SPECLAB_ARCHITECTURE_H
+
+#include "models/transformer/files/checkpoint_parts.h"
+
+extern const spec_architecture spec_architectures[]; /* ends with a NULL name */
+
+/* The architecture of this name, or NULL. */
+const spec_architecture *spec_architecture_find(spec_piece name);
+
+/* The names of all, as a list for error lines: "llama, qwen2 and qwen3". */
+enum { SPEC_ARCHITECTURE_NAMES_SIZE = 128 };
+const char *spec_architecture_names(char names[SPEC_ARCHITECTURE_NAMES_SIZE]);
+
+/* The architecture of a checkpoint, also of one that does not name it. */
+const spec_architecture *spec_architecture_of(const spec_checkpoint *checkpoint);
+
+bool spec_architecture_must(const spec_architecture *architecture, spec_part part);
+bool spec_architecture_may(const spec_architecture *architecture, spec_part part);
+
+#endif
