@@ -111,8 +111,7 @@ int spec_layout_pack(void *ret_data, spec_tensor_type type, const spec_tensor *p
             if (part->type == type) {
                 row = (const unsigned char *)part->data + (size_t)at * row_bytes;
             } else {
-                spec_tensor_decode_row(value, part, at);
-                spec_tensor_row_write(converted, type, value, cols);
+                spec_tensor_convert_row(converted, type, part, at, value);
             }
             place(tile, type, row, cols, r);
         }

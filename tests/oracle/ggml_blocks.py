@@ -8,8 +8,9 @@ import gguf
 import numpy
 
 N_BLOCKS = 64
-SCALES = {"Q8_0": [0], "Q4_0": [0], "Q5_0": [0], "IQ4_NL": [0], "Q4_K": [0, 2], "Q5_K": [0, 2],
-          "Q6_K": [208]}
+SCALES = {"Q8_0": [0], "Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "IQ4_NL": [0],
+          "MXFP4": [-1], "Q2_K": [80, 82], "Q3_K": [108], "Q4_K": [0, 2], "Q5_K": [0, 2],
+          "Q6_K": [208], "IQ4_XS": [0]}
 
 
 def block_bytes(n_bytes, scales):

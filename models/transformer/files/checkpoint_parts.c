@@ -170,10 +170,10 @@ int spec_checkpoint_parts_check(const spec_checkpoint *checkpoint, const char *p
             if (row < 0) continue;
             char name[SPEC_PART_NAME_SIZE];
             spec_checkpoint_parts_name(name, (spec_part)part, layer, checkpoint->opt_architecture);
-            if (tensor->type > SPEC_TENSOR_TYPES)
+            if (spec_tensor_scale_end(tensor->type) > 0)
                 return spec_fail(error, GSL_EINVAL,
                                  "%.300s: row %d of %s has a scale that is not below %d", path, row,
-                                 name, SPEC_TENSOR_SCALE_END);
+                                 name, spec_tensor_scale_end(tensor->type));
             return spec_fail(error, GSL_EINVAL,
                              "%.300s: row %d of %s has a weight that is not finite", path, row,
                              name);

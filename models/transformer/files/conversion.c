@@ -43,8 +43,8 @@ static void write_row(unsigned char *ret_data, row_loss *ret_loss, spec_tensor_t
                       const spec_tensor *tensor, int row, float *value, float *back)
 {
     *ret_loss = (row_loss){0};
+    spec_tensor_convert_row(ret_data, type, tensor, row, value);
     spec_tensor_decode_row(value, tensor, row);
-    spec_tensor_row_write(ret_data, type, value, tensor->cols);
     spec_tensor_decode_row(back, &(spec_tensor){type, 1, tensor->cols, ret_data}, 0);
     for (int i = 0; i < tensor->cols; i++) {
         const double error = fabs((double)back[i] - (double)value[i]),

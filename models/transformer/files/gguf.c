@@ -16,15 +16,18 @@ static const char *const type_names[] = {
     "Q6_K",  "Q8_K",       "IQ2_XXS",    "IQ2_XS",     "IQ3_XXS",  "IQ1_S",    "IQ4_NL",
     "IQ3_S", "IQ2_S",      "IQ4_XS",     "I8",         "I16",      "I32",      "I64",
     "F64",   "IQ1_M",      "BF16",       "Q4_0_4_4",   "Q4_0_4_8", "Q4_0_8_8", "TQ1_0",
-    "TQ2_0", "IQ4_NL_4_4", "IQ4_NL_4_8", "IQ4_NL_8_8", "MXFP4",
+    "TQ2_0", "IQ4_NL_4_4", "IQ4_NL_4_8", "IQ4_NL_8_8", "MXFP4",    "NVFP4",    "Q1_0",
+    "Q2_0",
 };
 enum { N_TYPE_NAMES = sizeof type_names / sizeof type_names[0] };
 
 static const uint32_t type_numbers[SPEC_TENSOR_ALL_TYPES] = {
-    [SPEC_TENSOR_F32] = 0,   [SPEC_TENSOR_F16] = 1,   [SPEC_TENSOR_BF16] = 30,
-    [SPEC_TENSOR_Q8_0] = 8,  [SPEC_TENSOR_Q4_0] = 2,  [SPEC_TENSOR_Q5_0] = 6,
-    [SPEC_TENSOR_Q4_K] = 12, [SPEC_TENSOR_Q5_K] = 13, [SPEC_TENSOR_Q6_K] = 14,
-    [SPEC_TENSOR_IQ4_NL] = 20,
+    [SPEC_TENSOR_F32] = 0,     [SPEC_TENSOR_F16] = 1,   [SPEC_TENSOR_BF16] = 30,
+    [SPEC_TENSOR_Q8_0] = 8,    [SPEC_TENSOR_Q4_0] = 2,  [SPEC_TENSOR_Q5_0] = 6,
+    [SPEC_TENSOR_Q4_K] = 12,   [SPEC_TENSOR_Q5_K] = 13, [SPEC_TENSOR_Q6_K] = 14,
+    [SPEC_TENSOR_IQ4_NL] = 20, [SPEC_TENSOR_Q4_1] = 3,  [SPEC_TENSOR_Q5_1] = 7,
+    [SPEC_TENSOR_MXFP4] = 39,  [SPEC_TENSOR_Q2_K] = 10, [SPEC_TENSOR_Q3_K] = 11,
+    [SPEC_TENSOR_IQ4_XS] = 23,
 };
 
 uint32_t spec_gguf_tensor_number(spec_tensor_type type)
@@ -194,8 +197,8 @@ static int read_tensor(spec_gguf_tensor *tensor, reader *in, size_t i)
         char unnamed[16];
         snprintf(unnamed, sizeof unnamed, "%u", number);
         return REFUSE(in,
-                      "tensor '%.*s' is of type %s; F32, F16, BF16, Q8_0, Q4_0, Q5_0, IQ4_NL, "
-                      "Q4_K, Q5_K and Q6_K can be read",
+                      "tensor '%.*s' is of type %s; F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, "
+                      "Q5_1, IQ4_NL, IQ4_XS, MXFP4 and Q2_K to Q6_K can be read",
                       SPEC_GGUF_SHOWN(tensor->name),
                       number < N_TYPE_NAMES ? type_names[number] : unnamed);
     }

@@ -5,26 +5,31 @@
 #include "models/transformer/files/tensor_block.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
-enum {
-    HALF_BYTES = 2,
-    Q8_0_BYTES = HALF_BYTES + SPEC_TENSOR_BLOCK,
-    Q4_0_BYTES = HALF_BYTES + SPEC_TENSOR_BLOCK / 2
-};
+enum { HALF_BYTES = 2 };
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "files are little endian, and are mapped as they are");
 
 const char *const spec_tensor_type_names[SPEC_TENSOR_ALL_TYPES] = {
-    "f32", "f16", "bf16", "q8_0", "q4_0", NULL, "q5_0", "iq4_nl", "q4_k", "q5_k", "q6_k"};
+    "f32",  "f16",  "bf16", "q8_0", "q4_0",  NULL,   "q5_0", "iq4_nl", "q4_k",
+    "q5_k", "q6_k", "q4_1", "q5_1", "mxfp4", "q2_k", "q3_k", "iq4_xs"};
 
 static const spec_tensor_block *const blocks[SPEC_TENSOR_ALL_TYPES] = {
-    [SPEC_TENSOR_Q8_0] = &spec_tensor_block_q8_0,     [SPEC_TENSOR_Q4_0] = &spec_tensor_block_q4_0,
-    [SPEC_TENSOR_Q5_0] = &spec_tensor_block_q5_0,     [SPEC_TENSOR_Q4_K] = &spec_tensor_block_q4_k,
-    [SPEC_TENSOR_IQ4_NL] = &spec_tensor_block_iq4_nl, [SPEC_TENSOR_Q5_K] = &spec_tensor_block_q5_k,
+    [SPEC_TENSOR_Q8_0] = &spec_tensor_block_q8_0,
+    [SPEC_TENSOR_Q4_0] = &spec_tensor_block_q4_0,
+    [SPEC_TENSOR_Q5_0] = &spec_tensor_block_q5_0,
+    [SPEC_TENSOR_Q4_K] = &spec_tensor_block_q4_k,
+    [SPEC_TENSOR_IQ4_NL] = &spec_tensor_block_iq4_nl,
+    [SPEC_TENSOR_Q5_K] = &spec_tensor_block_q5_k,
     [SPEC_TENSOR_Q6_K] = &spec_tensor_block_q6_k,
+    [SPEC_TENSOR_Q4_1] = &spec_tensor_block_q4_1,
+    [SPEC_TENSOR_Q5_1] = &spec_tensor_block_q5_1,
+    [SPEC_TENSOR_MXFP4] = &spec_tensor_block_mxfp4,
+    [SPEC_TENSOR_Q2_K] = &spec_tensor_block_q2_k,
+    [SPEC_TENSOR_Q3_K] = &spec_tensor_block_q3_k,
+    [SPEC_TENSOR_IQ4_XS] = &spec_tensor_block_iq4_xs,
 };
 
 static inline float float_of(uint32_t bits)
@@ -69,11 +74,14 @@ uint16_t spec_tensor_to_f16(float value)
 {
     const uint32_t bits = bits_of(value), magnitude = bits & 0x7fffffff;
     uint32_t half;
-    if (magnitude > 0x7f800000) half = 0x7e00 | (magnitude >> 13 & 0x3ff);
-    else if (magnitude >= 0x477ff000) half = 0x7c00; /* 65520 and above */
+    if (magnitude > 0x7f800000)
+        half = 0x7e00 | (magnitude >> 13 & 0x3ff);
+    else if (magnitude >= 0x477ff000)
+        half = 0x7c00; /* 65520 and above */
     else if (magnitude < 0x38800000)
         half = bits_of(float_of(magnitude) + 0.5f) - 0x3f000000; /* in units of 2^-24 */
-    else half = (magnitude + 0xfff + (magnitude >> 13 & 1) - 0x38000000) >> 13;
+    else
+        half = (magnitude + 0xfff + (magnitude >> 13 & 1) - 0x38000000) >> 13;
     return (uint16_t)(half | (bits >> 16 & 0x8000));
 }
 
@@ -99,6 +107,18 @@ bool spec_tensor_is_quantised(spec_tensor_type type)
 spec_tensor_type spec_tensor_computed_type(spec_tensor_type type)
 {
     return type < SPEC_TENSOR_TYPES ? type : SPEC_TENSOR_Q8_0;
+}
+
+bool spec_tensor_can_write(spec_tensor_type type)
+{
+    if (blocks[type] != NULL) return blocks[type]->opt_write != NULL;
+    return type == SPEC_TENSOR_F32 || type == SPEC_TENSOR_F16 || type == SPEC_TENSOR_BF16;
+}
+
+int spec_tensor_scale_end(spec_tensor_type type)
+{
+    if (blocks[type] == NULL || type == SPEC_TENSOR_Q8_0 || type == SPEC_TENSOR_Q4_0) return 0;
+    return blocks[type]->has_exponent ? 1 << 19 : 1 << 9;
 }
 
 int spec_tensor_block_weights(spec_tensor_type type)
@@ -171,6 +191,9 @@ static bool has_bad_float(const unsigned char *data, size_t n)
     return bad != 0;
 }
 
+/* The byte of 2^19 in E8M0; 255, which is NaN, is above it. */
+enum { EXPONENT_END = 127 + 19 };
+
 static bool is_bad(spec_tensor_type type, const unsigned char *row, int cols)
 {
     const size_t n = (size_t)cols;
@@ -178,8 +201,12 @@ static bool is_bad(spec_tensor_type type, const unsigned char *row, int cols)
     if (type == SPEC_TENSOR_F32) return has_bad_float(row, n);
     if (block == NULL)
         return has_bad_half(row, n, HALF_BYTES, type == SPEC_TENSOR_F16 ? 0x7c00 : 0x7f80);
-    const uint16_t exponent = type < SPEC_TENSOR_TYPES ? 0x7c00 : 0x6000; /* 2^9 and above */
+    const int end = spec_tensor_scale_end(type);
+    const uint16_t exponent = end == 0 ? 0x7c00 : 0x6000; /* infinity or NaN; 2^9 and above */
     bool bad = false;
+    if (block->has_exponent)
+        for (size_t i = 0; i < n / (size_t)block->weights; i++)
+            bad |= row[i * (size_t)block->bytes] >= EXPONENT_END;
     for (int k = 0; k < block->n_scales; k++)
         bad |= has_bad_half(row + block->scale_at[k], n / (size_t)block->weights,
                             (size_t)block->bytes, exponent);
@@ -222,55 +249,11 @@ int spec_tensor_first_bad_row(const spec_tensor *tensor, spec_thread_pool *opt_p
     return -1;
 }
 
-/* The weight of largest magnitude, the first among equals; NaN if a weight is not finite. */
-static float largest(const float *value)
-{
-    float most = 0.0f;
-    for (int j = 0; j < SPEC_TENSOR_BLOCK; j++) {
-        if (!isfinite(value[j])) return NAN;
-        if (fabsf(value[j]) > fabsf(most)) most = value[j];
-    }
-    return most;
-}
-
-/* Write a block's scale into its first bytes; returns 1 / scale. 0 for a block of zeros or of
- * non-finite values, and if 1 / scale overflows (the scale is 0 in F16 long before). */
-static float write_scale(unsigned char *data, float scale)
-{
-    const uint16_t half = spec_tensor_to_f16(scale);
-    memcpy(data, &half, sizeof half);
-    const float inverse = 1.0f / scale;
-    return isfinite(inverse) ? inverse : 0.0f;
-}
-
-static void write_q8_0(unsigned char *data, const float *value)
-{
-    const float inverse = write_scale(data, fabsf(largest(value)) / 127.0f);
-    for (int j = 0; j < SPEC_TENSOR_BLOCK; j++) {
-        const float q = inverse != 0.0f ? roundf(value[j] * inverse) : 0.0f;
-        data[HALF_BYTES + j] = (unsigned char)(signed char)q;
-    }
-}
-
-static void write_q4_0(unsigned char *data, const float *value)
-{
-    const float inverse = write_scale(data, largest(value) / -8.0f);
-    for (int j = 0; j < SPEC_TENSOR_BLOCK / 2; j++) {
-        int q[2];
-        for (int k = 0; k < 2; k++) {
-            const float weight =
-                inverse != 0.0f ? value[j + k * SPEC_TENSOR_BLOCK / 2] * inverse : 0.0f;
-            const int rounded = (int)(weight + 8.5f);
-            q[k] = rounded < 15 ? rounded : 15;
-        }
-        data[HALF_BYTES + j] = (unsigned char)(q[0] | q[1] << 4);
-    }
-}
-
 void spec_tensor_row_write(void *ret_data, spec_tensor_type type, const float *value, int cols)
 {
     unsigned char *data = ret_data;
-    assert(type < SPEC_TENSOR_TYPES && cols % spec_tensor_block_weights(type) == 0);
+    const spec_tensor_block *const block = blocks[type];
+    assert(spec_tensor_can_write(type) && cols % spec_tensor_block_weights(type) == 0);
     switch (type) {
     case SPEC_TENSOR_F32: memcpy(data, value, (size_t)cols * sizeof *value); break;
     case SPEC_TENSOR_F16:
@@ -281,14 +264,30 @@ void spec_tensor_row_write(void *ret_data, spec_tensor_type type, const float *v
             memcpy(data + HALF_BYTES * i, &half, sizeof half);
         }
         break;
-    case SPEC_TENSOR_Q8_0:
-        for (int i = 0; i < cols; i += SPEC_TENSOR_BLOCK, data += Q8_0_BYTES)
-            write_q8_0(data, value + i);
+    default:
+        for (int i = 0; i < cols; i += block->weights, data += block->bytes)
+            block->opt_write(data, value + i);
         break;
-    case SPEC_TENSOR_Q4_0:
-        for (int i = 0; i < cols; i += SPEC_TENSOR_BLOCK, data += Q4_0_BYTES)
-            write_q4_0(data, value + i);
-        break;
-    default: break;
+    }
+}
+
+void spec_tensor_convert_row(void *ret_data, spec_tensor_type type, const spec_tensor *tensor,
+                             int row, float *value)
+{
+    const int cols = tensor->cols;
+    const size_t bytes = spec_tensor_row_bytes(tensor->type, cols);
+    const unsigned char *from = (const unsigned char *)tensor->data + (size_t)row * bytes;
+    const spec_tensor_block *const block = blocks[tensor->type];
+    unsigned char *data = ret_data;
+    if (type == tensor->type) {
+        memcpy(data, from, bytes);
+    } else if (type == SPEC_TENSOR_Q8_0 && block != NULL && block->opt_to_q8_0 != NULL) {
+        for (int i = 0; i < cols; i += block->weights, from += block->bytes) {
+            block->opt_to_q8_0(data, from);
+            data += blocks[type]->bytes;
+        }
+    } else {
+        spec_tensor_decode_row(value, tensor, row);
+        spec_tensor_row_write(data, type, value, cols);
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* tensor: a matrix of weights in one of a file's types, and decoding of its rows of weights.
- * Quantised types are ggml's: blocks of weights along a row with F16 scales (tensor_block.h). A
+ * Quantised types are ggml's: blocks of weights along a row with scales (tensor_block.h). A
  * tensor borrows its data, which may be in a mapped, untrusted file, at any alignment: its size has
  * been checked, its values have not. */
 #ifndef SPECLAB_TENSOR_H
@@ -13,8 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Types before SPEC_TENSOR_TYPES can be written, and multiplied with. Those after it are read
- * only: a matrix in one of them is computed in another type (spec_tensor_computed_type). */
+/* Types before SPEC_TENSOR_TYPES can be multiplied with. A matrix in one of those after it is
+ * computed in another type (spec_tensor_computed_type). spec_tensor_can_write tells which types can
+ * be written. */
 typedef enum {
     SPEC_TENSOR_F32,
     SPEC_TENSOR_F16,
@@ -28,12 +29,18 @@ typedef enum {
     SPEC_TENSOR_Q4_K,
     SPEC_TENSOR_Q5_K,
     SPEC_TENSOR_Q6_K,
+    SPEC_TENSOR_Q4_1,
+    SPEC_TENSOR_Q5_1,
+    SPEC_TENSOR_MXFP4,
+    SPEC_TENSOR_Q2_K,
+    SPEC_TENSOR_Q3_K,
+    SPEC_TENSOR_IQ4_XS,
     SPEC_TENSOR_ALL_TYPES
 } spec_tensor_type;
 
 enum { SPEC_TENSOR_BLOCK = 32 }; /* weights per scale in Q8_0 and Q4_0 */
 
-/* "f32", "f16", "bf16", "q8_0", "q4_0", NULL, and from there the types that are only read. */
+/* "f32", "f16", "bf16", "q8_0", "q4_0", NULL, and from there the types computed in another. */
 extern const char *const spec_tensor_type_names[SPEC_TENSOR_ALL_TYPES];
 
 typedef struct {
@@ -45,9 +52,12 @@ typedef struct {
 /* Whether its weights come in blocks with a scale. */
 bool spec_tensor_is_quantised(spec_tensor_type type);
 
-/* The type in which products with such a matrix are computed: its own, or Q8_0 for the types that
- * are only read. */
+/* The type in which products with such a matrix are computed: its own, or Q8_0 for those
+ * after SPEC_TENSOR_TYPES. */
 spec_tensor_type spec_tensor_computed_type(spec_tensor_type type);
+
+/* Whether spec_tensor_row_write can write it. */
+bool spec_tensor_can_write(spec_tensor_type type);
 
 /* The weights that a row must be a multiple of; 1 for types without blocks. */
 int spec_tensor_block_weights(spec_tensor_type type);
@@ -58,16 +68,25 @@ size_t spec_tensor_row_bytes(spec_tensor_type type, int cols);
 /* Convert row `row` to floats (cols). Exact for every type. */
 void spec_tensor_decode_row(float *ret_value, const spec_tensor *tensor, int row);
 
-/* The first row with a non-finite weight (quantised: scale), or -1. In the types that are only
- * read, a scale of SPEC_TENSOR_SCALE_END or more counts too: Q8_0 could not hold its weights. */
-enum { SPEC_TENSOR_SCALE_END = 512 };
+/* The first row with a non-finite weight (quantised: scale), or -1. In a type that a device may
+ * compute as Q8_0, a scale of spec_tensor_scale_end or more counts too: Q8_0 could not hold its
+ * weights. */
 int spec_tensor_first_bad_row(const spec_tensor *tensor, spec_thread_pool *opt_pool);
 
-/* Write a row of `cols` floats in a type before SPEC_TENSOR_TYPES. Rounding is to nearest (ties to
- * even); F16 overflows to infinity. Q8_0: scale = max|w| / 127, w / scale rounded (ties away from
- * zero). Q4_0: scale = the weight of largest magnitude / -8, w / scale + 8 rounded (ties up). These
- * are the bytes of ggml's reference. A block with a non-finite weight has a NaN for its scale. */
+/* 2^9, or 2^19 for MXFP4; 0 for floats, Q8_0 and Q4_0, which are computed as they are. */
+int spec_tensor_scale_end(spec_tensor_type type);
+
+/* Write a row of `cols` floats in a type that can be written. Rounding is to nearest (ties to
+ * even); F16 overflows to infinity. Blocks of 32 weights have the bytes of ggml's reference
+ * (tensor_block_write.h), blocks of 256 the scales that a search found (tensor_block_search.h). A
+ * block with a non-finite weight has a NaN for its scale. */
 void spec_tensor_row_write(void *ret_data, spec_tensor_type type, const float *value, int cols);
+
+/* Write row `row` of a tensor in a type that can be written, or in its own; `value` (cols) is
+ * workspace. The same type keeps its bytes. Q4_0, Q5_0, IQ4_NL and MXFP4 become Q8_0 without
+ * rounding, as long as the scale of MXFP4 is 2^-23 or more. Other rows are decoded and written. */
+void spec_tensor_convert_row(void *ret_data, spec_tensor_type type, const spec_tensor *tensor,
+                             int row, float *value);
 
 /* The conversions of one value. */
 float spec_tensor_from_f16(uint16_t half);

@@ -22,8 +22,10 @@ size_t spec_panels_bytes(spec_tensor_type type, int cols)
 /* Move `size` bytes, a constant, from row r of a panel to the row, or back. */
 static inline void move(unsigned char *panel, unsigned char *row, size_t size, bool out)
 {
-    if (out) memcpy(row, panel, size);
-    else memcpy(panel, row, size);
+    if (out)
+        memcpy(row, panel, size);
+    else
+        memcpy(panel, row, size);
 }
 
 /* Copy columns k..end-1, at most TILE, of row r of a panel to the row in file format (out), or
@@ -99,8 +101,7 @@ int spec_panels_pack(spec_matrix *matrix, const spec_tensor *part, int n_parts, 
                 row[rows] = (unsigned char *)(uintptr_t)tensor->data + (size_t)at * row_bytes;
             } else {
                 row[rows] = converted + (size_t)rows * row_bytes;
-                spec_tensor_decode_row(value, tensor, at);
-                spec_tensor_row_write(row[rows], matrix->type, value, cols);
+                spec_tensor_convert_row(row[rows], matrix->type, tensor, at, value);
             }
         }
         if (rows < ROWS) memset(panel, 0, bytes);

@@ -54,9 +54,9 @@ static void make_tensors(image *to, uint32_t alignment)
 {
     begin(to, 3, 3, 1);
     put_value(to, "general.alignment", 4, &alignment, 4);
-    put_tensor(to, "z", 2, (uint64_t[]){3, 2}, 0, 0);                           /* 24 bytes */
-    put_tensor(to, "b", 3, (uint64_t[]){5, 1, 2}, 1, 64);                        /* 20 */
-    put_tensor(to, "a", 4, (uint64_t[]){64, 2, 1, 1}, 8, 128);                   /* 136 */
+    put_tensor(to, "z", 2, (uint64_t[]){3, 2}, 0, 0);          /* 24 bytes */
+    put_tensor(to, "b", 3, (uint64_t[]){5, 1, 2}, 1, 64);      /* 20 */
+    put_tensor(to, "a", 4, (uint64_t[]){64, 2, 1, 1}, 8, 128); /* 136 */
     pad(to, alignment);
     const size_t data = to->length;
     for (int i = 0; i < 264; i++) put(to, &(unsigned char){(unsigned char)i}, 1);
@@ -98,13 +98,25 @@ static void tensors_lie_where_they_say(void **state)
 static void types_of_tensors_have_the_numbers_of_the_format(void **state)
 {
     (void)state;
-    static const uint32_t number[] = {0, 1, 30, 8, 2, UINT32_MAX, 6, 20, 12, 13, 14};
-    for (int type = 0; type < SPEC_TENSOR_ALL_TYPES; type++) {
-        if (type == SPEC_TENSOR_TYPES) continue;
-        assert_int_equal(spec_gguf_tensor_number((spec_tensor_type)type), number[type]);
-        assert_int_equal(spec_gguf_tensor_type(number[type]), type);
+    static const struct {
+        spec_tensor_type type;
+        uint32_t number;
+    } known[] = {{SPEC_TENSOR_F32, 0},     {SPEC_TENSOR_F16, 1},     {SPEC_TENSOR_Q4_0, 2},
+                 {SPEC_TENSOR_Q4_1, 3},    {SPEC_TENSOR_Q5_0, 6},    {SPEC_TENSOR_Q5_1, 7},
+                 {SPEC_TENSOR_Q8_0, 8},    {SPEC_TENSOR_Q2_K, 10},   {SPEC_TENSOR_Q3_K, 11},
+                 {SPEC_TENSOR_Q4_K, 12},   {SPEC_TENSOR_Q5_K, 13},   {SPEC_TENSOR_Q6_K, 14},
+                 {SPEC_TENSOR_IQ4_NL, 20}, {SPEC_TENSOR_IQ4_XS, 23}, {SPEC_TENSOR_BF16, 30},
+                 {SPEC_TENSOR_MXFP4, 39}};
+    enum { KNOWN = sizeof known / sizeof known[0] };
+    assert_int_equal(KNOWN, SPEC_TENSOR_ALL_TYPES - 1);
+    for (int k = 0; k < KNOWN; k++) {
+        assert_int_equal(spec_gguf_tensor_number(known[k].type), known[k].number);
+        assert_int_equal(spec_gguf_tensor_type(known[k].number), known[k].type);
     }
-    assert_int_equal(spec_gguf_tensor_type(10), SPEC_TENSOR_TYPES);
+    static const uint32_t unread[] = {4,  5,  9,  15, 16, 17, 18, 19, 21, 22, 24, 25,        26,
+                                      27, 28, 29, 31, 34, 35, 38, 40, 41, 42, 43, UINT32_MAX};
+    for (size_t k = 0; k < sizeof unread / sizeof unread[0]; k++)
+        assert_int_equal(spec_gguf_tensor_type(unread[k]), SPEC_TENSOR_TYPES);
 }
 
 /* ---- invalid files --------------------------------------------------------------------------- */
@@ -265,20 +277,25 @@ static void invalid_tensors_are_refused(void **state)
     static const struct {
         uint32_t number;
         const char *name;
-    } unread[] = {
-        {10, "Q2_K"}, {15, "Q8_K"}, {39, "MXFP4"}, {40, "40"}, {UINT32_MAX, "4294967295"}};
-    for (int i = 0; i < 5; i++) {
+    } unread[] = {{9, "Q8_1"},   {15, "Q8_K"}, {21, "IQ3_S"}, {34, "TQ1_0"},
+                  {40, "NVFP4"}, {42, "Q2_0"}, {43, "43"},    {UINT32_MAX, "4294967295"}};
+    for (size_t i = 0; i < sizeof unread / sizeof unread[0]; i++) {
         char line[160];
         snprintf(line, sizeof line,
-                 ": tensor 'name' is of type %s; F32, F16, BF16, Q8_0, Q4_0, Q5_0, IQ4_NL, Q4_K, "
-                 "Q5_K and Q6_K can be read",
+                 ": tensor 'name' is of type %s; F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, "
+                 "IQ4_NL, IQ4_XS, MXFP4 and Q2_K to Q6_K can be read",
                  unread[i].name);
         refused_tensor(1, fits, unread[i].number, 0, line);
     }
-    for (uint32_t number = 12; number <= 14; number++)
+    static const uint32_t wide[] = {10, 11, 12, 13, 14, 23}, narrow[] = {2, 3, 6, 7, 8, 20, 39};
+    for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++)
         refused_tensor(
-            1, fits, number, 0,
+            1, fits, wide[i], 0,
             ": the rows of tensor 'name' have 32 weights, no multiple of the 256 of a block");
+    for (size_t i = 0; i < sizeof narrow / sizeof narrow[0]; i++)
+        refused_tensor(
+            1, (uint64_t[]){48}, narrow[i], 0,
+            ": the rows of tensor 'name' have 48 weights, no multiple of the 32 of a block");
     refused_tensor(1, (uint64_t[]){256}, 14, 0,
                    ": is cut short: tensor 'name' ends beyond its 192 bytes");
     refused_tensor(1, (uint64_t[]){INT32_MAX - 255}, 12, 0,

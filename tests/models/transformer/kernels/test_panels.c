@@ -80,8 +80,7 @@ static void parts_of_other_types_are_converted_as_rows_are(void **state)
             const spec_tensor written = {.type = to, .rows = 1, .cols = COLS, .data = row};
             spec_matrix matrix = packed(to, &part, 1);
             for (int r = 0; r < 2; r++) {
-                spec_tensor_decode_row(expected, &part, r);
-                spec_tensor_row_write(row, to, expected, COLS);
+                spec_tensor_convert_row(row, to, &part, r, expected);
                 spec_tensor_decode_row(expected, &written, 0);
                 spec_panels_row(got, &matrix, r);
                 assert_memory_equal(got, expected, sizeof got);

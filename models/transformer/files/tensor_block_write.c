@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/transformer/files/tensor_block_write.h"
+
+#include "models/transformer/files/tensor.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { HALF_BYTES = 2, BLOCK = SPEC_TENSOR_BLOCK };
+
+/* The weight of largest magnitude, the first among equals; NaN if a weight is not finite. */
+static float largest(const float *value)
+{
+    float most = 0.0f;
+    for (int j = 0; j < BLOCK; j++) {
+        if (!isfinite(value[j])) return NAN;
+        if (fabsf(value[j]) > fabsf(most)) most = value[j];
+    }
+    return most;
+}
+
+/* Write a block's scale into its first bytes; returns 1 / scale. 0 for a block of zeros or of
+ * non-finite values, and if 1 / scale overflows (the scale is 0 in F16 long before). */
+static float write_scale(unsigned char *block, float scale)
+{
+    const uint16_t half = spec_tensor_to_f16(scale);
+    memcpy(block, &half, sizeof half);
+    const float inverse = 1.0f / scale;
+    return isfinite(inverse) ? inverse : 0.0f;
+}
+
+void spec_tensor_block_write_q8_0(unsigned char *ret_block, const float *value)
+{
+    const float inverse = write_scale(ret_block, fabsf(largest(value)) / 127.0f);
+    for (int j = 0; j < BLOCK; j++) {
+        const float q = inverse != 0.0f ? roundf(value[j] * inverse) : 0.0f;
+        ret_block[HALF_BYTES + j] = (unsigned char)(signed char)q;
+    }
+}
+
+/* round((w - least) / scale) + offset of each weight, at most `most`; ties up. */
+static void round_all(unsigned char ret_q[BLOCK], const float *value, float least, float inverse,
+                      int offset, int most)
+{
+    for (int j = 0; j < BLOCK; j++) {
+        const float steps = inverse != 0.0f ? (value[j] - least) * inverse : 0.0f;
+        const int rounded = (int)(steps + ((float)offset + 0.5f));
+        ret_q[j] = (unsigned char)(rounded < most ? rounded : most);
+    }
+}
+
+/* Low halves of 16 bytes are the first 16 weights, high halves the others. */
+static void pack_pairs(unsigned char *ret_pair, const unsigned char q[BLOCK])
+{
+    for (int j = 0; j < BLOCK / 2; j++)
+        ret_pair[j] = (unsigned char)((q[j] & 15) | (q[j + BLOCK / 2] & 15) << 4);
+}
+
+/* Four bytes of fifth bits, then the pairs. */
+static void pack_five_bits(unsigned char *ret_bytes, const unsigned char q[BLOCK])
+{
+    memset(ret_bytes, 0, BLOCK / 8);
+    for (int j = 0; j < BLOCK; j++)
+        ret_bytes[j / 8] = (unsigned char)(ret_bytes[j / 8] | (q[j] >> 4) << j % 8);
+    pack_pairs(ret_bytes + BLOCK / 8, q);
+}
+
+void spec_tensor_block_write_q4_0(unsigned char *ret_block, const float *value)
+{
+    unsigned char q[BLOCK];
+    round_all(q, value, 0.0f, write_scale(ret_block, largest(value) / -8.0f), 8, 15);
+    pack_pairs(ret_block + HALF_BYTES, q);
+}
+
+void spec_tensor_block_write_q5_0(unsigned char *ret_block, const float *value)
+{
+    unsigned char q[BLOCK];
+    round_all(q, value, 0.0f, write_scale(ret_block, largest(value) / -16.0f), 16, 31);
+    pack_five_bits(ret_block + HALF_BYTES, q);
+}
+
+/* Write both scales and return the numbers of steps above the least weight. */
+static void write_range(unsigned char *ret_block, unsigned char ret_q[BLOCK], const float *value,
+                        int most)
+{
+    float least = value[0], greatest = value[0];
+    for (int j = 1; j < BLOCK; j++) {
+        if (value[j] < least) least = value[j];
+        if (value[j] > greatest) greatest = value[j];
+    }
+    const bool finite = isfinite(largest(value));
+    const float scale = finite ? (greatest - least) / (float)most : NAN,
+                inverse = write_scale(ret_block, scale);
+    const uint16_t half = spec_tensor_to_f16(finite ? least : NAN);
+    memcpy(ret_block + HALF_BYTES, &half, sizeof half);
+    round_all(ret_q, value, least, inverse, 0, most);
+}
+
+void spec_tensor_block_write_q4_1(unsigned char *ret_block, const float *value)
+{
+    unsigned char q[BLOCK];
+    write_range(ret_block, q, value, 15);
+    pack_pairs(ret_block + 2 * HALF_BYTES, q);
+}
+
+void spec_tensor_block_write_q5_1(unsigned char *ret_block, const float *value)
+{
+    unsigned char q[BLOCK];
+    write_range(ret_block, q, value, 31);
+    pack_five_bits(ret_block + 2 * HALF_BYTES, q);
+}
