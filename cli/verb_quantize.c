@@ -15,7 +15,10 @@
 enum { KEY_TYPE = 0x7001 };
 
 static const struct argp_option options_table[] = {
-    {"type", KEY_TYPE, "TYPE", 0, "type of the matrices: q8_0, q4_0, bf16, f16 or f32 (q8_0)", 1},
+    {"type", KEY_TYPE, "TYPE", 0,
+     "type of the matrices: q8_0, q6_K, q5_K, q4_K, q5_1, q5_0, q4_1, "
+     "q4_0, bf16, f16 or f32, or a mixture: q5_K_M, q5_K_S, q4_K_M or q4_K_S (q8_0)",
+     1},
     {0},
 };
 
@@ -75,7 +78,7 @@ static int show(const spec_conversion *conversion, const arguments *args, const 
     if (spec_table_init(&table, columns, (int)(sizeof columns / sizeof columns[0])) != GSL_SUCCESS)
         spec_usage_no_memory(verb);
     for (int before = 0; before < SPEC_TENSOR_ALL_TYPES; before++) {
-        for (int after = 0; after < SPEC_TENSOR_TYPES; after++) {
+        for (int after = 0; after < SPEC_TENSOR_ALL_TYPES; after++) {
             const spec_conversion_count *count = &conversion->count[before][after];
             if (count->tensors == 0) continue;
             if (add_row(&table, spec_tensor_type_names[before], spec_tensor_type_names[after],
@@ -110,12 +113,15 @@ int spec_verb_quantize(spec_context *context, int argc, char **argv)
         "MODEL OUT.gguf",
         "quantize a transformer and write it as GGUF\vMODEL is a checkpoint of llama2.c or a GGUF "
         "file: a path, or a spec such as llama2c:model.bin?tokenizer=other.bin. Shape, vocabulary "
-        "and metadata are copied. Vectors stay floats; so do, for the types with blocks, matrices "
-        "whose rows are not a multiple of 32. OUT.gguf appears when it is complete. error_rms is "
+        "and metadata are copied; vectors stay floats. The mixtures are llama.cpp's: q6_K for the "
+        "output and for some values and down projections. Rows that are not a multiple of 256 get "
+        "q5_0, q5_1 or q8_0 for q4_K, q5_K or q6_K; those that are not a multiple of 32 stay "
+        "floats. OUT.gguf appears when it is complete. error_rms is "
         "the root of the sum of squared errors over that of squared weights; error_max is the "
         "largest error over the largest weight of its tensor, for the worst tensor.\n"
         "\n"
-        "  $ speclab quantize model.bin model-q8_0.gguf --type q8_0",
+        "  $ speclab quantize model.bin model-q8_0.gguf --type q8_0\n"
+        "  $ speclab quantize model.gguf model-q4_K_M.gguf --type q4_K_M",
         children,
         NULL,
         NULL};
@@ -125,10 +131,12 @@ int spec_verb_quantize(spec_context *context, int argc, char **argv)
     spec_error error = {{0}};
     spec_settings settings = {0};
     spec_conversion conversion;
-    int type = 0;
-    while (type < SPEC_TENSOR_TYPES && strcmp(args.type, spec_tensor_type_names[type]) != 0) type++;
-    if (type == SPEC_TENSOR_TYPES)
-        spec_usage_fail(argv[0], "--type: '%s' is not q8_0, q4_0, bf16, f16 or f32", args.type);
+    const spec_recipe *recipe = spec_recipe_find(args.type);
+    if (recipe == NULL)
+        spec_usage_fail(argv[0],
+                        "--type: '%s' is not q8_0, q6_K, q5_K, q4_K, q5_1, q5_0, q4_1, q4_0, bf16, "
+                        "f16 or f32, nor q5_K_M, q5_K_S, q4_K_M or q4_K_S",
+                        args.type);
     spec_model_file_settings(&settings, argv[0], args.in);
     spec_output_say_left_over(args.out, argv[0]);
     spec_options_catch_interrupts();
@@ -138,8 +146,8 @@ int spec_verb_quantize(spec_context *context, int argc, char **argv)
                                          .opt_listener = &listener,
                                          .opt_announce = announce,
                                          .self = (void *)(uintptr_t)args.out};
-    const int status = spec_conversion_write(&conversion, args.out, &settings,
-                                             (spec_tensor_type)type, &watch, &error);
+    const int status =
+        spec_conversion_write(&conversion, args.out, &settings, recipe, &watch, &error);
     spec_settings_free(&settings);
     spec_output_say_kept(args.out, conversion.kept, args.common.force, argv[0]);
     if (status == GSL_SUCCESS) return show(&conversion, &args, argv[0]);

@@ -24,7 +24,7 @@ typedef struct {
 /* A file being written. */
 typedef struct {
     const char *path;
-    spec_tensor_type type;
+    const spec_recipe *recipe;
     spec_checkpoint model;
     spec_gguf_writer writer;
     spec_conversion_watch watch;
@@ -32,12 +32,6 @@ typedef struct {
 } conversion;
 
 /* ---- tensors --------------------------------------------------------------------------------- */
-
-static spec_tensor_type type_after(const conversion *to, spec_part part, const spec_tensor *tensor)
-{
-    if (spec_checkpoint_parts_is_vector(part)) return SPEC_TENSOR_F32;
-    return spec_tensor_row_bytes(to->type, tensor->cols) > 0 ? to->type : SPEC_TENSOR_F32;
-}
 
 static void write_row(unsigned char *ret_data, row_loss *ret_loss, spec_tensor_type type,
                       const spec_tensor *tensor, int row, float *value, float *back)
@@ -141,7 +135,7 @@ static int visit_parts(conversion *to, spec_conversion *opt_ret)
         for (int layer = 0; layer < spec_checkpoint_parts_copies(part, &model->shape); layer++) {
             const spec_tensor *tensor = spec_checkpoint_parts_tensor_const(part, model, layer);
             if (tensor->data == NULL) continue;
-            const spec_tensor_type after = type_after(to, part, tensor);
+            const spec_tensor_type after = spec_recipe_type_of(to->recipe, model, part, layer);
             char name[SPEC_PART_NAME_SIZE];
             spec_checkpoint_parts_name(name, part, layer, model->opt_architecture);
             if (opt_ret == NULL) {
@@ -165,11 +159,7 @@ done:
 
 static void write_general(conversion *to)
 {
-    static const uint32_t file_types[SPEC_TENSOR_TYPES] = {
-        [SPEC_TENSOR_F32] = 0,  [SPEC_TENSOR_F16] = 1,  [SPEC_TENSOR_BF16] = 32,
-        [SPEC_TENSOR_Q8_0] = 7, [SPEC_TENSOR_Q4_0] = 2,
-    };
-    spec_gguf_writer_u32(&to->writer, "general.file_type", file_types[to->type]);
+    spec_gguf_writer_u32(&to->writer, "general.file_type", to->recipe->file_type);
     spec_gguf_writer_u32(&to->writer, "general.quantization_version", QUANTISATION_VERSION);
 }
 
@@ -247,12 +237,12 @@ done:
 }
 
 int spec_conversion_write(spec_conversion *ret, const char *path, spec_settings *settings,
-                          spec_tensor_type type, const spec_conversion_watch *opt_watch,
+                          const spec_recipe *recipe, const spec_conversion_watch *opt_watch,
                           spec_error *error)
 {
     int status = GSL_SUCCESS;
     const bool is_gguf = strcmp(settings->name, "gguf") == 0;
-    conversion to = {.path = path, .type = type, .error = error};
+    conversion to = {.path = path, .recipe = recipe, .error = error};
     if (opt_watch != NULL) to.watch = *opt_watch;
     spec_gguf gguf = {0};
     *ret = (spec_conversion){0};

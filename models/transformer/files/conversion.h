@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* conversion: a model's file, of any format, as GGUF with its matrices in another type.
- * Names, shape, vocabulary and every other value are carried over. Vectors stay floats, as do
- * matrices whose rows are not a multiple of a block. The result reads back as the same model, up to
+ * Names, shape, vocabulary and every other value are carried over. Vectors stay floats. A matrix
+ * that has its new type already keeps its bytes. The result reads back as the same model, up to
  * rounding. */
 #ifndef SPECLAB_CONVERSION_H
 #define SPECLAB_CONVERSION_H
 
 #include "base/settings.h"
 #include "base/thread_pool.h"
-#include "models/transformer/files/tensor.h"
+#include "models/transformer/files/recipe.h"
 #include "speclab/listener.h"
 
 /* Errors of all tensors converted from one type to another. */
@@ -21,7 +21,7 @@ typedef struct {
 } spec_conversion_count;
 
 typedef struct {
-    spec_conversion_count count[SPEC_TENSOR_ALL_TYPES][SPEC_TENSOR_TYPES]; /* [before][after] */
+    spec_conversion_count count[SPEC_TENSOR_ALL_TYPES][SPEC_TENSOR_ALL_TYPES]; /* [before][after] */
     int kept; /* the number of the former file at `path`, which was kept (base/new_file.h), or 0 */
 } spec_conversion;
 
@@ -41,7 +41,7 @@ typedef struct {
  * read, or a weight exceeds the range of its new type. GSL_EFAILED if writing failed or *opt_stop
  * became nonzero; no file remains. The bytes do not depend on the number of threads. */
 int spec_conversion_write(spec_conversion *ret, const char *path, spec_settings *settings,
-                          spec_tensor_type type, const spec_conversion_watch *opt_watch,
+                          const spec_recipe *recipe, const spec_conversion_watch *opt_watch,
                           spec_error *error);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* tensor_block_search: blocks of 256 weights written with the scales of least squared error found.
- * Each group tries several steps, fits scale and minimum to its rounded weights, and then tries the
- * neighbours of both among the multiples that the block can store. */
+ * Each group tries several steps, and fits a scale and a minimum to its rounded weights. Then it
+ * tries the nearest of both that the block can store. */
 #ifndef SPECLAB_TENSOR_BLOCK_SEARCH_H
 #define SPECLAB_TENSOR_BLOCK_SEARCH_H
 

@@ -38,10 +38,14 @@ static void put_tokenizer(void)
     fwrite(&(int32_t){8}, 4, 1, file);
     for (int i = 0; i < VOCAB; i++) {
         char piece[16];
-        if (i < 3) strcpy(piece, i == 0 ? "<unk>" : i == 1 ? "\n<s>\n" : "\n</s>\n");
-        else if (i < 259) snprintf(piece, sizeof piece, "<0x%02X>", i - 3);
-        else if (i < 285) snprintf(piece, sizeof piece, "%c", 'a' + i - 259);
-        else snprintf(piece, sizeof piece, i == 285 ? " " : " %c", 'a' + i - 286);
+        if (i < 3)
+            strcpy(piece, i == 0 ? "<unk>" : i == 1 ? "\n<s>\n" : "\n</s>\n");
+        else if (i < 259)
+            snprintf(piece, sizeof piece, "<0x%02X>", i - 3);
+        else if (i < 285)
+            snprintf(piece, sizeof piece, "%c", 'a' + i - 259);
+        else
+            snprintf(piece, sizeof piece, i == 285 ? " " : " %c", 'a' + i - 286);
         fwrite(&(float){0.5f - (float)i}, 4, 1, file);
         fwrite(&(int32_t){(int32_t)strlen(piece)}, 4, 1, file);
         fwrite(piece, 1, strlen(piece), file);
@@ -97,7 +101,8 @@ static int convert(spec_conversion *ret, const char *out, const char *spec, spec
     spec_settings settings;
     assert_int_equal(spec_settings_init(&settings, spec, error), GSL_SUCCESS);
     const spec_conversion_watch watch = {.opt_pool = spec_test_pool(0)};
-    const int status = spec_conversion_write(ret, out, &settings, type, &watch, error);
+    const int status =
+        spec_conversion_write(ret, out, &settings, spec_recipe_of_type(type), &watch, error);
     spec_settings_free(&settings);
     return status;
 }
@@ -398,7 +403,7 @@ static void an_interrupted_conversion_leaves_nothing_behind(void **state)
     assert_int_equal(spec_settings_init(&settings, spec_of("llama2c", "tied.bin"), NULL),
                      GSL_SUCCESS);
     assert_int_equal(spec_conversion_write(&counted, in_folder("b.gguf"), &settings,
-                                           SPEC_TENSOR_F32,
+                                           spec_recipe_of_type(SPEC_TENSOR_F32),
                                            &(spec_conversion_watch){.opt_stop = &stop}, &error),
                      GSL_EFAILED);
     assert_string_equal(error.text, "interrupted");
@@ -442,8 +447,8 @@ static void its_size_is_announced_to_the_byte_and_may_be_refused(void **state)
     for (int i = 0; i < 3; i++) {
         struct stat info;
         of = (audience){0};
-        assert_int_equal(spec_conversion_write(&counted, in_folder("b.gguf"), &settings, types[i],
-                                               &watch, &error),
+        assert_int_equal(spec_conversion_write(&counted, in_folder("b.gguf"), &settings,
+                                               spec_recipe_of_type(types[i]), &watch, &error),
                          0);
         assert_int_equal(stat(in_folder("b.gguf"), &info), 0);
         assert_int_equal(of.bytes, info.st_size);
@@ -452,7 +457,7 @@ static void its_size_is_announced_to_the_byte_and_may_be_refused(void **state)
     unlink(in_folder("b.gguf"));
     of = (audience){.refuses = true};
     assert_int_equal(spec_conversion_write(&counted, in_folder("b.gguf"), &settings,
-                                           SPEC_TENSOR_F32, &watch, &error),
+                                           spec_recipe_of_type(SPEC_TENSOR_F32), &watch, &error),
                      GSL_EFAILED);
     assert_string_equal(error.text, "too much");
     assert_int_not_equal(access(in_folder("b.gguf"), F_OK), 0);
