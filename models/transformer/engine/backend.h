@@ -32,6 +32,22 @@ typedef struct {
     size_t bytes; /* bytes that one product reads */
 } spec_matrix;
 
+/* The experts of a layer. Expert e's part of a stack is `one` with its data e * one.bytes further
+ * on. Tables of biases are floats in the backend's memory. */
+typedef struct {
+    spec_matrix one; /* the first expert's; its data is that of the whole stack */
+    int n;
+} spec_matrix_stack;
+
+typedef struct {
+    spec_matrix router;                 /* (n_experts, dim) */
+    float *opt_router_bias;             /* (n_experts) */
+    spec_matrix_stack gate, up;         /* of (expert_dim, dim) */
+    spec_matrix_stack down;             /* of (dim, expert_dim) */
+    float *opt_gate_bias, *opt_up_bias; /* (n_experts, expert_dim) */
+    float *opt_down_bias;               /* (n_experts, dim) */
+} spec_experts;
+
 /* The KV cache of one text, in slots. Tokens of the text have slots 0, 1, ...; the nodes of a tree
  * to verify follow in their order, until `keep` packs the accepted path. */
 typedef struct {
@@ -156,6 +172,17 @@ struct spec_backend {
 
     /* y[u][i] = silu(h[u][i]) * h[u][ffn_dim + i]. h (n, 2 ffn_dim), y (n, ffn_dim). */
     void (*gate)(spec_queue *queue, float *y, const float *h, const spec_matrix *reader);
+
+    /* For mixtures of experts; NULL where they are not computed.
+     *
+     * _stack_init: lay out a tensor (n * rows, cols) as n matrices of type `type`. _experts: x[u]
+     * += sum of weight e's times expert e of y[u], over the experts that column u chooses
+     * (models/transformer/engine/expert_choice.h); x, y (n, dim), as floats. Returns the number of
+     * experts that some column chose, whose weights it read. */
+    int (*stack_init)(const spec_backend *backend, spec_matrix_stack *ret_stack,
+                      spec_tensor_type type, const spec_tensor *tensor, int n, spec_error *error);
+    void (*stack_free)(const spec_backend *backend, spec_matrix_stack *stack);
+    int (*experts)(spec_queue *queue, float *x, const spec_experts *experts, const float *y);
 
     /* Move slots from[0..n-1], ascending, from[i] >= to + i, to slots to..to+n-1, in all layers.
      * Only between passes. */

@@ -4,6 +4,7 @@
 #include "base/int_math.h"
 #include "models/context.h"
 #include "models/transformer/engine/attention.h"
+#include "models/transformer/engine/experts.h"
 #include "models/transformer/engine/logits.h"
 #include "models/transformer/engine/taps.h"
 #include "models/transformer/kernels/bandwidth.h"
@@ -34,6 +35,7 @@ typedef struct {
     double *frequency;        /* (head_dim/2) radians per position */
     float *cosine, *sine;     /* (SPEC_COLUMNS_MAX, head_dim/2) */
     spec_attention attention;
+    spec_expert_workspace *experts; /* NULL: the model has none */
 } cpu_queue;
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -154,6 +156,32 @@ static int matrix_init(const spec_backend *backend, spec_matrix *matrix, spec_te
     return spec_fail(error, GSL_ENOMEM, "out of memory for packing a matrix");
 }
 
+static void stack_free(const spec_backend *backend, spec_matrix_stack *stack)
+{
+    matrix_free(backend, &stack->one);
+    *stack = (spec_matrix_stack){0};
+}
+
+static int stack_init(const spec_backend *backend, spec_matrix_stack *stack, spec_tensor_type type,
+                      const spec_tensor *tensor, int n, spec_error *error)
+{
+    const int rows = tensor->rows / n, cols = tensor->cols;
+    const size_t bytes = matrix_bytes(type, rows, cols);
+    *stack = (spec_matrix_stack){{.type = type,
+                                  .rows = rows,
+                                  .cols = cols,
+                                  .data = alloc_weights((size_t)n * bytes),
+                                  .bytes = bytes},
+                                 n};
+    if (stack->one.data == NULL)
+        return spec_fail(error, GSL_ENOMEM, "out of memory for %d experts of %zu bytes", n, bytes);
+    spec_thread_pool *locked = spec_thread_pool_try_lock(spec_context_pool(backend->opt_context));
+    const int status = spec_experts_stack_pack(stack, tensor, locked, error);
+    spec_thread_pool_unlock(locked);
+    if (status != GSL_SUCCESS) stack_free(backend, stack);
+    return status;
+}
+
 /* ---- queues ---------------------------------------------------------------------------------- */
 
 static void queue_free(spec_queue *queue)
@@ -164,6 +192,7 @@ static void queue_free(spec_queue *queue)
         free_memory(queue->backend, q->activation);
         free_memory(queue->backend, q->cosine);
         spec_attention_free(&q->attention);
+        spec_experts_free(q->experts);
         free(q);
     }
     *queue = (spec_queue){0};
@@ -182,6 +211,8 @@ static int queue_init(const spec_backend *backend, spec_queue *queue, const spec
     q->kernels = spec_vector_kernels_of(spec_cpu_isa());
     q->products = spec_product_kernels_of(spec_cpu_isa());
     SPEC_TRY(spec_attention_init(&q->attention, shape, q->kernels, error));
+    if (shape->n_experts > 0)
+        SPEC_TRY(spec_experts_init(&q->experts, shape, q->kernels, q->products, error));
     int cols = shape->dim > shape->ffn_dim ? shape->dim : shape->ffn_dim;
     if (shape->n_heads * shape->head_dim > cols) cols = shape->n_heads * shape->head_dim;
     SPEC_TRY(alloc_memory(backend, &q->activation,
@@ -371,6 +402,14 @@ static void gate(spec_queue *queue, float *y, const float *h, const spec_matrix 
     run_columns(gate_column, (column_job){q, y, h, NULL}, q->batch->n, (size_t)q->shape.ffn_dim);
 }
 
+static int experts(spec_queue *queue, float *x, const spec_experts *of, const float *y)
+{
+    const cpu_queue *q = queue->state;
+    matmul(queue, spec_experts_logits(q->experts), &of->router, y, of->opt_router_bias, false,
+           SPEC_COLUMNS_ALL);
+    return spec_experts_add(q->experts, x, of, y, q->batch->n, q->locked);
+}
+
 static void keep(spec_queue *queue, spec_kv *kv, const int *from, int to, int n)
 {
     (void)queue;
@@ -481,6 +520,9 @@ const spec_backend spec_backend_cpu = {
     .store = store,
     .attend = attend,
     .gate = gate,
+    .stack_init = stack_init,
+    .stack_free = stack_free,
+    .experts = experts,
     .keep = keep,
     .taps_init = spec_taps_init,
     .tap = tap,

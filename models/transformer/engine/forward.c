@@ -81,12 +81,26 @@ static void ask_for_attention(spec_forward *forward, spec_kv *kv, int layer, con
                SPEC_COLUMNS_ALL);
 }
 
+static void ask_for_experts(spec_forward *forward, int layer)
+{
+    const spec_layer *l = &forward->weights->layer[layer];
+    const spec_backend *on = forward->weights->backend;
+    spec_queue *queue = &forward->queue;
+
+    on->norm(queue, forward->normed, forward->x, l->ffn_norm, SPEC_COLUMNS_ALL, &l->experts.router);
+    forward->experts += (uint64_t)on->experts(queue, forward->x, &l->experts, forward->normed);
+}
+
 static void ask_for_ffn(spec_forward *forward, int layer)
 {
     const spec_layer *l = &forward->weights->layer[layer];
     const spec_backend *on = forward->weights->backend;
     spec_queue *queue = &forward->queue;
     float *x = forward->x; /* (n, dim) */
+    if (l->experts.router.data != NULL) {
+        ask_for_experts(forward, layer);
+        return;
+    }
 
     on->norm(queue, forward->normed, x, l->ffn_norm, SPEC_COLUMNS_ALL, &l->gate_up);
     on->matmul(queue, forward->hidden, &l->gate_up, forward->normed, NULL, false, SPEC_COLUMNS_ALL);

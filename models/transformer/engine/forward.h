@@ -15,6 +15,7 @@ typedef struct {
     float *x, *normed, *qkv, *mixed, *hidden,
         *gated; /* (SPEC_COLUMNS_MAX, ...) in the backend's memory */
     float *logits;                                    /* (SPEC_COLUMNS_MAX, vocab) */
+    uint64_t experts; /* whose weights all passes read, each once per pass and layer */
 } spec_forward;
 
 int spec_forward_init(spec_forward *forward, const spec_weights *weights, spec_error *error);

@@ -55,6 +55,53 @@ done:
     return status;
 }
 
+/* Each expert in the requested type, as a matrix; a router keeps its own. */
+static int lay_stack(const layout *to, spec_matrix_stack *ret_stack, const spec_tensor *tensor)
+{
+    const spec_backend *backend = to->weights->backend;
+    const spec_tensor_type type = common_type(to->opt_type, tensor, 1);
+    return backend->stack_init(backend, ret_stack, type, tensor, to->weights->shape.n_experts,
+                               to->error);
+}
+
+static int lay_experts(const layout *to, spec_experts *experts, const spec_checkpoint_layer *from)
+{
+    int status = GSL_SUCCESS;
+    const layout unchanged = {to->weights, SPEC_TENSOR_TYPES, to->error};
+    const struct {
+        float **table;
+        const spec_tensor *tensor;
+    } biases[] = {{&experts->opt_router_bias, &from->router_bias},
+                  {&experts->opt_gate_bias, &from->expert_gate_bias},
+                  {&experts->opt_up_bias, &from->expert_up_bias},
+                  {&experts->opt_down_bias, &from->expert_down_bias}};
+    SPEC_TRY(lay_matrix(&unchanged, &experts->router, &from->router, 1));
+    SPEC_TRY(lay_stack(to, &experts->gate, &from->expert_gate));
+    SPEC_TRY(lay_stack(to, &experts->up, &from->expert_up));
+    SPEC_TRY(lay_stack(to, &experts->down, &from->expert_down));
+    for (size_t i = 0; i < sizeof biases / sizeof *biases; i++)
+        if (biases[i].tensor->data != NULL)
+            SPEC_TRY(lay_vector(to, biases[i].table, biases[i].tensor, 1));
+    to->weights->bytes +=
+        (size_t)to->weights->shape.n_active *
+        (experts->gate.one.bytes + experts->up.one.bytes + experts->down.one.bytes);
+done:
+    return status;
+}
+
+static void free_experts(const spec_backend *backend, spec_experts *experts)
+{
+    if (experts->router.data == NULL) return;
+    backend->matrix_free(backend, &experts->router);
+    backend->stack_free(backend, &experts->gate);
+    backend->stack_free(backend, &experts->up);
+    backend->stack_free(backend, &experts->down);
+    backend->free(backend, experts->opt_router_bias);
+    backend->free(backend, experts->opt_gate_bias);
+    backend->free(backend, experts->opt_up_bias);
+    backend->free(backend, experts->opt_down_bias);
+}
+
 static int lay_layer(const layout *to, spec_layer *layer, const spec_checkpoint_layer *from)
 {
     int status = GSL_SUCCESS;
@@ -67,6 +114,10 @@ static int lay_layer(const layout *to, spec_layer *layer, const spec_checkpoint_
     if (from->query_bias.data != NULL) SPEC_TRY(lay_vector(to, &layer->opt_bias, bias, 3));
     SPEC_TRY(lay_matrix(to, &layer->qkv, qkv, 3));
     SPEC_TRY(lay_matrix(to, &layer->attention_output, &from->attention_output, 1));
+    if (from->router.data != NULL) {
+        SPEC_TRY(lay_experts(to, &layer->experts, from));
+        return GSL_SUCCESS;
+    }
     SPEC_TRY(lay_matrix(to, &layer->gate_up, gate_up, 2));
     SPEC_TRY(lay_matrix(to, &layer->down, &from->down, 1));
 done:
@@ -129,6 +180,7 @@ void spec_weights_free(spec_weights *weights)
         backend->matrix_free(backend, &layer->attention_output);
         backend->matrix_free(backend, &layer->gate_up);
         backend->matrix_free(backend, &layer->down);
+        free_experts(backend, &layer->experts);
     }
     free(weights->layer);
     backend->free(backend, weights->final_norm);
@@ -161,14 +213,41 @@ static void count_vector(sum *s, int length)
     s->bytes += s->backend->piece((size_t)length * sizeof(float));
 }
 
-static void count_layer(sum *s, const spec_checkpoint_layer *layer)
+/* n_experts matrices in one piece. */
+static void count_stack(sum *s, const spec_tensor *tensor, int n)
+{
+    const spec_tensor_type type = common_type(s->opt_type, tensor, 1);
+    s->bytes += s->backend->piece((size_t)n *
+                                  s->backend->matrix_bytes(type, tensor->rows / n, tensor->cols));
+    s->all_floats = s->all_floats && type == SPEC_TENSOR_F32;
+}
+
+static void count_experts(sum *s, const spec_checkpoint_layer *layer, int n)
+{
+    const spec_tensor *const biases[] = {&layer->router_bias, &layer->expert_gate_bias,
+                                         &layer->expert_up_bias, &layer->expert_down_bias};
+    sum router = {s->backend, SPEC_TENSOR_TYPES, 0, true};
+    count_matrix(&router, &layer->router, 1);
+    s->bytes += router.bytes;
+    count_stack(s, &layer->expert_gate, n);
+    count_stack(s, &layer->expert_up, n);
+    count_stack(s, &layer->expert_down, n);
+    for (size_t i = 0; i < sizeof biases / sizeof *biases; i++)
+        if (biases[i]->data != NULL) count_vector(s, biases[i]->rows * biases[i]->cols);
+}
+
+static void count_layer(sum *s, const spec_checkpoint_layer *layer, const spec_shape *shape)
 {
     const spec_tensor qkv[] = {layer->query, layer->key, layer->value},
                       gate_up[] = {layer->gate, layer->up};
     count_matrix(s, qkv, 3);
     count_matrix(s, &layer->attention_output, 1);
-    count_matrix(s, gate_up, 2);
-    count_matrix(s, &layer->down, 1);
+    if (layer->router.data != NULL) {
+        count_experts(s, layer, shape->n_experts);
+    } else {
+        count_matrix(s, gate_up, 2);
+        count_matrix(s, &layer->down, 1);
+    }
     count_vector(s, layer->attention_norm.cols);
     count_vector(s, layer->ffn_norm.cols);
     if (layer->query_bias.data != NULL)
@@ -180,7 +259,8 @@ size_t spec_weights_bytes(bool *ret_all_floats, const spec_checkpoint *checkpoin
 {
     sum s = {backend, opt_type, 0, true};
     count_vector(&s, checkpoint->final_norm.cols);
-    for (int i = 0; i < checkpoint->shape.n_layers; i++) count_layer(&s, &checkpoint->layer[i]);
+    for (int i = 0; i < checkpoint->shape.n_layers; i++)
+        count_layer(&s, &checkpoint->layer[i], &checkpoint->shape);
     count_matrix(&s, &checkpoint->output, 1);
     if (checkpoint->output.data != checkpoint->embedding.data)
         count_matrix(&s, &checkpoint->embedding, 1);

@@ -14,6 +14,7 @@ typedef struct {
     spec_matrix attention_output;     /* (dim, n_heads * head_dim) */
     spec_matrix gate_up;              /* (2 ffn_dim, dim) */
     spec_matrix down;                 /* (dim, ffn_dim) */
+    spec_experts experts;             /* in place of gate_up and down, if the shape has experts */
 } spec_layer;
 
 typedef struct {

@@ -24,7 +24,15 @@ int spec_checkpoint_check_shape(const spec_shape *shape, const char *path, spec_
     int status = GSL_SUCCESS;
     const asker to = {path, error};
     SPEC_TRY(check(&to, "the embedding's width", shape->dim, SPEC_DIM_MAX));
-    SPEC_TRY(check(&to, "the feed-forward width", shape->ffn_dim, SPEC_DIM_MAX));
+    if (shape->n_experts == 0) {
+        SPEC_TRY(check(&to, "the feed-forward width", shape->ffn_dim, SPEC_DIM_MAX));
+    } else {
+        SPEC_TRY(check(&to, "the number of experts", shape->n_experts, SPEC_EXPERTS_MAX));
+        SPEC_TRY(check(&to, "the number of experts of a token", shape->n_active,
+                       shape->n_experts < SPEC_ACTIVE_MAX ? shape->n_experts : SPEC_ACTIVE_MAX));
+        SPEC_TRY(
+            check(&to, "the feed-forward width of an expert", shape->expert_dim, SPEC_DIM_MAX));
+    }
     SPEC_TRY(check(&to, "the number of layers", shape->n_layers, SPEC_LAYERS_MAX));
     SPEC_TRY(check(&to, "the number of heads", shape->n_heads, SPEC_DIM_MAX));
     SPEC_TRY(check(&to, "the number of key-value heads", shape->n_kv_heads, shape->n_heads));

@@ -35,6 +35,8 @@ typedef enum {
 enum {
     SPEC_HEAD_DIM_MAX = 256,
     SPEC_LAYERS_MAX = 512,
+    SPEC_EXPERTS_MAX = 1024,
+    SPEC_ACTIVE_MAX = 64, /* experts that a token takes */
     SPEC_DIM_MAX = 1 << 16,
     SPEC_CONTEXT_MAX = 1 << 20
 };
@@ -55,7 +57,7 @@ typedef struct {
     spec_rope window_rope; /* of layers with a window, if window > 0 */
     spec_gate gate;
     int n_experts, n_active; /* of each layer, and those that a token takes: 1..n_experts */
-    int expert_dim;          /* the feed-forward width of an expert; ffn_dim has no meaning then */
+    int expert_dim;          /* the feed-forward width of an expert; ffn_dim is 0 then */
 } spec_shape;
 
 /* A layer:  x += post_norm(attention(norm(x))),  x += post_norm(ffn(norm(x))).  Tensors that an

@@ -106,6 +106,16 @@ bool spec_checkpoint_parts_is_vector(spec_part part)
     return table[part].rows == ONE || part >= SPEC_PART_EXPERT_GATE_BIAS;
 }
 
+bool spec_checkpoint_parts_stacked(spec_part part)
+{
+    return table[part].rows == ALL_EXPERTS || table[part].rows == EXPERTS_OUTPUT;
+}
+
+bool spec_checkpoint_parts_stays_float(spec_part part)
+{
+    return part == SPEC_PART_ROUTER || spec_checkpoint_parts_is_vector(part);
+}
+
 void spec_checkpoint_parts_shape(int *ret_rows, int *ret_cols, spec_part part,
                                  const spec_shape *shape)
 {

@@ -48,6 +48,12 @@ int spec_checkpoint_parts_copies(spec_part part, const spec_shape *shape);
 /* Whether it is F32 in a checkpoint: a vector, or the biases of all experts. */
 bool spec_checkpoint_parts_is_vector(spec_part part);
 
+/* Whether its rows are those of one expert after the other; a file has a dimension for them. */
+bool spec_checkpoint_parts_stacked(spec_part part);
+
+/* Whether it is never quantised, because a choice depends on it: the router. */
+bool spec_checkpoint_parts_stays_float(spec_part part);
+
 void spec_checkpoint_parts_shape(int *ret_rows, int *ret_cols, spec_part part,
                                  const spec_shape *shape);
 

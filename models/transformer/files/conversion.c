@@ -139,7 +139,8 @@ static int visit_parts(conversion *to, spec_conversion *opt_ret)
             char name[SPEC_PART_NAME_SIZE];
             spec_checkpoint_parts_name(name, part, layer, model->opt_architecture);
             if (opt_ret == NULL) {
-                spec_gguf_writer_tensor(&to->writer, name, after, tensor->rows, tensor->cols);
+                const int n = spec_checkpoint_parts_stacked(part) ? model->shape.n_experts : 1;
+                spec_gguf_writer_stack(&to->writer, name, after, n, tensor->rows / n, tensor->cols);
                 continue;
             }
             row_loss loss;

@@ -3,6 +3,7 @@
 
 #include "models/transformer/files/architecture.h"
 #include "models/transformer/files/gguf.h"
+#include "models/transformer/files/gguf_experts.h"
 #include "models/transformer/files/gguf_value.h"
 #include "models/transformer/files/gguf_vocabulary.h"
 
@@ -76,7 +77,7 @@ static int refuse_head(loader *load)
 
 static int read_architecture(loader *load)
 {
-    int status = GSL_SUCCESS, parts, experts;
+    int status = GSL_SUCCESS, parts;
     char names[SPEC_ARCHITECTURE_NAMES_SIZE];
     spec_piece name;
     SPEC_TRY(spec_gguf_value_text(&name, load->gguf, "general.architecture", "", load->error));
@@ -93,9 +94,6 @@ static int read_architecture(loader *load)
         spec_gguf_value_integer(&parts, load->gguf, "split.count", 1, 0, INT_MAX, load->error));
     if (parts > 1)
         return REFUSE(load, "is one of %d files that make up a model; merge them first", parts);
-    SPEC_TRY(may(&experts, load, "expert_count", 0));
-    if (experts > 0)
-        return REFUSE(load, "is a mixture of %d experts, which cannot be read", experts);
 done:
     return status;
 }
@@ -107,7 +105,9 @@ static int read_shape(loader *load)
     double eps, base;
     SPEC_TRY(need(&shape->dim, load, "embedding_length", SPEC_DIM_MAX));
     SPEC_TRY(need(&shape->n_layers, load, "block_count", SPEC_LAYERS_MAX));
-    SPEC_TRY(need(&shape->ffn_dim, load, "feed_forward_length", SPEC_DIM_MAX));
+    SPEC_TRY(spec_gguf_experts_read(shape, load->gguf, load->architecture, load->error));
+    if (shape->n_experts == 0)
+        SPEC_TRY(need(&shape->ffn_dim, load, "feed_forward_length", SPEC_DIM_MAX));
     SPEC_TRY(need(&shape->n_heads, load, "attention.head_count", SPEC_DIM_MAX));
     SPEC_TRY(need(&context, load, "context_length", INT_MAX));
     SPEC_TRY(may(&shape->n_kv_heads, load, "attention.head_count_kv", shape->n_heads));
@@ -195,6 +195,7 @@ static int take(loader *load, spec_part part, int layer, bool *taken)
         return GSL_SUCCESS;
     SPEC_TRY(spec_gguf_need_weights(&found, load->gguf, name, rows, cols,
                                     spec_checkpoint_parts_is_vector(part), load->error));
+    SPEC_TRY(spec_gguf_experts_check(found, load->gguf, part, &load->to->shape, load->error));
     *spec_checkpoint_parts_tensor(part, load->to, layer) = found->tensor;
     taken[found - load->gguf->tensor] = true;
 done:

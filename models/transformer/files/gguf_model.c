@@ -23,7 +23,15 @@ void spec_gguf_model_shape(spec_gguf_writer *writer, const char *architecture,
     spec_gguf_writer_u32(writer, KEY("context_length"), (uint32_t)shape->context);
     spec_gguf_writer_u32(writer, KEY("embedding_length"), (uint32_t)shape->dim);
     spec_gguf_writer_u32(writer, KEY("block_count"), (uint32_t)shape->n_layers);
-    spec_gguf_writer_u32(writer, KEY("feed_forward_length"), (uint32_t)shape->ffn_dim);
+    if (shape->n_experts == 0) {
+        spec_gguf_writer_u32(writer, KEY("feed_forward_length"), (uint32_t)shape->ffn_dim);
+    } else { /* llama.cpp needs the first, and reads only the second */
+        spec_gguf_writer_u32(writer, KEY("feed_forward_length"), (uint32_t)shape->expert_dim);
+        spec_gguf_writer_u32(writer, KEY("expert_feed_forward_length"),
+                             (uint32_t)shape->expert_dim);
+        spec_gguf_writer_u32(writer, KEY("expert_count"), (uint32_t)shape->n_experts);
+        spec_gguf_writer_u32(writer, KEY("expert_used_count"), (uint32_t)shape->n_active);
+    }
     spec_gguf_writer_u32(writer, KEY("attention.head_count"), (uint32_t)shape->n_heads);
     spec_gguf_writer_u32(writer, KEY("attention.head_count_kv"), (uint32_t)shape->n_kv_heads);
     if (shape->n_heads * shape->head_dim != shape->dim) {

@@ -124,31 +124,39 @@ void spec_gguf_writer_value(spec_gguf_writer *writer, const spec_gguf_value *val
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
-static void name_tensor(spec_gguf_writer *writer, const char *name, uint32_t type, int rows,
+/* Dimensions of 1 after the first are left out at the end. */
+static void name_tensor(spec_gguf_writer *writer, const char *name, uint32_t type, int n, int rows,
                         int cols, size_t row_bytes)
 {
     FILE *out = writer->tensors.out;
     writer->n_tensors++;
     put_text(out, name);
-    put_u32(out, rows == 1 ? 1 : 2);
+    put_u32(out, n != 1 ? 3 : rows != 1 ? 2 : 1);
     put_u64(out, (uint64_t)cols);
-    if (rows != 1) put_u64(out, (uint64_t)rows);
+    if (n != 1 || rows != 1) put_u64(out, (uint64_t)rows);
+    if (n != 1) put_u64(out, (uint64_t)n);
     put_u32(out, type);
     put_u64(out, writer->offset);
-    writer->offset += (uint64_t)rows * row_bytes;
+    writer->offset += (uint64_t)n * (uint64_t)rows * row_bytes;
     writer->offset += padding(writer->offset);
 }
 
 void spec_gguf_writer_tensor(spec_gguf_writer *writer, const char *name, spec_tensor_type type,
                              int rows, int cols)
 {
-    name_tensor(writer, name, spec_gguf_tensor_number(type), rows, cols,
+    spec_gguf_writer_stack(writer, name, type, 1, rows, cols);
+}
+
+void spec_gguf_writer_stack(spec_gguf_writer *writer, const char *name, spec_tensor_type type,
+                            int n, int rows, int cols)
+{
+    name_tensor(writer, name, spec_gguf_tensor_number(type), n, rows, cols,
                 spec_tensor_row_bytes(type, cols));
 }
 
 void spec_gguf_writer_integer_tensor(spec_gguf_writer *writer, const char *name, int n)
 {
-    name_tensor(writer, name, SPEC_GGUF_INTEGERS, 1, n, (size_t)n * sizeof(int64_t));
+    name_tensor(writer, name, SPEC_GGUF_INTEGERS, 1, 1, n, (size_t)n * sizeof(int64_t));
 }
 
 int spec_gguf_writer_open(spec_gguf_writer *writer, const char *path, spec_error *error)

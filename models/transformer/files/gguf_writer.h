@@ -40,6 +40,10 @@ void spec_gguf_writer_value(spec_gguf_writer *writer, const spec_gguf_value *val
 void spec_gguf_writer_tensor(spec_gguf_writer *writer, const char *name, spec_tensor_type type,
                              int rows, int cols);
 
+/* Name a tensor of n matrices (n, rows, cols), as those of experts; of n = 1, one matrix. */
+void spec_gguf_writer_stack(spec_gguf_writer *writer, const char *name, spec_tensor_type type,
+                            int n, int rows, int cols);
+
 /* Name a tensor of n integers; they are written as int64_t. */
 void spec_gguf_writer_integer_tensor(spec_gguf_writer *writer, const char *name, int n);
 

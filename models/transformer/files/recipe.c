@@ -113,7 +113,7 @@ spec_tensor_type spec_recipe_type_of(const spec_recipe *recipe, const spec_check
                                      spec_part part, int layer)
 {
     int rows, cols;
-    if (spec_checkpoint_parts_is_vector(part) || part == SPEC_PART_ROUTER) return SPEC_TENSOR_F32;
+    if (spec_checkpoint_parts_stays_float(part)) return SPEC_TENSOR_F32;
     spec_checkpoint_parts_shape(&rows, &cols, part, &model->shape);
     return fallback_of(wanted_type(recipe, model, part, layer), cols);
 }

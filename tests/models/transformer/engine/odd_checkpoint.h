@@ -14,6 +14,8 @@
 typedef struct {
     spec_shape shape;
     bool biased, tied;
+    bool biased_experts;
+    double expert_scale; /* of the weights of gate and up, times the usual; 0: 1 */
 } odd_form;
 
 static const float odd_factor[] = {1.0f, 1.5f, 2.75f, 8.0f};
@@ -98,7 +100,10 @@ static inline void make_odd_checkpoint(spec_checkpoint *c, const odd_form *f, sp
         const spec_part part = (spec_part)i;
         const bool bias = part == SPEC_PART_QUERY_BIAS || part == SPEC_PART_KEY_BIAS ||
                           part == SPEC_PART_VALUE_BIAS;
-        const bool may = spec_architecture_may(spec_architectures, part);
+        const bool expert_bias =
+            part == SPEC_PART_ROUTER_BIAS || part >= SPEC_PART_EXPERT_GATE_BIAS;
+        const bool of_experts = part >= SPEC_PART_ROUTER && (!expert_bias || f->biased_experts);
+        const bool may = spec_architecture_may(spec_architectures, part) || of_experts;
         if (!may || (bias && !f->biased) || (part == SPEC_PART_OUTPUT && f->tied)) continue;
         for (int layer = 0; layer < spec_checkpoint_parts_copies(part, &f->shape); layer++) {
             spec_tensor *tensor = spec_checkpoint_parts_tensor(part, c, layer);
@@ -110,8 +115,11 @@ static inline void make_odd_checkpoint(spec_checkpoint *c, const odd_form *f, sp
             float *row = malloc((size_t)tensor->cols * sizeof *row);
             assert_non_null(data);
             assert_non_null(row);
-            const double mean = spec_checkpoint_parts_is_vector(part) && !bias ? 1.0 : 0.0;
-            const double scale = part == SPEC_PART_EMBEDDING ? 1.0 : 1.3 / sqrt(tensor->cols);
+            const double mean =
+                spec_checkpoint_parts_is_vector(part) && !bias && !expert_bias ? 1.0 : 0.0;
+            const bool is_wide = part == SPEC_PART_EXPERT_GATE || part == SPEC_PART_EXPERT_UP;
+            const double by = is_wide && f->expert_scale > 0.0 ? f->expert_scale : 1.0;
+            const double scale = part == SPEC_PART_EMBEDDING ? 1.0 : 1.3 * by / sqrt(tensor->cols);
             const double spread = spec_checkpoint_parts_is_vector(part) ? 0.3 : scale;
             for (int r = 0; r < tensor->rows; r++) {
                 for (int k = 0; k < tensor->cols; k++)

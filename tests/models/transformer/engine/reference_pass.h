@@ -6,6 +6,7 @@
 #define SPECLAB_TESTS_REFERENCE_PASS_H
 
 #include "models/transformer/engine/forward.h"
+#include "tests/models/transformer/engine/reference_experts.h"
 #include "tests/support/support.h"
 
 #include <math.h>
@@ -102,17 +103,18 @@ static inline void reference_attend(double *mixed, const double *query, const do
 }
 
 /* Logits (n, vocab) after each of n tokens, and the hidden states (n, n_layers + 1, dim) of each
- * after 0, 1, .. layers. */
-static inline void reference_states(double *logits, double *opt_states, const spec_checkpoint *c,
-                                    const int *token, int n, bool rounds)
+ * after 0, 1, .. layers; of an engine that leaves steps of its experts out. */
+static inline void reference_states_without(double *logits, double *opt_states,
+                                            const spec_checkpoint *c, const int *token, int n,
+                                            bool rounds, const reference_omissions *omit)
 {
     const spec_shape *s = &c->shape;
     const int heads = s->n_heads * s->head_dim, kv = s->n_kv_heads * s->head_dim,
               shared = s->n_heads / s->n_kv_heads;
     double *x = reference_vector(s->dim), *normed = reference_vector(s->dim),
            *query = reference_vector(heads);
-    double *mixed = reference_vector(heads), *gate = reference_vector(s->ffn_dim),
-           *up = reference_vector(s->ffn_dim);
+    double *mixed = reference_vector(heads), *gate = reference_vector(s->ffn_dim + 1),
+           *up = reference_vector(s->ffn_dim + 1);
     double *keys = reference_vector(s->n_layers * n * kv),
            *values = reference_vector(s->n_layers * n * kv);
     float *row = malloc((size_t)s->dim * sizeof *row);
@@ -142,6 +144,10 @@ static inline void reference_states(double *logits, double *opt_states, const sp
             }
             reference_product(x, &layer->attention_output, NULL, mixed, rounds, true);
             reference_norm(normed, x, &layer->ffn_norm, (double)s->norm_eps);
+            if (s->n_experts > 0) {
+                reference_experts(x, layer, s, normed, rounds, omit);
+                continue;
+            }
             reference_product(gate, &layer->gate, NULL, normed, rounds, false);
             reference_product(up, &layer->up, NULL, normed, rounds, false);
             for (int i = 0; i < s->ffn_dim; i++) gate[i] *= up[i] / (1.0 + exp(-gate[i]));
@@ -154,6 +160,12 @@ static inline void reference_states(double *logits, double *opt_states, const sp
     double *const all[] = {x, normed, query, mixed, gate, up, keys, values};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     free(row);
+}
+
+static inline void reference_states(double *logits, double *opt_states, const spec_checkpoint *c,
+                                    const int *token, int n, bool rounds)
+{
+    reference_states_without(logits, opt_states, c, token, n, rounds, &(reference_omissions){0});
 }
 
 static inline void reference_pass(double *logits, const spec_checkpoint *c, const int *token, int n,

@@ -362,7 +362,7 @@ static void models_of_other_kinds_are_refused_by_name(void **state)
     refused(&(wish){.key = "split.count", .change = U32, .number = 3},
             ": is one of 3 files that make up a model; merge them first");
     refused(&(wish){.key = "llama.expert_count", .change = U32, .number = 8},
-            ": is a mixture of 8 experts, which cannot be read");
+            ": 'llama.expert_count' is 8: a llama model with experts is not computed");
     refused(&(wish){.key = "llama.attention.sliding_window", .change = U32, .number = 8},
             ": attention through a sliding window of 8 tokens cannot be read");
     refused(&(wish){.key = "llama.rope.scaling.type", .change = TEXT, .text = "yarn"},

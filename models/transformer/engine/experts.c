@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/transformer/engine/experts.h"
+
+#include "base/int_math.h"
+#include "speclab/no_memory.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CHUNK_BYTES = 1 << 16,   /* bytes of weights in one thread's chunk */
+    SHARED_FLOATS = 1 << 13, /* floats of all pairs below which one thread does the work */
+    FILL_PIECES = 8,
+    GATE_FLOATS = 128,
+    STACKS = 2
+};
+
+/* Arrays of pairs are in the order of the groups. */
+struct spec_expert_workspace {
+    spec_shape shape;
+    const spec_vector_kernels *kernels;
+    const spec_product_kernels *products;
+    spec_expert_groups groups;
+    int *expert, *pair, *column;       /* (SPEC_COLUMNS_MAX * n_active) */
+    float *weight;                     /* the same, by choice */
+    float *logits;                     /* (SPEC_COLUMNS_MAX, n_experts) */
+    float *gathered, *gate, *up, *out; /* (pairs, dim); (pairs, expert_dim) twice; (pairs, dim) */
+    unsigned char *operand;            /* of the products with gathered, and then with gate */
+};
+
+void spec_experts_free(spec_expert_workspace *w)
+{
+    if (w == NULL) return;
+    void *const parts[] = {w->expert,   w->pair, w->column, w->weight, w->logits,
+                           w->gathered, w->gate, w->up,     w->out,    w->operand};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) free(parts[i]);
+    free(w);
+}
+
+/* Pages that no pass touches take no memory. */
+int spec_experts_init(spec_expert_workspace **ret_workspace, const spec_shape *shape,
+                      const spec_vector_kernels *kernels, const spec_product_kernels *products,
+                      spec_error *error)
+{
+    const size_t pairs = (size_t)SPEC_COLUMNS_MAX * (size_t)shape->n_active,
+                 dim = (size_t)shape->dim, width = (size_t)shape->expert_dim;
+    const int most = shape->dim > shape->expert_dim ? shape->dim : shape->expert_dim;
+    spec_expert_workspace *w = *ret_workspace = calloc(1, sizeof *w);
+    if (w == NULL) return spec_no_memory(error);
+    w->shape = *shape;
+    w->kernels = kernels;
+    w->products = products;
+    w->expert = calloc(pairs, sizeof *w->expert);
+    w->pair = calloc(pairs, sizeof *w->pair);
+    w->column = calloc(pairs, sizeof *w->column);
+    w->weight = calloc(pairs, sizeof *w->weight);
+    w->logits = calloc((size_t)SPEC_COLUMNS_MAX * (size_t)shape->n_experts, sizeof *w->logits);
+    w->gathered = calloc(pairs * dim, sizeof *w->gathered);
+    w->gate = calloc(pairs * width, sizeof *w->gate);
+    w->up = calloc(pairs * width, sizeof *w->up);
+    w->out = calloc(pairs * dim, sizeof *w->out);
+    w->operand = calloc(spec_product_activation_bytes(most, (int)pairs), 1);
+    if (w->expert != NULL && w->pair != NULL && w->column != NULL && w->weight != NULL &&
+        w->logits != NULL && w->gathered != NULL && w->gate != NULL && w->up != NULL &&
+        w->out != NULL && w->operand != NULL)
+        return GSL_SUCCESS;
+    spec_experts_free(w);
+    *ret_workspace = NULL;
+    return spec_fail(error, GSL_ENOMEM, "out of memory for passes through %d experts",
+                     shape->n_active);
+}
+
+float *spec_experts_logits(spec_expert_workspace *workspace)
+{
+    return workspace->logits;
+}
+
+/* ---- weights --------------------------------------------------------------------------------- */
+
+static int panels_of_chunk(const spec_matrix *matrix)
+{
+    const size_t bytes = spec_panels_bytes(matrix->type, matrix->cols);
+    return bytes < CHUNK_BYTES ? (int)(CHUNK_BYTES / bytes) : 1;
+}
+
+static int chunks_of(const spec_matrix *matrix)
+{
+    return spec_int_ceil_div(spec_panels_count(matrix->rows), panels_of_chunk(matrix));
+}
+
+static spec_matrix matrix_of(const spec_matrix_stack *stack, int expert)
+{
+    spec_matrix one = stack->one;
+    one.data = (unsigned char *)one.data + (size_t)expert * one.bytes;
+    return one;
+}
+
+typedef struct {
+    const spec_matrix_stack *stack;
+    const spec_tensor *tensor;
+    atomic_bool failed;
+} pack_job;
+
+static void pack_chunk(void *job, int chunk)
+{
+    pack_job *j = job;
+    const int chunks = chunks_of(&j->stack->one), panels = panels_of_chunk(&j->stack->one),
+              expert = chunk / chunks, first = chunk % chunks * panels;
+    spec_matrix matrix = matrix_of(j->stack, expert);
+    const int end = spec_int_min(first + panels, spec_panels_count(matrix.rows));
+    const size_t bytes = (size_t)matrix.rows * spec_tensor_row_bytes(j->tensor->type, matrix.cols);
+    const spec_tensor part = {j->tensor->type, matrix.rows, matrix.cols,
+                              (const unsigned char *)j->tensor->data + (size_t)expert * bytes};
+    if (spec_panels_pack(&matrix, &part, 1, first, end, NULL) != GSL_SUCCESS)
+        atomic_store(&j->failed, true);
+}
+
+int spec_experts_stack_pack(spec_matrix_stack *stack, const spec_tensor *tensor,
+                            spec_thread_pool *opt_locked, spec_error *error)
+{
+    pack_job job = {stack, tensor, false};
+    spec_thread_pool_run(opt_locked, pack_chunk, &job, stack->n * chunks_of(&stack->one));
+    if (!atomic_load(&job.failed)) return GSL_SUCCESS;
+    return spec_fail(error, GSL_ENOMEM, "out of memory for packing %d experts", stack->n);
+}
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+/* The operand of a group's product with `cols` columns of weights. */
+static unsigned char *operand_of(const spec_expert_workspace *w, int group, int cols)
+{
+    return w->operand + spec_product_activation_bytes(cols, w->groups.begin[group]);
+}
+
+static int columns_of(const spec_expert_groups *groups, int group)
+{
+    return groups->begin[group + 1] - groups->begin[group];
+}
+
+/* Fill the operands of all groups from y, or from the gate's outputs. With one column all groups
+ * share the first operand. */
+typedef struct {
+    const spec_expert_workspace *w;
+    spec_tensor_type type;
+    const float *y;
+    int chunks; /* of a group */
+    bool one;
+} fill_job;
+
+static int fill_chunks(int cols)
+{
+    return spec_int_ceil_div(spec_product_activation_pieces(cols), FILL_PIECES);
+}
+
+static void fill_chunk(void *job, int chunk)
+{
+    const fill_job *j = job;
+    const spec_expert_workspace *w = j->w;
+    const int group = chunk / j->chunks, n = j->one ? 1 : columns_of(&w->groups, group),
+              pair = w->groups.begin[group], cols = w->shape.dim,
+              first = chunk % j->chunks * FILL_PIECES,
+              end = spec_int_min(first + FILL_PIECES, spec_product_activation_pieces(cols)),
+              from = first * SPEC_TENSOR_BLOCK, to = spec_int_min(end * SPEC_TENSOR_BLOCK, cols);
+    const float *x = j->y;
+    if (!j->one) {
+        float *const gathered = w->gathered + (size_t)pair * (size_t)cols;
+        for (int i = 0; i < n; i++)
+            memcpy(gathered + (size_t)i * (size_t)cols + from,
+                   j->y + (size_t)w->column[pair + i] * (size_t)cols + from,
+                   (size_t)(to - from) * sizeof *x);
+        x = gathered;
+    }
+    spec_product_activation_fill(operand_of(w, j->one ? 0 : group, cols), w->products, j->type, x,
+                                 cols, n, first, end);
+}
+
+/* a / (1 + exp(-1.702 a)) * (b + 1) is the kernel's gate of 1.702 a and (b + 1) / 1.702. */
+static void clamped_gate(float *y, const float *a, const float *b, int n,
+                         const spec_vector_kernels *kernels)
+{
+    const float slope = 1.702f, limit = 7.0f;
+    float inner[GATE_FLOATS], outer[GATE_FLOATS];
+    for (int at = 0; at < n; at += GATE_FLOATS) {
+        const int m = spec_int_min(n - at, GATE_FLOATS);
+        for (int i = 0; i < m; i++) { /* a comparison with NaN keeps it */
+            const float c = a[at + i] > limit ? limit : a[at + i];
+            const float d = b[at + i] > limit ? limit : b[at + i];
+            inner[i] = slope * c;
+            outer[i] = ((d < -limit ? -limit : d) + 1.0f) / slope;
+        }
+        kernels->gate(y + at, inner, outer, m);
+    }
+}
+
+/* Gate a range of all pairs of a group, in place, and fill it into the operand of `down`. */
+static void gate_chunk(void *job, int chunk)
+{
+    const fill_job *j = job;
+    const spec_expert_workspace *w = j->w;
+    const int group = chunk / j->chunks, n = columns_of(&w->groups, group),
+              cols = w->shape.expert_dim, first = chunk % j->chunks * FILL_PIECES,
+              end = spec_int_min(first + FILL_PIECES, spec_product_activation_pieces(cols)),
+              from = first * SPEC_TENSOR_BLOCK, to = spec_int_min(end * SPEC_TENSOR_BLOCK, cols);
+    const size_t begin = (size_t)w->groups.begin[group] * (size_t)cols;
+    for (int i = 0; i < n; i++) {
+        const size_t at = begin + (size_t)i * (size_t)cols + (size_t)from;
+        if (w->shape.gate == SPEC_GATE_CLAMPED)
+            clamped_gate(w->gate + at, w->gate + at, w->up + at, to - from, w->kernels);
+        else
+            w->kernels->gate(w->gate + at, w->gate + at, w->up + at, to - from);
+    }
+    spec_product_activation_fill(operand_of(w, group, cols), w->products, j->type, w->gate + begin,
+                                 cols, n, first, end);
+}
+
+static void run(spec_thread_pool *opt_locked, spec_thread_pool_work *work, void *job, int n,
+                size_t floats)
+{
+    spec_thread_pool_run(floats >= SHARED_FLOATS ? opt_locked : NULL, work, job, n);
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+/* Products of all groups with one stack, or with two of one type and shape. */
+typedef struct {
+    const spec_expert_workspace *w;
+    int n_stacks, chunks; /* of a group and a stack */
+    const spec_matrix_stack *stack[STACKS];
+    const float *opt_bias[STACKS];
+    float *y[STACKS];
+    bool one; /* column, whose operand all groups share */
+} product_job;
+
+static void multiply_chunk(void *job, int chunk)
+{
+    const product_job *j = job;
+    const spec_expert_workspace *w = j->w;
+    const int s = chunk / j->chunks % j->n_stacks, group = chunk / j->chunks / j->n_stacks,
+              expert = w->groups.expert[group];
+    const spec_matrix matrix = matrix_of(j->stack[s], expert);
+    const int panels = panels_of_chunk(&matrix), first = chunk % j->chunks * panels,
+              end = spec_int_min(first + panels, spec_panels_count(matrix.rows));
+    const size_t rows = (size_t)matrix.rows;
+    const spec_product_request request = {
+        .y = j->y[s] + (size_t)w->groups.begin[group] * rows,
+        .w = &matrix,
+        .activation = operand_of(w, j->one ? 0 : group, matrix.cols),
+        .opt_bias = j->opt_bias[s] != NULL ? j->opt_bias[s] + (size_t)expert * rows : NULL,
+        .n = columns_of(&w->groups, group),
+    };
+    spec_product(&request, w->products, first, end);
+}
+
+static void multiply(product_job *job, spec_thread_pool *opt_locked)
+{
+    job->chunks = chunks_of(&job->stack[0]->one);
+    spec_thread_pool_run(opt_locked, multiply_chunk, job,
+                         job->w->groups.n * job->n_stacks * job->chunks);
+}
+
+/* The products with `gate` and `up`: in one run, unless they are of different types and read the
+ * columns in different formats. */
+static void multiply_gate_up(const spec_expert_workspace *w, const spec_experts *experts,
+                             const float *y, int n, spec_thread_pool *opt_locked)
+{
+    const spec_matrix_stack *const stack[STACKS] = {&experts->gate, &experts->up};
+    const float *const bias[STACKS] = {experts->opt_gate_bias, experts->opt_up_bias};
+    float *const to[STACKS] = {w->gate, w->up};
+    const bool one = n == 1;
+    const int step = stack[0]->one.type == stack[1]->one.type ? STACKS : 1;
+    for (int s = 0; s < STACKS; s += step) {
+        const int cols = w->shape.dim, groups = one ? 1 : w->groups.n;
+        fill_job fill = {w, stack[s]->one.type, y, fill_chunks(cols), one};
+        run(opt_locked, fill_chunk, &fill, groups * fill.chunks,
+            (size_t)(one ? 1 : n * w->shape.n_active) * (size_t)cols);
+        product_job job = {.w = w, .n_stacks = step, .one = one};
+        for (int i = 0; i < step; i++) {
+            job.stack[i] = stack[s + i];
+            job.opt_bias[i] = bias[s + i];
+            job.y[i] = to[s + i];
+        }
+        multiply(&job, opt_locked);
+    }
+}
+
+/* ---- the sum --------------------------------------------------------------------------------- */
+
+typedef struct {
+    const spec_expert_workspace *w;
+    float *x;
+} sum_job;
+
+/* Part of a column: x += w_0 out_0 + w_1 out_1 + ..., added from left to right, then to x. */
+static void sum_chunk(void *job, int chunk)
+{
+    enum { WIDTH = GATE_FLOATS };
+    const sum_job *j = job;
+    const spec_expert_workspace *w = j->w;
+    const int dim = w->shape.dim, k = w->shape.n_active, chunks = spec_int_ceil_div(dim, WIDTH),
+              column = chunk / chunks, first = chunk % chunks * WIDTH,
+              n = spec_int_min(dim - first, WIDTH);
+    float sum[WIDTH] = {0.0f}, *const x = j->x + (size_t)column * (size_t)dim + first;
+    for (int i = column * k; i < (column + 1) * k; i++) {
+        const float weight = w->weight[i], *const out =
+                                               w->out + (size_t)w->pair[i] * (size_t)dim + first;
+        for (int d = 0; d < n; d++) sum[d] += weight * out[d];
+    }
+    for (int d = 0; d < n; d++) x[d] += sum[d];
+}
+
+int spec_experts_add(spec_expert_workspace *w, float *x, const spec_experts *experts,
+                     const float *y, int n, spec_thread_pool *opt_locked)
+{
+    const int k = w->shape.n_active;
+    const size_t pairs = (size_t)(n * k);
+    for (int u = 0; u < n; u++)
+        spec_expert_choice_make(w->expert + u * k, w->weight + u * k,
+                                w->logits + (ptrdiff_t)u * w->shape.n_experts, &w->shape,
+                                w->kernels);
+    spec_expert_choice_group(&w->groups, w->column, w->pair, w->expert, n, &w->shape);
+
+    multiply_gate_up(w, experts, y, n, opt_locked);
+
+    fill_job gate = {
+        .w = w, .type = experts->down.one.type, .chunks = fill_chunks(w->shape.expert_dim)};
+    run(opt_locked, gate_chunk, &gate, w->groups.n * gate.chunks,
+        pairs * (size_t)w->shape.expert_dim);
+
+    product_job down = {.w = w,
+                        .n_stacks = 1,
+                        .stack = {&experts->down},
+                        .opt_bias = {experts->opt_down_bias},
+                        .y = {w->out}};
+    multiply(&down, opt_locked);
+
+    run(opt_locked, sum_chunk, &(sum_job){w, x}, n * spec_int_ceil_div(w->shape.dim, GATE_FLOATS),
+        pairs * (size_t)w->shape.dim);
+    return w->groups.n;
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Mixtures of experts against double precision, and the same bits for every number of columns,
+ * threads and instruction set. */
+#include "models/transformer/engine/experts.h"
+#include "tests/models/transformer/engine/odd_checkpoint.h"
+#include "tests/models/transformer/engine/reference_pass.h"
+
+#include "base/cpu.h"
+#include "tests/support/contexts.h"
+
+#include <gsl/gsl_sort.h>
+#include <omp.h>
+
+enum { TOKENS = 64 };
+
+/* As qwen3moe, with all experts, with one, and as gpt-oss with weights that its clamps cut. The
+ * first only as floats. */
+static const odd_form forms[] = {
+    {.shape = {.dim = 40,
+               .n_layers = 2,
+               .n_heads = 5,
+               .n_kv_heads = 1,
+               .head_dim = 8,
+               .n_experts = 11,
+               .n_active = 3,
+               .expert_dim = 17,
+               .vocab = 51,
+               .context = 600,
+               .norm_eps = 1e-5f,
+               .rope.base = 10000.0},
+     .tied = true},
+    {.shape = {.dim = 64,
+               .n_layers = 3,
+               .n_heads = 4,
+               .n_kv_heads = 2,
+               .head_dim = 24,
+               .n_experts = 5,
+               .n_active = 5,
+               .expert_dim = 96,
+               .vocab = 75,
+               .context = 600,
+               .norm_eps = 1e-6f,
+               .rope.base = 1e6,
+               .rope_pairs = SPEC_ROPE_HALVES}},
+    {.shape = {.dim = 96,
+               .n_layers = 2,
+               .n_heads = 4,
+               .n_kv_heads = 2,
+               .head_dim = 24,
+               .n_experts = 7,
+               .n_active = 1,
+               .expert_dim = 32,
+               .vocab = 60,
+               .context = 600,
+               .norm_eps = 1e-6f,
+               .rope.base = 1e6}},
+    {.shape = {.dim = 64,
+               .n_layers = 2,
+               .n_heads = 4,
+               .n_kv_heads = 2,
+               .head_dim = 16,
+               .n_experts = 32,
+               .n_active = 4,
+               .expert_dim = 160,
+               .vocab = 75,
+               .context = 600,
+               .norm_eps = 1e-5f,
+               .rope.base = 1e5,
+               .rope_pairs = SPEC_ROPE_HALVES,
+               .gate = SPEC_GATE_CLAMPED},
+     .biased = true,
+     .biased_experts = true,
+     .expert_scale = 4.0},
+};
+enum { FORMS = sizeof forms / sizeof *forms, CLAMPED = 3 };
+
+typedef struct {
+    spec_checkpoint checkpoint;
+    spec_weights weights;
+    int token[TOKENS], vocab;
+} model;
+
+static void open_model(model *m, const odd_form *f, spec_tensor_type type)
+{
+    spec_error error;
+    m->vocab = f->shape.vocab;
+    for (int t = 0; t < TOKENS; t++) m->token[t] = (7 * t * t + 3 * t + 1) % m->vocab;
+    make_odd_checkpoint(&m->checkpoint, f, type);
+    if (spec_weights_init(&m->weights, &m->checkpoint, SPEC_TENSOR_TYPES, spec_test_context(0)->cpu,
+                          &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
+}
+
+static void close_model(model *m)
+{
+    spec_weights_free(&m->weights);
+    spec_checkpoint_free(&m->checkpoint);
+}
+
+static float *logits_of(const model *m, int columns)
+{
+    float *logits = malloc((size_t)TOKENS * (size_t)m->vocab * sizeof *logits);
+    assert_non_null(logits);
+    engine_pass(logits, &m->weights, m->token, TOKENS, columns);
+    return logits;
+}
+
+/* The error of each token's logits, in ascending order. */
+static void errors_of(double error[TOKENS], const model *m, const reference_omissions *omit)
+{
+    double *reference = reference_vector(TOKENS * m->vocab);
+    float *logits = logits_of(m, 13);
+    reference_states_without(reference, NULL, &m->checkpoint, m->token, TOKENS, true, omit);
+    for (int t = 0; t < TOKENS; t++)
+        error[t] = reference_error(logits + t * m->vocab, reference + t * m->vocab, 1, m->vocab);
+    gsl_sort(error, 1, TOKENS);
+    free(reference);
+    free(logits);
+}
+
+/* Measured: 1e-6 to 3e-6, the rounding of ordered float sums. */
+static void experts_in_floats_are_exact_to_rounding(void **state)
+{
+    (void)state;
+    static const spec_tensor_type types[] = {SPEC_TENSOR_F32, SPEC_TENSOR_F16, SPEC_TENSOR_BF16};
+    for (int f = 0; f < FORMS; f++) {
+        for (int k = 0; k < 3; k++) {
+            model m;
+            double error[TOKENS];
+            open_model(&m, &forms[f], types[k]);
+            errors_of(error, &m, &(reference_omissions){0});
+            printf("form %d, %s: error %.2g\n", f, spec_tensor_type_names[types[k]],
+                   error[TOKENS - 1]);
+            assert_true(error[TOKENS - 1] < 1e-5);
+            close_model(&m);
+        }
+    }
+}
+
+/* A number near the middle of two steps of its 8 bits may round the other way; a token whose router
+ * is then near a tie takes another expert. */
+static void quantised_experts_take_their_input_in_steps(void **state)
+{
+    (void)state;
+    for (int f = 1; f < FORMS; f++) {
+        model m;
+        double error[TOKENS];
+        open_model(&m, &forms[f], SPEC_TENSOR_Q8_0);
+        errors_of(error, &m, &(reference_omissions){0});
+        printf("form %d: error %.2g, at worst %.2g\n", f, error[TOKENS / 4], error[TOKENS - 1]);
+        assert_true(error[TOKENS / 4] < 1e-5);
+        close_model(&m);
+    }
+}
+
+/* The data tell an engine that leaves out one step from one that does not. */
+static void every_step_of_the_mixture_shows(void **state)
+{
+    (void)state;
+    static const reference_omissions omissions[] = {
+        {.no_router_bias = true}, {.no_gate_bias = true}, {.no_up_bias = true},
+        {.no_down_bias = true},   {.no_clamp = true},     {.no_renormalisation = true},
+    };
+    model m;
+    open_model(&m, &forms[CLAMPED], SPEC_TENSOR_F32);
+    for (size_t i = 0; i < sizeof omissions / sizeof *omissions; i++) {
+        double error[TOKENS];
+        errors_of(error, &m, &omissions[i]);
+        printf("omission %zu: error %.2g\n", i, error[TOKENS / 2]);
+        assert_true(error[TOKENS / 2] > 1e-3);
+    }
+    close_model(&m);
+}
+
+/* Passes of 1 to 64 columns, each instruction set, 1 to 3 threads. */
+static void logits_are_the_same_bytes_everywhere(void **state)
+{
+    (void)state;
+    const int threads = omp_get_max_threads();
+    for (int f = 0; f < FORMS; f++) {
+        for (int k = 0; k < SPEC_TENSOR_TYPES; k++) {
+            if (spec_tensor_row_bytes((spec_tensor_type)k, forms[f].shape.dim) == 0 ||
+                spec_tensor_row_bytes((spec_tensor_type)k, forms[f].shape.expert_dim) == 0 ||
+                (k != SPEC_TENSOR_F32 && k != SPEC_TENSOR_Q8_0 && f != CLAMPED))
+                continue;
+            float *first = NULL;
+            for (int i = 0; i <= (int)spec_cpu_best_isa(); i++) {
+                assert_int_equal(spec_cpu_limit(spec_cpu_isa_name((spec_isa)i), NULL), GSL_SUCCESS);
+                model m;
+                omp_set_num_threads(1 + i % 3);
+                open_model(&m, &forms[f], (spec_tensor_type)k);
+                for (int columns = 1 + i % 3; columns <= TOKENS; columns += 1 + columns) {
+                    omp_set_num_threads(1 + columns % 3);
+                    float *logits = logits_of(&m, columns);
+                    if (first == NULL) {
+                        first = logits;
+                        continue;
+                    }
+                    assert_memory_equal(logits, first,
+                                        (size_t)TOKENS * (size_t)m.vocab * sizeof *logits);
+                    free(logits);
+                }
+                close_model(&m);
+            }
+            free(first);
+        }
+    }
+    assert_int_equal(spec_cpu_limit(NULL, NULL), GSL_SUCCESS);
+    omp_set_num_threads(threads);
+}
+
+/* gate and up in different types read their columns in different formats. */
+static void gate_and_up_may_be_of_different_types(void **state)
+{
+    (void)state;
+    model m, other;
+    spec_error error;
+    open_model(&m, &forms[CLAMPED], SPEC_TENSOR_F32);
+    open_model(&other, &forms[CLAMPED], SPEC_TENSOR_Q8_0);
+    spec_weights_free(&m.weights);
+    for (int layer = 0; layer < m.checkpoint.shape.n_layers; layer++)
+        m.checkpoint.layer[layer].expert_up = other.checkpoint.layer[layer].expert_up;
+    assert_int_equal(spec_weights_init(&m.weights, &m.checkpoint, SPEC_TENSOR_TYPES,
+                                       spec_test_context(0)->cpu, &error),
+                     GSL_SUCCESS);
+    double found[TOKENS];
+    errors_of(found, &m, &(reference_omissions){0});
+    assert_true(found[TOKENS / 4] < 1e-5);
+    float *wide = logits_of(&m, TOKENS), *single = logits_of(&m, 1);
+    assert_memory_equal(wide, single, (size_t)TOKENS * (size_t)m.vocab * sizeof *wide);
+    free(wide);
+    free(single);
+    close_model(&m);
+    close_model(&other);
+}
+
+/* ---- choices --------------------------------------------------------------------------------- */
+
+static void equal_logits_go_to_the_lower_index(void **state)
+{
+    (void)state;
+    static const float logit[] = {0.27f, 2.385f, -1.0f, 2.385f, 0.27f, 2.385f, 0.27f};
+    const spec_shape shape = {.n_experts = 7, .n_active = 4};
+    for (int isa = 0; isa <= (int)spec_cpu_best_isa(); isa++) {
+        int expert[4];
+        float weight[4];
+        spec_expert_choice_make(expert, weight, logit, &shape,
+                                spec_vector_kernels_of((spec_isa)isa));
+        static const int expected[] = {1, 3, 5, 0};
+        assert_memory_equal(expert, expected, sizeof expected);
+        const double low = exp(0.27 - 2.385), sum = 3.0 + low;
+        for (int i = 0; i < 4; i++)
+            assert_true(fabs((double)weight[i] - (i < 3 ? 1.0 : low) / sum) < 1e-7);
+    }
+}
+
+/* A column of NaN must not become a finite text, nor choose an expert twice. */
+static void a_logit_that_is_not_finite_spoils_all_weights(void **state)
+{
+    (void)state;
+    const spec_shape shape = {.n_experts = 6, .n_active = 3};
+    const float bad[] = {NAN, INFINITY, -INFINITY};
+    for (int b = 0; b < 3; b++) {
+        for (int at = -1; at < 6; at++) {
+            float logit[] = {0.5f, 0.1f, 2.0f, -1.0f, 0.7f, 1.5f}, weight[3];
+            int expert[3];
+            for (int i = 0; i < 6; i++) logit[i] = i == at || at < 0 ? bad[b] : logit[i];
+            spec_expert_choice_make(expert, weight, logit, &shape, &spec_vector_kernels_ref);
+            for (int i = 0; i < 3; i++) {
+                assert_true(isnan(weight[i]));
+                assert_in_range(expert[i], 0, 5);
+                for (int j = 0; j < i; j++) assert_int_not_equal(expert[i], expert[j]);
+            }
+        }
+    }
+}
+
+static void groups_hold_each_choice_once(void **state)
+{
+    (void)state;
+    const spec_shape shape = {.n_experts = 9, .n_active = 2};
+    static const int expert[] = {8, 3, 3, 0, 5, 3, 0, 8};
+    static const int experts[] = {0, 3, 5, 8}, begin[] = {0, 2, 5, 6, 8};
+    static const int columns[] = {1, 3, 0, 1, 2, 2, 0, 3}, pairs[] = {6, 2, 3, 0, 5, 4, 1, 7};
+    spec_expert_groups groups;
+    int column[8], pair[8];
+    spec_expert_choice_group(&groups, column, pair, expert, 4, &shape);
+    assert_int_equal(groups.n, 4);
+    assert_memory_equal(groups.expert, experts, sizeof experts);
+    assert_memory_equal(groups.begin, begin, sizeof begin);
+    assert_memory_equal(column, columns, sizeof columns);
+    assert_memory_equal(pair, pairs, sizeof pairs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(experts_in_floats_are_exact_to_rounding),
+        cmocka_unit_test(quantised_experts_take_their_input_in_steps),
+        cmocka_unit_test(every_step_of_the_mixture_shows),
+        cmocka_unit_test(logits_are_the_same_bytes_everywhere),
+        cmocka_unit_test(gate_and_up_may_be_of_different_types),
+        cmocka_unit_test(equal_logits_go_to_the_lower_index),
+        cmocka_unit_test(a_logit_that_is_not_finite_spoils_all_weights),
+        cmocka_unit_test(groups_hold_each_choice_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
