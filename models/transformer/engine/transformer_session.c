@@ -188,6 +188,13 @@ static int deepest(const work *of)
     return deep;
 }
 
+/* Without a begin-of-text token in each text, only the row after the empty context follows it: the
+ * nodes are a text of their own, as they are in the next context. */
+static bool nodes_are_text(const session_data *session, const work *of)
+{
+    return of->request.n_context == 0 && !session->model->checkpoint->adds_begin;
+}
+
 static void add_text(session_data *session, int place)
 {
     spec_batch *batch = &session->batch;
@@ -201,14 +208,15 @@ static void add_text(session_data *session, int place)
 static void add_node(session_data *session, const work *of, int node)
 {
     spec_batch *batch = &session->batch;
-    const int u = batch->n++, begin = batch->path_begin[u], past = (int)session->n_text;
+    const int u = batch->n++, begin = batch->path_begin[u], slot = (int)session->n_text,
+              past = nodes_are_text(session, of) ? 0 : slot;
     int depth = 0;
     for (int at = node; at >= 0; at = parent_of(of, at)) depth++;
     for (int at = node, i = depth; at >= 0; at = parent_of(of, at))
-        session->path[begin + --i] = past + at;
+        session->path[begin + --i] = slot + at;
     batch->token[u] = of->request.token[node];
     batch->position[u] = past + depth - 1;
-    batch->slot[u] = past + node;
+    batch->slot[u] = slot + node;
     batch->past[u] = past;
     batch->path_begin[u + 1] = begin + depth;
 }
@@ -373,7 +381,7 @@ int spec_transformer_session_score_end(const spec_model *head, void *data, spec_
     if (status == GSL_SUCCESS && !session->holds_text)
         spec_sequence_append(sequence, session->text + of->text_from,
                              (int)session->n_text - of->text_from);
-    if (status == GSL_SUCCESS)
+    if (status == GSL_SUCCESS && !(nodes_are_text(session, of) && of->request.n_nodes > 0))
         spec_sequence_grow(sequence, of->request.token, of->request.opt_parent, of->node_from,
                            of->request.n_nodes);
     else

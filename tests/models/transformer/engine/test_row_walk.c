@@ -4,6 +4,7 @@
  * sessions: the target's from the text in one pass, the draft's from the context and the path to
  * the node. */
 #include "models/model_open.h"
+#include "models/transformer/engine/transformer.h"
 #include "tests/support/contexts.h"
 #include "tests/support/support.h"
 
@@ -73,8 +74,10 @@ static void alter_tree(walk *w)
 {
     if (w->n_nodes == 0) return;
     const int i = pick(w, w->n_nodes);
-    if (pick(w, 2) == 0) w->parent[i] = pick(w, i + 1) - 1;
-    else w->token[i] = pick(w, VOCAB);
+    if (pick(w, 2) == 0)
+        w->parent[i] = pick(w, i + 1) - 1;
+    else
+        w->token[i] = pick(w, VOCAB);
 }
 
 static void open_sessions(spec_session *session, spec_model *const *model, bool shares)
@@ -123,8 +126,10 @@ static void take_step(walk *w)
     for (int level = pick(w, 4); level >= 0; level--) { /* drafts, then the target */
         const int which = level > 0;
         const int first = pick(w, 3) == 0 ? pick(w, w->n_nodes + 1) : 0;
-        if (pick(w, 2) == 0) grow_tree(w);
-        else if (pick(w, 2) == 0) alter_tree(w);
+        if (pick(w, 2) == 0)
+            grow_tree(w);
+        else if (pick(w, 2) == 0)
+            alter_tree(w);
         const int from = first <= w->n_nodes ? first : 0;
         assert_int_equal(spec_session_score(&w->session[which],
                                             &(spec_score_request){.context = w->text,
@@ -143,6 +148,23 @@ static void take_step(walk *w)
     }
 }
 
+/* begins: the begin-of-text token is in front of every text, or of the empty context alone. */
+static void walk_about(walk *w, const char *type, bool shares, bool begins)
+{
+    char spec[200];
+    snprintf(spec, sizeof spec, SHAPE "%s", type);
+    w->model[0] = open_model(spec, NULL);
+    ((spec_transformer *)w->model[0])->own_checkpoint.adds_begin = begins;
+    w->model[1] = open_model("layers?of=target&skip=0a.1f", w->model[0]);
+    w->shares = shares;
+    open_sessions(w->session, w->model, shares);
+    w->n = 0;
+    w->n_nodes = 0;
+    for (uint64_t step = spec_test_samples(STEPS); step > 0; step--) take_step(w);
+    close_sessions(w->session);
+    for (int i = 1; i >= 0; i--) spec_model_close(w->model[i]);
+}
+
 static void a_row_does_not_depend_on_earlier_calls(void **state)
 {
     (void)state;
@@ -155,21 +177,10 @@ static void a_row_does_not_depend_on_earlier_calls(void **state)
     w->fresh = malloc((NODES + 1) * VOCAB * sizeof *w->fresh);
     assert_non_null(w->scratch);
     assert_non_null(w->fresh);
-    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
-        for (int shares = 0; shares < 2; shares++) {
-            char spec[200];
-            snprintf(spec, sizeof spec, SHAPE "%s", types[t]);
-            w->model[0] = open_model(spec, NULL);
-            w->model[1] = open_model("layers?of=target&skip=0a.1f", w->model[0]);
-            w->shares = shares;
-            open_sessions(w->session, w->model, shares);
-            w->n = 0;
-            w->n_nodes = 0;
-            for (uint64_t step = spec_test_samples(STEPS); step > 0; step--) take_step(w);
-            close_sessions(w->session);
-            for (int i = 1; i >= 0; i--) spec_model_close(w->model[i]);
-        }
-    }
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+        for (int shares = 0; shares < 2; shares++)
+            for (int begins = t == 0 ? 0 : 1; begins < 2; begins++)
+                walk_about(w, types[t], shares, begins);
     gsl_rng_free(w->rng);
     free(w->scratch);
     free(w->fresh);
