@@ -70,7 +70,7 @@ static double of_pass(const spec_shape *s)
 static double of_head(const spec_head_shape *shape, int k)
 {
     const bool in_one_pass = shape->kind == SPEC_HEAD_PARALLEL,
-               reads_output = shape->kind == SPEC_HEAD_EAGLE || shape->kind == SPEC_HEAD_MTP;
+               reads_output = spec_head_has_target_output(shape);
     double sum = reads_output ? (double)k * shape->shape.vocab * shape->shape.dim : 0.0;
     for (int i = 0; i < SPEC_HEAD_PARTS; i++) {
         const spec_head_part part = (spec_head_part)i;

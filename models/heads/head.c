@@ -22,7 +22,7 @@ enum {
 typedef enum { ONCE, PER_DEPTH, PER_LAYER } copies;
 
 /* FIRST: (d + 1) dim for Hydra's depth d, dim for Medusa. INPUT: the width that a layer's queries
- * read. STATES: the width of what output reads. TAPS: all that fc reads. */
+ * read. STATES: the width of what output reads. TAPS: all that fc reads, in parts of target_dim. */
 typedef enum {
     ONE,
     DIM,
@@ -55,7 +55,7 @@ static const struct {
     [SPEC_HEAD_STATE] = {"state.weight", REDRAFTER, ONCE, DIM, DIM},
     [SPEC_HEAD_STATE_BIAS] = {"state.bias", REDRAFTER, ONCE, ONE, DIM},
     [SPEC_HEAD_INPUT] = {"input.weight", REDRAFTER, ONCE, DIM, DIM},
-    [SPEC_HEAD_EMBEDDING] = {"token_embd.weight", REDRAFTER, ONCE, VOCAB, DIM},
+    [SPEC_HEAD_EMBEDDING] = {"token_embd.weight", REDRAFTER | EAGLE3, ONCE, VOCAB, DIM},
     [SPEC_HEAD_MIX] = {"mix.weight", REDRAFTER, ONCE, TWO_DIM, TWO_DIM},
     [SPEC_HEAD_MIX_BIAS] = {"mix.bias", REDRAFTER, ONCE, ONE, TWO_DIM},
     [SPEC_HEAD_MIX2] = {"mix2.weight", REDRAFTER, ONCE, TWO_DIM, TWO_DIM},
@@ -76,11 +76,21 @@ static const struct {
     [SPEC_HEAD_DOWN] = {"ffn_down.weight", LAYERED, PER_LAYER, DIM, FFN},
     [SPEC_HEAD_FINAL_NORM] = {"output_norm.weight", EAGLE3 | MTP, ONCE, ONE, DIM},
     [SPEC_HEAD_OUTPUT] = {"output.weight", EAGLE3 | REDRAFTER, ONCE, DRAFT_VOCAB, STATES},
+    [SPEC_HEAD_INPUT_NORM] = {"enc.output_norm.weight", EAGLE3, ONCE, ONE, TAPS},
 };
+
+/* Whether a head lacks a part that some of its kind have. */
+static bool lacks(spec_head_part part, const spec_head_shape *shape)
+{
+    if ((EAGLE3 & 1 << shape->kind) == 0) return false;
+    return (part == SPEC_HEAD_EMBEDDING && !shape->own_embedding) ||
+           (part == SPEC_HEAD_OUTPUT && shape->borrows_output) ||
+           (part == SPEC_HEAD_INPUT_NORM && !shape->norm_before_fc);
+}
 
 int spec_head_copies(spec_head_part part, const spec_head_shape *shape)
 {
-    if ((table[part].kinds & 1 << shape->kind) == 0) return 0;
+    if ((table[part].kinds & 1 << shape->kind) == 0 || lacks(part, shape)) return 0;
     return table[part].copies == ONCE        ? 1
            : table[part].copies == PER_DEPTH ? shape->reach
                                              : shape->shape.n_layers;
@@ -97,7 +107,7 @@ static int width_of(width what, int copy, const spec_head_shape *of)
     case FIRST: return (of->kind == SPEC_HEAD_HYDRA ? copy + 2 : 1) * s->dim;
     case INPUT: return reads_pair ? 2 * s->dim : s->dim;
     case STATES: return of->kind == SPEC_HEAD_REDRAFTER ? 2 * s->dim : s->dim;
-    case TAPS: return reads_pair ? of->n_taps * s->dim : 2 * s->dim;
+    case TAPS: return reads_pair ? of->n_taps * spec_head_target_dim(of) : 2 * s->dim;
     case QUERIES: return s->n_heads * s->head_dim;
     case KEYS: return s->n_kv_heads * s->head_dim;
     case FFN: return s->ffn_dim;
@@ -118,8 +128,8 @@ void spec_head_part_shape(int *ret_rows, int *ret_cols, spec_head_part part, int
 
 static int joined(width what, int copy, const spec_head_shape *of)
 {
-    const bool joins =
-        what == TWO_DIM || what == FIRST || what == INPUT || what == STATES || what == TAPS;
+    const bool joins = what == TWO_DIM || what == FIRST || what == INPUT || what == STATES;
+    if (what == TAPS) return (EAGLE3 & 1 << of->kind) != 0 ? of->n_taps : 2;
     return joins ? width_of(what, copy, of) / of->shape.dim : 1;
 }
 
@@ -137,7 +147,12 @@ bool spec_head_part_is_vector(spec_head_part part)
 
 bool spec_head_has_target_output(const spec_head_shape *shape)
 {
-    return shape->kind == SPEC_HEAD_EAGLE || shape->kind == SPEC_HEAD_MTP;
+    return shape->kind == SPEC_HEAD_EAGLE || shape->kind == SPEC_HEAD_MTP || shape->borrows_output;
+}
+
+int spec_head_target_dim(const spec_head_shape *shape)
+{
+    return shape->target_dim > 0 ? shape->target_dim : shape->shape.dim;
 }
 
 const char *spec_head_part_name(char name[SPEC_HEAD_NAME_SIZE], spec_head_part part, int copy,

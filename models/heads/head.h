@@ -32,7 +32,7 @@ typedef enum {
     SPEC_HEAD_EAGLE,
     /* A layer over [norm(e(x_m)); norm(g)], g = fc [f(low); f(mid); f(high)] at m - 1, which is
      * also the residual; a drafted place takes the layer's own output instead of g. Rows:
-     * output norm(layer). [LiY25] */
+     * output norm(layer). With norm_before_fc: g = fc norm([f(low); f(mid); f(high)]). [LiY25] */
     SPEC_HEAD_EAGLE3,
     /* A module for each depth k: a layer over p_k [norm(e(x_j)); norm(h_{k-1}(j-1))], for the
      * places j of context and path; h_0 = f(L), h_k = the output of module k, which attends to its
@@ -51,22 +51,27 @@ extern const char *const spec_head_kind_names[]; /* "medusa", ..., "parallel", N
 
 typedef struct {
     spec_head_kind kind;
-    /* Of the head: dim, vocab and context are the target's, and so are norm_eps and rope_* unless a
+    /* Of the head: vocab and context are the target's, and so are dim, norm_eps and rope_* unless a
      * file says otherwise; n_heads, n_kv_heads, head_dim and ffn_dim are those of its layers (0 for
      * kinds without); n_layers is the number of its layers: 0, 1, or reach for MTP. */
     spec_shape shape;
+    int target_dim; /* the width of f, if it is not dim: of an eagle3 with an embedding and an
+                       output of its own; else 0 */
     int reach;  /* K: rows of y_1..y_K exist; 0: at any depth (redrafter, eagle, eagle3) */
     int n_taps; /* hidden states of the target that it reads: 3 for eagle3 and parallel, else 1 */
-    int tap[SPEC_HEAD_TAPS_MAX]; /* after that many layers of the target, ascending */
+    int tap[SPEC_HEAD_TAPS_MAX]; /* after that many layers of the target, no two the same */
     int draft_vocab; /* rows of its output: the target's vocabulary, or fewer with opt_token; never
                         fewer where the output is the target's */
     bool norm_before_residual; /* eagle3, parallel: the residual is norm(g) instead of g */
+    bool norm_before_fc;       /* eagle3: fc reads a norm of all states */
+    bool own_embedding;        /* eagle3: e is a table of its own instead of the target's */
+    bool borrows_output;       /* eagle3: rows by the target's output instead of its own */
     bool normed_features;      /* eagle: reads and predicts states after the target's final norm */
 } spec_head_shape;
 
 /* Tensors, in the order of files. "Per depth" has `reach` copies, "per layer" n_layers. */
 typedef enum {
-    SPEC_HEAD_FC,               /* (dim, 2 dim) eagle; (dim, 3 dim) eagle3, parallel */
+    SPEC_HEAD_FC,               /* (dim, 2 dim) eagle; (dim, 3 target_dim) eagle3, parallel */
     SPEC_HEAD_FC_BIAS,          /* (dim) eagle */
     SPEC_HEAD_LINEAR,           /* per depth: w_d (dim, dim) medusa, (dim, (d + 1) dim) hydra */
     SPEC_HEAD_LINEAR_BIAS,      /* per depth (dim) */
@@ -76,7 +81,7 @@ typedef enum {
     SPEC_HEAD_STATE,            /* u (dim, dim): redrafter, as all until MIX2_BIAS */
     SPEC_HEAD_STATE_BIAS,       /* b (dim) */
     SPEC_HEAD_INPUT,            /* w (dim, dim) */
-    SPEC_HEAD_EMBEDDING,        /* E (vocab, dim) */
+    SPEC_HEAD_EMBEDDING,        /* E (vocab, dim); e of eagle3 with own_embedding */
     SPEC_HEAD_MIX,              /* m of the first residual block (2 dim, 2 dim) */
     SPEC_HEAD_MIX_BIAS,         /* (2 dim) */
     SPEC_HEAD_MIX2,             /* of the second */
@@ -97,6 +102,7 @@ typedef enum {
     SPEC_HEAD_DOWN,             /* per layer (dim, ffn_dim) */
     SPEC_HEAD_FINAL_NORM,       /* (dim): eagle3, mtp, parallel */
     SPEC_HEAD_OUTPUT,           /* (draft_vocab, dim); redrafter: (draft_vocab, 2 dim) */
+    SPEC_HEAD_INPUT_NORM,       /* (3 target_dim): eagle3 with norm_before_fc */
     SPEC_HEAD_PARTS
 } spec_head_part;
 
@@ -115,8 +121,11 @@ void spec_head_part_joined(int *ret_in_column, int *ret_in_row, spec_head_part p
 
 bool spec_head_part_is_vector(spec_head_part part);
 
-/* Whether its rows come from the target's output matrix: eagle, mtp. */
+/* Whether its rows come from the target's output matrix: eagle, mtp, and borrows_output. */
 bool spec_head_has_target_output(const spec_head_shape *shape);
+
+/* The width of the target's hidden states. */
+int spec_head_target_dim(const spec_head_shape *shape);
 
 /* The name of a tensor in a GGUF file, which it returns. */
 const char *spec_head_part_name(char name[SPEC_HEAD_NAME_SIZE], spec_head_part part, int copy,

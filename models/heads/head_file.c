@@ -2,7 +2,8 @@
 #include "models/heads/head_file.h"
 
 #include "base/noise.h"
-#include "models/transformer/files/gguf_model.h"
+#include "models/heads/head_keys.h"
+#include "models/transformer/files/gguf.h"
 #include "models/transformer/files/gguf_value.h"
 #include "speclab/no_memory.h"
 
@@ -11,15 +12,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char own_architecture[] = "speclab-head", map_name[] = "d2t",
-                  factors_name[] = "rope_freqs.weight",
-                  fingerprint_key[] = "speclab.target.fingerprint";
-
-static const char *architecture_of(spec_head_kind kind)
-{
-    return kind == SPEC_HEAD_EAGLE3 ? spec_head_kind_names[SPEC_HEAD_EAGLE3] : own_architecture;
-}
 
 /* ---- the target ------------------------------------------------------------------------------ */
 
@@ -112,7 +104,7 @@ static int read_kind(loader *load)
     SPEC_TRY(
         spec_gguf_value_text(&architecture, load->gguf, "general.architecture", "", load->error));
     const bool is_eagle3 = spec_piece_is(architecture, eagle3);
-    if (!is_eagle3 && !spec_piece_is(architecture, own_architecture))
+    if (!is_eagle3 && !spec_piece_is(architecture, SPEC_HEAD_ARCHITECTURE))
         return REFUSE(load, "is of architecture '%.*s', not a draft head",
                       SPEC_GGUF_SHOWN(architecture));
     SPEC_TRY(spec_gguf_value_text(&name, load->gguf, "speclab.head", is_eagle3 ? eagle3 : "",
@@ -122,7 +114,7 @@ static int read_kind(loader *load)
         return REFUSE(load, "'%.*s' is no kind of draft head of architecture %.*s",
                       SPEC_GGUF_SHOWN(name), SPEC_GGUF_SHOWN(architecture));
     load->to->shape.kind = (spec_head_kind)kind;
-    load->architecture = architecture_of((spec_head_kind)kind);
+    load->architecture = spec_head_keys_architecture((spec_head_kind)kind);
 done:
     return status;
 }
@@ -144,11 +136,11 @@ static int read_taps(loader *load)
                         shape->n_taps));
     for (size_t i = 0; i < n; i++) {
         const int layers = load->target->shape.n_layers;
-        if (tap[i] < 0 || tap[i] > layers || (i > 0 && tap[i] <= tap[i - 1]))
-            SPEC_TRY(REFUSE(load,
-                            "reads the target after layer %d, which is not within 0..%d or "
-                            "not ascending",
-                            tap[i], layers));
+        bool twice = false;
+        for (size_t j = 0; j < i; j++) twice = twice || tap[j] == tap[i];
+        if (tap[i] < 0 || tap[i] > layers || twice)
+            SPEC_TRY(REFUSE(load, "reads the target after layer %d, which %s 0..%d", tap[i],
+                            twice ? "occurs twice within" : "is not within", layers));
         shape->tap[i] = tap[i];
     }
 done:
@@ -169,31 +161,104 @@ done:
     return status;
 }
 
-/* The width and the vocabulary must be the target's. */
-static int read_width(loader *load, const char *rest, int wanted)
+static int refuse_width(loader *load, int value, int wanted)
 {
-    int value;
-    const int status = need(&value, load, key_of(load, rest), INT_MAX);
-    if (status != GSL_SUCCESS || value == wanted) return status;
     return REFUSE(load, "'%s' is %d, and the target's is %d", load->key, value, wanted);
+}
+
+/* The width is the target's, except that an eagle3 which has both an embedding and an output may
+ * have its own; then fc joins both widths. */
+static int read_width(loader *load)
+{
+    int status = GSL_SUCCESS, of_target;
+    spec_head_shape *shape = &load->to->shape;
+    const int dim = load->target->shape.dim;
+    if (shape->kind == SPEC_HEAD_EAGLE3) {
+        shape->own_embedding = spec_gguf_find_tensor(load->gguf, "token_embd.weight") != NULL;
+        shape->borrows_output = spec_gguf_find_tensor(load->gguf, "output.weight") == NULL;
+        SPEC_TRY(spec_gguf_value_integer(&of_target, load->gguf, key_of(load, "target_hidden_size"),
+                                         dim, 1, SPEC_DIM_MAX, load->error));
+        if (of_target != dim) return refuse_width(load, of_target, dim);
+    }
+    SPEC_TRY(need(&shape->shape.dim, load, key_of(load, "embedding_length"), SPEC_DIM_MAX));
+    if (shape->shape.dim == 0) return REFUSE(load, "'%s' is 0", load->key);
+    if (shape->shape.dim == dim) return GSL_SUCCESS;
+    if (shape->own_embedding && shape->borrows_output)
+        return REFUSE(load, "lacks tensor 'output.weight': its width is %d, and the target's is %d",
+                      shape->shape.dim, dim);
+    if (!shape->own_embedding) return refuse_width(load, shape->shape.dim, dim);
+    shape->target_dim = dim;
+done:
+    return status;
+}
+
+/* The vocabulary is the target's. A file of llama.cpp may lack its size, and has the tokens; they
+ * count for llama.cpp. */
+static int read_vocabulary(loader *load)
+{
+    int status = GSL_SUCCESS, value;
+    const int vocab = load->target->shape.vocab;
+    const spec_gguf_value *tokens = spec_gguf_value_find(load->gguf, "tokenizer.ggml.tokens");
+    if (tokens != NULL && tokens->is_array && load->to->shape.kind == SPEC_HEAD_EAGLE3)
+        return tokens->n == (uint64_t)vocab
+                   ? GSL_SUCCESS
+                   : REFUSE(load, "has a vocabulary of %" PRIu64 " tokens, and the target's has %d",
+                            tokens->n, vocab);
+    const char *key = key_of(load, "vocab_size");
+    if (load->to->shape.kind == SPEC_HEAD_EAGLE3 && spec_gguf_value_find(load->gguf, key) == NULL)
+        return GSL_SUCCESS;
+    SPEC_TRY(need(&value, load, key, INT_MAX));
+    if (value != vocab) return refuse_width(load, value, vocab);
+done:
+    return status;
+}
+
+/* Linear scaling is one factor for all pairs. */
+static int read_scaling(double *ret_factor, loader *load)
+{
+    int status = GSL_SUCCESS;
+    spec_piece type;
+    SPEC_TRY(spec_gguf_value_real(ret_factor, load->gguf, key_of(load, "rope.scaling.factor"), 1.0,
+                                  load->error));
+    SPEC_TRY(spec_gguf_value_text(&type, load->gguf, key_of(load, "rope.scaling.type"),
+                                  *ret_factor != 1.0 ? "linear" : "none", load->error));
+    if (spec_piece_is(type, "none"))
+        *ret_factor = 1.0;
+    else if (!spec_piece_is(type, "linear"))
+        return REFUSE(load, "rope scaling of type '%.*s' cannot be read; none and linear can",
+                      SPEC_GGUF_SHOWN(type));
+done:
+    return status;
 }
 
 /* The file's own rotary embedding: llama.cpp rotates adjacent pairs in every eagle3. */
 static int read_rotation(loader *load)
 {
-    int status = GSL_SUCCESS;
+    int status = GSL_SUCCESS, rotated;
     spec_shape *shape = &load->to->shape.shape;
-    const spec_gguf_tensor *factors = spec_gguf_find_tensor(load->gguf, factors_name);
+    const int n = shape->head_dim / 2;
+    double factor;
+    const spec_gguf_tensor *found = spec_gguf_find_tensor(load->gguf, SPEC_HEAD_ROPE_FACTORS);
     if (load->to->shape.kind == SPEC_HEAD_EAGLE3) shape->rope_pairs = SPEC_ROPE_ADJACENT;
     shape->rope.opt_factor = NULL;
+    SPEC_TRY(spec_gguf_value_integer(&rotated, load->gguf, key_of(load, "rope.dimension_count"),
+                                     shape->head_dim, 0, SPEC_DIM_MAX, load->error));
+    if (rotated != shape->head_dim)
+        return REFUSE(load,
+                      "a rotary embedding of %d of the %d dimensions of a head cannot be read",
+                      rotated, shape->head_dim);
     SPEC_TRY(spec_gguf_value_real(&shape->rope.base, load->gguf, key_of(load, "rope.freq_base"),
                                   10000.0, load->error));
-    if (factors == NULL) return GSL_SUCCESS;
-    SPEC_TRY(spec_gguf_need_weights(&factors, load->gguf, factors_name, 1, shape->head_dim / 2,
-                                    true, load->error));
-    load->own->rope_factor = malloc((size_t)factors->tensor.cols * sizeof(float));
+    SPEC_TRY(read_scaling(&factor, load));
+    if (found == NULL && factor == 1.0) return GSL_SUCCESS;
+    if (found != NULL)
+        SPEC_TRY(spec_gguf_need_weights(&found, load->gguf, SPEC_HEAD_ROPE_FACTORS, 1, n, true,
+                                        load->error));
+    load->own->rope_factor = malloc((size_t)n * sizeof(float));
     if (load->own->rope_factor == NULL) return spec_no_memory_for(load->error, load->gguf->path);
-    spec_tensor_decode_row(load->own->rope_factor, &factors->tensor, 0);
+    for (int i = 0; i < n; i++) load->own->rope_factor[i] = 1.0f;
+    if (found != NULL) spec_tensor_decode_row(load->own->rope_factor, &found->tensor, 0);
+    for (int i = 0; i < n; i++) load->own->rope_factor[i] *= (float)factor;
     shape->rope.opt_factor = load->own->rope_factor;
 done:
     return status;
@@ -201,7 +266,7 @@ done:
 
 static int read_layer(loader *load)
 {
-    int status = GSL_SUCCESS;
+    int status = GSL_SUCCESS, value_length;
     spec_shape *shape = &load->to->shape.shape;
     double eps;
     SPEC_TRY(need(&shape->n_layers, load, key_of(load, "block_count"), SPEC_HEAD_REACH_MAX));
@@ -215,22 +280,37 @@ static int read_layer(loader *load)
     SPEC_TRY(spec_gguf_value_integer(
         &shape->head_dim, load->gguf, key_of(load, "attention.key_length"),
         shape->n_heads > 0 ? shape->dim / shape->n_heads : 0, 1, SPEC_HEAD_DIM_MAX, load->error));
+    SPEC_TRY(spec_gguf_value_integer(&value_length, load->gguf,
+                                     key_of(load, "attention.value_length"), shape->head_dim, 1,
+                                     SPEC_DIM_MAX, load->error));
+    if (value_length != shape->head_dim)
+        return REFUSE(load, "keys of width %d and values of width %d cannot be read",
+                      shape->head_dim, value_length);
     SPEC_TRY(spec_gguf_value_real(&eps, load->gguf,
                                   key_of(load, "attention.layer_norm_rms_epsilon"),
                                   (double)shape->norm_eps, load->error));
     shape->norm_eps = (float)eps;
     SPEC_TRY(read_rotation(load));
-    SPEC_TRY(spec_gguf_value_bool(&load->to->shape.norm_before_residual, load->gguf,
-                                  key_of(load, "norm_before_residual"), false, load->error));
     SPEC_TRY(spec_checkpoint_check_shape(shape, load->gguf->path, load->error));
-    bool norm_before_fc, *normed = &load->to->shape.normed_features;
-    SPEC_TRY(spec_gguf_value_bool(normed, load->gguf, key_of(load, "normed_features"), false,
-                                  load->error));
-    if (*normed && load->to->shape.kind != SPEC_HEAD_EAGLE)
+done:
+    return status;
+}
+
+/* Flags of eagle3 and of eagle. */
+static int read_norms(loader *load)
+{
+    int status = GSL_SUCCESS;
+    spec_head_shape *shape = &load->to->shape;
+    SPEC_TRY(spec_gguf_value_bool(&shape->norm_before_residual, load->gguf,
+                                  key_of(load, "norm_before_residual"), false, load->error));
+    SPEC_TRY(spec_gguf_value_bool(&shape->normed_features, load->gguf,
+                                  key_of(load, "normed_features"), false, load->error));
+    if (shape->normed_features && shape->kind != SPEC_HEAD_EAGLE)
         return REFUSE(load, "'%s' is true, which is for a head of kind eagle alone", load->key);
-    SPEC_TRY(spec_gguf_value_bool(&norm_before_fc, load->gguf, key_of(load, "norm_before_fc"),
-                                  false, load->error));
-    if (norm_before_fc) return REFUSE(load, "'%s' is true, which cannot be read", load->key);
+    SPEC_TRY(spec_gguf_value_bool(&shape->norm_before_fc, load->gguf,
+                                  key_of(load, "norm_before_fc"), false, load->error));
+    if (shape->norm_before_fc && shape->kind != SPEC_HEAD_EAGLE3)
+        return REFUSE(load, "'%s' is true, which is for a head of kind eagle3 alone", load->key);
 done:
     return status;
 }
@@ -239,7 +319,8 @@ static int read_fingerprint(loader *load)
 {
     spec_piece text;
     char digits[17] = "";
-    const int status = spec_gguf_value_text(&text, load->gguf, fingerprint_key, "", load->error);
+    const int status =
+        spec_gguf_value_text(&text, load->gguf, SPEC_HEAD_FINGERPRINT, "", load->error);
     if (status != GSL_SUCCESS || text.length == 0) return status;
     char *end = digits;
     if (text.length == sizeof digits - 1) {
@@ -248,7 +329,18 @@ static int read_fingerprint(loader *load)
     }
     return end == digits + sizeof digits - 1
                ? GSL_SUCCESS
-               : REFUSE(load, "'%s' is not 16 hexadecimal digits", fingerprint_key);
+               : REFUSE(load, "'%s' is not 16 hexadecimal digits", SPEC_HEAD_FINGERPRINT);
+}
+
+/* The target's dimensions and rotary embedding, without layers. */
+static spec_shape plain_shape(const spec_shape *target)
+{
+    return (spec_shape){.dim = target->dim,
+                        .vocab = target->vocab,
+                        .context = target->context,
+                        .norm_eps = target->norm_eps,
+                        .rope = {.base = target->rope.base},
+                        .rope_pairs = target->rope_pairs};
 }
 
 static int read_values(loader *load)
@@ -256,14 +348,15 @@ static int read_values(loader *load)
     int status = GSL_SUCCESS;
     spec_head_shape *shape = &load->to->shape;
     SPEC_TRY(read_kind(load));
-    shape->shape = load->target->shape;
-    shape->shape.n_layers = shape->shape.n_heads = shape->shape.n_kv_heads = 0;
-    shape->shape.head_dim = shape->shape.ffn_dim = 0;
-    SPEC_TRY(read_width(load, "embedding_length", shape->shape.dim));
-    SPEC_TRY(read_width(load, "vocab_size", shape->shape.vocab));
+    shape->shape = plain_shape(&load->target->shape);
+    SPEC_TRY(read_width(load));
+    SPEC_TRY(read_vocabulary(load));
     SPEC_TRY(read_reach(load));
     SPEC_TRY(read_taps(load));
-    if (shape->kind >= SPEC_HEAD_EAGLE) SPEC_TRY(read_layer(load));
+    if (shape->kind >= SPEC_HEAD_EAGLE) {
+        SPEC_TRY(read_layer(load));
+        SPEC_TRY(read_norms(load));
+    }
     SPEC_TRY(read_fingerprint(load));
 done:
     return status;
@@ -275,15 +368,16 @@ static int read_map(loader *load)
     int status = GSL_SUCCESS;
     spec_head *head = load->to;
     const int vocab = head->shape.shape.vocab;
-    const spec_gguf_tensor *map = spec_gguf_find_tensor(load->gguf, map_name);
+    const spec_gguf_tensor *map = spec_gguf_find_tensor(load->gguf, SPEC_HEAD_MAP);
     head->shape.draft_vocab = vocab;
     if (map == NULL) return GSL_SUCCESS;
     if (spec_head_has_target_output(&head->shape))
-        return REFUSE(load, "tensor '%s': a head of kind %s has the target's output, whole",
-                      map_name, spec_head_kind_names[head->shape.kind]);
+        return REFUSE(load, "tensor '%s': a head of kind %s %s the target's output, whole",
+                      SPEC_HEAD_MAP, spec_head_kind_names[head->shape.kind],
+                      head->shape.borrows_output ? "without 'output.weight' has" : "has");
     if (!map->integers || map->tensor.rows != 1 || map->tensor.cols > vocab)
-        return REFUSE(load, "tensor '%s' is not a list of at most %d tokens of type I64", map_name,
-                      vocab);
+        return REFUSE(load, "tensor '%s' is not a list of at most %d tokens of type I64",
+                      SPEC_HEAD_MAP, vocab);
     const int n = head->shape.draft_vocab = map->tensor.cols;
     bool *seen = calloc((size_t)vocab, sizeof *seen);
     head->opt_token = malloc((size_t)n * sizeof *head->opt_token);
@@ -306,8 +400,8 @@ done:
 static bool is_taken(const loader *load, const spec_gguf_tensor *tensor)
 {
     const spec_head *head = load->to;
-    if (tensor == spec_gguf_find_tensor(load->gguf, map_name) ||
-        (tensor == spec_gguf_find_tensor(load->gguf, factors_name) &&
+    if (tensor == spec_gguf_find_tensor(load->gguf, SPEC_HEAD_MAP) ||
+        (tensor == spec_gguf_find_tensor(load->gguf, SPEC_HEAD_ROPE_FACTORS) &&
          head->shape.shape.n_layers > 0))
         return true;
     for (int part = 0; part < SPEC_HEAD_PARTS; part++)
@@ -367,90 +461,5 @@ int spec_head_file_load(spec_head *ret, const char *path, const spec_checkpoint 
     if (!force) SPEC_TRY(spec_head_file_check_target(ret, path, target, error));
 done:
     if (status != GSL_SUCCESS) spec_head_free(ret);
-    return status;
-}
-
-/* ---- writing --------------------------------------------------------------------------------- */
-
-static void write_values(spec_gguf_writer *writer, const spec_head *head)
-{
-    const spec_head_shape *shape = &head->shape;
-    const char *architecture = architecture_of(shape->kind);
-    char key[64], digits[17];
-#define KEY(rest) (snprintf(key, sizeof key, "%s.%s", architecture, rest), key)
-    spec_gguf_model_shape(writer, architecture, &shape->shape);
-    spec_gguf_writer_text(writer, "tokenizer.ggml.model", "none");
-    spec_gguf_writer_integers(writer, KEY("target_layers"), shape->tap, (size_t)shape->n_taps);
-    spec_gguf_writer_u32(writer, KEY("target_hidden_size"), (uint32_t)shape->shape.dim);
-    spec_gguf_writer_bool(writer, KEY("norm_before_residual"), shape->norm_before_residual);
-    if (shape->normed_features) spec_gguf_writer_bool(writer, KEY("normed_features"), true);
-#undef KEY
-    spec_gguf_writer_text(writer, "speclab.head", spec_head_kind_names[shape->kind]);
-    spec_gguf_writer_u32(writer, "speclab.reach", (uint32_t)shape->reach);
-    snprintf(digits, sizeof digits, "%016" PRIx64, head->fingerprint);
-    if (head->fingerprint != 0) spec_gguf_writer_text(writer, fingerprint_key, digits);
-}
-
-/* The row of the head that is row `row` of a file: queries and keys of eagle3 rotate adjacent pairs
- * there. */
-static int row_of_file(int row, spec_head_part part, const spec_head_shape *shape)
-{
-    if (shape->kind != SPEC_HEAD_EAGLE3 || shape->shape.rope_pairs != SPEC_ROPE_HALVES ||
-        (part != SPEC_HEAD_QUERY && part != SPEC_HEAD_KEY))
-        return row;
-    return spec_gguf_model_row_of_halves(row, shape->shape.head_dim);
-}
-
-/* Name every tensor; or, if `data`, write their weights. */
-static int visit(spec_gguf_writer *writer, const spec_head *head, bool data, spec_error *error)
-{
-    for (int i = 0; i < SPEC_HEAD_PARTS; i++) {
-        const spec_head_part part = (spec_head_part)i;
-        for (int copy = 0; copy < spec_head_copies(part, &head->shape); copy++) {
-            const spec_tensor *tensor = &head->tensor[part][copy];
-            const size_t bytes = spec_tensor_row_bytes(tensor->type, tensor->cols);
-            char name[SPEC_HEAD_NAME_SIZE];
-            spec_head_part_name(name, part, copy, &head->shape);
-            if (!data)
-                spec_gguf_writer_tensor(writer, name, tensor->type, tensor->rows, tensor->cols);
-            for (int row = 0; data && row < tensor->rows; row++) {
-                const int from = row_of_file(row, part, &head->shape);
-                spec_gguf_writer_data(writer, (const char *)tensor->data + (size_t)from * bytes,
-                                      bytes);
-            }
-            const int status = data ? spec_gguf_writer_tensor_end(writer, error) : GSL_SUCCESS;
-            if (status != GSL_SUCCESS) return status;
-        }
-    }
-    return GSL_SUCCESS;
-}
-
-int spec_head_file_write(int *ret_kept, const spec_head *head, const char *path, spec_error *error)
-{
-    int status = GSL_SUCCESS;
-    const float *factor = head->shape.shape.n_layers > 0 ? head->shape.shape.rope.opt_factor : NULL;
-    const int n_factors = head->shape.shape.head_dim / 2;
-    spec_gguf_writer writer = {0};
-    *ret_kept = 0;
-    SPEC_TRY(spec_gguf_writer_init(&writer, error));
-    write_values(&writer, head);
-    SPEC_TRY(visit(&writer, head, false, error));
-    if (head->opt_token != NULL)
-        spec_gguf_writer_integer_tensor(&writer, map_name, head->shape.draft_vocab);
-    if (factor != NULL)
-        spec_gguf_writer_tensor(&writer, factors_name, SPEC_TENSOR_F32, 1, n_factors);
-    SPEC_TRY(spec_gguf_writer_open(&writer, path, error));
-    SPEC_TRY(visit(&writer, head, true, error));
-    for (int i = 0; head->opt_token != NULL && i < head->shape.draft_vocab; i++)
-        spec_gguf_writer_data(&writer, &(int64_t){head->opt_token[i]}, sizeof(int64_t));
-    if (head->opt_token != NULL) SPEC_TRY(spec_gguf_writer_tensor_end(&writer, error));
-    if (factor != NULL) {
-        spec_gguf_writer_data(&writer, factor, (size_t)n_factors * sizeof *factor);
-        SPEC_TRY(spec_gguf_writer_tensor_end(&writer, error));
-    }
-    SPEC_TRY(spec_gguf_writer_close(&writer, error));
-    *ret_kept = writer.file.kept;
-done:
-    spec_gguf_writer_free(&writer);
     return status;
 }

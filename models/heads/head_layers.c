@@ -96,18 +96,24 @@ static void ask_for_inputs(spec_head_state *state, const sources *from, int laye
     const spec_head_kind kind = kind_of(state);
     const int dim = f->weights->shape.dim,
               own = kind == SPEC_HEAD_MTP && layer > 0 ? layer - 1 : layer;
-    on->embed(&f->queue, f->x, &state->model->target->weights->embedding);
+    on->embed(&f->queue, f->x,
+              state->model->head.shape.own_embedding ? &f->weights->embedding
+                                                     : &state->model->target->weights->embedding);
     if (from->reads_target && (kind == SPEC_HEAD_EAGLE || kind == SPEC_HEAD_MTP)) {
         on->gather(&f->queue, state->feature, spec_head_state_plane(state, 0), dim, from->target);
         if (state->model->head.shape.normed_features)
             on->norm(&f->queue, state->feature, state->feature,
                      state->model->target->weights->final_norm, SPEC_COLUMNS_ALL, NULL);
     } else if (from->reads_target) {
-        const int n = state->model->head.shape.n_taps;
+        const spec_head_shape *shape = &state->model->head.shape;
+        const int n = shape->n_taps, width = spec_head_target_dim(shape);
         for (int i = 0; i < n; i++) {
-            on->gather(&f->queue, state->other, spec_head_state_plane(state, i), dim, from->target);
-            on->join(&f->queue, state->wide, n * dim, i * dim, state->other, dim);
+            on->gather(&f->queue, state->other, spec_head_state_plane(state, i), width,
+                       from->target);
+            on->join(&f->queue, state->wide, n * width, i * width, state->other, width);
         }
+        if (shape->norm_before_fc)
+            on->norm_wide(&f->queue, state->wide, state->wide, VECTOR(INPUT_NORM, 0), n * width);
         on->matmul(&f->queue, state->feature, MATRIX(FC, 0), state->wide, NULL, false,
                    SPEC_COLUMNS_ALL);
     }

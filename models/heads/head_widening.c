@@ -78,7 +78,12 @@ int spec_head_widening_init(spec_head *ret, const spec_head *head,
                        .fingerprint = spec_head_file_fingerprint(wide_target),
                        .free_owned = free};
     spec_shape *shape = &ret->shape.shape;
+    if (head->shape.norm_before_fc)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "a head with norm_before_fc cannot be widened: the zeros between its "
+                           "states would change the rounding of that norm"));
     shape->dim *= by;
+    ret->shape.target_dim *= by;
     shape->ffn_dim *= by;
     shape->n_heads *= by;
     shape->n_kv_heads *= by;

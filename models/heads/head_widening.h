@@ -8,7 +8,8 @@
 #include "models/heads/head.h"
 
 /* wide_target is the head's target after spec_widening_init with the same `by`. The result owns
- * its weights, and borrows the rope factors of `head`. GSL_ENOMEM. */
+ * its weights, and borrows the rope factors of `head`. GSL_ENOMEM;
+ * GSL_EINVAL for a head with norm_before_fc, whose rows would differ. */
 int spec_head_widening_init(spec_head *ret_wide, const spec_head *head,
                             const spec_checkpoint *wide_target, int by, spec_error *error);
 

@@ -131,7 +131,8 @@ static double deviation_of(spec_head_kind kind, int inputs)
 static bool is_norm(spec_head_part part)
 {
     return part == SPEC_HEAD_EMBEDDING_NORM || part == SPEC_HEAD_FEATURE_NORM ||
-           part == SPEC_HEAD_ATTENTION_NORM || part == SPEC_HEAD_FFN_NORM;
+           part == SPEC_HEAD_ATTENTION_NORM || part == SPEC_HEAD_FFN_NORM ||
+           part == SPEC_HEAD_INPUT_NORM;
 }
 
 static void begin_part(spec_training_head *head, spec_head_part part, int copy,
@@ -182,6 +183,9 @@ int spec_training_head_load(spec_training_head *head, const spec_head *from, spe
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
                            "a head of a reduced vocabulary, %d of %d tokens, cannot be trained",
                            from->shape.draft_vocab, from->shape.shape.vocab));
+    if (from->shape.own_embedding)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "a head of kind eagle3 with an embedding of its own cannot be trained"));
     SPEC_TRY(prepare(head, &from->shape, error));
     for (int part = 0; part < SPEC_HEAD_PARTS; part++)
         for (int copy = 0; copy < spec_head_copies((spec_head_part)part, &from->shape); copy++) {

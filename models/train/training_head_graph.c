@@ -197,8 +197,9 @@ static void build_eagle3(building *b)
     const bool has_masks = b->shape->kind == SPEC_HEAD_PARALLEL;
     spec_graph_node *qkv[SPEC_HEAD_REACH_MAX], *tap[SPEC_HEAD_TAPS_MAX];
     for (int i = 0; i < SPEC_HEAD_TAPS_MAX; i++) tap[i] = state_of(b, b->shape->tap[i], 0, 0.0);
-    spec_graph_node *g =
-        product(b, NULL, spec_graph_join(b->graph, tap, SPEC_HEAD_TAPS_MAX), SPEC_HEAD_FC, 0);
+    spec_graph_node *g = spec_graph_join(b->graph, tap, SPEC_HEAD_TAPS_MAX);
+    if (b->shape->norm_before_fc) g = norm(b, g, SPEC_HEAD_INPUT_NORM, 0);
+    g = product(b, NULL, g, SPEC_HEAD_FC, 0);
     for (int d = 1; d <= b->task->depths; d++) {
         spec_graph_node *e;
         if (has_masks && d > 1) {
@@ -211,7 +212,10 @@ static void build_eagle3(building *b)
         spec_graph_node *y = norm(b, g, SPEC_HEAD_FEATURE_NORM, 0);
         g = layer(b, b->shape->norm_before_residual ? y : g,
                   join(b, norm(b, e, SPEC_HEAD_EMBEDDING_NORM, 0), y), 0, qkv, d - 1);
-        end_depth(b, d, product(b, NULL, norm(b, g, SPEC_HEAD_FINAL_NORM, 0), SPEC_HEAD_OUTPUT, 0),
+        spec_graph_node *const normed = norm(b, g, SPEC_HEAD_FINAL_NORM, 0);
+        end_depth(b, d,
+                  b->shape->borrows_output ? target_output(b, normed)
+                                           : product(b, NULL, normed, SPEC_HEAD_OUTPUT, 0),
                   NULL);
     }
 }

@@ -21,18 +21,22 @@ typedef struct {
     spec_model *target, *draft;
 } pair;
 
-static pair open_pair(const char *target, spec_head_kind kind, int draft_vocab, const char *keys)
+static pair open_other_pair(const char *target, const drawn_head_config *config, const char *keys)
 {
     pair p = {0};
     spec_head head;
     spec_error error = {""};
     if (spec_model_open(&p.target, target, NULL, spec_test_context(0), &error) != GSL_SUCCESS)
         fail_msg("%s", error.text);
-    drawn_head(&head, &(drawn_head_config){kind, REACH, draft_vocab, false, 5},
-               spec_transformer_of(p.target)->checkpoint);
+    drawn_head(&head, config, spec_transformer_of(p.target)->checkpoint);
     p.draft = drawn_head_open(&head, keys, p.target);
     spec_head_free(&head);
     return p;
+}
+
+static pair open_pair(const char *target, spec_head_kind kind, int draft_vocab, const char *keys)
+{
+    return open_other_pair(target, &(drawn_head_config){kind, REACH, draft_vocab, 0, 5}, keys);
 }
 
 static void close_pair(pair *p)
@@ -45,7 +49,7 @@ static void close_pair(pair *p)
 
 /* ---- losslessness ---------------------------------------------------------------------------- */
 
-static void every_head_leaves_the_targets_law(void **state)
+static void check_law(const pair *p, const char *name)
 {
     static const struct {
         const char *drafting, *rule;
@@ -58,32 +62,54 @@ static void every_head_leaves_the_targets_law(void **state)
         {"tree?widths=2.1&siblings=without", "rrsw", 2, 2, false},
         {"dynamic?top=2&nodes=4&depth=3", "naive-tree", 3, 3, false},
     };
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        spec_decoder_config config = SPEC_DECODER_DEFAULT;
+        spec_output_law law;
+        spec_error error = {""};
+        config.target = p->target;
+        config.opt_draft = p->draft;
+        config.drafting = ways[i].drafting;
+        config.rule = ways[i].rule;
+        config.K = ways[i].K;
+        config.ahead = ways[i].ahead;
+        if (spec_output_law_init(&law, &config, prompt, PROMPT, ways[i].tokens, 0, &error) !=
+            GSL_SUCCESS)
+            fail_msg("%s", error.text);
+        if (!(law.tv < 1e-12 && fabs(law.total - 1.0) < 1e-12))
+            fail_msg("%s, %s, %s: total variation %g", name, ways[i].drafting, ways[i].rule,
+                     law.tv);
+        spec_output_law_free(&law);
+    }
+}
+
+static void every_head_leaves_the_targets_law(void **state)
+{
     (void)state;
     for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++) {
         const bool borrows = kind == SPEC_HEAD_EAGLE || kind == SPEC_HEAD_MTP;
         for (int few = 0; few <= (borrows ? 0 : 2); few += 2) {
             pair p = open_pair(SMALL, (spec_head_kind)kind, few, "temperature=0.8");
-            for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
-                spec_decoder_config config = SPEC_DECODER_DEFAULT;
-                spec_output_law law;
-                spec_error error = {""};
-                config.target = p.target;
-                config.opt_draft = p.draft;
-                config.drafting = ways[i].drafting;
-                config.rule = ways[i].rule;
-                config.K = ways[i].K;
-                config.ahead = ways[i].ahead;
-                if (spec_output_law_init(&law, &config, prompt, PROMPT, ways[i].tokens, 0,
-                                         &error) != GSL_SUCCESS)
-                    fail_msg("%s", error.text);
-                if (!(law.tv < 1e-12 && fabs(law.total - 1.0) < 1e-12))
-                    fail_msg("%s of %d tokens, %s, %s: total variation %g",
-                             spec_head_kind_names[kind], few, ways[i].drafting, ways[i].rule,
-                             law.tv);
-                spec_output_law_free(&law);
-            }
+            check_law(&p, spec_head_kind_names[kind]);
             close_pair(&p);
         }
+    }
+}
+
+static void every_form_of_eagle3_leaves_the_targets_law(void **state)
+{
+    static const struct {
+        const char *name;
+        drawn_head_config config;
+    } forms[] = {
+        {"a norm before fc", {SPEC_HEAD_EAGLE3, 0, 2, DRAWN_FC_NORM | DRAWN_NORMED, 6}},
+        {"the target's output", {SPEC_HEAD_EAGLE3, 0, 0, DRAWN_NO_OUTPUT, 7}},
+        {"another width", {SPEC_HEAD_EAGLE3, 0, 2, DRAWN_EMBEDDING | DRAWN_OTHER_DIM, 8}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        pair p = open_other_pair(SMALL, &forms[i].config, "temperature=0.8");
+        check_law(&p, forms[i].name);
+        close_pair(&p);
     }
 }
 
@@ -156,8 +182,7 @@ static void greedy_block_verification_is_refused(void **state)
     config.opt_draft = p.draft;
     config.rule = "block-greedy";
     assert_int_equal(spec_decoder_init(&decoder, &config, &error), GSL_EINVAL);
-    assert_non_null(
-        strstr(error.text, "those of draft heads and block drafts do: use rule block"));
+    assert_non_null(strstr(error.text, "those of draft heads and block drafts do: use rule block"));
     close_pair(&p);
 }
 
@@ -266,6 +291,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_head_leaves_the_targets_law),
+        cmocka_unit_test(every_form_of_eagle3_leaves_the_targets_law),
         cmocka_unit_test(an_argmax_that_passes_for_a_sample_is_found_out),
         cmocka_unit_test(greedy_block_verification_is_refused),
         cmocka_unit_test(greedy_text_is_plain_greedy_text),

@@ -16,6 +16,7 @@ static void choose_shape(spec_head_shape *shape, const drawn_head_config *config
                          const spec_shape *target)
 {
     const spec_head_kind kind = config->kind;
+    const int options = config->options;
     const bool layered = kind >= SPEC_HEAD_EAGLE,
                three = kind == SPEC_HEAD_EAGLE3 || kind == SPEC_HEAD_PARALLEL,
                endless = kind == SPEC_HEAD_REDRAFTER || kind == SPEC_HEAD_EAGLE ||
@@ -27,9 +28,19 @@ static void choose_shape(spec_head_shape *shape, const drawn_head_config *config
         .n_taps = three ? 3 : 1,
         .tap = {three ? 0 : target->n_layers, target->n_layers / 2, target->n_layers},
         .draft_vocab = config->draft_vocab > 0 ? config->draft_vocab : target->vocab,
-        .norm_before_residual = config->normed && kind != SPEC_HEAD_EAGLE,
-        .normed_features = config->normed && kind == SPEC_HEAD_EAGLE,
+        .norm_before_residual = (options & DRAWN_NORMED) != 0 && kind != SPEC_HEAD_EAGLE,
+        .normed_features = (options & DRAWN_NORMED) != 0 && kind == SPEC_HEAD_EAGLE,
+        .norm_before_fc = (options & DRAWN_FC_NORM) != 0,
+        .own_embedding = (options & DRAWN_EMBEDDING) != 0,
+        .borrows_output = (options & DRAWN_NO_OUTPUT) != 0,
+        .target_dim = (options & DRAWN_OTHER_DIM) != 0 ? target->dim : 0,
     };
+    if ((options & DRAWN_OTHER_DIM) != 0) shape->shape.dim *= 2;
+    if ((options & DRAWN_DESCENDING) != 0) {
+        const int last = shape->tap[2];
+        shape->tap[2] = shape->tap[0];
+        shape->tap[0] = last;
+    }
     shape->shape.n_layers = !layered ? 0 : kind == SPEC_HEAD_MTP ? config->reach : 1;
     shape->shape.ffn_dim = layered ? 3 * target->dim / 2 : 0;
     if (!layered) shape->shape.n_heads = shape->shape.n_kv_heads = shape->shape.head_dim = 0;

@@ -7,11 +7,21 @@
 #include "models/heads/head.h"
 #include "models/model.h"
 
+/* Options of a drawn head; all but the first are eagle3's. */
+enum {
+    DRAWN_NORMED = 1,     /* eagle: normed_features; others: norm_before_residual */
+    DRAWN_FC_NORM = 2,    /* norm_before_fc */
+    DRAWN_EMBEDDING = 4,  /* own_embedding */
+    DRAWN_NO_OUTPUT = 8,  /* borrows_output */
+    DRAWN_OTHER_DIM = 16, /* twice the target's width; with DRAWN_EMBEDDING */
+    DRAWN_DESCENDING = 32 /* the taps in the other order */
+};
+
 typedef struct {
     spec_head_kind kind;
     int reach;       /* of kinds that have one */
     int draft_vocab; /* 0: the target's; fewer: its odd tokens descending, then its even ones */
-    bool normed; /* eagle: normed_features; others: norm_before_residual */
+    int options;     /* a sum of the above */
     uint64_t seed;
 } drawn_head_config;
 

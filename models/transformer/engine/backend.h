@@ -194,7 +194,8 @@ struct spec_backend {
      * (n, width) into the columns' slots of a plane; `keep` moves them and kv_free frees them.
      * _widen: let a queue multiply matrices of this many columns. _gather: y[u] = row[u] of the
      * table, y (n, width); -1 leaves y[u]. _join: y[u][at..] = x[u], y (n, width), x (n, cols).
-     * _silu_add: y[u] = (x[u] +) silu(h[u]), all (n, width); y may be x. */
+     * _silu_add: y[u] = (x[u] +) silu(h[u]), all (n, width); y may be x. _norm_wide: `norm` over
+     * this many columns, x and y (n, width). */
     int (*taps_init)(const spec_backend *backend, spec_kv *kv, const int *tap, int n, int width,
                      spec_error *error);
     void (*tap)(spec_queue *queue, spec_kv *kv, int plane, const float *x);
@@ -202,6 +203,7 @@ struct spec_backend {
     void (*gather)(spec_queue *queue, float *y, const float *table, int width, const int *row);
     void (*join)(spec_queue *queue, float *y, int width, int at, const float *x, int cols);
     void (*silu_add)(spec_queue *queue, float *y, const float *opt_x, const float *h, int width);
+    void (*norm_wide)(spec_queue *queue, float *y, const float *x, const float *gain, int width);
 
     /* After _wait, from logits (n, vocab) in the backend's memory to the host. _argmax: the index
      * of the largest logit (the lowest among ties). _rows: the distribution softmax(logits /

@@ -286,6 +286,7 @@ typedef struct {
     const cpu_queue *q;
     float *y;
     const float *x, *opt_gain;
+    int width; /* of a norm */
 } column_job;
 
 /* Use the thread pool if `width` floats per column are worth it. */
@@ -297,8 +298,8 @@ static void run_columns(spec_thread_pool_work *work, column_job job, int n, size
 static void norm_column(void *job, int u)
 {
     const column_job *j = job;
-    const size_t dim = (size_t)j->q->shape.dim, at = (size_t)u * dim;
-    j->q->kernels->norm(j->y + at, j->x + at, j->opt_gain, j->q->shape.norm_eps, (int)dim);
+    const size_t at = (size_t)u * (size_t)j->width;
+    j->q->kernels->norm(j->y + at, j->x + at, j->opt_gain, j->q->shape.norm_eps, j->width);
 }
 
 static void norm(spec_queue *queue, float *y, const float *x, const float *gain,
@@ -308,7 +309,7 @@ static void norm(spec_queue *queue, float *y, const float *x, const float *gain,
     const cpu_queue *q = queue->state;
     const size_t dim = (size_t)q->shape.dim;
     if (columns == SPEC_COLUMNS_WANTED) x += (size_t)q->batch->first * dim;
-    run_columns(norm_column, (column_job){q, y, x, gain}, count(q, columns), dim);
+    run_columns(norm_column, (column_job){q, y, x, gain, q->shape.dim}, count(q, columns), dim);
 }
 
 typedef struct {
@@ -370,7 +371,7 @@ static void rotate_column(void *job, int u)
 static void rope(spec_queue *queue, float *qkv)
 {
     const cpu_queue *q = queue->state;
-    run_columns(rotate_column, (column_job){q, qkv, NULL, NULL}, q->batch->n, qkv_width(&q->shape));
+    run_columns(rotate_column, (column_job){.q = q, .y = qkv}, q->batch->n, qkv_width(&q->shape));
 }
 
 static void store(spec_queue *queue, spec_kv *kv, int layer, float *qkv)
@@ -399,7 +400,8 @@ static void gate(spec_queue *queue, float *y, const float *h, const spec_matrix 
 {
     (void)reader;
     const cpu_queue *q = queue->state;
-    run_columns(gate_column, (column_job){q, y, h, NULL}, q->batch->n, (size_t)q->shape.ffn_dim);
+    run_columns(gate_column, (column_job){.q = q, .y = y, .x = h}, q->batch->n,
+                (size_t)q->shape.ffn_dim);
 }
 
 static int experts(spec_queue *queue, float *x, const spec_experts *of, const float *y)
@@ -463,6 +465,12 @@ static void silu_add(spec_queue *queue, float *y, const float *opt_x, const floa
         q->kernels->gate(silu, h + at, ones, n);
         for (int i = 0; i < n; i++) y[at + i] = (opt_x != NULL ? opt_x[at + i] : 0.0f) + silu[i];
     }
+}
+
+static void norm_wide(spec_queue *queue, float *y, const float *x, const float *gain, int width)
+{
+    const cpu_queue *q = queue->state;
+    run_columns(norm_column, (column_job){q, y, x, gain, width}, q->batch->n, (size_t)width);
 }
 
 static int argmax(spec_queue *queue, int *ret_token, const float *logits, int n, spec_error *error)
@@ -530,6 +538,7 @@ const spec_backend spec_backend_cpu = {
     .gather = gather,
     .join = join,
     .silu_add = silu_add,
+    .norm_wide = norm_wide,
     .argmax = argmax,
     .rows = rows,
     .roofline = roofline,

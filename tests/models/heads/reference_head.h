@@ -172,13 +172,15 @@ static inline void reference_pair(const reference *r, double *in, int l, const d
 static inline void reference_eagle(const reference *r, double *logits)
 {
     const spec_head_shape *shape = &r->head->shape;
-    const int dim = shape->shape.dim, first = r->n > 1 ? 1 : 0, end = r->n + r->n_path;
+    const int dim = shape->shape.dim, first = r->n > 1 ? 1 : 0, end = r->n + r->n_path,
+              width = r->target->shape.dim;
     reference_layer over = reference_layer_of(r);
-    double *e = reference_vector(dim), *g = reference_vector(dim), *in = reference_vector(3 * dim),
-           *x = reference_vector(dim);
+    double *e = reference_vector(dim), *g = reference_vector(dim),
+           *in = reference_vector(3 * (dim > width ? dim : width)), *x = reference_vector(dim);
     for (int m = first; m < end; m++) {
         const bool masked = shape->kind == SPEC_HEAD_PARALLEL && m >= r->n;
-        embed(&r->target->embedding, e, r->text[m]);
+        embed(shape->own_embedding ? part_of(r, SPEC_HEAD_EMBEDDING, 0) : &r->target->embedding, e,
+              r->text[m]);
         if (masked) {
             embed(part_of(r, SPEC_HEAD_MASK_EMBEDDING, 0), e, m - r->n + 1);
             embed(part_of(r, SPEC_HEAD_MASK_STATE, 0), g, m - r->n + 1);
@@ -189,7 +191,10 @@ static inline void reference_eagle(const reference *r, double *logits)
             if (shape->normed_features)
                 reference_norm(g, g, &r->target->final_norm, (double)r->target->shape.norm_eps);
         } else {
-            for (int i = 0; i < 3; i++) feature(r, in + i * dim, shape->tap[i], m - 1);
+            for (int i = 0; i < 3; i++) feature(r, in + i * width, shape->tap[i], m - 1);
+            if (shape->norm_before_fc)
+                reference_norm(in, in, part_of(r, SPEC_HEAD_INPUT_NORM, 0),
+                               (double)shape->shape.norm_eps);
             by_part(r, g, SPEC_HEAD_FC, -1, 0, in);
         }
         if (shape->kind == SPEC_HEAD_EAGLE) {
@@ -203,9 +208,11 @@ static inline void reference_eagle(const reference *r, double *logits)
         }
         reference_column(r, &over, 0, in, x);
     }
-    const bool borrows = shape->kind == SPEC_HEAD_EAGLE;
+    const bool is_eagle = shape->kind == SPEC_HEAD_EAGLE,
+               borrows = is_eagle || shape->borrows_output;
     if (!shape->normed_features)
-        reference_norm(x, x, borrows ? &r->target->final_norm : part_of(r, SPEC_HEAD_FINAL_NORM, 0),
+        reference_norm(x, x,
+                       is_eagle ? &r->target->final_norm : part_of(r, SPEC_HEAD_FINAL_NORM, 0),
                        (double)shape->shape.norm_eps);
     reference_product(logits, borrows ? &r->target->output : part_of(r, SPEC_HEAD_OUTPUT, 0), NULL,
                       x, true, false);

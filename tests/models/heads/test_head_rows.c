@@ -33,6 +33,13 @@ static const head_case cases[] = {
     {"eagle3 of 5 tokens with a normed residual", {SPEC_HEAD_EAGLE3, 0, 5, true, 10}},
     {"eagle with normed features", {SPEC_HEAD_EAGLE, 0, 0, true, 12}},
     {"parallel of 5 tokens with a normed residual", {SPEC_HEAD_PARALLEL, REACH, 5, true, 11}},
+    {"eagle3 with a norm before fc", {SPEC_HEAD_EAGLE3, 0, 0, DRAWN_FC_NORM, 13}},
+    {"eagle3 with an embedding", {SPEC_HEAD_EAGLE3, 0, 7, DRAWN_EMBEDDING, 14}},
+    {"eagle3 with the target's output", {SPEC_HEAD_EAGLE3, 0, 0, DRAWN_NO_OUTPUT, 15}},
+    {"eagle3 of another width", {SPEC_HEAD_EAGLE3, 0, 5, DRAWN_EMBEDDING | DRAWN_OTHER_DIM, 16}},
+    {"eagle3 with everything",
+     {SPEC_HEAD_EAGLE3, 0, 7,
+      DRAWN_NORMED | DRAWN_FC_NORM | DRAWN_EMBEDDING | DRAWN_OTHER_DIM | DRAWN_DESCENDING, 17}},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 

@@ -107,6 +107,32 @@ static void a_reduced_vocabulary_is_kept(void **state)
     assert_true(has_same_rows(&(drawn_head_config){SPEC_HEAD_EAGLE3, 0, 5, false, 5}, false));
 }
 
+static void options_of_eagle3_are_kept(void **state)
+{
+    (void)state;
+    const int options[] = {DRAWN_NO_OUTPUT, DRAWN_EMBEDDING, DRAWN_EMBEDDING | DRAWN_OTHER_DIM};
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+        assert_true(
+            has_same_rows(&(drawn_head_config){SPEC_HEAD_EAGLE3, 0, 0, options[i], 5}, false));
+}
+
+static void a_norm_of_joined_states_is_refused(void **state)
+{
+    (void)state;
+    spec_error error = {""};
+    spec_model *target = open_target(target_spec);
+    const spec_checkpoint *checkpoint = spec_transformer_of(target)->checkpoint;
+    spec_checkpoint wide;
+    spec_head head, wide_head;
+    drawn_head(&head, &(drawn_head_config){SPEC_HEAD_EAGLE3, 0, 0, DRAWN_FC_NORM, 5}, checkpoint);
+    assert_int_equal(spec_widening_init(&wide, checkpoint, BY, "model", &error), GSL_SUCCESS);
+    assert_int_equal(spec_head_widening_init(&wide_head, &head, &wide, BY, &error), GSL_EINVAL);
+    assert_non_null(strstr(error.text, "norm_before_fc cannot be widened"));
+    spec_checkpoint_free(&wide);
+    spec_head_free(&head);
+    spec_model_close(target);
+}
+
 static void a_gain_of_another_size_is_noticed(void **state)
 {
     (void)state;
@@ -120,6 +146,9 @@ int main(void)
                                         spec_folder_leave),
         cmocka_unit_test_setup_teardown(a_reduced_vocabulary_is_kept, spec_folder_enter,
                                         spec_folder_leave),
+        cmocka_unit_test_setup_teardown(options_of_eagle3_are_kept, spec_folder_enter,
+                                        spec_folder_leave),
+        cmocka_unit_test(a_norm_of_joined_states_is_refused),
         cmocka_unit_test_setup_teardown(a_gain_of_another_size_is_noticed, spec_folder_enter,
                                         spec_folder_leave),
     };

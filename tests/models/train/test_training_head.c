@@ -30,7 +30,7 @@ typedef struct {
     int token[TEXTS * PLACES], next[TEXTS * PLACES];
 } case_of;
 
-static void open_case(case_of *c, const char *target, spec_head_kind kind, bool normed, int trained)
+static void open_case(case_of *c, const char *target, spec_head_kind kind, int options, int trained)
 {
     spec_head drawn;
     spec_error error;
@@ -39,7 +39,7 @@ static void open_case(case_of *c, const char *target, spec_head_kind kind, bool 
     if (spec_model_open(&c->target, target, NULL, spec_test_context(1), &error) != GSL_SUCCESS)
         fail_msg("%s", error.text);
     const spec_checkpoint *checkpoint = spec_transformer_of(c->target)->checkpoint;
-    drawn_head(&drawn, &(drawn_head_config){kind, K, 0, normed, 7}, checkpoint);
+    drawn_head(&drawn, &(drawn_head_config){kind, K, 0, options, 7}, checkpoint);
     drawn.fingerprint = spec_head_file_fingerprint(checkpoint);
     assert_int_equal(spec_head_file_write(&kept, &drawn, "head.gguf", &error), GSL_SUCCESS);
     assert_int_equal(spec_training_model_load(&c->frozen, checkpoint, PLACES, true, &error),
@@ -136,6 +136,14 @@ static void compare_with_sessions(const char *target)
         open_case(&c, target, kind, i % 2 != 0, K);
         const double worst = largest_difference(&c, kind);
         if (!(worst < 1e-5)) fail_msg("%s: rows differ by %g", spec_head_kind_names[kind], worst);
+        close_case(&c);
+    }
+    const int options[] = {DRAWN_FC_NORM, DRAWN_NO_OUTPUT | DRAWN_DESCENDING};
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        case_of c;
+        open_case(&c, target, SPEC_HEAD_EAGLE3, options[i], K);
+        const double worst = largest_difference(&c, SPEC_HEAD_EAGLE3);
+        if (!(worst < 1e-5)) fail_msg("options %d: rows differ by %g", options[i], worst);
         close_case(&c);
     }
 }

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* head_keys: the names in files of draft heads that their reader and their writer share.
+ * EAGLE-3 has llama.cpp's architecture; all other kinds have one of speclab's. */
+#ifndef SPECLAB_HEAD_KEYS_H
+#define SPECLAB_HEAD_KEYS_H
+
+#include "models/heads/head.h"
+
+#define SPEC_HEAD_ARCHITECTURE "speclab-head"
+#define SPEC_HEAD_MAP "d2t"
+#define SPEC_HEAD_ROPE_FACTORS "rope_freqs.weight"
+#define SPEC_HEAD_FINGERPRINT "speclab.target.fingerprint"
+
+static inline const char *spec_head_keys_architecture(spec_head_kind kind)
+{
+    return kind == SPEC_HEAD_EAGLE3 ? spec_head_kind_names[SPEC_HEAD_EAGLE3]
+                                    : SPEC_HEAD_ARCHITECTURE;
+}
+
+#endif
