@@ -99,9 +99,12 @@ static int announce(void *self, uint64_t bytes, spec_error *error)
 
 static void say_what_differs(const spec_import_model *model, const char *verb)
 {
-    if (model->config.window > 0)
+    if (model->config.cut_window > 0)
         spec_usage_say(verb, "the context is cut to %d tokens, the model's attention window",
-                       model->config.window);
+                       model->config.cut_window);
+    if (model->n_passed_over > 0)
+        spec_usage_say(verb, "%zu tensors of the model's part for images are left out",
+                       model->n_passed_over);
     if (model->vocabulary.data.vocab == 0)
         spec_usage_say(verb, "%s has no tokenizer.json: the file is without a vocabulary",
                        model->folder.path);
@@ -110,8 +113,10 @@ static void say_what_differs(const spec_import_model *model, const char *verb)
 static int import_model(arguments *args, const char *verb, spec_error *error)
 {
     const spec_listener listener = {.hear = spec_progress_reports_share};
-    const spec_gguf_model_watch watch = {&listener, &spec_options_stop, announce,
-                                         (void *)(uintptr_t)args->common.output};
+    const spec_gguf_model_watch watch = {.opt_listener = &listener,
+                                         .opt_stop = &spec_options_stop,
+                                         .opt_announce = announce,
+                                         .self = (void *)(uintptr_t)args->common.output};
     spec_import_model model;
     int status = GSL_SUCCESS, kept;
     SPEC_TRY(spec_import_model_open(&model, args->folder, error));
@@ -119,7 +124,7 @@ static int import_model(arguments *args, const char *verb, spec_error *error)
     spec_output_say_kept(args->common.output, kept, args->common.force, verb);
     say_what_differs(&model, verb);
     const spec_tokenizer_data *data = &model.vocabulary.data;
-    (void)show(model.config.is_qwen2 ? "qwen2" : "llama", &model.checkpoint.shape,
+    (void)show(model.config.architecture->name, &model.checkpoint.shape,
                data->vocab == 0                   ? "none"
                : data->kind == SPEC_TOKENIZER_SPM ? "sentencepiece"
                                                   : data->pre,
@@ -195,8 +200,9 @@ int spec_verb_import(spec_context *context, int argc, char **argv)
         "FOLDER",
         "write a model or a draft head of a Hugging Face folder as GGUF\v"
         "FOLDER has config.json and *.safetensors (shards with their index, too). Models of type "
-        "llama, mistral and qwen2 are read, with tokenizer.json as the vocabulary; weights keep "
-        "their type. With --target, a draft head for that model: EAGLE-1 and EAGLE-3 as their "
+        "llama, mistral, qwen2, qwen3, qwen3_moe, gemma3 (its text) and gpt_oss are read, with "
+        "tokenizer.json as the vocabulary; weights keep their type. With --target, a draft head "
+        "for that model: EAGLE-1 and EAGLE-3 as their "
         "authors, SpecForge and speculators store them, and Medusa. The file appears when it is "
         "complete.\n"
         "\n"

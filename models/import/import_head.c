@@ -65,6 +65,22 @@ static int read_medusa(loader *load)
     return GSL_SUCCESS;
 }
 
+/* A head's layer is one of Llama's, whatever its target is. */
+static int check_layer(loader *load)
+{
+    const spec_model_config *config = &load->own->config;
+    const spec_architecture *of = config->architecture;
+    if (of->has_experts || of->window_period > 0)
+        return REFUSE(load, "its layer is one of %s, which is not computed in heads", of->name);
+    if (config->cut_window > 0)
+        return REFUSE(load, "its layer has a window of %d tokens, which is not computed in heads",
+                      config->cut_window);
+    if (config->yarn.factor != 0.0)
+        return REFUSE(load, "its rope_scaling is of type '%s', which is not computed in heads",
+                      "yarn");
+    return GSL_SUCCESS;
+}
+
 /* The layer's shape is its own, as are its epsilon and its rotary embedding. */
 static int read_layer(loader *load)
 {
@@ -79,6 +95,7 @@ static int read_layer(loader *load)
                       "is for a target of width %d with %d tokens; this target's width is %d, with "
                       "%d tokens",
                       its->dim, its->vocab, shape->dim, shape->vocab);
+    SPEC_TRY(check_layer(load));
     const int context = shape->context;
     *shape = *its;
     shape->context = context;

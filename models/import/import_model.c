@@ -2,16 +2,17 @@
 #include "models/import/import_model.h"
 
 #include "models/import/head_layout.h"
-#include "models/transformer/files/checkpoint_parts.h"
+#include "models/transformer/files/architecture.h"
 #include "speclab/no_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Names of tensors; those of a layer follow "model.layers.7.". */
+/* Names of tensors; those of a layer follow "layers.7.". Norms around the feed-forward network have
+ * other names where both have one after them, and routers where they have biases. */
 static const char *const names[SPEC_PARTS] = {
-    [SPEC_PART_EMBEDDING] = "model.embed_tokens.weight",
-    [SPEC_PART_FINAL_NORM] = "model.norm.weight",
+    [SPEC_PART_EMBEDDING] = "embed_tokens.weight",
+    [SPEC_PART_FINAL_NORM] = "norm.weight",
     [SPEC_PART_OUTPUT] = "lm_head.weight",
     [SPEC_PART_ATTENTION_NORM] = "input_layernorm.weight",
     [SPEC_PART_QUERY] = "self_attn.q_proj.weight",
@@ -25,14 +26,41 @@ static const char *const names[SPEC_PARTS] = {
     [SPEC_PART_GATE] = "mlp.gate_proj.weight",
     [SPEC_PART_UP] = "mlp.up_proj.weight",
     [SPEC_PART_DOWN] = "mlp.down_proj.weight",
+    [SPEC_PART_QUERY_NORM] = "self_attn.q_norm.weight",
+    [SPEC_PART_KEY_NORM] = "self_attn.k_norm.weight",
+    [SPEC_PART_SINKS] = "self_attn.sinks",
+    [SPEC_PART_ATTENTION_OUTPUT_BIAS] = "self_attn.o_proj.bias",
+    [SPEC_PART_ATTENTION_POST_NORM] = "post_attention_layernorm.weight",
+    [SPEC_PART_FFN_POST_NORM] = "post_feedforward_layernorm.weight",
+    [SPEC_PART_ROUTER] = "mlp.gate.weight",
+    [SPEC_PART_ROUTER_BIAS] = "mlp.router.bias",
 };
 
-enum { NAME_SIZE = 64 };
+/* Beginnings of the text model's names and of its output's, and what else such a folder has. */
+static const struct {
+    const char *text, *output, *others[3];
+} places[] = {
+    {"model.", "", {NULL}},
+    {"language_model.model.", "language_model.", {"vision_tower.", "multi_modal_projector.", NULL}},
+    {"model.language_model.", "", {"model.vision_tower.", "model.multi_modal_projector.", NULL}},
+};
+enum { PLACES = sizeof places / sizeof places[0], NAME_SIZE = 96 };
 
-static const char *name_of(char name[NAME_SIZE], spec_part part, int layer)
+static const char *name_of(char name[NAME_SIZE], spec_part part, int layer,
+                           const spec_import_model *model, int place)
 {
-    if (part < SPEC_PART_ATTENTION_NORM) return names[part];
-    snprintf(name, NAME_SIZE, "model.layers.%d.%s", layer, names[part]);
+    const spec_architecture *of = model->config.architecture;
+    const char *rest = names[part];
+    if (part == SPEC_PART_FFN_NORM && spec_architecture_must(of, SPEC_PART_ATTENTION_POST_NORM))
+        rest = "pre_feedforward_layernorm.weight";
+    if (part == SPEC_PART_ROUTER && spec_architecture_must(of, SPEC_PART_ROUTER_BIAS))
+        rest = "mlp.router.weight";
+    if (part == SPEC_PART_OUTPUT)
+        snprintf(name, NAME_SIZE, "%s%s", places[place].output, rest);
+    else if (part < SPEC_PART_ATTENTION_NORM)
+        snprintf(name, NAME_SIZE, "%s%s", places[place].text, rest);
+    else
+        snprintf(name, NAME_SIZE, "%slayers.%d.%s", places[place].text, layer, rest);
     return name;
 }
 
@@ -41,6 +69,23 @@ static bool is_bias(spec_part part)
     return part == SPEC_PART_QUERY_BIAS || part == SPEC_PART_KEY_BIAS ||
            part == SPEC_PART_VALUE_BIAS;
 }
+
+/* A norm's gain, but not the value of a bias or sink. */
+static bool is_gain(spec_part part)
+{
+    switch (part) {
+    case SPEC_PART_FINAL_NORM:
+    case SPEC_PART_ATTENTION_NORM:
+    case SPEC_PART_FFN_NORM:
+    case SPEC_PART_QUERY_NORM:
+    case SPEC_PART_KEY_NORM:
+    case SPEC_PART_ATTENTION_POST_NORM:
+    case SPEC_PART_FFN_POST_NORM: return true;
+    default: return false;
+    }
+}
+
+/* ---- shape ----------------------------------------------------------------------------------- */
 
 static int read_config(spec_import_model *model, spec_error *error)
 {
@@ -51,22 +96,95 @@ static int read_config(spec_import_model *model, spec_error *error)
     SPEC_TRY(spec_json_values_load(&root, path, false, error));
     SPEC_TRY(spec_model_config_read(&model->config, &(spec_json_values){path, root, error}));
     model->checkpoint.shape = model->config.shape;
+    model->checkpoint.opt_architecture = model->config.architecture;
 done:
     json_decref(root);
     return status;
 }
 
+/* ---- tensors --------------------------------------------------------------------------------- */
+
+/* The place whose embedding the folder has, or the first. */
+static int find_place(const spec_import_model *model)
+{
+    char name[NAME_SIZE];
+    for (int i = 0; i < PLACES; i++)
+        if (spec_tensor_folder_look(&model->folder,
+                                    name_of(name, SPEC_PART_EMBEDDING, 0, model, i)) != NULL)
+            return i;
+    return 0;
+}
+
 /* A tied model may have a copy of its embedding; older files have the angles of the rotary
- * embedding. */
-static void pass_over(spec_import_model *model)
+ * embedding; models of text and images have another model for these. */
+static void pass_over(spec_import_model *model, int place)
 {
     char name[NAME_SIZE];
     if (model->config.is_tied)
-        (void)spec_tensor_folder_find(&model->folder, names[SPEC_PART_OUTPUT]);
+        (void)spec_tensor_folder_find(&model->folder,
+                                      name_of(name, SPEC_PART_OUTPUT, 0, model, place));
     for (int i = 0; i < model->config.shape.n_layers; i++) {
-        snprintf(name, sizeof name, "model.layers.%d.self_attn.rotary_emb.inv_freq", i);
+        snprintf(name, sizeof name, "%slayers.%d.self_attn.rotary_emb.inv_freq", places[place].text,
+                 i);
         (void)spec_tensor_folder_find(&model->folder, name);
     }
+    for (int i = 0; places[place].others[i] != NULL; i++)
+        model->n_passed_over += spec_tensor_folder_pass(&model->folder, places[place].others[i]);
+}
+
+/* Whether the importer looks for a part by its name. */
+static bool is_named(const spec_import_model *model, spec_part part)
+{
+    const spec_model_config *config = &model->config;
+    return names[part] != NULL && spec_architecture_may(config->architecture, part) &&
+           (!is_bias(part) || config->has_biases) && (part != SPEC_PART_OUTPUT || !config->is_tied);
+}
+
+/* Replace a gain that is stored less 1 by its value, at *gain. */
+static void add_one(spec_tensor *tensor, float **gain)
+{
+    spec_tensor_decode_row(*gain, tensor, 0);
+    for (int i = 0; i < tensor->cols; i++) (*gain)[i] += 1.0f;
+    *tensor = (spec_tensor){SPEC_TENSOR_F32, 1, tensor->cols, *gain};
+    *gain += tensor->cols;
+}
+
+/* All gains of a layer are at most 6 vectors of the width of the model or of a head. */
+static int make_gains(spec_import_model *model, spec_error *error)
+{
+    const spec_shape *shape = &model->config.shape;
+    const size_t layer = 4 * (size_t)shape->dim + 2 * (size_t)shape->head_dim;
+    if (!model->config.gains_minus_one) return GSL_SUCCESS;
+    model->gain =
+        malloc(((size_t)shape->n_layers * layer + (size_t)shape->dim) * sizeof *model->gain);
+    return model->gain != NULL ? GSL_SUCCESS : spec_no_memory_for(error, model->folder.path);
+}
+
+static int take_named(spec_import_model *model, int place, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    spec_checkpoint *to = &model->checkpoint;
+    const spec_model_config *config = &model->config;
+    float *gain = model->gain;
+    for (int i = 0; i < SPEC_PARTS; i++) {
+        const spec_part part = (spec_part)i;
+        if (!is_named(model, part)) continue;
+        for (int layer = 0; layer < spec_checkpoint_parts_copies(part, &config->shape); layer++) {
+            char name[NAME_SIZE];
+            int rows, cols;
+            spec_tensor *tensor = spec_checkpoint_parts_tensor(part, to, layer);
+            spec_checkpoint_parts_shape(&rows, &cols, part, &config->shape);
+            SPEC_TRY(spec_tensor_folder_weights(tensor, &model->folder,
+                                                name_of(name, part, layer, model, place), rows,
+                                                cols, error));
+            if (config->gains_minus_one && is_gain(part)) add_one(tensor, &gain);
+        }
+    }
+    if (config->is_tied) to->output = to->embedding;
+    for (int layer = 0; layer < config->shape.n_layers; layer++)
+        to->layer[layer].has_window = config->has_window[layer];
+done:
+    return status;
 }
 
 static int take_tensors(spec_import_model *model, spec_error *error)
@@ -74,24 +192,18 @@ static int take_tensors(spec_import_model *model, spec_error *error)
     int status = GSL_SUCCESS;
     spec_checkpoint *to = &model->checkpoint;
     const spec_model_config *config = &model->config;
+    const int place = find_place(model);
+    char layers[NAME_SIZE];
     to->layer = calloc((size_t)config->shape.n_layers, sizeof *to->layer);
     if (to->layer == NULL) SPEC_TRY(spec_no_memory_for(error, model->folder.path));
-    for (int i = 0; i < SPEC_PARTS; i++) {
-        const spec_part part = (spec_part)i;
-        if (names[part] == NULL || (is_bias(part) && !config->is_qwen2) ||
-            (part == SPEC_PART_OUTPUT && config->is_tied))
-            continue;
-        for (int layer = 0; layer < spec_checkpoint_parts_copies(part, &config->shape); layer++) {
-            char name[NAME_SIZE];
-            int rows, cols;
-            spec_checkpoint_parts_shape(&rows, &cols, part, &config->shape);
-            SPEC_TRY(spec_tensor_folder_weights(spec_checkpoint_parts_tensor(part, to, layer),
-                                                &model->folder, name_of(name, part, layer), rows,
-                                                cols, error));
-        }
-    }
-    if (config->is_tied) to->output = to->embedding;
-    pass_over(model);
+    SPEC_TRY(make_gains(model, error));
+    SPEC_TRY(take_named(model, place, error));
+    snprintf(layers, sizeof layers, "%slayers.", places[place].text);
+    if (config->architecture->has_experts)
+        SPEC_TRY(spec_import_experts_init(
+            &model->experts, to, &model->folder, layers,
+            spec_architecture_must(config->architecture, SPEC_PART_EXPERT_GATE_BIAS), error));
+    pass_over(model, place);
     const char *left = spec_tensor_folder_left(&model->folder);
     if (left != NULL)
         return spec_fail(error, GSL_EINVAL, "%.300s: tensor '%.80s' is not one of such a model's",
@@ -99,6 +211,8 @@ static int take_tensors(spec_import_model *model, spec_error *error)
 done:
     return status;
 }
+
+/* ---- vocabulary ------------------------------------------------------------------------------ */
 
 /* Begin and end come from tokenizer_config.json, or else from config.json. */
 static int read_vocabulary(spec_import_model *model, spec_error *error)
@@ -112,7 +226,7 @@ static int read_vocabulary(spec_import_model *model, spec_error *error)
     const int begin = has && v->begin_of_text >= 0 ? v->begin_of_text : config->begin_of_text;
     to->end_of_text = has && v->end_of_text >= 0 ? v->end_of_text : config->end_of_text;
     to->begin_of_text = begin >= 0 ? begin : to->end_of_text >= 0 ? to->end_of_text : 0;
-    to->adds_begin = has ? v->adds_begin : begin >= 0 && !config->is_qwen2;
+    to->adds_begin = has ? v->adds_begin : begin >= 0 && config->begins;
     if (has) SPEC_TRY(spec_checkpoint_tokenizer(to, &v->data, model->folder.path, error));
 done:
     return status;
@@ -142,6 +256,8 @@ void spec_import_model_free(spec_import_model *model)
     spec_checkpoint_free(&model->checkpoint);
     spec_tensor_folder_free(&model->folder);
     spec_model_config_free(&model->config);
+    spec_import_experts_free(&model->experts);
+    free(model->gain);
     spec_folder_vocabulary_free(&model->vocabulary);
     *model = (spec_import_model){0};
 }
@@ -150,5 +266,11 @@ int spec_import_model_write(int *ret_kept, const spec_import_model *model, const
                             const spec_gguf_model_watch *opt_watch, spec_error *error)
 {
     const spec_gguf_model_vocabulary vocabulary = {.opt_data = &model->vocabulary.data};
-    return spec_gguf_model_write(ret_kept, &model->checkpoint, &vocabulary, path, opt_watch, error);
+    spec_gguf_model_watch watch = {0};
+    if (opt_watch != NULL) watch = *opt_watch;
+    if (model->config.architecture->has_experts) {
+        watch.opt_experts = spec_import_experts_rows;
+        watch.experts = (void *)(uintptr_t)&model->experts;
+    }
+    return spec_gguf_model_write(ret_kept, &model->checkpoint, &vocabulary, path, &watch, error);
 }

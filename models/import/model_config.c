@@ -11,26 +11,160 @@
 #define REFUSE(config, format, ...)                                                                \
     spec_fail((config)->error, GSL_EINVAL, "%.300s: " format, (config)->path, __VA_ARGS__)
 
-static int read_kind(spec_model_config *ret, const spec_json_values *config)
+/* A family of config.json: what transformers assumes where the file is silent; 0 and false where it
+ * assumes nothing, or the family has none of it. */
+typedef struct {
+    const char *type;         /* model_type */
+    const char *architecture; /* in the table of architecture.h */
+    const char *activation;   /* hidden_act, or gemma3's hidden_activation */
+    bool has_biases, is_tied, begins, gains_minus_one;
+    bool window_is_asked; /* its window is in effect only with use_sliding_window */
+    bool scales_rope;     /* it assumes a scaling, which the file must have here */
+    bool norms_experts;   /* the weights of a token's experts always sum to 1 */
+    int n_heads, n_kv_heads, head_dim, vocab, context, window, query_scalar;
+    double eps, base;
+} family;
+
+static const family families[] = {
+    {.type = "llama",
+     .architecture = "llama",
+     .activation = "silu",
+     .begins = true,
+     .context = 2048,
+     .eps = 1e-6,
+     .base = 1e4},
+    {.type = "mistral",
+     .architecture = "llama",
+     .activation = "silu",
+     .begins = true,
+     .n_kv_heads = 8,
+     .context = 131072,
+     .eps = 1e-6,
+     .base = 1e4},
+    {.type = "qwen2",
+     .architecture = "qwen2",
+     .activation = "silu",
+     .has_biases = true,
+     .window_is_asked = true,
+     .context = 32768,
+     .eps = 1e-6,
+     .base = 1e4},
+    {.type = "qwen3",
+     .architecture = "qwen3",
+     .activation = "silu",
+     .window_is_asked = true,
+     .n_kv_heads = 32,
+     .head_dim = 128,
+     .context = 32768,
+     .eps = 1e-6,
+     .base = 1e4},
+    {.type = "qwen3_moe",
+     .architecture = "qwen3moe",
+     .activation = "silu",
+     .window_is_asked = true,
+     .n_kv_heads = 4,
+     .context = 32768,
+     .eps = 1e-6,
+     .base = 1e4},
+    {.type = "gemma3_text",
+     .architecture = "gemma3",
+     .activation = "gelu_pytorch_tanh",
+     .is_tied = true,
+     .begins = true,
+     .gains_minus_one = true,
+     .n_heads = 8,
+     .n_kv_heads = 4,
+     .head_dim = 256,
+     .vocab = 262208,
+     .context = 131072,
+     .window = 4096,
+     .query_scalar = 256,
+     .eps = 1e-6,
+     .base = 1e6},
+    {.type = "gpt_oss",
+     .architecture = "gpt-oss",
+     .activation = "silu",
+     .has_biases = true,
+     .scales_rope = true,
+     .norms_experts = true,
+     .n_kv_heads = 8,
+     .head_dim = 64,
+     .context = 131072,
+     .window = 128,
+     .eps = 1e-5,
+     .base = 150000.0},
+};
+enum { FAMILIES = sizeof families / sizeof families[0] };
+
+/* ---- kind ------------------------------------------------------------------------------------ */
+
+/* MXFP4 of gpt-oss is a layout of its experts; all other quantisations are refused. */
+static int check_quantisation(const family *of, const spec_json_values *config)
 {
     int status = GSL_SUCCESS;
-    const char *type, *activation;
-    SPEC_TRY(spec_json_values_text(&type, config, "model_type", ""));
-    SPEC_TRY(spec_json_values_text(&activation, config, "hidden_act", "silu"));
-    ret->is_qwen2 = strcmp(type, "qwen2") == 0;
-    if (strcmp(type, "qwen3") == 0)
-        return REFUSE(config, "model_type is '%s', whose norms of each head's %s", type,
-                      "queries and keys are not computed here");
-    if (!ret->is_qwen2 && strcmp(type, "llama") != 0 && strcmp(type, "mistral") != 0)
-        return REFUSE(config, "model_type is '%.40s'; llama, mistral and qwen2 are read", type);
-    if (strcmp(activation, "silu") != 0)
-        return REFUSE(config, "hidden_act is '%.40s'; silu is computed", activation);
-    if (json_object_get(config->object, "quantization_config") != NULL)
-        return REFUSE(config, "has a %s; import the weights in F32, F16 or BF16",
-                      "quantization_config");
+    const char *method;
+    spec_json_values quantisation;
+    SPEC_TRY(spec_json_values_object(&quantisation, config, "quantization_config"));
+    if (quantisation.object == NULL) return GSL_SUCCESS;
+    SPEC_TRY(spec_json_values_text(&method, &quantisation, "quant_method", ""));
+    if (strcmp(of->architecture, "gpt-oss") == 0 && strcmp(method, "mxfp4") == 0)
+        return GSL_SUCCESS;
+    return REFUSE(config, "has a %s; import the weights in F32, F16 or BF16",
+                  "quantization_config");
 done:
     return status;
 }
+
+static int read_family(const family **ret, const spec_json_values *config)
+{
+    int status = GSL_SUCCESS;
+    const char *type;
+    char names[128] = "";
+    SPEC_TRY(spec_json_values_text(&type, config, "model_type", ""));
+    for (int i = 0; i < FAMILIES; i++) {
+        const size_t n = strlen(names);
+        snprintf(names + n, sizeof names - n, "%s%s",
+                 i == 0              ? ""
+                 : i == FAMILIES - 1 ? " and "
+                                     : ", ",
+                 families[i].type);
+        *ret = &families[i];
+        if (strcmp(families[i].type, type) == 0) return GSL_SUCCESS;
+    }
+    return REFUSE(config, "model_type is '%.40s'; %s are read", type, names);
+done:
+    return status;
+}
+
+/* Refuse values that change the computation; few files have them. */
+static int check_features(const family *of, const spec_json_values *config)
+{
+    static const char *const caps[] = {"attn_logit_softcapping", "final_logit_softcapping"};
+    int status = GSL_SUCCESS;
+    const char *activation, *hidden;
+    double value;
+    bool is_on;
+    SPEC_TRY(spec_json_values_text(&hidden, config, "hidden_act", of->activation));
+    SPEC_TRY(spec_json_values_text(&activation, config, "hidden_activation", hidden));
+    if (strcmp(activation, of->activation) != 0)
+        return REFUSE(config, "hidden_act is '%.40s'; %s is computed", activation, of->activation);
+    for (int i = 0; i < 2; i++) {
+        SPEC_TRY(spec_json_values_real(&value, config, caps[i], 0.0));
+        if (value != 0.0)
+            return REFUSE(config, "'%s' is %g; soft caps are not computed", caps[i], value);
+    }
+    SPEC_TRY(spec_json_values_bool(&is_on, config, "use_bidirectional_attention", false));
+    if (is_on)
+        return REFUSE(config, "'%s' is true, which is not computed", "use_bidirectional_attention");
+    SPEC_TRY(spec_json_values_real(&value, config, "swiglu_alpha", 1.702));
+    if (value != 1.702) return REFUSE(config, "swiglu_alpha is %g; 1.702 is computed", value);
+    SPEC_TRY(spec_json_values_real(&value, config, "swiglu_limit", 7.0));
+    if (value != 7.0) return REFUSE(config, "swiglu_limit is %g; 7 is computed", value);
+done:
+    return status;
+}
+
+/* ---- shape ----------------------------------------------------------------------------------- */
 
 /* Token numbers may be lists. */
 static int read_token(int *ret_token, const spec_json_values *config, const char *key, int vocab)
@@ -47,121 +181,147 @@ static int read_token(int *ret_token, const spec_json_values *config, const char
     return GSL_SUCCESS;
 }
 
-/* Qwen2 names a window that is not in effect. */
-static int read_window(spec_model_config *ret, const spec_json_values *config)
+/* A value that the family may assume. */
+static int read_size(int *ret_value, const spec_json_values *config, const char *key, int assumed,
+                     int high)
 {
-    int status = GSL_SUCCESS, window;
-    bool is_used;
-    SPEC_TRY(spec_json_values_integer(&window, config, "sliding_window", 0, 0, INT_MAX));
-    SPEC_TRY(spec_json_values_bool(&is_used, config, "use_sliding_window", !ret->is_qwen2));
-    if (!is_used || window < 2 || window >= ret->shape.context) return GSL_SUCCESS;
-    ret->window = ret->shape.context = window;
-done:
-    return status;
+    return assumed > 0 ? spec_json_values_integer(ret_value, config, key, assumed, 1, high)
+                       : spec_json_values_need(ret_value, config, key, high);
 }
 
-static int read_shape(spec_model_config *ret, const spec_json_values *config)
+static int read_dimensions(spec_model_config *ret, const family *of, const spec_json_values *config)
 {
-    int status = GSL_SUCCESS;
+    int status = GSL_SUCCESS, query_scalar;
     spec_shape *shape = &ret->shape;
     double eps;
     SPEC_TRY(spec_json_values_need(&shape->dim, config, "hidden_size", SPEC_DIM_MAX));
     SPEC_TRY(spec_json_values_need(&shape->n_layers, config, "num_hidden_layers", SPEC_LAYERS_MAX));
-    SPEC_TRY(spec_json_values_need(&shape->n_heads, config, "num_attention_heads", SPEC_DIM_MAX));
+    SPEC_TRY(read_size(&shape->n_heads, config, "num_attention_heads", of->n_heads, SPEC_DIM_MAX));
     SPEC_TRY(spec_json_values_need(&shape->ffn_dim, config, "intermediate_size", SPEC_DIM_MAX));
-    SPEC_TRY(spec_json_values_need(&shape->vocab, config, "vocab_size", INT_MAX));
-    SPEC_TRY(spec_json_values_integer(&shape->n_kv_heads, config, "num_key_value_heads",
-                                      shape->n_heads, 1, SPEC_DIM_MAX));
+    SPEC_TRY(read_size(&shape->vocab, config, "vocab_size", of->vocab, INT_MAX));
+    SPEC_TRY(read_size(&shape->n_kv_heads, config, "num_key_value_heads",
+                       of->n_kv_heads > 0 ? of->n_kv_heads : shape->n_heads, SPEC_DIM_MAX));
     SPEC_TRY(spec_json_values_integer(&shape->head_dim, config, "head_dim",
-                                      shape->dim / shape->n_heads, 1, SPEC_HEAD_DIM_MAX));
-    SPEC_TRY(spec_json_values_integer(&shape->context, config, "max_position_embeddings", 2048, 2,
-                                      INT_MAX));
+                                      of->head_dim > 0 ? of->head_dim : shape->dim / shape->n_heads,
+                                      1, SPEC_HEAD_DIM_MAX));
+    SPEC_TRY(spec_json_values_integer(&shape->context, config, "max_position_embeddings",
+                                      of->context, 2, INT_MAX));
     if (shape->context > SPEC_CONTEXT_MAX) shape->context = SPEC_CONTEXT_MAX;
-    SPEC_TRY(spec_json_values_real(&eps, config, "rms_norm_eps", 1e-6));
+    SPEC_TRY(spec_json_values_real(&eps, config, "rms_norm_eps", of->eps));
     shape->norm_eps = (float)eps;
     shape->rope_pairs = SPEC_ROPE_HALVES;
-    SPEC_TRY(spec_json_values_bool(&ret->is_tied, config, "tie_word_embeddings", false));
-    SPEC_TRY(read_window(ret, config));
-    SPEC_TRY(read_token(&ret->begin_of_text, config, "bos_token_id", shape->vocab));
-    SPEC_TRY(read_token(&ret->end_of_text, config, "eos_token_id", shape->vocab));
+    shape->gate = ret->architecture->gate;
+    if (ret->architecture->scales_embedding) shape->embedding_scale = sqrtf((float)shape->dim);
+    if (of->query_scalar == 0) return GSL_SUCCESS;
+    SPEC_TRY(spec_json_values_integer(&query_scalar, config, "query_pre_attn_scalar",
+                                      of->query_scalar, 1, SPEC_DIM_MAX));
+    if (query_scalar != shape->head_dim)
+        shape->query_scale = (float)(1.0 / sqrt((double)query_scalar));
 done:
     return status;
 }
 
-/* ---- the rotary embedding -------------------------------------------------------------------- */
-
-/* Llama 3 stretches the pairs that turn less than once or a few times in the original context. */
-static int fill_llama3(float *ret_factor, const spec_shape *shape, double factor,
-                       const spec_json_values *scaling)
+static int read_experts(spec_model_config *ret, const family *of, const spec_json_values *config)
 {
-    int status = GSL_SUCCESS;
-    double low, high, context;
-    SPEC_TRY(spec_json_values_real(&low, scaling, "low_freq_factor", 1.0));
-    SPEC_TRY(spec_json_values_real(&high, scaling, "high_freq_factor", 4.0));
-    SPEC_TRY(spec_json_values_real(&context, scaling, "original_max_position_embeddings", 8192.0));
-    if (!(low > 0.0 && high > low && context > 0.0))
-        return REFUSE(scaling,
-                      "a rope_scaling of low_freq_factor %g, high_freq_factor %g and "
-                      "original_max_position_embeddings %g cannot be",
-                      low, high, context);
-    for (int i = 0; i < shape->head_dim / 2; i++) {
-        const double turns = context * pow(shape->rope.base, -2.0 * i / shape->head_dim) /
-                             (2.0 * M_PI); /* in the original context */
-        const double share = fmin(fmax((turns - low) / (high - low), 0.0), 1.0);
-        ret_factor[i] = (float)(1.0 / ((1.0 - share) / factor + share));
+    int status = GSL_SUCCESS, step;
+    spec_shape *shape = &ret->shape;
+    const json_t *dense = json_object_get(config->object, "mlp_only_layers");
+    const char *count = json_object_get(config->object, "num_experts") != NULL
+                            ? "num_experts"
+                            : "num_local_experts";
+    bool norms;
+    SPEC_TRY(spec_json_values_need(&shape->n_experts, config, count, SPEC_DIM_MAX));
+    SPEC_TRY(
+        spec_json_values_need(&shape->n_active, config, "num_experts_per_tok", shape->n_experts));
+    shape->expert_dim = shape->ffn_dim;
+    if (of->norms_experts) return GSL_SUCCESS;
+    SPEC_TRY(
+        spec_json_values_need(&shape->expert_dim, config, "moe_intermediate_size", SPEC_DIM_MAX));
+    SPEC_TRY(spec_json_values_bool(&norms, config, "norm_topk_prob", false));
+    if (!norms)
+        return REFUSE(config, "'%s' is false; weights of experts that sum to 1 are computed",
+                      "norm_topk_prob");
+    SPEC_TRY(spec_json_values_integer(&step, config, "decoder_sparse_step", 1, 1, INT_MAX));
+    if (step != 1 || json_array_size(dense) > 0)
+        return REFUSE(config, "'%s' gives some layers no experts, which is not computed",
+                      step != 1 ? "decoder_sparse_step" : "mlp_only_layers");
+done:
+    return status;
+}
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+/* Which layers have a window, by a list or by a period; *ret_any. */
+static int read_layer_types(spec_model_config *ret, bool *ret_any, int period,
+                            const spec_json_values *config)
+{
+    const int n = ret->shape.n_layers;
+    const json_t *types = json_object_get(config->object, "layer_types");
+    const bool is_listed = types != NULL && !json_is_null(types);
+    *ret_any = false;
+    if (is_listed && json_array_size(types) != (size_t)n)
+        return spec_json_values_refuse(config, "layer_types", "a list of a type for each layer");
+    for (int i = 0; i < n; i++) {
+        const char *type = json_string_value(json_array_get(types, (size_t)i));
+        const bool slides = type != NULL && strcmp(type, "sliding_attention") == 0;
+        if (is_listed && !slides && (type == NULL || strcmp(type, "full_attention") != 0))
+            return REFUSE(config, "layer %d is of type '%.40s'; %s are computed", i,
+                          type != NULL ? type : "", "full_attention and sliding_attention");
+        ret->has_window[i] = is_listed ? slides : period > 0 && (i + 1) % period != 0;
+        *ret_any = *ret_any || ret->has_window[i];
     }
+    return GSL_SUCCESS;
+}
+
+/* Some families name a window that is not in effect. Where all layers would have it, a shorter
+ * context is the same. */
+static int read_window(spec_model_config *ret, const family *of, const spec_json_values *config)
+{
+    int status = GSL_SUCCESS, window, period;
+    bool is_used, any;
+    spec_shape *shape = &ret->shape;
+    SPEC_TRY(spec_json_values_integer(&window, config, "sliding_window", of->window, 0, INT_MAX));
+    SPEC_TRY(spec_json_values_integer(&period, config, "sliding_window_pattern",
+                                      ret->architecture->window_period, 0, SPEC_LAYERS_MAX));
+    SPEC_TRY(read_layer_types(ret, &any, period, config));
+    if (ret->architecture->window_period > 0) {
+        if (any && window < 1) return REFUSE(config, "lacks the value of '%s'", "sliding_window");
+        shape->window = any ? window : 0;
+        return GSL_SUCCESS;
+    }
+    SPEC_TRY(spec_json_values_bool(&is_used, config, "use_sliding_window", !of->window_is_asked));
+    memset(ret->has_window, 0, sizeof ret->has_window);
+    if (json_is_array(json_object_get(config->object, "layer_types"))) is_used = is_used && any;
+    if (!is_used || window < 2 || window >= shape->context) return GSL_SUCCESS;
+    ret->cut_window = shape->context = window;
 done:
     return status;
 }
 
-static int read_scaling(spec_model_config *ret, const spec_json_values *scaling)
+/* ---- the whole file -------------------------------------------------------------------------- */
+
+/* A value of the text's config, or else of the whole file's. */
+static const spec_json_values *holder(const spec_json_values *text, const spec_json_values *whole,
+                                      const char *key)
 {
-    int status = GSL_SUCCESS;
-    const char *type;
-    double factor;
-    const int n = ret->shape.head_dim / 2;
-    SPEC_TRY(spec_json_values_text(&type, scaling, "rope_type", NULL));
-    if (type == NULL) SPEC_TRY(spec_json_values_text(&type, scaling, "type", "default"));
-    SPEC_TRY(spec_json_values_real(&factor, scaling, "factor", 1.0));
-    if (strcmp(type, "default") == 0) return GSL_SUCCESS;
-    if (strcmp(type, "linear") != 0 && strcmp(type, "llama3") != 0)
-        return REFUSE(scaling,
-                      "a rope_scaling of type '%.40s' is not computed; linear and llama3 "
-                      "are",
-                      type);
-    if (!(factor >= 1.0 && factor <= 1e6))
-        return REFUSE(scaling, "a rope_scaling by the factor %g cannot be", factor);
-    ret->rope_factor = malloc((size_t)(n + 1) * sizeof *ret->rope_factor);
-    if (ret->rope_factor == NULL) return spec_no_memory_for(scaling->error, scaling->path);
-    for (int i = 0; i < n; i++) ret->rope_factor[i] = (float)factor;
-    if (strcmp(type, "llama3") == 0)
-        SPEC_TRY(fill_llama3(ret->rope_factor, &ret->shape, factor, scaling));
-    ret->shape.rope.opt_factor = ret->rope_factor;
-done:
-    return status;
+    const json_t *value = json_object_get(text->object, key);
+    return value != NULL && !json_is_null(value) ? text : whole;
 }
 
-/* Newer files have the base and the scaling in one object, rope_parameters. */
-static int read_rope(spec_model_config *ret, const spec_json_values *config)
+static int read_rest(spec_model_config *ret, const family *of, const spec_json_values *text,
+                     const spec_json_values *whole)
 {
     int status = GSL_SUCCESS;
-    spec_json_values scaling, parameters;
-    double *base = &ret->shape.rope.base, share;
-    SPEC_TRY(spec_json_values_object(&parameters, config, "rope_parameters"));
-    SPEC_TRY(spec_json_values_object(&scaling, config, "rope_scaling"));
-    SPEC_TRY(spec_json_values_real(base, config, "rope_theta", 10000.0));
-    if (parameters.object != NULL)
-        SPEC_TRY(spec_json_values_real(base, &parameters, "rope_theta", *base));
-    SPEC_TRY(spec_json_values_real(&share, parameters.object != NULL ? &parameters : config,
-                                   "partial_rotary_factor", 1.0));
-    if (share != 1.0)
-        return REFUSE(config, "a rotary embedding of a share %g of each head is not computed",
-                      share);
-    SPEC_TRY(spec_checkpoint_check_shape(&ret->shape, config->path, config->error));
-    if (parameters.object != NULL)
-        SPEC_TRY(read_scaling(ret, &parameters));
-    else if (scaling.object != NULL)
-        SPEC_TRY(read_scaling(ret, &scaling));
+    const int vocab = ret->shape.vocab;
+    SPEC_TRY(spec_json_values_bool(&ret->is_tied, holder(text, whole, "tie_word_embeddings"),
+                                   "tie_word_embeddings", of->is_tied));
+    SPEC_TRY(read_token(&ret->begin_of_text, holder(text, whole, "bos_token_id"), "bos_token_id",
+                        vocab));
+    SPEC_TRY(
+        read_token(&ret->end_of_text, holder(text, whole, "eos_token_id"), "eos_token_id", vocab));
+    SPEC_TRY(spec_json_values_bool(&ret->has_biases, text, "attention_bias", of->has_biases));
+    ret->begins = of->begins;
+    ret->gains_minus_one = of->gains_minus_one;
 done:
     return status;
 }
@@ -169,10 +329,29 @@ done:
 int spec_model_config_read(spec_model_config *ret, const spec_json_values *config)
 {
     int status = GSL_SUCCESS;
+    const family *of;
+    spec_json_values text = *config;
     *ret = (spec_model_config){0};
-    SPEC_TRY(read_kind(ret, config));
-    SPEC_TRY(read_shape(ret, config));
-    SPEC_TRY(read_rope(ret, config));
+    if (strcmp(spec_json_values_word(config->object, "model_type"), "gemma3") == 0) {
+        SPEC_TRY(spec_json_values_object(&text, config, "text_config"));
+        if (text.object == NULL) SPEC_TRY(REFUSE(config, "lacks the value of '%s'", "text_config"));
+    }
+    SPEC_TRY(read_family(&of, &text));
+    ret->architecture =
+        spec_architecture_find((spec_piece){of->architecture, strlen(of->architecture)});
+    SPEC_TRY(check_quantisation(of, config));
+    SPEC_TRY(check_features(of, &text));
+    SPEC_TRY(read_dimensions(ret, of, &text));
+    if (ret->architecture->has_experts) SPEC_TRY(read_experts(ret, of, &text));
+    SPEC_TRY(read_window(ret, of, &text));
+    SPEC_TRY(read_rest(ret, of, &text, config));
+    ret->shape.rope.base = ret->shape.window_rope.base = of->base;
+    SPEC_TRY(spec_checkpoint_check_shape(&ret->shape, config->path, config->error));
+    if (of->scales_rope && json_object_get(text.object, "rope_scaling") == NULL &&
+        json_object_get(text.object, "rope_parameters") == NULL)
+        SPEC_TRY(REFUSE(config, "lacks the value of '%s'", "rope_scaling"));
+    SPEC_TRY(spec_model_rope_read(&ret->shape, &ret->rope_factor, &ret->yarn, &text, of->base,
+                                  ret->architecture->window_rope_base));
 done:
     if (status != GSL_SUCCESS) spec_model_config_free(ret);
     return status;

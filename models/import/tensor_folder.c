@@ -240,6 +240,17 @@ int spec_tensor_folder_weights(spec_tensor *ret, spec_tensor_folder *folder, con
     return GSL_SUCCESS;
 }
 
+size_t spec_tensor_folder_pass(spec_tensor_folder *folder, const char *beginning)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < folder->n_tensors; i++) {
+        if (strncmp(folder->tensor[i]->name, beginning, strlen(beginning)) != 0) continue;
+        n += !folder->taken[i];
+        folder->taken[i] = true;
+    }
+    return n;
+}
+
 const char *spec_tensor_folder_left(const spec_tensor_folder *folder)
 {
     for (size_t i = 0; i < folder->n_tensors; i++)

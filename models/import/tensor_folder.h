@@ -38,6 +38,9 @@ const spec_safetensors_tensor *spec_tensor_folder_look(const spec_tensor_folder 
 int spec_tensor_folder_weights(spec_tensor *ret, spec_tensor_folder *folder, const char *name,
                                int rows, int cols, spec_error *error);
 
+/* Take all tensors whose names begin so; returns their number. */
+size_t spec_tensor_folder_pass(spec_tensor_folder *folder, const char *beginning);
+
 /* The first tensor that was not taken, or NULL. */
 const char *spec_tensor_folder_left(const spec_tensor_folder *folder);
 

@@ -201,11 +201,28 @@ static int write_matrix(file *to, spec_part part, const spec_tensor *tensor, spe
     return spec_gguf_writer_tensor_end(&to->writer, error);
 }
 
-static int write_tensor(file *to, spec_part part, const spec_tensor *tensor, spec_error *error)
+/* Expert after expert, from their own source. */
+static int write_experts(file *to, spec_part part, int layer, const spec_tensor *tensor,
+                         spec_error *error)
+{
+    const int n = to->model->shape.n_experts;
+    const size_t bytes =
+        (size_t)(tensor->rows / n) * spec_tensor_row_bytes(tensor->type, tensor->cols);
+    for (int expert = 0; expert < n; expert++)
+        spec_gguf_writer_data(&to->writer,
+                              to->watch.opt_experts(to->watch.experts, part, layer, expert), bytes);
+    return spec_gguf_writer_tensor_end(&to->writer, error);
+}
+
+static int write_tensor(file *to, spec_part part, int layer, const spec_tensor *tensor,
+                        spec_error *error)
 {
     int status = GSL_SUCCESS;
-    SPEC_TRY(spec_checkpoint_parts_is_vector(part) ? write_vector(to, tensor, error)
-                                                   : write_matrix(to, part, tensor, error));
+    if (part >= SPEC_PART_EXPERT_GATE && to->watch.opt_experts != NULL)
+        SPEC_TRY(write_experts(to, part, layer, tensor, error));
+    else
+        SPEC_TRY(spec_checkpoint_parts_is_vector(part) ? write_vector(to, tensor, error)
+                                                       : write_matrix(to, part, tensor, error));
     spec_listener_tell(to->watch.opt_listener,
                        (double)to->writer.written / (double)to->writer.offset);
     if (to->watch.opt_stop != NULL && *to->watch.opt_stop != 0)
@@ -229,7 +246,7 @@ static int visit(file *to, bool data, spec_error *error)
             if (tensor->data == NULL) continue;
             spec_checkpoint_parts_name(name, part, layer, model->opt_architecture);
             if (data)
-                SPEC_TRY(write_tensor(to, part, tensor, error));
+                SPEC_TRY(write_tensor(to, part, layer, tensor, error));
             else
                 spec_gguf_writer_tensor(&to->writer, name,
                                         is_vector ? SPEC_TENSOR_F32 : tensor->type, tensor->rows,

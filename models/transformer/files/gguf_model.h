@@ -5,7 +5,7 @@
 #ifndef SPECLAB_GGUF_MODEL_H
 #define SPECLAB_GGUF_MODEL_H
 
-#include "models/transformer/files/checkpoint.h"
+#include "models/transformer/files/checkpoint_parts.h"
 #include "models/transformer/files/gguf_writer.h"
 #include "speclab/listener.h"
 
@@ -23,6 +23,11 @@ typedef struct {
                         spec_error *error); /* gets the size of the file before its weights are
                                                written; a failure ends the work */
     void *self;
+    const void *(*opt_experts)(void *experts, spec_part part, int layer,
+                               int expert); /* gives the rows of one expert, if the checkpoint has
+                                               not those of all: a matrix in its type, or biases
+                                               as F32 */
+    void *experts;
 } spec_gguf_model_watch;
 
 /* Write a model to `path`, replacing that file only at the end; *ret_kept is the number of the

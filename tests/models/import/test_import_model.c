@@ -280,7 +280,9 @@ static void folders_that_are_no_such_model_are_refused(void **state)
             "hf: tensor 'model.layers.0.self_attn.q_norm.weight' is not one of such a model's");
     refused(&model, &(wish){.config = "'model_type':'qwen2'"},
             "hf: lacks tensor 'model.layers.0.self_attn.q_proj.bias'");
-    refused(&model, &(wish){.config = "'model_type':'qwen3'"}, "hf/config.json: model_type is");
+    refused(&model, &(wish){.config = "'model_type':'qwen3','head_dim':6"},
+            "hf: lacks tensor 'model.layers.0.self_attn.q_norm.weight'");
+    refused(&model, &(wish){.config = "'model_type':'phi3'"}, "hf/config.json: model_type is");
     refused(&model, &(wish){.config = "'model_type':'llama','head_dim':8"},
             "hf: tensor 'model.layers.0.self_attn.q_proj.weight' has 2 dimensions, 24 x 24, where "
             "the shape asks for 32 x 24");

@@ -6,7 +6,20 @@
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
+#include <math.h>
 #include <string.h>
+
+#define MISTRAL "'model_type':'mistral','num_key_value_heads':2,"
+#define MOE                                                                                        \
+    "'model_type':'qwen3_moe','num_key_value_heads':2,'num_experts':6,'num_experts_per_tok':2,"    \
+    "'moe_intermediate_size':20"
+#define GPT                                                                                        \
+    "'model_type':'gpt_oss','num_key_value_heads':2,'num_local_experts':6,"                        \
+    "'num_experts_per_tok':2"
+#define YARN                                                                                       \
+    "'rope_scaling':{'rope_type':'yarn','factor':32.0,'beta_fast':32.0,'beta_slow':1.0,"           \
+    "'original_max_position_embeddings':4096,'truncate':false}"
+#define GEMMA "'model_type':'gemma3_text','num_key_value_heads':2,'head_dim':16"
 
 /* With single quotes for double ones; `more` are further members. */
 static int read_config(spec_model_config *ret, const char *more, spec_error *error)
@@ -14,8 +27,9 @@ static int read_config(spec_model_config *ret, const char *more, spec_error *err
     char text[1024];
     json_t *root;
     snprintf(text, sizeof text,
-             "{'hidden_size':48,'num_hidden_layers':3,'num_attention_heads':4,"
-             "'intermediate_size':80,'vocab_size':96,'max_position_embeddings':64%s%s}",
+             "{'hidden_size':48,%s'num_attention_heads':4,'intermediate_size':80,'vocab_size':96,"
+             "'max_position_embeddings':64%s%s}",
+             strstr(more, "'num_hidden_layers'") == NULL ? "'num_hidden_layers':3," : "",
              *more != '\0' ? "," : "", more);
     for (char *c = text; *c != '\0'; c++)
         if (*c == '\'') *c = '"';
@@ -42,7 +56,7 @@ static void defaults_are_those_of_transformers(void **state)
     assert_true(s->n_kv_heads == 4 && s->head_dim == 12 && s->vocab == 96 && s->context == 64);
     assert_true(s->norm_eps == 1e-6f && s->rope.base == 10000.0);
     assert_true(s->rope_pairs == SPEC_ROPE_HALVES && s->rope.opt_factor == NULL);
-    assert_true(!config.is_qwen2 && !config.is_tied && config.window == 0);
+    assert_true(!config.has_biases && !config.is_tied && config.cut_window == 0);
     assert_true(config.begin_of_text == -1 && config.end_of_text == -1);
     spec_model_config_free(&config);
 }
@@ -56,7 +70,7 @@ static void values_replace_the_defaults(void **state)
                    "'eos_token_id':[7,8]");
     const spec_shape *s = &config.shape;
     assert_true(s->n_kv_heads == 2 && s->head_dim == 16 && s->norm_eps == 1e-5f);
-    assert_true(s->rope.base == 1e6 && config.is_qwen2 && config.is_tied);
+    assert_true(s->rope.base == 1e6 && config.has_biases && config.is_tied);
     assert_true(config.begin_of_text == 1 && config.end_of_text == 7);
     spec_model_config_free(&config);
     reads(&config, "'model_type':'llama','rope_parameters':{'rope_theta':500,'rope_type':"
@@ -72,18 +86,24 @@ static void a_window_in_effect_cuts_the_context(void **state)
         const char *more;
         int context, window;
     } cases[] = {
-        {"'model_type':'mistral','sliding_window':32", 32, 32},
-        {"'model_type':'mistral','sliding_window':64", 64, 0},
-        {"'model_type':'mistral','sliding_window':null", 64, 0},
+        {MISTRAL "'sliding_window':32", 32, 32},
+        {MISTRAL "'sliding_window':64", 64, 0},
+        {MISTRAL "'sliding_window':null", 64, 0},
         {"'model_type':'qwen2','sliding_window':32,'use_sliding_window':false", 64, 0},
         {"'model_type':'qwen2','sliding_window':32", 64, 0},
         {"'model_type':'qwen2','sliding_window':32,'use_sliding_window':true", 32, 32},
+        {"'model_type':'qwen2','sliding_window':32,'use_sliding_window':true,'layer_types':["
+         "'full_attention','full_attention','full_attention']",
+         64, 0},
+        {"'model_type':'qwen2','sliding_window':32,'use_sliding_window':true,'layer_types':["
+         "'full_attention','full_attention','sliding_attention']",
+         32, 32},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         spec_model_config config;
         reads(&config, cases[i].more);
         assert_int_equal(config.shape.context, cases[i].context);
-        assert_int_equal(config.window, cases[i].window);
+        assert_int_equal(config.cut_window, cases[i].window);
         spec_model_config_free(&config);
     }
 }
@@ -116,19 +136,158 @@ static void ropes_are_scaled_as_in_transformers(void **state)
     spec_model_config_free(&config);
 }
 
+/* Factors of transformers 5.24 for head_dim 64, base 150000, and for that of this file. */
+static void yarn_is_that_of_transformers(void **state)
+{
+    (void)state;
+    static const float middle[] = {1.0f,      1.1043f,   1.247749f, 1.434031f, 1.685695f, 2.044491f,
+                                   2.597326f, 3.559942f, 5.656254f, 13.75752f, 32.0f},
+                       rounded[] = {1.0f,     1.107266f, 1.24031f,  1.409692f, 1.632653f, 1.939394f,
+                                    2.38806f, 3.106796f, 4.444444f, 7.804877f, 32.0f},
+                       small[] = {1.0f, 4.0f / 3.0f, 2.0f, 4.0f, 4.0f, 4.0f};
+    spec_model_config config;
+    reads(&config, GPT ",'head_dim':64," YARN);
+    for (int i = 0; i < 32; i++)
+        assert_near((double)config.shape.rope.opt_factor[i],
+                    (double)(i < 8    ? 1.0f
+                             : i > 18 ? 32.0f
+                                      : middle[i - 8]),
+                    1e-5);
+    assert_near((double)config.shape.rope.magnitude, 1.34657359, 1e-7);
+    assert_true(config.yarn.factor == 32.0 && config.yarn.context == 4096.0);
+    assert_true(config.yarn.beta_fast == 32.0 && config.yarn.beta_slow == 1.0);
+    assert_true(!config.yarn.truncates);
+    assert_ptr_equal(config.shape.window_rope.opt_factor, config.shape.rope.opt_factor);
+    spec_model_config_free(&config);
+    reads(&config, "'model_type':'llama','head_dim':64,'rope_parameters':{'rope_theta':150000.0,"
+                   "'rope_type':'yarn','factor':32.0,'original_max_position_embeddings':4096,"
+                   "'attention_factor':1.3465735902799727}");
+    for (int i = 8; i <= 18; i++)
+        assert_near((double)config.shape.rope.opt_factor[i], (double)rounded[i - 8], 1e-5);
+    assert_true(config.yarn.truncates);
+    spec_model_config_free(&config);
+    reads(&config, "'model_type':'llama','rope_theta':500.0,'rope_scaling':{'type':'yarn',"
+                   "'factor':4.0,'original_max_position_embeddings':64}");
+    for (int i = 0; i < 6; i++)
+        assert_near((double)config.shape.rope.opt_factor[i], (double)small[i], 1e-5);
+    spec_model_config_free(&config);
+}
+
+static void experts_are_read(void **state)
+{
+    (void)state;
+    spec_model_config config;
+    reads(&config, MOE ",'norm_topk_prob':true,'head_dim':16");
+    assert_string_equal(config.architecture->name, "qwen3moe");
+    assert_true(config.shape.n_experts == 6 && config.shape.n_active == 2);
+    assert_true(config.shape.expert_dim == 20 && config.shape.gate == SPEC_GATE_SILU);
+    assert_true(!config.has_biases && !config.begins);
+    spec_model_config_free(&config);
+    reads(&config, GPT "," YARN);
+    assert_string_equal(config.architecture->name, "gpt-oss");
+    assert_true(config.shape.expert_dim == 80 && config.shape.gate == SPEC_GATE_CLAMPED);
+    assert_true(config.shape.rope.base == 150000.0 && config.shape.norm_eps == 1e-5f);
+    assert_true(config.has_biases && config.shape.head_dim == 64 && config.shape.window == 128);
+    assert_true(config.has_window[0] && !config.has_window[1] && config.has_window[2]);
+    spec_model_config_free(&config);
+    reads(&config, GPT "," YARN ",'quantization_config':{'quant_method':'mxfp4'}");
+    spec_model_config_free(&config);
+}
+
+static void windows_are_those_of_layers(void **state)
+{
+    (void)state;
+    spec_model_config config;
+    reads(&config, GEMMA ",'num_hidden_layers':13,'sliding_window':8");
+    assert_string_equal(config.architecture->name, "gemma3");
+    for (int i = 0; i < 13; i++) assert_int_equal(config.has_window[i], i != 5 && i != 11);
+    assert_true(config.shape.window == 8 && config.shape.context == 64 && config.cut_window == 0);
+    assert_true(config.shape.rope.base == 1e6 && config.shape.window_rope.base == 1e4);
+    assert_true(config.shape.gate == SPEC_GATE_GELU && config.gains_minus_one && config.is_tied);
+    assert_near((double)config.shape.embedding_scale, sqrt(48.0), 1e-6);
+    assert_near((double)config.shape.query_scale, 1.0 / 16.0, 1e-9); /* query_pre_attn_scalar 256 */
+    spec_model_config_free(&config);
+    reads(&config, GEMMA ",'num_hidden_layers':3,'sliding_window_pattern':2,"
+                         "'query_pre_attn_scalar':16,'rope_theta':5e5,'rope_local_base_freq':3e3,"
+                         "'rope_scaling':{'rope_type':'linear','factor':8.0}");
+    assert_true(config.has_window[0] && !config.has_window[1] && config.has_window[2]);
+    assert_true(config.shape.query_scale == 0.0f && config.shape.window == 4096);
+    assert_true(config.shape.rope.base == 5e5 && config.shape.window_rope.base == 3e3);
+    assert_true(config.shape.rope.opt_factor[3] == 8.0f);
+    assert_null(config.shape.window_rope.opt_factor);
+    spec_model_config_free(&config);
+    reads(&config, GEMMA ",'layer_types':['full_attention','sliding_attention','full_attention'],"
+                         "'rope_parameters':{'full_attention':{'rope_theta':7e5,'rope_type':"
+                         "'linear','factor':2.0},'sliding_attention':{'rope_theta':2e3,"
+                         "'rope_type':'default'}}");
+    assert_true(!config.has_window[0] && config.has_window[1] && !config.has_window[2]);
+    assert_true(config.shape.rope.base == 7e5 && config.shape.window_rope.base == 2e3);
+    assert_true(config.shape.rope.opt_factor[0] == 2.0f);
+    spec_model_config_free(&config);
+    reads(&config, GEMMA ",'layer_types':['full_attention','full_attention','full_attention']");
+    assert_int_equal(config.shape.window, 0);
+    spec_model_config_free(&config);
+}
+
+/* Values that the part for text lacks are those of the whole file. */
+static void a_text_model_beside_one_for_images_is_read(void **state)
+{
+    (void)state;
+    spec_model_config config;
+    reads(&config, "'model_type':'gemma3','eos_token_id':[1,106],'text_config':{'model_type':"
+                   "'gemma3_text','hidden_size':32,'num_hidden_layers':2,'intermediate_size':64,"
+                   "'bos_token_id':2,'sliding_window':9}");
+    const spec_shape *s = &config.shape;
+    assert_true(s->dim == 32 && s->n_layers == 2 && s->ffn_dim == 64 && s->window == 9);
+    assert_true(s->n_heads == 8 && s->n_kv_heads == 4 && s->head_dim == 256);
+    assert_true(s->vocab == 262208 && s->context == 131072);
+    assert_true(config.begin_of_text == 2 && config.end_of_text == 1 && config.is_tied);
+    spec_model_config_free(&config);
+}
+
 static void configs_that_are_not_computed_are_refused(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        {"", "model_type is ''; llama, mistral and qwen2 are read"},
-        {"'model_type':'gpt2'", "model_type is 'gpt2'; llama, mistral and qwen2 are read"},
-        {"'model_type':'qwen3'",
-         "model_type is 'qwen3', whose norms of each head's queries and keys are not computed"},
+        {"", "model_type is ''; llama, mistral, qwen2, qwen3, qwen3_moe, gemma3_text and gpt_oss"},
+        {"'model_type':'gpt2'", "model_type is 'gpt2'; llama, mistral, qwen2, qwen3, "},
+        {"'model_type':'gemma3'", "lacks the value of 'text_config'"},
+        {MOE, "'norm_topk_prob' is false; weights of experts that sum to 1 are computed"},
+        {MOE ",'norm_topk_prob':true,'decoder_sparse_step':2",
+         "'decoder_sparse_step' gives some layers no experts"},
+        {MOE ",'norm_topk_prob':true,'mlp_only_layers':[0]",
+         "'mlp_only_layers' gives some layers no experts"},
+        {GPT, "lacks the value of 'rope_scaling'"},
+        {GPT "," YARN ",'swiglu_limit':6.0", "swiglu_limit is 6; 7 is computed"},
+        {GPT "," YARN ",'swiglu_alpha':1.0", "swiglu_alpha is 1; 1.702 is computed"},
+        {"'model_type':'gpt_oss','num_key_value_heads':2,'num_local_experts':6,"
+         "'num_experts_per_tok':7," YARN,
+         "the value of 'num_experts_per_tok' is not a whole number between 1 and 6"},
+        {GPT "," YARN ",'quantization_config':{'quant_method':'fp8'}",
+         "has a quantization_config; import the weights in F32, F16 or BF16"},
+        {GPT "," YARN ",'layer_types':['full_attention']",
+         "the value of 'layer_types' is not a list of a type for each layer"},
+        {GPT "," YARN ",'layer_types':['full_attention','chunked_attention','full_attention']",
+         "layer 1 is of type 'chunked_attention'; full_attention and sliding_attention are"},
+        {GPT "," YARN ",'sliding_window':0", "lacks the value of 'sliding_window'"},
+        {GEMMA ",'hidden_activation':'gelu'", "hidden_act is 'gelu'; gelu_pytorch_tanh is"},
+        {GEMMA ",'final_logit_softcapping':30.0", "'final_logit_softcapping' is 30; soft caps"},
+        {GEMMA ",'use_bidirectional_attention':true", "'use_bidirectional_attention' is true"},
+        {GEMMA ",'rope_parameters':{'sliding_attention':{'rope_type':'linear','factor':2.0}}",
+         "a rope_scaling of type 'linear' of layers with a window is not computed"},
         {"'model_type':3", "the value of 'model_type' is not a text"},
         {"'model_type':'llama','hidden_act':'gelu'", "hidden_act is 'gelu'; silu is computed"},
         {"'model_type':'llama','quantization_config':{}", "has a quantization_config"},
-        {"'model_type':'llama','rope_scaling':{'rope_type':'yarn','factor':4}",
-         "a rope_scaling of type 'yarn' is not computed"},
+        {"'model_type':'llama','rope_scaling':{'rope_type':'dynamic','factor':4}",
+         "a rope_scaling of type 'dynamic' is not computed; linear, llama3 and yarn are"},
+        {"'model_type':'llama','rope_scaling':{'rope_type':'yarn','factor':4,'beta_fast':1}",
+         "a rope_scaling of beta_fast 1, beta_slow 1 and"},
+        {"'model_type':'llama','rope_scaling':{'rope_type':'yarn','factor':4,"
+         "'attention_factor':1.0}",
+         "a rope_scaling with attention_factor 1 is not computed; 1.13863 is YaRN's own"},
+        {"'model_type':'llama','rope_scaling':{'rope_type':'yarn','factor':4,'mscale':1.0,"
+         "'mscale_all_dim':0.8}",
+         "a rope_scaling with mscale 1 and mscale_all_dim 0.8 is not computed"},
         {"'model_type':'llama','rope_scaling':{'type':'linear','factor':0}",
          "a rope_scaling by the factor 0 cannot be"},
         {"'model_type':'llama','rope_scaling':{'type':'llama3','factor':8,'low_freq_factor':4}",
@@ -183,6 +342,10 @@ int main(void)
         cmocka_unit_test(values_replace_the_defaults),
         cmocka_unit_test(a_window_in_effect_cuts_the_context),
         cmocka_unit_test(ropes_are_scaled_as_in_transformers),
+        cmocka_unit_test(yarn_is_that_of_transformers),
+        cmocka_unit_test(experts_are_read),
+        cmocka_unit_test(windows_are_those_of_layers),
+        cmocka_unit_test(a_text_model_beside_one_for_images_is_read),
         cmocka_unit_test(configs_that_are_not_computed_are_refused),
         cmocka_unit_test(values_that_a_model_needs_are_asked_for),
     };
