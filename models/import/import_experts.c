@@ -183,7 +183,8 @@ static const spec_safetensors_tensor *holder(const spec_import_experts *of, spec
 static spec_tensor_type type_of(const spec_import_experts *of, spec_part part, int layer)
 {
     if (is_bias(part)) return SPEC_TENSOR_F32;
-    return float_type(holder(of, part, layer, 0));
+    return of->layout == SPEC_IMPORT_EXPERTS_MXFP4 ? SPEC_TENSOR_MXFP4
+                                                   : float_type(holder(of, part, layer, 0));
 }
 
 /* All experts of a layer must have one type, and the widest one must fit the buffer. */
@@ -227,8 +228,6 @@ int spec_import_experts_init(spec_import_experts *experts, spec_checkpoint *to,
          shape->expert_dim % SPEC_TENSOR_BLOCK != 0))
         SPEC_TRY(REFUSE(&all, "experts in MXFP4 have biases, and widths of a multiple of %d",
                         SPEC_TENSOR_BLOCK));
-    if (experts->layout == SPEC_IMPORT_EXPERTS_MXFP4)
-        SPEC_TRY(REFUSE(&all, "its experts are in %s, which cannot be written yet", "MXFP4"));
     SPEC_TRY(find_all(&all));
     SPEC_TRY(set_tensors(&all, to));
     experts->buffer = malloc((size_t)shape->dim * (size_t)shape->expert_dim * sizeof(float));

@@ -6,6 +6,7 @@
 #include "tests/support/hf_folder.h"
 #include "tests/support/support.h"
 
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -178,6 +179,88 @@ static void floats_of_every_layout_have_their_rows(void **state)
         }
 }
 
+/* Weights are codes of 4 bits times a power of two, as gpt-oss stores them: two weights in a byte,
+ * the first in its low half; the scale is the exponent, 127 for 1. */
+static int code(int layer, int which, int expert, int row, int col)
+{
+    return (int)(weight(layer, which, expert, row, col) + 64.0f) % 16;
+}
+
+static int exponent(int layer, int which, int expert, int row, int block)
+{
+    return 120 + code(layer, which, expert, row, block + 40);
+}
+
+static void put_packed(spec_hf_file *file, int layer, bool is_down)
+{
+    static unsigned char block[EXPERTS * 2 * WIDTH * DIM / 2],
+        scale[EXPERTS * 2 * WIDTH * DIM / 32];
+    const int rows = is_down ? DIM : 2 * WIDTH, cols = is_down ? WIDTH : DIM;
+    char name[120];
+    for (int e = 0; e < EXPERTS; e++)
+        for (int r = 0; r < rows; r++) {
+            const int which = is_down ? DOWN : r % 2, row = is_down ? r : r / 2;
+            const int at = (e * rows + r) * cols;
+            for (int c = 0; c < cols; c += 2)
+                block[(at + c) / 2] = (unsigned char)(code(layer, which, e, row, c) |
+                                                      code(layer, which, e, row, c + 1) << 4);
+            for (int b = 0; b < cols / 32; b++)
+                scale[at / 32 + b] = (unsigned char)exponent(layer, which, e, row, b);
+        }
+    const char *what = is_down ? "down_proj" : "gate_up_proj";
+    const int size[] = {EXPERTS, rows, cols / 32, 16};
+    snprintf(name, sizeof name, "%s%d.mlp.experts.%s_blocks", prefix, layer, what);
+    spec_hf_folder_put(file, name, "U8", 4, size, block, (size_t)(EXPERTS * rows * cols / 2));
+    snprintf(name, sizeof name, "%s%d.mlp.experts.%s_scales", prefix, layer, what);
+    spec_hf_folder_put(file, name, "U8", 3, size, scale, (size_t)(EXPERTS * rows * cols / 32));
+}
+
+/* The values of the OCP's E2M1. */
+static float packed_weight(int layer, int which, int expert, int row, int col)
+{
+    static const float values[] = {0.0f, 0.5f, 1.0f, 1.5f, 2.0f, 3.0f, 4.0f, 6.0f};
+    const int c = code(layer, which, expert, row, col);
+    return ldexpf(c < 8 ? values[c] : -values[c - 8],
+                  exponent(layer, which, expert, row, col / 32) - 127);
+}
+
+static void put_packed_layers(spec_hf_file *file)
+{
+    static float none[EXPERTS * 2 * DIM];
+    for (int layer = 0; layer < LAYERS; layer++) {
+        put_packed(file, layer, false);
+        put_packed(file, layer, true);
+        put(file, layer, "gate_up_proj_bias", SPEC_TENSOR_BF16, 2,
+            (const int[]){EXPERTS, 2 * WIDTH}, none);
+        put(file, layer, "down_proj_bias", SPEC_TENSOR_BF16, 2, (const int[]){EXPERTS, DIM}, none);
+    }
+}
+
+static void experts_in_mxfp4_keep_their_weights(void **state)
+{
+    (void)state;
+    spec_hf_file file = {0};
+    opened o;
+    put_packed_layers(&file);
+    if (open_folder(&o, &file, true) != GSL_SUCCESS) fail_msg("%s", o.error.text);
+    for (int layer = 0; layer < LAYERS; layer++)
+        for (int expert = 0; expert < EXPERTS; expert++)
+            for (int which = GATE; which <= DOWN; which++) {
+                const int rows = which == DOWN ? DIM : WIDTH, cols = which == DOWN ? WIDTH : DIM;
+                const spec_tensor matrix = {
+                    SPEC_TENSOR_MXFP4, rows, cols,
+                    spec_import_experts_rows(&o.experts, (spec_part)(SPEC_PART_EXPERT_GATE + which),
+                                             layer, expert)};
+                float row[DIM];
+                for (int r = 0; r < rows; r++) {
+                    spec_tensor_decode_row(row, &matrix, r);
+                    for (int c = 0; c < cols; c++)
+                        assert_true(row[c] == packed_weight(layer, which, expert, r, c));
+                }
+            }
+    close_folder(&o);
+}
+
 static void refused(spec_hf_file *file, bool transposes, const char *expected)
 {
     opened o;
@@ -235,6 +318,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(floats_of_every_layout_have_their_rows),
+        cmocka_unit_test(experts_in_mxfp4_keep_their_weights),
         cmocka_unit_test(experts_that_are_missing_or_of_another_size_are_refused),
         cmocka_unit_test(one_layer_in_two_types_is_refused),
     };
