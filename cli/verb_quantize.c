@@ -131,7 +131,7 @@ int spec_verb_quantize(spec_context *context, int argc, char **argv)
     spec_error error = {{0}};
     spec_settings settings = {0};
     spec_conversion conversion;
-    const spec_recipe *recipe = spec_recipe_find(args.type);
+    const spec_type_recipe *recipe = spec_type_recipe_find(args.type);
     if (recipe == NULL)
         spec_usage_fail(argv[0],
                         "--type: '%s' is not q8_0, q6_K, q5_K, q4_K, q5_1, q5_0, q4_1, q4_0, bf16, "

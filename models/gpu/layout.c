@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/gpu/layout.h"
 
+#include "base/half_float.h"
 #include "base/int_math.h"
 #include "models/gpu/tile.h"
 
@@ -136,15 +137,19 @@ static float weight(const unsigned char *tile, spec_tensor_type type, int r, int
     float value = 0.0f;
     switch (type) {
     case SPEC_TENSOR_F32: memcpy(&value, tile + TILE_F32_AT(r, k), sizeof value); break;
-    case SPEC_TENSOR_F16: value = spec_tensor_from_f16(half_at(tile + TILE_HALF_AT(r, k))); break;
-    case SPEC_TENSOR_BF16: value = spec_tensor_from_bf16(half_at(tile + TILE_HALF_AT(r, k))); break;
+    case SPEC_TENSOR_F16:
+        value = spec_half_float_from_f16(half_at(tile + TILE_HALF_AT(r, k)));
+        break;
+    case SPEC_TENSOR_BF16:
+        value = spec_half_float_from_bf16(half_at(tile + TILE_HALF_AT(r, k)));
+        break;
     case SPEC_TENSOR_Q8_0:
-        value = spec_tensor_from_f16(half_at(tile + TILE_Q8_0_SCALE_AT(r, k))) *
+        value = spec_half_float_from_f16(half_at(tile + TILE_Q8_0_SCALE_AT(r, k))) *
                 (float)(signed char)tile[TILE_Q8_0_AT(r, k)];
         break;
     case SPEC_TENSOR_Q4_0: {
         const int both = tile[TILE_Q4_0_AT(r, k)];
-        value = spec_tensor_from_f16(half_at(tile + TILE_Q4_0_SCALE_AT(r, k))) *
+        value = spec_half_float_from_f16(half_at(tile + TILE_Q4_0_SCALE_AT(r, k))) *
                 (float)((TILE_Q4_0_IS_HIGH(k) ? both >> 4 : both & 15) - 8);
         break;
     }

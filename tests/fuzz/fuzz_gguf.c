@@ -71,8 +71,9 @@ static void write_again(const char *path, const spec_checkpoint *model)
     if (again[0] == '\0') snprintf(again, sizeof again, "/tmp/fuzz_gguf.%ld", (long)getpid());
     snprintf(spec, sizeof spec, "gguf:%s", path);
     REQUIRE(spec_settings_init(&settings, spec, &error) == GSL_SUCCESS);
-    REQUIRE(spec_conversion_write(&counted, again, &settings, spec_recipe_of_type(SPEC_TENSOR_F32),
-                                  NULL, &error) == GSL_SUCCESS);
+    REQUIRE(spec_conversion_write(&counted, again, &settings,
+                                  spec_type_recipe_of_type(SPEC_TENSOR_F32), NULL,
+                                  &error) == GSL_SUCCESS);
     REQUIRE(open_model(&other, again, &error) == GSL_SUCCESS);
     REQUIRE(other.shape.vocab == model->shape.vocab && other.end_of_text == model->end_of_text);
     spec_checkpoint_free(&other);

@@ -314,7 +314,8 @@ def check_recipes(program, ggml, folder):
             holds = read and wanted == found
             good = good and holds
             print(f"types: {recipe}, {what}: {'ok' if holds else 'FAIL'}: {len(found[0])} tensors, "
-                  f"file type {found[1]}, {'read' if read else 'not read'} by llama.cpp", flush=True)
+                  f"file type {found[1]}, {'read' if read else 'not read'} by llama.cpp",
+                  flush=True)
             if wanted != found:
                 for name, kind in wanted[0].items():
                     if found[0].get(name) != kind:

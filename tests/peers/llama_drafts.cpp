@@ -15,7 +15,8 @@
 #include <sstream>
 #include <string>
 
-namespace {
+namespace
+{
 
 enum { CONTEXT = 512 };
 
@@ -104,7 +105,8 @@ llama_tokens draft_after(session &s, const llama_tokens &text)
 {
     llama_tokens drafted, before(text.begin(), text.end() - 1);
     const int n = static_cast<int>(before.size());
-    common_speculative_draft_params &request = common_speculative_get_draft_params(s.drafts.get(), 0);
+    common_speculative_draft_params &request =
+        common_speculative_get_draft_params(s.drafts.get(), 0);
     request = {};
     request.drafting = true;
     request.pos0 = n;

@@ -24,7 +24,7 @@ typedef struct {
 /* A file being written. */
 typedef struct {
     const char *path;
-    const spec_recipe *recipe;
+    const spec_type_recipe *recipe;
     spec_checkpoint model;
     spec_gguf_writer writer;
     spec_conversion_watch watch;
@@ -135,7 +135,7 @@ static int visit_parts(conversion *to, spec_conversion *opt_ret)
         for (int layer = 0; layer < spec_checkpoint_parts_copies(part, &model->shape); layer++) {
             const spec_tensor *tensor = spec_checkpoint_parts_tensor_const(part, model, layer);
             if (tensor->data == NULL) continue;
-            const spec_tensor_type after = spec_recipe_type_of(to->recipe, model, part, layer);
+            const spec_tensor_type after = spec_type_recipe_type_of(to->recipe, model, part, layer);
             char name[SPEC_PART_NAME_SIZE];
             spec_checkpoint_parts_name(name, part, layer, model->opt_architecture);
             if (opt_ret == NULL) {
@@ -238,7 +238,7 @@ done:
 }
 
 int spec_conversion_write(spec_conversion *ret, const char *path, spec_settings *settings,
-                          const spec_recipe *recipe, const spec_conversion_watch *opt_watch,
+                          const spec_type_recipe *recipe, const spec_conversion_watch *opt_watch,
                           spec_error *error)
 {
     int status = GSL_SUCCESS;

@@ -8,7 +8,7 @@
 
 #include "base/settings.h"
 #include "base/thread_pool.h"
-#include "models/transformer/files/recipe.h"
+#include "models/transformer/files/type_recipe.h"
 #include "speclab/listener.h"
 
 /* Errors of all tensors converted from one type to another. */
@@ -41,7 +41,7 @@ typedef struct {
  * read, or a weight exceeds the range of its new type. GSL_EFAILED if writing failed or *opt_stop
  * became nonzero; no file remains. The bytes do not depend on the number of threads. */
 int spec_conversion_write(spec_conversion *ret, const char *path, spec_settings *settings,
-                          const spec_recipe *recipe, const spec_conversion_watch *opt_watch,
+                          const spec_type_recipe *recipe, const spec_conversion_watch *opt_watch,
                           spec_error *error);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/files/checkpoint.h"
 
+#include "base/half_float.h"
 #include "base/noise.h"
 #include "base/parallel.h"
 #include "models/model.h"
@@ -48,7 +49,7 @@ static void draw_blocks(unsigned char *row, spec_tensor_type type, int cols, uin
 {
     const bool bytes = type == SPEC_TENSOR_Q8_0;
     const int n_words = bytes ? 4 : 2;
-    const uint16_t scale = spec_tensor_to_f16((float)(sd / (bytes ? byte_sd : nibble_sd)));
+    const uint16_t scale = spec_half_float_to_f16((float)(sd / (bytes ? byte_sd : nibble_sd)));
     uint64_t at = 0;
     for (int i = 0; i < cols; i += SPEC_TENSOR_BLOCK) {
         const uint16_t signed_scale = scale | (uint16_t)(spec_noise_word(key, at++) & 0x8000);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/files/tensor.h"
 
+#include "base/half_float.h"
 #include "base/parallel.h"
 #include "models/transformer/files/tensor_block.h"
 
@@ -32,69 +33,11 @@ static const spec_tensor_block *const blocks[SPEC_TENSOR_ALL_TYPES] = {
     [SPEC_TENSOR_IQ4_XS] = &spec_tensor_block_iq4_xs,
 };
 
-static inline float float_of(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static inline uint32_t bits_of(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
 static inline uint16_t half_at(const unsigned char *data)
 {
     uint16_t half;
     memcpy(&half, data, sizeof half);
     return half;
-}
-
-/* ---- one value ------------------------------------------------------------------------------- */
-
-/* Branch-free, for loops over rows. The exponent biases differ by 112; the product normalises
- * denormals. */
-static inline float from_f16(uint16_t half)
-{
-    const uint32_t magnitude = (uint32_t)(half & 0x7fff) << 13;
-    const uint32_t finite = bits_of(float_of(magnitude) * 0x1p112f);
-    const uint32_t bits = (half & 0x7c00) == 0x7c00 ? magnitude | 0x7f800000 : finite;
-    return float_of(bits | (uint32_t)(half & 0x8000) << 16);
-}
-
-float spec_tensor_from_f16(uint16_t half)
-{
-    return from_f16(half);
-}
-
-uint16_t spec_tensor_to_f16(float value)
-{
-    const uint32_t bits = bits_of(value), magnitude = bits & 0x7fffffff;
-    uint32_t half;
-    if (magnitude > 0x7f800000)
-        half = 0x7e00 | (magnitude >> 13 & 0x3ff);
-    else if (magnitude >= 0x477ff000)
-        half = 0x7c00; /* 65520 and above */
-    else if (magnitude < 0x38800000)
-        half = bits_of(float_of(magnitude) + 0.5f) - 0x3f000000; /* in units of 2^-24 */
-    else
-        half = (magnitude + 0xfff + (magnitude >> 13 & 1) - 0x38000000) >> 13;
-    return (uint16_t)(half | (bits >> 16 & 0x8000));
-}
-
-float spec_tensor_from_bf16(uint16_t half)
-{
-    return float_of((uint32_t)half << 16);
-}
-
-uint16_t spec_tensor_to_bf16(float value)
-{
-    const uint32_t bits = bits_of(value);
-    if ((bits & 0x7fffffff) > 0x7f800000) return (uint16_t)(bits >> 16 | 0x40);
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -147,7 +90,7 @@ static void decode_blocks(float *ret_value, const spec_tensor_block *block,
     for (int i = 0; i < cols; i += block->weights, data += block->bytes) {
         float scale[SPEC_TENSOR_SCALES_MAX];
         for (int k = 0; k < block->n_scales; k++)
-            scale[k] = from_f16(half_at(data + block->scale_at[k]));
+            scale[k] = spec_half_float_from_f16(half_at(data + block->scale_at[k]));
         block->decode(ret_value + i, data, scale);
     }
 }
@@ -161,11 +104,12 @@ void spec_tensor_decode_row(float *ret_value, const spec_tensor *tensor, int row
     switch (tensor->type) {
     case SPEC_TENSOR_F32: memcpy(ret_value, data, bytes); break;
     case SPEC_TENSOR_F16:
-        for (int i = 0; i < cols; i++) ret_value[i] = from_f16(half_at(data + HALF_BYTES * i));
+        for (int i = 0; i < cols; i++)
+            ret_value[i] = spec_half_float_from_f16(half_at(data + HALF_BYTES * i));
         break;
     case SPEC_TENSOR_BF16:
         for (int i = 0; i < cols; i++)
-            ret_value[i] = float_of((uint32_t)half_at(data + HALF_BYTES * i) << 16);
+            ret_value[i] = spec_half_float_from_bf16(half_at(data + HALF_BYTES * i));
         break;
     default: decode_blocks(ret_value, blocks[tensor->type], data, cols); break;
     }
@@ -259,8 +203,8 @@ void spec_tensor_row_write(void *ret_data, spec_tensor_type type, const float *v
     case SPEC_TENSOR_F16:
     case SPEC_TENSOR_BF16:
         for (int i = 0; i < cols; i++) {
-            const uint16_t half = type == SPEC_TENSOR_F16 ? spec_tensor_to_f16(value[i])
-                                                          : spec_tensor_to_bf16(value[i]);
+            const uint16_t half = type == SPEC_TENSOR_F16 ? spec_half_float_to_f16(value[i])
+                                                          : spec_half_float_to_bf16(value[i]);
             memcpy(data + HALF_BYTES * i, &half, sizeof half);
         }
         break;

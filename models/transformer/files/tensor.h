@@ -88,10 +88,4 @@ void spec_tensor_row_write(void *ret_data, spec_tensor_type type, const float *v
 void spec_tensor_convert_row(void *ret_data, spec_tensor_type type, const spec_tensor *tensor,
                              int row, float *value);
 
-/* The conversions of one value. */
-float spec_tensor_from_f16(uint16_t half);
-uint16_t spec_tensor_to_f16(float value);
-float spec_tensor_from_bf16(uint16_t half);
-uint16_t spec_tensor_to_bf16(float value);
-
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/files/tensor_block.h"
 
-#include "models/transformer/files/tensor.h"
 #include "models/transformer/files/tensor_block_search.h"
 #include "models/transformer/files/tensor_block_write.h"
 
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 enum { HALF_BYTES = 2, BLOCK = 32, SUPER = 256, SCALES_BYTES = 12 };

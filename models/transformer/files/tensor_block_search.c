@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/files/tensor_block_search.h"
 
-#include "models/transformer/files/tensor.h"
+#include "base/half_float.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -87,11 +88,11 @@ static bool arrange(block *ret, float *ret_scale, const float *value, int group)
  * in the block's units. */
 static float write_scale(unsigned char *ret_half, const block *of, float scale)
 {
-    uint16_t half = spec_tensor_to_f16(scale * of->scale);
+    uint16_t half = spec_half_float_to_f16(scale * of->scale);
     const float magnitude = fabsf(scale * of->scale);
-    if (fabsf(spec_tensor_from_f16(half)) < magnitude * (1.0f - 0x1p-7f)) half++;
+    if (fabsf(spec_half_float_from_f16(half)) < magnitude * (1.0f - 0x1p-7f)) half++;
     memcpy(ret_half, &half, sizeof half);
-    return spec_tensor_from_f16(half) * of->inverse;
+    return spec_half_float_from_f16(half) * of->inverse;
 }
 
 /* ---- groups with a minimum ------------------------------------------------------------------- */
@@ -261,7 +262,7 @@ static void write_with_minimum(unsigned char *ret_block, unsigned char *q, const
     float scale;
     memset(q, 0, SUPER);
     if (!arrange(&of, &scale, value, GROUP)) {
-        const uint16_t half = spec_tensor_to_f16(scale);
+        const uint16_t half = spec_half_float_to_f16(scale);
         memset(ret_block, 0, 2 * HALF_BYTES + SCALES_BYTES);
         memcpy(ret_block, &half, sizeof half);
         return;
@@ -379,7 +380,7 @@ void spec_tensor_block_search_q6_k(unsigned char *ret_block, const float *value)
     float scale;
     memset(ret_block, 0, SCALE + HALF_BYTES);
     if (!arrange(&of, &scale, value, SMALL)) {
-        const uint16_t half = spec_tensor_to_f16(scale);
+        const uint16_t half = spec_half_float_to_f16(scale);
         memcpy(ret_block + SCALE, &half, sizeof half);
         return;
     }

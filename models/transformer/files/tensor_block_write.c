@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/files/tensor_block_write.h"
 
-#include "models/transformer/files/tensor.h"
+#include "base/half_float.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
-enum { HALF_BYTES = 2, BLOCK = SPEC_TENSOR_BLOCK };
+enum { HALF_BYTES = 2, BLOCK = 32 };
 
 /* The weight of largest magnitude, the first among equals; NaN if a weight is not finite. */
 static float largest(const float *value)
@@ -23,7 +24,7 @@ static float largest(const float *value)
  * non-finite values, and if 1 / scale overflows (the scale is 0 in F16 long before). */
 static float write_scale(unsigned char *block, float scale)
 {
-    const uint16_t half = spec_tensor_to_f16(scale);
+    const uint16_t half = spec_half_float_to_f16(scale);
     memcpy(block, &half, sizeof half);
     const float inverse = 1.0f / scale;
     return isfinite(inverse) ? inverse : 0.0f;
@@ -91,7 +92,7 @@ static void write_range(unsigned char *ret_block, unsigned char ret_q[BLOCK], co
     const bool finite = isfinite(largest(value));
     const float scale = finite ? (greatest - least) / (float)most : NAN,
                 inverse = write_scale(ret_block, scale);
-    const uint16_t half = spec_tensor_to_f16(finite ? least : NAN);
+    const uint16_t half = spec_half_float_to_f16(finite ? least : NAN);
     memcpy(ret_block + HALF_BYTES, &half, sizeof half);
     round_all(ret_q, value, least, inverse, 0, most);
 }

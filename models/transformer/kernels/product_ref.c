@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/kernels/product_kernels.h"
 
+#include "base/half_float.h"
+
 #include <math.h>
 
 enum { ROWS = SPEC_PANEL_ROWS, BLOCK = SPEC_TENSOR_BLOCK, HALF = 2, GROUP = 4 };
@@ -15,8 +17,8 @@ static uint16_t half_at(const unsigned char *at)
 static float weight(const unsigned char *panel, spec_tensor_type type, size_t i)
 {
     switch (type) {
-    case SPEC_TENSOR_F16: return spec_tensor_from_f16(half_at(panel + HALF * i));
-    case SPEC_TENSOR_BF16: return spec_tensor_from_bf16(half_at(panel + HALF * i));
+    case SPEC_TENSOR_F16: return spec_half_float_from_f16(half_at(panel + HALF * i));
+    case SPEC_TENSOR_BF16: return spec_half_float_from_bf16(half_at(panel + HALF * i));
     default: return spec_product_float_at(panel + sizeof(float) * i);
     }
 }
@@ -63,8 +65,9 @@ static void quantised(const spec_product_task *task, spec_tensor_type type)
                     int32_t dot = spec_product_int_at(x + (BLOCK + GROUP) * N + GROUP * u);
                     for (int j = 0; j < BLOCK; j++)
                         dot += unsigned_weight(block, type, r, j) * (signed char)x[BLOCK * u + j];
-                    sum[r] = fmaf((float)dot,
-                                  spec_tensor_from_f16(half_at(block + HALF * r)) * scale, sum[r]);
+                    sum[r] =
+                        fmaf((float)dot,
+                             spec_half_float_from_f16(half_at(block + HALF * r)) * scale, sum[r]);
                 }
             }
             spec_product_put(task, u, first, sum);
@@ -94,8 +97,23 @@ void spec_product_quantise_ref(unsigned char *block, int u, int N, const float *
     }
 }
 
-void spec_product_f32_ref(const spec_product_task *task) { floats(task, SPEC_TENSOR_F32); }
-void spec_product_f16_ref(const spec_product_task *task) { floats(task, SPEC_TENSOR_F16); }
-void spec_product_bf16_ref(const spec_product_task *task) { floats(task, SPEC_TENSOR_BF16); }
-void spec_product_q8_0_ref(const spec_product_task *task) { quantised(task, SPEC_TENSOR_Q8_0); }
-void spec_product_q4_0_ref(const spec_product_task *task) { quantised(task, SPEC_TENSOR_Q4_0); }
+void spec_product_f32_ref(const spec_product_task *task)
+{
+    floats(task, SPEC_TENSOR_F32);
+}
+void spec_product_f16_ref(const spec_product_task *task)
+{
+    floats(task, SPEC_TENSOR_F16);
+}
+void spec_product_bf16_ref(const spec_product_task *task)
+{
+    floats(task, SPEC_TENSOR_BF16);
+}
+void spec_product_q8_0_ref(const spec_product_task *task)
+{
+    quantised(task, SPEC_TENSOR_Q8_0);
+}
+void spec_product_q4_0_ref(const spec_product_task *task)
+{
+    quantised(task, SPEC_TENSOR_Q4_0);
+}

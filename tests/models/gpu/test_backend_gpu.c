@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The GPU backend through its table of operations: memory, matrices, and each operation against the
  * CPU backend. Passes are in test_passes_gpu.c, whole models in test_transformer_gpu.c. */
+#include "base/half_float.h"
 #include "models/gpu/launch_product.h"
 #include "models/gpu/layout.h"
 #include "models/transformer/engine/transformer.h"
@@ -164,7 +165,7 @@ static void read_operand(float *x, const void *there, spec_tensor_type reader, i
             float *to = &x[u * (size_t)cols + i];
             if (format == OPERAND_FLOATS) *to = floats[from];
             if (format == OPERAND_BF16)
-                *to = spec_tensor_from_bf16(((const uint16_t *)(const void *)operand)[from]);
+                *to = spec_half_float_from_bf16(((const uint16_t *)(const void *)operand)[from]);
             if (format == OPERAND_INT8)
                 *to = scale[from / 32] * (float)((const signed char *)operand)[from];
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Norm, gate, argmax and softmax on the GPU (or the simulated one), against the CPU's
  * definitions. */
+#include "base/half_float.h"
 #include "base/noise.h"
 #include "models/gpu/launch_columns.h"
 #include "models/transformer/engine/logits.h"
@@ -62,7 +63,7 @@ static double value_of(const void *operand, operand_format format, int cols, int
     const size_t width = width_of(format, cols), i = (size_t)u * width + at;
     if (format == OPERAND_FLOATS) return (double)((const float *)operand)[i];
     if (format == OPERAND_BF16)
-        return (double)spec_tensor_from_bf16(((const uint16_t *)operand)[i]);
+        return (double)spec_half_float_from_bf16(((const uint16_t *)operand)[i]);
     const float *scale =
         (const float *)(const void *)((const char *)operand + PASS_COLUMNS * width);
     return (double)scale[i / 32] * ((const signed char *)operand)[i];

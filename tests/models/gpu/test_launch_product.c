@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/half_float.h"
 #include "base/int_math.h"
 #include "models/gpu/launch_product.h"
 #include "models/gpu/layout.h"
@@ -70,9 +71,9 @@ static void put_operand(stage *s, int n)
         const float *const x = s->x + u * cols;
         float *const seen = s->seen + u * cols;
         for (size_t k = 0; k < width && format == OPERAND_BF16; k++) {
-            const uint16_t half = k < cols ? spec_tensor_to_bf16(x[k]) : 0;
+            const uint16_t half = k < cols ? spec_half_float_to_bf16(x[k]) : 0;
             ((uint16_t *)s->operand)[u * width + k] = half;
-            if (k < cols) seen[k] = spec_tensor_from_bf16(half);
+            if (k < cols) seen[k] = spec_half_float_from_bf16(half);
         }
         if (format == OPERAND_FLOATS) {
             memcpy((float *)s->operand + u * width, x, cols * sizeof *x);

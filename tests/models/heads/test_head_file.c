@@ -446,7 +446,8 @@ static void wrong_values_of_llama_cpp_are_refused(void **state)
                    "'eagle3.target_hidden_size' is 32, and the target's is 16");
     reject_changed(&head, (change){"eagle3.embedding_length", NUMBER, 8, NULL},
                    "a rotary embedding of 4 of the 2 dimensions of a head cannot be read");
-    reject_changed(&head, (change){"eagle3.embedding_length", NUMBER, 0, NULL}, "'eagle3.embedding_length' is 0");
+    reject_changed(&head, (change){"eagle3.embedding_length", NUMBER, 0, NULL},
+                   "'eagle3.embedding_length' is 0");
     reject_changed(&head, (change){.key = "enc.output_norm.weight"},
                    "lacks tensor 'enc.output_norm.weight'");
     reject_changed(&head, (change){.key = "eagle3.norm_before_fc"},

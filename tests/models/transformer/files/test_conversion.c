@@ -102,7 +102,7 @@ static int convert(spec_conversion *ret, const char *out, const char *spec, spec
     assert_int_equal(spec_settings_init(&settings, spec, error), GSL_SUCCESS);
     const spec_conversion_watch watch = {.opt_pool = spec_test_pool(0)};
     const int status =
-        spec_conversion_write(ret, out, &settings, spec_recipe_of_type(type), &watch, error);
+        spec_conversion_write(ret, out, &settings, spec_type_recipe_of_type(type), &watch, error);
     spec_settings_free(&settings);
     return status;
 }
@@ -403,7 +403,7 @@ static void an_interrupted_conversion_leaves_nothing_behind(void **state)
     assert_int_equal(spec_settings_init(&settings, spec_of("llama2c", "tied.bin"), NULL),
                      GSL_SUCCESS);
     assert_int_equal(spec_conversion_write(&counted, in_folder("b.gguf"), &settings,
-                                           spec_recipe_of_type(SPEC_TENSOR_F32),
+                                           spec_type_recipe_of_type(SPEC_TENSOR_F32),
                                            &(spec_conversion_watch){.opt_stop = &stop}, &error),
                      GSL_EFAILED);
     assert_string_equal(error.text, "interrupted");
@@ -448,7 +448,7 @@ static void its_size_is_announced_to_the_byte_and_may_be_refused(void **state)
         struct stat info;
         of = (audience){0};
         assert_int_equal(spec_conversion_write(&counted, in_folder("b.gguf"), &settings,
-                                               spec_recipe_of_type(types[i]), &watch, &error),
+                                               spec_type_recipe_of_type(types[i]), &watch, &error),
                          0);
         assert_int_equal(stat(in_folder("b.gguf"), &info), 0);
         assert_int_equal(of.bytes, info.st_size);
@@ -457,7 +457,8 @@ static void its_size_is_announced_to_the_byte_and_may_be_refused(void **state)
     unlink(in_folder("b.gguf"));
     of = (audience){.refuses = true};
     assert_int_equal(spec_conversion_write(&counted, in_folder("b.gguf"), &settings,
-                                           spec_recipe_of_type(SPEC_TENSOR_F32), &watch, &error),
+                                           spec_type_recipe_of_type(SPEC_TENSOR_F32), &watch,
+                                           &error),
                      GSL_EFAILED);
     assert_string_equal(error.text, "too much");
     assert_int_not_equal(access(in_folder("b.gguf"), F_OK), 0);

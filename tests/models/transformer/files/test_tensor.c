@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The five types against C's own arithmetic: every half, rounding at every tie, blocks by
  * definition. */
+#include "base/half_float.h"
 #include "models/transformer/files/tensor.h"
 
 #include "tests/support/contexts.h"
@@ -27,21 +28,24 @@ static void every_half_is_read_and_written_back(void **state)
 {
     (void)state;
     for (uint32_t half = 0; half < 0x10000; half++) {
-        const float value = spec_tensor_from_f16((uint16_t)half);
+        const float value = spec_half_float_from_f16((uint16_t)half);
         const double expected = half_value((uint16_t)half);
         if (isnan(expected)) {
-            assert_true(isnan(value) && isnan(spec_tensor_from_f16(spec_tensor_to_f16(value))));
+            assert_true(isnan(value) &&
+                        isnan(spec_half_float_from_f16(spec_half_float_to_f16(value))));
         } else {
             assert_true((double)value == expected);
             assert_int_equal(signbit(value) != 0, half >> 15);
-            assert_int_equal(spec_tensor_to_f16(value), half);
+            assert_int_equal(spec_half_float_to_f16(value), half);
         }
-        const float wide = spec_tensor_from_bf16((uint16_t)half);
-        if (isnan(wide)) assert_true(isnan(spec_tensor_from_bf16(spec_tensor_to_bf16(wide))));
-        else assert_int_equal(spec_tensor_to_bf16(wide), half);
+        const float wide = spec_half_float_from_bf16((uint16_t)half);
+        if (isnan(wide))
+            assert_true(isnan(spec_half_float_from_bf16(spec_half_float_to_bf16(wide))));
+        else
+            assert_int_equal(spec_half_float_to_bf16(wide), half);
     }
-    assert_true(spec_tensor_from_bf16(0x3f80) == 1.0f &&
-                spec_tensor_from_bf16(0xc049) == -3.140625f);
+    assert_true(spec_half_float_from_bf16(0x3f80) == 1.0f &&
+                spec_half_float_from_bf16(0xc049) == -3.140625f);
 }
 
 /* Halfway between two neighbours rounding goes to the even one; next to it, to the nearer one. Each
@@ -69,12 +73,12 @@ static void check_rounding(uint16_t (*write)(float), float (*read)(uint16_t), ui
 static void halves_round_to_the_nearest_and_ties_to_even(void **state)
 {
     (void)state;
-    check_rounding(spec_tensor_to_f16, spec_tensor_from_f16, 0x7c00);
-    check_rounding(spec_tensor_to_bf16, spec_tensor_from_bf16, 0x7f80);
-    assert_int_equal(spec_tensor_to_f16(65519.996f), 0x7bff);
-    assert_int_equal(spec_tensor_to_f16(65520.0f), 0x7c00);
-    assert_int_equal(spec_tensor_to_f16(0x1p-25f), 0);
-    assert_int_equal(spec_tensor_to_f16(nextafterf(0x1p-25f, 1.0f)), 1);
+    check_rounding(spec_half_float_to_f16, spec_half_float_from_f16, 0x7c00);
+    check_rounding(spec_half_float_to_bf16, spec_half_float_from_bf16, 0x7f80);
+    assert_int_equal(spec_half_float_to_f16(65519.996f), 0x7bff);
+    assert_int_equal(spec_half_float_to_f16(65520.0f), 0x7c00);
+    assert_int_equal(spec_half_float_to_f16(0x1p-25f), 0);
+    assert_int_equal(spec_half_float_to_f16(nextafterf(0x1p-25f, 1.0f)), 1);
 }
 
 static void rows_have_their_bytes(void **state)
@@ -112,8 +116,7 @@ static void a_row_is_written_within_half_a_step(void **state)
         for (int i = 0; i < COLS; i++)
             value[i] = (float)(gsl_ran_gaussian(&rng, 1.0) * exp2(r % 20 - 10));
         for (int type = 0; type < SPEC_TENSOR_TYPES; type++) {
-            unsigned char odd[COLS * 4 + 1],
-                data2[COLS * 4]; /* at an odd address, as in a file */
+            unsigned char odd[COLS * 4 + 1], data2[COLS * 4]; /* at an odd address, as in a file */
             spec_tensor_row_write(odd + 1, (spec_tensor_type)type, value, COLS);
             read_row(back, (spec_tensor_type)type, odd + 1, COLS);
             for (int block = 0; block < COLS; block += SPEC_TENSOR_BLOCK) {
@@ -154,7 +157,7 @@ static void blocks_are_those_of_ggml(void **state)
     unsigned char data[34];
     for (int i = 0; i < 32; i++) value[i] = 0.5f * (float)(i - 10);
     value[31] = -63.5f;
-    value[0] = 0.25f;  /* ties go away from zero */
+    value[0] = 0.25f; /* ties go away from zero */
     value[1] = -0.25f;
     value[2] = 0.75f;
     spec_tensor_row_write(data, SPEC_TENSOR_Q8_0, value, 32);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Blocks of pseudo-random bytes against gguf-py's floats, which tests/oracle/ggml_blocks.py prints.
  */
+#include "base/half_float.h"
 #include "models/transformer/files/tensor.h"
 
 #include "tests/support/support.h"
@@ -88,7 +89,7 @@ static double half_at(const unsigned char *block, int at)
 {
     uint16_t half;
     memcpy(&half, block + at, sizeof half);
-    return (double)spec_tensor_from_f16(half);
+    return (double)spec_half_float_from_f16(half);
 }
 
 /* Step and minimum of group g of Q4_K and Q5_K: 6 bits each, in twelve bytes. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/transformer/files/recipe.h"
+#include "models/transformer/files/type_recipe.h"
 
 #include "models/transformer/files/architecture.h"
 
@@ -7,7 +7,7 @@
 #include <strings.h>
 
 /* The first recipe of a type has that type alone. */
-const spec_recipe spec_recipes[] = {
+const spec_type_recipe spec_type_recipes[] = {
     {"q8_0", SPEC_TENSOR_Q8_0, SPEC_MIXTURE_NONE, 7},
     {"q6_k", SPEC_TENSOR_Q6_K, SPEC_MIXTURE_NONE, 18},
     {"q5_k", SPEC_TENSOR_Q5_K, SPEC_MIXTURE_NONE, 16},
@@ -26,16 +26,16 @@ const spec_recipe spec_recipes[] = {
     {NULL, SPEC_TENSOR_TYPES, SPEC_MIXTURE_NONE, 0},
 };
 
-const spec_recipe *spec_recipe_find(const char *name)
+const spec_type_recipe *spec_type_recipe_find(const char *name)
 {
-    for (const spec_recipe *recipe = spec_recipes; recipe->name != NULL; recipe++)
+    for (const spec_type_recipe *recipe = spec_type_recipes; recipe->name != NULL; recipe++)
         if (strcasecmp(recipe->name, name) == 0) return recipe;
     return NULL;
 }
 
-const spec_recipe *spec_recipe_of_type(spec_tensor_type type)
+const spec_type_recipe *spec_type_recipe_of_type(spec_tensor_type type)
 {
-    for (const spec_recipe *recipe = spec_recipes; recipe->name != NULL; recipe++)
+    for (const spec_type_recipe *recipe = spec_type_recipes; recipe->name != NULL; recipe++)
         if (recipe->type == type) return recipe;
     return NULL;
 }
@@ -57,7 +57,7 @@ static bool has_80_layers(const spec_checkpoint *model)
             (strcmp(family, "llama") == 0 && shape->n_heads != shape->n_kv_heads));
 }
 
-static spec_tensor_type type_of_values(const spec_recipe *recipe, const spec_checkpoint *model,
+static spec_tensor_type type_of_values(const spec_type_recipe *recipe, const spec_checkpoint *model,
                                        int layer)
 {
     spec_tensor_type type = recipe->type;
@@ -69,7 +69,7 @@ static spec_tensor_type type_of_values(const spec_recipe *recipe, const spec_che
     return model->shape.n_experts == 8 ? SPEC_TENSOR_Q8_0 : type;
 }
 
-static spec_tensor_type type_of_down(const spec_recipe *recipe, int n_layers, int layer)
+static spec_tensor_type type_of_down(const spec_type_recipe *recipe, int n_layers, int layer)
 {
     if (recipe->mixture == SPEC_MIXTURE_MEDIUM && uses_more_bits(layer, n_layers))
         return SPEC_TENSOR_Q6_K;
@@ -78,7 +78,7 @@ static spec_tensor_type type_of_down(const spec_recipe *recipe, int n_layers, in
 }
 
 /* The type before rows that it does not divide are considered. */
-static spec_tensor_type wanted_type(const spec_recipe *recipe, const spec_checkpoint *model,
+static spec_tensor_type wanted_type(const spec_type_recipe *recipe, const spec_checkpoint *model,
                                     spec_part part, int layer)
 {
     const bool has_8_experts = model->shape.n_experts == 8,
@@ -109,8 +109,8 @@ static spec_tensor_type fallback_of(spec_tensor_type type, int cols)
     return spec_tensor_row_bytes(smaller, cols) > 0 ? smaller : SPEC_TENSOR_F16;
 }
 
-spec_tensor_type spec_recipe_type_of(const spec_recipe *recipe, const spec_checkpoint *model,
-                                     spec_part part, int layer)
+spec_tensor_type spec_type_recipe_type_of(const spec_type_recipe *recipe,
+                                          const spec_checkpoint *model, spec_part part, int layer)
 {
     int rows, cols;
     if (spec_checkpoint_parts_stays_float(part)) return SPEC_TENSOR_F32;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* recipe: the type that each matrix of a model gets when it is written in fewer bits.
+/* type_recipe: the type that each matrix of a model gets when it is written in fewer bits.
  * A recipe is one type for all, or one of llama.cpp's mixtures, which give more bits to tensors
  * that matter more. The rules are those of llama-quantize without an importance matrix. */
-#ifndef SPECLAB_RECIPE_H
-#define SPECLAB_RECIPE_H
+#ifndef SPECLAB_TYPE_RECIPE_H
+#define SPECLAB_TYPE_RECIPE_H
 
 #include "models/transformer/files/checkpoint_parts.h"
 
@@ -19,21 +19,21 @@ typedef struct {
     spec_tensor_type type; /* of most matrices */
     spec_mixture mixture;
     uint32_t file_type; /* GGUF's general.file_type */
-} spec_recipe;
+} spec_type_recipe;
 
-extern const spec_recipe spec_recipes[]; /* ends with a NULL name */
+extern const spec_type_recipe spec_type_recipes[]; /* ends with a NULL name */
 
 /* The recipe of a name in upper or lower case, or NULL; the recipe with one type that can be
  * written. */
-const spec_recipe *spec_recipe_find(const char *name);
-const spec_recipe *spec_recipe_of_type(spec_tensor_type type);
+const spec_type_recipe *spec_type_recipe_find(const char *name);
+const spec_type_recipe *spec_type_recipe_of_type(spec_tensor_type type);
 
 /* The type of a part's tensor in a layer. F32: vectors, routers, and rows that are no multiple of
  * 32 in a type with blocks of 32. Rows that are no multiple of 256 get Q5_0, Q5_1 or Q8_0 for Q4_K,
  * Q5_K or Q6_K, or F16 if they are no multiple of 32 either. In a mixture: Q6_K for the output, a
  * tied embedding, and in layers that use_more_bits for values and down projections (medium); Q5_K
  * in the first layers (q4_k_s). Models with eight experts or 80 layers have exceptions. */
-spec_tensor_type spec_recipe_type_of(const spec_recipe *recipe, const spec_checkpoint *model,
-                                     spec_part part, int layer);
+spec_tensor_type spec_type_recipe_type_of(const spec_type_recipe *recipe,
+                                          const spec_checkpoint *model, spec_part part, int layer);
 
 #endif

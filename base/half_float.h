@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* half_float: floats from and to 16 bits, as F16 (IEEE binary16) and as BF16 (the upper half).
+ * Rounds to nearest, ties to even; NaN stays NaN, and F16 is infinite from 65520 on. */
+#ifndef SPECLAB_HALF_FLOAT_H
+#define SPECLAB_HALF_FLOAT_H
+
+#include <stdint.h>
+#include <string.h>
+
+static inline float spec_half_float_of_bits(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Branch-free, for loops over rows. The exponent biases differ by 112; the product normalises
+ * denormals. */
+static inline float spec_half_float_from_f16(uint16_t half)
+{
+    const uint32_t magnitude = (uint32_t)(half & 0x7fff) << 13;
+    const float finite = spec_half_float_of_bits(magnitude) * 0x1p112f;
+    uint32_t bits;
+    memcpy(&bits, &finite, sizeof bits);
+    if ((half & 0x7c00) == 0x7c00) bits = magnitude | 0x7f800000;
+    return spec_half_float_of_bits(bits | (uint32_t)(half & 0x8000) << 16);
+}
+
+static inline float spec_half_float_from_bf16(uint16_t half)
+{
+    return spec_half_float_of_bits((uint32_t)half << 16);
+}
+
+uint16_t spec_half_float_to_f16(float value);
+uint16_t spec_half_float_to_bf16(float value);
+
+#endif
