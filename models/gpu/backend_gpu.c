@@ -176,8 +176,9 @@ static void matmul(spec_queue *queue, float *y, const spec_matrix *w, const floa
                         opt_bias, add, q->product_work);
 }
 
-static void rope(spec_queue *queue, float *qkv)
+static void rope(spec_queue *queue, float *qkv, const spec_attending *opt_how)
 {
+    (void)opt_how;          /* computes_all is false */
     (void)queue, (void)qkv; /* spec_launch_place does both */
 }
 
@@ -189,8 +190,9 @@ static void store(spec_queue *queue, spec_kv *kv, int layer, float *qkv)
 }
 
 static void attend(spec_queue *queue, float *o, const float *qkv, const spec_kv *kv, int layer,
-                   const spec_matrix *reader)
+                   const spec_attending *opt_how, const spec_matrix *reader)
 {
+    (void)opt_how;
     spec_pass_queue *q = queue->state;
     spec_launch_attend(spec_pass_queue_launch(q, false), o, qkv, kv, layer, q->shape.n_heads,
                        format_of(reader), q->attention_work);

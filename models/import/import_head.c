@@ -75,7 +75,7 @@ static int check_layer(loader *load)
     if (config->cut_window > 0)
         return REFUSE(load, "its layer has a window of %d tokens, which is not computed in heads",
                       config->cut_window);
-    if (config->yarn.factor != 0.0)
+    if (config->shape.rope.yarn.factor != 0.0)
         return REFUSE(load, "its rope_scaling is of type '%s', which is not computed in heads",
                       "yarn");
     return GSL_SUCCESS;

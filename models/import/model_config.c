@@ -350,7 +350,7 @@ int spec_model_config_read(spec_model_config *ret, const spec_json_values *confi
     if (of->scales_rope && json_object_get(text.object, "rope_scaling") == NULL &&
         json_object_get(text.object, "rope_parameters") == NULL)
         SPEC_TRY(REFUSE(config, "lacks the value of '%s'", "rope_scaling"));
-    SPEC_TRY(spec_model_rope_read(&ret->shape, &ret->rope_factor, &ret->yarn, &text, of->base,
+    SPEC_TRY(spec_model_rope_read(&ret->shape, &ret->rope_factor, &text, of->base,
                                   ret->architecture->window_rope_base));
 done:
     if (status != GSL_SUCCESS) spec_model_config_free(ret);

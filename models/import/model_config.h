@@ -13,7 +13,6 @@ typedef struct {
     spec_shape shape; /* rope.opt_factor points to rope_factor */
     const spec_architecture *architecture;
     float *rope_factor;               /* (head_dim/2), or NULL */
-    spec_model_rope_yarn yarn;        /* factor 0: the rotary embedding is not YaRN's */
     bool has_window[SPEC_LAYERS_MAX]; /* of each layer, if shape.window > 0 */
     bool has_biases;                  /* of query, key and value */
     bool is_tied;                     /* the output matrix is the embedding */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/import/model_rope.h"
 
+#include "models/transformer/files/rope_scaling.h"
 #include "speclab/no_memory.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,75 +48,54 @@ done:
     return status;
 }
 
-/* The pair, as a real number, that turns `turns` times in the original context. */
-static double pair_of_turns(double turns, const spec_shape *shape, double context)
+/* The magnitude of YaRN with a multiple of its logarithm. */
+static double magnitude_of(const spec_yarn *yarn, double multiple)
 {
-    return shape->head_dim * log(context / (turns * 2.0 * M_PI)) / (2.0 * log(shape->rope.base));
+    return 1.0 + 0.1 * multiple * log(yarn->factor);
 }
 
-/* Between beta_fast and beta_slow turns, pairs go over from unstretched to stretched [Peng24]. */
-static void fill_yarn(float *ret_factor, const spec_shape *shape, const spec_model_rope_yarn *yarn)
-{
-    double low = pair_of_turns(yarn->beta_fast, shape, yarn->context);
-    double high = pair_of_turns(yarn->beta_slow, shape, yarn->context);
-    if (yarn->truncates) {
-        low = floor(low);
-        high = ceil(high);
-    }
-    low = fmax(low, 0.0);
-    high = fmin(high, shape->head_dim - 1.0);
-    if (low == high) high += 0.001;
-    for (int i = 0; i < shape->head_dim / 2; i++)
-        ret_factor[i] = stretched(1.0 - within_0_and_1((i - low) / (high - low)), yarn->factor);
-}
-
-/* Queries and keys grow by a factor that only the stretch determines; others are refused. */
-static int check_magnitude(double magnitude, const spec_json_values *scaling)
+/* The scaling of queries and keys: YaRN's own, or one that the file gives. */
+static int read_magnitude(spec_yarn *yarn, const spec_json_values *scaling)
 {
     int status = GSL_SUCCESS;
+    const double own = magnitude_of(yarn, 1.0);
     double attention, mscale, mscale_all;
-    SPEC_TRY(spec_json_values_real(&attention, scaling, "attention_factor", magnitude));
     SPEC_TRY(spec_json_values_real(&mscale, scaling, "mscale", 0.0));
     SPEC_TRY(spec_json_values_real(&mscale_all, scaling, "mscale_all_dim", 0.0));
-    if (mscale != 0.0 && mscale_all != 0.0)
-        return REFUSE(scaling,
-                      "a rope_scaling with mscale %g and mscale_all_dim %g is not computed", mscale,
-                      mscale_all);
-    if (fabs(attention - magnitude) > 1e-4)
-        return REFUSE(scaling,
-                      "a rope_scaling with attention_factor %g is not computed; %g is YaRN's own",
-                      attention, magnitude);
+    const double stated = mscale != 0.0 && mscale_all != 0.0
+                              ? magnitude_of(yarn, mscale) / magnitude_of(yarn, mscale_all)
+                              : own;
+    SPEC_TRY(spec_json_values_real(&attention, scaling, "attention_factor", stated));
+    if (!(attention > 0.0))
+        return REFUSE(scaling, "a rope_scaling that multiplies queries and keys by %g cannot be",
+                      attention);
+    yarn->opt_magnitude = fabs(attention - own) > 1e-6 * own ? attention : 0.0;
 done:
     return status;
 }
 
-static int read_yarn(spec_shape *shape, spec_model_rope_yarn *ret_yarn, float *ret_factor,
-                     double factor, const spec_json_values *scaling)
+/* `factor` holds ones. */
+static int read_yarn(spec_rope *rope, float *factor, const spec_shape *shape, double by,
+                     const spec_json_values *scaling)
 {
     int status = GSL_SUCCESS;
-    const double magnitude = 0.1 * log(factor) + 1.0;
-    *ret_yarn = (spec_model_rope_yarn){.factor = factor};
-    SPEC_TRY(spec_json_values_real(&ret_yarn->context, scaling, "original_max_position_embeddings",
-                                   shape->context / factor));
-    SPEC_TRY(spec_json_values_real(&ret_yarn->beta_fast, scaling, "beta_fast", 32.0));
-    SPEC_TRY(spec_json_values_real(&ret_yarn->beta_slow, scaling, "beta_slow", 1.0));
-    SPEC_TRY(spec_json_values_bool(&ret_yarn->truncates, scaling, "truncate", true));
-    if (!(ret_yarn->beta_slow > 0.0 && ret_yarn->beta_fast > ret_yarn->beta_slow &&
-          ret_yarn->beta_fast < 1e6 && ret_yarn->context > 1.0 && ret_yarn->context < 1e9 &&
-          shape->rope.base > 1.0))
-        return REFUSE(scaling,
-                      "a rope_scaling of beta_fast %g, beta_slow %g and "
-                      "original_max_position_embeddings %g cannot be",
-                      ret_yarn->beta_fast, ret_yarn->beta_slow, ret_yarn->context);
-    SPEC_TRY(check_magnitude(magnitude, scaling));
-    fill_yarn(ret_factor, shape, ret_yarn);
-    shape->rope.magnitude = (float)magnitude;
+    bool truncates;
+    spec_yarn *yarn = &rope->yarn;
+    yarn->factor = by;
+    SPEC_TRY(spec_json_values_integer(&yarn->context, scaling, "original_max_position_embeddings",
+                                      (int)(shape->context / by), 0, INT_MAX));
+    SPEC_TRY(spec_json_values_real(&yarn->fast, scaling, "beta_fast", SPEC_YARN_FAST));
+    SPEC_TRY(spec_json_values_real(&yarn->slow, scaling, "beta_slow", SPEC_YARN_SLOW));
+    SPEC_TRY(spec_json_values_bool(&truncates, scaling, "truncate", true));
+    SPEC_TRY(read_magnitude(yarn, scaling));
+    yarn->keeps_fractions = !truncates;
+    SPEC_TRY(spec_rope_scaling_check(yarn, scaling->path, scaling->error));
+    rope->magnitude = (float)spec_rope_scaling_yarn(factor, yarn, rope->base, shape->head_dim);
 done:
     return status;
 }
 
-static int read_scaling(spec_shape *shape, float **ret_factor, spec_model_rope_yarn *ret_yarn,
-                        const spec_json_values *scaling)
+static int read_scaling(spec_shape *shape, float **ret_factor, const spec_json_values *scaling)
 {
     int status = GSL_SUCCESS;
     const char *type;
@@ -133,9 +114,9 @@ static int read_scaling(spec_shape *shape, float **ret_factor, spec_model_rope_y
         return REFUSE(scaling, "a rope_scaling by the factor %g cannot be", factor);
     float *const all = *ret_factor = malloc((size_t)(n + 1) * sizeof *all);
     if (all == NULL) return spec_no_memory_for(scaling->error, scaling->path);
-    for (int i = 0; i < n; i++) all[i] = (float)factor;
+    for (int i = 0; i < n; i++) all[i] = is_yarn ? 1.0f : (float)factor;
     if (is_yarn)
-        SPEC_TRY(read_yarn(shape, ret_yarn, all, factor, scaling));
+        SPEC_TRY(read_yarn(&shape->rope, all, shape, factor, scaling));
     else if (!is_linear)
         SPEC_TRY(fill_llama3(all, shape, factor, scaling));
     shape->rope.opt_factor = all;
@@ -186,13 +167,12 @@ done:
     return status;
 }
 
-int spec_model_rope_read(spec_shape *shape, float **ret_factor, spec_model_rope_yarn *ret_yarn,
-                         const spec_json_values *config, double base, double window_base)
+int spec_model_rope_read(spec_shape *shape, float **ret_factor, const spec_json_values *config,
+                         double base, double window_base)
 {
     int status = GSL_SUCCESS;
     spec_json_values parameters, of_full, of_window, scaling;
     *ret_factor = NULL;
-    *ret_yarn = (spec_model_rope_yarn){0};
     SPEC_TRY(spec_json_values_object(&parameters, config, "rope_parameters"));
     SPEC_TRY(spec_json_values_object(&of_full, &parameters, "full_attention"));
     SPEC_TRY(spec_json_values_object(&of_window, &parameters, "sliding_attention"));
@@ -206,7 +186,7 @@ int spec_model_rope_read(spec_shape *shape, float **ret_factor, spec_model_rope_
         scaling = of_full;
     }
     shape->rope.base = base;
-    if (scaling.object != NULL) SPEC_TRY(read_scaling(shape, ret_factor, ret_yarn, &scaling));
+    if (scaling.object != NULL) SPEC_TRY(read_scaling(shape, ret_factor, &scaling));
     if (shape->window == 0) return GSL_SUCCESS;
     if (window_base == 0.0)
         shape->window_rope = shape->rope;

@@ -8,21 +8,13 @@
 #include "models/import/json_values.h"
 #include "models/transformer/files/checkpoint.h"
 
-/* The parameters of YaRN [Peng24], which rope.opt_factor and rope.magnitude follow from. */
-typedef struct {
-    double factor;               /* by which the context is stretched; 0: no YaRN */
-    double context;              /* of the model before, in positions */
-    double beta_fast, beta_slow; /* turns in that context between which pairs are stretched */
-    bool truncates; /* the pairs at these turns are rounded to whole numbers, outwards */
-} spec_model_rope_yarn;
-
 /* Set shape->rope and, if shape->window > 0, window_rope; head_dim must be set and valid. Bases
  * that the file lacks are `base` and `window_base`; window_base 0: layers with a window rotate as
  * the others do, else without a scaling. *ret_factor, which the caller frees, is what
  * rope.opt_factor points to, or NULL. GSL_EINVAL with one line for a scaling that is not linear,
  * llama3 or yarn. Also for values that cannot be, and for an embedding of a part of each head.
  */
-int spec_model_rope_read(spec_shape *shape, float **ret_factor, spec_model_rope_yarn *ret_yarn,
-                         const spec_json_values *config, double base, double window_base);
+int spec_model_rope_read(spec_shape *shape, float **ret_factor, const spec_json_values *config,
+                         double base, double window_base);
 
 #endif

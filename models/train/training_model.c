@@ -2,7 +2,7 @@
 #include "models/train/training_model.h"
 
 #include "base/noise.h"
-#include "models/transformer/files/checkpoint_parts.h"
+#include "models/transformer/files/architecture.h"
 #include "speclab/no_memory.h"
 
 #include <math.h>
@@ -161,6 +161,8 @@ int spec_training_model_load(spec_training_model *model, const spec_checkpoint *
 {
     int status = GSL_SUCCESS;
     *model = (spec_training_model){0};
+    SPEC_TRY(
+        spec_architecture_need_plain(from, "training", "train with one of llama or qwen2", error));
     if (places > from->shape.context)
         SPEC_TRY(spec_fail(error, GSL_EDOM, "texts of %d tokens exceed the model's context of %d",
                            places, from->shape.context));

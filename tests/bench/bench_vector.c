@@ -77,7 +77,7 @@ static uint64_t attend(void *state, uint64_t n)
     const uint64_t bytes = (uint64_t)m->context * 2 * DIM * sizeof(float);
     uint64_t done = 0;
     for (; done < n; done += bytes, m->layer = (m->layer + 1) % LAYERS)
-        spec_attention_attend(&m->attention, m->o, m->qkv, &m->kv, m->layer, &m->batch, NULL);
+        spec_attention_attend(&m->attention, m->o, m->qkv, &m->kv, m->layer, NULL, &m->batch, NULL);
     return done;
 }
 

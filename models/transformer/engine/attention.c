@@ -15,9 +15,9 @@
 enum {
     BLOCK = SPEC_VECTOR_BLOCK,
     LANES = SPEC_VECTOR_LANES,
-    QUERIES = 8, /* queries multiplied with a block of keys while the block is in the caches */
-    UNITS_SPLIT = 32,    /* with at most this many units, their blocks become jobs of their own */
-    PART_UNITS = 3,      /* units of a chunk in that case; their keys are adjacent in memory */
+    QUERIES = 8,      /* queries multiplied with a block of keys while the block is in the caches */
+    UNITS_SPLIT = 32, /* with at most this many units, their blocks become jobs of their own */
+    PART_UNITS = 3,   /* units of a chunk in that case; their keys are adjacent in memory */
     CHUNK_WORK = 1 << 15 /* the least size of a chunk: floats of keys, times queries */
 };
 
@@ -127,6 +127,11 @@ void spec_attention_store(spec_kv *kv, int layer, const float *qkv, int n_heads,
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
+/* Positions or blocks begin..end-1. */
+typedef struct {
+    int begin, end;
+} span;
+
 /* A unit is a few columns, a kv head, and a few of the heads that read it: at most QUERIES queries
  * of the same keys. */
 typedef struct {
@@ -136,10 +141,12 @@ typedef struct {
     const spec_kv *kv;
     int layer;
     const spec_batch *batch;
-    int group, width;         /* heads per kv head */
-    int columns, heads;       /* of a unit, at most */
+    int window;             /* positions that a column attends to, at most; 0: all */
+    const float *opt_sinks; /* (n_heads) */
+    int group, width;       /* heads per kv head */
+    int columns, heads;     /* of a unit, at most */
     int units, units_a_chunk;
-    int blocks;               /* for the longest sequence of a column */
+    span blocks; /* of all columns */
 } work;
 
 typedef struct {
@@ -161,22 +168,41 @@ static unit unit_of(const work *w, int i)
                   spec_int_min(w->heads, w->group - head)};
 }
 
-static int n_seen(const spec_batch *batch, int u)
+/* The positions that a column attends to: all of its sequence, or the last ones. */
+static span seen_by(const work *w, int u)
 {
-    return batch->past[u] + batch->path_begin[u + 1] - batch->path_begin[u];
+    const int end = w->batch->past[u] + w->batch->path_begin[u + 1] - w->batch->path_begin[u];
+    return (span){w->window > 0 && end > w->window ? end - w->window : 0, end};
 }
 
-static int n_blocks(const spec_batch *batch, int u)
+static span blocks_of_column(const work *w, int u)
 {
-    return spec_int_ceil_div(n_seen(batch, u), BLOCK);
+    const span seen = seen_by(w, u);
+    return (span){seen.begin / BLOCK, spec_int_ceil_div(seen.end, BLOCK)};
 }
 
-static int blocks_of(const work *w, const unit *of)
+static span blocks_of(const work *w, int first, int columns)
 {
-    int most = 0;
-    for (int u = of->first; u < of->first + of->columns; u++)
-        most = n_blocks(w->batch, u) > most ? n_blocks(w->batch, u) : most;
-    return most;
+    span all = blocks_of_column(w, first);
+    for (int u = first + 1; u < first + columns; u++) {
+        const span own = blocks_of_column(w, u);
+        all.begin = spec_int_min(all.begin, own.begin);
+        all.end = own.end > all.end ? own.end : all.end;
+    }
+    return all;
+}
+
+static bool is_in(int b, span blocks)
+{
+    return blocks.begin <= b && b < blocks.end;
+}
+
+/* The positions of a span in block b; none: its first, twice. */
+static span within(span seen, int b)
+{
+    const span block = {b * BLOCK, (b + 1) * BLOCK};
+    const span both = {spec_int_max(seen.begin, block.begin), spec_int_min(seen.end, block.end)};
+    return both.begin < both.end ? both : (span){block.begin, block.begin};
 }
 
 /* Positions begin..end-1 of the sequence that column u attends to, as rows after block b's region.
@@ -195,7 +221,7 @@ static void list_rows(int *row, const work *w, int u, int b, int begin, int end)
 static void take_queries(float *query, const work *w, const unit *of)
 {
     const int head_dim = w->a->head_dim, heads = w->a->n_heads;
-    const float scale = (float)(1.0 / sqrt(head_dim));
+    const float scale = w->a->scale;
     for (int u = of->first; u < of->first + of->columns; u++) {
         const float *from = w->qkv +
                             (size_t)u * (size_t)(heads + 2 * w->a->n_kv_heads) * (size_t)head_dim +
@@ -205,40 +231,88 @@ static void take_queries(float *query, const work *w, const unit *of)
     }
 }
 
-/* Block b: positions that share one slot in all columns are computed together, the others column by
- * column. */
+/* The positions of block b that share one slot in all columns of a unit: the text within all
+ * windows. */
+static span common_to(const work *w, const unit *of, int b)
+{
+    span common = seen_by(w, of->first);
+    for (int u = of->first; u < of->first + of->columns; u++) {
+        common.begin = spec_int_max(common.begin, seen_by(w, u).begin);
+        common.end = spec_int_min(common.end, w->batch->past[u]);
+    }
+    return within(common, b);
+}
+
+/* The rows of one column's positions in a block before and behind the common ones. */
+typedef struct {
+    int row[BLOCK];
+    span before, behind;
+} own_rows;
+
+static void list_own_rows(own_rows *to, const work *w, int u, int b, span common)
+{
+    const span seen = within(seen_by(w, u), b);
+    to->before = (span){seen.begin, spec_int_max(seen.begin, spec_int_min(seen.end, common.begin))};
+    to->behind = (span){spec_int_max(seen.begin, common.end), seen.end};
+    to->behind.end = spec_int_max(to->behind.begin, to->behind.end);
+    list_rows(to->row, w, u, b, to->before.begin, to->before.end);
+    list_rows(to->row + (to->before.end - to->before.begin), w, u, b, to->behind.begin,
+              to->behind.end);
+}
+
+/* Weigh a query's scores, each at its position in the block. Lanes are those of the whole block, so
+ * that the sum does not depend on the other columns. */
+static void weigh(const spec_vector_kernels *k, float *ret_largest, float *ret_sum, float *score,
+                  span seen, int begin)
+{
+    const int first = (seen.begin - begin) / LANES * LANES;
+    for (int t = first; t < seen.begin - begin; t++) score[t] = -INFINITY;
+    k->weigh(ret_largest, ret_sum, score + first,
+             seen.begin < seen.end ? seen.end - begin - first : 0);
+}
+
+/* Block b: common positions are computed together, the others column by column. */
 static void attend_block(const work *w, const unit *of, const float *query, mixture *to, int b)
 {
     const spec_vector_kernels *k = w->a->kernels;
     const float *keys = keys_of(w->kv, w->layer, of->kv_head, b),
                 *values = keys + (size_t)(BLOCK * w->width);
-    const int begin = b * BLOCK, width = w->width, queries = of->columns * of->heads;
+    const int begin = b * BLOCK, width = w->width, heads = of->heads;
+    const span common = common_to(w, of, b);
+    const int n_common = common.end - common.begin;
     float weight[QUERIES * BLOCK];
-    int row[BLOCK], own[QUERIES][BLOCK], n_own[QUERIES], common = begin + BLOCK;
+    int row[BLOCK];
+    own_rows own[QUERIES];
 
+    list_rows(row, w, of->first, b, common.begin, common.end);
+    k->score(weight + (common.begin - begin), query, of->columns * heads, width, keys, row,
+             n_common);
+    for (int i = 0; i < of->columns; i++) {
+        float *const scores = weight + i * heads * BLOCK;
+        const float *const queries = query + i * heads * width;
+        list_own_rows(&own[i], w, of->first + i, b, common);
+        const span before = own[i].before, behind = own[i].behind;
+        const int n_before = before.end - before.begin;
+        k->score(scores + (before.begin - begin), queries, heads, width, keys, own[i].row,
+                 n_before);
+        k->score(scores + (behind.begin - begin), queries, heads, width, keys,
+                 own[i].row + n_before, behind.end - behind.begin);
+        for (int h = 0; h < heads; h++)
+            weigh(k, &to->largest[i * heads + h], &to->sum[i * heads + h], scores + h * BLOCK,
+                  within(seen_by(w, of->first + i), b), begin);
+    }
+    memset(to->mixed, 0, (size_t)(of->columns * heads * width) * sizeof to->mixed[0]);
     for (int i = 0; i < of->columns; i++)
-        common = spec_int_min(common, w->batch->past[of->first + i]);
-    if (common < begin) common = begin;
-    list_rows(row, w, of->first, b, begin, common);
-    k->score(weight, query, queries, width, keys, row, common - begin);
-    for (int i = 0; i < of->columns; i++) {
-        const int end = spec_int_min(n_seen(w->batch, of->first + i), begin + BLOCK),
-                  q = i * of->heads;
-        n_own[i] = end > common ? end - common : 0;
-        list_rows(own[i], w, of->first + i, b, common, end);
-        k->score(weight + q * BLOCK + (common - begin), query + q * width, of->heads, width, keys,
-                 own[i], n_own[i]);
-    }
-    for (int q = 0; q < queries; q++)
-        k->weigh(&to->largest[q], &to->sum[q], weight + q * BLOCK,
-                 common - begin + n_own[q / of->heads]);
-    memset(to->mixed, 0, (size_t)(queries * width) * sizeof to->mixed[0]);
-    k->mix(to->mixed, weight, queries, width, values, row, common - begin);
-    for (int i = 0; i < of->columns; i++) {
-        const int q = i * of->heads;
-        k->mix(to->mixed + q * width, weight + q * BLOCK + (common - begin), of->heads, width,
-               values, own[i], n_own[i]);
-    }
+        k->mix(to->mixed + i * heads * width,
+               weight + i * heads * BLOCK + (own[i].before.begin - begin), heads, width, values,
+               own[i].row, own[i].before.end - own[i].before.begin);
+    k->mix(to->mixed, weight + (common.begin - begin), of->columns * heads, width, values, row,
+           n_common);
+    for (int i = 0; i < of->columns; i++)
+        k->mix(to->mixed + i * heads * width,
+               weight + i * heads * BLOCK + (own[i].behind.begin - begin), heads, width, values,
+               own[i].row + (own[i].before.end - own[i].before.begin),
+               own[i].behind.end - own[i].behind.begin);
 }
 
 /* Merge the next block of a query into those before it. */
@@ -253,13 +327,37 @@ static void join(float *mixed, float *largest, float *sum, const float *block, f
     *largest = both;
 }
 
-static void put(const work *w, const unit *of, int q, const float *mixed, float sum)
+/* A sink is one more score, whose value is zero. */
+static void put(const work *w, const unit *of, int q, const float *mixed, float largest, float sum)
 {
     const int u = of->first + q / of->heads,
               head = of->kv_head * w->group + of->head + q % of->heads;
     float *o = w->o + ((size_t)u * (size_t)w->a->n_heads + (size_t)head) * (size_t)w->a->head_dim;
-    const float factor = 1.0f / sum;
+    float factor = 1.0f / sum;
+    if (w->opt_sinks != NULL) {
+        const float sink = w->opt_sinks[head], both = sink > largest ? sink : largest;
+        const float before = spec_vector_exp(largest - both);
+        factor = before / (sum * before + spec_vector_exp(sink - both));
+    }
     for (int d = 0; d < w->a->head_dim; d++) o[d] = mixed[d] * factor;
+}
+
+/* Put block b of a query behind those before it, if its column sees the block. */
+static void add_block(const work *w, const unit *of, mixture *so_far, const mixture *block, int q,
+                      int b)
+{
+    const span seen = blocks_of_column(w, of->first + q / of->heads);
+    float *mixed = so_far->mixed + q * w->width;
+    const float *next = block->mixed + q * w->width;
+    if (!is_in(b, seen)) return;
+    if (b > seen.begin) {
+        join(mixed, &so_far->largest[q], &so_far->sum[q], next, block->largest[q], block->sum[q],
+             w->width);
+        return;
+    }
+    memcpy(mixed, next, (size_t)w->width * sizeof *mixed);
+    so_far->largest[q] = block->largest[q];
+    so_far->sum[q] = block->sum[q];
 }
 
 /* All blocks of a few units. */
@@ -269,19 +367,18 @@ static void attend_units(void *job, int chunk)
     for (int i = chunk * w->units_a_chunk;
          i < spec_int_min((chunk + 1) * w->units_a_chunk, w->units); i++) {
         const unit of = unit_of(w, i);
+        const span blocks = blocks_of(w, of.first, of.columns);
+        const int queries = of.columns * of.heads;
         float query[QUERIES * SPEC_HEAD_DIM_MAX];
         mixture so_far, block;
         take_queries(query, w, &of);
-        attend_block(w, &of, query, &so_far, 0);
-        for (int b = 1; b < blocks_of(w, &of); b++) {
+        attend_block(w, &of, query, &so_far, blocks.begin);
+        for (int b = blocks.begin + 1; b < blocks.end; b++) {
             attend_block(w, &of, query, &block, b);
-            for (int q = 0; q < of.columns * of.heads; q++)
-                if (b < n_blocks(w->batch, of.first + q / of.heads))
-                    join(so_far.mixed + q * w->width, &so_far.largest[q], &so_far.sum[q],
-                         block.mixed + q * w->width, block.largest[q], block.sum[q], w->width);
+            for (int q = 0; q < queries; q++) add_block(w, &of, &so_far, &block, q, b);
         }
-        for (int q = 0; q < of.columns * of.heads; q++)
-            put(w, &of, q, so_far.mixed + q * w->width, so_far.sum[q]);
+        for (int q = 0; q < queries; q++)
+            put(w, &of, q, so_far.mixed + q * w->width, so_far.largest[q], so_far.sum[q]);
     }
 }
 
@@ -289,7 +386,8 @@ static void attend_units(void *job, int chunk)
 static float *partial_of(const work *w, int i, int q, int b)
 {
     return w->a->partial +
-           ((size_t)(i * QUERIES + q) * (size_t)w->a->blocks + (size_t)b) * (size_t)(w->width + 2);
+           ((size_t)(i * QUERIES + q) * (size_t)w->a->blocks + (size_t)(b - w->blocks.begin)) *
+               (size_t)(w->width + 2);
 }
 
 /* One block of unit i. */
@@ -298,7 +396,7 @@ static void attend_part(const work *w, int i, int b)
     const unit of = unit_of(w, i);
     float query[QUERIES * SPEC_HEAD_DIM_MAX];
     mixture block;
-    if (b >= blocks_of(w, &of)) return;
+    if (!is_in(b, blocks_of(w, of.first, of.columns))) return;
     take_queries(query, w, &of);
     attend_block(w, &of, query, &block, b);
     for (int q = 0; q < of.columns * of.heads; q++) {
@@ -316,27 +414,33 @@ static void attend_parts(void *job, int chunk)
     const int chunks = spec_int_ceil_div(w->units, w->units_a_chunk),
               first = chunk % chunks * w->units_a_chunk;
     for (int i = first; i < spec_int_min(first + w->units_a_chunk, w->units); i++)
-        attend_part(w, i, chunk / chunks);
+        attend_part(w, i, w->blocks.begin + chunk / chunks);
 }
 
 static void join_parts(const work *w, int i)
 {
     const unit of = unit_of(w, i);
     for (int q = 0; q < of.columns * of.heads; q++) {
-        float *so_far = partial_of(w, i, q, 0);
-        for (int b = 1; b < n_blocks(w->batch, of.first + q / of.heads); b++) {
+        const span blocks = blocks_of_column(w, of.first + q / of.heads);
+        float *so_far = partial_of(w, i, q, blocks.begin);
+        for (int b = blocks.begin + 1; b < blocks.end; b++) {
             const float *block = partial_of(w, i, q, b);
             join(so_far, &so_far[w->width], &so_far[w->width + 1], block, block[w->width],
                  block[w->width + 1], w->width);
         }
-        put(w, &of, q, so_far, so_far[w->width + 1]);
+        put(w, &of, q, so_far, so_far[w->width], so_far[w->width + 1]);
     }
 }
 
 void spec_attention_attend(spec_attention *attention, float *o, const float *qkv, const spec_kv *kv,
-                           int layer, const spec_batch *batch, spec_thread_pool *opt_locked)
+                           int layer, const spec_attending *opt_how, const spec_batch *batch,
+                           spec_thread_pool *opt_locked)
 {
     work w = {.a = attention, .o = o, .qkv = qkv, .kv = kv, .layer = layer, .batch = batch};
+    if (opt_how != NULL) {
+        w.opt_sinks = opt_how->opt_sinks;
+        w.window = opt_how->has_window ? attention->window : 0;
+    }
     w.group = attention->n_heads / attention->n_kv_heads;
     w.width = width_of(attention->head_dim);
     w.heads = spec_int_min(w.group, QUERIES);
@@ -346,9 +450,10 @@ void spec_attention_attend(spec_attention *attention, float *o, const float *qkv
     w.units = tiles * attention->n_kv_heads * parts;
     int longest = 0;
     for (int u = 0; u < batch->n; u++)
-        longest = n_seen(batch, u) > longest ? n_seen(batch, u) : longest;
-    w.blocks = spec_int_ceil_div(longest, BLOCK);
-    const bool split = w.blocks > 1 && w.blocks <= attention->blocks && w.units <= UNITS_SPLIT;
+        longest = spec_int_max(longest, seen_by(&w, u).end - seen_by(&w, u).begin);
+    w.blocks = blocks_of(&w, 0, batch->n);
+    const int blocks = w.blocks.end - w.blocks.begin;
+    const bool split = blocks > 1 && blocks <= attention->blocks && w.units <= UNITS_SPLIT;
     const size_t total =
         (size_t)longest * (size_t)w.width * (size_t)(batch->n * attention->n_heads);
     const int wanted =
@@ -359,18 +464,22 @@ void spec_attention_attend(spec_attention *attention, float *o, const float *qkv
         spec_thread_pool_run(opt_locked, attend_units, &w, chunks);
         return;
     }
-    spec_thread_pool_run(opt_locked, attend_parts, &w, chunks * w.blocks);
+    spec_thread_pool_run(opt_locked, attend_parts, &w, chunks * blocks);
     for (int i = 0; i < w.units; i++) join_parts(&w, i);
 }
 
 int spec_attention_init(spec_attention *attention, const spec_shape *shape,
                         const spec_vector_kernels *kernels, spec_error *error)
 {
-    *attention = (spec_attention){.n_heads = shape->n_heads,
-                                  .n_kv_heads = shape->n_kv_heads,
-                                  .head_dim = shape->head_dim,
-                                  .kernels = kernels,
-                                  .blocks = (shape->context + SPEC_NODES_MAX) / BLOCK + 1};
+    *attention =
+        (spec_attention){.n_heads = shape->n_heads,
+                         .n_kv_heads = shape->n_kv_heads,
+                         .head_dim = shape->head_dim,
+                         .window = shape->window,
+                         .scale = shape->query_scale != 0.0f ? shape->query_scale
+                                                             : (float)(1.0 / sqrt(shape->head_dim)),
+                         .kernels = kernels,
+                         .blocks = (shape->context + SPEC_NODES_MAX) / BLOCK + 1};
     /* Pages of zeros that are never written take no memory: a long window costs memory only as the
      * text grows. */
     const size_t partials = UNITS_SPLIT * QUERIES * (size_t)attention->blocks;

@@ -23,6 +23,8 @@ void spec_attention_store(spec_kv *kv, int layer, const float *qkv, int n_heads,
 /* The workspace of one thread's calls. */
 typedef struct {
     int n_heads, n_kv_heads, head_dim;
+    int window;  /* of layers that have one */
+    float scale; /* of scores */
     const spec_vector_kernels *kernels;
     int blocks;     /* of the longest text that fits */
     float *partial; /* blocks not merged yet */
@@ -34,6 +36,7 @@ void spec_attention_free(spec_attention *attention);
 
 /* See the backend's attend. Runs on the thread pool that the caller has locked, if any. */
 void spec_attention_attend(spec_attention *attention, float *o, const float *qkv, const spec_kv *kv,
-                           int layer, const spec_batch *batch, spec_thread_pool *opt_locked);
+                           int layer, const spec_attending *opt_how, const spec_batch *batch,
+                           spec_thread_pool *opt_locked);
 
 #endif

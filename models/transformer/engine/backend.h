@@ -76,21 +76,30 @@ typedef struct {
     const int *path;
 } spec_batch;
 
+/* How a layer attends, beside the shape; NULL where an operation takes it: as llama does. */
+typedef struct {
+    const float *opt_query_norm, *opt_key_norm; /* (head_dim) gains in the backend's memory: heads
+                                                   are normed before their rotation */
+    const float *opt_sinks; /* (n_heads) in the backend's memory: a score of each head that adds to
+                               the sum of its weights and has no value */
+    bool has_window;        /* it attends to shape.window tokens, and rotates by window_rope */
+} spec_attending;
+
 /* The columns that an operation computes: all, or those whose logits the batch wants. */
 typedef enum { SPEC_COLUMNS_ALL, SPEC_COLUMNS_WANTED } spec_columns;
 
 /* The measured peak rates of a device; 0 if not measured. */
 typedef struct {
-    double read;    /* bytes per second from memory that no cache holds */
-    double bf16;    /* operations per second of its matrix units; multiply and add count as two */
-    double int8;    /* the same for 8-bit integers */
-    double launch;  /* seconds from one launch to the next in a recorded pass */
+    double read;   /* bytes per second from memory that no cache holds */
+    double bf16;   /* operations per second of its matrix units; multiply and add count as two */
+    double int8;   /* the same for 8-bit integers */
+    double launch; /* seconds from one launch to the next in a recorded pass */
 } spec_roofline;
 
 struct spec_backend {
-    const char *name;   /* "cpu", "gpu:0": the key `device` of a model's spec */
-    const char *device; /* its name for users: "NVIDIA H200" */
-    void *self;         /* the backend's own data */
+    const char *name;          /* "cpu", "gpu:0": the key `device` of a model's spec */
+    const char *device;        /* its name for users: "NVIDIA H200" */
+    void *self;                /* the backend's own data */
     spec_context *opt_context; /* whose threads it uses; NULL: the calling thread alone */
 
     /* Close the backend; only spec_device_close calls it (models/transformer/engine/device.h). */
@@ -122,7 +131,9 @@ struct spec_backend {
                    spec_tensor_type type, int slots, spec_error *error);
     void (*kv_free)(const spec_backend *backend, spec_kv *kv);
     size_t (*kv_bytes)(const spec_shape *shape, spec_tensor_type type, int slots);
-    bool keeps_bf16; /* whether the KV cache may be of type BF16 */
+    bool keeps_bf16;   /* whether the KV cache may be of type BF16 */
+    bool computes_all; /* every architecture; else the operations that only some need are NULL, and
+                          spec_attending must be NULL or zero (spec_architecture_extra) */
 
     /* A queue for passes of a model of this shape; _bytes: its size in the backend's memory, in
      * pieces. _free waits for outstanding work, so free the buffers and KV caches that it uses
@@ -143,7 +154,8 @@ struct spec_backend {
     void (*end)(spec_queue *queue);
     int (*wait)(spec_queue *queue, spec_error *error);
 
-    /* x[u] = row token[u] of the table, for all columns. x (n, dim). */
+    /* x[u] = row token[u] of the table, for all columns, times the shape's embedding_scale if that
+     * is not 0. x (n, dim). */
     void (*embed)(spec_queue *queue, float *x, const spec_matrix *table);
 
     /* `norm`, `attend` and `gate` write the input of a product with `reader`, in the backend's own
@@ -159,18 +171,20 @@ struct spec_backend {
     void (*matmul)(spec_queue *queue, float *y, const spec_matrix *w, const float *x,
                    const float *opt_bias, bool add, spec_columns columns);
 
-    /* _rope: rotate the queries and keys in qkv (n, (n_heads + 2 n_kv_heads) * head_dim) by the
-     * columns' positions. _store: write the keys and values of qkv into the columns' slots of a
-     * layer. A backend may defer the rotation to _store. */
-    void (*rope)(spec_queue *queue, float *qkv);
+    /* _rope: norm the heads of queries and keys in qkv (n, (n_heads + 2 n_kv_heads) * head_dim) if
+     * there are gains, then rotate them by the columns' positions. _store: write the keys and
+     * values of qkv into the columns' slots of a layer. A backend may defer the rotation to _store.
+     */
+    void (*rope)(spec_queue *queue, float *qkv, const spec_attending *opt_how);
     void (*store)(spec_queue *queue, spec_kv *kv, int layer, float *qkv);
 
-    /* o[u] = softmax(q k' / sqrt(head_dim)) v, for every head over the slots that the column
-     * attends to. o (n, n_heads * head_dim). */
+    /* o[u] = softmax(q k' query_scale) v, for every head over the slots that the column attends to:
+     * those of the batch, or the last `window` of them. o (n, n_heads * head_dim). */
     void (*attend)(spec_queue *queue, float *o, const float *qkv, const spec_kv *kv, int layer,
-                   const spec_matrix *reader);
+                   const spec_attending *opt_how, const spec_matrix *reader);
 
-    /* y[u][i] = silu(h[u][i]) * h[u][ffn_dim + i]. h (n, 2 ffn_dim), y (n, ffn_dim). */
+    /* y[u][i] = gate(h[u][i], h[u][ffn_dim + i]), the shape's gate. h (n, 2 ffn_dim), y (n,
+     * ffn_dim). */
     void (*gate)(spec_queue *queue, float *y, const float *h, const spec_matrix *reader);
 
     /* For mixtures of experts; NULL where they are not computed.
@@ -183,6 +197,12 @@ struct spec_backend {
                       spec_tensor_type type, const spec_tensor *tensor, int n, spec_error *error);
     void (*stack_free)(const spec_backend *backend, spec_matrix_stack *stack);
     int (*experts)(spec_queue *queue, float *x, const spec_experts *experts, const float *y);
+
+    /* Operations of some architectures. _norm_add: x[u] += norm(y[u]), with y's norm left in y;
+     * both (n, dim). _cap: the logits (n - first, vocab) become shape.logit_cap * tanh(logit /
+     * logit_cap). */
+    void (*norm_add)(spec_queue *queue, float *x, float *y, const float *gain);
+    void (*cap)(spec_queue *queue, float *logits);
 
     /* Move slots from[0..n-1], ascending, from[i] >= to + i, to slots to..to+n-1, in all layers.
      * Only between passes. */

@@ -6,6 +6,7 @@
 #include "models/transformer/engine/attention.h"
 #include "models/transformer/engine/experts.h"
 #include "models/transformer/engine/logits.h"
+#include "models/transformer/engine/rotation.h"
 #include "models/transformer/engine/taps.h"
 #include "models/transformer/kernels/bandwidth.h"
 #include "models/transformer/kernels/product.h"
@@ -32,8 +33,7 @@ typedef struct {
     const spec_batch *batch;
     spec_thread_pool *locked; /* during a pass */
     void *activation;         /* columns in the format of the products */
-    double *frequency;        /* (head_dim/2) radians per position */
-    float *cosine, *sine;     /* (SPEC_COLUMNS_MAX, head_dim/2) */
+    spec_rotation rope, window_rope;
     spec_attention attention;
     spec_expert_workspace *experts; /* NULL: the model has none */
 } cpu_queue;
@@ -188,9 +188,9 @@ static void queue_free(spec_queue *queue)
 {
     cpu_queue *q = queue->state;
     if (q != NULL) {
-        free(q->frequency);
+        spec_rotation_free(&q->rope);
+        spec_rotation_free(&q->window_rope);
         free_memory(queue->backend, q->activation);
-        free_memory(queue->backend, q->cosine);
         spec_attention_free(&q->attention);
         spec_experts_free(q->experts);
         free(q);
@@ -202,8 +202,6 @@ static int queue_init(const spec_backend *backend, spec_queue *queue, const spec
                       spec_error *error)
 {
     int status = GSL_SUCCESS;
-    void *memory;
-    const size_t half = (size_t)shape->head_dim / 2;
     cpu_queue *q = calloc(1, sizeof *q);
     *queue = (spec_queue){backend, q};
     if (q == NULL) return spec_no_memory(error);
@@ -217,15 +215,9 @@ static int queue_init(const spec_backend *backend, spec_queue *queue, const spec
     if (shape->n_heads * shape->head_dim > cols) cols = shape->n_heads * shape->head_dim;
     SPEC_TRY(alloc_memory(backend, &q->activation,
                           spec_product_activation_bytes(cols, SPEC_COLUMNS_MAX), error));
-    SPEC_TRY(alloc_memory(backend, &memory, 2 * SPEC_COLUMNS_MAX * half * sizeof(float), error));
-    q->cosine = memory;
-    q->sine = q->cosine + SPEC_COLUMNS_MAX * half;
-    q->frequency = malloc(half * sizeof *q->frequency);
-    if (q->frequency == NULL) SPEC_TRY(spec_no_memory(error));
-    for (size_t i = 0; i < half; i++) {
-        q->frequency[i] = pow(shape->rope.base, -2.0 * (double)i / shape->head_dim);
-        if (shape->rope.opt_factor != NULL) q->frequency[i] /= (double)shape->rope.opt_factor[i];
-    }
+    SPEC_TRY(spec_rotation_init(&q->rope, &shape->rope, shape->head_dim, error));
+    if (shape->window > 0)
+        SPEC_TRY(spec_rotation_init(&q->window_rope, &shape->window_rope, shape->head_dim, error));
 done:
     if (status != GSL_SUCCESS) queue_free(queue);
     return status;
@@ -242,15 +234,10 @@ static bool begin(spec_queue *queue, const spec_batch *batch, const spec_kv *kv,
 {
     (void)kv, (void)sublayer, (void)n_sublayers;
     cpu_queue *q = queue->state;
-    const int half = q->shape.head_dim / 2;
     q->batch = batch;
     q->locked = spec_thread_pool_try_lock(spec_context_pool(queue->backend->opt_context));
-    for (int u = 0; u < batch->n; u++)
-        for (int i = 0; i < half; i++) {
-            const double angle = batch->position[u] * q->frequency[i];
-            q->cosine[u * half + i] = (float)cos(angle);
-            q->sine[u * half + i] = (float)sin(angle);
-        }
+    spec_rotation_turn(&q->rope, batch);
+    if (q->window_rope.frequency != NULL) spec_rotation_turn(&q->window_rope, batch);
     return false;
 }
 
@@ -276,9 +263,13 @@ static int count(const cpu_queue *q, spec_columns columns)
 
 static void embed(spec_queue *queue, float *x, const spec_matrix *table)
 {
-    const spec_batch *batch = ((cpu_queue *)queue->state)->batch;
-    for (int u = 0; u < batch->n; u++)
-        spec_panels_row(x + (size_t)u * (size_t)table->cols, table, batch->token[u]);
+    const cpu_queue *q = queue->state;
+    const float scale = q->shape.embedding_scale;
+    for (int u = 0; u < q->batch->n; u++) {
+        float *row = x + (size_t)u * (size_t)table->cols;
+        spec_panels_row(row, table, q->batch->token[u]);
+        for (int i = 0; scale != 0.0f && i < table->cols; i++) row[i] *= scale;
+    }
 }
 
 /* An operation on each column: y from x. */
@@ -287,6 +278,7 @@ typedef struct {
     float *y;
     const float *x, *opt_gain;
     int width; /* of a norm */
+    float *other; /* of norm_add, which is overwritten */
 } column_job;
 
 /* Use the thread pool if `width` floats per column are worth it. */
@@ -309,7 +301,9 @@ static void norm(spec_queue *queue, float *y, const float *x, const float *gain,
     const cpu_queue *q = queue->state;
     const size_t dim = (size_t)q->shape.dim;
     if (columns == SPEC_COLUMNS_WANTED) x += (size_t)q->batch->first * dim;
-    run_columns(norm_column, (column_job){q, y, x, gain, q->shape.dim}, count(q, columns), dim);
+    run_columns(norm_column,
+                (column_job){.q = q, .y = y, .x = x, .opt_gain = gain, .width = q->shape.dim},
+                count(q, columns), dim);
 }
 
 typedef struct {
@@ -357,21 +351,44 @@ static size_t qkv_width(const spec_shape *shape)
     return (size_t)(shape->n_heads + 2 * shape->n_kv_heads) * (size_t)shape->head_dim;
 }
 
-static void rotate_column(void *job, int u)
+typedef struct {
+    const cpu_queue *q;
+    const spec_rotation *rotate;
+    float *qkv;
+    const spec_attending *opt_how;
+} rope_job;
+
+static void norm_heads(const cpu_queue *q, float *head, int heads, const float *opt_gain)
 {
-    const column_job *j = job;
+    const int head_dim = q->shape.head_dim;
+    for (int h = 0; opt_gain != NULL && h < heads; h++, head += head_dim)
+        q->kernels->norm(head, head, opt_gain, q->shape.norm_eps, head_dim);
+}
+
+static void rope_column(void *job, int u)
+{
+    const rope_job *j = job;
     const spec_shape *shape = &j->q->shape;
     const int half = shape->head_dim / 2;
-    float *head = j->y + (size_t)u * qkv_width(shape);
+    float *head = j->qkv + (size_t)u * qkv_width(shape);
+    if (j->opt_how != NULL) {
+        norm_heads(j->q, head, shape->n_heads, j->opt_how->opt_query_norm);
+        norm_heads(j->q, head + shape->n_heads * shape->head_dim, shape->n_kv_heads,
+                   j->opt_how->opt_key_norm);
+    }
     for (int h = 0; h < shape->n_heads + shape->n_kv_heads; h++, head += shape->head_dim)
-        j->q->kernels->rotate(head, j->q->cosine + u * half, j->q->sine + u * half,
+        j->q->kernels->rotate(head, j->rotate->cosine + u * half, j->rotate->sine + u * half,
                               shape->rope_pairs, shape->head_dim);
 }
 
-static void rope(spec_queue *queue, float *qkv)
+static void rope(spec_queue *queue, float *qkv, const spec_attending *opt_how)
 {
     const cpu_queue *q = queue->state;
-    run_columns(rotate_column, (column_job){.q = q, .y = qkv}, q->batch->n, qkv_width(&q->shape));
+    const bool windowed = opt_how != NULL && opt_how->has_window;
+    rope_job job = {q, windowed ? &q->window_rope : &q->rope, qkv, opt_how};
+    const size_t width = qkv_width(&q->shape);
+    spec_thread_pool_run((size_t)q->batch->n * width >= SHARED_FLOATS ? q->locked : NULL,
+                         rope_column, &job, q->batch->n);
 }
 
 static void store(spec_queue *queue, spec_kv *kv, int layer, float *qkv)
@@ -381,11 +398,11 @@ static void store(spec_queue *queue, spec_kv *kv, int layer, float *qkv)
 }
 
 static void attend(spec_queue *queue, float *o, const float *qkv, const spec_kv *kv, int layer,
-                   const spec_matrix *reader)
+                   const spec_attending *opt_how, const spec_matrix *reader)
 {
     (void)reader;
     cpu_queue *q = queue->state;
-    spec_attention_attend(&q->attention, o, qkv, kv, layer, q->batch, q->locked);
+    spec_attention_attend(&q->attention, o, qkv, kv, layer, opt_how, q->batch, q->locked);
 }
 
 static void gate_column(void *job, int u)
@@ -393,7 +410,9 @@ static void gate_column(void *job, int u)
     const column_job *j = job;
     const size_t ffn = (size_t)j->q->shape.ffn_dim;
     const float *h = j->x + 2 * (size_t)u * ffn;
-    j->q->kernels->gate(j->y + (size_t)u * ffn, h, h + ffn, (int)ffn);
+    const spec_vector_kernels *k = j->q->kernels;
+    (j->q->shape.gate == SPEC_GATE_GELU ? k->gelu_gate : k->gate)(j->y + (size_t)u * ffn, h,
+                                                                  h + ffn, (int)ffn);
 }
 
 static void gate(spec_queue *queue, float *y, const float *h, const spec_matrix *reader)
@@ -410,6 +429,36 @@ static int experts(spec_queue *queue, float *x, const spec_experts *of, const fl
     matmul(queue, spec_experts_logits(q->experts), &of->router, y, of->opt_router_bias, false,
            SPEC_COLUMNS_ALL);
     return spec_experts_add(q->experts, x, of, y, q->batch->n, q->locked);
+}
+
+static void norm_add_column(void *job, int u)
+{
+    const column_job *j = job;
+    const size_t dim = (size_t)j->q->shape.dim;
+    float *to = j->y + (size_t)u * dim, *from = j->other + (size_t)u * dim;
+    j->q->kernels->norm(from, from, j->opt_gain, j->q->shape.norm_eps, (int)dim);
+    for (size_t i = 0; i < dim; i++) to[i] += from[i];
+}
+
+static void norm_add(spec_queue *queue, float *x, float *y, const float *gain)
+{
+    const cpu_queue *q = queue->state;
+    run_columns(norm_add_column, (column_job){.q = q, .y = x, .other = y, .opt_gain = gain},
+                q->batch->n, (size_t)q->shape.dim);
+}
+
+static void cap_column(void *job, int u)
+{
+    const column_job *j = job;
+    const int vocab = j->q->shape.vocab;
+    j->q->kernels->cap(j->y + (size_t)u * (size_t)vocab, j->q->shape.logit_cap, vocab);
+}
+
+static void cap(spec_queue *queue, float *logits)
+{
+    const cpu_queue *q = queue->state;
+    run_columns(cap_column, (column_job){.q = q, .y = logits}, count(q, SPEC_COLUMNS_WANTED),
+                (size_t)q->shape.vocab);
 }
 
 static void keep(spec_queue *queue, spec_kv *kv, const int *from, int to, int n)
@@ -470,7 +519,8 @@ static void silu_add(spec_queue *queue, float *y, const float *opt_x, const floa
 static void norm_wide(spec_queue *queue, float *y, const float *x, const float *gain, int width)
 {
     const cpu_queue *q = queue->state;
-    run_columns(norm_column, (column_job){q, y, x, gain, width}, q->batch->n, (size_t)width);
+    run_columns(norm_column, (column_job){.q = q, .y = y, .x = x, .opt_gain = gain, .width = width},
+                q->batch->n, (size_t)width);
 }
 
 static int argmax(spec_queue *queue, int *ret_token, const float *logits, int n, spec_error *error)
@@ -515,6 +565,7 @@ const spec_backend spec_backend_cpu = {
     .kv_init = spec_attention_kv_init,
     .kv_free = kv_free,
     .kv_bytes = spec_attention_kv_bytes,
+    .computes_all = true,
     .queue_init = queue_init,
     .queue_free = queue_free,
     .queue_bytes = queue_bytes,
@@ -531,6 +582,8 @@ const spec_backend spec_backend_cpu = {
     .stack_init = stack_init,
     .stack_free = stack_free,
     .experts = experts,
+    .norm_add = norm_add,
+    .cap = cap,
     .keep = keep,
     .taps_init = spec_taps_init,
     .tap = tap,

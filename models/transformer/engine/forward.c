@@ -66,6 +66,21 @@ size_t spec_forward_bytes(const spec_backend *backend, const spec_shape *shape)
     return bytes;
 }
 
+/* x += post_norm(matrix input + bias): a branch of a layer joins the others. */
+static void ask_for_branch(spec_forward *forward, const spec_matrix *matrix, const float *input,
+                           const float *opt_bias, const float *opt_post_norm)
+{
+    const spec_backend *on = forward->weights->backend;
+    spec_queue *queue = &forward->queue;
+
+    if (opt_post_norm == NULL) {
+        on->matmul(queue, forward->x, matrix, input, opt_bias, true, SPEC_COLUMNS_ALL);
+        return;
+    }
+    on->matmul(queue, forward->normed, matrix, input, opt_bias, false, SPEC_COLUMNS_ALL);
+    on->norm_add(queue, forward->x, forward->normed, opt_post_norm);
+}
+
 /* Queries, keys and values of `input`; attention adds to x. */
 static void ask_for_attention(spec_forward *forward, spec_kv *kv, int layer, const float *input)
 {
@@ -74,11 +89,11 @@ static void ask_for_attention(spec_forward *forward, spec_kv *kv, int layer, con
     spec_queue *queue = &forward->queue;
 
     on->matmul(queue, forward->qkv, &l->qkv, input, l->opt_bias, false, SPEC_COLUMNS_ALL);
-    on->rope(queue, forward->qkv);
+    on->rope(queue, forward->qkv, &l->how);
     on->store(queue, kv, layer, forward->qkv);
-    on->attend(queue, forward->mixed, forward->qkv, kv, layer, &l->attention_output);
-    on->matmul(queue, forward->x, &l->attention_output, forward->mixed, NULL, true,
-               SPEC_COLUMNS_ALL);
+    on->attend(queue, forward->mixed, forward->qkv, kv, layer, &l->how, &l->attention_output);
+    ask_for_branch(forward, &l->attention_output, forward->mixed, l->opt_output_bias,
+                   l->opt_attention_post_norm);
 }
 
 static void ask_for_experts(spec_forward *forward, int layer)
@@ -96,16 +111,15 @@ static void ask_for_ffn(spec_forward *forward, int layer)
     const spec_layer *l = &forward->weights->layer[layer];
     const spec_backend *on = forward->weights->backend;
     spec_queue *queue = &forward->queue;
-    float *x = forward->x; /* (n, dim) */
     if (l->experts.router.data != NULL) {
         ask_for_experts(forward, layer);
         return;
     }
 
-    on->norm(queue, forward->normed, x, l->ffn_norm, SPEC_COLUMNS_ALL, &l->gate_up);
+    on->norm(queue, forward->normed, forward->x, l->ffn_norm, SPEC_COLUMNS_ALL, &l->gate_up);
     on->matmul(queue, forward->hidden, &l->gate_up, forward->normed, NULL, false, SPEC_COLUMNS_ALL);
     on->gate(queue, forward->gated, forward->hidden, &l->down);
-    on->matmul(queue, x, &l->down, forward->gated, NULL, true, SPEC_COLUMNS_ALL);
+    ask_for_branch(forward, &l->down, forward->gated, NULL, l->opt_ffn_post_norm);
 }
 
 void spec_forward_layer(spec_forward *forward, spec_kv *kv, int layer, const float *input)
@@ -151,6 +165,7 @@ static void ask_for_pass(spec_forward *forward, spec_kv *kv, const int *sublayer
                  &weights->output);
         on->matmul(queue, forward->logits, &weights->output, forward->normed, NULL, false,
                    SPEC_COLUMNS_WANTED);
+        if (weights->shape.logit_cap != 0.0f) on->cap(queue, forward->logits);
     }
 }
 

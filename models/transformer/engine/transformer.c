@@ -2,6 +2,7 @@
 #include "models/transformer/engine/transformer.h"
 
 #include "models/transformer/engine/device.h"
+#include "models/transformer/files/architecture.h"
 #include "models/wrapper.h"
 #include "speclab/round.h"
 
@@ -39,6 +40,11 @@ int spec_transformer_plan_weights(spec_transformer *model, const spec_checkpoint
 {
     model->own_weights = (spec_weights){.backend = backend, .shape = checkpoint->shape};
     model->type = type;
+    const int status = backend->computes_all
+                           ? GSL_SUCCESS
+                           : spec_architecture_need_plain(checkpoint, backend->name,
+                                                          "open it with device=cpu", error);
+    if (status != GSL_SUCCESS) return status;
     return spec_memory_budget_choose_kv(&model->kv_type, backend, checkpoint, type, settings,
                                         error);
 }

@@ -2,6 +2,7 @@
 #include "models/transformer/engine/weights.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct {
     spec_weights *weights;
@@ -102,16 +103,43 @@ static void free_experts(const spec_backend *backend, spec_experts *experts)
     backend->free(backend, experts->opt_down_bias);
 }
 
+/* The vectors of a layer that are laid out alone. */
+enum { VECTORS = 8 };
+typedef struct {
+    float **vector;
+    const spec_tensor *tensor;
+} vector_place;
+
+static void list_vectors(vector_place *ret_place, spec_layer *layer,
+                         const spec_checkpoint_layer *from)
+{
+    const vector_place all[VECTORS] = {
+        {&layer->attention_norm, &from->attention_norm},
+        {&layer->ffn_norm, &from->ffn_norm},
+        {&layer->opt_output_bias, &from->attention_output_bias},
+        {&layer->opt_attention_post_norm, &from->attention_post_norm},
+        {&layer->opt_ffn_post_norm, &from->ffn_post_norm},
+        {&layer->opt_query_norm, &from->query_norm},
+        {&layer->opt_key_norm, &from->key_norm},
+        {&layer->opt_sinks, &from->sinks},
+    };
+    memcpy(ret_place, all, sizeof all);
+}
+
 static int lay_layer(const layout *to, spec_layer *layer, const spec_checkpoint_layer *from)
 {
     int status = GSL_SUCCESS;
     const spec_tensor qkv[] = {from->query, from->key, from->value},
                       gate_up[] = {from->gate, from->up};
     const spec_tensor bias[] = {from->query_bias, from->key_bias, from->value_bias};
-    if (from->attention_norm.data != NULL)
-        SPEC_TRY(lay_vector(to, &layer->attention_norm, &from->attention_norm, 1));
-    SPEC_TRY(lay_vector(to, &layer->ffn_norm, &from->ffn_norm, 1));
+    vector_place place[VECTORS];
+    list_vectors(place, layer, from);
+    for (int i = 0; i < VECTORS; i++)
+        if (place[i].tensor->data != NULL)
+            SPEC_TRY(lay_vector(to, place[i].vector, place[i].tensor, 1));
     if (from->query_bias.data != NULL) SPEC_TRY(lay_vector(to, &layer->opt_bias, bias, 3));
+    layer->how = (spec_attending){layer->opt_query_norm, layer->opt_key_norm, layer->opt_sinks,
+                                  from->has_window};
     SPEC_TRY(lay_matrix(to, &layer->qkv, qkv, 3));
     SPEC_TRY(lay_matrix(to, &layer->attention_output, &from->attention_output, 1));
     if (from->router.data != NULL) {
@@ -173,8 +201,9 @@ void spec_weights_free(spec_weights *weights)
     if (backend == NULL) return;
     for (int i = 0; weights->layer != NULL && i < weights->shape.n_layers; i++) {
         spec_layer *layer = &weights->layer[i];
-        backend->free(backend, layer->attention_norm);
-        backend->free(backend, layer->ffn_norm);
+        vector_place place[VECTORS];
+        list_vectors(place, layer, &(spec_checkpoint_layer){0});
+        for (int k = 0; k < VECTORS; k++) backend->free(backend, *place[k].vector);
         backend->free(backend, layer->opt_bias);
         backend->matrix_free(backend, &layer->qkv);
         backend->matrix_free(backend, &layer->attention_output);
@@ -248,8 +277,10 @@ static void count_layer(sum *s, const spec_checkpoint_layer *layer, const spec_s
         count_matrix(s, gate_up, 2);
         count_matrix(s, &layer->down, 1);
     }
-    count_vector(s, layer->attention_norm.cols);
-    count_vector(s, layer->ffn_norm.cols);
+    vector_place place[VECTORS];
+    list_vectors(place, &(spec_layer){0}, layer);
+    for (int i = 0; i < VECTORS; i++)
+        if (place[i].tensor->data != NULL) count_vector(s, place[i].tensor->cols);
     if (layer->query_bias.data != NULL)
         count_vector(s, layer->query_bias.cols + layer->key_bias.cols + layer->value_bias.cols);
 }

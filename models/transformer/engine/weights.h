@@ -10,11 +10,15 @@
 typedef struct {
     float *attention_norm, *ffn_norm; /* (dim), in the backend's memory, as all below */
     float *opt_bias;                  /* ((n_heads + 2 n_kv_heads) * head_dim), or NULL */
-    spec_matrix qkv;                  /* ((n_heads + 2 n_kv_heads) * head_dim, dim) */
-    spec_matrix attention_output;     /* (dim, n_heads * head_dim) */
-    spec_matrix gate_up;              /* (2 ffn_dim, dim) */
-    spec_matrix down;                 /* (dim, ffn_dim) */
-    spec_experts experts;             /* in place of gate_up and down, if the shape has experts */
+    float *opt_output_bias;           /* (dim) */
+    float *opt_attention_post_norm, *opt_ffn_post_norm; /* (dim) */
+    float *opt_query_norm, *opt_key_norm, *opt_sinks;   /* those of `how` */
+    spec_attending how;
+    spec_matrix qkv;              /* ((n_heads + 2 n_kv_heads) * head_dim, dim) */
+    spec_matrix attention_output; /* (dim, n_heads * head_dim) */
+    spec_matrix gate_up;          /* (2 ffn_dim, dim) */
+    spec_matrix down;             /* (dim, ffn_dim) */
+    spec_experts experts;         /* in place of gate_up and down, if the shape has experts */
 } spec_layer;
 
 typedef struct {

@@ -40,12 +40,15 @@ const spec_architecture spec_architectures[] = {
      .scales_embedding = true,
      .window_period = 6,
      .window_rope_base = 10000.0,
+     .layers_of_dim_scale = 62, /* gemma3 of 27B */
      .must = attention | dense | head_norms | SET(ATTENTION_POST_NORM) | SET(FFN_POST_NORM),
      .may = SET(OUTPUT)},
     {.name = "gpt-oss",
      .rope_pairs = SPEC_ROPE_HALVES,
      .gate = SPEC_GATE_CLAMPED,
      .window_period = 2,
+     .needs_window = true,
+     .yarn_keeps_fractions = true,
      .has_experts = true,
      .opt_ffn_norm_name = "post_attention_norm.weight",
      .must = attention | experts | biases | expert_biases | SET(SINKS) | SET(OUTPUT) |
@@ -87,4 +90,34 @@ bool spec_architecture_must(const spec_architecture *architecture, spec_part par
 bool spec_architecture_may(const spec_architecture *architecture, spec_part part)
 {
     return ((architecture->must | architecture->may) >> part & 1) != 0;
+}
+
+const char *spec_architecture_extra(const spec_checkpoint *checkpoint)
+{
+    const spec_shape *shape = &checkpoint->shape;
+    for (int i = 0; i < shape->n_layers; i++) {
+        const spec_checkpoint_layer *layer = &checkpoint->layer[i];
+        if (layer->query_norm.data != NULL || layer->key_norm.data != NULL) return "norms of heads";
+        if (layer->sinks.data != NULL) return "attention sinks";
+        if (layer->attention_output_bias.data != NULL) return "biases of attention's output";
+        if (layer->attention_post_norm.data != NULL || layer->ffn_post_norm.data != NULL)
+            return "norms behind its branches";
+    }
+    if (shape->n_experts > 0) return "experts";
+    if (shape->window > 0) return "windows of attention";
+    if (shape->gate != SPEC_GATE_SILU) return "another gate";
+    if (shape->embedding_scale != 0.0f) return "scaled embeddings";
+    if (shape->query_scale != 0.0f || shape->rope.magnitude != 0.0f) return "scaled queries";
+    if (shape->logit_cap != 0.0f) return "capped logits";
+    return NULL;
+}
+
+int spec_architecture_need_plain(const spec_checkpoint *checkpoint, const char *what,
+                                 const char *instead, spec_error *error)
+{
+    const char *extra = spec_architecture_extra(checkpoint);
+    if (extra == NULL) return GSL_SUCCESS;
+    return spec_fail(error, GSL_EINVAL,
+                     "a model of architecture %s has %s, which %s does not compute: %s",
+                     spec_architecture_of(checkpoint)->name, extra, what, instead);
 }

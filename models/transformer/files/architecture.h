@@ -22,4 +22,13 @@ const spec_architecture *spec_architecture_of(const spec_checkpoint *checkpoint)
 bool spec_architecture_must(const spec_architecture *architecture, spec_part part);
 bool spec_architecture_may(const spec_architecture *architecture, spec_part part);
 
+/* The first part of a checkpoint's computation that llama and qwen2 do not have, for error lines:
+ * "norms of heads"; NULL if there is none. */
+const char *spec_architecture_extra(const spec_checkpoint *checkpoint);
+
+/* GSL_EINVAL, and a line that `what` ("gpu:0", "training") does not compute this architecture
+ * because of its extra part. */
+int spec_architecture_need_plain(const spec_checkpoint *checkpoint, const char *what,
+                                 const char *instead, spec_error *error);
+
 #endif

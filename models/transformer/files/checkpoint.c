@@ -19,6 +19,24 @@ static int check(const asker *to, const char *name, int value, int most)
                      to->path, name, value, most);
 }
 
+static int check_rope(const asker *to, const spec_rope *rope, int head_dim)
+{
+    if (!(rope->base >= 1.0 && rope->base <= 1e15))
+        return spec_fail(to->error, GSL_EINVAL,
+                         "%.300s: the base of the rotary embedding is %g, which is not between 1 "
+                         "and 1e15",
+                         to->path, rope->base);
+    for (int i = 0; rope->opt_factor != NULL && i < head_dim / 2; i++) {
+        const double factor = (double)rope->opt_factor[i];
+        if (!(factor > 0.0 && isfinite(factor)))
+            return spec_fail(to->error, GSL_EINVAL,
+                             "%.300s: factor %d of the rotary embedding is %g, not a positive "
+                             "number",
+                             to->path, i, factor);
+    }
+    return GSL_SUCCESS;
+}
+
 int spec_checkpoint_check_shape(const spec_shape *shape, const char *path, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -58,19 +76,8 @@ int spec_checkpoint_check_shape(const spec_shape *shape, const char *path, spec_
         return spec_fail(error, GSL_EINVAL,
                          "%.300s: the norm's epsilon is %g, which is not between 0 and 1", path,
                          (double)shape->norm_eps);
-    if (!(shape->rope.base >= 1.0 && shape->rope.base <= 1e15))
-        return spec_fail(error, GSL_EINVAL,
-                         "%.300s: the base of the rotary embedding is %g, which is not between 1 "
-                         "and 1e15",
-                         path, shape->rope.base);
-    for (int i = 0; shape->rope.opt_factor != NULL && i < shape->head_dim / 2; i++) {
-        const double factor = (double)shape->rope.opt_factor[i];
-        if (!(factor > 0.0 && isfinite(factor)))
-            return spec_fail(error, GSL_EINVAL,
-                             "%.300s: factor %d of the rotary embedding is %g, not a positive "
-                             "number",
-                             path, i, factor);
-    }
+    SPEC_TRY(check_rope(&to, &shape->rope, shape->head_dim));
+    if (shape->window > 0) SPEC_TRY(check_rope(&to, &shape->window_rope, shape->head_dim));
 done:
     return status;
 }

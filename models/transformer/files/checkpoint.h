@@ -16,12 +16,24 @@ typedef enum {
     SPEC_ROPE_HALVES    /* i with i + head_dim/2: qwen2, qwen3, gemma3, gpt-oss */
 } spec_rope_pairs;
 
+/* YaRN [Peng24]: what factors and magnitude of a rotary embedding were computed from
+ * (models/transformer/files/rope_scaling.h). */
+typedef struct {
+    double factor;        /* >= 1, by which the context was stretched; 0: no YaRN */
+    int context;          /* the context before, in positions */
+    double fast, slow;    /* turns within it above which a pair is not slowed, and below which it is
+                             slowed by all of `factor`; fast > slow > 0 */
+    double opt_magnitude; /* 0: 1 + 0.1 log(factor) */
+    bool keeps_fractions; /* the bounds of its ramp are not rounded to pairs */
+} spec_yarn;
+
 /* Rotary embedding: pair i at a position turns by position * base^(-2i/head_dim) / factor[i]. */
 typedef struct {
     double base;
     const float *opt_factor; /* (head_dim/2), > 0, or NULL for ones: the scaling of Llama 3, of
                                 YaRN, or linear */
     float magnitude;         /* of YaRN: queries and keys are multiplied by it; 0: not at all */
+    spec_yarn yarn;          /* for writing a file: opt_factor and magnitude have its effect */
 } spec_rope;
 
 /* The activation of a feed-forward network: a is the gate's product, b that of `up`. */
@@ -55,6 +67,7 @@ typedef struct {
     float query_scale;     /* scores are query times key times this; 0: 1/sqrt(head_dim) */
     int window; /* tokens that a layer with a window attends to, its own the last; 0: no windows */
     spec_rope window_rope; /* of layers with a window, if window > 0 */
+    float logit_cap;       /* logits are capped: cap * tanh(logit / cap); 0: not at all */
     spec_gate gate;
     int n_experts, n_active; /* of each layer, and those that a token takes: 1..n_experts */
     int expert_dim;          /* the feed-forward width of an expert; ffn_dim is 0 then */
@@ -94,8 +107,13 @@ typedef struct spec_architecture {
     bool scales_embedding;   /* embeddings are multiplied by sqrt(dim) */
     int window_period;       /* one layer in so many has no window, if the file does not say which;
                                 0: it has no windows */
-    double window_rope_base; /* of layers with a window, if the file does not say; 0: as without */
-    bool has_experts;        /* every layer's feed-forward network is experts */
+    bool needs_window;       /* a file must give the window */
+    double window_rope_base; /* of layers with a window, if the file does not say, and unscaled;
+                                0: as without a window, scaled */
+    int layers_of_dim_scale; /* a file of so many layers scales scores by 1/sqrt(dim/n_heads), if it
+                                does not say; 0: no file */
+    bool yarn_keeps_fractions;     /* spec_yarn.keeps_fractions of its files */
+    bool has_experts;              /* every layer's feed-forward network is experts */
     const char *opt_ffn_norm_name; /* GGUF's name after "blk.7.", if not ffn_norm.weight */
     uint64_t must, may; /* sets of parts, bit 1 << part: those that a file must have, may have */
 } spec_architecture;

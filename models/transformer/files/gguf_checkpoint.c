@@ -3,6 +3,7 @@
 
 #include "models/transformer/files/architecture.h"
 #include "models/transformer/files/gguf.h"
+#include "models/transformer/files/gguf_attention.h"
 #include "models/transformer/files/gguf_experts.h"
 #include "models/transformer/files/gguf_value.h"
 #include "models/transformer/files/gguf_vocabulary.h"
@@ -18,7 +19,7 @@ enum { KEY_SIZE = 96 };
 typedef struct {
     spec_gguf gguf;
     char *path;
-    float *rope_factor; /* (head_dim / 2), or NULL */
+    float *rope_factor; /* of both ropes, or NULL */
 } source;
 
 /* A file being loaded. */
@@ -87,9 +88,6 @@ static int read_architecture(loader *load)
     if (load->architecture == NULL)
         return REFUSE(load, "the architecture is '%.*s'; %s can be read", SPEC_GGUF_SHOWN(name),
                       spec_architecture_names(names));
-    if (load->architecture->must != spec_architectures->must)
-        return REFUSE(load, "the architecture is %s, which is not computed yet",
-                      load->architecture->name);
     SPEC_TRY(
         spec_gguf_value_integer(&parts, load->gguf, "split.count", 1, 0, INT_MAX, load->error));
     if (parts > 1)
@@ -100,7 +98,7 @@ done:
 
 static int read_shape(loader *load)
 {
-    int status = GSL_SUCCESS, context, key_length, value_length, rotated, window;
+    int status = GSL_SUCCESS, context, key_length, value_length, rotated;
     spec_shape *shape = &load->to->shape;
     double eps, base;
     SPEC_TRY(need(&shape->dim, load, "embedding_length", SPEC_DIM_MAX));
@@ -114,7 +112,6 @@ static int read_shape(loader *load)
     SPEC_TRY(may(&key_length, load, "attention.key_length", shape->dim / shape->n_heads));
     SPEC_TRY(may(&value_length, load, "attention.value_length", key_length));
     SPEC_TRY(may(&rotated, load, "rope.dimension_count", key_length));
-    SPEC_TRY(may(&window, load, "attention.sliding_window", 0));
     SPEC_TRY(real(&eps, load, "attention.layer_norm_rms_epsilon", -1.0));
     SPEC_TRY(real(&base, load, "rope.freq_base", 10000.0));
     if (eps == -1.0)
@@ -127,53 +124,15 @@ static int read_shape(loader *load)
         return REFUSE(load,
                       "a rotary embedding of %d of the %d dimensions of a head cannot be read",
                       rotated, key_length);
-    if (window > 0 && window < context)
-        return REFUSE(load, "attention through a sliding window of %d tokens cannot be read",
-                      window);
     shape->head_dim = key_length;
     shape->context = context < SPEC_CONTEXT_MAX ? context : SPEC_CONTEXT_MAX;
     shape->norm_eps = (float)eps;
     shape->rope.base = base;
     shape->rope_pairs = load->architecture->rope_pairs;
     shape->gate = load->architecture->gate;
-    if (load->architecture->scales_embedding) shape->embedding_scale = sqrtf((float)shape->dim);
     const spec_gguf_tensor *embedding = spec_gguf_find_tensor(load->gguf, "token_embd.weight");
     if (embedding == NULL) return REFUSE(load, "lacks tensor '%s'", "token_embd.weight");
     shape->vocab = embedding->tensor.rows;
-    SPEC_TRY(spec_checkpoint_check_shape(shape, load->gguf->path, load->error));
-done:
-    return status;
-}
-
-/* Linear scaling is one factor for all pairs; Llama 3's are a tensor. */
-static int read_scaling(loader *load)
-{
-    int status = GSL_SUCCESS;
-    spec_shape *shape = &load->to->shape;
-    const int n = shape->head_dim / 2;
-    spec_piece type;
-    double factor;
-    SPEC_TRY(real(&factor, load, "rope.scale_linear", 1.0));
-    SPEC_TRY(real(&factor, load, "rope.scaling.factor", factor));
-    SPEC_TRY(spec_gguf_value_text(&type, load->gguf, key_of(load, "rope.scaling.type"),
-                                  factor != 1.0 ? "linear" : "none", load->error));
-    if (spec_piece_is(type, "none"))
-        factor = 1.0;
-    else if (!spec_piece_is(type, "linear"))
-        return REFUSE(load, "rope scaling of type '%.*s' cannot be read; none and linear can",
-                      SPEC_GGUF_SHOWN(type));
-    const spec_gguf_tensor *freqs = spec_gguf_find_tensor(load->gguf, "rope_freqs.weight");
-    if (freqs == NULL && factor == 1.0) return GSL_SUCCESS;
-    if (freqs != NULL && (freqs->tensor.type != SPEC_TENSOR_F32 || freqs->tensor.rows != 1 ||
-                          freqs->tensor.cols != n))
-        return REFUSE(load, "tensor 'rope_freqs.weight' is not %d weights of type f32", n);
-    load->own->rope_factor = malloc((size_t)n * sizeof *load->own->rope_factor);
-    if (load->own->rope_factor == NULL)
-        return spec_fail(load->error, GSL_ENOMEM, "%.300s: out of memory", load->gguf->path);
-    for (int i = 0; i < n; i++) load->own->rope_factor[i] = 1.0f;
-    if (freqs != NULL) spec_tensor_decode_row(load->own->rope_factor, &freqs->tensor, 0);
-    for (int i = 0; i < n; i++) load->own->rope_factor[i] *= (float)factor;
-    shape->rope.opt_factor = load->own->rope_factor;
     SPEC_TRY(spec_checkpoint_check_shape(shape, load->gguf->path, load->error));
 done:
     return status;
@@ -277,8 +236,8 @@ int spec_checkpoint_load_gguf(spec_checkpoint *ret, spec_settings *settings,
     loader load = {.to = ret, .gguf = &own->gguf, .own = own, .error = error};
     SPEC_TRY(read_architecture(&load));
     SPEC_TRY(read_shape(&load));
-    SPEC_TRY(read_scaling(&load));
     SPEC_TRY(take_all(&load));
+    SPEC_TRY(spec_gguf_attention_read(ret, &own->rope_factor, &own->gguf, error));
     SPEC_TRY(read_vocabulary(&load));
     SPEC_TRY(spec_checkpoint_context(ret, settings, error));
     SPEC_TRY(spec_checkpoint_parts_check(ret, own->path, error));

@@ -2,6 +2,7 @@
 #include "models/transformer/files/gguf_model.h"
 
 #include "models/transformer/files/architecture.h"
+#include "models/transformer/files/gguf_attention.h"
 #include "models/transformer/files/gguf_value.h"
 #include "models/transformer/files/llama2c_vocabulary.h"
 #include "speclab/no_memory.h"
@@ -257,28 +258,6 @@ done:
     return status;
 }
 
-/* Linear scaling as values, which llama.cpp reads for every architecture; other factors are a
- * tensor, which *ret_is_tensor tells. */
-static void write_scaling(bool *ret_is_tensor, file *to)
-{
-    const spec_shape *shape = &to->model->shape;
-    const float *factor = shape->rope.opt_factor;
-    *ret_is_tensor = false;
-    if (factor == NULL) return;
-    for (int i = 1; i < shape->head_dim / 2; i++)
-        *ret_is_tensor = *ret_is_tensor || factor[i] != factor[0];
-    if (*ret_is_tensor) {
-        spec_gguf_writer_tensor(&to->writer, "rope_freqs.weight", SPEC_TENSOR_F32, 1,
-                                shape->head_dim / 2);
-        return;
-    }
-    char key[KEY_SIZE];
-    snprintf(key, sizeof key, "%s.rope.scaling.type", to->architecture->name);
-    spec_gguf_writer_text(&to->writer, key, "linear");
-    snprintf(key, sizeof key, "%s.rope.scaling.factor", to->architecture->name);
-    spec_gguf_writer_f32(&to->writer, key, factor[0]);
-}
-
 int spec_gguf_model_write(int *ret_kept, const spec_checkpoint *model,
                           const spec_gguf_model_vocabulary *vocabulary, const char *path,
                           const spec_gguf_model_watch *opt_watch, spec_error *error)
@@ -299,7 +278,7 @@ int spec_gguf_model_write(int *ret_kept, const spec_checkpoint *model,
     spec_gguf_model_shape(&to.writer, to.architecture->name, shape);
     SPEC_TRY(write_vocabulary(&to.writer, model, vocabulary, error));
     SPEC_TRY(visit(&to, false, error));
-    write_scaling(&has_factors, &to);
+    spec_gguf_attention_write(&to.writer, &has_factors, model);
     SPEC_TRY(spec_gguf_writer_open(&to.writer, path, error));
     if (to.watch.opt_announce != NULL)
         SPEC_TRY(to.watch.opt_announce(to.watch.self, to.writer.offset, error));

@@ -30,8 +30,8 @@ static bool read_integer(int64_t *ret_value, const spec_gguf_value *value)
         unsigned char bytes;
         bool is_signed;
     } kinds[SPEC_GGUF_TYPES] = {
-        [SPEC_GGUF_U8] = {1, false}, [SPEC_GGUF_I8] = {1, true},   [SPEC_GGUF_U16] = {2, false},
-        [SPEC_GGUF_I16] = {2, true}, [SPEC_GGUF_U32] = {4, false}, [SPEC_GGUF_I32] = {4, true},
+        [SPEC_GGUF_U8] = {1, false},  [SPEC_GGUF_I8] = {1, true},   [SPEC_GGUF_U16] = {2, false},
+        [SPEC_GGUF_I16] = {2, true},  [SPEC_GGUF_U32] = {4, false}, [SPEC_GGUF_I32] = {4, true},
         [SPEC_GGUF_U64] = {8, false}, [SPEC_GGUF_I64] = {8, true},
     };
     const unsigned bytes = kinds[value->type].bytes, shift = 64 - 8 * bytes;
@@ -180,5 +180,28 @@ int spec_gguf_value_integers(int **ret_item, size_t *ret_n, const spec_gguf *ggu
     if (value->type != SPEC_GGUF_I32 && value->type != SPEC_GGUF_U32)
         return refuse_items(items, ret_n, gguf, key, "an array of I32", error);
     *ret_item = memcpy(items, value->bytes, value->length);
+    return GSL_SUCCESS;
+}
+
+int spec_gguf_value_flags(bool **ret_item, size_t *ret_n, const spec_gguf *gguf, const char *key,
+                          spec_error *error)
+{
+    const spec_gguf_value *value;
+    void *items;
+    *ret_item = NULL;
+    const int status = find_array(&value, &items, ret_n, gguf, key, sizeof **ret_item, error);
+    if (status != GSL_SUCCESS || items == NULL) return status;
+    const bool is_bool = value->type == SPEC_GGUF_BOOL;
+    if (!is_bool && value->type != SPEC_GGUF_I32 && value->type != SPEC_GGUF_U32)
+        return refuse_items(items, ret_n, gguf, key, "an array of true and false", error);
+    *ret_item = items;
+    for (size_t i = 0; i < *ret_n; i++) {
+        uint32_t word = 0;
+        if (is_bool)
+            word = value->bytes[i];
+        else
+            memcpy(&word, value->bytes + i * sizeof word, sizeof word);
+        (*ret_item)[i] = word != 0;
+    }
     return GSL_SUCCESS;
 }

@@ -22,13 +22,15 @@ int spec_gguf_value_bool(bool *ret_value, const spec_gguf *gguf, const char *key
 int spec_gguf_value_text(spec_piece *ret_value, const spec_gguf *gguf, const char *key,
                          const char *fallback, spec_error *error);
 
-/* An array of strings, of F32, of I32 or U32, in a new array that the caller frees; NULL and *ret_n
- * = 0 if it is missing or empty. */
+/* An array of strings, of F32, of I32 or U32, of BOOL (or I32 or U32, nonzero), in a new array that
+ * the caller frees; NULL and *ret_n = 0 if it is missing or empty. */
 int spec_gguf_value_texts(spec_piece **ret_item, size_t *ret_n, const spec_gguf *gguf,
                           const char *key, spec_error *error);
 int spec_gguf_value_reals(float **ret_item, size_t *ret_n, const spec_gguf *gguf, const char *key,
                           spec_error *error);
 int spec_gguf_value_integers(int **ret_item, size_t *ret_n, const spec_gguf *gguf, const char *key,
                              spec_error *error);
+int spec_gguf_value_flags(bool **ret_item, size_t *ret_n, const spec_gguf *gguf, const char *key,
+                          spec_error *error);
 
 #endif

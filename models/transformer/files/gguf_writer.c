@@ -109,6 +109,12 @@ void spec_gguf_writer_integers(spec_gguf_writer *writer, const char *key, const 
     fwrite(item, sizeof *item, n, put_array(writer, key, SPEC_GGUF_I32, n));
 }
 
+void spec_gguf_writer_bools(spec_gguf_writer *writer, const char *key, const bool *item, size_t n)
+{
+    FILE *out = put_array(writer, key, SPEC_GGUF_BOOL, n);
+    for (size_t i = 0; i < n; i++) putc(item[i] ? 1 : 0, out);
+}
+
 void spec_gguf_writer_value(spec_gguf_writer *writer, const spec_gguf_value *value)
 {
     FILE *out = writer->values.out;

@@ -34,6 +34,7 @@ void spec_gguf_writer_texts(spec_gguf_writer *writer, const char *key, const spe
 void spec_gguf_writer_reals(spec_gguf_writer *writer, const char *key, const float *item, size_t n);
 void spec_gguf_writer_integers(spec_gguf_writer *writer, const char *key, const int *item,
                                size_t n);
+void spec_gguf_writer_bools(spec_gguf_writer *writer, const char *key, const bool *item, size_t n);
 void spec_gguf_writer_value(spec_gguf_writer *writer, const spec_gguf_value *value);
 
 /* Name a tensor; one row counts as one dimension. */

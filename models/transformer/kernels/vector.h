@@ -45,6 +45,13 @@ typedef struct {
     /* y_i = a_i / (1 + exp(-a_i)) * b_i. All (n). */
     void (*gate)(float *y, const float *a, const float *b, int n);
 
+    /* y_i = gelu(a_i) * b_i, gelu(a) = a (1 + tanh(sqrt(2/pi) (a + 0.044715 a^3))) / 2, computed as
+     * a / (1 + exp(-2 sqrt(2/pi) (a + 0.044715 a^3))). All (n). */
+    void (*gelu_gate)(float *y, const float *a, const float *b, int n);
+
+    /* x_i = most * tanh(x_i / most), most > 0. */
+    void (*cap)(float *x, float most, int n);
+
     /* The largest of n >= 1 values; false if one of them is not finite. */
     bool (*largest)(float *ret_largest, const float *x, int n);
 

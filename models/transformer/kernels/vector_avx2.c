@@ -16,7 +16,7 @@ typedef __m256d doubles;
 #define minus _mm256_sub_ps
 #define times _mm256_mul_ps
 #define over _mm256_div_ps
-#define larger _mm256_max_ps  /* returns the second operand if one is NaN */
+#define larger _mm256_max_ps /* returns the second operand if one is NaN */
 #define smaller _mm256_min_ps
 #define load_double _mm256_loadu_pd
 #define store_double _mm256_storeu_pd
@@ -84,6 +84,7 @@ static inline __m256d four(const doubles *sum)
 #include "models/transformer/kernels/vector_wide.h"
 
 const spec_vector_kernels spec_vector_kernels_avx2 = {
-    norm, rotate, score, weigh, mix, gate, largest_of, find, exps, spec_vector_scale};
+    norm,      rotate, score,      weigh, mix,  gate,
+    gelu_gate, cap,    largest_of, find,  exps, spec_vector_scale};
 
 #endif

@@ -16,7 +16,7 @@ typedef __m512d doubles;
 #define minus _mm512_sub_ps
 #define times _mm512_mul_ps
 #define over _mm512_div_ps
-#define larger _mm512_max_ps  /* returns the second operand if one is NaN */
+#define larger _mm512_max_ps /* returns the second operand if one is NaN */
 #define smaller _mm512_min_ps
 #define load_double _mm512_loadu_pd
 #define store_double _mm512_storeu_pd
@@ -89,6 +89,7 @@ static inline __m256d four(const doubles *sum)
 #include "models/transformer/kernels/vector_wide.h"
 
 const spec_vector_kernels spec_vector_kernels_avx512 = {
-    norm, rotate, score, weigh, mix, gate, largest_of, find, exps, spec_vector_scale};
+    norm,      rotate, score,      weigh, mix,  gate,
+    gelu_gate, cap,    largest_of, find,  exps, spec_vector_scale};
 
 #endif

@@ -127,7 +127,8 @@ static inline double added_double(const doubles *sum)
 #include "models/transformer/kernels/vector_wide.h"
 
 const spec_vector_kernels spec_vector_kernels_neon = {
-    norm, rotate, score, weigh, mix, gate, largest_of, find, exps, spec_vector_scale};
+    norm,      rotate, score,      weigh, mix,  gate,
+    gelu_gate, cap,    largest_of, find,  exps, spec_vector_scale};
 
 #else
 typedef int spec_vector_neon_is_empty; /* ISO C requires a declaration */

@@ -20,6 +20,10 @@ enum { SPEC_EXP_TERMS = 5 };
 static const float spec_exp_term[] = {0x1.6a249p-10f, 0x1.1239f2p-7f, 0x1.5558fp-5f, 0x1.555492p-3f,
                                       0x1.fffffcp-2f};
 
+/* gelu(a) = a / (1 + exp(a (LINEAR + CUBIC a^2))) */
+#define SPEC_GELU_LINEAR -0x1.988454p+0f /* -2 sqrt(2/pi) */
+#define SPEC_GELU_CUBIC -0x1.2444f2p-4f  /* that times 0.044715 */
+
 static const double spec_exp_double_term[] = {SPEC_EXP_DOUBLE_TERM_LIST};
 static const double spec_exp_eighth[] = {SPEC_EXP_DOUBLE_EIGHTHS};
 

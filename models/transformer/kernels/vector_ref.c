@@ -110,6 +110,22 @@ static void gate(float *y, const float *a, const float *b, int n)
     for (int i = 0; i < n; i++) y[i] = a[i] / (1.0f + spec_vector_exp(-a[i])) * b[i];
 }
 
+static void gelu_gate(float *y, const float *a, const float *b, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const float power = a[i] * fmaf(a[i] * a[i], SPEC_GELU_CUBIC, SPEC_GELU_LINEAR);
+        y[i] = a[i] / (1.0f + spec_vector_exp(power)) * b[i];
+    }
+}
+
+/* tanh(z) = 1 - 2 / (1 + exp(2 z)) */
+static void cap(float *x, float most, int n)
+{
+    const float factor = 2.0f / most;
+    for (int i = 0; i < n; i++)
+        x[i] = fmaf(-2.0f * most, 1.0f / (1.0f + spec_vector_exp(x[i] * factor)), most);
+}
+
 static bool largest_of(float *ret_largest, const float *x, int n)
 {
     float largest = x[0];
@@ -140,4 +156,5 @@ static double exps(double *e, const float *x, float largest, double factor, int 
 }
 
 const spec_vector_kernels spec_vector_kernels_ref = {
-    norm, rotate, score, weigh, mix, gate, largest_of, find, exps, spec_vector_scale};
+    norm,      rotate, score,      weigh, mix,  gate,
+    gelu_gate, cap,    largest_of, find,  exps, spec_vector_scale};

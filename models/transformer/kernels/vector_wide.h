@@ -16,7 +16,7 @@ enum {
     AHEAD = 64,       /* rows of prefetch distance, */
     AHEAD_OF_ONE = 8, /* for one query */
     TILE = 32, /* positions whose values stay in the first-level cache while all heads mix them */
-    GROUPS = 4        /* groups of 16 values mixed in registers */
+    GROUPS = 4 /* groups of 16 values mixed in registers */
 };
 
 #define INLINE static inline __attribute__((always_inline))
@@ -250,6 +250,42 @@ static void gate(float *y, const float *a, const float *b, int n)
     padded(rest[1], b + i, n - i, 0.0f);
     store(rest[0], gated(load(rest[0]), load(rest[1])));
     memcpy(y + i, rest[0], (size_t)(n - i) * sizeof *y);
+}
+
+INLINE floats gelu_gated(floats a, floats b)
+{
+    const floats power = times(a, fused(times(a, a), all(SPEC_GELU_CUBIC), all(SPEC_GELU_LINEAR)));
+    return times(over(a, plus(all(1.0f), exp_floats(power))), b);
+}
+
+static void gelu_gate(float *y, const float *a, const float *b, int n)
+{
+    int i = 0;
+    for (; i + FLOATS <= n; i += FLOATS) store(y + i, gelu_gated(load(a + i), load(b + i)));
+    if (i == n) return;
+    float rest[2][LANES];
+    padded(rest[0], a + i, n - i, 0.0f);
+    padded(rest[1], b + i, n - i, 0.0f);
+    store(rest[0], gelu_gated(load(rest[0]), load(rest[1])));
+    memcpy(y + i, rest[0], (size_t)(n - i) * sizeof *y);
+}
+
+INLINE floats capped(floats x, float most, float factor)
+{
+    const floats share = over(all(1.0f), plus(all(1.0f), exp_floats(times(x, all(factor)))));
+    return fused(all(-2.0f * most), share, all(most));
+}
+
+static void cap(float *x, float most, int n)
+{
+    const float factor = 2.0f / most;
+    int i = 0;
+    for (; i + FLOATS <= n; i += FLOATS) store(x + i, capped(load(x + i), most, factor));
+    if (i == n) return;
+    float rest[LANES];
+    padded(rest, x + i, n - i, 0.0f);
+    store(rest, capped(load(rest), most, factor));
+    memcpy(x + i, rest, (size_t)(n - i) * sizeof *x);
 }
 
 static bool largest_of(float *ret_largest, const float *x, int n)

@@ -235,9 +235,9 @@ static void layer_of(side *s, const spec_batch *batch, spec_tensor_type type, do
     for (int i = 0; i < 2; i++) {
         const spec_backend *on = s[i].queue.backend;
         on->norm(&s[i].queue, s[i].y, s[i].x, s[i].gain, SPEC_COLUMNS_WANTED, NULL);
-        on->rope(&s[i].queue, s[i].qkv);
+        on->rope(&s[i].queue, s[i].qkv, NULL);
         on->store(&s[i].queue, &s[i].kv, 1, s[i].qkv);
-        on->attend(&s[i].queue, s[i].mixed, s[i].qkv, &s[i].kv, 1, NULL);
+        on->attend(&s[i].queue, s[i].mixed, s[i].qkv, &s[i].kv, 1, NULL, NULL);
         on->end(&s[i].queue);
         wait_for(&s[i].queue);
     }

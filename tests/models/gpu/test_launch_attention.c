@@ -95,7 +95,7 @@ static void attention_agrees_with_the_cpu(void **state)
             take_text(&c, &pass, done, done + 64);
             cpu->begin(&queue, &pass.batch, &kv, NULL, 0);
             cpu->store(&queue, &kv, 1, c.qkv);
-            if (compared) cpu->attend(&queue, expected, c.qkv, &kv, 1, NULL);
+            if (compared) cpu->attend(&queue, expected, c.qkv, &kv, 1, NULL, NULL);
             cpu->end(&queue);
             if (!compared) continue;
             attention_put(&c, &pass);
@@ -464,7 +464,7 @@ static void place_rotates_and_stores_as_the_cpu_does(void **state)
         float *rotated = malloc(PASS_COLUMNS * c.width * sizeof *rotated);
         spec_card_get(c.card, rotated, c.card_qkv, PASS_COLUMNS * c.width * sizeof *rotated);
         cpu->begin(&queue, &pass.batch, NULL, NULL, 0);
-        cpu->rope(&queue, c.qkv);
+        cpu->rope(&queue, c.qkv, NULL);
         cpu->end(&queue);
         assert_memory_equal(rotated, c.qkv, PASS_COLUMNS * c.width * sizeof *rotated);
         for (size_t u = 0; u < 5; u++)

@@ -154,9 +154,9 @@ static void yarn_is_that_of_transformers(void **state)
                                       : middle[i - 8]),
                     1e-5);
     assert_near((double)config.shape.rope.magnitude, 1.34657359, 1e-7);
-    assert_true(config.yarn.factor == 32.0 && config.yarn.context == 4096.0);
-    assert_true(config.yarn.beta_fast == 32.0 && config.yarn.beta_slow == 1.0);
-    assert_true(!config.yarn.truncates);
+    assert_true(config.shape.rope.yarn.factor == 32.0 && config.shape.rope.yarn.context == 4096);
+    assert_true(config.shape.rope.yarn.fast == 32.0 && config.shape.rope.yarn.slow == 1.0);
+    assert_true(config.shape.rope.yarn.keeps_fractions);
     assert_ptr_equal(config.shape.window_rope.opt_factor, config.shape.rope.opt_factor);
     spec_model_config_free(&config);
     reads(&config, "'model_type':'llama','head_dim':64,'rope_parameters':{'rope_theta':150000.0,"
@@ -164,12 +164,20 @@ static void yarn_is_that_of_transformers(void **state)
                    "'attention_factor':1.3465735902799727}");
     for (int i = 8; i <= 18; i++)
         assert_near((double)config.shape.rope.opt_factor[i], (double)rounded[i - 8], 1e-5);
-    assert_true(config.yarn.truncates);
+    assert_false(config.shape.rope.yarn.keeps_fractions);
     spec_model_config_free(&config);
     reads(&config, "'model_type':'llama','rope_theta':500.0,'rope_scaling':{'type':'yarn',"
                    "'factor':4.0,'original_max_position_embeddings':64}");
     for (int i = 0; i < 6; i++)
         assert_near((double)config.shape.rope.opt_factor[i], (double)small[i], 1e-5);
+    spec_model_config_free(&config);
+    reads(&config, "'model_type':'llama','rope_scaling':{'rope_type':'yarn','factor':4,"
+                   "'attention_factor':0.27}");
+    assert_near((double)config.shape.rope.magnitude, 0.27, 1e-7);
+    spec_model_config_free(&config);
+    reads(&config, "'model_type':'llama','rope_scaling':{'rope_type':'yarn','factor':4,"
+                   "'mscale':1.5,'mscale_all_dim':0.8}");
+    assert_near((double)config.shape.rope.magnitude, 1.20794415 / 1.11090355, 1e-7);
     spec_model_config_free(&config);
 }
 
@@ -281,13 +289,12 @@ static void configs_that_are_not_computed_are_refused(void **state)
         {"'model_type':'llama','rope_scaling':{'rope_type':'dynamic','factor':4}",
          "a rope_scaling of type 'dynamic' is not computed; linear, llama3 and yarn are"},
         {"'model_type':'llama','rope_scaling':{'rope_type':'yarn','factor':4,'beta_fast':1}",
-         "a rope_scaling of beta_fast 1, beta_slow 1 and"},
+         "YaRN with beta_fast 1 and beta_slow 1 cannot be read: beta_slow must be above 0 and "
+         "below "
+         "beta_fast"},
         {"'model_type':'llama','rope_scaling':{'rope_type':'yarn','factor':4,"
-         "'attention_factor':1.0}",
-         "a rope_scaling with attention_factor 1 is not computed; 1.13863 is YaRN's own"},
-        {"'model_type':'llama','rope_scaling':{'rope_type':'yarn','factor':4,'mscale':1.0,"
-         "'mscale_all_dim':0.8}",
-         "a rope_scaling with mscale 1 and mscale_all_dim 0.8 is not computed"},
+         "'attention_factor':-1.0}",
+         "a rope_scaling that multiplies queries and keys by -1 cannot be"},
         {"'model_type':'llama','rope_scaling':{'type':'linear','factor':0}",
          "a rope_scaling by the factor 0 cannot be"},
         {"'model_type':'llama','rope_scaling':{'type':'llama3','factor':8,'low_freq_factor':4}",

@@ -87,7 +87,7 @@ static void read_text(session *s, int from, int to)
         cpu->begin(&s->queue, &batch, &s->kv, NULL, 0);
         for (int layer = 0; layer < s->shape.n_layers; layer++) {
             cpu->store(&s->queue, &s->kv, layer, s->qkv);
-            cpu->attend(&s->queue, s->o, s->qkv, &s->kv, layer, NULL);
+            cpu->attend(&s->queue, s->o, s->qkv, &s->kv, layer, NULL, NULL);
         }
         cpu->end(&s->queue);
         assert_int_equal(cpu->wait(&s->queue, &error), GSL_SUCCESS);
@@ -195,9 +195,9 @@ static void score_tree(session *s, int past, int first, int end)
         add_column(&batch, path, past + node, past, way, depth);
     }
     cpu->begin(&s->queue, &batch, &s->kv, NULL, 0);
-    cpu->rope(&s->queue, s->qkv);
+    cpu->rope(&s->queue, s->qkv, NULL);
     cpu->store(&s->queue, &s->kv, 1, s->qkv);
-    cpu->attend(&s->queue, s->o, s->qkv, &s->kv, 1, NULL);
+    cpu->attend(&s->queue, s->o, s->qkv, &s->kv, 1, NULL, NULL);
     cpu->end(&s->queue);
     assert_int_equal(cpu->wait(&s->queue, &error), GSL_SUCCESS);
 }
@@ -214,9 +214,9 @@ static void score_straight(session *s, int past, int node)
         fill(s->qkv, s->width, 1 + way[i] - past, place);
         add_column(&batch, path, place, place, &place, 1);
         cpu->begin(&s->queue, &batch, &s->kv, NULL, 0);
-        cpu->rope(&s->queue, s->qkv);
+        cpu->rope(&s->queue, s->qkv, NULL);
         cpu->store(&s->queue, &s->kv, 1, s->qkv);
-        cpu->attend(&s->queue, s->o, s->qkv, &s->kv, 1, NULL);
+        cpu->attend(&s->queue, s->o, s->qkv, &s->kv, 1, NULL, NULL);
         cpu->end(&s->queue);
         assert_int_equal(cpu->wait(&s->queue, &error), GSL_SUCCESS);
     }
@@ -332,7 +332,7 @@ static void kept_slots_move_in_order(void **state)
         add_column(&batch, path, at, at, &at, 1);
         cpu->begin(&each->queue, &batch, &each->kv, NULL, 0);
         cpu->store(&each->queue, &each->kv, 1, each->qkv);
-        cpu->attend(&each->queue, each->o, each->qkv, &each->kv, 1, NULL);
+        cpu->attend(&each->queue, each->o, each->qkv, &each->kv, 1, NULL, NULL);
         cpu->end(&each->queue);
         assert_int_equal(cpu->wait(&each->queue, &error), GSL_SUCCESS);
     }
@@ -360,7 +360,7 @@ static void positions_turn_queries_and_keys(void **state)
         fill(before, s.width, 0, at);
         memcpy(s.qkv, before, s.width * sizeof *before);
         cpu->begin(&s.queue, &batch, &s.kv, NULL, 0);
-        cpu->rope(&s.queue, s.qkv);
+        cpu->rope(&s.queue, s.qkv, NULL);
         cpu->end(&s.queue);
         assert_int_equal(cpu->wait(&s.queue, &error), GSL_SUCCESS);
         for (int h = 0; h < 12; h++)

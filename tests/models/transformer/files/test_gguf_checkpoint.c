@@ -365,8 +365,8 @@ static void models_of_other_kinds_are_refused_by_name(void **state)
             ": 'llama.expert_count' is 8: a llama model with experts is not computed");
     refused(&(wish){.key = "llama.attention.sliding_window", .change = U32, .number = 8},
             ": attention through a sliding window of 8 tokens cannot be read");
-    refused(&(wish){.key = "llama.rope.scaling.type", .change = TEXT, .text = "yarn"},
-            ": rope scaling of type 'yarn' cannot be read; none and linear can");
+    refused(&(wish){.key = "llama.rope.scaling.type", .change = TEXT, .text = "longrope"},
+            ": rope scaling of type 'longrope' cannot be read; none, linear and yarn can");
     refused(&(wish){.key = "llama.rope.dimension_count", .change = U32, .number = 4},
             ": a rotary embedding of 4 of the 8 dimensions of a head cannot be read");
     refused(&(wish){.key = "llama.attention.value_length", .change = U32, .number = 4},
