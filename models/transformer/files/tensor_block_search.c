@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { HALF_BYTES = 2, SUPER = 256, LANES = 4, SCALES_BYTES = 12, NEIGHBOURS = 2 };
+enum { HALF_BYTES = 2, SUPER = 256, LANES = 4, SCALES_BYTES = 12, NEIGHBOURS = 4 };
 
 /* Four groups side by side, one in each lane: no sum crosses lanes, so every processor adds in the
  * same order. */
@@ -202,7 +202,7 @@ static inline lanes error_of(lanes *ret_q, const lanes *x, lanes step, lanes min
     return error;
 }
 
-/* Both in units of the block, 0..63: five steps around the wanted one, each with the wanted minimum
+/* Both in units of the block, 0..63: nine steps around the wanted one, each with the wanted minimum
  * and with the best one for its rounded weights. */
 static ranges find_units(const lanes *x, const ranges *wanted, float unit, float unit_2, int most)
 {
@@ -349,7 +349,7 @@ static lanes find_steps(const lanes *x)
     return best;
 }
 
-/* The step in units of the block, -128..127: five around the wanted one. */
+/* The step in units of the block, -128..127: nine around the wanted one. */
 static lanes find_small_units(const lanes *x, lanes wanted, float unit)
 {
     const lanes least = all(-32.0f), most = all(31.0f), low = all(-128.0f), high = all(127.0f);
