@@ -9,18 +9,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A checkpoint of llama2.c: width 32, feed-forward width 40, one layer of two heads, 8 tokens, 16
- * positions. */
-static void write_model(const char *name)
+/* A checkpoint of llama2.c: one layer of two heads, 8 tokens, 16 positions. */
+static void write_wide_model(const char *name, int dim, int ffn)
 {
-    const int head[] = {32, 40, 1, 2, 1, 8, 16};
-    const int n = 8 * 32 + 2 * 32 + 2 * 32 * 32 + 2 * 16 * 32 + 3 * 40 * 32 + 32 + 16 * 16;
+    const int head[] = {dim, ffn, 1, 2, 1, 8, 16};
+    const int n = 8 * dim + 2 * dim + 3 * dim * dim + 3 * ffn * dim + dim + 16 * dim / 2;
     FILE *file = fopen(name, "wb");
     assert_non_null(file);
     fwrite(head, sizeof head, 1, file);
     for (int i = 0; i < n; i++)
         fwrite(&(float){(float)(i * 37 % 101) / 101.0f - 0.49f}, sizeof(float), 1, file);
     assert_int_equal(fclose(file), 0);
+}
+
+static void write_model(const char *name)
+{
+    write_wide_model(name, 32, 40);
 }
 
 static void a_model_is_written_and_a_table_says_how(void **state)
@@ -53,6 +57,28 @@ static void a_model_is_written_and_a_table_says_how(void **state)
     free(table);
 }
 
+/* Width 256, so that K-quants fit; a tied embedding, and the only layer gets more bits. */
+static void a_mixture_is_written_and_kept(void **state)
+{
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    write_wide_model("w.bin", 256, 256);
+    spec_child_run(&c, "quantize w.bin w.gguf --type Q4_K_M --threads 1");
+    assert_int_equal(c.code, 0);
+    assert_non_null(strstr(c.text, "f32,q4_k,5,")); /* query, key, output, gate, up */
+    assert_non_null(strstr(c.text, "f32,q6_k,3,")); /* embedding, value, down */
+    spec_child_free(&c);
+    spec_program_works("quantize w.bin w3.gguf --type q4_k_m --threads 3");
+    spec_files_same("w.gguf", "w3.gguf");
+    spec_child_run(&c, "quantize w.gguf again.gguf --type q4_K_M");
+    assert_int_equal(c.code, 0);
+    assert_non_null(strstr(c.text, "q4_k,q4_k,5,294912,165888,165888,1,0,0\n"));
+    assert_non_null(strstr(c.text, "q6_k,q6_k,3,100352,82320,82320,1,0,0\n"));
+    spec_child_free(&c);
+    spec_files_same("w.gguf", "again.gguf");
+}
+
 static void what_cannot_be_written_is_said_in_one_line(void **state)
 {
     (void)state;
@@ -65,8 +91,9 @@ static void what_cannot_be_written_is_said_in_one_line(void **state)
                        "speclab quantize: give the file to write after the model");
     spec_program_fails("quantize m.bin a b", 2,
                        "speclab quantize: 'b' is a third file; give MODEL and OUT.gguf");
-    spec_program_fails("quantize m.bin a --type q6_k", 2,
-                       "speclab quantize: --type: 'q6_k' is not q8_0, q4_0, bf16, f16 or f32");
+    spec_program_fails("quantize m.bin a --type q3_K", 2,
+                       "speclab quantize: --type: 'q3_K' is not q8_0, q6_K, q5_K, q4_K, q5_1, "
+                       "q5_0, q4_1, q4_0, bf16, f16 or f32, nor q5_K_M, q5_K_S, q4_K_M or q4_K_S");
     spec_program_fails("quantize none.bin a", 2,
                        "speclab quantize: none.bin: No such file or directory");
     spec_program_fails("quantize gguf:m.bin a", 2, "speclab quantize: m.bin: is not a GGUF file");
@@ -150,6 +177,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model_is_written_and_a_table_says_how),
+        cmocka_unit_test(a_mixture_is_written_and_kept),
         cmocka_unit_test(what_cannot_be_written_is_said_in_one_line),
         cmocka_unit_test(hostile_files_end_within_a_second),
         cmocka_unit_test(weights_in_other_types_are_converted_and_a_line_says_so),

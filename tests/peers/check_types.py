@@ -284,7 +284,7 @@ def check_encoding(program, ggml, folder, checkpoint):
 
 
 SHAPES = {
-    **{f"llama, {n} layers": Shape(layers=n, ffn=256) for n in (1, 2, 3, 7, 8, 9, 16, 22, 32)},
+    **{f"llama, {n} layers": Shape(layers=n, ffn=256) for n in (1, 3, 9, 22)},
     "llama, tied": Shape(layers=5, ffn=256, tied=True),
     "llama, rows of 288 and 320": Shape(layers=9, dim=288, ffn=320),
     "llama, rows of 288 and 336, tied": Shape(layers=3, dim=288, ffn=336, tied=True),

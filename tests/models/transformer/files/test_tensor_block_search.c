@@ -142,8 +142,8 @@ static void groups_are_near_the_best_of_all_scales_and_minima(void **state)
                 read_back(back, type, data, WEIGHTS);
                 memcpy(half, data + (type == SPEC_TENSOR_Q6_K ? 206 : 0), sizeof half);
                 const bool is_last = type == SPEC_TENSOR_Q6_K;
-                const double unit[2] = {(double)spec_tensor_from_f16(half[is_last ? 1 : 0]),
-                                        (double)spec_tensor_from_f16(half[1])};
+                const double unit[2] = {(double)spec_half_float_from_f16(half[is_last ? 1 : 0]),
+                                        (double)spec_half_float_from_f16(half[1])};
                 for (int at = 0; at < WEIGHTS; at += n) {
                     const double error = error_between(back + at, x + at, n),
                                  best = least_error(type, x + at, unit);
