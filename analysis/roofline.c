@@ -41,6 +41,13 @@ double spec_roofline_pass_bytes(const spec_transformer_shape *shape, double n_to
     return shape->parameters * shape->bytes_per_weight + shape->kv_bytes * (context + n_tokens);
 }
 
+double spec_roofline_experts(double experts, double active, double n_tokens)
+{
+    if (!(active >= 1.0 && active <= experts && isfinite(experts)) || !is_amount(n_tokens))
+        return NAN;
+    return n_tokens == 0.0 ? 0.0 : -experts * expm1(n_tokens * log1p(-active / experts));
+}
+
 double spec_roofline_intensity(const spec_transformer_shape *shape, double n_tokens, double context)
 {
     return spec_roofline_pass_flops(shape, n_tokens, context) /

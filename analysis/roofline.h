@@ -35,6 +35,14 @@ double spec_roofline_pass_flops(const spec_transformer_shape *shape, double n_to
 double spec_roofline_pass_bytes(const spec_transformer_shape *shape, double n_tokens,
                                 double context);
 
+/* Expected number of distinct experts of a mixture that a pass of n_tokens reads. Each token takes
+ * `active` of them, any set with the same chance, independently of the other tokens.
+ *
+ *     experts (1 - (1 - active / experts)^n)                       docs/formulas.md#experts
+ *
+ * 1 <= active <= experts, n_tokens >= 0. NaN outside. */
+double spec_roofline_experts(double experts, double active, double n_tokens);
+
 /* FLOP per byte: the ratio of the two. About n_tokens for 16-bit weights and a short context. */
 double spec_roofline_intensity(const spec_transformer_shape *shape, double n_tokens,
                                double context);

@@ -150,9 +150,9 @@ static int open_all(run *r)
                                          lent_draft(r), plan->width, plan->n_widths, on_device,
                                          r->error));
     timed->first_target = spec_timing_column(timed->n_ways, 0);
-    timed->first_draft = timed->first_target + 2 * plan->n_widths;
-    timed->pick = timed->first_draft + 2 * plan->n_widths;
-    timed->passes_load = timed->pick + 2;
+    timed->first_draft = timed->first_target + SPEC_TIMING_SUM * plan->n_widths;
+    timed->pick = timed->first_draft + SPEC_TIMING_SUM * plan->n_widths;
+    timed->passes_load = timed->pick + SPEC_TIMING_SUM;
     timed->spin = timed->passes_load + 3;
     timed->n_columns = timed->spin + 1;
     r->text = malloc((size_t)plan->turn * sizeof *r->text);

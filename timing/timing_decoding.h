@@ -88,7 +88,7 @@ typedef struct {
     spec_timing_way *way; /* (n_ways) */
     int n_blocks, n_columns;
     double *block; /* (n_blocks, n_columns) one row per text */
-    /* columns of passes by width, and of drawing a token: n and seconds of each */
+    /* columns of passes by width, and of drawing a token: spec_timing_sum of each */
     int first_target, first_draft, pick;
     int passes_load; /* columns of the load during single passes: wall, processor, switched */
     int spin;        /* the column of the load's fixed loop after the text */

@@ -35,7 +35,14 @@ static double rate_of(const spec_roofline *roofline, spec_tensor_type type)
     }
 }
 
-double spec_timing_limit_seconds(const spec_timing_limit *limit, int n, double text)
+double spec_timing_limit_experts(const spec_timing_limit *limit, int n)
+{
+    const spec_pass_work *work = &limit->work;
+    if (work->mixtures == 0) return NAN;
+    return spec_roofline_experts(work->n_experts, work->n_active, n);
+}
+
+double spec_timing_limit_seconds(const spec_timing_limit *limit, int n, double experts, double text)
 {
     const spec_pass_work *work = &limit->work;
     double weights = 0.0, compute = 0.0;
@@ -48,15 +55,15 @@ double spec_timing_limit_seconds(const spec_timing_limit *limit, int n, double t
                        &(spec_transformer_shape){work->weights[t], 1.0, 0.0, 0.0, 0.0}, n, 0.0) /
                    rate;
     }
-    const spec_transformer_shape all = {weights, work->weight_bytes / weights, 0.0, 0.0,
-                                        work->kv_bytes};
+    const spec_transformer_shape all = {weights, spec_pass_work_bytes(work, experts) / weights, 0.0,
+                                        0.0, work->kv_bytes};
     const double read =
         spec_roofline_pass_bytes(&all, n, fmax(0.0, text - n)) / limit->roofline.read;
     return fmax(read, compute) + work->launches * limit->roofline.launch;
 }
 
-double spec_timing_limit_share(const spec_timing_limit *limit, double seconds)
+double spec_timing_limit_share(const spec_timing_limit *limit, double experts, double seconds)
 {
     if (limit->opt_backend == NULL || !(limit->roofline.read > 0.0)) return NAN;
-    return limit->work.weight_bytes / seconds / limit->roofline.read;
+    return spec_pass_work_bytes(&limit->work, experts) / seconds / limit->roofline.read;
 }

@@ -20,17 +20,23 @@ typedef struct {
 int spec_timing_limit_init(spec_timing_limit *ret, const spec_model *opt_model,
                            const spec_timing_limit *opt_other, spec_error *error);
 
-/* Seconds of a pass of n tokens at the end of a text of `text` tokens, which include them:
+/* Seconds of a pass of n tokens that reads `experts` of each mixture (spec_pass_work_bytes). It is
+ * at the end of a text of `text` tokens, which include them:
  *
  *     max(bytes / read, sum over types of FLOP / rate) + launches launch
  *                                                               docs/formulas.md#measured-roofline
  *
  * Rates that were not measured are omitted. NaN if reading was not measured, or there is no
  * limit. */
-double spec_timing_limit_seconds(const spec_timing_limit *limit, int n, double text);
+double spec_timing_limit_seconds(const spec_timing_limit *limit, int n, double experts,
+                                 double text);
 
 /* Bytes of weights over these seconds and over the measured bandwidth: the share that a pass uses;
  * NaN as above. */
-double spec_timing_limit_share(const spec_timing_limit *limit, double seconds);
+double spec_timing_limit_share(const spec_timing_limit *limit, double experts, double seconds);
+
+/* Distinct experts of each mixture that a pass of n tokens reads, expected if tokens choose
+ * independently (analysis/roofline.h). NaN for a model without mixtures. */
+double spec_timing_limit_experts(const spec_timing_limit *limit, int n);
 
 #endif

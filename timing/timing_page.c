@@ -151,15 +151,23 @@ static const shown_column rounds[] = {{"K", "K"},
                                       {"x rule", "gap_rule"},
                                       {"x rest", "gap_rest"}};
 
-enum { OF_ALL = 3, OF_DEVICE = 2, COLUMNS_MOST = 1 + 2 * (OF_ALL + OF_DEVICE) };
+enum {
+    OF_ALL = 3,
+    OF_DEVICE = 2,
+    OF_EXPERTS = 2,
+    OF_MODEL = OF_ALL + OF_DEVICE + OF_EXPERTS,
+    COLUMNS_MOST = 1 + 2 * OF_MODEL
+};
 
-/* The columns of one model: its own if it was timed, and its device's if there is a limit. */
+/* The columns of one model: its own if it was timed, its device's if there is a limit, and those of
+ * its experts if it has any. */
 static int add_columns(shown_column *shown, int n, const shown_column *own, const spec_table *all,
                        size_t row)
 {
     const bool timed = !isnan(number_at(all, row, own[0].from));
     const bool limited = !isnan(number_at(all, row, own[OF_ALL].from));
-    const int wanted = !timed ? 0 : limited ? OF_ALL + OF_DEVICE : OF_ALL;
+    const bool mixed = !isnan(number_at(all, row, own[OF_ALL + OF_DEVICE].from));
+    const int wanted = !timed ? 0 : !limited ? OF_ALL : mixed ? OF_MODEL : OF_ALL + OF_DEVICE;
     for (int i = 0; i < wanted; i++) shown[n++] = own[i];
     return n;
 }
@@ -174,14 +182,20 @@ static bool has_withheld(const spec_table *part, const shown_column *shown, int 
 
 static int write_passes(const spec_timing_result *result, FILE *out, spec_error *error)
 {
-    static const shown_column of_target[OF_ALL + OF_DEVICE] = {
-        {"target ms", "target_pass_ms"}, {"over one", "target_pass_ratio"},
-        {"se", "target_pass_ratio_se"}, {"limit ms", "target_pass_limit_ms"},
-        {"of reading", "target_pass_read_share"}};
-    static const shown_column of_draft[OF_ALL + OF_DEVICE] = {
-        {"draft ms", "draft_pass_ms"}, {"over one ", "draft_pass_ratio"},
-        {"se ", "draft_pass_ratio_se"}, {"limit ms ", "draft_pass_limit_ms"},
-        {"of reading ", "draft_pass_read_share"}};
+    static const shown_column of_target[OF_MODEL] = {{"target ms", "target_pass_ms"},
+                                                     {"over one", "target_pass_ratio"},
+                                                     {"se", "target_pass_ratio_se"},
+                                                     {"limit ms", "target_pass_limit_ms"},
+                                                     {"of reading", "target_pass_read_share"},
+                                                     {"experts", "target_pass_experts"},
+                                                     {"expected", "target_pass_experts_expected"}};
+    static const shown_column of_draft[OF_MODEL] = {{"draft ms", "draft_pass_ms"},
+                                                    {"over one ", "draft_pass_ratio"},
+                                                    {"se ", "draft_pass_ratio_se"},
+                                                    {"limit ms ", "draft_pass_limit_ms"},
+                                                    {"of reading ", "draft_pass_read_share"},
+                                                    {"experts ", "draft_pass_experts"},
+                                                    {"expected ", "draft_pass_experts_expected"}};
     const spec_table *all = result->table;
     shown_column shown[COLUMNS_MOST] = {{"pass", "pass"}};
     const char *name[COLUMNS_MOST];
@@ -189,7 +203,11 @@ static int write_passes(const spec_timing_result *result, FILE *out, spec_error 
     int status = GSL_SUCCESS, n = 1;
     n = add_columns(shown, n, of_target, all, result->pass_row[0]);
     n = add_columns(shown, n, of_draft, all, result->pass_row[0]);
-    for (int c = 0; c < n; c++) name[c] = shown[c].name;
+    bool has_experts = false;
+    for (int c = 0; c < n; c++) {
+        name[c] = shown[c].name;
+        has_experts = has_experts || strncmp(name[c], "experts", 7) == 0;
+    }
     SPEC_TRY(spec_table_init(&part, name, n));
     for (int i = 0; i < result->n_passes; i++) {
         copy_row(&part, all, result->pass_row[i], shown, n);
@@ -201,6 +219,10 @@ static int write_passes(const spec_timing_result *result, FILE *out, spec_error 
             "over one: the time of a pass over that of one token; an empty cell is withheld, where "
             "noise hides it.\n",
             out);
+    if (has_experts)
+        fputs("experts: those of each layer that a pass read; expected: if tokens chose "
+              "independently, any set with the same chance.\n",
+              out);
     if (n > 1 + OF_ALL && strcmp(shown[1 + OF_ALL].from, "target_pass_limit_ms") == 0)
         fputs("limit: the least that the device's roofline allows; of reading: the weights over "
               "the time, as a share of what memory gives, above 1 where a cache holds them.\n",

@@ -2,7 +2,7 @@
 #include "timing/timing_passes.h"
 
 #include "base/int_math.h"
-#include "models/transformer/engine/backend.h"
+#include "models/transformer/engine/transformer_session.h"
 #include "sim/chance/chance.h"
 #include "speclab/no_memory.h"
 
@@ -117,9 +117,12 @@ int spec_timing_passes_visit(spec_timing_passes *passes, spec_timing_sum *sum,
             const int width = passes->width[order[i]];
             if (width > 1 && (size_t)width > n) continue;
             SPEC_TRY(prepare(passes, text, n, width, error));
+            const uint64_t read = spec_transformer_session_experts(&passes->session);
             const double begun = spec_clock_read(clock);
             SPEC_TRY(pass(passes, text, n, width, error));
             const double seconds = spec_clock_read(clock) - begun;
+            sum[order[i]].experts +=
+                (double)(spec_transformer_session_experts(&passes->session) - read);
             sum[order[i]].seconds += seconds;
             sum[order[i]].n++;
             if (width == 1 && opt_pick != NULL)

@@ -14,9 +14,12 @@
 /* Most widths, and how often a visit times each. */
 enum { SPEC_TIMING_WIDTHS_MAX = 128, SPEC_TIMING_PASS_REPEATS = 2 };
 
+/* experts: those that the passes read (spec_transformer_session_experts). */
 typedef struct {
-    double n, seconds;
+    double n, seconds, experts;
 } spec_timing_sum;
+
+enum { SPEC_TIMING_SUM = sizeof(spec_timing_sum) / sizeof(double) }; /* its numbers */
 
 typedef struct {
     const spec_model *model;

@@ -253,20 +253,35 @@ static void find_predicted(spec_timing_prediction *p)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
+/* The mean of experts that a pass read in each mixture. */
+static double experts_of(const spec_timing_limit *limit, const spec_timing_sum *passes)
+{
+    return limit->work.mixtures > 0 && passes->n > 0.0
+               ? passes->experts / passes->n / limit->work.mixtures
+               : NAN;
+}
+
 static void predict_passes(spec_timing_prediction *p, workings *w)
 {
     const spec_timing *timed = w->sample.timed;
     const double *sum = w->sample.sum;
     const double text = spec_timing_prompts_mean(timed->plan.prompts) + 0.5 * timed->plan.tokens;
     for (int i = 0; i < timed->plan.n_widths; i++) {
-        const int target = timed->first_target + 2 * i, draft = timed->first_draft + 2 * i;
+        const int target = timed->first_target + SPEC_TIMING_SUM * i,
+                  draft = timed->first_draft + SPEC_TIMING_SUM * i;
         if (sum[target] == 0.0) continue; /* no text was long enough */
         spec_timing_pass *pass = &p->pass[p->n_passes];
         w->width[p->n_passes] = pass->width = timed->plan.width[i];
         w->mean_target[p->n_passes] = pass->target = sum[target + 1] / sum[target];
         w->mean_draft[p->n_passes] = pass->draft = sum[draft + 1] / sum[draft];
-        pass->target_limit = spec_timing_limit_seconds(&timed->target_limit, pass->width, text);
-        pass->draft_limit = spec_timing_limit_seconds(&timed->draft_limit, pass->width, text);
+        pass->target_experts =
+            experts_of(&timed->target_limit, (const spec_timing_sum *)(sum + target));
+        pass->draft_experts =
+            experts_of(&timed->draft_limit, (const spec_timing_sum *)(sum + draft));
+        pass->target_limit = spec_timing_limit_seconds(&timed->target_limit, pass->width,
+                                                       pass->target_experts, text);
+        pass->draft_limit =
+            spec_timing_limit_seconds(&timed->draft_limit, pass->width, pass->draft_experts, text);
         pass->target_ratio = pass_ratio(w, target, timed->first_target, 1.0);
         pass->draft_ratio = pass_ratio(w, draft, timed->first_draft, 1.0);
         w->n_widths = ++p->n_passes;

@@ -72,6 +72,8 @@ const char *const spec_timing_report_columns[] = {"K",
                                                   "target_pass_ratio",
                                                   "target_pass_ratio_se",
                                                   "target_pass_limit_ms",
+                                                  "target_pass_experts",
+                                                  "target_pass_experts_expected",
                                                   "target_pass_bytes",
                                                   "target_pass_gb_per_s",
                                                   "target_pass_read_share",
@@ -79,6 +81,8 @@ const char *const spec_timing_report_columns[] = {"K",
                                                   "draft_pass_ratio",
                                                   "draft_pass_ratio_se",
                                                   "draft_pass_limit_ms",
+                                                  "draft_pass_experts",
+                                                  "draft_pass_experts_expected",
                                                   "draft_pass_bytes",
                                                   "draft_pass_gb_per_s",
                                                   "draft_pass_read_share",
@@ -237,13 +241,16 @@ static void fill_of(spec_table *table, const char *which, const char *what, doub
 }
 
 static void fill_device(spec_table *table, const char *which, const spec_timing_limit *limit,
-                        double limit_seconds, double seconds)
+                        double limit_seconds, double seconds, int width, double experts)
 {
-    const double bytes = limit->opt_backend != NULL ? limit->work.weight_bytes : NAN;
+    const double bytes =
+        limit->opt_backend != NULL ? spec_pass_work_bytes(&limit->work, experts) : NAN;
     fill_of(table, which, "limit_ms", 1e3 * limit_seconds);
+    fill_of(table, which, "experts", experts);
+    fill_of(table, which, "experts_expected", spec_timing_limit_experts(limit, width));
     fill_of(table, which, "bytes", bytes);
     fill_of(table, which, "gb_per_s", 1e-9 * bytes / seconds);
-    fill_of(table, which, "read_share", spec_timing_limit_share(limit, seconds));
+    fill_of(table, which, "read_share", spec_timing_limit_share(limit, experts, seconds));
 }
 
 static void fill_pass(spec_table *table, const spec_timing *timed, const spec_timing_pass *pass)
@@ -252,11 +259,13 @@ static void fill_pass(spec_table *table, const spec_timing *timed, const spec_ti
     spec_table_number(table, "target_pass_ms", 1e3 * pass->target);
     spec_table_number(table, "target_pass_ratio", pass->target_ratio.value);
     spec_table_number(table, "target_pass_ratio_se", pass->target_ratio.se);
-    fill_device(table, "target", &timed->target_limit, pass->target_limit, pass->target);
+    fill_device(table, "target", &timed->target_limit, pass->target_limit, pass->target,
+                pass->width, pass->target_experts);
     spec_table_number(table, "draft_pass_ms", 1e3 * pass->draft);
     spec_table_number(table, "draft_pass_ratio", pass->draft_ratio.value);
     spec_table_number(table, "draft_pass_ratio_se", pass->draft_ratio.se);
-    fill_device(table, "draft", &timed->draft_limit, pass->draft_limit, pass->draft);
+    fill_device(table, "draft", &timed->draft_limit, pass->draft_limit, pass->draft, pass->width,
+                pass->draft_experts);
 }
 
 /* Whether this pass is the largest of a K, and so belongs to its row. */

@@ -48,6 +48,7 @@ typedef struct {
 typedef struct {
     int width;
     double target, draft;             /* seconds; NaN: not timed */
+    double target_experts, draft_experts; /* of each mixture, that a pass read; NaN: no mixtures */
     double target_limit, draft_limit; /* least seconds that their devices allow; NaN: unknown */
     spec_block_interval target_ratio, draft_ratio; /* over one token, >= 1; NaN: not reported */
 } spec_timing_pass;

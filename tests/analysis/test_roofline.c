@@ -3,6 +3,7 @@
 
 #include "tests/support/near.h"
 
+#include <gsl/gsl_randist.h>
 #include <stdio.h>
 
 static const spec_transformer_shape seven_billion = {.parameters = 7e9, .bytes_per_weight = 2.0};
@@ -99,6 +100,32 @@ static void compute_takes_over_at_the_ridge(void **state)
         1e-14);
 }
 
+/* Second route: the exact law of the number of distinct experts, token after token. A token that
+ * finds d experts taken adds j new ones with the hypergeometric probability. */
+static void experts_are_those_of_the_exact_law(void **state)
+{
+    (void)state;
+    static const int cases[][2] = {{8, 2}, {64, 8}, {32, 4}, {7, 1}, {5, 5}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const unsigned E = (unsigned)cases[c][0], k = (unsigned)cases[c][1];
+        double law[65] = {1.0}, next[65];
+        for (int n = 0; n <= 20; n++) {
+            double mean = 0.0;
+            for (unsigned d = 0; d <= E; d++) mean += d * law[d];
+            assert_near(spec_roofline_experts(E, k, n), mean, 1e-12);
+            for (unsigned d = 0; d <= E; d++) next[d] = 0.0;
+            for (unsigned d = 0; d <= E; d++)
+                for (unsigned j = 0; j <= k && d + j <= E; j++)
+                    next[d + j] += law[d] * gsl_ran_hypergeometric_pdf(j, E - d, d, k);
+            for (unsigned d = 0; d <= E; d++) law[d] = next[d];
+        }
+    }
+    assert_nan(spec_roofline_experts(8.0, 9.0, 1.0));
+    assert_nan(spec_roofline_experts(8.0, 0.0, 1.0));
+    assert_nan(spec_roofline_experts(8.0, 2.0, -1.0));
+    assert_nan(spec_roofline_experts(NAN, 2.0, 1.0));
+}
+
 static void outside_the_domain_is_nan(void **state)
 {
     (void)state;
@@ -143,6 +170,7 @@ int main(void)
         cmocka_unit_test(attention_and_cache_are_counted_token_by_token),
         cmocka_unit_test(time_is_the_larger_of_two),
         cmocka_unit_test(compute_takes_over_at_the_ridge),
+        cmocka_unit_test(experts_are_those_of_the_exact_law),
         cmocka_unit_test(outside_the_domain_is_nan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

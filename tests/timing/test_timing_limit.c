@@ -28,22 +28,40 @@ static void memory_is_the_limit_of_few_tokens_and_products_of_many(void **state)
     for (int n = 1; n <= 64; n *= 2) {
         const double read = (3062500.0 + 100.0 * 80.0) / 1e9,
                      products = n * (2e6 / 50e9 + 2e6 / 400e9);
-        assert_near(spec_timing_limit_seconds(&limit, n, 80.0), read > products ? read : products,
-                    1e-12);
+        assert_near(spec_timing_limit_seconds(&limit, n, NAN, 80.0),
+                    read > products ? read : products, 1e-12);
     }
-    assert_true(spec_timing_limit_seconds(&limit, 64, 80.0) ==
-                spec_timing_limit_seconds(&limit, 32, 80.0)); /* memory, up to 68 tokens */
-    assert_true(spec_timing_limit_seconds(&limit, 128, 80.0) >
-                1.8 * spec_timing_limit_seconds(&limit, 64, 80.0));
+    assert_true(spec_timing_limit_seconds(&limit, 64, NAN, 80.0) ==
+                spec_timing_limit_seconds(&limit, 32, NAN, 80.0)); /* memory, up to 68 tokens */
+    assert_true(spec_timing_limit_seconds(&limit, 128, NAN, 80.0) >
+                1.8 * spec_timing_limit_seconds(&limit, 64, NAN, 80.0));
 }
 
 static void every_operation_waits_for_its_launch(void **state)
 {
     (void)state;
     spec_timing_limit limit = made();
-    const double without = spec_timing_limit_seconds(&limit, 5, 80.0);
+    const double without = spec_timing_limit_seconds(&limit, 5, NAN, 80.0);
     limit.roofline.launch = 2e-6;
-    assert_near(spec_timing_limit_seconds(&limit, 5, 80.0), without + 40e-6, 1e-12);
+    assert_near(spec_timing_limit_seconds(&limit, 5, NAN, 80.0), without + 40e-6, 1e-12);
+}
+
+/* Two mixtures of 8 experts, 2 to a token, of 100,000 bytes each. */
+static void a_mixture_reads_the_experts_of_all_its_tokens(void **state)
+{
+    (void)state;
+    spec_timing_limit limit = made();
+    assert_nan(spec_timing_limit_experts(&limit, 3));
+    limit.work.mixtures = 2;
+    limit.work.n_experts = 8;
+    limit.work.n_active = 2;
+    limit.work.expert_bytes = 2e5;
+    assert_near(spec_timing_limit_experts(&limit, 1), 2.0, 1e-12);
+    assert_near(spec_timing_limit_experts(&limit, 2), 3.5, 1e-12);
+    assert_near(spec_timing_limit_seconds(&limit, 1, 2.0, 80.0), (3062500.0 + 8000.0) / 1e9, 1e-12);
+    assert_near(spec_timing_limit_seconds(&limit, 2, 3.25, 80.0),
+                (3062500.0 + 250000.0 + 8000.0) / 1e9, 1e-12);
+    assert_near(spec_timing_limit_share(&limit, 3.25, 6.625e-3), 0.5, 1e-12);
 }
 
 static void f16_is_two_products_and_f32_is_not_counted(void **state)
@@ -52,28 +70,28 @@ static void f16_is_two_products_and_f32_is_not_counted(void **state)
     spec_timing_limit limit = made();
     limit.work.weights[SPEC_TENSOR_BF16] = limit.work.weights[SPEC_TENSOR_Q8_0] = 0.0;
     limit.work.weights[SPEC_TENSOR_F16] = 1e6;
-    assert_near(spec_timing_limit_seconds(&limit, 1000, 1000.0), 1000 * 2 * 2e6 / 50e9, 1e-12);
+    assert_near(spec_timing_limit_seconds(&limit, 1000, NAN, 1000.0), 1000 * 2 * 2e6 / 50e9, 1e-12);
     limit.work.weights[SPEC_TENSOR_F16] = 0.0;
     limit.work.weights[SPEC_TENSOR_F32] = 1e6;
-    assert_near(spec_timing_limit_seconds(&limit, 1000, 1000.0), (3062500.0 + 100.0 * 1000.0) / 1e9,
-                1e-12);
+    assert_near(spec_timing_limit_seconds(&limit, 1000, NAN, 1000.0),
+                (3062500.0 + 100.0 * 1000.0) / 1e9, 1e-12);
 }
 
 static void what_was_not_measured_is_not_known(void **state)
 {
     (void)state;
     spec_timing_limit limit = made();
-    assert_near(spec_timing_limit_share(&limit, 6.125e-3), 0.5, 1e-12);
+    assert_near(spec_timing_limit_share(&limit, NAN, 6.125e-3), 0.5, 1e-12);
     limit.roofline.bf16 = limit.roofline.int8 = 0.0; /* then memory alone counts */
-    assert_near(spec_timing_limit_seconds(&limit, 1000, 0.0), (3062500.0 + 100.0 * 1000.0) / 1e9,
-                1e-12);
+    assert_near(spec_timing_limit_seconds(&limit, 1000, NAN, 0.0),
+                (3062500.0 + 100.0 * 1000.0) / 1e9, 1e-12);
     limit.roofline.read = 0.0;
-    assert_nan(spec_timing_limit_seconds(&limit, 1, 80.0));
-    assert_nan(spec_timing_limit_share(&limit, 1.0));
+    assert_nan(spec_timing_limit_seconds(&limit, 1, NAN, 80.0));
+    assert_nan(spec_timing_limit_share(&limit, NAN, 1.0));
     limit = made();
     limit.opt_backend = NULL;
-    assert_nan(spec_timing_limit_seconds(&limit, 1, 80.0));
-    assert_nan(spec_timing_limit_share(&limit, 1.0));
+    assert_nan(spec_timing_limit_seconds(&limit, 1, NAN, 80.0));
+    assert_nan(spec_timing_limit_share(&limit, NAN, 1.0));
 }
 
 static void models_of_one_device_share_its_roofline(void **state)
@@ -104,6 +122,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_the_limit_of_few_tokens_and_products_of_many),
         cmocka_unit_test(every_operation_waits_for_its_launch),
+        cmocka_unit_test(a_mixture_reads_the_experts_of_all_its_tokens),
         cmocka_unit_test(f16_is_two_products_and_f32_is_not_counted),
         cmocka_unit_test(what_was_not_measured_is_not_known),
         cmocka_unit_test(models_of_one_device_share_its_roofline),

@@ -7,6 +7,26 @@ static void add(spec_pass_work *work, const spec_matrix *matrix)
     work->weights[matrix->type] += (double)matrix->rows * matrix->cols;
 }
 
+static void add_stack(spec_pass_work *work, const spec_matrix_stack *stack, int n_active)
+{
+    const spec_matrix *one = &stack->one;
+    work->expert_bytes += (double)one->bytes;
+    work->weight_bytes += (double)n_active * (double)one->bytes;
+    work->weights[one->type] += (double)n_active * one->rows * one->cols;
+}
+
+static void add_experts(spec_pass_work *work, const spec_experts *experts, const spec_shape *shape)
+{
+    const int n = shape->n_active;
+    add(work, &experts->router);
+    add_stack(work, &experts->gate, n);
+    add_stack(work, &experts->up, n);
+    add_stack(work, &experts->down, n);
+    work->mixtures++;
+    work->n_experts = shape->n_experts;
+    work->n_active = n;
+}
+
 spec_pass_work spec_pass_work_of(const spec_transformer *model)
 {
     const spec_weights *weights = model->weights;
@@ -16,13 +36,23 @@ spec_pass_work spec_pass_work_of(const spec_transformer *model)
     for (int i = 0; i < model->n_sublayers; i++) {
         const spec_layer *layer = &weights->layer[model->sublayer[i] / 2];
         const bool attends = model->sublayer[i] % 2 == 0;
-        add(&work, attends ? &layer->qkv : &layer->gate_up);
-        add(&work, attends ? &layer->attention_output : &layer->down);
+        if (!attends && layer->experts.router.data != NULL) {
+            add_experts(&work, &layer->experts, &weights->shape);
+        } else {
+            add(&work, attends ? &layer->qkv : &layer->gate_up);
+            add(&work, attends ? &layer->attention_output : &layer->down);
+        }
         work.launches += attends ? backend->launches_of_attention : backend->launches_of_ffn;
         if (attends) work.kv_bytes += values * (double)spec_tensor_row_bytes(model->kv_type, 1);
     }
     add(&work, &weights->output);
     return work;
+}
+
+double spec_pass_work_bytes(const spec_pass_work *work, double experts)
+{
+    if (work->mixtures == 0) return work->weight_bytes;
+    return work->weight_bytes + (experts - work->n_active) * work->expert_bytes;
 }
 
 static double bytes_of(const spec_tensor *tensor, spec_tensor_type opt_type)
@@ -33,6 +63,16 @@ static double bytes_of(const spec_tensor *tensor, spec_tensor_type opt_type)
            (double)(other > 0 ? other
                               : spec_tensor_row_bytes(spec_tensor_computed_type(tensor->type),
                                                       tensor->cols));
+}
+
+static double bytes_of_experts(const spec_checkpoint_layer *layer, const spec_shape *shape,
+                               spec_tensor_type opt_type)
+{
+    const double share = (double)shape->n_active / shape->n_experts;
+    return bytes_of(&layer->router, SPEC_TENSOR_TYPES) +
+           share *
+               (bytes_of(&layer->expert_gate, opt_type) + bytes_of(&layer->expert_up, opt_type) +
+                bytes_of(&layer->expert_down, opt_type));
 }
 
 double spec_pass_work_weight_bytes(const spec_transformer *model)
@@ -46,6 +86,10 @@ double spec_pass_work_weight_bytes(const spec_transformer *model)
             &layer->query, &layer->key, &layer->value, &layer->attention_output,
             &layer->gate,  &layer->up,  &layer->down};
         const int from = model->sublayer[i] % 2 == 0 ? 0 : 4, until = from == 0 ? 4 : 7;
+        if (from > 0 && layer->router.data != NULL) {
+            bytes += bytes_of_experts(layer, &model->checkpoint->shape, type);
+            continue;
+        }
         for (int k = from; k < until; k++) bytes += bytes_of(tensor[k], type);
     }
     return bytes;

@@ -8,15 +8,22 @@
 #include "models/transformer/engine/transformer.h"
 
 typedef struct {
-    double weight_bytes; /* bytes of all matrices in its sublayers, in the backend's format; a
-                            pass reads only single rows of the embedding */
+    double weight_bytes; /* bytes of the matrices that a pass of one token reads, in the backend's
+                            format; of the embedding it reads only single rows */
     double weights[SPEC_TENSOR_TYPES]; /* number of weights of each type that a token is
                                           multiplied with */
     double kv_bytes; /* bytes of the KV cache for one position, in its attentions */
     int launches;    /* dependent launches of the backend */
+    int mixtures;    /* sublayers that are mixtures of experts; 0: the rest has no meaning */
+    int n_experts, n_active; /* of each, and those of a token */
+    double expert_bytes;     /* of one expert of every mixture together */
 } spec_pass_work;
 
 spec_pass_work spec_pass_work_of(const spec_transformer *model);
+
+/* Bytes of weights that a pass reads if it takes so many distinct experts of each mixture, on
+ * average; of n_active experts, weight_bytes. Without mixtures `experts` is ignored. */
+double spec_pass_work_bytes(const spec_pass_work *work, double experts);
 
 /* weight_bytes before the model is loaded, each part in the type in which it is computed. */
 double spec_pass_work_weight_bytes(const spec_transformer *model);

@@ -124,6 +124,14 @@ spec_forward *spec_transformer_session_forward(void *session)
     return &((session_data *)session)->forward;
 }
 
+uint64_t spec_transformer_session_experts(const spec_session *session)
+{
+    while (session->model->kind->session_base != NULL)
+        session = session->model->kind->session_base(session->data);
+    if (session->model->kind->session_init != spec_transformer_session_init) return 0;
+    return ((const session_data *)session->data)->forward.experts;
+}
+
 const spec_kv *spec_transformer_session_kv(const void *session)
 {
     return &((const session_data *)session)->own.kv;

@@ -27,6 +27,10 @@ extern const spec_chain_kind
 /* The forward of a session. */
 spec_forward *spec_transformer_session_forward(void *session);
 
+/* The experts whose weights all passes of a session have read, each once per pass and layer; 0 for
+ * a model without. Of any model, through its wrappers. */
+uint64_t spec_transformer_session_experts(const spec_session *session);
+
 /* For draft heads, of a session that owns its KV cache.
  *
  * _tap: keep also the hidden states after these layers of the target (0: its embedding), beside

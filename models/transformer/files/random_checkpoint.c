@@ -110,9 +110,9 @@ static void draw_tensor(const spec_tensor *tensor, unsigned char *data, spec_par
                       (uint64_t)tensor->rows, spec_thread_pool_size(checkpoint->opt_pool));
 }
 
-static bool is_there(spec_part part)
+static bool is_there(spec_part part, const spec_checkpoint *checkpoint)
 {
-    return part == SPEC_PART_OUTPUT || spec_architecture_must(spec_architectures, part);
+    return part == SPEC_PART_OUTPUT || spec_architecture_must(checkpoint->opt_architecture, part);
 }
 
 /* Lay out the tensors one after another; data NULL: only count the bytes. */
@@ -123,9 +123,10 @@ static uint64_t lay_out(spec_checkpoint *checkpoint, unsigned char *data, spec_t
     for (int i = 0; i < SPEC_PARTS; i++) {
         const spec_part part = (spec_part)i;
         int rows, cols;
-        if (!is_there(part)) continue;
+        if (!is_there(part, checkpoint)) continue;
         spec_checkpoint_parts_shape(&rows, &cols, part, shape);
-        const spec_tensor_type own = spec_checkpoint_parts_is_vector(part) ? SPEC_TENSOR_F32 : type;
+        const spec_tensor_type own =
+            spec_checkpoint_parts_stays_float(part) ? SPEC_TENSOR_F32 : type;
         const uint64_t bytes = (uint64_t)rows * spec_tensor_row_bytes(own, cols);
         for (int layer = 0; layer < spec_checkpoint_parts_copies(part, shape); layer++) {
             if (data != NULL)
@@ -141,8 +142,8 @@ static void draw_all(spec_checkpoint *checkpoint)
 {
     for (int i = 0; i < SPEC_PARTS; i++) {
         const spec_part part = (spec_part)i;
-        for (int layer = 0;
-             is_there(part) && layer < spec_checkpoint_parts_copies(part, &checkpoint->shape);
+        for (int layer = 0; is_there(part, checkpoint) &&
+                            layer < spec_checkpoint_parts_copies(part, &checkpoint->shape);
              layer++) {
             const spec_tensor *tensor = spec_checkpoint_parts_tensor_const(part, checkpoint, layer);
             const ptrdiff_t at =
@@ -150,6 +151,30 @@ static void draw_all(spec_checkpoint *checkpoint)
             draw_tensor(tensor, (unsigned char *)checkpoint->owned + at, part, layer, checkpoint);
         }
     }
+}
+
+/* A mixture takes one expert in eight, and these are together as wide as a network without, if the
+ * spec does not say otherwise. */
+static int read_experts(spec_shape *shape, const spec_settings *settings, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    SPEC_TRY(
+        spec_settings_int(&shape->n_experts, settings, "experts", 0, 0, SPEC_EXPERTS_MAX, error));
+    SPEC_TRY(spec_settings_int(&shape->n_active, settings, "active", 0, 0, SPEC_ACTIVE_MAX, error));
+    SPEC_TRY(
+        spec_settings_int(&shape->expert_dim, settings, "expert_ffn", 0, 0, SPEC_DIM_MAX, error));
+    if (shape->n_experts == 0 && (shape->n_active > 0 || shape->expert_dim > 0))
+        return spec_fail(error, GSL_EINVAL, "random: %s needs experts=",
+                         shape->n_active > 0 ? "active=" : "expert_ffn=");
+    if (shape->n_experts == 0) return GSL_SUCCESS;
+    if (shape->n_active == 0) {
+        const int eighth = shape->n_experts / 8;
+        shape->n_active = eighth < 1 ? 1 : eighth > SPEC_ACTIVE_MAX ? SPEC_ACTIVE_MAX : eighth;
+    }
+    if (shape->expert_dim == 0) shape->expert_dim = shape->ffn_dim / shape->n_active;
+    shape->ffn_dim = 0;
+done:
+    return status;
 }
 
 static int read_shape(spec_shape *shape, spec_tensor_type *ret_type, const spec_settings *settings,
@@ -176,12 +201,15 @@ static int read_shape(spec_shape *shape, spec_tensor_type *ret_type, const spec_
                          shape->dim);
     shape->head_dim = shape->dim / shape->n_heads;
     *ret_type = (spec_tensor_type)type;
+    SPEC_TRY(read_experts(shape, settings, error));
     SPEC_TRY(spec_checkpoint_check_shape(shape, "random", error));
-    if (spec_tensor_is_quantised(*ret_type) &&
-        (shape->dim % SPEC_TENSOR_BLOCK != 0 || shape->ffn_dim % SPEC_TENSOR_BLOCK != 0))
-        return spec_fail(error, GSL_EINVAL,
-                         "random: type=%s needs dim and ffn to be multiples of %d",
-                         spec_tensor_type_names[type], SPEC_TENSOR_BLOCK);
+    const int widths[] = {shape->dim, shape->ffn_dim, shape->expert_dim};
+    for (int i = 0; i < 3; i++)
+        if (spec_tensor_is_quantised(*ret_type) && widths[i] % SPEC_TENSOR_BLOCK != 0)
+            return spec_fail(error, GSL_EINVAL,
+                             "random: type=%s needs dim and %s to be multiples of %d",
+                             spec_tensor_type_names[type],
+                             shape->n_experts > 0 ? "expert_ffn" : "ffn", SPEC_TENSOR_BLOCK);
 done:
     return status;
 }
@@ -199,6 +227,12 @@ int spec_checkpoint_load_random(spec_checkpoint *ret, spec_settings *settings,
                              .end_of_text = -1};
     SPEC_TRY(spec_settings_u64(&ret->seed, settings, "seed", 1, error));
     SPEC_TRY(read_shape(&ret->shape, &type, settings, error));
+    ret->opt_architecture = spec_architectures;
+    if (ret->shape.n_experts > 0) {
+        static const char name[] = "qwen3moe";
+        ret->opt_architecture = spec_architecture_find((spec_piece){name, sizeof name - 1});
+        ret->shape.rope_pairs = ret->opt_architecture->rope_pairs;
+    }
     const uint64_t bytes = lay_out(ret, NULL, type);
     const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     if (bytes > memory / 2) SPEC_TRY(out_of_memory(bytes, error)); /* malloc would overcommit */

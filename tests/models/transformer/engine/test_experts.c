@@ -292,6 +292,34 @@ static void groups_hold_each_choice_once(void **state)
     assert_memory_equal(pair, pairs, sizeof pairs);
 }
 
+/* Two of five columns share their experts; weights count once. */
+static void experts_are_counted_once_per_pass(void **state)
+{
+    (void)state;
+    static const int chosen[5][2] = {{3, 9}, {9, 3}, {0, 10}, {3, 9}, {10, 4}};
+    model m;
+    spec_error error;
+    spec_expert_workspace *workspace;
+    odd_form form = forms[0];
+    form.shape.n_active = 2;
+    open_model(&m, &form, SPEC_TENSOR_F32);
+    assert_int_equal(spec_experts_init(&workspace, &form.shape, &spec_vector_kernels_ref,
+                                       spec_product_kernels_of(SPEC_ISA_PORTABLE), &error),
+                     GSL_SUCCESS);
+    float x[5 * 40] = {0}, y[5 * 40], *logits = spec_experts_logits(workspace);
+    for (int i = 0; i < 5 * 40; i++) y[i] = 0.01f * (float)(i % 17);
+    for (int n = 1; n <= 5; n++) {
+        static const int counts[] = {2, 2, 4, 4, 5};
+        for (int i = 0; i < n * 11; i++) logits[i] = 0.0f;
+        for (int u = 0; u < n; u++)
+            for (int i = 0; i < 2; i++) logits[u * 11 + chosen[u][i]] = 2.0f - (float)i;
+        assert_int_equal(spec_experts_add(workspace, x, &m.weights.layer[0].experts, y, n, NULL),
+                         counts[n - 1]);
+    }
+    spec_experts_free(workspace);
+    close_model(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +331,7 @@ int main(void)
         cmocka_unit_test(equal_logits_go_to_the_lower_index),
         cmocka_unit_test(a_logit_that_is_not_finite_spoils_all_weights),
         cmocka_unit_test(groups_hold_each_choice_once),
+        cmocka_unit_test(experts_are_counted_once_per_pass),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

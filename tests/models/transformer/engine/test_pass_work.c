@@ -31,6 +31,59 @@ static void work_is_counted_by_the_shape(void **state)
     spec_model_close(model);
 }
 
+/* A mixture of 8 experts, 3 to a token: 3 (3 32 64) weights per layer in place of 3 96 64, and a
+ * router of 8 64 floats. */
+static void a_token_has_the_work_of_its_experts(void **state)
+{
+    (void)state;
+    spec_model *model;
+    const spec_pass_work work = spec_pass_work_of(
+        open_model(&model,
+                   "random?dim=64&layers=3&heads=4&kv_heads=2&experts=8&active=3&expert_ffn=32&"
+                   "vocab=96&type=q8_0",
+                   NULL));
+    assert_true(work.weights[SPEC_TENSOR_Q8_0] == 3.0 * (8192 + 4096 + 3 * 6144) + 6144.0);
+    assert_true(work.weights[SPEC_TENSOR_F32] == 3.0 * 512);
+    assert_true(work.expert_bytes == 3.0 * 6144 * 34 / 32);
+    assert_true(work.mixtures == 3 && work.n_experts == 8 && work.n_active == 3);
+    assert_true(work.weight_bytes == (double)spec_transformer_of(model)->weights->bytes);
+    assert_true(spec_pass_work_bytes(&work, 3.0) == work.weight_bytes);
+    assert_true(spec_pass_work_bytes(&work, 5.5) - work.weight_bytes == 2.5 * work.expert_bytes);
+    spec_model_close(model);
+}
+
+/* One token reads the experts it takes; a text read at once no more than there are. */
+static void a_session_counts_the_experts_that_it_reads(void **state)
+{
+    (void)state;
+    spec_model *model;
+    spec_session session;
+    spec_error error;
+    int token[40];
+    double *row = malloc(96 * sizeof *row);
+    for (int i = 0; i < 40; i++) token[i] = i;
+    (void)open_model(&model,
+                     "random?dim=64&layers=3&heads=4&experts=8&active=3&expert_ffn=32&vocab=96&"
+                     "top_k=5",
+                     NULL);
+    assert_int_equal(spec_session_init(&session, model, &error), GSL_SUCCESS);
+    assert_int_equal(spec_transformer_session_experts(&session), 0);
+    assert_non_null(spec_session_row(&session, token, 39, row, &error));
+    const uint64_t many = spec_transformer_session_experts(&session);
+    assert_in_range(many, 3 * 3 + 1, 3 * 8);
+    assert_non_null(spec_session_row(&session, token, 40, row, &error));
+    assert_int_equal(spec_transformer_session_experts(&session), many + 3 * 3);
+    spec_session_free(&session);
+    spec_model_close(model);
+    (void)open_model(&model, "random?dim=64&layers=1&heads=4&ffn=32&vocab=96", NULL);
+    assert_int_equal(spec_session_init(&session, model, &error), GSL_SUCCESS);
+    assert_non_null(spec_session_row(&session, token, 3, row, &error));
+    assert_int_equal(spec_transformer_session_experts(&session), 0);
+    spec_session_free(&session);
+    spec_model_close(model);
+    free(row);
+}
+
 /* The target's first and third layers, and its output. */
 static void a_draft_of_some_layers_has_the_work_of_these(void **state)
 {
@@ -70,10 +123,11 @@ static void the_bytes_of_weights_are_known_before_they_are_loaded(void **state)
     (void)state;
     static const char *const targets[] = {
         "random?dim=64&layers=3&heads=4&kv_heads=2&ffn=96&vocab=96&type=q8_0",
-        "random?dim=64&layers=3&heads=4&ffn=96&vocab=96&type=f32"};
+        "random?dim=64&layers=3&heads=4&ffn=96&vocab=96&type=f32",
+        "random?dim=64&layers=3&heads=4&experts=16&active=3&expert_ffn=32&vocab=96&type=q8_0"};
     static const char *const drafts[] = {"layers?exit=1", "layers?skip=0f.1a",
                                          "quantised?type=q4_0", "quantised?type=bf16"};
-    for (int t = 0; t < 2; t++)
+    for (int t = 0; t < 3; t++)
         for (int d = 0; d < 4; d++) {
             spec_model *target, *draft;
             spec_error error;
@@ -135,6 +189,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_is_counted_by_the_shape),
+        cmocka_unit_test(a_token_has_the_work_of_its_experts),
+        cmocka_unit_test(a_session_counts_the_experts_that_it_reads),
         cmocka_unit_test(a_draft_of_some_layers_has_the_work_of_these),
         cmocka_unit_test(a_draft_without_sublayers_has_the_work_of_the_others),
         cmocka_unit_test(the_bytes_of_weights_are_known_before_they_are_loaded),

@@ -85,9 +85,9 @@ static size_t path_to(int *text, size_t n, const int *token, const int *parent, 
 static void a_row_depends_on_its_text_alone(void **state)
 {
     (void)state;
-    static const char *const specs[] = {SMALL "&type=f32", SMALL "&type=q8_0",
-                                        SMALL "&type=bf16&temperature=0.7",
-                                        SMALL "&type=q4_0&temperature=0"};
+    static const char *const specs[] = {
+        SMALL "&type=f32", SMALL "&type=q8_0", SMALL "&type=bf16&temperature=0.7",
+        SMALL "&type=q4_0&temperature=0", SMALL "&type=q8_0&experts=9&active=2&expert_ffn=32"};
     for (size_t s = 0; s < sizeof specs / sizeof specs[0]; s++) {
         fixture f;
         open_fixture(&f, specs[s]);

@@ -77,6 +77,30 @@ static void weights_have_the_deviation_of_an_initialisation(void **state)
     }
 }
 
+static void experts_have_the_deviation_of_an_initialisation(void **state)
+{
+    (void)state;
+    spec_checkpoint model;
+    spec_error error = {""};
+    char spec[200];
+    snprintf(spec, sizeof spec,
+             "random?dim=192&layers=2&heads=4&ffn=512&experts=16&type=q4_0&vocab=512&seed=%llu",
+             (unsigned long long)spec_test_seed());
+    if (load(&model, spec, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_int_equal(model.shape.n_active, 2);
+    assert_int_equal(model.shape.expert_dim, 256);
+    assert_int_equal(model.shape.ffn_dim, 0);
+    check_moments(&model.layer[1].expert_gate, 1.0 / sqrt(192.0));
+    check_moments(&model.layer[0].expert_down, 1.0 / 16.0);
+    check_moments(&model.layer[0].router, 1.0 / sqrt(192.0));
+    assert_int_equal(model.layer[1].expert_down.rows, 16 * 192);
+    assert_int_equal(model.layer[1].expert_up.type, SPEC_TENSOR_Q4_0);
+    assert_int_equal(model.layer[1].router.type, SPEC_TENSOR_F32);
+    assert_null(model.layer[1].gate.data);
+    assert_null(model.layer[1].router_bias.data);
+    spec_checkpoint_free(&model);
+}
+
 static void assert_same(const spec_checkpoint *a, const spec_checkpoint *b, bool same)
 {
     for (int part = 0; part < SPEC_PARTS; part++) {
@@ -125,6 +149,15 @@ static void invalid_shapes_are_refused(void **state)
         {"random?heads=1", "random: the width of a head is 768, which is not between 1 and 256"},
         {"random?dim=24", "random: type=q8_0 needs dim and ffn to be multiples of 32"},
         {"random?ffn=2049&type=q4_0", "random: type=q4_0 needs dim and ffn to be multiples of 32"},
+        {"random?experts=12&active=13",
+         "random: the number of experts of a token is 13, which is not between 1 and 12"},
+        {"random?experts=1025", "random: experts=1025 is not a whole number between 0 and 1024"},
+        {"random?active=2", "random: active= needs experts="},
+        {"random?expert_ffn=64", "random: expert_ffn= needs experts="},
+        {"random?experts=8&active=3",
+         "random: type=q8_0 needs dim and expert_ffn to be multiples of 32"},
+        {"random?experts=64&active=9&ffn=8&type=f32",
+         "random: the feed-forward width of an expert is 0, which is not between 1 and 65536"},
         {"random?type=q6_k", "random: type=q6_k is not one of f32, f16, bf16, q8_0 or q4_0"},
         {"random?dim=1", "random: dim=1 is not a whole number between 2 and 65536"},
         {"random?layers=0", "random: layers=0 is not a whole number between 1 and 512"},
@@ -147,6 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_have_the_deviation_of_an_initialisation),
+        cmocka_unit_test(experts_have_the_deviation_of_an_initialisation),
         cmocka_unit_test(weights_depend_on_the_seed_alone),
         cmocka_unit_test(invalid_shapes_are_refused),
     };
