@@ -243,15 +243,16 @@ static int visit(file *to, bool data, spec_error *error)
         for (int layer = 0; layer < spec_checkpoint_parts_copies(part, &model->shape); layer++) {
             const spec_tensor *tensor = spec_checkpoint_parts_tensor_const(part, model, layer);
             const bool is_vector = spec_checkpoint_parts_is_vector(part);
+            const int n = spec_checkpoint_parts_stacked(part) ? model->shape.n_experts : 1;
             char name[SPEC_PART_NAME_SIZE];
             if (tensor->data == NULL) continue;
             spec_checkpoint_parts_name(name, part, layer, model->opt_architecture);
             if (data)
                 SPEC_TRY(write_tensor(to, part, layer, tensor, error));
             else
-                spec_gguf_writer_tensor(&to->writer, name,
-                                        is_vector ? SPEC_TENSOR_F32 : tensor->type, tensor->rows,
-                                        tensor->cols);
+                spec_gguf_writer_stack(&to->writer, name,
+                                       is_vector ? SPEC_TENSOR_F32 : tensor->type, n,
+                                       tensor->rows / n, tensor->cols);
         }
     }
 done:
