@@ -503,8 +503,10 @@ $(BUILD)/tests/bench/bench: $(BENCH_OBJ) $(LIB) | $(PLUGINS) $(CLIENTS)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 .PHONY: bench
-bench: $(BUILD)/tests/bench/bench ## measure speed, as ratios against yardsticks in the same run
+bench: $(BUILD)/tests/bench/bench $(BIN) ## measure speed, as ratios to yardsticks of the same run
 	@$(BUILD)/tests/bench/bench
+	@if [ -n "$$PEERS" ]; then tests/peers/peers.py --bench $(BIN); \
+	    else echo "bench: llama.cpp: skipped: PEERS names no folder (docs/testing.md)"; fi
 
 
 .PHONY: bench-gpu
@@ -552,6 +554,12 @@ verdicts: $(BIN) ## validate engines' samplers into docs/verdicts.md: 6 GB of di
 verdicts-check: $(BIN)
 	@if command -v python3 >/dev/null; then tests/verdicts/verdicts.py --check $(BIN); \
 	    else echo "verdicts-check: skipped: there is no python3"; fi
+
+# Models, types and tokens beside transformers and llama.cpp; PEERS=DIR has both installed.
+.PHONY: peers-check
+peers-check: $(BIN) ## compare with transformers and llama.cpp: 6 GB (ONLY=NAMES, PEERS=DIR)
+	@if command -v python3 >/dev/null; then tests/peers/peers.py $(BIN) $(value ONLY); \
+	    else echo "peers-check: skipped: there is no python3"; fi
 
 .PHONY: man
 man: $(BIN) ## man pages in build/man, from --help

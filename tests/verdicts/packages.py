@@ -28,32 +28,37 @@ def said(error):
 
 def environment(engines):
     """A virtual environment with PyTorch, Triton and transformers: 6 GB."""
-    folder = f"{BUILD}/venv"
     transformers = next(e for e in engines if e.package == "transformers")
     wanted = [*INSTALLED, f"transformers=={transformers.version}"]
+    return virtual_environment(f"{BUILD}/venv", wanted, "verdicts")
+
+
+def virtual_environment(folder, wanted, who):
+    """The Python of an environment with these packages, installed once; `who` prints a line."""
     done = os.path.join(ROOT, folder, "+".join(wanted))
     if not os.path.exists(done):
-        print("verdicts: installing " + " ".join(wanted), flush=True)
+        print(f"{who}: installing " + " ".join(wanted), flush=True)
         run(sys.executable, "-m", "venv", "--clear", folder)
         run(f"{folder}/bin/pip", "install", "-q", "--disable-pip-version-check", *wanted)
         open(done, "w").close()
     return f"{folder}/bin/python"
 
 
-def download(package, version):
+def download(package, version, build=BUILD, who="verdicts"):
     """The archive of a package, without its dependencies; of llama-cpp-python the sources."""
-    folder = f"{BUILD}/archives"
+    folder = f"{build}/archives"
     pattern = os.path.join(ROOT, folder, f"{package.replace('-', '_')}-{version}[-.]*")
     if not glob.glob(pattern):
-        print(f"verdicts: downloading {package} {version}", flush=True)
+        print(f"{who}: downloading {package} {version}", flush=True)
         how = ["--no-binary" if package == "llama-cpp-python" else "--only-binary", ":all:"]
         run(sys.executable, "-m", "pip", "download", "-q", "--no-deps",
             "--disable-pip-version-check", *how, "-d", folder, f"{package}=={version}")
     return glob.glob(pattern)[0]
 
 
-def unpack(archive, to):
-    """Its text files, as far as they are needed to read and run the sampler."""
+def unpack(archive, to, sources=(".h", ".hpp", ".cpp")):
+    """Its text files, as far as they are needed to read and run the sampler; of llama.cpp those
+    with these endings."""
     folder = os.path.join(ROOT, to)
     if os.path.isdir(folder):
         return
@@ -64,7 +69,7 @@ def unpack(archive, to):
     else:
         with tarfile.open(archive) as file:
             inner = [m for m in file.getmembers() if "/vendor/llama.cpp/" in m.name and m.isfile()
-                     and m.name.endswith((".h", ".hpp", ".cpp"))]
+                     and m.name.endswith(sources)]
             for member in inner:
                 member.name = member.name.split("/", 1)[1]
             file.extractall(folder + ".part", inner)
