@@ -502,8 +502,12 @@ BENCH_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/*.c) \
 $(BUILD)/tests/bench/bench: $(BENCH_OBJ) $(LIB) | $(PLUGINS) $(CLIENTS)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+$(BUILD)/tests/peers/pass_shell: $(BUILD)/tests/peers/pass_shell.o \
+    $(BUILD)/tests/support/contexts.o $(LIB)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
 .PHONY: bench
-bench: $(BUILD)/tests/bench/bench $(BIN) ## measure speed, as ratios to yardsticks of the same run
+bench: $(BUILD)/tests/bench/bench $(BUILD)/tests/peers/pass_shell ## measure speed, as ratios to yardsticks of the same run
 	@$(BUILD)/tests/bench/bench
 	@if [ -n "$$PEERS" ]; then tests/peers/peers.py --bench $(BIN); \
 	    else echo "bench: llama.cpp: skipped: PEERS names no folder (docs/testing.md)"; fi

@@ -81,28 +81,33 @@ def copy_head(reader, writer):
         writer.add_key_value(name, value.contents(), kind, item)
 
 
-def requantise(quantiser, source, packed_path, float_path, kind):
-    """Two files of the same weights: packed, and as floats."""
+def write_file(reader, path, tensors):
+    """A file with the head of another one, and (name, data, type) of each tensor."""
+    writer = gguf.GGUFWriter(path, reader.get_field("general.architecture").contents())
+    copy_head(reader, writer)
+    for name, data, kind in tensors:
+        writer.add_tensor(name, data, raw_dtype=kind)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def requantise(quantiser, source, path, opt_floats, kind):
+    """A file of packed weights, and one of the same weights as floats."""
     reader = gguf.GGUFReader(source)
-    made = [gguf.GGUFWriter(path, programs.field(source, "general.architecture"))
-            for path in (packed_path, float_path)]
-    for writer in made:
-        copy_head(reader, writer)
+    floats = gguf.GGMLQuantizationType.F32
+    packed, widened = [], []
     for tensor in reader.tensors:
-        values = np.array(tensor.data)
-        to = type_of(tensor.name, values.shape, kind)
-        if to == gguf.GGMLQuantizationType.F32:
-            packed = widened = values
-        else:
-            packed = quantiser.pack(values, to)
-            widened = gguf.quants.dequantize(packed, to)
-        made[0].add_tensor(tensor.name, packed, raw_dtype=to)
-        made[1].add_tensor(tensor.name, widened)
-    for writer in made:
-        writer.write_header_to_file()
-        writer.write_kv_data_to_file()
-        writer.write_tensors_to_file()
-        writer.close()
+        values, to = np.array(tensor.data), type_of(tensor.name, tensor.data.shape, kind)
+        data = values if to == floats else quantiser.pack(values, to)
+        packed.append((tensor.name, data, to))
+        if opt_floats and to != floats:
+            values = gguf.quants.dequantize(data, to)
+        widened.append((tensor.name, values, floats))
+    write_file(reader, path, packed)
+    if opt_floats:
+        write_file(reader, opt_floats, widened)
 
 
 def error_of(rows, truth):
