@@ -15,8 +15,7 @@
 #include <sstream>
 #include <string>
 
-namespace
-{
+namespace {
 
 enum { CONTEXT = 512 };
 
@@ -47,7 +46,7 @@ llama_context_ptr open_context(llama_model *model, llama_context *other, llama_c
 {
     llama_context_params params = llama_context_default_params();
     params.n_ctx = params.n_batch = params.n_ubatch = CONTEXT;
-    params.n_threads = params.n_threads_batch = 2;
+    params.n_threads = params.n_threads_batch = 1;
     params.type_k = params.type_v = GGML_TYPE_F32;
     params.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_DISABLED;
     params.ctx_other = other;
@@ -105,8 +104,7 @@ llama_tokens draft_after(session &s, const llama_tokens &text)
 {
     llama_tokens drafted, before(text.begin(), text.end() - 1);
     const int n = static_cast<int>(before.size());
-    common_speculative_draft_params &request =
-        common_speculative_get_draft_params(s.drafts.get(), 0);
+    auto &request = common_speculative_get_draft_params(s.drafts.get(), 0);
     request = {};
     request.drafting = true;
     request.pos0 = n;
