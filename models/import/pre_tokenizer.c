@@ -35,19 +35,32 @@ static const json_t *item(const json_t *object, const char *items, size_t i)
     return i == 0 && !is_absent(object) ? object : NULL;
 }
 
+#define LINES "|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 #define WORDS(numbers)                                                                             \
     "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" numbers                          \
-    "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+    "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*" LINES
+#define CAPITALS "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
+#define SMALLS "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
+#define CASED(ending, numbers)                                                                     \
+    "[^\\r\\n\\p{L}\\p{N}]?" CAPITALS "*" SMALLS "+" ending "|[^\\r\\n\\p{L}\\p{N}]?" CAPITALS     \
+    "+" SMALLS "*" ending "|" numbers "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*" LINES
 
-/* Regular expressions of files, and the names in tokenizer.h of their meaning. */
+/* Regular expressions of files, and the names in tokenizer.h of their meaning. Where llama.cpp
+ * merges and the file keeps whole tokens, merges make all tokens of the published vocabulary. */
 static const struct {
     const char *expression, *pre;
-    bool ignores_merges;
+    bool merges, keeps_whole; /* the values of ignore_merges, false and true, that it may have */
 } expressions[] = {
-    {WORDS("\\p{N}{1,3}"), "llama-bpe", true},
-    {WORDS("\\p{N}"), "qwen2", false},
+    {WORDS("\\p{N}{1,3}"), "llama-bpe", false, true},
+    {WORDS("\\p{N}{1,3}"), "smaug-bpe", true, false},
+    {WORDS("\\p{N}"), "qwen2", true, false},
+    {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}"
+     "| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*" LINES,
+     "qwen35", true, false},
+    {CASED("(?i:'s|'t|'re|'ve|'m|'ll|'d)?", "\\p{N}{1,3}"), "gpt-4o", true, true},
+    {CASED("", "\\p{N}"), "tekken", false, true},
     {"'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+", "gpt-2",
-     false},
+     true, false},
 };
 enum { EXPRESSIONS = sizeof expressions / sizeof expressions[0] };
 
@@ -60,7 +73,7 @@ static const char *split_pre(const json_t *split, bool ignores_merges)
         return NULL;
     for (int i = 0; i < EXPRESSIONS; i++)
         if (strcmp(expressions[i].expression, expression) == 0 &&
-            expressions[i].ignores_merges == ignores_merges)
+            (ignores_merges ? expressions[i].keeps_whole : expressions[i].merges))
             return expressions[i].pre;
     return NULL;
 }
@@ -86,7 +99,7 @@ static int read_pre(reader *in)
     if (name == NULL)
         return REFUSE(in,
                       "pre_tokenizer '%.20s' of '%.20s' '%.60s' is not one of gpt-2, llama-bpe, "
-                      "qwen2 and smollm",
+                      "qwen2, qwen35, smollm, gpt-4o and tekken",
                       spec_json_values_word(pre, "type"), spec_json_values_word(first, "type"),
                       spec_json_values_word(json_object_get(first, "pattern"), "Regex"));
     in->to->pre = name;
@@ -116,6 +129,9 @@ static int read_spaces(reader *in)
         replaces = strcmp(spec_json_values_word(pre, "replacement"), blank) == 0;
         known = known && !spec_json_values_is_on(pre, "split", true);
         in->to->adds_space = in->to->adds_space || strcmp(scheme, "never") != 0;
+    } else if (is_type(pre, "Split")) { /* at blanks, of which the normalizer left none */
+        const char *at = spec_json_values_word(json_object_get(pre, "pattern"), "String");
+        known = known && strcmp(at, " ") == 0 && !spec_json_values_is_on(pre, "invert", false);
     } else {
         known = known && is_absent(pre);
     }

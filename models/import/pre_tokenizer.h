@@ -10,8 +10,8 @@
 #include <jansson.h>
 
 /* Set kind, pre and adds_space; the rest is zero, and no token unknown. Known are byte-level BPE
- * with the pre-tokenizers gpt-2, llama-bpe, qwen2 and smollm, and BPE with byte fallback as it is
- * made from SentencePiece. GSL_EINVAL with one line that names the step which is not known. */
+ * with a pre-tokenizer of pre_expressions.h (but not all), and BPE with byte fallback as it is made
+ * from SentencePiece. GSL_EINVAL with one line that names the step which is not known. */
 int spec_pre_tokenizer_read(spec_tokenizer_data *ret, const json_t *root, const char *path,
                             spec_error *error);
 

@@ -2,6 +2,7 @@
 #include "models/transformer/files/gguf_vocabulary.h"
 
 #include "models/transformer/files/gguf_value.h"
+#include "models/transformer/tokenizer/pre_expressions.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,10 +71,8 @@ int spec_gguf_vocabulary_load(spec_gguf_vocabulary *vocabulary, const spec_gguf 
     SPEC_TRY(spec_gguf_value_text(&pre, gguf, "tokenizer.ggml.pre", "", error));
     const bool is_spm = spec_piece_is(model, "llama"),
                is_bpe = spec_piece_is(model, "gpt2");
-    const bool is_llama3 = spec_piece_is(pre, "llama-bpe") ||
-                           spec_piece_is(pre, "llama3") ||
-                           spec_piece_is(pre, "llama-v3");
-    const bool begins = is_spm || (is_bpe && is_llama3);
+    const spec_pre_expression *expression = spec_pre_expression_find(pre);
+    const bool begins = is_spm || (is_bpe && expression != NULL && expression->begins);
     SPEC_TRY(read_ends(vocabulary, gguf, vocab, is_spm, begins, error));
     if (spec_piece_is(model, "none") || spec_piece_is(model, "no_vocab"))
         goto done;

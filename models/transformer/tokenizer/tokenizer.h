@@ -45,7 +45,7 @@ typedef struct {
 typedef struct spec_tokenizer spec_tokenizer;
 
 /* GSL_EINVAL with one line for an invalid vocabulary: duplicate or empty pieces that matter, merges
- * of unknown pieces, an unknown `pre` (the known ones are listed), non-finite scores. */
+ * of unknown pieces, a `pre` that pre_expressions.h has not, non-finite scores. */
 int spec_tokenizer_init(spec_tokenizer **ret_tokenizer, const spec_tokenizer_data *data,
                         spec_error *error);
 void spec_tokenizer_free(spec_tokenizer *tokenizer); /* may be NULL */

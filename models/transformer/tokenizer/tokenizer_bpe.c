@@ -3,46 +3,11 @@
 #include "models/transformer/tokenizer/tokenizer_parts.h"
 
 #include "base/utf8.h"
+#include "models/transformer/tokenizer/pre_expressions.h"
 
 #include <pcre2.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* White space is Unicode's property of that name, of which \s in PCRE covers only a part. */
-#define SPACE "\\t-\\r\\x{85}\\p{Z}"
-#define BLANKS "[" SPACE "]+(?![^" SPACE "])|[" SPACE "]+"
-#define OTHERS " ?[^" SPACE "\\p{L}\\p{N}]++"
-#define SHORT_FORMS "'(?:s|t|re|ve|m|ll|d)"
-#define WORDS(numbers)                                                                             \
-    "(?i:" SHORT_FORMS ")|[^\\r\\n\\p{L}\\p{N}]?\\p{L}++|" numbers "|" OTHERS "[\\r\\n]*+|[" SPACE \
-    "]*[\\r\\n]++|" BLANKS
-
-/* Regular expressions that split a text into pieces without gaps. Repetitions are possessive if
- * backtracking cannot help, so that time is linear. The digits of `digits` are split off one by one
- * first, so that blanks before them stay together. */
-static const char gpt2[] = SHORT_FORMS "| ?\\p{L}++| ?\\p{N}++|" OTHERS "|" BLANKS;
-static const char llama3[] = WORDS("\\p{N}{1,3}+");
-static const char qwen2[] = WORDS("\\p{N}");
-static const char digits[] = "\\p{N}|" SHORT_FORMS "| ?\\p{L}++|" OTHERS "|[" SPACE "]+(?![^" SPACE
-                             "\\p{N}])|[" SPACE "]+";
-
-static const struct {
-    const char *name, *expression;
-    bool whole_first;
-} pres[] = {
-    {"", gpt2, false},
-    {"default", gpt2, false},
-    {"gpt-2", gpt2, false},
-    {"llama-bpe", llama3, true},
-    {"llama3", llama3, true},
-    {"llama-v3", llama3, true},
-    {"qwen2", qwen2, false},
-    {"deepseek-r1-qwen", qwen2, false},
-    {"smollm", digits, false},
-    {"starcoder", digits, false},
-};
-
-enum { PRES = sizeof pres / sizeof *pres };
 
 /* GPT-2's alphabet of bytes: printable Latin-1 characters represent themselves; the other bytes, in
  * order, start at U+0100. */
@@ -124,30 +89,22 @@ static int compile(spec_tokenizer *t, const char *pre, spec_error *error)
 {
     int code;
     size_t at;
-    char names[256] = "";
-    for (int i = 0; i < PRES; i++) {
-        if (strcmp(pres[i].name, pre) != 0) {
-            const size_t n = strlen(names);
-            if (i > 0)
-                snprintf(names + n, sizeof names - n, "%s%s", n > 0 ? ", " : "", pres[i].name);
-            continue;
-        }
-        t->whole_first = pres[i].whole_first;
-        t->limits = pcre2_match_context_create(NULL);
-        t->expression = pcre2_compile((PCRE2_SPTR)pres[i].expression, PCRE2_ZERO_TERMINATED,
-                                      PCRE2_UTF | PCRE2_UCP | PCRE2_ANCHORED, &code, &at, NULL);
-        if (t->limits == NULL || t->expression == NULL) {
-            return spec_fail(error, GSL_ENOMEM, "out of memory for the tokenizer");
-        }
-        pcre2_set_match_limit(
-            t->limits, UINT32_MAX); /* backtracking over a long run of blanks takes many steps,
-                                       but linear time */
-        pcre2_jit_compile(t->expression,
-                          PCRE2_JIT_COMPLETE); /* without JIT, PCRE2 interprets the expression */
-        return GSL_SUCCESS;
-    }
-    return spec_fail(error, GSL_EINVAL, "tokenizer: unknown pre-tokenizer '%.60s'; known are %s",
-                     pre, names);
+    const spec_pre_expression *found = spec_pre_expression_find((spec_piece){pre, strlen(pre)});
+    if (found == NULL)
+        return spec_fail(error, GSL_EINVAL,
+                         "tokenizer: unknown pre-tokenizer '%.60s'; known are %s", pre,
+                         spec_pre_expression_names);
+    t->whole_first = found->whole_first;
+    t->limits = pcre2_match_context_create(NULL);
+    t->expression = pcre2_compile((PCRE2_SPTR)found->expression, PCRE2_ZERO_TERMINATED,
+                                  PCRE2_UTF | PCRE2_UCP | PCRE2_ANCHORED, &code, &at, NULL);
+    if (t->limits == NULL || t->expression == NULL)
+        return spec_fail(error, GSL_ENOMEM, "out of memory for the tokenizer");
+    pcre2_set_match_limit(t->limits, UINT32_MAX); /* backtracking over a long run of blanks takes
+                                                     many steps, but linear time */
+    pcre2_jit_compile(t->expression,
+                      PCRE2_JIT_COMPLETE); /* without JIT, PCRE2 interprets the expression */
+    return GSL_SUCCESS;
 }
 
 int spec_tokenizer_bpe_open(spec_tokenizer *t, const spec_tokenizer_data *data, spec_error *error)

@@ -10,6 +10,13 @@
 #include <unistd.h>
 
 #define BYTES "{'type':'ByteLevel','add_prefix_space':false,'use_regex':%s}"
+#define CASED(ending, numbers)                                                                     \
+    "[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?[\\\\p{Lu}\\\\p{Lt}\\\\p{Lm}\\\\p{Lo}\\\\p{M}]*[\\\\p{Ll}"      \
+    "\\\\p{Lm}\\\\p{Lo}"                                                                           \
+    "\\\\p{M}]+" ending                                                                            \
+    "|[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?[\\\\p{Lu}\\\\p{Lt}\\\\p{Lm}\\\\p{Lo}\\\\p{M}]+"               \
+    "[\\\\p{Ll}\\\\p{Lm}\\\\p{Lo}\\\\p{M}]*" ending "|" numbers                                    \
+    "| ?[^\\\\s\\\\p{L}\\\\p{N}]+[\\\\r\\\\n/]*|\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|\\\\s+"
 #define WORDS(numbers)                                                                             \
     "(?i:`s|`t|`re|`ve|`m|`ll|`d)|[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?\\\\p{L}+|" numbers                \
     "| ?[^\\\\s\\\\p{L}\\\\p{N}]+[\\\\r\\\\n]*|\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|\\\\s+"
@@ -112,25 +119,33 @@ static void pre_tokenizers_have_the_names_of_gguf(void **state)
                                  "'individual_digits':true},%s]}";
     static const char gpt2[] = "`s|`t|`re|`ve|`m|`ll|`d| ?\\\\p{L}+| ?\\\\p{N}+| "
                                "?[^\\\\s\\\\p{L}\\\\p{N}]+|\\\\s+(?!\\\\S)|\\\\s+";
+    static const char marks[] =
+        "(?i:`s|`t|`re|`ve|`m|`ll|`d)|[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?[\\\\p{L}\\\\p{M}]+|\\\\p{N}| "
+        "?[^\\\\s\\\\p{L}\\\\p{M}\\\\p{N}]+[\\\\r\\\\n]*|\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|"
+        "\\\\s+";
     char whole[100], parts[100], steps[1200];
     snprintf(whole, sizeof whole, BYTES, "true");
     snprintf(parts, sizeof parts, BYTES, "false");
-    for (int i = 0; i < 5; i++) {
-        static const char *const names[] = {"llama-bpe", "qwen2", "gpt-2", "smollm", "gpt-2"};
+    static const char *const names[] = {"llama-bpe", "qwen2",  "gpt-2",  "smollm",   "gpt-2",
+                                        "qwen35",    "gpt-4o", "tekken", "smaug-bpe"};
+    for (int i = 0; i < 9; i++) {
         spec_folder_vocabulary v;
         size_t n = (size_t)snprintf(steps, sizeof steps, "'normalizer':%s,'pre_tokenizer':",
                                     i == 1 ? "{'type':'NFC'}" : "null");
-        if (i < 3)
+        if (i < 3 || i > 4)
             snprintf(steps + n, sizeof steps - n, split,
-                     i == 0   ? WORDS("\\\\p{N}{1,3}")
-                     : i == 1 ? WORDS("\\\\p{N}")
-                              : gpt2,
+                     i == 0 || i == 8 ? WORDS("\\\\p{N}{1,3}")
+                     : i == 1         ? WORDS("\\\\p{N}")
+                     : i == 2         ? gpt2
+                     : i == 5         ? marks
+                     : i == 6         ? CASED("(?i:`s|`t|`re|`ve|`m|`ll|`d)?", "\\\\p{N}{1,3}")
+                                      : CASED("", "\\\\p{N}"),
                      parts);
         else if (i == 3)
             snprintf(steps + n, sizeof steps - n, digits, whole);
         else
             snprintf(steps + n, sizeof steps - n, "%s", whole);
-        write_tokenizer(steps, i == 0 ? "'ignore_merges':true," BPE : BPE);
+        write_tokenizer(steps, i == 0 || i == 7 ? "'ignore_merges':true," BPE : BPE);
         loads(&v);
         assert_string_equal(v.data.pre, names[i]);
         spec_folder_vocabulary_free(&v);
@@ -155,6 +170,15 @@ static void sentencepiece_is_read_from_its_merges(void **state)
                     "'prepend_scheme':'never','split':false}",
                     SPM);
     loads(&v);
+    assert_false(v.data.adds_space);
+    spec_folder_vocabulary_free(&v);
+    /* Gemma's: after the replacement there is no blank to split at. */
+    write_tokenizer("'normalizer':{'type':'Replace','pattern':{'String':' '},'content':"
+                    "'\xe2\x96\x81'},'pre_tokenizer':{'type':'Split','pattern':{'String':' '},"
+                    "'behavior':'MergedWithPrevious','invert':false}",
+                    SPM);
+    loads(&v);
+    assert_int_equal(v.data.kind, SPEC_TOKENIZER_SPM);
     assert_false(v.data.adds_space);
     spec_folder_vocabulary_free(&v);
 }
@@ -213,14 +237,20 @@ static void tokenizers_that_are_not_known_are_refused(void **state)
          "'ByteLevel','add_prefix_space':false}]}"),
     };
     for (size_t i = 0; i < sizeof pres / sizeof pres[0]; i++)
-        refused(pres[i], BPE,
-                "is not one of gpt-2, llama-bpe, qwen2 and smollm; move the file away");
+        refused(
+            pres[i], BPE,
+            "is not one of gpt-2, llama-bpe, qwen2, qwen35, smollm, gpt-4o and tekken; move the "
+            "file away");
     char steps[200];
     snprintf(steps, sizeof steps, "'pre_tokenizer':" BYTES, "true");
     refused(steps, "'ignore_merges':true," BPE, "is not one of gpt-2");
     refused("'normalizer':{'type':'Lowercase'}", BPE, "its normalizer 'Lowercase' is not computed");
     refused("", "'dropout':0.1," BPE, "its model 'BPE' is not plain BPE");
     refused("", "'end_of_word_suffix':'</w>'," BPE, "its model 'BPE' is not plain BPE");
+    refused("'normalizer':{'type':'Replace','pattern':{'String':' '},'content':'\xe2\x96\x81'},"
+            "'pre_tokenizer':{'type':'Split','pattern':{'String':'\xe2\x96\x81'},"
+            "'behavior':'MergedWithPrevious'}",
+            SPM, "normalizer 'Replace' and pre_tokenizer 'Split' are not SentencePiece's");
     refused("'pre_tokenizer':null", SPM, "are not SentencePiece's");
     refused("'pre_tokenizer':{'type':'Metaspace','replacement':'_','split':false}", SPM,
             "and pre_tokenizer 'Metaspace' are not SentencePiece's");
