@@ -63,6 +63,14 @@ const double *spec_session_row(spec_session *session, const int *context, size_t
     return session->model->kind->row(session->model, session->data, context, n, scratch, error);
 }
 
+bool spec_session_declines(const spec_session *session)
+{
+    if (!session->model->declines) return false;
+    while (session->model->kind->session_base != NULL)
+        session = session->model->kind->session_base(session->data);
+    return session->model->kind->declines(session->model, session->data);
+}
+
 bool spec_session_share(spec_session *draft, spec_session *target)
 {
     while (draft->model->kind->session_base != NULL)

@@ -23,8 +23,8 @@ typedef struct spec_session spec_session;
 typedef struct spec_chain_kind spec_chain_kind; /* models/chain.h */
 
 /* The common head of every model; each kind's own struct begins with it. A kind's open sets vocab,
- * order, end_of_text, window, one_hot, and reach, one_pass and by_depth if not 0; spec_model_open
- * sets kind and spec, and spec_model_close frees spec. */
+ * order, end_of_text, window, one_hot, and reach, one_pass, by_depth and declines if not 0;
+ * spec_model_open sets kind and spec, and spec_model_close frees spec. */
 struct spec_model {
     const spec_model_kind *kind;
     char *spec;      /* the spec it was opened from */
@@ -37,6 +37,7 @@ struct spec_model {
     int reach; /* the most tokens of a draft path, whose rows exist to this depth; 0: no limit */
     bool one_pass;   /* the rows of all depths after a context come from one pass of the model */
     bool by_depth;   /* a row after a node depends on its depth alone, on no token of the path */
+    bool declines;   /* it may ask to end a draft: spec_session_declines */
 };
 
 /* A request for the rows after a context and after the nodes of a tree; see spec_session_score. */
@@ -111,6 +112,9 @@ struct spec_model_kind {
                        spec_error *error);
     int (*score_end)(const spec_model *model, void *session, spec_error *error);
 
+    /* See spec_session_declines; for kinds whose models may decline. */
+    bool (*declines)(const spec_model *model, const void *session);
+
     /* Drafting and verification on the device, see spec_chain_init. */
     const spec_chain_kind *chain;
 
@@ -171,6 +175,12 @@ int spec_session_score(spec_session *session, const spec_score_request *request,
 int spec_session_score_begin(spec_session *session, const spec_score_request *request,
                              spec_error *error);
 int spec_session_score_end(spec_session *session, spec_error *error);
+
+/* Whether the model asks that no token be drawn from the last row that was scored: the chance that
+ * it would be accepted is too small, as a confidence head predicts. It depends on the context and
+ * the path before that token, so a draft that ends there anticipates nothing. Works through
+ * wrappers; false for models that never decline. */
+bool spec_session_declines(const spec_session *session);
 
 /* Let a draft's session share the state of the target's session, if its kind can; see
  * spec_model_kind.session_share. Works through wrappers on either side. */

@@ -13,5 +13,6 @@ const spec_model_kind *const spec_model_kinds[] = {
     &spec_model_redrafter, &spec_model_eagle,
     &spec_model_eagle3,    &spec_model_mtp,
     &spec_model_parallel,  &spec_model_block,
-    &spec_model_markov_block, NULL,
+    &spec_model_markov_block, &spec_model_dflash,
+    NULL,
 };

@@ -24,5 +24,6 @@ extern const spec_model_kind spec_model_quantised;
 extern const spec_model_kind spec_model_medusa, spec_model_hydra, spec_model_redrafter,
     spec_model_eagle, spec_model_eagle3, spec_model_mtp, spec_model_parallel;
 extern const spec_model_kind spec_model_block, spec_model_markov_block;
+extern const spec_model_kind spec_model_dflash;
 
 #endif

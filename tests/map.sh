@@ -16,6 +16,7 @@ models|next-token distributions, and the transforms of sampling: temperature, to
 models/synthetic|distributions by formula: Zipf, Dirichlet, Markov chains, perturbed targets
 models/block|drafts whose rows of all offsets come from one pass: independent, or first-order
 models/heads|draft heads, which read the target's hidden states
+models/dflash|block drafts of llama.cpp: DFlash, DSpark, DFlash2
 models/import|models and draft heads of Hugging Face folders: reading, and writing as GGUF
 models/ngram|n-gram models with smoothing, learned from a text file
 models/rows|files that hold the rows of a pair of models along a text

@@ -8,5 +8,6 @@ const spec_drafter_kind spec_draft_chain = {
     .summary = "tokens sampled one after another from the draft model",
     .reference = "Leviathan23",
     .needs_model = true,
+    .ends_where_declined = true,
     .draft = spec_drafter_extend,
 };

@@ -38,6 +38,7 @@ const spec_drafter_kind spec_draft_gumbel = {
     .summary = "a chain by exponential races whose clocks the rule gumbel of the same seed shares",
     .reference = "Daliri24",
     .needs_model = true,
+    .ends_where_declined = true,
     .init = init_gumbel,
     .draft = draft,
 };
@@ -48,6 +49,7 @@ const spec_drafter_kind spec_draft_minhash = {
     .summary = "a chain by darts that the rule minhash of the same seed shares",
     .reference = "Daliri24",
     .needs_model = true,
+    .ends_where_declined = true,
     .init = init_minhash,
     .draft = draft,
 };

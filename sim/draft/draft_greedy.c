@@ -16,5 +16,6 @@ const spec_drafter_kind spec_draft_greedy = {
     .summary = "the draft model's most probable token each time (one-hot)",
     .reference = "Leviathan23",
     .needs_model = true,
+    .ends_where_declined = true,
     .draft = draft,
 };

@@ -69,6 +69,13 @@ int spec_drafter_init_lent(spec_drafter *drafter, const char *spec, const spec_m
                                drafter->kind->name);
             goto done;
         }
+        if (opt_draft->declines && !drafter->kind->ends_where_declined) {
+            status = spec_fail(error, GSL_EINVAL,
+                               "draft strategy '%s' does not end drafts by a model's confidence; "
+                               "use chain or greedy, or leave out the model's confidence=",
+                               drafter->kind->name);
+            goto done;
+        }
         drafter->rows_by_round = opt_draft->kind->rows_by_round;
         if (opt_session != NULL)
             drafter->session = spec_session_lend(opt_session);
@@ -203,6 +210,7 @@ int spec_drafter_extend(spec_draft *ret_draft, spec_drafter *drafter, const int 
         const double *row = ret_draft->row[so_far];
         count_call(drafter, 1);
         if (looks_ahead && !spec_policy_go_on(policy, ret_draft, row)) break;
+        if (spec_session_declines(&drafter->session)) break;
 
         const int token = opt_chance != NULL ? spec_chance_pick(opt_chance, row, model->vocab)
                                              : spec_row_argmax(row, model->vocab);

@@ -20,6 +20,7 @@ enum { SPEC_LEVELS_MAX = 64, SPEC_TOP_MAX = 32 };
 typedef struct {
     const char *name, *usage, *summary, *reference;
     bool needs_model;
+    bool ends_where_declined; /* it asks spec_session_declines before each token */
     /* Most nodes and scouts of a draft to depth K, or any number above SPEC_NODES_MAX. NULL: a
      * chain, K. */
     int (*nodes)(const spec_drafter *drafter, int K);
@@ -130,8 +131,8 @@ int spec_drafter_grow(spec_drafter *drafter, const int *context, size_t n, int f
                       double *scratch, spec_error *error);
 
 /* Extend the context with the draft model, token by token, for chain and greedy: sampled from its
- * row, or the row's argmax if opt_chance is NULL. Stops when the policy says so, and after the
- * draft model's end of text. */
+ * row, or the row's argmax if opt_chance is NULL. Stops when the policy says so, before a token
+ * that the draft model declines, and after its end of text. */
 int spec_drafter_extend(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
                         const spec_policy *policy, spec_chance *opt_chance, spec_error *error);
 

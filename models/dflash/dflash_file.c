@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/dflash/dflash_file.h"
+
+#include "models/transformer/files/gguf.h"
+#include "models/transformer/files/gguf_value.h"
+#include "speclab/no_memory.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char map_name[] = "d2t", factors_name[] = "rope_freqs.weight",
+                  tokens_key[] = "tokenizer.ggml.tokens",
+                  mask_key[] = "tokenizer.ggml.mask_token_id";
+
+/* The memory of a draft from a file. */
+typedef struct {
+    spec_gguf gguf;
+    char *path;
+    float *rope_factor; /* (head_dim / 2), or NULL */
+} source;
+
+typedef struct {
+    spec_dflash *to;
+    source *own;
+    const spec_gguf *gguf;
+    const spec_checkpoint *target;
+    char key[64];
+    spec_error *error;
+} loader;
+
+#define REFUSE(load, format, ...)                                                                  \
+    spec_fail((load)->error, GSL_EINVAL, "%.300s: " format, (load)->gguf->path, __VA_ARGS__)
+
+static void free_source(void *owned)
+{
+    source *own = owned;
+    spec_gguf_free(&own->gguf);
+    free(own->path);
+    free(own->rope_factor);
+    free(own);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static const char *key_of(loader *load, const char *rest)
+{
+    snprintf(load->key, sizeof load->key, "dflash.%s", rest);
+    return load->key;
+}
+
+/* A value that the file must have, within [low, most]. */
+static int need(int *ret_value, loader *load, const char *rest, int low, int most)
+{
+    const char *key = key_of(load, rest);
+    if (spec_gguf_value_find(load->gguf, key) == NULL)
+        return REFUSE(load, "lacks the value of '%s'", key);
+    return spec_gguf_value_integer(ret_value, load->gguf, key, 0, low, most, load->error);
+}
+
+static int may(int *ret_value, loader *load, const char *rest, int fallback)
+{
+    return spec_gguf_value_integer(ret_value, load->gguf, key_of(load, rest), fallback, 0, INT_MAX,
+                                   load->error);
+}
+
+/* llama.cpp takes 0 for a lacking scale. */
+static int scale(float *ret_value, loader *load, const char *rest, float fallback)
+{
+    double value;
+    const int status =
+        spec_gguf_value_real(&value, load->gguf, key_of(load, rest), 0.0, load->error);
+    if (status != GSL_SUCCESS) return status;
+    if (!isfinite(value) || fabs(value) > 1e6)
+        return REFUSE(load, "'%s' is %g, which is not within -1e6..1e6", load->key, value);
+    *ret_value = value != 0.0 ? (float)value : fallback;
+    return GSL_SUCCESS;
+}
+
+static int flag(bool *ret_value, loader *load, const char *rest, bool fallback)
+{
+    return spec_gguf_value_bool(ret_value, load->gguf, key_of(load, rest), fallback, load->error);
+}
+
+static int read_architecture(loader *load)
+{
+    int status = GSL_SUCCESS, streams, experts;
+    spec_piece name;
+    SPEC_TRY(spec_gguf_value_text(&name, load->gguf, "general.architecture", "", load->error));
+    if (!spec_piece_is(name, "dflash"))
+        return REFUSE(load, "is of architecture '%.*s', not a draft of dflash",
+                      SPEC_GGUF_SHOWN(name));
+    SPEC_TRY(may(&streams, load, "hyper_connection.count", 0));
+    if (streams > 0)
+        return REFUSE(load, "a backbone of DeepSeek-V4, with %d hyper connections, cannot be read",
+                      streams);
+    SPEC_TRY(may(&experts, load, "expert_count", 0));
+    if (experts > 0)
+        return REFUSE(load, "is a mixture of %d experts, which cannot be read", experts);
+done:
+    return status;
+}
+
+static bool has_tensor(const loader *load, const char *name)
+{
+    return spec_gguf_find_tensor(load->gguf, name) != NULL;
+}
+
+/* As llama.cpp, by a tensor of the kind. */
+static int read_kind(loader *load)
+{
+    const bool markov = has_tensor(load, "markov_w1.weight"),
+               lattice = has_tensor(load, "selector_hidden.weight");
+    if (markov && lattice)
+        return REFUSE(load, "has %s, and a draft has one of them",
+                      "both a Markov head and a selector");
+    load->to->shape.kind = markov    ? SPEC_DFLASH_MARKOV
+                           : lattice ? SPEC_DFLASH_LATTICE
+                                     : SPEC_DFLASH_PLAIN;
+    return GSL_SUCCESS;
+}
+
+/* The width and the vocabulary must be the target's. */
+static int read_sizes(loader *load)
+{
+    int status = GSL_SUCCESS, dim, vocab;
+    const spec_shape *target = &load->target->shape;
+    spec_shape *shape = &load->to->shape.shape;
+    const spec_gguf_value *tokens = spec_gguf_value_find(load->gguf, tokens_key);
+    SPEC_TRY(need(&dim, load, "embedding_length", 1, SPEC_DIM_MAX));
+    if (dim != target->dim)
+        return REFUSE(load, "'%s' is %d, and the target's is %d", load->key, dim, target->dim);
+    SPEC_TRY(may(&vocab, load, "vocab_size", target->vocab));
+    if (tokens != NULL && tokens->is_array) vocab = tokens->n <= INT_MAX ? (int)tokens->n : INT_MAX;
+    if (vocab != target->vocab)
+        return REFUSE(load, "is for a vocabulary of %d tokens, and the target has %d", vocab,
+                      target->vocab);
+    *shape = (spec_shape){
+        .dim = dim, .vocab = vocab, .context = target->context, .rope_pairs = SPEC_ROPE_HALVES};
+done:
+    return status;
+}
+
+static int read_taps(loader *load)
+{
+    spec_dflash_shape *shape = &load->to->shape;
+    const int layers = load->target->shape.n_layers;
+    int *tap = NULL, status = GSL_SUCCESS;
+    size_t n = 0;
+    SPEC_TRY(
+        spec_gguf_value_integers(&tap, &n, load->gguf, key_of(load, "target_layers"), load->error));
+    if (n < 1 || n > SPEC_TAPS_MAX)
+        SPEC_TRY(REFUSE(load, "'%s' lists %zu layers of the target, not 1 to %d", load->key, n,
+                        SPEC_TAPS_MAX));
+    for (size_t i = 0; i < n; i++) {
+        if (tap[i] < 0 || tap[i] > layers)
+            SPEC_TRY(REFUSE(load, "reads the target after layer %d, which is not within 0..%d",
+                            tap[i], layers));
+        shape->tap[i] = tap[i];
+    }
+    shape->n_taps = (int)n;
+done:
+    free(tap);
+    return status;
+}
+
+/* llama.cpp needs the size of a block for all but DFlash, whose default is 16. */
+static int read_block(loader *load)
+{
+    int status = GSL_SUCCESS;
+    spec_dflash_shape *shape = &load->to->shape;
+    const bool markov = shape->kind == SPEC_DFLASH_MARKOV;
+    if (shape->kind == SPEC_DFLASH_PLAIN)
+        SPEC_TRY(may(&shape->block, load, "block_size", 16));
+    else
+        SPEC_TRY(need(&shape->block, load, "block_size", 0, INT_MAX));
+    if (markov) SPEC_TRY(flag(&shape->from_anchor, load, "sample_from_anchor", true));
+    const int least = shape->from_anchor ? 1 : 2;
+    if (shape->block < least || shape->block > SPEC_DFLASH_BLOCK_MAX)
+        return REFUSE(load, "'%s' is %d, which is not within %d..%d", "dflash.block_size",
+                      shape->block, least, SPEC_DFLASH_BLOCK_MAX);
+    SPEC_TRY(flag(&shape->causal, load, "attention.causal", false));
+    if (spec_gguf_value_find(load->gguf, mask_key) == NULL)
+        return REFUSE(load, "lacks the value of '%s'", mask_key);
+    SPEC_TRY(spec_gguf_value_integer(&shape->mask, load->gguf, mask_key, 0, 0,
+                                     shape->shape.vocab - 1, load->error));
+done:
+    return status;
+}
+
+static int read_selector(loader *load)
+{
+    int status = GSL_SUCCESS;
+    spec_dflash_shape *shape = &load->to->shape;
+    const int dim = shape->shape.dim;
+    if (shape->kind != SPEC_DFLASH_LATTICE) return GSL_SUCCESS;
+    SPEC_TRY(need(&shape->selector_rank, load, "selector_rank", 1, SPEC_DIM_MAX));
+    SPEC_TRY(need(&shape->candidates, load, "selector_top_k", 1, SPEC_DFLASH_CANDIDATES_MAX));
+    SPEC_TRY(need(&shape->kernel, load, "conv_kernel_size", 1, SPEC_DFLASH_KERNEL_MAX));
+    SPEC_TRY(need(&shape->group, load, "conv_group_size", 1, SPEC_DIM_MAX));
+    if (dim % shape->group != 0)
+        return REFUSE(load, "'%s' is %d, which does not divide the width %d", load->key,
+                      shape->group, dim);
+done:
+    return status;
+}
+
+/* ---- layers ---------------------------------------------------------------------------------- */
+
+static int read_window(loader *load)
+{
+    int status = GSL_SUCCESS;
+    spec_dflash_shape *shape = &load->to->shape;
+    const int layers = shape->shape.n_layers;
+    SPEC_TRY(may(&shape->window, load, "attention.sliding_window", 0));
+    if (shape->window == 0) return GSL_SUCCESS;
+    const spec_gguf_value *pattern =
+        spec_gguf_value_find(load->gguf, key_of(load, "attention.sliding_window_pattern"));
+    if (pattern == NULL || !pattern->is_array || pattern->type != SPEC_GGUF_BOOL ||
+        pattern->n < (uint64_t)layers)
+        return REFUSE(load, "'%s' is not a list of truth values for %d layers", load->key, layers);
+    for (int i = 0; i < layers; i++) shape->windowed[i] = pattern->bytes[i] != 0;
+    /* Attention numbers the rows of a window from its first block of slots. */
+    if (layers * shape->shape.n_kv_heads > 1024)
+        return REFUSE(load, "a window over %d layers of %d key heads cannot be read", layers,
+                      shape->shape.n_kv_heads);
+done:
+    return status;
+}
+
+static int read_activation(loader *load)
+{
+    spec_piece name;
+    const int status = spec_gguf_value_text(&name, load->gguf, key_of(load, "hidden_activation"),
+                                            "silu", load->error);
+    if (status != GSL_SUCCESS) return status;
+    load->to->shape.gelu = spec_piece_is(name, "gelu") || spec_piece_is(name, "gelu_pytorch_tanh");
+    if (load->to->shape.gelu || spec_piece_is(name, "silu")) return GSL_SUCCESS;
+    return REFUSE(load, "'%s' is '%.*s'; silu and gelu can be read", load->key,
+                  SPEC_GGUF_SHOWN(name));
+}
+
+static int read_scales(loader *load)
+{
+    int status = GSL_SUCCESS;
+    spec_dflash_shape *shape = &load->to->shape;
+    const float plain = (float)(1.0 / sqrt(shape->shape.head_dim));
+    SPEC_TRY(scale(&shape->embedding_scale, load, "embedding_scale", 1.0f));
+    SPEC_TRY(scale(&shape->attention_scale, load, "attention.scale", plain));
+    SPEC_TRY(scale(&shape->value_scale, load, "attention.value_scale", 1.0f));
+    SPEC_TRY(scale(&shape->logit_scale, load, "logit_scale", 1.0f));
+    SPEC_TRY(scale(&shape->softcap, load, "final_logit_softcapping", 0.0f));
+    if (shape->logit_scale < 0.0f || shape->softcap < 0.0f)
+        return REFUSE(load, "'%s' or '%s' is below 0", "dflash.logit_scale",
+                      "dflash.final_logit_softcapping");
+done:
+    return status;
+}
+
+/* Sections of M-RoPE rotate as usual if the first is the whole. */
+static int check_sections(loader *load)
+{
+    int *section = NULL, status = GSL_SUCCESS;
+    size_t n = 0;
+    const int half = load->to->shape.shape.head_dim / 2;
+    SPEC_TRY(spec_gguf_value_integers(&section, &n, load->gguf,
+                                      key_of(load, "rope.dimension_sections"), load->error));
+    for (size_t i = 0; i < n; i++)
+        if (section[i] != (i == 0 ? half : 0) && section[i] != 0)
+            SPEC_TRY(REFUSE(load, "rotates sections of a head by several positions ('%s'), %s",
+                            load->key, "which cannot be read"));
+done:
+    free(section);
+    return status;
+}
+
+/* Linear scaling is one factor for all pairs; others are a tensor. */
+static int read_rotation(loader *load)
+{
+    int status = GSL_SUCCESS, rotated;
+    spec_shape *shape = &load->to->shape.shape;
+    const int n = shape->head_dim / 2;
+    spec_piece type;
+    double factor;
+    const spec_gguf_tensor *factors = spec_gguf_find_tensor(load->gguf, factors_name);
+    SPEC_TRY(spec_gguf_value_real(&shape->rope.base, load->gguf, key_of(load, "rope.freq_base"),
+                                  10000.0, load->error));
+    SPEC_TRY(may(&rotated, load, "rope.dimension_count", shape->head_dim));
+    if (rotated != shape->head_dim)
+        return REFUSE(load,
+                      "a rotary embedding of %d of the %d dimensions of a head cannot be "
+                      "read",
+                      rotated, shape->head_dim);
+    SPEC_TRY(check_sections(load));
+    SPEC_TRY(spec_gguf_value_real(&factor, load->gguf, key_of(load, "rope.scale_linear"), 1.0,
+                                  load->error));
+    SPEC_TRY(spec_gguf_value_real(&factor, load->gguf, key_of(load, "rope.scaling.factor"), factor,
+                                  load->error));
+    SPEC_TRY(spec_gguf_value_text(&type, load->gguf, key_of(load, "rope.scaling.type"),
+                                  factor != 1.0 ? "linear" : "none", load->error));
+    if (spec_piece_is(type, "none"))
+        factor = 1.0;
+    else if (!spec_piece_is(type, "linear"))
+        return REFUSE(load, "rope scaling of type '%.*s' cannot be read; none and linear can",
+                      SPEC_GGUF_SHOWN(type));
+    if (factors == NULL && factor == 1.0) return GSL_SUCCESS;
+    if (factors != NULL)
+        SPEC_TRY(
+            spec_gguf_need_weights(&factors, load->gguf, factors_name, 1, n, true, load->error));
+    float *to = load->own->rope_factor = malloc((size_t)n * sizeof *to);
+    if (to == NULL) return spec_no_memory_for(load->error, load->gguf->path);
+    for (int i = 0; i < n; i++) to[i] = 1.0f;
+    if (factors != NULL) spec_tensor_decode_row(to, &factors->tensor, 0);
+    for (int i = 0; i < n; i++) to[i] *= (float)factor;
+    shape->rope.opt_factor = to;
+done:
+    return status;
+}
+
+static int read_layers(loader *load)
+{
+    int status = GSL_SUCCESS, values;
+    spec_shape *shape = &load->to->shape.shape;
+    double eps;
+    SPEC_TRY(need(&shape->n_layers, load, "block_count", 1, SPEC_DFLASH_LAYERS_MAX));
+    SPEC_TRY(need(&shape->ffn_dim, load, "feed_forward_length", 1, SPEC_DIM_MAX));
+    SPEC_TRY(need(&shape->n_heads, load, "attention.head_count", 1, SPEC_DIM_MAX));
+    SPEC_TRY(may(&shape->n_kv_heads, load, "attention.head_count_kv", shape->n_heads));
+    SPEC_TRY(may(&shape->head_dim, load, "attention.key_length", shape->dim / shape->n_heads));
+    SPEC_TRY(may(&values, load, "attention.value_length", shape->head_dim));
+    if (values != shape->head_dim)
+        return REFUSE(load, "keys of width %d and values of width %d cannot be read",
+                      shape->head_dim, values);
+    SPEC_TRY(spec_gguf_value_real(
+        &eps, load->gguf, key_of(load, "attention.layer_norm_rms_epsilon"), -1.0, load->error));
+    if (eps == -1.0) return REFUSE(load, "lacks the value of '%s'", load->key);
+    shape->norm_eps = (float)eps;
+    shape->rope.base = 10000.0;
+    SPEC_TRY(spec_checkpoint_check_shape(shape, load->gguf->path, load->error));
+    SPEC_TRY(read_rotation(load));
+    SPEC_TRY(spec_checkpoint_check_shape(shape, load->gguf->path, load->error));
+    SPEC_TRY(read_window(load));
+    SPEC_TRY(read_activation(load));
+    SPEC_TRY(read_scales(load));
+done:
+    return status;
+}
+
+/* ---- tensors --------------------------------------------------------------------------------- */
+
+/* The target's tokens of a reduced vocabulary. */
+static int read_map(loader *load)
+{
+    int status = GSL_SUCCESS;
+    spec_dflash *to = load->to;
+    const int vocab = to->shape.shape.vocab;
+    const spec_gguf_tensor *map = spec_gguf_find_tensor(load->gguf, map_name);
+    to->shape.draft_vocab = vocab;
+    if (map == NULL) return GSL_SUCCESS;
+    if (!map->integers || map->tensor.rows != 1 || map->tensor.cols > vocab)
+        return REFUSE(load, "tensor '%s' is not a list of at most %d tokens of type I64", map_name,
+                      vocab);
+    const int n = to->shape.draft_vocab = map->tensor.cols;
+    bool *seen = calloc((size_t)vocab, sizeof *seen);
+    to->opt_token = malloc((size_t)n * sizeof *to->opt_token);
+    if (seen == NULL || to->opt_token == NULL)
+        SPEC_TRY(spec_no_memory_for(load->error, load->gguf->path));
+    for (int i = 0; i < n; i++) {
+        int64_t token;
+        memcpy(&token, (const char *)map->tensor.data + (size_t)i * sizeof token, sizeof token);
+        if (token < 0 || token >= vocab || seen[token])
+            SPEC_TRY(REFUSE(load, "row %d of its output is token %" PRId64 ", which %s", i, token,
+                            token < 0 || token >= vocab ? "the target has not" : "occurs twice"));
+        to->opt_token[i] = (int)token;
+        seen[token] = true;
+    }
+    if (n < vocab && !has_tensor(load, "output.weight"))
+        SPEC_TRY(REFUSE(load, "lacks tensor '%s', which a vocabulary of %d tokens needs",
+                        "output.weight", n));
+done:
+    free(seen);
+    return status;
+}
+
+static int read_ranks(loader *load)
+{
+    spec_dflash_shape *shape = &load->to->shape;
+    const spec_gguf_tensor *w1 = spec_gguf_find_tensor(load->gguf, "markov_w1.weight");
+    if (shape->kind == SPEC_DFLASH_MARKOV) {
+        shape->markov_rank = w1->tensor.cols;
+        if (shape->markov_rank > SPEC_DIM_MAX)
+            return REFUSE(load, "its Markov head has rank %d, which is above %d",
+                          shape->markov_rank, SPEC_DIM_MAX);
+    }
+    if (shape->kind == SPEC_DFLASH_LATTICE && shape->candidates > shape->draft_vocab)
+        return REFUSE(load, "'%s' is %d, and its vocabulary has %d tokens", "dflash.selector_top_k",
+                      shape->candidates, shape->draft_vocab);
+    return GSL_SUCCESS;
+}
+
+static int take(loader *load, spec_dflash_part part, int layer, bool *taken)
+{
+    char name[SPEC_DFLASH_NAME_SIZE];
+    int rows, cols;
+    const spec_gguf_tensor *found;
+    spec_dflash_part_name(name, part, layer);
+    spec_dflash_part_shape(&rows, &cols, part, &load->to->shape);
+    if (spec_dflash_may_lack(part) && !has_tensor(load, name)) return GSL_SUCCESS;
+    const int status = spec_gguf_need_weights(&found, load->gguf, name, rows, cols,
+                                              spec_dflash_part_is_vector(part), load->error);
+    if (status != GSL_SUCCESS) return status;
+    load->to->tensor[part][layer] = found->tensor;
+    taken[found - load->gguf->tensor] = true;
+    const int row = spec_tensor_first_bad_row(&found->tensor, load->target->opt_pool);
+    if (row < 0) return GSL_SUCCESS;
+    return REFUSE(load, "row %d of %s has a weight that is not finite", row, name);
+}
+
+/* Every tensor of the file must be used: an unused one would be a part of the computation that is
+ * missing here. */
+static int take_all(loader *load)
+{
+    int status = GSL_SUCCESS;
+    const spec_gguf *gguf = load->gguf;
+    bool *taken = calloc(gguf->n_tensors + 1, sizeof *taken);
+    if (taken == NULL) return spec_no_memory_for(load->error, gguf->path);
+    for (int part = 0; part < SPEC_DFLASH_PARTS; part++)
+        for (int i = 0; i < spec_dflash_copies((spec_dflash_part)part, &load->to->shape); i++)
+            SPEC_TRY(take(load, (spec_dflash_part)part, i, taken));
+    for (size_t i = 0; i < gguf->n_tensors; i++) {
+        const spec_gguf_tensor *tensor = &gguf->tensor[i];
+        if (!taken[i] && !spec_piece_is(tensor->name, map_name) &&
+            !spec_piece_is(tensor->name, factors_name))
+            SPEC_TRY(REFUSE(load, "tensor '%.*s' is not one of a draft of dflash",
+                            SPEC_GGUF_SHOWN(tensor->name)));
+    }
+done:
+    free(taken);
+    return status;
+}
+
+/* llama.cpp uses the head only if the flag is not false. */
+static int check_confidence(loader *load)
+{
+    bool has;
+    const int status = flag(&has, load, "has_confidence_head", true);
+    if (status == GSL_SUCCESS && !has)
+        load->to->tensor[SPEC_DFLASH_CONFIDENCE][0] = (spec_tensor){0};
+    return status;
+}
+
+int spec_dflash_file_load(spec_dflash *ret, const char *path, const spec_checkpoint *target,
+                          spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    *ret = (spec_dflash){.free_owned = free_source};
+    source *own = ret->owned = calloc(1, sizeof *own);
+    if (own == NULL) {
+        *ret = (spec_dflash){0};
+        return spec_no_memory_for(error, path);
+    }
+    own->path = strdup(path);
+    if (own->path == NULL) SPEC_TRY(spec_no_memory_for(error, path));
+    SPEC_TRY(spec_gguf_init(&own->gguf, own->path, error));
+    loader load = {.to = ret, .own = own, .gguf = &own->gguf, .target = target, .error = error};
+    SPEC_TRY(read_architecture(&load));
+    SPEC_TRY(read_kind(&load));
+    SPEC_TRY(read_sizes(&load));
+    SPEC_TRY(read_taps(&load));
+    SPEC_TRY(read_block(&load));
+    SPEC_TRY(read_selector(&load));
+    SPEC_TRY(read_layers(&load));
+    SPEC_TRY(read_map(&load));
+    SPEC_TRY(read_ranks(&load));
+    SPEC_TRY(take_all(&load));
+    SPEC_TRY(check_confidence(&load));
+done:
+    if (status != GSL_SUCCESS) spec_dflash_free(ret);
+    return status;
+}

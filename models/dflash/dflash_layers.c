@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/dflash/dflash_layers.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MATRIX(part, l) (&state->model->matrix[SPEC_DFLASH_##part][l])
+#define VECTOR(part, l) (state->model->vector[SPEC_DFLASH_##part][l])
+
+static const spec_dflash_shape *shape_of(const spec_dflash_state *state)
+{
+    return &state->model->dflash.shape;
+}
+
+void spec_dflash_layers_scale(float *x, int n, float factor)
+{
+    if (factor == 1.0f) return;
+    for (int i = 0; i < n; i++) x[i] *= factor;
+}
+
+/* 1 - 2 / (exp(2 x) + 1), whose exponential may overflow to infinity. */
+float spec_dflash_layers_tanh(float x)
+{
+    return 1.0f - 2.0f / (spec_vector_exp(2.0f * x) + 1.0f);
+}
+
+/* ---- attention ------------------------------------------------------------------------------- */
+
+/* Norm each head of qkv: `heads` of them from `head` on. */
+static void norm_heads(spec_dflash_state *state, int head, int heads, const float *gain)
+{
+    const spec_shape *s = &shape_of(state)->shape;
+    const size_t width = (size_t)(s->n_heads + 2 * s->n_kv_heads) * (size_t)s->head_dim;
+    for (int u = 0; u < state->batch.n; u++)
+        for (int h = head; h < head + heads; h++) {
+            float *at = state->forward.qkv + (size_t)u * width + (size_t)(h * s->head_dim);
+            state->kernels->norm(at, at, gain, s->norm_eps, s->head_dim);
+        }
+}
+
+static void ask_for_part(spec_dflash_state *state, const spec_matrix *w, const float *input, int at)
+{
+    spec_forward *f = &state->forward;
+    const spec_backend *on = state->model->base.backend;
+    const spec_shape *s = &shape_of(state)->shape;
+    on->matmul(&f->queue, state->other, w, input, NULL, false, SPEC_COLUMNS_ALL);
+    on->join(&f->queue, f->qkv, (s->n_heads + 2 * s->n_kv_heads) * s->head_dim, at, state->other,
+             w->rows);
+}
+
+/* Without a matrix of their own, values are the keys before their norm, normed without gain. */
+static void ask_for_keys_and_values(spec_dflash_state *state, int layer, const float *input)
+{
+    const spec_shape *s = &shape_of(state)->shape;
+    const int kv = s->n_kv_heads, keys = s->n_heads * s->head_dim, values = keys + kv * s->head_dim;
+    const bool has_values = MATRIX(VALUE, layer)->data != NULL;
+    float ones[SPEC_HEAD_DIM_MAX];
+    ask_for_part(state, MATRIX(KEY, layer), input, keys);
+    ask_for_part(state, has_values ? MATRIX(VALUE, layer) : MATRIX(KEY, layer), input, values);
+    for (int i = 0; i < s->head_dim; i++) ones[i] = 1.0f;
+    if (!has_values) norm_heads(state, s->n_heads + kv, kv, ones);
+    norm_heads(state, s->n_heads, kv, VECTOR(KEY_NORM, layer));
+}
+
+void spec_dflash_layers_store(spec_dflash_state *state, int layer, const float *input)
+{
+    spec_forward *f = &state->forward;
+    const spec_backend *on = state->model->base.backend;
+    ask_for_keys_and_values(state, layer, input);
+    on->rope(&f->queue, f->qkv);
+    on->store(&f->queue, &state->kv, layer, f->qkv);
+}
+
+/* The places that each column of the block attends to, in this layer. */
+static void see(spec_dflash_state *state, int layer)
+{
+    const spec_dflash_shape *shape = shape_of(state);
+    spec_batch *batch = &state->batch;
+    const int window = shape->windowed[layer] ? shape->window : 0,
+              end_of_block = batch->position[0] + batch->n;
+    for (int u = 0; u < batch->n; u++) {
+        const int end = shape->causal ? batch->position[u] + 1 : end_of_block,
+                  begin = window > 0 ? batch->position[u] + 1 - window : 0;
+        int n = batch->path_begin[u];
+        batch->past[u] = begin > 0 ? 0 : end;
+        for (int slot = begin; begin > 0 && slot < end; slot++) state->path[n++] = slot;
+        batch->path_begin[u + 1] = n;
+    }
+}
+
+/* The engine divides scores by sqrt(head_dim). */
+static void scale_queries(spec_dflash_state *state)
+{
+    const spec_shape *s = &shape_of(state)->shape;
+    const int width = (s->n_heads + 2 * s->n_kv_heads) * s->head_dim;
+    const float plain = (float)(1.0 / sqrt(s->head_dim)),
+                factor = shape_of(state)->attention_scale / plain;
+    for (int u = 0; u < state->batch.n; u++)
+        spec_dflash_layers_scale(state->forward.qkv + (size_t)u * (size_t)width,
+                                 s->n_heads * s->head_dim, factor);
+}
+
+/* ---- branches -------------------------------------------------------------------------------- */
+
+/* Convolve x (n, dim) over the columns, in place: from the last one to the first. side 0: before a
+ * branch, 1: after it. */
+static void convolve(spec_dflash_state *state, float *x, const float *base, int side)
+{
+    const spec_dflash_shape *shape = shape_of(state);
+    const int dim = shape->shape.dim, kernel = shape->kernel, groups = dim / shape->group;
+    for (int u = state->batch.n - 1; u >= 0; u--) {
+        const float *coefficient = state->coefficient + (size_t)u * (size_t)(2 * kernel * groups);
+        for (int i = 0; i < dim; i++) {
+            float sum = 0.0f;
+            for (int t = 0; t < kernel && t <= u; t++) {
+                const int row = side * kernel + t;
+                const float weight =
+                    coefficient[row * groups + i / shape->group] + base[row * dim + i];
+                const float term = weight * x[(u - t) * dim + i];
+                sum = t == 0 ? term : sum + term;
+            }
+            x[u * dim + i] = sum;
+        }
+    }
+}
+
+/* The coefficients of a branch, from its normed input, which is then convolved. */
+static void begin_branch(spec_dflash_state *state, const spec_matrix *conv, const float *base)
+{
+    spec_forward *f = &state->forward;
+    if (shape_of(state)->kind != SPEC_DFLASH_LATTICE) return;
+    state->model->base.backend->matmul(&f->queue, state->coefficient, conv, f->normed, NULL, false,
+                                       SPEC_COLUMNS_ALL);
+    convolve(state, f->normed, base, 0);
+}
+
+/* Convolve and norm the branch's output, state->other, and add it to x. */
+static void end_branch(spec_dflash_state *state, const float *base, const float *opt_gain)
+{
+    spec_forward *f = &state->forward;
+    const int n = state->batch.n * shape_of(state)->shape.dim;
+    if (shape_of(state)->kind == SPEC_DFLASH_LATTICE) convolve(state, state->other, base, 1);
+    if (opt_gain != NULL)
+        state->model->base.backend->norm(&f->queue, state->other, state->other, opt_gain,
+                                         SPEC_COLUMNS_ALL, NULL);
+    for (int i = 0; i < n; i++) f->x[i] += state->other[i];
+}
+
+static void run_attention(spec_dflash_state *state, int layer)
+{
+    spec_forward *f = &state->forward;
+    const spec_backend *on = state->model->base.backend;
+    const spec_shape *s = &shape_of(state)->shape;
+    on->norm(&f->queue, f->normed, f->x, VECTOR(ATTENTION_NORM, layer), SPEC_COLUMNS_ALL, NULL);
+    begin_branch(state, MATRIX(ATTENTION_CONV, layer), VECTOR(ATTENTION_CONV_BASE, layer));
+    ask_for_part(state, MATRIX(QUERY, layer), f->normed, 0);
+    ask_for_keys_and_values(state, layer, f->normed);
+    norm_heads(state, 0, s->n_heads, VECTOR(QUERY_NORM, layer));
+    on->rope(&f->queue, f->qkv);
+    on->store(&f->queue, &state->kv, layer, f->qkv);
+    scale_queries(state);
+    see(state, layer);
+    on->attend(&f->queue, f->mixed, f->qkv, &state->kv, layer, MATRIX(ATTENTION_OUTPUT, layer));
+    on->matmul(&f->queue, state->other, MATRIX(ATTENTION_OUTPUT, layer), f->mixed, NULL, false,
+               SPEC_COLUMNS_ALL);
+    spec_dflash_layers_scale(state->other, state->batch.n * s->dim, shape_of(state)->value_scale);
+    end_branch(state, VECTOR(ATTENTION_CONV_BASE, layer), VECTOR(ATTENTION_POST_NORM, layer));
+}
+
+/* y_i = gelu(a_i) b_i, by the approximation with tanh. */
+static void gelu(float *y, const float *a, const float *b, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const float inner = 0.7978845608f * a[i] * (1.0f + 0.044715f * a[i] * a[i]);
+        y[i] = 0.5f * a[i] * (1.0f + spec_dflash_layers_tanh(inner)) * b[i];
+    }
+}
+
+static void run_ffn(spec_dflash_state *state, int layer)
+{
+    spec_forward *f = &state->forward;
+    const spec_backend *on = state->model->base.backend;
+    const int ffn = shape_of(state)->shape.ffn_dim;
+    on->norm(&f->queue, f->normed, f->x, VECTOR(FFN_NORM, layer), SPEC_COLUMNS_ALL, NULL);
+    begin_branch(state, MATRIX(FFN_CONV, layer), VECTOR(FFN_CONV_BASE, layer));
+    on->matmul(&f->queue, state->other, MATRIX(GATE, layer), f->normed, NULL, false,
+               SPEC_COLUMNS_ALL);
+    on->join(&f->queue, f->hidden, 2 * ffn, 0, state->other, ffn);
+    on->matmul(&f->queue, state->other, MATRIX(UP, layer), f->normed, NULL, false,
+               SPEC_COLUMNS_ALL);
+    on->join(&f->queue, f->hidden, 2 * ffn, ffn, state->other, ffn);
+    if (!shape_of(state)->gelu) on->gate(&f->queue, f->gated, f->hidden, MATRIX(DOWN, layer));
+    for (int u = 0; shape_of(state)->gelu && u < state->batch.n; u++) {
+        const float *h = f->hidden + 2 * (size_t)u * (size_t)ffn;
+        gelu(f->gated + (size_t)u * (size_t)ffn, h, h + ffn, ffn);
+    }
+    on->matmul(&f->queue, state->other, MATRIX(DOWN, layer), f->gated, NULL, false,
+               SPEC_COLUMNS_ALL);
+    end_branch(state, VECTOR(FFN_CONV_BASE, layer), VECTOR(FFN_POST_NORM, layer));
+}
+
+void spec_dflash_layers_run(spec_dflash_state *state, int layer)
+{
+    const float *opt_scale = VECTOR(LAYER_SCALE, layer);
+    run_attention(state, layer);
+    run_ffn(state, layer);
+    if (opt_scale != NULL)
+        spec_dflash_layers_scale(state->forward.x, state->batch.n * shape_of(state)->shape.dim,
+                                 *opt_scale);
+}
