@@ -6,8 +6,7 @@
 const spec_model_kind spec_model_dflash = {
     .name = "dflash",
     .usage = "dflash:PATH?block=0&confidence=0",
-    .summary =
-        "a block draft of llama.cpp: DFlash, DSpark, whose confidence= ends drafts, or DFlash2",
+    .summary = "a block draft of llama.cpp: DFlash, DSpark (confidence= ends drafts) or DFlash2",
     .reference = "DFlash26",
     .needs_target = true,
     .reads_target = true,
