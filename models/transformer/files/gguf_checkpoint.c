@@ -61,12 +61,13 @@ static int real(double *ret_value, loader *load, const char *rest, double fallba
     return spec_gguf_value_real(ret_value, load->gguf, key_of(load, rest), fallback, load->error);
 }
 
-/* A file of a draft head (models/heads/head_file.h) has its kind in a value. */
-static int refuse_head(loader *load)
+/* A file of a draft head has its kind in a value (models/heads/head_file.h), or its architecture is
+ * the kind (models/dflash/dflash_file.h). */
+static int refuse_head(loader *load, const char *fallback)
 {
     spec_piece kind;
     const int status =
-        spec_gguf_value_text(&kind, load->gguf, "speclab.head", "eagle3", load->error);
+        spec_gguf_value_text(&kind, load->gguf, "speclab.head", fallback, load->error);
     if (status != GSL_SUCCESS) return status;
     return REFUSE(load,
                   "is a draft head of kind %.*s, which is no model by itself; as a draft, type "
@@ -83,7 +84,8 @@ static int read_architecture(loader *load)
     spec_piece name;
     SPEC_TRY(spec_gguf_value_text(&name, load->gguf, "general.architecture", "", load->error));
     if (spec_piece_is(name, "eagle3") || spec_piece_is(name, "speclab-head"))
-        return refuse_head(load);
+        return refuse_head(load, "eagle3");
+    if (spec_piece_is(name, "dflash")) return refuse_head(load, "dflash");
     load->to->opt_architecture = load->architecture = spec_architecture_find(name);
     if (load->architecture == NULL)
         return REFUSE(load, "the architecture is '%.*s'; %s can be read", SPEC_GGUF_SHOWN(name),

@@ -349,6 +349,10 @@ static void what_cannot_be_drafted_is_refused(void **state)
     assert_int_equal(close(mkstemp(path)), 0);
     drawn_dflash_config config = drawn_dflash(SPEC_DFLASH_PLAIN, shape);
     drawn_dflash_write(path, &config);
+    snprintf(spec, sizeof spec, "gguf:%s", path);
+    assert_refused(spec, NULL,
+                   "is a draft head of kind dflash, which is no model by itself; as a "
+                   "draft, type dflash:/tmp/");
     snprintf(spec, sizeof spec, "dflash:%s?confidence=0.4", path);
     assert_refused(spec, target.model, "has no confidence head; leave out confidence=0.4");
     snprintf(spec, sizeof spec, "dflash:%s?block=1", path);
