@@ -507,7 +507,8 @@ $(BUILD)/tests/peers/pass_shell: $(BUILD)/tests/peers/pass_shell.o \
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 .PHONY: bench
-bench: $(BUILD)/tests/bench/bench $(BUILD)/tests/peers/pass_shell ## measure speed, as ratios to yardsticks of the same run
+bench: $(BUILD)/tests/peers/pass_shell
+bench: $(BUILD)/tests/bench/bench ## measure speed, as ratios to yardsticks of the same run
 	@$(BUILD)/tests/bench/bench
 	@if [ -n "$$PEERS" ]; then tests/peers/peers.py --bench $(BIN); \
 	    else echo "bench: llama.cpp: skipped: PEERS names no folder (docs/testing.md)"; fi

@@ -37,7 +37,7 @@ FNR == 1 {
     folder = part[1] == "tests" ? part[2] : part[1]
     if (folder == "simulator") folder = "models"
     if (part[1] == "web" && part[2] == "system") folder = "web_system"
-    if (folder == "bench" || folder == "fuzz" || folder == "support") folder = "cli"
+    if (folder ~ /^(bench|fuzz|peers|support)$/) folder = "cli"
     allowed = " " may[folder] (part[1] == "tests" ? " tests" : "") " "
     name = FILENAME; sub(/.*\//, "", name)
     if (name in seen) { print FILENAME ": the name is taken by " seen[name]; bad++ }

@@ -67,7 +67,7 @@ void spec_dflash_layers_store(spec_dflash_state *state, int layer, const float *
     spec_forward *f = &state->forward;
     const spec_backend *on = state->model->base.backend;
     ask_for_keys_and_values(state, layer, input);
-    on->rope(&f->queue, f->qkv);
+    on->rope(&f->queue, f->qkv, NULL);
     on->store(&f->queue, &state->kv, layer, f->qkv);
 }
 
@@ -156,11 +156,12 @@ static void run_attention(spec_dflash_state *state, int layer)
     ask_for_part(state, MATRIX(QUERY, layer), f->normed, 0);
     ask_for_keys_and_values(state, layer, f->normed);
     norm_heads(state, 0, s->n_heads, VECTOR(QUERY_NORM, layer));
-    on->rope(&f->queue, f->qkv);
+    on->rope(&f->queue, f->qkv, NULL);
     on->store(&f->queue, &state->kv, layer, f->qkv);
     scale_queries(state);
     see(state, layer);
-    on->attend(&f->queue, f->mixed, f->qkv, &state->kv, layer, MATRIX(ATTENTION_OUTPUT, layer));
+    on->attend(&f->queue, f->mixed, f->qkv, &state->kv, layer, NULL,
+               MATRIX(ATTENTION_OUTPUT, layer));
     on->matmul(&f->queue, state->other, MATRIX(ATTENTION_OUTPUT, layer), f->mixed, NULL, false,
                SPEC_COLUMNS_ALL);
     spec_dflash_layers_scale(state->other, state->batch.n * s->dim, shape_of(state)->value_scale);

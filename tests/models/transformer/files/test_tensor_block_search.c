@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Scales that are searched: their errors beside those of ggml and of every other choice. */
+#include "base/half_float.h"
+#include "base/noise.h"
 #include "models/transformer/files/tensor.h"
 #include "models/transformer/files/tensor_block.h"
 #include "models/transformer/files/tensor_block_search.h"
 
 #include "tests/support/support.h"
-
-#include "base/noise.h"
 
 #include <gsl/gsl_randist.h>
 #include <math.h>

@@ -102,8 +102,9 @@ static void values_of_80_layers_have_more_bits(void **state)
         assert_int_equal(spec_type_recipe_type_of(recipe, &plain, SPEC_PART_VALUE, layer), same);
         assert_int_equal(spec_type_recipe_type_of(recipe, &grouped, SPEC_PART_DOWN, layer), same);
     }
-    assert_int_equal(spec_type_recipe_type_of(spec_type_recipe_find("q4_k_m"), &shorter, SPEC_PART_VALUE, 10),
-                     SPEC_TENSOR_Q4_K);
+    assert_int_equal(
+        spec_type_recipe_type_of(spec_type_recipe_find("q4_k_m"), &shorter, SPEC_PART_VALUE, 10),
+        SPEC_TENSOR_Q4_K);
 }
 
 static void experts_follow_the_down_projection_and_routers_stay_floats(void **state)
@@ -116,7 +117,8 @@ static void experts_follow_the_down_projection_and_routers_stay_floats(void **st
     assert_types("q4_k_m", &model, SPEC_PART_EXPERT_UP, "444");
     assert_types("q4_k_m", &model, SPEC_PART_KEY, "444");
     for (const spec_type_recipe *recipe = spec_type_recipes; recipe->name != NULL; recipe++)
-        assert_int_equal(spec_type_recipe_type_of(recipe, &model, SPEC_PART_ROUTER, 0), SPEC_TENSOR_F32);
+        assert_int_equal(spec_type_recipe_type_of(recipe, &model, SPEC_PART_ROUTER, 0),
+                         SPEC_TENSOR_F32);
     model.shape.n_experts = 8;
     assert_types("q4_k_m", &model, SPEC_PART_KEY, "888");
     assert_types("q4_k_m", &model, SPEC_PART_VALUE, "888");
@@ -143,8 +145,10 @@ static void rows_that_fill_no_block_get_another_type(void **state)
         spec_checkpoint model = model_of(9, 2, false, "llama");
         model.shape.dim = 288;
         model.shape.ffn_dim = 336;
-        assert_int_equal(spec_type_recipe_type_of(recipe, &model, SPEC_PART_UP, 4), known[i].of_288);
-        assert_int_equal(spec_type_recipe_type_of(recipe, &model, SPEC_PART_DOWN, 4), known[i].of_336);
+        assert_int_equal(spec_type_recipe_type_of(recipe, &model, SPEC_PART_UP, 4),
+                         known[i].of_288);
+        assert_int_equal(spec_type_recipe_type_of(recipe, &model, SPEC_PART_DOWN, 4),
+                         known[i].of_336);
     }
 }
 
