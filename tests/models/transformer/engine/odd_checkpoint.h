@@ -15,6 +15,8 @@ typedef struct {
     spec_shape shape;
     bool biased, tied;
     bool biased_experts;
+    bool normed_heads, sinks, post_norms, biased_output;
+    int window_period;   /* one layer in so many has no window; 0: all have none */
     double expert_scale; /* of the weights of gate and up, times the usual; 0: 1 */
 } odd_form;
 
@@ -77,6 +79,83 @@ static const odd_form odd_forms[] = {
 
 enum { ODD_FORMS = sizeof odd_forms / sizeof *odd_forms };
 
+/* What qwen3, gemma3 and gpt-oss have beside: all of it, and heads of 80. */
+static const float odd_yarn[] = {1.0f, 1.0f, 1.27f, 1.5f, 2.1f, 3.0f, 5.0f, 8.0f, 8.0f, 8.0f};
+static const odd_form odd_architectures[] = {
+    {{.dim = 64,
+      .n_layers = 4,
+      .n_heads = 8,
+      .n_kv_heads = 2,
+      .head_dim = 20,
+      .ffn_dim = 96,
+      .vocab = 75,
+      .context = 600,
+      .norm_eps = 1e-3f,
+      .rope = {.base = 1e4, .opt_factor = odd_yarn, .magnitude = 1.27f},
+      .rope_pairs = SPEC_ROPE_HALVES,
+      .window = 13,
+      .window_rope.base = 500.0,
+      .gate = SPEC_GATE_GELU,
+      .embedding_scale = 2.385f,
+      .query_scale = 0.31f,
+      .logit_cap = 2.7f},
+     .biased = true,
+     .normed_heads = true,
+     .sinks = true,
+     .post_norms = true,
+     .biased_output = true,
+     .window_period = 3,
+     .tied = true},
+    {{.dim = 96,
+      .n_layers = 2,
+      .n_heads = 8,
+      .n_kv_heads = 1,
+      .head_dim = 80,
+      .ffn_dim = 64,
+      .vocab = 51,
+      .context = 600,
+      .norm_eps = 1e-6f,
+      .rope.base = 1e6,
+      .rope_pairs = SPEC_ROPE_HALVES,
+      .window = 300,
+      .window_rope = {.base = 1e6, .magnitude = 1.1f}},
+     .normed_heads = true,
+     .sinks = true,
+     .window_period = 2},
+};
+
+enum { ODD_ARCHITECTURES = sizeof odd_architectures / sizeof *odd_architectures };
+
+/* Whether a model of this form has the part. */
+static inline bool odd_has(const odd_form *f, spec_part part)
+{
+    switch (part) {
+    case SPEC_PART_OUTPUT: return !f->tied;
+    case SPEC_PART_QUERY_BIAS:
+    case SPEC_PART_KEY_BIAS:
+    case SPEC_PART_VALUE_BIAS: return f->biased;
+    case SPEC_PART_QUERY_NORM:
+    case SPEC_PART_KEY_NORM: return f->normed_heads;
+    case SPEC_PART_SINKS: return f->sinks;
+    case SPEC_PART_ATTENTION_OUTPUT_BIAS: return f->biased_output;
+    case SPEC_PART_ATTENTION_POST_NORM:
+    case SPEC_PART_FFN_POST_NORM: return f->post_norms;
+    case SPEC_PART_ROUTER_BIAS:
+    case SPEC_PART_EXPERT_GATE_BIAS:
+    case SPEC_PART_EXPERT_UP_BIAS:
+    case SPEC_PART_EXPERT_DOWN_BIAS: return f->biased_experts;
+    default: return true;
+    }
+}
+
+/* Whether values of a vector are about 0, not 1. */
+static inline bool odd_is_central(spec_part part)
+{
+    return part == SPEC_PART_SINKS || part == SPEC_PART_ATTENTION_OUTPUT_BIAS ||
+           (part >= SPEC_PART_QUERY_BIAS && part <= SPEC_PART_VALUE_BIAS) ||
+           part == SPEC_PART_ROUTER_BIAS || part >= SPEC_PART_EXPERT_GATE_BIAS;
+}
+
 static inline void free_odd_parts(void *owned)
 {
     void **part = owned;
@@ -98,13 +177,7 @@ static inline void make_odd_checkpoint(spec_checkpoint *c, const odd_form *f, sp
     c->owned = owned;
     for (int i = 0; i < SPEC_PARTS; i++) {
         const spec_part part = (spec_part)i;
-        const bool bias = part == SPEC_PART_QUERY_BIAS || part == SPEC_PART_KEY_BIAS ||
-                          part == SPEC_PART_VALUE_BIAS;
-        const bool expert_bias =
-            part == SPEC_PART_ROUTER_BIAS || part >= SPEC_PART_EXPERT_GATE_BIAS;
-        const bool of_experts = part >= SPEC_PART_ROUTER && (!expert_bias || f->biased_experts);
-        const bool may = spec_architecture_may(spec_architectures, part) || of_experts;
-        if (!may || (bias && !f->biased) || (part == SPEC_PART_OUTPUT && f->tied)) continue;
+        if (!odd_has(f, part)) continue;
         for (int layer = 0; layer < spec_checkpoint_parts_copies(part, &f->shape); layer++) {
             spec_tensor *tensor = spec_checkpoint_parts_tensor(part, c, layer);
             tensor->type = spec_checkpoint_parts_is_vector(part) ? SPEC_TENSOR_F32 : type;
@@ -116,7 +189,7 @@ static inline void make_odd_checkpoint(spec_checkpoint *c, const odd_form *f, sp
             assert_non_null(data);
             assert_non_null(row);
             const double mean =
-                spec_checkpoint_parts_is_vector(part) && !bias && !expert_bias ? 1.0 : 0.0;
+                spec_checkpoint_parts_is_vector(part) && !odd_is_central(part) ? 1.0 : 0.0;
             const bool is_wide = part == SPEC_PART_EXPERT_GATE || part == SPEC_PART_EXPERT_UP;
             const double by = is_wide && f->expert_scale > 0.0 ? f->expert_scale : 1.0;
             const double scale = part == SPEC_PART_EMBEDDING ? 1.0 : 1.3 * by / sqrt(tensor->cols);
@@ -131,6 +204,8 @@ static inline void make_odd_checkpoint(spec_checkpoint *c, const odd_form *f, sp
         }
     }
     if (f->tied) c->output = c->embedding;
+    for (int i = 0; i < f->shape.n_layers && f->window_period > 0; i++)
+        c->layer[i].has_window = i % f->window_period != f->window_period - 1;
     gsl_rng_free(rng);
 }
 

@@ -68,38 +68,109 @@ static inline void reference_norm(double *y, const double *x, const spec_tensor 
     }
 }
 
-static inline void reference_rope(double *head, const spec_shape *s, int position)
+static inline void reference_rotate(double *head, const spec_rope *rope, const spec_shape *s,
+                                    int position)
 {
     const int half = s->head_dim / 2;
+    const double magnitude = rope->magnitude != 0.0f ? (double)rope->magnitude : 1.0;
     for (int i = 0; i < half; i++) {
-        const double factor = s->rope.opt_factor != NULL ? (double)s->rope.opt_factor[i] : 1.0;
-        const double angle = position * pow(s->rope.base, -2.0 * i / s->head_dim) / factor;
+        const double factor = rope->opt_factor != NULL ? (double)rope->opt_factor[i] : 1.0;
+        const double angle = position * pow(rope->base, -2.0 * i / s->head_dim) / factor;
         double *a = s->rope_pairs == SPEC_ROPE_ADJACENT ? &head[2 * i] : &head[i];
         double *b = s->rope_pairs == SPEC_ROPE_ADJACENT ? &head[2 * i + 1] : &head[i + half];
         const double x = *a, y = *b;
-        *a = x * cos(angle) - y * sin(angle);
-        *b = x * sin(angle) + y * cos(angle);
+        *a = magnitude * (x * cos(angle) - y * sin(angle));
+        *b = magnitude * (x * sin(angle) + y * cos(angle));
     }
 }
 
-/* One head's weighted sum of the values at positions 0..last; keys and values are `stride` apart.
- */
+static inline void reference_rope(double *head, const spec_shape *s, int position)
+{
+    reference_rotate(head, &s->rope, s, position);
+}
+
+/* Norm and rotate the heads of one layer. */
+static inline void reference_turn(double *head, int heads, const spec_tensor *opt_norm,
+                                  const spec_checkpoint_layer *layer, const spec_shape *s,
+                                  int position)
+{
+    for (int h = 0; h < heads; h++, head += s->head_dim) {
+        if (opt_norm->data != NULL) reference_norm(head, head, opt_norm, (double)s->norm_eps);
+        reference_rotate(head, layer->has_window ? &s->window_rope : &s->rope, s, position);
+    }
+}
+
+/* What a head attends to, beside positions first..last: a score without a value. */
+typedef struct {
+    int first, last, stride, head_dim; /* keys and values are `stride` apart */
+    double scale;                      /* of scores */
+    double sink;                       /* -INFINITY: none */
+} reference_sight;
+
+/* One head's weighted sum of the values at the positions that it sees. */
+static inline void reference_look(double *mixed, const double *query, const double *key,
+                                  const double *value, const reference_sight *of)
+{
+    double *weight = reference_vector(of->last + 1), largest = of->sink;
+    for (int t = of->first; t <= of->last; t++) {
+        for (int i = 0; i < of->head_dim; i++)
+            weight[t] += query[i] * key[(ptrdiff_t)t * of->stride + i];
+        weight[t] *= of->scale;
+        largest = fmax(largest, weight[t]);
+    }
+    double sum = exp(of->sink - largest);
+    for (int t = of->first; t <= of->last; t++) sum += weight[t] = exp(weight[t] - largest);
+    for (int i = 0; i < of->head_dim; i++) {
+        mixed[i] = 0.0;
+        for (int t = of->first; t <= of->last; t++)
+            mixed[i] += weight[t] / sum * value[(ptrdiff_t)t * of->stride + i];
+    }
+    free(weight);
+}
+
+/* All positions 0..last, as llama. */
 static inline void reference_attend(double *mixed, const double *query, const double *key,
                                     const double *value, int stride, int last, int head_dim)
 {
-    double *weight = reference_vector(last + 1), largest = -INFINITY, sum = 0.0;
-    for (int t = 0; t <= last; t++) {
-        for (int i = 0; i < head_dim; i++) weight[t] += query[i] * key[(ptrdiff_t)t * stride + i];
-        weight[t] /= sqrt(head_dim);
-        largest = fmax(largest, weight[t]);
+    reference_look(mixed, query, key, value,
+                   &(reference_sight){0, last, stride, head_dim, 1.0 / sqrt(head_dim), -INFINITY});
+}
+
+/* What a head of a layer sees from position t. */
+static inline reference_sight reference_sight_of(const spec_checkpoint_layer *layer,
+                                                 const spec_shape *s, int head, int t)
+{
+    reference_sight of = {
+        0, t, s->n_kv_heads * s->head_dim, s->head_dim, 1.0 / sqrt(s->head_dim), -INFINITY};
+    float sink;
+    if (s->query_scale != 0.0f) of.scale = (double)s->query_scale;
+    if (layer->has_window && t >= s->window) of.first = t + 1 - s->window;
+    if (layer->sinks.data != NULL) {
+        memcpy(&sink, (const float *)layer->sinks.data + head, sizeof sink);
+        of.sink = (double)sink;
     }
-    for (int t = 0; t <= last; t++) sum += weight[t] = exp(weight[t] - largest);
-    for (int i = 0; i < head_dim; i++) {
-        mixed[i] = 0.0;
-        for (int t = 0; t <= last; t++)
-            mixed[i] += weight[t] / sum * value[(ptrdiff_t)t * stride + i];
-    }
-    free(weight);
+    return of;
+}
+
+/* x += post_norm(w input + bias) */
+static inline void reference_branch(double *x, const spec_tensor *w, const spec_tensor *opt_bias,
+                                    const double *input, const spec_tensor *opt_post_norm,
+                                    const spec_shape *s, bool rounds)
+{
+    double *branch = reference_vector(s->dim);
+    reference_product(branch, w, opt_bias, input, rounds, false);
+    if (opt_post_norm->data != NULL)
+        reference_norm(branch, branch, opt_post_norm, (double)s->norm_eps);
+    for (int i = 0; i < s->dim; i++) x[i] += branch[i];
+    free(branch);
+}
+
+static inline double reference_dense_gate(double a, double b, spec_gate gate)
+{
+    const double pi = 3.14159265358979323846;
+    if (gate == SPEC_GATE_GELU)
+        return 0.5 * a * (1.0 + tanh(sqrt(2.0 / pi) * (a + 0.044715 * a * a * a))) * b;
+    return a / (1.0 + exp(-a)) * b;
 }
 
 /* Logits (n, vocab) after each of n tokens, and the hidden states (n, n_layers + 1, dim) of each
@@ -121,7 +192,8 @@ static inline void reference_states_without(double *logits, double *opt_states,
     assert_non_null(row);
     for (int t = 0; t < n; t++) {
         spec_tensor_decode_row(row, &c->embedding, token[t]);
-        for (int i = 0; i < s->dim; i++) x[i] = (double)row[i];
+        for (int i = 0; i < s->dim; i++)
+            x[i] = (double)row[i] * (s->embedding_scale != 0.0f ? (double)s->embedding_scale : 1.0);
         for (int l = 0; l <= s->n_layers; l++) {
             if (opt_states != NULL)
                 memcpy(opt_states + ((ptrdiff_t)t * (s->n_layers + 1) + l) * s->dim, x,
@@ -135,14 +207,16 @@ static inline void reference_states_without(double *logits, double *opt_states,
             reference_product(own, &layer->key, &layer->key_bias, normed, rounds, false);
             reference_product(value + (ptrdiff_t)t * kv, &layer->value, &layer->value_bias, normed,
                               rounds, false);
-            for (int h = 0; h < s->n_kv_heads; h++) reference_rope(own + h * s->head_dim, s, t);
+            reference_turn(own, s->n_kv_heads, &layer->key_norm, layer, s, t);
+            reference_turn(query, s->n_heads, &layer->query_norm, layer, s, t);
             for (int h = 0; h < s->n_heads; h++) {
                 const int from = h / shared * s->head_dim;
-                reference_rope(query + h * s->head_dim, s, t);
-                reference_attend(mixed + h * s->head_dim, query + h * s->head_dim, key + from,
-                                 value + from, kv, t, s->head_dim);
+                const reference_sight of = reference_sight_of(layer, s, h, t);
+                reference_look(mixed + h * s->head_dim, query + h * s->head_dim, key + from,
+                               value + from, &of);
             }
-            reference_product(x, &layer->attention_output, NULL, mixed, rounds, true);
+            reference_branch(x, &layer->attention_output, &layer->attention_output_bias, mixed,
+                             &layer->attention_post_norm, s, rounds);
             reference_norm(normed, x, &layer->ffn_norm, (double)s->norm_eps);
             if (s->n_experts > 0) {
                 reference_experts(x, layer, s, normed, rounds, omit);
@@ -150,12 +224,17 @@ static inline void reference_states_without(double *logits, double *opt_states,
             }
             reference_product(gate, &layer->gate, NULL, normed, rounds, false);
             reference_product(up, &layer->up, NULL, normed, rounds, false);
-            for (int i = 0; i < s->ffn_dim; i++) gate[i] *= up[i] / (1.0 + exp(-gate[i]));
-            reference_product(x, &layer->down, NULL, gate, rounds, true);
+            for (int i = 0; i < s->ffn_dim; i++)
+                gate[i] = reference_dense_gate(gate[i], up[i], s->gate);
+            reference_branch(x, &layer->down, NULL, gate, &layer->ffn_post_norm, s, rounds);
         }
         reference_norm(normed, x, &c->final_norm, (double)s->norm_eps);
         reference_product(logits + (ptrdiff_t)t * s->vocab, &c->output, NULL, normed, rounds,
                           false);
+        for (int i = 0; i < s->vocab && s->logit_cap != 0.0f; i++) {
+            double *logit = &logits[(ptrdiff_t)t * s->vocab + i];
+            *logit = (double)s->logit_cap * tanh(*logit / (double)s->logit_cap);
+        }
     }
     double *const all[] = {x, normed, query, mixed, gate, up, keys, values};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);

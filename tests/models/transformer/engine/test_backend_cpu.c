@@ -22,10 +22,13 @@ static float draw(uint64_t i)
 typedef struct {
     spec_shape shape;
     spec_queue queue;
+    spec_attending how; /* sinks, and the window if the shape has one */
     spec_kv kv;
     float *qkv, *o;
     size_t width; /* floats of a row of qkv */
 } session;
+
+static const float sinks[] = {0.27f, -1.5f, 3.0f, 2.385f, 1.0f, -0.4f, 0.9f, 2.0f};
 
 enum { SLOTS = 1700 };
 
@@ -35,6 +38,7 @@ static session open_session(spec_shape shape)
                  .width = (size_t)((shape.n_heads + 2 * shape.n_kv_heads) * shape.head_dim)};
     void *memory;
     spec_error error;
+    if (shape.window > 0) s.how = (spec_attending){.has_window = true, .opt_sinks = sinks};
     assert_int_equal(cpu->queue_init(cpu, &s.queue, &shape, &error), GSL_SUCCESS);
     assert_int_equal(cpu->kv_init(cpu, &s.kv, &shape, SPEC_TENSOR_F32, SLOTS, &error), GSL_SUCCESS);
     assert_int_equal(cpu->alloc(cpu, &memory, SPEC_COLUMNS_MAX * s.width * sizeof(float), &error),
@@ -87,7 +91,7 @@ static void read_text(session *s, int from, int to)
         cpu->begin(&s->queue, &batch, &s->kv, NULL, 0);
         for (int layer = 0; layer < s->shape.n_layers; layer++) {
             cpu->store(&s->queue, &s->kv, layer, s->qkv);
-            cpu->attend(&s->queue, s->o, s->qkv, &s->kv, layer, NULL, NULL);
+            cpu->attend(&s->queue, s->o, s->qkv, &s->kv, layer, &s->how, NULL);
         }
         cpu->end(&s->queue);
         assert_int_equal(cpu->wait(&s->queue, &error), GSL_SUCCESS);
@@ -125,6 +129,42 @@ static const spec_shape shapes[] = {
      .context = 4096,
      .norm_eps = 1e-5f,
      .rope.base = 1e4},
+    {.dim = 96,
+     .n_layers = 2,
+     .n_heads = 8,
+     .n_kv_heads = 4,
+     .head_dim = 24,
+     .ffn_dim = 40,
+     .vocab = 1000,
+     .context = 1024,
+     .norm_eps = 1e-5f,
+     .rope.base = 1e4,
+     .window = 5,
+     .window_rope.base = 1e3},
+    {.dim = 448,
+     .n_layers = 2,
+     .n_heads = 7,
+     .n_kv_heads = 1,
+     .head_dim = 64,
+     .ffn_dim = 40,
+     .vocab = 1000,
+     .context = 1024,
+     .norm_eps = 1e-5f,
+     .rope.base = 1e4,
+     .window = 300,
+     .window_rope.base = 1e4},
+    {.dim = 64,
+     .n_layers = 2,
+     .n_heads = 4,
+     .n_kv_heads = 4,
+     .head_dim = 8,
+     .ffn_dim = 40,
+     .vocab = 1000,
+     .context = 4096,
+     .norm_eps = 1e-5f,
+     .rope.base = 1e4,
+     .window = 256,
+     .window_rope.base = 1e4},
 };
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
 
@@ -146,9 +186,10 @@ static void attention_agrees_with_double_precision(void **state)
             for (int h = 0; h < heads; h++) {
                 const size_t key_at = (size_t)((heads + h / group) * hd);
                 const size_t value_at = key_at + (size_t)((heads / group) * hd);
-                double sum = 0.0;
+                const int window = s.shape.window;
+                double sum = window > 0 ? exp((double)sinks[h]) : 0.0;
                 memset(mixed, 0, sizeof mixed);
-                for (int t = 0; t < n; t++) {
+                for (int t = window > 0 && n > window ? n - window : 0; t < n; t++) {
                     fill(row, s.width, 0, t);
                     double score = 0.0;
                     for (int d = 0; d < hd; d++)
@@ -195,9 +236,9 @@ static void score_tree(session *s, int past, int first, int end)
         add_column(&batch, path, past + node, past, way, depth);
     }
     cpu->begin(&s->queue, &batch, &s->kv, NULL, 0);
-    cpu->rope(&s->queue, s->qkv, NULL);
+    cpu->rope(&s->queue, s->qkv, &s->how);
     cpu->store(&s->queue, &s->kv, 1, s->qkv);
-    cpu->attend(&s->queue, s->o, s->qkv, &s->kv, 1, NULL, NULL);
+    cpu->attend(&s->queue, s->o, s->qkv, &s->kv, 1, &s->how, NULL);
     cpu->end(&s->queue);
     assert_int_equal(cpu->wait(&s->queue, &error), GSL_SUCCESS);
 }
@@ -214,9 +255,9 @@ static void score_straight(session *s, int past, int node)
         fill(s->qkv, s->width, 1 + way[i] - past, place);
         add_column(&batch, path, place, place, &place, 1);
         cpu->begin(&s->queue, &batch, &s->kv, NULL, 0);
-        cpu->rope(&s->queue, s->qkv, NULL);
+        cpu->rope(&s->queue, s->qkv, &s->how);
         cpu->store(&s->queue, &s->kv, 1, s->qkv);
-        cpu->attend(&s->queue, s->o, s->qkv, &s->kv, 1, NULL, NULL);
+        cpu->attend(&s->queue, s->o, s->qkv, &s->kv, 1, &s->how, NULL);
         cpu->end(&s->queue);
         assert_int_equal(cpu->wait(&s->queue, &error), GSL_SUCCESS);
     }
@@ -295,6 +336,41 @@ static void results_do_not_depend_on_threads_or_instructions(void **state)
     }
 }
 
+/* Attention of one column at the end of a long text reads its window alone: a value outside it may
+ * be anything. */
+static void nothing_outside_a_window_is_read(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < N_SHAPES; k++) {
+        const int n = 1000, window = shapes[k].window;
+        const size_t o = (size_t)(shapes[k].n_heads * shapes[k].head_dim);
+        if (window == 0) continue;
+        session s = open_session(shapes[k]);
+        float *before = malloc(o * sizeof *before);
+        read_text(&s, 0, n);
+        read_text(&s, n - 1, n);
+        memcpy(before, s.o, o * sizeof *before);
+        for (int t = 0; t <= n - window; t++) { /* the last of them is the first in the window */
+            spec_batch batch = {.n = 0};
+            int path[1];
+            if (t == n - window) {
+                read_text(&s, n - 1, n);
+                assert_memory_equal(before, s.o, o * sizeof *before);
+            }
+            for (size_t i = 0; i < s.width; i++) s.qkv[i] = NAN;
+            add_column(&batch, path, t, t, &t, 1);
+            cpu->begin(&s.queue, &batch, &s.kv, NULL, 0);
+            for (int layer = 0; layer < s.shape.n_layers; layer++)
+                cpu->store(&s.queue, &s.kv, layer, s.qkv);
+            cpu->end(&s.queue);
+        }
+        read_text(&s, n - 1, n);
+        assert_true(isnan(s.o[0]));
+        free(before);
+        close_session(&s);
+    }
+}
+
 /* The workspace fits the context that the model states; a longer text works, too. */
 static void a_text_may_exceed_the_workspace(void **state)
 {
@@ -332,7 +408,7 @@ static void kept_slots_move_in_order(void **state)
         add_column(&batch, path, at, at, &at, 1);
         cpu->begin(&each->queue, &batch, &each->kv, NULL, 0);
         cpu->store(&each->queue, &each->kv, 1, each->qkv);
-        cpu->attend(&each->queue, each->o, each->qkv, &each->kv, 1, NULL, NULL);
+        cpu->attend(&each->queue, each->o, each->qkv, &each->kv, 1, &each->how, NULL);
         cpu->end(&each->queue);
         assert_int_equal(cpu->wait(&each->queue, &error), GSL_SUCCESS);
     }
@@ -379,6 +455,53 @@ static void positions_turn_queries_and_keys(void **state)
     }
 }
 
+/* Heads are normed by the model's epsilon before their rotation, and rotated vectors have the
+ * embedding's magnitude; values stay. */
+static void heads_are_normed_before_they_turn(void **state)
+{
+    (void)state;
+    enum { HEAD = 24 };
+    float gain[2][HEAD];
+    spec_shape shape = shapes[3];
+    shape.norm_eps = 0.27f;
+    shape.rope.magnitude = shape.window_rope.magnitude = 1.5f;
+    shape.rope_pairs = SPEC_ROPE_HALVES;
+    for (int i = 0; i < 2 * HEAD; i++) gain[i / HEAD][i % HEAD] = 0.5f + 0.1f * (float)i;
+    for (int windowed = 0; windowed < 2; windowed++) {
+        session s = open_session(shape);
+        const spec_attending how = {
+            .opt_query_norm = gain[0], .opt_key_norm = gain[1], .has_window = windowed != 0};
+        float *before = malloc(s.width * sizeof *before);
+        spec_batch batch = {.n = 0};
+        int path[1], at = 27;
+        add_column(&batch, path, 0, 0, &at, 1);
+        batch.position[0] = at;
+        fill(before, s.width, 0, at);
+        memcpy(s.qkv, before, s.width * sizeof *before);
+        cpu->begin(&s.queue, &batch, &s.kv, NULL, 0);
+        cpu->rope(&s.queue, s.qkv, &how);
+        cpu->end(&s.queue);
+        for (int h = 0; h < 16; h++) {
+            const float *from = before + h * HEAD, *to = s.qkv + h * HEAD;
+            const float *by = gain[h < 8 ? 0 : 1];
+            double squares = 0.0;
+            for (int i = 0; i < HEAD; i++) squares += (double)from[i] * (double)from[i];
+            const double factor = 1.0 / sqrt(squares / HEAD + (double)shape.norm_eps);
+            for (int i = 0; i < HEAD / 2 && h < 12; i++) {
+                const double a = (double)from[i] * factor * (double)by[i],
+                             b = (double)from[i + 12] * factor * (double)by[i + 12],
+                             angle = at * pow(windowed ? 1e3 : 1e4, -2.0 * i / HEAD);
+                assert_true(fabs((double)to[i] - 1.5 * (a * cos(angle) - b * sin(angle))) < 4e-6);
+                assert_true(fabs((double)to[i + 12] - 1.5 * (a * sin(angle) + b * cos(angle))) <
+                            4e-6);
+            }
+            if (h >= 12) assert_memory_equal(from, to, HEAD * sizeof *to);
+        }
+        free(before);
+        close_session(&s);
+    }
+}
+
 static void a_long_window_takes_no_memory_before_it_is_read(void **state)
 {
     (void)state;
@@ -409,9 +532,11 @@ int main(void)
         cmocka_unit_test(attention_agrees_with_double_precision),
         cmocka_unit_test(a_tree_in_its_slots_equals_its_paths_as_texts),
         cmocka_unit_test(results_do_not_depend_on_threads_or_instructions),
+        cmocka_unit_test(nothing_outside_a_window_is_read),
         cmocka_unit_test(a_text_may_exceed_the_workspace),
         cmocka_unit_test(kept_slots_move_in_order),
         cmocka_unit_test(positions_turn_queries_and_keys),
+        cmocka_unit_test(heads_are_normed_before_they_turn),
         cmocka_unit_test(a_long_window_takes_no_memory_before_it_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

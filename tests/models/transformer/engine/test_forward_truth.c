@@ -11,7 +11,7 @@
 #include <gsl/gsl_sort.h>
 #include <omp.h>
 
-enum { TOKENS = 50, LONG = 600 };
+enum { TOKENS = 50, LONG = 600, FORMS = ODD_FORMS + ODD_ARCHITECTURES };
 
 /* A model of one form and type, its weights and a text. */
 typedef struct {
@@ -19,6 +19,11 @@ typedef struct {
     spec_weights weights;
     int token[LONG], vocab;
 } model;
+
+static const odd_form *form_of(int f)
+{
+    return f < ODD_FORMS ? &odd_forms[f] : &odd_architectures[f - ODD_FORMS];
+}
 
 static void open_model(model *m, const odd_form *f, spec_tensor_type type)
 {
@@ -72,11 +77,11 @@ static void weights_in_floats_are_exact_to_rounding(void **state)
 {
     (void)state;
     static const spec_tensor_type types[] = {SPEC_TENSOR_F32, SPEC_TENSOR_F16, SPEC_TENSOR_BF16};
-    for (int f = 0; f < ODD_FORMS; f++) {
+    for (int f = 0; f < FORMS; f++) {
         for (int k = 0; k < 3; k++) {
             model m;
             double middle, worst;
-            open_model(&m, &odd_forms[f], types[k]);
+            open_model(&m, form_of(f), types[k]);
             measure(&m, TOKENS, true, &middle, &worst);
             printf("form %d, %s: error %.2g\n", f, spec_tensor_type_names[types[k]], worst);
             assert_true(worst < 1e-5);
@@ -90,9 +95,11 @@ static void weights_in_floats_are_exact_to_rounding(void **state)
 static void a_long_text_is_as_exact_as_a_short_one(void **state)
 {
     (void)state;
-    for (int f = 0; f < 2; f++) {
+    static const int forms[] = {0, 1, ODD_FORMS, ODD_FORMS + 1};
+    for (int k = 0; k < 4; k++) {
+        const int f = forms[k];
         model m;
-        open_model(&m, &odd_forms[f], SPEC_TENSOR_F32);
+        open_model(&m, form_of(f), SPEC_TENSOR_F32);
         double *reference = reference_vector(LONG * m.vocab);
         const size_t size = (size_t)LONG * (size_t)m.vocab;
         float *logits = malloc(size * sizeof *logits), *single = malloc(size * sizeof *single);
@@ -120,12 +127,12 @@ static void quantised_weights_take_their_input_in_steps(void **state)
 {
     (void)state;
     static const spec_tensor_type types[] = {SPEC_TENSOR_Q8_0, SPEC_TENSOR_Q4_0};
-    for (int f = 0; f < ODD_FORMS; f++) {
+    for (int f = 0; f < FORMS; f++) {
         for (int k = 0; k < 2; k++) {
-            if (spec_tensor_row_bytes(types[k], odd_forms[f].shape.ffn_dim) == 0) continue;
+            if (spec_tensor_row_bytes(types[k], form_of(f)->shape.ffn_dim) == 0) continue;
             model m;
             double middle, worst, whole_middle, whole_worst;
-            open_model(&m, &odd_forms[f], types[k]);
+            open_model(&m, form_of(f), types[k]);
             measure(&m, 5, true, &middle, &worst);
             measure(&m, 5, false, &whole_middle, &whole_worst);
             printf("form %d, %s: error %.2g, at worst %.2g; against whole activations %.2g, at "
@@ -145,7 +152,7 @@ static void logits_are_the_same_bytes_everywhere(void **state)
     (void)state;
     static const int columns[] = {1, 7, TOKENS};
     const int threads = omp_get_max_threads();
-    for (int f = 0; f < ODD_FORMS; f++) {
+    for (int f = 0; f < FORMS; f++) {
         for (int k = 0; k < SPEC_TENSOR_TYPES; k++) {
             if (f != 2 && k != (f < 2 ? SPEC_TENSOR_F32 : SPEC_TENSOR_Q8_0)) continue;
             float *first = NULL;
@@ -153,7 +160,7 @@ static void logits_are_the_same_bytes_everywhere(void **state)
                 assert_int_equal(spec_cpu_limit(spec_cpu_isa_name((spec_isa)i), NULL), GSL_SUCCESS);
                 model m;
                 omp_set_num_threads(1 + i % 3);
-                open_model(&m, &odd_forms[f], (spec_tensor_type)k);
+                open_model(&m, form_of(f), (spec_tensor_type)k);
                 for (int c = 0; c < 3; c++) {
                     omp_set_num_threads(1 + (i + c) % 3);
                     float *logits = logits_of(&m, columns[c]);

@@ -5,11 +5,14 @@
  * the node. */
 #include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
+#include "models/transformer/files/gguf_model.h"
+#include "tests/models/transformer/engine/odd_checkpoint.h"
 #include "tests/support/contexts.h"
 #include "tests/support/support.h"
 
 #include <gsl/gsl_rng.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { VOCAB = 23, LONGEST = 48, NODES = 20, STEPS = 200 };
 
@@ -149,10 +152,8 @@ static void take_step(walk *w)
 }
 
 /* begins: the begin-of-text token is in front of every text, or of the empty context alone. */
-static void walk_about(walk *w, const char *type, bool shares, bool begins)
+static void walk_about(walk *w, const char *spec, bool shares, bool begins)
 {
-    char spec[200];
-    snprintf(spec, sizeof spec, SHAPE "%s", type);
     w->model[0] = open_model(spec, NULL);
     ((spec_transformer *)w->model[0])->own_checkpoint.adds_begin = begins;
     w->model[1] = open_model("layers?of=target&skip=0a.1f", w->model[0]);
@@ -165,10 +166,50 @@ static void walk_about(walk *w, const char *type, bool shares, bool begins)
     for (int i = 1; i >= 0; i--) spec_model_close(w->model[i]);
 }
 
+static char path[] = "/tmp/speclab-walk-XXXXXX";
+
+/* A model with windows of 5 tokens, as gemma3, in a file. */
+static void write_windowed(void)
+{
+    const odd_form form = {{.dim = 32,
+                            .n_layers = 3,
+                            .n_heads = 4,
+                            .n_kv_heads = 2,
+                            .head_dim = 8,
+                            .ffn_dim = 32,
+                            .vocab = VOCAB,
+                            .context = 80,
+                            .norm_eps = 1e-5f,
+                            .rope.base = 1e6,
+                            .rope_pairs = SPEC_ROPE_HALVES,
+                            .gate = SPEC_GATE_GELU,
+                            .window = 5,
+                            .window_rope.base = 1e4},
+                           .tied = true,
+                           .normed_heads = true,
+                           .post_norms = true,
+                           .window_period = 2};
+    spec_checkpoint model;
+    spec_error error;
+    int kept;
+    const int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    close(descriptor);
+    make_odd_checkpoint(&model, &form, SPEC_TENSOR_F32);
+    model.opt_architecture = spec_architecture_find((spec_piece){"gemma3", 6});
+    model.begin_of_text = 1;
+    model.adds_begin = true;
+    assert_int_equal(
+        spec_gguf_model_write(&kept, &model, &(spec_gguf_model_vocabulary){0}, path, NULL, &error),
+        GSL_SUCCESS);
+    spec_checkpoint_free(&model);
+}
+
 static void a_row_does_not_depend_on_earlier_calls(void **state)
 {
     (void)state;
     static const char *const types[] = {"f32", "q8_0", "bf16&temperature=0.4"};
+    char spec[200];
     walk *w = calloc(1, sizeof *w);
     assert_non_null(w);
     w->rng = gsl_rng_alloc(gsl_rng_taus2);
@@ -179,8 +220,14 @@ static void a_row_does_not_depend_on_earlier_calls(void **state)
     assert_non_null(w->fresh);
     for (size_t t = 0; t < sizeof types / sizeof *types; t++)
         for (int shares = 0; shares < 2; shares++)
-            for (int begins = t == 0 ? 0 : 1; begins < 2; begins++)
-                walk_about(w, types[t], shares, begins);
+            for (int begins = t == 0 ? 0 : 1; begins < 2; begins++) {
+                snprintf(spec, sizeof spec, SHAPE "%s", types[t]);
+                walk_about(w, spec, shares, begins);
+            }
+    write_windowed();
+    snprintf(spec, sizeof spec, "gguf:%s?temperature=0.7", path);
+    for (int shares = 0; shares < 2; shares++) walk_about(w, spec, shares, true);
+    unlink(path);
     gsl_rng_free(w->rng);
     free(w->scratch);
     free(w->fresh);

@@ -126,6 +126,45 @@ static void check_gate(const spec_vector_kernels *fast, int n)
     assert_memory_equal(y[0], y[1], (size_t)n * sizeof y[0][0]);
 }
 
+static void check_gelu_gate(const spec_vector_kernels *fast, int n)
+{
+    static float a[MOST], b[MOST], y[2][MOST];
+    fill(a, n, 1, 6.0f);
+    fill(b, n, 5000, 1.0f);
+    static const float edges[] = {0.0f, -0.0f, 100.0f, -6.9f, -30.0f, -1e30f, 1e30f, -1e-30f};
+    for (int i = 0; i < 8 && 3 * i < n; i++) a[3 * i] = edges[i];
+    ref->gelu_gate(y[0], a, b, n);
+    for (int i = 0; i < n; i++) {
+        const double x = (double)a[i], z = sqrt(2.0 / M_PI) * (x + 0.044715 * x * x * x);
+        const double truth = 0.5 * x * (1.0 + tanh(z)) * (double)b[i];
+        /* 1 + tanh(z) cancels for z < 0, as the kernel does not */
+        assert_true(fabs((double)y[0][i] - truth) <= 8.0 * FLT_EPSILON * fabs(truth) + 4e-7);
+        if (x < 0.0 && x > -6.0) {
+            const double exact = x / (1.0 + exp(-2.0 * z)) * (double)b[i];
+            assert_true(fabs((double)y[0][i] - exact) <= 32.0 * FLT_EPSILON * fabs(exact));
+        }
+    }
+    fast->gelu_gate(y[1], a, b, n);
+    assert_memory_equal(y[0], y[1], (size_t)n * sizeof y[0][0]);
+}
+
+static void check_cap(const spec_vector_kernels *fast, int n)
+{
+    static float x[2][MOST], before[MOST];
+    fill(before, n, 1, 60.0f);
+    static const float edges[] = {0.0f, 1e30f, -1e30f, 1e-3f, -300.0f};
+    for (int i = 0; i < 5 && 3 * i < n; i++) before[3 * i] = edges[i];
+    memcpy(x[0], before, sizeof before);
+    memcpy(x[1], before, sizeof before);
+    ref->cap(x[0], 23.85f, n);
+    for (int i = 0; i < n; i++) {
+        const double most = (double)23.85f, truth = most * tanh((double)before[i] / most);
+        assert_true(fabs((double)x[0][i] - truth) <= 4.0 * FLT_EPSILON * most);
+    }
+    fast->cap(x[1], 23.85f, n);
+    assert_memory_equal(x[0], x[1], (size_t)n * sizeof x[0][0]);
+}
+
 static void check_rotate(const spec_vector_kernels *fast, int n)
 {
     static float head[2][2 * MOST], cosine[MOST], sine[MOST], before[2 * MOST];
@@ -250,6 +289,8 @@ static void check_largest(const spec_vector_kernels *fast, int n)
 EACH(sums_of_exponentials_are_the_same_everywhere, check_exps, SPEC_VECTOR_EXPS)
 EACH(norms_are_right_and_the_same_everywhere, check_norm, MOST)
 EACH(gates_are_right_and_the_same_everywhere, check_gate, MOST)
+EACH(gelu_gates_are_right_and_the_same_everywhere, check_gelu_gate, MOST)
+EACH(caps_are_right_and_the_same_everywhere, check_cap, MOST)
 EACH(rotations_are_right_and_the_same_everywhere, check_rotate, 128)
 EACH(attention_is_the_same_everywhere, check_attention, BLOCK)
 EACH(broken_scores_are_weighed_the_same_everywhere, check_broken_scores, BLOCK)
@@ -262,6 +303,8 @@ int main(void)
         cmocka_unit_test(sums_of_exponentials_are_the_same_everywhere),
         cmocka_unit_test(norms_are_right_and_the_same_everywhere),
         cmocka_unit_test(gates_are_right_and_the_same_everywhere),
+        cmocka_unit_test(gelu_gates_are_right_and_the_same_everywhere),
+        cmocka_unit_test(caps_are_right_and_the_same_everywhere),
         cmocka_unit_test(rotations_are_right_and_the_same_everywhere),
         cmocka_unit_test(attention_is_the_same_everywhere),
         cmocka_unit_test(broken_scores_are_weighed_the_same_everywhere),
