@@ -79,7 +79,7 @@ static const odd_form odd_forms[] = {
 
 enum { ODD_FORMS = sizeof odd_forms / sizeof *odd_forms };
 
-/* What qwen3, gemma3 and gpt-oss have beside: all of it, and heads of 80. */
+/* Forms with all that qwen3, gemma3 and gpt-oss have beside llama; and heads of 80. */
 static const float odd_yarn[] = {1.0f, 1.0f, 1.27f, 1.5f, 2.1f, 3.0f, 5.0f, 8.0f, 8.0f, 8.0f};
 static const odd_form odd_architectures[] = {
     {{.dim = 64,

@@ -100,7 +100,7 @@ static inline void reference_turn(double *head, int heads, const spec_tensor *op
     }
 }
 
-/* What a head attends to, beside positions first..last: a score without a value. */
+/* Positions first..last, which a head attends to, and a score without a value. */
 typedef struct {
     int first, last, stride, head_dim; /* keys and values are `stride` apart */
     double scale;                      /* of scores */
@@ -136,7 +136,7 @@ static inline void reference_attend(double *mixed, const double *query, const do
                    &(reference_sight){0, last, stride, head_dim, 1.0 / sqrt(head_dim), -INFINITY});
 }
 
-/* What a head of a layer sees from position t. */
+/* The positions that a head of a layer sees from position t. */
 static inline reference_sight reference_sight_of(const spec_checkpoint_layer *layer,
                                                  const spec_shape *s, int head, int t)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What qwen3, gemma3 and gpt-oss compute beside llama, against double precision on random shapes.
- * A model without one of the options must have other logits, so that dropping it is seen. */
+/* The parts of qwen3, gemma3 and gpt-oss that llama has not, against double precision on random
+ * shapes. A model without one of the options must have other logits, so that dropping it is seen.
+ */
 #include "tests/models/transformer/engine/odd_checkpoint.h"
 #include "tests/models/transformer/engine/reference_pass.h"
 
