@@ -55,10 +55,11 @@ double spec_timing_limit_seconds(const spec_timing_limit *limit, int n, double e
                        &(spec_transformer_shape){work->weights[t], 1.0, 0.0, 0.0, 0.0}, n, 0.0) /
                    rate;
     }
+    const double past = fmax(0.0, text - n),
+                 kv = spec_pass_work_kv_bytes(work, past + n) / (past + n);
     const spec_transformer_shape all = {weights, spec_pass_work_bytes(work, experts) / weights, 0.0,
-                                        0.0, work->kv_bytes};
-    const double read =
-        spec_roofline_pass_bytes(&all, n, fmax(0.0, text - n)) / limit->roofline.read;
+                                        0.0, kv};
+    const double read = spec_roofline_pass_bytes(&all, n, past) / limit->roofline.read;
     return fmax(read, compute) + work->launches * limit->roofline.launch;
 }
 

@@ -37,6 +37,19 @@ static void memory_is_the_limit_of_few_tokens_and_products_of_many(void **state)
                 1.8 * spec_timing_limit_seconds(&limit, 64, NAN, 80.0));
 }
 
+/* 30 more bytes per token in layers with a window of 50 tokens. */
+static void a_window_bounds_what_its_layers_read(void **state)
+{
+    (void)state;
+    spec_timing_limit limit = made();
+    limit.work.window_kv_bytes = 30.0;
+    limit.work.window = 50;
+    assert_near(spec_timing_limit_seconds(&limit, 1, NAN, 40.0), (3062500.0 + 130.0 * 40.0) / 1e9,
+                1e-12);
+    assert_near(spec_timing_limit_seconds(&limit, 1, NAN, 80.0),
+                (3062500.0 + 100.0 * 80.0 + 30.0 * 50.0) / 1e9, 1e-12);
+}
+
 static void every_operation_waits_for_its_launch(void **state)
 {
     (void)state;
@@ -121,6 +134,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_the_limit_of_few_tokens_and_products_of_many),
+        cmocka_unit_test(a_window_bounds_what_its_layers_read),
         cmocka_unit_test(every_operation_waits_for_its_launch),
         cmocka_unit_test(a_mixture_reads_the_experts_of_all_its_tokens),
         cmocka_unit_test(f16_is_two_products_and_f32_is_not_counted),

@@ -32,7 +32,7 @@ spec_pass_work spec_pass_work_of(const spec_transformer *model)
     const spec_weights *weights = model->weights;
     const spec_backend *backend = weights->backend;
     const double values = 2.0 * weights->shape.n_kv_heads * weights->shape.head_dim;
-    spec_pass_work work = {.launches = backend->launches_of_pass};
+    spec_pass_work work = {.launches = backend->launches_of_pass, .window = weights->shape.window};
     for (int i = 0; i < model->n_sublayers; i++) {
         const spec_layer *layer = &weights->layer[model->sublayer[i] / 2];
         const bool attends = model->sublayer[i] % 2 == 0;
@@ -43,10 +43,18 @@ spec_pass_work spec_pass_work_of(const spec_transformer *model)
             add(&work, attends ? &layer->attention_output : &layer->down);
         }
         work.launches += attends ? backend->launches_of_attention : backend->launches_of_ffn;
-        if (attends) work.kv_bytes += values * (double)spec_tensor_row_bytes(model->kv_type, 1);
+        if (attends)
+            *(layer->how.has_window ? &work.window_kv_bytes : &work.kv_bytes) +=
+                values * (double)spec_tensor_row_bytes(model->kv_type, 1);
     }
     add(&work, &weights->output);
     return work;
+}
+
+double spec_pass_work_kv_bytes(const spec_pass_work *work, double positions)
+{
+    return work->kv_bytes * positions +
+           work->window_kv_bytes * (positions < work->window ? positions : work->window);
 }
 
 double spec_pass_work_bytes(const spec_pass_work *work, double experts)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/files/widening.h"
 
-#include "models/transformer/files/checkpoint_parts.h"
+#include "models/transformer/files/architecture.h"
 #include "speclab/no_memory.h"
 
 #include <math.h>
@@ -74,6 +74,7 @@ int spec_widening_init(spec_checkpoint *ret, const spec_checkpoint *model, int b
                              .end_of_text = model->end_of_text,
                              .free_owned = free};
     spec_shape *shape = &ret->shape;
+    SPEC_TRY(spec_architecture_need_plain(model, "widening", "widen one of llama or qwen2", error));
     if (by < 4 || !is_power_of_four(by))
         return spec_fail(error, GSL_EINVAL,
                          "%.300s: cannot be widened by %d: only powers of four are exact in "

@@ -270,10 +270,54 @@ static void yarn_slows_pairs_between_its_bounds(void **state)
     assert_true(fabs((double)factor[9] - 2.0 * 1.107266) < 1e-5);
 }
 
+/* Each part alone is reason enough to refuse a model where only a llama's pass is computed. */
+static void each_part_beside_llama_is_named(void **state)
+{
+    (void)state;
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
+    float factor[SPEC_HEAD_DIM_MAX / 2];
+    odd_form form = random_form(rng, factor);
+    spec_checkpoint c;
+    spec_error error = {""};
+    static const char *const names[] = {"norms of heads",
+                                        "attention sinks",
+                                        "biases of attention's output",
+                                        "norms behind its branches",
+                                        "windows of attention",
+                                        "another gate",
+                                        "scaled embeddings",
+                                        "scaled queries",
+                                        "capped logits"};
+    form.shape.rope.magnitude = 0.0f;
+    for (int left = 0; left <= 9; left++) { /* parts that are still there: left and later ones */
+        if (left > 0) form.normed_heads = false;
+        if (left > 1) form.sinks = false;
+        if (left > 2) form.biased_output = false;
+        if (left > 3) form.post_norms = false;
+        if (left > 4) form.shape.window = form.window_period = 0;
+        if (left > 5) form.shape.gate = SPEC_GATE_SILU;
+        if (left > 6) form.shape.embedding_scale = 0.0f;
+        if (left > 7) form.shape.query_scale = 0.0f;
+        if (left > 8) form.shape.logit_cap = 0.0f;
+        make_odd_checkpoint(&c, &form, SPEC_TENSOR_F32);
+        const char *extra = spec_architecture_extra(&c);
+        if (left < 9)
+            assert_string_equal(extra, names[left]);
+        else
+            assert_null(extra);
+        assert_int_equal(
+            spec_architecture_need_plain(&c, "gpu:0", "open it with device=cpu", &error),
+            left < 9 ? GSL_EINVAL : GSL_SUCCESS);
+        spec_checkpoint_free(&c);
+    }
+    gsl_rng_free(rng);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_option_is_computed_and_matters),
+        cmocka_unit_test(each_part_beside_llama_is_named),
         cmocka_unit_test(yarn_slows_pairs_between_its_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

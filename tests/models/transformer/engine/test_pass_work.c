@@ -6,6 +6,8 @@
 #include "tests/support/simulated_card.h"
 #include "tests/support/support.h"
 
+#include <string.h>
+
 static const spec_transformer *open_model(spec_model **ret, const char *spec,
                                           const spec_model *opt_target)
 {
@@ -82,6 +84,23 @@ static void a_session_counts_the_experts_that_it_reads(void **state)
     spec_session_free(&session);
     spec_model_close(model);
     free(row);
+}
+
+/* Layers 0 and 2 of 4 have a window. */
+static void layers_with_a_window_are_counted_apart(void **state)
+{
+    (void)state;
+    spec_model *model;
+    (void)open_model(&model, "random?dim=64&layers=4&heads=4&ffn=96&vocab=100&type=f32", NULL);
+    spec_transformer *transformer = (spec_transformer *)model;
+    transformer->own_weights.shape.window = 7;
+    transformer->own_weights.layer[0].how.has_window = true;
+    transformer->own_weights.layer[2].how.has_window = true;
+    const spec_pass_work work = spec_pass_work_of(transformer);
+    assert_true(work.kv_bytes == 2.0 * 64 * 2 * 4 && work.window_kv_bytes == work.kv_bytes);
+    assert_true(spec_pass_work_kv_bytes(&work, 5.0) == 10.0 * work.kv_bytes);
+    assert_true(spec_pass_work_kv_bytes(&work, 100.0) == 107.0 * work.kv_bytes);
+    spec_model_close(model);
 }
 
 /* The target's first and third layers, and its output. */
@@ -185,15 +204,32 @@ static void a_card_launches_what_is_counted(void **state)
     spec_test_context(0)->gpu.unrecorded = false;
 }
 
+static void a_card_refuses_architectures_beside_llama(void **state)
+{
+    (void)state;
+    spec_model *model;
+    spec_error error;
+    assert_int_equal(spec_model_open(&model,
+                                     "random?dim=64&layers=1&heads=4&experts=8&active=2&"
+                                     "expert_ffn=32&vocab=96&device=gpu",
+                                     NULL, spec_test_context(0), &error),
+                     GSL_EINVAL);
+    assert_non_null(
+        strstr(error.text, "a model of architecture qwen3moe has norms of heads, which "));
+    assert_non_null(strstr(error.text, " does not compute: open it with device=cpu"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_is_counted_by_the_shape),
         cmocka_unit_test(a_token_has_the_work_of_its_experts),
         cmocka_unit_test(a_session_counts_the_experts_that_it_reads),
+        cmocka_unit_test(layers_with_a_window_are_counted_apart),
         cmocka_unit_test(a_draft_of_some_layers_has_the_work_of_these),
         cmocka_unit_test(a_draft_without_sublayers_has_the_work_of_the_others),
         cmocka_unit_test(the_bytes_of_weights_are_known_before_they_are_loaded),
+        cmocka_unit_test(a_card_refuses_architectures_beside_llama),
         cmocka_unit_test(a_card_launches_what_is_counted),
     };
     spec_simulated_card();

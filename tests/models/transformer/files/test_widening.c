@@ -93,6 +93,20 @@ static void a_norm_that_is_not_scaled_is_noticed(void **state)
     }
 }
 
+static void other_architectures_are_refused(void **state)
+{
+    (void)state;
+    spec_checkpoint model, wide;
+    spec_error error = {""};
+    make_odd_checkpoint(&model, &odd_architectures[0], SPEC_TENSOR_F32);
+    model.opt_architecture = spec_architecture_find((spec_piece){"gemma3", 6});
+    assert_int_equal(spec_widening_init(&wide, &model, 4, "m.gguf", &error), GSL_EINVAL);
+    assert_string_equal(error.text, "a model of architecture gemma3 has norms of heads, which "
+                                    "widening does not compute: widen one of llama or qwen2");
+    assert_null(wide.owned);
+    spec_checkpoint_free(&model);
+}
+
 static void widths_that_are_not_exact_are_refused(void **state)
 {
     (void)state;
@@ -162,6 +176,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(logits_are_the_same_for_every_form_type_and_instruction_set),
         cmocka_unit_test(a_norm_that_is_not_scaled_is_noticed),
+        cmocka_unit_test(other_architectures_are_refused),
         cmocka_unit_test(widths_that_are_not_exact_are_refused),
         cmocka_unit_test_setup_teardown(trained_models_write_the_same_logits_and_letters,
                                         spec_folder_enter, spec_folder_leave),
