@@ -11,7 +11,7 @@
 
 /* The parts of a pass besides its products, on one thread: a model of 12 heads of 64, V =
  * 32,000. */
-enum { DIM = 768, HEADS = 12, HEAD_DIM = 64, LAYERS = 6, VOCAB = 32000 };
+enum { DIM = 768, HEADS = 12, HEAD_DIM = 64, LAYERS = 6, VOCAB = 32000, WINDOW = 512 };
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
@@ -44,7 +44,8 @@ static const char *open_mixing(void **ret_state, const void *context)
                               .ffn_dim = DIM,
                               .vocab = VOCAB,
                               .context = 4096,
-                              .rope.base = 1e4};
+                              .rope.base = 1e4,
+                              .window = WINDOW};
     mixing *m = calloc(1, sizeof *m);
     if (m == NULL) return "no memory";
     m->context = *(const int *)context;
@@ -71,14 +72,25 @@ static const char *open_mixing(void **ret_state, const void *context)
     return NULL;
 }
 
-static uint64_t attend(void *state, uint64_t n)
+static uint64_t attend_as(mixing *m, const spec_attending *opt_how, uint64_t n)
 {
-    mixing *m = state;
     const uint64_t bytes = (uint64_t)m->context * 2 * DIM * sizeof(float);
     uint64_t done = 0;
     for (; done < n; done += bytes, m->layer = (m->layer + 1) % LAYERS)
-        spec_attention_attend(&m->attention, m->o, m->qkv, &m->kv, m->layer, NULL, &m->batch, NULL);
+        spec_attention_attend(&m->attention, m->o, m->qkv, &m->kv, m->layer, opt_how, &m->batch,
+                              NULL);
     return done;
+}
+
+static uint64_t attend(void *state, uint64_t n)
+{
+    return attend_as(state, NULL, n);
+}
+
+/* Counted as the bytes of the whole context. */
+static uint64_t attend_in_window(void *state, uint64_t n)
+{
+    return attend_as(state, &(spec_attending){.has_window = true}, n);
 }
 
 /* A plain read of the cache memory that attention reads. */
@@ -220,6 +232,8 @@ const spec_bench_row spec_bench_vector[] = {
     {MIX("cache read, context 4096", 4096, read_cache)},
     {MIX("attention, context 4096", 4096, attend), .yardstick = "row:cache read, context 4096",
      .asked_ratio = 0.8},
+    {MIX("attention, window 512 of 4096", 4096, attend_in_window),
+     .yardstick = "row:attention, context 4096", .asked_ratio = 6.0},
     {VECTOR("norm by definition", "weights", norm_by_definition)},
     {VECTOR("norm", "weights", norm), .yardstick = "row:norm by definition"},
     {VECTOR("softmax by libm, V = 32,000", "rows", softmax_by_libm)},
