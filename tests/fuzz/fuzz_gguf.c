@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fuzz GGUF: any bytes give a model whose tensors can be read and whose tokenizer works, or a
  * one-line error that names the file. Writing the model and reading it again gives the same
- * model. */
+ * model, in a mixture, too. */
 #include "models/transformer/files/checkpoint_parts.h"
 #include "models/transformer/files/conversion.h"
 
@@ -59,8 +59,16 @@ static int open_model(spec_checkpoint *ret, const char *path, spec_error *error)
     return status;
 }
 
-/* Writes the model as F32, which is lossless. */
-static void write_again(const char *path, const spec_checkpoint *model)
+static const spec_type_recipe *some_recipe(unsigned byte)
+{
+    unsigned n = 0;
+    while (spec_type_recipes[n].name != NULL) n++;
+    return &spec_type_recipes[byte % n];
+}
+
+/* Writes the model by a recipe. F32 is lossless; a weight may exceed the range of another type. */
+static void write_again(const char *path, const spec_checkpoint *model,
+                        const spec_type_recipe *recipe)
 {
     static char again[64];
     char spec[64];
@@ -71,12 +79,13 @@ static void write_again(const char *path, const spec_checkpoint *model)
     if (again[0] == '\0') snprintf(again, sizeof again, "/tmp/fuzz_gguf.%ld", (long)getpid());
     snprintf(spec, sizeof spec, "gguf:%s", path);
     REQUIRE(spec_settings_init(&settings, spec, &error) == GSL_SUCCESS);
-    REQUIRE(spec_conversion_write(&counted, again, &settings,
-                                  spec_type_recipe_of_type(SPEC_TENSOR_F32), NULL,
-                                  &error) == GSL_SUCCESS);
-    REQUIRE(open_model(&other, again, &error) == GSL_SUCCESS);
-    REQUIRE(other.shape.vocab == model->shape.vocab && other.end_of_text == model->end_of_text);
-    spec_checkpoint_free(&other);
+    if (spec_conversion_write(&counted, again, &settings, recipe, NULL, &error) == GSL_SUCCESS) {
+        REQUIRE(open_model(&other, again, &error) == GSL_SUCCESS);
+        REQUIRE(other.shape.vocab == model->shape.vocab && other.end_of_text == model->end_of_text);
+        spec_checkpoint_free(&other);
+    } else {
+        REQUIRE(recipe->type != SPEC_TENSOR_F32 && strstr(error.text, "beyond the range") != NULL);
+    }
     spec_settings_free(&settings);
     unlink(again);
 }
@@ -93,7 +102,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     snprintf(path, sizeof path, "/proc/self/fd/%d", memory);
     if (open_model(&model, path, &error) == GSL_SUCCESS) {
         read_model(&model, (const char *)data, size < 256 ? size : 256);
-        write_again(path, &model);
+        write_again(path, &model, spec_type_recipe_of_type(SPEC_TENSOR_F32));
+        write_again(path, &model, some_recipe(data[size - 1]));
         spec_checkpoint_free(&model);
     } else {
         REQUIRE(strncmp(error.text, path, strlen(path)) == 0 && strchr(error.text, '\n') == NULL);

@@ -313,8 +313,8 @@ def check_recipes(program, ggml, folder):
             wanted, found = kinds_of(theirs), kinds_of(ours)
             holds = read and wanted == found
             good = good and holds
-            print(f"types: {recipe}, {what}: {'ok' if holds else 'FAIL'}: {len(found[0])} tensors, "
-                  f"file type {found[1]}, {'read' if read else 'not read'} by llama.cpp",
+            print(f"types: {recipe}, {what}: {'ok' if holds else 'FAIL'}: {len(found[0])} "
+                  f"tensors, file type {found[1]}, {'read' if read else 'not read'} by llama.cpp",
                   flush=True)
             if wanted != found:
                 for name, kind in wanted[0].items():

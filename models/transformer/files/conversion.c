@@ -48,6 +48,9 @@ static void write_row(unsigned char *ret_data, row_loss *ret_loss, spec_tensor_t
         ret_loss->largest_error = fmax(ret_loss->largest_error, error);
         ret_loss->largest = fmax(ret_loss->largest, weight);
     }
+    /* A scale may be finite and too large for a reader. */
+    if (spec_tensor_first_bad_row(&(spec_tensor){type, 1, tensor->cols, ret_data}, NULL) >= 0)
+        ret_loss->squared_error = INFINITY;
 }
 
 /* Convert rows first, first + 1, ... of a tensor to another type; each worker has two rows of

@@ -405,6 +405,8 @@ static void failed_writes_leave_no_file(void **state)
           "b.gguf: token_embd.weight has weights beyond the range of f16");
     fails(in_folder("b.gguf"), spec_of("llama2c", "huge.bin"), SPEC_TENSOR_Q8_0,
           "b.gguf: token_embd.weight has weights beyond the range of q8_0");
+    fails(in_folder("b.gguf"), spec_of("llama2c", "huge.bin"), SPEC_TENSOR_Q5_1,
+          "b.gguf: token_embd.weight has weights beyond the range of q5_1");
     assert_same_file("b.gguf", "c.gguf");
     assert_int_equal(convert(&counted, in_folder("b.gguf"), spec_of("llama2c", "huge.bin"),
                              SPEC_TENSOR_BF16, NULL),
