@@ -30,7 +30,7 @@ extern const spec_tensor_block spec_tensor_block_q8_0, spec_tensor_block_q4_0,
 extern const spec_tensor_block spec_tensor_block_q4_1, spec_tensor_block_q5_1;
 
 /* 32 weights: w = 2^(byte - 127) * q, with q a float of 4 bits (E2M1): 0, 0.5, 1, 1.5, 2, 3, 4, 6
- * and their negatives [OCP MX, 5.3]. */
+ * and their negatives [Rouhani23]. */
 extern const spec_tensor_block spec_tensor_block_mxfp4;
 
 /* 256 weights. Q2_K: sixteen groups of 16 with w = (scale * s) * q - (scale_2 * m), s and m of 4
