@@ -307,6 +307,8 @@ def check_recipes(program, ggml, folder):
                                 for n in ("floats.gguf", "ours.gguf", "theirs.gguf"))
         write_model(source, shape, lambda name, size: rng.normal(0, 0.02, size).astype(np.float32))
         for recipe, file_type in RECIPES.items():
+            if shape.layers == 80 and recipe != "q4_K_M":
+                continue  # its exception is for Q4_K alone
             must_quantize(program, source, ours, recipe)
             read = llama_quantize(ggml, source, theirs, file_type) and llama_quantize(
                 ggml, ours, os.path.join(folder, "copy.gguf"))
