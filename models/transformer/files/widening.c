@@ -74,7 +74,10 @@ int spec_widening_init(spec_checkpoint *ret, const spec_checkpoint *model, int b
                              .end_of_text = model->end_of_text,
                              .free_owned = free};
     spec_shape *shape = &ret->shape;
-    SPEC_TRY(spec_architecture_need_plain(model, "widening", "widen one of llama or qwen2", error));
+    spec_error why;
+    if (spec_architecture_need_plain(model, "widening", "widen one of llama or qwen2", &why) !=
+        GSL_SUCCESS)
+        return spec_fail(error, GSL_EINVAL, "%.200s: %.280s", path, why.text);
     if (by < 4 || !is_power_of_four(by))
         return spec_fail(error, GSL_EINVAL,
                          "%.300s: cannot be widened by %d: only powers of four are exact in "

@@ -14,7 +14,8 @@
  * powers of two are exact, down to 1e-38. Zeros at the end change no sum, since sums run in order
  * or in 16 lanes, and blocks of quantised weights keep their places.
  *
- *   by   a power of four, 4..; GSL_EINVAL otherwise, or if a width exceeds SPEC_DIM_MAX
+ *   by   a power of four, 4..; GSL_EINVAL otherwise, or if a width exceeds SPEC_DIM_MAX, or if the
+ *        model has more than llama and qwen2 have (spec_architecture_extra)
  *   path begins the error line
  * GSL_ENOMEM. The result owns its weights, borrows the rope factors of `model`, and has no
  * tokenizer. Pages of zeros take no memory until they are written. */

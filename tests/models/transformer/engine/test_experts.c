@@ -6,6 +6,7 @@
 #include "tests/models/transformer/engine/reference_pass.h"
 
 #include "base/cpu.h"
+#include "base/noise.h"
 #include "tests/support/contexts.h"
 
 #include <gsl/gsl_sort.h>
@@ -234,6 +235,62 @@ static void gate_and_up_may_be_of_different_types(void **state)
     close_model(&other);
 }
 
+/* Experts in MXFP4 are computed through Q8_0, which holds their weights exactly. */
+static void experts_in_mxfp4_compute_as_in_q8_0(void **state)
+{
+    (void)state;
+    static const spec_part parts[] = {SPEC_PART_EXPERT_GATE, SPEC_PART_EXPERT_UP,
+                                      SPEC_PART_EXPERT_DOWN};
+    model m, other;
+    spec_error error;
+    void *made[2 * 2 * 3];
+    int n_made = 0;
+    open_model(&m, &forms[CLAMPED], SPEC_TENSOR_F32);
+    open_model(&other, &forms[CLAMPED], SPEC_TENSOR_F32);
+    spec_weights_free(&m.weights);
+    spec_weights_free(&other.weights);
+    for (int layer = 0; layer < 2; layer++) {
+        for (int i = 0; i < 3; i++) {
+            spec_tensor *small = spec_checkpoint_parts_tensor(parts[i], &m.checkpoint, layer),
+                        *large = spec_checkpoint_parts_tensor(parts[i], &other.checkpoint, layer);
+            const spec_tensor from = *small;
+            const size_t rows = (size_t)from.rows,
+                         bytes = spec_tensor_row_bytes(SPEC_TENSOR_MXFP4, from.cols),
+                         wide_bytes = spec_tensor_row_bytes(SPEC_TENSOR_Q8_0, from.cols);
+            unsigned char *packed = made[n_made++] = malloc(rows * bytes),
+                          *widened = made[n_made++] = malloc(rows * wide_bytes);
+            float *row = malloc((size_t)from.cols * sizeof *row);
+            for (size_t k = 0; k < rows * bytes; k++) { /* blocks begin with an exponent */
+                const uint64_t word = spec_noise_word((uint64_t)(3 * layer + i), k);
+                packed[k] = (unsigned char)(k % 17 == 0 ? 122 + word % 3 : word);
+            }
+            small->type = SPEC_TENSOR_MXFP4;
+            small->data = packed;
+            for (size_t r = 0; r < rows; r++)
+                spec_tensor_convert_row(widened + r * wide_bytes, SPEC_TENSOR_Q8_0, small, (int)r,
+                                        row);
+            large->type = SPEC_TENSOR_Q8_0;
+            large->data = widened;
+            free(row);
+        }
+    }
+    for (model *each = &m; each != NULL; each = each == &m ? &other : NULL)
+        assert_int_equal(spec_weights_init(&each->weights, &each->checkpoint, SPEC_TENSOR_TYPES,
+                                           spec_test_context(0)->cpu, &error),
+                         GSL_SUCCESS);
+    float *a = logits_of(&m, 9), *b = logits_of(&other, TOKENS);
+    assert_memory_equal(a, b, (size_t)TOKENS * (size_t)m.vocab * sizeof *a);
+    double found[TOKENS];
+    errors_of(found, &m, &(reference_omissions){0});
+    printf("experts in mxfp4: error %.2g\n", found[TOKENS / 4]);
+    assert_true(found[TOKENS / 4] < 1e-5);
+    free(a);
+    free(b);
+    close_model(&m);
+    close_model(&other);
+    for (int i = 0; i < n_made; i++) free(made[i]);
+}
+
 /* ---- choices --------------------------------------------------------------------------------- */
 
 static void equal_logits_go_to_the_lower_index(void **state)
@@ -328,6 +385,7 @@ int main(void)
         cmocka_unit_test(every_step_of_the_mixture_shows),
         cmocka_unit_test(logits_are_the_same_bytes_everywhere),
         cmocka_unit_test(gate_and_up_may_be_of_different_types),
+        cmocka_unit_test(experts_in_mxfp4_compute_as_in_q8_0),
         cmocka_unit_test(equal_logits_go_to_the_lower_index),
         cmocka_unit_test(a_logit_that_is_not_finite_spoils_all_weights),
         cmocka_unit_test(groups_hold_each_choice_once),

@@ -124,6 +124,26 @@ static void widths_that_are_not_exact_are_refused(void **state)
     spec_checkpoint_free(&model);
 }
 
+static void a_mixture_of_experts_is_refused(void **state)
+{
+    (void)state;
+    static const char line[] = "m.gguf: a model of architecture qwen3moe has experts, which "
+                               "widening does not compute: widen one of llama or qwen2";
+    odd_form form = odd_forms[0];
+    spec_checkpoint model, wide;
+    spec_error error = {""};
+    form.shape.n_experts = 4;
+    form.shape.n_active = 2;
+    form.shape.expert_dim = 32;
+    form.shape.ffn_dim = 0;
+    make_odd_checkpoint(&model, &form, SPEC_TENSOR_F32);
+    model.opt_architecture = spec_architecture_find((spec_piece){"qwen3moe", 8});
+    assert_int_equal(spec_widening_init(&wide, &model, 4, "m.gguf", &error), GSL_EINVAL);
+    assert_string_equal(error.text, line);
+    assert_null(wide.layer);
+    spec_checkpoint_free(&model);
+}
+
 /* ---- trained models, through files ----------------------------------------------------------- */
 
 static void load(spec_checkpoint *ret, spec_settings *settings, const char *spec, bool is_gguf)
@@ -178,6 +198,7 @@ int main(void)
         cmocka_unit_test(a_norm_that_is_not_scaled_is_noticed),
         cmocka_unit_test(other_architectures_are_refused),
         cmocka_unit_test(widths_that_are_not_exact_are_refused),
+        cmocka_unit_test(a_mixture_of_experts_is_refused),
         cmocka_unit_test_setup_teardown(trained_models_write_the_same_logits_and_letters,
                                         spec_folder_enter, spec_folder_leave),
     };

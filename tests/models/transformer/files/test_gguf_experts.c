@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Mixtures of experts as GGUF files: written and read they are the same model; a file that asks for
+ * another kind of mixture is refused by name. */
+#include "models/transformer/engine/transformer.h"
+#include "models/transformer/files/architecture.h"
+#include "models/transformer/files/conversion.h"
+#include "models/transformer/files/gguf.h"
+#include "models/transformer/files/gguf_model.h"
+#include "tests/models/open_model.h"
+#include "tests/support/contexts.h"
+#include "tests/support/folder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SHAPE                                                                                      \
+    "random?dim=64&layers=2&heads=4&kv_heads=2&experts=6&active=2&expert_ffn=32&vocab=48&"         \
+    "context=32&type=f32"
+
+/* One value more than the shape's, one part that is written otherwise. */
+typedef struct {
+    const char *key;
+    enum { NONE, U32, F32, BOOL } type;
+    double number;
+    spec_part opt_part; /* SPEC_PART_EMBEDDING: none */
+    bool flat;          /* without its third dimension; else rows and experts change places */
+} wish;
+
+static void load_random(spec_checkpoint *ret)
+{
+    spec_settings settings;
+    spec_error error;
+    assert_int_equal(spec_settings_init(&settings, SHAPE, &error), GSL_SUCCESS);
+    assert_int_equal(spec_checkpoint_load_random(ret, &settings, spec_test_pool(0), &error),
+                     GSL_SUCCESS);
+    spec_settings_free(&settings);
+    spec_checkpoint_draw(ret);
+}
+
+static void name_part(spec_gguf_writer *writer, const spec_checkpoint *model, spec_part part,
+                      int layer, const wish *w)
+{
+    char name[SPEC_PART_NAME_SIZE];
+    const spec_tensor *tensor = spec_checkpoint_parts_tensor_const(part, model, layer);
+    int n = spec_checkpoint_parts_stacked(part) ? model->shape.n_experts : 1,
+        rows = tensor->rows / n;
+    if (w->opt_part == part && part != SPEC_PART_EMBEDDING && layer == 1) {
+        const int kept = n;
+        n = w->flat ? 1 : rows;
+        rows = w->flat ? tensor->rows : kept;
+    }
+    spec_checkpoint_parts_name(name, part, layer, model->opt_architecture);
+    spec_gguf_writer_stack(writer, name, tensor->type, n, rows, tensor->cols);
+}
+
+static void write_data(spec_gguf_writer *writer, const spec_tensor *tensor)
+{
+    spec_gguf_writer_data(writer, tensor->data,
+                          (size_t)tensor->rows * spec_tensor_row_bytes(tensor->type, tensor->cols));
+    assert_int_equal(spec_gguf_writer_tensor_end(writer, NULL), GSL_SUCCESS);
+}
+
+/* `claimed`: the shape that the values tell. */
+static void write_model(const char *path, const spec_shape *claimed, const wish *w)
+{
+    spec_gguf_writer writer;
+    spec_checkpoint model;
+    spec_error error;
+    load_random(&model);
+    assert_int_equal(spec_gguf_writer_init(&writer, &error), GSL_SUCCESS);
+    spec_gguf_model_shape(&writer, model.opt_architecture->name, claimed);
+    assert_int_equal(spec_gguf_model_pieces(&writer, &model, &(spec_tokenizer_data){0}, &error),
+                     GSL_SUCCESS);
+    if (w->type == U32) spec_gguf_writer_u32(&writer, w->key, (uint32_t)w->number);
+    if (w->type == F32) spec_gguf_writer_f32(&writer, w->key, (float)w->number);
+    if (w->type == BOOL) spec_gguf_writer_bool(&writer, w->key, w->number != 0.0);
+    for (int data = 0; data < 2; data++) {
+        if (data) assert_int_equal(spec_gguf_writer_open(&writer, path, &error), GSL_SUCCESS);
+        for (int i = 0; i < SPEC_PARTS; i++) {
+            const spec_part part = (spec_part)i;
+            for (int layer = 0; layer < spec_checkpoint_parts_copies(part, &model.shape); layer++) {
+                const spec_tensor *tensor = spec_checkpoint_parts_tensor(part, &model, layer);
+                if (tensor->data == NULL) continue;
+                if (data)
+                    write_data(&writer, tensor);
+                else
+                    name_part(&writer, &model, part, layer, w);
+            }
+        }
+    }
+    assert_int_equal(spec_gguf_writer_close(&writer, &error), GSL_SUCCESS);
+    spec_gguf_writer_free(&writer);
+    spec_checkpoint_free(&model);
+}
+
+static spec_shape shape_of_random(void)
+{
+    spec_checkpoint model;
+    load_random(&model);
+    const spec_shape shape = model.shape;
+    spec_checkpoint_free(&model);
+    return shape;
+}
+
+static void assert_same_rows(const char *spec, const char *other)
+{
+    const int text[] = {3, 17, 40, 5};
+    opened a = open_model(spec, NULL), b = open_model(other, NULL);
+    for (size_t n = 1; n <= 4; n++) {
+        const double *row = row_after(&a, text, n), *beside = row_after(&b, text, n);
+        assert_normalised(row, 48);
+        assert_memory_equal(row, beside, 48 * sizeof *row);
+    }
+    close_model(&a);
+    close_model(&b);
+}
+
+static void a_written_mixture_is_the_same_model(void **state)
+{
+    (void)state;
+    const spec_shape shape = shape_of_random();
+    write_model("same.gguf", &shape, &(wish){.type = NONE});
+    assert_same_rows("gguf:same.gguf", SHAPE);
+    /* values that change nothing */
+    static const wish harmless[] = {{"qwen3moe.expert_weights_scale", F32, 1.0, 0, false},
+                                    {"qwen3moe.expert_weights_scale", F32, 0.0, 0, false},
+                                    {"qwen3moe.expert_weights_norm", BOOL, 1.0, 0, false},
+                                    {"qwen3moe.expert_gating_func", U32, 1.0, 0, false},
+                                    {"qwen3moe.expert_shared_count", U32, 0.0, 0, false},
+                                    {"qwen3moe.expert_group_count", U32, 1.0, 0, false}};
+    for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++) {
+        write_model("same.gguf", &shape, &harmless[i]);
+        assert_same_rows("gguf:same.gguf", SHAPE);
+    }
+}
+
+/* Experts are quantised, routers are not; the file has a dimension for the experts. */
+static void a_quantised_mixture_keeps_its_routers(void **state)
+{
+    (void)state;
+    spec_settings settings;
+    spec_conversion counted;
+    spec_error error;
+    spec_gguf gguf;
+    const spec_shape shape = shape_of_random();
+    write_model("whole.gguf", &shape, &(wish){.type = NONE});
+    assert_int_equal(spec_settings_init(&settings, "gguf:whole.gguf", &error), GSL_SUCCESS);
+    if (spec_conversion_write(&counted, "q8_0.gguf", &settings,
+                              spec_type_recipe_of_type(SPEC_TENSOR_Q8_0), NULL,
+                              &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
+    spec_settings_free(&settings);
+    assert_int_equal(spec_gguf_init(&gguf, "q8_0.gguf", &error), GSL_SUCCESS);
+    const spec_gguf_tensor *down = spec_gguf_find_tensor(&gguf, "blk.1.ffn_down_exps.weight"),
+                           *router = spec_gguf_find_tensor(&gguf, "blk.1.ffn_gate_inp.weight");
+    assert_non_null(down);
+    assert_non_null(router);
+    assert_int_equal(down->tensor.type, SPEC_TENSOR_Q8_0);
+    assert_int_equal(down->n_dimensions, 3);
+    assert_int_equal(down->dimension[0], 32);
+    assert_int_equal(down->dimension[1], 64);
+    assert_int_equal(down->dimension[2], 6);
+    assert_int_equal(router->tensor.type, SPEC_TENSOR_F32);
+    assert_int_equal(router->n_dimensions, 2);
+    spec_gguf_free(&gguf);
+    opened model = open_model("gguf:q8_0.gguf", NULL);
+    const spec_layer *layer = &spec_transformer_of(model.model)->weights->layer[1];
+    assert_int_equal(layer->experts.gate.one.type, SPEC_TENSOR_Q8_0);
+    assert_int_equal(layer->experts.gate.n, 6);
+    assert_int_equal(layer->experts.router.type, SPEC_TENSOR_F32);
+    close_model(&model);
+}
+
+static void mixtures_of_other_kinds_are_refused_by_name(void **state)
+{
+    (void)state;
+#define KEY(rest) "qwen3moe." rest
+    static const struct {
+        wish wish;
+        const char *line;
+    } cases[] = {
+        {{KEY("leading_dense_block_count"), U32, 1.0, 0, false},
+         "'qwen3moe.leading_dense_block_count' is 1: blocks without experts before those with are "
+         "not computed"},
+        {{KEY("expert_shared_count"), U32, 2.0, 0, false},
+         "'qwen3moe.expert_shared_count' is 2: experts that every token takes are not computed"},
+        {{KEY("expert_shared_feed_forward_length"), U32, 32.0, 0, false},
+         "'qwen3moe.expert_shared_feed_forward_length' is 32: experts that every token takes are "
+         "not computed"},
+        {{KEY("expert_group_count"), U32, 3.0, 0, false},
+         "'qwen3moe.expert_group_count' is 3: groups of experts are not computed"},
+        {{KEY("interleave_moe_layer_step"), U32, 2.0, 0, false},
+         "'qwen3moe.interleave_moe_layer_step' is 2: blocks without experts between those with are "
+         "not computed"},
+        {{KEY("expert_gating_func"), U32, 2.0, 0, false},
+         "'qwen3moe.expert_gating_func' is 2: only 1 and 3, a softmax, are computed"},
+        {{KEY("expert_weights_norm"), BOOL, 0.0, 0, false},
+         "'qwen3moe.expert_weights_norm' is false: weights of experts that do not add to 1 are not "
+         "computed"},
+        {{KEY("expert_weights_scale"), F32, 2.5, 0, false},
+         "'qwen3moe.expert_weights_scale' is 2.5: scaled weights of experts are not computed"},
+        {{NULL, NONE, 0.0, SPEC_PART_EXPERT_DOWN, true},
+         "tensor 'blk.1.ffn_down_exps.weight' is 1 x 384 x 32 where 6 experts of 64 x 32 belong"},
+        {{NULL, NONE, 0.0, SPEC_PART_EXPERT_UP, false},
+         "tensor 'blk.1.ffn_up_exps.weight' is 32 x 6 x 64 where 6 experts of 32 x 64 belong"},
+    };
+#undef KEY
+    const spec_shape shape = shape_of_random();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char line[300];
+        write_model("bad.gguf", &shape, &cases[i].wish);
+        snprintf(line, sizeof line, "bad.gguf: %s", cases[i].line);
+        assert_refused("gguf:bad.gguf", NULL, line);
+    }
+}
+
+static void routers_that_make_no_sense_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        int n_experts, n_active, expert_dim;
+        const char *line;
+    } cases[] = {
+        {6, 7, 32, "a token cannot take 7 of 6 experts ('qwen3moe.expert_used_count')"},
+        {6, 0, 32,
+         "the value of 'qwen3moe.expert_used_count' is not a whole number between 1 and 64"},
+        {1025, 2, 32,
+         "the value of 'qwen3moe.expert_count' is not a whole number between 1 and 1024"},
+        {6, 65, 32,
+         "the value of 'qwen3moe.expert_used_count' is not a whole number between 1 and 64"},
+        {6, 2, 0,
+         "the value of 'qwen3moe.expert_feed_forward_length' is not a whole number between 1 and "
+         "65536"},
+        {5, 2, 32,
+         "tensor 'blk.0.ffn_gate_inp.weight' has 6 rows of 64 where the model's shape asks for 5 "
+         "of 64"},
+        {6, 2, 64,
+         "tensor 'blk.0.ffn_gate_exps.weight' has 192 rows of 64 where the model's shape asks for "
+         "384 of 64"},
+        {0, 0, 0, "lacks the value of 'qwen3moe.expert_count'"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spec_shape claimed = shape_of_random();
+        char line[300];
+        claimed.n_experts = cases[i].n_experts;
+        claimed.n_active = cases[i].n_active;
+        claimed.expert_dim = cases[i].expert_dim;
+        write_model("bad.gguf", &claimed, &(wish){.type = NONE});
+        snprintf(line, sizeof line, "bad.gguf: %s", cases[i].line);
+        assert_refused("gguf:bad.gguf", NULL, line);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_written_mixture_is_the_same_model),
+        cmocka_unit_test(a_quantised_mixture_keeps_its_routers),
+        cmocka_unit_test(mixtures_of_other_kinds_are_refused_by_name),
+        cmocka_unit_test(routers_that_make_no_sense_are_refused),
+    };
+    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
+}
