@@ -211,6 +211,14 @@ static bool is_token_chain(const spec_timing_result *result)
     return line != NULL && strncmp(line, "rule token, drafting chain,", 27) == 0;
 }
 
+/* Whether the target is a mixture of experts. */
+static bool has_experts(const spec_timing_result *result)
+{
+    const int column = spec_table_column(result->table, "target_pass_experts");
+    const spec_cell *cell = spec_table_cell(result->table, result->pass_row[0], column);
+    return spec_cell_number(cell) > 0.0;
+}
+
 static void try_limit(const spec_timing_result *result, spec_limit limit, FILE *out)
 {
     const spec_timing_trust *trust = &result->trust;
@@ -226,12 +234,17 @@ static void try_limit(const spec_timing_result *result, spec_limit limit, FILE *
               out);
         return;
     case SPEC_LIMIT_VERIFY:
+        if (has_experts(result))
+            fputs("- drafts of fewer tokens, or of trees with fewer nodes: each token of a pass "
+                  "reads experts of its own\n",
+                  out);
         if (idle > trust->threads)
             fprintf(out, "- --threads %d: the models computed with %d thread%s on %d processors\n",
                     idle, trust->threads, trust->threads > 1 ? "s" : "", trust->processors);
-        else if (!trust->waits_on_card)
+        else if (!trust->waits_on_card && !has_experts(result))
             fputs("- a device on which wide passes cost little, such as --device gpu\n", out);
-        else fputs("- drafts of fewer tokens, or a shorter context\n", out);
+        else if (!has_experts(result))
+            fputs("- drafts of fewer tokens, or a shorter context\n", out);
         return;
     case SPEC_LIMIT_ACCEPTANCE:
         fputs("- a draft nearer to the target: more layers, or trained on the same texts\n", out);

@@ -118,6 +118,30 @@ static void drafting_ahead_has_rows_beside_the_ordinary_ones(void **state)
     spec_child_free(&c);
 }
 
+/* A pass of one token reads the experts that a token takes; a wider one reads more, but not all of
+ * the 16. */
+static void passes_of_a_mixture_tell_their_experts(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_table table;
+    double bytes[2] = {0.0, 0.0};
+    read_result(&table, "bench --target random?dim=64&layers=2&heads=4&experts=16&active=2&"
+                        "expert_ffn=32&vocab=100 --draft random?dim=64&layers=1&heads=4&ffn=96&"
+                        "vocab=100 --texts 2 --widths 1,4 -n 20");
+    for (size_t r = 0; r < table.n_rows; r++) {
+        const double n = number(&table, r, "pass"), read = number(&table, r, "target_pass_experts");
+        assert_near(number(&table, r, "target_pass_experts_expected"), 16.0 * (1.0 - pow(0.875, n)),
+                    1e-6);
+        assert_true(n == 1.0 ? read == 2.0 : read > 2.0 && read <= 2.0 * n && read <= 16.0);
+        assert_true(isnan(number(&table, r, "draft_pass_experts")));
+        if (n == 1.0) bytes[0] = number(&table, r, "target_pass_bytes");
+        if (n == 4.0) bytes[1] = number(&table, r, "target_pass_bytes") - (read - 2.0) * 13056.0;
+    }
+    assert_near(bytes[1], bytes[0], 1e-6); /* 2 layers of 3 32 64 weights per expert */
+    spec_table_free(&table);
+}
+
 static void a_transformer_stands_beside_what_its_device_allows(void **state)
 {
     (void)state;
@@ -463,6 +487,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sweep_has_a_row_for_each_K_and_then_for_each_pass),
         cmocka_unit_test(drafting_ahead_has_rows_beside_the_ordinary_ones),
+        cmocka_unit_test(passes_of_a_mixture_tell_their_experts),
         cmocka_unit_test(a_transformer_stands_beside_what_its_device_allows),
         cmocka_unit_test(on_a_card_passes_are_as_wide_as_they_may_be),
         cmocka_unit_test(what_was_decoded_follows_from_the_seed),

@@ -254,6 +254,12 @@ static void hints_follow_from_what_was_measured_where(void **state)
     bench_table_set(&b.table, 0, "waits_on_card", 1.0);
     take(&b);
     says(&b, "- drafts of fewer tokens, or a shorter context\n", true);
+    says(&b, "experts", false);
+    bench_table_set(&b.table, b.result.pass_row[0], "target_pass_experts", 8.0);
+    free(b.text);
+    take(&b);
+    says(&b, "- drafts of fewer tokens, or of trees with fewer nodes: each token", true);
+    says(&b, "or a shorter context", false);
     bench_table_init(&c.table, &draft, 1);
     bench_table_set(&c.table, 0, "c", NAN);
     take(&c);
