@@ -282,9 +282,11 @@ static bool is_listed(const char *key, const char *list)
 int spec_settings_check(const spec_settings *settings, const char *usage, const char *opt_more,
                         spec_error *error)
 {
-    const bool takes_path = usage[strcspn(usage, ":?\t")] == ':';
+    const size_t name = strcspn(usage, ":?\t");
+    const bool takes_path = usage[name] == ':',
+               may_lack = takes_path && name > 0 && usage[name - 1] == '[';
     const int shown = (int)strcspn(usage, "\t");
-    if (takes_path && settings->path[0] == '\0')
+    if (takes_path && !may_lack && settings->path[0] == '\0')
         return spec_fail(error, GSL_EINVAL, "%.80s lacks what comes after its ':', as in %.*s",
                          settings->name, shown, usage);
     if (!takes_path && settings->path[0] != '\0')

@@ -55,7 +55,7 @@ int spec_settings_list_double(double *ret_value, size_t *at, const char *key, co
                               double low, double high, spec_error *error);
 
 /* Check a spec against a usage line such as "ngram:PATH?order=4": a path if and only if the line
- * has one, and no keys but those before a '=' of the line and those of opt_more (comma-separated).
+ * has one ("mtp[:PATH]": or not), and no keys but those before a '=' of the line and those of opt_more (comma-separated).
  * GSL_EINVAL, with the nearest known key. Call this before any other work. A tab and a summary may
  * follow in the line. */
 int spec_settings_check(const spec_settings *settings, const char *usage, const char *opt_more,

@@ -88,8 +88,17 @@ static bool lacks(spec_head_part part, const spec_head_shape *shape)
            (part == SPEC_HEAD_INPUT_NORM && !shape->norm_before_fc);
 }
 
+/* The parts that a draft block of a model's file may have besides those of mtp. */
+static bool is_of_nextn(spec_head_part part, const spec_head_shape *shape)
+{
+    if (!shape->nextn) return false;
+    return part == SPEC_HEAD_FINAL_NORM || (part == SPEC_HEAD_EMBEDDING && shape->own_embedding) ||
+           (part == SPEC_HEAD_OUTPUT && shape->own_output);
+}
+
 int spec_head_copies(spec_head_part part, const spec_head_shape *shape)
 {
+    if (is_of_nextn(part, shape)) return shape->shape.n_layers;
     if ((table[part].kinds & 1 << shape->kind) == 0 || lacks(part, shape)) return 0;
     return table[part].copies == ONCE        ? 1
            : table[part].copies == PER_DEPTH ? shape->reach
@@ -147,7 +156,8 @@ bool spec_head_part_is_vector(spec_head_part part)
 
 bool spec_head_has_target_output(const spec_head_shape *shape)
 {
-    return shape->kind == SPEC_HEAD_EAGLE || shape->kind == SPEC_HEAD_MTP || shape->borrows_output;
+    if (shape->kind == SPEC_HEAD_MTP) return !shape->own_output;
+    return shape->kind == SPEC_HEAD_EAGLE || shape->borrows_output;
 }
 
 int spec_head_target_dim(const spec_head_shape *shape)

@@ -37,7 +37,10 @@ typedef enum {
     /* A module for each depth k: a layer over p_k [norm(e(x_j)); norm(h_{k-1}(j-1))], for the
      * places j of context and path; h_0 = f(L), h_k = the output of module k, which attends to its
      * own places alone. Row of y_d: the target's output norm(h_d(j)), j the place of y_{d-1}.
-     * [DeepSeek24] */
+     * With nextn, as llama.cpp runs the draft blocks of a model's file: h_0 = norm(f(L)) with the
+     * target's final norm, h_0(-1) = 0, and module k attends to the text's places 0..n, which read
+     * h_0, and to those of y, of which that of y_i reads norm(h_i) at the place before. A single
+     * module serves all depths. [DeepSeek24] */
     SPEC_HEAD_MTP,
     /* EAGLE-3's layer over the context, then over reach - 1 places with a learnt embedding and a
      * learnt state instead of those of y: all rows in one pass, independent of y. [An25] */
@@ -57,15 +60,18 @@ typedef struct {
     spec_shape shape;
     int target_dim; /* the width of f, if it is not dim: of an eagle3 with an embedding and an
                        output of its own; else 0 */
-    int reach;  /* K: rows of y_1..y_K exist; 0: at any depth (redrafter, eagle, eagle3) */
+    int reach;  /* K: rows of y_1..y_K exist; 0: at any depth (redrafter, eagle, eagle3, mtp with
+                   nextn and one layer) */
     int n_taps; /* hidden states of the target that it reads: 3 for eagle3 and parallel, else 1 */
     int tap[SPEC_HEAD_TAPS_MAX]; /* after that many layers of the target, no two the same */
     int draft_vocab; /* rows of its output: the target's vocabulary, or fewer with opt_token; never
                         fewer where the output is the target's */
     bool norm_before_residual; /* eagle3, parallel: the residual is norm(g) instead of g */
     bool norm_before_fc;       /* eagle3: fc reads a norm of all states */
-    bool own_embedding;        /* eagle3: e is a table of its own instead of the target's */
+    bool own_embedding;        /* eagle3, nextn: e is a table of its own, not the target's */
     bool borrows_output;       /* eagle3: rows by the target's output instead of its own */
+    bool nextn;                /* mtp: see SPEC_HEAD_MTP */
+    bool own_output;           /* nextn: rows by outputs of its own instead of the target's */
     bool normed_features;      /* eagle: reads and predicts states after the target's final norm */
 } spec_head_shape;
 
@@ -81,7 +87,7 @@ typedef enum {
     SPEC_HEAD_STATE,            /* u (dim, dim): redrafter, as all until MIX2_BIAS */
     SPEC_HEAD_STATE_BIAS,       /* b (dim) */
     SPEC_HEAD_INPUT,            /* w (dim, dim) */
-    SPEC_HEAD_EMBEDDING,        /* E (vocab, dim); e of eagle3 with own_embedding */
+    SPEC_HEAD_EMBEDDING,        /* E (vocab, dim); e with own_embedding; nextn: per layer */
     SPEC_HEAD_MIX,              /* m of the first residual block (2 dim, 2 dim) */
     SPEC_HEAD_MIX_BIAS,         /* (2 dim) */
     SPEC_HEAD_MIX2,             /* of the second */
@@ -100,7 +106,7 @@ typedef enum {
     SPEC_HEAD_GATE,             /* per layer (ffn_dim, dim), as UP */
     SPEC_HEAD_UP,
     SPEC_HEAD_DOWN,             /* per layer (dim, ffn_dim) */
-    SPEC_HEAD_FINAL_NORM,       /* (dim): eagle3, mtp, parallel */
+    SPEC_HEAD_FINAL_NORM,       /* (dim): eagle3, mtp, parallel; nextn: per layer, as OUTPUT */
     SPEC_HEAD_OUTPUT,           /* (draft_vocab, dim); redrafter: (draft_vocab, 2 dim) */
     SPEC_HEAD_INPUT_NORM,       /* (3 target_dim): eagle3 with norm_before_fc */
     SPEC_HEAD_PARTS
@@ -121,7 +127,8 @@ void spec_head_part_joined(int *ret_in_column, int *ret_in_row, spec_head_part p
 
 bool spec_head_part_is_vector(spec_head_part part);
 
-/* Whether its rows come from the target's output matrix: eagle, mtp, and borrows_output. */
+/* Whether its rows come from the target's output matrix: eagle, mtp, and borrows_output, but not
+ * own_output. */
 bool spec_head_has_target_output(const spec_head_shape *shape);
 
 /* The width of the target's hidden states. */
@@ -136,6 +143,8 @@ typedef struct {
     uint64_t fingerprint; /* of the target that it was trained for (models/heads/head_file.h) */
     int *opt_token; /* (draft_vocab) distinct: the target's token of each row; NULL: the same */
     spec_tensor tensor[SPEC_HEAD_PARTS][SPEC_HEAD_REACH_MAX]; /* [part][copy]; others are absent */
+    const spec_checkpoint_nextn *opt_nextn; /* (n_layers) with nextn: blocks with all of their
+                                               tensors, some of which have no part here */
     void *owned;
     void (*free_owned)(void *owned);
 } spec_head;

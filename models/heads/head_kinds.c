@@ -3,10 +3,11 @@
 #include "models/heads/head_session.h"
 #include "models/model_kinds.h"
 
-#define HEAD(of, words, key)                                                                       \
+#define HEAD(of, words, key) HEAD_AT(of, #of ":PATH?force=0", words, key)
+#define HEAD_AT(of, line, words, key)                                                              \
     const spec_model_kind spec_model_##of = {                                                      \
         .name = #of,                                                                               \
-        .usage = #of ":PATH?force=0",                                                              \
+        .usage = line,                                                                             \
         .summary = words,                                                                          \
         .reference = key,                                                                          \
         .needs_target = true,                                                                      \
@@ -31,6 +32,8 @@ HEAD(eagle, "a draft head of the target: a layer over tokens and the target's la
      "LiY24");
 HEAD(eagle3, "a draft head of the target: a layer over tokens and three of the target's states",
      "LiY25");
-HEAD(mtp, "a draft head of the target: a layer for each depth, over tokens and states",
-     "DeepSeek24");
+HEAD_AT(mtp, "mtp[:PATH]?force=0",
+        "a draft head of the target: a layer for each depth, over tokens and states; without PATH "
+        "the draft blocks of the target's own file",
+        "DeepSeek24");
 HEAD(parallel, "a draft head of the target: a layer over masks gives all rows in one pass", "An25");

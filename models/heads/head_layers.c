@@ -17,6 +17,7 @@ typedef struct {
  * of the mask's tables; -1: of another source. */
 typedef struct {
     int target[SPEC_COLUMNS_MAX], own[SPEC_COLUMNS_MAX], mask[SPEC_COLUMNS_MAX];
+    int plane[SPEC_COLUMNS_MAX]; /* of own */
     bool reads_target;
 } sources;
 
@@ -28,12 +29,24 @@ static spec_head_kind kind_of(const spec_head_state *state)
     return state->model->head.shape.kind;
 }
 
+static bool is_nextn(const spec_head_state *state)
+{
+    return state->model->head.shape.nextn;
+}
+
+/* Whether each depth has a layer of its own. */
+static bool has_modules(const spec_head_state *state)
+{
+    return kind_of(state) == SPEC_HEAD_MTP && state->model->head.shape.reach > 0;
+}
+
 /* ---- columns --------------------------------------------------------------------------------- */
 
 /* The first place of a text with a column in a layer: it needs a feature of the layer before, or of
- * the target. Its slot is 0. */
+ * the target. Its slot is 0. With nextn the first place has zeros for one. */
 static int first_place(const spec_head_state *state, int layer)
 {
+    if (is_nextn(state)) return 0;
     return layer + (state->n_text > 1 ? 1 : 0);
 }
 
@@ -47,7 +60,7 @@ static int text_slots(const spec_head_state *state, int layer)
 /* Whether a node has a column in a layer: in MTP's layer l, the nodes up to depth l. */
 static bool has_column(const spec_head_state *state, int layer, int node)
 {
-    if (kind_of(state) != SPEC_HEAD_MTP) return true;
+    if (!has_modules(state)) return true;
     return state->depth[node] <= layer &&
            state->n_text - 1 + state->depth[node] >= first_place(state, layer);
 }
@@ -61,10 +74,12 @@ static void add_text(spec_head_state *state, sources *from, int layer, int place
     batch->position[u] = batch->slot[u] = batch->past[u] = slot;
     state->path[begin] = slot;
     batch->path_begin[u + 1] = begin + 1;
-    from->target[u] = layer == 0 ? spec_head_state_plane_row(state, place) : -1;
-    from->own[u] = layer == 0 ? -1 : slot; /* the place before, in the layer before */
+    const bool reads_target = layer == 0 || is_nextn(state);
+    from->target[u] = reads_target ? spec_head_state_plane_row(state, place) : -1;
+    from->own[u] = reads_target ? -1 : slot; /* the place before, in the layer before */
+    from->plane[u] = layer - 1;
     from->mask[u] = -1;
-    from->reads_target = from->reads_target || layer == 0;
+    from->reads_target = from->reads_target || reads_target;
 }
 
 static void add_node(spec_head_state *state, sources *from, int layer, int node)
@@ -80,13 +95,41 @@ static void add_node(spec_head_state *state, sources *from, int layer, int node)
     batch->slot[u] = past + node;
     batch->past[u] = past;
     batch->path_begin[u + 1] = begin + n;
-    const int before = text_slots(state, kind_of(state) == SPEC_HEAD_MTP ? layer - 1 : layer);
+    const int plane = !has_modules(state) ? layer
+                      : is_nextn(state)   ? state->depth[node] - 1
+                                          : layer - 1;
     from->target[u] = -1;
-    from->own[u] = masked ? -1 : before + state->parent[node]; /* -1: the text's last column */
+    /* parent -1: the text's last column */
+    from->own[u] = masked ? -1 : text_slots(state, plane) + state->parent[node];
+    from->plane[u] = plane;
     from->mask[u] = masked ? node + 1 : -1;
 }
 
 /* ---- passes ---------------------------------------------------------------------------------- */
+
+static const spec_matrix *embedding_of(const spec_head_state *state, int layer)
+{
+    if (!state->model->head.shape.own_embedding) return &state->model->target->weights->embedding;
+    return is_nextn(state) ? MATRIX(EMBEDDING, layer) : &state->forward.weights->embedding;
+}
+
+/* Outputs of the head's own columns, from the planes that they are in. */
+static void ask_for_own(spec_head_state *state, const sources *from)
+{
+    spec_forward *f = &state->forward;
+    const spec_backend *on = f->weights->backend;
+    int row[SPEC_COLUMNS_MAX];
+    for (int plane = 0; plane < state->kv.n_taps; plane++) {
+        bool has_any = false;
+        for (int u = 0; u < state->batch.n; u++) {
+            row[u] = from->plane[u] == plane ? from->own[u] : -1;
+            has_any = has_any || row[u] >= 0;
+        }
+        if (has_any)
+            on->gather(&f->queue, state->feature, state->kv.plane[plane], f->weights->shape.dim,
+                       row);
+    }
+}
 
 /* forward.x: the tokens' embeddings; state->feature: f, g or the output of the layer before. */
 static void ask_for_inputs(spec_head_state *state, const sources *from, int layer)
@@ -94,14 +137,11 @@ static void ask_for_inputs(spec_head_state *state, const sources *from, int laye
     spec_forward *f = &state->forward;
     const spec_backend *on = f->weights->backend;
     const spec_head_kind kind = kind_of(state);
-    const int dim = f->weights->shape.dim,
-              own = kind == SPEC_HEAD_MTP && layer > 0 ? layer - 1 : layer;
-    on->embed(&f->queue, f->x,
-              state->model->head.shape.own_embedding ? &f->weights->embedding
-                                                     : &state->model->target->weights->embedding);
+    const int dim = f->weights->shape.dim;
+    on->embed(&f->queue, f->x, embedding_of(state, layer));
     if (from->reads_target && (kind == SPEC_HEAD_EAGLE || kind == SPEC_HEAD_MTP)) {
         on->gather(&f->queue, state->feature, spec_head_state_plane(state, 0), dim, from->target);
-        if (state->model->head.shape.normed_features)
+        if (state->model->head.shape.normed_features || is_nextn(state))
             on->norm(&f->queue, state->feature, state->feature,
                      state->model->target->weights->final_norm, SPEC_COLUMNS_ALL, NULL);
     } else if (from->reads_target) {
@@ -117,7 +157,7 @@ static void ask_for_inputs(spec_head_state *state, const sources *from, int laye
         on->matmul(&f->queue, state->feature, MATRIX(FC, 0), state->wide, NULL, false,
                    SPEC_COLUMNS_ALL);
     }
-    on->gather(&f->queue, state->feature, state->kv.plane[own], dim, from->own);
+    ask_for_own(state, from);
     if (kind != SPEC_HEAD_PARALLEL) return;
     on->gather(&f->queue, f->x, VECTOR(MASK_EMBEDDING, 0), dim, from->mask);
     on->gather(&f->queue, state->feature, VECTOR(MASK_STATE, 0), dim, from->mask);
@@ -153,22 +193,27 @@ static const float *ask_for_join(spec_head_state *state, int layer)
     return state->wide;
 }
 
-static void ask_for_logits(spec_head_state *state)
+/* With nextn the outputs of all columns are normed already. */
+static void ask_for_logits(spec_head_state *state, int layer)
 {
     spec_forward *f = &state->forward;
     const spec_backend *on = f->weights->backend;
     const spec_weights *own = f->weights, *target = state->model->target->weights;
     const spec_head_shape *shape = &state->model->head.shape;
+    const size_t first = (size_t)state->batch.first * (size_t)shape->shape.dim;
     const float *input = f->normed;
-    if (shape->normed_features)
-        input = f->x + (size_t)state->batch.first * (size_t)shape->shape.dim;
+    if (shape->nextn)
+        input = f->normed + first;
+    else if (shape->normed_features)
+        input = f->x + first;
     else
         on->norm(&f->queue, f->normed, f->x,
                  shape->kind == SPEC_HEAD_EAGLE ? target->final_norm : own->final_norm,
                  SPEC_COLUMNS_WANTED, NULL);
-    on->matmul(&f->queue, f->logits,
-               spec_head_has_target_output(shape) ? &target->output : &own->output, input, NULL,
-               false, SPEC_COLUMNS_WANTED);
+    const spec_matrix *output = spec_head_has_target_output(shape) ? &target->output
+                                : shape->nextn                     ? MATRIX(OUTPUT, layer)
+                                                                   : &own->output;
+    on->matmul(&f->queue, f->logits, output, input, NULL, false, SPEC_COLUMNS_WANTED);
 }
 
 static int pass(spec_head_state *state, const sources *from, const run *of, spec_error *error)
@@ -182,8 +227,10 @@ static int pass(spec_head_state *state, const sources *from, const run *of, spec
     ask_for_inputs(state, from, of->layer);
     const float *input = ask_for_join(state, of->layer);
     spec_forward_layer(f, &state->kv, of->layer, input);
-    on->tap(&f->queue, &state->kv, of->layer, f->x);
-    if (n_rows > 0) ask_for_logits(state);
+    if (is_nextn(state))
+        on->norm(&f->queue, f->normed, f->x, VECTOR(FINAL_NORM, of->layer), SPEC_COLUMNS_ALL, NULL);
+    on->tap(&f->queue, &state->kv, of->layer, is_nextn(state) ? f->normed : f->x);
+    if (n_rows > 0) ask_for_logits(state, of->layer);
     on->end(&f->queue);
     SPEC_TRY(on->wait(&f->queue, error));
     if (n_rows > 0) SPEC_TRY(spec_head_state_rows(state, n_rows, error));
@@ -311,14 +358,12 @@ done:
 int spec_head_layers_rows(spec_head_state *state, const spec_score_request *request,
                           spec_error *error)
 {
-    int status = GSL_SUCCESS;
-    if (state->length[0] < state->n_text && !state->held)
-        SPEC_TRY(spec_head_state_follow(state, error));
-    switch (kind_of(state)) {
-    case SPEC_HEAD_MTP: status = mtp(state, request, error); break;
-    case SPEC_HEAD_PARALLEL: status = parallel(state, error); break;
-    default: status = eagle(state, request, error); break;
-    }
+    int status = GSL_SUCCESS, known = state->length[0]; /* places that read no state again */
+    for (int l = 1; is_nextn(state) && l < state->model->head.shape.shape.n_layers; l++)
+        if (state->length[l] < known) known = state->length[l];
+    if (known < state->n_text && !state->held) SPEC_TRY(spec_head_state_follow(state, error));
+    if (kind_of(state) == SPEC_HEAD_PARALLEL) return parallel(state, error);
+    status = has_modules(state) ? mtp(state, request, error) : eagle(state, request, error);
 done:
     return status;
 }

@@ -2,11 +2,14 @@
 #include "models/heads/head_model.h"
 
 #include "models/heads/head_file.h"
+#include "models/heads/head_nextn.h"
 #include "speclab/no_memory.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const char target_file[] = "the target's own file";
 
 static int find_target(const spec_transformer **ret_target, const spec_settings *settings,
                        const spec_model *target, spec_error *error)
@@ -31,6 +34,15 @@ static int check_kind(const spec_head *head, const spec_settings *settings, spec
                      settings->path, kind, kind, settings->path);
 }
 
+/* The target's weights may not be there yet, so its fingerprint waits for _load. */
+static int load_head(spec_head *ret, const char *path, const spec_checkpoint *target,
+                     spec_error *error)
+{
+    if (strcmp(path, target_file) == 0) return spec_head_nextn_load(ret, NULL, target, error);
+    if (spec_head_nextn_is_model(path)) return spec_head_nextn_load(ret, path, target, error);
+    return spec_head_file_load(ret, path, target, true, error);
+}
+
 int spec_head_model_open(spec_model **ret_model, spec_settings *settings,
                          const spec_model *opt_target, spec_context *opt_context, spec_error *error)
 {
@@ -45,10 +57,9 @@ int spec_head_model_open(spec_model **ret_model, spec_settings *settings,
     SPEC_TRY(spec_settings_int(&force, settings, "force", 0, 0, 1, error));
     SPEC_TRY(spec_settings_double(&m->temperature, settings, "temperature", 1.0, 0.0, 1e9, error));
     m->force = force != 0;
-    m->path = strdup(settings->path);
+    m->path = strdup(settings->path[0] != '\0' ? settings->path : target_file);
     if (m->path == NULL) SPEC_TRY(spec_no_memory(error));
-    /* the target's weights may not be there yet, so its fingerprint waits for _load */
-    SPEC_TRY(spec_head_file_load(&m->head, m->path, target->checkpoint, true, error));
+    SPEC_TRY(load_head(&m->head, m->path, target->checkpoint, error));
     SPEC_TRY(check_kind(&m->head, settings, error));
     m->model = (spec_model){.vocab = target->head.vocab,
                             .order = -1,

@@ -37,7 +37,10 @@ static int lay_layers(spec_head_weights *weights, const spec_head *head, spec_er
     weights->base.layer = calloc((size_t)n, sizeof *weights->base.layer);
     if (weights->base.layer == NULL) return spec_no_memory(error);
 #define TENSOR(part) head->tensor[SPEC_HEAD_##part][i]
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; head->opt_nextn != NULL && i < n; i++)
+        SPEC_TRY(spec_weights_lay_layer(&weights->base, &weights->base.layer[i],
+                                        &head->opt_nextn[i].layer, error));
+    for (int i = 0; head->opt_nextn == NULL && i < n; i++) {
         const spec_checkpoint_layer layer = {
             .attention_norm = TENSOR(ATTENTION_NORM),
             .query = TENSOR(QUERY),
@@ -56,20 +59,25 @@ done:
     return status;
 }
 
-static int lay(spec_head_weights *weights, spec_head_part part, int copy, const spec_tensor *tensor,
+/* Draft blocks of a model's file have a norm, an embedding and an output each. */
+static int lay(spec_head_weights *weights, spec_head_part part, int copy, const spec_head *head,
                spec_error *error)
 {
     spec_weights *base = &weights->base;
+    const spec_tensor *tensor = &head->tensor[part][copy];
+    const bool once = !head->shape.nextn;
     if (tensor->cols > weights->widest) weights->widest = tensor->cols;
     if (is_of_layer(part)) return GSL_SUCCESS;
     if (is_table(part))
         return spec_weights_lay_vector(
-            base, part == SPEC_HEAD_FINAL_NORM ? &base->final_norm : &weights->vector[part][copy],
+            base,
+            part == SPEC_HEAD_FINAL_NORM && once ? &base->final_norm : &weights->vector[part][copy],
             tensor, error);
     return spec_weights_lay_matrix(base,
-                                   part == SPEC_HEAD_OUTPUT      ? &base->output
-                                   : part == SPEC_HEAD_EMBEDDING ? &base->embedding
-                                                                 : &weights->matrix[part][copy],
+                                   part == SPEC_HEAD_OUTPUT && once ? &base->output
+                                   : part == SPEC_HEAD_EMBEDDING && once
+                                       ? &base->embedding
+                                       : &weights->matrix[part][copy],
                                    tensor, error);
 }
 
@@ -80,7 +88,7 @@ int spec_head_weights_init(spec_head_weights *weights, const spec_head *head,
     *weights = (spec_head_weights){.base = {.backend = backend, .shape = pass_shape(&head->shape)}};
     for (int part = 0; part < SPEC_HEAD_PARTS; part++)
         for (int copy = 0; copy < spec_head_copies((spec_head_part)part, &head->shape); copy++)
-            SPEC_TRY(lay(weights, (spec_head_part)part, copy, &head->tensor[part][copy], error));
+            SPEC_TRY(lay(weights, (spec_head_part)part, copy, head, error));
     SPEC_TRY(lay_layers(weights, head, error));
 done:
     if (status != GSL_SUCCESS) spec_head_weights_free(weights);

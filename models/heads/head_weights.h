@@ -9,7 +9,7 @@
 #include "models/transformer/engine/weights.h"
 
 typedef struct {
-    /* Layers, final norm, output, and an embedding of its own. The shape is that of the head's
+    /* Layers, and except with nextn, final norm, output and an embedding of its own. The shape is that of the head's
      * passes: its vocabulary is the head's. */
     spec_weights base;
     /* All other parts: matrices; vectors and the mask's tables as floats. */

@@ -95,7 +95,7 @@ static void every_head_leaves_the_targets_law(void **state)
     }
 }
 
-static void every_form_of_eagle3_leaves_the_targets_law(void **state)
+static void every_form_of_llama_cpp_leaves_the_targets_law(void **state)
 {
     static const struct {
         const char *name;
@@ -104,6 +104,8 @@ static void every_form_of_eagle3_leaves_the_targets_law(void **state)
         {"a norm before fc", {SPEC_HEAD_EAGLE3, 0, 2, DRAWN_FC_NORM | DRAWN_NORMED, 6}},
         {"the target's output", {SPEC_HEAD_EAGLE3, 0, 0, DRAWN_NO_OUTPUT, 7}},
         {"another width", {SPEC_HEAD_EAGLE3, 0, 2, DRAWN_EMBEDDING | DRAWN_OTHER_DIM, 8}},
+        {"a draft block", {SPEC_HEAD_MTP, 1, 0, DRAWN_NEXTN | DRAWN_OWN_OUTPUT, 9}},
+        {"draft blocks", {SPEC_HEAD_MTP, REACH, 0, DRAWN_NEXTN | DRAWN_EMBEDDING, 10}},
     };
     (void)state;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
@@ -291,7 +293,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_head_leaves_the_targets_law),
-        cmocka_unit_test(every_form_of_eagle3_leaves_the_targets_law),
+        cmocka_unit_test(every_form_of_llama_cpp_leaves_the_targets_law),
         cmocka_unit_test(an_argmax_that_passes_for_a_sample_is_found_out),
         cmocka_unit_test(greedy_block_verification_is_refused),
         cmocka_unit_test(greedy_text_is_plain_greedy_text),

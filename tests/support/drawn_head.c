@@ -4,7 +4,9 @@
 #include "base/noise.h"
 #include "models/heads/head_file.h"
 #include "models/model_open.h"
+#include "models/transformer/engine/transformer.h"
 #include "tests/support/contexts.h"
+#include "tests/support/drawn_nextn.h"
 #include "tests/support/support.h"
 
 #include <math.h>
@@ -35,6 +37,11 @@ static void choose_shape(spec_head_shape *shape, const drawn_head_config *config
         .borrows_output = (options & DRAWN_NO_OUTPUT) != 0,
         .target_dim = (options & DRAWN_OTHER_DIM) != 0 ? target->dim : 0,
     };
+    if ((options & DRAWN_NEXTN) != 0) {
+        shape->nextn = true;
+        shape->own_output = (options & DRAWN_OWN_OUTPUT) != 0;
+        shape->reach = config->reach > 1 ? config->reach : 0;
+    }
     if ((options & DRAWN_OTHER_DIM) != 0) shape->shape.dim *= 2;
     if ((options & DRAWN_DESCENDING) != 0) {
         const int last = shape->tap[2];
@@ -42,7 +49,7 @@ static void choose_shape(spec_head_shape *shape, const drawn_head_config *config
         shape->tap[0] = last;
     }
     shape->shape.n_layers = !layered ? 0 : kind == SPEC_HEAD_MTP ? config->reach : 1;
-    shape->shape.ffn_dim = layered ? 3 * target->dim / 2 : 0;
+    shape->shape.ffn_dim = shape->nextn ? target->ffn_dim : layered ? 3 * target->dim / 2 : 0;
     if (!layered) shape->shape.n_heads = shape->shape.n_kv_heads = shape->shape.head_dim = 0;
 }
 
@@ -101,7 +108,10 @@ spec_model *drawn_head_open(const spec_head *head, const char *keys, const spec_
     assert_true(descriptor >= 0);
     assert_int_equal(close(descriptor), 0);
     assert_int_equal(unlink(path), 0);
-    if (spec_head_file_write(&kept, head, path, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (head->shape.nextn)
+        drawn_nextn_write(path, head, spec_transformer_of(target)->checkpoint, false);
+    else if (spec_head_file_write(&kept, head, path, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
     snprintf(spec, sizeof spec, "%s:%s?%s", spec_head_kind_names[head->shape.kind], path,
              keys[0] != '\0' ? keys : "force=0");
     if (spec_model_open(&model, spec, target, spec_test_context(0), &error) != GSL_SUCCESS)

@@ -7,14 +7,16 @@
 #include "models/heads/head.h"
 #include "models/model.h"
 
-/* Options of a drawn head; all but the first are eagle3's. */
+/* Options of a drawn head. Without another word they are eagle3's. */
 enum {
-    DRAWN_NORMED = 1,     /* eagle: normed_features; others: norm_before_residual */
-    DRAWN_FC_NORM = 2,    /* norm_before_fc */
-    DRAWN_EMBEDDING = 4,  /* own_embedding */
-    DRAWN_NO_OUTPUT = 8,  /* borrows_output */
-    DRAWN_OTHER_DIM = 16, /* twice the target's width; with DRAWN_EMBEDDING */
-    DRAWN_DESCENDING = 32 /* the taps in the other order */
+    DRAWN_NORMED = 1,      /* eagle: normed_features; others: norm_before_residual */
+    DRAWN_FC_NORM = 2,     /* norm_before_fc */
+    DRAWN_EMBEDDING = 4,   /* own_embedding, also of nextn */
+    DRAWN_NO_OUTPUT = 8,   /* borrows_output */
+    DRAWN_OTHER_DIM = 16,  /* twice the target's width; with DRAWN_EMBEDDING */
+    DRAWN_DESCENDING = 32, /* the taps in the other order */
+    DRAWN_NEXTN = 64,      /* mtp: blocks of a model's file, `reach` of them */
+    DRAWN_OWN_OUTPUT = 128 /* nextn: own_output */
 };
 
 typedef struct {

@@ -112,6 +112,7 @@ void spec_checkpoint_draw(spec_checkpoint *checkpoint)
 void spec_checkpoint_free(spec_checkpoint *checkpoint)
 {
     free(checkpoint->layer);
+    free(checkpoint->nextn);
     spec_tokenizer_free(checkpoint->opt_tokenizer);
     if (checkpoint->owned != NULL) checkpoint->free_owned(checkpoint->owned);
     *checkpoint = (spec_checkpoint){0};

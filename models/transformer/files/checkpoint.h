@@ -99,6 +99,17 @@ typedef struct {
     bool has_window;                              /* it attends to shape.window tokens at most */
 } spec_checkpoint_layer;
 
+/* A draft block behind the layers of a model's file (models/transformer/files/gguf_nextn.h): its
+ * layer reads projection [norm(embedding); norm(state)]. What it lacks is the model's own. */
+typedef struct {
+    spec_checkpoint_layer layer;
+    spec_tensor projection;                    /* (dim, 2 dim) */
+    spec_tensor embedding_norm, feature_norm;  /* (dim) */
+    spec_tensor embedding, output, final_norm; /* (vocab, dim), (vocab, dim), (dim), or absent */
+} spec_checkpoint_nextn;
+
+enum { SPEC_NEXTN_MAX = 16 };
+
 /* A family of transformers; the table of all is in architecture.h. */
 typedef struct spec_architecture {
     const char *name; /* GGUF's general.architecture, and the prefix of its keys */
@@ -126,6 +137,8 @@ struct spec_checkpoint {
     spec_tensor output;           /* (vocab, dim); the embedding itself if they are tied */
     spec_tensor final_norm;       /* (dim) F32 */
     spec_checkpoint_layer *layer; /* (n_layers) */
+    spec_checkpoint_nextn *nextn; /* (n_nextn) */
+    int n_nextn;                  /* 0..SPEC_NEXTN_MAX */
     spec_tokenizer *opt_tokenizer;
     int begin_of_text; /* the begin-of-text token, 0..vocab-1 */
     bool adds_begin;   /* every text begins with it; else only the empty context does */
@@ -151,6 +164,11 @@ int spec_checkpoint_load_gguf(spec_checkpoint *ret, spec_settings *settings,
 int spec_checkpoint_load_random(spec_checkpoint *ret, spec_settings *settings,
                                 spec_thread_pool *opt_pool,
                                 spec_error *error); /* without weights; see _draw */
+
+/* The draft blocks of a GGUF file that may lack the model's layers, which are left absent, as is the
+ * tokenizer. GSL_EINVAL also for a file without draft blocks. */
+int spec_checkpoint_load_gguf_drafts(spec_checkpoint *ret, const char *path,
+                                     spec_thread_pool *opt_pool, spec_error *error);
 
 /* The checks of every loader, before any allocation that depends on the shape: widths and counts
  * within bounds, heads that share evenly, an even head_dim, a sane epsilon and base. GSL_EINVAL,

@@ -5,6 +5,7 @@
 #include "models/transformer/files/gguf.h"
 #include "models/transformer/files/gguf_attention.h"
 #include "models/transformer/files/gguf_experts.h"
+#include "models/transformer/files/gguf_nextn.h"
 #include "models/transformer/files/gguf_value.h"
 #include "models/transformer/files/gguf_vocabulary.h"
 
@@ -29,6 +30,8 @@ typedef struct {
     source *own;
     const spec_architecture *architecture;
     char key[KEY_SIZE];
+    int n_nextn;      /* draft blocks behind the layers, by the file's count */
+    bool drafts_only; /* the layers are not loaded */
     spec_error *error;
 } loader;
 
@@ -98,6 +101,19 @@ done:
     return status;
 }
 
+/* Draft blocks are the last of the blocks. */
+static int read_nextn(loader *load)
+{
+    const char *key = key_of(load, "nextn_predict_layers");
+    const int status = spec_gguf_value_integer(&load->n_nextn, load->gguf, key, 0, 0,
+                                               SPEC_NEXTN_MAX, load->error);
+    if (status == GSL_SUCCESS && load->n_nextn >= load->to->shape.n_layers)
+        return REFUSE(load, "'%s' is %d, of %d blocks in all", key, load->n_nextn,
+                      load->to->shape.n_layers);
+    load->to->shape.n_layers -= load->n_nextn;
+    return status;
+}
+
 static int read_shape(loader *load)
 {
     int status = GSL_SUCCESS, context, key_length, value_length, rotated;
@@ -105,6 +121,7 @@ static int read_shape(loader *load)
     double eps, base;
     SPEC_TRY(need(&shape->dim, load, "embedding_length", SPEC_DIM_MAX));
     SPEC_TRY(need(&shape->n_layers, load, "block_count", SPEC_LAYERS_MAX));
+    SPEC_TRY(read_nextn(load));
     SPEC_TRY(spec_gguf_experts_read(shape, load->gguf, load->architecture, load->error));
     if (shape->n_experts == 0)
         SPEC_TRY(need(&shape->ffn_dim, load, "feed_forward_length", SPEC_DIM_MAX));
@@ -163,6 +180,40 @@ done:
     return status;
 }
 
+/* The number after "blk." in a tensor's name, or -1. */
+static int block_of(spec_piece name)
+{
+    static const char prefix[] = "blk.";
+    const size_t begin = sizeof prefix - 1;
+    int block = -1;
+    if (name.length <= begin || memcmp(name.bytes, prefix, begin) != 0) return block;
+    for (size_t i = begin; i < name.length && name.bytes[i] >= '0' && name.bytes[i] <= '9' &&
+                           block < SPEC_LAYERS_MAX;
+         i++)
+        block = 10 * (block < 0 ? 0 : block) + (name.bytes[i] - '0');
+    return block;
+}
+
+/* Draft blocks, and a file that has nothing else. Layers that are left out count as taken. */
+static int take_nextn(loader *load, bool *taken)
+{
+    int status = GSL_SUCCESS;
+    const spec_gguf *gguf = load->gguf;
+    const bool has_layers = spec_gguf_find_tensor(gguf, "blk.0.attn_norm.weight") != NULL;
+    SPEC_TRY(spec_gguf_nextn_take(load->to, gguf, load->n_nextn, taken, load->error));
+    if (!load->drafts_only && load->to->n_nextn > 0 && !has_layers)
+        return REFUSE(load, "has the draft blocks of a model alone; as a draft, type mtp:%.200s",
+                      gguf->path);
+    if (load->drafts_only && load->to->n_nextn == 0)
+        return REFUSE(load, "has no draft blocks ('%s')", key_of(load, "nextn_predict_layers"));
+    for (size_t i = 0; load->drafts_only && i < gguf->n_tensors; i++) {
+        const int block = block_of(gguf->tensor[i].name);
+        taken[i] = taken[i] || (block >= 0 && block < load->to->shape.n_layers);
+    }
+done:
+    return status;
+}
+
 /* Every tensor of the file must be used: an unused one would be a part of the computation that is
  * missing here, and a refusal is better than a wrong answer. */
 static int take_all(loader *load)
@@ -176,7 +227,9 @@ static int take_all(loader *load)
     if (taken == NULL || to->layer == NULL)
         SPEC_TRY(spec_fail(load->error, GSL_ENOMEM, "%.300s: out of memory", gguf->path));
     if (freqs != NULL) taken[freqs - gguf->tensor] = true;
+    SPEC_TRY(take_nextn(load, taken));
     for (int part = 0; part < SPEC_PARTS; part++) {
+        if (load->drafts_only && part >= SPEC_PART_ATTENTION_NORM) continue; /* of layers */
         for (int layer = 0; layer < spec_checkpoint_parts_copies((spec_part)part, &to->shape);
              layer++)
             SPEC_TRY(take(load, (spec_part)part, layer, taken));
@@ -226,24 +279,39 @@ static void free_source(void *owned)
     free(own);
 }
 
-int spec_checkpoint_load_gguf(spec_checkpoint *ret, spec_settings *settings,
-                              spec_thread_pool *opt_pool, spec_error *error)
+static int load_file(spec_checkpoint *ret, const char *path, const spec_settings *opt_settings,
+                     spec_thread_pool *opt_pool, spec_error *error)
 {
     int status = GSL_SUCCESS;
     *ret = (spec_checkpoint){.free_owned = free_source, .opt_pool = opt_pool};
     source *own = ret->owned = calloc(1, sizeof *own);
-    if (own == NULL || (own->path = strdup(settings->path)) == NULL)
-        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", settings->path));
+    if (own == NULL || (own->path = strdup(path)) == NULL)
+        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", path));
     SPEC_TRY(spec_gguf_init(&own->gguf, own->path, error));
     loader load = {.to = ret, .gguf = &own->gguf, .own = own, .error = error};
+    load.drafts_only = opt_settings == NULL;
     SPEC_TRY(read_architecture(&load));
     SPEC_TRY(read_shape(&load));
     SPEC_TRY(take_all(&load));
     SPEC_TRY(spec_gguf_attention_read(ret, &own->rope_factor, &own->gguf, error));
-    SPEC_TRY(read_vocabulary(&load));
-    SPEC_TRY(spec_checkpoint_context(ret, settings, error));
+    if (opt_settings != NULL) {
+        SPEC_TRY(read_vocabulary(&load));
+        SPEC_TRY(spec_checkpoint_context(ret, opt_settings, error));
+    }
     SPEC_TRY(spec_checkpoint_parts_check(ret, own->path, error));
 done:
     if (status != GSL_SUCCESS) spec_checkpoint_free(ret);
     return status;
+}
+
+int spec_checkpoint_load_gguf(spec_checkpoint *ret, spec_settings *settings,
+                              spec_thread_pool *opt_pool, spec_error *error)
+{
+    return load_file(ret, settings->path, settings, opt_pool, error);
+}
+
+int spec_checkpoint_load_gguf_drafts(spec_checkpoint *ret, const char *path,
+                                     spec_thread_pool *opt_pool, spec_error *error)
+{
+    return load_file(ret, path, NULL, opt_pool, error);
 }

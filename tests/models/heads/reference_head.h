@@ -254,6 +254,43 @@ static inline void reference_mtp(const reference *r, double *logits)
     free(x);
 }
 
+/* Draft blocks of a model's file. Depth d runs module d, or the only one, over the whole text and
+ * the path; y_i reads what depth i - 1 gave last. */
+static inline void reference_nextn(const reference *r, double *logits)
+{
+    const spec_shape *s = &r->head->shape.shape;
+    const int dim = s->dim, n_path = r->n_path;
+    double *h = reference_vector((n_path + 1) * dim), *e = reference_vector(dim),
+           *in = reference_vector(2 * dim), *x = reference_vector(dim);
+    for (int d = 0; d <= n_path; d++) {
+        const int k = s->n_layers > 1 ? d : 0;
+        reference_layer over = reference_layer_of(r);
+        for (int m = 0; m < r->n + d; m++) {
+            double *g = in + dim; /* overwritten by its norm */
+            embed(r->head->shape.own_embedding ? part_of(r, SPEC_HEAD_EMBEDDING, k)
+                                               : &r->target->embedding,
+                  e, r->text[m]);
+            feature(r, g, r->head->shape.tap[0], m < r->n ? m - 1 : -1);
+            reference_norm(g, g, &r->target->final_norm, (double)r->target->shape.norm_eps);
+            if (m >= r->n) memcpy(g, h + (ptrdiff_t)(m - r->n) * dim, (size_t)dim * sizeof *g);
+            reference_pair(r, in, k, e, g);
+            by_part(r, x, SPEC_HEAD_PROJECTION, -1, k, in);
+            reference_norm(in, x, part_of(r, SPEC_HEAD_ATTENTION_NORM, k), (double)s->norm_eps);
+            reference_column(r, &over, k, in, x);
+        }
+        reference_norm(h + (ptrdiff_t)d * dim, x, part_of(r, SPEC_HEAD_FINAL_NORM, k),
+                       (double)s->norm_eps);
+        reference_product(logits,
+                          r->head->shape.own_output ? part_of(r, SPEC_HEAD_OUTPUT, k)
+                                                    : &r->target->output,
+                          NULL, h + (ptrdiff_t)d * dim, true, false);
+        free(over.key);
+        free(over.value);
+    }
+    double *const all[] = {h, e, in, x};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+}
+
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* The row (vocab) after a text of n tokens and a path, both in `text`. */
@@ -270,7 +307,11 @@ static inline void reference_head_row(double *row, const spec_head *head,
     reference_states(unused, r.states, target, text, n - 1, true);
     switch (head->shape.kind) {
     case SPEC_HEAD_REDRAFTER: reference_redrafter(&r, logits); break;
-    case SPEC_HEAD_MTP: reference_mtp(&r, logits); break;
+    case SPEC_HEAD_MTP:
+        if (head->shape.nextn) reference_nextn(&r, logits);
+        else
+            reference_mtp(&r, logits);
+        break;
     case SPEC_HEAD_EAGLE:
     case SPEC_HEAD_EAGLE3:
     case SPEC_HEAD_PARALLEL: reference_eagle(&r, logits); break;

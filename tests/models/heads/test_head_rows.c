@@ -14,6 +14,8 @@ enum { V = 11, REACH = 4, CONTEXT = 120, NODES = 9 };
 static const char target_spec[] =
     "random?dim=16&layers=3&heads=4&kv_heads=2&ffn=24&vocab=11&context=120&type=f32";
 
+enum { NEXTN_TABLES = DRAWN_NEXTN | DRAWN_EMBEDDING | DRAWN_OWN_OUTPUT };
+
 /* A target with a draft head: medusa, .., parallel; then those that differ in a setting. */
 typedef struct {
     const char *name;
@@ -37,6 +39,10 @@ static const head_case cases[] = {
     {"eagle3 with an embedding", {SPEC_HEAD_EAGLE3, 0, 7, DRAWN_EMBEDDING, 14}},
     {"eagle3 with the target's output", {SPEC_HEAD_EAGLE3, 0, 0, DRAWN_NO_OUTPUT, 15}},
     {"eagle3 of another width", {SPEC_HEAD_EAGLE3, 0, 5, DRAWN_EMBEDDING | DRAWN_OTHER_DIM, 16}},
+    {"a draft block", {SPEC_HEAD_MTP, 1, 0, DRAWN_NEXTN, 18}},
+    {"a draft block with tables", {SPEC_HEAD_MTP, 1, 0, NEXTN_TABLES, 19}},
+    {"draft blocks", {SPEC_HEAD_MTP, REACH, 0, DRAWN_NEXTN, 20}},
+    {"draft blocks with tables", {SPEC_HEAD_MTP, REACH, 0, NEXTN_TABLES, 21}},
     {"eagle3 with everything",
      {SPEC_HEAD_EAGLE3, 0, 7,
       DRAWN_NORMED | DRAWN_FC_NORM | DRAWN_EMBEDDING | DRAWN_OTHER_DIM | DRAWN_DESCENDING, 17}},

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/transformer/files/gguf_nextn.h"
+
+#include "models/transformer/files/architecture.h"
+#include "models/transformer/files/gguf.h"
+#include "speclab/no_memory.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+/* The tensors of a draft block besides those of a layer. */
+static const struct {
+    const char *name; /* after "blk.7.nextn." */
+    size_t member;
+    bool is_table, reads_pair, may_lack; /* of vocab rows; of 2 dim columns */
+} parts[] = {
+#define MEMBER(name) offsetof(spec_checkpoint_nextn, name)
+    {"eh_proj.weight", MEMBER(projection), false, true, false},
+    {"enorm.weight", MEMBER(embedding_norm), false, false, false},
+    {"hnorm.weight", MEMBER(feature_norm), false, false, false},
+    {"embed_tokens.weight", MEMBER(embedding), true, false, true},
+    {"shared_head_head.weight", MEMBER(output), true, false, true},
+    {"shared_head_norm.weight", MEMBER(final_norm), false, false, true},
+#undef MEMBER
+};
+enum { PARTS = sizeof parts / sizeof parts[0], NAME_SIZE = SPEC_PART_NAME_SIZE };
+
+typedef struct {
+    spec_checkpoint *to;
+    const spec_gguf *gguf;
+    bool *taken;
+    spec_error *error;
+} taker;
+
+static int take_one(spec_tensor *ret_tensor, const taker *from, const char *name, int rows,
+                    int cols, bool is_vector)
+{
+    int status = GSL_SUCCESS;
+    const spec_gguf_tensor *found;
+    SPEC_TRY(spec_gguf_need_weights(&found, from->gguf, name, rows, cols, is_vector, from->error));
+    const int bad = spec_tensor_first_bad_row(&found->tensor, from->to->opt_pool);
+    if (bad >= 0)
+        return spec_fail(from->error, GSL_EINVAL,
+                         "%.300s: row %d of %s has a weight that is not finite", from->gguf->path,
+                         bad, name);
+    *ret_tensor = found->tensor;
+    from->taken[found - from->gguf->tensor] = true;
+done:
+    return status;
+}
+
+/* The block's own layer, whose tensors have the names of layer n_layers + k. */
+static int take_layer(const taker *from, spec_checkpoint_layer *ret_layer, int block)
+{
+    int status = GSL_SUCCESS;
+    const spec_architecture *architecture = from->to->opt_architecture;
+    spec_checkpoint alone = {.shape = from->to->shape, .layer = ret_layer};
+    alone.shape.n_layers = 1;
+    for (int i = SPEC_PART_ATTENTION_NORM; i < SPEC_PARTS; i++) { /* those of layers */
+        const spec_part part = (spec_part)i;
+        char name[SPEC_PART_NAME_SIZE];
+        int rows, cols;
+        if (!spec_architecture_may(architecture, part) ||
+            spec_checkpoint_parts_copies(part, &alone.shape) == 0)
+            continue;
+        spec_checkpoint_parts_name(name, part, block, architecture);
+        if (!spec_architecture_must(architecture, part) &&
+            spec_gguf_find_tensor(from->gguf, name) == NULL)
+            continue;
+        spec_checkpoint_parts_shape(&rows, &cols, part, &alone.shape);
+        SPEC_TRY(take_one(spec_checkpoint_parts_tensor(part, &alone, 0), from, name, rows, cols,
+                          spec_checkpoint_parts_is_vector(part)));
+    }
+done:
+    return status;
+}
+
+static const char *name_of(char name[NAME_SIZE], int part, int block)
+{
+    snprintf(name, NAME_SIZE, "blk.%d.nextn.%s", block, parts[part].name);
+    return name;
+}
+
+static int take_block(const taker *from, spec_checkpoint_nextn *ret_block, int block)
+{
+    int status = GSL_SUCCESS;
+    const spec_shape *shape = &from->to->shape;
+    SPEC_TRY(take_layer(from, &ret_block->layer, block));
+    for (int i = 0; i < PARTS; i++) {
+        char name[NAME_SIZE];
+        name_of(name, i, block);
+        if (parts[i].may_lack && spec_gguf_find_tensor(from->gguf, name) == NULL) continue;
+        const bool is_matrix = parts[i].is_table || parts[i].reads_pair;
+        const int rows = parts[i].is_table ? shape->vocab : is_matrix ? shape->dim : 1;
+        SPEC_TRY(take_one((spec_tensor *)(void *)((char *)ret_block + parts[i].member), from, name,
+                          rows, (parts[i].reads_pair ? 2 : 1) * shape->dim, !is_matrix));
+    }
+done:
+    return status;
+}
+
+int spec_gguf_nextn_take(spec_checkpoint *to, const spec_gguf *gguf, int n, bool *taken,
+                         spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const taker from = {to, gguf, taken, error};
+    char name[NAME_SIZE];
+    bool has_any = false;
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < PARTS; i++)
+            has_any = has_any ||
+                      spec_gguf_find_tensor(gguf, name_of(name, i, to->shape.n_layers + k)) != NULL;
+    if (!has_any) return status;
+    to->nextn = calloc((size_t)n, sizeof *to->nextn);
+    if (to->nextn == NULL) return spec_no_memory_for(error, gguf->path);
+    to->n_nextn = n;
+    for (int k = 0; k < n; k++) SPEC_TRY(take_block(&from, &to->nextn[k], to->shape.n_layers + k));
+done:
+    return status;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* gguf_nextn: the draft blocks behind a model's layers in a GGUF file, "MTP" or "NextN".
+ * The key `nextn_predict_layers` counts them in `block_count`; their tensors are blocks of the
+ * model's architecture, and blk.N.nextn.*. They point into the container. */
+#ifndef SPECLAB_GGUF_NEXTN_H
+#define SPECLAB_GGUF_NEXTN_H
+
+#include "models/transformer/files/checkpoint.h"
+#include "models/transformer/files/gguf_types.h"
+
+/* Find the file's n draft blocks, which follow the layers of to->shape, and mark their tensors. A
+ * file without any of them, as if it were one of fewer blocks, leaves to->n_nextn at 0. GSL_EINVAL
+ * with a line for a tensor that is missing, of another shape, or not finite. */
+int spec_gguf_nextn_take(spec_checkpoint *to, const spec_gguf *gguf, int n, bool *taken,
+                         spec_error *error);
+
+#endif
