@@ -54,10 +54,10 @@ int spec_settings_list_int(int *ret_value, size_t *at, const char *key, const ch
 int spec_settings_list_double(double *ret_value, size_t *at, const char *key, const char *text,
                               double low, double high, spec_error *error);
 
-/* Check a spec against a usage line such as "ngram:PATH?order=4": a path if and only if the line
- * has one ("mtp[:PATH]": or not), and no keys but those before a '=' of the line and those of opt_more (comma-separated).
- * GSL_EINVAL, with the nearest known key. Call this before any other work. A tab and a summary may
- * follow in the line. */
+/* Check a spec against a usage line such as "ngram:PATH?order=4". It has a path if and only if the
+ * line has one ("mtp[:PATH]": or not). Its keys are before a '=' of the line, or in opt_more
+ * (comma-separated). GSL_EINVAL, with the nearest known key. Call this before any other work. A tab
+ * and a summary may follow in the line. */
 int spec_settings_check(const spec_settings *settings, const char *usage, const char *opt_more,
                         spec_error *error);
 

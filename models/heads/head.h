@@ -38,9 +38,9 @@ typedef enum {
      * places j of context and path; h_0 = f(L), h_k = the output of module k, which attends to its
      * own places alone. Row of y_d: the target's output norm(h_d(j)), j the place of y_{d-1}.
      * With nextn, as llama.cpp runs the draft blocks of a model's file: h_0 = norm(f(L)) with the
-     * target's final norm, h_0(-1) = 0, and module k attends to the text's places 0..n, which read
-     * h_0, and to those of y, of which that of y_i reads norm(h_i) at the place before. A single
-     * module serves all depths. [DeepSeek24] */
+     * target's final norm, and h_0(-1) = 0. Places 0..n of the text read h_0 in every module. The
+     * place of y_i reads norm(h_i) of the place before. A single module serves all depths.
+     * [DeepSeek24] */
     SPEC_HEAD_MTP,
     /* EAGLE-3's layer over the context, then over reach - 1 places with a learnt embedding and a
      * learnt state instead of those of y: all rows in one pass, independent of y. [An25] */

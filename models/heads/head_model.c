@@ -35,11 +35,13 @@ static int check_kind(const spec_head *head, const spec_settings *settings, spec
 }
 
 /* The target's weights may not be there yet, so its fingerprint waits for _load. */
-static int load_head(spec_head *ret, const char *path, const spec_checkpoint *target,
-                     spec_error *error)
+static int load_head(spec_head *ret, const char *kind, const char *path,
+                     const spec_checkpoint *target, spec_error *error)
 {
+    const bool is_mtp = strcmp(kind, spec_head_kind_names[SPEC_HEAD_MTP]) == 0;
     if (strcmp(path, target_file) == 0) return spec_head_nextn_load(ret, NULL, target, error);
-    if (spec_head_nextn_is_model(path)) return spec_head_nextn_load(ret, path, target, error);
+    if (is_mtp && spec_head_nextn_is_model(path))
+        return spec_head_nextn_load(ret, path, target, error);
     return spec_head_file_load(ret, path, target, true, error);
 }
 
@@ -59,7 +61,7 @@ int spec_head_model_open(spec_model **ret_model, spec_settings *settings,
     m->force = force != 0;
     m->path = strdup(settings->path[0] != '\0' ? settings->path : target_file);
     if (m->path == NULL) SPEC_TRY(spec_no_memory(error));
-    SPEC_TRY(load_head(&m->head, m->path, target->checkpoint, error));
+    SPEC_TRY(load_head(&m->head, settings->name, m->path, target->checkpoint, error));
     SPEC_TRY(check_kind(&m->head, settings, error));
     m->model = (spec_model){.vocab = target->head.vocab,
                             .order = -1,

@@ -9,8 +9,8 @@
 #include "models/transformer/engine/weights.h"
 
 typedef struct {
-    /* Layers, and except with nextn, final norm, output and an embedding of its own. The shape is that of the head's
-     * passes: its vocabulary is the head's. */
+    /* Layers, and except with nextn, final norm, output and an embedding of its own. The shape is
+     * that of the head's passes: its vocabulary is the head's. */
     spec_weights base;
     /* All other parts: matrices; vectors and the mask's tables as floats. */
     spec_matrix matrix[SPEC_HEAD_PARTS][SPEC_HEAD_REACH_MAX];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Fuzz files of draft heads: any bytes give a head with finite weights for its target, or a
- * one-line error that names the file. */
+/* Fuzz files of draft heads, and of models with draft blocks: any bytes give a head with finite
+ * weights for its target, or a one-line error that names the file. */
 #include "models/heads/head_file.h"
+#include "models/heads/head_nextn.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -50,12 +51,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const int memory = memfd_create("head", 0);
     REQUIRE(memory >= 0 && write(memory, data, size) == (ssize_t)size);
     snprintf(path, sizeof path, "/proc/self/fd/%d", memory);
-    if (spec_head_file_load(&head, path, &target, true, &error) == GSL_SUCCESS) {
-        read_head(&head);
-        spec_head_free(&head);
-    } else {
+    for (int blocks = 0; blocks < 2; blocks++) {
+        const int status = blocks ? spec_head_nextn_load(&head, path, &target, &error)
+                                  : spec_head_file_load(&head, path, &target, true, &error);
+        if (status == GSL_SUCCESS) {
+            read_head(&head);
+            spec_head_free(&head);
+            continue;
+        }
         REQUIRE(strncmp(error.text, path, strlen(path)) == 0 && strchr(error.text, '\n') == NULL);
-        REQUIRE(head.owned == NULL && head.opt_token == NULL);
+        REQUIRE(head.owned == NULL && head.opt_token == NULL && head.opt_nextn == NULL);
     }
     close(memory);
     return 0;

@@ -100,7 +100,7 @@ typedef struct {
 } spec_checkpoint_layer;
 
 /* A draft block behind the layers of a model's file (models/transformer/files/gguf_nextn.h): its
- * layer reads projection [norm(embedding); norm(state)]. What it lacks is the model's own. */
+ * layer reads projection [norm(embedding); norm(state)]. Tensors that it lacks are the model's. */
 typedef struct {
     spec_checkpoint_layer layer;
     spec_tensor projection;                    /* (dim, 2 dim) */
@@ -165,8 +165,8 @@ int spec_checkpoint_load_random(spec_checkpoint *ret, spec_settings *settings,
                                 spec_thread_pool *opt_pool,
                                 spec_error *error); /* without weights; see _draw */
 
-/* The draft blocks of a GGUF file that may lack the model's layers, which are left absent, as is the
- * tokenizer. GSL_EINVAL also for a file without draft blocks. */
+/* The draft blocks of a GGUF file, which may lack the model's layers. Layers and tokenizer are left
+ * absent. GSL_EINVAL also for a file without draft blocks. */
 int spec_checkpoint_load_gguf_drafts(spec_checkpoint *ret, const char *path,
                                      spec_thread_pool *opt_pool, spec_error *error);
 

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Draft blocks of a model's file: the ways to name them give the same rows, the model's rows do not
+ * change, and a wrong file is refused in one line. */
+#include "models/heads/head_nextn.h"
+
+#include "models/model_open.h"
+#include "models/transformer/engine/transformer.h"
+#include "models/transformer/files/gguf_writer.h"
+#include "tests/models/open_model.h"
+#include "tests/support/contexts.h"
+#include "tests/support/drawn_head.h"
+#include "tests/support/drawn_nextn.h"
+#include "tests/support/folder.h"
+#include "tests/support/support.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { V = 11, NODES = 3 };
+
+static const char random_target[] =
+    "random?dim=16&layers=3&heads=4&kv_heads=2&ffn=24&vocab=11&context=40&type=f32";
+
+static spec_model *open_spec(const char *spec, const spec_model *opt_target)
+{
+    spec_model *model;
+    spec_error error = {""};
+    if (spec_model_open(&model, spec, opt_target, spec_test_context(0), &error) != GSL_SUCCESS)
+        fail_msg("%s: %s", spec, error.text);
+    return model;
+}
+
+/* whole.gguf, alone.gguf and none.gguf: with blocks, blocks alone, and the same without blocks. */
+static void write_files(int blocks, int options)
+{
+    spec_model *target = open_spec(random_target, NULL);
+    const spec_checkpoint *checkpoint = spec_transformer_of(target)->checkpoint;
+    spec_head head, none = {.shape = {.kind = SPEC_HEAD_MTP, .nextn = true}};
+    drawn_head(&head, &(drawn_head_config){SPEC_HEAD_MTP, blocks, 0, DRAWN_NEXTN | options, 5},
+               checkpoint);
+    drawn_nextn_write("whole.gguf", &head, checkpoint, true);
+    drawn_nextn_write("alone.gguf", &head, checkpoint, false);
+    drawn_nextn_write("none.gguf", &none, checkpoint, true);
+    spec_head_free(&head);
+    spec_model_close(target);
+}
+
+/* Rows after a text and a path of NODES tokens. */
+static void rows_of(double *ret_rows, const spec_model *model)
+{
+    const int text[] = {3, 7, 1, 4, 10, 2}, path[NODES] = {5, 0, 8};
+    const double *row[NODES + 1];
+    spec_session session;
+    spec_error error = {""};
+    const spec_score_request request = {.context = text,
+                                        .n_context = sizeof text / sizeof *text,
+                                        .token = path,
+                                        .n_nodes = NODES,
+                                        .ret_row = row,
+                                        .scratch = ret_rows};
+    assert_int_equal(spec_session_init(&session, model, &error), GSL_SUCCESS);
+    if (spec_session_score(&session, &request, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    spec_session_free(&session);
+}
+
+static void every_way_to_name_blocks_gives_the_same_rows(void **state)
+{
+    static const struct {
+        int blocks, options;
+    } forms[] = {{1, 0}, {1, DRAWN_EMBEDDING | DRAWN_OWN_OUTPUT}, {NODES + 1, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        double own[(NODES + 1) * V], rows[(NODES + 1) * V];
+        write_files(forms[i].blocks, forms[i].options);
+        spec_model *target = open_spec("gguf:whole.gguf", NULL), *draft = open_spec("mtp", target);
+        assert_int_equal(draft->reach, forms[i].blocks > 1 ? forms[i].blocks : 0);
+        rows_of(own, draft);
+        spec_model_close(draft);
+        const char *const ways[] = {"mtp:whole.gguf", "mtp:alone.gguf"};
+        for (size_t k = 0; k < 2; k++) {
+            draft = open_spec(ways[k], target);
+            rows_of(rows, draft);
+            assert_memory_equal(own, rows, sizeof rows);
+            spec_model_close(draft);
+        }
+        spec_model_close(target);
+    }
+}
+
+static void blocks_do_not_change_the_model(void **state)
+{
+    double with[(NODES + 1) * V], without[(NODES + 1) * V];
+    (void)state;
+    write_files(1, 0);
+    spec_model *target = open_spec("gguf:whole.gguf", NULL),
+               *plain = open_spec(random_target, NULL);
+    assert_int_equal(spec_transformer_of(target)->checkpoint->n_nextn, 1);
+    assert_int_equal(spec_transformer_of(target)->checkpoint->shape.n_layers, 3);
+    rows_of(with, target);
+    rows_of(without, plain);
+    assert_memory_equal(with, without, sizeof with);
+    spec_model_close(target);
+    spec_model_close(plain);
+}
+
+static void what_is_no_draft_of_the_target_is_refused(void **state)
+{
+    (void)state;
+    write_files(1, 0);
+    opened target = open_model("gguf:whole.gguf", NULL), plain = open_model("gguf:none.gguf", NULL);
+    assert_refused("mtp", plain.model, "mtp: the target's file has no draft blocks");
+    assert_refused("mtp:none.gguf", target.model,
+                   "has no draft blocks ('llama.nextn_predict_layers')");
+    assert_refused("eagle3:whole.gguf", target.model,
+                   "is of architecture 'llama', not a draft head");
+    assert_refused("gguf:alone.gguf", NULL,
+                   "has the draft blocks of a model alone; as a draft, type mtp:alone.gguf");
+    const struct {
+        const char *spec, *expected;
+    } others[] = {
+        {"random?dim=8&layers=3&heads=2&ffn=24&vocab=11&context=40&type=f32",
+         "alone.gguf: the embedding's width is 16, and the target's is 8"},
+        {"random?dim=16&layers=3&heads=4&ffn=24&vocab=12&context=40&type=f32",
+         "alone.gguf: the vocabulary is 11, and the target's is 12"},
+        {"random?dim=16&layers=2&heads=4&ffn=24&vocab=11&context=40&type=f32",
+         "the number of layers before the draft blocks is 3, and the target's is 2"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        opened other = open_model(others[i].spec, NULL);
+        assert_refused("mtp:alone.gguf", other.model, others[i].expected);
+        close_model(&other);
+    }
+    close_model(&plain);
+    close_model(&target);
+}
+
+/* A change of a drawn block, and the line about it. */
+static void check_spoilt(spec_head_part part, void (*spoil)(spec_tensor *), const char *expected)
+{
+    spec_model *target = open_spec(random_target, NULL);
+    const spec_checkpoint *checkpoint = spec_transformer_of(target)->checkpoint;
+    spec_head head;
+    drawn_head(&head, &(drawn_head_config){SPEC_HEAD_MTP, 1, 0, DRAWN_NEXTN, 5}, checkpoint);
+    spoil(&head.tensor[part][0]);
+    drawn_nextn_write("spoilt.gguf", &head, checkpoint, true);
+    assert_refused("gguf:spoilt.gguf", NULL, expected);
+    assert_refused("mtp:spoilt.gguf", target, expected);
+    spec_head_free(&head);
+    spec_model_close(target);
+}
+
+static void leave_out(spec_tensor *tensor)
+{
+    tensor->data = NULL;
+}
+
+static void shorten(spec_tensor *tensor)
+{
+    tensor->rows--;
+}
+
+static void make_infinite(spec_tensor *tensor)
+{
+    ((float *)tensor->data)[tensor->cols] = INFINITY;
+}
+
+static void wrong_blocks_are_refused(void **state)
+{
+    (void)state;
+    check_spoilt(SPEC_HEAD_PROJECTION, leave_out, "lacks tensor 'blk.3.nextn.eh_proj.weight'");
+    check_spoilt(SPEC_HEAD_FEATURE_NORM, leave_out, "lacks tensor 'blk.3.nextn.hnorm.weight'");
+    check_spoilt(SPEC_HEAD_DOWN, leave_out, "lacks tensor 'blk.3.ffn_down.weight'");
+    check_spoilt(SPEC_HEAD_PROJECTION, shorten,
+                 "tensor 'blk.3.nextn.eh_proj.weight' has 15 rows of 32");
+    check_spoilt(SPEC_HEAD_QUERY, shorten, "tensor 'blk.3.attn_q.weight' has 15 rows of 16");
+    check_spoilt(SPEC_HEAD_PROJECTION, make_infinite,
+                 "row 1 of blk.3.nextn.eh_proj.weight has a weight that is not finite");
+}
+
+static void write_count(uint32_t blocks, uint32_t drafts)
+{
+    spec_gguf_writer writer;
+    spec_error error = {""};
+    assert_int_equal(spec_gguf_writer_init(&writer, &error), GSL_SUCCESS);
+    spec_gguf_writer_text(&writer, "general.architecture", "llama");
+    spec_gguf_writer_u32(&writer, "llama.embedding_length", 16);
+    spec_gguf_writer_u32(&writer, "llama.block_count", blocks);
+    spec_gguf_writer_u32(&writer, "llama.nextn_predict_layers", drafts);
+    assert_int_equal(spec_gguf_writer_open(&writer, "count.gguf", &error), GSL_SUCCESS);
+    assert_int_equal(spec_gguf_writer_close(&writer, &error), GSL_SUCCESS);
+    spec_gguf_writer_free(&writer);
+}
+
+static void a_wrong_count_is_refused(void **state)
+{
+    (void)state;
+    write_count(2, 2);
+    assert_refused("gguf:count.gguf", NULL,
+                   "'llama.nextn_predict_layers' is 2, of 2 blocks in all");
+    write_count(40, 17);
+    assert_refused("gguf:count.gguf", NULL, "llama.nextn_predict_layers");
+    write_count(2, 1u << 31);
+    assert_refused("gguf:count.gguf", NULL, "llama.nextn_predict_layers");
+}
+
+int main(void)
+{
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, spec_folder_enter, spec_folder_leave)
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(every_way_to_name_blocks_gives_the_same_rows),
+        IN_FOLDER(blocks_do_not_change_the_model),
+        IN_FOLDER(what_is_no_draft_of_the_target_is_refused),
+        IN_FOLDER(wrong_blocks_are_refused),
+        IN_FOLDER(a_wrong_count_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
