@@ -81,7 +81,7 @@ awk -F ' *[|] *' -v names="$scratch.names" '
         while ((getline line < names) > 0) {
             list = line; sub(/ .*/, "", list)
             usage = line; sub(/^[^ ]* /, "", usage)
-            name = usage; sub(/[?:].*/, "", name)
+            name = usage; sub(/[?:[].*/, "", name)
             known[list " " name] = usage
         }
     }

@@ -33,7 +33,7 @@ HEAD(eagle, "a draft head of the target: a layer over tokens and the target's la
 HEAD(eagle3, "a draft head of the target: a layer over tokens and three of the target's states",
      "LiY25");
 HEAD_AT(mtp, "mtp[:PATH]?force=0",
-        "a draft head of the target: a layer for each depth, over tokens and states; without PATH "
-        "the draft blocks of the target's own file",
+        "a draft head of the target: a layer for each depth, over tokens and states; mtp: those in "
+        "its own file",
         "DeepSeek24");
 HEAD(parallel, "a draft head of the target: a layer over masks gives all rows in one pass", "An25");

@@ -210,6 +210,8 @@ static void a_usage_line_says_whether_there_is_a_path(void **state)
     (void)state;
     checked("m:file?one=1", "m:PATH?one=2", NULL, "");
     checked("m:file", "m:PATH", NULL, "");
+    checked("m:file", "m[:PATH]?one=2", NULL, "");
+    checked("m?one=1", "m[:PATH]?one=2", NULL, "");
     checked("m?one=1", "m:PATH?one=2", NULL,
             "m lacks what comes after its ':', as in m:PATH?one=2");
     checked("m:file?one=1", "m?one=2\tprose", NULL,

@@ -97,7 +97,7 @@ def without_layers(tensors):
 
 def main(program):
     drafts.build_shell()
-    bad = 0
+    bad = n = 0
     with tempfile.TemporaryDirectory() as folder:
         ours, theirs, alone = (os.path.join(folder, f"{name}.gguf")
                                for name in ("qwen2", "glm4moe", "alone"))
@@ -114,6 +114,8 @@ def main(program):
                                "a file without layers": f"mtp:{alone}"}.items():
                 speclab = drafts.Speclab(program, f"gguf:{ours}", draft)
                 bad += not drafts.compare(f"mtp, {name}, {way}", speclab, texts, rounds, K)
+                n += 1
+    print(f"mtp: drafts of {n - bad} of {n} draft blocks equal llama.cpp's")
     return bad
 
 

@@ -174,7 +174,7 @@ def compare(name, speclab, texts, theirs, K):
         for one, other in zip(lines, speclab.rounds(text, K, len(lines)), strict=True):
             if one != other:
                 if not speclab.is_tie(text, K, one, other):
-                    print(f"DIFFERS {name}: after {text}: llama.cpp {one}, speclab {other}")
+                    print(f"FAIL {name}: after {text}: llama.cpp {one}, speclab {other}")
                     return False
                 ties += 1
                 break
