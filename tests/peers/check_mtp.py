@@ -3,9 +3,10 @@
 
     python3 tests/peers/check_mtp.py build/release/speclab
 
-llama.cpp runs such blocks in few architectures. One of them, glm4moe, computes what qwen2 computes
-if its layers are dense, and its block has a single expert and a shared one of zeros: the same
-weights are written in both forms.
+llama.cpp runs such blocks in architectures of its own. Two of them compute what architectures of
+speclab compute, so the same weights are written in both forms: hy_v3 without experts is qwen3, and
+has several blocks; glm4moe is qwen2 if its layers are dense, and its block has a single expert and
+a shared one of zeros.
 """
 import itertools
 import os
@@ -17,32 +18,35 @@ import numpy as np
 import drafts
 from drafts import DIM, FFN, HEADS, KV_HEADS, LAYERS, VOCAB, WIDTH, Weights
 
-K, ROUNDS, TEXTS = 4, 40, 20
+MOST, ROUNDS, TEXTS = 4, 40, 20
 
 
-def trunk(weights, biases):
-    tensors = drafts.llama_tensors(weights)
-    for i in range(LAYERS if biases else 0):
-        tensors.update(bias_of(weights, i))
+def extras(weights, i, biases, norms):
+    """Of attention: qwen2 has biases, qwen3 a norm of each head."""
+    tensors = {}
+    for name, n in ("q", HEADS), ("k", KV_HEADS), ("v", KV_HEADS):
+        if biases:
+            tensors[f"blk.{i}.attn_{name}.bias"] = weights.vector(n * WIDTH)
+        if norms and name != "v":
+            tensors[f"blk.{i}.attn_{name}_norm.weight"] = weights.norm(WIDTH)
     return tensors
 
 
-def bias_of(weights, i):
-    return {f"blk.{i}.attn_q.bias": weights.vector(HEADS * WIDTH),
-            f"blk.{i}.attn_k.bias": weights.vector(KV_HEADS * WIDTH),
-            f"blk.{i}.attn_v.bias": weights.vector(KV_HEADS * WIDTH)}
+def trunk(weights, **kind):
+    tensors = drafts.llama_tensors(weights)
+    for i in range(LAYERS):
+        tensors.update(extras(weights, i, **kind))
+    return tensors
 
 
-def draft_block(weights, biases, embedding=False, output=False, norm=False):
-    i = LAYERS
+def draft_block(weights, i, embedding=False, output=False, norm=False, **kind):
     tensors = {f"blk.{i}.attn_norm.weight": weights.norm(DIM),
                f"blk.{i}.ffn_norm.weight": weights.norm(DIM),
                **drafts.block(weights, i),
+               **extras(weights, i, **kind),
                f"blk.{i}.nextn.eh_proj.weight": weights.matrix(DIM, 2 * DIM),
                f"blk.{i}.nextn.enorm.weight": weights.norm(DIM),
                f"blk.{i}.nextn.hnorm.weight": weights.norm(DIM)}
-    if biases:
-        tensors.update(bias_of(weights, i))
     if embedding:
         tensors[f"blk.{i}.nextn.embed_tokens.weight"] = weights.matrix(VOCAB, DIM, 4.0)
     if output:
@@ -52,22 +56,20 @@ def draft_block(weights, biases, embedding=False, output=False, norm=False):
     return tensors
 
 
-def write_qwen2(path, tensors):
-    values = drafts.shape_values("qwen2", layers=LAYERS + 1)
-    values["qwen2.nextn_predict_layers"] = 1
-    drafts.write(path, "qwen2", values, drafts.plain(tensors))
+def write(path, arch, tensors, blocks, **more):
+    values = drafts.shape_values(arch, layers=LAYERS + blocks)
+    values[f"{arch}.nextn_predict_layers"] = blocks
+    values.update({f"{arch}.{key}": value for key, value in more.items()})
+    drafts.write(path, arch, values, drafts.plain(tensors))
 
 
-def write_glm4moe(path, tensors):
+def write_hy_v3(path, tensors, blocks):
+    write(path, "hy_v3", tensors, blocks, expert_feed_forward_length=FFN)
+
+
+def write_glm4moe(path, tensors, blocks):
     """The feed-forward norm has another name; the last block's network is an expert."""
-    arch, block = "glm4moe", f"blk.{LAYERS}."
-    values = drafts.shape_values(arch, layers=LAYERS + 1)
-    values.update({f"{arch}.nextn_predict_layers": 1, f"{arch}.expert_count": 1,
-                   f"{arch}.expert_used_count": 1, f"{arch}.expert_shared_count": 1,
-                   f"{arch}.expert_feed_forward_length": FFN,
-                   f"{arch}.leading_dense_block_count": LAYERS,
-                   f"{arch}.expert_weights_norm": True, f"{arch}.expert_weights_scale": 1.0})
-    given = {}
+    block, given = f"blk.{LAYERS}.", {}
     for name, data in tensors.items():
         name = name.replace("ffn_norm", "post_attention_norm")
         if name.startswith(f"{block}ffn_"):
@@ -77,22 +79,29 @@ def write_glm4moe(path, tensors):
         given[name] = data
     given[f"{block}ffn_gate_inp.weight"] = np.zeros((1, DIM), "<f4")
     given[f"{block}exp_probs_b.bias"] = np.zeros(1, "<f4")
-    drafts.write(path, arch, values, drafts.plain(given))
+    write(path, "glm4moe", given, blocks, expert_count=1, expert_used_count=1,
+          expert_shared_count=1, expert_feed_forward_length=FFN, leading_dense_block_count=LAYERS,
+          expert_weights_norm=True, expert_weights_scale=1.0)
 
 
 FORMS = {
-    "plain": {},
-    "biases": {"biases": True},
-    "its own norm": {"norm": True},
-    "its own embedding": {"embedding": True},
-    "its own output": {"output": True},
-    "all its own": {"biases": True, "norm": True, "embedding": True, "output": True},
+    "qwen2": {},
+    "qwen2 without biases": {"biases": False},
+    "qwen2, its own norm": {"norm": True},
+    "qwen2, all its own": {"norm": True, "embedding": True, "output": True},
+    "qwen3": {},
+    "qwen3, its own embedding": {"embedding": True},
+    "qwen3, its own output": {"output": True},
+    "qwen3, 2 blocks": {"blocks": 2},
+    "qwen3, 4 blocks": {"blocks": 4},
+    "qwen3, 3 blocks, all their own": {"blocks": 3, "norm": True, "embedding": True,
+                                       "output": True},
 }
 
 
 def without_layers(tensors):
     return {name: data for name, data in tensors.items()
-            if not name.startswith("blk.") or name.startswith(f"blk.{LAYERS}.")}
+            if not name.startswith("blk.") or int(name.split(".")[1]) >= LAYERS}
 
 
 def main(program):
@@ -100,15 +109,18 @@ def main(program):
     bad = n = 0
     with tempfile.TemporaryDirectory() as folder:
         ours, theirs, alone = (os.path.join(folder, f"{name}.gguf")
-                               for name in ("qwen2", "glm4moe", "alone"))
+                               for name in ("ours", "theirs", "alone"))
         for seed, (name, form) in zip(itertools.count(200), FORMS.items()):
-            weights, form = Weights(seed), dict(form)
-            biases = form.pop("biases", False)
-            tensors = {**trunk(weights, biases), **draft_block(weights, biases, **form)}
-            write_qwen2(ours, tensors)
-            write_glm4moe(theirs, tensors)
-            write_qwen2(alone, without_layers(tensors))
-            texts = drafts.texts_of(seed, TEXTS)
+            arch = name[:5]
+            form = {"biases": arch == "qwen2", "norms": arch == "qwen3", "blocks": 1, **form}
+            blocks, weights = form.pop("blocks"), Weights(seed)
+            tensors = trunk(weights, biases=form["biases"], norms=form["norms"])
+            for i in range(blocks):
+                tensors.update(draft_block(weights, LAYERS + i, **form))
+            write(ours, arch, tensors, blocks)
+            write(alone, arch, without_layers(tensors), blocks)
+            {"qwen2": write_glm4moe, "qwen3": write_hy_v3}[arch](theirs, tensors, blocks)
+            texts, K = drafts.texts_of(seed, TEXTS), min(MOST, blocks if blocks > 1 else MOST)
             rounds = drafts.llama_rounds("draft-mtp", theirs, None, K, ROUNDS, texts)
             for way, draft in {"the target's file": "mtp", "a file": f"mtp:{ours}",
                                "a file without layers": f"mtp:{alone}"}.items():
