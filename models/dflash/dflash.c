@@ -15,6 +15,7 @@ typedef enum {
     CONFIDENCE_INPUT,
     SELECTOR_RANK,
     HEAD_DIM,
+    HEADS,
     QUERIES,
     KEYS,
     FFN,
@@ -62,6 +63,7 @@ static const struct {
     [SPEC_DFLASH_ATTENTION_CONV] = {"attn_conv_proj.weight", LATTICE, false, COEFFICIENTS, DIM},
     [SPEC_DFLASH_FFN_CONV_BASE] = {"ffn_conv_base", LATTICE, false, TAPS_OF_KERNELS, DIM},
     [SPEC_DFLASH_FFN_CONV] = {"ffn_conv_proj.weight", LATTICE, false, COEFFICIENTS, DIM},
+    [SPEC_DFLASH_SINKS] = {"attn_sinks.weight", ALL, true, ONE, HEADS},
 };
 
 int spec_dflash_reach(const spec_dflash_shape *shape)
@@ -95,6 +97,7 @@ static int width_of(width what, const spec_dflash_shape *of)
     case CONFIDENCE_INPUT: return s->dim + of->markov_rank;
     case SELECTOR_RANK: return of->selector_rank;
     case HEAD_DIM: return s->head_dim;
+    case HEADS: return s->n_heads;
     case QUERIES: return s->n_heads * s->head_dim;
     case KEYS: return s->n_kv_heads * s->head_dim;
     case FFN: return s->ffn_dim;

@@ -43,7 +43,7 @@ typedef enum { SPEC_DFLASH_PLAIN, SPEC_DFLASH_MARKOV, SPEC_DFLASH_LATTICE } spec
 
 typedef struct {
     spec_dflash_kind kind;
-    spec_shape shape;               /* of its layers; dim, vocab and context are the target's */
+    spec_shape shape; /* of its layers, without windows; dim, vocab and context are the target's */
     int n_taps, tap[SPEC_TAPS_MAX]; /* states of the target that it reads, after so many layers */
     int block;                      /* columns of a pass: 2..SPEC_DFLASH_BLOCK_MAX, or from 1 */
     int mask;                       /* the token of the other columns */
@@ -51,12 +51,9 @@ typedef struct {
     int draft_vocab; /* rows of its output: the target's vocabulary, or fewer with opt_token */
     int window;      /* places that a windowed layer sees, its own included; 0: no such layer */
     bool windowed[SPEC_DFLASH_LAYERS_MAX];
-    bool gelu;                  /* the gate is GELU, by its tanh form, instead of SiLU */
-    float embedding_scale;      /* of the block's embeddings */
-    float attention_scale;      /* of queries times keys */
-    float value_scale;          /* of the attention's output */
-    float logit_scale, softcap; /* out = softcap tanh(scale out / softcap), softcap 0: scale out;
-                                   not for DSpark, whose logits llama.cpp takes as they are */
+    float value_scale; /* of the attention's output */
+    float logit_scale; /* of the logits, before shape.logit_cap; neither for DSpark, whose logits
+                          llama.cpp takes as they are */
     int markov_rank;
     int selector_rank, candidates, kernel, group; /* DFlash2 */
 } spec_dflash_shape;
@@ -96,6 +93,7 @@ typedef enum {
     SPEC_DFLASH_ATTENTION_CONV,      /* P (2 kernel dim / group, dim) */
     SPEC_DFLASH_FFN_CONV_BASE,
     SPEC_DFLASH_FFN_CONV,
+    SPEC_DFLASH_SINKS, /* (n_heads) a score without a value, or absent */
     SPEC_DFLASH_PARTS
 } spec_dflash_part;
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/dflash/dflash_file.h"
 
-#include "models/transformer/files/gguf.h"
+#include "models/transformer/files/gguf_attention.h"
 #include "models/transformer/files/gguf_value.h"
 #include "speclab/no_memory.h"
 
 #include <inttypes.h>
 #include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,19 +63,6 @@ static int may(int *ret_value, loader *load, const char *rest, int fallback)
 {
     return spec_gguf_value_integer(ret_value, load->gguf, key_of(load, rest), fallback, 0, INT_MAX,
                                    load->error);
-}
-
-/* llama.cpp takes 0 for a lacking scale. */
-static int scale(float *ret_value, loader *load, const char *rest, float fallback)
-{
-    double value;
-    const int status =
-        spec_gguf_value_real(&value, load->gguf, key_of(load, rest), 0.0, load->error);
-    if (status != GSL_SUCCESS) return status;
-    if (!isfinite(value) || fabs(value) > 1e6)
-        return REFUSE(load, "'%s' is %g, which is not within -1e6..1e6", load->key, value);
-    *ret_value = value != 0.0 ? (float)value : fallback;
-    return GSL_SUCCESS;
 }
 
 static int flag(bool *ret_value, loader *load, const char *rest, bool fallback)
@@ -209,52 +195,39 @@ done:
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
-static int read_window(loader *load)
-{
-    int status = GSL_SUCCESS;
-    spec_dflash_shape *shape = &load->to->shape;
-    const int layers = shape->shape.n_layers;
-    SPEC_TRY(may(&shape->window, load, "attention.sliding_window", 0));
-    if (shape->window == 0) return GSL_SUCCESS;
-    const spec_gguf_value *pattern =
-        spec_gguf_value_find(load->gguf, key_of(load, "attention.sliding_window_pattern"));
-    if (pattern == NULL || !pattern->is_array || pattern->type != SPEC_GGUF_BOOL ||
-        pattern->n < (uint64_t)layers)
-        return REFUSE(load, "'%s' is not a list of truth values for %d layers", load->key, layers);
-    for (int i = 0; i < layers; i++) shape->windowed[i] = pattern->bytes[i] != 0;
-    /* Attention numbers the rows of a window from its first block of slots. */
-    if (layers * shape->shape.n_kv_heads > 1024)
-        return REFUSE(load, "a window over %d layers of %d key heads cannot be read", layers,
-                      shape->shape.n_kv_heads);
-done:
-    return status;
-}
-
 static int read_activation(loader *load)
 {
     spec_piece name;
     const int status = spec_gguf_value_text(&name, load->gguf, key_of(load, "hidden_activation"),
                                             "silu", load->error);
     if (status != GSL_SUCCESS) return status;
-    load->to->shape.gelu = spec_piece_is(name, "gelu") || spec_piece_is(name, "gelu_pytorch_tanh");
-    if (load->to->shape.gelu || spec_piece_is(name, "silu")) return GSL_SUCCESS;
+    const bool gelu = spec_piece_is(name, "gelu") || spec_piece_is(name, "gelu_pytorch_tanh");
+    load->to->shape.shape.gate = gelu ? SPEC_GATE_GELU : SPEC_GATE_SILU;
+    if (gelu || spec_piece_is(name, "silu")) return GSL_SUCCESS;
     return REFUSE(load, "'%s' is '%.*s'; silu and gelu can be read", load->key,
                   SPEC_GGUF_SHOWN(name));
+}
+
+/* llama.cpp takes 0 for a lacking scale. */
+static int scale(float *ret_value, loader *load, const char *rest, float fallback)
+{
+    double value;
+    const int status =
+        spec_gguf_value_real(&value, load->gguf, key_of(load, rest), 0.0, load->error);
+    if (status != GSL_SUCCESS) return status;
+    if (!(value >= 0.0 && value <= 1e6))
+        return REFUSE(load, "'%s' is %g, which is not within 0..1e6", load->key, value);
+    *ret_value = value != 0.0 ? (float)value : fallback;
+    return GSL_SUCCESS;
 }
 
 static int read_scales(loader *load)
 {
     int status = GSL_SUCCESS;
     spec_dflash_shape *shape = &load->to->shape;
-    const float plain = (float)(1.0 / sqrt(shape->shape.head_dim));
-    SPEC_TRY(scale(&shape->embedding_scale, load, "embedding_scale", 1.0f));
-    SPEC_TRY(scale(&shape->attention_scale, load, "attention.scale", plain));
+    SPEC_TRY(scale(&shape->shape.embedding_scale, load, "embedding_scale", 0.0f));
     SPEC_TRY(scale(&shape->value_scale, load, "attention.value_scale", 1.0f));
     SPEC_TRY(scale(&shape->logit_scale, load, "logit_scale", 1.0f));
-    SPEC_TRY(scale(&shape->softcap, load, "final_logit_softcapping", 0.0f));
-    if (shape->logit_scale < 0.0f || shape->softcap < 0.0f)
-        return REFUSE(load, "'%s' or '%s' is below 0", "dflash.logit_scale",
-                      "dflash.final_logit_softcapping");
 done:
     return status;
 }
@@ -276,45 +249,38 @@ done:
     return status;
 }
 
-/* Linear scaling is one factor for all pairs; others are a tensor. */
-static int read_rotation(loader *load)
+/* Windows, rope and scales have the keys of models. llama.cpp needs a pattern with a window, and
+ * has one rope for all layers. */
+static int read_attention(loader *load)
 {
-    int status = GSL_SUCCESS, rotated;
-    spec_shape *shape = &load->to->shape.shape;
-    const int n = shape->head_dim / 2;
-    spec_piece type;
-    double factor;
-    const spec_gguf_tensor *factors = spec_gguf_find_tensor(load->gguf, factors_name);
-    SPEC_TRY(spec_gguf_value_real(&shape->rope.base, load->gguf, key_of(load, "rope.freq_base"),
-                                  10000.0, load->error));
-    SPEC_TRY(may(&rotated, load, "rope.dimension_count", shape->head_dim));
-    if (rotated != shape->head_dim)
-        return REFUSE(load,
-                      "a rotary embedding of %d of the %d dimensions of a head cannot be "
-                      "read",
-                      rotated, shape->head_dim);
+    static const spec_architecture like = {
+        .name = "dflash", .rope_pairs = SPEC_ROPE_HALVES, .window_period = 1};
+    int status = GSL_SUCCESS, rotated, window;
+    spec_dflash_shape *shape = &load->to->shape;
+    spec_checkpoint_layer layer[SPEC_DFLASH_LAYERS_MAX] = {0};
+    spec_checkpoint read = {.shape = shape->shape, .opt_architecture = &like, .layer = layer};
+    const int head_dim = shape->shape.head_dim;
+    SPEC_TRY(may(&rotated, load, "rope.dimension_count", head_dim));
+    if (rotated != head_dim)
+        return REFUSE(load, "rotates %d of the %d dimensions of a head, which cannot be read",
+                      rotated, head_dim);
     SPEC_TRY(check_sections(load));
-    SPEC_TRY(spec_gguf_value_real(&factor, load->gguf, key_of(load, "rope.scale_linear"), 1.0,
-                                  load->error));
-    SPEC_TRY(spec_gguf_value_real(&factor, load->gguf, key_of(load, "rope.scaling.factor"), factor,
-                                  load->error));
-    SPEC_TRY(spec_gguf_value_text(&type, load->gguf, key_of(load, "rope.scaling.type"),
-                                  factor != 1.0 ? "linear" : "none", load->error));
-    if (spec_piece_is(type, "none"))
-        factor = 1.0;
-    else if (!spec_piece_is(type, "linear"))
-        return REFUSE(load, "rope scaling of type '%.*s' cannot be read; none and linear can",
-                      SPEC_GGUF_SHOWN(type));
-    if (factors == NULL && factor == 1.0) return GSL_SUCCESS;
-    if (factors != NULL)
-        SPEC_TRY(
-            spec_gguf_need_weights(&factors, load->gguf, factors_name, 1, n, true, load->error));
-    float *to = load->own->rope_factor = malloc((size_t)n * sizeof *to);
-    if (to == NULL) return spec_no_memory_for(load->error, load->gguf->path);
-    for (int i = 0; i < n; i++) to[i] = 1.0f;
-    if (factors != NULL) spec_tensor_decode_row(to, &factors->tensor, 0);
-    for (int i = 0; i < n; i++) to[i] *= (float)factor;
-    shape->rope.opt_factor = to;
+    SPEC_TRY(may(&window, load, "attention.sliding_window", 0));
+    const spec_gguf_value *pattern =
+        spec_gguf_value_find(load->gguf, key_of(load, "attention.sliding_window_pattern"));
+    if (window > 0 && (pattern == NULL || !pattern->is_array))
+        return REFUSE(load, "'%s' does not say which layers have a window", load->key);
+    SPEC_TRY(may(&read.shape.context, load, "context_length", read.shape.context));
+    SPEC_TRY(spec_gguf_attention_read(&read, &load->own->rope_factor, load->gguf, load->error));
+    shape->shape.rope = read.shape.rope;
+    shape->shape.query_scale = read.shape.query_scale;
+    shape->shape.logit_cap = read.shape.logit_cap;
+    shape->window = read.shape.window;
+    for (int i = 0; i < shape->shape.n_layers; i++) shape->windowed[i] = layer[i].has_window;
+    /* Attention numbers the rows of a window from its first block of slots. */
+    if (shape->window > 0 && shape->shape.n_layers * shape->shape.n_kv_heads > 1024)
+        return REFUSE(load, "a window over %d layers of %d key heads cannot be read",
+                      shape->shape.n_layers, shape->shape.n_kv_heads);
 done:
     return status;
 }
@@ -337,11 +303,10 @@ static int read_layers(loader *load)
         &eps, load->gguf, key_of(load, "attention.layer_norm_rms_epsilon"), -1.0, load->error));
     if (eps == -1.0) return REFUSE(load, "lacks the value of '%s'", load->key);
     shape->norm_eps = (float)eps;
-    shape->rope.base = 10000.0;
+    SPEC_TRY(spec_gguf_value_real(&shape->rope.base, load->gguf, key_of(load, "rope.freq_base"),
+                                  10000.0, load->error));
     SPEC_TRY(spec_checkpoint_check_shape(shape, load->gguf->path, load->error));
-    SPEC_TRY(read_rotation(load));
-    SPEC_TRY(spec_checkpoint_check_shape(shape, load->gguf->path, load->error));
-    SPEC_TRY(read_window(load));
+    SPEC_TRY(read_attention(load));
     SPEC_TRY(read_activation(load));
     SPEC_TRY(read_scales(load));
 done:

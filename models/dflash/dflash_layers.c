@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/dflash/dflash_layers.h"
 
-#include <math.h>
-#include <string.h>
-
 #define MATRIX(part, l) (&state->model->matrix[SPEC_DFLASH_##part][l])
 #define VECTOR(part, l) (state->model->vector[SPEC_DFLASH_##part][l])
 
@@ -18,23 +15,19 @@ void spec_dflash_layers_scale(float *x, int n, float factor)
     for (int i = 0; i < n; i++) x[i] *= factor;
 }
 
-/* 1 - 2 / (exp(2 x) + 1), whose exponential may overflow to infinity. */
-float spec_dflash_layers_tanh(float x)
-{
-    return 1.0f - 2.0f / (spec_vector_exp(2.0f * x) + 1.0f);
-}
-
 /* ---- attention ------------------------------------------------------------------------------- */
 
-/* Norm each head of qkv: `heads` of them from `head` on. */
-static void norm_heads(spec_dflash_state *state, int head, int heads, const float *gain)
+/* Norm the values of qkv, head by head, without gain. */
+static void norm_values(spec_dflash_state *state)
 {
     const spec_shape *s = &shape_of(state)->shape;
-    const size_t width = (size_t)(s->n_heads + 2 * s->n_kv_heads) * (size_t)s->head_dim;
+    const int first = s->n_heads + s->n_kv_heads, heads = first + s->n_kv_heads;
+    float ones[SPEC_HEAD_DIM_MAX];
+    for (int i = 0; i < s->head_dim; i++) ones[i] = 1.0f;
     for (int u = 0; u < state->batch.n; u++)
-        for (int h = head; h < head + heads; h++) {
-            float *at = state->forward.qkv + (size_t)u * width + (size_t)(h * s->head_dim);
-            state->kernels->norm(at, at, gain, s->norm_eps, s->head_dim);
+        for (int h = first; h < heads; h++) {
+            float *at = state->forward.qkv + (size_t)(u * heads + h) * (size_t)s->head_dim;
+            state->kernels->norm(at, at, ones, s->norm_eps, s->head_dim);
         }
 }
 
@@ -52,14 +45,11 @@ static void ask_for_part(spec_dflash_state *state, const spec_matrix *w, const f
 static void ask_for_keys_and_values(spec_dflash_state *state, int layer, const float *input)
 {
     const spec_shape *s = &shape_of(state)->shape;
-    const int kv = s->n_kv_heads, keys = s->n_heads * s->head_dim, values = keys + kv * s->head_dim;
+    const int keys = s->n_heads * s->head_dim, values = keys + s->n_kv_heads * s->head_dim;
     const bool has_values = MATRIX(VALUE, layer)->data != NULL;
-    float ones[SPEC_HEAD_DIM_MAX];
     ask_for_part(state, MATRIX(KEY, layer), input, keys);
     ask_for_part(state, has_values ? MATRIX(VALUE, layer) : MATRIX(KEY, layer), input, values);
-    for (int i = 0; i < s->head_dim; i++) ones[i] = 1.0f;
-    if (!has_values) norm_heads(state, s->n_heads + kv, kv, ones);
-    norm_heads(state, s->n_heads, kv, VECTOR(KEY_NORM, layer));
+    if (!has_values) norm_values(state);
 }
 
 void spec_dflash_layers_store(spec_dflash_state *state, int layer, const float *input)
@@ -67,7 +57,7 @@ void spec_dflash_layers_store(spec_dflash_state *state, int layer, const float *
     spec_forward *f = &state->forward;
     const spec_backend *on = state->model->base.backend;
     ask_for_keys_and_values(state, layer, input);
-    on->rope(&f->queue, f->qkv, NULL);
+    on->rope(&f->queue, f->qkv, &(spec_attending){.opt_key_norm = VECTOR(KEY_NORM, layer)});
     on->store(&f->queue, &state->kv, layer, f->qkv);
 }
 
@@ -86,18 +76,6 @@ static void see(spec_dflash_state *state, int layer)
         for (int slot = begin; begin > 0 && slot < end; slot++) state->path[n++] = slot;
         batch->path_begin[u + 1] = n;
     }
-}
-
-/* The engine divides scores by sqrt(head_dim). */
-static void scale_queries(spec_dflash_state *state)
-{
-    const spec_shape *s = &shape_of(state)->shape;
-    const int width = (s->n_heads + 2 * s->n_kv_heads) * s->head_dim;
-    const float plain = (float)(1.0 / sqrt(s->head_dim)),
-                factor = shape_of(state)->attention_scale / plain;
-    for (int u = 0; u < state->batch.n; u++)
-        spec_dflash_layers_scale(state->forward.qkv + (size_t)u * (size_t)width,
-                                 s->n_heads * s->head_dim, factor);
 }
 
 /* ---- branches -------------------------------------------------------------------------------- */
@@ -150,31 +128,23 @@ static void run_attention(spec_dflash_state *state, int layer)
 {
     spec_forward *f = &state->forward;
     const spec_backend *on = state->model->base.backend;
-    const spec_shape *s = &shape_of(state)->shape;
+    const spec_attending how = {.opt_query_norm = VECTOR(QUERY_NORM, layer),
+                                .opt_key_norm = VECTOR(KEY_NORM, layer),
+                                .opt_sinks = VECTOR(SINKS, layer)};
     on->norm(&f->queue, f->normed, f->x, VECTOR(ATTENTION_NORM, layer), SPEC_COLUMNS_ALL, NULL);
     begin_branch(state, MATRIX(ATTENTION_CONV, layer), VECTOR(ATTENTION_CONV_BASE, layer));
     ask_for_part(state, MATRIX(QUERY, layer), f->normed, 0);
     ask_for_keys_and_values(state, layer, f->normed);
-    norm_heads(state, 0, s->n_heads, VECTOR(QUERY_NORM, layer));
-    on->rope(&f->queue, f->qkv, NULL);
+    on->rope(&f->queue, f->qkv, &how);
     on->store(&f->queue, &state->kv, layer, f->qkv);
-    scale_queries(state);
     see(state, layer);
-    on->attend(&f->queue, f->mixed, f->qkv, &state->kv, layer, NULL,
+    on->attend(&f->queue, f->mixed, f->qkv, &state->kv, layer, &how,
                MATRIX(ATTENTION_OUTPUT, layer));
     on->matmul(&f->queue, state->other, MATRIX(ATTENTION_OUTPUT, layer), f->mixed, NULL, false,
                SPEC_COLUMNS_ALL);
-    spec_dflash_layers_scale(state->other, state->batch.n * s->dim, shape_of(state)->value_scale);
+    spec_dflash_layers_scale(state->other, state->batch.n * shape_of(state)->shape.dim,
+                             shape_of(state)->value_scale);
     end_branch(state, VECTOR(ATTENTION_CONV_BASE, layer), VECTOR(ATTENTION_POST_NORM, layer));
-}
-
-/* y_i = gelu(a_i) b_i, by the approximation with tanh. */
-static void gelu(float *y, const float *a, const float *b, int n)
-{
-    for (int i = 0; i < n; i++) {
-        const float inner = 0.7978845608f * a[i] * (1.0f + 0.044715f * a[i] * a[i]);
-        y[i] = 0.5f * a[i] * (1.0f + spec_dflash_layers_tanh(inner)) * b[i];
-    }
 }
 
 static void run_ffn(spec_dflash_state *state, int layer)
@@ -190,11 +160,7 @@ static void run_ffn(spec_dflash_state *state, int layer)
     on->matmul(&f->queue, state->other, MATRIX(UP, layer), f->normed, NULL, false,
                SPEC_COLUMNS_ALL);
     on->join(&f->queue, f->hidden, 2 * ffn, ffn, state->other, ffn);
-    if (!shape_of(state)->gelu) on->gate(&f->queue, f->gated, f->hidden, MATRIX(DOWN, layer));
-    for (int u = 0; shape_of(state)->gelu && u < state->batch.n; u++) {
-        const float *h = f->hidden + 2 * (size_t)u * (size_t)ffn;
-        gelu(f->gated + (size_t)u * (size_t)ffn, h, h + ffn, ffn);
-    }
+    on->gate(&f->queue, f->gated, f->hidden, MATRIX(DOWN, layer));
     on->matmul(&f->queue, state->other, MATRIX(DOWN, layer), f->gated, NULL, false,
                SPEC_COLUMNS_ALL);
     end_branch(state, VECTOR(FFN_CONV_BASE, layer), VECTOR(FFN_POST_NORM, layer));

@@ -17,7 +17,4 @@ void spec_dflash_layers_run(spec_dflash_state *state, int layer);
 /* x_i *= factor. */
 void spec_dflash_layers_scale(float *x, int n, float factor);
 
-/* tanh(x), to an error of 2e-7. */
-float spec_dflash_layers_tanh(float x);
-
 #endif

@@ -4,9 +4,6 @@
 #include "models/transformer/engine/taps.h"
 #include "models/transformer/engine/transformer_session.h"
 
-#include <math.h>
-#include <string.h>
-
 /* ---- the target ------------------------------------------------------------------------------ */
 
 /* Have the target compute all but the last token of the text. */
@@ -72,28 +69,13 @@ static int pass_context(spec_dflash_state *state, int from, int until, spec_erro
 
 /* ---- the block ------------------------------------------------------------------------------- */
 
-/* Logits as the draft's settings change them. llama.cpp's Markov head adds to plain ones. */
-static void cap_logits(spec_dflash_state *state, int n)
-{
-    const spec_dflash_shape *shape = &state->model->dflash.shape;
-    float *logits = state->forward.logits;
-    const size_t size = (size_t)n * (size_t)shape->draft_vocab;
-    const float cap = shape->softcap, factor = shape->logit_scale;
-    if (shape->kind == SPEC_DFLASH_MARKOV || (cap == 0.0f && factor == 1.0f)) return;
-    for (size_t i = 0; i < size; i++) {
-        float z = logits[i] * factor;
-        if (cap > 0.0f) z = cap * spec_dflash_layers_tanh(z / cap);
-        logits[i] = z;
-    }
-}
-
 static int pass_block(spec_dflash_state *state, spec_error *error)
 {
     spec_forward *f = &state->forward;
     const spec_dflash_model *m = state->model;
     const spec_dflash_shape *shape = &m->dflash.shape;
     const spec_backend *on = m->base.backend;
-    const int dim = shape->shape.dim, first = state->n_text - 1,
+    const int first = state->n_text - 1,
               skipped = shape->block - m->model.reach; /* columns that draft nothing */
     state->batch.n = 0;
     for (int i = 0; i < shape->block; i++)
@@ -101,15 +83,18 @@ static int pass_block(spec_dflash_state *state, spec_error *error)
     state->batch.first = skipped;
     on->begin(&f->queue, &state->batch, &state->kv, NULL, 0);
     on->embed(&f->queue, f->x, m->embedding);
-    spec_dflash_layers_scale(f->x, shape->block * dim, shape->embedding_scale);
     for (int l = 0; l < shape->shape.n_layers; l++) spec_dflash_layers_run(state, l);
     on->norm(&f->queue, f->normed, f->x, m->base.final_norm, SPEC_COLUMNS_WANTED, NULL);
     on->matmul(&f->queue, f->logits, m->output, f->normed, NULL, false, SPEC_COLUMNS_WANTED);
+    if (shape->kind != SPEC_DFLASH_MARKOV) {
+        spec_dflash_layers_scale(f->logits, m->model.reach * shape->draft_vocab,
+                                 shape->logit_scale);
+        if (shape->shape.logit_cap > 0.0f) on->cap(&f->queue, f->logits);
+    }
     if (shape->kind == SPEC_DFLASH_LATTICE)
         on->matmul(&f->queue, state->other, &m->matrix[SPEC_DFLASH_SELECTOR][0], f->normed, NULL,
                    false, SPEC_COLUMNS_WANTED);
     on->end(&f->queue);
-    cap_logits(state, m->model.reach);
     return on->wait(&f->queue, error);
 }
 

@@ -41,7 +41,7 @@ drawn_dflash_config drawn_dflash(spec_dflash_kind kind, const spec_shape *target
     };
     static const spec_dflash_part lacks[] = {
         SPEC_DFLASH_EMBEDDING,     SPEC_DFLASH_OUTPUT,      SPEC_DFLASH_ATTENTION_POST_NORM,
-        SPEC_DFLASH_FFN_POST_NORM, SPEC_DFLASH_LAYER_SCALE,
+        SPEC_DFLASH_FFN_POST_NORM, SPEC_DFLASH_LAYER_SCALE, SPEC_DFLASH_SINKS,
     };
     for (size_t i = 0; i < sizeof lacks / sizeof lacks[0]; i++)
         config.lacks |= UINT64_C(1) << lacks[i];
@@ -118,12 +118,13 @@ static void write_values(file *f)
         number(f, "dflash.conv_kernel_size", shape->kernel);
         number(f, "dflash.conv_group_size", shape->group);
     }
-    if (shape->gelu) spec_gguf_writer_text(&f->writer, "dflash.hidden_activation", "gelu");
-    scale(f, "dflash.embedding_scale", shape->embedding_scale);
-    scale(f, "dflash.attention.scale", shape->attention_scale);
+    if (s->gate == SPEC_GATE_GELU)
+        spec_gguf_writer_text(&f->writer, "dflash.hidden_activation", "gelu");
+    scale(f, "dflash.embedding_scale", s->embedding_scale);
+    scale(f, "dflash.attention.scale", s->query_scale);
     scale(f, "dflash.attention.value_scale", shape->value_scale);
     scale(f, "dflash.logit_scale", shape->logit_scale);
-    scale(f, "dflash.final_logit_softcapping", shape->softcap);
+    scale(f, "dflash.final_logit_softcapping", s->logit_cap);
     write_windows(f);
 }
 

@@ -18,7 +18,8 @@ enum {
     FACTORS = 1 << 9,
     APART = 1 << 10, /* the anchor drafts nothing */
     WIDE = 1 << 11,  /* a block of 6 from 3 taps, kernels of 4 over groups of 1 */
-    NO_BIAS = 1 << 12
+    NO_BIAS = 1 << 12,
+    SINKS = 1 << 13
 };
 
 typedef struct {
@@ -30,6 +31,7 @@ typedef struct {
 static const dflash_case dflash_cases[] = {
     {"plain", SPEC_DFLASH_PLAIN, 0, 0},
     {"plain, causal with a window", SPEC_DFLASH_PLAIN, CAUSAL | WINDOW, 0},
+    {"plain, sinks", SPEC_DFLASH_PLAIN, WINDOW | SINKS, 0},
     {"plain, wide with a window", SPEC_DFLASH_PLAIN, WIDE | WINDOW, 0},
     {"plain, scales", SPEC_DFLASH_PLAIN, SCALES | CAPPED | FACTORS, 0},
     {"plain of 5 tokens, GELU", SPEC_DFLASH_PLAIN, GELU | POST_NORMS | OUTPUT, 5},
@@ -37,7 +39,8 @@ static const dflash_case dflash_cases[] = {
     {"markov", SPEC_DFLASH_MARKOV, 0, 0},
     {"markov, anchor apart", SPEC_DFLASH_MARKOV, APART | NO_BIAS, 0},
     {"markov of 5 tokens, all else", SPEC_DFLASH_MARKOV,
-     WIDE | WINDOW | SCALES | GELU | POST_NORMS | NO_VALUES | EMBEDDING | OUTPUT | FACTORS, 5},
+     WIDE | WINDOW | SCALES | GELU | POST_NORMS | NO_VALUES | EMBEDDING | OUTPUT | FACTORS | SINKS,
+     5},
     {"lattice", SPEC_DFLASH_LATTICE, 0, 0},
     {"lattice, wide, capped", SPEC_DFLASH_LATTICE, WIDE | CAPPED, 0},
     {"lattice of 5 tokens, norms", SPEC_DFLASH_LATTICE, POST_NORMS | OUTPUT | SCALES, 5},
@@ -55,15 +58,15 @@ static inline drawn_dflash_config dflash_case_config(const dflash_case *c, const
     if (with & CAUSAL) shape->causal = true;
     if (with & WINDOW) shape->window = 5;
     if (with & SCALES) {
-        shape->embedding_scale = 1.7f;
-        shape->attention_scale = 0.83f;
+        shape->shape.embedding_scale = 1.7f;
+        shape->shape.query_scale = 0.83f;
         shape->value_scale = 0.6f;
     }
     if (with & CAPPED) {
         shape->logit_scale = 0.7f;
-        shape->softcap = 1.3f;
+        shape->shape.logit_cap = 1.3f;
     }
-    if (with & GELU) shape->gelu = true;
+    if (with & GELU) shape->shape.gate = SPEC_GATE_GELU;
     if (with & FACTORS) shape->shape.rope.opt_factor = factor;
     if (with & APART) shape->from_anchor = false;
     if (with & WIDE) {
@@ -78,6 +81,7 @@ static inline drawn_dflash_config dflash_case_config(const dflash_case *c, const
     }
 #define HAS(part) (UINT64_C(1) << SPEC_DFLASH_##part)
     if (with & POST_NORMS) has |= HAS(ATTENTION_POST_NORM) | HAS(FFN_POST_NORM) | HAS(LAYER_SCALE);
+    if (with & SINKS) has |= HAS(SINKS);
     if (with & EMBEDDING) has |= HAS(EMBEDDING);
     if (with & OUTPUT) has |= HAS(OUTPUT);
     config.lacks &= ~has;

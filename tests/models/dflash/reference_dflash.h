@@ -157,8 +157,7 @@ static inline void dflash_attend(const block_reference *r, int layer, int i, con
     const spec_shape *s = &shape->shape;
     const int kv = s->n_kv_heads * s->head_dim, place = r->n - 1 + i,
               end = shape->causal ? place + 1 : r->n - 1 + shape->block;
-    const double scale =
-        shape->attention_scale > 0.0f ? (double)shape->attention_scale : 1.0 / sqrt(s->head_dim);
+    const double scale = s->query_scale > 0.0f ? (double)s->query_scale : 1.0 / sqrt(s->head_dim);
     int begin = shape->windowed[layer] && shape->window > 0 ? place - shape->window + 1 : 0;
     if (begin < 0) begin = 0;
     double *query = reference_vector(s->n_heads * s->head_dim),
@@ -168,7 +167,9 @@ static inline void dflash_attend(const block_reference *r, int layer, int i, con
     dflash_norm_heads(query, s->n_heads, s, dflash_part(r, SPEC_DFLASH_QUERY_NORM, layer));
     for (int h = 0; h < s->n_heads; h++) {
         const int from = h / (s->n_heads / s->n_kv_heads) * s->head_dim;
-        double *q = query + h * s->head_dim, sum = 0.0;
+        const spec_tensor *sinks = dflash_part(r, SPEC_DFLASH_SINKS, layer);
+        double *q = query + h * s->head_dim,
+               sum = sinks->data != NULL ? exp(dflash_weight(sinks, 0, h)) : 0.0;
         reference_rope(q, s, place);
         for (int t = begin; t < end; t++) {
             double score = 0.0;
@@ -198,7 +199,8 @@ static inline void dflash_feed_forward(const block_reference *r, int layer, int 
                       false);
     for (int k = 0; k < s->ffn_dim; k++) {
         const double z = a[k], inner = sqrt(2.0 / acos(-1.0)) * (z + 0.044715 * z * z * z);
-        a[k] = b[k] * (r->dflash->shape.gelu ? 0.5 * z * (1.0 + tanh(inner)) : z / (1.0 + exp(-z)));
+        a[k] = b[k] *
+               (s->gate == SPEC_GATE_GELU ? 0.5 * z * (1.0 + tanh(inner)) : z / (1.0 + exp(-z)));
     }
     reference_product(r->branch + i * s->dim, dflash_part(r, SPEC_DFLASH_DOWN, layer), NULL, a,
                       true, false);
@@ -299,14 +301,14 @@ static inline void reference_dflash_row(double *row, double *opt_confidence,
         for (int k = 0; k < dim; k++)
             r.x[i * dim + k] =
                 dflash_weight(embedding, i == 0 ? text[n - 1] : shape->mask, k) *
-                (shape->embedding_scale > 0.0f ? (double)shape->embedding_scale : 1.0);
+                (shape->shape.embedding_scale > 0.0f ? (double)shape->shape.embedding_scale : 1.0);
     for (int l = 0; l < shape->shape.n_layers; l++) dflash_layer(&r, l, g);
     const int column = shape->from_anchor ? offset : offset + 1;
     reference_norm(h, r.x + column * dim, dflash_part(&r, SPEC_DFLASH_FINAL_NORM, 0),
                    (double)shape->shape.norm_eps);
     reference_product(logits, output, NULL, h, true, false);
     for (int x = 0; shape->kind != SPEC_DFLASH_MARKOV && x < few; x++) {
-        const double cap = (double)shape->softcap;
+        const double cap = (double)shape->shape.logit_cap;
         if (shape->logit_scale > 0.0f) logits[x] *= (double)shape->logit_scale;
         if (cap > 0.0) logits[x] = cap * tanh(logits[x] / cap);
     }

@@ -69,7 +69,7 @@ static void a_file_is_read_as_it_says(void **state)
         drawn_dflash_config config = drawn((spec_dflash_kind)kind);
         spec_dflash read;
         spec_error error = {""};
-        config.shape.softcap = 30.0f;
+        config.shape.shape.logit_cap = 30.0f;
         config.shape.window = 5;
         config.shape.draft_vocab = 5;
         config.lacks &= ~(UINT64_C(1) << SPEC_DFLASH_OUTPUT);
@@ -83,8 +83,8 @@ static void a_file_is_read_as_it_says(void **state)
         assert_int_equal(shape->shape.context, target.shape.context);
         assert_int_equal(shape->shape.rope_pairs, SPEC_ROPE_HALVES);
         assert_true(shape->shape.embedding_scale == 0.0f && shape->shape.window == 0);
-        assert_true(shape->embedding_scale == 1.0f && shape->attention_scale == 0.5f);
-        assert_true(shape->softcap == 30.0f && shape->logit_scale == 1.0f);
+        assert_true(shape->shape.query_scale == 0.0f && shape->value_scale == 1.0f);
+        assert_true(shape->shape.logit_cap == 30.0f && shape->logit_scale == 1.0f);
         assert_int_equal(shape->window, 5);
         assert_true(!shape->windowed[0] && shape->windowed[1]);
         assert_int_equal(shape->block, 4);
@@ -140,7 +140,7 @@ static void a_lacking_value_is_named(void **state)
         {SPEC_DFLASH_LATTICE, "dflash.conv_kernel_size", "lacks the value of"},
         {SPEC_DFLASH_LATTICE, "dflash.conv_group_size", "lacks the value of"},
         {SPEC_DFLASH_PLAIN, "dflash.attention.sliding_window_pattern",
-         "is not a list of truth values for 2 layers"},
+         "does not say which layers have a window"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof lacking / sizeof lacking[0]; i++) {
@@ -184,8 +184,9 @@ static void values_out_of_range_are_refused(void **state)
     REJECT(SPEC_DFLASH_PLAIN, shape->shape.n_kv_heads = 3, "the number of key-value heads is 3");
     REJECT(SPEC_DFLASH_PLAIN, shape->shape.head_dim = 5, "head");
     REJECT(SPEC_DFLASH_PLAIN, shape->shape.n_layers = 33, "dflash.block_count");
-    REJECT(SPEC_DFLASH_PLAIN, shape->softcap = -2.0f, "is below 0");
-    REJECT(SPEC_DFLASH_PLAIN, shape->embedding_scale = 1e7f, "'dflash.embedding_scale' is 1e+07");
+    REJECT(SPEC_DFLASH_PLAIN, shape->shape.logit_cap = -2.0f, "is -2, not a number above 0");
+    REJECT(SPEC_DFLASH_PLAIN, shape->shape.embedding_scale = 1e7f,
+           "'dflash.embedding_scale' is 1e+07");
     REJECT(SPEC_DFLASH_LATTICE, shape->candidates = VOCAB + 1,
            "'dflash.selector_top_k' is 12, and its vocabulary has 11 tokens");
     REJECT(SPEC_DFLASH_LATTICE, shape->candidates = 257, "dflash.selector_top_k");
