@@ -1,96 +1,70 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drafts of dflash files at temperature 0 are those of llama.cpp, token for token.
+"""Drafts of dflash files by speclab and by llama.cpp, token for token, at temperature 0.
 
-check_dflash.py SPECLAB [CASE]: each case of dflash_files.py, for random targets and texts. A
-difference is forgiven where speclab's two likeliest tokens are within TIE of each other."""
-import json
+    python3 tests/peers/check_dflash.py build/release/speclab [CASE]
+"""
+import itertools
 import os
-import subprocess
 import sys
 import tempfile
 
 import numpy as np
 
-import dflash_files as files
+import dflash_files
+import drafts
+from drafts import LAYERS, VOCAB, WIDTH, Weights
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-SHELL = os.environ.get("LLAMA_DRAFTS") or os.path.join(HERE, "../../build/peers/llama_drafts")
-LENGTHS = [1, 2, 3, 9, 26, 70, 131, 300]
-TIE = {"F32": 1e-5, "F16": 2e-2, "BF16": 2e-2, "Q8_0": 6e-2}
-
-
-def drafted(program, target, draft, tokens, k):
-    """speclab's greedy draft, and for each token the ratio of its two likeliest."""
-    said = subprocess.run(
-        [program, "step", "--target", f"gguf:{target}", "--draft", draft, "--drafting", "greedy",
-         "-K", str(k), "--context", " ".join(map(str, tokens)), "--format", "json"],
-        capture_output=True, check=False)
-    if said.returncode != 0:
-        raise SystemExit(said.stderr.decode())
-    nodes = json.loads(said.stdout)["rounds"][0]["nodes"]
-    top = [np.sort(node["draft_row"])[-2:] for node in nodes]
-    return [node["token"] for node in nodes], [low / high for low, high in top]
+ROUNDS, TEXTS = 12, 8
+# llama.cpp rounds activations to the type of F16 and BF16 weights, and takes GELU from a table of
+# F16; of Q8_0 both programs round activations, after different sums.
+NEAR = {"F16": 0.02, "BF16": 0.1, "Q8_0": 0.1}
+LONG = 190  # tokens of the last text, beyond windows and several passes
 
 
-def compare(ours, ratios, theirs, tie):
-    """Whether they agree, up to the first draw that is a tie."""
-    if ours and ours[-1] == files.END:
-        theirs = theirs[:len(ours)]  # speclab drafts nothing after the end of a text
-    for i, token in enumerate(ours):
-        if i >= len(theirs) or token != theirs[i]:
-            return i < len(theirs) and ratios[i] > 1 - tie, i
-    return len(ours) == len(theirs), len(ours)
+def write_target(path, architecture):
+    weights = Weights(1)
+    tensors = drafts.plain(drafts.llama_tensors(weights))
+    if architecture == "qwen3":
+        norms = {f"blk.{i}.attn_{name}_norm.weight": weights.norm(WIDTH)
+                 for i in range(LAYERS) for name in "qk"}
+        tensors.update(drafts.plain(norms))
+    drafts.write(path, architecture, drafts.shape_values(architecture), tensors)
 
 
-def check(program, folder, case, number, targets):
-    chance = np.random.default_rng(number)
-    draft = os.path.join(folder, "draft.gguf")
-    tokens = longest = differ = stopped = 0
-    for architecture in targets:
-        named, plain = (os.path.join(folder, f"{architecture}-{kind}.gguf")
-                        for kind in ("named", "plain"))
-        k = files.write_draft(draft, case.settings, 100 + number)
-        texts = [chance.integers(3, files.VOCAB, n).tolist() for n in LENGTHS]
-        said = subprocess.run(
-            [SHELL, named, draft, str(k), str(case.p_min)], capture_output=True, check=False,
-            input="".join(" ".join(map(str, t)) + "\n" for t in texts).encode())
-        if said.returncode != 0:
-            raise SystemExit(f"{case.name}: llama.cpp ({said.returncode}): {said.stderr.decode()}")
-        lines = said.stdout.decode().split("\n")[:-1]
-        assert len(lines) == len(texts)
-        spec = f"dflash:{draft}" + (f"?confidence={case.p_min}" if case.p_min else "")
-        tie = TIE["F16" if case.settings.get("gelu") else case.settings.get("type", "F32")]
-        for text, line in zip(texts, lines):
-            theirs = [int(word) for word in line.split()]
-            ours, ratios = drafted(program, plain, spec, text, k)
-            same, at = compare(ours, ratios, theirs, tie)
-            tokens += at
-            longest = max(longest, at)
-            stopped += len(theirs) < k
-            if not same:
-                differ += 1
-                print(f"  {architecture}, {len(text)} tokens: {ours} {theirs}")
-    if case.p_min and not 0 < stopped:
-        differ += 1
-        print("  no draft ended early: the case shows nothing")
-    print(f"{case.name:58} {tokens:4} tokens, up to {longest:2}, {stopped:2} stopped, "
-          f"{differ} differ", flush=True)
-    return differ
+def check(program, folder, target, number, case):
+    """Prints a line; whether all drafts are the same, with stops in cases of confidence."""
+    path = os.path.join(folder, f"{number}.gguf")
+    K = dflash_files.write(path, case.settings, number)
+    kind = "draft-dspark" if "markov" in case.settings else "draft-dflash"
+    texts = drafts.texts_of(number, TEXTS)
+    texts.append(np.random.default_rng(number).integers(0, VOCAB, LONG).tolist())
+    theirs = drafts.llama_rounds(kind, target, path, K, ROUNDS, texts, case.p_min)
+    spec = f"dflash:{path}" + (f"?confidence={case.p_min}" if case.p_min else "")
+    name = f"{os.path.basename(target)[:-5]}, {case.name}"
+    get = case.settings.get
+    near = NEAR.get("F16" if get("gelu") else get("type"), 3e-4)
+    same = drafts.compare(name, drafts.Speclab(program, f"gguf:{target}", spec), texts, theirs, K,
+                          near)
+    lengths = {len(drafted) for rounds in theirs for drafted, _ in rounds}
+    if case.p_min and len(lengths) < 3:
+        print(f"FAIL {name}: drafts of {lengths} tokens show no stops")
+        return False
+    return same
 
 
-def main():
-    program, wanted = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
-    targets = os.environ.get("TARGETS", "llama qwen3").split()
+def main(program, wanted=""):
+    drafts.build_shell()
+    bad = 0
     with tempfile.TemporaryDirectory() as folder:
-        for i, architecture in enumerate(targets):
-            for named in (True, False):
-                path = f"{architecture}-{'named' if named else 'plain'}.gguf"
-                files.write_target(os.path.join(folder, path), architecture, named, i)
-        cases = [(i, case) for i, case in enumerate(files.CASES) if wanted in case.name]
-        differ = sum(check(program, folder, case, i, targets) for i, case in cases)
-    print("no difference" if differ == 0 else f"{differ} DIFFERENCES")
-    return differ != 0
+        for architecture in ("llama", "qwen3"):
+            target = os.path.join(folder, f"{architecture}.gguf")
+            write_target(target, architecture)
+            for number, case in zip(itertools.count(10), dflash_files.CASES):
+                if wanted in case.name:
+                    bad += not check(program, folder, target, number, case)
+    print("check_dflash: " + ("every draft is llama.cpp's" if bad == 0 else f"FAIL, {bad} cases"))
+    return bad
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]) != 0)

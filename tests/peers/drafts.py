@@ -121,9 +121,9 @@ def texts_of(seed, n):
     return [noise.integers(0, VOCAB, noise.integers(2, 31)).tolist() for _ in range(n)]
 
 
-def llama_rounds(kind, target, draft, K, rounds, texts):
+def llama_rounds(kind, target, draft, K, rounds, texts, p_min=0.0):
     """For each text the rounds as pairs of lists: drafted, emitted."""
-    ran = subprocess.run([SHELL, kind, target, draft or "-", str(K), str(rounds)],
+    ran = subprocess.run([SHELL, kind, target, draft or "-", str(K), str(rounds), str(p_min)],
                          input="".join(" ".join(map(str, text)) + "\n" for text in texts),
                          capture_output=True, text=True)
     if ran.returncode != 0:
@@ -155,25 +155,25 @@ class Speclab:
                 for one in self.step(text, "--temperature", "0", "-K", str(K), "--rounds",
                                      str(rounds))]
 
-    def is_tie(self, text, K, theirs, ours):
-        """Whether the first tokens that differ have the same logit but for rounding."""
+    def is_tie(self, text, K, theirs, ours, near):
+        """Whether the logits of the first tokens that differ are within `near` of each other."""
         one = self.step(text, "--drafting", "greedy", "-K", str(K))[0]
         rows = [node["draft_row"] for node in one["nodes"]], one["target_rows"]
         for row, a, b in zip(itertools.chain(*rows), itertools.chain(*theirs),
                              itertools.chain(*ours)):
             if a != b:
-                return min(row[a], row[b]) > 0 and abs(math.log(row[a] / row[b])) < 3e-4
+                return min(row[a], row[b]) > 0 and abs(math.log(row[a] / row[b])) < near
         return False
 
 
-def compare(name, speclab, texts, theirs, K):
+def compare(name, speclab, texts, theirs, K, near=3e-4):
     """Print a line; returns whether all rounds are the same, up to a tie in a text."""
     rounds = drafted = accepted = ties = 0
     for start, lines in zip(texts, theirs, strict=True):
         text = list(start)
         for one, other in zip(lines, speclab.rounds(text, K, len(lines)), strict=True):
             if one != other:
-                if not speclab.is_tie(text, K, one, other):
+                if not speclab.is_tie(text, K, one, other, near):
                     print(f"FAIL {name}: after {text}: llama.cpp {one}, speclab {other}")
                     return False
                 ties += 1

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A shell around llama.cpp's speculative decoding, for comparisons of drafts:
- *     llama_drafts TYPE TARGET DRAFT K ROUNDS
- * TYPE is draft-eagle3, draft-mtp and so on; DRAFT is a file, or - for the target's own. Standard
- * input has a list of tokens per line. For each round the output has a line: the drafted tokens,
- * a bar, and the tokens that the round adds at temperature 0. An empty line ends a text. Keys and
- * values are floats. */
+ *     llama_drafts TYPE TARGET DRAFT K ROUNDS [P_MIN]
+ * TYPE is draft-eagle3, draft-mtp and so on; DRAFT is a file, or - for the target's own; P_MIN is
+ * the option of that name. Standard input has a list of tokens per line. For each round the output
+ * has a line: the drafted tokens, a bar, and the tokens that the round adds at temperature 0. An
+ * empty line ends a text. Keys and values are floats. */
 #include "common.h"
 #include "llama-cpp.h"
 #include "speculative.h"
@@ -37,6 +37,7 @@ llama_model_ptr load(const std::string &path)
 {
     llama_model_params params = llama_model_default_params();
     params.load_mtp = true;
+    params.use_extra_bufts = false; /* AMX reads beyond small matrices of Q8_0 */
     llama_model *model = llama_model_load_from_file(path.c_str(), params);
     if (model == nullptr) fail("cannot load " + path);
     return llama_model_ptr(model);
@@ -63,7 +64,7 @@ struct session {
     common_speculative_ptr drafts;
 
     session(llama_model *target_model, llama_model *draft_model, common_speculative_type type,
-            int K)
+            int K, float p_min)
     {
         const bool is_mtp = type == COMMON_SPECULATIVE_TYPE_DRAFT_MTP;
         target = open_context(target_model, nullptr, LLAMA_CONTEXT_TYPE_DEFAULT);
@@ -71,6 +72,7 @@ struct session {
                              is_mtp ? LLAMA_CONTEXT_TYPE_MTP : LLAMA_CONTEXT_TYPE_DEFAULT);
         params.types = {type};
         params.draft.n_max = K;
+        params.draft.p_min = p_min;
         params.draft.backend_sampling = false;
         params.draft.ctx_tgt = target.get();
         params.draft.ctx_dft = draft.get();
@@ -143,7 +145,7 @@ void round_of(session &s, llama_tokens &text, int vocab)
 
 int main(int argc, char **argv)
 {
-    if (argc != 6) fail("TYPE TARGET DRAFT K ROUNDS");
+    if (argc != 6 && argc != 7) fail("TYPE TARGET DRAFT K ROUNDS [P_MIN]");
     llama_log_set(log_errors, nullptr);
     llama_backend_init();
     const common_speculative_type type = common_speculative_type_from_name(argv[1]);
@@ -157,7 +159,8 @@ int main(int argc, char **argv)
         llama_tokens text;
         for (llama_token token; words >> token;) text.push_back(token);
         if (text.size() < 2) fail("a text has fewer than two tokens");
-        session s(target.get(), own ? target.get() : draft.get(), type, std::atoi(argv[4]));
+        session s(target.get(), own ? target.get() : draft.get(), type, std::atoi(argv[4]),
+                  argc > 6 ? std::strtof(argv[6], nullptr) : 0.0f);
         common_batch prompt(s.target.get());
         for (size_t i = 0; i + 1 < text.size(); i++)
             prompt.add(text[i], static_cast<int>(i), 0, false);
