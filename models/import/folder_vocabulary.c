@@ -191,27 +191,35 @@ static int make_room(reader *in, const json_t *merges)
 
 /* ---- begin and end --------------------------------------------------------------------------- */
 
+/* The token of this spelling, or -1. */
+static int token_of(const reader *in, const char *opt_text)
+{
+    for (int i = 0; opt_text != NULL && i < in->to->data.vocab; i++)
+        if (spec_piece_is(in->to->piece[i], opt_text)) return i;
+    return -1;
+}
+
 /* The token that tokenizer_config.json names, as a text or as an object; -1 if it names none. */
 static int special(const reader *in, const char *key)
 {
     const json_t *value = json_object_get(in->to->config, key);
-    const char *text =
-        json_is_object(value) ? spec_json_values_word(value, "content") : json_string_value(value);
-    for (int i = 0; text != NULL && i < in->to->data.vocab; i++)
-        if (spec_piece_is(in->to->piece[i], text)) return i;
-    return -1;
+    return token_of(in, json_is_object(value) ? spec_json_values_word(value, "content")
+                                              : json_string_value(value));
 }
 
 static int read_ends(reader *in, const char *folder)
 {
     int status = GSL_SUCCESS;
+    const char *begin;
     char path[SPEC_TENSOR_FOLDER_PATH];
     SPEC_TRY(spec_tensor_folder_file(path, folder, "tokenizer_config.json", in->error));
     SPEC_TRY(spec_json_values_load(&in->to->config, path, true, in->error));
     in->to->begin_of_text = special(in, "bos_token");
     in->to->end_of_text = special(in, "eos_token");
-    in->to->adds_begin = spec_json_values_is_on(in->to->config, "add_bos_token",
-                                                spec_pre_tokenizer_begins(in->root));
+    /* As in transformers 5, a post_processor outweighs tokenizer_config.json. */
+    if (!spec_pre_tokenizer_begins(&in->to->adds_begin, &begin, in->root))
+        in->to->adds_begin = spec_json_values_is_on(in->to->config, "add_bos_token", false);
+    if (in->to->begin_of_text < 0) in->to->begin_of_text = token_of(in, begin);
 done:
     return status;
 }

@@ -226,7 +226,7 @@ static int read_vocabulary(spec_import_model *model, spec_error *error)
     const int begin = has && v->begin_of_text >= 0 ? v->begin_of_text : config->begin_of_text;
     to->end_of_text = has && v->end_of_text >= 0 ? v->end_of_text : config->end_of_text;
     to->begin_of_text = begin >= 0 ? begin : to->end_of_text >= 0 ? to->end_of_text : 0;
-    to->adds_begin = has ? v->adds_begin : begin >= 0 && config->begins;
+    to->adds_begin = begin >= 0 && (has ? v->adds_begin : config->begins);
     if (has) SPEC_TRY(spec_checkpoint_tokenizer(to, &v->data, model->folder.path, error));
 done:
     return status;

@@ -165,12 +165,17 @@ int spec_pre_tokenizer_read(spec_tokenizer_data *ret, const json_t *root, const 
     return falls_back ? read_spaces(&in) : read_bytes(&in);
 }
 
-bool spec_pre_tokenizer_begins(const json_t *root)
+bool spec_pre_tokenizer_begins(bool *ret_begins, const char **ret_begin, const json_t *root)
 {
     const json_t *step, *processor = json_object_get(root, "post_processor");
-    for (size_t i = 0; (step = item(processor, "processors", i)) != NULL; i++)
-        if (is_type(step, "TemplateProcessing"))
-            return json_object_get(json_array_get(json_object_get(step, "single"), 0),
-                                   "SpecialToken") != NULL;
-    return false;
+    *ret_begins = false;
+    *ret_begin = "";
+    for (size_t i = 0; (step = item(processor, "processors", i)) != NULL; i++) {
+        const json_t *first = json_array_get(json_object_get(step, "single"), 0);
+        const json_t *token = json_object_get(first, "SpecialToken");
+        if (!is_type(step, "TemplateProcessing") || token == NULL) continue;
+        *ret_begins = true;
+        *ret_begin = spec_json_values_word(token, "id");
+    }
+    return !is_absent(processor);
 }

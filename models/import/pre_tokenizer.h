@@ -15,7 +15,8 @@
 int spec_pre_tokenizer_read(spec_tokenizer_data *ret, const json_t *root, const char *path,
                             spec_error *error);
 
-/* Whether the post_processor puts a special token in front of a text. */
-bool spec_pre_tokenizer_begins(const json_t *root);
+/* Whether the post_processor puts a special token in front of a text, and its name, or "". Returns
+ * whether there is a post_processor. */
+bool spec_pre_tokenizer_begins(bool *ret_begins, const char **ret_begin, const json_t *root);
 
 #endif

@@ -45,17 +45,23 @@ void spec_gguf_model_shape(spec_gguf_writer *writer, const char *architecture,
 #undef KEY
 }
 
-/* Spell a piece like SentencePiece, with U+2581 for a blank. Returns the end of the output. */
-static char *respell(spec_piece *ret_piece, char *text, const spec_piece *piece)
+/* Spell a piece like SentencePiece, with U+2581 for a blank; or, for a user-defined piece, which
+ * llama.cpp searches before it replaces blanks, the other way. Returns the end of the output. */
+static char *respell(spec_piece *ret_piece, char *text, const spec_piece *piece, bool is_user)
 {
     static const char blank[] = "\xe2\x96\x81";
+    enum { BLANK = sizeof blank - 1 };
     *ret_piece = (spec_piece){text, 0};
     for (size_t i = 0; i < piece->length; i++) {
-        const char c = piece->bytes[i];
-        if (c == ' ')
-            text = (char *)memcpy(text, blank, sizeof blank - 1) + sizeof blank - 1;
-        else
-            *text++ = c;
+        const char *c = piece->bytes + i;
+        if (is_user && piece->length - i >= BLANK && memcmp(c, blank, BLANK) == 0) {
+            *text++ = ' ';
+            i += BLANK - 1;
+        } else if (!is_user && *c == ' ') {
+            text = (char *)memcpy(text, blank, BLANK) + BLANK;
+        } else {
+            *text++ = *c;
+        }
     }
     ret_piece->length = (size_t)(text - ret_piece->bytes);
     return text;
@@ -71,7 +77,9 @@ static int write_spm(spec_gguf_writer *writer, const spec_tokenizer_data *data, 
     char *text = malloc(bytes), *end = text;
     spec_piece *piece = malloc(n * sizeof *piece);
     if (text == NULL || piece == NULL) SPEC_TRY(spec_no_memory(error));
-    for (size_t i = 0; i < n; i++) end = respell(&piece[i], end, &data->piece[i]);
+    for (size_t i = 0; i < n; i++)
+        end = respell(&piece[i], end, &data->piece[i],
+                      data->opt_type != NULL && data->opt_type[i] == SPEC_PIECE_USER);
     spec_gguf_writer_texts(writer, "tokenizer.ggml.tokens", piece, n);
     spec_gguf_writer_reals(writer, "tokenizer.ggml.scores", data->opt_score, n);
     spec_gguf_writer_bool(writer, "tokenizer.ggml.add_space_prefix", data->adds_space);

@@ -195,16 +195,29 @@ static void texts_begin_and_end_as_the_folder_says(void **state)
              "true");
     write_tokenizer(steps, BPE);
     loads(&v);
-    assert_true(v.adds_begin && v.begin_of_text == -1 && v.end_of_text == -1);
+    assert_true(v.adds_begin && v.begin_of_text == 2 && v.end_of_text == -1);
     spec_folder_vocabulary_free(&v);
     write_text("hf/tokenizer_config.json",
-               "{'add_bos_token':false,'bos_token':'c','eos_token':{'content':'<|end|>'}}");
+               "{'add_bos_token':false,'bos_token':'b','eos_token':{'content':'<|end|>'}}");
     loads(&v);
-    assert_true(!v.adds_begin && v.begin_of_text == 2 && v.end_of_text == 8);
+    assert_true(v.adds_begin && v.begin_of_text == 1 && v.end_of_text == 8);
     spec_folder_vocabulary_free(&v);
     write_text("hf/tokenizer_config.json", "{'bos_token':'no token'}");
     loads(&v);
-    assert_true(v.adds_begin && v.begin_of_text == -1);
+    assert_true(v.adds_begin && v.begin_of_text == 2);
+    spec_folder_vocabulary_free(&v);
+    /* A post_processor that begins with nothing; none at all, where the other file decides. */
+    write_text("hf/tokenizer_config.json", "{'add_bos_token':true,'bos_token':'b'}");
+    snprintf(steps, sizeof steps, "'post_processor':{'type':'ByteLevel'},'pre_tokenizer':" BYTES,
+             "true");
+    write_tokenizer(steps, BPE);
+    loads(&v);
+    assert_true(!v.adds_begin && v.begin_of_text == 1);
+    spec_folder_vocabulary_free(&v);
+    snprintf(steps, sizeof steps, "'post_processor':null,'pre_tokenizer':" BYTES, "true");
+    write_tokenizer(steps, BPE);
+    loads(&v);
+    assert_true(v.adds_begin && v.begin_of_text == 1);
     spec_folder_vocabulary_free(&v);
     unlink("hf/tokenizer_config.json");
 }
