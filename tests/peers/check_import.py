@@ -58,9 +58,10 @@ def list_added_tokens(folder):
     """As transformers lists them in tokenizer_config.json, where llama.cpp looks for their types."""
     with open(os.path.join(folder, "tokenizer.json")) as file:
         added = json.load(file)["added_tokens"]
-    change_config(folder, lambda config: {**config, "added_tokens_decoder": {
-        str(token["id"]): {key: token[key] for key in token if key != "id"} for token in added}},
-        "tokenizer_config.json")
+    decoder = {str(token["id"]): {key: token[key] for key in token if key != "id"}
+               for token in added}
+    change_config(folder, lambda config: {**config, "added_tokens_decoder": decoder},
+                  "tokenizer_config.json")
 
 
 def change_config(folder, change, name="config.json"):
@@ -129,7 +130,7 @@ def different_tensors(ours, theirs):
 
 
 def same(a, b, key):
-    if key == "tokenizer.ggml.token_type":  # llama.cpp has unknown tokens that are special as control
+    if key == "tokenizer.ggml.token_type":  # control, where unknown tokens are special
         a, b = ([3 if kind == 2 else kind for kind in kinds] for kinds in (a, b))
     if isinstance(a, float) or isinstance(b, float):
         return abs(float(a) - float(b)) <= 1e-6 * abs(float(b))
