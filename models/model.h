@@ -7,6 +7,7 @@
 #define SPECLAB_MODEL_H
 
 #include "base/settings.h"
+#include "models/text_ends.h"
 #include "speclab/status.h"
 
 #include <stdbool.h>
@@ -32,6 +33,8 @@ struct spec_model {
     int order; /* a row depends on the last `order` tokens, 0..SPEC_ORDER_MAX; -1: on all tokens
                   (stateful) */
     int end_of_text; /* the token that ends a text, or -1 */
+    spec_text_ends other_ends; /* tokens that end a text of it, too, if end_of_text >= 0; a draft
+                                  may go on behind them */
     int window; /* the most tokens of a context and a draft path together; 0: no limit */
     bool one_hot;    /* every row has all its mass on one token (temperature 0) */
     int reach; /* the most tokens of a draft path, whose rows exist to this depth; 0: no limit */
@@ -185,6 +188,12 @@ bool spec_session_declines(const spec_session *session);
 /* Let a draft's session share the state of the target's session, if its kind can; see
  * spec_model_kind.session_share. Works through wrappers on either side. */
 bool spec_session_share(spec_session *draft, spec_session *target);
+
+/* Whether a token ends a text of the model. */
+static inline bool spec_model_ends_text(const spec_model *model, int token)
+{
+    return token == model->end_of_text || spec_text_ends_has(&model->other_ends, token);
+}
 
 /* The last `order` tokens of the text that ends at `node` of a tree (-1: the root): the context,
  * then the path. Fewer if the text is shorter. Fills ret_tail (order), oldest first; returns their

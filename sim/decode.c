@@ -405,7 +405,7 @@ done:
 int spec_decode(spec_decoder *decoder, size_t n_tokens, int *ret_token, size_t *ret_n,
                 spec_chance *chance, spec_tally *opt_tally, spec_error *error)
 {
-    const int end_of_text = decoder->config.target->end_of_text;
+    const spec_model *target = decoder->config.target;
     const size_t start = decoder->n_context;
     size_t n = 0;
     bool ended = false;
@@ -415,7 +415,7 @@ int spec_decode(spec_decoder *decoder, size_t n_tokens, int *ret_token, size_t *
         if (status != GSL_SUCCESS) return status;
         for (int i = 0; i < decoder->round.n_emitted && n < n_tokens && !ended; i++) {
             ret_token[n++] = decoder->round.token[i];
-            ended = decoder->round.token[i] == end_of_text;
+            ended = spec_model_ends_text(target, decoder->round.token[i]);
         }
     }
     if (decoder->n_context != start + n) spec_decode_ahead_forget(&decoder->ahead);
@@ -453,7 +453,7 @@ int spec_decode_plain(spec_decoder *decoder, size_t n_tokens, int *ret_token, si
                                  : spec_verify_sample(row, target->vocab, chance);
         decoder->context[decoder->n_context++] = token;
         ret_token[n++] = token;
-        if (token == target->end_of_text) break;
+        if (spec_model_ends_text(target, token)) break;
     }
     *ret_n = n;
     *ret_time = (double)n;

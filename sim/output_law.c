@@ -185,7 +185,7 @@ static int descend(const promise *p, int level, double probability)
 {
     const spec_model *model = p->session->model;
     const int *token = p->text + p->n_prompt;
-    const bool ended = level > 0 && token[level - 1] == model->end_of_text;
+    const bool ended = level > 0 && spec_model_ends_text(model, token[level - 1]);
     if (level == p->n_tokens || ended) {
         p->law->target_law[text_index(token, (size_t)level, model->vocab, p->n_tokens)] +=
             probability;

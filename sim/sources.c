@@ -132,7 +132,7 @@ static bool text_is_over(const spec_decoder *decoder)
     if (decoder->n_context > SPEC_TEXT_MAX || spec_decoder_room(decoder) < length) return true;
     if (decoder->config.target->end_of_text < 0) return false;
     for (int i = 0; i < round->n_emitted; i++)
-        if (round->token[i] == decoder->config.target->end_of_text) return true;
+        if (spec_model_ends_text(decoder->config.target, round->token[i])) return true;
     return false;
 }
 

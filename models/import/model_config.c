@@ -166,18 +166,23 @@ done:
 
 /* ---- shape ----------------------------------------------------------------------------------- */
 
-/* Token numbers may be lists. */
-static int read_token(int *ret_token, const spec_json_values *config, const char *key, int vocab)
+int spec_model_config_ends(spec_text_ends *ends, const spec_json_values *config, int vocab)
 {
+    static const char key[] = "eos_token_id";
     const json_t *value = json_object_get(config->object, key);
-    if (!json_is_array(value))
-        return spec_json_values_integer(ret_token, config, key, -1, -1, vocab - 1);
-    const json_t *first = json_array_get(value, 0);
-    const json_int_t token = json_is_integer(first) ? json_integer_value(first) : -1;
-    *ret_token = -1;
-    if (token < 0 || token >= vocab)
-        return spec_json_values_refuse(config, key, "a list of tokens");
-    *ret_token = (int)token;
+    int only;
+    if (!json_is_array(value)) {
+        const int status = spec_json_values_integer(&only, config, key, -1, -1, vocab - 1);
+        if (status == GSL_SUCCESS) spec_text_ends_add(ends, only);
+        return status;
+    }
+    for (size_t i = 0; i == 0 || i < json_array_size(value); i++) {
+        const json_t *one = json_array_get(value, i);
+        const json_int_t token = json_is_integer(one) ? json_integer_value(one) : -1;
+        if (token < 0 || token >= vocab)
+            return spec_json_values_refuse(config, key, "a list of tokens");
+        spec_text_ends_add(ends, (int)token);
+    }
     return GSL_SUCCESS;
 }
 
@@ -315,10 +320,9 @@ static int read_rest(spec_model_config *ret, const family *of, const spec_json_v
     const int vocab = ret->shape.vocab;
     SPEC_TRY(spec_json_values_bool(&ret->is_tied, holder(text, whole, "tie_word_embeddings"),
                                    "tie_word_embeddings", of->is_tied));
-    SPEC_TRY(read_token(&ret->begin_of_text, holder(text, whole, "bos_token_id"), "bos_token_id",
-                        vocab));
-    SPEC_TRY(
-        read_token(&ret->end_of_text, holder(text, whole, "eos_token_id"), "eos_token_id", vocab));
+    SPEC_TRY(spec_json_values_integer(&ret->begin_of_text, holder(text, whole, "bos_token_id"),
+                                      "bos_token_id", -1, -1, vocab - 1));
+    SPEC_TRY(spec_model_config_ends(&ret->ends, holder(text, whole, "eos_token_id"), vocab));
     SPEC_TRY(spec_json_values_bool(&ret->has_biases, text, "attention_bias", of->has_biases));
     ret->begins = of->begins;
     ret->gains_minus_one = of->gains_minus_one;

@@ -20,7 +20,7 @@ typedef struct {
     bool gains_minus_one;             /* norms are stored less 1 */
     int cut_window;                   /* the attention window that the context was cut to, or 0 */
     int begin_of_text;                /* or -1 */
-    int end_of_text;                  /* or -1; the first of a list */
+    spec_text_ends ends;              /* eos_token_id: one, a list, or none */
 } spec_model_config;
 
 /* Read a config. A gemma3 with text_config is read as its text model. GSL_EINVAL with one line for
@@ -29,6 +29,9 @@ typedef struct {
  * weights, and as model_rope.h says. A sliding window of an architecture without
  * windows cuts the context to its length, within which attention is the same. */
 int spec_model_config_read(spec_model_config *ret, const spec_json_values *config);
+/* Add the tokens of a config's eos_token_id, which may be a list. GSL_EINVAL if one is none of the
+ * vocabulary. */
+int spec_model_config_ends(spec_text_ends *ends, const spec_json_values *config, int vocab);
 void spec_model_config_free(spec_model_config *config); /* may be zeroed */
 
 #endif

@@ -173,6 +173,7 @@ int spec_training_model_load(spec_training_model *model, const spec_checkpoint *
     model->checkpoint.begin_of_text = from->begin_of_text;
     model->checkpoint.adds_begin = from->adds_begin;
     model->checkpoint.end_of_text = from->end_of_text;
+    model->checkpoint.other_ends = from->other_ends;
     for (int part = 0; part < SPEC_PARTS; part++)
         for (int i = 0; i < spec_checkpoint_parts_copies((spec_part)part, &from->shape); i++) {
             const spec_tensor *source =

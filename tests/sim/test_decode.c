@@ -75,6 +75,38 @@ static void a_prompt_stays_before_the_text(void **state)
     stage_free(&s);
 }
 
+/* Plainly and in rounds, each of several ends ends a text. */
+static void every_end_of_several_ends_a_text(void **state)
+{
+    (void)state;
+    stage s;
+    stage_init(&s, 4, PAIR_PLAIN, 42);
+    s.target.head.end_of_text = 1;
+    spec_text_ends_add(&s.target.head.other_ends, 3);
+    spec_text_ends_add(&s.target.head.other_ends, 2);
+    s.config.rule = stage_rules[0];
+    s.config.drafting = stage_draftings[0];
+    uint64_t ends[4] = {0};
+    spec_decoder decoder;
+    stage_open_decoder(&decoder, &s.config);
+    for (int i = 0; i < 400; i++) {
+        int text[8];
+        size_t n;
+        double time;
+        assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, NULL), GSL_SUCCESS);
+        assert_int_equal(i % 2 == 0
+                             ? spec_decode(&decoder, 8, text, &n, &s.chance, NULL, NULL)
+                             : spec_decode_plain(&decoder, 8, text, &n, &s.chance, &time, NULL),
+                         GSL_SUCCESS);
+        for (size_t k = 0; k + 1 < n; k++) assert_int_equal(text[k], 0);
+        if (n < 8) assert_int_not_equal(text[n - 1], 0);
+        ends[text[n - 1]]++;
+    }
+    assert_true(ends[1] > 20 && ends[2] > 20 && ends[3] > 20);
+    spec_decoder_free(&decoder);
+    stage_free(&s);
+}
+
 static void an_end_of_text_ends_the_text_where_it_stands(void **state)
 {
     (void)state;
@@ -457,6 +489,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_text_is_cut_at_exactly_n_tokens),
         cmocka_unit_test(a_prompt_stays_before_the_text),
+        cmocka_unit_test(every_end_of_several_ends_a_text),
         cmocka_unit_test(an_end_of_text_ends_the_text_where_it_stands),
         cmocka_unit_test(greedy_text_equals_plain_greedy_text),
         cmocka_unit_test(plain_decoding_has_the_targets_law),

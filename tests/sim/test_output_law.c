@@ -117,6 +117,38 @@ static void a_text_that_ends_early_is_filled_with_its_end(void **state)
     stage_free(&s);
 }
 
+/* Tokens 1 and 2 both end a text: a text fills with the one that it ends with. */
+static void a_text_may_end_with_one_of_several_tokens(void **state)
+{
+    (void)state;
+    uint64_t noise = 27;
+    stage s;
+    stage_init(&s, 3, PAIR_PLAIN, &noise);
+    s.target.head.end_of_text = 1;
+    spec_text_ends_add(&s.target.head.other_ends, 2);
+    for (int known = -1; known < 3; known++) { /* the end that the draft knows */
+        s.draft.head.end_of_text = known;
+        spec_output_law law = law_of(&s, NULL, 0, 2);
+        const double *first = table_model_row(&s.target, NULL, 0),
+                     *second = table_model_row(&s.target, (const int[]){0}, 1);
+        const double expected[9] = {first[0] * second[0],
+                                    first[0] * second[1],
+                                    first[0] * second[2],
+                                    0.0,
+                                    first[1],
+                                    0.0,
+                                    0.0,
+                                    0.0,
+                                    first[2]}; /* 00 01 02 - 11 - - - 22 */
+        for (int i = 0; i < 9; i++) {
+            assert_within(law.target_law[i], expected[i], 1e-15);
+            assert_within(law.law[i], expected[i], 1e-14);
+        }
+        spec_output_law_free(&law);
+    }
+    stage_free(&s);
+}
+
 static void the_distance_of_a_wrong_law_is_what_one_computes_by_hand(void **state)
 {
     (void)state;
@@ -431,6 +463,7 @@ int main(void)
         cmocka_unit_test(the_promised_law_is_the_product_of_the_targets_rows),
         cmocka_unit_test(the_greedy_rule_promises_the_argmax_text),
         cmocka_unit_test(a_text_that_ends_early_is_filled_with_its_end),
+        cmocka_unit_test(a_text_may_end_with_one_of_several_tokens),
         cmocka_unit_test(the_distance_of_a_wrong_law_is_what_one_computes_by_hand),
         cmocka_unit_test(expected_accepted_tokens_are_the_sum_over_drafts),
         cmocka_unit_test(one_round_of_one_draft_token_is_accepted_with_the_overlap),

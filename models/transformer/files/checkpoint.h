@@ -7,6 +7,7 @@
 #define SPECLAB_CHECKPOINT_H
 
 #include "base/settings.h"
+#include "models/text_ends.h"
 #include "models/transformer/files/tensor.h"
 #include "models/transformer/tokenizer/tokenizer.h"
 
@@ -143,6 +144,7 @@ struct spec_checkpoint {
     int begin_of_text; /* the begin-of-text token, 0..vocab-1 */
     bool adds_begin;   /* every text begins with it; else only the empty context does */
     int end_of_text;   /* the token that ends a text, or -1 */
+    spec_text_ends other_ends; /* tokens that end a text, too, if end_of_text >= 0 */
     void *owned;       /* the loader's own: mapping, converted vectors */
     void (*free_owned)(void *owned);
     void (*opt_draw)(spec_checkpoint *checkpoint); /* draws the weights when they are needed */

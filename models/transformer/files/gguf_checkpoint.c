@@ -263,6 +263,7 @@ static int read_vocabulary(loader *load)
     to->begin_of_text = vocabulary.begin_of_text;
     to->adds_begin = vocabulary.adds_begin;
     to->end_of_text = vocabulary.end_of_text;
+    to->other_ends = vocabulary.other_ends;
     if (vocabulary.data.vocab > 0)
         SPEC_TRY(spec_checkpoint_tokenizer(to, &vocabulary.data, load->gguf->path, load->error));
 done:

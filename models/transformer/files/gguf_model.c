@@ -108,6 +108,9 @@ int spec_gguf_model_pieces(spec_gguf_writer *writer, const spec_checkpoint *mode
     spec_gguf_writer_u32(writer, "tokenizer.ggml.bos_token_id", (uint32_t)model->begin_of_text);
     spec_gguf_writer_u32(writer, "tokenizer.ggml.eos_token_id",
                          (uint32_t)model->end_of_text); /* -1: none */
+    if (model->other_ends.n > 0)
+        spec_gguf_writer_u32(writer, "tokenizer.ggml.eot_token_id",
+                             (uint32_t)model->other_ends.token[0]);
     spec_gguf_writer_bool(writer, "tokenizer.ggml.add_bos_token", model->adds_begin);
     if (data->vocab == 0) return status;
     if (is_spm)

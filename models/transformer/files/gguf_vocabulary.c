@@ -2,6 +2,7 @@
 #include "models/transformer/files/gguf_vocabulary.h"
 
 #include "models/transformer/files/gguf_value.h"
+#include "models/transformer/tokenizer/end_spellings.h"
 #include "models/transformer/tokenizer/pre_expressions.h"
 
 #include <stdlib.h>
@@ -60,6 +61,30 @@ done:
     return status;
 }
 
+/* Further ends of a text: by two values, and by spelling. If the file does not name an end of text,
+ * it is the first of these; if it says that it has none, there are none. */
+static int read_other_ends(spec_gguf_vocabulary *vocabulary, const spec_gguf *gguf, int vocab,
+                           spec_error *error)
+{
+    static const char *const keys[] = {"tokenizer.ggml.eot_token_id",
+                                       "tokenizer.ggml.eom_token_id"};
+    int status = GSL_SUCCESS, token;
+    spec_text_ends all = {0};
+    if (vocabulary->end_of_text < 0 &&
+        spec_gguf_value_find(gguf, "tokenizer.ggml.eos_token_id") != NULL)
+        return GSL_SUCCESS;
+    spec_text_ends_add(&all, vocabulary->end_of_text);
+    for (int i = 0; i < 2; i++) {
+        SPEC_TRY(special(&token, gguf, keys[i], -1, vocab, error));
+        spec_text_ends_add(&all, token);
+    }
+    spec_end_spellings_find(&all, &vocabulary->data);
+    if (all.n > 0) vocabulary->end_of_text = all.token[0];
+    for (int i = 1; i < all.n; i++) spec_text_ends_add(&vocabulary->other_ends, all.token[i]);
+done:
+    return status;
+}
+
 int spec_gguf_vocabulary_load(spec_gguf_vocabulary *vocabulary, const spec_gguf *gguf, int vocab,
                               spec_error *error)
 {
@@ -69,13 +94,14 @@ int spec_gguf_vocabulary_load(spec_gguf_vocabulary *vocabulary, const spec_gguf 
     *vocabulary = (spec_gguf_vocabulary){0};
     SPEC_TRY(spec_gguf_value_text(&model, gguf, "tokenizer.ggml.model", "none", error));
     SPEC_TRY(spec_gguf_value_text(&pre, gguf, "tokenizer.ggml.pre", "", error));
-    const bool is_spm = spec_piece_is(model, "llama"),
-               is_bpe = spec_piece_is(model, "gpt2");
+    const bool is_spm = spec_piece_is(model, "llama"), is_bpe = spec_piece_is(model, "gpt2");
     const spec_pre_expression *expression = spec_pre_expression_find(pre);
     const bool begins = is_spm || (is_bpe && expression != NULL && expression->begins);
     SPEC_TRY(read_ends(vocabulary, gguf, vocab, is_spm, begins, error));
-    if (spec_piece_is(model, "none") || spec_piece_is(model, "no_vocab"))
+    if (spec_piece_is(model, "none") || spec_piece_is(model, "no_vocab")) {
+        SPEC_TRY(read_other_ends(vocabulary, gguf, vocab, error));
         goto done;
+    }
     if (!is_spm && !is_bpe)
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
                            "%.300s: a tokenizer of model '%.*s' cannot be read; llama (SPM) and "
@@ -92,6 +118,7 @@ int spec_gguf_vocabulary_load(spec_gguf_vocabulary *vocabulary, const spec_gguf 
         SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", gguf->path));
     data->pre = vocabulary->pre;
     data->vocab = vocab;
+    SPEC_TRY(read_other_ends(vocabulary, gguf, vocab, error));
 done:
     if (status != GSL_SUCCESS) spec_gguf_vocabulary_free(vocabulary);
     return status;

@@ -5,6 +5,7 @@
 #ifndef SPECLAB_GGUF_VOCABULARY_H
 #define SPECLAB_GGUF_VOCABULARY_H
 
+#include "models/text_ends.h"
 #include "models/transformer/files/gguf_types.h"
 #include "models/transformer/tokenizer/tokenizer.h"
 
@@ -16,12 +17,14 @@ typedef struct {
     char *pre;
     int begin_of_text; /* 0..vocab-1: the first token of a text needs a token before it */
     bool adds_begin;
-    int end_of_text;   /* or -1 */
+    int end_of_text;           /* or -1 */
+    spec_text_ends other_ends; /* the ends of a turn and of a message, and those by spelling */
 } spec_gguf_vocabulary;
 
 /* Read the vocabulary for an embedding of `vocab` rows. Defaults are llama.cpp's: a text of SPM, or
  * of Llama 3's BPE, begins with its begin-of-text token; SPM's begin and end are 1 and 2, its
- * unknown token 0. A token given as -1 does not exist. GSL_EINVAL for other tokenizers, and for
+ * unknown token 0. A token given as -1 does not exist; a text of
+ * a file whose end of text is -1 has no end. GSL_EINVAL for other tokenizers, and for
  * arrays of another length. */
 int spec_gguf_vocabulary_load(spec_gguf_vocabulary *vocabulary, const spec_gguf *gguf, int vocab,
                               spec_error *error);

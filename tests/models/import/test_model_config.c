@@ -57,7 +57,7 @@ static void defaults_are_those_of_transformers(void **state)
     assert_true(s->norm_eps == 1e-6f && s->rope.base == 10000.0);
     assert_true(s->rope_pairs == SPEC_ROPE_HALVES && s->rope.opt_factor == NULL);
     assert_true(!config.has_biases && !config.is_tied && config.cut_window == 0);
-    assert_true(config.begin_of_text == -1 && config.end_of_text == -1);
+    assert_true(config.begin_of_text == -1 && config.ends.n == 0);
     spec_model_config_free(&config);
 }
 
@@ -71,7 +71,7 @@ static void values_replace_the_defaults(void **state)
     const spec_shape *s = &config.shape;
     assert_true(s->n_kv_heads == 2 && s->head_dim == 16 && s->norm_eps == 1e-5f);
     assert_true(s->rope.base == 1e6 && config.has_biases && config.is_tied);
-    assert_true(config.begin_of_text == 1 && config.end_of_text == 7);
+    assert_true(config.begin_of_text == 1 && config.ends.n == 2 && config.ends.token[0] == 7);
     spec_model_config_free(&config);
     reads(&config, "'model_type':'llama','rope_parameters':{'rope_theta':500,'rope_type':"
                    "'default'}");
@@ -249,7 +249,8 @@ static void a_text_model_beside_one_for_images_is_read(void **state)
     assert_true(s->dim == 32 && s->n_layers == 2 && s->ffn_dim == 64 && s->window == 9);
     assert_true(s->n_heads == 8 && s->n_kv_heads == 4 && s->head_dim == 256);
     assert_true(s->vocab == 262208 && s->context == 131072);
-    assert_true(config.begin_of_text == 2 && config.end_of_text == 1 && config.is_tied);
+    assert_true(config.begin_of_text == 2 && config.ends.n == 2 && config.ends.token[0] == 1 &&
+                config.is_tied);
     spec_model_config_free(&config);
 }
 

@@ -311,26 +311,39 @@ static void texts_begin_and_end_as_the_file_says(void **state)
         wish wish;
         int begin, end;
         bool adds;
+        int other; /* the other end, by a value or by its spelling </s>, or 0 */
     } cases[] = {
-        {{0}, 1, 2, true},
-        {{.key = "tokenizer.ggml.bos_token_id", .change = U32, .number = 7}, 7, 2, true},
-        {{.key = "tokenizer.ggml.eos_token_id", .change = U32, .number = 39}, 1, 39, true},
+        {{0}, 1, 2, true, 0},
+        {{.key = "tokenizer.ggml.bos_token_id", .change = U32, .number = 7}, 7, 2, true, 0},
+        {{.key = "tokenizer.ggml.eos_token_id", .change = U32, .number = 39}, 1, 39, true, 2},
         {{.key = "tokenizer.ggml.eos_token_id", .change = U32, .number = 4294967295.0},
          1,
          -1,
-         true},
-        {{.key = "tokenizer.ggml.add_bos_token", .change = BOOL, .number = 0}, 1, 2, false},
-        {{.tokenizer = "none"}, 0, -1, false},
+         true,
+         0},
+        {{.key = "tokenizer.ggml.eot_token_id", .change = U32, .number = 8}, 1, 2, true, 8},
+        {{.key = "tokenizer.ggml.eom_token_id", .change = U32, .number = 9}, 1, 2, true, 9},
+        {{.key = "tokenizer.ggml.add_bos_token", .change = BOOL, .number = 0}, 1, 2, false, 0},
+        {{.tokenizer = "none"}, 0, -1, false, 0},
+        {{.tokenizer = "none", .key = "tokenizer.ggml.eot_token_id", .change = U32, .number = 9},
+         0,
+         9,
+         false,
+         0},
         {{.tokenizer = "none", .key = "tokenizer.ggml.eos_token_id", .change = U32, .number = 9},
          9,
          9,
-         false},
+         false,
+         0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         spec_checkpoint model;
         loads(&model, &cases[i].wish);
         assert_int_equal(model.begin_of_text, cases[i].begin);
         assert_int_equal(model.end_of_text, cases[i].end);
+        assert_int_equal(model.other_ends.n, cases[i].other > 0);
+        if (cases[i].other > 0)
+            assert_int_equal(model.other_ends.token[0], cases[i].other);
         assert_int_equal(model.adds_begin, cases[i].adds);
         assert_true((model.opt_tokenizer == NULL) == (cases[i].wish.tokenizer != NULL));
         spec_checkpoint_free(&model);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* text_ends: a small set of tokens that end a text; chat models have several.
+ * Tokens are numbers >= 0. A zeroed set is empty. */
+#ifndef SPECLAB_TEXT_ENDS_H
+#define SPECLAB_TEXT_ENDS_H
+
+#include <stdbool.h>
+
+enum { SPEC_TEXT_ENDS_MAX = 16 };
+
+typedef struct {
+    int n, token[SPEC_TEXT_ENDS_MAX];
+} spec_text_ends;
+
+/* Add a token; one below 0, one that is in the set, and one beyond its size are left out. */
+void spec_text_ends_add(spec_text_ends *ends, int token);
+
+bool spec_text_ends_has(const spec_text_ends *ends, int token);
+
+#endif
