@@ -28,6 +28,8 @@ static const struct {
     [SPEC_HEAD_DOWN] = {layers, "mlp.down_proj.weight"},
     [SPEC_HEAD_FINAL_NORM] = {nothing, "norm.weight"},
     [SPEC_HEAD_OUTPUT] = {nothing, "lm_head.weight"},
+    [SPEC_HEAD_EMBEDDING] = {nothing, "embed_tokens.weight"},
+    [SPEC_HEAD_INPUT_NORM] = {nothing, "input_norm.weight"},
 };
 
 /* Write the name after its i-th beginning. */

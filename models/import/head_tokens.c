@@ -64,6 +64,11 @@ int spec_head_tokens_read(spec_head *head, spec_tensor_folder *folder, spec_erro
     const spec_safetensors_tensor *d2t, *t2d;
     const int vocab = head->shape.shape.vocab;
     bool *seen = NULL, is_whole;
+    if (output == NULL && head->shape.target_dim == 0 &&
+        spec_tensor_folder_look(folder, "d2t") == NULL) {
+        head->shape.borrows_output = true;
+        return GSL_SUCCESS;
+    }
     if (output == NULL) return REFUSE(folder, error, "lacks tensor '%s'", "lm_head.weight");
     if (output->dimension[0] > vocab)
         return REFUSE(folder, error, "lm_head.weight has %d rows for a target of %d tokens",

@@ -9,7 +9,8 @@
 #include "models/import/tensor_folder.h"
 
 /* Set head->shape.draft_vocab, the rows of lm_head, and head->opt_token; takes d2t and t2d. Without
- * d2t, and if it is zero throughout a whole vocabulary, opt_token is NULL. GSL_EINVAL with one
+ * d2t, and if it is zero throughout a whole vocabulary, opt_token is NULL. Without lm_head and d2t,
+ * the head borrows the target's output. GSL_EINVAL with one
  * line. */
 int spec_head_tokens_read(spec_head *head, spec_tensor_folder *folder, spec_error *error);
 

@@ -81,20 +81,35 @@ static int check_layer(loader *load)
     return GSL_SUCCESS;
 }
 
+/* The width of the target's states, which a head with an embedding of its own may be narrower than.
+ */
+static int read_target_width(int *ret_width, loader *load, int width)
+{
+    const spec_json_values config = config_of(load);
+    if (load->to->shape.kind != SPEC_HEAD_EAGLE3) {
+        *ret_width = width;
+        return GSL_SUCCESS;
+    }
+    return spec_json_values_integer(ret_width, &config, "target_hidden_size", width, 1,
+                                    SPEC_DIM_MAX);
+}
+
 /* The layer's shape is its own, as are its epsilon and its rotary embedding. */
 static int read_layer(loader *load)
 {
-    int status = GSL_SUCCESS;
+    int status = GSL_SUCCESS, width;
     spec_shape *shape = &load->to->shape.shape;
     spec_json_values config = config_of(load), layer;
     SPEC_TRY(spec_json_values_object(&layer, &config, "transformer_layer_config"));
     SPEC_TRY(spec_model_config_read(&load->own->config, layer.object != NULL ? &layer : &config));
     const spec_shape *its = &load->own->config.shape;
-    if (its->dim != shape->dim || its->vocab != shape->vocab)
+    SPEC_TRY(read_target_width(&width, load, its->dim));
+    if (width != shape->dim || its->vocab != shape->vocab)
         return REFUSE(load,
                       "is for a target of width %d with %d tokens; this target's width is %d, with "
                       "%d tokens",
-                      its->dim, its->vocab, shape->dim, shape->vocab);
+                      width, its->vocab, shape->dim, shape->vocab);
+    if (width != its->dim) load->to->shape.target_dim = width;
     SPEC_TRY(check_layer(load));
     const int context = shape->context;
     *shape = *its;
@@ -123,9 +138,11 @@ static int read_norms(loader *load)
     bool *residual = &load->to->shape.norm_before_residual;
     SPEC_TRY(read_flag(&before_fc, load, "norm_before_fc"));
     SPEC_TRY(read_flag(&layernorms, load, "layernorms"));
-    if (before_fc || layernorms)
+    const bool is_eagle3 = load->to->shape.kind == SPEC_HEAD_EAGLE3;
+    if (layernorms || (before_fc && !is_eagle3))
         return REFUSE(load, "'%s' is true, which is not computed",
                       before_fc ? "norm_before_fc" : "layernorms");
+    load->to->shape.norm_before_fc = before_fc;
     if (load->to->shape.kind != SPEC_HEAD_EAGLE3) return GSL_SUCCESS;
     if (json_object_get(load->root, "speculators_model_type") != NULL &&
         json_object_get(load->root, "norm_before_residual") == NULL)
@@ -215,19 +232,32 @@ static int difference(double *ret_share, loader *load, const spec_tensor *a, con
     return GSL_SUCCESS;
 }
 
-/* A copy of one of the target's matrices, which the head does not keep. A quantised target differs
- * by the rounding of its type: below 0.01 for 4 bits. */
-static int check_copy(loader *load, const char *name, const spec_tensor *own)
+/* Whether the head's matrix is a copy of the target's, which it does not keep: true without one. A
+ * quantised target differs by the rounding of its type: below 0.01 for 4 bits. */
+static int compare_copy(bool *ret_same, double *ret_share, loader *load, const char *name,
+                        const spec_tensor *own)
 {
     static const double most = 0.02;
     int status = GSL_SUCCESS;
     spec_tensor copy;
-    double share = 0.0;
+    *ret_same = true;
+    *ret_share = 0.0;
     if (spec_tensor_folder_look(&load->own->folder, name) == NULL) return GSL_SUCCESS;
     SPEC_TRY(spec_tensor_folder_weights(&copy, &load->own->folder, name, own->rows, own->cols,
                                         load->error));
-    SPEC_TRY(difference(&share, load, &copy, own));
-    if (!(share <= most))
+    SPEC_TRY(difference(ret_share, load, &copy, own));
+    *ret_same = *ret_share <= most;
+done:
+    return status;
+}
+
+static int check_copy(loader *load, const char *name, const spec_tensor *own)
+{
+    int status = GSL_SUCCESS;
+    double share;
+    bool same;
+    SPEC_TRY(compare_copy(&same, &share, load, name, own));
+    if (!same)
         return REFUSE(load,
                       "its '%s' is not the target's (relative square of the difference %.2g): the "
                       "head is for another target, or trained this matrix, which is not read",
@@ -236,14 +266,31 @@ done:
     return status;
 }
 
+/* An eagle3 that trained its embedding, or has another width than the target, keeps it. */
+static int read_embedding(loader *load)
+{
+    int status = GSL_SUCCESS;
+    spec_head_shape *shape = &load->to->shape;
+    double share;
+    bool same = false;
+    if (shape->kind != SPEC_HEAD_EAGLE3)
+        return check_copy(load, "embed_tokens.weight", &load->target->embedding);
+    if (shape->target_dim == 0)
+        SPEC_TRY(
+            compare_copy(&same, &share, load, "embed_tokens.weight", &load->target->embedding));
+    shape->own_embedding = !same;
+done:
+    return status;
+}
+
 static int take_tensors(loader *load)
 {
     int status = GSL_SUCCESS;
     spec_head_shape *shape = &load->to->shape;
+    SPEC_TRY(read_embedding(load));
     for (int part = 0; part < SPEC_HEAD_PARTS; part++)
         for (int copy = 0; copy < spec_head_copies((spec_head_part)part, shape); copy++)
             SPEC_TRY(take(load, (spec_head_part)part, copy));
-    SPEC_TRY(check_copy(load, "embed_tokens.weight", &load->target->embedding));
     if (shape->kind == SPEC_HEAD_EAGLE)
         SPEC_TRY(check_copy(load, "lm_head.weight", &load->target->output));
     const char *left = spec_tensor_folder_left(&load->own->folder);

@@ -12,10 +12,10 @@
  * spec_head_taps_read.
  *
  * GSL_EINVAL with one line if the folder is no such head; if a tensor is missing, has another shape
- * or type, or is not one of such a head; if its embedding, or EAGLE-1's lm_head, differs from the
+ * or type, or is not one of such a head; if EAGLE-1's embedding or lm_head differs from the
  * target's; for d2t out of range, not one to one, or not as t2d says; for taps that the target has
- * not; for what is not computed (several residual blocks of Medusa, norms before fc). On failure
- * *ret is zeroed. */
+ * not; for what is not computed (several residual blocks of Medusa, YaRN and windows in a layer).
+ * On failure *ret is zeroed. */
 int spec_import_head_open(spec_head *ret, spec_head_taps *ret_taps, const char *path,
                           const spec_checkpoint *target, const int *opt_tap, spec_error *error);
 

@@ -44,9 +44,10 @@ static int remove_target(void **state)
 
 typedef struct {
     spec_head_kind kind;
-    int draft_vocab;               /* 0: the target's */
-    const char *layer, *fc, *more; /* beginnings of names; a tensor to add */
-    bool no_bias, embeds, absolute;
+    int draft_vocab;                        /* 0: the target's */
+    const char *layer, *fc, *more;          /* beginnings of names; a tensor to add */
+    bool no_bias, embeds, absolute, narrow; /* narrow: d2t is of int32_t */
+    int options;                            /* of the drawn head, for eagle3 */
     const char *left_out;
     const char *config; /* members of config.json */
 } wish;
@@ -79,19 +80,26 @@ static void name_part(char name[96], const wish *w, spec_head_part part, int cop
     else if (part == SPEC_HEAD_DEPTH_OUTPUT)
         snprintf(name, 96, "%s%d.1.weight", w->layer, copy);
     else
-        snprintf(name, 96, "%s", part == SPEC_HEAD_OUTPUT ? "lm_head.weight" : "norm.weight");
+        snprintf(name, 96, "%s",
+                 part == SPEC_HEAD_OUTPUT       ? "lm_head.weight"
+                 : part == SPEC_HEAD_EMBEDDING  ? "embed_tokens.weight"
+                 : part == SPEC_HEAD_INPUT_NORM ? "input_norm.weight"
+                                                : "norm.weight");
 }
 
 static void put_tokens(spec_hf_file *file, const spec_head *head, const wish *w)
 {
     int64_t offset[VOCAB];
+    int32_t narrow[VOCAB];
     unsigned char used[VOCAB] = {0};
     for (int i = 0; i < head->shape.draft_vocab; i++) {
         offset[i] = head->opt_token[i] - (w->absolute ? 0 : i);
         used[head->opt_token[i]] = 1;
+        narrow[i] = (int32_t)offset[i];
     }
-    spec_hf_folder_put(file, "d2t", "I64", 1, &head->shape.draft_vocab, offset,
-                       (size_t)head->shape.draft_vocab * sizeof *offset);
+    spec_hf_folder_put(file, "d2t", w->narrow ? "I32" : "I64", 1, &head->shape.draft_vocab,
+                       w->narrow ? (const void *)narrow : offset,
+                       (size_t)head->shape.draft_vocab * (w->narrow ? 4 : 8));
     spec_hf_folder_put(file, "t2d", "BOOL", 1, &(int){VOCAB}, used, VOCAB);
 }
 
@@ -99,7 +107,7 @@ static void put_tokens(spec_hf_file *file, const spec_head *head, const wish *w)
 static void export_head(spec_head *ret, const wish *w)
 {
     spec_hf_file file = {0};
-    drawn_head(ret, &(drawn_head_config){w->kind, 3, w->draft_vocab, false, 7}, &target);
+    drawn_head(ret, &(drawn_head_config){w->kind, 3, w->draft_vocab, w->options, 7}, &target);
     ret->fingerprint = spec_head_file_fingerprint(&target);
     for (int i = 0; i < SPEC_HEAD_PARTS; i++) {
         const spec_head_part part = (spec_head_part)i;
@@ -129,6 +137,10 @@ static void export_head(spec_head *ret, const wish *w)
     "'model_type':'llama','hidden_size':16,'num_hidden_layers':1,'num_attention_heads':4,"         \
     "'num_key_value_heads':2,'intermediate_size':24,'vocab_size':24,'rms_norm_eps':1e-5,"          \
     "'rope_theta':10000"
+#define WIDE_LAYER                                                                                 \
+    "'model_type':'llama','hidden_size':32,'num_hidden_layers':1,'num_attention_heads':4,"         \
+    "'head_dim':4,'num_key_value_heads':2,'intermediate_size':24,'vocab_size':24,"                 \
+    "'rms_norm_eps':1e-5,'rope_theta':10000"
 #define TAPS "'eagle_aux_hidden_state_layer_ids':"
 
 static void assert_same_files(const char *a, const char *b)
@@ -229,6 +241,36 @@ static void eagle_3_comes_back(void **state)
             assert_taps(&drawn, 2, 4, 6);
         assert_int_equal(drawn.shape.norm_before_residual, speculators);
         assert_int_equal(drawn.shape.draft_vocab, i % 2 == 1 ? 10 : VOCAB);
+        spec_head_free(&drawn);
+    }
+}
+
+/* Heads that norm the target's states, trained an embedding, or have no output; one that is wider
+ * than its target; d2t of 32 bits. */
+static void forms_of_eagle_3_come_back(void **state)
+{
+    (void)state;
+    static const struct {
+        int options, draft_vocab;
+        const char *config;
+    } cases[] = {
+        {DRAWN_FC_NORM, 10, "{" LAYER ",'norm_before_fc':true}"},
+        {DRAWN_FC_NORM, 0, "{" LAYER ",'eagle_config':{'norm_before_fc':true}}"},
+        {DRAWN_EMBEDDING, 10, "{" LAYER "}"},
+        {DRAWN_NO_OUTPUT, 0, "{" LAYER "}"},
+        {DRAWN_EMBEDDING | DRAWN_NO_OUTPUT | DRAWN_FC_NORM, 0, "{" LAYER ",'norm_before_fc':true}"},
+        {DRAWN_EMBEDDING | DRAWN_OTHER_DIM, 10, "{" WIDE_LAYER ",'target_hidden_size':16}"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        spec_head drawn;
+        export_head(&drawn, &(wish){.kind = SPEC_HEAD_EAGLE3,
+                                    .layer = "midlayer.",
+                                    .fc = "fc.",
+                                    .draft_vocab = cases[i].draft_vocab,
+                                    .narrow = true,
+                                    .options = cases[i].options,
+                                    .config = cases[i].config});
+        comes_back(&drawn, NULL, SPEC_HEAD_TAPS_FROM_DEFAULT);
         spec_head_free(&drawn);
     }
 }
@@ -366,9 +408,17 @@ static void heads_that_are_not_computed_are_refused(void **state)
     w = eagle;
     w.config = "{'layernorms':true,'transformer_layer_config':{" LAYER "}}";
     refused(&w, NULL, "'layernorms' is true, which is not computed");
+    w.config = "{" LAYER ",'norm_before_fc':true}";
+    refused(&w, NULL, "'norm_before_fc' is true, which is not computed");
     w = eagle3;
     w.config = "{" LAYER ",'eagle_config':{'norm_before_fc':true}}";
-    refused(&w, NULL, "'norm_before_fc' is true, which is not computed");
+    refused(&w, NULL, "hf: lacks tensor 'input_norm.weight'");
+    w.config = "{" LAYER ",'target_hidden_size':8}";
+    refused(&w, NULL, "is for a target of width 8 with 24 tokens; this target's width is 16");
+    w.config = "{" LAYER ",'rope_scaling':{'rope_type':'yarn','factor':4}}";
+    refused(&w, NULL, "its rope_scaling is of type 'yarn', which is not computed in heads");
+    w.config = "{" WIDE_LAYER ",'target_hidden_size':16,'sliding_window':8}";
+    refused(&w, NULL, "its layer has a window of 8 tokens, which is not computed in heads");
     w.config = "{'speculators_model_type':'eagle3','transformer_layer_config':{" LAYER "}}";
     refused(&w, NULL, "its config.json lacks 'norm_before_residual'");
     w.config = "{'model_type':'llama','hidden_size':32,'num_hidden_layers':1,"
@@ -377,6 +427,7 @@ static void heads_that_are_not_computed_are_refused(void **state)
     w = eagle3;
     w.left_out = "midlayer.mlp.up_proj.weight";
     refused(&w, NULL, "hf: lacks tensor 'midlayer.mlp.up_proj.weight'");
+    w.draft_vocab = 10;
     w.left_out = "lm_head.weight";
     refused(&w, NULL, "hf: lacks tensor 'lm_head.weight'");
     w.left_out = "midlayer.self_attn.q_proj.weight";
@@ -472,6 +523,7 @@ int main(void)
         cmocka_unit_test(medusa_comes_back),
         cmocka_unit_test(eagle_1_comes_back),
         cmocka_unit_test(eagle_3_comes_back),
+        cmocka_unit_test(forms_of_eagle_3_come_back),
         cmocka_unit_test(taps_are_counted_in_two_ways),
         cmocka_unit_test(a_head_keeps_its_own_rotation),
         cmocka_unit_test(a_rounded_copy_of_the_embedding_is_the_targets),
