@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/import/import_model.h"
 
+#include "models/import/chat_template.h"
 #include "models/import/head_layout.h"
 #include "models/transformer/files/architecture.h"
 #include "models/transformer/tokenizer/end_spellings.h"
@@ -272,6 +273,7 @@ int spec_import_model_open(spec_import_model *ret, const char *path, spec_error 
     SPEC_TRY(read_config(ret, error));
     SPEC_TRY(take_tensors(ret, error));
     SPEC_TRY(read_vocabulary(ret, error));
+    SPEC_TRY(spec_chat_template_read(&ret->chat_template, path, ret->vocabulary.config, error));
 done:
     if (status != GSL_SUCCESS) spec_import_model_free(ret);
     return status;
@@ -284,8 +286,21 @@ void spec_import_model_free(spec_import_model *model)
     spec_model_config_free(&model->config);
     spec_import_experts_free(&model->experts);
     free(model->gain);
+    free(model->chat_template);
     spec_folder_vocabulary_free(&model->vocabulary);
     *model = (spec_import_model){0};
+}
+
+/* The folder's own name, which models are published under; NULL if it ends with a dot or slashes
+ * alone. `name` is the memory for it. */
+static const char *name_of_folder(char name[NAME_SIZE], const char *path)
+{
+    size_t end = strlen(path), begin;
+    while (end > 0 && path[end - 1] == '/') end--;
+    for (begin = end; begin > 0 && path[begin - 1] != '/';) begin--;
+    if (begin == end || path[end - 1] == '.') return NULL;
+    snprintf(name, NAME_SIZE, "%.*s", (int)(end - begin), path + begin);
+    return name;
 }
 
 int spec_import_model_write(int *ret_kept, const spec_import_model *model, const char *path,
@@ -293,7 +308,10 @@ int spec_import_model_write(int *ret_kept, const spec_import_model *model, const
 {
     const spec_gguf_model_vocabulary vocabulary = {.opt_data = &model->vocabulary.data};
     spec_gguf_model_watch watch = {0};
+    char name[NAME_SIZE];
     if (opt_watch != NULL) watch = *opt_watch;
+    watch.opt_name = name_of_folder(name, model->folder.path);
+    watch.opt_chat_template = model->chat_template;
     if (model->config.architecture->has_experts) {
         watch.opt_experts = spec_import_experts_rows;
         watch.experts = (void *)(uintptr_t)&model->experts;

@@ -19,6 +19,7 @@ typedef struct {
     spec_folder_vocabulary vocabulary;
     spec_import_experts experts; /* the checkpoint's are written from here */
     float *gain;                 /* norms that the folder stores less 1, or NULL */
+    char *chat_template;         /* or NULL */
     size_t n_passed_over;        /* tensors of the parts of a folder that are not its text model */
 } spec_import_model;
 

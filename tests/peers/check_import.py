@@ -55,12 +55,13 @@ def retype(folder, how):
 
 
 def list_added_tokens(folder):
-    """As transformers lists them in tokenizer_config.json, where llama.cpp looks for their types."""
+    """As transformers lists them, with a chat template; llama.cpp looks there for their types."""
     with open(os.path.join(folder, "tokenizer.json")) as file:
         added = json.load(file)["added_tokens"]
     decoder = {str(token["id"]): {key: token[key] for key in token if key != "id"}
                for token in added}
-    change_config(folder, lambda config: {**config, "added_tokens_decoder": decoder},
+    change_config(folder, lambda config: {**config, "added_tokens_decoder": decoder,
+                                          "chat_template": "{{ bos_token }}é{{ messages }}"},
                   "tokenizer_config.json")
 
 

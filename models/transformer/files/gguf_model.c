@@ -288,7 +288,11 @@ int spec_gguf_model_write(int *ret_kept, const spec_checkpoint *model,
     if (to.row == NULL) SPEC_TRY(spec_no_memory_for(error, path));
     SPEC_TRY(spec_gguf_writer_init(&to.writer, error));
     spec_gguf_model_shape(&to.writer, to.architecture->name, shape);
+    if (to.watch.opt_name != NULL)
+        spec_gguf_writer_text(&to.writer, "general.name", to.watch.opt_name);
     SPEC_TRY(write_vocabulary(&to.writer, model, vocabulary, error));
+    if (to.watch.opt_chat_template != NULL)
+        spec_gguf_writer_text(&to.writer, "tokenizer.chat_template", to.watch.opt_chat_template);
     SPEC_TRY(visit(&to, false, error));
     spec_gguf_attention_write(&to.writer, &has_factors, model);
     SPEC_TRY(spec_gguf_writer_open(&to.writer, path, error));

@@ -28,6 +28,8 @@ typedef struct {
                                                not those of all: a matrix in its type, or biases
                                                as F32 */
     void *experts;
+    const char *opt_name;          /* of the model */
+    const char *opt_chat_template; /* for programs that write chats as texts */
 } spec_gguf_model_watch;
 
 /* Write a model to `path`, replacing that file only at the end; *ret_kept is the number of the

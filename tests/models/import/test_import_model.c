@@ -131,9 +131,9 @@ static void write_direct(spec_checkpoint *model, const char *path)
 {
     spec_error error = {""};
     int kept;
-    assert_int_equal(
-        spec_gguf_model_write(&kept, model, &(spec_gguf_model_vocabulary){0}, path, NULL, &error),
-        GSL_SUCCESS);
+    assert_int_equal(spec_gguf_model_write(&kept, model, &(spec_gguf_model_vocabulary){0}, path,
+                                           &(spec_gguf_model_watch){.opt_name = "hf"}, &error),
+                     GSL_SUCCESS);
 }
 
 static void assert_same_files(const char *a, const char *b)
