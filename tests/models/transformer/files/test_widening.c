@@ -101,8 +101,9 @@ static void other_architectures_are_refused(void **state)
     make_odd_checkpoint(&model, &odd_architectures[0], SPEC_TENSOR_F32);
     model.opt_architecture = spec_architecture_find((spec_piece){"gemma3", 6});
     assert_int_equal(spec_widening_init(&wide, &model, 4, "m.gguf", &error), GSL_EINVAL);
-    assert_string_equal(error.text, "a model of architecture gemma3 has norms of heads, which "
-                                    "widening does not compute: widen one of llama or qwen2");
+    assert_string_equal(error.text,
+                        "m.gguf: a model of architecture gemma3 has norms of heads, which "
+                        "widening does not compute: widen one of llama or qwen2");
     assert_null(wide.owned);
     spec_checkpoint_free(&model);
 }
