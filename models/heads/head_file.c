@@ -4,6 +4,7 @@
 #include "base/noise.h"
 #include "models/heads/head_keys.h"
 #include "models/transformer/files/gguf.h"
+#include "models/transformer/files/gguf_attention.h"
 #include "models/transformer/files/gguf_value.h"
 #include "speclab/no_memory.h"
 
@@ -213,53 +214,27 @@ done:
     return status;
 }
 
-/* Linear scaling is one factor for all pairs. */
-static int read_scaling(double *ret_factor, loader *load)
-{
-    int status = GSL_SUCCESS;
-    spec_piece type;
-    SPEC_TRY(spec_gguf_value_real(ret_factor, load->gguf, key_of(load, "rope.scaling.factor"), 1.0,
-                                  load->error));
-    SPEC_TRY(spec_gguf_value_text(&type, load->gguf, key_of(load, "rope.scaling.type"),
-                                  *ret_factor != 1.0 ? "linear" : "none", load->error));
-    if (spec_piece_is(type, "none"))
-        *ret_factor = 1.0;
-    else if (!spec_piece_is(type, "linear"))
-        return REFUSE(load, "rope scaling of type '%.*s' cannot be read; none and linear can",
-                      SPEC_GGUF_SHOWN(type));
-done:
-    return status;
-}
-
 /* The file's own rotary embedding: llama.cpp rotates adjacent pairs in every eagle3. */
 static int read_rotation(loader *load)
 {
-    int status = GSL_SUCCESS, rotated;
+    int status = GSL_SUCCESS, rotated, context;
     spec_shape *shape = &load->to->shape.shape;
-    const int n = shape->head_dim / 2;
-    double factor;
-    const spec_gguf_tensor *found = spec_gguf_find_tensor(load->gguf, SPEC_HEAD_ROPE_FACTORS);
+    const spec_architecture as_model = {.name = load->architecture};
+    spec_checkpoint layer = {.shape = *shape, .opt_architecture = &as_model};
     if (load->to->shape.kind == SPEC_HEAD_EAGLE3) shape->rope_pairs = SPEC_ROPE_ADJACENT;
-    shape->rope.opt_factor = NULL;
     SPEC_TRY(spec_gguf_value_integer(&rotated, load->gguf, key_of(load, "rope.dimension_count"),
                                      shape->head_dim, 0, SPEC_DIM_MAX, load->error));
     if (rotated != shape->head_dim)
         return REFUSE(load,
                       "a rotary embedding of %d of the %d dimensions of a head cannot be read",
                       rotated, shape->head_dim);
-    SPEC_TRY(spec_gguf_value_real(&shape->rope.base, load->gguf, key_of(load, "rope.freq_base"),
-                                  10000.0, load->error));
-    SPEC_TRY(read_scaling(&factor, load));
-    if (found == NULL && factor == 1.0) return GSL_SUCCESS;
-    if (found != NULL)
-        SPEC_TRY(spec_gguf_need_weights(&found, load->gguf, SPEC_HEAD_ROPE_FACTORS, 1, n, true,
-                                        load->error));
-    load->own->rope_factor = malloc((size_t)n * sizeof(float));
-    if (load->own->rope_factor == NULL) return spec_no_memory_for(load->error, load->gguf->path);
-    for (int i = 0; i < n; i++) load->own->rope_factor[i] = 1.0f;
-    if (found != NULL) spec_tensor_decode_row(load->own->rope_factor, &found->tensor, 0);
-    for (int i = 0; i < n; i++) load->own->rope_factor[i] *= (float)factor;
-    shape->rope.opt_factor = load->own->rope_factor;
+    SPEC_TRY(spec_gguf_value_integer(&context, load->gguf, key_of(load, "context_length"),
+                                     shape->context, 1, INT_MAX, load->error));
+    layer.shape.context = context;
+    SPEC_TRY(spec_gguf_value_real(&layer.shape.rope.base, load->gguf,
+                                  key_of(load, "rope.freq_base"), 10000.0, load->error));
+    SPEC_TRY(spec_gguf_attention_read(&layer, &load->own->rope_factor, load->gguf, load->error));
+    shape->rope = layer.shape.rope;
 done:
     return status;
 }

@@ -17,6 +17,8 @@ static void write_values(spec_gguf_writer *writer, const spec_head *head)
     spec_gguf_writer_integers(writer, KEY("target_layers"), shape->tap, (size_t)shape->n_taps);
     spec_gguf_writer_u32(writer, KEY("target_hidden_size"), (uint32_t)spec_head_target_dim(shape));
     spec_gguf_writer_bool(writer, KEY("norm_before_residual"), shape->norm_before_residual);
+    if (shape->shape.rope.magnitude > 0.0f)
+        spec_gguf_writer_f32(writer, KEY("rope.scaling.attn_factor"), shape->shape.rope.magnitude);
     if (shape->norm_before_fc) spec_gguf_writer_bool(writer, KEY("norm_before_fc"), true);
     if (shape->normed_features) spec_gguf_writer_bool(writer, KEY("normed_features"), true);
 #undef KEY

@@ -19,12 +19,10 @@ K, ROUNDS, TEXTS = 4, 40, 20
 
 def eagle3(path, seed, few=0, dim=DIM, heads=HEADS, kv_heads=KV_HEADS, width=WIDTH, taps=(1, 2, 4),
            fc_norm=False, residual=False, embedding=False, output=True, factors=False, linear=1.0,
-           kind=None, vocab=None):
+           yarn=0.0):
     weights = Weights(seed)
     tensors = drafts.plain(drafts.block(weights, 0, dim, 2 * dim, heads, kv_heads, width))
     tensors["fc.weight"] = weights.matrix(dim, 3 * DIM), None
-    if kind is not None:
-        tensors = {name: (data, kind) for name, (data, _) in tensors.items()}
     vectors = {f"blk.0.{name}.weight": weights.norm(dim)
                for name in ("attn_norm", "attn_norm_2", "ffn_norm")}
     vectors["output_norm.weight"] = weights.norm(dim)
@@ -46,6 +44,10 @@ def eagle3(path, seed, few=0, dim=DIM, heads=HEADS, kv_heads=KV_HEADS, width=WID
     if linear != 1.0:
         values["eagle3.rope.scaling.type"] = "linear"
         values["eagle3.rope.scaling.factor"] = linear
+    if yarn:
+        values["eagle3.rope.scaling.type"] = "yarn"
+        values["eagle3.rope.scaling.factor"] = yarn
+        values["eagle3.rope.scaling.original_context_length"] = 64
     drafts.write(path, "eagle3", values, {**tensors, **drafts.plain(vectors)}, VOCAB)
 
 
@@ -67,6 +69,7 @@ FORMS = {
     "rope_freqs": {"factors": True},
     "linear scaling": {"linear": 4.0},
     "both scalings": {"linear": 4.0, "factors": True},
+    "YaRN": {"yarn": 8.0},
     "everything": {"dim": 96, "embedding": True, "few": 24, "fc_norm": True, "residual": True,
                    "factors": True, "linear": 2.0, "taps": (3, 0, 4), "heads": 6},
 }

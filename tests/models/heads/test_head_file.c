@@ -428,6 +428,25 @@ static void a_file_as_llama_cpp_writes_it_is_read(void **state)
     spec_head_free(&head);
 }
 
+/* Factors and the magnitude of YaRN are written as they are computed, not as YaRN. */
+static void a_scaled_rotation_survives_its_file(void **state)
+{
+    static const float factor[] = {1.25f, 6.5f};
+    (void)state;
+    spec_head read, head = draw(SPEC_HEAD_EAGLE3, 0);
+    spec_error error = {""};
+    head.shape.shape.rope.opt_factor = factor;
+    head.shape.shape.rope.magnitude = 1.1875f;
+    write_head(&head);
+    if (spec_head_file_load(&read, path, &target, false, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
+    assert_memory_equal(read.shape.shape.rope.opt_factor, factor, sizeof factor);
+    assert_true(read.shape.shape.rope.magnitude == 1.1875f);
+    assert_true(read.shape.shape.rope.base == head.shape.shape.rope.base);
+    spec_head_free(&read);
+    spec_head_free(&head);
+}
+
 static void reject_changed(const spec_head *head, change changed, const char *expected)
 {
     write_changed(head, (const change[SET_MAX]){changed});
@@ -457,7 +476,7 @@ static void wrong_values_of_llama_cpp_are_refused(void **state)
     reject_changed(&head, (change){"eagle3.attention.value_length", NUMBER, 8, NULL},
                    "keys of width 4 and values of width 8 cannot be read");
     reject_changed(&head, (change){"eagle3.rope.scaling.type", TEXT, 0, "longrope"},
-                   "rope scaling of type 'longrope' cannot be read");
+                   "rope scaling of type 'longrope' cannot be read; none, linear and yarn can");
     reject_changed(&head, (change){.key = "blk.0.attn_norm_2.weight"},
                    "lacks tensor 'blk.0.attn_norm_2.weight'");
     reject_changed(&head, (change){.key = "eagle3.target_layers"},
@@ -511,6 +530,7 @@ int main(void)
         cmocka_unit_test(files_of_something_else_are_refused),
         cmocka_unit_test(an_unknown_tensor_is_refused),
         cmocka_unit_test(a_file_as_llama_cpp_writes_it_is_read),
+        cmocka_unit_test(a_scaled_rotation_survives_its_file),
         cmocka_unit_test(wrong_values_of_llama_cpp_are_refused),
         cmocka_unit_test(an_eagle3_file_rotates_adjacent_pairs),
     };
