@@ -30,7 +30,7 @@ KINDS = {
     "spm": tiny.Tiny("spm", "llama", "spm", SMALL),
     "gemma3": tiny.Tiny("gemma3", "gemma3_text", "gemma3", {**tiny.GEMMA, **SMALL}),
 }
-FEWEST = 0.6  # of the vocabulary's tokens that the texts must have, apart from single bytes
+FEWEST = 0.35  # of the vocabulary's tokens that the texts must have, apart from single bytes
 
 
 def given_texts(tokenizer):

@@ -51,21 +51,24 @@ def byte_level(kind, size):
 
 
 def sentence_pieces(kind, size):
-    """BPE with byte fallback, whose merges are those of scored pieces."""
+    """BPE with byte fallback, whose merges are those of scored pieces. Runs of blanks are merged
+    before all others, and are tokens of the user, too, as in Gemma's vocabulary."""
     is_gemma = kind == "gemma3"
     begin, end = ("<bos>", "<eos>") if is_gemma else ("<s>", "</s>")
     special = ["<pad>", end, begin, "<unk>"] if is_gemma else ["<unk>", begin, end]
-    user = ["\n\n", "\n\n\n", "▁▁", "▁▁▁", "▁▁▁▁", "<table>", "</b>"] if is_gemma else []
+    runs, marks = (["\n\n", "▁▁"], ["<table>", "</b>"]) if is_gemma else ([], [])
     trained = Tokenizer(models.BPE())
     trained.normalizer = normalizers.Replace(" ", "▁")
     trained.pre_tokenizer = pre_tokenizers.Split("▁", behavior="merged_with_next")
-    before = special + [f"<0x{byte:02X}>" for byte in range(256)] + user
+    before = special + [f"<0x{byte:02X}>" for byte in range(256)]
     trained.train_from_iterator(training(), trainers.BpeTrainer(
-        vocab_size=size - len(before), show_progress=False, limit_alphabet=150))
+        vocab_size=size - len(before + runs + marks), show_progress=False,
+        limit_alphabet=150))
     model = json.loads(trained.to_str())["model"]
-    pieces = [word for word in map("".join, model["merges"]) if word not in before]
-    letters = [word for word in model["vocab"] if word not in pieces + before]
-    order = {word: i for i, word in enumerate(before + pieces + letters)}
+    made = ["".join(pair) for pair in model["merges"]]
+    pieces = runs + [word for word in made if not any(run in word for run in before + runs)]
+    letters = [word for word in model["vocab"] if word not in made + before]
+    order = {word: i for i, word in enumerate(before + marks + pieces + letters)}
     merges = [(whole[:at], whole[at:]) for whole in pieces for at in range(1, len(whole))
               if whole[:at] in order and whole[at:] in order]
     tokenizer = Tokenizer(models.BPE(vocab=order, merges=merges, unk_token="<unk>", fuse_unk=True,
@@ -79,7 +82,7 @@ def sentence_pieces(kind, size):
     tokenizer.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(),
                                            decoders.Fuse()])
     tokenizer.add_special_tokens([AddedToken(w, special=True, normalized=False) for w in special])
-    tokenizer.add_tokens([AddedToken(word, special=False, normalized=False) for word in user])
+    tokenizer.add_tokens([AddedToken(word, special=False, normalized=False) for word in runs + marks])
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"{begin} $A", pair=f"{begin} $A {begin} $B",
         special_tokens=[(begin, tokenizer.token_to_id(begin))])
