@@ -82,7 +82,7 @@ def sentence_pieces(kind, size):
     tokenizer.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(),
                                            decoders.Fuse()])
     tokenizer.add_special_tokens([AddedToken(w, special=True, normalized=False) for w in special])
-    tokenizer.add_tokens([AddedToken(word, special=False, normalized=False) for word in runs + marks])
+    tokenizer.add_tokens([AddedToken(word, normalized=False) for word in runs + marks])
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"{begin} $A", pair=f"{begin} $A {begin} $B",
         special_tokens=[(begin, tokenizer.token_to_id(begin))])
