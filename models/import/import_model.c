@@ -142,32 +142,11 @@ static bool is_named(const spec_import_model *model, spec_part part)
            (!is_bias(part) || config->has_biases) && (part != SPEC_PART_OUTPUT || !config->is_tied);
 }
 
-/* Replace a gain that is stored less 1 by its value, at *gain. */
-static void add_one(spec_tensor *tensor, float **gain)
-{
-    spec_tensor_decode_row(*gain, tensor, 0);
-    for (int i = 0; i < tensor->cols; i++) (*gain)[i] += 1.0f;
-    *tensor = (spec_tensor){SPEC_TENSOR_F32, 1, tensor->cols, *gain};
-    *gain += tensor->cols;
-}
-
-/* All gains of a layer are at most 6 vectors of the width of the model or of a head. */
-static int make_gains(spec_import_model *model, spec_error *error)
-{
-    const spec_shape *shape = &model->config.shape;
-    const size_t layer = 4 * (size_t)shape->dim + 2 * (size_t)shape->head_dim;
-    if (!model->config.gains_minus_one) return GSL_SUCCESS;
-    model->gain =
-        malloc(((size_t)shape->n_layers * layer + (size_t)shape->dim) * sizeof *model->gain);
-    return model->gain != NULL ? GSL_SUCCESS : spec_no_memory_for(error, model->folder.path);
-}
-
 static int take_named(spec_import_model *model, int place, spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_checkpoint *to = &model->checkpoint;
     const spec_model_config *config = &model->config;
-    float *gain = model->gain;
     for (int i = 0; i < SPEC_PARTS; i++) {
         const spec_part part = (spec_part)i;
         if (!is_named(model, part)) continue;
@@ -179,7 +158,6 @@ static int take_named(spec_import_model *model, int place, spec_error *error)
             SPEC_TRY(spec_tensor_folder_weights(tensor, &model->folder,
                                                 name_of(name, part, layer, model, place), rows,
                                                 cols, error));
-            if (config->gains_minus_one && is_gain(part)) add_one(tensor, &gain);
         }
     }
     if (config->is_tied) to->output = to->embedding;
@@ -187,6 +165,34 @@ static int take_named(spec_import_model *model, int place, spec_error *error)
         to->layer[layer].has_window = config->has_window[layer];
 done:
     return status;
+}
+
+/* Add 1 to the gains that are stored less 1, in memory of their own. The folder has them all: they
+ * are no larger than its files. */
+static int raise_gains(spec_import_model *model, spec_error *error)
+{
+    size_t n = 0;
+    spec_checkpoint *to = &model->checkpoint;
+    for (int pass = 0; pass < 2; pass++) {
+        float *gain = model->gain;
+        for (int i = 0; i < SPEC_PARTS; i++) {
+            const spec_part part = (spec_part)i;
+            if (!is_gain(part) || !is_named(model, part)) continue;
+            for (int layer = 0; layer < spec_checkpoint_parts_copies(part, &to->shape); layer++) {
+                spec_tensor *tensor = spec_checkpoint_parts_tensor(part, to, layer);
+                const int cols = tensor->cols;
+                n += pass == 0 ? (size_t)cols : 0;
+                if (pass == 0) continue;
+                spec_tensor_decode_row(gain, tensor, 0);
+                for (int k = 0; k < cols; k++) gain[k] += 1.0f;
+                *tensor = (spec_tensor){SPEC_TENSOR_F32, 1, cols, gain};
+                gain += cols;
+            }
+        }
+        if (pass == 0 && (model->gain = malloc(n * sizeof *model->gain)) == NULL)
+            return spec_no_memory_for(error, model->folder.path);
+    }
+    return GSL_SUCCESS;
 }
 
 static int take_tensors(spec_import_model *model, spec_error *error)
@@ -198,8 +204,8 @@ static int take_tensors(spec_import_model *model, spec_error *error)
     char layers[NAME_SIZE];
     to->layer = calloc((size_t)config->shape.n_layers, sizeof *to->layer);
     if (to->layer == NULL) SPEC_TRY(spec_no_memory_for(error, model->folder.path));
-    SPEC_TRY(make_gains(model, error));
     SPEC_TRY(take_named(model, place, error));
+    if (config->gains_minus_one) SPEC_TRY(raise_gains(model, error));
     snprintf(layers, sizeof layers, "%slayers.", places[place].text);
     if (config->architecture->has_experts)
         SPEC_TRY(spec_import_experts_init(
