@@ -498,7 +498,7 @@ demo: ## prove, simulate, sweep and plot into out/report.md, in 90 s (TEXT=FILE)
 	@cli/demo.sh $(BIN) out $(call quoted,TEXT)
 
 BENCH_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/*.c) \
-    tests/support/contexts.c)
+    tests/support/contexts.c tests/support/random_blocks.c)
 $(BUILD)/tests/bench/bench: $(BENCH_OBJ) $(LIB) | $(PLUGINS) $(CLIENTS)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 

@@ -232,9 +232,10 @@ void spec_pair_options_say_converted(const spec_model *opt_model, const char *wh
 {
     const spec_transformer *model = opt_model != NULL ? spec_transformer_of(opt_model) : NULL;
     if (model == NULL || model->checkpoint != &model->own_checkpoint) return;
-    const spec_tensor_type type = spec_checkpoint_parts_converted(model->checkpoint);
+    const spec_backend *const backend = model->weights->backend;
+    const spec_tensor_type type = spec_weights_converted(model->checkpoint, backend);
     if (type == SPEC_TENSOR_TYPES) return;
-    const spec_tensor_type computed = spec_tensor_computed_type(type);
+    const spec_tensor_type computed = backend->computed_type(type);
     spec_usage_say(verb, "--%s: weights of type %s are computed as %s, in %.2g times the bytes",
                    which, spec_tensor_type_names[type], spec_tensor_type_names[computed],
                    (double)spec_tensor_row_bytes(computed, 256) /

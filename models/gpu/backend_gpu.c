@@ -76,6 +76,11 @@ static void matrix_free(const spec_backend *backend, spec_matrix *matrix)
     *matrix = (spec_matrix){0};
 }
 
+static spec_tensor_type computed_type(spec_tensor_type type)
+{
+    return (int)type < SPEC_LAYOUT_TYPES ? type : SPEC_TENSOR_Q8_0;
+}
+
 static int matrix_init(const spec_backend *backend, spec_matrix *matrix, spec_tensor_type type,
                        const spec_tensor *part, int n_parts, spec_error *error)
 {
@@ -312,6 +317,7 @@ static const spec_backend operations = {
     .free = free_memory,
     .put = put,
     .get = get,
+    .computed_type = computed_type,
     .matrix_init = matrix_init,
     .matrix_free = matrix_free,
     .matrix_bytes = spec_layout_bytes,

@@ -30,7 +30,7 @@ typedef struct {
     int tiles, block_parts;
 } product_kernel;
 
-static const product_kernel kernels[SPEC_TENSOR_TYPES][BUCKETS] = {
+static const product_kernel kernels[SPEC_LAYOUT_TYPES][BUCKETS] = {
     [SPEC_TENSOR_F32] = {{SPEC_KERNEL_product_f32_1, 2, 8},
                          {SPEC_KERNEL_product_f32_2, 2, 8},
                          {SPEC_KERNEL_product_f32_4, 2, 8},

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* layout: packs weights in the order in which GPU kernels read them.
  * Each load of a warp is one contiguous stretch. All threads pack on the host; the upload happens
- * once. All five types of models/transformer/files/tensor.h keep their values: F32 as floats, F16
- * and BF16 as 16 bits, Q8_0 and Q4_0 as integers with F16 scales. Rows come in tiles of 16, the
+ * once. The first five types of models/transformer/files/tensor.h keep their values: F32 as floats,
+ * F16 and BF16 as 16 bits, Q8_0 and Q4_0 as integers with F16 scales. Rows come in tiles of 16, the
  * last one padded with zeros, columns in groups. */
 #ifndef SPECLAB_LAYOUT_H
 #define SPECLAB_LAYOUT_H
 
 #include "models/transformer/engine/backend.h"
 
-enum { SPEC_LAYOUT_ROWS = 16 }; /* rows per tile */
+enum {
+    SPEC_LAYOUT_ROWS = 16,               /* rows per tile */
+    SPEC_LAYOUT_TYPES = SPEC_TENSOR_Q4_K /* types before it have a layout and products */
+};
 
 size_t spec_layout_bytes(spec_tensor_type type, int rows, int cols);
 size_t spec_layout_tile_bytes(spec_tensor_type type, int cols);

@@ -3,6 +3,7 @@
 #include "models/transformer/kernels/bandwidth.h"
 #include "tests/bench/bench.h"
 #include "tests/support/contexts.h"
+#include "tests/support/random_blocks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -94,15 +95,20 @@ static int hold_weights(spec_tensor_type type)
     static unsigned char data[sizeof value];
     spec_tensor part[VOCAB / PART];
     int status = GSL_SUCCESS;
+    uint64_t noise = 1;
     if (weights_of[type].used_by++ > 0) return status;
     for (int i = 0; i < PART * FFN; i++) value[i] = (float)(i * 7919 % 1000) * 1e-3f - 0.5f;
     for (int i = 0; i < MATRICES && status == GSL_SUCCESS; i++) {
         const int shape = i < 4 * LAYERS ? i % 4 : 4, rows = shapes[shape].rows,
                   cols = shapes[shape].cols;
         const size_t row_bytes = spec_tensor_row_bytes(type, cols);
-        for (int r = 0; r < PART; r++)
-            spec_tensor_row_write(data + (size_t)r * row_bytes, type,
-                                  value + (size_t)r * (size_t)cols, cols);
+        for (int r = 0; r < PART; r++) {
+            unsigned char *const row = data + (size_t)r * row_bytes;
+            if (spec_tensor_is_quantised(type))
+                random_blocks_fill(row, type, cols, &noise);
+            else
+                spec_tensor_row_write(row, type, value + (size_t)r * (size_t)cols, cols);
+        }
         for (int p = 0; p < rows / PART; p++)
             part[p] = (spec_tensor){.type = type, .rows = PART, .cols = cols, .data = data};
         status = spec_backend_cpu.matrix_init(
@@ -191,6 +197,23 @@ const spec_bench_row spec_bench_product[] = {
      .yardstick = "row:limit: threads read 62 MB"},
     {PASS("products, Q4_0: 5 tokens", SPEC_TENSOR_Q4_0, 5),
      .yardstick = "row:products, Q4_0: 1 token"},
+    {PASS("products, Q4_0: 8 tokens", SPEC_TENSOR_Q4_0, 8),
+     .yardstick = "row:products, Q4_0: 1 token"},
+    {PASS("products, Q4_K: 1 token", SPEC_TENSOR_Q4_K, 1),
+     .yardstick = "row:limit: threads read 62 MB", .asked_ratio = 0.85},
+    {PASS("products, Q4_K: 8 tokens", SPEC_TENSOR_Q4_K, 8),
+     .yardstick = "row:products, Q4_K: 1 token", .asked_ratio = 1.0 / 2.0},
+    {PASS("products, Q4_K: 16 tokens", SPEC_TENSOR_Q4_K, 16),
+     .yardstick = "row:products, Q4_K: 1 token"},
+    {PASS("products, Q5_K: 1 token", SPEC_TENSOR_Q5_K, 1),
+     .yardstick = "row:limit: threads read 62 MB", .asked_ratio = 0.80},
+    {PASS("products, Q5_K: 8 tokens", SPEC_TENSOR_Q5_K, 8),
+     .yardstick = "row:products, Q5_K: 1 token"},
+    READ("90 MB", SPEC_TENSOR_Q6_K),
+    {PASS("products, Q6_K: 1 token", SPEC_TENSOR_Q6_K, 1),
+     .yardstick = "row:limit: threads read 90 MB", .asked_ratio = 0.75},
+    {PASS("products, Q6_K: 8 tokens", SPEC_TENSOR_Q6_K, 8),
+     .yardstick = "row:products, Q6_K: 1 token"},
     READ("438 MB", SPEC_TENSOR_F32),
     {PASS("products, F32: 1 token", SPEC_TENSOR_F32, 1),
      .yardstick = "row:limit: threads read 438 MB", .asked_ratio = 0.90},

@@ -25,11 +25,12 @@ typedef struct spec_queue {
 } spec_queue;
 
 /* Weights in the backend's own layout. */
-typedef struct {
+typedef struct spec_matrix {
     spec_tensor_type type;
     int rows, cols;
     void *data;
-    size_t bytes; /* bytes that one product reads */
+    size_t bytes;                 /* bytes that one product reads */
+    struct spec_matrix *opt_rest; /* the rows below these, in another type (`mixes_types`) */
 } spec_matrix;
 
 /* The experts of a layer. Expert e's part of a stack is `one` with its data e * one.bytes further
@@ -121,8 +122,15 @@ struct spec_backend {
     void (*put)(const spec_backend *backend, void *to, const void *host, size_t bytes);
     void (*get)(const spec_backend *backend, void *host, const void *from, size_t bytes);
 
-    /* Stack the rows of all parts into one matrix of type `type`; parts of other types are
-     * converted. _bytes: its size in the backend's memory. */
+    /* The type in which products with weights of this type are computed: its own, or one that they
+     * are converted to. A backend that `mixes_types` multiplies with a matrix whose rows continue
+     * in a matrix of another type (opt_rest). */
+    spec_tensor_type (*computed_type)(spec_tensor_type type);
+    bool mixes_types;
+
+    /* Stack the rows of all parts into one matrix of type `type`, which is computed as it is; parts
+     * of other types are converted. _free also frees the rest. _bytes: its size in the backend's
+     * memory. */
     int (*matrix_init)(const spec_backend *backend, spec_matrix *ret_matrix, spec_tensor_type type,
                        const spec_tensor *part, int n_parts, spec_error *error);
     void (*matrix_free)(const spec_backend *backend, spec_matrix *matrix);

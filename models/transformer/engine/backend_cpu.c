@@ -95,10 +95,22 @@ static size_t matrix_bytes(spec_tensor_type type, int rows, int cols)
     return (size_t)spec_panels_count(rows) * spec_panels_bytes(type, cols);
 }
 
+static spec_tensor_type computed_type(spec_tensor_type type)
+{
+    return type < SPEC_TENSOR_TYPES ? type : SPEC_TENSOR_Q8_0;
+}
+
 static void matrix_free(const spec_backend *backend, spec_matrix *matrix)
 {
     (void)backend;
+    spec_matrix *rest = matrix->opt_rest;
     free(matrix->data);
+    while (rest != NULL) {
+        spec_matrix *const next = rest->opt_rest;
+        free(rest->data);
+        free(rest);
+        rest = next;
+    }
     *matrix = (spec_matrix){0};
 }
 
@@ -312,7 +324,7 @@ typedef struct {
     const spec_matrix *w;
     const float *x, *opt_bias;
     bool add;
-    int n, panels; /* columns; panels of a chunk */
+    int n, stride, panels; /* columns; rows of y; panels of a chunk */
 } product_job;
 
 static void fill_chunk(void *job, int chunk)
@@ -329,7 +341,8 @@ static void multiply_chunk(void *job, int chunk)
     const product_job *j = job;
     const int first = chunk * j->panels,
               end = spec_int_min(first + j->panels, spec_panels_count(j->w->rows));
-    const spec_product_request request = {j->y, j->w, j->q->activation, j->opt_bias, j->add, j->n};
+    const spec_product_request request = {j->y,   j->w, j->q->activation, j->opt_bias,
+                                          j->add, j->n, j->stride};
     spec_product(&request, j->q->products, first, end);
 }
 
@@ -338,12 +351,18 @@ static void matmul(spec_queue *queue, float *y, const spec_matrix *w, const floa
 {
     const cpu_queue *q = queue->state;
     const int n = count(q, columns);
-    product_job job = {q, y, w, x, opt_bias, add, n, panels_of_chunk(w)};
     const bool large = (size_t)n * (size_t)w->cols >= SHARED_FLOATS;
-    spec_thread_pool_run(large ? q->locked : NULL, fill_chunk, &job,
-                         spec_int_ceil_div(spec_product_activation_pieces(w->cols), FILL_PIECES));
-    spec_thread_pool_run(q->locked, multiply_chunk, &job,
-                         spec_int_ceil_div(spec_panels_count(w->rows), job.panels));
+    int stride = 0;
+    for (const spec_matrix *part = w; part != NULL; part = part->opt_rest) stride += part->rows;
+    for (; w != NULL; y += w->rows, w = w->opt_rest) {
+        product_job job = {q, y, w, x, opt_bias, add, n, stride, panels_of_chunk(w)};
+        const int pieces = spec_product_activation_pieces(w->cols);
+        spec_thread_pool_run(large ? q->locked : NULL, fill_chunk, &job,
+                             spec_int_ceil_div(pieces, FILL_PIECES));
+        spec_thread_pool_run(q->locked, multiply_chunk, &job,
+                             spec_int_ceil_div(spec_panels_count(w->rows), job.panels));
+        if (opt_bias != NULL) opt_bias += w->rows;
+    }
 }
 
 static size_t qkv_width(const spec_shape *shape)
@@ -559,6 +578,8 @@ const spec_backend spec_backend_cpu = {
     .free = free_memory,
     .put = copy,
     .get = copy,
+    .computed_type = computed_type,
+    .mixes_types = true,
     .matrix_init = matrix_init,
     .matrix_free = matrix_free,
     .matrix_bytes = matrix_bytes,

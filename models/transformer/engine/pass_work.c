@@ -3,8 +3,10 @@
 
 static void add(spec_pass_work *work, const spec_matrix *matrix)
 {
-    work->weight_bytes += (double)matrix->bytes;
-    work->weights[matrix->type] += (double)matrix->rows * matrix->cols;
+    for (; matrix != NULL; matrix = matrix->opt_rest) {
+        work->weight_bytes += (double)matrix->bytes;
+        work->weights[matrix->type] += (double)matrix->rows * matrix->cols;
+    }
 }
 
 static void add_stack(spec_pass_work *work, const spec_matrix_stack *stack, int n_active)
@@ -63,31 +65,31 @@ double spec_pass_work_bytes(const spec_pass_work *work, double experts)
     return work->weight_bytes + (experts - work->n_active) * work->expert_bytes;
 }
 
-static double bytes_of(const spec_tensor *tensor, spec_tensor_type opt_type)
+static double bytes_of(const spec_backend *backend, const spec_tensor *tensor,
+                       spec_tensor_type opt_type)
 {
-    const size_t other =
-        opt_type < SPEC_TENSOR_TYPES ? spec_tensor_row_bytes(opt_type, tensor->cols) : 0;
-    return (double)tensor->rows *
-           (double)(other > 0 ? other
-                              : spec_tensor_row_bytes(spec_tensor_computed_type(tensor->type),
-                                                      tensor->cols));
+    const bool fits =
+        opt_type < SPEC_TENSOR_TYPES && spec_tensor_row_bytes(opt_type, tensor->cols) > 0;
+    const spec_tensor_type type = backend->computed_type(fits ? opt_type : tensor->type);
+    return (double)tensor->rows * (double)spec_tensor_row_bytes(type, tensor->cols);
 }
 
-static double bytes_of_experts(const spec_checkpoint_layer *layer, const spec_shape *shape,
-                               spec_tensor_type opt_type)
+static double bytes_of_experts(const spec_backend *backend, const spec_checkpoint_layer *layer,
+                               const spec_shape *shape, spec_tensor_type opt_type)
 {
     const double share = (double)shape->n_active / shape->n_experts;
-    return bytes_of(&layer->router, SPEC_TENSOR_TYPES) +
+    return bytes_of(backend, &layer->router, SPEC_TENSOR_TYPES) +
            share *
-               (bytes_of(&layer->expert_gate, opt_type) + bytes_of(&layer->expert_up, opt_type) +
-                bytes_of(&layer->expert_down, opt_type));
+               (bytes_of(backend, &layer->expert_gate, opt_type) + bytes_of(backend, &layer->expert_up, opt_type) +
+                bytes_of(backend, &layer->expert_down, opt_type));
 }
 
 double spec_pass_work_weight_bytes(const spec_transformer *model)
 {
     const spec_tensor_type type =
         model->weights == &model->own_weights ? model->type : SPEC_TENSOR_TYPES;
-    double bytes = bytes_of(&model->checkpoint->output, type);
+    const spec_backend *const backend = model->weights->backend;
+    double bytes = bytes_of(backend, &model->checkpoint->output, type);
     for (int i = 0; i < model->n_sublayers; i++) {
         const spec_checkpoint_layer *layer = &model->checkpoint->layer[model->sublayer[i] / 2];
         const spec_tensor *const tensor[] = {
@@ -95,10 +97,10 @@ double spec_pass_work_weight_bytes(const spec_transformer *model)
             &layer->gate,  &layer->up,  &layer->down};
         const int from = model->sublayer[i] % 2 == 0 ? 0 : 4, until = from == 0 ? 4 : 7;
         if (from > 0 && layer->router.data != NULL) {
-            bytes += bytes_of_experts(layer, &model->checkpoint->shape, type);
+            bytes += bytes_of_experts(backend, layer, &model->checkpoint->shape, type);
             continue;
         }
-        for (int k = from; k < until; k++) bytes += bytes_of(tensor[k], type);
+        for (int k = from; k < until; k++) bytes += bytes_of(backend, tensor[k], type);
     }
     return bytes;
 }

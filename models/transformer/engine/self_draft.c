@@ -110,6 +110,14 @@ int spec_self_draft_quantised_open(spec_model **ret_model, spec_settings *settin
     SPEC_TRY(spec_settings_choice(&type, settings, "type", SPEC_TENSOR_Q8_0, spec_tensor_type_names,
                                   error));
     SPEC_TRY(choose_device(&backend, model, target, settings, opt_context, error));
+    if (!spec_tensor_can_write((spec_tensor_type)type))
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "type=%s: weights are not converted to it",
+                           spec_tensor_type_names[type]));
+    if (backend->computed_type((spec_tensor_type)type) != (spec_tensor_type)type)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "type=%s: %s (%s) has no products with it: open the draft with "
+                           "device=cpu",
+                           spec_tensor_type_names[type], backend->name, backend->device));
     SPEC_TRY(spec_transformer_plan_weights(model, target->checkpoint, (spec_tensor_type)type,
                                            backend, settings, error));
     SPEC_TRY(

@@ -65,8 +65,7 @@ const spec_model_kind spec_model_llama2c = {
 const spec_model_kind spec_model_gguf = {
     .name = "gguf",
     .usage = "gguf:PATH?context=0&device=cpu&kv=auto",
-    .summary = "a transformer from a GGUF file: llama, qwen2, qwen3, qwen3moe, gemma3 or "
-               "gpt-oss; K-quants as Q8_0",
+    .summary = "a transformer from a GGUF file: llama, qwen2, qwen3, qwen3moe, gemma3 or gpt-oss",
     .reference = "Touvron23",
     .open = open_gguf,
     TRANSFORMER,

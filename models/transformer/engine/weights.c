@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/engine/weights.h"
 
+#include "models/transformer/files/checkpoint_parts.h"
+#include "speclab/no_memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,25 +13,45 @@ typedef struct {
     spec_error *error;
 } layout;
 
-/* One type for all parts: the requested one if it divides their rows into blocks. Else the one in
- * which they are computed, or floats if those differ. */
-static spec_tensor_type common_type(spec_tensor_type opt_type, const spec_tensor *part, int n_parts)
+/* The type of a part: the requested one if it divides the rows into blocks, else its own, each as
+ * the backend computes it. */
+static spec_tensor_type part_type(const spec_backend *backend, spec_tensor_type opt_type,
+                                  const spec_tensor *part)
 {
-    if (opt_type != SPEC_TENSOR_TYPES && spec_tensor_row_bytes(opt_type, part[0].cols) > 0)
-        return opt_type;
-    const spec_tensor_type type = spec_tensor_computed_type(part[0].type);
-    for (int i = 1; i < n_parts; i++)
-        if (spec_tensor_computed_type(part[i].type) != type) return SPEC_TENSOR_F32;
-    return type;
+    const bool fits =
+        opt_type != SPEC_TENSOR_TYPES && spec_tensor_row_bytes(opt_type, part->cols) > 0;
+    return backend->computed_type(fits ? opt_type : part->type);
+}
+
+/* One type for the first parts, *ret_n of them: their common one. A backend that mixes no types
+ * computes all parts as floats if they differ. */
+static spec_tensor_type common_type(int *ret_n, const spec_backend *backend,
+                                    spec_tensor_type opt_type, const spec_tensor *part, int n_parts)
+{
+    const spec_tensor_type type = part_type(backend, opt_type, &part[0]);
+    int n = 1;
+    while (n < n_parts && part_type(backend, opt_type, &part[n]) == type) n++;
+    *ret_n = backend->mixes_types ? n : n_parts;
+    return backend->mixes_types || n == n_parts ? type : SPEC_TENSOR_F32;
 }
 
 static int lay_matrix(const layout *to, spec_matrix *ret_matrix, const spec_tensor *part,
                       int n_parts)
 {
-    const spec_tensor_type type = common_type(to->opt_type, part, n_parts);
-    const int status = to->weights->backend->matrix_init(to->weights->backend, ret_matrix, type,
-                                                         part, n_parts, to->error);
-    to->weights->bytes += ret_matrix->bytes;
+    const spec_backend *const backend = to->weights->backend;
+    int status = GSL_SUCCESS;
+    for (spec_matrix *matrix = ret_matrix;; matrix = matrix->opt_rest) {
+        int n;
+        const spec_tensor_type type = common_type(&n, backend, to->opt_type, part, n_parts);
+        SPEC_TRY(backend->matrix_init(backend, matrix, type, part, n, to->error));
+        to->weights->bytes += matrix->bytes;
+        part += n, n_parts -= n;
+        if (n_parts == 0) break;
+        matrix->opt_rest = calloc(1, sizeof *matrix);
+        if (matrix->opt_rest == NULL) SPEC_TRY(spec_no_memory(to->error));
+    }
+done:
+    if (status != GSL_SUCCESS) backend->matrix_free(backend, ret_matrix);
     return status;
 }
 
@@ -60,7 +83,7 @@ done:
 static int lay_stack(const layout *to, spec_matrix_stack *ret_stack, const spec_tensor *tensor)
 {
     const spec_backend *backend = to->weights->backend;
-    const spec_tensor_type type = common_type(to->opt_type, tensor, 1);
+    const spec_tensor_type type = part_type(backend, to->opt_type, tensor);
     return backend->stack_init(backend, ret_stack, type, tensor, to->weights->shape.n_experts,
                                to->error);
 }
@@ -230,11 +253,13 @@ typedef struct {
 
 static void count_matrix(sum *s, const spec_tensor *part, int n_parts)
 {
-    const spec_tensor_type type = common_type(s->opt_type, part, n_parts);
-    int rows = 0;
-    for (int i = 0; i < n_parts; i++) rows += part[i].rows;
-    s->bytes += s->backend->piece(s->backend->matrix_bytes(type, rows, part[0].cols));
-    s->all_floats = s->all_floats && type == SPEC_TENSOR_F32;
+    for (int n; n_parts > 0; part += n, n_parts -= n) {
+        const spec_tensor_type type = common_type(&n, s->backend, s->opt_type, part, n_parts);
+        int rows = 0;
+        for (int i = 0; i < n; i++) rows += part[i].rows;
+        s->bytes += s->backend->piece(s->backend->matrix_bytes(type, rows, part->cols));
+        s->all_floats = s->all_floats && type == SPEC_TENSOR_F32;
+    }
 }
 
 static void count_vector(sum *s, int length)
@@ -245,7 +270,7 @@ static void count_vector(sum *s, int length)
 /* n_experts matrices in one piece. */
 static void count_stack(sum *s, const spec_tensor *tensor, int n)
 {
-    const spec_tensor_type type = common_type(s->opt_type, tensor, 1);
+    const spec_tensor_type type = part_type(s->backend, s->opt_type, tensor);
     s->bytes += s->backend->piece((size_t)n *
                                   s->backend->matrix_bytes(type, tensor->rows / n, tensor->cols));
     s->all_floats = s->all_floats && type == SPEC_TENSOR_F32;
@@ -297,4 +322,18 @@ size_t spec_weights_bytes(bool *ret_all_floats, const spec_checkpoint *checkpoin
         count_matrix(&s, &checkpoint->embedding, 1);
     *ret_all_floats = s.all_floats;
     return s.bytes;
+}
+
+spec_tensor_type spec_weights_converted(const spec_checkpoint *checkpoint,
+                                        const spec_backend *backend)
+{
+    for (int part = 0; part < SPEC_PARTS; part++) {
+        for (int layer = 0;
+             layer < spec_checkpoint_parts_copies((spec_part)part, &checkpoint->shape); layer++) {
+            const spec_tensor_type type =
+                spec_checkpoint_parts_tensor_const((spec_part)part, checkpoint, layer)->type;
+            if (backend->computed_type(type) != type) return type;
+        }
+    }
+    return SPEC_TENSOR_TYPES;
 }

@@ -30,8 +30,9 @@ typedef struct {
     size_t bytes;      /* bytes that a pass over all layers reads */
 } spec_weights;
 
-/* opt_type: the type of every matrix, or SPEC_TENSOR_TYPES for the types in which the checkpoint's
- * are computed (spec_tensor_computed_type). Rows that are not a multiple of a block keep theirs. */
+/* opt_type: the type of every matrix, or SPEC_TENSOR_TYPES for the checkpoint's own types; each as
+ * the backend computes it (`computed_type`). Rows that are not a multiple of a block keep theirs.
+ */
 int spec_weights_init(spec_weights *weights, const spec_checkpoint *checkpoint,
                       spec_tensor_type opt_type, const spec_backend *backend, spec_error *error);
 void spec_weights_free(spec_weights *weights);
@@ -48,5 +49,10 @@ int spec_weights_lay_vector(spec_weights *weights, float **ret_vector, const spe
 /* The bytes of the weights in the backend's memory, and whether all matrices will be floats. */
 size_t spec_weights_bytes(bool *ret_all_floats, const spec_checkpoint *checkpoint,
                           spec_tensor_type opt_type, const spec_backend *backend);
+
+/* The type of the first tensor that the backend computes in another type; SPEC_TENSOR_TYPES if
+ * there is none. */
+spec_tensor_type spec_weights_converted(const spec_checkpoint *checkpoint,
+                                        const spec_backend *backend);
 
 #endif

@@ -153,19 +153,6 @@ const char *spec_checkpoint_parts_name(char name[SPEC_PART_NAME_SIZE], spec_part
     return name;
 }
 
-spec_tensor_type spec_checkpoint_parts_converted(const spec_checkpoint *checkpoint)
-{
-    for (int part = 0; part < SPEC_PARTS; part++) {
-        for (int layer = 0;
-             layer < spec_checkpoint_parts_copies((spec_part)part, &checkpoint->shape); layer++) {
-            const spec_tensor_type type =
-                spec_checkpoint_parts_tensor_const((spec_part)part, checkpoint, layer)->type;
-            if (spec_tensor_computed_type(type) != type) return type;
-        }
-    }
-    return SPEC_TENSOR_TYPES;
-}
-
 int spec_checkpoint_parts_check(const spec_checkpoint *checkpoint, const char *path,
                                 spec_error *error)
 {

@@ -68,10 +68,6 @@ enum { SPEC_PART_NAME_SIZE = 48 };
 const char *spec_checkpoint_parts_name(char name[SPEC_PART_NAME_SIZE], spec_part part, int layer,
                                        const spec_architecture *opt_architecture);
 
-/* The type of the first matrix that is computed in another type (spec_tensor_computed_type);
- * SPEC_TENSOR_TYPES if there is none. */
-spec_tensor_type spec_checkpoint_parts_converted(const spec_checkpoint *checkpoint);
-
 /* Check that all weights are finite (quantised ones: their scales); the line names the tensor.
  * Reads the whole file once, with all threads. */
 int spec_checkpoint_parts_check(const spec_checkpoint *checkpoint, const char *path,

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ALIGNMENT = 64 };
+enum { ALIGNMENT = 64, SUPER = 256 };
 
 /* Standard deviations of the random values below, in their own units. */
 static const double normal_sd =
@@ -20,6 +20,7 @@ static const double normal_sd =
 static const double byte_sd = 73.8952224863;   /* uniform on -127..127, but -127 twice as likely */
 static const double nibble_sd = 4.63680924775; /* uniform on -8..7, symmetric because the scale has
                                                   a random sign: sqrt(344 / 16) */
+static const double step_rms = 55.6911123971;  /* uniform on 48..63: the root of the mean square */
 
 /* ---- one row --------------------------------------------------------------------------------- */
 
@@ -43,10 +44,56 @@ static void draw_floats(unsigned char *row, spec_tensor_type type, int cols, uin
     }
 }
 
+/* Blocks of 256 with random integers and scales: d of random sign for all blocks, and steps s in
+ * 48..63 for runs of weights. Q4_K, Q5_K: w = d s q - 7.5 or 15.5 d s, uniform around 0. Q6_K: w =
+ * d s (q - 32), with a mean of d s (-1/2) that the signs of s cancel. */
+static void draw_super_blocks(unsigned char *row, spec_tensor_type type, int cols, uint64_t key,
+                              double sd)
+{
+    const size_t bytes = spec_tensor_row_bytes(type, SUPER);
+    const bool six = type == SPEC_TENSOR_Q6_K;
+    const int levels = type == SPEC_TENSOR_Q4_K ? 16 : type == SPEC_TENSOR_Q5_K ? 32 : 64;
+    const double middle = (levels - 1) / 2.0,
+                 level_sd = sqrt(((double)levels * levels - 1.0) / 12.0 + (six ? 0.25 : 0.0));
+    const float unit = (float)(sd / (step_rms * level_sd));
+    uint64_t at = 0;
+    for (int i = 0; i < cols; i += SUPER, row += bytes) {
+        for (size_t b = 0; b < bytes; b += sizeof(uint64_t)) {
+            const uint64_t word = spec_noise_word(key, at++);
+            memcpy(row + b, &word, bytes - b < sizeof word ? bytes - b : sizeof word);
+        }
+        const uint16_t sign = (uint16_t)(spec_noise_word(key, at++) & 0x8000);
+        uint16_t scale = spec_half_float_to_f16(unit) | sign;
+        if (six) {
+            unsigned char *const step = row + SUPER / 2 + SUPER / 4;
+            for (int s = 0; s < SUPER / 16; s++) {
+                const int size = 48 + (step[s] & 15);
+                step[s] = (unsigned char)(signed char)(step[s] & 0x80 ? -size : size);
+            }
+            memcpy(row + bytes - sizeof scale, &scale, sizeof scale);
+            continue;
+        }
+        memcpy(row, &scale, sizeof scale);
+        scale = spec_half_float_to_f16((float)(middle * (double)spec_half_float_from_f16(scale)));
+        memcpy(row + sizeof scale, &scale, sizeof scale);
+        /* The minimum of each run equals its step, and both have their upper two bits set. */
+        unsigned char *const packed = row + 2 * sizeof scale;
+        for (int s = 0; s < 4; s++) {
+            packed[s] = (unsigned char)(packed[s] | 0xf0);
+            packed[s + 4] = packed[s];
+            packed[s + 8] = (unsigned char)((packed[s + 8] & 15) * 17);
+        }
+    }
+}
+
 /* Blocks with random integers and one scale for all, of random sign. */
 static void draw_blocks(unsigned char *row, spec_tensor_type type, int cols, uint64_t key,
                         double sd)
 {
+    if (spec_tensor_block_weights(type) == SUPER) {
+        draw_super_blocks(row, type, cols, key, sd);
+        return;
+    }
     const bool bytes = type == SPEC_TENSOR_Q8_0;
     const int n_words = bytes ? 4 : 2;
     const uint16_t scale = spec_half_float_to_f16((float)(sd / (bytes ? byte_sd : nibble_sd)));
@@ -203,13 +250,14 @@ static int read_shape(spec_shape *shape, spec_tensor_type *ret_type, const spec_
     *ret_type = (spec_tensor_type)type;
     SPEC_TRY(read_experts(shape, settings, error));
     SPEC_TRY(spec_checkpoint_check_shape(shape, "random", error));
-    const int widths[] = {shape->dim, shape->ffn_dim, shape->expert_dim};
+    const int block = spec_tensor_block_weights(*ret_type),
+              widths[] = {shape->dim, shape->ffn_dim, shape->expert_dim};
     for (int i = 0; i < 3; i++)
-        if (spec_tensor_is_quantised(*ret_type) && widths[i] % SPEC_TENSOR_BLOCK != 0)
+        if (widths[i] % block != 0)
             return spec_fail(error, GSL_EINVAL,
                              "random: type=%s needs dim and %s to be multiples of %d",
                              spec_tensor_type_names[type],
-                             shape->n_experts > 0 ? "expert_ffn" : "ffn", SPEC_TENSOR_BLOCK);
+                             shape->n_experts > 0 ? "expert_ffn" : "ffn", block);
 done:
     return status;
 }

@@ -14,8 +14,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "files are little endian, and are mapped as they are");
 
 const char *const spec_tensor_type_names[SPEC_TENSOR_ALL_TYPES] = {
-    "f32",  "f16",  "bf16", "q8_0", "q4_0",  NULL,   "q5_0", "iq4_nl", "q4_k",
-    "q5_k", "q6_k", "q4_1", "q5_1", "mxfp4", "q2_k", "q3_k", "iq4_xs"};
+    "f32",    "f16",  "bf16", "q8_0",  "q4_0", "q4_k", "q5_k",  "q6_k", NULL, "q5_0",
+    "iq4_nl", "q4_1", "q5_1", "mxfp4", "q2_k", "q3_k", "iq4_xs"};
 
 static const spec_tensor_block *const blocks[SPEC_TENSOR_ALL_TYPES] = {
     [SPEC_TENSOR_Q8_0] = &spec_tensor_block_q8_0,
@@ -45,11 +45,6 @@ static inline uint16_t half_at(const unsigned char *data)
 bool spec_tensor_is_quantised(spec_tensor_type type)
 {
     return blocks[type] != NULL;
-}
-
-spec_tensor_type spec_tensor_computed_type(spec_tensor_type type)
-{
-    return type < SPEC_TENSOR_TYPES ? type : SPEC_TENSOR_Q8_0;
 }
 
 bool spec_tensor_can_write(spec_tensor_type type)

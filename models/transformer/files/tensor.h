@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Types before SPEC_TENSOR_TYPES can be multiplied with. A matrix in one of those after it is
- * computed in another type (spec_tensor_computed_type). spec_tensor_can_write tells which types can
- * be written. */
+/* Types before SPEC_TENSOR_TYPES can be multiplied with on the CPU. A backend computes a matrix in
+ * one of the others in another type (`computed_type` of spec_backend). spec_tensor_can_write tells
+ * which types can be written. */
 typedef enum {
     SPEC_TENSOR_F32,
     SPEC_TENSOR_F16,
@@ -23,12 +23,12 @@ typedef enum {
     SPEC_TENSOR_Q8_0, /* scale (F16), 32 x int8: w = scale * q; 34 bytes per block */
     SPEC_TENSOR_Q4_0, /* scale (F16), 16 bytes: weight j in the low, j + 16 in the high nibble of
                          byte j: w = scale * (q - 8); 18 bytes per block */
+    SPEC_TENSOR_Q4_K, /* blocks of 256: 144 bytes (tensor_block.h) */
+    SPEC_TENSOR_Q5_K, /* 176 bytes */
+    SPEC_TENSOR_Q6_K, /* 210 bytes */
     SPEC_TENSOR_TYPES,
     SPEC_TENSOR_Q5_0,
     SPEC_TENSOR_IQ4_NL,
-    SPEC_TENSOR_Q4_K,
-    SPEC_TENSOR_Q5_K,
-    SPEC_TENSOR_Q6_K,
     SPEC_TENSOR_Q4_1,
     SPEC_TENSOR_Q5_1,
     SPEC_TENSOR_MXFP4,
@@ -40,7 +40,8 @@ typedef enum {
 
 enum { SPEC_TENSOR_BLOCK = 32 }; /* weights per scale in Q8_0 and Q4_0 */
 
-/* "f32", "f16", "bf16", "q8_0", "q4_0", NULL, and from there the types computed in another. */
+/* "f32", "f16", "bf16", "q8_0", "q4_0", "q4_k", "q5_k", "q6_k", NULL, and from there the types
+ * computed in another. */
 extern const char *const spec_tensor_type_names[SPEC_TENSOR_ALL_TYPES];
 
 typedef struct {
@@ -52,9 +53,6 @@ typedef struct {
 /* Whether its weights come in blocks with a scale. */
 bool spec_tensor_is_quantised(spec_tensor_type type);
 
-/* The type in which products with such a matrix are computed: its own, or Q8_0 for those
- * after SPEC_TENSOR_TYPES. */
-spec_tensor_type spec_tensor_computed_type(spec_tensor_type type);
 
 /* Whether spec_tensor_row_write can write it. */
 bool spec_tensor_can_write(spec_tensor_type type);

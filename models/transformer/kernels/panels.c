@@ -7,7 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = SPEC_PANEL_ROWS, TILE = SPEC_TENSOR_BLOCK, HALF = 2, WORD = 4 };
+enum {
+    ROWS = SPEC_PANEL_ROWS,
+    BLOCK = SPEC_TENSOR_BLOCK,
+    HALF = 2,
+    WORD = 4,
+    TILE_BYTES = 256 /* at least a row of a tile in every type */
+};
+
+/* The columns that are moved at once: whole blocks. */
+static int tile_of(spec_tensor_type type)
+{
+    const int block = spec_tensor_block_weights(type);
+    return block > BLOCK ? block : BLOCK;
+}
 
 int spec_panels_count(int rows)
 {
@@ -28,12 +41,23 @@ static inline void move(unsigned char *panel, unsigned char *row, size_t size, b
         memcpy(panel, row, size);
 }
 
-/* Copy columns k..end-1, at most TILE, of row r of a panel to the row in file format (out), or
+/* A block of `bytes` of row r, from `panel` and `row` on. */
+static void move_words(unsigned char *panel, unsigned char *row, int bytes, int r, bool out)
+{
+    if (bytes % WORD != 0) {
+        move(panel + HALF * r, row + bytes - HALF, HALF, out);
+        panel += HALF * ROWS;
+    }
+    for (int i = 0; i < bytes / WORD; i++)
+        move(panel + WORD * (ROWS * i + r), row + WORD * i, WORD, out);
+}
+
+/* Copy columns k..end-1, at most a tile, of row r of a panel to the row in file format (out), or
  * back. In Q8_0 the sign bit of each byte flips, which adds 128. */
 static void move_tile(unsigned char *panel, unsigned char *row, spec_tensor_type type, int r, int k,
                       int end, bool out)
 {
-    const size_t at = (size_t)k / TILE;
+    const size_t at = (size_t)(k / tile_of(type));
     switch (type) {
     case SPEC_TENSOR_F32:
         for (size_t i = (size_t)k; i < (size_t)end; i++)
@@ -46,7 +70,7 @@ static void move_tile(unsigned char *panel, unsigned char *row, spec_tensor_type
         break;
     case SPEC_TENSOR_Q8_0:
     case SPEC_TENSOR_Q4_0: {
-        const int bytes = type == SPEC_TENSOR_Q8_0 ? TILE : TILE / 2;
+        const int bytes = type == SPEC_TENSOR_Q8_0 ? BLOCK : BLOCK / 2;
         const uint32_t flip = type == SPEC_TENSOR_Q8_0 ? 0x80808080 : 0;
         row += at * (size_t)(HALF + bytes);
         panel += at * (size_t)(ROWS * (HALF + bytes));
@@ -59,6 +83,13 @@ static void move_tile(unsigned char *panel, unsigned char *row, spec_tensor_type
             word ^= flip;
             memcpy(out ? in_row : in_panel, &word, WORD);
         }
+        break;
+    }
+    case SPEC_TENSOR_Q4_K:
+    case SPEC_TENSOR_Q5_K:
+    case SPEC_TENSOR_Q6_K: {
+        const size_t bytes = spec_tensor_row_bytes(type, tile_of(type));
+        move_words(panel + at * ROWS * bytes, row + at * bytes, (int)bytes, r, out);
         break;
     }
     default: break;
@@ -77,7 +108,7 @@ static const spec_tensor *find_part(int *ret_row, const spec_tensor *part, int n
 int spec_panels_pack(spec_matrix *matrix, const spec_tensor *part, int n_parts, int first, int end,
                      spec_error *error)
 {
-    const int cols = matrix->cols;
+    const int cols = matrix->cols, tile = tile_of(matrix->type);
     const size_t bytes = spec_panels_bytes(matrix->type, cols),
                  row_bytes = spec_tensor_row_bytes(matrix->type, cols);
     unsigned char *const converted = malloc(bytes),
@@ -105,8 +136,8 @@ int spec_panels_pack(spec_matrix *matrix, const spec_tensor *part, int n_parts, 
             }
         }
         if (rows < ROWS) memset(panel, 0, bytes);
-        for (int k = 0; k < cols; k += TILE) {
-            const int tile_end = cols - k < TILE ? cols : k + TILE;
+        for (int k = 0; k < cols; k += tile) {
+            const int tile_end = cols - k < tile ? cols : k + tile;
             for (int r = 0; r < rows; r++)
                 move_tile(panel, row[r], matrix->type, r, k, tile_end, false);
         }
@@ -119,18 +150,18 @@ done:
 
 void spec_panels_row(float *ret_value, const spec_matrix *matrix, int row)
 {
-    const int cols = matrix->cols, r = row % ROWS;
+    const int cols = matrix->cols, r = row % ROWS, tile = tile_of(matrix->type);
     const bool blocks = spec_tensor_is_quantised(matrix->type);
     unsigned char *panel = (unsigned char *)matrix->data +
                            (size_t)(row / ROWS) * spec_panels_bytes(matrix->type, cols);
     assert(row >= 0 && row < matrix->rows);
     /* Tile after tile through a row of one tile. */
-    unsigned char tile[TILE * sizeof(float)];
-    for (int k = 0; k < cols; k += TILE) {
-        const int n = cols - k < TILE ? cols - k : TILE;
-        const spec_tensor part = {.type = matrix->type, .rows = 1, .cols = n, .data = tile};
-        move_tile(panel, tile, matrix->type, r, 0, n, true);
+    unsigned char data[TILE_BYTES];
+    for (int k = 0; k < cols; k += tile) {
+        const int n = cols - k < tile ? cols - k : tile;
+        const spec_tensor part = {.type = matrix->type, .rows = 1, .cols = n, .data = data};
+        move_tile(panel, data, matrix->type, r, 0, n, true);
         spec_tensor_decode_row(ret_value + k, &part, 0);
-        panel += ROWS * spec_tensor_row_bytes(matrix->type, blocks ? TILE : n);
+        panel += ROWS * spec_tensor_row_bytes(matrix->type, blocks ? tile : n);
     }
 }

@@ -3,8 +3,10 @@
  * Panel p holds rows 16p..16p+15, with zeros past the last row. F32, F16, BF16: column after
  * column, 16 weights each. Q8_0, Q4_0: blocks of 32 columns, each with 16 scales (F16) and then,
  * for each four columns, 4 bytes of each row in turn. Those are w + 128 in Q8_0; in Q4_0, w + 8 of
- * columns 4j..4j+3 in the low half and of 16 + 4j.. in the high half. A panel takes no more bytes
- * than its rows in the file. The caller owns the memory. */
+ * columns 4j..4j+3 in the low half and of 16 + 4j.. in the high half. Q4_K, Q5_K, Q6_K: blocks of
+ * 256 columns in which word i of the file's block follows word i of the row above; those of Q6_K
+ * start with the 16 scales (F16), which the file has at the end. A panel takes no more bytes than
+ * its rows in the file. The caller owns the memory. */
 #ifndef SPECLAB_PANELS_H
 #define SPECLAB_PANELS_H
 

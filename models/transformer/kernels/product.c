@@ -10,33 +10,38 @@ enum {
     CUT = 1 << 17 /* bytes that stay in the second-level cache */
 };
 
-static const spec_product_kernels kernels_ref = {{spec_product_f32_ref, spec_product_f16_ref,
-                                                  spec_product_bf16_ref, spec_product_q8_0_ref,
-                                                  spec_product_q4_0_ref},
-                                                 spec_product_quantise_ref};
+static const spec_product_kernels kernels_ref = {
+    {spec_product_f32_ref, spec_product_f16_ref, spec_product_bf16_ref, spec_product_q8_0_ref,
+     spec_product_q4_0_ref, spec_product_q4_k_ref, spec_product_q5_k_ref, spec_product_q6_k_ref},
+    spec_product_quantise_ref};
 #if defined(__x86_64__)
-static const spec_product_kernels kernels_avx2 = {
-    {spec_product_f32_avx2, spec_product_f16_avx2, spec_product_bf16_avx2, spec_product_q8_0_avx2,
-     spec_product_q4_0_avx2},
-    spec_product_quantise_avx2};
+static const spec_product_kernels kernels_avx2 = {{spec_product_f32_avx2, spec_product_f16_avx2,
+                                                   spec_product_bf16_avx2, spec_product_q8_0_avx2,
+                                                   spec_product_q4_0_avx2, spec_product_q4_k_avx2,
+                                                   spec_product_q5_k_avx2, spec_product_q6_k_avx2},
+                                                  spec_product_quantise_avx2};
 /* Without VNNI, wider vectors have no byte product that is exact for all weights. */
 static const spec_product_kernels kernels_avx512 = {
     {spec_product_f32_avx512, spec_product_f16_avx512, spec_product_bf16_avx512,
-     spec_product_q8_0_avx2, spec_product_q4_0_avx2},
+     spec_product_q8_0_avx2, spec_product_q4_0_avx2, spec_product_q4_k_avx2, spec_product_q5_k_avx2,
+     spec_product_q6_k_avx2},
     spec_product_quantise_avx512};
 static const spec_product_kernels kernels_vnni = {{spec_product_f32_avx512, spec_product_f16_avx512,
                                                    spec_product_bf16_avx512, spec_product_q8_0_vnni,
-                                                   spec_product_q4_0_vnni},
+                                                   spec_product_q4_0_vnni, spec_product_q4_k_vnni,
+                                                   spec_product_q5_k_vnni, spec_product_q6_k_vnni},
                                                   spec_product_quantise_avx512};
 #elif defined(__aarch64__)
 /* gcc compiles the portable quantisation to as many instructions as a kernel of its own. */
-static const spec_product_kernels kernels_neon = {
-    {spec_product_f32_neon, spec_product_f16_neon, spec_product_bf16_neon, spec_product_q8_0_neon,
-     spec_product_q4_0_neon},
-    spec_product_quantise_ref};
+static const spec_product_kernels kernels_neon = {{spec_product_f32_neon, spec_product_f16_neon,
+                                                   spec_product_bf16_neon, spec_product_q8_0_neon,
+                                                   spec_product_q4_0_neon, spec_product_q4_k_neon,
+                                                   spec_product_q5_k_neon, spec_product_q6_k_neon},
+                                                  spec_product_quantise_ref};
 static const spec_product_kernels kernels_dotprod = {
     {spec_product_f32_neon, spec_product_f16_neon, spec_product_bf16_neon,
-     spec_product_q8_0_dotprod, spec_product_q4_0_dotprod},
+     spec_product_q8_0_dotprod, spec_product_q4_0_dotprod, spec_product_q4_k_dotprod,
+     spec_product_q5_k_dotprod, spec_product_q6_k_dotprod},
     spec_product_quantise_ref};
 #endif
 
@@ -58,7 +63,7 @@ const spec_product_kernels *spec_product_kernels_of(spec_isa isa)
 /* The bytes of one column. */
 static size_t column_bytes(spec_tensor_type type, int cols)
 {
-    return spec_tensor_is_quantised(type) ? (size_t)cols / BLOCK * SPEC_PRODUCT_X
+    return spec_tensor_is_quantised(type) ? (size_t)(cols / BLOCK * spec_product_x_bytes(type))
                                           : (size_t)cols * sizeof(float);
 }
 
@@ -80,11 +85,12 @@ void spec_product_activation_fill(void *ret_activation, const spec_product_kerne
     for (int begin = 0; begin < n; begin += COLUMNS) {
         const int N = spec_int_min(n - begin, COLUMNS);
         if (spec_tensor_is_quantised(type)) {
-            unsigned char *const block = group + (size_t)first * (size_t)(SPEC_PRODUCT_X * N);
+            unsigned char *const block =
+                group + (size_t)first * (size_t)(spec_product_x_bytes(type) * N);
             for (int u = 0; u < N; u++) {
                 kernels->quantise(block, u, N,
                                   x + (size_t)(begin + u) * (size_t)cols + (size_t)first * BLOCK,
-                                  end - first, type == SPEC_TENSOR_Q8_0 ? -128 : -8);
+                                  end - first, type);
             }
         } else {
             for (int k = first * BLOCK; k < spec_int_min(end * BLOCK, cols); k++) {
@@ -104,7 +110,8 @@ void spec_product(const spec_product_request *request, const spec_product_kernel
     const spec_matrix *w = request->w;
     const float *opt_bias = request->opt_bias;
     const int n = request->n;
-    const size_t bytes = spec_panels_bytes(w->type, w->cols), rows = (size_t)w->rows;
+    const size_t bytes = spec_panels_bytes(w->type, w->cols),
+                 stride = (size_t)(request->opt_stride > 0 ? request->opt_stride : w->rows);
     /* Weights that are read again for the columns after the first 16 come from the second-level
      * cache. */
     const int run = n <= COLUMNS || bytes == 0 ? end - first : 1 + (int)(CUT / bytes);
@@ -113,9 +120,13 @@ void spec_product(const spec_product_request *request, const spec_product_kernel
         const unsigned char *x = request->activation;
         for (int begin = 0; begin < n; begin += COLUMNS) {
             const spec_product_task task = {
-                .y = request->y + (size_t)begin * rows + row, .stride = rows,
-                .panel = (const unsigned char *)w->data + (size_t)p * bytes, .bytes = bytes,
-                .x = x, .cols = w->cols, .R = spec_int_min(w->rows, p_end * SPEC_PANEL_ROWS) - row,
+                .y = request->y + (size_t)begin * stride + row,
+                .stride = stride,
+                .panel = (const unsigned char *)w->data + (size_t)p * bytes,
+                .bytes = bytes,
+                .x = x,
+                .cols = w->cols,
+                .R = spec_int_min(w->rows, p_end * SPEC_PANEL_ROWS) - row,
                 .N = spec_int_min(n - begin, COLUMNS),
                 .opt_bias = opt_bias != NULL ? opt_bias + row : NULL, .add = request->add};
             kernels->product[w->type](&task);

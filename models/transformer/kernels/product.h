@@ -4,9 +4,12 @@
  * for any number of columns, because the order of operations is: one fused operation per step, k =
  * 0, 1, ..., from acc = 0,
  *     F32, F16, BF16:  acc = fma(w[k], x[k], acc)
- *     Q8_0, Q4_0:      acc = fma((float)dot, wscale * xscale, acc) per block of 32, where dot
+ *     quantised:       acc = fma((float)dot, wscale * xscale, acc) per block of 32, where dot
  *     is the exact integer product with x rounded to 8 bits: xscale = max|x| / 127, to nearest,
  *     ties to even
+ *     Q4_K, Q5_K:      that, with the weights 0..31 and wscale = scale * s, then per block
+ *                      acc = fma(-(scale_2 * m), xscale * (float)sum, acc), sum that of x
+ *     Q6_K:            that, with the integer weights s * (q - 32) and wscale = scale
  * then y = acc, + bias, and y + that if it is added. Threads share the rows by panels. */
 #ifndef SPECLAB_PRODUCT_H
 #define SPECLAB_PRODUCT_H
@@ -38,9 +41,10 @@ typedef struct {
     const float *opt_bias;  /* (rows) */
     bool add;
     int n;
+    int opt_stride; /* floats from one column of y to the next; 0: the matrix's rows */
 } spec_product_request;
 
-/* The rows of panels first..end-1. */
+/* The rows of panels first..end-1. Any number of rows and columns, also of one small matrix. */
 void spec_product(const spec_product_request *request, const spec_product_kernels *kernels,
                   int first, int end);
 

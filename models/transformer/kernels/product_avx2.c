@@ -2,7 +2,7 @@
 #include "models/transformer/kernels/product_kernels.h"
 
 #if defined(__AVX2__)
-#include <immintrin.h>
+#include "models/transformer/kernels/product_avx2.h"
 
 /* 16 registers hold the sums of fewer columns, so a panel is read again from the first-level cache
  * for the other columns. */
@@ -10,8 +10,7 @@ enum {
     STRETCH = 512, /* bytes between two prefetches */
     LATENCY = 4,   /* cycles of latency of a sum */
     FLOATS = 6,
-    BLOCKS = 4,
-    HALF = 8 /* rows per vector */
+    BLOCKS = 4
 };
 
 /* If unrolled, gcc moves all products of these loops before the sums and runs out of registers. */
@@ -20,48 +19,6 @@ enum {
 #else
 #define KEEP_LOOP _Pragma("GCC unroll 1")
 #endif
-
-#define INLINE static inline __attribute__((always_inline))
-
-INLINE __m256i load(const unsigned char *at)
-{
-    return _mm256_loadu_si256((const __m256i *)(const void *)at);
-}
-
-INLINE __m256i four(const unsigned char *at)
-{
-    return _mm256_set1_epi32(spec_product_int_at(at));
-}
-
-/* Add the sums of a panel's rows for column u, from row r on, to y. */
-INLINE void put(const spec_product_task *task, int u, int r, __m256 low, __m256 high)
-{
-    if (task->R - r < SPEC_PANEL_ROWS) {
-        float sum[SPEC_PANEL_ROWS];
-        _mm256_storeu_ps(sum, low);
-        _mm256_storeu_ps(sum + HALF, high);
-        spec_product_put(task, u, r, sum);
-        return;
-    }
-    float *const y = task->y + (size_t)u * task->stride + r;
-    if (task->opt_bias != NULL) {
-        low = _mm256_add_ps(low, _mm256_loadu_ps(task->opt_bias + r));
-        high = _mm256_add_ps(high, _mm256_loadu_ps(task->opt_bias + r + HALF));
-    }
-    if (task->add) {
-        low = _mm256_add_ps(_mm256_loadu_ps(y), low);
-        high = _mm256_add_ps(_mm256_loadu_ps(y + HALF), high);
-    }
-    _mm256_storeu_ps(y, low);
-    _mm256_storeu_ps(y + HALF, high);
-}
-
-/* The columns of the next pass, of `left` in total and at most `most`: passes are about equal. */
-INLINE int share(int left, int most)
-{
-    const int passes = (left + most - 1) / most;
-    return (left + passes - 1) / passes;
-}
 
 /* ---- floats ---------------------------------------------------------------------------------- */
 
@@ -254,10 +211,11 @@ INLINE int32_t lanes_sum(__m256i v)
 }
 
 void spec_product_quantise_avx2(unsigned char *block, int u, int N, const float *x, int n_blocks,
-                                int zero)
+                                spec_tensor_type type)
 {
     const __m256i magnitude = _mm256_set1_epi32(0x7fffffff);
-    for (; n_blocks > 0; n_blocks--, block += SPEC_PRODUCT_X * N, x += SPEC_TENSOR_BLOCK) {
+    for (; n_blocks > 0;
+         n_blocks--, block += spec_product_x_bytes(type) * N, x += SPEC_TENSOR_BLOCK) {
         __m256i most = _mm256_setzero_si256(), q[4];
         for (int i = 0; i < 4; i++)
             most = _mm256_max_epi32(
@@ -270,15 +228,15 @@ void spec_product_quantise_avx2(unsigned char *block, int u, int N, const float 
                 _mm256_mul_ps(_mm256_loadu_ps(x + 8 * i), _mm256_set1_ps(step.inverse));
             q[i] = _mm256_and_si256(_mm256_cvtps_epi32(scaled), some);
         }
-        const __m256i sum =
-            _mm256_add_epi32(_mm256_add_epi32(q[0], q[1]), _mm256_add_epi32(q[2], q[3]));
         const __m256i bytes =
             _mm256_packs_epi16(_mm256_packs_epi32(q[0], q[1]), _mm256_packs_epi32(q[2], q[3]));
         /* Packing interleaved groups of four from both halves. */
         const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
         _mm256_storeu_si256((__m256i *)(void *)(block + SPEC_TENSOR_BLOCK * u),
                             _mm256_permutevar8x32_epi32(bytes, order));
-        spec_product_put_step(block, u, N, step.scale, zero * lanes_sum(sum));
+        spec_product_put_step(block, u, N, type, step.scale,
+                              lanes_sum(_mm256_add_epi32(q[0], q[1])),
+                              lanes_sum(_mm256_add_epi32(q[2], q[3])));
     }
 }
 #else

@@ -63,9 +63,10 @@ void spec_product_bf16_avx512(const spec_product_task *task)
 }
 
 void spec_product_quantise_avx512(unsigned char *block, int u, int N, const float *x, int n_blocks,
-                                  int zero)
+                                  spec_tensor_type type)
 {
-    for (; n_blocks > 0; n_blocks--, block += SPEC_PRODUCT_X * N, x += SPEC_TENSOR_BLOCK) {
+    for (; n_blocks > 0;
+         n_blocks--, block += spec_product_x_bytes(type) * N, x += SPEC_TENSOR_BLOCK) {
         const __m512 low = _mm512_loadu_ps(x), high = _mm512_loadu_ps(x + 16);
         const __m512i magnitude = _mm512_set1_epi32(0x7fffffff);
         const uint32_t bits = (uint32_t)_mm512_reduce_max_epi32(
@@ -80,8 +81,8 @@ void spec_product_quantise_avx512(unsigned char *block, int u, int N, const floa
         unsigned char *const bytes = block + SPEC_TENSOR_BLOCK * u;
         _mm_storeu_si128((__m128i *)(void *)bytes, _mm512_cvtepi32_epi8(q[0]));
         _mm_storeu_si128((__m128i *)(void *)(bytes + 16), _mm512_cvtepi32_epi8(q[1]));
-        spec_product_put_step(block, u, N, step.scale,
-                              zero * _mm512_reduce_add_epi32(_mm512_add_epi32(q[0], q[1])));
+        spec_product_put_step(block, u, N, type, step.scale, _mm512_reduce_add_epi32(q[0]),
+                              _mm512_reduce_add_epi32(q[1]));
     }
 }
 #else

@@ -2,8 +2,9 @@
 /* product_kernels: products of some panels with at most 16 columns.
  * Internal to models/transformer/kernels/product*. Columns are laid out for the kernels. Floats:
  * (cols, n). Quantised: for each block of 32 the columns' 32 bytes (n, 32), their scales (n), and
- * -128 (Q8_0) or -8 (Q4_0) times the sum of their bytes (n, int32), where the dot products with
- * unsigned weights start. */
+ * what unsigned weights need of the sum of their bytes. Q8_0, Q4_0: -128 or -8 times the sum (n,
+ * int32), where dot products start. Q6_K: -32 times the sum of the first and of the last 16 bytes,
+ * (n) and (n). Q4_K, Q5_K: the scale times the sum (n, float). */
 #ifndef SPECLAB_PRODUCT_KERNELS_H
 #define SPECLAB_PRODUCT_KERNELS_H
 
@@ -22,7 +23,16 @@ enum {
         SPEC_PRODUCT_SCALES + SPEC_PANEL_ROWS * SPEC_TENSOR_BLOCK, /* bytes of a block in a panel */
     SPEC_PRODUCT_Q4_0 = SPEC_PRODUCT_SCALES + SPEC_PANEL_ROWS * SPEC_TENSOR_BLOCK / 2,
     SPEC_PRODUCT_X = SPEC_TENSOR_BLOCK + (int)sizeof(float) +
-                     (int)sizeof(int32_t) /* bytes of a block of a column */
+                     (int)sizeof(int32_t), /* bytes of a block of a column */
+    SPEC_PRODUCT_X_HALVES = SPEC_PRODUCT_X + (int)sizeof(int32_t), /* the same in Q6_K */
+
+    /* Blocks of 256: words of a row, of which SPEC_PRODUCT_WORD bytes are one word of each row. */
+    SPEC_PRODUCT_SUPER = 256,
+    SPEC_PRODUCT_RUNS = SPEC_PRODUCT_SUPER / SPEC_TENSOR_BLOCK,
+    SPEC_PRODUCT_WORD = SPEC_PANEL_ROWS * 4,
+    SPEC_PRODUCT_Q4_K = SPEC_PANEL_ROWS * 144,
+    SPEC_PRODUCT_Q5_K = SPEC_PANEL_ROWS * 176,
+    SPEC_PRODUCT_Q6_K = SPEC_PANEL_ROWS * 210
 };
 
 #define SPEC_PRODUCT_LEAST 0x1p-100f /* blocks with all |x| below this are zeros */
@@ -46,10 +56,9 @@ typedef struct {
 
 typedef void spec_product_panels(const spec_product_task *task);
 
-/* Fill blocks of column u of N, from `block` on, of x (n_blocks, 32): bytes, scale, and `zero`
- * times the sum. */
+/* Fill blocks of column u of N, from `block` on, of x (n_blocks, 32), for weights of a type. */
 typedef void spec_product_quantise(unsigned char *block, int u, int N, const float *x, int n_blocks,
-                                   int zero);
+                                   spec_tensor_type type);
 
 struct spec_product_kernels {
     spec_product_panels *product[SPEC_TENSOR_TYPES];
@@ -57,14 +66,19 @@ struct spec_product_kernels {
 };
 
 spec_product_panels spec_product_f32_ref, spec_product_f16_ref, spec_product_bf16_ref,
-    spec_product_q8_0_ref, spec_product_q4_0_ref;
+    spec_product_q8_0_ref, spec_product_q4_0_ref, spec_product_q4_k_ref, spec_product_q5_k_ref,
+    spec_product_q6_k_ref;
 spec_product_panels spec_product_f32_avx2, spec_product_f16_avx2, spec_product_bf16_avx2,
-    spec_product_q8_0_avx2, spec_product_q4_0_avx2;
+    spec_product_q8_0_avx2, spec_product_q4_0_avx2, spec_product_q4_k_avx2, spec_product_q5_k_avx2,
+    spec_product_q6_k_avx2;
 spec_product_panels spec_product_f32_avx512, spec_product_f16_avx512, spec_product_bf16_avx512;
-spec_product_panels spec_product_q8_0_vnni, spec_product_q4_0_vnni;
+spec_product_panels spec_product_q8_0_vnni, spec_product_q4_0_vnni, spec_product_q4_k_vnni,
+    spec_product_q5_k_vnni, spec_product_q6_k_vnni;
 spec_product_panels spec_product_f32_neon, spec_product_f16_neon, spec_product_bf16_neon,
-    spec_product_q8_0_neon, spec_product_q4_0_neon;
-spec_product_panels spec_product_q8_0_dotprod, spec_product_q4_0_dotprod;
+    spec_product_q8_0_neon, spec_product_q4_0_neon, spec_product_q4_k_neon, spec_product_q5_k_neon,
+    spec_product_q6_k_neon;
+spec_product_panels spec_product_q8_0_dotprod, spec_product_q4_0_dotprod, spec_product_q4_k_dotprod,
+    spec_product_q5_k_dotprod, spec_product_q6_k_dotprod;
 spec_product_quantise spec_product_quantise_ref, spec_product_quantise_avx2,
     spec_product_quantise_avx512;
 
@@ -97,11 +111,34 @@ static inline spec_product_step spec_product_step_of(uint32_t largest)
     return (spec_product_step){most / 127.0f, 127.0f / most};
 }
 
-static inline void spec_product_put_step(unsigned char *block, int u, int N, float scale,
-                                         int32_t start)
+/* Bytes of a block of a column. */
+static inline int spec_product_x_bytes(spec_tensor_type type)
 {
-    memcpy(block + SPEC_TENSOR_BLOCK * N + 4 * u, &scale, sizeof scale);
-    memcpy(block + (SPEC_TENSOR_BLOCK + 4) * N + 4 * u, &start, sizeof start);
+    return type == SPEC_TENSOR_Q6_K ? SPEC_PRODUCT_X_HALVES : SPEC_PRODUCT_X;
+}
+
+/* Write a column's scale and what depends on the sums of its first and last 16 bytes. */
+static inline void spec_product_put_step(unsigned char *block, int u, int N, spec_tensor_type type,
+                                         float scale, int32_t low, int32_t high)
+{
+    unsigned char *const at = block + SPEC_TENSOR_BLOCK * N + 4 * u;
+    memcpy(at, &scale, sizeof scale);
+    int32_t start[2] = {(type == SPEC_TENSOR_Q8_0 ? -128 : -8) * (low + high), 0};
+    switch (type) {
+    case SPEC_TENSOR_Q4_K:
+    case SPEC_TENSOR_Q5_K: {
+        const float sum = scale * (float)(low + high);
+        memcpy(start, &sum, sizeof sum);
+        break;
+    }
+    case SPEC_TENSOR_Q6_K:
+        start[0] = -32 * low;
+        start[1] = -32 * high;
+        memcpy(at + 8 * N, &start[1], sizeof start[1]);
+        break;
+    default: break;
+    }
+    memcpy(at + 4 * N, &start[0], sizeof start[0]);
 }
 
 /* Put before a loop over columns that must be unrolled: an array stays in registers if its indices

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* product_neon: the code shared by the products of NEON with and without dot products of bytes.
- * The including file sets BLOCKS, the most columns per pass, and AT_ONCE, the vectors of four rows
- * whose dot products its dots_q8_0 and dots_q4_0 compute. For product_neon.c and product_dotprod.c
- * only. */
+ * For Q8_0 and Q4_0 the including file sets BLOCKS, the most columns per pass, and AT_ONCE. Those
+ * are the vectors of four rows whose dot products its dots_q8_0 and dots_q4_0 compute. For
+ * product*_neon.c and product*_dotprod.c only. */
 #ifndef SPECLAB_PRODUCT_NEON_H
 #define SPECLAB_PRODUCT_NEON_H
 
@@ -17,14 +17,6 @@ enum {
 };
 
 #define INLINE static inline __attribute__((always_inline))
-
-/* Dot products of 4 AT_ONCE rows of a block with columns x[0..n-1], exact: w is the first row's
- * bytes in the block's first group; x (n, 32); start (n) is where those of unsigned weights start.
- */
-INLINE void dots_q8_0(int32x4_t dot[][AT_ONCE], const unsigned char *w, const unsigned char *x,
-                      const int n);
-INLINE void dots_q4_0(int32x4_t dot[][AT_ONCE], const unsigned char *w, const unsigned char *x,
-                      const unsigned char *start, const int n);
 
 /* Add the sums of a panel's rows for column u, from row r on, to y. */
 INLINE void put(const spec_product_task *task, int u, int r, float32x4_t sum[QUADS])
@@ -62,6 +54,15 @@ INLINE void load_halves(float32x4_t value[QUADS], const unsigned char *at)
         value[i + 1] = vcvt_high_f32_f16(halves);
     }
 }
+
+#ifdef AT_ONCE
+/* Dot products of 4 AT_ONCE rows of a block with columns x[0..n-1], exact: w is the first row's
+ * bytes in the block's first group; x (n, 32); start (n) is where those of unsigned weights start.
+ */
+INLINE void dots_q8_0(int32x4_t dot[][AT_ONCE], const unsigned char *w, const unsigned char *x,
+                      const int n);
+INLINE void dots_q4_0(int32x4_t dot[][AT_ONCE], const unsigned char *w, const unsigned char *x,
+                      const unsigned char *start, const int n);
 
 /* Columns c..c+n-1 of a panel whose first row is r. */
 INLINE void blocks(const spec_product_task *task, const unsigned char *w, int r, int c,
@@ -117,4 +118,5 @@ INLINE void all_blocks(const spec_product_task *task, spec_tensor_type type)
     }
 }
 
+#endif
 #endif

@@ -76,9 +76,9 @@ static void quantised(const spec_product_task *task, spec_tensor_type type)
 }
 
 void spec_product_quantise_ref(unsigned char *block, int u, int N, const float *x, int n_blocks,
-                               int zero)
+                               spec_tensor_type type)
 {
-    for (; n_blocks > 0; n_blocks--, block += SPEC_PRODUCT_X * N, x += BLOCK) {
+    for (; n_blocks > 0; n_blocks--, block += spec_product_x_bytes(type) * N, x += BLOCK) {
         uint32_t largest = 0;
         for (int k = 0; k < BLOCK; k++) {
             uint32_t bits;
@@ -87,13 +87,13 @@ void spec_product_quantise_ref(unsigned char *block, int u, int N, const float *
             largest = bits > largest ? bits : largest;
         }
         const spec_product_step step = spec_product_step_of(largest);
-        int32_t sum = 0;
+        int32_t sum[2] = {0, 0};
         for (int k = 0; k < BLOCK; k++) {
             const int32_t q = step.inverse > 0.0f ? (int32_t)rintf(x[k] * step.inverse) : 0;
             block[BLOCK * u + k] = (unsigned char)q;
-            sum += q;
+            sum[k / (BLOCK / 2)] += q;
         }
-        spec_product_put_step(block, u, N, step.scale, zero * sum);
+        spec_product_put_step(block, u, N, type, step.scale, sum[0], sum[1]);
     }
 }
 

@@ -2,19 +2,10 @@
 #include "models/transformer/kernels/product_kernels.h"
 
 #if defined(__AVX512VNNI__)
-#include "models/transformer/kernels/product_avx512.h"
-
-enum { GROUPS = SPEC_TENSOR_BLOCK / 4, VECTOR = 64 };
-
-static inline __m512i load(const unsigned char *at)
-{
-    return _mm512_loadu_si512(at);
-}
+#include "models/transformer/kernels/product_vnni.h"
 
 /* Unpack a block's unsigned weights: four columns of 16 rows per vector. */
-static inline __attribute__((always_inline)) void weights(__m512i w[GROUPS],
-                                                          const unsigned char *at,
-                                                          spec_tensor_type type)
+INLINE void weights(__m512i w[GROUPS], const unsigned char *at, spec_tensor_type type)
 {
     if (type == SPEC_TENSOR_Q8_0) {
         SPEC_UNROLL
@@ -30,9 +21,25 @@ static inline __attribute__((always_inline)) void weights(__m512i w[GROUPS],
     }
 }
 
+/* Add a block's products with columns c..c+n-1 of N. */
+INLINE void add_block(__m512 *sum, const __m512i w[GROUPS], __m512 scale, const unsigned char *x,
+                      const int N, const int c, const int n)
+{
+    const unsigned char *const x_scale = x + SPEC_TENSOR_BLOCK * N + 4 * c, *const start =
+                                                                                x_scale + 4 * N;
+    __m512i dot[FOUR];
+    SPEC_UNROLL
+    for (int u = 0; u < n; u++) dot[u] = four(start + 4 * u);
+    add_dots(dot, w, x + SPEC_TENSOR_BLOCK * c, 0, GROUPS, n);
+    SPEC_UNROLL
+    for (int u = 0; u < n; u++) {
+        sum[c + u] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dot[u]),
+                                     _mm512_mul_ps(scale, one(x_scale + 4 * u)), sum[c + u]);
+    }
+}
+
 /* The weights of a block stay in registers for all columns. */
-static inline __attribute__((always_inline)) void quantised(const spec_product_task *task,
-                                                            spec_tensor_type type, const int N)
+INLINE void quantised(const spec_product_task *task, spec_tensor_type type, const int N)
 {
     const int bytes = type == SPEC_TENSOR_Q8_0 ? SPEC_PRODUCT_Q8_0 : SPEC_PRODUCT_Q4_0;
     const unsigned char *panel = task->panel;
@@ -48,20 +55,8 @@ static inline __attribute__((always_inline)) void quantised(const spec_product_t
                 _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)block));
             __m512i w[GROUPS];
             weights(w, block + SPEC_PRODUCT_SCALES, type);
-            SPEC_UNROLL
-            for (int u = 0; u < N; u++) {
-                __m512i dot =
-                    _mm512_set1_epi32(spec_product_int_at(x + (SPEC_TENSOR_BLOCK + 4) * N + 4 * u));
-                SPEC_UNROLL
-                for (int j = 0; j < GROUPS; j++) {
-                    const int32_t four = spec_product_int_at(x + SPEC_TENSOR_BLOCK * u + 4 * j);
-                    dot = _mm512_dpbusd_epi32(dot, w[j], _mm512_set1_epi32(four));
-                }
-                const __m512 x_scale =
-                    _mm512_set1_ps(spec_product_float_at(x + SPEC_TENSOR_BLOCK * N + 4 * u));
-                sum[u] =
-                    _mm512_fmadd_ps(_mm512_cvtepi32_ps(dot), _mm512_mul_ps(scale, x_scale), sum[u]);
-            }
+#define ADD_BLOCK(c, n) add_block(sum, w, scale, x, N, c, n)
+            SPEC_PRODUCT_BY_FOURS(ADD_BLOCK, N);
         }
         SPEC_UNROLL
         for (int u = 0; u < N; u++) spec_product_put_avx512(task, u, r, sum[u]);

@@ -260,7 +260,7 @@ int gpu_measure_kernels(gpu_rows *rows, const gpu_model *model, bool tiny, spec_
         {model->dim, model->ffn},
         {model->vocab, model->dim}};
     SPEC_TRY(open_bench(&b, model));
-    for (int type = 0; type < SPEC_TENSOR_TYPES; type++) {
+    for (int type = 0; type < SPEC_LAYOUT_TYPES; type++) {
         const bool promised = type == SPEC_TENSOR_BF16 || type == SPEC_TENSOR_Q8_0;
         for (int s = promised ? 0 : LARGEST; s <= (promised ? SHAPES - 1 : LARGEST); s++)
             SPEC_TRY(measure_product(&b, (spec_tensor_type)type, shapes[s][0], shapes[s][1]));

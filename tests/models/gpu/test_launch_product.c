@@ -201,7 +201,7 @@ static void products_agree_with_double_precision(void **state)
 {
     (void)state;
     uint64_t noise = spec_test_seed();
-    for (spec_tensor_type type = 0; type < SPEC_TENSOR_TYPES; type++) {
+    for (spec_tensor_type type = 0; (int)type < SPEC_LAYOUT_TYPES; type++) {
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
             const int rows = shapes[i].rows, cols = shapes[i].cols, b = (int)(i + type) % 4;
             const int n = i % 2 == 0 ? buckets[b] : buckets[b] - 5;
@@ -227,7 +227,7 @@ static void a_column_does_not_depend_on_its_neighbours(void **state)
 {
     (void)state;
     uint64_t noise = spec_test_seed();
-    for (spec_tensor_type type = 0; type < SPEC_TENSOR_TYPES; type++) {
+    for (spec_tensor_type type = 0; (int)type < SPEC_LAYOUT_TYPES; type++) {
         const int rows = 35, cols = 416;
         stage s;
         stage_init(&s, type, rows, cols, &noise);
@@ -253,7 +253,7 @@ static void long_sums_agree_with_double_precision_in_all_buckets(void **state)
 {
     (void)state;
     uint64_t noise = spec_test_seed();
-    for (spec_tensor_type type = 0; type < SPEC_TENSOR_TYPES; type++) {
+    for (spec_tensor_type type = 0; (int)type < SPEC_LAYOUT_TYPES; type++) {
         const int rows = 21, cols = 8 * 4 * 128 + 288, n = 5;
         stage s;
         stage_init(&s, type, rows, cols, &noise);
@@ -320,7 +320,7 @@ static void a_column_that_is_not_finite_spoils_no_other(void **state)
 {
     (void)state;
     uint64_t noise = spec_test_seed();
-    for (spec_tensor_type type = 0; type < SPEC_TENSOR_TYPES; type++) {
+    for (spec_tensor_type type = 0; (int)type < SPEC_LAYOUT_TYPES; type++) {
         const int rows = 19, cols = 160, n = 11;
         stage s;
         stage_init(&s, type, rows, cols, &noise);
@@ -366,7 +366,7 @@ static void quantised_products_equal_the_cpus(void **state)
             for (int i = 0; i < n * rows; i++) y[i] = 3.25f;
             spec_product_activation_fill(activation, kernels, type, s.x, width, n, 0,
                                          spec_product_activation_pieces(width));
-            const spec_product_request request = {y, &host, activation, s.bias, true, n};
+            const spec_product_request request = {y, &host, activation, s.bias, true, n, 0};
             spec_product(&request, kernels, 0, panels);
             for (int u = 0; u < n; u++) {
                 for (int r = 0; r < rows; r++) {
@@ -392,7 +392,7 @@ static void only_wanted_columns_are_multiplied(void **state)
 {
     (void)state;
     uint64_t noise = spec_test_seed();
-    for (spec_tensor_type type = 0; type < SPEC_TENSOR_TYPES; type++) {
+    for (spec_tensor_type type = 0; (int)type < SPEC_LAYOUT_TYPES; type++) {
         const int rows = 19, cols = 64;
         stage s;
         stage_init(&s, type, rows, cols, &noise);
@@ -425,7 +425,7 @@ static void embedded_tokens_are_rows_of_the_table(void **state)
 {
     (void)state;
     uint64_t noise = spec_test_seed();
-    for (spec_tensor_type type = 0; type < SPEC_TENSOR_TYPES; type++) {
+    for (spec_tensor_type type = 0; (int)type < SPEC_LAYOUT_TYPES; type++) {
         const int rows = 37, cols = 288, n = 7;
         stage s;
         stage_init(&s, type, rows, cols, &noise);

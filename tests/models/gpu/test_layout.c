@@ -55,7 +55,7 @@ static void unpacked_rows_equal_the_tensors(void **state)
 {
     (void)state;
     uint64_t noise = spec_test_seed();
-    for (spec_tensor_type type = 0; type < SPEC_TENSOR_TYPES; type++) {
+    for (spec_tensor_type type = 0; (int)type < SPEC_LAYOUT_TYPES; type++) {
         for (size_t c = 0; c < sizeof cols_of / sizeof *cols_of; c++) {
             const int cols = cols_of[c];
             if (spec_tensor_row_bytes(type, cols) == 0) continue;
@@ -85,7 +85,7 @@ static void padding_of_rows_and_columns_is_zero(void **state)
 {
     (void)state;
     uint64_t noise = spec_test_seed();
-    for (spec_tensor_type type = 0; type < SPEC_TENSOR_TYPES; type++) {
+    for (spec_tensor_type type = 0; (int)type < SPEC_LAYOUT_TYPES; type++) {
         const int rows = 19, cols = 160;
         const spec_tensor tensor = random_tensor(type, rows, cols, &noise);
         const size_t bytes = (size_t)rows * spec_tensor_row_bytes(type, cols);
@@ -113,17 +113,17 @@ static void parts_of_other_types_are_converted(void **state)
     float value[ROWS][COLS], expected[COLS], got[COLS];
     for (int r = 0; r < ROWS; r++)
         for (int k = 0; k < COLS; k++) value[r][k] = (float)(table_uniform(&noise) - 0.4);
-    for (spec_tensor_type type = 0; type < SPEC_TENSOR_TYPES; type++) {
-        spec_tensor part[SPEC_TENSOR_TYPES];
-        for (spec_tensor_type of = 0; of < SPEC_TENSOR_TYPES; of++) {
+    for (spec_tensor_type type = 0; (int)type < SPEC_LAYOUT_TYPES; type++) {
+        spec_tensor part[SPEC_LAYOUT_TYPES];
+        for (spec_tensor_type of = 0; (int)of < SPEC_LAYOUT_TYPES; of++) {
             part[of] = random_tensor(of, ROWS, COLS, &noise);
             for (int r = 0; r < ROWS; r++)
                 spec_tensor_row_write((char *)(uintptr_t)part[of].data +
                                           (size_t)r * spec_tensor_row_bytes(of, COLS),
                                       of, value[r], COLS);
         }
-        unsigned char *const data = packed(type, part, SPEC_TENSOR_TYPES);
-        for (int row = 0; row < SPEC_TENSOR_TYPES * ROWS; row++) {
+        unsigned char *const data = packed(type, part, SPEC_LAYOUT_TYPES);
+        for (int row = 0; row < SPEC_LAYOUT_TYPES * ROWS; row++) {
             unsigned char written[COLS * sizeof(float)];
             const spec_tensor again = {.type = type, .rows = 1, .cols = COLS, .data = written};
             spec_tensor_convert_row(written, type, &part[row / ROWS], row % ROWS, expected);
@@ -132,7 +132,7 @@ static void parts_of_other_types_are_converted(void **state)
             assert_memory_equal(got, expected, sizeof got);
         }
         free(data);
-        for (int p = 0; p < SPEC_TENSOR_TYPES; p++) free_tensor(&part[p]);
+        for (int p = 0; p < SPEC_LAYOUT_TYPES; p++) free_tensor(&part[p]);
     }
 }
 

@@ -42,8 +42,7 @@ static inline void reference_product(double *y, const spec_tensor *w, const spec
     assert_non_null(row);
     assert_non_null(bias);
     memcpy(input, x, (size_t)w->cols * sizeof *input);
-    if (rounds && (w->type == SPEC_TENSOR_Q8_0 || w->type == SPEC_TENSOR_Q4_0))
-        reference_round(input, w->cols);
+    if (rounds && spec_tensor_is_quantised(w->type)) reference_round(input, w->cols);
     if (opt_bias != NULL && opt_bias->data != NULL) spec_tensor_decode_row(bias, opt_bias, 0);
     for (int r = 0; r < w->rows; r++) {
         double sum = (double)bias[r];

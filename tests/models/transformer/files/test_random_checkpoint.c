@@ -52,26 +52,27 @@ static void weights_have_the_deviation_of_an_initialisation(void **state)
     (void)state;
     const unsigned long long seed = spec_test_seed();
     for (int type = 0; type < SPEC_TENSOR_TYPES; type++) {
+        const int dim = spec_tensor_block_weights((spec_tensor_type)type) > 64 ? 256 : 192;
         char spec[256];
         spec_checkpoint model;
         spec_error error = {""};
         snprintf(spec, sizeof spec,
-                 "random?dim=192&layers=2&heads=4&kv_heads=2&ffn=512&vocab=512&type=%s&seed=%llu",
-                 spec_tensor_type_names[type], seed);
+                 "random?dim=%d&layers=2&heads=4&kv_heads=2&ffn=512&vocab=512&type=%s&seed=%llu",
+                 dim, spec_tensor_type_names[type], seed);
         if (load(&model, spec, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
         check_moments(&model.embedding, 1.0);
-        check_moments(&model.output, 1.0 / sqrt(192.0));
-        check_moments(&model.layer[1].gate, 1.0 / sqrt(192.0));
+        check_moments(&model.output, 1.0 / sqrt(dim));
+        check_moments(&model.layer[1].gate, 1.0 / sqrt(dim));
         check_moments(&model.layer[0].down, 1.0 / sqrt(512.0));
-        check_moments(&model.layer[1].query, 1.0 / sqrt(192.0));
-        assert_int_equal(model.layer[1].key.rows, 96);
+        check_moments(&model.layer[1].query, 1.0 / sqrt(dim));
+        assert_int_equal(model.layer[1].key.rows, dim / 2);
         assert_int_equal(model.layer[1].down.type, type);
         assert_int_equal(model.layer[1].ffn_norm.type, SPEC_TENSOR_F32);
         assert_null(model.layer[1].query_bias.data);
         assert_ptr_not_equal(model.output.data, model.embedding.data);
-        float norm[192];
+        float norm[256];
         spec_tensor_decode_row(norm, &model.final_norm, 0);
-        for (int i = 0; i < 192; i++) assert_true(norm[i] == 1.0f);
+        for (int i = 0; i < dim; i++) assert_true(norm[i] == 1.0f);
         assert_int_equal(spec_checkpoint_parts_check(&model, "random", NULL), GSL_SUCCESS);
         spec_checkpoint_free(&model);
     }
@@ -120,7 +121,8 @@ static void weights_depend_on_the_seed_alone(void **state)
         char spec[128];
         spec_checkpoint model, again, other;
         const int threads = omp_get_max_threads();
-        snprintf(spec, sizeof spec, "random?dim=64&layers=1&heads=2&ffn=96&vocab=50&type=%s&seed=3",
+        snprintf(spec, sizeof spec, "random?dim=%d&layers=1&heads=2&ffn=%d&vocab=50&type=%s&seed=3",
+                 type < SPEC_TENSOR_Q4_K ? 64 : 256, type < SPEC_TENSOR_Q4_K ? 96 : 512,
                  spec_tensor_type_names[type]);
         assert_int_equal(load(&model, spec, NULL), GSL_SUCCESS);
         omp_set_num_threads(3);
@@ -158,7 +160,9 @@ static void invalid_shapes_are_refused(void **state)
          "random: type=q8_0 needs dim and expert_ffn to be multiples of 32"},
         {"random?experts=64&active=9&ffn=8&type=f32",
          "random: the feed-forward width of an expert is 0, which is not between 1 and 65536"},
-        {"random?type=q6_k", "random: type=q6_k is not one of f32, f16, bf16, q8_0 or q4_0"},
+        {"random?ffn=2080&type=q6_k", "random: type=q6_k needs dim and ffn to be multiples of 256"},
+        {"random?type=q5_0",
+         "random: type=q5_0 is not one of f32, f16, bf16, q8_0, q4_0, q4_k, q5_k or q6_k"},
         {"random?dim=1", "random: dim=1 is not a whole number between 2 and 65536"},
         {"random?layers=0", "random: layers=0 is not a whole number between 1 and 512"},
         {"random?vocab=1", "random: vocab=1 is not a whole number between 2 and 1048576"},

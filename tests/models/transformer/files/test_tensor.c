@@ -115,7 +115,7 @@ static void a_row_is_written_within_half_a_step(void **state)
         float value[COLS], back[COLS], again[COLS];
         for (int i = 0; i < COLS; i++)
             value[i] = (float)(gsl_ran_gaussian(&rng, 1.0) * exp2(r % 20 - 10));
-        for (int type = 0; type < SPEC_TENSOR_TYPES; type++) {
+        for (int type = 0; type <= SPEC_TENSOR_Q4_0; type++) {
             unsigned char odd[COLS * 4 + 1], data2[COLS * 4]; /* at an odd address, as in a file */
             spec_tensor_row_write(odd + 1, (spec_tensor_type)type, value, COLS);
             read_row(back, (spec_tensor_type)type, odd + 1, COLS);
@@ -229,7 +229,7 @@ static void the_first_row_that_is_not_finite_is_found(void **state)
     enum { COLS = 64, ROWS = 5 };
     float value[COLS];
     unsigned char data[ROWS * COLS * 4];
-    for (int type = 0; type < SPEC_TENSOR_TYPES; type++) {
+    for (int type = 0; type <= SPEC_TENSOR_Q4_0; type++) {
         const size_t bytes = spec_tensor_row_bytes((spec_tensor_type)type, COLS);
         const spec_tensor tensor = {(spec_tensor_type)type, ROWS, COLS, data};
         const float most = type == SPEC_TENSOR_F32    ? FLT_MAX

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/kernels/product.h"
 #include "tests/support/near.h"
+#include "tests/support/random_blocks.h"
 #include "tests/support/support.h"
 #include "tests/support/table_model.h"
 
@@ -13,9 +14,9 @@
 
 static const struct {
     int rows, cols;
-} shapes[] = {{1, 1}, {1, 32}, {5, 3}, {15, 33}, {16, 64}, {17, 96}, {33, 31}, {64, 172}, {105, 64},
-              {40, 288},
-              {300, 172} /* larger than the assumed second-level cache */};
+} shapes[] = {{1, 1},    {1, 32},    {5, 3},     {15, 33},  {16, 64},  {17, 96},
+              {33, 31},  {64, 172},  {105, 64},  {40, 288}, {16, 256}, {37, 512},
+              {70, 768}, {300, 172}, {160, 1024} /* larger than the assumed second-level cache */};
 
 /* A matrix, its weights as floats, its columns and their products. */
 typedef struct {
@@ -52,12 +53,10 @@ static void stage_init(stage *s, spec_tensor_type type, int rows, int cols, uint
     for (int r = 0; r < rows; r++) {
         unsigned char *const row = data + (size_t)r * row_bytes;
         s->bias[r] = noise_float(noise);
-        spec_tensor_row_write(row, type, s->weight + r * cols, cols);
-        const size_t block = type == SPEC_TENSOR_Q8_0 ? 34 : 18;
-        for (size_t i = 0; i < row_bytes && (type == SPEC_TENSOR_Q8_0 || type == SPEC_TENSOR_Q4_0);
-             i++) {
-            if (i % block >= 2) row[i] = (unsigned char)(256.0 * table_uniform(noise));
-        }
+        if (spec_tensor_is_quantised(type))
+            random_blocks_fill(row, type, cols, noise);
+        else
+            spec_tensor_row_write(row, type, s->weight + r * cols, cols);
     }
     const spec_tensor part = {.type = type, .rows = rows, .cols = cols, .data = data};
     for (int r = 0; r < rows; r++) spec_tensor_decode_row(s->weight + r * cols, &part, r);
@@ -135,6 +134,13 @@ static void every_instruction_set_and_number_of_columns_gives_the_same_bytes(voi
     }
 }
 
+/* The largest magnitude that is added for a weight: with a minimum, its two terms may cancel. */
+static double term_of(spec_tensor_type type, float weight)
+{
+    return type == SPEC_TENSOR_Q4_K || type == SPEC_TENSOR_Q5_K ? 0x1p-4 * 63.0 * 32.0
+                                                                : fabs((double)weight);
+}
+
 /* In double precision. Each fused operation rounds once, relative to the sum so far, which is at
  * most the sum of magnitudes. A quantised x is off by half a step, max|x| / 254 in its block, and
  * scales round once. */
@@ -143,7 +149,7 @@ static void results_are_within_their_error_bound_of_double_precision(void **stat
     (void)state;
     uint64_t noise = spec_test_seed();
     for (spec_tensor_type type = 0; type < SPEC_TENSOR_TYPES; type++) {
-        const bool blocks = type == SPEC_TENSOR_Q8_0 || type == SPEC_TENSOR_Q4_0;
+        const bool blocks = spec_tensor_is_quantised(type);
         for (size_t i = 0; i < LENGTH(shapes); i++) {
             const int rows = shapes[i].rows, cols = shapes[i].cols, n = 3;
             if (spec_tensor_row_bytes(type, cols) == 0) continue;
@@ -159,10 +165,10 @@ static void results_are_within_their_error_bound_of_double_precision(void **stat
                         for (int j = k / 32 * 32; j < cols && j < k / 32 * 32 + 32; j++)
                             most = fmax(most, fabs((double)x[j]));
                         sum += (double)w[k] * (double)x[k];
-                        magnitude += fabs((double)w[k]) * (blocks ? most : fabs((double)x[k]));
+                        magnitude += term_of(type, w[k]) * (blocks ? most : fabs((double)x[k]));
                         half_steps += fabs((double)w[k]) * most / 254.0;
                     }
-                    const double operations = (blocks ? cols / 32 + 3 : cols) + 1;
+                    const double operations = (blocks ? cols / 16 + 3 : cols) + 1;
                     assert_within((double)got[u * rows + r], sum,
                                   1.001 * operations * 0x1p-24 * magnitude +
                                       (blocks ? 1.001 * half_steps : 0.0));
@@ -200,6 +206,51 @@ static void a_column_is_rounded_to_bytes_by_blocks(void **state)
     free(s.w.data);
 }
 
+/* With scales and steps of x that are 1, every operation is exact, and so is the result. */
+static void integers_are_multiplied_exactly(void **state)
+{
+    (void)state;
+    enum { ROWS = 21, COLS = 512, N = 7 };
+    uint64_t noise = spec_test_seed();
+    for (spec_tensor_type type = SPEC_TENSOR_Q8_0; type < SPEC_TENSOR_TYPES; type++) {
+        const size_t row_bytes = spec_tensor_row_bytes(type, COLS), at[2] = {0, 2},
+                     block = spec_tensor_row_bytes(type, spec_tensor_block_weights(type));
+        unsigned char *data = filled(ROWS, row_bytes, 0);
+        for (int r = 0; r < ROWS; r++) {
+            random_blocks_fill(data + (size_t)r * row_bytes, type, COLS, &noise);
+            for (size_t i = 0; i < row_bytes; i += block) {
+                unsigned char *const of = data + (size_t)r * row_bytes + i;
+                const uint16_t one = 0x3c00;
+                memcpy(of + (type == SPEC_TENSOR_Q6_K ? 208 : at[0]), &one, sizeof one);
+                if (type == SPEC_TENSOR_Q4_K || type == SPEC_TENSOR_Q5_K)
+                    memcpy(of + at[1], &one, sizeof one);
+            }
+        }
+        const spec_tensor part = {.type = type, .rows = ROWS, .cols = COLS, .data = data};
+        stage s = {.w = {.type = type, .rows = ROWS, .cols = COLS}};
+        s.w.data = filled(2, spec_panels_bytes(type, COLS), 0xff);
+        assert_int_equal(spec_panels_pack(&s.w, &part, 1, 0, 2, NULL), GSL_SUCCESS);
+        float x[N * COLS], w[COLS];
+        for (int i = 0; i < N * COLS; i++)
+            x[i] = i % 32 == 13 ? (i % 64 == 13 ? 127.0f : -127.0f)
+                                : floorf((float)(7.0 * table_uniform(&noise))) - 3.0f;
+        for (spec_isa isa = SPEC_ISA_PORTABLE; isa <= spec_cpu_best_isa(); isa++) {
+            float *got = product(&s, isa, x, N, false, false);
+            for (int r = 0; r < ROWS; r++) {
+                spec_tensor_decode_row(w, &part, r);
+                for (int u = 0; u < N; u++) {
+                    double sum = 0.0;
+                    for (int k = 0; k < COLS; k++) sum += (double)w[k] * (double)x[u * COLS + k];
+                    assert_true((double)got[u * ROWS + r] == sum);
+                }
+            }
+            free(got);
+        }
+        free(s.w.data);
+        free(data);
+    }
+}
+
 /* Zeros, denormals, the largest floats, infinities and NaN: the same bytes or NaN on all, without a
  * trap. */
 static void odd_values_are_the_same_on_all(void **state)
@@ -208,9 +259,10 @@ static void odd_values_are_the_same_on_all(void **state)
     static const float odd[] = {0.0f,      -0.0f,       0x1p-149f, 0x1p-126f, -0x1p-101f,
                                 0x1p-100f, 0x1.fp-100f, 1e-30f,    0x1p127f,  FLT_MAX,
                                 -FLT_MAX,  INFINITY,    -INFINITY, NAN};
-    enum { ROWS = 19, COLS = 64 };
+    enum { ROWS = 19 };
     uint64_t noise = spec_test_seed();
     for (spec_tensor_type type = 0; type < SPEC_TENSOR_TYPES; type++) {
+        const int COLS = spec_tensor_block_weights(type) > 64 ? 256 : 64;
         stage s;
         stage_init(&s, type, ROWS, COLS, &noise);
         for (size_t a = 0; a < LENGTH(odd); a++) {
@@ -233,7 +285,8 @@ static void odd_values_are_the_same_on_all(void **state)
                         const bool some = fabsf(odd[a]) >= 0x1p-100f || type < SPEC_TENSOR_Q8_0;
                         for (int k = 0; k < COLS; k++) {
                             sum += some ? (double)s.weight[i * COLS + k] * (double)odd[a] : 0.0;
-                            magnitude += fabs((double)s.weight[i * COLS + k] * (double)odd[a]);
+                            magnitude +=
+                                term_of(type, s.weight[i * COLS + k]) * fabs((double)odd[a]);
                         }
                         assert_within((double)got[i], sum,
                                       some ? 1e-5 * magnitude + COLS * 0x1p-149 : 0.0);
@@ -253,6 +306,7 @@ int main(void)
         cmocka_unit_test(every_instruction_set_and_number_of_columns_gives_the_same_bytes),
         cmocka_unit_test(results_are_within_their_error_bound_of_double_precision),
         cmocka_unit_test(a_column_is_rounded_to_bytes_by_blocks),
+        cmocka_unit_test(integers_are_multiplied_exactly),
         cmocka_unit_test(odd_values_are_the_same_on_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
