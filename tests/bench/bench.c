@@ -39,6 +39,7 @@ static const struct {
 
 enum { FAMILIES = sizeof families / sizeof *families, REPEATS_MAX = 99, MEASURES_MAX = 256 };
 
+static bool on_processor; /* processor time for all rows */
 static const double seconds = 0.05; /* length of a repeat of a row or of a yardstick */
 
 typedef struct {
@@ -59,7 +60,7 @@ bool spec_bench_choose_isa(const char *opt_name)
 static double now(const spec_bench_row *row)
 {
     struct timespec t;
-    clock_gettime(row->wall ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID, &t);
+    clock_gettime(row->wall && !on_processor ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -183,20 +184,26 @@ static void print_table(const measure *all, int n, int repeats)
         print_row(&all[i], repeats, &asked, &reached);
     }
     printf("%d of %d goals are reached; medians of %d interleaved repeats of %g s of "
-           "processor time (threads: of wall time); "
+           "processor time%s; "
            "instructions: %s\n",
-           reached, asked, repeats, seconds, spec_cpu_isa_name(spec_cpu_best_isa()));
+           reached, asked, repeats, seconds, on_processor ? "" : " (threads: of wall time)",
+           spec_cpu_isa_name(spec_cpu_best_isa()));
 }
 
-/* bench [-r REPEATS] [WORD]: rows whose work or family contains WORD, and their yardsticks. */
+/* bench [-p] [-r REPEATS] [WORD]: rows whose work or family contains WORD, and their yardsticks. -p
+ * takes processor time for all, which serves on a busy machine with OMP_NUM_THREADS=1. */
 int main(int argc, char **argv)
 {
     int repeats = 7, option;
     spec_supervisor_main(argc, argv);
-    while ((option = getopt(argc, argv, "r:")) != -1) {
+    while ((option = getopt(argc, argv, "pr:")) != -1) {
+        if (option == 'p') {
+            on_processor = true;
+            continue;
+        }
         const long value = option == 'r' ? strtol(optarg, NULL, 10) : 0;
         if (value < 1 || value > REPEATS_MAX) {
-            fprintf(stderr, "usage: bench [-r REPEATS (1..%d)] [WORD]\n", REPEATS_MAX);
+            fprintf(stderr, "usage: bench [-p] [-r REPEATS (1..%d)] [WORD]\n", REPEATS_MAX);
             return 2;
         }
         repeats = (int)value;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/engine/backend.h"
 #include "models/transformer/kernels/bandwidth.h"
+#include "base/cpu.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/byte_peak.h"
 #include "tests/support/contexts.h"
 #include "tests/support/random_blocks.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,11 +62,53 @@ static uint64_t read_memory(void *state, uint64_t n)
     return done;
 }
 
+/* ---- the arithmetic limit -------------------------------------------------------------------- */
+
+static const char *open_peak(void **ret_state, const void *setup)
+{
+    (void)ret_state, (void)setup;
+#if defined(__x86_64__)
+    if (spec_cpu_isa() >= SPEC_ISA_VNNI) return NULL;
+#endif
+    return "no VNNI";
+}
+
+static void close_peak(void *state)
+{
+    (void)state;
+}
+
+typedef struct {
+    uint64_t operations; /* per chunk */
+    atomic_int sink;
+} peak_job;
+
+static void peak_chunk(void *job, int chunk)
+{
+    peak_job *const j = job;
+    int32_t sink = chunk;
+    byte_peak_vnni(&sink, j->operations);
+    atomic_fetch_xor_explicit(&j->sink, sink, memory_order_relaxed);
+}
+
+/* As many chunks as passes have, for all threads of the pool. */
+static uint64_t run_peak(void *state, uint64_t n)
+{
+    enum { CHUNKS = 64 };
+    (void)state;
+    peak_job job = {.operations = n / CHUNKS + 1};
+    spec_thread_pool *const locked = spec_thread_pool_try_lock(spec_test_pool(0));
+    spec_thread_pool_run(locked, peak_chunk, &job, CHUNKS);
+    spec_thread_pool_unlock(locked);
+    return CHUNKS * job.operations;
+}
+
 /* ---- products -------------------------------------------------------------------------------- */
 
 typedef struct {
     spec_tensor_type type;
     int columns;
+    bool by_operations; /* counted instead of bytes; a multiply-add is two */
 } pass_setup;
 
 /* Shared by all rows of a type; built at the first use. */
@@ -156,7 +201,7 @@ static const char *open_pass(void **ret_state, const void *setup)
     return NULL;
 }
 
-/* Counts bytes of weights once per pass, whatever the number of columns. */
+/* Counts bytes of weights once per pass, whatever the number of columns, or operations. */
 static uint64_t run_passes(void *state, uint64_t n)
 {
     pass *const p = state;
@@ -166,7 +211,9 @@ static uint64_t run_passes(void *state, uint64_t n)
         for (int i = 0; i < MATRICES; i++) {
             const spec_matrix *const w = &weights_of[p->setup->type].matrix[i];
             spec_backend_cpu.matmul(&p->queue, p->y, w, p->x, NULL, false, SPEC_COLUMNS_ALL);
-            done += w->bytes;
+            done += p->setup->by_operations ? 2 * (uint64_t)w->rows * (uint64_t)w->cols *
+                                                  (uint64_t)p->setup->columns
+                                            : w->bytes;
         }
         spec_backend_cpu.end(&p->queue);
     }
@@ -180,7 +227,10 @@ static uint64_t run_passes(void *state, uint64_t n)
     }
 #define PASS(name, of, n)                                                                          \
     .work = name, .unit = "B", .init = open_pass, .run = run_passes, .free = close_pass,           \
-    .setup = &(const pass_setup){of, n}, .wall = true
+    .setup = &(const pass_setup){of, n, false}, .wall = true
+#define OPERATIONS(name, of, n)                                                                    \
+    .work = name, .unit = "op", .init = open_pass, .run = run_passes, .free = close_pass,          \
+    .setup = &(const pass_setup){of, n, true}, .wall = true
 
 const spec_bench_row spec_bench_product[] = {
     READ("116 MB", SPEC_TENSOR_Q8_0),
@@ -192,6 +242,14 @@ const spec_bench_row spec_bench_product[] = {
      .yardstick = "row:products, Q8_0: 1 token", .asked_ratio = 1.0 / 1.30},
     {PASS("products, Q8_0: 16 tokens", SPEC_TENSOR_Q8_0, 16),
      .yardstick = "row:products, Q8_0: 1 token", .asked_ratio = 1.0 / 1.9},
+    {.work = "limit: byte products in registers", .unit = "op", .init = open_peak, .run = run_peak,
+     .free = close_peak, .wall = true},
+    {OPERATIONS("operations, Q8_0: 64 tokens", SPEC_TENSOR_Q8_0, 64),
+     .yardstick = "row:limit: byte products in registers", .asked_ratio = 0.60},
+    {OPERATIONS("operations, Q4_K: 64 tokens", SPEC_TENSOR_Q4_K, 64),
+     .yardstick = "row:limit: byte products in registers"},
+    {OPERATIONS("operations, Q6_K: 64 tokens", SPEC_TENSOR_Q6_K, 64),
+     .yardstick = "row:limit: byte products in registers"},
     READ("62 MB", SPEC_TENSOR_Q4_0),
     {PASS("products, Q4_0: 1 token", SPEC_TENSOR_Q4_0, 1),
      .yardstick = "row:limit: threads read 62 MB"},

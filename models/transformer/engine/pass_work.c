@@ -79,9 +79,9 @@ static double bytes_of_experts(const spec_backend *backend, const spec_checkpoin
 {
     const double share = (double)shape->n_active / shape->n_experts;
     return bytes_of(backend, &layer->router, SPEC_TENSOR_TYPES) +
-           share *
-               (bytes_of(backend, &layer->expert_gate, opt_type) + bytes_of(backend, &layer->expert_up, opt_type) +
-                bytes_of(backend, &layer->expert_down, opt_type));
+           share * (bytes_of(backend, &layer->expert_gate, opt_type) +
+                    bytes_of(backend, &layer->expert_up, opt_type) +
+                    bytes_of(backend, &layer->expert_down, opt_type));
 }
 
 double spec_pass_work_weight_bytes(const spec_transformer *model)

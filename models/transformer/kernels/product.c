@@ -128,7 +128,11 @@ void spec_product(const spec_product_request *request, const spec_product_kernel
                 .cols = w->cols,
                 .R = spec_int_min(w->rows, p_end * SPEC_PANEL_ROWS) - row,
                 .N = spec_int_min(n - begin, COLUMNS),
-                .opt_bias = opt_bias != NULL ? opt_bias + row : NULL, .add = request->add};
+                .opt_bias = opt_bias != NULL ? opt_bias + row : NULL,
+                .add = request->add,
+                .phase = begin / COLUMNS,
+                .phases = spec_int_ceil_div(n, COLUMNS),
+                .ahead = (size_t)(p_end - p) * bytes};
             kernels->product[w->type](&task);
             x += (size_t)task.N * column_bytes(w->type, w->cols);
         }

@@ -35,7 +35,7 @@ static inline __attribute__((always_inline)) void floats(const spec_product_task
         for (int u = 0; u < N; u++) sum[u] = _mm512_setzero_ps();
         for (int k = 0; k < task->cols;) {
             const int end = task->cols - k < STRETCH / bytes ? task->cols : k + STRETCH / bytes;
-            spec_product_fetch(w, STRETCH, STRETCH / bytes * (N > LATENCY ? N : LATENCY));
+            spec_product_fetch(task, w, STRETCH, STRETCH / bytes * (N > LATENCY ? N : LATENCY));
             for (; k < end; k++, w += bytes, x += N) {
                 const __m512 weight = load(w, type);
                 SPEC_UNROLL
@@ -81,8 +81,12 @@ void spec_product_quantise_avx512(unsigned char *block, int u, int N, const floa
         unsigned char *const bytes = block + SPEC_TENSOR_BLOCK * u;
         _mm_storeu_si128((__m128i *)(void *)bytes, _mm512_cvtepi32_epi8(q[0]));
         _mm_storeu_si128((__m128i *)(void *)(bytes + 16), _mm512_cvtepi32_epi8(q[1]));
-        spec_product_put_step(block, u, N, type, step.scale, _mm512_reduce_add_epi32(q[0]),
-                              _mm512_reduce_add_epi32(q[1]));
+        if (type == SPEC_TENSOR_Q6_K)
+            spec_product_put_step(block, u, N, type, step.scale, _mm512_reduce_add_epi32(q[0]),
+                                  _mm512_reduce_add_epi32(q[1]));
+        else
+            spec_product_put_step(block, u, N, type, step.scale,
+                                  _mm512_reduce_add_epi32(_mm512_add_epi32(q[0], q[1])), 0);
     }
 }
 #else

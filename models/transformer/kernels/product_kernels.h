@@ -16,6 +16,7 @@
 enum {
     SPEC_PRODUCT_COLUMNS = 16,
     SPEC_PRODUCT_AHEAD = 8192, /* bytes */
+    SPEC_PRODUCT_NEAR = 6144,  /* bytes */
     SPEC_PRODUCT_LINE = 64,
     SPEC_PRODUCT_SPEED = 13,                   /* approximate bytes per cycle from memory */
     SPEC_PRODUCT_SCALES = SPEC_PANEL_ROWS * 2, /* bytes of a block's scales */
@@ -52,6 +53,11 @@ typedef struct {
     int cols, R, N;
     const float *opt_bias;
     bool add;
+
+    /* Weights that several tasks read one after the other: task `phase` of `phases` prefetches its
+     * share of the lines that lie `ahead` bytes beyond. */
+    int phase, phases;
+    size_t ahead;
 } spec_product_task;
 
 typedef void spec_product_panels(const spec_product_task *task);
@@ -149,19 +155,49 @@ static inline void spec_product_put_step(unsigned char *block, int u, int N, spe
 #define SPEC_UNROLL _Pragma("GCC unroll 16")
 #endif
 
+/* A task's share of the lines. Without it, the first of several tasks would wait for memory, and
+ * memory for the others. */
+static inline void spec_product_fetch_share(const spec_product_task *task, const unsigned char *at,
+                                            const int bytes)
+{
+    const uintptr_t ahead = (uintptr_t)at + task->ahead;
+    for (int i = task->phase * SPEC_PRODUCT_LINE; i < bytes; i += task->phases * SPEC_PRODUCT_LINE)
+        __builtin_prefetch((const void *)(ahead + (uintptr_t)i), 0, 2);
+}
+
 /* Prefetch memory some kB beyond `bytes` at `at`, whose sums take about `cycles`. Panels are
  * contiguous, and past the last one a prefetch has no effect. If memory is slower than the sums,
  * the hardware prefetcher follows the stream best undisturbed, except at page ends, which an
  * occasional prefetch crosses. Else every line is prefetched. */
-static inline __attribute__((always_inline)) void spec_product_fetch(const unsigned char *at,
+static inline __attribute__((always_inline)) void spec_product_fetch(const spec_product_task *task,
+                                                                     const unsigned char *at,
                                                                      const int bytes,
                                                                      const int cycles)
 {
     const uintptr_t ahead = (uintptr_t)at + SPEC_PRODUCT_AHEAD;
     const int end = bytes > SPEC_PRODUCT_SPEED * cycles ? 1 : bytes;
+    if (task->phases > 1) {
+        spec_product_fetch_share(task, at, bytes);
+        return;
+    }
     SPEC_UNROLL
     for (int i = 0; i < end; i += SPEC_PRODUCT_LINE)
         __builtin_prefetch((const void *)(ahead + (uintptr_t)i), 0, 2);
+}
+
+/* Prefetch `bytes` somewhat beyond `at`, every line: for blocks whose words are read in another
+ * order than they lie in, which the hardware prefetcher follows badly. */
+static inline __attribute__((always_inline)) void spec_product_fetch_all(
+    const spec_product_task *task, const unsigned char *at, const int bytes)
+{
+    const uintptr_t near = (uintptr_t)at + SPEC_PRODUCT_NEAR;
+    if (task->phases > 1) {
+        spec_product_fetch_share(task, at, bytes);
+        return;
+    }
+    SPEC_UNROLL
+    for (int i = 0; i < bytes; i += SPEC_PRODUCT_LINE)
+        __builtin_prefetch((const void *)(near + (uintptr_t)i), 0, 2);
 }
 
 /* body(a, N) with N a constant, so that the sums stay in registers. */

@@ -52,7 +52,8 @@ INLINE void floats(const spec_product_task *task, const unsigned char *w, int r,
         for (int i = 0; i < QUADS; i++) sum[u][i] = vdupq_n_f32(0.0f);
     for (int k = 0; k < task->cols;) {
         const int end = task->cols - k < STRETCH / bytes ? task->cols : k + STRETCH / bytes;
-        if (c == 0) spec_product_fetch(w, STRETCH, STRETCH / bytes * (n > LATENCY ? n : LATENCY));
+        if (c == 0)
+            spec_product_fetch(task, w, STRETCH, STRETCH / bytes * (n > LATENCY ? n : LATENCY));
         for (; k < end; k++, w += bytes, x += task->N) {
             float32x4_t weight[QUADS];
             load_floats(weight, w, type);
