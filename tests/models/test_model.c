@@ -14,7 +14,7 @@ static void every_kind_has_a_whole_table_line(void **state)
         assert_true(length > 0 && strlen(kind->summary) > 0);
         assert_non_null(kind->reference);
         assert_memory_equal(kind->usage, kind->name, length);
-        assert_non_null(strchr(":?", kind->usage[length]));
+        assert_non_null(strchr(":?[", kind->usage[length]));
         assert_non_null(kind->open);
         assert_non_null(kind->close);
         assert_non_null(kind->row);
