@@ -16,6 +16,8 @@ import numpy as np
 import programs
 import tiny
 
+NORMAL = 1  # GGUF's type of a token that merges make
+
 # Values that speclab leaves to the reader's defaults, or that do not change the computation.
 OURS_ALONE = {"tokenizer.ggml.eot_token_id", "tokenizer.ggml.bos_token_id"}
 THEIRS_ALONE = ("general.", "tokenizer.ggml.padding_token_id", "tokenizer.ggml.add_sep_token",
@@ -155,7 +157,8 @@ def different_values(ours, theirs):
                 lines.append(f"{key} is missing: {str(theirs[key])[:60]}")
         elif key in theirs and key == "tokenizer.ggml.scores":
             order = [np.argsort(-np.array(side[key]), kind="stable") for side in (ours, theirs)]
-            merged = [i for i, score in enumerate(ours[key]) if score > -1e8]
+            types = ours["tokenizer.ggml.token_type"]  # scores of others are not read
+            merged = [i for i, score in enumerate(ours[key]) if score > -1e8 and types[i] == NORMAL]
             if [i for i in order[0] if i in merged] != [i for i in order[1] if i in merged]:
                 lines.append(f"{key} give another order")
         elif key.endswith(".feed_forward_length") and f"{key[:-20]}.expert_count" in ours:
