@@ -6,36 +6,52 @@
 #include "models/tabulate.h"
 #include "models/transform.h"
 #include "models/transformed_model.h"
+#include "models/transformer/files/gguf_kind.h"
 #include "models/translated_model.h"
 #include "speclab/no_memory.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
+
+enum { KIND_SIZE = 32 };
 
 static const char *name_of(int i)
 {
     return spec_model_kinds[i] != NULL ? spec_model_kinds[i]->name : NULL;
 }
 
-/* Prefix the kind that a file's ending implies: "a.gguf?context=99" is "gguf:a.gguf?context=99". */
-static int read_spec(spec_settings *settings, const char *spec, spec_error *error)
+/* The kind that a path's ending implies; of GGUF files, that of the content. NULL: none. */
+static const char *kind_of_path(char *space, size_t size, const char *spec, size_t length)
 {
     static const struct {
         const char *ending, *kind;
-    } files[] = {{".gguf", "gguf"}, {".bin", "llama2c"}, {".rows", "rows"}};
-    const size_t length = strcspn(spec, ":?");
-    for (size_t i = 0; i < sizeof files / sizeof files[0] && spec[length] != ':'; i++) {
+    } files[] = {{".bin", "llama2c"}, {".rows", "rows"}, {".gguf", "gguf"}};
+    const char *kind = NULL;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         const size_t n = strlen(files[i].ending);
-        if (length <= n || strncmp(spec + length - n, files[i].ending, n) != 0) continue;
-        char *whole = NULL;
-        if (asprintf(&whole, "%s:%s", files[i].kind, spec) < 0) return spec_no_memory(error);
-        const int status = spec_settings_init(settings, whole, error);
-        free(whole);
-        return status;
+        if (length > n && strncmp(spec + length - n, files[i].ending, n) == 0) kind = files[i].kind;
     }
-    return spec_settings_init(settings, spec, error);
+    if (kind == NULL || strcmp(kind, "gguf") != 0 || length >= PATH_MAX) return kind;
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%.*s", (int)length, spec);
+    spec_gguf_kind_of_path(space, size, path);
+    return spec_names_find(name_of, space, "kind of model", NULL) >= 0 ? space : kind;
+}
+
+/* Prefix the kind that a path implies: "a.gguf?context=99" is "gguf:a.gguf?context=99". */
+static int read_spec(spec_settings *settings, const char *spec, spec_error *error)
+{
+    char space[KIND_SIZE], *whole = NULL;
+    const size_t length = strcspn(spec, ":?");
+    const char *kind = spec[length] != ':' ? kind_of_path(space, sizeof space, spec, length) : NULL;
+    if (kind == NULL) return spec_settings_init(settings, spec, error);
+    if (asprintf(&whole, "%s:%s", kind, spec) < 0) return spec_no_memory(error);
+    const int status = spec_settings_init(settings, whole, error);
+    free(whole);
+    return status;
 }
 
 int spec_model_open(spec_model **ret_model, const char *spec, const spec_model *opt_target,
@@ -59,6 +75,27 @@ static int change_tokens(spec_model **model, const spec_settings *settings,
     if (ids != NULL) SPEC_TRY(spec_restricted_model_open(model, *model, ids, error));
 done:
     return status;
+}
+
+/* Advice if the name of an unknown kind is that of a file or a folder. */
+static int refuse_file(const char *path, spec_error *error)
+{
+    static const char ending[] = ".safetensors";
+    const size_t length = strlen(path), n = sizeof ending - 1;
+    struct stat file;
+    if (stat(path, &file) != 0) return GSL_SUCCESS;
+    if (S_ISDIR(file.st_mode))
+        return spec_fail(error, GSL_EINVAL,
+                         "%.200s is a folder; make a file of a model of Hugging Face with "
+                         "'speclab import %.200s -o model.gguf'",
+                         path, path);
+    if (length > n && strcmp(path + length - n, ending) == 0)
+        return spec_fail(error, GSL_EINVAL,
+                         "%.200s is a part of a folder of Hugging Face; make a file of it with "
+                         "'speclab import FOLDER -o model.gguf'",
+                         path);
+    return spec_fail(error, GSL_EINVAL,
+                     "%.200s is a file; type its kind before it, as in ngram:%.200s", path, path);
 }
 
 /* A view of the settings without one key. */
@@ -87,10 +124,7 @@ int spec_model_open_unloaded(spec_model **ret_model, const char *spec, const spe
     *ret_model = NULL;
     SPEC_TRY(read_spec(&settings, spec, error));
     const int line = spec_names_find(name_of, settings.name, "kind of model", error);
-    if (line < 0 && access(settings.name, F_OK) == 0)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                           "%.200s is a file; type its kind before it, as in ngram:%.200s",
-                           settings.name, settings.name));
+    if (line < 0) SPEC_TRY(refuse_file(settings.name, error));
     SPEC_TRY(line < 0 ? GSL_EINVAL : GSL_SUCCESS);
     kind = spec_model_kinds[line];
     SPEC_TRY(

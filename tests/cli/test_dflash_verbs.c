@@ -61,6 +61,26 @@ static void every_verb_takes_every_kind(void **state)
         }
 }
 
+static void a_path_alone_is_the_same_draft(void **state)
+{
+    static const char line[] = "generate -n 40 --prompt 1 -K 2 --target " TARGET " --draft";
+    (void)state;
+    spec_needs_program();
+    for (int kind = SPEC_DFLASH_PLAIN; kind <= SPEC_DFLASH_LATTICE; kind++) {
+        char words[512];
+        spec_child child, alone;
+        snprintf(words, sizeof words, "%s dflash:%s.gguf", line, names[kind]);
+        spec_child_run(&child, words);
+        snprintf(words, sizeof words, "%s %s.gguf", line, names[kind]);
+        spec_child_run(&alone, words);
+        assert_int_equal(child.code, 0);
+        assert_int_equal(alone.code, 0);
+        assert_string_equal(child.text, alone.text);
+        spec_child_free(&child);
+        spec_child_free(&alone);
+    }
+}
+
 static void a_greedy_text_is_the_plain_one(void **state)
 {
     (void)state;
@@ -91,7 +111,7 @@ static void what_does_not_fit_is_refused_in_one_line(void **state)
         {"--draft dflash:plain.gguf -K 4",
          "speclab generate: --K: 'dflash:plain.gguf' drafts at most 3 tokens, and K is 4; use K = "
          "3 or less"},
-        {"--draft plain.gguf",
+        {"--draft gguf:plain.gguf",
          "speclab generate: --draft: plain.gguf: is a draft head of kind dflash, which is no model "
          "by itself; as a draft, type dflash:plain.gguf"},
         {"--draft eagle3:plain.gguf",
@@ -118,6 +138,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_verb_takes_every_kind),
+        cmocka_unit_test(a_path_alone_is_the_same_draft),
         cmocka_unit_test(a_greedy_text_is_the_plain_one),
         cmocka_unit_test(what_does_not_fit_is_refused_in_one_line),
     };

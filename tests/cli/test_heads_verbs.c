@@ -65,6 +65,27 @@ static void every_verb_takes_every_head(void **state)
         }
 }
 
+static void a_path_alone_is_the_same_draft(void **state)
+{
+    static const char line[] = "generate -n 40 --prompt 1 -K 2 --target " TARGET " --draft";
+    (void)state;
+    spec_needs_program();
+    for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++) {
+        char words[512];
+        spec_child child, alone;
+        snprintf(words, sizeof words, "%s %s:%s.gguf", line, spec_head_kind_names[kind],
+                 spec_head_kind_names[kind]);
+        spec_child_run(&child, words);
+        snprintf(words, sizeof words, "%s %s.gguf", line, spec_head_kind_names[kind]);
+        spec_child_run(&alone, words);
+        assert_int_equal(child.code, 0);
+        assert_int_equal(alone.code, 0);
+        assert_string_equal(child.text, alone.text);
+        spec_child_free(&child);
+        spec_child_free(&alone);
+    }
+}
+
 static void a_greedy_text_is_the_plain_one(void **state)
 {
     (void)state;
@@ -96,7 +117,7 @@ static void what_does_not_fit_is_refused_in_one_line(void **state)
         {"--draft mtp:eagle3.gguf",
          "speclab generate: --draft: eagle3.gguf: is a head of kind eagle3; type "
          "eagle3:eagle3.gguf"},
-        {"--draft eagle3.gguf",
+        {"--draft gguf:eagle3.gguf",
          "speclab generate: --draft: eagle3.gguf: is a draft head of kind eagle3, which is no "
          "model by itself; as a draft, type eagle3:eagle3.gguf"},
         {"--draft gguf:hydra.gguf",
@@ -126,6 +147,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_verb_takes_every_head),
+        cmocka_unit_test(a_path_alone_is_the_same_draft),
         cmocka_unit_test(a_greedy_text_is_the_plain_one),
         cmocka_unit_test(what_does_not_fit_is_refused_in_one_line),
     };

@@ -5,6 +5,8 @@
 #include "speclab/round.h"
 #include "tests/models/open_model.h"
 
+#include <unistd.h>
+
 static void every_kind_has_a_whole_table_line(void **state)
 {
     (void)state;
@@ -70,6 +72,13 @@ static void a_file_alone_is_of_the_kind_of_its_ending(void **state)
     assert_refused("no/such.rows", NULL, "no/such.rows: ");
     assert_refused("/dev/null?order=3", NULL,
                    "/dev/null is a file; type its kind before it, as in ngram:/dev/null");
+    assert_refused("/tmp", NULL,
+                   "/tmp is a folder; make a file of a model of Hugging Face with "
+                   "'speclab import /tmp -o model.gguf'");
+    char part[] = "/tmp/speclab-XXXXXX.safetensors";
+    assert_int_equal(close(mkstemps(part, 12)), 0);
+    assert_refused(part, NULL, "'speclab import FOLDER -o model.gguf'");
+    assert_int_equal(unlink(part), 0);
     assert_refused(".gguf", NULL, "no kind of model is named '.gguf'");
     assert_refused("a.bin:b.bin", NULL, "no kind of model is named 'a.bin'");
     assert_refused("a.gguf2", NULL, "no kind of model is named 'a.gguf2'");

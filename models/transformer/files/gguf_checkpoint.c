@@ -5,6 +5,7 @@
 #include "models/transformer/files/gguf.h"
 #include "models/transformer/files/gguf_attention.h"
 #include "models/transformer/files/gguf_experts.h"
+#include "models/transformer/files/gguf_kind.h"
 #include "models/transformer/files/gguf_nextn.h"
 #include "models/transformer/files/gguf_value.h"
 #include "models/transformer/files/gguf_vocabulary.h"
@@ -64,14 +65,13 @@ static int real(double *ret_value, loader *load, const char *rest, double fallba
     return spec_gguf_value_real(ret_value, load->gguf, key_of(load, rest), fallback, load->error);
 }
 
-/* A file of a draft head has its kind in a value (models/heads/head_file.h), or its architecture is
- * the kind (models/dflash/dflash_file.h). */
-static int refuse_head(loader *load, const char *fallback)
+/* Draft blocks alone are for take_nextn to refuse, since drafts are loaded as models, too. */
+static int refuse_drafts(loader *load)
 {
     spec_piece kind;
-    const int status =
-        spec_gguf_value_text(&kind, load->gguf, "speclab.head", fallback, load->error);
-    if (status != GSL_SUCCESS) return status;
+    const int status = spec_gguf_kind(&kind, load->gguf, load->error);
+    if (status != GSL_SUCCESS || spec_piece_is(kind, "gguf") || spec_piece_is(kind, "mtp"))
+        return status;
     return REFUSE(load,
                   "is a draft head of kind %.*s, which is no model by itself; as a draft, type "
                   "%.*s:%.200s",
@@ -86,9 +86,7 @@ static int read_architecture(loader *load)
     char names[SPEC_ARCHITECTURE_NAMES_SIZE];
     spec_piece name;
     SPEC_TRY(spec_gguf_value_text(&name, load->gguf, "general.architecture", "", load->error));
-    if (spec_piece_is(name, "eagle3") || spec_piece_is(name, "speclab-head"))
-        return refuse_head(load, "eagle3");
-    if (spec_piece_is(name, "dflash")) return refuse_head(load, "dflash");
+    SPEC_TRY(refuse_drafts(load));
     load->to->opt_architecture = load->architecture = spec_architecture_find(name);
     if (load->architecture == NULL)
         return REFUSE(load, "the architecture is '%.*s'; %s can be read", SPEC_GGUF_SHOWN(name),
@@ -105,8 +103,8 @@ done:
 static int read_nextn(loader *load)
 {
     const char *key = key_of(load, "nextn_predict_layers");
-    const int status = spec_gguf_value_integer(&load->n_nextn, load->gguf, key, 0, 0,
-                                               SPEC_NEXTN_MAX, load->error);
+    const int status =
+        spec_gguf_value_integer(&load->n_nextn, load->gguf, key, 0, 0, SPEC_NEXTN_MAX, load->error);
     if (status == GSL_SUCCESS && load->n_nextn >= load->to->shape.n_layers)
         return REFUSE(load, "'%s' is %d, of %d blocks in all", key, load->n_nextn,
                       load->to->shape.n_layers);
@@ -187,8 +185,8 @@ static int block_of(spec_piece name)
     const size_t begin = sizeof prefix - 1;
     int block = -1;
     if (name.length <= begin || memcmp(name.bytes, prefix, begin) != 0) return block;
-    for (size_t i = begin; i < name.length && name.bytes[i] >= '0' && name.bytes[i] <= '9' &&
-                           block < SPEC_LAYERS_MAX;
+    for (size_t i = begin;
+         i < name.length && name.bytes[i] >= '0' && name.bytes[i] <= '9' && block < SPEC_LAYERS_MAX;
          i++)
         block = 10 * (block < 0 ? 0 : block) + (name.bytes[i] - '0');
     return block;

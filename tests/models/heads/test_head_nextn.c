@@ -113,6 +113,8 @@ static void what_is_no_draft_of_the_target_is_refused(void **state)
                    "has no draft blocks ('llama.nextn_predict_layers')");
     assert_refused("eagle3:whole.gguf", target.model,
                    "is of architecture 'llama', not a draft head");
+    assert_string_equal(spec_model_open_kind("alone.gguf?force=1")->name, "mtp");
+    assert_string_equal(spec_model_open_kind("whole.gguf")->name, "gguf");
     assert_refused("gguf:alone.gguf", NULL,
                    "has the draft blocks of a model alone; as a draft, type mtp:alone.gguf");
     const struct {

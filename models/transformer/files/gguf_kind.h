@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* gguf_kind: the kind of model that a GGUF file holds: a transformer, or a draft of one.
+ * Files of llama.cpp and of speclab: models/heads/head_file.h, models/dflash/dflash_file.h. */
+#ifndef SPECLAB_GGUF_KIND_H
+#define SPECLAB_GGUF_KIND_H
+
+#include "models/transformer/files/gguf_types.h"
+
+#include <stddef.h>
+
+/* A kind of `speclab list models`, which points into the container: that of a draft head; "dflash";
+ * "mtp" for draft blocks without the model's layers; "gguf" for all else. The file of a head may
+ * name a kind that does not exist. GSL_EINVAL if a value has another type. */
+int spec_gguf_kind(spec_piece *ret_kind, const spec_gguf *gguf, spec_error *error);
+
+/* The same of a path, with a terminating zero; "gguf" if the file or its kind cannot be read, or if
+ * the kind is longer than the buffer. */
+void spec_gguf_kind_of_path(char *ret_kind, size_t size, const char *path);
+
+#endif
