@@ -13,14 +13,14 @@ enum { KEY_ONLINE = 0xa101, KEY_POSITIONS, KEY_LOSS, KEY_RATE };
 enum { WINDOWS = 4, PLACES_MAX = 256, TEXTS = 64 }; /* TEXTS: without a file of prompts */
 
 static const struct argp_option options_table[] = {
-    {0, 0, 0, 0, "A draft that learns while it serves:", 3},
+    {0, 0, 0, 0, "A draft that learns while it serves:", 4},
     {"online", KEY_ONLINE, 0, 0,
      "measure the draft learning from what the target verifies, beside the same draft unchanged",
-     3},
+     4},
     {"positions", KEY_POSITIONS, "WHERE", 0,
-     "it learns from the target's rows at all verified places, or at rejected ones (all)", 3},
-    {"loss", KEY_LOSS, "LOSS", 0, "of its steps: ce, fkl, rkl, jsd, tv, nla or lk (jsd)", 3},
-    {"rate", KEY_RATE, "X", 0, "learning rate of its steps (0.001)", 3},
+     "it learns from the target's rows at all verified places, or at rejected ones (all)", 4},
+    {"loss", KEY_LOSS, "LOSS", 0, "of its steps: ce, fkl, rkl, jsd, tv, nla or lk (jsd)", 4},
+    {"rate", KEY_RATE, "X", 0, "learning rate of its steps (0.001)", 4},
     {0},
 };
 

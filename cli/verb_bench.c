@@ -48,11 +48,11 @@ static const struct argp_option options_table[] = {
      "wall, or processor: the processor time of this process, on one thread, for a busy machine "
      "(wall)",
      2},
-    {0, 0, 0, 0, "The result:", 4},
+    {0, 0, 0, 0, "The result:", 5},
     {"from", KEY_FROM, "FILE", 0,
-     "show the result that 'bench -o FILE.csv' wrote; takes no other option", 4},
+     "show the result that 'bench -o FILE.csv' wrote; takes no other option", 5},
     {"figure", KEY_FIGURE, "FILE", 0,
-     "draw the result: .svg, .png, .pdf or .tex; needs -o FILE.csv", 4},
+     "draw the result: .svg, .png, .pdf or .tex; needs -o FILE.csv", 5},
     {0},
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* model_open: a model from its spec, such as "zipf?V=1000&s=1.1&top_k=40".
  * Grammar: base/settings.h; each kind's usage gives units and domains of its keys. A path without a
- * kind works for files that end in .gguf (a model or a draft of one, by what is in it), .bin
- * (llama2c) or .rows. The caller closes the model. */
+ * kind works for files that end in .gguf, .bin (llama2c) or .rows. A .gguf is a model or a draft of
+ * one, by what is in it. The caller closes the model. */
 #ifndef SPECLAB_MODEL_OPEN_H
 #define SPECLAB_MODEL_OPEN_H
 
