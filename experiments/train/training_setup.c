@@ -5,6 +5,7 @@
 #include "models/heads/head_file.h"
 #include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
+#include "models/transformer/files/architecture.h"
 #include "models/transformer/files/gguf_model.h"
 
 #include <limits.h>
@@ -120,6 +121,19 @@ done:
 
 /* ---- the training ---------------------------------------------------------------------------- */
 
+/* Refuse a model that training does not compute, before texts of it are sampled. */
+static int need_plain(const spec_training_settings *settings, const char *name, const char *spec,
+                      const spec_checkpoint *opt_model, spec_error *error)
+{
+    spec_error reason = {""};
+    if (opt_model == NULL ||
+        spec_architecture_need_plain(opt_model, "training", "train with one of llama or qwen2",
+                                     &reason) == GSL_SUCCESS)
+        return GSL_SUCCESS;
+    return spec_fail(error, GSL_EINVAL, "%s%s: %.200s: %.260s", settings->dashes, name, spec,
+                     reason.text);
+}
+
 int spec_training_setup_init(spec_training_setup *setup, const spec_training_settings *settings,
                              spec_context *context, spec_error *error)
 {
@@ -129,6 +143,8 @@ int spec_training_setup_init(spec_training_setup *setup, const spec_training_set
     *setup = (spec_training_setup){.settings = settings};
     SPEC_TRY(open_models(setup, &models, context, error));
     SPEC_TRY(spec_training_settings_plan(&plan, &setup->head, settings, &models, error));
+    SPEC_TRY(need_plain(settings, "target", settings->target, plan.opt_target, error));
+    SPEC_TRY(need_plain(settings, "draft", settings->draft, models.opt_start, error));
     const int asked = spec_training_settings_or(settings->judge_texts, JUDGE_TEXTS),
               judged = (asked + plan.texts - 1) / plan.texts * plan.texts;
     SPEC_TRY(make_texts(setup, plan.places, judged, context->pool, error));

@@ -307,6 +307,12 @@ static void wrong_input_is_said_in_one_line(void **state)
                        "--batch 4 -K 3 --steps 2 -o medusa.gguf");
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         spec_program_fails(wrong[i].arguments, 2, wrong[i].line);
+    spec_program_fails("train eagle3 --target random?dim=32&layers=3&heads=2&ffn=32&vocab=5&"
+                       "context=64&experts=4&active=2&expert_ffn=32 --data own -o head.gguf",
+                       2,
+                       "speclab train: --target: random?dim=32&layers=3&heads=2&ffn=32&vocab=5&"
+                       "context=64&experts=4&active=2&expert_ffn=32: a model of architecture "
+                       "qwen3moe has norms of heads, which training does not compute");
     spec_program_fails("train distill --target "
                        "random?dim=32&layers=1&heads=2&ffn=64&vocab=20&context=64 --draft "
                        "other.gguf --data own --own-texts 4 --judge-texts 4 --window 48 -o x.gguf",
