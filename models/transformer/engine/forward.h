@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* forward: the forward pass of a Llama-family transformer, above the backend's operations.
+/* forward: the forward pass of a transformer, above the backend's operations.
  * x = embedding;  for each layer: x += attention(norm(x)), x += ffn(norm(x));  logits = output
  * norm(x)  [Touvron23]
  * Sublayer 2l is the attention of layer l, sublayer 2l + 1 its feed-forward network; a pass may
