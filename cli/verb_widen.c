@@ -8,13 +8,14 @@
 #include "models/heads/head_file.h"
 #include "models/heads/head_widening.h"
 #include "models/transformer/files/checkpoint_parts.h"
+#include "models/transformer/files/gguf_kind.h"
 #include "models/transformer/files/gguf_model.h"
 #include "models/transformer/files/widening.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { KEY_BY = 0x9001, KEY_TARGET };
+enum { KEY_BY = 0x9001, KEY_TARGET, KIND_SIZE = 32 };
 
 static const struct argp_option options_table[] = {
     {"by", KEY_BY, "N", 0, "multiply every width by N, a power of four (4)", 1},
@@ -186,15 +187,23 @@ done:
     return status;
 }
 
-/* The path in "eagle3:head.gguf"; NULL for a model. */
+static bool is_head(const char *kind, size_t length)
+{
+    for (int i = 0; spec_head_kind_names[i] != NULL; i++)
+        if (strlen(spec_head_kind_names[i]) == length &&
+            strncmp(spec_head_kind_names[i], kind, length) == 0)
+            return true;
+    return false;
+}
+
+/* The path in "eagle3:head.gguf", or "head.gguf" if that is a head; NULL for a model. */
 static const char *head_path(const char *in)
 {
-    const size_t kind = strcspn(in, ":");
-    for (int i = 0; in[kind] == ':' && spec_head_kind_names[i] != NULL; i++)
-        if (strlen(spec_head_kind_names[i]) == kind &&
-            strncmp(spec_head_kind_names[i], in, kind) == 0)
-            return in + kind + 1;
-    return NULL;
+    const size_t length = strcspn(in, ":");
+    char kind[KIND_SIZE];
+    if (in[length] == ':') return is_head(in, length) ? in + length + 1 : NULL;
+    spec_gguf_kind_of_path(kind, sizeof kind, in);
+    return is_head(kind, strlen(kind)) ? in : NULL;
 }
 
 static int widen(const arguments *args, const char *verb, spec_error *error)
@@ -204,7 +213,7 @@ static int widen(const arguments *args, const char *verb, spec_error *error)
         spec_usage_fail(verb,
                         path != NULL
                             ? "%s is a draft head; give the target that it belongs to with --target"
-                            : "--target: %s is not a draft head; write one as eagle3:head.gguf",
+                            : "--target is for draft heads, and %s is a model",
                         args->in);
     return path != NULL ? widen_head(args, path, verb, error) : widen_model(args, verb, error);
 }
@@ -225,7 +234,7 @@ int spec_verb_widen(spec_context *context, int argc, char **argv)
         "Widen a draft of separate weights, too, and a draft head with its --target.\n"
         "\n"
         "  $ speclab widen model.bin --by 4 -o wide.gguf\n"
-        "  $ speclab widen eagle3:head.gguf --target model.bin --by 4 -o wide_head.gguf",
+        "  $ speclab widen head.gguf --target model.bin --by 4 -o wide_head.gguf",
         children,
         NULL,
         NULL};

@@ -305,6 +305,11 @@ static void wrong_input_is_said_in_one_line(void **state)
     spec_program_works(LM2 "-o two.gguf");
     spec_program_works("train medusa --target two.gguf --data own --own-texts 4 --judge-texts 4 "
                        "--batch 4 -K 3 --steps 2 -o medusa.gguf");
+    spec_program_works("widen medusa:medusa.gguf --target two.gguf --by 4 -o given.gguf");
+    spec_program_works("widen medusa.gguf --target two.gguf --by 4 -o alone.gguf");
+    spec_files_same("given.gguf", "alone.gguf");
+    spec_program_fails("widen two.gguf --target two.gguf --by 4 -o x.gguf", 2,
+                       "speclab widen: --target is for draft heads, and two.gguf is a model");
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         spec_program_fails(wrong[i].arguments, 2, wrong[i].line);
     spec_program_fails("train eagle3 --target random?dim=32&layers=3&heads=2&ffn=32&vocab=5&"
