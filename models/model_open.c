@@ -23,6 +23,12 @@ static const char *name_of(int i)
     return spec_model_kinds[i] != NULL ? spec_model_kinds[i]->name : NULL;
 }
 
+/* A file may claim to be of any kind. */
+static bool is_draft_file(const spec_model_kind *kind)
+{
+    return kind->needs_target && strstr(kind->usage, "PATH") != NULL;
+}
+
 /* The kind that a path's ending implies; of GGUF files, that of the content. NULL: none. */
 static const char *kind_of_path(char *space, size_t size, const char *spec, size_t length)
 {
@@ -38,7 +44,8 @@ static const char *kind_of_path(char *space, size_t size, const char *spec, size
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%.*s", (int)length, spec);
     spec_gguf_kind_of_path(space, size, path);
-    return spec_names_find(name_of, space, "kind of model", NULL) >= 0 ? space : kind;
+    const int line = spec_names_find(name_of, space, "kind of model", NULL);
+    return line >= 0 && is_draft_file(spec_model_kinds[line]) ? space : kind;
 }
 
 /* Prefix the kind that a path implies: "a.gguf?context=99" is "gguf:a.gguf?context=99". */
