@@ -51,8 +51,8 @@ static void put_block(spec_gguf_writer *writer, bool data, const spec_head *head
     }
 }
 
-void drawn_nextn_write(const char *path, const spec_head *head, const spec_checkpoint *target,
-                       bool layers)
+static void write_file(const char *path, const spec_head *head, const spec_checkpoint *target,
+                       bool layers, const char *opt_more)
 {
     spec_gguf_writer writer;
     spec_error error = {""};
@@ -69,9 +69,22 @@ void drawn_nextn_write(const char *path, const spec_head *head, const spec_check
         put_model(&writer, data != 0, target, layers);
         for (int k = 0; k < n; k++)
             put_block(&writer, data != 0, head, k, target->shape.n_layers + k);
+        if (opt_more != NULL) put(&writer, data != 0, opt_more, &target->final_norm);
         if (data == 0 && spec_gguf_writer_open(&writer, path, &error) != GSL_SUCCESS)
             fail_msg("%s", error.text);
     }
     assert_int_equal(spec_gguf_writer_close(&writer, &error), GSL_SUCCESS);
     spec_gguf_writer_free(&writer);
+}
+
+void drawn_nextn_write(const char *path, const spec_head *head, const spec_checkpoint *target,
+                       bool layers)
+{
+    write_file(path, head, target, layers, NULL);
+}
+
+void drawn_nextn_write_with(const char *path, const spec_head *head, const spec_checkpoint *target,
+                            const char *name)
+{
+    write_file(path, head, target, true, name);
 }

@@ -10,4 +10,8 @@
 void drawn_nextn_write(const char *path, const spec_head *head, const spec_checkpoint *target,
                        bool layers);
 
+/* The same with layers and one tensor more, of one row of the target's width. */
+void drawn_nextn_write_with(const char *path, const spec_head *head, const spec_checkpoint *target,
+                            const char *name);
+
 #endif

@@ -153,6 +153,17 @@ const char *spec_checkpoint_parts_name(char name[SPEC_PART_NAME_SIZE], spec_part
     return name;
 }
 
+int spec_checkpoint_parts_check_layer(const spec_checkpoint_layer *layer, int block,
+                                      const char *path, spec_error *error)
+{
+    const bool has = layer->query_bias.data != NULL;
+    if (has == (layer->key_bias.data != NULL) && has == (layer->value_bias.data != NULL))
+        return GSL_SUCCESS;
+    return spec_fail(error, GSL_EINVAL,
+                     "%.300s: block %d has some of the biases of query, key and value, but not all",
+                     path, block);
+}
+
 int spec_checkpoint_parts_check(const spec_checkpoint *checkpoint, const char *path,
                                 spec_error *error)
 {

@@ -68,6 +68,11 @@ enum { SPEC_PART_NAME_SIZE = 48 };
 const char *spec_checkpoint_parts_name(char name[SPEC_PART_NAME_SIZE], spec_part part, int layer,
                                        const spec_architecture *opt_architecture);
 
+/* Check that a layer has all of the biases of query, key and value or none, as products with the
+ * three stacked need; `block` is its number in the line. GSL_EINVAL. */
+int spec_checkpoint_parts_check_layer(const spec_checkpoint_layer *layer, int block,
+                                      const char *path, spec_error *error);
+
 /* Check that all weights are finite (quantised ones: their scales); the line names the tensor.
  * Reads the whole file once, with all threads. */
 int spec_checkpoint_parts_check(const spec_checkpoint *checkpoint, const char *path,

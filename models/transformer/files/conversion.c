@@ -5,6 +5,7 @@
 #include "models/transformer/files/checkpoint_parts.h"
 #include "models/transformer/files/gguf.h"
 #include "models/transformer/files/gguf_model.h"
+#include "models/transformer/files/gguf_nextn.h"
 #include "models/transformer/files/gguf_value.h"
 #include "models/transformer/files/gguf_writer.h"
 #include "models/transformer/files/llama2c_vocabulary.h"
@@ -127,33 +128,49 @@ static void count(spec_conversion_count *counted, const spec_tensor *tensor, spe
         counted->error_max = fmax(counted->error_max, loss->largest_error / loss->largest);
 }
 
-/* Name every tensor, tied ones once; or, if opt_ret is given, write their data. */
-static int visit_parts(conversion *to, spec_conversion *opt_ret)
+/* Name a tensor; or, if opt_ret is given, write its data. */
+static int visit(conversion *to, spec_conversion *opt_ret, const char *name, spec_part part,
+                 int layer, const spec_tensor *tensor)
+{
+    int status = GSL_SUCCESS;
+    const spec_tensor_type after = spec_type_recipe_type_of(to->recipe, &to->model, part, layer);
+    if (tensor->data == NULL) return status;
+    if (opt_ret == NULL) {
+        const int n = spec_checkpoint_parts_stacked(part) ? to->model.shape.n_experts : 1;
+        spec_gguf_writer_stack(&to->writer, name, after, n, tensor->rows / n, tensor->cols);
+        return status;
+    }
+    row_loss loss;
+    SPEC_TRY(write_tensor(to, &loss, after, tensor));
+    if (!isfinite(loss.squared_error))
+        SPEC_TRY(spec_fail(to->error, GSL_EINVAL, "%.300s: %s has weights beyond the range of %s",
+                           to->path, name, spec_tensor_type_names[after]));
+    count(&opt_ret->count[tensor->type][after], tensor, after, &loss);
+done:
+    return status;
+}
+
+/* All tensors, tied ones once: those of the model, then those of its draft blocks. */
+static int visit_all(conversion *to, spec_conversion *opt_ret)
 {
     int status = GSL_SUCCESS;
     const spec_checkpoint *model = &to->model;
+    char name[SPEC_PART_NAME_SIZE];
     for (int i = 0; i < SPEC_PARTS; i++) {
         const spec_part part = (spec_part)i;
         if (part == SPEC_PART_OUTPUT && model->output.data == model->embedding.data) continue;
         for (int layer = 0; layer < spec_checkpoint_parts_copies(part, &model->shape); layer++) {
-            const spec_tensor *tensor = spec_checkpoint_parts_tensor_const(part, model, layer);
-            if (tensor->data == NULL) continue;
-            const spec_tensor_type after = spec_type_recipe_type_of(to->recipe, model, part, layer);
-            char name[SPEC_PART_NAME_SIZE];
             spec_checkpoint_parts_name(name, part, layer, model->opt_architecture);
-            if (opt_ret == NULL) {
-                const int n = spec_checkpoint_parts_stacked(part) ? model->shape.n_experts : 1;
-                spec_gguf_writer_stack(&to->writer, name, after, n, tensor->rows / n, tensor->cols);
-                continue;
-            }
-            row_loss loss;
-            SPEC_TRY(write_tensor(to, &loss, after, tensor));
-            if (!isfinite(loss.squared_error))
-                SPEC_TRY(spec_fail(to->error, GSL_EINVAL,
-                                   "%.300s: %s has weights beyond the range of %s", to->path, name,
-                                   spec_tensor_type_names[after]));
-            count(&opt_ret->count[tensor->type][after], tensor, after, &loss);
+            SPEC_TRY(visit(to, opt_ret, name, part, layer,
+                           spec_checkpoint_parts_tensor_const(part, model, layer)));
         }
+    }
+    for (int i = 0; i < model->n_nextn * SPEC_NEXTN_TENSORS; i++) {
+        const int block = i / SPEC_NEXTN_TENSORS;
+        spec_part part;
+        const spec_tensor *tensor =
+            spec_gguf_nextn_tensor(name, &part, model, block, i % SPEC_NEXTN_TENSORS);
+        SPEC_TRY(visit(to, opt_ret, name, part, model->shape.n_layers + block, tensor));
     }
 done:
     return status;
@@ -167,8 +184,7 @@ static void write_general(conversion *to)
     spec_gguf_writer_u32(&to->writer, "general.quantization_version", QUANTISATION_VERSION);
 }
 
-/* Copy all values of the file except those about its own types and layout, and its tensor of rope
- * factors. */
+/* Copy all values of the file except those about its own types and layout. */
 static void write_gguf_values(conversion *to, const spec_gguf *gguf)
 {
     static const char *const own[] = {"general.file_type", "general.quantization_version",
@@ -220,14 +236,14 @@ static int write_all(spec_conversion *ret, conversion *to, const spec_settings *
         SPEC_TRY(write_llama2c_values(to, settings));
     }
     write_general(to);
-    SPEC_TRY(visit_parts(to, NULL));
+    SPEC_TRY(visit_all(to, NULL));
     if (factors != NULL)
         spec_gguf_writer_tensor(&to->writer, "rope_freqs.weight", SPEC_TENSOR_F32, 1,
                                 factors->tensor.cols);
     SPEC_TRY(spec_gguf_writer_open(&to->writer, to->path, to->error));
     if (to->watch.opt_announce != NULL)
         SPEC_TRY(to->watch.opt_announce(to->watch.self, to->writer.offset, to->error));
-    SPEC_TRY(visit_parts(to, ret));
+    SPEC_TRY(visit_all(to, ret));
     if (factors != NULL) {
         row_loss none;
         SPEC_TRY(write_tensor(to, &none, SPEC_TENSOR_F32, &factors->tensor));

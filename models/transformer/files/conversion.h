@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* conversion: a model's file, of any format, as GGUF with its matrices in another type.
- * Names, shape, vocabulary and every other value are carried over. Vectors stay floats. A matrix
- * that has its new type already keeps its bytes. The result reads back as the same model, up to
- * rounding. */
+ * Names, shape, vocabulary, draft blocks and every other value are carried over. Vectors stay
+ * floats. A matrix that has its new type already keeps its bytes. The result reads back as the same
+ * model, up to rounding. */
 #ifndef SPECLAB_CONVERSION_H
 #define SPECLAB_CONVERSION_H
 

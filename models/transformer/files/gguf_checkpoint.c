@@ -238,13 +238,8 @@ static int take_all(loader *load)
                             SPEC_GGUF_SHOWN(gguf->tensor[i].name), load->architecture->name));
     }
     if (to->output.data == NULL) to->output = to->embedding;
-    for (int i = 0; i < to->shape.n_layers; i++) {
-        const spec_checkpoint_layer *layer = &to->layer[i];
-        const bool has = layer->query_bias.data != NULL;
-        if (has != (layer->key_bias.data != NULL) || has != (layer->value_bias.data != NULL))
-            SPEC_TRY(REFUSE(
-                load, "block %d has some of the biases of query, key and value, but not all", i));
-    }
+    for (int i = 0; i < to->shape.n_layers; i++)
+        SPEC_TRY(spec_checkpoint_parts_check_layer(&to->layer[i], i, gguf->path, load->error));
 done:
     free(taken);
     return status;

@@ -3,8 +3,10 @@
 
 #include "models/transformer/files/architecture.h"
 #include "models/transformer/files/gguf.h"
+#include "models/transformer/files/gguf_experts.h"
 #include "speclab/no_memory.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -12,18 +14,22 @@
 static const struct {
     const char *name; /* after "blk.7.nextn." */
     size_t member;
-    bool is_table, reads_pair, may_lack; /* of vocab rows; of 2 dim columns */
+    spec_part like;            /* the model's part whose shape and type it takes */
+    bool reads_pair, may_lack; /* (dim, 2 dim) instead */
 } parts[] = {
 #define MEMBER(name) offsetof(spec_checkpoint_nextn, name)
-    {"eh_proj.weight", MEMBER(projection), false, true, false},
-    {"enorm.weight", MEMBER(embedding_norm), false, false, false},
-    {"hnorm.weight", MEMBER(feature_norm), false, false, false},
-    {"embed_tokens.weight", MEMBER(embedding), true, false, true},
-    {"shared_head_head.weight", MEMBER(output), true, false, true},
-    {"shared_head_norm.weight", MEMBER(final_norm), false, false, true},
+    {"eh_proj.weight", MEMBER(projection), SPEC_PART_GATE, true, false},
+    {"enorm.weight", MEMBER(embedding_norm), SPEC_PART_FINAL_NORM, false, false},
+    {"hnorm.weight", MEMBER(feature_norm), SPEC_PART_FINAL_NORM, false, false},
+    {"embed_tokens.weight", MEMBER(embedding), SPEC_PART_EMBEDDING, false, true},
+    {"shared_head_head.weight", MEMBER(output), SPEC_PART_OUTPUT, false, true},
+    {"shared_head_norm.weight", MEMBER(final_norm), SPEC_PART_FINAL_NORM, false, true},
 #undef MEMBER
 };
 enum { PARTS = sizeof parts / sizeof parts[0], NAME_SIZE = SPEC_PART_NAME_SIZE };
+
+_Static_assert(SPEC_NEXTN_TENSORS == SPEC_PARTS - SPEC_PART_ATTENTION_NORM + PARTS,
+               "tensors of a layer, and the others");
 
 typedef struct {
     spec_checkpoint *to;
@@ -32,12 +38,14 @@ typedef struct {
     spec_error *error;
 } taker;
 
-static int take_one(spec_tensor *ret_tensor, const taker *from, const char *name, int rows,
-                    int cols, bool is_vector)
+static int take_one(spec_tensor *ret_tensor, const taker *from, const char *name, spec_part part,
+                    int rows, int cols)
 {
     int status = GSL_SUCCESS;
     const spec_gguf_tensor *found;
-    SPEC_TRY(spec_gguf_need_weights(&found, from->gguf, name, rows, cols, is_vector, from->error));
+    SPEC_TRY(spec_gguf_need_weights(&found, from->gguf, name, rows, cols,
+                                    spec_checkpoint_parts_is_vector(part), from->error));
+    SPEC_TRY(spec_gguf_experts_check(found, from->gguf, part, &from->to->shape, from->error));
     const int bad = spec_tensor_first_bad_row(&found->tensor, from->to->opt_pool);
     if (bad >= 0)
         return spec_fail(from->error, GSL_EINVAL,
@@ -68,9 +76,10 @@ static int take_layer(const taker *from, spec_checkpoint_layer *ret_layer, int b
             spec_gguf_find_tensor(from->gguf, name) == NULL)
             continue;
         spec_checkpoint_parts_shape(&rows, &cols, part, &alone.shape);
-        SPEC_TRY(take_one(spec_checkpoint_parts_tensor(part, &alone, 0), from, name, rows, cols,
-                          spec_checkpoint_parts_is_vector(part)));
+        SPEC_TRY(
+            take_one(spec_checkpoint_parts_tensor(part, &alone, 0), from, name, part, rows, cols));
     }
+    SPEC_TRY(spec_checkpoint_parts_check_layer(ret_layer, block, from->gguf->path, from->error));
 done:
     return status;
 }
@@ -81,6 +90,11 @@ static const char *name_of(char name[NAME_SIZE], int part, int block)
     return name;
 }
 
+static spec_tensor *member_of(spec_checkpoint_nextn *block, int part)
+{
+    return (spec_tensor *)(void *)((char *)block + parts[part].member);
+}
+
 static int take_block(const taker *from, spec_checkpoint_nextn *ret_block, int block)
 {
     int status = GSL_SUCCESS;
@@ -88,12 +102,12 @@ static int take_block(const taker *from, spec_checkpoint_nextn *ret_block, int b
     SPEC_TRY(take_layer(from, &ret_block->layer, block));
     for (int i = 0; i < PARTS; i++) {
         char name[NAME_SIZE];
+        int rows, cols;
         name_of(name, i, block);
         if (parts[i].may_lack && spec_gguf_find_tensor(from->gguf, name) == NULL) continue;
-        const bool is_matrix = parts[i].is_table || parts[i].reads_pair;
-        const int rows = parts[i].is_table ? shape->vocab : is_matrix ? shape->dim : 1;
-        SPEC_TRY(take_one((spec_tensor *)(void *)((char *)ret_block + parts[i].member), from, name,
-                          rows, (parts[i].reads_pair ? 2 : 1) * shape->dim, !is_matrix));
+        spec_checkpoint_parts_shape(&rows, &cols, parts[i].like, shape);
+        if (parts[i].reads_pair) rows = shape->dim, cols = 2 * shape->dim;
+        SPEC_TRY(take_one(member_of(ret_block, i), from, name, parts[i].like, rows, cols));
     }
 done:
     return status;
@@ -117,4 +131,22 @@ int spec_gguf_nextn_take(spec_checkpoint *to, const spec_gguf *gguf, int n, bool
     for (int k = 0; k < n; k++) SPEC_TRY(take_block(&from, &to->nextn[k], to->shape.n_layers + k));
 done:
     return status;
+}
+
+const spec_tensor *spec_gguf_nextn_tensor(char name[SPEC_PART_NAME_SIZE], spec_part *ret_part,
+                                          const spec_checkpoint *of, int k, int i)
+{
+    const int block = of->shape.n_layers + k, n_layer = SPEC_PARTS - SPEC_PART_ATTENTION_NORM;
+    assert(k >= 0 && k < of->n_nextn && i >= 0 && i < SPEC_NEXTN_TENSORS);
+    if (i >= n_layer) {
+        name_of(name, i - n_layer, block);
+        *ret_part = parts[i - n_layer].like;
+        return member_of(&of->nextn[k], i - n_layer);
+    }
+    static const spec_tensor absent;
+    spec_checkpoint alone = {.shape = of->shape, .layer = &of->nextn[k].layer};
+    *ret_part = (spec_part)(SPEC_PART_ATTENTION_NORM + i);
+    spec_checkpoint_parts_name(name, *ret_part, block, of->opt_architecture);
+    if (spec_checkpoint_parts_copies(*ret_part, &of->shape) == 0) return &absent;
+    return spec_checkpoint_parts_tensor(*ret_part, &alone, 0);
 }

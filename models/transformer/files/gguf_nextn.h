@@ -5,7 +5,7 @@
 #ifndef SPECLAB_GGUF_NEXTN_H
 #define SPECLAB_GGUF_NEXTN_H
 
-#include "models/transformer/files/checkpoint.h"
+#include "models/transformer/files/checkpoint_parts.h"
 #include "models/transformer/files/gguf_types.h"
 
 /* Find the file's n draft blocks, which follow the layers of to->shape, and mark their tensors. A
@@ -13,5 +13,11 @@
  * with a line for a tensor that is missing, of another shape, or not finite. */
 int spec_gguf_nextn_take(spec_checkpoint *to, const spec_gguf *gguf, int n, bool *taken,
                          spec_error *error);
+
+/* Tensor i of draft block k, in the order of a file, with its name; data NULL: the block has none.
+ * *ret_part: the part of a layer, or that of the model which is most like it. */
+enum { SPEC_NEXTN_TENSORS = SPEC_PARTS - SPEC_PART_ATTENTION_NORM + 6 };
+const spec_tensor *spec_gguf_nextn_tensor(char name[SPEC_PART_NAME_SIZE], spec_part *ret_part,
+                                          const spec_checkpoint *of, int k, int i);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
+#include "models/transformer/files/conversion.h"
 #include "models/transformer/files/gguf_writer.h"
 #include "tests/models/open_model.h"
 #include "tests/support/contexts.h"
@@ -179,6 +180,70 @@ static void wrong_blocks_are_refused(void **state)
                  "row 1 of blk.3.nextn.eh_proj.weight has a weight that is not finite");
 }
 
+/* Products with stacked queries, keys and values need biases of all three. */
+static void a_block_has_all_biases_or_none(void **state)
+{
+    (void)state;
+    spec_model *target = open_spec(random_target, NULL);
+    const spec_checkpoint *checkpoint = spec_transformer_of(target)->checkpoint;
+    spec_head head;
+    drawn_head(&head, &(drawn_head_config){SPEC_HEAD_MTP, 1, 0, DRAWN_NEXTN, 5}, checkpoint);
+    drawn_nextn_write_with("biased.gguf", &head, checkpoint, "blk.3.attn_q.bias");
+    assert_refused("mtp:biased.gguf", target,
+                   "block 3 has some of the biases of query, key and value, but not all");
+    spec_head_free(&head);
+    spec_model_close(target);
+}
+
+static void convert(spec_conversion *ret, const char *type)
+{
+    spec_settings settings;
+    spec_error error = {""};
+    assert_int_equal(spec_settings_init(&settings, "gguf:whole.gguf", &error), GSL_SUCCESS);
+    if (spec_conversion_write(ret, "converted.gguf", &settings, spec_type_recipe_find(type), NULL,
+                              &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
+    spec_settings_free(&settings);
+}
+
+/* Their matrices get the type of the model's; as floats they are the same bytes. */
+static void quantised_files_keep_their_blocks(void **state)
+{
+    static const char wide[] = "random?dim=256&layers=1&heads=4&ffn=512&vocab=11&context=40";
+    double own[(NODES + 1) * V], rows[(NODES + 1) * V];
+    spec_conversion counted;
+    (void)state;
+    write_files(NODES + 1, DRAWN_EMBEDDING | DRAWN_OWN_OUTPUT);
+    convert(&counted, "f32");
+    opened target = open_model("gguf:whole.gguf", NULL), draft = open_model("mtp", target.model);
+    rows_of(own, draft.model);
+    close_model(&draft);
+    draft = open_model("mtp:converted.gguf", target.model);
+    rows_of(rows, draft.model);
+    assert_memory_equal(own, rows, sizeof rows);
+    close_model(&draft);
+    close_model(&target);
+
+    spec_model *drawn = open_spec(wide, NULL);
+    spec_head head;
+    drawn_head(&head, &(drawn_head_config){SPEC_HEAD_MTP, 1, 0, DRAWN_NEXTN, 5},
+               spec_transformer_of(drawn)->checkpoint);
+    drawn_nextn_write("whole.gguf", &head, spec_transformer_of(drawn)->checkpoint, true);
+    convert(&counted, "q4_k_m");
+    target = open_model("gguf:converted.gguf", NULL);
+    const spec_checkpoint *read = spec_transformer_of(target.model)->checkpoint;
+    assert_int_equal(read->n_nextn, 1);
+    assert_int_equal(read->nextn[0].projection.type, SPEC_TENSOR_Q4_K);
+    assert_int_equal(read->nextn[0].layer.query.type, SPEC_TENSOR_Q4_K);
+    assert_int_equal(read->nextn[0].feature_norm.type, SPEC_TENSOR_F32);
+    draft = open_model("mtp", target.model);
+    rows_of(rows, draft.model);
+    close_model(&draft);
+    close_model(&target);
+    spec_head_free(&head);
+    spec_model_close(drawn);
+}
+
 static void write_count(uint32_t blocks, uint32_t drafts)
 {
     spec_gguf_writer writer;
@@ -213,6 +278,8 @@ int main(void)
         IN_FOLDER(blocks_do_not_change_the_model),
         IN_FOLDER(what_is_no_draft_of_the_target_is_refused),
         IN_FOLDER(wrong_blocks_are_refused),
+        IN_FOLDER(a_block_has_all_biases_or_none),
+        IN_FOLDER(quantised_files_keep_their_blocks),
         IN_FOLDER(a_wrong_count_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
