@@ -174,40 +174,58 @@ static void every_step_of_the_mixture_shows(void **state)
 }
 
 /* Passes of 1 to 64 columns, each instruction set, 1 to 3 threads. */
+static void check_same_bytes(const odd_form *form, spec_tensor_type type)
+{
+    const int threads = omp_get_max_threads();
+    float *first = NULL;
+    for (int i = 0; i <= (int)spec_cpu_best_isa(); i++) {
+        assert_int_equal(spec_cpu_limit(spec_cpu_isa_name((spec_isa)i), NULL), GSL_SUCCESS);
+        model m;
+        omp_set_num_threads(1 + i % 3);
+        open_model(&m, form, type);
+        for (int columns = 1 + i % 3; columns <= TOKENS; columns += 1 + columns) {
+            omp_set_num_threads(1 + columns % 3);
+            float *logits = logits_of(&m, columns);
+            if (first == NULL) {
+                first = logits;
+                continue;
+            }
+            assert_memory_equal(logits, first, (size_t)TOKENS * (size_t)m.vocab * sizeof *logits);
+            free(logits);
+        }
+        close_model(&m);
+    }
+    free(first);
+    assert_int_equal(spec_cpu_limit(NULL, NULL), GSL_SUCCESS);
+    omp_set_num_threads(threads);
+}
+
+/* Rows that blocks of 256 divide. */
+static const odd_form super_form = {.shape = {.dim = 256,
+                                              .n_layers = 1,
+                                              .n_heads = 4,
+                                              .n_kv_heads = 1,
+                                              .head_dim = 64,
+                                              .n_experts = 3,
+                                              .n_active = 2,
+                                              .expert_dim = 256,
+                                              .vocab = 37,
+                                              .context = 600,
+                                              .norm_eps = 1e-5f,
+                                              .rope.base = 10000.0},
+                                    .tied = true};
+
 static void logits_are_the_same_bytes_everywhere(void **state)
 {
     (void)state;
-    const int threads = omp_get_max_threads();
-    for (int f = 0; f < FORMS; f++) {
-        for (int k = 0; k < SPEC_TENSOR_TYPES; k++) {
-            if (spec_tensor_row_bytes((spec_tensor_type)k, forms[f].shape.dim) == 0 ||
-                spec_tensor_row_bytes((spec_tensor_type)k, forms[f].shape.expert_dim) == 0 ||
-                (k != SPEC_TENSOR_F32 && k != SPEC_TENSOR_Q8_0 && f != CLAMPED))
-                continue;
-            float *first = NULL;
-            for (int i = 0; i <= (int)spec_cpu_best_isa(); i++) {
-                assert_int_equal(spec_cpu_limit(spec_cpu_isa_name((spec_isa)i), NULL), GSL_SUCCESS);
-                model m;
-                omp_set_num_threads(1 + i % 3);
-                open_model(&m, &forms[f], (spec_tensor_type)k);
-                for (int columns = 1 + i % 3; columns <= TOKENS; columns += 1 + columns) {
-                    omp_set_num_threads(1 + columns % 3);
-                    float *logits = logits_of(&m, columns);
-                    if (first == NULL) {
-                        first = logits;
-                        continue;
-                    }
-                    assert_memory_equal(logits, first,
-                                        (size_t)TOKENS * (size_t)m.vocab * sizeof *logits);
-                    free(logits);
-                }
-                close_model(&m);
-            }
-            free(first);
-        }
-    }
-    assert_int_equal(spec_cpu_limit(NULL, NULL), GSL_SUCCESS);
-    omp_set_num_threads(threads);
+    for (int f = 0; f < FORMS; f++)
+        for (int k = 0; k <= SPEC_TENSOR_Q4_0; k++)
+            if (spec_tensor_row_bytes((spec_tensor_type)k, forms[f].shape.dim) > 0 &&
+                spec_tensor_row_bytes((spec_tensor_type)k, forms[f].shape.expert_dim) > 0 &&
+                (k == SPEC_TENSOR_F32 || k == SPEC_TENSOR_Q8_0 || f == CLAMPED))
+                check_same_bytes(&forms[f], (spec_tensor_type)k);
+    for (int k = SPEC_TENSOR_Q4_0 + 1; k < SPEC_TENSOR_TYPES; k++)
+        check_same_bytes(&super_form, (spec_tensor_type)k);
 }
 
 /* gate and up in different types read their columns in different formats. */
