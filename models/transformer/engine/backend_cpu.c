@@ -4,27 +4,20 @@
 #include "base/int_math.h"
 #include "models/context.h"
 #include "models/transformer/engine/attention.h"
+#include "models/transformer/engine/column_work.h"
 #include "models/transformer/engine/experts.h"
 #include "models/transformer/engine/logits.h"
+#include "models/transformer/engine/panel_matrices.h"
 #include "models/transformer/engine/rotation.h"
 #include "models/transformer/engine/taps.h"
 #include "models/transformer/kernels/bandwidth.h"
 #include "models/transformer/kernels/product.h"
 #include "speclab/no_memory.h"
 
-#include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
-enum {
-    CHUNK_BYTES = 1 << 16,   /* bytes of weights in one thread's chunk */
-    SHARED_FLOATS = 1 << 13, /* floats of all columns below which one thread does the work */
-    FILL_PIECES = 4,
-    SILU_FLOATS = 128,
-    LARGE_PAGE = 1 << 21
-};
+enum { FILL_PIECES = 4 };
 
 typedef struct {
     spec_shape shape;
@@ -88,110 +81,11 @@ static size_t columns_bytes(int width)
     return (size_t)SPEC_COLUMNS_MAX * (size_t)width * sizeof(float);
 }
 
-/* ---- matrices -------------------------------------------------------------------------------- */
-
-static size_t matrix_bytes(spec_tensor_type type, int rows, int cols)
-{
-    return (size_t)spec_panels_count(rows) * spec_panels_bytes(type, cols);
-}
+/* ---- weights --------------------------------------------------------------------------------- */
 
 static spec_tensor_type computed_type(spec_tensor_type type)
 {
     return type < SPEC_TENSOR_TYPES ? type : SPEC_TENSOR_Q8_0;
-}
-
-static void matrix_free(const spec_backend *backend, spec_matrix *matrix)
-{
-    (void)backend;
-    spec_matrix *rest = matrix->opt_rest;
-    free(matrix->data);
-    while (rest != NULL) {
-        spec_matrix *const next = rest->opt_rest;
-        free(rest->data);
-        free(rest);
-        rest = next;
-    }
-    *matrix = (spec_matrix){0};
-}
-
-/* Uninitialised memory, in large pages if it fills a good part of one: weights are then read
- * faster. */
-static void *alloc_weights(size_t bytes)
-{
-    const bool large = bytes >= LARGE_PAGE / 4;
-    const size_t unit = large ? LARGE_PAGE : SPEC_PANEL_ALIGNMENT,
-                 size = (bytes + unit - 1) / unit * unit;
-    void *memory = aligned_alloc(unit, size);
-    if (memory != NULL && large) madvise(memory, size, MADV_HUGEPAGE);
-    return memory;
-}
-
-typedef struct {
-    spec_matrix *matrix;
-    const spec_tensor *part;
-    int n_parts, panels; /* panels of a chunk */
-    atomic_bool failed;
-} pack_job;
-
-static int panels_of_chunk(const spec_matrix *matrix)
-{
-    const size_t bytes = spec_panels_bytes(matrix->type, matrix->cols);
-    return bytes < CHUNK_BYTES ? (int)(CHUNK_BYTES / bytes) : 1;
-}
-
-static void pack_chunk(void *job, int chunk)
-{
-    pack_job *j = job;
-    const int first = chunk * j->panels,
-              end = spec_int_min(first + j->panels, spec_panels_count(j->matrix->rows));
-    if (spec_panels_pack(j->matrix, j->part, j->n_parts, first, end, NULL) != GSL_SUCCESS)
-        atomic_store(&j->failed, true);
-}
-
-static int matrix_init(const spec_backend *backend, spec_matrix *matrix, spec_tensor_type type,
-                       const spec_tensor *part, int n_parts, spec_error *error)
-{
-    *matrix = (spec_matrix){.type = type, .cols = part[0].cols};
-    for (int i = 0; i < n_parts; i++) matrix->rows += part[i].rows;
-    const int panels = spec_panels_count(matrix->rows);
-    matrix->bytes = matrix_bytes(type, matrix->rows, matrix->cols);
-    matrix->data = alloc_weights(matrix->bytes);
-    if (matrix->data == NULL)
-        return spec_fail(error, GSL_ENOMEM, "out of memory for weights of %zu bytes",
-                         matrix->bytes);
-    pack_job job = {matrix, part, n_parts, panels_of_chunk(matrix), false};
-    spec_thread_pool *locked = spec_thread_pool_try_lock(spec_context_pool(backend->opt_context));
-    spec_thread_pool_run(locked, pack_chunk, &job, spec_int_ceil_div(panels, job.panels));
-    spec_thread_pool_unlock(locked);
-    if (!atomic_load(&job.failed)) return GSL_SUCCESS;
-    matrix_free(backend, matrix);
-    return spec_fail(error, GSL_ENOMEM, "out of memory for packing a matrix");
-}
-
-static void stack_free(const spec_backend *backend, spec_matrix_stack *stack)
-{
-    matrix_free(backend, &stack->one);
-    *stack = (spec_matrix_stack){0};
-}
-
-static int stack_init(const spec_backend *backend, spec_matrix_stack *stack, spec_tensor_type type,
-                      const spec_tensor *tensor, int n, spec_error *error)
-{
-    const int rows = tensor->rows / n, cols = tensor->cols;
-    const size_t bytes = matrix_bytes(type, rows, cols);
-    *stack = (spec_matrix_stack){{.type = type,
-                                  .rows = rows,
-                                  .cols = cols,
-                                  .data = alloc_weights((size_t)n * bytes),
-                                  .bytes = bytes},
-                                 n};
-    if (stack->one.data == NULL)
-        return spec_fail(error, GSL_ENOMEM, "out of memory for %d experts of %zu bytes", n, bytes);
-    spec_thread_pool *locked = spec_thread_pool_try_lock(spec_context_pool(backend->opt_context));
-    const int status = spec_experts_stack_pack(stack, tensor, locked, error);
-    spec_thread_pool_unlock(locked);
-    if (status != GSL_SUCCESS) stack_free(backend, stack);
-    return status;
 }
 
 /* ---- queues ---------------------------------------------------------------------------------- */
@@ -284,26 +178,9 @@ static void embed(spec_queue *queue, float *x, const spec_matrix *table)
     }
 }
 
-/* An operation on each column: y from x. */
-typedef struct {
-    const cpu_queue *q;
-    float *y;
-    const float *x, *opt_gain;
-    int width; /* of a norm */
-    float *other; /* of norm_add, which is overwritten */
-} column_job;
-
-/* Use the thread pool if `width` floats per column are worth it. */
-static void run_columns(spec_thread_pool_work *work, column_job job, int n, size_t width)
+static spec_column_work work_of(const cpu_queue *q, int n)
 {
-    spec_thread_pool_run((size_t)n * width >= SHARED_FLOATS ? job.q->locked : NULL, work, &job, n);
-}
-
-static void norm_column(void *job, int u)
-{
-    const column_job *j = job;
-    const size_t at = (size_t)u * (size_t)j->width;
-    j->q->kernels->norm(j->y + at, j->x + at, j->opt_gain, j->q->shape.norm_eps, j->width);
+    return (spec_column_work){&q->shape, q->kernels, q->locked, n};
 }
 
 static void norm(spec_queue *queue, float *y, const float *x, const float *gain,
@@ -311,11 +188,9 @@ static void norm(spec_queue *queue, float *y, const float *x, const float *gain,
 {
     (void)reader;
     const cpu_queue *q = queue->state;
-    const size_t dim = (size_t)q->shape.dim;
-    if (columns == SPEC_COLUMNS_WANTED) x += (size_t)q->batch->first * dim;
-    run_columns(norm_column,
-                (column_job){.q = q, .y = y, .x = x, .opt_gain = gain, .width = q->shape.dim},
-                count(q, columns), dim);
+    const spec_column_work work = work_of(q, count(q, columns));
+    if (columns == SPEC_COLUMNS_WANTED) x += (size_t)q->batch->first * (size_t)q->shape.dim;
+    spec_column_work_norm(&work, y, x, gain, q->shape.dim);
 }
 
 typedef struct {
@@ -351,11 +226,11 @@ static void matmul(spec_queue *queue, float *y, const spec_matrix *w, const floa
 {
     const cpu_queue *q = queue->state;
     const int n = count(q, columns);
-    const bool large = (size_t)n * (size_t)w->cols >= SHARED_FLOATS;
+    const bool large = (size_t)n * (size_t)w->cols >= SPEC_SHARED_FLOATS;
     int stride = 0;
     for (const spec_matrix *part = w; part != NULL; part = part->opt_rest) stride += part->rows;
     for (; w != NULL; y += w->rows, w = w->opt_rest) {
-        product_job job = {q, y, w, x, opt_bias, add, n, stride, panels_of_chunk(w)};
+        product_job job = {q, y, w, x, opt_bias, add, n, stride, spec_panel_matrices_chunk(w)};
         const int pieces = spec_product_activation_pieces(w->cols);
         spec_thread_pool_run(large ? q->locked : NULL, fill_chunk, &job,
                              spec_int_ceil_div(pieces, FILL_PIECES));
@@ -365,49 +240,12 @@ static void matmul(spec_queue *queue, float *y, const spec_matrix *w, const floa
     }
 }
 
-static size_t qkv_width(const spec_shape *shape)
-{
-    return (size_t)(shape->n_heads + 2 * shape->n_kv_heads) * (size_t)shape->head_dim;
-}
-
-typedef struct {
-    const cpu_queue *q;
-    const spec_rotation *rotate;
-    float *qkv;
-    const spec_attending *opt_how;
-} rope_job;
-
-static void norm_heads(const cpu_queue *q, float *head, int heads, const float *opt_gain)
-{
-    const int head_dim = q->shape.head_dim;
-    for (int h = 0; opt_gain != NULL && h < heads; h++, head += head_dim)
-        q->kernels->norm(head, head, opt_gain, q->shape.norm_eps, head_dim);
-}
-
-static void rope_column(void *job, int u)
-{
-    const rope_job *j = job;
-    const spec_shape *shape = &j->q->shape;
-    const int half = shape->head_dim / 2;
-    float *head = j->qkv + (size_t)u * qkv_width(shape);
-    if (j->opt_how != NULL) {
-        norm_heads(j->q, head, shape->n_heads, j->opt_how->opt_query_norm);
-        norm_heads(j->q, head + shape->n_heads * shape->head_dim, shape->n_kv_heads,
-                   j->opt_how->opt_key_norm);
-    }
-    for (int h = 0; h < shape->n_heads + shape->n_kv_heads; h++, head += shape->head_dim)
-        j->q->kernels->rotate(head, j->rotate->cosine + u * half, j->rotate->sine + u * half,
-                              shape->rope_pairs, shape->head_dim);
-}
-
 static void rope(spec_queue *queue, float *qkv, const spec_attending *opt_how)
 {
     const cpu_queue *q = queue->state;
+    const spec_column_work work = work_of(q, q->batch->n);
     const bool windowed = opt_how != NULL && opt_how->has_window;
-    rope_job job = {q, windowed ? &q->window_rope : &q->rope, qkv, opt_how};
-    const size_t width = qkv_width(&q->shape);
-    spec_thread_pool_run((size_t)q->batch->n * width >= SHARED_FLOATS ? q->locked : NULL,
-                         rope_column, &job, q->batch->n);
+    spec_column_work_rope(&work, qkv, windowed ? &q->window_rope : &q->rope, opt_how);
 }
 
 static void store(spec_queue *queue, spec_kv *kv, int layer, float *qkv)
@@ -424,22 +262,12 @@ static void attend(spec_queue *queue, float *o, const float *qkv, const spec_kv 
     spec_attention_attend(&q->attention, o, qkv, kv, layer, opt_how, q->batch, q->locked);
 }
 
-static void gate_column(void *job, int u)
-{
-    const column_job *j = job;
-    const size_t ffn = (size_t)j->q->shape.ffn_dim;
-    const float *h = j->x + 2 * (size_t)u * ffn;
-    const spec_vector_kernels *k = j->q->kernels;
-    (j->q->shape.gate == SPEC_GATE_GELU ? k->gelu_gate : k->gate)(j->y + (size_t)u * ffn, h,
-                                                                  h + ffn, (int)ffn);
-}
-
 static void gate(spec_queue *queue, float *y, const float *h, const spec_matrix *reader)
 {
     (void)reader;
     const cpu_queue *q = queue->state;
-    run_columns(gate_column, (column_job){.q = q, .y = y, .x = h}, q->batch->n,
-                (size_t)q->shape.ffn_dim);
+    const spec_column_work work = work_of(q, q->batch->n);
+    spec_column_work_gate(&work, y, h);
 }
 
 static int experts(spec_queue *queue, float *x, const spec_experts *of, const float *y)
@@ -450,34 +278,18 @@ static int experts(spec_queue *queue, float *x, const spec_experts *of, const fl
     return spec_experts_add(q->experts, x, of, y, q->batch->n, q->locked);
 }
 
-static void norm_add_column(void *job, int u)
-{
-    const column_job *j = job;
-    const size_t dim = (size_t)j->q->shape.dim;
-    float *to = j->y + (size_t)u * dim, *from = j->other + (size_t)u * dim;
-    j->q->kernels->norm(from, from, j->opt_gain, j->q->shape.norm_eps, (int)dim);
-    for (size_t i = 0; i < dim; i++) to[i] += from[i];
-}
-
 static void norm_add(spec_queue *queue, float *x, float *y, const float *gain)
 {
     const cpu_queue *q = queue->state;
-    run_columns(norm_add_column, (column_job){.q = q, .y = x, .other = y, .opt_gain = gain},
-                q->batch->n, (size_t)q->shape.dim);
-}
-
-static void cap_column(void *job, int u)
-{
-    const column_job *j = job;
-    const int vocab = j->q->shape.vocab;
-    j->q->kernels->cap(j->y + (size_t)u * (size_t)vocab, j->q->shape.logit_cap, vocab);
+    const spec_column_work work = work_of(q, q->batch->n);
+    spec_column_work_norm_add(&work, x, y, gain);
 }
 
 static void cap(spec_queue *queue, float *logits)
 {
     const cpu_queue *q = queue->state;
-    run_columns(cap_column, (column_job){.q = q, .y = logits}, count(q, SPEC_COLUMNS_WANTED),
-                (size_t)q->shape.vocab);
+    const spec_column_work work = work_of(q, count(q, SPEC_COLUMNS_WANTED));
+    spec_column_work_cap(&work, logits);
 }
 
 static void keep(spec_queue *queue, spec_kv *kv, const int *from, int to, int n)
@@ -522,24 +334,18 @@ static void join(spec_queue *queue, float *y, int width, int at, const float *x,
                (size_t)cols * sizeof *y);
 }
 
-/* silu(h) times 1 by the kernel of gates, which has the same bits on every machine. */
 static void silu_add(spec_queue *queue, float *y, const float *opt_x, const float *h, int width)
 {
     const cpu_queue *q = queue->state;
-    float ones[SILU_FLOATS], silu[SILU_FLOATS];
-    for (int i = 0; i < SILU_FLOATS; i++) ones[i] = 1.0f;
-    for (int at = 0, all = q->batch->n * width; at < all; at += SILU_FLOATS) {
-        const int n = spec_int_min(all - at, SILU_FLOATS);
-        q->kernels->gate(silu, h + at, ones, n);
-        for (int i = 0; i < n; i++) y[at + i] = (opt_x != NULL ? opt_x[at + i] : 0.0f) + silu[i];
-    }
+    const spec_column_work work = work_of(q, q->batch->n);
+    spec_column_work_silu_add(&work, y, opt_x, h, width);
 }
 
 static void norm_wide(spec_queue *queue, float *y, const float *x, const float *gain, int width)
 {
     const cpu_queue *q = queue->state;
-    run_columns(norm_column, (column_job){.q = q, .y = y, .x = x, .opt_gain = gain, .width = width},
-                q->batch->n, (size_t)width);
+    const spec_column_work work = work_of(q, q->batch->n);
+    spec_column_work_norm(&work, y, x, gain, width);
 }
 
 static int argmax(spec_queue *queue, int *ret_token, const float *logits, int n, spec_error *error)
@@ -580,9 +386,9 @@ const spec_backend spec_backend_cpu = {
     .get = copy,
     .computed_type = computed_type,
     .mixes_types = true,
-    .matrix_init = matrix_init,
-    .matrix_free = matrix_free,
-    .matrix_bytes = matrix_bytes,
+    .matrix_init = spec_panel_matrices_init,
+    .matrix_free = spec_panel_matrices_free,
+    .matrix_bytes = spec_panel_matrices_bytes,
     .kv_init = spec_attention_kv_init,
     .kv_free = kv_free,
     .kv_bytes = spec_attention_kv_bytes,
@@ -600,8 +406,8 @@ const spec_backend spec_backend_cpu = {
     .store = store,
     .attend = attend,
     .gate = gate,
-    .stack_init = stack_init,
-    .stack_free = stack_free,
+    .stack_init = spec_panel_matrices_stack_init,
+    .stack_free = spec_panel_matrices_stack_free,
     .experts = experts,
     .norm_add = norm_add,
     .cap = cap,

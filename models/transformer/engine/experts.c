@@ -2,19 +2,14 @@
 #include "models/transformer/engine/experts.h"
 
 #include "base/int_math.h"
+#include "models/transformer/engine/column_work.h"
+#include "models/transformer/engine/panel_matrices.h"
 #include "speclab/no_memory.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    CHUNK_BYTES = 1 << 16,   /* bytes of weights in one thread's chunk */
-    SHARED_FLOATS = 1 << 13, /* floats of all pairs below which one thread does the work */
-    FILL_PIECES = 8,
-    GATE_FLOATS = 128,
-    STACKS = 2
-};
+enum { FILL_PIECES = 8, SUM_FLOATS = 128, STACKS = 2 };
 
 /* Arrays of pairs are in the order of the groups. */
 struct spec_expert_workspace {
@@ -76,55 +71,6 @@ float *spec_experts_logits(spec_expert_workspace *workspace)
     return workspace->logits;
 }
 
-/* ---- weights --------------------------------------------------------------------------------- */
-
-static int panels_of_chunk(const spec_matrix *matrix)
-{
-    const size_t bytes = spec_panels_bytes(matrix->type, matrix->cols);
-    return bytes < CHUNK_BYTES ? (int)(CHUNK_BYTES / bytes) : 1;
-}
-
-static int chunks_of(const spec_matrix *matrix)
-{
-    return spec_int_ceil_div(spec_panels_count(matrix->rows), panels_of_chunk(matrix));
-}
-
-static spec_matrix matrix_of(const spec_matrix_stack *stack, int expert)
-{
-    spec_matrix one = stack->one;
-    one.data = (unsigned char *)one.data + (size_t)expert * one.bytes;
-    return one;
-}
-
-typedef struct {
-    const spec_matrix_stack *stack;
-    const spec_tensor *tensor;
-    atomic_bool failed;
-} pack_job;
-
-static void pack_chunk(void *job, int chunk)
-{
-    pack_job *j = job;
-    const int chunks = chunks_of(&j->stack->one), panels = panels_of_chunk(&j->stack->one),
-              expert = chunk / chunks, first = chunk % chunks * panels;
-    spec_matrix matrix = matrix_of(j->stack, expert);
-    const int end = spec_int_min(first + panels, spec_panels_count(matrix.rows));
-    const size_t bytes = (size_t)matrix.rows * spec_tensor_row_bytes(j->tensor->type, matrix.cols);
-    const spec_tensor part = {j->tensor->type, matrix.rows, matrix.cols,
-                              (const unsigned char *)j->tensor->data + (size_t)expert * bytes};
-    if (spec_panels_pack(&matrix, &part, 1, first, end, NULL) != GSL_SUCCESS)
-        atomic_store(&j->failed, true);
-}
-
-int spec_experts_stack_pack(spec_matrix_stack *stack, const spec_tensor *tensor,
-                            spec_thread_pool *opt_locked, spec_error *error)
-{
-    pack_job job = {stack, tensor, false};
-    spec_thread_pool_run(opt_locked, pack_chunk, &job, stack->n * chunks_of(&stack->one));
-    if (!atomic_load(&job.failed)) return GSL_SUCCESS;
-    return spec_fail(error, GSL_ENOMEM, "out of memory for packing %d experts", stack->n);
-}
-
 /* ---- operands -------------------------------------------------------------------------------- */
 
 /* The operand of a group's product with `cols` columns of weights. */
@@ -175,24 +121,6 @@ static void fill_chunk(void *job, int chunk)
                                  cols, n, first, end);
 }
 
-/* a / (1 + exp(-1.702 a)) * (b + 1) is the kernel's gate of 1.702 a and (b + 1) / 1.702. */
-static void clamped_gate(float *y, const float *a, const float *b, int n,
-                         const spec_vector_kernels *kernels)
-{
-    const float slope = 1.702f, limit = 7.0f;
-    float inner[GATE_FLOATS], outer[GATE_FLOATS];
-    for (int at = 0; at < n; at += GATE_FLOATS) {
-        const int m = spec_int_min(n - at, GATE_FLOATS);
-        for (int i = 0; i < m; i++) { /* a comparison with NaN keeps it */
-            const float c = a[at + i] > limit ? limit : a[at + i];
-            const float d = b[at + i] > limit ? limit : b[at + i];
-            inner[i] = slope * c;
-            outer[i] = ((d < -limit ? -limit : d) + 1.0f) / slope;
-        }
-        kernels->gate(y + at, inner, outer, m);
-    }
-}
-
 /* Gate a range of all pairs of a group, in place, and fill it into the operand of `down`. */
 static void gate_chunk(void *job, int chunk)
 {
@@ -205,10 +133,8 @@ static void gate_chunk(void *job, int chunk)
     const size_t begin = (size_t)w->groups.begin[group] * (size_t)cols;
     for (int i = 0; i < n; i++) {
         const size_t at = begin + (size_t)i * (size_t)cols + (size_t)from;
-        if (w->shape.gate == SPEC_GATE_CLAMPED)
-            clamped_gate(w->gate + at, w->gate + at, w->up + at, to - from, w->kernels);
-        else
-            w->kernels->gate(w->gate + at, w->gate + at, w->up + at, to - from);
+        spec_column_work_gate_of(w->gate + at, w->gate + at, w->up + at, to - from, w->shape.gate,
+                                 w->kernels);
     }
     spec_product_activation_fill(operand_of(w, group, cols), w->products, j->type, w->gate + begin,
                                  cols, n, first, end);
@@ -217,7 +143,7 @@ static void gate_chunk(void *job, int chunk)
 static void run(spec_thread_pool *opt_locked, spec_thread_pool_work *work, void *job, int n,
                 size_t floats)
 {
-    spec_thread_pool_run(floats >= SHARED_FLOATS ? opt_locked : NULL, work, job, n);
+    spec_thread_pool_run(floats >= SPEC_SHARED_FLOATS ? opt_locked : NULL, work, job, n);
 }
 
 /* ---- products -------------------------------------------------------------------------------- */
@@ -238,8 +164,8 @@ static void multiply_chunk(void *job, int chunk)
     const spec_expert_workspace *w = j->w;
     const int s = chunk / j->chunks % j->n_stacks, group = chunk / j->chunks / j->n_stacks,
               expert = w->groups.expert[group];
-    const spec_matrix matrix = matrix_of(j->stack[s], expert);
-    const int panels = panels_of_chunk(&matrix), first = chunk % j->chunks * panels,
+    const spec_matrix matrix = spec_panel_matrices_of(j->stack[s], expert);
+    const int panels = spec_panel_matrices_chunk(&matrix), first = chunk % j->chunks * panels,
               end = spec_int_min(first + panels, spec_panels_count(matrix.rows));
     const size_t rows = (size_t)matrix.rows;
     const spec_product_request request = {
@@ -254,7 +180,7 @@ static void multiply_chunk(void *job, int chunk)
 
 static void multiply(product_job *job, spec_thread_pool *opt_locked)
 {
-    job->chunks = chunks_of(&job->stack[0]->one);
+    job->chunks = spec_panel_matrices_chunks(&job->stack[0]->one);
     spec_thread_pool_run(opt_locked, multiply_chunk, job,
                          job->w->groups.n * job->n_stacks * job->chunks);
 }
@@ -294,7 +220,7 @@ typedef struct {
 /* Part of a column: x += w_0 out_0 + w_1 out_1 + ..., added from left to right, then to x. */
 static void sum_chunk(void *job, int chunk)
 {
-    enum { WIDTH = GATE_FLOATS };
+    enum { WIDTH = SUM_FLOATS };
     const sum_job *j = job;
     const spec_expert_workspace *w = j->w;
     const int dim = w->shape.dim, k = w->shape.n_active, chunks = spec_int_ceil_div(dim, WIDTH),
@@ -334,7 +260,7 @@ int spec_experts_add(spec_expert_workspace *w, float *x, const spec_experts *exp
                         .y = {w->out}};
     multiply(&down, opt_locked);
 
-    run(opt_locked, sum_chunk, &(sum_job){w, x}, n * spec_int_ceil_div(w->shape.dim, GATE_FLOATS),
+    run(opt_locked, sum_chunk, &(sum_job){w, x}, n * spec_int_ceil_div(w->shape.dim, SUM_FLOATS),
         pairs * (size_t)w->shape.dim);
     return w->groups.n;
 }

@@ -25,8 +25,4 @@ float *spec_experts_logits(spec_expert_workspace *workspace);
 int spec_experts_add(spec_expert_workspace *workspace, float *x, const spec_experts *experts,
                      const float *y, int n, spec_thread_pool *opt_locked);
 
-/* Fill a stack, whose memory is allocated, from a tensor (n * rows, cols). GSL_ENOMEM. */
-int spec_experts_stack_pack(spec_matrix_stack *stack, const spec_tensor *tensor,
-                            spec_thread_pool *opt_locked, spec_error *error);
-
 #endif

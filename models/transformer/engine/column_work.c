@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/transformer/engine/column_work.h"
+
+#include "base/int_math.h"
+
+enum { STRETCH = 128 }; /* floats on the stack */
+
+/* An operation on each column: y from x. */
+typedef struct {
+    const spec_column_work *on;
+    float *y, *other; /* `other` is overwritten */
+    const float *x, *opt_gain;
+    int width;
+    const spec_rotation *rotation;
+    const spec_attending *opt_how;
+} column_job;
+
+/* Use the thread pool if `width` floats per column are worth it. */
+static void run(spec_thread_pool_work *work, column_job job, size_t width)
+{
+    const bool shares = (size_t)job.on->n * width >= SPEC_SHARED_FLOATS;
+    spec_thread_pool_run(shares ? job.on->opt_locked : NULL, work, &job, job.on->n);
+}
+
+/* ---- norms ----------------------------------------------------------------------------------- */
+
+static void norm_column(void *job, int u)
+{
+    const column_job *j = job;
+    const size_t at = (size_t)u * (size_t)j->width;
+    j->on->kernels->norm(j->y + at, j->x + at, j->opt_gain, j->on->shape->norm_eps, j->width);
+}
+
+void spec_column_work_norm(const spec_column_work *work, float *y, const float *x,
+                           const float *opt_gain, int width)
+{
+    run(norm_column, (column_job){.on = work, .y = y, .x = x, .opt_gain = opt_gain, .width = width},
+        (size_t)width);
+}
+
+static void norm_add_column(void *job, int u)
+{
+    const column_job *j = job;
+    const size_t dim = (size_t)j->on->shape->dim;
+    float *to = j->y + (size_t)u * dim, *from = j->other + (size_t)u * dim;
+    j->on->kernels->norm(from, from, j->opt_gain, j->on->shape->norm_eps, (int)dim);
+    for (size_t i = 0; i < dim; i++) to[i] += from[i];
+}
+
+void spec_column_work_norm_add(const spec_column_work *work, float *x, float *y, const float *gain)
+{
+    run(norm_add_column, (column_job){.on = work, .y = x, .other = y, .opt_gain = gain},
+        (size_t)work->shape->dim);
+}
+
+/* ---- queries and keys ------------------------------------------------------------------------ */
+
+static size_t qkv_width(const spec_shape *shape)
+{
+    return (size_t)(shape->n_heads + 2 * shape->n_kv_heads) * (size_t)shape->head_dim;
+}
+
+static void norm_heads(const spec_column_work *on, float *head, int heads, const float *opt_gain)
+{
+    const int head_dim = on->shape->head_dim;
+    for (int h = 0; opt_gain != NULL && h < heads; h++, head += head_dim)
+        on->kernels->norm(head, head, opt_gain, on->shape->norm_eps, head_dim);
+}
+
+static void rope_column(void *job, int u)
+{
+    const column_job *j = job;
+    const spec_shape *shape = j->on->shape;
+    const int half = shape->head_dim / 2;
+    float *head = j->y + (size_t)u * qkv_width(shape);
+    if (j->opt_how != NULL) {
+        norm_heads(j->on, head, shape->n_heads, j->opt_how->opt_query_norm);
+        norm_heads(j->on, head + shape->n_heads * shape->head_dim, shape->n_kv_heads,
+                   j->opt_how->opt_key_norm);
+    }
+    for (int h = 0; h < shape->n_heads + shape->n_kv_heads; h++, head += shape->head_dim)
+        j->on->kernels->rotate(head, j->rotation->cosine + u * half, j->rotation->sine + u * half,
+                               shape->rope_pairs, shape->head_dim);
+}
+
+void spec_column_work_rope(const spec_column_work *work, float *qkv, const spec_rotation *rotation,
+                           const spec_attending *opt_how)
+{
+    run(rope_column, (column_job){.on = work, .y = qkv, .rotation = rotation, .opt_how = opt_how},
+        qkv_width(work->shape));
+}
+
+/* ---- gates ----------------------------------------------------------------------------------- */
+
+/* a / (1 + exp(-1.702 a)) * (b + 1) is the kernel's gate of 1.702 a and (b + 1) / 1.702. */
+static void clamped_gate(float *y, const float *a, const float *b, int n,
+                         const spec_vector_kernels *kernels)
+{
+    const float slope = 1.702f, limit = 7.0f;
+    float inner[STRETCH], outer[STRETCH];
+    for (int at = 0; at < n; at += STRETCH) {
+        const int m = spec_int_min(n - at, STRETCH);
+        for (int i = 0; i < m; i++) { /* a comparison with NaN keeps it */
+            const float c = a[at + i] > limit ? limit : a[at + i];
+            const float d = b[at + i] > limit ? limit : b[at + i];
+            inner[i] = slope * c;
+            outer[i] = ((d < -limit ? -limit : d) + 1.0f) / slope;
+        }
+        kernels->gate(y + at, inner, outer, m);
+    }
+}
+
+void spec_column_work_gate_of(float *y, const float *a, const float *b, int n, spec_gate gate,
+                              const spec_vector_kernels *kernels)
+{
+    switch (gate) {
+    case SPEC_GATE_SILU: kernels->gate(y, a, b, n); break;
+    case SPEC_GATE_GELU: kernels->gelu_gate(y, a, b, n); break;
+    case SPEC_GATE_CLAMPED: clamped_gate(y, a, b, n, kernels); break;
+    }
+}
+
+static void gate_column(void *job, int u)
+{
+    const column_job *j = job;
+    const size_t ffn = (size_t)j->on->shape->ffn_dim;
+    const float *h = j->x + 2 * (size_t)u * ffn;
+    spec_column_work_gate_of(j->y + (size_t)u * ffn, h, h + ffn, (int)ffn, j->on->shape->gate,
+                             j->on->kernels);
+}
+
+void spec_column_work_gate(const spec_column_work *work, float *y, const float *h)
+{
+    run(gate_column, (column_job){.on = work, .y = y, .x = h}, (size_t)work->shape->ffn_dim);
+}
+
+/* silu(h) times 1 by the kernel of gates, which has the same bits on every machine. */
+void spec_column_work_silu_add(const spec_column_work *work, float *y, const float *opt_x,
+                               const float *h, int width)
+{
+    float ones[STRETCH], silu[STRETCH];
+    for (int i = 0; i < STRETCH; i++) ones[i] = 1.0f;
+    for (int at = 0, all = work->n * width; at < all; at += STRETCH) {
+        const int n = spec_int_min(all - at, STRETCH);
+        work->kernels->gate(silu, h + at, ones, n);
+        for (int i = 0; i < n; i++) y[at + i] = (opt_x != NULL ? opt_x[at + i] : 0.0f) + silu[i];
+    }
+}
+
+/* ---- logits ---------------------------------------------------------------------------------- */
+
+static void cap_column(void *job, int u)
+{
+    const column_job *j = job;
+    const int vocab = j->on->shape->vocab;
+    j->on->kernels->cap(j->y + (size_t)u * (size_t)vocab, j->on->shape->logit_cap, vocab);
+}
+
+void spec_column_work_cap(const spec_column_work *work, float *logits)
+{
+    run(cap_column, (column_job){.on = work, .y = logits}, (size_t)work->shape->vocab);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* column_work: operations of the CPU backend on each column of a pass by itself.
+ * They are those of backend.h that have their names. Threads share columns, not parts of one. */
+#ifndef SPECLAB_COLUMN_WORK_H
+#define SPECLAB_COLUMN_WORK_H
+
+#include "models/transformer/engine/backend.h"
+#include "models/transformer/engine/rotation.h"
+#include "models/transformer/kernels/vector.h"
+
+enum { SPEC_SHARED_FLOATS = 1 << 13 }; /* floats below which one thread does the work */
+
+/* The columns of a pass that an operation works on, with threads that the caller has locked. */
+typedef struct {
+    const spec_shape *shape;
+    const spec_vector_kernels *kernels;
+    spec_thread_pool *opt_locked;
+    int n;
+} spec_column_work;
+
+/* x, y (n, width), which may be the same. */
+void spec_column_work_norm(const spec_column_work *work, float *y, const float *x,
+                           const float *opt_gain, int width);
+void spec_column_work_norm_add(const spec_column_work *work, float *x, float *y, const float *gain);
+void spec_column_work_rope(const spec_column_work *work, float *qkv, const spec_rotation *rotation,
+                           const spec_attending *opt_how);
+void spec_column_work_gate(const spec_column_work *work, float *y, const float *h);
+void spec_column_work_cap(const spec_column_work *work, float *logits);
+void spec_column_work_silu_add(const spec_column_work *work, float *y, const float *opt_x,
+                               const float *h, int width);
+
+/* y = gate(a, b), elementwise; y may be a or b. */
+void spec_column_work_gate_of(float *y, const float *a, const float *b, int n, spec_gate gate,
+                              const spec_vector_kernels *kernels);
+
+#endif

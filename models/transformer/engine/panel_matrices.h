@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* panel_matrices: the weights of the CPU backend: their memory, and packing by all threads.
+ * The functions are those of the struct in backend.h that have their names. */
+#ifndef SPECLAB_PANEL_MATRICES_H
+#define SPECLAB_PANEL_MATRICES_H
+
+#include "models/transformer/engine/backend.h"
+
+int spec_panel_matrices_init(const spec_backend *backend, spec_matrix *ret_matrix,
+                             spec_tensor_type type, const spec_tensor *part, int n_parts,
+                             spec_error *error);
+void spec_panel_matrices_free(const spec_backend *backend, spec_matrix *matrix);
+size_t spec_panel_matrices_bytes(spec_tensor_type type, int rows, int cols);
+int spec_panel_matrices_stack_init(const spec_backend *backend, spec_matrix_stack *ret_stack,
+                                   spec_tensor_type type, const spec_tensor *tensor, int n,
+                                   spec_error *error);
+void spec_panel_matrices_stack_free(const spec_backend *backend, spec_matrix_stack *stack);
+
+/* Expert e of a stack, which owns its data. */
+spec_matrix spec_panel_matrices_of(const spec_matrix_stack *stack, int expert);
+
+/* Threads pack and multiply in chunks: the panels of one, and the chunks of a matrix. */
+int spec_panel_matrices_chunk(const spec_matrix *matrix);
+int spec_panel_matrices_chunks(const spec_matrix *matrix);
+
+#endif
