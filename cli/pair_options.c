@@ -7,7 +7,6 @@
 #include "cli/usage.h"
 #include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
-#include "models/transformer/files/checkpoint_parts.h"
 #include "models/translated_model.h"
 #include "models/vocabularies.h"
 
@@ -233,13 +232,18 @@ void spec_pair_options_say_converted(const spec_model *opt_model, const char *wh
     const spec_transformer *model = opt_model != NULL ? spec_transformer_of(opt_model) : NULL;
     if (model == NULL || model->checkpoint != &model->own_checkpoint) return;
     const spec_backend *const backend = model->weights->backend;
-    const spec_tensor_type type = spec_weights_converted(model->checkpoint, backend);
-    if (type == SPEC_TENSOR_TYPES) return;
-    const spec_tensor_type computed = backend->computed_type(type);
+    const spec_weights_conversion found = spec_weights_converted(model->checkpoint, backend);
+    char types[128] = "";
+    if (found.computed == SPEC_TENSOR_TYPES) return;
+    for (int type = 0; type < SPEC_TENSOR_ALL_TYPES; type++) {
+        const size_t length = strlen(types);
+        if (found.has[type])
+            snprintf(types + length, sizeof types - length, "%s%s", length > 0 ? ", " : "",
+                     spec_tensor_type_names[type]);
+    }
     spec_usage_say(verb, "--%s: weights of type %s are computed as %s, in %.2g times the bytes",
-                   which, spec_tensor_type_names[type], spec_tensor_type_names[computed],
-                   (double)spec_tensor_row_bytes(computed, 256) /
-                       (double)spec_tensor_row_bytes(type, 256));
+                   which, types, spec_tensor_type_names[found.computed],
+                   found.computed_bytes / found.bytes);
 }
 
 int spec_pair_options_K(int *K, bool given, const spec_model *opt_draft, spec_error *error)

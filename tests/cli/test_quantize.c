@@ -163,8 +163,8 @@ static void weights_in_other_types_are_converted_and_a_line_says_so(void **state
     snprintf(arguments, sizeof arguments, "generate --target gguf:%s --plain -n 2", seed);
     spec_child_run(&c, arguments);
     assert_int_equal(c.code, 0);
-    assert_non_null(strstr(c.line, "speclab generate: --target: weights of type q5_0 are computed "
-                                   "as q8_0, in 1.5 times the bytes\n"));
+    assert_non_null(strstr(c.line, "speclab generate: --target: weights of type q5_0, iq4_nl are "
+                                   "computed as q8_0, in 1.7 times the bytes\n"));
     spec_child_free(&c);
     snprintf(arguments, sizeof arguments, "quantize %s out.gguf --type q8_0", seed);
     spec_child_run(&c, arguments);

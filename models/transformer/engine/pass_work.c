@@ -68,9 +68,7 @@ double spec_pass_work_bytes(const spec_pass_work *work, double experts)
 static double bytes_of(const spec_backend *backend, const spec_tensor *tensor,
                        spec_tensor_type opt_type)
 {
-    const bool fits =
-        opt_type < SPEC_TENSOR_TYPES && spec_tensor_row_bytes(opt_type, tensor->cols) > 0;
-    const spec_tensor_type type = backend->computed_type(fits ? opt_type : tensor->type);
+    const spec_tensor_type type = spec_weights_type(backend, opt_type, tensor);
     return (double)tensor->rows * (double)spec_tensor_row_bytes(type, tensor->cols);
 }
 

@@ -15,8 +15,8 @@ typedef struct {
     double kv_bytes; /* bytes of the KV cache for one position, in its attentions to all of them */
     double window_kv_bytes; /* the same in its attentions to the last `window` positions */
     int window;
-    int launches;    /* dependent launches of the backend */
-    int mixtures;    /* sublayers that are mixtures of experts; 0: the rest has no meaning */
+    int launches; /* dependent launches of the backend */
+    int mixtures; /* sublayers that are mixtures of experts; 0: the rest has no meaning */
     int n_experts, n_active; /* of each, and those of a token */
     double expert_bytes;     /* of one expert of every mixture together */
 } spec_pass_work;

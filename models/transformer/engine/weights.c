@@ -13,14 +13,12 @@ typedef struct {
     spec_error *error;
 } layout;
 
-/* The type of a part: the requested one if it divides the rows into blocks, else its own, each as
- * the backend computes it. */
-static spec_tensor_type part_type(const spec_backend *backend, spec_tensor_type opt_type,
-                                  const spec_tensor *part)
+spec_tensor_type spec_weights_type(const spec_backend *backend, spec_tensor_type opt_type,
+                                   const spec_tensor *tensor)
 {
     const bool fits =
-        opt_type != SPEC_TENSOR_TYPES && spec_tensor_row_bytes(opt_type, part->cols) > 0;
-    return backend->computed_type(fits ? opt_type : part->type);
+        opt_type != SPEC_TENSOR_TYPES && spec_tensor_row_bytes(opt_type, tensor->cols) > 0;
+    return backend->computed_type(fits ? opt_type : tensor->type);
 }
 
 /* One type for the first parts, *ret_n of them: their common one. A backend that mixes no types
@@ -28,9 +26,9 @@ static spec_tensor_type part_type(const spec_backend *backend, spec_tensor_type 
 static spec_tensor_type common_type(int *ret_n, const spec_backend *backend,
                                     spec_tensor_type opt_type, const spec_tensor *part, int n_parts)
 {
-    const spec_tensor_type type = part_type(backend, opt_type, &part[0]);
+    const spec_tensor_type type = spec_weights_type(backend, opt_type, &part[0]);
     int n = 1;
-    while (n < n_parts && part_type(backend, opt_type, &part[n]) == type) n++;
+    while (n < n_parts && spec_weights_type(backend, opt_type, &part[n]) == type) n++;
     *ret_n = backend->mixes_types ? n : n_parts;
     return backend->mixes_types || n == n_parts ? type : SPEC_TENSOR_F32;
 }
@@ -83,7 +81,7 @@ done:
 static int lay_stack(const layout *to, spec_matrix_stack *ret_stack, const spec_tensor *tensor)
 {
     const spec_backend *backend = to->weights->backend;
-    const spec_tensor_type type = part_type(backend, to->opt_type, tensor);
+    const spec_tensor_type type = spec_weights_type(backend, to->opt_type, tensor);
     return backend->stack_init(backend, ret_stack, type, tensor, to->weights->shape.n_experts,
                                to->error);
 }
@@ -270,7 +268,7 @@ static void count_vector(sum *s, int length)
 /* n_experts matrices in one piece. */
 static void count_stack(sum *s, const spec_tensor *tensor, int n)
 {
-    const spec_tensor_type type = part_type(s->backend, s->opt_type, tensor);
+    const spec_tensor_type type = spec_weights_type(s->backend, s->opt_type, tensor);
     s->bytes += s->backend->piece((size_t)n *
                                   s->backend->matrix_bytes(type, tensor->rows / n, tensor->cols));
     s->all_floats = s->all_floats && type == SPEC_TENSOR_F32;
@@ -324,16 +322,25 @@ size_t spec_weights_bytes(bool *ret_all_floats, const spec_checkpoint *checkpoin
     return s.bytes;
 }
 
-spec_tensor_type spec_weights_converted(const spec_checkpoint *checkpoint,
-                                        const spec_backend *backend)
+spec_weights_conversion spec_weights_converted(const spec_checkpoint *checkpoint,
+                                               const spec_backend *backend)
 {
-    for (int part = 0; part < SPEC_PARTS; part++) {
-        for (int layer = 0;
-             layer < spec_checkpoint_parts_copies((spec_part)part, &checkpoint->shape); layer++) {
-            const spec_tensor_type type =
-                spec_checkpoint_parts_tensor_const((spec_part)part, checkpoint, layer)->type;
-            if (backend->computed_type(type) != type) return type;
+    spec_weights_conversion found = {.computed = SPEC_TENSOR_TYPES};
+    for (int i = 0; i < SPEC_PARTS; i++) {
+        const spec_part part = (spec_part)i;
+        if (part == SPEC_PART_OUTPUT && checkpoint->output.data == checkpoint->embedding.data)
+            continue;
+        for (int layer = 0; layer < spec_checkpoint_parts_copies(part, &checkpoint->shape);
+             layer++) {
+            const spec_tensor *t = spec_checkpoint_parts_tensor_const(part, checkpoint, layer);
+            const spec_tensor_type computed = backend->computed_type(t->type);
+            if (t->data == NULL || computed == t->type) continue;
+            found.has[t->type] = true;
+            found.computed = computed;
+            found.bytes += (double)t->rows * (double)spec_tensor_row_bytes(t->type, t->cols);
+            found.computed_bytes +=
+                (double)t->rows * (double)spec_tensor_row_bytes(computed, t->cols);
         }
     }
-    return SPEC_TENSOR_TYPES;
+    return found;
 }

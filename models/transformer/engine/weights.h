@@ -30,9 +30,14 @@ typedef struct {
     size_t bytes;      /* bytes that a pass over all layers reads */
 } spec_weights;
 
-/* opt_type: the type of every matrix, or SPEC_TENSOR_TYPES for the checkpoint's own types; each as
- * the backend computes it (`computed_type`). Rows that are not a multiple of a block keep theirs.
+/* The type in which a matrix is computed: the requested one if it divides the rows into blocks,
+ * else its own, each as the backend computes it (`computed_type`). SPEC_TENSOR_TYPES requests none.
  */
+spec_tensor_type spec_weights_type(const spec_backend *backend, spec_tensor_type opt_type,
+                                   const spec_tensor *tensor);
+
+/* opt_type: the type of every matrix, or SPEC_TENSOR_TYPES for the checkpoint's own types; see
+ * spec_weights_type. */
 int spec_weights_init(spec_weights *weights, const spec_checkpoint *checkpoint,
                       spec_tensor_type opt_type, const spec_backend *backend, spec_error *error);
 void spec_weights_free(spec_weights *weights);
@@ -50,9 +55,15 @@ int spec_weights_lay_vector(spec_weights *weights, float **ret_vector, const spe
 size_t spec_weights_bytes(bool *ret_all_floats, const spec_checkpoint *checkpoint,
                           spec_tensor_type opt_type, const spec_backend *backend);
 
-/* The type of the first tensor that the backend computes in another type; SPEC_TENSOR_TYPES if
- * there is none. */
-spec_tensor_type spec_weights_converted(const spec_checkpoint *checkpoint,
-                                        const spec_backend *backend);
+/* The matrices of a checkpoint that the backend computes in another type: which types, the type
+ * that the last is computed as, and the bytes of all in either. */
+typedef struct {
+    bool has[SPEC_TENSOR_ALL_TYPES];
+    spec_tensor_type computed; /* SPEC_TENSOR_TYPES: there are none */
+    double bytes, computed_bytes;
+} spec_weights_conversion;
+
+spec_weights_conversion spec_weights_converted(const spec_checkpoint *checkpoint,
+                                               const spec_backend *backend);
 
 #endif

@@ -142,6 +142,11 @@ static void on_a_gpu_all_types_are_computed_as_their_conversion(void **state)
         assert_normalised(row, shape.vocab);
         assert_memory_equal(row, other, (size_t)shape.vocab * sizeof *row);
     }
+    const spec_weights_conversion found =
+        spec_weights_converted(of[0]->checkpoint, of[0]->weights->backend);
+    assert_true(found.has[SPEC_TENSOR_Q4_K] && found.has[SPEC_TENSOR_Q6_K]);
+    assert_int_equal(spec_weights_converted(of[1]->checkpoint, of[1]->weights->backend).computed,
+                     SPEC_TENSOR_TYPES);
     close_model(&a);
     close_model(&b);
 }
@@ -172,6 +177,13 @@ static void on_the_cpu_k_quants_are_computed_as_they_are(void **state)
     assert_true((double)of->weights->bytes == bytes);
     assert_true(spec_pass_work_weight_bytes(of) == bytes);
     assert_true(spec_pass_work_of(of).weight_bytes == bytes);
+    const spec_weights_conversion found =
+        spec_weights_converted(of->checkpoint, of->weights->backend);
+    for (int type = 0; type < SPEC_TENSOR_ALL_TYPES; type++)
+        assert_int_equal(found.has[type], type == SPEC_TENSOR_Q5_0 || type == SPEC_TENSOR_IQ4_NL);
+    assert_int_equal(found.computed, SPEC_TENSOR_Q8_0);
+    assert_true(found.bytes == LAYERS * (FFN * 176.0 + DIM * 144.0));
+    assert_true(found.computed_bytes == LAYERS * (FFN + DIM) * 272.0);
 
     spec_checkpoint mixed = *of->checkpoint;
     spec_checkpoint_layer layers[LAYERS];
