@@ -74,8 +74,9 @@ static int show(const char *kind, const spec_shape *shape, const char *vocabular
 {
     static const char *const columns[] = {"kind", "dim",   "layers",  "heads",      "kv_heads",
                                           "ffn",  "vocab", "context", "vocabulary", "taps"};
-    const int number[] = {shape->dim,     shape->n_layers, shape->n_heads, shape->n_kv_heads,
-                          shape->ffn_dim, shape->vocab,    shape->context};
+    const int ffn = shape->n_experts > 0 ? shape->expert_dim : shape->ffn_dim;
+    const int number[] = {shape->dim, shape->n_layers, shape->n_heads, shape->n_kv_heads,
+                          ffn,        shape->vocab,    shape->context};
     spec_table table;
     if (spec_table_init(&table, columns, (int)(sizeof columns / sizeof columns[0])) != GSL_SUCCESS)
         spec_usage_no_memory(verb);

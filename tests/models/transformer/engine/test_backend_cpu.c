@@ -417,91 +417,6 @@ static void kept_slots_move_in_order(void **state)
     close_session(&text);
 }
 
-/* Positions rotate queries and keys, not values. */
-static void positions_turn_queries_and_keys(void **state)
-{
-    (void)state;
-    float factor[12];
-    for (int i = 0; i < 12; i++) factor[i] = 1.0f + 0.27f * (float)i;
-    spec_shape shape = shapes[0];
-    for (int scaled = 0; scaled < 2; scaled++) {
-        shape.rope.opt_factor = scaled ? factor : NULL;
-        session s = open_session(shape);
-        float *before = malloc(s.width * sizeof *before);
-        spec_batch batch = {.n = 0};
-        spec_error error;
-        int path[2], at = 2385;
-        add_column(&batch, path, 0, 0, &at, 1);
-        batch.position[0] = at;
-        fill(before, s.width, 0, at);
-        memcpy(s.qkv, before, s.width * sizeof *before);
-        cpu->begin(&s.queue, &batch, &s.kv, NULL, 0);
-        cpu->rope(&s.queue, s.qkv, NULL);
-        cpu->end(&s.queue);
-        assert_int_equal(cpu->wait(&s.queue, &error), GSL_SUCCESS);
-        for (int h = 0; h < 12; h++)
-            for (int i = 0; i < 12; i++) {
-                const int where = h * 24 + 2 * i;
-                const double a = (double)before[where], b = (double)before[where + 1];
-                const double angle =
-                    h < 8 ? at * pow(1e4, -2.0 * i / 24.0) / (scaled ? (double)factor[i] : 1.0)
-                          : 0.0;
-                assert_true(fabs((double)s.qkv[where] - (a * cos(angle) - b * sin(angle))) < 2e-6);
-                assert_true(fabs((double)s.qkv[where + 1] - (a * sin(angle) + b * cos(angle))) <
-                            2e-6);
-            }
-        free(before);
-        close_session(&s);
-    }
-}
-
-/* Heads are normed by the model's epsilon before their rotation, and rotated vectors have the
- * embedding's magnitude; values stay. */
-static void heads_are_normed_before_they_turn(void **state)
-{
-    (void)state;
-    enum { HEAD = 24 };
-    float gain[2][HEAD];
-    spec_shape shape = shapes[3];
-    shape.norm_eps = 0.27f;
-    shape.rope.magnitude = shape.window_rope.magnitude = 1.5f;
-    shape.rope_pairs = SPEC_ROPE_HALVES;
-    for (int i = 0; i < 2 * HEAD; i++) gain[i / HEAD][i % HEAD] = 0.5f + 0.1f * (float)i;
-    for (int windowed = 0; windowed < 2; windowed++) {
-        session s = open_session(shape);
-        const spec_attending how = {
-            .opt_query_norm = gain[0], .opt_key_norm = gain[1], .has_window = windowed != 0};
-        float *before = malloc(s.width * sizeof *before);
-        spec_batch batch = {.n = 0};
-        int path[1], at = 27;
-        add_column(&batch, path, 0, 0, &at, 1);
-        batch.position[0] = at;
-        fill(before, s.width, 0, at);
-        memcpy(s.qkv, before, s.width * sizeof *before);
-        cpu->begin(&s.queue, &batch, &s.kv, NULL, 0);
-        cpu->rope(&s.queue, s.qkv, &how);
-        cpu->end(&s.queue);
-        for (int h = 0; h < 16; h++) {
-            const float *from = before + h * HEAD, *to = s.qkv + h * HEAD;
-            const float *by = gain[h < 8 ? 0 : 1];
-            double squares = 0.0;
-            for (int i = 0; i < HEAD; i++) squares += (double)from[i] * (double)from[i];
-            const double factor = 1.0 / sqrt(squares / HEAD + (double)shape.norm_eps);
-            for (int i = 0; i < HEAD / 2 && h < 12; i++) {
-                const double a = (double)from[i] * factor * (double)by[i],
-                             b = (double)from[i + 12] * factor * (double)by[i + 12],
-                             angle = at * pow(windowed ? 1e3 : 1e4, -2.0 * i / HEAD);
-                assert_true(fabs((double)to[i] - 1.5 * (a * cos(angle) - b * sin(angle))) < 4e-6);
-                assert_true(fabs((double)to[i + 12] - 1.5 * (a * sin(angle) + b * cos(angle))) <
-                            4e-6);
-            }
-            if (h >= 12) assert_memory_equal(from, to, HEAD * sizeof *to);
-        }
-        free(before);
-        close_session(&s);
-    }
-}
-
 static void a_long_window_takes_no_memory_before_it_is_read(void **state)
 {
     (void)state;
@@ -535,8 +450,6 @@ int main(void)
         cmocka_unit_test(nothing_outside_a_window_is_read),
         cmocka_unit_test(a_text_may_exceed_the_workspace),
         cmocka_unit_test(kept_slots_move_in_order),
-        cmocka_unit_test(positions_turn_queries_and_keys),
-        cmocka_unit_test(heads_are_normed_before_they_turn),
         cmocka_unit_test(a_long_window_takes_no_memory_before_it_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

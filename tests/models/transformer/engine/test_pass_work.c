@@ -54,6 +54,36 @@ static void a_token_has_the_work_of_its_experts(void **state)
     spec_model_close(model);
 }
 
+/* Memory holds all experts, though a pass reads few. */
+static void the_memory_need_counts_all_experts(void **state)
+{
+    (void)state;
+    enum { LAYERS = 3, DIM = 64, HEAD = 16, EXPERTS = 8 };
+    spec_model *model;
+    bool all_floats;
+    const spec_transformer *t = open_model(
+        &model,
+        "random?dim=64&layers=3&heads=4&kv_heads=2&experts=8&active=3&expert_ffn=32&vocab=96&"
+        "type=q4_0",
+        NULL);
+    const spec_weights *weights = t->weights;
+    size_t expected = weights->output.bytes + weights->embedding.bytes + DIM * sizeof(float);
+    for (int i = 0; i < LAYERS; i++) {
+        const spec_layer *layer = &weights->layer[i];
+        const spec_experts *experts = &layer->experts;
+        assert_int_equal(experts->up.one.type, SPEC_TENSOR_Q4_0);
+        expected +=
+            layer->qkv.bytes + layer->attention_output.bytes + experts->router.bytes +
+            EXPERTS * (experts->gate.one.bytes + experts->up.one.bytes + experts->down.one.bytes) +
+            2 * (DIM + HEAD) * sizeof(float);
+    }
+    assert_int_equal(
+        spec_weights_bytes(&all_floats, t->checkpoint, SPEC_TENSOR_TYPES, weights->backend),
+        expected);
+    assert_false(all_floats);
+    spec_model_close(model);
+}
+
 /* One token reads the experts it takes; a text read at once no more than there are. */
 static void a_session_counts_the_experts_that_it_reads(void **state)
 {
@@ -224,6 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_is_counted_by_the_shape),
         cmocka_unit_test(a_token_has_the_work_of_its_experts),
+        cmocka_unit_test(the_memory_need_counts_all_experts),
         cmocka_unit_test(a_session_counts_the_experts_that_it_reads),
         cmocka_unit_test(layers_with_a_window_are_counted_apart),
         cmocka_unit_test(a_draft_of_some_layers_has_the_work_of_these),
