@@ -270,6 +270,18 @@ done:
     return status;
 }
 
+/* Also of rope factors, which are no wider than a norm of a head. */
+static int widest_vector(const spec_shape *shape)
+{
+    int widest = shape->head_dim;
+    for (int i = 0; i < SPEC_PARTS; i++) {
+        int rows, cols;
+        spec_checkpoint_parts_shape(&rows, &cols, (spec_part)i, shape);
+        if (spec_checkpoint_parts_is_vector((spec_part)i) && cols > widest) widest = cols;
+    }
+    return widest;
+}
+
 int spec_gguf_model_write(int *ret_kept, const spec_checkpoint *model,
                           const spec_gguf_model_vocabulary *vocabulary, const char *path,
                           const spec_gguf_model_watch *opt_watch, spec_error *error)
@@ -277,14 +289,11 @@ int spec_gguf_model_write(int *ret_kept, const spec_checkpoint *model,
     int status = GSL_SUCCESS;
     const spec_shape *shape = &model->shape;
     const spec_tensor factors = {SPEC_TENSOR_F32, 1, shape->head_dim / 2, shape->rope.opt_factor};
-    const int queries = shape->n_heads * shape->head_dim;
-    const int attention = shape->dim > queries ? shape->dim : queries;
-    const int widest = attention > shape->expert_dim ? attention : shape->expert_dim;
     bool has_factors;
     file to = {.model = model, .architecture = spec_architecture_of(model)};
     *ret_kept = 0;
     if (opt_watch != NULL) to.watch = *opt_watch;
-    to.row = malloc((size_t)widest * sizeof *to.row);
+    to.row = malloc((size_t)widest_vector(shape) * sizeof *to.row);
     if (to.row == NULL) SPEC_TRY(spec_no_memory_for(error, path));
     SPEC_TRY(spec_gguf_writer_init(&to.writer, error));
     spec_gguf_model_shape(&to.writer, to.architecture->name, shape);

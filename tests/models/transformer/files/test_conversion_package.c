@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a conversion writes, read and written by llama.cpp's Python package. */
+/* Files of a conversion, read and written by llama.cpp's Python package, too. */
 #include "tests/models/transformer/files/conversion_case.h"
 
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 #include "models/transformer/files/gguf.h"
 #include "models/transformer/files/gguf_model.h"
 #include "tests/models/open_model.h"
+#include "tests/models/transformer/engine/odd_checkpoint.h"
 #include "tests/support/contexts.h"
 #include "tests/support/folder.h"
 
@@ -251,6 +252,44 @@ static void routers_that_make_no_sense_are_refused(void **state)
     }
 }
 
+/* More experts than the width of any other vector. */
+static void biases_of_many_experts_are_written(void **state)
+{
+    (void)state;
+    enum { EXPERTS = 500, DIM = 16 };
+    static const char name[] = "blk.0.ffn_gate_inp.bias";
+    static const odd_form form = {.shape = {.dim = DIM,
+                                            .n_layers = 1,
+                                            .n_heads = 2,
+                                            .n_kv_heads = 1,
+                                            .head_dim = 8,
+                                            .n_experts = EXPERTS,
+                                            .n_active = 2,
+                                            .expert_dim = 8,
+                                            .vocab = 7,
+                                            .context = 32,
+                                            .norm_eps = 1e-5f,
+                                            .rope.base = 1e4},
+                                  .biased = true,
+                                  .biased_experts = true};
+    spec_checkpoint model;
+    spec_gguf gguf;
+    spec_error error;
+    int kept;
+    make_odd_checkpoint(&model, &form, SPEC_TENSOR_F32);
+    assert_int_equal(spec_gguf_model_write(&kept, &model, &(spec_gguf_model_vocabulary){0},
+                                           "many.gguf", NULL, &error),
+                     GSL_SUCCESS);
+    assert_int_equal(spec_gguf_init(&gguf, "many.gguf", &error), GSL_SUCCESS);
+    const spec_gguf_tensor *found = spec_gguf_find_tensor(&gguf, name);
+    assert_non_null(found);
+    assert_int_equal(found->tensor.cols, EXPERTS);
+    assert_memory_equal(found->tensor.data, model.layer[0].router_bias.data,
+                        EXPERTS * sizeof(float));
+    spec_gguf_free(&gguf);
+    spec_checkpoint_free(&model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +297,7 @@ int main(void)
         cmocka_unit_test(a_quantised_mixture_keeps_its_routers),
         cmocka_unit_test(mixtures_of_other_kinds_are_refused_by_name),
         cmocka_unit_test(routers_that_make_no_sense_are_refused),
+        cmocka_unit_test(biases_of_many_experts_are_written),
     };
     return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
 }
