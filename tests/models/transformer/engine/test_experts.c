@@ -2,15 +2,11 @@
 /* Mixtures of experts against double precision, and the same bits for every number of columns,
  * threads and instruction set. */
 #include "models/transformer/engine/experts.h"
-#include "tests/models/transformer/engine/odd_checkpoint.h"
-#include "tests/models/transformer/engine/reference_pass.h"
+#include "tests/models/transformer/engine/odd_model.h"
 
-#include "base/cpu.h"
 #include "base/noise.h"
-#include "tests/support/contexts.h"
 
 #include <gsl/gsl_sort.h>
-#include <omp.h>
 
 enum { TOKENS = 64 };
 
@@ -75,42 +71,11 @@ static const odd_form forms[] = {
 };
 enum { FORMS = sizeof forms / sizeof *forms, CLAMPED = 3 };
 
-typedef struct {
-    spec_checkpoint checkpoint;
-    spec_weights weights;
-    int token[TOKENS], vocab;
-} model;
-
-static void open_model(model *m, const odd_form *f, spec_tensor_type type)
-{
-    spec_error error;
-    m->vocab = f->shape.vocab;
-    for (int t = 0; t < TOKENS; t++) m->token[t] = (7 * t * t + 3 * t + 1) % m->vocab;
-    make_odd_checkpoint(&m->checkpoint, f, type);
-    if (spec_weights_init(&m->weights, &m->checkpoint, SPEC_TENSOR_TYPES, spec_test_context(0)->cpu,
-                          &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
-}
-
-static void close_model(model *m)
-{
-    spec_weights_free(&m->weights);
-    spec_checkpoint_free(&m->checkpoint);
-}
-
-static float *logits_of(const model *m, int columns)
-{
-    float *logits = malloc((size_t)TOKENS * (size_t)m->vocab * sizeof *logits);
-    assert_non_null(logits);
-    engine_pass(logits, &m->weights, m->token, TOKENS, columns);
-    return logits;
-}
-
 /* The error of each token's logits, in ascending order. */
-static void errors_of(double error[TOKENS], const model *m, const reference_omissions *omit)
+static void errors_of(double error[TOKENS], const odd_model *m, const reference_omissions *omit)
 {
     double *reference = reference_vector(TOKENS * m->vocab);
-    float *logits = logits_of(m, 13);
+    float *logits = odd_model_logits(m, TOKENS, 13);
     reference_states_without(reference, NULL, &m->checkpoint, m->token, TOKENS, true, omit);
     for (int t = 0; t < TOKENS; t++)
         error[t] = reference_error(logits + t * m->vocab, reference + t * m->vocab, 1, m->vocab);
@@ -126,14 +91,14 @@ static void experts_in_floats_are_exact_to_rounding(void **state)
     static const spec_tensor_type types[] = {SPEC_TENSOR_F32, SPEC_TENSOR_F16, SPEC_TENSOR_BF16};
     for (int f = 0; f < FORMS; f++) {
         for (int k = 0; k < 3; k++) {
-            model m;
+            odd_model m;
             double error[TOKENS];
-            open_model(&m, &forms[f], types[k]);
+            odd_model_open(&m, &forms[f], types[k]);
             errors_of(error, &m, &(reference_omissions){0});
             printf("form %d, %s: error %.2g\n", f, spec_tensor_type_names[types[k]],
                    error[TOKENS - 1]);
             assert_true(error[TOKENS - 1] < 1e-5);
-            close_model(&m);
+            odd_model_close(&m);
         }
     }
 }
@@ -144,13 +109,13 @@ static void quantised_experts_take_their_input_in_steps(void **state)
 {
     (void)state;
     for (int f = 1; f < FORMS; f++) {
-        model m;
+        odd_model m;
         double error[TOKENS];
-        open_model(&m, &forms[f], SPEC_TENSOR_Q8_0);
+        odd_model_open(&m, &forms[f], SPEC_TENSOR_Q8_0);
         errors_of(error, &m, &(reference_omissions){0});
         printf("form %d: error %.2g, at worst %.2g\n", f, error[TOKENS / 4], error[TOKENS - 1]);
         assert_true(error[TOKENS / 4] < 1e-5);
-        close_model(&m);
+        odd_model_close(&m);
     }
 }
 
@@ -162,42 +127,15 @@ static void every_step_of_the_mixture_shows(void **state)
         {.no_router_bias = true}, {.no_gate_bias = true}, {.no_up_bias = true},
         {.no_down_bias = true},   {.no_clamp = true},     {.no_renormalisation = true},
     };
-    model m;
-    open_model(&m, &forms[CLAMPED], SPEC_TENSOR_F32);
+    odd_model m;
+    odd_model_open(&m, &forms[CLAMPED], SPEC_TENSOR_F32);
     for (size_t i = 0; i < sizeof omissions / sizeof *omissions; i++) {
         double error[TOKENS];
         errors_of(error, &m, &omissions[i]);
         printf("omission %zu: error %.2g\n", i, error[TOKENS / 2]);
         assert_true(error[TOKENS / 2] > 1e-3);
     }
-    close_model(&m);
-}
-
-/* Passes of 1 to 64 columns, each instruction set, 1 to 3 threads. */
-static void check_same_bytes(const odd_form *form, spec_tensor_type type)
-{
-    const int threads = omp_get_max_threads();
-    float *first = NULL;
-    for (int i = 0; i <= (int)spec_cpu_best_isa(); i++) {
-        assert_int_equal(spec_cpu_limit(spec_cpu_isa_name((spec_isa)i), NULL), GSL_SUCCESS);
-        model m;
-        omp_set_num_threads(1 + i % 3);
-        open_model(&m, form, type);
-        for (int columns = 1 + i % 3; columns <= TOKENS; columns += 1 + columns) {
-            omp_set_num_threads(1 + columns % 3);
-            float *logits = logits_of(&m, columns);
-            if (first == NULL) {
-                first = logits;
-                continue;
-            }
-            assert_memory_equal(logits, first, (size_t)TOKENS * (size_t)m.vocab * sizeof *logits);
-            free(logits);
-        }
-        close_model(&m);
-    }
-    free(first);
-    assert_int_equal(spec_cpu_limit(NULL, NULL), GSL_SUCCESS);
-    omp_set_num_threads(threads);
+    odd_model_close(&m);
 }
 
 /* Rows that blocks of 256 divide. */
@@ -223,19 +161,19 @@ static void logits_are_the_same_bytes_everywhere(void **state)
             if (spec_tensor_row_bytes((spec_tensor_type)k, forms[f].shape.dim) > 0 &&
                 spec_tensor_row_bytes((spec_tensor_type)k, forms[f].shape.expert_dim) > 0 &&
                 (k == SPEC_TENSOR_F32 || k == SPEC_TENSOR_Q8_0 || f == CLAMPED))
-                check_same_bytes(&forms[f], (spec_tensor_type)k);
+                odd_model_same_bytes(&forms[f], (spec_tensor_type)k, TOKENS);
     for (int k = SPEC_TENSOR_Q4_0 + 1; k < SPEC_TENSOR_TYPES; k++)
-        check_same_bytes(&super_form, (spec_tensor_type)k);
+        odd_model_same_bytes(&super_form, (spec_tensor_type)k, TOKENS);
 }
 
 /* gate and up in different types read their columns in different formats. */
 static void gate_and_up_may_be_of_different_types(void **state)
 {
     (void)state;
-    model m, other;
+    odd_model m, other;
     spec_error error;
-    open_model(&m, &forms[CLAMPED], SPEC_TENSOR_F32);
-    open_model(&other, &forms[CLAMPED], SPEC_TENSOR_Q8_0);
+    odd_model_open(&m, &forms[CLAMPED], SPEC_TENSOR_F32);
+    odd_model_open(&other, &forms[CLAMPED], SPEC_TENSOR_Q8_0);
     spec_weights_free(&m.weights);
     for (int layer = 0; layer < m.checkpoint.shape.n_layers; layer++)
         m.checkpoint.layer[layer].expert_up = other.checkpoint.layer[layer].expert_up;
@@ -245,12 +183,12 @@ static void gate_and_up_may_be_of_different_types(void **state)
     double found[TOKENS];
     errors_of(found, &m, &(reference_omissions){0});
     assert_true(found[TOKENS / 4] < 1e-5);
-    float *wide = logits_of(&m, TOKENS), *single = logits_of(&m, 1);
+    float *wide = odd_model_logits(&m, TOKENS, TOKENS), *single = odd_model_logits(&m, TOKENS, 1);
     assert_memory_equal(wide, single, (size_t)TOKENS * (size_t)m.vocab * sizeof *wide);
     free(wide);
     free(single);
-    close_model(&m);
-    close_model(&other);
+    odd_model_close(&m);
+    odd_model_close(&other);
 }
 
 /* Experts in MXFP4 are computed through Q8_0, which holds their weights exactly. */
@@ -259,12 +197,12 @@ static void experts_in_mxfp4_compute_as_in_q8_0(void **state)
     (void)state;
     static const spec_part parts[] = {SPEC_PART_EXPERT_GATE, SPEC_PART_EXPERT_UP,
                                       SPEC_PART_EXPERT_DOWN};
-    model m, other;
+    odd_model m, other;
     spec_error error;
     void *made[2 * 2 * 3];
     int n_made = 0;
-    open_model(&m, &forms[CLAMPED], SPEC_TENSOR_F32);
-    open_model(&other, &forms[CLAMPED], SPEC_TENSOR_F32);
+    odd_model_open(&m, &forms[CLAMPED], SPEC_TENSOR_F32);
+    odd_model_open(&other, &forms[CLAMPED], SPEC_TENSOR_F32);
     spec_weights_free(&m.weights);
     spec_weights_free(&other.weights);
     for (int layer = 0; layer < 2; layer++) {
@@ -292,11 +230,11 @@ static void experts_in_mxfp4_compute_as_in_q8_0(void **state)
             free(row);
         }
     }
-    for (model *each = &m; each != NULL; each = each == &m ? &other : NULL)
+    for (odd_model *each = &m; each != NULL; each = each == &m ? &other : NULL)
         assert_int_equal(spec_weights_init(&each->weights, &each->checkpoint, SPEC_TENSOR_TYPES,
                                            spec_test_context(0)->cpu, &error),
                          GSL_SUCCESS);
-    float *a = logits_of(&m, 9), *b = logits_of(&other, TOKENS);
+    float *a = odd_model_logits(&m, TOKENS, 9), *b = odd_model_logits(&other, TOKENS, TOKENS);
     assert_memory_equal(a, b, (size_t)TOKENS * (size_t)m.vocab * sizeof *a);
     double found[TOKENS];
     errors_of(found, &m, &(reference_omissions){0});
@@ -304,8 +242,8 @@ static void experts_in_mxfp4_compute_as_in_q8_0(void **state)
     assert_true(found[TOKENS / 4] < 1e-5);
     free(a);
     free(b);
-    close_model(&m);
-    close_model(&other);
+    odd_model_close(&m);
+    odd_model_close(&other);
     for (int i = 0; i < n_made; i++) free(made[i]);
 }
 
@@ -372,12 +310,12 @@ static void experts_are_counted_once_per_pass(void **state)
 {
     (void)state;
     static const int chosen[5][2] = {{3, 9}, {9, 3}, {0, 10}, {3, 9}, {10, 4}};
-    model m;
+    odd_model m;
     spec_error error;
     spec_expert_workspace *workspace;
     odd_form form = forms[0];
     form.shape.n_active = 2;
-    open_model(&m, &form, SPEC_TENSOR_F32);
+    odd_model_open(&m, &form, SPEC_TENSOR_F32);
     assert_int_equal(spec_experts_init(&workspace, &form.shape, &spec_vector_kernels_ref,
                                        spec_product_kernels_of(SPEC_ISA_PORTABLE), &error),
                      GSL_SUCCESS);
@@ -392,7 +330,7 @@ static void experts_are_counted_once_per_pass(void **state)
                          counts[n - 1]);
     }
     spec_experts_free(workspace);
-    close_model(&m);
+    odd_model_close(&m);
 }
 
 int main(void)

@@ -2,56 +2,20 @@
 /* The forward pass against double precision, on models of odd shapes. The error of every weight
  * type is measured and bounded; it is the same for every instruction set, number of threads and
  * columns per pass. */
-#include "tests/models/transformer/engine/odd_checkpoint.h"
-#include "tests/models/transformer/engine/reference_pass.h"
-
-#include "base/cpu.h"
-#include "tests/support/contexts.h"
+#include "tests/models/transformer/engine/odd_model.h"
 
 #include <gsl/gsl_sort.h>
-#include <omp.h>
 
-enum { TOKENS = 50, LONG = 600, FORMS = ODD_FORMS + ODD_ARCHITECTURES };
-
-/* A model of one form and type, its weights and a text. */
-typedef struct {
-    spec_checkpoint checkpoint;
-    spec_weights weights;
-    int token[LONG], vocab;
-} model;
+enum { TOKENS = 50, LONG = ODD_TEXT, FORMS = ODD_FORMS + ODD_ARCHITECTURES };
 
 static const odd_form *form_of(int f)
 {
     return f < ODD_FORMS ? &odd_forms[f] : &odd_architectures[f - ODD_FORMS];
 }
 
-static void open_model(model *m, const odd_form *f, spec_tensor_type type)
-{
-    spec_error error;
-    m->vocab = f->shape.vocab;
-    for (int t = 0; t < LONG; t++) m->token[t] = (7 * t * t + 3 * t + 1) % m->vocab;
-    make_odd_checkpoint(&m->checkpoint, f, type);
-    assert_int_equal(spec_weights_init(&m->weights, &m->checkpoint, SPEC_TENSOR_TYPES,
-                                       spec_test_context(0)->cpu, &error),
-                     GSL_SUCCESS);
-}
-
-static void close_model(model *m)
-{
-    spec_weights_free(&m->weights);
-    spec_checkpoint_free(&m->checkpoint);
-}
-
-static float *logits_of(const model *m, int columns)
-{
-    float *logits = malloc((size_t)TOKENS * (size_t)m->vocab * sizeof *logits);
-    assert_non_null(logits);
-    engine_pass(logits, &m->weights, m->token, TOKENS, columns);
-    return logits;
-}
-
 /* Errors of a row, median and worst, over texts of `length` tokens each, cut from the text. */
-static void measure(const model *m, int length, bool rounds, double *ret_middle, double *ret_worst)
+static void measure(const odd_model *m, int length, bool rounds, double *ret_middle,
+                    double *ret_worst)
 {
     double *reference = reference_vector(length * m->vocab), error[TOKENS];
     float *logits = malloc((size_t)length * (size_t)m->vocab * sizeof *logits);
@@ -79,13 +43,13 @@ static void weights_in_floats_are_exact_to_rounding(void **state)
     static const spec_tensor_type types[] = {SPEC_TENSOR_F32, SPEC_TENSOR_F16, SPEC_TENSOR_BF16};
     for (int f = 0; f < FORMS; f++) {
         for (int k = 0; k < 3; k++) {
-            model m;
+            odd_model m;
             double middle, worst;
-            open_model(&m, form_of(f), types[k]);
+            odd_model_open(&m, form_of(f), types[k]);
             measure(&m, TOKENS, true, &middle, &worst);
             printf("form %d, %s: error %.2g\n", f, spec_tensor_type_names[types[k]], worst);
             assert_true(worst < 1e-5);
-            close_model(&m);
+            odd_model_close(&m);
         }
     }
 }
@@ -98,8 +62,8 @@ static void a_long_text_is_as_exact_as_a_short_one(void **state)
     static const int forms[] = {0, 1, ODD_FORMS, ODD_FORMS + 1};
     for (int k = 0; k < 4; k++) {
         const int f = forms[k];
-        model m;
-        open_model(&m, form_of(f), SPEC_TENSOR_F32);
+        odd_model m;
+        odd_model_open(&m, form_of(f), SPEC_TENSOR_F32);
         double *reference = reference_vector(LONG * m.vocab);
         const size_t size = (size_t)LONG * (size_t)m.vocab;
         float *logits = malloc(size * sizeof *logits), *single = malloc(size * sizeof *single);
@@ -115,7 +79,7 @@ static void a_long_text_is_as_exact_as_a_short_one(void **state)
         free(reference);
         free(logits);
         free(single);
-        close_model(&m);
+        odd_model_close(&m);
     }
 }
 
@@ -130,9 +94,9 @@ static void quantised_weights_take_their_input_in_steps(void **state)
     for (int f = 0; f < FORMS; f++) {
         for (int k = 0; k < 2; k++) {
             if (spec_tensor_row_bytes(types[k], form_of(f)->shape.ffn_dim) == 0) continue;
-            model m;
+            odd_model m;
             double middle, worst, whole_middle, whole_worst;
-            open_model(&m, form_of(f), types[k]);
+            odd_model_open(&m, form_of(f), types[k]);
             measure(&m, 5, true, &middle, &worst);
             measure(&m, 5, false, &whole_middle, &whole_worst);
             printf("form %d, %s: error %.2g, at worst %.2g; against whole activations %.2g, at "
@@ -140,37 +104,9 @@ static void quantised_weights_take_their_input_in_steps(void **state)
                    f, spec_tensor_type_names[types[k]], middle, worst, whole_middle, whole_worst);
             assert_true(middle < 1e-6 && worst < 0.1);
             assert_true(whole_middle > 1e-3 && whole_worst < 0.15);
-            close_model(&m);
+            odd_model_close(&m);
         }
     }
-}
-
-/* Every instruction set of this machine, 1 to 3 threads, one column per pass or many. */
-static void check_same_bytes(const odd_form *form, spec_tensor_type type)
-{
-    static const int columns[] = {1, 7, TOKENS};
-    const int threads = omp_get_max_threads();
-    float *first = NULL;
-    for (int i = 0; i <= (int)spec_cpu_best_isa(); i++) {
-        assert_int_equal(spec_cpu_limit(spec_cpu_isa_name((spec_isa)i), NULL), GSL_SUCCESS);
-        model m;
-        omp_set_num_threads(1 + i % 3);
-        open_model(&m, form, type);
-        for (int c = 0; c < 3; c++) {
-            omp_set_num_threads(1 + (i + c) % 3);
-            float *logits = logits_of(&m, columns[c]);
-            if (first == NULL) {
-                first = logits;
-                continue;
-            }
-            assert_memory_equal(logits, first, (size_t)TOKENS * (size_t)m.vocab * sizeof *logits);
-            free(logits);
-        }
-        close_model(&m);
-    }
-    free(first);
-    assert_int_equal(spec_cpu_limit(NULL, NULL), GSL_SUCCESS);
-    omp_set_num_threads(threads);
 }
 
 /* Rows that blocks of 256 divide. */
@@ -194,9 +130,9 @@ static void logits_are_the_same_bytes_everywhere(void **state)
     for (int f = 0; f < FORMS; f++)
         for (int k = 0; k <= SPEC_TENSOR_Q4_0; k++)
             if (f == 2 || k == (f < 2 ? SPEC_TENSOR_F32 : SPEC_TENSOR_Q8_0))
-                check_same_bytes(form_of(f), (spec_tensor_type)k);
+                odd_model_same_bytes(form_of(f), (spec_tensor_type)k, TOKENS);
     for (int k = SPEC_TENSOR_Q4_0 + 1; k < SPEC_TENSOR_TYPES; k++)
-        check_same_bytes(&super_form, (spec_tensor_type)k);
+        odd_model_same_bytes(&super_form, (spec_tensor_type)k, TOKENS);
 }
 
 int main(void)
