@@ -97,7 +97,8 @@ const spec_model_kind spec_model_layers = {
 const spec_model_kind spec_model_quantised = {
     .name = "quantised",
     .usage = "quantised?of=target&type=q8_0&device=target&kv=auto",
-    .summary = "the target's weights in another type: f32, f16, bf16, q8_0, q4_0",
+    .summary = "the target's weights in another type: f32, f16, bf16, q8_0, q4_0, q4_k, q5_k or "
+               "q6_k",
     .reference = "",
     .needs_target = true,
     .open = spec_self_draft_quantised_open,
