@@ -23,7 +23,7 @@ int spec_self_draft_layers_open(spec_model **ret_model, spec_settings *settings,
                                 const spec_model *opt_target, spec_context *opt_context,
                                 spec_error *error);
 
-/* type   of the matrices: f32, f16, bf16, q8_0, q4_0 (a name of spec_tensor_type_names); rows that
+/* type   of the matrices, one that the device multiplies with (spec_tensor_type_names); rows that
  * are not a multiple of a block keep their type
  * device the target's device, or one of models/transformer/engine/device.h
  * kv     the type of its KV cache: see models/transformer/engine/memory_budget.h */

@@ -53,7 +53,6 @@ typedef struct {
 /* Whether its weights come in blocks with a scale. */
 bool spec_tensor_is_quantised(spec_tensor_type type);
 
-
 /* Whether spec_tensor_row_write can write it. */
 bool spec_tensor_can_write(spec_tensor_type type);
 
