@@ -119,7 +119,7 @@ int spec_generate_output_hear(void *self, const int *token, const spec_origin *o
 {
     spec_generate_output *output = self;
     for (int i = 0; i < n; i++) {
-        const bool said = token[i] != output->target->end_of_text;
+        const bool said = !spec_model_ends_text(output->target, token[i]);
         const long length = read_word(output, token[i]);
         if (length < 0 || (output->args->json &&
                            keep_word(output, token[i], origin[i], (size_t)length, said) != 0))

@@ -164,7 +164,7 @@ static int write_json(FILE *out, const json_t *root, spec_error *error)
 static bool goes_on(const spec_decoder *decoder)
 {
     for (int i = 0; i < decoder->round.n_emitted; i++)
-        if (decoder->round.token[i] == decoder->config.target->end_of_text) return false;
+        if (spec_model_ends_text(decoder->config.target, decoder->round.token[i])) return false;
     return spec_decoder_room(decoder) >= 0;
 }
 

@@ -33,8 +33,7 @@ struct spec_model {
     int order; /* a row depends on the last `order` tokens, 0..SPEC_ORDER_MAX; -1: on all tokens
                   (stateful) */
     int end_of_text; /* the token that ends a text, or -1 */
-    spec_text_ends other_ends; /* tokens that end a text of it, too, if end_of_text >= 0; a draft
-                                  may go on behind them */
+    spec_text_ends other_ends; /* tokens that end a text of it, too, if end_of_text >= 0 */
     int window; /* the most tokens of a context and a draft path together; 0: no limit */
     bool one_hot;    /* every row has all its mass on one token (temperature 0) */
     int reach; /* the most tokens of a draft path, whose rows exist to this depth; 0: no limit */

@@ -182,6 +182,17 @@ static void release(spec_model *model)
     spec_token_partners_free(&((translated *)model)->partners);
 }
 
+/* The partners of the draft's ends; head has the draft's. */
+static void translate_ends(spec_model *head, const spec_token_partners *partners)
+{
+    const spec_text_ends others = head->other_ends;
+    head->other_ends = (spec_text_ends){0};
+    if (head->end_of_text >= 0) head->end_of_text = partners->of_draft[head->end_of_text];
+    if (head->end_of_text < 0) return;
+    for (int i = 0; i < others.n; i++)
+        spec_text_ends_add(&head->other_ends, partners->of_draft[others.token[i]]);
+}
+
 static bool spells_every_token(const spec_token_partners *partners, int V)
 {
     int i = 0;
@@ -213,7 +224,7 @@ int spec_translated_model_open(spec_model **ret_model, spec_model *draft, const 
     spec_model *head = &model->wrapper.head;
     head->vocab = target->vocab;
     head->one_hot = false; /* a row without a partner is not */
-    if (head->end_of_text >= 0) head->end_of_text = model->partners.of_draft[head->end_of_text];
+    translate_ends(head, &model->partners);
     if (head->order > 0 && !spells_every_token(&model->partners, target->vocab)) head->order = -1;
     model->wrapper.release = release;
     model->wrapper.kind.token_text = token_text;

@@ -58,16 +58,17 @@ int spec_decode_ahead_draft(spec_ahead *ahead, spec_drafter *drafter, spec_devic
     const spec_policy *next = request->next;
     int *const context = request->context;
     size_t n = request->n;
-    const int end_of_text = drafter->session.model->end_of_text, length = chain->n_nodes,
-              calls = drafter->n_calls, rows = drafter->n_rows;
+    const spec_model *model = drafter->session.model;
+    const int length = chain->n_nodes, calls = drafter->n_calls, rows = drafter->n_rows;
     int status = GSL_SUCCESS;
     spec_decode_ahead_forget(ahead);
     ahead->n_calls = ahead->n_rows = 0;
-    if (length == 0 || next->now <= 0 || chain->token[length - 1] == end_of_text) goto done;
+    if (length == 0 || next->now <= 0 || spec_model_ends_text(model, chain->token[length - 1]))
+        goto done;
     for (int i = 0; i < length; i++) context[n++] = chain->token[i];
     ahead->n_calls = ahead->n_rows = 1;
     SPEC_TRY(guess(&ahead->guess, ahead, drafter, device, context, n, error));
-    if (ahead->guess == end_of_text) goto done;
+    if (spec_model_ends_text(model, ahead->guess)) goto done;
     context[n++] = ahead->guess;
     ahead->draft.text = chain->text;
     if (device->used)

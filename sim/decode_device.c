@@ -71,7 +71,8 @@ int spec_decode_device_draft(spec_draft *ret_draft, spec_chain *chain, spec_draf
 {
     int token = -1;
     spec_drafter_begin(ret_draft, drafter, n, policy);
-    while (ret_draft->n_nodes < policy->now && (token < 0 || token != ret_draft->end_of_text)) {
+    while (ret_draft->n_nodes < policy->now &&
+           (token < 0 || !spec_draft_ends_at(ret_draft, token))) {
         const int status = spec_chain_draw(chain, &token, context, n, ret_draft->token,
                                            ret_draft->n_nodes, gsl_rng_uniform(chance->rng), error);
         if (status != GSL_SUCCESS) return status;

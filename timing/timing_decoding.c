@@ -184,14 +184,14 @@ static size_t missing(const run *r, const runner *way)
 static int plain_turn(run *r, runner *way)
 {
     const spec_clock *clock = &r->plan->clock;
-    const int end_of_text = way->decoder.config.target->end_of_text;
+    const spec_model *target = way->decoder.config.target;
     spec_chance chance = spec_chance_sampled(way->rng);
     size_t n;
     double time;
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_decode_plain(&way->decoder, 1, r->text, &n, &chance, &time, r->error));
     way->sum[SPEC_TIMING_ALL_TOKENS]++;
-    way->done = r->text[0] == end_of_text || missing(r, way) == 0;
+    way->done = spec_model_ends_text(target, r->text[0]) || missing(r, way) == 0;
     if (way->done) goto done;
     const size_t left = missing(r, way), turn = (size_t)r->plan->turn;
     const spec_load_reading load = spec_machine_load_read(&r->plan->load);
@@ -202,7 +202,7 @@ static int plain_turn(run *r, runner *way)
     add_load(way->sum + SPEC_TIMING_WALL, r, &load);
     way->sum[SPEC_TIMING_TOKENS] += (double)n;
     way->sum[SPEC_TIMING_ALL_TOKENS] += (double)n;
-    way->done = r->text[n - 1] == end_of_text || missing(r, way) == 0;
+    way->done = spec_model_ends_text(target, r->text[n - 1]) || missing(r, way) == 0;
 done:
     return status;
 }
@@ -244,7 +244,7 @@ static int one_round(run *r, runner *way)
     way->sum[SPEC_TIMING_ALL_HITS] += round->hit;
     way->done = missing(r, way) == 0;
     for (int i = 0; i < round->n_emitted; i++)
-        if (round->token[i] == decoder->config.target->end_of_text) way->done = true;
+        if (spec_model_ends_text(decoder->config.target, round->token[i])) way->done = true;
     return status;
 }
 

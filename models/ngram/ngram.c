@@ -250,6 +250,7 @@ static int ngram_open(spec_model **ret_model, spec_settings *settings, const spe
     if (tokens == SPEC_TOKENS_TARGET) {
         model->head.vocab = opt_target->vocab;
         model->head.end_of_text = opt_target->end_of_text;
+        model->head.other_ends = opt_target->other_ends;
     }
     *ret_model = &model->head;
     model = NULL;

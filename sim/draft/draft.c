@@ -42,7 +42,7 @@ void spec_draft_reset(spec_draft *draft)
     draft->siblings = SPEC_SIBLINGS_IID;
     draft->branches = false;
     draft->depth = draft->capacity;
-    draft->end_of_text = -1;
+    draft->opt_model = NULL;
 }
 
 double *spec_draft_slot(spec_draft *draft)

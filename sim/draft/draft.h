@@ -6,6 +6,7 @@
 #ifndef SPECLAB_DRAFT_H
 #define SPECLAB_DRAFT_H
 
+#include "models/model.h"
 #include "speclab/round.h"
 #include "speclab/status.h"
 
@@ -45,7 +46,7 @@ typedef struct {
     spec_siblings siblings;
     bool branches;   /* some node's parent is not the node before it */
     int depth;       /* tokens that a chain would have without an early end */
-    int end_of_text; /* the token that ends a chain, or -1 */
+    const spec_model *opt_model; /* a token that ends its texts ends a chain */
     int *token;      /* (capacity) */
     int *parent;     /* (capacity) parents before children */
     /* (capacity) row (V) of the draft model at the node's position, or NULL without a model */
@@ -53,6 +54,12 @@ typedef struct {
     bool *sampled; /* (capacity) true: drawn, as `siblings` says; false: chosen, one-hot */
     double *store; /* (capacity, V) storage for rows */
 } spec_draft;
+
+/* Whether nothing is drafted after a token. */
+static inline bool spec_draft_ends_at(const spec_draft *draft, int token)
+{
+    return draft->opt_model != NULL && spec_model_ends_text(draft->opt_model, token);
+}
 
 int spec_draft_init(spec_draft *draft, int capacity, int vocab, spec_error *error);
 void spec_draft_free(spec_draft *draft);

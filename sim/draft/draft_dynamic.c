@@ -91,12 +91,13 @@ static int by_value(const void *left, const void *right)
 
 /* Add the `top` best of the candidates from..n-1 that can grow to the growth, by descending
  * value. */
-static void choose(const dynamic *tree, spec_growth *growth, int from, int n, int end_of_text)
+static void choose(const dynamic *tree, spec_growth *growth, int from, int n,
+                   const spec_model *model)
 {
     candidate *all = tree->candidate;
     int *grows = growth->node + growth->n, held = 0;
     for (int i = from; i < n; i++) {
-        if (all[i].token == end_of_text) continue;
+        if (spec_model_ends_text(model, all[i].token)) continue;
         if (held == tree->top && !(all[i].value > all[grows[held - 1]].value)) continue;
         int at = held < tree->top ? held++ : held - 1;
         for (; at > 0 && all[i].value > all[grows[at - 1]].value; at--) grows[at] = grows[at - 1];
@@ -158,7 +159,7 @@ static int draft_dynamic(spec_draft *ret_draft, spec_drafter *drafter, const int
         for (; grown < growth->n; grown++)
             all = add_children(tree, grown < 0 ? -1 : growth->node[grown], growth->row[grown + 1],
                                model->vocab, all);
-        if (level < depth - 1) choose(tree, growth, born, all, model->end_of_text);
+        if (level < depth - 1) choose(tree, growth, born, all, model);
     }
     submit(ret_draft, tree, all);
     return GSL_SUCCESS;

@@ -120,7 +120,7 @@ static int draft_marginals(spec_draft *ret_draft, spec_drafter *drafter, const i
                   token = tree->token[best.depth * tree->nodes + best.item];
         spec_draft_append(ret_draft, token, best.node, NULL, false);
         offer(drafter, best.node, best.above, best.depth, best.item + 1);
-        if (best.depth + 1 < depth && token != drafter->session.model->end_of_text)
+        if (best.depth + 1 < depth && !spec_model_ends_text(drafter->session.model, token))
             offer(drafter, node, best.value, best.depth + 1, 0);
     }
     return GSL_SUCCESS;

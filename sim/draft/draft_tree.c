@@ -201,7 +201,7 @@ static void join(spec_drafter *drafter, const spec_draft *draft, int node, int l
     int parent = -1; /* the last parent found: parents come in the order of their children */
     for (; node < draft->n_nodes; node++) {
         if (width_at(drafter, level, place_of(drafter, node)) == 0) continue;
-        if (draft->token[node] == drafter->session.model->end_of_text) continue;
+        if (spec_model_ends_text(drafter->session.model, draft->token[node])) continue;
         while ((parent < 0 ? -1 : growth->node[parent]) != draft->parent[node]) parent++;
         growth->token[growth->n] = draft->token[node];
         growth->parent[growth->n] = parent;

@@ -148,8 +148,7 @@ void spec_drafter_begin(spec_draft *ret_draft, spec_drafter *drafter, size_t n,
     ret_draft->siblings = drafter->siblings;
     ret_draft->place = n;
     ret_draft->depth = policy->now;
-    if (drafter->session.model != NULL)
-        ret_draft->end_of_text = drafter->session.model->end_of_text;
+    ret_draft->opt_model = drafter->session.model;
     drafter->n_calls = drafter->n_rows = 0;
 }
 
@@ -219,7 +218,7 @@ int spec_drafter_extend(spec_draft *ret_draft, spec_drafter *drafter, const int 
             spec_draft_retract(ret_draft);
             break;
         }
-        if (token == model->end_of_text) break;
+        if (spec_model_ends_text(model, token)) break;
     }
     return GSL_SUCCESS;
 }

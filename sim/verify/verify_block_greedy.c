@@ -93,7 +93,7 @@ static void hand_on(carried *c, const spec_draft *draft, const double *target, i
     level *levels = levels_after(c, kept);
     const int n = c->n_levels;
     c->n_levels = 0;
-    if (kept == draft->n_nodes || token == draft->end_of_text)
+    if (kept == draft->n_nodes || spec_draft_ends_at(draft, token))
         return; /* nothing would be drafted from here on */
     c->n_levels = n;
     carry_past(token, kept, levels, c, draft, target, weight);

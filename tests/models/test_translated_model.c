@@ -193,6 +193,34 @@ static void a_transformer_translates_what_its_window_holds(void **state)
     close_model(&target);
 }
 
+/* The draft's ends of a text are found by their texts, but for the first, which is the target's. */
+static void ends_of_a_text_are_translated(void **state)
+{
+    (void)state;
+    opened target = open_model("ngram:text.txt?tokens=words", NULL),
+           own = open_model("ngram:text.txt?tokens=chars", NULL);
+    spec_model *translated;
+    spec_error error = {""};
+    int first, second, ends[2];
+    assert_int_equal(own.model->kind->tokenize(own.model, "!", 1, &first, 1), 1);
+    assert_int_equal(own.model->kind->tokenize(own.model, ",", 1, &second, 1), 1);
+    assert_int_equal(target.model->kind->tokenize(target.model, "a", 1, &ends[0], 1), 1);
+    assert_int_equal(target.model->kind->tokenize(target.model, ",", 1, &ends[1], 1), 1);
+    assert_int_not_equal(second, ends[1]);
+    target.model->end_of_text = ends[0];
+    own.model->end_of_text = first;
+    spec_text_ends_add(&own.model->other_ends, second);
+    assert_int_equal(spec_translated_model_open(&translated, own.model, target.model, &error),
+                     GSL_SUCCESS);
+    assert_int_equal(translated->end_of_text, ends[0]);
+    for (int i = 0; i < target.model->vocab; i++)
+        assert_int_equal(spec_model_ends_text(translated, i), i == ends[0] || i == ends[1]);
+    spec_session_free(&own.session);
+    free(own.scratch);
+    spec_model_close(translated); /* and the draft that it wraps */
+    close_model(&target);
+}
+
 static void drafts_without_texts_are_refused(void **state)
 {
     (void)state;
@@ -218,6 +246,7 @@ int main(void)
         cmocka_unit_test(rows_are_the_drafts_at_tokens_of_one_text),
         cmocka_unit_test(rows_of_a_tree_are_those_of_its_paths),
         cmocka_unit_test(a_transformer_translates_what_its_window_holds),
+        cmocka_unit_test(ends_of_a_text_are_translated),
         cmocka_unit_test(drafts_without_texts_are_refused),
     };
     return cmocka_run_group_tests(tests, enter, spec_folder_leave);

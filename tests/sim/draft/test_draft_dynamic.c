@@ -87,7 +87,8 @@ static void the_best_of_each_level_grow_and_the_best_of_all_are_submitted(void *
     bench_draft(&b, "dynamic?top=2&nodes=3&depth=2", &model.head, 8);
     check_nodes(&b, (const int[]){0, 1, 0}, (const int[]){-1, -1, 0}, 3);
     bench_free(&b);
-    model.head.end_of_text = 0; /* 1 grows, alone */
+    model.head.end_of_text = 2; /* 1 grows, alone */
+    spec_text_ends_add(&model.head.other_ends, 0);
     bench_draft(&b, "dynamic?top=2&nodes=60&depth=2", &model.head, 8);
     check_nodes(&b, (const int[]){0, 1, 0, 1}, (const int[]){-1, -1, 1, 1}, 4);
     bench_free(&b);

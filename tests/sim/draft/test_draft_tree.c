@@ -121,15 +121,18 @@ static void the_policy_sets_the_depth(void **state)
 static void a_node_that_ends_the_text_has_no_children(void **state)
 {
     (void)state;
-    bench b;
-    bench_init(&b, "tree?n=2", V, row, 3);
-    b.model.head.end_of_text = 2;
-    run_script(&b, (const int[]){2, 0, 2, 2}, 4, NULL);
-    assert_int_equal(b.draft.n_nodes, 4);
-    assert_int_equal(b.draft.parent[2], 1);
-    assert_int_equal(b.draft.parent[3], 1);
-    assert_int_equal(b.drafter.n_calls, 2); /* every path has ended before the third */
-    bench_free(&b);
+    for (int end = 1; end <= 2; end++) { /* at 1, 2 is another end of a text */
+        bench b;
+        bench_init(&b, "tree?n=2", V, row, 3);
+        b.model.head.end_of_text = end;
+        spec_text_ends_add(&b.model.head.other_ends, 2);
+        run_script(&b, (const int[]){2, 0, 2, 2}, 4, NULL);
+        assert_int_equal(b.draft.n_nodes, 4);
+        assert_int_equal(b.draft.parent[2], 1);
+        assert_int_equal(b.draft.parent[3], 1);
+        assert_int_equal(b.drafter.n_calls, 2); /* every path has ended before the third */
+        bench_free(&b);
+    }
 }
 
 /* ---- shapes of any form ---------------------------------------------------------------------- */

@@ -98,22 +98,28 @@ static void a_greedy_draft_takes_the_argmax_and_keeps_its_row(void **state)
     table_model_free(&model);
 }
 
-static void drafting_ends_after_the_models_end_of_text(void **state)
+/* After the end of text, or another of several ends. */
+static void drafting_ends_after_each_of_the_models_ends(void **state)
 {
     (void)state;
-    table_model model;
-    table_model_init(&model, 3);
-    model.head.end_of_text = 2;
-    bench b;
-    bench_init(&b, "chain", &model.head, 3, "fixed", 4);
-    spec_script script;
-    spec_script_init(&script, (const int[]){0, 2}, 2, NULL);
-    assert_int_equal(run(&b, NULL, 0, &script.chance), GSL_SUCCESS);
-    assert_int_equal(b.draft.n_nodes, 2);
-    assert_int_equal(b.draft.token[1], 2);
-    assert_false(script.broken);
-    bench_free(&b);
-    table_model_free(&model);
+    for (int end = 1; end <= 2; end++) {
+        table_model model;
+        table_model_init(&model, 3);
+        model.head.end_of_text = end;
+        spec_text_ends_add(&model.head.other_ends, 2);
+        bench b;
+        bench_init(&b, "chain", &model.head, 3, "fixed", 4);
+        spec_script script;
+        spec_script_init(&script, (const int[]){0, 2}, 2, NULL);
+        assert_int_equal(run(&b, NULL, 0, &script.chance), GSL_SUCCESS);
+        assert_int_equal(b.draft.n_nodes, 2);
+        assert_int_equal(b.draft.token[1], 2);
+        assert_true(spec_draft_ends_at(&b.draft, 2) && !spec_draft_ends_at(&b.draft, 0));
+        assert_int_equal(spec_draft_ends_at(&b.draft, 1), end == 1);
+        assert_false(script.broken);
+        bench_free(&b);
+        table_model_free(&model);
+    }
 }
 
 static void a_policy_stops_a_chain_after_before_or_against_a_token(void **state)
@@ -394,7 +400,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_chain_asks_for_each_token_with_its_own_row),
         cmocka_unit_test(a_greedy_draft_takes_the_argmax_and_keeps_its_row),
-        cmocka_unit_test(drafting_ends_after_the_models_end_of_text),
+        cmocka_unit_test(drafting_ends_after_each_of_the_models_ends),
         cmocka_unit_test(a_policy_stops_a_chain_after_before_or_against_a_token),
         cmocka_unit_test(what_a_models_row_says_of_failure_is_passed_on),
         cmocka_unit_test(a_stateful_model_sees_the_whole_context_and_is_asked_for_one_row_a_token),

@@ -185,6 +185,10 @@ static void ends_of_texts_and_changing_lengths_change_no_law(void **state)
             table_pair_randomize(&goal, &draft, again == 0 ? PAIR_PLAIN : PAIR_MIXED, &noise);
             goal.head.end_of_text = c / 9 % 3 - 1;
             draft.head.end_of_text = c / 27 % 3 - 1;
+            if (again == 2 && goal.head.end_of_text >= 0)
+                spec_text_ends_add(&goal.head.other_ends, 0);
+            if (again > 0 && draft.head.end_of_text >= 0)
+                spec_text_ends_add(&draft.head.other_ends, 1);
             if (V == 2 && (goal.head.end_of_text > 1 || draft.head.end_of_text > 1)) continue;
             spec_decoder_config config = SPEC_DECODER_DEFAULT;
             config.target = &goal.head;
