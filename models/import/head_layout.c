@@ -67,15 +67,24 @@ int spec_head_layout_depths(const spec_tensor_folder *folder)
     return n;
 }
 
+/* Whether the first head of Medusa has a tensor of its k-th module. */
+static bool has_module(const spec_tensor_folder *folder, int k, const char *rest)
+{
+    char name[SPEC_HEAD_LAYOUT_NAME];
+    for (int i = 0; depths[i] != NULL; i++) {
+        snprintf(name, sizeof name, "%s0.%d.%s", depths[i], k, rest);
+        if (spec_tensor_folder_look(folder, name) != NULL) return true;
+    }
+    return false;
+}
+
 int spec_head_layout_blocks(const spec_tensor_folder *folder)
 {
     int n = 0;
-    char name[SPEC_HEAD_LAYOUT_NAME];
-    for (int i = 0; depths[i] != NULL; i++)
-        for (;; n++) {
-            snprintf(name, sizeof name, "%s0.%d.linear.weight", depths[i], n);
-            if (spec_tensor_folder_look(folder, name) == NULL) break;
-        }
+    while (has_module(folder, n, "linear.weight")) n++;
+    if (has_module(folder, n, "weight")) return n;
+    for (int k = n + 1; k <= SPEC_HEAD_LAYOUT_BLOCKS; k++)
+        if (has_module(folder, k, "weight")) return k;
     return n;
 }
 

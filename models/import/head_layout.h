@@ -11,7 +11,9 @@
 /* The spec_head_kind of a folder (medusa, eagle, eagle3), or -1: no draft head that is known. */
 int spec_head_layout_kind(const spec_tensor_folder *folder);
 
-/* Heads of a Medusa folder, the most in a row from 0; residual blocks of its first head. */
+/* Heads of a Medusa folder, the most in a row from 0; the times that its first head applies a
+ * residual block, at most SPEC_HEAD_LAYOUT_BLOCKS, even if the block is stored once. */
+enum { SPEC_HEAD_LAYOUT_BLOCKS = 16 };
 int spec_head_layout_depths(const spec_tensor_folder *folder);
 int spec_head_layout_blocks(const spec_tensor_folder *folder);
 
