@@ -19,6 +19,8 @@ static const struct {
 };
 enum { TYPES = sizeof types / sizeof types[0] };
 
+enum { HEADER_MAX = 100000000 }; /* of the format */
+
 #define REFUSE(file, error, format, ...)                                                           \
     spec_fail(error, GSL_EINVAL, "%.300s: " format, (file)->path, __VA_ARGS__)
 
@@ -149,6 +151,9 @@ static int read_header(spec_safetensors *file, uint64_t *ret_length, spec_error 
                       "is cut short, or no safetensors file: its header of %" PRIu64
                       " bytes ends beyond its %zu bytes",
                       bytes, length);
+    if (bytes > HEADER_MAX)
+        return REFUSE(file, error, "its header has %" PRIu64 " bytes, and may have %d", bytes,
+                      HEADER_MAX);
     *ret_length = length - sizeof bytes - bytes;
     return spec_json_values_parse(&file->header, (const char *)file->mapping.bytes + sizeof bytes,
                                   (size_t)bytes, file->path, error);

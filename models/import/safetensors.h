@@ -30,9 +30,10 @@ typedef struct {
 } spec_safetensors;
 
 /* Map and check a file. GSL_EINVAL with one line for a file that is cut short or of another format;
- * for a header that is longer than the file, or no valid JSON; for tensors of an unknown type, of a
- * size that is not that of their shape, beyond the file, or overlapping; for bytes that belong to
- * no tensor, and for names that occur twice. `path` must live as long as the container. */
+ * for a header that is longer than the file or 100 MB, or no valid JSON; for tensors of an unknown
+ * type, of a size that is not that of their shape, beyond the file, or overlapping; for bytes that
+ * belong to no tensor, and for names that occur twice. `path` must live as long as the container.
+ */
 int spec_safetensors_init(spec_safetensors *file, const char *path, spec_error *error);
 void spec_safetensors_free(spec_safetensors *file); /* may be zeroed */
 

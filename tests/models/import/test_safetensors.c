@@ -88,6 +88,16 @@ static void files_that_are_cut_short_are_refused(void **state)
                    8, "is cut short: tensor 'a' ends beyond");
 }
 
+/* A sparse file. */
+static void a_header_beyond_the_formats_limit_is_refused(void **state)
+{
+    (void)state;
+    const uint64_t bytes = 100000001;
+    write_bytes(&bytes, sizeof bytes);
+    assert_int_equal(truncate("bad.safetensors", (off_t)(sizeof bytes + bytes)), 0);
+    refused("its header has 100000001 bytes, and may have 100000000");
+}
+
 static void headers_that_are_no_json_are_refused(void **state)
 {
     (void)state;
@@ -154,6 +164,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tensors_are_found_by_name_with_their_shapes),
         cmocka_unit_test(files_that_are_cut_short_are_refused),
+        cmocka_unit_test(a_header_beyond_the_formats_limit_is_refused),
         cmocka_unit_test(headers_that_are_no_json_are_refused),
         cmocka_unit_test(tensors_that_cannot_be_are_refused),
         cmocka_unit_test(the_data_are_filled_without_gaps),
