@@ -2,16 +2,15 @@
 #include "models/dflash/dflash_file.h"
 
 #include "models/transformer/files/gguf_attention.h"
+#include "models/transformer/files/gguf_token_map.h"
 #include "models/transformer/files/gguf_value.h"
 #include "speclab/no_memory.h"
 
-#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char map_name[] = "d2t", factors_name[] = "rope_freqs.weight",
-                  tokens_key[] = "tokenizer.ggml.tokens",
+static const char factors_name[] = "rope_freqs.weight", tokens_key[] = "tokenizer.ggml.tokens",
                   mask_key[] = "tokenizer.ggml.mask_token_id";
 
 /* The memory of a draft from a file. */
@@ -321,31 +320,12 @@ static int read_map(loader *load)
     int status = GSL_SUCCESS;
     spec_dflash *to = load->to;
     const int vocab = to->shape.shape.vocab;
-    const spec_gguf_tensor *map = spec_gguf_find_tensor(load->gguf, map_name);
-    to->shape.draft_vocab = vocab;
-    if (map == NULL) return GSL_SUCCESS;
-    if (!map->integers || map->tensor.rows != 1 || map->tensor.cols > vocab)
-        return REFUSE(load, "tensor '%s' is not a list of at most %d tokens of type I64", map_name,
-                      vocab);
-    const int n = to->shape.draft_vocab = map->tensor.cols;
-    bool *seen = calloc((size_t)vocab, sizeof *seen);
-    to->opt_token = malloc((size_t)n * sizeof *to->opt_token);
-    if (seen == NULL || to->opt_token == NULL)
-        SPEC_TRY(spec_no_memory_for(load->error, load->gguf->path));
-    for (int i = 0; i < n; i++) {
-        int64_t token;
-        memcpy(&token, (const char *)map->tensor.data + (size_t)i * sizeof token, sizeof token);
-        if (token < 0 || token >= vocab || seen[token])
-            SPEC_TRY(REFUSE(load, "row %d of its output is token %" PRId64 ", which %s", i, token,
-                            token < 0 || token >= vocab ? "the target has not" : "occurs twice"));
-        to->opt_token[i] = (int)token;
-        seen[token] = true;
-    }
-    if (n < vocab && !has_tensor(load, "output.weight"))
-        SPEC_TRY(REFUSE(load, "lacks tensor '%s', which a vocabulary of %d tokens needs",
-                        "output.weight", n));
+    SPEC_TRY(spec_gguf_token_map_read(&to->opt_token, &to->shape.draft_vocab, load->gguf, vocab,
+                                      load->error));
+    if (to->shape.draft_vocab < vocab && !has_tensor(load, "output.weight"))
+        return REFUSE(load, "lacks tensor '%s', which a vocabulary of %d tokens needs",
+                      "output.weight", to->shape.draft_vocab);
 done:
-    free(seen);
     return status;
 }
 
@@ -396,7 +376,7 @@ static int take_all(loader *load)
             SPEC_TRY(take(load, (spec_dflash_part)part, i, taken));
     for (size_t i = 0; i < gguf->n_tensors; i++) {
         const spec_gguf_tensor *tensor = &gguf->tensor[i];
-        if (!taken[i] && !spec_piece_is(tensor->name, map_name) &&
+        if (!taken[i] && !spec_piece_is(tensor->name, SPEC_GGUF_TOKEN_MAP) &&
             !spec_piece_is(tensor->name, factors_name))
             SPEC_TRY(REFUSE(load, "tensor '%.*s' is not one of a draft of dflash",
                             SPEC_GGUF_SHOWN(tensor->name)));

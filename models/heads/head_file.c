@@ -5,6 +5,7 @@
 #include "models/heads/head_keys.h"
 #include "models/transformer/files/gguf.h"
 #include "models/transformer/files/gguf_attention.h"
+#include "models/transformer/files/gguf_token_map.h"
 #include "models/transformer/files/gguf_value.h"
 #include "speclab/no_memory.h"
 
@@ -340,42 +341,23 @@ done:
 /* The target's tokens of a reduced vocabulary. */
 static int read_map(loader *load)
 {
-    int status = GSL_SUCCESS;
     spec_head *head = load->to;
     const int vocab = head->shape.shape.vocab;
-    const spec_gguf_tensor *map = spec_gguf_find_tensor(load->gguf, SPEC_HEAD_MAP);
+    const spec_gguf_tensor *map = spec_gguf_find_tensor(load->gguf, SPEC_GGUF_TOKEN_MAP);
     head->shape.draft_vocab = vocab;
     if (map == NULL) return GSL_SUCCESS;
     if (spec_head_has_target_output(&head->shape))
         return REFUSE(load, "tensor '%s': a head of kind %s %s the target's output, whole",
-                      SPEC_HEAD_MAP, spec_head_kind_names[head->shape.kind],
+                      SPEC_GGUF_TOKEN_MAP, spec_head_kind_names[head->shape.kind],
                       head->shape.borrows_output ? "without 'output.weight' has" : "has");
-    if (!map->integers || map->tensor.rows != 1 || map->tensor.cols > vocab)
-        return REFUSE(load, "tensor '%s' is not a list of at most %d tokens of type I64",
-                      SPEC_HEAD_MAP, vocab);
-    const int n = head->shape.draft_vocab = map->tensor.cols;
-    bool *seen = calloc((size_t)vocab, sizeof *seen);
-    head->opt_token = malloc((size_t)n * sizeof *head->opt_token);
-    if (seen == NULL || head->opt_token == NULL)
-        SPEC_TRY(spec_no_memory_for(load->error, load->gguf->path));
-    for (int i = 0; i < n; i++) {
-        int64_t token;
-        memcpy(&token, (const char *)map->tensor.data + (size_t)i * sizeof token, sizeof token);
-        if (token < 0 || token >= vocab || seen[token])
-            SPEC_TRY(REFUSE(load, "row %d of its output is token %" PRId64 ", which %s", i, token,
-                            token < 0 || token >= vocab ? "the target has not" : "occurs twice"));
-        head->opt_token[i] = (int)token;
-        seen[token] = true;
-    }
-done:
-    free(seen);
-    return status;
+    return spec_gguf_token_map_read(&head->opt_token, &head->shape.draft_vocab, load->gguf, vocab,
+                                    load->error);
 }
 
 static bool is_taken(const loader *load, const spec_gguf_tensor *tensor)
 {
     const spec_head *head = load->to;
-    if (tensor == spec_gguf_find_tensor(load->gguf, SPEC_HEAD_MAP) ||
+    if (tensor == spec_gguf_find_tensor(load->gguf, SPEC_GGUF_TOKEN_MAP) ||
         (tensor == spec_gguf_find_tensor(load->gguf, SPEC_HEAD_ROPE_FACTORS) &&
          head->shape.shape.n_layers > 0))
         return true;

@@ -3,6 +3,7 @@
 
 #include "models/heads/head_keys.h"
 #include "models/transformer/files/gguf_model.h"
+#include "models/transformer/files/gguf_token_map.h"
 
 #include <inttypes.h>
 
@@ -73,7 +74,7 @@ int spec_head_file_write(int *ret_kept, const spec_head *head, const char *path,
     write_values(&writer, head);
     SPEC_TRY(visit(&writer, head, false, error));
     if (head->opt_token != NULL)
-        spec_gguf_writer_integer_tensor(&writer, SPEC_HEAD_MAP, head->shape.draft_vocab);
+        spec_gguf_writer_integer_tensor(&writer, SPEC_GGUF_TOKEN_MAP, head->shape.draft_vocab);
     if (factor != NULL)
         spec_gguf_writer_tensor(&writer, SPEC_HEAD_ROPE_FACTORS, SPEC_TENSOR_F32, 1, n_factors);
     SPEC_TRY(spec_gguf_writer_open(&writer, path, error));

@@ -7,7 +7,6 @@
 #include "models/heads/head.h"
 
 #define SPEC_HEAD_ARCHITECTURE "speclab-head"
-#define SPEC_HEAD_MAP "d2t"
 #define SPEC_HEAD_ROPE_FACTORS "rope_freqs.weight"
 #define SPEC_HEAD_FINGERPRINT "speclab.target.fingerprint"
 
