@@ -4,15 +4,21 @@
 #define MATRIX(part, l) (&state->model->matrix[SPEC_DFLASH_##part][l])
 #define VECTOR(part, l) (state->model->vector[SPEC_DFLASH_##part][l])
 
+/* The values of the columns of a pass. */
+static size_t values_of(const spec_dflash_state *state)
+{
+    return (size_t)state->batch.n * (size_t)state->model->dflash.shape.shape.dim;
+}
+
 static const spec_dflash_shape *shape_of(const spec_dflash_state *state)
 {
     return &state->model->dflash.shape;
 }
 
-void spec_dflash_layers_scale(float *x, int n, float factor)
+void spec_dflash_layers_scale(float *x, size_t n, float factor)
 {
     if (factor == 1.0f) return;
-    for (int i = 0; i < n; i++) x[i] *= factor;
+    for (size_t i = 0; i < n; i++) x[i] *= factor;
 }
 
 /* ---- attention ------------------------------------------------------------------------------- */
@@ -88,16 +94,18 @@ static void convolve(spec_dflash_state *state, float *x, const float *base, int 
     const int dim = shape->shape.dim, kernel = shape->kernel, groups = dim / shape->group;
     for (int u = state->batch.n - 1; u >= 0; u--) {
         const float *coefficient = state->coefficient + (size_t)u * (size_t)(2 * kernel * groups);
-        for (int i = 0; i < dim; i++) {
-            float sum = 0.0f;
-            for (int t = 0; t < kernel && t <= u; t++) {
-                const int row = side * kernel + t;
-                const float weight =
-                    coefficient[row * groups + i / shape->group] + base[row * dim + i];
-                const float term = weight * x[(u - t) * dim + i];
-                sum = t == 0 ? term : sum + term;
+        float *column = x + (size_t)u * (size_t)dim;
+        for (int t = 0; t < kernel && t <= u; t++) {
+            const int row = side * kernel + t;
+            const float *own = base + (size_t)row * (size_t)dim,
+                        *from = column - (size_t)t * (size_t)dim;
+            for (int g = 0; g < groups; g++) {
+                const float shared = coefficient[row * groups + g];
+                for (int i = g * shape->group; i < (g + 1) * shape->group; i++) {
+                    const float term = (shared + own[i]) * from[i];
+                    column[i] = t == 0 ? term : column[i] + term;
+                }
             }
-            x[u * dim + i] = sum;
         }
     }
 }
@@ -116,12 +124,12 @@ static void begin_branch(spec_dflash_state *state, const spec_matrix *conv, cons
 static void end_branch(spec_dflash_state *state, const float *base, const float *opt_gain)
 {
     spec_forward *f = &state->forward;
-    const int n = state->batch.n * shape_of(state)->shape.dim;
+    const size_t n = values_of(state);
     if (shape_of(state)->kind == SPEC_DFLASH_LATTICE) convolve(state, state->other, base, 1);
     if (opt_gain != NULL)
-        state->model->base.backend->norm(&f->queue, state->other, state->other, opt_gain,
-                                         SPEC_COLUMNS_ALL, NULL);
-    for (int i = 0; i < n; i++) f->x[i] += state->other[i];
+        state->model->base.backend->norm_add(&f->queue, f->x, state->other, opt_gain);
+    else
+        for (size_t i = 0; i < n; i++) f->x[i] += state->other[i];
 }
 
 static void run_attention(spec_dflash_state *state, int layer)
@@ -142,8 +150,7 @@ static void run_attention(spec_dflash_state *state, int layer)
                MATRIX(ATTENTION_OUTPUT, layer));
     on->matmul(&f->queue, state->other, MATRIX(ATTENTION_OUTPUT, layer), f->mixed, NULL, false,
                SPEC_COLUMNS_ALL);
-    spec_dflash_layers_scale(state->other, state->batch.n * shape_of(state)->shape.dim,
-                             shape_of(state)->value_scale);
+    spec_dflash_layers_scale(state->other, values_of(state), shape_of(state)->value_scale);
     end_branch(state, VECTOR(ATTENTION_CONV_BASE, layer), VECTOR(ATTENTION_POST_NORM, layer));
 }
 
@@ -171,7 +178,5 @@ void spec_dflash_layers_run(spec_dflash_state *state, int layer)
     const float *opt_scale = VECTOR(LAYER_SCALE, layer);
     run_attention(state, layer);
     run_ffn(state, layer);
-    if (opt_scale != NULL)
-        spec_dflash_layers_scale(state->forward.x, state->batch.n * shape_of(state)->shape.dim,
-                                 *opt_scale);
+    if (opt_scale != NULL) spec_dflash_layers_scale(state->forward.x, values_of(state), *opt_scale);
 }

@@ -15,6 +15,6 @@ void spec_dflash_layers_store(spec_dflash_state *state, int layer, const float *
 void spec_dflash_layers_run(spec_dflash_state *state, int layer);
 
 /* x_i *= factor. */
-void spec_dflash_layers_scale(float *x, int n, float factor);
+void spec_dflash_layers_scale(float *x, size_t n, float factor);
 
 #endif
