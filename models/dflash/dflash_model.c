@@ -2,6 +2,7 @@
 #include "models/dflash/dflash_model.h"
 
 #include "models/dflash/dflash_file.h"
+#include "models/transformer/engine/target_reader.h"
 #include "speclab/no_memory.h"
 
 #include <assert.h>
@@ -83,21 +84,6 @@ static void free_weights(spec_dflash_model *m)
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-static int find_target(const spec_transformer **ret_target, const spec_settings *settings,
-                       const spec_model *target, spec_error *error)
-{
-    *ret_target = spec_transformer_of(target);
-    if (*ret_target == NULL)
-        return spec_fail(error, GSL_EINVAL,
-                         "%s needs a transformer as its target, which this is not: %.80s",
-                         settings->name, target->spec);
-    if ((*ret_target)->weights->backend->taps_init == NULL)
-        return spec_fail(error, GSL_EINVAL,
-                         "%s: draft heads need a target on the CPU; open it with device=cpu",
-                         settings->name);
-    return GSL_SUCCESS;
-}
-
 static int read_confidence(spec_dflash_model *m, const spec_settings *settings, spec_error *error)
 {
     double least;
@@ -123,7 +109,7 @@ int spec_dflash_model_open(spec_model **ret_model, spec_settings *settings,
     *ret_model = NULL;
     spec_dflash_model *m = calloc(1, sizeof *m);
     if (m == NULL) return spec_no_memory(error);
-    SPEC_TRY(find_target(&target, settings, opt_target, error));
+    SPEC_TRY(spec_target_reader_find(&target, settings, opt_target, error));
     m->target = target;
     SPEC_TRY(spec_settings_double(&m->temperature, settings, "temperature", 1.0, 0.0, 1e9, error));
     m->path = strdup(settings->path);

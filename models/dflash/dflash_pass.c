@@ -4,26 +4,6 @@
 #include "models/transformer/engine/taps.h"
 #include "models/transformer/engine/transformer_session.h"
 
-/* ---- the target ------------------------------------------------------------------------------ */
-
-/* Have the target compute all but the last token of the text. */
-static int follow(spec_dflash_state *state, spec_error *error)
-{
-    int status = GSL_SUCCESS;
-    const spec_dflash_shape *shape = &state->model->dflash.shape;
-    if (state->target == NULL) {
-        SPEC_TRY(spec_session_init(&state->own_target, &state->model->target->head, error));
-        SPEC_TRY(
-            spec_transformer_session_tap(state->own_target.data, shape->tap, shape->n_taps, error));
-        state->target = state->own_target.data;
-    }
-    SPEC_TRY(
-        spec_transformer_session_follow(state->target, state->text, (size_t)state->n_text, error));
-done:
-    if (state->target == NULL) spec_session_free(&state->own_target);
-    return status;
-}
-
 /* ---- the context ----------------------------------------------------------------------------- */
 
 static void add_column(spec_dflash_state *state, int token, int place)
@@ -42,7 +22,7 @@ static int pass_context(spec_dflash_state *state, int from, int until, spec_erro
     const spec_dflash_model *m = state->model;
     const spec_dflash_shape *shape = &m->dflash.shape;
     const spec_backend *on = m->base.backend;
-    const spec_kv *target = spec_transformer_session_kv(state->target);
+    const spec_kv *target = spec_transformer_session_kv(state->reader.session);
     const int dim = shape->shape.dim, wide = shape->n_taps * dim;
     int row[SPEC_COLUMNS_MAX];
     state->batch.n = 0;
@@ -87,7 +67,7 @@ static int pass_block(spec_dflash_state *state, spec_error *error)
     on->norm(&f->queue, f->normed, f->x, m->base.final_norm, SPEC_COLUMNS_WANTED, NULL);
     on->matmul(&f->queue, f->logits, m->output, f->normed, NULL, false, SPEC_COLUMNS_WANTED);
     if (shape->kind != SPEC_DFLASH_MARKOV) {
-        spec_dflash_layers_scale(f->logits, m->model.reach * shape->draft_vocab,
+        spec_dflash_layers_scale(f->logits, (size_t)m->model.reach * (size_t)shape->draft_vocab,
                                  shape->logit_scale);
         if (shape->shape.logit_cap > 0.0f) on->cap(&f->queue, f->logits);
     }
@@ -102,7 +82,7 @@ int spec_dflash_pass(spec_dflash_state *state, spec_error *error)
 {
     int status = GSL_SUCCESS;
     const int n = state->n_text - 1;
-    SPEC_TRY(follow(state, error));
+    SPEC_TRY(spec_target_reader_follow(&state->reader, state->text, state->n_text, error));
     while (state->n_places < n) {
         const int left = n - state->n_places,
                   until = state->n_places + (left < SPEC_COLUMNS_MAX ? left : SPEC_COLUMNS_MAX);

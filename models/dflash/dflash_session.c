@@ -4,10 +4,8 @@
 #include "base/int_math.h"
 #include "models/dflash/dflash_state.h"
 #include "models/transformer/engine/logits.h"
-#include "models/transformer/engine/transformer_session.h"
 #include "speclab/no_memory.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,48 +33,11 @@ void spec_dflash_session_free(const spec_model *model, void *data)
 bool spec_dflash_session_share(const spec_model *model, void *data, const spec_model *target,
                                void *target_data)
 {
-    const spec_dflash_model *m = (const spec_dflash_model *)model;
-    const spec_dflash_shape *shape = &m->dflash.shape;
-    spec_dflash_state *state = data;
-    spec_error unused;
-    if (target != &m->target->head || state->target != NULL ||
-        spec_transformer_session_tap(target_data, shape->tap, shape->n_taps, &unused) !=
-            GSL_SUCCESS)
-        return false;
-    state->target = target_data;
-    return true;
+    (void)model;
+    return spec_target_reader_share(&((spec_dflash_state *)data)->reader, target, target_data);
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
-
-static int depth_of(const spec_score_request *request, int node)
-{
-    int depth = 0;
-    for (; node >= 0; node = request->opt_parent != NULL ? request->opt_parent[node] : node - 1)
-        depth++;
-    return depth;
-}
-
-/* Check the depths of the tree, and those of the requested rows. */
-static int check_depths(const spec_dflash_model *m, int n_text, const spec_score_request *request,
-                        spec_error *error)
-{
-    int path = 0, row = 0;
-    for (int i = -1; i < request->n_nodes; i++) {
-        const int depth = depth_of(request, i);
-        if (depth > path) path = depth;
-        if (i + 1 >= request->first && depth + 1 > row) row = depth + 1;
-    }
-    if (n_text + path > m->target->context)
-        return spec_fail(error, GSL_EINVAL,
-                         "a draft of %d tokens after %zu is too long: the model's context is %d",
-                         path, request->n_context, m->model.window);
-    if (row > m->model.reach)
-        return spec_fail(error, GSL_EINVAL,
-                         "%.200s: this draft has rows of %d tokens, and not of number %d", m->path,
-                         m->model.reach, row);
-    return GSL_SUCCESS;
-}
 
 /* The token before the one that the row after a node drafts. */
 static int previous(const spec_dflash_state *state, const spec_score_request *request, int node)
@@ -139,7 +100,8 @@ static void plain_rows(const spec_dflash_state *state, const spec_score_request 
 {
     const size_t vocab = (size_t)state->model->model.vocab;
     for (int i = request->first; i <= request->n_nodes; i++)
-        memcpy(place_of(state, request, i), state->fixed + (size_t)depth_of(request, i - 1) * vocab,
+        memcpy(place_of(state, request, i),
+               state->fixed + (size_t)spec_target_reader_depth(request, i - 1) * vocab,
                vocab * sizeof *request->scratch);
 }
 
@@ -169,7 +131,7 @@ static int markov_pass(spec_dflash_state *state, const spec_score_request *reque
                  rank = (size_t)m->dflash.shape.markov_rank;
     state->batch.n = state->batch.first = 0;
     for (int i = from; i < until; i++) {
-        const int u = state->batch.n++, offset = depth_of(request, i - 1);
+        const int u = state->batch.n++, offset = spec_target_reader_depth(request, i - 1);
         float *of_token = state->other + (size_t)u * rank;
         state->batch.position[u] = 0;
         state->row[u] = place_of(state, request, i);
@@ -238,7 +200,8 @@ static int lattice_rows(spec_dflash_state *state, const spec_score_request *requ
 {
     int status = GSL_SUCCESS;
     for (int i = request->first; i <= request->n_nodes && status == GSL_SUCCESS; i++)
-        status = lattice_row(state, place_of(state, request, i), depth_of(request, i - 1),
+        status = lattice_row(state, place_of(state, request, i),
+                             spec_target_reader_depth(request, i - 1),
                              previous(state, request, i - 1), error);
     return status;
 }
@@ -253,7 +216,7 @@ int spec_dflash_session_score(const spec_model *model, void *data,
     state->declined = false;
     SPEC_TRY(spec_transformer_text(m->target, state->next, &n_text, request->context,
                                    request->n_context, error));
-    SPEC_TRY(check_depths(m, (int)n_text, request, error));
+    SPEC_TRY(spec_target_reader_check(&state->reader, model, m->path, (int)n_text, request, error));
     spec_dflash_state_settle(state, state->next, (int)n_text);
     status = hold(state, error);
     if (status != GSL_SUCCESS) spec_dflash_state_forget(state);

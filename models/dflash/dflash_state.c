@@ -47,7 +47,10 @@ int spec_dflash_state_init(spec_dflash_state *state, const spec_dflash_model *mo
     const size_t context = (size_t)model->target->context;
     const size_t seen =
         (size_t)(spec_int_min(shape->window, model->target->context) + shape->block);
-    *state = (spec_dflash_state){.model = model, .kernels = spec_vector_kernels_of(spec_cpu_isa())};
+    *state = (spec_dflash_state){
+        .model = model,
+        .kernels = spec_vector_kernels_of(spec_cpu_isa()),
+        .reader = {.target = model->target, .tap = shape->tap, .n_taps = shape->n_taps}};
     SPEC_TRY(spec_forward_init(&state->forward, &model->base, error));
     SPEC_TRY(on->widen(&state->forward.queue, model->widest, error));
     SPEC_TRY(columns_of(&state->feature, on, shape->shape.dim, error));
@@ -72,7 +75,7 @@ void spec_dflash_state_free(spec_dflash_state *state)
 {
     if (state->model == NULL) return;
     const spec_backend *on = state->model->base.backend;
-    spec_session_free(&state->own_target);
+    spec_target_reader_free(&state->reader);
     spec_forward_free(&state->forward);
     on->free(on, state->feature);
     on->free(on, state->wide);
@@ -111,17 +114,7 @@ void spec_dflash_state_settle(spec_dflash_state *state, const int *text, int n_t
 
 int spec_dflash_state_rows(spec_dflash_state *state, int n, spec_error *error)
 {
-    const spec_dflash *dflash = &state->model->dflash;
-    const size_t vocab = (size_t)state->model->model.vocab, few = (size_t)dflash->shape.draft_vocab;
-    const double temperature = state->model->temperature;
-    double *reduced[SPEC_COLUMNS_MAX] = {NULL};
-    if (dflash->opt_token == NULL)
-        return spec_forward_rows(&state->forward, state->row, temperature, n, error);
-    for (int i = 0; i < n; i++) reduced[i] = state->few + (size_t)i * few;
-    const int status = spec_forward_rows(&state->forward, reduced, temperature, n, error);
-    for (int i = 0; i < n && status == GSL_SUCCESS; i++) {
-        memset(state->row[i], 0, vocab * sizeof *state->row[i]);
-        for (size_t k = 0; k < few; k++) state->row[i][dflash->opt_token[k]] = reduced[i][k];
-    }
-    return status;
+    const spec_dflash_model *m = state->model;
+    return spec_target_reader_rows(&state->forward, state->row, state->few, m->dflash.opt_token,
+                                   m->model.vocab, m->temperature, n, error);
 }

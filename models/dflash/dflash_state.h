@@ -6,14 +6,13 @@
 #define SPECLAB_DFLASH_STATE_H
 
 #include "models/dflash/dflash_model.h"
-#include "models/transformer/engine/forward.h"
+#include "models/transformer/engine/target_reader.h"
 #include "models/transformer/kernels/vector.h"
 
 typedef struct {
     const spec_dflash_model *model;
     const spec_vector_kernels *kernels;
-    spec_session own_target; /* opened when it is needed and none is shared */
-    void *target;            /* the data of the target's session that it reads, or NULL */
+    spec_target_reader reader;
 
     spec_forward forward; /* buffers of a pass; logits (SPEC_COLUMNS_MAX, draft_vocab) */
     float *feature;       /* (SPEC_COLUMNS_MAX, dim) */

@@ -30,7 +30,7 @@ static int hold_feature(spec_head_state *state, spec_error *error)
     spec_forward *f = &state->forward;
     const int dim = f->weights->shape.dim;
     if (state->held) return status;
-    SPEC_TRY(spec_head_state_follow(state, error));
+    SPEC_TRY(spec_target_reader_follow(&state->reader, state->text, state->n_text, error));
     const int row = spec_head_state_plane_row(state, state->n_text - 1);
     state->batch.slot[0] = 0;
     begin(state, 1, 0);

@@ -361,7 +361,8 @@ int spec_head_layers_rows(spec_head_state *state, const spec_score_request *requ
     int status = GSL_SUCCESS, known = state->length[0]; /* places that read no state again */
     for (int l = 1; is_nextn(state) && l < state->model->head.shape.shape.n_layers; l++)
         if (state->length[l] < known) known = state->length[l];
-    if (known < state->n_text && !state->held) SPEC_TRY(spec_head_state_follow(state, error));
+    if (known < state->n_text && !state->held)
+        SPEC_TRY(spec_target_reader_follow(&state->reader, state->text, state->n_text, error));
     if (kind_of(state) == SPEC_HEAD_PARALLEL) return parallel(state, error);
     status = has_modules(state) ? mtp(state, request, error) : eagle(state, request, error);
 done:

@@ -3,6 +3,7 @@
 
 #include "models/heads/head_file.h"
 #include "models/heads/head_nextn.h"
+#include "models/transformer/engine/target_reader.h"
 #include "speclab/no_memory.h"
 
 #include <assert.h>
@@ -10,21 +11,6 @@
 #include <string.h>
 
 static const char target_file[] = "the target's own file";
-
-static int find_target(const spec_transformer **ret_target, const spec_settings *settings,
-                       const spec_model *target, spec_error *error)
-{
-    *ret_target = spec_transformer_of(target);
-    if (*ret_target == NULL)
-        return spec_fail(error, GSL_EINVAL,
-                         "%s needs a transformer as its target, which this is not: %.80s",
-                         settings->name, target->spec);
-    if ((*ret_target)->weights->backend->taps_init == NULL)
-        return spec_fail(error, GSL_EINVAL,
-                         "%s: draft heads need a target on the CPU; open it with device=cpu",
-                         settings->name);
-    return GSL_SUCCESS;
-}
 
 static int check_kind(const spec_head *head, const spec_settings *settings, spec_error *error)
 {
@@ -54,7 +40,7 @@ int spec_head_model_open(spec_model **ret_model, spec_settings *settings,
     *ret_model = NULL;
     spec_head_model *m = calloc(1, sizeof *m);
     if (m == NULL) return spec_no_memory(error);
-    SPEC_TRY(find_target(&target, settings, opt_target, error));
+    SPEC_TRY(spec_target_reader_find(&target, settings, opt_target, error));
     m->target = target;
     SPEC_TRY(spec_settings_int(&force, settings, "force", 0, 0, 1, error));
     SPEC_TRY(spec_settings_double(&m->temperature, settings, "temperature", 1.0, 0.0, 1e9, error));

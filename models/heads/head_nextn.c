@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 
+_Static_assert((int)SPEC_NEXTN_MAX <= (int)SPEC_HEAD_REACH_MAX, "a block is a copy of the parts");
+
 bool spec_head_nextn_is_model(const char *path)
 {
     spec_gguf gguf;

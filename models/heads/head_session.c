@@ -3,10 +3,8 @@
 
 #include "models/heads/head_feedforward.h"
 #include "models/heads/head_layers.h"
-#include "models/transformer/engine/transformer_session.h"
 #include "speclab/no_memory.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,45 +32,8 @@ void spec_head_session_free(const spec_model *model, void *data)
 bool spec_head_session_share(const spec_model *model, void *data, const spec_model *target,
                              void *target_data)
 {
-    const spec_head_model *m = (const spec_head_model *)model;
-    const spec_head_shape *shape = &m->head.shape;
-    spec_head_state *state = data;
-    spec_error unused;
-    if (target != &m->target->head || state->target != NULL ||
-        spec_transformer_session_tap(target_data, shape->tap, shape->n_taps, &unused) !=
-            GSL_SUCCESS)
-        return false;
-    state->target = target_data;
-    return true;
-}
-
-static int depth_of(const spec_score_request *request, int node)
-{
-    int depth = 0;
-    for (; node >= 0; node = request->opt_parent != NULL ? request->opt_parent[node] : node - 1)
-        depth++;
-    return depth;
-}
-
-/* Check the depths of the tree, and those of the requested rows. */
-static int check_depths(const spec_head_model *m, int n_text, const spec_score_request *request,
-                        spec_error *error)
-{
-    int path = 0, row = 0;
-    for (int i = -1; i < request->n_nodes; i++) {
-        const int depth = depth_of(request, i);
-        if (depth > path) path = depth;
-        if (i + 1 >= request->first && depth + 1 > row) row = depth + 1;
-    }
-    if (n_text + path > m->target->context)
-        return spec_fail(error, GSL_EINVAL,
-                         "a draft of %d tokens after %zu is too long: the model's context is %d",
-                         path, request->n_context, m->model.window);
-    if (m->model.reach > 0 && row > m->model.reach)
-        return spec_fail(error, GSL_EINVAL,
-                         "%.200s: this head has rows of %d draft tokens, and not of number %d",
-                         m->path, m->model.reach, row);
-    return GSL_SUCCESS;
+    (void)model;
+    return spec_target_reader_share(&((spec_head_state *)data)->reader, target, target_data);
 }
 
 /* The rows by depth, for each node. */
@@ -81,7 +42,7 @@ static void copy_fixed(const spec_head_state *state, const spec_score_request *r
     const size_t vocab = (size_t)state->model->model.vocab;
     for (int i = request->first; i <= request->n_nodes; i++)
         memcpy(request->scratch + (size_t)i * vocab,
-               state->fixed + (size_t)depth_of(request, i - 1) * vocab,
+               state->fixed + (size_t)spec_target_reader_depth(request, i - 1) * vocab,
                vocab * sizeof *request->scratch);
 }
 
@@ -96,7 +57,7 @@ int spec_head_session_score(const spec_model *model, void *data, const spec_scor
     root.n_nodes = root.first = 0;
     SPEC_TRY(spec_transformer_text(m->target, state->next, &n_text, request->context,
                                    request->n_context, error));
-    SPEC_TRY(check_depths(m, (int)n_text, request, error));
+    SPEC_TRY(spec_target_reader_check(&state->reader, model, m->path, (int)n_text, request, error));
     spec_head_state_settle(state, state->next, (int)n_text, model->one_pass ? &root : request);
     status = m->head.shape.kind < SPEC_HEAD_EAGLE
                  ? spec_head_feedforward_rows(state, request, error)

@@ -44,7 +44,10 @@ int spec_head_state_init(spec_head_state *state, const spec_head_model *model, s
     const size_t context = (size_t)model->target->context, vocab = (size_t)model->model.vocab;
     const size_t few = (size_t)model->head.shape.draft_vocab;
     const int dim = model->weights.base.shape.dim, widest = model->weights.widest;
-    *state = (spec_head_state){.model = model};
+    const spec_head_shape *shape = &model->head.shape;
+    *state = (spec_head_state){
+        .model = model,
+        .reader = {.target = model->target, .tap = shape->tap, .n_taps = shape->n_taps}};
     SPEC_TRY(spec_forward_init(&state->forward, &model->weights.base, error));
     SPEC_TRY(on->widen(&state->forward.queue, widest, error));
     SPEC_TRY(columns_of(&state->feature, on, dim, error));
@@ -73,7 +76,7 @@ void spec_head_state_free(spec_head_state *state)
 {
     if (state->model == NULL) return;
     const spec_backend *on = state->model->weights.base.backend;
-    spec_session_free(&state->own_target);
+    spec_target_reader_free(&state->reader);
     spec_forward_free(&state->forward);
     on->free(on, state->feature);
     on->free(on, state->wide);
@@ -143,49 +146,22 @@ void spec_head_state_settle(spec_head_state *state, const int *text, int n_text,
 
 /* ---- the target ------------------------------------------------------------------------------ */
 
-int spec_head_state_follow(spec_head_state *state, spec_error *error)
-{
-    int status = GSL_SUCCESS;
-    const spec_head_shape *shape = &state->model->head.shape;
-    if (state->target == NULL) {
-        SPEC_TRY(spec_session_init(&state->own_target, &state->model->target->head, error));
-        SPEC_TRY(
-            spec_transformer_session_tap(state->own_target.data, shape->tap, shape->n_taps, error));
-        state->target = state->own_target.data;
-    }
-    SPEC_TRY(
-        spec_transformer_session_follow(state->target, state->text, (size_t)state->n_text, error));
-done:
-    if (state->target == NULL) spec_session_free(&state->own_target);
-    return status;
-}
-
 const float *spec_head_state_plane(const spec_head_state *state, int i)
 {
-    const spec_kv *kv = spec_transformer_session_kv(state->target);
+    const spec_kv *kv = spec_transformer_session_kv(state->reader.session);
     return kv->plane[spec_taps_find(kv, state->model->head.shape.tap[i])];
 }
 
 int spec_head_state_plane_row(const spec_head_state *state, int place)
 {
-    return place > 0 ? place - 1 : spec_transformer_session_kv(state->target)->slots;
+    return place > 0 ? place - 1 : spec_transformer_session_kv(state->reader.session)->slots;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 int spec_head_state_rows(spec_head_state *state, int n, spec_error *error)
 {
-    const spec_head *head = &state->model->head;
-    const size_t vocab = (size_t)state->model->model.vocab, few = (size_t)head->shape.draft_vocab;
-    const double temperature = state->model->temperature;
-    double *reduced[SPEC_COLUMNS_MAX] = {NULL};
-    if (head->opt_token == NULL)
-        return spec_forward_rows(&state->forward, state->row, temperature, n, error);
-    for (int i = 0; i < n; i++) reduced[i] = state->few + (size_t)i * few;
-    const int status = spec_forward_rows(&state->forward, reduced, temperature, n, error);
-    for (int i = 0; i < n && status == GSL_SUCCESS; i++) {
-        memset(state->row[i], 0, vocab * sizeof *state->row[i]);
-        for (size_t k = 0; k < few; k++) state->row[i][head->opt_token[k]] = reduced[i][k];
-    }
-    return status;
+    const spec_head_model *m = state->model;
+    return spec_target_reader_rows(&state->forward, state->row, state->few, m->head.opt_token,
+                                   m->model.vocab, m->temperature, n, error);
 }

@@ -7,13 +7,12 @@
 #define SPECLAB_HEAD_STATE_H
 
 #include "models/heads/head_model.h"
-#include "models/transformer/engine/forward.h"
+#include "models/transformer/engine/target_reader.h"
 #include "speclab/round.h"
 
 typedef struct {
     const spec_head_model *model;
-    spec_session own_target; /* opened when it is needed and none is shared */
-    void *target;            /* the data of the target's session that it reads, or NULL */
+    spec_target_reader reader;
 
     spec_forward forward;
     float *feature, *wide, *other; /* (SPEC_COLUMNS_MAX, dim); twice (SPEC_COLUMNS_MAX, widest) */
@@ -44,10 +43,6 @@ void spec_head_state_free(spec_head_state *state); /* may be zeroed */
 void spec_head_state_settle(spec_head_state *state, const int *text, int n_text,
                             const spec_score_request *request);
 void spec_head_state_forget(spec_head_state *state);
-
-/* Have the target compute all but the last token of the text: places 0..n_text-2 have their hidden
- * states then. */
-int spec_head_state_follow(spec_head_state *state, spec_error *error);
 
 /* The plane of the target's hidden states that tap i of the head names; and the row of it for the
  * column of a place: that of the place before, or zeros for the first place of a text. */

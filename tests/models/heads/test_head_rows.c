@@ -315,7 +315,7 @@ static void what_cannot_be_drafted_is_refused(void **state)
         .context = text, .n_context = 3, .token = text, .ret_row = row, .scratch = rows};
     request.n_nodes = REACH;
     assert_int_equal(spec_session_score(&session, &request, &error), GSL_EINVAL);
-    assert_non_null(strstr(error.text, "rows of 4 draft tokens, and not of number 5"));
+    assert_non_null(strstr(error.text, "rows of 4 tokens, and not of number 5"));
     request.n_nodes = 2;
     request.n_context = (size_t)p.draft->window - 1;
     assert_int_equal(spec_session_score(&session, &request, &error), GSL_EINVAL);
