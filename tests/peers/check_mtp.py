@@ -5,8 +5,8 @@
 
 llama.cpp runs such blocks in architectures of its own. Two of them compute what architectures of
 speclab compute, so the same weights are written in both forms: hy_v3 without experts is qwen3, and
-has several blocks; glm4moe is qwen2 if its layers are dense, and its block has a single expert and
-a shared one of zeros.
+has several blocks; so it is qwen3moe if the experts of a layer are equal. glm4moe is qwen2 if its
+layers are dense, and its block has a single expert and a shared one of zeros.
 """
 import itertools
 import os
@@ -18,7 +18,7 @@ import numpy as np
 import drafts
 from drafts import DIM, FFN, HEADS, KV_HEADS, LAYERS, VOCAB, WIDTH, Weights
 
-MOST, ROUNDS, TEXTS = 4, 40, 20
+MOST, ROUNDS, TEXTS, EXPERTS = 4, 40, 20, 4
 
 
 def extras(weights, i, biases, norms):
@@ -63,6 +63,21 @@ def write(path, arch, tensors, blocks, **more):
     drafts.write(path, arch, values, drafts.plain(tensors))
 
 
+def write_equal_experts(path, tensors, blocks):
+    """As qwen3moe: whichever of the equal experts a router chooses, they are the network."""
+    given, weights = {}, Weights(0)
+    for name, data in tensors.items():
+        if ".ffn_norm." in name or ".ffn_" not in name:
+            given[name] = data
+            continue
+        given[name.replace(".weight", "_exps.weight")] = np.stack([data] * EXPERTS)
+        if ".ffn_gate." in name:
+            router = name.replace("ffn_gate", "ffn_gate_inp")
+            given[router] = weights.matrix(EXPERTS, DIM)
+    write(path, "qwen3moe", given, blocks, expert_count=EXPERTS, expert_used_count=2,
+          expert_feed_forward_length=FFN)
+
+
 def write_hy_v3(path, tensors, blocks):
     write(path, "hy_v3", tensors, blocks, expert_feed_forward_length=FFN)
 
@@ -90,6 +105,8 @@ FORMS = {
     "qwen2, its own norm": {"norm": True},
     "qwen2, all its own": {"norm": True, "embedding": True, "output": True},
     "qwen3": {},
+    "qwen3, equal experts": {"experts": True},
+    "qwen3, 2 blocks, equal experts": {"experts": True, "blocks": 2},
     "qwen3, its own embedding": {"embedding": True},
     "qwen3, its own output": {"output": True},
     "qwen3, 2 blocks": {"blocks": 2},
@@ -114,11 +131,15 @@ def main(program):
             arch = name[:5]
             form = {"biases": arch == "qwen2", "norms": arch == "qwen3", "blocks": 1, **form}
             blocks, weights = form.pop("blocks"), Weights(seed)
+            experts = form.pop("experts", False)
             tensors = trunk(weights, biases=form["biases"], norms=form["norms"])
             for i in range(blocks):
                 tensors.update(draft_block(weights, LAYERS + i, **form))
-            write(ours, arch, tensors, blocks)
-            write(alone, arch, without_layers(tensors), blocks)
+            for path, some in (ours, tensors), (alone, without_layers(tensors)):
+                if experts:
+                    write_equal_experts(path, some, blocks)
+                else:
+                    write(path, arch, some, blocks)
             {"qwen2": write_glm4moe, "qwen3": write_hy_v3}[arch](theirs, tensors, blocks)
             texts, K = drafts.texts_of(seed, TEXTS), min(MOST, blocks if blocks > 1 else MOST)
             rounds = drafts.llama_rounds("draft-mtp", theirs, None, K, ROUNDS, texts)

@@ -104,6 +104,50 @@ static void blocks_do_not_change_the_model(void **state)
     spec_model_close(plain);
 }
 
+/* A matrix, n times one below the other. The caller frees its data. */
+static spec_tensor copies_of(const spec_tensor *matrix, int n)
+{
+    const size_t bytes = (size_t)matrix->rows * spec_tensor_row_bytes(matrix->type, matrix->cols);
+    unsigned char *data = malloc((size_t)n * bytes);
+    assert_non_null(data);
+    for (int i = 0; i < n; i++) memcpy(data + (size_t)i * bytes, matrix->data, bytes);
+    return (spec_tensor){matrix->type, n * matrix->rows, matrix->cols, data};
+}
+
+/* Equal experts are the network that each of them is, whatever the router chooses. */
+static void a_block_of_equal_experts_is_the_block_of_one(void **state)
+{
+    enum { EXPERTS = 4, DIM = 16 };
+    static const float router[EXPERTS * DIM] = {0.5f, -0.25f, 0.125f};
+    double one[(NODES + 1) * V], rows[(NODES + 1) * V];
+    (void)state;
+    write_files(1, 0);
+    spec_model *target = open_spec("gguf:whole.gguf", NULL), *draft = open_spec("mtp", target);
+    rows_of(one, draft);
+    spec_model_close(draft);
+    spec_checkpoint *file = (spec_checkpoint *)(uintptr_t)spec_transformer_of(target)->checkpoint;
+    spec_checkpoint_layer *layer = &file->nextn[0].layer;
+    const spec_tensor gate = copies_of(&layer->gate, EXPERTS), up = copies_of(&layer->up, EXPERTS),
+                      down = copies_of(&layer->down, EXPERTS);
+    layer->router = (spec_tensor){SPEC_TENSOR_F32, EXPERTS, DIM, router};
+    layer->expert_gate = gate;
+    layer->expert_up = up;
+    layer->expert_down = down;
+    layer->gate = layer->up = layer->down = (spec_tensor){0};
+    file->shape.n_experts = EXPERTS;
+    file->shape.n_active = 2;
+    file->shape.expert_dim = file->shape.ffn_dim;
+    draft = open_spec("mtp", target);
+    rows_of(rows, draft);
+    for (int i = 0; i < (NODES + 1) * V; i++)
+        if (!(fabs(rows[i] - one[i]) < 1e-6)) fail_msg("%d: %g, not %g", i, rows[i], one[i]);
+    spec_model_close(draft);
+    spec_model_close(target);
+    free((void *)(uintptr_t)gate.data);
+    free((void *)(uintptr_t)up.data);
+    free((void *)(uintptr_t)down.data);
+}
+
 static void what_is_no_draft_of_the_target_is_refused(void **state)
 {
     (void)state;
@@ -276,6 +320,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(every_way_to_name_blocks_gives_the_same_rows),
         IN_FOLDER(blocks_do_not_change_the_model),
+        IN_FOLDER(a_block_of_equal_experts_is_the_block_of_one),
         IN_FOLDER(what_is_no_draft_of_the_target_is_refused),
         IN_FOLDER(wrong_blocks_are_refused),
         IN_FOLDER(a_block_has_all_biases_or_none),
