@@ -77,8 +77,8 @@ const char *spec_architecture_names(char names[SPEC_ARCHITECTURE_NAMES_SIZE])
 
 const spec_architecture *spec_architecture_of(const spec_checkpoint *checkpoint)
 {
-    const bool has_bias = checkpoint->layer[0].query_bias.data != NULL;
     if (checkpoint->opt_architecture != NULL) return checkpoint->opt_architecture;
+    const bool has_bias = checkpoint->layer[0].query_bias.data != NULL;
     return &spec_architectures[has_bias ? 1 : 0];
 }
 
