@@ -196,19 +196,26 @@ static bool is_head(const char *kind, size_t length)
     return false;
 }
 
-/* The path in "eagle3:head.gguf", or "head.gguf" if that is a head; NULL for a model. */
-static const char *head_path(const char *in)
+/* The path in "eagle3:head.gguf", or "head.gguf" if that is a head; *ret NULL for a model. */
+static int head_path(const char **ret, const char *in, spec_error *error)
 {
     const size_t length = strcspn(in, ":");
     char kind[KIND_SIZE];
-    if (in[length] == ':') return is_head(in, length) ? in + length + 1 : NULL;
-    spec_gguf_kind_of_path(kind, sizeof kind, in);
-    return is_head(kind, strlen(kind)) ? in : NULL;
+    *ret = NULL;
+    if (in[length] == ':') {
+        if (is_head(in, length)) *ret = in + length + 1;
+        return GSL_SUCCESS;
+    }
+    const int status = spec_gguf_kind_of_path(kind, sizeof kind, in, error);
+    if (status == GSL_SUCCESS && is_head(kind, strlen(kind))) *ret = in;
+    return status;
 }
 
 static int widen(const arguments *args, const char *verb, spec_error *error)
 {
-    const char *path = head_path(args->in);
+    const char *path;
+    const int status = head_path(&path, args->in, error);
+    if (status != GSL_SUCCESS) return status;
     if ((path != NULL) != (args->target != NULL))
         spec_usage_fail(verb,
                         path != NULL

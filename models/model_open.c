@@ -29,23 +29,26 @@ static bool is_draft_file(const spec_model_kind *kind)
     return kind->needs_target && strstr(kind->usage, "PATH") != NULL;
 }
 
-/* The kind that a path's ending implies; of GGUF files, that of the content. NULL: none. */
-static const char *kind_of_path(char *space, size_t size, const char *spec, size_t length)
+/* The kind that a path's ending implies; of GGUF files, that of the content. *ret NULL: none. */
+static int kind_of_path(const char **ret, char space[KIND_SIZE], const char *spec, size_t length,
+                        spec_error *error)
 {
     static const struct {
         const char *ending, *kind;
     } files[] = {{".bin", "llama2c"}, {".rows", "rows"}, {".gguf", "gguf"}};
-    const char *kind = NULL;
+    *ret = NULL;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         const size_t n = strlen(files[i].ending);
-        if (length > n && strncmp(spec + length - n, files[i].ending, n) == 0) kind = files[i].kind;
+        if (length > n && strncmp(spec + length - n, files[i].ending, n) == 0) *ret = files[i].kind;
     }
-    if (kind == NULL || strcmp(kind, "gguf") != 0 || length >= PATH_MAX) return kind;
+    if (*ret == NULL || strcmp(*ret, "gguf") != 0 || length >= PATH_MAX) return GSL_SUCCESS;
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%.*s", (int)length, spec);
-    spec_gguf_kind_of_path(space, size, path);
+    const int status = spec_gguf_kind_of_path(space, KIND_SIZE, path, error);
+    if (status != GSL_SUCCESS) return status;
     const int line = spec_names_find(name_of, space, "kind of model", NULL);
-    return line >= 0 && is_draft_file(spec_model_kinds[line]) ? space : kind;
+    if (line >= 0 && is_draft_file(spec_model_kinds[line])) *ret = space;
+    return GSL_SUCCESS;
 }
 
 /* Prefix the kind that a path implies: "a.gguf?context=99" is "gguf:a.gguf?context=99". */
@@ -53,10 +56,13 @@ static int read_spec(spec_settings *settings, const char *spec, spec_error *erro
 {
     char space[KIND_SIZE], *whole = NULL;
     const size_t length = strcspn(spec, ":?");
-    const char *kind = spec[length] != ':' ? kind_of_path(space, sizeof space, spec, length) : NULL;
+    const char *kind = NULL;
+    int status =
+        spec[length] != ':' ? kind_of_path(&kind, space, spec, length, error) : GSL_SUCCESS;
+    if (status != GSL_SUCCESS) return status;
     if (kind == NULL) return spec_settings_init(settings, spec, error);
     if (asprintf(&whole, "%s:%s", kind, spec) < 0) return spec_no_memory(error);
-    const int status = spec_settings_init(settings, whole, error);
+    status = spec_settings_init(settings, whole, error);
     free(whole);
     return status;
 }

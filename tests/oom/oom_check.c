@@ -85,7 +85,9 @@ static const command commands[] = {
     {"rows --target ngram:../text.txt --text ../text.txt -o out.rows", "out.rows", SAME},
     {"rows ../pair.rows", NULL, SAME},
     {"quantize ../model.gguf out.gguf --type q4_0", "out.gguf", SAME},
-    {"tune --target ../model.gguf --texts 2 --trials 9 --check 0", NULL, SAME},
+    {"tune --target random?dim=16&layers=2&heads=2&ffn=32&vocab=20&context=64&type=f32 --texts 2 "
+     "--trials 9 --tokens 40 --check 0",
+     NULL, SAME},
     {"widen ../model.gguf -o out.gguf", "out.gguf", SAME},
     {"import ../hf -o out.gguf", "out.gguf", SAME},
     {"merge ../part1.csv ../part2.csv -o out.csv", "out.csv", SAME},

@@ -38,14 +38,14 @@ done:
     return status;
 }
 
-void spec_gguf_kind_of_path(char *ret_kind, size_t size, const char *path)
+int spec_gguf_kind_of_path(char *ret_kind, size_t size, const char *path, spec_error *error)
 {
     spec_gguf gguf = {0};
     spec_piece kind = model;
-    spec_error unused;
-    if (spec_gguf_init(&gguf, path, &unused) != GSL_SUCCESS ||
-        spec_gguf_kind(&kind, &gguf, &unused) != GSL_SUCCESS || kind.length >= size)
-        kind = model;
+    int status = spec_gguf_init(&gguf, path, error);
+    if (status == GSL_SUCCESS) status = spec_gguf_kind(&kind, &gguf, error);
+    if (status != GSL_SUCCESS || kind.length >= size) kind = model;
     snprintf(ret_kind, size, "%.*s", (int)kind.length, kind.bytes);
     spec_gguf_free(&gguf);
+    return status == GSL_ENOMEM ? status : GSL_SUCCESS;
 }

@@ -14,7 +14,7 @@
 int spec_gguf_kind(spec_piece *ret_kind, const spec_gguf *gguf, spec_error *error);
 
 /* The same of a path, with a terminating zero; "gguf" if the file or its kind cannot be read, or if
- * the kind is longer than the buffer. */
-void spec_gguf_kind_of_path(char *ret_kind, size_t size, const char *path);
+ * the kind is longer than the buffer. GSL_ENOMEM alone is an error. */
+int spec_gguf_kind_of_path(char *ret_kind, size_t size, const char *path, spec_error *error);
 
 #endif
