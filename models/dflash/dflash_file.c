@@ -2,6 +2,7 @@
 #include "models/dflash/dflash_file.h"
 
 #include "models/transformer/files/gguf_attention.h"
+#include "models/transformer/files/gguf_source.h"
 #include "models/transformer/files/gguf_token_map.h"
 #include "models/transformer/files/gguf_value.h"
 #include "speclab/no_memory.h"
@@ -10,70 +11,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char factors_name[] = "rope_freqs.weight", tokens_key[] = "tokenizer.ggml.tokens",
+static const char tokens_key[] = "tokenizer.ggml.tokens",
                   mask_key[] = "tokenizer.ggml.mask_token_id";
-
-/* The memory of a draft from a file. */
-typedef struct {
-    spec_gguf gguf;
-    char *path;
-    float *rope_factor; /* (head_dim / 2), or NULL */
-} source;
 
 typedef struct {
     spec_dflash *to;
-    source *own;
+    spec_gguf_source *source;
     const spec_gguf *gguf;
     const spec_checkpoint *target;
-    char key[64];
-    spec_error *error;
+    spec_gguf_keys keys;
 } loader;
 
-#define REFUSE(load, format, ...)                                                                  \
-    spec_fail((load)->error, GSL_EINVAL, "%.300s: " format, (load)->gguf->path, __VA_ARGS__)
-
-static void free_source(void *owned)
-{
-    source *own = owned;
-    spec_gguf_free(&own->gguf);
-    free(own->path);
-    free(own->rope_factor);
-    free(own);
-}
+#define REFUSE(load, format, ...) SPEC_GGUF_KEYS_REFUSE(&(load)->keys, format, __VA_ARGS__)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static const char *key_of(loader *load, const char *rest)
-{
-    snprintf(load->key, sizeof load->key, "dflash.%s", rest);
-    return load->key;
-}
-
-/* A value that the file must have, within [low, most]. */
 static int need(int *ret_value, loader *load, const char *rest, int low, int most)
 {
-    const char *key = key_of(load, rest);
-    if (spec_gguf_value_find(load->gguf, key) == NULL)
-        return REFUSE(load, "lacks the value of '%s'", key);
-    return spec_gguf_value_integer(ret_value, load->gguf, key, 0, low, most, load->error);
+    return spec_gguf_keys_need(ret_value, &load->keys, rest, low, most);
 }
 
 static int may(int *ret_value, loader *load, const char *rest, int fallback)
 {
-    return spec_gguf_value_integer(ret_value, load->gguf, key_of(load, rest), fallback, 0, INT_MAX,
-                                   load->error);
+    return spec_gguf_keys_integer(ret_value, &load->keys, rest, fallback, 0, INT_MAX);
 }
 
 static int flag(bool *ret_value, loader *load, const char *rest, bool fallback)
 {
-    return spec_gguf_value_bool(ret_value, load->gguf, key_of(load, rest), fallback, load->error);
+    return spec_gguf_keys_bool(ret_value, &load->keys, rest, fallback);
 }
 
 static int read_architecture(loader *load)
 {
     int status = GSL_SUCCESS, streams, experts;
     spec_piece name;
-    SPEC_TRY(spec_gguf_value_text(&name, load->gguf, "general.architecture", "", load->error));
+    SPEC_TRY(spec_gguf_value_text(&name, load->gguf, "general.architecture", "", load->keys.error));
     if (!spec_piece_is(name, "dflash"))
         return REFUSE(load, "is of architecture '%.*s', not a draft of dflash",
                       SPEC_GGUF_SHOWN(name));
@@ -116,7 +88,7 @@ static int read_sizes(loader *load)
     const spec_gguf_value *tokens = spec_gguf_value_find(load->gguf, tokens_key);
     SPEC_TRY(need(&dim, load, "embedding_length", 1, SPEC_DIM_MAX));
     if (dim != target->dim)
-        return REFUSE(load, "'%s' is %d, and the target's is %d", load->key, dim, target->dim);
+        return REFUSE(load, "'%s' is %d, and the target's is %d", load->keys.key, dim, target->dim);
     SPEC_TRY(may(&vocab, load, "vocab_size", target->vocab));
     if (tokens != NULL && tokens->is_array) vocab = tokens->n <= INT_MAX ? (int)tokens->n : INT_MAX;
     if (vocab != target->vocab)
@@ -134,10 +106,10 @@ static int read_taps(loader *load)
     const int layers = load->target->shape.n_layers;
     int *tap = NULL, status = GSL_SUCCESS;
     size_t n = 0;
-    SPEC_TRY(
-        spec_gguf_value_integers(&tap, &n, load->gguf, key_of(load, "target_layers"), load->error));
+    SPEC_TRY(spec_gguf_value_integers(
+        &tap, &n, load->gguf, spec_gguf_keys_name(&load->keys, "target_layers"), load->keys.error));
     if (n < 1 || n > SPEC_TAPS_MAX)
-        SPEC_TRY(REFUSE(load, "'%s' lists %zu layers of the target, not 1 to %d", load->key, n,
+        SPEC_TRY(REFUSE(load, "'%s' lists %zu layers of the target, not 1 to %d", load->keys.key, n,
                         SPEC_TAPS_MAX));
     for (size_t i = 0; i < n; i++) {
         if (tap[i] < 0 || tap[i] > layers)
@@ -170,7 +142,7 @@ static int read_block(loader *load)
     if (spec_gguf_value_find(load->gguf, mask_key) == NULL)
         return REFUSE(load, "lacks the value of '%s'", mask_key);
     SPEC_TRY(spec_gguf_value_integer(&shape->mask, load->gguf, mask_key, 0, 0,
-                                     shape->shape.vocab - 1, load->error));
+                                     shape->shape.vocab - 1, load->keys.error));
 done:
     return status;
 }
@@ -186,7 +158,7 @@ static int read_selector(loader *load)
     SPEC_TRY(need(&shape->kernel, load, "conv_kernel_size", 1, SPEC_DFLASH_KERNEL_MAX));
     SPEC_TRY(need(&shape->group, load, "conv_group_size", 1, SPEC_DIM_MAX));
     if (dim % shape->group != 0)
-        return REFUSE(load, "'%s' is %d, which does not divide the width %d", load->key,
+        return REFUSE(load, "'%s' is %d, which does not divide the width %d", load->keys.key,
                       shape->group, dim);
 done:
     return status;
@@ -197,13 +169,12 @@ done:
 static int read_activation(loader *load)
 {
     spec_piece name;
-    const int status = spec_gguf_value_text(&name, load->gguf, key_of(load, "hidden_activation"),
-                                            "silu", load->error);
+    const int status = spec_gguf_keys_text(&name, &load->keys, "hidden_activation", "silu");
     if (status != GSL_SUCCESS) return status;
     const bool gelu = spec_piece_is(name, "gelu") || spec_piece_is(name, "gelu_pytorch_tanh");
     load->to->shape.shape.gate = gelu ? SPEC_GATE_GELU : SPEC_GATE_SILU;
     if (gelu || spec_piece_is(name, "silu")) return GSL_SUCCESS;
-    return REFUSE(load, "'%s' is '%.*s'; silu and gelu can be read", load->key,
+    return REFUSE(load, "'%s' is '%.*s'; silu and gelu can be read", load->keys.key,
                   SPEC_GGUF_SHOWN(name));
 }
 
@@ -211,11 +182,10 @@ static int read_activation(loader *load)
 static int scale(float *ret_value, loader *load, const char *rest, float fallback)
 {
     double value;
-    const int status =
-        spec_gguf_value_real(&value, load->gguf, key_of(load, rest), 0.0, load->error);
+    const int status = spec_gguf_keys_real(&value, &load->keys, rest, 0.0);
     if (status != GSL_SUCCESS) return status;
     if (!(value >= 0.0 && value <= 1e6))
-        return REFUSE(load, "'%s' is %g, which is not within 0..1e6", load->key, value);
+        return REFUSE(load, "'%s' is %g, which is not within 0..1e6", load->keys.key, value);
     *ret_value = value != 0.0 ? (float)value : fallback;
     return GSL_SUCCESS;
 }
@@ -238,11 +208,12 @@ static int check_sections(loader *load)
     size_t n = 0;
     const int half = load->to->shape.shape.head_dim / 2;
     SPEC_TRY(spec_gguf_value_integers(&section, &n, load->gguf,
-                                      key_of(load, "rope.dimension_sections"), load->error));
+                                      spec_gguf_keys_name(&load->keys, "rope.dimension_sections"),
+                                      load->keys.error));
     for (size_t i = 0; i < n; i++)
         if (section[i] != (i == 0 ? half : 0) && section[i] != 0)
             SPEC_TRY(REFUSE(load, "rotates sections of a head by several positions ('%s'), %s",
-                            load->key, "which cannot be read"));
+                            load->keys.key, "which cannot be read"));
 done:
     free(section);
     return status;
@@ -254,23 +225,18 @@ static int read_attention(loader *load)
 {
     static const spec_architecture like = {
         .name = "dflash", .rope_pairs = SPEC_ROPE_HALVES, .window_period = 1};
-    int status = GSL_SUCCESS, rotated, window;
+    int status = GSL_SUCCESS, window;
     spec_dflash_shape *shape = &load->to->shape;
     spec_checkpoint_layer layer[SPEC_DFLASH_LAYERS_MAX] = {0};
     spec_checkpoint read = {.shape = shape->shape, .opt_architecture = &like, .layer = layer};
-    const int head_dim = shape->shape.head_dim;
-    SPEC_TRY(may(&rotated, load, "rope.dimension_count", head_dim));
-    if (rotated != head_dim)
-        return REFUSE(load, "rotates %d of the %d dimensions of a head, which cannot be read",
-                      rotated, head_dim);
     SPEC_TRY(check_sections(load));
     SPEC_TRY(may(&window, load, "attention.sliding_window", 0));
-    const spec_gguf_value *pattern =
-        spec_gguf_value_find(load->gguf, key_of(load, "attention.sliding_window_pattern"));
+    const spec_gguf_value *pattern = spec_gguf_value_find(
+        load->gguf, spec_gguf_keys_name(&load->keys, "attention.sliding_window_pattern"));
     if (window > 0 && (pattern == NULL || !pattern->is_array))
-        return REFUSE(load, "'%s' does not say which layers have a window", load->key);
+        return REFUSE(load, "'%s' does not say which layers have a window", load->keys.key);
     SPEC_TRY(may(&read.shape.context, load, "context_length", read.shape.context));
-    SPEC_TRY(spec_gguf_attention_read(&read, &load->own->rope_factor, load->gguf, load->error));
+    SPEC_TRY(spec_gguf_attention_read(&read, &load->source->opt_rope_factor, &load->keys));
     shape->shape.rope = read.shape.rope;
     shape->shape.query_scale = read.shape.query_scale;
     shape->shape.logit_cap = read.shape.logit_cap;
@@ -286,25 +252,13 @@ done:
 
 static int read_layers(loader *load)
 {
-    int status = GSL_SUCCESS, values;
+    int status = GSL_SUCCESS;
     spec_shape *shape = &load->to->shape.shape;
-    double eps;
     SPEC_TRY(need(&shape->n_layers, load, "block_count", 1, SPEC_DFLASH_LAYERS_MAX));
     SPEC_TRY(need(&shape->ffn_dim, load, "feed_forward_length", 1, SPEC_DIM_MAX));
-    SPEC_TRY(need(&shape->n_heads, load, "attention.head_count", 1, SPEC_DIM_MAX));
-    SPEC_TRY(may(&shape->n_kv_heads, load, "attention.head_count_kv", shape->n_heads));
-    SPEC_TRY(may(&shape->head_dim, load, "attention.key_length", shape->dim / shape->n_heads));
-    SPEC_TRY(may(&values, load, "attention.value_length", shape->head_dim));
-    if (values != shape->head_dim)
-        return REFUSE(load, "keys of width %d and values of width %d cannot be read",
-                      shape->head_dim, values);
-    SPEC_TRY(spec_gguf_value_real(
-        &eps, load->gguf, key_of(load, "attention.layer_norm_rms_epsilon"), -1.0, load->error));
-    if (eps == -1.0) return REFUSE(load, "lacks the value of '%s'", load->key);
-    shape->norm_eps = (float)eps;
-    SPEC_TRY(spec_gguf_value_real(&shape->rope.base, load->gguf, key_of(load, "rope.freq_base"),
-                                  10000.0, load->error));
-    SPEC_TRY(spec_checkpoint_check_shape(shape, load->gguf->path, load->error));
+    shape->norm_eps = -1.0f;
+    SPEC_TRY(spec_gguf_attention_read_heads(shape, &load->keys));
+    SPEC_TRY(spec_checkpoint_check_shape(shape, load->gguf->path, load->keys.error));
     SPEC_TRY(read_attention(load));
     SPEC_TRY(read_activation(load));
     SPEC_TRY(read_scales(load));
@@ -321,7 +275,7 @@ static int read_map(loader *load)
     spec_dflash *to = load->to;
     const int vocab = to->shape.shape.vocab;
     SPEC_TRY(spec_gguf_token_map_read(&to->opt_token, &to->shape.draft_vocab, load->gguf, vocab,
-                                      load->error));
+                                      load->keys.error));
     if (to->shape.draft_vocab < vocab && !has_tensor(load, "output.weight"))
         return REFUSE(load, "lacks tensor '%s', which a vocabulary of %d tokens needs",
                       "output.weight", to->shape.draft_vocab);
@@ -354,7 +308,7 @@ static int take(loader *load, spec_dflash_part part, int layer, bool *taken)
     spec_dflash_part_shape(&rows, &cols, part, &load->to->shape);
     if (spec_dflash_may_lack(part) && !has_tensor(load, name)) return GSL_SUCCESS;
     const int status = spec_gguf_need_weights(&found, load->gguf, name, rows, cols,
-                                              spec_dflash_part_is_vector(part), load->error);
+                                              spec_dflash_part_is_vector(part), load->keys.error);
     if (status != GSL_SUCCESS) return status;
     load->to->tensor[part][layer] = found->tensor;
     taken[found - load->gguf->tensor] = true;
@@ -370,14 +324,14 @@ static int take_all(loader *load)
     int status = GSL_SUCCESS;
     const spec_gguf *gguf = load->gguf;
     bool *taken = calloc(gguf->n_tensors + 1, sizeof *taken);
-    if (taken == NULL) return spec_no_memory_for(load->error, gguf->path);
+    if (taken == NULL) return spec_no_memory_for(load->keys.error, gguf->path);
     for (int part = 0; part < SPEC_DFLASH_PARTS; part++)
         for (int i = 0; i < spec_dflash_copies((spec_dflash_part)part, &load->to->shape); i++)
             SPEC_TRY(take(load, (spec_dflash_part)part, i, taken));
     for (size_t i = 0; i < gguf->n_tensors; i++) {
         const spec_gguf_tensor *tensor = &gguf->tensor[i];
         if (!taken[i] && !spec_piece_is(tensor->name, SPEC_GGUF_TOKEN_MAP) &&
-            !spec_piece_is(tensor->name, factors_name))
+            !spec_piece_is(tensor->name, SPEC_GGUF_ROPE_FACTORS))
             SPEC_TRY(REFUSE(load, "tensor '%.*s' is not one of a draft of dflash",
                             SPEC_GGUF_SHOWN(tensor->name)));
     }
@@ -400,16 +354,17 @@ int spec_dflash_file_load(spec_dflash *ret, const char *path, const spec_checkpo
                           spec_error *error)
 {
     int status = GSL_SUCCESS;
-    *ret = (spec_dflash){.free_owned = free_source};
-    source *own = ret->owned = calloc(1, sizeof *own);
-    if (own == NULL) {
-        *ret = (spec_dflash){0};
-        return spec_no_memory_for(error, path);
-    }
-    own->path = strdup(path);
-    if (own->path == NULL) SPEC_TRY(spec_no_memory_for(error, path));
-    SPEC_TRY(spec_gguf_init(&own->gguf, own->path, error));
-    loader load = {.to = ret, .own = own, .gguf = &own->gguf, .target = target, .error = error};
+    spec_gguf_source *source;
+    *ret = (spec_dflash){.free_owned = spec_gguf_source_free};
+    SPEC_TRY(spec_gguf_source_init(&source, path, error));
+    ret->owned = source;
+    loader load = {
+        .to = ret,
+        .source = source,
+        .gguf = &source->gguf,
+        .target = target,
+        .keys = {.gguf = &source->gguf, .architecture = "dflash", .error = error},
+    };
     SPEC_TRY(read_architecture(&load));
     SPEC_TRY(read_kind(&load));
     SPEC_TRY(read_sizes(&load));

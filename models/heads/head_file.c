@@ -5,6 +5,7 @@
 #include "models/heads/head_keys.h"
 #include "models/transformer/files/gguf.h"
 #include "models/transformer/files/gguf_attention.h"
+#include "models/transformer/files/gguf_source.h"
 #include "models/transformer/files/gguf_token_map.h"
 #include "models/transformer/files/gguf_value.h"
 #include "speclab/no_memory.h"
@@ -55,68 +56,35 @@ int spec_head_file_check_target(const spec_head *head, const char *path,
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* The memory of a head from a file. */
-typedef struct {
-    spec_gguf gguf;
-    char *path;
-    float *rope_factor; /* (head_dim / 2), or NULL */
-} source;
-
 typedef struct {
     spec_head *to;
-    source *own;
+    spec_gguf_source *source;
     const spec_gguf *gguf;
     const spec_checkpoint *target;
-    const char *architecture;
-    char key[64];
-    spec_error *error;
+    spec_gguf_keys keys;
 } loader;
 
-#define REFUSE(load, format, ...)                                                                  \
-    spec_fail((load)->error, GSL_EINVAL, "%.300s: " format, (load)->gguf->path, __VA_ARGS__)
-
-static void free_source(void *owned)
-{
-    source *own = owned;
-    spec_gguf_free(&own->gguf);
-    free(own->path);
-    free(own->rope_factor);
-    free(own);
-}
-
-static const char *key_of(loader *load, const char *rest)
-{
-    snprintf(load->key, sizeof load->key, "%s.%s", load->architecture, rest);
-    return load->key;
-}
-
-/* A value that the file must have, within [0, most]. */
-static int need(int *ret_value, loader *load, const char *key, int most)
-{
-    if (spec_gguf_value_find(load->gguf, key) == NULL)
-        return REFUSE(load, "lacks the value of '%s'", key);
-    return spec_gguf_value_integer(ret_value, load->gguf, key, 0, 0, most, load->error);
-}
+#define REFUSE(load, format, ...) SPEC_GGUF_KEYS_REFUSE(&(load)->keys, format, __VA_ARGS__)
 
 static int read_kind(loader *load)
 {
     int status = GSL_SUCCESS, kind = 0;
     spec_piece architecture, name;
     const char *eagle3 = spec_head_kind_names[SPEC_HEAD_EAGLE3];
-    SPEC_TRY(
-        spec_gguf_value_text(&architecture, load->gguf, "general.architecture", "", load->error));
+    SPEC_TRY(spec_gguf_value_text(&architecture, load->gguf, "general.architecture", "",
+                                  load->keys.error));
     const bool is_eagle3 = spec_piece_is(architecture, eagle3);
     if (!is_eagle3 && !spec_piece_is(architecture, SPEC_HEAD_ARCHITECTURE))
         return REFUSE(load, "is of architecture '%.*s', not a draft head",
                       SPEC_GGUF_SHOWN(architecture));
     SPEC_TRY(spec_gguf_value_text(&name, load->gguf, "speclab.head", is_eagle3 ? eagle3 : "",
-                                  load->error));
+                                  load->keys.error));
     while (kind < SPEC_HEAD_KINDS && !spec_piece_is(name, spec_head_kind_names[kind])) kind++;
     if (kind == SPEC_HEAD_KINDS || is_eagle3 != (kind == SPEC_HEAD_EAGLE3))
         return REFUSE(load, "'%.*s' is no kind of draft head of architecture %.*s",
                       SPEC_GGUF_SHOWN(name), SPEC_GGUF_SHOWN(architecture));
     load->to->shape.kind = (spec_head_kind)kind;
-    load->architecture = spec_head_keys_architecture((spec_head_kind)kind);
+    load->keys.architecture = spec_head_keys_architecture((spec_head_kind)kind);
 done:
     return status;
 }
@@ -128,14 +96,15 @@ static int read_taps(loader *load)
     int *tap = NULL, status = GSL_SUCCESS;
     size_t n = 0;
     const bool three = shape->kind == SPEC_HEAD_EAGLE3 || shape->kind == SPEC_HEAD_PARALLEL;
-    const char *key = key_of(load, "target_layers");
-    if (spec_gguf_value_find(load->gguf, key) == NULL) key = key_of(load, "extract_layers");
-    SPEC_TRY(spec_gguf_value_integers(&tap, &n, load->gguf, key, load->error));
+    const char *rest =
+        spec_gguf_keys_has(&load->keys, "target_layers") ? "target_layers" : "extract_layers";
+    SPEC_TRY(spec_gguf_value_integers(&tap, &n, load->gguf, spec_gguf_keys_name(&load->keys, rest),
+                                      load->keys.error));
     shape->n_taps = three ? 3 : 1;
     if (n != (size_t)shape->n_taps)
         SPEC_TRY(REFUSE(load, "'%s' lists %zu layers of the target; a head of kind %s reads %d",
-                        key_of(load, "target_layers"), n, spec_head_kind_names[shape->kind],
-                        shape->n_taps));
+                        spec_gguf_keys_name(&load->keys, "target_layers"), n,
+                        spec_head_kind_names[shape->kind], shape->n_taps));
     for (size_t i = 0; i < n; i++) {
         const int layers = load->target->shape.n_layers;
         bool twice = false;
@@ -154,18 +123,21 @@ static int read_reach(loader *load)
 {
     int status = GSL_SUCCESS;
     spec_head_shape *shape = &load->to->shape;
+    static const char reach_key[] = "speclab.reach";
     const bool any = shape->kind == SPEC_HEAD_REDRAFTER || shape->kind == SPEC_HEAD_EAGLE ||
                      shape->kind == SPEC_HEAD_EAGLE3;
     if (any) return GSL_SUCCESS;
-    SPEC_TRY(need(&shape->reach, load, "speclab.reach", SPEC_HEAD_REACH_MAX));
-    if (shape->reach == 0) return REFUSE(load, "'%s' is 0", "speclab.reach");
+    if (spec_gguf_value_find(load->gguf, reach_key) == NULL)
+        return REFUSE(load, "lacks the value of '%s'", reach_key);
+    SPEC_TRY(spec_gguf_value_integer(&shape->reach, load->gguf, reach_key, 0, 1,
+                                     SPEC_HEAD_REACH_MAX, load->keys.error));
 done:
     return status;
 }
 
 static int refuse_width(loader *load, int value, int wanted)
 {
-    return REFUSE(load, "'%s' is %d, and the target's is %d", load->key, value, wanted);
+    return REFUSE(load, "'%s' is %d, and the target's is %d", load->keys.key, value, wanted);
 }
 
 /* The width is the target's, except that an eagle3 which has both an embedding and an output may
@@ -178,12 +150,12 @@ static int read_width(loader *load)
     if (shape->kind == SPEC_HEAD_EAGLE3) {
         shape->own_embedding = spec_gguf_find_tensor(load->gguf, "token_embd.weight") != NULL;
         shape->borrows_output = spec_gguf_find_tensor(load->gguf, "output.weight") == NULL;
-        SPEC_TRY(spec_gguf_value_integer(&of_target, load->gguf, key_of(load, "target_hidden_size"),
-                                         dim, 1, SPEC_DIM_MAX, load->error));
+        SPEC_TRY(spec_gguf_keys_integer(&of_target, &load->keys, "target_hidden_size", dim, 1,
+                                        SPEC_DIM_MAX));
         if (of_target != dim) return refuse_width(load, of_target, dim);
     }
-    SPEC_TRY(need(&shape->shape.dim, load, key_of(load, "embedding_length"), SPEC_DIM_MAX));
-    if (shape->shape.dim == 0) return REFUSE(load, "'%s' is 0", load->key);
+    SPEC_TRY(
+        spec_gguf_keys_need(&shape->shape.dim, &load->keys, "embedding_length", 1, SPEC_DIM_MAX));
     if (shape->shape.dim == dim) return GSL_SUCCESS;
     if (shape->own_embedding && shape->borrows_output)
         return REFUSE(load, "lacks tensor 'output.weight': its width is %d, and the target's is %d",
@@ -206,35 +178,24 @@ static int read_vocabulary(loader *load)
                    ? GSL_SUCCESS
                    : REFUSE(load, "has a vocabulary of %" PRIu64 " tokens, and the target's has %d",
                             tokens->n, vocab);
-    const char *key = key_of(load, "vocab_size");
-    if (load->to->shape.kind == SPEC_HEAD_EAGLE3 && spec_gguf_value_find(load->gguf, key) == NULL)
+    if (load->to->shape.kind == SPEC_HEAD_EAGLE3 && !spec_gguf_keys_has(&load->keys, "vocab_size"))
         return GSL_SUCCESS;
-    SPEC_TRY(need(&value, load, key, INT_MAX));
+    SPEC_TRY(spec_gguf_keys_need(&value, &load->keys, "vocab_size", 0, INT_MAX));
     if (value != vocab) return refuse_width(load, value, vocab);
 done:
     return status;
 }
 
-/* The file's own rotary embedding: llama.cpp rotates adjacent pairs in every eagle3. */
+/* The file's own rotary embedding and scales, as a model has them. */
 static int read_rotation(loader *load)
 {
-    int status = GSL_SUCCESS, rotated, context;
+    int status = GSL_SUCCESS;
     spec_shape *shape = &load->to->shape.shape;
-    const spec_architecture as_model = {.name = load->architecture};
+    const spec_architecture as_model = {.name = load->keys.architecture};
     spec_checkpoint layer = {.shape = *shape, .opt_architecture = &as_model};
-    if (load->to->shape.kind == SPEC_HEAD_EAGLE3) shape->rope_pairs = SPEC_ROPE_ADJACENT;
-    SPEC_TRY(spec_gguf_value_integer(&rotated, load->gguf, key_of(load, "rope.dimension_count"),
-                                     shape->head_dim, 0, SPEC_DIM_MAX, load->error));
-    if (rotated != shape->head_dim)
-        return REFUSE(load,
-                      "a rotary embedding of %d of the %d dimensions of a head cannot be read",
-                      rotated, shape->head_dim);
-    SPEC_TRY(spec_gguf_value_integer(&context, load->gguf, key_of(load, "context_length"),
-                                     shape->context, 1, INT_MAX, load->error));
-    layer.shape.context = context;
-    SPEC_TRY(spec_gguf_value_real(&layer.shape.rope.base, load->gguf,
-                                  key_of(load, "rope.freq_base"), 10000.0, load->error));
-    SPEC_TRY(spec_gguf_attention_read(&layer, &load->own->rope_factor, load->gguf, load->error));
+    SPEC_TRY(spec_gguf_keys_integer(&layer.shape.context, &load->keys, "context_length",
+                                    shape->context, 1, INT_MAX));
+    SPEC_TRY(spec_gguf_attention_read(&layer, &load->source->opt_rope_factor, &load->keys));
     shape->rope = layer.shape.rope;
 done:
     return status;
@@ -242,32 +203,18 @@ done:
 
 static int read_layer(loader *load)
 {
-    int status = GSL_SUCCESS, value_length;
+    int status = GSL_SUCCESS;
     spec_shape *shape = &load->to->shape.shape;
-    double eps;
-    SPEC_TRY(need(&shape->n_layers, load, key_of(load, "block_count"), SPEC_HEAD_REACH_MAX));
+    spec_gguf_keys *keys = &load->keys;
+    SPEC_TRY(spec_gguf_keys_need(&shape->n_layers, keys, "block_count", 0, SPEC_HEAD_REACH_MAX));
     if (shape->n_layers != (load->to->shape.kind == SPEC_HEAD_MTP ? load->to->shape.reach : 1))
-        return REFUSE(load, "'%s' is %d, which does not fit its kind", load->key, shape->n_layers);
-    SPEC_TRY(need(&shape->ffn_dim, load, key_of(load, "feed_forward_length"), SPEC_DIM_MAX));
-    SPEC_TRY(need(&shape->n_heads, load, key_of(load, "attention.head_count"), SPEC_DIM_MAX));
-    SPEC_TRY(spec_gguf_value_integer(&shape->n_kv_heads, load->gguf,
-                                     key_of(load, "attention.head_count_kv"), shape->n_heads, 1,
-                                     SPEC_DIM_MAX, load->error));
-    SPEC_TRY(spec_gguf_value_integer(
-        &shape->head_dim, load->gguf, key_of(load, "attention.key_length"),
-        shape->n_heads > 0 ? shape->dim / shape->n_heads : 0, 1, SPEC_HEAD_DIM_MAX, load->error));
-    SPEC_TRY(spec_gguf_value_integer(&value_length, load->gguf,
-                                     key_of(load, "attention.value_length"), shape->head_dim, 1,
-                                     SPEC_DIM_MAX, load->error));
-    if (value_length != shape->head_dim)
-        return REFUSE(load, "keys of width %d and values of width %d cannot be read",
-                      shape->head_dim, value_length);
-    SPEC_TRY(spec_gguf_value_real(&eps, load->gguf,
-                                  key_of(load, "attention.layer_norm_rms_epsilon"),
-                                  (double)shape->norm_eps, load->error));
-    shape->norm_eps = (float)eps;
+        return REFUSE(load, "'%s' is %d, which does not fit its kind", keys->key, shape->n_layers);
+    SPEC_TRY(spec_gguf_keys_need(&shape->ffn_dim, keys, "feed_forward_length", 1, SPEC_DIM_MAX));
+    SPEC_TRY(spec_gguf_attention_read_heads(shape, keys));
+    if (load->to->shape.kind == SPEC_HEAD_EAGLE3) /* in every eagle3 of llama.cpp */
+        shape->rope_pairs = SPEC_ROPE_ADJACENT;
+    SPEC_TRY(spec_checkpoint_check_shape(shape, load->gguf->path, load->keys.error));
     SPEC_TRY(read_rotation(load));
-    SPEC_TRY(spec_checkpoint_check_shape(shape, load->gguf->path, load->error));
 done:
     return status;
 }
@@ -277,16 +224,16 @@ static int read_norms(loader *load)
 {
     int status = GSL_SUCCESS;
     spec_head_shape *shape = &load->to->shape;
-    SPEC_TRY(spec_gguf_value_bool(&shape->norm_before_residual, load->gguf,
-                                  key_of(load, "norm_before_residual"), false, load->error));
-    SPEC_TRY(spec_gguf_value_bool(&shape->normed_features, load->gguf,
-                                  key_of(load, "normed_features"), false, load->error));
+    SPEC_TRY(spec_gguf_keys_bool(&shape->norm_before_residual, &load->keys, "norm_before_residual",
+                                 false));
+    SPEC_TRY(spec_gguf_keys_bool(&shape->normed_features, &load->keys, "normed_features", false));
     if (shape->normed_features && shape->kind != SPEC_HEAD_EAGLE)
-        return REFUSE(load, "'%s' is true, which is for a head of kind eagle alone", load->key);
-    SPEC_TRY(spec_gguf_value_bool(&shape->norm_before_fc, load->gguf,
-                                  key_of(load, "norm_before_fc"), false, load->error));
+        return REFUSE(load, "'%s' is true, which is for a head of kind eagle alone",
+                      load->keys.key);
+    SPEC_TRY(spec_gguf_keys_bool(&shape->norm_before_fc, &load->keys, "norm_before_fc", false));
     if (shape->norm_before_fc && shape->kind != SPEC_HEAD_EAGLE3)
-        return REFUSE(load, "'%s' is true, which is for a head of kind eagle3 alone", load->key);
+        return REFUSE(load, "'%s' is true, which is for a head of kind eagle3 alone",
+                      load->keys.key);
 done:
     return status;
 }
@@ -296,7 +243,7 @@ static int read_fingerprint(loader *load)
     spec_piece text;
     char digits[17] = "";
     const int status =
-        spec_gguf_value_text(&text, load->gguf, SPEC_HEAD_FINGERPRINT, "", load->error);
+        spec_gguf_value_text(&text, load->gguf, SPEC_HEAD_FINGERPRINT, "", load->keys.error);
     if (status != GSL_SUCCESS || text.length == 0) return status;
     char *end = digits;
     if (text.length == sizeof digits - 1) {
@@ -351,14 +298,14 @@ static int read_map(loader *load)
                       SPEC_GGUF_TOKEN_MAP, spec_head_kind_names[head->shape.kind],
                       head->shape.borrows_output ? "without 'output.weight' has" : "has");
     return spec_gguf_token_map_read(&head->opt_token, &head->shape.draft_vocab, load->gguf, vocab,
-                                    load->error);
+                                    load->keys.error);
 }
 
 static bool is_taken(const loader *load, const spec_gguf_tensor *tensor)
 {
     const spec_head *head = load->to;
     if (tensor == spec_gguf_find_tensor(load->gguf, SPEC_GGUF_TOKEN_MAP) ||
-        (tensor == spec_gguf_find_tensor(load->gguf, SPEC_HEAD_ROPE_FACTORS) &&
+        (tensor == spec_gguf_find_tensor(load->gguf, SPEC_GGUF_ROPE_FACTORS) &&
          head->shape.shape.n_layers > 0))
         return true;
     for (int part = 0; part < SPEC_HEAD_PARTS; part++)
@@ -382,7 +329,7 @@ static int take_all(loader *load)
             spec_head_part_name(name, part, copy, &head->shape);
             spec_head_part_shape(&rows, &cols, part, copy, &head->shape);
             SPEC_TRY(spec_gguf_need_weights(&found, gguf, name, rows, cols,
-                                            spec_head_part_is_vector(part), load->error));
+                                            spec_head_part_is_vector(part), load->keys.error));
             head->tensor[part][copy] = found->tensor;
             const int row = spec_tensor_first_bad_row(&found->tensor, load->target->opt_pool);
             if (row >= 0)
@@ -402,16 +349,15 @@ int spec_head_file_load(spec_head *ret, const char *path, const spec_checkpoint 
                         spec_error *error)
 {
     int status = GSL_SUCCESS;
-    *ret = (spec_head){.free_owned = free_source};
-    source *own = ret->owned = calloc(1, sizeof *own);
-    if (own == NULL) {
-        *ret = (spec_head){0};
-        return spec_no_memory_for(error, path);
-    }
-    own->path = strdup(path);
-    if (own->path == NULL) SPEC_TRY(spec_no_memory_for(error, path));
-    SPEC_TRY(spec_gguf_init(&own->gguf, own->path, error));
-    loader load = {.to = ret, .own = own, .gguf = &own->gguf, .target = target, .error = error};
+    spec_gguf_source *source;
+    *ret = (spec_head){.free_owned = spec_gguf_source_free};
+    SPEC_TRY(spec_gguf_source_init(&source, path, error));
+    ret->owned = source;
+    loader load = {.to = ret,
+                   .source = source,
+                   .gguf = &source->gguf,
+                   .target = target,
+                   .keys = {.gguf = &source->gguf, .error = error}};
     SPEC_TRY(read_values(&load));
     SPEC_TRY(read_map(&load));
     SPEC_TRY(take_all(&load));

@@ -2,6 +2,7 @@
 #include "models/heads/head_file.h"
 
 #include "models/heads/head_keys.h"
+#include "models/transformer/files/gguf_attention.h"
 #include "models/transformer/files/gguf_model.h"
 #include "models/transformer/files/gguf_token_map.h"
 
@@ -76,7 +77,7 @@ int spec_head_file_write(int *ret_kept, const spec_head *head, const char *path,
     if (head->opt_token != NULL)
         spec_gguf_writer_integer_tensor(&writer, SPEC_GGUF_TOKEN_MAP, head->shape.draft_vocab);
     if (factor != NULL)
-        spec_gguf_writer_tensor(&writer, SPEC_HEAD_ROPE_FACTORS, SPEC_TENSOR_F32, 1, n_factors);
+        spec_gguf_writer_tensor(&writer, SPEC_GGUF_ROPE_FACTORS, SPEC_TENSOR_F32, 1, n_factors);
     SPEC_TRY(spec_gguf_writer_open(&writer, path, error));
     SPEC_TRY(visit(&writer, head, true, error));
     for (int i = 0; head->opt_token != NULL && i < head->shape.draft_vocab; i++)

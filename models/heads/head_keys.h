@@ -7,7 +7,6 @@
 #include "models/heads/head.h"
 
 #define SPEC_HEAD_ARCHITECTURE "speclab-head"
-#define SPEC_HEAD_ROPE_FACTORS "rope_freqs.weight"
 #define SPEC_HEAD_FINGERPRINT "speclab.target.fingerprint"
 
 static inline const char *spec_head_keys_architecture(spec_head_kind kind)

@@ -4,6 +4,7 @@
 #include "base/parallel.h"
 #include "models/transformer/files/checkpoint_parts.h"
 #include "models/transformer/files/gguf.h"
+#include "models/transformer/files/gguf_attention.h"
 #include "models/transformer/files/gguf_model.h"
 #include "models/transformer/files/gguf_nextn.h"
 #include "models/transformer/files/gguf_value.h"
@@ -231,14 +232,14 @@ static int write_all(spec_conversion *ret, conversion *to, const spec_settings *
     SPEC_TRY(spec_gguf_writer_init(&to->writer, to->error));
     if (opt_gguf != NULL) {
         write_gguf_values(to, opt_gguf);
-        factors = spec_gguf_find_tensor(opt_gguf, "rope_freqs.weight");
+        factors = spec_gguf_find_tensor(opt_gguf, SPEC_GGUF_ROPE_FACTORS);
     } else {
         SPEC_TRY(write_llama2c_values(to, settings));
     }
     write_general(to);
     SPEC_TRY(visit_all(to, NULL));
     if (factors != NULL)
-        spec_gguf_writer_tensor(&to->writer, "rope_freqs.weight", SPEC_TENSOR_F32, 1,
+        spec_gguf_writer_tensor(&to->writer, SPEC_GGUF_ROPE_FACTORS, SPEC_TENSOR_F32, 1,
                                 factors->tensor.cols);
     SPEC_TRY(spec_gguf_writer_open(&to->writer, to->path, to->error));
     if (to->watch.opt_announce != NULL)

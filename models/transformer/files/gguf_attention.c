@@ -10,49 +10,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_SIZE = 96 };
-
-static const char factors_name[] = "rope_freqs.weight";
-
-typedef struct {
-    char text[KEY_SIZE];
-} key;
-
-/* "gemma3.rope.freq_base_swa" */
-static key key_of(const spec_architecture *architecture, const char *rest)
-{
-    key k;
-    snprintf(k.text, sizeof k.text, "%s.%s", architecture->name, rest);
-    return k;
-}
-
 /* ---- reading --------------------------------------------------------------------------------- */
 
 typedef struct {
     spec_checkpoint *to;
-    const spec_gguf *gguf;
     const spec_architecture *architecture;
-    spec_error *error;
+    spec_gguf_keys *keys;
 } reader;
 
-#define REFUSE(read, format, ...)                                                                  \
-    spec_fail((read)->error, GSL_EINVAL, "%.300s: " format, (read)->gguf->path, __VA_ARGS__)
-
-static bool has(const reader *read, const char *rest)
-{
-    return spec_gguf_value_find(read->gguf, key_of(read->architecture, rest).text) != NULL;
-}
+#define REFUSE(read, format, ...) SPEC_GGUF_KEYS_REFUSE((read)->keys, format, __VA_ARGS__)
 
 static int integer(int *ret_value, const reader *read, const char *rest, int fallback, int low)
 {
-    return spec_gguf_value_integer(ret_value, read->gguf, key_of(read->architecture, rest).text,
-                                   fallback, low, INT_MAX, read->error);
+    return spec_gguf_keys_integer(ret_value, read->keys, rest, fallback, low, INT_MAX);
 }
 
 static int real(double *ret_value, const reader *read, const char *rest, double fallback)
 {
-    return spec_gguf_value_real(ret_value, read->gguf, key_of(read->architecture, rest).text,
-                                fallback, read->error);
+    return spec_gguf_keys_real(ret_value, read->keys, rest, fallback);
 }
 
 /* A number that must be above 0 if the file has it; else 0. */
@@ -63,8 +38,7 @@ static int scale(float *ret_value, const reader *read, const char *rest)
     *ret_value = (float)value;
     if (status != GSL_SUCCESS) return status;
     if (value < 0.0 || !isfinite(*ret_value))
-        return REFUSE(read, "'%s' is %g, not a number above 0",
-                      key_of(read->architecture, rest).text, value);
+        return REFUSE(read, "'%s' is %g, not a number above 0", read->keys->key, value);
     return GSL_SUCCESS;
 }
 
@@ -96,7 +70,7 @@ static int set_pattern(const reader *read, const char *name)
     int status = GSL_SUCCESS;
     bool *has_window = NULL;
     size_t n;
-    SPEC_TRY(spec_gguf_value_flags(&has_window, &n, read->gguf, name, read->error));
+    SPEC_TRY(spec_gguf_value_flags(&has_window, &n, read->keys->gguf, name, read->keys->error));
     if (n != (size_t)read->to->shape.n_layers)
         SPEC_TRY(REFUSE(read, "'%s' is about %zu layers, not about %d", name, n,
                         read->to->shape.n_layers));
@@ -111,9 +85,9 @@ static int read_pattern(const reader *read)
 {
     int status = GSL_SUCCESS, period;
     static const char rest[] = "attention.sliding_window_pattern";
-    const key name = key_of(read->architecture, rest);
-    const spec_gguf_value *value = spec_gguf_value_find(read->gguf, name.text);
-    if (value != NULL && value->is_array) return set_pattern(read, name.text);
+    const char *name = spec_gguf_keys_name(read->keys, rest);
+    const spec_gguf_value *value = spec_gguf_value_find(read->keys->gguf, name);
+    if (value != NULL && value->is_array) return set_pattern(read, name);
     SPEC_TRY(integer(&period, read, rest, read->architecture->window_period, 1));
     set_period(read->to, period);
 done:
@@ -127,9 +101,10 @@ static int read_windows(const reader *read)
     spec_shape *shape = &read->to->shape;
     bool is_used = false;
     const bool needs = read->architecture->needs_window;
-    if (needs && !has(read, rest))
-        SPEC_TRY(REFUSE(read, "lacks the value of '%s'", key_of(read->architecture, rest).text));
-    SPEC_TRY(integer(&window, read, rest, 0, needs ? 1 : 0));
+    if (needs)
+        SPEC_TRY(spec_gguf_keys_need(&window, read->keys, rest, 1, INT_MAX));
+    else
+        SPEC_TRY(integer(&window, read, rest, 0, 0));
     if (window == 0) return status;
     if (read->architecture->window_period == 0) {
         if (window < shape->context)
@@ -167,7 +142,7 @@ static int read_yarn(const reader *read, scaling *ret, double factor)
     SPEC_TRY(real(&mixed, read, "rope.scaling.yarn_ext_factor", 1.0));
     if (mixed != 1.0)
         SPEC_TRY(REFUSE(read, "YaRN with an extrapolation of %g cannot be read; 1 can", mixed));
-    SPEC_TRY(spec_rope_scaling_check(yarn, read->gguf->path, read->error));
+    SPEC_TRY(spec_rope_scaling_check(yarn, read->keys->gguf->path, read->keys->error));
 done:
     return status;
 }
@@ -182,9 +157,8 @@ static int read_scaling(const reader *read, scaling *ret)
     SPEC_TRY(real(&factor, read, "rope.scale_linear", 1.0));
     SPEC_TRY(real(&factor, read, "rope.scaling.factor", factor));
     SPEC_TRY(real(&ret->magnitude, read, "rope.scaling.attn_factor", 1.0));
-    SPEC_TRY(spec_gguf_value_text(&type, read->gguf,
-                                  key_of(read->architecture, "rope.scaling.type").text,
-                                  factor != 1.0 ? "linear" : "none", read->error));
+    SPEC_TRY(spec_gguf_keys_text(&type, read->keys, "rope.scaling.type",
+                                 factor != 1.0 ? "linear" : "none"));
     if (spec_piece_is(type, "yarn"))
         SPEC_TRY(read_yarn(read, ret, factor));
     else if (spec_piece_is(type, "linear"))
@@ -195,13 +169,14 @@ static int read_scaling(const reader *read, scaling *ret)
                         SPEC_GGUF_SHOWN(type)));
     if (!(ret->magnitude > 0.0 && isfinite(ret->magnitude)))
         SPEC_TRY(REFUSE(read, "'%s' is %g, not a number above 0",
-                        key_of(read->architecture, "rope.scaling.attn_factor").text,
+                        spec_gguf_keys_name(read->keys, "rope.scaling.attn_factor"),
                         ret->magnitude));
-    ret->opt_factors = spec_gguf_find_tensor(read->gguf, factors_name);
+    ret->opt_factors = spec_gguf_find_tensor(read->keys->gguf, SPEC_GGUF_ROPE_FACTORS);
     if (ret->opt_factors != NULL) {
         const spec_tensor *tensor = &ret->opt_factors->tensor;
         if (tensor->type != SPEC_TENSOR_F32 || tensor->rows != 1 || tensor->cols != n)
-            SPEC_TRY(REFUSE(read, "tensor '%s' is not %d weights of type f32", factors_name, n));
+            SPEC_TRY(REFUSE(read, "tensor '%s' is not %d weights of type f32",
+                            SPEC_GGUF_ROPE_FACTORS, n));
     }
 done:
     return status;
@@ -231,25 +206,54 @@ static int read_ropes(const reader *read, float **ret_factors)
     scaling of, of_window;
     SPEC_TRY(real(&shape->window_rope.base, read, "rope.freq_base_swa",
                   own_base != 0.0 ? own_base : shape->rope.base));
-    SPEC_TRY(
-        spec_checkpoint_check_shape(shape, read->gguf->path, read->error)); /* for logarithms */
+    SPEC_TRY(spec_checkpoint_check_shape(shape, read->keys->gguf->path,
+                                         read->keys->error)); /* for logarithms */
     SPEC_TRY(read_scaling(read, &of));
     of_window = own_base != 0.0 ? (scaling){.linear = 1.0, .magnitude = of.magnitude} : of;
     float *factors = *ret_factors = malloc((size_t)head_dim * sizeof *factors);
-    if (factors == NULL) SPEC_TRY(spec_no_memory_for(read->error, read->gguf->path));
+    if (factors == NULL) SPEC_TRY(spec_no_memory_for(read->keys->error, read->keys->gguf->path));
     apply(&shape->rope, factors, &of, head_dim);
     apply(&shape->window_rope, factors + head_dim / 2, &of_window, head_dim);
     if (shape->window == 0) shape->window_rope = (spec_rope){0};
-    SPEC_TRY(spec_checkpoint_check_shape(shape, read->gguf->path, read->error));
+    SPEC_TRY(spec_checkpoint_check_shape(shape, read->keys->gguf->path, read->keys->error));
 done:
     return status;
 }
 
-int spec_gguf_attention_read(spec_checkpoint *to, float **ret_factors, const spec_gguf *gguf,
-                             spec_error *error)
+int spec_gguf_attention_read_heads(spec_shape *shape, spec_gguf_keys *keys)
+{
+    int status = GSL_SUCCESS, values, rotated;
+    static const char eps_key[] = "attention.layer_norm_rms_epsilon";
+    double eps;
+    SPEC_TRY(spec_gguf_keys_need(&shape->n_heads, keys, "attention.head_count", 1, SPEC_DIM_MAX));
+    SPEC_TRY(spec_gguf_keys_integer(&shape->n_kv_heads, keys, "attention.head_count_kv",
+                                    shape->n_heads, 0, INT_MAX));
+    SPEC_TRY(spec_gguf_keys_integer(&shape->head_dim, keys, "attention.key_length",
+                                    shape->dim / shape->n_heads, 0, INT_MAX));
+    SPEC_TRY(spec_gguf_keys_integer(&values, keys, "attention.value_length", shape->head_dim, 0,
+                                    INT_MAX));
+    SPEC_TRY(spec_gguf_keys_integer(&rotated, keys, "rope.dimension_count", shape->head_dim, 0,
+                                    INT_MAX));
+    SPEC_TRY(spec_gguf_keys_real(&shape->rope.base, keys, "rope.freq_base", 10000.0));
+    if (values != shape->head_dim)
+        return SPEC_GGUF_KEYS_REFUSE(keys, "keys of width %d and values of width %d cannot be read",
+                                     shape->head_dim, values);
+    if (rotated != shape->head_dim)
+        return SPEC_GGUF_KEYS_REFUSE(
+            keys, "a rotary embedding of %d of the %d dimensions of a head cannot be read", rotated,
+            shape->head_dim);
+    if (shape->norm_eps < 0.0f && !spec_gguf_keys_has(keys, eps_key))
+        return SPEC_GGUF_KEYS_REFUSE(keys, "lacks the value of '%s'", keys->key);
+    SPEC_TRY(spec_gguf_keys_real(&eps, keys, eps_key, (double)shape->norm_eps));
+    shape->norm_eps = (float)eps;
+done:
+    return status;
+}
+
+int spec_gguf_attention_read(spec_checkpoint *to, float **ret_factors, spec_gguf_keys *keys)
 {
     int status = GSL_SUCCESS;
-    const reader read = {to, gguf, to->opt_architecture, error};
+    const reader read = {to, to->opt_architecture, keys};
     *ret_factors = NULL;
     SPEC_TRY(read_scales(&read));
     SPEC_TRY(read_windows(&read));
@@ -263,19 +267,25 @@ done:
 typedef struct {
     spec_gguf_writer *writer;
     const spec_architecture *architecture;
+    spec_gguf_keys keys; /* for their names alone */
 } target;
 
-static void write_real(const target *to, const char *rest, double value)
+static const char *key_of(target *to, const char *rest)
 {
-    spec_gguf_writer_f32(to->writer, key_of(to->architecture, rest).text, (float)value);
+    return spec_gguf_keys_name(&to->keys, rest);
 }
 
-static void write_integer(const target *to, const char *rest, int value)
+static void write_real(target *to, const char *rest, double value)
 {
-    spec_gguf_writer_u32(to->writer, key_of(to->architecture, rest).text, (uint32_t)value);
+    spec_gguf_writer_f32(to->writer, key_of(to, rest), (float)value);
 }
 
-static void write_windows(const target *to, const spec_checkpoint *from)
+static void write_integer(target *to, const char *rest, int value)
+{
+    spec_gguf_writer_u32(to->writer, key_of(to, rest), (uint32_t)value);
+}
+
+static void write_windows(target *to, const spec_checkpoint *from)
 {
     const int n = from->shape.n_layers, period = to->architecture->window_period;
     bool has_window[SPEC_LAYERS_MAX], is_usual = true;
@@ -286,17 +296,16 @@ static void write_windows(const target *to, const spec_checkpoint *from)
         is_usual = is_usual && period > 0 && has_window[i] == (i % period != period - 1);
     }
     if (!is_usual)
-        spec_gguf_writer_bools(to->writer,
-                               key_of(to->architecture, "attention.sliding_window_pattern").text,
+        spec_gguf_writer_bools(to->writer, key_of(to, "attention.sliding_window_pattern"),
                                has_window, (size_t)n);
     if (to->architecture->window_rope_base != 0.0 ||
         from->shape.window_rope.base != from->shape.rope.base)
         write_real(to, "rope.freq_base_swa", from->shape.window_rope.base);
 }
 
-static void write_yarn(const target *to, const spec_yarn *yarn)
+static void write_yarn(target *to, const spec_yarn *yarn)
 {
-    spec_gguf_writer_text(to->writer, key_of(to->architecture, "rope.scaling.type").text, "yarn");
+    spec_gguf_writer_text(to->writer, key_of(to, "rope.scaling.type"), "yarn");
     write_real(to, "rope.scaling.factor", yarn->factor);
     write_integer(to, "rope.scaling.original_context_length", yarn->context);
     if (yarn->fast != SPEC_YARN_FAST) write_real(to, "rope.scaling.yarn_beta_fast", yarn->fast);
@@ -307,7 +316,7 @@ static void write_yarn(const target *to, const spec_yarn *yarn)
 
 /* Linear scaling as values, which llama.cpp reads for every architecture; factors of other origin
  * are a tensor. */
-static void write_scaling(const target *to, bool *ret_has_tensor, const spec_shape *shape)
+static void write_scaling(target *to, bool *ret_has_tensor, const spec_shape *shape)
 {
     const float *factor = shape->rope.opt_factor;
     bool differ = false;
@@ -320,10 +329,11 @@ static void write_scaling(const target *to, bool *ret_has_tensor, const spec_sha
     for (int i = 1; i < shape->head_dim / 2; i++) differ = differ || factor[i] != factor[0];
     if (differ) {
         *ret_has_tensor = true;
-        spec_gguf_writer_tensor(to->writer, factors_name, SPEC_TENSOR_F32, 1, shape->head_dim / 2);
+        spec_gguf_writer_tensor(to->writer, SPEC_GGUF_ROPE_FACTORS, SPEC_TENSOR_F32, 1,
+                                shape->head_dim / 2);
         return;
     }
-    spec_gguf_writer_text(to->writer, key_of(to->architecture, "rope.scaling.type").text, "linear");
+    spec_gguf_writer_text(to->writer, key_of(to, "rope.scaling.type"), "linear");
     write_real(to, "rope.scaling.factor", (double)factor[0]);
 }
 
@@ -331,7 +341,8 @@ void spec_gguf_attention_write(spec_gguf_writer *writer, bool *ret_has_tensor,
                                const spec_checkpoint *from)
 {
     const spec_shape *shape = &from->shape;
-    const target to = {writer, spec_architecture_of(from)};
+    const spec_architecture *architecture = spec_architecture_of(from);
+    target to = {writer, architecture, {.architecture = architecture->name}};
     if (shape->query_scale != 0.0f) write_real(&to, "attention.scale", (double)shape->query_scale);
     if (shape->logit_cap != 0.0f)
         write_real(&to, "final_logit_softcapping", (double)shape->logit_cap);

@@ -1,20 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* gguf_attention: a model's windows, rotary embeddings and scales as values of a GGUF file.
  * Reading and writing of the same keys, which docs/formats.md lists; beside them a tensor of rotary
- * factors, rope_freqs.weight. */
+ * factors. */
 #ifndef SPECLAB_GGUF_ATTENTION_H
 #define SPECLAB_GGUF_ATTENTION_H
 
 #include "models/transformer/files/architecture.h"
 #include "models/transformer/files/gguf.h"
+#include "models/transformer/files/gguf_keys.h"
 #include "models/transformer/files/gguf_writer.h"
+
+/* The tensor of rotary factors: (1, head_dim/2) F32. */
+#define SPEC_GGUF_ROPE_FACTORS "rope_freqs.weight"
+
+/* Read n_heads, n_kv_heads, head_dim, rope.base and norm_eps of a shape whose dim is set. norm_eps
+ * is the fallback of its own value; below 0: the file must have one. Heads that rotate in part, or
+ * whose values have another width than keys, are refused; spec_checkpoint_check_shape checks the
+ * rest. */
+int spec_gguf_attention_read_heads(spec_shape *shape, spec_gguf_keys *keys);
 
 /* Set windows, ropes and scales of a checkpoint whose other dimensions, rope.base, architecture and
  * layers are set. *ret_factors: the memory of the ropes' factors, which the caller frees, or NULL.
  * GSL_EINVAL, with a line naming file and key, if one of them makes no sense or cannot be computed.
  */
-int spec_gguf_attention_read(spec_checkpoint *to, float **ret_factors, const spec_gguf *gguf,
-                             spec_error *error);
+int spec_gguf_attention_read(spec_checkpoint *to, float **ret_factors, spec_gguf_keys *keys);
 
 /* Add these values of a checkpoint but rope.freq_base, and name its tensor of factors if
  * *ret_has_tensor: (1, head_dim/2) F32. Values that every reader assumes are left out. */

@@ -7,69 +7,36 @@
 #include "models/transformer/files/gguf_experts.h"
 #include "models/transformer/files/gguf_kind.h"
 #include "models/transformer/files/gguf_nextn.h"
+#include "models/transformer/files/gguf_source.h"
 #include "models/transformer/files/gguf_value.h"
 #include "models/transformer/files/gguf_vocabulary.h"
 
 #include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { KEY_SIZE = 96 };
-
-/* The memory that a checkpoint of a GGUF file owns. */
-typedef struct {
-    spec_gguf gguf;
-    char *path;
-    float *rope_factor; /* of both ropes, or NULL */
-} source;
 
 /* A file being loaded. */
 typedef struct {
     spec_checkpoint *to;
     const spec_gguf *gguf;
-    source *own;
     const spec_architecture *architecture;
-    char key[KEY_SIZE];
+    spec_gguf_keys keys;
     int n_nextn;      /* draft blocks behind the layers, by the file's count */
     bool drafts_only; /* the layers are not loaded */
-    spec_error *error;
 } loader;
 
-#define REFUSE(load, format, ...)                                                                  \
-    spec_fail((load)->error, GSL_EINVAL, "%.300s: " format, (load)->gguf->path, __VA_ARGS__)
-
-/* A key of the model's architecture: "llama." and the suffix. */
-static const char *key_of(loader *load, const char *rest)
-{
-    snprintf(load->key, sizeof load->key, "%s.%s", load->architecture->name, rest);
-    return load->key;
-}
+#define REFUSE(load, format, ...) SPEC_GGUF_KEYS_REFUSE(&(load)->keys, format, __VA_ARGS__)
 
 static int need(int *ret_value, loader *load, const char *rest, int most)
 {
-    const char *key = key_of(load, rest);
-    if (spec_gguf_value_find(load->gguf, key) == NULL)
-        return REFUSE(load, "lacks the value of '%s'", key);
-    return spec_gguf_value_integer(ret_value, load->gguf, key, 0, 1, most, load->error);
-}
-
-static int may(int *ret_value, loader *load, const char *rest, int fallback)
-{
-    return spec_gguf_value_integer(ret_value, load->gguf, key_of(load, rest), fallback, 0, INT_MAX,
-                                   load->error);
-}
-
-static int real(double *ret_value, loader *load, const char *rest, double fallback)
-{
-    return spec_gguf_value_real(ret_value, load->gguf, key_of(load, rest), fallback, load->error);
+    return spec_gguf_keys_need(ret_value, &load->keys, rest, 1, most);
 }
 
 /* Draft blocks alone are for take_nextn to refuse, since drafts are loaded as models, too. */
 static int refuse_drafts(loader *load)
 {
     spec_piece kind;
-    const int status = spec_gguf_kind(&kind, load->gguf, load->error);
+    const int status = spec_gguf_kind(&kind, load->gguf, load->keys.error);
     if (status != GSL_SUCCESS || spec_piece_is(kind, "gguf") || spec_piece_is(kind, "mtp"))
         return status;
     return REFUSE(load,
@@ -85,14 +52,15 @@ static int read_architecture(loader *load)
     int status = GSL_SUCCESS, parts;
     char names[SPEC_ARCHITECTURE_NAMES_SIZE];
     spec_piece name;
-    SPEC_TRY(spec_gguf_value_text(&name, load->gguf, "general.architecture", "", load->error));
+    SPEC_TRY(spec_gguf_value_text(&name, load->gguf, "general.architecture", "", load->keys.error));
     SPEC_TRY(refuse_drafts(load));
     load->to->opt_architecture = load->architecture = spec_architecture_find(name);
     if (load->architecture == NULL)
         return REFUSE(load, "the architecture is '%.*s'; %s can be read", SPEC_GGUF_SHOWN(name),
                       spec_architecture_names(names));
-    SPEC_TRY(
-        spec_gguf_value_integer(&parts, load->gguf, "split.count", 1, 0, INT_MAX, load->error));
+    load->keys.architecture = load->architecture->name;
+    SPEC_TRY(spec_gguf_value_integer(&parts, load->gguf, "split.count", 1, 0, INT_MAX,
+                                     load->keys.error));
     if (parts > 1)
         return REFUSE(load, "is one of %d files that make up a model; merge them first", parts);
 done:
@@ -102,11 +70,10 @@ done:
 /* Draft blocks are the last of the blocks. */
 static int read_nextn(loader *load)
 {
-    const char *key = key_of(load, "nextn_predict_layers");
-    const int status =
-        spec_gguf_value_integer(&load->n_nextn, load->gguf, key, 0, 0, SPEC_NEXTN_MAX, load->error);
+    const int status = spec_gguf_keys_integer(&load->n_nextn, &load->keys, "nextn_predict_layers",
+                                              0, 0, SPEC_NEXTN_MAX);
     if (status == GSL_SUCCESS && load->n_nextn >= load->to->shape.n_layers)
-        return REFUSE(load, "'%s' is %d, of %d blocks in all", key, load->n_nextn,
+        return REFUSE(load, "'%s' is %d, of %d blocks in all", load->keys.key, load->n_nextn,
                       load->to->shape.n_layers);
     load->to->shape.n_layers -= load->n_nextn;
     return status;
@@ -114,43 +81,24 @@ static int read_nextn(loader *load)
 
 static int read_shape(loader *load)
 {
-    int status = GSL_SUCCESS, context, key_length, value_length, rotated;
+    int status = GSL_SUCCESS, context;
     spec_shape *shape = &load->to->shape;
-    double eps, base;
     SPEC_TRY(need(&shape->dim, load, "embedding_length", SPEC_DIM_MAX));
     SPEC_TRY(need(&shape->n_layers, load, "block_count", SPEC_LAYERS_MAX));
     SPEC_TRY(read_nextn(load));
-    SPEC_TRY(spec_gguf_experts_read(shape, load->gguf, load->architecture, load->error));
+    SPEC_TRY(spec_gguf_experts_read(shape, load->architecture, &load->keys));
     if (shape->n_experts == 0)
         SPEC_TRY(need(&shape->ffn_dim, load, "feed_forward_length", SPEC_DIM_MAX));
-    SPEC_TRY(need(&shape->n_heads, load, "attention.head_count", SPEC_DIM_MAX));
     SPEC_TRY(need(&context, load, "context_length", INT_MAX));
-    SPEC_TRY(may(&shape->n_kv_heads, load, "attention.head_count_kv", shape->n_heads));
-    SPEC_TRY(may(&key_length, load, "attention.key_length", shape->dim / shape->n_heads));
-    SPEC_TRY(may(&value_length, load, "attention.value_length", key_length));
-    SPEC_TRY(may(&rotated, load, "rope.dimension_count", key_length));
-    SPEC_TRY(real(&eps, load, "attention.layer_norm_rms_epsilon", -1.0));
-    SPEC_TRY(real(&base, load, "rope.freq_base", 10000.0));
-    if (eps == -1.0)
-        return REFUSE(load, "lacks the value of '%s.attention.layer_norm_rms_epsilon'",
-                      load->architecture->name);
-    if (value_length != key_length)
-        return REFUSE(load, "keys of width %d and values of width %d cannot be read", key_length,
-                      value_length);
-    if (rotated != key_length)
-        return REFUSE(load,
-                      "a rotary embedding of %d of the %d dimensions of a head cannot be read",
-                      rotated, key_length);
-    shape->head_dim = key_length;
     shape->context = context < SPEC_CONTEXT_MAX ? context : SPEC_CONTEXT_MAX;
-    shape->norm_eps = (float)eps;
-    shape->rope.base = base;
+    shape->norm_eps = -1.0f;
+    SPEC_TRY(spec_gguf_attention_read_heads(shape, &load->keys));
     shape->rope_pairs = load->architecture->rope_pairs;
     shape->gate = load->architecture->gate;
     const spec_gguf_tensor *embedding = spec_gguf_find_tensor(load->gguf, "token_embd.weight");
     if (embedding == NULL) return REFUSE(load, "lacks tensor '%s'", "token_embd.weight");
     shape->vocab = embedding->tensor.rows;
-    SPEC_TRY(spec_checkpoint_check_shape(shape, load->gguf->path, load->error));
+    SPEC_TRY(spec_checkpoint_check_shape(shape, load->gguf->path, load->keys.error));
 done:
     return status;
 }
@@ -170,8 +118,8 @@ static int take(loader *load, spec_part part, int layer, bool *taken)
         spec_gguf_find_tensor(load->gguf, name) == NULL)
         return GSL_SUCCESS;
     SPEC_TRY(spec_gguf_need_weights(&found, load->gguf, name, rows, cols,
-                                    spec_checkpoint_parts_is_vector(part), load->error));
-    SPEC_TRY(spec_gguf_experts_check(found, load->gguf, part, &load->to->shape, load->error));
+                                    spec_checkpoint_parts_is_vector(part), load->keys.error));
+    SPEC_TRY(spec_gguf_experts_check(found, load->gguf, part, &load->to->shape, load->keys.error));
     *spec_checkpoint_parts_tensor(part, load->to, layer) = found->tensor;
     taken[found - load->gguf->tensor] = true;
 done:
@@ -198,12 +146,13 @@ static int take_nextn(loader *load, bool *taken)
     int status = GSL_SUCCESS;
     const spec_gguf *gguf = load->gguf;
     const bool has_layers = spec_gguf_find_tensor(gguf, "blk.0.attn_norm.weight") != NULL;
-    SPEC_TRY(spec_gguf_nextn_take(load->to, gguf, load->n_nextn, taken, load->error));
+    SPEC_TRY(spec_gguf_nextn_take(load->to, gguf, load->n_nextn, taken, load->keys.error));
     if (!load->drafts_only && load->to->n_nextn > 0 && !has_layers)
         return REFUSE(load, "has the draft blocks of a model alone; as a draft, type mtp:%.200s",
                       gguf->path);
     if (load->drafts_only && load->to->n_nextn == 0)
-        return REFUSE(load, "has no draft blocks ('%s')", key_of(load, "nextn_predict_layers"));
+        return REFUSE(load, "has no draft blocks ('%s')",
+                      spec_gguf_keys_name(&load->keys, "nextn_predict_layers"));
     for (size_t i = 0; load->drafts_only && i < gguf->n_tensors; i++) {
         const int block = block_of(gguf->tensor[i].name);
         taken[i] = taken[i] || (block >= 0 && block < load->to->shape.n_layers);
@@ -219,11 +168,11 @@ static int take_all(loader *load)
     int status = GSL_SUCCESS;
     spec_checkpoint *to = load->to;
     const spec_gguf *gguf = load->gguf;
-    const spec_gguf_tensor *freqs = spec_gguf_find_tensor(gguf, "rope_freqs.weight");
+    const spec_gguf_tensor *freqs = spec_gguf_find_tensor(gguf, SPEC_GGUF_ROPE_FACTORS);
     bool *taken = calloc(gguf->n_tensors, sizeof *taken);
     to->layer = calloc((size_t)to->shape.n_layers, sizeof *to->layer);
     if (taken == NULL || to->layer == NULL)
-        SPEC_TRY(spec_fail(load->error, GSL_ENOMEM, "%.300s: out of memory", gguf->path));
+        SPEC_TRY(spec_fail(load->keys.error, GSL_ENOMEM, "%.300s: out of memory", gguf->path));
     if (freqs != NULL) taken[freqs - gguf->tensor] = true;
     SPEC_TRY(take_nextn(load, taken));
     for (int part = 0; part < SPEC_PARTS; part++) {
@@ -239,7 +188,7 @@ static int take_all(loader *load)
     }
     if (to->output.data == NULL) to->output = to->embedding;
     for (int i = 0; i < to->shape.n_layers; i++)
-        SPEC_TRY(spec_checkpoint_parts_check_layer(&to->layer[i], i, gguf->path, load->error));
+        SPEC_TRY(spec_checkpoint_parts_check_layer(&to->layer[i], i, gguf->path, load->keys.error));
 done:
     free(taken);
     return status;
@@ -252,47 +201,40 @@ static int read_vocabulary(loader *load)
     int status = GSL_SUCCESS;
     spec_checkpoint *to = load->to;
     spec_gguf_vocabulary vocabulary;
-    SPEC_TRY(spec_gguf_vocabulary_load(&vocabulary, load->gguf, to->shape.vocab, load->error));
+    SPEC_TRY(spec_gguf_vocabulary_load(&vocabulary, load->gguf, to->shape.vocab, load->keys.error));
     to->begin_of_text = vocabulary.begin_of_text;
     to->adds_begin = vocabulary.adds_begin;
     to->end_of_text = vocabulary.end_of_text;
     to->other_ends = vocabulary.other_ends;
     if (vocabulary.data.vocab > 0)
-        SPEC_TRY(spec_checkpoint_tokenizer(to, &vocabulary.data, load->gguf->path, load->error));
+        SPEC_TRY(
+            spec_checkpoint_tokenizer(to, &vocabulary.data, load->gguf->path, load->keys.error));
 done:
     spec_gguf_vocabulary_free(&vocabulary);
     return status;
-}
-
-static void free_source(void *owned)
-{
-    source *own = owned;
-    spec_gguf_free(&own->gguf);
-    free(own->path);
-    free(own->rope_factor);
-    free(own);
 }
 
 static int load_file(spec_checkpoint *ret, const char *path, const spec_settings *opt_settings,
                      spec_thread_pool *opt_pool, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    *ret = (spec_checkpoint){.free_owned = free_source, .opt_pool = opt_pool};
-    source *own = ret->owned = calloc(1, sizeof *own);
-    if (own == NULL || (own->path = strdup(path)) == NULL)
-        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", path));
-    SPEC_TRY(spec_gguf_init(&own->gguf, own->path, error));
-    loader load = {.to = ret, .gguf = &own->gguf, .own = own, .error = error};
-    load.drafts_only = opt_settings == NULL;
+    spec_gguf_source *source;
+    *ret = (spec_checkpoint){.free_owned = spec_gguf_source_free, .opt_pool = opt_pool};
+    SPEC_TRY(spec_gguf_source_init(&source, path, error));
+    ret->owned = source;
+    loader load = {.to = ret,
+                   .gguf = &source->gguf,
+                   .keys = {.gguf = &source->gguf, .error = error},
+                   .drafts_only = opt_settings == NULL};
     SPEC_TRY(read_architecture(&load));
     SPEC_TRY(read_shape(&load));
     SPEC_TRY(take_all(&load));
-    SPEC_TRY(spec_gguf_attention_read(ret, &own->rope_factor, &own->gguf, error));
+    SPEC_TRY(spec_gguf_attention_read(ret, &source->opt_rope_factor, &load.keys));
     if (opt_settings != NULL) {
         SPEC_TRY(read_vocabulary(&load));
         SPEC_TRY(spec_checkpoint_context(ret, opt_settings, error));
     }
-    SPEC_TRY(spec_checkpoint_parts_check(ret, own->path, error));
+    SPEC_TRY(spec_checkpoint_parts_check(ret, source->path, error));
 done:
     if (status != GSL_SUCCESS) spec_checkpoint_free(ret);
     return status;

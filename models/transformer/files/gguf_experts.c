@@ -1,48 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/files/gguf_experts.h"
 
-#include "models/transformer/files/gguf_value.h"
-
 #include <limits.h>
-
-enum { KEY_SIZE = 96 };
 
 /* The gating functions of the format whose weights are the softmax of the chosen logits: 1, a
  * softmax that is renormalised, and 3, a softmax of the chosen. */
 enum { GATING_UNSET, GATING_SOFTMAX = 1, GATING_SOFTMAX_OF_CHOSEN = 3 };
 
-typedef struct {
-    const spec_gguf *gguf;
-    const char *architecture;
-    char key[KEY_SIZE];
-    spec_error *error;
-} asker;
-
-#define REFUSE(ask, format, ...)                                                                   \
-    spec_fail((ask)->error, GSL_EINVAL, "%.300s: " format, (ask)->gguf->path, __VA_ARGS__)
-
-static const char *key_of(asker *ask, const char *rest)
-{
-    snprintf(ask->key, sizeof ask->key, "%s.%s", ask->architecture, rest);
-    return ask->key;
-}
-
-static int may(int *ret_value, asker *ask, const char *rest, int fallback)
-{
-    return spec_gguf_value_integer(ret_value, ask->gguf, key_of(ask, rest), fallback, 0, INT_MAX,
-                                   ask->error);
-}
-
-static int need(int *ret_value, asker *ask, const char *rest, int most)
-{
-    const char *key = key_of(ask, rest);
-    if (spec_gguf_value_find(ask->gguf, key) == NULL)
-        return REFUSE(ask, "lacks the value of '%s'", key);
-    return spec_gguf_value_integer(ret_value, ask->gguf, key, 0, 1, most, ask->error);
-}
+#define REFUSE SPEC_GGUF_KEYS_REFUSE
 
 /* Refuse parts that a mixture of experts may have elsewhere, and has not here. */
-static int refuse_others(asker *ask)
+static int refuse_others(spec_gguf_keys *keys)
 {
     static const struct {
         const char *rest, *what;
@@ -59,59 +27,58 @@ static int refuse_others(asker *ask)
     };
     int status = GSL_SUCCESS, value;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        SPEC_TRY(may(&value, ask, others[i].rest, 0));
+        SPEC_TRY(spec_gguf_keys_integer(&value, keys, others[i].rest, 0, 0, INT_MAX));
         if (value > others[i].most)
-            return REFUSE(ask, "'%s' is %d: %s are not computed", ask->key, value, others[i].what);
+            return REFUSE(keys, "'%s' is %d: %s are not computed", keys->key, value,
+                          others[i].what);
     }
 done:
     return status;
 }
 
 /* The weights of the chosen experts must be the softmax of their logits. */
-static int check_weights(asker *ask, bool has_biases)
+static int check_weights(spec_gguf_keys *keys, bool has_biases)
 {
     int status = GSL_SUCCESS, gating;
     double scale;
     bool normalised;
-    SPEC_TRY(may(&gating, ask, "expert_gating_func", GATING_UNSET));
+    SPEC_TRY(spec_gguf_keys_integer(&gating, keys, "expert_gating_func", GATING_UNSET, 0, INT_MAX));
     if (gating != GATING_UNSET && gating != GATING_SOFTMAX && gating != GATING_SOFTMAX_OF_CHOSEN)
-        return REFUSE(ask, "'%s' is %d: only 1 and 3, a softmax, are computed", ask->key, gating);
+        return REFUSE(keys, "'%s' is %d: only 1 and 3, a softmax, are computed", keys->key, gating);
     const bool of_chosen = gating == GATING_SOFTMAX_OF_CHOSEN || has_biases;
-    SPEC_TRY(spec_gguf_value_bool(&normalised, ask->gguf, key_of(ask, "expert_weights_norm"), true,
-                                  ask->error));
+    SPEC_TRY(spec_gguf_keys_bool(&normalised, keys, "expert_weights_norm", true));
     if (!normalised && !of_chosen)
-        return REFUSE(ask,
+        return REFUSE(keys,
                       "'%s' is false: weights of experts that do not add to 1 are not computed",
-                      ask->key);
-    SPEC_TRY(spec_gguf_value_real(&scale, ask->gguf, key_of(ask, "expert_weights_scale"), 1.0,
-                                  ask->error));
+                      keys->key);
+    SPEC_TRY(spec_gguf_keys_real(&scale, keys, "expert_weights_scale", 1.0));
     if (scale != 1.0 && scale != 0.0) /* 0 is written for none */
-        return REFUSE(ask, "'%s' is %g: scaled weights of experts are not computed", ask->key,
+        return REFUSE(keys, "'%s' is %g: scaled weights of experts are not computed", keys->key,
                       scale);
 done:
     return status;
 }
 
-int spec_gguf_experts_read(spec_shape *shape, const spec_gguf *gguf,
-                           const spec_architecture *architecture, spec_error *error)
+int spec_gguf_experts_read(spec_shape *shape, const spec_architecture *architecture,
+                           spec_gguf_keys *keys)
 {
     int status = GSL_SUCCESS, experts;
-    asker ask = {.gguf = gguf, .architecture = architecture->name, .error = error};
     if (!architecture->has_experts) {
-        SPEC_TRY(may(&experts, &ask, "expert_count", 0));
+        SPEC_TRY(spec_gguf_keys_integer(&experts, keys, "expert_count", 0, 0, INT_MAX));
         if (experts > 0)
-            return REFUSE(&ask, "'%s' is %d: a %s model with experts is not computed", ask.key,
+            return REFUSE(keys, "'%s' is %d: a %s model with experts is not computed", keys->key,
                           experts, architecture->name);
         return GSL_SUCCESS;
     }
-    SPEC_TRY(need(&shape->n_experts, &ask, "expert_count", SPEC_EXPERTS_MAX));
-    SPEC_TRY(need(&shape->n_active, &ask, "expert_used_count", SPEC_ACTIVE_MAX));
+    SPEC_TRY(spec_gguf_keys_need(&shape->n_experts, keys, "expert_count", 1, SPEC_EXPERTS_MAX));
+    SPEC_TRY(spec_gguf_keys_need(&shape->n_active, keys, "expert_used_count", 1, SPEC_ACTIVE_MAX));
     if (shape->n_active > shape->n_experts)
-        return REFUSE(&ask, "a token cannot take %d of %d experts ('%s')", shape->n_active,
-                      shape->n_experts, ask.key);
-    SPEC_TRY(need(&shape->expert_dim, &ask, "expert_feed_forward_length", SPEC_DIM_MAX));
-    SPEC_TRY(refuse_others(&ask));
-    SPEC_TRY(check_weights(&ask, (architecture->must >> SPEC_PART_ROUTER_BIAS & 1) != 0));
+        return REFUSE(keys, "a token cannot take %d of %d experts ('%s')", shape->n_active,
+                      shape->n_experts, keys->key);
+    SPEC_TRY(spec_gguf_keys_need(&shape->expert_dim, keys, "expert_feed_forward_length", 1,
+                                 SPEC_DIM_MAX));
+    SPEC_TRY(refuse_others(keys));
+    SPEC_TRY(check_weights(keys, (architecture->must >> SPEC_PART_ROUTER_BIAS & 1) != 0));
 done:
     return status;
 }

@@ -5,12 +5,12 @@
 #define SPECLAB_GGUF_EXPERTS_H
 
 #include "models/transformer/files/checkpoint_parts.h"
-#include "models/transformer/files/gguf.h"
+#include "models/transformer/files/gguf_keys.h"
 
 /* Read n_experts, n_active and expert_dim of an architecture with experts. For one without, check
  * that the file has none, too. GSL_EINVAL. */
-int spec_gguf_experts_read(spec_shape *shape, const spec_gguf *gguf,
-                           const spec_architecture *architecture, spec_error *error);
+int spec_gguf_experts_read(spec_shape *shape, const spec_architecture *architecture,
+                           spec_gguf_keys *keys);
 
 /* Check that a tensor of a part is divided by experts: (n_experts, rows of one, cols) for weights.
  * Parts of other kinds pass. */

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* gguf_source: an open GGUF file, with the memory that a model or a draft made of it needs.
+ * Tensors point into the file, so it is closed only when the model is freed. */
+#ifndef SPECLAB_GGUF_SOURCE_H
+#define SPECLAB_GGUF_SOURCE_H
+
+#include "models/transformer/files/gguf_types.h"
+
+typedef struct {
+    spec_gguf gguf;
+    char *path;
+    float *opt_rope_factor; /* of both ropes (gguf_attention.h) */
+} spec_gguf_source;
+
+/* Open a file. On failure *ret_source is NULL. */
+int spec_gguf_source_init(spec_gguf_source **ret_source, const char *path, spec_error *error);
+
+/* Close it, as a checkpoint's or a draft's free_owned; may be NULL. */
+void spec_gguf_source_free(void *source);
+
+#endif
