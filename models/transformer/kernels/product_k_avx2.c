@@ -3,15 +3,9 @@
 
 #if defined(__AVX2__)
 #include "models/transformer/kernels/product_avx2.h"
+#include "models/transformer/kernels/product_k_parts.h"
 
-enum {
-    COLUMNS = 2, /* at once: sums, dot products and weights fill 16 registers */
-    GROUPS = SPEC_TENSOR_BLOCK / 4,
-    BLOCK = SPEC_TENSOR_BLOCK,
-    RUNS = SPEC_PRODUCT_RUNS,
-    WORD = SPEC_PRODUCT_WORD,
-    PART = GROUPS * WORD /* bytes of 32 words of 8 bits */
-};
+enum { COLUMNS = 2 }; /* at once: sums, dot products and weights fill 16 registers */
 
 /* The F16 values in the low halves of words, of the first or the last 8 rows. */
 INLINE __m256 halves(__m256i words)
@@ -21,22 +15,7 @@ INLINE __m256 halves(__m256i words)
         _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1)));
 }
 
-/* Columns c.. of N in a block of the operand. */
-typedef struct {
-    const unsigned char *x;
-    int N, c;
-} place;
-
-/* A half of a block of Q6_K: its scales are those of the block. */
-typedef struct {
-    const unsigned char *low, *high, *steps, *scales;
-} half_block;
-
 /* ---- Q4_K and Q5_K --------------------------------------------------------------------------- */
-
-typedef struct {
-    float step[RUNS][SPEC_PANEL_ROWS], below[RUNS][SPEC_PANEL_ROWS]; /* below is subtracted */
-} run_scales;
 
 /* Bytes 0..3 of the words hold integers of four runs. */
 INLINE void spread(float (*scale)[SPEC_PANEL_ROWS], int at, __m256i words, __m256 unit)

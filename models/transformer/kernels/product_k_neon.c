@@ -5,7 +5,7 @@
 #define COLUMNS 2
 #include "models/transformer/kernels/product_k_neon.h"
 
-INLINE void add_dots(int32x4_t dot[COLUMNS], const int8x16_t w[FOURS], const unsigned char *x,
+INLINE void add_dots(int32x4_t dot[COLUMNS], const int8x16_t w[GROUPS], const unsigned char *x,
                      const int first, const int end, const int n)
 {
     SPEC_UNROLL

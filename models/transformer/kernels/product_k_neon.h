@@ -5,19 +5,12 @@
 #ifndef SPECLAB_PRODUCT_K_NEON_H
 #define SPECLAB_PRODUCT_K_NEON_H
 
+#include "models/transformer/kernels/product_k_parts.h"
 #include "models/transformer/kernels/product_neon.h"
-
-enum {
-    FOURS = SPEC_TENSOR_BLOCK / 4, /* groups of four columns in a run of 32 */
-    BLOCK = SPEC_TENSOR_BLOCK,
-    RUNS = SPEC_PRODUCT_RUNS,
-    WORD = SPEC_PRODUCT_WORD,
-    PART = FOURS * WORD /* bytes of 32 words of 8 bits */
-};
 
 /* Add to dot[u] the products of groups first..end-1 of four rows' weights with n columns (n, 32).
  * No lane exceeds 16 bits: 8 * 31 * 127 or 4 * 63 * 127. */
-INLINE void add_dots(int32x4_t dot[COLUMNS], const int8x16_t w[FOURS], const unsigned char *x,
+INLINE void add_dots(int32x4_t dot[COLUMNS], const int8x16_t w[GROUPS], const unsigned char *x,
                      const int first, const int end, const int n);
 
 INLINE float32x4_t floats_of(uint16x4_t half)
@@ -30,22 +23,7 @@ INLINE uint32x4_t words_at(const unsigned char *at)
     return vreinterpretq_u32_u8(vld1q_u8(at));
 }
 
-/* Columns c.. of N in a block of the operand. */
-typedef struct {
-    const unsigned char *x;
-    int N, c;
-} place;
-
-/* A half of a block of Q6_K: its scales are those of the block. */
-typedef struct {
-    const unsigned char *low, *high, *steps, *scales;
-} half_block;
-
 /* ---- Q4_K and Q5_K --------------------------------------------------------------------------- */
-
-typedef struct {
-    float step[RUNS][SPEC_PANEL_ROWS], below[RUNS][SPEC_PANEL_ROWS]; /* below is subtracted */
-} run_scales;
 
 /* Bytes 0..3 of the words hold integers of four runs. */
 INLINE void spread(float (*scale)[SPEC_PANEL_ROWS], int at, uint8x16_t bytes, float32x4_t unit)
@@ -91,10 +69,10 @@ INLINE void add_run(float32x4_t sum[COLUMNS][QUADS], const unsigned char *low,
     const int8x16_t to_fourth = vdupq_n_s8((int8_t)(4 - run));
     SPEC_UNROLL
     for (int q = 0; q < QUADS; q++) {
-        int8x16_t w[FOURS];
+        int8x16_t w[GROUPS];
         int32x4_t dot[COLUMNS];
         SPEC_UNROLL
-        for (int j = 0; j < FOURS; j++) {
+        for (int j = 0; j < GROUPS; j++) {
             const uint8x16_t pair = vld1q_u8(low + WORD * j + VECTOR * q);
             uint8x16_t weight = odd ? vshrq_n_u8(pair, 4) : vandq_u8(pair, nibble);
             if (opt_fifth != NULL) {
@@ -105,7 +83,7 @@ INLINE void add_run(float32x4_t sum[COLUMNS][QUADS], const unsigned char *low,
         }
         SPEC_UNROLL
         for (int u = 0; u < n; u++) dot[u] = vdupq_n_s32(0);
-        add_dots(dot, w, x, 0, FOURS, n);
+        add_dots(dot, w, x, 0, GROUPS, n);
         const float32x4_t step = vld1q_f32(scales->step[run] + 4 * q),
                           below = vld1q_f32(scales->below[run] + 4 * q);
         SPEC_UNROLL
@@ -167,10 +145,10 @@ INLINE void add_quarter(float32x4_t sum[COLUMNS][QUADS], half_block w_at, const 
     const int8x16_t to_fourth = vdupq_n_s8((int8_t)(4 - 2 * q));
     SPEC_UNROLL
     for (int i = 0; i < QUADS; i++) {
-        int8x16_t w[FOURS];
+        int8x16_t w[GROUPS];
         float32x4_t total[COLUMNS];
         SPEC_UNROLL
-        for (int j = 0; j < FOURS; j++) {
+        for (int j = 0; j < GROUPS; j++) {
             const uint8x16_t bytes = vld1q_u8(low + WORD * j + VECTOR * i);
             const uint8x16_t upper = vshlq_u8(vld1q_u8(high + WORD * j + VECTOR * i), to_fourth);
             w[j] = vreinterpretq_s8_u8(vorrq_u8(
@@ -186,7 +164,7 @@ INLINE void add_quarter(float32x4_t sum[COLUMNS][QUADS], half_block w_at, const 
             SPEC_UNROLL
             for (int u = 0; u < n; u++)
                 dot[u] = vdupq_n_s32(spec_product_int_at(x_scale + 4 * (1 + side) * at.N + 4 * u));
-            add_dots(dot, w, x, FOURS / 2 * side, FOURS / 2 * (side + 1), n);
+            add_dots(dot, w, x, GROUPS / 2 * side, GROUPS / 2 * (side + 1), n);
             SPEC_UNROLL
             for (int u = 0; u < n; u++) {
                 const float32x4_t part = vcvtq_f32_s32(dot[u]);
