@@ -102,7 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     snprintf(path, sizeof path, "/proc/self/fd/%d", memory);
     if (open_model(&model, path, &error) == GSL_SUCCESS) {
         read_model(&model, (const char *)data, size < 256 ? size : 256);
-        write_again(path, &model, spec_type_recipe_of_type(SPEC_TENSOR_F32));
+        write_again(path, &model, spec_type_recipe_find("f32"));
         write_again(path, &model, some_recipe(data[size - 1]));
         spec_checkpoint_free(&model);
     } else {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* architecture: what distinguishes one family of transformers from another, as data.
  * Readers, writers and the forward pass ask this table and the checkpoint's tensors; none of them
- * has code for one family alone. The struct is in checkpoint.h. */
+ * has code for one family alone, except llama.cpp's recipes of types (type_recipe.c). The struct is
+ * in checkpoint.h. */
 #ifndef SPECLAB_ARCHITECTURE_H
 #define SPECLAB_ARCHITECTURE_H
 

@@ -33,13 +33,6 @@ const spec_type_recipe *spec_type_recipe_find(const char *name)
     return NULL;
 }
 
-const spec_type_recipe *spec_type_recipe_of_type(spec_tensor_type type)
-{
-    for (const spec_type_recipe *recipe = spec_type_recipes; recipe->name != NULL; recipe++)
-        if (recipe->type == type) return recipe;
-    return NULL;
-}
-
 /* The first and the last eighth of the layers, and every third in between. */
 static bool uses_more_bits(int layer, int n_layers)
 {

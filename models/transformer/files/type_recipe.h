@@ -23,10 +23,9 @@ typedef struct {
 
 extern const spec_type_recipe spec_type_recipes[]; /* ends with a NULL name */
 
-/* The recipe of a name in upper or lower case, or NULL; the recipe with one type that can be
- * written. */
+/* The recipe of a name in upper or lower case, or NULL. A type that can be written has a recipe of
+ * its name. */
 const spec_type_recipe *spec_type_recipe_find(const char *name);
-const spec_type_recipe *spec_type_recipe_of_type(spec_tensor_type type);
 
 /* The type of a part's tensor in a layer. F32: vectors, routers, and rows that are no multiple of
  * 32 in a type with blocks of 32. Rows that are no multiple of 256 get Q5_0, Q5_1 or Q8_0 for Q4_K,

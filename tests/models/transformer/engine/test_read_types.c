@@ -113,8 +113,8 @@ static void convert(const char *out, const char *spec)
     spec_conversion counted;
     spec_error error;
     assert_int_equal(spec_settings_init(&settings, spec, &error), GSL_SUCCESS);
-    if (spec_conversion_write(&counted, out, &settings, spec_type_recipe_of_type(SPEC_TENSOR_Q8_0),
-                              NULL, &error) != GSL_SUCCESS)
+    if (spec_conversion_write(&counted, out, &settings, spec_type_recipe_find("q8_0"), NULL,
+                              &error) != GSL_SUCCESS)
         fail_msg("%s", error.text);
     assert_int_equal(counted.count[SPEC_TENSOR_Q6_K][SPEC_TENSOR_Q8_0].tensors, 3);
     assert_int_equal(counted.count[SPEC_TENSOR_Q4_K][SPEC_TENSOR_Q8_0].tensors, 7);

@@ -108,7 +108,7 @@ static inline int convert_by(spec_conversion *ret, const char *out, const char *
 static inline int convert(spec_conversion *ret, const char *out, const char *spec,
                           spec_tensor_type type, spec_error *error)
 {
-    return convert_by(ret, out, spec, spec_type_recipe_of_type(type), error);
+    return convert_by(ret, out, spec, spec_type_recipe_find(spec_tensor_type_names[type]), error);
 }
 
 static inline const char *spec_of(const char *kind, const char *name)

@@ -242,7 +242,7 @@ static void an_interrupted_conversion_leaves_nothing_behind(void **state)
     assert_int_equal(spec_settings_init(&settings, spec_of("llama2c", "tied.bin"), NULL),
                      GSL_SUCCESS);
     assert_int_equal(spec_conversion_write(&counted, in_folder("b.gguf"), &settings,
-                                           spec_type_recipe_of_type(SPEC_TENSOR_F32),
+                                           spec_type_recipe_find("f32"),
                                            &(spec_conversion_watch){.opt_stop = &stop}, &error),
                      GSL_EFAILED);
     assert_string_equal(error.text, "interrupted");
@@ -286,9 +286,11 @@ static void its_size_is_announced_to_the_byte_and_may_be_refused(void **state)
     for (int i = 0; i < 3; i++) {
         struct stat info;
         of = (audience){0};
-        assert_int_equal(spec_conversion_write(&counted, in_folder("b.gguf"), &settings,
-                                               spec_type_recipe_of_type(types[i]), &watch, &error),
-                         0);
+        assert_int_equal(
+            spec_conversion_write(&counted, in_folder("b.gguf"), &settings,
+                                  spec_type_recipe_find(spec_tensor_type_names[types[i]]), &watch,
+                                  &error),
+            0);
         assert_int_equal(stat(in_folder("b.gguf"), &info), 0);
         assert_int_equal(of.bytes, info.st_size);
         assert_true(of.share > 0.9);
@@ -296,8 +298,7 @@ static void its_size_is_announced_to_the_byte_and_may_be_refused(void **state)
     unlink(in_folder("b.gguf"));
     of = (audience){.refuses = true};
     assert_int_equal(spec_conversion_write(&counted, in_folder("b.gguf"), &settings,
-                                           spec_type_recipe_of_type(SPEC_TENSOR_F32), &watch,
-                                           &error),
+                                           spec_type_recipe_find("f32"), &watch, &error),
                      GSL_EFAILED);
     assert_string_equal(error.text, "too much");
     assert_int_not_equal(access(in_folder("b.gguf"), F_OK), 0);

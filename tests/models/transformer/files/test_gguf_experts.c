@@ -146,8 +146,7 @@ static void a_quantised_mixture_keeps_its_routers(void **state)
     const spec_shape shape = shape_of_random();
     write_model("whole.gguf", &shape, &(wish){.type = NONE});
     assert_int_equal(spec_settings_init(&settings, "gguf:whole.gguf", &error), GSL_SUCCESS);
-    if (spec_conversion_write(&counted, "q8_0.gguf", &settings,
-                              spec_type_recipe_of_type(SPEC_TENSOR_Q8_0), NULL,
+    if (spec_conversion_write(&counted, "q8_0.gguf", &settings, spec_type_recipe_find("q8_0"), NULL,
                               &error) != GSL_SUCCESS)
         fail_msg("%s", error.text);
     spec_settings_free(&settings);
