@@ -3,13 +3,11 @@
 #include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
 
-#include "tests/support/child.h"
+#include "tests/cli/draft_verbs.h"
 #include "tests/support/contexts.h"
 #include "tests/support/drawn_dflash.h"
 
 #include <string.h>
-
-#define TARGET "random?dim=16&layers=3&heads=2&ffn=24&vocab=4&context=80&type=f32"
 
 static const char *const names[] = {"plain", "markov", "lattice"};
 
@@ -33,51 +31,29 @@ static int set_up(void **state)
     return status;
 }
 
+static const char *spec_of(char *space, size_t size, int kind)
+{
+    snprintf(space, size, "dflash:%s.gguf", names[kind]);
+    return space;
+}
+
 static void every_verb_takes_every_kind(void **state)
 {
-    static const char *const verbs[] = {
-        "prove --tokens 2 --K 2 --rule token,block",
-        "prove --tokens 1 --K 2 --rule rrsw --drafting tree?widths=2.1&siblings=without",
-        "prove --tokens 2 --K 2 --rule naive-tree --drafting dynamic?top=2&nodes=4&depth=2",
-        "accept --rule token",
-        "rows -n 40 -o p.rows",
-        "generate -n 20 --prompt 1 --drafting tree?widths=2.1&siblings=without --rule rrsw",
-        "generate -n 20 --prompt 1 --ahead -K 2",
-        "generate -n 20 --prompt 1 --policy peak?threshold=0.3",
-        "bench --K 1,3 --texts 2 --tokens 20 --turn 8 --context 4 --widths 1,2",
-        "plan --nodes 2,4 --methods chain,sequoia --width 3 --positions 60",
-    };
     (void)state;
     spec_needs_program();
+    char draft[64];
     for (int kind = SPEC_DFLASH_PLAIN; kind <= SPEC_DFLASH_LATTICE; kind++)
-        for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
-            char line[512];
-            spec_child child;
-            snprintf(line, sizeof line, "%s --target " TARGET " --draft dflash:%s.gguf", verbs[i],
-                     names[kind]);
-            spec_child_run(&child, line);
-            if (child.code != 0) fail_msg("%s: exit code %d: %s", line, child.code, child.line);
-            spec_child_free(&child);
-        }
+        every_verb_takes(spec_of(draft, sizeof draft, kind));
 }
 
 static void a_path_alone_is_the_same_draft(void **state)
 {
-    static const char line[] = "generate -n 40 --prompt 1 -K 2 --target " TARGET " --draft";
     (void)state;
     spec_needs_program();
+    char draft[64];
     for (int kind = SPEC_DFLASH_PLAIN; kind <= SPEC_DFLASH_LATTICE; kind++) {
-        char words[512];
-        spec_child child, alone;
-        snprintf(words, sizeof words, "%s dflash:%s.gguf", line, names[kind]);
-        spec_child_run(&child, words);
-        snprintf(words, sizeof words, "%s %s.gguf", line, names[kind]);
-        spec_child_run(&alone, words);
-        assert_int_equal(child.code, 0);
-        assert_int_equal(alone.code, 0);
-        assert_string_equal(child.text, alone.text);
-        spec_child_free(&child);
-        spec_child_free(&alone);
+        spec_of(draft, sizeof draft, kind);
+        same_draft(draft, strchr(draft, ':') + 1);
     }
 }
 
@@ -85,22 +61,10 @@ static void a_greedy_text_is_the_plain_one(void **state)
 {
     (void)state;
     spec_needs_program();
-    spec_child plain, child;
-    spec_child_run(&plain, "generate --plain --temperature 0 -n 40 --prompt 1 --target " TARGET);
-    assert_int_equal(plain.code, 0);
-    static const char *const drafts[] = {"plain.gguf", "markov.gguf", "lattice.gguf",
-                                         "markov.gguf?confidence=0.5"};
-    for (size_t i = 0; i < sizeof drafts / sizeof drafts[0]; i++) {
-        char line[512];
-        snprintf(line, sizeof line,
-                 "generate --temperature 0 -n 40 --prompt 1 --target " TARGET " --draft dflash:%s",
-                 drafts[i]);
-        spec_child_run(&child, line);
-        if (child.code != 0) fail_msg("%s: exit code %d: %s", line, child.code, child.line);
-        assert_string_equal(child.text, plain.text);
-        spec_child_free(&child);
-    }
-    spec_child_free(&plain);
+    char draft[64];
+    for (int kind = SPEC_DFLASH_PLAIN; kind <= SPEC_DFLASH_LATTICE; kind++)
+        greedy_text_is_plain(spec_of(draft, sizeof draft, kind));
+    greedy_text_is_plain("dflash:markov.gguf?confidence=0.5");
 }
 
 static void what_does_not_fit_is_refused_in_one_line(void **state)
@@ -127,11 +91,8 @@ static void what_does_not_fit_is_refused_in_one_line(void **state)
     };
     (void)state;
     spec_needs_program();
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char line[512];
-        snprintf(line, sizeof line, "generate -n 5 --target " TARGET " %s", cases[i].rest);
-        spec_program_fails(line, 2, cases[i].line);
-    }
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        refused(cases[i].rest, cases[i].line);
 }
 
 int main(void)

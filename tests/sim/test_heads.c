@@ -7,6 +7,7 @@
 #include "models/row.h"
 #include "models/transformer/engine/transformer.h"
 #include "sim/chance/rng.h"
+#include "tests/sim/greedy_text.h"
 #include "tests/support/contexts.h"
 #include "tests/support/drawn_head.h"
 #include "tests/support/support.h"
@@ -192,40 +193,11 @@ static void greedy_block_verification_is_refused(void **state)
 
 static void greedy_text_is_plain_greedy_text(void **state)
 {
-    static const char *const drafting[] = {"chain", "greedy", "dynamic?top=3&nodes=9&depth=3"};
-    enum { TOKENS = 60 };
     (void)state;
     for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++) {
         pair p = open_pair("random?dim=16&layers=3&heads=2&ffn=24&vocab=50&context=90&type=f32",
                            (spec_head_kind)kind, 0, "temperature=0");
-        gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
-        spec_rng_stream(rng, 42, 0);
-        spec_chance chance = spec_chance_sampled(rng);
-        for (size_t i = 0; i < sizeof drafting / sizeof drafting[0]; i++) {
-            spec_decoder_config config = SPEC_DECODER_DEFAULT;
-            spec_decoder decoder;
-            spec_error error = {""};
-            int plain[TOKENS], text[TOKENS];
-            size_t n;
-            double time;
-            config.target = p.target;
-            config.opt_draft = p.draft;
-            config.drafting = drafting[i];
-            config.rule = "greedy";
-            config.K = 3;
-            if (spec_decoder_init(&decoder, &config, &error) != GSL_SUCCESS)
-                fail_msg("%s", error.text);
-            assert_int_equal(spec_decoder_reset(&decoder, prompt, PROMPT, &error), GSL_SUCCESS);
-            assert_int_equal(spec_decode_plain(&decoder, TOKENS, plain, &n, &chance, &time, &error),
-                             GSL_SUCCESS);
-            assert_int_equal(spec_decoder_reset(&decoder, prompt, PROMPT, &error), GSL_SUCCESS);
-            assert_int_equal(spec_decode(&decoder, TOKENS, text, &n, &chance, NULL, &error),
-                             GSL_SUCCESS);
-            assert_int_equal(n, TOKENS);
-            assert_memory_equal(plain, text, sizeof text);
-            spec_decoder_free(&decoder);
-        }
-        gsl_rng_free(rng);
+        assert_greedy_text_is_plain(p.target, p.draft, prompt, PROMPT);
         close_pair(&p);
     }
 }

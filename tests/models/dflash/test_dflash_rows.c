@@ -5,6 +5,7 @@
 #include "tests/models/dflash/dflash_cases.h"
 #include "tests/models/dflash/reference_dflash.h"
 #include "tests/models/open_model.h"
+#include "tests/support/scored_rows.h"
 
 #include "base/cpu.h"
 #include "base/noise.h"
@@ -47,24 +48,6 @@ static int token_at(int i)
     return (int)(spec_noise_word(42, (uint64_t)i) % V);
 }
 
-static void score(spec_session *session, const int *context, int n, const int *token,
-                  const int *opt_parent, int n_nodes, int first, double *rows)
-{
-    const double *row[NODES + 1];
-    spec_error error = {""};
-    const spec_score_request request = {.context = context,
-                                        .n_context = (size_t)n,
-                                        .token = token,
-                                        .opt_parent = opt_parent,
-                                        .n_nodes = n_nodes,
-                                        .first = first,
-                                        .ret_row = row,
-                                        .scratch = rows};
-    if (spec_session_score(session, &request, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
-    for (int i = first; i <= n_nodes; i++)
-        if (row[i] != rows + i * V) memcpy(rows + i * V, row[i], V * sizeof *rows);
-}
-
 /* ---- the definition -------------------------------------------------------------------------- */
 
 /* The largest difference of a chain's rows from the reference, after a text of n tokens (begin of
@@ -76,7 +59,7 @@ static double difference(const pair *p, spec_session *session, int n, int shift)
     const int n_path = p->draft->reach - 1;
     text[0] = p->checkpoint->begin_of_text;
     for (int i = 1; i < n + n_path; i++) text[i] = token_at(i);
-    score(session, text + 1, n - 1, text + n, NULL, n_path, 0, rows);
+    score_rows(session, text + 1, n - 1, text + n, NULL, n_path, 0, rows);
     for (int d = 0; d <= n_path; d++) {
         reference_dflash_row(expected, NULL,
                              &(dflash_asked){&p->dflash, p->checkpoint, text, n, shift}, d,
@@ -164,7 +147,7 @@ static void a_draft_is_declined_by_the_confidence_before_a_token(void **state)
                                      &(dflash_asked){&p.dflash, p.checkpoint, text, n, 0}, d,
                                      text[n + d - 1]);
                 if (fabs(log_odds - log(0.45 / 0.55)) < 1e-4) continue;
-                score(&session, text + 1, n - 1, text + n, NULL, d, d, rows);
+                score_rows(&session, text + 1, n - 1, text + n, NULL, d, d, rows);
                 const bool expected = log_odds < log(0.45 / 0.55);
                 assert_int_equal(spec_session_declines(&session), expected);
                 declined += expected;
@@ -194,7 +177,7 @@ static void check_fresh(const pair *p, const int *text, int n, const int *token,
         for (int at = i, k = n_path; at >= 0; at = parent[at]) path[--k] = token[at];
         spec_session fresh;
         assert_int_equal(spec_session_init(&fresh, p->draft, &error), GSL_SUCCESS);
-        score(&fresh, text, n, path, NULL, n_path, n_path, expected);
+        score_rows(&fresh, text, n, path, NULL, n_path, n_path, expected);
         assert_memory_equal(rows + (i + 1) * V, expected + n_path * V, V * sizeof *rows);
         spec_session_free(&fresh);
     }
@@ -222,10 +205,10 @@ static void check_bits(const pair *p, bool share)
         }
         for (int first = 0; first <= n_nodes;) {
             const int end = first + draw(&noise, n_nodes - first + 1);
-            score(&session, text, n, token, parent, end, first, rows);
+            score_rows(&session, text, n, token, parent, end, first, rows);
             first = end + 1;
         }
-        if (draw(&noise, 2)) score(&target, text, n, token, parent, n_nodes, 0, unused);
+        if (draw(&noise, 2)) score_rows(&target, text, n, token, parent, n_nodes, 0, unused);
         check_fresh(p, text, n, token, parent, depth, n_nodes, rows);
         const int what = draw(&noise, 8);
         if (what == 0) n = draw(&noise, n + 1);
@@ -267,7 +250,7 @@ static void rows_do_not_depend_on_threads_or_instructions(void **state)
                 spec_error error = {""};
                 const int n_path = p.draft->reach - 1;
                 assert_int_equal(spec_session_init(&session, p.draft, &error), GSL_SUCCESS);
-                score(&session, text, 80, text + 80, NULL, n_path, 0, first ? expected : rows);
+                score_rows(&session, text, 80, text + 80, NULL, n_path, 0, first ? expected : rows);
                 if (!first)
                     assert_memory_equal(rows, expected, (size_t)(n_path + 1) * V * sizeof *rows);
                 spec_session_free(&session);
@@ -289,7 +272,7 @@ static void a_row_at_temperature_0_has_all_its_mass_on_one_token(void **state)
         assert_true(p.draft->one_hot);
         assert_int_equal(spec_session_init(&session, p.draft, &error), GSL_SUCCESS);
         for (int i = 1; i < 8; i++) text[i] = token_at(i);
-        score(&session, text + 1, 7, NULL, NULL, 0, 0, rows);
+        score_rows(&session, text + 1, 7, NULL, NULL, 0, 0, rows);
         reference_dflash_row(expected, NULL, &(dflash_asked){&p.dflash, p.checkpoint, text, 8, 0},
                              0, text[7]);
         for (int i = 0; i < V; i++)

@@ -6,6 +6,7 @@
 #include "tests/models/heads/reference_head.h"
 #include "tests/models/open_model.h"
 #include "tests/support/drawn_head.h"
+#include "tests/support/scored_rows.h"
 
 #include "base/noise.h"
 
@@ -79,24 +80,6 @@ static int token_at(int i)
     return (int)(spec_noise_word(42, (uint64_t)i) % V);
 }
 
-static void score(spec_session *session, const int *context, int n, const int *token,
-                  const int *opt_parent, int n_nodes, int first, double *rows)
-{
-    const double *row[NODES + 1];
-    spec_error error = {""};
-    const spec_score_request request = {.context = context,
-                                        .n_context = (size_t)n,
-                                        .token = token,
-                                        .opt_parent = opt_parent,
-                                        .n_nodes = n_nodes,
-                                        .first = first,
-                                        .ret_row = row,
-                                        .scratch = rows};
-    if (spec_session_score(session, &request, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
-    for (int i = first; i <= n_nodes; i++)
-        if (row[i] != rows + i * V) memcpy(rows + i * V, row[i], V * sizeof *rows);
-}
-
 /* ---- the definition -------------------------------------------------------------------------- */
 
 /* The largest difference of a chain's rows from the reference, after a text of n tokens (begin of
@@ -107,7 +90,7 @@ static double difference(const pair *p, spec_session *session, int n, int n_path
     double rows[REACH * V], expected[V], most = 0.0;
     text[0] = p->checkpoint->begin_of_text;
     for (int i = 1; i < n + n_path; i++) text[i] = token_at(i);
-    score(session, text + 1, n - 1, text + n, NULL, n_path, 0, rows);
+    score_rows(session, text + 1, n - 1, text + n, NULL, n_path, 0, rows);
     for (int d = 0; d <= n_path; d++) {
         reference_head_row(expected, &p->head, p->checkpoint, text, n, d, shift);
         assert_normalised(rows + d * V, V);
@@ -192,16 +175,16 @@ static void check_bits(const pair *p, bool share)
         const int begins = draw(&noise, 3) > 0 ? 0 : n_nodes;
         for (int first = begins; first <= n_nodes;) { /* rows in random portions, in order */
             const int end = first + draw(&noise, n_nodes - first + 1);
-            score(&session, text, n, token, parent, end, first, rows);
+            score_rows(&session, text, n, token, parent, end, first, rows);
             first = end + 1;
         }
-        if (draw(&noise, 2)) score(&target, text, n, token, parent, n_nodes, 0, expected);
+        if (draw(&noise, 2)) score_rows(&target, text, n, token, parent, n_nodes, 0, expected);
         for (int i = begins - 1; i < n_nodes; i++) {
             int path[NODES], n_path = i < 0 ? 0 : depth[i];
             for (int at = i, k = n_path; at >= 0; at = parent[at]) path[--k] = token[at];
             spec_session fresh;
             assert_int_equal(spec_session_init(&fresh, p->draft, &error), GSL_SUCCESS);
-            score(&fresh, text, n, path, NULL, n_path, n_path, expected);
+            score_rows(&fresh, text, n, path, NULL, n_path, n_path, expected);
             assert_memory_equal(rows + (i + 1) * V, expected + n_path * V, V * sizeof *rows);
             spec_session_free(&fresh);
         }
@@ -255,12 +238,12 @@ static void a_target_has_the_same_rows_while_heads_read_it(void **state)
     for (int n = 5; n < 80; n += 3) {
         if (n == 5 || n == 26) assert_true(spec_session_share(&draft[n > 5], &tapped));
         for (int d = 0; d <= (n >= 26); d++) {
-            score(&draft[d], text, n, NULL, NULL, 0, 0, rows);
-            score(&alone[d], text, n, NULL, NULL, 0, 0, expected);
+            score_rows(&draft[d], text, n, NULL, NULL, 0, 0, rows);
+            score_rows(&alone[d], text, n, NULL, NULL, 0, 0, expected);
             assert_memory_equal(expected, rows, V * sizeof *rows);
         }
-        score(&plain, text, n, text + n, NULL, 4, 0, expected);
-        score(&tapped, text, n, text + n, NULL, 4, 0, rows);
+        score_rows(&plain, text, n, text + n, NULL, 4, 0, expected);
+        score_rows(&tapped, text, n, text + n, NULL, 4, 0, rows);
         assert_memory_equal(expected, rows, 5 * V * sizeof *rows);
     }
     assert_false(spec_session_share(&draft[0], &plain)); /* it shares already */
@@ -287,7 +270,7 @@ static void a_row_at_temperature_0_has_all_its_mass_on_one_token(void **state)
         assert_true(p.draft->one_hot);
         assert_int_equal(spec_session_init(&session, p.draft, &error), GSL_SUCCESS);
         for (int i = 1; i < 8; i++) text[i] = token_at(i);
-        score(&session, text + 1, 7, NULL, NULL, 0, 0, rows);
+        score_rows(&session, text + 1, 7, NULL, NULL, 0, 0, rows);
         reference_head_row(expected, &p.head, p.checkpoint, text, 8, 0, 0);
         for (int i = 0; i < V; i++)
             assert_true(rows[i] == (i == spec_row_argmax(expected, V) ? 1.0 : 0.0));
