@@ -64,6 +64,9 @@ static void layers_of_a_mixture_have_the_types_of_llama_cpp(void **state)
         assert_types("q4_k_m", &model, others[i], "4444444444444444444444");
         assert_types("q5_k_m", &model, others[i], "5555555555555555555555");
     }
+    const spec_checkpoint twelve = model_of(12, 2, false, "llama");
+    assert_types("q4_k_m", &twelve, SPEC_PART_DOWN,
+                 "644644644666"); /* the last eighth from 10 on */
     const spec_checkpoint small = model_of(3, 2, false, "llama");
     assert_types("q4_k_m", &small, SPEC_PART_VALUE, "446");
     assert_types("q4_k_s", &small, SPEC_PART_VALUE, "555");
