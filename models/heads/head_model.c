@@ -24,11 +24,15 @@ static int check_kind(const spec_head *head, const spec_settings *settings, spec
 static int load_head(spec_head *ret, const char *kind, const char *path,
                      const spec_checkpoint *target, spec_error *error)
 {
-    const bool is_mtp = strcmp(kind, spec_head_kind_names[SPEC_HEAD_MTP]) == 0;
+    int status = GSL_SUCCESS;
+    bool is_model = false;
     if (strcmp(path, target_file) == 0) return spec_head_nextn_load(ret, NULL, target, error);
-    if (is_mtp && spec_head_nextn_is_model(path))
-        return spec_head_nextn_load(ret, path, target, error);
-    return spec_head_file_load(ret, path, target, true, error);
+    if (strcmp(kind, spec_head_kind_names[SPEC_HEAD_MTP]) == 0)
+        SPEC_TRY(spec_head_nextn_is_model(&is_model, path, error));
+    return is_model ? spec_head_nextn_load(ret, path, target, error)
+                    : spec_head_file_load(ret, path, target, true, error);
+done:
+    return status;
 }
 
 int spec_head_model_open(spec_model **ret_model, spec_settings *settings,

@@ -11,17 +11,16 @@
 
 _Static_assert((int)SPEC_NEXTN_MAX <= (int)SPEC_HEAD_REACH_MAX, "a block is a copy of the parts");
 
-bool spec_head_nextn_is_model(const char *path)
+int spec_head_nextn_is_model(bool *ret, const char *path, spec_error *error)
 {
-    spec_gguf gguf;
-    spec_error unused;
+    spec_gguf gguf = {0};
     spec_piece name;
-    if (spec_gguf_init(&gguf, path, &unused) != GSL_SUCCESS) return false;
-    const bool is_model =
-        spec_gguf_value_text(&name, &gguf, "general.architecture", "", &unused) == GSL_SUCCESS &&
-        spec_architecture_find(name) != NULL;
+    int status = spec_gguf_init(&gguf, path, error);
+    if (status == GSL_SUCCESS)
+        status = spec_gguf_value_text(&name, &gguf, "general.architecture", "", error);
+    *ret = status == GSL_SUCCESS && spec_architecture_find(name) != NULL;
     spec_gguf_free(&gguf);
-    return is_model;
+    return status == GSL_ENOMEM ? status : GSL_SUCCESS;
 }
 
 static void free_file(void *owned)

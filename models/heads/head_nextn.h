@@ -8,8 +8,8 @@
 #include "models/heads/head.h"
 
 /* Whether a file is that of a model rather than of a head: its architecture is one of models.
- * False also for a file that cannot be read. */
-bool spec_head_nextn_is_model(const char *path);
+ * False also for a file that cannot be read; GSL_ENOMEM alone is an error. */
+int spec_head_nextn_is_model(bool *ret, const char *path, spec_error *error);
 
 /* The blocks of the file, or of the target's own if opt_path is NULL. Of another file, tables and
  * norms that its blocks lack are those of the file; or the target's, where the file holds the same
