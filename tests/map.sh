@@ -35,6 +35,7 @@ sim/serving/engine|the parts of a run of the serving engine
 sim/serving/requests|the requests of a serving engine: arrivals, lengths, acceptance, traces
 sim/verify|verification rules: one verify_RULE.c each, and their table in verify.c
 analysis|what should happen: closed forms of tokens, speed-ups and costs
+analysis/acceptance|acceptance from an engine's counts: intervals, mixtures, other lengths
 analysis/rules|acceptance by rule, and the optimum over all rules
 analysis/serving|serving under load: rounds of requests, capacity, batch, latency
 analysis/statistics|tests, intervals and sums
@@ -47,6 +48,8 @@ conformance/traces|recorded runs of a serving engine
 conformance/adapters|Python adapters for vLLM, FlashInfer, SGLang, Hugging Face and llama.cpp
 timing|`bench`: measured speed beside its prediction
 experiments|experiments as data: configuration, grids, result files
+experiments/advice|`advise`: from logs of an engine to a draft length, with evidence
+experiments/advice/readers|logs, metrics and responses of engines, a reader for each form
 experiments/cfg|the experiments that speclab brings, one file each
 experiments/measures|what an experiment computes at a grid point, one file each
 experiments/report|reports and findings in Markdown

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* moment_bounds: tokens per round at a draft length that was not run, from those that was.
+ * m_j is the share of rounds that accept j tokens at least, j = 1..K. Up to K they give the answer
+ * at every K; beyond K they bound it, under three assumptions. Pure functions. [KreinNudelman77]
+ * docs/formulas.md#moment-bounds. */
+#ifndef SPECLAB_MOMENT_BOUNDS_H
+#define SPECLAB_MOMENT_BOUNDS_H
+
+typedef struct {
+    double low, high;
+} spec_bounds;
+
+/* Tokens per round at K_other:
+ *
+ *     1 + sum_{j <= K_other} m_j                    for K_other <= K, both ends
+ *
+ * FREE: 0 <= m_j <= m_K for j > K. */
+spec_bounds spec_moment_bounds_free(const double *m, int K, int K_other);
+
+/* MIXTURE: each round has an alpha of its own, with any law on [0,1], so m_j is its j-th moment.
+ * Sharp: the ends are attained by the lower and the upper principal representation of the moments
+ * [KreinNudelman77, ch. III]. Moments that no law has (noise, decay by depth) are cut to the most
+ * that a law has, and *opt_used receives their number; with none, the free bounds.
+ * From two moments m_3 lies in [m_2^2/m_1, m_2 - (m_1 - m_2)^2/(1 - m_1)].
+ * Checked by: linear programming on a grid (tests); the closed form of m_3. */
+spec_bounds spec_moment_bounds_mixture(int *opt_used, const double *m, int K, int K_other);
+
+/* CONSTANT: the conditional acceptance of depth K goes on beyond it:
+ * m_j = m_K (m_K / m_{K-1})^(j - K). */
+double spec_moment_bounds_constant(const double *m, int K, int K_other);
+
+#endif

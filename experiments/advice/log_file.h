@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* log_file: reads a log, a metrics file or responses, in the format that its content shows.
+ * Streams: memory does not grow with the file. A file is of one format; text of other programs
+ * between its records is passed over. docs/advise.md. */
+#ifndef SPECLAB_LOG_FILE_H
+#define SPECLAB_LOG_FILE_H
+
+#include "experiments/advice/log_format.h"
+
+typedef struct {
+    const char *opt_format; /* name of a format or an engine; NULL: by content */
+    int K;                  /* the user's draft length; -1: not given */
+    const volatile int *opt_stop;
+} spec_log_options;
+
+/* Account of a file. */
+typedef struct {
+    const spec_log_format *format; /* NULL: no record of any format */
+    spec_log_learned learned;
+    uint64_t bytes, records, observations;
+    bool cut; /* the last line has no end and was passed over: the log is being written */
+} spec_log_summary;
+
+/* Read a file; "-" is standard input. GSL_EINVAL "file:line: ..." for a record with the words but
+ * not the form; for a second format, naming both lines; for lines over 16 MiB and a JSON document
+ * over 256 MiB. GSL_EUNSUP if the source cannot answer; the errors of files; GSL_EFAILED where
+ * *opt_stop was set. A file without any record is no error here: format is NULL. */
+int spec_log_file_read(spec_log_summary *ret, const char *path, const spec_log_options *options,
+                       const spec_observer *observer, spec_error *error);
+
+#endif

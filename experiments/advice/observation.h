@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* observation: what one line of a log, one scrape of counters or one response says.
+ * NaN is a number that the source does not give. Counts are whole numbers unless they come from a
+ * rounded mean. Headers only. */
+#ifndef SPECLAB_OBSERVATION_H
+#define SPECLAB_OBSERVATION_H
+
+#include "speclab/status.h"
+
+#include <math.h>
+#include <stdint.h>
+
+enum { SPEC_OBSERVED_DEPTHS = 64 };
+
+typedef enum {
+    SPEC_OBSERVED_WINDOW,  /* an interval of time: a line of a log, the difference of two scrapes */
+    SPEC_OBSERVED_TOTAL,   /* counters since the engine started (counter_differences.h) */
+    SPEC_OBSERVED_REQUEST, /* one response */
+} spec_observation_kind;
+
+typedef struct {
+    spec_observation_kind kind;
+    uint64_t line;  /* in the file, from 1 */
+    uint64_t label; /* hash of what tells engines, models and slots apart; 0: the source does not */
+    int K;          /* draft tokens per round, as configured; -1: not given; 0: plain decoding */
+    double rounds;  /* with at least one draft token */
+    double rounds_low, rounds_high; /* where rounding leaves several; else as rounds */
+    double passes;                  /* of the target, per sequence, with those without a draft */
+    double drafted, accepted;       /* draft tokens */
+    double emitted;                 /* tokens of the output */
+    int depths;                     /* entries of passed; 0: not given */
+    double passed[SPEC_OBSERVED_DEPTHS]; /* [i]: rounds that accepted the draft token of depth i */
+    double seconds;                      /* of the window, or of the request's decoding */
+    double running;        /* requests that decode at a time; 1 for an engine of one request */
+    double draft_seconds;  /* of `seconds`, time to draft */
+    double printed_length; /* the engine's own tokens per round, for the diagnoses */
+    double printed_rate;   /* the engine's own acceptance rate, as a fraction */
+} spec_observation;
+
+static inline spec_observation spec_observation_empty(spec_observation_kind kind, uint64_t line)
+{
+    return (spec_observation){.kind = kind,
+                              .line = line,
+                              .K = -1,
+                              .rounds = NAN,
+                              .rounds_low = NAN,
+                              .rounds_high = NAN,
+                              .passes = NAN,
+                              .drafted = NAN,
+                              .accepted = NAN,
+                              .emitted = NAN,
+                              .seconds = NAN,
+                              .running = NAN,
+                              .draft_seconds = NAN,
+                              .printed_length = NAN,
+                              .printed_rate = NAN};
+}
+
+/* Receives observations in the order of the files. A status other than GSL_SUCCESS ends reading,
+ * and is returned. */
+typedef struct {
+    int (*take)(void *self, const spec_observation *observation, spec_error *error);
+    void *self;
+} spec_observer;
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* observed_sums: sums of observations, in clusters, by draft length and by batch.
+ * A series holds the clusters of one source label, one K and one range of batches, in their order.
+ * Memory is bounded: a full series joins its neighbours in time, two by two. Counts stay exact.
+ * Owns its arrays. */
+#ifndef SPECLAB_OBSERVED_SUMS_H
+#define SPECLAB_OBSERVED_SUMS_H
+
+#include "experiments/advice/observation.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The columns of a cluster. */
+enum {
+    SPEC_SUM_ROUNDS, /* with at least one draft token */
+    SPEC_SUM_PASSES, /* of the target, with those without a draft; rounds where not given */
+    SPEC_SUM_DRAFTED,
+    SPEC_SUM_ACCEPTED,
+    SPEC_SUM_EMITTED, /* rounds + accepted where not given */
+    SPEC_SUM_SECONDS,
+    SPEC_SUM_BUSY,         /* running times seconds, for those that have both */
+    SPEC_SUM_BUSY_EMITTED, /* tokens emitted in that time */
+    SPEC_SUM_BUSY_ROUNDS,  /* rounds (passes of plain decoding) in that time */
+    SPEC_SUM_DRAFT_SECONDS,
+    SPEC_SUM_DEPTH_ROUNDS, /* rounds of observations that give depths */
+    SPEC_SUM_PASSED,       /* and the following: by depth */
+    SPEC_SUM_COLUMNS = SPEC_SUM_PASSED + SPEC_OBSERVED_DEPTHS
+};
+
+/* Ranges of batches: 0: not given; b >= 1: from 2^(b-2) + 1 to 2^(b-1) requests (1, 2, 3-4, ...).
+ */
+enum { SPEC_SUM_BATCHES = 16, SPEC_SUM_CLUSTERS = 1024, SPEC_SUM_SERIES = 512 };
+int spec_observed_sums_batch(double running);
+
+typedef struct {
+    int K; /* -1: not given; 0: plain decoding */
+    int batch;
+    uint64_t label;
+    spec_observation_kind kind; /* WINDOW or REQUEST */
+    int depths;                 /* most of its observations */
+    size_t n;                   /* clusters */
+    uint64_t each; /* observations per cluster, a power of 2; the last may have fewer */
+    uint64_t observations;
+    double *column; /* (n, SPEC_SUM_COLUMNS) */
+} spec_observed_series;
+
+typedef struct {
+    spec_observed_series *series; /* (n) in order of appearance */
+    size_t n, capacity;
+    /* over all observations with rounds */
+    uint64_t observations, inexact; /* inexact: rounding left several numbers of rounds */
+    uint64_t idle;                  /* windows without a token: left out */
+    double largest_cluster;         /* rounds of the longest request or window */
+    /* of the newest observation that prints them */
+    double printed_length, printed_rate;
+    uint64_t contradictions; /* observations whose counts break an identity */
+    uint64_t contradiction_line;
+    char contradiction[120]; /* the first one, as "accepted exceeds drafted: 70 of 60" */
+} spec_observed_sums;
+
+/* An observer that adds to the sums, which must be zeroed at first. GSL_EINVAL with more than
+ * SPEC_SUM_SERIES series; GSL_ENOMEM. An observation without drafted, accepted and emitted
+ * tokens is idle. K: from the observation, else the user's, else drafted / rounds if whole. */
+spec_observer spec_observed_sums_observer(spec_observed_sums *sums);
+void spec_observed_sums_free(spec_observed_sums *sums);
+
+/* All clusters of K (any batch if batch = -1), over all labels, in the order of series: the columns
+ * in `ret_column` (*ret_n, SPEC_SUM_COLUMNS), allocated; NULL with none. GSL_ENOMEM. */
+int spec_observed_sums_clusters(double **ret_column, size_t *ret_n, int *ret_depths,
+                                const spec_observed_sums *sums, int K, int batch);
+
+#endif
