@@ -11,27 +11,32 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The columns of a cluster. */
+/* The columns of a cluster. A number that neither the source nor an identity gives adds 0. */
 enum {
-    SPEC_SUM_ROUNDS, /* with at least one draft token */
-    SPEC_SUM_PASSES, /* of the target, with those without a draft; rounds where not given */
-    SPEC_SUM_DRAFTED,
-    SPEC_SUM_ACCEPTED,
-    SPEC_SUM_EMITTED, /* rounds + accepted where not given */
+    /* with at least one draft token; where not given, drafted / K, at most the passes, or with K
+     * not known the passes */
+    SPEC_SUM_ROUNDS,
+    SPEC_SUM_PASSES,   /* of the target, with those without a draft; rounds where not given */
+    SPEC_SUM_DRAFTED,  /* rounds K where not given */
+    SPEC_SUM_ACCEPTED, /* the sum of passed, or emitted less passes, where not given */
+    SPEC_SUM_EMITTED,  /* passes + accepted where not given */
     SPEC_SUM_SECONDS,
     SPEC_SUM_BUSY,         /* running times seconds, for those that have both */
     SPEC_SUM_BUSY_EMITTED, /* tokens emitted in that time */
     SPEC_SUM_BUSY_ROUNDS,  /* rounds (passes of plain decoding) in that time */
     SPEC_SUM_DRAFT_SECONDS,
-    SPEC_SUM_DEPTH_ROUNDS, /* rounds of observations that give depths */
+    SPEC_SUM_DEPTH_ROUNDS, /* rounds of observations that give all depths */
     SPEC_SUM_PASSED,       /* and the following: by depth */
     SPEC_SUM_COLUMNS = SPEC_SUM_PASSED + SPEC_OBSERVED_DEPTHS
 };
 
-/* Ranges of batches: 0: not given; b >= 1: from 2^(b-2) + 1 to 2^(b-1) requests (1, 2, 3-4, ...).
- */
+/* Ranges of batches: 0: not given, or no request at the time of the line; b >= 1: from 2^(b-2) + 1
+ * to 2^(b-1) requests (1, 2, 3-4, ...), the last without an upper end. */
 enum { SPEC_SUM_BATCHES = 16, SPEC_SUM_CLUSTERS = 1024, SPEC_SUM_SERIES = 512 };
 int spec_observed_sums_batch(double running);
+
+/* Requests are clusters of their own up to this number in all, beyond SPEC_SUM_CLUSTERS. */
+enum { SPEC_SUM_REQUESTS = 16384 };
 
 typedef struct {
     int K; /* -1: not given; 0: plain decoding */
@@ -48,20 +53,22 @@ typedef struct {
 typedef struct {
     spec_observed_series *series; /* (n) in order of appearance */
     size_t n, capacity;
-    /* over all observations with rounds */
-    uint64_t observations, inexact; /* inexact: rounding left several numbers of rounds */
-    uint64_t idle;                  /* windows without a token: left out */
-    double largest_cluster;         /* rounds of the longest request or window */
-    /* of the newest observation that prints them */
+    /* inexact: rounding left several numbers of rounds, or they follow from other numbers */
+    uint64_t observations, inexact;
+    uint64_t idle;          /* without a token, or with nothing on acceptance: left out */
+    double largest_cluster; /* rounds of the longest request or window */
+    /* of the newest observation that prints them; NaN or, before the first observation, 0 */
     double printed_length, printed_rate;
     uint64_t contradictions; /* observations whose counts break an identity */
+    uint64_t impossible;     /* of these, left out: their counts have no meaning */
     uint64_t contradiction_line;
     char contradiction[120]; /* the first one, as "accepted exceeds drafted: 70 of 60" */
 } spec_observed_sums;
 
 /* An observer that adds to the sums, which must be zeroed at first. GSL_EINVAL with more than
- * SPEC_SUM_SERIES series; GSL_ENOMEM. An observation without drafted, accepted and emitted
- * tokens is idle. K: from the observation, else the user's, else drafted / rounds if whole. */
+ * SPEC_SUM_SERIES series; GSL_ENOMEM. An observation without rounds, passes and tokens is idle. K:
+ * from the observation, else the number of depths if drafted tokens permit, else drafted / rounds
+ * if whole. Totals must have passed counter_differences.h. */
 spec_observer spec_observed_sums_observer(spec_observed_sums *sums);
 void spec_observed_sums_free(spec_observed_sums *sums);
 

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/observed_sums.h"
+
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+
+#include <string.h>
+
+static spec_observed_sums sums;
+
+static void put(const spec_observation *o)
+{
+    spec_error error = {""};
+    const spec_observer to = spec_observed_sums_observer(&sums);
+    if (to.take(to.self, o, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+}
+
+static int end(void **state)
+{
+    (void)state;
+    spec_observed_sums_free(&sums);
+    return 0;
+}
+
+static spec_observation window(double rounds, double drafted, double accepted)
+{
+    spec_observation o = spec_observation_empty(SPEC_OBSERVED_WINDOW, 7);
+    o.rounds = o.rounds_low = o.rounds_high = rounds;
+    o.drafted = drafted;
+    o.accepted = accepted;
+    return o;
+}
+
+/* The line of 59 rounds with 58 56 54 52 42 passed of 5 depths: 262 of 295. */
+static spec_observation known_line(void)
+{
+    static const double passed[] = {58, 56, 54, 52, 42};
+    spec_observation o = window(59, 295, 262);
+    o.K = o.depths = 5;
+    memcpy(o.passed, passed, sizeof passed);
+    return o;
+}
+
+static double column(size_t series, size_t cluster, int c)
+{
+    assert_true(series < sums.n && cluster < sums.series[series].n);
+    return sums.series[series].column[cluster * SPEC_SUM_COLUMNS + (size_t)c];
+}
+
+static void batches_double(void **state)
+{
+    static const double top[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};
+    (void)state;
+    assert_int_equal(spec_observed_sums_batch(NAN), 0);
+    assert_int_equal(spec_observed_sums_batch(0.0), 0);
+    assert_int_equal(spec_observed_sums_batch(-1.0), 0);
+    assert_int_equal(spec_observed_sums_batch(INFINITY), 0);
+    for (int b = 1; b <= 14; b++) {
+        assert_int_equal(spec_observed_sums_batch(top[b - 1]), b);
+        assert_int_equal(spec_observed_sums_batch(top[b - 1] + 0.5), b + 1);
+    }
+    assert_int_equal(spec_observed_sums_batch(1e300), SPEC_SUM_BATCHES - 1);
+}
+
+static void a_line_adds_its_counts(void **state)
+{
+    (void)state;
+    spec_observation o = known_line();
+    o.seconds = 10.0;
+    o.running = 3.0;
+    o.draft_seconds = 2.0;
+    o.printed_length = 5.44;
+    o.printed_rate = 0.888;
+    put(&o);
+    assert_int_equal(sums.n, 1);
+    assert_int_equal(sums.series[0].K, 5);
+    assert_int_equal(sums.series[0].batch, 3);
+    assert_int_equal(sums.series[0].depths, 5);
+    const double expected[] = {59, 59, 295, 262, 321, 10, 30, 321, 59, 2, 59, 58, 56, 54, 52, 42};
+    for (int c = 0; c < 16; c++) assert_same(column(0, 0, c), expected[c]);
+    assert_same(sums.printed_length, 5.44);
+    assert_same(sums.printed_rate, 0.888);
+    assert_same(sums.largest_cluster, 59);
+    assert_int_equal(sums.observations, 1);
+    assert_int_equal(sums.inexact + sums.idle + sums.contradictions, 0);
+}
+
+/* Every sum of every prefix of the series equals the plain sum, in each column. */
+static void joined_clusters_keep_the_sums_and_the_order(void **state)
+{
+    (void)state;
+    enum { N = 5000 };
+    double rounds = 0.0, passed = 0.0;
+    size_t each = 1;
+    for (int i = 0; i < N; i++) {
+        spec_observation o = known_line();
+        o.rounds = o.rounds_low = o.rounds_high = 100 + i;
+        o.drafted = 5 * o.rounds;
+        put(&o);
+        rounds += 100 + i;
+        passed += 58;
+        const spec_observed_series *s = &sums.series[0];
+        double got = 0.0, got_passed = 0.0;
+        if (i % 97 != 0 && i < N - 3) continue;
+        for (size_t c = 0; c < s->n; c++) {
+            got += column(0, c, SPEC_SUM_ROUNDS);
+            got_passed += column(0, c, SPEC_SUM_PASSED);
+        }
+        assert_same(got, rounds);
+        assert_same(got_passed, passed);
+        assert_true(s->n <= SPEC_SUM_CLUSTERS && s->each >= each);
+        assert_int_equal(s->observations, i + 1);
+        assert_true(s->n == (s->observations + s->each - 1) / s->each);
+        each = s->each;
+    }
+    assert_int_equal(each, 8); /* 5000 / 1024 is between 4 and 8 */
+    for (size_t c = 0; c + 1 < sums.series[0].n; c++)
+        assert_same(column(0, c, SPEC_SUM_ROUNDS), 8.0 * 100 + 8.0 * 8.0 * (double)c + 28);
+}
+
+static void requests_stay_clusters_up_to_a_limit(void **state)
+{
+    (void)state;
+    spec_observation o = known_line();
+    o.kind = SPEC_OBSERVED_REQUEST;
+    for (int i = 0; i < SPEC_SUM_REQUESTS; i++) put(&o);
+    assert_int_equal(sums.series[0].n, SPEC_SUM_REQUESTS);
+    put(&o);
+    assert_int_equal(sums.series[0].n, SPEC_SUM_REQUESTS / 2 + 1);
+    assert_int_equal(sums.series[0].each, 2);
+    assert_same(column(0, 0, SPEC_SUM_ROUNDS), 118);
+    assert_same(column(0, SPEC_SUM_REQUESTS / 2, SPEC_SUM_ROUNDS), 59);
+    /* Another series of requests has clusters of its own, up to the limit of windows. */
+    o.label = 5;
+    for (int i = 0; i < SPEC_SUM_REQUESTS; i++) put(&o);
+    assert_true(sums.series[0].n + sums.series[1].n <= SPEC_SUM_REQUESTS);
+    assert_int_equal(sums.observations, 2 * SPEC_SUM_REQUESTS + 1);
+}
+
+static void series_differ_by_label_length_batch_and_kind(void **state)
+{
+    double *got;
+    size_t n;
+    int depths;
+    (void)state;
+    spec_observation o = known_line();
+    put(&o);
+    o.label = 1;
+    put(&o);
+    o.running = 1;
+    put(&o);
+    o.kind = SPEC_OBSERVED_REQUEST;
+    put(&o);
+    o.K = 6; /* of which 5 depths are given, and all accepted tokens */
+    put(&o);
+    put(&o);
+    assert_int_equal(sums.n, 5);
+    assert_int_equal(spec_observed_sums_clusters(&got, &n, &depths, &sums, 5, -1), GSL_SUCCESS);
+    assert_int_equal(n, 4);
+    assert_int_equal(depths, 5);
+    for (size_t i = 0; i < n; i++) assert_same(got[i * SPEC_SUM_COLUMNS + SPEC_SUM_ACCEPTED], 262);
+    free(got);
+    assert_int_equal(spec_observed_sums_clusters(&got, &n, &depths, &sums, 5, 1), GSL_SUCCESS);
+    assert_int_equal(n, 2);
+    free(got);
+    assert_int_equal(spec_observed_sums_clusters(&got, &n, &depths, &sums, 6, -1), GSL_SUCCESS);
+    assert_int_equal(n, 2);
+    free(got);
+    assert_int_equal(spec_observed_sums_clusters(&got, &n, &depths, &sums, 4, -1), GSL_SUCCESS);
+    assert_true(got == NULL && n == 0 && depths == 0);
+}
+
+static void too_many_series_are_refused(void **state)
+{
+    spec_error error = {""};
+    const spec_observer to = spec_observed_sums_observer(&sums);
+    (void)state;
+    spec_observation o = known_line();
+    for (o.label = 1; o.label <= SPEC_SUM_SERIES; o.label++) put(&o);
+    assert_int_equal(to.take(to.self, &o, &error), GSL_EINVAL);
+    assert_string_equal(error.text, "line 7: more than 512 sources, draft lengths and batches; "
+                                    "give fewer files at a time");
+    assert_int_equal(sums.n, SPEC_SUM_SERIES);
+}
+
+/* One observation: the draft length of its series, and some columns. */
+static void gives(spec_observation o, int K, double rounds, double passes, double drafted,
+                  double accepted, double emitted)
+{
+    put(&o);
+    assert_string_equal(sums.contradiction, "");
+    assert_int_equal(sums.n, 1);
+    assert_int_equal(sums.series[0].K, K);
+    assert_same(column(0, 0, SPEC_SUM_ROUNDS), rounds);
+    assert_same(column(0, 0, SPEC_SUM_PASSES), passes);
+    assert_same(column(0, 0, SPEC_SUM_DRAFTED), drafted);
+    assert_same(column(0, 0, SPEC_SUM_ACCEPTED), accepted);
+    assert_same(column(0, 0, SPEC_SUM_EMITTED), emitted);
+    spec_observed_sums_free(&sums);
+}
+
+static void missing_numbers_follow_from_the_others(void **state)
+{
+    (void)state;
+    spec_observation o = window(20, 60, 30);
+    gives(o, 3, 20, 20, 60, 30, 50); /* drafted / rounds is whole */
+    gives(window(20, 61, 30), -1, 20, 20, 61, 30, 50);
+    gives(window(1, 65, 30), -1, 1, 1, 65, 30, 31);
+    o = window(NAN, 60, 30);
+    o.K = 3;
+    gives(o, 3, 20, 20, 60, 30, 50);
+    o.passes = 25; /* of a response: some passes had no draft */
+    gives(o, 3, 20, 25, 60, 30, 55);
+    o.passes = 15; /* fewer than drafted / K */
+    gives(o, 3, 15, 15, 60, 30, 45);
+    o = window(NAN, 60, 30); /* without K the rounds are not known, and the passes bound them */
+    o.passes = 25;
+    gives(o, -1, 25, 25, 60, 30, 55);
+    o.passes = NAN;
+    o.emitted = 55;
+    gives(o, -1, 25, 25, 60, 30, 55);
+    gives(window(NAN, 60, 30), -1, 0, 0, 60, 30, 0);
+    o = window(20, NAN, 30); /* no drafted tokens */
+    o.K = 3;
+    gives(o, 3, 20, 20, 60, 30, 50);
+    o.K = -1;
+    gives(o, -1, 20, 20, 0, 30, 50);
+    o = window(20, 60, NAN); /* no accepted tokens */
+    o.emitted = 50;
+    gives(o, 3, 20, 20, 60, 30, 50);
+    o = known_line();
+    o.K = -1;
+    o.accepted = NAN;
+    gives(o, 5, 59, 59, 295, 262, 321);
+    o.drafted = 290; /* some drafts were shorter */
+    gives(o, 5, 59, 59, 290, 262, 321);
+    o.accepted = 262;
+    o.drafted = 59 * 7; /* a histogram that ends at the longest accepted draft */
+    gives(o, 7, 59, 59, 59 * 7, 262, 321);
+    o = window(0, 0, 0); /* nothing to draft from */
+    o.K = 3;
+    o.emitted = o.passes = 40;
+    gives(o, 3, 0, 40, 0, 0, 40);
+    o = window(NAN, 0, NAN);
+    o.K = 3;
+    o.emitted = 40;
+    gives(o, 3, 0, 0, 0, 0, 40);
+    o = window(10, NAN, 0); /* everything rejected is not idle */
+    o.K = 3;
+    gives(o, 3, 10, 10, 30, 0, 10);
+}
+
+static void plain_decoding_has_passes_and_no_rounds(void **state)
+{
+    (void)state;
+    spec_observation o = spec_observation_empty(SPEC_OBSERVED_WINDOW, 1);
+    o.K = 0;
+    o.emitted = 400;
+    o.seconds = 10;
+    o.running = 4;
+    put(&o);
+    assert_same(column(0, 0, SPEC_SUM_BUSY), 40);
+    assert_same(column(0, 0, SPEC_SUM_BUSY_ROUNDS), 400);
+    assert_same(column(0, 0, SPEC_SUM_BUSY_EMITTED), 400);
+    spec_observed_sums_free(&sums);
+    gives(o, 0, 0, 400, 0, 0, 400);
+    o.emitted = NAN;
+    o.passes = 400;
+    gives(o, 0, 0, 400, 0, 0, 400);
+}
+
+static void rounds_that_are_not_given_are_inexact(void **state)
+{
+    (void)state;
+    spec_observation o = window(NAN, 60, 30);
+    o.K = 3;
+    put(&o);
+    assert_int_equal(sums.inexact, 1);
+    o = window(20, 60, 30);
+    put(&o);
+    assert_int_equal(sums.inexact, 1);
+    o.rounds_high = 21;
+    put(&o);
+    assert_int_equal(sums.inexact, 2);
+    assert_int_equal(sums.observations, 3);
+}
+
+/* Rates that were rounded may leave one round more to the first depth than the likely number. */
+static void inexact_rounds_bound_what_passed(void **state)
+{
+    (void)state;
+    spec_observation o = window(58, 295, 262);
+    const spec_observation exact = known_line();
+    memcpy(o.passed, exact.passed, sizeof o.passed);
+    o.passed[0] = 59;
+    o.K = o.depths = 5;
+    o.rounds_high = 59;
+    put(&o);
+    assert_int_equal(sums.contradictions, 0);
+    assert_same(column(0, 0, SPEC_SUM_PASSED), 58);
+}
+
+static void times_need_a_batch_and_seconds(void **state)
+{
+    (void)state;
+    spec_observation o = window(20, 60, 30);
+    o.seconds = 10;
+    put(&o);
+    o.running = 0; /* the last request ended before the line was written */
+    put(&o);
+    assert_same(column(0, 0, SPEC_SUM_SECONDS), 10);
+    assert_same(column(0, 1, SPEC_SUM_SECONDS), 10);
+    assert_same(column(0, 0, SPEC_SUM_BUSY), 0);
+    assert_same(column(0, 0, SPEC_SUM_BUSY_EMITTED), 0);
+    o.running = 2;
+    o.seconds = -1;
+    put(&o);
+    o.seconds = INFINITY;
+    put(&o);
+    assert_same(column(1, 0, SPEC_SUM_SECONDS), 0);
+    assert_same(column(1, 0, SPEC_SUM_BUSY), 0);
+    assert_same(column(1, 0, SPEC_SUM_BUSY_ROUNDS), 0);
+}
+
+/* Depths behind the last one are unknown, unless those given hold all accepted tokens. */
+static void depths_count_where_they_are_complete(void **state)
+{
+    (void)state;
+    spec_observation o = known_line();
+    o.depths = 4;
+    o.accepted = 262;
+    put(&o);
+    assert_same(column(0, 0, SPEC_SUM_DEPTH_ROUNDS), 0);
+    assert_same(column(0, 0, SPEC_SUM_PASSED), 0);
+    assert_int_equal(sums.series[0].depths, 0);
+    o.accepted = 220;
+    put(&o);
+    assert_same(column(0, 1, SPEC_SUM_DEPTH_ROUNDS), 59);
+    assert_same(column(0, 1, SPEC_SUM_PASSED + 3), 52);
+    assert_int_equal(sums.series[0].depths, 4);
+}
+
+static void idle_windows_are_left_out(void **state)
+{
+    (void)state;
+    spec_observation o = spec_observation_empty(SPEC_OBSERVED_WINDOW, 1);
+    put(&o);
+    o = window(0, 0, 0);
+    o.seconds = 10;
+    put(&o);
+    o = spec_observation_empty(SPEC_OBSERVED_WINDOW, 1); /* tokens, and nothing on drafts */
+    o.emitted = 50;
+    put(&o);
+    o.drafted = 100;
+    put(&o);
+    o.K = 3;
+    o.passes = 60; /* more than emitted: fewer than 0 accepted */
+    put(&o);
+    assert_int_equal(sums.idle, 5);
+    assert_int_equal(sums.n + sums.observations + sums.contradictions, 0);
+}
+
+static void breaks(spec_observation o, bool impossible, const char *text)
+{
+    put(&o);
+    assert_int_equal(sums.contradictions, 1);
+    assert_int_equal(sums.contradiction_line, 7);
+    assert_string_equal(sums.contradiction, text);
+    assert_int_equal(sums.impossible, impossible);
+    assert_int_equal(sums.observations, !impossible);
+    spec_observed_sums_free(&sums);
+}
+
+static void contradictions_are_counted_with_the_first_ones_line(void **state)
+{
+    (void)state;
+    spec_observation o;
+    breaks(window(20, 60, 70), true, "accepted exceeds drafted: 70 of 60");
+    o = window(20, 90, 70);
+    o.K = 3;
+    breaks(o, true, "accepted exceeds K times rounds: 70 of 3 times 20");
+    o = window(NAN, 90, 70);
+    o.K = 3;
+    o.passes = 20;
+    breaks(o, true, "accepted exceeds K times rounds: 70 of 3 times 20");
+    o.K = 0;
+    breaks(o, true, "drafted tokens with a draft length of 0: 90");
+    o = known_line();
+    o.passed[0] = 60;
+    breaks(o, true, "passed at depth 1 exceeds rounds: 60 of 59");
+    o = known_line();
+    o.passed[2] = 57;
+    breaks(o, true, "passed rises from depth 2 to 3: 57 after 56");
+    o = known_line();
+    o.accepted = 261;
+    breaks(o, true, "passed by depth sums to more than accepted: 262, not 261");
+    o.accepted = 263;
+    breaks(o, false, "passed by depth sums to less than accepted: 262, not 263");
+    o = window(20, 19, 10);
+    breaks(o, false, "rounds exceed drafted: 20 of 19");
+    o = window(20, 60, 10);
+    o.passes = 19;
+    breaks(o, false, "rounds exceed passes: 20 of 19");
+    o = window(20, 60, -1);
+    breaks(o, true, "accepted is no count: -1");
+    o = window(1e17, 1e17, 1);
+    breaks(o, true, "rounds is no count: 1e+17");
+    o = window(20, INFINITY, 10);
+    breaks(o, true, "drafted is no count: inf");
+    o = window(20, 60, 10);
+    o.K = 65;
+    breaks(o, true, "K is outside 0..64: 65");
+    o.K = 3;
+    o.depths = 65;
+    breaks(o, true, "more than 64 depths: 65");
+    o.depths = 1;
+    o.passed[0] = NAN;
+    breaks(o, true, "passed at depth 1 is no count: nan");
+}
+
+static void two_contradictions_keep_the_first_text(void **state)
+{
+    (void)state;
+    spec_observation o = window(20, 60, 70);
+    put(&o);
+    o = window(20, 19, 10);
+    o.line = 8;
+    put(&o);
+    assert_int_equal(sums.contradictions, 2);
+    assert_int_equal(sums.contradiction_line, 7);
+    assert_string_equal(sums.contradiction, "accepted exceeds drafted: 70 of 60");
+}
+
+/* The first token of a request comes from its prompt, and its last round may be cut. */
+static void a_request_emits_rounds_and_accepted_tokens(void **state)
+{
+    (void)state;
+    /* Figures of two versions of one engine: 200 = 1 + 188 + 11 and 106 = 43 + 63. */
+    spec_observation o = window(188, 940, 11);
+    o.kind = SPEC_OBSERVED_REQUEST;
+    o.emitted = 200;
+    gives(o, 5, 188, 188, 940, 11, 200);
+    o.emitted = 199;
+    gives(o, 5, 188, 188, 940, 11, 199);
+    o.emitted = 194;
+    gives(o, 5, 188, 188, 940, 11, 194);
+    o.emitted = 193;
+    breaks(o, false, "emitted is not rounds + accepted: 193, not 188 + 11");
+    o.emitted = 201;
+    breaks(o, false, "emitted is not rounds + accepted: 201, not 188 + 11");
+    o.passes = 190; /* two passes had no draft */
+    gives(o, 5, 188, 190, 940, 11, 201);
+    o = window(43, 215, 63);
+    o.kind = SPEC_OBSERVED_REQUEST;
+    o.emitted = 106;
+    gives(o, 5, 43, 43, 215, 63, 106);
+    o.kind = SPEC_OBSERVED_WINDOW;
+    o.emitted = 150; /* first tokens of other requests, too */
+    gives(o, 5, 43, 43, 215, 63, 150);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(batches_double, end),
+        cmocka_unit_test_teardown(a_line_adds_its_counts, end),
+        cmocka_unit_test_teardown(joined_clusters_keep_the_sums_and_the_order, end),
+        cmocka_unit_test_teardown(requests_stay_clusters_up_to_a_limit, end),
+        cmocka_unit_test_teardown(series_differ_by_label_length_batch_and_kind, end),
+        cmocka_unit_test_teardown(too_many_series_are_refused, end),
+        cmocka_unit_test_teardown(missing_numbers_follow_from_the_others, end),
+        cmocka_unit_test_teardown(plain_decoding_has_passes_and_no_rounds, end),
+        cmocka_unit_test_teardown(rounds_that_are_not_given_are_inexact, end),
+        cmocka_unit_test_teardown(inexact_rounds_bound_what_passed, end),
+        cmocka_unit_test_teardown(times_need_a_batch_and_seconds, end),
+        cmocka_unit_test_teardown(depths_count_where_they_are_complete, end),
+        cmocka_unit_test_teardown(idle_windows_are_left_out, end),
+        cmocka_unit_test_teardown(contradictions_are_counted_with_the_first_ones_line, end),
+        cmocka_unit_test_teardown(two_contradictions_keep_the_first_text, end),
+        cmocka_unit_test_teardown(a_request_emits_rounds_and_accepted_tokens, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
