@@ -8,18 +8,24 @@
 
 #include "experiments/advice/observation.h"
 
+#include <stddef.h>
+
 /* Most labels at a time. */
 enum { SPEC_COUNTER_LABELS = 4096 };
 
 typedef struct {
     spec_observer to;
-    struct spec_counter_last *last; /* (n) by label */
+    struct spec_counter_last *last; /* (n) by label, ascending */
     size_t n, capacity;
     uint64_t resets, labels, repeated; /* seen; scrapes equal to the one before */
+    uint64_t averages; /* windows since the start of an engine, for want of a second scrape */
 } spec_counter_differences;
 
-/* Zeroed but for `to` it is ready. The totals of the first scrape of a label are handed on as one
- * window by _end if no second one came: an average since the start, without an interval. */
+/* Zeroed but for `to` it is ready. A counter that is not given in both scrapes is not given in the
+ * window. Gauges (running, printed numbers) are those of the later scrape. K is not known where the
+ * scrapes differ in it. Totals that are the only ones between two starts are handed on as one
+ * window, by _end or when the engine starts again: an average, without an interval. GSL_EINVAL with
+ * more than SPEC_COUNTER_LABELS; GSL_ENOMEM; the errors of `to`. */
 spec_observer spec_counter_differences_observer(spec_counter_differences *differences);
 int spec_counter_differences_end(spec_counter_differences *differences, spec_error *error);
 void spec_counter_differences_free(spec_counter_differences *differences);

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/counter_differences.h"
+
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+
+#include <string.h>
+
+enum { WINDOWS = 16 };
+static spec_observation window[WINDOWS];
+static int n, fail_at;
+
+static int keep(void *self, const spec_observation *observation, spec_error *error)
+{
+    (void)self;
+    assert_true(n < WINDOWS);
+    if (n == fail_at) return spec_fail(error, GSL_EFAILED, "the receiver fails");
+    window[n++] = *observation;
+    return GSL_SUCCESS;
+}
+
+static spec_counter_differences differences;
+
+static int begin(void **state)
+{
+    (void)state;
+    n = 0;
+    fail_at = -1;
+    differences = (spec_counter_differences){.to = {keep, NULL}};
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    spec_counter_differences_free(&differences);
+    return 0;
+}
+
+static void put(const spec_observation *o)
+{
+    spec_error error = {""};
+    const spec_observer to = spec_counter_differences_observer(&differences);
+    if (to.take(to.self, o, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+}
+
+static void finish(void)
+{
+    assert_int_equal(spec_counter_differences_end(&differences, NULL), GSL_SUCCESS);
+}
+
+/* Counters after so many rounds of 3 draft tokens, of which depth 1 passes in 3 of 4 rounds and
+ * depth 2 in 1 of 2. */
+static spec_observation total(uint64_t label, double rounds)
+{
+    spec_observation o = spec_observation_empty(SPEC_OBSERVED_TOTAL, (uint64_t)rounds);
+    o.label = label;
+    o.K = 3;
+    o.rounds = o.rounds_low = o.rounds_high = o.passes = rounds;
+    o.drafted = 3 * rounds;
+    o.accepted = 1.25 * rounds;
+    o.emitted = 2.25 * rounds;
+    o.depths = 3;
+    o.passed[0] = 0.75 * rounds;
+    o.passed[1] = 0.5 * rounds;
+    o.seconds = rounds / 10;
+    o.draft_seconds = rounds / 40;
+    o.running = 8;
+    o.printed_rate = 0.4;
+    return o;
+}
+
+static void is_window(int i, uint64_t label, double rounds)
+{
+    const spec_observation *o = &window[i], e = total(label, rounds);
+    assert_true(i < n);
+    assert_int_equal(o->kind, SPEC_OBSERVED_WINDOW);
+    assert_int_equal(o->label, label);
+    assert_int_equal(o->K, 3);
+    assert_same(o->rounds, rounds);
+    assert_same(o->rounds_low, rounds);
+    assert_same(o->rounds_high, rounds);
+    assert_same(o->passes, rounds);
+    assert_same(o->drafted, e.drafted);
+    assert_same(o->accepted, e.accepted);
+    assert_same(o->emitted, e.emitted);
+    assert_near(o->seconds, e.seconds, 1e-12);
+    assert_near(o->draft_seconds, e.draft_seconds, 1e-12);
+    assert_int_equal(o->depths, 3);
+    for (int d = 0; d < 3; d++) assert_same(o->passed[d], e.passed[d]);
+    assert_same(o->running, 8);
+    assert_same(o->printed_rate, 0.4);
+}
+
+static void totals_become_windows_of_their_label(void **state)
+{
+    static const double rounds[] = {100, 140, 300};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        for (uint64_t label = 3; label >= 1; label--) {
+            const spec_observation o = total(label, rounds[i] * (double)label);
+            put(&o);
+        }
+    }
+    finish();
+    assert_int_equal(n, 6);
+    for (int i = 0; i < 3; i++) is_window(i, 3 - (uint64_t)i, 40.0 * (3 - i));
+    for (int i = 0; i < 3; i++) is_window(3 + i, 3 - (uint64_t)i, 160.0 * (3 - i));
+    assert_int_equal(window[5].line, 300);
+    assert_int_equal(differences.labels, 3);
+    assert_int_equal(differences.resets + differences.repeated + differences.averages, 0);
+}
+
+static void other_observations_pass(void **state)
+{
+    (void)state;
+    spec_observation o = total(1, 50);
+    o.kind = SPEC_OBSERVED_REQUEST;
+    put(&o);
+    o.kind = SPEC_OBSERVED_WINDOW;
+    put(&o);
+    finish();
+    assert_int_equal(n, 2);
+    assert_int_equal(window[0].kind, SPEC_OBSERVED_REQUEST);
+    assert_same(window[1].rounds, 50);
+    assert_int_equal(differences.labels, 0);
+}
+
+static void a_single_scrape_is_an_average(void **state)
+{
+    (void)state;
+    spec_observation o = total(9, 100);
+    put(&o);
+    put(&o); /* the same again */
+    o = total(2, 40);
+    put(&o);
+    assert_int_equal(n, 0);
+    finish();
+    assert_int_equal(n, 2);
+    is_window(0, 9, 100); /* in the order of their first scrapes */
+    is_window(1, 2, 40);
+    assert_int_equal(differences.averages, 2);
+    assert_int_equal(differences.repeated, 1);
+}
+
+static void a_counter_that_falls_begins_again(void **state)
+{
+    (void)state;
+    static const double rounds[] = {100, 140, 60, 90, 8};
+    for (int i = 0; i < 5; i++) {
+        const spec_observation o = total(1, rounds[i]);
+        put(&o);
+    }
+    finish();
+    assert_int_equal(n, 4);
+    is_window(0, 1, 40);
+    is_window(1, 1, 60);
+    is_window(2, 1, 30);
+    is_window(3, 1, 8);
+    assert_int_equal(differences.resets, 2);
+    assert_int_equal(differences.averages, 0);
+}
+
+/* The only scrape before a new start is evidence of its own. */
+static void an_average_is_handed_on_before_a_new_start(void **state)
+{
+    (void)state;
+    spec_observation o = total(1, 100);
+    put(&o);
+    o = total(1, 60);
+    put(&o);
+    finish();
+    assert_int_equal(n, 2);
+    is_window(0, 1, 100);
+    is_window(1, 1, 60);
+    assert_int_equal(differences.averages, 1);
+}
+
+static void every_counter_shows_a_new_start(void **state)
+{
+    (void)state;
+    for (int c = 0; c < 9; c++) {
+        begin(NULL);
+        spec_observation o = total(1, 100);
+        double *const counter[] = {&o.rounds_high, &o.passes,    &o.drafted,
+                                   &o.accepted,    &o.emitted,   &o.seconds,
+                                   &o.passed[0],   &o.passed[1], &o.draft_seconds};
+        put(&o);
+        o = total(1, 200);
+        if (c == 0) o.rounds = o.rounds_low = 99;
+        *counter[c] = c >= 5 ? 0.5 : 99;
+        put(&o);
+        assert_int_equal(differences.resets, 1);
+        assert_int_equal(n, 2);
+        spec_counter_differences_free(&differences);
+    }
+    spec_observation o = total(1, 100); /* fewer depths */
+    begin(NULL);
+    put(&o);
+    o = total(1, 200);
+    o.depths = 1;
+    put(&o);
+    assert_int_equal(differences.resets, 1);
+}
+
+static void equal_scrapes_leave_out_their_time(void **state)
+{
+    (void)state;
+    spec_observation o = total(1, 100);
+    put(&o);
+    o.seconds = 1000; /* idle since */
+    put(&o);
+    o = total(1, 140);
+    o.seconds = 1004;
+    put(&o);
+    assert_int_equal(n, 1);
+    is_window(0, 1, 40);
+    assert_int_equal(differences.repeated, 1);
+}
+
+static void a_counter_is_given_in_both_scrapes_or_not_at_all(void **state)
+{
+    (void)state;
+    spec_observation o = total(1, 100);
+    o.passes = NAN;
+    o.depths = 0;
+    put(&o);
+    o = total(1, 140);
+    o.seconds = NAN;
+    o.K = 4;
+    put(&o);
+    o = total(1, 200);
+    o.K = 4;
+    put(&o);
+    assert_int_equal(n, 2);
+    assert_nan(window[0].passes);
+    assert_nan(window[0].seconds);
+    assert_int_equal(window[0].depths, 0);
+    assert_int_equal(window[0].K, -1); /* 3, then 4 */
+    assert_same(window[1].passes, 60);
+    assert_nan(window[1].seconds);
+    assert_int_equal(window[1].depths, 3);
+    assert_int_equal(window[1].K, 4);
+    assert_int_equal(differences.resets, 0);
+}
+
+/* Rounds between 95 and 105, then between 94 and 104: not a new start, and 0 to 9 rounds. */
+static void rounded_counters_give_a_range(void **state)
+{
+    (void)state;
+    spec_observation o = total(1, 100);
+    o.rounds_low = 95;
+    o.rounds_high = 105;
+    put(&o);
+    o.rounds = 99;
+    o.rounds_low = 94;
+    o.rounds_high = 104;
+    o.passed[0] = 70;
+    put(&o);
+    assert_int_equal(differences.resets, 0);
+    assert_int_equal(n, 1);
+    assert_same(window[0].rounds, 0);
+    assert_same(window[0].rounds_low, 0);
+    assert_same(window[0].rounds_high, 9);
+    assert_same(window[0].passed[0], 0);
+    o.rounds = 93;
+    o.rounds_low = 93;
+    o.rounds_high = 93.5; /* below all of 94 to 104 */
+    put(&o);
+    assert_int_equal(differences.resets, 1);
+}
+
+static void many_labels_are_refused(void **state)
+{
+    spec_error error = {""};
+    (void)state;
+    for (uint64_t i = 0; i < SPEC_COUNTER_LABELS; i++) {
+        const spec_observation o = total(i * 0x9e3779b97f4a7c15, 5);
+        put(&o);
+    }
+    assert_int_equal(differences.labels, SPEC_COUNTER_LABELS);
+    const spec_observation o = total(1, 5);
+    const spec_observer to = spec_counter_differences_observer(&differences);
+    assert_int_equal(to.take(to.self, &o, &error), GSL_EINVAL);
+    assert_string_equal(error.text, "line 5: counters of more than 4096 engines, models and slots; "
+                                    "give fewer files at a time");
+}
+
+static void errors_of_the_receiver_come_back(void **state)
+{
+    spec_error error = {""};
+    (void)state;
+    spec_observation o = total(1, 5);
+    put(&o);
+    fail_at = 0;
+    assert_int_equal(spec_counter_differences_end(&differences, &error), GSL_EFAILED);
+    assert_string_equal(error.text, "the receiver fails");
+    const spec_observer to = spec_counter_differences_observer(&differences);
+    put(&o);
+    o = total(1, 7);
+    assert_int_equal(to.take(to.self, &o, &error), GSL_EFAILED);
+    o = total(1, 4);
+    assert_int_equal(to.take(to.self, &o, &error), GSL_EFAILED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(totals_become_windows_of_their_label, begin, end),
+        cmocka_unit_test_setup_teardown(other_observations_pass, begin, end),
+        cmocka_unit_test_setup_teardown(a_single_scrape_is_an_average, begin, end),
+        cmocka_unit_test_setup_teardown(a_counter_that_falls_begins_again, begin, end),
+        cmocka_unit_test_setup_teardown(an_average_is_handed_on_before_a_new_start, begin, end),
+        cmocka_unit_test_setup_teardown(every_counter_shows_a_new_start, begin, end),
+        cmocka_unit_test_setup_teardown(equal_scrapes_leave_out_their_time, begin, end),
+        cmocka_unit_test_setup_teardown(a_counter_is_given_in_both_scrapes_or_not_at_all, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(rounded_counters_give_a_range, begin, end),
+        cmocka_unit_test_setup_teardown(many_labels_are_refused, begin, end),
+        cmocka_unit_test_setup_teardown(errors_of_the_receiver_come_back, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
