@@ -11,6 +11,7 @@ typedef struct {
     const char *opt_format; /* name of a format or an engine; NULL: by content */
     int K;                  /* the user's draft length; -1: not given */
     const volatile int *opt_stop;
+    const spec_log_format *const *opt_table; /* NULL-terminated; NULL: spec_log_formats */
 } spec_log_options;
 
 /* Account of a file. */
@@ -21,10 +22,12 @@ typedef struct {
     bool cut; /* the last line has no end and was passed over: the log is being written */
 } spec_log_summary;
 
-/* Read a file; "-" is standard input. GSL_EINVAL "file:line: ..." for a record with the words but
- * not the form; for a second format, naming both lines; for lines over 16 MiB and a JSON document
- * over 256 MiB. GSL_EUNSUP if the source cannot answer; the errors of files; GSL_EFAILED where
- * *opt_stop was set. A file without any record is no error here: format is NULL. */
+/* Read a file; "-" is standard input. The first format whose reader takes an observation from a
+ * record, or finds fault with one, is the file's. GSL_EINVAL "file:line: ..." for a record with the
+ * words but not the form; for a second format, naming both lines; for lines over 16 MiB and a JSON
+ * value over 256 MiB; for an unknown name in opt_format. GSL_EUNSUP if the source cannot answer;
+ * the errors of files and of the observer; GSL_EFAILED where *opt_stop was set. A file without any
+ * record is no error here: format is NULL. */
 int spec_log_file_read(spec_log_summary *ret, const char *path, const spec_log_options *options,
                        const spec_observer *observer, spec_error *error);
 

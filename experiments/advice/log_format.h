@@ -43,9 +43,12 @@ typedef struct {
     const char *summary; /* the output that it reads */
     /* Versions of the output, oldest first, such as "0.4 to 0.8 (V0)"; NULL-terminated. */
     const char *const *generations;
-    /* May the record be of this format? Cheap, called for every record of a file, and strict enough
-     * that no record of another format answers yes. */
+    /* May the record be of this format? Cheap, and strict enough that no record of another format
+     * answers yes. */
     bool (*concerns)(const char *bytes, size_t n);
+    /* Texts of 3 bytes or more, NULL-terminated. Every record of the format contains one of these
+     * texts; `concerns` is not called for other records. NULL: it is called for all records. */
+    const char *const *needles;
     size_t state_size; /* zeroed at the beginning of a file */
     /* Read a record that concerns the format; call observer->take 0 or more times. GSL_EINVAL with
      * spec_log_bad if it has the words but not the form, GSL_EUNSUP with one line if the source

@@ -49,8 +49,8 @@ static void finish(void)
     assert_int_equal(spec_counter_differences_end(&differences, NULL), GSL_SUCCESS);
 }
 
-/* Counters after so many rounds of 3 draft tokens, of which depth 1 passes in 3 of 4 rounds and
- * depth 2 in 1 of 2. */
+/* Counters after a number of rounds with 3 draft tokens, of which depth 1 passes in 3 of 4 rounds
+ * and depth 2 in 1 of 2. */
 static spec_observation total(uint64_t label, double rounds)
 {
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_TOTAL, (uint64_t)rounds);

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/needle_set.h"
+
+#include <string.h>
+
+enum { BLOCK = 3, WINDOW_MAX = 255 };
+
+static unsigned hash(const char *at)
+{
+    const uint32_t three = (uint32_t)(unsigned char)at[0] | (uint32_t)(unsigned char)at[1] << 8 |
+                           (uint32_t)(unsigned char)at[2] << 16;
+    return three * 2654435761U >> 20;
+}
+
+bool spec_needle_set_add(spec_needle_set *set, const char *needle)
+{
+    const size_t length = strlen(needle);
+    if (length < BLOCK || set->n == SPEC_NEEDLE_SET_MOST) return false;
+    set->needle[set->n] = needle;
+    set->length[set->n++] = length;
+    return true;
+}
+
+/* shift[h]: how far a window may go on whose last block has the hash h. */
+void spec_needle_set_ready(spec_needle_set *set)
+{
+    set->window = WINDOW_MAX;
+    for (int i = 0; i < set->n; i++)
+        if (set->length[i] < set->window) set->window = set->length[i];
+    memset(set->shift, (int)(set->window - BLOCK + 1), sizeof set->shift);
+    for (int i = 0; i < set->n; i++) {
+        for (size_t at = 0; at + BLOCK <= set->window; at++) {
+            const uint8_t shift = (uint8_t)(set->window - BLOCK - at);
+            uint8_t *const entry = &set->shift[hash(set->needle[i] + at)];
+            if (shift < *entry) *entry = shift;
+        }
+    }
+}
+
+static bool begins(const spec_needle_set *set, const char *bytes, size_t n)
+{
+    for (int i = 0; i < set->n; i++)
+        if (set->length[i] <= n && memcmp(bytes, set->needle[i], set->length[i]) == 0) return true;
+    return false;
+}
+
+const char *spec_needle_set_find(const spec_needle_set *set, const char *bytes, size_t n)
+{
+    if (set->n == 0 || n < set->window) return NULL;
+    for (size_t at = 0; at <= n - set->window;) {
+        const uint8_t shift = set->shift[hash(bytes + at + set->window - BLOCK)];
+        if (shift == 0) {
+            if (begins(set, bytes + at, n - at)) return bytes + at;
+            at++;
+        } else {
+            at += shift;
+        }
+    }
+    return NULL;
+}

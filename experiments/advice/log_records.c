@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/log_records.h"
+
+#include "experiments/advice/json_extent.h"
+#include "speclab/no_memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BLOCK = 1 << 20, ESCAPE = 0x1b };
+
+spec_log_records spec_log_records_of(int fd, const char *name, const volatile int *opt_stop)
+{
+    return (spec_log_records){.fd = fd,
+                              .name = name,
+                              .opt_stop = opt_stop,
+                              .line_most = (size_t)16 << 20,
+                              .value_most = (size_t)256 << 20,
+                              .line = 1};
+}
+
+void spec_log_records_free(spec_log_records *records)
+{
+    free(records->buffer);
+    *records = (spec_log_records){.fd = -1};
+}
+
+static int bad(const spec_log_records *r, uint64_t line, spec_error *error, const char *what)
+{
+    return spec_fail(error, GSL_EINVAL, "%.300s:%llu: %s", r->name, (unsigned long long)line, what);
+}
+
+static uint64_t newlines(const char *from, const char *to)
+{
+    uint64_t n = 0;
+    for (; (from = memchr(from, '\n', (size_t)(to - from))) != NULL; from++) n++;
+    return n;
+}
+
+/* ---- Blocks ---- */
+
+/* Move the residual bytes to the front, and make space for a block and a zero byte. */
+static int make_space(spec_log_records *r, spec_error *error)
+{
+    const size_t left = r->end - r->begin;
+    if (r->begin > 0) {
+        memmove(r->buffer, r->buffer + r->begin, left);
+        r->lines_until = r->lines_until > r->begin ? r->lines_until - r->begin : 0;
+        r->begin = 0;
+        r->end = left;
+    }
+    if (r->capacity - r->end > BLOCK) return GSL_SUCCESS;
+    const size_t capacity = r->capacity > 0 ? 2 * r->capacity : 2 * BLOCK;
+    char *buffer = realloc(r->buffer, capacity);
+    if (buffer == NULL) return spec_no_memory_for(error, r->name);
+    r->buffer = buffer;
+    r->capacity = capacity;
+    return GSL_SUCCESS;
+}
+
+/* Bytes from the place `from` on are text, perhaps with colours. */
+static int check_bytes(spec_log_records *r, size_t from, spec_error *error)
+{
+    const char *zero = memchr(r->buffer + from, '\0', r->end - from);
+    if (zero != NULL)
+        return bad(r, r->line + newlines(r->buffer + r->begin, zero), error,
+                   "has a NUL byte: it is not a text file");
+    if (!r->coloured) r->coloured = memchr(r->buffer + from, ESCAPE, r->end - from) != NULL;
+    return GSL_SUCCESS;
+}
+
+/* Read a block behind the bytes of the buffer, whose front becomes `begin`. */
+static int read_block(spec_log_records *r, spec_error *error)
+{
+    const int status = make_space(r, error);
+    ssize_t got;
+    if (status != GSL_SUCCESS) return status;
+    do {
+        if (r->opt_stop != NULL && *r->opt_stop != 0)
+            return spec_fail(error, GSL_EFAILED, "%.300s: stopped", r->name);
+        got = read(r->fd, r->buffer + r->end, BLOCK);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) return spec_fail(error, GSL_EFAILED, "%.300s: %s", r->name, strerror(errno));
+    const size_t from = r->end;
+    r->end += (size_t)got;
+    r->bytes += (uint64_t)got;
+    r->ended = got == 0;
+    return r->started ? check_bytes(r, from, error) : GSL_SUCCESS;
+}
+
+/* The first bytes of files that are no text. */
+static int start(spec_log_records *r, spec_error *error)
+{
+    static const struct {
+        const char *magic, *what;
+    } others[] = {
+        {"\x1f\x8b", "is compressed: decompress it first (gunzip)"},
+        {"\x28\xb5\x2f\xfd", "is compressed: decompress it first (unzstd)"},
+        {"\xff\xfe", "is UTF-16: convert it first (iconv -f UTF-16 -t UTF-8)"},
+        {"\xfe\xff", "is UTF-16: convert it first (iconv -f UTF-16 -t UTF-8)"},
+    };
+    int status = GSL_SUCCESS;
+    while (r->end < 4 && !r->ended) SPEC_TRY(read_block(r, error));
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        const size_t n = strlen(others[i].magic);
+        if (r->end >= n && memcmp(r->buffer, others[i].magic, n) == 0)
+            return bad(r, 1, error, others[i].what);
+    }
+    if (r->end >= 3 && memcmp(r->buffer, "\xef\xbb\xbf", 3) == 0) r->begin = 3;
+    r->started = true;
+    SPEC_TRY(check_bytes(r, 0, error));
+done:
+    return status;
+}
+
+/* ---- Lines ---- */
+
+/* Remove colour codes: ESC [ parameters letter. The rest moves to the end of the line, so that no
+ * other bytes come between it and the next line; blanks fill the beginning. */
+static void remove_codes(char *bytes, size_t n)
+{
+    size_t kept = 0;
+    if (memchr(bytes, ESCAPE, n) == NULL) return;
+    for (size_t at = 0; at < n;) {
+        size_t behind = at;
+        if (bytes[at] == ESCAPE && at + 1 < n && bytes[at + 1] == '[') {
+            behind = at + 2;
+            while (behind < n && bytes[behind] >= 0x20 && bytes[behind] <= 0x3f) behind++;
+            behind = behind < n && bytes[behind] >= 0x40 && bytes[behind] <= 0x7e ? behind + 1 : at;
+        }
+        if (behind > at)
+            at = behind;
+        else
+            bytes[kept++] = bytes[at++];
+    }
+    memmove(bytes + n - kept, bytes, kept);
+    memset(bytes, ' ', n - kept);
+}
+
+static size_t skip_blanks(const char *bytes, size_t at, size_t n)
+{
+    while (at < n && (bytes[at] == ' ' || bytes[at] == '\t' || bytes[at] == '\r')) at++;
+    return at;
+}
+
+/* The line's first byte that is not blank, behind the "data:" of an event with JSON. */
+static size_t content(const char *bytes, size_t n)
+{
+    static const char event[] = "data:", done[] = "[DONE]";
+    const size_t at = skip_blanks(bytes, 0, n);
+    if (n - at < sizeof event - 1 || memcmp(bytes + at, event, sizeof event - 1) != 0) return at;
+    const size_t data = skip_blanks(bytes, at + sizeof event - 1, n);
+    if (spec_json_extent_begins(bytes + data, n - data)) return data;
+    const bool ends =
+        n - data >= sizeof done - 1 && memcmp(bytes + data, done, sizeof done - 1) == 0;
+    return ends ? n : at;
+}
+
+/* A line: distances from the first byte of the buffer that is not yet a record. */
+typedef struct {
+    size_t begin, end;
+    bool whole; /* a newline follows */
+} line;
+
+static int too_long(const spec_log_records *r, const char *what, size_t most, const char *next,
+                    spec_error *error)
+{
+    return spec_fail(error, GSL_EINVAL, "%.300s:%llu: is a %s of over %zu bytes: %s", r->name,
+                     (unsigned long long)r->line, what, most, next);
+}
+
+/* The line that begins at `begin`, read as far as its end. */
+static int next_line(line *ret, spec_log_records *r, size_t begin, spec_error *error)
+{
+    size_t seen = begin;
+    int status = GSL_SUCCESS;
+    for (;;) {
+        char *bytes = r->buffer + r->begin;
+        const size_t left = r->end - r->begin;
+        const char *end = left > seen ? memchr(bytes + seen, '\n', left - seen) : NULL;
+        *ret = (line){begin, end != NULL ? (size_t)(end - bytes) : left, end != NULL};
+        if (ret->end > r->value_most)
+            return too_long(r, "JSON value", r->value_most, "write one response per line", error);
+        if (begin == 0 && ret->end > r->line_most) {
+            const size_t at = content(bytes, ret->end);
+            if (!spec_json_extent_begins(bytes + at, ret->end - at))
+                return too_long(r, "line", r->line_most, "it is no log of an engine", error);
+        }
+        if (end != NULL || r->ended) {
+            if (r->coloured) remove_codes(bytes + begin, ret->end - begin);
+            return GSL_SUCCESS;
+        }
+        seen = left;
+        SPEC_TRY(read_block(r, error));
+    }
+done:
+    return status;
+}
+
+/* ---- Records ---- */
+
+/* Follow a JSON value that begins at `from` on the line. If it ends, *ret_end is its end and *l its
+ * last line. Otherwise values end on their own line, up to where the grammar broke: no byte is
+ * followed more than twice. */
+static int follow(size_t *ret_end, line *l, spec_log_records *r, size_t from, spec_error *error)
+{
+    const bool one_line = r->begin < r->lines_until;
+    spec_json_extent extent = {.depth = 0};
+    int status = GSL_SUCCESS;
+    *ret_end = 0;
+    for (size_t at = from;;) {
+        const char *bytes = r->buffer + r->begin;
+        size_t end = 0;
+        spec_json_extent_verdict verdict =
+            spec_json_extent_line(&end, &extent, bytes + at, l->end - at);
+        if (verdict == SPEC_JSON_EXTENT_CLOSED) {
+            /* An element of an array that is written one per line has a comma behind it. */
+            size_t behind = skip_blanks(bytes, at + end, l->end);
+            if (behind < l->end && bytes[behind] == ',')
+                behind = skip_blanks(bytes, behind + 1, l->end);
+            if (behind == l->end) *ret_end = at + end;
+            if (behind == l->end) return GSL_SUCCESS;
+            verdict = SPEC_JSON_EXTENT_NONE;
+        }
+        if (one_line) return GSL_SUCCESS;
+        if (verdict == SPEC_JSON_EXTENT_NONE || !l->whole) {
+            r->lines_until = verdict == SPEC_JSON_EXTENT_OPEN ? r->end : r->begin + l->begin;
+            return GSL_SUCCESS;
+        }
+        at = l->end + 1;
+        SPEC_TRY(next_line(l, r, at, error));
+    }
+done:
+    return status;
+}
+
+int spec_log_records_next(spec_log_piece *ret, bool *ret_end, spec_log_records *r,
+                          spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    *ret = (spec_log_piece){.bytes = NULL};
+    *ret_end = false;
+    if (!r->started) SPEC_TRY(start(r, error));
+    for (;;) {
+        line first, last;
+        SPEC_TRY(next_line(&first, r, 0, error));
+        size_t from = content(r->buffer + r->begin, first.end), end = 0;
+        last = first;
+        if (spec_json_extent_begins(r->buffer + r->begin + from, first.end - from))
+            SPEC_TRY(follow(&end, &last, r, from, error));
+        if (end == 0) {
+            last = first;
+            end = first.end;
+            if (end > from && r->buffer[r->begin + end - 1] == '\r') end--;
+        }
+        char *bytes = r->buffer + r->begin;
+        *ret = (spec_log_piece){bytes + from, end - from, r->line, !last.whole};
+        r->line += (last.begin > 0 ? newlines(bytes, bytes + last.end) : 0) + last.whole;
+        r->begin += last.end + last.whole;
+        *ret_end = end == from && !last.whole;
+        if (end == from && last.whole) continue;
+        bytes[end] = '\0';
+        return GSL_SUCCESS;
+    }
+done:
+    return status;
+}

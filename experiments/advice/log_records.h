@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* log_records: divides a stream of bytes into records: lines of text, or whole JSON values.
+ * A JSON value that spans lines is one record; where it breaks JSON's grammar or never closes, its
+ * lines are records. "data: " of server-sent events, colour codes and carriage returns are removed.
+ * Owns a buffer as long as the longest record, and 1 MiB. */
+#ifndef SPECLAB_LOG_RECORDS_H
+#define SPECLAB_LOG_RECORDS_H
+
+#include "speclab/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct {
+    int fd;
+    const char *name; /* of the file, for messages */
+    const volatile int *opt_stop;
+    size_t line_most, value_most; /* bytes of a line of text, and of a JSON value */
+    char *buffer;                 /* (capacity) */
+    size_t capacity, begin, end;  /* of what is not yet a record */
+    size_t lines_until;           /* values that begin before this place end on their line */
+    uint64_t line;                /* of the place `begin`, from 1 */
+    uint64_t bytes;               /* read */
+    bool started, ended, coloured;
+} spec_log_records;
+
+typedef struct {
+    char *bytes; /* (n), and a zero byte; valid until the next call */
+    size_t n;
+    uint64_t line; /* of its first byte, from 1 */
+    bool cut;      /* the file's last line, without a newline */
+} spec_log_piece;
+
+/* Lines of up to 16 MiB and JSON values of up to 256 MiB. */
+spec_log_records spec_log_records_of(int fd, const char *name, const volatile int *opt_stop);
+void spec_log_records_free(spec_log_records *records);
+
+/* The next record that is not blank; *ret_end at the end of the file, without one. GSL_EINVAL
+ * "file:line: ..." for a NUL byte, compressed files and larger records; GSL_EFAILED if the file
+ * cannot be read or *opt_stop is set; GSL_ENOMEM. */
+int spec_log_records_next(spec_log_piece *ret, bool *ret_end, spec_log_records *records,
+                          spec_error *error);
+
+#endif

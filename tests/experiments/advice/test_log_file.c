@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/log_file.h"
+
+#include "tests/support/folder.h"
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- Formats of the test: words, then a number of drafted tokens ------------------------------
+ *     alpha 5       an observation            alpha wait 5   one when the next line or the end
+ * comes alpha note    no observation            alpha bad      not the form alpha never   the
+ * source cannot answer  */
+
+typedef struct {
+    int waiting;
+} alpha_state;
+
+static int give(const spec_log_record *record, double drafted, spec_error *error)
+{
+    spec_observation o = spec_observation_empty(SPEC_OBSERVED_WINDOW, record->line);
+    o.drafted = drafted;
+    o.K = record->K;
+    return record->observer->take(record->observer->self, &o, error);
+}
+
+static int alpha_end(void *state, spec_log_learned *learned, const spec_log_record *last,
+                     spec_error *error)
+{
+    alpha_state *s = state;
+    const int waiting = s->waiting;
+    s->waiting = 0;
+    learned->gaps = SPEC_LOG_NO_TIMES;
+    return waiting > 0 ? give(last, waiting, error) : GSL_SUCCESS;
+}
+
+static int word_read(const char *word, void *state, spec_log_learned *learned,
+                     const spec_log_record *record, spec_error *error)
+{
+    const char *at = spec_log_find(record->bytes, record->n, word) + strlen(word);
+    int drafted;
+    learned->generation = 1;
+    if (strncmp(at, " bad", 4) == 0) return spec_log_bad(record, error, "the number is bad");
+    if (strncmp(at, " never", 6) == 0) return spec_fail(error, GSL_EUNSUP, "no answer");
+    if (strncmp(at, " note", 5) == 0) return GSL_SUCCESS;
+    if (sscanf(at, " wait %d", &drafted) == 1) {
+        ((alpha_state *)state)->waiting = drafted;
+        return GSL_SUCCESS;
+    }
+    if (sscanf(at, " %d", &drafted) != 1) return spec_log_bad(record, error, "there is no number");
+    return give(record, drafted, error);
+}
+
+static bool alpha_concerns(const char *bytes, size_t n)
+{
+    return spec_log_find(bytes, n, "alpha") != NULL;
+}
+
+static int alpha_read(void *state, spec_log_learned *learned, const spec_log_record *record,
+                      spec_error *error)
+{
+    const int status = alpha_end(state, learned, record, error);
+    return status != GSL_SUCCESS ? status : word_read("alpha", state, learned, record, error);
+}
+
+static bool beta_concerns(const char *bytes, size_t n)
+{
+    return spec_log_find(bytes, n, "beta") != NULL;
+}
+
+static int beta_read(void *state, spec_log_learned *learned, const spec_log_record *record,
+                     spec_error *error)
+{
+    return word_read("beta", state, learned, record, error);
+}
+
+static bool delta_concerns(const char *bytes, size_t n)
+{
+    return spec_log_find(bytes, n, "delta") != NULL;
+}
+
+static int delta_read(void *state, spec_log_learned *learned, const spec_log_record *record,
+                      spec_error *error)
+{
+    return word_read("delta", state, learned, record, error);
+}
+
+static const char *const generations[] = {"old", "new", NULL};
+static const spec_log_format alpha = {.name = "alpha-log",
+                                      .engine = "alpha",
+                                      .generations = generations,
+                                      .concerns = alpha_concerns,
+                                      .needles = (const char *const[]){"alpha", NULL},
+                                      .state_size = sizeof(alpha_state),
+                                      .read = alpha_read,
+                                      .end = alpha_end};
+static const spec_log_format beta = {.name = "beta-log",
+                                     .engine = "beta",
+                                     .generations = generations,
+                                     .concerns = beta_concerns,
+                                     .state_size = sizeof(alpha_state),
+                                     .read = beta_read};
+static const spec_log_format delta = {.name = "alpha-metrics",
+                                      .engine = "alpha",
+                                      .generations = generations,
+                                      .concerns = delta_concerns,
+                                      .needles = (const char *const[]){"delta", NULL},
+                                      .state_size = sizeof(alpha_state),
+                                      .read = delta_read};
+static const spec_log_format *const table[] = {&alpha, &beta, &delta, NULL};
+static const spec_log_format *const with_needles[] = {&alpha, &delta, NULL};
+
+/* ---- Reading -------------------------------------------------------------------------------- */
+
+static char seen[400]; /* "line:drafted line:drafted" */
+static int fail_at;
+
+static int note(void *self, const spec_observation *o, spec_error *error)
+{
+    const size_t used = strlen(seen);
+    (void)self;
+    if (o->drafted == fail_at) return spec_fail(error, GSL_EINVAL, "the observer fails");
+    snprintf(seen + used, sizeof seen - used, "%s%llu:%g", used > 0 ? " " : "",
+             (unsigned long long)o->line, o->drafted);
+    return GSL_SUCCESS;
+}
+
+static const spec_observer observer = {note, NULL};
+static spec_log_options options;
+static spec_log_summary summary;
+static spec_error error;
+
+static int begin(void **state)
+{
+    (void)state;
+    options = (spec_log_options){.K = -1, .opt_table = table};
+    fail_at = -1;
+    return 0;
+}
+
+static void put(const char *text)
+{
+    FILE *out = fopen("log", "w");
+    assert_non_null(out);
+    fputs(text, out);
+    assert_int_equal(fclose(out), 0);
+}
+
+static int read_text(const char *text)
+{
+    put(text);
+    seen[0] = error.text[0] = '\0';
+    return spec_log_file_read(&summary, "log", &options, &observer, &error);
+}
+
+static void reads(const char *text, const spec_log_format *format, const char *observations)
+{
+    if (read_text(text) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_ptr_equal(summary.format, format);
+    assert_string_equal(seen, observations);
+    assert_int_equal(summary.bytes, strlen(text));
+}
+
+static void fails(const char *text, int status, const char *line)
+{
+    assert_int_equal(read_text(text), status);
+    assert_string_equal(error.text, line);
+    assert_true(summary.format == NULL && summary.bytes == 0 && summary.observations == 0);
+}
+
+static void the_format_is_that_of_the_first_observation(void **state)
+{
+    (void)state;
+    reads("x\nalpha 5\ny\n\nalpha 6\n", &alpha, "2:5 5:6");
+    assert_int_equal(summary.records, 2);
+    assert_int_equal(summary.observations, 2);
+    assert_int_equal(summary.learned.generation, 1);
+    assert_int_equal(summary.learned.gaps, SPEC_LOG_NO_TIMES);
+    assert_false(summary.cut);
+    reads("beta 5\n", &beta, "1:5");
+    reads("x\nx\n", NULL, "");
+    assert_int_equal(summary.learned.generation, -1);
+    reads("", NULL, "");
+    reads("beta note\nalpha 5\n", &alpha, "2:5"); /* a word of another program */
+    assert_int_equal(summary.records, 1);
+    reads("{\"message\": \"alpha 5\"}\n{\n\"message\": \"alpha 6\"\n}\nalpha 7\n", &alpha,
+          "1:5 2:6 5:7");
+    reads("\x1b[1mal\x1b[0mpha 5\n", &alpha, "1:5");
+}
+
+static void formats_with_needles_alone_read_the_same(void **state)
+{
+    (void)state;
+    options.opt_table = with_needles;
+    reads("x\nalpha 5\ny\n\nalpha 6\n", &alpha, "2:5 5:6");
+    reads("beta 5\n", NULL, "");
+    reads("delta 5\nx\n", &delta, "1:5");
+    fails("delta 5\nx\nalpha 5\n", GSL_EINVAL,
+          "log:3: is of alpha-log, but line 1 is of alpha-metrics: give one file per engine and "
+          "kind, or choose with --engine alpha-metrics");
+}
+
+static void records_wait_until_the_file_ends(void **state)
+{
+    (void)state;
+    reads("alpha wait 5\nx\nalpha note\nx\n", &alpha, "3:5");
+    reads("alpha wait 5\nx\n", &alpha, "2:5");
+    assert_int_equal(summary.observations, 1);
+    reads("alpha wait 5\nbeta 6\n", &beta, "2:6"); /* of a format that is not the file's */
+}
+
+static void a_second_format_is_an_error_with_both_lines(void **state)
+{
+    (void)state;
+    fails("alpha 5\nx\nbeta 6\n", GSL_EINVAL,
+          "log:3: is of beta-log, but line 1 is of alpha-log: give one file per engine and kind, "
+          "or choose with --engine alpha-log");
+    fails("x\ndelta 5\nx\nalpha 6\n", GSL_EINVAL,
+          "log:4: is of alpha-log, but line 2 is of alpha-metrics: give one file per engine and "
+          "kind, or choose with --engine alpha-metrics");
+    options.opt_format = "alpha-log";
+    reads("alpha 5\nx\nbeta 6\ndelta 5\n", &alpha, "1:5");
+    options.opt_format = "alpha";
+    reads("alpha 5\nx\nbeta 6\n", &alpha, "1:5");
+    reads("delta 5\nx\nbeta 6\n", &delta, "1:5");
+    options.opt_format = "beta";
+    reads("delta 5\nx\nbeta 6\n", &beta, "3:6");
+}
+
+static void unknown_names_are_refused_with_the_known_ones(void **state)
+{
+    (void)state;
+    options.opt_format = "alpha-lgo";
+    fails("alpha 5\n", GSL_EINVAL,
+          "no engine or format of logs is named 'alpha-lgo'; did you mean 'alpha-log'?");
+    options.opt_format = "beat";
+    fails("alpha 5\n", GSL_EINVAL,
+          "no engine or format of logs is named 'beat'; did you mean 'beta'?");
+    options.opt_format = "x";
+    fails("alpha 5\n", GSL_EINVAL,
+          "no engine or format of logs is named 'x'; engines are alpha, beta; formats are "
+          "alpha-log, beta-log, alpha-metrics");
+}
+
+static void errors_name_file_and_line(void **state)
+{
+    (void)state;
+    fails("x\nalpha bad\n", GSL_EINVAL, "log:2: the number is bad");
+    fails("x\nalpha\n", GSL_EINVAL, "log:2: there is no number");
+    fails("alpha never\n", GSL_EUNSUP, "no answer");
+    fail_at = 7;
+    fails("alpha 5\nalpha 7\n", GSL_EINVAL, "the observer fails");
+    fails("alpha 5\nalpha 7", GSL_EINVAL, "the observer fails");
+    fails("alpha wait 7\n", GSL_EINVAL, "the observer fails");
+    assert_int_equal(spec_log_file_read(&summary, "none", &options, &observer, &error),
+                     GSL_EFAILED);
+    assert_string_equal(error.text, "none: No such file or directory");
+    assert_int_equal(spec_log_file_read(&summary, "/", &options, &observer, &error), GSL_EFAILED);
+    assert_string_equal(error.text, "/: Is a directory");
+}
+
+static void a_log_that_is_being_written_may_be_cut(void **state)
+{
+    (void)state;
+    reads("alpha 5\nalpha 6", &alpha, "1:5 2:6");
+    assert_false(summary.cut);
+    reads("alpha 5\nalpha bad", &alpha, "1:5");
+    assert_true(summary.cut);
+    reads("alpha wait 5\nalp", &alpha, "2:5");
+    assert_false(summary.cut);
+    fails("alpha 5\nalpha bad\n", GSL_EINVAL, "log:2: the number is bad");
+    fails("alpha 5\nalpha never", GSL_EUNSUP, "no answer");
+}
+
+static void reading_stops_where_asked(void **state)
+{
+    static const volatile int stop = 1;
+    (void)state;
+    options.opt_stop = &stop;
+    fails("alpha 5\n", GSL_EFAILED, "log: stopped");
+}
+
+static void standard_input_and_pipes_are_read(void **state)
+{
+    static const char text[] = "x\nalpha bad\n";
+    int ends[2];
+    const int before = dup(STDIN_FILENO);
+    (void)state;
+    for (int times = 0; times < 2; times++) {
+        char path[32];
+        assert_int_equal(pipe(ends), 0);
+        assert_int_equal(write(ends[1], text, sizeof text - 1), sizeof text - 1);
+        close(ends[1]);
+        snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+        if (times == 0) assert_int_equal(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+        assert_int_equal(
+            spec_log_file_read(&summary, times == 0 ? "-" : path, &options, &observer, &error),
+            GSL_EINVAL);
+        char expected[100];
+        snprintf(expected, sizeof expected, "%s:2: the number is bad",
+                 times == 0 ? "standard input" : path);
+        assert_string_equal(error.text, expected);
+        assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0); /* it is not closed */
+        close(ends[0]);
+    }
+    assert_int_equal(dup2(before, STDIN_FILENO), STDIN_FILENO);
+    close(before);
+}
+
+/* The program's own table, whatever is in it. */
+static void the_table_of_the_program_is_sound(void **state)
+{
+    (void)state;
+    options.opt_table = NULL;
+    reads("nothing of any engine\n", NULL, "");
+    for (int i = 0; spec_log_formats[i] != NULL; i++) {
+        const spec_log_format *f = spec_log_formats[i];
+        assert_true(f->name[0] != '\0' && f->engine[0] != '\0' && f->summary[0] != '\0');
+        assert_non_null(f->generations);
+        for (int k = 0; k < i; k++) assert_string_not_equal(f->name, spec_log_formats[k]->name);
+        options.opt_format = f->engine;
+        reads("nothing of any engine\n", NULL, "");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(the_format_is_that_of_the_first_observation, begin),
+        cmocka_unit_test_setup(formats_with_needles_alone_read_the_same, begin),
+        cmocka_unit_test_setup(records_wait_until_the_file_ends, begin),
+        cmocka_unit_test_setup(a_second_format_is_an_error_with_both_lines, begin),
+        cmocka_unit_test_setup(unknown_names_are_refused_with_the_known_ones, begin),
+        cmocka_unit_test_setup(errors_name_file_and_line, begin),
+        cmocka_unit_test_setup(a_log_that_is_being_written_may_be_cut, begin),
+        cmocka_unit_test_setup(reading_stops_where_asked, begin),
+        cmocka_unit_test_setup(standard_input_and_pipes_are_read, begin),
+        cmocka_unit_test_setup(the_table_of_the_program_is_sound, begin),
+    };
+    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/log_records.h"
+
+#include "sim/chance/rng.h"
+#include "tests/support/support.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* The records as text: "1:first|3:second", with "!" behind a cut one, or the error. */
+enum { TEXT = 4096 };
+
+static void append(char text[TEXT], const spec_log_piece *piece)
+{
+    const size_t used = strlen(text);
+    assert_int_equal(strlen(piece->bytes), piece->n);
+    const int n = snprintf(text + used, TEXT - used, "%s%llu:%s%s", used > 0 ? "|" : "",
+                           (unsigned long long)piece->line, piece->bytes, piece->cut ? "!" : "");
+    assert_true((size_t)n < TEXT - used);
+}
+
+static void read_all(char text[TEXT], int fd)
+{
+    spec_log_records records = spec_log_records_of(fd, "x", NULL);
+    spec_error error = {""};
+    text[0] = '\0';
+    for (;;) {
+        spec_log_piece piece;
+        bool end;
+        const int status = spec_log_records_next(&piece, &end, &records, &error);
+        if (status != GSL_SUCCESS) {
+            assert_int_equal(status, GSL_EINVAL);
+            snprintf(text, TEXT, "%s", error.text);
+        }
+        if (status != GSL_SUCCESS || end) break;
+        append(text, &piece);
+    }
+    spec_log_records_free(&records);
+}
+
+static int memory_of(const char *bytes, size_t n)
+{
+    const int fd = memfd_create("log", 0);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, n), n);
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    return fd;
+}
+
+static void reads_bytes(const char *bytes, size_t n, const char *expected)
+{
+    char text[TEXT];
+    const int fd = memory_of(bytes, n);
+    read_all(text, fd);
+    assert_string_equal(text, expected);
+    close(fd);
+}
+
+static void reads(const char *bytes, const char *expected)
+{
+    reads_bytes(bytes, strlen(bytes), expected);
+}
+
+static void lines_are_records_without_blank_ones(void **state)
+{
+    (void)state;
+    reads("", "");
+    reads("\n \n\t\r\n", "");
+    reads("a\nbc\r\n\n  d \n", "1:a|2:bc|4:d ");
+    reads("a\nb", "1:a|2:b!");
+    reads("a\n ", "1:a");
+    reads("\xef\xbb\xbf"
+          "a\n",
+          "1:a");
+    reads("\xef\xbb\xbf", "");
+}
+
+static void json_values_are_records_over_lines(void **state)
+{
+    (void)state;
+    reads("{\"a\": 1}\n{\"b\": 2}\n", "1:{\"a\": 1}|2:{\"b\": 2}");
+    reads("x\n  {\n \"a\": [\n1]\n}\r\ny\n", "1:x|2:{\n \"a\": [\n1]\n}|6:y");
+    reads("{\"a\": \"}\",\n\"b\": 1}\nx\n", "1:{\"a\": \"}\",\n\"b\": 1}|3:x");
+    reads("[\n{\"a\": 1}\n]", "1:[\n{\"a\": 1}\n]!");
+    reads("[]\n[{}]\n", "1:[]|2:[{}]");
+}
+
+static void events_of_a_stream_are_their_data(void **state)
+{
+    (void)state;
+    reads("event: x\ndata: {\"a\": 1}\n\ndata:{\"b\": 2}\ndata: [DONE]\n",
+          "1:event: x|2:{\"a\": 1}|4:{\"b\": 2}");
+    reads("data: some text\ndata:\n", "1:data: some text|2:data:");
+}
+
+static void text_that_looks_like_json_is_lines(void **state)
+{
+    (void)state;
+    reads("[2025-11-05 10:00:00 TP0] Decode batch, #running-req: 8\n[\"a\"]\n",
+          "1:[2025-11-05 10:00:00 TP0] Decode batch, #running-req: 8|2:[\"a\"]");
+    reads("{\nINFO a\n", "1:{|2:INFO a"); /* broken by its second line */
+    reads("{\"a\": 1} tail\nb\n", "1:{\"a\": 1} tail|2:b");
+    reads("{\"a\": \"cut\n{\"b\": 2}\n", "1:{\"a\": \"cut|2:{\"b\": 2}");
+    reads("{\"a\": 1,\n{\"b\": 2}\n", "1:{\"a\": 1,|2:{\"b\": 2}");
+    reads("{\n\"a\": 1\n} tail\n{\"b\": 2}\n", "1:{|2:\"a\": 1|3:} tail|4:{\"b\": 2}");
+}
+
+/* A document that is cut: elements that are whole, one per line, are records. */
+static void values_that_never_close_are_lines(void **state)
+{
+    (void)state;
+    reads("[\n{\"a\": 1},\n{\"b\": 2} , \n{\"c\": ", "1:[|2:{\"a\": 1}|3:{\"b\": 2}|4:{\"c\": !");
+    reads("{\"a\": 1,\n\"b\": 2\n", "1:{\"a\": 1,|2:\"b\": 2");
+    reads("{\"a\": 1},\n", "1:{\"a\": 1}"); /* without the comma */
+}
+
+static void colour_codes_are_removed(void **state)
+{
+    (void)state;
+    reads(
+        "\x1b[36m(Engine pid=1)\x1b[0;0m INFO Spec\x1b[1mDecod\x1b[King\n\x1b[2m \x1b[0m\nx\x1b[\n",
+        "1:(Engine pid=1) INFO SpecDecoding|3:x\x1b[");
+    /* in a value, blanks take their places at the beginning of a line */
+    reads("\x1b[36m{\x1b[0m\n\x1b[31m\"a\"\x1b[0m: 1\n}\n", "1:{\n         \"a\": 1\n}");
+}
+
+static void files_that_are_no_text_are_refused(void **state)
+{
+    (void)state;
+    reads_bytes("a\nb\0c\n", 6, "x:2: has a NUL byte: it is not a text file");
+    reads_bytes("\0", 1, "x:1: has a NUL byte: it is not a text file");
+    reads("\x1f\x8b\x08", "x:1: is compressed: decompress it first (gunzip)");
+    reads("\x28\xb5\x2f\xfd", "x:1: is compressed: decompress it first (unzstd)");
+    reads_bytes("\xff\xfe"
+                "a\0",
+                4, "x:1: is UTF-16: convert it first (iconv -f UTF-16 -t UTF-8)");
+    reads_bytes("\xfe\xff\0a", 4, "x:1: is UTF-16: convert it first (iconv -f UTF-16 -t UTF-8)");
+}
+
+static void fails(const char *bytes, const char *line)
+{
+    const int fd = memory_of(bytes, strlen(bytes));
+    spec_log_records records = spec_log_records_of(fd, "x", NULL);
+    spec_log_piece piece;
+    spec_error error = {""};
+    bool end = false;
+    int status = GSL_SUCCESS;
+    assert_true(records.line_most == 16 << 20 && records.value_most == 256 << 20);
+    records.line_most = 10;
+    records.value_most = 30;
+    while (status == GSL_SUCCESS && !end)
+        status = spec_log_records_next(&piece, &end, &records, &error);
+    assert_string_equal(error.text, line);
+    assert_int_equal(status, line[0] == '\0' ? GSL_SUCCESS : GSL_EINVAL);
+    spec_log_records_free(&records);
+    close(fd);
+}
+
+static void records_have_a_limit(void **state)
+{
+    static const char line[] = "x:2: is a line of over 10 bytes: it is no log of an engine";
+    static const char value[] =
+        "x:2: is a JSON value of over 30 bytes: write one response per line";
+    (void)state;
+    fails("a\n0123456789\n0123456789", "");
+    fails("a\n01234567890\n", line);
+    fails("a\n01234567890", line);
+    fails("a\n{\"b\": \"01234567890123456789\"}\n", "");
+    fails("a\n{\"b\": \"012345678901234567890\"}\n", "");
+    fails("a\n{\"b\": \"01234567890123456789012\"}\n", value);
+    fails("a\ndata: {\"b\": \"012345678901\"}\n", "");
+    fails("a\n{\"b\": [\n1,\n2,\n3,\n4,\n5,\n6,\n7,\n8]}\n", value);
+    fails("a\n{\"b\": [\n1,\n2,\n3,\n4,\n5,\n6\n]}\n", "");
+}
+
+/* Lines of several blocks of reading, with the number of their lines. */
+static void long_files_are_read_in_blocks(void **state)
+{
+    enum { N = 40000, WIDTH = 100 };
+    char *bytes = malloc((size_t)N * WIDTH);
+    spec_log_piece piece;
+    bool end;
+    (void)state;
+    assert_non_null(bytes);
+    for (int i = 0; i < N; i++) {
+        char *line = bytes + i * WIDTH;
+        memset(line, 'a' + i % 26, WIDTH);
+        line[i % 97 + 1] = '\n'; /* two lines of other lengths */
+        line[WIDTH - 1] = '\n';
+    }
+    const int fd = memory_of(bytes, (size_t)N * WIDTH);
+    spec_log_records records = spec_log_records_of(fd, "x", NULL);
+    for (int i = 0; i < 2 * N; i++) {
+        const size_t first = (size_t)(i / 2 % 97 + 1), n = i % 2 == 0 ? first : WIDTH - 2 - first;
+        if (n == 0) continue;
+        assert_int_equal(spec_log_records_next(&piece, &end, &records, NULL), GSL_SUCCESS);
+        assert_int_equal(piece.n, n);
+        assert_int_equal(piece.line, i + 1);
+        assert_int_equal(piece.bytes[n - 1], 'a' + i / 2 % 26);
+    }
+    assert_int_equal(spec_log_records_next(&piece, &end, &records, NULL), GSL_SUCCESS);
+    assert_true(end);
+    assert_int_equal(records.bytes, N * WIDTH);
+    assert_true(records.capacity <= 2 << 20);
+    spec_log_records_free(&records);
+    close(fd);
+    free(bytes);
+}
+
+/* Messages of one byte each end every read after it. The records are those of the file, for lines,
+ * values, colours and breaks in any order. */
+static void pieces_of_a_stream_give_the_same_records(void **state)
+{
+    static const char *const parts[] = {
+        "a",       "\n",     "\n",          "{\"b\":1}",    "[{", "}",   "{", "\"c\"", ":",
+        "1",       "\r\n",   ",",           "\"",           "]",  "[\n", " ", "2",     "\\",
+        "\x1b[0m", "data: ", "{\n\"d\":\n", "\"e\":[\n1,\n"};
+    (void)state;
+    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    spec_rng_stream(rng, spec_test_seed(), 0);
+    for (int trial = 0; trial < 500; trial++) {
+        char bytes[200] = "", whole[TEXT], pieces[TEXT];
+        for (int i = 0; i < 18; i++)
+            strcat(bytes, parts[gsl_rng_uniform_int(rng, sizeof parts / sizeof parts[0])]);
+        const int fd = memory_of(bytes, strlen(bytes));
+        read_all(whole, fd);
+        close(fd);
+        int ends[2];
+        assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+        for (size_t i = 0; bytes[i] != '\0'; i++) assert_int_equal(write(ends[1], bytes + i, 1), 1);
+        close(ends[1]);
+        read_all(pieces, ends[0]);
+        close(ends[0]);
+        assert_string_equal(pieces, whole);
+    }
+    gsl_rng_free(rng);
+}
+
+static void errors_of_reading_come_back(void **state)
+{
+    volatile int stop = 1;
+    spec_log_records records = spec_log_records_of(-1, "x", NULL);
+    spec_log_piece piece;
+    spec_error error = {""};
+    bool end;
+    (void)state;
+    assert_int_equal(spec_log_records_next(&piece, &end, &records, &error), GSL_EFAILED);
+    assert_string_equal(error.text, "x: Bad file descriptor");
+    spec_log_records_free(&records);
+    records = spec_log_records_of(-1, "x", &stop);
+    assert_int_equal(spec_log_records_next(&piece, &end, &records, &error), GSL_EFAILED);
+    assert_string_equal(error.text, "x: stopped");
+    spec_log_records_free(&records);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_are_records_without_blank_ones),
+        cmocka_unit_test(json_values_are_records_over_lines),
+        cmocka_unit_test(events_of_a_stream_are_their_data),
+        cmocka_unit_test(text_that_looks_like_json_is_lines),
+        cmocka_unit_test(values_that_never_close_are_lines),
+        cmocka_unit_test(colour_codes_are_removed),
+        cmocka_unit_test(files_that_are_no_text_are_refused),
+        cmocka_unit_test(records_have_a_limit),
+        cmocka_unit_test(long_files_are_read_in_blocks),
+        cmocka_unit_test(errors_of_reading_come_back),
+        cmocka_unit_test(pieces_of_a_stream_give_the_same_records),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
