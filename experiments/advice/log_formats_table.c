@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/log_format.h"
+#include "experiments/advice/readers/readers.h"
 
 const spec_log_format *const spec_log_formats[] = {
+    &spec_reader_vllm_log,
     NULL,
 };

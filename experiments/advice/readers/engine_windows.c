@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/readers/engine_windows.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double INTERVAL = 10.0;  /* s between lines, by default */
+static const double HALF_UNIT = 0.05; /* of a printed throughput */
+
+/* Shares by which the tokens of two lines may differ: they are printed at slightly different times.
+ * First tokens come from prefills and are in the throughput alone. Where every round has a full
+ * draft, they explain a difference; n-gram drafts leave passes without a draft. */
+static const double SKEW = 0.03, FIRST_TOKENS = 0.10, CARRIED = 0.25;
+
+/* ---- Windows of plain decoding ---- */
+
+/* Does a window without a line of speculation decode plainly? In an engine that speculates, tokens
+ * of a window with prompts may all be first tokens, which need no draft. */
+static bool is_plain(const spec_engine_windows *windows, const spec_engine_line *line)
+{
+    if (!windows->speculates) return true;
+    return line->prompt == 0.0 && !line->missing_allowed;
+}
+
+static int hand_over(const spec_engine_windows *windows, const spec_engine_window *window,
+                     const spec_observer *observer, spec_error *error)
+{
+    if (!is_plain(windows, &window->line)) return GSL_SUCCESS;
+    spec_observation o = spec_observation_empty(SPEC_OBSERVED_WINDOW, window->line.line);
+    o.label = window->line.engine;
+    o.K = 0;
+    o.rounds = o.rounds_low = o.rounds_high = o.drafted = o.accepted = 0.0;
+    o.emitted = o.passes = fmax(round(window->line.generated * window->seconds), 1.0);
+    o.seconds = window->seconds;
+    o.running = window->running;
+    return observer->take(observer->self, &o, error);
+}
+
+/* Hand over all but the newest `keep` windows that an engine holds. */
+static int settle(spec_engine_windows *windows, int e, int keep, const spec_observer *observer,
+                  spec_error *error)
+{
+    int status = GSL_SUCCESS, done = 0;
+    spec_engine_window *held = windows->engine[e].held;
+    for (; done < windows->engine[e].n - keep; done++)
+        SPEC_TRY(hand_over(windows, &held[done], observer, error));
+done:
+    windows->engine[e].n -= done;
+    memmove(held, held + done, (size_t)windows->engine[e].n * sizeof *held);
+    return status;
+}
+
+/* The last line of an engine has no line of speculation behind it. */
+static int hold(spec_engine_windows *windows, int e, const spec_observer *observer,
+                spec_error *error)
+{
+    if (!windows->engine[e].waits) return GSL_SUCCESS;
+    windows->engine[e].waits = false;
+    if (!(windows->engine[e].last.line.generated > 0.0)) return GSL_SUCCESS;
+    const int status = settle(windows, e, SPEC_ENGINE_WINDOWS_HELD - 1, observer, error);
+    if (status == GSL_SUCCESS)
+        windows->engine[e].held[windows->engine[e].n++] = windows->engine[e].last;
+    return status;
+}
+
+/* ---- Lines ---- */
+
+/* The place of an engine: its own, a new one, or that of the engine that is silent for longest. */
+static int place(int *ret_e, bool *ret_new, spec_engine_windows *windows,
+                 const spec_engine_line *line, const spec_observer *observer, spec_error *error)
+{
+    int status = GSL_SUCCESS, oldest = 0;
+    for (int i = 0; i < windows->n; i++) {
+        const spec_engine_line *other = &windows->engine[i].last.line;
+        *ret_e = i;
+        if (other->engine == line->engine && other->process == line->process) return GSL_SUCCESS;
+        if (windows->engine[i].turn < windows->engine[oldest].turn) oldest = i;
+    }
+    *ret_new = true;
+    if (windows->n < SPEC_ENGINE_WINDOWS) {
+        oldest = windows->n++;
+    } else {
+        SPEC_TRY(hold(windows, oldest, observer, error));
+        SPEC_TRY(settle(windows, oldest, 0, observer, error));
+    }
+    memset(&windows->engine[oldest], 0, sizeof windows->engine[oldest]);
+    *ret_e = oldest;
+done:
+    return status;
+}
+
+/* Seconds that a line covers. A longer time since the line before had silent intervals in it. */
+static double covered(spec_engine_windows *windows, int e, double gap)
+{
+    const double before = windows->engine[e].gap; /* 0: not known */
+    const double usual = windows->interval > 0.0 ? windows->interval : INTERVAL;
+    if (!(gap > 0.0)) return usual;
+    windows->engine[e].gap = gap;
+    /* Stamps are whole seconds. */
+    if (before > 0.0 && fabs(gap - before) <= fmax(1.0, 0.1 * gap))
+        windows->interval = gap;
+    else if (gap > usual + fmax(1.0, 0.1 * usual))
+        return usual;
+    return gap;
+}
+
+int spec_engine_windows_add(spec_engine_windows *windows, const spec_engine_line *line,
+                            const spec_observer *observer, spec_error *error)
+{
+    bool is_new = false;
+    int status = GSL_SUCCESS, e = 0;
+    SPEC_TRY(place(&e, &is_new, windows, line, observer, error));
+    SPEC_TRY(hold(windows, e, observer, error));
+    const spec_engine_line before = windows->engine[e].last.line;
+    spec_engine_window w = {.line = *line, .running = NAN};
+    w.seconds = covered(windows, e, is_new ? NAN : line->stamp - before.stamp);
+    /* The first line with prompts may cover the time before the first request. */
+    if (line->running > 0.0 && is_new && line->prompt == 0.0) w.running = line->running;
+    if (line->running > 0.0 && !is_new && before.running > 0.0)
+        w.running = (before.running + line->running) / 2.0;
+    windows->engine[e].last = w;
+    windows->engine[e].waits = true;
+    windows->engine[e].turn = ++windows->turn;
+done:
+    return status;
+}
+
+/* The engine whose line of throughput is the last one before a line of speculation; -1: none. */
+static int find(const spec_engine_windows *windows, const uint64_t engine_process[2])
+{
+    int found = -1;
+    for (int i = 0; i < windows->n; i++) {
+        const spec_engine_line *line = &windows->engine[i].last.line;
+        if (!windows->engine[i].waits || line->process != engine_process[1]) continue;
+        if (engine_process[0] != 0 && line->engine != engine_process[0]) continue;
+        if (found < 0 || windows->engine[i].turn > windows->engine[found].turn) found = i;
+    }
+    return found;
+}
+
+/* Tokens that a line of speculation accounts for: those that it accepted and one per round. */
+static double accounted(const spec_observation *o)
+{
+    const double rounds = isnan(o->rounds) ? o->drafted / (o->K > 0 ? o->K : 1) : o->rounds;
+    return o->accepted + rounds;
+}
+
+/* Output tokens of the window, and the passes behind them. */
+static void join_tokens(spec_observation *o, double generated)
+{
+    const double tokens = generated * o->seconds, counted = accounted(o), excess = tokens - counted;
+    const double least = HALF_UNIT * o->seconds + SKEW * tokens + 1.0;
+    const bool full = o->K > 0 && o->drafted == o->K * o->rounds;
+    if (excess < -least) return;
+    if (isnan(o->rounds)) {
+        o->emitted = round(tokens);
+    } else if (excess <= (full && o->rounds > 0.0 ? fmax(least, FIRST_TOKENS * tokens) : least)) {
+        o->emitted = counted;
+        o->passes = o->rounds;
+    } else {
+        o->emitted = round(tokens);
+        o->passes = o->emitted - o->accepted;
+    }
+}
+
+int spec_engine_windows_join(spec_engine_windows *windows, spec_observation *observation,
+                             double elapsed, const uint64_t engine_process[2],
+                             const spec_observer *observer, spec_error *error)
+{
+    spec_observation *o = observation;
+    const int e = find(windows, engine_process);
+    windows->speculates = true;
+    o->label = engine_process[0];
+    if (o->kind == SPEC_OBSERVED_WINDOW) o->seconds = elapsed;
+    if (e < 0) return GSL_SUCCESS;
+    spec_engine_window *w = &windows->engine[e].last;
+    windows->engine[e].waits = false;
+    o->label = w->line.engine;
+    o->running = w->running;
+    if (o->kind == SPEC_OBSERVED_TOTAL) {
+        windows->engine[e].n = 0;
+        return GSL_SUCCESS;
+    }
+    if (isnan(w->line.stamp)) w->seconds = covered(windows, e, elapsed);
+    /* Early V1 prints no line of speculation if the last step had no draft, and the counts go on
+     * into the next line. Later versions leave out silent intervals, but count their time. */
+    const double most = (w->line.generated + HALF_UNIT) * w->seconds * (1.0 + CARRIED) + 1.0;
+    if (accounted(o) > most) {
+        windows->engine[e].n = 0;
+        o->running = NAN;
+        return GSL_SUCCESS;
+    }
+    if (isnan(elapsed) || elapsed > 1.25 * w->seconds + 1.0) o->seconds = w->seconds;
+    join_tokens(o, w->line.generated);
+    return settle(windows, e, 0, observer, error);
+}
+
+int spec_engine_windows_end(spec_engine_windows *windows, const spec_observer *observer,
+                            spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    for (int e = 0; e < windows->n; e++) {
+        /* The line of speculation behind the last line may not be written yet. */
+        if (!windows->speculates) SPEC_TRY(hold(windows, e, observer, error));
+        SPEC_TRY(settle(windows, e, 0, observer, error));
+    }
+done:
+    return status;
+}

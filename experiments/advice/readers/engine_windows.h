@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* engine_windows: vLLM's lines of throughput, joined with the lines of speculation behind them.
+ * Both describe the interval since the line before. Without a line of speculation behind it, a line
+ * of throughput is a window of plain decoding, if it cannot be one of prefills. A zeroed struct has
+ * seen no line. docs/advise.md. */
+#ifndef SPECLAB_ENGINE_WINDOWS_H
+#define SPECLAB_ENGINE_WINDOWS_H
+
+#include "experiments/advice/log_format.h"
+
+/* Engines whose lines are told apart at a time, and windows of each that wait. */
+enum { SPEC_ENGINE_WINDOWS = 128, SPEC_ENGINE_WINDOWS_HELD = 16 };
+
+/* One line of throughput. */
+typedef struct {
+    uint64_t line;
+    uint64_t engine;      /* hash of its number; 0: not printed */
+    uint64_t process;     /* hash of the id of the process that printed it; 0: not printed */
+    double stamp;         /* seconds since any fixed time; NaN: not printed */
+    double prompt;        /* tokens/s of prompts, in the interval */
+    double generated;     /* tokens/s of outputs, in the interval */
+    double running;       /* requests at the end of the interval */
+    bool missing_allowed; /* lines of speculation may be missing behind it (V0) */
+} spec_engine_line;
+
+typedef struct {
+    spec_engine_line line;
+    double seconds;
+    double running; /* mean of both ends; NaN where the engine was idle in a part of the window */
+} spec_engine_window;
+
+typedef struct {
+    struct {
+        spec_engine_window last;
+        bool waits; /* `last` has no line of speculation yet */
+        uint64_t turn;
+        double gap; /* between the last two lines */
+        int n;
+        spec_engine_window held[SPEC_ENGINE_WINDOWS_HELD];
+    } engine[SPEC_ENGINE_WINDOWS];
+    int n;
+    uint64_t turn;
+    double interval; /* between lines, as seen twice in a row; 0: not yet */
+    bool speculates; /* a line of speculation was seen */
+} spec_engine_windows;
+
+/* Add a line of throughput. Hands over plain windows that are now certain. */
+int spec_engine_windows_add(spec_engine_windows *windows, const spec_engine_line *line,
+                            const spec_observer *observer, spec_error *error);
+
+/* Join the counts of a line of speculation, printed by `process` and, unless 0, for `engine`. Sets
+ * label, seconds and running of the observation, and of a window its emitted tokens and passes.
+ *   elapsed  seconds that the line covers by its own numbers; NaN: not known. The seconds of the
+ *            observation, where no line of throughput precedes
+ * Numbers of the two lines that do not fit together stay NaN. */
+int spec_engine_windows_join(spec_engine_windows *windows, spec_observation *observation,
+                             double elapsed, const uint64_t engine_process[2],
+                             const spec_observer *observer, spec_error *error);
+
+/* Hand over the windows that wait. */
+int spec_engine_windows_end(spec_engine_windows *windows, const spec_observer *observer,
+                            spec_error *error);
+
+#endif

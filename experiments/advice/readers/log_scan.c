@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/readers/log_scan.h"
+
+#include <string.h>
+
+static const double COUNT_MAX = 0x1p53; /* larger counts are not exact */
+enum { DECIMALS = 15, DIGITS = 15, SHOWN = 24 };
+
+spec_log_scan spec_log_scan_of(const spec_log_record *record)
+{
+    return (spec_log_scan){record->bytes, record->bytes + record->n, record};
+}
+
+bool spec_log_scan_find(spec_log_scan *scan, const char *needle)
+{
+    const char *place = spec_log_find(scan->at, (size_t)(scan->end - scan->at), needle);
+    if (place == NULL) return false;
+    scan->at = place + strlen(needle);
+    return true;
+}
+
+static const char *behind_blanks(const spec_log_scan *scan)
+{
+    const char *at = scan->at;
+    while (at < scan->end && (*at == ' ' || *at == '\t')) at++;
+    return at;
+}
+
+bool spec_log_scan_word(spec_log_scan *scan, const char *word)
+{
+    const char *at = behind_blanks(scan);
+    const size_t n = strlen(word);
+    if ((size_t)(scan->end - at) < n || memcmp(at, word, n) != 0) return false;
+    scan->at = at + n;
+    return true;
+}
+
+/* The next bytes, for a message. */
+static int shown(const spec_log_scan *scan)
+{
+    const ptrdiff_t n = scan->end - scan->at;
+    return n < SHOWN ? (int)n : SHOWN;
+}
+
+int spec_log_scan_expect(spec_log_scan *scan, const char *word, const char *name, spec_error *error)
+{
+    if (spec_log_scan_word(scan, word)) return GSL_SUCCESS;
+    return spec_log_bad(scan->record, error, "%s: expected '%s', not '%.*s'", name, word,
+                        shown(scan), scan->at);
+}
+
+static bool is_digit(const spec_log_scan *scan)
+{
+    return scan->at < scan->end && *scan->at >= '0' && *scan->at <= '9';
+}
+
+/* A number may not run into a letter, a second point, or the digits behind a decimal comma. */
+static int check_end(const spec_log_scan *scan, const char *begin, const char *name,
+                     spec_error *error)
+{
+    const char next = scan->at < scan->end ? *scan->at : '\0';
+    const char after = next != '\0' ? scan->at[1] : '\0';
+    const bool comma = next == ',' && after >= '0' && after <= '9';
+    const bool glued = next == '.' || next == '_' || (next >= '0' && next <= '9') ||
+                       (next >= 'A' && next <= 'Z') || (next >= 'a' && next <= 'z');
+    const int n = (int)(scan->at - begin);
+    if (comma)
+        return spec_log_bad(scan->record, error,
+                            "%s: expected a decimal point, not the comma of '%.*s,%c'; run the "
+                            "engine with LC_ALL=C",
+                            name, n < SHOWN ? n : SHOWN, begin, after);
+    if (glued)
+        return spec_log_bad(scan->record, error, "%s: expected the end of the number, not '%.*s'",
+                            name, shown(scan), scan->at);
+    return GSL_SUCCESS;
+}
+
+int spec_log_scan_count(double *ret, spec_log_scan *scan, const char *name, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    *ret = 0.0;
+    scan->at = behind_blanks(scan);
+    const char *begin = scan->at;
+    double value = 0.0;
+    if (!is_digit(scan))
+        return spec_log_bad(scan->record, error, "%s: expected a whole number, not '%.*s'", name,
+                            shown(scan), scan->at);
+    for (; is_digit(scan); scan->at++) {
+        value = 10.0 * value + (*scan->at - '0');
+        if (value > COUNT_MAX)
+            return spec_log_bad(scan->record, error, "%s: expected a number up to 2^53", name);
+    }
+    SPEC_TRY(check_end(scan, begin, name, error));
+    *ret = value;
+done:
+    return status;
+}
+
+double spec_log_scan_half_unit(int decimals)
+{
+    double unit = 0.5;
+    for (int i = 0; i < decimals; i++) unit /= 10.0;
+    return unit;
+}
+
+int spec_log_scan_real(double *ret, int *opt_decimals, spec_log_scan *scan, const char *name,
+                       spec_error *error)
+{
+    int status = GSL_SUCCESS, whole = 0, decimals = 0;
+    uint64_t digits = 0; /* of the number without its point */
+    double scale = 1.0;
+    *ret = 0.0;
+    if (opt_decimals != NULL) *opt_decimals = 0;
+    scan->at = behind_blanks(scan);
+    const char *begin = scan->at;
+    for (; is_digit(scan) && whole <= DIGITS; scan->at++, whole++)
+        digits = 10 * digits + (uint64_t)(*scan->at - '0');
+    if (whole == 0 || whole > DIGITS)
+        return spec_log_bad(scan->record, error, "%s: expected a number%s, not '%.*s'", name,
+                            whole == 0 ? "" : " below 1e15",
+                            SHOWN < scan->end - begin ? SHOWN : (int)(scan->end - begin), begin);
+    if (scan->end - scan->at >= 2 && scan->at[0] == '.' && scan->at[1] >= '0' &&
+        scan->at[1] <= '9') {
+        for (scan->at++; is_digit(scan); scan->at++) {
+            /* Digits behind the 15th significant one change nothing. */
+            if (whole + decimals >= DIGITS && digits > 0) continue;
+            if (decimals >= DECIMALS) continue;
+            digits = 10 * digits + (uint64_t)(*scan->at - '0');
+            scale *= 10.0;
+            decimals++;
+        }
+    }
+    SPEC_TRY(check_end(scan, begin, name, error));
+    *ret = (double)digits / scale; /* one rounding: both are exact */
+    if (opt_decimals != NULL) *opt_decimals = decimals;
+done:
+    return status;
+}
+
+int spec_log_scan_rates(double ret[SPEC_OBSERVED_DEPTHS], int *ret_n, int *ret_decimals,
+                        spec_log_scan *scan, const char *name, spec_error *error)
+{
+    int status = GSL_SUCCESS, n = 0, decimals;
+    *ret_n = *ret_decimals = 0;
+    SPEC_TRY(spec_log_scan_expect(scan, "(", name, error));
+    if (spec_log_scan_word(scan, ")")) goto done;
+    do {
+        if (n == SPEC_OBSERVED_DEPTHS) {
+            status = spec_log_bad(scan->record, error, "%s: expected at most %d depths", name,
+                                  SPEC_OBSERVED_DEPTHS);
+            goto done;
+        }
+        SPEC_TRY(spec_log_scan_real(&ret[n], &decimals, scan, name, error));
+        if (n == 0) *ret_decimals = decimals;
+        if (ret[n] > (n > 0 ? ret[n - 1] : 1.0)) {
+            status = spec_log_bad(scan->record, error,
+                                  "%s: expected rates of at most 1 that do not rise with depth, "
+                                  "not %g at depth %d",
+                                  name, ret[n], n + 1);
+            goto done;
+        }
+        n++;
+    } while (spec_log_scan_word(scan, ","));
+    SPEC_TRY(spec_log_scan_expect(scan, ")", name, error));
+    *ret_n = n;
+done:
+    return status;
+}

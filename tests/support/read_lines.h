@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* read_lines: the observations that a format of advise's table takes from the lines of a text.
+ * Every line is in memory of its own size. */
+#ifndef SPECLAB_TESTS_READ_LINES_H
+#define SPECLAB_TESTS_READ_LINES_H
+
+#include "experiments/advice/log_format.h"
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { READ_LINES_MOST = 512 };
+typedef struct {
+    int n;
+    spec_observation observation[READ_LINES_MOST];
+    spec_log_learned learned;
+    int status;
+    spec_error error;
+} read_lines;
+
+static inline int read_lines_keep(void *self, const spec_observation *observation,
+                                  spec_error *error)
+{
+    read_lines *to = self;
+    (void)error;
+    assert_true(to->n < READ_LINES_MOST);
+    to->observation[to->n++] = *observation;
+    return GSL_SUCCESS;
+}
+
+/* Lines that concern no format are passed over, those of another format fail. */
+static inline void read_lines_with(read_lines *ret, const spec_log_format *format, const char *text,
+                                   int K)
+{
+    *ret = (read_lines){.learned = {.generation = -1}};
+    const spec_observer observer = {read_lines_keep, ret};
+    spec_log_record record = {.file = "x", .K = K, .observer = &observer};
+    void *state = calloc(1, format->state_size + 1);
+    assert_non_null(state);
+    for (const char *at = text; *at != '\0' && ret->status == GSL_SUCCESS;) {
+        const size_t n = strcspn(at, "\n");
+        char *bytes = malloc(n + 1);
+        assert_non_null(bytes);
+        memcpy(bytes, at, n);
+        bytes[n] = '\0';
+        record.bytes = bytes;
+        record.n = n;
+        record.line++;
+        for (int i = 0; spec_log_formats[i] != NULL; i++)
+            if (spec_log_formats[i] != format && spec_log_formats[i]->concerns(bytes, n))
+                fail_msg("%s concerns this: %s", spec_log_formats[i]->name, bytes);
+        if (format->concerns(bytes, n))
+            ret->status = format->read(state, &ret->learned, &record, &ret->error);
+        free(bytes);
+        at += n + (at[n] == '\n');
+    }
+    record.bytes = "";
+    record.n = 0;
+    if (ret->status == GSL_SUCCESS && format->end != NULL)
+        ret->status = format->end(state, &ret->learned, &record, &ret->error);
+    free(state);
+}
+
+/* The same, without errors. */
+static inline void read_lines_of(read_lines *ret, const spec_log_format *format, const char *text,
+                                 int K)
+{
+    read_lines_with(ret, format, text, K);
+    if (ret->status != GSL_SUCCESS) fail_msg("%s", ret->error.text);
+}
+
+/* The text is refused with this status and this line. */
+static inline void read_lines_fails(const spec_log_format *format, const char *text, int status,
+                                    const char *line)
+{
+    static read_lines r;
+    read_lines_with(&r, format, text, -1);
+    if (r.status != status || strcmp(r.error.text, line) != 0)
+        fail_msg("%d '%s', not '%s', for %s", r.status, r.error.text, line, text);
+}
+
+#endif
