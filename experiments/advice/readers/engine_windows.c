@@ -12,7 +12,7 @@ static const double HALF_UNIT = 0.05; /* of a printed throughput */
  * draft, they explain a difference; n-gram drafts leave passes without a draft. */
 static const double SKEW = 0.03, FIRST_TOKENS = 0.10, CARRIED = 0.25;
 
-/* ---- Windows of plain decoding ---- */
+/* ---- Windows of plain decoding --------------------------------------------------------------- */
 
 /* Does a window without a line of speculation decode plainly? In an engine that speculates, tokens
  * of a window with prompts may all be first tokens, which need no draft. */
@@ -63,7 +63,7 @@ static int hold(spec_engine_windows *windows, int e, const spec_observer *observ
     return status;
 }
 
-/* ---- Lines ---- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 /* The place of an engine: its own, a new one, or that of the engine that is silent for longest. */
 static int place(int *ret_e, bool *ret_new, spec_engine_windows *windows,

@@ -38,8 +38,7 @@ static bool concerns(const char *bytes, size_t n)
            spec_log_find(bytes, n, words[TOTALS]) != NULL;
 }
 
-/* ---- The prefix of a line: "(APIServer pid=1) INFO 05-01 14:24:50 [metrics.py:101] " -----------
- */
+/* ---- The prefix of a line: "(APIServer pid=1) INFO 05-01 14:24:50 [metrics.py:101] " --------- */
 
 typedef struct {
     double stamp;
@@ -76,8 +75,7 @@ static prefix prefix_of(const spec_log_record *record, const char *at)
     return p;
 }
 
-/* ---- "Avg prompt throughput: 8.2 tokens/s, Avg generation throughput: 51.0 tokens/s, ..." -------
- */
+/* ---- "Avg prompt throughput: 8.2 tokens/s, Avg generation throughput: 51.0 tokens/s, ..." ---- */
 
 static int read_throughput(state_of *state, const prefix *p, spec_log_scan *scan, spec_error *error)
 {
@@ -99,8 +97,7 @@ done:
     return status;
 }
 
-/* ---- V0: totals since the engine started --------------------------------------------------------
- */
+/* ---- V0: totals since the engine started ----------------------------------------------------- */
 
 /* A real number or "nan". */
 static int scan_real(double *ret, int *opt_decimals, spec_log_scan *scan, const char *name,
@@ -187,8 +184,7 @@ done:
     return status;
 }
 
-/* ---- V1: counts of an interval ------------------------------------------------------------------
- */
+/* ---- V1: counts of an interval --------------------------------------------------------------- */
 
 /* The fields of the line, in any order. */
 enum { RATE, LENGTH, ACCEPTED_PER_S, DRAFTED_PER_S, ACCEPTED, DRAFTED, BY_DEPTH, AVERAGE, FIELDS };
@@ -387,8 +383,7 @@ done:
     return status;
 }
 
-/* ---- Records ------------------------------------------------------------------------------------
- */
+/* ---- Records --------------------------------------------------------------------------------- */
 
 /* The words that come next, and where: -1 without any. Of a kind, found is the next place or NULL,
  * and the bytes before `from` have none, so that no byte is searched twice. */

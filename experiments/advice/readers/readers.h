@@ -7,5 +7,9 @@
 #include "experiments/advice/log_format.h"
 
 extern const spec_log_format spec_reader_vllm_log;
+extern const spec_log_format spec_reader_prometheus_vllm;
+extern const spec_log_format spec_reader_prometheus_sglang;
+extern const spec_log_format spec_reader_prometheus_llama;
+extern const spec_log_format spec_reader_prometheus_tgi;
 
 #endif

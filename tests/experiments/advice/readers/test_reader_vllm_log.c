@@ -49,8 +49,7 @@ static void assert_passed(const spec_observation *o, int depths, const double *p
     for (int i = 0; i < depths; i++) assert_same(o->passed[i], passed[i]);
 }
 
-/* ---- V0 -----------------------------------------------------------------------------------------
- */
+/* ---- V0 -------------------------------------------------------------------------------------- */
 
 /* Logs that users of vLLM 0.4 to 0.8 posted; alphas computed from rounds and emitted tokens with
  * another program. */
@@ -119,8 +118,7 @@ static void seconds_of_V0_are_since_its_first_line(void **state)
     for (int i = 1; i < r.n; i++) assert_same(r.observation[i].running, 2);
 }
 
-/* ---- V1 -----------------------------------------------------------------------------------------
- */
+/* ---- V1 -------------------------------------------------------------------------------------- */
 
 static void counts_alone_need_K(void **state)
 {
@@ -233,8 +231,7 @@ static void lines_within_json_are_read(void **state)
     assert_same(r.observation[1].drafted, 2);
 }
 
-/* ---- Lines of throughput ------------------------------------------------------------------------
- */
+/* ---- Lines of throughput --------------------------------------------------------------------- */
 
 static void throughput_joins_the_speculation_behind_it(void **state)
 {
@@ -428,8 +425,7 @@ static void many_windows_and_engines_are_bounded(void **state)
     free(text);
 }
 
-/* ---- Malformed lines ----------------------------------------------------------------------------
- */
+/* ---- Malformed lines ------------------------------------------------------------------------- */
 
 static void malformed_lines_are_refused(void **state)
 {

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/readers/prometheus_scrape.h"
+
+#include "experiments/advice/readers/prometheus_sample.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double COUNT_MAX = 0x1p53; /* larger counts are not exact */
+
+bool spec_prometheus_scrape_has(const spec_prometheus_label *s, int slot)
+{
+    return (s->seen >> slot & 1) != 0;
+}
+
+double spec_prometheus_scrape_value(const spec_prometheus_label *s, int slot)
+{
+    return spec_prometheus_scrape_has(s, slot) ? s->value[slot] : NAN;
+}
+
+/* Seconds since the counters began, or since the label's first sample of this file. */
+static double seconds_of(spec_prometheus_label *s)
+{
+    const double first = s->first_stamp;
+    if (isnan(s->stamp)) return NAN;
+    if (isnan(first)) s->first_stamp = s->stamp;
+    const double since = s->stamp - (s->created > 0.0 ? s->created : first);
+    return since > 0.0 ? since : NAN;
+}
+
+static int hand_over(spec_prometheus_label *s, const spec_prometheus_source *source,
+                     spec_log_learned *learned, const spec_log_record *record, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const unsigned counters = (1u << SPEC_SCRAPE_COUNTERS) - 1;
+    spec_observation o = spec_observation_empty(SPEC_OBSERVED_TOTAL, s->line);
+    spec_log_record at = *record;
+    at.line = s->line;
+    if ((s->seen & counters) == 0 && !spec_prometheus_scrape_has(s, SPEC_SCRAPE_LENGTH))
+        return GSL_SUCCESS;
+    o.label = s->label;
+    o.rounds = spec_prometheus_scrape_value(s, SPEC_SCRAPE_ROUNDS);
+    o.drafted = spec_prometheus_scrape_value(s, SPEC_SCRAPE_DRAFTED);
+    o.accepted = spec_prometheus_scrape_value(s, SPEC_SCRAPE_ACCEPTED);
+    o.emitted = spec_prometheus_scrape_value(s, SPEC_SCRAPE_EMITTED);
+    o.running = spec_prometheus_scrape_value(s, SPEC_SCRAPE_RUNNING);
+    o.printed_length = spec_prometheus_scrape_value(s, SPEC_SCRAPE_LENGTH);
+    o.printed_rate = spec_prometheus_scrape_value(s, SPEC_SCRAPE_RATE);
+    o.seconds = seconds_of(s);
+    for (uint64_t bits = s->seen_passed; bits != 0; bits >>= 1) o.depths++;
+    for (int i = 0; i < o.depths; i++) o.passed[i] = s->passed[i];
+    if (s->seen_passed + 1 != (o.depths < 64 ? (uint64_t)1 << o.depths : 0))
+        SPEC_TRY(spec_log_bad(&at, error,
+                              "counters of accepted tokens by position: expected "
+                              "positions from 0 on without gaps"));
+    if (o.depths > 0) o.K = o.depths;
+    SPEC_TRY(source->finish(&o, learned, s, &at, error));
+    if (o.accepted > o.drafted)
+        SPEC_TRY(spec_log_bad(&at, error, "counters: %.0f accepted tokens exceed %.0f drafted ones",
+                              o.accepted, o.drafted));
+    o.rounds_low = o.rounds_high = o.rounds;
+    if (isnan(o.seconds) || isnan(o.running)) learned->gaps |= SPEC_LOG_NO_TIMES;
+    SPEC_TRY(record->observer->take(record->observer->self, &o, error));
+done:
+    return status;
+}
+
+int spec_prometheus_scrape_end(spec_prometheus_scrape *scrape, const spec_prometheus_source *source,
+                               spec_log_learned *learned, const spec_log_record *last,
+                               spec_error *error)
+{
+    for (int i = 0; i < scrape->n; i++) {
+        spec_prometheus_label *s = &scrape->label[i];
+        const int status = hand_over(s, source, learned, last, error);
+        if (status != GSL_SUCCESS) return status;
+        s->seen = 0;
+        s->seen_passed = 0;
+        s->stamp = NAN;
+    }
+    return GSL_SUCCESS;
+}
+
+/* Samples of a name go through the labels in the same order as those of the name before. */
+static spec_prometheus_label *label_of(spec_prometheus_scrape *scrape, uint64_t label)
+{
+    for (int i = 0; i < scrape->n; i++) {
+        const int k = (scrape->last + i) % scrape->n;
+        if (scrape->label[k].label != label) continue;
+        scrape->last = k;
+        return &scrape->label[k];
+    }
+    if (scrape->n == SPEC_SCRAPE_LABELS) return NULL;
+    spec_prometheus_label *s = &scrape->label[scrape->n++];
+    *s = (spec_prometheus_label){.label = label, .stamp = NAN, .first_stamp = NAN};
+    return s;
+}
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+static bool ends(const char *name, size_t n, const char *end)
+{
+    const size_t length = strlen(end);
+    return n >= length && memcmp(name + n - length, end, length) == 0;
+}
+
+/* Adds the name to a note of names that are not known, once. */
+static void remark(spec_log_learned *learned, const char *name, size_t n)
+{
+    static const char begin[] = "counters that are not known: ";
+    char text[64];
+    const size_t used = strlen(learned->note);
+    snprintf(text, sizeof text, "%.*s", n < sizeof text ? (int)n : (int)sizeof text - 1, name);
+    if (strstr(learned->note, text) != NULL || used + strlen(text) + 3 > sizeof learned->note)
+        return;
+    if (used > 0 && strncmp(learned->note, begin, strlen(begin)) != 0) return;
+    snprintf(learned->note + used, sizeof learned->note - used, "%s%s", used == 0 ? begin : ", ",
+             text);
+}
+
+/* The slot of a name; -1: none. */
+static int slot_of(const spec_prometheus_source *source, const spec_prometheus_sample *sample,
+                   spec_log_learned *learned)
+{
+    const char *name = sample->name + strlen(source->prefix);
+    size_t n = sample->n - strlen(source->prefix);
+    if (ends(name, n, "_created")) return -1;
+    if (ends(name, n, "_total")) n -= strlen("_total");
+    for (const spec_prometheus_name *known = source->names; known->name != NULL; known++)
+        if (strlen(known->name) == n && memcmp(known->name, name, n) == 0) return known->slot;
+    if (spec_log_find(name, n, "spec_") != NULL || spec_log_find(name, n, "draft") != NULL)
+        remark(learned, sample->name, sample->n);
+    return -1;
+}
+
+/* ---- Samples --------------------------------------------------------------------------------- */
+
+static int check_value(const spec_prometheus_sample *sample, int slot,
+                       const spec_log_record *record, spec_error *error)
+{
+    const double value = sample->value;
+    if (slot < SPEC_SCRAPE_COUNTERS &&
+        !(value >= 0.0 && value <= COUNT_MAX && value == floor(value)))
+        return spec_log_bad(record, error, "%.*s: expected a whole number up to 2^53, not %.17g",
+                            (int)(sample->n < 80 ? sample->n : 80), sample->name, value);
+    if (value < 0.0 || isinf(value))
+        return spec_log_bad(record, error, "%.*s: expected a number that is not negative, not %g",
+                            (int)(sample->n < 80 ? sample->n : 80), sample->name, value);
+    if (slot == SPEC_SCRAPE_PASSED &&
+        (sample->position < 0 || sample->position >= SPEC_OBSERVED_DEPTHS))
+        return spec_log_bad(record, error, "%.*s: expected a position of 0 to %d",
+                            (int)(sample->n < 80 ? sample->n : 80), sample->name,
+                            SPEC_OBSERVED_DEPTHS - 1);
+    return GSL_SUCCESS;
+}
+
+static int add(spec_prometheus_scrape *scrape, const spec_prometheus_source *source,
+               spec_log_learned *learned, const spec_prometheus_sample *sample, int slot,
+               const spec_log_record *record, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    spec_prometheus_label *s = label_of(scrape, sample->label);
+    if (s == NULL)
+        SPEC_TRY(spec_log_bad(record, error,
+                              "counters of more than %d engines and models; give fewer at a time",
+                              SPEC_SCRAPE_LABELS));
+    const bool seen = slot == SPEC_SCRAPE_PASSED ? (s->seen_passed >> sample->position & 1) != 0
+                                                 : spec_prometheus_scrape_has(s, slot);
+    /* A series that repeats begins a new scrape. Another series of the same engine is of a rank. */
+    if (spec_prometheus_scrape_has(s, slot) && s->series[slot] != sample->series) goto done;
+    if (seen) SPEC_TRY(spec_prometheus_scrape_end(scrape, source, learned, record, error));
+    s->seen |= 1u << slot;
+    s->series[slot] = sample->series;
+    s->line = record->line;
+    if (!isnan(sample->stamp)) s->stamp = sample->stamp;
+    s->value[slot] = sample->value;
+    if (slot == SPEC_SCRAPE_PASSED) {
+        s->seen_passed |= (uint64_t)1 << sample->position;
+        s->passed[sample->position] = sample->value;
+    }
+done:
+    return status;
+}
+
+int spec_prometheus_scrape_read(spec_prometheus_scrape *scrape,
+                                const spec_prometheus_source *source, spec_log_learned *learned,
+                                const spec_log_record *record, spec_error *error)
+{
+    static const char created[] = "generation_tokens_created";
+    int status = GSL_SUCCESS;
+    spec_prometheus_sample sample;
+    SPEC_TRY(spec_prometheus_sample_read(&sample, record, error));
+    const int slot = slot_of(source, &sample, learned);
+    if (slot >= 0) {
+        SPEC_TRY(check_value(&sample, slot, record, error));
+        SPEC_TRY(add(scrape, source, learned, &sample, slot, record, error));
+    } else if (ends(sample.name, sample.n, created)) {
+        spec_prometheus_label *s = label_of(scrape, sample.label);
+        if (s != NULL) s->created = sample.value;
+    }
+done:
+    return status;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* prometheus_scrape: the numbers of one scrape, by engine and model, and the total that they make.
+ * A file may have several scrapes: a series that repeats begins the next one. Names of counters and
+ * gauges come from a table per engine. A zeroed struct has seen no sample. */
+#ifndef SPECLAB_PROMETHEUS_SCRAPE_H
+#define SPECLAB_PROMETHEUS_SCRAPE_H
+
+#include "experiments/advice/log_format.h"
+
+/* Numbers of a scrape. Counters before gauges. */
+enum {
+    SPEC_SCRAPE_ROUNDS,
+    SPEC_SCRAPE_DRAFTED,
+    SPEC_SCRAPE_ACCEPTED,
+    SPEC_SCRAPE_PASSED, /* by position */
+    SPEC_SCRAPE_EMITTED,
+    SPEC_SCRAPE_EMITTED_BY_ROUNDS, /* V0 of vLLM */
+    SPEC_SCRAPE_COUNTERS,
+    SPEC_SCRAPE_SECONDS = SPEC_SCRAPE_COUNTERS, /* sum over requests */
+    SPEC_SCRAPE_RUNNING,
+    SPEC_SCRAPE_BUSY, /* mean of running, over decoding calls */
+    SPEC_SCRAPE_LENGTH,
+    SPEC_SCRAPE_RATE,
+    SPEC_SCRAPE_EFFICIENCY, /* emitted / (rounds (K + 1)) */
+    SPEC_SCRAPE_STEPS,      /* K */
+    SPEC_SCRAPE_NODES,      /* of a tree of drafts, with its root */
+    SPEC_SCRAPE_SLOTS
+};
+
+typedef struct {
+    const char *name; /* without the prefix, and without "_total" */
+    int slot;
+} spec_prometheus_name;
+
+/* Engines and models in a file, at most. */
+enum { SPEC_SCRAPE_LABELS = 256 };
+
+/* The numbers of one engine or model. */
+typedef struct {
+    uint64_t label;
+    unsigned seen; /* bit per slot */
+    uint64_t seen_passed;
+    double value[SPEC_SCRAPE_SLOTS], passed[SPEC_OBSERVED_DEPTHS];
+    uint64_t series[SPEC_SCRAPE_SLOTS];
+    uint64_t line; /* of the newest sample */
+    double created, stamp;
+    double first_stamp; /* of the label in this file */
+} spec_prometheus_label;
+
+typedef struct {
+    int n, last;
+    spec_prometheus_label label[SPEC_SCRAPE_LABELS];
+} spec_prometheus_scrape;
+
+/* An engine's names, and their meaning. */
+typedef struct {
+    const char *prefix;                /* of names */
+    const spec_prometheus_name *names; /* ends with a NULL name */
+    /* Completes an observation that has the numbers of the scrape, NaN for absent ones. The
+     * record's line is that of the newest sample. */
+    int (*finish)(spec_observation *o, spec_log_learned *learned, const spec_prometheus_label *s,
+                  const spec_log_record *record, spec_error *error);
+} spec_prometheus_source;
+
+bool spec_prometheus_scrape_has(const spec_prometheus_label *label, int slot);
+double spec_prometheus_scrape_value(const spec_prometheus_label *label, int slot); /* or NaN */
+
+/* Read a record that is a sample of the source. Hands over the totals of a scrape that ended before
+ * it. Names that are not known but are of speculation go into learned->note. */
+int spec_prometheus_scrape_read(spec_prometheus_scrape *scrape,
+                                const spec_prometheus_source *source, spec_log_learned *learned,
+                                const spec_log_record *record, spec_error *error);
+
+/* The file ends: hand over the last scrape. */
+int spec_prometheus_scrape_end(spec_prometheus_scrape *scrape, const spec_prometheus_source *source,
+                               spec_log_learned *learned, const spec_log_record *last,
+                               spec_error *error);
+
+#endif

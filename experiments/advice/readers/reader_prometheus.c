@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/readers/prometheus_sample.h"
+#include "experiments/advice/readers/prometheus_scrape.h"
+#include "experiments/advice/readers/readers.h"
+
+#include <math.h>
+
+/* Share of passes without a draft from which they are believed: first tokens of requests come from
+ * prefills, and cut last rounds have the opposite sign. */
+static const double FIRST_TOKENS = 0.10;
+
+/* ---- Engines --------------------------------------------------------------------------------- */
+
+static void learn(spec_log_learned *learned, int generation, unsigned gaps)
+{
+    if (learned->generation < generation) learned->generation = generation;
+    learned->gaps = gaps;
+}
+
+/* An engine that has not drafted decodes plainly. */
+static void make_plain(spec_observation *o)
+{
+    o->K = 0;
+    o->rounds = o->drafted = o->accepted = 0.0;
+    o->passes = o->emitted;
+    o->depths = 0;
+}
+
+/* Passes, where many of them have no draft. */
+static void passes_of(spec_observation *o)
+{
+    const double passes = o->emitted - o->accepted;
+    if (passes > (1.0 + FIRST_TOKENS) * o->rounds) o->passes = passes;
+}
+
+/* K of vLLM V0, whose efficiency is emitted / (drafted (K + 1)/K); -1: not known. */
+static int K_of_efficiency(const spec_prometheus_label *s)
+{
+    const double ratio = s->value[SPEC_SCRAPE_EMITTED_BY_ROUNDS] / s->value[SPEC_SCRAPE_DRAFTED] /
+                         s->value[SPEC_SCRAPE_EFFICIENCY];
+    const double K = round(1.0 / (ratio - 1.0));
+    if (!spec_prometheus_scrape_has(s, SPEC_SCRAPE_EFFICIENCY) ||
+        !(K >= 1.0 && K <= SPEC_OBSERVED_DEPTHS))
+        return -1;
+    return fabs(ratio - (K + 1.0) / K) < 1e-4 / (K * K) ? (int)K : -1;
+}
+
+static int finish_vllm_V0(spec_observation *o, spec_log_learned *learned,
+                          const spec_prometheus_label *s, const spec_log_record *record,
+                          spec_error *error)
+{
+    o->K = record->K > 0 ? record->K : K_of_efficiency(s);
+    o->emitted = s->value[SPEC_SCRAPE_EMITTED_BY_ROUNDS];
+    o->accepted = NAN;
+    learn(learned, 0,
+          SPEC_LOG_OLD_MEANING | SPEC_LOG_NO_DEPTHS |
+              (o->K > 0 ? 0 : (unsigned)SPEC_LOG_NO_ROUNDS));
+    if (o->K < 1) return GSL_SUCCESS;
+    /* A round emits one token more than it accepts. */
+    o->rounds = o->passes = o->drafted / o->K;
+    o->accepted = o->emitted - o->rounds;
+    if (o->rounds != floor(o->rounds) || o->accepted < 0.0)
+        return spec_log_bad(record, error,
+                            "counters: %.0f drafted and %.0f emitted tokens contradict K = %d",
+                            o->drafted, o->emitted, o->K);
+    return GSL_SUCCESS;
+}
+
+static int finish_vllm(spec_observation *o, spec_log_learned *learned,
+                       const spec_prometheus_label *s, const spec_log_record *record,
+                       spec_error *error)
+{
+    if (spec_prometheus_scrape_has(s, SPEC_SCRAPE_EMITTED_BY_ROUNDS))
+        return finish_vllm_V0(o, learned, s, record, error);
+    if (!spec_prometheus_scrape_has(s, SPEC_SCRAPE_ROUNDS) &&
+        !spec_prometheus_scrape_has(s, SPEC_SCRAPE_DRAFTED)) {
+        make_plain(o);
+        learn(learned, learned->generation, 0);
+        return GSL_SUCCESS;
+    }
+    if (!spec_prometheus_scrape_has(s, SPEC_SCRAPE_ROUNDS) ||
+        !spec_prometheus_scrape_has(s, SPEC_SCRAPE_DRAFTED) ||
+        !spec_prometheus_scrape_has(s, SPEC_SCRAPE_ACCEPTED))
+        return spec_log_bad(
+            record, error, "counters: expected vllm:spec_decode_num_%s_total; the scrape is cut",
+            !spec_prometheus_scrape_has(s, SPEC_SCRAPE_ROUNDS)    ? "drafts"
+            : !spec_prometheus_scrape_has(s, SPEC_SCRAPE_DRAFTED) ? "draft_tokens"
+                                                                  : "accepted_tokens");
+    if (o->K < 0) o->K = record->K;
+    passes_of(o);
+    learn(learned, 1, o->depths > 0 ? 0 : SPEC_LOG_NO_DEPTHS);
+    return GSL_SUCCESS;
+}
+
+static int finish_sglang(spec_observation *o, spec_log_learned *learned,
+                         const spec_prometheus_label *s, const spec_log_record *record,
+                         spec_error *error)
+{
+    const double steps = spec_prometheus_scrape_value(s, SPEC_SCRAPE_STEPS);
+    const bool speculates = o->printed_length > 0.0;
+    if (!speculates && !(o->rounds > 0.0)) {
+        make_plain(o);
+        learn(learned, learned->generation, 0);
+        return GSL_SUCCESS;
+    }
+    if (!spec_prometheus_scrape_has(s, SPEC_SCRAPE_ROUNDS) ||
+        !spec_prometheus_scrape_has(s, SPEC_SCRAPE_EMITTED)) {
+        spec_log_bad(record, error,
+                     "sglang:spec_accept_length is of the last interval alone, and a mean of it "
+                     "has no weights; without sglang:spec_verify_calls_total and "
+                     "sglang:generation_tokens_total give the server's log instead");
+        return GSL_EUNSUP;
+    }
+    if (o->emitted < o->rounds)
+        return spec_log_bad(record, error, "counters: %.0f generated tokens of %.0f verify calls",
+                            o->emitted, o->rounds);
+    o->K = steps >= 1.0 && steps <= SPEC_OBSERVED_DEPTHS ? (int)steps : record->K;
+    o->passes = o->rounds;
+    o->accepted = o->emitted - o->rounds; /* first tokens of requests too */
+    if (o->K > 0) o->drafted = fmax(o->K * o->rounds, o->accepted);
+    learn(learned, 0,
+          SPEC_LOG_NO_DEPTHS | (spec_prometheus_scrape_value(s, SPEC_SCRAPE_NODES) > steps + 1.0
+                                    ? (unsigned)SPEC_LOG_TREE
+                                    : 0));
+    return GSL_SUCCESS;
+}
+
+static int finish_llama(spec_observation *o, spec_log_learned *learned,
+                        const spec_prometheus_label *s, const spec_log_record *record,
+                        spec_error *error)
+{
+    /* Seconds are a sum over slots: requests at a time, unless they were decoded together. */
+    o->seconds = spec_prometheus_scrape_value(s, SPEC_SCRAPE_SECONDS);
+    o->running =
+        !spec_prometheus_scrape_has(s, SPEC_SCRAPE_BUSY) || s->value[SPEC_SCRAPE_BUSY] < 1.05 ? 1.0
+                                                                                              : NAN;
+    if (!(o->drafted > 0.0)) {
+        make_plain(o);
+        learn(learned, learned->generation, 0);
+        return GSL_SUCCESS;
+    }
+    if (!spec_prometheus_scrape_has(s, SPEC_SCRAPE_ACCEPTED))
+        return spec_log_bad(record, error,
+                            "counters: expected llamacpp:spec_decode_num_accepted_tokens_total; "
+                            "the scrape is cut");
+    if (o->K < 0) o->K = record->K;
+    if (!(o->emitted - o->accepted < o->rounds)) o->passes = o->emitted - o->accepted;
+    learn(learned, spec_prometheus_scrape_has(s, SPEC_SCRAPE_ROUNDS) ? 1 : 0,
+          (spec_prometheus_scrape_has(s, SPEC_SCRAPE_ROUNDS) ? 0 : (unsigned)SPEC_LOG_NO_ROUNDS) |
+              (o->depths > 0 ? 0 : (unsigned)SPEC_LOG_NO_DEPTHS));
+    return GSL_SUCCESS;
+}
+
+static const spec_prometheus_name vllm_names[] = {
+    {"spec_decode_num_drafts", SPEC_SCRAPE_ROUNDS},
+    {"spec_decode_num_draft_tokens", SPEC_SCRAPE_DRAFTED},
+    {"spec_decode_num_accepted_tokens", SPEC_SCRAPE_ACCEPTED},
+    {"spec_decode_num_accepted_tokens_per_pos", SPEC_SCRAPE_PASSED},
+    {"spec_decode_num_emitted_tokens", SPEC_SCRAPE_EMITTED_BY_ROUNDS},
+    {"spec_decode_draft_acceptance_rate", SPEC_SCRAPE_RATE},
+    {"spec_decode_efficiency", SPEC_SCRAPE_EFFICIENCY},
+    {"generation_tokens", SPEC_SCRAPE_EMITTED},
+    {"num_requests_running", SPEC_SCRAPE_RUNNING},
+    {NULL, 0},
+};
+
+static const spec_prometheus_name sglang_names[] = {
+    {"spec_verify_calls", SPEC_SCRAPE_ROUNDS},
+    {"spec_accept_length", SPEC_SCRAPE_LENGTH},
+    {"spec_accept_rate", SPEC_SCRAPE_RATE},
+    {"spec_num_steps", SPEC_SCRAPE_STEPS},
+    {"spec_cap_length", -1},
+    {"spec_block_accept_length", -1},
+    {"spec_num_draft_tokens", SPEC_SCRAPE_NODES},
+    {"generation_tokens", SPEC_SCRAPE_EMITTED},
+    {"num_running_reqs", SPEC_SCRAPE_RUNNING},
+    {NULL, 0},
+};
+
+static const spec_prometheus_name llama_names[] = {
+    {"spec_decode_num_drafts", SPEC_SCRAPE_ROUNDS},
+    {"spec_decode_num_draft_tokens", SPEC_SCRAPE_DRAFTED},
+    {"spec_decode_num_accepted_tokens", SPEC_SCRAPE_ACCEPTED},
+    {"spec_decode_num_accepted_tokens_per_pos", SPEC_SCRAPE_PASSED},
+    {"n_drafted", SPEC_SCRAPE_DRAFTED}, /* of forks */
+    {"n_accepted", SPEC_SCRAPE_ACCEPTED},
+    {"n_drafted_accepted", SPEC_SCRAPE_ACCEPTED},
+    {"tokens_predicted", SPEC_SCRAPE_EMITTED},
+    {"tokens_predicted_seconds", SPEC_SCRAPE_SECONDS},
+    {"n_busy_slots_per_decode", SPEC_SCRAPE_BUSY},
+    {NULL, 0},
+};
+
+static const spec_prometheus_source vllm = {"vllm:", vllm_names, finish_vllm};
+static const spec_prometheus_source sglang = {"sglang:", sglang_names, finish_sglang};
+static const spec_prometheus_source llama = {"llamacpp:", llama_names, finish_llama};
+
+/* ---- Formats --------------------------------------------------------------------------------- */
+
+/* The functions of a format, over those of its source. */
+#define FUNCTIONS(source)                                                                          \
+    static bool concerns_##source(const char *bytes, size_t n)                                     \
+    {                                                                                              \
+        return spec_prometheus_sample_begins(bytes, n, source.prefix);                             \
+    }                                                                                              \
+    static int read_##source(void *state, spec_log_learned *learned,                               \
+                             const spec_log_record *record, spec_error *error)                     \
+    {                                                                                              \
+        return spec_prometheus_scrape_read(state, &source, learned, record, error);                \
+    }                                                                                              \
+    static int end_##source(void *state, spec_log_learned *learned, const spec_log_record *last,   \
+                            spec_error *error)                                                     \
+    {                                                                                              \
+        return spec_prometheus_scrape_end(state, &source, learned, last, error);                   \
+    }
+
+FUNCTIONS(vllm)
+FUNCTIONS(sglang)
+FUNCTIONS(llama)
+
+const spec_log_format spec_reader_prometheus_vllm = {
+    .name = "prometheus-vllm",
+    .engine = "vllm",
+    .summary = "Prometheus metrics of vLLM (/metrics)",
+    .generations = (const char *const[]){"0.4 to 0.8 (V0)", "0.8.3 and later", NULL},
+    .concerns = concerns_vllm,
+    .state_size = sizeof(spec_prometheus_scrape),
+    .read = read_vllm,
+    .end = end_vllm,
+};
+
+const spec_log_format spec_reader_prometheus_sglang = {
+    .name = "prometheus-sglang",
+    .engine = "sglang",
+    .summary = "Prometheus metrics of SGLang (--enable-metrics)",
+    .generations = (const char *const[]){"with spec_verify_calls_total", NULL},
+    .concerns = concerns_sglang,
+    .state_size = sizeof(spec_prometheus_scrape),
+    .read = read_sglang,
+    .end = end_sglang,
+};
+
+const spec_log_format spec_reader_prometheus_llama = {
+    .name = "prometheus-llama",
+    .engine = "llama.cpp",
+    .summary = "Prometheus metrics of llama-server (--metrics)",
+    .generations =
+        (const char *const[]){"forks with n_drafted_total", "spec_decode counters", NULL},
+    .concerns = concerns_llama,
+    .state_size = sizeof(spec_prometheus_scrape),
+    .read = read_llama,
+    .end = end_llama,
+};
+
+/* ---- Text Generation Inference --------------------------------------------------------------- */
+
+static bool concerns_tgi(const char *bytes, size_t n)
+{
+    return spec_prometheus_sample_begins(bytes, n, "tgi_request_skipped_tokens");
+}
+
+static int read_tgi(void *state, spec_log_learned *learned, const spec_log_record *record,
+                    spec_error *error)
+{
+    (void)state;
+    (void)learned;
+    spec_log_bad(record, error,
+                 "tgi_request_skipped_tokens has the last step of each request alone, a biased "
+                 "sample; TGI counts no accepted tokens: measure tokens/s with and without "
+                 "--speculate");
+    return GSL_EUNSUP;
+}
+
+const spec_log_format spec_reader_prometheus_tgi = {
+    .name = "prometheus-tgi",
+    .engine = "tgi",
+    .summary = "Prometheus metrics of Text Generation Inference, which are refused",
+    .generations = (const char *const[]){"all", NULL},
+    .concerns = concerns_tgi,
+    .read = read_tgi,
+};
