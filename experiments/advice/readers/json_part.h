@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* json_part: reads a few members of a large JSON value without a tree of it.
+ * A part is a slice of the text. A key is found by its bytes: in valid JSON no text looks like one,
+ * because a quote within a text has a backslash. Parts that are passed over are not checked. */
+#ifndef SPECLAB_JSON_PART_H
+#define SPECLAB_JSON_PART_H
+
+#include "experiments/advice/log_format.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Deepest nesting, and most entries of a list of counts. */
+enum { SPEC_JSON_PART_DEPTH = 512, SPEC_JSON_PART_COUNTS = 1024 };
+
+typedef struct {
+    const char *bytes; /* (n), one value without blanks around it; NULL: absent */
+    size_t n;
+} spec_json_part;
+
+/* Is this a key anywhere in the text? It may be the text of a whole record, or cut. */
+bool spec_json_part_has(const char *bytes, size_t n, const char *key);
+
+/* Value of the first such key at any depth; absent if there is none, or its value has no end. */
+spec_json_part spec_json_part_find(spec_json_part part, const char *key);
+
+/* Next element of an array. *at is 0 at first; false at the end, or where an element has none. */
+bool spec_json_part_next(spec_json_part *ret_element, spec_json_part array, size_t *at);
+
+bool spec_json_part_is(spec_json_part part, const char *text); /* such as "null" */
+
+/* Where an object of counts was found. */
+typedef struct {
+    const spec_log_record *record;
+    spec_log_learned *learned;
+    spec_json_part element; /* the record, or the element of its array */
+    spec_json_part object;  /* has the key as a member of its own */
+    bool alone;             /* no other object of the element has the key */
+} spec_json_place;
+
+/* Calls `take` for each object of the record that has the key, in the order of the keys. Other keys
+ * of this name within such an object are passed over, if they are behind. Fails with spec_log_bad
+ * if an object has no end, or nesting is too deep. */
+int spec_json_part_each(const spec_log_record *record, spec_log_learned *learned, const char *key,
+                        int (*take)(const spec_json_place *place, spec_error *error),
+                        spec_error *error);
+
+/* A member to look for. */
+typedef struct {
+    const char *key;
+    spec_json_part value; /* zeroed before; absent if the object has none, or null */
+} spec_json_member;
+
+/* Find members of an object, in one pass; the list ends with a NULL key. spec_log_bad if the object
+ * is malformed, or has one of the keys twice. */
+int spec_json_part_members(spec_json_member *members, spec_json_part object,
+                           const spec_log_record *record, spec_error *error);
+
+/* A whole number from 0 to 2^53; NaN if absent. spec_log_bad for another value. */
+int spec_json_part_count(double *ret_count, const spec_json_member *member,
+                         const spec_log_record *record, spec_error *error);
+/* A finite number, at least 0; NaN if absent. spec_log_bad; GSL_ENOMEM. */
+int spec_json_part_real(double *ret_real, const spec_json_member *member,
+                        const spec_log_record *record, spec_error *error);
+
+/* A list of counts: an array, or an object whose keys are indices and whose other entries are 0.
+ * *ret_n = 0 if absent. */
+int spec_json_part_counts(double ret_count[SPEC_JSON_PART_COUNTS], int *ret_n,
+                          const spec_json_member *member, const spec_log_record *record,
+                          spec_error *error);
+
+/* Hash of the name of the model, for observations; 0: the part names none. */
+uint64_t spec_json_part_model(spec_json_part part);
+
+#endif

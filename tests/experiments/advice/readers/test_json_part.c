@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/readers/json_part.h"
+
+#include "base/json_memory.h"
+#include "sim/chance/rng.h"
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static spec_json_part part(const char *text)
+{
+    return (spec_json_part){text, strlen(text)};
+}
+
+static spec_log_record record_of(const char *text)
+{
+    return (spec_log_record){.bytes = text, .n = strlen(text), .file = "x", .line = 3, .K = -1};
+}
+
+static bool has(const char *text)
+{
+    return spec_json_part_has(text, strlen(text), "key");
+}
+
+static void a_key_is_not_a_text_that_looks_like_one(void **state)
+{
+    (void)state;
+    assert_true(has("{\"key\":1}"));
+    assert_true(has("{\"a\": [{\"key\" \t\r\n:"));
+    assert_true(has("{\"a\":\"key\",\"key\":1}"));
+    assert_true(has("{\"a\":\"\\\\\",\"key\":1}")); /* a text that ends with a backslash */
+    assert_false(has("{\"a\":\"key\"}"));
+    assert_false(has("{\"a\":\"{\\\"key\\\": 1}\"}"));
+    assert_false(has("{\"a \\\"key\": 1}"));
+    assert_false(has("{\"akey\": 1, \"keys\": 2}"));
+    assert_false(has("{\"key\""));
+    assert_false(has(""));
+    /* Longer than any key of an engine. */
+    static const char longer[] = "0123456789012345678901234567890123456789012345678901234567890123";
+    assert_false(spec_json_part_has("\"", 1, longer));
+}
+
+static void assert_found(const char *text, const char *value)
+{
+    const spec_json_part found = spec_json_part_find(part(text), "key");
+    if (value == NULL) {
+        assert_null(found.bytes);
+        assert_int_equal(found.n, 0);
+    } else if (!spec_json_part_is(found, value)) {
+        fail_msg("'%.*s', not '%s'", (int)found.n, found.bytes, value);
+    }
+}
+
+static void a_value_ends_where_its_brackets_or_its_text_end(void **state)
+{
+    (void)state;
+    assert_found("{\"key\": {\"a\":\"}\",\"b\":[{}]} , \"c\":1}", "{\"a\":\"}\",\"b\":[{}]}");
+    assert_found("{\"key\":[1,2],\"key\":3}", "[1,2]");
+    assert_found("{\"key\":-1.5e3}", "-1.5e3");
+    assert_found("{\"key\":\"a\\\\\\\"]\\\\\"}", "\"a\\\\\\\"]\\\\\"");
+    assert_found("{\"key\":null,", "null");
+    assert_found("{\"key\": [1", NULL);
+    assert_found("{\"key\": \"a\\\"", NULL);
+    assert_found("{\"key\": [1}", NULL);
+    assert_found("{\"key\": }", NULL);
+    assert_found("{\"key\":", NULL);
+    assert_found("{}", NULL);
+    assert_null(spec_json_part_find((spec_json_part){0}, "key").bytes);
+    assert_false(spec_json_part_is((spec_json_part){0}, ""));
+}
+
+static void elements_come_in_order(void **state)
+{
+    (void)state;
+    const spec_json_part array = part("[ 1 ,\"]\", [2, {}] ]");
+    spec_json_part element;
+    size_t at = 0;
+    assert_true(spec_json_part_next(&element, array, &at) && spec_json_part_is(element, "1"));
+    assert_true(spec_json_part_next(&element, array, &at) && spec_json_part_is(element, "\"]\""));
+    assert_true(spec_json_part_next(&element, array, &at) && spec_json_part_is(element, "[2, {}]"));
+    assert_false(spec_json_part_next(&element, array, &at));
+    assert_null(element.bytes);
+    assert_int_equal(array.bytes[at], ']');
+    static const char *const empty[] = {"[]", "[ ]", "{}", "[", "1", "[,1]"};
+    for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
+        at = 0;
+        assert_false(spec_json_part_next(&element, part(empty[i]), &at));
+    }
+}
+
+static void a_model_is_told_by_its_name(void **state)
+{
+    (void)state;
+    const uint64_t one = spec_json_part_model(part("{\"model\":\"one\"}"));
+    assert_true(one != 0 && one != spec_json_part_model(part("{\"model\":\"two\"}")));
+    assert_true(one == spec_json_part_model(part("{\"id\":3, \"model\" : \"one\"}")));
+    assert_true(spec_json_part_model(part("{\"model\":\"\"}")) == 0);
+    assert_true(spec_json_part_model(part("{\"model\":12345}")) == 0);
+    assert_true(spec_json_part_model(part("{}")) == 0);
+}
+
+/* ---- objects ----------------------------------------------------------------------------------
+ */
+
+static char seen[1024];
+static int stop_after;
+
+static int see(const spec_json_place *place, spec_error *error)
+{
+    (void)error;
+    const size_t n = strlen(seen);
+    snprintf(seen + n, sizeof seen - n, "%.*s%s", (int)place->object.n, place->object.bytes,
+             place->alone ? "!" : "|");
+    return --stop_after == 0 ? GSL_EFAILED : GSL_SUCCESS;
+}
+
+static int each(const char *text, spec_error *error)
+{
+    const spec_log_record record = record_of(text);
+    spec_log_learned learned = {.generation = -1};
+    seen[0] = '\0';
+    return spec_json_part_each(&record, &learned, "key", see, error);
+}
+
+static void objects_with_a_key_are_found_at_any_depth(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *seen;
+    } cases[] = {
+        {" {\"key\":1}", "{\"key\":1}!"},
+        {"{\"a\":{\"b\":[{\"c\":\"}\",\"key\":1}]}}", "{\"c\":\"}\",\"key\":1}!"},
+        {"{\"a\":[{\"key\":1},{\"key\":2},{\"k\":3}]}", "{\"key\":1}|{\"key\":2}|"},
+        {"[{\"key\":1},{\"a\":{\"key\":2}},3]", "{\"key\":1}!{\"key\":2}!"},
+        {"{\"b\":{\"c\":1},\"key\":{\"key\":2}}", "{\"b\":{\"c\":1},\"key\":{\"key\":2}}!"},
+        {"{\"a\":\"{\\\"key\\\":1}\",\"b\":\"key\"}", ""},
+        {"[]", ""},
+        {"[ ]", ""},
+        {"", ""},
+        {"{\"a\":[", ""}, /* what has no key is not checked */
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        spec_error error = {""};
+        stop_after = 0;
+        if (each(cases[c].text, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+        assert_string_equal(seen, cases[c].seen);
+    }
+    spec_error error = {""};
+    stop_after = 2;
+    assert_int_equal(each("[{\"key\":1},{\"key\":2},{\"key\":3}]", &error), GSL_EFAILED);
+    assert_string_equal(seen, "{\"key\":1}!{\"key\":2}!");
+    stop_after = 2;
+    assert_int_equal(each("{\"a\":{\"key\":1},\"b\":{\"key\":2},\"c\":{\"key\":3}}", &error),
+                     GSL_EFAILED);
+}
+
+static void an_object_without_an_end_is_refused(void **state)
+{
+    (void)state;
+    static const char none[] = "x:3: the JSON object with 'key' has no end: is the record cut?";
+    static const char array[] = "x:3: the JSON array has no end: is the record cut?";
+    static const char malformed[] =
+        "x:3: malformed JSON, or nested deeper than 512, before the key 'key'";
+    static const struct {
+        const char *text, *error;
+    } cases[] = {
+        {"{\"key\":1", none},
+        {"{\"key\":\"}", none},
+        {"{\"key\":[1}", none},
+        {"{\"a\":{\"key\":1,\"b\":{}", none},
+        {"[{\"key\":1}", array},
+        {"[{\"key\":1},", array},
+        {"[{\"key\":1},]", array},
+        {"[{\"key\":1", array},
+        {"\"key\":1", malformed},
+        {"{\"a\":[\"key\":1]}", malformed},
+        {"{\"a\":]{\"key\":1}", malformed},
+        {"{\"a\":1}{\"b\":2}}\"key\":1", malformed},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        spec_error error = {""};
+        stop_after = 0;
+        if (each(cases[c].text, &error) != GSL_EINVAL) fail_msg("%s is taken", cases[c].text);
+        assert_string_equal(error.text, cases[c].error);
+    }
+}
+
+static void deep_nesting_is_refused_at_its_limit(void **state)
+{
+    (void)state;
+    enum { DEPTH = SPEC_JSON_PART_DEPTH };
+    char text[8 * DEPTH];
+    for (int excess = 0; excess < 2; excess++) {
+        const size_t open = (size_t)(DEPTH - 1 + excess);
+        memset(text, '[', open);
+        text[0] = '{'; /* not an array of records */
+        memcpy(text + 1, "\"a\":", 4);
+        memset(text + 5, '[', open - 1);
+        strcpy(text + 4 + open, "{\"key\":1}");
+        memset(text + 4 + open + 9, ']', open - 1);
+        strcpy(text + 4 + open + 9 + open - 1, "}");
+        spec_error error = {""};
+        stop_after = 0;
+        assert_int_equal(each(text, &error), excess ? GSL_EINVAL : GSL_SUCCESS);
+        assert_string_equal(seen, excess ? "" : "{\"key\":1}!");
+    }
+}
+
+/* ---- members ----------------------------------------------------------------------------------
+ */
+
+static int members(spec_json_member *list, const char *text, spec_error *error)
+{
+    const spec_log_record record = record_of(text);
+    return spec_json_part_members(list, part(text), &record, error);
+}
+
+static void members_are_those_of_the_object_itself(void **state)
+{
+    (void)state;
+    spec_error error = {""};
+    spec_json_member m[] = {{.key = "a"}, {.key = "b"}, {.key = "c"}, {.key = "d"}, {0}};
+    static const char text[] = "{ \"x\" : {\"a\": 9}, \"b\":[1, 2] ,\"a\":\"b\\\",\\\"c\\\":1\", "
+                               "\"d\":null, \"y\":null,\"y\":1}";
+    assert_int_equal(members(m, text, &error), GSL_SUCCESS);
+    assert_true(spec_json_part_is(m[0].value, "\"b\\\",\\\"c\\\":1\""));
+    assert_true(spec_json_part_is(m[1].value, "[1, 2]"));
+    assert_true(m[2].value.bytes == NULL && m[3].value.bytes == NULL);
+    spec_json_member none[] = {{.key = "a"}, {0}};
+    assert_int_equal(members(none, "{ }", &error), GSL_SUCCESS);
+    assert_null(none[0].value.bytes);
+}
+
+static void a_malformed_object_is_refused(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"{",         "[]",        "{1}",     "{\"a\"}",
+                                        "{\"a\":}",  "{\"a\":1",  "{\"a:1}", "{\"a\":1,}",
+                                        "{\"a\":1]", "{\"a\" 1}", "{,}",     "{\"a\":[}"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        spec_error error = {""};
+        spec_json_member m[] = {{.key = "a"}, {0}};
+        char expected[100];
+        snprintf(expected, sizeof expected, "x:3: malformed JSON object '%s'", texts[i]);
+        assert_int_equal(members(m, texts[i], &error), GSL_EINVAL);
+        assert_string_equal(error.text, expected);
+    }
+    spec_error error = {""};
+    spec_json_member m[] = {{.key = "a"}, {0}};
+    assert_int_equal(members(m, "{\"a\":1,\"b\":2,\"a\":1}", &error), GSL_EINVAL);
+    assert_string_equal(error.text, "x:3: the key 'a' is twice in a JSON object");
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------
+ */
+
+static void counts_are_whole_and_exact(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double count; /* NaN: refused */
+    } cases[] = {{"0", 0},
+                 {"43", 43},
+                 {"43.0", 43},
+                 {"1e3", 1000},
+                 {"999999999999999", 999999999999999.0},
+                 {"9007199254740991", 9007199254740991.0},
+                 {"9007199254740992", NAN},
+                 {"18446744073709551616", NAN},
+                 {"1e400", NAN},
+                 {"-1", NAN},
+                 {"0.5", NAN},
+                 {"007", NAN},
+                 {"1,5", NAN},
+                 {"0x10", NAN},
+                 {"NaN", NAN},
+                 {"\"3\"", NAN},
+                 {"[3]", NAN},
+                 {"true", NAN},
+                 {"1000000000000000000000000000000000000000000000000000000000000000000", NAN}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        spec_error error = {""};
+        const spec_log_record record = record_of("");
+        const spec_json_member m = {"steps", part(cases[c].text)};
+        double count = -1.0;
+        const int status = spec_json_part_count(&count, &m, &record, &error);
+        assert_same(count, cases[c].count);
+        assert_int_equal(status, isnan(cases[c].count) ? GSL_EINVAL : GSL_SUCCESS);
+    }
+    spec_error error = {""};
+    const spec_log_record record = record_of("");
+    double count = -1.0;
+    assert_int_equal(
+        spec_json_part_count(&count, &(spec_json_member){"steps", part("-3")}, &record, &error),
+        GSL_EINVAL);
+    assert_string_equal(error.text,
+                        "x:3: 'steps' is '-3': expected a whole number, at least 0 and below 2^53");
+    assert_int_equal(
+        spec_json_part_count(&count, &(spec_json_member){.key = "steps"}, &record, &error),
+        GSL_SUCCESS);
+    assert_true(isnan(count));
+}
+
+static void real_numbers_are_finite(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double real;
+    } cases[] = {{"0", 0.0},
+                 {"2", 2.0},
+                 {"1.2325581395348837", 1.2325581395348837},
+                 {"11082.606", 11082.606},
+                 {"1e-3", 1e-3},
+                 {"-0.5", NAN},
+                 {"1e999", NAN},
+                 {"inf", NAN},
+                 {"\"1\"", NAN}};
+    const spec_log_record record = record_of("");
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        spec_error error = {""};
+        double real = -1.0;
+        const int status = spec_json_part_real(
+            &real, &(spec_json_member){"rate", part(cases[c].text)}, &record, &error);
+        assert_same(real, cases[c].real);
+        assert_int_equal(status, isnan(cases[c].real) ? GSL_EINVAL : GSL_SUCCESS);
+    }
+    double real = -1.0;
+    assert_int_equal(spec_json_part_real(&real, &(spec_json_member){.key = "rate"}, &record, NULL),
+                     GSL_SUCCESS);
+    assert_true(isnan(real));
+}
+
+static void lists_of_counts_are_dense_or_by_index(void **state)
+{
+    (void)state;
+    static double count[SPEC_JSON_PART_COUNTS];
+    const spec_log_record record = record_of("");
+    spec_error error = {""};
+    int n;
+    static const char *const lists[] = {"[39,1, 0 ,3]", "{\"0\": 39, \"1\":1,\"3\":3}",
+                                        "{ \"3\":3, \"0\":39 ,\"1\" : 1 }"};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        assert_int_equal(spec_json_part_counts(count, &n, &(spec_json_member){"h", part(lists[i])},
+                                               &record, &error),
+                         GSL_SUCCESS);
+        assert_int_equal(n, 4);
+        static const double expected[] = {39, 1, 0, 3};
+        for (int k = 0; k < 4; k++) assert_same(count[k], expected[k]);
+    }
+    static const char *const empty[] = {"[]", "{}", "[ ]", "{ }"};
+    for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
+        assert_int_equal(spec_json_part_counts(count, &n, &(spec_json_member){"h", part(empty[i])},
+                                               &record, &error),
+                         GSL_SUCCESS);
+        assert_int_equal(n, 0);
+    }
+    assert_int_equal(
+        spec_json_part_counts(count, &n, &(spec_json_member){.key = "h"}, &record, &error),
+        GSL_SUCCESS);
+    assert_int_equal(n, 0);
+    static const char *const wrong[] = {"3",
+                                        "\"[1]\"",
+                                        "[1,-1]",
+                                        "[1,0.5]",
+                                        "[1 2]",
+                                        "[1,]",
+                                        "[null]",
+                                        "{\"a\":1}",
+                                        "{\"0\":-1}",
+                                        "{\"0\":1,\"0\":1}",
+                                        "{\"1024\":1}",
+                                        "{\"00\":1}",
+                                        "{\"0\" 1}",
+                                        "{\"0\":1 \"1\":2}",
+                                        "{0:1}",
+                                        "{\"0\":}",
+                                        "{\"-1\":1}",
+                                        "{\"0\"}"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        if (spec_json_part_counts(count, &n, &(spec_json_member){"h", part(wrong[i])}, &record,
+                                  &error) != GSL_EINVAL)
+            fail_msg("%s is taken", wrong[i]);
+    }
+    char *text = calloc(1, 4 * SPEC_JSON_PART_COUNTS);
+    for (int entries = SPEC_JSON_PART_COUNTS; entries <= SPEC_JSON_PART_COUNTS + 1; entries++) {
+        strcpy(text, "[");
+        for (int i = 0; i < entries; i++) strcat(text, i > 0 ? ",1" : "1");
+        strcat(text, "]");
+        assert_int_equal(
+            spec_json_part_counts(count, &n, &(spec_json_member){"h", part(text)}, &record, &error),
+            entries > SPEC_JSON_PART_COUNTS ? GSL_EINVAL : GSL_SUCCESS);
+    }
+    assert_string_equal(error.text, "x:3: 'h' has more than 1024 entries");
+    free(text);
+}
+
+/* ---- a second route: jansson ------------------------------------------------------------------
+ */
+
+/* Objects with the key in the order of the text, where what follows the key in one is passed over.
+ */
+static int objects_in(const json_t *value)
+{
+    int n = 0;
+    const char *key;
+    size_t i;
+    json_t *child;
+    json_object_foreach((json_t *)(uintptr_t)value, key, child)
+    {
+        if (strcmp(key, "key") == 0) return n + 1;
+        n += objects_in(child);
+    }
+    json_array_foreach((json_t *)(uintptr_t)value, i, child) n += objects_in(child);
+    return n;
+}
+
+static json_t *random_value(gsl_rng *rng, int depth)
+{
+    static const char *const texts[] = {"",   "key", "\"key\":1",   "\\", "a\\\"key\\\": {",
+                                        "]}", "\"",  "{\"key\": 1}"};
+    static const char *const keys[] = {"key", "a", "\"key\"", "\\\"key", "key\\", "}"};
+    switch (gsl_rng_uniform_int(rng, depth > 0 ? 5 : 2)) {
+    case 0: return json_integer((json_int_t)gsl_rng_uniform_int(rng, 100));
+    case 1: return json_string(texts[gsl_rng_uniform_int(rng, 8)]);
+    case 2: {
+        json_t *array = json_array();
+        for (int i = (int)gsl_rng_uniform_int(rng, 4); i > 0; i--)
+            json_array_append_new(array, random_value(rng, depth - 1));
+        return array;
+    }
+    default: {
+        json_t *object = json_object();
+        for (int i = (int)gsl_rng_uniform_int(rng, 5); i > 0; i--)
+            json_object_set_new(object, keys[gsl_rng_uniform_int(rng, 6)],
+                                random_value(rng, depth - 1));
+        return object;
+    }
+    }
+}
+
+static int found;
+static int count_object(const spec_json_place *place, spec_error *error)
+{
+    (void)error;
+    json_t *object = json_loadb(place->object.bytes, place->object.n, 0, NULL);
+    assert_non_null(object);
+    assert_non_null(json_object_get(object, "key"));
+    found++;
+    json_decref(object);
+    return GSL_SUCCESS;
+}
+
+/* Cut anywhere: an answer or an error, and no byte behind the end is read. */
+static void read_cut(const char *text, size_t n)
+{
+    char *bytes = malloc(n + 1);
+    assert_non_null(bytes);
+    memcpy(bytes, text, n);
+    bytes[n] = '\0';
+    spec_error error = {""};
+    stop_after = 0;
+    (void)each(bytes, &error);
+    free(bytes);
+}
+
+static void random_values_have_the_objects_that_jansson_finds(void **state)
+{
+    (void)state;
+    gsl_rng *rng = spec_rng_alloc();
+    assert_non_null(rng);
+    spec_rng_stream(rng, spec_test_seed(), 0);
+    int objects = 0;
+    for (int i = 0; i < 20000; i++) {
+        json_t *value = random_value(rng, 5);
+        char *text = json_dumps(value, JSON_ENCODE_ANY | (i % 2 ? JSON_COMPACT : JSON_INDENT(1)));
+        const spec_log_record record = record_of(text);
+        spec_log_learned learned = {0};
+        spec_error error = {""};
+        found = 0;
+        if (spec_json_part_each(&record, &learned, "key", count_object, &error) != GSL_SUCCESS)
+            fail_msg("%s: %s", error.text, text);
+        if (found != objects_in(value)) fail_msg("%d objects in %s", found, text);
+        assert_int_equal(has(text), found > 0);
+        objects += found;
+        read_cut(text, gsl_rng_uniform_int(rng, strlen(text)));
+        free(text);
+        json_decref(value);
+    }
+    assert_true(objects > 5000);
+    gsl_rng_free(rng);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_key_is_not_a_text_that_looks_like_one),
+        cmocka_unit_test(a_value_ends_where_its_brackets_or_its_text_end),
+        cmocka_unit_test(elements_come_in_order),
+        cmocka_unit_test(a_model_is_told_by_its_name),
+        cmocka_unit_test(objects_with_a_key_are_found_at_any_depth),
+        cmocka_unit_test(an_object_without_an_end_is_refused),
+        cmocka_unit_test(deep_nesting_is_refused_at_its_limit),
+        cmocka_unit_test(members_are_those_of_the_object_itself),
+        cmocka_unit_test(a_malformed_object_is_refused),
+        cmocka_unit_test(counts_are_whole_and_exact),
+        cmocka_unit_test(real_numbers_are_finite),
+        cmocka_unit_test(lists_of_counts_are_dense_or_by_index),
+        cmocka_unit_test(random_values_have_the_objects_that_jansson_finds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
