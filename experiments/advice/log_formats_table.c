@@ -5,4 +5,17 @@
 const spec_log_format *const spec_log_formats[] = {
     &spec_reader_vllm_log,         &spec_reader_prometheus_vllm, &spec_reader_prometheus_sglang,
     &spec_reader_prometheus_llama, &spec_reader_prometheus_tgi,  NULL,
+    &spec_reader_vllm_response,
+    &spec_reader_vllm_bench,
+    &spec_reader_aiperf,
+    &spec_reader_sglang_response,
+    &spec_reader_sglang_server_info,
+    &spec_reader_tensorrt_iterations,
+    &spec_reader_tensorrt_response,
+    &spec_reader_llamacpp_response,
+    &spec_reader_mlx_vlm_response,
+    &spec_reader_lmstudio_response,
+    &spec_reader_mlc_metrics,
+    &spec_reader_accepted_lengths,
+    NULL,
 };

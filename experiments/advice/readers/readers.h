@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* readers: the formats that `advise` reads, one source file each.
  * Their table is in experiments/advice/log_formats_table.c. */
+/* readers: the formats of log_formats_table.c, each from the file of its engine.
+ * A record is of one format at most. Headers only. */
 #ifndef SPECLAB_READERS_H
 #define SPECLAB_READERS_H
 
@@ -11,5 +13,18 @@ extern const spec_log_format spec_reader_prometheus_vllm;
 extern const spec_log_format spec_reader_prometheus_sglang;
 extern const spec_log_format spec_reader_prometheus_llama;
 extern const spec_log_format spec_reader_prometheus_tgi;
+/* JSON */
+extern const spec_log_format spec_reader_vllm_response;
+extern const spec_log_format spec_reader_vllm_bench;
+extern const spec_log_format spec_reader_aiperf;
+extern const spec_log_format spec_reader_sglang_response;
+extern const spec_log_format spec_reader_sglang_server_info;
+extern const spec_log_format spec_reader_tensorrt_iterations;
+extern const spec_log_format spec_reader_tensorrt_response;
+extern const spec_log_format spec_reader_llamacpp_response;
+extern const spec_log_format spec_reader_mlx_vlm_response;
+extern const spec_log_format spec_reader_lmstudio_response;
+extern const spec_log_format spec_reader_mlc_metrics;
+extern const spec_log_format spec_reader_accepted_lengths;
 
 #endif

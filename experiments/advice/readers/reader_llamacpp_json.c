@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/readers/readers.h"
+#include "experiments/advice/readers/request_counts.h"
+
+/* `timings` of llama-server's responses. mlx-vlm has more members under the same name. */
+
+static bool is_mlx_vlm(const char *bytes, size_t n)
+{
+    return spec_json_part_has(bytes, n, "draft_rounds") ||
+           spec_json_part_has(bytes, n, "draft_kind");
+}
+
+static bool llamacpp_concerns(const char *bytes, size_t n)
+{
+    return spec_json_part_has(bytes, n, "predicted_ms") &&
+           spec_json_part_has(bytes, n, "predicted_n") && !is_mlx_vlm(bytes, n);
+}
+
+static bool mlx_vlm_concerns(const char *bytes, size_t n)
+{
+    return spec_json_part_has(bytes, n, "draft_rounds") && spec_json_part_has(bytes, n, "draft_n");
+}
+
+/* A part of a streamed response repeats the counts so far; the last part has them all. */
+static bool is_unfinished(spec_json_part element)
+{
+    return spec_json_part_is(spec_json_part_find(element, "stop"), "false") ||
+           spec_json_part_is(spec_json_part_find(element, "finish_reason"), "null");
+}
+
+static int take(const spec_json_place *place, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const spec_log_record *record = place->record;
+    spec_observation o = spec_observation_empty(SPEC_OBSERVED_REQUEST, record->line);
+    spec_json_member m[] = {{.key = "draft_rounds"}, {.key = "draft_n_accepted"},
+                            {.key = "draft_n"},      {.key = "predicted_n"},
+                            {.key = "predicted_ms"}, {0}};
+    if (is_unfinished(place->element)) goto done;
+    SPEC_TRY(spec_json_part_members(m, place->object, record, error));
+    const spec_request_counts counts = {.rounds = m[0], .accepted = m[1], .drafted = m[2]};
+    SPEC_TRY(spec_request_counts_read(&o, &counts, record, error));
+    SPEC_TRY(spec_json_part_count(&o.emitted, &m[3], record, error));
+    SPEC_TRY(spec_json_part_real(&o.seconds, &m[4], record, error));
+    o.seconds *= 1e-3;
+    if (isnan(o.drafted) != isnan(o.accepted))
+        SPEC_TRY(spec_log_bad(record, error, "'%s' is expected beside '%s'",
+                              m[isnan(o.drafted) ? 2 : 1].key, m[isnan(o.drafted) ? 1 : 2].key));
+    if (isnan(o.drafted)) { /* plain decoding: a token for each pass */
+        if (isnan(o.emitted)) goto done;
+        o.K = 0;
+        o.rounds = o.rounds_low = o.rounds_high = o.drafted = o.accepted = 0.0;
+        o.passes = o.emitted;
+    } else {
+        if (o.accepted > o.emitted)
+            SPEC_TRY(spec_log_bad(record, error, "'%s' is %.0f, more than '%s', %.0f", m[1].key,
+                                  o.accepted, m[3].key, o.emitted));
+        o.K = record->K > 0 ? record->K : -1;
+        o.passes = o.emitted - o.accepted;
+    }
+    o.label = spec_json_part_model(place->element);
+    place->learned->generation = 0;
+    place->learned->gaps = SPEC_LOG_NO_DEPTHS | (isnan(o.rounds) ? SPEC_LOG_NO_ROUNDS : 0) |
+                           (isnan(o.seconds) ? SPEC_LOG_NO_TIMES : 0);
+    SPEC_TRY(record->observer->take(record->observer->self, &o, error));
+done:
+    return status;
+}
+
+static int llamacpp_read(void *state, spec_log_learned *learned, const spec_log_record *record,
+                         spec_error *error)
+{
+    (void)state;
+    return spec_json_part_each(record, learned, "predicted_n", take, error);
+}
+
+static int mlx_vlm_read(void *state, spec_log_learned *learned, const spec_log_record *record,
+                        spec_error *error)
+{
+    (void)state;
+    return spec_json_part_each(record, learned, "draft_rounds", take, error);
+}
+
+const spec_log_format spec_reader_llamacpp_response = {
+    .name = "llama.cpp-response",
+    .engine = "llama.cpp",
+    .summary = "timings in responses of llama-server",
+    .generations = (const char *const[]){"timings with draft_n since 2025", NULL},
+    .concerns = llamacpp_concerns,
+    .read = llamacpp_read,
+};
+
+const spec_log_format spec_reader_mlx_vlm_response = {
+    .name = "mlx-vlm-response",
+    .engine = "mlx-vlm",
+    .summary = "timings in responses of mlx-vlm",
+    .generations = (const char *const[]){"timings with draft_rounds", NULL},
+    .concerns = mlx_vlm_concerns,
+    .read = mlx_vlm_read,
+};

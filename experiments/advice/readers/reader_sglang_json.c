@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/readers/readers.h"
+#include "experiments/advice/readers/request_counts.h"
+
+#include <stdio.h>
+
+/* ---- meta_info of a response, or spec_tokens_details ------------------------------------------
+ */
+
+enum { ROUNDS_ALONE, TOKEN_NUM, DRAFTS };
+static const char *const response_generations[] = {
+    [ROUNDS_ALONE] = "spec_verify_ct alone (2024 to 2025)",
+    [TOKEN_NUM] = "spec_accept_token_num (since late 2025)",
+    [DRAFTS] = "spec_num_correct_drafts (2026)",
+    NULL,
+};
+
+static bool response_concerns(const char *bytes, size_t n)
+{
+    return spec_json_part_has(bytes, n, "spec_verify_ct");
+}
+
+/* Rounds alone: each adds a token to the accepted ones, and the prefill adds the first. */
+static void accepted_from_emitted(spec_observation *o)
+{
+    const double accepted = o->emitted - 1.0 - o->rounds;
+    o->accepted = accepted >= 0.0 ? accepted : o->emitted - o->rounds;
+    if (o->accepted < 0.0) o->accepted = NAN;
+}
+
+/* Proposed tokens are rounds times the width at the end. A round that accepts more proves that
+ * widths vary, and that the number of drafted tokens is not known. */
+static void take_width(spec_observation *o, int most_accepted, spec_log_learned *learned)
+{
+    const double width = o->drafted / o->rounds;
+    if (!(o->rounds > 0.0) || isnan(width)) return;
+    if (most_accepted > width || o->accepted > o->drafted) {
+        snprintf(learned->note, sizeof learned->note,
+                 "proposed drafts are rounds times a width of %g, but a round accepted %d: widths "
+                 "vary, and the drafted tokens are not known",
+                 width, most_accepted);
+        o->drafted = NAN;
+        o->K = most_accepted <= SPEC_OBSERVED_DEPTHS ? most_accepted : -1;
+    } else if (floor(width) == width && width <= SPEC_OBSERVED_DEPTHS) {
+        o->K = (int)width;
+    }
+}
+
+static int response_take(const spec_json_place *place, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const spec_log_record *record = place->record;
+    spec_log_learned *learned = place->learned;
+    spec_observation o = spec_observation_empty(SPEC_OBSERVED_REQUEST, record->line);
+    spec_json_member m[] = {{.key = "spec_verify_ct"},
+                            {.key = "spec_num_correct_drafts"},
+                            {.key = "spec_num_proposed_drafts"},
+                            {.key = "spec_accept_token_num"},
+                            {.key = "spec_draft_token_num"},
+                            {.key = "spec_correct_drafts_histogram"},
+                            {.key = "spec_accept_length"},
+                            {.key = "spec_accept_rate"},
+                            {.key = "completion_tokens"},
+                            {.key = "e2e_latency"},
+                            {0}};
+    SPEC_TRY(spec_json_part_members(m, place->object, record, error));
+    if (m[0].value.bytes == NULL) goto done; /* null: no speculation */
+    const bool drafts = m[1].value.bytes != NULL, old = !drafts && m[3].value.bytes == NULL;
+    const spec_request_counts counts = {.rounds = m[0],
+                                        .accepted = drafts ? m[1] : m[3],
+                                        .drafted = drafts ? m[2] : m[4],
+                                        .histogram = m[5],
+                                        .widths_vary = true};
+    if (m[8].value.bytes == NULL && place->alone)
+        m[8].value = spec_json_part_find(place->element, "completion_tokens");
+    SPEC_TRY(spec_json_part_count(&o.emitted, &m[8], record, error));
+    SPEC_TRY(spec_request_counts_read(&o, &counts, record, error));
+    if (isnan(o.accepted)) accepted_from_emitted(&o);
+    SPEC_TRY(spec_json_part_real(&o.printed_length, &m[6], record, error));
+    SPEC_TRY(spec_json_part_real(&o.printed_rate, &m[7], record, error));
+    SPEC_TRY(spec_json_part_real(&o.seconds, &m[9], record, error));
+    if (o.rounds == 0.0) {
+        o.K = o.depths = 0;
+        o.drafted = o.accepted = 0.0;
+        o.passes = o.emitted;
+    } else {
+        take_width(&o, o.depths, learned);
+    }
+    o.label = spec_json_part_model(place->element);
+    learned->generation = drafts ? DRAFTS : old ? ROUNDS_ALONE : TOKEN_NUM;
+    learned->gaps =
+        (o.depths > 0 ? 0 : SPEC_LOG_NO_DEPTHS) | (isnan(o.seconds) ? SPEC_LOG_NO_TIMES : 0);
+    SPEC_TRY(record->observer->take(record->observer->self, &o, error));
+done:
+    return status;
+}
+
+static int response_read(void *state, spec_log_learned *learned, const spec_log_record *record,
+                         spec_error *error)
+{
+    (void)state;
+    return spec_json_part_each(record, learned, "spec_verify_ct", response_take, error);
+}
+
+const spec_log_format spec_reader_sglang_response = {
+    .name = "sglang-response",
+    .engine = "sglang",
+    .summary = "meta_info of SGLang's responses, or their spec_tokens_details",
+    .generations = response_generations,
+    .concerns = response_concerns,
+    .read = response_read,
+};
+
+/* ---- /server_info -----------------------------------------------------------------------------
+ */
+
+static bool info_concerns(const char *bytes, size_t n)
+{
+    return spec_json_part_has(bytes, n, "avg_spec_accept_length") &&
+           spec_json_part_has(bytes, n, "internal_states");
+}
+
+/* A mean since the start, of each scheduler, without counts. */
+static int info_take(const spec_json_place *place, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const spec_log_record *record = place->record;
+    spec_observation o = spec_observation_empty(SPEC_OBSERVED_TOTAL, record->line);
+    spec_json_member m[] = {{.key = "avg_spec_accept_length"}, {0}};
+    spec_json_member steps = {.key = "speculative_num_steps"};
+    spec_json_member top = {.key = "speculative_eagle_topk"};
+    double K, width;
+    SPEC_TRY(spec_json_part_members(m, place->object, record, error));
+    if (m[0].value.bytes == NULL) goto done;
+    SPEC_TRY(spec_json_part_real(&o.printed_length, &m[0], record, error));
+    steps.value = spec_json_part_find(place->element, steps.key);
+    top.value = spec_json_part_find(place->element, top.key);
+    if (!spec_json_part_is(steps.value, "null")) {
+        SPEC_TRY(spec_json_part_count(&K, &steps, record, error));
+        if (K <= SPEC_OBSERVED_DEPTHS) o.K = (int)K;
+    }
+    place->learned->generation = 0;
+    place->learned->gaps =
+        SPEC_LOG_ROUNDED | SPEC_LOG_NO_ROUNDS | SPEC_LOG_NO_DEPTHS | SPEC_LOG_NO_TIMES;
+    if (!spec_json_part_is(top.value, "null")) {
+        SPEC_TRY(spec_json_part_count(&width, &top, record, error));
+        if (width > 1) place->learned->gaps |= SPEC_LOG_TREE;
+    }
+    SPEC_TRY(record->observer->take(record->observer->self, &o, error));
+done:
+    return status;
+}
+
+static int info_read(void *state, spec_log_learned *learned, const spec_log_record *record,
+                     spec_error *error)
+{
+    (void)state;
+    return spec_json_part_each(record, learned, "avg_spec_accept_length", info_take, error);
+}
+
+const spec_log_format spec_reader_sglang_server_info = {
+    .name = "sglang-server-info",
+    .engine = "sglang",
+    .summary = "SGLang's /server_info: one mean since the start",
+    .generations = (const char *const[]){"avg_spec_accept_length of internal_states", NULL},
+    .concerns = info_concerns,
+    .read = info_read,
+};

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/readers/readers.h"
+
+#include "tests/support/read_record.h"
+
+static const spec_log_format *const format = &spec_reader_llamacpp_response;
+
+#define TIMINGS(counts)                                                                            \
+    "{\"content\":\"a\",\"model\":\"m\",\"stop\":true,\"timings\":{\"cache_n\":0,\"prompt_n\":32," \
+    "\"predicted_ms\":11082.606" counts "}}"
+
+/* 200 tokens, of which 65 were drafted: 135 passes, with those that had no draft. */
+static void passes_are_tokens_that_were_not_drafted(void **state)
+{
+    (void)state;
+    static const char text[] =
+        TIMINGS(",\"predicted_n\":200,\"draft_n\":347,\"draft_n_accepted\":65");
+    read_record r = read_record_of(format, text, -1);
+    const spec_observation *o = &r.observation[0];
+    assert_int_equal(r.n, 1);
+    assert_true(o->kind == SPEC_OBSERVED_REQUEST && o->label != 0);
+    assert_counts(o, -1, (const double[]){NAN, 135, 347, 65, 200});
+    assert_near(o->seconds, 11.082606, 1e-15);
+    assert_int_equal(r.learned.gaps, SPEC_LOG_NO_ROUNDS | SPEC_LOG_NO_DEPTHS);
+    r = read_record_of(format, text, 3);
+    assert_counts(&r.observation[0], 3, (const double[]){NAN, 135, 347, 65, 200});
+    r = read_record_of(
+        format, TIMINGS(",\"predicted_n\":260,\"draft_n\":297,\"draft_n_accepted\":171"), -1);
+    assert_counts(&r.observation[0], -1, (const double[]){NAN, 89, 297, 171, 260});
+}
+
+static void a_response_without_drafts_is_plain(void **state)
+{
+    (void)state;
+    const read_record r = read_record_of(format, TIMINGS(",\"predicted_n\":200"), 3);
+    assert_counts(&r.observation[0], 0, (const double[]){0, 200, 0, 0, 200});
+    assert_near(r.observation[0].seconds, 11.082606, 1e-15);
+    /* A drafter that drafted nothing is not plain decoding. */
+    const read_record none = read_record_of(
+        format, TIMINGS(",\"predicted_n\":200,\"draft_n\":0,\"draft_n_accepted\":0"), -1);
+    assert_counts(&none.observation[0], -1, (const double[]){NAN, 200, 0, 0, 200});
+}
+
+static void parts_of_a_stream_are_passed_over(void **state)
+{
+    (void)state;
+#define STREAMED(end) "{" end ",\"timings\":{\"predicted_n\":5,\"predicted_ms\":3}}"
+    static const struct {
+        const char *text;
+        int n;
+    } cases[] = {
+        {STREAMED("\"content\":\" a\",\"stop\":false"), 0},
+        {STREAMED("\"content\":\"\",\"stop\":true"), 1},
+        {STREAMED("\"choices\":[{\"finish_reason\":null,\"delta\":{}}]"), 0},
+        {STREAMED("\"choices\":[{\"finish_reason\":\"stop\",\"delta\":{}}]"), 1},
+        {STREAMED("\"choices\":[],\"usage\":{\"completion_tokens\":5}"), 1},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        assert_int_equal(read_record_of(format, cases[c].text, -1).n, cases[c].n);
+}
+
+static void contradictions_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *line;
+    } cases[] = {
+        {TIMINGS(",\"predicted_n\":200,\"draft_n\":64,\"draft_n_accepted\":65"),
+         "x:7: 'draft_n_accepted' is 65, more than 'draft_n', 64"},
+        {TIMINGS(",\"predicted_n\":60,\"draft_n\":347,\"draft_n_accepted\":65"),
+         "x:7: 'draft_n_accepted' is 65, more than 'predicted_n', 60"},
+        {TIMINGS(",\"predicted_n\":60,\"draft_n\":347"),
+         "x:7: 'draft_n_accepted' is expected beside 'draft_n'"},
+        {TIMINGS(",\"predicted_n\":60,\"draft_n_accepted\":3"),
+         "x:7: 'draft_n' is expected beside 'draft_n_accepted'"},
+        {TIMINGS(",\"predicted_n\":-60"),
+         "x:7: 'predicted_n' is '-60': expected a whole number, at least 0 and below 2^53"},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        read_record_fails(format, cases[c].text, cases[c].line);
+}
+
+/* 30 rounds of 3 draft tokens, 81 accepted. */
+static void mlx_vlm_counts_its_rounds(void **state)
+{
+    (void)state;
+    const read_record r =
+        read_record_of(&spec_reader_mlx_vlm_response,
+                       "{\"timings\":{\"predicted_n\":111,\"predicted_ms\":2000,\"draft_kind\":"
+                       "\"mtp\",\"draft_rounds\":30,\"draft_n\":90,\"draft_n_accepted\":81}}",
+                       -1);
+    assert_counts(&r.observation[0], -1, (const double[]){30, 30, 90, 81, 111});
+    assert_same(r.observation[0].seconds, 2.0);
+    assert_int_equal(r.learned.gaps, SPEC_LOG_NO_DEPTHS);
+    const read_record bare = read_record_of(
+        &spec_reader_mlx_vlm_response,
+        "{\"timings\":{\"draft_rounds\":30,\"draft_n\":90,\"draft_n_accepted\":81}}", -1);
+    assert_counts(&bare.observation[0], -1, (const double[]){30, NAN, 90, 81, NAN});
+    assert_int_equal(bare.learned.gaps, SPEC_LOG_NO_DEPTHS | SPEC_LOG_NO_TIMES);
+    read_record_fails(&spec_reader_mlx_vlm_response,
+                      "{\"timings\":{\"draft_rounds\":0,\"draft_n\":90,\"draft_n_accepted\":81}}",
+                      "x:7: 'draft_n' is 90 without a round in 'draft_rounds'");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(passes_are_tokens_that_were_not_drafted),
+        cmocka_unit_test(a_response_without_drafts_is_plain),
+        cmocka_unit_test(parts_of_a_stream_are_passed_over),
+        cmocka_unit_test(contradictions_are_refused),
+        cmocka_unit_test(mlx_vlm_counts_its_rounds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/readers/readers.h"
+
+#include "tests/support/read_record.h"
+
+#define META(counts) "{\"text\":\"a\",\"meta_info\":{\"id\":\"a\"," counts ",\"cached_tokens\":0}}"
+
+static const spec_log_format *const format = &spec_reader_sglang_response;
+
+/* 1 + 188 + 11 = 200 tokens: the first one comes from the prefill. */
+static void a_response_of_2025_has_rounds_times_width(void **state)
+{
+    (void)state;
+    const read_record r =
+        read_record_of(format,
+                       META("\"completion_tokens\":200,\"spec_accept_rate\":0.011702127659574468,"
+                            "\"spec_accept_length\":1.0638297872340425,\"spec_verify_ct\":188,"
+                            "\"spec_accept_token_num\":11,\"spec_draft_token_num\":940,"
+                            "\"e2e_latency\":3.25"),
+                       -1);
+    const spec_observation *o = &r.observation[0];
+    assert_int_equal(r.n, 1);
+    assert_true(o->kind == SPEC_OBSERVED_REQUEST);
+    assert_counts(o, 5, (const double[]){188, NAN, 940, 11, 200});
+    assert_int_equal(o->depths, 0);
+    assert_near(o->printed_length, 200.0 / 188.0, 1e-15);
+    assert_near(o->printed_rate, 11.0 / 940.0, 1e-15);
+    assert_same(o->seconds, 3.25);
+    assert_int_equal(r.learned.generation, 1);
+    assert_int_equal(r.learned.gaps, SPEC_LOG_NO_DEPTHS);
+}
+
+/* 43 + 63 = 106 tokens: this generation does not count the prefill's. */
+static void a_response_of_2026_has_a_histogram(void **state)
+{
+    (void)state;
+    const read_record r =
+        read_record_of(format,
+                       META("\"completion_tokens\":106,\"spec_num_correct_drafts\":63,"
+                            "\"spec_num_proposed_drafts\":215,\"spec_verify_ct\":43,"
+                            "\"spec_correct_drafts_histogram\":[11,14,11,4,0,3]"),
+                       -1);
+    assert_counts(&r.observation[0], 5, (const double[]){43, NAN, 215, 63, 106});
+    assert_passed(&r.observation[0], 5, (const double[]){32, 18, 7, 3, 3});
+    assert_int_equal(r.learned.generation, 2);
+    assert_int_equal(r.learned.gaps, SPEC_LOG_NO_TIMES);
+    assert_string_equal(r.learned.note, "");
+
+    const read_record s = read_record_of(
+        format,
+        "{\"choices\":[{\"text\":\"\"}],\"usage\":{\"completion_tokens\":2590},\"sglext\":"
+        "{\"spec_tokens_details\":{\"spec_accept_rate\":0.53,\"spec_accept_length\":2.6,"
+        "\"spec_num_correct_drafts\":1590,\"spec_num_proposed_drafts\":3000,\"spec_verify_ct\":"
+        "1000,"
+        "\"spec_correct_drafts_histogram\":[200,300,210,290],\"spec_cap_length\":null}}}",
+        -1);
+    assert_counts(&s.observation[0], 3, (const double[]){1000, NAN, 3000, 1590, 2590});
+    assert_passed(&s.observation[0], 3, (const double[]){800, 500, 290});
+}
+
+static void rounds_alone_give_the_accepted_tokens(void **state)
+{
+    (void)state;
+    const read_record r =
+        read_record_of(format, META("\"spec_verify_ct\":188,\"completion_tokens\":200"), -1);
+    assert_counts(&r.observation[0], -1, (const double[]){188, NAN, NAN, 11, 200});
+    assert_int_equal(r.learned.generation, 0);
+    /* As many tokens as rounds: the first one was not counted, and none was accepted. */
+    const read_record all =
+        read_record_of(format, META("\"spec_verify_ct\":200,\"completion_tokens\":200"), -1);
+    assert_counts(&all.observation[0], -1, (const double[]){200, NAN, NAN, 0, 200});
+    /* Fewer tokens than rounds is for the evidence to say. */
+    const read_record less =
+        read_record_of(format, META("\"spec_verify_ct\":200,\"completion_tokens\":190"), -1);
+    assert_counts(&less.observation[0], -1, (const double[]){200, NAN, NAN, NAN, 190});
+}
+
+/* Both identities are broken: the numbers go on as they are. */
+static void broken_identities_are_passed_on(void **state)
+{
+    (void)state;
+    const read_record r =
+        read_record_of(format,
+                       META("\"completion_tokens\":150,\"spec_num_correct_drafts\":63,"
+                            "\"spec_num_proposed_drafts\":215,\"spec_verify_ct\":43"),
+                       -1);
+    assert_counts(&r.observation[0], 5, (const double[]){43, NAN, 215, 63, 150});
+}
+
+static void widths_that_vary_leave_drafted_open(void **state)
+{
+    (void)state;
+    const read_record r =
+        read_record_of(format,
+                       META("\"completion_tokens\":106,\"spec_num_correct_drafts\":63,"
+                            "\"spec_num_proposed_drafts\":129,\"spec_verify_ct\":43,"
+                            "\"spec_correct_drafts_histogram\":[11,14,11,4,0,3]"),
+                       -1);
+    assert_counts(&r.observation[0], 5, (const double[]){43, NAN, NAN, 63, 106});
+    assert_passed(&r.observation[0], 5, (const double[]){32, 18, 7, 3, 3});
+    assert_string_equal(r.learned.note,
+                        "proposed drafts are rounds times a width of 3, but a round accepted 5: "
+                        "widths vary, and the drafted tokens are not known");
+    /* A histogram that ends early is no sign of another width. */
+    const read_record s =
+        read_record_of(format,
+                       META("\"completion_tokens\":5,\"spec_num_correct_drafts\":1,"
+                            "\"spec_num_proposed_drafts\":12,\"spec_verify_ct\":4,"
+                            "\"spec_correct_drafts_histogram\":[3,1]"),
+                       -1);
+    assert_counts(&s.observation[0], 3, (const double[]){4, NAN, 12, 1, 5});
+    /* Real counts of an engine that varies its width. */
+    const read_record v =
+        read_record_of(format,
+                       META("\"completion_tokens\":5,\"spec_num_correct_drafts\":1,"
+                            "\"spec_num_proposed_drafts\":9,\"spec_verify_ct\":4"),
+                       -1);
+    assert_counts(&v.observation[0], -1, (const double[]){4, NAN, 9, 1, 5});
+}
+
+static void a_request_without_rounds_is_plain(void **state)
+{
+    (void)state;
+    const read_record r = read_record_of(
+        format,
+        META("\"completion_tokens\":50,\"spec_num_correct_drafts\":0,\"spec_verify_ct\":0,"
+             "\"spec_num_proposed_drafts\":0,\"spec_correct_drafts_histogram\":[],"
+             "\"e2e_latency\":2"),
+        -1);
+    assert_counts(&r.observation[0], 0, (const double[]){0, 50, 0, 0, 50});
+    assert_int_equal(r.observation[0].depths, 0);
+    assert_int_equal(read_record_of(format, META("\"spec_verify_ct\":null"), -1).n, 0);
+}
+
+static void a_batch_has_a_request_per_element(void **state)
+{
+    (void)state;
+    const read_record r = read_record_of(
+        format,
+        "[" META("\"spec_verify_ct\":188,\"completion_tokens\":200") "," META(
+            "\"spec_verify_ct\":40,\"completion_tokens\":101,\"spec_accept_token_num\":60") "]",
+        -1);
+    assert_int_equal(r.n, 2);
+    assert_counts(&r.observation[0], -1, (const double[]){188, NAN, NAN, 11, 200});
+    assert_counts(&r.observation[1], -1, (const double[]){40, NAN, NAN, 60, 101});
+}
+
+static void contradictions_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *line;
+    } cases[] = {
+        {META("\"spec_verify_ct\":-1"),
+         "x:7: 'spec_verify_ct' is '-1': expected a whole number, at least 0 and below 2^53"},
+        {META("\"spec_verify_ct\":1.5"),
+         "x:7: 'spec_verify_ct' is '1.5': expected a whole number, at least 0 and below 2^53"},
+        {META("\"spec_verify_ct\":42,\"spec_num_correct_drafts\":63,"
+              "\"spec_correct_drafts_histogram\":[11,14,11,4,0,3]"),
+         "x:7: 'spec_correct_drafts_histogram' has 43 rounds, 'spec_verify_ct' is 42"},
+        {META("\"spec_verify_ct\":43,\"spec_num_correct_drafts\":62,"
+              "\"spec_correct_drafts_histogram\":[11,14,11,4,0,3]"),
+         "x:7: 'spec_correct_drafts_histogram' has 63 accepted tokens, 'spec_num_correct_drafts' "
+         "is 62"},
+        {"{\"meta_info\":{\"spec_verify_ct\":43",
+         "x:7: the JSON object with 'spec_verify_ct' has no end: is the record cut?"},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        read_record_fails(format, cases[c].text, cases[c].line);
+}
+
+static void server_info_has_a_mean_alone(void **state)
+{
+    (void)state;
+    const read_record r = read_record_of(
+        &spec_reader_sglang_server_info,
+        "{\"speculative_num_steps\":3,\"speculative_eagle_topk\":1,\"internal_states\":"
+        "[{\"last_gen_throughput\":39.33,\"avg_spec_accept_length\":2.54},"
+        "{\"avg_spec_accept_length\":null}]}",
+        -1);
+    assert_int_equal(r.n, 1);
+    const spec_observation *o = &r.observation[0];
+    assert_true(o->kind == SPEC_OBSERVED_TOTAL);
+    assert_counts(o, 3, (const double[]){NAN, NAN, NAN, NAN, NAN});
+    assert_same(o->printed_length, 2.54);
+    const unsigned gaps =
+        SPEC_LOG_ROUNDED | SPEC_LOG_NO_ROUNDS | SPEC_LOG_NO_DEPTHS | SPEC_LOG_NO_TIMES;
+    assert_int_equal(r.learned.gaps, gaps);
+    const read_record tree = read_record_of(
+        &spec_reader_sglang_server_info,
+        "{\"speculative_num_steps\":null,\"speculative_eagle_topk\":4,\"internal_states\":"
+        "[{\"avg_spec_accept_length\":2.54}]}",
+        -1);
+    assert_int_equal(tree.observation[0].K, -1);
+    assert_int_equal(tree.learned.gaps, gaps | SPEC_LOG_TREE);
+    read_record_fails(&spec_reader_sglang_server_info,
+                      "{\"internal_states\":[{\"avg_spec_accept_length\":\"high\"}]}",
+                      "x:7: 'avg_spec_accept_length' is '\"high\"': expected a number, at least 0");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_response_of_2025_has_rounds_times_width),
+        cmocka_unit_test(a_response_of_2026_has_a_histogram),
+        cmocka_unit_test(rounds_alone_give_the_accepted_tokens),
+        cmocka_unit_test(broken_identities_are_passed_on),
+        cmocka_unit_test(widths_that_vary_leave_drafted_open),
+        cmocka_unit_test(a_request_without_rounds_is_plain),
+        cmocka_unit_test(a_batch_has_a_request_per_element),
+        cmocka_unit_test(contradictions_are_refused),
+        cmocka_unit_test(server_info_has_a_mean_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/readers/readers.h"
+
+#include "tests/support/read_record.h"
+
+#define RESPONSE(counts)                                                                           \
+    "{\"id\":\"a\",\"model\":\"m\",\"choices\":[{\"text\":\"\\\"speculative_decoding\\\": "        \
+    "{}\"}],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":54},\"metrics\":"                 \
+    "{\"speculative_decoding\":{" counts "}}}"
+
+/* As the documentation of the feature has it: 39 + 1 + 3 = 43 rounds, 1 + 3 x 3 = 10 accepted. */
+#define SUMMARY                                                                                    \
+    "\"mean_acceptance_length\":1.2325581395348837,\"draft_acceptance_rate\":0.07751937984496124," \
+    "\"acceptance_histogram\":[39,1,0,3],\"num_spec_steps\":43,\"num_accepted_draft_tokens\":10,"  \
+    "\"num_draft_tokens\":129,\"num_spec_tokens\":3"
+
+static void a_summary_has_rounds_and_depths(void **state)
+{
+    (void)state;
+    const read_record r = read_record_of(&spec_reader_vllm_response, RESPONSE(SUMMARY), -1);
+    assert_int_equal(r.n, 1);
+    const spec_observation *o = &r.observation[0];
+    assert_true(o->kind == SPEC_OBSERVED_REQUEST && o->line == 7 && o->label != 0);
+    assert_counts(o, 3, (const double[]){43, 43, 129, 10, 54});
+    assert_passed(o, 3, (const double[]){4, 3, 3});
+    assert_near(o->printed_length, 1.0 + 10.0 / 43.0, 1e-15);
+    assert_near(o->printed_rate, 10.0 / 129.0, 1e-15);
+    assert_true(isnan(o->seconds) && isnan(o->running));
+    assert_int_equal(r.learned.gaps, SPEC_LOG_NO_TIMES);
+    assert_int_equal(r.learned.generation, 0);
+}
+
+/* 1000 rounds: 800 accept one or more, 500 two or more, 290 all three; 1590 of 3000. */
+static void details_agree_with_the_summary(void **state)
+{
+    (void)state;
+    const read_record r = read_record_of(
+        &spec_reader_vllm_response,
+        "{\"metrics\":{\"speculative_decoding\":{\"mean_acceptance_length\":2.59,"
+        "\"draft_acceptance_rate\":0.53,\"acceptance_histogram\":[200,300,210,290],"
+        "\"num_spec_steps\":1000,\"num_accepted_draft_tokens\":1590,\"num_draft_tokens\":3000,"
+        "\"num_spec_tokens\":3}}}",
+        -1);
+    assert_counts(&r.observation[0], 3, (const double[]){1000, NAN, 3000, 1590, NAN});
+    assert_passed(&r.observation[0], 3, (const double[]){800, 500, 290});
+
+    /* Four rounds, with short drafts; the prompt's end accepted nothing. */
+    const read_record d = read_record_of(
+        &spec_reader_vllm_response,
+        RESPONSE("\"acceptance_histogram\":{\"0\":2,\"1\":1,\"3\":1},\"num_spec_steps\":4,"
+                 "\"num_accepted_draft_tokens\":4,\"num_draft_tokens\":8,\"num_spec_tokens\":3,"
+                 "\"per_step_accepted\":[0, 1, 3, 0],\"per_step_drafted\":[3, 1, 3, 1]"),
+        -1);
+    /* 54 tokens: the prefill's, 4 accepted, and 49 passes of which 45 had no draft. */
+    assert_counts(&d.observation[0], 3, (const double[]){4, 49, 8, 4, 54});
+    assert_passed(&d.observation[0], 3, (const double[]){2, 1, 1});
+}
+
+static void a_request_without_a_draft_has_its_passes(void **state)
+{
+    (void)state;
+    const read_record r =
+        read_record_of(&spec_reader_vllm_response,
+                       RESPONSE("\"acceptance_histogram\":[0,0,0,0],\"num_spec_steps\":0,"
+                                "\"num_accepted_draft_tokens\":0,\"num_draft_tokens\":0,"
+                                "\"num_spec_tokens\":3"),
+                       -1);
+    assert_counts(&r.observation[0], 3, (const double[]){0, 53, 0, 0, 54});
+}
+
+static void records_hold_several_requests(void **state)
+{
+    (void)state;
+    /* An array of responses: each has its own tokens. */
+    read_record r = read_record_of(&spec_reader_vllm_response,
+                                   "[" RESPONSE(SUMMARY) ",\n" RESPONSE(SUMMARY) "]", -1);
+    assert_int_equal(r.n, 2);
+    for (int i = 0; i < 2; i++)
+        assert_counts(&r.observation[i], 3, (const double[]){43, 43, 129, 10, 54});
+    /* An object of responses: the tokens of neither are known. */
+    r = read_record_of(&spec_reader_vllm_response,
+                       "{\"all\":[" RESPONSE(SUMMARY) "," RESPONSE(SUMMARY) "]}", -1);
+    assert_int_equal(r.n, 2);
+    for (int i = 0; i < 2; i++)
+        assert_counts(&r.observation[i], 3, (const double[]){43, NAN, 129, 10, NAN});
+}
+
+/* A last round that is cut emits fewer tokens than rounds + accepted + 1: passes are not known, and
+ * the evidence decides. */
+static void a_cut_end_leaves_the_passes_open(void **state)
+{
+    (void)state;
+    const read_record r = read_record_of(
+        &spec_reader_vllm_response,
+        "{\"usage\":{\"completion_tokens\":52},\"metrics\":{\"speculative_decoding\":{" SUMMARY
+        "}}}",
+        -1);
+    assert_counts(&r.observation[0], 3, (const double[]){43, NAN, 129, 10, 52});
+}
+
+static void contradictions_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *line;
+    } cases[] = {
+        {RESPONSE("\"num_accepted_draft_tokens\":1,\"num_draft_tokens\":3"),
+         "x:7: a count 'num_spec_steps' is expected beside 'num_accepted_draft_tokens'"},
+        {RESPONSE("\"num_accepted_draft_tokens\":1,\"num_spec_steps\":3"),
+         "x:7: a count 'num_draft_tokens' is expected beside 'num_accepted_draft_tokens'"},
+        {RESPONSE("\"num_accepted_draft_tokens\":null,\"num_spec_steps\":3"),
+         "x:7: a count 'num_accepted_draft_tokens' is expected beside 'num_spec_steps'"},
+        {RESPONSE("\"num_accepted_draft_tokens\":-1,\"num_spec_steps\":3,\"num_draft_tokens\":3"),
+         "x:7: 'num_accepted_draft_tokens' is '-1': expected a whole number, at least 0 and below "
+         "2^53"},
+        {RESPONSE("\"num_accepted_draft_tokens\":4,\"num_spec_steps\":3,\"num_draft_tokens\":3"),
+         "x:7: 'num_accepted_draft_tokens' is 4, more than 'num_draft_tokens', 3"},
+        {RESPONSE("\"num_accepted_draft_tokens\":0,\"num_spec_steps\":0,\"num_draft_tokens\":3"),
+         "x:7: 'num_draft_tokens' is 3 without a round in 'num_spec_steps'"},
+        {RESPONSE("\"num_accepted_draft_tokens\":4,\"num_spec_steps\":3,\"num_draft_tokens\":10,"
+                  "\"num_spec_tokens\":3"),
+         "x:7: 'num_draft_tokens' is 10, more than 3 rounds of 3 tokens"},
+        {RESPONSE("\"num_accepted_draft_tokens\":4,\"num_spec_steps\":3,\"num_draft_tokens\":10,"
+                  "\"num_spec_tokens\":65"),
+         "x:7: 'num_spec_tokens' is 65: expected at most 64"},
+        {RESPONSE("\"num_accepted_draft_tokens\":10,\"num_spec_steps\":43,\"num_draft_tokens\":129,"
+                  "\"num_spec_tokens\":3,\"acceptance_histogram\":[39,1,0,3,0]"),
+         "x:7: 'acceptance_histogram' has 5 entries, 'num_spec_tokens' is 3: expected 4"},
+        {RESPONSE("\"num_accepted_draft_tokens\":1,\"num_spec_steps\":40,\"num_draft_tokens\":120,"
+                  "\"num_spec_tokens\":3,\"acceptance_histogram\":[39,1]"),
+         "x:7: 'acceptance_histogram' has 2 entries, 'num_spec_tokens' is 3: expected 4"},
+        {RESPONSE("\"num_accepted_draft_tokens\":10,\"num_spec_steps\":42,\"num_draft_tokens\":129,"
+                  "\"acceptance_histogram\":[39,1,0,3]"),
+         "x:7: 'acceptance_histogram' has 43 rounds, 'num_spec_steps' is 42"},
+        {RESPONSE("\"num_accepted_draft_tokens\":11,\"num_spec_steps\":43,\"num_draft_tokens\":129,"
+                  "\"acceptance_histogram\":[39,1,0,3]"),
+         "x:7: 'acceptance_histogram' has 10 accepted tokens, 'num_accepted_draft_tokens' is 11"},
+        {RESPONSE("\"num_accepted_draft_tokens\":1,\"num_spec_steps\":2,\"num_draft_tokens\":4,"
+                  "\"per_step_accepted\":[1,0],\"per_step_drafted\":[4]"),
+         "x:7: 'per_step_accepted' and 'per_step_drafted' have different lengths"},
+        {RESPONSE("\"num_accepted_draft_tokens\":1,\"num_spec_steps\":2,\"num_draft_tokens\":4,"
+                  "\"per_step_accepted\":[1,0],\"per_step_drafted\":[0,4]"),
+         "x:7: 'per_step_accepted' and 'per_step_drafted': a round accepts 1 of 0 tokens"},
+        {RESPONSE("\"num_accepted_draft_tokens\":1,\"num_spec_steps\":2,\"num_draft_tokens\":4,"
+                  "\"per_step_accepted\":[1,0],\"per_step_drafted\":[3,2]"),
+         "x:7: 'per_step_accepted' and 'per_step_drafted' have 2 rounds, 1 of 5 tokens: expected "
+         "2, 1 of 4"},
+        {RESPONSE("\"num_accepted_draft_tokens\":1,\"num_spec_steps\":2,\"num_draft_tokens\":4,"
+                  "\"per_step_accepted\":[1],\"per_step_drafted\":[4]"),
+         "x:7: 'per_step_accepted' and 'per_step_drafted' have 1 rounds, 1 of 4 tokens: expected "
+         "2, 1 of 4"},
+        {RESPONSE("\"num_accepted_draft_tokens\":1,\"num_spec_steps\":2,\"num_draft_tokens\":4,"
+                  "\"per_step_accepted\":[1,-1],\"per_step_drafted\":[3,2]"),
+         "x:7: 'per_step_accepted' is '-1': expected a whole number, at least 0 and below 2^53"},
+        {RESPONSE(SUMMARY ",\"num_spec_steps\":43"),
+         "x:7: the key 'num_spec_steps' is twice in a JSON object"},
+        {"{\"metrics\":{\"speculative_decoding\":{" SUMMARY,
+         "x:7: the JSON object with 'num_accepted_draft_tokens' has no end: is the record cut?"},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        read_record_fails(&spec_reader_vllm_response, cases[c].text, cases[c].line);
+}
+
+static void words_in_texts_are_not_counts(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "{\"text\":\"\\\"speculative_decoding\\\": {\\\"num_accepted_draft_tokens\\\": 3}\"}",
+        "{\"metrics\":{\"speculative_decoding\":null}}",
+        "INFO num_accepted_draft_tokens speculative_decoding",
+        "",
+    };
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
+        for (int i = 0; spec_log_formats[i] != NULL; i++)
+            assert_false(spec_log_formats[i]->concerns(texts[t], strlen(texts[t])));
+    }
+}
+
+/* The same figures as a benchmark's difference of counters; the rate is per cent. */
+static void a_benchmark_is_a_window(void **state)
+{
+    (void)state;
+    const read_record r = read_record_of(
+        &spec_reader_vllm_bench,
+        "{\"date\":\"20260101\",\"duration\":12.5,\"completed\":100,\"max_concurrency\":8,\n"
+        "\"spec_decode_acceptance_rate\":53.0,\"spec_decode_acceptance_length\":2.59,"
+        "\"spec_decode_num_drafts\":1000,\"spec_decode_draft_tokens\":3000,"
+        "\"spec_decode_accepted_tokens\":1590,"
+        "\"spec_decode_per_position_acceptance_rates\":[0.8,0.5,0.29]}",
+        -1);
+    const spec_observation *o = &r.observation[0];
+    assert_true(o->kind == SPEC_OBSERVED_WINDOW);
+    assert_counts(o, -1, (const double[]){1000, NAN, 3000, 1590, NAN});
+    assert_passed(o, 3, (const double[]){800, 500, 290});
+    assert_near(o->printed_rate, 0.53, 1e-15);
+    assert_same(o->seconds, 12.5);
+    assert_same(o->running, 8.0);
+    assert_int_equal(r.learned.gaps, 0);
+    const read_record bare = read_record_of(
+        &spec_reader_vllm_bench,
+        "{\"spec_decode_num_drafts\":2,\"spec_decode_draft_tokens\":6,\"max_concurrency\":null,"
+        "\"spec_decode_accepted_tokens\":1}",
+        -1);
+    assert_counts(&bare.observation[0], -1, (const double[]){2, NAN, 6, 1, NAN});
+    assert_int_equal(bare.learned.gaps, SPEC_LOG_NO_TIMES | SPEC_LOG_NO_DEPTHS);
+    read_record_fails(&spec_reader_vllm_bench,
+                      "{\"spec_decode_num_drafts\":10,\"spec_decode_draft_tokens\":30,"
+                      "\"spec_decode_per_position_acceptance_rates\":[0.8,0.55]}",
+                      "x:7: 'spec_decode_per_position_acceptance_rates' has 0.55, which is no "
+                      "share of 10 rounds");
+    read_record_fails(&spec_reader_vllm_bench,
+                      "{\"spec_decode_num_drafts\":10,\"spec_decode_draft_tokens\":30,"
+                      "\"spec_decode_per_position_acceptance_rates\":[1.1]}",
+                      "x:7: 'spec_decode_per_position_acceptance_rates' has 1.1, which is no "
+                      "share of 10 rounds");
+}
+
+#define AIPERF(engine, ms)                                                                         \
+    "{\"metadata\":{},\"metrics\":{\"request_latency\":{\"value\":2250.0,\"unit\":\"" ms           \
+    "\"},\"time_to_first_token\":{\"value\":250,\"unit\":\"ms\"}},\"spec_decode_acceptance\":{"    \
+    "\"engine\":\"" engine "\",\"mean_acceptance_length\":1.2325581395348837,"                     \
+    "\"draft_acceptance_rate\":0.0775,\"acceptance_histogram\":{\"0\":39,\"1\":1,\"3\":3},"        \
+    "\"num_accepted_draft_tokens\":10,\"num_draft_tokens\":129,\"num_spec_steps\":43,"             \
+    "\"num_spec_tokens\":null,\"completion_tokens\":54,\"per_step_accepted\":null}}"
+
+static void records_of_aiperf_have_times(void **state)
+{
+    (void)state;
+    read_record r = read_record_of(&spec_reader_aiperf, AIPERF("vllm", "ms"), -1);
+    const spec_observation *o = &r.observation[0];
+    assert_counts(o, -1, (const double[]){43, 43, 129, 10, 54});
+    assert_passed(o, 3, (const double[]){4, 3, 3});
+    assert_near(o->seconds, 2.0, 1e-15); /* from the first token on */
+    assert_int_equal(r.learned.gaps, 0);
+    const uint64_t vllm = o->label;
+    r = read_record_of(&spec_reader_aiperf, AIPERF("sglang", "min"), -1);
+    assert_true(r.observation[0].label != vllm && isnan(r.observation[0].seconds));
+    assert_int_equal(r.learned.gaps, SPEC_LOG_NO_TIMES);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_summary_has_rounds_and_depths),
+        cmocka_unit_test(details_agree_with_the_summary),
+        cmocka_unit_test(a_request_without_a_draft_has_its_passes),
+        cmocka_unit_test(records_hold_several_requests),
+        cmocka_unit_test(a_cut_end_leaves_the_passes_open),
+        cmocka_unit_test(contradictions_are_refused),
+        cmocka_unit_test(words_in_texts_are_not_counts),
+        cmocka_unit_test(a_benchmark_is_a_window),
+        cmocka_unit_test(records_of_aiperf_have_times),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
