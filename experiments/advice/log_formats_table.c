@@ -3,8 +3,11 @@
 #include "experiments/advice/readers/readers.h"
 
 const spec_log_format *const spec_log_formats[] = {
-    &spec_reader_vllm_log,         &spec_reader_prometheus_vllm, &spec_reader_prometheus_sglang,
-    &spec_reader_prometheus_llama, &spec_reader_prometheus_tgi,  NULL,
+    &spec_reader_vllm_log,
+    &spec_reader_prometheus_vllm,
+    &spec_reader_prometheus_sglang,
+    &spec_reader_prometheus_llama,
+    &spec_reader_prometheus_tgi,
     &spec_reader_vllm_response,
     &spec_reader_vllm_bench,
     &spec_reader_aiperf,
