@@ -238,16 +238,20 @@ static void add_all(double *c, spec_observed_series *s, const spec_observation *
 {
     const double known = isnan(o->rounds) ? 0.0 : o->rounds, passed = sum_passed(o);
     const bool seconds = o->seconds > 0.0 && isfinite(o->seconds);
+    /* A request's seconds are its own; those of a window are shared by the running ones. */
+    const double requests = o->kind == SPEC_OBSERVED_REQUEST ? 1.0
+                            : s->batch > 0                   ? o->running
+                                                             : 0.0;
     add(&c[SPEC_SUM_ROUNDS], o->rounds);
     add(&c[SPEC_SUM_PASSES], o->passes);
     add(&c[SPEC_SUM_DRAFTED], o->drafted);
     add(&c[SPEC_SUM_ACCEPTED], o->accepted);
     add(&c[SPEC_SUM_EMITTED], o->emitted);
     if (seconds) c[SPEC_SUM_SECONDS] += o->seconds;
-    if (seconds && s->batch > 0) {
-        c[SPEC_SUM_BUSY] += o->running * o->seconds;
+    if (seconds && requests > 0.0) {
+        c[SPEC_SUM_BUSY] += requests * o->seconds;
         add(&c[SPEC_SUM_BUSY_EMITTED], o->emitted);
-        add(&c[SPEC_SUM_BUSY_ROUNDS], o->K == 0 ? o->passes : o->rounds);
+        add(&c[SPEC_SUM_BUSY_ROUNDS], o->passes);
     }
     if (o->draft_seconds >= 0.0 && isfinite(o->draft_seconds))
         c[SPEC_SUM_DRAFT_SECONDS] += o->draft_seconds;

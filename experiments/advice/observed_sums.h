@@ -21,9 +21,10 @@ enum {
     SPEC_SUM_ACCEPTED, /* the sum of passed, or emitted less passes, where not given */
     SPEC_SUM_EMITTED,  /* passes + accepted where not given */
     SPEC_SUM_SECONDS,
-    SPEC_SUM_BUSY,         /* running times seconds, for those that have both */
+    /* seconds of a request, or of a window times running, for those that have both */
+    SPEC_SUM_BUSY,
     SPEC_SUM_BUSY_EMITTED, /* tokens emitted in that time */
-    SPEC_SUM_BUSY_ROUNDS,  /* rounds (passes of plain decoding) in that time */
+    SPEC_SUM_BUSY_ROUNDS,  /* passes in that time, with those without a draft */
     SPEC_SUM_DRAFT_SECONDS,
     SPEC_SUM_DEPTH_ROUNDS, /* rounds of observations that give all depths */
     SPEC_SUM_PASSED,       /* and the following: by depth */

@@ -300,7 +300,7 @@ static void inexact_rounds_bound_what_passed(void **state)
     assert_same(column(0, 0, SPEC_SUM_PASSED), 58);
 }
 
-static void times_need_a_batch_and_seconds(void **state)
+static void times_need_seconds_and_for_windows_a_batch(void **state)
 {
     (void)state;
     spec_observation o = window(20, 60, 30);
@@ -320,6 +320,16 @@ static void times_need_a_batch_and_seconds(void **state)
     assert_same(column(1, 0, SPEC_SUM_SECONDS), 0);
     assert_same(column(1, 0, SPEC_SUM_BUSY), 0);
     assert_same(column(1, 0, SPEC_SUM_BUSY_ROUNDS), 0);
+    o.kind = SPEC_OBSERVED_REQUEST; /* its seconds are its own, whatever ran beside it */
+    o.seconds = 4;
+    o.passes = 25;
+    put(&o);
+    assert_same(column(2, 0, SPEC_SUM_BUSY), 4);
+    assert_same(column(2, 0, SPEC_SUM_BUSY_ROUNDS), 25);
+    assert_same(column(2, 0, SPEC_SUM_BUSY_EMITTED), 55);
+    o.running = NAN;
+    put(&o);
+    assert_same(column(3, 0, SPEC_SUM_BUSY), 4);
 }
 
 /* Depths behind the last one are unknown, unless those given hold all accepted tokens. */
@@ -472,7 +482,7 @@ int main(void)
         cmocka_unit_test_teardown(plain_decoding_has_passes_and_no_rounds, end),
         cmocka_unit_test_teardown(rounds_that_are_not_given_are_inexact, end),
         cmocka_unit_test_teardown(inexact_rounds_bound_what_passed, end),
-        cmocka_unit_test_teardown(times_need_a_batch_and_seconds, end),
+        cmocka_unit_test_teardown(times_need_seconds_and_for_windows_a_batch, end),
         cmocka_unit_test_teardown(depths_count_where_they_are_complete, end),
         cmocka_unit_test_teardown(idle_windows_are_left_out, end),
         cmocka_unit_test_teardown(contradictions_are_counted_with_the_first_ones_line, end),
