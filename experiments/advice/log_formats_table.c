@@ -4,6 +4,7 @@
 
 const spec_log_format *const spec_log_formats[] = {
     &spec_reader_vllm_log,
+    &spec_reader_vllm_bench_table,
     &spec_reader_prometheus_vllm,
     &spec_reader_prometheus_sglang,
     &spec_reader_prometheus_llama,

@@ -7,6 +7,7 @@
 #include "experiments/advice/log_format.h"
 
 extern const spec_log_format spec_reader_vllm_log;
+extern const spec_log_format spec_reader_vllm_bench_table;
 extern const spec_log_format spec_reader_prometheus_vllm;
 extern const spec_log_format spec_reader_prometheus_sglang;
 extern const spec_log_format spec_reader_prometheus_llama;

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/readers/log_scan.h"
+#include "experiments/advice/readers/readers.h"
+
+#include <string.h>
+
+/* Lines of the table. The last one is of SGLang's benchmark, which prints a similar table. */
+enum {
+    REQUESTS,
+    DURATION,
+    GENERATED,
+    TOKEN_TIME,
+    RATE,
+    LENGTH,
+    DRAFTS,
+    DRAFTED,
+    ACCEPTED,
+    FIELDS,
+    POSITION = FIELDS,
+    SGLANG_LENGTH,
+    NAMES
+};
+static const struct {
+    const char *name;
+    bool whole;
+} lines[NAMES] = {[REQUESTS] = {"Successful requests", true},
+                  [DURATION] = {"Benchmark duration (s)", false},
+                  [GENERATED] = {"Total generated tokens", true},
+                  [TOKEN_TIME] = {"Mean TPOT (ms)", false},
+                  [RATE] = {"Acceptance rate (%)", false},
+                  [LENGTH] = {"Acceptance length", false},
+                  [DRAFTS] = {"Drafts", true},
+                  [DRAFTED] = {"Draft tokens", true},
+                  [ACCEPTED] = {"Accepted tokens", true},
+                  [POSITION] = {"Position ", false},
+                  [SGLANG_LENGTH] = {"Accept length", false}};
+
+/* Share by which tokens that the client counts may differ from the engine's: the first tokens of
+ * requests come from prefills, and last rounds are cut. */
+static const double SKEW = 0.10;
+
+static const double SLACK = 1e-9; /* of the arithmetic, beside the rounding of printed numbers */
+
+/* One table. */
+typedef struct {
+    unsigned seen; /* bit per line */
+    uint64_t line; /* of the newest one */
+    double value[FIELDS];
+    int decimals[FIELDS];
+    int depths, rate_decimals;
+    double rate[SPEC_OBSERVED_DEPTHS]; /* per cent */
+} table;
+
+/* The line of the table, and the position behind its name; -1 without one. */
+static int line_of(spec_log_scan *scan)
+{
+    while (scan->at < scan->end && (*scan->at == ' ' || *scan->at == '\t')) scan->at++;
+    for (int i = 0; i < NAMES; i++) {
+        const size_t n = strlen(lines[i].name);
+        if ((size_t)(scan->end - scan->at) <= n || memcmp(scan->at, lines[i].name, n) != 0)
+            continue;
+        if (i != POSITION && scan->at[n] != ':') continue;
+        if (i == POSITION && (scan->at[n] < '0' || scan->at[n] > '9')) continue;
+        scan->at += n;
+        return i;
+    }
+    return -1;
+}
+
+static bool concerns(const char *bytes, size_t n)
+{
+    const spec_log_record record = {.bytes = bytes, .n = n};
+    spec_log_scan scan = spec_log_scan_of(&record);
+    return line_of(&scan) >= 0;
+}
+
+static bool has(const table *t, int line)
+{
+    return (t->seen >> line & 1) != 0;
+}
+
+static double value_of(const table *t, int line)
+{
+    return has(t, line) ? t->value[line] : NAN;
+}
+
+/* ---- A whole table --------------------------------------------------------------------------- */
+
+/* Does a printed number differ from its value by more than rounding? */
+static bool differs(const table *t, int line, double value)
+{
+    return has(t, line) &&
+           fabs(t->value[line] - value) > spec_log_scan_half_unit(t->decimals[line]) + SLACK;
+}
+
+/* Rounds that accepted each depth: whole numbers that agree with the rates and sum to `accepted`,
+ * where every depth is in the table. False if there are none. */
+static bool passed_of(spec_observation *o, const table *t)
+{
+    const double half = spec_log_scan_half_unit(t->rate_decimals) + SLACK;
+    const bool all = t->depths * o->rounds >= o->drafted;
+    double missing = o->accepted;
+    o->depths = t->depths;
+    for (int i = 0; i < o->depths; i++) {
+        o->passed[i] = round(o->rounds * t->rate[i] / 100.0);
+        missing -= o->passed[i];
+        if (fabs(100.0 * o->passed[i] - t->rate[i] * o->rounds) > half * o->rounds) return false;
+    }
+    for (int i = 0; i < o->depths && all; i++) {
+        const double exact = o->rounds * t->rate[i] / 100.0, slack = half * o->rounds / 100.0;
+        const double room = missing > 0.0 ? floor(exact + slack) - o->passed[i]
+                                          : ceil(exact - slack) - o->passed[i];
+        const double step = missing > 0.0 ? fmin(room, missing) : fmax(room, missing);
+        o->passed[i] += step;
+        missing -= step;
+    }
+    for (int i = 0; i < o->depths; i++)
+        if (o->passed[i] > (i > 0 ? o->passed[i - 1] : o->rounds)) return false;
+    return !all || missing == 0.0;
+}
+
+/* Time of the run, and requests that decoded at a time: a request spends the mean time per output
+ * token on each of its tokens but the first. */
+static void times_of(spec_observation *o, const table *t)
+{
+    const double tokens = value_of(t, GENERATED) - value_of(t, REQUESTS);
+    const double duration = value_of(t, DURATION);
+    const double busy = 1e-3 * value_of(t, TOKEN_TIME) * tokens;
+    if (duration > 0.0) o->seconds = duration;
+    if (duration > 0.0 && busy > 0.0) o->running = busy / duration;
+    if (!(tokens >= 0.0)) return;
+    if (o->K == 0) {
+        o->emitted = o->passes = tokens;
+    } else if (fabs(tokens - o->rounds - o->accepted) <= SKEW * tokens) {
+        o->emitted = o->rounds + o->accepted;
+        o->passes = o->rounds;
+    } else if (tokens > o->rounds + o->accepted) {
+        o->emitted = tokens;
+        o->passes = tokens - o->accepted;
+    }
+}
+
+static int speculation_of(spec_observation *o, const table *t, const spec_log_record *record,
+                          spec_error *error)
+{
+    for (int i = DRAFTS; i <= ACCEPTED; i++)
+        if (!has(t, i))
+            return spec_log_bad(record, error,
+                                "vllm bench serve: expected a line '%s:'; the table is cut",
+                                lines[i].name);
+    o->rounds = o->rounds_low = o->rounds_high = t->value[DRAFTS];
+    o->drafted = t->value[DRAFTED];
+    o->accepted = t->value[ACCEPTED];
+    o->printed_length = value_of(t, LENGTH);
+    o->printed_rate = value_of(t, RATE) / 100.0;
+    if (o->accepted > o->drafted || o->rounds > o->drafted ||
+        differs(t, RATE, 100.0 * o->accepted / o->drafted) ||
+        differs(t, LENGTH, 1.0 + o->accepted / o->rounds) || !passed_of(o, t))
+        return spec_log_bad(record, error,
+                            "vllm bench serve: %.0f drafts, %.0f draft tokens and %.0f accepted "
+                            "ones contradict one another or the rates",
+                            o->rounds, o->drafted, o->accepted);
+    const double K = o->drafted / o->rounds;
+    const bool whole = K == floor(K) && K >= 1.0 && K <= SPEC_OBSERVED_DEPTHS;
+    o->K = t->depths > 0 ? t->depths : whole ? (int)K : record->K;
+    return GSL_SUCCESS;
+}
+
+/* The table ends. Without lines of speculation it is of plain decoding, if it has times. */
+static int hand_over(table *t, spec_log_learned *learned, const spec_log_record *record,
+                     spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const unsigned plain = 1u << REQUESTS | 1u << DURATION | 1u << GENERATED | 1u << TOKEN_TIME;
+    const bool speculates = (t->seen & ~plain) != 0;
+    spec_observation o = spec_observation_empty(SPEC_OBSERVED_WINDOW, t->line);
+    spec_log_record at = *record;
+    at.line = t->line;
+    if (!speculates && t->seen != plain) goto done;
+    if (speculates) {
+        SPEC_TRY(speculation_of(&o, t, &at, error));
+        learned->generation = 0;
+    } else {
+        o.K = 0;
+        o.rounds = o.rounds_low = o.rounds_high = o.drafted = o.accepted = 0.0;
+    }
+    times_of(&o, t);
+    learned->gaps = (speculates && o.depths == 0 ? (unsigned)SPEC_LOG_NO_DEPTHS : 0) |
+                    (isnan(o.running) ? (unsigned)SPEC_LOG_NO_TIMES : 0);
+    SPEC_TRY(record->observer->take(record->observer->self, &o, error));
+done:
+    *t = (table){0};
+    return status;
+}
+
+/* ---- Lines ----------------------------------------------------------------------------------- */
+
+static int read_position(table *t, spec_log_scan *scan, spec_error *error)
+{
+    int status = GSL_SUCCESS, decimals;
+    double position, rate;
+    spec_log_scan number = *scan;
+    while (number.at < number.end && *number.at != ':') number.at++;
+    number = (spec_log_scan){scan->at, number.at, scan->record};
+    SPEC_TRY(spec_log_scan_count(&position, &number, "Position", error));
+    scan->at = number.at;
+    if (position != t->depths || t->depths == SPEC_OBSERVED_DEPTHS)
+        SPEC_TRY(spec_log_bad(scan->record, error, "Position: expected %d of 0 to %d, not %.0f",
+                              t->depths, SPEC_OBSERVED_DEPTHS - 1, position));
+    SPEC_TRY(spec_log_scan_expect(scan, ":", "Position", error));
+    SPEC_TRY(spec_log_scan_real(&rate, &decimals, scan, "Position", error));
+    if (rate > 100.0)
+        SPEC_TRY(
+            spec_log_bad(scan->record, error, "Position: expected at most 100 %%, not %g", rate));
+    if (t->depths == 0) t->rate_decimals = decimals;
+    t->rate[t->depths++] = rate;
+done:
+    return status;
+}
+
+static int read(void *state, spec_log_learned *learned, const spec_log_record *record,
+                spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    table *t = state;
+    spec_log_scan scan = spec_log_scan_of(record);
+    const int line = line_of(&scan);
+    if (line == SGLANG_LENGTH) {
+        spec_log_bad(record, error,
+                     "this table is of SGLang's benchmark, whose mean length has no counts beside "
+                     "it; give the server's log instead");
+        return GSL_EUNSUP;
+    }
+    /* The first line of a table, or one that repeats, ends the table before. */
+    if (line != POSITION && (has(t, line) || line == REQUESTS))
+        SPEC_TRY(hand_over(t, learned, record, error));
+    t->seen |= 1u << line;
+    t->line = record->line;
+    if (line == POSITION) {
+        SPEC_TRY(read_position(t, &scan, error));
+    } else {
+        const char *name = lines[line].name;
+        SPEC_TRY(spec_log_scan_expect(&scan, ":", name, error));
+        if (lines[line].whole)
+            SPEC_TRY(spec_log_scan_count(&t->value[line], &scan, name, error));
+        else
+            SPEC_TRY(spec_log_scan_real(&t->value[line], &t->decimals[line], &scan, name, error));
+    }
+    while (scan.at < scan.end && strchr(" \t\r", *scan.at) != NULL) scan.at++;
+    if (scan.at < scan.end)
+        SPEC_TRY(spec_log_bad(record, error, "%s: expected the end of the line, not '%.24s'",
+                              lines[line].name, scan.at));
+done:
+    return status;
+}
+
+static int end(void *state, spec_log_learned *learned, const spec_log_record *last,
+               spec_error *error)
+{
+    return hand_over(state, learned, last, error);
+}
+
+const spec_log_format spec_reader_vllm_bench_table = {
+    .name = "vllm-bench-table",
+    .engine = "vllm",
+    .summary = "table that vllm bench serve prints",
+    .generations = (const char *const[]){"tables with Acceptance length", NULL},
+    .concerns = concerns,
+    .state_size = sizeof(table),
+    .read = read,
+    .end = end,
+};

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/readers/readers.h"
+#include "tests/support/read_lines.h"
+
+/* The layout of vLLM's table, with 1000 rounds of 3 tokens. */
+#define HEAD                                                                                       \
+    "============ Serving Benchmark Result ============\n"                                         \
+    "Successful requests:                     10        \n"                                        \
+    "Failed requests:                         0         \n"                                        \
+    "Benchmark duration (s):                  20.00     \n"                                        \
+    "Total input tokens:                      5120      \n"
+#define TAIL "==================================================\n"
+#define TIMES(generated, tpot)                                                                     \
+    HEAD "Total generated tokens:                  " generated "      \n"                          \
+         "---------------Time to First Token----------------\n"                                    \
+         "Mean TTFT (ms):                          50.00     \n"                                   \
+         "Mean TPOT (ms):                          " tpot "     \n"
+#define COUNTS(rate, length, drafts, drafted, accepted)                                            \
+    "---------------Speculative Decoding---------------\n"                                         \
+    "Acceptance rate (%):                     " rate "     \n"                                     \
+    "Acceptance length:                       " length "      \n"                                  \
+    "Drafts:                                  " drafts "      \n"                                  \
+    "Draft tokens:                            " drafted "      \n"                                 \
+    "Accepted tokens:                         " accepted "      \n"
+#define POSITIONS(a, b, c)                                                                         \
+    "Per-position acceptance (%):\n"                                                               \
+    "  Position 0:                            " a "     \n"                                        \
+    "  Position 1:                            " b "     \n"                                        \
+    "  Position 2:                            " c "     \n"
+#define ROUNDS_1000                                                                                \
+    COUNTS("53.00", "2.59", "1000", "3000", "1590") POSITIONS("80.00", "50.00", "29.00")
+
+static read_lines r;
+
+static const spec_observation *only(const char *text, int K)
+{
+    read_lines_of(&r, &spec_reader_vllm_bench_table, text, K);
+    assert_int_equal(r.n, 1);
+    assert_int_equal(r.observation[0].kind, SPEC_OBSERVED_WINDOW);
+    return &r.observation[0];
+}
+
+static void assert_counts(const spec_observation *o, int K, const double counts[5])
+{
+    assert_int_equal(o->K, K);
+    assert_same(o->rounds, counts[0]);
+    assert_same(o->rounds_low, counts[0]);
+    assert_same(o->rounds_high, counts[0]);
+    assert_same(o->drafted, counts[1]);
+    assert_same(o->accepted, counts[2]);
+    assert_same(o->passes, counts[3]);
+    assert_same(o->emitted, counts[4]);
+}
+
+static void a_table_is_read(void **state)
+{
+    (void)state;
+    const spec_observation *o = only(TIMES("2610", "12.50") ROUNDS_1000 TAIL, -1);
+    assert_counts(o, 3, (const double[]){1000, 3000, 1590, 1000, 2590});
+    assert_int_equal(o->depths, 3);
+    assert_same(o->passed[0], 800);
+    assert_same(o->passed[1], 500);
+    assert_same(o->passed[2], 290);
+    assert_same(o->seconds, 20);
+    assert_near(o->running, 2600 * 0.0125 / 20, 1e-15);
+    assert_same(o->printed_length, 2.59);
+    assert_same(o->printed_rate, 0.53);
+    assert_int_equal(r.learned.generation, 0);
+    assert_int_equal(r.learned.gaps, 0);
+}
+
+static void an_excerpt_has_no_times(void **state)
+{
+    (void)state;
+    const spec_observation *o = only(ROUNDS_1000, -1);
+    assert_counts(o, 3, (const double[]){1000, 3000, 1590, NAN, NAN});
+    assert_nan(o->seconds);
+    assert_int_equal(r.learned.gaps, SPEC_LOG_NO_TIMES);
+    o = only(COUNTS("50.00", "2.00", "10", "20", "10"), 7);
+    assert_int_equal(o->K, 2);
+    assert_int_equal(r.learned.gaps, SPEC_LOG_NO_TIMES | SPEC_LOG_NO_DEPTHS);
+    o = only(COUNTS("50.00", "1.95", "20", "38", "19"), 7);
+    assert_int_equal(o->K, 7);
+}
+
+static void tables_follow_one_another(void **state)
+{
+    (void)state;
+    read_lines_of(&r, &spec_reader_vllm_bench_table,
+                  ROUNDS_1000 TIMES("3010", "10.00") TAIL TIMES("4010", "12.50")
+                      ROUNDS_1000 TAIL ROUNDS_1000,
+                  -1);
+    assert_int_equal(r.n, 4);
+    /* Plain decoding: 3000 tokens of 10 ms in 20 s. */
+    assert_counts(&r.observation[1], 0, (const double[]){0, 0, 0, 3000, 3000});
+    assert_same(r.observation[1].running, 1.5);
+    /* Passes without a draft. */
+    assert_counts(&r.observation[2], 3, (const double[]){1000, 3000, 1590, 2410, 4000});
+    assert_nan(r.observation[3].seconds);
+}
+
+/* Many rounds: two decimals leave several counts, of which those with the sum are taken. */
+static void depths_sum_to_the_accepted_tokens(void **state)
+{
+    (void)state;
+    const spec_observation *o = only(COUNTS("50.00", "2.00", "100003", "200006",
+                                            "100003") "Position 0: 70.00\nPosition 1: 30.00\n",
+                                     -1);
+    assert_same(o->passed[0] + o->passed[1], 100003);
+    assert_within(o->passed[0], 70002.1, 5);
+    o = only(COUNTS("50.00", "2.00", "100003", "200006",
+                    "99996") "Position 0: 70.00\nPosition 1: 30.00\n",
+             -1);
+    assert_same(o->passed[0] + o->passed[1], 99996);
+    assert_within(o->passed[0], 70002.1, 5.0002);
+    assert_within(o->passed[1], 30000.9, 5.0002);
+}
+
+static void malformed_tables_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *error;
+    } cases[] = {
+        {"Drafts: 10\nDraft tokens: 30\n",
+         "x:2: vllm bench serve: expected a line 'Accepted tokens:'; the table is cut"},
+        {"Drafts: ten\n", "x:1: Drafts: expected a whole number, not 'ten'"},
+        {"Drafts: 10 20\n", "x:1: Drafts: expected the end of the line, not '20'"},
+        {"Acceptance rate (%): 53,00\n",
+         "x:1: Acceptance rate (%): expected a decimal point, not the comma of '53,0'; run the "
+         "engine with LC_ALL=C"},
+        {"Drafts: -1\n", "x:1: Drafts: expected a whole number, not '-1'"},
+        {"Drafts: 9007199254740994\n", "x:1: Drafts: expected a number up to 2^53"},
+        {"  Position 1: 10\n", "x:1: Position: expected 0 of 0 to 63, not 1"},
+        {"  Position 0: 110\n", "x:1: Position: expected at most 100 %, not 110"},
+        {"  Position 0\n", "x:1: Position: expected ':', not ''"},
+        {"Drafts: 10\nDraft tokens: 30\nAccepted tokens: 31\n",
+         "x:3: vllm bench serve: 10 drafts, 30 draft tokens and 31 accepted ones contradict one "
+         "another or the rates"},
+        {"Drafts: 31\nDraft tokens: 30\nAccepted tokens: 3\n",
+         "x:3: vllm bench serve: 31 drafts, 30 draft tokens and 3 accepted ones contradict one "
+         "another or the rates"},
+        {COUNTS("54.00", "2.59", "1000", "3000", "1590"),
+         "x:6: vllm bench serve: 1000 drafts, 3000 draft tokens and 1590 accepted ones contradict "
+         "one another or the rates"},
+        {COUNTS("53.00", "2.60", "1000", "3000", "1590"),
+         "x:6: vllm bench serve: 1000 drafts, 3000 draft tokens and 1590 accepted ones contradict "
+         "one another or the rates"},
+        {COUNTS("53.00", "2.59", "1000", "3000", "1590") POSITIONS("80.00", "50.00", "28.00"),
+         "x:10: vllm bench serve: 1000 drafts, 3000 draft tokens and 1590 accepted ones contradict "
+         "one another or the rates"},
+        {COUNTS("53.00", "2.59", "1000", "3000", "1590") POSITIONS("80.05", "50.00", "28.95"),
+         "x:10: vllm bench serve: 1000 drafts, 3000 draft tokens and 1590 accepted ones contradict "
+         "one another or the rates"},
+        {COUNTS("53.00", "2.59", "1000", "3000", "1590") POSITIONS("50.00", "80.00", "29.00"),
+         "x:10: vllm bench serve: 1000 drafts, 3000 draft tokens and 1590 accepted ones contradict "
+         "one another or the rates"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        read_lines_fails(&spec_reader_vllm_bench_table, cases[i].text, GSL_EINVAL, cases[i].error);
+}
+
+static void the_table_of_sglang_is_refused(void **state)
+{
+    (void)state;
+    read_lines_fails(&spec_reader_vllm_bench_table, TIMES("2610", "12.50") "Accept length: 2.5\n",
+                     GSL_EUNSUP,
+                     "x:10: this table is of SGLang's benchmark, whose mean length has no counts "
+                     "beside it; give the server's log instead");
+}
+
+static void other_lines_are_passed_over(void **state)
+{
+    (void)state;
+    read_lines_of(&r, &spec_reader_vllm_bench_table,
+                  "Draft tokens\nDrafts 3\nPosition: 4\nPosition x: 3\nPosition \n" TAIL HEAD, -1);
+    assert_int_equal(r.n, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_table_is_read),
+        cmocka_unit_test(an_excerpt_has_no_times),
+        cmocka_unit_test(tables_follow_one_another),
+        cmocka_unit_test(depths_sum_to_the_accepted_tokens),
+        cmocka_unit_test(malformed_tables_are_refused),
+        cmocka_unit_test(the_table_of_sglang_is_refused),
+        cmocka_unit_test(other_lines_are_passed_over),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
