@@ -51,7 +51,10 @@ static inline void read_lines_with(read_lines *ret, const spec_log_format *forma
         for (int i = 0; spec_log_formats[i] != NULL; i++)
             if (spec_log_formats[i] != format && spec_log_formats[i]->concerns(bytes, n))
                 fail_msg("%s concerns this: %s", spec_log_formats[i]->name, bytes);
-        if (format->concerns(bytes, n))
+        bool found = false; /* records without a needle are passed over */
+        for (int i = 0; format->needles[i] != NULL; i++)
+            found = found || spec_log_find(bytes, n, format->needles[i]) != NULL;
+        if (found && format->concerns(bytes, n))
             ret->status = format->read(state, &ret->learned, &record, &ret->error);
         free(bytes);
         at += n + (at[n] == '\n');

@@ -224,6 +224,8 @@ const spec_log_format spec_reader_prometheus_vllm = {
     .summary = "Prometheus metrics of vLLM (/metrics)",
     .generations = (const char *const[]){"0.4 to 0.8 (V0)", "0.8.3 and later", NULL},
     .concerns = concerns_vllm,
+    .needles = (const char *const[]){"vllm:spec_", "vllm:generation_tokens",
+                                     "vllm:num_requests_running", NULL},
     .state_size = sizeof(spec_prometheus_scrape),
     .read = read_vllm,
     .end = end_vllm,
@@ -235,6 +237,8 @@ const spec_log_format spec_reader_prometheus_sglang = {
     .summary = "Prometheus metrics of SGLang (--enable-metrics)",
     .generations = (const char *const[]){"with spec_verify_calls_total", NULL},
     .concerns = concerns_sglang,
+    .needles = (const char *const[]){"sglang:spec_", "sglang:generation_tokens",
+                                     "sglang:num_running_reqs", NULL},
     .state_size = sizeof(spec_prometheus_scrape),
     .read = read_sglang,
     .end = end_sglang,
@@ -247,6 +251,8 @@ const spec_log_format spec_reader_prometheus_llama = {
     .generations =
         (const char *const[]){"forks with n_drafted_total", "spec_decode counters", NULL},
     .concerns = concerns_llama,
+    .needles = (const char *const[]){"llamacpp:spec_", "llamacpp:n_", "llamacpp:tokens_predicted",
+                                     "llamacpp:draft", NULL},
     .state_size = sizeof(spec_prometheus_scrape),
     .read = read_llama,
     .end = end_llama,
@@ -277,5 +283,6 @@ const spec_log_format spec_reader_prometheus_tgi = {
     .summary = "Prometheus metrics of Text Generation Inference, which are refused",
     .generations = (const char *const[]){"all", NULL},
     .concerns = concerns_tgi,
+    .needles = (const char *const[]){"tgi_request_skipped_tokens", NULL},
     .read = read_tgi,
 };

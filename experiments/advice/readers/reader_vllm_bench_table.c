@@ -35,6 +35,19 @@ static const struct {
                   [POSITION] = {"Position ", false},
                   [SGLANG_LENGTH] = {"Accept length", false}};
 
+static const char *const needles[] = {"Successful requests:",
+                                      "Benchmark duration (s):",
+                                      "Total generated tokens:",
+                                      "Mean TPOT (ms):",
+                                      "Acceptance rate (%):",
+                                      "Acceptance length:",
+                                      "Drafts:",
+                                      "Draft tokens:",
+                                      "Accepted tokens:",
+                                      "Position ",
+                                      "Accept length:",
+                                      NULL};
+
 /* Share by which tokens that the client counts may differ from the engine's: the first tokens of
  * requests come from prefills, and last rounds are cut. */
 static const double SKEW = 0.10;
@@ -266,6 +279,7 @@ const spec_log_format spec_reader_vllm_bench_table = {
     .summary = "table that vllm bench serve prints",
     .generations = (const char *const[]){"tables with Acceptance length", NULL},
     .concerns = concerns,
+    .needles = needles,
     .state_size = sizeof(table),
     .read = read,
     .end = end,

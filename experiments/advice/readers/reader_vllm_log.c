@@ -16,9 +16,9 @@ static const char *const generations[] = {"0.4 to 0.8 (V0)", "0.8.3 (V1)", "0.8.
 
 /* Lines, by the words before their numbers. */
 enum { COUNTS, THROUGHPUT, TOTALS, KINDS };
-static const char *const words[KINDS] = {[COUNTS] = "SpecDecoding metrics: ",
-                                         [THROUGHPUT] = "Avg prompt throughput: ",
-                                         [TOTALS] = "Speculative metrics: "};
+static const char *const words[KINDS + 1] = {[COUNTS] = "SpecDecoding metrics: ",
+                                             [THROUGHPUT] = "Avg prompt throughput: ",
+                                             [TOTALS] = "Speculative metrics: "};
 
 enum { PREFIX = 200 }; /* bytes before the words that are searched for stamp and process */
 
@@ -445,6 +445,7 @@ const spec_log_format spec_reader_vllm_log = {
     .summary = "log of a vLLM server",
     .generations = generations,
     .concerns = concerns,
+    .needles = words,
     .state_size = sizeof(state_of),
     .read = read,
     .end = end,
