@@ -1,101 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* advice: which draft length to run, from the evidence of an engine's logs.
+/* advice: which draft length to run, from the sums of an engine's logs.
  * For every K it has tokens per round, the time of a round over a plain token, and the speed-up.
  * Intervals cover sampling, and ranges what the data leave open. The verdict follows from them.
- * Owns its arrays. docs/advise.md; docs/formulas.md#advice. */
+ * docs/advise.md; docs/formulas.md#advice. */
 #ifndef SPECLAB_ADVICE_H
 #define SPECLAB_ADVICE_H
 
-#include "analysis/acceptance/acceptance_drift.h"
-#include "analysis/acceptance/beta_mixture.h"
-#include "analysis/acceptance/cluster_ratio.h"
-#include "analysis/acceptance/moment_bounds.h"
-#include "analysis/statistics/permutation.h"
-#include "experiments/advice/observed_sums.h"
+#include "experiments/advice/advice_record.h"
 
-enum { SPEC_ADVICE_K = 65 }; /* K = 0..64 */
-
-/* Knowledge that the user adds. NaN or -1: not given. */
-typedef struct {
-    double plain_tokens_per_s; /* of one request */
-    double round_over_plain;   /* the time of a round at the current K, in plain tokens */
-    int K_low, K_high;         /* the lengths to consider; -1: 0 to twice the longest run */
-    double error;              /* 1 - confidence (0.05) */
-    uint64_t seed;
-} spec_advice_question;
-
-/* How the numbers of a K are known. */
-typedef enum {
-    SPEC_ADVICE_MEASURED, /* this K was run */
-    SPEC_ADVICE_WITHIN,   /* below a K that was run: its rounds, cut */
-    SPEC_ADVICE_BEYOND,   /* above all that were run: bounds */
-} spec_advice_source;
-
-/* One draft length. NaN: not known. */
-typedef struct {
-    int K;
-    spec_advice_source source;
-    double rounds, drafted, accepted; /* of runs at this K; 0: none */
-    spec_cluster_ratio tokens;        /* per round (emitted per pass where given); beyond: NaN */
-    spec_bounds tokens_range;         /* of what the data leave open: free bounds */
-    spec_bounds tokens_mixture;       /* bounds under a mixture over rounds */
-    double tokens_constant;           /* under constant conditional acceptance */
-    spec_cluster_ratio alpha;         /* tested tokens: accepted / tested, of runs at this K */
-    spec_cluster_ratio conditional;   /* of depth K, from all runs at K or longer */
-    double conditional_least, conditional_most; /* where drafts were shorter than K; else equal */
-    double seconds;                             /* of a round of one request */
-    spec_bounds round_over_plain;               /* time of a round, in plain tokens */
-    double speedup;                   /* over plain decoding; NaN where a range is all there is */
-    double speedup_low, speedup_high; /* sampling at 1 - error, and the ranges */
-    bool best;
-} spec_advice_length;
-
-typedef enum {
-    SPEC_ADVICE_KEEP,
-    SPEC_ADVICE_CHANGE, /* to K */
-    SPEC_ADVICE_OFF,
-    SPEC_ADVICE_MEASURE, /* one more run decides: at measure_K */
-    SPEC_ADVICE_NOTHING, /* no round was seen */
-} spec_advice_verdict;
-
-/* One range of batches with draft lengths of its own. */
-typedef struct {
-    int from, to; /* requests; to = -1: any more */
-    int K;
-    double speedup, speedup_low, speedup_high;
-    bool decided;
-} spec_advice_batch;
-
-typedef struct {
-    int K; /* the current draft length: most rounds; -1: not known */
-    int n; /* entries of length, K = length[i].K ascending */
-    spec_advice_length length[SPEC_ADVICE_K];
-    spec_cluster_ratio alpha; /* over all runs with drafts */
-    /* the same without the 1 % of requests (at least one) with the most rounds, and their share of
-     * the rounds; NaN for windows */
-    spec_cluster_ratio without_longest;
-    double longest_share;
-    double accepted_over_drafted;
-    double missing;   /* draft tokens that K rounds lack, of K rounds: shorter drafts */
-    double mixture_z; /* m_2 - m_1^2 over its standard error: > 0 mixture, < 0 decay */
-    spec_beta_mixture mixture;
-    spec_acceptance_drift drift;
-    double plain_seconds; /* of a token of plain decoding, one request; NaN */
-    double plain_se;      /* of it, relative */
-    double break_even;    /* accepted/drafted above which the current K pays */
-    int n_batches;
-    spec_advice_batch batch[SPEC_SUM_BATCHES];
-    spec_advice_verdict verdict;
-    int to_K; /* CHANGE: the length; MEASURE: the length to run (0: plain) */
-    double gain, gain_low, gain_high; /* of to_K over the current K: ratio of tokens/s */
-    /* before/after, where both were given */
-    bool compared;
-    spec_permutation change;
-} spec_advice;
-
-/* GSL_ENOMEM; GSL_EDOM for a question outside its domain. opt_before: evidence of a time before a
- * change, beside `evidence` after it. */
-int spec_advice_of(spec_advice *ret, const spec_observed_sums *evidence,
+/* GSL_ENOMEM; GSL_EDOM for a question outside its domain. opt_before: the sums of a time before a
+ * change, beside `sums` after it. */
+int spec_advice_of(spec_advice *ret, const spec_observed_sums *sums,
                    const spec_observed_sums *opt_before, const spec_advice_question *question,
                    spec_error *error);
 

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/advice.h"
+
+#include "analysis/acceptance/round_times.h"
+#include "experiments/advice/advice_acceptance.h"
+#include "experiments/advice/advice_choice.h"
+#include "speclab/no_memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int check(const spec_advice_question *question, spec_error *error)
+{
+    if (!(question->error > 0.0 && question->error < 1.0))
+        return spec_fail(error, GSL_EDOM, "confidence: must be between 0 and 1");
+    if (question->plain_tokens_per_s <= 0.0 || isinf(question->plain_tokens_per_s))
+        return spec_fail(error, GSL_EDOM, "plain tokens per second: must be positive");
+    if (question->round_over_plain <= 0.0 || isinf(question->round_over_plain))
+        return spec_fail(error, GSL_EDOM, "time of a round over a plain token: must be positive");
+    if (question->K_high >= SPEC_ADVICE_K || question->K_low >= SPEC_ADVICE_K)
+        return spec_fail(error, GSL_EDOM, "K: at most %d", SPEC_ADVICE_K - 1);
+    if (question->K_high >= 0 && question->K_low > question->K_high)
+        return spec_fail(error, GSL_EDOM, "K: %d is more than %d", question->K_low,
+                         question->K_high);
+    return GSL_SUCCESS;
+}
+
+static void forget(spec_advice *advice)
+{
+    static const spec_cluster_ratio none = {NAN, NAN, NAN, NAN, NAN, NAN};
+    *advice = (spec_advice){.K = -1,
+                            .alpha = none,
+                            .without_longest = none,
+                            .longest_share = NAN,
+                            .accepted_over_drafted = NAN,
+                            .missing = NAN,
+                            .mixture_z = NAN,
+                            .mixture = {NAN, NAN, NAN, NAN},
+                            .drift = {.p = 1.0, .before = NAN, .after = NAN},
+                            .plain_seconds = NAN,
+                            .plain_se = NAN,
+                            .break_even = NAN,
+                            .verdict = SPEC_ADVICE_NOTHING,
+                            .to_K = -1,
+                            .decides_K = -1,
+                            .gain = NAN,
+                            .gain_low = NAN,
+                            .gain_high = NAN};
+}
+
+/* Seconds per token of plain decoding, and their relative standard error. */
+static int plain_decoding(spec_advice *advice, const spec_observed_runs *runs,
+                          const spec_advice_question *question)
+{
+    const spec_observed_run *plain = spec_observed_runs_find(runs, 0, -1);
+    const spec_cluster_question seconds = {.passed = spec_cluster_column,
+                                           .passed_arg = SPEC_SUM_BUSY,
+                                           .tested = spec_cluster_column,
+                                           .tested_arg = SPEC_SUM_BUSY_EMITTED};
+    spec_cluster_ratio ratio;
+    if (question->plain_tokens_per_s > 0.0) {
+        advice->plain_seconds = 1.0 / question->plain_tokens_per_s;
+        advice->plain_se = 0.0;
+    } else if (plain != NULL) {
+        if (spec_observed_run_ratio(&ratio, plain, &seconds, question->error) != GSL_SUCCESS)
+            return GSL_ENOMEM;
+        if (ratio.value > 0.0) advice->plain_seconds = ratio.value;
+        advice->plain_se = ratio.se / ratio.value;
+    }
+    return GSL_SUCCESS;
+}
+
+/* ---- draft lengths --------------------------------------------------------------------------- */
+
+/* Numbers of runs at this length. */
+static int fill_run(spec_advice_length *length, const spec_observed_run *run, double error)
+{
+    const spec_cluster_question tokens = {.passed = spec_cluster_per_pass,
+                                          .tested = spec_cluster_column,
+                                          .tested_arg = SPEC_SUM_PASSES};
+    length->source = SPEC_ADVICE_MEASURED;
+    length->rounds = spec_observed_run_sum(run, SPEC_SUM_ROUNDS);
+    length->drafted = spec_observed_run_sum(run, SPEC_SUM_DRAFTED);
+    length->accepted = spec_observed_run_sum(run, SPEC_SUM_ACCEPTED);
+    const double busy = spec_observed_run_sum(run, SPEC_SUM_BUSY);
+    if (busy > 0.0) length->seconds = busy / spec_observed_run_sum(run, SPEC_SUM_BUSY_ROUNDS);
+    return spec_observed_run_ratio(&length->tokens, run, &tokens, error);
+}
+
+/* Tokens per round at a length below a run's: its rounds, cut. */
+static int fill_within(spec_advice_length *length, const spec_length_plan *plan)
+{
+    const spec_observed_run *run = NULL;
+    for (int L = length->K; L <= plan->longest && run == NULL; L++)
+        run = spec_observed_runs_find(plan->runs, L, -1);
+    const spec_cluster_question tokens = {.passed = spec_cluster_emitted,
+                                          .passed_arg = length->K,
+                                          .tested = spec_cluster_column,
+                                          .tested_arg = SPEC_SUM_DEPTH_ROUNDS};
+    length->source = SPEC_ADVICE_WITHIN;
+    if (run->depths < run->K) return GSL_SUCCESS;
+    return spec_observed_run_ratio(&length->tokens, run, &tokens, plan->question->error);
+}
+
+static void fill_beyond(spec_advice_length *length, const spec_length_plan *plan)
+{
+    double m[SPEC_ADVICE_K], sum[SPEC_SUM_COLUMNS];
+    const spec_observed_run *run = spec_observed_runs_find(plan->runs, plan->longest, -1);
+    for (int c = 0; c < SPEC_SUM_COLUMNS; c++) sum[c] = spec_observed_run_sum(run, c);
+    const int n = spec_length_moments(m, run, sum);
+    length->source = SPEC_ADVICE_BEYOND;
+    if (n < run->K) return;
+    length->tokens_mixture = spec_moment_bounds_mixture(NULL, m, n, length->K);
+}
+
+static int fill_length(spec_advice_length *length, spec_length_samples *samples)
+{
+    static const spec_cluster_ratio none = {NAN, NAN, NAN, NAN, NAN, NAN};
+    const spec_length_plan *plan = samples->plan;
+    const spec_observed_run *run = spec_observed_runs_find(plan->runs, length->K, -1);
+    int status = GSL_SUCCESS;
+    length->tokens = none;
+    length->tokens_mixture = (spec_bounds){NAN, NAN};
+    length->seconds = NAN;
+    if (run != NULL)
+        status = fill_run(length, run, plan->question->error);
+    else if (length->K == 0)
+        length->source = SPEC_ADVICE_WITHIN;
+    else if (length->K < plan->longest)
+        status = fill_within(length, plan);
+    else
+        fill_beyond(length, plan);
+    if (status != GSL_SUCCESS) return status;
+    const spec_length_speed *speed = &samples->speed[length->K];
+    length->tokens_range = (spec_bounds){speed->tokens.low, speed->tokens.high};
+    length->tokens_constant = speed->tokens.point;
+    length->round_over_plain = (spec_bounds){NAN, NAN};
+    length->speedup = length->speedup_low = length->speedup_high = NAN;
+    if (plan->reference == 0) {
+        const spec_block_interval speedup =
+            spec_length_samples_interval(samples, length->K, SPEC_LENGTH_SPEED);
+        length->round_over_plain = (spec_bounds){speed->time.low, speed->time.high};
+        length->speedup = speedup.value;
+        length->speedup_low = length->K == 0 ? 1.0 : speedup.low;
+        length->speedup_high = length->K == 0 ? 1.0 : speedup.high;
+    }
+    return spec_advice_acceptance_at(length, plan);
+}
+
+static int fill_lengths(spec_advice *advice, spec_length_samples *samples)
+{
+    const spec_length_plan *plan = samples->plan;
+    const spec_advice_question *question = plan->question;
+    const int most = 2 * plan->longest < SPEC_ADVICE_K ? 2 * plan->longest : SPEC_ADVICE_K - 1;
+    const int high = question->K_high >= 0 ? question->K_high : most;
+    for (int K = question->K_low >= 0 ? question->K_low : 0; K <= high; K++) {
+        spec_advice_length *length = &advice->length[advice->n++];
+        length->K = K;
+        if (fill_length(length, samples) != GSL_SUCCESS) return GSL_ENOMEM;
+    }
+    return GSL_SUCCESS;
+}
+
+int spec_advice_of(spec_advice *ret, const spec_observed_sums *sums,
+                   const spec_observed_sums *opt_before, const spec_advice_question *question,
+                   spec_error *error)
+{
+    spec_observed_runs runs = {0}, before = {0};
+    spec_length_plan plan;
+    spec_length_samples samples = {0};
+    int status;
+    forget(ret);
+    SPEC_TRY(check(question, error));
+    SPEC_TRY(spec_observed_runs_init(&runs, sums, error));
+    SPEC_TRY(spec_length_plan_init(&plan, &runs, question));
+    SPEC_TRY(plain_decoding(ret, &runs, question));
+    if (plan.longest == 0) goto done;
+    ret->K = plan.current;
+    SPEC_TRY(spec_length_samples_init(&samples, &plan));
+    SPEC_TRY(fill_lengths(ret, &samples));
+    SPEC_TRY(spec_advice_acceptance(ret, &plan, sums));
+    spec_advice_choose(ret, &samples);
+    SPEC_TRY(spec_advice_choose_by_batch(ret, &plan));
+    if (plan.reference == 0)
+        ret->break_even =
+            spec_round_times_break_even(samples.speed[plan.current].time.point, plan.current);
+    if (opt_before != NULL) {
+        SPEC_TRY(spec_observed_runs_init(&before, opt_before, error));
+        SPEC_TRY(spec_advice_compare(ret, &plan, &before));
+    }
+done:
+    spec_length_samples_free(&samples);
+    spec_observed_runs_free(&before);
+    spec_observed_runs_free(&runs);
+    if (status != GSL_SUCCESS) forget(ret);
+    return status == GSL_ENOMEM ? spec_no_memory(error) : status;
+}

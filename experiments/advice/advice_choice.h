@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* advice_choice: the verdict of an advice, and its draft lengths by batch, from resampled speeds.
+ * A length is recommended if no other one can be more than 2 % faster, with confidence; otherwise
+ * the verdict names the run that decides. docs/formulas.md#advice. */
+#ifndef SPECLAB_ADVICE_CHOICE_H
+#define SPECLAB_ADVICE_CHOICE_H
+
+#include "experiments/advice/length_samples.h"
+
+/* A length that is faster by less is as good. */
+#define SPEC_ADVICE_TOLERANCE 0.02
+
+/* Fill verdict, to_K, decides_K, gain and length[].best from the lengths of the advice. */
+void spec_advice_choose(spec_advice *advice, spec_length_samples *samples);
+
+/* Fill batch and n_batches: the fastest of the lengths that ran in each range of batches, the
+ * smaller one of equals; neighbours with the same length are one entry. n_batches is 0 without two
+ * lengths in a range. GSL_ENOMEM. */
+int spec_advice_choose_by_batch(spec_advice *advice, const spec_length_plan *plan);
+
+#endif

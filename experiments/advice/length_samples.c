@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/length_samples.h"
+
+#include "base/wide_rng.h"
+#include "sim/chance/rng.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Adds n clusters of the run, drawn with replacement (or each once, without a generator). */
+static void add_clusters(double *sum, const spec_observed_run *run, gsl_rng *opt_rng)
+{
+    const int used = SPEC_SUM_PASSED + run->depths;
+    for (size_t i = 0; i < run->n; i++) {
+        const size_t drawn = opt_rng == NULL ? i : spec_wide_rng_below(opt_rng, run->n);
+        const double *cluster = run->column + drawn * SPEC_SUM_COLUMNS;
+        for (int c = 0; c < used; c++) sum[c] += cluster[c];
+    }
+}
+
+/* Sums of all runs. A length's run over all batches comes first, and is the sum of the others. */
+static void draw(double *sum, const spec_observed_runs *runs, gsl_rng *opt_rng)
+{
+    double *all = sum;
+    memset(sum, 0, runs->n * SPEC_SUM_COLUMNS * sizeof *sum);
+    for (size_t i = 0; i < runs->n; i++) {
+        double *own = sum + i * SPEC_SUM_COLUMNS;
+        if (runs->run[i].batch < 0) {
+            all = own;
+            continue;
+        }
+        add_clusters(own, &runs->run[i], opt_rng);
+        for (int c = 0; c < SPEC_SUM_COLUMNS; c++) all[c] += own[c];
+    }
+}
+
+int spec_length_samples_init(spec_length_samples *samples, const spec_length_plan *plan)
+{
+    const size_t rows = SPEC_LENGTH_RESAMPLES + 1, runs = plan->runs->n;
+    gsl_rng *rng = spec_rng_alloc();
+    double *sum = malloc(runs * SPEC_SUM_COLUMNS * sizeof *sum);
+    *samples = (spec_length_samples){.plan = plan};
+    samples->speed = malloc(rows * SPEC_ADVICE_K * sizeof *samples->speed);
+    samples->work = malloc(rows * sizeof *samples->work);
+    const bool whole =
+        rng != NULL && sum != NULL && samples->speed != NULL && samples->work != NULL;
+    for (size_t r = 0; r < rows && whole; r++) {
+        spec_rng_stream(rng, plan->question->seed, r);
+        draw(sum, plan->runs, r > 0 ? rng : NULL);
+        spec_length_speeds(samples->speed + r * SPEC_ADVICE_K, plan, sum);
+    }
+    free(sum);
+    if (rng != NULL) gsl_rng_free(rng);
+    if (!whole) spec_length_samples_free(samples);
+    return whole ? GSL_SUCCESS : GSL_ENOMEM;
+}
+
+void spec_length_samples_free(spec_length_samples *samples)
+{
+    free(samples->speed);
+    free(samples->work);
+    *samples = (spec_length_samples){0};
+}
+
+/* ---- intervals ------------------------------------------------------------------------------- */
+
+static const spec_length_number *number_of(const spec_length_speed *speed,
+                                           spec_length_kind_of_number number)
+{
+    switch (number) {
+    case SPEC_LENGTH_TOKENS: return &speed->tokens;
+    case SPEC_LENGTH_TIME: return &speed->time;
+    default: return &speed->speed;
+    }
+}
+
+/* Clusters of the run that says most of K: its own, else the next longer one, else the longest. */
+static size_t clusters_of(const spec_length_plan *plan, int K)
+{
+    const spec_observed_run *run = NULL;
+    for (int L = K; L <= plan->longest && run == NULL; L++)
+        run = spec_observed_runs_find(plan->runs, L, -1);
+    if (run == NULL) run = spec_observed_runs_find(plan->runs, plan->longest, -1);
+    return run->n;
+}
+
+static int clusters(const spec_length_plan *plan, int K, int other)
+{
+    size_t n = clusters_of(plan, K);
+    const spec_observed_run *plain = spec_observed_runs_find(plan->runs, 0, -1);
+    if (other != K) {
+        const size_t n_other = clusters_of(plan, other);
+        if (n_other < n) n = n_other;
+    }
+    if (plain != NULL && plan->reference == 0 && plain->n < n && other != 0) n = plain->n;
+    return (int)n;
+}
+
+/* An interval from `low` to `high` of values in work: the samples' values of one end. */
+static double end_of(spec_length_samples *samples, int n, bool high)
+{
+    const spec_block_interval interval = spec_block_bootstrap_interval(
+        samples->work, SPEC_LENGTH_RESAMPLES, n, samples->plan->question->error);
+    return high ? interval.high : interval.low;
+}
+
+spec_block_interval spec_length_samples_interval(spec_length_samples *samples, int K,
+                                                 spec_length_kind_of_number number)
+{
+    const spec_length_speed *at = samples->speed + K;
+    const int n = clusters(samples->plan, K, K);
+    spec_block_interval ret = {number_of(at, number)->point, NAN, NAN, NAN};
+    for (int r = 0; r <= SPEC_LENGTH_RESAMPLES; r++)
+        samples->work[r] = number_of(at + r * SPEC_ADVICE_K, number)->low;
+    ret.low = end_of(samples, n, false);
+    for (int r = 0; r <= SPEC_LENGTH_RESAMPLES; r++)
+        samples->work[r] = number_of(at + r * SPEC_ADVICE_K, number)->high;
+    ret.high = end_of(samples, n, true);
+    return ret;
+}
+
+spec_block_interval spec_length_samples_ratio(spec_length_samples *samples, int K, int other)
+{
+    const int n = clusters(samples->plan, K, other);
+    spec_block_interval ret = {NAN, NAN, NAN, NAN};
+    for (int end = 0; end < 2; end++) {
+        for (int r = 0; r <= SPEC_LENGTH_RESAMPLES; r++) {
+            const spec_length_speed *speed = samples->speed + r * SPEC_ADVICE_K;
+            const spec_length_number *a = &speed[K].speed, *b = &speed[other].speed;
+            samples->work[r] = end == 0 ? a->low / b->high : a->high / b->low;
+        }
+        if (end == 0)
+            ret.low = end_of(samples, n, false);
+        else
+            ret.high = end_of(samples, n, true);
+    }
+    ret.value = samples->speed[K].speed.point / samples->speed[other].speed.point;
+    return ret;
+}

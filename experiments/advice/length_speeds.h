@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* length_speeds: tokens per round, time and speed of every draft length, from sums of runs.
+ * A function of the sums alone, so that resampled sums give resampled speeds. Times and speeds are
+ * relative to plain decoding where it was measured, else to the current length. Numbers that the
+ * data leave open have two ends. docs/formulas.md#advice. */
+#ifndef SPECLAB_LENGTH_SPEEDS_H
+#define SPECLAB_LENGTH_SPEEDS_H
+
+#include "experiments/advice/advice_record.h"
+#include "experiments/advice/observed_runs.h"
+
+/* The ends are equal where the data determine the number; NaN where they say nothing. `point` is
+ * NaN where the ends differ and no assumption chooses between them. */
+typedef struct {
+    double low, point, high;
+} spec_length_number;
+
+typedef struct {
+    spec_length_number tokens; /* per round; beyond the longest run: free bounds, and constant
+                                  conditional acceptance as the point */
+    spec_length_number time;   /* of a round */
+    spec_length_number speed;  /* tokens per time */
+} spec_length_speed;
+
+/* The questions that do not change between resamples. */
+typedef struct {
+    const spec_observed_runs *runs;
+    const spec_advice_question *question;
+    int current;                   /* draft length, >= 1 */
+    int longest;                   /* that was run, >= 1 */
+    int reference;                 /* 0: plain decoding; else `current` */
+    double time_se[SPEC_ADVICE_K]; /* relative standard error of a run's time, for the line */
+} spec_length_plan;
+
+/* The plan of runs with drafts. GSL_ENOMEM; reference 0 if plain decoding was run in a range of
+ * batches that a length with drafts shares, or the question gives its speed. */
+int spec_length_plan_init(spec_length_plan *plan, const spec_observed_runs *runs,
+                          const spec_advice_question *question);
+
+/* For all lengths, from sum (runs->n, SPEC_SUM_COLUMNS). */
+void spec_length_speeds(spec_length_speed ret[SPEC_ADVICE_K], const spec_length_plan *plan,
+                        const double *sum);
+
+/* Shares of rounds that accept j tokens at least, j = 1..K, of a run's sums; the number of them: 0
+ * without depths. */
+int spec_length_moments(double m[SPEC_ADVICE_K], const spec_observed_run *run, const double *sum);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/observed_runs.h"
+
+#include "speclab/no_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool belongs(const spec_observed_series *series, int K, int batch)
+{
+    return series->K == K && series->n > 0 && (batch < 0 || series->batch == batch);
+}
+
+/* The run of K and batch from all series of them: windows of a series are joined. */
+static int gather(spec_observed_run *run, const spec_observed_sums *sums, int K, int batch)
+{
+    size_t most = 0;
+    *run = (spec_observed_run){.K = K, .batch = batch, .requests = true};
+    for (size_t i = 0; i < sums->n; i++)
+        if (belongs(&sums->series[i], K, batch)) most += sums->series[i].n;
+    run->column = malloc(most * SPEC_SUM_COLUMNS * sizeof *run->column);
+    if (run->column == NULL) return GSL_ENOMEM;
+    for (size_t i = 0; i < sums->n; i++) {
+        const spec_observed_series *series = &sums->series[i];
+        if (!belongs(series, K, batch)) continue;
+        double *column = run->column + run->n * SPEC_SUM_COLUMNS;
+        size_t n = series->n;
+        memcpy(column, series->column, n * SPEC_SUM_COLUMNS * sizeof *column);
+        if (series->kind == SPEC_OBSERVED_WINDOW) {
+            run->requests = false;
+            n = spec_cluster_ratio_join(column, n, SPEC_SUM_COLUMNS, SPEC_SUM_PASSES,
+                                        SPEC_OBSERVED_STRETCHES);
+        }
+        if (series->depths > run->depths) run->depths = series->depths;
+        run->n += n;
+    }
+    return GSL_SUCCESS;
+}
+
+int spec_observed_runs_init(spec_observed_runs *runs, const spec_observed_sums *sums,
+                            spec_error *error)
+{
+    bool present[SPEC_OBSERVED_DEPTHS + 1][SPEC_SUM_BATCHES] = {{false}};
+    size_t most = 0;
+    *runs = (spec_observed_runs){0};
+    for (size_t i = 0; i < sums->n; i++) {
+        const spec_observed_series *series = &sums->series[i];
+        if (series->K < 0 || series->K > SPEC_OBSERVED_DEPTHS || series->n == 0) continue;
+        present[series->K][series->batch] = true;
+        most += 2;
+    }
+    if (most == 0) return GSL_SUCCESS;
+    runs->run = calloc(most, sizeof *runs->run);
+    int status = runs->run != NULL ? GSL_SUCCESS : GSL_ENOMEM;
+    for (int K = 0; K <= SPEC_OBSERVED_DEPTHS && status == GSL_SUCCESS; K++) {
+        int batches = 0;
+        for (int b = 0; b < SPEC_SUM_BATCHES; b++) batches += present[K][b];
+        for (int b = -1; b < SPEC_SUM_BATCHES && batches > 0 && status == GSL_SUCCESS; b++)
+            if (b < 0 || present[K][b]) status = gather(&runs->run[runs->n++], sums, K, b);
+    }
+    if (status != GSL_SUCCESS) {
+        spec_observed_runs_free(runs);
+        return spec_no_memory(error);
+    }
+    return GSL_SUCCESS;
+}
+
+void spec_observed_runs_free(spec_observed_runs *runs)
+{
+    for (size_t i = 0; i < runs->n; i++) free(runs->run[i].column);
+    free(runs->run);
+    *runs = (spec_observed_runs){0};
+}
+
+const spec_observed_run *spec_observed_runs_find(const spec_observed_runs *runs, int K, int batch)
+{
+    for (size_t i = 0; i < runs->n; i++)
+        if (runs->run[i].K == K && runs->run[i].batch == batch) return &runs->run[i];
+    return NULL;
+}
+
+double spec_observed_run_sum(const spec_observed_run *run, int column)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < run->n; i++) sum += run->column[i * SPEC_SUM_COLUMNS + (size_t)column];
+    return sum;
+}
+
+/* ---- numbers of a cluster -------------------------------------------------------------------- */
+
+double spec_cluster_column(const double *cluster, int arg)
+{
+    return cluster[arg];
+}
+
+double spec_cluster_accepted(const double *cluster, int arg)
+{
+    double sum = 0.0;
+    for (int j = 0; j < arg; j++) sum += cluster[SPEC_SUM_PASSED + j];
+    return sum;
+}
+
+double spec_cluster_emitted(const double *cluster, int arg)
+{
+    return cluster[SPEC_SUM_DEPTH_ROUNDS] + spec_cluster_accepted(cluster, arg);
+}
+
+double spec_cluster_tested(const double *cluster, int arg)
+{
+    return spec_cluster_emitted(cluster, arg - 1);
+}
+
+double spec_cluster_per_pass(const double *cluster, int arg)
+{
+    (void)arg;
+    return cluster[SPEC_SUM_PASSES] + cluster[SPEC_SUM_ACCEPTED];
+}
+
+int spec_observed_run_ratio(spec_cluster_ratio *ret, const spec_observed_run *run,
+                            const spec_cluster_question *question, double error)
+{
+    double *passed = malloc(2 * (run->n > 0 ? run->n : 1) * sizeof *passed);
+    if (passed == NULL) return GSL_ENOMEM;
+    double *tested = passed + run->n;
+    for (size_t i = 0; i < run->n; i++) {
+        const double *cluster = run->column + i * SPEC_SUM_COLUMNS;
+        passed[i] = question->passed(cluster, question->passed_arg);
+        tested[i] = question->tested(cluster, question->tested_arg);
+    }
+    *ret = spec_cluster_ratio_of(passed, tested, run->n, question->proportion, error);
+    free(passed);
+    return GSL_SUCCESS;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* observed_runs: the clusters of each draft length and range of batches that an engine ran.
+ * Clusters are independent as far as the source allows: requests as they are, windows joined into
+ * stretches of time. A run's columns are those of observed_sums.h. Owns its arrays. */
+#ifndef SPECLAB_OBSERVED_RUNS_H
+#define SPECLAB_OBSERVED_RUNS_H
+
+#include "analysis/acceptance/cluster_ratio.h"
+#include "experiments/advice/observed_sums.h"
+
+/* Stretches of a series of windows: many enough for an interval, and long enough to be nearly
+ * independent. */
+enum { SPEC_OBSERVED_STRETCHES = 24 };
+
+typedef struct {
+    int K;     /* 0: plain decoding */
+    int batch; /* range of batches (observed_sums.h); -1: all */
+    int depths;
+    bool requests; /* clusters are requests */
+    size_t n;
+    double *column; /* (n, SPEC_SUM_COLUMNS) */
+} spec_observed_run;
+
+typedef struct {
+    size_t n;
+    spec_observed_run *run; /* by K, batch ascending; batch -1 first of a K */
+} spec_observed_runs;
+
+/* Series of unknown K are left out. GSL_ENOMEM. */
+int spec_observed_runs_init(spec_observed_runs *runs, const spec_observed_sums *sums,
+                            spec_error *error);
+void spec_observed_runs_free(spec_observed_runs *runs);
+
+/* The run of K and batch; NULL if there is none. */
+const spec_observed_run *spec_observed_runs_find(const spec_observed_runs *runs, int K, int batch);
+
+/* The sum of a column over a run's clusters. */
+double spec_observed_run_sum(const spec_observed_run *run, int column);
+
+/* A number of a cluster, for ratios. `arg` is a depth or a draft length. */
+typedef double spec_cluster_value(const double *cluster, int arg);
+spec_cluster_value spec_cluster_column;   /* the column number arg */
+spec_cluster_value spec_cluster_emitted;  /* rounds plus draft tokens accepted up to depth arg */
+spec_cluster_value spec_cluster_per_pass; /* target passes plus accepted tokens */
+spec_cluster_value spec_cluster_accepted; /* draft tokens accepted up to depth arg */
+/* Draft tokens of depth arg at most that were tested, in drafts of that many tokens: one in every
+ * round, and one after each accepted token but the last. */
+spec_cluster_value spec_cluster_tested;
+
+/* The values of clusters of a run, and the arrays that spec_cluster_ratio_of reads. */
+typedef struct {
+    spec_cluster_value *passed, *tested;
+    int passed_arg, tested_arg;
+    bool proportion;
+} spec_cluster_question;
+
+/* The ratio of a run's clusters at confidence 1 - error. GSL_ENOMEM. */
+int spec_observed_run_ratio(spec_cluster_ratio *ret, const spec_observed_run *run,
+                            const spec_cluster_question *question, double error);
+
+#endif
