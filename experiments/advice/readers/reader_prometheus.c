@@ -144,6 +144,10 @@ static int finish_llama(spec_observation *o, spec_log_learned *learned,
                             "counters: expected llamacpp:spec_decode_num_accepted_tokens_total; "
                             "the scrape is cut");
     if (o->K < 0) o->K = record->K;
+    if (o->emitted < o->accepted)
+        return spec_log_bad(record, error,
+                            "counters: %.0f accepted tokens exceed the %.0f tokens of the output",
+                            o->accepted, o->emitted);
     if (!(o->emitted - o->accepted < o->rounds)) o->passes = o->emitted - o->accepted;
     learn(learned, spec_prometheus_scrape_has(s, SPEC_SCRAPE_ROUNDS) ? 1 : 0,
           (spec_prometheus_scrape_has(s, SPEC_SCRAPE_ROUNDS) ? 0 : (unsigned)SPEC_LOG_NO_ROUNDS) |

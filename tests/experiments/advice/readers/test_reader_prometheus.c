@@ -400,6 +400,11 @@ static void malformed_samples_are_refused(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         read_lines_fails(&spec_reader_prometheus_vllm, cases[i].text, GSL_EINVAL, cases[i].error);
     read_lines_fails(&spec_reader_prometheus_llama,
+                     "llamacpp:n_drafted_total 20\nllamacpp:n_accepted_total 10\n"
+                     "llamacpp:tokens_predicted_total 9\n",
+                     GSL_EINVAL,
+                     "x:3: counters: 10 accepted tokens exceed the 9 tokens of the output");
+    read_lines_fails(&spec_reader_prometheus_llama,
                      "llamacpp:spec_decode_num_draft_tokens_total 20\n", GSL_EINVAL,
                      "x:1: counters: expected llamacpp:spec_decode_num_accepted_tokens_total; the "
                      "scrape is cut");
