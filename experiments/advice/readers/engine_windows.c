@@ -83,7 +83,7 @@ static int place(int *ret_e, bool *ret_new, spec_engine_windows *windows,
         SPEC_TRY(hold(windows, oldest, observer, error));
         SPEC_TRY(settle(windows, oldest, 0, observer, error));
     }
-    memset(&windows->engine[oldest], 0, sizeof windows->engine[oldest]);
+    windows->engine[oldest].gap = 0.0;
     *ret_e = oldest;
 done:
     return status;

@@ -146,20 +146,17 @@ done:
 /* ---- Records --------------------------------------------------------------------------------- */
 
 /* The words that come next, and where: -1 without any. Of a kind, found is the next place or NULL,
- * and the bytes before `from` have none, so that no byte is searched twice. */
+ * and the bytes before `from` have none, so that no byte is searched twice:
+ * no words begin within others. */
 static int next_words(const char *found[KINDS], const char *from[KINDS],
                       const spec_log_record *record)
 {
     const char *limit = record->bytes + record->n;
     int next = -1;
     for (int i = 0; i < KINDS; i++) {
-        const size_t n = strlen(words[i]);
         if (found[i] == NULL && limit > from[i]) {
             found[i] = spec_log_find(from[i], (size_t)(limit - from[i]), words[i]);
-            if (found[i] != NULL)
-                from[i] = found[i] + n;
-            else if ((size_t)(limit - from[i]) >= n)
-                from[i] = limit - (n - 1);
+            from[i] = found[i] != NULL ? found[i] + strlen(words[i]) : limit;
         }
         if (found[i] != NULL && found[i] < limit) {
             limit = found[i];

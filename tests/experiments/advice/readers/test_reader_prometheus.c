@@ -180,6 +180,13 @@ static void a_time_of_creation_gives_seconds(void **state)
                                      -1);
     assert_counts(o, 0, (const double[]){0, 0, 0, 500, 500});
     assert_same(o->seconds, 100.5);
+    /* A stamp is of its own scrape. */
+    read_lines_of(&r, &spec_reader_prometheus_vllm,
+                  "vllm:generation_tokens_created 1000\n"
+                  "vllm:generation_tokens_total 500 1100500\nvllm:generation_tokens_total 600\n",
+                  -1);
+    assert_int_equal(r.n, 2);
+    assert_nan(r.observation[1].seconds);
 }
 
 static void a_second_rank_of_an_engine_does_not_begin_a_scrape(void **state)

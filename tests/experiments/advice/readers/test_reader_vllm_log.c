@@ -240,7 +240,7 @@ static void throughput_joins_the_speculation_behind_it(void **state)
                   AT("00:00") ENGINE("000", "9.1", "12.0", "3") AT("00:10")
                       ENGINE("000", "9.1", "260.0", "4") AT("00:10") ROUNDS_1000 AT("00:20")
                           ENGINE("000", "9.1", "400.0", "8") AT("00:20") ROUNDS_1000 AT("00:30")
-                              ENGINE("000", "9.1", "200.0", "0") AT("00:30") ROUNDS_1000 AT("00:50")
+                              ENGINE("000", "9.1", "230.0", "0") AT("00:30") ROUNDS_1000 AT("00:50")
                                   ENGINE("000", "9.1", "100.0", "1") AT("00:50") ROUNDS_1000,
                   -1);
     assert_int_equal(r.n, 4);
@@ -314,6 +314,37 @@ static void engines_are_told_apart(void **state)
         for (int j = 0; j < i; j++) assert_true(r.observation[i].label != r.observation[j].label);
     }
     assert_int_equal(r.observation[4].label, spec_log_label("004", 3));
+}
+
+/* The line of throughput that was printed last, and of the engine if the line names one. */
+static void speculation_joins_the_last_line_before_it(void **state)
+{
+    (void)state;
+    read_lines_of(&r, &spec_reader_vllm_log,
+                  ENGINE("000", "0.0", "0.0", "1") ENGINE("001", "0.0", "259.0", "2")
+                      ROUNDS_1000 ENGINE("002", "0.0", "259.0", "3")
+                          ENGINE("003", "0.0", "259.0", "4") "Engine 002: " ROUNDS_1000
+                                                             "Engine 005: " ROUNDS_1000,
+                  -1);
+    static const double running[] = {2, 3, NAN};
+    assert_int_equal(r.n, 3);
+    for (int i = 0; i < r.n; i++) assert_same(r.observation[i].running, running[i]);
+}
+
+/* Without stamps, the lines' own numbers tell the interval. */
+static void counts_tell_the_interval(void **state)
+{
+    (void)state;
+#define MINUTE                                                                                     \
+    ENGINE("000", "0.0", "5.3", "1")                                                               \
+    V1 "Mean acceptance length: 5.44, Accepted throughput: 4.37 tokens/s, Drafted throughput: "    \
+       "4.92 tokens/s, Accepted: 262 tokens, Drafted: 295 tokens, Per-position acceptance rate: "  \
+       "0.983, 0.949, 0.915, 0.881, 0.712, Avg Draft acceptance rate: 88.8%\n"
+    read_lines_of(&r, &spec_reader_vllm_log, MINUTE MINUTE MINUTE, -1);
+    assert_int_equal(r.n, 3);
+    assert_nan(r.observation[0].running); /* more tokens than 10 s have */
+    for (int i = 0; i < 3; i++) assert_prints(r.observation[i].seconds, 0, "60");
+    for (int i = 1; i < 3; i++) assert_same(r.observation[i].running, 1);
 }
 
 static void a_log_without_speculation_is_plain(void **state)
@@ -568,6 +599,8 @@ int main(void)
         cmocka_unit_test(first_tokens_are_no_passes_without_a_draft),
         cmocka_unit_test(idle_time_is_left_out),
         cmocka_unit_test(engines_are_told_apart),
+        cmocka_unit_test(speculation_joins_the_last_line_before_it),
+        cmocka_unit_test(counts_tell_the_interval),
         cmocka_unit_test(a_log_without_speculation_is_plain),
         cmocka_unit_test(windows_of_prefills_are_not_plain),
         cmocka_unit_test(counts_that_were_carried_leave_no_plain_window),
