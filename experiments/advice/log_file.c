@@ -195,6 +195,7 @@ static int read_records(spec_log_summary *ret, reading *r, spec_log_records *rec
         status = ask(r, &record, error);
         if (status == GSL_EINVAL && piece.cut && !r->observer_failed) {
             ret->cut = true;
+            if (error != NULL) error->text[0] = '\0';
             break;
         }
         if (status != GSL_SUCCESS) goto done;

@@ -35,6 +35,7 @@ static const struct {
     {"matrix products, 768 x 12, V = 32,000", spec_bench_product},
     {"training, 2,048 tokens", spec_bench_train},
     {"serving engine, outputs of 256 tokens", spec_bench_serving},
+    {"logs of engines", spec_bench_advice},
 };
 
 enum { FAMILIES = sizeof families / sizeof *families, REPEATS_MAX = 99, MEASURES_MAX = 256 };

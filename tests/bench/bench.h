@@ -34,7 +34,7 @@ extern const spec_bench_row spec_bench_rng[], spec_bench_acceptance[], spec_benc
     spec_bench_fixed_pair[], spec_bench_decode[], spec_bench_drafts[], spec_bench_filters[],
     spec_bench_multi_draft[], spec_bench_ngram[], spec_bench_conformance[], spec_bench_trace[],
     spec_bench_transformer[], spec_bench_vector[], spec_bench_product[], spec_bench_tokenizer[],
-    spec_bench_train[], spec_bench_serving[];
+    spec_bench_train[], spec_bench_serving[], spec_bench_advice[];
 
 /* Selects an instruction set by name until the next call (NULL: the best); false if this machine
  * lacks it. */

@@ -268,6 +268,7 @@ static void a_log_that_is_being_written_may_be_cut(void **state)
     assert_false(summary.cut);
     reads("alpha 5\nalpha bad", &alpha, "1:5");
     assert_true(summary.cut);
+    assert_string_equal(error.text, "");
     reads("alpha wait 5\nalp", &alpha, "2:5");
     assert_false(summary.cut);
     fails("alpha 5\nalpha bad\n", GSL_EINVAL, "log:2: the number is bad");

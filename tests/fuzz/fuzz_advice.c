@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Fuzz logs of engines: any bytes must give sums or a one-line error, quickly and in little memory.
+ * Sums are whole: counts are finite, within their bounds, and the clusters of a draft length are
+ * those of its series. */
+#include "experiments/advice/counter_differences.h"
+#include "experiments/advice/log_file.h"
+#include "experiments/advice/observed_sums.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define REQUIRE(condition)                                                                         \
+    do {                                                                                           \
+        if (!(condition)) abort();                                                                 \
+    } while (0)
+
+static void check_cluster(const spec_observed_series *s, const double *c)
+{
+    for (int i = 0; i < SPEC_SUM_COLUMNS; i++) REQUIRE(isfinite(c[i]) && c[i] >= 0.0);
+    if (s->K > 0) REQUIRE(c[SPEC_SUM_ACCEPTED] <= c[SPEC_SUM_DRAFTED] * (1.0 + 1e-9));
+    REQUIRE(c[SPEC_SUM_DEPTH_ROUNDS] <= c[SPEC_SUM_ROUNDS]);
+    REQUIRE(c[SPEC_SUM_PASSED] <= c[SPEC_SUM_DEPTH_ROUNDS]);
+    for (int i = 1; i < SPEC_OBSERVED_DEPTHS; i++) {
+        REQUIRE(c[SPEC_SUM_PASSED + i] <= c[SPEC_SUM_PASSED + i - 1]);
+        if (i >= s->depths) REQUIRE(c[SPEC_SUM_PASSED + i] == 0.0);
+    }
+}
+
+static void check_sums(const spec_observed_sums *sums)
+{
+    uint64_t observations = 0;
+    size_t clusters = 0;
+    REQUIRE(sums->n <= SPEC_SUM_SERIES);
+    for (size_t i = 0; i < sums->n; i++) {
+        const spec_observed_series *s = &sums->series[i];
+        REQUIRE(s->K >= -1 && s->K <= SPEC_OBSERVED_DEPTHS);
+        REQUIRE(s->batch >= 0 && s->batch < SPEC_SUM_BATCHES);
+        REQUIRE(s->n >= 1 && s->n <= SPEC_SUM_REQUESTS);
+        REQUIRE(s->n == (s->observations + s->each - 1) / s->each);
+        for (size_t k = 0; k < s->n; k++) check_cluster(s, s->column + k * SPEC_SUM_COLUMNS);
+        observations += s->observations;
+        clusters += s->n;
+    }
+    REQUIRE(observations == sums->observations && sums->inexact <= observations);
+    REQUIRE(isfinite(sums->largest_cluster) && strchr(sums->contradiction, '\n') == NULL);
+    for (int K = -1; K <= SPEC_OBSERVED_DEPTHS; K++) {
+        double *column;
+        size_t n;
+        int depths;
+        REQUIRE(spec_observed_sums_clusters(&column, &n, &depths, sums, K, -1) == GSL_SUCCESS);
+        REQUIRE(depths <= SPEC_OBSERVED_DEPTHS && n <= clusters);
+        clusters -= n;
+        free(column);
+    }
+    REQUIRE(clusters == 0);
+}
+
+static void read_with(const char *path, int K)
+{
+    spec_observed_sums sums = {0};
+    spec_counter_differences differences = {.to = spec_observed_sums_observer(&sums)};
+    const spec_observer observer = spec_counter_differences_observer(&differences);
+    const spec_log_options options = {.K = K};
+    spec_log_summary summary;
+    spec_error error = {.text = ""};
+    int status = spec_log_file_read(&summary, path, &options, &observer, &error);
+    REQUIRE(summary.format != NULL || summary.records == 0);
+    REQUIRE(status == GSL_SUCCESS || summary.format == NULL);
+    if (status == GSL_SUCCESS) status = spec_counter_differences_end(&differences, &error);
+    REQUIRE((status == GSL_SUCCESS) == (error.text[0] == '\0'));
+    REQUIRE(strchr(error.text, '\n') == NULL && memchr(summary.learned.note, '\0', 160) != NULL);
+    check_sums(&sums);
+    spec_counter_differences_free(&differences);
+    spec_observed_sums_free(&sums);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char path[64];
+    const int memory = memfd_create("log", 0);
+    REQUIRE(memory >= 0);
+    REQUIRE(write(memory, data, size) == (ssize_t)size);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", memory);
+    read_with(path, -1);
+    read_with(path, 3);
+    close(memory);
+    return 0;
+}
