@@ -57,8 +57,8 @@ typedef struct {
     long double step[MOMENTS_MAX + 1];
 } canonical_law;
 
-/* The sum of moments from..to: moment j counts the paths of 2j steps up and down that begin and end
- * at height 0, where a step down from height k has the weight step_k. No term is negative. */
+/* The sum of moments from..to. Moment j counts the paths of 2j steps up and down that begin and end
+ * at height 0. A step down from height k has the weight step_k. No term is negative. */
 static long double moments(const canonical_law *law, int from, int to)
 {
     long double at[MOMENTS_MAX + 2] = {1.0L}, sum = 0.0L; /* weight of the paths that end there */
