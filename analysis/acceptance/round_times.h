@@ -17,17 +17,23 @@ typedef struct {
 } spec_round_times;
 
 /* The time of a round at K, as bounds that are equal where the times determine it. A K that was
- * run: its own time. With two or more positive K: the line by weighted least squares through them.
- * Plain decoding does not draft, so K = 0 is not on that line; with one positive K_1, time t_1 and
- * plain time t_0, a round at K takes
+ * run: its own time. With two or more positive K: the line by weighted least squares through them,
+ * with a slope of 0 at least, and at least the time of a plain token. Plain decoding does not
+ * draft, so K = 0 is not on that line; with one positive K_1, time t_1 and plain time t_0, a round
+ * at K takes
  *
  *     between t_0 + (t_1 - t_0) K / K_1 (linear) and t_1 (fixed)
  *
- * Without t_0: 0 takes its place. *opt_se: the standard error of the line's time. NaN for K < 0. */
+ * Without t_0: 0 takes its place, and a plain token takes between 0 and the time of the least K.
+ *   *opt_se  the standard error of the time: of the line, times the scatter about it where that is
+ *            more than se explains; of the less certain bound
+ *   returns  NaN for K < 0, for K > 0 if plain decoding alone was run, and outside the domain
+ * Checked by: points of a line are met; the published example of one length; simulation. */
 spec_bounds spec_round_times_at(double *opt_se, const spec_round_times *times, int K);
 
 /* accepted/drafted above which a round at K pays: (round/plain - 1)/K, the number of TensorRT-LLM's
- * acceptance_rate_threshold. K >= 1. */
+ * acceptance_rate_threshold. 0 if a round is no longer than a plain token; above 1 it never pays.
+ * NaN for K < 1 and round_over_plain <= 0. */
 double spec_round_times_break_even(double round_over_plain, int K);
 
 #endif
