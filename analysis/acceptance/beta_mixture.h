@@ -14,15 +14,15 @@ typedef struct {
     double likelihood_ratio; /* 2 (log likelihood of the mixture - that of one alpha), >= 0 */
 } spec_beta_mixture;
 
-/* The maximum likelihood fit to counts[k], k = 0..K, of rounds with n_accepted = k, where K draft
- * tokens were proposed in every round.
- *   returns GSL_EDOM, and NaN, without rounds or for K outside 1..SPEC_K_MAX. likelihood_ratio is
- *           0 where one alpha fits best, a and b then inf
+/* The maximum likelihood fit to counts[k], k = 0..K, of rounds with n_accepted = k. Every round
+ * proposed K draft tokens. a + b lies between 1e-6 and 1e9.
+ *   returns GSL_EDOM, and NaN, without rounds, for a negative or infinite count, and for K outside
+ *           1..SPEC_K_MAX. likelihood_ratio is 0 where one alpha fits best, a and b then inf
  * Checked by: a grid search; the counts 39, 1, 0, 3 give a = .022, b = .218 and 18.2. */
 int spec_beta_mixture_fit(spec_beta_mixture *ret, const double *counts, int K);
 
 /* E[alpha^j] = B(a + j, b) / B(a, b), the chance that a round accepts j tokens at least. 1 for j =
- * 0; NaN for a or b <= 0. */
+ * 0; NaN for a or b outside (0, inf) and j < 0. */
 double spec_beta_mixture_moment(double a, double b, int j);
 
 #endif
