@@ -11,7 +11,7 @@
 typedef struct {
     double value; /* sum of passed / sum of tested */
     double se;    /* NaN with fewer than 2 clusters */
-    double df;    /* degrees of freedom of se: effective clusters less one */
+    double df;    /* degrees of freedom of se, >= 1; NaN with fewer than 2 clusters */
     double low, high;
     /* variance over that of independent trials, value (1 - value) / sum of tested; NaN where the
      * latter is 0 or a ratio is no proportion */
@@ -20,24 +20,30 @@ typedef struct {
 
 /* The ratio and its interval at confidence 1 - error.
  *
- *     u_g = passed_g - value tested_g,   h_g = tested_g / sum tested
- *     se^2 = (G - 1)/G sum_g (u_g / (1 - h_g))^2 / (sum tested)^2      the jackknife over clusters
- *     df = (sum tested)^2 / sum tested^2 - 1,  at least 1
+ *     u_g = (passed_g - value tested_g) / (1 - h_g),   h_g = tested_g / sum tested
+ *     se^2 = (G - 1)/G sum u_g^2 / (sum tested)^2      the jackknife over G clusters [Miller74]
+ *     df = least of 1/sum h_g^2 - 1 and 2 (sum u_g^2)^2 / (sum u_g^4 - (sum u_g^2)^2 / G)
  *
- * with Student's quantile of df; a proportion's interval is formed on the scale of its log-odds and
- * lies in [0,1].
+ * with Student's quantile of df, which is at least 1. The first df counts clusters by their size,
+ * the second by their part in the variance. A proportion's interval is formed on the scale of its
+ * log-odds and lies in [0,1]. That of another ratio is formed on the scale of its logarithm.
  *   passed, tested  (n) >= 0; clusters with tested = 0 do not count
  *   proportion      whether passed <= tested in every cluster, by the caller's meaning
  *   error           1 - confidence, in (0,1)
- *   returns NaN throughout without trials; low and high NaN with fewer than 2 clusters
+ *   returns NaN throughout without trials and for a negative or infinite number; low and high NaN
+ *           with fewer than 2 clusters. Clusters of one and the same ratio show no spread: a
+ *           proportion's interval is then that of independent trials, another has no width
  * Checked by: delete-one recomputation; coverage on known laws. */
 spec_cluster_ratio spec_cluster_ratio_of(const double *passed, const double *tested, size_t n,
                                          int proportion, double error);
 
 /* Joins neighbouring clusters of a series in time into at most `most` clusters of about equal
- * `tested` (batch means), in place. Clusters of such a series depend on the ones before; joined
- * ones hardly do. Returns the new number; n <= most changes nothing.
- *   column  (n, m) row-major sums of each cluster; `weight` is the column of tested, 0..m-1 */
+ * `tested` (batch means [Schmeiser82]), in place. Clusters of such a series depend on the ones
+ * before; joined ones hardly do. Returns the new number; n <= most changes nothing.
+ *   column  (n, m) row-major sums of each cluster, finite; `weight` is the column of tested, >= 0,
+ *           in 0..m-1
+ *   most    >= 1; 16 for a serially correlated series. More gain little precision, and 32 joined
+ *           clusters of 600 windows of autocorrelation .8^lag lower the coverage from .94 to .91 */
 size_t spec_cluster_ratio_join(double *column, size_t n, size_t m, size_t weight, size_t most);
 
 #endif
