@@ -152,13 +152,18 @@ typedef struct {
     uint64_t low, high;                 /* rounds; 0: none */
     int sets;                           /* of counts */
     uint64_t last[SPEC_ROUNDED_DEPTHS]; /* the last set */
+    double off;                         /* least distance from accepted/(sum of rates) */
+    double likely_off;                  /* that of the likely rounds */
     bool agrees;                        /* whether `rounds` does */
 } enumeration;
 
 static void enumerate(enumeration *ret, const spec_rounded_counts *numbers, uint64_t most,
                       uint64_t deeper, uint64_t likely)
 {
-    *ret = (enumeration){0};
+    *ret = (enumeration){.off = INFINITY};
+    double rates = 0.0;
+    for (int i = 0; i < numbers->n; i++) rates += numbers->rate[i];
+    const double target = (double)numbers->accepted / (deeper > 0 ? numbers->length - 1.0 : rates);
     uint64_t set[SPEC_ROUNDED_DEPTHS];
     for (uint64_t rounds = 1; rounds <= most; rounds++) {
         if (!isnan(numbers->length) && !rounds_to(1.0 + (double)numbers->accepted / (double)rounds,
@@ -172,7 +177,10 @@ static void enumerate(enumeration *ret, const spec_rounded_counts *numbers, uint
         ret->sets += more;
         if (ret->low == 0) ret->low = rounds;
         ret->high = rounds;
-        ret->agrees |= rounds == likely;
+        ret->off = fmin(ret->off, fabs((double)rounds - target));
+        if (rounds != likely) continue;
+        ret->agrees = true;
+        ret->likely_off = fabs((double)rounds - target);
     }
 }
 
@@ -185,12 +193,15 @@ static int check_against_enumeration(const spec_rounded_counts *numbers, uint64_
     enumerate(&all, numbers, most, 0, recovery.rounds);
     const bool deeper = all.low == 0;
     if (deeper) enumerate(&all, numbers, most, 256 - (uint64_t)numbers->n, recovery.rounds);
+    if (status == GSL_SUCCESS && recovery.rounds_high > most) return 0; /* not enumerated */
     assert_int_equal(status, all.low > 0 ? GSL_SUCCESS : GSL_EINVAL);
     if (all.low == 0) return 0;
     assert_int_equal(recovery.rounds_low, all.low);
-    if (all.high < most || recovery.rounds_high <= most)
-        assert_int_equal(recovery.rounds_high, all.high);
+    assert_int_equal(recovery.rounds_high, all.high);
     assert_true(all.agrees);
+    const uint64_t n = (uint64_t)numbers->n, full = (numbers->drafted + n - 1) / n;
+    if (isfinite(all.off) && recovery.rounds != full)
+        assert_true(all.likely_off <= all.off + 1.0); /* the target is rounded */
     assert_true(all.sets == 1 ? deeper || recovery.exact : !recovery.exact);
     uint64_t sum = 0;
     for (int i = 0; i < numbers->n; i++) {
@@ -231,6 +242,34 @@ static void all_small_counts_agree_with_enumeration(void **state)
                 }
     assert_int_equal(right, 3 * wrong);
     assert_true(contradictions > wrong / 3);
+}
+
+/* Rates that belong to no counts, or to some; equal ones; gaps between the rounds that agree. */
+static void random_rates_agree_with_enumeration(void **state)
+{
+    (void)state;
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
+    gsl_rng_set(rng, (unsigned long)spec_test_seed());
+    int agree = 0;
+    for (int trial = 0; trial < 3000; trial++) {
+        const int n = 2 + trial % 3, digits = 1 + (int)gsl_rng_uniform_int(rng, 2);
+        double rate[4], before = gsl_rng_uniform(rng), sum = 0.0;
+        for (int i = 0; i < n; i++) {
+            rate[i] = printed(before, digits);
+            sum += rate[i];
+            if (gsl_rng_uniform(rng) < 0.6) before *= sqrt(gsl_rng_uniform(rng));
+        }
+        const double rounds = 1.0 + 25.0 * gsl_rng_uniform(rng);
+        const uint64_t accepted = (uint64_t)(rounds * sum + 2.0 * gsl_rng_uniform(rng));
+        uint64_t drafted = 0;
+        if (trial % 2 == 0)
+            drafted = accepted + (uint64_t)(rounds * n * 1.2 * gsl_rng_uniform(rng));
+        const double length = trial % 5 > 0 ? NAN : printed(1.0 + (double)accepted / rounds, 1);
+        agree += check_against_enumeration(
+            &(spec_rounded_counts){accepted, drafted, length, 1, n, rate, digits}, 60);
+    }
+    gsl_rng_free(rng);
+    assert_true(agree > 500);
 }
 
 /* The true counts are within the bounds, for random counts and digits. */
@@ -338,7 +377,7 @@ static void a_line_that_contradicts_itself_is_refused(void **state)
         {262, 295, 5.45, 2, 5, rate, 3}, /* another length */
         {271, 295, 5.44, 2, 5, rate, 3}, /* another sum */
         {262, 261, 5.44, 2, 5, rate, 3}, /* more accepted than drafted */
-        {10, 0, NAN, 0, 2, rising, 3},   /* deeper rounds accept more */
+        {1001, 0, NAN, 0, 2, rising, 3}, /* deeper rounds accept more */
         {10, 0, NAN, 0, 1, above, 3},    /* more than all rounds */
         {10, 0, NAN, 0, 1, below, 3},      {10, 0, NAN, 0, 1, nan_rate, 3},
         {0, 0, NAN, 0, 1, half, 3}, /* a rate without an accepted token */
@@ -381,6 +420,15 @@ static void many_digits_and_large_counts_are_read(void **state)
     const uint64_t passed[] = {55};
     assert_counts(&(spec_rounded_counts){55, 0, 1.0 + 55.0 / 87.0, 17, 1, rate, 17}, 87, passed);
 
+    /* No more rounds accept a token than there are. */
+    const double all[] = {1.0};
+    spec_rounded_recovery sure;
+    assert_int_equal(
+        spec_rounded_counts_recover(&sure, &(spec_rounded_counts){5000, 0, NAN, 0, 1, all, 3}),
+        GSL_SUCCESS);
+    assert_int_equal(sure.rounds_low, 5000);
+    assert_int_equal(sure.rounds_high, 5002); /* .9995 of 5003 is 5000.5 */
+
     const uint64_t many = (uint64_t)1 << 53;
     const double half[] = {.5};
     spec_rounded_recovery recovery;
@@ -398,6 +446,7 @@ int main(void)
         cmocka_unit_test(lines_of_llama_cpp_are_recovered),
         cmocka_unit_test(many_rounds_are_bounded),
         cmocka_unit_test(all_small_counts_agree_with_enumeration),
+        cmocka_unit_test(random_rates_agree_with_enumeration),
         cmocka_unit_test(printed_counts_lie_within_their_bounds),
         cmocka_unit_test(deeper_drafts_than_rates_leave_the_sum_open),
         cmocka_unit_test(a_length_alone_bounds_the_rounds),
