@@ -194,26 +194,26 @@ static void fit_mixture(spec_advice *advice, const spec_observed_run *run)
     spec_beta_mixture_fit(&advice->mixture, counts, K);
 }
 
-/* Drift over the windows of the current length, in their order, as far as sums keep them. */
+/* Drift over the clusters of the current length, in their order of time. */
 static int find_drift(spec_advice *advice, const spec_observed_sums *sums, int K)
 {
-    size_t most = 1, n = 0;
-    for (size_t i = 0; i < sums->n; i++) most += sums->series[i].K == K ? sums->series[i].n : 0;
-    double *passed = malloc(2 * most * sizeof *passed);
-    if (passed == NULL) return GSL_ENOMEM;
-    double *tested = passed + most;
-    for (size_t i = 0; i < sums->n; i++) {
-        const spec_observed_series *series = &sums->series[i];
-        const int depths = series->depths < K ? series->depths : K;
-        if (series->K != K || depths == 0) continue;
-        for (size_t g = 0; g < series->n; g++, n++) {
-            passed[n] = spec_cluster_accepted(series->column + g * SPEC_SUM_COLUMNS, depths);
-            tested[n] = spec_cluster_tested(series->column + g * SPEC_SUM_COLUMNS, depths);
+    spec_observed_run run;
+    double *passed = NULL;
+    int status = spec_observed_run_in_time(&run, sums, K);
+    const int depths = used_depths(&run);
+    if (status == GSL_SUCCESS && (passed = malloc((2 * run.n + 1) * sizeof *passed)) == NULL)
+        status = GSL_ENOMEM;
+    if (status == GSL_SUCCESS && depths > 0) {
+        double *tested = passed + run.n;
+        for (size_t g = 0; g < run.n; g++) {
+            passed[g] = spec_cluster_accepted(run.column + g * SPEC_SUM_COLUMNS, depths);
+            tested[g] = spec_cluster_tested(run.column + g * SPEC_SUM_COLUMNS, depths);
         }
+        advice->drift = spec_acceptance_drift_test(passed, tested, run.n, DRIFT_LEARN);
     }
-    advice->drift = spec_acceptance_drift_test(passed, tested, n, DRIFT_LEARN);
     free(passed);
-    return GSL_SUCCESS;
+    free(run.column);
+    return status;
 }
 
 int spec_advice_acceptance(spec_advice *advice, const spec_length_plan *plan,

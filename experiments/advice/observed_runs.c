@@ -11,30 +11,50 @@ static bool belongs(const spec_observed_series *series, int K, int batch)
     return series->K == K && series->n > 0 && (batch < 0 || series->batch == batch);
 }
 
-/* The run of K and batch from all series of them: windows of a series are joined. */
+static int by_time(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    const double first = x[SPEC_SUM_ORDER] / x[SPEC_SUM_OBSERVATIONS];
+    const double second = y[SPEC_SUM_ORDER] / y[SPEC_SUM_OBSERVATIONS];
+    return (first > second) - (first < second);
+}
+
+/* The clusters of K and batch from all series of them, in order of time. */
 static int gather(spec_observed_run *run, const spec_observed_sums *sums, int K, int batch)
 {
+    const size_t row = SPEC_SUM_COLUMNS * sizeof *run->column;
     size_t most = 0;
     *run = (spec_observed_run){.K = K, .batch = batch, .requests = true};
     for (size_t i = 0; i < sums->n; i++)
         if (belongs(&sums->series[i], K, batch)) most += sums->series[i].n;
-    run->column = malloc(most * SPEC_SUM_COLUMNS * sizeof *run->column);
+    run->column = malloc(most * row);
     if (run->column == NULL) return GSL_ENOMEM;
     for (size_t i = 0; i < sums->n; i++) {
         const spec_observed_series *series = &sums->series[i];
         if (!belongs(series, K, batch)) continue;
-        double *column = run->column + run->n * SPEC_SUM_COLUMNS;
-        size_t n = series->n;
-        memcpy(column, series->column, n * SPEC_SUM_COLUMNS * sizeof *column);
-        if (series->kind == SPEC_OBSERVED_WINDOW) {
-            run->requests = false;
-            n = spec_cluster_ratio_join(column, n, SPEC_SUM_COLUMNS, SPEC_SUM_PASSES,
-                                        SPEC_OBSERVED_STRETCHES);
-        }
+        memcpy(run->column + run->n * SPEC_SUM_COLUMNS, series->column, series->n * row);
+        run->n += series->n;
+        if (series->kind == SPEC_OBSERVED_WINDOW) run->requests = false;
         if (series->depths > run->depths) run->depths = series->depths;
-        run->n += n;
     }
+    qsort(run->column, run->n, row, by_time);
     return GSL_SUCCESS;
+}
+
+/* The same as far as clusters are independent: windows are joined. */
+static int gather_independent(spec_observed_run *run, const spec_observed_sums *sums, int K,
+                              int batch)
+{
+    const int status = gather(run, sums, K, batch);
+    if (status == GSL_SUCCESS && !run->requests)
+        run->n = spec_cluster_ratio_join(run->column, run->n, SPEC_SUM_COLUMNS, SPEC_SUM_PASSES,
+                                         SPEC_OBSERVED_STRETCHES);
+    return status;
+}
+
+int spec_observed_run_in_time(spec_observed_run *ret, const spec_observed_sums *sums, int K)
+{
+    return gather(ret, sums, K, -1);
 }
 
 int spec_observed_runs_init(spec_observed_runs *runs, const spec_observed_sums *sums,
@@ -56,7 +76,8 @@ int spec_observed_runs_init(spec_observed_runs *runs, const spec_observed_sums *
         int batches = 0;
         for (int b = 0; b < SPEC_SUM_BATCHES; b++) batches += present[K][b];
         for (int b = -1; b < SPEC_SUM_BATCHES && batches > 0 && status == GSL_SUCCESS; b++)
-            if (b < 0 || present[K][b]) status = gather(&runs->run[runs->n++], sums, K, b);
+            if (b < 0 || present[K][b])
+                status = gather_independent(&runs->run[runs->n++], sums, K, b);
     }
     if (status != GSL_SUCCESS) {
         spec_observed_runs_free(runs);

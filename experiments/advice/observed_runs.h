@@ -10,7 +10,7 @@
 
 /* Stretches of a series of windows: many enough for an interval, and long enough to be nearly
  * independent. */
-enum { SPEC_OBSERVED_STRETCHES = 24 };
+enum { SPEC_OBSERVED_STRETCHES = 16 };
 
 typedef struct {
     int K;     /* 0: plain decoding */
@@ -30,6 +30,10 @@ typedef struct {
 int spec_observed_runs_init(spec_observed_runs *runs, const spec_observed_sums *sums,
                             spec_error *error);
 void spec_observed_runs_free(spec_observed_runs *runs);
+
+/* All clusters of K in their order of time, none joined; the caller frees the column. GSL_ENOMEM.
+ */
+int spec_observed_run_in_time(spec_observed_run *ret, const spec_observed_sums *sums, int K);
 
 /* The run of K and batch; NULL if there is none. */
 const spec_observed_run *spec_observed_runs_find(const spec_observed_runs *runs, int K, int batch);

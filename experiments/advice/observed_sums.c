@@ -234,7 +234,7 @@ static void add(double *sum, double x)
     if (!isnan(x)) *sum += x;
 }
 
-static void add_all(double *c, spec_observed_series *s, const spec_observation *o)
+static void add_all(double *c, spec_observed_series *s, const spec_observation *o, double order)
 {
     const double known = isnan(o->rounds) ? 0.0 : o->rounds, passed = sum_passed(o);
     const bool seconds = o->seconds > 0.0 && isfinite(o->seconds);
@@ -242,6 +242,8 @@ static void add_all(double *c, spec_observed_series *s, const spec_observation *
     const double requests = o->kind == SPEC_OBSERVED_REQUEST ? 1.0
                             : s->batch > 0                   ? o->running
                                                              : 0.0;
+    c[SPEC_SUM_OBSERVATIONS] += 1.0;
+    c[SPEC_SUM_ORDER] += order;
     add(&c[SPEC_SUM_ROUNDS], o->rounds);
     add(&c[SPEC_SUM_PASSES], o->passes);
     add(&c[SPEC_SUM_DRAFTED], o->drafted);
@@ -301,7 +303,7 @@ static int take(void *self, const spec_observation *observation, spec_error *err
     }
     SPEC_TRY(find(&series, sums, &o, error));
     SPEC_TRY(cluster(&columns, sums, series, error));
-    add_all(columns, series, &o);
+    add_all(columns, series, &o, (double)sums->observations);
     if (sums->observations++ == 0) sums->printed_length = sums->printed_rate = NAN;
     sums->inexact += inexact;
     if (o.rounds > sums->largest_cluster) sums->largest_cluster = o.rounds;
@@ -321,33 +323,4 @@ void spec_observed_sums_free(spec_observed_sums *sums)
     for (size_t i = 0; i < sums->n; i++) free(sums->series[i].column);
     free(sums->series);
     *sums = (spec_observed_sums){0};
-}
-
-static bool is_asked(const spec_observed_series *s, int K, int batch)
-{
-    return s->K == K && (batch == -1 || s->batch == batch);
-}
-
-int spec_observed_sums_clusters(double **ret_column, size_t *ret_n, int *ret_depths,
-                                const spec_observed_sums *sums, int K, int batch)
-{
-    size_t n = 0;
-    *ret_column = NULL;
-    *ret_n = 0;
-    *ret_depths = 0;
-    for (size_t i = 0; i < sums->n; i++)
-        if (is_asked(&sums->series[i], K, batch)) n += sums->series[i].n;
-    if (n == 0) return GSL_SUCCESS;
-    double *column = malloc(n * SPEC_SUM_COLUMNS * sizeof *column);
-    if (column == NULL) return GSL_ENOMEM;
-    for (size_t i = 0; i < sums->n; i++) {
-        const spec_observed_series *s = &sums->series[i];
-        if (!is_asked(s, K, batch)) continue;
-        memcpy(column + *ret_n * SPEC_SUM_COLUMNS, s->column,
-               s->n * SPEC_SUM_COLUMNS * sizeof *column);
-        *ret_n += s->n;
-        if (s->depths > *ret_depths) *ret_depths = s->depths;
-    }
-    *ret_column = column;
-    return GSL_SUCCESS;
 }

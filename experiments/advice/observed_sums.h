@@ -26,6 +26,8 @@ enum {
     SPEC_SUM_BUSY_EMITTED, /* tokens emitted in that time */
     SPEC_SUM_BUSY_ROUNDS,  /* passes in that time, with those without a draft */
     SPEC_SUM_DRAFT_SECONDS,
+    SPEC_SUM_OBSERVATIONS, /* their number, and the sum of their numbers in order of arrival: */
+    SPEC_SUM_ORDER,        /* clusters of several series in order of time have a rising mean */
     SPEC_SUM_DEPTH_ROUNDS, /* rounds of observations that give all depths */
     SPEC_SUM_PASSED,       /* and the following: by depth */
     SPEC_SUM_COLUMNS = SPEC_SUM_PASSED + SPEC_OBSERVED_DEPTHS
@@ -72,10 +74,5 @@ typedef struct {
  * if whole. Totals must have passed counter_differences.h. */
 spec_observer spec_observed_sums_observer(spec_observed_sums *sums);
 void spec_observed_sums_free(spec_observed_sums *sums);
-
-/* All clusters of K (any batch if batch = -1), over all labels, in the order of series: the columns
- * in `ret_column` (*ret_n, SPEC_SUM_COLUMNS), allocated; NULL with none. GSL_ENOMEM. */
-int spec_observed_sums_clusters(double **ret_column, size_t *ret_n, int *ret_depths,
-                                const spec_observed_sums *sums, int K, int batch);
 
 #endif
