@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/readers/log_scan.h"
+#include "tests/support/support.h"
+
+#include <string.h>
+
+static spec_log_record record_of(const char *text)
+{
+    return (spec_log_record){.bytes = text, .n = strlen(text), .file = "a.log", .line = 7, .K = -1};
+}
+
+/* The number of the text as "value decimals", or the error. */
+static const char *real(const char *text, char buffer[600])
+{
+    const spec_log_record record = record_of(text);
+    spec_log_scan scan = spec_log_scan_of(&record);
+    spec_error error = {""};
+    double value;
+    int decimals;
+    if (spec_log_scan_real(&value, &decimals, &scan, "len", &error) == GSL_SUCCESS)
+        snprintf(buffer, 600, "%.17g %d", value, decimals);
+    else
+        snprintf(buffer, 600, "%s", error.text);
+    return buffer;
+}
+
+static void a_number_is_read_with_its_decimals(void **state)
+{
+    static const char *const cases[][2] = {
+        {"2.54", "2.54 2"},
+        {"  0, next", "0 0"},
+        {"39.330 t/s", "39.329999999999998 3"},
+        {"5.", "a.log:7: len: expected the end of the number, not '.'"},
+        {"72.055%", "72.055000000000007 3"},
+        {"3.00)", "3 2"},
+        {"999999999999999", "999999999999999 0"},
+        {"0.1234567890123456789", "0.12345678901234 14"},
+        {"9999999999999999", "a.log:7: len: expected a number below 1e15, not '9999999999999999'"},
+        {"2,54", "a.log:7: len: expected a decimal point, not the comma of '2,5'; run the engine "
+                 "with LC_ALL=C"},
+        {"2.5,4", "a.log:7: len: expected a decimal point, not the comma of '2.5,4'; run the "
+                  "engine with LC_ALL=C"},
+        {"-1.0", "a.log:7: len: expected a number, not '-1.0'"},
+        {"nan", "a.log:7: len: expected a number, not 'nan'"},
+        {"inf", "a.log:7: len: expected a number, not 'inf'"},
+        {"+1", "a.log:7: len: expected a number, not '+1'"},
+        {".5", "a.log:7: len: expected a number, not '.5'"},
+        {"", "a.log:7: len: expected a number, not ''"},
+        {"1e3", "a.log:7: len: expected the end of the number, not 'e3'"},
+        {"1.2.3", "a.log:7: len: expected the end of the number, not '.3'"},
+        {"0x10", "a.log:7: len: expected the end of the number, not 'x10'"},
+    };
+    char buffer[600];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(real(cases[i][0], buffer), cases[i][1]);
+}
+
+/* strtod is the second route, for numbers of up to 15 digits: both round once. */
+static void numbers_are_those_of_strtod(void **state)
+{
+    uint64_t random = spec_test_seed();
+    char text[40], buffer[600], expected[600];
+    (void)state;
+    for (int i = 0; i < 20000; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        const int decimals = (int)(random >> 60) % 7;
+        const double value = (double)(random >> 24) / 1e4;
+        snprintf(text, sizeof text, "%.*f", decimals, value);
+        if (strlen(text) > 16) continue;
+        snprintf(expected, sizeof expected, "%.17g %d", strtod(text, NULL), decimals);
+        assert_string_equal(real(text, buffer), expected);
+    }
+}
+
+static void a_count_is_a_whole_number_up_to_2_to_the_53(void **state)
+{
+    static const char *const cases[][2] = {
+        {"  297 generated", "297"},
+        {"9007199254740992", "9007199254740992"},
+        {"9007199254740994", "a.log:7: n: expected a number up to 2^53"},
+        {"99999999999999999999999999", "a.log:7: n: expected a number up to 2^53"},
+        {"-3", "a.log:7: n: expected a whole number, not '-3'"},
+        {"3.5", "a.log:7: n: expected the end of the number, not '.5'"},
+        {"1,024", "a.log:7: n: expected a decimal point, not the comma of '1,0'; run the engine "
+                  "with LC_ALL=C"},
+        {"12abc", "a.log:7: n: expected the end of the number, not 'abc'"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const spec_log_record record = record_of(cases[i][0]);
+        spec_log_scan scan = spec_log_scan_of(&record);
+        spec_error error = {""};
+        double value;
+        char text[600];
+        if (spec_log_scan_count(&value, &scan, "n", &error) == GSL_SUCCESS)
+            snprintf(text, sizeof text, "%.0f", value);
+        else
+            snprintf(text, sizeof text, "%s", error.text);
+        assert_string_equal(text, cases[i][1]);
+    }
+}
+
+static void rates_by_depth_do_not_rise_and_are_at_most_64(void **state)
+{
+    char many[1000] = "(0.5";
+    for (int i = 1; i < 64; i++) strcat(many, ", 0.5");
+    char more[1100];
+    snprintf(more, sizeof more, "%s, 0.5)", many);
+    strcat(many, ")");
+    const char *const cases[][2] = {
+        {" (0.805, 0.632, 0.483) x", "3 3 0.805 0.483"},
+        {"()", "0 0 0 0"},
+        {"(1.000)", "1 3 1 1"},
+        {many, "64 1 0.5 0.5"},
+        {more, "a.log:7: r: expected at most 64 depths"},
+        {"(0.5, 0.6)", "a.log:7: r: expected rates of at most 1 that do not rise with depth, not "
+                       "0.6 at depth 2"},
+        {"(1.5)", "a.log:7: r: expected rates of at most 1 that do not rise with depth, not 1.5 at "
+                  "depth 1"},
+        {"(0.5, 0.4", "a.log:7: r: expected ')', not ''"},
+        {"(0,5, 0,4)", "a.log:7: r: expected a decimal point, not the comma of '0,5'; run the "
+                       "engine with LC_ALL=C"},
+        {"0.5", "a.log:7: r: expected '(', not '0.5'"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const spec_log_record record = record_of(cases[i][0]);
+        spec_log_scan scan = spec_log_scan_of(&record);
+        spec_error error = {""};
+        double rate[SPEC_OBSERVED_DEPTHS] = {0.0};
+        int n, decimals;
+        char text[600];
+        if (spec_log_scan_rates(rate, &n, &decimals, &scan, "r", &error) == GSL_SUCCESS)
+            snprintf(text, sizeof text, "%d %d %g %g", n, decimals, rate[0],
+                     rate[n > 0 ? n - 1 : 0]);
+        else
+            snprintf(text, sizeof text, "%s", error.text);
+        assert_string_equal(text, cases[i][1]);
+    }
+}
+
+static void words_move_the_position_only_where_they_are(void **state)
+{
+    const spec_log_record record = record_of("id  0 | task 12 | x");
+    spec_log_scan scan = spec_log_scan_of(&record);
+    spec_error error = {""};
+    (void)state;
+    assert_false(spec_log_scan_find(&scan, "slot"));
+    assert_ptr_equal(scan.at, record.bytes);
+    assert_false(spec_log_scan_word(&scan, "task"));
+    assert_true(spec_log_scan_find(&scan, "| "));
+    assert_true(spec_log_scan_word(&scan, "task"));
+    assert_int_equal(spec_log_scan_expect(&scan, "12", "task", &error), GSL_SUCCESS);
+    assert_int_equal(spec_log_scan_expect(&scan, "12", "task", &error), GSL_EINVAL);
+    assert_string_equal(error.text, "a.log:7: task: expected '12', not ' | x'");
+    assert_true(spec_log_scan_find(&scan, "x"));
+    assert_false(spec_log_scan_word(&scan, "x"));
+    assert_true(spec_log_scan_half_unit(2) == 0.5 / 10.0 / 10.0);
+    assert_true(spec_log_scan_half_unit(0) == 0.5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_number_is_read_with_its_decimals),
+        cmocka_unit_test(numbers_are_those_of_strtod),
+        cmocka_unit_test(a_count_is_a_whole_number_up_to_2_to_the_53),
+        cmocka_unit_test(rates_by_depth_do_not_rise_and_are_at_most_64),
+        cmocka_unit_test(words_move_the_position_only_where_they_are),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
