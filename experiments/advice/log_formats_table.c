@@ -21,5 +21,9 @@ const spec_log_format *const spec_log_formats[] = {
     &spec_reader_lmstudio_response,
     &spec_reader_mlc_metrics,
     &spec_reader_accepted_lengths,
+#include "experiments/advice/readers/readers.h"
+
+const spec_log_format *const spec_log_formats[] = {
+    &spec_reader_sglang_log,
     NULL,
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* readers: the formats of log_formats_table.c, each from the file of its engine.
  * A record is of one format at most. Headers only. */
+/* readers: the formats that `advise` reads, one source file each.
+ * Their table is in experiments/advice/log_formats_table.c. */
 #ifndef SPECLAB_READERS_H
 #define SPECLAB_READERS_H
 
@@ -25,5 +27,6 @@ extern const spec_log_format spec_reader_mlx_vlm_response;
 extern const spec_log_format spec_reader_lmstudio_response;
 extern const spec_log_format spec_reader_mlc_metrics;
 extern const spec_log_format spec_reader_accepted_lengths;
+extern const spec_log_format spec_reader_sglang_log;
 
 #endif

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The log prints ratios and no counts. A line covers a fixed number of decode steps, and rounds are
+ * steps times the running requests of the line: a weight, exact while no request comes or goes.
+ * Seconds are the tokens of these rounds over the printed throughput, so that the time of a round
+ * does not depend on the weight. Time stamps have whole seconds, as long as a window: not used. */
+#include "experiments/advice/readers/log_scan.h"
+#include "experiments/advice/readers/readers.h"
+#include "experiments/advice/readers/sglang_rates.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STEPS = 40,   /* the default of --decode-log-interval */
+    RANKS = 256,  /* data-parallel ranks */
+    WAITING = 64, /* observations that wait for the draft length */
+    BATCHES = 16, /* powers of 2 */
+    NAME = 80,    /* bytes of a time stamp with ranks */
+};
+
+/* A step that takes this many times the shortest one of its batch or a larger one spans a pause of
+ * the engine, or prompts. */
+static const double PAUSE = 4.0;
+
+static const char *const generations[] = {
+    "accept len alone (to September 2025)",
+    "accept rate with the bonus token (to November 2025)",
+    "accept rate of draft tokens (since November 2025)",
+    NULL,
+};
+
+/* A data-parallel rank. Of its ranks that print the same line, the first one counts. */
+typedef struct {
+    uint64_t label;
+    int printer;
+    double running;          /* of the line before */
+    double step[2][BATCHES]; /* shortest, plain and with drafts; 0: none */
+} rank;
+
+typedef struct {
+    /* From "server_args=ServerArgs(...)"; 0: not known. */
+    int steps, draft_steps, draft_tokens, siblings;
+    int n_ranks;
+    rank ranks[RANKS];
+    spec_sglang_rates rates;
+    int n_waiting;
+    spec_observation waiting[WAITING];
+    uint64_t windows, pauses, unfit; /* unfit: accept rates of no draft length */
+} sglang_state;
+
+static bool concerns(const char *bytes, size_t n)
+{
+    const char *place = spec_log_find(bytes, n, "Decode batch");
+    if (place == NULL) return spec_log_find(bytes, n, "server_args=ServerArgs(") != NULL;
+    return spec_log_find(place, n - (size_t)(place - bytes), "#running-req: ") != NULL;
+}
+
+/* ---- The settings of the server ---- */
+
+/* 0 for None and for any other text. */
+static int setting(const spec_log_record *record, const char *name)
+{
+    spec_log_scan scan = spec_log_scan_of(record);
+    double value;
+    if (!spec_log_scan_find(&scan, name)) return 0;
+    const bool read = spec_log_scan_count(&value, &scan, name, NULL) == GSL_SUCCESS;
+    return read && value <= 100000.0 ? (int)value : 0;
+}
+
+static void start(sglang_state *state, const spec_log_record *record)
+{
+    state->n_ranks = 0;
+    state->rates = (spec_sglang_rates){0};
+    state->steps = setting(record, "decode_log_interval=");
+    state->draft_steps = setting(record, "speculative_num_steps=");
+    state->draft_tokens = setting(record, "speculative_num_draft_tokens=");
+    state->siblings = setting(record, "speculative_eagle_topk=");
+}
+
+/* Tokens of a round, the root among them; 0: not known. */
+static int width(const sglang_state *state)
+{
+    if (state->draft_tokens >= 2) return state->draft_tokens;
+    return state->draft_steps > 0 && state->siblings <= 1 ? state->draft_steps + 1 : 0;
+}
+
+static bool is_tree(const sglang_state *state)
+{
+    return state->siblings > 1 && state->draft_steps > 0;
+}
+
+/* The draft length that settings, lines or the user give; -1: none does. */
+static int draft_length(const sglang_state *state, const spec_log_record *record)
+{
+    const int given = is_tree(state) ? state->draft_steps : width(state) - 1;
+    if (given >= 1) return given <= SPEC_OBSERVED_DEPTHS ? given : -1;
+    const int inferred = spec_sglang_rates_K(&state->rates);
+    if (inferred >= 1) return inferred;
+    const bool agrees = spec_sglang_rates_agree(&state->rates, SPEC_SGLANG_OPEN, record->K);
+    return agrees ? record->K : -1;
+}
+
+/* ---- Observations ---- */
+
+static void learn_meaning(const sglang_state *state, spec_log_learned *learned, int K, bool printed)
+{
+    spec_sglang_meaning meaning = spec_sglang_rates_meaning(&state->rates);
+    const int denominator = is_tree(state) ? width(state) - 1 : K;
+    if (meaning == SPEC_SGLANG_OPEN && denominator >= 1) {
+        const bool bonus = spec_sglang_rates_agree(&state->rates, SPEC_SGLANG_BONUS, denominator);
+        const bool drafts = spec_sglang_rates_agree(&state->rates, SPEC_SGLANG_DRAFTS, denominator);
+        if (bonus != drafts) meaning = bonus ? SPEC_SGLANG_BONUS : SPEC_SGLANG_DRAFTS;
+    }
+    const int generation = !printed ? 0 : meaning == SPEC_SGLANG_OPEN ? -1 : (int)meaning;
+    if (generation > learned->generation) learned->generation = generation;
+    learned->gaps = SPEC_LOG_ROUNDED | SPEC_LOG_NO_DEPTHS;
+    if (learned->generation == SPEC_SGLANG_BONUS) learned->gaps |= SPEC_LOG_OLD_MEANING;
+    if (is_tree(state)) learned->gaps |= SPEC_LOG_TREE;
+}
+
+static int hand_over(const sglang_state *state, const spec_log_record *record,
+                     spec_observation *observation, int K, spec_error *error)
+{
+    const int nodes = is_tree(state) ? width(state) - 1 : K;
+    observation->K = K;
+    if (K >= 1 && nodes >= 1) observation->drafted = nodes * observation->rounds;
+    return record->observer->take(record->observer->self, observation, error);
+}
+
+static int hand_over_waiting(sglang_state *state, const spec_log_record *record, int K,
+                             spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    for (int i = 0; i < state->n_waiting; i++)
+        SPEC_TRY(hand_over(state, record, &state->waiting[i], K, error));
+done:
+    state->n_waiting = 0;
+    return status;
+}
+
+/* Seconds only where the window is one of steady decoding. The throughput of a rank's first line
+ * counts from the start of the server. */
+static double seconds_of(sglang_state *state, rank *r, bool drafts, double tokens, double running,
+                         double throughput)
+{
+    const double seconds = throughput > 0.0 ? tokens / throughput : NAN;
+    const bool first = r->running == 0.0;
+    int batch = 0;
+    while (batch < BATCHES - 1 && running >= (double)(2 << batch)) batch++;
+    if (first || isnan(seconds)) return NAN;
+    double *step = r->step[drafts];
+    double least = seconds;
+    for (int b = batch; b < BATCHES; b++)
+        if (step[b] > 0.0 && step[b] < least) least = step[b];
+    if (step[batch] == 0.0 || seconds < step[batch]) step[batch] = seconds;
+    state->windows++;
+    if (seconds <= PAUSE * least) return seconds;
+    state->pauses++;
+    return NAN;
+}
+
+/* ---- Lines ---- */
+
+/* The number behind "DP", "TP" or "PP" in "[2025-11-05 10:00:00 DP3 TP3]"; 0 without one. */
+static int rank_number(const char *bytes, size_t n, const char *name)
+{
+    const char *place = spec_log_find(bytes, n, name);
+    int number = 0;
+    if (place == NULL) return 0;
+    for (const char *at = place + strlen(name); at < bytes + n && number < 10000; at++) {
+        if (*at < '0' || *at > '9') break;
+        number = 10 * number + (*at - '0');
+    }
+    return number;
+}
+
+/* *ret = NULL: another rank prints this line. */
+static int find_rank(rank **ret, sglang_state *state, const spec_log_record *record,
+                     const char *message, spec_error *error)
+{
+    const char *end = message, *begin;
+    uint64_t label = 0;
+    int printer = 0;
+    *ret = NULL;
+    while (end > record->bytes && end[-1] == ' ') end--;
+    begin = end;
+    if (end > record->bytes && end[-1] == ']')
+        while (begin > record->bytes && end - begin < NAME && *begin != '[') begin--;
+    if (*begin == '[') {
+        const size_t n = (size_t)(end - begin);
+        char name[16];
+        printer = 10001 * rank_number(begin, n, " PP") + rank_number(begin, n, " TP");
+        if (spec_log_find(begin, n, " DP") != NULL) {
+            snprintf(name, sizeof name, "DP%d", rank_number(begin, n, " DP"));
+            label = spec_log_label(name, strlen(name));
+        }
+    }
+    for (int i = 0; i < state->n_ranks; i++) {
+        if (state->ranks[i].label != label) continue;
+        if (state->ranks[i].printer == printer) *ret = &state->ranks[i];
+        return GSL_SUCCESS;
+    }
+    if (state->n_ranks == RANKS)
+        return spec_log_bad(record, error, "expected at most %d data-parallel ranks", RANKS);
+    *ret = &state->ranks[state->n_ranks++];
+    **ret = (rank){.label = label, .printer = printer};
+    return GSL_SUCCESS;
+}
+
+/* A line's numbers. NaN: not printed. */
+typedef struct {
+    double running, length, rate, throughput;
+    int length_decimals, rate_decimals;
+} decode_line;
+
+static int optional_real(double *ret, int *ret_decimals, spec_log_scan message, const char *key,
+                         spec_error *error)
+{
+    *ret = NAN;
+    *ret_decimals = 0;
+    if (!spec_log_scan_find(&message, key) || !spec_log_scan_word(&message, ":"))
+        return GSL_SUCCESS;
+    return spec_log_scan_real(ret, ret_decimals, &message, key, error);
+}
+
+static int parse(decode_line *ret, spec_log_scan message, spec_error *error)
+{
+    int status = GSL_SUCCESS, decimals;
+    spec_log_scan scan = message;
+    spec_log_scan_find(&scan, "#running-req: ");
+    SPEC_TRY(spec_log_scan_count(&ret->running, &scan, "#running-req", error));
+    SPEC_TRY(optional_real(&ret->length, &ret->length_decimals, scan, "accept len", error));
+    SPEC_TRY(optional_real(&ret->rate, &ret->rate_decimals, scan, "accept rate", error));
+    SPEC_TRY(optional_real(&ret->throughput, &decimals, scan, "gen throughput (token/s)", error));
+    if (isnan(ret->throughput))
+        status = spec_log_bad(scan.record, error,
+                              "expected 'gen throughput (token/s): ' behind '#running-req: '");
+    else if (spec_log_find(scan.at, (size_t)(scan.end - scan.at), "Decode batch") != NULL)
+        status = spec_log_bad(scan.record, error, "expected one record on a line, not two");
+    else if (ret->length > 0.0 && ret->length < 1.0)
+        status = spec_log_bad(scan.record, error,
+                              "accept len: expected 1 or more, the bonus token included, not %g",
+                              ret->length);
+    else if (ret->rate > 1.0)
+        status =
+            spec_log_bad(scan.record, error, "accept rate: expected at most 1, not %g", ret->rate);
+done:
+    return status;
+}
+
+/* Knows the draft length and hands over what waits for it, or keeps the observation. */
+static int take_drafted(sglang_state *state, spec_log_learned *learned,
+                        const spec_log_record *record, spec_observation *observation,
+                        const decode_line *line, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const bool printed = !isnan(line->rate);
+    if (printed) {
+        const spec_sglang_rates before = state->rates;
+        const bool agrees = spec_sglang_rates_add(
+            &state->rates, line->length, spec_log_scan_half_unit(line->length_decimals), line->rate,
+            spec_log_scan_half_unit(line->rate_decimals));
+        if (!agrees) { /* another draft length from here on */
+            const spec_sglang_rates after = state->rates;
+            state->rates = before;
+            SPEC_TRY(hand_over_waiting(state, record, draft_length(state, record), error));
+            state->rates = after;
+            state->unfit++;
+        }
+    }
+    const int K = draft_length(state, record);
+    learn_meaning(state, learned, K, printed);
+    const bool fits = state->rates.not_bonus != 0 || state->rates.not_drafts != 0;
+    const bool known = K >= 1 || !printed || !fits;
+    if (!known && state->n_waiting < WAITING) {
+        state->waiting[state->n_waiting++] = *observation;
+        goto done;
+    }
+    SPEC_TRY(hand_over_waiting(state, record, K, error));
+    SPEC_TRY(hand_over(state, record, observation, K, error));
+done:
+    return status;
+}
+
+static int read(void *self, spec_log_learned *learned, const spec_log_record *record,
+                spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    sglang_state *state = self;
+    spec_log_scan message = spec_log_scan_of(record);
+    spec_observation observation = spec_observation_empty(SPEC_OBSERVED_WINDOW, record->line);
+    decode_line line;
+    rank *r;
+    if (!spec_log_scan_find(&message, "Decode batch")) {
+        SPEC_TRY(hand_over_waiting(state, record, draft_length(state, record), error));
+        start(state, record);
+        goto done;
+    }
+    SPEC_TRY(parse(&line, message, error));
+    SPEC_TRY(find_rank(&r, state, record, message.at - strlen("Decode batch"), error));
+    if (r == NULL) goto done;
+    const bool plain = isnan(line.length);
+    const double steps = state->steps > 0 ? state->steps : STEPS;
+    const double passes = steps * line.running, before = r->running;
+    const double tokens = plain ? passes : line.length * passes;
+    observation.label = r->label;
+    observation.running = line.running;
+    observation.passes = passes;
+    observation.emitted = tokens;
+    observation.seconds = seconds_of(state, r, !plain, tokens, line.running, line.throughput);
+    r->running = line.running;
+    if (!(tokens > 0.0)) goto done; /* no request runs, or none was verified */
+    if (plain) {
+        observation.K = 0;
+        observation.rounds = observation.drafted = observation.accepted = 0.0;
+        if (learned->gaps == 0) learned->gaps = SPEC_LOG_ROUNDED;
+        SPEC_TRY(record->observer->take(record->observer->self, &observation, error));
+        goto done;
+    }
+    observation.rounds = passes;
+    observation.rounds_low = before > 0.0 ? fmin(passes, steps * before) : passes;
+    observation.rounds_high = fmax(passes, steps * before);
+    observation.accepted = tokens - passes;
+    observation.printed_length = line.length;
+    observation.printed_rate = line.rate;
+    SPEC_TRY(take_drafted(state, learned, record, &observation, &line, error));
+done:
+    return status;
+}
+
+static int end(void *self, spec_log_learned *learned, const spec_log_record *last,
+               spec_error *error)
+{
+    sglang_state *state = self;
+    const int K = spec_sglang_rates_K(&state->rates);
+    if (last->K >= 1 && K >= 1 && K != last->K)
+        snprintf(learned->note, sizeof learned->note,
+                 "accept len and accept rate belong to %d draft tokens, not to the %d given", K,
+                 last->K);
+    else if (state->unfit > 0)
+        snprintf(learned->note, sizeof learned->note,
+                 "the draft length changes: accept len and accept rate disagree with the lines "
+                 "before on %llu lines",
+                 (unsigned long long)state->unfit);
+    else if (state->pauses > 0)
+        snprintf(learned->note, sizeof learned->note,
+                 "%llu of %llu lines span a pause or long prompts: their times are left out",
+                 (unsigned long long)state->pauses, (unsigned long long)state->windows);
+    return hand_over_waiting(state, last, draft_length(state, last), error);
+}
+
+const spec_log_format spec_reader_sglang_log = {
+    .name = "sglang-log",
+    .engine = "sglang",
+    .summary = "the lines 'Decode batch' of SGLang's log",
+    .generations = generations,
+    .concerns = concerns,
+    .state_size = sizeof(sglang_state),
+    .read = read,
+    .end = end,
+};
