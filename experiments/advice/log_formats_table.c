@@ -24,6 +24,7 @@ const spec_log_format *const spec_log_formats[] = {
 #include "experiments/advice/readers/readers.h"
 
 const spec_log_format *const spec_log_formats[] = {
+    &spec_reader_llamacpp_log,
     &spec_reader_sglang_log,
     NULL,
 };

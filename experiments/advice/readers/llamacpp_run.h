@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* llamacpp_run: the figures that llama-speculative and llama-speculative-simple print at the end.
+ * A run is one request: "decoded ...", n_draft, n_predict, n_drafted, n_accept, accept. Rounds are
+ * not printed; n_predict - n_accept passes, the first of which may have no draft. */
+#ifndef SPECLAB_LLAMACPP_RUN_H
+#define SPECLAB_LLAMACPP_RUN_H
+
+#include "experiments/advice/log_format.h"
+
+typedef struct {
+    bool decoded, K_known, predicted_known, drafted_known; /* lines seen of the present run */
+    double tokens, seconds, K, predicted, drafted, accepted;
+    bool accepted_known; /* of the run that ended last */
+} spec_llamacpp_run;
+
+/* Is it a line of these figures, other than "encoded ..."? */
+bool spec_llamacpp_run_concerns(const char *bytes, size_t n);
+
+/* Read such a line. *ret_ended: the run ended, and went to the record's observer. */
+int spec_llamacpp_run_read(spec_llamacpp_run *run, bool *ret_ended, spec_log_learned *learned,
+                           const spec_log_record *record, spec_error *error);
+
+#endif

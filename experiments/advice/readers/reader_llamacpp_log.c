@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* llama-server prints a request's times, then its drafts, then statistics of the server. A request
+ * waits until the next one begins to print. One without drafts is plain decoding. */
+#include "analysis/acceptance/rounded_counts.h"
+#include "experiments/advice/readers/llamacpp_run.h"
+#include "experiments/advice/readers/llamacpp_statistics.h"
+#include "experiments/advice/readers/log_scan.h"
+#include "experiments/advice/readers/readers.h"
+
+#include <string.h>
+
+static const char *const generations[] = {
+    "draft acceptance rate, without rounds (to June 2026)",
+    "mean acceptance length (June 2026)",
+    "mean len (since June 2026)",
+    NULL,
+};
+
+static const char loaded[] = "llama_model_loader: loaded meta data";
+static const char launched[] = "slot launch_slot_:";
+static const char released[] = "stop processing";
+static const char of_depths[] = "acc per pos = ";
+
+/* The request that is being printed. NaN: not printed. */
+typedef struct {
+    uint64_t line; /* of its first number */
+    uint64_t key;  /* slot and task; 0: the lines do not name them */
+    double tokens, seconds;
+    double drafted, accepted, length, rate;
+    int length_decimals, generation;
+    double depth_rate[SPEC_OBSERVED_DEPTHS];
+    int n_depths, depth_decimals;
+    double draft_seconds;
+    bool speculating; /* statistics follow */
+    bool alone;       /* no other slot was busy */
+} request;
+
+typedef struct {
+    bool waits;
+    request request;
+    spec_llamacpp_run run;
+    spec_llamacpp_statistics statistics;
+    int passed_over;       /* times of contexts that belong to a run (llama-speculative) */
+    uint64_t busy, shared; /* slots, by bit; shared: with another one busy */
+} llamacpp_state;
+
+/* Times of the output, not of the prompt. */
+static const char *find_times(const char *bytes, size_t n)
+{
+    static const char times[] = "eval time =";
+    const char *place = spec_log_find(bytes, n, times);
+    if (place == NULL || (place - bytes >= 7 && memcmp(place - 7, "prompt ", 7) == 0)) return NULL;
+    return place + strlen(times);
+}
+
+static const char *find_drafts(const char *bytes, size_t n)
+{
+    static const char *const words[] = {"draft acceptance = ", "draft acceptance rate = "};
+    for (int i = 0; i < 2; i++) {
+        const char *place = spec_log_find(bytes, n, words[i]);
+        if (place != NULL) return place + strlen(words[i]);
+    }
+    return NULL;
+}
+
+static bool concerns(const char *bytes, size_t n)
+{
+    return find_times(bytes, n) != NULL || find_drafts(bytes, n) != NULL ||
+           spec_llamacpp_run_concerns(bytes, n) || spec_llamacpp_statistics_concerns(bytes, n) ||
+           spec_log_find(bytes, n, of_depths) != NULL || spec_log_find(bytes, n, loaded) != NULL ||
+           (spec_log_find(bytes, n, "slot ") != NULL &&
+            (spec_log_find(bytes, n, launched) != NULL ||
+             spec_log_find(bytes, n, released) != NULL));
+}
+
+/* ---- Slots and tasks ---- */
+
+/* "slot print_timing: id  0 | task 12 |": 1 + the numbers; 0 without them. *ret_slot: -1. */
+static uint64_t key_of(const spec_log_record *record, int *ret_slot)
+{
+    spec_log_scan scan = spec_log_scan_of(record);
+    double slot, task;
+    *ret_slot = -1;
+    if (!spec_log_scan_find(&scan, "slot ") || !spec_log_scan_find(&scan, ": id ") ||
+        spec_log_scan_count(&slot, &scan, "id", NULL) != GSL_SUCCESS ||
+        !spec_log_scan_find(&scan, "| task ") ||
+        spec_log_scan_count(&task, &scan, "task", NULL) != GSL_SUCCESS || slot >= 65536.0 ||
+        task >= 0x1p40)
+        return 0;
+    if (slot < 64.0) *ret_slot = (int)slot;
+    return 1 + ((uint64_t)slot << 40) + (uint64_t)task;
+}
+
+static void count_slots(llamacpp_state *state, const spec_log_record *record)
+{
+    int slot;
+    key_of(record, &slot);
+    if (slot < 0) return;
+    const uint64_t bit = (uint64_t)1 << slot;
+    if (spec_log_find(record->bytes, record->n, released) != NULL) {
+        state->busy &= ~bit; /* before its times are printed in some versions: shared stays */
+        return;
+    }
+    state->busy |= bit;
+    state->shared &= ~bit;
+    if (state->busy != bit) state->shared |= state->busy;
+}
+
+/* ---- The request that waits ---- */
+
+static int bad(const spec_log_record *record, const request *r, spec_error *error, const char *what)
+{
+    spec_log_record place = *record;
+    place.line = r->line;
+    return spec_log_bad(&place, error, "%s (%.0f accepted of %.0f drafted, %.0f tokens)", what,
+                        r->accepted, r->drafted, r->tokens);
+}
+
+static int count_rounds(spec_observation *o, const request *r, const spec_log_record *record,
+                        spec_error *error)
+{
+    spec_rounded_recovery recovery;
+    const spec_rounded_counts printed = {.accepted = (uint64_t)r->accepted,
+                                         .drafted = (uint64_t)r->drafted,
+                                         .length = r->length,
+                                         .length_digits = r->length_decimals,
+                                         .n = r->n_depths,
+                                         .rate = r->depth_rate,
+                                         .rate_digits = r->depth_decimals};
+    o->depths = r->n_depths;
+    memset(o->passed, 0, sizeof o->passed);
+    /* Accepted tokens of the last round count even where the output ended before them. */
+    if (isnan(r->length) && r->accepted > r->tokens + SPEC_OBSERVED_DEPTHS)
+        return bad(record, r, error, "expected accepted tokens to be in the output");
+    if (isnan(r->length)) {
+        if (!isnan(r->tokens)) o->passes = fmax(r->tokens - r->accepted, 1.0);
+        return GSL_SUCCESS;
+    }
+    if (spec_rounded_counts_recover(&recovery, &printed) != GSL_SUCCESS)
+        return bad(record, r, error,
+                   "expected a length and rates by depth that belong to one number of rounds");
+    const double cut =
+        r->n_depths > 0 ? r->n_depths : r->drafted - (double)recovery.rounds_low + 1.0;
+    const double most = r->tokens - r->accepted + cut; /* NaN: no limit */
+    if ((double)recovery.rounds_low > most)
+        return bad(record, r, error, "expected rounds and accepted tokens to sum to the output");
+    o->rounds_low = (double)recovery.rounds_low;
+    o->rounds_high = fmin((double)recovery.rounds_high, most);
+    o->rounds = fmin((double)recovery.rounds, most);
+    for (int i = 0; i < o->depths; i++) o->passed[i] = (double)recovery.passed[i];
+    if (!isnan(r->tokens)) o->passes = fmax(r->tokens - r->accepted, o->rounds);
+    return GSL_SUCCESS;
+}
+
+static int hand_over(llamacpp_state *state, spec_log_learned *learned,
+                     const spec_log_record *record, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const request *r = &state->request;
+    spec_observation o = spec_observation_empty(SPEC_OBSERVED_REQUEST, r->line);
+    if (!state->waits) goto done;
+    state->waits = false;
+    const bool drafts = !isnan(r->drafted);
+    /* One token is the prompt's, and its time is not in these times. */
+    if (!drafts && !(r->tokens > 1.0)) goto done;
+    const int given = record->K >= 1 ? record->K : -1;
+    o.K = drafts || r->speculating ? given : 0;
+    o.emitted = r->tokens;
+    if (r->seconds > 0.0) o.seconds = r->seconds;
+    if (r->alone) o.running = 1.0;
+    o.draft_seconds = r->draft_seconds;
+    o.printed_length = r->length;
+    o.printed_rate = r->rate;
+    unsigned gaps = isnan(o.seconds) ? SPEC_LOG_NO_TIMES : 0;
+    if (drafts) {
+        o.drafted = r->drafted;
+        o.accepted = r->accepted;
+        SPEC_TRY(count_rounds(&o, r, record, error));
+        if (isnan(r->length)) gaps |= SPEC_LOG_NO_ROUNDS;
+        if (r->n_depths == 0) gaps |= SPEC_LOG_NO_DEPTHS;
+        if (r->generation > learned->generation) learned->generation = r->generation;
+        learned->gaps = gaps;
+    } else {
+        o.rounds = o.drafted = o.accepted = 0.0;
+        o.passes = r->tokens;
+        if (learned->generation < 0) learned->gaps = gaps;
+    }
+    SPEC_TRY(record->observer->take(record->observer->self, &o, error));
+done:
+    return status;
+}
+
+/* The request that a line of `key` is about: the one that waits, or a new one. */
+static int request_of(llamacpp_state *state, spec_log_learned *learned,
+                      const spec_log_record *record, bool begins, spec_error *error)
+{
+    int status = GSL_SUCCESS, slot;
+    const uint64_t key = key_of(record, &slot);
+    request *r = &state->request;
+    const bool other = key != 0 && r->key != 0 && key != r->key;
+    if (begins || other || !state->waits) {
+        SPEC_TRY(hand_over(state, learned, record, error));
+        *r = (request){.line = record->line,
+                       .key = key,
+                       .tokens = NAN,
+                       .seconds = NAN,
+                       .drafted = NAN,
+                       .accepted = NAN,
+                       .length = NAN,
+                       .rate = NAN,
+                       .draft_seconds = NAN,
+                       .alone = slot < 0 || (state->shared >> slot & 1) == 0};
+        state->waits = true;
+    }
+    if (key != 0) r->key = key;
+    state->statistics.requests = true;
+done:
+    return status;
+}
+
+/* ---- Lines ---- */
+
+static int read_times(llamacpp_state *state, spec_log_learned *learned,
+                      const spec_log_record *record, const char *at, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    spec_log_scan scan = {at, record->bytes + record->n, record};
+    double ms, tokens;
+    SPEC_TRY(spec_log_scan_real(&ms, NULL, &scan, "eval time", error));
+    SPEC_TRY(spec_log_scan_expect(&scan, "ms /", "eval time", error));
+    SPEC_TRY(spec_log_scan_count(&tokens, &scan, "eval time", error));
+    const bool runs = spec_log_scan_word(&scan, "runs");
+    if (!runs) SPEC_TRY(spec_log_scan_expect(&scan, "tokens", "eval time", error));
+    if (!spec_log_scan_find(&scan, "tokens per second)") ||
+        find_times(scan.at, (size_t)(scan.end - scan.at)) != NULL) {
+        status = spec_log_bad(record, error,
+                              "eval time: expected one record that ends with 'tokens per second)'");
+        goto done;
+    }
+    if (runs && state->passed_over > 0) {
+        state->passed_over--;
+        goto done;
+    }
+    SPEC_TRY(request_of(state, learned, record, true, error));
+    state->request.tokens = tokens;
+    state->request.seconds = ms / 1000.0;
+done:
+    return status;
+}
+
+static int read_depths(request *r, spec_log_scan *scan, spec_error *error)
+{
+    return spec_log_scan_rates(r->depth_rate, &r->n_depths, &r->depth_decimals, scan,
+                               "rates by depth", error);
+}
+
+static int read_drafts(llamacpp_state *state, spec_log_learned *learned,
+                       const spec_log_record *record, const char *at, spec_error *error)
+{
+    static const char name[] = "draft acceptance";
+    int status = GSL_SUCCESS, decimals;
+    spec_log_scan scan = {at, record->bytes + record->n, record};
+    request *r = &state->request;
+    SPEC_TRY(request_of(state, learned, record, state->waits && !isnan(r->drafted), error));
+    r->line = record->line;
+    SPEC_TRY(spec_log_scan_real(&r->rate, &decimals, &scan, name, error));
+    SPEC_TRY(spec_log_scan_expect(&scan, "(", name, error));
+    SPEC_TRY(spec_log_scan_count(&r->accepted, &scan, name, error));
+    SPEC_TRY(spec_log_scan_expect(&scan, "accepted /", name, error));
+    SPEC_TRY(spec_log_scan_count(&r->drafted, &scan, name, error));
+    SPEC_TRY(spec_log_scan_expect(&scan, "generated)", name, error));
+    if (r->accepted > r->drafted) {
+        status = spec_log_bad(record, error,
+                              "draft acceptance: expected at most %.0f accepted, not %.0f",
+                              r->drafted, r->accepted);
+        goto done;
+    }
+    /* The server divides in float. */
+    if (fabs(r->rate - r->accepted / r->drafted) > spec_log_scan_half_unit(decimals) + 1e-6) {
+        status = spec_log_bad(record, error,
+                              "draft acceptance: expected %.5f, accepted over generated, not %g",
+                              r->accepted / r->drafted, r->rate);
+        goto done;
+    }
+    if (spec_log_scan_word(&scan, ", mean acceptance length ="))
+        r->generation = 1;
+    else if (spec_log_scan_word(&scan, ", mean len ="))
+        r->generation = 2;
+    if (r->generation > 0)
+        SPEC_TRY(spec_log_scan_real(&r->length, &r->length_decimals, &scan, "mean length", error));
+    if (spec_log_scan_word(&scan, ", acceptance rate per position =") ||
+        spec_log_scan_word(&scan, ", acc per pos ="))
+        SPEC_TRY(read_depths(r, &scan, error));
+    if (find_drafts(scan.at, (size_t)(scan.end - scan.at)) != NULL)
+        status = spec_log_bad(record, error, "expected one record on a line, not two");
+done:
+    /* The line itself says what is wrong: nothing waits. */
+    if (status != GSL_SUCCESS) state->waits = false;
+    return status;
+}
+
+static int read_statistics(llamacpp_state *state, spec_log_learned *learned,
+                           const spec_log_record *record, spec_error *error)
+{
+    double seconds;
+    request *r = &state->request;
+    if (state->waits) r->speculating = true;
+    const int status =
+        spec_llamacpp_statistics_read(&state->statistics, &seconds, learned, record, error);
+    if (status == GSL_SUCCESS && state->waits && !isnan(seconds))
+        r->draft_seconds = isnan(r->draft_seconds) ? seconds : r->draft_seconds + seconds;
+    return status;
+}
+
+static int read(void *self, spec_log_learned *learned, const spec_log_record *record,
+                spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    llamacpp_state *state = self;
+    spec_log_scan scan = spec_log_scan_of(record);
+    const char *at = find_times(record->bytes, record->n);
+    bool ended;
+    if (at != NULL) {
+        SPEC_TRY(read_times(state, learned, record, at, error));
+    } else if ((at = find_drafts(record->bytes, record->n)) != NULL) {
+        SPEC_TRY(read_drafts(state, learned, record, at, error));
+    } else if (spec_llamacpp_statistics_concerns(record->bytes, record->n)) {
+        SPEC_TRY(read_statistics(state, learned, record, error));
+    } else if (spec_log_scan_find(&scan, of_depths)) {
+        if (state->waits && !isnan(state->request.drafted))
+            SPEC_TRY(read_depths(&state->request, &scan, error));
+    } else if (spec_llamacpp_run_concerns(record->bytes, record->n)) {
+        SPEC_TRY(hand_over(state, learned, record, error));
+        SPEC_TRY(spec_llamacpp_run_read(&state->run, &ended, learned, record, error));
+        if (ended) state->passed_over = 2; /* the draft's and the target's */
+    } else if (spec_log_find(record->bytes, record->n, loaded) != NULL) {
+        SPEC_TRY(hand_over(state, learned, record, error));
+        spec_llamacpp_statistics_restart(&state->statistics);
+        state->passed_over = 0;
+        state->busy = state->shared = 0;
+    } else {
+        count_slots(state, record);
+    }
+done:
+    return status;
+}
+
+static int end(void *self, spec_log_learned *learned, const spec_log_record *last,
+               spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    llamacpp_state *state = self;
+    SPEC_TRY(hand_over(state, learned, last, error));
+    SPEC_TRY(spec_llamacpp_statistics_end(&state->statistics, last, error));
+done:
+    return status;
+}
+
+const spec_log_format spec_reader_llamacpp_log = {
+    .name = "llama.cpp-log",
+    .engine = "llama.cpp",
+    .summary = "the times and drafts that llama-server, llama-speculative and llama-cli print",
+    .generations = generations,
+    .concerns = concerns,
+    .state_size = sizeof(llamacpp_state),
+    .read = read,
+    .end = end,
+};
