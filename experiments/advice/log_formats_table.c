@@ -25,6 +25,7 @@ const spec_log_format *const spec_log_formats[] = {
 
 const spec_log_format *const spec_log_formats[] = {
     &spec_reader_llamacpp_log,
+    &spec_reader_mlx_vlm_log,
     &spec_reader_sglang_log,
     NULL,
 };
