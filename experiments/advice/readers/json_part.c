@@ -114,18 +114,19 @@ bool spec_json_part_has(const char *bytes, size_t n, const char *key)
 
 spec_json_part spec_json_part_find(spec_json_part part, const char *key)
 {
-    const char *value, *end = part.bytes + part.n;
-    if (part.n == 0 || find_key(&value, part.bytes, part.bytes, end, key) == NULL)
-        return (spec_json_part){0};
+    const char *value;
+    if (part.n == 0) return (spec_json_part){0};
+    const char *end = part.bytes + part.n;
+    if (find_key(&value, part.bytes, part.bytes, end, key) == NULL) return (spec_json_part){0};
     const char *behind = skip_value(value, end);
     return behind != NULL ? (spec_json_part){value, (size_t)(behind - value)} : (spec_json_part){0};
 }
 
 bool spec_json_part_next(spec_json_part *ret_element, spec_json_part array, size_t *at)
 {
-    const char *end = array.bytes + array.n, *next = array.bytes + *at;
     *ret_element = (spec_json_part){0};
-    if (next == end || *array.bytes != '[') return false;
+    if (*at == array.n || *array.bytes != '[') return false;
+    const char *end = array.bytes + array.n, *next = array.bytes + *at;
     if (*at > 0 && *next != ',') return false;
     next = skip_blanks(next + 1, end);
     const char *behind = skip_value(next, end);

@@ -21,13 +21,6 @@ static bool mlx_vlm_concerns(const char *bytes, size_t n)
     return spec_json_part_has(bytes, n, "draft_rounds") && spec_json_part_has(bytes, n, "draft_n");
 }
 
-/* A part of a streamed response repeats the counts so far; the last part has them all. */
-static bool is_unfinished(spec_json_part element)
-{
-    return spec_json_part_is(spec_json_part_find(element, "stop"), "false") ||
-           spec_json_part_is(spec_json_part_find(element, "finish_reason"), "null");
-}
-
 static int take(const spec_json_place *place, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -36,7 +29,7 @@ static int take(const spec_json_place *place, spec_error *error)
     spec_json_member m[] = {{.key = "draft_rounds"}, {.key = "draft_n_accepted"},
                             {.key = "draft_n"},      {.key = "predicted_n"},
                             {.key = "predicted_ms"}, {0}};
-    if (is_unfinished(place->element)) goto done;
+    if (spec_request_counts_unfinished(place->element)) goto done;
     SPEC_TRY(spec_json_part_members(m, place->object, record, error));
     const spec_request_counts counts = {.rounds = m[0], .accepted = m[1], .drafted = m[2]};
     SPEC_TRY(spec_request_counts_read(&o, &counts, record, error));

@@ -30,17 +30,18 @@ static void accepted_from_emitted(spec_observation *o)
 
 /* Proposed tokens are rounds times the width at the end. A round that accepts more proves that
  * widths vary, and that the number of drafted tokens is not known. */
-static void take_width(spec_observation *o, int most_accepted, spec_log_learned *learned)
+static void take_width(spec_observation *o, spec_log_learned *learned)
 {
     const double width = o->drafted / o->rounds;
+    const double least = fmax(o->depths, ceil(o->accepted / o->rounds));
     if (!(o->rounds > 0.0) || isnan(width)) return;
-    if (most_accepted > width || o->accepted > o->drafted) {
+    if (least > width) {
         snprintf(learned->note, sizeof learned->note,
-                 "proposed drafts are rounds times a width of %g, but a round accepted %d: widths "
-                 "vary, and the drafted tokens are not known",
-                 width, most_accepted);
+                 "proposed drafts are rounds times a width of %g, but a round accepted %.0f: "
+                 "widths vary, and the drafted tokens are not known",
+                 width, least);
         o->drafted = NAN;
-        o->K = most_accepted <= SPEC_OBSERVED_DEPTHS ? most_accepted : -1;
+        o->K = least <= SPEC_OBSERVED_DEPTHS ? (int)least : -1;
     } else if (floor(width) == width && width <= SPEC_OBSERVED_DEPTHS) {
         o->K = (int)width;
     }
@@ -63,6 +64,7 @@ static int response_take(const spec_json_place *place, spec_error *error)
                             {.key = "completion_tokens"},
                             {.key = "e2e_latency"},
                             {0}};
+    if (spec_request_counts_unfinished(place->alone ? place->element : place->object)) goto done;
     SPEC_TRY(spec_json_part_members(m, place->object, record, error));
     if (m[0].value.bytes == NULL) goto done; /* null: no speculation */
     const bool drafts = m[1].value.bytes != NULL, old = !drafts && m[3].value.bytes == NULL;
@@ -84,7 +86,7 @@ static int response_take(const spec_json_place *place, spec_error *error)
         o.drafted = o.accepted = 0.0;
         o.passes = o.emitted;
     } else {
-        take_width(&o, o.depths, learned);
+        take_width(&o, learned);
     }
     o.label = spec_json_part_model(place->element);
     learned->generation = drafts ? DRAFTS : old ? ROUNDS_ALONE : TOKEN_NUM;

@@ -177,6 +177,7 @@ static int mean_take(const spec_json_place *place, spec_error *error)
     const spec_log_record *record = place->record;
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_REQUEST, record->line);
     spec_json_member m[] = {{.key = "avg_decoded_tokens_per_iter"}, {0}};
+    if (spec_request_counts_unfinished(place->object)) goto done;
     SPEC_TRY(spec_json_part_members(m, place->object, record, error));
     SPEC_TRY(spec_json_part_real(&o.printed_length, &m[0], record, error));
     SPEC_TRY(read_emitted(&o.emitted, place, error));

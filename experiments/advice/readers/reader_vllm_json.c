@@ -102,17 +102,24 @@ static int take_rates(spec_observation *o, const spec_json_member *rates,
 {
     spec_json_member rate = {.key = rates->key};
     size_t at = 0;
+    double sum = 0.0, most = o->rounds;
     while (spec_json_part_next(&rate.value, rates->value, &at)) {
         double value;
         const int status = spec_json_part_real(&value, &rate, record, error);
         if (status != GSL_SUCCESS) return status;
         const double rounds = nearbyint(value * o->rounds);
-        if (!(fabs(value * o->rounds - rounds) <= 1e-6 * o->rounds) || value > 1)
-            return spec_log_bad(record, error, "'%s' has %g, which is no share of %.0f rounds",
+        if (!(fabs(value * o->rounds - rounds) <= 1e-6 * o->rounds) || rounds > most)
+            return spec_log_bad(record, error,
+                                "'%s' has %g, expected a share of %.0f rounds "
+                                "that does not rise",
                                 rates->key, value, o->rounds);
-        if (o->depths == SPEC_OBSERVED_DEPTHS) break;
-        o->passed[o->depths++] = rounds;
+        if (o->depths < SPEC_OBSERVED_DEPTHS) o->passed[o->depths++] = rounds;
+        sum += rounds;
+        most = rounds;
     }
+    if (o->depths > 0 && sum != o->accepted)
+        return spec_log_bad(record, error, "'%s' has %.0f accepted tokens, expected %.0f",
+                            rates->key, sum, o->accepted);
     return GSL_SUCCESS;
 }
 
@@ -132,6 +139,11 @@ static int bench_take(const spec_json_place *place, spec_error *error)
                             {0}};
     SPEC_TRY(spec_json_part_members(m, place->object, record, error));
     const spec_request_counts counts = {.rounds = m[0], .accepted = m[1], .drafted = m[2]};
+    for (int i = 0; i < 3; i++) {
+        if (m[i].value.bytes == NULL)
+            SPEC_TRY(spec_log_bad(record, error, "a count '%s' is expected beside '%s'", m[i].key,
+                                  m[i == 0 ? 1 : 0].key));
+    }
     SPEC_TRY(spec_request_counts_read(&o, &counts, record, error));
     SPEC_TRY(spec_json_part_real(&o.printed_length, &m[3], record, error));
     SPEC_TRY(spec_json_part_real(&o.printed_rate, &m[4], record, error));

@@ -99,3 +99,9 @@ void spec_request_counts_emitted(spec_observation *o, double emitted)
     const double passes = emitted - 1.0 - o->accepted;
     if (passes >= o->rounds) o->passes = passes;
 }
+
+bool spec_request_counts_unfinished(spec_json_part response)
+{
+    return spec_json_part_is(spec_json_part_find(response, "finish_reason"), "null") ||
+           spec_json_part_is(spec_json_part_find(response, "stop"), "false");
+}

@@ -7,6 +7,8 @@
 
 #include "experiments/advice/readers/json_part.h"
 
+#include <stdbool.h>
+
 /* Members with these counts; a key that the engine has no name for is NULL and absent. */
 typedef struct {
     spec_json_member rounds, accepted, drafted;
@@ -31,5 +33,8 @@ int spec_request_counts_per_step(const spec_observation *observation,
  * prefill, and a pass adds one token to the accepted ones. Passes stay NaN if fewer than rounds,
  * where the last round was cut. */
 void spec_request_counts_emitted(spec_observation *observation, double emitted);
+
+/* Is this a part of a streamed response before its last? Such parts repeat the counts so far. */
+bool spec_request_counts_unfinished(spec_json_part response);
 
 #endif

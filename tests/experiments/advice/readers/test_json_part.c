@@ -83,6 +83,14 @@ static void elements_come_in_order(void **state)
     assert_false(spec_json_part_next(&element, array, &at));
     assert_null(element.bytes);
     assert_int_equal(array.bytes[at], ']');
+    at = 0;
+    const spec_json_part other = part("[1;22]");
+    assert_false(spec_json_part_next(&element, other, &at) &&
+                 spec_json_part_next(&element, other, &at));
+    at = 0;
+    const spec_json_part blank = part("[1 22]");
+    assert_true(spec_json_part_next(&element, blank, &at));
+    assert_false(spec_json_part_next(&element, blank, &at));
     static const char *const empty[] = {"[]", "[ ]", "{}", "[", "1", "[,1]"};
     for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
         at = 0;

@@ -101,6 +101,14 @@ static void widths_that_vary_leave_drafted_open(void **state)
     assert_string_equal(r.learned.note,
                         "proposed drafts are rounds times a width of 3, but a round accepted 5: "
                         "widths vary, and the drafted tokens are not known");
+    /* Without a histogram: 63 tokens in 43 rounds, so that one accepted 2. */
+    const read_record a =
+        read_record_of(format,
+                       META("\"completion_tokens\":106,\"spec_num_correct_drafts\":63,"
+                            "\"spec_num_proposed_drafts\":43,\"spec_verify_ct\":43"),
+                       -1);
+    assert_counts(&a.observation[0], 2, (const double[]){43, NAN, NAN, 63, 106});
+    assert_true(strstr(a.learned.note, "a round accepted 2:") != NULL);
     /* A histogram that ends early is no sign of another width. */
     const read_record s =
         read_record_of(format,
@@ -143,6 +151,41 @@ static void a_batch_has_a_request_per_element(void **state)
     assert_int_equal(r.n, 2);
     assert_counts(&r.observation[0], -1, (const double[]){188, NAN, NAN, 11, 200});
     assert_counts(&r.observation[1], -1, (const double[]){40, NAN, NAN, 60, 101});
+}
+
+static void parts_of_a_stream_are_passed_over(void **state)
+{
+    (void)state;
+#define PART(end)                                                                                  \
+    "{\"text\":\"\",\"meta_info\":{\"finish_reason\":" end                                         \
+    ",\"spec_verify_ct\":4,\"completion_tokens\":7}}"
+    assert_int_equal(read_record_of(format, PART("null"), -1).n, 0);
+    assert_int_equal(read_record_of(format, PART("{\"type\":\"stop\"}"), -1).n, 1);
+    const read_record two =
+        read_record_of(format, "{\"all\":[" PART("null") "," PART("{}") "]}", -1);
+    assert_int_equal(two.n, 1);
+    assert_int_equal(
+        read_record_of(
+            format,
+            "{\"choices\":[{\"finish_reason\":null}],\"sglext\":{\"spec_tokens_details\":"
+            "{\"spec_verify_ct\":4}}}",
+            -1)
+            .n,
+        0);
+}
+
+/* The tokens of a usage belong to neither of two choices. */
+static void choices_do_not_share_the_tokens_of_the_usage(void **state)
+{
+    (void)state;
+#define CHOICE "{\"meta_info\":{\"spec_verify_ct\":40,\"spec_accept_token_num\":60}}"
+    const read_record r = read_record_of(
+        format, "{\"choices\":[" CHOICE "," CHOICE "],\"usage\":{\"completion_tokens\":202}}", -1);
+    assert_int_equal(r.n, 2);
+    assert_counts(&r.observation[1], -1, (const double[]){40, NAN, NAN, 60, NAN});
+    const read_record one = read_record_of(
+        format, "{\"choices\":[" CHOICE "],\"usage\":{\"completion_tokens\":101}}", -1);
+    assert_counts(&one.observation[0], -1, (const double[]){40, NAN, NAN, 60, 101});
 }
 
 static void contradictions_are_refused(void **state)
@@ -208,6 +251,8 @@ int main(void)
         cmocka_unit_test(widths_that_vary_leave_drafted_open),
         cmocka_unit_test(a_request_without_rounds_is_plain),
         cmocka_unit_test(a_batch_has_a_request_per_element),
+        cmocka_unit_test(parts_of_a_stream_are_passed_over),
+        cmocka_unit_test(choices_do_not_share_the_tokens_of_the_usage),
         cmocka_unit_test(contradictions_are_refused),
         cmocka_unit_test(server_info_has_a_mean_alone),
     };

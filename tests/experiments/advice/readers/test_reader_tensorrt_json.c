@@ -50,6 +50,9 @@ static void times_follow_from_the_overhead(void **state)
     assert_counts(&r.observation[0], -1, (const double[]){8, 10, 24, 13, 23});
     assert_true(isnan(r.observation[0].seconds) && isnan(r.observation[0].draft_seconds));
     assert_same(r.observation[0].running, 10.0);
+    /* Fewer requests than drafts is for the evidence to say. */
+    r = read_record_of(iterations, ITERATION("\"numGenRequests\":7", DRAFTS), -1);
+    assert_counts(&r.observation[0], -1, (const double[]){8, NAN, 24, 13, NAN});
 }
 
 static void iterations_without_drafts_are_plain_decoding(void **state)
@@ -175,6 +178,13 @@ static void the_mean_gives_passes_where_it_is_exact(void **state)
                                          SPEC_LOG_ROUNDED);
     assert_int_equal(
         read_record_of(responses, "{\"choices\":[{\"avg_decoded_tokens_per_iter\":null}]}", -1).n,
+        0);
+    assert_int_equal(
+        read_record_of(responses,
+                       "{\"choices\":[{\"avg_decoded_tokens_per_iter\":2.5,"
+                       "\"finish_reason\":null}],\"usage\":{\"completion_tokens\":200}}",
+                       -1)
+            .n,
         0);
 }
 

@@ -56,6 +56,20 @@ static void details_agree_with_the_summary(void **state)
     assert_passed(&d.observation[0], 3, (const double[]){2, 1, 1});
 }
 
+/* Counts by index leave out those that are 0, those at the end too. */
+static void depths_are_those_of_the_draft_length(void **state)
+{
+    (void)state;
+    const read_record r =
+        read_record_of(&spec_reader_vllm_response,
+                       RESPONSE("\"acceptance_histogram\":{\"0\":2,\"1\":1},\"num_spec_steps\":3,"
+                                "\"num_accepted_draft_tokens\":1,\"num_draft_tokens\":9,"
+                                "\"num_spec_tokens\":3"),
+                       -1);
+    assert_counts(&r.observation[0], 3, (const double[]){3, 52, 9, 1, 54});
+    assert_passed(&r.observation[0], 3, (const double[]){1, 0, 0});
+}
+
 static void a_request_without_a_draft_has_its_passes(void **state)
 {
     (void)state;
@@ -146,6 +160,10 @@ static void contradictions_are_refused(void **state)
          "x:7: 'per_step_accepted' and 'per_step_drafted' have 2 rounds, 1 of 5 tokens: expected "
          "2, 1 of 4"},
         {RESPONSE("\"num_accepted_draft_tokens\":1,\"num_spec_steps\":2,\"num_draft_tokens\":4,"
+                  "\"per_step_accepted\":[1,1],\"per_step_drafted\":[3,1]"),
+         "x:7: 'per_step_accepted' and 'per_step_drafted' have 2 rounds, 2 of 4 tokens: expected "
+         "2, 1 of 4"},
+        {RESPONSE("\"num_accepted_draft_tokens\":1,\"num_spec_steps\":2,\"num_draft_tokens\":4,"
                   "\"per_step_accepted\":[1],\"per_step_drafted\":[4]"),
          "x:7: 'per_step_accepted' and 'per_step_drafted' have 1 rounds, 1 of 4 tokens: expected "
          "2, 1 of 4"},
@@ -203,16 +221,26 @@ static void a_benchmark_is_a_window(void **state)
         -1);
     assert_counts(&bare.observation[0], -1, (const double[]){2, NAN, 6, 1, NAN});
     assert_int_equal(bare.learned.gaps, SPEC_LOG_NO_TIMES | SPEC_LOG_NO_DEPTHS);
-    read_record_fails(&spec_reader_vllm_bench,
-                      "{\"spec_decode_num_drafts\":10,\"spec_decode_draft_tokens\":30,"
-                      "\"spec_decode_per_position_acceptance_rates\":[0.8,0.55]}",
-                      "x:7: 'spec_decode_per_position_acceptance_rates' has 0.55, which is no "
-                      "share of 10 rounds");
-    read_record_fails(&spec_reader_vllm_bench,
-                      "{\"spec_decode_num_drafts\":10,\"spec_decode_draft_tokens\":30,"
-                      "\"spec_decode_per_position_acceptance_rates\":[1.1]}",
-                      "x:7: 'spec_decode_per_position_acceptance_rates' has 1.1, which is no "
-                      "share of 10 rounds");
+#define RATES(counts)                                                                              \
+    "{\"spec_decode_num_drafts\":10,\"spec_decode_draft_tokens\":30,"                              \
+    "\"spec_decode_accepted_tokens\":13,\"spec_decode_per_position_acceptance_rates\":[" counts    \
+    "]}"
+    static const struct {
+        const char *text, *line;
+    } cases[] = {
+        {RATES("0.8,0.55"), "x:7: 'spec_decode_per_position_acceptance_rates' has 0.55, expected a "
+                            "share of 10 rounds that does not rise"},
+        {RATES("0.6,0.7"), "x:7: 'spec_decode_per_position_acceptance_rates' has 0.7, expected a "
+                           "share of 10 rounds that does not rise"},
+        {RATES("1.1"), "x:7: 'spec_decode_per_position_acceptance_rates' has 1.1, expected a "
+                       "share of 10 rounds that does not rise"},
+        {RATES("0.8,0.4"), "x:7: 'spec_decode_per_position_acceptance_rates' has 12 accepted "
+                           "tokens, expected 13"},
+        {"{\"spec_decode_num_drafts\":10,\"spec_decode_draft_tokens\":30}",
+         "x:7: a count 'spec_decode_accepted_tokens' is expected beside 'spec_decode_num_drafts'"},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        read_record_fails(&spec_reader_vllm_bench, cases[c].text, cases[c].line);
 }
 
 #define AIPERF(engine, ms)                                                                         \
@@ -233,6 +261,11 @@ static void records_of_aiperf_have_times(void **state)
     assert_near(o->seconds, 2.0, 1e-15); /* from the first token on */
     assert_int_equal(r.learned.gaps, 0);
     const uint64_t vllm = o->label;
+    /* With the response of the engine beside it, the record stays one of AIPerf. */
+    static const char both[] = "{\"speculative_decoding\":{},\"spec_decode_acceptance\":"
+                               "{\"num_accepted_draft_tokens\":1}}";
+    assert_true(spec_reader_aiperf.concerns(both, strlen(both)));
+    assert_false(spec_reader_vllm_response.concerns(both, strlen(both)));
     r = read_record_of(&spec_reader_aiperf, AIPERF("sglang", "min"), -1);
     assert_true(r.observation[0].label != vllm && isnan(r.observation[0].seconds));
     assert_int_equal(r.learned.gaps, SPEC_LOG_NO_TIMES);
@@ -243,6 +276,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_summary_has_rounds_and_depths),
         cmocka_unit_test(details_agree_with_the_summary),
+        cmocka_unit_test(depths_are_those_of_the_draft_length),
         cmocka_unit_test(a_request_without_a_draft_has_its_passes),
         cmocka_unit_test(records_hold_several_requests),
         cmocka_unit_test(a_cut_end_leaves_the_passes_open),
