@@ -110,5 +110,7 @@ const spec_log_format spec_reader_accepted_lengths = {
     .summary = "accepted lengths of SpecDecode-Bench, replayed with K draft tokens",
     .generations = (const char *const[]){"acc_len by position", NULL},
     .concerns = concerns,
+    .needles = (const char *const[]){"\"acc_eagle\"", "\"acc_eagle_three\"", "\"acc_ngram\"",
+                                     "\"acc_len\"", NULL},
     .read = read_record,
 };

@@ -80,6 +80,7 @@ const spec_log_format spec_reader_llamacpp_response = {
     .summary = "timings in responses of llama-server",
     .generations = (const char *const[]){"timings with draft_n since 2025", NULL},
     .concerns = llamacpp_concerns,
+    .needles = (const char *const[]){"\"predicted_ms\"", NULL},
     .read = llamacpp_read,
 };
 
@@ -89,5 +90,6 @@ const spec_log_format spec_reader_mlx_vlm_response = {
     .summary = "timings in responses of mlx-vlm",
     .generations = (const char *const[]){"timings with draft_rounds", NULL},
     .concerns = mlx_vlm_concerns,
+    .needles = (const char *const[]){"\"draft_rounds\"", NULL},
     .read = mlx_vlm_read,
 };

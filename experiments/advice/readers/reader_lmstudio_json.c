@@ -121,5 +121,7 @@ const spec_log_format spec_reader_lmstudio_response = {
     .summary = "stats of LM Studio's responses and conversations",
     .generations = (const char *const[]){"draft token counts since 0.3.10", NULL},
     .concerns = concerns,
+    .needles = (const char *const[]){"\"totalDraftTokensCount\"", "\"predictedTokensCount\"",
+                                     "\"total_draft_tokens_count\"", "\"tokens_per_second\"", NULL},
     .read = read_record,
 };

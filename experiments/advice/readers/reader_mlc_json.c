@@ -78,5 +78,6 @@ const spec_log_format spec_reader_mlc_metrics = {
     .summary = "metrics of MLC's engine in JSON, since its start",
     .generations = (const char *const[]){"draft_count and accept_count", NULL},
     .concerns = concerns,
+    .needles = (const char *const[]){"\"accept_count\"", NULL},
     .read = read_record,
 };

@@ -110,6 +110,7 @@ const spec_log_format spec_reader_sglang_response = {
     .summary = "meta_info of SGLang's responses, or their spec_tokens_details",
     .generations = response_generations,
     .concerns = response_concerns,
+    .needles = (const char *const[]){"\"spec_verify_ct\"", NULL},
     .read = response_read,
 };
 
@@ -166,5 +167,6 @@ const spec_log_format spec_reader_sglang_server_info = {
     .summary = "SGLang's /server_info: one mean since the start",
     .generations = (const char *const[]){"avg_spec_accept_length of internal_states", NULL},
     .concerns = info_concerns,
+    .needles = (const char *const[]){"\"avg_spec_accept_length\"", NULL},
     .read = info_read,
 };

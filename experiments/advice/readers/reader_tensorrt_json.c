@@ -104,6 +104,7 @@ const spec_log_format spec_reader_tensorrt_iterations = {
     .summary = "TensorRT-LLM's statistics of iterations (/metrics, get_stats)",
     .generations = (const char *const[]){"iterations with specDecodingStats", NULL},
     .concerns = iteration_concerns,
+    .needles = (const char *const[]){"\"specDecodingStats\"", NULL},
     .read = iteration_read,
 };
 
@@ -214,5 +215,7 @@ const spec_log_format spec_reader_tensorrt_response = {
     .summary = "responses of trtllm-serve",
     .generations = response_generations,
     .concerns = response_concerns,
+    .needles = (const char *const[]){"\"total_accepted_draft_tokens\"",
+                                     "\"avg_decoded_tokens_per_iter\"", NULL},
     .read = response_read,
 };

@@ -84,6 +84,7 @@ const spec_log_format spec_reader_vllm_response = {
     .summary = "responses of vLLM with --per-request-spec-decode-metrics",
     .generations = (const char *const[]){"0.27 and later", NULL},
     .concerns = vllm_concerns,
+    .needles = (const char *const[]){"\"num_accepted_draft_tokens\"", NULL},
     .read = vllm_read,
 };
 
@@ -172,6 +173,7 @@ const spec_log_format spec_reader_vllm_bench = {
     .summary = "results of vllm bench serve --save-result",
     .generations = (const char *const[]){"results with spec_decode_num_drafts", NULL},
     .concerns = bench_concerns,
+    .needles = (const char *const[]){"\"spec_decode_num_drafts\"", NULL},
     .read = bench_read,
 };
 
@@ -233,5 +235,6 @@ const spec_log_format spec_reader_aiperf = {
     .summary = "records of AIPerf (--export-level records)",
     .generations = (const char *const[]){"records with spec_decode_acceptance", NULL},
     .concerns = aiperf_concerns,
+    .needles = (const char *const[]){"\"spec_decode_acceptance\"", NULL},
     .read = aiperf_read,
 };
