@@ -42,6 +42,7 @@ _speclab_values() # VERB OPTION
     *:--device) echo cpu gpu auto ;;
     generate:--verify | bench:--verify) echo auto host device ;;
     *:--clock) echo wall processor ;;
+    advise:--engine) _speclab_list logs ;;
     *:--positions) echo all rejected ;;
     *:--loss) echo ce fkl rkl jsd tv nla lk ;;
     *:--color) echo auto always never ;;
@@ -87,7 +88,8 @@ _speclab()
         fi
         [[ $names != *= ]] || compopt -o nospace
     elif [ "$verb" = list ]; then
-        names="models drafts rules policies processes lengths measures figures devices experiments"
+        names="models drafts rules policies processes lengths measures logs diagnoses figures"
+        names="$names devices experiments"
     elif [ "$verb" = validate ] && [ "$word" = : ] && [ "$before" = rule ]; then
         word="" names=$(_speclab_list rules)
     elif [ "$verb" = validate ] && [ "$before" = : ] &&

@@ -7,6 +7,8 @@
 
 #include "base/memory_text.h"
 #include "base/names.h"
+#include "experiments/advice/diagnosis.h"
+#include "experiments/advice/engine_settings.h"
 #include "experiments/catalogue.h"
 #include "models/transformer/engine/device.h"
 
@@ -114,6 +116,21 @@ static void list_figures(spec_table *table)
     spec_word_list_free(&names);
 }
 
+static void list_logs(spec_table *table)
+{
+    for (int i = 0; spec_log_formats[i] != NULL; i++) {
+        const spec_log_summary read = {.format = spec_log_formats[i]};
+        add(table, "log", read.format->name, read.format->summary, spec_engine_of(&read)->title);
+    }
+}
+
+static void list_diagnoses(spec_table *table)
+{
+    for (int i = 0; spec_diagnoses[i] != NULL; i++)
+        add(table, "diagnosis", spec_diagnoses[i]->name, spec_diagnoses[i]->summary,
+            spec_diagnoses[i]->wrong ? "wrong" : "");
+}
+
 static const struct {
     const char *name;
     const char *kind; /* of experiments/catalogue.h; NULL: `list`, or list_devices */
@@ -126,8 +143,10 @@ static const struct {
     {"processes", "process", NULL},
     {"lengths", "lengths", NULL},
     {"measures", "measure", NULL},
+    {"logs", NULL, list_logs},
+    {"diagnoses", NULL, list_diagnoses},
     {"figures", NULL, list_figures},
-    {"devices", NULL, NULL}, /* list_devices, which needs the context */
+    {"devices", NULL, NULL},                 /* list_devices, which needs the context */
     {"experiments", NULL, list_experiments}, /* the code refers to these two by index */
 };
 enum {
@@ -145,6 +164,8 @@ static const spec_list_heading headings[] = {
     {"process", "Acceptance processes, for --process of 'speclab sweep'"},
     {"lengths", "Choices of draft lengths, for --lengths of 'speclab serve'"},
     {"measure", "Measures, for experiment files (docs/formats.md)"},
+    {"log", "Logs, metrics and responses, for 'speclab advise' and its --engine"},
+    {"diagnosis", "Diagnoses of 'speclab advise' (wrong: exit status 1)"},
     {"device", "Devices, for --device"},
     {"experiment", "Experiments, for 'speclab run'"},
     {NULL, NULL},
@@ -180,9 +201,10 @@ int spec_verb_list(spec_context *context, int argc, char **argv)
         NULL,
         parse,
         "[models] [drafts] [rules] [policies] [processes] [lengths] [measures] "
-        "[figures] [devices] [experiments]",
-        "list models, drafts, rules, policies, processes, lengths, measures, figures, devices, "
-        "experiments\vEach name is listed with its keys and their defaults, in the form that "
+        "[logs] [diagnoses] [figures] [devices] [experiments]",
+        "list models, drafts, rules, policies, processes, lengths, measures, logs, "
+        "diagnoses, figures, devices, experiments\vEach name is listed with its keys and their "
+        "defaults, in the form that "
         "--target, --draft and experiment files take. 'speclab list devices' searches for GPUs and "
         "loads their kernels; the list without names leaves devices out.\n"
         "\n"
@@ -204,9 +226,12 @@ int spec_verb_list(spec_context *context, int argc, char **argv)
     if (spec_table_init(&table, columns, 4) != GSL_SUCCESS) spec_usage_no_memory(argv[0]);
     for (int i = 0; i < N_LISTS; i++) {
         if (!args.wanted[i] && (args.any || i == DEVICES)) continue;
-        if (i == DEVICES) list_devices(&table, context);
-        else if (lists[i].list != NULL) lists[i].list(&table);
-        else spec_catalogue_add(&table, lists[i].kind);
+        if (i == DEVICES)
+            list_devices(&table, context);
+        else if (lists[i].list != NULL)
+            lists[i].list(&table);
+        else
+            spec_catalogue_add(&table, lists[i].kind);
     }
     const int code = spec_list_page_show(&table, headings, &args.common, argv[0]);
     spec_table_free(&table);

@@ -11,11 +11,22 @@
 
 extern const char *const spec_advice_columns[]; /* NULL-terminated */
 
-/* The text, wrapped to `columns`. *ret_wrong: a diagnosis of something wrong applies. */
-int spec_advice_report_write(FILE *out, bool *ret_wrong, const spec_diagnosis_facts *facts,
-                             int columns);
+/* The names of verdicts in the column `answer`: keep, change, off, measure, nothing. */
+const char *spec_advice_verdict_name(spec_advice_verdict verdict);
 
-/* Rows: one per draft length (batch empty), then one per range of batches. GSL_ENOMEM. */
-int spec_advice_report_table(spec_table *table, const spec_diagnosis_facts *facts);
+/* The answer, one sentence. */
+void spec_advice_report_answer(spec_diagnosis_text ret, const spec_diagnosis_facts *facts);
+
+/* The text, wrapped to `columns` >= 20 (0: not wrapped); settings are never broken. GSL_ENOMEM. */
+int spec_advice_report_write(FILE *out, const spec_diagnosis_facts *facts, int columns,
+                             spec_error *error);
+
+/* Whether a diagnosis of something wrong applies. */
+bool spec_advice_report_wrong(const spec_diagnosis_facts *facts);
+
+/* Rows: one per draft length (batch_from empty), then one per range of batches. The table is
+ * initialised here. GSL_ENOMEM. */
+int spec_advice_report_table(spec_table *table, const spec_diagnosis_facts *facts,
+                             spec_error *error);
 
 #endif

@@ -11,24 +11,64 @@
 
 #include <stdbool.h>
 
+/* A file, and the account of reading it. */
+typedef struct {
+    const char *path;
+    spec_log_summary summary;
+} spec_diagnosis_source;
+
 /* The facts that a diagnosis tests. */
 typedef struct {
     const spec_advice *advice;
     const spec_observed_sums *evidence;
-    const spec_log_summary *read; /* of the first file with a format */
+    const spec_log_summary *read; /* of the first file with a format; NULL: none */
     const spec_counter_differences *counters;
+    const spec_diagnosis_source *source; /* (n_sources) all files, in order */
+    int n_sources;
 } spec_diagnosis_facts;
 
 enum { SPEC_DIAGNOSIS_TEXT = 400 };
+typedef char spec_diagnosis_text[SPEC_DIAGNOSIS_TEXT];
+
 typedef struct {
     const char *name;    /* "accepted-over-drafted" */
     const char *summary; /* one line for the documents */
     bool wrong;          /* something is wrong (exit status 1), not only easy to misread */
     /* True if it applies; then the sentences: evidence with its numbers, then what to do next. */
-    bool (*applies)(char ret_evidence[SPEC_DIAGNOSIS_TEXT], char ret_next[SPEC_DIAGNOSIS_TEXT],
+    bool (*applies)(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
                     const spec_diagnosis_facts *facts);
 } spec_diagnosis;
 
-extern const spec_diagnosis spec_diagnoses[]; /* ends with a NULL name */
+extern const spec_diagnosis
+    *const spec_diagnoses[]; /* NULL-terminated; those that are wrong first */
+
+/* The entries, in experiments/advice/diagnoses. */
+extern const spec_diagnosis spec_diagnosis_accepted_over_drafted, spec_diagnosis_per_position,
+    spec_diagnosis_sglang_rate, spec_diagnosis_vllm_v0, spec_diagnosis_last_step;
+extern const spec_diagnosis spec_diagnosis_blind_draft, spec_diagnosis_all_accepted,
+    spec_diagnosis_changed, spec_diagnosis_drift, spec_diagnosis_broken_identity;
+extern const spec_diagnosis spec_diagnosis_short_drafts, spec_diagnosis_trained_depth,
+    spec_diagnosis_lookup, spec_diagnosis_slow_rounds;
+extern const spec_diagnosis spec_diagnosis_restarts, spec_diagnosis_many_sources,
+    spec_diagnosis_mixed_lengths;
+
+/* Sums of the evidence over all runs with drafts. */
+typedef struct {
+    double rounds, drafted, accepted;
+    int depths;                          /* entries of the following */
+    double tested[SPEC_OBSERVED_DEPTHS]; /* rounds whose draft reached depth i + 1, at most */
+    double passed[SPEC_OBSERVED_DEPTHS]; /* and accepted it */
+} spec_diagnosis_counts;
+
+spec_diagnosis_counts spec_diagnosis_counts_of(const spec_diagnosis_facts *facts);
+
+/* The entry of K, or NULL. */
+const spec_advice_length *spec_diagnosis_length(const spec_diagnosis_facts *facts, int K);
+
+/* Whether the files are of this engine. */
+bool spec_diagnosis_engine(const spec_diagnosis_facts *facts, const char *engine);
+
+/* The command that tests the engine's sampler, for the end of a sentence. */
+const char *spec_diagnosis_validate(spec_diagnosis_text text, const spec_diagnosis_facts *facts);
 
 #endif

@@ -8,22 +8,34 @@
 #include "experiments/advice/advice.h"
 #include "experiments/advice/log_file.h"
 
+/* Lines of a setting are separated by '\n'; a line that begins with '#' is a remark. */
 enum { SPEC_ENGINE_SETTING_TEXT = 512 };
+typedef char spec_engine_text[SPEC_ENGINE_SETTING_TEXT];
 
 typedef struct {
     const char *engine;
-    const char *title;   /* "vLLM" */
-    const char *adapter; /* of speclab validate, for a suspicious sampler; NULL: none */
-    const char *measure; /* how to run plain decoding, to measure it */
+    const char *title;    /* "vLLM" */
+    const char *validate; /* command that tests its sampler; NULL: there is no adapter */
+    const char *plain;    /* how to run it without speculation, to measure that */
+    const char *more;     /* what to switch on for rounds, depths and times */
+    void (*set)(spec_engine_text ret, const spec_log_summary *read, const spec_advice *advice,
+                int K);
+    /* n >= 2 ranges of batches; NULL: the engine has no schedule. */
+    void (*schedule)(spec_engine_text ret, const spec_log_summary *read,
+                     const spec_advice_batch *batch, int n);
 } spec_engine;
 
-extern const spec_engine spec_engines[];                         /* ends with a NULL engine */
-const spec_engine *spec_engine_of(const spec_log_summary *read); /* never NULL: a generic one */
+extern const spec_engine spec_engines[]; /* ends with a NULL engine */
 
-/* The setting for K draft tokens (0: no speculation), and for a schedule by batch where n > 1. */
-void spec_engine_setting(char ret[SPEC_ENGINE_SETTING_TEXT], const spec_engine *engine,
-                         const spec_log_summary *read, int K);
-void spec_engine_schedule(char ret[SPEC_ENGINE_SETTING_TEXT], const spec_engine *engine,
-                          const spec_log_summary *read, const spec_advice_batch *batch, int n);
+/* The engine of what was read; a generic one where it is NULL or not in the table. */
+const spec_engine *spec_engine_of(const spec_log_summary *opt_read);
+
+/* The setting for K draft tokens (0: no speculation). */
+void spec_engine_setting(spec_engine_text ret, const spec_log_summary *opt_read,
+                         const spec_advice *advice, int K);
+
+/* The setting for lengths by batch; false if the engine has none, or all ranges have one length. */
+bool spec_engine_schedule(spec_engine_text ret, const spec_log_summary *opt_read,
+                          const spec_advice *advice);
 
 #endif

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/advice_report.h"
+
+#include "base/text_width.h"
+#include "experiments/advice/advice_text.h"
+#include "speclab/no_memory.h"
+
+#include <gsl/gsl_errno.h>
+#include <math.h>
+#include <string.h>
+
+const char *spec_advice_verdict_name(spec_advice_verdict verdict)
+{
+    static const char *const name[] = {"keep", "change", "off", "measure", "nothing"};
+    return name[verdict];
+}
+
+/* --- the answer --- */
+
+static const spec_diagnosis *first_wrong(const spec_diagnosis_facts *facts)
+{
+    spec_diagnosis_text evidence, next;
+    for (const spec_diagnosis *const *d = spec_diagnoses; *d != NULL; d++)
+        if ((*d)->wrong && (*d)->applies(evidence, next, facts)) return *d;
+    return NULL;
+}
+
+bool spec_advice_report_wrong(const spec_diagnosis_facts *facts)
+{
+    return first_wrong(facts) != NULL;
+}
+
+static void add_verdict(spec_diagnosis_text ret, const spec_diagnosis_facts *facts)
+{
+    const spec_advice *advice = facts->advice;
+    const spec_advice_length *now = spec_diagnosis_length(facts, advice->K);
+    const char *title = spec_engine_of(facts->read)->title;
+    spec_advice_text gain, speedup;
+    spec_advice_text_ratio(gain, advice->gain, advice->gain_low, advice->gain_high);
+    if (now != NULL)
+        spec_advice_text_ratio(speedup, now->speedup, now->speedup_low, now->speedup_high);
+    switch (advice->verdict) {
+    case SPEC_ADVICE_KEEP:
+        spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT, "Keep K = %d", advice->K);
+        if (now != NULL && advice->K > 0 && !isnan(now->speedup_low))
+            spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
+                                 ": %s times the tokens/s of plain decoding, and no other length "
+                                 "is better for certain.",
+                                 speedup);
+        else
+            spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
+                                 ": no other length is better for certain.");
+        break;
+    case SPEC_ADVICE_CHANGE:
+        spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
+                             "Change K from %d to %d: %s times the tokens/s of now.", advice->K,
+                             advice->to_K, gain);
+        break;
+    case SPEC_ADVICE_OFF:
+        spec_advice_text_add(
+            ret, SPEC_DIAGNOSIS_TEXT,
+            "Turn speculation off: plain decoding has %s times the tokens/s of K = %d.", gain,
+            advice->K);
+        break;
+    case SPEC_ADVICE_MEASURE:
+        if (advice->to_K == 0 && isnan(advice->plain_seconds))
+            spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
+                                 "Measure plain decoding in %s: without its speed, these numbers "
+                                 "do not say which length is the fastest.",
+                                 title);
+        else if (isfinite(advice->gain_low) && isfinite(advice->gain_high))
+            spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
+                                 "Run K = %d once: it may have %s times the tokens/s of now, and "
+                                 "one run decides.",
+                                 advice->to_K, gain);
+        else
+            spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
+                                 "Run K = %d once: these numbers do not decide, and one run does.",
+                                 advice->to_K);
+        break;
+    case SPEC_ADVICE_NOTHING:
+        spec_advice_text_add(
+            ret, SPEC_DIAGNOSIS_TEXT,
+            "No round of speculation is in these files: nothing follows from them.");
+        break;
+    }
+}
+
+void spec_advice_report_answer(spec_diagnosis_text ret, const spec_diagnosis_facts *facts)
+{
+    const spec_diagnosis *wrong = first_wrong(facts);
+    ret[0] = '\0';
+    if (wrong != NULL)
+        spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
+                             "Something is wrong: %s (%s, below). By the numbers as they are: ",
+                             wrong->summary, wrong->name);
+    add_verdict(ret, facts);
+}
+
+/* --- parts of the text --- */
+
+static void paragraph(FILE *out, const char *text, int indent, int columns)
+{
+    spec_text_wrap(text, columns > indent + 8 ? columns - indent : columns, indent, out);
+    fputc('\n', out);
+}
+
+/* A setting: lines to paste are not broken; remarks are. */
+static void write_setting(FILE *out, const char *setting, int columns)
+{
+    for (const char *line = setting; *line != '\0';) {
+        const size_t n = strcspn(line, "\n");
+        fputs("    ", out);
+        if (*line == '#') {
+            spec_engine_text remark;
+            snprintf(remark, sizeof remark, "%.*s", (int)n, line);
+            spec_text_wrap(remark, columns > 16 ? columns - 6 : columns, 6, out);
+        } else {
+            spec_text_write(line, n, out);
+        }
+        fputc('\n', out);
+        line += n + (line[n] == '\n');
+    }
+}
+
+static int target_K(const spec_advice *advice)
+{
+    switch (advice->verdict) {
+    case SPEC_ADVICE_KEEP: return advice->K;
+    case SPEC_ADVICE_OFF: return 0;
+    case SPEC_ADVICE_NOTHING: return -1;
+    default: return advice->to_K;
+    }
+}
+
+static void write_settings(FILE *out, const spec_diagnosis_facts *facts, int columns)
+{
+    const spec_engine *engine = spec_engine_of(facts->read);
+    const spec_advice *advice = facts->advice;
+    const int K = target_K(advice);
+    spec_engine_text setting;
+    if (K < 0) return;
+    spec_engine_setting(setting, facts->read, advice, K);
+    fprintf(out, "\nSetting for %s:\n\n", engine->title);
+    write_setting(out, setting, columns);
+    if (K == 0 && advice->verdict == SPEC_ADVICE_MEASURE) {
+        spec_diagnosis_text text;
+        snprintf(text, sizeof text, "Run %s, then add --plain FILE with its log.", engine->plain);
+        fputc('\n', out);
+        paragraph(out, text, 0, columns);
+    }
+    if (!spec_engine_schedule(setting, facts->read, advice)) return;
+    fputs("\nOr a length for each batch:\n\n", out);
+    write_setting(out, setting, columns);
+}
+
+static const char *known_from(const spec_advice *advice, const spec_advice_length *length)
+{
+    if (length->K == 0) return isnan(advice->plain_seconds) ? "" : "plain run";
+    switch (length->source) {
+    case SPEC_ADVICE_MEASURED: return "run";
+    case SPEC_ADVICE_WITHIN: return "cut";
+    default: return "bounds";
+    }
+}
+
+/* At most some 14 rows: short lengths, those that were run, and the neighbours of the answer. */
+static bool is_shown(const spec_advice *advice, const spec_advice_length *length)
+{
+    const int to = target_K(advice), now = advice->K;
+    return advice->n <= 12 || length->K <= 6 || length->rounds > 0.0 || length->best ||
+           (to >= 0 && length->K >= to - 1 && length->K <= to + 1) ||
+           (now >= 0 && length->K >= now - 1 && length->K <= now + 1);
+}
+
+static void add_length(spec_table *table, const spec_advice *advice,
+                       const spec_advice_length *length)
+{
+    spec_advice_text text;
+    const bool beyond = isnan(length->tokens.value);
+    char name[64];
+    spec_table_integer(table, "K", length->K);
+    spec_table_text(table, "tokens/round",
+                    length->K == 0 ? "1"
+                                   : spec_advice_text_ratio(
+                                         text, length->tokens.value,
+                                         beyond ? length->tokens_range.low : length->tokens.low,
+                                         beyond ? length->tokens_range.high : length->tokens.high));
+    spec_table_text(table, "round/plain",
+                    isnan(length->round_over_plain.low)
+                        ? ""
+                        : spec_advice_text_ratio(text, NAN, length->round_over_plain.low,
+                                                 length->round_over_plain.high));
+    spec_table_text(table, "speed-up",
+                    isnan(length->speedup) && isnan(length->speedup_low)
+                        ? ""
+                        : spec_advice_text_ratio(text, length->speedup, length->speedup_low,
+                                                 length->speedup_high));
+    snprintf(name, sizeof name, "%s%s%s", known_from(advice, length),
+             length->K == advice->K ? ", now" : "", length->best ? ", best" : "");
+    spec_table_text(table, "known from", name[0] == ',' ? name + 2 : name);
+    spec_table_append(table);
+}
+
+static int write_lengths(FILE *out, const spec_advice *advice, int columns, spec_error *error)
+{
+    static const char *const column[] = {"K", "tokens/round", "round/plain", "speed-up",
+                                         "known from"};
+    spec_table table = {0};
+    int status = GSL_SUCCESS, left_out = 0;
+    bool cut = false, beyond = false;
+    if (spec_table_init(&table, column, 5) != GSL_SUCCESS) SPEC_TRY(spec_no_memory(error));
+    for (int i = 0; i < advice->n; i++) {
+        const spec_advice_length *length = &advice->length[i];
+        if (!is_shown(advice, length)) {
+            left_out++;
+            continue;
+        }
+        add_length(&table, advice, length);
+        cut |= length->source == SPEC_ADVICE_WITHIN && length->K > 0;
+        beyond |= length->source == SPEC_ADVICE_BEYOND && length->K > 0;
+    }
+    fputc('\n', out);
+    if (columns >= 20)
+        SPEC_TRY(spec_table_write_fitting(&table, columns, out, error));
+    else
+        SPEC_TRY(spec_table_write(&table, SPEC_FORMAT_TABLE, out, error));
+    spec_diagnosis_text text;
+    snprintf(text, sizeof text,
+             "[low, high]: 95 %% interval; low to high: not determined by these data. run: this K "
+             "was run%s%s.%s",
+             cut ? "; cut: rounds of a longer K, cut" : "",
+             beyond ? "; bounds: no K as long was run" : "",
+             left_out > 0 ? " -f csv has all lengths." : "");
+    fputc('\n', out);
+    paragraph(out, text, 0, columns);
+done:
+    spec_table_free(&table);
+    return status;
+}
+
+static void write_acceptance(FILE *out, const spec_diagnosis_facts *facts, int columns)
+{
+    const spec_advice *advice = facts->advice;
+    spec_diagnosis_text text = "";
+    spec_advice_text share;
+    enum { SIZE = SPEC_DIAGNOSIS_TEXT };
+    if (isnan(advice->alpha.value)) return;
+    spec_advice_text_add(text, SIZE, "Acceptance: %s of the tested draft tokens",
+                         spec_advice_text_of(share, &advice->alpha));
+    if (isfinite(advice->alpha.low) && isfinite(advice->alpha.design_effect))
+        spec_advice_text_add(text, SIZE, " (design effect %.2g: %s)", advice->alpha.design_effect,
+                             advice->alpha.design_effect > 1.5
+                                 ? "tokens of a window or request are not independent"
+                                 : "about as if tokens were independent");
+    else if (isnan(advice->alpha.low))
+        spec_advice_text_add(text, SIZE,
+                             ", without an interval: one window or request is not "
+                             "enough for one");
+    spec_advice_text_add(text, SIZE, ".");
+    if (advice->mixture_z > 3.0)
+        spec_advice_text_add(text, SIZE,
+                             " Rounds differ in acceptance, so tokens behind accepted ones are "
+                             "accepted more often (z = %.1f).",
+                             advice->mixture_z);
+    else if (advice->mixture_z < -3.0)
+        spec_advice_text_add(text, SIZE, " Acceptance falls with depth (z = %.1f).",
+                             advice->mixture_z);
+    if (isfinite(advice->break_even) && advice->K > 0)
+        spec_advice_text_add(text, SIZE,
+                             " K = %d pays from accepted/drafted = %.3f on; it has %.3f.",
+                             advice->K, advice->break_even, advice->accepted_over_drafted);
+    fputc('\n', out);
+    paragraph(out, text, 0, columns);
+    if (isfinite(advice->without_longest.value) && advice->longest_share > 0.2) {
+        snprintf(text, SIZE,
+                 "The longest 1 %% of the requests have %.0f %% of the rounds; without them "
+                 "acceptance is %s.",
+                 100.0 * advice->longest_share,
+                 spec_advice_text_of(share, &advice->without_longest));
+        paragraph(out, text, 0, columns);
+    }
+}
+
+static void write_sources(FILE *out, const spec_diagnosis_facts *facts, int columns)
+{
+    enum { SIZE = 4 * SPEC_DIAGNOSIS_TEXT };
+    char text[SIZE];
+    fputc('\n', out);
+    for (int i = 0; i < facts->n_sources; i++) {
+        const spec_log_summary *read = &facts->source[i].summary;
+        snprintf(text, SIZE, "Read %.300s: ", facts->source[i].path);
+        if (read->format == NULL) {
+            spec_advice_text_add(text, SIZE, "no record that advise knows");
+        } else {
+            const char *const *names = read->format->generations;
+            const int g = read->learned.generation;
+            spec_advice_text_add(text, SIZE, "%s", read->format->summary);
+            if (g >= 0 && names != NULL && names[g] != NULL)
+                spec_advice_text_add(text, SIZE, ", %s", names[g]);
+            spec_advice_text_add(text, SIZE, "; %llu record%s, %llu with numbers",
+                                 (unsigned long long)read->records, read->records == 1 ? "" : "s",
+                                 (unsigned long long)read->observations);
+        }
+        if (read->cut)
+            spec_advice_text_add(text, SIZE, "; the last line is not complete and is left out");
+        if (read->learned.note[0] != '\0')
+            spec_advice_text_add(text, SIZE, "; %s", read->learned.note);
+        spec_advice_text_add(text, SIZE, ".");
+        paragraph(out, text, 2, columns);
+    }
+    text[0] = '\0';
+    if (facts->evidence->idle > 0)
+        spec_advice_text_add(text, SIZE, "%llu idle windows are left out. ",
+                             (unsigned long long)facts->evidence->idle);
+    if (facts->evidence->inexact > 0)
+        spec_advice_text_add(text, SIZE,
+                             "In %llu of %llu observations rounding leaves several numbers of "
+                             "rounds; the likeliest is used. ",
+                             (unsigned long long)facts->evidence->inexact,
+                             (unsigned long long)facts->evidence->observations);
+    if (facts->counters != NULL && facts->counters->repeated > 0)
+        spec_advice_text_add(text, SIZE, "%llu scrapes repeat the one before.",
+                             (unsigned long long)facts->counters->repeated);
+    if (text[0] != '\0') paragraph(out, text, 0, columns);
+}
+
+static void write_gaps(FILE *out, const spec_diagnosis_facts *facts, int columns)
+{
+    static const struct {
+        unsigned gap;
+        const char *text;
+    } gaps[] = {{SPEC_LOG_NO_ROUNDS, "the number of rounds (it follows from --current K)"},
+                {SPEC_LOG_NO_DEPTHS, "acceptance by depth"},
+                {SPEC_LOG_NO_TIMES, "times"},
+                {SPEC_LOG_ROUNDED, "counts, only rounded means"}};
+    enum { SIZE = 2 * SPEC_DIAGNOSIS_TEXT };
+    char text[SIZE] = "";
+    if (facts->read == NULL || facts->read->format == NULL) return;
+    for (size_t i = 0; i < sizeof gaps / sizeof gaps[0]; i++)
+        if ((facts->read->learned.gaps & gaps[i].gap) != 0)
+            spec_advice_text_add(text, SIZE, "%s%s",
+                                 text[0] == '\0' ? "Not in this output: " : ", ", gaps[i].text);
+    if (text[0] == '\0') return;
+    spec_advice_text_add(text, SIZE, ". More is in %s.", spec_engine_of(facts->read)->more);
+    paragraph(out, text, 0, columns);
+}
+
+static void write_diagnoses(FILE *out, const spec_diagnosis_facts *facts, int columns)
+{
+    spec_diagnosis_text evidence, next;
+    char text[2 * SPEC_DIAGNOSIS_TEXT + 64];
+    for (const spec_diagnosis *const *d = spec_diagnoses; *d != NULL; d++) {
+        if (!(*d)->applies(evidence, next, facts)) continue;
+        snprintf(text, sizeof text, "%s (%s): %s", (*d)->wrong ? "Wrong" : "Note", (*d)->name,
+                 evidence);
+        fputc('\n', out);
+        paragraph(out, text, 2, columns);
+        snprintf(text, sizeof text, "  Next: %s", next);
+        paragraph(out, text, 2, columns);
+    }
+}
+
+int spec_advice_report_write(FILE *out, const spec_diagnosis_facts *facts, int columns,
+                             spec_error *error)
+{
+    spec_diagnosis_text answer;
+    int status = GSL_SUCCESS;
+    spec_advice_report_answer(answer, facts);
+    paragraph(out, answer, 0, columns);
+    if (facts->advice->verdict != SPEC_ADVICE_NOTHING) {
+        write_settings(out, facts, columns);
+        SPEC_TRY(write_lengths(out, facts->advice, columns, error));
+        write_acceptance(out, facts, columns);
+    }
+    write_diagnoses(out, facts, columns);
+    write_sources(out, facts, columns);
+    write_gaps(out, facts, columns);
+done:
+    return status;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The rows of an advice. */
+#include "experiments/advice/advice_report.h"
+#include "speclab/no_memory.h"
+
+#include <gsl/gsl_errno.h>
+#include <math.h>
+
+const char *const spec_advice_columns[] = {"engine",
+                                           "batch_from",
+                                           "batch_to",
+                                           "K",
+                                           "known_from",
+                                           "rounds",
+                                           "drafted",
+                                           "accepted",
+                                           "accepted_over_drafted",
+                                           "alpha_tested",
+                                           "alpha_tested_low",
+                                           "alpha_tested_high",
+                                           "design_effect",
+                                           "conditional",
+                                           "conditional_low",
+                                           "conditional_high",
+                                           "tokens_per_round",
+                                           "tokens_per_round_low",
+                                           "tokens_per_round_high",
+                                           "tokens_mixture_low",
+                                           "tokens_mixture_high",
+                                           "tokens_constant",
+                                           "round_over_plain_low",
+                                           "round_over_plain_high",
+                                           "speedup",
+                                           "speedup_low",
+                                           "speedup_high",
+                                           "best",
+                                           "answer",
+                                           NULL};
+
+/* 0 for runs that did not happen is an empty cell. */
+static double seen(double count)
+{
+    return count > 0.0 ? count : NAN;
+}
+
+static void put_interval(spec_table *table, const char *name, double value, double low, double high)
+{
+    char column[64];
+    spec_table_number(table, name, value);
+    snprintf(column, sizeof column, "%s_low", name);
+    spec_table_number(table, column, low);
+    snprintf(column, sizeof column, "%s_high", name);
+    spec_table_number(table, column, high);
+}
+
+static void put_length(spec_table *table, const spec_advice_length *length)
+{
+    static const char *const sources[] = {"run", "cut", "bounds"};
+    const bool beyond = isnan(length->tokens.value);
+    spec_table_integer(table, "K", length->K);
+    spec_table_text(table, "known_from", sources[length->source]);
+    spec_table_number(table, "rounds", seen(length->rounds));
+    spec_table_number(table, "drafted", seen(length->drafted));
+    spec_table_number(table, "accepted", length->drafted > 0.0 ? length->accepted : NAN);
+    spec_table_number(table, "accepted_over_drafted",
+                      length->drafted > 0.0 ? length->accepted / length->drafted : NAN);
+    put_interval(table, "alpha_tested", length->alpha.value, length->alpha.low, length->alpha.high);
+    spec_table_number(table, "design_effect", length->alpha.design_effect);
+    put_interval(table, "conditional", length->conditional.value, length->conditional.low,
+                 length->conditional.high);
+    put_interval(table, "tokens_per_round", length->tokens.value,
+                 beyond ? length->tokens_range.low : length->tokens.low,
+                 beyond ? length->tokens_range.high : length->tokens.high);
+    spec_table_number(table, "tokens_mixture_low", length->tokens_mixture.low);
+    spec_table_number(table, "tokens_mixture_high", length->tokens_mixture.high);
+    spec_table_number(table, "tokens_constant", length->tokens_constant);
+    spec_table_number(table, "round_over_plain_low", length->round_over_plain.low);
+    spec_table_number(table, "round_over_plain_high", length->round_over_plain.high);
+    put_interval(table, "speedup", length->speedup, length->speedup_low, length->speedup_high);
+    spec_table_integer(table, "best", length->best);
+}
+
+int spec_advice_report_table(spec_table *table, const spec_diagnosis_facts *facts,
+                             spec_error *error)
+{
+    const spec_advice *advice = facts->advice;
+    const char *engine =
+        facts->read != NULL && facts->read->format != NULL ? facts->read->format->engine : "";
+    int n = 0, status = GSL_SUCCESS;
+    while (spec_advice_columns[n] != NULL) n++;
+    if (spec_table_init(table, spec_advice_columns, n) != GSL_SUCCESS)
+        SPEC_TRY(spec_no_memory(error));
+    for (int i = 0; i < advice->n; i++) {
+        const spec_advice_length *length = &advice->length[i];
+        const int to = advice->verdict == SPEC_ADVICE_KEEP  ? advice->K
+                       : advice->verdict == SPEC_ADVICE_OFF ? 0
+                                                            : advice->to_K;
+        spec_table_text(table, "engine", engine);
+        put_length(table, length);
+        spec_table_text(table, "answer",
+                        length->K == to && advice->verdict != SPEC_ADVICE_NOTHING
+                            ? spec_advice_verdict_name(advice->verdict)
+                            : "");
+        spec_table_append(table);
+    }
+    for (int i = 0; i < advice->n_batches; i++) {
+        const spec_advice_batch *batch = &advice->batch[i];
+        spec_table_text(table, "engine", engine);
+        spec_table_integer(table, "batch_from", batch->from);
+        if (batch->to >= 0) spec_table_integer(table, "batch_to", batch->to);
+        spec_table_integer(table, "K", batch->K);
+        put_interval(table, "speedup", batch->speedup, batch->speedup_low, batch->speedup_high);
+        spec_table_text(table, "answer", batch->decided ? "decided" : "open");
+        spec_table_append(table);
+    }
+    if (table->lost) SPEC_TRY(spec_no_memory(error));
+done:
+    return status;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* advice_text: numbers of an advice as words: ratios, shares and ranges, each with its interval.
+ * Three digits, as many as an interval supports. A number that is not known is "not known". */
+#ifndef SPECLAB_ADVICE_TEXT_H
+#define SPECLAB_ADVICE_TEXT_H
+
+#include "analysis/acceptance/cluster_ratio.h"
+
+enum { SPEC_ADVICE_TEXT = 64 };
+typedef char spec_advice_text[SPEC_ADVICE_TEXT];
+
+/* "1.44 [1.39, 1.49]"; without an interval "1.44"; without a value "0.88 to 1.37". Returns text. */
+const char *spec_advice_text_ratio(spec_advice_text text, double value, double low, double high);
+
+/* The same in percent: "57.8 % [50.1, 65.2]". */
+const char *spec_advice_text_share(spec_advice_text text, double value, double low, double high);
+
+/* A share of a cluster_ratio. */
+const char *spec_advice_text_of(spec_advice_text text, const spec_cluster_ratio *share);
+
+/* Append to text of `size` bytes; what does not fit is cut. */
+__attribute__((format(printf, 3, 4))) void spec_advice_text_add(char *text, size_t size,
+                                                                const char *format, ...);
+
+#endif

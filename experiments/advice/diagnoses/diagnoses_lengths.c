@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Drafts that are longer, shorter or dearer than they should be. */
+#include "experiments/advice/advice_text.h"
+#include "experiments/advice/diagnosis.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static bool short_drafts(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
+                         const spec_diagnosis_facts *facts)
+{
+    const spec_advice_length *now = spec_diagnosis_length(facts, facts->advice->K);
+    if (now == NULL || now->K < 2 || !(now->rounds >= 20.0)) return false;
+    const double drafted = now->drafted / now->rounds;
+    if (!(drafted < 0.9 * now->K)) return false;
+    snprintf(ret_evidence, SPEC_DIAGNOSIS_TEXT,
+             "K = %d, but a round drafts %.2f tokens on average, so a longer K has no effect where "
+             "the draft ends by itself.",
+             now->K, drafted);
+    if (spec_diagnosis_engine(facts, "llama.cpp"))
+        snprintf(ret_next, SPEC_DIAGNOSIS_TEXT,
+                 "--spec-draft-p-min (--draft-p-min in older builds) ends drafts; run once with 0, "
+                 "and give that log to advise.");
+    else
+        snprintf(ret_next, SPEC_DIAGNOSIS_TEXT,
+                 "Look for what ends drafts: a confidence threshold, a lookup without a match, a "
+                 "grammar, adaptive lengths. Run once without it, and give that log to advise.");
+    return true;
+}
+
+const spec_diagnosis spec_diagnosis_short_drafts = {
+    "short-drafts", "drafts end before K, so K has little effect", false, short_drafts};
+
+/* A depth that never passes, where the rate of all depths before would pass some of its tests. */
+static bool trained_depth(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
+                          const spec_diagnosis_facts *facts)
+{
+    const spec_diagnosis_counts counts = spec_diagnosis_counts_of(facts);
+    double passed = 0.0, tested = 0.0;
+    int j = 0;
+    while (j < counts.depths && counts.passed[j] > 0.0) {
+        passed += counts.passed[j];
+        tested += counts.tested[j];
+        j++;
+    }
+    if (j == 0 || j == counts.depths) return false;
+    /* Half the rate before it still would pass one of the tokens, but for a chance of .001. */
+    if (!(counts.tested[j] * log1p(-0.5 * passed / tested) < log(0.001))) return false;
+    snprintf(
+        ret_evidence, SPEC_DIAGNOSIS_TEXT,
+        "Depth %d accepts %.0f of %.0f tokens, and depth %d none of %.0f: the draft is trained "
+        "for %d token%s, or its state is lost there.",
+        j, counts.passed[j - 1], counts.tested[j - 1], j + 1, counts.tested[j], j,
+        j == 1 ? "" : "s");
+    snprintf(ret_next, SPEC_DIAGNOSIS_TEXT, "Set K = %d: longer drafts cost and give no tokens.",
+             j);
+    return true;
+}
+
+const spec_diagnosis spec_diagnosis_trained_depth = {
+    "trained-depth", "no token is accepted behind a depth: the draft is trained up to it", false,
+    trained_depth};
+
+static bool lookup(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
+                   const spec_diagnosis_facts *facts)
+{
+    const spec_diagnosis_counts counts = spec_diagnosis_counts_of(facts);
+    double passed = 0.0, tested = 0.0;
+    for (int j = 1; j < counts.depths; j++) {
+        passed += counts.passed[j];
+        tested += counts.tested[j];
+    }
+    if (!(counts.tested[0] > 0.0) || !(tested > 0.0)) return false;
+    const double first = counts.passed[0] / counts.tested[0], rest = passed / tested;
+    /* Half of the rest, and by over 3 standard errors (of independent tests). */
+    const double se = sqrt(first * (1.0 - first) / counts.tested[0] + rest * (1.0 - rest) / tested);
+    if (!(first < 0.5 * rest) || !(rest - first > 3.0 * se)) return false;
+    snprintf(ret_evidence, SPEC_DIAGNOSIS_TEXT,
+             "Depth 1 accepts %.1f %%, and deeper tokens %.1f %% of those tested: most drafts are "
+             "wrong from the start, and the others nearly right to the end, as with lookup.",
+             100.0 * first, 100.0 * rest);
+    snprintf(ret_next, SPEC_DIAGNOSIS_TEXT,
+             "Speculate on a good match alone: a longer least match (in vLLM prompt_lookup_min, in "
+             "llama.cpp --draft-min), and a larger K.");
+    return true;
+}
+
+const spec_diagnosis spec_diagnosis_lookup = {
+    "lookup", "depth 1 is far below the rest: drafts that match or do not, as with lookup", false,
+    lookup};
+
+static bool slow_rounds(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
+                        const spec_diagnosis_facts *facts)
+{
+    const spec_advice *advice = facts->advice;
+    const spec_advice_length *now = spec_diagnosis_length(facts, advice->K);
+    spec_advice_text time, tokens;
+    if (now == NULL || now->K < 1 || !(now->speedup_high < 1.0) || !(advice->alpha.value > 0.4))
+        return false;
+    snprintf(
+        ret_evidence, SPEC_DIAGNOSIS_TEXT,
+        "Acceptance is fine (%.0f %%), but a round takes the time of %s plain tokens and emits "
+        "%s: at this batch the target has no idle arithmetic for draft tokens, or the draft "
+        "is slow.",
+        100.0 * advice->alpha.value,
+        spec_advice_text_ratio(time, NAN, now->round_over_plain.low, now->round_over_plain.high),
+        spec_advice_text_ratio(tokens, now->tokens.value, now->tokens.low, now->tokens.high));
+    snprintf(ret_next, SPEC_DIAGNOSIS_TEXT,
+             "Turn it off above a batch size. The break-even batch of your card: speclab serve "
+             "--alpha %.2f --K 0,%d --slots 1,4,16,64,256 --cost roofline:card=H100,parameters=8B",
+             advice->alpha.value, now->K);
+    return true;
+}
+
+const spec_diagnosis spec_diagnosis_slow_rounds = {
+    "slow-rounds", "acceptance is fine, and a round takes longer than its tokens are worth", false,
+    slow_rounds};

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Numbers that are right, and easy to take for something else. */
+#include "experiments/advice/advice_text.h"
+#include "experiments/advice/diagnosis.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* The least K with this share of the tokens per round of the current length, or -1. */
+static int shorter(const spec_diagnosis_facts *facts, double share)
+{
+    const spec_advice_length *now = spec_diagnosis_length(facts, facts->advice->K);
+    if (now == NULL) return -1;
+    for (int i = 0; i < facts->advice->n; i++) {
+        const spec_advice_length *length = &facts->advice->length[i];
+        if (length->K > 0 && length->K < now->K &&
+            length->tokens.value >= share * now->tokens.value)
+            return length->K;
+    }
+    return -1;
+}
+
+static bool accepted_over_drafted(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
+                                  const spec_diagnosis_facts *facts)
+{
+    const spec_advice *advice = facts->advice;
+    spec_advice_text printed, alpha;
+    if (!(advice->alpha.value - advice->accepted_over_drafted > 0.05)) return false;
+    snprintf(
+        ret_evidence, SPEC_DIAGNOSIS_TEXT,
+        "Accepted over drafted tokens is %s, which is not the acceptance rate: tokens behind a "
+        "rejection count as drafted, and are never tested. Of the tested tokens %s were "
+        "accepted.",
+        spec_advice_text_share(printed, advice->accepted_over_drafted, NAN, NAN),
+        spec_advice_text_of(alpha, &advice->alpha));
+    const int K = shorter(facts, 0.95);
+    if (K > 0)
+        snprintf(ret_next, SPEC_DIAGNOSIS_TEXT,
+                 "Compare engines and drafts by the second number. K = %d keeps %.0f %% of the "
+                 "tokens per round with %.0f %% of the drafts.",
+                 K,
+                 100.0 * spec_diagnosis_length(facts, K)->tokens.value /
+                     spec_diagnosis_length(facts, advice->K)->tokens.value,
+                 100.0 * K / advice->K);
+    else
+        snprintf(ret_next, SPEC_DIAGNOSIS_TEXT, "Compare engines and drafts by the second number.");
+    return true;
+}
+
+const spec_diagnosis spec_diagnosis_accepted_over_drafted = {
+    "accepted-over-drafted",
+    "accepted over drafted tokens is lower than the acceptance rate, the more so the longer K is",
+    false, accepted_over_drafted};
+
+/* The printed shares by depth: of all rounds, if their sum is the length less 1; conditional, if
+ * the sum of their products is. */
+static bool per_position(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
+                         const spec_diagnosis_facts *facts)
+{
+    const spec_diagnosis_counts counts = spec_diagnosis_counts_of(facts);
+    const int last = counts.depths - 1;
+    if (last < 1 || counts.tested[0] <= 0.0 || counts.tested[last] <= 0.0) return false;
+    const double m = counts.passed[last] / counts.tested[0];
+    const double conditional = counts.passed[last] / counts.tested[last];
+    if (!(conditional - m > 0.1)) return false;
+    double sum = 0.0, products = 0.0, product = 1.0;
+    for (int j = 0; j <= last; j++) {
+        sum += counts.passed[j] / counts.tested[0];
+        product *= counts.passed[j] / counts.tested[0];
+        products += product;
+    }
+    const double length = counts.rounds > 0.0 ? counts.accepted / counts.rounds : sum;
+    const bool as_products =
+        fabs(products - length) < 0.02 * length && fabs(sum - length) > 0.02 * length;
+    if (as_products)
+        snprintf(ret_evidence, SPEC_DIAGNOSIS_TEXT,
+                 "The rates by depth are shares of the rounds that reach a depth: the sum of their "
+                 "products, %.2f, is the mean length less 1 (%.2f), and their own sum, %.2f, is "
+                 "not.",
+                 products, length, sum);
+    else
+        snprintf(
+            ret_evidence, SPEC_DIAGNOSIS_TEXT,
+            "Rates by depth are shares of all rounds: their sum, %.2f, is the mean length less "
+            "1. Depth %d has %.3f there, but it accepts %.3f of the tokens that reach it.",
+            sum, last + 1, m, conditional);
+    snprintf(ret_next, SPEC_DIAGNOSIS_TEXT, "%s",
+             as_products ? "Report this output to speclab's developers: it reads such rates as "
+                           "shares of all rounds."
+                         : "Judge a depth by the second number: the column conditional of -f csv.");
+    return true;
+}
+
+const spec_diagnosis spec_diagnosis_per_position = {
+    "per-position", "rates by depth are shares of all rounds, not of those that reach the depth",
+    false, per_position};
+
+/* Before November 2025 the rate had the bonus token, over num_draft_tokens. */
+static bool sglang_rate(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
+                        const spec_diagnosis_facts *facts)
+{
+    const double rate = facts->evidence->printed_rate, length = facts->evidence->printed_length;
+    if (!spec_diagnosis_engine(facts, "sglang") || !(rate >= 0.0) || !(length >= 1.0)) return false;
+    const bool old = (facts->read->learned.gaps & SPEC_LOG_OLD_MEANING) != 0;
+    if (old)
+        snprintf(ret_evidence, SPEC_DIAGNOSIS_TEXT,
+                 "The accept rate of this SGLang, %.2f, is accept len %.2f, bonus token included, "
+                 "over num_draft_tokens. A length of 1.00, where nothing is accepted, prints a "
+                 "rate above 0.",
+                 rate, length);
+    else
+        snprintf(ret_evidence, SPEC_DIAGNOSIS_TEXT,
+                 "The accept rate of this SGLang, %.2f, is accepted draft tokens over rounds times "
+                 "num_steps: (accept len %.2f - 1) over K. Until November 2025 the bonus token "
+                 "counted, too.",
+                 rate, length);
+    snprintf(ret_next, SPEC_DIAGNOSIS_TEXT,
+             "Compare servers of both generations by accept len alone.");
+    return true;
+}
+
+const spec_diagnosis spec_diagnosis_sglang_rate = {
+    "sglang-rate", "SGLang's accept rate has two meanings, before and after November 2025", false,
+    sglang_rate};
+
+static bool vllm_v0(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
+                    const spec_diagnosis_facts *facts)
+{
+    if (!spec_diagnosis_engine(facts, "vllm") ||
+        (facts->read->learned.gaps & SPEC_LOG_OLD_MEANING) == 0)
+        return false;
+    const double printed = facts->evidence->printed_rate;
+    snprintf(ret_evidence, SPEC_DIAGNOSIS_TEXT,
+             "vLLM V0 counts accepted tokens behind a rejection, too, so its accepted tokens are "
+             "not those of the output.");
+    if (printed > 0.0 && isfinite(facts->advice->alpha.value))
+        spec_advice_text_add(
+            ret_evidence, SPEC_DIAGNOSIS_TEXT,
+            " It prints %.3f; from the emitted tokens the acceptance rate is %.3f.", printed,
+            facts->advice->alpha.value);
+    snprintf(ret_next, SPEC_DIAGNOSIS_TEXT, "Use emitted tokens, as this advice does, or vLLM V1.");
+    return true;
+}
+
+const spec_diagnosis spec_diagnosis_vllm_v0 = {
+    "vllm-v0", "vLLM V0 counts accepted tokens behind a rejection", false, vllm_v0};
+
+static bool last_step(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
+                      const spec_diagnosis_facts *facts)
+{
+    if (!spec_diagnosis_engine(facts, "tgi")) return false;
+    snprintf(ret_evidence, SPEC_DIAGNOSIS_TEXT,
+             "tgi_request_skipped_tokens has the last step of each request alone: a biased sample, "
+             "from which no acceptance rate follows.");
+    snprintf(ret_next, SPEC_DIAGNOSIS_TEXT,
+             "Compare tokens/s with and without --speculate in TGI.");
+    return true;
+}
+
+const spec_diagnosis spec_diagnosis_last_step = {
+    "last-step", "TGI counts the last step of each request alone", true, last_step};

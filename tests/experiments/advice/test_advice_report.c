@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The text and the table of an advice: the answer first, and each number where it is known. */
+#include "tests/experiments/advice/advice_facts.h"
+#include "tests/support/support.h"
+
+#include <gsl/gsl_errno.h>
+
+/* llama.cpp with an MTP head, K = 3, 51 rounds; a round takes 2.163 plain tokens. */
+static const double mtp3[3] = {46, 37, 25};
+
+static char *text_of(const advice_facts *f, int columns)
+{
+    char *text = NULL;
+    size_t n;
+    spec_error error = {{0}};
+    FILE *out = open_memstream(&text, &n);
+    assert_non_null(out);
+    assert_int_equal(spec_advice_report_write(out, &f->facts, columns, &error), GSL_SUCCESS);
+    fclose(out);
+    return text;
+}
+
+static void assert_says(const advice_facts *f, const char *words)
+{
+    char *text = text_of(f, 0);
+    if (strstr(text, words) == NULL) fail_msg("no '%s' in:\n%s", words, text);
+    free(text);
+}
+
+static void assert_silent(const advice_facts *f, const char *words)
+{
+    char *text = text_of(f, 0);
+    if (strstr(text, words) != NULL) fail_msg("'%s' in:\n%s", words, text);
+    free(text);
+}
+
+static void assert_answers(const advice_facts *f, const char *sentence)
+{
+    spec_diagnosis_text answer;
+    char *text = text_of(f, 0);
+    spec_advice_report_answer(answer, &f->facts);
+    assert_string_equal(answer, sentence);
+    assert_int_equal(strncmp(text, answer, strlen(answer)), 0); /* first */
+    free(text);
+}
+
+static void known_times(advice_facts *f)
+{
+    spec_advice_length *now = &f->advice.length[3];
+    f->advice.plain_seconds = 0.018;
+    f->advice.break_even = 0.388;
+    now->round_over_plain = (spec_bounds){2.163, 2.163};
+    now->speedup = 1.441;
+    now->speedup_low = 1.402;
+    now->speedup_high = 1.481;
+    now->best = true;
+    f->advice.length[2].round_over_plain = (spec_bounds){1.775, 2.163};
+    f->advice.length[2].speedup_low = 1.216;
+    f->advice.length[2].speedup_high = 1.480;
+    f->advice.length[0].speedup = f->advice.length[0].speedup_low =
+        f->advice.length[0].speedup_high = 1.0;
+}
+
+static void each_verdict_is_one_sentence_that_comes_first(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
+    assert_answers(&f, "Measure plain decoding in llama.cpp: without its speed, these numbers do "
+                       "not say which length is the fastest.");
+    known_times(&f);
+    f.advice.verdict = SPEC_ADVICE_KEEP;
+    assert_answers(&f, "Keep K = 3: 1.44 [1.40, 1.48] times the tokens/s of plain decoding, and no "
+                       "other length is better for certain.");
+    f.advice.length[3].speedup_low = f.advice.length[3].speedup_high = NAN;
+    assert_answers(&f, "Keep K = 3: no other length is better for certain.");
+    f.advice.verdict = SPEC_ADVICE_CHANGE;
+    f.advice.to_K = 2;
+    f.advice.gain = 1.124;
+    f.advice.gain_low = 1.05;
+    f.advice.gain_high = 1.19;
+    assert_answers(&f, "Change K from 3 to 2: 1.12 [1.05, 1.19] times the tokens/s of now.");
+    f.advice.verdict = SPEC_ADVICE_OFF;
+    f.advice.to_K = 0;
+    assert_answers(&f, "Turn speculation off: plain decoding has 1.12 [1.05, 1.19] times the "
+                       "tokens/s of K = 3.");
+    f.advice.verdict = SPEC_ADVICE_MEASURE;
+    f.advice.to_K = 2;
+    f.advice.gain = NAN;
+    assert_answers(&f,
+                   "Run K = 2 once: it may have 1.05 to 1.19 times the tokens/s of now, and one "
+                   "run decides.");
+    f.advice.gain_low = NAN;
+    assert_answers(&f, "Run K = 2 once: these numbers do not decide, and one run does.");
+    f.advice.verdict = SPEC_ADVICE_NOTHING;
+    assert_answers(&f, "No round of speculation is in these files: nothing follows from them.");
+    assert_silent(&f, "Setting for");
+}
+
+static void something_wrong_is_the_first_word(void **state)
+{
+    static const double few[3] = {8, 0, 0};
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "llama.cpp", 3, 980, few);
+    f.advice.verdict = SPEC_ADVICE_OFF;
+    f.advice.gain = 1.7;
+    assert_answers(&f, "Something is wrong: acceptance near 0: the draft does not see what it "
+                       "should (blind-draft, below). By the numbers as they are: Turn speculation "
+                       "off: plain decoding has 1.70 times the tokens/s of K = 3.");
+    assert_says(&f, "Wrong (blind-draft): 8 of 2940");
+    assert_says(&f, "Next: Turn speculation off.");
+    assert_true(spec_advice_report_wrong(&f.facts));
+}
+
+static void the_setting_is_that_of_the_answer(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
+    assert_says(&f, "Setting for llama.cpp:\n\n    # start it without --model-draft");
+    assert_says(&f, "Run the same command without --model-draft and --spec-type, then add --plain");
+    f.advice.verdict = SPEC_ADVICE_KEEP;
+    f.advice.to_K = 3;
+    assert_says(&f, "    --spec-draft-n-max 3\n");
+    assert_silent(&f, "then add --plain");
+    f.advice.verdict = SPEC_ADVICE_CHANGE;
+    f.advice.to_K = 2;
+    assert_says(&f, "    --spec-draft-n-max 2\n");
+    f.format.engine = "vllm";
+    f.advice.n_batches = 2;
+    f.advice.batch[0] = (spec_advice_batch){1, 8, 3, 1.4, 1.3, 1.5, true};
+    f.advice.batch[1] = (spec_advice_batch){9, -1, 0, 1.0, 1.0, 1.0, true};
+    assert_says(&f, "Or a length for each batch:\n\n    --speculative-config '{");
+}
+
+static void each_length_says_how_it_is_known(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
+    known_times(&f);
+    f.advice.n = 5;
+    f.advice.length[4] = f.advice.length[2];
+    f.advice.length[4].K = 4;
+    f.advice.length[4].source = SPEC_ADVICE_BEYOND;
+    f.advice.length[4].tokens = advice_facts_unknown;
+    f.advice.length[4].tokens_range = (spec_bounds){3.118, 3.608};
+    assert_says(&f, "3.12 [3.10, 3.14]");
+    assert_says(&f, "1.44 [1.40, 1.48]");
+    assert_says(&f, "1.22 to 1.48");
+    assert_says(&f, "3.12 to 3.61");
+}
+
+static void ranges_and_intervals_are_written_apart(void **state)
+{
+    spec_advice_text text;
+    (void)state;
+    assert_string_equal(spec_advice_text_ratio(text, 1.441, 1.402, 1.481), "1.44 [1.40, 1.48]");
+    assert_string_equal(spec_advice_text_ratio(text, NAN, 0.879, 1.371), "0.88 to 1.37");
+    assert_string_equal(spec_advice_text_ratio(text, 2.0, NAN, NAN), "2.00");
+    assert_string_equal(spec_advice_text_ratio(text, 2.0, 2.0, 2.0), "2.00");
+    assert_string_equal(spec_advice_text_ratio(text, NAN, 2.163, 2.163), "2.16");
+    assert_string_equal(spec_advice_text_ratio(text, NAN, NAN, 1.0), "not known");
+    assert_string_equal(spec_advice_text_ratio(text, 12.34, 11.0, 13.0), "12.3 [11.0, 13.0]");
+    assert_string_equal(spec_advice_text_ratio(text, 123.4, 110.0, INFINITY), "123");
+    assert_string_equal(spec_advice_text_share(text, 0.578, 0.501, 0.652), "57.8 % [50.1, 65.2]");
+}
+
+static void long_tables_have_the_rows_that_matter(void **state)
+{
+    static const double passed[30] = {39, 25, 14, 7, 4};
+    advice_facts f;
+    char *text;
+    (void)state;
+    advice_facts_make(&f, "vllm", 30, 65, passed);
+    f.advice.verdict = SPEC_ADVICE_CHANGE;
+    f.advice.to_K = 12;
+    text = text_of(&f, 0);
+    assert_non_null(strstr(text, "\n12 "));
+    assert_non_null(strstr(text, "\n30 "));
+    assert_null(strstr(text, "\n20 "));
+    assert_non_null(strstr(text, "-f csv has all lengths"));
+    free(text);
+}
+
+static void acceptance_has_its_interval_and_what_disturbs_it(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
+    assert_says(&f,
+                "Acceptance: 80.6 % [77.6, 83.6] of the tested draft tokens (design effect 2.1: "
+                "tokens of a window or request are not independent).");
+    known_times(&f);
+    assert_says(&f, "K = 3 pays from accepted/drafted = 0.388 on; it has 0.706.");
+    f.advice.alpha.low = f.advice.alpha.high = NAN;
+    assert_says(&f, "80.6 % of the tested draft tokens, without an interval");
+    f.advice.mixture_z = 4.2;
+    assert_says(&f, "Rounds differ in acceptance");
+    f.advice.mixture_z = -4.2;
+    assert_says(&f, "Acceptance falls with depth (z = -4.2)");
+    f.advice.without_longest = advice_facts_ratio(0.71, 0.66, 0.76);
+    f.advice.longest_share = 0.42;
+    assert_says(&f, "have 42 % of the rounds; without them acceptance is 71.0 % [66.0, 76.0].");
+    f.advice.longest_share = 0.1;
+    assert_silent(&f, "The longest 1 %");
+}
+
+static void files_and_gaps_are_accounted_for(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "vllm", 3, 51, mtp3);
+    assert_says(&f, "Read server.log: its log, since 0.10.2; 7 records, 5 with numbers.");
+    assert_silent(&f, "Not in this output");
+    f.source.summary.cut = true;
+    strcpy(f.source.summary.learned.note, "2 counters are not known");
+    f.source.summary.learned.gaps = SPEC_LOG_NO_ROUNDS | SPEC_LOG_NO_DEPTHS | SPEC_LOG_NO_TIMES;
+    f.evidence.idle = 3;
+    f.evidence.inexact = 2;
+    f.counters.repeated = 4;
+    assert_says(&f, "the last line is not complete and is left out; 2 counters are not known.");
+    assert_says(&f, "3 idle windows are left out. In 2 of 1 observations rounding");
+    assert_says(&f, "4 scrapes repeat the one before.");
+    assert_says(&f, "Not in this output: the number of rounds (it follows from --current K), "
+                    "acceptance by depth, times. More is in --per-request-spec-decode-metrics");
+    f.source.summary.format = NULL;
+    assert_says(&f, "no record that advise knows");
+    f.facts.read = NULL;
+    assert_says(&f, "Read server.log");
+}
+
+/* Settings are for pasting: they are the only lines that may be wider. */
+static void lines_fit_the_columns(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "vllm", 3, 51, mtp3);
+    known_times(&f);
+    f.advice.verdict = SPEC_ADVICE_KEEP;
+    f.evidence.contradictions = 1;
+    memset(f.evidence.contradiction, 'x', sizeof f.evidence.contradiction - 1);
+    for (int columns = 40; columns <= 120; columns += 40) {
+        char *text = text_of(&f, columns);
+        for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
+            if (strlen(line) > (size_t)columns && strstr(line, "    --spec") != line)
+                fail_msg("%d columns: %s", columns, line);
+        free(text);
+    }
+}
+
+static double number(const spec_table *table, size_t row, const char *name)
+{
+    return spec_cell_number(spec_table_cell(table, row, spec_table_column(table, name)));
+}
+
+static const char *word(const spec_table *table, size_t row, const char *name)
+{
+    const spec_cell *cell = spec_table_cell(table, row, spec_table_column(table, name));
+    return cell->kind == SPEC_CELL_TEXT ? cell->text : "";
+}
+
+static void the_table_has_a_row_per_length_and_per_range_of_batches(void **state)
+{
+    advice_facts f;
+    spec_table table;
+    spec_error error = {{0}};
+    (void)state;
+    advice_facts_make(&f, "vllm", 3, 51, mtp3);
+    known_times(&f);
+    f.advice.verdict = SPEC_ADVICE_CHANGE;
+    f.advice.to_K = 2;
+    f.advice.n_batches = 2;
+    f.advice.batch[0] = (spec_advice_batch){1, 8, 3, 1.4, 1.3, 1.5, true};
+    f.advice.batch[1] = (spec_advice_batch){9, -1, 0, 1.0, 1.0, 1.0, false};
+    assert_int_equal(spec_advice_report_table(&table, &f.facts, &error), GSL_SUCCESS);
+    assert_int_equal(table.n_rows, 6);
+    assert_string_equal(word(&table, 3, "engine"), "vllm");
+    assert_string_equal(word(&table, 3, "known_from"), "run");
+    assert_string_equal(word(&table, 2, "known_from"), "cut");
+    assert_string_equal(word(&table, 2, "answer"), "change");
+    assert_string_equal(word(&table, 3, "answer"), "");
+    assert_same(number(&table, 3, "rounds"), 51.0);
+    assert_same(number(&table, 3, "accepted"), 108.0);
+    assert_nan(number(&table, 2, "rounds"));
+    assert_nan(number(&table, 2, "accepted"));
+    assert_near(number(&table, 3, "accepted_over_drafted"), 108.0 / 153.0, 1e-9);
+    assert_near(number(&table, 3, "tokens_per_round"), 1.0 + 108.0 / 51.0, 1e-9);
+    assert_near(number(&table, 3, "conditional"), 25.0 / 37.0, 1e-9);
+    assert_same(number(&table, 3, "speedup_high"), 1.481);
+    assert_nan(number(&table, 2, "speedup"));
+    assert_same(number(&table, 2, "speedup_low"), 1.216);
+    assert_same(number(&table, 3, "best"), 1.0);
+    assert_nan(number(&table, 3, "batch_from"));
+    assert_same(number(&table, 4, "batch_to"), 8.0);
+    assert_nan(number(&table, 5, "batch_to"));
+    assert_string_equal(word(&table, 4, "answer"), "decided");
+    assert_string_equal(word(&table, 5, "answer"), "open");
+    spec_table_free(&table);
+    f.advice.verdict = SPEC_ADVICE_NOTHING;
+    f.facts.read = NULL;
+    assert_int_equal(spec_advice_report_table(&table, &f.facts, &error), GSL_SUCCESS);
+    for (size_t r = 0; r < 4; r++) assert_string_equal(word(&table, r, "answer"), "");
+    spec_table_free(&table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_verdict_is_one_sentence_that_comes_first),
+        cmocka_unit_test(something_wrong_is_the_first_word),
+        cmocka_unit_test(the_setting_is_that_of_the_answer),
+        cmocka_unit_test(each_length_says_how_it_is_known),
+        cmocka_unit_test(ranges_and_intervals_are_written_apart),
+        cmocka_unit_test(long_tables_have_the_rows_that_matter),
+        cmocka_unit_test(acceptance_has_its_interval_and_what_disturbs_it),
+        cmocka_unit_test(files_and_gaps_are_accounted_for),
+        cmocka_unit_test(lines_fit_the_columns),
+        cmocka_unit_test(the_table_has_a_row_per_length_and_per_range_of_batches),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

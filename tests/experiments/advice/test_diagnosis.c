@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Each diagnosis where it applies, with its numbers, and where it must not. */
+#include "tests/experiments/advice/advice_facts.h"
+#include "tests/support/support.h"
+
+/* Two answers of vLLM with DFlash, K = 15: 91 of 975 draft tokens (its log, in 10 seconds). */
+static const double block15[15] = {39, 25, 14, 7, 4, 0};
+/* llama.cpp with an MTP head, K = 3, 51 rounds: .90, .725 and .49 by depth. */
+static const double mtp3[3] = {46, 37, 25};
+/* vLLM with n-grams, K = 3, 43 rounds: a histogram of 39, 1, 0, 3 rounds. */
+static const double lookup3[3] = {4, 3, 3};
+
+static bool says(const advice_facts *f, const spec_diagnosis *d, const char *words)
+{
+    spec_diagnosis_text evidence = "", next = "";
+    if (!d->applies(evidence, next, &f->facts)) return false;
+    assert_true(evidence[0] != '\0' && next[0] != '\0');
+    assert_true(strlen(evidence) < SPEC_DIAGNOSIS_TEXT - 1 &&
+                strlen(next) < SPEC_DIAGNOSIS_TEXT - 1);
+    if (words != NULL && strstr(evidence, words) == NULL && strstr(next, words) == NULL)
+        fail_msg("%s: no '%s' in '%s' '%s'", d->name, words, evidence, next);
+    return true;
+}
+
+static void names_and_summaries_are_unique_and_wrong_ones_come_first(void **state)
+{
+    int wrong = 0, n = 0;
+    (void)state;
+    for (; spec_diagnoses[n] != NULL; n++) {
+        for (int i = 0; i < n; i++)
+            assert_string_not_equal(spec_diagnoses[i]->name, spec_diagnoses[n]->name);
+        assert_true(strlen(spec_diagnoses[n]->summary) > 10);
+        wrong += spec_diagnoses[n]->wrong;
+    }
+    assert_int_equal(n, 17);
+    assert_int_equal(wrong, 5);
+    for (int i = 0; i < 4; i++) assert_true(spec_diagnoses[i]->wrong);
+}
+
+static void a_healthy_log_has_no_diagnosis_of_something_wrong(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
+    assert_false(spec_advice_report_wrong(&f.facts));
+    assert_false(says(&f, &spec_diagnosis_blind_draft, NULL));
+    assert_false(says(&f, &spec_diagnosis_lookup, NULL));
+    assert_false(says(&f, &spec_diagnosis_trained_depth, NULL));
+    assert_false(says(&f, &spec_diagnosis_short_drafts, NULL));
+    assert_false(says(&f, &spec_diagnosis_restarts, NULL));
+    assert_false(says(&f, &spec_diagnosis_mixed_lengths, NULL));
+    assert_false(says(&f, &spec_diagnosis_many_sources, NULL));
+    assert_false(says(&f, &spec_diagnosis_sglang_rate, NULL));
+    assert_false(says(&f, &spec_diagnosis_vllm_v0, NULL));
+    assert_false(says(&f, &spec_diagnosis_last_step, NULL));
+}
+
+/* 9.1 % of drafted, 57.8 % of tested; K = 4 has 2.308 of 2.369 tokens with 4 of 15 drafts. */
+static void accepted_over_drafted_is_told_from_acceptance(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "vllm", 15, 65, block15);
+    assert_true(says(&f, &spec_diagnosis_accepted_over_drafted, "drafted tokens is 9.13 %"));
+    assert_true(says(&f, &spec_diagnosis_accepted_over_drafted, "57.8 % ["));
+    assert_true(says(&f, &spec_diagnosis_accepted_over_drafted,
+                     "K = 4 keeps 97 % of the tokens per round with 27 % of the drafts"));
+    f.advice.K = -1; /* not known: no shorter length is named */
+    assert_true(says(&f, &spec_diagnosis_accepted_over_drafted, "57.8 %"));
+    advice_facts_make(&f, "vllm", 1, 65, block15); /* one depth: both are the same */
+    assert_false(says(&f, &spec_diagnosis_accepted_over_drafted, NULL));
+}
+
+static void rates_by_depth_are_shares_of_all_rounds(void **state)
+{
+    static const double flat[2] = {50, 49};
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
+    assert_true(says(&f, &spec_diagnosis_per_position, "their sum, 2.12,"));
+    assert_true(says(&f, &spec_diagnosis_per_position, "Depth 3 has 0.490"));
+    assert_true(says(&f, &spec_diagnosis_per_position, "accepts 0.676"));
+    advice_facts_make(&f, "llama.cpp", 2, 51, flat); /* no difference worth a word */
+    assert_false(says(&f, &spec_diagnosis_per_position, NULL));
+    f.series[0].depths = 0;
+    assert_false(says(&f, &spec_diagnosis_per_position, NULL));
+}
+
+/* Conditional rates .9, .8, .7 taken for shares of all rounds: products .9, .72, .504. */
+static void rates_by_depth_that_are_conditional_are_recognised(void **state)
+{
+    static const double conditional[3] = {90, 80, 70};
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "vllm", 3, 100, conditional);
+    f.column[0][SPEC_SUM_ACCEPTED] = 212.4;
+    assert_true(says(&f, &spec_diagnosis_per_position, "the sum of their products, 2.12"));
+    assert_true(says(&f, &spec_diagnosis_per_position, "their own sum, 2.40"));
+}
+
+static void each_generation_of_sglang_has_its_rate_explained(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "sglang", 3, 51, mtp3);
+    assert_false(says(&f, &spec_diagnosis_sglang_rate, NULL)); /* prints no rate */
+    f.evidence.printed_length = 1.0;
+    f.evidence.printed_rate = 1.0 / 9.0;
+    assert_true(
+        says(&f, &spec_diagnosis_sglang_rate, "0.11, is accepted draft tokens over rounds"));
+    f.source.summary.learned.gaps = SPEC_LOG_OLD_MEANING;
+    assert_true(says(&f, &spec_diagnosis_sglang_rate, "bonus token included"));
+    f.format.engine = "vllm";
+    assert_false(says(&f, &spec_diagnosis_sglang_rate, NULL));
+}
+
+/* Drafted 13311, emitted 10616, K 3: alpha .663 where V0 prints .642. */
+static void v0_counts_behind_a_rejection(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "vllm", 3, 51, mtp3);
+    f.evidence.printed_rate = 0.642;
+    f.advice.alpha.value = 0.663;
+    assert_false(says(&f, &spec_diagnosis_vllm_v0, NULL));
+    f.source.summary.learned.gaps = SPEC_LOG_OLD_MEANING;
+    assert_true(says(&f, &spec_diagnosis_vllm_v0,
+                     "It prints 0.642; from the emitted tokens the "
+                     "acceptance rate is 0.663"));
+    f.evidence.printed_rate = NAN;
+    assert_true(says(&f, &spec_diagnosis_vllm_v0, "behind a rejection"));
+    f.format.engine = "sglang";
+    assert_false(says(&f, &spec_diagnosis_vllm_v0, NULL));
+}
+
+static void the_last_step_of_tgi_is_no_acceptance(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "tgi", 3, 51, mtp3);
+    assert_true(says(&f, &spec_diagnosis_last_step, "biased"));
+    f.facts.read = NULL;
+    assert_false(says(&f, &spec_diagnosis_last_step, NULL));
+}
+
+/* .272 % of drafted: 8 of 2940. */
+static void a_draft_that_sees_nothing_is_wrong(void **state)
+{
+    static const double few[3] = {8, 0, 0}, more[3] = {80, 30, 10}, none[3] = {0};
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "llama.cpp", 3, 980, few);
+    assert_true(
+        says(&f, &spec_diagnosis_blind_draft, "8 of 2940 draft tokens were accepted (0.27 %)"));
+    assert_true(spec_advice_report_wrong(&f.facts));
+    advice_facts_make(&f, "llama.cpp", 3, 980, more);
+    assert_false(says(&f, &spec_diagnosis_blind_draft, NULL));
+    advice_facts_make(&f, "llama.cpp", 3, 99, none); /* 297 tokens: may be luck */
+    assert_false(says(&f, &spec_diagnosis_blind_draft, NULL));
+    advice_facts_make(&f, "llama.cpp", 3, 100, none);
+    assert_true(says(&f, &spec_diagnosis_blind_draft, "0 of 300"));
+}
+
+static void a_verifier_that_rejects_nothing_is_wrong(void **state)
+{
+    static const double all[3] = {100, 100, 100}, most[3] = {100, 100, 99};
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "vllm", 3, 100, all);
+    assert_true(says(&f, &spec_diagnosis_all_accepted, "All 300 draft tokens"));
+    assert_true(says(&f, &spec_diagnosis_all_accepted, "below 1 %"));
+    assert_true(says(&f, &spec_diagnosis_all_accepted, "vllm_rejection.py"));
+    advice_facts_make(&f, "mlx-lm", 3, 100, all);
+    assert_true(says(&f, &spec_diagnosis_all_accepted, "an adapter of your own"));
+    advice_facts_make(&f, "vllm", 3, 100, most);
+    assert_false(says(&f, &spec_diagnosis_all_accepted, NULL));
+    advice_facts_make(&f, "vllm", 3, 22, all);
+    f.column[0][SPEC_SUM_ACCEPTED] = 66; /* 66 of 66, as vLLM 0.8.3 prints after a short text */
+    assert_false(says(&f, &spec_diagnosis_all_accepted, NULL));
+}
+
+static void acceptance_that_changed_leads_to_validate(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "sglang", 3, 51, mtp3);
+    f.advice.change = (spec_permutation){0.62, 0.81, 0.0004};
+    assert_false(says(&f, &spec_diagnosis_changed, NULL)); /* not compared */
+    f.advice.compared = true;
+    assert_true(says(&f, &spec_diagnosis_changed, "was 62.0 % before the change and is 81.0 %"));
+    assert_true(says(&f, &spec_diagnosis_changed, "sglang_tree.py"));
+    assert_true(spec_advice_report_wrong(&f.facts));
+    f.advice.change.p = 0.01;
+    assert_false(says(&f, &spec_diagnosis_changed, NULL));
+    f.advice.drift = (spec_acceptance_drift){0.0001, 39, 0.62, 0.71};
+    assert_true(says(&f, &spec_diagnosis_drift, "62.0 % before window 40, 71.0 % from there on"));
+    assert_false(spec_advice_report_wrong(&f.facts)); /* texts may have changed */
+    f.advice.drift.p = 0.01;
+    assert_false(says(&f, &spec_diagnosis_drift, NULL));
+}
+
+static void drafts_that_end_early_are_seen(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
+    f.advice.length[3].drafted = 0.9 * 3 * 51 + 0.1;
+    assert_false(says(&f, &spec_diagnosis_short_drafts, NULL));
+    f.advice.length[3].drafted = 61;
+    assert_true(says(&f, &spec_diagnosis_short_drafts, "drafts 1.20 tokens on average"));
+    assert_true(says(&f, &spec_diagnosis_short_drafts, "--spec-draft-p-min"));
+    f.format.engine = "vllm";
+    assert_true(says(&f, &spec_diagnosis_short_drafts, "a grammar"));
+    f.advice.length[3].rounds = 19;
+    assert_false(says(&f, &spec_diagnosis_short_drafts, NULL));
+    f.advice.K = -1;
+    assert_false(says(&f, &spec_diagnosis_short_drafts, NULL));
+}
+
+static void a_depth_that_never_passes_is_seen_if_it_was_tested_often(void **state)
+{
+    static const double trained[5] = {800, 600, 450, 0, 0}, never[2] = {0, 0};
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "vllm", 5, 1000, trained);
+    assert_true(says(&f, &spec_diagnosis_trained_depth,
+                     "Depth 3 accepts 450 of 600 tokens, and depth 4 none of 450"));
+    assert_true(says(&f, &spec_diagnosis_trained_depth, "Set K = 3"));
+    advice_facts_make(&f, "vllm", 15, 65, block15); /* none of 4 */
+    assert_false(says(&f, &spec_diagnosis_trained_depth, NULL));
+    advice_facts_make(&f, "vllm", 2, 1000, never); /* that is a blind draft */
+    assert_false(says(&f, &spec_diagnosis_trained_depth, NULL));
+}
+
+static void a_first_depth_below_the_rest_is_lookup(void **state)
+{
+    static const double few[3] = {1, 1, 1};
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "vllm", 3, 43, lookup3);
+    assert_true(
+        says(&f, &spec_diagnosis_lookup, "Depth 1 accepts 9.3 %, and deeper tokens 85.7 %"));
+    advice_facts_make(&f, "vllm", 3, 3, few); /* 1 of 3 against 2 of 2 */
+    assert_false(says(&f, &spec_diagnosis_lookup, NULL));
+    advice_facts_make(&f, "vllm", 15, 65, block15);
+    assert_false(says(&f, &spec_diagnosis_lookup, NULL));
+    f.series[0].depths = 0;
+    assert_false(says(&f, &spec_diagnosis_lookup, NULL));
+}
+
+static void a_good_draft_that_is_slower_points_to_the_batch(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "vllm", 3, 51, mtp3);
+    spec_advice_length *now = &f.advice.length[3];
+    now->round_over_plain = (spec_bounds){3.61, 3.61};
+    now->speedup = 0.86;
+    now->speedup_low = 0.84;
+    now->speedup_high = 1.01;
+    assert_false(says(&f, &spec_diagnosis_slow_rounds, NULL));
+    now->speedup_high = 0.88;
+    assert_true(says(&f, &spec_diagnosis_slow_rounds, "takes the time of 3.61 plain tokens"));
+    assert_true(says(&f, &spec_diagnosis_slow_rounds, "--K 0,3 --slots"));
+    f.advice.alpha.value = 0.3; /* the draft is the reason */
+    assert_false(says(&f, &spec_diagnosis_slow_rounds, NULL));
+}
+
+static void counts_that_contradict_themselves_are_wrong(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "vllm", 3, 51, mtp3);
+    f.evidence.contradictions = 2;
+    f.evidence.contradiction_line = 17;
+    strcpy(f.evidence.contradiction, "accepted exceeds drafted: 70 of 60");
+    assert_true(says(&f, &spec_diagnosis_broken_identity,
+                     "in line 17: accepted exceeds drafted: 70 of 60."));
+    assert_true(spec_advice_report_wrong(&f.facts));
+}
+
+static void several_runs_lengths_and_engines_are_named(void **state)
+{
+    static const double passed[2] = {30, 20};
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "vllm", 3, 51, mtp3);
+    f.counters.resets = 2;
+    assert_true(says(&f, &spec_diagnosis_restarts, "fell 2 times"));
+    f.facts.counters = NULL;
+    assert_false(says(&f, &spec_diagnosis_restarts, NULL));
+    advice_facts_run(&f, 0, 100, passed, 0); /* plain decoding is no second length */
+    f.series[1].label = 5;
+    assert_false(says(&f, &spec_diagnosis_mixed_lengths, NULL));
+    assert_false(says(&f, &spec_diagnosis_many_sources, NULL));
+    advice_facts_run(&f, 2, 50, passed, 2);
+    assert_true(says(&f, &spec_diagnosis_mixed_lengths, "K = 2, 3 are"));
+    assert_false(says(&f, &spec_diagnosis_many_sources, NULL));
+    f.series[2].label = 9;
+    assert_true(says(&f, &spec_diagnosis_many_sources, "2 engines, models or slots"));
+    f.series[2].label = 0; /* the source does not tell */
+    assert_false(says(&f, &spec_diagnosis_many_sources, NULL));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_and_summaries_are_unique_and_wrong_ones_come_first),
+        cmocka_unit_test(a_healthy_log_has_no_diagnosis_of_something_wrong),
+        cmocka_unit_test(accepted_over_drafted_is_told_from_acceptance),
+        cmocka_unit_test(rates_by_depth_are_shares_of_all_rounds),
+        cmocka_unit_test(rates_by_depth_that_are_conditional_are_recognised),
+        cmocka_unit_test(each_generation_of_sglang_has_its_rate_explained),
+        cmocka_unit_test(v0_counts_behind_a_rejection),
+        cmocka_unit_test(the_last_step_of_tgi_is_no_acceptance),
+        cmocka_unit_test(a_draft_that_sees_nothing_is_wrong),
+        cmocka_unit_test(a_verifier_that_rejects_nothing_is_wrong),
+        cmocka_unit_test(acceptance_that_changed_leads_to_validate),
+        cmocka_unit_test(drafts_that_end_early_are_seen),
+        cmocka_unit_test(a_depth_that_never_passes_is_seen_if_it_was_tested_often),
+        cmocka_unit_test(a_first_depth_below_the_rest_is_lookup),
+        cmocka_unit_test(a_good_draft_that_is_slower_points_to_the_batch),
+        cmocka_unit_test(counts_that_contradict_themselves_are_wrong),
+        cmocka_unit_test(several_runs_lengths_and_engines_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The setting of each engine and generation, as documented by the engines (docs/engines.md). */
+#include "tests/experiments/advice/advice_facts.h"
+#include "tests/support/support.h"
+
+static const double passed[3] = {46, 37, 25};
+static spec_engine_text text;
+
+static const char *setting(advice_facts *f, const char *engine, int K)
+{
+    f->format.engine = engine;
+    spec_engine_setting(text, &f->source.summary, &f->advice, K);
+    return text;
+}
+
+static void assert_has(const char *whole, const char *words)
+{
+    if (strstr(whole, words) == NULL) fail_msg("no '%s' in '%s'", words, whole);
+}
+
+static void every_format_has_an_engine(void **state)
+{
+    (void)state;
+    for (int i = 0; spec_log_formats[i] != NULL; i++) {
+        const spec_log_summary read = {.format = spec_log_formats[i]};
+        if (strcmp(spec_log_formats[i]->engine, "any") != 0 &&
+            strcmp(spec_engine_of(&read)->engine, spec_log_formats[i]->engine) != 0)
+            fail_msg("no engine '%s'", spec_log_formats[i]->engine);
+    }
+    assert_string_equal(spec_engine_of(NULL)->engine, "any");
+}
+
+static void every_engine_has_a_setting_on_and_off(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "vllm", 3, 51, passed);
+    for (const spec_engine *e = spec_engines; e->engine != NULL; e++) {
+        assert_true(strstr(setting(&f, e->engine, 7), "7") != NULL ||
+                    strstr(text, "8") != NULL); /* a block of 8 */
+        assert_true(strlen(setting(&f, e->engine, 0)) > 10);
+        assert_true(strlen(e->plain) > 10 && strlen(e->more) > 10 && strlen(e->title) > 2);
+    }
+    spec_engine_setting(text, NULL, &f.advice, 7);
+    assert_string_equal(text, "# set the draft length of your engine to 7 tokens");
+    spec_engine_setting(text, NULL, &f.advice, 0);
+    assert_has(text, "off");
+}
+
+static void settings_are_what_the_engines_document(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "vllm", 3, 51, passed);
+    assert_has(setting(&f, "vllm", 3),
+               "--speculative-config '{..., \"num_speculative_tokens\": 3}'\n");
+    assert_has(setting(&f, "vllm", 0), "without --speculative-config");
+    f.source.summary.learned.generation = 0;
+    assert_string_equal(setting(&f, "vllm", 3), "--num-speculative-tokens 3");
+    assert_has(setting(&f, "vllm", 0), "without --speculative-model");
+    f.source.summary.learned.generation = -1; /* not known: the newest */
+    assert_has(setting(&f, "vllm", 3), "--speculative-config");
+
+    assert_string_equal(setting(&f, "sglang", 3),
+                        "--speculative-num-steps 3 --speculative-eagle-topk 1 "
+                        "--speculative-num-draft-tokens 4");
+    f.source.summary.learned.gaps = SPEC_LOG_TREE;
+    assert_has(setting(&f, "sglang", 3), "drafts trees");
+    assert_has(setting(&f, "llama.cpp", 3), "--spec-draft-n-max 3\n");
+    assert_has(text, "--draft-max 3");
+    assert_string_equal(setting(&f, "mlx-lm", 3), "--num-draft-tokens 3");
+    assert_has(setting(&f, "mlx-vlm", 3), "--draft-block-size 4\n");
+    assert_has(setting(&f, "lm-studio", 3), "speculativeDecodingNumDraftTokensExact: 3");
+    assert_string_equal(setting(&f, "mlc", 3), "--overrides \"spec_draft_length=3\"");
+}
+
+/* The threshold is the break-even of the current length: no other length has it. */
+static void the_threshold_of_tensorrt_is_the_break_even(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "tensorrt-llm", 3, 51, passed);
+    assert_string_equal(setting(&f, "tensorrt-llm", 3), "speculative_config:\n  max_draft_len: 3");
+    f.advice.break_even = 0.3877;
+    assert_has(setting(&f, "tensorrt-llm", 3), "\n  acceptance_rate_threshold: 0.388\n");
+    assert_null(strstr(setting(&f, "tensorrt-llm", 2), "threshold"));
+    f.advice.break_even = 1.2; /* no rate is high enough, and the option takes at most 1 */
+    assert_null(strstr(setting(&f, "tensorrt-llm", 3), "threshold"));
+    f.advice.break_even = -0.1;
+    assert_null(strstr(setting(&f, "tensorrt-llm", 3), "threshold"));
+}
+
+static bool schedule(advice_facts *f, const char *engine)
+{
+    f->format.engine = engine;
+    return spec_engine_schedule(text, &f->source.summary, &f->advice);
+}
+
+static void a_schedule_has_the_form_of_the_engine(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "vllm", 5, 51, (const double[]){46, 37, 25, 20, 10});
+    assert_false(schedule(&f, "vllm")); /* no batches are known */
+    f.advice.n_batches = 3;
+    f.advice.batch[0] = (spec_advice_batch){1, 32, 5, 1.4, 1.3, 1.5, true};
+    f.advice.batch[1] = (spec_advice_batch){33, 128, 2, 1.1, 1.0, 1.2, true};
+    f.advice.batch[2] = (spec_advice_batch){129, 512, 0, 1.0, 1.0, 1.0, true};
+    assert_true(schedule(&f, "vllm"));
+    assert_has(text, "\"num_speculative_tokens\": 5, \"num_speculative_tokens_per_batch_size\": "
+                     "[[1, 32, 5], [33, 128, 2], [129, 512, 0]]}'");
+    assert_true(schedule(&f, "tensorrt-llm"));
+    assert_has(text, "draft_len_schedule: {1: 5, 33: 2, 129: 0}\n");
+    assert_has(text, "draft_len_schedule: {32: 5, 128: 2}");
+    assert_true(schedule(&f, "sglang"));
+    assert_has(text, "--speculative-num-steps 5 ");
+    assert_has(text, "batches of up to 32");
+    assert_false(schedule(&f, "llama.cpp"));
+    f.source.summary.learned.generation = 0;
+    assert_true(schedule(&f, "vllm"));
+    assert_has(text, "--num-speculative-tokens 5 --speculative-disable-by-batch-size 129\n");
+    f.source.summary.learned.generation = 1;
+    f.advice.batch[2].to = -1;
+    assert_true(schedule(&f, "vllm"));
+    assert_has(text, "[129, 1024, 0]]");
+    f.advice.batch[1].K = f.advice.batch[2].K = 5; /* one length for all: no schedule */
+    assert_false(schedule(&f, "vllm"));
+    assert_string_equal(text, "");
+}
+
+static void the_longest_schedule_is_cut_at_the_end_of_the_text(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "vllm", 3, 51, passed);
+    f.advice.n_batches = SPEC_SUM_BATCHES;
+    for (int i = 0; i < SPEC_SUM_BATCHES; i++)
+        f.advice.batch[i] =
+            (spec_advice_batch){1000000000 + i, 2000000000, i, 1.0, 1.0, 1.0, false};
+    for (const spec_engine *e = spec_engines; e->engine != NULL; e++)
+        if (schedule(&f, e->engine)) assert_true(strlen(text) < SPEC_ENGINE_SETTING_TEXT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_format_has_an_engine),
+        cmocka_unit_test(every_engine_has_a_setting_on_and_off),
+        cmocka_unit_test(settings_are_what_the_engines_document),
+        cmocka_unit_test(the_threshold_of_tensorrt_is_the_break_even),
+        cmocka_unit_test(a_schedule_has_the_form_of_the_engine),
+        cmocka_unit_test(the_longest_schedule_is_cut_at_the_end_of_the_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
