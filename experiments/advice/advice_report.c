@@ -9,96 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-const char *spec_advice_verdict_name(spec_advice_verdict verdict)
-{
-    static const char *const name[] = {"keep", "change", "off", "measure", "nothing"};
-    return name[verdict];
-}
-
-/* --- the answer --- */
-
-static const spec_diagnosis *first_wrong(const spec_diagnosis_facts *facts)
-{
-    spec_diagnosis_text evidence, next;
-    for (const spec_diagnosis *const *d = spec_diagnoses; *d != NULL; d++)
-        if ((*d)->wrong && (*d)->applies(evidence, next, facts)) return *d;
-    return NULL;
-}
-
-bool spec_advice_report_wrong(const spec_diagnosis_facts *facts)
-{
-    return first_wrong(facts) != NULL;
-}
-
-static void add_verdict(spec_diagnosis_text ret, const spec_diagnosis_facts *facts)
-{
-    const spec_advice *advice = facts->advice;
-    const spec_advice_length *now = spec_diagnosis_length(facts, advice->K);
-    const char *title = spec_engine_of(facts->read)->title;
-    spec_advice_text gain, speedup;
-    spec_advice_text_ratio(gain, advice->gain, advice->gain_low, advice->gain_high);
-    if (now != NULL)
-        spec_advice_text_ratio(speedup, now->speedup, now->speedup_low, now->speedup_high);
-    switch (advice->verdict) {
-    case SPEC_ADVICE_KEEP:
-        spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT, "Keep K = %d", advice->K);
-        if (now != NULL && advice->K > 0 && !isnan(now->speedup_low))
-            spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
-                                 ": %s times the tokens/s of plain decoding, and no other length "
-                                 "is better for certain.",
-                                 speedup);
-        else
-            spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
-                                 ": no other length is better for certain.");
-        break;
-    case SPEC_ADVICE_CHANGE:
-        spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
-                             "Change K from %d to %d: %s times the tokens/s of now.", advice->K,
-                             advice->to_K, gain);
-        break;
-    case SPEC_ADVICE_OFF:
-        spec_advice_text_add(
-            ret, SPEC_DIAGNOSIS_TEXT,
-            "Turn speculation off: plain decoding has %s times the tokens/s of K = %d.", gain,
-            advice->K);
-        break;
-    case SPEC_ADVICE_MEASURE:
-        if (advice->to_K == 0 && isnan(advice->plain_seconds))
-            spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
-                                 "Measure plain decoding in %s: without its speed, these numbers "
-                                 "do not say which length is the fastest.",
-                                 title);
-        else if (isfinite(advice->gain_low) && isfinite(advice->gain_high))
-            spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
-                                 "Run K = %d once: it may have %s times the tokens/s of now, and "
-                                 "one run decides.",
-                                 advice->to_K, gain);
-        else
-            spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
-                                 "Run K = %d once: these numbers do not decide, and one run does.",
-                                 advice->to_K);
-        break;
-    case SPEC_ADVICE_NOTHING:
-        spec_advice_text_add(
-            ret, SPEC_DIAGNOSIS_TEXT,
-            "No round of speculation is in these files: nothing follows from them.");
-        break;
-    }
-}
-
-void spec_advice_report_answer(spec_diagnosis_text ret, const spec_diagnosis_facts *facts)
-{
-    const spec_diagnosis *wrong = first_wrong(facts);
-    ret[0] = '\0';
-    if (wrong != NULL)
-        spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
-                             "Something is wrong: %s (%s, below). By the numbers as they are: ",
-                             wrong->summary, wrong->name);
-    add_verdict(ret, facts);
-}
-
-/* --- parts of the text --- */
-
 static void paragraph(FILE *out, const char *text, int indent, int columns)
 {
     spec_text_wrap(text, columns > indent + 8 ? columns - indent : columns, indent, out);
@@ -123,29 +33,25 @@ static void write_setting(FILE *out, const char *setting, int columns)
     }
 }
 
-static int target_K(const spec_advice *advice)
-{
-    switch (advice->verdict) {
-    case SPEC_ADVICE_KEEP: return advice->K;
-    case SPEC_ADVICE_OFF: return 0;
-    case SPEC_ADVICE_NOTHING: return -1;
-    default: return advice->to_K;
-    }
-}
-
 static void write_settings(FILE *out, const spec_diagnosis_facts *facts, int columns)
 {
     const spec_engine *engine = spec_engine_of(facts->read);
     const spec_advice *advice = facts->advice;
-    const int K = target_K(advice);
+    const int K = spec_advice_report_K(advice);
     spec_engine_text setting;
     if (K < 0) return;
     spec_engine_setting(setting, facts->read, advice, K);
     fprintf(out, "\nSetting for %s:\n\n", engine->title);
     write_setting(out, setting, columns);
-    if (K == 0 && advice->verdict == SPEC_ADVICE_MEASURE) {
+    if (advice->verdict == SPEC_ADVICE_MEASURE) {
         spec_diagnosis_text text;
-        snprintf(text, sizeof text, "Run %s, then add --plain FILE with its log.", engine->plain);
+        if (K == 0)
+            snprintf(text, sizeof text, "Run %s, then add --plain FILE with its log.",
+                     engine->plain);
+        else
+            snprintf(text, sizeof text,
+                     "Run the same load with it, then give both logs: speclab advise %.100s NEW",
+                     facts->n_sources > 0 ? facts->source[0].path : "OLD");
         fputc('\n', out);
         paragraph(out, text, 0, columns);
     }
@@ -167,14 +73,14 @@ static const char *known_from(const spec_advice *advice, const spec_advice_lengt
 /* At most some 14 rows: short lengths, those that were run, and the neighbours of the answer. */
 static bool is_shown(const spec_advice *advice, const spec_advice_length *length)
 {
-    const int to = target_K(advice), now = advice->K;
+    const int to = spec_advice_report_K(advice), now = advice->K;
     return advice->n <= 12 || length->K <= 6 || length->rounds > 0.0 || length->best ||
            (to >= 0 && length->K >= to - 1 && length->K <= to + 1) ||
            (now >= 0 && length->K >= now - 1 && length->K <= now + 1);
 }
 
 static void add_length(spec_table *table, const spec_advice *advice,
-                       const spec_advice_length *length)
+                       const spec_advice_length *length, bool timed)
 {
     spec_advice_text text;
     const bool beyond = isnan(length->tokens.value);
@@ -186,16 +92,18 @@ static void add_length(spec_table *table, const spec_advice *advice,
                                          text, length->tokens.value,
                                          beyond ? length->tokens_range.low : length->tokens.low,
                                          beyond ? length->tokens_range.high : length->tokens.high));
-    spec_table_text(table, "round/plain",
-                    isnan(length->round_over_plain.low)
-                        ? ""
-                        : spec_advice_text_ratio(text, NAN, length->round_over_plain.low,
-                                                 length->round_over_plain.high));
-    spec_table_text(table, "speed-up",
-                    isnan(length->speedup) && isnan(length->speedup_low)
-                        ? ""
-                        : spec_advice_text_ratio(text, length->speedup, length->speedup_low,
-                                                 length->speedup_high));
+    if (timed)
+        spec_table_text(table, "round/plain",
+                        isnan(length->round_over_plain.low)
+                            ? ""
+                            : spec_advice_text_ratio(text, NAN, length->round_over_plain.low,
+                                                     length->round_over_plain.high));
+    if (timed)
+        spec_table_text(table, "speed-up",
+                        isnan(length->speedup) && isnan(length->speedup_low)
+                            ? ""
+                            : spec_advice_text_ratio(text, length->speedup, length->speedup_low,
+                                                     length->speedup_high));
     snprintf(name, sizeof name, "%s%s%s", known_from(advice, length),
              length->K == advice->K ? ", now" : "", length->best ? ", best" : "");
     spec_table_text(table, "known from", name[0] == ',' ? name + 2 : name);
@@ -204,19 +112,24 @@ static void add_length(spec_table *table, const spec_advice *advice,
 
 static int write_lengths(FILE *out, const spec_advice *advice, int columns, spec_error *error)
 {
-    static const char *const column[] = {"K", "tokens/round", "round/plain", "speed-up",
-                                         "known from"};
+    static const char *const columns_timed[] = {"K", "tokens/round", "round/plain", "speed-up",
+                                                "known from"},
+                             *const columns_untimed[] = {"K", "tokens/round", "known from"};
     spec_table table = {0};
     int status = GSL_SUCCESS, left_out = 0;
-    bool cut = false, beyond = false;
-    if (spec_table_init(&table, column, 5) != GSL_SUCCESS) SPEC_TRY(spec_no_memory(error));
+    bool cut = false, beyond = false, timed = false;
+    for (int i = 0; i < advice->n; i++)
+        timed |= advice->length[i].K > 0 && !isnan(advice->length[i].speedup_low);
+    if (spec_table_init(&table, timed ? columns_timed : columns_untimed, timed ? 5 : 3) !=
+        GSL_SUCCESS)
+        SPEC_TRY(spec_no_memory(error));
     for (int i = 0; i < advice->n; i++) {
         const spec_advice_length *length = &advice->length[i];
         if (!is_shown(advice, length)) {
             left_out++;
             continue;
         }
-        add_length(&table, advice, length);
+        add_length(&table, advice, length, timed);
         cut |= length->source == SPEC_ADVICE_WITHIN && length->K > 0;
         beyond |= length->source == SPEC_ADVICE_BEYOND && length->K > 0;
     }
@@ -248,12 +161,13 @@ static void write_acceptance(FILE *out, const spec_diagnosis_facts *facts, int c
     if (isnan(advice->alpha.value)) return;
     spec_advice_text_add(text, SIZE, "Acceptance: %s of the tested draft tokens",
                          spec_advice_text_of(share, &advice->alpha));
-    if (isfinite(advice->alpha.low) && isfinite(advice->alpha.design_effect))
+    const bool interval = isfinite(advice->alpha.low) && !spec_advice_text_vague(&advice->alpha);
+    if (interval && isfinite(advice->alpha.design_effect))
         spec_advice_text_add(text, SIZE, " (design effect %.2g: %s)", advice->alpha.design_effect,
                              advice->alpha.design_effect > 1.5
                                  ? "tokens of a window or request are not independent"
                                  : "about as if tokens were independent");
-    else if (isnan(advice->alpha.low))
+    else if (!interval)
         spec_advice_text_add(text, SIZE,
                              ", without an interval: one window or request is not "
                              "enough for one");

@@ -17,6 +17,9 @@ const char *spec_advice_verdict_name(spec_advice_verdict verdict);
 /* The answer, one sentence. */
 void spec_advice_report_answer(spec_diagnosis_text ret, const spec_diagnosis_facts *facts);
 
+/* The length whose setting is shown: the current one, the new one, or the one to run; -1: none. */
+int spec_advice_report_K(const spec_advice *advice);
+
 /* The text, wrapped to `columns` >= 20 (0: not wrapped); settings are never broken. GSL_ENOMEM. */
 int spec_advice_report_write(FILE *out, const spec_diagnosis_facts *facts, int columns,
                              spec_error *error);

@@ -92,13 +92,10 @@ int spec_advice_report_table(spec_table *table, const spec_diagnosis_facts *fact
         SPEC_TRY(spec_no_memory(error));
     for (int i = 0; i < advice->n; i++) {
         const spec_advice_length *length = &advice->length[i];
-        const int to = advice->verdict == SPEC_ADVICE_KEEP  ? advice->K
-                       : advice->verdict == SPEC_ADVICE_OFF ? 0
-                                                            : advice->to_K;
         spec_table_text(table, "engine", engine);
         put_length(table, length);
         spec_table_text(table, "answer",
-                        length->K == to && advice->verdict != SPEC_ADVICE_NOTHING
+                        length->K == spec_advice_report_K(advice)
                             ? spec_advice_verdict_name(advice->verdict)
                             : "");
         spec_table_append(table);

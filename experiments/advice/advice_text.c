@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,7 +50,13 @@ const char *spec_advice_text_share(spec_advice_text text, double value, double l
     return text_of(text, 100.0 * value, 100.0 * low, 100.0 * high, " %");
 }
 
+bool spec_advice_text_vague(const spec_cluster_ratio *share)
+{
+    return share->high - share->low > 0.9;
+}
+
 const char *spec_advice_text_of(spec_advice_text text, const spec_cluster_ratio *share)
 {
+    if (spec_advice_text_vague(share)) return spec_advice_text_share(text, share->value, NAN, NAN);
     return spec_advice_text_share(text, share->value, share->low, share->high);
 }

@@ -6,6 +6,8 @@
 
 #include "analysis/acceptance/cluster_ratio.h"
 
+#include <stdbool.h>
+
 enum { SPEC_ADVICE_TEXT = 64 };
 typedef char spec_advice_text[SPEC_ADVICE_TEXT];
 
@@ -15,7 +17,10 @@ const char *spec_advice_text_ratio(spec_advice_text text, double value, double l
 /* The same in percent: "57.8 % [50.1, 65.2]". */
 const char *spec_advice_text_share(spec_advice_text text, double value, double low, double high);
 
-/* A share of a cluster_ratio. */
+/* Does the interval span nearly all of [0,1]? Few clusters of different size leave that. */
+bool spec_advice_text_vague(const spec_cluster_ratio *share);
+
+/* A share of a cluster_ratio, without its interval if that is vague. */
 const char *spec_advice_text_of(spec_advice_text text, const spec_cluster_ratio *share);
 
 /* Append to text of `size` bytes; what does not fit is cut. */

@@ -85,13 +85,21 @@ static void each_verdict_is_one_sentence_that_comes_first(void **state)
     assert_answers(&f, "Turn speculation off: plain decoding has 1.12 [1.05, 1.19] times the "
                        "tokens/s of K = 3.");
     f.advice.verdict = SPEC_ADVICE_MEASURE;
-    f.advice.to_K = 2;
-    f.advice.gain = NAN;
-    assert_answers(&f,
-                   "Run K = 2 once: it may have 1.05 to 1.19 times the tokens/s of now, and one "
-                   "run decides.");
-    f.advice.gain_low = NAN;
-    assert_answers(&f, "Run K = 2 once: these numbers do not decide, and one run does.");
+    f.advice.to_K = 3;
+    f.advice.decides_K = 2;
+    f.advice.length[3].speedup_low = 1.402;
+    f.advice.length[3].speedup_high = 1.481;
+    assert_answers(&f, "Run K = 2 once: its speed-up may be 1.22 to 1.48, and that of K = 3, the "
+                       "best so far, is 1.44 [1.40, 1.48].");
+    f.advice.decides_K = 3;
+    assert_answers(&f, "Run K = 3 for longer: its speed-up, 1.44 [1.40, 1.48], is too uncertain to "
+                       "decide.");
+    f.advice.length[3].speedup_low = NAN;
+    assert_answers(&f, "Run K = 3 for longer: these numbers do not decide, and that run does.");
+    f.advice.decides_K = 0;
+    f.advice.length[0].speedup_low = NAN;
+    assert_answers(&f, "Measure plain decoding for longer: these numbers do not decide, and that "
+                       "run does.");
     f.advice.verdict = SPEC_ADVICE_NOTHING;
     assert_answers(&f, "No round of speculation is in these files: nothing follows from them.");
     assert_silent(&f, "Setting for");
@@ -120,6 +128,9 @@ static void the_setting_is_that_of_the_answer(void **state)
     advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
     assert_says(&f, "Setting for llama.cpp:\n\n    # start it without --model-draft");
     assert_says(&f, "Run the same command without --model-draft and --spec-type, then add --plain");
+    f.advice.decides_K = 2;
+    assert_says(&f, "    --spec-draft-n-max 2\n");
+    assert_says(&f, "give both logs: speclab advise server.log NEW");
     f.advice.verdict = SPEC_ADVICE_KEEP;
     f.advice.to_K = 3;
     assert_says(&f, "    --spec-draft-n-max 3\n");
@@ -146,10 +157,13 @@ static void each_length_says_how_it_is_known(void **state)
     f.advice.length[4].source = SPEC_ADVICE_BEYOND;
     f.advice.length[4].tokens = advice_facts_unknown;
     f.advice.length[4].tokens_range = (spec_bounds){3.118, 3.608};
+    assert_says(&f, "K  tokens/round       round/plain   speed-up           known from\n");
     assert_says(&f, "3.12 [3.10, 3.14]");
     assert_says(&f, "1.44 [1.40, 1.48]");
     assert_says(&f, "1.22 to 1.48");
     assert_says(&f, "3.12 to 3.61");
+    for (int k = 1; k < 5; k++) f.advice.length[k].speedup_low = NAN;
+    assert_silent(&f, "speed-up  "); /* no times: no columns for them */
 }
 
 static void ranges_and_intervals_are_written_apart(void **state)
@@ -195,6 +209,9 @@ static void acceptance_has_its_interval_and_what_disturbs_it(void **state)
     known_times(&f);
     assert_says(&f, "K = 3 pays from accepted/drafted = 0.388 on; it has 0.706.");
     f.advice.alpha.low = f.advice.alpha.high = NAN;
+    assert_says(&f, "80.6 % of the tested draft tokens, without an interval");
+    f.advice.alpha.low = 0.0; /* two clusters of different size */
+    f.advice.alpha.high = 1.0;
     assert_says(&f, "80.6 % of the tested draft tokens, without an interval");
     f.advice.mixture_z = 4.2;
     assert_says(&f, "Rounds differ in acceptance");

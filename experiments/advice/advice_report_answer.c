@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The first sentence of an advice. */
+#include "experiments/advice/advice_report.h"
+#include "experiments/advice/advice_text.h"
+
+#include <math.h>
+
+const char *spec_advice_verdict_name(spec_advice_verdict verdict)
+{
+    static const char *const name[] = {"keep", "change", "off", "measure", "nothing"};
+    return name[verdict];
+}
+
+static const spec_diagnosis *first_wrong(const spec_diagnosis_facts *facts)
+{
+    spec_diagnosis_text evidence, next;
+    for (const spec_diagnosis *const *d = spec_diagnoses; *d != NULL; d++)
+        if ((*d)->wrong && (*d)->applies(evidence, next, facts)) return *d;
+    return NULL;
+}
+
+bool spec_advice_report_wrong(const spec_diagnosis_facts *facts)
+{
+    return first_wrong(facts) != NULL;
+}
+
+/* The run that decides, and why. */
+static void add_measurement(spec_diagnosis_text ret, const spec_diagnosis_facts *facts)
+{
+    const spec_advice *advice = facts->advice;
+    const int K = advice->decides_K;
+    const spec_advice_length *length = spec_diagnosis_length(facts, K);
+    const spec_advice_length *best = spec_diagnosis_length(facts, advice->to_K);
+    const bool ran =
+        K == 0 ? isfinite(advice->plain_seconds) : length != NULL && length->rounds > 0.0;
+    spec_advice_text speedup, other;
+    enum { SIZE = SPEC_DIAGNOSIS_TEXT };
+    if (K == 0 && !ran) {
+        spec_advice_text_add(ret, SIZE,
+                             "Measure plain decoding in %s: without its speed, these numbers do "
+                             "not say which length is the fastest.",
+                             spec_engine_of(facts->read)->title);
+        return;
+    }
+    if (K == 0)
+        spec_advice_text_add(ret, SIZE, "Measure plain decoding for longer");
+    else
+        spec_advice_text_add(ret, SIZE, "Run K = %d %s", K, ran ? "for longer" : "once");
+    if (length == NULL || best == NULL || !isfinite(length->speedup_low)) {
+        spec_advice_text_add(ret, SIZE, ": these numbers do not decide, and that run does.");
+        return;
+    }
+    spec_advice_text_ratio(speedup, length->speedup, length->speedup_low, length->speedup_high);
+    spec_advice_text_ratio(other, best->speedup, best->speedup_low, best->speedup_high);
+    if (length == best)
+        spec_advice_text_add(ret, SIZE, ": its speed-up, %s, is too uncertain to decide.", speedup);
+    else
+        spec_advice_text_add(ret, SIZE,
+                             ": its speed-up may be %s, and that of K = %d, the best so far, is "
+                             "%s.",
+                             speedup, advice->to_K, other);
+}
+
+static void add_verdict(spec_diagnosis_text ret, const spec_diagnosis_facts *facts)
+{
+    const spec_advice *advice = facts->advice;
+    const spec_advice_length *now = spec_diagnosis_length(facts, advice->K);
+    spec_advice_text gain, speedup;
+    spec_advice_text_ratio(gain, advice->gain, advice->gain_low, advice->gain_high);
+    if (now != NULL)
+        spec_advice_text_ratio(speedup, now->speedup, now->speedup_low, now->speedup_high);
+    switch (advice->verdict) {
+    case SPEC_ADVICE_KEEP:
+        spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT, "Keep K = %d", advice->K);
+        if (now != NULL && advice->K > 0 && !isnan(now->speedup_low))
+            spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
+                                 ": %s times the tokens/s of plain decoding, and no other length "
+                                 "is better for certain.",
+                                 speedup);
+        else
+            spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
+                                 ": no other length is better for certain.");
+        break;
+    case SPEC_ADVICE_CHANGE:
+        spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
+                             "Change K from %d to %d: %s times the tokens/s of now.", advice->K,
+                             advice->to_K, gain);
+        break;
+    case SPEC_ADVICE_OFF:
+        spec_advice_text_add(
+            ret, SPEC_DIAGNOSIS_TEXT,
+            "Turn speculation off: plain decoding has %s times the tokens/s of K = %d.", gain,
+            advice->K);
+        break;
+    case SPEC_ADVICE_MEASURE: add_measurement(ret, facts); break;
+    case SPEC_ADVICE_NOTHING:
+        spec_advice_text_add(
+            ret, SPEC_DIAGNOSIS_TEXT,
+            "No round of speculation is in these files: nothing follows from them.");
+        break;
+    }
+}
+
+void spec_advice_report_answer(spec_diagnosis_text ret, const spec_diagnosis_facts *facts)
+{
+    const spec_diagnosis *wrong = first_wrong(facts);
+    ret[0] = '\0';
+    if (wrong != NULL)
+        spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
+                             "Something is wrong: %s (%s, below). By the numbers as they are: ",
+                             wrong->summary, wrong->name);
+    add_verdict(ret, facts);
+}
+
+int spec_advice_report_K(const spec_advice *advice)
+{
+    switch (advice->verdict) {
+    case SPEC_ADVICE_KEEP: return advice->K;
+    case SPEC_ADVICE_OFF: return 0;
+    case SPEC_ADVICE_MEASURE: return advice->decides_K;
+    case SPEC_ADVICE_NOTHING: return -1;
+    default: return advice->to_K;
+    }
+}
