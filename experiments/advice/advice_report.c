@@ -62,7 +62,7 @@ static void write_settings(FILE *out, const spec_diagnosis_facts *facts, int col
 
 static const char *known_from(const spec_advice *advice, const spec_advice_length *length)
 {
-    if (length->K == 0) return isnan(advice->plain_seconds) ? "" : "plain run";
+    if (length->K == 0) return isnan(advice->plain_seconds) ? "not run" : "plain run";
     switch (length->source) {
     case SPEC_ADVICE_MEASURED: return "run";
     case SPEC_ADVICE_WITHIN: return "cut";
@@ -119,7 +119,8 @@ static int write_lengths(FILE *out, const spec_advice *advice, int columns, spec
     int status = GSL_SUCCESS, left_out = 0;
     bool cut = false, beyond = false, timed = false;
     for (int i = 0; i < advice->n; i++)
-        timed |= advice->length[i].K > 0 && !isnan(advice->length[i].speedup_low);
+        timed |= advice->length[i].K > 0 &&
+                 (!isnan(advice->length[i].speedup) || !isnan(advice->length[i].speedup_low));
     if (spec_table_init(&table, timed ? columns_timed : columns_untimed, timed ? 5 : 3) !=
         GSL_SUCCESS)
         SPEC_TRY(spec_no_memory(error));

@@ -24,6 +24,16 @@ bool spec_advice_report_wrong(const spec_diagnosis_facts *facts)
     return first_wrong(facts) != NULL;
 }
 
+/* Does a length with drafts have a speed? */
+static bool timed(const spec_advice *advice)
+{
+    for (int i = 0; i < advice->n; i++)
+        if (advice->length[i].K > 0 &&
+            (isfinite(advice->length[i].speedup) || isfinite(advice->length[i].speedup_low)))
+            return true;
+    return false;
+}
+
 /* The run that decides, and why. */
 static void add_measurement(spec_diagnosis_text ret, const spec_diagnosis_facts *facts)
 {
@@ -42,17 +52,29 @@ static void add_measurement(spec_diagnosis_text ret, const spec_diagnosis_facts 
                              spec_engine_of(facts->read)->title);
         return;
     }
+    if (!timed(advice)) {
+        spec_advice_text_add(ret, SIZE,
+                             "Measure the time of a round of K = %d, and give it as "
+                             "--round-over-plain: these files do not have it.",
+                             advice->K);
+        return;
+    }
     if (K == 0)
         spec_advice_text_add(ret, SIZE, "Measure plain decoding for longer");
     else
         spec_advice_text_add(ret, SIZE, "Run K = %d %s", K, ran ? "for longer" : "once");
-    if (length == NULL || best == NULL || !isfinite(length->speedup_low)) {
+    if (length == NULL || best == NULL || (isnan(length->speedup_low) && !ran) || K == 0) {
         spec_advice_text_add(ret, SIZE, ": these numbers do not decide, and that run does.");
         return;
     }
     spec_advice_text_ratio(speedup, length->speedup, length->speedup_low, length->speedup_high);
     spec_advice_text_ratio(other, best->speedup, best->speedup_low, best->speedup_high);
-    if (length == best)
+    if (isnan(length->speedup_low))
+        spec_advice_text_add(ret, SIZE,
+                             ": its speed-up, %s, has no interval, since one window or request is "
+                             "not enough for one.",
+                             speedup);
+    else if (length == best)
         spec_advice_text_add(ret, SIZE, ": its speed-up, %s, is too uncertain to decide.", speedup);
     else
         spec_advice_text_add(ret, SIZE,
@@ -75,11 +97,11 @@ static void add_verdict(spec_diagnosis_text ret, const spec_diagnosis_facts *fac
         if (now != NULL && advice->K > 0 && !isnan(now->speedup_low))
             spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
                                  ": %s times the tokens/s of plain decoding, and no other length "
-                                 "is better for certain.",
+                                 "is over 2 %% faster.",
                                  speedup);
         else
             spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
-                                 ": no other length is better for certain.");
+                                 ": no other length is over 2 %% faster.");
         break;
     case SPEC_ADVICE_CHANGE:
         spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
@@ -94,9 +116,14 @@ static void add_verdict(spec_diagnosis_text ret, const spec_diagnosis_facts *fac
         break;
     case SPEC_ADVICE_MEASURE: add_measurement(ret, facts); break;
     case SPEC_ADVICE_NOTHING:
-        spec_advice_text_add(
-            ret, SPEC_DIAGNOSIS_TEXT,
-            "No round of speculation is in these files: nothing follows from them.");
+        if (facts->read != NULL && (facts->read->learned.gaps & SPEC_LOG_NO_ROUNDS) != 0)
+            spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
+                                 "Give the draft length with --current K: these files do not have "
+                                 "the number of rounds, which follows from it.");
+        else
+            spec_advice_text_add(
+                ret, SPEC_DIAGNOSIS_TEXT,
+                "No round of speculation is in these files: nothing follows from them.");
         break;
     }
 }
@@ -109,6 +136,12 @@ void spec_advice_report_answer(spec_diagnosis_text ret, const spec_diagnosis_fac
         spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
                              "Something is wrong: %s (%s, below). By the numbers as they are: ",
                              wrong->summary, wrong->name);
+    else if (facts->advice->compared)
+        spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
+                             "No change of acceptance was found: %.1f %% before, %.1f %% after (p "
+                             "= %.2g). ",
+                             100.0 * facts->advice->change.before,
+                             100.0 * facts->advice->change.after, facts->advice->change.p);
     add_verdict(ret, facts);
 }
 
@@ -117,7 +150,10 @@ int spec_advice_report_K(const spec_advice *advice)
     switch (advice->verdict) {
     case SPEC_ADVICE_KEEP: return advice->K;
     case SPEC_ADVICE_OFF: return 0;
-    case SPEC_ADVICE_MEASURE: return advice->decides_K;
+    case SPEC_ADVICE_MEASURE:
+        return advice->decides_K == 0 && isfinite(advice->plain_seconds) && !timed(advice)
+                   ? -1
+                   : advice->decides_K;
     case SPEC_ADVICE_NOTHING: return -1;
     default: return advice->to_K;
     }

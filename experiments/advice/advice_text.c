@@ -26,7 +26,9 @@ static const char *text_of(spec_advice_text text, double value, double low, doub
                            const char *unit)
 {
     const bool interval = isfinite(low) && isfinite(high);
-    const int d = decimals(isfinite(value) ? value : interval ? high : 0.0);
+    int d = decimals(isfinite(value) ? value : interval ? high : 0.0);
+    /* More digits for a narrow interval, so that its ends differ. */
+    while (interval && d < 4 && high > low && (high - low) * pow(10.0, d) < 2.0) d++;
     if (isfinite(value) && interval && (low != value || high != value))
         snprintf(text, SPEC_ADVICE_TEXT, "%.*f%s [%.*f, %.*f]", d, value, unit, d, low, d, high);
     else if (isfinite(value))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* advice_text: numbers of an advice as words: ratios, shares and ranges, each with its interval.
- * Three digits, as many as an interval supports. A number that is not known is "not known". */
+ * Three digits, or more for a narrow interval. A number that is not known is "not known". */
 #ifndef SPECLAB_ADVICE_TEXT_H
 #define SPECLAB_ADVICE_TEXT_H
 

@@ -28,9 +28,8 @@ static bool accepted_over_drafted(spec_diagnosis_text ret_evidence, spec_diagnos
     if (!(advice->alpha.value - advice->accepted_over_drafted > 0.05)) return false;
     snprintf(
         ret_evidence, SPEC_DIAGNOSIS_TEXT,
-        "Accepted over drafted tokens is %s, which is not the acceptance rate: tokens behind a "
-        "rejection count as drafted, and are never tested. Of the tested tokens %s were "
-        "accepted.",
+        "Accepted over drafted tokens, %s, is not the acceptance rate: drafts behind a rejection "
+        "are not tested. Of the tested tokens %s were accepted.",
         spec_advice_text_share(printed, advice->accepted_over_drafted, NAN, NAN),
         spec_advice_text_of(alpha, &advice->alpha));
     const int K = shorter(facts, 0.95);
@@ -81,13 +80,13 @@ static bool per_position(spec_diagnosis_text ret_evidence, spec_diagnosis_text r
     else
         snprintf(
             ret_evidence, SPEC_DIAGNOSIS_TEXT,
-            "Rates by depth are shares of all rounds: their sum, %.2f, is the mean length less "
-            "1. Depth %d has %.3f there, but it accepts %.3f of the tokens that reach it.",
+            "Rates by depth are shares of all rounds: their sum, %.2f, is the mean length less 1. "
+            "Depth %d: %.3f of all rounds, %.3f of those that reach it.",
             sum, last + 1, m, conditional);
     snprintf(ret_next, SPEC_DIAGNOSIS_TEXT, "%s",
              as_products ? "Report this output to speclab's developers: it reads such rates as "
                            "shares of all rounds."
-                         : "Judge a depth by the second number: the column conditional of -f csv.");
+                         : "Judge a depth by the second number (conditional in -f csv).");
     return true;
 }
 

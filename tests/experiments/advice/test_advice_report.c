@@ -71,9 +71,9 @@ static void each_verdict_is_one_sentence_that_comes_first(void **state)
     known_times(&f);
     f.advice.verdict = SPEC_ADVICE_KEEP;
     assert_answers(&f, "Keep K = 3: 1.44 [1.40, 1.48] times the tokens/s of plain decoding, and no "
-                       "other length is better for certain.");
+                       "other length is over 2 % faster.");
     f.advice.length[3].speedup_low = f.advice.length[3].speedup_high = NAN;
-    assert_answers(&f, "Keep K = 3: no other length is better for certain.");
+    assert_answers(&f, "Keep K = 3: no other length is over 2 % faster.");
     f.advice.verdict = SPEC_ADVICE_CHANGE;
     f.advice.to_K = 2;
     f.advice.gain = 1.124;
@@ -95,7 +95,15 @@ static void each_verdict_is_one_sentence_that_comes_first(void **state)
     assert_answers(&f, "Run K = 3 for longer: its speed-up, 1.44 [1.40, 1.48], is too uncertain to "
                        "decide.");
     f.advice.length[3].speedup_low = NAN;
-    assert_answers(&f, "Run K = 3 for longer: these numbers do not decide, and that run does.");
+    assert_answers(&f,
+                   "Run K = 3 for longer: its speed-up, 1.44, has no interval, since one window "
+                   "or request is not enough for one.");
+    f.advice.decides_K = 4; /* not among the lengths */
+    assert_answers(&f, "Run K = 4 once: these numbers do not decide, and that run does.");
+    f.advice.length[3].speedup = f.advice.length[2].speedup_low = NAN;
+    assert_answers(&f, "Measure the time of a round of K = 3, and give it as --round-over-plain: "
+                       "these files do not have it.");
+    f.advice.length[3].speedup = 1.441;
     f.advice.decides_K = 0;
     f.advice.length[0].speedup_low = NAN;
     assert_answers(&f, "Measure plain decoding for longer: these numbers do not decide, and that "
@@ -103,6 +111,23 @@ static void each_verdict_is_one_sentence_that_comes_first(void **state)
     f.advice.verdict = SPEC_ADVICE_NOTHING;
     assert_answers(&f, "No round of speculation is in these files: nothing follows from them.");
     assert_silent(&f, "Setting for");
+    f.source.summary.learned.gaps = SPEC_LOG_NO_ROUNDS;
+    assert_answers(&f, "Give the draft length with --current K: these files do not have the number "
+                       "of rounds, which follows from it.");
+}
+
+static void a_comparison_comes_before_the_advice(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
+    f.advice.verdict = SPEC_ADVICE_KEEP;
+    f.advice.compared = true;
+    f.advice.change = (spec_permutation){0.62, 0.631, 0.41};
+    assert_answers(&f, "No change of acceptance was found: 62.0 % before, 63.1 % after (p = 0.41). "
+                       "Keep K = 3: no other length is over 2 % faster.");
+    f.advice.change.p = 0.001;
+    assert_says(&f, "Something is wrong: acceptance differs between --before and --after");
 }
 
 static void something_wrong_is_the_first_word(void **state)
@@ -162,7 +187,7 @@ static void each_length_says_how_it_is_known(void **state)
     assert_says(&f, "1.44 [1.40, 1.48]");
     assert_says(&f, "1.22 to 1.48");
     assert_says(&f, "3.12 to 3.61");
-    for (int k = 1; k < 5; k++) f.advice.length[k].speedup_low = NAN;
+    for (int k = 1; k < 5; k++) f.advice.length[k].speedup = f.advice.length[k].speedup_low = NAN;
     assert_silent(&f, "speed-up  "); /* no times: no columns for them */
 }
 
@@ -171,6 +196,8 @@ static void ranges_and_intervals_are_written_apart(void **state)
     spec_advice_text text;
     (void)state;
     assert_string_equal(spec_advice_text_ratio(text, 1.441, 1.402, 1.481), "1.44 [1.40, 1.48]");
+    assert_string_equal(spec_advice_text_ratio(text, 1.7021, 1.6984, 1.7057),
+                        "1.702 [1.698, 1.706]");
     assert_string_equal(spec_advice_text_ratio(text, NAN, 0.879, 1.371), "0.88 to 1.37");
     assert_string_equal(spec_advice_text_ratio(text, 2.0, NAN, NAN), "2.00");
     assert_string_equal(spec_advice_text_ratio(text, 2.0, 2.0, 2.0), "2.00");
@@ -326,6 +353,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_verdict_is_one_sentence_that_comes_first),
+        cmocka_unit_test(a_comparison_comes_before_the_advice),
         cmocka_unit_test(something_wrong_is_the_first_word),
         cmocka_unit_test(the_setting_is_that_of_the_answer),
         cmocka_unit_test(each_length_says_how_it_is_known),

@@ -61,7 +61,7 @@ static void accepted_over_drafted_is_told_from_acceptance(void **state)
     advice_facts f;
     (void)state;
     advice_facts_make(&f, "vllm", 15, 65, block15);
-    assert_true(says(&f, &spec_diagnosis_accepted_over_drafted, "drafted tokens is 9.13 %"));
+    assert_true(says(&f, &spec_diagnosis_accepted_over_drafted, "drafted tokens, 9.13 %,"));
     assert_true(says(&f, &spec_diagnosis_accepted_over_drafted, "57.8 % ["));
     assert_true(says(&f, &spec_diagnosis_accepted_over_drafted,
                      "K = 4 keeps 97 % of the tokens per round with 27 % of the drafts"));
@@ -78,8 +78,8 @@ static void rates_by_depth_are_shares_of_all_rounds(void **state)
     (void)state;
     advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
     assert_true(says(&f, &spec_diagnosis_per_position, "their sum, 2.12,"));
-    assert_true(says(&f, &spec_diagnosis_per_position, "Depth 3 has 0.490"));
-    assert_true(says(&f, &spec_diagnosis_per_position, "accepts 0.676"));
+    assert_true(says(&f, &spec_diagnosis_per_position, "Depth 3: 0.490 of all"));
+    assert_true(says(&f, &spec_diagnosis_per_position, "0.676 of those"));
     advice_facts_make(&f, "llama.cpp", 2, 51, flat); /* no difference worth a word */
     assert_false(says(&f, &spec_diagnosis_per_position, NULL));
     f.series[0].depths = 0;
