@@ -5,6 +5,9 @@
 const spec_log_format *const spec_log_formats[] = {
     &spec_reader_vllm_log,
     &spec_reader_vllm_bench_table,
+    &spec_reader_sglang_log,
+    &spec_reader_llamacpp_log,
+    &spec_reader_mlx_vlm_log,
     &spec_reader_prometheus_vllm,
     &spec_reader_prometheus_sglang,
     &spec_reader_prometheus_llama,
@@ -21,11 +24,5 @@ const spec_log_format *const spec_log_formats[] = {
     &spec_reader_lmstudio_response,
     &spec_reader_mlc_metrics,
     &spec_reader_accepted_lengths,
-#include "experiments/advice/readers/readers.h"
-
-const spec_log_format *const spec_log_formats[] = {
-    &spec_reader_llamacpp_log,
-    &spec_reader_mlx_vlm_log,
-    &spec_reader_sglang_log,
     NULL,
 };
