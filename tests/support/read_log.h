@@ -26,6 +26,15 @@ static inline int read_log_keep(void *self, const spec_observation *observation,
     return GSL_SUCCESS;
 }
 
+/* log_file passes over records without any of the format's needles. */
+static inline bool read_log_has_needle(const spec_log_format *format, const spec_log_record *record)
+{
+    if (format->needles == NULL) return true;
+    for (int i = 0; format->needles[i] != NULL; i++)
+        if (spec_log_find(record->bytes, record->n, format->needles[i]) != NULL) return true;
+    return false;
+}
+
 /* The text's lines, read as a file "log" with the user's draft length K (-1: none). Its end is
  * read unless a line fails. The caller frees `seen`. */
 static inline read_log_result read_log(const spec_log_format *format, int K, const char *text)
@@ -42,7 +51,8 @@ static inline read_log_result read_log(const spec_log_format *format, int K, con
         record.bytes = line;
         record.n = strlen(line);
         record.line++;
-        if (!format->concerns(record.bytes, record.n)) continue;
+        if (!read_log_has_needle(format, &record) || !format->concerns(record.bytes, record.n))
+            continue;
         result.concerned++;
         result.status = format->read(state, &result.learned, &record, &result.error);
     }

@@ -169,10 +169,7 @@ int spec_llamacpp_statistics_read(spec_llamacpp_statistics *statistics, double *
     const double now = line.draft_ms / 1000.0;
     *ret_draft_seconds = now < before ? now : now - before; /* smaller: another server */
     way->draft_seconds = now;
-    if (statistics->requests) {
-        way->waits = false;
-        goto done;
-    }
+    if (statistics->requests) goto done;
     SPEC_TRY(recover(&total, &line, record, error));
     total.K = record->K >= 1 ? record->K : -1;
     total.drafted = line.drafted;

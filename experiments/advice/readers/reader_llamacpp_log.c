@@ -16,6 +16,22 @@ static const char *const generations[] = {
     NULL,
 };
 
+/* Of the lines below, of llamacpp_run.c and of llamacpp_statistics.c. */
+static const char *const needles[] = {"eval time =",
+                                      "draft acceptance",
+                                      "acc per pos = ",
+                                      "#calls(b,g,a) =",
+                                      " seconds, speed:",
+                                      "n_draft   = ",
+                                      "n_predict = ",
+                                      "n_drafted = ",
+                                      "n_accept  = ",
+                                      "accept    = ",
+                                      "slot launch_slot_:",
+                                      "stop processing",
+                                      "llama_model_loader: loaded",
+                                      NULL};
+
 static const char loaded[] = "llama_model_loader: loaded meta data";
 static const char launched[] = "slot launch_slot_:";
 static const char released[] = "stop processing";
@@ -362,6 +378,7 @@ const spec_log_format spec_reader_llamacpp_log = {
     .summary = "the times and drafts that llama-server, llama-speculative and llama-cli print",
     .generations = generations,
     .concerns = concerns,
+    .needles = needles,
     .state_size = sizeof(llamacpp_state),
     .read = read,
     .end = end,

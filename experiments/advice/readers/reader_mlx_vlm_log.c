@@ -127,5 +127,6 @@ const spec_log_format spec_reader_mlx_vlm_log = {
     .summary = "the line 'Speculative decoding: ...' of mlx-vlm",
     .generations = generations,
     .concerns = concerns,
+    .needles = (const char *const[]){begin, NULL},
     .read = read,
 };

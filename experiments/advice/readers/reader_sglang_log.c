@@ -355,6 +355,7 @@ const spec_log_format spec_reader_sglang_log = {
     .summary = "the lines 'Decode batch' of SGLang's log",
     .generations = generations,
     .concerns = concerns,
+    .needles = (const char *const[]){"Decode batch", "server_args=ServerArgs(", NULL},
     .state_size = sizeof(sglang_state),
     .read = read,
     .end = end,

@@ -209,6 +209,12 @@ static void the_settings_of_the_server_come_first(void **state)
     assert_false(log.learned.gaps & SPEC_LOG_TREE);
     free(log.seen);
 
+    strcpy(text, "server_args=ServerArgs(speculative_num_draft_tokens=200)\n");
+    line(text, "", 1, "accept len: 2.59, accept rate: 0.01, ", "80.00");
+    log = read_log(format, -1, text);
+    assert_int_equal(log.seen[0].K, -1); /* more than advise knows */
+    free(log.seen);
+
     strcpy(text, "server_args=ServerArgs(speculative_num_steps=-3, decode_log_interval=1e9, "
                  "speculative_num_draft_tokens=99999999999999999999)\n");
     line(text, "", 1, "accept len: 2.59, accept rate: 0.53, ", "80.00");
