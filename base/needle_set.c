@@ -28,7 +28,11 @@ void spec_needle_set_ready(spec_needle_set *set)
     for (int i = 0; i < set->n; i++)
         if (set->length[i] < set->window) set->window = set->length[i];
     memset(set->shift, (int)(set->window - BLOCK + 1), sizeof set->shift);
+    memset(set->first, 0, sizeof set->first);
     for (int i = 0; i < set->n; i++) {
+        uint8_t *const chain = &set->first[hash(set->needle[i] + set->window - BLOCK)];
+        set->next[i] = *chain;
+        *chain = (uint8_t)(i + 1);
         for (size_t at = 0; at + BLOCK <= set->window; at++) {
             const uint8_t shift = (uint8_t)(set->window - BLOCK - at);
             uint8_t *const entry = &set->shift[hash(set->needle[i] + at)];
@@ -37,10 +41,13 @@ void spec_needle_set_ready(spec_needle_set *set)
     }
 }
 
-static bool begins(const spec_needle_set *set, const char *bytes, size_t n)
+/* Does a needle begin here whose window ends with the hash? */
+static bool begins(const spec_needle_set *set, unsigned h, const char *bytes, size_t n)
 {
-    for (int i = 0; i < set->n; i++)
-        if (set->length[i] <= n && memcmp(bytes, set->needle[i], set->length[i]) == 0) return true;
+    for (int i = set->first[h]; i > 0; i = set->next[i - 1]) {
+        const size_t length = set->length[i - 1];
+        if (length <= n && memcmp(bytes, set->needle[i - 1], length) == 0) return true;
+    }
     return false;
 }
 
@@ -48,9 +55,10 @@ const char *spec_needle_set_find(const spec_needle_set *set, const char *bytes, 
 {
     if (set->n == 0 || n < set->window) return NULL;
     for (size_t at = 0; at <= n - set->window;) {
-        const uint8_t shift = set->shift[hash(bytes + at + set->window - BLOCK)];
+        const unsigned h = hash(bytes + at + set->window - BLOCK);
+        const uint8_t shift = set->shift[h];
         if (shift == 0) {
-            if (begins(set, bytes + at, n - at)) return bytes + at;
+            if (begins(set, h, bytes + at, n - at)) return bytes + at;
             at++;
         } else {
             at += shift;

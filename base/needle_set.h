@@ -17,6 +17,9 @@ typedef struct {
     int n;
     size_t window; /* bytes of the shortest needle, at most 255 */
     uint8_t shift[SPEC_NEEDLE_SET_SHIFTS];
+    /* by hash: 1 + the first needle whose window ends with it, and by needle the next one; 0: none
+     */
+    uint8_t first[SPEC_NEEDLE_SET_SHIFTS], next[SPEC_NEEDLE_SET_MOST];
 } spec_needle_set;
 
 /* Adds a string of at least 3 bytes. False, and nothing is added, if it is shorter or the set is
