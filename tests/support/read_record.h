@@ -57,6 +57,9 @@ static inline read_record read_record_of(const spec_log_format *format, const ch
             fail_msg("%s: %s concerns this: %s", spec_log_formats[i]->name, yes ? "wrongly" : "it",
                      text);
     }
+    const char *const *needle = format->needles;
+    while (needle != NULL && *needle != NULL && strstr(text, *needle) == NULL) needle++;
+    if (needle != NULL && *needle == NULL) fail_msg("%s has no needle in %s", format->name, text);
     const read_record read = read_record_with(format, text, K);
     if (read.status != GSL_SUCCESS) fail_msg("%s", read.error.text);
     return read;

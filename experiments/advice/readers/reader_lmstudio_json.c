@@ -122,6 +122,6 @@ const spec_log_format spec_reader_lmstudio_response = {
     .generations = (const char *const[]){"draft token counts since 0.3.10", NULL},
     .concerns = concerns,
     .needles = (const char *const[]){"\"totalDraftTokensCount\"", "\"predictedTokensCount\"",
-                                     "\"total_draft_tokens_count\"", "\"tokens_per_second\"", NULL},
+                                     "\"total_draft_tokens_count\"", "\"generation_time\"", NULL},
     .read = read_record,
 };
