@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Fuzz logs of engines: any bytes must give an advice or a one-line error, in little memory.
- * Sums are whole: counts are finite, and within their bounds. */
+/* Fuzz logs of engines: any bytes must give an advice or a one-line error, quickly and in little
+ * memory. Sums are finite and within their bounds, and the clusters of a draft length are those of
+ * its series. */
 #include "experiments/advice/advice.h"
 #include "experiments/advice/counter_differences.h"
 #include "experiments/advice/log_file.h"
@@ -32,6 +33,7 @@ static void check_cluster(const spec_observed_series *s, const double *c)
 static void check_sums(const spec_observed_sums *sums)
 {
     uint64_t observations = 0;
+    size_t clusters = 0;
     REQUIRE(sums->n <= SPEC_SUM_SERIES);
     for (size_t i = 0; i < sums->n; i++) {
         const spec_observed_series *s = &sums->series[i];
@@ -41,9 +43,43 @@ static void check_sums(const spec_observed_sums *sums)
         REQUIRE(s->n == (s->observations + s->each - 1) / s->each);
         for (size_t k = 0; k < s->n; k++) check_cluster(s, s->column + k * SPEC_SUM_COLUMNS);
         observations += s->observations;
+        clusters += s->n;
     }
     REQUIRE(observations == sums->observations && sums->inexact <= observations);
     REQUIRE(isfinite(sums->largest_cluster) && strchr(sums->contradiction, '\n') == NULL);
+    for (int K = -1; K <= SPEC_OBSERVED_DEPTHS; K++) {
+        double *column;
+        size_t n;
+        int depths;
+        REQUIRE(spec_observed_sums_clusters(&column, &n, &depths, sums, K, -1) == GSL_SUCCESS);
+        REQUIRE(depths <= SPEC_OBSERVED_DEPTHS && n <= clusters);
+        clusters -= n;
+        free(column);
+    }
+    REQUIRE(clusters == 0);
+}
+
+static void check_advice(const spec_observed_sums *sums, int K)
+{
+    const spec_advice_question question = {.plain_tokens_per_s = K > 0 ? 50.0 : NAN,
+                                           .round_over_plain = NAN,
+                                           .K_low = -1,
+                                           .K_high = -1,
+                                           .error = 0.05,
+                                           .seed = 42};
+    spec_advice advice;
+    spec_error error = {.text = ""};
+    if (spec_advice_of(&advice, sums, NULL, &question, &error) != GSL_SUCCESS) {
+        REQUIRE(error.text[0] != '\0' && strchr(error.text, '\n') == NULL);
+        return;
+    }
+    REQUIRE(advice.n >= 0 && advice.n <= SPEC_ADVICE_K);
+    REQUIRE(advice.n_batches >= 0 && advice.n_batches <= SPEC_SUM_BATCHES);
+    for (int i = 1; i < advice.n; i++) REQUIRE(advice.length[i].K > advice.length[i - 1].K);
+    for (int i = 0; i < advice.n; i++) {
+        const double alpha = advice.length[i].alpha.value;
+        REQUIRE(isnan(alpha) || (alpha >= 0.0 && alpha <= 1.0 + 1e-9));
+    }
 }
 
 static void read_with(const char *path, int K)
@@ -52,13 +88,6 @@ static void read_with(const char *path, int K)
     spec_counter_differences differences = {.to = spec_observed_sums_observer(&sums)};
     const spec_observer observer = spec_counter_differences_observer(&differences);
     const spec_log_options options = {.K = K};
-    const spec_advice_question question = {.plain_tokens_per_s = NAN,
-                                           .round_over_plain = NAN,
-                                           .K_low = -1,
-                                           .K_high = -1,
-                                           .error = 0.05,
-                                           .seed = 42};
-    spec_advice advice;
     spec_log_summary summary;
     spec_error error = {.text = ""};
     int status = spec_log_file_read(&summary, path, &options, &observer, &error);
@@ -68,8 +97,7 @@ static void read_with(const char *path, int K)
     REQUIRE((status == GSL_SUCCESS) == (error.text[0] == '\0'));
     REQUIRE(strchr(error.text, '\n') == NULL && memchr(summary.learned.note, '\0', 160) != NULL);
     check_sums(&sums);
-    REQUIRE(spec_advice_of(&advice, &sums, NULL, &question, &error) == GSL_SUCCESS);
-    REQUIRE(advice.verdict == SPEC_ADVICE_NOTHING || advice.K > 0);
+    check_advice(&sums, K);
     spec_counter_differences_free(&differences);
     spec_observed_sums_free(&sums);
 }
