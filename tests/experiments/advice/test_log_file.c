@@ -180,6 +180,7 @@ static void the_format_is_that_of_the_first_observation(void **state)
     assert_int_equal(summary.learned.gaps, SPEC_LOG_NO_TIMES);
     assert_false(summary.cut);
     reads("beta 5\n", &beta, "1:5");
+    reads("alpha 5 beta 6\n", &alpha, "1:5"); /* the first one of the table */
     reads("x\nx\n", NULL, "");
     assert_int_equal(summary.learned.generation, -1);
     reads("", NULL, "");

@@ -113,7 +113,8 @@ static void values_that_never_close_are_lines(void **state)
     (void)state;
     reads("[\n{\"a\": 1},\n{\"b\": 2} , \n{\"c\": ", "1:[|2:{\"a\": 1}|3:{\"b\": 2}|4:{\"c\": !");
     reads("{\"a\": 1,\n\"b\": 2\n", "1:{\"a\": 1,|2:\"b\": 2");
-    reads("{\"a\": 1},\n", "1:{\"a\": 1}"); /* without the comma */
+    reads("[\n{\n\"a\": 1\n},\n", "1:[|2:{|3:\"a\": 1|4:},"); /* in time of its length */
+    reads("{\"a\": 1},\n", "1:{\"a\": 1}");                   /* without the comma */
 }
 
 static void colour_codes_are_removed(void **state)
