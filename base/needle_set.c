@@ -46,7 +46,8 @@ static bool begins(const spec_needle_set *set, unsigned h, const char *bytes, si
 {
     for (int i = set->first[h]; i > 0; i = set->next[i - 1]) {
         const size_t length = set->length[i - 1];
-        if (length <= n && memcmp(bytes, set->needle[i - 1], length) == 0) return true;
+        const char *const needle = set->needle[i - 1];
+        if (*bytes == *needle && length <= n && memcmp(bytes, needle, length) == 0) return true;
     }
     return false;
 }
