@@ -120,7 +120,9 @@ static void list_logs(spec_table *table)
 {
     for (int i = 0; spec_log_formats[i] != NULL; i++) {
         const spec_log_summary read = {.format = spec_log_formats[i]};
-        add(table, "log", read.format->name, read.format->summary, spec_engine_of(&read)->title);
+        const spec_engine *engine = spec_engine_of(&read);
+        add(table, "log", read.format->name, read.format->summary,
+            strcmp(engine->engine, "any") == 0 ? "any engine" : engine->title);
     }
 }
 

@@ -163,22 +163,22 @@ static void write_acceptance(FILE *out, const spec_diagnosis_facts *facts, int c
     spec_advice_text_add(text, SIZE, "Acceptance: %s of the tested draft tokens",
                          spec_advice_text_of(share, &advice->alpha));
     const bool interval = isfinite(advice->alpha.low) && !spec_advice_text_vague(&advice->alpha);
-    if (interval && isfinite(advice->alpha.design_effect))
-        spec_advice_text_add(text, SIZE, " (design effect %.2g: %s)", advice->alpha.design_effect,
-                             advice->alpha.design_effect > 1.5
-                                 ? "tokens of a window or request are not independent"
-                                 : "about as if tokens were independent");
+    if (interval && advice->alpha.design_effect > 1.5)
+        spec_advice_text_add(text, SIZE,
+                             " (design effect %.2g: the tokens of a window or request are not "
+                             "independent)",
+                             advice->alpha.design_effect);
     else if (!interval)
         spec_advice_text_add(text, SIZE,
                              ", without an interval: one window or request is not "
                              "enough for one");
     spec_advice_text_add(text, SIZE, ".");
-    if (advice->mixture_z > 3.0)
+    if (advice->mixture_z > 3.0 && isfinite(advice->mixture_z))
         spec_advice_text_add(text, SIZE,
                              " Rounds differ in acceptance, so tokens behind accepted ones are "
                              "accepted more often (z = %.1f).",
                              advice->mixture_z);
-    else if (advice->mixture_z < -3.0)
+    else if (advice->mixture_z < -3.0 && isfinite(advice->mixture_z))
         spec_advice_text_add(text, SIZE, " Acceptance falls with depth (z = %.1f).",
                              advice->mixture_z);
     if (isfinite(advice->break_even) && advice->K > 0)
@@ -187,7 +187,8 @@ static void write_acceptance(FILE *out, const spec_diagnosis_facts *facts, int c
                              advice->K, advice->break_even, advice->accepted_over_drafted);
     fputc('\n', out);
     paragraph(out, text, 0, columns);
-    if (isfinite(advice->without_longest.value) && advice->longest_share > 0.2) {
+    if (advice->longest_share > 0.2 &&
+        fabs(advice->without_longest.value - advice->alpha.value) > 0.02) {
         snprintf(text, SIZE,
                  "The longest 1 %% of the requests have %.0f %% of the rounds; without them "
                  "acceptance is %s.",
@@ -240,24 +241,31 @@ static void write_sources(FILE *out, const spec_diagnosis_facts *facts, int colu
     if (text[0] != '\0') paragraph(out, text, 0, columns);
 }
 
+/* Numbers that the output lacks, and the output of the engine that has them. */
 static void write_gaps(FILE *out, const spec_diagnosis_facts *facts, int columns)
 {
-    static const struct {
-        unsigned gap;
-        const char *text;
-    } gaps[] = {{SPEC_LOG_NO_ROUNDS, "the number of rounds (it follows from --current K)"},
-                {SPEC_LOG_NO_DEPTHS, "acceptance by depth"},
-                {SPEC_LOG_NO_TIMES, "times"},
-                {SPEC_LOG_ROUNDED, "counts, only rounded means"}};
     enum { SIZE = 2 * SPEC_DIAGNOSIS_TEXT };
     char text[SIZE] = "";
     if (facts->read == NULL || facts->read->format == NULL) return;
-    for (size_t i = 0; i < sizeof gaps / sizeof gaps[0]; i++)
-        if ((facts->read->learned.gaps & gaps[i].gap) != 0)
-            spec_advice_text_add(text, SIZE, "%s%s",
-                                 text[0] == '\0' ? "Not in this output: " : ", ", gaps[i].text);
+    const spec_engine *engine = spec_engine_of(facts->read);
+    const struct {
+        bool lacks;
+        const char *what, *opt_where;
+    } gaps[] = {
+        {(facts->read->learned.gaps & SPEC_LOG_NO_ROUNDS) != 0 && facts->advice->K < 0,
+         "the number of rounds", "give --current K"},
+        {(facts->read->learned.gaps & SPEC_LOG_ROUNDED) != 0, "exact counts", engine->depths},
+        {(facts->read->learned.gaps & SPEC_LOG_NO_DEPTHS) != 0, "acceptance by depth",
+         engine->depths},
+        {(facts->read->learned.gaps & SPEC_LOG_NO_TIMES) != 0, "times", engine->times}};
+    for (size_t i = 0; i < sizeof gaps / sizeof gaps[0]; i++) {
+        if (!gaps[i].lacks) continue;
+        spec_advice_text_add(text, SIZE, "%s%s", text[0] == '\0' ? "Not in this output: " : "; ",
+                             gaps[i].what);
+        if (gaps[i].opt_where != NULL) spec_advice_text_add(text, SIZE, " (%s)", gaps[i].opt_where);
+    }
     if (text[0] == '\0') return;
-    spec_advice_text_add(text, SIZE, ". More is in %s.", spec_engine_of(facts->read)->more);
+    spec_advice_text_add(text, SIZE, ".");
     paragraph(out, text, 0, columns);
 }
 

@@ -185,6 +185,16 @@ static void set_mlc(spec_engine_text ret, const spec_log_summary *read, const sp
         add(ret, "--overrides \"spec_draft_length=%d\"", K);
 }
 
+static void set_tgi(spec_engine_text ret, const spec_log_summary *read, const spec_advice *advice,
+                    int K)
+{
+    (void)read, (void)advice;
+    if (K == 0)
+        add(ret, "# start it without --speculate");
+    else
+        add(ret, "--speculate %d", K);
+}
+
 static void set_any(spec_engine_text ret, const spec_log_summary *read, const spec_advice *advice,
                     int K)
 {
@@ -198,36 +208,35 @@ static void set_any(spec_engine_text ret, const spec_log_summary *read, const sp
 const spec_engine spec_engines[] = {
     {"vllm", "vLLM", "speclab validate --exec 'python3 vllm_rejection.py'",
      "the same server and load without --speculative-config",
-     "--per-request-spec-decode-metrics summary (a histogram in each response), or two scrapes of "
-     "/metrics",
-     set_vllm, schedule_vllm},
+     "responses with --per-request-spec-decode-metrics summary, or two scrapes of /metrics",
+     "the server's log, or vllm bench serve --save-result", set_vllm, schedule_vllm},
     {"sglang", "SGLang", "speclab validate --exec 'python3 sglang_tree.py'",
      "the same server and load without --speculative-algorithm",
-     "responses (meta_info has spec_verify_ct and a histogram)", set_sglang, schedule_sglang},
+     "responses of 2026: meta_info has a histogram", "the server's log: gen throughput", set_sglang,
+     schedule_sglang},
     {"llama.cpp", "llama.cpp", "speclab validate ./llama_cpp.so",
      "the same command without --model-draft and --spec-type",
-     "-lv 5 on the server (acc per pos), or two scrapes of /metrics (--metrics)", set_llama, NULL},
+     "two scrapes of /metrics (--metrics), or the log at trace level (-lv 5)",
+     "responses of llama-server: timings", set_llama, NULL},
     {"tensorrt-llm", "TensorRT-LLM", NULL, "the same server and load without speculative_config",
-     "enable_iter_perf_stats: true, and the responses of /metrics", set_trt, schedule_trt},
-    {"mlx-lm", "mlx-lm", NULL, "the same command without --draft-model",
-     "a run of plain decoding beside it", set_mlx_lm, NULL},
-    {"mlx-vlm", "mlx-vlm", NULL, "the same command without --draft-model",
-     "responses of the server (timings has draft_rounds)", set_mlx_vlm, NULL},
-    {"lm-studio", "LM Studio", NULL, "the same requests without a draft model",
-     "--current K, since its responses do not say the draft length", set_lm_studio, NULL},
+     "responses of trtllm-serve: acceptance_histogram",
+     "iteration statistics: enable_iter_perf_stats", set_trt, schedule_trt},
+    {"mlx-lm", "mlx-lm", NULL, "the same command without --draft-model", NULL, NULL, set_mlx_lm,
+     NULL},
+    {"mlx-vlm", "mlx-vlm", NULL, "the same command without --draft-model", NULL,
+     "responses of the server: timings", set_mlx_vlm, NULL},
+    {"lm-studio", "LM Studio", NULL, "the same requests without a draft model", NULL,
+     "stats with tokensPerSecond", set_lm_studio, NULL},
     {"mlc", "MLC LLM", NULL, "the same server with --speculative-mode disable",
-     "/debug/dump_engine_metrics (draft_count and accept_count by depth)", set_mlc, NULL},
-    {NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+     "/debug/dump_engine_metrics", NULL, set_mlc, NULL},
+    {"tgi", "Text Generation Inference", NULL, "the same server without --speculate", NULL, NULL,
+     set_tgi, NULL},
+    {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };
 
 static const spec_engine any_engine = {
-    "any",
-    "the engine",
-    NULL,
-    "the same server and load without speculation",
-    "counts of rounds, and of accepted tokens by depth",
-    set_any,
-    NULL,
+    "any", "the engine", NULL,    "the same server and load without speculation",
+    NULL,  NULL,         set_any, NULL,
 };
 
 const spec_engine *spec_engine_of(const spec_log_summary *opt_read)

@@ -17,7 +17,8 @@ typedef struct {
     const char *title;    /* "vLLM" */
     const char *validate; /* command that tests its sampler; NULL: there is no adapter */
     const char *plain;    /* how to run it without speculation, to measure that */
-    const char *more;     /* what to switch on for rounds, depths and times */
+    /* The output with acceptance by depth, and the one with times; NULL: there is none. */
+    const char *depths, *times;
     void (*set)(spec_engine_text ret, const spec_log_summary *read, const spec_advice *advice,
                 int K);
     /* n >= 2 ranges of batches; NULL: the engine has no schedule. */

@@ -196,8 +196,10 @@ static void ranges_and_intervals_are_written_apart(void **state)
     spec_advice_text text;
     (void)state;
     assert_string_equal(spec_advice_text_ratio(text, 1.441, 1.402, 1.481), "1.44 [1.40, 1.48]");
-    assert_string_equal(spec_advice_text_ratio(text, 1.7021, 1.6984, 1.7057),
-                        "1.702 [1.698, 1.706]");
+    assert_string_equal(spec_advice_text_ratio(text, 1.7021, 1.7011, 1.7036),
+                        "1.702 [1.701, 1.704]");
+    assert_string_equal(spec_advice_text_ratio(text, 2.3, 2.3 - 1e-12, 2.3 + 1e-12), "2.30");
+    assert_string_equal(spec_advice_text_ratio(text, NAN, 1.0531, 1.0543), "1.053 to 1.054");
     assert_string_equal(spec_advice_text_ratio(text, NAN, 0.879, 1.371), "0.88 to 1.37");
     assert_string_equal(spec_advice_text_ratio(text, 2.0, NAN, NAN), "2.00");
     assert_string_equal(spec_advice_text_ratio(text, 2.0, 2.0, 2.0), "2.00");
@@ -232,7 +234,7 @@ static void acceptance_has_its_interval_and_what_disturbs_it(void **state)
     advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
     assert_says(&f,
                 "Acceptance: 80.6 % [77.6, 83.6] of the tested draft tokens (design effect 2.1: "
-                "tokens of a window or request are not independent).");
+                "the tokens of a window or request are not independent).");
     known_times(&f);
     assert_says(&f, "K = 3 pays from accepted/drafted = 0.388 on; it has 0.706.");
     f.advice.alpha.low = f.advice.alpha.high = NAN;
@@ -244,9 +246,14 @@ static void acceptance_has_its_interval_and_what_disturbs_it(void **state)
     assert_says(&f, "Rounds differ in acceptance");
     f.advice.mixture_z = -4.2;
     assert_says(&f, "Acceptance falls with depth (z = -4.2)");
+    f.advice.mixture_z = -INFINITY; /* two equal clusters */
+    assert_silent(&f, "Acceptance falls");
     f.advice.without_longest = advice_facts_ratio(0.71, 0.66, 0.76);
     f.advice.longest_share = 0.42;
     assert_says(&f, "have 42 % of the rounds; without them acceptance is 71.0 % [66.0, 76.0].");
+    f.advice.without_longest.value = f.advice.alpha.value - 0.01; /* no matter */
+    assert_silent(&f, "The longest 1 %");
+    f.advice.without_longest.value = 0.71;
     f.advice.longest_share = 0.1;
     assert_silent(&f, "The longest 1 %");
 }
@@ -267,8 +274,15 @@ static void files_and_gaps_are_accounted_for(void **state)
     assert_says(&f, "the last line is not complete and is left out; 2 counters are not known.");
     assert_says(&f, "3 idle windows are left out. In 2 of 1 observations rounding");
     assert_says(&f, "4 scrapes repeat the one before.");
-    assert_says(&f, "Not in this output: the number of rounds (it follows from --current K), "
-                    "acceptance by depth, times. More is in --per-request-spec-decode-metrics");
+    assert_says(&f, "Not in this output: acceptance by depth (responses with "
+                    "--per-request-spec-decode-metrics summary, or two scrapes of /metrics); times "
+                    "(the server's log, ");
+    f.advice.K = -1;
+    assert_says(&f, "Not in this output: the number of rounds (give --current K); acceptance");
+    f.format.engine = "mlx-lm";
+    assert_says(&f, "(give --current K); acceptance by depth; times.");
+    f.source.summary.learned.gaps = SPEC_LOG_ROUNDED;
+    assert_says(&f, "Not in this output: exact counts.");
     f.source.summary.format = NULL;
     assert_says(&f, "no record that advise knows");
     f.facts.read = NULL;
