@@ -248,21 +248,23 @@ static void write_gaps(FILE *out, const spec_diagnosis_facts *facts, int columns
     char text[SIZE] = "";
     if (facts->read == NULL || facts->read->format == NULL) return;
     const spec_engine *engine = spec_engine_of(facts->read);
+    const unsigned set = facts->read->learned.gaps;
+    const bool rounded = (set & SPEC_LOG_ROUNDED) != 0, depths = (set & SPEC_LOG_NO_DEPTHS) != 0;
     const struct {
         bool lacks;
         const char *what, *opt_where;
-    } gaps[] = {
-        {(facts->read->learned.gaps & SPEC_LOG_NO_ROUNDS) != 0 && facts->advice->K < 0,
-         "the number of rounds", "give --current K"},
-        {(facts->read->learned.gaps & SPEC_LOG_ROUNDED) != 0, "exact counts", engine->depths},
-        {(facts->read->learned.gaps & SPEC_LOG_NO_DEPTHS) != 0, "acceptance by depth",
-         engine->depths},
-        {(facts->read->learned.gaps & SPEC_LOG_NO_TIMES) != 0, "times", engine->times}};
+    } gaps[] = {{rounded || depths,
+                 rounded && depths ? "exact counts and acceptance by depth"
+                 : rounded         ? "exact counts"
+                                   : "acceptance by depth",
+                 engine->depths},
+                {(set & SPEC_LOG_NO_TIMES) != 0, "times", engine->times}};
     for (size_t i = 0; i < sizeof gaps / sizeof gaps[0]; i++) {
         if (!gaps[i].lacks) continue;
         spec_advice_text_add(text, SIZE, "%s%s", text[0] == '\0' ? "Not in this output: " : "; ",
                              gaps[i].what);
-        if (gaps[i].opt_where != NULL) spec_advice_text_add(text, SIZE, " (%s)", gaps[i].opt_where);
+        if (gaps[i].opt_where != NULL)
+            spec_advice_text_add(text, SIZE, ", but in %s", gaps[i].opt_where);
     }
     if (text[0] == '\0') return;
     spec_advice_text_add(text, SIZE, ".");

@@ -24,6 +24,13 @@ bool spec_advice_report_wrong(const spec_diagnosis_facts *facts)
     return first_wrong(facts) != NULL;
 }
 
+/* Are there drafts of a length that no file says? */
+static bool lacks_K(const spec_diagnosis_facts *facts)
+{
+    const spec_diagnosis_counts counts = spec_diagnosis_counts_of(facts);
+    return counts.rounds > 0.0 || counts.drafted > 0.0 || counts.accepted > 0.0;
+}
+
 /* Does a length with drafts have a speed? */
 static bool timed(const spec_advice *advice)
 {
@@ -116,10 +123,11 @@ static void add_verdict(spec_diagnosis_text ret, const spec_diagnosis_facts *fac
         break;
     case SPEC_ADVICE_MEASURE: add_measurement(ret, facts); break;
     case SPEC_ADVICE_NOTHING:
-        if (facts->read != NULL && (facts->read->learned.gaps & SPEC_LOG_NO_ROUNDS) != 0)
-            spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
-                                 "Give the draft length with --current K: these files do not have "
-                                 "the number of rounds, which follows from it.");
+        if (lacks_K(facts))
+            spec_advice_text_add(
+                ret, SPEC_DIAGNOSIS_TEXT,
+                "Give the draft length with --current K: these files do not have it, and "
+                "the advice depends on it.");
         else
             spec_advice_text_add(
                 ret, SPEC_DIAGNOSIS_TEXT,
@@ -132,16 +140,23 @@ void spec_advice_report_answer(spec_diagnosis_text ret, const spec_diagnosis_fac
 {
     const spec_diagnosis *wrong = first_wrong(facts);
     ret[0] = '\0';
-    if (wrong != NULL)
-        spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
-                             "Something is wrong: %s (%s, below). By the numbers as they are: ",
+    if (wrong != NULL) {
+        spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT, "Something is wrong: %s (%s, below).",
                              wrong->summary, wrong->name);
-    else if (facts->advice->compared)
+        if (facts->advice->verdict == SPEC_ADVICE_MEASURE ||
+            facts->advice->verdict == SPEC_ADVICE_NOTHING)
+            return;
+        spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT, " By the numbers as they are: ");
+    } else if (facts->advice->compared && isnan(facts->advice->change.before)) {
+        spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
+                             "No comparison: the files before and after share no draft length. ");
+    } else if (facts->advice->compared) {
         spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
                              "No change of acceptance was found: %.1f %% before, %.1f %% after (p "
                              "= %.2g). ",
                              100.0 * facts->advice->change.before,
                              100.0 * facts->advice->change.after, facts->advice->change.p);
+    }
     add_verdict(ret, facts);
 }
 

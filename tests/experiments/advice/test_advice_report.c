@@ -109,11 +109,21 @@ static void each_verdict_is_one_sentence_that_comes_first(void **state)
     assert_answers(&f, "Measure plain decoding for longer: these numbers do not decide, and that "
                        "run does.");
     f.advice.verdict = SPEC_ADVICE_NOTHING;
+    f.evidence.n = 0;
     assert_answers(&f, "No round of speculation is in these files: nothing follows from them.");
     assert_silent(&f, "Setting for");
-    f.source.summary.learned.gaps = SPEC_LOG_NO_ROUNDS;
-    assert_answers(&f, "Give the draft length with --current K: these files do not have the number "
-                       "of rounds, which follows from it.");
+}
+
+static void drafts_of_an_unknown_length_ask_for_it(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "sglang", 3, 51, mtp3);
+    f.advice.verdict = SPEC_ADVICE_NOTHING;
+    f.series[0].K = f.advice.K = -1;
+    assert_answers(&f,
+                   "Give the draft length with --current K: these files do not have it, and the "
+                   "advice depends on it.");
 }
 
 static void a_comparison_comes_before_the_advice(void **state)
@@ -126,6 +136,9 @@ static void a_comparison_comes_before_the_advice(void **state)
     f.advice.change = (spec_permutation){0.62, 0.631, 0.41};
     assert_answers(&f, "No change of acceptance was found: 62.0 % before, 63.1 % after (p = 0.41). "
                        "Keep K = 3: no other length is over 2 % faster.");
+    f.advice.change.before = NAN;
+    assert_answers(&f, "No comparison: the files before and after share no draft length. Keep K = "
+                       "3: no other length is over 2 % faster.");
     f.advice.change.p = 0.001;
     assert_says(&f, "Something is wrong: acceptance differs between --before and --after");
 }
@@ -141,6 +154,9 @@ static void something_wrong_is_the_first_word(void **state)
     assert_answers(&f, "Something is wrong: acceptance near 0: the draft does not see what it "
                        "should (blind-draft, below). By the numbers as they are: Turn speculation "
                        "off: plain decoding has 1.70 times the tokens/s of K = 3.");
+    f.advice.verdict = SPEC_ADVICE_MEASURE; /* nothing to measure before it is right */
+    assert_answers(&f, "Something is wrong: acceptance near 0: the draft does not see what it "
+                       "should (blind-draft, below).");
     assert_says(&f, "Wrong (blind-draft): 8 of 2940");
     assert_says(&f, "Next: Turn speculation off.");
     assert_true(spec_advice_report_wrong(&f.facts));
@@ -274,13 +290,13 @@ static void files_and_gaps_are_accounted_for(void **state)
     assert_says(&f, "the last line is not complete and is left out; 2 counters are not known.");
     assert_says(&f, "3 idle windows are left out. In 2 of 1 observations rounding");
     assert_says(&f, "4 scrapes repeat the one before.");
-    assert_says(&f, "Not in this output: acceptance by depth (responses with "
-                    "--per-request-spec-decode-metrics summary, or two scrapes of /metrics); times "
-                    "(the server's log, ");
-    f.advice.K = -1;
-    assert_says(&f, "Not in this output: the number of rounds (give --current K); acceptance");
+    assert_says(&f, "Not in this output: acceptance by depth, but in responses with "
+                    "--per-request-spec-decode-metrics summary, or two scrapes of /metrics; times, "
+                    "but in the server's log, ");
     f.format.engine = "mlx-lm";
-    assert_says(&f, "(give --current K); acceptance by depth; times.");
+    assert_says(&f, "Not in this output: acceptance by depth; times.");
+    f.source.summary.learned.gaps |= SPEC_LOG_ROUNDED;
+    assert_says(&f, "Not in this output: exact counts and acceptance by depth; times.");
     f.source.summary.learned.gaps = SPEC_LOG_ROUNDED;
     assert_says(&f, "Not in this output: exact counts.");
     f.source.summary.format = NULL;
@@ -367,6 +383,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_verdict_is_one_sentence_that_comes_first),
+        cmocka_unit_test(drafts_of_an_unknown_length_ask_for_it),
         cmocka_unit_test(a_comparison_comes_before_the_advice),
         cmocka_unit_test(something_wrong_is_the_first_word),
         cmocka_unit_test(the_setting_is_that_of_the_answer),
