@@ -182,9 +182,10 @@ static void write_acceptance(FILE *out, const spec_diagnosis_facts *facts, int c
         spec_advice_text_add(text, SIZE, " Acceptance falls with depth (z = %.1f).",
                              advice->mixture_z);
     if (isfinite(advice->break_even) && advice->K > 0)
-        spec_advice_text_add(text, SIZE,
-                             " K = %d pays from accepted/drafted = %.3f on; it has %.3f.",
-                             advice->K, advice->break_even, advice->accepted_over_drafted);
+        spec_advice_text_add(
+            text, SIZE,
+            " At this load K = %d pays if accepted over drafted is above %.3f; it is %.3f.",
+            advice->K, advice->break_even, advice->accepted_over_drafted);
     fputc('\n', out);
     paragraph(out, text, 0, columns);
     if (advice->longest_share > 0.2 &&

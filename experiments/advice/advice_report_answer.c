@@ -27,7 +27,7 @@ bool spec_advice_report_wrong(const spec_diagnosis_facts *facts)
 /* Are there drafts of a length that no file says? */
 static bool lacks_K(const spec_diagnosis_facts *facts)
 {
-    const spec_diagnosis_counts counts = spec_diagnosis_counts_of(facts);
+    const spec_diagnosis_counts counts = spec_diagnosis_counts_of(facts, -1);
     return counts.rounds > 0.0 || counts.drafted > 0.0 || counts.accepted > 0.0;
 }
 
@@ -103,12 +103,12 @@ static void add_verdict(spec_diagnosis_text ret, const spec_diagnosis_facts *fac
         spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT, "Keep K = %d", advice->K);
         if (now != NULL && advice->K > 0 && !isnan(now->speedup_low))
             spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
-                                 ": %s times the tokens/s of plain decoding, and no other length "
-                                 "is over 2 %% faster.",
-                                 speedup);
+                                 ": %s times the tokens/s of plain decoding, and", speedup);
         else
-            spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
-                                 ": no other length is over 2 %% faster.");
+            spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT, ":");
+        spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
+                             advice->n > 1 ? " no other length is over 2 %% faster."
+                                           : " no other length is considered.");
         break;
     case SPEC_ADVICE_CHANGE:
         spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,

@@ -33,11 +33,13 @@ static void add_series(spec_diagnosis_counts *counts, const spec_observed_series
     if (series->depths > counts->depths) counts->depths = series->depths;
 }
 
-spec_diagnosis_counts spec_diagnosis_counts_of(const spec_diagnosis_facts *facts)
+spec_diagnosis_counts spec_diagnosis_counts_of(const spec_diagnosis_facts *facts, int K)
 {
     spec_diagnosis_counts counts = {0};
-    for (size_t s = 0; s < facts->evidence->n; s++)
-        if (facts->evidence->series[s].K != 0) add_series(&counts, &facts->evidence->series[s]);
+    for (size_t s = 0; s < facts->evidence->n; s++) {
+        const spec_observed_series *series = &facts->evidence->series[s];
+        if (series->K != 0 && (K < 0 || series->K == K)) add_series(&counts, series);
+    }
     return counts;
 }
 

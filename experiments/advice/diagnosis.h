@@ -52,7 +52,7 @@ extern const spec_diagnosis spec_diagnosis_short_drafts, spec_diagnosis_trained_
 extern const spec_diagnosis spec_diagnosis_restarts, spec_diagnosis_many_sources,
     spec_diagnosis_mixed_lengths;
 
-/* Sums of the evidence over all runs with drafts. */
+/* Sums of the evidence over runs with drafts. */
 typedef struct {
     double rounds, drafted, accepted;
     int depths;                          /* entries of the following */
@@ -60,7 +60,8 @@ typedef struct {
     double passed[SPEC_OBSERVED_DEPTHS]; /* and accepted it */
 } spec_diagnosis_counts;
 
-spec_diagnosis_counts spec_diagnosis_counts_of(const spec_diagnosis_facts *facts);
+/* Of the runs of K; -1: of all. */
+spec_diagnosis_counts spec_diagnosis_counts_of(const spec_diagnosis_facts *facts, int K);
 
 /* The entry of K, or NULL. */
 const spec_advice_length *spec_diagnosis_length(const spec_diagnosis_facts *facts, int K);

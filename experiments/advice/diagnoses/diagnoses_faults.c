@@ -33,7 +33,7 @@ const spec_diagnosis spec_diagnosis_broken_identity = {
 static bool blind_draft(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
                         const spec_diagnosis_facts *facts)
 {
-    const spec_diagnosis_counts counts = spec_diagnosis_counts_of(facts);
+    const spec_diagnosis_counts counts = spec_diagnosis_counts_of(facts, -1);
     if (!(counts.rounds > 0.0) || counts.drafted < ENOUGH ||
         counts.accepted > 0.02 * counts.rounds || counts.accepted >= 0.01 * counts.drafted)
         return false;
@@ -55,7 +55,7 @@ const spec_diagnosis spec_diagnosis_blind_draft = {
 static bool all_accepted(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
                          const spec_diagnosis_facts *facts)
 {
-    const spec_diagnosis_counts counts = spec_diagnosis_counts_of(facts);
+    const spec_diagnosis_counts counts = spec_diagnosis_counts_of(facts, -1);
     spec_diagnosis_text validate;
     if (counts.drafted < ENOUGH || counts.accepted < counts.drafted) return false;
     snprintf(ret_evidence, SPEC_DIAGNOSIS_TEXT,

@@ -35,7 +35,7 @@ const spec_diagnosis spec_diagnosis_short_drafts = {
 static bool trained_depth(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
                           const spec_diagnosis_facts *facts)
 {
-    const spec_diagnosis_counts counts = spec_diagnosis_counts_of(facts);
+    const spec_diagnosis_counts counts = spec_diagnosis_counts_of(facts, -1);
     double passed = 0.0, tested = 0.0;
     int j = 0;
     while (j < counts.depths && counts.passed[j] > 0.0) {
@@ -64,7 +64,7 @@ const spec_diagnosis spec_diagnosis_trained_depth = {
 static bool lookup(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
                    const spec_diagnosis_facts *facts)
 {
-    const spec_diagnosis_counts counts = spec_diagnosis_counts_of(facts);
+    const spec_diagnosis_counts counts = spec_diagnosis_counts_of(facts, -1);
     double passed = 0.0, tested = 0.0;
     for (int j = 1; j < counts.depths; j++) {
         passed += counts.passed[j];

@@ -56,7 +56,7 @@ const spec_diagnosis spec_diagnosis_accepted_over_drafted = {
 static bool per_position(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
                          const spec_diagnosis_facts *facts)
 {
-    const spec_diagnosis_counts counts = spec_diagnosis_counts_of(facts);
+    const spec_diagnosis_counts counts = spec_diagnosis_counts_of(facts, facts->advice->K);
     const int last = counts.depths - 1;
     if (last < 1 || counts.tested[0] <= 0.0 || counts.tested[last] <= 0.0) return false;
     const double m = counts.passed[last] / counts.tested[0];

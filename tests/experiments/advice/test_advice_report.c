@@ -74,6 +74,9 @@ static void each_verdict_is_one_sentence_that_comes_first(void **state)
                        "other length is over 2 % faster.");
     f.advice.length[3].speedup_low = f.advice.length[3].speedup_high = NAN;
     assert_answers(&f, "Keep K = 3: no other length is over 2 % faster.");
+    f.advice.n = 1;
+    assert_answers(&f, "Keep K = 3: no other length is considered.");
+    f.advice.n = 4;
     f.advice.verdict = SPEC_ADVICE_CHANGE;
     f.advice.to_K = 2;
     f.advice.gain = 1.124;
@@ -252,7 +255,8 @@ static void acceptance_has_its_interval_and_what_disturbs_it(void **state)
                 "Acceptance: 80.6 % [77.6, 83.6] of the tested draft tokens (design effect 2.1: "
                 "the tokens of a window or request are not independent).");
     known_times(&f);
-    assert_says(&f, "K = 3 pays from accepted/drafted = 0.388 on; it has 0.706.");
+    assert_says(&f,
+                "At this load K = 3 pays if accepted over drafted is above 0.388; it is 0.706.");
     f.advice.alpha.low = f.advice.alpha.high = NAN;
     assert_says(&f, "80.6 % of the tested draft tokens, without an interval");
     f.advice.alpha.low = 0.0; /* two clusters of different size */

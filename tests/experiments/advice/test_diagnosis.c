@@ -80,6 +80,8 @@ static void rates_by_depth_are_shares_of_all_rounds(void **state)
     assert_true(says(&f, &spec_diagnosis_per_position, "their sum, 2.12,"));
     assert_true(says(&f, &spec_diagnosis_per_position, "Depth 3: 0.490 of all"));
     assert_true(says(&f, &spec_diagnosis_per_position, "0.676 of those"));
+    advice_facts_run(&f, 1, 51, mtp3, 1); /* another length does not dilute them */
+    assert_true(says(&f, &spec_diagnosis_per_position, "Depth 3: 0.490 of all"));
     advice_facts_make(&f, "llama.cpp", 2, 51, flat); /* no difference worth a word */
     assert_false(says(&f, &spec_diagnosis_per_position, NULL));
     f.series[0].depths = 0;
