@@ -387,7 +387,7 @@ docs: $(BIN) $(LIBRARY) manual ## check links, map, manual, man pages; run the d
 	@tests/engines.sh --check $(BIN)
 	@tests/docs.sh $(BIN) README.md docs/guide.md docs/training.md docs/heads.md docs/ahead.md \
 	    docs/conformance.md docs/formats.md docs/formulas.md docs/gpu.md docs/serving.md \
-	    docs/scale.md docs/parallel.md docs/lengths.md
+	    docs/scale.md docs/parallel.md docs/lengths.md docs/advise.md
 	@tests/library/docs.sh $(BIN) docs/library.md
 
 .PHONY: findings

@@ -33,6 +33,7 @@ const spec_verb spec_verbs[] = {
     {"bench", "measure speculative decoding on this machine, beside the prediction",
      spec_verb_bench},
     {"serve", "speculation under load: a serving engine beside queueing theory", spec_verb_serve},
+    {"advise", "from an engine's log to a draft length", spec_verb_advise},
     {"validate", "test whether a sampler, in any language, is lossless", spec_verb_validate},
     {"rows", "record the distributions of a target and its drafts along a text", spec_verb_rows},
     {"train", "train a model, or a draft of a target", spec_verb_train},

@@ -48,12 +48,13 @@ enum {
 #define COMMON                                                                                     \
     "predict, sweep, run, prove, accept, step, plan, generate, bench, validate, rows, train, "     \
     "tune, "                                                                                       \
-    "quantize, widen, import, serve and list"
+    "quantize, widen, import, serve, advise and list"
 #define WRITING "plot, merge, report, " COMMON
 
 static const meaning meanings[] = {
     [LENGTH] = {"K", "the draft length",
-                "predict, sweep, prove, step, generate, bench, train and serve", "--set K=N"},
+                "predict, sweep, prove, step, generate, bench, train, serve and advise",
+                "--set K=N"},
     [RATE] = {"alpha", "the acceptance rate", "predict, sweep, prove and serve",
               "--set alpha=LIST"},
     [COST] = {"c", "the cost of a draft call", "predict, sweep, prove and plan", "--set c=LIST"},
@@ -86,7 +87,7 @@ static const meaning meanings[] = {
     [TYPE] = {"type", "the type of the weights", "quantize", NULL},
     [BUDGET] = {"budget", "the number of draws, or the time", "validate and serve", NULL},
     [TEXT] = {"text", "the text", "rows", "--set TEXT=FILE"},
-    [FIGURE] = {"figure", "the figure", "plot, plan, bench, serve and validate", NULL},
+    [FIGURE] = {"figure", "the figure", "plot, plan, bench, serve, advise and validate", NULL},
     [LEARNING_RATE] = {"rate", "the learning rate", "train, bench and serve", "--set rate=X"},
 };
 

@@ -10,7 +10,7 @@ static const char *const verbs[] = {"predict", "sweep", "run",      "plot",     
                                     "accept",  "plan",  "generate", "bench",    "validate",
                                     "rows",    "train", "tune",     "quantize", "widen",
                                     "import",  "serve", "merge",    "step",     "report",
-                                    "list",    NULL};
+                                    "advise",  "list",  NULL};
 enum { N_VERBS = sizeof verbs / sizeof verbs[0] - 1 };
 
 /* A verb's help text, which the caller frees. */

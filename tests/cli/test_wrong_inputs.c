@@ -10,6 +10,16 @@
 
 enum { LINE = 512, LEAST = 30, MOST_VERBS = 32 };
 
+/* A line of the log of each of two engines. */
+#define VLLM                                                                                       \
+    "INFO 05-01 14:24:50 [metrics.py:101] SpecDecoding metrics: Mean acceptance length: 2.59, "    \
+    "Accepted throughput: 159.00 tokens/s, Drafted throughput: 300.00 tokens/s, Accepted: 1590 "   \
+    "tokens, Drafted: 3000 tokens, Per-position acceptance rate: 0.800, 0.500, 0.290, Avg Draft "  \
+    "acceptance rate: 53.0%\n"
+#define SGLANG                                                                                     \
+    "[2025-03-11 07:07:20] Decode batch. #running-req: 32, #token: 7352, token usage: 0.01, "      \
+    "accept len: 2.54, gen throughput (token/s): 39.33, largest-len: 0, #queue-req: 68\n"
+
 static void try_line(const char *line, const char *arrow)
 {
     char arguments[LINE], begin[LINE];
@@ -43,6 +53,9 @@ static void every_wrong_input_is_one_line_that_names_it(void **state)
     spec_program_works("predict --K 1:3 --alpha 0.5 --shard 2/3 -o part2.csv");
     spec_program_works("predict --K 1:3 --alpha 0.5 --shard 2/2 -o half2.csv");
     spec_program_works("predict --K 1:3 --alpha 0.6 --shard 3/3 -o other3.csv");
+    spec_file_write("server.log", VLLM);
+    spec_file_write("cut.log", "INFO SpecDecoding metrics: Mean acceptance length: x\n");
+    spec_file_write("two.log", VLLM SGLANG);
     while (fgets(line, sizeof line, in) != NULL) {
         line[strcspn(line, "\n")] = '\0';
         const char *arrow = strstr(line, " => ");

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/names.h"
+#include "base/settings.h"
+#include "cli/figure_option.h"
+#include "cli/output.h"
+#include "cli/verb.h"
+#include "experiments/advice/advice_report.h"
+#include "experiments/advice/log_format.h"
+#include "speclab/no_memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    KEY_PLAIN = 0x5001,
+    KEY_PLAIN_SPEED,
+    KEY_ROUND,
+    KEY_CURRENT,
+    KEY_BEFORE,
+    KEY_AFTER,
+    KEY_ENGINE,
+    KEY_FIGURE
+};
+enum { MOST_FILES = 256, COLUMNS_OF_A_FILE = 80 };
+
+static const struct argp_option options_table[] = {
+    {"plain", KEY_PLAIN, "FILE", SPEC_OPTION_REPEATS,
+     "a log or metrics of the same load without speculation", 1},
+    {"plain-tokens-per-s", KEY_PLAIN_SPEED, "X", 0,
+     "its speed, tokens/s of one request, in place of a file", 1},
+    {"round-over-plain", KEY_ROUND, "X", 0,
+     "the time of a round at the current K over that of a plain token", 1},
+    {"current", KEY_CURRENT, "K", 0, "the draft length of the files, where they do not say it", 1},
+    {"K", 'K', "LOW:HIGH", 0, "draft lengths to consider (0 to twice the longest that was run)", 1},
+    {"before", KEY_BEFORE, "FILE", 0, "compare the time before a change ...", 2},
+    {"after", KEY_AFTER, "FILE", 0, "... with the time after it; the advice is for this one", 2},
+    {"engine", KEY_ENGINE, "NAME", 0,
+     "read the files as this engine's, or in this format; see 'speclab list logs' (by content)", 2},
+    {"figure", KEY_FIGURE, "FILE", 0, SPEC_FIGURE_OPTION_HELP, 2},
+    {0},
+};
+
+typedef struct {
+    spec_options common;
+    const char *file[MOST_FILES], *plain[MOST_FILES], *before, *after, *engine, *figure;
+    int n_files, n_plain, current;
+    spec_advice_question question;
+} arguments;
+
+static double positive(const char *verb, const char *option, const char *arg)
+{
+    double x;
+    if (!spec_settings_parse_double(&x, arg) || !(x > 0.0) || !isfinite(x))
+        spec_usage_fail(verb, "--%s: '%s' is not a number above 0%s", option, arg,
+                        strchr(arg, ',') != NULL ? "; write a decimal point" : "");
+    return x;
+}
+
+/* "LOW:HIGH", or one length. */
+static void parse_lengths(spec_advice_question *question, const char *arg, const char *verb)
+{
+    char low[16];
+    const size_t n = strcspn(arg, ":");
+    const char *high = arg[n] == ':' ? arg + n + 1 : arg;
+    uint64_t from, to;
+    snprintf(low, sizeof low, "%.*s", n < sizeof low ? (int)n : 0, arg);
+    if (!spec_settings_parse_u64(&from, low) || !spec_settings_parse_u64(&to, high) || from > to ||
+        to >= SPEC_ADVICE_K)
+        spec_usage_fail(verb, "--K: '%s' is not LOW:HIGH with whole numbers from 0 to %d", arg,
+                        SPEC_ADVICE_K - 1);
+    question->K_low = (int)from;
+    question->K_high = (int)to;
+}
+
+static void add_file(const char **list, int *n, const char *path, const char *verb)
+{
+    if (*path == '\0') spec_usage_fail(verb, "a file has no name");
+    if (*n == MOST_FILES) spec_usage_fail(verb, "over %d files; join them with cat", MOST_FILES);
+    list[(*n)++] = path;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    arguments *args = state->input;
+    const char *verb = state->name;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
+    case 'K': parse_lengths(&args->question, arg, verb); return 0;
+    case KEY_PLAIN: add_file(args->plain, &args->n_plain, arg, verb); return 0;
+    case KEY_PLAIN_SPEED:
+        args->question.plain_tokens_per_s = positive(verb, "plain-tokens-per-s", arg);
+        return 0;
+    case KEY_ROUND:
+        args->question.round_over_plain = positive(verb, "round-over-plain", arg);
+        return 0;
+    case KEY_CURRENT:
+        args->current = (int)spec_options_count(verb, "current", arg, 1, SPEC_ADVICE_K - 1);
+        return 0;
+    case KEY_BEFORE: args->before = arg; return 0;
+    case KEY_AFTER: args->after = arg; return 0;
+    case KEY_ENGINE: args->engine = arg; return 0;
+    case KEY_FIGURE: args->figure = arg; return 0;
+    case ARGP_KEY_ARG: add_file(args->file, &args->n_files, arg, verb); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* Each file counts once: the same evidence twice would halve its intervals. */
+static void check_repeats(const arguments *args, const char *verb)
+{
+    const char *all[2 * MOST_FILES + 2];
+    int n = 0;
+    for (int i = 0; i < args->n_files; i++) all[n++] = args->file[i];
+    for (int i = 0; i < args->n_plain; i++) all[n++] = args->plain[i];
+    if (args->before != NULL) all[n++] = args->before;
+    if (args->after != NULL) all[n++] = args->after;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++)
+            if (strcmp(all[i], all[j]) == 0) spec_usage_fail(verb, "'%s' is given twice", all[i]);
+}
+
+static void check_engine(const char *name, const char *verb)
+{
+    const char *names[64];
+    char near[SPEC_NAMES_MEANT_SIZE];
+    int n = 0;
+    for (int i = 0; spec_log_formats[i] != NULL && n < 62; i++) {
+        names[n++] = spec_log_formats[i]->name;
+        names[n++] = spec_log_formats[i]->engine;
+    }
+    names[n] = NULL;
+    for (int i = 0; i < n; i++)
+        if (strcmp(names[i], name) == 0) return;
+    spec_usage_fail(verb, "--engine: there is no engine or format '%s'%s", name,
+                    spec_names_meant(near, name, names, "; 'speclab list logs' lists them"));
+}
+
+static void complete(arguments *args, const char *verb)
+{
+    if ((args->before != NULL) != (args->after != NULL))
+        spec_usage_fail(verb, "--before and --after need each other");
+    if (args->before != NULL && args->n_files > 0)
+        spec_usage_fail(verb, "'%s' is beside --before and --after; give either files or both",
+                        args->file[0]);
+    if (args->before == NULL && args->n_files == 0)
+        spec_usage_fail(verb, "which log? speclab advise server.log, or - for standard input");
+    if (args->n_plain > 0 && isfinite(args->question.plain_tokens_per_s))
+        spec_usage_fail(verb, "--plain and --plain-tokens-per-s: give one");
+    check_repeats(args, verb);
+    if (args->engine != NULL) check_engine(args->engine, verb);
+    spec_figure_option_check(args->figure, &args->common, verb);
+    args->question.seed = args->common.seed;
+}
+
+/* Evidence of some files, in their order. */
+typedef struct {
+    spec_observed_sums sums;
+    spec_counter_differences counters;
+    spec_diagnosis_source source[2 * MOST_FILES];
+    int n_sources;
+} evidence;
+
+static int read_files(evidence *ret, const char *const *path, int n, int K, const char *opt_engine,
+                      spec_error *error)
+{
+    const spec_log_options options = {
+        .opt_format = opt_engine, .K = K, .opt_stop = &spec_options_stop};
+    spec_counter_differences counters = {.to = spec_observed_sums_observer(&ret->sums)};
+    int status = GSL_SUCCESS;
+    const spec_observer observer = spec_counter_differences_observer(&counters);
+    for (int i = 0; i < n; i++) {
+        spec_diagnosis_source *source = &ret->source[ret->n_sources++];
+        source->path = path[i];
+        SPEC_TRY(spec_log_file_read(&source->summary, path[i], &options, &observer, error));
+    }
+    SPEC_TRY(spec_counter_differences_end(&counters, error));
+done:
+    ret->counters.resets += counters.resets;
+    ret->counters.labels += counters.labels;
+    ret->counters.repeated += counters.repeated;
+    spec_counter_differences_free(&counters);
+    return status;
+}
+
+/* The first file with a format: its engine is the one that is advised about. */
+static const spec_log_summary *first_read(const evidence *found)
+{
+    for (int i = 0; i < found->n_sources; i++)
+        if (found->source[i].summary.format != NULL) return &found->source[i].summary;
+    return NULL;
+}
+
+/* A table for -f csv and others, and for FILE.csv and FILE.json; else the text. */
+static bool wants_table(const spec_options *common)
+{
+    const char *ending = common->output != NULL ? strrchr(common->output, '.') : NULL;
+    if (common->format_given) return common->format != SPEC_FORMAT_TABLE;
+    return ending != NULL && (strcmp(ending, ".csv") == 0 || strcmp(ending, ".json") == 0);
+}
+
+static int write_text(FILE *out, const spec_diagnosis_facts *facts, const spec_options *common,
+                      spec_error *error)
+{
+    const int columns = spec_options_columns(common);
+    return spec_advice_report_write(out, facts,
+                                    common->wide  ? 0
+                                    : columns > 0 ? columns
+                                                  : COLUMNS_OF_A_FILE,
+                                    error);
+}
+
+/* The table into its file or to standard output, and the text unless the table is there. Returns
+ * an exit code. */
+static int show(const spec_diagnosis_facts *facts, const arguments *args, const char *verb)
+{
+    const spec_options *common = &args->common;
+    spec_table table = {0};
+    spec_output output = {0};
+    spec_error error = {{0}};
+    int status = GSL_SUCCESS, code = SPEC_EXIT_HOLDS;
+    if (wants_table(common)) {
+        SPEC_TRY(spec_advice_report_table(&table, facts, &error));
+        if ((code = spec_options_show(&table, common, verb)) != SPEC_EXIT_HOLDS) goto done;
+        if (common->output == NULL) goto done;
+        SPEC_TRY(write_text(stdout, facts, common, &error));
+    } else {
+        SPEC_TRY(spec_output_open(&output, common->output, verb, &error));
+        SPEC_TRY(write_text(output.out, facts, common, &error));
+        SPEC_TRY(spec_output_close(&output, common->force, verb, &error));
+    }
+done:
+    spec_output_discard(&output);
+    spec_table_free(&table);
+    if (status == GSL_SUCCESS) return code;
+    spec_usage_say(verb, "%s", error.text);
+    return SPEC_EXIT_USAGE;
+}
+
+static int code_of(const spec_diagnosis_facts *facts)
+{
+    if (spec_advice_report_wrong(facts)) return SPEC_EXIT_FAILS;
+    if (facts->advice->compared) /* the question was about a change */
+        return isnan(facts->advice->change.before) ? SPEC_EXIT_UNDECIDED : SPEC_EXIT_HOLDS;
+    return facts->advice->verdict == SPEC_ADVICE_MEASURE ||
+                   facts->advice->verdict == SPEC_ADVICE_NOTHING
+               ? SPEC_EXIT_UNDECIDED
+               : SPEC_EXIT_HOLDS;
+}
+
+static int code_of_error(int status)
+{
+    if (spec_options_stop) return SPEC_EXIT_INTERRUPTED;
+    return status == GSL_EUNSUP ? SPEC_EXIT_UNDECIDED : SPEC_EXIT_USAGE;
+}
+
+static int advise(const arguments *args, const char *verb)
+{
+    evidence *found = calloc(2, sizeof *found), *before = found + 1;
+    spec_advice *advice = malloc(sizeof *advice);
+    spec_error error = {{0}};
+    int status = GSL_SUCCESS, code;
+    if (found == NULL || advice == NULL) SPEC_TRY(spec_no_memory(&error));
+    spec_options_catch_interrupts();
+    const bool compare = args->before != NULL;
+    if (compare)
+        SPEC_TRY(read_files(before, &args->before, 1, args->current, args->engine, &error));
+    SPEC_TRY(read_files(found, compare ? &args->after : args->file, compare ? 1 : args->n_files,
+                        args->current, args->engine, &error));
+    const spec_log_summary *read = first_read(found);
+    SPEC_TRY(read_files(found, args->plain, args->n_plain, 0, args->engine, &error));
+    SPEC_TRY(spec_advice_of(advice, &found->sums, compare ? &before->sums : NULL, &args->question,
+                            &error));
+    const spec_diagnosis_facts facts = {.advice = advice,
+                                        .evidence = &found->sums,
+                                        .read = read,
+                                        .counters = &found->counters,
+                                        .source = found->source,
+                                        .n_sources = found->n_sources};
+    code = show(&facts, args, verb);
+    if (code == SPEC_EXIT_HOLDS) code = code_of(&facts);
+done:
+    if (status != GSL_SUCCESS) {
+        spec_usage_say(verb, "%s", error.text);
+        code = code_of_error(status);
+    }
+    if (found != NULL) {
+        spec_observed_sums_free(&found->sums);
+        spec_observed_sums_free(&before->sums);
+    }
+    free(found);
+    free(advice);
+    return code;
+}
+
+int spec_verb_advise(spec_context *context, int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        options_table,
+        parse,
+        "FILE...",
+        "from an engine's log to a draft length\vWhich K should this engine run? advise reads "
+        "logs, "
+        "metrics and responses of vLLM, SGLang, llama.cpp, TensorRT-LLM and others (- is standard "
+        "input), and answers in one sentence: keep K, change it, turn speculation off, or measure "
+        "one thing. The setting to paste follows, then the evidence with intervals that allow for "
+        "dependent tokens, and what looks wrong in the numbers. Several files are one set of "
+        "evidence, in order; scrapes of counters are subtracted.\n"
+        "\n"
+        "Speed-ups need the speed of plain decoding: --plain, --plain-tokens-per-s or "
+        "--round-over-plain. Exit status: 0 advice, 1 something is wrong, 2 bad input, 3 not "
+        "enough "
+        "to say. docs/advise.md has a page for each engine.\n"
+        "\n"
+        "  $ speclab advise server.log --plain plain.log\n"
+        "  $ speclab advise metrics-1.prom metrics-2.prom --round-over-plain 1.4\n"
+        "  $ speclab advise server.log -o advice.csv --figure advice.svg\n"
+        "  $ speclab advise --before monday.log --after tuesday.log",
+        children,
+        NULL,
+        NULL};
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context),
+                      .current = -1,
+                      .question = {.plain_tokens_per_s = NAN,
+                                   .round_over_plain = NAN,
+                                   .K_low = -1,
+                                   .K_high = -1,
+                                   .error = 0.05}};
+    args.common.opt_formats = "table (the text, default), or rows by K as csv, json, markdown, "
+                              "latex or vertical";
+    args.common.opt_output = "write the text to FILE; for FILE.csv and FILE.json write the rows, "
+                             "and print the text";
+    args.common.opt_figure = "advice";
+    spec_usage_parse(&argp, argc, argv, &args);
+    complete(&args, argv[0]);
+    return spec_figure_option_draw(args.figure, "advice", &args.common, argv[0],
+                                   advise(&args, argv[0]));
+}

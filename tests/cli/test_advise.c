@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The verb advise: its exit codes, its answer, its files and its figure. SPECLAB names the program.
+ */
+#include "base/table.h"
+#include "cli/verb.h"
+#include "tests/support/child.h"
+#include "tests/support/picture.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Writes a vLLM log of windows of 10 seconds and 8 requests. In every window D rounds, somewhat
+ * more or less, accept by depth about alpha^j of their draft tokens; K = 0: plain decoding. */
+static void write_log(const char *name, int K, int D, double alpha, int windows)
+{
+    FILE *out = fopen(name, "w");
+    assert_non_null(out);
+    for (int w = 0; w < windows; w++) {
+        const int rounds = D + 7 * (w % 5), t = 600 + 10 * w;
+        int passed[64], accepted = 0, before = rounds;
+        for (int j = 0; j < K; j++) {
+            passed[j] = (int)lround(before * (alpha + 0.004 * (w % 3 - 1)));
+            accepted += before = passed[j];
+        }
+        fprintf(out,
+                "INFO 05-01 14:%02d:%02d [loggers.py:123] Engine 000: Avg prompt throughput: 0.0 "
+                "tokens/s, Avg generation throughput: %.1f tokens/s, Running: 8 reqs, Waiting: 0 "
+                "reqs, GPU KV cache usage: 4.1%%, Prefix cache hit rate: 0.0%%\n",
+                t / 60, t % 60, (rounds + accepted) / 10.0);
+        if (K == 0) continue;
+        fprintf(out,
+                "INFO 05-01 14:%02d:%02d [metrics.py:101] SpecDecoding metrics: Mean acceptance "
+                "length: %.2f, Accepted throughput: %.2f tokens/s, Drafted throughput: %.2f "
+                "tokens/s, Accepted: %d tokens, Drafted: %d tokens, Per-position acceptance rate: ",
+                t / 60, t % 60, 1.0 + (double)accepted / rounds, accepted / 10.0, K * rounds / 10.0,
+                accepted, K * rounds);
+        for (int j = 0; j < K; j++)
+            fprintf(out, "%s%.3f", j > 0 ? ", " : "", (double)passed[j] / rounds);
+        fprintf(out, ", Avg Draft acceptance rate: %.1f%%\n", 100.0 * accepted / (K * rounds));
+    }
+    assert_int_equal(fclose(out), 0);
+}
+
+static void advise(spec_child *c, const char *arguments, int code)
+{
+    char whole[600];
+    snprintf(whole, sizeof whole, "advise %s", arguments);
+    spec_child_run(c, whole);
+    if (c->code != code) fail_msg("%s: exit code %d: %s%s", whole, c->code, c->line, c->text);
+}
+
+static void assert_begins(const spec_child *c, const char *words)
+{
+    if (strncmp(c->text, words, strlen(words)) != 0) fail_msg("not '%s': %s", words, c->text);
+}
+
+static void assert_says(const spec_child *c, const char *words)
+{
+    if (strstr(c->text, words) == NULL) fail_msg("no '%s' in '%s'", words, c->text);
+}
+
+static void write_logs(void)
+{
+    write_log("k3.log", 3, 3800, 0.7, 30);
+    write_log("k1.log", 1, 4600, 0.7, 30);
+    write_log("slow.log", 3, 1700, 0.7, 30);
+    write_log("plain.log", 0, 6200, 0.0, 30);
+    write_log("other.log", 3, 3800, 0.8, 30);
+}
+
+/* K = 3 has 3800 (1 + .7 + .49 + .343) tokens in 10 s, plain decoding 6200: 1.55 of them. */
+static void the_answer_comes_first_and_the_setting_is_of_the_engine(void **state)
+{
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    write_logs();
+    advise(&c, "k3.log --plain plain.log --K 0:3", SPEC_EXIT_HOLDS);
+    assert_begins(&c, "Keep K = 3: 1.5");
+    assert_says(&c, "\n    --speculative-config '{..., \"num_speculative_tokens\": 3}'\n");
+    assert_says(&c, "Read k3.log: log of a vLLM server");
+    assert_int_equal(c.n_line, 0);
+    spec_child_free(&c);
+
+    advise(&c, "k1.log k3.log --plain plain.log --K 0:3", SPEC_EXIT_HOLDS);
+    assert_begins(&c, "Change K from 1 to 3: 1.2");
+    assert_says(&c, "\n    --speculative-config '{..., \"num_speculative_tokens\": 3}'\n");
+    spec_child_free(&c);
+
+    advise(&c, "slow.log --plain plain.log --K 0:3", SPEC_EXIT_HOLDS);
+    assert_begins(&c, "Turn speculation off: plain decoding has 1.4");
+    assert_says(&c, "    # start vllm serve without --speculative-config\n");
+    assert_says(&c, "Note (slow-rounds): ");
+    spec_child_free(&c);
+
+    advise(&c, "k3.log", SPEC_EXIT_UNDECIDED);
+    assert_begins(&c, "Measure plain decoding in vLLM: ");
+    spec_child_free(&c);
+    spec_file_write("empty.log", "");
+    advise(&c, "empty.log", SPEC_EXIT_UNDECIDED);
+    assert_begins(&c, "No round of speculation is in these files");
+    assert_says(&c, "no record that advise knows");
+    spec_child_free(&c);
+}
+
+static void something_wrong_is_status_1_and_bad_input_2(void **state)
+{
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    write_log("all.log", 3, 3800, 1.0, 3);
+    spec_file_write("all.jsonl", "{\"metrics\":{\"speculative_decoding\":{\"acceptance_histogram\":"
+                                 "[0,0,0,400],\"num_spec_steps\":400,\"num_accepted_draft_tokens\":"
+                                 "1200,\"num_draft_tokens\":1200,\"num_spec_tokens\":3}}}\n");
+    advise(&c, "all.jsonl", SPEC_EXIT_FAILS);
+    assert_begins(&c, "Something is wrong: no draft token is rejected");
+    assert_says(&c, "vllm_rejection.py");
+    spec_child_free(&c);
+    spec_file_write("cut.log", "\nSpecDecoding metrics: Mean acceptance length: x\n");
+    spec_program_fails("advise cut.log", SPEC_EXIT_USAGE, "speclab advise: cut.log:2: ");
+    spec_program_fails("advise nothere", SPEC_EXIT_USAGE, "speclab advise: nothere: ");
+}
+
+/* Its numbers have no acceptance in them: not enough to say. */
+static void a_source_that_cannot_answer_is_status_3(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_file_write("tgi.prom", "# TYPE tgi_request_skipped_tokens histogram\n"
+                                "tgi_request_skipped_tokens_sum 12\n"
+                                "tgi_request_skipped_tokens_count 10\n");
+    spec_program_fails("advise tgi.prom", SPEC_EXIT_UNDECIDED, "speclab advise: tgi.prom:2: ");
+}
+
+static void a_change_of_acceptance_is_status_1(void **state)
+{
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    write_logs();
+    advise(&c, "--before k3.log --after other.log", SPEC_EXIT_FAILS);
+    assert_begins(&c, "Something is wrong: acceptance differs between --before and --after");
+    assert_says(&c, "Acceptance was 70.0 % before the change and is 80.0 %");
+    spec_child_free(&c);
+    write_log("same.log", 3, 3790, 0.7, 30);
+    advise(&c, "--before k3.log --after same.log", SPEC_EXIT_HOLDS);
+    assert_begins(&c, "No change of acceptance was found: 70.0 % before, 70.0 % after");
+    spec_child_free(&c);
+    advise(&c, "--before k1.log --after k3.log", SPEC_EXIT_UNDECIDED);
+    assert_begins(&c, "No comparison: the files before and after share no draft length.");
+    spec_child_free(&c);
+}
+
+static double number(const spec_table *table, size_t row, const char *name)
+{
+    const int column = spec_table_column(table, name);
+    if (column < 0) fail_msg("no column %s", name);
+    return spec_cell_number(spec_table_cell(table, row, column));
+}
+
+static void rows_go_to_a_file_and_the_text_to_standard_output(void **state)
+{
+    spec_child c, text;
+    spec_table table;
+    spec_error error;
+    (void)state;
+    spec_needs_program();
+    write_logs();
+    advise(&text, "k3.log --plain plain.log --K 0:3", SPEC_EXIT_HOLDS);
+    advise(&c, "k3.log --plain plain.log --K 0:3 -o a.csv", SPEC_EXIT_HOLDS);
+    assert_string_equal(c.text, text.text);
+    spec_child_free(&c);
+    if (spec_table_read_csv(&table, "a.csv", NULL, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
+    assert_int_equal(table.n_rows, 5); /* the lengths, and the batches of 8 */
+    assert_true(number(&table, 4, "batch_from") == 1.0);
+    assert_true(number(&table, 3, "K") == 3.0);
+    assert_true(fabs(number(&table, 3, "tokens_per_round") - 2.533) < 0.01);
+    assert_true(number(&table, 3, "speedup_low") < number(&table, 3, "speedup"));
+    spec_table_free(&table);
+    advise(&c, "k3.log --plain plain.log --K 0:3 -f csv", SPEC_EXIT_HOLDS);
+    char *file = spec_file_bytes("a.csv");
+    assert_string_equal(c.text, file);
+    assert_begins(&c, "# figure: advice\n");
+    free(file);
+    spec_child_free(&c);
+    advise(&c, "k3.log --plain plain.log --K 0:3 -o a.txt", SPEC_EXIT_HOLDS);
+    assert_int_equal(c.n, 0);
+    file = spec_file_bytes("a.txt");
+    assert_string_equal(file, text.text);
+    free(file);
+    spec_child_free(&c);
+    advise(&c, "k3.log -f json", SPEC_EXIT_UNDECIDED);
+    assert_begins(&c, "[\n");
+    spec_child_free(&c);
+    advise(&c, "k3.log -f latex", SPEC_EXIT_UNDECIDED);
+    assert_says(&c, "\\begin{tabular}");
+    spec_child_free(&c);
+    advise(&c, "k3.log -o a.json --force", SPEC_EXIT_UNDECIDED);
+    file = spec_file_bytes("a.json");
+    assert_int_equal(file[0], '[');
+    free(file);
+    spec_child_free(&c);
+    spec_child_free(&text);
+}
+
+static void the_figure_is_drawn_from_the_rows(void **state)
+{
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    write_logs();
+    advise(&c, "k3.log --plain plain.log -o f.csv --figure f.svg", SPEC_EXIT_UNDECIDED);
+    spec_child_free(&c);
+    spec_picture_texts_apart("f.svg", "advice");
+    spec_program_works("plot f.csv -o again.svg");
+    spec_files_same("f.svg", "again.svg");
+    advise(&c, "k3.log -o tokens.csv --figure tokens.svg", SPEC_EXIT_UNDECIDED);
+    spec_child_free(&c);
+    spec_picture_texts_apart("tokens.svg", "advice without times");
+}
+
+static void several_files_are_one_set_of_evidence(void **state)
+{
+    spec_child one, two;
+    char *text;
+    (void)state;
+    spec_needs_program();
+    write_logs();
+    text = spec_file_bytes("k3.log");
+    const size_t n = strlen(text), half = (size_t)(strchr(text + n / 2, '\n') + 1 - text);
+    FILE *first = fopen("first.log", "w"), *second = fopen("second.log", "w");
+    fwrite(text, 1, half, first);
+    fwrite(text + half, 1, n - half, second);
+    fclose(first);
+    fclose(second);
+    free(text);
+    advise(&one, "k3.log --plain-tokens-per-s 77 -f csv", SPEC_EXIT_UNDECIDED);
+    advise(&two, "first.log second.log --plain-tokens-per-s 77 -f csv", SPEC_EXIT_UNDECIDED);
+    /* The rounds are all there. */
+    assert_non_null(strstr(one.text, ",run,114420,"));
+    assert_non_null(strstr(two.text, ",run,114420,"));
+    spec_child_free(&one);
+    spec_child_free(&two);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_answer_comes_first_and_the_setting_is_of_the_engine),
+        cmocka_unit_test(something_wrong_is_status_1_and_bad_input_2),
+        cmocka_unit_test(a_source_that_cannot_answer_is_status_3),
+        cmocka_unit_test(a_change_of_acceptance_is_status_1),
+        cmocka_unit_test(rows_go_to_a_file_and_the_text_to_standard_output),
+        cmocka_unit_test(the_figure_is_drawn_from_the_rows),
+        cmocka_unit_test(several_files_are_one_set_of_evidence),
+    };
+    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
+}
