@@ -33,6 +33,7 @@ sim/draft/length|length policies, one POLICY family per file, and what they lear
 sim/serving|a serving engine with speculation on a virtual clock, its costs and draft lengths
 sim/serving/engine|the parts of a run of the serving engine
 sim/serving/requests|the requests of a serving engine: arrivals, lengths, acceptance, traces
+sim/observed|engines with a known truth, as their counters show them
 sim/verify|verification rules: one verify_RULE.c each, and their table in verify.c
 analysis|what should happen: closed forms of tokens, speed-ups and costs
 analysis/acceptance|acceptance from an engine's counts: intervals, mixtures, other lengths

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/acceptance/counter_limits.h"
+
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_sf_gamma.h>
+#include <math.h>
+#include <string.h>
+
+/* ret[j], j = 0..K: chance that a round accepts j tokens at least. */
+static void fill_survival(double *ret, const spec_counted_engine *engine, double alpha)
+{
+    const double c = engine->over_rounds, a = alpha * c;
+    for (int j = 0; j <= engine->K; j++) {
+        const double moment = c == 0.0 || a == 0.0 || a == c
+                                  ? pow(alpha, j)
+                                  : exp(gsl_sf_lnbeta(a + j, c - a) - gsl_sf_lnbeta(a, c - a));
+        ret[j] = moment * pow(engine->decay, 0.5 * j * (j - 1));
+    }
+}
+
+/* [j]: chance that no chance ended the draft before its token of depth j. */
+static double reaches(const spec_counted_engine *engine, int j)
+{
+    return j <= 1 ? 1.0 : pow(1.0 - engine->stop, j - 1);
+}
+
+/* Adds share times the mean number of a request's rounds with k, k = 0..K. Such a round emits
+ * min(k, draft) + 1 tokens, and each ends the request with chance 1/output. */
+static void add_rounds(double *N, const spec_counted_engine *engine, double share, double alpha)
+{
+    const int K = engine->K;
+    const double ends = 1.0 / engine->output, keep = 1.0 - ends, stay = engine->stay;
+    double survival[SPEC_COUNTED_K + 1], part[SPEC_COUNTED_K + 1];
+    double goes_on = keep, factor = keep, again = 0.0;
+    fill_survival(survival, engine, alpha);
+    for (int k = 0; k <= K; k++) {
+        if (k > 0) goes_on -= ends * factor * reaches(engine, k);
+        if (k > 0) factor *= keep;
+        const double p = survival[k] - (k < K ? survival[k + 1] : 0.0);
+        part[k] = p / (1.0 - stay * goes_on);
+        again += (1.0 - stay) * goes_on * part[k];
+    }
+    for (int k = 0; k <= K; k++) N[k] += share * part[k] / (1.0 - again);
+}
+
+static void fill_depths(spec_counter_limits *ret, const spec_counted_engine *engine,
+                        const double *N)
+{
+    double tested = 0.0;
+    for (int j = 1; j <= engine->K; j++) {
+        double at_least = 0.0;
+        for (int k = j; k <= engine->K; k++) at_least += N[k] / ret->rounds;
+        const double here = N[j - 1] / ret->rounds, reach = reaches(engine, j);
+        ret->passes[j] = reach * at_least;
+        ret->tests[j] = j == 1 ? 1.0 : reach * (at_least + here * (1.0 - engine->sees));
+        ret->drafts[j] = j == 1 ? 1.0 : reach * (1.0 - engine->sees * (1.0 - at_least));
+        ret->drafted += ret->drafts[j];
+        ret->accepted += ret->passes[j];
+        tested += ret->tests[j];
+    }
+    ret->alpha = tested > 0.0 ? ret->accepted / tested : NAN;
+}
+
+/* Slots are independent, so the longest of their drafts follows from the law of one. */
+static double mean_step(const spec_counter_limits *limits, const spec_counted_engine *engine)
+{
+    const spec_affine_step *cost = &engine->cost;
+    double passes = 0.0;
+    for (int j = 1; j <= engine->K; j++)
+        passes += 1.0 - pow(fmax(1.0 - limits->drafts[j], 0.0), engine->batch);
+    const double plain = cost->step + cost->token * engine->batch * (1.0 + limits->drafted);
+    return engine->K == 0 ? plain
+                          : plain + cost->draft_round + cost->draft_pass * passes +
+                                cost->draft_token * engine->batch * limits->drafted;
+}
+
+static int fail(spec_counter_limits *ret)
+{
+    *ret = (spec_counter_limits){NAN, NAN, NAN, NAN, NAN, {0}, {0}, {0}, NAN, NAN};
+    for (int j = 0; j <= SPEC_COUNTED_K; j++) ret->drafts[j] = ret->tests[j] = ret->passes[j] = NAN;
+    return GSL_EDOM;
+}
+
+int spec_counter_limits_of(spec_counter_limits *ret, const spec_counted_engine *engine,
+                           const double *share, const double *alpha, int n)
+{
+    double N[SPEC_COUNTED_K + 1] = {0.0}, sum = 0.0;
+    if (!spec_counted_engine_ok(engine)) return fail(ret);
+    for (int i = 0; i < n; i++) {
+        if (!(alpha[i] >= 0.0 && alpha[i] <= 1.0 && share[i] >= 0.0)) return fail(ret);
+        sum += share[i];
+        add_rounds(N, engine, share[i], alpha[i]);
+    }
+    if (!(fabs(sum - 1.0) < 1e-9)) return fail(ret);
+    memset(ret, 0, sizeof *ret);
+    for (int k = 0; k <= engine->K; k++) ret->rounds += N[k];
+    fill_depths(ret, engine, N);
+    ret->tokens = engine->output / ret->rounds;
+    ret->step = mean_step(ret, engine);
+    ret->tokens_per_s = engine->batch * ret->tokens / ret->step;
+    return GSL_SUCCESS;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* counter_limits: what the counters of a full engine converge to, in closed form.
+ * Slots are renewal processes that count rounds, so every limit is a ratio of means over a request:
+ * slow requests have more rounds. Pure functions. docs/formulas.md#counter-limits. */
+#ifndef SPECLAB_COUNTER_LIMITS_H
+#define SPECLAB_COUNTER_LIMITS_H
+
+#include "speclab/counted_engine.h"
+
+/* Per round unless named otherwise. */
+typedef struct {
+    double rounds; /* of a request */
+    double tokens; /* of the output: output / rounds */
+    double drafted, accepted;
+    double alpha; /* accepted / tested draft tokens; NaN for K = 0 */
+    /* [j]: shares of rounds that draft, test and accept the token of depth j = 1..K */
+    double drafts[SPEC_COUNTED_K + 1], tests[SPEC_COUNTED_K + 1], passes[SPEC_COUNTED_K + 1];
+    double step;         /* s, the mean time of a step */
+    double tokens_per_s; /* of the engine: batch tokens / step */
+} spec_counter_limits;
+
+/* Requests have alpha[i] with chance share[i], i < n.
+ *
+ *     N_k = sum_i share_i p_ik / (1 - stay g_k) / (1 - (1 - stay) sum_k p_ik g_k / (1 - stay g_k))
+ *
+ * is the mean number of a request's rounds in which k tokens would be accepted of an unstopped
+ * draft. p_ik is the law of k, and g_k the chance that the request goes on after such a round.
+ *   returns GSL_EDOM, and NaN, for an engine or an alpha outside its domain or shares that do not
+ *           sum to 1 within 1e-9
+ * Checked by: the iteration over tokens (tests); simulation, sim/observed/engine_counters.h. */
+int spec_counter_limits_of(spec_counter_limits *ret, const spec_counted_engine *engine,
+                           const double *share, const double *alpha, int n);
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/observed/engine_counters.h"
+
+#include "sim/chance/rng.h"
+#include "sim/serving/engine/uniforms.h"
+#include "speclab/no_memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A place of the batch, and the request in it. */
+typedef struct {
+    float survival[SPEC_COUNTED_K]; /* [j - 1]: chance that a round accepts j tokens at least */
+    float last;                     /* uniform number of the round before; -1: none */
+    int64_t left;                   /* tokens to emit */
+    double begin;
+    spec_engine_counters *into;
+} slot;
+
+typedef struct {
+    const spec_counted_engine *engine;
+    const spec_alpha_law *alpha;
+    slot *slot; /* (batch) */
+    gsl_rng *rng;
+    spec_uniforms accept, repeat, draft;
+    double now;
+    /* requests: n of them to count, and the number that began and that ended; the counters of
+     * others are dropped. Windows: request = NULL. */
+    spec_engine_counters *request, dropped;
+    int n, begun, ended;
+} run;
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+/* Of Beta(a, b), E[alpha^j] = prod_{i < j} (a + i)/(a + b + i). */
+static void fill_survival(slot *s, const spec_counted_engine *engine, double alpha)
+{
+    const double c = engine->over_rounds;
+    double survival = 1.0, decay = 1.0;
+    for (int j = 1; j <= engine->K; j++) {
+        survival *= decay * (c > 0.0 ? (alpha * c + j - 1.0) / (c + j - 1.0) : alpha);
+        decay *= engine->decay;
+        s->survival[j - 1] = (float)survival;
+    }
+}
+
+/* A request's rounds over those of one without acceptance, for rounds that are independent:
+ *     1 / sum_j keep^j P(a round accepts j tokens at least),   keep = 1 - 1/output */
+static double relative_rounds(const slot *s, const spec_counted_engine *engine)
+{
+    double sum = 1.0, factor = 1.0 - 1.0 / engine->output;
+    for (int j = 1; j <= engine->K; j++) {
+        sum += factor * s->survival[j - 1];
+        factor *= (1.0 - 1.0 / engine->output) * (1.0 - engine->stop);
+    }
+    return 1.0 / sum;
+}
+
+/* The end of a geometric request does not depend on its age: one that is under way has as many
+ * tokens to emit as a new one. */
+static void begin(run *r, slot *s, bool under_way)
+{
+    do {
+        fill_survival(s, r->engine, spec_alpha_law_draw(r->alpha, r->rng));
+    } while (under_way && gsl_rng_uniform(r->rng) >= relative_rounds(s, r->engine));
+    const double u = 1.0 - gsl_rng_uniform(r->rng);
+    s->left = r->engine->output > 1.0 ? 1 + (int64_t)(log(u) / log1p(-1.0 / r->engine->output)) : 1;
+    s->last = -1.0f;
+    s->begin = r->now;
+    if (r->request != NULL) s->into = r->begun < r->n ? &r->request[r->begun++] : &r->dropped;
+}
+
+static void end(run *r, slot *s, double now)
+{
+    if (r->request == NULL || s->into == &r->dropped) return;
+    s->into->seconds = now - s->begin;
+    r->ended++;
+}
+
+/* ---- rounds ---------------------------------------------------------------------------------- */
+
+static int accepted(run *r, slot *s)
+{
+    float u = spec_uniforms_next(&r->accept);
+    if (r->engine->stay > 0.0) {
+        const bool again = spec_uniforms_next(&r->repeat) < (float)r->engine->stay;
+        if (again && s->last >= 0.0f) u = s->last;
+        s->last = u;
+    }
+    int n = 0;
+    while (n < r->engine->K && u < s->survival[n]) n++;
+    return n;
+}
+
+/* Draft tokens of a round of which the target would accept n. */
+static int drafted(run *r, int n)
+{
+    const spec_counted_engine *engine = r->engine;
+    int K = engine->K;
+    if (engine->sees > 0.0 && n < K && spec_uniforms_next(&r->draft) < (float)engine->sees)
+        K = n > 1 ? n : 1;
+    if (engine->stop > 0.0)
+        for (int j = 1; j < K; j++)
+            if (spec_uniforms_next(&r->draft) < (float)engine->stop) return j;
+    return K;
+}
+
+static void step(run *r)
+{
+    const int batch = r->engine->batch;
+    spec_step_work work = {.decoding = batch};
+    for (int i = 0; i < batch; i++) {
+        slot *s = &r->slot[i];
+        int n = accepted(r, s);
+        const int K = r->engine->K > 0 ? drafted(r, n) : 0;
+        if (n > K) n = K;
+        const int64_t emitted = n + 1 < s->left ? n + 1 : s->left;
+        s->into->rounds++;
+        s->into->drafted += (uint64_t)K;
+        s->into->accepted += (uint64_t)n;
+        s->into->emitted += (uint64_t)emitted;
+        s->into->n_accepted[n]++;
+        s->left -= emitted;
+        work.drafted += K;
+        if (K > work.passes) work.passes = K;
+    }
+    work.decode_tokens = batch + work.drafted;
+    r->now += spec_affine_step_target(&r->engine->cost, &work) +
+              spec_affine_step_draft(&r->engine->cost, &work);
+    for (int i = 0; i < batch; i++)
+        if (r->slot[i].left == 0) {
+            end(r, &r->slot[i], r->now);
+            begin(r, &r->slot[i], false);
+        }
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+static int init(run *r, uint64_t seed, uint64_t stream, spec_error *error)
+{
+    if (!spec_counted_engine_ok(r->engine) || r->n < 1)
+        return spec_fail(error, GSL_EDOM, "a setting of the engine is outside its domain");
+    r->slot = calloc((size_t)r->engine->batch, sizeof *r->slot);
+    r->rng = spec_rng_alloc();
+    if (r->slot == NULL || r->rng == NULL) return spec_no_memory(error);
+    spec_rng_stream(r->rng, spec_rng_named_seed(seed, "counters requests"), stream);
+    spec_uniforms_init(&r->accept, seed, "counters accept", stream);
+    spec_uniforms_init(&r->repeat, seed, "counters repeat", stream);
+    spec_uniforms_init(&r->draft, seed, "counters draft", stream);
+    for (int i = 0; i < r->engine->batch; i++) begin(r, &r->slot[i], r->request == NULL);
+    return GSL_SUCCESS;
+}
+
+static void run_free(run *r)
+{
+    free(r->slot);
+    gsl_rng_free(r->rng);
+}
+
+int spec_engine_counters_windows(spec_engine_counters *ret_window, int n, double seconds,
+                                 const spec_counted_engine *engine, const spec_alpha_law *alpha,
+                                 uint64_t seed, uint64_t stream, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    run r = {.engine = engine, .alpha = alpha, .n = n};
+    if (!(seconds > 0.0 && seconds <= 1e9))
+        SPEC_TRY(spec_fail(error, GSL_EDOM, "windows of %g s are outside (0,1e9]", seconds));
+    SPEC_TRY(init(&r, seed, stream, error));
+    memset(ret_window, 0, (size_t)n * sizeof *ret_window);
+    for (int w = 0; w < n; w++) {
+        for (int i = 0; i < engine->batch; i++) r.slot[i].into = &ret_window[w];
+        while (r.now < (w + 1) * seconds) step(&r);
+        ret_window[w].seconds = seconds;
+    }
+done:
+    run_free(&r);
+    return status;
+}
+
+int spec_engine_counters_requests(spec_engine_counters *ret_request, int n,
+                                  const spec_counted_engine *engine, const spec_alpha_law *alpha,
+                                  uint64_t seed, uint64_t stream, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    run r = {.engine = engine, .alpha = alpha, .n = n, .request = ret_request};
+    if (n > 0) memset(ret_request, 0, (size_t)n * sizeof *ret_request);
+    SPEC_TRY(init(&r, seed, stream, error));
+    while (r.ended < n) step(&r);
+done:
+    run_free(&r);
+    return status;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/acceptance/counter_limits.h"
+
+#include "analysis/capped_geometric.h"
+#include "analysis/serving/saturation.h"
+#include "tests/support/near.h"
+
+#include <gsl/gsl_errno.h>
+
+static spec_counted_engine plain_engine(void)
+{
+    return (spec_counted_engine){.decay = 1.0,
+                                 .output = 37.0,
+                                 .K = 4,
+                                 .batch = 3,
+                                 .cost = {.step = 0.01,
+                                          .token = 2e-4,
+                                          .draft_round = 1e-3,
+                                          .draft_pass = 7e-4,
+                                          .draft_token = 3e-5}};
+}
+
+static spec_counter_limits limits(const spec_counted_engine *engine, double alpha)
+{
+    spec_counter_limits ret;
+    assert_int_equal(spec_counter_limits_of(&ret, engine, (const double[]){1.0}, &alpha, 1),
+                     GSL_SUCCESS);
+    return ret;
+}
+
+static void without_mixtures_alpha_is_the_chance_of_a_token(void **state)
+{
+    (void)state;
+    spec_counted_engine engine = plain_engine();
+    engine.output = 1e9;
+    const spec_counter_limits l = limits(&engine, 0.73);
+    assert_near(l.alpha, 0.73, 1e-14);
+    assert_near(l.tokens, spec_capped_geometric_mean(0.73, 4), 1e-7);
+    assert_near(l.accepted + 1.0, spec_capped_geometric_mean(0.73, 4), 1e-7);
+    assert_same(l.drafted, 4.0);
+    assert_near(l.passes[3], 0.73 * 0.73 * 0.73, 1e-14);
+    assert_near(l.tests[3], 0.73 * 0.73, 1e-14);
+    assert_near(l.step, 0.01 + 2e-4 * 3 * 5 + 1e-3 + 7e-4 * 4 + 3e-5 * 12, 1e-14);
+    assert_near(l.tokens_per_s, 3 * l.tokens / l.step, 1e-14);
+}
+
+static void plain_decoding_emits_one_token_per_round(void **state)
+{
+    (void)state;
+    spec_counted_engine engine = plain_engine();
+    engine.K = 0;
+    const spec_counter_limits l = limits(&engine, 0.73);
+    assert_near(l.tokens, 1.0, 1e-14);
+    assert_near(l.rounds, 37.0, 1e-14);
+    assert_same(l.drafted, 0.0);
+    assert_nan(l.alpha);
+    assert_near(l.step, 0.01 + 2e-4 * 3, 1e-14);
+}
+
+static void long_requests_give_the_harmonic_mean(void **state)
+{
+    (void)state;
+    static const double share[] = {0.3, 0.7}, alpha[] = {0.31, 0.86};
+    spec_counted_engine engine = plain_engine();
+    engine.output = 1e9;
+    spec_counter_limits l;
+    assert_int_equal(spec_counter_limits_of(&l, &engine, share, alpha, 2), GSL_SUCCESS);
+    const double mean[] = {spec_capped_geometric_mean(0.31, 4),
+                           spec_capped_geometric_mean(0.86, 4)};
+    assert_near(l.tokens, spec_saturation_tokens_per_round(share, mean, 2), 1e-7);
+}
+
+/* Second route: all drafts and rounds of a request, by iteration over its rounds. A round's number
+ * k is that of accepted tokens of an unstopped draft; `seen` and the length of a stopped draft are
+ * enumerated. */
+enum { ROUNDS = 4000 };
+typedef struct {
+    double rounds, emitted, drafts[SPEC_COUNTED_K + 1], tests[SPEC_COUNTED_K + 1],
+        passes[SPEC_COUNTED_K + 1];
+} sums;
+
+static void add_round(sums *s, double *goes_on, const spec_counted_engine *e, int k, double chance)
+{
+    *goes_on = 0.0;
+    s->rounds += chance;
+    for (int seen = 0; seen <= 1; seen++)
+        for (int cut = 1; cut <= e->K; cut++) {
+            const double stops = pow(1.0 - e->stop, cut - 1) * (cut < e->K ? e->stop : 1.0);
+            const double part = chance * stops * (seen ? e->sees : 1.0 - e->sees);
+            int K = cut;
+            if (seen && k < e->K && K > (k > 1 ? k : 1)) K = k > 1 ? k : 1;
+            const int n = k < K ? k : K;
+            for (int j = 1; j <= K; j++) s->drafts[j] += part;
+            for (int j = 1; j <= (n + 1 < K ? n + 1 : K); j++) s->tests[j] += part;
+            for (int j = 1; j <= n; j++) s->passes[j] += part;
+            for (int t = 0; t <= n; t++) s->emitted += part * pow(1.0 - 1.0 / e->output, t);
+            *goes_on +=
+                stops * (seen ? e->sees : 1.0 - e->sees) * pow(1.0 - 1.0 / e->output, n + 1);
+        }
+}
+
+static sums iterate(const spec_counted_engine *e, const double *law)
+{
+    sums s = {0};
+    double chance[SPEC_COUNTED_K + 1];
+    for (int k = 0; k <= e->K; k++) chance[k] = law[k];
+    for (int round = 0; round < ROUNDS; round++) {
+        double next[SPEC_COUNTED_K + 1] = {0}, alive = 0.0;
+        for (int k = 0; k <= e->K; k++) {
+            double goes_on;
+            add_round(&s, &goes_on, e, k, chance[k]);
+            next[k] += chance[k] * goes_on * e->stay;
+            alive += chance[k] * goes_on * (1.0 - e->stay);
+        }
+        for (int k = 0; k <= e->K; k++) chance[k] = next[k] + alive * law[k];
+    }
+    return s;
+}
+
+/* E[alpha^j] of Beta(a, c - a) by the product of conditional means. */
+static void law_of(double *law, const spec_counted_engine *e, double alpha)
+{
+    double survival[SPEC_COUNTED_K + 2] = {1.0};
+    for (int j = 1; j <= e->K; j++) {
+        const double c = e->over_rounds;
+        survival[j] = survival[j - 1] * pow(e->decay, j - 1) *
+                      (c > 0.0 ? (alpha * c + j - 1) / (c + j - 1) : alpha);
+    }
+    for (int k = 0; k <= e->K; k++) law[k] = survival[k] - survival[k + 1];
+}
+
+static void all_limits_are_those_of_the_iteration_over_rounds(void **state)
+{
+    (void)state;
+    for (int setting = 0; setting < 64; setting++) {
+        spec_counted_engine e = plain_engine();
+        if (setting & 1) e.over_rounds = 2.7;
+        if (setting & 2) e.decay = 0.83;
+        if (setting & 4) e.stay = 0.6;
+        if (setting & 8) e.stop = 0.23;
+        if (setting & 16) e.sees = 0.7;
+        if (setting & 32) e.K = 1;
+        double law[SPEC_COUNTED_K + 1];
+        law_of(law, &e, 0.67);
+        const sums s = iterate(&e, law);
+        const spec_counter_limits l = limits(&e, 0.67);
+        double tested = 0.0, accepted = 0.0, drafted = 0.0;
+        assert_near(s.emitted, e.output, 1e-10);
+        assert_near(l.rounds, s.rounds, 1e-10);
+        assert_near(l.tokens, e.output / s.rounds, 1e-10);
+        for (int j = 1; j <= e.K; j++) {
+            assert_near(l.drafts[j], s.drafts[j] / s.rounds, 1e-10);
+            assert_near(l.tests[j], s.tests[j] / s.rounds, 1e-10);
+            assert_near(l.passes[j], s.passes[j] / s.rounds, 1e-10);
+            drafted += s.drafts[j] / s.rounds;
+            tested += s.tests[j];
+            accepted += s.passes[j];
+        }
+        assert_near(l.drafted, drafted, 1e-10);
+        assert_near(l.alpha, accepted / tested, 1e-10);
+    }
+}
+
+static void requests_count_by_their_rounds(void **state)
+{
+    (void)state;
+    static const double share[] = {0.3, 0.7}, alpha[] = {0.31, 0.86};
+    spec_counted_engine engine = plain_engine();
+    spec_counter_limits both;
+    assert_int_equal(spec_counter_limits_of(&both, &engine, share, alpha, 2), GSL_SUCCESS);
+    const spec_counter_limits low = limits(&engine, 0.31), high = limits(&engine, 0.86);
+    assert_near(both.rounds, 0.3 * low.rounds + 0.7 * high.rounds, 1e-13);
+    const double weight = 0.3 * low.rounds / both.rounds;
+    assert_near(both.passes[3], weight * low.passes[3] + (1.0 - weight) * high.passes[3], 1e-13);
+}
+
+/* Two slots whose drafts have 1 token with chance stop, else 2: the longest has 1 with stop^2. */
+static void the_longest_draft_of_a_batch_takes_the_passes(void **state)
+{
+    (void)state;
+    spec_counted_engine engine = plain_engine();
+    engine.K = 2;
+    engine.batch = 2;
+    engine.stop = 0.4;
+    engine.cost = (spec_affine_step){.step = 1.0, .draft_pass = 1.0};
+    assert_near(limits(&engine, 0.6).step, 1.0 + 1.0 + (1.0 - 0.4 * 0.4), 1e-14);
+}
+
+static void edges_are_limits(void **state)
+{
+    (void)state;
+    spec_counted_engine engine = plain_engine();
+    engine.over_rounds = 3.0;
+    assert_same(limits(&engine, 0.0).alpha, 0.0);
+    assert_near(limits(&engine, 0.0).tokens, 1.0, 1e-14);
+    assert_same(limits(&engine, 1.0).alpha, 1.0);
+    engine.output = 1.0;
+    assert_near(limits(&engine, 0.5).rounds, 1.0, 1e-15);
+}
+
+static void nothing_is_known_outside_the_domain(void **state)
+{
+    (void)state;
+    spec_counted_engine engine = plain_engine();
+    spec_counter_limits l;
+    const double one = 1.0, half = 0.5, above = 1.5;
+    assert_int_equal(spec_counter_limits_of(&l, &engine, &one, &above, 1), GSL_EDOM);
+    assert_nan(l.tokens);
+    assert_nan(l.passes[1]);
+    assert_int_equal(spec_counter_limits_of(&l, &engine, &half, &half, 1), GSL_EDOM);
+    assert_int_equal(spec_counter_limits_of(&l, &engine, &one, &half, 0), GSL_EDOM);
+    engine.decay = NAN;
+    assert_int_equal(spec_counter_limits_of(&l, &engine, &one, &half, 1), GSL_EDOM);
+    engine = plain_engine();
+    engine.K = SPEC_COUNTED_K + 1;
+    assert_int_equal(spec_counter_limits_of(&l, &engine, &one, &half, 1), GSL_EDOM);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_mixtures_alpha_is_the_chance_of_a_token),
+        cmocka_unit_test(plain_decoding_emits_one_token_per_round),
+        cmocka_unit_test(long_requests_give_the_harmonic_mean),
+        cmocka_unit_test(all_limits_are_those_of_the_iteration_over_rounds),
+        cmocka_unit_test(requests_count_by_their_rounds),
+        cmocka_unit_test(the_longest_draft_of_a_batch_takes_the_passes),
+        cmocka_unit_test(edges_are_limits),
+        cmocka_unit_test(nothing_is_known_outside_the_domain),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Counters of a simulated engine beside their limits in closed form. */
+#include "analysis/acceptance/counter_limits.h"
+#include "sim/observed/engine_counters.h"
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+
+static spec_counted_engine plain_engine(void)
+{
+    return (spec_counted_engine){.decay = 1.0,
+                                 .output = 37.0,
+                                 .K = 4,
+                                 .batch = 5,
+                                 .cost = {.step = 0.01,
+                                          .token = 2e-4,
+                                          .draft_round = 1e-3,
+                                          .draft_pass = 7e-4,
+                                          .draft_token = 3e-5}};
+}
+
+/* Settings as bits. */
+enum { OVER_REQUESTS = 1, OVER_ROUNDS = 2, DECAY = 4, STAY = 8, STOP = 16, SEES = 32, ALL = 64 };
+
+static spec_counted_engine engine_of(int settings)
+{
+    spec_counted_engine engine = plain_engine();
+    if (settings & OVER_ROUNDS) engine.over_rounds = 2.7;
+    if (settings & DECAY) engine.decay = 0.83;
+    if (settings & STAY) engine.stay = 0.6;
+    if (settings & STOP) engine.stop = 0.23;
+    if (settings & SEES) engine.sees = 0.7;
+    return engine;
+}
+
+static spec_alpha_law law_of(int settings)
+{
+    spec_alpha_law law = {.kind = SPEC_ALPHA_ONE, .mean = 0.67, .concentration = 3.0};
+    if (settings & OVER_REQUESTS) law.kind = SPEC_ALPHA_BETA;
+    return law;
+}
+
+static spec_counter_limits limits_of(const spec_counted_engine *engine, const spec_alpha_law *law)
+{
+    double alpha[SPEC_ALPHA_NODES], share[SPEC_ALPHA_NODES];
+    int n;
+    spec_counter_limits limits;
+    assert_int_equal(spec_alpha_law_nodes(&n, alpha, share, law, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_counter_limits_of(&limits, engine, share, alpha, n), GSL_SUCCESS);
+    return limits;
+}
+
+/* Normal test of a ratio of sums over independent clusters, at p = 1e-6. */
+static void ratio_is(const double *x, const double *y, int n, double expected, const char *what)
+{
+    double sum_x = 0.0, sum_y = 0.0, square = 0.0;
+    for (int i = 0; i < n; i++) {
+        sum_x += x[i];
+        sum_y += y[i];
+    }
+    for (int i = 0; i < n; i++) square += pow(x[i] - expected * y[i], 2);
+    const double z = (sum_x - expected * sum_y) / sqrt(square);
+    if (fabs(sum_x - expected * sum_y) < 1e-9 * sum_x) return;
+    if (!(fabs(z) < 4.9)) fail_msg("%s: %g, not %g: z = %g", what, sum_x / sum_y, expected, z);
+}
+
+/* With 4000 requests the standard error of passes per round is .5 %: it rejects rounds that ignore
+ * a setting, requests weighed alike, and accepted tokens beyond a stopped draft. */
+static void ratios_over_requests_are_the_limits(void **state)
+{
+    (void)state;
+    enum { N = 4000 };
+    static spec_engine_counters c[N];
+    static double x[N], y[N];
+    const uint64_t seed = spec_test_seed();
+    for (int settings = 0; settings < ALL; settings++) {
+        const spec_counted_engine engine = engine_of(settings);
+        const spec_alpha_law law = law_of(settings);
+        const spec_counter_limits l = limits_of(&engine, &law);
+        char what[64];
+        assert_int_equal(
+            spec_engine_counters_requests(c, N, &engine, &law, seed, (uint64_t)settings, NULL),
+            GSL_SUCCESS);
+        for (int i = 0; i < N; i++) y[i] = (double)c[i].rounds;
+        for (int j = 1; j <= engine.K; j++) {
+            for (int i = 0; i < N; i++) x[i] = (double)spec_engine_counters_passed(&c[i], j);
+            snprintf(what, sizeof what, "settings %d, depth %d", settings, j);
+            ratio_is(x, y, N, l.passes[j], what);
+        }
+        for (int i = 0; i < N; i++) x[i] = (double)c[i].drafted;
+        ratio_is(x, y, N, l.drafted, "drafted");
+        for (int i = 0; i < N; i++) x[i] = (double)c[i].emitted;
+        ratio_is(x, y, N, l.tokens, "emitted");
+        for (int i = 0; i < N && engine.stop + engine.sees == 0.0; i++)
+            assert_near(c[i].seconds, l.step * y[i], 1e-6);
+    }
+}
+
+/* The first windows alone, of many engines: they are stationary from the beginning on. Outputs are
+ * so short that tokens at the end of a request matter to its rounds. */
+static void first_windows_have_the_limits(void **state)
+{
+    (void)state;
+    enum { N = 20000 };
+    static const int all[] = {0, OVER_REQUESTS, OVER_REQUESTS | DECAY, OVER_REQUESTS | STOP | SEES};
+    static double rounds[N], accepted[N], emitted[N];
+    const uint64_t seed = spec_test_seed();
+    for (int s = 0; s < 4; s++) {
+        spec_counted_engine engine = engine_of(all[s]);
+        const spec_alpha_law law = law_of(all[s]);
+        engine.output = 4.0;
+        const spec_counter_limits l = limits_of(&engine, &law);
+        for (int i = 0; i < N; i++) {
+            spec_engine_counters c;
+            assert_int_equal(spec_engine_counters_windows(&c, 1, 2 * l.step, &engine, &law, seed,
+                                                          (uint64_t)i, NULL),
+                             GSL_SUCCESS);
+            rounds[i] = (double)c.rounds;
+            accepted[i] = (double)c.accepted;
+            emitted[i] = (double)c.emitted;
+        }
+        ratio_is(accepted, rounds, N, l.accepted, "accepted");
+        ratio_is(emitted, rounds, N, l.tokens, "emitted");
+    }
+}
+
+static void windows_add_up(void **state)
+{
+    (void)state;
+    enum { N = 400 };
+    static spec_engine_counters c[N];
+    static double steps[N];
+    const spec_counted_engine engine = engine_of(STOP);
+    const spec_alpha_law law = law_of(0);
+    const spec_counter_limits l = limits_of(&engine, &law);
+    assert_int_equal(
+        spec_engine_counters_windows(c, N, 0.5, &engine, &law, spec_test_seed(), 0, NULL),
+        GSL_SUCCESS);
+    double sum = 0.0;
+    for (int i = 0; i < N; i++) {
+        uint64_t rounds = 0, accepted = 0;
+        for (int k = 0; k <= engine.K; k++) {
+            rounds += c[i].n_accepted[k];
+            accepted += (uint64_t)k * c[i].n_accepted[k];
+        }
+        assert_int_equal(rounds, c[i].rounds);
+        assert_int_equal(rounds % (uint64_t)engine.batch, 0);
+        assert_int_equal(accepted, c[i].accepted);
+        assert_true(c[i].emitted <= rounds + accepted);
+        assert_true(c[i].accepted <= c[i].drafted);
+        assert_true(c[i].drafted <= rounds * (uint64_t)engine.K);
+        assert_same(c[i].seconds, 0.5);
+        steps[i] = (double)rounds / engine.batch;
+        sum += steps[i];
+    }
+    /* Steps differ in time by the longest draft alone: their number is known within 1 %. */
+    assert_near(sum * l.step, 0.5 * N, 0.01);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ratios_over_requests_are_the_limits),
+        cmocka_unit_test(first_windows_have_the_limits),
+        cmocka_unit_test(windows_add_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
