@@ -19,12 +19,12 @@ typedef struct {
     double tokens_per_s; /* of the engine: batch tokens / step */
 } spec_counter_limits;
 
-/* Requests have alpha[i] with chance share[i], i < n.
+/* Requests have alpha[i] with chance share[i], i < n. N_k is the mean number of a request's rounds in
+ * which k tokens would be accepted of an unstopped draft:
  *
  *     N_k = sum_i share_i p_ik / (1 - stay g_k) / (1 - (1 - stay) sum_k p_ik g_k / (1 - stay g_k))
  *
- * is the mean number of a request's rounds in which k tokens would be accepted of an unstopped
- * draft. p_ik is the law of k, and g_k the chance that the request goes on after such a round.
+ * p_ik is the law of k, and g_k the chance that the request goes on after such a round.
  *   returns GSL_EDOM, and NaN, for an engine or an alpha outside its domain or shares that do not
  *           sum to 1 within 1e-9
  * Checked by: the iteration over tokens (tests); simulation, sim/observed/engine_counters.h. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* engine_counters: the counters of a simulated engine, as its log or its responses would give them.
  * The engine (speclab/counted_engine.h) is full at all times. A run is a function of its arguments:
- * threads and instruction sets give the same bytes. What the counters converge to is computed in
- * analysis/acceptance/counter_limits.h. */
+ * threads and instruction sets give the same bytes. analysis/acceptance/counter_limits.h has the
+ * limits of the counters. */
 #ifndef SPECLAB_ENGINE_COUNTERS_H
 #define SPECLAB_ENGINE_COUNTERS_H
 

@@ -64,7 +64,7 @@ static void ratio_is(const double *x, const double *y, int n, double expected, c
 }
 
 /* With 4000 requests the standard error of passes per round is .5 %: it rejects rounds that ignore
- * a setting, requests weighed alike, and accepted tokens beyond a stopped draft. */
+ * a setting, equal weights of requests, and accepted tokens beyond a stopped draft. */
 static void ratios_over_requests_are_the_limits(void **state)
 {
     (void)state;
