@@ -19,15 +19,15 @@ typedef struct {
     double tokens_per_s; /* of the engine: batch tokens / step */
 } spec_counter_limits;
 
-/* Requests have alpha[i] with chance share[i], i < n. N_k is the mean number of a request's rounds in
- * which k tokens would be accepted of an unstopped draft:
+/* Requests have alpha[i] with chance share[i], i < n.
  *
  *     N_k = sum_i share_i p_ik / (1 - stay g_k) / (1 - (1 - stay) sum_k p_ik g_k / (1 - stay g_k))
  *
- * p_ik is the law of k, and g_k the chance that the request goes on after such a round.
+ * Of a request's rounds, N_k in the mean would accept k tokens of a draft that never stops. p_ik is
+ * the law of k, and g_k the chance that the request goes on after such a round.
  *   returns GSL_EDOM, and NaN, for an engine or an alpha outside its domain or shares that do not
  *           sum to 1 within 1e-9
- * Checked by: the iteration over tokens (tests); simulation, sim/observed/engine_counters.h. */
+ * Checked by: the iteration over rounds (tests); simulation, sim/observed/engine_counters.h. */
 int spec_counter_limits_of(spec_counter_limits *ret, const spec_counted_engine *engine,
                            const double *share, const double *alpha, int n);
 
