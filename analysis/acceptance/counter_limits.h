@@ -23,8 +23,8 @@ typedef struct {
  *
  *     N_k = sum_i share_i p_ik / (1 - stay g_k) / (1 - (1 - stay) sum_k p_ik g_k / (1 - stay g_k))
  *
- * Of a request's rounds, N_k in the mean would accept k tokens of a draft that never stops. p_ik is
- * the law of k, and g_k the chance that the request goes on after such a round.
+ * Of a request's rounds, N_k in the mean would accept k tokens of a draft that never stops. The law
+ * of k is p_ik, and the request goes on after such a round with chance g_k.
  *   returns GSL_EDOM, and NaN, for an engine or an alpha outside its domain or shares that do not
  *           sum to 1 within 1e-9
  * Checked by: the iteration over rounds (tests); simulation, sim/observed/engine_counters.h. */
