@@ -100,3 +100,10 @@ int spec_counter_limits_of(spec_counter_limits *ret, const spec_counted_engine *
     ret->tokens_per_s = engine->batch * ret->tokens / ret->step;
     return GSL_SUCCESS;
 }
+
+void spec_counter_limits_shorter(double *ret_low, double *ret_high, double tokens, double cut,
+                                 int K_other)
+{
+    *ret_low = cut;
+    *ret_high = tokens / (1.0 + (tokens - cut) / (K_other + 1.0));
+}

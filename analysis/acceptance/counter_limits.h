@@ -31,4 +31,19 @@ typedef struct {
 int spec_counter_limits_of(spec_counter_limits *ret, const spec_counted_engine *engine,
                            const double *share, const double *alpha, int n);
 
+/* Tokens per round at a shorter draft length, from the counters of a run at K, where requests
+ * differ. Each length weighs requests by other numbers of rounds: the sums of a run, cut, are a
+ * lower end.
+ *
+ *     cut <= tokens per round at K_other <= tokens / (1 + (tokens - cut) / (K_other + 1))
+ *
+ *   tokens   1 + sum_{j <= K} passes_j per round
+ *   cut      1 + sum_{j <= K_other} passes_j per round of the same run, K_other < K
+ * The ends hold in the limit of long requests. The high one is attained if requests accept all or
+ * nothing, the low one if they are equal. The low one assumes that requests with a larger cut gain
+ * a larger factor from the longer draft: true if each has one alpha.
+ * Checked by: the limits at both lengths of random mixtures. docs/formulas.md#counter-limits. */
+void spec_counter_limits_shorter(double *ret_low, double *ret_high, double tokens, double cut,
+                                 int K_other);
+
 #endif

@@ -186,6 +186,53 @@ static void the_longest_draft_of_a_batch_takes_the_passes(void **state)
     assert_near(limits(&engine, 0.6).step, 1.0 + 1.0 + (1.0 - 0.4 * 0.4), 1e-14);
 }
 
+/* Tokens at K_other between the ends that counters at K give, for requests of several alphas. */
+static void check_shorter(const double *share, const double *alpha, int n, double *ret_bias)
+{
+    spec_counted_engine engine = plain_engine();
+    spec_counter_limits at[8];
+    engine.output = 1e8;
+    for (int K = 0; K < 8; K++) {
+        engine.K = K;
+        assert_int_equal(spec_counter_limits_of(&at[K], &engine, share, alpha, n), GSL_SUCCESS);
+    }
+    for (int K = 1; K < 8; K++)
+        for (int other = 0; other < K; other++) {
+            double cut = 1.0, low, high;
+            for (int j = 1; j <= other; j++) cut += at[K].passes[j];
+            spec_counter_limits_shorter(&low, &high, at[K].accepted + 1.0, cut, other);
+            assert_true(low <= at[other].tokens + 1e-6);
+            assert_true(at[other].tokens <= high + 1e-6);
+            if (K == 6 && other == 3) *ret_bias = at[other].tokens / cut - 1.0;
+        }
+}
+
+static void shorter_lengths_are_within_the_ends_of_a_run(void **state)
+{
+    (void)state;
+    double bias;
+    for (int i = 0; i < 200; i++) {
+        const double a = fmod(0.618034 * i, 1.0), b = fmod(0.754878 * i, 1.0),
+                     c = fmod(0.56984 * i, 1.0), s = fmod(0.3819 * i, 1.0);
+        check_shorter((const double[]){0.5 * s, 0.5 - 0.5 * s, 0.5}, (const double[]){a, b, c}, 3,
+                      &bias);
+    }
+    /* both ends are attained */
+    check_shorter((const double[]){1.0}, (const double[]){0.71}, 1, &bias);
+    assert_within(bias, 0.0, 1e-6);
+    spec_counted_engine engine = plain_engine();
+    spec_counter_limits six, three;
+    static const double share[] = {0.37, 0.63}, alpha[] = {0.0, 1.0};
+    double low, high;
+    engine.output = 1e8;
+    engine.K = 6;
+    assert_int_equal(spec_counter_limits_of(&six, &engine, share, alpha, 2), GSL_SUCCESS);
+    engine.K = 3;
+    assert_int_equal(spec_counter_limits_of(&three, &engine, share, alpha, 2), GSL_SUCCESS);
+    spec_counter_limits_shorter(&low, &high, six.accepted + 1.0, 1.0 + 3.0 * six.passes[1], 3);
+    assert_near(high, three.tokens, 1e-6);
+}
+
 static void edges_are_limits(void **state)
 {
     (void)state;
@@ -225,6 +272,7 @@ int main(void)
         cmocka_unit_test(all_limits_are_those_of_the_iteration_over_rounds),
         cmocka_unit_test(requests_count_by_their_rounds),
         cmocka_unit_test(the_longest_draft_of_a_batch_takes_the_passes),
+        cmocka_unit_test(shorter_lengths_are_within_the_ends_of_a_run),
         cmocka_unit_test(edges_are_limits),
         cmocka_unit_test(nothing_is_known_outside_the_domain),
     };
