@@ -151,8 +151,7 @@ static int fill_lengths(spec_advice *advice, spec_length_samples *samples)
 {
     const spec_length_plan *plan = samples->plan;
     const spec_advice_question *question = plan->question;
-    const int most = 2 * plan->longest < SPEC_ADVICE_K ? 2 * plan->longest : SPEC_ADVICE_K - 1;
-    const int high = question->K_high >= 0 ? question->K_high : most;
+    const int high = spec_length_plan_highest(plan);
     for (int K = question->K_low >= 0 ? question->K_low : 0; K <= high; K++) {
         spec_advice_length *length = &advice->length[advice->n++];
         length->K = K;

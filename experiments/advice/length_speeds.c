@@ -167,6 +167,12 @@ int spec_length_plan_init(spec_length_plan *plan, const spec_observed_runs *runs
     return GSL_SUCCESS;
 }
 
+int spec_length_plan_highest(const spec_length_plan *plan)
+{
+    if (plan->question->K_high >= 0) return plan->question->K_high;
+    return 2 * plan->longest < SPEC_ADVICE_K ? 2 * plan->longest : SPEC_ADVICE_K - 1;
+}
+
 /* Times of the runs as points of spec_round_times, plain decoding first. */
 static int known_times(int K[], double time[], double se[], const spec_length_plan *plan,
                        const double *sum)
@@ -209,7 +215,9 @@ void spec_length_speeds(spec_length_speed ret[SPEC_ADVICE_K], const spec_length_
     const double unit = plan->reference == 0 ? 1.0 : tokens_of(row(plan, sum, reference));
     ret[0].tokens = certain(1.0);
     ret[0].time = ret[0].speed = plan->reference == 0 ? certain(1.0) : unknown;
-    for (int K = 1; K < SPEC_ADVICE_K; K++) {
+    const int asked = spec_length_plan_highest(plan);
+    const int most = asked > plan->longest ? asked : plan->longest;
+    for (int K = 1; K <= most; K++) {
         const spec_observed_run *base = base_of(plan, K);
         const spec_length_number tokens = tokens_from(base, row(plan, sum, base), K);
         const spec_length_number round = time_at(&times, K);

@@ -37,7 +37,11 @@ typedef struct {
 int spec_length_plan_init(spec_length_plan *plan, const spec_observed_runs *runs,
                           const spec_advice_question *question);
 
-/* For all lengths, from sum (runs->n, SPEC_SUM_COLUMNS). */
+/* The longest length of the question; without one, twice the longest run. */
+int spec_length_plan_highest(const spec_length_plan *plan);
+
+/* For the lengths that ran and those up to the highest of the plan, from sum (runs->n,
+ * SPEC_SUM_COLUMNS). Others are not written. */
 void spec_length_speeds(spec_length_speed ret[SPEC_ADVICE_K], const spec_length_plan *plan,
                         const double *sum);
 
