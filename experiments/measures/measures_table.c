@@ -32,5 +32,8 @@ const spec_measure *const spec_measures[] = {
     &spec_measure_serve_claims,
     &spec_measure_serve_measured,
     &spec_measure_break_even,
+    &spec_measure_advice,
+    &spec_measure_advice_choice,
+    &spec_measure_advice_halves,
     NULL,
 };

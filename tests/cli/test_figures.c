@@ -50,7 +50,7 @@ static bool holds_names(const figure *f, const char *column)
     static const char *const names[] = {"rule",     "drafting", "draft",  "siblings", "widths",
                                         "method",   "pair",     "regime", "policy",   "family",
                                         "hardware", "curve",    "token",  "kind",     "text",
-                                        "machine",  "time",     "half",   "split"};
+                                        "machine",  "time",     "half",   "split",  "source"};
     for (int i = 0; i < f->n; i++)
         if (strcmp(column, "draft") == 0 && strcmp(f->column[i], "seen") == 0) return false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)

@@ -71,11 +71,11 @@ VERBS = [
 
 # Experiments of speclab that take seconds, whose measures others have, too.
 SLOW = {
-    "block", "block_drafts", "dominance", "draft_or_verify", "hsd", "lossy_cases", "orders",
-    "policies", "prove_ahead", "prove_cases", "prove_copies", "prove_copies_trees",
-    "real_text", "real_text_alpha", "rules_lossless", "rules_real_text", "serve",
-    "serve_batch_ahead", "serve_claims", "serve_load", "sibling_bounds", "temperature",
-    "temperature_rules", "traversal", "trees", "uniformity",
+    "advice_decides", "advice_recovers", "block", "block_drafts", "dominance",
+    "draft_or_verify", "hsd", "lossy_cases", "orders", "policies", "prove_ahead", "prove_cases",
+    "prove_copies", "prove_copies_trees", "real_text", "real_text_alpha", "rules_lossless",
+    "rules_real_text", "serve", "serve_batch_ahead", "serve_claims", "serve_load",
+    "sibling_bounds", "temperature", "temperature_rules", "traversal", "trees", "uniformity",
 }
 
 

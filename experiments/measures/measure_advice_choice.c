@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/measures/measures.h"
+#include "speclab/no_memory.h"
+
+#include "base/names.h"
+#include "base/parallel.h"
+#include "experiments/advice/advice.h"
+#include "experiments/advice/advice_choice.h"
+#include "experiments/measures/counted_cases.h"
+#include "experiments/measures/coverage.h"
+#include "sim/chance/rng.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* The least share of decisions that must be right. */
+#define RIGHT 0.95
+
+enum { CASES = 300, CASES_MAX = 10000000, RUNS_MAX = 3, K_RUN_MAX = 6 };
+
+/* ---- cases ----------------------------------------------------------------------------------- */
+
+/* The draft lengths that an engine of a case ran. */
+static const struct {
+    const char *name;
+    int n;
+    bool plain;
+} run_sets[] = {{"K", 1, false}, {"plain+K", 1, true}, {"two", 2, false}, {"plain+two", 2, true}};
+
+static const char *set_name(int i)
+{
+    return i < (int)(sizeof run_sets / sizeof *run_sets) ? run_sets[i].name : NULL;
+}
+
+static const char *source_name(int i)
+{
+    return spec_counted_sources[i];
+}
+
+typedef struct {
+    spec_counted_case truth;
+    int n, K[RUNS_MAX]; /* ascending */
+    int longest;
+    double rate[SPEC_ADVICE_K]; /* true tokens per second, K = 0..2 longest */
+} trial;
+
+static double between(gsl_rng *rng, double low, double high)
+{
+    return low + (high - low) * gsl_rng_uniform(rng);
+}
+
+static double log_between(gsl_rng *rng, double low, double high)
+{
+    return low * pow(high / low, gsl_rng_uniform(rng));
+}
+
+/* A draft and an engine at random: alpha .3 to .95, of any kind of truth whose drafts have K
+ * tokens; a verified token costs .1 % to 5 % of a step, a draft pass 1 % to 30 %. */
+static void draw_engine(spec_counted_case *c, gsl_rng *rng)
+{
+    const double step = 0.01;
+    c->alpha = (spec_alpha_law){.kind = SPEC_ALPHA_ONE, .mean = between(rng, 0.3, 0.95)};
+    c->after = NAN;
+    c->engine = (spec_counted_engine){.decay = 1.0,
+                                      .output = 200.0,
+                                      .batch = 1 << (int)between(rng, 0.0, 6.0),
+                                      .cost = {.step = step,
+                                               .token = step * log_between(rng, 0.001, 0.05),
+                                               .draft_pass = step * log_between(rng, 0.01, 0.3)}};
+    switch ((int)between(rng, 0.0, 5.0)) {
+    case 0: break;
+    case 1:
+        c->alpha.kind = SPEC_ALPHA_BETA;
+        c->alpha.concentration = log_between(rng, 2.0, 20.0);
+        break;
+    case 2: c->engine.over_rounds = log_between(rng, 2.0, 20.0); break;
+    case 3: c->engine.decay = between(rng, 0.8, 1.0); break;
+    default: c->engine.stay = between(rng, 0.0, 0.8); break;
+    }
+}
+
+static int draw_trial(trial *t, int set, gsl_rng *rng, spec_error *error)
+{
+    spec_counter_limits limits;
+    draw_engine(&t->truth, rng);
+    t->n = 0;
+    if (run_sets[set].plain) t->K[t->n++] = 0;
+    const int K = 1 + (int)between(rng, 0.0, K_RUN_MAX - 1);
+    t->K[t->n++] = K;
+    if (run_sets[set].n == 2) t->K[t->n++] = K + 1 + (int)between(rng, 0.0, K_RUN_MAX - K);
+    t->longest = t->K[t->n - 1];
+    for (int L = 0; L <= 2 * t->longest; L++) {
+        const int status = spec_counted_case_limits(&limits, &t->truth, L, error);
+        if (status != GSL_SUCCESS) return status;
+        t->rate[L] = limits.tokens_per_s;
+    }
+    return GSL_SUCCESS;
+}
+
+/* ---- one case -------------------------------------------------------------------------------- */
+
+typedef struct {
+    int set, windows, steps, further;
+    spec_counted_source source;
+    const spec_point *point;
+} question;
+
+typedef struct {
+    int status;
+    spec_error error;
+    bool decided, decided_after; /* after: with runs of the lengths that the advice asks for */
+    double loss, loss_after;     /* 1 - true speed of the recommended length over the best one's */
+    double plain_gain;           /* true speed of plain decoding over it, less 1 */
+    int further;                 /* runs until it decided, or `further` */
+} decision;
+
+static int observe(spec_observed_sums *sums, const trial *t, int K, const question *q,
+                   uint64_t stream, spec_error *error)
+{
+    const spec_observer observer = spec_observed_sums_observer(sums);
+    const spec_counted_reading reading = {
+        .source = q->source,
+        .n = q->windows,
+        .seconds = q->steps * t->truth.engine.cost.step,
+        .seed = q->point->seed,
+        .stream = stream,
+    };
+    return spec_counted_case_observe(NULL, &observer, &t->truth, K, &reading, error);
+}
+
+static int advise(spec_advice *advice, const trial *t, const spec_observed_sums *sums,
+                  spec_error *error)
+{
+    const spec_advice_question asked = {.plain_tokens_per_s = NAN,
+                                        .round_over_plain = NAN,
+                                        .K_low = 0,
+                                        .K_high = 2 * t->longest,
+                                        .error = 0.05,
+                                        .seed = 42};
+    return spec_advice_of(advice, sums, NULL, &asked, error);
+}
+
+static bool decides(const spec_advice *advice)
+{
+    return advice->verdict == SPEC_ADVICE_KEEP || advice->verdict == SPEC_ADVICE_CHANGE ||
+           advice->verdict == SPEC_ADVICE_OFF;
+}
+
+/* Without times of plain decoding an advice compares lengths from 1 on. */
+static double loss_of(const trial *t, const spec_advice *advice, bool plain)
+{
+    double best = 0.0;
+    const int K = advice->verdict == SPEC_ADVICE_OFF ? 0 : advice->to_K;
+    if (K < 0 || K > 2 * t->longest) return 1.0;
+    for (int L = plain ? 0 : 1; L <= 2 * t->longest; L++) best = fmax(best, t->rate[L]);
+    return 1.0 - t->rate[K] / best;
+}
+
+static int decide(decision *d, const question *q, uint64_t number, spec_advice *advice,
+                  gsl_rng *rng)
+{
+    spec_observed_sums sums = {0};
+    trial t;
+    uint64_t stream = (uint64_t)(RUNS_MAX + q->further) * number;
+    bool plain = run_sets[q->set].plain;
+    int status = GSL_SUCCESS;
+    SPEC_TRY(draw_trial(&t, q->set, rng, &d->error));
+    for (int i = 0; i < t.n; i++) SPEC_TRY(observe(&sums, &t, t.K[i], q, stream++, &d->error));
+    SPEC_TRY(advise(advice, &t, &sums, &d->error));
+    d->decided = d->decided_after = decides(advice);
+    d->loss = d->loss_after = loss_of(&t, advice, plain);
+    if (d->decided) d->plain_gain = t.rate[0] / t.rate[advice->to_K] - 1.0;
+    while (!d->decided_after && d->further < q->further && advice->decides_K >= 0 &&
+           advice->decides_K <= 2 * t.longest) {
+        plain = plain || advice->decides_K == 0;
+        SPEC_TRY(observe(&sums, &t, advice->decides_K, q, stream++, &d->error));
+        SPEC_TRY(advise(advice, &t, &sums, &d->error));
+        d->further++;
+        d->decided_after = decides(advice);
+        d->loss_after = loss_of(&t, advice, plain);
+    }
+done:
+    spec_observed_sums_free(&sums);
+    return status;
+}
+
+typedef struct {
+    const question *q;
+    decision *d;
+} job;
+
+static void run_case(void *self, uint64_t i, int worker)
+{
+    const job *j = self;
+    (void)worker;
+    const volatile int *stop = j->q->point->stop;
+    if (stop != NULL && *stop != 0) return;
+    decision *d = &j->d[i];
+    spec_advice *advice = calloc(1, sizeof *advice);
+    gsl_rng *rng = spec_rng_alloc();
+    if (advice == NULL || rng == NULL) {
+        d->status = spec_no_memory(&d->error);
+    } else {
+        spec_rng_stream(rng, spec_rng_named_seed(j->q->point->seed, "advice cases"), i);
+        d->status = decide(d, j->q, i, advice, rng);
+    }
+    if (rng != NULL) gsl_rng_free(rng);
+    free(advice);
+}
+
+/* ---- the measure ----------------------------------------------------------------------------- */
+
+/* The share of right ones among decisions, and how far it is below RIGHT, in standard errors. */
+static void fill_share(spec_table *table, const char *name, const char *z, double right, double n)
+{
+    const double share = right / n;
+    spec_table_number(table, name, share);
+    spec_table_number(table, z, spec_coverage_z_between(share, RIGHT, 1.0, n));
+}
+
+static void fill(spec_table *table, const decision *d, uint64_t n)
+{
+    double decided = 0.0, right = 0.0, worst = 0.0, after = 0.0, right_after = 0.0, further = 0.0;
+    double undecided_right = 0.0, plain_faster = 0.0;
+    for (uint64_t i = 0; i < n; i++) {
+        const bool good = d[i].loss <= SPEC_ADVICE_TOLERANCE;
+        decided += d[i].decided;
+        right += d[i].decided && good;
+        undecided_right += !d[i].decided && good;
+        plain_faster += d[i].decided && d[i].plain_gain > SPEC_ADVICE_TOLERANCE;
+        after += d[i].decided_after;
+        right_after += d[i].decided_after && d[i].loss_after <= SPEC_ADVICE_TOLERANCE;
+        further += d[i].further;
+        if (d[i].decided) worst = fmax(worst, d[i].loss);
+    }
+    spec_table_number(table, "decided", decided / (double)n);
+    if (decided > 0.0) {
+        fill_share(table, "right", "right_z", right, decided);
+        spec_table_number(table, "largest_loss", worst);
+        spec_table_number(table, "plain_faster", plain_faster / decided);
+    }
+    spec_table_number(table, "undecided_right", undecided_right / ((double)n - decided));
+    spec_table_number(table, "further_runs", further / (double)n);
+    spec_table_number(table, "decided_after", after / (double)n);
+    if (after > 0.0) fill_share(table, "right_after", "right_after_z", right_after, after);
+}
+
+static int run(spec_table *table, const spec_point *point, const spec_measure *measure,
+               spec_error *error)
+{
+    question q = {.point = point};
+    decision *d = NULL;
+    int status = GSL_SUCCESS;
+    const uint64_t n = point->rounds > 0 ? point->rounds : CASES;
+    q.set = spec_names_find(set_name, spec_point_text(point, measure, "runs"), "runs", error);
+    if (q.set < 0) return GSL_EINVAL;
+    const int source =
+        spec_names_find(source_name, spec_point_text(point, measure, "source"), "source", error);
+    if (source < 0) return GSL_EINVAL;
+    q.source = (spec_counted_source)source;
+    SPEC_TRY(spec_point_int(&q.windows, point, measure, "windows", 2, 100000, error));
+    SPEC_TRY(spec_point_int(&q.steps, point, measure, "steps", 1, 1000000, error));
+    SPEC_TRY(spec_point_int(&q.further, point, measure, "further", 0, 16, error));
+    SPEC_TRY(spec_point_read(point));
+    if (n > CASES_MAX || (d = calloc(n, sizeof *d)) == NULL) SPEC_TRY(spec_no_memory(error));
+    spec_thread_pool *const pool = spec_context_pool(point->opt_context);
+    spec_parallel_run(pool, run_case, &(job){&q, d}, n, spec_thread_pool_size(pool));
+    if (point->stop != NULL && *point->stop != 0)
+        SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
+    for (uint64_t i = 0; i < n; i++)
+        if (d[i].status != GSL_SUCCESS)
+            SPEC_TRY(spec_fail(error, d[i].status, "%s", d[i].error.text));
+    fill(table, d, n);
+done:
+    free(d);
+    return status;
+}
+
+static const char *const parameters[] = {"runs=plain+K", "source=rounded", "windows=60",
+                                         "steps=200",    "further=3",      NULL};
+static const char *const columns[] = {"decided",
+                                      "right",
+                                      "largest_loss",
+                                      "plain_faster",
+                                      "further_runs",
+                                      "decided_after",
+                                      "right_after",
+                                      "undecided_right",
+                                      "right_z",
+                                      "right_after_z",
+                                      NULL};
+static const spec_headline headlines[] = {
+    {.column = "decided"}, {.column = "right"}, {.column = "decided_after"}, {0}};
+static const char *const checked[] = {"right_z", "right_after_z", NULL};
+
+const spec_measure spec_measure_advice_choice = {
+    .name = "advice_choice",
+    .reads_first = true,
+    .summary = "how often advise decides on a draft length of a simulated engine, and is within "
+               "2 % of the fastest one",
+    .parameters = parameters,
+    .columns = columns,
+    .headlines = headlines,
+    .checked = checked,
+    .simulates = true,
+    .run = run,
+};
