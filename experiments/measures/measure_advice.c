@@ -6,6 +6,7 @@
 #include "base/names.h"
 #include "base/parallel.h"
 #include "experiments/advice/advice.h"
+#include "experiments/advice/observed_runs.h"
 #include "experiments/measures/counted_cases.h"
 #include "experiments/measures/coverage.h"
 #include "sim/serving/step_cost.h"
@@ -48,19 +49,16 @@ typedef struct {
 
 static int add_all(plain_sums *ret, const spec_observed_sums *sums, int K)
 {
-    double *column;
-    size_t n;
-    int depths;
+    spec_observed_run run;
     *ret = (plain_sums){0};
-    if (spec_observed_sums_clusters(&column, &n, &depths, sums, K, -1) != GSL_SUCCESS)
-        return GSL_ENOMEM;
-    for (size_t i = 0; i < n; i++) {
-        const double *c = column + i * SPEC_SUM_COLUMNS;
+    if (spec_observed_run_in_time(&run, sums, K) != GSL_SUCCESS) return GSL_ENOMEM;
+    for (size_t i = 0; i < run.n; i++) {
+        const double *c = run.column + i * SPEC_SUM_COLUMNS;
         ret->rounds += c[SPEC_SUM_ROUNDS];
         ret->accepted += c[SPEC_SUM_ACCEPTED];
         for (int j = 1; j <= K; j++) ret->passed[j] += c[SPEC_SUM_PASSED + j - 1];
     }
-    free(column);
+    free(run.column);
     ret->tested = ret->rounds;
     for (int j = 1; j < K; j++) ret->tested += ret->passed[j];
     /* sum of n_accepted^2 = sum_j (2 j - 1) rounds that accept j tokens at least */
