@@ -31,13 +31,11 @@ static int implied_alpha(spec_cluster_ratio *ret, const spec_observed_run *run, 
     return GSL_SUCCESS;
 }
 
-static int alpha_of(spec_cluster_ratio *ret, const spec_observed_run *run, double error)
+/* Draft tokens that K in every round would have, less those that were drafted: at most so many
+ * rounds ended with their draft instead of a rejection. */
+static double lacking(const double *cluster, int K)
 {
-    const int depths = used_depths(run);
-    const spec_cluster_question tested = {spec_cluster_accepted, spec_cluster_tested, depths,
-                                          depths, true};
-    if (depths == 0) return implied_alpha(ret, run, error);
-    return spec_observed_run_ratio(ret, run, &tested, error);
+    return fmax(0.0, K * cluster[SPEC_SUM_ROUNDS] - cluster[SPEC_SUM_DRAFTED]);
 }
 
 /* ---- one length ------------------------------------------------------------------------------ */
@@ -70,7 +68,7 @@ static int conditional_at(spec_cluster_ratio *ret, const spec_length_plan *plan,
  * the run's rounds lack. */
 static void bound_conditional(spec_advice_length *length, const spec_length_plan *plan)
 {
-    double passed = 0.0, tested = 0.0, lacking = 0.0;
+    double passed = 0.0, tested = 0.0, untested = 0.0;
     const int K = length->K;
     for (size_t i = 0; i < plan->runs->n; i++) {
         const spec_observed_run *run = &plan->runs->run[i];
@@ -78,34 +76,21 @@ static void bound_conditional(spec_advice_length *length, const spec_length_plan
         passed += spec_observed_run_sum(run, SPEC_SUM_PASSED + K - 1);
         tested +=
             spec_observed_run_sum(run, K == 1 ? SPEC_SUM_DEPTH_ROUNDS : SPEC_SUM_PASSED + K - 2);
-        if (K > 1) /* a round counts with one draft token at least */
-            lacking += fmax(0.0, run->K * spec_observed_run_sum(run, SPEC_SUM_ROUNDS) -
-                                     spec_observed_run_sum(run, SPEC_SUM_DRAFTED));
+        for (size_t g = 0; g < run->n && K > 1; g++) /* all rounds have one draft token */
+            untested += lacking(run->column + g * SPEC_SUM_COLUMNS, run->K);
     }
     length->conditional_least = passed / tested;
-    length->conditional_most = fmin(1.0, passed / fmax(tested - lacking, passed));
-}
-
-int spec_advice_acceptance_at(spec_advice_length *length, const spec_length_plan *plan)
-{
-    const spec_observed_run *run = spec_observed_runs_find(plan->runs, length->K, -1);
-    length->alpha = length->conditional = unknown_ratio;
-    length->conditional_least = length->conditional_most = NAN;
-    if (length->K == 0) return GSL_SUCCESS;
-    if (run != NULL && alpha_of(&length->alpha, run, plan->question->error) != GSL_SUCCESS)
-        return GSL_ENOMEM;
-    if (length->K > plan->longest) return GSL_SUCCESS;
-    bound_conditional(length, plan);
-    return conditional_at(&length->conditional, plan, length->K);
+    length->conditional_most = fmin(1.0, passed / fmax(tested - untested, passed));
 }
 
 /* ---- all runs -------------------------------------------------------------------------------- */
 
-/* Tested draft tokens and accepted ones of every cluster with a draft, and their rounds. */
+/* Tested draft tokens and accepted ones of every cluster with a draft, and their rounds. Where
+ * drafts are shorter than K, `tested` is the most that can have been, and `least` the least. */
 typedef struct {
     size_t n;
-    double *passed, *tested, *rounds; /* (n) */
-    bool requests;
+    double *passed, *tested, *least, *rounds; /* (n) */
+    bool requests, shorter;
 } trials;
 
 static void trials_free(trials *all)
@@ -119,10 +104,11 @@ static int trials_of(trials *all, const spec_observed_runs *runs, int K)
     size_t most = 1;
     *all = (trials){.requests = true};
     for (size_t i = 0; i < runs->n; i++) most += runs->run[i].n;
-    all->passed = malloc(3 * most * sizeof *all->passed);
+    all->passed = malloc(4 * most * sizeof *all->passed);
     if (all->passed == NULL) return GSL_ENOMEM;
     all->tested = all->passed + most;
-    all->rounds = all->tested + most;
+    all->least = all->tested + most;
+    all->rounds = all->least + most;
     for (size_t i = 0; i < runs->n; i++) {
         const spec_observed_run *run = &runs->run[i];
         const int depths = used_depths(run);
@@ -133,9 +119,22 @@ static int trials_of(trials *all, const spec_observed_runs *runs, int K)
             all->passed[all->n] = spec_cluster_accepted(cluster, depths);
             all->tested[all->n] = spec_cluster_tested(cluster, depths);
             all->rounds[all->n] = cluster[SPEC_SUM_ROUNDS];
+            all->least[all->n] =
+                fmax(all->tested[all->n] - lacking(cluster, run->K), all->passed[all->n]);
+            all->shorter = all->shorter || all->least[all->n] < all->tested[all->n];
         }
     }
     return GSL_SUCCESS;
+}
+
+/* Accepted over tested draft tokens. The high end is that of the fewest that can have been tested.
+ */
+static spec_cluster_ratio alpha_of(const trials *all, double error)
+{
+    spec_cluster_ratio alpha = spec_cluster_ratio_of(all->passed, all->tested, all->n, true, error);
+    if (all->shorter)
+        alpha.high = spec_cluster_ratio_of(all->passed, all->least, all->n, true, error).high;
+    return alpha;
 }
 
 /* Alpha without the requests that have the most rounds, 1 % of them. */
@@ -148,10 +147,11 @@ static void leave_out_longest(spec_advice *advice, trials *all, double error)
         for (size_t i = 1; i < all->n; i++)
             if (all->rounds[i] > all->rounds[longest]) longest = i;
         left_out += all->rounds[longest];
-        all->rounds[longest] = all->passed[longest] = all->tested[longest] = 0.0;
+        all->rounds[longest] = all->passed[longest] = 0.0;
+        all->tested[longest] = all->least[longest] = 0.0;
     }
     advice->longest_share = left_out / rounds;
-    advice->without_longest = spec_cluster_ratio_of(all->passed, all->tested, all->n, true, error);
+    advice->without_longest = alpha_of(all, error);
 }
 
 /* m_2 - m_1^2 over its standard error, by the jackknife over clusters. */
@@ -216,11 +216,35 @@ static int find_drift(spec_advice *advice, const spec_observed_sums *sums, int K
     return status;
 }
 
+/* Alpha of the runs at K (0: at any length), or the implied one of `run` without depths. */
+static int alpha_at(spec_cluster_ratio *ret, trials *all, const spec_length_plan *plan, int K,
+                    const spec_observed_run *run)
+{
+    const int status = trials_of(all, plan->runs, K);
+    if (status != GSL_SUCCESS) return status;
+    if (all->n == 0) return implied_alpha(ret, run, plan->question->error);
+    *ret = alpha_of(all, plan->question->error);
+    return GSL_SUCCESS;
+}
+
+int spec_advice_acceptance_at(spec_advice_length *length, const spec_length_plan *plan)
+{
+    const spec_observed_run *run = spec_observed_runs_find(plan->runs, length->K, -1);
+    trials all = {0};
+    int status = GSL_SUCCESS;
+    length->alpha = length->conditional = unknown_ratio;
+    length->conditional_least = length->conditional_most = NAN;
+    if (length->K > 0 && run != NULL) status = alpha_at(&length->alpha, &all, plan, length->K, run);
+    trials_free(&all);
+    if (status != GSL_SUCCESS || length->K == 0 || length->K > plan->longest) return status;
+    bound_conditional(length, plan);
+    return conditional_at(&length->conditional, plan, length->K);
+}
+
 int spec_advice_acceptance(spec_advice *advice, const spec_length_plan *plan,
                            const spec_observed_sums *sums)
 {
     const spec_observed_run *run = spec_observed_runs_find(plan->runs, plan->current, -1);
-    const double error = plan->question->error;
     const double drafted = spec_observed_run_sum(run, SPEC_SUM_DRAFTED);
     const double rounds = spec_observed_run_sum(run, SPEC_SUM_ROUNDS);
     trials all;
@@ -230,14 +254,9 @@ int spec_advice_acceptance(spec_advice *advice, const spec_length_plan *plan,
     advice->without_longest = unknown_ratio;
     advice->longest_share = NAN;
     fit_mixture(advice, run);
-    if (trials_of(&all, plan->runs, 0) != GSL_SUCCESS) return GSL_ENOMEM;
-    int status = GSL_SUCCESS;
-    if (all.n > 0) {
-        advice->alpha = spec_cluster_ratio_of(all.passed, all.tested, all.n, true, error);
-        if (all.requests) leave_out_longest(advice, &all, error);
-    } else {
-        status = alpha_of(&advice->alpha, run, error);
-    }
+    const int status = alpha_at(&advice->alpha, &all, plan, 0, run);
+    if (status == GSL_SUCCESS && all.n > 0 && all.requests)
+        leave_out_longest(advice, &all, plan->question->error);
     trials_free(&all);
     return status == GSL_SUCCESS ? find_drift(advice, sums, plan->current) : status;
 }

@@ -38,8 +38,10 @@ typedef struct {
     spec_bounds tokens_range;         /* of what the data leave open: free bounds */
     spec_bounds tokens_mixture;       /* bounds under a mixture over rounds */
     double tokens_constant;           /* under constant conditional acceptance */
-    spec_cluster_ratio alpha;         /* tested tokens: accepted / tested, of runs at this K */
-    spec_cluster_ratio conditional;   /* of depth K, from all runs at K or longer */
+    /* accepted / tested draft tokens of runs at this K; where drafts were shorter, value and low
+     * end assume the most that can have been tested, and the high end the least */
+    spec_cluster_ratio alpha;
+    spec_cluster_ratio conditional;             /* of depth K, from all runs at K or longer */
     double conditional_least, conditional_most; /* where drafts were shorter than K; else equal */
     double seconds;                             /* of a round of one request */
     spec_bounds round_over_plain;               /* time of a round, in plain tokens */
@@ -68,7 +70,7 @@ typedef struct {
     int K; /* the current draft length: most rounds; -1: not known */
     int n; /* entries of length, K = length[i].K ascending */
     spec_advice_length length[SPEC_ADVICE_K];
-    spec_cluster_ratio alpha; /* over all runs with drafts */
+    spec_cluster_ratio alpha; /* the same over all runs with drafts */
     /* the same without the 1 % of requests (at least one) with the most rounds, and their share of
      * the rounds; NaN for windows */
     spec_cluster_ratio without_longest;

@@ -121,6 +121,30 @@ static void alpha_counts_tested_tokens(void **state)
     spec_observed_sums_free(&sums);
 }
 
+/* 100 rounds accept 60, 30 and 15 tokens by depth, of 260 drafted: 40 draft tokens are missing, so
+ * 150 to 190 were tested. */
+static void shorter_drafts_leave_alpha_a_range(void **state)
+{
+    (void)state;
+    spec_observed_sums sums = {0};
+    const spec_observer observer = spec_observed_sums_observer(&sums);
+    spec_observation seen = spec_observation_empty(SPEC_OBSERVED_REQUEST, 1);
+    seen.K = seen.depths = 3;
+    seen.rounds = seen.rounds_low = seen.rounds_high = 100.0;
+    seen.drafted = 260.0;
+    seen.accepted = 105.0;
+    seen.passed[0] = 60.0, seen.passed[1] = 30.0, seen.passed[2] = 15.0;
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(observer.take(observer.self, &seen, NULL), GSL_SUCCESS);
+    const spec_advice advice = advise(&sums, &usual);
+    assert_near(advice.missing, 40.0 / 300.0, 1e-12);
+    assert_near(advice.alpha.value, 105.0 / 190.0, 1e-12);
+    assert_true(advice.alpha.high >= 105.0 / 150.0 && advice.alpha.high < 0.85);
+    assert_near(at(&advice, 3)->alpha.high, advice.alpha.high, 1e-12);
+    assert_true(advice.alpha.low <= advice.alpha.value);
+    spec_observed_sums_free(&sums);
+}
+
 /* A round at K takes 1 + .1 K plain tokens: with alpha .6, 1.6/1.1, 1.96/1.2, 2.176/1.3. Windows
  * of 4 requests that run 1000 rounds. */
 static window at_length(int K)
@@ -387,6 +411,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_length_bounds_the_others),
         cmocka_unit_test(alpha_counts_tested_tokens),
+        cmocka_unit_test(shorter_drafts_leave_alpha_a_range),
         cmocka_unit_test(a_length_between_measured_ones_is_recommended),
         cmocka_unit_test(the_best_length_is_kept),
         cmocka_unit_test(drafts_that_cost_more_than_they_give_are_turned_off),
