@@ -5,6 +5,7 @@
 #include "base/names.h"
 #include "base/needle_set.h"
 #include "experiments/advice/log_records.h"
+#include "experiments/advice/readers/time_comment.h"
 #include "speclab/no_memory.h"
 
 #include <assert.h>
@@ -192,6 +193,7 @@ static int read_records(spec_log_summary *ret, reading *r, spec_log_records *rec
         record.bytes = piece.bytes;
         record.n = piece.n;
         record.line = piece.line;
+        if (spec_time_comment(&record.time, record.bytes, record.n)) continue;
         status = ask(r, &record, error);
         if (status == GSL_EINVAL && piece.cut && !r->observer_failed) {
             ret->cut = true;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* log_file: reads a log, a metrics file or responses, in the format that its content shows.
  * Streams: memory does not grow with the file. A file is of one format; text of other programs
- * between its records is passed over. docs/advise.md. */
+ * between its records is passed over. Lines of time_comment.h count for the records below them.
+ * docs/advise.md. */
 #ifndef SPECLAB_LOG_FILE_H
 #define SPECLAB_LOG_FILE_H
 

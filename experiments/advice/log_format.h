@@ -17,6 +17,7 @@ typedef struct {
     const char *file;
     uint64_t line; /* of its first byte */
     int K;         /* the user's draft length; -1: not given */
+    double time;   /* of the newest line "# time SECONDS" above; 0: none; NaN: malformed */
     const spec_observer *observer;
 } spec_log_record;
 

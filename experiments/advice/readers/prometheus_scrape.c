@@ -18,21 +18,11 @@ double spec_prometheus_scrape_value(const spec_prometheus_label *s, int slot)
     return spec_prometheus_scrape_has(s, slot) ? s->value[slot] : NAN;
 }
 
-/* Seconds since the counters began, or since the label's first sample of this file. */
-static double seconds_of(spec_prometheus_label *s)
-{
-    const double first = s->first_stamp;
-    if (isnan(s->stamp)) return NAN;
-    if (isnan(first)) s->first_stamp = s->stamp;
-    const double since = s->stamp - (s->created > 0.0 ? s->created : first);
-    return since > 0.0 ? since : NAN;
-}
-
 static int hand_over(spec_prometheus_label *s, const spec_prometheus_source *source,
                      spec_log_learned *learned, const spec_log_record *record, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    const unsigned counters = (1u << SPEC_SCRAPE_COUNTERS) - 1;
+    const unsigned counters = (1u << SPEC_SCRAPE_FIRST) - 1; /* without those of times */
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_TOTAL, s->line);
     spec_log_record at = *record;
     at.line = s->line;
@@ -46,7 +36,8 @@ static int hand_over(spec_prometheus_label *s, const spec_prometheus_source *sou
     o.running = spec_prometheus_scrape_value(s, SPEC_SCRAPE_RUNNING);
     o.printed_length = spec_prometheus_scrape_value(s, SPEC_SCRAPE_LENGTH);
     o.printed_rate = spec_prometheus_scrape_value(s, SPEC_SCRAPE_RATE);
-    o.seconds = seconds_of(s);
+    o.time = s->stamp;
+    if (s->created > 0.0 && s->stamp > s->created) o.seconds = s->stamp - s->created;
     for (uint64_t bits = s->seen_passed; bits != 0; bits >>= 1) o.depths++;
     for (int i = 0; i < o.depths; i++) o.passed[i] = s->passed[i];
     if (s->seen_passed + 1 != (o.depths < 64 ? (uint64_t)1 << o.depths : 0))
@@ -59,7 +50,7 @@ static int hand_over(spec_prometheus_label *s, const spec_prometheus_source *sou
         SPEC_TRY(spec_log_bad(&at, error, "counters: %.0f accepted tokens exceed %.0f drafted ones",
                               o.accepted, o.drafted));
     o.rounds_low = o.rounds_high = o.rounds;
-    if (isnan(o.seconds) || isnan(o.running)) learned->gaps |= SPEC_LOG_NO_TIMES;
+    if (isnan(o.busy) && (isnan(o.time) || isnan(o.running))) learned->gaps |= SPEC_LOG_NO_TIMES;
     SPEC_TRY(record->observer->take(record->observer->self, &o, error));
 done:
     return status;
@@ -91,7 +82,7 @@ static spec_prometheus_label *label_of(spec_prometheus_scrape *scrape, uint64_t 
     }
     if (scrape->n == SPEC_SCRAPE_LABELS) return NULL;
     spec_prometheus_label *s = &scrape->label[scrape->n++];
-    *s = (spec_prometheus_label){.label = label, .stamp = NAN, .first_stamp = NAN};
+    *s = (spec_prometheus_label){.label = label, .stamp = NAN};
     return s;
 }
 
@@ -142,8 +133,8 @@ static int check_value(const spec_prometheus_sample *sample, int slot,
         !(value >= 0.0 && value <= COUNT_MAX && value == floor(value)))
         return spec_log_bad(record, error, "%.*s: expected a whole number up to 2^53, not %.17g",
                             (int)(sample->n < 80 ? sample->n : 80), sample->name, value);
-    if (value < 0.0 || isinf(value))
-        return spec_log_bad(record, error, "%.*s: expected a number that is not negative, not %g",
+    if (value < 0.0 || value > COUNT_MAX)
+        return spec_log_bad(record, error, "%.*s: expected a number of 0 to 2^53, not %g",
                             (int)(sample->n < 80 ? sample->n : 80), sample->name, value);
     if (slot == SPEC_SCRAPE_PASSED &&
         (sample->position < 0 || sample->position >= SPEC_OBSERVED_DEPTHS))
@@ -171,6 +162,7 @@ static int add(spec_prometheus_scrape *scrape, const spec_prometheus_source *sou
     s->seen |= 1u << slot;
     s->series[slot] = sample->series;
     s->line = record->line;
+    if (scrape->time > 0.0) s->stamp = scrape->time;
     if (!isnan(sample->stamp)) s->stamp = sample->stamp;
     s->value[slot] = sample->value;
     if (slot == SPEC_SCRAPE_PASSED) {
@@ -188,6 +180,13 @@ int spec_prometheus_scrape_read(spec_prometheus_scrape *scrape,
     static const char created[] = "generation_tokens_created";
     int status = GSL_SUCCESS;
     spec_prometheus_sample sample;
+    if (isnan(record->time))
+        SPEC_TRY(spec_log_bad(record, error,
+                              "the comment '# time' above this line has no seconds since 1970; "
+                              "write one with: echo \"# time $(date +%%s)\""));
+    if (record->time != scrape->time)
+        SPEC_TRY(spec_prometheus_scrape_end(scrape, source, learned, record, error));
+    scrape->time = record->time;
     SPEC_TRY(spec_prometheus_sample_read(&sample, record, error));
     const int slot = slot_of(source, &sample, learned);
     if (slot >= 0) {

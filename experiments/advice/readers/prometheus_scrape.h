@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* prometheus_scrape: the numbers of one scrape, by engine and model, and the total that they make.
- * A file may have several scrapes: a series that repeats begins the next one. Names of counters and
- * gauges come from a table per engine. A zeroed struct has seen no sample. */
+ * A file may have several scrapes: a series that repeats, or a new time, begins the next one. Names
+ * of counters and gauges come from a table per engine. A zeroed struct has seen no sample. */
 #ifndef SPECLAB_PROMETHEUS_SCRAPE_H
 #define SPECLAB_PROMETHEUS_SCRAPE_H
 
@@ -15,8 +15,11 @@ enum {
     SPEC_SCRAPE_PASSED, /* by position */
     SPEC_SCRAPE_EMITTED,
     SPEC_SCRAPE_EMITTED_BY_ROUNDS, /* V0 of vLLM */
+    SPEC_SCRAPE_FIRST,             /* first tokens of requests, which come from prefills */
+    SPEC_SCRAPE_TIMED,             /* passes or tokens that SECONDS are of */
+    SPEC_SCRAPE_BATCHES,           /* steps of the engine */
     SPEC_SCRAPE_COUNTERS,
-    SPEC_SCRAPE_SECONDS = SPEC_SCRAPE_COUNTERS, /* sum over requests */
+    SPEC_SCRAPE_SECONDS = SPEC_SCRAPE_COUNTERS, /* of decoding, summed over requests */
     SPEC_SCRAPE_RUNNING,
     SPEC_SCRAPE_BUSY, /* mean of running, over decoding calls */
     SPEC_SCRAPE_LENGTH,
@@ -44,11 +47,11 @@ typedef struct {
     uint64_t series[SPEC_SCRAPE_SLOTS];
     uint64_t line; /* of the newest sample */
     double created, stamp;
-    double first_stamp; /* of the label in this file */
 } spec_prometheus_label;
 
 typedef struct {
     int n, last;
+    double time; /* of the scrape, from a comment; 0: none */
     spec_prometheus_label label[SPEC_SCRAPE_LABELS];
 } spec_prometheus_scrape;
 

@@ -9,6 +9,17 @@
  * prefills, and cut last rounds have the opposite sign. */
 static const double FIRST_TOKENS = 0.10;
 
+/* Share of passes without a draft from which they are believed where passes are counted: counters
+ * of one scrape may be a step apart, and the last passes of aborted requests are not counted. */
+static const double APART = 0.01;
+
+/* Share of a server's tokens that times must be of. SGLang takes no times of the first 50 tokens of
+ * a request that does not stream. */
+static const double TIMED = 0.90;
+
+/* Mean of busy slots up to which requests of llama.cpp follow one another. */
+static const double ALONE = 1.05;
+
 /* ---- Engines --------------------------------------------------------------------------------- */
 
 static void learn(spec_log_learned *learned, int generation, unsigned gaps)
@@ -27,10 +38,11 @@ static void make_plain(spec_observation *o)
 }
 
 /* Passes, where many of them have no draft. */
-static void passes_of(spec_observation *o)
+static void passes_of(spec_observation *o, const spec_prometheus_label *s)
 {
-    const double passes = o->emitted - o->accepted;
-    if (passes > (1.0 + FIRST_TOKENS) * o->rounds) o->passes = passes;
+    const bool counted = spec_prometheus_scrape_has(s, SPEC_SCRAPE_TIMED);
+    const double passes = counted ? s->value[SPEC_SCRAPE_TIMED] : o->emitted - o->accepted;
+    if (passes > (1.0 + (counted ? APART : FIRST_TOKENS)) * o->rounds) o->passes = passes;
 }
 
 /* K of vLLM V0, whose efficiency is emitted / (drafted (K + 1)/K); -1: not known. */
@@ -66,12 +78,34 @@ static int finish_vllm_V0(spec_observation *o, spec_log_learned *learned,
     return GSL_SUCCESS;
 }
 
+/* Each step of V1 that gives tokens to a request after its first one adds one sample to
+ * inter_token_latency_seconds: the time since the step that gave it tokens before. So the sum is
+ * the time of decoding, summed over requests, and the count is the passes. It has waits behind
+ * prefills and preemptions in it, as a user has them. Each step adds one sample to
+ * iteration_tokens_total. */
+static int times_of_vllm(spec_observation *o, const spec_prometheus_label *s,
+                         const spec_log_record *record, spec_error *error)
+{
+    o->busy = spec_prometheus_scrape_value(s, SPEC_SCRAPE_SECONDS);
+    o->steps = spec_prometheus_scrape_value(s, SPEC_SCRAPE_BATCHES);
+    if (!spec_prometheus_scrape_has(s, SPEC_SCRAPE_FIRST)) return GSL_SUCCESS;
+    if (s->value[SPEC_SCRAPE_FIRST] > o->emitted)
+        return spec_log_bad(record, error,
+                            "counters: %.0f first tokens of requests exceed the %.0f tokens of the "
+                            "output",
+                            s->value[SPEC_SCRAPE_FIRST], o->emitted);
+    o->emitted -= s->value[SPEC_SCRAPE_FIRST];
+    return GSL_SUCCESS;
+}
+
 static int finish_vllm(spec_observation *o, spec_log_learned *learned,
                        const spec_prometheus_label *s, const spec_log_record *record,
                        spec_error *error)
 {
     if (spec_prometheus_scrape_has(s, SPEC_SCRAPE_EMITTED_BY_ROUNDS))
         return finish_vllm_V0(o, learned, s, record, error);
+    const int status = times_of_vllm(o, s, record, error);
+    if (status != GSL_SUCCESS) return status;
     if (!spec_prometheus_scrape_has(s, SPEC_SCRAPE_ROUNDS) &&
         !spec_prometheus_scrape_has(s, SPEC_SCRAPE_DRAFTED)) {
         make_plain(o);
@@ -87,9 +121,17 @@ static int finish_vllm(spec_observation *o, spec_log_learned *learned,
             : !spec_prometheus_scrape_has(s, SPEC_SCRAPE_DRAFTED) ? "draft_tokens"
                                                                   : "accepted_tokens");
     if (o->K < 0) o->K = record->K;
-    passes_of(o);
+    passes_of(o, s);
     learn(learned, 1, o->depths > 0 ? 0 : SPEC_LOG_NO_DEPTHS);
     return GSL_SUCCESS;
+}
+
+/* The sum of SGLang's inter_token_latency_seconds is the time between outputs to a user, as of
+ * vLLM, but the count is the tokens in them. */
+static void times_of_sglang(spec_observation *o, const spec_prometheus_label *s)
+{
+    const double timed = spec_prometheus_scrape_value(s, SPEC_SCRAPE_TIMED);
+    if (timed >= TIMED * o->emitted) o->busy = spec_prometheus_scrape_value(s, SPEC_SCRAPE_SECONDS);
 }
 
 static int finish_sglang(spec_observation *o, spec_log_learned *learned,
@@ -98,6 +140,7 @@ static int finish_sglang(spec_observation *o, spec_log_learned *learned,
 {
     const double steps = spec_prometheus_scrape_value(s, SPEC_SCRAPE_STEPS);
     const bool speculates = o->printed_length > 0.0;
+    times_of_sglang(o, s);
     if (!speculates && !(o->rounds > 0.0)) {
         make_plain(o);
         learn(learned, learned->generation, 0);
@@ -129,11 +172,11 @@ static int finish_llama(spec_observation *o, spec_log_learned *learned,
                         const spec_prometheus_label *s, const spec_log_record *record,
                         spec_error *error)
 {
-    /* Seconds are a sum over slots: requests at a time, unless they were decoded together. */
-    o->seconds = spec_prometheus_scrape_value(s, SPEC_SCRAPE_SECONDS);
-    o->running =
-        !spec_prometheus_scrape_has(s, SPEC_SCRAPE_BUSY) || s->value[SPEC_SCRAPE_BUSY] < 1.05 ? 1.0
-                                                                                              : NAN;
+    /* A request adds the time from its first token to its last when it ends, and its tokens. The
+     * mean of busy slots is since the start of the server, over prompts too. */
+    o->busy = spec_prometheus_scrape_value(s, SPEC_SCRAPE_SECONDS);
+    o->running = spec_prometheus_scrape_value(s, SPEC_SCRAPE_BUSY);
+    if (o->running < ALONE) o->running = 1.0;
     if (!(o->drafted > 0.0)) {
         make_plain(o);
         learn(learned, learned->generation, 0);
@@ -165,6 +208,12 @@ static const spec_prometheus_name vllm_names[] = {
     {"spec_decode_efficiency", SPEC_SCRAPE_EFFICIENCY},
     {"generation_tokens", SPEC_SCRAPE_EMITTED},
     {"num_requests_running", SPEC_SCRAPE_RUNNING},
+    {"inter_token_latency_seconds_sum", SPEC_SCRAPE_SECONDS},
+    {"inter_token_latency_seconds_count", SPEC_SCRAPE_TIMED},
+    {"time_per_output_token_seconds_sum", SPEC_SCRAPE_SECONDS}, /* its name before 0.11 */
+    {"time_per_output_token_seconds_count", SPEC_SCRAPE_TIMED},
+    {"time_to_first_token_seconds_count", SPEC_SCRAPE_FIRST},
+    {"iteration_tokens_total_count", SPEC_SCRAPE_BATCHES},
     {NULL, 0},
 };
 
@@ -178,6 +227,8 @@ static const spec_prometheus_name sglang_names[] = {
     {"spec_num_draft_tokens", SPEC_SCRAPE_NODES},
     {"generation_tokens", SPEC_SCRAPE_EMITTED},
     {"num_running_reqs", SPEC_SCRAPE_RUNNING},
+    {"inter_token_latency_seconds_sum", SPEC_SCRAPE_SECONDS},
+    {"inter_token_latency_seconds_count", SPEC_SCRAPE_TIMED},
     {NULL, 0},
 };
 
@@ -228,8 +279,10 @@ const spec_log_format spec_reader_prometheus_vllm = {
     .summary = "Prometheus metrics of vLLM (/metrics)",
     .generations = (const char *const[]){"0.4 to 0.8 (V0)", "0.8.3 and later", NULL},
     .concerns = concerns_vllm,
-    .needles = (const char *const[]){"vllm:spec_", "vllm:generation_tokens",
-                                     "vllm:num_requests_running", NULL},
+    .needles =
+        (const char *const[]){"vllm:spec_", "vllm:generation_tokens", "vllm:num_requests_running",
+                              "vllm:inter_token_latency", "vllm:time_per_output_token",
+                              "vllm:time_to_first_token", "vllm:iteration_tokens", NULL},
     .state_size = sizeof(spec_prometheus_scrape),
     .read = read_vllm,
     .end = end_vllm,
@@ -242,7 +295,7 @@ const spec_log_format spec_reader_prometheus_sglang = {
     .generations = (const char *const[]){"with spec_verify_calls_total", NULL},
     .concerns = concerns_sglang,
     .needles = (const char *const[]){"sglang:spec_", "sglang:generation_tokens",
-                                     "sglang:num_running_reqs", NULL},
+                                     "sglang:num_running_reqs", "sglang:inter_token_latency", NULL},
     .state_size = sizeof(spec_prometheus_scrape),
     .read = read_sglang,
     .end = end_sglang,

@@ -245,6 +245,31 @@ static void unknown_names_are_refused_with_the_known_ones(void **state)
           "alpha-log, beta-log, alpha-metrics");
 }
 
+static int keep_time(void *self, const spec_observation *o, spec_error *unused)
+{
+    double *time = self;
+    (void)unused;
+    time[(int)o->emitted / 10 - 1] = o->time;
+    return GSL_SUCCESS;
+}
+
+/* The metrics of any engine: the time counts for the records below it. */
+static void comments_give_times_to_the_records_below(void **state)
+{
+    (void)state;
+    double time[2] = {0.0, 0.0};
+    const spec_observer keep = {keep_time, time};
+    options.opt_table = NULL;
+    put("# time 1732690000\nvllm:generation_tokens_total 10\n"
+        "# time 1732690007.5\nvllm:generation_tokens_total 20\n");
+    assert_int_equal(spec_log_file_read(&summary, "log", &options, &keep, &error), GSL_SUCCESS);
+    assert_same(time[0], 1732690000);
+    assert_same(time[1], 1732690007.5);
+    fails("# time 12:30\nsglang:generation_tokens_total 10\n", GSL_EINVAL,
+          "log:2: the comment '# time' above this line has no seconds since 1970; write one with: "
+          "echo \"# time $(date +%s)\"");
+}
+
 static void errors_name_file_and_line(void **state)
 {
     (void)state;
@@ -336,6 +361,7 @@ int main(void)
         cmocka_unit_test_setup(records_wait_until_the_file_ends, begin),
         cmocka_unit_test_setup(a_second_format_is_an_error_with_both_lines, begin),
         cmocka_unit_test_setup(unknown_names_are_refused_with_the_known_ones, begin),
+        cmocka_unit_test_setup(comments_give_times_to_the_records_below, begin),
         cmocka_unit_test_setup(errors_name_file_and_line, begin),
         cmocka_unit_test_setup(a_log_that_is_being_written_may_be_cut, begin),
         cmocka_unit_test_setup(reading_stops_where_asked, begin),
