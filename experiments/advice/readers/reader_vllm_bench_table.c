@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/readers/bench_times.h"
 #include "experiments/advice/readers/log_scan.h"
 #include "experiments/advice/readers/readers.h"
 
@@ -47,10 +48,6 @@ static const char *const needles[] = {"Successful requests:",
                                       "Position ",
                                       "Accept length:",
                                       NULL};
-
-/* Share by which tokens that the client counts may differ from the engine's: the first tokens of
- * requests come from prefills, and last rounds are cut. */
-static const double SKEW = 0.10;
 
 static const double SLACK = 1e-9; /* of the arithmetic, beside the rounding of printed numbers */
 
@@ -132,27 +129,6 @@ static bool passed_of(spec_observation *o, const table *t)
     return !all || missing == 0.0;
 }
 
-/* Time of the run, and requests that decoded at a time: a request spends the mean time per output
- * token on each of its tokens but the first. */
-static void times_of(spec_observation *o, const table *t)
-{
-    const double tokens = value_of(t, GENERATED) - value_of(t, REQUESTS);
-    const double duration = value_of(t, DURATION);
-    const double busy = 1e-3 * value_of(t, TOKEN_TIME) * tokens;
-    if (duration > 0.0) o->seconds = duration;
-    if (duration > 0.0 && busy > 0.0) o->running = busy / duration;
-    if (!(tokens >= 0.0)) return;
-    if (o->K == 0) {
-        o->emitted = o->passes = tokens;
-    } else if (fabs(tokens - o->rounds - o->accepted) <= SKEW * tokens) {
-        o->emitted = o->rounds + o->accepted;
-        o->passes = o->rounds;
-    } else if (tokens > o->rounds + o->accepted) {
-        o->emitted = tokens;
-        o->passes = tokens - o->accepted;
-    }
-}
-
 static int speculation_of(spec_observation *o, const table *t, const spec_log_record *record,
                           spec_error *error)
 {
@@ -197,7 +173,10 @@ static int hand_over(table *t, spec_log_learned *learned, const spec_log_record 
         o.K = 0;
         o.rounds = o.rounds_low = o.rounds_high = o.drafted = o.accepted = 0.0;
     }
-    times_of(&o, t);
+    spec_bench_times_add(&o, &(spec_bench_times){.requests = value_of(t, REQUESTS),
+                                                 .tokens = value_of(t, GENERATED),
+                                                 .duration = value_of(t, DURATION),
+                                                 .token_time = 1e-3 * value_of(t, TOKEN_TIME)});
     learned->gaps = (speculates && o.depths == 0 ? (unsigned)SPEC_LOG_NO_DEPTHS : 0) |
                     (isnan(o.running) ? (unsigned)SPEC_LOG_NO_TIMES : 0);
     SPEC_TRY(record->observer->take(record->observer->self, &o, error));

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/readers/bench_times.h"
 #include "experiments/advice/readers/readers.h"
 #include "experiments/advice/readers/request_counts.h"
 
@@ -91,10 +92,24 @@ const spec_log_format spec_reader_vllm_response = {
 /* ---- vLLM: bench serve --save-result ----------------------------------------------------------
  */
 
+/* Members of the results, with or without speculation. SGLang's and TensorRT-LLM's programs of the
+ * same origin lack rtfx, and so do versions that do not write spec_decode_* where they might. */
+static const char newest[] = "rtfx";
+static const char *const plain_keys[] = {newest,         "burstiness", "tokenizer_id",
+                                         "mean_tpot_ms", "completed",  "total_output_tokens",
+                                         "num_prompts",  "duration",   NULL};
+
+static bool has_all(const char *bytes, size_t n, const char *const *keys)
+{
+    while (*keys != NULL && spec_json_part_has(bytes, n, *keys)) keys++;
+    return *keys == NULL;
+}
+
 static bool bench_concerns(const char *bytes, size_t n)
 {
-    return spec_json_part_has(bytes, n, "spec_decode_num_drafts") &&
-           spec_json_part_has(bytes, n, "spec_decode_draft_tokens");
+    return (spec_json_part_has(bytes, n, "spec_decode_num_drafts") &&
+            spec_json_part_has(bytes, n, "spec_decode_draft_tokens")) ||
+           has_all(bytes, n, plain_keys);
 }
 
 /* Rates by depth, as counts of rounds: their products with the rounds are whole. */
@@ -124,11 +139,41 @@ static int take_rates(spec_observation *o, const spec_json_member *rates,
     return GSL_SUCCESS;
 }
 
+/* Without counts of drafts, nobody drafted: the program reads the engine's metrics for them. */
+static bool is_plain(const spec_json_member counts[3])
+{
+    for (int i = 0; i < 3; i++)
+        if (counts[i].value.bytes != NULL) return false;
+    return true;
+}
+
+static int bench_speculation(spec_observation *o, const spec_json_member *m,
+                             const spec_json_place *place, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const spec_log_record *record = place->record;
+    const spec_request_counts counts = {.rounds = m[0], .accepted = m[1], .drafted = m[2]};
+    const int given = m[1].value.bytes != NULL ? 1 : 2;
+    for (int i = 0; i < 3; i++) {
+        if (m[i].value.bytes == NULL)
+            SPEC_TRY(spec_log_bad(record, error, "a count '%s' is expected beside '%s'", m[i].key,
+                                  m[m[0].value.bytes != NULL ? 0 : given].key));
+    }
+    SPEC_TRY(spec_request_counts_read(o, &counts, record, error));
+    SPEC_TRY(spec_json_part_real(&o->printed_length, &m[3], record, error));
+    SPEC_TRY(spec_json_part_real(&o->printed_rate, &m[4], record, error));
+    o->printed_rate /= 100.0; /* per cent */
+    if (m[5].value.bytes != NULL) SPEC_TRY(take_rates(o, &m[5], record, error));
+done:
+    return status;
+}
+
 static int bench_take(const spec_json_place *place, spec_error *error)
 {
     int status = GSL_SUCCESS;
     const spec_log_record *record = place->record;
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_WINDOW, record->line);
+    spec_bench_times times;
     spec_json_member m[] = {{.key = "spec_decode_num_drafts"},
                             {.key = "spec_decode_accepted_tokens"},
                             {.key = "spec_decode_draft_tokens"},
@@ -136,24 +181,25 @@ static int bench_take(const spec_json_place *place, spec_error *error)
                             {.key = "spec_decode_acceptance_rate"},
                             {.key = "spec_decode_per_position_acceptance_rates"},
                             {.key = "duration"},
-                            {.key = "max_concurrency"},
+                            {.key = "completed"},
+                            {.key = "total_output_tokens"},
+                            {.key = "mean_tpot_ms"},
                             {0}};
     SPEC_TRY(spec_json_part_members(m, place->object, record, error));
-    const spec_request_counts counts = {.rounds = m[0], .accepted = m[1], .drafted = m[2]};
-    for (int i = 0; i < 3; i++) {
-        if (m[i].value.bytes == NULL)
-            SPEC_TRY(spec_log_bad(record, error, "a count '%s' is expected beside '%s'", m[i].key,
-                                  m[i == 0 ? 1 : 0].key));
-    }
-    SPEC_TRY(spec_request_counts_read(&o, &counts, record, error));
-    SPEC_TRY(spec_json_part_real(&o.printed_length, &m[3], record, error));
-    SPEC_TRY(spec_json_part_real(&o.printed_rate, &m[4], record, error));
-    o.printed_rate /= 100.0; /* per cent */
-    if (m[5].value.bytes != NULL) SPEC_TRY(take_rates(&o, &m[5], record, error));
-    SPEC_TRY(spec_json_part_real(&o.seconds, &m[6], record, error));
-    SPEC_TRY(spec_json_part_real(&o.running, &m[7], record, error));
+    const bool plain = is_plain(m);
+    if (plain && !has_all(place->object.bytes, place->object.n, plain_keys)) goto done;
+    if (plain)
+        o.K = 0;
+    else
+        SPEC_TRY(bench_speculation(&o, m, place, error));
+    SPEC_TRY(spec_json_part_real(&times.duration, &m[6], record, error));
+    SPEC_TRY(spec_json_part_count(&times.requests, &m[7], record, error));
+    SPEC_TRY(spec_json_part_count(&times.tokens, &m[8], record, error));
+    SPEC_TRY(spec_json_part_real(&times.token_time, &m[9], record, error));
+    times.token_time *= 1e-3;
+    spec_bench_times_add(&o, &times);
     place->learned->generation = 0;
-    place->learned->gaps = (o.depths > 0 ? 0 : SPEC_LOG_NO_DEPTHS) |
+    place->learned->gaps = (o.depths > 0 || plain ? 0 : SPEC_LOG_NO_DEPTHS) |
                            (isnan(o.seconds) || isnan(o.running) ? SPEC_LOG_NO_TIMES : 0);
     SPEC_TRY(record->observer->take(record->observer->self, &o, error));
 done:
@@ -163,8 +209,10 @@ done:
 static int bench_read(void *state, spec_log_learned *learned, const spec_log_record *record,
                       spec_error *error)
 {
+    const bool any = spec_json_part_has(record->bytes, record->n, newest);
     (void)state;
-    return spec_json_part_each(record, learned, "spec_decode_num_drafts", bench_take, error);
+    return spec_json_part_each(record, learned, any ? newest : "spec_decode_num_drafts", bench_take,
+                               error);
 }
 
 const spec_log_format spec_reader_vllm_bench = {
@@ -173,7 +221,7 @@ const spec_log_format spec_reader_vllm_bench = {
     .summary = "results of vllm bench serve --save-result",
     .generations = (const char *const[]){"results with spec_decode_num_drafts", NULL},
     .concerns = bench_concerns,
-    .needles = (const char *const[]){"\"spec_decode_num_drafts\"", NULL},
+    .needles = (const char *const[]){"\"spec_decode_num_drafts\"", "\"rtfx\"", NULL},
     .read = bench_read,
 };
 
