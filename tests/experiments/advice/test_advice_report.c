@@ -352,6 +352,8 @@ static void the_table_has_a_row_per_length_and_per_range_of_batches(void **state
     f.advice.n_batches = 2;
     f.advice.batch[0] = (spec_advice_batch){1, 8, 3, 1.4, 1.3, 1.5, true};
     f.advice.batch[1] = (spec_advice_batch){9, -1, 0, 1.0, 1.0, 1.0, false};
+    f.advice.length[1].tokens = advice_facts_unknown; /* as beyond the longest */
+    f.advice.length[1].tokens_range = (spec_bounds){1.7, 1.9};
     assert_int_equal(spec_advice_report_table(&table, &f.facts, &error), GSL_SUCCESS);
     assert_int_equal(table.n_rows, 6);
     assert_string_equal(word(&table, 3, "engine"), "vllm");
@@ -361,6 +363,9 @@ static void the_table_has_a_row_per_length_and_per_range_of_batches(void **state
     assert_string_equal(word(&table, 3, "answer"), "");
     assert_same(number(&table, 3, "rounds"), 51.0);
     assert_same(number(&table, 3, "accepted"), 108.0);
+    assert_nan(number(&table, 1, "tokens_per_round"));
+    assert_same(number(&table, 1, "tokens_per_round_low"), 1.7);
+    assert_same(number(&table, 1, "tokens_per_round_high"), 1.9);
     assert_nan(number(&table, 2, "rounds"));
     assert_nan(number(&table, 2, "accepted"));
     assert_near(number(&table, 3, "accepted_over_drafted"), 108.0 / 153.0, 1e-9);

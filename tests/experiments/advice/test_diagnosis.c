@@ -67,6 +67,11 @@ static void accepted_over_drafted_is_told_from_acceptance(void **state)
                      "K = 4 keeps 97 % of the tokens per round with 27 % of the drafts"));
     f.advice.K = -1; /* not known: no shorter length is named */
     assert_true(says(&f, &spec_diagnosis_accepted_over_drafted, "57.8 %"));
+    f.advice.alpha.value = 0.60;
+    f.advice.accepted_over_drafted = 0.54;
+    assert_true(says(&f, &spec_diagnosis_accepted_over_drafted, "54.0 %"));
+    f.advice.accepted_over_drafted = 0.56;
+    assert_false(says(&f, &spec_diagnosis_accepted_over_drafted, NULL));
     advice_facts_make(&f, "vllm", 1, 65, block15); /* one depth: both are the same */
     assert_false(says(&f, &spec_diagnosis_accepted_over_drafted, NULL));
 }
@@ -163,6 +168,22 @@ static void a_draft_that_sees_nothing_is_wrong(void **state)
     assert_true(says(&f, &spec_diagnosis_blind_draft, "0 of 300"));
 }
 
+/* Both limits: 1.02 tokens per round, and 1 % of the drafts. Plain rounds do not count. */
+static void a_draft_is_blind_below_both_limits(void **state)
+{
+    static const double tokens[3] = {25, 0, 0}, share[1] = {15}, both[3] = {19, 0, 0};
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "vllm", 3, 1000, tokens);
+    assert_false(says(&f, &spec_diagnosis_blind_draft, NULL));
+    advice_facts_run(&f, 0, 1000, tokens, 0);
+    assert_false(says(&f, &spec_diagnosis_blind_draft, NULL));
+    advice_facts_make(&f, "vllm", 1, 1000, share);
+    assert_false(says(&f, &spec_diagnosis_blind_draft, NULL));
+    advice_facts_make(&f, "vllm", 3, 1000, both);
+    assert_true(says(&f, &spec_diagnosis_blind_draft, "1.02 tokens per round"));
+}
+
 static void a_verifier_that_rejects_nothing_is_wrong(void **state)
 {
     static const double all[3] = {100, 100, 100}, most[3] = {100, 100, 99};
@@ -228,6 +249,10 @@ static void a_depth_that_never_passes_is_seen_if_it_was_tested_often(void **stat
     assert_true(says(&f, &spec_diagnosis_trained_depth,
                      "Depth 3 accepts 450 of 600 tokens, and depth 4 none of 450"));
     assert_true(says(&f, &spec_diagnosis_trained_depth, "Set K = 3"));
+    advice_facts_make(&f, "vllm", 2, 19, (const double[]){15, 0}); /* .605^15 < .001 */
+    assert_true(says(&f, &spec_diagnosis_trained_depth, "none of 15"));
+    advice_facts_make(&f, "vllm", 2, 16, (const double[]){12, 0}); /* .625^12 > .001 */
+    assert_false(says(&f, &spec_diagnosis_trained_depth, NULL));
     advice_facts_make(&f, "vllm", 15, 65, block15); /* none of 4 */
     assert_false(says(&f, &spec_diagnosis_trained_depth, NULL));
     advice_facts_make(&f, "vllm", 2, 1000, never); /* that is a blind draft */
@@ -242,6 +267,8 @@ static void a_first_depth_below_the_rest_is_lookup(void **state)
     advice_facts_make(&f, "vllm", 3, 43, lookup3);
     assert_true(
         says(&f, &spec_diagnosis_lookup, "Depth 1 accepts 9.3 %, and deeper tokens 85.7 %"));
+    advice_facts_make(&f, "vllm", 3, 1000, (const double[]){600, 540, 486}); /* .6 and .9 */
+    assert_false(says(&f, &spec_diagnosis_lookup, NULL));
     advice_facts_make(&f, "vllm", 3, 3, few); /* 1 of 3 against 2 of 2 */
     assert_false(says(&f, &spec_diagnosis_lookup, NULL));
     advice_facts_make(&f, "vllm", 15, 65, block15);
@@ -316,6 +343,7 @@ int main(void)
         cmocka_unit_test(v0_counts_behind_a_rejection),
         cmocka_unit_test(the_last_step_of_tgi_is_no_acceptance),
         cmocka_unit_test(a_draft_that_sees_nothing_is_wrong),
+        cmocka_unit_test(a_draft_is_blind_below_both_limits),
         cmocka_unit_test(a_verifier_that_rejects_nothing_is_wrong),
         cmocka_unit_test(acceptance_that_changed_leads_to_validate),
         cmocka_unit_test(drafts_that_end_early_are_seen),
