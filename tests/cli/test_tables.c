@@ -19,8 +19,11 @@ static const char *const shown[] = {
     "plan --target zipf?V=20 --draft zipf?V=20&s=2 --nodes 4,16 --rounds 2000",
     "rows small.rows",
     "run wide.cfg",
+    "advise sglang.log --current 3",
+    "advise sglang.log --current 3 --round-over-plain 2 --K 0:1",
     "list",
     "list models",
+    "list logs diagnoses",
     "validate --list",
     "validate rule:token --budget 20k --only plain-4,vocab-1000",
     "validate rule:resample-target --budget 50k --only plain-4",
@@ -34,6 +37,9 @@ static void no_line_is_wider_than_the_terminal(void **state)
     (void)state;
     spec_needs_program();
     spec_program_works("rows --target zipf?V=20 --draft zipf?V=20&s=2 -n 50 -o small.rows");
+    spec_file_write("sglang.log", "[2025-03-11 07:07:20] Decode batch. #running-req: 32, #token: "
+                                  "7352, token usage: 0.01, accept len: 2.54, gen throughput "
+                                  "(token/s): 39.33, largest-len: 0, #queue-req: 68\n");
     spec_file_write(
         "wide.cfg",
         "measure = \"decode\"; grid = { target = \"zipf?V=1000&temperature={T}\"; T = \"0.5,1\";"
