@@ -15,11 +15,12 @@ struct spec_counter_last {
 };
 
 /* The counters but for rounds, whose rounding is known, and passed. */
-enum { COUNTERS = 6 };
+enum { COUNTERS = 8 };
 static const double *counter(const spec_observation *o, int i)
 {
     const double *const counters[COUNTERS] = {&o->passes,  &o->drafted, &o->accepted,
-                                              &o->emitted, &o->seconds, &o->draft_seconds};
+                                              &o->emitted, &o->seconds, &o->draft_seconds,
+                                              &o->busy,    &o->steps};
     return counters[i];
 }
 
@@ -77,7 +78,8 @@ static spec_observation difference(const spec_observation *from, const spec_obse
 {
     spec_observation o = *to;
     o.kind = SPEC_OBSERVED_WINDOW;
-    if (from->K != to->K) o.K = -1;
+    /* Plain decoding from the start: all rounds are of the later length. */
+    if (from->K != to->K && from->K != 0) o.K = -1;
     o.rounds -= from->rounds;
     if (is_rounded(from) || is_rounded(to)) {
         o.rounds_low = fmax(low(to) - high(from), 0.0);
@@ -91,15 +93,26 @@ static spec_observation difference(const spec_observation *from, const spec_obse
     o.accepted -= from->accepted;
     o.emitted -= from->emitted;
     o.seconds -= from->seconds;
+    if (to->time > from->time) o.seconds = to->time - from->time;
     o.draft_seconds -= from->draft_seconds;
-    if (from->depths == 0) o.depths = 0;
+    o.busy -= from->busy;
+    o.steps -= from->steps;
+    if (from->depths == 0 && from->K != 0) o.depths = 0;
     for (int i = 0; i < o.depths; i++) o.passed[i] = fmax(o.passed[i] - passed(from, i), 0.0);
     return o;
+}
+
+/* A window without a draft is of plain decoding, whatever the engine is set to. */
+static void make_plain(spec_observation *o)
+{
+    if (o->rounds > 0.0 || !(o->drafted == 0.0) || !(o->emitted > 0.0)) return;
+    o->K = o->depths = 0;
 }
 
 static int hand_on(spec_counter_differences *d, spec_observation o, spec_error *error)
 {
     o.kind = SPEC_OBSERVED_WINDOW;
+    make_plain(&o);
     return d->to.take(d->to.self, &o, error);
 }
 

@@ -23,9 +23,10 @@ typedef struct {
 
 /* Zeroed but for `to` it is ready. A counter that is not given in both scrapes is not given in the
  * window. Gauges (running, printed numbers) are those of the later scrape. K is not known where the
- * scrapes differ in it. Totals that are the only ones between two starts are handed on as one
- * window, by _end or when the engine starts again: an average, without an interval. GSL_EINVAL with
- * more than SPEC_COUNTER_LABELS; GSL_ENOMEM; the errors of `to`. */
+ * scrapes differ in it, but for a first one without a draft; it is 0 in a window without a draft.
+ * Totals that are the only ones between two starts are handed on as one window, by _end or when the
+ * engine starts again: an average, without an interval. GSL_EINVAL with more than
+ * SPEC_COUNTER_LABELS; GSL_ENOMEM; the errors of `to`. */
 spec_observer spec_counter_differences_observer(spec_counter_differences *differences);
 int spec_counter_differences_end(spec_counter_differences *differences, spec_error *error);
 void spec_counter_differences_free(spec_counter_differences *differences);

@@ -31,7 +31,10 @@ typedef struct {
     int depths;                     /* entries of passed; 0: not given */
     double passed[SPEC_OBSERVED_DEPTHS]; /* [i]: rounds that accepted the draft token of depth i */
     double seconds;                      /* of the window, or of the request's decoding */
+    double time;           /* of a scrape, in seconds since 1970: windows have the difference */
     double running;        /* requests that decode at a time; 1 for an engine of one request */
+    double busy;           /* seconds of decoding, summed over requests; else seconds * running */
+    double steps;          /* of the engine: passes of all its requests at a time are one */
     double draft_seconds;  /* of `seconds`, time to draft */
     double printed_length; /* the engine's own tokens per round, for the diagnoses */
     double printed_rate;   /* the engine's own acceptance rate, as a fraction */
@@ -50,7 +53,10 @@ static inline spec_observation spec_observation_empty(spec_observation_kind kind
                               .accepted = NAN,
                               .emitted = NAN,
                               .seconds = NAN,
+                              .time = NAN,
                               .running = NAN,
+                              .busy = NAN,
+                              .steps = NAN,
                               .draft_seconds = NAN,
                               .printed_length = NAN,
                               .printed_rate = NAN};

@@ -155,6 +155,15 @@ static void check_possible(verdict *v, const spec_observation *o)
 
 /* ---- Series ---- */
 
+/* Requests that decode at a time: exact by steps; a gauge is of a moment, and the mean over time of
+ * a window counts idle time too. */
+static double running_of(const spec_observation *o)
+{
+    if (o->steps > 0.0 && o->passes > 0.0) return o->passes / o->steps;
+    if (o->running > 0.0) return o->running;
+    return o->kind == SPEC_OBSERVED_WINDOW ? o->busy / o->seconds : o->running;
+}
+
 static int find(spec_observed_series **ret, spec_observed_sums *sums, const spec_observation *o,
                 spec_error *error)
 {
@@ -239,9 +248,9 @@ static void add_all(double *c, spec_observed_series *s, const spec_observation *
     const double known = isnan(o->rounds) ? 0.0 : o->rounds, passed = sum_passed(o);
     const bool seconds = o->seconds > 0.0 && isfinite(o->seconds);
     /* A request's seconds are its own; those of a window are shared by the running ones. */
-    const double requests = o->kind == SPEC_OBSERVED_REQUEST ? 1.0
-                            : s->batch > 0                   ? o->running
-                                                             : 0.0;
+    const double requests = o->kind == SPEC_OBSERVED_REQUEST ? 1.0 : o->running;
+    const double own = seconds && requests > 0.0 ? requests * o->seconds : NAN;
+    const double busy = isnan(o->busy) ? own : o->busy;
     c[SPEC_SUM_OBSERVATIONS] += 1.0;
     c[SPEC_SUM_ORDER] += order;
     add(&c[SPEC_SUM_ROUNDS], o->rounds);
@@ -250,8 +259,8 @@ static void add_all(double *c, spec_observed_series *s, const spec_observation *
     add(&c[SPEC_SUM_ACCEPTED], o->accepted);
     add(&c[SPEC_SUM_EMITTED], o->emitted);
     if (seconds) c[SPEC_SUM_SECONDS] += o->seconds;
-    if (seconds && requests > 0.0) {
-        c[SPEC_SUM_BUSY] += requests * o->seconds;
+    if (busy > 0.0 && isfinite(busy)) {
+        c[SPEC_SUM_BUSY] += busy;
         add(&c[SPEC_SUM_BUSY_EMITTED], o->emitted);
         add(&c[SPEC_SUM_BUSY_ROUNDS], o->passes);
     }
@@ -301,6 +310,7 @@ static int take(void *self, const spec_observation *observation, spec_error *err
         sums->impossible += v.impossible;
         if (v.impossible) goto done;
     }
+    o.running = running_of(&o);
     SPEC_TRY(find(&series, sums, &o, error));
     SPEC_TRY(cluster(&columns, sums, series, error));
     add_all(columns, series, &o, (double)sums->observations);

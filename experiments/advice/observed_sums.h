@@ -21,7 +21,8 @@ enum {
     SPEC_SUM_ACCEPTED, /* the sum of passed, or emitted less passes, where not given */
     SPEC_SUM_EMITTED,  /* passes + accepted where not given */
     SPEC_SUM_SECONDS,
-    /* seconds of a request, or of a window times running, for those that have both */
+    /* busy seconds where given; else seconds of a request, or of a window times running, for those
+     * that have both */
     SPEC_SUM_BUSY,
     SPEC_SUM_BUSY_EMITTED, /* tokens emitted in that time */
     SPEC_SUM_BUSY_ROUNDS,  /* passes in that time, with those without a draft */
@@ -33,8 +34,9 @@ enum {
     SPEC_SUM_COLUMNS = SPEC_SUM_PASSED + SPEC_OBSERVED_DEPTHS
 };
 
-/* Ranges of batches: 0: not given, or no request at the time of the line; b >= 1: from 2^(b-2) + 1
- * to 2^(b-1) requests (1, 2, 3-4, ...), the last without an upper end. */
+/* Ranges of batches, by passes / steps where given, else running: 0: not given, or no request at
+ * the time of the line; b >= 1: from 2^(b-2) + 1 to 2^(b-1) requests (1, 2, 3-4, ...), the last
+ * without an upper end. */
 enum { SPEC_SUM_BATCHES = 16, SPEC_SUM_CLUSTERS = 1024, SPEC_SUM_SERIES = 512 };
 int spec_observed_sums_batch(double running);
 

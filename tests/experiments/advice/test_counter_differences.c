@@ -303,6 +303,84 @@ static void errors_of_the_receiver_come_back(void **state)
     assert_int_equal(to.take(to.self, &o, &error), GSL_EFAILED);
 }
 
+static void times_busy_seconds_and_steps_are_differences(void **state)
+{
+    (void)state;
+    spec_observation from = total(1, 100), to = total(1, 140);
+    from.seconds = to.seconds = NAN;
+    from.time = 1732690000.0, to.time = 1732690002.5;
+    from.busy = 10.0, to.busy = 14.5;
+    from.steps = 60, to.steps = 85;
+    put(&from);
+    put(&to);
+    assert_int_equal(n, 1);
+    assert_same(window[0].seconds, 2.5);
+    assert_same(window[0].busy, 4.5);
+    assert_same(window[0].steps, 25);
+    /* Without a later time there are no seconds; counters that fall are a start. */
+    from = to;
+    to = total(1, 160);
+    to.seconds = NAN;
+    to.time = from.time, to.busy = 20.0, to.steps = 90;
+    put(&to);
+    assert_nan(window[1].seconds);
+    to = total(1, 170);
+    to.seconds = NAN;
+    to.busy = 19.0, to.steps = 95;
+    put(&to);
+    assert_int_equal(differences.resets, 1);
+    assert_same(window[2].rounds, 170);
+    assert_same(window[2].busy, 19);
+    to = total(1, 180);
+    to.seconds = NAN;
+    to.busy = 19.5, to.steps = 94;
+    put(&to);
+    assert_int_equal(differences.resets, 2);
+}
+
+static void a_window_without_a_draft_is_of_plain_decoding(void **state)
+{
+    (void)state;
+    spec_observation o = total(1, 100);
+    put(&o);
+    o.emitted += 50;
+    o.passes = NAN;
+    put(&o);
+    assert_int_equal(n, 1);
+    assert_int_equal(window[0].K, 0);
+    assert_int_equal(window[0].depths, 0);
+    assert_same(window[0].emitted, 50);
+    /* Counters of drafts that stand at 0, in a single scrape. */
+    o = total(2, 0);
+    o.emitted = 30;
+    put(&o);
+    finish();
+    assert_int_equal(n, 2);
+    assert_int_equal(window[1].K, 0);
+    /* Nothing emitted is nothing known. */
+    o = total(3, 100);
+    put(&o);
+    o.passes += 1;
+    put(&o);
+    assert_int_equal(window[2].K, 3);
+}
+
+/* Before its first request an engine looks like one of plain decoding. */
+static void a_length_that_comes_after_no_draft_is_that_of_all_rounds(void **state)
+{
+    (void)state;
+    spec_observation o = spec_observation_empty(SPEC_OBSERVED_TOTAL, 1);
+    o.label = 1;
+    o.K = 0;
+    o.rounds = o.rounds_low = o.rounds_high = o.passes = o.drafted = o.accepted = o.emitted = 0.0;
+    o.seconds = o.draft_seconds = 0.0;
+    put(&o);
+    o = total(1, 40);
+    put(&o);
+    assert_int_equal(n, 1);
+    is_window(0, 1, 40);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -318,6 +396,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(rounded_counters_give_a_range, begin, end),
         cmocka_unit_test_setup_teardown(many_labels_are_refused, begin, end),
         cmocka_unit_test_setup_teardown(errors_of_the_receiver_come_back, begin, end),
+        cmocka_unit_test_setup_teardown(times_busy_seconds_and_steps_are_differences, begin, end),
+        cmocka_unit_test_setup_teardown(a_window_without_a_draft_is_of_plain_decoding, begin, end),
+        cmocka_unit_test_setup_teardown(a_length_that_comes_after_no_draft_is_that_of_all_rounds,
+                                        begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -327,6 +327,36 @@ static void times_need_seconds_and_for_windows_a_batch(void **state)
 }
 
 /* Depths behind the last one are unknown, unless those given hold all accepted tokens. */
+/* Busy seconds that are given hold without a batch. Passes over steps are the batch; a gauge is one
+ * of a moment; the mean over time is the last resort. */
+static void busy_seconds_and_steps_come_before_a_gauge(void **state)
+{
+    static const double nan = NAN;
+    const struct {
+        double seconds, running, busy, steps;
+        int batch;
+        double sum;
+    } cases[] = {{nan, nan, 6.0, nan, 0, 6.0}, {nan, 8.0, 6.0, nan, 4, 6.0},
+                 {nan, 8.0, 6.0, 59, 1, 6.0},  {nan, 0.0, 6.0, 59 / 3.0, 3, 6.0},
+                 {3.0, 0.0, 6.0, nan, 2, 6.0}, {3.0, 8.0, 6.0, nan, 4, 6.0},
+                 {3.0, 8.0, nan, 59, 1, 3.0},  {3.0, -1.0, nan, nan, 0, 0.0},
+                 {-3.0, -1.0, nan, nan, 0, 0}, {3.0, 0.0, -6.0, nan, 0, 0.0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        spec_observation o = known_line();
+        o.seconds = cases[i].seconds;
+        o.running = cases[i].running;
+        o.busy = cases[i].busy;
+        o.steps = cases[i].steps;
+        put(&o);
+        assert_int_equal(sums.series[0].batch, cases[i].batch);
+        assert_same(column(0, 0, SPEC_SUM_BUSY), cases[i].sum);
+        assert_same(column(0, 0, SPEC_SUM_BUSY_EMITTED), cases[i].sum > 0.0 ? 321 : 0);
+        assert_same(column(0, 0, SPEC_SUM_BUSY_ROUNDS), cases[i].sum > 0.0 ? 59 : 0);
+        spec_observed_sums_free(&sums);
+    }
+}
+
 static void depths_count_where_they_are_complete(void **state)
 {
     (void)state;
@@ -477,6 +507,7 @@ int main(void)
         cmocka_unit_test_teardown(rounds_that_are_not_given_are_inexact, end),
         cmocka_unit_test_teardown(inexact_rounds_bound_what_passed, end),
         cmocka_unit_test_teardown(times_need_seconds_and_for_windows_a_batch, end),
+        cmocka_unit_test_teardown(busy_seconds_and_steps_come_before_a_gauge, end),
         cmocka_unit_test_teardown(depths_count_where_they_are_complete, end),
         cmocka_unit_test_teardown(idle_windows_are_left_out, end),
         cmocka_unit_test_teardown(contradictions_are_counted_with_the_first_ones_line, end),
