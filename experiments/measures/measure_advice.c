@@ -6,7 +6,6 @@
 #include "base/names.h"
 #include "base/parallel.h"
 #include "experiments/advice/advice.h"
-#include "experiments/advice/observed_runs.h"
 #include "experiments/measures/counted_cases.h"
 #include "experiments/measures/coverage.h"
 #include "sim/serving/step_cost.h"
@@ -47,23 +46,23 @@ typedef struct {
     double rounds, accepted, passed[SPEC_ADVICE_K], tested, square;
 } plain_sums;
 
-static int add_all(plain_sums *ret, const spec_observed_sums *sums, int K)
+static plain_sums sum_all(const spec_observed_sums *sums, int K)
 {
-    spec_observed_run run;
-    *ret = (plain_sums){0};
-    if (spec_observed_run_in_time(&run, sums, K) != GSL_SUCCESS) return GSL_ENOMEM;
-    for (size_t i = 0; i < run.n; i++) {
-        const double *c = run.column + i * SPEC_SUM_COLUMNS;
-        ret->rounds += c[SPEC_SUM_ROUNDS];
-        ret->accepted += c[SPEC_SUM_ACCEPTED];
-        for (int j = 1; j <= K; j++) ret->passed[j] += c[SPEC_SUM_PASSED + j - 1];
+    plain_sums ret = {0};
+    for (size_t i = 0; i < sums->n; i++) {
+        const spec_observed_series *series = &sums->series[i];
+        for (size_t g = 0; g < series->n && series->K == K; g++) {
+            const double *c = series->column + g * SPEC_SUM_COLUMNS;
+            ret.rounds += c[SPEC_SUM_ROUNDS];
+            ret.accepted += c[SPEC_SUM_ACCEPTED];
+            for (int j = 1; j <= K; j++) ret.passed[j] += c[SPEC_SUM_PASSED + j - 1];
+        }
     }
-    free(run.column);
-    ret->tested = ret->rounds;
-    for (int j = 1; j < K; j++) ret->tested += ret->passed[j];
+    ret.tested = ret.rounds;
+    for (int j = 1; j < K; j++) ret.tested += ret.passed[j];
     /* sum of n_accepted^2 = sum_j (2 j - 1) rounds that accept j tokens at least */
-    for (int j = 1; j <= K; j++) ret->square += (2 * j - 1) * ret->passed[j];
-    return GSL_SUCCESS;
+    for (int j = 1; j <= K; j++) ret.square += (2 * j - 1) * ret.passed[j];
+    return ret;
 }
 
 /* Wilson's interval for whole numbers. */
@@ -127,7 +126,6 @@ static int repeat(repetition *r, const question *q, uint64_t number)
                                         .seed = q->point->seed + number};
     spec_counted_reading reading = q->reading;
     spec_advice *advice = calloc(1, sizeof *advice);
-    plain_sums plain;
     int status = GSL_SUCCESS;
     if (advice == NULL) SPEC_TRY(spec_no_memory(&r->error));
     reading.stream = 2 * number;
@@ -138,7 +136,7 @@ static int repeat(repetition *r, const question *q, uint64_t number)
     reading.n = q->plain;
     SPEC_TRY(spec_counted_case_observe(NULL, &observer, &q->truth, 0, &reading, &r->error));
     SPEC_TRY(spec_advice_of(advice, &sums, NULL, &asked, &r->error));
-    if (add_all(&plain, &sums, q->K) != GSL_SUCCESS) SPEC_TRY(spec_no_memory(&r->error));
+    const plain_sums plain = sum_all(&sums, q->K);
     hold_advice(r, advice, q);
     hold_independent(r, &plain, q);
 done:
