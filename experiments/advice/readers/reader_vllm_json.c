@@ -139,7 +139,7 @@ static int take_rates(spec_observation *o, const spec_json_member *rates,
     return GSL_SUCCESS;
 }
 
-/* Without counts of drafts, nobody drafted: the program reads the engine's metrics for them. */
+/* Without counts of drafts, no draft ran: the program reads the engine's metrics for them. */
 static bool is_plain(const spec_json_member counts[3])
 {
     for (int i = 0; i < 3; i++)

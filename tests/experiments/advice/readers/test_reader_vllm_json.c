@@ -277,7 +277,7 @@ static void a_benchmark_without_counts_of_drafts_is_plain(void **state)
     read_record_fails(&spec_reader_vllm_bench, PLAIN(",\"spec_decode_draft_tokens\":3000"),
                       "x:7: a count 'spec_decode_num_drafts' is expected beside "
                       "'spec_decode_draft_tokens'");
-    /* Any key fewer, and it is a user else's. */
+    /* With any key fewer, the file is of another program. */
     static const char *const keys[] = {"rtfx",      "burstiness",          "tokenizer_id",
                                        "completed", "total_output_tokens", "num_prompts",
                                        "duration",  "mean_tpot_ms"};
