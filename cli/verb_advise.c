@@ -33,8 +33,8 @@ static const struct argp_option options_table[] = {
      "the time of a round at the current K over that of a plain token", 1},
     {"current", KEY_CURRENT, "K", 0, "the draft length of the files, where they do not say it", 1},
     {"K", 'K', "LOW:HIGH", 0, "draft lengths to consider (0 to twice the longest that was run)", 1},
-    {"before", KEY_BEFORE, "FILE", 0, "compare the time before a change ...", 2},
-    {"after", KEY_AFTER, "FILE", 0, "... with the time after it; the advice is for this one", 2},
+    {"before", KEY_BEFORE, "FILE", 0, "acceptance before a change, to compare with --after", 2},
+    {"after", KEY_AFTER, "FILE", 0, "acceptance after the change; the advice is for this time", 2},
     {"engine", KEY_ENGINE, "NAME", 0,
      "read the files as this engine's, or in this format; see 'speclab list logs' (by content)", 2},
     {"figure", KEY_FIGURE, "FILE", 0, SPEC_FIGURE_OPTION_HELP, 2},
@@ -311,7 +311,7 @@ int spec_verb_advise(spec_context *context, int argc, char **argv)
         "Speed-ups need the speed of plain decoding: --plain, --plain-tokens-per-s or "
         "--round-over-plain. Exit status: 0 advice, 1 something is wrong, 2 bad input, 3 not "
         "enough "
-        "to say. docs/advise.md has a page for each engine.\n"
+        "to say. docs/advise.md has a section for each engine.\n"
         "\n"
         "  $ speclab advise server.log --plain plain.log\n"
         "  $ speclab advise metrics-1.prom metrics-2.prom --round-over-plain 1.4\n"

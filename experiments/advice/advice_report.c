@@ -206,9 +206,12 @@ static void write_sources(FILE *out, const spec_diagnosis_facts *facts, int colu
     fputc('\n', out);
     for (int i = 0; i < facts->n_sources; i++) {
         const spec_log_summary *read = &facts->source[i].summary;
-        snprintf(text, SIZE, "Read %.300s: ", facts->source[i].path);
+        snprintf(text, SIZE, "Read %.300s: ",
+                 strcmp(facts->source[i].path, "-") == 0 ? "standard input"
+                                                         : facts->source[i].path);
         if (read->format == NULL) {
-            spec_advice_text_add(text, SIZE, "no record that advise knows");
+            spec_advice_text_add(text, SIZE,
+                                 "no record that advise knows; 'speclab list logs' lists them");
         } else {
             const char *const *names = read->format->generations;
             const int g = read->learned.generation;

@@ -24,14 +24,18 @@ static bool accepted_over_drafted(spec_diagnosis_text ret_evidence, spec_diagnos
                                   const spec_diagnosis_facts *facts)
 {
     const spec_advice *advice = facts->advice;
+    const spec_advice_length *now = spec_diagnosis_length(facts, advice->K);
     spec_advice_text printed, alpha;
-    if (!(advice->alpha.value - advice->accepted_over_drafted > 0.05)) return false;
+    /* Both of the same runs: those of the current length, where it is known. */
+    const bool known = now != NULL && now->drafted > 0.0 && !isnan(now->alpha.value);
+    const spec_cluster_ratio *tested = known ? &now->alpha : &advice->alpha;
+    const double ratio = known ? now->accepted / now->drafted : advice->accepted_over_drafted;
+    if (!(tested->value - ratio > 0.05)) return false;
     snprintf(
         ret_evidence, SPEC_DIAGNOSIS_TEXT,
         "Accepted over drafted tokens, %s, is not the acceptance rate: drafts behind a rejection "
         "are not tested. Of the tested tokens %s were accepted.",
-        spec_advice_text_share(printed, advice->accepted_over_drafted, NAN, NAN),
-        spec_advice_text_of(alpha, &advice->alpha));
+        spec_advice_text_share(printed, ratio, NAN, NAN), spec_advice_text_of(alpha, tested));
     const int K = shorter(facts, 0.95);
     if (K > 0)
         snprintf(ret_next, SPEC_DIAGNOSIS_TEXT,

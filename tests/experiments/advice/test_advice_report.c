@@ -304,7 +304,9 @@ static void files_and_gaps_are_accounted_for(void **state)
     f.source.summary.learned.gaps = SPEC_LOG_ROUNDED;
     assert_says(&f, "Not in this output: exact counts.");
     f.source.summary.format = NULL;
-    assert_says(&f, "no record that advise knows");
+    f.source.path = "-";
+    assert_says(&f, "Read standard input: no record that advise knows; 'speclab list logs'");
+    f.source.path = "server.log";
     f.facts.read = NULL;
     assert_says(&f, "Read server.log");
 }

@@ -67,6 +67,11 @@ static void accepted_over_drafted_is_told_from_acceptance(void **state)
                      "K = 4 keeps 97 % of the tokens per round with 27 % of the drafts"));
     f.advice.K = -1; /* not known: no shorter length is named */
     assert_true(says(&f, &spec_diagnosis_accepted_over_drafted, "57.8 %"));
+    f.advice.K =
+        15; /* the current length has numbers of its own, which another one does not change */
+    f.advice.alpha.value = 0.9;
+    assert_true(says(&f, &spec_diagnosis_accepted_over_drafted, "57.8 % ["));
+    f.advice.K = -1;
     f.advice.alpha.value = 0.60;
     f.advice.accepted_over_drafted = 0.54;
     assert_true(says(&f, &spec_diagnosis_accepted_over_drafted, "54.0 %"));
