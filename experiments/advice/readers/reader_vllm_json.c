@@ -139,7 +139,7 @@ static int take_rates(spec_observation *o, const spec_json_member *rates,
     return GSL_SUCCESS;
 }
 
-/* Without counts of drafts, no draft ran: the program reads the engine's metrics for them. */
+/* Without counts of drafts there were none: the program reads the engine's metrics for them. */
 static bool is_plain(const spec_json_member counts[3])
 {
     for (int i = 0; i < 3; i++)
@@ -198,7 +198,7 @@ static int bench_take(const spec_json_place *place, spec_error *error)
     SPEC_TRY(spec_json_part_real(&times.token_time, &m[9], record, error));
     times.token_time *= 1e-3;
     spec_bench_times_add(&o, &times);
-    place->learned->generation = 0;
+    if (!plain) place->learned->generation = 0;
     place->learned->gaps = (o.depths > 0 || plain ? 0 : SPEC_LOG_NO_DEPTHS) |
                            (isnan(o.seconds) || isnan(o.running) ? SPEC_LOG_NO_TIMES : 0);
     SPEC_TRY(record->observer->take(record->observer->self, &o, error));

@@ -350,7 +350,7 @@ static void a_window_without_a_draft_is_of_plain_decoding(void **state)
     assert_int_equal(window[0].K, 0);
     assert_int_equal(window[0].depths, 0);
     assert_same(window[0].emitted, 50);
-    /* Counters of drafts that are at 0, in a single scrape. */
+    /* A single scrape whose counters of drafts are 0. */
     o = total(2, 0);
     o.emitted = 30;
     put(&o);

@@ -263,6 +263,7 @@ static void a_benchmark_without_counts_of_drafts_is_plain(void **state)
     assert_same(o->emitted, 2500);
     assert_same(o->passes, 2500);
     assert_same(o->seconds, 25);
+    assert_int_equal(r.learned.generation, -1);
     assert_near(o->running, 4.0, 1e-12); /* 2500 tokens of 40 ms in 25 s */
     assert_int_equal(r.learned.gaps, 0);
     r = read_record_of(&spec_reader_vllm_bench,
@@ -277,7 +278,7 @@ static void a_benchmark_without_counts_of_drafts_is_plain(void **state)
     read_record_fails(&spec_reader_vllm_bench, PLAIN(",\"spec_decode_draft_tokens\":3000"),
                       "x:7: a count 'spec_decode_num_drafts' is expected beside "
                       "'spec_decode_draft_tokens'");
-    /* With any key fewer, the file is of another program. */
+    /* Any key fewer, and another program wrote it. */
     static const char *const keys[] = {"rtfx",      "burstiness",          "tokenizer_id",
                                        "completed", "total_output_tokens", "num_prompts",
                                        "duration",  "mean_tpot_ms"};
