@@ -172,7 +172,7 @@ static double mixture_z(const spec_observed_run *run)
         squares += change * change;
         n++;
     }
-    if (n < 2) return NAN;
+    if (n < 2 || squares == 0.0) return NAN;
     return excess / sqrt(squares * ((double)n - 1.0) / (double)n);
 }
 

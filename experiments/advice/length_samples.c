@@ -4,6 +4,7 @@
 #include "base/wide_rng.h"
 #include "sim/chance/rng.h"
 
+#include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,12 +98,17 @@ static int clusters(const spec_length_plan *plan, int K, int other)
     return (int)n;
 }
 
-/* An interval from `low` to `high` of values in work: the samples' values of one end. */
+/* One end of an interval from the values in work. Resamples of few clusters vary less than the ends
+ * of their interval: there it is Student's, on the scale of logarithms. */
 static double end_of(spec_length_samples *samples, int n, bool high)
 {
-    const spec_block_interval interval = spec_block_bootstrap_interval(
-        samples->work, SPEC_LENGTH_RESAMPLES, n, samples->plan->question->error);
-    return high ? interval.high : interval.low;
+    enum { FEW = 8 };
+    const double error = samples->plan->question->error;
+    const spec_block_interval interval =
+        spec_block_bootstrap_interval(samples->work, SPEC_LENGTH_RESAMPLES, n, error);
+    if (n < 2 || n >= FEW || !(interval.value > 0.0)) return high ? interval.high : interval.low;
+    const double distance = gsl_cdf_tdist_Qinv(0.5 * error, n - 1) * interval.se / interval.value;
+    return interval.value * exp(high ? distance : -distance);
 }
 
 spec_block_interval spec_length_samples_interval(spec_length_samples *samples, int K,
