@@ -102,7 +102,7 @@ static int clusters(const spec_length_plan *plan, int K, int other)
  * of their interval: there it is Student's, on the scale of logarithms. */
 static double end_of(spec_length_samples *samples, int n, bool high)
 {
-    enum { FEW = 8 };
+    enum { FEW = 16 };
     const double error = samples->plan->question->error;
     const spec_block_interval interval =
         spec_block_bootstrap_interval(samples->work, SPEC_LENGTH_RESAMPLES, n, error);

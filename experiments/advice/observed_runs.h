@@ -10,7 +10,7 @@
 
 /* Stretches of a series of windows: many enough for an interval, and long enough to be nearly
  * independent. */
-enum { SPEC_OBSERVED_STRETCHES = 16 };
+enum { SPEC_OBSERVED_STRETCHES = 12 };
 
 typedef struct {
     int K;     /* 0: plain decoding */
