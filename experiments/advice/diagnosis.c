@@ -3,6 +3,7 @@
 
 #include "experiments/advice/engine_settings.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,8 +21,12 @@ const spec_diagnosis *const spec_diagnoses[] = {
 
 static void add_series(spec_diagnosis_counts *counts, const spec_observed_series *series)
 {
+    const int K = series->K > series->depths ? series->K : series->depths;
+    double rounds = 0.0, drafted = 0.0;
     for (size_t c = 0; c < series->n; c++) {
         const double *column = series->column + c * SPEC_SUM_COLUMNS;
+        rounds += column[SPEC_SUM_DEPTH_ROUNDS];
+        drafted += column[SPEC_SUM_DRAFTED];
         counts->rounds += column[SPEC_SUM_ROUNDS];
         counts->drafted += column[SPEC_SUM_DRAFTED];
         counts->accepted += column[SPEC_SUM_ACCEPTED];
@@ -30,6 +35,9 @@ static void add_series(spec_diagnosis_counts *counts, const spec_observed_series
             counts->passed[j] += column[SPEC_SUM_PASSED + j];
         }
     }
+    /* A draft that ends before depth j + 1 lacks K - j tokens, or more. */
+    for (int j = 0; j < series->depths && j < SPEC_OBSERVED_DEPTHS; j++)
+        counts->short_of[j] += fmax(K * rounds - drafted, 0.0) / (K - j);
     if (series->depths > counts->depths) counts->depths = series->depths;
 }
 

@@ -14,6 +14,7 @@
 /* A file, and the account of reading it. */
 typedef struct {
     const char *path;
+    bool plain; /* a run without speculation, to compare with */
     spec_log_summary summary;
 } spec_diagnosis_source;
 
@@ -55,9 +56,10 @@ extern const spec_diagnosis spec_diagnosis_restarts, spec_diagnosis_many_sources
 /* Sums of the evidence over runs with drafts. */
 typedef struct {
     double rounds, drafted, accepted;
-    int depths;                          /* entries of the following */
-    double tested[SPEC_OBSERVED_DEPTHS]; /* rounds whose draft reached depth i + 1, at most */
-    double passed[SPEC_OBSERVED_DEPTHS]; /* and accepted it */
+    int depths;                            /* entries of the following */
+    double tested[SPEC_OBSERVED_DEPTHS];   /* rounds whose draft reached depth i + 1, at most */
+    double short_of[SPEC_OBSERVED_DEPTHS]; /* of these, rounds with a shorter draft, at most */
+    double passed[SPEC_OBSERVED_DEPTHS];   /* and accepted it */
 } spec_diagnosis_counts;
 
 /* Of the runs of K; -1: of all. */

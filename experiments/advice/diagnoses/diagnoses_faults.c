@@ -10,6 +10,9 @@
  * three, 300 leave 1 %. */
 #define ENOUGH 300.0
 
+/* A share of accepted draft tokens that gives at most 1.08 tokens per round up to K = 16. */
+#define BLIND_AT_ANY_LENGTH 0.005
+
 static bool broken_identity(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
                             const spec_diagnosis_facts *facts)
 {
@@ -34,14 +37,18 @@ static bool blind_draft(spec_diagnosis_text ret_evidence, spec_diagnosis_text re
                         const spec_diagnosis_facts *facts)
 {
     const spec_diagnosis_counts counts = spec_diagnosis_counts_of(facts, -1);
-    if (!(counts.rounds > 0.0) || counts.drafted < ENOUGH ||
-        counts.accepted > 0.02 * counts.rounds || counts.accepted >= 0.01 * counts.drafted)
+    const bool counted = counts.rounds > 0.0; /* else K is not known */
+    if (counts.drafted < ENOUGH ||
+        counts.accepted >= (counted ? 0.01 : BLIND_AT_ANY_LENGTH) * counts.drafted ||
+        (counted && counts.accepted > 0.02 * counts.rounds))
         return false;
-    snprintf(ret_evidence, SPEC_DIAGNOSIS_TEXT,
-             "%.0f of %.0f draft tokens were accepted (%.2f %%), %.2f tokens per round: the draft "
-             "guesses as if it did not see the text.",
-             counts.accepted, counts.drafted, 100.0 * counts.accepted / counts.drafted,
-             1.0 + counts.accepted / counts.rounds);
+    snprintf(ret_evidence, SPEC_DIAGNOSIS_TEXT, "%.0f of %.0f draft tokens were accepted (%.2f %%)",
+             counts.accepted, counts.drafted, 100.0 * counts.accepted / counts.drafted);
+    if (counted)
+        spec_advice_text_add(ret_evidence, SPEC_DIAGNOSIS_TEXT, ", %.2f tokens per round",
+                             1.0 + counts.accepted / counts.rounds);
+    spec_advice_text_add(ret_evidence, SPEC_DIAGNOSIS_TEXT,
+                         ": the draft guesses as if it did not see the text.");
     snprintf(ret_next, SPEC_DIAGNOSIS_TEXT,
              "Turn speculation off. Check that the draft belongs to this target, that their "
              "vocabularies agree, and which row of hidden states a head reads. Outside the engine: "

@@ -45,13 +45,14 @@ static bool trained_depth(spec_diagnosis_text ret_evidence, spec_diagnosis_text 
     }
     if (j == 0 || j == counts.depths) return false;
     /* Half the rate before it still would pass one of the tokens, but for a chance of .001. */
-    if (!(counts.tested[j] * log1p(-0.5 * passed / tested) < log(0.001))) return false;
+    const double none = floor(counts.tested[j] - counts.short_of[j]);
+    if (!(none * log1p(-0.5 * passed / tested) < log(0.001))) return false;
     snprintf(
         ret_evidence, SPEC_DIAGNOSIS_TEXT,
-        "Depth %d accepts %.0f of %.0f tokens, and depth %d none of %.0f: the draft is trained "
+        "Depth %d accepts %.0f of %.0f tokens, and depth %d none of %s%.0f: the draft is trained "
         "for %d token%s, or its state is lost there.",
-        j, counts.passed[j - 1], counts.tested[j - 1], j + 1, counts.tested[j], j,
-        j == 1 ? "" : "s");
+        j, counts.passed[j - 1], counts.tested[j - 1], j + 1,
+        none < counts.tested[j] ? "at least " : "", none, j, j == 1 ? "" : "s");
     snprintf(ret_next, SPEC_DIAGNOSIS_TEXT, "Set K = %d: longer drafts cost and give no tokens.",
              j);
     return true;

@@ -85,8 +85,8 @@ static bool per_position(spec_diagnosis_text ret_evidence, spec_diagnosis_text r
         snprintf(
             ret_evidence, SPEC_DIAGNOSIS_TEXT,
             "Rates by depth are shares of all rounds: their sum, %.2f, is the mean length less 1. "
-            "Depth %d: %.3f of all rounds, %.3f of those that reach it.",
-            sum, last + 1, m, conditional);
+            "Depth %d: %.3f of all rounds, %s%.3f of those that reach it.",
+            sum, last + 1, m, counts.short_of[last] > 0.0 ? "at least " : "", conditional);
     snprintf(ret_next, SPEC_DIAGNOSIS_TEXT, "%s",
              as_products ? "Report this output to speclab's developers: it reads such rates as "
                            "shares of all rounds."

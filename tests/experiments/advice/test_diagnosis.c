@@ -94,6 +94,9 @@ static void rates_by_depth_are_shares_of_all_rounds(void **state)
     assert_true(says(&f, &spec_diagnosis_per_position, "Depth 3: 0.490 of all"));
     advice_facts_make(&f, "llama.cpp", 2, 51, flat); /* no difference worth a word */
     assert_false(says(&f, &spec_diagnosis_per_position, NULL));
+    advice_facts_make(&f, "llama.cpp", 3, 51, mtp3); /* some drafts end before depth 3 */
+    f.column[0][SPEC_SUM_DRAFTED] -= 4;
+    assert_true(says(&f, &spec_diagnosis_per_position, "at least 0.676 of those"));
     f.series[0].depths = 0;
     assert_false(says(&f, &spec_diagnosis_per_position, NULL));
 }
@@ -171,6 +174,22 @@ static void a_draft_that_sees_nothing_is_wrong(void **state)
     assert_false(says(&f, &spec_diagnosis_blind_draft, NULL));
     advice_facts_make(&f, "llama.cpp", 3, 100, none);
     assert_true(says(&f, &spec_diagnosis_blind_draft, "0 of 300"));
+}
+
+/* 10 of 3675 draft tokens, as llama-server prints before June 2026: no rounds, and K not known. */
+static void a_blind_draft_is_seen_without_its_length(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "llama.cpp", 3, 980, (const double[]){8, 0, 0});
+    f.series[0].K = -1;
+    f.series[0].depths = 0;
+    f.column[0][SPEC_SUM_ROUNDS] = f.column[0][SPEC_SUM_PASSES] = 0.0;
+    f.column[0][SPEC_SUM_DRAFTED] = 3675;
+    f.column[0][SPEC_SUM_ACCEPTED] = 10;
+    assert_true(says(&f, &spec_diagnosis_blind_draft, "(0.27 %): the draft guesses"));
+    f.column[0][SPEC_SUM_ACCEPTED] = 19; /* with K = 16, 1.08 tokens per round */
+    assert_false(says(&f, &spec_diagnosis_blind_draft, NULL));
 }
 
 /* Both limits: 1.02 tokens per round, and 1 % of the drafts. Plain rounds do not count. */
@@ -260,6 +279,13 @@ static void a_depth_that_never_passes_is_seen_if_it_was_tested_often(void **stat
     assert_false(says(&f, &spec_diagnosis_trained_depth, NULL));
     advice_facts_make(&f, "vllm", 15, 65, block15); /* none of 4 */
     assert_false(says(&f, &spec_diagnosis_trained_depth, NULL));
+    /* Drafts that end early may leave the depth untested: 300 tokens that are missing at depth 4
+     * and 5 are of 150 rounds, at most. */
+    advice_facts_make(&f, "vllm", 5, 1000, trained);
+    f.column[0][SPEC_SUM_DRAFTED] = 4700;
+    assert_true(says(&f, &spec_diagnosis_trained_depth, "depth 4 none of at least 300"));
+    f.column[0][SPEC_SUM_DRAFTED] = 4101; /* of 450 rounds */
+    assert_false(says(&f, &spec_diagnosis_trained_depth, NULL));
     advice_facts_make(&f, "vllm", 2, 1000, never); /* that is a blind draft */
     assert_false(says(&f, &spec_diagnosis_trained_depth, NULL));
 }
@@ -321,6 +347,7 @@ static void several_runs_lengths_and_engines_are_named(void **state)
     advice_facts_make(&f, "vllm", 3, 51, mtp3);
     f.counters.resets = 2;
     assert_true(says(&f, &spec_diagnosis_restarts, "fell 2 times"));
+    assert_true(says(&f, &spec_diagnosis_restarts, "from the oldest to the newest"));
     f.facts.counters = NULL;
     assert_false(says(&f, &spec_diagnosis_restarts, NULL));
     advice_facts_run(&f, 0, 100, passed, 0); /* plain decoding is no second length */
@@ -348,6 +375,7 @@ int main(void)
         cmocka_unit_test(v0_counts_behind_a_rejection),
         cmocka_unit_test(the_last_step_of_tgi_is_no_acceptance),
         cmocka_unit_test(a_draft_that_sees_nothing_is_wrong),
+        cmocka_unit_test(a_blind_draft_is_seen_without_its_length),
         cmocka_unit_test(a_draft_is_blind_below_both_limits),
         cmocka_unit_test(a_verifier_that_rejects_nothing_is_wrong),
         cmocka_unit_test(acceptance_that_changed_leads_to_validate),
