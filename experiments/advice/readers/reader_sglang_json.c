@@ -123,33 +123,20 @@ static bool info_concerns(const char *bytes, size_t n)
            spec_json_part_has(bytes, n, "internal_states");
 }
 
-/* A mean since the start, of each scheduler, without counts. */
+/* A mean since the start, of each scheduler. Without a number of rounds it has no weight. */
 static int info_take(const spec_json_place *place, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    const spec_log_record *record = place->record;
-    spec_observation o = spec_observation_empty(SPEC_OBSERVED_TOTAL, record->line);
+    double length;
     spec_json_member m[] = {{.key = "avg_spec_accept_length"}, {0}};
-    spec_json_member steps = {.key = "speculative_num_steps"};
-    spec_json_member top = {.key = "speculative_eagle_topk"};
-    double K, width;
-    SPEC_TRY(spec_json_part_members(m, place->object, record, error));
-    if (m[0].value.bytes == NULL) goto done;
-    SPEC_TRY(spec_json_part_real(&o.printed_length, &m[0], record, error));
-    steps.value = spec_json_part_find(place->element, steps.key);
-    top.value = spec_json_part_find(place->element, top.key);
-    if (!spec_json_part_is(steps.value, "null")) {
-        SPEC_TRY(spec_json_part_count(&K, &steps, record, error));
-        if (K <= SPEC_OBSERVED_DEPTHS) o.K = (int)K;
-    }
-    place->learned->generation = 0;
-    place->learned->gaps =
-        SPEC_LOG_ROUNDED | SPEC_LOG_NO_ROUNDS | SPEC_LOG_NO_DEPTHS | SPEC_LOG_NO_TIMES;
-    if (!spec_json_part_is(top.value, "null")) {
-        SPEC_TRY(spec_json_part_count(&width, &top, record, error));
-        if (width > 1) place->learned->gaps |= SPEC_LOG_TREE;
-    }
-    SPEC_TRY(record->observer->take(record->observer->self, &o, error));
+    SPEC_TRY(spec_json_part_members(m, place->object, place->record, error));
+    if (m[0].value.bytes == NULL) goto done; /* null: no speculation */
+    SPEC_TRY(spec_json_part_real(&length, &m[0], place->record, error));
+    spec_log_bad(place->record, error,
+                 "avg_spec_accept_length, %.2f, is a mean without its number of rounds; give the "
+                 "server's log, or responses: their meta_info has counts",
+                 length);
+    status = GSL_EUNSUP;
 done:
     return status;
 }
@@ -164,7 +151,7 @@ static int info_read(void *state, spec_log_learned *learned, const spec_log_reco
 const spec_log_format spec_reader_sglang_server_info = {
     .name = "sglang-server-info",
     .engine = "sglang",
-    .summary = "SGLang's /server_info: one mean since the start",
+    .summary = "SGLang's /server_info, which is refused: a mean without counts",
     .generations = (const char *const[]){"avg_spec_accept_length of internal_states", NULL},
     .concerns = info_concerns,
     .needles = (const char *const[]){"\"avg_spec_accept_length\"", NULL},
