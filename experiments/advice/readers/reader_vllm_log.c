@@ -135,9 +135,11 @@ static int read_counts(state_of *state, spec_log_learned *learned, const prefix 
                                       record->observer, error));
     const int generation = line.has_average ? V1_AVERAGE : line.has_length ? V1_LENGTH : V1_COUNTS;
     if (learned->generation < generation) learned->generation = generation;
-    learned->gaps = (line.has_length ? 0 : (unsigned)SPEC_LOG_NO_ROUNDS) |
-                    (o->depths > 0 ? 0 : (unsigned)SPEC_LOG_NO_DEPTHS) |
-                    (isnan(o->seconds) ? (unsigned)SPEC_LOG_NO_TIMES : 0);
+    learned->gaps =
+        (line.has_length ? 0 : (unsigned)SPEC_LOG_NO_ROUNDS) |
+        (o->depths > 0 ? 0 : (unsigned)SPEC_LOG_NO_DEPTHS) |
+        /* without K the lines of throughput are not joined */
+        (isnan(o->seconds) && (line.has_length || o->K > 0) ? (unsigned)SPEC_LOG_NO_TIMES : 0);
     SPEC_TRY(record->observer->take(record->observer->self, o, error));
 done:
     return status;
