@@ -183,6 +183,31 @@ done:
     return status;
 }
 
+/* Draft tokens, of all runs. */
+static double drafted(const spec_observed_sums *sums)
+{
+    double n = 0.0;
+    for (size_t s = 0; s < sums->n; s++)
+        for (size_t c = 0; c < sums->series[s].n; c++)
+            n += sums->series[s].column[c * SPEC_SUM_COLUMNS + SPEC_SUM_DRAFTED];
+    return n;
+}
+
+/* The runs to compare with. Their speculation would count as that of the files. */
+static int read_plain(evidence *ret, const arguments *args, spec_error *error)
+{
+    const double before = drafted(&ret->sums);
+    const int first = ret->n_sources;
+    int status = read_files(ret, args->plain, args->n_plain, 0, args->engine, error);
+    for (int i = first; i < ret->n_sources; i++) ret->source[i].plain = true;
+    if (status == GSL_SUCCESS && drafted(&ret->sums) > before)
+        status = spec_fail(error, GSL_EINVAL,
+                           "--plain %.300s: has draft tokens; give a log without speculation, or "
+                           "give it without --plain",
+                           args->plain[0]);
+    return status;
+}
+
 /* The first file with a format: its engine is the one that is advised about. */
 static const spec_log_summary *first_read(const evidence *found)
 {
@@ -268,7 +293,7 @@ static int advise(const arguments *args, const char *verb)
     SPEC_TRY(read_files(found, compare ? &args->after : args->file, compare ? 1 : args->n_files,
                         args->current, args->engine, &error));
     const spec_log_summary *read = first_read(found);
-    SPEC_TRY(read_files(found, args->plain, args->n_plain, 0, args->engine, &error));
+    SPEC_TRY(read_plain(found, args, &error));
     SPEC_TRY(spec_advice_of(advice, &found->sums, compare ? &before->sums : NULL, &args->question,
                             &error));
     const spec_diagnosis_facts facts = {.advice = advice,

@@ -33,6 +33,47 @@ static void write_setting(FILE *out, const char *setting, int columns)
     }
 }
 
+/* How to measure plain decoding. Where the files have no times, a plain log alone does not help. */
+static void measure_plain(spec_diagnosis_text ret, const spec_diagnosis_facts *facts)
+{
+    const spec_engine *engine = spec_engine_of(facts->read);
+    const bool times = facts->read == NULL || (facts->read->learned.gaps & SPEC_LOG_NO_TIMES) == 0;
+    enum { SIZE = SPEC_DIAGNOSIS_TEXT };
+    ret[0] = '\0';
+    spec_advice_text_add(ret, SIZE, "Run %s", spec_engine_plain(facts->read));
+    if (times)
+        spec_advice_text_add(ret, SIZE, ", then add --plain FILE with its log.");
+    else if (engine->times != NULL)
+        spec_advice_text_add(ret, SIZE,
+                             ". The files read here have no times: for both runs give %s.",
+                             engine->times);
+    else
+        spec_advice_text_add(ret, SIZE,
+                             ". The files read here have no times: time both runs, and give "
+                             "--round-over-plain.");
+}
+
+/* The command that reads a new run, too. */
+static void next_command(spec_diagnosis_text ret, const spec_diagnosis_facts *facts)
+{
+    enum { SIZE = SPEC_DIAGNOSIS_TEXT, SHOWN = 3 };
+    int n[2] = {0, 0};
+    ret[0] = '\0';
+    spec_advice_text_add(ret, SIZE,
+                         "Run the same load with it, then add its log, with the same options as "
+                         "now: speclab advise");
+    for (int plain = 0; plain < 2; plain++) {
+        for (int i = 0; i < facts->n_sources; i++) {
+            const char *path = facts->source[i].path;
+            if (facts->source[i].plain != (plain == 1) || n[plain]++ >= SHOWN) continue;
+            spec_advice_text_add(ret, SIZE, " %s%.60s", plain == 1 ? "--plain " : "",
+                                 strcmp(path, "-") == 0 ? "OLD" : path);
+        }
+        if (n[plain] > SHOWN) spec_advice_text_add(ret, SIZE, " ...");
+        if (plain == 0) spec_advice_text_add(ret, SIZE, " NEW");
+    }
+}
+
 static void write_settings(FILE *out, const spec_diagnosis_facts *facts, int columns)
 {
     const spec_engine *engine = spec_engine_of(facts->read);
@@ -46,12 +87,9 @@ static void write_settings(FILE *out, const spec_diagnosis_facts *facts, int col
     if (advice->verdict == SPEC_ADVICE_MEASURE) {
         spec_diagnosis_text text;
         if (K == 0)
-            snprintf(text, sizeof text, "Run %s, then add --plain FILE with its log.",
-                     engine->plain);
+            measure_plain(text, facts);
         else
-            snprintf(text, sizeof text,
-                     "Run the same load with it, then give both logs: speclab advise %.100s NEW",
-                     facts->n_sources > 0 ? facts->source[0].path : "OLD");
+            next_command(text, facts);
         fputc('\n', out);
         paragraph(out, text, 0, columns);
     }
@@ -165,8 +203,9 @@ static void write_acceptance(FILE *out, const spec_diagnosis_facts *facts, int c
     const bool interval = isfinite(advice->alpha.low) && !spec_advice_text_vague(&advice->alpha);
     if (interval && advice->alpha.design_effect > 1.5)
         spec_advice_text_add(text, SIZE,
-                             " (design effect %.2g: the tokens of a window or request are not "
+                             " (design effect %.*f: the tokens of a window or request are not "
                              "independent)",
+                             advice->alpha.design_effect < 10.0 ? 1 : 0,
                              advice->alpha.design_effect);
     else if (!interval)
         spec_advice_text_add(text, SIZE,
@@ -181,7 +220,11 @@ static void write_acceptance(FILE *out, const spec_diagnosis_facts *facts, int c
     else if (advice->mixture_z < -3.0 && isfinite(advice->mixture_z))
         spec_advice_text_add(text, SIZE, " Acceptance falls with depth (z = %.1f).",
                              advice->mixture_z);
-    if (isfinite(advice->break_even) && advice->K > 0)
+    if (advice->break_even > 1.0 && advice->K > 0)
+        spec_advice_text_add(text, SIZE,
+                             " At this load K = %d does not pay even if all drafts are accepted.",
+                             advice->K);
+    else if (isfinite(advice->break_even) && advice->K > 0)
         spec_advice_text_add(
             text, SIZE,
             " At this load K = %d pays if accepted over drafted is above %.3f; it is %.3f.",
@@ -231,12 +274,13 @@ static void write_sources(FILE *out, const spec_diagnosis_facts *facts, int colu
     }
     text[0] = '\0';
     if (facts->evidence->idle > 0)
-        spec_advice_text_add(text, SIZE, "%llu idle windows are left out. ",
-                             (unsigned long long)facts->evidence->idle);
-    if (facts->evidence->inexact > 0)
+        spec_advice_text_add(text, SIZE, "%llu idle window%s left out. ",
+                             (unsigned long long)facts->evidence->idle,
+                             facts->evidence->idle == 1 ? " is" : "s are");
+    if (facts->evidence->inexact > 0 && facts->advice->verdict != SPEC_ADVICE_NOTHING)
         spec_advice_text_add(text, SIZE,
-                             "In %llu of %llu observations rounding leaves several numbers of "
-                             "rounds; the likeliest is used. ",
+                             "In %llu of %llu observations the number of rounds is rounded or not "
+                             "printed; the likeliest one is used. ",
                              (unsigned long long)facts->evidence->inexact,
                              (unsigned long long)facts->evidence->observations);
     if (facts->counters != NULL && facts->counters->repeated > 0)

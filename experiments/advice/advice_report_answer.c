@@ -31,12 +31,13 @@ static bool lacks_K(const spec_diagnosis_facts *facts)
     return counts.rounds > 0.0 || counts.drafted > 0.0 || counts.accepted > 0.0;
 }
 
-/* Does a length with drafts have a speed? */
+/* Does a length with drafts have a speed, over plain decoding or over the current length? */
 static bool timed(const spec_advice *advice)
 {
     for (int i = 0; i < advice->n; i++)
-        if (advice->length[i].K > 0 &&
-            (isfinite(advice->length[i].speedup) || isfinite(advice->length[i].speedup_low)))
+        if (advice->length[i].best ||
+            (advice->length[i].K > 0 &&
+             (isfinite(advice->length[i].speedup) || isfinite(advice->length[i].speedup_low))))
             return true;
     return false;
 }
@@ -84,10 +85,9 @@ static void add_measurement(spec_diagnosis_text ret, const spec_diagnosis_facts 
     else if (length == best)
         spec_advice_text_add(ret, SIZE, ": its speed-up, %s, is too uncertain to decide.", speedup);
     else
-        spec_advice_text_add(ret, SIZE,
-                             ": its speed-up may be %s, and that of K = %d, the best so far, is "
-                             "%s.",
-                             speedup, advice->to_K, other);
+        spec_advice_text_add(
+            ret, SIZE, ": its speed-up may be %s, and that of K = %d, the best %s, is %s.", speedup,
+            advice->to_K, best->K == 0 || best->rounds > 0.0 ? "so far" : "by estimate", other);
 }
 
 static void add_verdict(spec_diagnosis_text ret, const spec_diagnosis_facts *facts)

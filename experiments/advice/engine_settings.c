@@ -74,7 +74,8 @@ static void schedule_vllm(spec_engine_text ret, const spec_log_summary *read,
     for (int i = 0; i < n; i++)
         add(ret, "%s[%d, %d, %d]", i > 0 ? ", " : "", batch[i].from, last_batch(&batch[i]),
             batch[i].K);
-    add(ret, "]}'\n# ... are the keys that you have; the last batch is your --max-num-seqs");
+    add(ret, "]}'\n# ... are the keys that you have; the last batch must be your --max-num-seqs or "
+             "more");
 }
 
 static void set_sglang(spec_engine_text ret, const spec_log_summary *read,
@@ -208,35 +209,36 @@ static void set_any(spec_engine_text ret, const spec_log_summary *read, const sp
 const spec_engine spec_engines[] = {
     {"vllm", "vLLM", "speclab validate --exec 'python3 vllm_rejection.py'",
      "the same server and load without --speculative-config",
+     "the same server and load without --speculative-model and --num-speculative-tokens",
      "responses with --per-request-spec-decode-metrics summary, or two scrapes of /metrics",
      "the server's log, or vllm bench serve --save-result", set_vllm, schedule_vllm},
     {"sglang", "SGLang", "speclab validate --exec 'python3 sglang_tree.py'",
-     "the same server and load without --speculative-algorithm",
+     "the same server and load without --speculative-algorithm", NULL,
      "responses of 2026: meta_info has a histogram", "the server's log: gen throughput", set_sglang,
      schedule_sglang},
     {"llama.cpp", "llama.cpp", "speclab validate ./llama_cpp.so",
-     "the same command without --model-draft and --spec-type",
+     "the same command without --model-draft and --spec-type", NULL,
      "two scrapes of /metrics (--metrics), or the log at trace level (-lv 5)",
      "responses of llama-server: timings", set_llama, NULL},
     {"tensorrt-llm", "TensorRT-LLM", NULL, "the same server and load without speculative_config",
-     "responses of trtllm-serve: acceptance_histogram",
+     NULL, "responses of trtllm-serve: acceptance_histogram",
      "iteration statistics: enable_iter_perf_stats", set_trt, schedule_trt},
-    {"mlx-lm", "mlx-lm", NULL, "the same command without --draft-model", NULL, NULL, set_mlx_lm,
-     NULL},
-    {"mlx-vlm", "mlx-vlm", NULL, "the same command without --draft-model", NULL,
+    {"mlx-lm", "mlx-lm", NULL, "the same command without --draft-model", NULL, NULL, NULL,
+     set_mlx_lm, NULL},
+    {"mlx-vlm", "mlx-vlm", NULL, "the same command without --draft-model", NULL, NULL,
      "responses of the server: timings", set_mlx_vlm, NULL},
-    {"lm-studio", "LM Studio", NULL, "the same requests without a draft model", NULL,
+    {"lm-studio", "LM Studio", NULL, "the same requests without a draft model", NULL, NULL,
      "stats with tokensPerSecond", set_lm_studio, NULL},
-    {"mlc", "MLC LLM", NULL, "the same server with --speculative-mode disable",
+    {"mlc", "MLC LLM", NULL, "the same server with --speculative-mode disable", NULL,
      "/debug/dump_engine_metrics", NULL, set_mlc, NULL},
     {"tgi", "Text Generation Inference", NULL, "the same server without --speculate", NULL, NULL,
-     set_tgi, NULL},
-    {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+     NULL, set_tgi, NULL},
+    {0},
 };
 
 static const spec_engine any_engine = {
-    "any", "the engine", NULL,    "the same server and load without speculation",
-    NULL,  NULL,         set_any, NULL,
+    "any", "the engine", NULL, "the same server and load without speculation", NULL, NULL,
+    NULL,  set_any,      NULL,
 };
 
 const spec_engine *spec_engine_of(const spec_log_summary *opt_read)
@@ -245,6 +247,13 @@ const spec_engine *spec_engine_of(const spec_log_summary *opt_read)
         for (const spec_engine *e = spec_engines; e->engine != NULL; e++)
             if (strcmp(e->engine, opt_read->format->engine) == 0) return e;
     return &any_engine;
+}
+
+const char *spec_engine_plain(const spec_log_summary *opt_read)
+{
+    const spec_engine *engine = spec_engine_of(opt_read);
+    return engine->opt_plain_v0 != NULL && is_generation(opt_read, "V0") ? engine->opt_plain_v0
+                                                                         : engine->plain;
 }
 
 void spec_engine_setting(spec_engine_text ret, const spec_log_summary *opt_read,

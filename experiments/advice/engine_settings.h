@@ -14,9 +14,10 @@ typedef char spec_engine_text[SPEC_ENGINE_SETTING_TEXT];
 
 typedef struct {
     const char *engine;
-    const char *title;    /* "vLLM" */
-    const char *validate; /* command that tests its sampler; NULL: there is no adapter */
-    const char *plain;    /* how to run it without speculation, to measure that */
+    const char *title;        /* "vLLM" */
+    const char *validate;     /* command that tests its sampler; NULL: there is no adapter */
+    const char *plain;        /* how to run it without speculation, to measure that */
+    const char *opt_plain_v0; /* the same for a generation named V0 */
     /* The output with acceptance by depth, and the one with times; NULL: there is none. */
     const char *depths, *times;
     void (*set)(spec_engine_text ret, const spec_log_summary *read, const spec_advice *advice,
@@ -30,6 +31,9 @@ extern const spec_engine spec_engines[]; /* ends with a NULL engine */
 
 /* The engine of what was read; a generic one where it is NULL or not in the table. */
 const spec_engine *spec_engine_of(const spec_log_summary *opt_read);
+
+/* How to run the engine without speculation, in the generation that was read. */
+const char *spec_engine_plain(const spec_log_summary *opt_read);
 
 /* The setting for K draft tokens (0: no speculation). */
 void spec_engine_setting(spec_engine_text ret, const spec_log_summary *opt_read,

@@ -120,6 +120,9 @@ static void something_wrong_is_status_1_and_bad_input_2(void **state)
     spec_child_free(&c);
     spec_file_write("cut.log", "\nSpecDecoding metrics: Mean acceptance length: x\n");
     spec_program_fails("advise cut.log", SPEC_EXIT_USAGE, "speclab advise: cut.log:2: ");
+    write_logs();
+    spec_program_fails("advise slow.log --plain k3.log", SPEC_EXIT_USAGE,
+                       "speclab advise: --plain k3.log: has draft tokens; ");
     spec_program_fails("advise nothere", SPEC_EXIT_USAGE, "speclab advise: nothere: ");
 }
 

@@ -94,6 +94,10 @@ static void each_verdict_is_one_sentence_that_comes_first(void **state)
     f.advice.length[3].speedup_high = 1.481;
     assert_answers(&f, "Run K = 2 once: its speed-up may be 1.22 to 1.48, and that of K = 3, the "
                        "best so far, is 1.44 [1.40, 1.48].");
+    f.advice.length[3].rounds = 0.0; /* the best length did not run */
+    assert_answers(&f, "Run K = 2 once: its speed-up may be 1.22 to 1.48, and that of K = 3, the "
+                       "best by estimate, is 1.44 [1.40, 1.48].");
+    f.advice.length[3].rounds = 51.0;
     f.advice.decides_K = 3;
     assert_answers(&f, "Run K = 3 for longer: its speed-up, 1.44 [1.40, 1.48], is too uncertain to "
                        "decide.");
@@ -104,6 +108,9 @@ static void each_verdict_is_one_sentence_that_comes_first(void **state)
     f.advice.decides_K = 4; /* not among the lengths */
     assert_answers(&f, "Run K = 4 once: these numbers do not decide, and that run does.");
     f.advice.length[3].speedup = f.advice.length[2].speedup_low = NAN;
+    /* two lengths that ran have times of each other, without plain decoding */
+    assert_answers(&f, "Run K = 4 once: these numbers do not decide, and that run does.");
+    f.advice.length[3].best = false;
     assert_answers(&f, "Measure the time of a round of K = 3, and give it as --round-over-plain: "
                        "these files do not have it.");
     f.advice.length[3].speedup = 1.441;
@@ -174,7 +181,7 @@ static void the_setting_is_that_of_the_answer(void **state)
     assert_says(&f, "Run the same command without --model-draft and --spec-type, then add --plain");
     f.advice.decides_K = 2;
     assert_says(&f, "    --spec-draft-n-max 2\n");
-    assert_says(&f, "give both logs: speclab advise server.log NEW");
+    assert_says(&f, "with the same options as now: speclab advise server.log NEW\n");
     f.advice.verdict = SPEC_ADVICE_KEEP;
     f.advice.to_K = 3;
     assert_says(&f, "    --spec-draft-n-max 3\n");
@@ -187,6 +194,37 @@ static void the_setting_is_that_of_the_answer(void **state)
     f.advice.batch[0] = (spec_advice_batch){1, 8, 3, 1.4, 1.3, 1.5, true};
     f.advice.batch[1] = (spec_advice_batch){9, -1, 0, 1.0, 1.0, 1.0, true};
     assert_says(&f, "Or a length for each batch:\n\n    --speculative-config '{");
+}
+
+/* The command reads each file again, but standard input cannot be read twice. */
+static void the_next_command_has_all_files(void **state)
+{
+    advice_facts f;
+    spec_diagnosis_source source[6] = {{.path = "a.log"}, {.path = "-"}, {.path = "c.log"},
+                                       {.path = "d.log"}, {.path = "p"}, {.path = "q"}};
+    (void)state;
+    advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
+    f.advice.decides_K = 2;
+    source[4].plain = source[5].plain = true;
+    f.facts.source = source;
+    f.facts.n_sources = 6;
+    assert_says(&f, "speclab advise a.log OLD c.log ... NEW --plain p --plain q\n");
+}
+
+static void files_without_times_need_another_output(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "vllm", 3, 51, mtp3);
+    f.source.summary.learned.gaps = SPEC_LOG_NO_TIMES;
+    assert_says(&f, "without --speculative-config. The files read here have no times: for both "
+                    "runs give the server's log, or vllm bench serve --save-result.\n");
+    assert_silent(&f, "then add --plain");
+    f.format.engine = "mlc";
+    assert_says(&f, "have no times: time both runs, and give --round-over-plain.\n");
+    f.format.engine = "vllm";
+    f.source.summary.learned = (spec_log_learned){.generation = 0};
+    assert_says(&f, "without --speculative-model and --num-speculative-tokens, then add --plain");
 }
 
 static void each_length_says_how_it_is_known(void **state)
@@ -257,6 +295,10 @@ static void acceptance_has_its_interval_and_what_disturbs_it(void **state)
     known_times(&f);
     assert_says(&f,
                 "At this load K = 3 pays if accepted over drafted is above 0.388; it is 0.706.");
+    f.advice.break_even = 1.145;
+    assert_says(&f, "At this load K = 3 does not pay even if all drafts are accepted.");
+    f.advice.alpha.design_effect = 163.0;
+    assert_says(&f, "(design effect 163: ");
     f.advice.alpha.low = f.advice.alpha.high = NAN;
     assert_says(&f, "80.6 % of the tested draft tokens, without an interval");
     f.advice.alpha.low = 0.0; /* two clusters of different size */
@@ -292,7 +334,12 @@ static void files_and_gaps_are_accounted_for(void **state)
     f.evidence.inexact = 2;
     f.counters.repeated = 4;
     assert_says(&f, "the last line is not complete and is left out; 2 counters are not known.");
-    assert_says(&f, "3 idle windows are left out. In 2 of 1 observations rounding");
+    assert_says(&f, "3 idle windows are left out. In 2 of 1 observations the number of rounds is "
+                    "rounded or not printed");
+    f.advice.verdict = SPEC_ADVICE_NOTHING; /* no number of rounds is used */
+    f.evidence.idle = 1;
+    assert_silent(&f, "the number of rounds is");
+    assert_says(&f, "1 idle window is left out.");
     assert_says(&f, "4 scrapes repeat the one before.");
     assert_says(&f, "Not in this output: acceptance by depth, but in responses with "
                     "--per-request-spec-decode-metrics summary, or two scrapes of /metrics; times, "
@@ -398,6 +445,8 @@ int main(void)
         cmocka_unit_test(a_comparison_comes_before_the_advice),
         cmocka_unit_test(something_wrong_is_the_first_word),
         cmocka_unit_test(the_setting_is_that_of_the_answer),
+        cmocka_unit_test(the_next_command_has_all_files),
+        cmocka_unit_test(files_without_times_need_another_output),
         cmocka_unit_test(each_length_says_how_it_is_known),
         cmocka_unit_test(ranges_and_intervals_are_written_apart),
         cmocka_unit_test(long_tables_have_the_rows_that_matter),
