@@ -87,6 +87,7 @@ static int response_take(const spec_json_place *place, spec_error *error)
         o.passes = o.emitted;
     } else {
         take_width(&o, learned);
+        if (old && o.K < 0) o.K = record->K;
     }
     o.label = spec_json_part_model(place->element);
     learned->generation = drafts ? DRAFTS : old ? ROUNDS_ALONE : TOKEN_NUM;

@@ -65,6 +65,10 @@ static void rounds_alone_give_the_accepted_tokens(void **state)
         read_record_of(format, META("\"spec_verify_ct\":188,\"completion_tokens\":200"), -1);
     assert_counts(&r.observation[0], -1, (const double[]){188, NAN, NAN, 11, 200});
     assert_int_equal(r.learned.generation, 0);
+    /* The draft length is the user's, where the file does not say it. */
+    const read_record given =
+        read_record_of(format, META("\"spec_verify_ct\":188,\"completion_tokens\":200"), 3);
+    assert_counts(&given.observation[0], 3, (const double[]){188, NAN, NAN, 11, 200});
     /* As many tokens as rounds: the first one was not counted, and none was accepted. */
     const read_record all =
         read_record_of(format, META("\"spec_verify_ct\":200,\"completion_tokens\":200"), -1);
