@@ -255,6 +255,9 @@ static void write_sources(FILE *out, const spec_diagnosis_facts *facts, int colu
         if (read->format == NULL) {
             spec_advice_text_add(text, SIZE,
                                  "no record that advise knows; 'speclab list logs' lists them");
+            if (read->open_line > 0)
+                spec_advice_text_add(text, SIZE, "; the JSON value of line %llu has no end",
+                                     (unsigned long long)read->open_line);
         } else {
             const char *const *names = read->format->generations;
             const int g = read->learned.generation;

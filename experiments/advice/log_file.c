@@ -227,6 +227,7 @@ int spec_log_file_read(spec_log_summary *ret, const char *path, const spec_log_o
     records = spec_log_records_of(fd, r->name, options->opt_stop);
     SPEC_TRY(read_records(ret, r, &records, error));
     ret->bytes = records.bytes;
+    ret->open_line = records.open_line;
     ret->observations = r->observations;
     if (r->fixed != NULL) {
         ret->format = r->fixed->format;

@@ -20,7 +20,8 @@ typedef struct {
     const spec_log_format *format; /* NULL: no record of any format */
     spec_log_learned learned;
     uint64_t bytes, records, observations;
-    bool cut; /* the last line has no end and was passed over: the log is being written */
+    bool cut;           /* the last line has no end and was passed over: the log is being written */
+    uint64_t open_line; /* where a JSON value begins that the file does not end; 0: none */
 } spec_log_summary;
 
 /* Read a file; "-" is standard input. The first format whose reader takes an observation from a

@@ -226,6 +226,7 @@ static int follow(size_t *ret_end, line *l, spec_log_records *r, size_t from, sp
         }
         if (one_line) return GSL_SUCCESS;
         if (verdict == SPEC_JSON_EXTENT_NONE || !l->whole) {
+            if (verdict == SPEC_JSON_EXTENT_OPEN && r->open_line == 0) r->open_line = r->line;
             r->lines_until = verdict == SPEC_JSON_EXTENT_OPEN ? r->end : r->begin + l->begin;
             return GSL_SUCCESS;
         }

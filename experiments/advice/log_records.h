@@ -22,6 +22,7 @@ typedef struct {
     size_t lines_until;           /* values that begin before this place end on their line */
     uint64_t line;                /* of the place `begin`, from 1 */
     uint64_t bytes;               /* read */
+    uint64_t open_line;           /* where a JSON value begins that the file does not end; 0 */
     bool started, ended, coloured;
 } spec_log_records;
 

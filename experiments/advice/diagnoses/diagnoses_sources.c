@@ -11,8 +11,8 @@ static bool restarts(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_n
     if (facts->counters == NULL || facts->counters->resets == 0) return false;
     const unsigned long long n = facts->counters->resets;
     snprintf(ret_evidence, SPEC_DIAGNOSIS_TEXT,
-             "Counters fell %llu time%s: an engine started again and counts from 0 on, or scrapes "
-             "are not in order of time, and rounds count twice here.",
+             "Counters fell %llu time%s: an engine started again, and counts from 0 on. Scrapes "
+             "that are not in order of time look the same, and then rounds count twice.",
              n, n == 1 ? "" : "s");
     snprintf(ret_next, SPEC_DIAGNOSIS_TEXT,
              "Give scrapes from the oldest to the newest. If settings changed with the start, give "

@@ -355,7 +355,10 @@ static void files_and_gaps_are_accounted_for(void **state)
     assert_says(&f, "Read standard input: no record that advise knows; 'speclab list logs'");
     f.source.path = "server.log";
     f.facts.read = NULL;
-    assert_says(&f, "Read server.log");
+    assert_silent(&f, "has no end");
+    f.source.summary.open_line = 7;
+    assert_says(&f, "Read server.log: no record that advise knows; 'speclab list logs' lists them; "
+                    "the JSON value of line 7 has no end");
 }
 
 /* Settings are for pasting: they are the only lines that may be wider. */

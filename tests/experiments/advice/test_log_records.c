@@ -117,6 +117,29 @@ static void values_that_never_close_are_lines(void **state)
     reads("{\"a\": 1},\n", "1:{\"a\": 1}");                   /* without the comma */
 }
 
+/* The line of the first value without an end; 0 where all end. */
+static void the_line_of_a_value_without_end_is_known(void **state)
+{
+    static const struct {
+        const char *bytes;
+        uint64_t line;
+    } cases[] = {{"{\"a\":1}\n{\"b\":\n2}\n", 0},
+                 {"text\n[{\"a\":1},\n {\"b\":", 2},
+                 {"[INFO] text\n{not json\n", 0}};
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const int fd = memory_of(cases[c].bytes, strlen(cases[c].bytes));
+        spec_log_records records = spec_log_records_of(fd, "x", NULL);
+        spec_log_piece piece;
+        bool end = false;
+        while (!end)
+            assert_int_equal(spec_log_records_next(&piece, &end, &records, NULL), GSL_SUCCESS);
+        assert_int_equal(records.open_line, cases[c].line);
+        spec_log_records_free(&records);
+        close(fd);
+    }
+}
+
 static void colour_codes_are_removed(void **state)
 {
     (void)state;
@@ -264,6 +287,7 @@ int main(void)
         cmocka_unit_test(events_of_a_stream_are_their_data),
         cmocka_unit_test(text_that_looks_like_json_is_lines),
         cmocka_unit_test(values_that_never_close_are_lines),
+        cmocka_unit_test(the_line_of_a_value_without_end_is_known),
         cmocka_unit_test(colour_codes_are_removed),
         cmocka_unit_test(files_that_are_no_text_are_refused),
         cmocka_unit_test(records_have_a_limit),
