@@ -131,7 +131,9 @@ static int find(const spec_engine_windows *windows, const uint64_t engine_proces
     int found = -1;
     for (int i = 0; i < windows->n; i++) {
         const spec_engine_line *line = &windows->engine[i].last.line;
-        if (!windows->engine[i].waits || line->process != engine_process[1]) continue;
+        const bool other =
+            line->process != engine_process[1] && line->process != 0 && engine_process[1] != 0;
+        if (!windows->engine[i].waits || other) continue;
         if (engine_process[0] != 0 && line->engine != engine_process[0]) continue;
         if (found < 0 || windows->engine[i].turn > windows->engine[found].turn) found = i;
     }

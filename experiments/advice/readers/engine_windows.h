@@ -15,7 +15,7 @@ enum { SPEC_ENGINE_WINDOWS = 128, SPEC_ENGINE_WINDOWS_HELD = 16 };
 typedef struct {
     uint64_t line;
     uint64_t engine;      /* hash of its number; 0: not printed */
-    uint64_t process;     /* hash of the id of the process that printed it; 0: not printed */
+    uint64_t process;     /* hash of the id of the process that printed it; 0: not printed, any */
     double stamp;         /* seconds since any fixed time; NaN: not printed */
     double prompt;        /* tokens/s of prompts, in the interval */
     double generated;     /* tokens/s of outputs, in the interval */

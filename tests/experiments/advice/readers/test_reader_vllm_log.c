@@ -276,6 +276,25 @@ static void first_tokens_are_no_passes_without_a_draft(void **state)
     assert_same(o->passes, 1000); /* 8 % more tokens than rounds account for */
 }
 
+/* Half of the lines lost their process, as in a log without a line's beginning. A line that no
+ * speculation joins would be plain decoding. */
+static void lines_without_a_process_join_those_of_any(void **state)
+{
+    (void)state;
+    for (int first = 0; first < 2; first++) {
+        char log[1200] = "";
+        for (int i = 0; i < 2; i++) {
+            strcat(log, first == 0 ? "(APIServer pid=7) " : "");
+            strcat(log, ENGINE("000", "0.0", "259.0", "2"));
+            strcat(log, first == 1 ? "(APIServer pid=7) " : "");
+            strcat(log, ROUNDS_1000);
+        }
+        read_lines_of(&r, &spec_reader_vllm_log, log, -1);
+        assert_int_equal(r.n, 2);
+        for (int i = 0; i < r.n; i++) assert_same(r.observation[i].rounds, 1000);
+    }
+}
+
 /* vLLM prints nothing while it is idle, but the next line of speculation covers that time. */
 static void idle_time_is_left_out(void **state)
 {
@@ -598,6 +617,7 @@ int main(void)
         cmocka_unit_test(lines_within_json_are_read),
         cmocka_unit_test(throughput_joins_the_speculation_behind_it),
         cmocka_unit_test(first_tokens_are_no_passes_without_a_draft),
+        cmocka_unit_test(lines_without_a_process_join_those_of_any),
         cmocka_unit_test(idle_time_is_left_out),
         cmocka_unit_test(engines_are_told_apart),
         cmocka_unit_test(speculation_joins_the_last_line_before_it),
