@@ -72,6 +72,17 @@ static int plain_decoding(spec_advice *advice, const spec_observed_runs *runs,
 
 /* ---- draft lengths --------------------------------------------------------------------------- */
 
+/* Tokens per round, within what a round can emit: an interval of few clusters knows no limits. */
+static int fill_tokens(spec_advice_length *length, const spec_observed_run *run,
+                       const spec_cluster_question *question, double error)
+{
+    const int status = spec_observed_run_ratio(&length->tokens, run, question, error);
+    spec_cluster_ratio *tokens = &length->tokens;
+    if (tokens->low < 1.0) tokens->low = fmin(tokens->value, 1.0);
+    if (tokens->high > 1.0 + length->K) tokens->high = fmax(tokens->value, 1.0 + length->K);
+    return status;
+}
+
 /* Numbers of runs at this length. */
 static int fill_run(spec_advice_length *length, const spec_observed_run *run, double error)
 {
@@ -84,7 +95,22 @@ static int fill_run(spec_advice_length *length, const spec_observed_run *run, do
     length->accepted = spec_observed_run_sum(run, SPEC_SUM_ACCEPTED);
     const double busy = spec_observed_run_sum(run, SPEC_SUM_BUSY);
     if (busy > 0.0) length->seconds = busy / spec_observed_run_sum(run, SPEC_SUM_BUSY_ROUNDS);
-    return spec_observed_run_ratio(&length->tokens, run, &tokens, error);
+    return fill_tokens(length, run, &tokens, error);
+}
+
+/* Passes of clusters with acceptance by depth, and their tokens with drafts of `arg`, cut. */
+static double passes_with_depths(const double *cluster, int arg)
+{
+    (void)arg;
+    return cluster[SPEC_SUM_DEPTH_ROUNDS] > 0.0 ? cluster[SPEC_SUM_PASSES] : 0.0;
+}
+
+static double emitted_of_cut(const double *cluster, int arg)
+{
+    const double rounds = cluster[SPEC_SUM_DEPTH_ROUNDS];
+    if (!(rounds > 0.0)) return 0.0;
+    return cluster[SPEC_SUM_PASSES] +
+           spec_cluster_accepted(cluster, arg) * cluster[SPEC_SUM_ROUNDS] / rounds;
 }
 
 /* Tokens per round at a length below a run's: its rounds, cut. */
@@ -93,13 +119,11 @@ static int fill_within(spec_advice_length *length, const spec_length_plan *plan)
     const spec_observed_run *run = NULL;
     for (int L = length->K; L <= plan->longest && run == NULL; L++)
         run = spec_observed_runs_find(plan->runs, L, -1);
-    const spec_cluster_question tokens = {.passed = spec_cluster_emitted,
-                                          .passed_arg = length->K,
-                                          .tested = spec_cluster_column,
-                                          .tested_arg = SPEC_SUM_DEPTH_ROUNDS};
+    const spec_cluster_question tokens = {
+        .passed = emitted_of_cut, .passed_arg = length->K, .tested = passes_with_depths};
     length->source = SPEC_ADVICE_WITHIN;
     if (run->depths < run->K) return GSL_SUCCESS;
-    return spec_observed_run_ratio(&length->tokens, run, &tokens, plan->question->error);
+    return fill_tokens(length, run, &tokens, plan->question->error);
 }
 
 static void fill_beyond(spec_advice_length *length, const spec_length_plan *plan)
@@ -110,7 +134,11 @@ static void fill_beyond(spec_advice_length *length, const spec_length_plan *plan
     const int n = spec_length_moments(m, run, sum);
     length->source = SPEC_ADVICE_BEYOND;
     if (n < run->K) return;
-    length->tokens_mixture = spec_moment_bounds_mixture(NULL, m, n, length->K);
+    const spec_bounds drafted = spec_moment_bounds_mixture(NULL, m, n, length->K);
+    const double rounds = sum[SPEC_SUM_DEPTH_ROUNDS], passes = sum[SPEC_SUM_PASSES];
+    const double share = rounds < passes ? rounds / passes : 1.0; /* of passes with a draft */
+    length->tokens_mixture =
+        (spec_bounds){1.0 + share * (drafted.low - 1.0), 1.0 + share * (drafted.high - 1.0)};
 }
 
 static int fill_length(spec_advice_length *length, spec_length_samples *samples)

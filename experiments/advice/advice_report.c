@@ -100,7 +100,8 @@ static void write_settings(FILE *out, const spec_diagnosis_facts *facts, int col
 
 static const char *known_from(const spec_advice *advice, const spec_advice_length *length)
 {
-    if (length->K == 0) return isnan(advice->plain_seconds) ? "not run" : "plain run";
+    if (length->K == 0 && isnan(advice->plain_seconds)) return "not run";
+    if (length->K == 0) return advice->plain_se == 0.0 ? "given" : "plain run";
     switch (length->source) {
     case SPEC_ADVICE_MEASURED: return "run";
     case SPEC_ADVICE_WITHIN: return "cut";
@@ -209,8 +210,11 @@ static void write_acceptance(FILE *out, const spec_diagnosis_facts *facts, int c
                              advice->alpha.design_effect);
     else if (!interval)
         spec_advice_text_add(text, SIZE,
-                             ", without an interval: one window or request is not "
-                             "enough for one");
+                             isfinite(advice->alpha.low)
+                                 ? ", without an interval: few windows or requests have most of "
+                                   "the rounds"
+                                 : ", without an interval: one window or request is not enough "
+                                   "for one");
     spec_advice_text_add(text, SIZE, ".");
     if (advice->mixture_z > 3.0 && isfinite(advice->mixture_z))
         spec_advice_text_add(text, SIZE,

@@ -145,6 +145,57 @@ static void shorter_drafts_leave_alpha_a_range(void **state)
     spec_observed_sums_free(&sums);
 }
 
+/* N-grams: half of 200 passes have a draft, and 60, 30 and 15 rounds accept a depth. All lengths
+ * count tokens per pass: 1 + 60/200, 1 + 90/200 and 1 + 105/200. */
+static void passes_without_a_draft_count_at_each_length(void **state)
+{
+    (void)state;
+    spec_observed_sums sums = {0};
+    const spec_observer observer = spec_observed_sums_observer(&sums);
+    spec_observation seen = spec_observation_empty(SPEC_OBSERVED_REQUEST, 1);
+    seen.K = seen.depths = 3;
+    seen.rounds = seen.rounds_low = seen.rounds_high = 100.0;
+    seen.passes = 200.0;
+    seen.drafted = 300.0;
+    seen.accepted = 105.0;
+    seen.emitted = 305.0;
+    seen.passed[0] = 60.0, seen.passed[1] = 30.0, seen.passed[2] = 15.0;
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(observer.take(observer.self, &seen, NULL), GSL_SUCCESS);
+    const spec_advice advice = advise(&sums, &usual);
+    assert_near(at(&advice, 1)->tokens.value, 1.3, 1e-12);
+    assert_near(at(&advice, 2)->tokens.value, 1.45, 1e-12);
+    assert_near(at(&advice, 3)->tokens.value, 1.525, 1e-12);
+    assert_near(at(&advice, 4)->tokens_range.high, 1.6, 1e-12);
+    assert_true(at(&advice, 4)->tokens_mixture.low >= 1.525);
+    assert_true(at(&advice, 4)->tokens_mixture.high <= 1.6 + 1e-12);
+    spec_observed_sums_free(&sums);
+}
+
+/* A request of 4000 rounds beside short ones: the interval says little, but stays possible. */
+static void tokens_per_round_stay_within_a_round(void **state)
+{
+    (void)state;
+    spec_observed_sums sums = {0};
+    const window small = {.kind = SPEC_OBSERVED_REQUEST,
+                          .K = 3,
+                          .rounds = 60,
+                          .passed = {36, 20, 10}},
+                 large = {.kind = SPEC_OBSERVED_REQUEST,
+                          .K = 3,
+                          .rounds = 4000,
+                          .passed = {3800, 3610, 3430}};
+    for (int i = 0; i < 40; i++) add(&sums, &small);
+    add(&sums, &large);
+    const spec_advice advice = advise(&sums, &usual);
+    for (int K = 1; K <= 3; K++) {
+        const spec_cluster_ratio *tokens = &at(&advice, K)->tokens;
+        assert_true(tokens->low >= 1.0 && tokens->high <= 1.0 + K);
+        assert_true(tokens->low < tokens->value && tokens->value < tokens->high);
+    }
+    spec_observed_sums_free(&sums);
+}
+
 /* A round at K takes 1 + .1 K plain tokens: with alpha .6, 1.6/1.1, 1.96/1.2, 2.176/1.3. Windows
  * of 4 requests that run 1000 rounds. */
 static window at_length(int K)
@@ -411,6 +462,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_length_bounds_the_others),
         cmocka_unit_test(alpha_counts_tested_tokens),
+        cmocka_unit_test(passes_without_a_draft_count_at_each_length),
+        cmocka_unit_test(tokens_per_round_stay_within_a_round),
         cmocka_unit_test(shorter_drafts_leave_alpha_a_range),
         cmocka_unit_test(a_length_between_measured_ones_is_recommended),
         cmocka_unit_test(the_best_length_is_kept),

@@ -242,6 +242,9 @@ static void each_length_says_how_it_is_known(void **state)
     assert_says(&f, "K  tokens/round       round/plain   speed-up           known from\n");
     assert_says(&f, "3.12 [3.10, 3.14]");
     assert_says(&f, "1.44 [1.40, 1.48]");
+    assert_says(&f, " given"); /* --plain-tokens-per-s has no standard error */
+    f.advice.plain_se = 0.01;
+    assert_says(&f, " plain run");
     assert_says(&f, "1.22 to 1.48");
     assert_says(&f, "3.12 to 3.61");
     for (int k = 1; k < 5; k++) f.advice.length[k].speedup = f.advice.length[k].speedup_low = NAN;
@@ -303,7 +306,8 @@ static void acceptance_has_its_interval_and_what_disturbs_it(void **state)
     assert_says(&f, "80.6 % of the tested draft tokens, without an interval");
     f.advice.alpha.low = 0.0; /* two clusters of different size */
     f.advice.alpha.high = 1.0;
-    assert_says(&f, "80.6 % of the tested draft tokens, without an interval");
+    assert_says(&f, "80.6 % of the tested draft tokens, without an interval: few windows or "
+                    "requests have most");
     f.advice.mixture_z = 4.2;
     assert_says(&f, "Rounds differ in acceptance");
     f.advice.mixture_z = -4.2;
