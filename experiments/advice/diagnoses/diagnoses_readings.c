@@ -105,6 +105,7 @@ static bool sglang_rate(spec_diagnosis_text ret_evidence, spec_diagnosis_text re
     const double rate = facts->evidence->printed_rate, length = facts->evidence->printed_length;
     if (!spec_diagnosis_engine(facts, "sglang") || !(rate >= 0.0) || !(length >= 1.0)) return false;
     const bool old = (facts->read->learned.gaps & SPEC_LOG_OLD_MEANING) != 0;
+    const bool tree = (facts->read->learned.gaps & SPEC_LOG_TREE) != 0;
     if (old)
         snprintf(ret_evidence, SPEC_DIAGNOSIS_TEXT,
                  "The accept rate of this SGLang, %.2f, is accept len %.2f, bonus token included, "
@@ -114,9 +115,10 @@ static bool sglang_rate(spec_diagnosis_text ret_evidence, spec_diagnosis_text re
     else
         snprintf(ret_evidence, SPEC_DIAGNOSIS_TEXT,
                  "The accept rate of this SGLang, %.2f, is accepted draft tokens over rounds times "
-                 "num_steps: (accept len %.2f - 1) over K. Until November 2025 the bonus token "
+                 "%s: (accept len %.2f - 1) over %s. Until November 2025 the bonus token "
                  "counted, too.",
-                 rate, length);
+                 rate, tree ? "the nodes of a tree" : "num_steps", length,
+                 tree ? "num_draft_tokens - 1" : "K");
     snprintf(ret_next, SPEC_DIAGNOSIS_TEXT,
              "Compare servers of both generations by accept len alone.");
     return true;

@@ -29,6 +29,9 @@ static const char *const generations[] = {
     NULL,
 };
 
+/* Draft tokens per round from which a log without settings may be of trees. */
+enum { TREE_SUSPECTED = 7 };
+
 /* A data-parallel rank. Of its ranks that print the same line, the first one counts. */
 typedef struct {
     uint64_t label;
@@ -77,22 +80,32 @@ static void start(sglang_state *state, const spec_log_record *record)
     state->siblings = setting(record, "speculative_eagle_topk=");
 }
 
-/* Tokens of a round, the root among them; 0: not known. */
-static int width(const sglang_state *state)
+/* A log without the server's settings, whose rate has more tokens than the user's draft length:
+ * trees of that depth. */
+static bool is_given_tree(const sglang_state *state, int K_given)
 {
-    if (state->draft_tokens >= 2) return state->draft_tokens;
-    return state->draft_steps > 0 && state->siblings <= 1 ? state->draft_steps + 1 : 0;
+    return state->draft_steps == 0 && state->draft_tokens == 0 && K_given >= 1 &&
+           spec_sglang_rates_K(&state->rates) > K_given;
 }
 
-static bool is_tree(const sglang_state *state)
+static bool is_tree(const sglang_state *state, int K_given)
 {
-    return state->siblings > 1 && state->draft_steps > 0;
+    return (state->siblings > 1 && state->draft_steps > 0) || is_given_tree(state, K_given);
+}
+
+/* Tokens of a round, the root among them; 0: not known. */
+static int width(const sglang_state *state, int K_given)
+{
+    if (is_given_tree(state, K_given)) return spec_sglang_rates_K(&state->rates) + 1;
+    if (state->draft_tokens >= 2) return state->draft_tokens;
+    return state->draft_steps > 0 && state->siblings <= 1 ? state->draft_steps + 1 : 0;
 }
 
 /* The draft length that settings, lines or the user give; -1: none does. */
 static int draft_length(const sglang_state *state, const spec_log_record *record)
 {
-    const int given = is_tree(state) ? state->draft_steps : width(state) - 1;
+    if (is_given_tree(state, record->K)) return record->K;
+    const int given = is_tree(state, record->K) ? state->draft_steps : width(state, record->K) - 1;
     if (given >= 1) return given <= SPEC_OBSERVED_DEPTHS ? given : -1;
     const int inferred = spec_sglang_rates_K(&state->rates);
     if (inferred >= 1) return inferred;
@@ -102,10 +115,11 @@ static int draft_length(const sglang_state *state, const spec_log_record *record
 
 /* ---- Observations ---- */
 
-static void learn_meaning(const sglang_state *state, spec_log_learned *learned, int K, bool printed)
+static void learn_meaning(const sglang_state *state, spec_log_learned *learned, int K_given, int K,
+                          bool printed)
 {
     spec_sglang_meaning meaning = spec_sglang_rates_meaning(&state->rates);
-    const int denominator = is_tree(state) ? width(state) - 1 : K;
+    const int denominator = is_tree(state, K_given) ? width(state, K_given) - 1 : K;
     if (meaning == SPEC_SGLANG_OPEN && denominator >= 1) {
         const bool bonus = spec_sglang_rates_agree(&state->rates, SPEC_SGLANG_BONUS, denominator);
         const bool drafts = spec_sglang_rates_agree(&state->rates, SPEC_SGLANG_DRAFTS, denominator);
@@ -115,13 +129,13 @@ static void learn_meaning(const sglang_state *state, spec_log_learned *learned, 
     if (generation > learned->generation) learned->generation = generation;
     learned->gaps = SPEC_LOG_ROUNDED | SPEC_LOG_NO_DEPTHS;
     if (learned->generation == SPEC_SGLANG_BONUS) learned->gaps |= SPEC_LOG_OLD_MEANING;
-    if (is_tree(state)) learned->gaps |= SPEC_LOG_TREE;
+    if (is_tree(state, K_given)) learned->gaps |= SPEC_LOG_TREE;
 }
 
 static int hand_over(const sglang_state *state, const spec_log_record *record,
                      spec_observation *observation, int K, spec_error *error)
 {
-    const int nodes = is_tree(state) ? width(state) - 1 : K;
+    const int nodes = is_tree(state, record->K) ? width(state, record->K) - 1 : K;
     observation->K = K;
     if (K >= 1 && nodes >= 1) observation->drafted = nodes * observation->rounds;
     return record->observer->take(record->observer->self, observation, error);
@@ -269,7 +283,7 @@ static int take_drafted(sglang_state *state, spec_log_learned *learned,
         }
     }
     const int K = draft_length(state, record);
-    learn_meaning(state, learned, K, printed);
+    learn_meaning(state, learned, record->K, K, printed);
     const bool fits = state->rates.not_bonus != 0 || state->rates.not_drafts != 0;
     const bool known = K >= 1 || !printed || !fits;
     if (!known && state->n_waiting < WAITING) {
@@ -333,10 +347,20 @@ static int end(void *self, spec_log_learned *learned, const spec_log_record *las
 {
     sglang_state *state = self;
     const int K = spec_sglang_rates_K(&state->rates);
-    if (last->K >= 1 && K >= 1 && K != last->K)
+    if (is_given_tree(state, last->K))
+        snprintf(learned->note, sizeof learned->note,
+                 "accept rate counts %d draft tokens per round, more than the %d given: read as "
+                 "trees of that depth",
+                 K, last->K);
+    else if (last->K >= 1 && K >= 1 && K != last->K)
         snprintf(learned->note, sizeof learned->note,
                  "accept len and accept rate belong to %d draft tokens, not to the %d given", K,
                  last->K);
+    else if (last->K < 1 && K >= TREE_SUSPECTED && state->draft_tokens == 0)
+        snprintf(learned->note, sizeof learned->note,
+                 "%d draft tokens per round, by accept rate; if they are trees "
+                 "(--speculative-eagle-topk above 1), give --current with num_steps",
+                 K);
     else if (state->unfit > 0)
         snprintf(learned->note, sizeof learned->note,
                  "the draft length changes: accept len and accept rate disagree with the lines "

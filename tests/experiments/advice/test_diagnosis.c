@@ -123,6 +123,8 @@ static void each_generation_of_sglang_has_its_rate_explained(void **state)
     f.evidence.printed_rate = 1.0 / 9.0;
     assert_true(
         says(&f, &spec_diagnosis_sglang_rate, "0.11, is accepted draft tokens over rounds"));
+    f.source.summary.learned.gaps = SPEC_LOG_TREE;
+    assert_true(says(&f, &spec_diagnosis_sglang_rate, "over num_draft_tokens - 1."));
     f.source.summary.learned.gaps = SPEC_LOG_OLD_MEANING;
     assert_true(says(&f, &spec_diagnosis_sglang_rate, "bonus token included"));
     f.format.engine = "vllm";

@@ -185,6 +185,32 @@ static void another_length_given_or_in_the_file_is_said(void **state)
     free(log.seen);
 }
 
+/* The end of a log of EAGLE-2: 5 steps, and 31 nodes beside the root. */
+static void a_shorter_length_than_the_rates_is_a_tree(void **state)
+{
+    char text[4000] = "";
+    (void)state;
+    line(text, "", 1, "accept len: 3.61, accept rate: 0.08, ", "80.00"); /* 2.61 / 31 is .084 */
+    line(text, "", 1, "accept len: 3.72, accept rate: 0.09, ", "80.00"); /* .088 */
+    line(text, "", 1, "accept len: 2.40, accept rate: 0.05, ", "80.00"); /* .045 */
+    line(text, "", 1, "accept len: 4.26, accept rate: 0.11, ", "80.00"); /* .105 */
+    line(text, "", 1, "accept len: 2.70, accept rate: 0.05, ", "80.00"); /* .0548 */
+    read_log_result log = read_log(format, 5, text);
+    assert_int_equal(log.n, 5);
+    assert_int_equal(log.seen[0].K, 5);
+    assert_same(log.seen[0].drafted, 31 * 40.0);
+    assert_true(log.learned.gaps & SPEC_LOG_TREE);
+    assert_string_equal(log.learned.note, "accept rate counts 31 draft tokens per round, more than "
+                                          "the 5 given: read as trees of that depth");
+    free(log.seen);
+    log = read_log(format, -1, text);
+    assert_int_equal(log.seen[0].K, 31);
+    assert_string_equal(log.learned.note,
+                        "31 draft tokens per round, by accept rate; if they are trees "
+                        "(--speculative-eagle-topk above 1), give --current with num_steps");
+    free(log.seen);
+}
+
 static void the_settings_of_the_server_come_first(void **state)
 {
     char text[4000] = "[2025-11-05 09:59:00] server_args=ServerArgs(model_path='m', "
@@ -421,6 +447,7 @@ int main(void)
         cmocka_unit_test(waiting_observations_do_not_take_a_later_length),
         cmocka_unit_test(many_undecided_lines_do_not_wait_for_ever),
         cmocka_unit_test(another_length_given_or_in_the_file_is_said),
+        cmocka_unit_test(a_shorter_length_than_the_rates_is_a_tree),
         cmocka_unit_test(the_settings_of_the_server_come_first),
         cmocka_unit_test(lines_without_an_accept_len_are_plain_decoding),
         cmocka_unit_test(of_tensor_parallel_ranks_the_first_counts),
