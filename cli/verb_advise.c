@@ -301,7 +301,8 @@ static int advise(const arguments *args, const char *verb)
                                         .read = read,
                                         .counters = &found->counters,
                                         .source = found->source,
-                                        .n_sources = found->n_sources};
+                                        .n_sources = found->n_sources,
+                                        .K_given = args->current > 0};
     code = show(&facts, args, verb);
     if (code == SPEC_EXIT_HOLDS) code = code_of(&facts);
 done:

@@ -92,6 +92,11 @@ static void write_settings(FILE *out, const spec_diagnosis_facts *facts, int col
             next_command(text, facts);
         fputc('\n', out);
         paragraph(out, text, 0, columns);
+        if (facts->K_given && K > 0)
+            paragraph(out,
+                      "--current is the K of all files: where they do not say their own, compare "
+                      "tokens/s of the two runs instead.",
+                      0, columns);
     }
     if (!spec_engine_schedule(setting, facts->read, advice)) return;
     fputs("\nOr a length for each batch:\n\n", out);

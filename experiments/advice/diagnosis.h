@@ -26,6 +26,7 @@ typedef struct {
     const spec_counter_differences *counters;
     const spec_diagnosis_source *source; /* (n_sources) all files, in order */
     int n_sources;
+    bool K_given; /* the user gives the draft length of files that do not say it */
 } spec_diagnosis_facts;
 
 enum { SPEC_DIAGNOSIS_TEXT = 400 };

@@ -209,6 +209,9 @@ static void the_next_command_has_all_files(void **state)
     f.facts.source = source;
     f.facts.n_sources = 6;
     assert_says(&f, "speclab advise a.log OLD c.log ... NEW --plain p --plain q\n");
+    assert_silent(&f, "--current");
+    f.facts.K_given = true; /* a new run has another one */
+    assert_says(&f, "--plain q\n--current is the K of all files: where they do not say their own");
 }
 
 static void files_without_times_need_another_output(void **state)
