@@ -8,6 +8,7 @@
 
 /* Does `operations` or a few more, a multiply-add counting as two; returns how many. `ret_sink` is
  * written, so that the compiler keeps the loop. */
+uint64_t byte_peak_avx2(int32_t *ret_sink, uint64_t operations);
 uint64_t byte_peak_vnni(int32_t *ret_sink, uint64_t operations);
 
 #endif
