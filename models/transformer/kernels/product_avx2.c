@@ -13,13 +13,6 @@ enum {
     BLOCKS = 4
 };
 
-/* If unrolled, gcc moves all products of these loops before the sums and runs out of registers. */
-#if defined(__clang__)
-#define KEEP_LOOP _Pragma("clang loop unroll(disable)")
-#else
-#define KEEP_LOOP _Pragma("GCC unroll 1")
-#endif
-
 /* ---- floats ---------------------------------------------------------------------------------- */
 
 INLINE __m256 load_floats(const unsigned char *at, spec_tensor_type type)
@@ -93,7 +86,7 @@ INLINE void dots_q8_0(__m256i dot[BLOCKS][2], const unsigned char *w, const unsi
     const __m256i ones = _mm256_set1_epi16(1), top = _mm256_set1_epi8(-128);
     SPEC_UNROLL
     for (int u = 0; u < n; u++) dot[u][0] = dot[u][1] = _mm256_setzero_si256();
-    KEEP_LOOP
+    SPEC_UNROLL
     for (int j = 0; j < SPEC_TENSOR_BLOCK; j += 4, w += 4 * SPEC_PANEL_ROWS) {
         const __m256i low = _mm256_xor_si256(load(w), top), low_most = _mm256_abs_epi8(low);
         const __m256i high = _mm256_xor_si256(load(w + 4 * HALF), top),
@@ -105,6 +98,8 @@ INLINE void dots_q8_0(__m256i dot[BLOCKS][2], const unsigned char *w, const unsi
             const __m256i b = _mm256_maddubs_epi16(high_most, _mm256_sign_epi8(v, high));
             dot[u][0] = _mm256_add_epi32(dot[u][0], _mm256_madd_epi16(a, ones));
             dot[u][1] = _mm256_add_epi32(dot[u][1], _mm256_madd_epi16(b, ones));
+            KEEP_ORDER(dot[u][0]);
+            KEEP_ORDER(dot[u][1]);
         }
     }
 }
@@ -117,7 +112,7 @@ INLINE void dots_q4_0(__m256i dot[BLOCKS][2], const unsigned char *w, const unsi
     const __m256i ones = _mm256_set1_epi16(1), nibble = _mm256_set1_epi8(15);
     SPEC_UNROLL
     for (int u = 0; u < n; u++) dot[u][0] = dot[u][1] = _mm256_setzero_si256();
-    KEEP_LOOP
+    SPEC_UNROLL
     for (int j = 0; j < SPEC_TENSOR_BLOCK / 2; j += 4, w += 4 * SPEC_PANEL_ROWS) {
         __m256i part[2][2];
         for (int h = 0; h < 2; h++) {
@@ -132,6 +127,8 @@ INLINE void dots_q4_0(__m256i dot[BLOCKS][2], const unsigned char *w, const unsi
                 const __m256i v = four(x + SPEC_TENSOR_BLOCK * u + j + SPEC_TENSOR_BLOCK / 2 * i);
                 dot[u][0] = _mm256_add_epi16(dot[u][0], _mm256_maddubs_epi16(part[0][i], v));
                 dot[u][1] = _mm256_add_epi16(dot[u][1], _mm256_maddubs_epi16(part[1][i], v));
+                KEEP_ORDER(dot[u][0]);
+                KEEP_ORDER(dot[u][1]);
             }
         }
     }

@@ -12,6 +12,10 @@ enum { HALF = 8 /* rows per vector */ };
 
 #define INLINE static inline __attribute__((always_inline))
 
+/* Put after an addition to a sum in an unrolled loop. Without it, gcc moves all products before the
+ * sums, runs out of registers and stores them. */
+#define KEEP_ORDER(sum) __asm__ volatile("" : "+x"(sum))
+
 INLINE __m256i load(const unsigned char *at)
 {
     return _mm256_loadu_si256((const __m256i *)(const void *)at);

@@ -5,7 +5,9 @@
 #include "models/transformer/kernels/product_avx2.h"
 #include "models/transformer/kernels/product_k_parts.h"
 
-enum { COLUMNS = 2 }; /* at once: sums, dot products and weights fill 16 registers */
+/* Columns at once: their sums of 16 bits, and in Q6_K also dot products and weights, fill 16
+ * registers. */
+enum { COLUMNS = 4, COLUMNS_Q6_K = 2 };
 
 /* The F16 values in the low halves of words, of the first or the last 8 rows. */
 INLINE __m256 halves(__m256i words)
@@ -93,6 +95,7 @@ INLINE void add_run(__m256 sum[COLUMNS][2], const unsigned char *low,
                 for (int u = 0; u < n; u++) {
                     const __m256i product = _mm256_maddubs_epi16(w, four(x + BLOCK * u + 4 * j));
                     sixteen[u][h] = i == 0 ? product : _mm256_add_epi16(sixteen[u][h], product);
+                    if (n > 1) KEEP_ORDER(sixteen[u][h]);
                 }
             }
         }
@@ -163,7 +166,8 @@ INLINE __m256 byte_of(__m256i words, const int i)
 
 /* Sums of 16 bits hold two steps, 4 * 63 * 127. Sums of at most 2^24 are exact in float: so are
  * both operations before the last two. */
-INLINE void add_quarter(__m256 sum[COLUMNS][2], half_block w_at, const int q, place at, const int n)
+INLINE void add_quarter(__m256 sum[COLUMNS_Q6_K][2], half_block w_at, const int q, place at,
+                        const int n)
 {
     const unsigned char *const low = w_at.low + PART * (q % 2), *const high = w_at.high,
                                *const steps = w_at.steps + WORD * (q / 2);
@@ -175,11 +179,11 @@ INLINE void add_quarter(__m256 sum[COLUMNS][2], half_block w_at, const int q, pl
         const __m256i words = load(steps + 4 * HALF * h);
         const __m256 scale = _mm256_cvtph_ps(
             _mm_loadu_si128((const __m128i *)(const void *)(w_at.scales + 2 * HALF * h)));
-        __m256 total[COLUMNS];
+        __m256 total[COLUMNS_Q6_K];
         SPEC_UNROLL
         for (int side = 0; side < 2; side++) {
             const __m256 step = byte_of(words, 2 * (q % 2) + side);
-            __m256i dot[COLUMNS];
+            __m256i dot[COLUMNS_Q6_K];
             SPEC_UNROLL
             for (int u = 0; u < n; u++) dot[u] = four(x_scale + 4 * (1 + side) * at.N + 4 * u);
             SPEC_UNROLL
@@ -215,7 +219,7 @@ INLINE void q6_k(const spec_product_task *task, const unsigned char *block, int 
 {
     const int N = task->N;
     const unsigned char *x = task->x;
-    __m256 sum[COLUMNS][2];
+    __m256 sum[COLUMNS_Q6_K][2];
     SPEC_UNROLL
     for (int u = 0; u < n; u++) sum[u][0] = sum[u][1] = _mm256_setzero_ps();
     for (int k = 0; k < task->cols; k += SPEC_PRODUCT_SUPER, block += SPEC_PRODUCT_Q6_K) {
@@ -239,17 +243,21 @@ INLINE void q6_k(const spec_product_task *task, const unsigned char *block, int 
 
 /* ---- all columns ----------------------------------------------------------------------------- */
 
-/* body(task, panel, r, c, ..., n) with n a constant. */
-#define ALL_PANELS(body, ...)                                                                      \
+/* body(task, panel, r, c, ..., n) with n a constant, 1..most of 2 or 4. */
+#define ALL_PANELS(most, body, ...)                                                                \
     do {                                                                                           \
         const unsigned char *panel = task->panel;                                                  \
         for (int r = 0; r < task->R; r += SPEC_PANEL_ROWS, panel += task->bytes) {                 \
             for (int c = 0, n; c < task->N; c += n) {                                              \
-                n = share(task->N - c, COLUMNS);                                                   \
+                n = share(task->N - c, most);                                                      \
                 if (n == 1)                                                                        \
                     body(task, panel, r, c, __VA_ARGS__ 1);                                        \
+                else if (n == 2 || (most) == 2)                                                    \
+                    body(task, panel, r, c, __VA_ARGS__ 2);                                        \
+                else if (n == 3)                                                                   \
+                    body(task, panel, r, c, __VA_ARGS__ 3);                                        \
                 else                                                                               \
-                    body(task, panel, r, c, __VA_ARGS__ COLUMNS);                                  \
+                    body(task, panel, r, c, __VA_ARGS__ 4);                                        \
             }                                                                                      \
         }                                                                                          \
     } while (0)
@@ -258,15 +266,15 @@ INLINE void q6_k(const spec_product_task *task, const unsigned char *block, int 
 #define NO_FIFTH false,
 void spec_product_q4_k_avx2(const spec_product_task *task)
 {
-    ALL_PANELS(with_minimum, NO_FIFTH);
+    ALL_PANELS(COLUMNS, with_minimum, NO_FIFTH);
 }
 void spec_product_q5_k_avx2(const spec_product_task *task)
 {
-    ALL_PANELS(with_minimum, FIFTH);
+    ALL_PANELS(COLUMNS, with_minimum, FIFTH);
 }
 void spec_product_q6_k_avx2(const spec_product_task *task)
 {
-    ALL_PANELS(q6_k, );
+    ALL_PANELS(COLUMNS_Q6_K, q6_k, );
 }
 #else
 typedef int spec_product_k_avx2_is_empty; /* ISO C requires a declaration */
