@@ -197,6 +197,9 @@ done:
     return status;
 }
 
+/* The quantile 0.99 of chi-square with one degree of freedom. */
+static const double ONE_IN_100 = 6.635;
+
 static void write_acceptance(FILE *out, const spec_diagnosis_facts *facts, int columns)
 {
     const spec_advice *advice = facts->advice;
@@ -229,6 +232,12 @@ static void write_acceptance(FILE *out, const spec_diagnosis_facts *facts, int c
     else if (advice->mixture_z < -3.0 && isfinite(advice->mixture_z))
         spec_advice_text_add(text, SIZE, " Acceptance falls with depth (z = %.1f).",
                              advice->mixture_z);
+    if (isfinite(advice->mixture.a) && advice->mixture.likelihood_ratio > ONE_IN_100)
+        spec_advice_text_add(text, SIZE,
+                             " Over rounds it is rather Beta(%.2g, %.2g) than one rate (likelihood "
+                             "ratio %.1f, for independent rounds).",
+                             advice->mixture.a, advice->mixture.b,
+                             advice->mixture.likelihood_ratio);
     if (advice->break_even > 1.0 && advice->K > 0)
         spec_advice_text_add(text, SIZE,
                              " At this load K = %d does not pay even if all drafts are accepted.",

@@ -88,6 +88,12 @@ static void add_measurement(spec_diagnosis_text ret, const spec_diagnosis_facts 
         spec_advice_text_add(
             ret, SIZE, ": its speed-up may be %s, and that of K = %d, the best %s, is %s.", speedup,
             advice->to_K, best->K == 0 || best->rounds > 0.0 ? "so far" : "by estimate", other);
+    if (advice->to_K != advice->K && advice->gain_low > 1.0) {
+        spec_advice_text_ratio(other, advice->gain, advice->gain_low, advice->gain_high);
+        spec_advice_text_add(
+            ret, SIZE, " Until then K = %d has %s times the tokens/s of K = %d, the present one.",
+            advice->to_K, other, advice->K);
+    }
 }
 
 static void add_verdict(spec_diagnosis_text ret, const spec_diagnosis_facts *facts)

@@ -94,6 +94,16 @@ static void each_verdict_is_one_sentence_that_comes_first(void **state)
     f.advice.length[3].speedup_high = 1.481;
     assert_answers(&f, "Run K = 2 once: its speed-up may be 1.22 to 1.48, and that of K = 3, the "
                        "best so far, is 1.44 [1.40, 1.48].");
+    f.advice.K = 2; /* the best so far is not the present one */
+    f.advice.decides_K = 1;
+    f.advice.length[1].speedup_low = 0.9;
+    f.advice.length[1].speedup_high = 1.5;
+    assert_answers(&f, "Run K = 1 once: its speed-up may be 0.90 to 1.50, and that of K = 3, the "
+                       "best so far, is 1.44 [1.40, 1.48]. Until then K = 3 has 1.12 [1.05, 1.19] "
+                       "times the tokens/s of K = 2, the present one.");
+    f.advice.K = 3;
+    f.advice.decides_K = 2;
+    f.advice.length[1].speedup_low = f.advice.length[1].speedup_high = NAN;
     f.advice.length[3].rounds = 0.0; /* the best length did not run */
     assert_answers(&f, "Run K = 2 once: its speed-up may be 1.22 to 1.48, and that of K = 3, the "
                        "best by estimate, is 1.44 [1.40, 1.48].");
@@ -317,6 +327,10 @@ static void acceptance_has_its_interval_and_what_disturbs_it(void **state)
     assert_says(&f, "Acceptance falls with depth (z = -4.2)");
     f.advice.mixture_z = -INFINITY; /* two equal clusters */
     assert_silent(&f, "Acceptance falls");
+    f.advice.mixture = (spec_beta_mixture){0.0221, 0.218, 0.2, 18.2};
+    assert_says(&f, "Over rounds it is rather Beta(0.022, 0.22)");
+    f.advice.mixture.likelihood_ratio = 6.6;
+    assert_silent(&f, "rather Beta");
     f.advice.without_longest = advice_facts_ratio(0.71, 0.66, 0.76);
     f.advice.longest_share = 0.42;
     assert_says(&f, "have 42 % of the rounds; without them acceptance is 71.0 % [66.0, 76.0].");
