@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The records as text: "1:first|3:second", with "!" behind a cut one, or the error. */
@@ -199,6 +201,36 @@ static void records_have_a_limit(void **state)
     fails("a\n{\"b\": [\n1,\n2,\n3,\n4,\n5,\n6\n]}\n", "");
 }
 
+/* A bracket and blanks, one byte per read: the time must not grow with the square of the length. */
+static void a_long_value_in_many_reads_takes_linear_time(void **state)
+{
+    enum { N = 100000 };
+    int pair[2];
+    spec_log_piece piece;
+    spec_error error = {""};
+    bool end;
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+    const pid_t writer = fork();
+    if (writer == 0) {
+        close(pair[0]);
+        for (int i = 0; i < N; i++)
+            if (write(pair[1], i == 0 ? "[" : " ", 1) != 1) _exit(1);
+        _exit(0);
+    }
+    close(pair[1]);
+    spec_log_records records = spec_log_records_of(pair[0], "x", NULL);
+    records.line_most = 10;
+    const clock_t start = clock();
+    assert_int_equal(spec_log_records_next(&piece, &end, &records, &error), GSL_SUCCESS);
+    const double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    assert_int_equal(piece.n, N);
+    if (seconds > 2.0) fail_msg("%d reads took %g s", N, seconds);
+    spec_log_records_free(&records);
+    close(pair[0]);
+    assert_int_equal(waitpid(writer, NULL, 0), writer);
+}
+
 /* Lines of several blocks of reading, with the number of their lines. */
 static void long_files_are_read_in_blocks(void **state)
 {
@@ -291,6 +323,7 @@ int main(void)
         cmocka_unit_test(colour_codes_are_removed),
         cmocka_unit_test(files_that_are_no_text_are_refused),
         cmocka_unit_test(records_have_a_limit),
+        cmocka_unit_test(a_long_value_in_many_reads_takes_linear_time),
         cmocka_unit_test(long_files_are_read_in_blocks),
         cmocka_unit_test(errors_of_reading_come_back),
         cmocka_unit_test(pieces_of_a_stream_give_the_same_records),
