@@ -98,7 +98,7 @@ static int read_record(void *state, spec_log_learned *learned, const spec_log_re
     if (record->K < 1 || record->K > SPEC_OBSERVED_DEPTHS)
         return spec_fail(error, GSL_EUNSUP,
                          "%.150s: accepted lengths serve any draft length up to %d: choose the one "
-                         "to replay, as in --K 5",
+                         "to replay, as in --current 5",
                          record->file, SPEC_OBSERVED_DEPTHS);
     const char *field = field_of((spec_json_part){record->bytes, record->n}, learned);
     return spec_json_part_each(record, learned, field, take, error);

@@ -49,7 +49,7 @@ static void a_draft_length_is_needed(void **state)
         assert_int_equal(r.status, GSL_EUNSUP);
         assert_string_equal(r.error.text,
                             "x: accepted lengths serve any draft length up to 64: choose the one "
-                            "to replay, as in --K 5");
+                            "to replay, as in --current 5");
     }
 }
 
