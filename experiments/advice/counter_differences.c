@@ -143,10 +143,11 @@ static int insert(spec_counter_differences *d, size_t at, const spec_observation
                   spec_error *error)
 {
     if (d->n == SPEC_COUNTER_LABELS)
-        return spec_fail(error, GSL_EINVAL,
-                         "line %llu: counters of more than %d engines, models and slots; give "
-                         "fewer files at a time",
-                         (unsigned long long)o->line, SPEC_COUNTER_LABELS);
+        return spec_fail(
+            error, GSL_EINVAL,
+            "counters of more than %d engines, models and slots; give fewer files at a "
+            "time",
+            SPEC_COUNTER_LABELS);
     if (d->n == d->capacity) {
         const size_t capacity = d->capacity > 0 ? 2 * d->capacity : 4;
         struct spec_counter_last *last = realloc(d->last, capacity * sizeof *last);

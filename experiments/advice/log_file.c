@@ -43,7 +43,13 @@ static int take(void *self, const spec_observation *observation, spec_error *err
     reading *r = self;
     r->observations++;
     const int status = r->to.take(r->to.self, observation, error);
-    if (status != GSL_SUCCESS) r->observer_failed = true;
+    if (status == GSL_SUCCESS) return status;
+    r->observer_failed = true;
+    if (status == GSL_EINVAL && error != NULL) {
+        const spec_error said = *error;
+        spec_fail(error, status, "%.300s:%llu: %s", r->name, (unsigned long long)observation->line,
+                  said.text);
+    }
     return status;
 }
 

@@ -176,9 +176,9 @@ static int find(spec_observed_series **ret, spec_observed_sums *sums, const spec
     }
     if (sums->n == SPEC_SUM_SERIES)
         return spec_fail(error, GSL_EINVAL,
-                         "line %llu: more than %d sources, draft lengths and batches; give fewer "
-                         "files at a time",
-                         (unsigned long long)o->line, SPEC_SUM_SERIES);
+                         "more than %d sources, draft lengths and batches; give fewer files at a "
+                         "time",
+                         SPEC_SUM_SERIES);
     if (sums->n == sums->capacity) {
         const size_t capacity = sums->capacity > 0 ? 2 * sums->capacity : 8;
         spec_observed_series *series = realloc(sums->series, capacity * sizeof *series);

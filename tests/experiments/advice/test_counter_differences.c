@@ -282,7 +282,7 @@ static void many_labels_are_refused(void **state)
     const spec_observation o = total(1, 5);
     const spec_observer to = spec_counter_differences_observer(&differences);
     assert_int_equal(to.take(to.self, &o, &error), GSL_EINVAL);
-    assert_string_equal(error.text, "line 5: counters of more than 4096 engines, models and slots; "
+    assert_string_equal(error.text, "counters of more than 4096 engines, models and slots; "
                                     "give fewer files at a time");
 }
 

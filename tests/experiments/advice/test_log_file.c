@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/log_file.h"
 
+#include "experiments/advice/readers/readers.h"
 #include "tests/support/folder.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -124,6 +127,14 @@ static int note(void *self, const spec_observation *o, spec_error *error)
     if (o->drafted == fail_at) return spec_fail(error, GSL_EINVAL, "the observer fails");
     snprintf(seen + used, sizeof seen - used, "%s%llu:%g", used > 0 ? " " : "",
              (unsigned long long)o->line, o->drafted);
+    return GSL_SUCCESS;
+}
+
+static int pass(void *self, const spec_observation *o, spec_error *ret_error)
+{
+    (void)self;
+    (void)o;
+    (void)ret_error;
     return GSL_SUCCESS;
 }
 
@@ -277,9 +288,9 @@ static void errors_name_file_and_line(void **state)
     fails("x\nalpha\n", GSL_EINVAL, "log:2: there is no number");
     fails("alpha never\n", GSL_EUNSUP, "no answer");
     fail_at = 7;
-    fails("alpha 5\nalpha 7\n", GSL_EINVAL, "the observer fails");
-    fails("alpha 5\nalpha 7", GSL_EINVAL, "the observer fails");
-    fails("alpha wait 7\n", GSL_EINVAL, "the observer fails");
+    fails("alpha 5\nalpha 7\n", GSL_EINVAL, "log:2: the observer fails");
+    fails("alpha 5\nalpha 7", GSL_EINVAL, "log:2: the observer fails");
+    fails("alpha wait 7\n", GSL_EINVAL, "log:1: the observer fails");
     assert_int_equal(spec_log_file_read(&summary, "none", &options, &observer, &error),
                      GSL_EFAILED);
     assert_string_equal(error.text, "none: No such file or directory");
@@ -353,6 +364,35 @@ static void the_table_of_the_program_is_sound(void **state)
     }
 }
 
+/* Each format's reader is reached by a file of the fuzzer's seeds; TGI's refuses all. */
+static void every_format_has_a_seed(void **state)
+{
+    const spec_log_options by_content = {.K = 3};
+    const spec_observer any = {pass, NULL};
+    char folder[PATH_MAX + 32], path[PATH_MAX + 300];
+    bool reached[64] = {false};
+    struct dirent *entry;
+    (void)state;
+    snprintf(folder, sizeof folder, "%s/tests/fuzz/seeds/advice", spec_folder_before);
+    DIR *seeds = opendir(folder);
+    assert_non_null(seeds);
+    while ((entry = readdir(seeds)) != NULL) {
+        if (entry->d_name[0] == '.') continue;
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        const int status = spec_log_file_read(&summary, path, &by_content, &any, &error);
+        if (status == GSL_EUNSUP)
+            assert_non_null(strstr(error.text, "TGI"));
+        else if (status != GSL_SUCCESS || summary.observations == 0)
+            fail_msg("%s: %s", entry->d_name, error.text);
+        for (int i = 0; spec_log_formats[i] != NULL; i++)
+            reached[i] |= status == GSL_EUNSUP ? spec_log_formats[i] == &spec_reader_prometheus_tgi
+                                               : spec_log_formats[i] == summary.format;
+    }
+    closedir(seeds);
+    for (int i = 0; spec_log_formats[i] != NULL; i++)
+        if (!reached[i]) fail_msg("%s has no seed", spec_log_formats[i]->name);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -367,6 +407,7 @@ int main(void)
         cmocka_unit_test_setup(reading_stops_where_asked, begin),
         cmocka_unit_test_setup(standard_input_and_pipes_are_read, begin),
         cmocka_unit_test_setup(the_table_of_the_program_is_sound, begin),
+        cmocka_unit_test_setup(every_format_has_a_seed, begin),
     };
     return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
 }

@@ -172,8 +172,8 @@ static void too_many_series_are_refused(void **state)
     spec_observation o = known_line();
     for (o.label = 1; o.label <= SPEC_SUM_SERIES; o.label++) put(&o);
     assert_int_equal(to.take(to.self, &o, &error), GSL_EINVAL);
-    assert_string_equal(error.text, "line 7: more than 512 sources, draft lengths and batches; "
-                                    "give fewer files at a time");
+    assert_string_equal(
+        error.text, "more than 512 sources, draft lengths and batches; give fewer files at a time");
     assert_int_equal(sums.n, SPEC_SUM_SERIES);
 }
 
