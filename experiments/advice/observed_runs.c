@@ -46,10 +46,13 @@ static int gather_independent(spec_observed_run *run, const spec_observed_sums *
                               int batch)
 {
     const int status = gather(run, sums, K, batch);
-    if (status == GSL_SUCCESS && !run->requests)
-        run->n = spec_cluster_ratio_join(run->column, run->n, SPEC_SUM_COLUMNS, SPEC_SUM_PASSES,
-                                         SPEC_OBSERVED_STRETCHES);
-    return status;
+    if (status != GSL_SUCCESS || run->requests) return status;
+    run->n = spec_cluster_ratio_join(run->column, run->n, SPEC_SUM_COLUMNS, SPEC_SUM_PASSES,
+                                     SPEC_OBSERVED_STRETCHES);
+    /* Many windows become few stretches, and there is a run for each range of batches. */
+    double *column = realloc(run->column, run->n * SPEC_SUM_COLUMNS * sizeof *run->column);
+    if (column != NULL) run->column = column;
+    return GSL_SUCCESS;
 }
 
 int spec_observed_run_in_time(spec_observed_run *ret, const spec_observed_sums *sums, int K)
