@@ -91,6 +91,9 @@ static const command commands[] = {
     {"widen ../model.gguf -o out.gguf", "out.gguf", SAME},
     {"import ../hf -o out.gguf", "out.gguf", SAME},
     {"merge ../part1.csv ../part2.csv -o out.csv", "out.csv", SAME},
+    {"advise ../vllm.log --plain-tokens-per-s 50", NULL, SAME},
+    {"advise ../vllm.jsonl -f csv", NULL, SAME},
+    {"advise ../1.prom ../2.prom --round-over-plain 1.4 -o out.csv", "out.csv", SAME},
     {"list", NULL, SAME},
     {"list experiments --format json", NULL, SAME},
     {"list figures", NULL, SAME},
@@ -342,6 +345,9 @@ static bool make_inputs(const char *tree)
              "S='%s/tests/fuzz/seeds'; cp \"$S/gguf/f32\" model.gguf; mkdir hf; "
              "cp \"$S/folder_json/config\" hf/config.json; "
              "cp \"$S/folder_json/tokenizer\" hf/tokenizer.json; "
+             "cp \"$S/advice/vllm_windows.log\" vllm.log; cp \"$S/advice/vllm.jsonl\" .; "
+             "cp \"$S/advice/metrics.prom\" 1.prom; sed 's/\\b1000/1100/; "
+             "s/3000/3300/; s/1590/1690/; s/ 800/ 850/; s/ 500/ 530/; s/290/310/' 1.prom >2.prom; "
              "cp \"$S/safetensors/llama\" hf/model.safetensors",
              program, tree);
     return system(line) == 0;
