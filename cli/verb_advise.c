@@ -23,6 +23,7 @@ enum {
     KEY_FIGURE
 };
 enum { MOST_FILES = 256, COLUMNS_OF_A_FILE = 80 };
+static const double LEAST = 1e-6, MOST = 1e9; /* of speeds, and of times over another */
 
 static const struct argp_option options_table[] = {
     {"plain", KEY_PLAIN, "FILE", SPEC_OPTION_REPEATS,
@@ -51,9 +52,9 @@ typedef struct {
 static double positive(const char *verb, const char *option, const char *arg)
 {
     double x;
-    if (!spec_settings_parse_double(&x, arg) || !(x > 0.0) || !isfinite(x))
-        spec_usage_fail(verb, "--%s: '%s' is not a number above 0%s", option, arg,
-                        strchr(arg, ',') != NULL ? "; write a decimal point" : "");
+    if (!spec_settings_parse_double(&x, arg) || !(x >= LEAST && x <= MOST))
+        spec_usage_fail(verb, "--%s: '%s' is not a number from %g to %g%s", option, arg, LEAST,
+                        MOST, strchr(arg, ',') != NULL ? "; write a decimal point" : "");
     return x;
 }
 
@@ -73,11 +74,16 @@ static void parse_lengths(spec_advice_question *question, const char *arg, const
     question->K_high = (int)to;
 }
 
-static void add_file(const char **list, int *n, const char *path, const char *verb)
+static const char *named(const char *path, const char *verb)
 {
     if (*path == '\0') spec_usage_fail(verb, "a file has no name");
+    return path;
+}
+
+static void add_file(const char **list, int *n, const char *path, const char *verb)
+{
     if (*n == MOST_FILES) spec_usage_fail(verb, "over %d files; join them with cat", MOST_FILES);
-    list[(*n)++] = path;
+    list[(*n)++] = named(path, verb);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -97,8 +103,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_CURRENT:
         args->current = (int)spec_options_count(verb, "current", arg, 1, SPEC_ADVICE_K - 1);
         return 0;
-    case KEY_BEFORE: args->before = arg; return 0;
-    case KEY_AFTER: args->after = arg; return 0;
+    case KEY_BEFORE: args->before = named(arg, verb); return 0;
+    case KEY_AFTER: args->after = named(arg, verb); return 0;
     case KEY_ENGINE: args->engine = arg; return 0;
     case KEY_FIGURE: args->figure = arg; return 0;
     case ARGP_KEY_ARG: add_file(args->file, &args->n_files, arg, verb); return 0;
