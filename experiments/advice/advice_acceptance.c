@@ -4,6 +4,7 @@
 #include "analysis/alpha.h"
 #include "sim/chance/rng.h"
 
+#include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,20 +139,22 @@ static spec_cluster_ratio alpha_of(const trials *all, double error)
 }
 
 /* Alpha without the requests that have the most rounds, 1 % of them. */
-static void leave_out_longest(spec_advice *advice, trials *all, double error)
+static int leave_out_longest(spec_advice *advice, trials *all, double error)
 {
     double rounds = 0.0, left_out = 0.0;
+    size_t *order = malloc(all->n * sizeof *order);
+    if (order == NULL) return GSL_ENOMEM;
+    gsl_sort_index(order, all->rounds, 1, all->n);
     for (size_t i = 0; i < all->n; i++) rounds += all->rounds[i];
-    for (size_t k = (all->n + 99) / 100; k > 0; k--) {
-        size_t longest = 0;
-        for (size_t i = 1; i < all->n; i++)
-            if (all->rounds[i] > all->rounds[longest]) longest = i;
+    for (size_t k = all->n - (all->n + 99) / 100; k < all->n; k++) {
+        const size_t longest = order[k];
         left_out += all->rounds[longest];
-        all->rounds[longest] = all->passed[longest] = 0.0;
-        all->tested[longest] = all->least[longest] = 0.0;
+        all->passed[longest] = all->tested[longest] = all->least[longest] = 0.0;
     }
+    free(order);
     advice->longest_share = left_out / rounds;
     advice->without_longest = alpha_of(all, error);
+    return GSL_SUCCESS;
 }
 
 /* m_2 - m_1^2 over its standard error, by the jackknife over clusters. */
@@ -254,9 +257,9 @@ int spec_advice_acceptance(spec_advice *advice, const spec_length_plan *plan,
     advice->without_longest = unknown_ratio;
     advice->longest_share = NAN;
     fit_mixture(advice, run);
-    const int status = alpha_at(&advice->alpha, &all, plan, 0, run);
+    int status = alpha_at(&advice->alpha, &all, plan, 0, run);
     if (status == GSL_SUCCESS && all.n > 0 && all.requests)
-        leave_out_longest(advice, &all, plan->question->error);
+        status = leave_out_longest(advice, &all, plan->question->error);
     trials_free(&all);
     return status == GSL_SUCCESS ? find_drift(advice, sums, plan->current) : status;
 }

@@ -209,11 +209,12 @@ static void join_neighbours(spec_observed_series *s)
 
 static bool is_full(const spec_observed_sums *sums, const spec_observed_series *s)
 {
+    enum { FEW = 64 /* clusters that a series keeps among many others */ };
     size_t all = 0;
-    if (s->n < SPEC_SUM_CLUSTERS) return false;
-    if (s->kind != SPEC_OBSERVED_REQUEST) return true;
+    if (s->n < FEW) return false;
+    if (s->kind == SPEC_OBSERVED_WINDOW && s->n >= SPEC_SUM_CLUSTERS) return true;
     for (size_t i = 0; i < sums->n; i++) all += sums->series[i].n;
-    return all >= SPEC_SUM_REQUESTS;
+    return all >= SPEC_SUM_MOST;
 }
 
 /* The cluster that the next observation belongs to. Arrays have the next power of 2 of n rows. */

@@ -40,8 +40,9 @@ enum {
 enum { SPEC_SUM_BATCHES = 16, SPEC_SUM_CLUSTERS = 1024, SPEC_SUM_SERIES = 512 };
 int spec_observed_sums_batch(double running);
 
-/* Requests are clusters of their own up to this number in all, beyond SPEC_SUM_CLUSTERS. */
-enum { SPEC_SUM_REQUESTS = 16384 };
+/* Clusters of all series, beyond which series of 64 clusters join theirs. Fewer requests are
+ * clusters of their own. */
+enum { SPEC_SUM_MOST = 16384 };
 
 typedef struct {
     int K; /* -1: not given; 0: plain decoding */

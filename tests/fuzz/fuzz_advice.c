@@ -35,7 +35,7 @@ static void check_sums(const spec_observed_sums *sums)
         const spec_observed_series *s = &sums->series[i];
         REQUIRE(s->K >= -1 && s->K <= SPEC_OBSERVED_DEPTHS);
         REQUIRE(s->batch >= 0 && s->batch < SPEC_SUM_BATCHES);
-        REQUIRE(s->n >= 1 && s->n <= SPEC_SUM_REQUESTS);
+        REQUIRE(s->n >= 1 && s->n <= SPEC_SUM_MOST);
         REQUIRE(s->n == (s->observations + s->each - 1) / s->each);
         for (size_t k = 0; k < s->n; k++) check_cluster(s, s->column + k * SPEC_SUM_COLUMNS);
         observations += s->observations;

@@ -196,6 +196,28 @@ static void tokens_per_round_stay_within_a_round(void **state)
     spec_observed_sums_free(&sums);
 }
 
+/* 198 requests of 10 rounds accept half of their first draft tokens, and two of 495 rounds 90 %. */
+static void the_longest_requests_are_left_out(void **state)
+{
+    (void)state;
+    spec_observed_sums sums = {0};
+    for (int i = 0; i < 200; i++) {
+        const bool longest = i == 17 || i == 180;
+        const double rounds = longest ? 495.0 : 10.0;
+        add(&sums, &(window){SPEC_OBSERVED_REQUEST,
+                             1,
+                             rounds,
+                             {longest ? 0.9 * rounds : 4.0 + i % 3},
+                             1.0,
+                             1.0});
+    }
+    const spec_advice advice = advise(&sums, &usual);
+    assert_near(advice.longest_share, 990.0 / (990.0 + 1980.0), 1e-12);
+    assert_within(advice.without_longest.value, 0.5, 0.01);
+    assert_within(advice.alpha.value, (990.0 * 0.9 + 1980.0 * 0.5) / 2970.0, 0.01);
+    spec_observed_sums_free(&sums);
+}
+
 /* A round at K takes 1 + .1 K plain tokens: with alpha .6, 1.6/1.1, 1.96/1.2, 2.176/1.3. Windows
  * of 4 requests that run 1000 rounds. */
 static window at_length(int K)
@@ -465,6 +487,7 @@ int main(void)
         cmocka_unit_test(passes_without_a_draft_count_at_each_length),
         cmocka_unit_test(tokens_per_round_stay_within_a_round),
         cmocka_unit_test(shorter_drafts_leave_alpha_a_range),
+        cmocka_unit_test(the_longest_requests_are_left_out),
         cmocka_unit_test(a_length_between_measured_ones_is_recommended),
         cmocka_unit_test(the_best_length_is_kept),
         cmocka_unit_test(drafts_that_cost_more_than_they_give_are_turned_off),

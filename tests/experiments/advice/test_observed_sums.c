@@ -124,18 +124,39 @@ static void requests_stay_clusters_up_to_a_limit(void **state)
     (void)state;
     spec_observation o = known_line();
     o.kind = SPEC_OBSERVED_REQUEST;
-    for (int i = 0; i < SPEC_SUM_REQUESTS; i++) put(&o);
-    assert_int_equal(sums.series[0].n, SPEC_SUM_REQUESTS);
+    for (int i = 0; i < SPEC_SUM_MOST; i++) put(&o);
+    assert_int_equal(sums.series[0].n, SPEC_SUM_MOST);
     put(&o);
-    assert_int_equal(sums.series[0].n, SPEC_SUM_REQUESTS / 2 + 1);
+    assert_int_equal(sums.series[0].n, SPEC_SUM_MOST / 2 + 1);
     assert_int_equal(sums.series[0].each, 2);
     assert_same(column(0, 0, SPEC_SUM_ROUNDS), 118);
-    assert_same(column(0, SPEC_SUM_REQUESTS / 2, SPEC_SUM_ROUNDS), 59);
+    assert_same(column(0, SPEC_SUM_MOST / 2, SPEC_SUM_ROUNDS), 59);
     /* Another series of requests has clusters of its own, up to the limit of windows. */
     o.label = 5;
-    for (int i = 0; i < SPEC_SUM_REQUESTS; i++) put(&o);
-    assert_true(sums.series[0].n + sums.series[1].n <= SPEC_SUM_REQUESTS);
-    assert_int_equal(sums.observations, 2 * SPEC_SUM_REQUESTS + 1);
+    for (int i = 0; i < SPEC_SUM_MOST; i++) put(&o);
+    assert_true(sums.series[0].n + sums.series[1].n <= SPEC_SUM_MOST);
+    assert_int_equal(sums.observations, 2 * SPEC_SUM_MOST + 1);
+}
+
+/* Requests of 500 models: the sum of all clusters stays bounded, and counts exact. */
+static void many_series_share_the_limit(void **state)
+{
+    enum { MODELS = 500, EACH = 200 };
+    (void)state;
+    spec_observation o = known_line();
+    size_t clusters = 0;
+    double rounds = 0.0;
+    o.kind = SPEC_OBSERVED_REQUEST;
+    for (int i = 0; i < EACH; i++)
+        for (o.label = 1; o.label <= MODELS; o.label++) put(&o);
+    for (size_t i = 0; i < sums.n; i++) {
+        clusters += sums.series[i].n;
+        assert_true(sums.series[i].n <= 64);
+        for (size_t g = 0; g < sums.series[i].n; g++)
+            rounds += sums.series[i].column[g * SPEC_SUM_COLUMNS + SPEC_SUM_ROUNDS];
+    }
+    assert_true(clusters <= 64 * MODELS);
+    assert_same(rounds, 59.0 * EACH * MODELS);
 }
 
 static void series_differ_by_label_length_batch_and_kind(void **state)
@@ -500,6 +521,7 @@ int main(void)
         cmocka_unit_test_teardown(a_line_adds_its_counts, end),
         cmocka_unit_test_teardown(joined_clusters_keep_the_sums_and_the_order, end),
         cmocka_unit_test_teardown(requests_stay_clusters_up_to_a_limit, end),
+        cmocka_unit_test_teardown(many_series_share_the_limit, end),
         cmocka_unit_test_teardown(series_differ_by_label_length_batch_and_kind, end),
         cmocka_unit_test_teardown(too_many_series_are_refused, end),
         cmocka_unit_test_teardown(missing_numbers_follow_from_the_others, end),
