@@ -74,6 +74,26 @@ static void next_command(spec_diagnosis_text ret, const spec_diagnosis_facts *fa
     }
 }
 
+/* Ranges whose length more windows may change are named. */
+static void write_schedule_heading(FILE *out, const spec_advice *advice, int columns)
+{
+    spec_diagnosis_text text = "Or a length for each batch";
+    enum { SIZE = SPEC_DIAGNOSIS_TEXT };
+    const char *join = "; more windows would decide for";
+    for (int i = 0; i < advice->n_batches; i++) {
+        const spec_advice_batch *batch = &advice->batch[i];
+        if (batch->decided) continue;
+        if (batch->to > 0)
+            spec_advice_text_add(text, SIZE, "%s %d to %d", join, batch->from, batch->to);
+        else
+            spec_advice_text_add(text, SIZE, "%s %d or more", join, batch->from);
+        join = ",";
+    }
+    spec_advice_text_add(text, SIZE, ":");
+    paragraph(out, text, 0, columns);
+    fputc('\n', out);
+}
+
 static void write_settings(FILE *out, const spec_diagnosis_facts *facts, int columns)
 {
     const spec_engine *engine = spec_engine_of(facts->read);
@@ -99,7 +119,8 @@ static void write_settings(FILE *out, const spec_diagnosis_facts *facts, int col
                       0, columns);
     }
     if (!spec_engine_schedule(setting, facts->read, advice)) return;
-    fputs("\nOr a length for each batch:\n\n", out);
+    fputs("\n", out);
+    write_schedule_heading(out, advice, columns);
     write_setting(out, setting, columns);
 }
 

@@ -204,6 +204,8 @@ static void the_setting_is_that_of_the_answer(void **state)
     f.advice.batch[0] = (spec_advice_batch){1, 8, 3, 1.4, 1.3, 1.5, true};
     f.advice.batch[1] = (spec_advice_batch){9, -1, 0, 1.0, 1.0, 1.0, true};
     assert_says(&f, "Or a length for each batch:\n\n    --speculative-config '{");
+    f.advice.batch[0].decided = f.advice.batch[1].decided = false;
+    assert_says(&f, "Or a length for each batch; more windows would decide for 1 to 8, 9 or more:");
 }
 
 /* The command reads each file again, but standard input cannot be read twice. */
