@@ -116,9 +116,7 @@ static double emitted_of_cut(const double *cluster, int arg)
 /* Tokens per round at a length below a run's: its rounds, cut. */
 static int fill_within(spec_advice_length *length, const spec_length_plan *plan)
 {
-    const spec_observed_run *run = NULL;
-    for (int L = length->K; L <= plan->longest && run == NULL; L++)
-        run = spec_observed_runs_find(plan->runs, L, -1);
+    const spec_observed_run *run = spec_length_plan_base(plan, length->K);
     const spec_cluster_question tokens = {
         .passed = emitted_of_cut, .passed_arg = length->K, .tested = passes_with_depths};
     length->source = SPEC_ADVICE_WITHIN;
@@ -128,17 +126,11 @@ static int fill_within(spec_advice_length *length, const spec_length_plan *plan)
 
 static void fill_beyond(spec_advice_length *length, const spec_length_plan *plan)
 {
-    double m[SPEC_ADVICE_K], sum[SPEC_SUM_COLUMNS];
-    const spec_observed_run *run = spec_observed_runs_find(plan->runs, plan->longest, -1);
+    double sum[SPEC_SUM_COLUMNS];
+    const spec_observed_run *run = spec_length_plan_base(plan, length->K);
     for (int c = 0; c < SPEC_SUM_COLUMNS; c++) sum[c] = spec_observed_run_sum(run, c);
-    const int n = spec_length_moments(m, run, sum);
     length->source = SPEC_ADVICE_BEYOND;
-    if (n < run->K) return;
-    const spec_bounds drafted = spec_moment_bounds_mixture(NULL, m, n, length->K);
-    const double rounds = sum[SPEC_SUM_DEPTH_ROUNDS], passes = sum[SPEC_SUM_PASSES];
-    const double share = rounds < passes ? rounds / passes : 1.0; /* of passes with a draft */
-    length->tokens_mixture =
-        (spec_bounds){1.0 + share * (drafted.low - 1.0), 1.0 + share * (drafted.high - 1.0)};
+    length->tokens_mixture = spec_length_mixture(run, sum, length->K);
 }
 
 static int fill_length(spec_advice_length *length, spec_length_samples *samples)
@@ -165,8 +157,7 @@ static int fill_length(spec_advice_length *length, spec_length_samples *samples)
     length->round_over_plain = (spec_bounds){NAN, NAN};
     length->speedup = length->speedup_low = length->speedup_high = NAN;
     if (plan->reference == 0) {
-        const spec_block_interval speedup =
-            spec_length_samples_interval(samples, length->K, SPEC_LENGTH_SPEED);
+        const spec_block_interval speedup = spec_length_samples_interval(samples, length->K);
         length->round_over_plain = (spec_bounds){speed->time.low, speed->time.high};
         length->speedup = speedup.value;
         length->speedup_low = length->K == 0 ? 1.0 : speedup.low;

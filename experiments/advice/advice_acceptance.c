@@ -7,9 +7,11 @@
 #include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { DRIFT_LEARN = 10, PERMUTATIONS = 1999 };
+
+/* A share of missing draft tokens that distorts nothing: last rounds of requests. */
+static const double NEGLIGIBLE = 0.01;
 
 static int used_depths(const spec_observed_run *run)
 {
@@ -39,60 +41,28 @@ static double lacking(const double *cluster, int K)
     return fmax(0.0, K * cluster[SPEC_SUM_ROUNDS] - cluster[SPEC_SUM_DRAFTED]);
 }
 
-/* ---- one length ------------------------------------------------------------------------------ */
-
 static const spec_cluster_ratio unknown_ratio = {NAN, NAN, NAN, NAN, NAN, NAN};
 
-/* The clusters of all runs with K draft tokens or more, that give depths. */
-static int conditional_at(spec_cluster_ratio *ret, const spec_length_plan *plan, int K)
-{
-    size_t most = 0, n = 0;
-    for (size_t i = 0; i < plan->runs->n; i++) most += plan->runs->run[i].n;
-    double *passed = malloc(2 * (most > 0 ? most : 1) * sizeof *passed);
-    if (passed == NULL) return GSL_ENOMEM;
-    double *tested = passed + most;
-    for (size_t i = 0; i < plan->runs->n; i++) {
-        const spec_observed_run *run = &plan->runs->run[i];
-        if (run->batch >= 0 || used_depths(run) < K) continue;
-        for (size_t g = 0; g < run->n; g++, n++) {
-            const double *cluster = run->column + g * SPEC_SUM_COLUMNS;
-            passed[n] = cluster[SPEC_SUM_PASSED + K - 1];
-            tested[n] = K == 1 ? cluster[SPEC_SUM_DEPTH_ROUNDS] : cluster[SPEC_SUM_PASSED + K - 2];
-        }
-    }
-    *ret = spec_cluster_ratio_of(passed, tested, n, true, plan->question->error);
-    free(passed);
-    return GSL_SUCCESS;
-}
+/* ---- tested draft tokens --------------------------------------------------------------------- */
 
-/* Rounds whose draft was shorter than K were not tested at depth K: at most the draft tokens that
- * the run's rounds lack. */
-static void bound_conditional(spec_advice_length *length, const spec_length_plan *plan)
-{
-    double passed = 0.0, tested = 0.0, untested = 0.0;
-    const int K = length->K;
-    for (size_t i = 0; i < plan->runs->n; i++) {
-        const spec_observed_run *run = &plan->runs->run[i];
-        if (run->batch >= 0 || used_depths(run) < K) continue;
-        passed += spec_observed_run_sum(run, SPEC_SUM_PASSED + K - 1);
-        tested +=
-            spec_observed_run_sum(run, K == 1 ? SPEC_SUM_DEPTH_ROUNDS : SPEC_SUM_PASSED + K - 2);
-        for (size_t g = 0; g < run->n && K > 1; g++) /* all rounds have one draft token */
-            untested += lacking(run->column + g * SPEC_SUM_COLUMNS, run->K);
-    }
-    length->conditional_least = passed / tested;
-    length->conditional_most = fmin(1.0, passed / fmax(tested - untested, passed));
-}
-
-/* ---- all runs -------------------------------------------------------------------------------- */
-
-/* Tested draft tokens and accepted ones of every cluster with a draft, and their rounds. Where
- * drafts are shorter than K, `tested` is the most that can have been, and `least` the least. */
+/* Tested draft tokens and accepted ones of clusters, and their rounds. Where drafts are shorter
+ * than K, `tested` is the most that can have been, and `least` the least. */
 typedef struct {
     size_t n;
     double *passed, *tested, *least, *rounds; /* (n) */
     bool requests, shorter;
 } trials;
+
+static int trials_init(trials *all, size_t most)
+{
+    *all = (trials){.requests = true};
+    all->passed = malloc(4 * (most + 1) * sizeof *all->passed);
+    if (all->passed == NULL) return GSL_ENOMEM;
+    all->tested = all->passed + most;
+    all->least = all->tested + most;
+    all->rounds = all->least + most;
+    return GSL_SUCCESS;
+}
 
 static void trials_free(trials *all)
 {
@@ -100,42 +70,54 @@ static void trials_free(trials *all)
     *all = (trials){0};
 }
 
-static int trials_of(trials *all, const spec_observed_runs *runs, int K)
+static size_t clusters_of(const spec_observed_runs *runs)
 {
-    size_t most = 1;
-    *all = (trials){.requests = true};
-    for (size_t i = 0; i < runs->n; i++) most += runs->run[i].n;
-    all->passed = malloc(4 * most * sizeof *all->passed);
-    if (all->passed == NULL) return GSL_ENOMEM;
-    all->tested = all->passed + most;
-    all->least = all->tested + most;
-    all->rounds = all->least + most;
+    size_t n = 0;
+    for (size_t i = 0; i < runs->n; i++) n += runs->run[i].batch < 0 ? runs->run[i].n : 0;
+    return n;
+}
+
+/* Adds the clusters of a run: draft tokens of this depth, or of all depths (0). */
+static void trials_add(trials *all, const spec_observed_run *run, int depth)
+{
+    const int depths = used_depths(run);
+    if (depths == 0 || depths < depth) return;
+    all->requests = all->requests && run->requests;
+    for (size_t g = 0; g < run->n; g++) {
+        const double *cluster = run->column + g * SPEC_SUM_COLUMNS;
+        const double passed = depth == 0 ? spec_cluster_accepted(cluster, depths)
+                                         : cluster[SPEC_SUM_PASSED + depth - 1];
+        const double tested = depth == 0   ? spec_cluster_tested(cluster, depths)
+                              : depth == 1 ? cluster[SPEC_SUM_DEPTH_ROUNDS]
+                                           : cluster[SPEC_SUM_PASSED + depth - 2];
+        /* every round drafts one token at least */
+        const double least = depth == 1 ? tested : fmax(tested - lacking(cluster, run->K), passed);
+        all->passed[all->n] = passed;
+        all->tested[all->n] = tested;
+        all->least[all->n] = least;
+        all->rounds[all->n] = cluster[SPEC_SUM_ROUNDS];
+        all->shorter = all->shorter || least < tested;
+        all->n++;
+    }
+}
+
+/* Adds all runs of K, or of any K (0). */
+static void trials_add_all(trials *all, const spec_observed_runs *runs, int K, int depth)
+{
     for (size_t i = 0; i < runs->n; i++) {
         const spec_observed_run *run = &runs->run[i];
-        const int depths = used_depths(run);
-        if (run->batch >= 0 || depths == 0 || (K > 0 && run->K != K)) continue;
-        all->requests = all->requests && run->requests;
-        for (size_t g = 0; g < run->n; g++, all->n++) {
-            const double *cluster = run->column + g * SPEC_SUM_COLUMNS;
-            all->passed[all->n] = spec_cluster_accepted(cluster, depths);
-            all->tested[all->n] = spec_cluster_tested(cluster, depths);
-            all->rounds[all->n] = cluster[SPEC_SUM_ROUNDS];
-            all->least[all->n] =
-                fmax(all->tested[all->n] - lacking(cluster, run->K), all->passed[all->n]);
-            all->shorter = all->shorter || all->least[all->n] < all->tested[all->n];
-        }
+        if (run->batch < 0 && (K == 0 || run->K == K)) trials_add(all, run, depth);
     }
-    return GSL_SUCCESS;
 }
 
 /* Accepted over tested draft tokens. The high end is that of the fewest that can have been tested.
  */
-static spec_cluster_ratio alpha_of(const trials *all, double error)
+static spec_cluster_ratio ratio_of(const trials *all, double error)
 {
-    spec_cluster_ratio alpha = spec_cluster_ratio_of(all->passed, all->tested, all->n, true, error);
+    spec_cluster_ratio ratio = spec_cluster_ratio_of(all->passed, all->tested, all->n, true, error);
     if (all->shorter)
-        alpha.high = spec_cluster_ratio_of(all->passed, all->least, all->n, true, error).high;
-    return alpha;
+        ratio.high = spec_cluster_ratio_of(all->passed, all->least, all->n, true, error).high;
+    return ratio;
 }
 
 /* Alpha without the requests that have the most rounds, 1 % of them. */
@@ -153,7 +135,7 @@ static int leave_out_longest(spec_advice *advice, trials *all, double error)
     }
     free(order);
     advice->longest_share = left_out / rounds;
-    advice->without_longest = alpha_of(all, error);
+    advice->without_longest = ratio_of(all, error);
     return GSL_SUCCESS;
 }
 
@@ -182,39 +164,30 @@ static double mixture_z(const spec_observed_run *run)
 static void fit_mixture(spec_advice *advice, const spec_observed_run *run)
 {
     double counts[SPEC_ADVICE_K];
-    const int K = used_depths(run);
     double above = spec_observed_run_sum(run, SPEC_SUM_DEPTH_ROUNDS);
-    advice->mixture = (spec_beta_mixture){NAN, NAN, NAN, NAN};
-    if (K < 1 || K < run->K) return;
-    for (int k = 0; k < K; k++) {
+    for (int k = 0; k < run->K; k++) {
         const double passed = spec_observed_run_sum(run, SPEC_SUM_PASSED + k);
         counts[k] = above - passed;
         above = passed;
     }
-    counts[K] = above;
-    for (int k = 0; k <= K; k++)
+    counts[run->K] = above;
+    for (int k = 0; k <= run->K; k++)
         if (counts[k] < 0.0) return; /* contradictory counts */
-    spec_beta_mixture_fit(&advice->mixture, counts, K);
+    spec_beta_mixture_fit(&advice->mixture, counts, run->K);
 }
 
 /* Drift over the clusters of the current length, in their order of time. */
 static int find_drift(spec_advice *advice, const spec_observed_sums *sums, int K)
 {
     spec_observed_run run;
-    double *passed = NULL;
+    trials all = {0};
     int status = spec_observed_run_in_time(&run, sums, K);
-    const int depths = used_depths(&run);
-    if (status == GSL_SUCCESS && (passed = malloc((2 * run.n + 1) * sizeof *passed)) == NULL)
-        status = GSL_ENOMEM;
-    if (status == GSL_SUCCESS && depths > 0) {
-        double *tested = passed + run.n;
-        for (size_t g = 0; g < run.n; g++) {
-            passed[g] = spec_cluster_accepted(run.column + g * SPEC_SUM_COLUMNS, depths);
-            tested[g] = spec_cluster_tested(run.column + g * SPEC_SUM_COLUMNS, depths);
-        }
-        advice->drift = spec_acceptance_drift_test(passed, tested, run.n, DRIFT_LEARN);
+    if (status == GSL_SUCCESS) status = trials_init(&all, run.n);
+    if (status == GSL_SUCCESS) {
+        trials_add(&all, &run, 0);
+        advice->drift = spec_acceptance_drift_test(all.passed, all.tested, all.n, DRIFT_LEARN);
     }
-    free(passed);
+    trials_free(&all);
     free(run.column);
     return status;
 }
@@ -223,25 +196,29 @@ static int find_drift(spec_advice *advice, const spec_observed_sums *sums, int K
 static int alpha_at(spec_cluster_ratio *ret, trials *all, const spec_length_plan *plan, int K,
                     const spec_observed_run *run)
 {
-    const int status = trials_of(all, plan->runs, K);
+    const int status = trials_init(all, clusters_of(plan->runs));
     if (status != GSL_SUCCESS) return status;
+    trials_add_all(all, plan->runs, K, 0);
     if (all->n == 0) return implied_alpha(ret, run, plan->question->error);
-    *ret = alpha_of(all, plan->question->error);
+    *ret = ratio_of(all, plan->question->error);
     return GSL_SUCCESS;
 }
 
 int spec_advice_acceptance_at(spec_advice_length *length, const spec_length_plan *plan)
 {
     const spec_observed_run *run = spec_observed_runs_find(plan->runs, length->K, -1);
-    trials all = {0};
+    trials own = {0}, all = {0};
     int status = GSL_SUCCESS;
     length->alpha = length->conditional = unknown_ratio;
-    length->conditional_least = length->conditional_most = NAN;
-    if (length->K > 0 && run != NULL) status = alpha_at(&length->alpha, &all, plan, length->K, run);
+    if (length->K == 0 || length->K > plan->longest) return GSL_SUCCESS;
+    if (run != NULL) SPEC_TRY(alpha_at(&length->alpha, &own, plan, length->K, run));
+    SPEC_TRY(trials_init(&all, clusters_of(plan->runs)));
+    trials_add_all(&all, plan->runs, 0, length->K);
+    length->conditional = ratio_of(&all, plan->question->error);
+done:
+    trials_free(&own);
     trials_free(&all);
-    if (status != GSL_SUCCESS || length->K == 0 || length->K > plan->longest) return status;
-    bound_conditional(length, plan);
-    return conditional_at(&length->conditional, plan, length->K);
+    return status;
 }
 
 int spec_advice_acceptance(spec_advice *advice, const spec_length_plan *plan,
@@ -253,10 +230,14 @@ int spec_advice_acceptance(spec_advice *advice, const spec_length_plan *plan,
     trials all;
     advice->accepted_over_drafted = spec_observed_run_sum(run, SPEC_SUM_ACCEPTED) / drafted;
     advice->missing = 1.0 - drafted / (run->K * rounds);
-    advice->mixture_z = used_depths(run) >= 2 ? mixture_z(run) : NAN;
+    advice->mixture_z = NAN;
+    advice->mixture = (spec_beta_mixture){NAN, NAN, NAN, NAN};
     advice->without_longest = unknown_ratio;
     advice->longest_share = NAN;
-    fit_mixture(advice, run);
+    /* The end of a short draft would look like a rejection, and so like decay by depth. */
+    const bool whole = used_depths(run) == run->K && advice->missing < NEGLIGIBLE;
+    if (whole && run->K >= 2) advice->mixture_z = mixture_z(run);
+    if (whole) fit_mixture(advice, run);
     int status = alpha_at(&advice->alpha, &all, plan, 0, run);
     if (status == GSL_SUCCESS && all.n > 0 && all.requests)
         status = leave_out_longest(advice, &all, plan->question->error);
@@ -267,29 +248,27 @@ int spec_advice_acceptance(spec_advice *advice, const spec_length_plan *plan,
 int spec_advice_compare(spec_advice *advice, const spec_length_plan *plan,
                         const spec_observed_runs *before)
 {
-    trials old = {0}, now = {0};
+    trials all = {0};
     gsl_rng *rng = spec_rng_alloc();
     double *work = NULL;
     int status = rng != NULL ? GSL_SUCCESS : GSL_ENOMEM;
-    if (status == GSL_SUCCESS) status = trials_of(&old, before, plan->current);
-    if (status == GSL_SUCCESS) status = trials_of(&now, plan->runs, plan->current);
-    const size_t n = old.n + now.n;
-    if (status == GSL_SUCCESS && (work = malloc((4 * n + 1) * sizeof *work)) == NULL)
-        status = GSL_ENOMEM;
+    if (status == GSL_SUCCESS)
+        status = trials_init(&all, clusters_of(before) + clusters_of(plan->runs));
     if (status == GSL_SUCCESS) {
-        double *passed = work + 2 * n, *tested = passed + n;
-        memcpy(passed, old.passed, old.n * sizeof *passed);
-        memcpy(passed + old.n, now.passed, now.n * sizeof *passed);
-        memcpy(tested, old.tested, old.n * sizeof *tested);
-        memcpy(tested + old.n, now.tested, now.n * sizeof *tested);
+        trials_add_all(&all, before, plan->current, 0);
+        const size_t n_before = all.n;
+        trials_add_all(&all, plan->runs, plan->current, 0);
+        work = malloc((2 * all.n + 1) * sizeof *work);
         spec_rng_stream(rng, plan->question->seed, UINT64_MAX);
-        advice->compared = true;
-        advice->change =
-            spec_permutation_ratio(passed, tested, old.n, now.n, PERMUTATIONS, work, rng);
+        advice->compared = work != NULL;
+        if (work != NULL)
+            advice->change = spec_permutation_ratio(all.passed, all.tested, n_before,
+                                                    all.n - n_before, PERMUTATIONS, work, rng);
+        else
+            status = GSL_ENOMEM;
     }
     free(work);
-    trials_free(&old);
-    trials_free(&now);
+    trials_free(&all);
     if (rng != NULL) gsl_rng_free(rng);
     return status;
 }

@@ -41,10 +41,9 @@ typedef struct {
     /* accepted / tested draft tokens of runs at this K; where drafts were shorter, value and low
      * end assume the most that can have been tested, and the high end the least */
     spec_cluster_ratio alpha;
-    spec_cluster_ratio conditional;             /* of depth K, from all runs at K or longer */
-    double conditional_least, conditional_most; /* where drafts were shorter than K; else equal */
-    double seconds;                             /* of a round of one request */
-    spec_bounds round_over_plain;               /* time of a round, in plain tokens */
+    spec_cluster_ratio conditional;   /* the same of depth K, of runs at K or longer */
+    double seconds;                   /* of a round of one request */
+    spec_bounds round_over_plain;     /* time of a round, in plain tokens */
     double speedup;                   /* over plain decoding; NaN where a range is all there is */
     double speedup_low, speedup_high; /* sampling at 1 - error, and the ranges */
     bool best;

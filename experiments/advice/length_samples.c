@@ -5,6 +5,8 @@
 #include "sim/chance/rng.h"
 
 #include <gsl/gsl_cdf.h>
+#include <gsl/gsl_minmax.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,36 +68,21 @@ void spec_length_samples_free(spec_length_samples *samples)
 
 /* ---- intervals ------------------------------------------------------------------------------- */
 
-static const spec_length_number *number_of(const spec_length_speed *speed,
-                                           spec_length_kind_of_number number)
+/* Clusters of the run that says most of K. The user's number for plain decoding has none, and is
+ * exact. */
+static int clusters_of(const spec_length_plan *plan, int K)
 {
-    switch (number) {
-    case SPEC_LENGTH_TOKENS: return &speed->tokens;
-    case SPEC_LENGTH_TIME: return &speed->time;
-    default: return &speed->speed;
-    }
+    const spec_observed_run *run =
+        K > 0 ? spec_length_plan_base(plan, K) : spec_observed_runs_find(plan->runs, 0, -1);
+    return run != NULL ? (int)run->n : INT_MAX;
 }
 
-/* Clusters of the run that says most of K: its own, else the next longer one, else the longest. */
-static size_t clusters_of(const spec_length_plan *plan, int K)
-{
-    const spec_observed_run *run = NULL;
-    for (int L = K; L <= plan->longest && run == NULL; L++)
-        run = spec_observed_runs_find(plan->runs, L, -1);
-    if (run == NULL) run = spec_observed_runs_find(plan->runs, plan->longest, -1);
-    return run->n;
-}
-
+/* The fewest clusters of the runs behind a comparison of K and another length. */
 static int clusters(const spec_length_plan *plan, int K, int other)
 {
-    size_t n = clusters_of(plan, K);
-    const spec_observed_run *plain = spec_observed_runs_find(plan->runs, 0, -1);
-    if (other != K) {
-        const size_t n_other = clusters_of(plan, other);
-        if (n_other < n) n = n_other;
-    }
-    if (plain != NULL && plan->reference == 0 && plain->n < n && other != 0) n = plain->n;
-    return (int)n;
+    const int n = GSL_MIN(clusters_of(plan, K), clusters_of(plan, other));
+    const bool both_drafted = K > 0 && other > 0;
+    return plan->reference == 0 && both_drafted ? GSL_MIN(n, clusters_of(plan, 0)) : n;
 }
 
 /* One end of an interval from the values in work. Resamples of few clusters vary less than the ends
@@ -111,36 +98,30 @@ static double end_of(spec_length_samples *samples, int n, bool high)
     return interval.value * exp(high ? distance : -distance);
 }
 
-spec_block_interval spec_length_samples_interval(spec_length_samples *samples, int K,
-                                                 spec_length_kind_of_number number)
+spec_block_interval spec_length_samples_interval(spec_length_samples *samples, int K)
 {
     const spec_length_speed *at = samples->speed + K;
     const int n = clusters(samples->plan, K, K);
-    spec_block_interval ret = {number_of(at, number)->point, NAN, NAN, NAN};
+    spec_block_interval ret = {at->speed.point, NAN, NAN, NAN};
     for (int r = 0; r <= SPEC_LENGTH_RESAMPLES; r++)
-        samples->work[r] = number_of(at + r * SPEC_ADVICE_K, number)->low;
+        samples->work[r] = at[r * SPEC_ADVICE_K].speed.low;
     ret.low = end_of(samples, n, false);
     for (int r = 0; r <= SPEC_LENGTH_RESAMPLES; r++)
-        samples->work[r] = number_of(at + r * SPEC_ADVICE_K, number)->high;
+        samples->work[r] = at[r * SPEC_ADVICE_K].speed.high;
     ret.high = end_of(samples, n, true);
     return ret;
 }
 
 spec_block_interval spec_length_samples_ratio(spec_length_samples *samples, int K, int other)
 {
+    const spec_length_speed *a = samples->speed + K, *b = samples->speed + other;
     const int n = clusters(samples->plan, K, other);
-    spec_block_interval ret = {NAN, NAN, NAN, NAN};
-    for (int end = 0; end < 2; end++) {
-        for (int r = 0; r <= SPEC_LENGTH_RESAMPLES; r++) {
-            const spec_length_speed *speed = samples->speed + r * SPEC_ADVICE_K;
-            const spec_length_number *a = &speed[K].speed, *b = &speed[other].speed;
-            samples->work[r] = end == 0 ? a->low / b->high : a->high / b->low;
-        }
-        if (end == 0)
-            ret.low = end_of(samples, n, false);
-        else
-            ret.high = end_of(samples, n, true);
-    }
-    ret.value = samples->speed[K].speed.point / samples->speed[other].speed.point;
+    spec_block_interval ret = {a->speed.point / b->speed.point, NAN, NAN, NAN};
+    for (int r = 0; r <= SPEC_LENGTH_RESAMPLES; r++)
+        samples->work[r] = a[r * SPEC_ADVICE_K].speed.low / b[r * SPEC_ADVICE_K].speed.high;
+    ret.low = end_of(samples, n, false);
+    for (int r = 0; r <= SPEC_LENGTH_RESAMPLES; r++)
+        samples->work[r] = a[r * SPEC_ADVICE_K].speed.high / b[r * SPEC_ADVICE_K].speed.low;
+    ret.high = end_of(samples, n, true);
     return ret;
 }

@@ -22,11 +22,10 @@ typedef struct {
 int spec_length_samples_init(spec_length_samples *samples, const spec_length_plan *plan);
 void spec_length_samples_free(spec_length_samples *samples);
 
-/* The interval of a number of K that covers its range and sampling: from the low quantile of its
- * low end to the high quantile of its high end. NaN ends with fewer than 2 clusters. */
-typedef enum { SPEC_LENGTH_TOKENS, SPEC_LENGTH_TIME, SPEC_LENGTH_SPEED } spec_length_kind_of_number;
-spec_block_interval spec_length_samples_interval(spec_length_samples *samples, int K,
-                                                 spec_length_kind_of_number number);
+/* The interval of the speed of K that covers its range and sampling: from the low quantile of its
+ * low end to the high quantile of its high end. With fewer than 16 clusters the ends are Student's,
+ * with the standard error of the resamples; NaN with fewer than 2. `se` is NaN. */
+spec_block_interval spec_length_samples_interval(spec_length_samples *samples, int K);
 
 /* The same of the speed of K over that of another length; its value is NaN unless both have one. */
 spec_block_interval spec_length_samples_ratio(spec_length_samples *samples, int K, int other);

@@ -20,15 +20,6 @@ static const double *row(const spec_length_plan *plan, const double *sum,
     return sum + (size_t)(run - plan->runs->run) * SPEC_SUM_COLUMNS;
 }
 
-int spec_length_moments(double m[SPEC_ADVICE_K], const spec_observed_run *run, const double *sum)
-{
-    const double rounds = sum[SPEC_SUM_DEPTH_ROUNDS];
-    if (!(rounds > 0.0)) return 0;
-    const int n = run->depths < run->K ? run->depths : run->K;
-    for (int j = 0; j < n; j++) m[j] = sum[SPEC_SUM_PASSED + j] / rounds;
-    return n;
-}
-
 /* ---- tokens per round ------------------------------------------------------------------------ */
 
 static double tokens_of(const double *sum)
@@ -36,11 +27,19 @@ static double tokens_of(const double *sum)
     return 1.0 + sum[SPEC_SUM_ACCEPTED] / sum[SPEC_SUM_PASSES];
 }
 
-/* The share of target passes that verify a draft, by which depths count per pass. */
-static double drafting(const double *sum)
+/* Shares of rounds that accept j tokens at least, j = 1..K; false without depths. */
+static bool moments(double m[SPEC_ADVICE_K], const spec_observed_run *run, const double *sum)
 {
-    const double rounds = sum[SPEC_SUM_DEPTH_ROUNDS], passes = sum[SPEC_SUM_PASSES];
-    return rounds > 0.0 && rounds < passes ? rounds / passes : 1.0;
+    const double rounds = sum[SPEC_SUM_DEPTH_ROUNDS];
+    if (!(rounds > 0.0) || run->depths < run->K) return false;
+    for (int j = 0; j < run->K; j++) m[j] = sum[SPEC_SUM_PASSED + j] / rounds;
+    return true;
+}
+
+/* Tokens per pass from tokens per round that verifies a draft: other passes emit one. */
+static double per_pass(const double *sum, double tokens)
+{
+    return 1.0 + sum[SPEC_SUM_ROUNDS] / sum[SPEC_SUM_PASSES] * (tokens - 1.0);
 }
 
 /* K tokens from a run at another length whose depths are not known: acceptance falls with depth, so
@@ -59,21 +58,25 @@ static spec_length_number tokens_without_depths(double emitted, int K_run, int K
 static spec_length_number tokens_from(const spec_observed_run *run, const double *sum, int K)
 {
     double m[SPEC_ADVICE_K];
-    const int n = spec_length_moments(m, run, sum);
-    const double share = drafting(sum), emitted = tokens_of(sum);
+    const double emitted = tokens_of(sum);
     if (!(sum[SPEC_SUM_PASSES] > 0.0)) return unknown;
     if (K == run->K) return certain(emitted);
-    if (n < run->K) return tokens_without_depths(emitted, run->K, K);
-    const spec_bounds bounds = spec_moment_bounds_free(m, n, K);
-    spec_length_number tokens = {bounds.low, bounds.low, bounds.high};
-    if (K > n) tokens.point = spec_moment_bounds_constant(m, n, K);
-    return (spec_length_number){1.0 + share * (tokens.low - 1.0),
-                                1.0 + share * (tokens.point - 1.0),
-                                1.0 + share * (tokens.high - 1.0)};
+    if (!moments(m, run, sum)) return tokens_without_depths(emitted, run->K, K);
+    const spec_bounds bounds = spec_moment_bounds_free(m, run->K, K);
+    const double point = K > run->K ? spec_moment_bounds_constant(m, run->K, K) : bounds.low;
+    return (spec_length_number){per_pass(sum, bounds.low), per_pass(sum, point),
+                                per_pass(sum, bounds.high)};
 }
 
-/* The run that says most of K: its own, else the next longer one, else the longest. */
-static const spec_observed_run *base_of(const spec_length_plan *plan, int K)
+spec_bounds spec_length_mixture(const spec_observed_run *run, const double *sum, int K)
+{
+    double m[SPEC_ADVICE_K];
+    if (!moments(m, run, sum)) return (spec_bounds){NAN, NAN};
+    const spec_bounds bounds = spec_moment_bounds_mixture(NULL, m, run->K, K);
+    return (spec_bounds){per_pass(sum, bounds.low), per_pass(sum, bounds.high)};
+}
+
+const spec_observed_run *spec_length_plan_base(const spec_length_plan *plan, int K)
 {
     for (int L = K; L < plan->longest; L++) {
         const spec_observed_run *run = spec_observed_runs_find(plan->runs, L, -1);
@@ -218,7 +221,7 @@ void spec_length_speeds(spec_length_speed ret[SPEC_ADVICE_K], const spec_length_
     const int asked = spec_length_plan_highest(plan);
     const int most = asked > plan->longest ? asked : plan->longest;
     for (int K = 1; K <= most; K++) {
-        const spec_observed_run *base = base_of(plan, K);
+        const spec_observed_run *base = spec_length_plan_base(plan, K);
         const spec_length_number tokens = tokens_from(base, row(plan, sum, base), K);
         const spec_length_number round = time_at(&times, K);
         const double measured = base->K == K ? speed_of_run(plan, sum, K) : NAN;

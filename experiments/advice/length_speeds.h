@@ -45,8 +45,11 @@ int spec_length_plan_highest(const spec_length_plan *plan);
 void spec_length_speeds(spec_length_speed ret[SPEC_ADVICE_K], const spec_length_plan *plan,
                         const double *sum);
 
-/* Shares of rounds that accept j tokens at least, j = 1..K, of a run's sums; the number of them: 0
- * without depths. */
-int spec_length_moments(double m[SPEC_ADVICE_K], const spec_observed_run *run, const double *sum);
+/* The run that says most of K >= 1: its own, else the next longer one, else the longest. */
+const spec_observed_run *spec_length_plan_base(const spec_length_plan *plan, int K);
+
+/* Tokens per round at K beyond a run, under a mixture over rounds (moment_bounds.h), from the run's
+ * sums; NaN without depths. */
+spec_bounds spec_length_mixture(const spec_observed_run *run, const double *sum, int K);
 
 #endif

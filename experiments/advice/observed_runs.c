@@ -124,14 +124,9 @@ double spec_cluster_accepted(const double *cluster, int arg)
     return sum;
 }
 
-double spec_cluster_emitted(const double *cluster, int arg)
-{
-    return cluster[SPEC_SUM_DEPTH_ROUNDS] + spec_cluster_accepted(cluster, arg);
-}
-
 double spec_cluster_tested(const double *cluster, int arg)
 {
-    return spec_cluster_emitted(cluster, arg - 1);
+    return cluster[SPEC_SUM_DEPTH_ROUNDS] + spec_cluster_accepted(cluster, arg - 1);
 }
 
 double spec_cluster_per_pass(const double *cluster, int arg)

@@ -44,7 +44,6 @@ double spec_observed_run_sum(const spec_observed_run *run, int column);
 /* A number of a cluster, for ratios. `arg` is a depth or a draft length. */
 typedef double spec_cluster_value(const double *cluster, int arg);
 spec_cluster_value spec_cluster_column;   /* the column number arg */
-spec_cluster_value spec_cluster_emitted;  /* rounds plus draft tokens accepted up to depth arg */
 spec_cluster_value spec_cluster_per_pass; /* target passes plus accepted tokens */
 spec_cluster_value spec_cluster_accepted; /* draft tokens accepted up to depth arg */
 /* Draft tokens of depth arg at most that were tested, in drafts of that many tokens: one in every

@@ -107,8 +107,7 @@ static void hold_advice(repetition *r, const spec_advice *advice, const question
     hold(r, TOKENS, at->tokens.low, at->tokens.high, q->value[TOKENS]);
     hold(r, SPEEDUP, at->speedup_low, at->speedup_high, q->value[SPEEDUP]);
     if (second != NULL && q->K >= 2)
-        hold(r, CONDITIONAL, second->conditional.low,
-             second->conditional.high * second->conditional_most / second->conditional_least,
+        hold(r, CONDITIONAL, second->conditional.low, second->conditional.high,
              q->value[CONDITIONAL]);
     r->design_effect = at->alpha.design_effect;
     r->drift_p = advice->drift.p;
