@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The acceptance that an advice reports, from counts whose answer is known. */
+#include "experiments/advice/advice_acceptance.h"
+
+#include "tests/experiments/advice/observed_windows.h"
+
+static void alpha_counts_tested_tokens(void **state)
+{
+    (void)state;
+    spec_observed_sums sums = {0};
+    llama_cpp(&sums);
+    const spec_advice advice = advise(&sums, &usual);
+    assert_near(advice.alpha.value, 108.0 / (51.0 + 46.0 + 37.0), 1e-12);
+    assert_near(advice.accepted_over_drafted, 108.0 / 153.0, 1e-12);
+    assert_near(at(&advice, 1)->conditional.value, 46.0 / 51.0, 1e-12);
+    assert_near(at(&advice, 3)->conditional.value, 25.0 / 37.0, 1e-12);
+    assert_within(advice.missing, 0.0, 1e-12);
+    spec_observed_sums_free(&sums);
+}
+
+/* 100 rounds accept 60, 30 and 15 tokens by depth, of 260 drafted: 40 draft tokens are missing, so
+ * 150 to 190 were tested. */
+static void shorter_drafts_leave_alpha_a_range(void **state)
+{
+    (void)state;
+    spec_observed_sums sums = {0};
+    const spec_observer observer = spec_observed_sums_observer(&sums);
+    spec_observation seen = spec_observation_empty(SPEC_OBSERVED_REQUEST, 1);
+    seen.K = seen.depths = 3;
+    seen.rounds = seen.rounds_low = seen.rounds_high = 100.0;
+    seen.drafted = 260.0;
+    seen.accepted = 105.0;
+    seen.passed[0] = 60.0, seen.passed[1] = 30.0, seen.passed[2] = 15.0;
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(observer.take(observer.self, &seen, NULL), GSL_SUCCESS);
+    const spec_advice advice = advise(&sums, &usual);
+    assert_near(advice.missing, 40.0 / 300.0, 1e-12);
+    assert_near(advice.alpha.value, 105.0 / 190.0, 1e-12);
+    assert_true(advice.alpha.high >= 105.0 / 150.0 && advice.alpha.high < 0.85);
+    assert_near(at(&advice, 3)->alpha.high, advice.alpha.high, 1e-12);
+    assert_true(advice.alpha.low <= advice.alpha.value);
+    /* every round tests depth 1; of depth 2 the 40 missing tokens may be untested ones */
+    assert_near(at(&advice, 1)->conditional.value, 0.6, 1e-12);
+    assert_true(at(&advice, 1)->conditional.high < 0.8);
+    assert_near(at(&advice, 2)->conditional.value, 0.5, 1e-12);
+    assert_true(at(&advice, 2)->conditional.high > 0.99);
+    /* an end of a draft is no rejection, so these counts say nothing of decay by depth */
+    assert_nan(advice.mixture_z);
+    assert_nan(advice.mixture.likelihood_ratio);
+    spec_observed_sums_free(&sums);
+}
+
+/* 198 requests of 10 rounds accept half of their first draft tokens, and two of 495 rounds 90 %. */
+static void the_longest_requests_are_left_out(void **state)
+{
+    (void)state;
+    spec_observed_sums sums = {0};
+    for (int i = 0; i < 200; i++) {
+        const bool longest = i == 17 || i == 180;
+        const double rounds = longest ? 495.0 : 10.0;
+        add(&sums, &(window){SPEC_OBSERVED_REQUEST,
+                             1,
+                             rounds,
+                             {longest ? 0.9 * rounds : 4.0 + i % 3},
+                             1.0,
+                             1.0});
+    }
+    const spec_advice advice = advise(&sums, &usual);
+    assert_near(advice.longest_share, 990.0 / (990.0 + 1980.0), 1e-12);
+    assert_within(advice.without_longest.value, 0.5, 0.01);
+    assert_within(advice.alpha.value, (990.0 * 0.9 + 1980.0 * 0.5) / 2970.0, 0.01);
+    spec_observed_sums_free(&sums);
+}
+
+/* Two ranges of batches in turn; acceptance is .6 for 30 windows, then .4: neighbours in time are
+ * of different ranges. */
+static void drift_follows_time_across_batches(void **state)
+{
+    (void)state;
+    spec_observed_sums sums = {0};
+    window now = at_length(2), later = at_length(2);
+    later.passed[0] = 400.0, later.passed[1] = 160.0;
+    for (int i = 0; i < 60; i++) {
+        window *w = i < 30 ? &now : &later;
+        w->running = i % 2 == 0 ? 1.0 : 8.0;
+        w->passed[0] += i % 3 == 0 ? 3.0 : i % 3 == 1 ? -3.0 : 0.0;
+        add(&sums, w);
+    }
+    const spec_advice advice = advise(&sums, &usual);
+    assert_true(advice.drift.p < 0.01);
+    assert_within((double)advice.drift.from, 30.0, 1.0);
+    assert_within(advice.drift.before, 0.6, 0.01);
+    assert_within(advice.drift.after, 0.4, 0.01);
+    spec_observed_sums_free(&sums);
+}
+
+static void a_change_of_acceptance_is_tested(void **state)
+{
+    (void)state;
+    spec_observed_sums before = {0}, after = {0};
+    spec_advice advice;
+    window worse = at_length(3);
+    worse.passed[0] = 500.0, worse.passed[1] = 250.0, worse.passed[2] = 125.0;
+    add_noisy(&before, at_length(3), 20);
+    add_noisy(&after, worse, 20);
+    assert_int_equal(spec_advice_of(&advice, &after, &before, &usual, NULL), GSL_SUCCESS);
+    assert_true(advice.compared);
+    assert_true(advice.change.p < 0.001);
+    assert_near(advice.change.before, 0.6, 2e-3);
+    assert_near(advice.change.after, 0.5, 2e-3);
+    assert_int_equal(spec_advice_of(&advice, &after, &after, &usual, NULL), GSL_SUCCESS);
+    assert_true(advice.change.p > 0.5);
+    spec_observed_sums_free(&before);
+    spec_observed_sums_free(&after);
+}
+
+/* Shares .6, .24 and .072 by depth fall faster than one alpha has them; .6, .48 and .432 slower. */
+static void decay_and_mixture_are_told_apart(void **state)
+{
+    (void)state;
+    spec_observed_sums decay = {0}, mixture = {0};
+    for (int i = 0; i < 25; i++) {
+        const double d = i % 5 - 2;
+        add(&decay,
+            &(window){SPEC_OBSERVED_REQUEST, 3, 1000.0, {600.0 + d, 240.0, 72.0}, 1.0, 1.0});
+        add(&mixture,
+            &(window){SPEC_OBSERVED_REQUEST, 3, 1000.0, {600.0 + d, 480.0, 432.0}, 1.0, 1.0});
+    }
+    const spec_advice falls = advise(&decay, &usual), rises = advise(&mixture, &usual);
+    assert_true(falls.mixture_z < -3.0);
+    assert_true(rises.mixture_z > 3.0);
+    assert_same(falls.mixture.likelihood_ratio, 0.0);
+    assert_true(rises.mixture.likelihood_ratio > 100.0);
+    spec_observed_sums_free(&decay);
+    spec_observed_sums_free(&mixture);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(alpha_counts_tested_tokens),
+        cmocka_unit_test(decay_and_mixture_are_told_apart),
+        cmocka_unit_test(shorter_drafts_leave_alpha_a_range),
+        cmocka_unit_test(the_longest_requests_are_left_out),
+        cmocka_unit_test(drift_follows_time_across_batches),
+        cmocka_unit_test(a_change_of_acceptance_is_tested),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

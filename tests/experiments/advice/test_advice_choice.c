@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Verdicts from times whose best length is known. */
+#include "experiments/advice/advice_choice.h"
+
+#include "tests/experiments/advice/observed_windows.h"
+
+static void a_length_between_measured_ones_is_recommended(void **state)
+{
+    (void)state;
+    spec_observed_sums sums = {0};
+    spec_advice_question question = usual;
+    question.K_high = 4;
+    add_noisy(&sums, at_length(0), 30);
+    add_noisy(&sums, at_length(1), 60);
+    add_noisy(&sums, at_length(4), 30);
+    const spec_advice advice = advise(&sums, &question);
+    assert_int_equal(advice.K, 1);
+    assert_near(at(&advice, 1)->speedup, 1.6 / 1.1, 0.01);
+    assert_near(at(&advice, 3)->speedup, 2.176 / 1.3, 0.01);
+    assert_int_equal(at(&advice, 3)->source, SPEC_ADVICE_WITHIN);
+    assert_near(at(&advice, 4)->speedup, 2.3056 / 1.4, 0.01);
+    assert_true(at(&advice, 3)->speedup_low < 2.176 / 1.3);
+    assert_true(at(&advice, 3)->speedup_high > 2.176 / 1.3);
+    assert_int_equal(advice.verdict, SPEC_ADVICE_CHANGE);
+    assert_int_equal(advice.to_K, 3);
+    assert_near(advice.gain, 2.176 / 1.3 / (1.6 / 1.1), 0.01);
+    spec_observed_sums_free(&sums);
+}
+
+static void the_best_length_is_kept(void **state)
+{
+    (void)state;
+    spec_observed_sums sums = {0};
+    spec_advice_question question = usual;
+    question.K_high = 4;
+    add_noisy(&sums, at_length(0), 30);
+    add_noisy(&sums, at_length(3), 60);
+    add_noisy(&sums, at_length(4), 30);
+    const spec_advice advice = advise(&sums, &question);
+    assert_int_equal(advice.verdict, SPEC_ADVICE_KEEP);
+    assert_int_equal(advice.to_K, 3);
+    assert_int_equal(advice.decides_K, -1);
+    assert_true(at(&advice, 3)->best);
+    spec_observed_sums_free(&sums);
+}
+
+static void drafts_that_cost_more_than_they_give_are_turned_off(void **state)
+{
+    (void)state;
+    spec_observed_sums sums = {0};
+    window one = at_length(1), two = at_length(2);
+    spec_advice_question question = usual;
+    question.K_high = 2;
+    one.seconds = 2.5 * 2.0;
+    two.seconds = 2.5 * 3.0;
+    add_noisy(&sums, at_length(0), 30);
+    add_noisy(&sums, one, 20);
+    add_noisy(&sums, two, 30);
+    const spec_advice advice = advise(&sums, &question);
+    assert_int_equal(advice.verdict, SPEC_ADVICE_OFF);
+    assert_int_equal(advice.to_K, 0);
+    assert_near(advice.gain, 3.0 / 1.96, 0.02);
+    spec_observed_sums_free(&sums);
+}
+
+static void without_plain_decoding_its_run_decides(void **state)
+{
+    (void)state;
+    spec_observed_sums sums = {0};
+    add_noisy(&sums, at_length(3), 30);
+    const spec_advice advice = advise(&sums, &usual);
+    assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
+    assert_int_equal(advice.decides_K, 0);
+    assert_true(isnan(at(&advice, 3)->speedup));
+    assert_near(at(&advice, 3)->tokens.value, 2.176, 1e-3);
+    spec_observed_sums_free(&sums);
+}
+
+static void two_lengths_without_plain_decoding_are_compared(void **state)
+{
+    (void)state;
+    spec_observed_sums sums = {0};
+    spec_advice_question question = usual;
+    question.K_low = 1;
+    question.K_high = 4;
+    add_noisy(&sums, at_length(1), 30);
+    add_noisy(&sums, at_length(4), 20);
+    const spec_advice advice = advise(&sums, &question);
+    assert_int_equal(advice.verdict, SPEC_ADVICE_CHANGE);
+    assert_int_equal(advice.to_K, 3);
+    assert_true(isnan(at(&advice, 3)->speedup));
+    assert_near(advice.gain, 2.176 / 1.3 / (1.6 / 1.1), 0.01);
+    spec_observed_sums_free(&sums);
+}
+
+static void plain_decoding_at_another_batch_is_no_yardstick(void **state)
+{
+    (void)state;
+    spec_observed_sums sums = {0};
+    window plain = at_length(0);
+    plain.running = 1.0;
+    add_noisy(&sums, plain, 30);
+    add_noisy(&sums, at_length(3), 30);
+    const spec_advice advice = advise(&sums, &usual);
+    assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
+    assert_int_equal(advice.decides_K, 0);
+    assert_true(isnan(at(&advice, 3)->speedup));
+    spec_observed_sums_free(&sums);
+}
+
+static void every_range_of_batches_has_its_length(void **state)
+{
+    (void)state;
+    spec_observed_sums sums = {0};
+    for (int K = 0; K <= 3; K += 3) { /* K = 3 pays at 4 and 8 requests, not at 64 */
+        window w = at_length(K);
+        add_noisy(&sums, w, 20);
+        w.running = 8.0;
+        add_noisy(&sums, w, 20);
+        w.running = 64.0;
+        w.seconds *= K == 0 ? 1.0 : 2.0;
+        add_noisy(&sums, w, 20);
+    }
+    const spec_advice advice = advise(&sums, &usual);
+    assert_int_equal(advice.n_batches, 2);
+    assert_int_equal(advice.batch[0].from, 1);
+    assert_int_equal(advice.batch[0].to, 32);
+    assert_int_equal(advice.batch[0].K, 3);
+    assert_true(advice.batch[0].decided);
+    assert_int_equal(advice.batch[1].from, 33);
+    assert_int_equal(advice.batch[1].to, -1);
+    assert_int_equal(advice.batch[1].K, 0);
+    assert_near(advice.batch[1].speedup, 1.0, 1e-12);
+    spec_observed_sums_free(&sums);
+}
+
+static void tokens_without_times_decide_nothing(void **state)
+{
+    (void)state;
+    spec_observed_sums sums = {0};
+    window one = at_length(1), three = at_length(3);
+    one.seconds = three.seconds = NAN;
+    add_noisy(&sums, one, 10);
+    add_noisy(&sums, three, 10);
+    spec_advice_question question = usual;
+    for (int i = 0; i < 2; i++) {
+        const spec_advice advice = advise(&sums, &question);
+        assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
+        assert_int_equal(advice.decides_K, 0);
+        assert_int_equal(advice.to_K, 3);
+        question.plain_tokens_per_s = 100.0;
+    }
+    spec_observed_sums_free(&sums);
+}
+
+static void one_window_has_no_interval(void **state)
+{
+    (void)state;
+    spec_observed_sums sums = {0};
+    add_noisy(&sums, at_length(3), 1);
+    add_noisy(&sums, at_length(0), 1);
+    const spec_advice advice = advise(&sums, &usual);
+    assert_true(isnan(at(&advice, 3)->speedup_low));
+    assert_true(isnan(advice.alpha.low));
+    assert_near(at(&advice, 3)->speedup, 1.6738, 0.03);
+    assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
+    spec_observed_sums_free(&sums);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_length_between_measured_ones_is_recommended),
+        cmocka_unit_test(the_best_length_is_kept),
+        cmocka_unit_test(drafts_that_cost_more_than_they_give_are_turned_off),
+        cmocka_unit_test(without_plain_decoding_its_run_decides),
+        cmocka_unit_test(two_lengths_without_plain_decoding_are_compared),
+        cmocka_unit_test(plain_decoding_at_another_batch_is_no_yardstick),
+        cmocka_unit_test(every_range_of_batches_has_its_length),
+        cmocka_unit_test(tokens_without_times_decide_nothing),
+        cmocka_unit_test(one_window_has_no_interval),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

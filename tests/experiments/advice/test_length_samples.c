@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Intervals of speeds from resampled clusters: few clusters, exact yardsticks, and ranges. */
+#include "experiments/advice/length_samples.h"
+
+#include "tests/experiments/advice/observed_windows.h"
+
+typedef struct {
+    spec_observed_sums sums;
+    spec_observed_runs runs;
+    spec_length_plan plan;
+    spec_length_samples samples;
+} sampled;
+
+static void sample(sampled *s, const spec_advice_question *question)
+{
+    assert_int_equal(spec_observed_runs_init(&s->runs, &s->sums, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_length_plan_init(&s->plan, &s->runs, question), GSL_SUCCESS);
+    assert_int_equal(spec_length_samples_init(&s->samples, &s->plan), GSL_SUCCESS);
+}
+
+static void forget(sampled *s)
+{
+    spec_length_samples_free(&s->samples);
+    spec_observed_runs_free(&s->runs);
+    spec_observed_sums_free(&s->sums);
+}
+
+/* n requests of 100 rounds at K = 2 whose times differ by a tenth. */
+static void requests(sampled *s, int n)
+{
+    for (int i = 0; i < n; i++)
+        add(&s->sums,
+            &(window){SPEC_OBSERVED_REQUEST, 2, 100.0, {60.0, 36.0}, 1.0 + 0.1 * (i % 3 - 1), 1.0});
+}
+
+static void few_clusters_have_a_wider_interval_than_their_resamples(void **state)
+{
+    (void)state;
+    sampled s = {0};
+    spec_advice_question question = usual;
+    double least = INFINITY, most = 0.0;
+    question.plain_tokens_per_s = 100.0;
+    requests(&s, 4);
+    sample(&s, &question);
+    const spec_block_interval speed = spec_length_samples_interval(&s.samples, 2);
+    for (int r = 0; r <= SPEC_LENGTH_RESAMPLES; r++) {
+        least = fmin(least, s.samples.speed[r * SPEC_ADVICE_K + 2].speed.low);
+        most = fmax(most, s.samples.speed[r * SPEC_ADVICE_K + 2].speed.high);
+    }
+    assert_true(speed.low < least && speed.high > most);
+    assert_true(speed.low < speed.value && speed.value < speed.high);
+    forget(&s);
+}
+
+/* The same drafts beside an exact speed and beside as many plain requests. */
+static void a_measured_yardstick_widens_the_interval(void **state)
+{
+    (void)state;
+    sampled exact = {0}, measured = {0};
+    spec_advice_question question = usual;
+    requests(&exact, 60);
+    requests(&measured, 60);
+    for (int i = 0; i < 6; i++)
+        add(&measured.sums,
+            &(window){SPEC_OBSERVED_REQUEST, 0, 100.0, {0}, 1.0 + 0.05 * (i % 2), 1.0});
+    question.plain_tokens_per_s = 600.0 / 6.15;
+    sample(&exact, &question);
+    sample(&measured, &usual);
+    const spec_block_interval a = spec_length_samples_interval(&exact.samples, 2),
+                              b = spec_length_samples_interval(&measured.samples, 2);
+    assert_near(a.value, b.value, 1e-12);
+    assert_true(b.high - b.low > a.high - a.low);
+    forget(&exact);
+    forget(&measured);
+}
+
+static void one_cluster_has_no_interval_and_a_range_covers_both_ends(void **state)
+{
+    (void)state;
+    sampled s = {0};
+    spec_advice_question question = usual;
+    question.plain_tokens_per_s = 200.0; /* a round takes two plain tokens */
+    requests(&s, 1);
+    sample(&s, &question);
+    assert_nan(spec_length_samples_interval(&s.samples, 2).low);
+    forget(&s);
+    s = (sampled){0};
+    requests(&s, 30);
+    sample(&s, &question);
+    const spec_length_number *shorter = &s.samples.speed[1].speed;
+    const spec_block_interval range = spec_length_samples_interval(&s.samples, 1);
+    assert_nan(range.value); /* K = 1 was not run: its time is between two ends */
+    assert_true(range.low < shorter->low && shorter->low < shorter->high);
+    assert_true(shorter->high < range.high);
+    const spec_block_interval self = spec_length_samples_ratio(&s.samples, 2, 2);
+    assert_near(self.low, 1.0, 1e-12);
+    assert_near(self.high, 1.0, 1e-12);
+    forget(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(few_clusters_have_a_wider_interval_than_their_resamples),
+        cmocka_unit_test(a_measured_yardstick_widens_the_interval),
+        cmocka_unit_test(one_cluster_has_no_interval_and_a_range_covers_both_ends),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
