@@ -127,6 +127,14 @@ static void decay_and_mixture_are_told_apart(void **state)
             &(window){SPEC_OBSERVED_REQUEST, 3, 1000.0, {600.0 + d, 480.0, 432.0}, 1.0, 1.0});
     }
     const spec_advice falls = advise(&decay, &usual), rises = advise(&mixture, &usual);
+    /* the jackknife by leaving each request out: d sums to 0 */
+    const double n = 25.0, excess = 0.24 - 0.36;
+    double squares = 0.0;
+    for (int i = 0; i < 25; i++) {
+        const double m1 = (600.0 * n - (600.0 + i % 5 - 2.0)) / (1000.0 * (n - 1.0));
+        squares += pow(0.24 - m1 * m1 - excess, 2.0);
+    }
+    assert_near(falls.mixture_z, excess / sqrt((n - 1.0) / n * squares), 1e-6);
     assert_true(falls.mixture_z < -3.0);
     assert_true(rises.mixture_z > 3.0);
     assert_same(falls.mixture.likelihood_ratio, 0.0);

@@ -44,6 +44,25 @@ static void the_best_length_is_kept(void **state)
     spec_observed_sums_free(&sums);
 }
 
+/* K = 3 is 1.6 % faster than K = 4, which is too little for a change. */
+static void a_small_gain_changes_nothing(void **state)
+{
+    (void)state;
+    spec_observed_sums sums = {0};
+    spec_advice_question question = usual;
+    question.K_high = 4;
+    add_noisy(&sums, at_length(0), 30);
+    add_noisy(&sums, at_length(3), 30);
+    add_noisy(&sums, at_length(4), 60);
+    const spec_advice advice = advise(&sums, &question);
+    assert_int_equal(advice.K, 4);
+    assert_true(at(&advice, 3)->best);
+    assert_true(advice.gain > 1.01 && advice.gain < 1.02);
+    assert_int_equal(advice.verdict, SPEC_ADVICE_KEEP);
+    assert_int_equal(advice.to_K, 4);
+    spec_observed_sums_free(&sums);
+}
+
 static void drafts_that_cost_more_than_they_give_are_turned_off(void **state)
 {
     (void)state;
@@ -134,6 +153,31 @@ static void every_range_of_batches_has_its_length(void **state)
     spec_observed_sums_free(&sums);
 }
 
+/* K = 3 is faster at 4 requests for certain, and at 8 by windows that vary. */
+static void joined_ranges_are_decided_if_all_are(void **state)
+{
+    (void)state;
+    spec_observed_sums sums = {0};
+    for (int K = 0; K <= 3; K += 3) {
+        window w = at_length(K);
+        add_noisy(&sums, w, 20);
+        w.running = 8.0;
+        for (int i = 0; i < 12; i++) {
+            window varied = w;
+            varied.seconds *= 1.0 + (i % 4 == 0 ? 3.0 : 0.1 * (i % 3));
+            add(&sums, &varied);
+        }
+    }
+    const spec_advice advice = advise(&sums, &usual);
+    assert_int_equal(advice.n_batches, 1);
+    assert_int_equal(advice.batch[0].K, 3);
+    assert_int_equal(advice.batch[0].from, 1);
+    assert_int_equal(advice.batch[0].to, -1);
+    assert_false(advice.batch[0].decided);
+    assert_nan(advice.batch[0].speedup);
+    spec_observed_sums_free(&sums);
+}
+
 static void tokens_without_times_decide_nothing(void **state)
 {
     (void)state;
@@ -161,6 +205,7 @@ static void one_window_has_no_interval(void **state)
     add_noisy(&sums, at_length(0), 1);
     const spec_advice advice = advise(&sums, &usual);
     assert_true(isnan(at(&advice, 3)->speedup_low));
+    assert_same(at(&advice, 0)->speedup_low, 1.0);
     assert_true(isnan(advice.alpha.low));
     assert_near(at(&advice, 3)->speedup, 1.6738, 0.03);
     assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
@@ -172,11 +217,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_length_between_measured_ones_is_recommended),
         cmocka_unit_test(the_best_length_is_kept),
+        cmocka_unit_test(a_small_gain_changes_nothing),
         cmocka_unit_test(drafts_that_cost_more_than_they_give_are_turned_off),
         cmocka_unit_test(without_plain_decoding_its_run_decides),
         cmocka_unit_test(two_lengths_without_plain_decoding_are_compared),
         cmocka_unit_test(plain_decoding_at_another_batch_is_no_yardstick),
         cmocka_unit_test(every_range_of_batches_has_its_length),
+        cmocka_unit_test(joined_ranges_are_decided_if_all_are),
         cmocka_unit_test(tokens_without_times_decide_nothing),
         cmocka_unit_test(one_window_has_no_interval),
     };

@@ -70,6 +70,8 @@ static void a_measured_yardstick_widens_the_interval(void **state)
                               b = spec_length_samples_interval(&measured.samples, 2);
     assert_near(a.value, b.value, 1e-12);
     assert_true(b.high - b.low > a.high - a.low);
+    for (int r = 0; r <= SPEC_LENGTH_RESAMPLES; r++) /* six plain requests are few */
+        assert_true(b.low < measured.samples.speed[r * SPEC_ADVICE_K + 2].speed.low);
     forget(&exact);
     forget(&measured);
 }
@@ -92,6 +94,10 @@ static void one_cluster_has_no_interval_and_a_range_covers_both_ends(void **stat
     assert_nan(range.value); /* K = 1 was not run: its time is between two ends */
     assert_true(range.low < shorter->low && shorter->low < shorter->high);
     assert_true(shorter->high < range.high);
+    const spec_block_interval over = spec_length_samples_ratio(&s.samples, 2, 1);
+    assert_nan(over.value);
+    assert_true(over.low < s.samples.speed[2].speed.point / shorter->high);
+    assert_true(over.high > s.samples.speed[2].speed.point / shorter->low);
     const spec_block_interval self = spec_length_samples_ratio(&s.samples, 2, 2);
     assert_near(self.low, 1.0, 1e-12);
     assert_near(self.high, 1.0, 1e-12);

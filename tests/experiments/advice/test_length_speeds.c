@@ -120,12 +120,35 @@ static void a_mixture_bounds_longer_drafts(void **state)
     spec_observed_sums_free(&sums);
 }
 
+static void windows_are_joined_and_requests_are_not(void **state)
+{
+    (void)state;
+    spec_observed_sums sums = {0};
+    worked w;
+    for (int i = 0; i < 40; i++) {
+        add(&sums, &(window){SPEC_OBSERVED_WINDOW, 1, 10.0, {5.0}, 1.0, 4.0});
+        add(&sums, &(window){SPEC_OBSERVED_REQUEST, 2, 10.0, {5.0, 2.0}, 1.0, 1.0});
+    }
+    work_out(&w, &sums);
+    const spec_observed_run *windows = spec_observed_runs_find(&w.runs, 1, -1);
+    const spec_observed_run *requests = spec_observed_runs_find(&w.runs, 2, -1);
+    assert_int_equal(windows->n, SPEC_OBSERVED_STRETCHES);
+    assert_false(windows->requests);
+    assert_int_equal(requests->n, 40);
+    assert_true(requests->requests);
+    assert_near(spec_observed_run_sum(windows, SPEC_SUM_ROUNDS), 400.0, 1e-12);
+    assert_null(spec_observed_runs_find(&w.runs, 3, -1));
+    forget(&w);
+    spec_observed_sums_free(&sums);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_length_takes_its_tokens_from_its_own_run_or_the_next_longer),
         cmocka_unit_test(depths_of_some_rounds_stand_for_all),
         cmocka_unit_test(without_depths_lengths_have_two_ends),
+        cmocka_unit_test(windows_are_joined_and_requests_are_not),
         cmocka_unit_test(a_mixture_bounds_longer_drafts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
