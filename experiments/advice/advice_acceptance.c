@@ -28,8 +28,9 @@ static int implied_alpha(spec_cluster_ratio *ret, const spec_observed_run *run, 
     if (status != GSL_SUCCESS) return status;
     const double most = (double)run->K + 1.0, value = fmin(ret->value, most);
     const double alpha = spec_alpha_from_emitted(value, run->K);
-    const double low = spec_alpha_from_emitted(fmax(ret->low, 1.0), run->K);
-    const double high = spec_alpha_from_emitted(fmin(ret->high, most), run->K);
+    const bool interval = !isnan(ret->low);
+    const double low = interval ? spec_alpha_from_emitted(fmax(ret->low, 1.0), run->K) : NAN;
+    const double high = interval ? spec_alpha_from_emitted(fmin(ret->high, most), run->K) : NAN;
     *ret = (spec_cluster_ratio){alpha, NAN, ret->df, low, high, NAN};
     return GSL_SUCCESS;
 }

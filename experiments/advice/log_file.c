@@ -20,7 +20,7 @@ typedef struct {
     const spec_log_format *format;
     void *state; /* NULL before its first record */
     spec_log_learned learned;
-    uint64_t records;
+    uint64_t records, first_line;
 } candidate;
 
 typedef struct {
@@ -128,7 +128,7 @@ static int read_record(reading *r, candidate *c, const spec_log_record *record, 
         c->state = calloc(1, c->format->state_size + 1);
         if (c->state == NULL) return spec_no_memory_for(error, r->name);
     }
-    c->records++;
+    if (c->records++ == 0) c->first_line = record->line;
     const int status = c->format->read(c->state, &c->learned, record, error);
     if (status != GSL_SUCCESS || r->observations > before) fix(r, c, record->line);
     return status;
@@ -168,8 +168,8 @@ done:
     return status;
 }
 
-/* Formats whose records wait for a companion hand them over; the first one with any is the
- * file's. */
+/* Formats whose records wait for a companion hand them over. The first one with any is the file's,
+ * and there may be no other. */
 static int end_formats(reading *r, const spec_log_record *last, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -177,9 +177,12 @@ static int end_formats(reading *r, const spec_log_record *last, spec_error *erro
         candidate *c = &r->list[i];
         const uint64_t before = r->observations;
         if (c->state == NULL || c->format->end == NULL) continue;
-        if (r->fixed != NULL && r->fixed != c) continue;
         SPEC_TRY(c->format->end(c->state, &c->learned, last, error));
-        if (r->observations > before) fix(r, c, last->line);
+        if (r->observations == before) continue;
+        spec_log_record first = *last;
+        first.line = c->first_line;
+        if (r->fixed != NULL && r->fixed != c) return second_format(r, c, &first, error);
+        fix(r, c, c->first_line);
     }
 done:
     return status;

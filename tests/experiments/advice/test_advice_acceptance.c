@@ -2,6 +2,7 @@
 /* The acceptance that an advice reports, from counts whose answer is known. */
 #include "experiments/advice/advice_acceptance.h"
 
+#include "analysis/alpha.h"
 #include "tests/experiments/advice/observed_windows.h"
 
 static void alpha_counts_tested_tokens(void **state)
@@ -114,6 +115,32 @@ static void a_change_of_acceptance_is_tested(void **state)
     spec_observed_sums_free(&after);
 }
 
+/* One request without depths: the alpha of 2.5 tokens per round at K = 3, and no interval; of three
+ * requests there is one. */
+static void without_depths_alpha_follows_from_tokens(void **state)
+{
+    (void)state;
+    spec_observed_sums sums = {0};
+    const spec_observer observer = spec_observed_sums_observer(&sums);
+    spec_observation seen = spec_observation_empty(SPEC_OBSERVED_REQUEST, 1);
+    seen.K = 3;
+    seen.rounds = seen.rounds_low = seen.rounds_high = 100.0;
+    seen.drafted = 300.0;
+    seen.accepted = 150.0;
+    assert_int_equal(observer.take(observer.self, &seen, NULL), GSL_SUCCESS);
+    spec_advice advice = advise(&sums, &usual);
+    assert_near(advice.alpha.value, spec_alpha_from_emitted(2.5, 3), 1e-12);
+    assert_nan(advice.alpha.low);
+    assert_nan(advice.alpha.high);
+    for (int i = 0; i < 2; i++) {
+        seen.accepted += 3.0;
+        assert_int_equal(observer.take(observer.self, &seen, NULL), GSL_SUCCESS);
+    }
+    advice = advise(&sums, &usual);
+    assert_true(advice.alpha.low < advice.alpha.value && advice.alpha.value < advice.alpha.high);
+    spec_observed_sums_free(&sums);
+}
+
 /* Shares .6, .24 and .072 by depth fall faster than one alpha has them; .6, .48 and .432 slower. */
 static void decay_and_mixture_are_told_apart(void **state)
 {
@@ -147,6 +174,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alpha_counts_tested_tokens),
+        cmocka_unit_test(without_depths_alpha_follows_from_tokens),
         cmocka_unit_test(decay_and_mixture_are_told_apart),
         cmocka_unit_test(shorter_drafts_leave_alpha_a_range),
         cmocka_unit_test(the_longest_requests_are_left_out),

@@ -220,7 +220,10 @@ static void records_wait_until_the_file_ends(void **state)
     reads("alpha wait 5\nx\nalpha note\nx\n", &alpha, "3:5");
     reads("alpha wait 5\nx\n", &alpha, "2:5");
     assert_int_equal(summary.observations, 1);
-    reads("alpha wait 5\nbeta 6\n", &beta, "2:6"); /* of a format that is not the file's */
+    fails(
+        "x\nalpha wait 5\nbeta 6\n", GSL_EINVAL, /* what waits is not dropped for another format */
+        "log:2: is of alpha-log, but line 3 is of beta-log: give one file per engine and kind, or "
+        "choose with --engine beta-log");
 }
 
 static void a_second_format_is_an_error_with_both_lines(void **state)
