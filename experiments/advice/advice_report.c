@@ -307,6 +307,10 @@ static void write_sources(FILE *out, const spec_diagnosis_facts *facts, int colu
                                  (unsigned long long)read->records, read->records == 1 ? "" : "s",
                                  (unsigned long long)read->observations);
         }
+        if (read->unreadable > 0)
+            spec_advice_text_add(text, SIZE, "; %llu record%s left out, as at %s",
+                                 (unsigned long long)read->unreadable,
+                                 read->unreadable == 1 ? " is" : "s are", read->fault.text);
         if (read->cut)
             spec_advice_text_add(text, SIZE, "; the last line is not complete and is left out");
         if (read->learned.note[0] != '\0')

@@ -13,7 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FORMATS_MOST = 64, NAMES_SIZE = 400 };
+enum {
+    FORMATS_MOST = 64,
+    NAMES_SIZE = 400,
+    READABLE = 100 /* records for each one that may be unreadable */
+};
 
 /* A format that the file may be of, and what its reader has seen. */
 typedef struct {
@@ -32,6 +36,8 @@ typedef struct {
     spec_needle_set needles;
     candidate *fixed; /* the file's format; NULL: not yet known */
     uint64_t fixed_line;
+    uint64_t unreadable;
+    spec_error fault; /* of the first unreadable record */
     /* the observer of the readers, in front of the caller's */
     spec_observer mine, to;
     uint64_t observations;
@@ -121,6 +127,15 @@ static void fix(reading *r, candidate *c, uint64_t line)
     r->fixed_line = line;
 }
 
+/* Lines of several processes may be interleaved, so a record with a fault is passed over. */
+static void pass_over(reading *r, spec_error *error)
+{
+    r->unreadable++;
+    if (error == NULL) return;
+    if (r->unreadable == 1) r->fault = *error;
+    error->text[0] = '\0';
+}
+
 static int read_record(reading *r, candidate *c, const spec_log_record *record, spec_error *error)
 {
     const uint64_t before = r->observations;
@@ -131,7 +146,9 @@ static int read_record(reading *r, candidate *c, const spec_log_record *record, 
     if (c->records++ == 0) c->first_line = record->line;
     const int status = c->format->read(c->state, &c->learned, record, error);
     if (status != GSL_SUCCESS || r->observations > before) fix(r, c, record->line);
-    return status;
+    if (status != GSL_EINVAL || r->observer_failed) return status;
+    pass_over(r, error);
+    return GSL_SUCCESS;
 }
 
 static int second_format(const reading *r, const candidate *c, const spec_log_record *record,
@@ -188,6 +205,16 @@ done:
     return status;
 }
 
+/* Few records may be unreadable. */
+static int check_readable(const reading *r, spec_error *error)
+{
+    const unsigned long long unreadable = r->unreadable, records = r->fixed->records;
+    if (unreadable * READABLE <= records) return GSL_SUCCESS;
+    if (records == 1) return spec_fail(error, GSL_EINVAL, "%s", r->fault.text);
+    return spec_fail(error, GSL_EINVAL, "%s (%llu of %llu records cannot be read)", r->fault.text,
+                     unreadable, records);
+}
+
 static int read_records(spec_log_summary *ret, reading *r, spec_log_records *records,
                         spec_error *error)
 {
@@ -203,14 +230,14 @@ static int read_records(spec_log_summary *ret, reading *r, spec_log_records *rec
         record.n = piece.n;
         record.line = piece.line;
         if (spec_time_comment(&record.time, record.bytes, record.n)) continue;
-        status = ask(r, &record, error);
-        if (status == GSL_EINVAL && piece.cut && !r->observer_failed) {
+        const uint64_t unreadable = r->unreadable;
+        SPEC_TRY(ask(r, &record, error));
+        if (piece.cut && r->unreadable > unreadable) {
             ret->cut = true;
-            if (error != NULL) error->text[0] = '\0';
-            break;
+            r->unreadable = unreadable;
         }
-        if (status != GSL_SUCCESS) goto done;
     }
+    if (r->unreadable > 0) SPEC_TRY(check_readable(r, error));
     record.bytes = "";
     record.n = 0;
     SPEC_TRY(end_formats(r, &record, error));
@@ -242,6 +269,8 @@ int spec_log_file_read(spec_log_summary *ret, const char *path, const spec_log_o
         ret->format = r->fixed->format;
         ret->learned = r->fixed->learned;
         ret->records = r->fixed->records;
+        ret->unreadable = r->unreadable;
+        ret->fault = r->fault;
     }
 done:
     spec_log_records_free(&records);

@@ -350,6 +350,12 @@ static void files_and_gaps_are_accounted_for(void **state)
     advice_facts_make(&f, "vllm", 3, 51, mtp3);
     assert_says(&f, "Read server.log: its log, since 0.10.2; 7 records, 5 with numbers.");
     assert_silent(&f, "Not in this output");
+    f.source.summary.unreadable = 1;
+    strcpy(f.source.summary.fault.text, "server.log:4: there is no number");
+    assert_says(&f,
+                "5 with numbers; 1 record is left out, as at server.log:4: there is no number.");
+    f.source.summary.unreadable = 2;
+    assert_says(&f, "; 2 records are left out, as at server.log:4: ");
     f.source.summary.cut = true;
     strcpy(f.source.summary.learned.note, "2 counters are not known");
     f.source.summary.learned.gaps = SPEC_LOG_NO_ROUNDS | SPEC_LOG_NO_DEPTHS | SPEC_LOG_NO_TIMES;

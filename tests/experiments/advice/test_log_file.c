@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- Formats of the test: words, then a number of drafted tokens ------------------------------
- *     alpha 5       an observation            alpha wait 5   one when the next line or the end
- * comes alpha note    no observation            alpha bad      not the form alpha never   the
- * source cannot answer  */
+/* ---- Formats of the test ---------------------------------------------------------------------
+ * A word, then a number of drafted tokens: "alpha 5" is an observation, "alpha wait 5" one when the
+ * next line or the end comes, "alpha note" none. "alpha bad" has not the form, and "alpha never" is
+ * of a source that cannot answer. */
 
 typedef struct {
     int waiting;
@@ -311,8 +311,38 @@ static void a_log_that_is_being_written_may_be_cut(void **state)
     assert_string_equal(error.text, "");
     reads("alpha wait 5\nalp", &alpha, "2:5");
     assert_false(summary.cut);
-    fails("alpha 5\nalpha bad\n", GSL_EINVAL, "log:2: the number is bad");
+    fails("alpha 5\nalpha bad\n", GSL_EINVAL,
+          "log:2: the number is bad (1 of 2 records cannot be read)");
     fails("alpha 5\nalpha never", GSL_EUNSUP, "no answer");
+}
+
+/* Lines of two processes in one line, say. */
+static void one_record_in_a_hundred_may_be_unreadable(void **state)
+{
+    enum { NOTES = 197, SIZE = 20 * NOTES };
+    char notes[SIZE] = "", text[SIZE + 100];
+    (void)state;
+    for (int i = 0; i < NOTES; i++) strcat(notes, "alpha note\n");
+    snprintf(text, sizeof text, "alpha\nalpha 5\n%salpha bad\n", notes);
+    reads(text, &alpha, "2:5");
+    assert_int_equal(summary.records, 200);
+    assert_int_equal(summary.unreadable, 2);
+    assert_string_equal(summary.fault.text, "log:1: there is no number");
+    assert_string_equal(error.text, "");
+    snprintf(text, sizeof text, "alpha\n%salpha bad\n", notes);
+    fails(text, GSL_EINVAL, "log:1: there is no number (2 of 199 records cannot be read)");
+    snprintf(text, sizeof text, "alpha\n%salpha bad", notes); /* being written */
+    reads(text, &alpha, "");
+    assert_int_equal(summary.unreadable, 1);
+    assert_true(summary.cut);
+    snprintf(text, sizeof text, "alpha 5\n%salpha 7\n", notes);
+    fail_at = 7;
+    fails(text, GSL_EINVAL, "log:199: the observer fails");
+    fail_at = 0;
+    snprintf(text, sizeof text, "alpha 5\n%sdelta bad\n", notes);
+    fails(text, GSL_EINVAL,
+          "log:199: is of alpha-metrics, but line 1 is of alpha-log: give one file per engine and "
+          "kind, or choose with --engine alpha-log");
 }
 
 static void reading_stops_where_asked(void **state)
@@ -411,6 +441,7 @@ int main(void)
         cmocka_unit_test_setup(comments_give_times_to_the_records_below, begin),
         cmocka_unit_test_setup(errors_name_file_and_line, begin),
         cmocka_unit_test_setup(a_log_that_is_being_written_may_be_cut, begin),
+        cmocka_unit_test_setup(one_record_in_a_hundred_may_be_unreadable, begin),
         cmocka_unit_test_setup(reading_stops_where_asked, begin),
         cmocka_unit_test_setup(standard_input_and_pipes_are_read, begin),
         cmocka_unit_test_setup(the_table_of_the_program_is_sound, begin),
