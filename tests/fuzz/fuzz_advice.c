@@ -66,7 +66,7 @@ static void check_advice(const spec_observed_sums *sums, const spec_log_summary 
                                            .K_high = -1,
                                            .error = 0.05,
                                            .seed = 42};
-    const spec_diagnosis_source source = {"log", *summary};
+    const spec_diagnosis_source source = {.path = "log", .summary = *summary};
     spec_advice advice;
     spec_error error = {.text = ""};
     if (spec_advice_of(&advice, sums, change ? sums : NULL, &question, &error) != GSL_SUCCESS) {
