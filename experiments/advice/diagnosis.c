@@ -14,9 +14,9 @@ const spec_diagnosis *const spec_diagnoses[] = {
     &spec_diagnosis_short_drafts,    &spec_diagnosis_trained_depth,
     &spec_diagnosis_lookup,          &spec_diagnosis_accepted_over_drafted,
     &spec_diagnosis_per_position,    &spec_diagnosis_sglang_rate,
-    &spec_diagnosis_vllm_v0,         &spec_diagnosis_last_step,
-    &spec_diagnosis_restarts,        &spec_diagnosis_many_sources,
-    &spec_diagnosis_mixed_lengths,   NULL,
+    &spec_diagnosis_vllm_v0,         &spec_diagnosis_restarts,
+    &spec_diagnosis_many_sources,    &spec_diagnosis_mixed_lengths,
+    NULL,
 };
 
 static void add_series(spec_diagnosis_counts *counts, const spec_observed_series *series)

@@ -46,7 +46,7 @@ extern const spec_diagnosis
 
 /* The entries, in experiments/advice/diagnoses. */
 extern const spec_diagnosis spec_diagnosis_accepted_over_drafted, spec_diagnosis_per_position,
-    spec_diagnosis_sglang_rate, spec_diagnosis_vllm_v0, spec_diagnosis_last_step;
+    spec_diagnosis_sglang_rate, spec_diagnosis_vllm_v0;
 extern const spec_diagnosis spec_diagnosis_blind_draft, spec_diagnosis_all_accepted,
     spec_diagnosis_changed, spec_diagnosis_drift, spec_diagnosis_broken_identity;
 extern const spec_diagnosis spec_diagnosis_short_drafts, spec_diagnosis_trained_depth,

@@ -142,16 +142,6 @@ static void schedule_trt(spec_engine_text ret, const spec_log_summary *read,
     add(ret, "}");
 }
 
-static void set_mlx_lm(spec_engine_text ret, const spec_log_summary *read,
-                       const spec_advice *advice, int K)
-{
-    (void)read, (void)advice;
-    if (K == 0)
-        add(ret, "# start it without --draft-model");
-    else
-        add(ret, "--num-draft-tokens %d", K);
-}
-
 static void set_mlx_vlm(spec_engine_text ret, const spec_log_summary *read,
                         const spec_advice *advice, int K)
 {
@@ -186,16 +176,6 @@ static void set_mlc(spec_engine_text ret, const spec_log_summary *read, const sp
         add(ret, "--overrides \"spec_draft_length=%d\"", K);
 }
 
-static void set_tgi(spec_engine_text ret, const spec_log_summary *read, const spec_advice *advice,
-                    int K)
-{
-    (void)read, (void)advice;
-    if (K == 0)
-        add(ret, "# start it without --speculate");
-    else
-        add(ret, "--speculate %d", K);
-}
-
 static void set_any(spec_engine_text ret, const spec_log_summary *read, const spec_advice *advice,
                     int K)
 {
@@ -223,16 +203,12 @@ const spec_engine spec_engines[] = {
     {"tensorrt-llm", "TensorRT-LLM", NULL, "the same server and load without speculative_config",
      NULL, "responses of trtllm-serve: acceptance_histogram",
      "iteration statistics: enable_iter_perf_stats", set_trt, schedule_trt},
-    {"mlx-lm", "mlx-lm", NULL, "the same command without --draft-model", NULL, NULL, NULL,
-     set_mlx_lm, NULL},
     {"mlx-vlm", "mlx-vlm", NULL, "the same command without --draft-model", NULL, NULL,
      "responses of the server: timings", set_mlx_vlm, NULL},
     {"lm-studio", "LM Studio", NULL, "the same requests without a draft model", NULL, NULL,
      "stats with tokensPerSecond", set_lm_studio, NULL},
     {"mlc", "MLC LLM", NULL, "the same server with --speculative-mode disable", NULL,
      "/debug/dump_engine_metrics", NULL, set_mlc, NULL},
-    {"tgi", "Text Generation Inference", NULL, "the same server without --speculate", NULL, NULL,
-     NULL, set_tgi, NULL},
     {0},
 };
 

@@ -135,6 +135,12 @@ static void a_source_that_cannot_answer_is_status_3(void **state)
                                 "tgi_request_skipped_tokens_sum 12\n"
                                 "tgi_request_skipped_tokens_count 10\n");
     spec_program_fails("advise tgi.prom", SPEC_EXIT_UNDECIDED, "speclab advise: tgi.prom:2: ");
+    spec_child c;
+    spec_child_run(&c, "list logs -f csv");
+    assert_says(&c, ", which are refused\",tgi\n");
+    assert_says(&c, "log of a vLLM server,vLLM\n");
+    assert_says(&c, "replayed with K draft tokens\",any engine\n");
+    spec_child_free(&c);
 }
 
 static void a_change_of_acceptance_is_status_1(void **state)

@@ -149,18 +149,3 @@ static bool vllm_v0(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_ne
 
 const spec_diagnosis spec_diagnosis_vllm_v0 = {
     "vllm-v0", "vLLM V0 counts accepted tokens behind a rejection", false, vllm_v0};
-
-static bool last_step(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
-                      const spec_diagnosis_facts *facts)
-{
-    if (!spec_diagnosis_engine(facts, "tgi")) return false;
-    snprintf(ret_evidence, SPEC_DIAGNOSIS_TEXT,
-             "tgi_request_skipped_tokens has the last step of each request alone: a biased sample, "
-             "from which no acceptance rate follows.");
-    snprintf(ret_next, SPEC_DIAGNOSIS_TEXT,
-             "Compare tokens/s with and without --speculate in TGI.");
-    return true;
-}
-
-const spec_diagnosis spec_diagnosis_last_step = {
-    "last-step", "TGI counts the last step of each request alone", true, last_step};

@@ -373,7 +373,7 @@ static void files_and_gaps_are_accounted_for(void **state)
     assert_says(&f, "Not in this output: acceptance by depth, but in responses with "
                     "--per-request-spec-decode-metrics summary, or two scrapes of /metrics; times, "
                     "but in the server's log, ");
-    f.format.engine = "mlx-lm";
+    f.format.engine = "other";
     assert_says(&f, "Not in this output: acceptance by depth; times.");
     f.source.summary.learned.gaps |= SPEC_LOG_ROUNDED;
     assert_says(&f, "Not in this output: exact counts and acceptance by depth; times.");

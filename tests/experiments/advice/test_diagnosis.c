@@ -32,8 +32,8 @@ static void names_and_summaries_are_unique_and_wrong_ones_come_first(void **stat
         assert_true(strlen(spec_diagnoses[n]->summary) > 10);
         wrong += spec_diagnoses[n]->wrong;
     }
-    assert_int_equal(n, 17);
-    assert_int_equal(wrong, 5);
+    assert_int_equal(n, 16);
+    assert_int_equal(wrong, 4);
     for (int i = 0; i < 4; i++) assert_true(spec_diagnoses[i]->wrong);
 }
 
@@ -52,7 +52,6 @@ static void a_healthy_log_has_no_diagnosis_of_something_wrong(void **state)
     assert_false(says(&f, &spec_diagnosis_many_sources, NULL));
     assert_false(says(&f, &spec_diagnosis_sglang_rate, NULL));
     assert_false(says(&f, &spec_diagnosis_vllm_v0, NULL));
-    assert_false(says(&f, &spec_diagnosis_last_step, NULL));
 }
 
 /* 9.1 % of drafted, 57.8 % of tested; K = 4 has 2.308 of 2.369 tokens with 4 of 15 drafts. */
@@ -148,16 +147,6 @@ static void v0_counts_behind_a_rejection(void **state)
     assert_true(says(&f, &spec_diagnosis_vllm_v0, "behind a rejection"));
     f.format.engine = "sglang";
     assert_false(says(&f, &spec_diagnosis_vllm_v0, NULL));
-}
-
-static void the_last_step_of_tgi_is_no_acceptance(void **state)
-{
-    advice_facts f;
-    (void)state;
-    advice_facts_make(&f, "tgi", 3, 51, mtp3);
-    assert_true(says(&f, &spec_diagnosis_last_step, "biased"));
-    f.facts.read = NULL;
-    assert_false(says(&f, &spec_diagnosis_last_step, NULL));
 }
 
 /* .272 % of drafted: 8 of 2940. */
@@ -375,7 +364,6 @@ int main(void)
         cmocka_unit_test(rates_by_depth_that_are_conditional_are_recognised),
         cmocka_unit_test(each_generation_of_sglang_has_its_rate_explained),
         cmocka_unit_test(v0_counts_behind_a_rejection),
-        cmocka_unit_test(the_last_step_of_tgi_is_no_acceptance),
         cmocka_unit_test(a_draft_that_sees_nothing_is_wrong),
         cmocka_unit_test(a_blind_draft_is_seen_without_its_length),
         cmocka_unit_test(a_draft_is_blind_below_both_limits),
