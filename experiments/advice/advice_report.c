@@ -3,6 +3,7 @@
 
 #include "base/text_width.h"
 #include "experiments/advice/advice_text.h"
+#include "experiments/report/naming.h"
 #include "speclab/no_memory.h"
 
 #include <gsl/gsl_errno.h>
@@ -53,25 +54,25 @@ static void measure_plain(spec_diagnosis_text ret, const spec_diagnosis_facts *f
                              "--round-over-plain.");
 }
 
-/* The command that reads a new run, too. */
-static void next_command(spec_diagnosis_text ret, const spec_diagnosis_facts *facts)
+/* The command that reads a new run, too: a line to paste, which is not broken. */
+static void write_next_command(FILE *out, const spec_diagnosis_facts *facts, int columns)
 {
-    enum { SIZE = SPEC_DIAGNOSIS_TEXT, SHOWN = 3 };
+    enum { SHOWN = 3 };
     int n[2] = {0, 0};
-    ret[0] = '\0';
-    spec_advice_text_add(ret, SIZE,
-                         "Run the same load with it, then add its log, with the same options as "
-                         "now: speclab advise");
+    paragraph(out, "Run the same load with it, then add its log, with the same options as now:", 0,
+              columns);
+    fputs("\n    speclab advise", out);
     for (int plain = 0; plain < 2; plain++) {
         for (int i = 0; i < facts->n_sources; i++) {
             const char *path = facts->source[i].path;
             if (facts->source[i].plain != (plain == 1) || n[plain]++ >= SHOWN) continue;
-            spec_advice_text_add(ret, SIZE, " %s%.60s", plain == 1 ? "--plain " : "",
-                                 strcmp(path, "-") == 0 ? "OLD" : path);
+            fputs(plain == 1 ? " --plain " : " ", out);
+            spec_naming_shell_word(out, strcmp(path, "-") == 0 ? "OLD" : path);
         }
-        if (n[plain] > SHOWN) spec_advice_text_add(ret, SIZE, " ...");
-        if (plain == 0) spec_advice_text_add(ret, SIZE, " NEW");
+        if (n[plain] > SHOWN) fputs(" ...", out);
+        if (plain == 0) fputs(" NEW", out);
     }
+    fputc('\n', out);
 }
 
 /* Ranges whose length more windows may change are named. */
@@ -104,19 +105,21 @@ static void write_settings(FILE *out, const spec_diagnosis_facts *facts, int col
     spec_engine_setting(setting, facts->read, advice, K);
     fprintf(out, "\nSetting for %s:\n\n", engine->title);
     write_setting(out, setting, columns);
-    if (advice->verdict == SPEC_ADVICE_MEASURE) {
+    if (advice->verdict == SPEC_ADVICE_MEASURE && K == 0) {
         spec_diagnosis_text text;
-        if (K == 0)
-            measure_plain(text, facts);
-        else
-            next_command(text, facts);
+        measure_plain(text, facts);
         fputc('\n', out);
         paragraph(out, text, 0, columns);
-        if (facts->K_given && K > 0)
+    } else if (advice->verdict == SPEC_ADVICE_MEASURE) {
+        fputc('\n', out);
+        write_next_command(out, facts, columns);
+        if (facts->K_given) {
+            fputc('\n', out);
             paragraph(out,
                       "--current is the K of all files: where they do not say their own, compare "
                       "tokens/s of the two runs instead.",
                       0, columns);
+        }
     }
     if (!spec_engine_schedule(setting, facts->read, advice)) return;
     fputs("\n", out);
@@ -224,9 +227,9 @@ static const double ONE_IN_100 = 6.635;
 static void write_acceptance(FILE *out, const spec_diagnosis_facts *facts, int columns)
 {
     const spec_advice *advice = facts->advice;
-    spec_diagnosis_text text = "";
+    enum { SIZE = 2 * SPEC_DIAGNOSIS_TEXT };
+    char text[SIZE] = "";
     spec_advice_text share;
-    enum { SIZE = SPEC_DIAGNOSIS_TEXT };
     if (isnan(advice->alpha.value)) return;
     spec_advice_text_add(text, SIZE, "Acceptance: %s of the tested draft tokens",
                          spec_advice_text_of(share, &advice->alpha));
@@ -308,7 +311,7 @@ static void write_sources(FILE *out, const spec_diagnosis_facts *facts, int colu
                                  (unsigned long long)read->observations);
         }
         if (read->unreadable > 0)
-            spec_advice_text_add(text, SIZE, "; %llu record%s left out, as at %s",
+            spec_advice_text_add(text, SIZE, "; %llu record%s left out, the first at %s",
                                  (unsigned long long)read->unreadable,
                                  read->unreadable == 1 ? " is" : "s are", read->fault.text);
         if (read->cut)
@@ -330,8 +333,9 @@ static void write_sources(FILE *out, const spec_diagnosis_facts *facts, int colu
                              (unsigned long long)facts->evidence->inexact,
                              (unsigned long long)facts->evidence->observations);
     if (facts->counters != NULL && facts->counters->repeated > 0)
-        spec_advice_text_add(text, SIZE, "%llu scrapes repeat the one before.",
-                             (unsigned long long)facts->counters->repeated);
+        spec_advice_text_add(text, SIZE, "%llu scrape%s the one before.",
+                             (unsigned long long)facts->counters->repeated,
+                             facts->counters->repeated == 1 ? " repeats" : "s repeat");
     if (text[0] != '\0') paragraph(out, text, 0, columns);
 }
 

@@ -8,14 +8,22 @@
 #include <string.h>
 
 const spec_diagnosis *const spec_diagnoses[] = {
-    &spec_diagnosis_broken_identity, &spec_diagnosis_blind_draft,
-    &spec_diagnosis_all_accepted,    &spec_diagnosis_changed,
-    &spec_diagnosis_drift,           &spec_diagnosis_slow_rounds,
-    &spec_diagnosis_short_drafts,    &spec_diagnosis_trained_depth,
-    &spec_diagnosis_lookup,          &spec_diagnosis_accepted_over_drafted,
-    &spec_diagnosis_per_position,    &spec_diagnosis_sglang_rate,
-    &spec_diagnosis_vllm_v0,         &spec_diagnosis_restarts,
-    &spec_diagnosis_many_sources,    &spec_diagnosis_mixed_lengths,
+    &spec_diagnosis_broken_identity,
+    &spec_diagnosis_blind_draft,
+    &spec_diagnosis_all_accepted,
+    &spec_diagnosis_changed,
+    &spec_diagnosis_drift,
+    &spec_diagnosis_slow_rounds,
+    &spec_diagnosis_short_drafts,
+    &spec_diagnosis_trained_depth,
+    &spec_diagnosis_lookup,
+    &spec_diagnosis_accepted_over_drafted,
+    &spec_diagnosis_per_position,
+    &spec_diagnosis_sglang_rate,
+    &spec_diagnosis_vllm_v0,
+    &spec_diagnosis_restarts,
+    &spec_diagnosis_many_sources,
+    &spec_diagnosis_mixed_lengths,
     NULL,
 };
 

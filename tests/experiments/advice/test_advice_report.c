@@ -191,7 +191,7 @@ static void the_setting_is_that_of_the_answer(void **state)
     assert_says(&f, "Run the same command without --model-draft and --spec-type, then add --plain");
     f.advice.decides_K = 2;
     assert_says(&f, "    --spec-draft-n-max 2\n");
-    assert_says(&f, "with the same options as now: speclab advise server.log NEW\n");
+    assert_says(&f, "with the same options as now:\n\n    speclab advise server.log NEW\n");
     f.advice.verdict = SPEC_ADVICE_KEEP;
     f.advice.to_K = 3;
     assert_says(&f, "    --spec-draft-n-max 3\n");
@@ -212,18 +212,25 @@ static void the_setting_is_that_of_the_answer(void **state)
 static void the_next_command_has_all_files(void **state)
 {
     advice_facts f;
-    spec_diagnosis_source source[6] = {{.path = "a.log"}, {.path = "-"}, {.path = "c.log"},
-                                       {.path = "d.log"}, {.path = "p"}, {.path = "q"}};
+    char far[200];
+    spec_diagnosis_source source[6] = {{.path = "a.log"}, {.path = "-"}, {.path = far},
+                                       {.path = "d.log"}, {.path = "p"}, {.path = "my plain.log"}};
     (void)state;
+    memset(far, 'c', sizeof far - 1);
+    far[sizeof far - 1] = '\0';
     advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
     f.advice.decides_K = 2;
     source[4].plain = source[5].plain = true;
     f.facts.source = source;
     f.facts.n_sources = 6;
-    assert_says(&f, "speclab advise a.log OLD c.log ... NEW --plain p --plain q\n");
+    char *text = text_of(&f, 40); /* to paste: whole, and in one line */
+    assert_non_null(strstr(text, "\n    speclab advise a.log OLD ccc"));
+    assert_non_null(strstr(text, "ccc ... NEW --plain p --plain 'my plain.log'\n"));
+    free(text);
     assert_silent(&f, "--current");
     f.facts.K_given = true; /* a new run has another one */
-    assert_says(&f, "--plain q\n--current is the K of all files: where they do not say their own");
+    assert_says(&f,
+                "plain.log'\n\n--current is the K of all files: where they do not say their own");
 }
 
 static void files_without_times_need_another_output(void **state)
@@ -336,6 +343,11 @@ static void acceptance_has_its_interval_and_what_disturbs_it(void **state)
     f.advice.without_longest = advice_facts_ratio(0.71, 0.66, 0.76);
     f.advice.longest_share = 0.42;
     assert_says(&f, "have 42 % of the rounds; without them acceptance is 71.0 % [66.0, 76.0].");
+    f.advice.mixture_z = 1.2e5; /* all sentences at once are whole */
+    f.advice.mixture.likelihood_ratio = 1.2e9;
+    f.advice.alpha = advice_facts_ratio(0.706, 0.676, 0.736);
+    f.advice.break_even = 0.388;
+    assert_says(&f, "accepted over drafted is above 0.388; it is 0.706.\n");
     f.advice.without_longest.value = f.advice.alpha.value - 0.01; /* no matter */
     assert_silent(&f, "The longest 1 %");
     f.advice.without_longest.value = 0.71;
@@ -352,10 +364,10 @@ static void files_and_gaps_are_accounted_for(void **state)
     assert_silent(&f, "Not in this output");
     f.source.summary.unreadable = 1;
     strcpy(f.source.summary.fault.text, "server.log:4: there is no number");
-    assert_says(&f,
-                "5 with numbers; 1 record is left out, as at server.log:4: there is no number.");
+    assert_says(&f, "5 with numbers; 1 record is left out, the first at server.log:4: there is no "
+                    "number.");
     f.source.summary.unreadable = 2;
-    assert_says(&f, "; 2 records are left out, as at server.log:4: ");
+    assert_says(&f, "; 2 records are left out, the first at server.log:4: ");
     f.source.summary.cut = true;
     strcpy(f.source.summary.learned.note, "2 counters are not known");
     f.source.summary.learned.gaps = SPEC_LOG_NO_ROUNDS | SPEC_LOG_NO_DEPTHS | SPEC_LOG_NO_TIMES;
@@ -370,6 +382,8 @@ static void files_and_gaps_are_accounted_for(void **state)
     assert_silent(&f, "the number of rounds is");
     assert_says(&f, "1 idle window is left out.");
     assert_says(&f, "4 scrapes repeat the one before.");
+    f.counters.repeated = 1;
+    assert_says(&f, "1 scrape repeats the one before.");
     assert_says(&f, "Not in this output: acceptance by depth, but in responses with "
                     "--per-request-spec-decode-metrics summary, or two scrapes of /metrics; times, "
                     "but in the server's log, ");
