@@ -38,7 +38,6 @@ static void forget(spec_advice *advice)
                             .mixture = {NAN, NAN, NAN, NAN},
                             .drift = {.p = 1.0, .before = NAN, .after = NAN},
                             .plain_seconds = NAN,
-                            .plain_se = NAN,
                             .break_even = NAN,
                             .verdict = SPEC_ADVICE_NOTHING,
                             .to_K = -1,
@@ -48,7 +47,7 @@ static void forget(spec_advice *advice)
                             .gain_high = NAN};
 }
 
-/* Seconds per token of plain decoding, and their relative standard error. */
+/* Seconds per token of plain decoding. */
 static int plain_decoding(spec_advice *advice, const spec_observed_runs *runs,
                           const spec_advice_question *question)
 {
@@ -60,12 +59,11 @@ static int plain_decoding(spec_advice *advice, const spec_observed_runs *runs,
     spec_cluster_ratio ratio;
     if (question->plain_tokens_per_s > 0.0) {
         advice->plain_seconds = 1.0 / question->plain_tokens_per_s;
-        advice->plain_se = 0.0;
+        advice->plain_given = true;
     } else if (plain != NULL) {
         if (spec_observed_run_ratio(&ratio, plain, &seconds, question->error) != GSL_SUCCESS)
             return GSL_ENOMEM;
         if (ratio.value > 0.0) advice->plain_seconds = ratio.value;
-        advice->plain_se = ratio.se / ratio.value;
     }
     return GSL_SUCCESS;
 }
@@ -119,7 +117,6 @@ static int fill_within(spec_advice_length *length, const spec_length_plan *plan)
     const spec_observed_run *run = spec_length_plan_base(plan, length->K);
     const spec_cluster_question tokens = {
         .passed = emitted_of_cut, .passed_arg = length->K, .tested = passes_with_depths};
-    length->source = SPEC_ADVICE_WITHIN;
     if (run->depths < run->K) return GSL_SUCCESS;
     return fill_tokens(length, run, &tokens, plan->question->error);
 }
@@ -135,20 +132,20 @@ static void fill_beyond(spec_advice_length *length, const spec_length_plan *plan
 
 static int fill_length(spec_advice_length *length, spec_length_samples *samples)
 {
-    static const spec_cluster_ratio none = {NAN, NAN, NAN, NAN, NAN, NAN};
+    static const spec_cluster_ratio none = {NAN, NAN, NAN, NAN, NAN, NAN},
+                                    one = {1.0, 0.0, NAN, 1.0, 1.0, NAN};
     const spec_length_plan *plan = samples->plan;
     const spec_observed_run *run = spec_observed_runs_find(plan->runs, length->K, -1);
     int status = GSL_SUCCESS;
-    length->tokens = none;
+    length->tokens = length->K == 0 ? one : none;
+    length->source = SPEC_ADVICE_WITHIN;
     length->tokens_mixture = (spec_bounds){NAN, NAN};
     length->seconds = NAN;
     if (run != NULL)
         status = fill_run(length, run, plan->question->error);
-    else if (length->K == 0)
-        length->source = SPEC_ADVICE_WITHIN;
-    else if (length->K < plan->longest)
+    else if (length->K > 0 && length->K < plan->longest)
         status = fill_within(length, plan);
-    else
+    else if (length->K > 0)
         fill_beyond(length, plan);
     if (status != GSL_SUCCESS) return status;
     const spec_length_speed *speed = &samples->speed[length->K];

@@ -80,10 +80,10 @@ typedef struct {
     spec_beta_mixture mixture;
     spec_acceptance_drift drift;
     double plain_seconds; /* of a token of plain decoding, one request; NaN */
-    double plain_se;      /* of it, relative */
+    bool plain_given;     /* by the question; else plain decoding was run */
     double break_even;    /* accepted/drafted above which the current K pays */
     int n_batches;
-    spec_advice_batch batch[SPEC_SUM_BATCHES];
+    spec_advice_batch batch[SPEC_SUM_BATCHES]; /* neighbours differ in K */
     spec_advice_verdict verdict;
     int to_K;      /* the fastest length by its point; KEEP and without times: the current one */
     int decides_K; /* MEASURE: the length whose run decides (0: plain decoding); else -1 */

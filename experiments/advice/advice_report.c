@@ -127,17 +127,6 @@ static void write_settings(FILE *out, const spec_diagnosis_facts *facts, int col
     write_setting(out, setting, columns);
 }
 
-static const char *known_from(const spec_advice *advice, const spec_advice_length *length)
-{
-    if (length->K == 0 && isnan(advice->plain_seconds)) return "not run";
-    if (length->K == 0) return advice->plain_se == 0.0 ? "given" : "plain run";
-    switch (length->source) {
-    case SPEC_ADVICE_MEASURED: return "run";
-    case SPEC_ADVICE_WITHIN: return "cut";
-    default: return "bounds";
-    }
-}
-
 /* At most some 14 rows: short lengths, those that were run, and the neighbours of the answer. */
 static bool is_shown(const spec_advice *advice, const spec_advice_length *length)
 {
@@ -147,35 +136,73 @@ static bool is_shown(const spec_advice *advice, const spec_advice_length *length
            (now >= 0 && length->K >= now - 1 && length->K <= now + 1);
 }
 
-static void add_length(spec_table *table, const spec_advice *advice,
+/* Signs in the table of lengths, for its legend. */
+typedef struct {
+    bool interval, range, run, cut, bounds;
+} signs;
+
+static void put_ratio(spec_table *table, signs *seen, const char *column, double value, double low,
+                      double high)
+{
+    spec_advice_text text = "";
+    const bool known = !isnan(value) || !isnan(low);
+    if (known) spec_advice_text_ratio(text, value, low, high);
+    seen->interval |= strchr(text, '[') != NULL;
+    seen->range |= strstr(text, " to ") != NULL;
+    spec_table_text(table, column, text);
+}
+
+static void add_length(spec_table *table, signs *seen, const spec_advice *advice,
                        const spec_advice_length *length, bool timed)
 {
-    spec_advice_text text;
     const bool beyond = isnan(length->tokens.value);
+    const char *known_from = spec_advice_known_from(advice, length);
     char name[64];
     spec_table_integer(table, "K", length->K);
-    spec_table_text(table, "tokens/round",
-                    length->K == 0 ? "1"
-                                   : spec_advice_text_ratio(
-                                         text, length->tokens.value,
-                                         beyond ? length->tokens_range.low : length->tokens.low,
-                                         beyond ? length->tokens_range.high : length->tokens.high));
-    if (timed)
-        spec_table_text(table, "round/plain",
-                        isnan(length->round_over_plain.low)
-                            ? ""
-                            : spec_advice_text_ratio(text, NAN, length->round_over_plain.low,
-                                                     length->round_over_plain.high));
-    if (timed)
-        spec_table_text(table, "speed-up",
-                        isnan(length->speedup) && isnan(length->speedup_low)
-                            ? ""
-                            : spec_advice_text_ratio(text, length->speedup, length->speedup_low,
-                                                     length->speedup_high));
-    snprintf(name, sizeof name, "%s%s%s", known_from(advice, length),
-             length->K == advice->K ? ", now" : "", length->best ? ", best" : "");
-    spec_table_text(table, "known from", name[0] == ',' ? name + 2 : name);
+    if (length->K == 0)
+        spec_table_text(table, "tokens/round", "1");
+    else
+        put_ratio(table, seen, "tokens/round", length->tokens.value,
+                  beyond ? length->tokens_range.low : length->tokens.low,
+                  beyond ? length->tokens_range.high : length->tokens.high);
+    if (timed) {
+        put_ratio(table, seen, "round/plain", NAN, length->round_over_plain.low,
+                  length->round_over_plain.high);
+        put_ratio(table, seen, "speed-up", length->speedup, length->speedup_low,
+                  length->speedup_high);
+    }
+    snprintf(name, sizeof name, "%s%s%s", known_from, length->K == advice->K ? ", now" : "",
+             length->best ? ", best" : "");
+    spec_table_text(table, "known from", name);
     spec_table_append(table);
+    seen->run |= strcmp(known_from, "run") == 0;
+    seen->cut |= strcmp(known_from, "cut") == 0;
+    seen->bounds |= strcmp(known_from, "bounds") == 0;
+}
+
+/* The signs that the table has. */
+static void write_legend(FILE *out, const signs *seen, bool left_out, int columns)
+{
+    const struct {
+        bool seen;
+        const char *meaning;
+    } legend[] = {{seen->interval, "[low, high]: 95 % interval"},
+                  {seen->range, "low to high: not determined by these data"},
+                  {seen->run, "run: this K was run"},
+                  {seen->cut, "cut: rounds of a longer K, cut"},
+                  {seen->bounds, "bounds: no K as long was run"}};
+    enum { SIZE = SPEC_DIAGNOSIS_TEXT };
+    spec_diagnosis_text text = "";
+    for (size_t i = 0; i < sizeof legend / sizeof legend[0]; i++)
+        if (legend[i].seen)
+            spec_advice_text_add(text, SIZE, "%s%s", text[0] != '\0' ? "; " : "",
+                                 legend[i].meaning);
+    if (text[0] != '\0') spec_advice_text_add(text, SIZE, ".");
+    if (left_out)
+        spec_advice_text_add(text, SIZE, "%s-f csv has all lengths.", text[0] != '\0' ? " " : "");
+    if (text[0] == '\0') return;
+    fputc('\n', out);
+    paragraph(out, text, 0, columns);
 }
 
 static int write_lengths(FILE *out, const spec_advice *advice, int columns, spec_error *error)
@@ -184,8 +211,9 @@ static int write_lengths(FILE *out, const spec_advice *advice, int columns, spec
                                                 "known from"},
                              *const columns_untimed[] = {"K", "tokens/round", "known from"};
     spec_table table = {0};
-    int status = GSL_SUCCESS, left_out = 0;
-    bool cut = false, beyond = false, timed = false;
+    signs seen = {0};
+    int status = GSL_SUCCESS;
+    bool left_out = false, timed = false;
     for (int i = 0; i < advice->n; i++)
         timed |= advice->length[i].K > 0 &&
                  (!isnan(advice->length[i].speedup) || !isnan(advice->length[i].speedup_low));
@@ -194,28 +222,17 @@ static int write_lengths(FILE *out, const spec_advice *advice, int columns, spec
         SPEC_TRY(spec_no_memory(error));
     for (int i = 0; i < advice->n; i++) {
         const spec_advice_length *length = &advice->length[i];
-        if (!is_shown(advice, length)) {
-            left_out++;
-            continue;
-        }
-        add_length(&table, advice, length, timed);
-        cut |= length->source == SPEC_ADVICE_WITHIN && length->K > 0;
-        beyond |= length->source == SPEC_ADVICE_BEYOND && length->K > 0;
+        if (is_shown(advice, length))
+            add_length(&table, &seen, advice, length, timed);
+        else
+            left_out = true;
     }
     fputc('\n', out);
     if (columns >= 20)
         SPEC_TRY(spec_table_write_fitting(&table, columns, out, error));
     else
         SPEC_TRY(spec_table_write(&table, SPEC_FORMAT_TABLE, out, error));
-    spec_diagnosis_text text;
-    snprintf(text, sizeof text,
-             "[low, high]: 95 %% interval; low to high: not determined by these data. run: this K "
-             "was run%s%s.%s",
-             cut ? "; cut: rounds of a longer K, cut" : "",
-             beyond ? "; bounds: no K as long was run" : "",
-             left_out > 0 ? " -f csv has all lengths." : "");
-    fputc('\n', out);
-    paragraph(out, text, 0, columns);
+    write_legend(out, &seen, left_out, columns);
 done:
     spec_table_free(&table);
     return status;

@@ -14,6 +14,9 @@ extern const char *const spec_advice_columns[]; /* NULL-terminated */
 /* The names of verdicts in the column `answer`: keep, change, off, measure, nothing. */
 const char *spec_advice_verdict_name(spec_advice_verdict verdict);
 
+/* How the numbers of a length are known: run, cut or bounds; of K = 0 run, given or "not run". */
+const char *spec_advice_known_from(const spec_advice *advice, const spec_advice_length *length);
+
 /* The answer, one sentence. */
 void spec_advice_report_answer(spec_diagnosis_text ret, const spec_diagnosis_facts *facts);
 
@@ -27,8 +30,8 @@ int spec_advice_report_write(FILE *out, const spec_diagnosis_facts *facts, int c
 /* Whether a diagnosis of something wrong applies. */
 bool spec_advice_report_wrong(const spec_diagnosis_facts *facts);
 
-/* Rows: one per draft length (batch_from empty), then one per range of batches. The table is
- * initialised here. GSL_ENOMEM. */
+/* Rows: one per draft length (batch_from empty), then one per range of batches, if they have
+ * several lengths. The table is initialised here. GSL_ENOMEM. */
 int spec_advice_report_table(spec_table *table, const spec_diagnosis_facts *facts,
                              spec_error *error);
 

@@ -53,12 +53,19 @@ static void put_interval(spec_table *table, const char *name, double value, doub
     spec_table_number(table, column, high);
 }
 
-static void put_length(spec_table *table, const spec_advice_length *length)
+const char *spec_advice_known_from(const spec_advice *advice, const spec_advice_length *length)
 {
     static const char *const sources[] = {"run", "cut", "bounds"};
+    if (length->K > 0) return sources[length->source];
+    return isnan(advice->plain_seconds) ? "not run" : advice->plain_given ? "given" : "run";
+}
+
+static void put_length(spec_table *table, const spec_advice *advice,
+                       const spec_advice_length *length)
+{
     const bool beyond = isnan(length->tokens.value);
     spec_table_integer(table, "K", length->K);
-    spec_table_text(table, "known_from", sources[length->source]);
+    spec_table_text(table, "known_from", spec_advice_known_from(advice, length));
     spec_table_number(table, "rounds", seen(length->rounds));
     spec_table_number(table, "drafted", seen(length->drafted));
     spec_table_number(table, "accepted", length->drafted > 0.0 ? length->accepted : NAN);
@@ -80,6 +87,14 @@ static void put_length(spec_table *table, const spec_advice_length *length)
     spec_table_integer(table, "best", length->best);
 }
 
+/* Of the lengths that ran in a range of batches. */
+static spec_advice_verdict verdict_of(const spec_advice *advice, const spec_advice_batch *batch)
+{
+    if (!batch->decided) return SPEC_ADVICE_MEASURE;
+    if (batch->K == 0) return SPEC_ADVICE_OFF;
+    return batch->K == advice->K ? SPEC_ADVICE_KEEP : SPEC_ADVICE_CHANGE;
+}
+
 int spec_advice_report_table(spec_table *table, const spec_diagnosis_facts *facts,
                              spec_error *error)
 {
@@ -93,21 +108,21 @@ int spec_advice_report_table(spec_table *table, const spec_diagnosis_facts *fact
     for (int i = 0; i < advice->n; i++) {
         const spec_advice_length *length = &advice->length[i];
         spec_table_text(table, "engine", engine);
-        put_length(table, length);
+        put_length(table, advice, length);
         spec_table_text(table, "answer",
                         length->K == spec_advice_report_K(advice)
                             ? spec_advice_verdict_name(advice->verdict)
                             : "");
         spec_table_append(table);
     }
-    for (int i = 0; i < advice->n_batches; i++) {
+    for (int i = 0; i < advice->n_batches && advice->n_batches > 1; i++) {
         const spec_advice_batch *batch = &advice->batch[i];
         spec_table_text(table, "engine", engine);
         spec_table_integer(table, "batch_from", batch->from);
         if (batch->to >= 0) spec_table_integer(table, "batch_to", batch->to);
         spec_table_integer(table, "K", batch->K);
         put_interval(table, "speedup", batch->speedup, batch->speedup_low, batch->speedup_high);
-        spec_table_text(table, "answer", batch->decided ? "decided" : "open");
+        spec_table_text(table, "answer", spec_advice_verdict_name(verdict_of(advice, batch)));
         spec_table_append(table);
     }
     if (table->lost) SPEC_TRY(spec_no_memory(error));

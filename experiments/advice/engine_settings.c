@@ -243,11 +243,8 @@ bool spec_engine_schedule(spec_engine_text ret, const spec_log_summary *opt_read
                           const spec_advice *advice)
 {
     const spec_engine *engine = spec_engine_of(opt_read);
-    bool differ = false;
     ret[0] = '\0';
-    for (int i = 1; i < advice->n_batches; i++)
-        if (advice->batch[i].K != advice->batch[0].K) differ = true;
-    if (!differ || engine->schedule == NULL) return false;
+    if (advice->n_batches < 2 || engine->schedule == NULL) return false;
     engine->schedule(ret, opt_read, advice->batch, advice->n_batches);
     return true;
 }

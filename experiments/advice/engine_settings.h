@@ -39,7 +39,7 @@ const char *spec_engine_plain(const spec_log_summary *opt_read);
 void spec_engine_setting(spec_engine_text ret, const spec_log_summary *opt_read,
                          const spec_advice *advice, int K);
 
-/* The setting for lengths by batch; false if the engine has none, or all ranges have one length. */
+/* The setting for lengths by batch; false if the engine has none, or there is one range. */
 bool spec_engine_schedule(spec_engine_text ret, const spec_log_summary *opt_read,
                           const spec_advice *advice);
 

@@ -92,6 +92,7 @@ static void without_plain_decoding_its_run_decides(void **state)
     assert_int_equal(advice.decides_K, 0);
     assert_true(isnan(at(&advice, 3)->speedup));
     assert_near(at(&advice, 3)->tokens.value, 2.176, 1e-3);
+    assert_near(at(&advice, 0)->tokens.value, 1.0, 1e-12); /* by definition */
     spec_observed_sums_free(&sums);
 }
 

@@ -264,13 +264,36 @@ static void each_length_says_how_it_is_known(void **state)
     assert_says(&f, "K  tokens/round       round/plain   speed-up           known from\n");
     assert_says(&f, "3.12 [3.10, 3.14]");
     assert_says(&f, "1.44 [1.40, 1.48]");
-    assert_says(&f, " given"); /* --plain-tokens-per-s has no standard error */
-    f.advice.plain_se = 0.01;
-    assert_says(&f, " plain run");
+    assert_says(&f, "1.00               run\n");
+    f.advice.plain_given = true;
+    assert_says(&f, "1.00               given\n");
+    f.advice.plain_seconds = NAN;
+    assert_says(&f, "1.00               not run\n");
     assert_says(&f, "1.22 to 1.48");
     assert_says(&f, "3.12 to 3.61");
     for (int k = 1; k < 5; k++) f.advice.length[k].speedup = f.advice.length[k].speedup_low = NAN;
     assert_silent(&f, "speed-up  "); /* no times: no columns for them */
+}
+
+static void the_legend_has_the_signs_of_the_table(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
+    assert_says(&f, "\n\n[low, high]: 95 % interval; run: this K was run; cut: rounds of a longer "
+                    "K, cut.\n");
+    f.advice.length[2].tokens = advice_facts_unknown;
+    f.advice.length[2].tokens_range = (spec_bounds){2.4, 2.8};
+    assert_says(&f, "[low, high]: 95 % interval; low to high: not determined by these data; run");
+    for (int k = 0; k < 4; k++)
+        f.advice.length[k].tokens.low = f.advice.length[k].tokens.high = NAN; /* one window */
+    assert_says(&f, "\n\nlow to high: not determined by these data; run: this K was run; cut");
+    f.advice.length[0] = f.advice.length[3];
+    f.advice.n = 1; /* --K 3 */
+    assert_says(&f, "\n\nrun: this K was run.\n");
+    f.advice.length[0].K = 4;
+    f.advice.length[0].source = SPEC_ADVICE_BEYOND;
+    assert_says(&f, "\n\nbounds: no K as long was run.\n");
 }
 
 static void ranges_and_intervals_are_written_apart(void **state)
@@ -473,8 +496,21 @@ static void the_table_has_a_row_per_length_and_per_range_of_batches(void **state
     assert_nan(number(&table, 3, "batch_from"));
     assert_same(number(&table, 4, "batch_to"), 8.0);
     assert_nan(number(&table, 5, "batch_to"));
-    assert_string_equal(word(&table, 4, "answer"), "decided");
-    assert_string_equal(word(&table, 5, "answer"), "open");
+    assert_string_equal(word(&table, 4, "answer"), "keep");
+    assert_string_equal(word(&table, 5, "answer"), "measure");
+    spec_table_free(&table);
+    f.advice.batch[0].K = 2;
+    f.advice.batch[1].decided = true;
+    assert_int_equal(spec_advice_report_table(&table, &f.facts, &error), GSL_SUCCESS);
+    assert_string_equal(word(&table, 0, "known_from"), "run");
+    assert_string_equal(word(&table, 4, "answer"), "change");
+    assert_string_equal(word(&table, 5, "answer"), "off");
+    spec_table_free(&table);
+    f.advice.n_batches = 1; /* one length for all is no row of its own */
+    f.advice.plain_seconds = NAN;
+    assert_int_equal(spec_advice_report_table(&table, &f.facts, &error), GSL_SUCCESS);
+    assert_int_equal(table.n_rows, 4);
+    assert_string_equal(word(&table, 0, "known_from"), "not run");
     spec_table_free(&table);
     f.advice.verdict = SPEC_ADVICE_NOTHING;
     f.facts.read = NULL;
@@ -494,6 +530,7 @@ int main(void)
         cmocka_unit_test(the_next_command_has_all_files),
         cmocka_unit_test(files_without_times_need_another_output),
         cmocka_unit_test(each_length_says_how_it_is_known),
+        cmocka_unit_test(the_legend_has_the_signs_of_the_table),
         cmocka_unit_test(ranges_and_intervals_are_written_apart),
         cmocka_unit_test(long_tables_have_the_rows_that_matter),
         cmocka_unit_test(acceptance_has_its_interval_and_what_disturbs_it),

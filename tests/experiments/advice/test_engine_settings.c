@@ -130,7 +130,7 @@ static void a_schedule_has_the_form_of_the_engine(void **state)
     f.advice.batch[2].to = -1;
     assert_true(schedule(&f, "vllm"));
     assert_has(text, "[129, 1024, 0]]");
-    f.advice.batch[1].K = f.advice.batch[2].K = 5; /* one length for all: no schedule */
+    f.advice.n_batches = 1; /* one length for all: no schedule */
     assert_false(schedule(&f, "vllm"));
     assert_string_equal(text, "");
 }
