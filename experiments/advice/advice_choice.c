@@ -41,6 +41,18 @@ static int rival_of(bool *ret_vague, const spec_advice *advice, spec_length_samp
     return rival;
 }
 
+/* The length that may be the fastest, by the high end of its speed; -1 if no length has one. */
+static int likeliest(const spec_advice *advice, const spec_length_samples *samples)
+{
+    int best = -1;
+    for (int i = 0; i < advice->n; i++) {
+        const int K = advice->length[i].K;
+        const double high = speed_of(samples, K)->high;
+        if (!isnan(high) && (best < 0 || high > speed_of(samples, best)->high)) best = K;
+    }
+    return best;
+}
+
 /* Lengths with drafts that ran, and whose speed is known. */
 static int lengths_run(const spec_length_samples *samples)
 {
@@ -53,6 +65,12 @@ static int lengths_run(const spec_length_samples *samples)
     return n;
 }
 
+/* The user's number for plain decoding has no interval that a run could narrow. */
+static bool plain_is_exact(const spec_length_plan *plan)
+{
+    return plan->question->plain_tokens_per_s > 0.0 || plan->question->round_over_plain > 0.0;
+}
+
 void spec_advice_choose(spec_advice *advice, spec_length_samples *samples)
 {
     const spec_length_plan *plan = samples->plan;
@@ -63,9 +81,15 @@ void spec_advice_choose(spec_advice *advice, spec_length_samples *samples)
     advice->decides_K = 0;
     advice->gain = advice->gain_low = advice->gain_high = NAN;
     /* Without times only tokens are known; with one length, no other one has a time. */
-    if (best < 0 || isnan(speed_of(samples, plan->current)->point)) return;
+    if (isnan(speed_of(samples, plan->current)->point)) return;
     if (plan->reference != 0 && lengths_run(samples) < 2) return;
-    const int rival = rival_of(&vague, advice, samples, best);
+    if (best < 0) { /* the lengths of the question have ranges alone */
+        const int K = likeliest(advice, samples);
+        if (K >= 0) advice->decides_K = K;
+        return;
+    }
+    int rival = rival_of(&vague, advice, samples, best);
+    if (rival == 0 && plain_is_exact(plan)) rival = best;
     const spec_block_interval gain = spec_length_samples_ratio(samples, best, advice->K);
     for (int i = 0; i < advice->n; i++) advice->length[i].best = advice->length[i].K == best;
     advice->to_K = best;

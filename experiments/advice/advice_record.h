@@ -53,7 +53,7 @@ typedef enum {
     SPEC_ADVICE_KEEP,
     SPEC_ADVICE_CHANGE, /* to to_K */
     SPEC_ADVICE_OFF,
-    SPEC_ADVICE_MEASURE, /* one more run decides: of decides_K */
+    SPEC_ADVICE_MEASURE, /* one more run may decide: of decides_K */
     SPEC_ADVICE_NOTHING, /* no round was seen */
 } spec_advice_verdict;
 
@@ -86,7 +86,7 @@ typedef struct {
     spec_advice_batch batch[SPEC_SUM_BATCHES]; /* neighbours differ in K */
     spec_advice_verdict verdict;
     int to_K;      /* the fastest length by its point; KEEP and without times: the current one */
-    int decides_K; /* MEASURE: the length whose run decides (0: plain decoding); else -1 */
+    int decides_K; /* MEASURE: the length whose run may decide (0: plain decoding); else -1 */
     double gain, gain_low, gain_high; /* tokens per second of to_K over the current length */
     /* before/after, where both were given */
     bool compared;

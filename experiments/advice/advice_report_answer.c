@@ -31,15 +31,73 @@ static bool lacks_K(const spec_diagnosis_facts *facts)
     return counts.rounds > 0.0 || counts.drafted > 0.0 || counts.accepted > 0.0;
 }
 
-/* Does a length with drafts have a speed, over plain decoding or over the current length? */
+static const spec_advice_length *length_of(const spec_advice *advice, int K)
+{
+    for (int i = 0; i < advice->n; i++)
+        if (advice->length[i].K == K) return &advice->length[i];
+    return NULL;
+}
+
+/* Does a length with drafts have a speed-up over plain decoding? */
+static bool over_plain(const spec_advice *advice)
+{
+    for (int i = 0; i < advice->n; i++)
+        if (advice->length[i].K > 0 &&
+            (isfinite(advice->length[i].speedup) || isfinite(advice->length[i].speedup_low)))
+            return true;
+    return false;
+}
+
+/* Does it have a speed, over plain decoding or over the current length? */
 static bool timed(const spec_advice *advice)
 {
     for (int i = 0; i < advice->n; i++)
-        if (advice->length[i].best ||
-            (advice->length[i].K > 0 &&
-             (isfinite(advice->length[i].speedup) || isfinite(advice->length[i].speedup_low))))
-            return true;
-    return false;
+        if (advice->length[i].best) return true;
+    return over_plain(advice);
+}
+
+/* Both plain decoding and the current length have times, but not at one batch. */
+static bool at_other_batches(const spec_advice *advice)
+{
+    const spec_advice_length *now = length_of(advice, advice->K);
+    return isfinite(advice->plain_seconds) && !over_plain(advice) && now != NULL &&
+           now->seconds > 0.0;
+}
+
+static const char *name_of(spec_advice_text text, int K)
+{
+    if (K == 0) return "plain decoding";
+    snprintf(text, SPEC_ADVICE_TEXT, "K = %d", K);
+    return text;
+}
+
+/* Why the run of `length`, K tokens, would decide. */
+static void add_reason(spec_diagnosis_text ret, const spec_advice *advice,
+                       const spec_advice_length *length)
+{
+    const spec_advice_length *best = length_of(advice, advice->to_K);
+    spec_advice_text speedup, other, name;
+    enum { SIZE = SPEC_DIAGNOSIS_TEXT };
+    if (length == NULL || length->K == 0 ||
+        (isnan(length->speedup) && isnan(length->speedup_low))) {
+        spec_advice_text_add(ret, SIZE, ": these numbers do not decide.");
+        return;
+    }
+    spec_advice_text_ratio(speedup, length->speedup, length->speedup_low, length->speedup_high);
+    if (isnan(length->speedup_low))
+        spec_advice_text_add(ret, SIZE,
+                             ": its speed-up, %s, has no interval, since one window or request is "
+                             "not enough for one.",
+                             speedup);
+    else if (length == best)
+        spec_advice_text_add(ret, SIZE, ": its speed-up, %s, is too uncertain to decide.", speedup);
+    else if (best == NULL)
+        spec_advice_text_add(ret, SIZE, ": its speed-up may be %s.", speedup);
+    else
+        spec_advice_text_add(
+            ret, SIZE, ": its speed-up may be %s, and that of %s, the best %s, is %s.", speedup,
+            name_of(name, best->K), best->K == 0 || best->rounds > 0.0 ? "so far" : "by estimate",
+            spec_advice_text_ratio(other, best->speedup, best->speedup_low, best->speedup_high));
 }
 
 /* The run that decides, and why. */
@@ -47,17 +105,21 @@ static void add_measurement(spec_diagnosis_text ret, const spec_diagnosis_facts 
 {
     const spec_advice *advice = facts->advice;
     const int K = advice->decides_K;
-    const spec_advice_length *length = spec_diagnosis_length(facts, K);
-    const spec_advice_length *best = spec_diagnosis_length(facts, advice->to_K);
-    const bool ran =
-        K == 0 ? isfinite(advice->plain_seconds) : length != NULL && length->rounds > 0.0;
-    spec_advice_text speedup, other;
+    const spec_advice_length *length = length_of(advice, K);
+    spec_advice_text gain, name;
     enum { SIZE = SPEC_DIAGNOSIS_TEXT };
-    if (K == 0 && !ran) {
+    if (K == 0 && isnan(advice->plain_seconds)) {
         spec_advice_text_add(ret, SIZE,
                              "Measure plain decoding in %s: without its speed, these numbers do "
                              "not say which length is the fastest.",
                              spec_engine_of(facts->read)->title);
+        return;
+    }
+    if (K == 0 && at_other_batches(advice)) {
+        spec_advice_text_add(ret, SIZE,
+                             "Measure plain decoding with as many running requests as K = %d has: "
+                             "its run in these files is not known to have them.",
+                             advice->K);
         return;
     }
     if (!timed(advice)) {
@@ -70,36 +132,31 @@ static void add_measurement(spec_diagnosis_text ret, const spec_diagnosis_facts 
     if (K == 0)
         spec_advice_text_add(ret, SIZE, "Measure plain decoding for longer");
     else
-        spec_advice_text_add(ret, SIZE, "Run K = %d %s", K, ran ? "for longer" : "once");
-    if (length == NULL || best == NULL || (isnan(length->speedup_low) && !ran) || K == 0) {
-        spec_advice_text_add(ret, SIZE, ": these numbers do not decide, and that run does.");
-        return;
-    }
-    spec_advice_text_ratio(speedup, length->speedup, length->speedup_low, length->speedup_high);
-    spec_advice_text_ratio(other, best->speedup, best->speedup_low, best->speedup_high);
-    if (isnan(length->speedup_low))
-        spec_advice_text_add(ret, SIZE,
-                             ": its speed-up, %s, has no interval, since one window or request is "
-                             "not enough for one.",
-                             speedup);
-    else if (length == best)
-        spec_advice_text_add(ret, SIZE, ": its speed-up, %s, is too uncertain to decide.", speedup);
-    else
+        spec_advice_text_add(ret, SIZE, "Run K = %d %s", K,
+                             length != NULL && length->rounds > 0.0 ? "for longer" : "once");
+    add_reason(ret, advice, length);
+    if (advice->to_K != advice->K && advice->gain_low > 1.0)
         spec_advice_text_add(
-            ret, SIZE, ": its speed-up may be %s, and that of K = %d, the best %s, is %s.", speedup,
-            advice->to_K, best->K == 0 || best->rounds > 0.0 ? "so far" : "by estimate", other);
-    if (advice->to_K != advice->K && advice->gain_low > 1.0) {
-        spec_advice_text_ratio(other, advice->gain, advice->gain_low, advice->gain_high);
-        spec_advice_text_add(
-            ret, SIZE, " Until then K = %d has %s times the tokens/s of K = %d, the present one.",
-            advice->to_K, other, advice->K);
-    }
+            ret, SIZE, " Until then %s has %s times the tokens/s of now, K = %d.",
+            name_of(name, advice->to_K),
+            spec_advice_text_ratio(gain, advice->gain, advice->gain_low, advice->gain_high),
+            advice->K);
+}
+
+/* A comparison of lengths with drafts alone says so. */
+static void add_uncompared_plain(spec_diagnosis_text ret, const spec_advice *advice)
+{
+    if (advice->decides_K == 0 || over_plain(advice) || !timed(advice)) return;
+    spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT, " Plain decoding is not compared: %s.",
+                         isnan(advice->plain_seconds)
+                             ? "its speed is not known"
+                             : "its run is not known to have as many running requests");
 }
 
 static void add_verdict(spec_diagnosis_text ret, const spec_diagnosis_facts *facts)
 {
     const spec_advice *advice = facts->advice;
-    const spec_advice_length *now = spec_diagnosis_length(facts, advice->K);
+    const spec_advice_length *now = length_of(advice, advice->K);
     spec_advice_text gain, speedup;
     spec_advice_text_ratio(gain, advice->gain, advice->gain_low, advice->gain_high);
     if (now != NULL)
@@ -113,8 +170,9 @@ static void add_verdict(spec_diagnosis_text ret, const spec_diagnosis_facts *fac
         else
             spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT, ":");
         spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
-                             advice->n > 1 ? " no other length is over 2 %% faster."
-                                           : " no other length is considered.");
+                             advice->n == 1 && now != NULL
+                                 ? " no other length is considered."
+                                 : " no other length is over 2 %% faster.");
         break;
     case SPEC_ADVICE_CHANGE:
         spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
@@ -164,6 +222,7 @@ void spec_advice_report_answer(spec_diagnosis_text ret, const spec_diagnosis_fac
                              100.0 * facts->advice->change.after, facts->advice->change.p);
     }
     add_verdict(ret, facts);
+    add_uncompared_plain(ret, facts->advice);
 }
 
 int spec_advice_report_K(const spec_advice *advice)
@@ -172,7 +231,8 @@ int spec_advice_report_K(const spec_advice *advice)
     case SPEC_ADVICE_KEEP: return advice->K;
     case SPEC_ADVICE_OFF: return 0;
     case SPEC_ADVICE_MEASURE:
-        return advice->decides_K == 0 && isfinite(advice->plain_seconds) && !timed(advice)
+        return advice->decides_K == 0 && isfinite(advice->plain_seconds) && !timed(advice) &&
+                       !at_other_batches(advice)
                    ? -1
                    : advice->decides_K;
     case SPEC_ADVICE_NOTHING: return -1;

@@ -113,6 +113,45 @@ static void two_lengths_without_plain_decoding_are_compared(void **state)
     spec_observed_sums_free(&sums);
 }
 
+static void lengths_that_did_not_run_need_a_run_of_theirs(void **state)
+{
+    (void)state;
+    spec_observed_sums sums = {0};
+    spec_advice_question question = usual;
+    question.K_low = 4;
+    question.K_high = 6;
+    add_noisy(&sums, at_length(0), 30);
+    add_noisy(&sums, at_length(3), 30);
+    const spec_advice advice = advise(&sums, &question);
+    assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
+    assert_int_equal(advice.decides_K, 6); /* may be the fastest */
+    assert_int_equal(advice.to_K, 3);
+    spec_observed_sums_free(&sums);
+}
+
+/* K = 1 is as fast as plain decoding, of which the user's number is exact. */
+static void a_given_speed_is_not_measured_for_longer(void **state)
+{
+    (void)state;
+    spec_observed_sums sums = {0};
+    spec_advice_question question = usual;
+    question.K_high = 1;
+    for (int i = 0; i < 12; i++) {
+        window varied = at_length(1);
+        varied.seconds *= i % 3 == 0 ? 1.5 : 1.0;
+        add(&sums, &varied);
+    }
+    question.plain_tokens_per_s = 1.0;
+    const spec_advice first = advise(&sums, &question);
+    question.plain_tokens_per_s = at(&first, 1)->speedup / 1.001;
+    const spec_advice advice = advise(&sums, &question);
+    assert_near(at(&advice, 1)->speedup, 1.001, 1e-9);
+    assert_true(at(&advice, 1)->best);
+    assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
+    assert_int_equal(advice.decides_K, 1);
+    spec_observed_sums_free(&sums);
+}
+
 static void plain_decoding_at_another_batch_is_no_yardstick(void **state)
 {
     (void)state;
@@ -222,6 +261,8 @@ int main(void)
         cmocka_unit_test(drafts_that_cost_more_than_they_give_are_turned_off),
         cmocka_unit_test(without_plain_decoding_its_run_decides),
         cmocka_unit_test(two_lengths_without_plain_decoding_are_compared),
+        cmocka_unit_test(lengths_that_did_not_run_need_a_run_of_theirs),
+        cmocka_unit_test(a_given_speed_is_not_measured_for_longer),
         cmocka_unit_test(plain_decoding_at_another_batch_is_no_yardstick),
         cmocka_unit_test(every_range_of_batches_has_its_length),
         cmocka_unit_test(joined_ranges_are_decided_if_all_are),

@@ -74,8 +74,12 @@ static void each_verdict_is_one_sentence_that_comes_first(void **state)
                        "other length is over 2 % faster.");
     f.advice.length[3].speedup_low = f.advice.length[3].speedup_high = NAN;
     assert_answers(&f, "Keep K = 3: no other length is over 2 % faster.");
-    f.advice.n = 1;
+    f.advice.n = 1; /* --K 0 */
+    assert_answers(&f, "Keep K = 3: no other length is over 2 % faster.");
+    const spec_advice_length plain = f.advice.length[0];
+    f.advice.length[0] = f.advice.length[3]; /* --K 3 */
     assert_answers(&f, "Keep K = 3: no other length is considered.");
+    f.advice.length[0] = plain;
     f.advice.n = 4;
     f.advice.verdict = SPEC_ADVICE_CHANGE;
     f.advice.to_K = 2;
@@ -94,14 +98,21 @@ static void each_verdict_is_one_sentence_that_comes_first(void **state)
     f.advice.length[3].speedup_high = 1.481;
     assert_answers(&f, "Run K = 2 once: its speed-up may be 1.22 to 1.48, and that of K = 3, the "
                        "best so far, is 1.44 [1.40, 1.48].");
-    f.advice.K = 2; /* the best so far is not the present one */
+    f.advice.K = 2; /* the best so far is not that of now */
     f.advice.decides_K = 1;
     f.advice.length[1].speedup_low = 0.9;
     f.advice.length[1].speedup_high = 1.5;
     assert_answers(&f, "Run K = 1 once: its speed-up may be 0.90 to 1.50, and that of K = 3, the "
                        "best so far, is 1.44 [1.40, 1.48]. Until then K = 3 has 1.12 [1.05, 1.19] "
-                       "times the tokens/s of K = 2, the present one.");
-    f.advice.K = 3;
+                       "times the tokens/s of now, K = 2.");
+    f.advice.to_K = 0;
+    assert_answers(&f, "Run K = 1 once: its speed-up may be 0.90 to 1.50, and that of plain "
+                       "decoding, the best so far, is 1.00. Until then plain decoding has 1.12 "
+                       "[1.05, 1.19] times the tokens/s of now, K = 2.");
+    f.advice.to_K = 5; /* not among the lengths */
+    f.advice.gain_low = 0.9;
+    assert_answers(&f, "Run K = 1 once: its speed-up may be 0.90 to 1.50.");
+    f.advice.to_K = f.advice.K = 3;
     f.advice.decides_K = 2;
     f.advice.length[1].speedup_low = f.advice.length[1].speedup_high = NAN;
     f.advice.length[3].rounds = 0.0; /* the best length did not run */
@@ -116,22 +127,72 @@ static void each_verdict_is_one_sentence_that_comes_first(void **state)
                    "Run K = 3 for longer: its speed-up, 1.44, has no interval, since one window "
                    "or request is not enough for one.");
     f.advice.decides_K = 4; /* not among the lengths */
-    assert_answers(&f, "Run K = 4 once: these numbers do not decide, and that run does.");
+    assert_answers(&f, "Run K = 4 once: these numbers do not decide.");
     f.advice.length[3].speedup = f.advice.length[2].speedup_low = NAN;
-    /* two lengths that ran have times of each other, without plain decoding */
-    assert_answers(&f, "Run K = 4 once: these numbers do not decide, and that run does.");
     f.advice.length[3].best = false;
     assert_answers(&f, "Measure the time of a round of K = 3, and give it as --round-over-plain: "
                        "these files do not have it.");
     f.advice.length[3].speedup = 1.441;
     f.advice.decides_K = 0;
     f.advice.length[0].speedup_low = NAN;
-    assert_answers(&f, "Measure plain decoding for longer: these numbers do not decide, and that "
-                       "run does.");
+    assert_answers(&f, "Measure plain decoding for longer: these numbers do not decide.");
     f.advice.verdict = SPEC_ADVICE_NOTHING;
     f.evidence.n = 0;
     assert_answers(&f, "No round of speculation is in these files: nothing follows from them.");
     assert_silent(&f, "Setting for");
+}
+
+/* Two lengths that ran have times of each other. */
+static void lengths_without_plain_decoding_say_so(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "vllm", 3, 51, mtp3);
+    f.advice.length[3].best = true;
+    f.advice.to_K = 3;
+    f.advice.gain = 1.3;
+    f.advice.gain_low = 1.2;
+    f.advice.gain_high = 1.4;
+    f.advice.decides_K = 2;
+    assert_answers(&f,
+                   "Run K = 2 once: these numbers do not decide. Plain decoding is not compared: "
+                   "its speed is not known.");
+    f.advice.K = 1;
+    assert_answers(&f, "Run K = 2 once: these numbers do not decide. Until then K = 3 has 1.30 "
+                       "[1.20, 1.40] times the tokens/s of now, K = 1. Plain decoding is not "
+                       "compared: its speed is not known.");
+    f.advice.length[2].rounds = 3.0; /* one window */
+    assert_answers(&f,
+                   "Run K = 2 for longer: these numbers do not decide. Until then K = 3 has 1.30 "
+                   "[1.20, 1.40] times the tokens/s of now, K = 1. Plain decoding is not "
+                   "compared: its speed is not known.");
+    f.advice.verdict = SPEC_ADVICE_CHANGE;
+    f.advice.decides_K = -1;
+    assert_answers(&f, "Change K from 1 to 3: 1.30 [1.20, 1.40] times the tokens/s of now. Plain "
+                       "decoding is not compared: its speed is not known.");
+    f.advice.verdict = SPEC_ADVICE_KEEP;
+    f.advice.K = 3;
+    f.advice.plain_seconds = 0.01;
+    assert_answers(&f, "Keep K = 3: no other length is over 2 % faster. Plain decoding is not "
+                       "compared: its run is not known to have as many running requests.");
+    known_times(&f);
+    assert_answers(&f, "Keep K = 3: 1.44 [1.40, 1.48] times the tokens/s of plain decoding, and no "
+                       "other length is over 2 % faster.");
+}
+
+static void plain_decoding_at_another_batch_is_measured_again(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "vllm", 3, 51, mtp3);
+    f.advice.plain_seconds = 0.01;
+    assert_answers(&f, "Measure the time of a round of K = 3, and give it as --round-over-plain: "
+                       "these files do not have it.");
+    assert_silent(&f, "Setting for");
+    f.advice.length[3].seconds = 0.02;
+    assert_answers(&f, "Measure plain decoding with as many running requests as K = 3 has: its run "
+                       "in these files is not known to have them.");
+    assert_says(&f, "then add --plain FILE with its log.");
 }
 
 static void drafts_of_an_unknown_length_ask_for_it(void **state)
@@ -523,6 +584,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_verdict_is_one_sentence_that_comes_first),
+        cmocka_unit_test(lengths_without_plain_decoding_say_so),
+        cmocka_unit_test(plain_decoding_at_another_batch_is_measured_again),
         cmocka_unit_test(drafts_of_an_unknown_length_ask_for_it),
         cmocka_unit_test(a_comparison_comes_before_the_advice),
         cmocka_unit_test(something_wrong_is_the_first_word),
