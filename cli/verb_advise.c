@@ -4,6 +4,7 @@
 #include "cli/figure_option.h"
 #include "cli/output.h"
 #include "cli/verb.h"
+#include "experiments/advice/advice_files.h"
 #include "experiments/advice/advice_report.h"
 #include "experiments/advice/log_format.h"
 #include "speclab/no_memory.h"
@@ -151,75 +152,16 @@ static void complete(arguments *args, const char *verb)
                         args->file[0]);
     if (args->before == NULL && args->n_files == 0)
         spec_usage_fail(verb, "which log? speclab advise server.log, or - for standard input");
-    if (args->n_plain > 0 && isfinite(args->question.plain_tokens_per_s))
-        spec_usage_fail(verb, "--plain and --plain-tokens-per-s: give one");
+    const bool speed = isfinite(args->question.plain_tokens_per_s);
+    const bool ratio = isfinite(args->question.round_over_plain);
+    if ((args->n_plain > 0) + speed + ratio > 1)
+        spec_usage_fail(verb, "%s and %s: give one",
+                        args->n_plain > 0 ? "--plain" : "--plain-tokens-per-s",
+                        speed && args->n_plain > 0 ? "--plain-tokens-per-s" : "--round-over-plain");
     check_repeats(args, verb);
     if (args->engine != NULL) check_engine(args->engine, verb);
     spec_figure_option_check(args->figure, &args->common, verb);
     args->question.seed = args->common.seed;
-}
-
-/* Evidence of some files, in their order. */
-typedef struct {
-    spec_observed_sums sums;
-    spec_counter_differences counters;
-    spec_diagnosis_source source[2 * MOST_FILES];
-    int n_sources;
-} evidence;
-
-static int read_files(evidence *ret, const char *const *path, int n, int K, const char *opt_engine,
-                      spec_error *error)
-{
-    const spec_log_options options = {
-        .opt_format = opt_engine, .K = K, .opt_stop = &spec_options_stop};
-    spec_counter_differences counters = {.to = spec_observed_sums_observer(&ret->sums)};
-    int status = GSL_SUCCESS;
-    const spec_observer observer = spec_counter_differences_observer(&counters);
-    for (int i = 0; i < n; i++) {
-        spec_diagnosis_source *source = &ret->source[ret->n_sources++];
-        source->path = path[i];
-        SPEC_TRY(spec_log_file_read(&source->summary, path[i], &options, &observer, error));
-    }
-    SPEC_TRY(spec_counter_differences_end(&counters, error));
-done:
-    ret->counters.resets += counters.resets;
-    ret->counters.labels += counters.labels;
-    ret->counters.repeated += counters.repeated;
-    spec_counter_differences_free(&counters);
-    return status;
-}
-
-/* Draft tokens, of all runs. */
-static double drafted(const spec_observed_sums *sums)
-{
-    double n = 0.0;
-    for (size_t s = 0; s < sums->n; s++)
-        for (size_t c = 0; c < sums->series[s].n; c++)
-            n += sums->series[s].column[c * SPEC_SUM_COLUMNS + SPEC_SUM_DRAFTED];
-    return n;
-}
-
-/* The runs to compare with. Their speculation would count as that of the files. */
-static int read_plain(evidence *ret, const arguments *args, spec_error *error)
-{
-    const double before = drafted(&ret->sums);
-    const int first = ret->n_sources;
-    int status = read_files(ret, args->plain, args->n_plain, 0, args->engine, error);
-    for (int i = first; i < ret->n_sources; i++) ret->source[i].plain = true;
-    if (status == GSL_SUCCESS && drafted(&ret->sums) > before)
-        status = spec_fail(error, GSL_EINVAL,
-                           "--plain %.300s: has draft tokens; give a log without speculation, or "
-                           "give it without --plain",
-                           args->plain[0]);
-    return status;
-}
-
-/* The first file with a format: its engine is the one that is advised about. */
-static const spec_log_summary *first_read(const evidence *found)
-{
-    for (int i = 0; i < found->n_sources; i++)
-        if (found->source[i].summary.format != NULL) return &found->source[i].summary;
-    return NULL;
 }
 
 /* A table for -f csv and others, and for FILE.csv and FILE.json; else the text. */
@@ -287,27 +229,31 @@ static int code_of_error(int status)
 
 static int advise(const arguments *args, const char *verb)
 {
-    evidence *found = calloc(2, sizeof *found), *before = found + 1;
+    const bool compare = args->before != NULL;
+    const spec_advice_paths paths = {.file = compare ? &args->after : args->file,
+                                     .n_files = compare ? 1 : args->n_files,
+                                     .plain = args->plain,
+                                     .n_plain = args->n_plain,
+                                     .opt_before = args->before,
+                                     .opt_format = args->engine,
+                                     .K = args->current,
+                                     .opt_stop = &spec_options_stop};
+    spec_advice_files files = {0};
     spec_advice *advice = malloc(sizeof *advice);
     spec_error error = {{0}};
     int status = GSL_SUCCESS, code;
-    if (found == NULL || advice == NULL) SPEC_TRY(spec_no_memory(&error));
+    if (advice == NULL) SPEC_TRY(spec_no_memory(&error));
     spec_options_catch_interrupts();
-    const bool compare = args->before != NULL;
-    if (compare)
-        SPEC_TRY(read_files(before, &args->before, 1, args->current, args->engine, &error));
-    SPEC_TRY(read_files(found, compare ? &args->after : args->file, compare ? 1 : args->n_files,
-                        args->current, args->engine, &error));
-    const spec_log_summary *read = first_read(found);
-    SPEC_TRY(read_plain(found, args, &error));
-    SPEC_TRY(spec_advice_of(advice, &found->sums, compare ? &before->sums : NULL, &args->question,
+    SPEC_TRY(spec_advice_files_read(&files, &paths, &error));
+    SPEC_TRY(spec_advice_of(advice, &files.sums, compare ? &files.before : NULL, &args->question,
                             &error));
     const spec_diagnosis_facts facts = {.advice = advice,
-                                        .evidence = &found->sums,
-                                        .read = read,
-                                        .counters = &found->counters,
-                                        .source = found->source,
-                                        .n_sources = found->n_sources,
+                                        .evidence = &files.sums,
+                                        .read = files.read,
+                                        .counters = &files.counters,
+                                        .source = files.source,
+                                        .n_sources = files.n_sources,
+                                        .opt_format = args->engine,
                                         .K_given = args->current > 0};
     code = show(&facts, args, verb);
     if (code == SPEC_EXIT_HOLDS) code = code_of(&facts);
@@ -316,11 +262,7 @@ done:
         spec_usage_say(verb, "%s", error.text);
         code = code_of_error(status);
     }
-    if (found != NULL) {
-        spec_observed_sums_free(&found->sums);
-        spec_observed_sums_free(&before->sums);
-    }
-    free(found);
+    spec_advice_files_free(&files);
     free(advice);
     return code;
 }

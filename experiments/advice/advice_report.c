@@ -59,13 +59,17 @@ static void write_next_command(FILE *out, const spec_diagnosis_facts *facts, int
 {
     enum { SHOWN = 3 };
     int n[2] = {0, 0};
-    paragraph(out, "Run the same load with it, then add its log, with the same options as now:", 0,
-              columns);
+    paragraph(out,
+              facts->advice->compared
+                  ? "Run the same load with it, then add its log:"
+                  : "Run the same load with it, then add its log, with the same options as now:",
+              0, columns);
     fputs("\n    speclab advise", out);
     for (int plain = 0; plain < 2; plain++) {
         for (int i = 0; i < facts->n_sources; i++) {
             const char *path = facts->source[i].path;
-            if (facts->source[i].plain != (plain == 1) || n[plain]++ >= SHOWN) continue;
+            const spec_source_part part = plain == 1 ? SPEC_SOURCE_PLAIN : SPEC_SOURCE_FILE;
+            if (facts->source[i].part != part || n[plain]++ >= SHOWN) continue;
             fputs(plain == 1 ? " --plain " : " ", out);
             spec_naming_shell_word(out, strcmp(path, "-") == 0 ? "OLD" : path);
         }
@@ -312,8 +316,10 @@ static void write_sources(FILE *out, const spec_diagnosis_facts *facts, int colu
                  strcmp(facts->source[i].path, "-") == 0 ? "standard input"
                                                          : facts->source[i].path);
         if (read->format == NULL) {
-            spec_advice_text_add(text, SIZE,
-                                 "no record that advise knows; 'speclab list logs' lists them");
+            spec_advice_text_add(text, SIZE, "no record that %s%s; 'speclab list logs' lists them",
+                                 facts->opt_format != NULL ? "is read with --engine "
+                                                           : "advise knows",
+                                 facts->opt_format != NULL ? facts->opt_format : "");
             if (read->open_line > 0)
                 spec_advice_text_add(text, SIZE, "; the JSON value of line %llu has no end",
                                      (unsigned long long)read->open_line);

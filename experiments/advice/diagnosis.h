@@ -11,10 +11,14 @@
 
 #include <stdbool.h>
 
+/* The part of a file: a run, one without speculation, or one before a change; the last two to
+ * compare with. */
+typedef enum { SPEC_SOURCE_FILE, SPEC_SOURCE_PLAIN, SPEC_SOURCE_BEFORE } spec_source_part;
+
 /* A file, and the account of reading it. */
 typedef struct {
     const char *path;
-    bool plain; /* a run without speculation, to compare with */
+    spec_source_part part;
     spec_log_summary summary;
 } spec_diagnosis_source;
 
@@ -26,7 +30,8 @@ typedef struct {
     const spec_counter_differences *counters;
     const spec_diagnosis_source *source; /* (n_sources) all files, in order */
     int n_sources;
-    bool K_given; /* the user gives the draft length of files that do not say it */
+    const char *opt_format; /* the user's name of a format or an engine; NULL: by content */
+    bool K_given;           /* the user gives the draft length of files that do not say it */
 } spec_diagnosis_facts;
 
 enum { SPEC_DIAGNOSIS_TEXT = 400 };

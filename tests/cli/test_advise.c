@@ -123,6 +123,13 @@ static void something_wrong_is_status_1_and_bad_input_2(void **state)
     write_logs();
     spec_program_fails("advise slow.log --plain k3.log", SPEC_EXIT_USAGE,
                        "speclab advise: --plain k3.log: has draft tokens; ");
+    spec_program_fails("advise k3.log --plain plain.log --round-over-plain 1.4", SPEC_EXIT_USAGE,
+                       "speclab advise: --plain and --round-over-plain: give one");
+    spec_program_fails("advise k3.log --plain-tokens-per-s 77 --round-over-plain 1.4",
+                       SPEC_EXIT_USAGE,
+                       "speclab advise: --plain-tokens-per-s and --round-over-plain: give one");
+    spec_program_fails("advise k3.log --plain plain.log --plain-tokens-per-s 77", SPEC_EXIT_USAGE,
+                       "speclab advise: --plain and --plain-tokens-per-s: give one");
     spec_program_fails("advise nothere", SPEC_EXIT_USAGE, "speclab advise: nothere: ");
 }
 
@@ -156,6 +163,8 @@ static void a_change_of_acceptance_is_status_1(void **state)
     write_log("same.log", 3, 3790, 0.7, 30);
     advise(&c, "--before k3.log --after same.log", SPEC_EXIT_HOLDS);
     assert_begins(&c, "No change of acceptance was found: 70.0 % before, 70.0 % after");
+    assert_says(&c, "\nRead k3.log: log of a vLLM server");
+    assert_says(&c, "\nRead same.log: log of a vLLM server");
     spec_child_free(&c);
     advise(&c, "--before k1.log --after k3.log", SPEC_EXIT_UNDECIDED);
     assert_begins(&c, "No comparison: the files before and after share no draft length.");

@@ -281,7 +281,7 @@ static void the_next_command_has_all_files(void **state)
     far[sizeof far - 1] = '\0';
     advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
     f.advice.decides_K = 2;
-    source[4].plain = source[5].plain = true;
+    source[4].part = source[5].part = SPEC_SOURCE_PLAIN;
     f.facts.source = source;
     f.facts.n_sources = 6;
     char *text = text_of(&f, 40); /* to paste: whole, and in one line */
@@ -289,6 +289,10 @@ static void the_next_command_has_all_files(void **state)
     assert_non_null(strstr(text, "ccc ... NEW --plain p --plain 'my plain.log'\n"));
     free(text);
     assert_silent(&f, "--current");
+    f.advice.compared = true; /* --before is of this question alone */
+    f.advice.change.p = 0.5;
+    source[1].part = SPEC_SOURCE_BEFORE;
+    assert_says(&f, "then add its log:\n\n    speclab advise a.log ccc");
     f.facts.K_given = true; /* a new run has another one */
     assert_says(&f,
                 "plain.log'\n\n--current is the K of all files: where they do not say their own");
@@ -480,6 +484,9 @@ static void files_and_gaps_are_accounted_for(void **state)
     f.source.summary.format = NULL;
     f.source.path = "-";
     assert_says(&f, "Read standard input: no record that advise knows; 'speclab list logs'");
+    f.facts.opt_format = "sglang";
+    assert_says(&f, "no record that is read with --engine sglang; 'speclab list logs' lists them");
+    f.facts.opt_format = NULL;
     f.source.path = "server.log";
     f.facts.read = NULL;
     assert_silent(&f, "has no end");

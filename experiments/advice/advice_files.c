@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/advice_files.h"
+
+#include "speclab/no_memory.h"
+
+#include <stdlib.h>
+
+/* Draft tokens, of all runs. */
+static double drafted(const spec_observed_sums *sums)
+{
+    double n = 0.0;
+    for (size_t s = 0; s < sums->n; s++)
+        for (size_t c = 0; c < sums->series[s].n; c++)
+            n += sums->series[s].column[c * SPEC_SUM_COLUMNS + SPEC_SUM_DRAFTED];
+    return n;
+}
+
+/* Files of one part, in their order. *ret_drafts: the first one with draft tokens, or NULL. */
+static int read_part(spec_advice_files *files, spec_observed_sums *sums, const char **ret_drafts,
+                     const spec_advice_paths *paths, spec_source_part part, spec_error *error)
+{
+    const bool plain = part == SPEC_SOURCE_PLAIN, before = part == SPEC_SOURCE_BEFORE;
+    const char *const *path = plain ? paths->plain : before ? &paths->opt_before : paths->file;
+    const int n = plain ? paths->n_plain : before ? paths->opt_before != NULL : paths->n_files;
+    const spec_log_options options = {
+        .opt_format = paths->opt_format, .K = plain ? 0 : paths->K, .opt_stop = paths->opt_stop};
+    spec_counter_differences counters = {.to = spec_observed_sums_observer(sums)};
+    const spec_observer observer = spec_counter_differences_observer(&counters);
+    const double known = drafted(sums);
+    int status = GSL_SUCCESS;
+    *ret_drafts = NULL;
+    for (int i = 0; i < n; i++) {
+        spec_diagnosis_source *source = &files->source[files->n_sources++];
+        source->path = path[i];
+        source->part = part;
+        SPEC_TRY(spec_log_file_read(&source->summary, path[i], &options, &observer, error));
+        if (i == n - 1) SPEC_TRY(spec_counter_differences_end(&counters, error));
+        if (*ret_drafts == NULL && drafted(sums) > known) *ret_drafts = path[i];
+    }
+done:
+    if (!before) {
+        files->counters.resets += counters.resets;
+        files->counters.repeated += counters.repeated;
+    }
+    spec_counter_differences_free(&counters);
+    return status;
+}
+
+int spec_advice_files_read(spec_advice_files *files, const spec_advice_paths *paths,
+                           spec_error *error)
+{
+    const char *drafts;
+    int status = GSL_SUCCESS;
+    *files = (spec_advice_files){0};
+    files->source = calloc((size_t)(1 + paths->n_files + paths->n_plain), sizeof *files->source);
+    if (files->source == NULL) return spec_no_memory(error);
+    SPEC_TRY(read_part(files, &files->before, &drafts, paths, SPEC_SOURCE_BEFORE, error));
+    SPEC_TRY(read_part(files, &files->sums, &drafts, paths, SPEC_SOURCE_FILE, error));
+    SPEC_TRY(read_part(files, &files->sums, &drafts, paths, SPEC_SOURCE_PLAIN, error));
+    if (drafts != NULL)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "--plain %.300s: has draft tokens; give a log without speculation, or "
+                           "give it without --plain",
+                           drafts));
+    for (int i = 0; i < files->n_sources && files->read == NULL; i++)
+        if (files->source[i].part != SPEC_SOURCE_BEFORE && files->source[i].summary.format != NULL)
+            files->read = &files->source[i].summary;
+done:
+    return status;
+}
+
+void spec_advice_files_free(spec_advice_files *files)
+{
+    spec_observed_sums_free(&files->sums);
+    spec_observed_sums_free(&files->before);
+    free(files->source);
+    *files = (spec_advice_files){0};
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Parts of a question: their sums are apart, plain runs have no drafts, and one file is the one
+ * that the advice is about. */
+#include "experiments/advice/advice_files.h"
+
+#include "tests/support/folder.h"
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+
+#include <string.h>
+
+/* Responses of llama-server: 10 tokens, with drafts 8 of which 6 were accepted. */
+static const char drafted[] = "{\"timings\":{\"predicted_n\":10,\"predicted_ms\":100.0,"
+                              "\"draft_n\":8,\"draft_n_accepted\":6}}\n";
+static const char plain[] = "{\"timings\":{\"predicted_n\":10,\"predicted_ms\":200.0}}\n";
+
+static void write_files(void)
+{
+    static const char *const texts[][2] = {
+        {"a.jsonl", drafted}, {"b.jsonl", drafted}, {"plain.jsonl", plain}, {"other.txt", "-\n"}};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        FILE *out = fopen(texts[i][0], "w");
+        assert_non_null(out);
+        fputs(texts[i][1], out);
+        assert_int_equal(fclose(out), 0);
+    }
+}
+
+static double sum_of(const spec_observed_sums *sums, int column)
+{
+    double sum = 0.0;
+    for (size_t s = 0; s < sums->n; s++)
+        for (size_t c = 0; c < sums->series[s].n; c++)
+            sum += sums->series[s].column[c * SPEC_SUM_COLUMNS + (size_t)column];
+    return sum;
+}
+
+static void files_are_one_set_and_the_time_before_another(void **state)
+{
+    static const char *const file[] = {"a.jsonl", "other.txt"}, *const run[] = {"plain.jsonl"};
+    const spec_advice_paths paths = {
+        .file = file, .n_files = 2, .plain = run, .n_plain = 1, .opt_before = "b.jsonl", .K = 4};
+    spec_advice_files files;
+    spec_error error = {{0}};
+    (void)state;
+    write_files();
+    assert_int_equal(spec_advice_files_read(&files, &paths, &error), GSL_SUCCESS);
+    assert_same(sum_of(&files.sums, SPEC_SUM_DRAFTED), 8.0);
+    assert_same(sum_of(&files.sums, SPEC_SUM_EMITTED), 20.0);
+    assert_same(sum_of(&files.before, SPEC_SUM_DRAFTED), 8.0);
+    assert_int_equal(files.n_sources, 4); /* all are accounted for */
+    assert_string_equal(files.source[0].path, "b.jsonl");
+    assert_int_equal(files.source[0].part, SPEC_SOURCE_BEFORE);
+    assert_string_equal(files.source[2].path, "other.txt");
+    assert_int_equal(files.source[2].part, SPEC_SOURCE_FILE);
+    assert_null(files.source[2].summary.format);
+    assert_int_equal(files.source[3].part, SPEC_SOURCE_PLAIN);
+    assert_ptr_equal(files.read, &files.source[1].summary);
+    spec_advice_files_free(&files);
+}
+
+static void an_engine_is_of_the_files_not_of_the_time_before(void **state)
+{
+    static const char *const file[] = {"other.txt"};
+    const spec_advice_paths paths = {.file = file, .n_files = 1, .opt_before = "b.jsonl", .K = 4};
+    spec_advice_files files;
+    spec_error error = {{0}};
+    (void)state;
+    write_files();
+    assert_int_equal(spec_advice_files_read(&files, &paths, &error), GSL_SUCCESS);
+    assert_null(files.read);
+    spec_advice_files_free(&files);
+}
+
+static void plain_runs_have_no_drafts(void **state)
+{
+    static const char *const file[] = {"a.jsonl"}, *const run[] = {"plain.jsonl", "b.jsonl",
+                                                                   "other.txt"};
+    const spec_advice_paths paths = {
+        .file = file, .n_files = 1, .plain = run, .n_plain = 3, .K = 4};
+    spec_advice_files files;
+    spec_error error = {{0}};
+    (void)state;
+    write_files();
+    assert_int_equal(spec_advice_files_read(&files, &paths, &error), GSL_EINVAL);
+    assert_string_equal(error.text, "--plain b.jsonl: has draft tokens; give a log without "
+                                    "speculation, or give it without --plain");
+    spec_advice_files_free(&files);
+}
+
+static void a_file_that_cannot_be_read_is_an_error(void **state)
+{
+    static const char *const file[] = {"a.jsonl", "nothere"};
+    const spec_advice_paths paths = {.file = file, .n_files = 2, .K = 4};
+    spec_advice_files files;
+    spec_error error = {{0}};
+    (void)state;
+    write_files();
+    assert_int_not_equal(spec_advice_files_read(&files, &paths, &error), GSL_SUCCESS);
+    assert_non_null(strstr(error.text, "nothere: "));
+    spec_advice_files_free(&files);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_are_one_set_and_the_time_before_another),
+        cmocka_unit_test(an_engine_is_of_the_files_not_of_the_time_before),
+        cmocka_unit_test(plain_runs_have_no_drafts),
+        cmocka_unit_test(a_file_that_cannot_be_read_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
+}
