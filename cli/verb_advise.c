@@ -254,7 +254,8 @@ static int advise(const arguments *args, const char *verb)
                                         .source = files.source,
                                         .n_sources = files.n_sources,
                                         .opt_format = args->engine,
-                                        .K_given = args->current > 0};
+                                        .K_given = args->current > 0,
+                                        .round_given = isfinite(args->question.round_over_plain)};
     code = show(&facts, args, verb);
     if (code == SPEC_EXIT_HOLDS) code = code_of(&facts);
 done:

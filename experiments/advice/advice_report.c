@@ -417,6 +417,13 @@ int spec_advice_report_write(FILE *out, const spec_diagnosis_facts *facts, int c
     if (facts->advice->verdict != SPEC_ADVICE_NOTHING) {
         write_settings(out, facts, columns);
         SPEC_TRY(write_lengths(out, facts->advice, columns, error));
+        if (facts->round_given) {
+            spec_diagnosis_text text;
+            snprintf(text, sizeof text,
+                     "--round-over-plain is taken as that of K = %d, which has the most rounds.",
+                     facts->advice->K);
+            paragraph(out, text, 0, columns);
+        }
         write_acceptance(out, facts, columns);
     }
     write_diagnoses(out, facts, columns);

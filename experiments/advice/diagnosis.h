@@ -32,6 +32,7 @@ typedef struct {
     int n_sources;
     const char *opt_format; /* the user's name of a format or an engine; NULL: by content */
     bool K_given;           /* the user gives the draft length of files that do not say it */
+    bool round_given;       /* and the time of a round over that of a plain token */
 } spec_diagnosis_facts;
 
 enum { SPEC_DIAGNOSIS_TEXT = 400 };

@@ -322,6 +322,9 @@ static void each_length_says_how_it_is_known(void **state)
     known_times(&f);
     f.advice.n = 5;
     f.advice.length[4] = f.advice.length[2];
+    assert_silent(&f, "--round-over-plain");
+    f.facts.round_given = true; /* a further run may have more rounds */
+    assert_says(&f, "\n--round-over-plain is taken as that of K = 3, which has the most rounds.\n");
     f.advice.length[4].K = 4;
     f.advice.length[4].source = SPEC_ADVICE_BEYOND;
     f.advice.length[4].tokens = advice_facts_unknown;
