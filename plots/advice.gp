@@ -32,10 +32,12 @@ cell(name, has) = whole(optional(name, has))
 measured(x) = run > 0 && column('known_from') == run ? x : NaN
 best(x) = timed && has_best && column('best') == 1 ? x : NaN
 gain(i) = timed ? cell('speedup', has_speedup) : whole(column('tokens_per_round'))
-low(i) = timed ? cell('speedup_low', has_speedup_low) \
-    : cell('tokens_per_round_low', has_tokens_per_round_low)
-high(i) = timed ? cell('speedup_high', has_speedup_high) \
-    : cell('tokens_per_round_high', has_tokens_per_round_high)
+# Without an interval the band has no width, but no gap that its neighbours would bridge.
+end(x) = x == x ? x : gain(0)
+low(i) = end(timed ? cell('speedup_low', has_speedup_low) \
+    : cell('tokens_per_round_low', has_tokens_per_round_low))
+high(i) = end(timed ? cell('speedup_high', has_speedup_high) \
+    : cell('tokens_per_round_high', has_tokens_per_round_high))
 # A best K that is known by bounds alone is marked in the middle of them.
 middle(i) = gain(0) == gain(0) ? gain(0) : (low(0) + high(0)) / 2
 eval panels_apart(0)
