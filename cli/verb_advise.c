@@ -276,8 +276,8 @@ int spec_verb_advise(spec_context *context, int argc, char **argv)
         parse,
         "FILE...",
         "from an engine's log to a draft length\vWhich K should this engine run? advise reads "
-        "logs, "
-        "metrics and responses of vLLM, SGLang, llama.cpp, TensorRT-LLM and others (- is standard "
+        "logs, metrics and responses of vLLM, SGLang, llama.cpp, TensorRT-LLM and others (- is "
+        "standard "
         "input), and answers in one sentence: keep K, change it, turn speculation off, or measure "
         "one thing. The setting to paste follows, then the evidence with intervals that allow for "
         "dependent tokens, and what looks wrong in the numbers. Several files are one set of "
@@ -285,8 +285,7 @@ int spec_verb_advise(spec_context *context, int argc, char **argv)
         "\n"
         "Speed-ups need the speed of plain decoding: --plain, --plain-tokens-per-s or "
         "--round-over-plain. Exit status: 0 advice, 1 something is wrong, 2 bad input, 3 not "
-        "enough "
-        "to say. docs/advise.md has a section for each engine.\n"
+        "enough to say. docs/advise.md has a section for each engine.\n"
         "\n"
         "  $ speclab advise server.log --plain plain.log\n"
         "  $ speclab advise metrics-1.prom metrics-2.prom --round-over-plain 1.4\n"
@@ -295,13 +294,8 @@ int spec_verb_advise(spec_context *context, int argc, char **argv)
         children,
         NULL,
         NULL};
-    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context),
-                      .current = -1,
-                      .question = {.plain_tokens_per_s = NAN,
-                                   .round_over_plain = NAN,
-                                   .K_low = -1,
-                                   .K_high = -1,
-                                   .error = 0.05}};
+    arguments args = {
+        .common = SPEC_OPTIONS_DEFAULT(context), .current = -1, .question = SPEC_ADVICE_QUESTION};
     args.common.opt_formats = "table (the text, default), or rows by K as csv, json, markdown, "
                               "latex or vertical";
     args.common.opt_output = "write the text to FILE; for FILE.csv and FILE.json write the rows, "

@@ -22,6 +22,13 @@ typedef struct {
     uint64_t seed;
 } spec_advice_question;
 
+/* No knowledge, all lengths, and 95 % confidence. */
+#define SPEC_ADVICE_QUESTION                                                                       \
+    {                                                                                              \
+        .plain_tokens_per_s = NAN, .round_over_plain = NAN, .K_low = -1, .K_high = -1,             \
+        .error = 0.05, .seed = 42                                                                  \
+    }
+
 /* How the numbers of a K are known. */
 typedef enum {
     SPEC_ADVICE_MEASURED, /* this K was run */

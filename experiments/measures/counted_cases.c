@@ -10,8 +10,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-const char *const spec_counted_sources[] = {"windows", "rounded", "requests", NULL};
-
 /* ---- kinds of truth -------------------------------------------------------------------------- */
 
 enum { ONE, REQUESTS, ROUNDS, DECAY, CORRELATED, STOP, SEES, DRIFT, KINDS };
@@ -87,6 +85,22 @@ int spec_counted_case_limits(spec_counter_limits *ret, const spec_counted_case *
     return status == GSL_SUCCESS
                ? status
                : spec_fail(error, status, "a setting of the engine is outside its domain");
+}
+
+/* ---- sources --------------------------------------------------------------------------------- */
+
+static const char *source_name(int i)
+{
+    static const char *const names[] = {"windows", "rounded", "requests", NULL};
+    return names[i];
+}
+
+int spec_counted_source_find(spec_counted_source *ret, const char *name, spec_error *error)
+{
+    const int i = spec_names_find(source_name, name, "source", error);
+    if (i < 0) return GSL_EINVAL;
+    *ret = (spec_counted_source)i;
+    return GSL_SUCCESS;
 }
 
 /* ---- counters as observations ---------------------------------------------------------------- */

@@ -29,7 +29,9 @@ typedef enum {
     SPEC_COUNTED_ROUNDED,  /* the same as vLLM prints them: rounded means, and no rounds */
     SPEC_COUNTED_REQUESTS, /* requests, exact */
 } spec_counted_source;
-extern const char *const spec_counted_sources[]; /* their names, NULL-terminated */
+
+/* By its name: windows, rounded or requests. GSL_EINVAL, naming the nearest. */
+int spec_counted_source_find(spec_counted_source *ret, const char *name, spec_error *error);
 
 typedef struct {
     spec_counted_source source;

@@ -3,7 +3,6 @@
 #include "speclab/no_memory.h"
 
 #include "analysis/alpha.h"
-#include "base/names.h"
 #include "base/parallel.h"
 #include "experiments/advice/advice.h"
 #include "experiments/measures/counted_cases.h"
@@ -117,16 +116,15 @@ static int repeat(repetition *r, const question *q, uint64_t number)
 {
     spec_observed_sums sums = {0};
     const spec_observer observer = spec_observed_sums_observer(&sums);
-    const spec_advice_question asked = {.plain_tokens_per_s = NAN,
-                                        .round_over_plain = NAN,
-                                        .K_low = 1,
-                                        .K_high = q->K,
-                                        .error = SPEC_COVERAGE_ERROR,
-                                        .seed = q->point->seed + number};
+    spec_advice_question asked = SPEC_ADVICE_QUESTION;
     spec_counted_reading reading = q->reading;
     spec_advice *advice = calloc(1, sizeof *advice);
     int status = GSL_SUCCESS;
     if (advice == NULL) SPEC_TRY(spec_no_memory(&r->error));
+    asked.K_low = 1;
+    asked.K_high = q->K;
+    asked.error = SPEC_COVERAGE_ERROR;
+    asked.seed = q->point->seed + number;
     reading.stream = 2 * number;
     SPEC_TRY(
         spec_counted_case_observe(&r->unread, &observer, &q->truth, q->K, &reading, &r->error));
@@ -232,11 +230,6 @@ done:
     return status;
 }
 
-static const char *source_name(int i)
-{
-    return spec_counted_sources[i];
-}
-
 static int read_question(question *q, const spec_point *point, const spec_measure *measure,
                          spec_error *error)
 {
@@ -255,11 +248,9 @@ static int read_question(question *q, const spec_point *point, const spec_measur
     SPEC_TRY(spec_point_double(&q->reading.seconds, point, measure, "seconds", 1e-3, 1e6, error));
     SPEC_TRY(spec_point_int(&requests, point, measure, "requests", 2, 100000, error));
     SPEC_TRY(read_cost(&engine->cost, point, measure, error));
-    const int source =
-        spec_names_find(source_name, spec_point_text(point, measure, "source"), "source", error);
-    if (source < 0) SPEC_TRY(GSL_EINVAL);
-    q->reading.source = (spec_counted_source)source;
-    q->reading.n = source == SPEC_COUNTED_REQUESTS ? requests : windows;
+    SPEC_TRY(spec_counted_source_find(&q->reading.source, spec_point_text(point, measure, "source"),
+                                      error));
+    q->reading.n = q->reading.source == SPEC_COUNTED_REQUESTS ? requests : windows;
     q->reading.seed = point->seed;
     q->short_drafts = engine->stop + engine->sees > 0.0;
     q->plain = (q->reading.n + 1) / 2;

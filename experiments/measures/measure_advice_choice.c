@@ -32,11 +32,6 @@ static const char *set_name(int i)
     return i < (int)(sizeof run_sets / sizeof *run_sets) ? run_sets[i].name : NULL;
 }
 
-static const char *source_name(int i)
-{
-    return spec_counted_sources[i];
-}
-
 typedef struct {
     spec_counted_case truth;
     int n, K[RUNS_MAX]; /* ascending */
@@ -131,12 +126,8 @@ static int observe(spec_observed_sums *sums, const trial *t, int K, const questi
 static int advise(spec_advice *advice, const trial *t, const spec_observed_sums *sums,
                   spec_error *error)
 {
-    const spec_advice_question asked = {.plain_tokens_per_s = NAN,
-                                        .round_over_plain = NAN,
-                                        .K_low = 0,
-                                        .K_high = 2 * t->longest,
-                                        .error = 0.05,
-                                        .seed = 42};
+    spec_advice_question asked = SPEC_ADVICE_QUESTION;
+    asked.K_high = 2 * t->longest;
     return spec_advice_of(advice, sums, NULL, &asked, error);
 }
 
@@ -254,10 +245,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     const uint64_t n = point->rounds > 0 ? point->rounds : CASES;
     q.set = spec_names_find(set_name, spec_point_text(point, measure, "runs"), "runs", error);
     if (q.set < 0) return GSL_EINVAL;
-    const int source =
-        spec_names_find(source_name, spec_point_text(point, measure, "source"), "source", error);
-    if (source < 0) return GSL_EINVAL;
-    q.source = (spec_counted_source)source;
+    SPEC_TRY(spec_counted_source_find(&q.source, spec_point_text(point, measure, "source"), error));
     SPEC_TRY(spec_point_int(&q.windows, point, measure, "windows", 2, 100000, error));
     SPEC_TRY(spec_point_int(&q.steps, point, measure, "steps", 1, 1000000, error));
     SPEC_TRY(spec_point_int(&q.further, point, measure, "further", 0, 16, error));

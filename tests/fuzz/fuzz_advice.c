@@ -60,15 +60,14 @@ static void check_report(const spec_diagnosis_facts *facts)
 static void check_advice(const spec_observed_sums *sums, const spec_log_summary *summary,
                          const spec_counter_differences *counters, bool change)
 {
-    const spec_advice_question question = {.plain_tokens_per_s = change ? NAN : 50.0,
-                                           .round_over_plain = change ? 1.5 : NAN,
-                                           .K_low = -1,
-                                           .K_high = -1,
-                                           .error = 0.05,
-                                           .seed = 42};
+    spec_advice_question question = SPEC_ADVICE_QUESTION;
     const spec_diagnosis_source source = {.path = "log", .summary = *summary};
     spec_advice advice;
     spec_error error = {.text = ""};
+    if (change)
+        question.round_over_plain = 1.5;
+    else
+        question.plain_tokens_per_s = 50.0;
     if (spec_advice_of(&advice, sums, change ? sums : NULL, &question, &error) != GSL_SUCCESS) {
         REQUIRE(error.text[0] != '\0' && strchr(error.text, '\n') == NULL);
         return;

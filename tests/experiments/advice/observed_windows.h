@@ -10,12 +10,7 @@
 
 #include <math.h>
 
-static const spec_advice_question usual = {.plain_tokens_per_s = NAN,
-                                           .round_over_plain = NAN,
-                                           .K_low = -1,
-                                           .K_high = -1,
-                                           .error = 0.05,
-                                           .seed = 42};
+static const spec_advice_question usual = SPEC_ADVICE_QUESTION;
 
 /* Rounds that accept the draft token of depth i, i = 0..K-1, and the time they take. */
 typedef struct {

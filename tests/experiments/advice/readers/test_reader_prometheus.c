@@ -444,12 +444,7 @@ static void scrapes_before_and_after_give_a_speedup(void **state)
         assert_same(sums.series[i].column[SPEC_SUM_BUSY_EMITTED], 250);
         assert_same(sums.series[i].column[SPEC_SUM_BUSY_ROUNDS], i == 0 ? 100 : 250);
     }
-    const spec_advice_question question = {.plain_tokens_per_s = NAN,
-                                           .round_over_plain = NAN,
-                                           .K_low = -1,
-                                           .K_high = -1,
-                                           .error = 0.05,
-                                           .seed = 42};
+    const spec_advice_question question = SPEC_ADVICE_QUESTION;
     static spec_advice advice;
     assert_int_equal(spec_advice_of(&advice, &sums, NULL, &question, NULL), GSL_SUCCESS);
     assert_int_equal(advice.K, 3);
