@@ -177,7 +177,8 @@ static void fit_mixture(spec_advice *advice, const spec_observed_run *run)
     spec_beta_mixture_fit(&advice->mixture, counts, run->K);
 }
 
-/* Drift over the clusters of the current length, in their order of time. */
+/* Drift over the clusters of the current length, in their order of time; a cluster may have several
+ * windows or requests. */
 static int find_drift(spec_advice *advice, const spec_observed_sums *sums, int K)
 {
     spec_observed_run run;
@@ -186,7 +187,12 @@ static int find_drift(spec_advice *advice, const spec_observed_sums *sums, int K
     if (status == GSL_SUCCESS) status = trials_init(&all, run.n);
     if (status == GSL_SUCCESS) {
         trials_add(&all, &run, 0);
-        advice->drift = spec_acceptance_drift_test(all.passed, all.tested, all.n, DRIFT_LEARN);
+        spec_acceptance_drift *drift = &advice->drift;
+        *drift = spec_acceptance_drift_test(all.passed, all.tested, all.n, DRIFT_LEARN);
+        double first = 0.0;
+        for (size_t g = 0; g < drift->from && g < run.n; g++)
+            first += run.column[g * SPEC_SUM_COLUMNS + SPEC_SUM_OBSERVATIONS];
+        drift->from = (size_t)first;
     }
     trials_free(&all);
     free(run.column);

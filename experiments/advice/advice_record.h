@@ -85,10 +85,10 @@ typedef struct {
     double missing;   /* draft tokens that K rounds lack, of K rounds: shorter drafts */
     double mixture_z; /* m_2 - m_1^2 over its standard error: > 0 mixture, < 0 decay */
     spec_beta_mixture mixture;
-    spec_acceptance_drift drift;
-    double plain_seconds; /* of a token of plain decoding, one request; NaN */
-    bool plain_given;     /* by the question; else plain decoding was run */
-    double break_even;    /* accepted/drafted above which the current K pays */
+    spec_acceptance_drift drift; /* from: windows or requests before the change */
+    double plain_seconds;        /* of a token of plain decoding, one request; NaN */
+    bool plain_given;            /* by the question; else plain decoding was run */
+    double break_even;           /* accepted/drafted above which the current K pays */
     int n_batches;
     spec_advice_batch batch[SPEC_SUM_BATCHES]; /* neighbours differ in K */
     spec_advice_verdict verdict;

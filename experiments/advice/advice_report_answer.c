@@ -187,7 +187,12 @@ static void add_verdict(spec_diagnosis_text ret, const spec_diagnosis_facts *fac
         break;
     case SPEC_ADVICE_MEASURE: add_measurement(ret, facts); break;
     case SPEC_ADVICE_NOTHING:
-        if (lacks_K(facts))
+        if (lacks_K(facts) && facts->K_given)
+            spec_advice_text_add(
+                ret, SPEC_DIAGNOSIS_TEXT,
+                "The draft length of these rounds is not known: it changes between two counts of "
+                "the engine, or --current contradicts the files.");
+        else if (lacks_K(facts))
             spec_advice_text_add(
                 ret, SPEC_DIAGNOSIS_TEXT,
                 "Give the draft length with --current K: these files do not have it, and "

@@ -109,11 +109,12 @@ static bool drift(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next
 {
     const spec_acceptance_drift *found = &facts->advice->drift;
     if (!(found->p < 0.01)) return false;
-    snprintf(ret_evidence, SPEC_DIAGNOSIS_TEXT,
-             "Acceptance changed within the log: %.1f %% before window %llu, %.1f %% from there on "
-             "(p = %.2g, valid whenever the log is read).",
-             100.0 * found->before, (unsigned long long)found->from + 1, 100.0 * found->after,
-             found->p);
+    snprintf(
+        ret_evidence, SPEC_DIAGNOSIS_TEXT,
+        "Acceptance changed within the log: %.1f %% in the first %llu windows or requests at K "
+        "= %d, %.1f %% after them (p = %.2g, valid whenever the log is read).",
+        100.0 * found->before, (unsigned long long)found->from, facts->advice->K,
+        100.0 * found->after, found->p);
     validate_next(ret_next, facts);
     spec_advice_text_add(ret_next, SPEC_DIAGNOSIS_TEXT, "%s",
                          ". If the texts changed, give each load a log of its own.");

@@ -95,6 +95,20 @@ static void drift_follows_time_across_batches(void **state)
     spec_observed_sums_free(&sums);
 }
 
+/* Beyond 1024 windows clusters have several. */
+static void drift_is_told_in_windows(void **state)
+{
+    (void)state;
+    spec_observed_sums sums = {0};
+    window now = at_length(2), later = at_length(2);
+    later.passed[0] = 400.0, later.passed[1] = 160.0;
+    for (int i = 0; i < 2400; i++) add(&sums, i < 800 ? &now : &later);
+    const spec_advice advice = advise(&sums, &usual);
+    assert_true(advice.drift.p < 0.01);
+    assert_within((double)advice.drift.from, 800.0, 8.0);
+    spec_observed_sums_free(&sums);
+}
+
 static void a_change_of_acceptance_is_tested(void **state)
 {
     (void)state;
@@ -179,6 +193,7 @@ int main(void)
         cmocka_unit_test(shorter_drafts_leave_alpha_a_range),
         cmocka_unit_test(the_longest_requests_are_left_out),
         cmocka_unit_test(drift_follows_time_across_batches),
+        cmocka_unit_test(drift_is_told_in_windows),
         cmocka_unit_test(a_change_of_acceptance_is_tested),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -205,6 +205,10 @@ static void drafts_of_an_unknown_length_ask_for_it(void **state)
     assert_answers(&f,
                    "Give the draft length with --current K: these files do not have it, and the "
                    "advice depends on it.");
+    f.facts.K_given = true; /* which did not help */
+    assert_answers(&f,
+                   "The draft length of these rounds is not known: it changes between two counts "
+                   "of the engine, or --current contradicts the files.");
 }
 
 static void a_comparison_comes_before_the_advice(void **state)
