@@ -415,7 +415,9 @@ int spec_advice_report_write(FILE *out, const spec_diagnosis_facts *facts, int c
     spec_advice_report_answer(answer, facts);
     paragraph(out, answer, 0, columns);
     if (facts->advice->verdict != SPEC_ADVICE_NOTHING) {
-        write_settings(out, facts, columns);
+        /* nothing to measure before it is right */
+        if (facts->advice->verdict != SPEC_ADVICE_MEASURE || !spec_advice_report_wrong(facts))
+            write_settings(out, facts, columns);
         SPEC_TRY(write_lengths(out, facts->advice, columns, error));
         if (facts->round_given) {
             spec_diagnosis_text text;

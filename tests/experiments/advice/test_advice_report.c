@@ -239,7 +239,9 @@ static void something_wrong_is_the_first_word(void **state)
     assert_answers(&f, "Something is wrong: acceptance near 0: the draft does not see what it "
                        "should (blind-draft, below). By the numbers as they are: Turn speculation "
                        "off: plain decoding has 1.70 times the tokens/s of K = 3.");
+    assert_says(&f, "Setting for llama.cpp:");
     f.advice.verdict = SPEC_ADVICE_MEASURE; /* nothing to measure before it is right */
+    assert_silent(&f, "Setting for");
     assert_answers(&f, "Something is wrong: acceptance near 0: the draft does not see what it "
                        "should (blind-draft, below).");
     assert_says(&f, "Wrong (blind-draft): 8 of 2940");
