@@ -252,8 +252,11 @@ static void write_acceptance(FILE *out, const spec_diagnosis_facts *facts, int c
     char text[SIZE] = "";
     spec_advice_text share;
     if (isnan(advice->alpha.value)) return;
-    spec_advice_text_add(text, SIZE, "Acceptance: %s of the tested draft tokens",
-                         spec_advice_text_of(share, &advice->alpha));
+    spec_advice_text_add(text, SIZE, "Acceptance: %s of the tested draft tokens%s",
+                         spec_advice_text_of(share, &advice->alpha),
+                         advice->K > 1 && spec_diagnosis_counts_of(facts, -1).depths == 0
+                             ? " if it is the same at all depths"
+                             : "");
     const bool interval = isfinite(advice->alpha.low) && !spec_advice_text_vague(&advice->alpha);
     if (interval && advice->alpha.design_effect > 1.5)
         spec_advice_text_add(text, SIZE,

@@ -34,8 +34,11 @@ static bool accepted_over_drafted(spec_diagnosis_text ret_evidence, spec_diagnos
     snprintf(
         ret_evidence, SPEC_DIAGNOSIS_TEXT,
         "Accepted over drafted tokens, %s, is not the acceptance rate: drafts behind a rejection "
-        "are not tested. Of the tested tokens %s were accepted.",
-        spec_advice_text_share(printed, ratio, NAN, NAN), spec_advice_text_of(alpha, tested));
+        "are not tested. Of the tested tokens %s were accepted%s.",
+        spec_advice_text_share(printed, ratio, NAN, NAN), spec_advice_text_of(alpha, tested),
+        spec_diagnosis_counts_of(facts, known ? advice->K : -1).depths == 0
+            ? ", if it is the same at all depths"
+            : "");
     const int K = shorter(facts, 0.95);
     if (K > 0)
         snprintf(ret_next, SPEC_DIAGNOSIS_TEXT,

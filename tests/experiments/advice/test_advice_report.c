@@ -419,6 +419,13 @@ static void acceptance_has_its_interval_and_what_disturbs_it(void **state)
                 "At this load K = 3 pays if accepted over drafted is above 0.388; it is 0.706.");
     f.advice.break_even = 1.145;
     assert_says(&f, "At this load K = 3 does not pay even if all drafts are accepted.");
+    f.series[0].depths = 0; /* tested tokens follow from an assumption */
+    f.advice.alpha.design_effect = NAN;
+    assert_says(&f, "[77.6, 83.6] of the tested draft tokens if it is the same at all depths.");
+    f.advice.K = 1;
+    assert_says(&f, "[77.6, 83.6] of the tested draft tokens.");
+    f.advice.K = 3;
+    f.series[0].depths = 3;
     f.advice.alpha.design_effect = 163.0;
     assert_says(&f, "(design effect 163: ");
     f.advice.alpha.low = f.advice.alpha.high = NAN;

@@ -64,6 +64,10 @@ static void accepted_over_drafted_is_told_from_acceptance(void **state)
     assert_true(says(&f, &spec_diagnosis_accepted_over_drafted, "57.8 % ["));
     assert_true(says(&f, &spec_diagnosis_accepted_over_drafted,
                      "K = 4 keeps 97 % of the tokens per round with 27 % of the drafts"));
+    assert_true(says(&f, &spec_diagnosis_accepted_over_drafted, "] were accepted."));
+    f.series[0].depths = 0; /* tested tokens follow from an assumption */
+    assert_true(says(&f, &spec_diagnosis_accepted_over_drafted,
+                     "] were accepted, if it is the same at all depths."));
     f.advice.K = -1; /* not known: no shorter length is named */
     assert_true(says(&f, &spec_diagnosis_accepted_over_drafted, "57.8 %"));
     f.advice.K =
