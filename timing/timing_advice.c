@@ -25,7 +25,7 @@ double spec_timing_advice_factor(const spec_timing_result *result,
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
-spec_advice_verdict spec_timing_advice_verdict(const spec_timing_result *result,
+spec_timing_verdict spec_timing_advice_verdict(const spec_timing_result *result,
                                                const spec_timing_result_row **ret_best)
 {
     bool all_lose = true;
@@ -35,10 +35,10 @@ spec_advice_verdict spec_timing_advice_verdict(const spec_timing_result *result,
         if (row->best) *ret_best = row;
         if (row->K > 0) all_lose = all_lose && row->high < 1.0;
     }
-    if (*ret_best == NULL) return SPEC_ADVICE_NOTHING;
-    return (*ret_best)->low > 1.0 ? SPEC_ADVICE_GAINS
-           : all_lose             ? SPEC_ADVICE_LOSES
-                                  : SPEC_ADVICE_OPEN;
+    if (*ret_best == NULL) return SPEC_TIMING_NOTHING;
+    return (*ret_best)->low > 1.0 ? SPEC_TIMING_GAINS
+           : all_lose             ? SPEC_TIMING_LOSES
+                                  : SPEC_TIMING_OPEN;
 }
 
 static const char *ahead_of(const spec_timing_result_row *row)
@@ -85,16 +85,16 @@ static bool drafts_anything(const spec_timing_result *result)
     return false;
 }
 
-static void say_verdict(const spec_timing_result *result, spec_advice_verdict verdict,
+static void say_verdict(const spec_timing_result *result, spec_timing_verdict verdict,
                         const spec_timing_result_row *best, FILE *out)
 {
     switch (verdict) {
-    case SPEC_ADVICE_GAINS: fputs("Speculation gains here", out); break;
-    case SPEC_ADVICE_LOSES: fputs("Speculation loses here, with every K", out); break;
-    case SPEC_ADVICE_OPEN:
+    case SPEC_TIMING_GAINS: fputs("Speculation gains here", out); break;
+    case SPEC_TIMING_LOSES: fputs("Speculation loses here, with every K", out); break;
+    case SPEC_TIMING_OPEN:
         fputs("This run does not show whether speculation gains here", out);
         break;
-    case SPEC_ADVICE_NOTHING:
+    case SPEC_TIMING_NOTHING:
         fputs(drafts_anything(result) ? "This run reports no speed-up; the warning says why.\n"
                      : "K = 0 drafts nothing: there is no speed-up to report.\n",
               out);
@@ -103,7 +103,7 @@ static void say_verdict(const spec_timing_result *result, spec_advice_verdict ve
     fputs(spec_timing_trusted(&result->trust) ? ": " : ", by times that are not trusted: ", out);
     say_speed(best, out);
     fputc('.', out);
-    if (verdict == SPEC_ADVICE_OPEN && best->high < 1.0) say_what_is_open(result, out);
+    if (verdict == SPEC_TIMING_OPEN && best->high < 1.0) say_what_is_open(result, out);
     else say_tied(result, out);
     fputc('\n', out);
 }
@@ -291,11 +291,11 @@ static void try_again(const spec_timing_result *result, FILE *out)
 int spec_timing_advice_write(const spec_timing_result *result, FILE *out, spec_error *error)
 {
     const spec_timing_result_row *best;
-    const spec_advice_verdict verdict = spec_timing_advice_verdict(result, &best);
+    const spec_timing_verdict verdict = spec_timing_advice_verdict(result, &best);
     double factor[SPEC_LIMITS];
     spec_limit order[SPEC_LIMITS];
     say_verdict(result, verdict, best, out);
-    if (verdict == SPEC_ADVICE_NOTHING) {
+    if (verdict == SPEC_TIMING_NOTHING) {
         try_again(result, out);
         return GSL_SUCCESS;
     }
@@ -309,7 +309,7 @@ int spec_timing_advice_write(const spec_timing_result *result, FILE *out, spec_e
     if (factor[order[0]] * best->speedup < 1.0)
         fputs("Without any single one of these limits speculation would still lose.\n", out);
     fputs("\nWhat to try:\n", out);
-    if (verdict == SPEC_ADVICE_OPEN)
+    if (verdict == SPEC_TIMING_OPEN)
         fprintf(out, "- --texts %d: four times as many make intervals about half as wide\n",
                 4 * result->texts);
     try_lengths(result, best, out);

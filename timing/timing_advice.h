@@ -9,14 +9,14 @@
 
 /* The conclusion from the intervals, which hold for all K together. */
 typedef enum {
-    SPEC_ADVICE_GAINS, /* the interval of the best K is above 1 */
-    SPEC_ADVICE_LOSES, /* that of every K above 0 is below 1 */
-    SPEC_ADVICE_OPEN,  /* neither */
-    SPEC_ADVICE_NOTHING /* no K above 0 has a reported speed-up */
-} spec_advice_verdict;
+    SPEC_TIMING_GAINS, /* the interval of the best K is above 1 */
+    SPEC_TIMING_LOSES, /* that of every K above 0 is below 1 */
+    SPEC_TIMING_OPEN,  /* neither */
+    SPEC_TIMING_NOTHING /* no K above 0 has a reported speed-up */
+} spec_timing_verdict;
 
 /* ret_best: the row of the best K, or NULL. */
-spec_advice_verdict spec_timing_advice_verdict(const spec_timing_result *result,
+spec_timing_verdict spec_timing_advice_verdict(const spec_timing_result *result,
                                                const spec_timing_result_row **ret_best);
 
 /* The parts of a round. */

@@ -38,7 +38,7 @@ static void advice_free(advice *a)
     spec_table_free(&a->table);
 }
 
-static spec_advice_verdict verdict_of(const advice *a)
+static spec_timing_verdict verdict_of(const advice *a)
 {
     const spec_timing_result_row *best;
     return spec_timing_advice_verdict(&a->result, &best);
@@ -54,7 +54,7 @@ static void a_gain_is_said_with_the_interval_of_the_table(void **state)
     advice a = {.size = 0};
     bench_table_init(&a.table, row, 3);
     take(&a);
-    assert_int_equal(verdict_of(&a), SPEC_ADVICE_GAINS);
+    assert_int_equal(verdict_of(&a), SPEC_TIMING_GAINS);
     /* 2.2 / 1.64 */
     says(&a,
          "Speculation gains here: K = 2 is 1.34 times as fast as plain decoding (1.27 to 1.41, "
@@ -109,7 +109,7 @@ static void a_loss_is_said_where_every_interval_is_below_one(void **state)
     advice a = {.size = 0};
     bench_table_init(&a.table, row, 3);
     take(&a);
-    assert_int_equal(verdict_of(&a), SPEC_ADVICE_LOSES);
+    assert_int_equal(verdict_of(&a), SPEC_TIMING_LOSES);
     says(&a,
          "Speculation loses here, with every K: K = 1 is 0.682 times as fast as plain decoding "
          "(0.614 to 0.75,",
@@ -143,7 +143,7 @@ static void what_the_intervals_leave_open_is_called_open(void **state)
     advice a = {.size = 0};
     bench_table_init(&a.table, row, 2);
     take(&a);
-    assert_int_equal(verdict_of(&a), SPEC_ADVICE_OPEN);
+    assert_int_equal(verdict_of(&a), SPEC_TIMING_OPEN);
     says(&a,
          "This run does not show whether speculation gains here: K = 1 is 1.09 times as fast as "
          "plain decoding (0.871 to 1.31,",
@@ -164,7 +164,7 @@ static void what_is_open_is_named_where_the_best_K_loses(void **state)
     advice a = {.size = 0};
     bench_table_init(&a.table, row, 3);
     take(&a);
-    assert_int_equal(verdict_of(&a), SPEC_ADVICE_OPEN);
+    assert_int_equal(verdict_of(&a), SPEC_TIMING_OPEN);
     says(&a,
          "K = 1 is 0.75 times as fast as plain decoding (0.713 to 0.787, with 95 % confidence for "
          "all K together). K = 2 lies "
@@ -184,7 +184,7 @@ static void where_nothing_is_told_nothing_is_said(void **state)
     bench_table_init(&a.table, withheld, 2);
     bench_table_set(&a.table, 1, "speedup_predicted", 1.2);
     take(&a);
-    assert_int_equal(verdict_of(&a), SPEC_ADVICE_NOTHING);
+    assert_int_equal(verdict_of(&a), SPEC_TIMING_NOTHING);
     says(&a, "This run reports no speed-up; the warning says why.\n", true);
     says(&a, "By Theorem 3.8", false);
     says(&a, "What to try:\n- --texts 64, on a machine that does nothing else\n", true);
@@ -358,7 +358,7 @@ static void no_table_contradicts_its_verdict(void **state)
 {
     (void)state;
     srand48((long)spec_test_seed());
-    int seen[SPEC_ADVICE_NOTHING + 1] = {0};
+    int seen[SPEC_TIMING_NOTHING + 1] = {0};
     for (int t = 0; t < 2000; t++) {
         bench_row row[5];
         const int n = 1 + (int)(5.0 * drand48());
@@ -384,17 +384,17 @@ static void no_table_contradicts_its_verdict(void **state)
         advice a = {.size = 0};
         bench_table_init(&a.table, row, n);
         take(&a);
-        const spec_advice_verdict verdict = verdict_of(&a);
+        const spec_timing_verdict verdict = verdict_of(&a);
         seen[verdict]++;
-        assert_int_equal(verdict, !reported   ? SPEC_ADVICE_NOTHING
-                                  : above     ? SPEC_ADVICE_GAINS
-                                  : all_below ? SPEC_ADVICE_LOSES
-                                              : SPEC_ADVICE_OPEN);
+        assert_int_equal(verdict, !reported   ? SPEC_TIMING_NOTHING
+                                  : above     ? SPEC_TIMING_GAINS
+                                  : all_below ? SPEC_TIMING_LOSES
+                                              : SPEC_TIMING_OPEN);
         for (int i = 0; i < n; i++) assert_false(a.result.row[i].speedup > a.result.row[i].tokens);
         says(&a, "nan", false);
         advice_free(&a);
     }
-    for (int v = 0; v <= SPEC_ADVICE_NOTHING; v++) assert_true(seen[v] > 20);
+    for (int v = 0; v <= SPEC_TIMING_NOTHING; v++) assert_true(seen[v] > 20);
 }
 
 int main(void)
