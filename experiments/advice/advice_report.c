@@ -16,20 +16,35 @@ static void paragraph(FILE *out, const char *text, int indent, int columns)
     fputc('\n', out);
 }
 
+/* A remark of n bytes after its '#', which each line of it has: it may be pasted with the rest. */
+static void write_remark(FILE *out, const char *text, size_t n, int columns)
+{
+    spec_engine_text remark;
+    snprintf(remark, sizeof remark, "%.*s", (int)n, text);
+    for (const char *rest = remark; *rest != '\0';) {
+        int width;
+        size_t line = columns > 16 ? spec_text_line(rest, columns - 6, &width) : strlen(rest);
+        const size_t next = line;
+        while (line > 0 && rest[line - 1] == ' ') line--;
+        fputs("    # ", out);
+        spec_text_write(rest, line, out);
+        fputc('\n', out);
+        rest += next;
+    }
+}
+
 /* A setting: lines to paste are not broken; remarks are. */
 static void write_setting(FILE *out, const char *setting, int columns)
 {
     for (const char *line = setting; *line != '\0';) {
         const size_t n = strcspn(line, "\n");
-        fputs("    ", out);
-        if (*line == '#') {
-            spec_engine_text remark;
-            snprintf(remark, sizeof remark, "%.*s", (int)n, line);
-            spec_text_wrap(remark, columns > 16 ? columns - 6 : columns, 6, out);
+        if (n > 2 && strncmp(line, "# ", 2) == 0) {
+            write_remark(out, line + 2, n - 2, columns);
         } else {
+            fputs("    ", out);
             spec_text_write(line, n, out);
+            fputc('\n', out);
         }
-        fputc('\n', out);
         line += n + (line[n] == '\n');
     }
 }

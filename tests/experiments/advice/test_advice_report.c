@@ -511,6 +511,24 @@ static void files_and_gaps_are_accounted_for(void **state)
                     "the JSON value of line 7 has no end");
 }
 
+/* A remark that is pasted with its setting remains one. */
+static void remarks_of_a_setting_are_remarks_in_each_line(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "tensorrt-llm", 3, 51, mtp3);
+    known_times(&f);
+    f.advice.verdict = SPEC_ADVICE_KEEP;
+    char *text = text_of(&f, 80);
+    const char *setting = strstr(text, "    speculative_config:\n      max_draft_len: 3\n"
+                                       "      acceptance_rate_threshold: 0.388\n"
+                                       "    # the threshold: ");
+    assert_non_null(setting);
+    assert_non_null(strstr(setting, " costs more\n    # than it gives, at this load\n\n"));
+    free(text);
+    assert_says(&f, " costs more than it gives, at this load\n\n"); /* not wrapped */
+}
+
 /* Settings are for pasting: they are the only lines that may be wider. */
 static void lines_fit_the_columns(void **state)
 {
@@ -621,6 +639,7 @@ int main(void)
         cmocka_unit_test(long_tables_have_the_rows_that_matter),
         cmocka_unit_test(acceptance_has_its_interval_and_what_disturbs_it),
         cmocka_unit_test(files_and_gaps_are_accounted_for),
+        cmocka_unit_test(remarks_of_a_setting_are_remarks_in_each_line),
         cmocka_unit_test(lines_fit_the_columns),
         cmocka_unit_test(the_table_has_a_row_per_length_and_per_range_of_batches),
     };
