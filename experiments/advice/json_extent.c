@@ -17,16 +17,17 @@ bool spec_json_extent_begins(const char *bytes, size_t n)
     return strchr(bytes[0] == '{' ? "\"}" : "{[]", bytes[i]) != NULL && bytes[i] != '\0';
 }
 
-static bool is_one_of(char c, const char *set)
+/* Of numbers, true, false, null, NaN and Infinity. Most bytes are digits: no call for those. */
+static bool is_of_value(char c)
 {
-    return c != '\0' && strchr(set, c) != NULL;
+    return (c >= '0' && c <= '9') || (c != '\0' && strchr("+-.eEtrufalsnNIiy", c) != NULL);
 }
 
 /* May a value begin behind `before`? */
 static bool takes_value(const spec_json_extent *e)
 {
     if (e->depth == 0) return e->before == '\0';
-    return e->open[e->depth - 1] == '{' ? e->before == ':' : is_one_of(e->before, "[,");
+    return e->open[e->depth - 1] == '{' ? e->before == ':' : e->before == '[' || e->before == ',';
 }
 
 /* One byte outside strings; false if no JSON has it there. A string is its first quote here. */
@@ -41,21 +42,21 @@ static bool step(spec_json_extent *e, char c)
         break;
     case '}':
     case ']':
-        if (in != (c == '}' ? '{' : '[') || is_one_of(e->before, ",:")) return false;
+        if (in != (c == '}' ? '{' : '[') || e->before == ',' || e->before == ':') return false;
         e->depth--;
         break;
     case '"':
-        if (!takes_value(e) && !(in == '{' && is_one_of(e->before, "{,"))) return false;
+        if (!takes_value(e) && !(in == '{' && (e->before == '{' || e->before == ','))) return false;
         break;
     case ':':
         if (in != '{' || e->before != '"') return false;
         break;
     case ',':
-        if (is_one_of(e->before, "{[,:")) return false;
+        if (e->before == '{' || e->before == '[' || e->before == ',' || e->before == ':')
+            return false;
         break;
     default:
-        /* Numbers, true, false, null, NaN and Infinity. */
-        if (!is_one_of(c, "0123456789+-.eEtrufalsnNIiy")) return false;
+        if (!is_of_value(c)) return false;
         if (e->before != 'v' && !takes_value(e)) return false;
         c = 'v';
     }
