@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/readers/json_part.h"
 
-#include "base/json_memory.h"
-#include "speclab/no_memory.h"
-
 #include <string.h>
 
-/* Longest key with its quotes, and longest number; bytes of a value in a message. */
-enum { NEEDLE = 64, SHOWN = 40 };
-static const double MOST = 9007199254740992.0; /* 2^53 */
+enum { NEEDLE = 64 }; /* bytes of the longest key, with its quotes */
 
 /* ---- the text -------------------------------------------------------------------------------- */
 
@@ -36,10 +31,15 @@ static const char *skip_text(const char *begin, const char *end)
     return NULL;
 }
 
+static bool is_structure(char c)
+{
+    return c == '"' || c == '{' || c == '}' || c == '[' || c == ']';
+}
+
 /* The next quote or bracket. */
 static const char *skip_to_structure(const char *at, const char *end)
 {
-    while (at < end && *at != '"' && *at != '{' && *at != '}' && *at != '[' && *at != ']') at++;
+    while (at < end && !is_structure(*at)) at++;
     return at;
 }
 
@@ -81,7 +81,7 @@ static const char *skip_value(const char *at, const char *end)
         return at;
     }
     const char *begin = at;
-    while (at < end && !is_blank(*at) && strchr(",:]}[{\"", *at) == NULL) at++;
+    while (at < end && !is_blank(*at) && *at != ',' && *at != ':' && !is_structure(*at)) at++;
     return at > begin ? at : NULL;
 }
 
@@ -122,26 +122,53 @@ spec_json_part spec_json_part_find(spec_json_part part, const char *key)
     return behind != NULL ? (spec_json_part){value, (size_t)(behind - value)} : (spec_json_part){0};
 }
 
-bool spec_json_part_next(spec_json_part *ret_element, spec_json_part array, size_t *at)
+/* First byte of the next item of a list that begins with this bracket; NULL: `list` is another
+ * value, or no comma is before the item. */
+static const char *next_item(spec_json_part list, char bracket, size_t at)
 {
-    *ret_element = (spec_json_part){0};
-    if (*at == array.n || *array.bytes != '[') return false;
-    const char *end = array.bytes + array.n, *next = array.bytes + *at;
-    if (*at > 0 && *next != ',') return false;
-    next = skip_blanks(next + 1, end);
-    const char *behind = skip_value(next, end);
+    if (at == list.n || *list.bytes != bracket) return NULL;
+    if (at > 0 && list.bytes[at] != ',') return NULL;
+    return skip_blanks(list.bytes + at + 1, list.bytes + list.n);
+}
+
+/* The value that begins here. Moves *at behind it, and the blanks. */
+static bool take_value(spec_json_part *ret_value, const char *begin, spec_json_part list,
+                       size_t *at)
+{
+    const char *end = list.bytes + list.n, *behind = skip_value(begin, end);
     if (behind == NULL) return false;
-    *ret_element = (spec_json_part){next, (size_t)(behind - next)};
-    *at = (size_t)(skip_blanks(behind, end) - array.bytes);
+    *ret_value = (spec_json_part){begin, (size_t)(behind - begin)};
+    *at = (size_t)(skip_blanks(behind, end) - list.bytes);
     return true;
 }
 
-/* Is the bracket that closes an array where its elements end? */
-static bool ends_at(spec_json_part array, size_t at)
+bool spec_json_part_next(spec_json_part *ret_element, spec_json_part array, size_t *at)
 {
-    const char *end = array.bytes + array.n;
-    const char *rest = at > 0 ? array.bytes + at : skip_blanks(array.bytes + 1, end);
-    return rest < end && *rest == ']';
+    const char *begin = next_item(array, '[', *at);
+    *ret_element = (spec_json_part){0};
+    return begin != NULL && take_value(ret_element, begin, array, at);
+}
+
+bool spec_json_part_next_member(spec_json_part *ret_key, spec_json_part *ret_value,
+                                spec_json_part object, size_t *at)
+{
+    const char *begin = next_item(object, '{', *at), *end = object.bytes + object.n;
+    *ret_key = *ret_value = (spec_json_part){0};
+    if (begin == NULL || begin == end || *begin != '"') return false;
+    const char *behind = skip_text(begin, end);
+    if (behind == NULL) return false;
+    const char *colon = skip_blanks(behind, end);
+    if (colon == end || *colon != ':') return false;
+    *ret_key = (spec_json_part){begin + 1, (size_t)(behind - begin) - 2};
+    return take_value(ret_value, skip_blanks(colon + 1, end), object, at);
+}
+
+bool spec_json_part_ends(spec_json_part list, size_t at)
+{
+    if (list.n == 0) return false;
+    const char *end = list.bytes + list.n;
+    const char *rest = at > 0 ? list.bytes + at : skip_blanks(list.bytes + 1, end);
+    return rest < end && *rest == (*list.bytes == '{' ? '}' : ']');
 }
 
 bool spec_json_part_is(spec_json_part part, const char *text)
@@ -208,179 +235,7 @@ int spec_json_part_each(const spec_log_record *record, spec_log_learned *learned
         const int status = each_in_element(&place, key, take, error);
         if (status != GSL_SUCCESS) return status;
     }
-    if (!ends_at(whole, at))
+    if (!spec_json_part_ends(whole, at))
         return spec_log_bad(record, error, "the JSON array has no end: is the record cut?");
-    return GSL_SUCCESS;
-}
-
-/* ---- members of an object -------------------------------------------------------------------- */
-
-static int take_member(spec_json_member *members, spec_json_part key, spec_json_part value,
-                       const spec_log_record *record, spec_error *error)
-{
-    for (spec_json_member *m = members; m->key != NULL; m++) {
-        if (!spec_json_part_is(key, m->key)) continue;
-        if (m->value.bytes != NULL)
-            return spec_log_bad(record, error, "the key '%s' is twice in a JSON object", m->key);
-        m->value = value;
-    }
-    return GSL_SUCCESS;
-}
-
-int spec_json_part_members(spec_json_member *members, spec_json_part object,
-                           const spec_log_record *record, spec_error *error)
-{
-    int status = GSL_SUCCESS;
-    const char *at = object.bytes, *end = at + object.n;
-    if (object.n < 2 || *at != '{') goto malformed;
-    at = skip_blanks(at + 1, end);
-    if (at < end && *at == '}') goto ended;
-    for (;; at = skip_blanks(at + 1, end)) {
-        if (at == end || *at != '"') goto malformed;
-        const char *key = at + 1;
-        at = skip_text(at, end);
-        if (at == NULL) goto malformed;
-        const spec_json_part name = {key, (size_t)(at - 1 - key)};
-        at = skip_blanks(at, end);
-        if (at == end || *at != ':') goto malformed;
-        const char *value = skip_blanks(at + 1, end);
-        at = skip_value(value, end);
-        if (at == NULL) goto malformed;
-        SPEC_TRY(take_member(members, name, (spec_json_part){value, (size_t)(at - value)}, record,
-                             error));
-        at = skip_blanks(at, end);
-        if (at < end && *at == '}') goto ended;
-        if (at == end || *at != ',') goto malformed;
-    }
-ended:
-    for (spec_json_member *m = members; m->key != NULL; m++) {
-        if (spec_json_part_is(m->value, "null")) m->value = (spec_json_part){0};
-    }
-done:
-    return status;
-malformed:
-    return spec_log_bad(record, error, "malformed JSON object '%.*s'",
-                        (int)(object.n < SHOWN ? object.n : SHOWN), object.bytes);
-}
-
-/* ---- numbers --------------------------------------------------------------------------------- */
-
-static int bad_value(const spec_json_member *member, spec_json_part value, const char *expected,
-                     const spec_log_record *record, spec_error *error)
-{
-    return spec_log_bad(record, error, "'%s' is '%.*s': expected %s", member->key,
-                        (int)(value.n < SHOWN ? value.n : SHOWN), value.bytes, expected);
-}
-
-/* Digits alone, as most counts have; false: another form. */
-static bool short_count(double *ret_count, spec_json_part value)
-{
-    uint64_t count = 0;
-    if (value.n == 0 || value.n > 15 || (value.n > 1 && *value.bytes == '0')) return false;
-    for (size_t i = 0; i < value.n; i++) {
-        if (value.bytes[i] < '0' || value.bytes[i] > '9') return false;
-        count = 10 * count + (uint64_t)(value.bytes[i] - '0');
-    }
-    *ret_count = (double)count;
-    return true;
-}
-
-/* Any number of JSON; NaN: another value. */
-static int number(double *ret_number, spec_json_part value, const spec_log_record *record,
-                  spec_error *error)
-{
-    *ret_number = NAN;
-    if (value.n > NEEDLE) return GSL_SUCCESS;
-    json_t *root = spec_json_load(value.bytes, value.n, JSON_DECODE_ANY, NULL);
-    if (spec_json_lost()) return spec_no_memory_for(error, record->file);
-    if (json_is_number(root)) *ret_number = json_number_value(root);
-    json_decref(root);
-    return GSL_SUCCESS;
-}
-
-static int count_of(double *ret_count, const spec_json_member *member, spec_json_part value,
-                    const spec_log_record *record, spec_error *error)
-{
-    if (short_count(ret_count, value)) return GSL_SUCCESS;
-    const int status = number(ret_count, value, record, error);
-    if (status != GSL_SUCCESS) return status;
-    if (*ret_count >= 0 && *ret_count < MOST && floor(*ret_count) == *ret_count) return GSL_SUCCESS;
-    *ret_count = NAN;
-    return bad_value(member, value, "a whole number, at least 0 and below 2^53", record, error);
-}
-
-int spec_json_part_count(double *ret_count, const spec_json_member *member,
-                         const spec_log_record *record, spec_error *error)
-{
-    *ret_count = NAN;
-    if (member->value.bytes == NULL) return GSL_SUCCESS;
-    return count_of(ret_count, member, member->value, record, error);
-}
-
-int spec_json_part_real(double *ret_real, const spec_json_member *member,
-                        const spec_log_record *record, spec_error *error)
-{
-    *ret_real = NAN;
-    if (member->value.bytes == NULL) return GSL_SUCCESS;
-    const int status = number(ret_real, member->value, record, error);
-    if (status != GSL_SUCCESS || *ret_real >= 0) return status;
-    *ret_real = NAN;
-    return bad_value(member, member->value, "a number, at least 0", record, error);
-}
-
-/* {"0": 39, "3": 3}: the entries of the list that are not 0. */
-static int sparse_counts(double *count, int *ret_n, const spec_json_member *member,
-                         const spec_log_record *record, spec_error *error)
-{
-    const spec_json_part object = member->value;
-    static const char form[] = "counts by index, as {\"0\": 39, \"3\": 3}";
-    const char *at = skip_blanks(object.bytes + 1, object.bytes + object.n);
-    const char *end = object.bytes + object.n - 1; /* the bracket */
-    while (at < end) {
-        const char *key = at + 1;
-        double index;
-        at = *at == '"' ? skip_text(at, end) : NULL;
-        if (at == NULL || !short_count(&index, (spec_json_part){key, (size_t)(at - 1 - key)}) ||
-            index >= SPEC_JSON_PART_COUNTS)
-            return bad_value(member, object, form, record, error);
-        at = skip_blanks(at, end);
-        if (at == end || *at != ':') return bad_value(member, object, form, record, error);
-        const char *value = skip_blanks(at + 1, end);
-        at = skip_value(value, end);
-        if (at == NULL) return bad_value(member, object, form, record, error);
-        for (; *ret_n <= (int)index; (*ret_n)++) count[*ret_n] = NAN;
-        if (!isnan(count[(int)index])) return bad_value(member, object, form, record, error);
-        const int status = count_of(&count[(int)index], member,
-                                    (spec_json_part){value, (size_t)(at - value)}, record, error);
-        if (status != GSL_SUCCESS) return status;
-        at = skip_blanks(at, end);
-        if (at < end && *at++ != ',') return bad_value(member, object, form, record, error);
-        at = skip_blanks(at, end);
-    }
-    for (int i = 0; i < *ret_n; i++) {
-        if (isnan(count[i])) count[i] = 0;
-    }
-    return GSL_SUCCESS;
-}
-
-int spec_json_part_counts(double ret_count[SPEC_JSON_PART_COUNTS], int *ret_n,
-                          const spec_json_member *member, const spec_log_record *record,
-                          spec_error *error)
-{
-    const spec_json_part list = member->value;
-    *ret_n = 0;
-    if (list.bytes == NULL) return GSL_SUCCESS;
-    if (*list.bytes == '{') return sparse_counts(ret_count, ret_n, member, record, error);
-    if (*list.bytes != '[') return bad_value(member, list, "a list of counts", record, error);
-    spec_json_part element;
-    size_t at = 0;
-    while (spec_json_part_next(&element, list, &at)) {
-        if (*ret_n == SPEC_JSON_PART_COUNTS)
-            return spec_log_bad(record, error, "'%s' has more than %d entries", member->key,
-                                SPEC_JSON_PART_COUNTS);
-        const int status = count_of(&ret_count[(*ret_n)++], member, element, record, error);
-        if (status != GSL_SUCCESS) return status;
-    }
-    if (!ends_at(list, at)) return bad_value(member, list, "a list of counts", record, error);
     return GSL_SUCCESS;
 }

@@ -10,8 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Deepest nesting, and most entries of a list of counts. */
-enum { SPEC_JSON_PART_DEPTH = 512, SPEC_JSON_PART_COUNTS = 1024 };
+enum { SPEC_JSON_PART_DEPTH = 512 }; /* deepest nesting */
 
 typedef struct {
     const char *bytes; /* (n), one value without blanks around it; NULL: absent */
@@ -26,6 +25,13 @@ spec_json_part spec_json_part_find(spec_json_part part, const char *key);
 
 /* Next element of an array. *at is 0 at first; false at the end, or where an element has none. */
 bool spec_json_part_next(spec_json_part *ret_element, spec_json_part array, size_t *at);
+
+/* Next member of an object, in the same way. The key is without its quotes. */
+bool spec_json_part_next_member(spec_json_part *ret_key, spec_json_part *ret_value,
+                                spec_json_part object, size_t *at);
+
+/* Is the bracket that closes an array or an object where the last call of _next left *at? */
+bool spec_json_part_ends(spec_json_part list, size_t at);
 
 bool spec_json_part_is(spec_json_part part, const char *text); /* such as "null" */
 
@@ -44,30 +50,6 @@ typedef struct {
 int spec_json_part_each(const spec_log_record *record, spec_log_learned *learned, const char *key,
                         int (*take)(const spec_json_place *place, spec_error *error),
                         spec_error *error);
-
-/* A member to look for. */
-typedef struct {
-    const char *key;
-    spec_json_part value; /* zeroed before; absent if the object has none, or null */
-} spec_json_member;
-
-/* Find members of an object, in one pass; the list ends with a NULL key. spec_log_bad if the object
- * is malformed, or has one of the keys twice. */
-int spec_json_part_members(spec_json_member *members, spec_json_part object,
-                           const spec_log_record *record, spec_error *error);
-
-/* A whole number from 0 to 2^53; NaN if absent. spec_log_bad for another value. */
-int spec_json_part_count(double *ret_count, const spec_json_member *member,
-                         const spec_log_record *record, spec_error *error);
-/* A finite number, at least 0; NaN if absent. spec_log_bad; GSL_ENOMEM. */
-int spec_json_part_real(double *ret_real, const spec_json_member *member,
-                        const spec_log_record *record, spec_error *error);
-
-/* A list of counts: an array, or an object whose keys are indices and whose other entries are 0.
- * *ret_n = 0 if absent. */
-int spec_json_part_counts(double ret_count[SPEC_JSON_PART_COUNTS], int *ret_n,
-                          const spec_json_member *member, const spec_log_record *record,
-                          spec_error *error);
 
 /* Hash of the name of the model, for observations; 0: the part names none. */
 uint64_t spec_json_part_model(spec_json_part part);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/advice/readers/json_part.h"
+#include "experiments/advice/readers/json_member.h"
 #include "experiments/advice/readers/readers.h"
 
 #include <stdio.h>
@@ -46,7 +46,7 @@ static int replay(spec_observation *o, const spec_json_member *list, int K,
     o->rounds = o->accepted = 0.0;
     for (; spec_json_part_next(&entry.value, list->value, &at); n++) {
         double length;
-        const int status = spec_json_part_count(&length, &entry, record, error);
+        const int status = spec_json_member_count(&length, &entry, record, error);
         if (status != GSL_SUCCESS) return status;
         if (!(length >= 1 && length <= 128))
             return spec_log_bad(record, error,
@@ -60,8 +60,7 @@ static int replay(spec_observation *o, const spec_json_member *list, int K,
         o->accepted += accepted;
         next += accepted + 1;
     }
-    if (list->value.bytes == NULL || *list->value.bytes != '[' || at == 0 ||
-        list->value.bytes[at] != ']')
+    if (n == 0 || !spec_json_part_ends(list->value, at))
         return spec_log_bad(record, error, "'%s' is no list of accepted lengths", list->key);
     o->depths = o->K = K;
     o->drafted = o->rounds * K;
@@ -77,9 +76,9 @@ static int take(const spec_json_place *place, spec_error *error)
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_REQUEST, record->line);
     const char *field = field_of(place->object, place->learned);
     spec_json_member m[] = {{.key = field}, {0}}, list[] = {{.key = "acc_len"}, {0}};
-    SPEC_TRY(spec_json_part_members(m, place->object, record, error));
+    SPEC_TRY(spec_json_member_find(m, place->object, record, error));
     if (m[0].value.bytes != NULL && *m[0].value.bytes == '{') {
-        SPEC_TRY(spec_json_part_members(list, m[0].value, record, error));
+        SPEC_TRY(spec_json_member_find(list, m[0].value, record, error));
         m[0].value = list[0].value;
     }
     SPEC_TRY(replay(&o, &m[0], record->K, record, error));

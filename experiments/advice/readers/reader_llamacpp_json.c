@@ -30,11 +30,11 @@ static int take(const spec_json_place *place, spec_error *error)
                             {.key = "draft_n"},      {.key = "predicted_n"},
                             {.key = "predicted_ms"}, {0}};
     if (spec_request_counts_unfinished(place->element)) goto done;
-    SPEC_TRY(spec_json_part_members(m, place->object, record, error));
+    SPEC_TRY(spec_json_member_find(m, place->object, record, error));
     const spec_request_counts counts = {.rounds = m[0], .accepted = m[1], .drafted = m[2]};
     SPEC_TRY(spec_request_counts_read(&o, &counts, record, error));
-    SPEC_TRY(spec_json_part_count(&o.emitted, &m[3], record, error));
-    SPEC_TRY(spec_json_part_real(&o.seconds, &m[4], record, error));
+    SPEC_TRY(spec_json_member_count(&o.emitted, &m[3], record, error));
+    SPEC_TRY(spec_json_member_real(&o.seconds, &m[4], record, error));
     o.seconds *= 1e-3;
     if (isnan(o.drafted) != isnan(o.accepted))
         SPEC_TRY(spec_log_bad(record, error, "'%s' is expected beside '%s'",

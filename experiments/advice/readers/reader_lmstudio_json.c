@@ -32,15 +32,12 @@ static int find_members(spec_json_member m[NAMES + 1], const char *const names[N
 {
     for (int i = 0; i < NAMES; i++) m[i] = (spec_json_member){.key = names[i]};
     m[NAMES] = (spec_json_member){0};
-    const int status = spec_json_part_members(m, place->object, place->record, error);
-    if (status != GSL_SUCCESS || !place->alone) return status;
-    for (int i = 0; i < NAMES; i++) {
-        if (m[i].value.bytes == NULL) m[i].value = spec_json_part_find(place->element, m[i].key);
-    }
-    if (m[PREDICTED].value.bytes == NULL)
-        m[PREDICTED].value = spec_json_part_find(place->element, "completion_tokens");
-    for (int i = 0; i < NAMES; i++) {
-        if (spec_json_part_is(m[i].value, "null")) m[i].value = (spec_json_part){0};
+    const int status = spec_json_member_find(m, place->object, place->record, error);
+    if (status != GSL_SUCCESS) return status;
+    for (int i = 0; i < NAMES; i++) spec_json_member_search(&m[i], place);
+    if (m[PREDICTED].value.bytes == NULL) {
+        m[PREDICTED].key = "completion_tokens";
+        spec_json_member_search(&m[PREDICTED], place);
     }
     return GSL_SUCCESS;
 }
@@ -55,10 +52,10 @@ static int take(const spec_json_place *place, const char *const names[NAMES], sp
     SPEC_TRY(find_members(m, names, place, error));
     const spec_request_counts counts = {.accepted = m[ACCEPTED], .drafted = m[TOTAL]};
     SPEC_TRY(spec_request_counts_read(&o, &counts, record, error));
-    SPEC_TRY(spec_json_part_count(&rejected, &m[REJECTED], record, error));
-    SPEC_TRY(spec_json_part_count(&ignored, &m[IGNORED], record, error));
-    SPEC_TRY(spec_json_part_count(&o.emitted, &m[PREDICTED], record, error));
-    SPEC_TRY(spec_json_part_real(&speed, &m[SPEED], record, error));
+    SPEC_TRY(spec_json_member_count(&rejected, &m[REJECTED], record, error));
+    SPEC_TRY(spec_json_member_count(&ignored, &m[IGNORED], record, error));
+    SPEC_TRY(spec_json_member_count(&o.emitted, &m[PREDICTED], record, error));
+    SPEC_TRY(spec_json_member_real(&speed, &m[SPEED], record, error));
     if (isnan(o.drafted) != isnan(o.accepted))
         SPEC_TRY(spec_log_bad(record, error, "'%s' and '%s' are expected together", m[TOTAL].key,
                               m[ACCEPTED].key));

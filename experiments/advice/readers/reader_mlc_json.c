@@ -44,20 +44,20 @@ static int take(const spec_json_place *place, spec_error *error)
     int status = GSL_SUCCESS;
     const spec_log_record *record = place->record;
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_TOTAL, record->line);
-    double drafted[SPEC_JSON_PART_COUNTS], accepted[SPEC_JSON_PART_COUNTS];
+    double drafted[SPEC_JSON_MEMBER_COUNTS], accepted[SPEC_JSON_MEMBER_COUNTS];
     int n_drafted, n_accepted;
     spec_json_member m[] = {{.key = "draft_count"}, {.key = "accept_count"}, {0}};
     spec_json_member time = {.key = "engine_decode_time_sum"};
-    SPEC_TRY(spec_json_part_members(m, place->object, record, error));
-    SPEC_TRY(spec_json_part_counts(drafted, &n_drafted, &m[0], record, error));
-    SPEC_TRY(spec_json_part_counts(accepted, &n_accepted, &m[1], record, error));
+    SPEC_TRY(spec_json_member_find(m, place->object, record, error));
+    SPEC_TRY(spec_json_member_counts(drafted, &n_drafted, &m[0], record, error));
+    SPEC_TRY(spec_json_member_counts(accepted, &n_accepted, &m[1], record, error));
     if (n_drafted != n_accepted)
         SPEC_TRY(spec_log_bad(record, error, "'draft_count' has %d entries, 'accept_count' %d",
                               n_drafted, n_accepted));
     if (n_drafted == 0) goto done;
     SPEC_TRY(take_counts(&o, drafted, accepted, n_drafted, record, error));
-    if (place->alone) time.value = spec_json_part_find(place->element, time.key);
-    SPEC_TRY(spec_json_part_real(&o.seconds, &time, record, error));
+    spec_json_member_search(&time, place);
+    SPEC_TRY(spec_json_member_real(&o.seconds, &time, record, error));
     place->learned->generation = 0;
     place->learned->gaps = isnan(o.seconds) ? SPEC_LOG_NO_TIMES : 0;
     SPEC_TRY(record->observer->take(record->observer->self, &o, error));

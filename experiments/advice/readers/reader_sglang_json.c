@@ -4,8 +4,7 @@
 
 #include <stdio.h>
 
-/* ---- meta_info of a response, or spec_tokens_details ------------------------------------------
- */
+/* ---- meta_info of a response, or spec_tokens_details ----------------------------------------- */
 
 enum { ROUNDS_ALONE, TOKEN_NUM, DRAFTS };
 static const char *const response_generations[] = {
@@ -65,7 +64,7 @@ static int response_take(const spec_json_place *place, spec_error *error)
                             {.key = "e2e_latency"},
                             {0}};
     if (spec_request_counts_unfinished(place->alone ? place->element : place->object)) goto done;
-    SPEC_TRY(spec_json_part_members(m, place->object, record, error));
+    SPEC_TRY(spec_json_member_find(m, place->object, record, error));
     if (m[0].value.bytes == NULL) goto done; /* null: no speculation */
     const bool drafts = m[1].value.bytes != NULL, old = !drafts && m[3].value.bytes == NULL;
     const spec_request_counts counts = {.rounds = m[0],
@@ -73,14 +72,13 @@ static int response_take(const spec_json_place *place, spec_error *error)
                                         .drafted = drafts ? m[2] : m[4],
                                         .histogram = m[5],
                                         .widths_vary = true};
-    if (m[8].value.bytes == NULL && place->alone)
-        m[8].value = spec_json_part_find(place->element, "completion_tokens");
-    SPEC_TRY(spec_json_part_count(&o.emitted, &m[8], record, error));
+    spec_json_member_search(&m[8], place);
+    SPEC_TRY(spec_json_member_count(&o.emitted, &m[8], record, error));
     SPEC_TRY(spec_request_counts_read(&o, &counts, record, error));
     if (isnan(o.accepted)) accepted_from_emitted(&o);
-    SPEC_TRY(spec_json_part_real(&o.printed_length, &m[6], record, error));
-    SPEC_TRY(spec_json_part_real(&o.printed_rate, &m[7], record, error));
-    SPEC_TRY(spec_json_part_real(&o.seconds, &m[9], record, error));
+    SPEC_TRY(spec_json_member_real(&o.printed_length, &m[6], record, error));
+    SPEC_TRY(spec_json_member_real(&o.printed_rate, &m[7], record, error));
+    SPEC_TRY(spec_json_member_real(&o.seconds, &m[9], record, error));
     if (o.rounds == 0.0) {
         o.K = o.depths = 0;
         o.drafted = o.accepted = 0.0;
@@ -115,8 +113,7 @@ const spec_log_format spec_reader_sglang_response = {
     .read = response_read,
 };
 
-/* ---- /server_info -----------------------------------------------------------------------------
- */
+/* ---- /server_info ---------------------------------------------------------------------------- */
 
 static bool info_concerns(const char *bytes, size_t n)
 {
@@ -130,9 +127,9 @@ static int info_take(const spec_json_place *place, spec_error *error)
     int status = GSL_SUCCESS;
     double length;
     spec_json_member m[] = {{.key = "avg_spec_accept_length"}, {0}};
-    SPEC_TRY(spec_json_part_members(m, place->object, place->record, error));
+    SPEC_TRY(spec_json_member_find(m, place->object, place->record, error));
     if (m[0].value.bytes == NULL) goto done; /* null: no speculation */
-    SPEC_TRY(spec_json_part_real(&length, &m[0], place->record, error));
+    SPEC_TRY(spec_json_member_real(&length, &m[0], place->record, error));
     spec_log_bad(place->record, error,
                  "avg_spec_accept_length, %.2f, is a mean without its number of rounds; give the "
                  "server's log, or responses: their meta_info has counts",

@@ -2,8 +2,7 @@
 #include "experiments/advice/readers/readers.h"
 #include "experiments/advice/readers/request_counts.h"
 
-/* ---- statistics of an iteration: a step of the whole batch ------------------------------------
- */
+/* ---- statistics of an iteration: a step of the whole batch ----------------------------------- */
 
 static bool iteration_concerns(const char *bytes, size_t n)
 {
@@ -17,9 +16,9 @@ static int read_batch(double *ret_decoding, double *ret_prefill, spec_json_part 
     spec_json_member m[] = {{.key = "numGenRequests"}, {.key = "numContextRequests"}, {0}};
     *ret_decoding = *ret_prefill = NAN;
     if (stats.bytes == NULL) return GSL_SUCCESS;
-    int status = spec_json_part_members(m, stats, record, error);
-    if (status == GSL_SUCCESS) status = spec_json_part_count(ret_decoding, &m[0], record, error);
-    if (status == GSL_SUCCESS) status = spec_json_part_count(ret_prefill, &m[1], record, error);
+    int status = spec_json_member_find(m, stats, record, error);
+    if (status == GSL_SUCCESS) status = spec_json_member_count(ret_decoding, &m[0], record, error);
+    if (status == GSL_SUCCESS) status = spec_json_member_count(ret_prefill, &m[1], record, error);
     return status;
 }
 
@@ -32,11 +31,11 @@ static int read_drafts(spec_observation *o, spec_json_part stats, const spec_log
                             {.key = "numAcceptedTokens"},
                             {.key = "numDraftTokens"},
                             {.key = "acceptanceLength"},
-                            {.key = "iterLatencyMS"},
+                            {.key = "iterLatencyMS"}, /* of the draft alone */
                             {.key = "draftOverhead"},
                             {0}};
     if (stats.bytes == NULL) return GSL_SUCCESS;
-    SPEC_TRY(spec_json_part_members(m, stats, record, error));
+    SPEC_TRY(spec_json_member_find(m, stats, record, error));
     for (int i = 0; i < 3; i++) {
         if (m[i].value.bytes == NULL)
             SPEC_TRY(spec_log_bad(record, error, "a count '%s' is expected in 'specDecodingStats'",
@@ -44,9 +43,9 @@ static int read_drafts(spec_observation *o, spec_json_part stats, const spec_log
     }
     const spec_request_counts counts = {.rounds = m[0], .accepted = m[1], .drafted = m[2]};
     SPEC_TRY(spec_request_counts_read(o, &counts, record, error));
-    SPEC_TRY(spec_json_part_real(&o->printed_length, &m[3], record, error));
-    SPEC_TRY(spec_json_part_real(&o->draft_seconds, &m[4], record, error)); /* of the draft alone */
-    SPEC_TRY(spec_json_part_real(&overhead, &m[5], record, error));
+    SPEC_TRY(spec_json_member_real(&o->printed_length, &m[3], record, error));
+    SPEC_TRY(spec_json_member_real(&o->draft_seconds, &m[4], record, error));
+    SPEC_TRY(spec_json_member_real(&overhead, &m[5], record, error));
     o->draft_seconds *= 1e-3;
     if (isnan(o->seconds) && overhead > 0.0) o->seconds = o->draft_seconds / overhead;
     if (isnan(o->draft_seconds)) o->draft_seconds = overhead * o->seconds;
@@ -65,10 +64,10 @@ static int iteration_take(const spec_json_place *place, spec_error *error)
                             {.key = "inflightBatchingStats"},
                             {.key = "attentionDpRank"},
                             {0}};
-    SPEC_TRY(spec_json_part_members(m, place->object, record, error));
-    SPEC_TRY(spec_json_part_count(&rank, &m[3], record, error));
+    SPEC_TRY(spec_json_member_find(m, place->object, record, error));
+    SPEC_TRY(spec_json_member_count(&rank, &m[3], record, error));
     if (rank > 0) goto done; /* a copy of the numbers of rank 0 */
-    SPEC_TRY(spec_json_part_real(&o.seconds, &m[1], record, error));
+    SPEC_TRY(spec_json_member_real(&o.seconds, &m[1], record, error));
     o.seconds *= 1e-3;
     SPEC_TRY(read_batch(&decoding, &prefill, m[2].value, record, error));
     SPEC_TRY(read_drafts(&o, m[0].value, record, error));
@@ -108,8 +107,7 @@ const spec_log_format spec_reader_tensorrt_iterations = {
     .read = iteration_read,
 };
 
-/* ---- responses: counts, or tokens per iteration alone -----------------------------------------
- */
+/* ---- responses: counts, or tokens per iteration alone ---------------------------------------- */
 
 enum { MEAN_ALONE, COUNTS };
 static const char *const response_generations[] = {
@@ -128,8 +126,8 @@ static bool response_concerns(const char *bytes, size_t n)
 static int read_emitted(double *ret_emitted, const spec_json_place *place, spec_error *error)
 {
     spec_json_member tokens = {.key = "completion_tokens"};
-    if (place->alone) tokens.value = spec_json_part_find(place->element, tokens.key);
-    return spec_json_part_count(ret_emitted, &tokens, place->record, error);
+    spec_json_member_search(&tokens, place);
+    return spec_json_member_count(ret_emitted, &tokens, place->record, error);
 }
 
 static int counts_take(const spec_json_place *place, spec_error *error)
@@ -145,7 +143,8 @@ static int counts_take(const spec_json_place *place, spec_error *error)
                             {.key = "num_spec_tokens"},
                             {.key = "acceptance_rate"},
                             {0}};
-    SPEC_TRY(spec_json_part_members(m, place->object, record, error));
+    spec_json_member mean = {.key = "avg_decoded_tokens_per_iter"};
+    SPEC_TRY(spec_json_member_find(m, place->object, record, error));
     for (int i = 0; i < 3; i++) {
         if (m[i].value.bytes == NULL)
             SPEC_TRY(spec_log_bad(record, error,
@@ -154,15 +153,11 @@ static int counts_take(const spec_json_place *place, spec_error *error)
     const spec_request_counts counts = {
         .rounds = m[0], .accepted = m[1], .drafted = m[2], .histogram = m[3], .K = m[4]};
     SPEC_TRY(spec_request_counts_read(&o, &counts, record, error));
-    SPEC_TRY(spec_json_part_real(&o.printed_rate, &m[5], record, error));
+    SPEC_TRY(spec_json_member_real(&o.printed_rate, &m[5], record, error));
     SPEC_TRY(read_emitted(&emitted, place, error));
     spec_request_counts_emitted(&o, emitted);
-    if (place->alone) {
-        spec_json_member mean = {.key = "avg_decoded_tokens_per_iter"};
-        mean.value = spec_json_part_find(place->element, mean.key);
-        if (!spec_json_part_is(mean.value, "null"))
-            SPEC_TRY(spec_json_part_real(&o.printed_length, &mean, record, error));
-    }
+    spec_json_member_search(&mean, place);
+    SPEC_TRY(spec_json_member_real(&o.printed_length, &mean, record, error));
     o.label = spec_json_part_model(place->element);
     place->learned->generation = COUNTS;
     place->learned->gaps = SPEC_LOG_NO_TIMES | (o.depths > 0 ? 0 : SPEC_LOG_NO_DEPTHS);
@@ -179,8 +174,8 @@ static int mean_take(const spec_json_place *place, spec_error *error)
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_REQUEST, record->line);
     spec_json_member m[] = {{.key = "avg_decoded_tokens_per_iter"}, {0}};
     if (spec_request_counts_unfinished(place->object)) goto done;
-    SPEC_TRY(spec_json_part_members(m, place->object, record, error));
-    SPEC_TRY(spec_json_part_real(&o.printed_length, &m[0], record, error));
+    SPEC_TRY(spec_json_member_find(m, place->object, record, error));
+    SPEC_TRY(spec_json_member_real(&o.printed_length, &m[0], record, error));
     SPEC_TRY(read_emitted(&o.emitted, place, error));
     if (!(o.printed_length > 0 && o.emitted > 0)) goto done;
     const double passes = nearbyint(o.emitted / o.printed_length);

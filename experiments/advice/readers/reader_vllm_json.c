@@ -19,7 +19,7 @@ static int read_counts(spec_observation *o, const spec_json_place *place, spec_e
                             [STEP_ACCEPTED] = {.key = "per_step_accepted"},
                             [STEP_DRAFTED] = {.key = "per_step_drafted"},
                             {0}};
-    SPEC_TRY(spec_json_part_members(m, place->object, place->record, error));
+    SPEC_TRY(spec_json_member_find(m, place->object, place->record, error));
     for (int i = ROUNDS; i <= DRAFTED; i++) {
         if (m[i].value.bytes == NULL)
             SPEC_TRY(spec_log_bad(place->record, error, "a count '%s' is expected beside '%s'",
@@ -31,8 +31,8 @@ static int read_counts(spec_observation *o, const spec_json_place *place, spec_e
                                         .histogram = m[HISTOGRAM],
                                         .K = m[WIDTH]};
     SPEC_TRY(spec_request_counts_read(o, &counts, place->record, error));
-    SPEC_TRY(spec_json_part_real(&o->printed_length, &m[LENGTH], place->record, error));
-    SPEC_TRY(spec_json_part_real(&o->printed_rate, &m[RATE], place->record, error));
+    SPEC_TRY(spec_json_member_real(&o->printed_length, &m[LENGTH], place->record, error));
+    SPEC_TRY(spec_json_member_real(&o->printed_rate, &m[RATE], place->record, error));
     SPEC_TRY(
         spec_request_counts_per_step(o, &m[STEP_ACCEPTED], &m[STEP_DRAFTED], place->record, error));
     o->label = spec_json_part_model(place->element);
@@ -57,15 +57,12 @@ static int vllm_take(const spec_json_place *place, spec_error *error)
     int status = GSL_SUCCESS;
     const spec_log_record *record = place->record;
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_REQUEST, record->line);
+    spec_json_member tokens = {.key = "completion_tokens"};
+    double emitted;
     SPEC_TRY(read_counts(&o, place, error));
-    if (place->alone) {
-        double emitted;
-        const spec_json_member tokens = {
-            .key = "completion_tokens",
-            .value = spec_json_part_find(place->element, "completion_tokens")};
-        SPEC_TRY(spec_json_part_count(&emitted, &tokens, record, error));
-        spec_request_counts_emitted(&o, emitted);
-    }
+    spec_json_member_search(&tokens, place);
+    SPEC_TRY(spec_json_member_count(&emitted, &tokens, record, error));
+    spec_request_counts_emitted(&o, emitted);
     place->learned->gaps |= SPEC_LOG_NO_TIMES;
     SPEC_TRY(record->observer->take(record->observer->self, &o, error));
 done:
@@ -121,7 +118,7 @@ static int take_rates(spec_observation *o, const spec_json_member *rates,
     double sum = 0.0, most = o->rounds;
     while (spec_json_part_next(&rate.value, rates->value, &at)) {
         double value;
-        const int status = spec_json_part_real(&value, &rate, record, error);
+        const int status = spec_json_member_real(&value, &rate, record, error);
         if (status != GSL_SUCCESS) return status;
         const double rounds = nearbyint(value * o->rounds);
         if (!(fabs(value * o->rounds - rounds) <= 1e-6 * o->rounds) || rounds > most)
@@ -160,8 +157,8 @@ static int bench_speculation(spec_observation *o, const spec_json_member *m,
                                   m[m[0].value.bytes != NULL ? 0 : given].key));
     }
     SPEC_TRY(spec_request_counts_read(o, &counts, record, error));
-    SPEC_TRY(spec_json_part_real(&o->printed_length, &m[3], record, error));
-    SPEC_TRY(spec_json_part_real(&o->printed_rate, &m[4], record, error));
+    SPEC_TRY(spec_json_member_real(&o->printed_length, &m[3], record, error));
+    SPEC_TRY(spec_json_member_real(&o->printed_rate, &m[4], record, error));
     o->printed_rate /= 100.0; /* per cent */
     if (m[5].value.bytes != NULL) SPEC_TRY(take_rates(o, &m[5], record, error));
 done:
@@ -185,17 +182,17 @@ static int bench_take(const spec_json_place *place, spec_error *error)
                             {.key = "total_output_tokens"},
                             {.key = "mean_tpot_ms"},
                             {0}};
-    SPEC_TRY(spec_json_part_members(m, place->object, record, error));
+    SPEC_TRY(spec_json_member_find(m, place->object, record, error));
     const bool plain = is_plain(m);
     if (plain && !has_all(place->object.bytes, place->object.n, plain_keys)) goto done;
     if (plain)
         o.K = 0;
     else
         SPEC_TRY(bench_speculation(&o, m, place, error));
-    SPEC_TRY(spec_json_part_real(&times.duration, &m[6], record, error));
-    SPEC_TRY(spec_json_part_count(&times.requests, &m[7], record, error));
-    SPEC_TRY(spec_json_part_count(&times.tokens, &m[8], record, error));
-    SPEC_TRY(spec_json_part_real(&times.token_time, &m[9], record, error));
+    SPEC_TRY(spec_json_member_real(&times.duration, &m[6], record, error));
+    SPEC_TRY(spec_json_member_count(&times.requests, &m[7], record, error));
+    SPEC_TRY(spec_json_member_count(&times.tokens, &m[8], record, error));
+    SPEC_TRY(spec_json_member_real(&times.token_time, &m[9], record, error));
     times.token_time *= 1e-3;
     spec_bench_times_add(&o, &times);
     if (!plain) place->learned->generation = 0;
@@ -242,9 +239,9 @@ static int milliseconds(double *ret_ms, const spec_json_place *place, const char
     spec_json_member m[] = {{.key = "value"}, {.key = "unit"}, {0}};
     *ret_ms = NAN;
     if (metric.bytes == NULL || *metric.bytes != '{') return GSL_SUCCESS;
-    const int status = spec_json_part_members(m, metric, place->record, error);
+    const int status = spec_json_member_find(m, metric, place->record, error);
     if (status != GSL_SUCCESS || !spec_json_part_is(m[1].value, "\"ms\"")) return status;
-    return spec_json_part_real(ret_ms, &m[0], place->record, error);
+    return spec_json_member_real(ret_ms, &m[0], place->record, error);
 }
 
 static int aiperf_take(const spec_json_place *place, spec_error *error)
@@ -255,8 +252,8 @@ static int aiperf_take(const spec_json_place *place, spec_error *error)
     double emitted, whole, first;
     spec_json_member m[] = {{.key = "completion_tokens"}, {.key = "engine"}, {0}};
     SPEC_TRY(read_counts(&o, place, error));
-    SPEC_TRY(spec_json_part_members(m, place->object, record, error));
-    SPEC_TRY(spec_json_part_count(&emitted, &m[0], record, error));
+    SPEC_TRY(spec_json_member_find(m, place->object, record, error));
+    SPEC_TRY(spec_json_member_count(&emitted, &m[0], record, error));
     spec_request_counts_emitted(&o, emitted);
     if (place->alone) {
         SPEC_TRY(milliseconds(&whole, place, "request_latency", error));

@@ -8,9 +8,9 @@
 static int take_histogram(spec_observation *o, const spec_request_counts *c,
                           const spec_log_record *record, spec_error *error)
 {
-    double count[SPEC_JSON_PART_COUNTS];
+    double count[SPEC_JSON_MEMBER_COUNTS];
     int n;
-    const int status = spec_json_part_counts(count, &n, &c->histogram, record, error);
+    const int status = spec_json_member_counts(count, &n, &c->histogram, record, error);
     if (status != GSL_SUCCESS || n == 0) return status;
     const bool dense = *c->histogram.value.bytes == '[';
     if (o->K >= 0 && (n > o->K + 1 || (dense && n < o->K + 1)))
@@ -40,10 +40,10 @@ int spec_request_counts_read(spec_observation *o, const spec_request_counts *c,
 {
     int status = GSL_SUCCESS;
     double K;
-    SPEC_TRY(spec_json_part_count(&o->rounds, &c->rounds, record, error));
-    SPEC_TRY(spec_json_part_count(&o->accepted, &c->accepted, record, error));
-    SPEC_TRY(spec_json_part_count(&o->drafted, &c->drafted, record, error));
-    SPEC_TRY(spec_json_part_count(&K, &c->K, record, error));
+    SPEC_TRY(spec_json_member_count(&o->rounds, &c->rounds, record, error));
+    SPEC_TRY(spec_json_member_count(&o->accepted, &c->accepted, record, error));
+    SPEC_TRY(spec_json_member_count(&o->drafted, &c->drafted, record, error));
+    SPEC_TRY(spec_json_member_count(&K, &c->K, record, error));
     if (K > SPEC_OBSERVED_DEPTHS)
         SPEC_TRY(BAD("'%s' is %.0f: expected at most %d", c->K.key, K, SPEC_OBSERVED_DEPTHS));
     if (!isnan(K)) o->K = (int)K;
@@ -77,8 +77,8 @@ int spec_request_counts_per_step(const spec_observation *o, const spec_json_memb
         if (one != two) return BAD("'%s' and '%s' have different lengths", a.key, d.key);
         if (!one) break;
         double step_a, step_d;
-        int status = spec_json_part_count(&step_a, &a, record, error);
-        if (status == GSL_SUCCESS) status = spec_json_part_count(&step_d, &d, record, error);
+        int status = spec_json_member_count(&step_a, &a, record, error);
+        if (status == GSL_SUCCESS) status = spec_json_member_count(&step_d, &d, record, error);
         if (status != GSL_SUCCESS) return status;
         if (step_a > step_d)
             return BAD("'%s' and '%s': a round accepts %.0f of %.0f tokens", a.key, d.key, step_a,

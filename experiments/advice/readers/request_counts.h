@@ -5,7 +5,7 @@
 #ifndef SPECLAB_REQUEST_COUNTS_H
 #define SPECLAB_REQUEST_COUNTS_H
 
-#include "experiments/advice/readers/json_part.h"
+#include "experiments/advice/readers/json_member.h"
 
 #include <stdbool.h>
 
