@@ -31,9 +31,11 @@ static const char *skip_text(const char *begin, const char *end)
     return NULL;
 }
 
+/* Asked for each byte of a response: a table, for one branch. */
 static bool is_structure(char c)
 {
-    return c == '"' || c == '{' || c == '}' || c == '[' || c == ']';
+    static const bool yes[256] = {['"'] = 1, ['{'] = 1, ['}'] = 1, ['['] = 1, [']'] = 1};
+    return yes[(unsigned char)c];
 }
 
 /* The next quote or bracket. */
