@@ -5,13 +5,14 @@
 
 #include <stdlib.h>
 
-/* Draft tokens, of all runs. */
-static double drafted(const spec_observed_sums *sums)
+/* Draft tokens of all runs: accepted ones count where drafted ones are not known. */
+static double draft_tokens(const spec_observed_sums *sums)
 {
     double n = 0.0;
     for (size_t s = 0; s < sums->n; s++)
         for (size_t c = 0; c < sums->series[s].n; c++)
-            n += sums->series[s].column[c * SPEC_SUM_COLUMNS + SPEC_SUM_DRAFTED];
+            n += sums->series[s].column[c * SPEC_SUM_COLUMNS + SPEC_SUM_DRAFTED] +
+                 sums->series[s].column[c * SPEC_SUM_COLUMNS + SPEC_SUM_ACCEPTED];
     return n;
 }
 
@@ -23,10 +24,10 @@ static int read_part(spec_advice_files *files, spec_observed_sums *sums, const c
     const char *const *path = plain ? paths->plain : before ? &paths->opt_before : paths->file;
     const int n = plain ? paths->n_plain : before ? paths->opt_before != NULL : paths->n_files;
     const spec_log_options options = {
-        .opt_format = paths->opt_format, .K = plain ? 0 : paths->K, .opt_stop = paths->opt_stop};
+        .opt_format = paths->opt_format, .K = plain ? -1 : paths->K, .opt_stop = paths->opt_stop};
     spec_counter_differences counters = {.to = spec_observed_sums_observer(sums)};
     const spec_observer observer = spec_counter_differences_observer(&counters);
-    const double known = drafted(sums);
+    const double known = draft_tokens(sums);
     int status = GSL_SUCCESS;
     *ret_drafts = NULL;
     for (int i = 0; i < n; i++) {
@@ -35,7 +36,7 @@ static int read_part(spec_advice_files *files, spec_observed_sums *sums, const c
         source->part = part;
         SPEC_TRY(spec_log_file_read(&source->summary, path[i], &options, &observer, error));
         if (i == n - 1) SPEC_TRY(spec_counter_differences_end(&counters, error));
-        if (*ret_drafts == NULL && drafted(sums) > known) *ret_drafts = path[i];
+        if (*ret_drafts == NULL && draft_tokens(sums) > known) *ret_drafts = path[i];
     }
 done:
     if (!before) {

@@ -130,6 +130,10 @@ static void something_wrong_is_status_1_and_bad_input_2(void **state)
                        "speclab advise: --plain-tokens-per-s and --round-over-plain: give one");
     spec_program_fails("advise k3.log --plain plain.log --plain-tokens-per-s 77", SPEC_EXIT_USAGE,
                        "speclab advise: --plain and --plain-tokens-per-s: give one");
+    spec_file_write("rounds.jsonl", "{\"meta_info\":{\"spec_verify_ct\":188,\"completion_tokens\":"
+                                    "400,\"e2e_latency\":3}}\n");
+    spec_program_fails("advise slow.log --plain rounds.jsonl", SPEC_EXIT_USAGE,
+                       "speclab advise: --plain rounds.jsonl: has draft tokens; ");
     spec_program_fails("advise nothere", SPEC_EXIT_USAGE, "speclab advise: nothere: ");
 }
 
