@@ -10,7 +10,7 @@
 
 typedef struct {
     const char *opt_format; /* name of a format or an engine; NULL: by content */
-    int K;                  /* the user's draft length; -1: not given */
+    int K;                  /* the user's draft length, 1 or more; -1: not given */
     const volatile int *opt_stop;
     const spec_log_format *const *opt_table; /* NULL-terminated; NULL: spec_log_formats */
 } spec_log_options;

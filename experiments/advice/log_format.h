@@ -16,7 +16,7 @@ typedef struct {
     size_t n;
     const char *file;
     uint64_t line; /* of its first byte */
-    int K;         /* the user's draft length; -1: not given */
+    int K;         /* the user's draft length, 1 or more; -1: not given */
     double time;   /* of the newest line "# time SECONDS" above; 0: none; NaN: malformed */
     const spec_observer *observer;
 } spec_log_record;

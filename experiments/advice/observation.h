@@ -62,6 +62,14 @@ static inline spec_observation spec_observation_empty(spec_observation_kind kind
                               .printed_rate = NAN};
 }
 
+/* Plain decoding: a pass for each token, and no rounds. NaN: how many is not given. */
+static inline void spec_observation_decode_plainly(spec_observation *o, double tokens)
+{
+    o->K = o->depths = 0;
+    o->rounds = o->rounds_low = o->rounds_high = o->drafted = o->accepted = 0.0;
+    o->passes = o->emitted = tokens;
+}
+
 /* Receives observations in the order of the files. A status other than GSL_SUCCESS ends reading,
  * and is returned. */
 typedef struct {

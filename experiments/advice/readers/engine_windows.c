@@ -28,9 +28,7 @@ static int hand_over(const spec_engine_windows *windows, const spec_engine_windo
     if (!is_plain(windows, &window->line)) return GSL_SUCCESS;
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_WINDOW, window->line.line);
     o.label = window->line.engine;
-    o.K = 0;
-    o.rounds = o.rounds_low = o.rounds_high = o.drafted = o.accepted = 0.0;
-    o.emitted = o.passes = fmax(round(window->line.generated * window->seconds), 1.0);
+    spec_observation_decode_plainly(&o, fmax(round(window->line.generated * window->seconds), 1.0));
     o.seconds = window->seconds;
     o.running = window->running;
     return observer->take(observer->self, &o, error);

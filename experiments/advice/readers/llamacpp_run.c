@@ -129,10 +129,7 @@ static int hand_over(const spec_llamacpp_run *run, spec_log_learned *learned,
         return spec_log_bad(record, error, "n_predict: expected the %.0f tokens decoded, not %.0f",
                             run->tokens, run->predicted);
     if (run->predicted == 0.0) return GSL_SUCCESS;
-    if (run->K_known && run->K <= SPEC_OBSERVED_DEPTHS)
-        o.K = (int)run->K;
-    else if (record->K >= 1)
-        o.K = record->K;
+    o.K = run->K_known && run->K <= SPEC_OBSERVED_DEPTHS ? (int)run->K : record->K;
     count_rounds(&o, &learned->gaps, run);
     o.drafted = run->drafted;
     o.accepted = run->accepted;

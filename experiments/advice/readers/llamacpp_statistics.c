@@ -6,9 +6,11 @@
 
 #include <string.h>
 
+static const char calls[] = "#calls(b,g,a) =";
+
 bool spec_llamacpp_statistics_concerns(const char *bytes, size_t n)
 {
-    return spec_log_find(bytes, n, "#calls(b,g,a) =") != NULL;
+    return spec_log_find(bytes, n, calls) != NULL;
 }
 
 void spec_llamacpp_statistics_restart(spec_llamacpp_statistics *statistics)
@@ -57,7 +59,7 @@ static int parse(line_numbers *ret, spec_log_scan scan, spec_error *error)
         SPEC_TRY(spec_log_scan_expect(&at, ",", "dur(b,g,a)", error));
         SPEC_TRY(spec_log_scan_real(&ret->draft_ms, NULL, &at, "dur(b,g,a)", error));
     }
-    if (spec_log_find(scan.at, (size_t)(scan.end - scan.at), "#calls(b,g,a) =") != NULL)
+    if (spec_log_scan_find(&scan, calls))
         status = spec_log_bad(scan.record, error, "expected one record on a line, not two");
     else if (ret->accepted > ret->drafted)
         status = spec_log_bad(scan.record, error,
@@ -123,10 +125,10 @@ static spec_llamacpp_way *find_way(spec_llamacpp_statistics *statistics, uint64_
     return way;
 }
 
-/* Hash of the name between "statistics" and the colon before the calls. */
-static uint64_t label_of(const spec_log_record *record, const char *calls)
+/* Hash of the name that ends before these bytes: "draft-mtp" of "statistics draft-mtp: ". */
+static uint64_t label_of(const spec_log_record *record, const char *behind)
 {
-    const char *end = calls, *begin;
+    const char *end = behind, *begin;
     while (end > record->bytes && (end[-1] == ' ' || end[-1] == ':')) end--;
     for (begin = end; begin > record->bytes && begin[-1] != ' '; begin--) continue;
     return spec_log_label(begin, (size_t)(end - begin));
@@ -149,7 +151,6 @@ int spec_llamacpp_statistics_read(spec_llamacpp_statistics *statistics, double *
                                   spec_error *error)
 {
     int status = GSL_SUCCESS;
-    static const char calls[] = "#calls(b,g,a) =";
     spec_log_scan scan = spec_log_scan_of(record);
     spec_observation total = spec_observation_empty(SPEC_OBSERVED_TOTAL, record->line);
     line_numbers line;
@@ -171,7 +172,7 @@ int spec_llamacpp_statistics_read(spec_llamacpp_statistics *statistics, double *
     way->draft_seconds = now;
     if (statistics->requests) goto done;
     SPEC_TRY(recover(&total, &line, record, error));
-    total.K = record->K >= 1 ? record->K : -1;
+    total.K = record->K;
     total.drafted = line.drafted;
     total.accepted = line.accepted;
     total.draft_seconds = now;

@@ -31,31 +31,12 @@ static int take(const spec_json_place *place, spec_error *error)
                             {.key = "predicted_ms"}, {0}};
     if (spec_request_counts_unfinished(place->element)) goto done;
     SPEC_TRY(spec_json_member_find(m, place->object, record, error));
-    const spec_request_counts counts = {.rounds = m[0], .accepted = m[1], .drafted = m[2]};
+    const spec_request_counts counts = {
+        .rounds = m[0], .accepted = m[1], .drafted = m[2], .emitted = m[3]};
     SPEC_TRY(spec_request_counts_read(&o, &counts, record, error));
-    SPEC_TRY(spec_json_member_count(&o.emitted, &m[3], record, error));
     SPEC_TRY(spec_json_member_real(&o.seconds, &m[4], record, error));
     o.seconds *= 1e-3;
-    if (isnan(o.drafted) != isnan(o.accepted))
-        SPEC_TRY(spec_log_bad(record, error, "'%s' is expected beside '%s'",
-                              m[isnan(o.drafted) ? 2 : 1].key, m[isnan(o.drafted) ? 1 : 2].key));
-    if (isnan(o.drafted)) { /* plain decoding: a token for each pass */
-        if (isnan(o.emitted)) goto done;
-        o.K = 0;
-        o.rounds = o.rounds_low = o.rounds_high = o.drafted = o.accepted = 0.0;
-        o.passes = o.emitted;
-    } else {
-        if (o.accepted > o.emitted)
-            SPEC_TRY(spec_log_bad(record, error, "'%s' is %.0f, more than '%s', %.0f", m[1].key,
-                                  o.accepted, m[3].key, o.emitted));
-        o.K = record->K > 0 ? record->K : -1;
-        o.passes = o.emitted - o.accepted;
-    }
-    o.label = spec_json_part_model(place->element);
-    place->learned->generation = 0;
-    place->learned->gaps = SPEC_LOG_NO_DEPTHS | (isnan(o.rounds) ? SPEC_LOG_NO_ROUNDS : 0) |
-                           (isnan(o.seconds) ? SPEC_LOG_NO_TIMES : 0);
-    SPEC_TRY(record->observer->take(record->observer->self, &o, error));
+    SPEC_TRY(spec_request_counts_hand_over(&o, &counts, place, error));
 done:
     return status;
 }

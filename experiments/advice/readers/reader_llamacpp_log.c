@@ -179,9 +179,13 @@ static int hand_over(llamacpp_state *state, spec_log_learned *learned,
     const bool drafts = !isnan(r->drafted);
     /* One token is the prompt's, and its time is not in these times. */
     if (!drafts && !(r->tokens > 1.0)) goto done;
-    const int given = record->K >= 1 ? record->K : -1;
-    o.K = drafts || r->speculating ? given : 0;
-    o.emitted = r->tokens;
+    if (drafts) {
+        o.K = record->K;
+        o.emitted = r->tokens;
+    } else {
+        spec_observation_decode_plainly(&o, r->tokens);
+        if (r->speculating) o.K = record->K;
+    }
     if (r->seconds > 0.0) o.seconds = r->seconds;
     if (r->alone) o.running = 1.0;
     o.draft_seconds = r->draft_seconds;
@@ -196,10 +200,8 @@ static int hand_over(llamacpp_state *state, spec_log_learned *learned,
         if (r->n_depths == 0) gaps |= SPEC_LOG_NO_DEPTHS;
         if (r->generation > learned->generation) learned->generation = r->generation;
         learned->gaps = gaps;
-    } else {
-        o.rounds = o.drafted = o.accepted = 0.0;
-        o.passes = r->tokens;
-        if (learned->generation < 0) learned->gaps = gaps;
+    } else if (learned->generation < 0) {
+        learned->gaps = gaps;
     }
     SPEC_TRY(record->observer->take(record->observer->self, &o, error));
 done:

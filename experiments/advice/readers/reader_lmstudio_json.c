@@ -50,15 +50,12 @@ static int take(const spec_json_place *place, const char *const names[NAMES], sp
     double rejected, ignored, speed;
     spec_json_member m[NAMES + 1];
     SPEC_TRY(find_members(m, names, place, error));
-    const spec_request_counts counts = {.accepted = m[ACCEPTED], .drafted = m[TOTAL]};
+    const spec_request_counts counts = {
+        .accepted = m[ACCEPTED], .drafted = m[TOTAL], .emitted = m[PREDICTED]};
     SPEC_TRY(spec_request_counts_read(&o, &counts, record, error));
     SPEC_TRY(spec_json_member_count(&rejected, &m[REJECTED], record, error));
     SPEC_TRY(spec_json_member_count(&ignored, &m[IGNORED], record, error));
-    SPEC_TRY(spec_json_member_count(&o.emitted, &m[PREDICTED], record, error));
     SPEC_TRY(spec_json_member_real(&speed, &m[SPEED], record, error));
-    if (isnan(o.drafted) != isnan(o.accepted))
-        SPEC_TRY(spec_log_bad(record, error, "'%s' and '%s' are expected together", m[TOTAL].key,
-                              m[ACCEPTED].key));
     const double known =
         o.accepted + (isnan(rejected) ? 0 : rejected) + (isnan(ignored) ? 0 : ignored);
     if (known > o.drafted)
@@ -66,23 +63,7 @@ static int take(const spec_json_place *place, const char *const names[NAMES], sp
                               "accepted, rejected and ignored draft tokens are %.0f, '%s' is %.0f",
                               known, m[TOTAL].key, o.drafted));
     if (speed > 0.0) o.seconds = o.emitted / speed;
-    if (isnan(o.drafted)) { /* plain decoding: a token for each pass */
-        if (isnan(o.emitted)) goto done;
-        o.K = 0;
-        o.rounds = o.rounds_low = o.rounds_high = o.drafted = o.accepted = 0.0;
-        o.passes = o.emitted;
-    } else {
-        if (o.accepted > o.emitted)
-            SPEC_TRY(spec_log_bad(record, error, "'%s' is %.0f, more than '%s', %.0f",
-                                  m[ACCEPTED].key, o.accepted, m[PREDICTED].key, o.emitted));
-        o.K = record->K > 0 ? record->K : -1;
-        o.passes = o.emitted - o.accepted;
-    }
-    o.label = spec_json_part_model(place->element);
-    place->learned->generation = 0;
-    place->learned->gaps = SPEC_LOG_NO_DEPTHS | (isnan(o.rounds) ? SPEC_LOG_NO_ROUNDS : 0) |
-                           (isnan(o.seconds) ? SPEC_LOG_NO_TIMES : 0);
-    SPEC_TRY(record->observer->take(record->observer->self, &o, error));
+    SPEC_TRY(spec_request_counts_hand_over(&o, &counts, place, error));
 done:
     return status;
 }

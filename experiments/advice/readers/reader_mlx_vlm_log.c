@@ -105,7 +105,7 @@ static int read(void *self, spec_log_learned *learned, const spec_log_record *re
                               line.rounds);
         goto done;
     }
-    o.K = record->K >= 1 ? record->K : -1;
+    o.K = record->K;
     o.rounds = o.rounds_low = o.rounds_high = line.rounds;
     o.accepted = middle(&accepted);
     if (drafts) o.drafted = fmax(middle(&drafted), o.accepted);

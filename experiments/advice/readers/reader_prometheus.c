@@ -28,15 +28,6 @@ static void learn(spec_log_learned *learned, int generation, unsigned gaps)
     learned->gaps = gaps;
 }
 
-/* An engine that has not drafted decodes plainly. */
-static void make_plain(spec_observation *o)
-{
-    o->K = 0;
-    o->rounds = o->drafted = o->accepted = 0.0;
-    o->passes = o->emitted;
-    o->depths = 0;
-}
-
 /* Passes, where many of them have no draft. */
 static void passes_of(spec_observation *o, const spec_prometheus_label *s)
 {
@@ -108,7 +99,7 @@ static int finish_vllm(spec_observation *o, spec_log_learned *learned,
     if (status != GSL_SUCCESS) return status;
     if (!spec_prometheus_scrape_has(s, SPEC_SCRAPE_ROUNDS) &&
         !spec_prometheus_scrape_has(s, SPEC_SCRAPE_DRAFTED)) {
-        make_plain(o);
+        spec_observation_decode_plainly(o, o->emitted);
         learn(learned, learned->generation, 0);
         return GSL_SUCCESS;
     }
@@ -142,7 +133,7 @@ static int finish_sglang(spec_observation *o, spec_log_learned *learned,
     const bool speculates = o->printed_length > 0.0;
     times_of_sglang(o, s);
     if (!speculates && !(o->rounds > 0.0)) {
-        make_plain(o);
+        spec_observation_decode_plainly(o, o->emitted);
         learn(learned, learned->generation, 0);
         return GSL_SUCCESS;
     }
@@ -178,7 +169,7 @@ static int finish_llama(spec_observation *o, spec_log_learned *learned,
     o->running = spec_prometheus_scrape_value(s, SPEC_SCRAPE_BUSY);
     if (o->running < ALONE) o->running = 1.0;
     if (!(o->drafted > 0.0)) {
-        make_plain(o);
+        spec_observation_decode_plainly(o, o->emitted);
         learn(learned, learned->generation, 0);
         return GSL_SUCCESS;
     }

@@ -46,43 +46,45 @@ static void take_width(spec_observation *o, spec_log_learned *learned)
     }
 }
 
+/* Members. CORRECT and PROPOSED of 2026 are ACCEPTED and DRAFTED of 2025. */
+enum { ROUNDS, CORRECT, PROPOSED, ACCEPTED, DRAFTED, HISTOGRAM, LENGTH, RATE, TOKENS, SECONDS };
+
 static int response_take(const spec_json_place *place, spec_error *error)
 {
     int status = GSL_SUCCESS;
     const spec_log_record *record = place->record;
     spec_log_learned *learned = place->learned;
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_REQUEST, record->line);
-    spec_json_member m[] = {{.key = "spec_verify_ct"},
-                            {.key = "spec_num_correct_drafts"},
-                            {.key = "spec_num_proposed_drafts"},
-                            {.key = "spec_accept_token_num"},
-                            {.key = "spec_draft_token_num"},
-                            {.key = "spec_correct_drafts_histogram"},
-                            {.key = "spec_accept_length"},
-                            {.key = "spec_accept_rate"},
-                            {.key = "completion_tokens"},
-                            {.key = "e2e_latency"},
+    spec_json_member m[] = {[ROUNDS] = {.key = "spec_verify_ct"},
+                            [CORRECT] = {.key = "spec_num_correct_drafts"},
+                            [PROPOSED] = {.key = "spec_num_proposed_drafts"},
+                            [ACCEPTED] = {.key = "spec_accept_token_num"},
+                            [DRAFTED] = {.key = "spec_draft_token_num"},
+                            [HISTOGRAM] = {.key = "spec_correct_drafts_histogram"},
+                            [LENGTH] = {.key = "spec_accept_length"},
+                            [RATE] = {.key = "spec_accept_rate"},
+                            [TOKENS] = {.key = "completion_tokens"},
+                            [SECONDS] = {.key = "e2e_latency"},
                             {0}};
     if (spec_request_counts_unfinished(place->alone ? place->element : place->object)) goto done;
     SPEC_TRY(spec_json_member_find(m, place->object, record, error));
-    if (m[0].value.bytes == NULL) goto done; /* null: no speculation */
-    const bool drafts = m[1].value.bytes != NULL, old = !drafts && m[3].value.bytes == NULL;
-    const spec_request_counts counts = {.rounds = m[0],
-                                        .accepted = drafts ? m[1] : m[3],
-                                        .drafted = drafts ? m[2] : m[4],
-                                        .histogram = m[5],
+    if (m[ROUNDS].value.bytes == NULL) goto done; /* null: no speculation */
+    spec_json_member_search(&m[TOKENS], place);
+    const bool drafts = m[CORRECT].value.bytes != NULL,
+               old = !drafts && m[ACCEPTED].value.bytes == NULL;
+    const spec_request_counts counts = {.rounds = m[ROUNDS],
+                                        .accepted = drafts ? m[CORRECT] : m[ACCEPTED],
+                                        .drafted = drafts ? m[PROPOSED] : m[DRAFTED],
+                                        .emitted = m[TOKENS],
+                                        .histogram = m[HISTOGRAM],
                                         .widths_vary = true};
-    spec_json_member_search(&m[8], place);
-    SPEC_TRY(spec_json_member_count(&o.emitted, &m[8], record, error));
     SPEC_TRY(spec_request_counts_read(&o, &counts, record, error));
     if (isnan(o.accepted)) accepted_from_emitted(&o);
-    SPEC_TRY(spec_json_member_real(&o.printed_length, &m[6], record, error));
-    SPEC_TRY(spec_json_member_real(&o.printed_rate, &m[7], record, error));
-    SPEC_TRY(spec_json_member_real(&o.seconds, &m[9], record, error));
+    SPEC_TRY(spec_json_member_real(&o.printed_length, &m[LENGTH], record, error));
+    SPEC_TRY(spec_json_member_real(&o.printed_rate, &m[RATE], record, error));
+    SPEC_TRY(spec_json_member_real(&o.seconds, &m[SECONDS], record, error));
     if (o.rounds == 0.0) {
-        o.K = o.depths = 0;
-        o.drafted = o.accepted = 0.0;
-        o.passes = o.emitted;
+        spec_observation_decode_plainly(&o, o.emitted);
     } else {
         take_width(&o, learned);
         if (old && o.K < 0) o.K = record->K;

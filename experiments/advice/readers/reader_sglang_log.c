@@ -11,11 +11,12 @@
 #include <string.h>
 
 enum {
-    STEPS = 40,   /* the default of --decode-log-interval */
-    RANKS = 256,  /* data-parallel ranks */
-    WAITING = 64, /* observations that wait for the draft length */
-    BATCHES = 16, /* powers of 2 */
-    NAME = 80,    /* bytes of a time stamp with ranks */
+    STEPS = 40,      /* the default of --decode-log-interval */
+    RANKS = 256,     /* data-parallel ranks */
+    WAITING = 64,    /* observations that wait for the draft length */
+    BATCHES = 16,    /* powers of 2 */
+    STAMP = 80,      /* bytes of a time stamp with ranks */
+    NUMBER = 100000, /* largest setting or rank */
 };
 
 /* A step that takes this many times the shortest one of its batch or a larger one spans a pause of
@@ -35,7 +36,7 @@ enum { TREE_SUSPECTED = 7 };
 /* A data-parallel rank. Of its ranks that print the same line, the first one counts. */
 typedef struct {
     uint64_t label;
-    int printer;
+    uint64_t printer;
     double running;          /* of the line before */
     double step[2][BATCHES]; /* shortest, plain and with drafts; 0: none */
 } rank;
@@ -60,24 +61,25 @@ static bool concerns(const char *bytes, size_t n)
 
 /* ---- The settings of the server ---- */
 
-/* 0 for None and for any other text. */
-static int setting(const spec_log_record *record, const char *name)
+/* The number behind a name, as in "speculative_num_steps=3" and "TP3"; 0 for None, for any other
+ * text, and without the name. */
+static int number_of(spec_log_scan scan, const char *name)
 {
-    spec_log_scan scan = spec_log_scan_of(record);
     double value;
     if (!spec_log_scan_find(&scan, name)) return 0;
     const bool read = spec_log_scan_count(&value, &scan, name, NULL) == GSL_SUCCESS;
-    return read && value <= 100000.0 ? (int)value : 0;
+    return read && value <= NUMBER ? (int)value : 0;
 }
 
 static void start(sglang_state *state, const spec_log_record *record)
 {
+    const spec_log_scan args = spec_log_scan_of(record);
     state->n_ranks = 0;
     state->rates = (spec_sglang_rates){0};
-    state->steps = setting(record, "decode_log_interval=");
-    state->draft_steps = setting(record, "speculative_num_steps=");
-    state->draft_tokens = setting(record, "speculative_num_draft_tokens=");
-    state->siblings = setting(record, "speculative_eagle_topk=");
+    state->steps = number_of(args, "decode_log_interval=");
+    state->draft_steps = number_of(args, "speculative_num_steps=");
+    state->draft_tokens = number_of(args, "speculative_num_draft_tokens=");
+    state->siblings = number_of(args, "speculative_eagle_topk=");
 }
 
 /* A log without the server's settings, whose rate has more tokens than the user's draft length:
@@ -175,37 +177,25 @@ static double seconds_of(sglang_state *state, rank *r, bool drafts, double token
 
 /* ---- Lines ---- */
 
-/* The number behind "DP", "TP" or "PP" in "[2025-11-05 10:00:00 DP3 TP3]"; 0 without one. */
-static int rank_number(const char *bytes, size_t n, const char *name)
-{
-    const char *place = spec_log_find(bytes, n, name);
-    int number = 0;
-    if (place == NULL) return 0;
-    for (const char *at = place + strlen(name); at < bytes + n && number < 10000; at++) {
-        if (*at < '0' || *at > '9') break;
-        number = 10 * number + (*at - '0');
-    }
-    return number;
-}
-
 /* *ret = NULL: another rank prints this line. */
 static int find_rank(rank **ret, sglang_state *state, const spec_log_record *record,
                      const char *message, spec_error *error)
 {
     const char *end = message, *begin;
     uint64_t label = 0;
-    int printer = 0;
+    uint64_t printer = 0;
     *ret = NULL;
     while (end > record->bytes && end[-1] == ' ') end--;
     begin = end;
     if (end > record->bytes && end[-1] == ']')
-        while (begin > record->bytes && end - begin < NAME && *begin != '[') begin--;
+        while (begin > record->bytes && end - begin < STAMP && *begin != '[') begin--;
     if (*begin == '[') {
-        const size_t n = (size_t)(end - begin);
+        const spec_log_scan stamp = {begin, end, record};
+        spec_log_scan data_parallel = stamp;
         char name[16];
-        printer = 10001 * rank_number(begin, n, " PP") + rank_number(begin, n, " TP");
-        if (spec_log_find(begin, n, " DP") != NULL) {
-            snprintf(name, sizeof name, "DP%d", rank_number(begin, n, " DP"));
+        printer = (uint64_t)number_of(stamp, " PP") << 32 | (uint64_t)number_of(stamp, " TP");
+        if (spec_log_scan_find(&data_parallel, " DP")) {
+            snprintf(name, sizeof name, "DP%d", number_of(stamp, " DP"));
             label = spec_log_label(name, strlen(name));
         }
     }
@@ -249,7 +239,7 @@ static int parse(decode_line *ret, spec_log_scan message, spec_error *error)
     if (isnan(ret->throughput))
         status = spec_log_bad(scan.record, error,
                               "expected 'gen throughput (token/s): ' behind '#running-req: '");
-    else if (spec_log_find(scan.at, (size_t)(scan.end - scan.at), "Decode batch") != NULL)
+    else if (spec_log_scan_find(&scan, "Decode batch"))
         status = spec_log_bad(scan.record, error, "expected one record on a line, not two");
     else if (ret->length > 0.0 && ret->length < 1.0)
         status = spec_log_bad(scan.record, error,
@@ -325,8 +315,7 @@ static int read(void *self, spec_log_learned *learned, const spec_log_record *re
     r->running = line.running;
     if (!(tokens > 0.0)) goto done; /* no request runs, or none was verified */
     if (plain) {
-        observation.K = 0;
-        observation.rounds = observation.drafted = observation.accepted = 0.0;
+        spec_observation_decode_plainly(&observation, tokens);
         if (learned->gaps == 0) learned->gaps = SPEC_LOG_ROUNDED;
         SPEC_TRY(record->observer->take(record->observer->self, &observation, error));
         goto done;

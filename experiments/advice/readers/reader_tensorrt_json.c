@@ -2,6 +2,19 @@
 #include "experiments/advice/readers/readers.h"
 #include "experiments/advice/readers/request_counts.h"
 
+/* Counts of an object of this name, which has rounds, accepted and drafted tokens at least. */
+static int read_counts(spec_observation *o, const spec_request_counts *counts, const char *name,
+                       const spec_log_record *record, spec_error *error)
+{
+    const spec_json_member *const needed[] = {&counts->rounds, &counts->accepted, &counts->drafted};
+    for (int i = 0; i < 3; i++) {
+        if (needed[i]->value.bytes == NULL)
+            return spec_log_bad(record, error, "a count '%s' is expected in '%s'", needed[i]->key,
+                                name);
+    }
+    return spec_request_counts_read(o, counts, record, error);
+}
+
 /* ---- statistics of an iteration: a step of the whole batch ----------------------------------- */
 
 static bool iteration_concerns(const char *bytes, size_t n)
@@ -36,13 +49,8 @@ static int read_drafts(spec_observation *o, spec_json_part stats, const spec_log
                             {0}};
     if (stats.bytes == NULL) return GSL_SUCCESS;
     SPEC_TRY(spec_json_member_find(m, stats, record, error));
-    for (int i = 0; i < 3; i++) {
-        if (m[i].value.bytes == NULL)
-            SPEC_TRY(spec_log_bad(record, error, "a count '%s' is expected in 'specDecodingStats'",
-                                  m[i].key));
-    }
     const spec_request_counts counts = {.rounds = m[0], .accepted = m[1], .drafted = m[2]};
-    SPEC_TRY(spec_request_counts_read(o, &counts, record, error));
+    SPEC_TRY(read_counts(o, &counts, "specDecodingStats", record, error));
     SPEC_TRY(spec_json_member_real(&o->printed_length, &m[3], record, error));
     SPEC_TRY(spec_json_member_real(&o->draft_seconds, &m[4], record, error));
     SPEC_TRY(spec_json_member_real(&overhead, &m[5], record, error));
@@ -77,9 +85,7 @@ static int iteration_take(const spec_json_place *place, spec_error *error)
     o.running = isnan(decoding) ? o.rounds : decoding;
     if (!(o.drafted > 0)) { /* plain decoding: a token for each request */
         if (!(decoding > 0)) goto done;
-        o.K = 0;
-        o.rounds = o.rounds_low = o.rounds_high = o.drafted = o.accepted = 0.0;
-        o.passes = o.emitted = decoding;
+        spec_observation_decode_plainly(&o, decoding);
         o.printed_length = o.draft_seconds = NAN;
     } else if (decoding >= o.rounds) {
         o.passes = decoding;
@@ -145,14 +151,9 @@ static int counts_take(const spec_json_place *place, spec_error *error)
                             {0}};
     spec_json_member mean = {.key = "avg_decoded_tokens_per_iter"};
     SPEC_TRY(spec_json_member_find(m, place->object, record, error));
-    for (int i = 0; i < 3; i++) {
-        if (m[i].value.bytes == NULL)
-            SPEC_TRY(spec_log_bad(record, error,
-                                  "a count '%s' is expected in 'speculative_decoding'", m[i].key));
-    }
     const spec_request_counts counts = {
         .rounds = m[0], .accepted = m[1], .drafted = m[2], .histogram = m[3], .K = m[4]};
-    SPEC_TRY(spec_request_counts_read(&o, &counts, record, error));
+    SPEC_TRY(read_counts(&o, &counts, "speculative_decoding", record, error));
     SPEC_TRY(spec_json_member_real(&o.printed_rate, &m[5], record, error));
     SPEC_TRY(read_emitted(&emitted, place, error));
     spec_request_counts_emitted(&o, emitted);

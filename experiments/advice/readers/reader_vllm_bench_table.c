@@ -170,8 +170,7 @@ static int hand_over(table *t, spec_log_learned *learned, const spec_log_record 
         SPEC_TRY(speculation_of(&o, t, &at, error));
         learned->generation = 0;
     } else {
-        o.K = 0;
-        o.rounds = o.rounds_low = o.rounds_high = o.drafted = o.accepted = 0.0;
+        spec_observation_decode_plainly(&o, NAN);
     }
     spec_bench_times_add(&o, &(spec_bench_times){.requests = value_of(t, REQUESTS),
                                                  .tokens = value_of(t, GENERATED),

@@ -43,6 +43,7 @@ int spec_request_counts_read(spec_observation *o, const spec_request_counts *c,
     SPEC_TRY(spec_json_member_count(&o->rounds, &c->rounds, record, error));
     SPEC_TRY(spec_json_member_count(&o->accepted, &c->accepted, record, error));
     SPEC_TRY(spec_json_member_count(&o->drafted, &c->drafted, record, error));
+    SPEC_TRY(spec_json_member_count(&o->emitted, &c->emitted, record, error));
     SPEC_TRY(spec_json_member_count(&K, &c->K, record, error));
     if (K > SPEC_OBSERVED_DEPTHS)
         SPEC_TRY(BAD("'%s' is %.0f: expected at most %d", c->K.key, K, SPEC_OBSERVED_DEPTHS));
@@ -98,6 +99,31 @@ void spec_request_counts_emitted(spec_observation *o, double emitted)
     o->emitted = emitted;
     const double passes = emitted - 1.0 - o->accepted;
     if (passes >= o->rounds) o->passes = passes;
+}
+
+int spec_request_counts_hand_over(spec_observation *o, const spec_request_counts *c,
+                                  const spec_json_place *place, spec_error *error)
+{
+    const spec_log_record *record = place->record;
+    const bool drafted = !isnan(o->drafted), accepted = !isnan(o->accepted);
+    if (drafted != accepted)
+        return BAD("'%s' is expected beside '%s'", drafted ? c->accepted.key : c->drafted.key,
+                   drafted ? c->drafted.key : c->accepted.key);
+    if (o->accepted > o->emitted)
+        return BAD("'%s' is %.0f, more than '%s', %.0f", c->accepted.key, o->accepted,
+                   c->emitted.key, o->emitted);
+    if (!drafted && isnan(o->emitted)) return GSL_SUCCESS;
+    if (drafted) {
+        o->K = record->K;
+        o->passes = o->emitted - o->accepted;
+    } else {
+        spec_observation_decode_plainly(o, o->emitted);
+    }
+    o->label = spec_json_part_model(place->element);
+    place->learned->generation = 0;
+    place->learned->gaps = SPEC_LOG_NO_DEPTHS | (isnan(o->rounds) ? SPEC_LOG_NO_ROUNDS : 0) |
+                           (isnan(o->seconds) ? SPEC_LOG_NO_TIMES : 0);
+    return record->observer->take(record->observer->self, o, error);
 }
 
 bool spec_request_counts_unfinished(spec_json_part response)

@@ -11,15 +11,15 @@
 
 /* Members with these counts; a key that the engine has no name for is NULL and absent. */
 typedef struct {
-    spec_json_member rounds, accepted, drafted;
+    spec_json_member rounds, accepted, drafted, emitted;
     spec_json_member histogram; /* [i]: rounds that accepted i draft tokens */
     spec_json_member K;         /* the most draft tokens of a round */
     bool widths_vary;           /* drafted is rounds times the last width: it proves nothing */
 } spec_request_counts;
 
-/* Fill K, rounds, drafted, accepted and passed of an observation, whose other fields stay. Absent
- * members leave what they give unknown. spec_log_bad for counts that contradict one another: the
- * histogram's sums, its length and K, accepted and drafted tokens, drafted tokens and K. */
+/* Fill K, rounds, drafted, accepted, emitted and passed of an observation, whose other fields stay.
+ * Absent members leave what they give unknown. spec_log_bad for counts that contradict one another:
+ * the histogram's sums, its length and K, accepted and drafted tokens, drafted tokens and K. */
 int spec_request_counts_read(spec_observation *observation, const spec_request_counts *counts,
                              const spec_log_record *record, spec_error *error);
 
@@ -33,6 +33,12 @@ int spec_request_counts_per_step(const spec_observation *observation,
  * prefill, and a pass adds one token to the accepted ones. Passes stay NaN if fewer than rounds,
  * where the last round was cut. */
 void spec_request_counts_emitted(spec_observation *observation, double emitted);
+
+/* Hand over a response whose engine counts its tokens, but not always its rounds. Tokens that are
+ * not accepted drafts have a pass each; without counts of drafts, all tokens have. spec_log_bad for
+ * one of accepted and drafted without the other, and for more accepted than emitted. */
+int spec_request_counts_hand_over(spec_observation *observation, const spec_request_counts *counts,
+                                  const spec_json_place *place, spec_error *error);
 
 /* Is this a part of a streamed response before its last? Such parts repeat the counts so far. */
 bool spec_request_counts_unfinished(spec_json_part response);
