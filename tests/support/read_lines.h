@@ -35,7 +35,10 @@ static inline int read_lines_keep(void *self, const spec_observation *observatio
 static inline void read_lines_with(read_lines *ret, const spec_log_format *format, const char *text,
                                    int K)
 {
-    *ret = (read_lines){.learned = {.generation = -1}};
+    ret->n = 0;
+    ret->learned = (spec_log_learned){.generation = -1};
+    ret->status = GSL_SUCCESS;
+    ret->error = (spec_error){""};
     const spec_observer observer = {read_lines_keep, ret};
     spec_log_record record = {.file = "x", .K = K, .observer = &observer};
     void *state = calloc(1, format->state_size + 1);
@@ -83,6 +86,12 @@ static inline void read_lines_fails(const spec_log_format *format, const char *t
     read_lines_with(&r, format, text, -1);
     if (r.status != status || strcmp(r.error.text, line) != 0)
         fail_msg("%d '%s', not '%s', for %s", r.status, r.error.text, line, text);
+}
+
+static inline void assert_passed(const spec_observation *o, int depths, const double *passed)
+{
+    assert_int_equal(o->depths, depths);
+    for (int i = 0; i < depths; i++) assert_same(o->passed[i], passed[i]);
 }
 
 #endif

@@ -3,12 +3,7 @@
 #ifndef SPECLAB_TESTS_READ_RECORD_H
 #define SPECLAB_TESTS_READ_RECORD_H
 
-#include "experiments/advice/log_format.h"
-#include "tests/support/near.h"
-#include "tests/support/support.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "tests/support/read_lines.h"
 
 enum { READ_MOST = 16 };
 typedef struct {
@@ -86,12 +81,6 @@ static inline void assert_counts(const spec_observation *o, int K, const double 
     assert_same(o->drafted, counts[2]);
     assert_same(o->accepted, counts[3]);
     assert_same(o->emitted, counts[4]);
-}
-
-static inline void assert_passed(const spec_observation *o, int depths, const double *passed)
-{
-    assert_int_equal(o->depths, depths);
-    for (int i = 0; i < depths; i++) assert_same(o->passed[i], passed[i]);
 }
 
 #endif

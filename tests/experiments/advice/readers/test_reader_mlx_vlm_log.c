@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/readers/readers.h"
-#include "tests/support/near.h"
-#include "tests/support/read_log.h"
-#include "tests/support/support.h"
+#include "tests/support/read_lines.h"
 
 static const spec_log_format *const format = &spec_reader_mlx_vlm_log;
+static read_lines r;
 
 static void a_generation_is_a_request_with_its_rounds(void **state)
 {
-    read_log_result log = read_log(
-        format, -1,
+    (void)state;
+    read_lines_of(
+        &r, format,
         "Prompt: 29 tokens, 142.641 tokens-per-sec\n"
         "Speculative decoding: 2.59 accepted tokens/round (1.59 accepted drafts/round, 53.0% of "
-        "drafted, avg draft 3.00) over 1000 rounds\n");
-    (void)state;
-    assert_int_equal(log.status, GSL_SUCCESS);
-    assert_int_equal(log.concerned, 1);
-    assert_int_equal(log.n, 1);
-    const spec_observation *o = &log.seen[0];
+        "drafted, avg draft 3.00) over 1000 rounds\n",
+        -1);
+    assert_int_equal(r.n, 1);
+    const spec_observation *o = &r.observation[0];
     assert_int_equal(o->kind, SPEC_OBSERVED_REQUEST);
     assert_int_equal(o->line, 2);
     assert_int_equal(o->K, -1);
@@ -27,36 +25,33 @@ static void a_generation_is_a_request_with_its_rounds(void **state)
     assert_true(isnan(o->emitted) && isnan(o->seconds));
     assert_same(o->printed_length, 2.59);
     assert_near(o->printed_rate, 0.53, 1e-12);
-    assert_int_equal(log.learned.generation, 1);
-    assert_int_equal(log.learned.gaps, SPEC_LOG_NO_DEPTHS | SPEC_LOG_NO_TIMES | SPEC_LOG_ROUNDED);
-    free(log.seen);
+    assert_int_equal(r.learned.generation, 1);
+    assert_int_equal(r.learned.gaps, SPEC_LOG_NO_DEPTHS | SPEC_LOG_NO_TIMES | SPEC_LOG_ROUNDED);
 }
 
 /* Two of accept lengths 1, 0, 2 in drafts of 2, 1, 2, as in the project's own test. */
 static void few_rounds_have_their_counts_exactly(void **state)
 {
-    read_log_result log =
-        read_log(format, 2,
-                 "Speculative decoding: 2.00 accepted tokens/round (1.00 accepted drafts/round, "
-                 "60.0% of drafted, avg draft 1.67) over 3 rounds\n");
     (void)state;
-    assert_int_equal(log.seen[0].K, 2);
-    assert_same(log.seen[0].accepted, 3.0);
-    assert_same(log.seen[0].drafted, 5.0);
-    assert_int_equal(log.learned.gaps, SPEC_LOG_NO_DEPTHS | SPEC_LOG_NO_TIMES);
-    free(log.seen);
-    log = read_log(format, -1, "Speculative decoding: 2.33 accepted tokens over 3 rounds\n");
-    assert_same(log.seen[0].accepted, 4.0);
-    assert_true(isnan(log.seen[0].drafted) && isnan(log.seen[0].printed_rate));
-    assert_int_equal(log.learned.generation, 0);
-    free(log.seen);
+    read_lines_of(&r, format,
+                  "Speculative decoding: 2.00 accepted tokens/round (1.00 accepted drafts/round, "
+                  "60.0% of drafted, avg draft 1.67) over 3 rounds\n",
+                  2);
+    assert_int_equal(r.observation[0].K, 2);
+    assert_same(r.observation[0].accepted, 3.0);
+    assert_same(r.observation[0].drafted, 5.0);
+    assert_int_equal(r.learned.gaps, SPEC_LOG_NO_DEPTHS | SPEC_LOG_NO_TIMES);
+    read_lines_of(&r, format, "Speculative decoding: 2.33 accepted tokens over 3 rounds\n", -1);
+    assert_same(r.observation[0].accepted, 4.0);
+    assert_true(isnan(r.observation[0].drafted) && isnan(r.observation[0].printed_rate));
+    assert_int_equal(r.learned.generation, 0);
 }
 
 /* All counts of up to 60 rounds come back: two decimals tell up to 100 apart. */
 static void counts_come_back_from_their_means(void **state)
 {
-    char text[300];
     (void)state;
+    char text[300];
     for (int rounds = 1; rounds <= 60; rounds += 7) {
         for (int drafted = rounds; drafted <= 4 * rounds; drafted += 3) {
             for (int accepted = 0; accepted <= drafted; accepted += 2) {
@@ -66,11 +61,9 @@ static void counts_come_back_from_their_means(void **state)
                          "drafts/round, %.1f%% of drafted, avg draft %.2f) over %d rounds\n",
                          (accepted + rounds) / n, accepted / n, 100.0 * accepted / drafted,
                          drafted / n, rounds);
-                read_log_result log = read_log(format, -1, text);
-                assert_int_equal(log.status, GSL_SUCCESS);
-                assert_same(log.seen[0].accepted, (double)accepted);
-                assert_same(log.seen[0].drafted, (double)drafted);
-                free(log.seen);
+                read_lines_of(&r, format, text, -1);
+                assert_same(r.observation[0].accepted, (double)accepted);
+                assert_same(r.observation[0].drafted, (double)drafted);
             }
         }
     }
@@ -78,38 +71,34 @@ static void counts_come_back_from_their_means(void **state)
 
 static void malformed_lines_say_what_was_expected(void **state)
 {
+    (void)state;
     static const char *const cases[][2] = {
         {"Speculative decoding: 2,59 accepted tokens/round",
-         "log:1: accepted tokens: expected a decimal point, not the comma of '2,5'; run the engine "
+         "x:1: accepted tokens: expected a decimal point, not the comma of '2,5'; run the engine "
          "with LC_ALL=C"},
         {"Speculative decoding: 2.59 accepted tokens/round (1.5",
-         "log:1: accepted drafts: expected 'accepted drafts/round,', not ''"},
+         "x:1: accepted drafts: expected 'accepted drafts/round,', not ''"},
         {"Speculative decoding: 2.59 accepted tokens/round (1.59 accepted drafts/round, 53.0% of "
          "drafted, avg draft 3.00) over 0 rounds",
-         "log:1: rounds: expected 1 or more"},
+         "x:1: rounds: expected 1 or more"},
         {"Speculative decoding: 2.59 accepted tokens/round (1.59 accepted drafts/round, 63.0% of "
          "drafted, avg draft 3.00) over 1000 rounds",
-         "log:1: expected accepted tokens, accepted drafts and their share that belong to 1000 "
+         "x:1: expected accepted tokens, accepted drafts and their share that belong to 1000 "
          "rounds"},
         {"Speculative decoding: 2.59 accepted tokens/round (1.49 accepted drafts/round, 53.0% of "
          "drafted, avg draft 3.00) over 1000 rounds",
-         "log:1: expected accepted tokens, accepted drafts and their share that belong to 1000 "
+         "x:1: expected accepted tokens, accepted drafts and their share that belong to 1000 "
          "rounds"},
         {"Speculative decoding: 2.59 accepted tokens over -3 rounds",
-         "log:1: rounds: expected a whole number, not '-3 rounds'"},
+         "x:1: rounds: expected a whole number, not '-3 rounds'"},
         {"Speculative decoding: 0.50 accepted tokens over 3 rounds",
-         "log:1: expected accepted tokens, accepted drafts and their share that belong to 3 "
+         "x:1: expected accepted tokens, accepted drafts and their share that belong to 3 "
          "rounds"},
         {"Speculative decoding: 2.59 accepted tokens over 3 roundsSpeculative decoding: 2.59",
-         "log:1: expected one record on a line, not two"},
+         "x:1: expected one record on a line, not two"},
     };
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        read_log_result log = read_log(format, -1, cases[i][0]);
-        assert_int_equal(log.status, GSL_EINVAL);
-        assert_string_equal(log.error.text, cases[i][1]);
-        free(log.seen);
-    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        read_lines_fails(format, cases[i][0], GSL_EINVAL, cases[i][1]);
 }
 
 static void lines_of_others_do_not_concern_it(void **state)

@@ -43,12 +43,6 @@ static void assert_rounds(const spec_observation *o, int K, double rounds, doubl
     assert_same(o->accepted, accepted);
 }
 
-static void assert_passed(const spec_observation *o, int depths, const double *passed)
-{
-    assert_int_equal(o->depths, depths);
-    for (int i = 0; i < depths; i++) assert_same(o->passed[i], passed[i]);
-}
-
 /* ---- V0 -------------------------------------------------------------------------------------- */
 
 /* Logs that users of vLLM 0.4 to 0.8 posted; alphas computed from rounds and emitted tokens with
