@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The figures are those that llama.cpp printed for 51, 67, 87, 203 and 2053 rounds. */
 #include "experiments/advice/readers/readers.h"
+#include "tests/experiments/advice/readers/llamacpp_lines.h"
 #include "tests/support/read_lines.h"
 
 static const spec_log_format *const format = &spec_reader_llamacpp_log;
@@ -22,18 +23,6 @@ static read_lines r;
     "0.06.896.057 I statistics     draft-eagle3: #calls(b,g,a) =    1     87     87, #gen drafts " \
     "=     87, #acc drafts =    70, #gen tokens =    259, #acc tokens =   167, #mean acc len = "   \
     "2.92, #acc rate/pos = (0.805, 0.632, 0.483), dur(b,g,a) = 0.005, 325.555, 0.114 ms\n"
-/* 67 rounds, of which 37 and 16 pass depth 1 and 2: 11.02 ms of draft each. */
-#define MTP                                                                                        \
-    "statistics draft-mtp: #calls(b,g,a) = 1 67 67, #gen drafts = 67, #acc drafts = 37, #gen "     \
-    "tokens = 134, #acc tokens = 53, #mean acc len = 1.79, #acc rate/pos = (0.552, 0.239), "       \
-    "dur(b,g,a) = 0.004, 738.044, 0.354 ms\n"
-#define RUN                                                                                        \
-    "encoded   14 tokens in    0.054 seconds, speed:  258.250 t/s\n"                               \
-    "decoded  673 tokens in   12.132 seconds, speed:   55.473 t/s\n\n"                             \
-    "n_draft   = 5\nn_predict = 673\nn_drafted = 730\nn_accept  = 526\naccept    = 72.055%\n"
-#define CONTEXT                                                                                    \
-    "llama_perf_context_print:        eval time =   27636.04 ms /   898 runs   (   30.78 ms per "  \
-    "token,    32.49 tokens per second)\n"
 
 static void a_request_is_its_times_and_its_drafts(void **state)
 {
@@ -184,164 +173,6 @@ static void a_request_that_shared_the_server_has_no_batch(void **state)
     assert_same(r.observation[1].running, 1.0);
 }
 
-static void statistics_alone_are_totals(void **state)
-{
-    (void)state;
-    read_lines_of(&r, format, MTP, -1);
-    assert_int_equal(r.n, 1);
-    const spec_observation *o = &r.observation[0];
-    assert_int_equal(o->kind, SPEC_OBSERVED_TOTAL);
-    assert_true(o->label != 0);
-    assert_same(o->rounds, 67.0);
-    assert_same(o->drafted, 134.0);
-    assert_same(o->accepted, 53.0);
-    assert_passed(o, 2, (const double[]){37, 16});
-    assert_near(1000.0 * o->draft_seconds / o->rounds, 11.0156, 1e-5);
-    assert_int_equal(r.learned.gaps, SPEC_LOG_NO_TIMES);
-
-    /* Two ways to draft; the second prints neither rates nor times. */
-    read_lines_of(&r, format,
-                  MTP "5.05 I statistics ngram-mod: #calls(b,g,a) = 11 800 4, #gen drafts = 4, "
-                      "#acc drafts = 4, #gen tokens = 256, #acc tokens = 47\n"
-                      "5.06 I statistics ngram-mod: #calls(b,g,a) = 12 900 5, #gen drafts = 5, "
-                      "#acc drafts = 4, #gen tokens = 320, #acc tokens = 47\n"
-                      "5.07 I statistics ngram-mod: #calls(b,g,a) = 13 990 5, #gen drafts = 5, "
-                      "#acc drafts = 4, #gen tokens = 320, #acc tokens = 47\n",
-                  -1);
-    assert_int_equal(r.n, 4);
-    assert_int_equal(r.observation[0].line, 2);
-    assert_int_equal(r.observation[1].line, 3);
-    assert_int_equal(r.observation[2].line, 4);
-    assert_int_equal(r.observation[3].line, 1); /* waited for a second one until the end */
-    assert_true(r.observation[0].label != r.observation[3].label);
-    assert_same(r.observation[1].rounds, 5.0);
-    assert_true(isnan(r.observation[1].draft_seconds));
-}
-
-/* 2053 rounds: 1553 and 1264. Rates of three digits leave 1552 + 1265, too; #acc drafts decides. */
-static void drafts_with_an_accepted_token_are_those_of_depth_1(void **state)
-{
-    (void)state;
-    read_lines_of(
-        &r, format,
-        "statistics draft-mtp: #calls(b,g,a) = 9 2053 2053, #gen drafts = 2053, #acc drafts = "
-        "1553, #gen tokens = 4106, #acc tokens = 2817, #mean acc len = 2.37, #acc rate/pos = "
-        "(0.756, 0.616), dur(b,g,a) = 0.1, 22000.5, 3.5 ms\n",
-        -1);
-    assert_int_equal(r.n, 1);
-    assert_passed(&r.observation[0], 2, (const double[]){1553, 1264});
-}
-
-/* 203 rounds: 172 and 136. A request's draft time is the difference to the line before. */
-#define FIRST                                                                                      \
-    "slot print_timing: id  1 | task 12 |        eval time =    9100.00 ms /   512 tokens (   "    \
-    "17.77 ms per token,    56.26 tokens per second)\n"                                            \
-    "slot print_timing: id  1 | task 12 | draft acceptance = 0.76049 (  308 accepted /   405 "     \
-    "generated), mean len =  2.52\n"
-#define SECOND                                                                                     \
-    "slot print_timing: id  1 | task 13 | draft acceptance = 0.76049 (  308 accepted /   405 "     \
-    "generated), mean len =  2.52\n"
-#define AFTER(requests, rounds, firsts, generated, accepted, ms)                                   \
-    "spec common_specu: statistics        draft-mtp: #calls(b,g,a) = " #requests " " #rounds       \
-    " " #rounds ", #gen drafts = " #rounds ", #acc drafts = " #firsts                              \
-    ", #gen tokens = " #generated ", #acc tokens = " #accepted                                     \
-    ", #mean acc len = 2.52, #acc rate/pos = (0.847, 0.670), "                                     \
-    "dur(b,g,a) = 0.004, " #ms ", 0.448 ms\n"
-static void requests_win_over_statistics(void **state)
-{
-    (void)state;
-    read_lines_of(&r, format,
-                  FIRST AFTER(1, 203, 172, 405, 308, 1014.965)
-                      SECOND AFTER(2, 406, 344, 810, 616, 3014.965),
-                  -1);
-    assert_int_equal(r.n, 2);
-    assert_int_equal(r.observation[0].kind, SPEC_OBSERVED_REQUEST);
-    assert_true(r.observation[0].rounds_low <= 203.0 && r.observation[0].rounds_high >= 203.0);
-    assert_near(r.observation[0].draft_seconds, 1.014965, 1e-12);
-    assert_near(r.observation[1].draft_seconds, 2.0, 1e-12);
-
-    /* The beginning of the log is missing: time of earlier requests is not this one's. */
-    read_lines_of(
-        &r, format,
-        AFTER(7, 203, 172, 405, 308, 1014.965) SECOND AFTER(8, 406, 344, 810, 616, 3014.965), -1);
-    assert_int_equal(r.n, 1);
-    assert_int_equal(r.observation[0].kind, SPEC_OBSERVED_REQUEST);
-    assert_near(r.observation[0].draft_seconds, 2.0, 1e-12);
-    read_lines_of(&r, format, SECOND AFTER(8, 406, 344, 810, 616, 3014.965), -1);
-    assert_true(isnan(r.observation[0].draft_seconds));
-
-    /* Another server: the time falls, or a model is loaded. */
-    read_lines_of(
-        &r, format,
-        SECOND AFTER(8, 406, 344, 810, 616, 3014.965) SECOND AFTER(
-            1, 203, 172, 405, 308,
-            1014.965) "llama_model_loader: loaded meta data with 30 key-value pairs\n" SECOND
-            AFTER(1, 203, 172, 405, 308, 4014.965),
-        -1);
-    assert_int_equal(r.n, 3);
-    assert_near(r.observation[1].draft_seconds, 1.014965, 1e-12);
-    assert_near(r.observation[2].draft_seconds, 4.014965, 1e-12);
-}
-
-static void more_ways_to_draft_than_expected_are_refused(void **state)
-{
-    (void)state;
-    char text[4000] = "";
-    for (int i = 0; i < 9; i++)
-        sprintf(text + strlen(text),
-                "statistics way-%d: #calls(b,g,a) = 1 2 2, #gen drafts = 2, #acc drafts = 1, #gen "
-                "tokens = 4, #acc tokens = 2\n",
-                i);
-    read_lines_fails(format, text, GSL_EINVAL, "x:9: expected at most 8 ways to draft");
-}
-
-static void a_run_of_llama_speculative_is_a_request(void **state)
-{
-    (void)state;
-    /* Two contexts belong to the run; the third line is llama-cli's. */
-    read_lines_of(&r, format, RUN CONTEXT CONTEXT CONTEXT RUN, -1);
-    assert_int_equal(r.n, 3);
-    const spec_observation *o = &r.observation[0];
-    assert_int_equal(o->kind, SPEC_OBSERVED_REQUEST);
-    assert_int_equal(o->K, 5);
-    assert_same(o->drafted, 730.0);
-    assert_same(o->accepted, 526.0);
-    assert_same(o->emitted, 673.0);
-    assert_same(o->passes, 147.0);
-    assert_same(o->rounds, 146.0); /* 730 / 5 */
-    assert_same(o->rounds_low, 146.0);
-    assert_same(o->rounds_high, 147.0);
-    assert_near(o->seconds, 12.132, 1e-12);
-    assert_same(o->running, 1.0);
-    assert_int_equal(r.observation[1].K, 0);
-    assert_same(r.observation[1].emitted, 898.0);
-    assert_int_equal(r.observation[2].line, 18);
-}
-
-static void a_run_without_whole_drafts_leaves_its_rounds_open(void **state)
-{
-    (void)state;
-    read_lines_of(&r, format,
-                  "n_draft   = 8\nn_predict = 129\nn_drafted = 132\nn_accept  = 47\naccept    = "
-                  "35.606%\nn_draft   = 200\nn_predict = 20\nn_drafted = 9\nn_accept  = 5\n"
-                  "n_predict = 20\nn_drafted = 0\nn_accept  = 0\naccept    = -nan%\n"
-                  "n_draft   = 2\nn_predict = 20\nn_drafted = 90\nn_accept  = 10\n",
-                  3);
-    assert_int_equal(r.n, 4);
-    assert_int_equal(r.observation[0].K, 8);
-    assert_same(r.observation[0].rounds_low, 17.0); /* 132 / 8 */
-    assert_same(r.observation[0].rounds, 82.0);
-    assert_same(r.observation[0].rounds_high, 82.0);
-    assert_true(isnan(r.observation[0].seconds));
-    assert_int_equal(r.observation[1].K, 3); /* 200 is none that is known; the user's */
-    assert_same(r.observation[1].rounds_low, 1.0);
-    assert_same(r.observation[1].rounds_high, 9.0);
-    assert_same(r.observation[2].rounds_high, 0.0);
-    assert_same(r.observation[2].passes, 20.0);
-    assert_same(r.observation[3].rounds, 10.0);
-    assert_int_equal(r.learned.gaps, SPEC_LOG_NO_DEPTHS | SPEC_LOG_NO_TIMES | SPEC_LOG_TREE);
-}
-
 static void malformed_lines_say_what_was_expected(void **state)
 {
     (void)state;
@@ -387,42 +218,6 @@ static void malformed_lines_say_what_was_expected(void **state)
         {"eval time =    2296,72 ms /   256 tokens (",
          "x:1: eval time: expected a decimal point, not the comma of '2296,7'; run the engine "
          "with LC_ALL=C"},
-        {"statistics draft-mtp: #calls(b,g,a) = 1 67 67, #gen drafts = 67, #acc dr",
-         "x:1: expected '#acc drafts =' in the statistics"},
-        {"statistics a: #calls(b,g,a) = 1 2 2, #gen drafts = 2, #acc drafts = 1, #gen tokens = 4, "
-         "#acc tokens = 5",
-         "x:1: #acc tokens: expected at most the 4 of #gen tokens, not 5"},
-        {"statistics a: #calls(b,g,a) = 1 2 2, #gen drafts = 2, #acc drafts = 3, #gen tokens = 4, "
-         "#acc tokens = 3",
-         "x:1: #acc drafts: expected at most the 2 of #gen drafts and the 3 of #acc tokens"},
-        {"statistics a: #calls(b,g,a) = 1 2 2, #gen drafts = 2, #acc drafts = 2, #gen tokens = 4, "
-         "#acc tokens = 3, #mean acc len = 2.60",
-         "x:1: #mean acc len: expected 2.50, 1 + #acc tokens over #calls, not 2.6"},
-        {"statistics a: #calls(b,g,a) = 1 2 2, #gen drafts = 2, #acc drafts = 1, #gen tokens = 4, "
-         "#acc tokens = 2, #mean acc len = 2.00, #acc rate/pos = (1.000, 0.500)",
-         "x:1: #acc rate/pos: expected 0.500 at depth 1, #acc drafts over #calls, not 1.000"},
-        {"statistics a: #calls(b,g,a) = 1 2 2, #gen drafts = 2, #acc drafts = 1, #gen tokens = 4, "
-         "#acc tokens = 2, #mean acc len = 2.00, #acc rate/pos = (0.500, 0.000)",
-         "x:1: #acc rate/pos: expected rates that sum to 2 of #acc tokens"},
-        {"statistics a: #calls(b,g,a) = 1 2 2, #gen drafts = 2, #acc drafts = 1, #gen tokens = 4, "
-         "#acc tokens = 2, statistics b: #calls(b,g,a) = 1",
-         "x:1: expected one record on a line, not two"},
-        {"decoded  673 tok in   12.132 seconds, speed:   55.473 t/s",
-         "x:1: decoded: expected 'tokens in', not ' tok in   12.132 seconds'"},
-        {"n_draft   = 5\nn_accept  = 526", "x:2: n_accept: expected n_predict and n_drafted "
-                                           "before it"},
-        {"n_predict = 9\nn_drafted = 4\nn_accept  = 1\nn_drafted = 4\nn_accept  = 1",
-         "x:5: n_accept: expected n_predict and n_drafted before it"},
-        {"n_draft   = -5", "x:1: n_draft: expected a whole number, not '-5'"},
-        {"n_predict = 673\nn_drafted = 73\nn_accept  = 526",
-         "x:3: n_accept: expected at most the 73 of n_drafted, not 526"},
-        {"n_predict = 67\nn_drafted = 730\nn_accept  = 526",
-         "x:3: n_accept: expected at most the 67 of n_predict, not 526"},
-        {"decoded  672 tokens in   12.132 seconds, speed:   55.473 t/s\nn_predict = 673\n"
-         "n_drafted = 730\nn_accept  = 526",
-         "x:4: n_predict: expected the 672 tokens decoded, not 673"},
-        {"n_predict = 673\nn_drafted = 730\nn_accept  = 526\naccept    = 73.055%",
-         "x:4: accept: expected 72.055% of n_accept and n_drafted"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         read_lines_fails(format, cases[i][0], GSL_EINVAL, cases[i][1]);
@@ -479,12 +274,6 @@ int main(void)
         cmocka_unit_test(statistics_behind_a_request_without_drafts_say_that_it_speculates),
         cmocka_unit_test(lines_of_another_task_are_another_request),
         cmocka_unit_test(a_request_that_shared_the_server_has_no_batch),
-        cmocka_unit_test(statistics_alone_are_totals),
-        cmocka_unit_test(drafts_with_an_accepted_token_are_those_of_depth_1),
-        cmocka_unit_test(requests_win_over_statistics),
-        cmocka_unit_test(more_ways_to_draft_than_expected_are_refused),
-        cmocka_unit_test(a_run_of_llama_speculative_is_a_request),
-        cmocka_unit_test(a_run_without_whole_drafts_leaves_its_rounds_open),
         cmocka_unit_test(malformed_lines_say_what_was_expected),
         cmocka_unit_test(lines_of_others_do_not_concern_it),
         cmocka_unit_test(damaged_lines_never_break_the_reader),

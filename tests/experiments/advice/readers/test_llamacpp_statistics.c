@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* llamacpp_statistics, by the reader of the log. */
+#include "experiments/advice/readers/readers.h"
+#include "tests/experiments/advice/readers/llamacpp_lines.h"
+#include "tests/support/read_lines.h"
+
+static const spec_log_format *const format = &spec_reader_llamacpp_log;
+static read_lines r;
+
+static void statistics_alone_are_totals(void **state)
+{
+    (void)state;
+    read_lines_of(&r, format, MTP, -1);
+    assert_int_equal(r.n, 1);
+    const spec_observation *o = &r.observation[0];
+    assert_int_equal(o->kind, SPEC_OBSERVED_TOTAL);
+    assert_true(o->label != 0);
+    assert_same(o->rounds, 67.0);
+    assert_same(o->drafted, 134.0);
+    assert_same(o->accepted, 53.0);
+    assert_passed(o, 2, (const double[]){37, 16});
+    assert_near(1000.0 * o->draft_seconds / o->rounds, 11.0156, 1e-5);
+    assert_int_equal(r.learned.gaps, SPEC_LOG_NO_TIMES);
+
+    /* Two ways to draft; the second prints neither rates nor times. */
+    read_lines_of(&r, format,
+                  MTP "5.05 I statistics ngram-mod: #calls(b,g,a) = 11 800 4, #gen drafts = 4, "
+                      "#acc drafts = 4, #gen tokens = 256, #acc tokens = 47\n"
+                      "5.06 I statistics ngram-mod: #calls(b,g,a) = 12 900 5, #gen drafts = 5, "
+                      "#acc drafts = 4, #gen tokens = 320, #acc tokens = 47\n"
+                      "5.07 I statistics ngram-mod: #calls(b,g,a) = 13 990 5, #gen drafts = 5, "
+                      "#acc drafts = 4, #gen tokens = 320, #acc tokens = 47\n",
+                  -1);
+    assert_int_equal(r.n, 4);
+    assert_int_equal(r.observation[0].line, 2);
+    assert_int_equal(r.observation[1].line, 3);
+    assert_int_equal(r.observation[2].line, 4);
+    assert_int_equal(r.observation[3].line, 1); /* waited for a second one until the end */
+    assert_true(r.observation[0].label != r.observation[3].label);
+    assert_same(r.observation[1].rounds, 5.0);
+    assert_true(isnan(r.observation[1].draft_seconds));
+}
+
+/* 2053 rounds: 1553 and 1264. Rates of three digits leave 1552 + 1265, too; #acc drafts decides. */
+static void drafts_with_an_accepted_token_are_those_of_depth_1(void **state)
+{
+    (void)state;
+    read_lines_of(
+        &r, format,
+        "statistics draft-mtp: #calls(b,g,a) = 9 2053 2053, #gen drafts = 2053, #acc drafts = "
+        "1553, #gen tokens = 4106, #acc tokens = 2817, #mean acc len = 2.37, #acc rate/pos = "
+        "(0.756, 0.616), dur(b,g,a) = 0.1, 22000.5, 3.5 ms\n",
+        -1);
+    assert_int_equal(r.n, 1);
+    assert_passed(&r.observation[0], 2, (const double[]){1553, 1264});
+}
+
+/* 203 rounds: 172 and 136. A request's draft time is the difference to the line before. */
+#define FIRST                                                                                      \
+    "slot print_timing: id  1 | task 12 |        eval time =    9100.00 ms /   512 tokens (   "    \
+    "17.77 ms per token,    56.26 tokens per second)\n"                                            \
+    "slot print_timing: id  1 | task 12 | draft acceptance = 0.76049 (  308 accepted /   405 "     \
+    "generated), mean len =  2.52\n"
+#define SECOND                                                                                     \
+    "slot print_timing: id  1 | task 13 | draft acceptance = 0.76049 (  308 accepted /   405 "     \
+    "generated), mean len =  2.52\n"
+#define AFTER(requests, rounds, firsts, generated, accepted, ms)                                   \
+    "spec common_specu: statistics        draft-mtp: #calls(b,g,a) = " #requests " " #rounds       \
+    " " #rounds ", #gen drafts = " #rounds ", #acc drafts = " #firsts                              \
+    ", #gen tokens = " #generated ", #acc tokens = " #accepted                                     \
+    ", #mean acc len = 2.52, #acc rate/pos = (0.847, 0.670), "                                     \
+    "dur(b,g,a) = 0.004, " #ms ", 0.448 ms\n"
+static void requests_win_over_statistics(void **state)
+{
+    (void)state;
+    read_lines_of(&r, format,
+                  FIRST AFTER(1, 203, 172, 405, 308, 1014.965)
+                      SECOND AFTER(2, 406, 344, 810, 616, 3014.965),
+                  -1);
+    assert_int_equal(r.n, 2);
+    assert_int_equal(r.observation[0].kind, SPEC_OBSERVED_REQUEST);
+    assert_true(r.observation[0].rounds_low <= 203.0 && r.observation[0].rounds_high >= 203.0);
+    assert_near(r.observation[0].draft_seconds, 1.014965, 1e-12);
+    assert_near(r.observation[1].draft_seconds, 2.0, 1e-12);
+
+    /* The beginning of the log is missing: time of earlier requests is not this one's. */
+    read_lines_of(
+        &r, format,
+        AFTER(7, 203, 172, 405, 308, 1014.965) SECOND AFTER(8, 406, 344, 810, 616, 3014.965), -1);
+    assert_int_equal(r.n, 1);
+    assert_int_equal(r.observation[0].kind, SPEC_OBSERVED_REQUEST);
+    assert_near(r.observation[0].draft_seconds, 2.0, 1e-12);
+    read_lines_of(&r, format, SECOND AFTER(8, 406, 344, 810, 616, 3014.965), -1);
+    assert_true(isnan(r.observation[0].draft_seconds));
+
+    /* Another server: the time falls, or a model is loaded. */
+    read_lines_of(
+        &r, format,
+        SECOND AFTER(8, 406, 344, 810, 616, 3014.965) SECOND AFTER(
+            1, 203, 172, 405, 308,
+            1014.965) "llama_model_loader: loaded meta data with 30 key-value pairs\n" SECOND
+            AFTER(1, 203, 172, 405, 308, 4014.965),
+        -1);
+    assert_int_equal(r.n, 3);
+    assert_near(r.observation[1].draft_seconds, 1.014965, 1e-12);
+    assert_near(r.observation[2].draft_seconds, 4.014965, 1e-12);
+}
+
+static void more_ways_to_draft_than_expected_are_refused(void **state)
+{
+    (void)state;
+    char text[4000] = "";
+    for (int i = 0; i < 9; i++)
+        sprintf(text + strlen(text),
+                "statistics way-%d: #calls(b,g,a) = 1 2 2, #gen drafts = 2, #acc drafts = 1, #gen "
+                "tokens = 4, #acc tokens = 2\n",
+                i);
+    read_lines_fails(format, text, GSL_EINVAL, "x:9: expected at most 8 ways to draft");
+}
+
+static void malformed_lines_say_what_was_expected(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"statistics draft-mtp: #calls(b,g,a) = 1 67 67, #gen drafts = 67, #acc dr",
+         "x:1: expected '#acc drafts =' in the statistics"},
+        {"statistics a: #calls(b,g,a) = 1 2 2, #gen drafts = 2, #acc drafts = 1, #gen tokens = 4, "
+         "#acc tokens = 5",
+         "x:1: #acc tokens: expected at most the 4 of #gen tokens, not 5"},
+        {"statistics a: #calls(b,g,a) = 1 2 2, #gen drafts = 2, #acc drafts = 3, #gen tokens = 4, "
+         "#acc tokens = 3",
+         "x:1: #acc drafts: expected at most the 2 of #gen drafts and the 3 of #acc tokens"},
+        {"statistics a: #calls(b,g,a) = 1 2 2, #gen drafts = 2, #acc drafts = 2, #gen tokens = 4, "
+         "#acc tokens = 3, #mean acc len = 2.60",
+         "x:1: #mean acc len: expected 2.50, 1 + #acc tokens over #calls, not 2.6"},
+        {"statistics a: #calls(b,g,a) = 1 2 2, #gen drafts = 2, #acc drafts = 1, #gen tokens = 4, "
+         "#acc tokens = 2, #mean acc len = 2.00, #acc rate/pos = (1.000, 0.500)",
+         "x:1: #acc rate/pos: expected 0.500 at depth 1, #acc drafts over #calls, not 1.000"},
+        {"statistics a: #calls(b,g,a) = 1 2 2, #gen drafts = 2, #acc drafts = 1, #gen tokens = 4, "
+         "#acc tokens = 2, #mean acc len = 2.00, #acc rate/pos = (0.500, 0.000)",
+         "x:1: #acc rate/pos: expected rates that sum to 2 of #acc tokens"},
+        {"statistics a: #calls(b,g,a) = 1 2 2, #gen drafts = 2, #acc drafts = 1, #gen tokens = 4, "
+         "#acc tokens = 2, statistics b: #calls(b,g,a) = 1",
+         "x:1: expected one record on a line, not two"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        read_lines_fails(format, cases[i][0], GSL_EINVAL, cases[i][1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(statistics_alone_are_totals),
+        cmocka_unit_test(drafts_with_an_accepted_token_are_those_of_depth_1),
+        cmocka_unit_test(requests_win_over_statistics),
+        cmocka_unit_test(more_ways_to_draft_than_expected_are_refused),
+        cmocka_unit_test(malformed_lines_say_what_was_expected),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
