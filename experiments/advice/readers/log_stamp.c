@@ -19,7 +19,7 @@ static int two(const char *at, int most)
     return value <= most ? value : -1;
 }
 
-/* Milliseconds behind a point or a comma. */
+/* The part of a second behind a point or a comma. */
 static double fraction(const char *at, const char *end)
 {
     double unit = 1.0, sum = 0.0;
