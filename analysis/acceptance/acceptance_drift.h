@@ -24,11 +24,13 @@ typedef struct {
  *
  * where the likelihoods of level and scale are integrated out [PerezOrtiz24], and the maximum makes
  * the capital an e-value for every phi [Wasserman20]. A capital counts if it lasts for 3 windows,
- * so one odd window is no change. passed, tested  (n), 0 <= passed <= tested; windows with tested =
- * 0 do not count learn           windows at the start, which have no step, >= 2; 10 is a good
- * number returns p = 1 with n < learn + 3; p NaN for counts outside their domain. Above 512
- * windows, neighbours are joined by twos, fours, ... O(min(n, 512)^2) Checked by: the likelihoods
- * by matrices; false alarms under constant mixtures; power against a change of .05. */
+ * so one odd window is no change.
+ *   passed, tested  (n), 0 <= passed <= tested; windows with tested = 0 do not count
+ *   learn           windows at the start, which have no step, >= 2; 10 is a good number
+ *   returns p = 1 with n < learn + 3; p NaN for counts outside their domain
+ * Above 512 windows, neighbours are joined by twos, fours, ... O(min(n, 512)^2)
+ * Checked by: the likelihoods by matrices; false alarms under constant mixtures; power against a
+ * change of .05. */
 spec_acceptance_drift spec_acceptance_drift_test(const double *passed, const double *tested,
                                                  size_t n, size_t learn);
 

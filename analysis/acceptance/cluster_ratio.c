@@ -4,12 +4,21 @@
 #include "analysis/statistics/compensated.h"
 
 #include <assert.h>
+#include <float.h>
 #include <gsl/gsl_cdf.h>
 #include <math.h>
 
 static double logistic(double x)
 {
     return 1.0 / (1.0 + exp(-x));
+}
+
+/* passed - value tested; 0 where it is within the rounding of both, so that clusters of one and the
+ * same ratio show no spread. */
+static double excess(double passed, double tested, double value)
+{
+    const double difference = passed - value * tested;
+    return fabs(difference) > 4.0 * DBL_EPSILON * passed ? difference : 0.0;
 }
 
 /* The interval of a proportion. Without spread, half a trial is added to both outcomes. */
@@ -47,7 +56,8 @@ spec_cluster_ratio spec_cluster_ratio_of(const double *passed, const double *tes
     if (clusters < 2.0) return ratio;
     for (size_t g = 0; g < n; g++) {
         if (tested[g] == 0.0) continue;
-        const double h = tested[g] / total, u = (passed[g] / total - ratio.value * h) / (1.0 - h);
+        const double h = tested[g] / total,
+                     u = excess(passed[g], tested[g], ratio.value) / total / (1.0 - h);
         share += h * h;
         square += u * u;
         fourth += u * u * u * u;

@@ -31,8 +31,9 @@ typedef struct {
  *   proportion      whether passed <= tested in every cluster, by the caller's meaning
  *   error           1 - confidence, in (0,1)
  *   returns NaN throughout without trials and for a negative or infinite number; low and high NaN
- *           with fewer than 2 clusters. Clusters of one and the same ratio show no spread: a
- *           proportion's interval is then that of independent trials, another has no width
+ *           with fewer than 2 clusters. Clusters of one and the same ratio, up to rounding, show
+ *           no spread: a proportion's interval is then that of independent trials, another
+ *           has no width
  * Checked by: delete-one recomputation; coverage on known laws. */
 spec_cluster_ratio spec_cluster_ratio_of(const double *passed, const double *tested, size_t n,
                                          int proportion, double error);

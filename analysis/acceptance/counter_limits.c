@@ -2,19 +2,18 @@
 #include "analysis/acceptance/counter_limits.h"
 
 #include <gsl/gsl_errno.h>
-#include <gsl/gsl_sf_gamma.h>
 #include <math.h>
 #include <string.h>
 
-/* ret[j], j = 0..K: chance that a round accepts j tokens at least. */
+/* ret[j], j = 0..K: chance that a round accepts j tokens at least. Of Beta(a, c - a), the mean of
+ * alpha^j is the product of (a + i)/(c + i), i < j. */
 static void fill_survival(double *ret, const spec_counted_engine *engine, double alpha)
 {
-    const double c = engine->over_rounds, a = alpha * c;
+    const double c = engine->over_rounds;
+    double moment = 1.0;
     for (int j = 0; j <= engine->K; j++) {
-        const double moment = c == 0.0 || a == 0.0 || a == c
-                                  ? pow(alpha, j)
-                                  : exp(gsl_sf_lnbeta(a + j, c - a) - gsl_sf_lnbeta(a, c - a));
         ret[j] = moment * pow(engine->decay, 0.5 * j * (j - 1));
+        moment *= c > 0.0 ? (alpha * c + j) / (c + j) : alpha;
     }
 }
 

@@ -108,6 +108,21 @@ static void clusters_without_spread_have_the_interval_of_independent_trials(void
     assert_true(even.se == 0.0 && even.design_effect == 0.0);
     assert_near(log(even.high / (1.0 - even.high)), t * sqrt(2.0 / 50.5), 1e-10);
     assert_near(even.low, 1.0 - even.high, 1e-10);
+    /* Quotients that are rounded show no spread, either. */
+    const double seventh[] = {7, 21, 14, 28}, of[] = {8, 24, 16, 32};
+    for (size_t n = 2; n <= 4; n++) {
+        const spec_cluster_ratio same = spec_cluster_ratio_of(seventh, of, n, 1, 0.05);
+        assert_true(same.se == 0.0 && same.high - same.low > 0.1);
+    }
+    static double x[1000], y[1000];
+    for (int a = 1; a < 60; a++) {
+        for (int i = 0; i < 1000; i++) {
+            x[i] = a * (1 + i % 37);
+            y[i] = 61 * (1 + i % 37);
+        }
+        for (size_t n = 2; n <= 1000; n += 199)
+            assert_true(spec_cluster_ratio_of(x, y, n, 1, 0.05).se == 0.0);
+    }
 }
 
 static void nothing_is_said_without_clusters(void **state)
