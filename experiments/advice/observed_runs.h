@@ -9,7 +9,7 @@
 #include "experiments/advice/observed_sums.h"
 
 /* Stretches of a series of windows: many enough for an interval, and long enough to be nearly
- * independent. */
+ * independent (analysis/acceptance/cluster_ratio.h). */
 enum { SPEC_OBSERVED_STRETCHES = 12 };
 
 typedef struct {

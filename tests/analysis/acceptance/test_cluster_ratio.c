@@ -239,10 +239,10 @@ static void draw(double *passed, double *tested, const law *of, gsl_rng *rng)
 }
 
 /* Nominal .95. Over 15,000 samples the coverage is .949 to .968, .928 for rare failures in clumps
- * and .942 for joined windows. 2,500 samples have a standard error of .0044 to .0052, and the least
- * are 4 of them below. They reject binomial intervals, which hold in .24 to .45 of the samples of
- * clustered laws, and intervals with normal quantiles, .87 at 5 clusters. Without the df by spread
- * the Beta law of mean .98 has .88. */
+ * and .941 for joined windows. 2,500 samples have a standard error of .0044 to .0052, 1,000 of
+ * joined windows .0075, and the least are 4 of them below. They reject binomial intervals, which
+ * hold in .24 to .45 of the samples of clustered laws, and intervals with normal quantiles, .87 at
+ * 5 clusters. Without the df by spread the Beta law of mean .98 has .88. */
 static void intervals_hold_as_often_as_they_say(void **state)
 {
     (void)state;
@@ -254,7 +254,7 @@ static void intervals_hold_as_often_as_they_say(void **state)
         {"3 % hold 30 %", 40, 0.7, 0.05, 100, 0.5, 0.3, 0.0, 0.94, 0.985, 0.6},
         {"one alpha of .99, 8", 8, 0.99, 0.0, 100, 0.5, 0.0, 0.0, 0.93, 0.985, 1.0},
         {"Beta of mean .98, 40", 40, 0.98, 0.2, 100, 0.5, 0.0, 0.0, 0.9, 0.96, 0.6},
-        {"windows, joined", 16, 0.7, 0.0, 100, 0.3, 0.0, 0.8, 0.92, 0.965, 0.6},
+        {"windows, joined", 12, 0.7, 0.0, 100, 0.3, 0.0, 0.8, 0.91, 0.97, 0.6},
     };
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, (unsigned long)spec_test_seed());
