@@ -14,8 +14,8 @@ struct spec_counter_last {
     bool used;              /* the total, or a difference to it, is in a window */
 };
 
-/* The counters but for rounds, whose rounding is known, and passed. */
-enum { COUNTERS = 8 };
+/* The counters but for rounds, whose rounding is known, and passed: counts come first. */
+enum { COUNTS = 4, COUNTERS = 8 };
 static const double *counter(const spec_observation *o, int i)
 {
     const double *const counters[COUNTERS] = {&o->passes,  &o->drafted, &o->accepted,
@@ -24,20 +24,14 @@ static const double *counter(const spec_observation *o, int i)
     return counters[i];
 }
 
-/* Rounding makes counts that follow from means fall now and then without a new start. */
-static bool is_rounded(const spec_observation *o)
-{
-    return o->rounds_low < o->rounds_high;
-}
-
 static double low(const spec_observation *o)
 {
-    return is_rounded(o) ? o->rounds_low : o->rounds;
+    return spec_observation_is_rounded(o) ? o->rounds_low : o->rounds;
 }
 
 static double high(const spec_observation *o)
 {
-    return is_rounded(o) ? o->rounds_high : o->rounds;
+    return spec_observation_is_rounded(o) ? o->rounds_high : o->rounds;
 }
 
 static double passed(const spec_observation *o, int depth)
@@ -51,7 +45,10 @@ static bool falls(const spec_observation *from, const spec_observation *to)
     if (high(to) < low(from)) return true;
     for (int i = 0; i < COUNTERS; i++)
         if (*counter(to, i) < *counter(from, i)) return true;
-    if (is_rounded(from) || is_rounded(to) || from->depths == 0 || to->depths == 0) return false;
+    /* Counts that follow from means fall now and then without a new start. */
+    if (spec_observation_is_rounded(from) || spec_observation_is_rounded(to) || from->depths == 0 ||
+        to->depths == 0)
+        return false;
     for (int i = 0; i < depths; i++)
         if (passed(to, i) < passed(from, i)) return true;
     return false;
@@ -66,7 +63,7 @@ static bool is_equal(double a, double b)
 static bool repeats(const spec_observation *from, const spec_observation *to)
 {
     if (!is_equal(low(from), low(to)) || !is_equal(high(from), high(to))) return false;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < COUNTS; i++)
         if (!is_equal(*counter(from, i), *counter(to, i))) return false;
     if (from->depths != to->depths) return false;
     for (int i = 0; i < from->depths; i++)
@@ -81,7 +78,7 @@ static spec_observation difference(const spec_observation *from, const spec_obse
     /* Plain decoding from the start: all rounds are of the later length. */
     if (from->K != to->K && from->K != 0) o.K = -1;
     o.rounds -= from->rounds;
-    if (is_rounded(from) || is_rounded(to)) {
+    if (spec_observation_is_rounded(from) || spec_observation_is_rounded(to)) {
         o.rounds_low = fmax(low(to) - high(from), 0.0);
         o.rounds_high = high(to) - low(from);
         o.rounds = fmin(fmax(o.rounds, o.rounds_low), o.rounds_high);

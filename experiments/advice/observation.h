@@ -8,6 +8,7 @@
 #include "speclab/status.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { SPEC_OBSERVED_DEPTHS = 64 };
@@ -68,6 +69,12 @@ static inline void spec_observation_decode_plainly(spec_observation *o, double t
     o->K = o->depths = 0;
     o->rounds = o->rounds_low = o->rounds_high = o->drafted = o->accepted = 0.0;
     o->passes = o->emitted = tokens;
+}
+
+/* Whether rounding leaves several numbers of rounds. */
+static inline bool spec_observation_is_rounded(const spec_observation *observation)
+{
+    return observation->rounds_low < observation->rounds_high;
 }
 
 /* Receives observations in the order of the files. A status other than GSL_SUCCESS ends reading,

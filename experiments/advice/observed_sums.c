@@ -7,150 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double COUNT_MAX = 0x1p53; /* larger counts are not exact */
-
 int spec_observed_sums_batch(double running)
 {
     int b = 1;
     if (!(running > 0.0) || isinf(running)) return 0;
     for (double top = 1.0; running > top && b < SPEC_SUM_BATCHES - 1; top *= 2.0) b++;
     return b;
-}
-
-/* ---- An observation, its missing numbers filled in ---- */
-
-/* The first identity that the counts break. */
-typedef struct {
-    bool broken, impossible;
-    char text[120];
-} verdict;
-
-__attribute__((format(printf, 3, 4))) static void broken(verdict *v, bool impossible,
-                                                         const char *format, ...)
-{
-    va_list args;
-    v->impossible |= impossible;
-    if (v->broken) return;
-    v->broken = true;
-    va_start(args, format);
-    vsnprintf(v->text, sizeof v->text, format, args);
-    va_end(args);
-}
-
-static bool is_whole(double x)
-{
-    return x == floor(x);
-}
-
-static double sum_passed(const spec_observation *o)
-{
-    double sum = 0.0;
-    for (int i = 0; i < o->depths; i++) sum += o->passed[i];
-    return sum;
-}
-
-/* Counts are NaN or in 0..2^53; K and depths are within the arrays. */
-static void check_ranges(verdict *v, const spec_observation *o)
-{
-    const struct {
-        const char *name;
-        double value;
-    } counts[] = {{"rounds", o->rounds},     {"passes", o->passes},   {"drafted", o->drafted},
-                  {"accepted", o->accepted}, {"emitted", o->emitted}, {"rounds", o->rounds_low},
-                  {"rounds", o->rounds_high}};
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
-        if (counts[i].value < 0.0 || counts[i].value > COUNT_MAX)
-            broken(v, true, "%s is no count: %g", counts[i].name, counts[i].value);
-    if (o->K < -1 || o->K > SPEC_OBSERVED_DEPTHS)
-        broken(v, true, "K is outside 0..%d: %d", SPEC_OBSERVED_DEPTHS, o->K);
-    if (o->depths < 0 || o->depths > SPEC_OBSERVED_DEPTHS) {
-        broken(v, true, "more than %d depths: %d", SPEC_OBSERVED_DEPTHS, o->depths);
-        return;
-    }
-    for (int i = 0; i < o->depths; i++)
-        if (!(o->passed[i] >= 0.0 && o->passed[i] <= COUNT_MAX))
-            broken(v, true, "passed at depth %d is no count: %g", i + 1, o->passed[i]);
-}
-
-static int draft_length(const spec_observation *o)
-{
-    if (o->K >= 0) return o->K;
-    if (o->depths > 0 && !(o->drafted > o->rounds * o->depths)) return o->depths;
-    const double K = o->drafted / o->rounds;
-    return o->rounds > 0.0 && K >= 1.0 && K <= SPEC_OBSERVED_DEPTHS && is_whole(K) ? (int)K : -1;
-}
-
-/* Fill in what follows from the other numbers. NaN stays where nothing follows. */
-static void complete(spec_observation *o, bool *ret_inexact)
-{
-    const bool depths_cover = o->depths > 0 && o->depths >= o->K;
-    *ret_inexact = o->rounds_low < o->rounds_high;
-    if (o->K == 0) {
-        o->rounds = o->drafted = o->accepted = 0.0;
-        if (isnan(o->passes)) o->passes = o->emitted;
-        if (isnan(o->emitted)) o->emitted = o->passes;
-        return;
-    }
-    if (isnan(o->accepted) && depths_cover) o->accepted = sum_passed(o);
-    if (isnan(o->rounds)) {
-        if (isnan(o->passes) && !(o->K > 0 && o->drafted >= 0.0) && o->emitted >= o->accepted)
-            o->passes = o->emitted - o->accepted;
-        if (o->drafted == 0.0) {
-            o->rounds = 0.0;
-        } else {
-            *ret_inexact = true;
-            o->rounds =
-                o->K > 0 && o->drafted > 0.0 ? fmin(o->drafted / o->K, o->passes) : o->passes;
-        }
-    }
-    if (isnan(o->passes)) o->passes = o->rounds;
-    if (isnan(o->accepted)) o->accepted = o->drafted == 0.0 ? 0.0 : o->emitted - o->passes;
-    if (isnan(o->drafted) && o->K > 0) o->drafted = o->rounds * o->K;
-    if (isnan(o->emitted)) o->emitted = o->passes + o->accepted;
-}
-
-/* Identities between the counts that the source gives. */
-static void check_given(verdict *v, const spec_observation *o, int K)
-{
-    const double passed = sum_passed(o), whole = o->rounds + o->accepted;
-    if (K == 0 && o->drafted > 0.0)
-        broken(v, true, "drafted tokens with a draft length of 0: %.0f", o->drafted);
-    if (o->rounds_low < o->rounds_high) return;
-    if (o->depths > 0 && o->depths >= K && is_whole(passed) && passed < o->accepted)
-        broken(v, false, "passed by depth sums to less than accepted: %.0f, not %.0f", passed,
-               o->accepted);
-    if (o->rounds > o->drafted)
-        broken(v, false, "rounds exceed drafted: %.0f of %.0f", o->rounds, o->drafted);
-    if (o->rounds > o->passes)
-        broken(v, false, "rounds exceed passes: %.0f of %.0f", o->rounds, o->passes);
-    /* The last round of a request may be cut at its end; a window begins and ends requests. */
-    if (o->kind == SPEC_OBSERVED_REQUEST && isnan(o->passes) && is_whole(o->emitted) &&
-        (o->emitted > whole + 1.0 || o->emitted < whole - (K > 0 ? K : 0)))
-        broken(v, false, "emitted is not rounds + accepted: %.0f, not %.0f + %.0f", o->emitted,
-               o->rounds, o->accepted);
-}
-
-/* Bounds that hold in every run of every engine, for completed counts. Rounded means leave a range
- * of rounds. */
-static void check_possible(verdict *v, const spec_observation *o)
-{
-    const bool exact = !(o->rounds_low < o->rounds_high);
-    const double rounds = exact ? o->rounds : fmax(o->rounds, o->rounds_high);
-    const double passed = sum_passed(o);
-    if (o->accepted > o->drafted)
-        broken(v, true, "accepted exceeds drafted: %.0f of %.0f", o->accepted, o->drafted);
-    if (o->K > 0 && o->accepted > rounds * o->K * (1.0 + 1e-9))
-        broken(v, true, "accepted exceeds K times rounds: %.0f of %d times %.0f", o->accepted, o->K,
-               rounds);
-    if (o->depths > 0 && o->passed[0] > rounds)
-        broken(v, true, "passed at depth 1 exceeds rounds: %.0f of %.0f", o->passed[0], rounds);
-    for (int i = 1; i < o->depths; i++)
-        if (o->passed[i] > o->passed[i - 1])
-            broken(v, true, "passed rises from depth %d to %d: %.0f after %.0f", i, i + 1,
-                   o->passed[i], o->passed[i - 1]);
-    if (exact && is_whole(passed) && passed > o->accepted)
-        broken(v, true, "passed by depth sums to more than accepted: %.0f, not %.0f", passed,
-               o->accepted);
 }
 
 /* ---- Series ---- */
@@ -246,7 +108,8 @@ static void add(double *sum, double x)
 
 static void add_all(double *c, spec_observed_series *s, const spec_observation *o, double order)
 {
-    const double known = isnan(o->rounds) ? 0.0 : o->rounds, passed = sum_passed(o);
+    const double known = isnan(o->rounds) ? 0.0 : o->rounds,
+                 passed = spec_observation_counts_passed(o);
     const bool seconds = o->seconds > 0.0 && isfinite(o->seconds);
     /* A request's seconds are its own; those of a window are shared by the running ones. */
     const double requests = o->kind == SPEC_OBSERVED_REQUEST ? 1.0 : o->running;
@@ -276,47 +139,33 @@ static void add_all(double *c, spec_observed_series *s, const spec_observation *
     }
 }
 
-static bool is_idle(const spec_observation *o)
-{
-    return !(o->rounds > 0.0 || o->passes > 0.0 || o->drafted > 0.0 || o->accepted > 0.0 ||
-             o->emitted > 0.0);
-}
-
 static int take(void *self, const spec_observation *observation, spec_error *error)
 {
     spec_observed_sums *sums = self;
     spec_observation o = *observation;
     spec_observed_series *series = NULL;
-    verdict v = {.broken = false};
     double *columns = NULL;
-    bool inexact = false;
     int status = GSL_SUCCESS;
     assert(o.kind != SPEC_OBSERVED_TOTAL);
-    check_ranges(&v, &o);
-    if (!v.broken) {
-        o.K = draft_length(&o);
-        check_given(&v, &o, o.K);
-        complete(&o, &inexact);
-        if (is_idle(observation) || isnan(o.accepted) || o.accepted < 0.0) {
-            sums->idle++;
-            goto done;
-        }
-        check_possible(&v, &o);
+    const spec_counts_verdict verdict = spec_observation_counts_complete(&o);
+    if (verdict.idle) {
+        sums->idle++;
+        goto done;
     }
-    if (v.broken) {
+    if (verdict.broken) {
         if (sums->contradictions++ == 0) {
             sums->contradiction_line = o.line;
-            memcpy(sums->contradiction, v.text, sizeof v.text);
+            memcpy(sums->contradiction, verdict.text, sizeof verdict.text);
         }
-        sums->impossible += v.impossible;
-        if (v.impossible) goto done;
+        sums->impossible += verdict.impossible;
+        if (verdict.impossible) goto done;
     }
     o.running = running_of(&o);
     SPEC_TRY(find(&series, sums, &o, error));
     SPEC_TRY(cluster(&columns, sums, series, error));
     add_all(columns, series, &o, (double)sums->observations);
     if (sums->observations++ == 0) sums->printed_length = sums->printed_rate = NAN;
-    sums->inexact += inexact;
+    sums->inexact += verdict.inexact;
     if (o.rounds > sums->largest_cluster) sums->largest_cluster = o.rounds;
     if (!isnan(o.printed_length)) sums->printed_length = o.printed_length;
     if (!isnan(o.printed_rate)) sums->printed_rate = o.printed_rate;

@@ -6,20 +6,19 @@
 #ifndef SPECLAB_OBSERVED_SUMS_H
 #define SPECLAB_OBSERVED_SUMS_H
 
-#include "experiments/advice/observation.h"
+#include "experiments/advice/observation_counts.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The columns of a cluster. A number that neither the source nor an identity gives adds 0. */
+/* The columns of a cluster: counts, completed by observation_counts.h, and times. A number that
+ * stays unknown adds 0. */
 enum {
-    /* with at least one draft token; where not given, drafted / K, at most the passes, or with K
-     * not known the passes */
-    SPEC_SUM_ROUNDS,
-    SPEC_SUM_PASSES,   /* of the target, with those without a draft; rounds where not given */
-    SPEC_SUM_DRAFTED,  /* rounds K where not given */
-    SPEC_SUM_ACCEPTED, /* the sum of passed, or emitted less passes, where not given */
-    SPEC_SUM_EMITTED,  /* passes + accepted where not given */
+    SPEC_SUM_ROUNDS, /* with at least one draft token */
+    SPEC_SUM_PASSES, /* of the target, with those without a draft */
+    SPEC_SUM_DRAFTED,
+    SPEC_SUM_ACCEPTED,
+    SPEC_SUM_EMITTED,
     SPEC_SUM_SECONDS,
     /* busy seconds where given; else seconds of a request, or of a window times running, for those
      * that have both */
@@ -68,13 +67,11 @@ typedef struct {
     uint64_t contradictions; /* observations whose counts break an identity */
     uint64_t impossible;     /* of these, left out: their counts have no meaning */
     uint64_t contradiction_line;
-    char contradiction[120]; /* the first one, as "accepted exceeds drafted: 70 of 60" */
+    char contradiction[SPEC_OBSERVATION_FAULT]; /* the first one */
 } spec_observed_sums;
 
 /* An observer that adds to the sums, which must be zeroed at first. GSL_EINVAL with more than
- * SPEC_SUM_SERIES series; GSL_ENOMEM. An observation without rounds, passes and tokens is idle. K:
- * from the observation, else the number of depths if drafted tokens permit, else drafted / rounds
- * if whole. Totals must have passed counter_differences.h. */
+ * SPEC_SUM_SERIES series; GSL_ENOMEM. Totals must have passed counter_differences.h. */
 spec_observer spec_observed_sums_observer(spec_observed_sums *sums);
 void spec_observed_sums_free(spec_observed_sums *sums);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/observed_sums.h"
 
+#include "tests/experiments/advice/known_window.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
@@ -20,25 +21,6 @@ static int end(void **state)
     (void)state;
     spec_observed_sums_free(&sums);
     return 0;
-}
-
-static spec_observation window(double rounds, double drafted, double accepted)
-{
-    spec_observation o = spec_observation_empty(SPEC_OBSERVED_WINDOW, 7);
-    o.rounds = o.rounds_low = o.rounds_high = rounds;
-    o.drafted = drafted;
-    o.accepted = accepted;
-    return o;
-}
-
-/* The line of 59 rounds with 58 56 54 52 42 passed of 5 depths: 262 of 295. */
-static spec_observation known_line(void)
-{
-    static const double passed[] = {58, 56, 54, 52, 42};
-    spec_observation o = window(59, 295, 262);
-    o.K = o.depths = 5;
-    memcpy(o.passed, passed, sizeof passed);
-    return o;
 }
 
 static double column(size_t series, size_t cluster, int c)
@@ -198,74 +180,7 @@ static void too_many_series_are_refused(void **state)
     assert_int_equal(sums.n, SPEC_SUM_SERIES);
 }
 
-/* One observation: the draft length of its series, and some columns. */
-static void gives(spec_observation o, int K, double rounds, double passes, double drafted,
-                  double accepted, double emitted)
-{
-    put(&o);
-    assert_string_equal(sums.contradiction, "");
-    assert_int_equal(sums.n, 1);
-    assert_int_equal(sums.series[0].K, K);
-    assert_same(column(0, 0, SPEC_SUM_ROUNDS), rounds);
-    assert_same(column(0, 0, SPEC_SUM_PASSES), passes);
-    assert_same(column(0, 0, SPEC_SUM_DRAFTED), drafted);
-    assert_same(column(0, 0, SPEC_SUM_ACCEPTED), accepted);
-    assert_same(column(0, 0, SPEC_SUM_EMITTED), emitted);
-    spec_observed_sums_free(&sums);
-}
-
-static void missing_numbers_follow_from_the_others(void **state)
-{
-    (void)state;
-    spec_observation o = window(20, 60, 30);
-    gives(o, 3, 20, 20, 60, 30, 50); /* drafted / rounds is whole */
-    gives(window(20, 61, 30), -1, 20, 20, 61, 30, 50);
-    gives(window(1, 65, 30), -1, 1, 1, 65, 30, 31);
-    o = window(NAN, 60, 30);
-    o.K = 3;
-    gives(o, 3, 20, 20, 60, 30, 50);
-    o.passes = 25; /* of a response: some passes had no draft */
-    gives(o, 3, 20, 25, 60, 30, 55);
-    o.passes = 15; /* fewer than drafted / K */
-    gives(o, 3, 15, 15, 60, 30, 45);
-    o = window(NAN, 60, 30); /* without K the rounds are not known, and the passes bound them */
-    o.passes = 25;
-    gives(o, -1, 25, 25, 60, 30, 55);
-    o.passes = NAN;
-    o.emitted = 55;
-    gives(o, -1, 25, 25, 60, 30, 55);
-    gives(window(NAN, 60, 30), -1, 0, 0, 60, 30, 0);
-    o = window(20, NAN, 30); /* no drafted tokens */
-    o.K = 3;
-    gives(o, 3, 20, 20, 60, 30, 50);
-    o.K = -1;
-    gives(o, -1, 20, 20, 0, 30, 50);
-    o = window(20, 60, NAN); /* no accepted tokens */
-    o.emitted = 50;
-    gives(o, 3, 20, 20, 60, 30, 50);
-    o = known_line();
-    o.K = -1;
-    o.accepted = NAN;
-    gives(o, 5, 59, 59, 295, 262, 321);
-    o.drafted = 290; /* some drafts were shorter */
-    gives(o, 5, 59, 59, 290, 262, 321);
-    o.accepted = 262;
-    o.drafted = 59 * 7; /* a histogram that ends at the longest accepted draft */
-    gives(o, 7, 59, 59, 59 * 7, 262, 321);
-    o = window(0, 0, 0); /* nothing to draft from */
-    o.K = 3;
-    o.emitted = o.passes = 40;
-    gives(o, 3, 0, 40, 0, 0, 40);
-    o = window(NAN, 0, NAN);
-    o.K = 3;
-    o.emitted = 40;
-    gives(o, 3, 0, 0, 0, 0, 40);
-    o = window(10, NAN, 0); /* everything rejected is not idle */
-    o.K = 3;
-    gives(o, 3, 10, 10, 30, 0, 10);
-}
-
-static void plain_decoding_has_passes_and_no_rounds(void **state)
+static void plain_decoding_is_busy_with_its_passes(void **state)
 {
     (void)state;
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_WINDOW, 1);
@@ -274,30 +189,37 @@ static void plain_decoding_has_passes_and_no_rounds(void **state)
     o.seconds = 10;
     o.running = 4;
     put(&o);
+    assert_same(column(0, 0, SPEC_SUM_ROUNDS), 0);
     assert_same(column(0, 0, SPEC_SUM_BUSY), 40);
     assert_same(column(0, 0, SPEC_SUM_BUSY_ROUNDS), 400);
     assert_same(column(0, 0, SPEC_SUM_BUSY_EMITTED), 400);
-    spec_observed_sums_free(&sums);
-    gives(o, 0, 0, 400, 0, 0, 400);
-    o.emitted = NAN;
-    o.passes = 400;
-    gives(o, 0, 0, 400, 0, 0, 400);
 }
 
-static void rounds_that_are_not_given_are_inexact(void **state)
+/* A window of which neither rounds nor passes are known. */
+static void unknown_numbers_add_nothing(void **state)
+{
+    (void)state;
+    spec_observation o = window(NAN, 60, 30);
+    put(&o);
+    assert_int_equal(sums.n, 1);
+    assert_int_equal(sums.series[0].K, -1);
+    assert_same(column(0, 0, SPEC_SUM_ROUNDS), 0);
+    assert_same(column(0, 0, SPEC_SUM_PASSES), 0);
+    assert_same(column(0, 0, SPEC_SUM_DRAFTED), 60);
+    assert_same(column(0, 0, SPEC_SUM_ACCEPTED), 30);
+    assert_same(column(0, 0, SPEC_SUM_EMITTED), 0);
+}
+
+static void inexact_rounds_are_counted(void **state)
 {
     (void)state;
     spec_observation o = window(NAN, 60, 30);
     o.K = 3;
     put(&o);
-    assert_int_equal(sums.inexact, 1);
     o = window(20, 60, 30);
     put(&o);
     assert_int_equal(sums.inexact, 1);
-    o.rounds_high = 21;
-    put(&o);
-    assert_int_equal(sums.inexact, 2);
-    assert_int_equal(sums.observations, 3);
+    assert_int_equal(sums.observations, 2);
 }
 
 /* Rates that were rounded may leave one round more to the first depth than the likely number. */
@@ -347,7 +269,6 @@ static void times_need_seconds_and_for_windows_a_batch(void **state)
     assert_same(column(3, 0, SPEC_SUM_BUSY), 4);
 }
 
-/* Depths behind the last one are unknown, unless those given hold all accepted tokens. */
 /* Busy seconds that are given hold without a batch. Passes over steps are the batch; a gauge is one
  * of a moment; the mean over time is the last resort. */
 static void busy_seconds_and_steps_come_before_a_gauge(void **state)
@@ -378,6 +299,7 @@ static void busy_seconds_and_steps_come_before_a_gauge(void **state)
     }
 }
 
+/* Depths behind the last one are unknown, unless those given hold all accepted tokens. */
 static void depths_count_where_they_are_complete(void **state)
 {
     (void)state;
@@ -395,82 +317,23 @@ static void depths_count_where_they_are_complete(void **state)
     assert_int_equal(sums.series[0].depths, 4);
 }
 
-static void idle_windows_are_left_out(void **state)
+/* Idle observations are left out, and so are impossible ones; others that contradict count. */
+static void observations_that_say_nothing_are_left_out(void **state)
 {
     (void)state;
-    spec_observation o = spec_observation_empty(SPEC_OBSERVED_WINDOW, 1);
+    spec_observation o = window(0, 0, 0);
     put(&o);
-    o = window(0, 0, 0);
-    o.seconds = 10;
+    assert_int_equal(sums.idle, 1);
+    o = window(20, 60, 70);
     put(&o);
-    o = spec_observation_empty(SPEC_OBSERVED_WINDOW, 1); /* tokens, and nothing on drafts */
-    o.emitted = 50;
-    put(&o);
-    o.drafted = 100;
-    put(&o);
-    o.K = 3;
-    o.passes = 60; /* more than emitted: fewer than 0 accepted */
-    put(&o);
-    assert_int_equal(sums.idle, 5);
-    assert_int_equal(sums.n + sums.observations + sums.contradictions, 0);
-}
-
-static void breaks(spec_observation o, bool impossible, const char *text)
-{
-    put(&o);
-    assert_int_equal(sums.contradictions, 1);
-    assert_int_equal(sums.contradiction_line, 7);
-    assert_string_equal(sums.contradiction, text);
-    assert_int_equal(sums.impossible, impossible);
-    assert_int_equal(sums.observations, !impossible);
-    spec_observed_sums_free(&sums);
-}
-
-static void contradictions_are_counted_with_the_first_ones_line(void **state)
-{
-    (void)state;
-    spec_observation o;
-    breaks(window(20, 60, 70), true, "accepted exceeds drafted: 70 of 60");
-    o = window(20, 90, 70);
-    o.K = 3;
-    breaks(o, true, "accepted exceeds K times rounds: 70 of 3 times 20");
-    o = window(NAN, 90, 70);
-    o.K = 3;
-    o.passes = 20;
-    breaks(o, true, "accepted exceeds K times rounds: 70 of 3 times 20");
-    o.K = 0;
-    breaks(o, true, "drafted tokens with a draft length of 0: 90");
-    o = known_line();
-    o.passed[0] = 60;
-    breaks(o, true, "passed at depth 1 exceeds rounds: 60 of 59");
-    o = known_line();
-    o.passed[2] = 57;
-    breaks(o, true, "passed rises from depth 2 to 3: 57 after 56");
-    o = known_line();
-    o.accepted = 261;
-    breaks(o, true, "passed by depth sums to more than accepted: 262, not 261");
-    o.accepted = 263;
-    breaks(o, false, "passed by depth sums to less than accepted: 262, not 263");
+    assert_int_equal(sums.impossible, 1);
+    assert_int_equal(sums.n + sums.observations, 0);
     o = window(20, 19, 10);
-    breaks(o, false, "rounds exceed drafted: 20 of 19");
-    o = window(20, 60, 10);
-    o.passes = 19;
-    breaks(o, false, "rounds exceed passes: 20 of 19");
-    o = window(20, 60, -1);
-    breaks(o, true, "accepted is no count: -1");
-    o = window(1e17, 1e17, 1);
-    breaks(o, true, "rounds is no count: 1e+17");
-    o = window(20, INFINITY, 10);
-    breaks(o, true, "drafted is no count: inf");
-    o = window(20, 60, 10);
-    o.K = 65;
-    breaks(o, true, "K is outside 0..64: 65");
-    o.K = 3;
-    o.depths = 65;
-    breaks(o, true, "more than 64 depths: 65");
-    o.depths = 1;
-    o.passed[0] = NAN;
-    breaks(o, true, "passed at depth 1 is no count: nan");
+    put(&o);
+    assert_int_equal(sums.observations, 1);
+    assert_int_equal(sums.impossible, 1);
+    assert_int_equal(sums.contradictions, 2);
+    assert_same(column(0, 0, SPEC_SUM_ROUNDS), 20);
 }
 
 static void two_contradictions_keep_the_first_text(void **state)
@@ -486,34 +349,6 @@ static void two_contradictions_keep_the_first_text(void **state)
     assert_string_equal(sums.contradiction, "accepted exceeds drafted: 70 of 60");
 }
 
-/* The first token of a request comes from its prompt, and its last round may be cut. */
-static void a_request_emits_rounds_and_accepted_tokens(void **state)
-{
-    (void)state;
-    /* Figures of two versions of one engine: 200 = 1 + 188 + 11 and 106 = 43 + 63. */
-    spec_observation o = window(188, 940, 11);
-    o.kind = SPEC_OBSERVED_REQUEST;
-    o.emitted = 200;
-    gives(o, 5, 188, 188, 940, 11, 200);
-    o.emitted = 199;
-    gives(o, 5, 188, 188, 940, 11, 199);
-    o.emitted = 194;
-    gives(o, 5, 188, 188, 940, 11, 194);
-    o.emitted = 193;
-    breaks(o, false, "emitted is not rounds + accepted: 193, not 188 + 11");
-    o.emitted = 201;
-    breaks(o, false, "emitted is not rounds + accepted: 201, not 188 + 11");
-    o.passes = 190; /* two passes had no draft */
-    gives(o, 5, 188, 190, 940, 11, 201);
-    o = window(43, 215, 63);
-    o.kind = SPEC_OBSERVED_REQUEST;
-    o.emitted = 106;
-    gives(o, 5, 43, 43, 215, 63, 106);
-    o.kind = SPEC_OBSERVED_WINDOW;
-    o.emitted = 150; /* first tokens of other requests, too */
-    gives(o, 5, 43, 43, 215, 63, 150);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -524,17 +359,15 @@ int main(void)
         cmocka_unit_test_teardown(many_series_share_the_limit, end),
         cmocka_unit_test_teardown(series_differ_by_label_length_batch_and_kind, end),
         cmocka_unit_test_teardown(too_many_series_are_refused, end),
-        cmocka_unit_test_teardown(missing_numbers_follow_from_the_others, end),
-        cmocka_unit_test_teardown(plain_decoding_has_passes_and_no_rounds, end),
-        cmocka_unit_test_teardown(rounds_that_are_not_given_are_inexact, end),
+        cmocka_unit_test_teardown(plain_decoding_is_busy_with_its_passes, end),
+        cmocka_unit_test_teardown(unknown_numbers_add_nothing, end),
+        cmocka_unit_test_teardown(inexact_rounds_are_counted, end),
         cmocka_unit_test_teardown(inexact_rounds_bound_what_passed, end),
         cmocka_unit_test_teardown(times_need_seconds_and_for_windows_a_batch, end),
         cmocka_unit_test_teardown(busy_seconds_and_steps_come_before_a_gauge, end),
         cmocka_unit_test_teardown(depths_count_where_they_are_complete, end),
-        cmocka_unit_test_teardown(idle_windows_are_left_out, end),
-        cmocka_unit_test_teardown(contradictions_are_counted_with_the_first_ones_line, end),
+        cmocka_unit_test_teardown(observations_that_say_nothing_are_left_out, end),
         cmocka_unit_test_teardown(two_contradictions_keep_the_first_text, end),
-        cmocka_unit_test_teardown(a_request_emits_rounds_and_accepted_tokens, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
