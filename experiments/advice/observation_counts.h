@@ -13,12 +13,12 @@ enum { SPEC_OBSERVATION_FAULT = 120 };
 
 /* Verdict on the counts of an observation. */
 typedef struct {
-    bool idle;    /* without a token, or with nothing on acceptance: contradictions do not count */
-    bool inexact; /* rounding left several numbers of rounds, or they follow from other numbers */
-    bool broken;  /* the counts break an identity */
-    bool impossible; /* one that holds in every run of every engine: they have no meaning */
-    char
-        text[SPEC_OBSERVATION_FAULT]; /* the first break, as "accepted exceeds drafted: 70 of 60" */
+    bool idle;       /* without a token, or with nothing on acceptance: faults do not count */
+    bool inexact;    /* rounding left several numbers of rounds, or they follow from others */
+    bool broken;     /* the counts break an identity */
+    bool impossible; /* an identity that holds in every run: the counts have no meaning */
+    /* the first identity that breaks, as "accepted exceeds drafted: 70 of 60" */
+    char text[SPEC_OBSERVATION_FAULT];
 } spec_counts_verdict;
 
 /* Fills in what follows from the other counts, unless one of them is no count or outside the
