@@ -91,8 +91,9 @@ static int fill_run(spec_advice_length *length, const spec_observed_run *run, do
     length->rounds = spec_observed_run_sum(run, SPEC_SUM_ROUNDS);
     length->drafted = spec_observed_run_sum(run, SPEC_SUM_DRAFTED);
     length->accepted = spec_observed_run_sum(run, SPEC_SUM_ACCEPTED);
-    const double busy = spec_observed_run_sum(run, SPEC_SUM_BUSY);
-    if (busy > 0.0) length->seconds = busy / spec_observed_run_sum(run, SPEC_SUM_BUSY_ROUNDS);
+    const double busy = spec_observed_run_sum(run, SPEC_SUM_BUSY),
+                 passes = spec_observed_run_sum(run, SPEC_SUM_BUSY_ROUNDS);
+    if (busy > 0.0 && passes > 0.0) length->seconds = busy / passes;
     return fill_tokens(length, run, &tokens, error);
 }
 

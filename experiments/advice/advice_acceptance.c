@@ -18,6 +18,13 @@ static int used_depths(const spec_observed_run *run)
     return run->depths < run->K ? run->depths : run->K;
 }
 
+/* The alpha at which rounds emit `tokens`, within what they can: rounding and intervals know no
+ * limits. NaN for NaN. */
+static double alpha_of(double tokens, int K)
+{
+    return isnan(tokens) ? NAN : spec_alpha_from_emitted(fmin(fmax(tokens, 1.0), K + 1.0), K);
+}
+
 /* Alpha where depths are not known: the one at which rounds emit as many tokens. */
 static int implied_alpha(spec_cluster_ratio *ret, const spec_observed_run *run, double error)
 {
@@ -26,12 +33,12 @@ static int implied_alpha(spec_cluster_ratio *ret, const spec_observed_run *run, 
                                           .tested_arg = SPEC_SUM_PASSES};
     const int status = spec_observed_run_ratio(ret, run, &tokens, error);
     if (status != GSL_SUCCESS) return status;
-    const double most = (double)run->K + 1.0, value = fmin(ret->value, most);
-    const double alpha = spec_alpha_from_emitted(value, run->K);
-    const bool interval = !isnan(ret->low);
-    const double low = interval ? spec_alpha_from_emitted(fmax(ret->low, 1.0), run->K) : NAN;
-    const double high = interval ? spec_alpha_from_emitted(fmin(ret->high, most), run->K) : NAN;
-    *ret = (spec_cluster_ratio){alpha, NAN, ret->df, low, high, NAN};
+    *ret = (spec_cluster_ratio){.value = alpha_of(ret->value, run->K),
+                                .se = NAN,
+                                .df = ret->df,
+                                .low = alpha_of(ret->low, run->K),
+                                .high = alpha_of(ret->high, run->K),
+                                .design_effect = NAN};
     return GSL_SUCCESS;
 }
 

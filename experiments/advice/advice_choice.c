@@ -118,7 +118,7 @@ static int rate_of(spec_cluster_ratio *ret, const spec_observed_run *run, double
     return spec_observed_run_ratio(ret, run, &question, error);
 }
 
-/* Ends of a ratio of independent rates, by the logarithms of their intervals. */
+/* Ends of a ratio of independent rates, from the ends of the logarithm of each [Zou08]. */
 static spec_bounds ratio_interval(const spec_cluster_ratio *a, const spec_cluster_ratio *b)
 {
     const double value = log(a->value / b->value);

@@ -111,6 +111,24 @@ static void nothing_is_said_without_rounds(void **state)
     spec_observed_sums_free(&sums);
 }
 
+static void accepted_tokens_alone_have_no_time_of_a_round(void **state)
+{
+    (void)state;
+    spec_observed_sums sums = {0};
+    const spec_observer observer = spec_observed_sums_observer(&sums);
+    spec_observation seen = spec_observation_empty(SPEC_OBSERVED_REQUEST, 1);
+    seen.K = 3;
+    seen.accepted = 105.0;
+    seen.seconds = 4.0;
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(observer.take(observer.self, &seen, NULL), GSL_SUCCESS);
+    const spec_advice advice = advise(&sums, &usual);
+    assert_int_equal(advice.K, 3);
+    assert_nan(at(&advice, 3)->seconds);
+    assert_nan(at(&advice, 3)->tokens.value);
+    spec_observed_sums_free(&sums);
+}
+
 static void questions_outside_the_domain_are_refused(void **state)
 {
     (void)state;
@@ -136,6 +154,7 @@ int main(void)
         cmocka_unit_test(tokens_per_round_stay_within_a_round),
         cmocka_unit_test(the_users_numbers_stand_in_for_a_plain_run),
         cmocka_unit_test(nothing_is_said_without_rounds),
+        cmocka_unit_test(accepted_tokens_alone_have_no_time_of_a_round),
         cmocka_unit_test(questions_outside_the_domain_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

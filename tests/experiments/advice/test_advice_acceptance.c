@@ -153,6 +153,18 @@ static void without_depths_alpha_follows_from_tokens(void **state)
     advice = advise(&sums, &usual);
     assert_true(advice.alpha.low < advice.alpha.value && advice.alpha.value < advice.alpha.high);
     spec_observed_sums_free(&sums);
+    /* 65 accepted in 20 to 23 rounds: 4.25 tokens in the likeliest number, and 4 at most. */
+    seen.rounds = seen.rounds_low = 20.0;
+    seen.rounds_high = 23.0;
+    seen.drafted = 69.0;
+    seen.accepted = 65.0;
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(observer.take(observer.self, &seen, NULL), GSL_SUCCESS);
+    advice = advise(&sums, &usual);
+    assert_same(advice.alpha.value, 1.0);
+    assert_same(advice.alpha.low, 1.0);
+    assert_same(advice.alpha.high, 1.0);
+    spec_observed_sums_free(&sums);
 }
 
 /* Shares .6, .24 and .072 by depth fall faster than one alpha has them; .6, .48 and .432 slower. */
