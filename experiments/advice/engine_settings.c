@@ -26,7 +26,8 @@ static bool is_generation(const spec_log_summary *read, const char *word)
     return false;
 }
 
-/* The last batch of a range, for engines that need a number. */
+/* The last batch of a range, for engines that need a number: without an end, the largest default of
+ * vLLM's --max-num-seqs, or more. */
 static int last_batch(const spec_advice_batch *batch)
 {
     return batch->to >= 0 ? batch->to : batch->from < 1024 ? 1024 : 2 * batch->from;
