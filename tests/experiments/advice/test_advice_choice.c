@@ -193,6 +193,46 @@ static void every_range_of_batches_has_its_length(void **state)
     spec_observed_sums_free(&sums);
 }
 
+/* Of rates within 2 % the smaller length is taken. The ends of its speed-up are the root of the sum
+ * of squares of the distances of both logarithms; plain decoding is as fast as itself. */
+static void a_range_takes_the_smaller_of_equals_with_its_interval(void **state)
+{
+    static const double factor[] = {0.9, 1.15, 1.0, 0.95};
+    (void)state;
+    for (int plain = 0; plain <= 1; plain++) {
+        spec_observed_sums sums = {0};
+        double tokens[3][8], seconds[3][8], step = plain ? 1.3 : 0.5;
+        const double passed[] = {600, 360, 216}, emitted[] = {1000, 1960, 2176};
+        for (int i = 0; i < 8; i++)
+            for (int k = 0; k < 3; k++) { /* K = 0, 2, 3; the last is 1 % faster than K = 2 */
+                window w = {SPEC_OBSERVED_REQUEST, k > 0 ? k + 1 : 0, 1000.0, {0}, 0.0, 1.0};
+                for (int j = 0; j < w.K; j++) w.passed[j] = passed[j];
+                w.seconds =
+                    (k == 0 ? 1.0 : emitted[k] / 1960.0 * 2.0 * step / (k == 1 ? 1.0 : 1.01)) *
+                    factor[(i + k) % 4];
+                tokens[k][i] = emitted[k];
+                seconds[k][i] = w.seconds;
+                add(&sums, &w);
+            }
+        const spec_advice advice = advise(&sums, &usual);
+        assert_int_equal(advice.n_batches, 1);
+        const spec_advice_batch *got = &advice.batch[0];
+        const spec_cluster_ratio a = spec_cluster_ratio_of(tokens[1], seconds[1], 8, 0, 0.05),
+                                 b = spec_cluster_ratio_of(tokens[0], seconds[0], 8, 0, 0.05);
+        assert_int_equal(got->K, plain ? 0 : 2);
+        if (plain) {
+            assert_true(got->speedup == 1.0 && got->speedup_low == 1.0 && got->speedup_high == 1.0);
+        } else {
+            const double down = hypot(log(a.value / a.low), log(b.high / b.value)),
+                         up = hypot(log(a.high / a.value), log(b.value / b.low));
+            assert_near(got->speedup, a.value / b.value, 1e-12);
+            assert_near(got->speedup_low, a.value / b.value * exp(-down), 1e-12);
+            assert_near(got->speedup_high, a.value / b.value * exp(up), 1e-12);
+        }
+        spec_observed_sums_free(&sums);
+    }
+}
+
 /* K = 3 is faster at 4 requests for certain, and at 8 by windows that vary. */
 static void joined_ranges_are_decided_if_all_are(void **state)
 {
@@ -265,6 +305,7 @@ int main(void)
         cmocka_unit_test(a_given_speed_is_not_measured_for_longer),
         cmocka_unit_test(plain_decoding_at_another_batch_is_no_yardstick),
         cmocka_unit_test(every_range_of_batches_has_its_length),
+        cmocka_unit_test(a_range_takes_the_smaller_of_equals_with_its_interval),
         cmocka_unit_test(joined_ranges_are_decided_if_all_are),
         cmocka_unit_test(tokens_without_times_decide_nothing),
         cmocka_unit_test(one_window_has_no_interval),
