@@ -4,6 +4,7 @@
 #include "analysis/alpha.h"
 #include "sim/chance/rng.h"
 
+#include <float.h>
 #include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
@@ -147,7 +148,8 @@ static int leave_out_longest(spec_advice *advice, trials *all, double error)
     return GSL_SUCCESS;
 }
 
-/* m_2 - m_1^2 over its standard error, by the jackknife over clusters. */
+/* m_2 - m_1^2 over its standard error, by the jackknife over clusters. Changes within rounding are
+ * none: clusters of one and the same law show no spread. */
 static double mixture_z(const spec_observed_run *run)
 {
     const double D = spec_observed_run_sum(run, SPEC_SUM_DEPTH_ROUNDS);
@@ -162,7 +164,7 @@ static double mixture_z(const spec_observed_run *run)
         if (!(c[SPEC_SUM_DEPTH_ROUNDS] > 0.0) || !(d > 0.0)) continue;
         const double a1 = A1 - c[SPEC_SUM_PASSED], a2 = A2 - c[SPEC_SUM_PASSED + 1];
         const double change = a2 / d - a1 * a1 / (d * d) - excess;
-        squares += change * change;
+        if (fabs(change) > 8.0 * DBL_EPSILON * A2 / D) squares += change * change;
         n++;
     }
     if (n < 2 || squares == 0.0) return NAN;

@@ -196,12 +196,32 @@ static void decay_and_mixture_are_told_apart(void **state)
     spec_observed_sums_free(&mixture);
 }
 
+/* Counts in proportion have no spread, however large they are. */
+static void one_law_in_all_requests_is_neither_decay_nor_mixture(void **state)
+{
+    (void)state;
+    for (double unit = 1.0; unit < 1e12; unit *= 7.0) {
+        spec_observed_sums sums = {0};
+        for (int i = 1; i < 40; i++)
+            add(&sums, &(window){SPEC_OBSERVED_REQUEST,
+                                 2,
+                                 7.0 * i * unit,
+                                 {5.0 * i * unit, 3.0 * i * unit},
+                                 1.0,
+                                 1.0});
+        const spec_advice advice = advise(&sums, &usual);
+        assert_nan(advice.mixture_z);
+        spec_observed_sums_free(&sums);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alpha_counts_tested_tokens),
         cmocka_unit_test(without_depths_alpha_follows_from_tokens),
         cmocka_unit_test(decay_and_mixture_are_told_apart),
+        cmocka_unit_test(one_law_in_all_requests_is_neither_decay_nor_mixture),
         cmocka_unit_test(shorter_drafts_leave_alpha_a_range),
         cmocka_unit_test(the_longest_requests_are_left_out),
         cmocka_unit_test(drift_follows_time_across_batches),

@@ -25,12 +25,17 @@ static void forget(sampled *s)
     spec_observed_sums_free(&s->sums);
 }
 
-/* n requests of 100 rounds at K = 2 whose times differ by a tenth. */
-static void requests(sampled *s, int n)
+/* n requests of 100 rounds at K whose times differ by a tenth. */
+static void requests_of(sampled *s, int K, int n)
 {
     for (int i = 0; i < n; i++)
         add(&s->sums,
-            &(window){SPEC_OBSERVED_REQUEST, 2, 100.0, {60.0, 36.0}, 1.0 + 0.1 * (i % 3 - 1), 1.0});
+            &(window){SPEC_OBSERVED_REQUEST, K, 100.0, {60.0, 36.0}, 1.0 + 0.1 * (i % 3 - 1), 1.0});
+}
+
+static void requests(sampled *s, int n)
+{
+    requests_of(s, 2, n);
 }
 
 static void few_clusters_have_a_wider_interval_than_their_resamples(void **state)
@@ -50,6 +55,48 @@ static void few_clusters_have_a_wider_interval_than_their_resamples(void **state
     assert_true(speed.low < least && speed.high > most);
     assert_true(speed.low < speed.value && speed.value < speed.high);
     forget(&s);
+}
+
+/* Student's interval is symmetric on the scale of logarithms; resamples are not. */
+static void sixteen_clusters_are_not_few(void **state)
+{
+    (void)state;
+    for (int n = 15; n <= 16; n++) {
+        sampled s = {0};
+        spec_advice_question question = usual;
+        question.plain_tokens_per_s = 100.0;
+        requests(&s, n);
+        sample(&s, &question);
+        const spec_block_interval speed = spec_length_samples_interval(&s.samples, 2);
+        const double skew = log(speed.low * speed.high / (speed.value * speed.value));
+        assert_true(n < 16 ? fabs(skew) < 1e-12 : fabs(skew) > 1e-6);
+        forget(&s);
+    }
+}
+
+/* Speeds over a plain run of few requests are as uncertain as that run, also where two of them are
+ * compared. */
+static void a_comparison_has_the_clusters_of_its_smallest_run(void **state)
+{
+    (void)state;
+    for (int few = 0; few <= 2; few++) {
+        sampled s = {0};
+        double least = INFINITY;
+        for (int K = 0; K <= 2; K++) requests_of(&s, K, K == few ? 3 : 40);
+        sample(&s, &usual);
+        assert_int_equal(s.plan.reference, 0);
+        const spec_block_interval over = spec_length_samples_ratio(&s.samples, 2, 1);
+        for (int r = 0; r <= SPEC_LENGTH_RESAMPLES; r++) {
+            const spec_length_speed *speed = s.samples.speed + r * SPEC_ADVICE_K;
+            least = fmin(least, speed[2].speed.low / speed[1].speed.high);
+        }
+        if (few > 0) assert_true(over.low < least);
+        if (few == 0) {
+            const double low = over.low * over.high / (over.value * over.value);
+            assert_near(low, 1.0, 1e-12);
+        }
+        forget(&s);
+    }
 }
 
 /* The same drafts beside an exact speed and beside as many plain requests. */
@@ -108,6 +155,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(few_clusters_have_a_wider_interval_than_their_resamples),
+        cmocka_unit_test(sixteen_clusters_are_not_few),
+        cmocka_unit_test(a_comparison_has_the_clusters_of_its_smallest_run),
         cmocka_unit_test(a_measured_yardstick_widens_the_interval),
         cmocka_unit_test(one_cluster_has_no_interval_and_a_range_covers_both_ends),
     };
