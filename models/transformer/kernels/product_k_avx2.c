@@ -129,10 +129,9 @@ INLINE void with_minimum(const spec_product_task *task, const unsigned char *blo
         const unsigned char *const opt_fifth = fifth ? block + 4 * WORD : NULL;
         const unsigned char *low = block + (fifth ? 12 : 4) * WORD;
         run_scales scales;
-        if (c == 0) spec_product_fetch_all(task, block, (fifth ? 12 : 4) * WORD);
         read_scales(&scales, block);
         for (int run = 0; run < RUNS; run += 2, low += PART) {
-            if (c == 0) spec_product_fetch_all(task, low, PART);
+            if (c == 0) spec_product_fetch_step(task, block, bytes, run / 2, RUNS / 2);
             add_run(sum, low, opt_fifth, run, false, &scales, (place){x, N, c}, n);
             x += SPEC_PRODUCT_X * N;
             add_run(sum, low, opt_fifth, run + 1, true, &scales, (place){x, N, c}, n);
@@ -229,8 +228,7 @@ INLINE void q6_k(const spec_product_task *task, const unsigned char *block, int 
             SPEC_UNROLL
             for (int q = 0; q < 4; q++) {
                 if (c == 0)
-                    spec_product_fetch_all(task, q < 2 ? low + PART * q : high + PART / 2 * (q - 2),
-                                           q < 2 ? PART : PART / 2);
+                    spec_product_fetch_step(task, block, SPEC_PRODUCT_Q6_K, 4 * half + q, RUNS);
                 add_quarter(sum, (half_block){low, high, steps, block}, q, (place){x, N, c}, n);
                 x += SPEC_PRODUCT_X_HALVES * N;
             }

@@ -98,12 +98,10 @@ INLINE void with_minimum(const spec_product_task *task, const bool fifth, const 
             const unsigned char *const opt_fifth = fifth ? block + 4 * VECTOR : NULL;
             const unsigned char *low = block + (fifth ? 12 : 4) * VECTOR;
             run_scales scales;
-            spec_product_fetch_all(task, block, 4 * VECTOR);
             read_scales(&scales, block);
             for (int run = 0; run < RUNS; run += 2, low += PART) {
                 __m512i w[GROUPS];
-                spec_product_fetch_all(task, low, PART);
-                if (fifth) spec_product_fetch_all(task, opt_fifth + VECTOR * run, 2 * VECTOR);
+                spec_product_fetch_step(task, block, bytes, run / 2, RUNS / 2);
                 weights_of_run(w, low, opt_fifth, run, false);
 #define ADD_RUN(c, n) add_run(sum, w, scales.step[run], scales.below[run], x, N, c, n)
                 SPEC_PRODUCT_BY_FOURS(ADD_RUN, N);
@@ -184,13 +182,11 @@ INLINE void q6_k(const spec_product_task *task, const int N)
                 _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)block));
             const unsigned char *low = block + SPEC_PRODUCT_SCALES, *high = low + 4 * PART,
                                 *steps = high + 2 * PART;
-            spec_product_fetch_all(task, steps, 4 * VECTOR);
             for (int half = 0; half < 2; half++) {
                 SPEC_UNROLL
                 for (int q = 0; q < 4; q++) {
                     __m512i w[GROUPS];
-                    spec_product_fetch_all(task, q < 2 ? low + PART * q : high + PART / 2 * (q - 2),
-                                           q < 2 ? PART : PART / 2);
+                    spec_product_fetch_step(task, block, SPEC_PRODUCT_Q6_K, 4 * half + q, RUNS);
                     weights_of_quarter(w, low + PART * (q % 2), high, q);
                     const __m512i words = load(steps + VECTOR * (q / 2));
                     const __m512 step[2] = {byte_of(words, 2 * (q % 2)),

@@ -18,7 +18,7 @@ enum {
     SPEC_PRODUCT_AHEAD = 8192, /* bytes */
     SPEC_PRODUCT_NEAR = 6144,  /* bytes */
     SPEC_PRODUCT_LINE = 64,
-    SPEC_PRODUCT_SPEED = 13,                   /* approximate bytes per cycle from memory */
+    SPEC_PRODUCT_SPEED = 14,                   /* approximate bytes per cycle from memory */
     SPEC_PRODUCT_SCALES = SPEC_PANEL_ROWS * 2, /* bytes of a block's scales */
     SPEC_PRODUCT_Q8_0 =
         SPEC_PRODUCT_SCALES + SPEC_PANEL_ROWS * SPEC_TENSOR_BLOCK, /* bytes of a block in a panel */
@@ -185,11 +185,14 @@ static inline __attribute__((always_inline)) void spec_product_fetch(const spec_
         __builtin_prefetch((const void *)(ahead + (uintptr_t)i), 0, 2);
 }
 
-/* Prefetch `bytes` somewhat beyond `at`, every line: for blocks whose words are read in another
- * order than they lie in, which the hardware prefetcher follows badly. */
-static inline __attribute__((always_inline)) void spec_product_fetch_all(
-    const spec_product_task *task, const unsigned char *at, const int bytes)
+/* Prefetch somewhat beyond a block of `bytes`, in one of `steps` equal steps: every line, in order
+ * of address. For blocks whose words are read in another order, which the hardware prefetcher
+ * follows badly. */
+static inline __attribute__((always_inline)) void spec_product_fetch_step(
+    const spec_product_task *task, const unsigned char *block, int bytes, int step, int steps)
 {
+    bytes /= steps;
+    const unsigned char *const at = block + bytes * step;
     const uintptr_t near = (uintptr_t)at + SPEC_PRODUCT_NEAR;
     if (task->phases > 1) {
         spec_product_fetch_share(task, at, bytes);
