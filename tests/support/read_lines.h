@@ -78,6 +78,16 @@ static inline void read_lines_of(read_lines *ret, const spec_log_format *format,
     if (ret->status != GSL_SUCCESS) fail_msg("%s", ret->error.text);
 }
 
+/* The text has one observation. */
+static inline const spec_observation *read_lines_only(read_lines *ret,
+                                                      const spec_log_format *format,
+                                                      const char *text, int K)
+{
+    read_lines_of(ret, format, text, K);
+    assert_int_equal(ret->n, 1);
+    return &ret->observation[0];
+}
+
 /* The text is refused with this status and this line. */
 static inline void read_lines_fails(const spec_log_format *format, const char *text, int status,
                                     const char *line)
@@ -86,6 +96,19 @@ static inline void read_lines_fails(const spec_log_format *format, const char *t
     read_lines_with(&r, format, text, -1);
     if (r.status != status || strcmp(r.error.text, line) != 0)
         fail_msg("%d '%s', not '%s', for %s", r.status, r.error.text, line, text);
+}
+
+/* Rounds, passes, drafted, accepted and emitted tokens; NaN where the source does not say. */
+static inline void assert_counts(const spec_observation *o, int K, const double counts[5])
+{
+    assert_int_equal(o->K, K);
+    assert_same(o->rounds, counts[0]);
+    assert_same(o->rounds_low, counts[0]);
+    assert_same(o->rounds_high, counts[0]);
+    assert_same(o->passes, counts[1]);
+    assert_same(o->drafted, counts[2]);
+    assert_same(o->accepted, counts[3]);
+    assert_same(o->emitted, counts[4]);
 }
 
 static inline void assert_passed(const spec_observation *o, int depths, const double *passed)

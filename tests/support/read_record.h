@@ -70,17 +70,4 @@ static inline void read_record_fails(const spec_log_format *format, const char *
         fail_msg("%d '%s', not '%s', for %s", read.status, read.error.text, line, text);
 }
 
-/* Rounds, passes, drafted, accepted and emitted tokens; NaN where the source does not say. */
-static inline void assert_counts(const spec_observation *o, int K, const double counts[5])
-{
-    assert_int_equal(o->K, K);
-    assert_same(o->rounds, counts[0]);
-    assert_same(o->rounds_low, counts[0]);
-    assert_same(o->rounds_high, counts[0]);
-    assert_same(o->passes, counts[1]);
-    assert_same(o->drafted, counts[2]);
-    assert_same(o->accepted, counts[3]);
-    assert_same(o->emitted, counts[4]);
-}
-
 #endif
