@@ -27,7 +27,7 @@ static int hand_over(const spec_engine_windows *windows, const spec_engine_windo
 {
     if (!is_plain(windows, &window->line)) return GSL_SUCCESS;
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_WINDOW, window->line.line);
-    o.label = window->line.engine;
+    o.label = window->line.origin.engine;
     spec_observation_decode_plainly(&o, fmax(round(window->line.generated * window->seconds), 1.0));
     o.seconds = window->seconds;
     o.running = window->running;
@@ -69,9 +69,10 @@ static int place(int *ret_e, bool *ret_new, spec_engine_windows *windows,
 {
     int status = GSL_SUCCESS, oldest = 0;
     for (int i = 0; i < windows->n; i++) {
-        const spec_engine_line *other = &windows->engine[i].last.line;
+        const spec_engine_origin *other = &windows->engine[i].last.line.origin;
         *ret_e = i;
-        if (other->engine == line->engine && other->process == line->process) return GSL_SUCCESS;
+        if (other->engine == line->origin.engine && other->process == line->origin.process)
+            return GSL_SUCCESS;
         if (windows->engine[i].turn < windows->engine[oldest].turn) oldest = i;
     }
     *ret_new = true;
@@ -124,15 +125,15 @@ done:
 }
 
 /* The engine whose line of throughput is the last one before a line of speculation; -1: none. */
-static int find(const spec_engine_windows *windows, const uint64_t engine_process[2])
+static int find(const spec_engine_windows *windows, const spec_engine_origin *origin)
 {
     int found = -1;
     for (int i = 0; i < windows->n; i++) {
-        const spec_engine_line *line = &windows->engine[i].last.line;
+        const spec_engine_origin *last = &windows->engine[i].last.line.origin;
         const bool other =
-            line->process != engine_process[1] && line->process != 0 && engine_process[1] != 0;
+            last->process != origin->process && last->process != 0 && origin->process != 0;
         if (!windows->engine[i].waits || other) continue;
-        if (engine_process[0] != 0 && line->engine != engine_process[0]) continue;
+        if (origin->engine != 0 && last->engine != origin->engine) continue;
         if (found < 0 || windows->engine[i].turn > windows->engine[found].turn) found = i;
     }
     return found;
@@ -164,18 +165,18 @@ static void join_tokens(spec_observation *o, double generated)
 }
 
 int spec_engine_windows_join(spec_engine_windows *windows, spec_observation *observation,
-                             double elapsed, const uint64_t engine_process[2],
+                             double elapsed, const spec_engine_origin *origin,
                              const spec_observer *observer, spec_error *error)
 {
     spec_observation *o = observation;
-    const int e = find(windows, engine_process);
+    const int e = find(windows, origin);
     windows->speculates = true;
-    o->label = engine_process[0];
+    o->label = origin->engine;
     if (o->kind == SPEC_OBSERVED_WINDOW) o->seconds = elapsed;
     if (e < 0) return GSL_SUCCESS;
     spec_engine_window *w = &windows->engine[e].last;
     windows->engine[e].waits = false;
-    o->label = w->line.engine;
+    o->label = w->line.origin.engine;
     o->running = w->running;
     if (o->kind == SPEC_OBSERVED_TOTAL) {
         windows->engine[e].n = 0;

@@ -11,11 +11,16 @@
 /* Engines whose lines are told apart at a time, and windows of each that wait. */
 enum { SPEC_ENGINE_WINDOWS = 128, SPEC_ENGINE_WINDOWS_HELD = 16 };
 
+/* The engine that a line is of, and the process that printed it. */
+typedef struct {
+    uint64_t engine;  /* hash of its number; 0: not printed */
+    uint64_t process; /* hash of its id; 0: not printed, any */
+} spec_engine_origin;
+
 /* One line of throughput. */
 typedef struct {
     uint64_t line;
-    uint64_t engine;      /* hash of its number; 0: not printed */
-    uint64_t process;     /* hash of the id of the process that printed it; 0: not printed, any */
+    spec_engine_origin origin;
     double stamp;         /* seconds since any fixed time; NaN: not printed */
     double prompt;        /* tokens/s of prompts, in the interval */
     double generated;     /* tokens/s of outputs, in the interval */
@@ -48,13 +53,14 @@ typedef struct {
 int spec_engine_windows_add(spec_engine_windows *windows, const spec_engine_line *line,
                             const spec_observer *observer, spec_error *error);
 
-/* Join the counts of a line of speculation, printed by `process` and, unless 0, for `engine`. Sets
- * label, seconds and running of the observation, and of a window its emitted tokens and passes.
+/* Join the counts of a line of speculation, of this origin, with the line of throughput before it.
+ * Sets label, seconds and running of the observation, and of a window its emitted tokens and
+ * passes.
  *   elapsed  seconds that the line covers by its own numbers; NaN: not known. The seconds of the
  *            observation, where no line of throughput precedes
  * Numbers of the two lines that do not fit together stay NaN. */
 int spec_engine_windows_join(spec_engine_windows *windows, spec_observation *observation,
-                             double elapsed, const uint64_t engine_process[2],
+                             double elapsed, const spec_engine_origin *origin,
                              const spec_observer *observer, spec_error *error);
 
 /* Hand over the windows that wait. */

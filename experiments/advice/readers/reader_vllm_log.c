@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/needle_set.h"
 #include "experiments/advice/readers/engine_windows.h"
 #include "experiments/advice/readers/log_stamp.h"
 #include "experiments/advice/readers/readers.h"
@@ -22,10 +23,11 @@ static const char *const words[KINDS + 1] = {[COUNTS] = "SpecDecoding metrics: "
 enum { PREFIX = 200 }; /* bytes before the words that are searched for stamp and process */
 
 typedef struct {
+    spec_needle_set words; /* empty before the first record */
     spec_engine_windows windows;
     double base, emitted; /* stamp and emitted tokens of V0's first and last line */
     bool started;         /* they are known */
-} state_of;
+} vllm_log;
 
 static bool concerns(const char *bytes, size_t n)
 {
@@ -39,7 +41,7 @@ static bool concerns(const char *bytes, size_t n)
 
 typedef struct {
     double stamp;
-    uint64_t engine_process[2];
+    spec_engine_origin origin;
 } prefix;
 
 static bool is_digit(char c)
@@ -47,40 +49,50 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static prefix prefix_of(const spec_log_record *record, const char *at)
+static bool ends(const char *begin, const char *end, const char *text)
 {
-    static const char engine[] = "Engine ", all[] = "Engines Aggregated: ";
-    const char *end = at;
-    const char *begin = at - record->bytes > PREFIX ? at - PREFIX : record->bytes;
-    prefix p = {NAN, {0, 0}};
-    if ((size_t)(end - begin) >= sizeof all - 1 &&
-        memcmp(end - (sizeof all - 1), all, sizeof all - 1) == 0) {
-        p.engine_process[0] = spec_log_label(all, sizeof all - 1);
-    } else if (end - begin >= 2 && memcmp(end - 2, ": ", 2) == 0) {
-        const char *number = end - 2;
-        while (number > begin && is_digit(number[-1])) number--;
-        if (number < end - 2 && number - begin >= 7 && memcmp(number - 7, engine, 7) == 0)
-            p.engine_process[0] = spec_log_label(number, (size_t)(end - 2 - number));
-    }
-    p.stamp = spec_log_stamp(begin, (size_t)(end - begin));
+    const size_t n = strlen(text);
+    return (size_t)(end - begin) >= n && memcmp(end - n, text, n) == 0;
+}
+
+/* Hash of the number in "Engine 000: ", or of the words for all engines; 0 without them. */
+static uint64_t engine_of(const char *begin, const char *end)
+{
+    static const char all[] = "Engines Aggregated: ";
+    if (ends(begin, end, all)) return spec_log_label(all, sizeof all - 1);
+    if (!ends(begin, end, ": ")) return 0;
+    const char *const last = end - 2, *number = last;
+    while (number > begin && is_digit(number[-1])) number--;
+    if (number == last || !ends(begin, number, "Engine ")) return 0;
+    return spec_log_label(number, (size_t)(last - number));
+}
+
+/* Hash of the last "pid=1"; 0 without one. */
+static uint64_t process_of(const char *begin, const char *end)
+{
+    uint64_t process = 0;
     for (const char *id = begin; (id = memchr(id, '=', (size_t)(end - id))) != NULL;) {
         const char *last = ++id;
-        if (id - begin < 4 || memcmp(id - 4, "pid=", 4) != 0) continue;
+        if (!ends(begin, id, "pid=")) continue;
         while (last < end && is_digit(*last)) last++;
-        p.engine_process[1] = spec_log_label(id, (size_t)(last - id));
+        process = spec_log_label(id, (size_t)(last - id));
     }
-    return p;
+    return process;
+}
+
+static prefix prefix_of(const spec_log_record *record, const char *end)
+{
+    const char *begin = end - record->bytes > PREFIX ? end - PREFIX : record->bytes;
+    return (prefix){.stamp = spec_log_stamp(begin, (size_t)(end - begin)),
+                    .origin = {engine_of(begin, end), process_of(begin, end)}};
 }
 
 /* ---- "Avg prompt throughput: 8.2 tokens/s, Avg generation throughput: 51.0 tokens/s, ..." ---- */
 
-static int read_throughput(state_of *state, const prefix *p, spec_log_scan *scan, spec_error *error)
+static int read_throughput(vllm_log *state, const prefix *p, spec_log_scan *scan, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    spec_engine_line line = {.line = scan->record->line,
-                             .engine = p->engine_process[0],
-                             .process = p->engine_process[1],
-                             .stamp = p->stamp};
+    spec_engine_line line = {.line = scan->record->line, .origin = p->origin, .stamp = p->stamp};
     SPEC_TRY(spec_log_scan_real(&line.prompt, NULL, scan, "Avg prompt throughput", error));
     SPEC_TRY(spec_log_scan_expect(
         scan, "tokens/s, Avg generation throughput: ", "Avg prompt throughput", error));
@@ -96,7 +108,7 @@ done:
 
 /* ---- V0: totals since the engine started ----------------------------------------------------- */
 
-static int read_totals(state_of *state, spec_log_learned *learned, const prefix *p,
+static int read_totals(vllm_log *state, spec_log_learned *learned, const prefix *p,
                        spec_log_scan *scan, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -114,8 +126,8 @@ static int read_totals(state_of *state, spec_log_learned *learned, const prefix 
     if (learned->generation < V0) learned->generation = V0;
     learned->gaps = SPEC_LOG_OLD_MEANING | SPEC_LOG_NO_DEPTHS |
                     (isnan(p->stamp) ? (unsigned)SPEC_LOG_NO_TIMES : 0);
-    SPEC_TRY(spec_engine_windows_join(&state->windows, &o, NAN, p->engine_process, record->observer,
-                                      error));
+    SPEC_TRY(
+        spec_engine_windows_join(&state->windows, &o, NAN, &p->origin, record->observer, error));
     SPEC_TRY(record->observer->take(record->observer->self, &o, error));
 done:
     return status;
@@ -123,7 +135,7 @@ done:
 
 /* ---- V1: counts of an interval --------------------------------------------------------------- */
 
-static int read_counts(state_of *state, spec_log_learned *learned, const prefix *p,
+static int read_counts(vllm_log *state, spec_log_learned *learned, const prefix *p,
                        spec_log_scan *scan, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -131,7 +143,7 @@ static int read_counts(state_of *state, spec_log_learned *learned, const prefix 
     spec_vllm_counts line;
     spec_observation *o = &line.observation;
     SPEC_TRY(spec_vllm_lines_counts(&line, scan, error));
-    SPEC_TRY(spec_engine_windows_join(&state->windows, o, line.elapsed, p->engine_process,
+    SPEC_TRY(spec_engine_windows_join(&state->windows, o, line.elapsed, &p->origin,
                                       record->observer, error));
     const int generation = line.has_average ? V1_AVERAGE : line.has_length ? V1_LENGTH : V1_COUNTS;
     if (learned->generation < generation) learned->generation = generation;
@@ -147,44 +159,36 @@ done:
 
 /* ---- Records --------------------------------------------------------------------------------- */
 
-/* The words that come next, and where: -1 without any. Of a kind, found is the next place or NULL,
- * and the bytes before `from` have none, so that no byte is searched twice:
- * no words begin within others. */
-static int next_words(const char *found[KINDS], const char *from[KINDS],
-                      const spec_log_record *record)
+static void make_set(spec_needle_set *set)
 {
-    const char *limit = record->bytes + record->n;
-    int next = -1;
-    for (int i = 0; i < KINDS; i++) {
-        if (found[i] == NULL && limit > from[i]) {
-            found[i] = spec_log_find(from[i], (size_t)(limit - from[i]), words[i]);
-            from[i] = found[i] != NULL ? found[i] + strlen(words[i]) : limit;
-        }
-        if (found[i] != NULL && found[i] < limit) {
-            limit = found[i];
-            next = i;
-        }
-    }
-    return next;
+    for (int i = 0; i < KINDS; i++) spec_needle_set_add(set, words[i]);
+    spec_needle_set_ready(set);
+}
+
+/* Move to the next words of any kind. */
+static bool find_words(const spec_needle_set *set, spec_log_scan *scan)
+{
+    const char *found = spec_needle_set_find(set, scan->at, (size_t)(scan->end - scan->at));
+    if (found != NULL) scan->at = found;
+    return found != NULL;
 }
 
 /* A JSON value may have several lines in it. */
 static int read(void *self, spec_log_learned *learned, const spec_log_record *record,
                 spec_error *error)
 {
-    int status = GSL_SUCCESS, kind;
-    state_of *state = self;
+    int status = GSL_SUCCESS;
+    vllm_log *state = self;
     spec_log_scan scan = spec_log_scan_of(record);
-    const char *found[KINDS] = {NULL}, *from[KINDS];
-    for (int i = 0; i < KINDS; i++) from[i] = record->bytes;
-    while ((kind = next_words(found, from, record)) >= 0) {
-        const prefix p = prefix_of(record, found[kind]);
-        scan.at = from[kind];
-        found[kind] = NULL;
-        if (kind == THROUGHPUT) SPEC_TRY(read_throughput(state, &p, &scan, error));
-        if (kind == COUNTS) SPEC_TRY(read_counts(state, learned, &p, &scan, error));
-        if (kind == TOTALS) SPEC_TRY(read_totals(state, learned, &p, &scan, error));
-        if (scan.at > from[kind]) from[kind] = scan.at;
+    if (state->words.n == 0) make_set(&state->words);
+    while (find_words(&state->words, &scan)) {
+        const prefix p = prefix_of(record, scan.at);
+        if (spec_log_scan_word(&scan, words[THROUGHPUT]))
+            SPEC_TRY(read_throughput(state, &p, &scan, error));
+        else if (spec_log_scan_word(&scan, words[COUNTS]))
+            SPEC_TRY(read_counts(state, learned, &p, &scan, error));
+        else if (spec_log_scan_word(&scan, words[TOTALS]))
+            SPEC_TRY(read_totals(state, learned, &p, &scan, error));
     }
 done:
     return status;
@@ -193,7 +197,7 @@ done:
 static int end(void *self, spec_log_learned *learned, const spec_log_record *last,
                spec_error *error)
 {
-    state_of *state = self;
+    vllm_log *state = self;
     (void)learned;
     return spec_engine_windows_end(&state->windows, last->observer, error);
 }
@@ -205,7 +209,7 @@ const spec_log_format spec_reader_vllm_log = {
     .generations = generations,
     .concerns = concerns,
     .needles = words,
-    .state_size = sizeof(state_of),
+    .state_size = sizeof(vllm_log),
     .read = read,
     .end = end,
 };
