@@ -4,6 +4,7 @@
 #include <string.h>
 
 static const double COUNT_MAX = 0x1p53; /* larger counts are not exact */
+static const double SLACK = 1e-9;       /* of the arithmetic, beside the rounding */
 enum { DECIMALS = 15, DIGITS = 15, SHOWN = 24 };
 
 spec_log_scan spec_log_scan_of(const spec_log_record *record)
@@ -51,7 +52,7 @@ int spec_log_scan_expect(spec_log_scan *scan, const char *word, const char *name
 
 static bool is_digit(const spec_log_scan *scan)
 {
-    return scan->at < scan->end && *scan->at >= '0' && *scan->at <= '9';
+    return scan->at < scan->end && spec_log_scan_is_digit(*scan->at);
 }
 
 /* A number may not run into a letter, a second point, or the digits behind a decimal comma. */
@@ -60,8 +61,8 @@ static int check_end(const spec_log_scan *scan, const char *begin, const char *n
 {
     const char next = scan->at < scan->end ? *scan->at : '\0';
     const char after = next != '\0' ? scan->at[1] : '\0';
-    const bool comma = next == ',' && after >= '0' && after <= '9';
-    const bool glued = next == '.' || next == '_' || (next >= '0' && next <= '9') ||
+    const bool comma = next == ',' && spec_log_scan_is_digit(after);
+    const bool glued = next == '.' || next == '_' || spec_log_scan_is_digit(next) ||
                        (next >= 'A' && next <= 'Z') || (next >= 'a' && next <= 'z');
     const int n = (int)(scan->at - begin);
     if (comma)
@@ -103,6 +104,11 @@ double spec_log_scan_half_unit(int decimals)
     return unit;
 }
 
+bool spec_log_scan_differs(double printed, int decimals, double value)
+{
+    return fabs(printed - value) > spec_log_scan_half_unit(decimals) + SLACK;
+}
+
 int spec_log_scan_real(double *ret, int *opt_decimals, spec_log_scan *scan, const char *name,
                        spec_error *error)
 {
@@ -119,8 +125,7 @@ int spec_log_scan_real(double *ret, int *opt_decimals, spec_log_scan *scan, cons
         return spec_log_bad(scan->record, error, "%s: expected a number%s, not '%.*s'", name,
                             whole == 0 ? "" : " below 1e15",
                             SHOWN < scan->end - begin ? SHOWN : (int)(scan->end - begin), begin);
-    if (scan->end - scan->at >= 2 && scan->at[0] == '.' && scan->at[1] >= '0' &&
-        scan->at[1] <= '9') {
+    if (scan->end - scan->at >= 2 && scan->at[0] == '.' && spec_log_scan_is_digit(scan->at[1])) {
         for (scan->at++; is_digit(scan); scan->at++) {
             /* Digits behind the 15th significant one change nothing. */
             if (whole + decimals >= DIGITS && digits > 0) continue;

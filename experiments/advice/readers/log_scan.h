@@ -36,7 +36,17 @@ int spec_log_scan_real(double *ret, int *opt_decimals, spec_log_scan *scan, cons
 int spec_log_scan_rates(double ret[SPEC_OBSERVED_DEPTHS], int *ret_n, int *ret_decimals,
                         spec_log_scan *scan, const char *name, spec_error *error);
 
+/* A decimal digit, in any locale. */
+static inline bool spec_log_scan_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 /* Half a unit of the last of `decimals` digits: the rounding error of a printed number. */
 double spec_log_scan_half_unit(int decimals);
+
+/* Does a number printed with these decimals differ from its value by more than the rounding, and
+ * 1e-9 for the arithmetic? False if either is NaN. */
+bool spec_log_scan_differs(double printed, int decimals, double value);
 
 #endif

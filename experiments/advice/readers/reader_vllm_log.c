@@ -44,11 +44,6 @@ typedef struct {
     spec_engine_origin origin;
 } prefix;
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool ends(const char *begin, const char *end, const char *text)
 {
     const size_t n = strlen(text);
@@ -62,7 +57,7 @@ static uint64_t engine_of(const char *begin, const char *end)
     if (ends(begin, end, all)) return spec_log_label(all, sizeof all - 1);
     if (!ends(begin, end, ": ")) return 0;
     const char *const last = end - 2, *number = last;
-    while (number > begin && is_digit(number[-1])) number--;
+    while (number > begin && spec_log_scan_is_digit(number[-1])) number--;
     if (number == last || !ends(begin, number, "Engine ")) return 0;
     return spec_log_label(number, (size_t)(last - number));
 }
@@ -74,7 +69,7 @@ static uint64_t process_of(const char *begin, const char *end)
     for (const char *id = begin; (id = memchr(id, '=', (size_t)(end - id))) != NULL;) {
         const char *last = ++id;
         if (!ends(begin, id, "pid=")) continue;
-        while (last < end && is_digit(*last)) last++;
+        while (last < end && spec_log_scan_is_digit(*last)) last++;
         process = spec_log_label(id, (size_t)(last - id));
     }
     return process;

@@ -4,8 +4,7 @@
 #include "analysis/acceptance/rounded_counts.h"
 
 #include <math.h>
-
-static const double SLACK = 1e-9; /* of the arithmetic, beside the rounding of printed numbers */
+#include <string.h>
 
 /* A real number or "nan". */
 static int scan_real(double *ret, int *opt_decimals, spec_log_scan *scan, const char *name,
@@ -19,62 +18,84 @@ static int scan_real(double *ret, int *opt_decimals, spec_log_scan *scan, const 
 
 /* ---- V0: totals since the engine started ----------------------------------------------------- */
 
+typedef struct {
+    double rate, efficiency; /* fractions, or NaN */
+    int rate_decimals, efficiency_decimals;
+    double K, accepted, drafted, emitted; /* accepted: with those behind a rejection */
+} totals_line;
+
+static int scan_total(double *ret, spec_log_scan *scan, const char *name, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_log_scan_expect(scan, ", ", "Speculative metrics", error));
+    SPEC_TRY(spec_log_scan_expect(scan, name, "Speculative metrics", error));
+    SPEC_TRY(spec_log_scan_expect(scan, ": ", name, error));
+    SPEC_TRY(spec_log_scan_count(ret, scan, name, error));
+done:
+    return status;
+}
+
+static int scan_totals(totals_line *line, spec_log_scan *scan, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_log_scan_expect(scan, "Draft acceptance rate: ", "Speculative metrics", error));
+    SPEC_TRY(scan_real(&line->rate, &line->rate_decimals, scan, "Draft acceptance rate", error));
+    SPEC_TRY(spec_log_scan_expect(scan, ", System efficiency: ", "Speculative metrics", error));
+    SPEC_TRY(
+        scan_real(&line->efficiency, &line->efficiency_decimals, scan, "System efficiency", error));
+    SPEC_TRY(scan_total(&line->K, scan, "Number of speculative tokens", error));
+    SPEC_TRY(scan_total(&line->accepted, scan, "Number of accepted tokens", error));
+    SPEC_TRY(scan_total(&line->drafted, scan, "Number of draft tokens", error));
+    /* The full stop behind the last number is no decimal point. */
+    const char *stop = memchr(scan->at, '.', (size_t)(scan->end - scan->at));
+    spec_log_scan last = {scan->at, stop != NULL ? stop : scan->end, scan->record};
+    SPEC_TRY(scan_total(&line->emitted, &last, "Number of emitted tokens", error));
+    scan->at = last.at;
+    SPEC_TRY(spec_log_scan_expect(scan, ".", "Number of emitted tokens", error));
+done:
+    return status;
+}
+
+static int check_totals(const totals_line *line, const spec_log_record *record, spec_error *error)
+{
+    const double rounds = line->drafted / line->K, most = rounds * (line->K + 1.0);
+    if (line->K < 1.0 || line->K > SPEC_OBSERVED_DEPTHS)
+        return spec_log_bad(record, error,
+                            "Number of speculative tokens: expected 1 to %d, not %.0f",
+                            SPEC_OBSERVED_DEPTHS, line->K);
+    if (rounds != floor(rounds))
+        return spec_log_bad(record, error,
+                            "Number of draft tokens: expected a multiple of the %.0f tokens of a "
+                            "round, not %.0f",
+                            line->K, line->drafted);
+    if (line->accepted > line->drafted ||
+        spec_log_scan_differs(line->rate, line->rate_decimals, line->accepted / line->drafted))
+        return spec_log_bad(record, error,
+                            "Number of accepted tokens: %.0f of %.0f contradicts the acceptance "
+                            "rate of %g",
+                            line->accepted, line->drafted, line->rate);
+    if (line->emitted < rounds || line->emitted > most ||
+        spec_log_scan_differs(line->efficiency, line->efficiency_decimals, line->emitted / most))
+        return spec_log_bad(record, error,
+                            "Number of emitted tokens: %.0f of %.0f rounds contradicts K = %.0f "
+                            "or the system efficiency of %g",
+                            line->emitted, rounds, line->K, line->efficiency);
+    return GSL_SUCCESS;
+}
+
 int spec_vllm_lines_totals(spec_observation *o, spec_log_scan *scan, spec_error *error)
 {
-    static const char *const names[] = {"Number of speculative tokens", "Number of accepted tokens",
-                                        "Number of draft tokens", "Number of emitted tokens"};
-    int status = GSL_SUCCESS, rate_decimals, efficiency_decimals;
-    const spec_log_record *record = scan->record;
-    double rate, efficiency, count[4];
-    *o = spec_observation_empty(SPEC_OBSERVED_TOTAL, record->line);
-    SPEC_TRY(spec_log_scan_expect(scan, "Draft acceptance rate: ", "Speculative metrics", error));
-    SPEC_TRY(scan_real(&rate, &rate_decimals, scan, "Draft acceptance rate", error));
-    SPEC_TRY(spec_log_scan_expect(scan, ", System efficiency: ", "Speculative metrics", error));
-    SPEC_TRY(scan_real(&efficiency, &efficiency_decimals, scan, "System efficiency", error));
-    for (int i = 0; i < 4; i++) {
-        SPEC_TRY(spec_log_scan_expect(scan, ", ", "Speculative metrics", error));
-        SPEC_TRY(spec_log_scan_expect(scan, names[i], "Speculative metrics", error));
-        SPEC_TRY(spec_log_scan_expect(scan, ": ", names[i], error));
-        /* The last number has a full stop behind it. */
-        spec_log_scan number = *scan;
-        while (i == 3 && number.at < number.end && *number.at != '.') number.at++;
-        number = (spec_log_scan){scan->at, i == 3 ? number.at : scan->end, record};
-        SPEC_TRY(spec_log_scan_count(&count[i], &number, names[i], error));
-        scan->at = number.at;
-    }
-    SPEC_TRY(spec_log_scan_expect(scan, ".", names[3], error));
-    const double K = count[0], accepted = count[1], drafted = count[2], emitted = count[3];
-    const double rounds = drafted / K;
-    if (K < 1.0 || K > SPEC_OBSERVED_DEPTHS)
-        SPEC_TRY(spec_log_bad(record, error,
-                              "Number of speculative tokens: expected 1 to %d, not %.0f",
-                              SPEC_OBSERVED_DEPTHS, K));
-    if (rounds != floor(rounds))
-        SPEC_TRY(spec_log_bad(record, error,
-                              "Number of draft tokens: expected a multiple of the %.0f tokens of a "
-                              "round, not %.0f",
-                              K, drafted));
-    if (accepted > drafted ||
-        fabs(accepted / drafted - rate) > spec_log_scan_half_unit(rate_decimals) + SLACK)
-        SPEC_TRY(spec_log_bad(record, error,
-                              "Number of accepted tokens: %.0f of %.0f contradicts the acceptance "
-                              "rate of %g",
-                              accepted, drafted, rate));
-    if (emitted < rounds || emitted > rounds * (K + 1.0) ||
-        fabs(emitted / (rounds * (K + 1.0)) - efficiency) >
-            spec_log_scan_half_unit(efficiency_decimals) + SLACK)
-        SPEC_TRY(spec_log_bad(record, error,
-                              "Number of emitted tokens: %.0f of %.0f rounds contradicts K = %.0f "
-                              "or the system efficiency of %g",
-                              emitted, rounds, K, efficiency));
-    o->K = (int)K;
-    o->rounds = o->rounds_low = o->rounds_high = o->passes = rounds;
-    o->drafted = drafted;
-    /* The printed count has tokens behind a rejection in it. A round emits one token more than it
-     * accepts. */
-    o->accepted = emitted - rounds;
-    o->emitted = emitted;
-    o->printed_rate = rate;
+    int status = GSL_SUCCESS;
+    totals_line line;
+    *o = spec_observation_empty(SPEC_OBSERVED_TOTAL, scan->record->line);
+    SPEC_TRY(scan_totals(&line, scan, error));
+    SPEC_TRY(check_totals(&line, scan->record, error));
+    o->K = (int)line.K;
+    o->rounds = o->rounds_low = o->rounds_high = o->passes = line.drafted / line.K;
+    o->drafted = line.drafted;
+    o->accepted = line.emitted - o->rounds; /* a round emits one token more than it accepts */
+    o->emitted = line.emitted;
+    o->printed_rate = line.rate;
 done:
     return status;
 }
@@ -106,7 +127,7 @@ typedef struct {
 /* "0.983, 0.949, 0.915", before the next field or the end. */
 static int scan_depths(counts_line *line, spec_log_scan *scan, spec_error *error)
 {
-    static const char name[] = "Per-position acceptance rate";
+    const char *const name = fields[BY_DEPTH].name;
     int status = GSL_SUCCESS, decimals;
     for (;;) {
         if (line->depths == SPEC_OBSERVED_DEPTHS)
@@ -123,7 +144,7 @@ static int scan_depths(counts_line *line, spec_log_scan *scan, spec_error *error
                              name, line->decimals[BY_DEPTH], decimals, *rate));
         spec_log_scan next = *scan;
         if (!spec_log_scan_word(&next, ", ")) goto done;
-        if (!(*next.at >= '0' && *next.at <= '9') && !spec_log_scan_word(&next, "nan")) goto done;
+        if (!spec_log_scan_is_digit(*next.at) && !spec_log_scan_word(&next, "nan")) goto done;
         spec_log_scan_word(scan, ", ");
     }
 done:
@@ -173,18 +194,18 @@ static int scan_counts(counts_line *line, spec_log_scan *scan, spec_error *error
                                   scan->at));
         SPEC_TRY(scan_field(line, field, scan, error));
     } while (spec_log_scan_word(scan, ", "));
-    if (!line->has[ACCEPTED] || !line->has[DRAFTED] ||
-        (line->first == LENGTH && !line->has[AVERAGE]))
-        SPEC_TRY(
-            spec_log_bad(scan->record, error,
-                         "SpecDecoding metrics: expected '%s: N%s' before the end; the line is "
-                         "cut",
-                         !line->has[ACCEPTED]  ? fields[ACCEPTED].name
-                         : !line->has[DRAFTED] ? fields[DRAFTED].name
-                                               : fields[AVERAGE].name,
-                         line->has[ACCEPTED] && line->has[DRAFTED] ? "%" : " tokens"));
+    const int missing = !line->has[ACCEPTED]                           ? ACCEPTED
+                        : !line->has[DRAFTED]                          ? DRAFTED
+                        : line->first == LENGTH && !line->has[AVERAGE] ? AVERAGE
+                                                                       : FIELDS;
+    if (missing != FIELDS)
+        SPEC_TRY(spec_log_bad(scan->record, error,
+                              "SpecDecoding metrics: expected '%s: N%s' before the end; the line "
+                              "is cut",
+                              fields[missing].name, missing == AVERAGE ? "%" : " tokens"));
+    /* In JSON, "\n" may follow. */
     if (scan->at < scan->end &&
-        ((*scan->at >= '0' && *scan->at <= '9') ||
+        (spec_log_scan_is_digit(*scan->at) ||
          (*scan->at >= 'A' && *scan->at <= 'z' && *scan->at != '[' && *scan->at != '\\')))
         SPEC_TRY(spec_log_bad(scan->record, error,
                               "SpecDecoding metrics: expected the end of the line, not '%.24s'",
@@ -241,8 +262,8 @@ int spec_vllm_lines_counts(spec_vllm_counts *ret, spec_log_scan *scan, spec_erro
     const int rate = line.has[AVERAGE] ? AVERAGE : RATE;
     const double *value = line.value, drafted = value[DRAFTED], accepted = value[ACCEPTED];
     /* The printed rate is a percentage. */
-    if (accepted > drafted || fabs(100.0 * accepted / drafted - value[rate]) >
-                                  spec_log_scan_half_unit(line.decimals[rate]) + SLACK)
+    if (accepted > drafted ||
+        spec_log_scan_differs(value[rate], line.decimals[rate], 100.0 * accepted / drafted))
         SPEC_TRY(spec_log_bad(record, error,
                               "SpecDecoding metrics: %.0f accepted of %.0f drafted tokens "
                               "contradicts the acceptance rate of %g%%",

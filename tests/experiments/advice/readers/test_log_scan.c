@@ -156,8 +156,19 @@ static void words_move_the_position_only_where_they_are(void **state)
     assert_string_equal(error.text, "a.log:7: task: expected '12', not ' | x'");
     assert_true(spec_log_scan_find(&scan, "x"));
     assert_false(spec_log_scan_word(&scan, "x"));
+}
+
+static void a_printed_number_is_rounded(void **state)
+{
+    (void)state;
     assert_true(spec_log_scan_half_unit(2) == 0.5 / 10.0 / 10.0);
     assert_true(spec_log_scan_half_unit(0) == 0.5);
+    assert_false(spec_log_scan_differs(0.27, 2, 0.275));
+    assert_false(spec_log_scan_differs(0.27, 2, 0.265));
+    assert_true(spec_log_scan_differs(0.27, 2, 0.27501));
+    assert_true(spec_log_scan_differs(0.27, 2, 0.26499));
+    assert_false(spec_log_scan_differs(NAN, 2, 0.27));
+    assert_false(spec_log_scan_differs(0.27, 2, NAN));
 }
 
 int main(void)
@@ -168,6 +179,7 @@ int main(void)
         cmocka_unit_test(a_count_is_a_whole_number_up_to_2_to_the_53),
         cmocka_unit_test(rates_by_depth_do_not_rise_and_are_at_most_64),
         cmocka_unit_test(words_move_the_position_only_where_they_are),
+        cmocka_unit_test(a_printed_number_is_rounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
