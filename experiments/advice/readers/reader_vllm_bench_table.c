@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* Lines of the table. The last one is of SGLang's benchmark, which prints a similar table. */
+/* Lines of the table, and the needles of its records. The last one is of SGLang's benchmark, which
+ * prints a similar table. */
 enum {
     REQUESTS,
     DURATION,
@@ -21,33 +22,24 @@ enum {
     SGLANG_LENGTH,
     NAMES
 };
-static const struct {
-    const char *name;
-    bool whole;
-} lines[NAMES] = {[REQUESTS] = {"Successful requests", true},
-                  [DURATION] = {"Benchmark duration (s)", false},
-                  [GENERATED] = {"Total generated tokens", true},
-                  [TOKEN_TIME] = {"Mean TPOT (ms)", false},
-                  [RATE] = {"Acceptance rate (%)", false},
-                  [LENGTH] = {"Acceptance length", false},
-                  [DRAFTS] = {"Drafts", true},
-                  [DRAFTED] = {"Draft tokens", true},
-                  [ACCEPTED] = {"Accepted tokens", true},
-                  [POSITION] = {"Position ", false},
-                  [SGLANG_LENGTH] = {"Accept length", false}};
+static const char *const names[NAMES + 1] = {
+    [REQUESTS] = "Successful requests",
+    [DURATION] = "Benchmark duration (s)",
+    [GENERATED] = "Total generated tokens",
+    [TOKEN_TIME] = "Mean TPOT (ms)",
+    [RATE] = "Acceptance rate (%)",
+    [LENGTH] = "Acceptance length",
+    [DRAFTS] = "Drafts",
+    [DRAFTED] = "Draft tokens",
+    [ACCEPTED] = "Accepted tokens",
+    [POSITION] = "Position ",
+    [SGLANG_LENGTH] = "Accept length",
+};
 
-static const char *const needles[] = {"Successful requests:",
-                                      "Benchmark duration (s):",
-                                      "Total generated tokens:",
-                                      "Mean TPOT (ms):",
-                                      "Acceptance rate (%):",
-                                      "Acceptance length:",
-                                      "Drafts:",
-                                      "Draft tokens:",
-                                      "Accepted tokens:",
-                                      "Position ",
-                                      "Accept length:",
-                                      NULL};
+/* Bits of lines: those that a table of plain decoding has, and those with whole numbers. */
+static const unsigned PLAIN = 1u << REQUESTS | 1u << DURATION | 1u << GENERATED | 1u << TOKEN_TIME;
+static const unsigned WHOLE =
+    1u << REQUESTS | 1u << GENERATED | 1u << DRAFTS | 1u << DRAFTED | 1u << ACCEPTED;
 
 static const double SLACK = 1e-9; /* of the arithmetic, beside the rounding of printed numbers */
 
@@ -64,14 +56,11 @@ typedef struct {
 /* The line of the table, and the position behind its name; -1 without one. */
 static int line_of(spec_log_scan *scan)
 {
-    while (scan->at < scan->end && (*scan->at == ' ' || *scan->at == '\t')) scan->at++;
     for (int i = 0; i < NAMES; i++) {
-        const size_t n = strlen(lines[i].name);
-        if ((size_t)(scan->end - scan->at) <= n || memcmp(scan->at, lines[i].name, n) != 0)
-            continue;
-        if (i != POSITION && scan->at[n] != ':') continue;
-        if (i == POSITION && (scan->at[n] < '0' || scan->at[n] > '9')) continue;
-        scan->at += n;
+        spec_log_scan next = *scan;
+        if (!spec_log_scan_word(&next, names[i])) continue;
+        if (i == POSITION ? !spec_log_scan_is_digit(*next.at) : *next.at != ':') continue;
+        *scan = next;
         return i;
     }
     return -1;
@@ -99,8 +88,7 @@ static double value_of(const table *t, int line)
 /* Does a printed number differ from its value by more than rounding? */
 static bool differs(const table *t, int line, double value)
 {
-    return has(t, line) &&
-           fabs(t->value[line] - value) > spec_log_scan_half_unit(t->decimals[line]) + SLACK;
+    return has(t, line) && spec_log_scan_differs(t->value[line], t->decimals[line], value);
 }
 
 /* Rounds that accepted each depth: whole numbers that agree with the rates and sum to `accepted`,
@@ -136,7 +124,7 @@ static int speculation_of(spec_observation *o, const table *t, const spec_log_re
         if (!has(t, i))
             return spec_log_bad(record, error,
                                 "vllm bench serve: expected a line '%s:'; the table is cut",
-                                lines[i].name);
+                                names[i]);
     o->rounds = o->rounds_low = o->rounds_high = t->value[DRAFTS];
     o->drafted = t->value[DRAFTED];
     o->accepted = t->value[ACCEPTED];
@@ -160,12 +148,11 @@ static int hand_over(table *t, spec_log_learned *learned, const spec_log_record 
                      spec_error *error)
 {
     int status = GSL_SUCCESS;
-    const unsigned plain = 1u << REQUESTS | 1u << DURATION | 1u << GENERATED | 1u << TOKEN_TIME;
-    const bool speculates = (t->seen & ~plain) != 0;
+    const bool speculates = (t->seen & ~PLAIN) != 0;
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_WINDOW, t->line);
     spec_log_record at = *record;
     at.line = t->line;
-    if (!speculates && t->seen != plain) goto done;
+    if (!speculates && t->seen != PLAIN) goto done;
     if (speculates) {
         SPEC_TRY(speculation_of(&o, t, &at, error));
         learned->generation = 0;
@@ -190,11 +177,7 @@ static int read_position(table *t, spec_log_scan *scan, spec_error *error)
 {
     int status = GSL_SUCCESS, decimals;
     double position, rate;
-    spec_log_scan number = *scan;
-    while (number.at < number.end && *number.at != ':') number.at++;
-    number = (spec_log_scan){scan->at, number.at, scan->record};
-    SPEC_TRY(spec_log_scan_count(&position, &number, "Position", error));
-    scan->at = number.at;
+    SPEC_TRY(spec_log_scan_count(&position, scan, "Position", error));
     if (position != t->depths || t->depths == SPEC_OBSERVED_DEPTHS)
         SPEC_TRY(spec_log_bad(scan->record, error, "Position: expected %d of 0 to %d, not %.0f",
                               t->depths, SPEC_OBSERVED_DEPTHS - 1, position));
@@ -230,9 +213,9 @@ static int read(void *state, spec_log_learned *learned, const spec_log_record *r
     if (line == POSITION) {
         SPEC_TRY(read_position(t, &scan, error));
     } else {
-        const char *name = lines[line].name;
+        const char *name = names[line];
         SPEC_TRY(spec_log_scan_expect(&scan, ":", name, error));
-        if (lines[line].whole)
+        if ((WHOLE >> line & 1) != 0)
             SPEC_TRY(spec_log_scan_count(&t->value[line], &scan, name, error));
         else
             SPEC_TRY(spec_log_scan_real(&t->value[line], &t->decimals[line], &scan, name, error));
@@ -240,7 +223,7 @@ static int read(void *state, spec_log_learned *learned, const spec_log_record *r
     while (scan.at < scan.end && strchr(" \t\r", *scan.at) != NULL) scan.at++;
     if (scan.at < scan.end)
         SPEC_TRY(spec_log_bad(record, error, "%s: expected the end of the line, not '%.24s'",
-                              lines[line].name, scan.at));
+                              names[line], scan.at));
 done:
     return status;
 }
@@ -257,7 +240,7 @@ const spec_log_format spec_reader_vllm_bench_table = {
     .summary = "table that vllm bench serve prints",
     .generations = (const char *const[]){"tables with Acceptance length", NULL},
     .concerns = concerns,
-    .needles = needles,
+    .needles = names,
     .state_size = sizeof(table),
     .read = read,
     .end = end,
