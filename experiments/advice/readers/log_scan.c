@@ -27,6 +27,11 @@ static const char *behind_blanks(const spec_log_scan *scan)
     return at;
 }
 
+void spec_log_scan_blanks(spec_log_scan *scan)
+{
+    scan->at = behind_blanks(scan);
+}
+
 bool spec_log_scan_word(spec_log_scan *scan, const char *word)
 {
     const char *at = behind_blanks(scan);

@@ -17,6 +17,9 @@ spec_log_scan spec_log_scan_of(const spec_log_record *record);
 /* Move behind the next place of `needle`. False, and the position stays, if there is none. */
 bool spec_log_scan_find(spec_log_scan *scan, const char *needle);
 
+/* Move behind blanks and tabs. */
+void spec_log_scan_blanks(spec_log_scan *scan);
+
 /* Move behind blanks and `word`. False, and the position stays, if something else follows. */
 bool spec_log_scan_word(spec_log_scan *scan, const char *word);
 

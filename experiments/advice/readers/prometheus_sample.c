@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/readers/prometheus_sample.h"
 
+#include "experiments/advice/readers/log_scan.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -10,16 +12,6 @@ enum { SHOWN = 24, EXPONENT = 400 };
 static const char *const identity[] = {"model_name", "model", "engine",    "instance",
                                        "pod",        "job",   "namespace", "server"};
 
-typedef struct {
-    const char *at, *end;
-    const spec_log_record *record;
-} cursor;
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':';
@@ -28,7 +20,7 @@ static bool is_letter(char c)
 /* Behind the letters and digits of a name. */
 static const char *behind_name(const char *at, const char *end)
 {
-    while (at < end && (is_letter(*at) || is_digit(*at))) at++;
+    while (at < end && (is_letter(*at) || spec_log_scan_is_digit(*at))) at++;
     return at;
 }
 
@@ -40,23 +32,18 @@ bool spec_prometheus_sample_begins(const char *bytes, size_t n, const char *pref
     if (at < end && *at == '{') return true;
     if (at == end || (*at != ' ' && *at != '\t')) return false;
     while (at < end && (*at == ' ' || *at == '\t')) at++;
-    return at < end && (is_digit(*at) || strchr("+-.NI", *at) != NULL);
+    return at < end && (spec_log_scan_is_digit(*at) || strchr("+-.NI", *at) != NULL);
 }
 
-static int bad(const cursor *c, const char *expected, spec_error *error)
+static int bad(const spec_log_scan *c, const char *expected, spec_error *error)
 {
     const ptrdiff_t left = c->end - c->at;
     return spec_log_bad(c->record, error, "Prometheus sample: expected %s, not '%.*s'", expected,
                         left < SHOWN ? (int)left : SHOWN, c->at);
 }
 
-static void skip_blanks(cursor *c)
-{
-    while (c->at < c->end && (*c->at == ' ' || *c->at == '\t')) c->at++;
-}
-
 /* KEY="VALUE", where VALUE may have \" in it. */
-static int read_label(spec_prometheus_sample *s, cursor *c, spec_error *error)
+static int read_label(spec_prometheus_sample *s, spec_log_scan *c, spec_error *error)
 {
     const char *key = c->at;
     c->at = behind_name(c->at, c->end);
@@ -71,7 +58,7 @@ static int read_label(spec_prometheus_sample *s, cursor *c, spec_error *error)
     if (n == 8 && memcmp(key, "position", 8) == 0) {
         s->position = 0;
         for (const char *digit = value; digit < c->at; digit++) {
-            if (!is_digit(*digit) || s->position > 9999) {
+            if (!spec_log_scan_is_digit(*digit) || s->position > 9999) {
                 c->at = value;
                 return bad(c, "a whole number as position", error);
             }
@@ -88,26 +75,20 @@ static int read_label(spec_prometheus_sample *s, cursor *c, spec_error *error)
     return GSL_SUCCESS;
 }
 
-static int read_labels(spec_prometheus_sample *s, cursor *c, spec_error *error)
+static int read_labels(spec_prometheus_sample *s, spec_log_scan *c, spec_error *error)
 {
-    if (c->at == c->end || *c->at != '{') return GSL_SUCCESS;
-    c->at++;
-    for (;;) {
-        skip_blanks(c);
-        if (c->at < c->end && *c->at == '}') break;
+    if (!spec_log_scan_word(c, "{")) return GSL_SUCCESS;
+    for (bool more = true; !spec_log_scan_word(c, "}"); more = spec_log_scan_word(c, ",")) {
+        spec_log_scan_blanks(c);
+        if (!more) return bad(c, "',' or '}' behind a label", error);
         const int status = read_label(s, c, error);
         if (status != GSL_SUCCESS) return status;
-        skip_blanks(c);
-        if (c->at < c->end && *c->at == ',')
-            c->at++;
-        else if (c->at == c->end || *c->at != '}')
-            return bad(c, "',' or '}' behind a label", error);
     }
-    c->at++;
     return GSL_SUCCESS;
 }
 
-static bool read_word(cursor *c, const char *word)
+/* The word, without blanks before it. */
+static bool read_word(spec_log_scan *c, const char *word)
 {
     const size_t n = strlen(word);
     if ((size_t)(c->end - c->at) < n || memcmp(c->at, word, n) != 0) return false;
@@ -116,15 +97,29 @@ static bool read_word(cursor *c, const char *word)
 }
 
 /* Digits that are kept in *mantissa; those behind the 18th only count as powers of ten. */
-static int read_digits(cursor *c, uint64_t *mantissa, int *exponent, bool decimals)
+static int read_digits(spec_log_scan *c, uint64_t *mantissa, int *exponent, bool decimals)
 {
     int n = 0;
-    for (; c->at < c->end && is_digit(*c->at); c->at++, n++) {
+    for (; c->at < c->end && spec_log_scan_is_digit(*c->at); c->at++, n++) {
         const bool kept = *mantissa < 100000000000000000u; /* 10^17 */
         if (kept) *mantissa = 10 * *mantissa + (uint64_t)(*c->at - '0');
         *exponent += (kept ? 0 : 1) - (decimals ? 1 : 0);
     }
     return n;
+}
+
+/* Adds the power of "e+06", if there is one. False if it has no digits. */
+static bool read_exponent(spec_log_scan *c, int *exponent)
+{
+    int power = 0;
+    if (!read_word(c, "e") && !read_word(c, "E")) return true;
+    const bool down = read_word(c, "-");
+    if (!down) read_word(c, "+");
+    const char *first = c->at;
+    for (; c->at < c->end && spec_log_scan_is_digit(*c->at); c->at++)
+        if (power < EXPONENT) power = 10 * power + (*c->at - '0');
+    *exponent += down ? -power : power;
+    return c->at > first;
 }
 
 /* mantissa 10^exponent. */
@@ -135,12 +130,12 @@ static double scaled(uint64_t mantissa, int exponent)
     return (double)mantissa * pow(10.0, exponent);
 }
 
-static int read_number(double *ret, cursor *c, spec_error *error)
+static int read_number(double *ret, spec_log_scan *c, spec_error *error)
 {
     const char *begin = c->at;
     bool negative = false;
     uint64_t mantissa = 0;
-    int exponent = 0, power = 0, digits;
+    int exponent = 0, digits;
     if (c->at < c->end && (*c->at == '+' || *c->at == '-')) negative = *c->at++ == '-';
     if (read_word(c, "NaN")) {
         *ret = NAN;
@@ -152,17 +147,8 @@ static int read_number(double *ret, cursor *c, spec_error *error)
     }
     digits = read_digits(c, &mantissa, &exponent, false);
     if (read_word(c, ".")) digits += read_digits(c, &mantissa, &exponent, true);
-    if (digits > 0 && c->at < c->end && (*c->at == 'e' || *c->at == 'E')) {
-        c->at++;
-        const bool down = c->at < c->end && *c->at == '-';
-        if (c->at < c->end && (*c->at == '+' || *c->at == '-')) c->at++;
-        const char *first = c->at;
-        for (; c->at < c->end && is_digit(*c->at); c->at++)
-            if (power < EXPONENT) power = 10 * power + (*c->at - '0');
-        if (c->at == first) digits = 0;
-        exponent += down ? -power : power;
-    }
-    if (c->end - c->at >= 2 && c->at[0] == ',' && is_digit(c->at[1])) {
+    if (digits > 0 && !read_exponent(c, &exponent)) digits = 0;
+    if (c->end - c->at >= 2 && c->at[0] == ',' && spec_log_scan_is_digit(c->at[1])) {
         c->at = begin;
         return bad(c, "a decimal point in place of the comma", error);
     }
@@ -178,7 +164,7 @@ int spec_prometheus_sample_read(spec_prometheus_sample *ret, const spec_log_reco
                                 spec_error *error)
 {
     int status = GSL_SUCCESS;
-    cursor c = {record->bytes, record->bytes + record->n, record};
+    spec_log_scan c = spec_log_scan_of(record);
     double stamp;
     *ret = (spec_prometheus_sample){.name = record->bytes, .position = -1, .stamp = NAN};
     while (c.end > c.at && (c.end[-1] == ' ' || c.end[-1] == '\r' || c.end[-1] == '\t')) c.end--;
@@ -186,9 +172,9 @@ int spec_prometheus_sample_read(spec_prometheus_sample *ret, const spec_log_reco
     ret->n = (size_t)(c.at - ret->name);
     ret->series = spec_log_label(ret->name, ret->n);
     SPEC_TRY(read_labels(ret, &c, error));
-    skip_blanks(&c);
+    spec_log_scan_blanks(&c);
     SPEC_TRY(read_number(&ret->value, &c, error));
-    skip_blanks(&c);
+    spec_log_scan_blanks(&c);
     if (c.at < c.end && *c.at != '#') { /* an exemplar */
         SPEC_TRY(read_number(&stamp, &c, error));
         ret->stamp = stamp / 1000.0;
