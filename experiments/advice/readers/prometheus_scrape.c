@@ -8,14 +8,14 @@
 
 static const double COUNT_MAX = 0x1p53; /* larger counts are not exact */
 
-bool spec_prometheus_scrape_has(const spec_prometheus_label *s, int slot)
+static bool has(const spec_prometheus_label *s, int slot)
 {
     return (s->seen >> slot & 1) != 0;
 }
 
 double spec_prometheus_scrape_value(const spec_prometheus_label *s, int slot)
 {
-    return spec_prometheus_scrape_has(s, slot) ? s->value[slot] : NAN;
+    return has(s, slot) ? s->value[slot] : NAN;
 }
 
 static int hand_over(spec_prometheus_label *s, const spec_prometheus_source *source,
@@ -26,8 +26,7 @@ static int hand_over(spec_prometheus_label *s, const spec_prometheus_source *sou
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_TOTAL, s->line);
     spec_log_record at = *record;
     at.line = s->line;
-    if ((s->seen & counters) == 0 && !spec_prometheus_scrape_has(s, SPEC_SCRAPE_LENGTH))
-        return GSL_SUCCESS;
+    if ((s->seen & counters) == 0 && !has(s, SPEC_SCRAPE_LENGTH)) return GSL_SUCCESS;
     o.label = s->label;
     o.rounds = spec_prometheus_scrape_value(s, SPEC_SCRAPE_ROUNDS);
     o.drafted = spec_prometheus_scrape_value(s, SPEC_SCRAPE_DRAFTED);
@@ -129,18 +128,18 @@ static int check_value(const spec_prometheus_sample *sample, int slot,
                        const spec_log_record *record, spec_error *error)
 {
     const double value = sample->value;
+    const int shown = sample->n < 80 ? (int)sample->n : 80; /* bytes of the name */
     if (slot < SPEC_SCRAPE_COUNTERS &&
         !(value >= 0.0 && value <= COUNT_MAX && value == floor(value)))
         return spec_log_bad(record, error, "%.*s: expected a whole number up to 2^53, not %.17g",
-                            (int)(sample->n < 80 ? sample->n : 80), sample->name, value);
+                            shown, sample->name, value);
     if (value < 0.0 || value > COUNT_MAX)
-        return spec_log_bad(record, error, "%.*s: expected a number of 0 to 2^53, not %g",
-                            (int)(sample->n < 80 ? sample->n : 80), sample->name, value);
+        return spec_log_bad(record, error, "%.*s: expected a number of 0 to 2^53, not %g", shown,
+                            sample->name, value);
     if (slot == SPEC_SCRAPE_PASSED &&
         (sample->position < 0 || sample->position >= SPEC_OBSERVED_DEPTHS))
-        return spec_log_bad(record, error, "%.*s: expected a position of 0 to %d",
-                            (int)(sample->n < 80 ? sample->n : 80), sample->name,
-                            SPEC_OBSERVED_DEPTHS - 1);
+        return spec_log_bad(record, error, "%.*s: expected a position of 0 to %d", shown,
+                            sample->name, SPEC_OBSERVED_DEPTHS - 1);
     return GSL_SUCCESS;
 }
 
@@ -154,10 +153,10 @@ static int add(spec_prometheus_scrape *scrape, const spec_prometheus_source *sou
         SPEC_TRY(spec_log_bad(record, error,
                               "counters of more than %d engines and models; give fewer at a time",
                               SPEC_SCRAPE_LABELS));
-    const bool seen = slot == SPEC_SCRAPE_PASSED ? (s->seen_passed >> sample->position & 1) != 0
-                                                 : spec_prometheus_scrape_has(s, slot);
+    const bool seen =
+        slot == SPEC_SCRAPE_PASSED ? (s->seen_passed >> sample->position & 1) != 0 : has(s, slot);
     /* A series that repeats begins a new scrape. Another series of the same engine is of a rank. */
-    if (spec_prometheus_scrape_has(s, slot) && s->series[slot] != sample->series) goto done;
+    if (has(s, slot) && s->series[slot] != sample->series) goto done;
     if (seen) SPEC_TRY(spec_prometheus_scrape_end(scrape, source, learned, record, error));
     s->seen |= 1u << slot;
     s->series[slot] = sample->series;

@@ -7,7 +7,7 @@
 
 #include "experiments/advice/log_format.h"
 
-/* Numbers of a scrape. Counters before gauges. */
+/* Numbers of a scrape. Counts, which are whole, come before COUNTERS. */
 enum {
     SPEC_SCRAPE_ROUNDS,
     SPEC_SCRAPE_DRAFTED,
@@ -65,8 +65,8 @@ typedef struct {
                   const spec_log_record *record, spec_error *error);
 } spec_prometheus_source;
 
-bool spec_prometheus_scrape_has(const spec_prometheus_label *label, int slot);
-double spec_prometheus_scrape_value(const spec_prometheus_label *label, int slot); /* or NaN */
+/* The number of a slot; NaN: the scrape has none. */
+double spec_prometheus_scrape_value(const spec_prometheus_label *label, int slot);
 
 /* Read a record that is a sample of the source. Hands over the totals of a scrape that ended before
  * it. Names that are not known but are of speculation go into learned->note. */

@@ -28,23 +28,30 @@ static void learn(spec_log_learned *learned, int generation, unsigned gaps)
     learned->gaps = gaps;
 }
 
+/* An engine that has not drafted decodes plainly. */
+static int finish_plain(spec_observation *o, spec_log_learned *learned)
+{
+    spec_observation_decode_plainly(o, o->emitted);
+    learned->gaps = 0;
+    return GSL_SUCCESS;
+}
+
 /* Passes, where many of them have no draft. */
 static void passes_of(spec_observation *o, const spec_prometheus_label *s)
 {
-    const bool counted = spec_prometheus_scrape_has(s, SPEC_SCRAPE_TIMED);
-    const double passes = counted ? s->value[SPEC_SCRAPE_TIMED] : o->emitted - o->accepted;
-    if (passes > (1.0 + (counted ? APART : FIRST_TOKENS)) * o->rounds) o->passes = passes;
+    const double counted = spec_prometheus_scrape_value(s, SPEC_SCRAPE_TIMED);
+    const double passes = isnan(counted) ? o->emitted - o->accepted : counted;
+    if (passes > (1.0 + (isnan(counted) ? FIRST_TOKENS : APART)) * o->rounds) o->passes = passes;
 }
 
 /* K of vLLM V0, whose efficiency is emitted / (drafted (K + 1)/K); -1: not known. */
 static int K_of_efficiency(const spec_prometheus_label *s)
 {
-    const double ratio = s->value[SPEC_SCRAPE_EMITTED_BY_ROUNDS] / s->value[SPEC_SCRAPE_DRAFTED] /
-                         s->value[SPEC_SCRAPE_EFFICIENCY];
+    const double ratio = spec_prometheus_scrape_value(s, SPEC_SCRAPE_EMITTED_BY_ROUNDS) /
+                         spec_prometheus_scrape_value(s, SPEC_SCRAPE_DRAFTED) /
+                         spec_prometheus_scrape_value(s, SPEC_SCRAPE_EFFICIENCY);
     const double K = round(1.0 / (ratio - 1.0));
-    if (!spec_prometheus_scrape_has(s, SPEC_SCRAPE_EFFICIENCY) ||
-        !(K >= 1.0 && K <= SPEC_OBSERVED_DEPTHS))
-        return -1;
+    if (!(K >= 1.0 && K <= SPEC_OBSERVED_DEPTHS)) return -1;
     return fabs(ratio - (K + 1.0) / K) < 1e-4 / (K * K) ? (int)K : -1;
 }
 
@@ -79,13 +86,14 @@ static int times_of_vllm(spec_observation *o, const spec_prometheus_label *s,
 {
     o->busy = spec_prometheus_scrape_value(s, SPEC_SCRAPE_SECONDS);
     o->steps = spec_prometheus_scrape_value(s, SPEC_SCRAPE_BATCHES);
-    if (!spec_prometheus_scrape_has(s, SPEC_SCRAPE_FIRST)) return GSL_SUCCESS;
-    if (s->value[SPEC_SCRAPE_FIRST] > o->emitted)
+    const double first = spec_prometheus_scrape_value(s, SPEC_SCRAPE_FIRST);
+    if (isnan(first)) return GSL_SUCCESS;
+    if (first > o->emitted)
         return spec_log_bad(record, error,
                             "counters: %.0f first tokens of requests exceed the %.0f tokens of the "
                             "output",
-                            s->value[SPEC_SCRAPE_FIRST], o->emitted);
-    o->emitted -= s->value[SPEC_SCRAPE_FIRST];
+                            first, o->emitted);
+    o->emitted -= first;
     return GSL_SUCCESS;
 }
 
@@ -93,24 +101,19 @@ static int finish_vllm(spec_observation *o, spec_log_learned *learned,
                        const spec_prometheus_label *s, const spec_log_record *record,
                        spec_error *error)
 {
-    if (spec_prometheus_scrape_has(s, SPEC_SCRAPE_EMITTED_BY_ROUNDS))
+    if (!isnan(spec_prometheus_scrape_value(s, SPEC_SCRAPE_EMITTED_BY_ROUNDS)))
         return finish_vllm_V0(o, learned, s, record, error);
     const int status = times_of_vllm(o, s, record, error);
     if (status != GSL_SUCCESS) return status;
-    if (!spec_prometheus_scrape_has(s, SPEC_SCRAPE_ROUNDS) &&
-        !spec_prometheus_scrape_has(s, SPEC_SCRAPE_DRAFTED)) {
-        spec_observation_decode_plainly(o, o->emitted);
-        learn(learned, learned->generation, 0);
-        return GSL_SUCCESS;
-    }
-    if (!spec_prometheus_scrape_has(s, SPEC_SCRAPE_ROUNDS) ||
-        !spec_prometheus_scrape_has(s, SPEC_SCRAPE_DRAFTED) ||
-        !spec_prometheus_scrape_has(s, SPEC_SCRAPE_ACCEPTED))
-        return spec_log_bad(
-            record, error, "counters: expected vllm:spec_decode_num_%s_total; the scrape is cut",
-            !spec_prometheus_scrape_has(s, SPEC_SCRAPE_ROUNDS)    ? "drafts"
-            : !spec_prometheus_scrape_has(s, SPEC_SCRAPE_DRAFTED) ? "draft_tokens"
-                                                                  : "accepted_tokens");
+    if (isnan(o->rounds) && isnan(o->drafted)) return finish_plain(o, learned);
+    const char *const missing = isnan(o->rounds)     ? "drafts"
+                                : isnan(o->drafted)  ? "draft_tokens"
+                                : isnan(o->accepted) ? "accepted_tokens"
+                                                     : NULL;
+    if (missing != NULL)
+        return spec_log_bad(record, error,
+                            "counters: expected vllm:spec_decode_num_%s_total; the scrape is cut",
+                            missing);
     if (o->K < 0) o->K = record->K;
     passes_of(o, s);
     learn(learned, 1, o->depths > 0 ? 0 : SPEC_LOG_NO_DEPTHS);
@@ -132,13 +135,8 @@ static int finish_sglang(spec_observation *o, spec_log_learned *learned,
     const double steps = spec_prometheus_scrape_value(s, SPEC_SCRAPE_STEPS);
     const bool speculates = o->printed_length > 0.0;
     times_of_sglang(o, s);
-    if (!speculates && !(o->rounds > 0.0)) {
-        spec_observation_decode_plainly(o, o->emitted);
-        learn(learned, learned->generation, 0);
-        return GSL_SUCCESS;
-    }
-    if (!spec_prometheus_scrape_has(s, SPEC_SCRAPE_ROUNDS) ||
-        !spec_prometheus_scrape_has(s, SPEC_SCRAPE_EMITTED)) {
+    if (!speculates && !(o->rounds > 0.0)) return finish_plain(o, learned);
+    if (isnan(o->rounds) || isnan(o->emitted)) {
         spec_log_bad(record, error,
                      "sglang:spec_accept_length is of the last interval alone, and a mean of it "
                      "has no weights; without sglang:spec_verify_calls_total and "
@@ -168,12 +166,8 @@ static int finish_llama(spec_observation *o, spec_log_learned *learned,
     o->busy = spec_prometheus_scrape_value(s, SPEC_SCRAPE_SECONDS);
     o->running = spec_prometheus_scrape_value(s, SPEC_SCRAPE_BUSY);
     if (o->running < ALONE) o->running = 1.0;
-    if (!(o->drafted > 0.0)) {
-        spec_observation_decode_plainly(o, o->emitted);
-        learn(learned, learned->generation, 0);
-        return GSL_SUCCESS;
-    }
-    if (!spec_prometheus_scrape_has(s, SPEC_SCRAPE_ACCEPTED))
+    if (!(o->drafted > 0.0)) return finish_plain(o, learned);
+    if (isnan(o->accepted))
         return spec_log_bad(record, error,
                             "counters: expected llamacpp:spec_decode_num_accepted_tokens_total; "
                             "the scrape is cut");
@@ -183,8 +177,8 @@ static int finish_llama(spec_observation *o, spec_log_learned *learned,
                             "counters: %.0f accepted tokens exceed the %.0f tokens of the output",
                             o->accepted, o->emitted);
     if (!(o->emitted - o->accepted < o->rounds)) o->passes = o->emitted - o->accepted;
-    learn(learned, spec_prometheus_scrape_has(s, SPEC_SCRAPE_ROUNDS) ? 1 : 0,
-          (spec_prometheus_scrape_has(s, SPEC_SCRAPE_ROUNDS) ? 0 : (unsigned)SPEC_LOG_NO_ROUNDS) |
+    learn(learned, isnan(o->rounds) ? 0 : 1,
+          (isnan(o->rounds) ? (unsigned)SPEC_LOG_NO_ROUNDS : 0) |
               (o->depths > 0 ? 0 : (unsigned)SPEC_LOG_NO_DEPTHS));
     return GSL_SUCCESS;
 }
