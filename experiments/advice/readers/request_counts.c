@@ -4,6 +4,19 @@
 /* For functions with a record and an error. */
 #define BAD(...) spec_log_bad(record, error, __VA_ARGS__)
 
+int spec_request_counts_complete(const spec_request_counts *c, const spec_log_record *record,
+                                 spec_error *error)
+{
+    const spec_json_member *const counts[] = {&c->rounds, &c->accepted, &c->drafted};
+    const spec_json_member *given = c->accepted.value.bytes != NULL ? &c->accepted
+                                    : c->rounds.value.bytes != NULL ? &c->rounds
+                                                                    : &c->drafted;
+    for (int i = 0; i < 3; i++)
+        if (counts[i]->value.bytes == NULL)
+            return BAD("a count '%s' is expected beside '%s'", counts[i]->key, given->key);
+    return GSL_SUCCESS;
+}
+
 /* The sums of a histogram, in place of counts that are absent; they must agree with the others. */
 static int take_histogram(spec_observation *o, const spec_request_counts *c,
                           const spec_log_record *record, spec_error *error)

@@ -17,6 +17,10 @@ typedef struct {
     bool widths_vary;           /* drafted is rounds times the last width: it proves nothing */
 } spec_request_counts;
 
+/* spec_log_bad unless rounds, accepted and drafted tokens are all given. */
+int spec_request_counts_complete(const spec_request_counts *counts, const spec_log_record *record,
+                                 spec_error *error);
+
 /* Fill K, rounds, drafted, accepted, emitted and passed of an observation, whose other fields stay.
  * Absent members leave what they give unknown. spec_log_bad for counts that contradict one another:
  * the histogram's sums, its length and K, accepted and drafted tokens, drafted tokens and K. */
