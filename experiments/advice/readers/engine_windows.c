@@ -9,8 +9,15 @@ static const double HALF_UNIT = 0.05; /* of a printed throughput */
 
 /* Shares by which the tokens of two lines may differ: they are printed at slightly different times.
  * First tokens come from prefills and are in the throughput alone. Where every round has a full
- * draft, they explain a difference; n-gram drafts leave passes without a draft. */
+ * draft, they explain a difference; n-gram drafts leave passes without a draft. A line of
+ * speculation that has CARRIED more than its window covers earlier intervals, too. */
 static const double SKEW = 0.03, FIRST_TOKENS = 0.10, CARRIED = 0.25;
+
+/* Difference of two times between lines that is none: stamps are whole seconds. */
+static double slack(double seconds)
+{
+    return fmax(1.0, 0.1 * seconds);
+}
 
 /* ---- Windows of plain decoding --------------------------------------------------------------- */
 
@@ -35,70 +42,69 @@ static int hand_over(const spec_engine_windows *windows, const spec_engine_windo
 }
 
 /* Hand over all but the newest `keep` windows that an engine holds. */
-static int settle(spec_engine_windows *windows, int e, int keep, const spec_observer *observer,
-                  spec_error *error)
+static int settle(const spec_engine_windows *windows, spec_engine_lines *engine, int keep,
+                  const spec_observer *observer, spec_error *error)
 {
     int status = GSL_SUCCESS, done = 0;
-    spec_engine_window *held = windows->engine[e].held;
-    for (; done < windows->engine[e].n - keep; done++)
-        SPEC_TRY(hand_over(windows, &held[done], observer, error));
+    for (; done < engine->n - keep; done++)
+        SPEC_TRY(hand_over(windows, &engine->held[done], observer, error));
 done:
-    windows->engine[e].n -= done;
-    memmove(held, held + done, (size_t)windows->engine[e].n * sizeof *held);
+    engine->n -= done;
+    memmove(engine->held, engine->held + done, (size_t)engine->n * sizeof *engine->held);
     return status;
 }
 
 /* The last line of an engine has no line of speculation behind it. */
-static int hold(spec_engine_windows *windows, int e, const spec_observer *observer,
-                spec_error *error)
+static int hold(const spec_engine_windows *windows, spec_engine_lines *engine,
+                const spec_observer *observer, spec_error *error)
 {
-    if (!windows->engine[e].waits) return GSL_SUCCESS;
-    windows->engine[e].waits = false;
-    if (!(windows->engine[e].last.line.generated > 0.0)) return GSL_SUCCESS;
-    const int status = settle(windows, e, SPEC_ENGINE_WINDOWS_HELD - 1, observer, error);
-    if (status == GSL_SUCCESS)
-        windows->engine[e].held[windows->engine[e].n++] = windows->engine[e].last;
+    if (!engine->waits) return GSL_SUCCESS;
+    engine->waits = false;
+    if (!(engine->last.line.generated > 0.0)) return GSL_SUCCESS;
+    const int status = settle(windows, engine, SPEC_ENGINE_WINDOWS_HELD - 1, observer, error);
+    if (status == GSL_SUCCESS) engine->held[engine->n++] = engine->last;
     return status;
 }
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
-/* The place of an engine: its own, a new one, or that of the engine that is silent for longest. */
-static int place(int *ret_e, bool *ret_new, spec_engine_windows *windows,
-                 const spec_engine_line *line, const spec_observer *observer, spec_error *error)
+/* The engine of a line: the one of its origin, a new one, or a new one in place of the engine that
+ * is silent for longest. */
+static int engine_of(spec_engine_lines **ret_engine, bool *ret_new, spec_engine_windows *windows,
+                     const spec_engine_line *line, const spec_observer *observer, spec_error *error)
 {
-    int status = GSL_SUCCESS, oldest = 0;
-    for (int i = 0; i < windows->n; i++) {
-        const spec_engine_origin *other = &windows->engine[i].last.line.origin;
-        *ret_e = i;
-        if (other->engine == line->origin.engine && other->process == line->origin.process)
+    int status = GSL_SUCCESS;
+    spec_engine_lines *oldest = windows->engine;
+    for (spec_engine_lines *e = windows->engine; e < windows->engine + windows->n; e++) {
+        const spec_engine_origin *origin = &e->last.line.origin;
+        *ret_engine = e;
+        if (origin->engine == line->origin.engine && origin->process == line->origin.process)
             return GSL_SUCCESS;
-        if (windows->engine[i].turn < windows->engine[oldest].turn) oldest = i;
+        if (e->turn < oldest->turn) oldest = e;
     }
     *ret_new = true;
     if (windows->n < SPEC_ENGINE_WINDOWS) {
-        oldest = windows->n++;
+        oldest = &windows->engine[windows->n++];
     } else {
         SPEC_TRY(hold(windows, oldest, observer, error));
         SPEC_TRY(settle(windows, oldest, 0, observer, error));
     }
-    windows->engine[oldest].gap = 0.0;
-    *ret_e = oldest;
+    oldest->gap = 0.0;
+    *ret_engine = oldest;
 done:
     return status;
 }
 
 /* Seconds that a line covers. A longer time since the line before had silent intervals in it. */
-static double covered(spec_engine_windows *windows, int e, double gap)
+static double covered(spec_engine_windows *windows, spec_engine_lines *engine, double gap)
 {
-    const double before = windows->engine[e].gap; /* 0: not known */
+    const double before = engine->gap;
     const double usual = windows->interval > 0.0 ? windows->interval : INTERVAL;
     if (!(gap > 0.0)) return usual;
-    windows->engine[e].gap = gap;
-    /* Stamps are whole seconds. */
-    if (before > 0.0 && fabs(gap - before) <= fmax(1.0, 0.1 * gap))
+    engine->gap = gap;
+    if (before > 0.0 && fabs(gap - before) <= slack(gap))
         windows->interval = gap;
-    else if (gap > usual + fmax(1.0, 0.1 * usual))
+    else if (gap > usual + slack(usual))
         return usual;
     return gap;
 }
@@ -107,34 +113,36 @@ int spec_engine_windows_add(spec_engine_windows *windows, const spec_engine_line
                             const spec_observer *observer, spec_error *error)
 {
     bool is_new = false;
-    int status = GSL_SUCCESS, e = 0;
-    SPEC_TRY(place(&e, &is_new, windows, line, observer, error));
-    SPEC_TRY(hold(windows, e, observer, error));
-    const spec_engine_line before = windows->engine[e].last.line;
+    int status = GSL_SUCCESS;
+    spec_engine_lines *engine;
+    SPEC_TRY(engine_of(&engine, &is_new, windows, line, observer, error));
+    SPEC_TRY(hold(windows, engine, observer, error));
+    const spec_engine_line before = engine->last.line;
     spec_engine_window w = {.line = *line, .running = NAN};
-    w.seconds = covered(windows, e, is_new ? NAN : line->stamp - before.stamp);
+    w.seconds = covered(windows, engine, is_new ? NAN : line->stamp - before.stamp);
     /* The first line with prompts may cover the time before the first request. */
     if (line->running > 0.0 && is_new && line->prompt == 0.0) w.running = line->running;
     if (line->running > 0.0 && !is_new && before.running > 0.0)
         w.running = (before.running + line->running) / 2.0;
-    windows->engine[e].last = w;
-    windows->engine[e].waits = true;
-    windows->engine[e].turn = ++windows->turn;
+    engine->last = w;
+    engine->waits = true;
+    engine->turn = ++windows->turn;
 done:
     return status;
 }
 
-/* The engine whose line of throughput is the last one before a line of speculation; -1: none. */
-static int find(const spec_engine_windows *windows, const spec_engine_origin *origin)
+/* The engine whose line of throughput is the last one before a line of speculation; NULL: none. */
+static spec_engine_lines *last_engine(spec_engine_windows *windows,
+                                      const spec_engine_origin *origin)
 {
-    int found = -1;
-    for (int i = 0; i < windows->n; i++) {
-        const spec_engine_origin *last = &windows->engine[i].last.line.origin;
+    spec_engine_lines *found = NULL;
+    for (spec_engine_lines *e = windows->engine; e < windows->engine + windows->n; e++) {
+        const spec_engine_origin *last = &e->last.line.origin;
         const bool other =
             last->process != origin->process && last->process != 0 && origin->process != 0;
-        if (!windows->engine[i].waits || other) continue;
+        if (!e->waits || other) continue;
         if (origin->engine != 0 && last->engine != origin->engine) continue;
-        if (found < 0 || windows->engine[i].turn > windows->engine[found].turn) found = i;
+        if (found == NULL || e->turn > found->turn) found = e;
     }
     return found;
 }
@@ -169,38 +177,38 @@ int spec_engine_windows_join(spec_engine_windows *windows, spec_observation *obs
                              const spec_observer *observer, spec_error *error)
 {
     spec_observation *o = observation;
-    const int e = find(windows, origin);
+    spec_engine_lines *engine = last_engine(windows, origin);
     windows->speculates = true;
     o->label = origin->engine;
     if (o->kind == SPEC_OBSERVED_WINDOW) o->seconds = elapsed;
-    if (e < 0) return GSL_SUCCESS;
-    spec_engine_window *w = &windows->engine[e].last;
-    windows->engine[e].waits = false;
+    if (engine == NULL) return GSL_SUCCESS;
+    spec_engine_window *w = &engine->last;
+    engine->waits = false;
     o->label = w->line.origin.engine;
     o->running = w->running;
     if (o->kind == SPEC_OBSERVED_TOTAL) {
-        windows->engine[e].n = 0;
+        engine->n = 0;
         return GSL_SUCCESS;
     }
-    if (isnan(w->line.stamp)) w->seconds = covered(windows, e, elapsed);
+    if (isnan(w->line.stamp)) w->seconds = covered(windows, engine, elapsed);
     /* Early V1 prints no line of speculation if the last step had no draft, and the counts go on
      * into the next line. Later versions leave out silent intervals, but count their time. */
     const double most = (w->line.generated + HALF_UNIT) * w->seconds * (1.0 + CARRIED) + 1.0;
     if (accounted(o) > most) {
-        windows->engine[e].n = 0;
+        engine->n = 0;
         o->running = NAN;
         return GSL_SUCCESS;
     }
-    if (isnan(elapsed) || elapsed > 1.25 * w->seconds + 1.0) o->seconds = w->seconds;
+    if (isnan(elapsed) || elapsed > (1.0 + CARRIED) * w->seconds + 1.0) o->seconds = w->seconds;
     join_tokens(o, w->line.generated);
-    return settle(windows, e, 0, observer, error);
+    return settle(windows, engine, 0, observer, error);
 }
 
 int spec_engine_windows_end(spec_engine_windows *windows, const spec_observer *observer,
                             spec_error *error)
 {
     int status = GSL_SUCCESS;
-    for (int e = 0; e < windows->n; e++) {
+    for (spec_engine_lines *e = windows->engine; e < windows->engine + windows->n; e++) {
         /* The line of speculation behind the last line may not be written yet. */
         if (!windows->speculates) SPEC_TRY(hold(windows, e, observer, error));
         SPEC_TRY(settle(windows, e, 0, observer, error));

@@ -34,17 +34,20 @@ typedef struct {
     double running; /* mean of both ends; NaN where the engine was idle in a part of the window */
 } spec_engine_window;
 
+/* The last line of one engine, and its windows that wait. */
 typedef struct {
-    struct {
-        spec_engine_window last;
-        bool waits; /* `last` has no line of speculation yet */
-        uint64_t turn;
-        double gap; /* between the last two lines */
-        int n;
-        spec_engine_window held[SPEC_ENGINE_WINDOWS_HELD];
-    } engine[SPEC_ENGINE_WINDOWS];
+    spec_engine_window last;
+    bool waits;    /* `last` has no line of speculation yet */
+    uint64_t turn; /* of `last`, among the lines of all engines */
+    double gap;    /* between the last two lines; 0: not known */
     int n;
-    uint64_t turn;
+    spec_engine_window held[SPEC_ENGINE_WINDOWS_HELD]; /* (n), which had none behind them */
+} spec_engine_lines;
+
+typedef struct {
+    spec_engine_lines engine[SPEC_ENGINE_WINDOWS]; /* (n) */
+    int n;
+    uint64_t turn;   /* of the newest line */
     double interval; /* between lines, as seen twice in a row; 0: not yet */
     bool speculates; /* a line of speculation was seen */
 } spec_engine_windows;
