@@ -10,14 +10,14 @@ missing=""
 for program in aarch64-linux-gnu-gcc qemu-aarch64; do
     command -v $program >/dev/null 2>&1 || missing="$missing $program"
 done
-for library in libgsl.so.27 libjansson.so libpcre2-8.so libcmocka.so; do
+for library in libgomp.so.1 libgsl.so.27 libjansson.so libpcre2-8.so libcmocka.so; do
     [ -e /usr/lib/aarch64-linux-gnu/$library ] || missing="$missing $library"
 done
 [ -z "$missing" ] || {
     echo "arm64: skipped: there is no$missing; type:"
     echo "    dpkg --add-architecture arm64 && apt-get update"
-    echo "    apt-get install gcc-aarch64-linux-gnu qemu-user libgsl27:arm64 libjansson-dev:arm64" \
-        "libpcre2-dev:arm64 libcmocka-dev:arm64"
+    echo "    apt-get install gcc-aarch64-linux-gnu qemu-user libgomp1:arm64 libgsl27:arm64" \
+        "libjansson-dev:arm64 libpcre2-dev:arm64 libcmocka-dev:arm64"
     exit 0
 }
 set -e
