@@ -53,11 +53,11 @@ static bool fixed_length(const spec_timing *timed)
     return strcmp(timed->plan.decoder.policy, "fixed") == 0;
 }
 
-/* The cost of a draft token, if every call costs c: one call may give the rows of all tokens. */
-static double cost_per_token(const spec_timing *timed, const spec_timing_way *way, double c)
+/* Does one call of the draft give the rows of several tokens? */
+static bool call_has_all(const spec_timing *timed, const spec_timing_way *way)
 {
     const spec_model *draft = timed->plan.decoder.opt_draft;
-    return draft != NULL && draft->one_pass && way->K > 0 ? c / way->K : c;
+    return draft != NULL && draft->one_pass && way->K > 1;
 }
 
 static bool is_chain(const spec_timing_way *way)
@@ -193,7 +193,8 @@ static void predict_speed(spec_timing_speed *ret, const workings *w, int i,
     ret->tokens_per_round = per(w, spec_timing_column(i, SPEC_TIMING_ALL_TOKENS),
                                 spec_timing_column(i, SPEC_TIMING_ALL_ROUNDS));
     const double alpha = way->K > 0 ? all->alpha : 0.0; /* irrelevant at K = 0 */
-    const double c = cost_per_token(timed, way, all->c.value);
+    const bool all_at_once = call_has_all(timed, way);
+    const double c = all->c.value / (all_at_once ? way->K : 1); /* of a token */
     ret->tokens_theorem = simple ? spec_capped_geometric_mean(alpha, way->K) : NAN;
     ret->speedup_theorem = simple ? spec_speedup(alpha, way->K, c) : NAN;
     ret->tokens_by_depth = mean_by_depth(timed, i);
@@ -223,7 +224,7 @@ static void predict_speed(spec_timing_speed *ret, const workings *w, int i,
         ret->ahead_costed = calls_ahead * (one + all->pick);
     }
     ret->verify_costed = both(ret, ret->verify_costed, ret->ahead_costed) - ret->ahead_costed;
-    if (way->ahead) predict_ahead(ret, w, i, all, simple && c == all->c.value);
+    if (way->ahead) predict_ahead(ret, w, i, all, simple && !all_at_once);
     ret->speedup_costed = spec_cost_curve_speedup(
         ret->tokens_by_depth, all->plain.value, ret->draft_costed,
         ret->ahead_costed + ret->verify_costed, ret->round.rule + ret->round.rest);

@@ -113,6 +113,28 @@ static void c_is_withheld_where_a_few_jumps_decide_it(void **state)
     workshop_free(w);
 }
 
+/* How often a chain drafted ahead is the right one has no cost in it. */
+static void hits_are_predicted_where_c_is_withheld(void **state)
+{
+    (void)state;
+    int withheld = 0;
+    for (uint64_t run = 0; run < 8; run++) {
+        workshop *w = workshop_init(0.0013, 0.0002);
+        disturbed d;
+        w->plan.texts = 16;
+        w->plan.decoder.ahead = true;
+        disturb(w, &d, 0.2, 20.0, w->plan.seed + run);
+        workshop_run(w);
+        const spec_timing_speed *last = &w->prediction.speed[w->prediction.n_speeds - 1];
+        assert_true(last->way->ahead && last->hit_predicted > 0.0);
+        assert_int_equal(isnan(last->speedup_theorem), isnan(w->prediction.c.value));
+        withheld += isnan(w->prediction.c.value);
+        gsl_rng_free(d.rng);
+        workshop_free(w);
+    }
+    assert_true(withheld > 0);
+}
+
 /* For any noise: no speed-up above tokens per round, none of K = 0 above 1, no pass cheaper than
  * that of one token. */
 static void no_noise_makes_a_number_that_cannot_be(void **state)
@@ -274,6 +296,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_round_that_takes_less_than_a_plain_token_has_no_speed_up),
         cmocka_unit_test(c_is_withheld_where_a_few_jumps_decide_it),
+        cmocka_unit_test(hits_are_predicted_where_c_is_withheld),
         cmocka_unit_test(no_noise_makes_a_number_that_cannot_be),
         cmocka_unit_test(K_of_zero_is_no_candidate_for_the_best),
         cmocka_unit_test(the_load_is_read_at_both_ends_of_every_interval),
