@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The answer of an advice: one sentence, which comes first. */
+#include "tests/experiments/advice/advice_text_of.h"
+
+static void each_verdict_is_one_sentence_that_comes_first(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
+    assert_answers(&f, "Measure plain decoding in llama.cpp: without its speed, these numbers do "
+                       "not say which length is the fastest.");
+    known_times(&f);
+    f.advice.verdict = SPEC_ADVICE_KEEP;
+    assert_answers(&f, "Keep K = 3: 1.44 [1.40, 1.48] times the tokens/s of plain decoding, and no "
+                       "other length is over 2 % faster.");
+    f.advice.length[3].speedup_low = f.advice.length[3].speedup_high = NAN;
+    assert_answers(&f, "Keep K = 3: no other length is over 2 % faster.");
+    f.advice.n = 1; /* --K 0 */
+    assert_answers(&f, "Keep K = 3: no other length is over 2 % faster.");
+    const spec_advice_length plain = f.advice.length[0];
+    f.advice.length[0] = f.advice.length[3]; /* --K 3 */
+    assert_answers(&f, "Keep K = 3: no other length is considered.");
+    f.advice.length[0] = plain;
+    f.advice.n = 4;
+    f.advice.verdict = SPEC_ADVICE_CHANGE;
+    f.advice.to_K = 2;
+    f.advice.gain = 1.124;
+    f.advice.gain_low = 1.05;
+    f.advice.gain_high = 1.19;
+    assert_answers(&f, "Change K from 3 to 2: 1.12 [1.05, 1.19] times the tokens/s of now.");
+    f.advice.verdict = SPEC_ADVICE_OFF;
+    f.advice.to_K = 0;
+    assert_answers(&f, "Turn speculation off: plain decoding has 1.12 [1.05, 1.19] times the "
+                       "tokens/s of K = 3.");
+    f.advice.verdict = SPEC_ADVICE_MEASURE;
+    f.advice.to_K = 3;
+    f.advice.decides_K = 2;
+    f.advice.length[3].speedup_low = 1.402;
+    f.advice.length[3].speedup_high = 1.481;
+    assert_answers(&f, "Run K = 2 once: its speed-up may be 1.22 to 1.48, and that of K = 3, the "
+                       "best so far, is 1.44 [1.40, 1.48].");
+    f.advice.K = 2; /* the best so far is not that of now */
+    f.advice.decides_K = 1;
+    f.advice.length[1].speedup_low = 0.9;
+    f.advice.length[1].speedup_high = 1.5;
+    assert_answers(&f, "Run K = 1 once: its speed-up may be 0.90 to 1.50, and that of K = 3, the "
+                       "best so far, is 1.44 [1.40, 1.48]. Until then K = 3 has 1.12 [1.05, 1.19] "
+                       "times the tokens/s of now, K = 2.");
+    f.advice.to_K = 0;
+    assert_answers(&f, "Run K = 1 once: its speed-up may be 0.90 to 1.50, and that of plain "
+                       "decoding, the best so far, is 1.00. Until then plain decoding has 1.12 "
+                       "[1.05, 1.19] times the tokens/s of now, K = 2.");
+    f.advice.to_K = 5; /* not among the lengths */
+    f.advice.gain_low = 0.9;
+    assert_answers(&f, "Run K = 1 once: its speed-up may be 0.90 to 1.50.");
+    f.advice.to_K = f.advice.K = 3;
+    f.advice.decides_K = 2;
+    f.advice.length[1].speedup_low = f.advice.length[1].speedup_high = NAN;
+    f.advice.length[3].rounds = 0.0; /* the best length did not run */
+    assert_answers(&f, "Run K = 2 once: its speed-up may be 1.22 to 1.48, and that of K = 3, the "
+                       "best by estimate, is 1.44 [1.40, 1.48].");
+    f.advice.length[3].rounds = 51.0;
+    f.advice.decides_K = 3;
+    assert_answers(&f, "Run K = 3 for longer: its speed-up, 1.44 [1.40, 1.48], is too uncertain to "
+                       "decide.");
+    f.advice.length[3].speedup_low = NAN;
+    assert_answers(&f,
+                   "Run K = 3 for longer: its speed-up, 1.44, has no interval, since one window "
+                   "or request is not enough for one.");
+    f.advice.decides_K = 4; /* not among the lengths */
+    assert_answers(&f, "Run K = 4 once: these numbers do not decide.");
+    f.advice.length[3].speedup = f.advice.length[2].speedup_low = NAN;
+    f.advice.length[3].best = false;
+    assert_answers(&f, "Measure the time of a round of K = 3, and give it as --round-over-plain: "
+                       "these files do not have it.");
+    f.advice.length[3].speedup = 1.441;
+    f.advice.decides_K = 0;
+    f.advice.length[0].speedup_low = NAN;
+    assert_answers(&f, "Measure plain decoding for longer: these numbers do not decide.");
+    f.advice.verdict = SPEC_ADVICE_NOTHING;
+    f.evidence.n = 0;
+    assert_answers(&f, "No round of speculation is in these files: nothing follows from them.");
+    assert_silent(&f, "Setting for");
+}
+
+/* Two lengths that ran have times of each other. */
+static void lengths_without_plain_decoding_say_so(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "vllm", 3, 51, mtp3);
+    f.advice.length[3].best = true;
+    f.advice.to_K = 3;
+    f.advice.gain = 1.3;
+    f.advice.gain_low = 1.2;
+    f.advice.gain_high = 1.4;
+    f.advice.decides_K = 2;
+    assert_answers(&f,
+                   "Run K = 2 once: these numbers do not decide. Plain decoding is not compared: "
+                   "its speed is not known.");
+    f.advice.K = 1;
+    assert_answers(&f, "Run K = 2 once: these numbers do not decide. Until then K = 3 has 1.30 "
+                       "[1.20, 1.40] times the tokens/s of now, K = 1. Plain decoding is not "
+                       "compared: its speed is not known.");
+    f.advice.length[2].rounds = 3.0; /* one window */
+    assert_answers(&f,
+                   "Run K = 2 for longer: these numbers do not decide. Until then K = 3 has 1.30 "
+                   "[1.20, 1.40] times the tokens/s of now, K = 1. Plain decoding is not "
+                   "compared: its speed is not known.");
+    f.advice.verdict = SPEC_ADVICE_CHANGE;
+    f.advice.decides_K = -1;
+    assert_answers(&f, "Change K from 1 to 3: 1.30 [1.20, 1.40] times the tokens/s of now. Plain "
+                       "decoding is not compared: its speed is not known.");
+    f.advice.verdict = SPEC_ADVICE_KEEP;
+    f.advice.K = 3;
+    f.advice.plain_seconds = 0.01;
+    assert_answers(&f, "Keep K = 3: no other length is over 2 % faster. Plain decoding is not "
+                       "compared: its run is not known to have as many running requests.");
+    known_times(&f);
+    assert_answers(&f, "Keep K = 3: 1.44 [1.40, 1.48] times the tokens/s of plain decoding, and no "
+                       "other length is over 2 % faster.");
+}
+
+static void plain_decoding_at_another_batch_is_measured_again(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "vllm", 3, 51, mtp3);
+    f.advice.plain_seconds = 0.01;
+    assert_answers(&f, "Measure the time of a round of K = 3, and give it as --round-over-plain: "
+                       "these files do not have it.");
+    assert_silent(&f, "Setting for");
+    f.advice.length[3].seconds = 0.02;
+    assert_answers(&f, "Measure plain decoding with as many running requests as K = 3 has: its run "
+                       "in these files is not known to have them.");
+    assert_says(&f, "then add --plain FILE with its log.");
+}
+
+static void drafts_of_an_unknown_length_ask_for_it(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "sglang", 3, 51, mtp3);
+    f.advice.verdict = SPEC_ADVICE_NOTHING;
+    f.series[0].K = f.advice.K = -1;
+    assert_answers(&f,
+                   "Give the draft length with --current K: these files do not have it, and the "
+                   "advice depends on it.");
+    f.facts.K_given = true; /* which did not help */
+    assert_answers(&f,
+                   "The draft length of these rounds is not known: it changes between two counts "
+                   "of the engine, or --current contradicts the files.");
+}
+
+static void a_comparison_comes_before_the_advice(void **state)
+{
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
+    f.advice.verdict = SPEC_ADVICE_KEEP;
+    f.advice.compared = true;
+    f.advice.change = (spec_permutation){0.62, 0.631, 0.41};
+    assert_answers(&f, "No change of acceptance was found: 62.0 % before, 63.1 % after (p = 0.41). "
+                       "Keep K = 3: no other length is over 2 % faster.");
+    f.advice.change.before = NAN;
+    assert_answers(&f, "No comparison: the files before and after share no draft length. Keep K = "
+                       "3: no other length is over 2 % faster.");
+    f.advice.change.p = 0.001;
+    assert_says(&f, "Something is wrong: acceptance differs between --before and --after");
+}
+
+static void something_wrong_is_the_first_word(void **state)
+{
+    static const double few[3] = {8, 0, 0};
+    advice_facts f;
+    (void)state;
+    advice_facts_make(&f, "llama.cpp", 3, 980, few);
+    f.advice.verdict = SPEC_ADVICE_OFF;
+    f.advice.gain = 1.7;
+    assert_answers(&f, "Something is wrong: acceptance near 0: the draft does not see what it "
+                       "should (blind-draft, below). By the numbers as they are: Turn speculation "
+                       "off: plain decoding has 1.70 times the tokens/s of K = 3.");
+    assert_says(&f, "Setting for llama.cpp:");
+    f.advice.verdict = SPEC_ADVICE_MEASURE; /* nothing to measure before it is right */
+    assert_silent(&f, "Setting for");
+    assert_answers(&f, "Something is wrong: acceptance near 0: the draft does not see what it "
+                       "should (blind-draft, below).");
+    assert_says(&f, "Wrong (blind-draft): 8 of 2940");
+    assert_says(&f, "Next: Turn speculation off.");
+    assert_true(spec_advice_report_wrong(&f.facts));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_verdict_is_one_sentence_that_comes_first),
+        cmocka_unit_test(lengths_without_plain_decoding_say_so),
+        cmocka_unit_test(plain_decoding_at_another_batch_is_measured_again),
+        cmocka_unit_test(drafts_of_an_unknown_length_ask_for_it),
+        cmocka_unit_test(a_comparison_comes_before_the_advice),
+        cmocka_unit_test(something_wrong_is_the_first_word),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
