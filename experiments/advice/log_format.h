@@ -52,8 +52,8 @@ typedef struct {
     const char *const *needles;
     size_t state_size; /* zeroed at the beginning of a file */
     /* Read a record that concerns the format; call observer->take 0 or more times. GSL_EINVAL with
-     * spec_log_bad if it has the words but not the form, GSL_EUNSUP with one line if the source
-     * cannot answer. */
+     * spec_log_bad if it has the words but not the form: later records are still read.
+     * GSL_EUNSUP with one line if the source cannot answer. */
     int (*read)(void *state, spec_log_learned *learned, const spec_log_record *record,
                 spec_error *error);
     /* The file ends: hand over what waits for a companion line. NULL: nothing waits. */
