@@ -3,6 +3,7 @@
 
 #include "speclab/no_memory.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Draft tokens of all runs: accepted ones count where drafted ones are not known. */
@@ -16,7 +17,7 @@ static double draft_tokens(const spec_observed_sums *sums)
     return n;
 }
 
-/* Files of one part, in their order. *ret_drafts: the first one with draft tokens, or NULL. */
+/* Files of one part, in order. *ret_drafts: the first plain file with draft tokens, or NULL. */
 static int read_part(spec_advice_files *files, spec_observed_sums *sums, const char **ret_drafts,
                      const spec_advice_paths *paths, spec_source_part part, spec_error *error)
 {
@@ -27,7 +28,7 @@ static int read_part(spec_advice_files *files, spec_observed_sums *sums, const c
         .opt_format = paths->opt_format, .K = plain ? -1 : paths->K, .opt_stop = paths->opt_stop};
     spec_counter_differences counters = {.to = spec_observed_sums_observer(sums)};
     const spec_observer observer = spec_counter_differences_observer(&counters);
-    const double known = draft_tokens(sums);
+    const double known = plain ? draft_tokens(sums) : NAN;
     int status = GSL_SUCCESS;
     *ret_drafts = NULL;
     for (int i = 0; i < n; i++) {
@@ -36,7 +37,7 @@ static int read_part(spec_advice_files *files, spec_observed_sums *sums, const c
         source->part = part;
         SPEC_TRY(spec_log_file_read(&source->summary, path[i], &options, &observer, error));
         if (i == n - 1) SPEC_TRY(spec_counter_differences_end(&counters, error));
-        if (*ret_drafts == NULL && draft_tokens(sums) > known) *ret_drafts = path[i];
+        if (plain && *ret_drafts == NULL && draft_tokens(sums) > known) *ret_drafts = path[i];
     }
 done:
     if (!before) {
