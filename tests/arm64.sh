@@ -5,7 +5,6 @@
 # Then it compares results of the program with those of this machine, byte for byte, for each
 # instruction set of arm64.
 #   tests/arm64.sh [-jN]
-# It skips with a line if the cross compiler, the emulator or a library is missing.
 missing=""
 for program in aarch64-linux-gnu-gcc qemu-aarch64; do
     command -v $program >/dev/null 2>&1 || missing="$missing $program"
@@ -14,12 +13,12 @@ for library in libgomp.so.1 libgsl.so.27 libjansson.so libpcre2-8.so libcmocka.s
     [ -e /usr/lib/aarch64-linux-gnu/$library ] || missing="$missing $library"
 done
 [ -z "$missing" ] || {
-    echo "arm64: skipped: there is no$missing; type:"
-    echo "    dpkg --add-architecture arm64 && apt-get update"
-    echo "    apt-get install gcc-aarch64-linux-gnu qemu-user libgomp1:arm64 libgsl27:arm64" \
+    echo "arm64: there is no$missing; please type:"
+    echo "    sudo dpkg --add-architecture arm64 && sudo apt-get update"
+    echo "    sudo apt-get install gcc-aarch64-linux-gnu qemu-user libgomp1:arm64 libgsl27:arm64" \
         "libjansson-dev:arm64 libpcre2-dev:arm64 libcmocka-dev:arm64"
-    exit 0
-}
+    exit 2
+} >&2
 set -e
 make --no-print-directory "$@" all
 folder=$(mktemp -d)

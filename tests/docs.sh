@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Runs the commands in documents and compares their output with the output that the documents show.
-#   tests/docs.sh [--update] SPECLAB FILE.md...     --update writes the output into the documents
+#   tests/docs.sh [--update | --first] SPECLAB FILE.md...
+# --update writes the output into the documents; --first stops at the second heading of level 2.
 # A block that begins with ```LANGUAGE FILE is written to that file of a scratch folder.
 # In a block that begins with ```console, each line "$ command" is run in that folder.
 # The lines up to the next command are its output.
 # A command is skipped if it names an interpreter that is not installed.
 set -eu
-update=0
-[ "$1" = --update ] && { update=1; shift; }
+mode=all
+case $1 in --*) mode=${1#--} && shift ;; esac
 speclab=$(cd "$(dirname "$1")" && pwd)
 shift
 # C compilers find the public header here, as after `make install`. An empty C_INCLUDE_PATH is for a
@@ -16,7 +17,7 @@ shift
 C_INCLUDE_PATH=${C_INCLUDE_PATH-$(cd "$(dirname "$0")/../include" && pwd)}
 export C_INCLUDE_PATH
 absent=
-for interpreter in python3 perl node parallel; do
+for interpreter in python3 perl node parallel pkg-config; do
     command -v $interpreter >/dev/null || absent="$absent $interpreter"
 done
 scratch=$(mktemp -d)
@@ -24,10 +25,13 @@ trap 'rm -rf "$scratch"' EXIT
 bad=0 run=0 skipped=0
 for file in "$@"; do
     mkdir -p "$scratch/work"
-    awk -v out="$scratch/new" -v dir="$scratch/work" -v path="$speclab" -v absent="$absent" '
+    : >"$scratch/ran"
+    awk -v out="$scratch/new" -v dir="$scratch/work" -v path="$speclab" -v absent="$absent" \
+        -v mode="$mode" -v ran="$scratch/ran" '
     BEGIN { printf "" > out; n_absent = split(absent, missing, " ") }
     function flush_command(   line, i) {
         if (command == "") return
+        print command > ran
         print "$ " command > out
         for (i = 1; i <= n_absent; i++)
             if (command ~ "(^|[^a-z])" missing[i] " ") {
@@ -42,6 +46,7 @@ for file in "$@"; do
         close(shell)
         command = said = ""
     }
+    over { print > out; next }
     /^```console/ { inside = 1; print > out; next }
     /^```[a-z]+ [A-Za-z0-9_.-]+$/ { made = dir "/" $2; printf "" > made; print > out; next }
     made != "" && /^```/ { close(made); made = ""; print > out; next }
@@ -49,11 +54,12 @@ for file in "$@"; do
     inside && /^```/ { flush_command(); inside = 0; print > out; next }
     inside && /^\$ / { flush_command(); command = substr($0, 3); next }
     inside { said = said $0 "\n"; next }
+    mode == "first" && /^## / && ++headings == 2 { over = 1 }
     { print > out }' "$file" >"$scratch/skips"
     cat "$scratch/skips"
     skipped=$((skipped + $(grep -c . "$scratch/skips" || true)))
-    run=$((run + $(grep -c '^\$ ' "$file" || true)))
-    if [ $update = 1 ]; then
+    run=$((run + $(wc -l <"$scratch/ran")))
+    if [ "$mode" = update ]; then
         cp "$scratch/new" "$file"
     elif ! diff -u "$file" "$scratch/new" >"$scratch/diff"; then
         echo "$file does not say what its commands print:"

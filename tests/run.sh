@@ -3,7 +3,7 @@
 # Run cmocka programs side by side, one per processor.
 #   tests/run.sh PROGRAM...         JOBS=N  programs at a time (default: one per processor)
 #                                   RUNNER=COMMAND  runs each program, such as an emulator
-# Prints each failing test with its program's output, skipped tests with their reasons, and totals.
+# Prints each failing test with its program's output, reasons to skip tests, and totals.
 # Also prints the ten programs of the most processor time.
 # Programs whose names are in ALONE run one after another at the end.
 # Sleeping instead of spinning threads leave the processor to the other programs.
@@ -57,14 +57,16 @@ while read -r took passed failed skipped code program cpu; do
     name=$(basename "$program") log=$folder/$(printf '%s' "$program" | tr / _).log
     [ "$skipped" -eq 0 ] || {
         grep -i '^skipped' "$log" || echo "skipped: $skipped test(s), no reason printed"
-    } | sed "s/^[Ss][Kk][Ii][Pp][Pp][Ee][Dd]:* */  $name: /" >>"$folder/skipped"
+    } | sed 's/^[Ss][Kk][Ii][Pp][Pp][Ee][Dd]:* *//; s/^[a-zA-Z_0-9]*_[a-zA-Z_0-9]*: //' \
+        >>"$folder/skipped"
     [ "$code" -eq 0 ] || {
         echo "---- $program: exit code $code; run it by itself with SPECLAB=${SPECLAB:-}"
         grep -vE '^\[( RUN   |       OK|=====)' "$log" | fold -s -w 160 | sed 's/^/     | /'
     } >>"$folder/failing"
 done <"$folder/all"
 [ ! -s "$folder/failing" ] || cat "$folder/failing"
-[ ! -s "$folder/skipped" ] || { echo "skipped, and why:" && cat "$folder/skipped"; }
+[ ! -s "$folder/skipped" ] ||
+    { echo "skipped tests, and why:" && sort "$folder/skipped" | uniq -c; }
 if [ $# -gt 10 ]; then
     echo "the most processor time:"
     sort -k 7,7 -rn "$folder/all" |

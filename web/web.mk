@@ -86,12 +86,10 @@ comma := ,
 
 .PHONY: web
 web: ## build the web page, build/web/speclab.html; MODEL=FILE embeds a model
-	@if ! command -v wasm-ld wasm-opt >/dev/null 2>&1 || ! [ -d /usr/include/wasm32-wasi ]; then \
-	    echo "web: skipped: type '.ci/libraries all' to install clang's tools for WebAssembly"; \
-	elif ! web/sources.sh $(WASM)/sources $(GSL_SOURCE) || \
-	    ! web/sources.sh $(WASM)/sources $(JANSSON_SOURCE); then \
-	    echo "web: skipped: the sources of GSL and Jansson are not available"; \
-	else $(MAKE) --no-print-directory $(PARALLEL) page; fi
+	@.ci/libraries $(if $(MODEL),build) web
+	@web/sources.sh $(WASM)/sources $(GSL_SOURCE)
+	@web/sources.sh $(WASM)/sources $(JANSSON_SOURCE)
+	@$(MAKE) --no-print-directory page
 
 # ---- the same answers on this machine ------------------------------------------------------------
 
@@ -103,5 +101,6 @@ $(WEB_ASK): $(BUILD)/tests/web/ask.o $(WEB_OBJ) $(LIB)
 
 .PHONY: web-check
 web-check: web $(BIN) $(WEB_ASK) ## compare the module with this machine, and check the page in browsers
+	@.ci/libraries web-check
 	@tests/web/check.sh $(BIN) $(WEB_ASK) $(WASM)/speclab.wasm
 	@tests/web/check_page.py $(PAGE) $(WASM)/speclab.wasm $(BIN)

@@ -371,7 +371,7 @@ static void no_gnuplot_and_no_home_are_told_or_not_needed(void **state)
     spec_program_works("sweep --rounds 1000 -o figure.csv");
     spec_child_start(&c, "PATH=/nonexistent", NULL, "plot figure.csv");
     spec_child_listen(&c, NULL);
-    spec_child_says(&c, "plot figure.csv", 2, "speclab plot: gnuplot is not there");
+    spec_child_says(&c, "plot figure.csv", 2, "speclab plot: gnuplot is not installed");
     assert_int_not_equal(access("figure.svg", F_OK), 0);
     spec_child_free(&c);
     spec_child_start(&c, "HOME", NULL, "run one.cfg");

@@ -98,7 +98,7 @@ static void a_missing_gnuplot_is_told_before_the_work(void **state)
         spec_child_listen(&c, NULL);
         assert_int_equal(c.code, SPEC_EXIT_USAGE);
         assert_non_null(
-            strstr(c.line, "gnuplot is not there; on Debian: apt-get install gnuplot-nox"));
+            strstr(c.line, "gnuplot is not installed; on Debian, type: apt-get install "));
         spec_child_free(&c);
     }
     assert_int_not_equal(access("drawn", F_OK), 0);

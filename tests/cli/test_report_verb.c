@@ -75,7 +75,7 @@ static void a_page_has_every_cell_its_checks_and_its_figure(void **state)
         assert_null(strstr(svg, "xlink:href=\"http"));
         free(svg);
     } else {
-        has(page, "No figure: gnuplot is not there");
+        has(page, "No figure: gnuplot is not installed");
     }
     assert_null(strstr(page, " src="));
     assert_null(strstr(page, "http:"));
@@ -267,7 +267,7 @@ static void without_gnuplot_a_line_says_so(void **state)
     spec_child_says(&c, "report s.csv", 0, "speclab report: the page has no figures: gnuplot is");
     spec_child_free(&c);
     char *page = spec_file_bytes("s.html");
-    has(page, "<p class=\"note\">No figure: gnuplot is not there");
+    has(page, "<p class=\"note\">No figure: gnuplot is not installed");
     free(page);
 }
 

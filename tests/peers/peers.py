@@ -101,8 +101,8 @@ def main(words):
     try:
         python = install()
     except Missing as error:
-        print(f"{kind}: skipped: {error}")
-        return 0
+        print(f"{kind}: {error}", file=sys.stderr)
+        return 2
     os.makedirs(os.path.join(ROOT, BUILD), exist_ok=True)
     if bench:
         every = sorted(glob.glob(os.path.join(HERE, "bench*.py")))
