@@ -382,7 +382,8 @@ kernels: $(if $(NVCC),$(FATBIN)) ## check that nvcc spilled no registers of GPU 
 	@tests/gpu.sh $(if $(NVCC),$(FATBIN:.fatbin=.ptxas))
 
 .PHONY: docs
-docs: $(BIN) $(LIBRARY) $(if $(shell command -v pandoc),manual) ## check links, map, manual, man pages, and commands
+docs: $(if $(shell command -v pandoc),manual)
+docs: $(BIN) $(LIBRARY) ## check links, map, manual, man pages; run the documents' commands
 	@tests/links.sh
 	@tests/map.sh --check
 	@tests/man.sh $(BIN)
@@ -628,7 +629,7 @@ deb-check: deb ## install, use and purge the Debian packages in a clean chroot, 
 	@.ci/libraries deb-check chroot
 	@tests/deb.sh build/deb build/chroot
 
-# What a newcomer types. CI runs it when these files have changed since it passed.
+# CI runs the check of what a newcomer types when these files have changed since it passed.
 FRESH_PATHS := README.md Makefile docs packaging web/web.mk web/sources.sh python/wheel.sh \
     python/environment.sh cli/install.sh .ci/libraries .ci/run tests/fresh.sh tests/chroot.sh \
     tests/docs.sh
