@@ -138,6 +138,48 @@ static double best_of_vertices(tree_case *c)
     return most;
 }
 
+/* All targets of two tokens with rows in multiples of 1/n, exact for n a power of two. Returns how
+ * many have a better draft than the one chosen offset by offset, and the largest loss. */
+static int targets_missed_by_greedy(double *ret_loss, int n)
+{
+    const int share = n + 1, targets = (int)pow(share, 7);
+    int missed = 0;
+    *ret_loss = 0;
+    for (int i = 0; i < targets; i++) {
+        double chance[7], tail[3];
+        tree_case c;
+        for (int v = 0, rest = i; v < 7; v++, rest /= share) chance[v] = (double)(rest % share) / n;
+        two_tokens(&c, chance, 3);
+        spec_block_tree_greedy(c.draft, &c.tree, &c.work);
+        const double greedy = spec_block_tree_tails(tail, &c.tree, c.draft, &c.work),
+                     loss = best_of_vertices(&c) - greedy;
+        assert_true(loss >= 0);
+        missed += loss > 0;
+        *ret_loss = fmax(*ret_loss, loss);
+        spec_block_tree_work_free(&c.work);
+    }
+    return missed;
+}
+
+/* The counts are those of a count in whole numbers (tests/oracle/block_draft.py). */
+static void offset_by_offset_takes_a_tie_without_a_look_ahead(void **state)
+{
+    (void)state;
+    static const double chance[7] = {.5, 0, .5, 0, 0, 1, 0};
+    tree_case c;
+    double tail[3], loss;
+    two_tokens(&c, chance, 3);
+    spec_block_tree_greedy(c.draft, &c.tree, &c.work);
+    assert_same(spec_block_tree_tails(tail, &c.tree, c.draft, &c.work), 2.25);
+    assert_same(best_of_vertices(&c), 2.5);
+    spec_block_tree_work_free(&c.work);
+    assert_int_equal(targets_missed_by_greedy(&loss, 1), 0);
+    assert_int_equal(targets_missed_by_greedy(&loss, 2), 60);
+    assert_same(loss, 0.25);
+    assert_int_equal(targets_missed_by_greedy(&loss, 4), 2940);
+    assert_same(loss, 0.25);
+}
+
 static void improving_ends_at_the_best_from_some_start(void **state)
 {
     (void)state;
@@ -264,6 +306,15 @@ static void no_joint_law_of_rows_overlaps_more_than_any_rule(void **state)
         c.draft[2 * k + 1] = 1 - sqrt(0.5);
     }
     assert_within(joint_overlap(&c, 0, 0, 2, 1, 1), 2 - sqrt(2), 1e-15);
+    /* No rows overlap more, so block verification, which keeps this, keeps the most. */
+    for (int i = 0; i <= 200; i++)
+        for (int j = 0; j <= 200; j++) {
+            c.draft[0] = i / 200.0;
+            c.draft[1] = 1 - c.draft[0];
+            c.draft[2] = j / 200.0;
+            c.draft[3] = 1 - c.draft[2];
+            assert_true(joint_overlap(&c, 0, 0, 2, 1, 1) <= 2 - sqrt(2));
+        }
     spec_block_tree_work_free(&c.work);
     gsl_rng_free(rng);
 }
@@ -289,6 +340,7 @@ int main(void)
         cmocka_unit_test(tails_are_sums_over_drafts_and_ratios),
         cmocka_unit_test(offset_by_offset_misses_the_best_draft),
         cmocka_unit_test(a_best_row_for_each_offset_can_be_a_bad_draft),
+        cmocka_unit_test(offset_by_offset_takes_a_tie_without_a_look_ahead),
         cmocka_unit_test(improving_ends_at_the_best_from_some_start),
         cmocka_unit_test(bounds_hold_for_every_draft_and_rise_with_memory),
         cmocka_unit_test(memory_is_of_the_last_tokens),
