@@ -188,6 +188,33 @@ static void the_law_is_the_formulas(void **state)
     }
 }
 
+/* The first token is drafted as 0 and returns half of the time, if both places after it accept. The
+ * second is drafted from the target's row, (1/2, 1/2); after it the third is accepted for certain
+ * after 0, and half of the time after 1. So of the texts that return 2/3 go on with 0. */
+static void a_place_of_the_window_depends_on_later_acceptance(void **state)
+{
+    (void)state;
+    enum { ROOT = 0, AFTER_00 = 3, AFTER_01 = 4 };
+    static const double sure[2] = {1.0, 0.0};
+    table_model goal, draft;
+    table_model_init(&goal, 2); /* rows are uniform but for these */
+    table_model_init(&draft, 2);
+    memcpy(draft.row + 2 * ROOT, sure, sizeof sure);
+    memcpy(draft.row + 2 * AFTER_00, sure, sizeof sure);
+    memcpy(goal.row + 2 * AFTER_00, sure, sizeof sure);
+    memcpy(goal.row + 2 * AFTER_01, sure, sizeof sure);
+    spec_output_law law = rule_law(&goal, &draft, "fly?window=2", "chain", 3, 3);
+    const double accepted = 0.5, both = accepted * 0.5, /* 0 at once, then either token */
+        returns[2] = {law.law[0] - both, law.law[2] - both}, all = returns[0] + returns[1];
+    assert_within(all, 0.5 * 0.75, 1e-15);
+    assert_within(returns[0] / all, 2.0 / 3.0, 1e-15);
+    assert_within(law.law[0] + law.law[2], 1 - 0.5 * 0.25, 1e-15);
+    assert_same(law.law[1] + law.law[3], 0.0); /* after 0, the target's third token is 0 */
+    spec_output_law_free(&law);
+    table_model_free(&goal);
+    table_model_free(&draft);
+}
+
 static void wrong_settings_are_named(void **state)
 {
     (void)state;
@@ -212,6 +239,7 @@ int main(void)
         cmocka_unit_test(a_certain_place_keeps_its_rejection),
         cmocka_unit_test(a_token_of_probability_0_stays_rejected),
         cmocka_unit_test(the_law_is_the_formulas),
+        cmocka_unit_test(a_place_of_the_window_depends_on_later_acceptance),
         cmocka_unit_test(wrong_settings_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
