@@ -4,6 +4,7 @@
 #   tests/links.sh
 # Links: relative ones in *.md, and docs/NAME.md or docs/NAME.md#anchor in any source.
 # Keys: docs/references.md lists each key like [Leviathan23] that a source cites, and no other key.
+#   No key and no arXiv number is there twice, and no arXiv number is later than the year beside it.
 # Columns: docs/notation.md explains the columns of all measures, with or without their suffix.
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -24,7 +25,7 @@ check() { # the file with the link, the path, the anchor
 # The sources: the files of git; outside a repository, all files except build outputs.
 if git rev-parse --git-dir >/dev/null 2>&1; then all=$(git ls-files -co --exclude-standard); else
     all=$(find . -path ./build -prune -o -path ./out -prune -o -type f -print | sed 's|^\./||'); fi
-files=$(printf '%s\n' "$all" | grep -E '\.(md|h|c|cfg|sh|gp)$')
+files=$(printf '%s\n' "$all" | grep -E '\.(md|h|c|cfg|sh|gp|py)$')
 
 for file in $(printf '%s\n' "$all" | grep '\.md$'); do
     for target in $(grep -oE '\]\([^)# ]*(#[^) ]*)?\)' "$file" | sed 's/^](//; s/)$//'); do
@@ -45,16 +46,30 @@ for said in $(grep -oE 'docs/[a-z_]+\.md(#[A-Za-z0-9-]+)?' $files | sort -u); do
     esac
 done
 
-listed=$(sed -n 's/^| \[\([A-Za-z0-9]*\)\] |.*/\1/p' docs/references.md | sort)
+listed=$(sed -n 's/^| \[\([A-Za-z0-9.-]*\)\] |.*/\1/p' docs/references.md | sort)
 elsewhere=$(printf '%s\n' $files | grep -vx docs/references.md)
 for key in $listed; do
     grep -qwF -e "$key" $elsewhere || fail "docs/references.md: nothing cites [$key]"
 done
-cited='\[[A-Z][A-Za-z]+[0-9]{2}[];, ]|; [A-Z][A-Za-z]+[0-9]{2}[];]|\.reference = "[A-Za-z0-9]+"'
+key='[A-Z][A-Za-z]+[0-9]{2}'
+cited="\\[$key[];, ]|[;,] $key\\]|; $key;|\.reference = \"[A-Za-z0-9]+\""
 for key in $(grep -ohE "$cited" $elsewhere | sed 's/.*= //' | tr -d '[];," ' | sort -u); do
     printf '%s\n' $listed | grep -qx "$key" ||
         fail "docs/references.md: [$key] is cited and not listed"
 done
+twice=$(awk -F'[][]' '/^\| \[/ {
+    if (seen[$2]++) print "[" $2 "] is listed twice"
+    if (!match($0, /arXiv:[0-9.]+[0-9]/)) next
+    number = substr($0, RSTART + 6, RLENGTH - 6)
+    if (number in of) print "arXiv:" number " is [" of[number] "] and [" $2 "]"
+    of[number] = $2
+    rest = $0
+    gsub(/arXiv:[0-9.]+/, "", rest)
+    for (last = 0; match(rest, /[12][0-9][0-9][0-9]/); rest = substr(rest, RSTART + 4))
+        if (substr(rest, RSTART, 4) > last) last = substr(rest, RSTART, 4)
+    if (last < 2000 + substr(number, 1, 2)) print "[" $2 "]: arXiv:" number " is later than " last
+}' docs/references.md)
+[ -z "$twice" ] || fail "docs/references.md: $twice"
 
 columns=$(awk '/ columns[a-z_]*\[\] = /{on = 1} on{print} /;/{on = 0}' \
     experiments/measures/measure_*.c timing/*.c |

@@ -76,6 +76,24 @@ static void one_token_per_round_needs_L_rounds(void **state)
     assert_same(spec_finite_length_rounds_renewal(1.0, 0.0, 1.0), 1.0);
 }
 
+/* docs/formulas.md#finite-length has this range. */
+static void the_excess_is_a_third_to_two_thirds_of_a_round(void **state)
+{
+    (void)state;
+    double least = INFINITY, most = 0.0;
+    for (int i = 500; i <= 900; i++)
+        for (int K = 2; K <= 10; K++) {
+            const double mean = spec_capped_geometric_mean(i / 1000.0, K),
+                         variance = spec_capped_geometric_variance(i / 1000.0, K),
+                         rounds = spec_finite_length_rounds_renewal(mean, variance, 100),
+                         excess = rounds - 100 / mean;
+            least = fmin(least, excess);
+            most = fmax(most, excess);
+        }
+    assert_prints(least, 4, "0.3265");
+    assert_prints(most, 4, "0.6565");
+}
+
 /* alpha = 1: every round adds 4 tokens; the exact mean is the ceiling, and the renewal formula its
  * mean over four lengths. */
 static void full_rounds_need_the_ceiling(void **state)
@@ -123,6 +141,7 @@ int main(void)
         cmocka_unit_test(known_answers_of_the_oracle),
         cmocka_unit_test(exact_mean_is_the_sum_of_survival_chances),
         cmocka_unit_test(one_token_per_round_needs_L_rounds),
+        cmocka_unit_test(the_excess_is_a_third_to_two_thirds_of_a_round),
         cmocka_unit_test(full_rounds_need_the_ceiling),
         cmocka_unit_test(renewal_formula_itself),
         cmocka_unit_test(outside_the_domain_is_nan),

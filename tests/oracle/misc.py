@@ -140,7 +140,7 @@ for _ in range(3000):
 print("lenience guarantee violations (res p-q, res p-lq):", bad)
 
 
-# (d) K independent tests, the first accepted taken ([Sun23] warns of it).
+# (d) K independent tests, the first accepted taken ([SunZ23] warns of it).
 def indep(p, q, K):
     V = len(p)
     out = [F(0)] * V
