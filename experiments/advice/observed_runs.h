@@ -8,8 +8,9 @@
 #include "analysis/acceptance/cluster_ratio.h"
 #include "experiments/advice/observed_sums.h"
 
-/* Stretches of a series of windows: many enough for an interval, and long enough to be nearly
- * independent (analysis/acceptance/cluster_ratio.h). */
+/* Stretches of a series of windows: many enough for an interval. They are nearly independent if
+ * there are hundreds of windows; few dependent windows have intervals that are too narrow
+ * (analysis/acceptance/cluster_ratio.h). */
 enum { SPEC_OBSERVED_STRETCHES = 12 };
 
 typedef struct {

@@ -145,6 +145,43 @@ static void p_values_are_uniform_under_the_null(void **state)
     gsl_rng_free(rng);
 }
 
+/* Clusters of 5,000 tests, cut from a series of requests: alpha from a Beta law of deviation .05,
+ * lengths exponential. Short requests leave the clusters independent. Requests of 4,000 tests do
+ * not: over 2,000 samples p <= .01 has a chance of .083, as docs/formulas.md#permutation says. */
+static void clusters_that_share_requests_differ_too_often(void **state)
+{
+    (void)state;
+    static const double length[2] = {100, 4000};
+    const int samples = (int)spec_test_samples(1000);
+    gsl_rng *rng = generator();
+    for (int k = 0; k < 2; k++) {
+        int alarms = 0;
+        for (int s = 0; s < samples; s++) {
+            double passed[24] = {0}, tested[24], work[48], left = 0, alpha = 0;
+            for (int i = 0; i < 24; i++) {
+                tested[i] = 5000;
+                if (i == 12) left = 0; /* another run */
+                for (double room = 5000; room > 0;) {
+                    if (left < 1) {
+                        left = ceil(gsl_ran_exponential(rng, length[k]));
+                        alpha = gsl_ran_beta(rng, 83 * 0.7, 83 * 0.3);
+                    }
+                    const double n = fmin(left, room);
+                    passed[i] += gsl_ran_binomial(rng, alpha, (unsigned)n);
+                    left -= n;
+                    room -= n;
+                }
+            }
+            alarms += spec_permutation_ratio(passed, tested, 12, 12, 199, work, rng).p <= 0.01;
+        }
+        const double share = (double)alarms / samples;
+        printf("requests of %g tests: p <= .01 in %.3f\n", length[k], share);
+        assert_true(k == 0 ? share < 0.01 + 5 * sqrt(0.01 / samples)
+                           : share > 0.083 - 5 * sqrt(0.083 / samples));
+    }
+    gsl_rng_free(rng);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +189,7 @@ int main(void)
         cmocka_unit_test(differences_without_spread_are_the_most_extreme),
         cmocka_unit_test(few_clusters_say_nothing),
         cmocka_unit_test(p_values_are_uniform_under_the_null),
+        cmocka_unit_test(clusters_that_share_requests_differ_too_often),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
