@@ -34,7 +34,8 @@ double spec_capacity_step(double base, double load, double extra, double idle);
  *     E[batch] = steps (rate E[step] + idle)
  *
  * With steps = E[N] it counts decoding requests; while never idle it is rate E[N] base / (1-load).
- */
+ * It is a mean over steps. Latency follows by Little's law from the mean over time, which is larger
+ * (analysis/serving/branching.h). */
 double spec_capacity_batch(double rate, double steps, double step, double idle);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* conservation: identities that the sums of every run of a serving engine obey.
- * The first two hold exactly. The ratios are 1 up to requests that are in the system where the
- * measured part begins or ends, whose effects have equal means. Pure functions.
+ * The first two hold exactly. The ratios are 1 up to requests in the system at both ends of the
+ * measured part. Their effects have equal means in a stationary run. Pure functions.
  * [Little61]; docs/formulas.md#conservation. */
 #ifndef SPECLAB_CONSERVATION_H
 #define SPECLAB_CONSERVATION_H

@@ -48,8 +48,9 @@ typedef struct {
  *
  *     rate E[latency] / (1 - load)
  *
- * requests. The warm-up of all ways is 5 times the longest, at most SPEC_SERVING_WARM_MAX. A way
- * for which that is below 3 times is not simulated, and not steady. */
+ * requests, if output lengths do not have a heavy tail: the residual life of a long request is not
+ * in it. The warm-up of all ways is 5 times the longest, at most SPEC_SERVING_WARM_MAX. A way for
+ * which that is below 3 times is not simulated, and not steady. */
 enum { SPEC_SERVING_WARM_MAX = 50000 };
 int spec_serving_rows_run(spec_serving_rows *rows, const spec_serving_question *question,
                           const spec_point *point, spec_error *error);

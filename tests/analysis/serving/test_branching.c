@@ -330,6 +330,46 @@ static void variance_near_capacity_is_the_long_sum(void **state)
         }
 }
 
+/* Latency over E[N] base / (1 - load), which takes the mean over steps for the mean over time. */
+static void latency_near_capacity_is_more_than_rounds_of_mean_steps(void **state)
+{
+    (void)state;
+    static const struct {
+        spec_affine_step cost;
+        double prompt;
+        int output;
+        const char *ratio[3];
+    } rows[] = {{{7.093e-3, 2.10103129e-5, 3.92645679e-8, 2.13526e-3, 0.0, 0.0},
+                 512.0,
+                 256,
+                 {"1.06", "1.07", "1.07"}},
+                {{7.093e-3, 2.10103129e-5, 3.92645679e-8, 2.13526e-3, 0.0, 0.0},
+                 8000.0,
+                 16,
+                 {"10.44", "12.30", "12.51"}},
+                {{1e-3, 5e-3, 0.0, 0.0, 0.0, 0.0}, 0.0, 256, {"20.90", "20.89", "20.89"}}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const double prompt = rows[i].prompt, base = rows[i].cost.step + rows[i].cost.draft_round;
+        const spec_request_kind kind = {1.0, 0.8, NULL, rows[i].output, prompt, prompt * prompt};
+        const spec_request_kinds kinds = {&kind, 1, prompt > 0.0, 3, 0.0};
+        const spec_request_costs shared = spec_request_costs_shared(&rows[i].cost, 3);
+        spec_rounds_law rounds;
+        spec_request_life life;
+        assert_int_equal(spec_request_kinds_life(&life, &rounds, &kinds, &shared), GSL_SUCCESS);
+        for (int k = 0; k < 3; k++) {
+            const double load = (const double[]){0.9, 0.99, 0.999}[k];
+            spec_branching b;
+            assert_int_equal(spec_branching_of_kinds(&b, &kinds, &rows[i].cost,
+                                                     load / spec_request_life_total(&life)),
+                             GSL_SUCCESS);
+            assert_prints(b.latency / (spec_rounds_law_mean(&rounds) * base / (1.0 - load)), 2,
+                          rows[i].ratio[k]);
+        }
+        spec_rounds_law_free(&rounds);
+        spec_request_life_free(&life);
+    }
+}
+
 /* Kinds of one prompt each are exact. One kind of both prompts differs in the chance of idle times
  * alone, by the spread of what prompts add to contexts. Power, without these: with the mean prompt
  * in place of a gamma law, idle is off by 6e-5. */
@@ -397,6 +437,7 @@ int main(void)
         cmocka_unit_test(a_load_with_prompts_is_its_markov_chain),
         cmocka_unit_test(a_load_without_prompts_is_its_markov_chain),
         cmocka_unit_test(variance_near_capacity_is_the_long_sum),
+        cmocka_unit_test(latency_near_capacity_is_more_than_rounds_of_mean_steps),
         cmocka_unit_test(one_kind_of_many_prompts_is_nearly_exact),
         cmocka_unit_test(outside_the_domain_is_nan),
     };

@@ -103,6 +103,26 @@ static void repeated_rounds_spread_the_law(void **state)
     assert_near(variance[2] / variance[0], 1.8 / 0.2, 0.06);
 }
 
+static double variance_of(double stay, const double *opt_tail, int L)
+{
+    spec_rounds_law law;
+    assert_int_equal(spec_rounds_law_init(&law, L), GSL_SUCCESS);
+    assert_int_equal(spec_rounds_law_add_alpha(&law, 1.0, 0.8, 3, stay, opt_tail, L), GSL_SUCCESS);
+    const double mean = spec_rounds_law_mean(&law), square = spec_rounds_law_square(&law);
+    spec_rounds_law_free(&law);
+    return square - mean * mean;
+}
+
+/* With lengths that differ the variance of N is mostly that of the lengths. */
+static void repeated_rounds_spread_lengths_that_differ_hardly(void **state)
+{
+    (void)state;
+    static double tail[4000];
+    for (int s = 0; s < 4000; s++) tail[s] = pow(1.0 - 1.0 / 200.0, s);
+    assert_prints(variance_of(0.5, NULL, 200) / variance_of(0.0, NULL, 200), 2, "2.97");
+    assert_prints(variance_of(0.5, tail, 4000) / variance_of(0.0, tail, 4000), 3, "1.005");
+}
+
 static void first_token_of_the_prefill_shifts_the_lengths(void **state)
 {
     (void)state;
@@ -144,6 +164,7 @@ int main(void)
         cmocka_unit_test(every_array_is_the_sum_over_sequences_of_rounds),
         cmocka_unit_test(mean_is_that_of_finite_length),
         cmocka_unit_test(repeated_rounds_spread_the_law),
+        cmocka_unit_test(repeated_rounds_spread_lengths_that_differ_hardly),
         cmocka_unit_test(first_token_of_the_prefill_shifts_the_lengths),
         cmocka_unit_test(outside_the_domain_nothing_changes),
     };
