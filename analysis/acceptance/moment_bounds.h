@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* moment_bounds: tokens per round at a draft length that was not run, from those that was.
- * m_j is the share of rounds that accept j tokens at least, j = 1..K. Up to K they give the answer
- * at every K; beyond K they bound it, under three assumptions. Pure functions. [KreinNudelman77]
- * docs/formulas.md#moment-bounds. */
+ * m_j is the share of rounds that accept j tokens at least, j = 1..K. If rounds of the other length
+ * have the same law, up to K they give the answer, and beyond K bound it, under three assumptions.
+ * Requests that differ break that law. Pure functions. docs/formulas.md#moment-bounds. */
 #ifndef SPECLAB_MOMENT_BOUNDS_H
 #define SPECLAB_MOMENT_BOUNDS_H
 
