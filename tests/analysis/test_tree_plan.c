@@ -360,6 +360,33 @@ static void tokens_grow_slowly_with_the_tree(void **state)
     spec_tree_plan_free(&plan);
 }
 
+/* The table of docs/formulas.md#trees, also of an independent program in Python. */
+static void tokens_grow_by_half_a_token_for_each_doubling(void **state)
+{
+    (void)state;
+    static const struct {
+        int nodes, levels;
+        const char *emitted;
+    } rows[] = {{1, 1, "1.70"},   {4, 4, "2.77"},    {16, 8, "3.78"},
+                {64, 12, "4.81"}, {256, 16, "5.83"}, {512, 18, "6.34"}};
+    double accept[16], rejected = 1;
+    for (int r = 0; r < 16; r++) {
+        const double next = 0.3 * pow(r + 1, -0.8);
+        accept[r] = rejected - next;
+        rejected = next;
+    }
+    spec_tree_plan plan;
+    assert_int_equal(spec_tree_plan_init(&plan, accept, 16, 512, 20), GSL_SUCCESS);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const double most = spec_tree_plan_emitted(&plan, rows[i].nodes, 20);
+        int levels = 0;
+        while (spec_tree_plan_emitted(&plan, rows[i].nodes, levels) < most - 1e-12) levels++;
+        assert_prints(most, 2, rows[i].emitted);
+        assert_int_equal(levels, rows[i].levels);
+    }
+    spec_tree_plan_free(&plan);
+}
+
 static void the_fastest_tree_is_the_largest_ratio(void **state)
 {
     (void)state;
@@ -463,6 +490,7 @@ int main(void)
         cmocka_unit_test(planned_trees_are_the_best_of_all_trees),
         cmocka_unit_test(one_child_plans_a_chain_and_depth_one_a_star),
         cmocka_unit_test(tokens_grow_slowly_with_the_tree),
+        cmocka_unit_test(tokens_grow_by_half_a_token_for_each_doubling),
         cmocka_unit_test(the_fastest_tree_is_the_largest_ratio),
         cmocka_unit_test(plans_outside_the_domain_are_refused),
     };
