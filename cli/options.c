@@ -259,9 +259,33 @@ done:
     return SPEC_EXIT_USAGE;
 }
 
+/* "3 of 26 rows are too large: match (row 9), gumbel (row 15) and minhash (row 17): WHY". */
+static void say_left_out(const spec_result *result, spec_error *ret_error)
+{
+    const spec_table *table = &result->table;
+    const uint64_t n = result->left_out,
+                   named = n < SPEC_RESULT_LEFT_OUT ? n : SPEC_RESULT_LEFT_OUT;
+    char names[320] = "", cell[40];
+    for (uint64_t i = 0, used = 0; i < named && used < sizeof names; i++) {
+        const size_t row = result->left_out_row[i];
+        used += (uint64_t)snprintf(
+            names + used, sizeof names - used, "%s%.40s (row %zu)",
+            i == 0       ? ""
+            : i + 1 == n ? " and "
+                         : ", ",
+            spec_cell_format(spec_table_cell(table, row, 0), SPEC_FORMAT_CSV, cell, sizeof cell),
+            row + 1);
+    }
+    spec_fail(ret_error, GSL_EMAXITER, "%llu of %zu rows %s too large: %s%s%s%s",
+              (unsigned long long)n, table->n_rows, n == 1 ? "is" : "are", names,
+              named < n ? ", ..." : "", result->why.text[0] != '\0' ? "; the first: " : "",
+              result->why.text);
+}
+
 int spec_options_checked(const spec_result *result, spec_error *ret_error)
 {
-    if (result->fails == 0) return SPEC_EXIT_HOLDS;
+    if (result->left_out > 0) say_left_out(result, ret_error);
+    if (result->fails == 0) return result->left_out > 0 ? SPEC_EXIT_UNDECIDED : SPEC_EXIT_HOLDS;
     spec_fail(ret_error, GSL_EFAILED, "%llu of %llu checks failed",
               (unsigned long long)result->fails,
               (unsigned long long)(result->holds + result->fails));

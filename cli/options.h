@@ -77,7 +77,8 @@ typedef struct {
 int spec_options_run(const spec_experiment *experiment, const spec_options *options,
                      const spec_options_plan *plan, const char *verb, spec_error *ret_error);
 
-/* The exit code of a finished run by the checks of its rows; *ret_error says how many failed. */
+/* The exit code of a finished run by the checks of its rows; *ret_error says how many failed, or
+ * else which rows were too large to compute. */
 int spec_options_checked(const spec_result *result, spec_error *ret_error);
 
 /* Write a table as the options say: 0, or 2 after printing the error. */

@@ -150,7 +150,9 @@ int spec_verb_prove(spec_context *context, int argc, char **argv)
         "first tokens with the target's. tv is the total variation distance, max_error the largest "
         "difference in probability; mean_n_accepted is the expected n_accepted of the first round. "
         "The exit status is 1 if a rule that claims to be lossless has tv >= 1e-12; known mistakes "
-        "are marked in the column verdict. With --cases: the largest and the smallest tv, and the "
+        "are marked in the column verdict. What has more branches than --limit is a row whose "
+        "verdict is 'too large'; the exit status is then 3. With --cases: the largest and the "
+        "smallest tv, and the "
         "share of pairs with tv >= 1e-6 (shown).\n"
         "\n"
         "  $ speclab prove --rule token,block --K 3 --tokens 3\n"
@@ -228,7 +230,7 @@ int spec_verb_prove(spec_context *context, int argc, char **argv)
         .limit = args.limit,
     };
     const int code = spec_grid_verb_run(&verb, &args.common);
-    if (code == SPEC_EXIT_HOLDS || code == SPEC_EXIT_FAILS)
+    if (code != SPEC_EXIT_USAGE && code != SPEC_EXIT_INTERRUPTED)
         spec_prove_pairs_say_left_out(&pairs, argv[0]);
     spec_prove_pairs_free(&pairs);
     free(drafts);

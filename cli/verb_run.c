@@ -244,7 +244,9 @@ static int run_into(const char *directory, const spec_experiment *experiment, sp
     printf("%-24s %3zu rows, %s: %s%s%s\n", experiment->name, result->table.n_rows, checks, csv,
            drawn ? ", " : "", drawn ? svg : "");
     fflush(stdout);
-    return result->fails > 0 ? SPEC_EXIT_FAILS : SPEC_EXIT_HOLDS;
+    const int code = spec_options_checked(result, &error);
+    if (code == SPEC_EXIT_UNDECIDED) spec_usage_say(verb, "%s: %s", experiment->name, error.text);
+    return code;
 }
 
 /* "speclab run 'a b.cfg'", which the caller frees; NULL without memory. */
@@ -311,6 +313,16 @@ static void check_names(const spec_experiment *experiment, const arguments *args
     }
 }
 
+/* Whether one exit code outranks another. */
+static int severity(int code)
+{
+    static const int rank[] = {[SPEC_EXIT_HOLDS] = 0,
+                               [SPEC_EXIT_UNDECIDED] = 1,
+                               [SPEC_EXIT_FAILS] = 2,
+                               [SPEC_EXIT_USAGE] = 3};
+    return code == SPEC_EXIT_INTERRUPTED ? 4 : rank[code];
+}
+
 static int run_directory(const arguments *args, const char *verb)
 {
     static spec_experiment experiment[MOST_FILES]; /* too large for a stack */
@@ -325,17 +337,18 @@ static int run_directory(const arguments *args, const char *verb)
     spec_options_catch_interrupts();
 
     int worst = SPEC_EXIT_HOLDS, done = 0;
-    while (done < args->n_files && worst <= SPEC_EXIT_FAILS) {
-        int code = run_into(args->directory, &experiment[done], &result[done], args, verb);
-        if (code > worst) worst = code;
-        done += code <=
-                SPEC_EXIT_FAILS; /* an interrupted result is in its file but not in the report */
+    while (done < args->n_files) {
+        const int code = run_into(args->directory, &experiment[done], &result[done], args, verb);
+        if (severity(code) > severity(worst)) worst = code;
+        if (severity(code) >= severity(SPEC_EXIT_USAGE))
+            break; /* an interrupted result is in its file but not in the report */
+        done++;
     }
     spec_error error;
     if (write_report(experiment, result, done, args, verb, &error) != GSL_SUCCESS &&
         worst != SPEC_EXIT_USAGE) { /* only the first failure is reported */
         spec_usage_say(verb, "%s", error.text);
-        if (worst < SPEC_EXIT_USAGE) worst = SPEC_EXIT_USAGE;
+        if (worst != SPEC_EXIT_INTERRUPTED) worst = SPEC_EXIT_USAGE;
     }
     for (int i = 0; i < args->n_files; i++) {
         spec_result_free(&result[i]);

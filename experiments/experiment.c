@@ -53,3 +53,12 @@ void spec_result_free(spec_result *result)
     spec_table_free(&result->table);
     *result = (spec_result){0};
 }
+
+void spec_result_count(spec_result *result, spec_check check, size_t row)
+{
+    result->holds += check == SPEC_CHECK_HOLDS;
+    result->fails += check == SPEC_CHECK_FAILS;
+    if (check != SPEC_CHECK_LEFT_OUT) return;
+    if (result->left_out < SPEC_RESULT_LEFT_OUT) result->left_out_row[result->left_out] = row;
+    result->left_out++;
+}

@@ -152,12 +152,6 @@ static int rows_of(uint64_t *ret_rows, runner *run, uint64_t index)
     return status == GSL_SUCCESS ? status : point_failed(run, index, status, &inner);
 }
 
-static void count_check(runner *run, spec_check check)
-{
-    run->result->holds += check == SPEC_CHECK_HOLDS;
-    run->result->fails += check == SPEC_CHECK_FAILS;
-}
-
 /* ---- the rows of an earlier run -------------------------------------------------------------- */
 
 /* Copy the finished rows of an earlier run into the result. Their checks (n_rows of old) come
@@ -194,7 +188,7 @@ static int keep_rows(runner *run, spec_check *ret_check, const spec_table *old)
                 return spec_fail(run->error, GSL_EINVAL,
                                  "%.200s: cannot resume: row %zu was edited", path, row + 1);
             if (spec_table_append(table) != GSL_SUCCESS) return spec_no_memory(run->error);
-            count_check(run, ret_check[row]);
+            spec_result_count(run->result, ret_check[row], row);
         }
     }
     if (run->next == run->size && old->n_rows > table->n_rows)
@@ -266,12 +260,21 @@ static int keep_point(runner *run)
             spec_table_text(table, SPEC_SHARD_COLUMN, place_of(place, run, r, run->work.n_rows));
         if (spec_table_append(table) != GSL_SUCCESS) SPEC_TRY(spec_no_memory(run->error));
         check[r] = spec_measure_check(run->experiment->measure, &run->work, r);
-        count_check(run, check[r]);
+        spec_result_count(run->result, check[r], before + r);
     }
     SPEC_TRY(spec_result_file_write(&run->file, table, before, check, run->error));
 done:
     free(check);
     return status;
+}
+
+/* Whether a point that is too large gets a row that says so. The groups of one point, dealt to
+ * other processes, end with the run. */
+static bool may_be_left_out(const runner *run)
+{
+    const spec_measure *measure = run->experiment->measure;
+    return measure->rows == NULL && run->groups.self == NULL &&
+           spec_measure_tells(measure, "verdict");
 }
 
 /* Compute the rows of the point into `work`. GSL_CONTINUE: it has no row here. */
@@ -289,7 +292,14 @@ static int compute_point(runner *run)
     SPEC_TRY(rows_of(&rows, run, index));
     spec_table_clear(&run->work);
     spec_model_cache_trim(&run->models, MODELS_MAX);
-    if ((status = measure->run(&run->work, &point, measure, &inner)) != GSL_SUCCESS) {
+    status = measure->run(&run->work, &point, measure, &inner);
+    if (status == GSL_EMAXITER && may_be_left_out(run)) {
+        status = GSL_SUCCESS;
+        spec_table_clear(&run->work);
+        spec_table_text(&run->work, "verdict", SPEC_TOO_LARGE);
+        if (run->result->why.text[0] == '\0') run->result->why = inner;
+    }
+    if (status != GSL_SUCCESS) {
         if (status == GSL_CONTINUE) goto done;
         if (stopped(run)) interrupted(run);
         else point_failed(run, index, status, &inner);
@@ -387,25 +397,49 @@ done:
     return status;
 }
 
+static int check_point(runner *run, uint64_t index, spec_point_stage until)
+{
+    const spec_measure *measure = run->experiment->measure;
+    spec_point point = point_at(run, index);
+    spec_error inner = {.text = ""};
+    point.until = until;
+    const int status = measure->run(&run->work, &point, measure, &inner);
+    spec_table_clear(&run->work);
+    assert(status != GSL_SUCCESS); /* it computed */
+    return status == GSL_CONTINUE ? GSL_SUCCESS : point_failed(run, index, status, &inner);
+}
+
 /* Refuse wrong parameters before any point runs, also those of other shards. Of very large grids
  * only the first points are checked. */
 static int check_parameters(runner *run)
 {
-    const spec_measure *measure = run->experiment->measure;
     const uint64_t size = spec_grid_size(&run->experiment->grid);
-    for (uint64_t i = 0; measure->reads_first && i < size && i < CHECKED_POINTS; i++) {
-        spec_point point = point_at(run, i);
-        spec_error inner = {.text = ""};
+    int status = GSL_SUCCESS;
+    for (uint64_t i = 0; i < size && i < CHECKED_POINTS; i++) {
         uint64_t rows;
-        int status = rows_of(&rows, run, i);
-        if (status != GSL_SUCCESS) return status;
-        point.parameters_only = true;
-        status = measure->run(&run->work, &point, measure, &inner);
-        assert(status != GSL_SUCCESS); /* it computed after it read its parameters */
-        if (status != GSL_CONTINUE) return point_failed(run, i, status, &inner);
+        SPEC_TRY(rows_of(&rows, run, i));
+        SPEC_TRY(check_point(run, i, SPEC_POINT_READ));
     }
-    spec_table_clear(&run->work);
-    return GSL_SUCCESS;
+done:
+    return status;
+}
+
+/* Refuse missing and unsuitable models of the points ahead before one of these runs. They stay
+ * open, so this stops when they are as many as are kept. Each member of a team opens its own. */
+static int check_models(runner *run)
+{
+    const uint64_t begin = run->next;
+    bool opens;
+    int status = GSL_SUCCESS;
+    spec_measure_default(run->experiment->measure, "target", &opens);
+    if (!opens || team_of(run) != NULL) return GSL_SUCCESS;
+    for (; run->next < run->size && run->next - begin < CHECKED_POINTS; run->next++) {
+        if (run->models.n >= MODELS_MAX || stopped(run)) break;
+        SPEC_TRY(check_point(run, index_of(run), SPEC_POINT_OPENED));
+    }
+done:
+    run->next = begin;
+    return status;
 }
 
 /* Have points write the results of their groups, or take them from a file. */
@@ -429,7 +463,7 @@ static int open_groups(runner *run)
                          "--batches needs a number of rounds, without a standard error");
     run->groups.self = &run->group;
     if (options->opt_sums == NULL) return GSL_SUCCESS;
-    char *head = spec_result_head_provenance(e, &none, &whole);
+    char *head = spec_result_head_provenance(e, options->limit, &none, &whole);
     if (head == NULL) return spec_no_memory(run->error);
     const int status =
         spec_group_reader_open(&run->group.reader, options->opt_sums, head, run->error);
@@ -456,6 +490,7 @@ int spec_experiment_run(spec_result *result, const spec_experiment *experiment,
     SPEC_TRY(check_parameters(&run));
     SPEC_TRY(open_groups(&run));
     if (options->resume && options->csv_path != NULL) SPEC_TRY(resume(&run));
+    SPEC_TRY(check_models(&run));
     SPEC_TRY(spec_result_file_open(&run.file, error));
     SPEC_TRY(run_points(&run));
 done:

@@ -27,9 +27,10 @@ void spec_result_file_init(spec_result_file *file, const char *path, FILE *opt_s
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-static const char column[] = "row_check",
-                  letters[] = {
-                      [SPEC_CHECK_NONE] = 'n', [SPEC_CHECK_HOLDS] = 'h', [SPEC_CHECK_FAILS] = 'f'};
+static const char column[] = "row_check", letters[] = {[SPEC_CHECK_NONE] = 'n',
+                                                       [SPEC_CHECK_HOLDS] = 'h',
+                                                       [SPEC_CHECK_LEFT_OUT] = 'l',
+                                                       [SPEC_CHECK_FAILS] = 'f'};
 
 /* The text of lines, without the last line end. */
 static char *take_lines(spec_memory_text *lines)

@@ -16,7 +16,7 @@ static void put_shard(FILE *out, const char *key, const spec_shard *shard)
                 (unsigned long long)shard->of);
 }
 
-char *spec_result_head_provenance(const spec_experiment *e, const spec_shard *shard,
+char *spec_result_head_provenance(const spec_experiment *e, uint64_t limit, const spec_shard *shard,
                                   const spec_shard *batches)
 {
     spec_memory_text made;
@@ -30,6 +30,7 @@ char *spec_result_head_provenance(const spec_experiment *e, const spec_shard *sh
         fprintf(out, "rounds: %llu\n", (unsigned long long)e->rounds);
     if (e->measure->simulates && e->standard_error > 0.0)
         fprintf(out, "standard_error: %.17g\n", e->standard_error);
+    if (limit > 0) fprintf(out, "limit: %llu\n", (unsigned long long)limit);
     put_shard(out, "shard", shard);
     put_shard(out, "batches", batches);
     fprintf(out, "compiler: %s\n", spec_build_info_compiler);
@@ -66,7 +67,8 @@ static int make_table(spec_table *table, int *shown, const spec_table *work,
                                      : spec_table_init(table, column, n + (options->shard.of > 0));
     if (status != GSL_SUCCESS) SPEC_TRY(spec_no_memory(error));
     free(table->provenance);
-    table->provenance = spec_result_head_provenance(e, &options->shard, &options->batches);
+    table->provenance =
+        spec_result_head_provenance(e, options->limit, &options->shard, &options->batches);
     if (table->provenance == NULL) SPEC_TRY(spec_no_memory(error));
 done:
     free(column);

@@ -12,8 +12,8 @@ int spec_result_head_make(spec_table *ret_work, spec_table *ret_table, int **ret
                           int *ret_n_shown, const spec_experiment *e,
                           const spec_run_options *options, spec_error *error);
 
-/* The lines of provenance, which the caller frees; NULL without memory. */
-char *spec_result_head_provenance(const spec_experiment *e, const spec_shard *shard,
+/* The lines of provenance, which the caller frees; NULL without memory. limit: spec_run_options. */
+char *spec_result_head_provenance(const spec_experiment *e, uint64_t limit, const spec_shard *shard,
                                   const spec_shard *batches);
 
 #endif

@@ -209,8 +209,7 @@ static int append_point(spec_result *result, spec_check *check, const spec_parts
                 GSL_SUCCESS)
                 return spec_no_memory(error);
         check[table->n_rows] = part->check[row];
-        result->holds += part->check[row] == SPEC_CHECK_HOLDS;
-        result->fails += part->check[row] == SPEC_CHECK_FAILS;
+        spec_result_count(result, part->check[row], table->n_rows);
         if (spec_table_append(table) != GSL_SUCCESS) return spec_no_memory(error);
     } while (at.row < at.rows);
     return GSL_SUCCESS;

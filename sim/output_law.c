@@ -78,7 +78,7 @@ static int refuse(const walker *w, spec_error *error)
         return spec_fail(error, GSL_ENOMEM, "out of memory after %llu branches",
                          (unsigned long long)walk->branches);
     return spec_fail(
-        error, GSL_EFAILED,
+        error, GSL_EMAXITER,
         "more than %llu branches; raise the limit (--limit), or take fewer tokens or smaller K",
         (unsigned long long)walk->limit);
 }
@@ -95,7 +95,7 @@ static int probe_paths(walker *w, uint64_t n, double elapsed, spec_error *error)
     for (; w->probe.n < n; spec_probe_end_path(&w->probe))
         SPEC_TRY(walk_branch(w, &w->probe.chance, error));
     if (limit > 0 && spec_probe_log_e(&w->probe) > log(PROBE_SURE))
-        status = spec_fail(error, GSL_EFAILED,
+        status = spec_fail(error, GSL_EMAXITER,
                            "more than %llu branches: some %.1g, which take %s; raise the limit "
                            "(--limit), or take fewer "
                            "tokens or smaller K",
@@ -253,6 +253,14 @@ static void compare(spec_output_law *law)
     law->tv = 0.5 * distance;
 }
 
+int spec_output_law_check(const spec_rule *rule, const char *spec, spec_error *error)
+{
+    if (rule->noise.kind == SPEC_NOISE_NONE) return GSL_SUCCESS;
+    return spec_fail(error, GSL_EINVAL,
+                     "rule '%s' emits the one text of its seed; '%s' has the law over all seeds",
+                     spec, rule->name);
+}
+
 int spec_output_law_init(spec_output_law *law, const spec_decoder_config *config, const int *prompt,
                          size_t n_prompt, int n_tokens, uint64_t limit, spec_error *error)
 {
@@ -269,19 +277,13 @@ int spec_output_law_init(spec_output_law *law, const spec_decoder_config *config
     law->size = power(config->target->vocab, n_tokens);
     if (law->size == 0) {
         status = spec_fail(
-            error, GSL_EINVAL,
+            error, GSL_EMAXITER,
             "%d tokens over a vocabulary of %d have more than %d texts; take fewer tokens",
             n_tokens, config->target->vocab, SIZE_MAX_LAW);
         goto done;
     }
     SPEC_TRY(spec_decoder_init(&decoder, config, error));
-    if (decoder.rule.noise.kind != SPEC_NOISE_NONE) {
-        status =
-            spec_fail(error, GSL_EINVAL,
-                      "rule '%s' emits the one text of its seed; '%s' has the law over all seeds",
-                      config->rule, decoder.rule.name);
-        goto done;
-    }
+    SPEC_TRY(spec_output_law_check(&decoder.rule, config->rule, error));
     law->law = calloc(law->size, sizeof *law->law);
     law->target_law = calloc(law->size, sizeof *law->target_law);
     lost = calloc(law->size, sizeof *lost);

@@ -27,13 +27,18 @@ typedef struct {
     double max_error; /* largest difference of the two laws */
 } spec_output_law;
 
-/* Enumerate the law of n_tokens = m tokens after `prompt`. GSL_EFAILED if there are more branches
- * than `limit` (0: no limit); the message says how to raise it. Random paths detect this early,
- * wrongly with probability 1e-6 (sim/chance/probe.h). GSL_EINVAL for m outside 0..4096, V^m > 2^24
- * and a rule with a seed. Also errors of the decoder and the models. opt_stop also ends the walk
- * over the promised texts. Time: branches x rounds of a text; memory: 24 V^m bytes. */
+/* Enumerate the law of n_tokens = m tokens after `prompt`. GSL_EMAXITER if it is too large: V^m >
+ * 2^24, or more branches than `limit` (0: no limit); the message says what to change. Random paths
+ * detect this early, wrongly with probability 1e-6 (sim/chance/probe.h). GSL_EINVAL for m outside
+ * 0..4096 and for what _check refuses. Also errors of the decoder and the models. opt_stop also
+ * ends the walk over the promised texts. Time: branches x rounds of a text; memory: 24 V^m bytes.
+ */
 int spec_output_law_init(spec_output_law *law, const spec_decoder_config *config, const int *prompt,
                          size_t n_prompt, int n_tokens, uint64_t limit, spec_error *error);
+
+/* Whether the rule has a law of its output: GSL_EINVAL for one with a seed. */
+int spec_output_law_check(const spec_rule *rule, const char *spec, spec_error *error);
+
 void spec_output_law_free(spec_output_law *law);
 
 #endif

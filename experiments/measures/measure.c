@@ -34,6 +34,7 @@ static spec_check judge(const char *name, const spec_cell *cell)
     if (strcmp(name, "verdict") == 0) {
         if (cell->kind != SPEC_CELL_TEXT || strncmp(cell->text, "biased", 6) == 0)
             return SPEC_CHECK_NONE;
+        if (strcmp(cell->text, SPEC_TOO_LARGE) == 0) return SPEC_CHECK_LEFT_OUT;
         return strncmp(cell->text, "NOT", 3) == 0 ? SPEC_CHECK_FAILS : SPEC_CHECK_HOLDS;
     }
     double value = spec_cell_number(cell);
@@ -50,7 +51,7 @@ spec_check spec_measure_check(const spec_measure *measure, const spec_table *tab
         int column = spec_table_column(table, measure->checked[i]);
         if (column < 0) continue;
         spec_check one = judge(measure->checked[i], spec_table_cell(table, row, column));
-        if (one > check) check = one; /* NONE < HOLDS < FAILS */
+        if (one > check) check = one; /* NONE < HOLDS < LEFT_OUT < FAILS */
     }
     return check;
 }
@@ -115,5 +116,10 @@ int spec_point_int(int *ret, const spec_point *point, const spec_measure *measur
 
 int spec_point_read(const spec_point *point)
 {
-    return point->parameters_only ? GSL_CONTINUE : GSL_SUCCESS;
+    return point->until == SPEC_POINT_READ ? GSL_CONTINUE : GSL_SUCCESS;
+}
+
+int spec_point_opened(const spec_point *point)
+{
+    return point->until == SPEC_POINT_OPENED ? GSL_CONTINUE : GSL_SUCCESS;
 }

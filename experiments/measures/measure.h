@@ -17,6 +17,9 @@
 
 typedef struct spec_point spec_point;
 
+/* How far a measure goes at a point. */
+typedef enum { SPEC_POINT_COMPUTED, SPEC_POINT_READ, SPEC_POINT_OPENED } spec_point_stage;
+
 /* Runs the groups of a point in place of the measure: experiments/group_run.h. */
 typedef struct {
     void *self;
@@ -35,12 +38,20 @@ struct spec_point {
     const volatile int *stop;  /* set by ctrl-C; may be NULL */
     const spec_listener *opt_listener; /* receives the share of the point that is done */
     spec_model_cache *models;  /* the models that the run has opened */
-    bool parameters_only;      /* compute nothing: see spec_measure.reads_first */
+    spec_point_stage until;    /* of a check before the run: compute nothing */
     const spec_point_groups *opt_groups; /* NULL: the measure runs them */
 };
 
-/* The result of the check of a row. */
-typedef enum { SPEC_CHECK_NONE, SPEC_CHECK_HOLDS, SPEC_CHECK_FAILS } spec_check;
+/* The result of the check of a row; left out: the row says SPEC_TOO_LARGE. */
+typedef enum {
+    SPEC_CHECK_NONE,
+    SPEC_CHECK_HOLDS,
+    SPEC_CHECK_LEFT_OUT,
+    SPEC_CHECK_FAILS
+} spec_check;
+
+/* The verdict of a point that was not computed, because it exceeds a limit. */
+#define SPEC_TOO_LARGE "too large"
 
 /* A result column that the summary of a report describes. */
 typedef struct {
@@ -67,13 +78,11 @@ struct spec_measure {
     const char *const *keys;
     bool simulates; /* uses the rounds and the standard error of the point */
     bool divides;   /* its work at a point is in groups that machines can share */
-    /* calls spec_point_read after it has read its parameters, before it computes or opens a
-     * model */
-    bool reads_first;
     /* The number of rows of the point, before it runs; NULL: one. */
     int (*rows)(uint64_t *ret_rows, const spec_point *point, const spec_measure *measure,
                 spec_error *error);
-    /* Fill the current row of `table`. A measure with several rows appends each but the last. */
+    /* Fill the current row of `table`. A measure with several rows appends each but the last.
+     * GSL_EMAXITER: the point is too large; one with a verdict and one row gets SPEC_TOO_LARGE. */
     int (*run)(spec_table *table, const spec_point *point, const spec_measure *measure,
                spec_error *error);
 };
@@ -85,7 +94,8 @@ int spec_measure_find(const spec_measure **ret_measure, const char *name, spec_e
 /* Check a row by the checked columns of the measure, by their names:
  *     z, *_z     a standard normal number (spec_moments_z); fails beyond SPEC_CHECK_Z in size
  *     p, *_p     a p-value; fails below SPEC_CHECK_P
- *     verdict    fails if it begins with "NOT", is no check if it begins with "biased", else holds
+ *     verdict    fails if it begins with "NOT", is no check if it begins with "biased", is left out
+ *                if it is SPEC_TOO_LARGE, else holds
  * Empty and absent cells are no check. One failure fails the row. */
 #define SPEC_CHECK_P 1e-6
 spec_check spec_measure_check(const spec_measure *measure, const spec_table *table, size_t row);
@@ -106,7 +116,11 @@ int spec_point_int(int *ret, const spec_point *point, const spec_measure *measur
 
 /* Declare that all parameters have been read. GSL_CONTINUE if the run only checks parameters:
  * the measure must return it. Else GSL_SUCCESS. So a run refuses a wrong value of its last point
- * before it writes the first row. */
+ * before it writes the first row. Every measure calls it before it computes or opens a model. */
 int spec_point_read(const spec_point *point);
+
+/* The same for the models of the point. Every measure with a parameter `target` calls it after it
+ * has opened the models and checked what it can about them, before it computes. */
+int spec_point_opened(const spec_point *point);
 
 #endif

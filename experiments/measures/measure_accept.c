@@ -314,6 +314,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
         if (row->n > 1) *(is_argmax(row) ? &question.wants_argmax : &question.wants_whole) = true;
     }
     if (all) SPEC_TRY(walk_file(&text, &value, &question, n_values, error));
+    SPEC_TRY(spec_point_opened(point));
     if ((mean = calloc(2 * n_values, sizeof *mean)) == NULL) SPEC_TRY(spec_no_memory(error));
     trajectory.opt_text = text;
     trajectory.opt_value = value;
@@ -365,7 +366,6 @@ static const char *const checked[] = {"verdict", NULL};
 
 const spec_measure spec_measure_accept = {
     .name = "accept",
-    .reads_first = true,
     .summary = "how often each rule accepts one of n draft tokens: closed form, enumeration, and "
                "the bound",
     .parameters = parameters,

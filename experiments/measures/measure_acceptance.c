@@ -80,7 +80,6 @@ static const char *const checked[] = {"emitted_z", NULL};
 
 const spec_measure spec_measure_acceptance = {
     .name = "acceptance",
-    .reads_first = true,
     .summary =
         "tokens per round and speed-up of an acceptance process, simulated beside its theory",
     .parameters = parameters,

@@ -343,7 +343,6 @@ static const char *const checked[] = {"alpha_held_z", "tokens_held_z", "conditio
 
 const spec_measure spec_measure_advice = {
     .name = "advice",
-    .reads_first = true,
     .summary =
         "how often the 95 % intervals of advise hold the truth of a simulated engine, beside "
         "intervals that take trials for independent",

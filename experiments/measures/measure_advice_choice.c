@@ -283,7 +283,6 @@ static const char *const checked[] = {"right_z", "right_after_z", NULL};
 
 const spec_measure spec_measure_advice_choice = {
     .name = "advice_choice",
-    .reads_first = true,
     .summary = "how often advise decides on a draft length of a simulated engine, and is within "
                "2 % of the fastest one",
     .parameters = parameters,

@@ -153,7 +153,6 @@ static const char *const checked[] = {"alpha_held_z", "tokens_held_z", NULL};
 
 const spec_measure spec_measure_advice_halves = {
     .name = "advice_halves",
-    .reads_first = true,
     .summary = "how often half of the measured requests predict the other half within 95 % "
                "intervals, beside intervals that take tokens for independent",
     .parameters = parameters,

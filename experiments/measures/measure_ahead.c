@@ -48,7 +48,6 @@ static const spec_headline headlines[] = {
 
 const spec_measure spec_measure_ahead = {
     .name = "ahead",
-    .reads_first = true,
     .summary = "closed forms of drafting ahead: speed-up with and without, hits, break-even, and "
                "the best K of each",
     .parameters = parameters,

@@ -66,6 +66,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
                              spec_point_text(point, measure, "draft"), error));
     if (trajectory.opt_draft == NULL)
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "draft: give a model"));
+    SPEC_TRY(spec_point_opened(point));
     trajectory.positions = (uint64_t)positions;
     trajectory.n_values = bins + 1;
     const spec_rows_file *file = spec_rows_of(trajectory.target, NULL);
@@ -88,9 +89,7 @@ static const char *const keys[] = {"beta", NULL};
 
 const spec_measure spec_measure_betas = {
     .name = "betas",
-    .reads_first = true,
-    .summary =
-        "the law of the overlap over places, in bins: how the chance of acceptance varies",
+    .summary = "the law of the overlap over places, in bins: how the chance of acceptance varies",
     .parameters = parameters,
     .columns = columns,
     .headlines = headlines,

@@ -259,6 +259,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_point_read(point));
     question.n = (size_t)paths;
     SPEC_TRY(open_question(&question, (size_t)listed, point, measure, error));
+    SPEC_TRY(spec_point_opened(point));
     const size_t n_values = value_at(SPEC_BLOCK_DRAFTERS, 0, question.K);
     if ((mean = calloc(2 * n_values, sizeof *mean)) == NULL) SPEC_TRY(spec_no_memory(error));
     trajectory.target = question.target;
@@ -285,7 +286,6 @@ static const char *const keys[] = {"drafter", "offset", NULL};
 
 const spec_measure spec_measure_block_draft = {
     .name = "block_draft",
-    .reads_first = true,
     .summary = "the most that any parallel drafter of a target accepts, by offset in the round",
     .parameters = parameters,
     .columns = columns,

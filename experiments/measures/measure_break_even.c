@@ -134,7 +134,6 @@ static const char *const keys[] = {"K", NULL};
 
 const spec_measure spec_measure_break_even = {
     .name = "break_even",
-    .reads_first = true,
     .summary = "decoding steps of a full batch at one context: speed-up, best K, and where it "
                "breaks even",
     .parameters = parameters,

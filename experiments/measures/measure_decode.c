@@ -163,7 +163,6 @@ static const char *const checked[] = {"emitted_z", NULL};
 
 const spec_measure spec_measure_decode = {
     .name = "decode",
-    .reads_first = true,
     .summary = "the decoding loop over a pair of models: tokens per round, four alphas, speed-up "
                "on the virtual clock",
     .parameters = parameters,

@@ -89,7 +89,6 @@ static const char *const checked[] = {"emitted_z", "hit_z", "speedup_ahead_z", N
 
 const spec_measure spec_measure_decode_ahead = {
     .name = "decode_ahead",
-    .reads_first = true,
     .summary = "the decoding loop that drafts ahead: chains found, and speed-up with and without, "
                "beside exact theory",
     .parameters = parameters,

@@ -141,7 +141,6 @@ static const char *const checked[] = {"verdict", NULL};
 
 const spec_measure spec_measure_dominance = {
     .name = "dominance",
-    .reads_first = true,
     .summary = "does a rule never accept fewer tokens than another? Exact means on many random "
                "pairs (models of kind cases)",
     .parameters = parameters,

@@ -106,7 +106,6 @@ static const char *const checked[] = {"rounds_z", NULL};
 
 const spec_measure spec_measure_finite_length = {
     .name = "finite_length",
-    .reads_first = true,
     .summary = "rounds needed for a text of a given length: simulated, exact, by renewal theory, "
                "and by tokens over mean",
     .parameters = parameters,

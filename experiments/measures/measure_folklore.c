@@ -35,7 +35,6 @@ static const char *const checked[] = {"speedup_z", NULL};
 
 const spec_measure spec_measure_folklore = {
     .name = "folklore",
-    .reads_first = true,
     .summary = "formulas in circulation, beside Theorem 3.8 and a simulation",
     .parameters = parameters,
     .columns = columns,

@@ -43,7 +43,6 @@ static const spec_headline headlines[] = {{.column = "implied_alpha", .exact = t
 
 const spec_measure spec_measure_implied_alpha = {
     .name = "implied_alpha",
-    .reads_first = true,
     .summary = "the alpha and c that printed tokens and speed-up imply, and the tokens at "
                "another K, or of several chains",
     .parameters = parameters,

@@ -29,7 +29,6 @@ static const spec_headline headlines[] = {
 
 const spec_measure spec_measure_implied_cost = {
     .name = "implied_cost",
-    .reads_first = true,
     .summary = "the draft cost c at which Theorem 3.8 gives a printed speed-up; below 0 no draft "
                "is cheap enough",
     .parameters = parameters,

@@ -67,7 +67,6 @@ static const char *const keys[] = {"n_accepted", NULL};
 
 const spec_measure spec_measure_law = {
     .name = "law",
-    .reads_first = true,
     .summary = "the law of n_accepted of an acceptance process: probability and tail of each value",
     .parameters = parameters,
     .columns = columns,

@@ -178,7 +178,6 @@ static const char *const keys[] = {"policy", NULL};
 
 const spec_measure spec_measure_lengths = {
     .name = "lengths",
-    .reads_first = true,
     .summary = "length policies side by side: the speed-up of each on the virtual clock, and what "
                "it loses against the best fixed length and against an oracle",
     .parameters = parameters,

@@ -13,11 +13,14 @@ enum { SAMPLES_MAX = 1000000000, REPLICAS_MAX = 1000000 };
 static int read_point(spec_decoder_config *config, spec_text_law *law, int *ret_samples,
                       const spec_point *point, const spec_measure *measure, spec_error *error)
 {
-    int tokens, status = GSL_SUCCESS;
+    int tokens, K, status = GSL_SUCCESS;
+    bool ahead;
     SPEC_TRY(spec_point_int(&tokens, point, measure, "tokens", 1, 64, error));
     SPEC_TRY(spec_point_int(ret_samples, point, measure, "samples", 1, SAMPLES_MAX, error));
+    SPEC_TRY(spec_point_int(&K, point, measure, "K", 0, SPEC_K_MAX, error));
+    SPEC_TRY(spec_point_ahead(&ahead, point, measure, K, tokens, error));
     SPEC_TRY(spec_point_decoder(config, point, measure, error));
-    SPEC_TRY(spec_point_ahead(&config->ahead, point, measure, config->K, tokens, error));
+    config->ahead = ahead;
     SPEC_TRY(spec_text_law_init(law, config, tokens, error));
 done:
     return status;
@@ -63,7 +66,6 @@ static const char *const checked[] = {"verdict", NULL};
 
 const spec_measure spec_measure_lossless = {
     .name = "lossless",
-    .reads_first = true,
     .summary = "chi-square of sampled texts against the exact law of the target",
     .parameters = parameters,
     .columns = columns,
@@ -120,7 +122,6 @@ static const spec_headline headlines_many[] = {{.column = "ks_p"}, {0}};
 
 const spec_measure spec_measure_uniformity = {
     .name = "uniformity",
-    .reads_first = true,
     .summary =
         "are the p-values of many losslessness tests uniform? Kolmogorov-Smirnov over replicas",
     .parameters = parameters_many,

@@ -300,6 +300,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_point_read(point));
     SPEC_TRY(spec_point_pair(&target, &draft, point, spec_point_text(point, measure, "target"),
                              spec_point_text(point, measure, "draft"), error));
+    SPEC_TRY(spec_point_opened(point));
     SPEC_TRY(open_stream(&s, target, draft, error));
     SPEC_TRY(run_phases(table, &s, measure, error));
 done:
@@ -321,7 +322,6 @@ static const char *const keys[] = {"phase", "batch", NULL};
 
 const spec_measure spec_measure_online = {
     .name = "online",
-    .reads_first = true,
     .summary = "the overlap of a draft that learns while it serves, before a change of topic, "
                "after it, and back",
     .parameters = parameters,

@@ -50,6 +50,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
                              spec_point_text(point, measure, "draft"), error));
     if (trajectory.opt_draft == NULL)
         return spec_fail(error, GSL_EINVAL, "draft: give a model");
+    SPEC_TRY(spec_point_opened(point));
     trajectory.positions = (uint64_t)positions;
     SPEC_TRY(spec_trajectory_means(mean, se, &trajectory, error));
 
@@ -73,7 +74,6 @@ static const spec_headline headlines[] = {{.column = "alpha_mean"}, {0}};
 
 const spec_measure spec_measure_overlap = {
     .name = "overlap",
-    .reads_first = true,
     .summary =
         "alpha as a mean over the target's own text: overlap, match probability, entropies (nats)",
     .parameters = parameters,

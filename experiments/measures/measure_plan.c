@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_MAX = 1000, METHOD_SIZE = 32 };
+enum { ROWS_MAX = 1000 };
 
 static uint64_t count_words(const char *list)
 {
-    char word[METHOD_SIZE];
+    char word[SPEC_PLAN_METHOD_SIZE];
     uint64_t n = 0;
     while (spec_plan_next_word(word, sizeof word, &list)) n++;
     return n;
@@ -68,9 +68,6 @@ static int fill_dynamic(spec_table *table, const spec_plan_question *question, i
     char drafting[96];
     spec_estimate emitted;
     int status = GSL_SUCCESS;
-    if (question->config.target == NULL || question->siblings != SPEC_SIBLINGS_TOP)
-        return spec_fail(error, GSL_EINVAL,
-                         "methods: dynamic needs a target, a draft and top siblings");
     SPEC_TRY(spec_tree_choose(&planned, "sequoia", &question->chances, budget, question->c,
                               question->verify, error));
     const int depth = planned.depth > 0 ? planned.depth : 1;
@@ -136,10 +133,12 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
 {
     spec_plan_question question;
     const char *nodes = spec_point_text(point, measure, "nodes");
-    char method[METHOD_SIZE], word[32];
+    char method[SPEC_PLAN_METHOD_SIZE], word[32];
     bool first = true;
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_plan_question_init(&question, point, measure, error));
+    SPEC_TRY(spec_point_read(point));
+    SPEC_TRY(spec_point_opened(point));
     while (spec_plan_next_word(word, sizeof word, &nodes)) {
         const char *methods = spec_point_text(point, measure, "methods");
         int budget;

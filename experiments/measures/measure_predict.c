@@ -93,7 +93,6 @@ static const spec_headline headlines[] = {
 
 const spec_measure spec_measure_predict = {
     .name = "predict",
-    .reads_first = true,
     .summary = "closed forms alone: tokens per round, speed-up, operations, the best K, break-even",
     .parameters = parameters,
     .columns = columns,

@@ -113,6 +113,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
         spec_point_ahead(&pairs.config.ahead, point, measure, pairs.config.K, j.tokens, error));
     SPEC_TRY(spec_point_check_names(name, pairs.config.policy, pairs.config.K, error));
     SPEC_TRY(spec_rule_init(&rule, name, error));
+    SPEC_TRY(spec_output_law_check(&rule, name, error));
     SPEC_TRY(spec_point_read(point));
     const uint64_t n = (uint64_t)pairs.n, least = (n - 1) / GROUPS_MAX + 1;
     j.size = least > GROUP ? least : GROUP;
@@ -152,7 +153,6 @@ static const char *const checked[] = {"verdict", NULL};
 
 const spec_measure spec_measure_prove_cases = {
     .name = "prove_cases",
-    .reads_first = true,
     .summary = "the exact output law of a rule on many random pairs that are hard to verify "
                "(models of kind cases)",
     .parameters = parameters,

@@ -65,7 +65,6 @@ static const spec_headline headlines[] = {
 
 const spec_measure spec_measure_quoted_optimum = {
     .name = "quoted_optimum",
-    .reads_first = true,
     .summary = "an expression quoted as optimal for several iid drafts, beside the optimum, over "
                "random pairs",
     .parameters = parameters,

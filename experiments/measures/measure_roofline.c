@@ -71,7 +71,6 @@ static const spec_headline headlines[] = {{.column = "time_ms", .unit = "ms", .e
 
 const spec_measure spec_measure_roofline = {
     .name = "roofline",
-    .reads_first = true,
     .summary = "the roofline of a pass of n tokens: FLOP, bytes, intensity and time",
     .parameters = parameters,
     .columns = columns,

@@ -314,7 +314,6 @@ static const char *const keys[] = {"rate", "K", "lengths", NULL};
 
 const spec_measure spec_measure_serve = {
     .name = "serve",
-    .reads_first = true,
     .summary = "speculation under load: latency, throughput and speed-up of a serving engine, "
                "beside queueing theory",
     .parameters = spec_serving_question_parameters,

@@ -130,7 +130,6 @@ static const spec_headline headlines[] = {{.column = "value"}, {0}};
 
 const spec_measure spec_measure_serve_claims = {
     .name = "serve_claims",
-    .reads_first = true,
     .summary = "a number that settles a published claim about serving, beside the printed one",
     .parameters = parameters,
     .columns = columns,

@@ -146,6 +146,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     if (setup == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
     SPEC_TRY(read_settings(&settings, point, measure, error));
     SPEC_TRY(spec_point_read(point));
+    SPEC_TRY(spec_point_opened(point)); /* each point opens and trains its own */
     SPEC_TRY(spec_training_setup_init(setup, &settings, point->opt_context, error));
     SPEC_TRY(train(&setup->training, point, error));
     SPEC_TRY(spec_training_score_judge(&score, &setup->training, error));
@@ -190,7 +191,6 @@ static const spec_headline headlines[] = {
 
 const spec_measure spec_measure_train = {
     .name = "train",
-    .reads_first = true,
     .summary = "a draft or a draft head, trained: acceptance by depth, tokens per round of chains "
                "and static trees",
     .parameters = parameters,

@@ -4,6 +4,7 @@
 #include "analysis/statistics/moments.h"
 #include "experiments/group_text.h"
 #include "models/vocabularies.h"
+#include "sim/decode_fit.h"
 #include "speclab/no_memory.h"
 
 #include <math.h>
@@ -192,11 +193,21 @@ done:
     return status;
 }
 
-int spec_point_check_drafting(const char *drafting, const spec_model *opt_draft, spec_error *error)
+int spec_point_check_decoder(const spec_decoder_config *config, spec_error *error)
 {
     spec_drafter drafter;
-    const int status = spec_point_blame(spec_drafter_init(&drafter, drafting, opt_draft, error),
-                                        "drafting", error);
+    spec_rule rule;
+    spec_policy policy = {0};
+    int status = spec_point_blame(
+        spec_drafter_init(&drafter, config->drafting, config->opt_draft, error), "drafting", error);
+    if (status != GSL_SUCCESS) return status;
+    SPEC_TRY(spec_drafter_check_reach(config->opt_draft, config->K, error));
+    SPEC_TRY(spec_rule_init(&rule, config->rule, error));
+    SPEC_TRY(spec_policy_init(&policy, config->policy, config->K, error));
+    SPEC_TRY(
+        spec_decode_fit_check(&rule, config->rule, &drafter, config->drafting, &policy, error));
+done:
+    spec_policy_free(&policy);
     spec_drafter_free(&drafter);
     return status;
 }
@@ -229,8 +240,8 @@ int spec_point_decoder(spec_decoder_config *ret, const spec_point *point,
     SPEC_TRY(spec_point_check_names(ret->rule, ret->policy, ret->K, error));
     SPEC_TRY(spec_point_read(point));
     SPEC_TRY(spec_point_pair(&ret->target, &ret->opt_draft, point, target, draft, error));
-    SPEC_TRY(spec_drafter_check_reach(ret->opt_draft, ret->K, error));
-    SPEC_TRY(spec_point_check_drafting(ret->drafting, ret->opt_draft, error));
+    SPEC_TRY(spec_point_check_decoder(ret, error));
+    SPEC_TRY(spec_point_opened(point));
 done:
     return status;
 }

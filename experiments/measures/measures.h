@@ -67,10 +67,10 @@ int spec_point_ops_ratio(double *ret, const spec_point *point, const spec_measur
 int spec_point_decoder(spec_decoder_config *ret, const spec_point *point,
                        const spec_measure *measure, spec_error *error);
 
-/* Do this rule and this policy exist, and, with open models, this strategy with this draft?
- * Called before any work. */
+/* Do this rule and this policy exist, and, with open models, do rule, policy, strategy and draft go
+ * together? Called before any work. */
 int spec_point_check_names(const char *rule, const char *policy, int K, spec_error *error);
-int spec_point_check_drafting(const char *drafting, const spec_model *opt_draft, spec_error *error);
+int spec_point_check_decoder(const spec_decoder_config *config, spec_error *error);
 
 /* Open a target and its draft ("": none), of the same vocabulary. */
 int spec_point_pair(const spec_model **ret_target, const spec_model **ret_draft,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/plan_question.h"
 
+#include "base/names.h"
 #include "experiments/measures/plan_files.h"
 #include "experiments/measures/rank_acceptance.h"
 #include "experiments/pass_costs.h"
@@ -68,6 +69,7 @@ static int read_pair(spec_plan_question *question, const spec_point *point,
     config->rule = spec_point_text(point, measure, "rule");
     SPEC_TRY(spec_point_check_names(config->rule, "fixed", 1, error));
     SPEC_TRY(spec_point_blame(spec_rank_acceptance_check(config->rule, error), "rule", error));
+    SPEC_TRY(spec_point_read(point));
     SPEC_TRY(spec_point_pair(&config->target, &config->opt_draft, point, target,
                              spec_point_text(point, measure, "draft"), error));
     if (config->opt_draft == NULL)
@@ -80,6 +82,7 @@ static int read_pair(spec_plan_question *question, const spec_point *point,
     spec_decoder decoder; /* refuses a wrong combination before any work */
     SPEC_TRY(spec_point_blame(spec_decoder_init(&decoder, &one, error), "rule", error));
     spec_decoder_free(&decoder);
+    SPEC_TRY(spec_point_opened(point));
     SPEC_TRY(spec_rank_acceptance_exact(accept, &question->exact, width, &one, question->siblings,
                                         error));
     if (!question->exact)
@@ -129,6 +132,27 @@ static int read_siblings(spec_plan_question *question, const char *name, spec_er
     return spec_fail(error, GSL_EINVAL, "siblings: '%.40s' is not without, iid or top", name);
 }
 
+static const char *method_name(int i)
+{
+    return spec_tree_methods[i];
+}
+
+static int check_methods(const spec_plan_question *question, const char *list, bool has_target,
+                         spec_error *error)
+{
+    char word[SPEC_PLAN_METHOD_SIZE];
+    while (spec_plan_next_word(word, sizeof word, &list)) {
+        if (strcmp(word, "dynamic") != 0) {
+            if (spec_names_find(method_name, word, "method", error) < 0)
+                return spec_point_blame(GSL_EINVAL, "methods", error);
+        } else if (!has_target || question->siblings != SPEC_SIBLINGS_TOP) {
+            return spec_fail(error, GSL_EINVAL,
+                             "methods: dynamic needs a target, a draft and top siblings");
+        }
+    }
+    return GSL_SUCCESS;
+}
+
 /* The largest budget, after all are parsed. */
 static int read_budgets(spec_plan_question *question, const char *list, spec_error *error)
 {
@@ -171,6 +195,8 @@ int spec_plan_question_init(spec_plan_question *question, const spec_point *poin
     int status = GSL_SUCCESS;
     *question = (spec_plan_question){.config = SPEC_DECODER_DEFAULT};
     SPEC_TRY(read_siblings(question, spec_point_text(point, measure, "siblings"), error));
+    SPEC_TRY(check_methods(question, spec_point_text(point, measure, "methods"),
+                           spec_point_text(point, measure, "target")[0] != '\0', error));
     SPEC_TRY(read_budgets(question, spec_point_text(point, measure, "nodes"), error));
     SPEC_TRY(read_costs(question, point, measure, error));
     SPEC_TRY(read_chances(question, point, measure, error));

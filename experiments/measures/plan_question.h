@@ -18,12 +18,14 @@ typedef struct {
     bool exact;                 /* the chances are exact, in closed form */
 } spec_plan_question;
 
-/* Read the parameters siblings, nodes, c, costs, and one of accept, accuracies and target. The
- * chances of a pair without a closed form are measured. Errors begin with the parameter at
+/* Read the parameters siblings, methods, nodes, c, costs, and one of accept, accuracies and target.
+ * The chances of a pair without a closed form are measured. Errors begin with the parameter at
  * fault. */
 int spec_plan_question_init(spec_plan_question *question, const spec_point *point,
                             const spec_measure *measure, spec_error *error);
 void spec_plan_question_free(spec_plan_question *question);
+
+enum { SPEC_PLAN_METHOD_SIZE = 32 }; /* of a method's name; longer ones are unknown */
 
 /* Copy the next word of a list into word (size), truncated if longer, and move behind its comma;
  * false at the end. */

@@ -65,7 +65,7 @@ int spec_text_law_init(spec_text_law *law, const spec_decoder_config *config, in
         law->size =
             i < TOKENS_MAX && law->size <= SPEC_TEXT_LAW_MAX / vocab ? law->size * vocab : 0;
     if (law->size == 0) {
-        status = spec_fail(error, GSL_EINVAL,
+        status = spec_fail(error, GSL_EMAXITER,
                            "%d tokens of %zu words each make over %d texts: too many to test",
                            tokens, vocab, SPEC_TEXT_LAW_MAX);
         goto done;

@@ -23,7 +23,7 @@ typedef struct {
     double *promise; /* (size) */
 } spec_text_law;
 
-/* Compute the claimed law. GSL_EINVAL for an unknown rule, and if V^tokens is over
+/* Compute the claimed law. GSL_EINVAL for an unknown rule, GSL_EMAXITER if V^tokens is over
  * SPEC_TEXT_LAW_MAX. A text that ends early is padded with its last token. */
 int spec_text_law_init(spec_text_law *law, const spec_decoder_config *config, int tokens,
                        spec_error *error);

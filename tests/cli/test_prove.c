@@ -68,6 +68,53 @@ static void cases_are_random_pairs_by_family(void **state)
     spec_child_free(&c);
 }
 
+/* The others are proved: at once, in parts, resumed. */
+static void what_is_too_large_is_a_row_that_says_so(void **state)
+{
+    static const char command[] = "prove --rule match,token --drafting chain --K 1,2 --limit 1500",
+                      line[] = "2 of 4 rows are too large: match (row 2) and token (row 4)";
+    char text[256];
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    spec_child_run(&c, command);
+    spec_child_says(&c, command, 3,
+                    "speclab prove: 2 of 4 rows are too large: match (row 2) and "
+                    "token (row 4); the first: more than 1500 branches: some ");
+    assert_non_null(strstr(c.line, "--limit"));
+    const char *first = strstr(c.text, "\nmatch,"), *last = strstr(c.text, "\ntoken,");
+    assert_non_null(strstr(c.text, "# limit: 1500\n"));
+    assert_non_null(strstr(first, ",1,3,729,"));
+    assert_non_null(strstr(first, ",2,3,,,,,too large\ntoken,"));
+    assert_non_null(strstr(last, ",1,3,161,"));
+    assert_non_null(strstr(last, ",2,3,,,,,too large\n"));
+    spec_child_free(&c);
+    for (int part = 1; part <= 2; part++) {
+        snprintf(text, sizeof text, "%s --shard %d/2 -o %d.csv", command, part, part);
+        spec_program_ends(text, part == 1 ? 0 : 3, "");
+    }
+    spec_program_ends("merge 1.csv 2.csv -o merged.csv", 3, "");
+    snprintf(text, sizeof text, "%s -o whole.csv", command);
+    spec_program_ends(text, 3, "");
+    spec_files_same("merged.csv", "whole.csv");
+    snprintf(text, sizeof text, "%s -o whole.csv --resume", command);
+    spec_child_run(&c, text);
+    assert_int_equal(c.code, 3);
+    assert_non_null(strstr(c.line, line));
+    spec_child_free(&c);
+    spec_program_ends("run prove -d out --set K=1 --limit 200", 3, "prove ");
+
+    spec_child_run(&c, "prove --rule match,token --drafting chain --K 4 --cases 5 --limit 20000");
+    assert_int_equal(c.code, 3);
+    assert_non_null(strstr(c.text, "\nmatch,chain,4,3,5,,,,,,too large\n"));
+    assert_non_null(strstr(c.text, "\ntoken,chain,4,3,5,"));
+    spec_child_free(&c);
+    spec_child_run(&c, "prove --rule token --drafting chain --K 1 --tokens 2,30");
+    assert_int_equal(c.code, 3);
+    assert_non_null(strstr(c.line, "30 tokens over a vocabulary of 3 have more than"));
+    spec_child_free(&c);
+}
+
 static void what_excludes_each_other_is_told(void **state)
 {
     static const char *const cases[][2] = {
@@ -104,6 +151,7 @@ int main(void)
         cmocka_unit_test(all_rules_that_hold_are_proved_and_the_others_told),
         cmocka_unit_test(a_tree_is_as_deep_as_its_shape),
         cmocka_unit_test(cases_are_random_pairs_by_family),
+        cmocka_unit_test(what_is_too_large_is_a_row_that_says_so),
         cmocka_unit_test(what_excludes_each_other_is_told),
     };
     return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);

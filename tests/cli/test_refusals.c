@@ -156,7 +156,6 @@ static void a_wrong_model_rule_or_policy_names_its_option(void **state)
     spec_program_fails("sweep --process markov?rho=2", 2, "speclab sweep: --process: ");
     spec_program_fails("sweep --draft zipf?V=3", 2,
                        "speclab sweep: --draft, --drafting, --policy and --rule need a --target");
-    spec_program_fails("prove --limit 10", 2, "speclab prove: more than 10 branches");
     spec_program_fails("accept --target probs:0.5,0.6", 2,
                        "speclab accept: --target: probs: the 2 numbers sum to 1.1");
     spec_program_fails("accept --target probs:-0.5,1.5", 2, "speclab accept: --target: ");

@@ -149,31 +149,70 @@ static void a_stream_gets_the_rows_of_the_file_and_progress_its_end(void **state
     free(bytes);
 }
 
-/* The second point has more branches than the limit: the row of the first one is kept. */
-static void a_point_that_fails_keeps_the_rows_before_it(void **state)
+/* The second point has more branches than the limit: its row says so. */
+static void a_point_that_is_too_large_is_a_row(void **state)
 {
     spec_experiment e = made("prove");
-    spec_result result;
-    spec_error error = {""};
     (void)state;
     add(&e, "rule", "token", NULL, false);
     add(&e, "target", "zipf?V=3", NULL, false);
     add(&e, "draft", "chain:zipf?V=3&s=2", NULL, false);
-    add(&e, "K", "1", "4", false);
-    spec_run_options options = {.limit = 100};
-    assert_int_not_equal(spec_experiment_run(&result, &e, &options, &error), GSL_SUCCESS);
-    assert_int_equal(result.table.n_rows, 1);
+    add(&e, "K", "4", "1", false);
+    const spec_run_options options = {.limit = 100};
+    spec_result result = run(&e, &options);
+    assert_int_equal(result.table.n_rows, 2);
+    assert_string_equal(cell(&result.table, 0, "verdict")->text, SPEC_TOO_LARGE);
+    assert_int_equal(cell(&result.table, 0, "branches")->kind, SPEC_CELL_EMPTY);
+    assert_int_equal(spec_cell_number(cell(&result.table, 0, "K")), 4);
+    assert_int_equal(result.left_out, 1);
+    assert_int_equal(result.left_out_row[0], 0);
+    assert_int_equal(strncmp(result.why.text, "more than 100 branches", 22), 0);
     assert_int_equal(result.holds, 1); /* its verdict is checked */
     assert_int_equal(result.fails, 0);
-    const char *point = "K=4;draft=chain:zipf?V=3&s=2;rule=token;target=zipf?V=3: ";
-    assert_int_equal(strncmp(error.text, point, strlen(point)), 0);
     spec_result_free(&result);
-    char with_point[sizeof error.text];
-    strcpy(with_point, error.text);
-    options.no_point = true;
+    spec_experiment_free(&e);
+}
+
+static volatile int stop;
+
+static void stop_after_one(void *self, double done, uint64_t total)
+{
+    (void)self, (void)total;
+    stop = done >= 1.0;
+}
+
+static void an_interrupted_run_keeps_the_rows_before_it(void **state)
+{
+    spec_experiment e = made("predict");
+    spec_result result;
+    spec_error error = {""};
+    (void)state;
+    add(&e, "alpha", "0.5", NULL, false);
+    add(&e, "K", "1", "4", false);
+    const spec_run_options options = {.stop = &stop, .progress = stop_after_one};
     assert_int_not_equal(spec_experiment_run(&result, &e, &options, &error), GSL_SUCCESS);
-    assert_string_equal(error.text, with_point + strlen(point));
+    assert_int_equal(result.table.n_rows, 1);
+    assert_string_equal(error.text, "interrupted after 1 of 2 points; their rows are kept");
     spec_result_free(&result);
+    spec_experiment_free(&e);
+}
+
+static void a_fault_begins_with_its_point(void **state)
+{
+    static const char line[] = "K: 300 is not within [0, 256]";
+    spec_experiment e = made("predict");
+    spec_result result;
+    spec_run_options options = {.limit = 0};
+    spec_error error = {""};
+    (void)state;
+    add(&e, "alpha", "0.5", NULL, false);
+    add(&e, "K", "1", "300", false);
+    assert_int_equal(spec_experiment_run(&result, &e, &options, &error), GSL_EDOM);
+    assert_int_equal(strncmp(error.text, "K=300;alpha=0.5: ", 17), 0);
+    assert_string_equal(error.text + 17, line);
+    options.no_point = true;
+    assert_int_equal(spec_experiment_run(&result, &e, &options, &error), GSL_EDOM);
+    assert_string_equal(error.text, line);
     spec_experiment_free(&e);
 }
 
@@ -240,15 +279,71 @@ static void what_cannot_run_computes_nothing(void **state)
     }
 }
 
+/* A point that cannot run ends the run before the first row: wrong parameters, missing models, and
+ * models that do not go together. */
+static void a_fault_of_the_last_point_is_found_before_the_first_row(void **state)
+{
+    static const struct {
+        const char *measure, *axis, *good, *bad, *line;
+    } cases[] = {
+        {"decode", "target", "zipf?V=3", "gguf:/none.gguf", "target: "},
+        {"decode", "draft", "zipf?V=3", "zipf?V=4", "draft: "},
+        {"decode", "drafting", "chain", "lookup?width=none", "drafting: "},
+        {"decode", "rule", "token", "rrs?x=1", "rule: "},
+        {"decode", "drafting", "chain", "gumbel?seed=3", "draft strategy 'gumbel?seed=3' shares"},
+        {"lossless", "tokens", "6", "3", "tokens: 3 is too few"},
+        {"prove", "rule", "token", "gumbel?seed=3", "rule 'gumbel?seed=3' emits the one text"},
+        {"prove", "target", "zipf?V=3", "zipf?V=x", "target: "},
+        {"overlap", "draft", "uniform?V=3", "uniform?V=4", "draft: "},
+        {"betas", "draft", "uniform?V=3", "uniform?V=4", "draft: "},
+        {"accept", "target", "zipf?V=3", "zipf?V=0", "target: "},
+        {"four_alphas", "K", "3", "300", "K: 300 is not within"},
+        {"plan", "nodes", "4", "4000", "nodes: '4000'"},
+        {"plan", "methods", "chain", "dynamic", "methods: dynamic needs"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spec_experiment e = made(cases[i].measure);
+        spec_result result;
+        spec_error error = {""};
+        static const char *const rest[][2] = {
+            {"target", "zipf?V=3"}, {"draft", "uniform?V=3"}, {"rule", "token"}, {"K", "4"},
+            {"nodes", "4"},         {"ahead", "1"},           {"alpha", "0.5"},  {"accept", "0.5"}};
+        add(&e, cases[i].axis, cases[i].good, cases[i].bad, false);
+        for (size_t j = 0; j < sizeof rest / sizeof *rest; j++) {
+            const bool chain = strcmp(cases[i].measure, "prove") == 0 && j == 1;
+            const bool given = strcmp(rest[j][0], cases[i].axis) == 0;
+            const bool planned = strcmp(cases[i].measure, "plan") == 0 && j < 3;
+            bool known;
+            spec_measure_default(e.measure, rest[j][0], &known);
+            if (!known || given || planned) continue;
+            if (j == 5 && strcmp(cases[i].measure, "lossless") != 0) continue;
+            add(&e, rest[j][0], chain ? "chain:uniform?V=3" : rest[j][1], NULL, false);
+        }
+        e.rounds = 100;
+        const spec_run_options options = {.no_point = true};
+        if (spec_experiment_run(&result, &e, &options, &error) == GSL_SUCCESS)
+            fail_msg("%s: %s=%s ran", cases[i].measure, cases[i].axis, cases[i].bad);
+        if (strncmp(error.text, cases[i].line, strlen(cases[i].line)) != 0)
+            fail_msg("%s: %s, not %s", cases[i].measure, error.text, cases[i].line);
+        assert_int_equal(result.table.n_rows, 0);
+        spec_result_free(&result);
+        spec_experiment_free(&e);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_the_axes_and_then_those_of_the_measure),
         cmocka_unit_test(a_value_is_a_number_if_it_prints_back),
         cmocka_unit_test(a_stream_gets_the_rows_of_the_file_and_progress_its_end),
-        cmocka_unit_test(a_point_that_fails_keeps_the_rows_before_it),
+        cmocka_unit_test(a_point_that_is_too_large_is_a_row),
+        cmocka_unit_test(an_interrupted_run_keeps_the_rows_before_it),
+        cmocka_unit_test(a_fault_begins_with_its_point),
         cmocka_unit_test(checked_rows_are_counted),
         cmocka_unit_test(what_cannot_run_computes_nothing),
+        cmocka_unit_test(a_fault_of_the_last_point_is_found_before_the_first_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
