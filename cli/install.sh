@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Copies the built program, the library and their files below $DESTDIR$PREFIX, or removes exactly
-# these files. The library is in library/ beside the program.
+# these files: those of $DESTDIR$PREFIX/share/speclab/installed-files, a path below PREFIX per line,
+# which install writes. It also removes what an earlier version installed and this one does not.
+# The library is in library/ beside the program.
 #   DESTDIR=DIR PREFIX=DIR [LIBDIR=DIR] cli/install.sh install|uninstall SPECLAB
 # LIBDIR, below PREFIX, has the library: PREFIX/lib, or the folder of one architecture.
 # Every path is quoted: a folder may have any name. Nothing is removed recursively.
@@ -28,25 +30,49 @@ case /$below/ in
 esac
 share=$to/share/speclab lib=$to/$below
 
+installed=$share/installed-files
+
+# add FOLDER FILE...: list files as installed into a folder
+add() {
+    folder=$1
+    shift
+    for file; do echo "${folder#"$to"/}/${file##*/}" >>"$installed.new"; done
+}
+
 # copy MODE FOLDER FILE...
 copy() {
     mode=$1 folder=$2
     shift 2
     install -d "$folder"
     install -m "$mode" "$@" "$folder"
+    add "$folder" "$@"
+}
+
+# remove the files that a list on standard input names
+remove() {
+    while IFS= read -r file; do
+        case /$file/ in */../*) continue ;; esac
+        rm -f "$to/$file"
+    done
 }
 
 install_all() {
+    install -d "$share"
+    : >"$installed.new"
     copy 755 "$to/bin" "$speclab"
     # for plug-ins, and for programs that use the library
     copy 644 "$to/include/speclab" include/speclab/sampler.h include/speclab/speclab.h
     built=$(dirname "$speclab")
     copy 644 "$lib" "$built"/library/libspeclab.so.*.* "$built/libspeclab.a"
-    for link in libspeclab.so.0 libspeclab.so; do cp -P "$built/library/$link" "$lib/"; done
+    for link in libspeclab.so.0 libspeclab.so; do
+        cp -P "$built/library/$link" "$lib/"
+        add "$lib" $link
+    done
     install -d "$lib/pkgconfig"
     up=$(echo "$below/pkgconfig" | sed 's|[^/][^/]*|..|g')
     sed "s|@UP@|$up|" "$built/library/speclab.pc" >"$lib/pkgconfig/speclab.pc"
     chmod 644 "$lib/pkgconfig/speclab.pc"
+    add "$lib/pkgconfig" speclab.pc
     copy 644 "$share/adapters" conformance/adapters/*.*
     copy 644 "$share/experiments/cfg" experiments/cfg/*.cfg
     copy 644 "$share/plots" plots/*.gp
@@ -55,23 +81,30 @@ install_all() {
     copy 644 "$share/experiments/text" experiments/text/* # training texts of real_text
     install -d "$to/share/bash-completion/completions"
     install -m 644 cli/completion.bash "$to/share/bash-completion/completions/speclab"
+    add "$to/share/bash-completion/completions" speclab
     [ ! -d build/man ] || copy 644 "$to/share/man/man1" build/man/*.1
+    [ ! -f "$installed" ] || grep -vxF -f "$installed.new" "$installed" | remove
+    mv "$installed.new" "$installed"
     echo "installed: $to/bin/speclab, and its files in $share"
 }
 
 uninstall_all() {
-    rm -f "$to/bin/speclab" "$to/include/speclab/sampler.h" "$to/include/speclab/speclab.h" \
-        "$lib"/libspeclab.so "$lib"/libspeclab.so.[0-9]* "$lib/libspeclab.a" \
-        "$lib/pkgconfig/speclab.pc" \
-        "$to/share/man/man1/speclab.1" "$to"/share/man/man1/speclab-*.1 \
-        "$to/share/bash-completion/completions/speclab" \
-        "$share"/adapters/*.* "$share"/experiments/cfg/*.cfg "$share"/experiments/text/* \
-        "$share"/plots/*.gp "$share"/docs/*.md "$share"/licences/*.txt
-    for folder in "$share/adapters" "$share/experiments/text" "$share/experiments/cfg" \
-        "$share/experiments" "$share/plots" "$share/docs" "$share/licences" "$share" \
-        "$to/include/speclab"; do
-        [ -d "$folder" ] || continue
-        rmdir "$folder" 2>/dev/null || echo "uninstall: $folder holds other files: it stays"
+    [ -f "$installed" ] || {
+        echo "uninstall: $installed is missing, which lists the files: type make install first" >&2
+        exit 2
+    }
+    # speclab's own folders, the inner ones first
+    folders=$(awk -F/ '{
+        for (i = path = ""; ++i < NF;) {
+            path = path "/" $i
+            if (path "/" ~ /\/speclab\//) print path
+        }
+    }' "$installed" | sort -ru)
+    remove <"$installed"
+    rm "$installed"
+    echo "$folders" | while IFS= read -r folder; do
+        [ -d "$to$folder" ] || continue
+        rmdir "$to$folder" 2>/dev/null || echo "uninstall: $to$folder holds other files: it stays"
     done
 }
 

@@ -27,6 +27,14 @@ run_script() {
 speclab=$1
 linked=$(stat -c '%i %Y' "$speclab")
 
+own_files='include/speclab/mine.h
+lib/libspeclab.so.mine
+share/man/man1/speclab-mine.1
+share/neighbour
+share/speclab/docs/mine.md
+share/speclab/experiments/cfg/mine.cfg
+share/speclab/plots/mine.gp'
+
 # folder_survives COMMAND DESTDIR PREFIX: the installed program runs.
 # After uninstall only files remain that install did not put there.
 folder_survives() {
@@ -38,14 +46,24 @@ folder_survives() {
     }
     "$to/bin/speclab" list experiments | grep -q speedup_table ||
         complain "[$to]: the program does not run"
-    echo mine >"$to/share/speclab/experiments/mine.txt"
-    echo mine >"$to/share/neighbour"
+    # a user's own files, with the endings of installed ones, and a file of an earlier version
+    for own in $own_files; do echo mine >"$to/$own"; done
+    echo old >"$to/share/speclab/experiments/cfg/old.cfg"
+    echo share/speclab/experiments/cfg/old.cfg >>"$to/share/speclab/installed-files"
+    [ "$checked" -gt 3 ] || {
+        "$command" install "$destdir" "$prefix" || complain "[$to]: again: $(cat "$scratch/log")"
+        [ ! -e "$to/share/speclab/experiments/cfg/old.cfg" ] ||
+            complain "[$to]: a file of the earlier version stays"
+    }
     "$command" uninstall "$destdir" "$prefix" || complain "[$to]: uninstall: $(cat "$scratch/log")"
-    left=$(find "$to" -type f | sort)
-    [ "$left" = "$to/share/neighbour
-$to/share/speclab/experiments/mine.txt" ] || complain "[$to]: uninstall leaves: $left"
-    grep -q "experiments holds other files" "$scratch/log" ||
-        complain "[$to]: the folder that remains is not named"
+    left=$(cd "$to" && find . -type f -o -type l | cut -c 3- | LC_ALL=C sort)
+    [ "$left" = "$own_files" ] || complain "[$to]: uninstall leaves: $left"
+    for folder in cfg docs include/speclab; do
+        grep -q "$folder holds other files" "$scratch/log" ||
+            complain "[$to]: the folder $folder remains, and is not named"
+    done
+    ! "$command" uninstall "$destdir" "$prefix" || complain "[$to]: it is uninstalled twice"
+    grep -q "installed-files is missing" "$scratch/log" || complain "[$to]: $(cat "$scratch/log")"
 }
 by_make() { run_make "$1" DESTDIR="$2" PREFIX="$3"; }
 
