@@ -11,8 +11,8 @@ trap 'rm -rf "$scratch"' EXIT
 bad=0
 complain() { echo "library: $*" >&2 && bad=1; }
 DESTDIR=$scratch PREFIX=/usr cli/install.sh install "$1" >/dev/null
-PKG_CONFIG_PATH=$scratch/usr/lib/pkgconfig LD_LIBRARY_PATH=$scratch/usr/lib
-export PKG_CONFIG_PATH LD_LIBRARY_PATH
+export PKG_CONFIG_PATH="$scratch/usr/lib/pkgconfig"
+unset LD_LIBRARY_PATH
 strict='-Wall -Wextra -Wpedantic -Werror'
 build() { # NAME COMPILER OPTION...
     name=$1
