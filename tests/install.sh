@@ -27,13 +27,14 @@ run_script() {
 speclab=$1
 linked=$(stat -c '%i %Y' "$speclab")
 
-own_files='include/speclab/mine.h
+mine=mine
+own_files="include/speclab/mine.h
 lib/libspeclab.so.mine
 share/man/man1/speclab-mine.1
 share/neighbour
-share/speclab/docs/mine.md
+share/speclab/docs/$mine.md
 share/speclab/experiments/cfg/mine.cfg
-share/speclab/plots/mine.gp'
+share/speclab/plots/mine.gp"
 
 # folder_survives COMMAND DESTDIR PREFIX: the installed program runs.
 # After uninstall only files remain that install did not put there.
