@@ -76,15 +76,25 @@ int spec_table_write_row(const spec_table *table, size_t row, FILE *out, spec_er
  * without the provenance. GSL_ENOMEM if a row is missing, so callers need not check _append. */
 int spec_table_write(const spec_table *table, spec_format format, FILE *out, spec_error *error);
 
-/* SPEC_FORMAT_TABLE, fitted to a terminal of `columns` >= 20 (table_fit.c). A table that fits is
- * written as usual. Otherwise, in this order and as far as needed:
+/* A terminal, and what matters in the table that is fitted to it. */
+typedef struct {
+    int columns; /* >= 20 */
+    int lines;   /* a heading for each screen of so many; 0: one heading */
+    const char *const *opt_first; /* columns, the most important first, then NULL; others are
+                                     less important */
+} spec_table_screen;
+
+/* SPEC_FORMAT_TABLE, fitted to a terminal (table_fit.c). A table that fits is written as usual.
+ * Otherwise, in this order and as far as needed:
  *   1. columns with the same value in every row move into a line above the table;
- *   2. column names break after underscores;
- *   3. texts wrap within their columns;
- *   4. from 80 columns on, columns are left out from the right, those that qualify others
- * (speedup_se) first, never the first column or `verdict`; a line below names them. If fewer than
- * half would remain, and on narrower terminals, the format is SPEC_FORMAT_VERTICAL. */
-int spec_table_write_fitting(const spec_table *table, int columns, FILE *out, spec_error *error);
+ *   2. column names break after underscores, and texts that identify a row wrap;
+ *   3. columns are left out, the least important first: those that qualify others (speedup_se),
+ * from the right, then the others. A line below says so.
+ * If fewer than three columns fit, the format is SPEC_FORMAT_VERTICAL. Without `opt_first` the
+ * first column and `verdict` are the important ones, and every text may wrap. The format is then
+ * vertical below 80 columns, too, and where fewer than half of the columns would remain. */
+int spec_table_write_fitting(const spec_table *table, const spec_table_screen *screen, FILE *out,
+                             spec_error *error);
 
 /* One block per row and one line per cell that is not empty, with texts wrapped to `columns` (0: no
  * limit). GSL_ENOMEM. */

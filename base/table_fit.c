@@ -4,22 +4,34 @@
 #include "base/memory_text.h"
 #include "base/text_width.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The smallest width of a text column; the smallest terminal on which columns are left out; blanks
- * between columns; the largest share of a line for names in the vertical format. */
-enum { TEXT_LEAST = 12, WIDE = 80, GAP = 2, NAME_PART = 3, NUMBER_SIZE = 40 };
+enum {
+    TEXT_LEAST = 12, /* the smallest width of a text column */
+    NAME = 24,       /* the longest text that is never cut */
+    WIDE = 80,       /* without a list of important columns, none is left out on narrower screens */
+    FEWEST = 3,      /* columns that still make a table */
+    GAP = 2,         /* blanks between columns */
+    NAME_PART = 3,   /* vertical: the largest share of a line for names is 1 / NAME_PART */
+    BELOW = 4,       /* lines below a table: a note, a sentence and the prompt */
+    NOTE = 30,       /* width of the note about missing columns, without their names */
+    NUMBER_SIZE = 40
+};
 
 typedef enum { COLUMN_SHOWN, COLUMN_CONSTANT, COLUMN_EMPTY, COLUMN_LEFT_OUT } column_place;
 
 typedef struct {
     const spec_table *table;
     int columns; /* of the terminal */
+    int lines;   /* of the terminal; 0: headings are not repeated */
     struct fit_column {
         column_place place;
         bool is_text;
+        bool whole, cuts;          /* texts neither wrap nor are cut; long ones end with ".." */
+        int rank;                  /* the columns of the lowest ranks are shown */
         int natural, least, width; /* name on one line; name with all breaks; as written */
     } *column;
 } fit;
@@ -62,7 +74,9 @@ static void measure(fit *f)
             same = same && strcmp(text, cell_text(f, 0, c, other)) == 0;
         }
         const int name = spec_text_width(table->column[c]), part = name_least(table->column[c]);
-        const int text_least = column->is_text && cells > TEXT_LEAST ? TEXT_LEAST : cells;
+        const bool shrinks =
+            column->is_text && !column->whole && cells > (column->cuts ? NAME : TEXT_LEAST);
+        const int text_least = shrinks ? TEXT_LEAST : cells;
         column->natural = name > cells ? name : cells;
         column->least = part > text_least ? part : text_least;
         if (same) column->place = cells > 0 ? COLUMN_CONSTANT : COLUMN_EMPTY;
@@ -95,24 +109,53 @@ static bool qualifies(const spec_table *table, int c)
     return false;
 }
 
-/* Leave out columns from the right, those that qualify others first, until the rest fits. False if
- * fewer than half would remain or the terminal is narrow. */
-static bool leave_out(fit *f)
+/* Rank the columns: those of the list first, then `verdict`, then the others from the left, and at
+ * last those that qualify others. Without a list the first column is one. */
+static void rank(fit *f, const char *const *opt_first)
 {
     const spec_table *table = f->table;
-    int shown = 0, left = 0;
-    for (int c = 0; c < table->n_columns; c++) shown += f->column[c].place == COLUMN_SHOWN;
-    for (int qualifying = 1; qualifying >= 0; qualifying--) {
-        for (int c = table->n_columns - 1; c > 0 && total_width(f, false) > f->columns; c--) {
-            if (f->column[c].place != COLUMN_SHOWN || strcmp(table->column[c], "verdict") == 0)
-                continue;
-            if (qualifying && !qualifies(table, c)) continue;
-            f->column[c].place = COLUMN_LEFT_OUT;
-            left++;
-        }
+    const int n = table->n_columns;
+    for (int c = 0; c < n; c++) {
+        const char *name = table->column[c];
+        int at = 0;
+        while (opt_first != NULL && opt_first[at] != NULL && strcmp(opt_first[at], name) != 0) at++;
+        const bool listed = opt_first != NULL ? opt_first[at] != NULL : c == 0;
+        const bool verdict = strcmp(name, "verdict") == 0;
+        f->column[c].rank = listed ? at - INT_MAX : verdict ? -1 : qualifies(table, c) ? n + c : c;
+        f->column[c].cuts = opt_first != NULL && listed;
+        f->column[c].whole = opt_first != NULL && !listed;
     }
-    return total_width(f, false) <= f->columns &&
-           (left == 0 || (f->columns >= WIDE && 2 * left <= shown));
+}
+
+/* The column of the lowest rank that is left out and above `rank`, or -1. */
+static int next_in_rank(const fit *f, int rank)
+{
+    int next = -1;
+    for (int c = 0; c < f->table->n_columns; c++)
+        if (f->column[c].place == COLUMN_LEFT_OUT && f->column[c].rank > rank &&
+            (next < 0 || f->column[c].rank < f->column[next].rank))
+            next = c;
+    return next;
+}
+
+/* Show columns by rank, as far as they fit. False if too few do. */
+static bool choose(fit *f, bool by_list)
+{
+    int candidates = 0, shown = 0;
+    for (int c = 0; c < f->table->n_columns; c++) {
+        if (f->column[c].place != COLUMN_SHOWN) continue;
+        f->column[c].place = COLUMN_LEFT_OUT;
+        candidates++;
+    }
+    for (int c = -1; (c = next_in_rank(f, c < 0 ? INT_MIN : f->column[c].rank)) >= 0;) {
+        f->column[c].place = COLUMN_SHOWN;
+        if (total_width(f, false) <= f->columns)
+            shown++;
+        else
+            f->column[c].place = COLUMN_LEFT_OUT;
+    }
+    if (shown == candidates) return true;
+    return by_list ? shown >= FEWEST : f->columns >= WIDE && 2 * shown >= candidates;
 }
 
 /* Give free width to text columns in turns, then to numeric columns whose names it completes. */
@@ -144,30 +187,50 @@ static void share_out(fit *f)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+static bool is_cut_at(const struct fit_column *column, const char *text)
+{
+    return column->cuts && column->is_text && spec_text_width(text) > column->width;
+}
+
+/* Bytes of as many characters as fit, without blanks at the end. */
+static size_t beginning(const char *text, int columns, int *ret_width)
+{
+    size_t n = 0;
+    *ret_width = 0;
+    while (*ret_width < columns && text[n] != '\0') {
+        int width;
+        const size_t more = spec_text_line(text + n, columns - *ret_width, &width);
+        if (*ret_width + width > columns) break; /* a wide character */
+        n += more;
+        *ret_width += width + (text[n - 1] == ' '); /* spec_text_line counts no blank at an end */
+    }
+    for (; n > 0 && text[n - 1] == ' '; n--) (*ret_width)--;
+    return n;
+}
+
+static bool has_cut(const fit *f, int c)
+{
+    char buffer[NUMBER_SIZE];
+    bool cut = false;
+    for (size_t r = 0; r < f->table->n_rows && f->column[c].place == COLUMN_SHOWN; r++)
+        cut = cut || is_cut_at(&f->column[c], cell_text(f, r, c, buffer));
+    return cut;
+}
+
 /* These two return GSL_SUCCESS or GSL_ENOMEM. */
 static int write_constants(const fit *f, FILE *out)
 {
     char buffer[NUMBER_SIZE];
-    size_t size;
-    int constants = 0, empty = 0;
+    int n = 0;
     spec_memory_text line;
     if (!spec_memory_text_open(&line)) return GSL_ENOMEM;
-    for (int c = 0; c < f->table->n_columns; c++) {
-        if (f->column[c].place != COLUMN_CONSTANT) continue;
-        fprintf(line.out, "%s%s = %s", constants++ == 0 ? "In every row: " : ", ",
-                f->table->column[c], cell_text(f, 0, c, buffer));
-    }
-    for (int c = 0; c < f->table->n_columns; c++) {
-        if (f->column[c].place != COLUMN_EMPTY) continue;
-        fprintf(line.out, "%s%s",
-                empty++ > 0     ? ", "
-                : constants > 0 ? "; empty: "
-                                : "Empty in every row: ",
-                f->table->column[c]);
-    }
-    char *text = spec_memory_text_take(&line, &size);
+    for (int c = 0; c < f->table->n_columns; c++)
+        if (f->column[c].place == COLUMN_CONSTANT)
+            fprintf(line.out, "%s%s = %s", n++ == 0 ? "In every row: " : ", ", f->table->column[c],
+                    cell_text(f, 0, c, buffer));
+    char *text = spec_memory_text_take(&line, NULL);
     if (text == NULL) return GSL_ENOMEM;
-    if (size > 0) {
+    if (n > 0) {
         spec_text_wrap(text, f->columns, 0, out);
         fputs("\n\n", out);
     }
@@ -175,17 +238,27 @@ static int write_constants(const fit *f, FILE *out)
     return GSL_SUCCESS;
 }
 
+/* The names of the columns that are not shown, or if they do not fit a line, their number. */
 static int write_left_out(const fit *f, FILE *out)
 {
     int n = 0;
     spec_memory_text line;
     if (!spec_memory_text_open(&line)) return GSL_ENOMEM;
-    for (int c = 0; c < f->table->n_columns; c++)
-        if (f->column[c].place == COLUMN_LEFT_OUT)
-            fprintf(line.out, "%s%s", n++ == 0 ? "Not shown: " : ", ", f->table->column[c]);
-    if (n > 0) fputs(" (--wide shows all)", line.out);
-    char *text = spec_memory_text_take(&line, NULL);
-    if (text == NULL) return GSL_ENOMEM;
+    for (int c = 0; c < f->table->n_columns; c++) {
+        const bool cut = has_cut(f, c);
+        if (!cut && f->column[c].place != COLUMN_LEFT_OUT && f->column[c].place != COLUMN_EMPTY)
+            continue;
+        fprintf(line.out, "%s%s%s", n++ == 0 ? "" : ", ", cut ? "part of " : "",
+                f->table->column[c]);
+    }
+    char *names = spec_memory_text_take(&line, NULL), *text = NULL;
+    if (names == NULL) return GSL_ENOMEM;
+    const bool fits = spec_text_width(names) + NOTE <= f->columns;
+    const bool made = (fits ? asprintf(&text, "Not shown: %s (--all shows them)", names)
+                            : asprintf(&text, "Not shown: %d of %d columns (--all shows them)", n,
+                                       f->table->n_columns)) >= 0;
+    free(names);
+    if (!made) return GSL_ENOMEM;
     if (n > 0) {
         fputc('\n', out);
         spec_text_wrap(text, f->columns, 0, out);
@@ -215,8 +288,13 @@ static void write_lines(const fit *f, const char **text, int *opt_skip, FILE *ou
             if (column->place != COLUMN_SHOWN) continue;
             int width = 0;
             size_t n = 0;
-            if (opt_skip != NULL && opt_skip[c] > 0) opt_skip[c]--;
-            else n = spec_text_line(text[c], column->width, &width);
+            const bool is_cut = opt_skip == NULL && is_cut_at(column, text[c]);
+            if (opt_skip != NULL && opt_skip[c] > 0)
+                opt_skip[c]--;
+            else if (is_cut)
+                n = beginning(text[c], column->width - 2, &width);
+            else
+                n = spec_text_line(text[c], column->width, &width);
             size_t shown = n;
             while (shown > 0 && text[c][shown - 1] == ' ') shown--;
             if (!first) pending += GAP;
@@ -225,6 +303,11 @@ static void write_lines(const fit *f, const char **text, int *opt_skip, FILE *ou
                 pad(pending, out);
                 pending = 0;
                 spec_text_write(text[c], shown, out);
+            }
+            if (is_cut) {
+                fputs("..", out);
+                width += 2;
+                n = strlen(text[c]);
             }
             if (column->is_text) pending += column->width - width;
             text[c] += n;
@@ -243,21 +326,48 @@ static int name_lines(const char *name, int width)
     return lines;
 }
 
+static int heading_lines(const fit *f)
+{
+    int most = 1;
+    for (int c = 0; c < f->table->n_columns; c++) {
+        const struct fit_column *column = &f->column[c];
+        if (column->place != COLUMN_SHOWN) continue;
+        const int lines = name_lines(f->table->column[c], column->width);
+        if (lines > most) most = lines;
+    }
+    return most;
+}
+
+static void write_heading(const fit *f, const char **text, int *skip, FILE *out)
+{
+    const int most = heading_lines(f);
+    for (int c = 0; c < f->table->n_columns; c++) {
+        text[c] = f->table->column[c];
+        skip[c] =
+            f->column[c].place != COLUMN_SHOWN ? 0 : most - name_lines(text[c], f->column[c].width);
+    }
+    write_lines(f, text, skip, out);
+}
+
+/* Rows below one heading: so few that every screen has a heading, or all rows if they fit one. */
+static size_t page_of(const fit *f)
+{
+    const int heading = heading_lines(f), all = f->lines - heading - BELOW, page = all - heading;
+    const size_t n = f->table->n_rows;
+    return f->lines <= 0 || page <= 0 || n <= (size_t)all ? n + 1 : (size_t)page;
+}
+
 static int write_rows(const fit *f, FILE *out)
 {
     const int n = f->table->n_columns;
     const char **text = calloc((size_t)n, sizeof *text);
     char(*buffer)[NUMBER_SIZE] = calloc((size_t)n, sizeof *buffer);
-    int *skip = calloc((size_t)n, sizeof *skip), most = 1, status = GSL_ENOMEM;
+    int *skip = calloc((size_t)n, sizeof *skip), status = GSL_ENOMEM;
     if (text == NULL || buffer == NULL || skip == NULL) goto done;
-    for (int c = 0; c < n; c++) {
-        text[c] = f->table->column[c];
-        if (f->column[c].place == COLUMN_SHOWN) skip[c] = name_lines(text[c], f->column[c].width);
-        if (skip[c] > most) most = skip[c];
-    }
-    for (int c = 0; c < n; c++) skip[c] = most - skip[c];
-    write_lines(f, text, skip, out);
+    const size_t page = page_of(f);
+    if (f->table->n_rows == 0) write_heading(f, text, skip, out);
     for (size_t r = 0; r < f->table->n_rows; r++) {
+        if (r % page == 0) write_heading(f, text, skip, out);
         for (int c = 0; c < n; c++) text[c] = cell_text(f, r, c, buffer[c]);
         write_lines(f, text, NULL, out);
     }
@@ -298,27 +408,27 @@ static void write_blocks(const fit *f, FILE *out)
 
 /* ---- public ---------------------------------------------------------------------------------- */
 
-static int fit_init(fit *f, const spec_table *table, int columns)
+static int fit_init(fit *f, const spec_table *table, int columns, int lines)
 {
-    *f = (fit){.table = table, .columns = columns};
+    *f = (fit){.table = table, .columns = columns, .lines = lines};
     if (table->lost) return GSL_ENOMEM;
     f->column =
         calloc((size_t)table->n_columns, sizeof *f->column); /* zero: every column is shown */
     return f->column != NULL ? GSL_SUCCESS : GSL_ENOMEM;
 }
 
-int spec_table_write_fitting(const spec_table *table, int columns, FILE *out, spec_error *error)
+int spec_table_write_fitting(const spec_table *table, const spec_table_screen *screen, FILE *out,
+                             spec_error *error)
 {
     fit f;
     int status;
-    SPEC_TRY(fit_init(&f, table, columns));
+    SPEC_TRY(fit_init(&f, table, screen->columns, screen->lines));
+    rank(&f, screen->opt_first);
     measure(&f);
-    if (total_width(&f, true) <= columns) {
-        SPEC_TRY(spec_table_write(table, SPEC_FORMAT_TABLE, out, error));
-        goto done;
-    }
-    SPEC_TRY(write_constants(&f, out));
-    if (leave_out(&f)) {
+    const bool fits = total_width(&f, true) <= f.columns;
+    for (int c = 0; fits && c < table->n_columns; c++) f.column[c].place = COLUMN_SHOWN;
+    if (!fits) SPEC_TRY(write_constants(&f, out));
+    if (fits || choose(&f, screen->opt_first != NULL)) {
         share_out(&f);
         SPEC_TRY(write_rows(&f, out));
         SPEC_TRY(write_left_out(&f, out));
@@ -336,7 +446,7 @@ done:
 int spec_table_write_vertical(const spec_table *table, int columns, FILE *out)
 {
     fit f;
-    const int status = fit_init(&f, table, columns);
+    const int status = fit_init(&f, table, columns, 0);
     if (status == GSL_SUCCESS) write_blocks(&f, out);
     free(f.column);
     return status;

@@ -13,7 +13,7 @@ typedef struct {
     const char *kind, *heading;
 } spec_list_heading;
 
-/* Like spec_options_show, but in this layout on a terminal, unless the user chose --wide or another
+/* Like spec_options_show, but in this layout on a terminal, unless the user chose --all or another
  * format. */
 int spec_list_page_show(const spec_table *table, const spec_list_heading *headings,
                         const spec_options *options, const char *verb);

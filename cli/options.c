@@ -3,6 +3,7 @@
 
 #include "base/progress.h"
 #include "base/settings.h"
+#include "base/terminal.h"
 #include "base/thread_pool.h"
 #include "cli/output.h"
 #include "cli/page.h"
@@ -20,7 +21,7 @@
 
 volatile int spec_options_stop;
 
-enum { KEY_THREADS = 0x1001, KEY_WIDE, KEY_FORCE, KEY_RESUME, KEY_SHARD, KEY_BATCHES, KEY_SUMS };
+enum { KEY_THREADS = 0x1001, KEY_ALL, KEY_FORCE, KEY_RESUME, KEY_SHARD, KEY_BATCHES, KEY_SUMS };
 
 static const struct argp_option common_options[] = {
     {0, 0, 0, 0, "Common options:", 100},
@@ -28,8 +29,11 @@ static const struct argp_option common_options[] = {
      "table (default on a terminal), csv (default elsewhere), json, markdown, latex or vertical "
      "(one line per column)",
      0},
-    {"wide", KEY_WIDE, 0, 0, "print a table at full width; by default it is fitted to the terminal",
+    {"all", KEY_ALL, 0, 0,
+     "print every column of a table, at full width; by default the most important ones that fit "
+     "the terminal",
      0},
+    {"wide", KEY_ALL, 0, OPTION_HIDDEN, "the old name of --all", 0},
     {"seed", 's', "N", 0, "seed of all random streams (42)", 0},
     {"threads", KEY_THREADS, "N", 0, "number of threads (all); results do not depend on it", 0},
     {"output", 'o', "FILE", 0,
@@ -73,7 +77,7 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
         }
         spec_usage_fail(state->name,
                         "--format: '%s' is not table, csv, json, markdown, latex or vertical", arg);
-    case KEY_WIDE: options->wide = true; return 0;
+    case KEY_ALL: options->all = true; return 0;
     case 's':
         if (!spec_settings_parse_u64(&options->seed, arg))
             spec_usage_fail(state->name, "--seed: '%s' is not a whole number from 0 to 2^64-1",
@@ -221,12 +225,33 @@ int spec_options_columns(const spec_options *options)
     const bool for_eye = options->format_given ? options->format == SPEC_FORMAT_TABLE ||
                                                      options->format == SPEC_FORMAT_VERTICAL
                                                : true;
-    return for_eye && options->output == NULL && !options->wide ? spec_page_columns(STDOUT_FILENO)
-                                                                : 0;
+    return for_eye && options->output == NULL && !options->all ? spec_page_columns(STDOUT_FILENO)
+                                                               : 0;
 }
 
-static int write_table(const spec_table *table, const spec_options *options, FILE *out,
-                       spec_error *error)
+enum { MOST_FIRST = 80 };
+
+/* The columns that answer the question of a measure, the most important first: what identifies a
+ * row, then the headlines, and the standard error of the first of them. */
+static void list_first(const char *first[MOST_FIRST], char error_of_first[64],
+                       const spec_experiment *experiment)
+{
+    const spec_measure *measure = experiment->measure;
+    const spec_headline *headline = measure->headlines;
+    int n = 0;
+    for (int i = 0; i < experiment->grid.n_axes; i++) first[n++] = experiment->grid.axis[i].name;
+    for (const char *const *key = measure->keys; key != NULL && *key != NULL && n < MOST_FIRST - 2;)
+        first[n++] = *key++;
+    for (int i = 0; headline[i].column != NULL && n < MOST_FIRST - 2; i++)
+        first[n++] = headline[i].column;
+    snprintf(error_of_first, 64, "%s_se", headline[0].column != NULL ? headline[0].column : "");
+    first[n++] = headline[0].se != NULL ? headline[0].se : error_of_first;
+    first[n] = NULL;
+}
+
+/* `opt_experiment`: the run that made the table. */
+static int write_table(const spec_table *table, const spec_experiment *opt_experiment,
+                       const spec_options *options, FILE *out, spec_error *error)
 {
     const spec_format format = chosen_format(options);
     const int columns = spec_options_columns(options);
@@ -235,21 +260,32 @@ static int write_table(const spec_table *table, const spec_options *options, FIL
             fprintf(out, "# figure: %s\n", options->opt_figure);
         return spec_table_write(table, format, out, error);
     }
-    if (format == SPEC_FORMAT_TABLE) return spec_table_write_fitting(table, columns, out, error);
+    if (format == SPEC_FORMAT_TABLE) {
+        const char *first[MOST_FIRST];
+        char error_of_first[64];
+        spec_table_screen screen = {.columns = columns,
+                                    .lines = spec_terminal_lines(STDOUT_FILENO)};
+        if (opt_experiment != NULL) {
+            list_first(first, error_of_first, opt_experiment);
+            screen.opt_first = first;
+        }
+        return spec_table_write_fitting(table, &screen, out, error);
+    }
     const int status = spec_table_write_vertical(table, columns, out);
     return status == GSL_SUCCESS
                ? status
                : spec_fail(error, status, "out of memory while a table was written");
 }
 
-int spec_options_show(const spec_table *table, const spec_options *options, const char *verb)
+static int show(const spec_table *table, const spec_experiment *opt_experiment,
+                const spec_options *options, const char *verb)
 {
     spec_error error = {{0}}, why = {{0}};
     spec_output output;
     int status;
     spec_progress_clear();
     SPEC_TRY(spec_output_open(&output, options->output, verb, &error));
-    if (write_table(table, options, output.out, &why) != GSL_SUCCESS)
+    if (write_table(table, opt_experiment, options, output.out, &why) != GSL_SUCCESS)
         SPEC_TRY(spec_fail(&error, GSL_EFAILED, "%.200s: %s", spec_output_name(&output), why.text));
     SPEC_TRY(spec_output_close(&output, options->force, verb, &error));
 done:
@@ -257,6 +293,11 @@ done:
     if (status == GSL_SUCCESS) return SPEC_EXIT_HOLDS;
     spec_usage_say(verb, "%s", error.text);
     return SPEC_EXIT_USAGE;
+}
+
+int spec_options_show(const spec_table *table, const spec_options *options, const char *verb)
+{
+    return show(table, NULL, options, verb);
 }
 
 /* "3 of 26 rows are too large: match (row 9), gumbel (row 15) and minhash (row 17): WHY". */
@@ -352,7 +393,7 @@ int spec_options_run(const spec_experiment *experiment, const spec_options *opti
 
     int code = SPEC_EXIT_HOLDS;
     if (!csv && (status == GSL_SUCCESS || (result.table.n_rows > 0 && status != GSL_ENOMEM)))
-        code = spec_options_show(&result.table, options, verb);
+        code = show(&result.table, experiment, options, verb);
     if (status != GSL_SUCCESS) {
         code = spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
     } else if (code == SPEC_EXIT_HOLDS) {

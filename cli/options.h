@@ -17,7 +17,7 @@
 typedef struct {
     spec_format format;
     bool format_given;
-    bool wide; /* do not fit tables to the terminal */
+    bool all;  /* do not fit tables to the terminal */
     uint64_t seed;
     bool seed_given;
     spec_context *context;

@@ -177,7 +177,7 @@ static int write_text(FILE *out, const spec_diagnosis_facts *facts, const spec_o
 {
     const int columns = spec_options_columns(common);
     return spec_advice_report_write(out, facts,
-                                    common->wide  ? 0
+                                    common->all   ? 0
                                     : columns > 0 ? columns
                                                   : COLUMNS_OF_A_FILE,
                                     error);

@@ -31,6 +31,14 @@ static const char *const shown[] = {
     "validate --self-test --only bonus-from-draft --budget 20k",
 };
 
+static void write_wide_cfg(void)
+{
+    spec_file_write(
+        "wide.cfg",
+        "measure = \"decode\"; grid = { target = \"zipf?V=1000&temperature={T}\"; T = \"0.5,1\";"
+        " draft = \"perturb?of=target&alpha=0.8\"; K = [2, 3]; }; rounds = 500;");
+}
+
 static void no_line_is_wider_than_the_terminal(void **state)
 {
     static const int columns[] = {60, 80, 120};
@@ -40,10 +48,7 @@ static void no_line_is_wider_than_the_terminal(void **state)
     spec_file_write("sglang.log", "[2025-03-11 07:07:20] Decode batch. #running-req: 32, #token: "
                                   "7352, token usage: 0.01, accept len: 2.54, gen throughput "
                                   "(token/s): 39.33, largest-len: 0, #queue-req: 68\n");
-    spec_file_write(
-        "wide.cfg",
-        "measure = \"decode\"; grid = { target = \"zipf?V=1000&temperature={T}\"; T = \"0.5,1\";"
-        " draft = \"perturb?of=target&alpha=0.8\"; K = [2, 3]; }; rounds = 500;");
+    write_wide_cfg();
     for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
         for (int c = 0; c < 3; c++) {
             spec_terminal t;
@@ -57,6 +62,75 @@ static void no_line_is_wider_than_the_terminal(void **state)
                          (int)strcspn(line, "\n"), line);
             spec_terminal_free(&t);
         }
+    }
+}
+
+/* Commands of each verb with a grid, and columns that answer their questions: first that of the
+ * first heading. */
+static const struct {
+    const char *arguments, *columns[6];
+} grids[] = {
+    {"predict --alpha 0.5:0.9:0.1 --K 1:8", {"alpha", "K", "emitted", "speedup", "best_"}},
+    {"predict --guess 0.2,0.5", {"guess", "emitted", "speedup", "speedup_ahead"}},
+    {"sweep --alpha 0.5:0.9:0.1 --rounds 100", {"alpha", "K", "emitted", "speedup"}},
+    {"sweep --target zipf?V=20 --alpha 0.8,0.9 --K 3,4 --rounds 100", {"draft", "speedup"}},
+    {"prove --rule token,block,lenience", {"rule", "draft", "tv", "verdict"}},
+    {"prove --cases 3 --rule token,lenience", {"rule", "worst_tv", "verdict"}},
+    {"accept --n 1:3 --rule token,rrs", {"rule", "n", "acceptance", "ratio", "verdict"}},
+    {"plan --nodes 4,16", {"method", "budget", "emitted", "speedup"}},
+    {"run wide.cfg", {"target", "K", "emitted", "speedup"}},
+    {"serve --alpha 0.7 --rate 10:30:10 --K 0,3 --requests 200",
+     {"rate", "K", "latency_ms", "speedup", "speedup_", "best_K"}},
+};
+
+static size_t lines_of(const char *text, const char *first_letters)
+{
+    size_t n = 0;
+    for (const char *line = text; line[strcspn(line, "\n")] != '\0'; line = strchr(line, '\n') + 1)
+        n += *line != '\0' && strchr(first_letters, *line) == NULL;
+    return n;
+}
+
+/* Lines from the first heading to the empty line below the rows, without headings. */
+static size_t rows_on_screen(const char *screen, const char *first_column)
+{
+    size_t n = 0;
+    bool inside = false, ended = false;
+    for (const char *line = screen; *line != '\0' && !ended; line = strchr(line, '\n') + 1) {
+        const char *word = line + strspn(line, " ");
+        const bool heading = strcspn(word, " \n") == strlen(first_column) &&
+                             strncmp(word, first_column, strlen(first_column)) == 0;
+        const bool above =
+            line[0] == ' ' && line[strspn(line, " _abcdefghijklmnopqrstuvwxyz")] == '\n';
+        ended = inside && *line == '\n';
+        n += inside && !ended && !heading && !above;
+        inside = inside || heading;
+    }
+    return n;
+}
+
+static void a_row_of_a_grid_is_one_line_of_80_columns_with_what_was_asked(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    write_wide_cfg();
+    for (size_t i = 0; i < sizeof grids / sizeof *grids; i++) {
+        const char *arguments = grids[i].arguments, *const *column = grids[i].columns;
+        spec_terminal t;
+        spec_child csv;
+        spec_terminal_run(&t, 80, NULL, arguments);
+        spec_child_run(&csv, arguments);
+        const size_t rows = lines_of(csv.text, "#") - 1,
+                     lines = rows_on_screen(t.screen, column[0]);
+        if (lines != rows)
+            fail_msg("%s: %zu lines for %zu rows: %s", arguments, lines, rows, t.screen);
+        for (int c = 0; c < 6 && column[c] != NULL; c++)
+            if (strstr(t.screen, column[c]) == NULL)
+                fail_msg("%s: no %s: %s", arguments, column[c], t.screen);
+        if (strcmp(column[0], "rate") == 0)
+            assert_non_null(strstr(t.screen, "(--all shows them)\n"));
+        spec_child_free(&csv);
+        spec_terminal_free(&t);
     }
 }
 
@@ -74,16 +148,17 @@ static void on_terminal_as_in_a_pipe(int columns, const char *environment, const
     spec_child_free(&c);
 }
 
-static void a_pipe_gets_whole_lines_and_so_does_wide(void **state)
+static void a_pipe_gets_whole_lines_and_so_does_all(void **state)
 {
     (void)state;
     spec_needs_program();
     on_terminal_as_in_a_pipe(200, NULL, "predict --format table", true);
     on_terminal_as_in_a_pipe(80, NULL, "predict --format table", false);
-    on_terminal_as_in_a_pipe(80, NULL, "predict --format table --wide", true);
+    on_terminal_as_in_a_pipe(80, NULL, "predict --format table --all", true);
+    on_terminal_as_in_a_pipe(80, NULL, "predict --format table --wide", true); /* the old name */
     on_terminal_as_in_a_pipe(80, "COLUMNS=200", "predict --format table", true);
     on_terminal_as_in_a_pipe(200, "COLUMNS=80", "predict --format table", false);
-    on_terminal_as_in_a_pipe(80, NULL, "list rules --format table --wide", true);
+    on_terminal_as_in_a_pipe(80, NULL, "list rules --format table --all", true);
     on_terminal_as_in_a_pipe(80, NULL, "list rules --format csv", true);
     on_terminal_as_in_a_pipe(80, NULL, "predict --format vertical", true);
     on_terminal_as_in_a_pipe(80, NULL, "predict --format latex", true);
@@ -108,7 +183,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_line_is_wider_than_the_terminal),
-        cmocka_unit_test(a_pipe_gets_whole_lines_and_so_does_wide),
+        cmocka_unit_test(a_row_of_a_grid_is_one_line_of_80_columns_with_what_was_asked),
+        cmocka_unit_test(a_pipe_gets_whole_lines_and_so_does_all),
         cmocka_unit_test(a_list_has_names_in_a_column_and_usages_below),
     };
     return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
