@@ -56,7 +56,7 @@ static void consider(nearest *best, const char *name, const char *candidate)
     if (n_name > LENGTH_MAX || n > LENGTH_MAX) return;
     const int longer = n > n_name ? n : n_name;
     const int distance = edit_distance(name, n_name, candidate, n);
-    const bool is_slip = distance < longer && distance <= (longer > 3 ? longer / 3 : 1);
+    const bool is_slip = distance < longer && distance <= (longer > 3 ? (longer + 1) / 3 : 1);
     const bool is_beginning = n_name >= 4 && strncasecmp(name, candidate, (size_t)n_name) == 0;
     if ((!is_slip && !is_beginning) || distance >= best->distance) return;
     *best = (nearest){candidate, distance};

@@ -16,10 +16,10 @@ typedef const char *spec_name_of(int i);
 int spec_names_find(spec_name_of *name_of, const char *name, const char *what, spec_error *error);
 
 /* The candidate nearest to `name` by edit distance, ignoring case, or NULL if none is near enough.
- * A transposition counts one. Near enough is at most a third of the longer length, at least 1, and
- * less than the whole name; or `name` has four letters and the candidate begins with it. Ties give
- * the first candidate; names over 64 bytes have no near candidate. Candidates are NULL-terminated.
- */
+ * A transposition counts one. Near enough is at most a third of the longer length, rounded, at
+ * least 1, and less than the whole name; or `name` has four letters and the candidate begins with
+ * it. Ties give the first candidate; names over 64 bytes have no near candidate. Candidates are
+ * NULL-terminated. */
 const char *spec_names_nearest(const char *name, const char *const *candidates);
 
 /* The end of a message about an unknown name: "; did you mean 'token'?" if a candidate is near,

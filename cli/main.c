@@ -18,49 +18,82 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char THEORY[] = "theory", SIMULATION[] = "simulation", RESULTS[] = "results",
+                  MODELS[] = "models", SERVING[] = "serving", SAMPLERS[] = "samplers",
+                  TRAINING[] = "training";
+
 const spec_verb spec_verbs[] = {
-    {"predict", "tokens per round, speed-up and best K, by closed forms", spec_verb_predict},
-    {"sweep", "theory beside Monte Carlo on a grid of alpha, K and c", spec_verb_sweep},
-    {"run", "run an experiment file", spec_verb_run},
-    {"merge", "join the parts of a run over many machines", spec_verb_merge},
-    {"plot", "draw the figure of a result, or of any CSV", spec_verb_plot},
-    {"report", "results on one page, as Markdown or an HTML file", spec_verb_report},
-    {"prove", "the exact output distribution of a rule, by enumeration", spec_verb_prove},
-    {"accept", "how often each rule accepts a draft token, beside the optimum", spec_verb_accept},
-    {"step", "show a round of speculative decoding, decision by decision", spec_verb_step},
-    {"plan", "the best draft tree for a budget of nodes", spec_verb_plan},
-    {"generate", "generate text from a model, with and without speculation", spec_verb_generate},
-    {"bench", "measure speculative decoding on this machine, beside the prediction",
+    {THEORY, "predict", "tokens per round, speed-up and best K, by closed forms",
+     spec_verb_predict},
+    {SIMULATION, "sweep", "theory beside Monte Carlo on a grid of alpha, K and c", spec_verb_sweep},
+    {SIMULATION, "run", "run an experiment file", spec_verb_run},
+    {SIMULATION, "merge", "join the parts of a run over many machines", spec_verb_merge},
+    {RESULTS, "plot", "draw the figure of a result, or of any CSV", spec_verb_plot},
+    {RESULTS, "report", "results on one page, as Markdown or an HTML file", spec_verb_report},
+    {THEORY, "prove", "the exact output distribution of a rule, by enumeration", spec_verb_prove},
+    {THEORY, "accept", "how often each rule accepts a draft token, beside the optimum",
+     spec_verb_accept},
+    {THEORY, "step", "show a round of speculative decoding, decision by decision", spec_verb_step},
+    {THEORY, "plan", "the best draft tree for a budget of nodes", spec_verb_plan},
+    {MODELS, "generate", "generate text from a model, with and without speculation",
+     spec_verb_generate},
+    {MODELS, "bench", "measure speculative decoding on this machine, beside the prediction",
      spec_verb_bench},
-    {"serve", "speculation under load: a serving engine beside queueing theory", spec_verb_serve},
-    {"advise", "from an engine's log to a draft length", spec_verb_advise},
-    {"validate", "test whether a sampler, in any language, is lossless", spec_verb_validate},
-    {"rows", "record the distributions of a target and its drafts along a text", spec_verb_rows},
-    {"train", "train a model, or a draft of a target", spec_verb_train},
-    {"tune", "find the sublayers to skip in self-speculation", spec_verb_tune},
-    {"quantize", "quantize a transformer and write it as GGUF", spec_verb_quantize},
-    {"widen", "write a wider transformer that computes the same function", spec_verb_widen},
-    {"import", "write a model or a draft head of a Hugging Face folder as GGUF", spec_verb_import},
-    {"list", "list models, drafts, rules, measures, figures, devices, experiments", spec_verb_list},
-    {NULL, NULL, NULL},
+    {SERVING, "serve", "speculation under load: a serving engine beside queueing theory",
+     spec_verb_serve},
+    {SERVING, "advise", "from an engine's log to a draft length", spec_verb_advise},
+    {SAMPLERS, "validate", "test whether a sampler, in any language, is lossless",
+     spec_verb_validate},
+    {MODELS, "rows", "record the distributions of a target and its drafts along a text",
+     spec_verb_rows},
+    {TRAINING, "train", "train a model, or a draft of a target", spec_verb_train},
+    {TRAINING, "tune", "find the sublayers to skip in self-speculation", spec_verb_tune},
+    {TRAINING, "quantize", "quantize a transformer and write it as GGUF", spec_verb_quantize},
+    {TRAINING, "widen", "write a wider transformer that computes the same function",
+     spec_verb_widen},
+    {TRAINING, "import", "write a model or a draft head of a Hugging Face folder as GGUF",
+     spec_verb_import},
+    {RESULTS, "list", "list models, drafts, rules, measures, figures, devices, experiments",
+     spec_verb_list},
+    {NULL, NULL, NULL, NULL},
 };
 
-#define MAX_VERBS 32
+#define MAX_VERBS 64
 
-/* One screen of 24 lines. */
+static const char title[] =
+    "Usage: speclab VERB [OPTION...]\n"
+    "A laboratory for speculative decoding: it proves, simulates, measures and plots.\n\n";
+static const char examples[] =
+    "\n"
+    "  $ speclab predict --alpha 0.8 --K 1:8 --c 0.1\n"
+    "  $ speclab validate ./my_sampler.so\n"
+    "  $ speclab run speedup_table -o speedup.csv && speclab plot speedup.csv\n"
+    "\n";
+
+/* 'speclab' alone: the verbs by group, on a screen of 24 lines. */
+static void print_overview(FILE *out)
+{
+    fputs(title, out);
+    for (const spec_verb *first = spec_verbs; first->name != NULL; first++) {
+        const spec_verb *of = spec_verbs;
+        while (of->group != first->group) of++;
+        if (of != first) continue; /* the group is printed */
+        fprintf(out, "  %-10s", first->group);
+        for (; of->name != NULL; of++)
+            if (of->group == first->group) fprintf(out, " %s", of->name);
+        fputc('\n', out);
+    }
+    fputs(examples, out);
+    fputs("'speclab help' says what each verb does, 'speclab help VERB' lists its options.\n", out);
+}
+
 static void print_help(FILE *out)
 {
-    fputs("Usage: speclab VERB [OPTION...]\n"
-          "A laboratory for speculative decoding: it proves, simulates, measures and plots.\n\n",
-          out);
+    fputs(title, out);
     for (const spec_verb *verb = spec_verbs; verb->name != NULL; verb++)
         fprintf(out, "  %-9s %s\n", verb->name, verb->summary);
-    fputs("\n"
-          "  $ speclab predict --alpha 0.8 --K 1:8 --c 0.1\n"
-          "  $ speclab validate ./my_sampler.so\n"
-          "  $ speclab run speedup_table -o speedup.csv && speclab plot speedup.csv\n"
-          "\n"
-          "'speclab help VERB' lists the options of a verb, 'speclab list' all names.\n"
+    fputs(examples, out);
+    fputs("'speclab help VERB' lists the options of a verb, 'speclab list' all names.\n"
           "Exit status: 0 all checks hold; 1 a check failed; 2 bad usage or input; 3 not\n"
           "enough evidence either way; 130 interrupted.\n",
           out);
@@ -110,13 +143,13 @@ int main(int argc, char **argv)
 {
     spec_supervisor_main(argc, argv); /* does not return in a process that supervises a sampler */
     const spec_team *team = spec_team_start(&argc, &argv);
-    gsl_set_error_handler_off();      /* GSL's failures come back as codes */
+    gsl_set_error_handler_off(); /* GSL's failures come back as codes */
     argp_err_exit_status = SPEC_EXIT_USAGE;
     argp_program_version = "speclab " SPEC_VERSION;
     signal(SIGXFSZ, SIG_IGN); /* a file above the size limit is a write error with a message */
 
     if (argc < 2) {
-        print_help(stderr);
+        print_overview(stderr);
         return SPEC_EXIT_USAGE;
     }
     char help[] = "--help", *of_help[] = {argv[0], argv[2], help, NULL};
@@ -131,7 +164,7 @@ int main(int argc, char **argv)
         print_help(stdout);
         return close_output("speclab", SPEC_EXIT_HOLDS);
     }
-    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0 || strcmp(word, "version") == 0) {
         puts(argp_program_version);
         return close_output("speclab", SPEC_EXIT_HOLDS);
     }
@@ -141,32 +174,32 @@ int main(int argc, char **argv)
         spec_usage_say("speclab", "SPECLAB_ISA=%s", error.text);
         return SPEC_EXIT_USAGE;
     }
-    const char *names[MAX_VERBS];
-    int n = 0;
+    const char *names[MAX_VERBS] = {"help", "--help", "version", "--version"};
+    int n = 4;
     for (const spec_verb *verb = spec_verbs; verb->name != NULL && n < MAX_VERBS - 1; verb++) {
         names[n++] = verb->name;
         if (strcmp(word, verb->name) != 0) continue;
-        char title[64];
-        snprintf(title, sizeof title, "speclab %s", verb->name);
-        argv[1] = title;
+        char name[64];
+        snprintf(name, sizeof name, "speclab %s", verb->name);
+        argv[1] = name;
         spec_context context;
         char share[PATH_MAX];
         if (spec_context_init(&context, 0, &error) != GSL_SUCCESS)
-            spec_usage_fail(title, "%s", error.text);
+            spec_usage_fail(name, "%s", error.text);
         context.opt_share = spec_share_of_texts(share, sizeof share);
         context.gpu = gpu_settings();
         context.opt_team = team;
         if (team != NULL && !has_grid(verb->name))
-            spec_usage_fail(title, "it has no grid to divide among ranks; use speclab");
+            spec_usage_fail(name, "it has no grid to divide among ranks; use speclab");
         const int code = verb->run(&context, argc - 1, argv + 1);
-        if (code != SPEC_EXIT_USAGE) say_threads(&context, title);
+        if (code != SPEC_EXIT_USAGE) say_threads(&context, name);
         spec_context_free(&context);
         if (team != NULL && !team->leads) return SPEC_EXIT_HOLDS;
-        return close_output(title, code);
+        return close_output(name, code);
     }
     names[n] = NULL;
     char near[SPEC_NAMES_MEANT_SIZE];
-    spec_usage_say("speclab", "there is no verb '%s'%s", word,
+    spec_usage_say("speclab", "there is no %s '%s'%s", word[0] == '-' ? "option" : "verb", word,
                    spec_names_meant(near, word, names, "; 'speclab --help' lists them"));
     return SPEC_EXIT_USAGE;
 }

@@ -17,6 +17,7 @@ enum {
 };
 
 typedef struct {
+    const char *group; /* verbs of a group share a line where 'speclab' alone lists them */
     const char *name, *summary;
     int (*run)(spec_context *context, int argc, char **argv);
 } spec_verb;

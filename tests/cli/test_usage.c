@@ -6,11 +6,10 @@
 
 #include <string.h>
 
-static const char *const verbs[] = {"predict", "sweep", "run",      "plot",     "prove",
-                                    "accept",  "plan",  "generate", "bench",    "validate",
-                                    "rows",    "train", "tune",     "quantize", "widen",
-                                    "import",  "serve", "merge",    "step",     "report",
-                                    "advise",  "list",  NULL};
+static const char *const verbs[] = {"predict", "sweep",    "run",    "plot",     "prove", "accept",
+                                    "plan",    "generate", "bench",  "validate", "rows",  "train",
+                                    "tune",    "quantize", "widen",  "import",   "serve", "merge",
+                                    "step",    "report",   "advise", "list",     NULL};
 enum { N_VERBS = sizeof verbs / sizeof verbs[0] - 1 };
 
 /* A verb's help text, which the caller frees. */
@@ -81,7 +80,11 @@ static void every_verb_has_examples_of_its_own_options(void **state)
     }
 }
 
-enum { MOST_LINES = 36 };
+enum {
+    MOST_LINES = 36,
+    MOST_OF_OVERVIEW = 21,
+    MOST_INDENT = 6
+}; /* a screen of 24 lines with both prompts */
 
 static void the_help_of_all_fits_a_screen(void **state)
 {
@@ -97,6 +100,28 @@ static void the_help_of_all_fits_a_screen(void **state)
         char begin[32];
         snprintf(begin, sizeof begin, "\n  %s  ", verbs[i]);
         if (strstr(c.text, begin) == NULL) fail_msg("no %s", verbs[i]);
+    }
+    spec_child_free(&c);
+}
+
+/* 'speclab' alone, on a terminal of 24 lines: all verbs. */
+static void the_overview_fits_a_screen_of_24_lines(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_child c;
+    int lines = 0;
+    spec_child_run(&c, "");
+    assert_int_equal(c.code, 2);
+    for (const char *line = c.line; *line != '\0'; line += strcspn(line, "\n") + 1, lines++)
+        if (strcspn(line, "\n") > 80) fail_msg("too wide: %.100s", line);
+    if (lines > MOST_OF_OVERVIEW) fail_msg("%d lines", lines);
+    for (int i = 0; verbs[i] != NULL; i++) {
+        char word[32];
+        snprintf(word, sizeof word, " %s", verbs[i]);
+        const char *at = strstr(c.line, "\n\n");
+        while (at != NULL && strchr(" \n", at[strlen(word)]) == NULL) at = strstr(at + 1, word);
+        if (at == NULL) fail_msg("no %s", verbs[i]);
     }
     spec_child_free(&c);
 }
@@ -190,7 +215,72 @@ static void names_of_other_engines_get_a_hint(void **state)
                        "is --alpha of predict,");
     spec_program_fails("plot --K 5", 2,
                        "speclab plot: there is no --K here; the draft length is an option of");
-    spec_program_works("sweep --al 0.27 --roun 100 --K 2"); /* abbreviations still work */
+    spec_program_works("sweep --alp 0.27 --roun 100 --K 2"); /* abbreviations still work */
+}
+
+/* A name with a slip: two letters swapped, one missing or one doubled. */
+static void slip(char *made, const char *name, int kind)
+{
+    const size_t n = strlen(name), at = n / 2;
+    const char swapped[] = {name[at], name[at - 1], '\0'},
+               doubled[] = {name[at - 1], name[at - 1], name[at], '\0'};
+    const char *middle = kind == 0 ? swapped : kind == 1 ? swapped + 1 : doubled;
+    sprintf(made, "%.*s%.*s%s", (int)at - 1, name, kind == 1 ? 0 : 3, middle,
+            name + at + (kind != 1));
+}
+
+static void expect_meant(const char *arguments, const char *meant)
+{
+    spec_child c;
+    spec_child_run(&c, arguments);
+    if (c.code != 2 || strstr(c.line, meant) == NULL || strchr(c.line, '\n')[1] != '\0')
+        fail_msg("speclab %s: %d, not '%s': %s", arguments, c.code, meant, c.line);
+    spec_child_free(&c);
+}
+
+static bool is_as_near_to_another(const char *made, const char *name)
+{
+    static const char *const pairs[][2] = {{"theads", "threads"}, {"seeed", "seed"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (strcmp(made, pairs[i][0]) == 0 && strcmp(name, pairs[i][1]) == 0) return true;
+    return false; /* to heads and to speed */
+}
+
+static void a_misspelt_verb_or_option_is_answered_with_the_right_one(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    char made[64], arguments[128], meant[128];
+    for (int v = 0; verbs[v] != NULL; v++) {
+        for (int kind = 0; kind < 3; kind++) {
+            slip(made, verbs[v], kind);
+            snprintf(meant, sizeof meant, "did you mean '%s'?", verbs[v]);
+            if (strcmp(made, verbs[v]) != 0) expect_meant(made, meant);
+        }
+        char *help = help_of(verbs[v]);
+        for (const char *at = help; (at = strstr(at, " --")) != NULL; at += 3) {
+            char name[64];
+            snprintf(name, sizeof name, "%.*s",
+                     (int)strspn(at + 3, "abcdefghijklmnopqrstuvwxyzKV-"), at + 3);
+            const int kind = (int)(at - help) % 3;
+            const char *line = at;
+            while (line[-1] != '\n') line--;
+            if (*line != ' ' || at - line > MOST_INDENT || strlen(name) < 4)
+                continue; /* a name in a sentence */
+            slip(made, name, kind);
+            snprintf(arguments, sizeof arguments, "%s --%s", verbs[v], made);
+            snprintf(meant, sizeof meant, "--%s", name);
+            if (!has_option(help, made) && !is_as_near_to_another(made, name))
+                expect_meant(arguments, meant);
+        }
+        free(help);
+    }
+    expect_meant("predict --alfa 0.8", "did you mean --alpha?");
+    expect_meant("--verison", "speclab: there is no option '--verison'; did you mean '--version'?");
+    expect_meant("--hepl", "did you mean '--help'?");
+    expect_meant("verison", "did you mean 'version'?");
+    spec_program_ends("version", 0, "speclab ");
+    spec_program_ends("help", 0, "Usage: speclab");
 }
 
 static void no_value_wins_in_silence(void **state)
@@ -201,7 +291,7 @@ static void no_value_wins_in_silence(void **state)
                        "speclab predict: --alpha is given twice; give one list: --alpha 0.5,0.7");
     spec_program_fails("predict -K5 --K=6", 2,
                        "speclab predict: --K is given twice; give one list: --K 5,6");
-    spec_program_fails("predict --al 0.5 -a 0.7", 2, "speclab predict: --alpha is given twice");
+    spec_program_fails("predict --alp 0.5 -a 0.7", 2, "speclab predict: --alpha is given twice");
     spec_program_fails("predict -lK 5 -K 6", 2, "speclab predict: --K is given twice");
     spec_program_fails("predict --seed 1 -s 2", 2,
                        "speclab predict: --seed is given twice, as '1' and as '2'; give it");
@@ -225,6 +315,8 @@ int main(void)
         cmocka_unit_test(help_of_a_verb_is_what_the_verb_says),
         cmocka_unit_test(every_verb_has_examples_of_its_own_options),
         cmocka_unit_test(the_help_of_all_fits_a_screen),
+        cmocka_unit_test(the_overview_fits_a_screen_of_24_lines),
+        cmocka_unit_test(a_misspelt_verb_or_option_is_answered_with_the_right_one),
         cmocka_unit_test(hints_name_the_verbs_that_have_the_option),
         cmocka_unit_test(every_foreign_name_is_answered),
         cmocka_unit_test(names_of_other_engines_get_a_hint),
