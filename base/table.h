@@ -78,8 +78,8 @@ int spec_table_write(const spec_table *table, spec_format format, FILE *out, spe
 
 /* A terminal, and what matters in the table that is fitted to it. */
 typedef struct {
-    int columns; /* >= 20 */
-    int lines;   /* a heading for each screen of so many; 0: one heading */
+    int columns;                  /* >= 20 */
+    int lines;                    /* a heading for each screen of so many; 0: one heading */
     const char *const *opt_first; /* columns, the most important first, then NULL; others are
                                      less important */
 } spec_table_screen;

@@ -142,6 +142,7 @@ int spec_bench_online_run(const spec_bench_online_options *options,
     SPEC_TRY(spec_timing_online_init(&r.timed, &plan, &error));
     spec_progress_clear();
     SPEC_TRY(spec_timing_online_report_table(&r.table, &r.timed, request->asked, &error));
+    spec_assumed_say(&request->pair->assumed, verb);
     code = spec_options_show(&r.table, request->common, verb);
     say_updates(&r, verb);
 done:

@@ -139,6 +139,7 @@ void spec_generate_args_parse(spec_generate_args *args, spec_context *context, i
     args->common.opt_output = SPEC_OPTIONS_TEXT_OUTPUT;
     spec_usage_parse(&argp, argc, argv, args);
     if (args->plain) args->pair.verify = SPEC_VERIFY_AUTO; /* plain decoding verifies nothing */
+    args->pair.plain = args->plain;
     spec_pair_options_complete(&args->pair, verb);
     if (args->plain && args->baseline)
         spec_usage_fail(

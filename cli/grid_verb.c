@@ -83,6 +83,14 @@ static void say(const spec_grid_verb *verb, const char *line)
     spec_usage_say(verb->verb, "%s", line);
 }
 
+static const char *typed_for(char typed[OPTION_SIZE], const void *self, const char *parameter)
+{
+    char option[OPTION_SIZE];
+    option_of(option, self, parameter, strlen(parameter));
+    snprintf(typed, OPTION_SIZE, "--%.60s ", option);
+    return typed;
+}
+
 static void set_columns(spec_experiment *experiment, const spec_grid_verb *verb)
 {
     if (verb->show == NULL) return;
@@ -149,7 +157,10 @@ int spec_grid_verb_run(const spec_grid_verb *verb, const spec_options *options)
     experiment.seed = options->seed;
     fill_grid(&experiment.grid, verb);
     set_columns(&experiment, verb);
+    spec_assumed assumed = verb->assumed;
+    spec_assumed_add_measure(&assumed, experiment.measure, &experiment.grid, typed_for, verb);
     const spec_options_plan plan = {.no_point = true,
+                                    .opt_assumed = &assumed,
                                     .limit = verb->limit,
                                     .what = verb->what,
                                     .after = verb->after};

@@ -333,6 +333,17 @@ int spec_options_checked(const spec_result *result, spec_error *ret_error)
     return SPEC_EXIT_FAILS;
 }
 
+typedef struct {
+    const spec_assumed *opt_assumed;
+    const char *verb;
+} first_words;
+
+static void say_first(void *self)
+{
+    const first_words *words = self;
+    if (words->opt_assumed != NULL) spec_assumed_say(words->opt_assumed, words->verb);
+}
+
 /* A member of a team computes, but reads and writes no file. */
 static int run_as_member(const spec_experiment *experiment, const spec_run_options *run,
                          const spec_team *team)
@@ -344,6 +355,7 @@ static int run_as_member(const spec_experiment *experiment, const spec_run_optio
     member.opt_csv = NULL;
     member.resume = false;
     member.progress = NULL;
+    member.first_row = NULL;
     if (spec_experiment_run(&result, experiment, &member, &error) != GSL_SUCCESS)
         team->leave(team->self, error.text);
     spec_result_free(&result);
@@ -370,6 +382,7 @@ int spec_options_run(const spec_experiment *experiment, const spec_options *opti
     const bool rows_appear = csv && options->output == NULL &&
                              isatty(STDOUT_FILENO); /* the rows themselves show the progress */
     if (rows_appear) spec_progress_clear();
+    first_words words = {plan->opt_assumed, verb};
     const spec_run_options run = {
         .csv_path = csv ? options->output : NULL,
         .opt_csv = csv && options->output == NULL ? stdout : NULL,
@@ -382,6 +395,8 @@ int spec_options_run(const spec_experiment *experiment, const spec_options *opti
         .limit = plan->limit,
         .stop = &spec_options_stop,
         .progress = rows_appear ? NULL : spec_progress_reports_points,
+        .first_row = say_first,
+        .self = &words,
     };
     ret_error->text[0] = '\0';
     const spec_team *team = options->context->opt_team;

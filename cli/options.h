@@ -5,6 +5,7 @@
 #define SPECLAB_OPTIONS_H
 
 #include "base/table.h"
+#include "cli/assumed.h"
 #include "cli/usage.h"
 #include "experiments/experiment.h"
 #include "models/context.h"
@@ -17,7 +18,7 @@
 typedef struct {
     spec_format format;
     bool format_given;
-    bool all;  /* do not fit tables to the terminal */
+    bool all; /* do not fit tables to the terminal */
     uint64_t seed;
     bool seed_given;
     spec_context *context;
@@ -67,6 +68,7 @@ typedef struct {
     bool no_point;  /* errors begin with the parameter at fault instead of the grid point */
     uint64_t limit; /* largest number of branches in an enumeration, 0: the default */
     const char *what; /* phase before the first point, such as "loading the models", or NULL */
+    const spec_assumed *opt_assumed; /* said before the first row */
     /* After the table of a run that ended: say what it shows, and return the exit code of a run
      * whose checks hold. May be NULL. */
     int (*after)(const spec_table *table, const char *verb);

@@ -40,9 +40,11 @@ static const struct argp_option options_table[] = {
 };
 
 static const struct {
-    const char *option, *key;
-} sampling[SPEC_PAIR_SAMPLING] = {
-    {"temperature", "temperature"}, {"top-k", "top_k"}, {"top-p", "top_p"}, {"min-p", "min_p"}};
+    const char *option, *key, *value; /* value: without the option */
+} sampling[SPEC_PAIR_SAMPLING] = {{"temperature", "temperature", "1"},
+                                  {"top-k", "top_k", "all"},
+                                  {"top-p", "top_p", "1"},
+                                  {"min-p", "min_p", "0"}};
 
 /* Replace `*spec` by a copy of `arg`. */
 static void keep(char **spec, const char *arg, const char *verb)
@@ -149,6 +151,28 @@ static void check_names(const spec_pair_options *options, const char *verb)
     spec_model_close(any);
 }
 
+/* An option that was not given takes its default, which is then assumed. */
+static void choose(const char **option, const char *typed, const char *by_default,
+                   spec_pair_options *options)
+{
+    if (*option != NULL) return;
+    *option = by_default;
+    if (!options->plain) spec_assumed_add(&options->assumed, typed, by_default, NULL);
+}
+
+static void assume_sampling(spec_pair_options *options)
+{
+    spec_settings settings = {0};
+    if (spec_settings_init(&settings, options->target, NULL) == GSL_SUCCESS)
+        for (int i = 0; i < SPEC_PAIR_SAMPLING; i++) {
+            char typed[32];
+            snprintf(typed, sizeof typed, "--%s ", sampling[i].option);
+            if (spec_settings_text(&settings, sampling[i].key) == NULL)
+                spec_assumed_add(&options->assumed, typed, sampling[i].value, NULL);
+        }
+    spec_settings_free(&settings);
+}
+
 void spec_pair_options_complete(spec_pair_options *options, const char *verb)
 {
     if (options->target == NULL)
@@ -158,7 +182,9 @@ void spec_pair_options_complete(spec_pair_options *options, const char *verb)
     if (options->verify == SPEC_VERIFY_DEVICE && options->draft == NULL)
         spec_usage_fail(verb,
                         "--verify device needs a --draft: chains are drawn from a draft model");
-    if (options->drafting == NULL) options->drafting = options->draft != NULL ? "chain" : "lookup";
+    choose(&options->rule, "--rule ", "token", options);
+    choose(&options->drafting, "--drafting ", options->draft != NULL ? "chain" : "lookup", options);
+    choose(&options->policy, "--policy ", "fixed", options);
     check_names(options, verb);
     if (options->device != NULL) {
         spec_device_option_check(options->device, verb);
@@ -171,6 +197,7 @@ void spec_pair_options_complete(spec_pair_options *options, const char *verb)
     }
     add_sampling(&options->target, "target", options, verb);
     if (options->draft != NULL) add_sampling(&options->draft, "draft", options, verb);
+    assume_sampling(options);
 }
 
 void spec_pair_options_free(spec_pair_options *options)

@@ -5,6 +5,7 @@
 #ifndef SPECLAB_PAIR_OPTIONS_H
 #define SPECLAB_PAIR_OPTIONS_H
 
+#include "cli/assumed.h"
 #include "models/model.h"
 #include "sim/decode.h"
 
@@ -15,12 +16,15 @@ enum { SPEC_PAIR_SAMPLING = 4 };
 typedef struct {
     spec_context *context; /* of the models */
     char *target, *draft;  /* specs, owned; draft NULL: none */
-    const char *rule, *drafting, *policy;
+    const char *rule, *drafting, *policy; /* NULL until _complete: not given */
+    spec_assumed assumed;                 /* set by _complete: the options that were not given */
     const char *device; /* as given, or NULL */
     bool ahead;
     spec_verify_place verify;
     const char
         *sampling[SPEC_PAIR_SAMPLING]; /* temperature, top_k, top_p, min_p, as given, or NULL */
+
+    bool plain; /* set by the verb: it does not speculate, and says nothing of rule and drafts */
 
     /* Set by the verb, for the memory budget. */
     int laws;         /* largest number of draft rows kept at a time */
@@ -29,13 +33,12 @@ typedef struct {
 } spec_pair_options;
 
 #define SPEC_PAIR_OPTIONS_DEFAULT(of)                                                              \
-    ((spec_pair_options){                                                                          \
-        .context = (of), .rule = "token", .policy = "fixed", .verify = SPEC_VERIFY_AUTO})
+    ((spec_pair_options){.context = (of), .verify = SPEC_VERIFY_AUTO})
 
 extern const struct argp spec_pair_options_argp;
 
-/* Call after parsing: exits 2 without a target, chooses the strategy, and writes the device and the
- * sampling parameters into the specs. */
+/* Call after parsing: exits 2 without a target, chooses what was not given, and writes the device
+ * and the sampling parameters into the specs. */
 void spec_pair_options_complete(spec_pair_options *options, const char *verb);
 void spec_pair_options_free(spec_pair_options *options);
 

@@ -44,15 +44,28 @@ void spec_usage_say(const char *verb, const char *format, ...)
     va_end(args);
 }
 
-void spec_usage_note(const char *verb, const char *format, ...)
+static void tell(const char *verb, const char *format, va_list args)
 {
-    va_list args;
     char line[LINE_MAX_BYTES];
-    if (!isatty(STDERR_FILENO)) return;
-    va_start(args, format);
     write_line(line, verb, format, args);
     spec_page_write(line, spec_page_columns(STDERR_FILENO), stderr);
     fputc('\n', stderr);
+}
+
+void spec_usage_tell(const char *verb, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    tell(verb, format, args);
+    va_end(args);
+}
+
+void spec_usage_note(const char *verb, const char *format, ...)
+{
+    va_list args;
+    if (!isatty(STDERR_FILENO)) return;
+    va_start(args, format);
+    tell(verb, format, args);
     va_end(args);
 }
 

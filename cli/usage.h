@@ -26,6 +26,10 @@ __attribute__((noreturn, format(printf, 2, 3))) void spec_usage_fail(const char 
 /* Fail with "out of memory". */
 __attribute__((noreturn)) void spec_usage_no_memory(const char *verb);
 
+/* The same, wrapped on a terminal: information that belongs to the result. */
+__attribute__((format(printf, 2, 3))) void spec_usage_tell(const char *verb, const char *format,
+                                                           ...);
+
 /* The same, only if standard error is a terminal: information for readers. */
 __attribute__((format(printf, 2, 3))) void spec_usage_note(const char *verb, const char *format,
                                                            ...);

@@ -47,6 +47,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 int spec_verb_accept(spec_context *context, int argc, char **argv)
 {
+    static const char default_target[] = "probs:0.5,0.3,0.2", default_draft[] = "probs:0.2,0.5,0.3";
     static const struct argp_child children[] = {{&spec_options_grid_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         options_table,
@@ -67,13 +68,16 @@ int spec_verb_accept(spec_context *context, int argc, char **argv)
         NULL};
     arguments args = {
         .common = SPEC_OPTIONS_DEFAULT(context),
-        .target = "probs:0.5,0.3,0.2",
-        .draft = "probs:0.2,0.5,0.3",
+        .target = default_target,
+        .draft = default_draft,
         .n = "1",
     };
     spec_usage_parse(&argp, argc, argv, &args);
 
     const bool all = args.contexts != NULL && strcmp(args.contexts, "all") == 0;
+    spec_assumed assumed = {""};
+    spec_assumed_add_default(&assumed, "--target ", args.target, default_target);
+    spec_assumed_add_default(&assumed, "--draft ", args.draft, default_draft);
     const spec_verb_axis axis[] = {
         {"rule", SPEC_AXIS_LINES, args.rule},
         {"target", SPEC_AXIS_LINES, args.target},
@@ -93,6 +97,7 @@ int spec_verb_accept(spec_context *context, int argc, char **argv)
         .measure = "accept",
         .axis = axis,
         .n_axes = (int)(sizeof axis / sizeof axis[0]),
+        .assumed = assumed,
         .show = show,
     };
     return spec_grid_verb_run(&verb, &args.common);

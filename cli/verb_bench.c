@@ -290,6 +290,7 @@ static int measure(arguments *args, const char *asked, const char *verb)
     spec_progress_clear();
     SPEC_TRY(spec_timing_predict(prediction, &timed, ERROR, RESAMPLES, &error));
     SPEC_TRY(spec_timing_report_table(&table, &timed, prediction, asked, &error));
+    spec_assumed_say(&args->pair.assumed, verb);
     code = show(args, &table, "the result", verb);
     if (code == SPEC_EXIT_HOLDS && spec_timing_report_contradicts(prediction, &K, &z)) {
         spec_usage_say(verb,

@@ -65,6 +65,12 @@ int spec_verb_generate(spec_context *context, int argc, char **argv)
     };
     SPEC_TRY(spec_generation_init(&generation, &plan, &error));
     spec_options_catch_interrupts();
+    if (!args.K_given && !args.plain) {
+        char K[16];
+        snprintf(K, sizeof K, "%d", args.K);
+        spec_assumed_add(&args.pair.assumed, "--K ", K, NULL);
+    }
+    spec_assumed_say(&args.pair.assumed, verb);
     spec_generate_output_legend(&args);
     SPEC_TRY(write_texts(&ending, &generation, &output, prompt, n_prompt, &error));
     SPEC_TRY(spec_output_close(&file, args.common.force, verb, &error));

@@ -160,40 +160,34 @@ typedef struct {
     bool c_is_axis;            /* otherwise the measure chooses this c by itself */
 } assumption;
 
-static assumption assume(const arguments *args, const spec_pass_costs *costs, const char *verb)
+static assumption assume(spec_assumed *ret_said, const arguments *args,
+                         const spec_pass_costs *costs, const char *verb)
 {
     assumption ret = {.c_is_axis = false};
     spec_pair_size size = {.target = 0.0};
     if (args->target != NULL)
         size = spec_pair_size_of(args->target, args->draft, args->common.context);
-    char also[120] = "";
     if (args->positions == NULL && size.target > 0.0) {
         snprintf(ret.positions, sizeof ret.positions, "%d", spec_pair_size_positions(&size));
-        snprintf(also, sizeof also, "; the chances are measured at %s positions (--positions N)",
-                 ret.positions);
+        spec_usage_note(verb, "the chances are measured at %s positions (--positions N)",
+                        ret.positions);
     }
-    if (args->c != NULL) {
-        if (also[0] != '\0') spec_usage_note(verb, "%s", also + 2);
-    } else if (costs->of_bench) {
+    if (args->c == NULL && costs->of_bench) {
         snprintf(ret.c, sizeof ret.c, "%.4g", costs->c);
-        spec_usage_note(verb, "c = %s and passes of up to %d tokens are measured: %s%s", ret.c,
-                        costs->width[costs->n - 1], args->costs, also);
-    } else if (size.on_one_device) {
-        ret.c_is_axis = true;
-        snprintf(ret.c, sizeof ret.c, "%.3g", size.draft / size.target);
-        spec_usage_note(verb,
-                        "c = %s is assumed, the draft's weights over the target's (-c C, or "
-                        "--costs FILE of bench)%s",
-                        ret.c, also);
-    } else {
-        snprintf(ret.c, sizeof ret.c, "0.1");
-        spec_usage_note(verb, "c = 0.1 is assumed (-c C, or --costs FILE of bench)%s", also);
+        spec_usage_note(verb, "c = %s and passes of up to %d tokens are measured: %s", ret.c,
+                        costs->width[costs->n - 1], args->costs);
+    } else if (args->c == NULL) {
+        ret.c_is_axis = size.on_one_device;
+        snprintf(ret.c, sizeof ret.c, "%.3g", size.on_one_device ? size.draft / size.target : 0.1);
+        spec_assumed_add(ret_said, "--c ", ret.c,
+                         size.on_one_device ? "the draft's weights over the target's" : NULL);
     }
     return ret;
 }
 
 int spec_verb_plan(spec_context *context, int argc, char **argv)
 {
+    static const char default_accept[] = "0.7,0.12,0.05,0.03";
     static const struct argp_child children[] = {{&spec_options_grid_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         options_table,
@@ -219,14 +213,18 @@ int spec_verb_plan(spec_context *context, int argc, char **argv)
     spec_pass_costs costs;
     spec_usage_parse(&argp, argc, argv, &args);
     check(&args, argv[0]);
+    const bool siblings_assumed = args.target != NULL && args.siblings == NULL;
     complete(&args);
     if (args.accept == NULL && args.accuracies == NULL && args.target == NULL)
-        args.accept = "0.7,0.12,0.05,0.03";
+        args.accept = default_accept;
 
+    spec_assumed assumed = {""};
+    spec_assumed_add_default(&assumed, "--accept ", args.accept, default_accept);
+    if (siblings_assumed) spec_assumed_add(&assumed, "--siblings ", args.siblings, NULL);
     spec_costs_option_read(&costs, args.costs, args.c != NULL, argv[0]);
-    const assumption assumed = assume(&args, &costs, argv[0]);
-    if (assumed.positions[0] != '\0') args.positions = assumed.positions;
-    if (assumed.c_is_axis) args.c = assumed.c;
+    const assumption made = assume(&assumed, &args, &costs, argv[0]);
+    if (made.positions[0] != '\0') args.positions = made.positions;
+    if (made.c_is_axis) args.c = made.c;
     char *nodes = budgets(args.nodes, &costs, argv[0]);
     spec_pass_costs_free(&costs);
     /* All lists are one grid point: the measure returns a row per method and budget from one
@@ -244,7 +242,7 @@ int spec_verb_plan(spec_context *context, int argc, char **argv)
         {"nodes", SPEC_AXIS_LINES, nodes},
         {"depth", SPEC_AXIS_LINES, args.depth},
         {"c", SPEC_AXIS_LINES, args.c},
-        {"c", SPEC_AXIS_ASKED, args.c == NULL && assumed.c[0] != '\0' ? assumed.c : NULL},
+        {"c", SPEC_AXIS_ASKED, args.c == NULL && made.c[0] != '\0' ? made.c : NULL},
         {"costs", SPEC_AXIS_LINES, args.costs},
     };
     char show[160];
@@ -256,6 +254,7 @@ int spec_verb_plan(spec_context *context, int argc, char **argv)
         .measure = "plan",
         .axis = axis,
         .n_axes = (int)(sizeof axis / sizeof axis[0]),
+        .assumed = assumed,
         .show = show,
         .figure = strchr(nodes, ',') != NULL ? "plan" : "tree",
         .rounds = args.rounds,

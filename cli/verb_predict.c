@@ -72,7 +72,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 /* Missing options take the values that bench measured with the costs, or else the defaults. */
-static void assume(arguments *args, char alpha[32], char c[32], const char *verb)
+static void assume(spec_assumed *ret_assumed, arguments *args, char alpha[32], char c[32],
+                   const char *verb)
 {
     spec_pass_costs costs;
     spec_costs_option_read(&costs, args->costs, args->c != NULL, verb);
@@ -80,6 +81,9 @@ static void assume(arguments *args, char alpha[32], char c[32], const char *verb
     snprintf(c, 32, "%.4g", costs.of_bench && costs.c >= 0.0 ? costs.c : 0.1);
     if (args->alpha == NULL) args->alpha = alpha;
     if (args->c == NULL) args->c = c;
+    *ret_assumed = (spec_assumed){""};
+    if (!costs.of_bench) spec_assumed_add_default(ret_assumed, "--alpha ", args->alpha, alpha);
+    if (!costs.of_bench && !args->law) spec_assumed_add_default(ret_assumed, "--c ", args->c, c);
     if (costs.n > 0)
         spec_usage_note(verb,
                         "costs from %s, for passes of up to %d tokens, with alpha = %s and c = %s",
@@ -119,7 +123,8 @@ int spec_verb_predict(spec_context *context, int argc, char **argv)
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .K = DEFAULT_K};
     char alpha[32], c[32];
     spec_usage_parse(&argp, argc, argv, &args);
-    assume(&args, alpha, c, argv[0]);
+    spec_assumed assumed;
+    assume(&assumed, &args, alpha, c, argv[0]);
 
     const spec_verb_axis axis[] = {
         {"alpha", SPEC_AXIS_NUMBERS, args.alpha},
@@ -141,6 +146,7 @@ int spec_verb_predict(spec_context *context, int argc, char **argv)
                                         : "predict",
         .axis = axis,
         .n_axes = (int)(sizeof axis / sizeof axis[0]),
+        .assumed = assumed,
     };
     return spec_grid_verb_run(&verb, &args.common);
 }

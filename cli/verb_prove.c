@@ -140,6 +140,8 @@ static char *with_models(const char *draftings, const char *model, const char *v
 
 int spec_verb_prove(spec_context *context, int argc, char **argv)
 {
+    static const char default_target[] = "dirichlet?V=3&concentration=1&seed=1",
+                      default_draft[] = "dirichlet?V=3&concentration=1&seed=2";
     static const struct argp_child children[] = {{&spec_options_grid_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         options_table,
@@ -165,8 +167,8 @@ int spec_verb_prove(spec_context *context, int argc, char **argv)
     spec_usage_parse(&argp, argc, argv, &args);
     const bool trees = args.n != NULL || args.tree != NULL, cases = args.cases != NULL;
     if (args.tokens == NULL) args.tokens = trees ? "2" : "3";
-    if (args.target == NULL) args.target = "dirichlet?V=3&concentration=1&seed=1";
-    if (args.draft == NULL) args.draft = "dirichlet?V=3&concentration=1&seed=2";
+    if (args.target == NULL) args.target = default_target;
+    if (args.draft == NULL) args.draft = default_draft;
 
     spec_prove_pairs pairs;
     char *made = !trees ? NULL
@@ -185,6 +187,11 @@ int spec_verb_prove(spec_context *context, int argc, char **argv)
              pairs.levels > 0               ? pairs.levels
              : args.n != NULL || args.ahead ? 1
                                             : 2);
+    spec_assumed assumed = {""};
+    if (!cases) spec_assumed_add_default(&assumed, "--target ", args.target, default_target);
+    if (!cases && args.alpha == NULL)
+        spec_assumed_add_default(&assumed, "--draft ", args.draft, default_draft);
+    if (trees && args.siblings == NULL) spec_assumed_add(&assumed, "--siblings ", "iid", NULL);
     const spec_verb_axis axis[] = {
         {"rule", SPEC_AXIS_MADE, pairs.rule},
         {"rule", SPEC_AXIS_ASKED, args.rule},
@@ -225,6 +232,7 @@ int spec_verb_prove(spec_context *context, int argc, char **argv)
         .measure = cases ? "prove_cases" : "prove",
         .axis = axis,
         .n_axes = (int)(sizeof axis / sizeof axis[0]),
+        .assumed = assumed,
         .option = args.alpha != NULL ? by_alpha : NULL,
         .show = show,
         .limit = args.limit,

@@ -259,6 +259,20 @@ static char *command_of(const char *file)
     return spec_memory_text_take(&text, NULL);
 }
 
+static const char *typed_in_file(char typed[64], const void *self, const char *parameter)
+{
+    (void)self;
+    snprintf(typed, 64, "%s = ", parameter);
+    return typed;
+}
+
+/* List the parameters of the measure that the experiment does not give, and that matter. */
+static void assume(spec_assumed *ret, const spec_experiment *experiment)
+{
+    *ret = (spec_assumed){""};
+    spec_assumed_add_measure(ret, experiment->measure, &experiment->grid, typed_in_file, NULL);
+}
+
 static int write_report(const spec_experiment *experiment, const spec_result *result, int n,
                         const arguments *args, const char *verb, spec_error *error)
 {
@@ -403,7 +417,9 @@ int spec_verb_run(spec_context *context, int argc, char **argv)
     check_names(&experiment, &args, argv[0]);
     spec_options options = args.common;
     options.seed = experiment.seed;
-    const spec_options_plan plan = {.limit = args.limit};
+    spec_assumed assumed;
+    assume(&assumed, &experiment);
+    const spec_options_plan plan = {.limit = args.limit, .opt_assumed = &assumed};
     spec_error error;
     const int code = spec_options_run(&experiment, &options, &plan, argv[0], &error);
     if (error.text[0] != '\0') spec_usage_say(argv[0], "%s: %s", args.file[0], error.text);

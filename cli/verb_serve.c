@@ -38,8 +38,8 @@ enum {
 };
 
 /* With & between keys: results in CSV need no quotes. */
-#define DEFAULT_COST "affine?step=7.1ms&token=21us&kv=39ns"
-#define DEFAULT_DRAFT_COST "affine?round=2.1ms"
+static const char default_cost[] = "affine?step=7.1ms&token=21us&kv=39ns",
+                  default_draft_cost[] = "affine?round=2.1ms", default_alpha[] = "0.8";
 
 static const struct argp_option options_table[] = {
     {"alpha", 'a', "LIST", 0, "acceptance rates in [0,1] (0.8)", 1},
@@ -140,6 +140,18 @@ static void say_doubts(const char *cost, const char *opt_draft_cost, const char 
     spec_request_trace_free(&trace);
 }
 
+/* A cost that the user did not give, or what a given one leaves to its defaults. */
+static void assume(spec_assumed *assumed, const char *typed, const char *opt_spec,
+                   const char *by_default)
+{
+    char text[128] = "with ", *settings = text + strlen(text);
+    spec_assumed_add_default(assumed, typed, opt_spec, by_default);
+    if (opt_spec != NULL && opt_spec != by_default)
+        spec_step_cost_defaults(settings, sizeof text - strlen(text), opt_spec,
+                                by_default == default_draft_cost);
+    if (settings[0] != '\0') spec_assumed_add(assumed, typed, text, NULL);
+}
+
 int spec_verb_serve(spec_context *context, int argc, char **argv)
 {
     static const struct argp_child children[] = {{&spec_options_grid_argp, 0, NULL, 0}, {0}};
@@ -167,15 +179,16 @@ int spec_verb_serve(spec_context *context, int argc, char **argv)
     spec_usage_parse(&argp, argc, argv, &args);
     spec_figure_option_check(args.figure, &args.common, argv[0]);
     const char *cost = value(&args, KEY_COST), *draft_cost = value(&args, KEY_DRAFT_COST);
-    if (cost == NULL && draft_cost == NULL)
-        draft_cost = DEFAULT_DRAFT_COST;
-    else if (draft_cost == NULL)
-        spec_usage_note(argv[0], "drafting takes no time, as without --draft-cost");
-    if (cost == NULL) cost = DEFAULT_COST;
+    if (cost == NULL && draft_cost == NULL) draft_cost = default_draft_cost;
+    if (cost == NULL) cost = default_cost;
     say_doubts(cost, draft_cost, value(&args, KEY_TRACE), argv[0]);
-    if (args.alpha == NULL && value(&args, KEY_ACCEPTED) == NULL) args.alpha = "0.8";
+    if (args.alpha == NULL && value(&args, KEY_ACCEPTED) == NULL) args.alpha = default_alpha;
 
     /* A spec has commas of its own: it is one line. */
+    spec_assumed assumed = {""};
+    assume(&assumed, "--cost ", cost, default_cost);
+    assume(&assumed, "--draft-cost ", draft_cost, default_draft_cost);
+    spec_assumed_add_default(&assumed, "--alpha ", args.alpha, default_alpha);
     const spec_verb_axis axis[] = {
         {"trace", SPEC_AXIS_LINES, value(&args, KEY_TRACE)},
         {"accepted", SPEC_AXIS_LINES, value(&args, KEY_ACCEPTED)},
@@ -210,6 +223,7 @@ int spec_verb_serve(spec_context *context, int argc, char **argv)
         .measure = "serve",
         .axis = axis,
         .n_axes = (int)(sizeof axis / sizeof axis[0]),
+        .assumed = assumed,
         .option = renamed,
         .figure = "serve_load",
         .after = spec_serve_advice_say,

@@ -256,6 +256,7 @@ int spec_verb_step(spec_context *context, int argc, char **argv)
     SPEC_TRY(spec_decoder_reset(&decoder, before, n, &error));
     spec_round_log_init(&log, &decoder, coin, n_coins, rng);
     SPEC_TRY(spec_output_open(&file, args.common.output, verb, &error));
+    spec_assumed_say(&args.pair.assumed, verb);
     const spec_step_view view = {.log = &log, .names = &names, .top = args.top};
     SPEC_TRY(write_rounds(file.out, &args, &view, &log, before, n, &error));
     SPEC_TRY(spec_output_close(&file, args.common.force, verb, &error));

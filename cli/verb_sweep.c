@@ -139,6 +139,8 @@ static bool process_lacks_alpha(const char *spec)
 
 int spec_verb_sweep(spec_context *context, int argc, char **argv)
 {
+    static const char default_alpha[] = "0.5:0.9:0.1", default_c[] = "0.1",
+                      default_draft[] = "perturb?of=target&alpha={alpha}";
     static const struct argp_child children[] = {{&spec_options_grid_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         options_table,
@@ -158,23 +160,27 @@ int spec_verb_sweep(spec_context *context, int argc, char **argv)
         children,
         NULL,
         NULL};
-    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .K = DEFAULT_K, .c = "0.1"};
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .K = DEFAULT_K, .c = default_c};
     spec_usage_parse(&argp, argc, argv, &args);
 
     /* With a pair of models, alpha is a parameter only if the draft's spec contains {alpha}. */
     bool models = args.target != NULL;
     const bool no_alpha = !models && args.process != NULL && process_lacks_alpha(args.process);
-    if (models && args.draft == NULL) args.draft = "perturb?of=target&alpha={alpha}";
+    if (models && args.draft == NULL) args.draft = default_draft;
     const bool wants_alpha = models ? strstr(args.draft, "{alpha}") != NULL : !no_alpha;
     if (no_alpha && args.alpha != NULL)
         spec_usage_fail(argv[0], "--alpha: process '%s' has no alpha", args.process);
     if (!wants_alpha && args.alpha != NULL)
         spec_usage_fail(argv[0], "--alpha: this draft does not use {alpha}");
-    if (args.alpha == NULL) args.alpha = "0.5:0.9:0.1";
+    if (args.alpha == NULL) args.alpha = default_alpha;
     char positions[32];
     if (models && !args.ahead && args.positions == NULL)
         assume_positions(&args, positions, argv[0]);
 
+    spec_assumed assumed = {""};
+    spec_assumed_add_default(&assumed, "--c ", args.c, default_c);
+    spec_assumed_add_default(&assumed, "--draft ", args.draft, default_draft);
+    if (wants_alpha) spec_assumed_add_default(&assumed, "--alpha ", args.alpha, default_alpha);
     const spec_verb_axis axis[] = {
         {"process", SPEC_AXIS_LINES, args.process},
         {"target", SPEC_AXIS_LINES, args.target},
@@ -198,6 +204,7 @@ int spec_verb_sweep(spec_context *context, int argc, char **argv)
                               : "acceptance",
         .axis = axis,
         .n_axes = (int)(sizeof axis / sizeof axis[0]),
+        .assumed = assumed,
         .figure = args.ahead ? "ahead"
                   : no_alpha ? NULL /* its curves are functions of alpha */
                              : "speedup",

@@ -70,6 +70,7 @@ typedef struct {
     const volatile int *stop;
     /* points done, with the share of the current one, of `total`; may be NULL */
     void (*progress)(void *self, double done, uint64_t total);
+    void (*first_row)(void *self); /* before the first row of this run; may be NULL */
     void *self;
 } spec_run_options;
 

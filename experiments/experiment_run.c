@@ -34,6 +34,7 @@ typedef struct {
     spec_group_run group;
     spec_point_groups groups; /* zeroed: points run their groups themselves */
     spec_error *error;
+    bool begun; /* a point has been kept */
 } runner;
 
 /* Check the experiment before anything is computed. */
@@ -387,6 +388,9 @@ static int run_points(runner *run)
         run->file.done = run->next;
         status = takes_points ? take_point(run, team) : compute_point(run);
         if (status == GSL_CONTINUE) continue;
+        if (status == GSL_SUCCESS && !run->begun && run->options->first_row != NULL)
+            run->options->first_row(run->options->self);
+        run->begun = true;
         if (status == GSL_SUCCESS) status = keep_point(run);
         if (status != GSL_SUCCESS) return status;
     }

@@ -248,8 +248,8 @@ static int write_lengths(FILE *out, const spec_advice *advice, int columns, spec
     }
     fputc('\n', out);
     if (columns >= 20)
-        SPEC_TRY(spec_table_write_fitting(&table, &(spec_table_screen){.columns = columns}, out,
-                                          error));
+        SPEC_TRY(
+            spec_table_write_fitting(&table, &(spec_table_screen){.columns = columns}, out, error));
     else
         SPEC_TRY(spec_table_write(&table, SPEC_FORMAT_TABLE, out, error));
     write_legend(out, &seen, left_out, columns);

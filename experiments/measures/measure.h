@@ -61,6 +61,18 @@ typedef struct {
     bool exact;         /* computed exactly, without sampling */
 } spec_headline;
 
+/* A parameter whose default moves a result by more than a twentieth where another value is as
+ * plausible: a fact of the user's models, machine or load. A run without it says what is assumed
+ * (cli/assumed.h). */
+typedef struct {
+    const char *parameter;   /* NULL ends a list */
+    const char *opt_value;   /* NULL: its default */
+    const char *opt_meaning; /* NULL: the value says enough */
+    const char
+        *opt_needs; /* names between blanks: one must be in the grid, or nothing is assumed */
+    const char *opt_unless; /* the same: none may be in the grid */
+} spec_assumption;
+
 typedef struct spec_measure spec_measure;
 struct spec_measure {
     const char *name, *summary;
@@ -74,6 +86,7 @@ struct spec_measure {
     const char *const *checked;
     /* the columns of summaries, the most important first; ended by a NULL column */
     const spec_headline *headlines;
+    const spec_assumption *assumes; /* ended by a NULL parameter; NULL: none */
     /* result columns that, with the parameters, identify a row; NULL: none */
     const char *const *keys;
     bool simulates; /* uses the rounds and the standard error of the point */

@@ -364,11 +364,17 @@ static const char *const columns[] = {"rule",
 static const spec_headline headlines[] = {{.column = "acceptance"}, {.column = "ratio"}, {0}};
 static const char *const checked[] = {"verdict", NULL};
 
+static const spec_assumption assumes[] = {
+    {"contexts", NULL, "the empty one", NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 const spec_measure spec_measure_accept = {
     .name = "accept",
     .summary = "how often each rule accepts one of n draft tokens: closed form, enumeration, and "
                "the bound",
     .parameters = parameters,
+    .assumes = assumes,
     .columns = columns,
     .headlines = headlines,
     .checked = checked,

@@ -78,11 +78,17 @@ static const spec_headline headlines[] = {
 };
 static const char *const checked[] = {"emitted_z", NULL};
 
+static const spec_assumption assumes[] = {
+    {"c", NULL, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 const spec_measure spec_measure_acceptance = {
     .name = "acceptance",
     .summary =
         "tokens per round and speed-up of an acceptance process, simulated beside its theory",
     .parameters = parameters,
+    .assumes = assumes,
     .columns = columns,
     .headlines = headlines,
     .checked = checked,

@@ -46,11 +46,19 @@ static const spec_headline headlines[] = {
     {0},
 };
 
+static const spec_assumption assumes[] = {
+    {"c", NULL, NULL, NULL, NULL},
+    {"guess", NULL, NULL, NULL, NULL},
+    {"handed", NULL, "two devices", NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 const spec_measure spec_measure_ahead = {
     .name = "ahead",
     .summary = "closed forms of drafting ahead: speed-up with and without, hits, break-even, and "
                "the best K of each",
     .parameters = parameters,
+    .assumes = assumes,
     .columns = columns,
     .headlines = headlines,
     .run = run,

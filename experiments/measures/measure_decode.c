@@ -161,11 +161,18 @@ static const spec_headline headlines[] = {
 };
 static const char *const checked[] = {"emitted_z", NULL};
 
+static const spec_assumption assumes[] = {
+    {"c", NULL, NULL, NULL, NULL},      {"drafting", NULL, NULL, NULL, NULL},
+    {"policy", NULL, NULL, NULL, NULL}, {"rule", NULL, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 const spec_measure spec_measure_decode = {
     .name = "decode",
     .summary = "the decoding loop over a pair of models: tokens per round, four alphas, speed-up "
                "on the virtual clock",
     .parameters = parameters,
+    .assumes = assumes,
     .columns = columns,
     .headlines = headlines,
     .checked = checked,

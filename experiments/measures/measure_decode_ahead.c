@@ -87,11 +87,19 @@ static const spec_headline headlines[] = {
 };
 static const char *const checked[] = {"emitted_z", "hit_z", "speedup_ahead_z", NULL};
 
+static const spec_assumption assumes[] = {
+    {"c", NULL, NULL, NULL, NULL},
+    {"drafting", NULL, NULL, NULL, NULL},
+    {"rule", NULL, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 const spec_measure spec_measure_decode_ahead = {
     .name = "decode_ahead",
     .summary = "the decoding loop that drafts ahead: chains found, and speed-up with and without, "
                "beside exact theory",
     .parameters = parameters,
+    .assumes = assumes,
     .columns = columns,
     .headlines = headlines,
     .checked = checked,

@@ -183,11 +183,18 @@ static const spec_headline headlines[] = {
 static const char *const keys[] = {"method", "budget", NULL};
 static const char *const checked[] = {"simulated_z", NULL};
 
+static const spec_assumption assumes[] = {
+    {"costs", "none", "a pass takes the same time at any size", NULL, NULL},
+    {"width", NULL, NULL, "target", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 const spec_measure spec_measure_plan = {
     .name = "plan",
     .summary = "the fastest draft tree of each method for a budget of nodes: its tokens per round, "
                "planned and simulated",
     .parameters = parameters,
+    .assumes = assumes,
     .columns = columns,
     .headlines = headlines,
     .keys = keys,

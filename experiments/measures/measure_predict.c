@@ -91,10 +91,17 @@ static const spec_headline headlines[] = {
     {0},
 };
 
+static const spec_assumption assumes[] = {
+    {"c", NULL, NULL, NULL, NULL},
+    {"costs", "none", "a pass of K + 1 tokens takes as long as one of 1", NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 const spec_measure spec_measure_predict = {
     .name = "predict",
     .summary = "closed forms alone: tokens per round, speed-up, operations, the best K, break-even",
     .parameters = parameters,
+    .assumes = assumes,
     .columns = columns,
     .headlines = headlines,
     .run = run,

@@ -151,11 +151,18 @@ static const spec_headline headlines[] = {
 };
 static const char *const checked[] = {"verdict", NULL};
 
+static const spec_assumption assumes[] = {
+    {"V", NULL, NULL, NULL, NULL},
+    {"family", NULL, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 const spec_measure spec_measure_prove_cases = {
     .name = "prove_cases",
     .summary = "the exact output law of a rule on many random pairs that are hard to verify "
                "(models of kind cases)",
     .parameters = parameters,
+    .assumes = assumes,
     .columns = columns,
     .headlines = headlines,
     .checked = checked,

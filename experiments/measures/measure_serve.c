@@ -317,6 +317,7 @@ const spec_measure spec_measure_serve = {
     .summary = "speculation under load: latency, throughput and speed-up of a serving engine, "
                "beside queueing theory",
     .parameters = spec_serving_question_parameters,
+    .assumes = spec_serving_question_assumes,
     .columns = columns,
     .checked = checked,
     .headlines = headlines,

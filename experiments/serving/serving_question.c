@@ -11,6 +11,10 @@
 /* Slots of an engine without a limit of its batch. */
 enum { SLOTS_NO_LIMIT = 1 << 16, TOKENS_MAX = 1 << 30 };
 
+/* Lengths without a law and without rows of a file. */
+#define PROMPT "512"
+#define OUTPUT "256"
+
 const char *const spec_serving_question_parameters[] = {"alpha=0.8",
                                                         "K=0,1,3,5",
                                                         "lengths=fixed",
@@ -38,6 +42,21 @@ const char *const spec_serving_question_parameters[] = {"alpha=0.8",
                                                         "warm=",
                                                         "slo=",
                                                         NULL};
+
+const spec_assumption spec_serving_question_assumes[] = {
+    {"draft_cost", "none", "drafting takes no time", NULL, NULL},
+    {"alpha", NULL, NULL, NULL, "accepted"},
+    {"prompt", PROMPT, NULL, NULL, "trace accepted"},
+    {"output", OUTPUT, NULL, NULL, "trace accepted"},
+    {"arrivals", NULL, NULL, "rate", NULL},
+    {"spread", NULL, NULL, NULL, "accepted"},
+    {"place", NULL, NULL, "draft_cost", NULL},
+    {"max_batch", NULL, NULL, NULL, "slots"},
+    {"budget", NULL, NULL, NULL, NULL},
+    {"chunk", NULL, NULL, NULL, NULL},
+    {"blocks", NULL, "0: no limit, here and before", NULL, "memory"},
+    {NULL, NULL, NULL, NULL, NULL},
+};
 
 typedef struct {
     spec_serving_question *question;
@@ -129,8 +148,8 @@ static int read_requests(reader *in)
     int status = GSL_SUCCESS;
     SPEC_TRY(number(in, &question->alpha, "alpha", 0.0, 1.0));
     SPEC_TRY(read_load(in));
-    SPEC_TRY(read_law(in, &question->requests.prompt, "prompt", 0, rows ? NULL : "512"));
-    SPEC_TRY(read_law(in, &question->requests.output, "output", 1, rows ? NULL : "256"));
+    SPEC_TRY(read_law(in, &question->requests.prompt, "prompt", 0, rows ? NULL : PROMPT));
+    SPEC_TRY(read_law(in, &question->requests.output, "output", 1, rows ? NULL : OUTPUT));
     SPEC_TRY(blame(in,
                    spec_alpha_law_init(&question->requests.alpha, text(in, "spread"),
                                        question->alpha, in->error),

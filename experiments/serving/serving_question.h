@@ -41,5 +41,6 @@ void spec_serving_question_free(spec_serving_question *question);
 
 /* The parameters, with defaults, NULL-terminated: for the measure. */
 extern const char *const spec_serving_question_parameters[];
+extern const spec_assumption spec_serving_question_assumes[];
 
 #endif

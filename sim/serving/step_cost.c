@@ -162,6 +162,29 @@ const char *spec_step_cost_warning(const spec_step_cost *cost)
                                                  : cost->draft.table.warning;
 }
 
+void spec_step_cost_defaults(char *ret_text, size_t size, const char *spec, bool draft)
+{
+    static const char *const mattering[] = {
+        [AFFINE] = "token=0 kv=0",
+        [ROOFLINE] = "kv_bytes=0 bytes_per_weight=2 efficiency=1 overhead=0 devices=1",
+        [TABLE] = "kv=0"};
+    spec_settings settings = {0};
+    cost_kind kind;
+    ret_text[0] = '\0';
+    if (split(&settings, &kind, spec, NULL) != GSL_SUCCESS || (draft && kind == AFFINE)) goto done;
+    for (const char *at = mattering[kind]; *at != '\0'; at += strspn(at, " ")) {
+        char name[32];
+        const int n = (int)strcspn(at, " ");
+        const size_t used = strlen(ret_text);
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(at, "="), at);
+        if (spec_settings_text(&settings, name) == NULL)
+            snprintf(ret_text + used, size - used, "%s%.*s", used > 0 ? "," : "", n, at);
+        at += n;
+    }
+done:
+    spec_settings_free(&settings);
+}
+
 /* ---- times ----------------------------------------------------------------------------------- */
 
 double spec_step_cost_target(const spec_step_cost *cost, const spec_step_work *work)

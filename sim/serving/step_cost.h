@@ -8,6 +8,9 @@
 #include "speclab/serving.h"
 #include "speclab/status.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+
 typedef struct spec_step_cost spec_step_cost;
 
 /* A cost from specs (docs/formats.md#step-costs). The target's is affine?step=&token=&kv=,
@@ -18,6 +21,10 @@ typedef struct spec_step_cost spec_step_cost;
 int spec_step_cost_create(spec_step_cost **ret_cost, const char *target, const char *opt_draft,
                           spec_error *error);
 void spec_step_cost_free(spec_step_cost *cost); /* NULL is legal */
+
+/* The settings that matter and that a spec leaves to their defaults: "kv_bytes=0,efficiency=1"; ""
+ * if there are none, or the spec is wrong. `draft`: of a draft. */
+void spec_step_cost_defaults(char *ret_text, size_t size, const char *spec, bool draft);
 
 /* A doubt about a table, such as times that fall with the number of tokens; "" without one. */
 const char *spec_step_cost_warning(const spec_step_cost *cost);

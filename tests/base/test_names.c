@@ -63,7 +63,7 @@ static void the_nearest_name_is_a_slip_away(void **state)
     assert_string_equal(spec_names_nearest("diri", names), "dirichlet"); /* its beginning */
     assert_null(spec_names_nearest("dir", names)); /* fewer than four letters of it */
     assert_string_equal(spec_names_nearest("alfa", (const char *const[]){"c", "alpha", NULL}),
-                        "alpha"); /* two slips in five letters */
+                        "alpha");                     /* two slips in five letters */
     assert_null(spec_names_nearest("zapp", names));   /* two slips in four letters */
     assert_null(spec_names_nearest("x", names));      /* the whole name differs */
     assert_null(spec_names_nearest("", names));
