@@ -150,7 +150,7 @@ __attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
 typedef struct {
     double mean;        /* of the column; NaN without one */
     char text[1 << 16]; /* standard output */
-    char said[1024];    /* "assumed: ..." */
+    char said[1024];    /* the line of what is assumed */
     bool has_column;    /* the option is a column */
 } answer;
 
@@ -165,9 +165,7 @@ static void ask(answer *ret, const char *arguments, const char *option, const ch
         fail_msg("speclab %s: %d, %s", arguments, c.code, c.line);
     *ret = (answer){.mean = NAN};
     snprintf(ret->text, sizeof ret->text, "%s", c.text);
-    const char *assumed = strstr(c.line, "assumed: ");
-    if (assumed != NULL)
-        snprintf(ret->said, sizeof ret->said, "%.*s", (int)strcspn(assumed, "\n"), assumed);
+    snprintf(ret->said, sizeof ret->said, "%s", c.assumed);
     if (opt_column != NULL) {
         double sum = 0.0;
         int n = 0;

@@ -75,8 +75,10 @@ static void a_run_goes_on_after_kill_9_to_the_same_bytes(void **state)
 static void with_fewer_threads_than_asked_for_the_bytes_are_the_same(void **state)
 {
     static const char *const commands[][2] = {
-        {"sweep --rounds 100000 --threads 3", "speclab sweep: the system grants 1 of 3 threads\n"},
-        {"prove --cases 20 --threads 3", "speclab prove: the system grants 1 of 3 threads\n"},
+        {"sweep --alpha 0.5:0.9:0.1 --c 0.1 --rounds 100000 --threads 3",
+         "speclab sweep: the system grants 1 of 3 threads\n"},
+        {"prove --cases 20 --V 3 --family mixed --threads 3",
+         "speclab prove: the system grants 1 of 3 threads\n"},
         {"rows --target zipf?V=99 -n 500 -o few.rows --threads 3",
          "speclab rows: the system grants 1 of 3 threads\n"},
         {"validate rule:token --only plain-4 --budget 2k --threads 3",

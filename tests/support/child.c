@@ -68,6 +68,24 @@ static void take(int *fd, char *text, size_t *n, size_t size)
     text[*n] = '\0';
 }
 
+/* Move the line of what is assumed out of standard error. */
+static void take_assumed(spec_child *c)
+{
+    c->assumed[0] = '\0';
+    for (char *line = c->line; *line != '\0';) {
+        const size_t n = strcspn(line, "\n"), whole = n + (line[n] != '\0');
+        const char *word = strstr(line, ": assumed: ");
+        if (word == NULL) return;
+        if (word < line + n) {
+            snprintf(c->assumed, sizeof c->assumed, "%.*s", (int)n, line);
+            memmove(line, line + whole, strlen(line + whole) + 1);
+            c->n_line -= whole;
+            return;
+        }
+        line += whole;
+    }
+}
+
 void spec_child_listen(spec_child *c, const char *opt_until)
 {
     for (int waited = 0; c->out >= 0 || c->err >= 0;) {
@@ -81,6 +99,7 @@ void spec_child_listen(spec_child *c, const char *opt_until)
         if (fds[1].revents != 0) take(&c->err, c->line, &c->n_line, sizeof c->line);
     }
     if (opt_until != NULL) fail_msg("it ended without '%s': %s", opt_until, c->line);
+    take_assumed(c);
     int state;
     while (waitpid(c->pid, &state, 0) < 0) assert_int_equal(errno, EINTR);
     c->code = WIFEXITED(state) ? WEXITSTATUS(state) : SPEC_CHILD_KILLED + WTERMSIG(state);

@@ -31,7 +31,8 @@ typedef struct {
     int out, err;    /* read ends, or -1 */
     char *text;      /* (SPEC_CHILD_TEXT) standard output */
     size_t n;
-    char line[4096]; /* standard error */
+    char line[4096];    /* standard error, at the end without the line of what is assumed */
+    char assumed[1024]; /* that line, "speclab serve: assumed: ...", or "" */
     size_t n_line;
     int code;        /* exit code, or SPEC_CHILD_KILLED + the signal */
 } spec_child;
