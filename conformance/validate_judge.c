@@ -189,12 +189,30 @@ static const spec_test *test_of(const spec_finding *finding)
     return &spec_tests[k];
 }
 
-static void say_what_differs(spec_validation *v, const spec_validate_result *worst)
+static const char *const why_shared[] = {
+    [SPEC_SHARED_BY_CALL] = "the rounds of a call share random numbers: draw those of each round "
+                            "from its own seed and offset",
+    [SPEC_SHARED_BY_SEED] = "rounds that have the same seed share random numbers: draw those of "
+                            "each round from its seed and its own offset",
+    [SPEC_SHARED_BY_SEEDS] = "rounds that have different seeds share random numbers: draw them "
+                             "from the whole seed",
+    [SPEC_SHARED_MIRRORED] = "a round and the next use one random number as u and 1 - u: draw "
+                             "those of each round from its own seed and offset",
+};
+
+/* Shared numbers come first, since they make the law of tokens look wrong as well. They need less
+ * proof after a test that shows rounds to depend on each other. */
+static void say_what_differs(spec_validation *v, const spec_validate_result *worst,
+                             const spec_evidence *evidence)
 {
     const spec_test *test = test_of(find_finding(worst, NULL));
     const spec_finding *single = find_finding(worst, "state");
     const char *name = worst->kind->name, *what = NULL;
-    if (test->about == SPEC_ABOUT_REQUESTS)
+    const spec_sharing sharing =
+        spec_evidence_sharing(evidence, test->about == SPEC_ABOUT_REQUESTS ? 3.0 : 6.0);
+    if (sharing != SPEC_SHARED_NOTHING)
+        say(v, "%s: %s", name, why_shared[sharing]);
+    else if (test->about == SPEC_ABOUT_REQUESTS)
         what = "answers to different requests depend on each other";
     else if (worst->tv > 0.0)
         say(v, "%s: the tokens after a state have another law, by a TV of about %.2g", name,
@@ -213,15 +231,17 @@ static void say_what_differs(spec_validation *v, const spec_validate_result *wor
     if (what != NULL) say(v, "%s: %s (test '%s': %s)", name, what, test->name, test->reason);
 }
 
-static void say_why(spec_validation *v, const spec_validate_result *opt_worst)
+static void say_why(spec_validate_run *r, int worst)
 {
+    spec_validation *v = r->validation;
+    const spec_validate_result *opt_worst = worst >= 0 ? &v->result[worst] : NULL;
     if (opt_worst == NULL)
         say(v, "no fixture alone shows it, but the test '%s' (%s) over all of them together does",
             v->together, v->together_reason);
     else if (opt_worst->hard != SPEC_HARD_NONE)
         say(v, "%s: %s", opt_worst->kind->name, spec_hard_reasons[opt_worst->hard]);
     else
-        say_what_differs(v, opt_worst);
+        say_what_differs(v, opt_worst, r->trial[worst].evidence);
 }
 
 static const char *const at_place[SPEC_PLACES] = {
@@ -307,7 +327,7 @@ int spec_validate_judge(spec_validate_run *r, bool failed, double fresh_p)
     } else if (failed) {
         v->verdict = v->about.lossy && hard < 0 ? SPEC_VERDICT_LOSSY : SPEC_VERDICT_FAIL;
         worst = mark_failed(r);
-        say_why(v, worst >= 0 ? &v->result[worst] : NULL);
+        say_why(r, worst);
     } else if (r->suspicious && v->stopped) {
         say(v, "suspicious, and stopped before it was asked again");
     } else if (r->unanswered) {

@@ -126,6 +126,18 @@ void spec_evidence_blame(spec_evidence *evidence, spec_hard hard);
  */
 int spec_evidence_findings(spec_finding *ret, const spec_evidence *evidence);
 
+/* Which rounds use the same random numbers, or dependent ones: their first tokens fall near each
+ * other in their laws more often than independent ones would, by so many standard deviations. A
+ * wrong law alone does not count. */
+typedef enum {
+    SPEC_SHARED_NOTHING,
+    SPEC_SHARED_BY_CALL,  /* the rounds of a call */
+    SPEC_SHARED_BY_SEED,  /* rounds with the same seed, whose offsets differ */
+    SPEC_SHARED_BY_SEEDS, /* rounds with the same offset, whose seeds differ */
+    SPEC_SHARED_MIRRORED, /* a round and the next: u and 1 - u */
+} spec_sharing;
+spec_sharing spec_evidence_sharing(const spec_evidence *evidence, double deviations);
+
 /* The places of token k of round i, one bit 1 << SPEC_PLACE_* each. Siblings may hold the same
  * token; if only some of those have children, a last token is neither a correction nor a bonus. The
  * round must break no hard rule. */

@@ -282,6 +282,7 @@ void spec_evidence_add(spec_evidence *e, const spec_round_batch *batch, int n, u
         if (repeated || spec_evidence_is_edge(batch, i)) continue;
         const double pit = *slot = count_text(e, batch, i, rng);
         if (e->scope == SPEC_SCOPE_VERIFY) count_kept(e, batch, i);
+        count_pit(e, SPEC_PIT_FIRST, pit);
         if (i % f->batch == 0) count_pit(e, SPEC_PIT_OPENER, pit);
         if (i % f->batch == f->batch - 1 || i == n - 1) count_pit(e, SPEC_PIT_CLOSER, pit);
         if (f->repeats) continue;

@@ -25,6 +25,7 @@ extern const double spec_deviations[SPEC_LAMBDAS];
 enum {
     SPEC_PIT_ID,     /* all tokens, in the order of ids */
     SPEC_PIT_RANK,   /* all tokens, the most probable first */
+    SPEC_PIT_FIRST,  /* first tokens of rounds, in the order of ids */
     SPEC_PIT_OPENER, /* first tokens of the first round of a call */
     SPEC_PIT_CLOSER, /* first tokens of the last round of a call */
     SPEC_PITS

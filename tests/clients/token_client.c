@@ -30,12 +30,22 @@ static int wrong;
 
 static uint64_t chance;
 
-static double uniform(void)
+static uint64_t mix(uint64_t x)
 {
-    uint64_t x = chance += 0x9e3779b97f4a7c15u;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
     x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return (double)((x ^ x >> 31) >> 11) / 9007199254740992.0;
+    return x ^ x >> 31;
+}
+
+/* The state at the start of a round: every bit of its seed and of its offset matters. */
+static uint64_t begun(uint64_t seed, uint64_t offset)
+{
+    return mix(seed ^ mix(offset));
+}
+
+static double uniform(void)
+{
+    return (double)(mix(chance += 0x9e3779b97f4a7c15u) >> 11) / 9007199254740992.0;
 }
 
 /* Draws from the target's row minus `taken` times the draft's (NULL: a one-hot draft at that
@@ -125,7 +135,7 @@ static void answer_steps(const char *body, uint32_t serial)
     if (w.scope == DV) {
         int32_t *to = drafted;
         for (int32_t i = 0; i < n; i++) {
-            chance = (seed[i] ^ offset[i] << 32) + 1;
+            chance = begun(seed[i], offset[i]) + 1;
             for (int32_t k = 0; k < n_nodes[i]; k++)
                 *to++ = *at++ = pick(row(draft, state[(size_t)i * places + (size_t)k]), NULL, 0, 0);
         }
@@ -133,7 +143,7 @@ static void answer_steps(const char *body, uint32_t serial)
     const int32_t *mine = drafted;
     for (int32_t i = 0; i < n; i++) {
         const int32_t *theirs = w.scope == DV ? mine : token + (size_t)i * nodes;
-        chance = seed[i] ^ offset[i] << 32;
+        chance = begun(seed[i], offset[i]);
         chance *= w.scope == DV ? 3 : 1;
         out[i] = verify(at, state + (size_t)i * places, theirs, n_nodes[i]);
         out[n + i] = out[i] - 1;

@@ -24,10 +24,10 @@ static inline const char *path_of(const char *name)
     const ssize_t n = readlink("/proc/self/exe", path, PATH_MAX);
     assert_true(n > 0);
     path[n] = '\0';
-    for (int i = 0; i < 3; i++) *strrchr(path, '/') = '\0';
-    strcat(path, "/plugins/");
-    strcat(path, name);
-    return path;
+    char *end = path;
+    for (char *at = path; (at = strstr(at, "/tests/")) != NULL; at++) end = at;
+    strcpy(end, "/tests/plugins/");
+    return strcat(path, name);
 }
 
 /* ---- fixtures -------------------------------------------------------------------------------- */
