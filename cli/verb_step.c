@@ -163,9 +163,7 @@ static int write_json(FILE *out, const json_t *root, spec_error *error)
 /* Whether another round follows: the text has not ended, and the windows have space. */
 static bool goes_on(const spec_decoder *decoder)
 {
-    for (int i = 0; i < decoder->round.n_emitted; i++)
-        if (spec_model_ends_text(decoder->config.target, decoder->round.token[i])) return false;
-    return spec_decoder_room(decoder) >= 0;
+    return !spec_decoder_ended(decoder) && spec_decoder_room(decoder) >= 0;
 }
 
 /* The context is what precedes the first round. */

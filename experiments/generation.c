@@ -183,7 +183,7 @@ int spec_generation_round(spec_generation *g, bool *ret_ended, spec_ending *ret_
     spec_generation_segments_end(&g->segments, &load);
 
     while (kept < round.n && g->n + (uint64_t)kept < g->n_most && !*ret_ended)
-        *ret_ended = round.token[kept++] == g->plan.decoder.target->end_of_text;
+        *ret_ended = spec_model_ends_text(g->plan.decoder.target, round.token[kept++]);
     *ret_ending = *ret_ended ? SPEC_ENDED_TEXT : SPEC_ENDED_ASKED;
     g->n += (uint64_t)kept;
     g->tokens += (uint64_t)kept;

@@ -238,7 +238,7 @@ static int own_text(maker *m, unsigned long number, spec_error *error)
         if (row == NULL) SPEC_TRY(GSL_EFAILED);
         const int token = spec_verify_sample(row, target->vocab, &chance);
         SPEC_TRY(push(m, &n, token, error));
-        if (token == target->end_of_text) break;
+        if (spec_model_ends_text(target, token)) break;
     }
     SPEC_TRY(write_text(m, m->text, n, prompt, error));
 done:

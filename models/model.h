@@ -24,7 +24,7 @@ typedef struct spec_session spec_session;
 typedef struct spec_chain_kind spec_chain_kind; /* models/chain.h */
 
 /* The common head of every model; each kind's own struct begins with it. A kind's open sets vocab,
- * order, end_of_text, window, one_hot, and reach, one_pass, by_depth and declines if not 0;
+ * order, ends, window, one_hot, and reach, one_pass, by_depth and declines if not 0;
  * spec_model_open sets kind and spec, and spec_model_close frees spec. */
 struct spec_model {
     const spec_model_kind *kind;
@@ -32,8 +32,7 @@ struct spec_model {
     int vocab;       /* V >= 1 */
     int order; /* a row depends on the last `order` tokens, 0..SPEC_ORDER_MAX; -1: on all tokens
                   (stateful) */
-    int end_of_text; /* the token that ends a text, or -1 */
-    spec_text_ends other_ends; /* tokens that end a text of it, too, if end_of_text >= 0 */
+    spec_text_ends ends; /* tokens that end a text: ask spec_model_ends_text */
     int window; /* the most tokens of a context and a draft path together; 0: no limit */
     bool one_hot;    /* every row has all its mass on one token (temperature 0) */
     int reach; /* the most tokens of a draft path, whose rows exist to this depth; 0: no limit */
@@ -188,10 +187,16 @@ bool spec_session_declines(const spec_session *session);
  * spec_model_kind.session_share. Works through wrappers on either side. */
 bool spec_session_share(spec_session *draft, spec_session *target);
 
-/* Whether a token ends a text of the model. */
+/* Whether a token ends a text of the model; the only place that decides it. */
 static inline bool spec_model_ends_text(const spec_model *model, int token)
 {
-    return token == model->end_of_text || spec_text_ends_has(&model->other_ends, token);
+    return spec_text_ends_has(&model->ends, token);
+}
+
+/* Whether any token ends a text of the model. */
+static inline bool spec_model_has_ends(const spec_model *model)
+{
+    return model->ends.n > 0;
 }
 
 /* The last `order` tokens of the text that ends at `node` of a tree (-1: the root): the context,

@@ -7,9 +7,9 @@ void spec_text_ends_add(spec_text_ends *ends, int token)
         ends->token[ends->n++] = token;
 }
 
-bool spec_text_ends_has(const spec_text_ends *ends, int token)
+spec_text_ends spec_text_ends_one(int token)
 {
-    for (int i = 0; i < ends->n; i++)
-        if (ends->token[i] == token) return true;
-    return false;
+    spec_text_ends ends = {0};
+    spec_text_ends_add(&ends, token);
+    return ends;
 }

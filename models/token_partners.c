@@ -127,7 +127,16 @@ static void pair(spec_token_partners *p, int target, int draft)
     p->of_draft[draft] = target;
 }
 
-/* Pairs the tokens of one text, and the ends of text whatever their texts are. */
+/* The first token that ends a text and has no partner yet, or -1. */
+static int lone_end(const spec_text_ends *ends, const int *partner)
+{
+    for (int i = 0; i < ends->n; i++)
+        if (partner[ends->token[i]] < 0) return ends->token[i];
+    return -1;
+}
+
+/* Pairs the tokens of one text, ends with ends alone, and then the first ends that are left over,
+ * whatever their texts are. */
 static void pair_all(spec_token_partners *p, const texts *theirs, const texts *ours,
                      const spec_model *target, const spec_model *draft)
 {
@@ -137,11 +146,13 @@ static void pair_all(spec_token_partners *p, const texts *theirs, const texts *o
         const entry *token = &theirs->entry[i];
         if (i > 0 && compare_texts(token, token - 1) == 0) continue;
         const int partner = find(ours, token->text, token->length);
-        const bool ends = token->token == target->end_of_text;
-        if (partner >= 0 && !ends && partner != draft->end_of_text) pair(p, token->token, partner);
+        if (partner >= 0 &&
+            spec_model_ends_text(target, token->token) == spec_model_ends_text(draft, partner))
+            pair(p, token->token, partner);
     }
-    if (target->end_of_text >= 0 && draft->end_of_text >= 0)
-        pair(p, target->end_of_text, draft->end_of_text);
+    const int their_end = lone_end(&target->ends, p->of_target),
+              our_end = lone_end(&draft->ends, p->of_draft);
+    if (their_end >= 0 && our_end >= 0) pair(p, their_end, our_end);
     p->n = 0;
     for (int i = 0; i < theirs->n; i++) p->n += p->of_target[i] >= 0;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* token_partners: the tokens of a target and a draft that have one text, and the others spelt.
- * Of several tokens of one text the lowest counts, an empty text has no partner, and the ends of
- * text are partners. The draft's tokens of a text come from its tokenizer if they spell it, else
- * the longest tokens from the left. The partners own their arrays. */
+ * Of several tokens of one text the lowest counts, and an empty text has no partner. Tokens that
+ * end a text are partners of such tokens alone: by their texts, and then the first one left on each
+ * side. The draft's tokens of a text come from its tokenizer if they spell it, else the longest
+ * tokens from the left. The partners own their arrays. */
 #ifndef SPECLAB_TOKEN_PARTNERS_H
 #define SPECLAB_TOKEN_PARTNERS_H
 

@@ -185,12 +185,10 @@ static void release(spec_model *model)
 /* The partners of the draft's ends; head has the draft's. */
 static void translate_ends(spec_model *head, const spec_token_partners *partners)
 {
-    const spec_text_ends others = head->other_ends;
-    head->other_ends = (spec_text_ends){0};
-    if (head->end_of_text >= 0) head->end_of_text = partners->of_draft[head->end_of_text];
-    if (head->end_of_text < 0) return;
-    for (int i = 0; i < others.n; i++)
-        spec_text_ends_add(&head->other_ends, partners->of_draft[others.token[i]]);
+    const spec_text_ends own = head->ends;
+    head->ends = (spec_text_ends){0};
+    for (int i = 0; i < own.n; i++)
+        spec_text_ends_add(&head->ends, partners->of_draft[own.token[i]]);
 }
 
 static bool spells_every_token(const spec_token_partners *partners, int V)

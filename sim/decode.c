@@ -402,6 +402,13 @@ done:
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
+bool spec_decoder_ended(const spec_decoder *decoder)
+{
+    for (int i = 0; i < decoder->round.n_emitted; i++)
+        if (spec_model_ends_text(decoder->config.target, decoder->round.token[i])) return true;
+    return false;
+}
+
 int spec_decode(spec_decoder *decoder, size_t n_tokens, int *ret_token, size_t *ret_n,
                 spec_chance *chance, spec_tally *opt_tally, spec_error *error)
 {

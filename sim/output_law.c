@@ -26,9 +26,7 @@ static size_t power(int vocab, int n_tokens)
     return size;
 }
 
-/* Index of a text in the law. A text shorter than m is padded with its last token, the end of
- * text. */
-static size_t text_index(const int *token, size_t n, int vocab, int n_tokens)
+size_t spec_output_law_index(const int *token, size_t n, int vocab, int n_tokens)
 {
     size_t index = 0;
     for (size_t i = 0; i < (size_t)n_tokens; i++)
@@ -150,7 +148,8 @@ typedef struct {
 static void add_text(void *self, const walker *w, double probability)
 {
     sums *s = self;
-    const size_t index = text_index(w->token, w->n, w->decoder->config.target->vocab, w->n_tokens);
+    const size_t index =
+        spec_output_law_index(w->token, w->n, w->decoder->config.target->vocab, w->n_tokens);
     add(&s->law->law[index], &s->lost[index], probability);
     add(&s->law->total, &s->lost_of_all, probability);
     s->law->branches = w->walk.branches + 1;
@@ -170,7 +169,7 @@ static void add_round(void *self, const walker *w, double probability)
  * length, store (m, V) the rows along it. It shares no code with the decoder: a second route to the
  * law. */
 typedef struct {
-    spec_output_law *law;
+    double *law; /* (V^m) */
     spec_session *session;
     int *text;
     size_t n_prompt;
@@ -187,7 +186,7 @@ static int descend(const promise *p, int level, double probability)
     const int *token = p->text + p->n_prompt;
     const bool ended = level > 0 && spec_model_ends_text(model, token[level - 1]);
     if (level == p->n_tokens || ended) {
-        p->law->target_law[text_index(token, (size_t)level, model->vocab, p->n_tokens)] +=
+        p->law[spec_output_law_index(token, (size_t)level, model->vocab, p->n_tokens)] +=
             probability;
         return GSL_SUCCESS;
     }
@@ -209,8 +208,8 @@ static int descend(const promise *p, int level, double probability)
     return GSL_SUCCESS;
 }
 
-static int promised_texts(spec_output_law *law, const spec_decoder_config *config, bool argmax,
-                          const int *prompt, size_t n_prompt, int n_tokens, spec_error *error)
+int spec_output_law_promise(double *ret_promise, const spec_decoder_config *config, bool argmax,
+                            const int *prompt, size_t n_prompt, int n_tokens, spec_error *error)
 {
     const size_t rows = n_tokens > 0 ? (size_t)n_tokens : 1;
     spec_session session = {0};
@@ -223,7 +222,7 @@ static int promised_texts(spec_output_law *law, const spec_decoder_config *confi
     }
     for (size_t i = 0; i < n_prompt; i++) text[i] = prompt[i];
     SPEC_TRY(spec_session_init(&session, config->target, error));
-    const promise p = {.law = law,
+    const promise p = {.law = ret_promise,
                        .session = &session,
                        .text = text,
                        .n_prompt = n_prompt,
@@ -303,7 +302,8 @@ int spec_output_law_init(spec_output_law *law, const spec_decoder_config *config
                       config->opt_listener, error));
     SPEC_TRY(walk_all(&round, limit, add_round, &(sums){.law = law}, config->opt_listener, error));
     const bool argmax = decoder.rule.claim == SPEC_LOSSLESS_ARGMAX;
-    SPEC_TRY(promised_texts(law, config, argmax, prompt, n_prompt, n_tokens, error));
+    SPEC_TRY(spec_output_law_promise(law->target_law, config, argmax, prompt, n_prompt, n_tokens,
+                                     error));
     compare(law);
 done:
     free(token);

@@ -41,4 +41,13 @@ int spec_output_law_check(const spec_rule *rule, const char *spec, spec_error *e
 
 void spec_output_law_free(spec_output_law *law);
 
+/* Compute what a rule promises for the first n_tokens = m tokens: ret_promise (V^m), zeroed by the
+ * caller, is the target's law, or with `argmax` its one text at temperature 0. It shares no code
+ * with the decoder. */
+int spec_output_law_promise(double *ret_promise, const spec_decoder_config *config, bool argmax,
+                            const int *prompt, size_t n_prompt, int n_tokens, spec_error *error);
+
+/* The index in a law of m tokens of a text of n <= m tokens; n > 0 if m > 0. */
+size_t spec_output_law_index(const int *token, size_t n, int vocab, int n_tokens);
+
 #endif

@@ -70,8 +70,8 @@ static bool is_fixed_pair(const spec_decoder *decoder)
 {
     const spec_model *target = decoder->config.target, *draft = decoder->config.opt_draft;
     return target->vocab >= SPEC_SOURCES_FIXED_VOCAB && target->order == 0 &&
-           target->end_of_text < 0 && draft != NULL && draft->order == 0 &&
-           draft->end_of_text < 0 && decoder->rule.verify == spec_verify_token.verify &&
+           !spec_model_has_ends(target) && draft != NULL && draft->order == 0 &&
+           !spec_model_has_ends(draft) && decoder->rule.verify == spec_verify_token.verify &&
            decoder->drafter.kind == &spec_draft_chain &&
            decoder->policy.kind == &spec_policy_fixed && !decoder->ahead.on;
 }
@@ -125,15 +125,11 @@ static int begin_text(decoding_worker *w, uint64_t prompt_number, uint64_t text_
 /* A text is over before a window would cut a draft; the reach of a draft model cuts any text's. */
 static bool text_is_over(const spec_decoder *decoder)
 {
-    const spec_round *round = &decoder->round;
     const spec_model *draft = decoder->drafter.session.model;
     int length = decoder->policy.now;
     if (draft != NULL && draft->reach > 0) length = spec_int_min(length, draft->reach);
-    if (decoder->n_context > SPEC_TEXT_MAX || spec_decoder_room(decoder) < length) return true;
-    if (decoder->config.target->end_of_text < 0) return false;
-    for (int i = 0; i < round->n_emitted; i++)
-        if (spec_model_ends_text(decoder->config.target, round->token[i])) return true;
-    return false;
+    return decoder->n_context > SPEC_TEXT_MAX || spec_decoder_room(decoder) < length ||
+           spec_decoder_ended(decoder);
 }
 
 static int decoding_rounds(decoding_worker *w, spec_chance *chance, uint64_t n_rounds,

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Checks the dependency rule: which folder may include which, and that no modules include one
 # another in a circle (tests/circles.awk). Library code also keeps no state of the process and reads
-# no environment. Prints every breach; fails on any.
+# no environment. Only models know their ends of a text; all others ask whether a text has ended.
+# Prints every breach; fails on any.
 cd "$(dirname "$0")/.." || exit 2
 sources() {
     find include base models sim analysis conformance timing experiments api web cli mpi tests \
@@ -58,6 +59,10 @@ part[1] in may && part[1] !~ /^(cli|mpi|include)$/ && !(FILENAME in keeps) {
         print FILENAME ":" FNR ": library code may not call it: " $0
         bad++
     }
+}
+part[1] !~ /^(models|tests)$/ && /(ends\.(n|token)|spec_text_ends_has)[^_a-z]/ {
+    print FILENAME ":" FNR ": ask spec_model_ends_text or spec_model_has_ends: " $0
+    bad++
 }
 /^[ \t]*#[ \t]*include[ \t]*"/ {
     path = $0; sub(/^[^"]*"/, "", path); sub(/".*/, "", path)

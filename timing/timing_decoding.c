@@ -242,9 +242,7 @@ static int one_round(run *r, runner *way)
     way->sum[SPEC_TIMING_ALL_TOKENS] += round->n_emitted;
     way->sum[SPEC_TIMING_ALL_ROUNDS]++;
     way->sum[SPEC_TIMING_ALL_HITS] += round->hit;
-    way->done = missing(r, way) == 0;
-    for (int i = 0; i < round->n_emitted; i++)
-        if (spec_model_ends_text(decoder->config.target, round->token[i])) way->done = true;
+    way->done = missing(r, way) == 0 || spec_decoder_ended(decoder);
     return status;
 }
 

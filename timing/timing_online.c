@@ -51,7 +51,6 @@ static int decode_text(run *r, int way, int text)
     int status = GSL_SUCCESS;
     const spec_timing_online_plan *plan = &r->timed->plan;
     spec_decoder *decoder = &r->decoder[way];
-    const spec_model *target = decoder->config.target;
     const int prompt = text % plan->prompts->n;
     double *sum = r->timed->block + (size_t)(text * WAYS + way) * FIELDS;
     spec_chance chance = spec_chance_sampled(r->rng);
@@ -70,9 +69,7 @@ static int decode_text(run *r, int way, int text)
         sum[SPEC_TIMING_ONLINE_ROUNDS]++;
         sum[SPEC_TIMING_ONLINE_ACCEPTED] += round->n_accepted;
         sum[SPEC_TIMING_ONLINE_TESTED] += round->n_tested;
-        done = sum[SPEC_TIMING_ONLINE_TOKENS] >= plan->tokens;
-        for (int i = 0; i < round->n_emitted; i++)
-            done = done || spec_model_ends_text(target, round->token[i]);
+        done = sum[SPEC_TIMING_ONLINE_TOKENS] >= plan->tokens || spec_decoder_ended(decoder);
     }
     sum[SPEC_TIMING_ONLINE_SECONDS] = spec_clock_read(&decoder->config.clock) - begun;
     sum[SPEC_TIMING_ONLINE_LEARN] = decoder->phases.learn;

@@ -132,7 +132,7 @@ static int write_text(int *token, size_t *ret_length, const spec_model *model, s
         const double *row = spec_session_row(&session, token, *ret_length, scratch, error);
         if (row == NULL) SPEC_TRY(GSL_EFAILED);
         const int next = spec_chance_pick(&chance, row, model->vocab);
-        if (next == model->end_of_text) break;
+        if (spec_model_ends_text(model, next)) break;
         token[(*ret_length)++] = next;
     }
 done:

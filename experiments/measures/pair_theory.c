@@ -41,7 +41,7 @@ static bool contexts_of(int *ret_order, int *ret_size, const spec_model *target,
     const int order = target->order > draft->order ? target->order : draft->order;
     *ret_order = order;
     *ret_size = 1;
-    if (target->order < 0 || draft->order < 0 || (target->end_of_text >= 0 && order > 0))
+    if (target->order < 0 || draft->order < 0 || (spec_model_has_ends(target) && order > 0))
         return false;
     for (int i = 0; i < order; i++) {
         if (*ret_size > SPEC_PAIR_CONTEXTS_MAX / target->vocab) return false;
@@ -360,8 +360,8 @@ int spec_pair_theory_hit(double *ret_hit, const spec_decoder_config *config, spe
     const spec_model *target = config->target, *draft = config->opt_draft;
     long_run run;
     *ret_hit = NAN;
-    if (draft == NULL || !is(config->policy, spec_policy_fixed.name) || target->end_of_text >= 0 ||
-        draft->end_of_text >= 0)
+    if (draft == NULL || !is(config->policy, spec_policy_fixed.name) ||
+        spec_model_has_ends(target) || spec_model_has_ends(draft))
         return GSL_SUCCESS;
     const int status = solve(&run, config, error);
     *ret_hit = run.hit;

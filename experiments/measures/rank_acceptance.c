@@ -63,8 +63,8 @@ int spec_rank_acceptance_exact(double *ret_accept, bool *ret_exact, int width,
     double *room = NULL;
     int status = GSL_SUCCESS;
     *ret_exact = false;
-    if (form == NULL || target->order != 0 || draft->order != 0 || target->end_of_text >= 0 ||
-        draft->end_of_text >= 0)
+    if (form == NULL || target->order != 0 || draft->order != 0 || spec_model_has_ends(target) ||
+        spec_model_has_ends(draft))
         return GSL_SUCCESS;
     if ((room = malloc(2 * (size_t)V * sizeof *room)) == NULL ||
         spec_ratio_order_init(&order, V) != GSL_SUCCESS) {
@@ -128,8 +128,8 @@ static int begin_text(spec_decoder *decoder, unsigned long prompt, int *token, s
 /* Has the text ended, or does the next draft not fit a window? */
 static bool text_is_over(const spec_decoder *decoder, int token)
 {
-    return token == decoder->config.target->end_of_text || decoder->n_context >= SPEC_TEXT_MAX ||
-           spec_decoder_room(decoder) < 1;
+    return spec_model_ends_text(decoder->config.target, token) ||
+           decoder->n_context >= SPEC_TEXT_MAX || spec_decoder_room(decoder) < 1;
 }
 
 static int run_batch(batch_result *result, const spec_decoder_config *config, int batch,

@@ -4,8 +4,8 @@
 #include "analysis/statistics/evalue.h"
 #include "base/noise.h"
 #include "base/parallel.h"
-#include "models/row.h"
 #include "sim/chance/rng.h"
+#include "sim/output_law.h"
 #include "speclab/no_memory.h"
 
 #include <math.h>
@@ -17,46 +17,9 @@ enum { STREAMS = 64, TOKENS_MAX = 64 };
 
 /* ---- the promise ----------------------------------------------------------------------------- */
 
-typedef struct {
-    spec_text_law *law;
-    spec_session session;
-    double *store; /* (tokens, V) a row per depth */
-    int text[TOKENS_MAX];
-    spec_error *error;
-} walk;
-
-/* Fill all texts that begin with text[0..n), which has this probability, and the number `index`
- * so far. */
-static int descend(walk *w, int n, double probability, size_t index)
-{
-    const spec_model *target = w->law->config->target;
-    const size_t vocab = (size_t)target->vocab;
-    const bool ended = n > 0 && w->text[n - 1] == target->end_of_text;
-    if (n == w->law->tokens || ended) {
-        for (int i = n; i < w->law->tokens; i++)
-            index = index * vocab + (size_t)target->end_of_text;
-        w->law->promise[index] += probability;
-        return GSL_SUCCESS;
-    }
-    const double *row =
-        spec_session_row(&w->session, w->text, (size_t)n, w->store + (size_t)n * vocab, w->error);
-    if (row == NULL) return GSL_EFAILED;
-    const int best =
-        w->law->rule.claim == SPEC_LOSSLESS_ARGMAX ? spec_row_argmax(row, target->vocab) : -1;
-    for (int x = 0; x < target->vocab; x++) {
-        const double chance = best < 0 ? row[x] : x == best ? 1.0 : 0.0;
-        if (!(chance > 0.0)) continue;
-        w->text[n] = x;
-        int status = descend(w, n + 1, probability * chance, index * vocab + (size_t)x);
-        if (status != GSL_SUCCESS) return status;
-    }
-    return GSL_SUCCESS;
-}
-
 int spec_text_law_init(spec_text_law *law, const spec_decoder_config *config, int tokens,
                        spec_error *error)
 {
-    walk w = {.law = law, .error = error};
     const size_t vocab = (size_t)config->target->vocab;
     int status = GSL_SUCCESS;
     *law = (spec_text_law){.config = config, .tokens = tokens, .size = 1};
@@ -71,16 +34,10 @@ int spec_text_law_init(spec_text_law *law, const spec_decoder_config *config, in
         goto done;
     }
     law->promise = calloc(law->size, sizeof *law->promise);
-    w.store = malloc((size_t)tokens * vocab * sizeof *w.store);
-    if (law->promise == NULL || w.store == NULL) {
-        status = spec_no_memory(error);
-        goto done;
-    }
-    SPEC_TRY(spec_session_init(&w.session, config->target, error));
-    SPEC_TRY(descend(&w, 0, 1.0, 0));
+    if (law->promise == NULL) SPEC_TRY(spec_no_memory(error));
+    SPEC_TRY(spec_output_law_promise(law->promise, config, law->rule.claim == SPEC_LOSSLESS_ARGMAX,
+                                     NULL, 0, tokens, error));
 done:
-    spec_session_free(&w.session);
-    free(w.store);
     if (status != GSL_SUCCESS) spec_text_law_free(law);
     return status;
 }
@@ -99,21 +56,20 @@ int spec_text_law_sample(_Atomic uint64_t *counts, const spec_text_law *law,
 {
     spec_decoder decoder = {0};
     gsl_rng *rng = spec_rng_alloc();
-    const size_t vocab = (size_t)law->config->target->vocab;
     int text[TOKENS_MAX], status = GSL_SUCCESS;
     if (rng == NULL) return spec_no_memory(error);
     spec_rng_stream(rng, samples->seed, samples->stream);
     spec_chance chance = spec_chance_sampled(rng);
     SPEC_TRY(spec_decoder_init(&decoder, law->config, error));
     for (uint64_t i = samples->first; i < samples->end; i += samples->step) {
-        size_t n, index = 0;
+        size_t n;
         if (opt_stop != NULL && *opt_stop != 0)
             SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
         decoder.text = spec_noise_word(samples->seed, i);
         SPEC_TRY(spec_decoder_reset(&decoder, NULL, 0, error));
         SPEC_TRY(spec_decode(&decoder, (size_t)law->tokens, text, &n, &chance, NULL, error));
-        for (size_t k = 0; k < (size_t)law->tokens; k++)
-            index = index * vocab + (size_t)text[k < n ? k : n - 1];
+        const size_t index =
+            spec_output_law_index(text, n, law->config->target->vocab, law->tokens);
         atomic_fetch_add_explicit(&counts[index], 1, memory_order_relaxed);
     }
 done:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* text_law: a chi-square test of sampled texts against the law that a decoder claims.
- * The claimed law is a product of the target's rows (or its argmax text), computed here and not
- * by the decoder. A law is an array of V^m probabilities; the first token is the most
- * significant digit. Texts begin with the empty context. */
+ * The claimed law is a product of the target's rows, or its argmax text (spec_output_law_promise):
+ * an array of V^m probabilities, in which the first token is the most significant digit. Texts
+ * begin with the empty context. */
 #ifndef SPECLAB_TEXT_LAW_H
 #define SPECLAB_TEXT_LAW_H
 

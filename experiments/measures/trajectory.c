@@ -139,7 +139,7 @@ static int step(walker *walk, bool look, batch_result *result)
     spec_chance chance = spec_chance_sampled(walk->rng);
     int token = spec_verify_sample(row, vocab, &chance);
     walk->text[walk->n++] = token;
-    if (token == plan->target->end_of_text || walk->n == walk->n_at_end) begin_text(walk);
+    if (spec_model_ends_text(plan->target, token) || walk->n == walk->n_at_end) begin_text(walk);
 done:
     return status;
 }

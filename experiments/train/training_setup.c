@@ -48,7 +48,7 @@ static int open_models(spec_training_setup *setup, spec_training_models *ret_mod
         setup->bytes.shape.vocab = SPEC_BYTE_TOKENS;
         setup->bytes.begin_of_text = SPEC_BYTE_BEGIN;
         setup->bytes.adds_begin = true;
-        setup->bytes.end_of_text = SPEC_BYTE_END;
+        setup->bytes.ends = spec_text_ends_one(SPEC_BYTE_END);
         SPEC_TRY(spec_checkpoint_tokenizer(&setup->bytes, &setup->byte_data.data, "bytes", error));
         setup->vocabulary_of = &setup->bytes;
     }
@@ -156,7 +156,7 @@ int spec_training_setup_init(spec_training_setup *setup, const spec_training_set
     spec_checkpoint *model = &setup->training.model.checkpoint;
     model->begin_of_text = setup->vocabulary_of->begin_of_text;
     model->adds_begin = setup->vocabulary_of->adds_begin;
-    model->end_of_text = setup->vocabulary_of->end_of_text;
+    model->ends = setup->vocabulary_of->ends;
     if (plan.opt_head != NULL)
         setup->training.head.head.fingerprint = spec_head_file_fingerprint(setup->vocabulary_of);
 done:

@@ -63,8 +63,7 @@ static int open_with(spec_model **ret_model, spec_settings *settings, const spec
     model->settings = set;
     model->head.vocab = opt_target->vocab;
     model->head.order = -1; /* rows depend on where the round began, which no last tokens tell */
-    model->head.end_of_text = opt_target->end_of_text;
-    model->head.other_ends = opt_target->other_ends;
+    model->head.ends = opt_target->ends;
     model->head.window = opt_target->window;
     model->head.reach = set.reach;
     model->head.one_pass = true;

@@ -189,16 +189,14 @@ static int make_groups(spec_predecessors *at)
 static void add_masses(spec_predecessors *at, const double *const *opt_draft, int groups)
 {
     const size_t V = (size_t)at->target->vocab;
-    const spec_text_ends *others = &at->target->other_ends;
-    const int end = at->target->end_of_text;
+    const spec_text_ends *ends = &at->target->ends;
     memset(at->mass, 0, (size_t)groups * V * sizeof *at->mass);
     for (int i = 0; i < at->n; i++) {
         double *mass = at->mass + (size_t)at->group[i] * V;
         for (size_t x = 0; x < V; x++)
             mass[x] += at->weight[i] *
                        (opt_draft != NULL ? fmin(at->row[i][x], opt_draft[i][x]) : at->row[i][x]);
-        if (end >= 0) mass[end] = 0.0;
-        for (int e = 0; e < others->n; e++) mass[others->token[e]] = 0.0;
+        for (int e = 0; e < ends->n; e++) mass[ends->token[e]] = 0.0;
     }
 }
 

@@ -229,19 +229,17 @@ static int read_ends(spec_import_model *model, spec_error *error)
     int status = GSL_SUCCESS;
     char path[SPEC_TENSOR_FOLDER_PATH];
     json_t *root = NULL;
-    spec_text_ends all = {0};
     spec_checkpoint *to = &model->checkpoint;
+    spec_text_ends *ends = &to->ends;
     const int vocab = to->shape.vocab;
     SPEC_TRY(spec_tensor_folder_file(path, model->folder.path, "generation_config.json", error));
     SPEC_TRY(spec_json_values_load(&root, path, true, error));
-    if (model->vocabulary.data.vocab > 0) spec_text_ends_add(&all, model->vocabulary.end_of_text);
+    if (model->vocabulary.data.vocab > 0) spec_text_ends_add(ends, model->vocabulary.end_of_text);
     for (int i = 0; i < model->config.ends.n; i++)
-        spec_text_ends_add(&all, model->config.ends.token[i]);
+        spec_text_ends_add(ends, model->config.ends.token[i]);
     if (root != NULL)
-        SPEC_TRY(spec_model_config_ends(&all, &(spec_json_values){path, root, error}, vocab));
-    if (all.n > 0) spec_end_spellings_find(&all, &model->vocabulary.data);
-    to->end_of_text = all.n > 0 ? all.token[0] : -1;
-    for (int i = 1; i < all.n; i++) spec_text_ends_add(&to->other_ends, all.token[i]);
+        SPEC_TRY(spec_model_config_ends(ends, &(spec_json_values){path, root, error}, vocab));
+    if (ends->n > 0) spec_end_spellings_find(ends, &model->vocabulary.data);
 done:
     json_decref(root);
     return status;
@@ -258,7 +256,7 @@ static int read_vocabulary(spec_import_model *model, spec_error *error)
     const bool has = v->data.vocab > 0;
     const int begin = has && v->begin_of_text >= 0 ? v->begin_of_text : config->begin_of_text;
     SPEC_TRY(read_ends(model, error));
-    to->begin_of_text = begin >= 0 ? begin : to->end_of_text >= 0 ? to->end_of_text : 0;
+    to->begin_of_text = begin >= 0 ? begin : to->ends.n > 0 ? to->ends.token[0] : 0;
     to->adds_begin = begin >= 0 && (has ? v->adds_begin : config->begins);
     if (has) SPEC_TRY(spec_checkpoint_tokenizer(to, &v->data, model->folder.path, error));
 done:

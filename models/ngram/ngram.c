@@ -243,14 +243,11 @@ static int ngram_open(spec_model **ret_model, spec_settings *settings, const spe
     learning.corpus.descriptor = -1;
     SPEC_TRY(learn(&learning, (spec_tokens)tokens, settings->path, spec_context_share(opt_context),
                    limit, error));
-    model->head = (spec_model){.kind = &spec_model_ngram,
-                               .vocab = model->vocabulary.size,
-                               .order = order - 1,
-                               .end_of_text = -1};
+    model->head = (spec_model){
+        .kind = &spec_model_ngram, .vocab = model->vocabulary.size, .order = order - 1};
     if (tokens == SPEC_TOKENS_TARGET) {
         model->head.vocab = opt_target->vocab;
-        model->head.end_of_text = opt_target->end_of_text;
-        model->head.other_ends = opt_target->other_ends;
+        model->head.ends = opt_target->ends;
     }
     *ret_model = &model->head;
     model = NULL;

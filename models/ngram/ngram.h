@@ -26,7 +26,7 @@
  * highest order, not with the text: about 45 bytes per n-gram while learning (80 if nearly all
  * differ), and 30 afterwards. 100 MB of bytes with 8 million different 5-grams take 390 MB. Words
  * take 4 more bytes per token of the text while learning, since their vocabulary is known only at
- * its end. No token ends a text (end_of_text is -1). Prompts are up to 32 consecutive tokens from
+ * its end. No token ends a text. Prompts are up to 32 consecutive tokens from
  * all over the text. */
 extern const spec_model_kind spec_model_ngram;
 

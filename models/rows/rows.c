@@ -154,8 +154,7 @@ static int open_rows(spec_model **ret_model, spec_settings *settings, const spec
             spec_fail(error, GSL_EINVAL,
                       "rows: give at, one place for all contexts, or begin, the place where they "
                       "begin, not both"));
-    model->head =
-        (spec_model){.vocab = model->file.vocab, .order = at >= 0 ? 0 : -1, .end_of_text = -1};
+    model->head = (spec_model){.vocab = model->file.vocab, .order = at >= 0 ? 0 : -1};
     if (at >= 0) {
         model->fixed = malloc((size_t)model->head.vocab * sizeof *model->fixed);
         if (model->fixed == NULL) SPEC_TRY(spec_no_memory(error));

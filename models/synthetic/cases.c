@@ -109,7 +109,7 @@ static int open_cases(spec_model **ret_model, spec_settings *settings, const spe
     if (model == NULL) SPEC_TRY(spec_no_memory(error));
     model->head.vocab = vocab;
     model->head.order = order;
-    model->head.end_of_text = end;
+    model->head.ends = spec_text_ends_one(end);
     model->family = (spec_cases_family)family;
     model->is_draft = side == 1;
     model->seed = seed;

@@ -107,7 +107,6 @@ static int open_dirichlet(spec_model **ret_model, spec_settings *settings,
     if (model == NULL) SPEC_TRY(spec_no_memory(error));
     model->head.vocab = vocab;
     model->head.order = order;
-    model->head.end_of_text = -1;
     model->law = law;
     *ret_model = &model->head;
 done:

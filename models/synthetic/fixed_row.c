@@ -18,7 +18,6 @@ int spec_fixed_row_open(spec_model **ret_model, double **ret_row, int vocab, spe
     if (model == NULL)
         return spec_fail(error, GSL_ENOMEM, "no memory for a row of %d tokens", vocab);
     model->head.vocab = vocab;
-    model->head.end_of_text = -1;
     *ret_model = &model->head;
     *ret_row = model->row;
     return GSL_SUCCESS;

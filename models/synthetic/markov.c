@@ -41,7 +41,6 @@ static int open_markov(spec_model **ret_model, spec_settings *settings,
             spec_fail(error, GSL_ENOMEM, "markov: no memory for a table of %.3g cells", cells));
     model->head.vocab = vocab;
     model->head.order = order;
-    model->head.end_of_text = -1;
     const int n_rows = (int)(cells / vocab);
     for (int i = 0; i < n_rows; i++) {
         const int context[ORDER_MAX] = {i / vocab, i % vocab};

@@ -115,8 +115,7 @@ static int open_perturb(spec_model **ret_model, spec_settings *settings,
     if (model == NULL) SPEC_TRY(spec_no_memory(error));
     model->head.vocab = opt_target->vocab;
     model->head.order = opt_target->order;
-    model->head.end_of_text = opt_target->end_of_text;
-    model->head.other_ends = opt_target->other_ends;
+    model->head.ends = opt_target->ends;
     model->head.window = opt_target->window;
     model->head.one_hot = opt_target->one_hot && alpha == 1.0;
     model->target = opt_target;

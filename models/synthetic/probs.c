@@ -161,7 +161,6 @@ static int open_probs(spec_model **ret_model, spec_settings *settings, const spe
     }
     model->head.vocab = vocab;
     model->head.order = order;
-    model->head.end_of_text = -1;
     *ret_model = &model->head;
     model = NULL;
 done:

@@ -116,7 +116,6 @@ static int prepare(spec_training_model *model, const spec_training_shape *of, in
     const size_t half = (size_t)s->head_dim / 2;
     *model = (spec_training_model){.places = places};
     model->checkpoint.shape = *s;
-    model->checkpoint.end_of_text = -1;
     model->layer = calloc((size_t)s->n_layers, sizeof *model->layer);
     model->checkpoint.layer = calloc((size_t)s->n_layers, sizeof *model->checkpoint.layer);
     model->cosine = malloc((size_t)places * half * sizeof *model->cosine);
@@ -172,8 +171,7 @@ int spec_training_model_load(spec_training_model *model, const spec_checkpoint *
                      places, is_frozen, error));
     model->checkpoint.begin_of_text = from->begin_of_text;
     model->checkpoint.adds_begin = from->adds_begin;
-    model->checkpoint.end_of_text = from->end_of_text;
-    model->checkpoint.other_ends = from->other_ends;
+    model->checkpoint.ends = from->ends;
     for (int part = 0; part < SPEC_PARTS; part++)
         for (int i = 0; i < spec_checkpoint_parts_copies((spec_part)part, &from->shape); i++) {
             const spec_tensor *source =

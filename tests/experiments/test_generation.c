@@ -95,10 +95,10 @@ static void a_text_ends_for_one_of_four_reasons(void **state)
         generate(&e, &ending, plan, prompt, 2, 50);
         assert_true(ending == SPEC_ENDED_WINDOW && e.n == 20 + 1 - 2);
 
-        s.target.head.end_of_text = e.token[6];
+        s.target.head.ends = spec_text_ends_one(e.token[6]);
         generate(&e, &ending, plan, prompt, 2, 50);
         assert_true(ending == SPEC_ENDED_TEXT && e.n <= 7);
-        assert_int_equal(e.token[e.n - 1], s.target.head.end_of_text);
+        assert_true(spec_model_ends_text(&s.target.head, e.token[e.n - 1]));
 
         stop = 1;
         const spec_generation g = generate(&e, &ending, plan, prompt, 2, 50);

@@ -193,7 +193,7 @@ static void a_transformer_translates_what_its_window_holds(void **state)
     close_model(&target);
 }
 
-/* The draft's ends of a text are found by their texts, but for the first, which is the target's. */
+/* The draft's ends are found by their texts; the first that is left over is the target's, too. */
 static void ends_of_a_text_are_translated(void **state)
 {
     (void)state;
@@ -207,12 +207,11 @@ static void ends_of_a_text_are_translated(void **state)
     assert_int_equal(target.model->kind->tokenize(target.model, "a", 1, &ends[0], 1), 1);
     assert_int_equal(target.model->kind->tokenize(target.model, ",", 1, &ends[1], 1), 1);
     assert_int_not_equal(second, ends[1]);
-    target.model->end_of_text = ends[0];
-    own.model->end_of_text = first;
-    spec_text_ends_add(&own.model->other_ends, second);
+    target.model->ends = spec_text_ends_one(ends[0]);
+    spec_text_ends_add(&target.model->ends, ends[1]);
+    own.model->ends = (spec_text_ends){2, {second, first}};
     assert_int_equal(spec_translated_model_open(&translated, own.model, target.model, &error),
                      GSL_SUCCESS);
-    assert_int_equal(translated->end_of_text, ends[0]);
     for (int i = 0; i < target.model->vocab; i++)
         assert_int_equal(spec_model_ends_text(translated, i), i == ends[0] || i == ends[1]);
     spec_session_free(&own.session);

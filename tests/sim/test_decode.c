@@ -81,9 +81,9 @@ static void every_end_of_several_ends_a_text(void **state)
     (void)state;
     stage s;
     stage_init(&s, 4, PAIR_PLAIN, 42);
-    s.target.head.end_of_text = 1;
-    spec_text_ends_add(&s.target.head.other_ends, 3);
-    spec_text_ends_add(&s.target.head.other_ends, 2);
+    s.target.head.ends = spec_text_ends_one(1);
+    spec_text_ends_add(&s.target.head.ends, 3);
+    spec_text_ends_add(&s.target.head.ends, 2);
     s.config.rule = stage_rules[0];
     s.config.drafting = stage_draftings[0];
     uint64_t ends[4] = {0};
@@ -112,7 +112,7 @@ static void an_end_of_text_ends_the_text_where_it_stands(void **state)
     (void)state;
     stage s;
     stage_init(&s, 3, PAIR_PLAIN, 42);
-    s.target.head.end_of_text = 1; /* the draft does not know it, so it continues */
+    s.target.head.ends = spec_text_ends_one(1); /* the draft does not know it, so it continues */
     uint64_t dropped = 0, ended = 0, full = 0;
     for (int c = 0; c < 2 * 3; c++) {
         s.config.rule = stage_rules[c % 2];
@@ -211,7 +211,7 @@ static void plain_decoding_has_the_targets_law(void **state)
     }
     spec_enumeration_free(&walk);
 
-    s.target.head.end_of_text = 1;
+    s.target.head.ends = spec_text_ends_one(1);
     spec_script script;
     spec_script_init(&script, (const int[]){0, 1}, 2, NULL);
     int text[3];

@@ -51,8 +51,8 @@ static void texts_keep_the_targets_law(void **state)
             if (family % 4 == 3 && strcmp(s.config.rule, "block-greedy") != 0)
                 s.config.policy = learning[c % 3]; /* its state is copied to guess the length */
             s.config.K = 1 + family % 2;
-            if (c / N_RULES / 4 >= 1) s.target.head.end_of_text = 1;
-            if (c / N_RULES / 4 == 2) s.draft.head.end_of_text = 1;
+            if (c / N_RULES / 4 >= 1) s.target.head.ends = spec_text_ends_one(1);
+            if (c / N_RULES / 4 == 2) s.draft.head.ends = spec_text_ends_one(1);
             const double tv = tv_of(&s.config, 4);
             if (!(tv < 1e-12))
                 fail_msg("%s %s %s, family %d: tv %g", s.config.rule, s.config.drafting,
@@ -201,10 +201,10 @@ static void the_clock_charges_the_longer_of_verification_and_drafting(void **sta
     for (int c = 0; c < 5; c++) {
         s.config.K = c == 2 ? 0 : 3;
         s.config.costs = (spec_costs){.draft = c == 0 ? 0.1 : 0.4, .verify = 1.0};
-        s.target.head.end_of_text = s.draft.head.end_of_text = c == 3 ? 1 : -1;
+        s.target.head.ends = s.draft.head.ends = spec_text_ends_one(c == 3 ? 1 : -1);
         table_model_fill(&s.draft, c == 4 ? (const double[]){0.5, 0.5, 0.0}
                                           : (const double[]){0.0, 1.0, 0.0});
-        s.draft.head.end_of_text = c == 4 ? 0 : s.draft.head.end_of_text; /* its guess: an end */
+        if (c == 4) s.draft.head.ends = spec_text_ends_one(0); /* its guess: an end */
         const double times[] = {1.0, 1.6, 1.0, 0.4 + 1.0, 3 * 0.4 + 1.0};
         const int calls[] = {4, 4, 0, 0, 1};
         spec_decoder decoder;

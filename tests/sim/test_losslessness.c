@@ -132,10 +132,11 @@ static void an_end_of_text_changes_no_law(void **state)
             table_model_init(&target, 3);
             table_model_init(&draft, 3);
             table_pair_randomize(&target, &draft, PAIR_MIXED, &noise);
-            target.head.end_of_text = 1;
-            draft.head.end_of_text = (int)(again % 3) - 1; /* none, another, the same */
-            if (c % 2 == 1) spec_text_ends_add(&target.head.other_ends, 2);
-            if (c % 2 == 1 && again % 3 != 0) spec_text_ends_add(&draft.head.other_ends, 2);
+            target.head.ends = spec_text_ends_one(1);
+            draft.head.ends =
+                spec_text_ends_one((int)(again % 3) - 1); /* none, another, the same */
+            if (c % 2 == 1) spec_text_ends_add(&target.head.ends, 2);
+            if (c % 2 == 1 && again % 3 != 0) spec_text_ends_add(&draft.head.ends, 2);
             const method by = {rules[c % N_RULES], draftings[c / N_RULES % 3],
                                policies[c / N_RULES / 3 % N_POLICIES]};
             check_lossless(&seen, &by, &target.head, &draft.head, 1 + c / N_RULES / 3 / N_POLICIES,

@@ -92,9 +92,9 @@ static void a_text_that_ends_early_is_filled_with_its_end(void **state)
     uint64_t noise = 27;
     stage s;
     stage_init(&s, 2, PAIR_PLAIN, &noise);
-    s.target.head.end_of_text = 1;
+    s.target.head.ends = spec_text_ends_one(1);
     for (int both = 0; both < 2; both++) { /* whether the draft knows the end */
-        s.draft.head.end_of_text = both ? 1 : -1;
+        s.draft.head.ends = spec_text_ends_one(both ? 1 : -1);
         spec_output_law law = law_of(&s, NULL, 0, 3);
         const double *first = table_model_row(&s.target, NULL, 0),
                      *second = table_model_row(&s.target, (const int[]){0}, 1),
@@ -124,10 +124,10 @@ static void a_text_may_end_with_one_of_several_tokens(void **state)
     uint64_t noise = 27;
     stage s;
     stage_init(&s, 3, PAIR_PLAIN, &noise);
-    s.target.head.end_of_text = 1;
-    spec_text_ends_add(&s.target.head.other_ends, 2);
+    s.target.head.ends = spec_text_ends_one(1);
+    spec_text_ends_add(&s.target.head.ends, 2);
     for (int known = -1; known < 3; known++) { /* the end that the draft knows */
-        s.draft.head.end_of_text = known;
+        s.draft.head.ends = spec_text_ends_one(known);
         spec_output_law law = law_of(&s, NULL, 0, 2);
         const double *first = table_model_row(&s.target, NULL, 0),
                      *second = table_model_row(&s.target, (const int[]){0}, 1);

@@ -93,9 +93,11 @@ static const spec_model_kind without_prompts = {.name = "certain", .row = certai
 
 static certain certain_model(const spec_model_kind *kind, int end_of_text, const int *next)
 {
-    certain c = {
-        .model = {
-            .kind = kind, .vocab = V, .order = 1, .end_of_text = end_of_text, .one_hot = true}};
+    certain c = {.model = {.kind = kind,
+                           .vocab = V,
+                           .order = 1,
+                           .ends = spec_text_ends_one(end_of_text),
+                           .one_hot = true}};
     for (int t = 0; t < V; t++) c.next[t][next[t]] = 1;
     return c;
 }
@@ -268,7 +270,7 @@ static spec_tally zipf_batch(int vocab, const char *rule, const char *policy, in
     assert_int_equal(
         spec_model_open(&draft, "perturb?of=target&alpha=0.7", target, spec_test_context(0), NULL),
         GSL_SUCCESS);
-    draft->end_of_text = end_of_text;
+    draft->ends = spec_text_ends_one(end_of_text);
     spec_decoding_config config = {.decoder = SPEC_DECODER_DEFAULT, .burn_in = 2};
     config.decoder.target = target;
     config.decoder.opt_draft = draft;

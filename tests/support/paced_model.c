@@ -115,7 +115,7 @@ const spec_model *paced_model_init(paced_model *model, const spec_model *base, d
                                     .spec = "paced",
                                     .vocab = base->vocab,
                                     .order = -1,
-                                    .end_of_text = base->end_of_text},
+                                    .ends = base->ends},
                            .base = base,
                            .first = first,
                            .more = more,

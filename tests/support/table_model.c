@@ -25,10 +25,9 @@ static const spec_model_kind table_kind = {
 const spec_model *table_model_init(table_model *model, int vocab)
 {
     const int n_rows = 1 + vocab + vocab * vocab;
-    *model =
-        (table_model){.head = {.kind = &table_kind, .vocab = vocab, .order = 2, .end_of_text = -1},
-                      .n_rows = n_rows,
-                      .fails_after = -1};
+    *model = (table_model){.head = {.kind = &table_kind, .vocab = vocab, .order = 2},
+                           .n_rows = n_rows,
+                           .fails_after = -1};
     model->row = malloc((size_t)(n_rows * vocab) * sizeof *model->row);
     if (model->row == NULL) abort();
     for (int i = 0; i < n_rows * vocab; i++) model->row[i] = 1.0 / vocab;

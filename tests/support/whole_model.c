@@ -63,9 +63,8 @@ static const spec_model_kind kind = {.name = "whole",
 
 const spec_model *whole_model_init(whole_model *model, int vocab, int *calls, int *rows)
 {
-    *model = (whole_model){.head = {.kind = &kind, .vocab = vocab, .order = -1, .end_of_text = -1},
-                           .calls = calls,
-                           .rows = rows};
+    *model = (whole_model){
+        .head = {.kind = &kind, .vocab = vocab, .order = -1}, .calls = calls, .rows = rows};
     *calls = *rows = 0;
     return &model->head;
 }

@@ -408,9 +408,9 @@ static void an_end_of_text_ends_the_text_in_its_way_alone(void **state)
     (void)state;
     for (int ends = 1; ends <= 2; ends++) {
         workshop *w = workshop_init(0.0013, 0.0002);
-        w->target.head.end_of_text = w->draft.head.end_of_text = 2;
-        if (ends == 2) spec_text_ends_add(&w->target.head.other_ends, 0);
-        w->draft.head.other_ends = w->target.head.other_ends;
+        w->target.head.ends = spec_text_ends_one(2);
+        if (ends == 2) spec_text_ends_add(&w->target.head.ends, 0);
+        w->draft.head.ends = w->target.head.ends;
         w->plan.texts = 400;
         workshop_run(w);
         const spec_timing_prediction *p = &w->prediction;

@@ -22,8 +22,7 @@ int spec_transformer_init(spec_transformer *model, const spec_checkpoint *checkp
         spec_settings_double(&model->temperature, settings, "temperature", 1.0, 0.0, 1e9, error));
     model->head.vocab = shape->vocab;
     model->head.order = -1;
-    model->head.end_of_text = checkpoint->end_of_text;
-    model->head.other_ends = checkpoint->other_ends;
+    model->head.ends = checkpoint->ends;
     model->head.window = model->context - (checkpoint->adds_begin ? 1 : 0);
     model->head.one_hot = model->temperature == 0.0;
     model->n_sublayers = 2 * shape->n_layers;

@@ -143,8 +143,7 @@ struct spec_checkpoint {
     spec_tokenizer *opt_tokenizer;
     int begin_of_text; /* the begin-of-text token, 0..vocab-1 */
     bool adds_begin;   /* every text begins with it; else only the empty context does */
-    int end_of_text;   /* the token that ends a text, or -1 */
-    spec_text_ends other_ends; /* tokens that end a text, too, if end_of_text >= 0 */
+    spec_text_ends ends; /* tokens that end a text; the first is the file's end of text */
     void *owned;       /* the loader's own: mapping, converted vectors */
     void (*free_owned)(void *owned);
     void (*opt_draw)(spec_checkpoint *checkpoint); /* draws the weights when they are needed */

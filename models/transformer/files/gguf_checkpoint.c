@@ -204,8 +204,7 @@ static int read_vocabulary(loader *load)
     SPEC_TRY(spec_gguf_vocabulary_load(&vocabulary, load->gguf, to->shape.vocab, load->keys.error));
     to->begin_of_text = vocabulary.begin_of_text;
     to->adds_begin = vocabulary.adds_begin;
-    to->end_of_text = vocabulary.end_of_text;
-    to->other_ends = vocabulary.other_ends;
+    to->ends = vocabulary.ends;
     if (vocabulary.data.vocab > 0)
         SPEC_TRY(
             spec_checkpoint_tokenizer(to, &vocabulary.data, load->gguf->path, load->keys.error));

@@ -101,16 +101,17 @@ int spec_gguf_model_pieces(spec_gguf_writer *writer, const spec_checkpoint *mode
 {
     int status = GSL_SUCCESS;
     const bool is_spm = data->kind == SPEC_TOKENIZER_SPM;
+    static const char *const end_keys[] = {"tokenizer.ggml.eos_token_id", /* -1: no end */
+                                           "tokenizer.ggml.eot_token_id",
+                                           "tokenizer.ggml.eom_token_id"};
+    const spec_text_ends *ends = &model->ends;
     spec_gguf_writer_text(writer, "tokenizer.ggml.model",
                           data->vocab == 0 ? "none"
                           : is_spm         ? "llama"
                                            : "gpt2");
     spec_gguf_writer_u32(writer, "tokenizer.ggml.bos_token_id", (uint32_t)model->begin_of_text);
-    spec_gguf_writer_u32(writer, "tokenizer.ggml.eos_token_id",
-                         (uint32_t)model->end_of_text); /* -1: none */
-    if (model->other_ends.n > 0)
-        spec_gguf_writer_u32(writer, "tokenizer.ggml.eot_token_id",
-                             (uint32_t)model->other_ends.token[0]);
+    for (int i = 0; i == 0 || (i < 3 && i < ends->n); i++)
+        spec_gguf_writer_u32(writer, end_keys[i], (uint32_t)(i < ends->n ? ends->token[i] : -1));
     spec_gguf_writer_bool(writer, "tokenizer.ggml.add_bos_token", model->adds_begin);
     if (data->vocab == 0) return status;
     if (is_spm)

@@ -23,9 +23,10 @@ static int special(int *ret_token, const spec_gguf *gguf, const char *key, int f
 static int read_ends(spec_gguf_vocabulary *vocabulary, const spec_gguf *gguf, int vocab,
                      bool is_spm, bool begins, spec_error *error)
 {
-    int status = GSL_SUCCESS, *end = &vocabulary->end_of_text, *begin = &vocabulary->begin_of_text;
-    SPEC_TRY(special(end, gguf, "tokenizer.ggml.eos_token_id", is_spm ? 2 : -1, vocab, error));
-    SPEC_TRY(special(begin, gguf, "tokenizer.ggml.bos_token_id", is_spm ? 1 : *end, vocab, error));
+    int status = GSL_SUCCESS, end, *begin = &vocabulary->begin_of_text;
+    SPEC_TRY(special(&end, gguf, "tokenizer.ggml.eos_token_id", is_spm ? 2 : -1, vocab, error));
+    spec_text_ends_add(&vocabulary->ends, end);
+    SPEC_TRY(special(begin, gguf, "tokenizer.ggml.bos_token_id", is_spm ? 1 : end, vocab, error));
     if (*begin < 0) *begin = 0;
     SPEC_TRY(spec_gguf_value_bool(&vocabulary->adds_begin, gguf, "tokenizer.ggml.add_bos_token",
                                   begins, error));
@@ -61,26 +62,22 @@ done:
     return status;
 }
 
-/* Further ends of a text: by two values, and by spelling. If the file does not name an end of text,
- * it is the first of these; if it says that it has none, there are none. */
-static int read_other_ends(spec_gguf_vocabulary *vocabulary, const spec_gguf *gguf, int vocab,
-                           spec_error *error)
+/* Further ends of a text: by two values, and by spelling. If the file says that it has no end of
+ * text, there are none. */
+static int read_further_ends(spec_gguf_vocabulary *vocabulary, const spec_gguf *gguf, int vocab,
+                             spec_error *error)
 {
     static const char *const keys[] = {"tokenizer.ggml.eot_token_id",
                                        "tokenizer.ggml.eom_token_id"};
     int status = GSL_SUCCESS, token;
-    spec_text_ends all = {0};
-    if (vocabulary->end_of_text < 0 &&
+    if (vocabulary->ends.n == 0 &&
         spec_gguf_value_find(gguf, "tokenizer.ggml.eos_token_id") != NULL)
         return GSL_SUCCESS;
-    spec_text_ends_add(&all, vocabulary->end_of_text);
     for (int i = 0; i < 2; i++) {
         SPEC_TRY(special(&token, gguf, keys[i], -1, vocab, error));
-        spec_text_ends_add(&all, token);
+        spec_text_ends_add(&vocabulary->ends, token);
     }
-    spec_end_spellings_find(&all, &vocabulary->data);
-    if (all.n > 0) vocabulary->end_of_text = all.token[0];
-    for (int i = 1; i < all.n; i++) spec_text_ends_add(&vocabulary->other_ends, all.token[i]);
+    spec_end_spellings_find(&vocabulary->ends, &vocabulary->data);
 done:
     return status;
 }
@@ -99,7 +96,7 @@ int spec_gguf_vocabulary_load(spec_gguf_vocabulary *vocabulary, const spec_gguf 
     const bool begins = is_spm || (is_bpe && expression != NULL && expression->begins);
     SPEC_TRY(read_ends(vocabulary, gguf, vocab, is_spm, begins, error));
     if (spec_piece_is(model, "none") || spec_piece_is(model, "no_vocab")) {
-        SPEC_TRY(read_other_ends(vocabulary, gguf, vocab, error));
+        SPEC_TRY(read_further_ends(vocabulary, gguf, vocab, error));
         goto done;
     }
     if (!is_spm && !is_bpe)
@@ -118,7 +115,7 @@ int spec_gguf_vocabulary_load(spec_gguf_vocabulary *vocabulary, const spec_gguf 
         SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", gguf->path));
     data->pre = vocabulary->pre;
     data->vocab = vocab;
-    SPEC_TRY(read_other_ends(vocabulary, gguf, vocab, error));
+    SPEC_TRY(read_further_ends(vocabulary, gguf, vocab, error));
 done:
     if (status != GSL_SUCCESS) spec_gguf_vocabulary_free(vocabulary);
     return status;

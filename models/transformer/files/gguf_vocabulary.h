@@ -17,8 +17,7 @@ typedef struct {
     char *pre;
     int begin_of_text; /* 0..vocab-1: the first token of a text needs a token before it */
     bool adds_begin;
-    int end_of_text;           /* or -1 */
-    spec_text_ends other_ends; /* the ends of a turn and of a message, and those by spelling */
+    spec_text_ends ends; /* of a text, of a turn and of a message, and those by spelling */
 } spec_gguf_vocabulary;
 
 /* Read the vocabulary for an embedding of `vocab` rows. Defaults are llama.cpp's: a text of SPM, or

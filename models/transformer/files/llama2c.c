@@ -197,7 +197,7 @@ done:
 int spec_checkpoint_load_llama2c(spec_checkpoint *ret, spec_settings *settings,
                                  spec_thread_pool *opt_pool, spec_error *error)
 {
-    int status = GSL_SUCCESS;
+    int status = GSL_SUCCESS, end;
     const char *path = settings->path;
     header head;
     *ret = (spec_checkpoint){.free_owned = free_mapping, .opt_pool = opt_pool};
@@ -212,8 +212,9 @@ int spec_checkpoint_load_llama2c(spec_checkpoint *ret, spec_settings *settings,
     place_all(ret, &head, file);
     ret->begin_of_text = BEGIN_OF_TEXT;
     ret->adds_begin = true;
-    SPEC_TRY(spec_settings_int(&ret->end_of_text, settings, "end", END_OF_TEXT, -1,
-                               head.shape.vocab - 1, error));
+    SPEC_TRY(
+        spec_settings_int(&end, settings, "end", END_OF_TEXT, -1, head.shape.vocab - 1, error));
+    ret->ends = spec_text_ends_one(end);
     SPEC_TRY(spec_checkpoint_context(ret, settings, error));
     SPEC_TRY(load_tokenizer(ret, settings, error));
     SPEC_TRY(spec_checkpoint_parts_check(ret, path, error));

@@ -271,8 +271,7 @@ int spec_checkpoint_load_random(spec_checkpoint *ret, spec_settings *settings,
                              .opt_pool = opt_pool,
                              .opt_draw = draw_all,
                              .begin_of_text = 1,
-                             .adds_begin = true,
-                             .end_of_text = -1};
+                             .adds_begin = true};
     SPEC_TRY(spec_settings_u64(&ret->seed, settings, "seed", 1, error));
     SPEC_TRY(read_shape(&ret->shape, &type, settings, error));
     ret->opt_architecture = spec_architectures;

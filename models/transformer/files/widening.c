@@ -71,8 +71,7 @@ int spec_widening_init(spec_checkpoint *ret, const spec_checkpoint *model, int b
     *ret = (spec_checkpoint){.shape = model->shape,
                              .begin_of_text = model->begin_of_text,
                              .adds_begin = model->adds_begin,
-                             .end_of_text = model->end_of_text,
-                             .other_ends = model->other_ends,
+                             .ends = model->ends,
                              .free_owned = free};
     spec_shape *shape = &ret->shape;
     spec_error why;

@@ -46,7 +46,7 @@ static long double accepted(opened *target, double (*offered)[V_MAX], int *text,
         if (length == offset) {
             sum += weight * both;
             mean[x] += (double)(weight * row[x]);
-        } else if (both > 0.0L && x != target->model->end_of_text)
+        } else if (both > 0.0L && !spec_model_ends_text(target->model, x))
             sum += accepted(target, offered, text, n, length + 1, offset, weight * both, mean);
     }
     return sum;
@@ -114,7 +114,7 @@ static void greedy_rows_are_the_greedy_text(void **state)
         for (int offset = 0; offset < K; offset++) {
             const int most = spec_row_argmax(row_after(&target, text, 2 + (size_t)offset), V);
             assert_true(row[offset][most] == 1.0);
-            if (most == target.model->end_of_text) break;
+            if (spec_model_ends_text(target.model, most)) break;
             text[2 + offset] = most;
         }
         close_model(&greedy);

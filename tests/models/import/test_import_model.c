@@ -172,15 +172,18 @@ static void a_model_comes_back_bit_for_bit(void **state)
         load(&model, spec);
         for (int shards = 0; shards < 2; shards++) {
             model.begin_of_text = 1;
-            model.end_of_text = 2;
+            model.ends = (spec_text_ends){3, {2, 5, 7}};
             model.adds_begin = true;
             write_direct(&model, "direct.gguf");
             export_model(&model, &(wish){.second = shards ? "model-2.safetensors" : NULL,
                                          .config = "'model_type':'mistral','bos_token_id':1,"
-                                                   "'eos_token_id':2"});
+                                                   "'eos_token_id':[2,5,7]"});
             import_as("imported.gguf");
             assert_same_files("direct.gguf", "imported.gguf");
             assert_same_rows("direct.gguf", "imported.gguf", 0.0);
+            opened o = open_model("gguf:imported.gguf", NULL);
+            assert_memory_equal(&o.model->ends, &model.ends, sizeof model.ends);
+            close_model(&o);
         }
         spec_checkpoint_free(&model);
     }

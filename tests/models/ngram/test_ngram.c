@@ -116,7 +116,7 @@ static void rows_equal_the_law_of_the_tokenised_text(void **state)
             snprintf(keys, sizeof keys, "order=%d&tokens=%s", order, spec_tokens_names[k]);
             spec_model *model = open_model(spec_of(path, keys));
             assert_int_equal(model->order, order - 1);
-            assert_int_equal(model->end_of_text, -1);
+            assert_int_equal(model->ends.n, 0);
             const size_t n = model->kind->tokenize(model, text, length, token, BYTES);
             spec_ngram_counts counts;
             spec_kneser_ney law;

@@ -45,7 +45,7 @@ static void the_text_itself_is_at_its_places(void **state)
            other = open_model("rows:test_rows.tmp?side=draft", NULL);
     assert_int_equal(o.model->vocab, V);
     assert_int_equal(o.model->order, -1);
-    assert_int_equal(o.model->end_of_text, -1);
+    assert_int_equal(o.model->ends.n, 0);
     for (int p = 0; p < N; p++) {
         assert_row(row_after(&o, text, (size_t)p), &target, p);
         assert_row(row_after(&other, text, (size_t)p), &draft, p);

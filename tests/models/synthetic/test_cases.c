@@ -115,8 +115,8 @@ static void an_end_of_text_may_be_given(void **state)
 {
     (void)state;
     opened none = open_model("cases", NULL), some = open_model("cases?end=2", NULL);
-    assert_int_equal(none.model->end_of_text, -1);
-    assert_int_equal(some.model->end_of_text, 2);
+    assert_int_equal(none.model->ends.n, 0);
+    assert_true(some.model->ends.n == 1 && some.model->ends.token[0] == 2);
     assert_memory_equal(row_after(&none, NULL, 0), row_after(&some, NULL, 0), 3 * sizeof(double));
     close_model(&none);
     close_model(&some);

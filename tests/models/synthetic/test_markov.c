@@ -61,8 +61,8 @@ static void the_table_holds_the_rows_of_dirichlet(void **state)
         opened markov = open_model(spec, NULL);
         snprintf(spec, sizeof spec, "dirichlet?V=5&seed=27&concentration=0.651&order=%d", order);
         opened dirichlet = open_model(spec, NULL);
-        assert_int_equal(markov.model->end_of_text, -1);
-        assert_int_equal(dirichlet.model->end_of_text, -1);
+        assert_int_equal(markov.model->ends.n, 0);
+        assert_int_equal(dirichlet.model->ends.n, 0);
         for (int i = 0; i < 125; i++) {
             const int text[] = {i / 25, i / 5 % 5, i % 5};
             assert_memory_equal(row_after(&markov, text, 3), row_after(&dirichlet, text, 3),

@@ -27,7 +27,7 @@ static void a_list_is_the_row(void **state)
     opened o = open_model("probs:0.5, 0.3,2e-1", NULL);
     assert_int_equal(o.model->vocab, 3);
     assert_int_equal(o.model->order, 0);
-    assert_int_equal(o.model->end_of_text, -1);
+    assert_int_equal(o.model->ends.n, 0);
     assert_false(o.model->one_hot);
     const double *row = row_after(&o, NULL, 0);
     assert_true(row[0] == 0.5 && row[1] == 0.3 && row[2] == 0.2);

@@ -87,8 +87,8 @@ static void the_best_of_each_level_grow_and_the_best_of_all_are_submitted(void *
     bench_draft(&b, "dynamic?top=2&nodes=3&depth=2", &model.head, 8);
     check_nodes(&b, (const int[]){0, 1, 0}, (const int[]){-1, -1, 0}, 3);
     bench_free(&b);
-    model.head.end_of_text = 2; /* 1 grows, alone */
-    spec_text_ends_add(&model.head.other_ends, 0);
+    model.head.ends = spec_text_ends_one(2); /* 1 grows, alone */
+    spec_text_ends_add(&model.head.ends, 0);
     bench_draft(&b, "dynamic?top=2&nodes=60&depth=2", &model.head, 8);
     check_nodes(&b, (const int[]){0, 1, 0, 1}, (const int[]){-1, -1, 1, 1}, 4);
     bench_free(&b);
@@ -264,7 +264,7 @@ static void every_rule_for_top_siblings_is_lossless(void **state)
             table_model_init(&target, vocab);
             table_model_init(&draft, vocab);
             table_pair_randomize(&target, &draft, (pair_family)(c % PAIR_FAMILIES), &noise);
-            if (c % 3 == 0) target.head.end_of_text = draft.head.end_of_text = vocab - 1;
+            if (c % 3 == 0) target.head.ends = draft.head.ends = spec_text_ends_one(vocab - 1);
             const spec_decoder_config config = {.target = &target.head,
                                                 .opt_draft = &draft.head,
                                                 .policy = "fixed",

@@ -47,13 +47,14 @@ static int falling(const void *left, const void *right)
 }
 
 /* The products of all prefixes below one, of tokens that may follow it. */
-static int list_products(double *product, int n, const double (*row)[V_MAX], int V, int depth,
-                         double above, int end)
+static int list_products(double *product, int n, const double (*row)[V_MAX],
+                         const spec_model *target, int depth, double above)
 {
-    for (int x = 0; depth < DEPTH && x < V; x++) {
+    for (int x = 0; depth < DEPTH && x < target->vocab; x++) {
         const double here = above * row[depth][x];
         if (here > 0.0) product[n++] = here;
-        if (x != end) n = list_products(product, n, row, V, depth + 1, here, end);
+        if (!spec_model_ends_text(target, x))
+            n = list_products(product, n, row, target, depth + 1, here);
     }
     return n;
 }
@@ -83,8 +84,8 @@ static void the_tree_has_the_prefixes_of_largest_product(void **state)
                                             &error),
                          GSL_SUCCESS);
         for (int i = 0; i < DEPTH; i++) memcpy(row[i], read[i], (size_t)V * sizeof(double));
-        const int all = list_products(product, 0, (const double(*)[V_MAX])row, V, 0, 1.0,
-                                      target.model->end_of_text);
+        const int all =
+            list_products(product, 0, (const double(*)[V_MAX])row, target.model, 0, 1.0);
         qsort(product, (size_t)all, sizeof *product, falling);
         for (int m = 0; m < 5; m++) {
             char spec[64];

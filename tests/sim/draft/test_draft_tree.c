@@ -124,8 +124,8 @@ static void a_node_that_ends_the_text_has_no_children(void **state)
     for (int end = 1; end <= 2; end++) { /* at 1, 2 is another end of a text */
         bench b;
         bench_init(&b, "tree?n=2", V, row, 3);
-        b.model.head.end_of_text = end;
-        spec_text_ends_add(&b.model.head.other_ends, 2);
+        b.model.head.ends = spec_text_ends_one(end);
+        spec_text_ends_add(&b.model.head.ends, 2);
         run_script(&b, (const int[]){2, 0, 2, 2}, 4, NULL);
         assert_int_equal(b.draft.n_nodes, 4);
         assert_int_equal(b.draft.parent[2], 1);
@@ -230,7 +230,7 @@ static void a_node_keeps_its_place_where_others_are_missing(void **state)
     bench_free(&b);
 
     bench_init(&b, "tree?children=2.2.1.0.0.2", V, row, 3);
-    b.model.head.end_of_text = 2;
+    b.model.head.ends = spec_text_ends_one(2);
     run_script(&b, (const int[]){2, 0, 1, 3, 1}, 5,
                NULL); /* node 0 ends its text: its two children are left out */
     const int ended[] = {-1, -1, 1, 2, 2};

@@ -105,8 +105,8 @@ static void drafting_ends_after_each_of_the_models_ends(void **state)
     for (int end = 1; end <= 2; end++) {
         table_model model;
         table_model_init(&model, 3);
-        model.head.end_of_text = end;
-        spec_text_ends_add(&model.head.other_ends, 2);
+        model.head.ends = spec_text_ends_one(end);
+        spec_text_ends_add(&model.head.ends, 2);
         bench b;
         bench_init(&b, "chain", &model.head, 3, "fixed", 4);
         spec_script script;

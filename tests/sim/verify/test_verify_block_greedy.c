@@ -183,13 +183,12 @@ static void ends_of_texts_and_changing_lengths_change_no_law(void **state)
             table_model_init(&goal, V);
             table_model_init(&draft, V);
             table_pair_randomize(&goal, &draft, again == 0 ? PAIR_PLAIN : PAIR_MIXED, &noise);
-            goal.head.end_of_text = c / 9 % 3 - 1;
-            draft.head.end_of_text = c / 27 % 3 - 1;
-            if (again == 2 && goal.head.end_of_text >= 0)
-                spec_text_ends_add(&goal.head.other_ends, 0);
-            if (again > 0 && draft.head.end_of_text >= 0)
-                spec_text_ends_add(&draft.head.other_ends, 1);
-            if (V == 2 && (goal.head.end_of_text > 1 || draft.head.end_of_text > 1)) continue;
+            const int goal_end = c / 9 % 3 - 1, draft_end = c / 27 % 3 - 1;
+            goal.head.ends = spec_text_ends_one(goal_end);
+            draft.head.ends = spec_text_ends_one(draft_end);
+            if (again == 2 && goal_end >= 0) spec_text_ends_add(&goal.head.ends, 0);
+            if (again > 0 && draft_end >= 0) spec_text_ends_add(&draft.head.ends, 1);
+            if (V == 2 && (goal_end > 1 || draft_end > 1)) continue;
             spec_decoder_config config = SPEC_DECODER_DEFAULT;
             config.target = &goal.head;
             config.opt_draft = &draft.head;
@@ -204,7 +203,7 @@ static void ends_of_texts_and_changing_lengths_change_no_law(void **state)
                 GSL_SUCCESS);
             if (!(law.tv < 1e-12))
                 fail_msg("%s %s K=%d ends %d %d: tv %g", config.drafting, config.policy, K,
-                         goal.head.end_of_text, draft.head.end_of_text, law.tv);
+                         goal_end, draft_end, law.tv);
             spec_output_law_free(&law);
             table_model_free(&goal);
             table_model_free(&draft);

@@ -91,7 +91,7 @@ static void whole_texts_are_lossless(void **state)
                 table_model_init(&target, V);
                 table_model_init(&draft, V);
                 table_pair_randomize(&target, &draft, (pair_family)(c % PAIR_FAMILIES), &noise);
-                target.head.end_of_text = draft.head.end_of_text = end_of_text;
+                target.head.ends = draft.head.ends = spec_text_ends_one(end_of_text);
                 const spec_decoder_config config = tree_round_config(
                     &target.head, &draft.head, spec_rules[r]->name, drafting, shapes[shape].depth);
                 if (spec_output_law_init(&law, &config, NULL, 0, n_tokens, LIMIT, &error) !=

@@ -169,7 +169,7 @@ static inline void make_odd_checkpoint(spec_checkpoint *c, const odd_form *f, sp
 {
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
     gsl_rng_set(rng, 7);
-    *c = (spec_checkpoint){.shape = f->shape, .end_of_text = -1, .free_owned = free_odd_parts};
+    *c = (spec_checkpoint){.shape = f->shape, .free_owned = free_odd_parts};
     c->layer = calloc((size_t)f->shape.n_layers, sizeof *c->layer);
     void **owned = calloc((size_t)SPEC_PARTS * (size_t)f->shape.n_layers + 1, sizeof *owned);
     assert_non_null(c->layer);

@@ -46,7 +46,7 @@ static void keys_of_a_spec_are_carried_over(void **state)
     assert_int_equal(convert(&counted, in_folder("a.gguf"), spec, SPEC_TENSOR_F32, NULL),
                      GSL_SUCCESS);
     load(&after, spec_of("gguf", "a.gguf"));
-    assert_int_equal(after.end_of_text, -1);
+    assert_int_equal(after.ends.n, 0);
     assert_int_equal(after.begin_of_text, 1);
     assert_true(after.adds_begin);
     assert_int_equal(after.shape.context, 4);

@@ -238,7 +238,8 @@ static void a_model_is_read_as_it_was_written(void **state)
                 shape->rope.base == 10000.0);
     assert_int_equal(shape->rope_pairs, SPEC_ROPE_ADJACENT);
     assert_null(shape->rope.opt_factor);
-    assert_true(model.begin_of_text == 1 && model.adds_begin && model.end_of_text == 2);
+    assert_true(model.begin_of_text == 1 && model.adds_begin && model.ends.n == 1 &&
+                model.ends.token[0] == 2);
     assert_non_null(model.opt_tokenizer);
     int token[8];
     assert_int_equal(spec_tokenizer_encode(model.opt_tokenizer, "B", 1, token, 8),
@@ -340,10 +341,9 @@ static void texts_begin_and_end_as_the_file_says(void **state)
         spec_checkpoint model;
         loads(&model, &cases[i].wish);
         assert_int_equal(model.begin_of_text, cases[i].begin);
-        assert_int_equal(model.end_of_text, cases[i].end);
-        assert_int_equal(model.other_ends.n, cases[i].other > 0);
-        if (cases[i].other > 0)
-            assert_int_equal(model.other_ends.token[0], cases[i].other);
+        spec_text_ends ends = spec_text_ends_one(cases[i].end);
+        if (cases[i].other > 0) spec_text_ends_add(&ends, cases[i].other);
+        assert_memory_equal(&model.ends, &ends, sizeof ends);
         assert_int_equal(model.adds_begin, cases[i].adds);
         assert_true((model.opt_tokenizer == NULL) == (cases[i].wish.tokenizer != NULL));
         spec_checkpoint_free(&model);

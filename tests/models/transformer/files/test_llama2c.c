@@ -231,15 +231,15 @@ static void shape_and_keys_are_as_they_are_given(void **state)
     assert_null(shape->rope.opt_factor);
     assert_int_equal(model.begin_of_text, 1);
     assert_true(model.adds_begin);
-    assert_int_equal(model.end_of_text, 1);
+    assert_true(model.ends.n == 1 && model.ends.token[0] == 1);
     assert_null(model.opt_tokenizer);
     spec_checkpoint_free(&model);
     assert_int_equal(load(&model, "a.bin", "?end=-1&context=4", &error), GSL_SUCCESS);
-    assert_int_equal(model.end_of_text, -1);
+    assert_int_equal(model.ends.n, 0);
     assert_int_equal(model.shape.context, 4);
     spec_checkpoint_free(&model);
     assert_int_equal(load(&model, "a.bin", "?end=9&context=100", &error), GSL_SUCCESS);
-    assert_int_equal(model.end_of_text, 9);
+    assert_true(model.ends.n == 1 && model.ends.token[0] == 9);
     assert_int_equal(model.shape.context, CONTEXT);
     spec_checkpoint_free(&model);
     assert_int_equal(load(&model, "a.bin", "?end=10", &error), GSL_EINVAL);
