@@ -60,7 +60,8 @@ static const struct argp_option options_table[] = {
      "eagle, eagle3: steps in which the head reads its own output (eagle: 1, eagle3: K)", 2},
     {0, 0, 0, 0, "The training:", 3},
     {"steps", KEY_STEPS, "N", 0, "number of steps (600)", 3},
-    {"minutes", KEY_MINUTES, "X", 0, "as many steps as fit into X minutes, measured first", 3},
+    {"minutes", KEY_MINUTES, "X", 0, "as many steps as fit into X minutes, texts and rows included",
+     3},
     {"rate", KEY_RATE, "X", 0,
      "largest learning rate (0.003, heads: 0.002, layerskip: 0.0005; with --draft: 0.001)", 3},
     {"batch", KEY_BATCH, "N", 0, "texts per step (8)", 3},
@@ -137,7 +138,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         settings->kv_heads = count(state, "kv-heads", arg, 1, SPEC_DIM_MAX);
         return 0;
     case KEY_FFN: settings->ffn = count(state, "ffn", arg, 1, SPEC_DIM_MAX); return 0;
-    case KEY_STEPS: settings->steps = count(state, "steps", arg, 1, INT_MAX); return 0;
+    case KEY_STEPS:
+        if (spec_training_schedule_read(&settings->steps, arg) != GSL_SUCCESS)
+            spec_usage_fail(state->name,
+                            "--steps: '%s' is not a number from 1 to %d, or several such as "
+                            "1000,760@520, which --minutes prints",
+                            arg, INT_MAX);
+        return 0;
     case KEY_MINUTES: settings->minutes = positive(state, "minutes", arg, 1e5); return 0;
     case KEY_RATE: settings->rate = positive(state, "rate", arg, 1.0); return 0;
     case KEY_BATCH: settings->batch = count(state, "batch", arg, 1, 4096); return 0;

@@ -24,7 +24,8 @@ typedef struct {
     const char *verb;
     spec_training_setup setup;
     spec_train_curve curve;
-    char settings[2048], state[PATH_MAX];
+    spec_training_limit limit;
+    char settings[4096], state[PATH_MAX];
 } run;
 
 enum { ROWS = 10 };
@@ -33,10 +34,19 @@ enum { ROWS = 10 };
 static int judge(run *r, spec_error *error)
 {
     spec_training *t = &r->setup.training;
+    const double begun = spec_clock_monotonic();
     const int status = spec_train_curve_judge(&r->curve, t, error);
+    r->limit.row = spec_clock_monotonic() - begun;
     if (status == GSL_SUCCESS && t->kept != NULL)
         spec_training_keep(t, r->curve.exits.bits - r->curve.exits.target_bits);
     return status;
+}
+
+static int tenth(const spec_training *t, long step)
+{
+    return step == spec_training_steps(t)
+               ? ROWS
+               : (int)(spec_training_schedule_done(&t->plan.schedule, step) * ROWS);
 }
 
 /* Steps until the end, a row of the curve at each tenth, the state from time to time. */
@@ -45,26 +55,30 @@ static int train(run *r, spec_error *error)
     int status = GSL_SUCCESS;
     spec_training *t = &r->setup.training;
     double saved = spec_clock_monotonic();
-    if (t->step == 0 || t->step == t->plan.steps) SPEC_TRY(judge(r, error));
-    while (t->step < t->plan.steps) {
+    if (t->step == spec_training_steps(t)) SPEC_TRY(judge(r, error));
+    while (t->step < spec_training_steps(t)) {
         double loss;
         char line[SPEC_PROGRESS_NOTE];
+        const double begun = spec_clock_monotonic();
         SPEC_TRY(spec_training_step(t, &loss, error));
+        spec_training_schedule_follow(&t->plan.schedule, &r->limit, t->step,
+                                      spec_clock_monotonic() - begun);
         r->curve.loss += loss;
         r->curve.losses++;
-        if (t->step * ROWS / t->plan.steps != (t->step - 1) * ROWS / t->plan.steps)
-            SPEC_TRY(judge(r, error));
+        if (tenth(t, t->step) != tenth(t, t->step - 1)) SPEC_TRY(judge(r, error));
         spec_train_curve_note(line, sizeof line, &r->curve, loss);
-        spec_progress_report((double)t->step, (double)t->plan.steps, "steps", line);
+        const long steps = spec_training_steps(t);
+        spec_progress_report((double)t->step, (double)steps, "steps", line);
         const bool stops = spec_options_stop != 0;
         if (stops || spec_clock_monotonic() - saved > r->args->save) {
-            SPEC_TRY(spec_training_state_write(t, r->settings, r->state, error));
             saved = spec_clock_monotonic();
+            t->used = saved - r->limit.begun;
+            SPEC_TRY(spec_training_state_write(t, r->settings, r->state, error));
         }
-        if (stops && t->step < t->plan.steps)
+        if (stops && t->step < steps)
             SPEC_TRY(spec_fail(error, GSL_EFAILED,
                                "interrupted after %ld of %ld steps; --resume continues", t->step,
-                               t->plan.steps));
+                               steps));
     }
 done:
     return status;
@@ -97,11 +111,14 @@ static int set_up(run *r, spec_error *error)
         SPEC_TRY(spec_training_speed_measure(&r->curve.speed, r->setup.target, NULL, &t->plan,
                                              r->setup.judge[1].token, r->setup.judge[1].stride - 1,
                                              error));
-    if (args->resume && access(r->state, F_OK) == 0)
+    if (args->resume && access(r->state, F_OK) == 0) {
         SPEC_TRY(spec_training_state_read(t, r->settings, r->state, error));
-    else if (args->settings.minutes > 0.0)
-        t->plan.steps =
-            (long)fmax(1.0, args->settings.minutes * 60.0 / spec_training_step_seconds(t));
+        r->limit.begun -= t->used;
+        goto done;
+    }
+    SPEC_TRY(judge(r, error));
+    if (r->limit.seconds > 0.0)
+        spec_training_schedule_plan(&t->plan.schedule, &r->limit, spec_training_step_seconds(t));
 done:
     return status;
 }
@@ -172,6 +189,16 @@ static void say_exits(run *r)
     say_speed_up(r);
 }
 
+/* The same training once more, without a clock. */
+static void say_schedule(const run *r)
+{
+    const spec_training *t = &r->setup.training;
+    char text[SPEC_TRAINING_SCHEDULE_TEXT];
+    spec_progress_clear();
+    spec_usage_say(r->verb, "%ld steps; --steps %s instead of --minutes repeats this training",
+                   t->step, spec_training_schedule_text(text, &t->plan.schedule));
+}
+
 int spec_verb_train(spec_context *context, int argc, char **argv)
 {
     spec_train_args args;
@@ -182,12 +209,17 @@ int spec_verb_train(spec_context *context, int argc, char **argv)
     if (r == NULL) spec_usage_no_memory(argv[0]);
     r->args = &args;
     r->verb = argv[0];
+    r->limit = (spec_training_limit){.clock = spec_clock_wall(),
+                                     .begun = spec_clock_monotonic(),
+                                     .seconds = 60.0 * args.settings.minutes,
+                                     .rows = ROWS};
     snprintf(r->state, sizeof r->state, "%s.state", args.common.output);
     spec_output_say_left_over(args.common.output, argv[0]);
     spec_options_catch_interrupts();
     if (set_up(r, &error) == GSL_SUCCESS && train(r, &error) == GSL_SUCCESS &&
         keep_bar(r, &error) == GSL_SUCCESS && write_model(r, &error) == GSL_SUCCESS) {
         unlink(r->state);
+        if (args.settings.minutes > 0.0) say_schedule(r);
         if (r->setup.training.kept != NULL)
             say_exits(r);
         else if (r->setup.training.plan.opt_target != NULL)

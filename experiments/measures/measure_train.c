@@ -47,7 +47,7 @@ static int read_numbers(spec_training_settings *s, const spec_point *point,
     SPEC_TRY(spec_point_int(&steps, point, measure, "steps", 1, INT_MAX, error));
     SPEC_TRY(spec_point_int(&seed, point, measure, "training_seed", 0, INT_MAX, error));
     SPEC_TRY(spec_point_double(&s->rate, point, measure, "rate", 0.0, 1.0, error));
-    s->steps = steps;
+    s->steps = spec_training_schedule_of(steps);
     s->seed = (uint64_t)seed;
 done:
     return status;
@@ -124,7 +124,7 @@ static void fill(spec_table *table, const spec_training *training, const spec_tr
 static int train(spec_training *training, const spec_point *point, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    const long steps = training->plan.steps;
+    const long steps = spec_training_steps(training);
     while (training->step < steps) {
         double loss;
         if (point->stop != NULL && *point->stop != 0)

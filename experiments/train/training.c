@@ -145,7 +145,7 @@ void spec_training_free(spec_training *training)
 
 static double rate_of(const spec_training_plan *plan, long step)
 {
-    const double done = (double)step / (double)plan->steps,
+    const double done = spec_training_schedule_done(&plan->schedule, step),
                  fall = SPEC_TRAINING_RATE_END +
                         (1.0 - SPEC_TRAINING_RATE_END) * 0.5 * (1.0 + cos(M_PI * done));
     return plan->rate * fmin(1.0, (double)(step + 1) / SPEC_TRAINING_WARM_UP) * fall;
@@ -201,6 +201,11 @@ double spec_training_step_seconds(spec_training *training)
         run_passes(training, 0);
     }
     return (spec_clock_monotonic() - begin) / 2.0;
+}
+
+long spec_training_steps(const spec_training *training)
+{
+    return spec_training_schedule_steps(&training->plan.schedule, training->step);
 }
 
 int spec_training_step(spec_training *training, double *ret_loss, spec_error *error)

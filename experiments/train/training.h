@@ -6,6 +6,7 @@
 #ifndef SPECLAB_TRAINING_H
 #define SPECLAB_TRAINING_H
 
+#include "experiments/train/training_schedule.h"
 #include "experiments/train/training_texts.h"
 #include "models/train/training_exits.h"
 #include "models/train/training_head_graph.h"
@@ -24,7 +25,7 @@ typedef struct {
     int K;             /* longest draft, 1..SPEC_HEAD_REACH_MAX */
     int trained;       /* depths of a head that have a loss, 1..K */
     int first;         /* the first place of judging texts whose next token is the target's, >= 1 */
-    long steps;
+    spec_training_schedule schedule;
     double rate; /* learning rate after the first SPEC_TRAINING_WARM_UP steps; it falls to
                     SPEC_TRAINING_RATE_END of that along half a cosine */
     double clip; /* largest norm of all gradients together */
@@ -55,6 +56,7 @@ typedef struct {
     int *token, *next;              /* (texts, places) */
     spec_thread_pool *opt_pool;
     long step;      /* steps done */
+    double used;    /* seconds of its limit, if there is one, when its state was written */
     float *kept;    /* with exits: the weights of _keep, else NULL */
     long kept_step; /* and their step; 0: those of the target */
 } spec_training;
@@ -65,6 +67,9 @@ int spec_training_init(spec_training *training, const spec_training_plan *plan,
                        const spec_training_data *data, spec_thread_pool *opt_pool,
                        spec_error *error);
 void spec_training_free(spec_training *training); /* may be zeroed */
+
+/* All steps, as planned now. */
+long spec_training_steps(const spec_training *training);
 
 /* One step; *ret_loss is that of its batch before the step, in nats. GSL_EFAILED, with step and
  * parameter, if the loss or a gradient is not finite: the weights then stay as they were. */

@@ -76,7 +76,7 @@ int spec_training_settings_check(spec_training_settings *settings, spec_error *e
     if (settings->data == NULL)
         return spec_fail(error, GSL_EINVAL, "give the texts with %sdata, a file, own or draft",
                          settings->dashes);
-    if (settings->steps > 0 && settings->minutes > 0.0)
+    if (settings->steps.n > 0 && settings->minutes > 0.0)
         return spec_fail(error, GSL_EINVAL, "%ssteps and %sminutes exclude each other",
                          settings->dashes, settings->dashes);
     return GSL_SUCCESS;
@@ -215,19 +215,21 @@ int spec_training_settings_plan(spec_training_plan *ret_plan, spec_head_shape *r
         SPEC_TRY(check_start_head(start, settings, error));
         if (settings->K == 0 && start->reach > 0) K = start->reach;
     }
-    *ret_plan = (spec_training_plan){.opt_target = is(settings, "lm") ? NULL : of,
-                                     .opt_start = models->opt_start,
-                                     .opt_start_head = models->opt_start_head,
-                                     .loss = default_loss(settings),
-                                     .texts = spec_training_settings_or(settings->batch, 8),
-                                     .K = K,
-                                     .trained = spec_training_settings_or(
-                                         settings->ttt, settings->head == SPEC_HEAD_EAGLE ? 1 : K),
-                                     .first = SPEC_TRAINING_PROMPT - (of->adds_begin ? 0 : 1),
-                                     .steps = settings->steps > 0 ? settings->steps : DEFAULT_STEPS,
-                                     .rate = default_rate(settings),
-                                     .clip = settings->head >= SPEC_HEAD_EAGLE ? 0.5 : 1.0,
-                                     .seed = settings->seed};
+    *ret_plan = (spec_training_plan){
+        .opt_target = is(settings, "lm") ? NULL : of,
+        .opt_start = models->opt_start,
+        .opt_start_head = models->opt_start_head,
+        .loss = default_loss(settings),
+        .texts = spec_training_settings_or(settings->batch, 8),
+        .K = K,
+        .trained =
+            spec_training_settings_or(settings->ttt, settings->head == SPEC_HEAD_EAGLE ? 1 : K),
+        .first = SPEC_TRAINING_PROMPT - (of->adds_begin ? 0 : 1),
+        .schedule =
+            settings->steps.n > 0 ? settings->steps : spec_training_schedule_of(DEFAULT_STEPS),
+        .rate = default_rate(settings),
+        .clip = settings->head >= SPEC_HEAD_EAGLE ? 0.5 : 1.0,
+        .seed = settings->seed};
     if (is(settings, "layerskip")) {
         SPEC_TRY(fill_exits(ret_plan, settings, error));
     } else if (is_head) {
@@ -265,17 +267,18 @@ void spec_training_settings_describe(char *text, size_t size, const spec_trainin
     const int *tap = training->head.head.shape.tap;
     const spec_parameters *target = &training->target.parameters, *start = training->parameters;
     const spec_training_texts *learn = training->data.learn;
-    char length[48];
+    char length[SPEC_TRAINING_SCHEDULE_TEXT];
     if (settings->minutes > 0.0)
-        snprintf(length, sizeof length, "minutes=%.10g", settings->minutes);
+        snprintf(length, sizeof length, "%.10g", settings->minutes);
     else
-        snprintf(length, sizeof length, "steps=%ld", plan->steps);
+        spec_training_schedule_text(length, &plan->schedule);
     snprintf(text, size,
-             "method=%s\nloss=%s\n%s\nrate=%.10g\nbatch=%d\nwindow=%d\nseed=%llu\nK=%d\nttt=%d\n"
+             "method=%s\nloss=%s\n%s=%s\nrate=%.10g\nbatch=%d\nwindow=%d\nseed=%llu\nK=%d\nttt=%d\n"
              "taps=%d.%d.%d\nbar=%.10g\ndropout=%.10g\nexit-scale=%.10g\nrotate=%d\n"
              "judge-texts=%d\nlayers=%d\ndim=%d\nheads=%d\nkv-heads=%d\nffn=%d\ntarget=%016llx\n"
              "draft=%016llx\ndata=%016llx\n",
-             settings->method, spec_losses_names[plan->loss], length, plan->rate, plan->texts,
+             settings->method, spec_losses_names[plan->loss],
+             settings->minutes > 0.0 ? "minutes" : "steps", length, plan->rate, plan->texts,
              plan->places, (unsigned long long)plan->seed, plan->K, plan->trained, tap[0], tap[1],
              tap[2], plan->bar, plan->exits.dropout, plan->exits.scale, plan->exits.rotation,
              plan->exits.rotation > 0 ? training->data.judged : 0, s->n_layers, s->dim, s->n_heads,

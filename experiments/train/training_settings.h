@@ -21,7 +21,7 @@ typedef struct {
     int ttt, tap[SPEC_HEAD_TAPS_MAX];
     int batch, window, own_texts, judge_texts;
     int loss; /* a spec_losses_kind; -1: not given */
-    long steps;
+    spec_training_schedule steps;
     double minutes, rate;
     double bar, dropout; /* of layerskip; -1: not given */
     double exit_scale;

@@ -11,14 +11,16 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char magic[] = "speclab training state 2\n";
+static const char magic[] = "speclab training state 3\n";
 
 /* The file: magic, head, settings, arrays of floats, checksum. */
 typedef struct {
     uint64_t settings;   /* bytes */
     uint64_t numbers;    /* in each array */
-    int64_t step, steps; /* done, and in all */
+    int64_t step;        /* done */
     int64_t kept_step;   /* of weights that were kept */
+    double used;         /* seconds of a limit of time */
+    spec_training_schedule schedule;
 } state_head;
 
 enum { ARRAYS = 4 };
@@ -58,8 +60,8 @@ int spec_training_state_write(const spec_training *training, const char *setting
 {
     int status = GSL_SUCCESS;
     const spec_parameters *p = training->parameters;
-    const state_head head = {strlen(settings), p->numbers, training->step, training->plan.steps,
-                             training->kept_step};
+    const state_head head = {strlen(settings),    p->numbers,     training->step,
+                             training->kept_step, training->used, training->plan.schedule};
     float *array[ARRAYS];
     const int arrays = list_arrays(array, training);
     spec_new_file file = {0};
@@ -118,8 +120,10 @@ int spec_training_state_read(spec_training *training, const char *settings, cons
     float *array[ARRAYS];
     const size_t bytes = p->numbers * sizeof *p->value,
                  arrays = (size_t)list_arrays(array, training);
-    if (head.numbers != p->numbers || head.step < 0 || head.step > head.steps ||
-        head.kept_step < 0 || head.kept_step > head.step ||
+    if (head.numbers != p->numbers || head.step < 0 ||
+        !spec_training_schedule_is_valid(&head.schedule) ||
+        head.step > spec_training_schedule_steps(&head.schedule, head.step) || head.kept_step < 0 ||
+        head.kept_step > head.step ||
         file.length != begin + head.settings + arrays * bytes + sizeof sum)
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.300s: is damaged", path));
     uint64_t found = checksum(0, file.bytes, sizeof magic - 1);
@@ -131,7 +135,8 @@ int spec_training_state_read(spec_training *training, const char *settings, cons
     for (size_t i = 0; i < arrays; i++) memcpy(array[i], at + i * bytes, bytes);
     training->step = head.step;
     training->kept_step = head.kept_step;
-    training->plan.steps = head.steps;
+    training->used = head.used;
+    training->plan.schedule = head.schedule;
 done:
     spec_mapping_free(&file);
     return status;

@@ -156,7 +156,7 @@ static const char *open_steps(void **ret_state, const void *setup)
                                      .K = STEP_K,
                                      .trained = STEP_K,
                                      .first = 1,
-                                     .steps = 1000000,
+                                     .schedule = {1, {{1000000, 0}}},
                                      .rate = 1e-3,
                                      .clip = 1.0};
     SPEC_TRY(spec_training_init(&s->training, &plan, &(spec_training_data){.learn = &s->texts},

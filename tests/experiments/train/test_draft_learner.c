@@ -58,7 +58,7 @@ static void open_case(case_of *c, spec_losses_kind loss, int threads)
                                      .first = 1,
                                      .trained = 1,
                                      .clip = 1.0,
-                                     .steps = STEPS,
+                                     .schedule = {1, {{STEPS, 0}}},
                                      .rate = rate,
                                      .seed = 5};
     assert_int_equal(spec_training_init(&c->training, &plan,

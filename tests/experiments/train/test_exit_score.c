@@ -58,7 +58,7 @@ static void open_case(case_of *c, double rate, double bar)
                                      .first = FIRST,
                                      .trained = K,
                                      .clip = 1.0,
-                                     .steps = 60,
+                                     .schedule = {1, {{60, 0}}},
                                      .rate = rate,
                                      .seed = 5};
     const spec_training_data data = {&c->learn, {&c->judge[0], &c->judge[1]}, JUDGED};

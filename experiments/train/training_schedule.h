@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* training_schedule: how many steps a training has, also if a limit of time changes the number.
+ * As text a schedule is "1000", or "1000,760@520": 1000 steps are planned, and from step 520 on
+ * 760. The share of the training that is done grows from 0 to 1 and has no jumps. It depends on the
+ * schedule alone, so a schedule repeats a training whose steps were counted by a clock. */
+#ifndef SPECLAB_TRAINING_SCHEDULE_H
+#define SPECLAB_TRAINING_SCHEDULE_H
+
+#include "base/clock.h"
+#include "speclab/status.h"
+
+#include <stdbool.h>
+
+enum { SPEC_TRAINING_SCHEDULE_MAX = 64, SPEC_TRAINING_SCHEDULE_TEXT = 2048 };
+
+typedef struct {
+    long n; /* 0: none */
+    struct {
+        long steps, at; /* steps in all, as planned from step `at` on; at ascends from 0 */
+    } plan[SPEC_TRAINING_SCHEDULE_MAX];
+} spec_training_schedule;
+
+spec_training_schedule spec_training_schedule_of(long steps);
+
+/* Whether each plan is made before the one before it has ended. */
+bool spec_training_schedule_is_valid(const spec_training_schedule *schedule);
+
+/* GSL_EINVAL, without a message, for a text that is no valid schedule. */
+int spec_training_schedule_read(spec_training_schedule *ret, const char *text);
+const char *spec_training_schedule_text(char text[SPEC_TRAINING_SCHEDULE_TEXT],
+                                        const spec_training_schedule *schedule);
+
+/* All steps as planned when `step` of them are done, and the share that these are, 0..1. */
+long spec_training_schedule_steps(const spec_training_schedule *schedule, long step);
+double spec_training_schedule_done(const spec_training_schedule *schedule, long step);
+
+/* A limit of wall clock, and how the steps keep to it. */
+typedef struct {
+    spec_clock clock;
+    double begun, seconds; /* the limit is begun + seconds; seconds 0: none */
+    int rows;              /* rows of a curve in all, the last one at the end ... */
+    double row;            /* ... and the seconds that the last one took */
+    double took;           /* seconds of the last n steps */
+    long n;
+} spec_training_limit;
+
+/* Plan as many steps as fit, at least one, if one takes `step_seconds`. */
+void spec_training_schedule_plan(spec_training_schedule *schedule, const spec_training_limit *limit,
+                                 double step_seconds);
+
+/* After step number `step`, which took `seconds`: plan again if the training would miss the limit
+ * by SPEC_TRAINING_SCHEDULE_OFF of it, and end the training at the limit. */
+#define SPEC_TRAINING_SCHEDULE_OFF 0.02
+void spec_training_schedule_follow(spec_training_schedule *schedule, spec_training_limit *limit,
+                                   long step, double seconds);
+
+#endif

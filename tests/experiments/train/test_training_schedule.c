@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Steps that keep to a limit of time, by a scripted clock, on machines of changing speed. */
+#include "experiments/train/training_schedule.h"
+
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+
+#include <math.h>
+
+static double now_of(void *self)
+{
+    return *(double *)self;
+}
+
+/* Seconds of a step at a share of the limit. */
+static double steady(double share)
+{
+    (void)share;
+    return 0.1;
+}
+
+static double slower_half_way(double share)
+{
+    return share < 0.5 ? 0.1 : 0.25;
+}
+
+static double faster_half_way(double share)
+{
+    return share < 0.5 ? 0.1 : 0.03;
+}
+
+static double stalls_near_the_end(double share)
+{
+    return share < 0.97 ? 0.1 : 0.4;
+}
+
+static double restless(double share)
+{
+    return 0.1 + 0.06 * sin(40.0 * share);
+}
+
+typedef struct {
+    spec_training_schedule schedule;
+    long step;
+    double took, largest_jump;
+} outcome;
+
+enum { ROWS = 10 };
+
+/* A run of 240 s with rows of 3 s, whose first step was measured to take `measured`. */
+static outcome run(double (*seconds)(double share), double measured)
+{
+    double now = 1000.0;
+    outcome out = {.took = 0.0};
+    spec_training_limit limit = {.clock = {now_of, &now},
+                                 .begun = now - 5.0, /* texts were sampled */
+                                 .seconds = 240.0,
+                                 .rows = ROWS,
+                                 .row = 3.0};
+    spec_training_schedule_plan(&out.schedule, &limit, measured);
+    double before = 0.0;
+    while (out.step < spec_training_schedule_steps(&out.schedule, out.step)) {
+        const double took = seconds((now - limit.begun) / limit.seconds);
+        now += took;
+        out.step++;
+        spec_training_schedule_follow(&out.schedule, &limit, out.step, took);
+        const bool ends = out.step == spec_training_schedule_steps(&out.schedule, out.step);
+        const double done = spec_training_schedule_done(&out.schedule, out.step);
+        if ((int)(done * ROWS) > (int)(before * ROWS) || ends) now += limit.row;
+        if (done - before > out.largest_jump) out.largest_jump = done - before;
+        before = done;
+    }
+    out.took = now - limit.begun;
+    return out;
+}
+
+static void a_training_ends_in_time_whatever_the_machine_does(void **state)
+{
+    (void)state;
+    static double (*const machines[])(double) = {steady, slower_half_way, faster_half_way,
+                                                 stalls_near_the_end, restless};
+    static const double measured[] = {0.1, 0.02, 0.5}; /* right, and wrong by a factor of 5 */
+    for (int m = 0; m < 5; m++)
+        for (int i = 0; i < 3; i++) {
+            const outcome out = run(machines[m], measured[i]);
+            assert_within(out.took, 240.0, 0.03 * 240.0);
+            assert_true(out.took < 240.0 + 1.0);
+            /* The rate has fallen to its end: half a cosine is flat there. */
+            assert_true(spec_training_schedule_done(&out.schedule, out.step) > 0.9);
+            assert_true(out.largest_jump < 0.01);
+            assert_true(out.schedule.n <= 1 + 20 + 1);
+        }
+    const outcome quiet = run(steady, 0.1); /* one plan is enough */
+    assert_int_equal(quiet.schedule.n, 1);
+    assert_within((double)quiet.step, (240.0 - 5.0 - 30.0) / 0.1, 2.0);
+}
+
+static void an_impossible_limit_leaves_one_step(void **state)
+{
+    (void)state;
+    double now = 50.0;
+    spec_training_schedule schedule;
+    const spec_training_limit limit = {.clock = {now_of, &now}, .begun = 0.0, .seconds = 20.0};
+    spec_training_schedule_plan(&schedule, &limit, 0.1);
+    assert_int_equal(spec_training_schedule_steps(&schedule, 0), 1);
+}
+
+static void a_schedule_comes_back_from_its_text(void **state)
+{
+    (void)state;
+    char text[SPEC_TRAINING_SCHEDULE_TEXT];
+    spec_training_schedule again;
+    const outcome out = run(slower_half_way, 0.5);
+    assert_true(out.schedule.n > 2);
+    spec_training_schedule_text(text, &out.schedule);
+    assert_int_equal(spec_training_schedule_read(&again, text), GSL_SUCCESS);
+    assert_memory_equal(&again, &out.schedule, sizeof again);
+
+    assert_int_equal(spec_training_schedule_read(&again, "1000,760@520"), GSL_SUCCESS);
+    assert_int_equal(spec_training_schedule_steps(&again, 519), 1000);
+    assert_int_equal(spec_training_schedule_steps(&again, 520), 760);
+    assert_same(spec_training_schedule_done(&again, 100), 0.1);
+    assert_same(spec_training_schedule_done(&again, 520), 0.52);
+    assert_same(spec_training_schedule_done(&again, 640), 0.52 + 0.48 / 2.0);
+    assert_same(spec_training_schedule_done(&again, 760), 1.0);
+}
+
+static void a_text_without_sense_is_refused(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "",           "0",        "-5",       "1.5",
+        "10,",        "10,20",    "10,20@",   "10,20@0",
+        "10,20@10",   "10,4@5",   "10@5",     "10,20@5,30@5",
+        "3000000000", "10,20@5 ", "10, 20@5", "99999999999999999999",
+        "10,5@5,9@5", "10,x@5"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        spec_training_schedule schedule;
+        if (spec_training_schedule_read(&schedule, texts[i]) == GSL_SUCCESS)
+            fail_msg("'%s' is read", texts[i]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_training_ends_in_time_whatever_the_machine_does),
+        cmocka_unit_test(an_impossible_limit_leaves_one_step),
+        cmocka_unit_test(a_schedule_comes_back_from_its_text),
+        cmocka_unit_test(a_text_without_sense_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
