@@ -1,12 +1,13 @@
 # Share of 95 % intervals that hold the true alpha, by kind of truth and source of counters.
 # title: 95 % intervals for alpha that hold the truth
 # needs: alpha_held alpha_independent
+# row: kind source
 # names: kind source
 n = |kind_name|; n_source = |source_name|
 longest = 1
 do for [i=1:n] { longest = most(longest, strlen(kind_name[i])) }
 TITLED = 1
-LEFT = 1.5 + CHARACTER * longest
+LEFT = beside_rows(CHARACTER * longest, n)
 columns = panel_columns(n_source); rows = panel_rows(n_source)
 XTITLE = 'share of intervals that hold the truth'
 eval panels(rows, columns, 3, 34)

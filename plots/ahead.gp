@@ -1,10 +1,10 @@
 # Speed-up over K, drafted ahead and beforehand, and the gain of drafting ahead.
 # title: Drafting the next chain while the target verifies this one
+# row: K alpha
 # needs: K speedup speedup_ahead gain
 # names: c
 # may use: alpha speedup_theory speedup_ahead_theory speedup_ahead_se gain_se
-# Left, for the largest alpha: a colour and a point style for each c. Right: a colour for each
-# alpha.
+# A colour for each c, a mark for each alpha. Left: the largest alpha.
 n_costs = |c_name|
 alpha(i) = has_alpha ? column('alpha') : 0
 stats $DATA using (alpha(0)):(column('speedup_ahead')) nooutput
@@ -12,8 +12,12 @@ largest = STATS_max_x; high = STATS_max_y
 stats $DATA using ((column('K') + 1) * c_value[column('c')]):'K' nooutput
 first = STATS_min_y; last = STATS_max_y; shortest = STATS_min_x; longest = STATS_max_x
 stats $DATA using 'gain' nooutput
-spread = STATS_max > STATS_min ? STATS_max - STATS_min : 1
+# The line at 1 is always there.
+spread = most(1, STATS_max) - least(1, STATS_min)
+if (spread == 0) { spread = 1 }
 optional(name, has) = has ? column(name) : NaN
+# A point without a standard error has no bar.
+bar(se) = se == se ? 2 * se : 0
 # Only some pairs have a theory of both kinds.
 beforehand(i) = has_speedup_theory && column('speedup_theory') == column('speedup_theory') \
     ? column('speedup_theory') \
@@ -29,9 +33,8 @@ stats $DATA using (a = alpha(0), position(a) || n_alphas == 16 ? 0 : (n_alphas =
 if (n_alphas == 16) { eval fail('alpha has over 15 values: --where alpha=... chooses some') }
 both(i, j) = alpha(0) == ALPHA[i] && column('c') == j && column('K') > 0 \
     ? (column('K') + 1) * c_value[j] : NaN
-colour_label(i) = has_alpha ? sprintf('α = %g', ALPHA[i]) : 'theory'
 eval panels_apart(0)
-eval panels(1, 2, n_costs + 3 + n_alphas, 19)
+eval panels(1, 2, n_costs + 2 + n_alphas, 19)
 set offsets graph 0.04, graph 0.04, graph 0.05, 0
 set xlabel xwrap('draft length K (tokens)')
 set ylabel ywrap('speed-up over plain decoding')
@@ -39,36 +42,35 @@ set title (has_alpha ? sprintf('α = %g', largest) : 'Ahead and beforehand') fon
 set xrange [first - 0.4 : last + 0.4]
 set yrange [0 : 1.06 * most(1, high)]
 set ytics ystep(most(1, high))
-if (last - first <= 12) { set xtics whole_step(last - first) }
+set xtics whole_xstep(most(1, last - first))
 plot 1 with lines linecolor rgb FAINT dashtype 2 notitle, \
     for [j=1:n_costs] $DATA using (shown(j)):(beforehand(0)) with lines \
         linecolor j dashtype 2 notitle, \
     for [j=1:n_costs] $DATA using (shown(j)):(optional('speedup_ahead_theory', \
         has_speedup_ahead_theory)) with lines linecolor j notitle, \
-    for [j=1:n_costs] $DATA using (shown(j)):'speedup_ahead':(2 * optional('speedup_ahead_se', \
-        has_speedup_ahead_se)) \
-        with yerrorbars linecolor j pointtype point(j) notitle
+    for [j=1:n_costs] $DATA using (shown(j)):'speedup_ahead':(bar(optional('speedup_ahead_se', \
+        has_speedup_ahead_se))) \
+        with yerrorbars linecolor j pointtype point(position(largest)) notitle
 set xlabel xwrap('(K+1) c, in verifications')
 set ylabel ywrap('speed-up ahead over beforehand')
 set title 'What it gains, ±2 s.e.' font fit(24)
 set xrange [shortest / 1.3 : longest * 1.3]
-set xtics autofreq
-set logscale x
+eval log_tics('x', shortest / 1.3, longest * 1.3, across / 5)
 set yrange [*:*]
 set ytics ystep(spread)
 set arrow 1 from 1, graph 0 to 1, graph 1 nohead linecolor rgb FAINT dashtype 3
 plot 1 with lines linecolor rgb FAINT dashtype 2 notitle, \
     for [i=1:n_alphas] for [j=1:n_costs] $DATA using (both(i, j)):(gain_theory(0)) with lines \
-        linecolor i notitle, \
-    for [i=1:n_alphas] for [j=1:n_costs] $DATA using (both(i, j)):'gain':(2 * optional('gain_se', \
-        has_gain_se)) \
-        with yerrorbars linecolor i pointtype point(j) notitle
+        linecolor j notitle, \
+    for [i=1:n_alphas] for [j=1:n_costs] $DATA using (both(i, j)):'gain':(bar(optional('gain_se', \
+        has_gain_se))) \
+        with yerrorbars linecolor j pointtype point(i) notitle
 eval legend(0)
 plot -1 notitle, \
-    for [j=1:n_costs] keyentry with linespoints linecolor j pointtype point(j) \
+    for [j=1:n_costs] keyentry with lines linecolor j linewidth 2 \
         title sprintf('c = %g', c_value[j]), \
     keyentry with lines linecolor rgb 'black' dashtype 2 title 'beforehand', \
     keyentry with lines linecolor rgb 'black' title 'ahead, theory', \
-    keyentry with points linecolor rgb 'black' pointtype 7 title 'ahead, simulated', \
-    for [i=1:n_alphas] keyentry with lines linecolor i title 'right: ' . colour_label(i)
+    for [i=1:n_alphas] keyentry with points linecolor rgb 'black' pointtype point(i) \
+        title 'simulated' . (has_alpha ? sprintf(', α = %g', ALPHA[i]) : '')
 unset multiplot

@@ -1,6 +1,7 @@
 # Measured speed-up over K beside its predictions, and the time of a pass.
 # title: {machine}: {decoding}
 # from: speclab bench -o FILE.csv
+# row: K ahead
 # needs: K pass target_pass_ratio target_pass_ms
 # may use: speedup speedup_low speedup_high speedup_predicted speedup_costed
 # may use: ahead target_pass_ratio_se target_pass_limit_ms draft_pass_ratio draft_pass_ratio_se
@@ -52,9 +53,9 @@ set yrange [0 : 1.05 * highest]
 set ytics ystep(highest)
 set xtics whole_step(last - first)
 plot 1 with lines linecolor rgb FAINT dashtype 2 notitle, \
-    $DATA using (at(0)):(predicted(0)) with lines linetype 1 linewidth 1.6 notitle, \
-    '' using (at(0)):(costed(0)) with lines linetype 3 linewidth 1.6 notitle, \
-    '' using (at(0)):(measured(0)):(low(0)):(high(0)) with yerrorbars linetype 2 pointtype 7 \
+    $DATA using (at(0)):(predicted(0)) with lines linetype 3 linewidth 1.6 notitle, \
+    '' using (at(0)):(costed(0)) with lines linetype 3 dashtype 2 linewidth 1.6 notitle, \
+    '' using (at(0)):(measured(0)):(low(0)):(high(0)) with yerrorbars linetype 3 pointtype 7 \
         notitle, \
     for [i=1:any_ahead] '' using (at(1)):(predicted(0)) with lines linetype 4 linewidth 1.6 \
         notitle, \
@@ -69,29 +70,32 @@ set xrange [*:*]
 # The points set the scale: error bars from few texts may be many times as long.
 set yrange [0 : 1.15 * costliest]
 set ytics ystep(1.15 * costliest)
-set xtics xstep(widest)
+set xtics whole_xstep(widest)
 plot 1 with lines linecolor rgb FAINT dashtype 2 notitle, \
-    $DATA using 'pass':'target_pass_ratio' smooth unique with lines linetype 1 notitle, \
+    $DATA using 'pass':'target_pass_ratio' smooth unique with lines linecolor rgb TARGET notitle, \
     '' using 'pass':(ratio(0)):(below(ratio(0), se(0))):(ratio(0) + 2 * se(0)) \
-        with yerrorbars linetype 1 pointtype 7 notitle, \
+        with yerrorbars linecolor rgb TARGET pointtype 7 notitle, \
     for [i=1:limited] '' using 'pass':(limit(0)) smooth unique with lines \
-        linetype 3 dashtype 3 linewidth 1.6 notitle, \
+        linecolor rgb TARGET dashtype 3 linewidth 1.6 notitle, \
     for [i=1:has_draft_pass_ratio] '' using 'pass':(draft_ratio(0)): \
         (below(draft_ratio(0), draft_se(0))):(draft_ratio(0) + 2 * draft_se(0)) \
-        with yerrorbars linetype 2 pointtype 5 notitle
+        with yerrorbars linecolor rgb DRAFT pointtype 5 notitle
 eval legend(0)
-command = "plot -1 notitle, keyentry with lines linetype 1 linewidth 1.6 title 'Theorem 3.8'" \
-    . ", keyentry with lines linetype 3 linewidth 1.6 title 'from costs of passes'" \
-    . ", keyentry with points linetype 2 pointtype 7 title 'measured'"
+command = "plot -1 notitle, keyentry with lines linetype 3 linewidth 1.6 title 'Theorem 3.8'" \
+    . ", keyentry with lines linetype 3 dashtype 2 linewidth 1.6" \
+    . " title 'from costs of passes'" \
+    . ", keyentry with points linetype 3 pointtype 7 title 'measured'"
 if (any_ahead) {
     command = command . ", keyentry with lines linetype 4 linewidth 1.6 title 'ahead, predicted'" \
         . ", keyentry with lines linetype 4 dashtype 2 linewidth 1.6 title 'ahead, from costs'" \
         . ", keyentry with points linetype 4 pointtype 5 title 'ahead, measured'"
 }
-command = command . ", keyentry with linespoints linetype 1 pointtype 7 title 'right: target'"
+command = command \
+    . ", keyentry with linespoints linecolor rgb TARGET pointtype 7 title 'right: target'"
 if (limited) { command = command \
-    . ", keyentry with lines linetype 3 dashtype 3 linewidth 1.6 title 'right: target, roofline'" }
+    . ", keyentry with lines linecolor rgb TARGET dashtype 3 linewidth 1.6" \
+    . " title 'right: target, roofline'" }
 if (has_draft_pass_ratio) { command = command \
-    . ", keyentry with points linetype 2 pointtype 5 title 'right: draft'" }
+    . ", keyentry with points linecolor rgb DRAFT pointtype 5 title 'right: draft'" }
 eval command
 unset multiplot

@@ -1,5 +1,6 @@
 # Law of the overlap over the places of a text, a curve for each draft.
 # title: Overlap from place to place
+# row: beta
 # needs: beta below alpha_mean
 # names: draft_order
 # Iid acceptance would be a step at alpha, the dashed line.

@@ -2,6 +2,7 @@
 # title: {sampler}, tested {runs} times: {false alarms} false alarms at {false alarm rate}
 # from: speclab validate --calibrate N --figure FILE
 # needs: at share n
+# row: at
 # names: curve
 # said: runs
 # Left: the distance of p-values from uniform; 99 % of uniform samples stay within the band.
@@ -33,13 +34,20 @@ set xlabel xwrap('a')
 set ylabel ywrap('share of runs')
 set xtics autofreq
 set ytics autofreq
-set logscale xy
 runs = number(said_runs)
 runs = runs > 0 ? runs : 100
-set xrange [0.2 / runs : 1.5]; set yrange [0.2 / runs : 1.5]
+edge = 0.2 / runs
+eval log_tics('x', edge, 1.5, across / 5)
+eval log_tics('y', edge, 1.5, down / LINE)
+# Below all shares of runs is a place for zeros.
+set ytics add ('0' edge)
+set xrange [edge : 1.5]; set yrange [edge / 1.1 : 1.5]
+shown(share) = share > 0 ? share : edge
 plot x with lines linecolor rgb FAINT dashtype 2 notitle, \
-    $DATA using (is('run p', column('at'))):'share' with points linecolor 1 pointtype 5 notitle, \
-    '' using (is('run e', column('at'))):'share' with points linecolor 2 pointtype 7 notitle
+    $DATA using (is('run p', column('at'))):(shown(column('share'))) with points \
+        linecolor 1 pointtype 5 notitle, \
+    '' using (is('run e', column('at'))):(shown(column('share'))) with points \
+        linecolor 2 pointtype 7 notitle
 eval legend(0)
 plot -1 notitle, \
     for [i=1:n_tests] keyentry with lines linecolor i dashtype 1 + (i - 1) / 8 \

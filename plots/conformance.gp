@@ -2,6 +2,7 @@
 # title: {sampler}: fixture {fixture}, scope {scope}, state {state}
 # from: speclab validate --figure FILE
 # needs: target draft seen n
+# row: token
 # names: token
 # may use: accepted_draft correction bonus
 # may use: accepted_draft_expected correction_expected bonus_expected

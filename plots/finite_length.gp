@@ -1,14 +1,15 @@
-# Rounds beyond L over tokens per round, over the length L of the text.
-# title: Rounds that a text of L tokens takes, beyond L over tokens per round
+# Rounds that a short text takes, more than its length L over tokens per round, over L.
+# title: Short texts take more rounds than L / (tokens per round)
+# row: tokens
 # needs: tokens rounds_needed rounds_se rounds_exact rounds_renewal rounds_naive
 # names: alpha K
 pairs = |alpha_name| * |K_name|
 XTITLE = 'length L of the text (tokens)'
-YTITLE = 'rounds beyond L / (tokens per round)'
+YTITLE = 'rounds - L / (tokens per round)'
 stats $DATA using (column('tokens') > 0 ? column('tokens') : NaN) nooutput
 if (found(0) == 0) { eval fail('no row has tokens above 0') }
 eval panels(1, 1, pairs + 3, 16)
-set logscale x 2
+eval log_tics_2('x', STATS_min, STATS_max, across / 5)
 of(i) = (column('alpha') - 1) * |K_name| + column('K') == i && column('tokens') > 0 \
     ? column('tokens') : NaN
 label(i) = sprintf('α = %g, K = %g', alpha_value[(i - 1) / |K_name| + 1], \

@@ -1,5 +1,6 @@
 # Numbers called the acceptance rate, over K, and tokens per round predicted from a wrong one.
-# title: Three numbers called the acceptance rate
+# title: Four numbers called the acceptance rate
+# row: K
 # needs: K alpha_mle wilson_low wilson_high accepted_over_drafted emitted_over_K1
 # needs: emitted_true emitted_if_mistaken
 # names: alpha
@@ -12,7 +13,7 @@ unset title
 set offsets graph 0.04, graph 0.04, graph 0.05, 0
 set xlabel xwrap('draft length K (tokens)')
 set ylabel ywrap('estimate')
-set xtics xstep(most(STATS_max - STATS_min, 1))
+set xtics whole_xstep(most(STATS_max - STATS_min, 1))
 set yrange [*<0:1<*]
 plot for [i=1:n] $DATA using (of(i)):'alpha_mle':'wilson_low':'wilson_high' with yerrorbars \
     linecolor i pointtype 7 notitle, \
@@ -30,7 +31,7 @@ eval legend(0)
 plot -1 notitle, \
     for [i=1:n] keyentry with lines linecolor i linewidth 3 title sprintf('α = %g', \
         alpha_value[i]), \
-    keyentry with points linecolor rgb 'black' pointtype 7 title 'accepted/tested, 95 %', \
+    keyentry with points linecolor rgb 'black' pointtype 7 title 'accepted/tested = α', \
     keyentry with linespoints linecolor rgb 'black' dashtype 2 pointtype 4 \
         title 'accepted/drafted', \
     keyentry with linespoints linecolor rgb 'black' dashtype 3 pointtype 8 title 'emitted/(K+1)', \

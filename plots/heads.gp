@@ -1,12 +1,13 @@
 # Tokens per round of trained drafts: a chain and static trees, at temperatures 1 and 0.
 # title: Tokens per round of trained drafts
 # needs: tokens_T1 tree8_T1 tree60_T1 tokens_T0 tree8_T0 tree60_T0
+# row: name
 # names: name
 # may use: expected_tokens
 n = |name_name|
 longest = 0
 do for [i=1:n] { longest = most(longest, strlen(name_name[i])) }
-LEFT = 1.5 + CHARACTER * longest
+LEFT = beside_rows(CHARACTER * longest, n)
 TITLED = 1
 ACROSS = 2
 XTITLE = 'tokens per round'

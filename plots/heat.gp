@@ -16,6 +16,15 @@ unset grid
 set offsets 0, 0, 0, 0
 set xrange [0.5 : XNAMES + 0.5]
 set yrange [0.5 : YNAMES + 0.5]
+set cbrange [ZLOW : ZHIGH]
+# Ratios are white at 1; other numbers are graded.
+stages = RATIO ? 16 : 4
+list = ''
+do for [i=0:stages] {
+    z = ZLOW + (ZHIGH - ZLOW) * i / stages
+    list = list . sprintf(", %d '%s'", i, RATIO ? gain_colour(log(z) / FARTHEST) : graded(i + 1, 5))
+}
+eval 'set palette defined (' . list[3:*] . ')'
 set style fill solid 1 noborder
 set colorbox user origin screen x1 + 1.2 / WIDTH, screen y0 size screen 1.2 / WIDTH, screen y1 - y0
 set label 3 ZTITLE at screen 1 - 0.9 / WIDTH, screen (y0 + y1) / 2 center rotate

@@ -1,5 +1,6 @@
 # Total variation over tokens per round, a panel for each K, a colour for each family.
-# title: Lossy rules: total variation against accepted tokens
+# title: Lossy rules: total variation against tokens per round
+# row: K
 # needs: tv mean_n_accepted
 # names: rule family K
 # A point's label has the values of its settings, if it fits; the legend names them.
@@ -81,9 +82,9 @@ do for [k=1:n_K] {
         for [f=1:n] $DATA using (at(k, f)):'tv' with linespoints linecolor f linewidth 0.5 \
             pointtype point(f) notitle, \
         for [f=1:n:2] '' using (labelled(k, f)):'tv':(label(0)) with labels right \
-            font font(LABEL) textcolor linetype f offset -0.8, 0.2 notitle, \
+            font font(LABEL) textcolor rgb ink(f) offset -0.8, 0.2 notitle, \
         for [f=2:n:2] '' using (labelled(k, f)):'tv':(label(0)) with labels left \
-            font font(LABEL) textcolor linetype f offset 0.8, -0.2 notitle
+            font font(LABEL) textcolor rgb ink(f) offset 0.8, -0.2 notitle
 }
 eval legend(0)
 plot -1 notitle, \

@@ -1,5 +1,6 @@
 # Overlap of a draft that learns while it serves: over batches of windows, a line per way to learn.
 # title: A draft that learns while it serves
+# row: batch
 # needs: batch alpha_mean
 # names: learns phase
 # may use: alpha_mean_se
@@ -16,7 +17,7 @@ TITLED = 1
 eval panels(1, 1, |learns_name|, longest)
 set xlabel 'batches'
 set ylabel ywrap('mean overlap')
-set xtics xstep(last - first)
+set xtics whole_xstep(last - first)
 begin = first
 do for [p=1:|phase_name|] {
     stats $DATA using (column('phase') == p ? column('batch') : NaN) nooutput

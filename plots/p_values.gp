@@ -1,5 +1,5 @@
 # Law of p-values for each rule: a lossless one follows the diagonal.
-# title: Losslessness, tested over seeds
+# title: P-values of rules, tested over seeds
 # needs: p
 # names: rule
 n = |rule_name|

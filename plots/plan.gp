@@ -1,5 +1,6 @@
 # Planned speed-up over the budget of draft tokens, a colour for each method.
 # title: Draft trees for a budget, chosen by speed-up
+# row: budget
 # needs: budget emitted speedup
 # names: method
 # may use: simulated simulated_se
@@ -11,14 +12,13 @@ YTITLE = 'speed-up over plain decoding' . (has_simulated_se ? ', ±2 s.e.' : ''
 stats $DATA using (column('budget') > 0 ? column('budget') : NaN) nooutput
 if (found(0) == 0) { eval fail('no row has budget above 0') }
 eval panels(1, 1, n + 2 * has_simulated, longest)
-set logscale x 2
+eval log_tics_2('x', STATS_min, STATS_max, across / 5)
 of(i) = column('method') == i && column('budget') > 0 ? column('budget') : NaN
 # Simulated tokens per round over the planned time per round.
 measured(i) = has_simulated ? column('simulated') * column('speedup') / column('emitted') : NaN
 bar(i) = has_simulated_se ? 2 * column('simulated_se') * column('speedup') / column('emitted') : NaN
-# Each method has a smaller mark than the one before, so that coinciding methods remain visible.
 mark(i) = i < n ? int(word('4 6 8 12 10', (i - 1) % 5 + 1)) : 7
-large(i) = MARK * (0.9 + 1.8 * (n - i) / most(1, n - 1))
+large(i) = MARK * nested(i, n)
 shown(i) = has_simulated ? measured(0) : column('speedup')
 plot 1 with lines linecolor rgb FAINT dashtype 2 notitle, \
     for [i=1:n] $DATA using (of(i)):'speedup' with lines linecolor i linewidth 1.4 notitle, \

@@ -6,7 +6,7 @@ do for [i=1:NAMES] { widest = most(widest, breadth(NAME[i])) }
 columns = panel_columns(PANELS); rows = panel_rows(PANELS)
 # Names beside the vertical axis are horizontal; below an axis they are upright if they do not fit.
 upright = 0
-if (NAMES && SIDEWAYS) { LEFT = 1.5 + widest; RIGHT = 2 }
+if (NAMES && SIDEWAYS) { LEFT = beside_rows(widest, NAMES * rows); RIGHT = 2 }
 if (NAMES && !SIDEWAYS) {
     upright = NAMES * columns * (widest + 1) > WIDTH - 8
     if (upright) { BOTTOM = 2.6 + widest }
@@ -27,26 +27,40 @@ eval panels(rows, columns, KEYS, longest)
 if (WHOLE) { set xtics whole_step(LAST - FIRST) }
 if (XSPAN > 0) { set xtics xstep(XSPAN) }
 if (YSPAN > 0) { set ytics ystep(YSPAN) }
+if (XLOG > 0) { eval log_tics('x', XLOG, XHIGH, across / 5) }
+if (YLOG > 0) { eval log_tics('y', YLOG, YHIGH, down / LINE) }
 if (NAMES && SIDEWAYS) { rows_font = fit_rows(NAMES); set ytics font rows_font }
 widest = 1
 do for [p=1:PANELS] { widest = most(widest, strlen(PANEL[p])) }
 if (upright) { set xtics rotate by 90 right }
-place(p, s) = column('panel') == p && column('series') == s ? column('at') : NaN
+# ORDERED colours are numbers in order: too many for distinct colours, they are graded.
+tint(i) = i == 0 ? '#000000' : ORDERED > 8 ? graded(i, ORDERED) : word(COLOURS, (i - 1) % 8 + 1)
+mark(i) = i == 0 ? -1 : point(i)
+# Beside a name the series, or else the styles, are a little apart.
+lanes = |SHAPE| <= 6 ? |SHAPE| : 1
+do for [s=1:|SHAPE|] { if (|SHAPE| > 6) { lanes = most(lanes, SHAPE[s]) } }
+lane(s) = SIDEWAYS ? 0.6 * ((|SHAPE| <= 6 ? s : SHAPE[s]) - (lanes + 1) / 2.0) / lanes : 0
+place(p, s) = column('panel') == p && column('series') == s ? column('at') + lane(s) : NaN
+# Where colours coincide, the later ones are smaller and thinner.
+size(s) = NESTED ? MARK * nested(COLOUR[s], NESTED) : MARK
+thick(s) = NESTED ? nested(COLOUR[s], NESTED) : 1
 
 # Clauses of a plot command: the line of one series, and its points with or without error bars.
 line(p, s, name) = sprintf(', $DATA using (place(%d, %d)):"%s" with lines', p, s, name) \
-    . sprintf(' linecolor rgb COLOUR[%d] dashtype DASH[%d] notitle', s, s)
+    . sprintf(' linecolor rgb tint(COLOUR[%d]) dashtype DASH[%d] linewidth thick(%d)', s, s, s) \
+    . ' notitle'
+drawn(s) = sprintf(' linecolor rgb tint(COLOUR[%d]) pointtype mark(SHAPE[%d])', s, s) \
+    . sprintf(' pointsize size(%d) notitle', s)
 dots(p, s, bars) = ', $DATA using ' . (SIDEWAYS ? '"value":' : '') \
     . sprintf('(place(%d, %d))', p, s) . (SIDEWAYS ? '' : ':"value"') \
     . (bars ? ':"low":"high"' : '') . ' with ' . (bars ? (SIDEWAYS ? 'xerrorbars' \
-        : 'yerrorbars') : 'points') \
-    . sprintf(' linecolor rgb COLOUR[%d] pointtype SHAPE[%d] notitle', s, s)
+        : 'yerrorbars') : 'points') . drawn(s)
 # The same points with their numbers, which a figure for the mouse shows.
 number_at(p, s) = (NAMES ? '' : sprintf('sprintf("%%.6g, ", place(%d, %d)).', p, s)) \
     . 'sprintf("%.6g", column("value"))'
 tips(p, s) = ', $DATA using ' . (SIDEWAYS ? '"value":' : '') . sprintf('(place(%d, %d))', p, s) \
     . (SIDEWAYS ? '' : ':"value"') . ':(' . number_at(p, s) . ') with labels hypertext point' \
-    . sprintf(' linecolor rgb COLOUR[%d] pointtype SHAPE[%d] notitle', s, s)
+    . drawn(s)
 number_of(list, i) = int(word(list, i) + 0)
 
 # The line at 1 that divides gain from loss, if the values have such a line.
@@ -61,6 +75,9 @@ do for [p=1:PANELS] {
     bottom = p + columns > PANELS; left = (p - 1) % columns == 0
     if (bottom) { set format x '%g' } else { set format x '' }
     if (left) { set format y '%g' } else { set format y '' }
+    # A logarithmic axis shows zeros at its low end.
+    if (XZERO > 0) { set xtics add ((bottom ? '0' : '') XZERO) }
+    if (YZERO > 0) { set ytics add ((left ? '0' : '') YZERO) }
     if (SIDEWAYS) { do for [i=1:NAMES] { set ytics add ((left ? NAME[i] : '') i) } }
     if (!SIDEWAYS) { do for [i=1:NAMES] { set xtics add ((bottom ? NAME[i] : '') i) } }
     command = ''
@@ -77,8 +94,8 @@ command = 'plot -1 notitle'
 do for [k=1:KEYS] {
     style = KEY_DASH[k] > 0 ? sprintf('linespoints dashtype KEY_DASH[%d]', k) : 'points'
     command = command . ', keyentry with ' . style \
-        . sprintf(' linecolor rgb KEY_COLOUR[%d] pointtype KEY_SHAPE[%d] title KEY_TITLE[%d]', k, \
-            k, k)
+        . sprintf(' linecolor rgb tint(KEY_COLOUR[%d]) pointtype mark(KEY_SHAPE[%d])', k, k) \
+        . sprintf(' title KEY_TITLE[%d]', k)
 }
 eval command
 unset multiplot

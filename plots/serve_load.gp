@@ -1,28 +1,34 @@
 # Latency over the rate of requests, and its speed-up over plain decoding, a line for each K.
 # title: Speculative decoding under load
+# row: rate alpha
 # needs: rate latency_ms speedup
 # names: K lengths
+# may name: spread
 # may use: alpha latency_ms_theory speedup_theory speedup_low speedup_high capacity
-# Solid: theory, or without any the points joined; points: simulated. Ticks at the top of the lower
-# panels: capacity of each K.
-# Panels side by side: values of alpha.
+# Solid: theory, or without any the points joined; points: simulated.
+# Panels side by side: values of alpha, and of its spread over the requests.
 n_K = |K_name|
 optional(name, has) = has ? column(name) : NaN
 alpha(i) = has_alpha ? column('alpha') : 0
-array ALPHA[5]
-n_alphas = 0
-position(x) = (sum [i=1:5] (i <= n_alphas && ALPHA[i] == x ? i : 0))
-stats $DATA using (a = alpha(0), a != a || position(a) || n_alphas == 5 ? 0 \
-    : (n_alphas = n_alphas + 1, ALPHA[n_alphas] = a), 0) nooutput
-if (n_alphas == 0) { eval fail('no row has numbers') }
-if (n_alphas > 4) { eval fail('alpha has over 4 values: --where alpha=... chooses some') }
+spread(i) = has_spread ? column('spread') : 0
+array ALPHA[5]; array SPREAD[5]
+n_panels = 0
+position(x, y) = (sum [i=1:5] (i <= n_panels && ALPHA[i] == x && SPREAD[i] == y ? i : 0))
+stats $DATA using (a = alpha(0), s = spread(0), a != a || s != s || position(a, s) \
+    || n_panels == 5 ? 0 : (n_panels = n_panels + 1, ALPHA[n_panels] = a, SPREAD[n_panels] = s), \
+    0) nooutput
+if (n_panels == 0) { eval fail('no row has numbers') }
+if (n_panels > 4) { eval fail('over 4 values of alpha and spread: --where alpha=... chooses some') }
+alpha_of(i) = has_alpha ? sprintf('α = %g', ALPHA[i]) : ''
+spread_of(i) = has_spread && spread_text[int(SPREAD[i])] ne 'one' \
+    ? (strlen(alpha_of(i)) ? ', ' : '') . spread_name[int(SPREAD[i])] : ''
 stats $DATA using (column('latency_ms') > 0 ? column('rate') : NaN):'latency_ms' nooutput
 if (found(0) == 0) { eval fail('no row has a rate and a latency above 0') }
 first = STATS_min_x; last = STATS_max_x > first ? STATS_max_x : first + 1
 # A series for each K of fixed lengths, and one for each other choice of lengths.
 n_series = 0
 array SERIES_K[64]; array SERIES_LENGTHS[64]; array SERIES_NAME[64]
-longest = 9
+longest = 13
 do for [l=1:|lengths_name|] {
     fixed = lengths_text[l] eq 'fixed'
     do for [k=1:n_K] {
@@ -37,7 +43,7 @@ do for [l=1:|lengths_name|] {
 }
 if (n_series > 16) { eval fail('over 16 lines: --where K=... chooses some') }
 of(s, a) = column('K') == SERIES_K[s] && column('lengths') == SERIES_LENGTHS[s] \
-    && alpha(0) == ALPHA[a] ? column('rate') : NaN
+    && alpha(0) == ALPHA[a] && spread(0) == SPREAD[a] ? column('rate') : NaN
 above(x) = x > 0 ? x : NaN
 # Lines are theory, or join the points where no row has any.
 gain_line(i) = has_speedup_theory ? column('speedup_theory') : column('speedup')
@@ -46,13 +52,15 @@ latency_line(i) = has_latency_ms_theory ? column('latency_ms_theory') : column('
 stats $DATA using (c = optional('capacity', has_capacity), c > last && c < 1.25 * last ? c : NaN) \
     nooutput
 end = found(0) > 0 ? STATS_max : last
+stats $DATA using (above(0.001 * latency_line(0))):(above(0.001 * column('latency_ms'))) nooutput
+fastest = least(STATS_min_x, STATS_min_y); slowest = most(STATS_max_x, STATS_max_y)
 eval panels_apart(0)
-eval panels(2, n_alphas, n_series + 1 + has_latency_ms_theory, longest)
+eval panels(2, n_panels, n_series + 1 + has_latency_ms_theory + has_capacity, longest)
 set offsets 0, 0, graph 0.05, graph 0.05
 set xrange [first - 0.03 * (end - first) : end + 0.03 * (end - first)]
 set xtics xstep(end - first)
-do for [a=1:n_alphas] {
-    if (has_alpha) { set title sprintf('α = %g', ALPHA[a]) font fit(12) } else { unset title }
+do for [a=1:n_panels] {
+    set title alpha_of(a) . spread_of(a) font fit(strlen(alpha_of(a) . spread_of(a)))
     if (a == 1) { set ylabel ywrap('speed-up of latency') } else { set ylabel '' }
     plot 1 with lines linecolor rgb FAINT dashtype 2 notitle, \
         for [s=1:n_series] $DATA using (of(s, a)):(gain_line(0)) with lines linecolor s \
@@ -63,10 +71,10 @@ do for [a=1:n_alphas] {
             has_speedup_low)):(optional('speedup_high', has_speedup_high)) with yerrorbars \
             linecolor s pointtype point(s) notitle
 }
-set logscale y
+eval log_tics('y', fastest, slowest, down / LINE)
 unset title
 set xlabel xwrap('requests/s')
-do for [a=1:n_alphas] {
+do for [a=1:n_panels] {
     if (a == 1) { set ylabel ywrap('mean latency (s)') } else { set ylabel '' }
     unset arrow
     do for [s=1:n_series] {
@@ -88,5 +96,7 @@ plot -1 notitle, \
     for [s=1:n_series] keyentry with linespoints linecolor s pointtype point(s) \
         title SERIES_NAME[s], \
     for [i=1:has_latency_ms_theory] keyentry with lines linecolor rgb 'black' title 'theory', \
-    keyentry with points linecolor rgb 'black' pointtype 7 title 'simulated'
+    keyentry with points linecolor rgb 'black' pointtype 7 title 'simulated', \
+    for [i=1:has_capacity] keyentry with impulses linecolor rgb 'black' linewidth 2 \
+        title 'top: capacity'
 unset multiplot

@@ -1,10 +1,10 @@
 # Speed-up of decoding steps by batch and context, with the line where it is 1, a panel for each K.
 # title: Where speculation pays: batch and context
+# row: K batch context
 # needs: speedup break_even_context
 # names: K batch context
 # may use: large_batch_context
-# Colours are of the logarithm: blue loses, red gains. Solid: speed-up 1. Dotted: the context above
-# which every batch gains.
+# Colours are of the logarithm, and GAIN is more than 1.
 optional(name, has) = has ? column(name) : NaN
 n_batch = |batch_name|; n_context = |context_name|; n_K = |K_name|
 if (n_K > 6) { eval fail('over 6 panels: --where K=... chooses some') }
@@ -16,8 +16,10 @@ do for [i=1:n_batch] { widest = most(widest, strlen(batch_name[i])) }
 do for [i=1:n_context] { high = most(high, strlen(context_name[i])) }
 columns = panel_columns(n_K); rows = panel_rows(n_K)
 LEFT = beside_tics(high); RIGHT = 8; TITLED = 1
+# The legend is below: the colours are at the right.
+if (LEGEND eq 'auto') { LEGEND = 'bottom' }
 XTITLE = 'batch (requests)'; YTITLE = 'context (tokens)'
-eval panels(rows, columns, 0, 0)
+eval panels(rows, columns, 1 + has_large_batch_context, 26)
 # A context between two levels is between their rows, on a logarithmic scale.
 share(c, i) = context_value[i] > 0 && context_value[i + 1] > context_value[i] \
     ? most(0, least(1, log(c / context_value[i]) / log(1.0 * context_value[i + 1] \
@@ -30,7 +32,8 @@ set offsets 0, 0, 0, 0
 set xrange [0.5 : n_batch + 0.5]
 set yrange [0.5 : n_context + 0.5]
 set cbrange [-spread : spread]
-set palette defined (-1 '#2166ac', 0 '#f7f7f7', 1 '#b2182b')
+eval sprintf("set palette defined (-1 '%s', 0 '%s', 1 '%s')", gain_colour(-1), gain_colour(0), \
+    gain_colour(1))
 set style fill solid 1 noborder
 set colorbox user origin screen x1 + 1.2 / WIDTH, screen y0 size screen 1.2 / WIDTH, screen y1 - y0
 set label 3 'speed-up' at screen 1 - 0.9 / WIDTH, screen (y0 + y1) / 2 center rotate
@@ -57,4 +60,9 @@ do for [k=1:n_K] {
         '' using (of(k)):(row(optional('large_batch_context', has_large_batch_context))) with lines \
             linecolor rgb 'black' linewidth 1.5 dashtype 3 notitle
 }
+eval legend(0)
+plot -1 notitle, \
+    keyentry with lines linecolor rgb 'black' linewidth 2.5 title 'speed-up 1', \
+    for [i=1:has_large_batch_context] keyentry with lines linecolor rgb 'black' linewidth 1.5 \
+        dashtype 3 title 'above: every batch gains'
 unset multiplot

@@ -1,5 +1,6 @@
 # Times of requests, measured and simulated: their distributions, a panel for each machine and time.
 # title: Measured and simulated times of requests
+# row: level
 # needs: level measured_ms simulated_ms
 # names: machine time half split
 # Where halves were predicted, fitted halves are left out, and so are costs that were given.

@@ -1,7 +1,9 @@
 # The draft length with the most tokens per second, by batch and context.
 # title: Which draft length, at which batch and context
 # needs: best_K
+# row: batch context K
 # names: batch context
+# may use: K
 # Each cell has its K; the colour is the same.
 n_batch = |batch_name|; n_context = |context_name|
 stats $DATA using 'best_K' nooutput

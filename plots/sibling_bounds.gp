@@ -1,5 +1,6 @@
 # Acceptance at one position over the siblings, beside the bound of each kind.
 # title: Acceptance at one position: rules and bounds
+# row: n
 # needs: n acceptance optimal
 # names: pair drafting rule
 pairs = |pair_name|; rules = |rule_name|
@@ -18,13 +19,13 @@ bound(p, k) = in(p, k) ? column('n') : NaN
 at(p, k, r) = column('n') > 1 && in(p, k) && column('rule') == r ? column('n') : NaN
 columns = panel_columns(pairs)
 TITLED = 1
-XTITLE = 'siblings n'; YTITLE = 'acceptance'
+XTITLE = 'siblings n'; YTITLE = 'acceptance at one position'
 eval panels(panel_rows(pairs), columns, kinds + rules, longest)
 stats $DATA using 'acceptance':'optimal' nooutput
 low = least(0, least(STATS_min_x, STATS_min_y)); high = most(1, most(STATS_max_x, STATS_max_y))
 stats $DATA using 'n' nooutput
 set xrange [STATS_min - 0.2 : STATS_max + 0.2]
-set xtics xstep(most(1, STATS_max - STATS_min))
+set xtics whole_xstep(most(1, STATS_max - STATS_min))
 set ytics ystep(high - low)
 widest = 1
 do for [p=1:pairs] { widest = most(widest, strlen(pair_name[p])) }

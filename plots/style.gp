@@ -12,13 +12,33 @@ set datafile separator comma
 set datafile columnheaders
 set datafile missing NaN
 
-# Colours that remain distinct in print and for the colour-blind (Okabe and Ito), and point types.
+# Colours that remain distinct in print and for the colour-blind (Okabe and Ito), and marks that
+# remain distinct when they are small. COLOURS and marks say which series it is, and the colours
+# below mean the same in every figure and on the page of `make web`.
 COLOURS = '#0072B2 #D55E00 #009E73 #CC79A7 #E69F00 #56B4E9 #000000 #999999'
+GAIN = 0x00588E; EVEN = 0xF3F1EB; LOSS = 0xD55E00
+TARGET = 0x0072B2; DRAFT = 0xE69F00
+ACCEPTED = 0x009E73; CORRECTION = 0xD55E00; BONUS = 0xCC79A7
+LOSSLESS = 0x009E73; LOSSY = 0xD55E00
+FAINT = '#999999'
 do for [i=1:8] { set linetype i linecolor rgb word(COLOURS, i) }
 set linetype cycle 8
-array POINT[8] = [7, 5, 9, 13, 11, 4, 6, 8]
+array POINT[8] = [7, 5, 9, 13, 2, 6, 4, 1]
 point(i) = POINT[int(i - 1) % 8 + 1]
-FAINT = '#999999'
+# A colour between two, and the i-th of n numbers in order, dark to light (viridis).
+channel(from, to, share, shift) = \
+    int(((from >> shift) & 255) * (1 - share) + ((to >> shift) & 255) * share + 0.5) << shift
+between(from, to, share) = sprintf('#%06x', channel(from, to, share, 16) \
+    + channel(from, to, share, 8) + channel(from, to, share, 0))
+array VIRIDIS[5] = [0x440154, 0x3B528B, 0x21918C, 0x5EC962, 0xE6D214]
+stage(x) = x < 4 ? int(x) : 3
+graded(i, n) = between(VIRIDIS[stage(4.0 * (i - 1) / (n - 1)) + 1], \
+    VIRIDIS[stage(4.0 * (i - 1) / (n - 1)) + 2], \
+    4.0 * (i - 1) / (n - 1) - stage(4.0 * (i - 1) / (n - 1)))
+# A series' colour for text, which is too pale in its own.
+ink(i) = between(int('0x' . word(COLOURS, int(i - 1) % 8 + 1)[2:7]), 0x000000, 0.35)
+# White for a ratio of 1, towards GAIN above and LOSS below, by its logarithm over the largest.
+gain_colour(share) = between(EVEN, share > 0 ? GAIN : LOSS, least(1, abs(share)))
 
 least(a, b) = a < b ? a : b
 most(a, b) = a > b ? a : b
@@ -52,6 +72,8 @@ TITLE = wrap(TITLE, title_room)
 # Margins around the panels in em, without title and legend. A script may change them before it
 # calls panels().
 LEFT = 5.4; RIGHT = 1.2; TOP = 0.6; BOTTOM = 3.7
+# LEFT for n rows of names of that length, which are smaller if the figure is low.
+beside_rows(length, n) = 1.5 + length * most(0.4, least(1, (HEIGHT - 10) / (1.2 * n)))
 # LEFT for a title beside tic labels of n characters.
 beside_tics(length) = 3.2 + 0.6 * length
 # Between panels that share their axes.
@@ -133,7 +155,44 @@ power(x) = x > 0 ? 10.0 ** floor(log10(x)) : 1
 step(range, n) = digit(1.0 * range / n / power(1.0 * range / n)) * power(1.0 * range / n)
 xstep(range) = step(range, most(3, least(10, across / 3.2)))
 ystep(range) = step(range, most(3, least(10, down / LINE)))
-whole_step(range) = ceil(1.9 * (range + 1) / across)
+# Tics at whole numbers, for counts such as tokens.
+whole_xstep(range) = most(1, xstep(range))
+whole_step(range) = ceil((range < 9 ? 1.4 : 2) * (range + 1) / across)
+# eval log_tics('y', low, high, n): a logarithmic axis with at least two labels, and about n.
+tic_in(x, low, high) = x >= low * (1 - 1e-9) && x <= high * (1 + 1e-9) ? sprintf('%.10g, ', x) : ''
+tics_10(k, low, high, every) = 10.0 ** k > high * (1 + 1e-9) ? '' \
+    : tic_in(10.0 ** k, low, high) . tics_10(k + every, low, high, every)
+tics_125(k, low, high) = 10.0 ** k > high ? '' : tic_in(10.0 ** k, low, high) \
+    . tic_in(2 * 10.0 ** k, low, high) . tic_in(5 * 10.0 ** k, low, high) \
+    . tics_125(k + 1, low, high)
+tics_dense(k, low, high) = 10.0 ** k > high ? '' : tic_in(10.0 ** k, low, high) \
+    . tic_in(1.5 * 10.0 ** k, low, high) . tic_in(2 * 10.0 ** k, low, high) \
+    . tic_in(3 * 10.0 ** k, low, high) . tic_in(4 * 10.0 ** k, low, high) \
+    . tic_in(6 * 10.0 ** k, low, high) . tic_in(8 * 10.0 ** k, low, high) \
+    . tics_dense(k + 1, low, high)
+tics_even(x, high, by) = x > high * (1 + 1e-9) ? '' : sprintf('%.10g, ', x) \
+    . tics_even(x + by, high, by)
+fits(list, n) = words(list) >= 2 && words(list) <= n
+listed(list) = list[1:strlen(list) - 2]
+decade(x) = floor(log10(x) + 1e-9)
+log_list(low, high, n) = high / low < 200 && fits(tics_dense(decade(low), low, high), n) \
+    ? tics_dense(decade(low), low, high) \
+    : high / low < 200 && fits(tics_125(decade(low), low, high), n) \
+    ? tics_125(decade(low), low, high) \
+    : words(tics_10(decade(low), low, high, 1)) >= 2 \
+    ? tics_10(decade(high) - decade(high / low), low, high, \
+        ceil((decade(high / low) + 1.0) / most(3, n))) \
+    : words(tics_125(decade(low), low, high)) >= 2 ? tics_125(decade(low), low, high) \
+    : tics_even(ceil(low / step(high - low, 3) - 1e-9) * step(high - low, 3), high, \
+        step(high - low, 3))
+log_tics(axis, low, high, n) = sprintf('set logscale %s', axis) . (high <= low ? '' \
+    : sprintf('; set %stics (%s)', axis, listed(log_list(low, high, least(8, n)))))
+# The same with powers of two, if there are at least two of them.
+log_tics_2(axis, low, high, n) = high >= 4 * low ? sprintf('set logscale %s 2', axis) \
+    : log_tics(axis, low, high, n)
+# Series that coincide remain visible: the i-th of n has a smaller mark and a thinner line than the
+# one before it.
+nested(i, n) = 0.8 + least(1.5, 0.4 * (n - 1)) * (n - i) / most(1, n - 1)
 xwrap(text) = wrap(text, int((across + 4) / apart / CHARACTER))
 ywrap(text) = wrap(text, int((down + 2) / apart / CHARACTER))
 fit(length) = font(most(0.6, least(1, across / (CHARACTER * most(1, length)))))

@@ -1,5 +1,5 @@
 # Mean overlap over temperature, a curve for each way of drafting.
-# title: Temperature and acceptance
+# title: Temperature and overlap
 # x: T
 # y: alpha_mean
 # by: regime

@@ -1,5 +1,6 @@
 # Tokens per round over temperature, a colour for each rule and its drafts.
 # title: Temperature and rules
+# row: T
 # needs: T emitted emitted_se
 # names: rule drafting draft
 perturbed(i) = strstrt(draft_text[i], 'perturb') == 1

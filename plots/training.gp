@@ -1,6 +1,7 @@
 # Learning curves: loss, tokens per round or speed-up, and acceptance over the steps of a training.
 # title: Training
 # from: speclab train METHOD ... > FILE.csv
+# row: step
 # needs: step bits_per_token
 # may use: loss tokens_T1 tokens_T0 tree8_T1 tree60_T1
 # may use: alpha_1_T1 alpha_2_T1 alpha_3_T1 alpha_4_T1 alpha_5_T1 speedup_T1 speedup_T0
@@ -16,6 +17,9 @@ array ALPHA[10] = ['alpha_1_T1', 'alpha_2_T1', 'alpha_3_T1', 'alpha_4_T1', 'alph
 exits = has_alpha_exit1_T1
 first = exits ? 5 : 1
 last = exits ? 6 : 4
+# Each panel has its own colours: black, those of COLOURS, and depths or exits in order.
+colour(i) = int(word('2 2 3 4 2 2', i))
+dash(i) = i == 2 || i == 6 ? 2 : 1
 known(name) = value('has_' . name)
 stats $DATA using 'step' nooutput
 if (found(0) == 0) { eval fail('no row has a step') }
@@ -26,26 +30,27 @@ eval panels_apart(0)
 eval panels(1, losses + 2 * drafts, 2 * losses + 9 * drafts, 12)
 unset title
 set xlabel xwrap('steps')
-set xtics xstep(most(steps, 1))
+set xtics whole_xstep(most(steps, 1))
 if (losses) {
     set ylabel ywrap('loss (nats), and bits per token')
-    plot $DATA using 'step':(optional('loss', has_loss)) with lines linecolor 1 notitle, \
-        '' using 'step':'bits_per_token' with lines linecolor 2 dashtype 2 notitle
+    plot $DATA using 'step':(optional('loss', has_loss)) with lines linecolor rgb 'black' notitle, \
+        '' using 'step':'bits_per_token' with lines linecolor rgb 'black' dashtype 2 notitle
 }
 if (drafts) {
     set ylabel ywrap(exits ? 'predicted speed-up' : 'tokens per round')
     plot for [i=first:last] $DATA using 'step':(optional(WORTH[i], known(WORTH[i]))) with lines \
-        linecolor i + 2 notitle
+        linecolor colour(i) dashtype dash(i) notitle
     set ylabel ywrap(exits ? 'acceptance by exit, T = 1' : 'acceptance by depth, T = 1')
     set yrange [0:1]
     plot for [i=1:5] $DATA using 'step':(optional(ALPHA[i + 5 * exits], \
-        known(ALPHA[i + 5 * exits]))) with lines linecolor i dashtype i notitle
+        known(ALPHA[i + 5 * exits]))) with lines linecolor rgb graded(i, 5) notitle
 }
 eval legend(0)
 plot -1 notitle, \
-    for [i=1:losses] keyentry with lines linecolor 1 title 'loss', \
-    for [i=1:losses] keyentry with lines linecolor 2 dashtype 2 title 'bits', \
-    for [i=first:drafts*last] keyentry with lines linecolor i + 2 title TITLE_OF[i], \
-    for [i=1:5*drafts] keyentry with lines linecolor i dashtype i title \
+    for [i=1:losses] keyentry with lines linecolor rgb 'black' title 'loss', \
+    for [i=1:losses] keyentry with lines linecolor rgb 'black' dashtype 2 title 'bits', \
+    for [i=first:drafts*last] keyentry with lines linecolor colour(i) \
+        dashtype dash(i) title TITLE_OF[i], \
+    for [i=1:5*drafts] keyentry with lines linecolor rgb graded(i, 5) title \
         sprintf(exits ? 'exit %d' : 'depth %d', i)
 unset multiplot

@@ -1,12 +1,15 @@
-# Tokens per round over the depth of two branches, top-down and by traversal.
+# Tokens per round over the depth of two branches, a colour for each rule.
 # title: Two drafted branches, judged top-down and by traversal
+# row: widths
 # needs: emitted emitted_se
 # names: widths siblings rule
 # Widths 2, 2.1, 2.1.1 and so on are two branches.
 depth(w) = w eq '2' ? 1 : w[1:3] eq '2.1' && strlen(w) % 2 == 1 ? (strlen(w) + 1) / 2 : NaN
 kinds = |siblings_name|
-is_traversal(i) = rule_name[i] eq 'traversal'
-at(p, traversal) = column('siblings') == p && is_traversal(column('rule')) == traversal \
+n = |rule_name|
+longest = 1
+do for [i=1:n] { longest = most(longest, strlen(rule_name[i])) }
+at(p, r) = column('siblings') == p && column('rule') == r \
     ? depth(widths_text[column('widths')]) : NaN
 stats $DATA using (depth(widths_text[column('widths')])) \
     :(column('emitted') + 2 * column('emitted_se')) nooutput
@@ -17,7 +20,7 @@ stats $DATA using (depth(widths_text[column('widths')])) \
 columns = panel_columns(kinds); rows = panel_rows(kinds)
 TITLED = 1
 XTITLE = 'depth of the two branches (tokens)'; YTITLE = 'tokens per round, ±2 s.e.'
-eval panels(rows, columns, 2, 9)
+eval panels(rows, columns, n, longest)
 set xrange [0.6 : last + 0.4]
 low = STATS_min_y
 if (low == high) { low = low - 0.5; high = high + 0.5 }
@@ -29,12 +32,10 @@ do for [p=1:kinds] {
     if (p + columns <= kinds) { set format x '' } else { set format x '%g' }
     if ((p - 1) % columns > 0) { set format y '' } else { set format y '%g' }
     set title siblings_name[p]
-    plot for [t=0:1] $DATA using (at(p, t)):'emitted':(2 * column('emitted_se')) \
-        with yerrorlines linecolor 2 - t \
-            pointtype point(2 - t) notitle
+    plot for [r=1:n] $DATA using (at(p, r)):'emitted':(2 * column('emitted_se')) \
+        with yerrorlines linecolor r pointtype point(r) notitle
 }
 eval legend(0)
 plot -1 notitle, \
-    keyentry with linespoints linecolor 1 pointtype point(1) title 'traversal', \
-    keyentry with linespoints linecolor 2 pointtype point(2) title 'top-down'
+    for [r=1:n] keyentry with linespoints linecolor r pointtype point(r) title rule_name[r]
 unset multiplot

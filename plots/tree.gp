@@ -56,7 +56,12 @@ do for [i=1:n] { print sprintf('%g,%g,%d', middle(i), -LEVEL[i], i == 1 ? 7 : le
 unset print
 BOTTOM = 1
 YTITLE = 'level'
-eval panels(1, 1, 0, 0)
+ranks = 0
+do for [i=2:n] { ranks = most(ranks, least(RANK[i], 6)) }
+rank(r) = r == 1 ? 'first of its siblings' \
+    : sprintf('%d%s', r, r == 2 ? 'nd' : r == 3 ? 'rd' : 'th') \
+    . (r == 6 ? ' or later' : '')
+eval panels(1, 1, ranks + 1, 21)
 unset xtics
 unset grid
 set border 0
@@ -66,4 +71,7 @@ do for [l=1:depth] { set ytics add (sprintf('%d', l) -l) }
 set xrange [-0.5 : LEAVES[1] + 0.5]
 plot $EDGES using 1:2:3:4 with vectors nohead linecolor rgb FAINT linewidth 1, \
     $NODES using 1:2:3 with points pointtype 7 pointsize (n > 200 ? 0.6 : 1.1) linecolor variable
+eval legend(0)
+plot -1 notitle, keyentry with points pointtype 7 linecolor 7 title 'the text so far', \
+    for [r=1:ranks] keyentry with points pointtype 7 linecolor r title rank(r)
 unset multiplot

@@ -1,5 +1,6 @@
 # Predicted speed-up of the best set of sublayers so far over the trials, for each search.
 # title: Which sublayers to skip: the best set so far
+# row: trial run
 # needs: trial best_so_far run
 # names: method
 # A faint line is a run, a thick one the mean of runs; an exhaustive search is its optimum.

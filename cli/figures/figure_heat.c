@@ -93,44 +93,26 @@ static double cell(const map *m, int panel, int y, int x)
 
 /* ---- colours --------------------------------------------------------------------------------- */
 
-/* The distance of a ratio from 1, relative to the largest one: from -1 to 1. */
-static double strength(const map *m, double z)
+/* The largest distance of a ratio from 1, as a logarithm. */
+static double farthest(const map *m)
 {
-    const double farthest = fmax(fabs(log(m->low)), fabs(log(m->high)));
-    return farthest > 0.0 ? log(z) / farthest : 0.0;
+    return fmax(fabs(log(m->low)), fabs(log(m->high)));
 }
 
-/* White at 1, blue for gain and red for loss, with strength by log z; otherwise the scale viridis.
- */
-static void write_palette(FILE *out, const map *m)
+/* heat.gp colours a ratio by its logarithm, and other numbers in order. */
+static void write_scale(FILE *out, const map *m)
 {
-    enum { STEPS = 16 };
     const double margin = m->high > m->low ? 0.0 : 0.5;
-    fprintf(out, "set cbrange [%.10g:%.10g]\n", m->low - margin, m->high + margin);
-    if (!m->ratio || margin > 0.0) {
-        fputs("set palette defined (0 '#440154', 1 '#3b528b', 2 '#21918c', 3 '#5ec962', 4 "
-              "'#fde725')\n",
-              out);
-        return;
-    }
-    fputs("set palette defined (", out);
-    for (int i = 0; i <= STEPS; i++) {
-        const double z = m->low + (m->high - m->low) * i / STEPS, s = strength(m, z),
-                     white = 1.0 - fabs(s);
-        const int blue[] = {33, 102, 172}, red[] = {178, 24, 43}, *full = s > 0.0 ? blue : red;
-        int rgb[3];
-        for (int k = 0; k < 3; k++) rgb[k] = (int)(white * 247.0 + (1.0 - white) * full[k]);
-        fprintf(out, "%s%d '#%02x%02x%02x'", i > 0 ? ", " : "", i, rgb[0] & 255, rgb[1] & 255,
-                rgb[2] & 255);
-    }
-    fputs(")\n", out);
+    const bool ratio = m->ratio && margin == 0.0;
+    fprintf(out, "ZLOW = %.10g; ZHIGH = %.10g; RATIO = %d; FARTHEST = %.10g\n", m->low - margin,
+            m->high + margin, ratio, ratio ? farthest(m) : 0.0);
 }
 
 /* Whether white text is easier to read on the colour of z. */
 static bool is_dark(const map *m, double z)
 {
     if (!(m->high > m->low)) return true;
-    return m->ratio ? fabs(strength(m, z)) > 0.6 : (z - m->low) / (m->high - m->low) < 0.55;
+    return m->ratio ? fabs(log(z)) > 0.6 * farthest(m) : (z - m->low) / (m->high - m->low) < 0.55;
 }
 
 /* ---- cells and contour ----------------------------------------------------------------------- */
@@ -189,7 +171,7 @@ int spec_figure_heat_write(FILE *out, spec_word_list *ret_constant, spec_figure_
     m.ratio = m.low > 0.0 && spec_figure_words_ratio(m.z->name);
     write_cells(out, &m);
     write_edges(out, &m);
-    write_palette(out, &m);
+    write_scale(out, &m);
     write_title(out, "XAXIS", m.x->name, "");
     write_title(out, "YAXIS", m.y->name, "");
     write_title(out, "ZTITLE", m.z->name,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/figures/figure_prelude.h"
 
+#include "cli/figures/figure_series.h"
 #include "cli/figures/figure_words.h"
 #include "cli/figures/gnuplot.h"
 #include "speclab/no_memory.h"
@@ -9,27 +10,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The largest number of names in one column that a script can draw. */
-enum { NAMES_MAX = 60 };
+/* The largest numbers of names in one column that a script can draw, and of columns of a place. */
+enum { NAMES_MAX = 60, PLACE_MAX = 8 };
 
 /* The columns in the order of $DATA: numbers, then names. */
 typedef struct {
     const spec_figure_column **column;
-    int n, n_needed, n_numbers;
+    int n, n_needed, n_numbers, n_required;
 } columns;
 
 static int find_columns(columns *in, spec_figure_data *data, const spec_figure_script *script,
                         spec_error *error)
 {
-    const spec_word_list *const lists[] = {&script->needs, &script->may_use, &script->names};
+    const spec_word_list *const lists[] = {&script->needs, &script->may_use, &script->names,
+                                           &script->may_name};
     int status = GSL_SUCCESS;
-    in->column = calloc((size_t)(script->needs.n + script->may_use.n + script->names.n) + 1,
-                        sizeof *in->column);
+    in->column = calloc(
+        (size_t)(script->needs.n + script->may_use.n + script->names.n + script->may_name.n) + 1,
+        sizeof *in->column);
     if (in->column == NULL) return spec_no_memory(error);
-    for (int l = 0; l < 3; l++) {
+    for (int l = 0; l < 4; l++) {
         for (int i = 0; i < lists[l]->n; i++) {
             const char *name = lists[l]->word[i];
-            if (l == 1 && !spec_figure_data_has(data, name)) continue;
+            if (l % 2 == 1 && !spec_figure_data_has(data, name)) continue;
             SPEC_TRY(spec_figure_data_column(&in->column[in->n], data, name, error));
             const spec_figure_column *column = in->column[in->n++];
             if (l < 2 && column->is_text)
@@ -38,7 +41,7 @@ static int find_columns(columns *in, spec_figure_data *data, const spec_figure_s
                               "%s: column '%.60s' holds texts such as '%.60s'; the figure '%s' "
                               "needs numbers",
                               data->path, name, column->level[0], script->name));
-            if (l == 2 && column->n_levels > NAMES_MAX)
+            if (l >= 2 && column->n_levels > NAMES_MAX)
                 SPEC_TRY(
                     spec_fail(error, GSL_EINVAL,
                               "%s: column '%.60s' has over %d values, too many for the figure '%s'",
@@ -49,6 +52,7 @@ static int find_columns(columns *in, spec_figure_data *data, const spec_figure_s
         }
         if (l == 0) in->n_needed = in->n;
         if (l <= 1) in->n_numbers = in->n;
+        if (l <= 2) in->n_required = in->n;
     }
 done:
     return status;
@@ -61,8 +65,8 @@ static int check_rows(const columns *in, const spec_figure_data *data,
     for (size_t r = 0; r < data->n_rows; r++) {
         bool all = true;
         for (int i = 0; i < in->n; i++)
-            all = all &&
-                  (!isnan(in->column[i]->value[r]) || (i >= in->n_needed && i < in->n_numbers));
+            all = all && (!isnan(in->column[i]->value[r]) ||
+                          (i >= in->n_needed && i < in->n_numbers) || i >= in->n_required);
         if (all) return GSL_SUCCESS;
     }
     char list[200] = "";
@@ -73,6 +77,79 @@ static int check_rows(const columns *in, const spec_figure_data *data,
     return spec_fail(error, GSL_EINVAL, "%s: no row has the numbers that the figure '%s' needs: %s",
                      data->path, script->name, list);
 }
+
+/* ---- rows of one place ----------------------------------------------------------------------- */
+
+typedef struct {
+    size_t row;
+    int n;
+    double place[PLACE_MAX];
+} placed_row;
+
+static int by_place(const void *a, const void *b)
+{
+    const placed_row *p = a, *q = b;
+    for (int i = 0; i < p->n; i++)
+        if (p->place[i] != q->place[i]) return p->place[i] < q->place[i] ? -1 : 1;
+    return (p->row > q->row) - (p->row < q->row);
+}
+
+/* The columns that give a row its place on a line of the script. */
+static int place_columns(const spec_figure_column **ret, int *ret_n, spec_figure_data *data,
+                         const spec_figure_script *script, spec_error *error)
+{
+    const spec_word_list *const lists[] = {&script->row, &script->names, &script->may_name};
+    int status = GSL_SUCCESS;
+    *ret_n = 0;
+    for (int l = 0; l < 3; l++)
+        for (int i = 0; i < lists[l]->n && *ret_n < PLACE_MAX; i++)
+            if (spec_figure_data_has(data, lists[l]->word[i]))
+                SPEC_TRY(spec_figure_data_column(&ret[(*ret_n)++], data, lists[l]->word[i], error));
+done:
+    return status;
+}
+
+/* Two rows at one place of one line differ in something that the script does not show: a line
+ * through both would be wrong. */
+static int check_places(spec_figure_data *data, const spec_figure_script *script, spec_error *error)
+{
+    const spec_figure_column *column[PLACE_MAX];
+    int n, status = GSL_SUCCESS;
+    size_t n_placed = 0;
+    placed_row *placed = NULL;
+    if (script->row.n == 0) return GSL_SUCCESS;
+    SPEC_TRY(place_columns(column, &n, data, script, error));
+    if ((placed = calloc(data->n_rows, sizeof *placed)) == NULL) SPEC_TRY(spec_no_memory(error));
+    for (size_t r = 0; r < data->n_rows; r++) {
+        bool drawn = true;
+        placed[n_placed] = (placed_row){.row = r, .n = n};
+        for (int i = 0; i < n; i++) {
+            const double value = column[i]->value[r];
+            placed[n_placed].place[i] = isnan(value) ? -INFINITY : value;
+            const bool optional = spec_word_list_has(&script->may_use, column[i]->name) ||
+                                  spec_word_list_has(&script->may_name, column[i]->name);
+            drawn = drawn && (optional || !isnan(value));
+        }
+        n_placed += drawn ? 1 : 0;
+    }
+    qsort(placed, n_placed, sizeof *placed, by_place);
+    for (size_t r = 1; r < n_placed; r++) {
+        char differ[160];
+        if (memcmp(placed[r].place, placed[r - 1].place, sizeof placed[r].place) != 0) continue;
+        spec_figure_series_differ(differ, sizeof differ, data, placed[r].row, placed[r - 1].row,
+                                  &script->axes);
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "%s: the figure '%s' has one place for several rows%s%s; choose one of "
+                           "them with --where",
+                           data->path, script->name, differ[0] != '\0' ? ", which differ in " : "",
+                           differ));
+    }
+done:
+    free(placed);
+    return status;
+}
+
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static void write_data(FILE *out, const columns *in, const spec_figure_data *data)
 {
@@ -144,10 +221,13 @@ int spec_figure_prelude_write(FILE *out, spec_figure_data *data, const spec_figu
     int status = GSL_SUCCESS;
     SPEC_TRY(find_columns(&in, data, script, error));
     SPEC_TRY(check_rows(&in, data, script, error));
+    SPEC_TRY(check_places(data, script, error));
     write_data(out, &in, data);
     for (int i = in.n_numbers; i < in.n; i++) SPEC_TRY(write_names(out, in.column[i], error));
     for (int i = 0; i < script->may_use.n; i++)
         SPEC_TRY(write_has(out, data, script->may_use.word[i], error));
+    for (int i = 0; i < script->may_name.n; i++)
+        SPEC_TRY(write_has(out, data, script->may_name.word[i], error));
     for (int i = 0; i < script->said.n; i++) write_said(out, data, script->said.word[i]);
 done:
     free(in.column);

@@ -3,48 +3,40 @@
 
 #include "cli/figures/figure_words.h"
 #include "cli/figures/gnuplot.h"
+#include "speclab/no_memory.h"
 
 #include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { TITLE_SIZE = 160 };
 
-/* Write tics at 1, 2 and 5 times powers of ten if there are few enough. */
-static void write_log_tics(FILE *out, char axis, double low, double high)
+/* Write the range of an axis, with margins at its ends, or a range around a single value. A
+ * logarithmic axis has a place for zeros at its low end, which is returned: 0 if there are none. */
+static double write_range(FILE *out, char axis, double low, double high, bool is_log, bool zeros)
 {
-    static const int steps[] = {1, 2, 5};
-    if (high / low > 200.0) return;
-    fprintf(out, "set %ctics (", axis);
-    for (int power = (int)floor(log10(low)), n = 0; power <= (int)ceil(log10(high)); power++)
-        for (size_t i = 0; i < 3; i++) {
-            const double tic = steps[i] * pow(10.0, power);
-            if (tic >= low && tic <= high) fprintf(out, "%s%.10g", n++ > 0 ? ", " : "", tic);
-        }
-    fputs(")\n", out);
-}
-
-/* Write the range of an axis, with margins at its ends, or a range around a single value. Returns
- * its low end. */
-static double write_range(FILE *out, char axis, double low, double high, bool is_log)
-{
-    double margin = 0.04 * (high - low);
+    const char name = (char)toupper(axis);
+    double zero = 0.0;
     if (is_log) {
         const double factor = high > low ? pow(high / low, 0.04) : 1.5;
-        low /= factor;
+        if (zeros) zero = low / fmax(1.5, factor * factor);
+        fprintf(out, "set logscale %c\nLOW = %.12g\n", axis, low / factor);
+        low = (zeros ? zero : low) / factor;
         high *= factor;
-        fprintf(out, "set logscale %c\n", axis);
-        write_log_tics(out, axis, low, high);
     } else {
+        double margin = 0.04 * (high - low);
         if (!(margin > 0.0)) margin = high != 0.0 ? 0.1 * fabs(high) : 0.5;
         low -= margin;
         high += margin;
     }
-    const char name = (char)toupper(axis);
-    fprintf(out, "set %crange [%.12g:%.12g]\n", axis, low, high);
-    fprintf(out, "%cLOW = %.12g; %cHIGH = %.12g\n", name, low, name, high);
-    if (!is_log) fprintf(out, "%cSPAN = %.12g\n", name, high - low);
-    return low;
+    fprintf(out, "set %crange [%.12g:%.12g]\n%cLOW = %.12g; %cHIGH = %.12g\n", axis, low, high,
+            name, low, name, high);
+    if (is_log)
+        fprintf(out, "%cLOG = LOW; %cZERO = %.12g\n", name, name, zero);
+    else
+        fprintf(out, "%cSPAN = %.12g\n", name, high - low);
+    return zero;
 }
 
 /* Write tics at whole numbers if there are few; at the values themselves on a logarithmic axis with
@@ -56,9 +48,10 @@ static void write_number_tics(FILE *out, const spec_figure_column *column, bool 
     for (int i = 0; i < n && whole; i++)
         whole = column->level_value[i] == floor(column->level_value[i]);
     if ((is_log && n <= 12) || n == 1) {
-        fputs("set xtics (", out);
-        for (int i = 0; i < n; i++)
-            fprintf(out, "%s%.10g", i > 0 ? ", " : "", column->level_value[i]);
+        fputs("XLOG = 0\nset xtics (", out);
+        for (int i = 0, listed = 0; i < n; i++)
+            if (!is_log || column->level_value[i] > 0.0)
+                fprintf(out, "%s%.10g", listed++ > 0 ? ", " : "", column->level_value[i]);
         fputs(")\n", out);
     } else if (whole && !is_log) {
         fprintf(out, "WHOLE = 1; XSPAN = 0; FIRST = %g; LAST = %g\n", column->level_value[0],
@@ -67,13 +60,22 @@ static void write_number_tics(FILE *out, const spec_figure_column *column, bool 
 }
 
 /* Write names along an axis at 1, 2, ..., on a vertical axis from the top. */
-static void write_names(FILE *out, const spec_figure_points *points)
+static int write_names(FILE *out, const spec_figure_points *points, spec_error *error)
 {
     const spec_figure_column *at = points->at;
-    spec_gnuplot_texts(out, "NAME", at->level, at->n_levels, true);
+    fprintf(out, "array NAME[%d]\n", at->n_levels);
+    for (int i = 0; i < at->n_levels; i++) {
+        char *name = spec_figure_words_value(at->name, at->level[i], false);
+        if (name == NULL) return spec_no_memory(error);
+        fprintf(out, "NAME[%d] = ", i + 1);
+        spec_gnuplot_tic(out, name);
+        fputc('\n', out);
+        free(name);
+    }
     fprintf(out, points->sideways ? "set yrange [%d.6:0.4]\n" : "set xrange [0.4:%d.6]\n",
             at->n_levels);
     fprintf(out, "NAMES = %d\n", at->n_levels);
+    return GSL_SUCCESS;
 }
 
 static int none_above_zero(const spec_figure_data *data, const char *name, spec_error *error)
@@ -90,9 +92,11 @@ static int write_value_axis(FILE *out, spec_figure_points *points, const spec_fi
     const bool is_log = points->sideways ? axes->log_x : axes->log_y;
     const char *name = points->value[0]->name;
     double low = INFINITY, high = -INFINITY;
+    bool zeros = false;
     for (size_t i = 0; i < points->n; i++) {
         const spec_figure_point *p = &points->point[i];
         const double values[] = {p->value, p->low, p->high, p->theory};
+        zeros = zeros || p->value == 0.0 || p->theory == 0.0;
         for (int k = 0; k < 4; k++) {
             if (isnan(values[k]) || (is_log && !(values[k] > 0.0))) continue;
             low = fmin(low, values[k]);
@@ -100,32 +104,38 @@ static int write_value_axis(FILE *out, spec_figure_points *points, const spec_fi
         }
     }
     if (!(low <= high)) return none_above_zero(data, name, error);
-    const double end = write_range(out, points->sideways ? 'x' : 'y', low, high, is_log);
-    for (size_t i = 0; i < points->n && is_log; i++) /* gnuplot cuts the bars at the axis */
-        if (points->point[i].low <= 0.0) points->point[i].low = 0.5 * end;
+    const double zero =
+        write_range(out, points->sideways ? 'x' : 'y', low, high, is_log, zeros && is_log);
+    for (size_t i = 0; i < points->n && is_log; i++) {
+        spec_figure_point *p = &points->point[i];
+        if (p->value == 0.0) p->value = zero;
+        if (p->theory == 0.0) p->theory = zero;
+        if (p->low <= 0.0) p->low = 1e-3 * low; /* gnuplot cuts the bars at the axis */
+    }
     const bool ratio = spec_figure_words_ratio(name);
     fprintf(out, "ONE = %d\n",
             ratio && low < 1.0 + 0.1 * (high - low) && high > 1.0 - 0.1 * (high - low));
     return GSL_SUCCESS;
 }
 
-static int write_place_axis(FILE *out, const spec_figure_points *points,
-                            const spec_figure_data *data, const spec_figure_axes *axes,
-                            spec_error *error)
+static int write_place_axis(FILE *out, spec_figure_points *points, const spec_figure_data *data,
+                            const spec_figure_axes *axes, spec_error *error)
 {
     double low = INFINITY, high = -INFINITY;
-    fputs("NAMES = 0; WHOLE = 0; XSPAN = 0; YSPAN = 0\n", out);
-    if (points->at->is_text) {
-        write_names(out, points);
-        return GSL_SUCCESS;
-    }
+    bool zeros = false;
+    fputs("NAMES = 0; WHOLE = 0; XSPAN = 0; YSPAN = 0; XLOG = 0; YLOG = 0; XZERO = 0; YZERO = 0\n",
+          out);
+    if (points->at->is_text) return write_names(out, points, error);
     for (size_t i = 0; i < points->n; i++) {
+        zeros = zeros || points->point[i].at == 0.0;
         if (axes->log_x && !(points->point[i].at > 0.0)) continue;
         low = fmin(low, points->point[i].at);
         high = fmax(high, points->point[i].at);
     }
     if (!(low <= high)) return none_above_zero(data, points->at->name, error);
-    write_range(out, 'x', low, high, axes->log_x);
+    const double zero = write_range(out, 'x', low, high, axes->log_x, zeros && axes->log_x);
+    for (size_t i = 0; i < points->n && axes->log_x; i++)
+        if (points->point[i].at == 0.0) points->point[i].at = zero;
     write_number_tics(out, points->at, axes->log_x);
     return GSL_SUCCESS;
 }

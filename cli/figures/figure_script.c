@@ -70,6 +70,7 @@ static int read_line(spec_figure_script *script, const char *line, spec_error *e
         {"lines", NULL, &script->axes.lines}, {"labels", NULL, &script->axes.labels},
         {"needs", NULL, &script->needs},      {"names", NULL, &script->names},
         {"may use", NULL, &script->may_use},  {"said", NULL, &script->said},
+        {"row", NULL, &script->row},          {"may name", NULL, &script->may_name},
     };
     const char *value = value_of(line, "log");
     if (value != NULL) return spec_figure_axes_log(&script->axes, value, error);
@@ -129,6 +130,8 @@ void spec_figure_script_free(spec_figure_script *script)
     spec_word_list_free(&script->names);
     spec_word_list_free(&script->may_use);
     spec_word_list_free(&script->said);
+    spec_word_list_free(&script->row);
+    spec_word_list_free(&script->may_name);
     spec_figure_axes_free(&script->axes);
     *script = (spec_figure_script){0};
 }

@@ -25,11 +25,13 @@ typedef struct {
     char *name, *summary, *title,
         *from;  /* from: the command whose result it draws, if no measure has the columns */
     char *text; /* the whole file */
-    spec_word_list needs;   /* columns of numbers; some row must have all of them */
-    spec_word_list names;   /* columns whose values name panels, series or places */
-    spec_word_list may_use; /* columns of numbers that may be absent */
-    spec_word_list said;    /* keys of the provenance */
-    spec_figure_axes axes;  /* axes.x is NULL if the script draws by itself */
+    spec_word_list needs;    /* columns of numbers; some row must have all of them */
+    spec_word_list names;    /* columns whose values name panels, series or places */
+    spec_word_list may_use;  /* columns of numbers that may be absent */
+    spec_word_list may_name; /* columns of names that may be absent */
+    spec_word_list row;    /* columns of numbers that tell rows of the same names apart; or none */
+    spec_word_list said;   /* keys of the provenance */
+    spec_figure_axes axes; /* axes.x is NULL if the script draws by itself */
 } spec_figure_script;
 
 /* Read plots/NAME.gp. GSL_EINVAL if there is no such figure, with the nearest name. */

@@ -10,28 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLOURS = 8, DASHES = 5 };
-
-/* Colours that colour-blind readers can distinguish (Okabe and Ito); for more series, the scale
- * viridis, dark to light. */
-static const char *const colours[COLOURS] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
-                                             "#E69F00", "#56B4E9", "#000000", "#999999"};
-static const int viridis[][3] = {
-    {68, 1, 84}, {59, 82, 139}, {33, 145, 140}, {94, 201, 98}, {230, 210, 20}};
-static const int shapes[COLOURS] = {7, 5, 9, 13, 11, 4, 6, 8};
-
-static const char *colour_of(char buffer[16], const spec_figure_points *points, int colour)
-{
-    enum { LAST = sizeof viridis / sizeof viridis[0] - 1 };
-    if (!points->numbers || points->n_colours <= COLOURS) return colours[colour % COLOURS];
-    const double at = (double)LAST * colour / (points->n_colours - 1);
-    const int i = at < LAST ? (int)at : LAST - 1;
-    int rgb[3];
-    for (int k = 0; k < 3; k++)
-        rgb[k] = (int)(viridis[i][k] + (at - i) * (viridis[i + 1][k] - viridis[i][k]));
-    snprintf(buffer, 16, "#%02x%02x%02x", rgb[0] & 255, rgb[1] & 255, rgb[2] & 255);
-    return buffer;
-}
+enum { DASHES = 5, COMPARED_MAX = 2000 };
 
 /* ---- what a series is drawn with ------------------------------------------------------------- */
 
@@ -45,19 +24,23 @@ static size_t one_series(strokes *ret, long *ret_twice, const spec_figure_points
 {
     const spec_figure_point *first = &points->point[i];
     size_t n = 0, values = 0;
+    bool one_theory = true;
     *ret = (strokes){0};
     *ret_twice = -1;
     for (; i + n < points->n; n++) {
         const spec_figure_point *point = first + n;
         if (point->panel != first->panel || point->series != first->series) break;
-        if (n > 0 && point->at == point[-1].at && *ret_twice < 0) *ret_twice = (long)(i + n);
+        const bool again = n > 0 && point->at == point[-1].at;
+        if (again && *ret_twice < 0) *ret_twice = (long)(i + n);
+        one_theory = one_theory && !(again && point->theory != point[-1].theory);
         ret->theory = ret->theory || !isnan(point->theory);
         ret->bars = ret->bars || !isnan(point->low);
         values += isnan(point->value) ? 0 : 1;
     }
-    ret->dots = values > 0 && (points->dots[first->y] || values == 1);
+    ret->theory = ret->theory && one_theory;
     ret->join =
         values > 1 && points->line[first->y] && *ret_twice < 0 && !ret->theory && !points->sideways;
+    ret->dots = values > 0 && (points->dots[first->y] || !ret->join);
     return n;
 }
 
@@ -65,6 +48,7 @@ const char *spec_figure_series_differ(char *buffer, size_t size, const spec_figu
                                       size_t row, size_t other, const spec_figure_axes *axes)
 {
     const spec_table *table = &data->table;
+    const spec_measure *measure = spec_figure_data_measure(data);
     size_t used = 0;
     int named = 0;
     buffer[0] = '\0';
@@ -73,10 +57,13 @@ const char *spec_figure_series_differ(char *buffer, size_t size, const spec_figu
         const spec_cell *a = spec_table_cell(table, data->row[row], c),
                         *b = spec_table_cell(table, data->row[other], c);
         char first[40], second[40];
+        bool parameter = false;
+        if (measure != NULL) spec_measure_default(measure, name, &parameter);
         const bool measured = a->kind == SPEC_CELL_NUMBER || b->kind == SPEC_CELL_NUMBER;
         const bool drawn = spec_word_list_has(&axes->y, name) ||
                            (axes->heat != NULL && strcmp(axes->heat, name) == 0);
-        if (drawn || strlen(name) > 40) continue;
+        const bool result = measure != NULL && spec_measure_tells(measure, name) && !parameter;
+        if (drawn || result || strcmp(name, "row_check") == 0 || strlen(name) > 40) continue;
         if (strcmp(spec_cell_format(a, SPEC_FORMAT_CSV, first, sizeof first),
                    spec_cell_format(b, SPEC_FORMAT_CSV, second, sizeof second)) == 0)
             continue;
@@ -127,12 +114,12 @@ typedef struct {
     int n;
 } legend;
 
-/* Dash 0: no line; shape -1: no point. */
-static void add_entry(legend *keys, const char *title, const char *colour, int dash, int shape)
+/* Numbers from 1 for style.gp. Colour 0: black; dash 0: no line; shape 0: no point. */
+static void add_entry(legend *keys, const char *title, int colour, int dash, int shape)
 {
     fputs(keys->n == 0 ? "" : ", ", keys->title);
     spec_gnuplot_quote(keys->title, title);
-    fprintf(keys->colour, "%s'%s'", keys->n == 0 ? "" : ", ", colour);
+    fprintf(keys->colour, "%s%d", keys->n == 0 ? "" : ", ", colour);
     fprintf(keys->dash, "%s%d", keys->n == 0 ? "" : ", ", dash);
     fprintf(keys->shape, "%s%d", keys->n == 0 ? "" : ", ", shape);
     keys->n++;
@@ -148,27 +135,26 @@ static int column_of(const spec_figure_points *points, int opt_colour, int opt_s
     return p->y;
 }
 
-/* Add entries for colours, for styles, and for lines against points. */
+/* Add entries for colours, for styles, and for lines against points. With several styles, dashes
+ * and shapes are theirs alone: a colour is then a plain line. */
 static void add_entries(legend *keys, const spec_figure_points *points, bool simulated)
 {
-    char buffer[16];
     const bool several = points->n_styles > 1;
     for (int i = 0; i < points->n_colours && points->n_colours > 1; i++) {
-        const bool dots = points->sideways || (!several && points->dots[column_of(points, i, -1)]);
-        const bool line = !points->sideways && (several || points->line[column_of(points, i, -1)]);
-        add_entry(keys, points->colour[i], colour_of(buffer, points, i), line,
-                  dots ? shapes[i % COLOURS] : -1);
+        const int y = column_of(points, i, -1);
+        const bool dots = !several && (points->sideways || points->dots[y]);
+        const bool line = several || (!points->sideways && points->line[y]);
+        add_entry(keys, points->colour[i], i + 1, line, dots ? i + 1 : 0);
     }
     for (int i = 0; i < points->n_styles && several; i++) {
         const int y = column_of(points, -1, i);
-        add_entry(keys, points->style[i], "#000000",
+        add_entry(keys, points->style[i], 0,
                   points->sideways || !points->line[y] ? 0 : i % DASHES + 1,
-                  points->dots[y] ? shapes[i % COLOURS] : -1);
+                  points->dots[y] ? i + 1 : 0);
     }
     if (!points->has_theory) return;
-    add_entry(keys, "theory", "#000000", 1, -1);
-    if (points->n_values == 1)
-        add_entry(keys, simulated ? "simulated" : "data", "#000000", 0, shapes[0]);
+    add_entry(keys, "theory", 0, 1, 0);
+    if (points->n_values == 1) add_entry(keys, simulated ? "simulated" : "data", 0, 0, 1);
 }
 
 static int write_legend(FILE *out, const spec_figure_points *points, bool simulated,
@@ -209,20 +195,47 @@ static void write_data(FILE *out, const spec_figure_points *points)
     fputs("END\n", out);
 }
 
+/* The number of places from points i and j on at which their two series coincide. */
+static int places_alike(const spec_figure_points *points, size_t i, size_t j)
+{
+    const spec_figure_point *p = &points->point[i], *q = &points->point[j];
+    int n = 0;
+    for (; j + (size_t)n < points->n; n++)
+        if (p[n].series != p->series || q[n].series != q->series || q[n].panel != p->panel ||
+            p[n].at != q[n].at || !(fabs(p[n].value - q[n].value) <= 1e-3 * fabs(p[n].value)))
+            break;
+    return n;
+}
+
+/* Whether two colours coincide at three places in a row, so that one would hide the other. */
+static bool coincide(const spec_figure_points *points)
+{
+    if (points->sideways || points->n > COMPARED_MAX) return false;
+    for (size_t i = 0; i < points->n; i++) {
+        const spec_figure_point *p = &points->point[i];
+        for (size_t j = i + 1; j < points->n && points->point[j].panel == p->panel; j++) {
+            const spec_figure_point *q = &points->point[j];
+            if (p->colour != q->colour && p->style == q->style && places_alike(points, i, j) >= 3)
+                return true;
+        }
+    }
+    return false;
+}
+
 static void write_series(FILE *out, const spec_figure_points *points)
 {
     fprintf(out, "array COLOUR[%d]; array DASH[%d]; array SHAPE[%d]\n", points->n_series,
             points->n_series, points->n_series);
     for (int n = 0; n < points->n_series; n++) {
-        char buffer[16];
         const spec_figure_point *p = points->point;
         while (p->series != n) p++;
         const bool several = points->n_styles > 1;
-        const int dash = several ? p->style : points->numbers ? 0 : p->colour / COLOURS;
-        fprintf(out, "COLOUR[%d] = '%s'; DASH[%d] = %d; SHAPE[%d] = %d\n", n + 1,
-                colour_of(buffer, points, p->colour), n + 1, dash % DASHES + 1, n + 1,
-                shapes[(several ? p->style : p->colour) % COLOURS]);
+        const int dash = several ? p->style : points->numbers ? 0 : p->colour / 8;
+        fprintf(out, "COLOUR[%d] = %d; DASH[%d] = %d; SHAPE[%d] = %d\n", n + 1, p->colour + 1,
+                n + 1, dash % DASHES + 1, n + 1, (several ? p->style : p->colour) + 1);
     }
+    fprintf(out, "ORDERED = %d; NESTED = %d\n", points->numbers ? points->n_colours : 0,
+            coincide(points) ? points->n_colours : 0);
 }
 
 int spec_figure_series_write(FILE *out, spec_word_list *ret_constant, spec_figure_note *ret_note,

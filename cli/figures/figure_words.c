@@ -2,6 +2,7 @@
 #include "cli/figures/figure_words.h"
 
 #include "base/memory_text.h"
+#include "sim/verify/verify.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,8 +67,9 @@ static const struct {
     {"draft_entropy", NULL, "entropy of the draft (nats)"},
     {"argmax_agreement", NULL, "places with the same most probable token"},
     {"share", NULL, "share of places"},
+    {"slots", NULL, "requests of a batch"},
     {"below", NULL, "share of places at or below"},
-    {"acceptance", NULL, "acceptance of one position"},
+    {"acceptance", NULL, "acceptance at one position"},
     {"optimal", NULL, "largest possible acceptance"},
     {"ratio", NULL, "acceptance over the optimum"},
     {"tv", NULL, "total variation"},
@@ -150,13 +152,30 @@ bool spec_figure_words_formula(const char *column)
     return ending >= 0 && ending < N_FORMULAS;
 }
 
+/* The mark of a rule that is not lossless, for a legend. */
+static const char *claim_mark(const char *column, const char *value)
+{
+    static const char *const marks[] = {[SPEC_LOSSLESS] = "",
+                                        [SPEC_LOSSLESS_ARGMAX] = " (T = 0 only)",
+                                        [SPEC_LOSSY] = " (lossy)",
+                                        [SPEC_WRONG] = " (wrong)"};
+    spec_rule rule;
+    spec_error ignored;
+    if ((strcmp(column, "rule") != 0 && strcmp(column, "family") != 0) ||
+        spec_rule_init(&rule, value, &ignored) != GSL_SUCCESS)
+        return "";
+    const char *mark = marks[rule.claim];
+    spec_rule_free(&rule);
+    return mark;
+}
+
 char *spec_figure_words_value(const char *column, const char *value, bool is_number)
 {
     spec_memory_text text;
     if (!spec_memory_text_open(&text)) return NULL;
     FILE *out = text.out;
     char symbol[160];
-    const char *question = strchr(value, '?');
+    const char *question = strchr(value, '?'), *mark = claim_mark(column, value);
     spec_figure_words_symbol(symbol, sizeof symbol, column);
     const bool is_spec = question != NULL && question > value && strchr(question, '=') != NULL;
     if (is_number) fprintf(out, "%s = ", symbol);
@@ -171,6 +190,7 @@ char *spec_figure_words_value(const char *column, const char *value, bool is_num
         else if (inside && *c == '=') fputs(" = ", out);
         else fputc(*c, out);
     }
+    fputs(mark, out);
     return spec_memory_text_take(&text, NULL);
 }
 

@@ -15,7 +15,8 @@ const char *spec_figure_words_axis(char *buffer, size_t size, const char *column
 const char *spec_figure_words_symbol(char *buffer, size_t size, const char *column);
 
 /* A value of a column in a legend: "α = 0.7" for a number; a text alone, with a spec such as
- * tree?n=2&siblings=top as "tree, n = 2, siblings = top". The caller frees; NULL: out of memory. */
+ * tree?n=2&siblings=top as "tree, n = 2, siblings = top". A rule that is not lossless says so: "hsd
+ * (lossy)". The caller frees; NULL: out of memory. */
 char *spec_figure_words_value(const char *column, const char *value, bool is_number);
 
 /* Whether the column is a formula's value for another column, drawn as a line without points. */

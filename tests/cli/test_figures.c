@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { FIGURES_MAX = 64, COLUMNS_MAX = 16, NAME_SIZE = 40 };
@@ -47,15 +48,32 @@ static int all_figures(figure *figures)
 /* Whether the column holds names. `draft` does, except beside `seen`, where it is a probability. */
 static bool holds_names(const figure *f, const char *column)
 {
-    static const char *const names[] = {"rule",     "drafting", "draft",  "siblings", "widths",
-                                        "method",   "pair",     "regime", "policy",   "family",
-                                        "hardware", "curve",    "token",  "kind",     "text",
-                                        "machine",  "time",     "half",   "split",  "source"};
+    static const char *const names[] = {
+        "rule",   "drafting", "draft",    "siblings", "widths", "method", "pair", "regime",
+        "policy", "family",   "hardware", "curve",    "token",  "kind",   "text", "machine",
+        "time",   "half",     "split",    "source",   "phase",  "learns"};
     for (int i = 0; i < f->n; i++)
         if (strcmp(column, "draft") == 0 && strcmp(f->column[i], "seen") == 0) return false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(column, names[i]) == 0) return true;
     return false;
+}
+
+static bool has(const figure *f, const char *column)
+{
+    for (int i = 0; i < f->n; i++)
+        if (strcmp(column, f->column[i]) == 0) return true;
+    return false;
+}
+
+static const char *rule; /* of the even rows; NULL: one that scripts know */
+static bool twice;       /* each row twice, with 0 and 1 in a column that no figure knows */
+
+/* Whether each row has a name of its own in the column, which tells rows apart. */
+static bool is_apart(const char *column)
+{
+    return strcmp(column, "name") == 0 || strcmp(column, "token") == 0 ||
+           strcmp(column, "kind") == 0;
 }
 
 /* Writes a row's value of a column: a name that scripts know, a whole number for counts, or a
@@ -65,15 +83,23 @@ static void write_value(FILE *out, const figure *f, const char *column, int row)
     static const char *const known[][3] = {
         {"rule", "token", "traversal"},
         {"drafting", "tree?children=2.1.0.0&siblings=iid", "chain"},
-        {"widths", "2.1", "2.1.1"},
         {"curve", "run p", "counts"}};
-    static const char *const counts[] = {"K",      "n",      "n_tokens",    "pass",
-                                         "budget", "tokens", "draft_order", "T"};
+    static const char *const counts[] = {"K",      "n",           "n_tokens", "pass",   "budget",
+                                         "tokens", "draft_order", "T",        "offset", "nodes",
+                                         "step",   "trial",       "batch",    "slots"};
     if (holds_names(f, column)) {
         const char *name = row % 2 == 0 ? "one" : "two words";
         for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
             if (strcmp(column, known[i][0]) == 0) name = known[i][1 + row % 2];
-        fputs(name, out);
+        if ((strcmp(column, "rule") == 0 || strcmp(column, "family") == 0) && row % 2 == 0 &&
+            rule != NULL)
+            name = rule;
+        if (strcmp(column, "widths") == 0)
+            fprintf(out, "2%.*s", 2 * row, ".1.1.1.1.1.1.1.1");
+        else if (is_apart(column) && row > 1)
+            fprintf(out, "name %d", row);
+        else
+            fputs(name, out);
         return;
     }
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
@@ -89,16 +115,24 @@ static void write_csv(const figure *f, int rows, int without, const char *opt_va
 {
     FILE *out = fopen("data.csv", "w");
     assert_non_null(out);
-    for (int row = -1; row < rows; row++) {
+    for (int line = -1; line < (twice ? 2 * rows : rows); line++) {
+        const int row = !twice ? line : line < 0 ? -1 : line / 2;
         bool first = true;
         for (int i = 0; i < f->n; i++) {
             if (i == without) continue;
             if (!first) fputc(',', out);
             first = false;
-            if (row < 0) fputs(f->column[i], out);
-            else if (opt_value != NULL && !holds_names(f, f->column[i])) fputs(opt_value, out);
-            else write_value(out, f, f->column[i], row);
+            if (row < 0)
+                fputs(f->column[i], out);
+            else if (opt_value != NULL && !holds_names(f, f->column[i]))
+                fputs(opt_value, out);
+            else
+                write_value(out, f, f->column[i], row);
         }
+        if (twice && row < 0)
+            fputs(",unknown", out);
+        else if (twice)
+            fprintf(out, ",%d", line % 2);
         fputc('\n', out);
     }
     fclose(out);
@@ -113,7 +147,10 @@ static void draw_in_size(spec_child *c, const figure *f, const char *size)
     spec_child_run(c, arguments);
 }
 
-static void draw(spec_child *c, const figure *f) { draw_in_size(c, f, "900x600px"); }
+static void draw(spec_child *c, const figure *f)
+{
+    draw_in_size(c, f, "900x600px");
+}
 
 static void every_figure_is_drawn_from_its_columns_with_texts_apart(void **state)
 {
@@ -130,6 +167,8 @@ static void every_figure_is_drawn_from_its_columns_with_texts_apart(void **state
             if (rows > 1) {
                 spec_picture_check("figure.svg");
                 spec_picture_texts_apart("figure.svg", figures[i].name);
+                if (strcmp(figures[i].name, "serve_schedule") != 0) /* its cells have numbers */
+                    spec_picture_axes_labelled("figure.svg", figures[i].name);
             }
             assert_int_equal(access("figure.svg", R_OK), 0);
             spec_child_free(&c);
@@ -158,6 +197,38 @@ static void texts_are_apart_in_a_small_figure(void **state)
         spec_child_free(&c);
     }
     assert_true(drawn > n / 2);
+}
+
+/* A legend, a panel and a name beside the axis. */
+static void a_rule_that_is_not_lossless_is_marked_in_every_figure(void **state)
+{
+    static figure figures[FIGURES_MAX];
+    static const char *const rules[][2] = {{"hsd", "hsd (lossy)"},
+                                           {"lenience?l=0.5", "lenience, l = 0.5 (lossy)"},
+                                           {"greedy", "greedy (T = 0 only)"},
+                                           {"resample-target", "resample-target (wrong)"},
+                                           {"block", "block"}};
+    int drawn = 0;
+    (void)state;
+    spec_needs_program();
+    const int n = all_figures(figures);
+    for (int i = 0; i < n; i++) {
+        for (size_t r = 0; has(&figures[i], "rule") && r < sizeof rules / sizeof rules[0]; r++) {
+            spec_child c;
+            rule = rules[r][0];
+            write_csv(&figures[i], 6, -1, NULL);
+            rule = NULL;
+            draw(&c, &figures[i]);
+            assert_int_equal(c.code, 0);
+            spec_child_free(&c);
+            char *svg = spec_file_bytes("figure.svg");
+            if (strstr(svg, rules[r][1]) == NULL || strstr(svg, "block (") != NULL)
+                fail_msg("%s does not show %s", figures[i].name, rules[r][1]);
+            free(svg);
+            drawn++;
+        }
+    }
+    assert_true(drawn > 10);
 }
 
 /* Settings that give the same point: one label stays, and a small figure has none. */
@@ -220,12 +291,36 @@ static void every_missing_column_is_named(void **state)
     }
 }
 
-static bool names_column(const char *list, const char *name)
+/* Rows that differ in a column that the figure does not use are not joined by a line. */
+static void rows_of_one_place_are_never_joined(void **state)
 {
-    const size_t n = strlen(name);
-    for (const char *at = list; (at = strstr(at, name)) != NULL; at += n)
-        if ((at == list || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0')) return true;
-    return false;
+    static const char *const without_lines[] = {
+        "z", "published", "p_values", "tree", "copy_drafts", "rules_real_text", "lengths"};
+    static figure figures[FIGURES_MAX];
+    int refused = 0;
+    (void)state;
+    spec_needs_program();
+    const int n = all_figures(figures);
+    for (int i = 0; i < n; i++) {
+        spec_child c;
+        bool lines = true;
+        for (size_t w = 0; w < sizeof without_lines / sizeof without_lines[0]; w++)
+            lines = lines && strcmp(figures[i].name, without_lines[w]) != 0;
+        twice = true;
+        write_csv(&figures[i], 6, -1, NULL);
+        twice = false;
+        draw(&c, &figures[i]);
+        if (c.code == 0) {
+            if (lines && strstr(c.line, "so no line joins them; they differ in unknown") == NULL)
+                fail_msg("%s joins rows of one place", figures[i].name);
+        } else {
+            refused++;
+            if (strstr(c.line, "has one place for several rows, which differ in unknown") == NULL)
+                fail_msg("%s: %s", figures[i].name, c.line);
+        }
+        spec_child_free(&c);
+    }
+    assert_true(refused > 15);
 }
 
 /* The text after "# key: " in the lines of the script, or "". */
@@ -242,6 +337,64 @@ static void header(char *value, size_t size, const char *script, const char *key
     }
 }
 
+/* Whether the text has the words, in capitals or not. */
+static bool says(const char *text, const char *words)
+{
+    const size_t n = strlen(words);
+    for (; *text != '\0'; text++)
+        if (strncasecmp(text, words, n) == 0) return true;
+    return false;
+}
+
+/* A quantity in the title is on an axis, too. */
+static void the_title_names_the_quantity_of_an_axis(void **state)
+{
+    static const char *const quantities[] = {"tokens per round",
+                                             "accepted tokens",
+                                             "total variation",
+                                             "latency",
+                                             "overlap",
+                                             "p-value",
+                                             "acceptance at one position",
+                                             "speed-up",
+                                             "accepted draft tokens"};
+    static figure figures[FIGURES_MAX];
+    int found = 0;
+    (void)state;
+    spec_needs_program();
+    const int n = all_figures(figures);
+    for (int i = 0; i < n; i++) {
+        spec_child c;
+        char path[256], title[256];
+        snprintf(path, sizeof path, "%.150s/plots/%.*s.gp", spec_folder_before, NAME_SIZE,
+                 figures[i].name);
+        char *script = spec_file_bytes(path);
+        header(title, sizeof title, script, "title");
+        free(script);
+        write_csv(&figures[i], 6, -1, NULL);
+        draw_in_size(&c, &figures[i], "900x600px --no-title");
+        assert_int_equal(c.code, 0);
+        spec_child_free(&c);
+        char *svg = spec_file_bytes("figure.svg");
+        for (size_t q = 0; q < sizeof quantities / sizeof quantities[0]; q++) {
+            if (!says(title, quantities[q])) continue;
+            found++;
+            if (!says(svg, quantities[q]))
+                fail_msg("%s has no axis of the '%s' in its title", figures[i].name, quantities[q]);
+        }
+        free(svg);
+    }
+    assert_true(found > 8);
+}
+
+static bool names_column(const char *list, const char *name)
+{
+    const size_t n = strlen(name);
+    for (const char *at = list; (at = strstr(at, name)) != NULL; at += n)
+        if ((at == list || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0')) return true;
+    return false;
+}
+
 /* $DATA holds the declared columns: a script must read no other column, and at least one of
  * these. */
 static void a_script_reads_the_columns_that_it_declares(void **state)
@@ -251,14 +404,16 @@ static void a_script_reads_the_columns_that_it_declares(void **state)
     spec_needs_program();
     const int n = all_figures(figures);
     for (int i = 0; i < n; i++) {
-        char path[256], needs[512], names[256], may_use[256], all[1100], word[NAME_SIZE];
+        char path[256], needs[512], names[256], may_use[256], may_name[256], all[1400];
+        char word[NAME_SIZE];
         snprintf(path, sizeof path, "%.150s/plots/%.*s.gp", spec_folder_before, NAME_SIZE,
                  figures[i].name);
         char *script = spec_file_bytes(path);
         header(needs, sizeof needs, script, "needs");
         header(names, sizeof names, script, "names");
         header(may_use, sizeof may_use, script, "may use");
-        snprintf(all, sizeof all, "%s %s %s", needs, names, may_use);
+        header(may_name, sizeof may_name, script, "may name");
+        snprintf(all, sizeof all, "%s %s %s %s", needs, names, may_use, may_name);
         for (const char *at = script; (at = strstr(at, "column('")) != NULL; at++) {
             snprintf(word, sizeof word, "%.*s", (int)strcspn(at + 8, "'"), at + 8);
             if (!names_column(all, word))
@@ -346,8 +501,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_figure_is_drawn_from_its_columns_with_texts_apart),
         cmocka_unit_test(texts_are_apart_in_a_small_figure),
+        cmocka_unit_test(a_rule_that_is_not_lossless_is_marked_in_every_figure),
         cmocka_unit_test(labels_that_collide_are_left_out),
         cmocka_unit_test(a_figure_without_room_says_so),
+        cmocka_unit_test(rows_of_one_place_are_never_joined),
+        cmocka_unit_test(the_title_names_the_quantity_of_an_axis),
         cmocka_unit_test(every_missing_column_is_named),
         cmocka_unit_test(a_script_reads_the_columns_that_it_declares),
         cmocka_unit_test(odd_data_give_a_figure_or_one_line),

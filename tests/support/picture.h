@@ -12,4 +12,8 @@ void spec_picture_check(const char *path);
  * texts are lower bounds from the letters and the font size. */
 void spec_picture_texts_apart(const char *path, const char *what);
 
+/* Fails the test and names `what` if an axis of numbers has a single label. An axis of counts below
+ * a panel must not have fractions. */
+void spec_picture_axes_labelled(const char *path, const char *what);
+
 #endif
