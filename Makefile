@@ -329,8 +329,7 @@ endif
 $(BUILD)/tests/cli/test_mpi: | $(MPI_BIN)
 # A test of a module of cli/ names it; the others run the program.
 $(BUILD)/tests/cli/test_usage: $(BUILD)/cli/option_hints.o
-$(BUILD)/tests/cli/test_report_verb: $(patsubst %,$(BUILD)/cli/%.o,report/json_rows \
-    report/html_text figures/gnuplot)
+$(BUILD)/tests/cli/test_report_verb: $(patsubst %,$(BUILD)/cli/%.o,report/html_text figures/gnuplot)
 $(TESTS:=.o) $(SUPPORT_OBJ): | libraries-to-test
 $(TESTS:=.o): CFLAGS_release := $(TEST_FLAGS)
 # gcc 12 for arm64 fails on some loops of tests at -O3.

@@ -2,6 +2,8 @@
 #include "base/table.h"
 
 #include "base/json_memory.h"
+#include "base/markup.h"
+#include "base/memory_text.h"
 #include "base/text_width.h"
 #include "speclab/no_memory.h"
 
@@ -43,6 +45,7 @@ void spec_table_free(spec_table *table)
     free(table->row);
     free(table->cell);
     free(table->provenance);
+    free(table->unfinished);
     *table = (spec_table){0};
 }
 
@@ -152,6 +155,27 @@ int spec_cell_copy(spec_cell *into, const spec_cell *from)
     return GSL_SUCCESS;
 }
 
+int spec_table_select(spec_table *ret, const spec_table *table, const int *columns, int n_columns,
+                      const size_t *opt_rows, size_t n_rows)
+{
+    int status = GSL_SUCCESS;
+    const char **name = calloc((size_t)n_columns, sizeof *name);
+    *ret = (spec_table){0};
+    if (name == NULL) return GSL_ENOMEM;
+    for (int c = 0; c < n_columns; c++) name[c] = table->column[columns[c]];
+    SPEC_TRY(spec_table_init(ret, name, n_columns));
+    for (size_t i = 0; i < n_rows; i++) {
+        const size_t r = opt_rows != NULL ? opt_rows[i] : i;
+        for (int c = 0; c < n_columns; c++)
+            SPEC_TRY(spec_cell_copy(&ret->row[c], spec_table_cell(table, r, columns[c])));
+        SPEC_TRY(spec_table_append(ret));
+    }
+done:
+    free(name);
+    if (status != GSL_SUCCESS) spec_table_free(ret);
+    return status;
+}
+
 const char *spec_cell_format(const spec_cell *cell, spec_format format, char *buffer, size_t size)
 {
     bool exact = format == SPEC_FORMAT_CSV || format == SPEC_FORMAT_JSON;
@@ -220,52 +244,63 @@ static void pad(FILE *out, int n)
     for (; n > 0; n--) fputc(' ', out);
 }
 
-/* Write one cell padded to `width`; texts are left-aligned, numbers right-aligned. Markdown escapes
- * bars within a text. */
-static void write_padded(const char *text, int width, bool left, spec_format format, FILE *out)
+/* A text of the table as the format shows it, which the caller frees; NULL without memory. */
+static char *shown_text(const char *text, spec_format format)
 {
-    int room = width - spec_text_width(text);
-    if (!left) pad(out, room);
-    for (; *text != '\0'; text++) {
-        if (format == SPEC_FORMAT_MARKDOWN && *text == '|') fputc('\\', out);
-        fputc(*text == '\n' || *text == '\r' ? ' ' : *text, out);
+    spec_memory_text shown;
+    if (!spec_memory_text_open(&shown)) return NULL;
+    if (format == SPEC_FORMAT_MARKDOWN)
+        spec_markup_markdown(shown.out, text);
+    else
+        spec_text_write(text, strlen(text), shown.out);
+    return spec_memory_text_take(&shown, NULL);
+}
+
+/* The shown texts of the names, then of all rows (1 + n_rows, n_columns); NULL without memory. */
+static char **shown_texts(const spec_table *table, spec_format format)
+{
+    const size_t width = (size_t)table->n_columns, n = (table->n_rows + 1) * width;
+    char **shown = calloc(n, sizeof *shown), buffer[NUMBER_SIZE];
+    for (size_t i = 0; shown != NULL && i < n; i++) {
+        const char *text =
+            i < width ? table->column[i]
+                      : spec_cell_format(&table->cell[i - width], format, buffer, sizeof buffer);
+        if ((shown[i] = shown_text(text, format)) != NULL) continue;
+        while (i > 0) free(shown[--i]);
+        free(shown);
+        return NULL;
     }
-    if (left) pad(out, room);
+    return shown;
 }
 
 static int write_aligned(const spec_table *table, spec_format format, FILE *out)
 {
-    bool markdown = format == SPEC_FORMAT_MARKDOWN;
-    int *width = malloc((size_t)table->n_columns * sizeof *width);
-    bool *left = calloc((size_t)table->n_columns, sizeof *left);
-    char buffer[NUMBER_SIZE];
+    const bool markdown = format == SPEC_FORMAT_MARKDOWN;
+    const size_t n = (size_t)table->n_columns;
+    char **shown = shown_texts(table, format);
+    int *width = calloc(n, sizeof *width);
+    bool *left = calloc(n, sizeof *left);
     int status = GSL_ENOMEM;
-    if (width == NULL || left == NULL) goto done;
-    for (int c = 0; c < table->n_columns; c++) {
-        width[c] = spec_text_width(table->column[c]);
-        if (markdown && width[c] < 3) width[c] = 3;
-        for (size_t r = 0; r < table->n_rows; r++) {
-            const spec_cell *cell = spec_table_cell(table, r, c);
-            int w = spec_text_width(spec_cell_format(cell, format, buffer, sizeof buffer));
-            if (w > width[c]) width[c] = w;
-            if (cell->kind == SPEC_CELL_TEXT) left[c] = true;
-        }
+    if (shown == NULL || width == NULL || left == NULL) goto done;
+    for (size_t i = 0; i < (table->n_rows + 1) * n; i++) {
+        const int least = markdown && i < n ? 3 : 0, w = spec_text_width(shown[i]);
+        if (w > width[i % n]) width[i % n] = w;
+        if (least > width[i % n]) width[i % n] = least;
+        if (i >= n && table->cell[i - n].kind == SPEC_CELL_TEXT) left[i % n] = true;
     }
-    for (long r = -1; r < (long)table->n_rows; r++) {
-        for (int c = 0; c < table->n_columns; c++) {
-            const char *text = table->column[c];
-            if (r >= 0)
-                text = spec_cell_format(spec_table_cell(table, (size_t)r, c), format, buffer,
-                                        sizeof buffer);
+    for (size_t r = 0; r <= table->n_rows; r++) {
+        for (size_t c = 0; c < n; c++) {
+            const char *text = shown[r * n + c];
+            const int room = width[c] - spec_text_width(text);
             fputs(markdown ? "| " : c > 0 ? "  " : "", out);
-            bool last = !markdown && c == table->n_columns - 1 &&
-                        left[c]; /* no blanks at the end of a line */
-            write_padded(text, last ? 0 : width[c], left[c], format, out);
+            if (!left[c]) pad(out, room);
+            fputs(text, out);
+            if (left[c] && (markdown || c + 1 < n)) pad(out, room); /* no blanks end a line */
             if (markdown) fputc(' ', out);
         }
         fputs(markdown ? "|\n" : "\n", out);
-        if (!markdown || r >= 0) continue;
-        for (int c = 0; c < table->n_columns; c++) {
+        if (!markdown || r > 0) continue;
+        for (size_t c = 0; c < n; c++) {
             fputs(left[c] ? "| :" : "| ", out);
             for (int i = 1; i < width[c]; i++) fputc('-', out);
             fputs(left[c] ? " " : ": ", out);
@@ -274,6 +309,8 @@ static int write_aligned(const spec_table *table, spec_format format, FILE *out)
     }
     status = GSL_SUCCESS;
 done:
+    for (size_t i = 0; shown != NULL && i < (table->n_rows + 1) * n; i++) free(shown[i]);
+    free(shown);
     free(width);
     free(left);
     return status;

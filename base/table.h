@@ -36,6 +36,7 @@ typedef struct spec_table {
     spec_cell *row;   /* (n_columns) the row being filled */
     bool lost;        /* memory ran out: a row is missing, and writing fails */
     char *provenance; /* lines without "# ", '\n'-separated; may be "" */
+    char *unfinished; /* read from a result whose run was interrupted: a few words, else NULL */
 } spec_table;
 
 int spec_table_init(spec_table *table, const char *const *columns, int n_columns);
@@ -61,6 +62,11 @@ double spec_cell_exact(const spec_cell *cell);
  */
 double spec_cell_number(const spec_cell *cell);
 int spec_cell_copy(spec_cell *into, const spec_cell *from);
+
+/* Copies some columns of some rows (n_rows; NULL: the first ones) in the given order, without the
+ * provenance. GSL_ENOMEM. */
+int spec_table_select(spec_table *ret, const spec_table *table, const int *columns, int n_columns,
+                      const size_t *opt_rows, size_t n_rows);
 
 /* A cell as printed in a format, without quotes, into buffer (size). For a text cell the result is
  * the cell's own text. */
@@ -109,17 +115,20 @@ int spec_table_write_latex(const spec_table *table, FILE *out);
 const char *spec_table_provenance(const spec_table *table, const char *key, char *buffer,
                                   size_t size);
 
-/* Read a CSV that _write wrote. A partial last line, left by a kill, is skipped, and
- * *opt_good_bytes is its offset. Errors are "path:line: ...". Columns of earlier versions get their
- * present names (old_columns.h). */
+/* Read a CSV that _write wrote. A partial last line, left by a kill, is skipped, and so is a line
+ * "# interrupted ..." after the rows; *opt_good_bytes is their offset. Errors are "path:line: ...".
+ * Columns of earlier versions get their present names (old_columns.h). */
 int spec_table_read_csv(spec_table *table, const char *path, long *opt_good_bytes,
                         spec_error *error);
 
-/* Read a CSV of any program: comma-separated, with a header line. Lines that begin with # and empty
- * lines may appear anywhere. Blanks around unquoted fields are dropped, quoted numbers are numbers,
- * and the last line may lack its newline. Comments before the header become the provenance. A file
- * that begins like a result of speclab is read as one, so that an unfinished last row is skipped.
- */
+/* Reads a CSV of any program, with a header line. Its fields are separated by the most frequent of
+ * comma, semicolon and tab in that line; with semicolons, 0,5 is a number. Lines that begin with #
+ * and empty lines may appear anywhere. Blanks around unquoted fields are dropped, quoted numbers
+ * are numbers, and the last line may lack its newline. Comments before the header become the
+ * provenance. A file that begins like a result of speclab is read as one, so that an unfinished
+ * last row is skipped. _parse takes n bytes of text with a zero byte after them, and frees them. */
+int spec_table_parse_foreign_csv(spec_table *table, char *text, size_t n, const char *path,
+                                 spec_error *error);
 int spec_table_read_foreign_csv(spec_table *table, const char *path, spec_error *error);
 
 #endif

@@ -95,16 +95,15 @@ typedef struct {
     char *at;
     int line;
     bool foreign; /* the file may be of any program: see spec_table_read_foreign_csv */
+    char between; /* between two fields: a comma, or in a foreign file ; or a tab */
     spec_error *error;
 } reader;
 
-static int read_whole_file(reader *in)
+/* A foreign file may lack its last newline. */
+static int take_text(reader *in, char *text, size_t n)
 {
-    size_t n;
-    const int status = spec_input_file_read_text(&in->text, &n, in->path,
-                                                 in->foreign ? &foreign_limit : &limit, in->error);
     static const char own[] = "# speclab ";
-    if (status != GSL_SUCCESS) return status;
+    in->text = text;
     in->foreign = in->foreign && strncmp(in->text, own, sizeof own - 1) != 0;
     if (in->foreign && n > 0 && in->text[n - 1] != '\n') {
         char *ended = realloc(in->text, n + 2);
@@ -113,7 +112,7 @@ static int read_whole_file(reader *in)
         memcpy(in->text + n++, "\n", 2);
     }
     in->end = in->text + n;
-    return status;
+    return GSL_SUCCESS;
 }
 
 /* The end of the record at `at`, just after its newline, or NULL if it is cut off. Quoted newlines
@@ -144,11 +143,11 @@ static int next_field(reader *in, char **ret_field, bool *ret_quoted, bool *ret_
         }
         from++;
         if (*from == '\r' && from[1] == '\n') from++;
-        if (*from != ',' && *from != '\n')
+        if (*from != in->between && *from != '\n')
             return spec_fail(in->error, GSL_EINVAL, "%s:%d: characters after a closing quote",
                              in->path, line);
     } else {
-        while (*from != ',' && *from != '\n' && *from != '"') from++;
+        while (*from != in->between && *from != '\n' && *from != '"') from++;
         if (*from == '"')
             return spec_fail(in->error, GSL_EINVAL, "%s:%d: a quote within a field", in->path,
                              line);
@@ -216,6 +215,34 @@ done:
     return status;
 }
 
+/* The separator of a foreign file's fields: the most frequent of , ; and tab in its line of
+ * names, outside quotes. */
+static char separator_of(const char *line)
+{
+    static const char known[] = ",;\t";
+    int count[sizeof known] = {0}, most = 0;
+    bool quoted = false;
+    for (; *line != '\0' && (quoted || *line != '\n'); line++) {
+        if (*line == '"') quoted = !quoted;
+        const char *at = strchr(known, *line);
+        if (!quoted && at != NULL) count[at - known]++;
+    }
+    for (int i = 1; i < (int)sizeof known - 1; i++)
+        if (count[i] > count[most]) most = i;
+    return known[most];
+}
+
+/* A foreign number, which has a decimal comma where a semicolon separates fields: 0,5. */
+static spec_cell foreign_number(const reader *in, const char *field)
+{
+    const char *comma = in->between == ';' ? strchr(field, ',') : NULL;
+    char text[NUMBER_SIZE];
+    if (comma == NULL || strlen(field) >= sizeof text) return field_number(field);
+    memcpy(text, field, strlen(field) + 1);
+    text[comma - field] = '.';
+    return field_number(text);
+}
+
 static int read_row(reader *in, spec_table *table)
 {
     int n = 0, line = in->line;
@@ -225,7 +252,9 @@ static int read_row(reader *in, spec_table *table)
         if (status != GSL_SUCCESS) return status;
         if (n++ >= table->n_columns) break;
         spec_cell *cell = &table->row[n - 1];
-        *cell = quoted && !in->foreign ? (spec_cell){.kind = SPEC_CELL_EMPTY} : field_number(field);
+        *cell = in->foreign ? foreign_number(in, field)
+                : quoted    ? (spec_cell){.kind = SPEC_CELL_EMPTY}
+                            : field_number(field);
         if (cell->kind == SPEC_CELL_EMPTY && (quoted || *field != '\0')) {
             cell->kind = SPEC_CELL_TEXT;
             cell->text = strdup(field);
@@ -249,12 +278,28 @@ static void skip_lines(reader *in)
     }
 }
 
+/* Whether the reader is at a row, not at the end, at a row cut off, or at the mark of an
+ * interrupted run. */
+static bool at_row(const reader *in)
+{
+    return (in->foreign || *in->at != '#') && record_end(in->at) != NULL;
+}
+
+/* Read the end of a result, which says whether its run was interrupted. */
+static int read_end(reader *in, spec_table *table)
+{
+    if (in->foreign || in->at == in->end) return GSL_SUCCESS;
+    const bool marked = *in->at == '#' && in->at[1] == ' ';
+    table->unfinished = marked ? strndup(in->at + 2, strcspn(in->at + 2, "\n"))
+                               : strdup("interrupted within a row");
+    return table->unfinished != NULL ? GSL_SUCCESS : spec_no_memory_for(in->error, in->path);
+}
+
 static int read_csv(spec_table *table, reader *in)
 {
     int status = GSL_SUCCESS;
-    *table = (spec_table){0};
-    SPEC_TRY(read_whole_file(in));
     in->at = in->text;
+    in->between = ',';
     if (in->foreign && strncmp(in->at, "\xef\xbb\xbf", 3) == 0)
         in->at += 3; /* the UTF-8 byte order mark */
     SPEC_TRY(read_provenance(in, table));
@@ -264,8 +309,10 @@ static int read_csv(spec_table *table, reader *in)
                            in->path, in->line, in->foreign ? "CSV" : "result of speclab");
         goto done;
     }
+    if (in->foreign) in->between = separator_of(in->at);
     SPEC_TRY(read_columns(in, table));
-    for (skip_lines(in); record_end(in->at) != NULL; skip_lines(in)) SPEC_TRY(read_row(in, table));
+    for (skip_lines(in); at_row(in); skip_lines(in)) SPEC_TRY(read_row(in, table));
+    SPEC_TRY(read_end(in, table));
 done:
     if (status != GSL_SUCCESS) spec_table_free(table);
     return status;
@@ -275,20 +322,42 @@ int spec_table_read_csv(spec_table *table, const char *path, long *opt_good_byte
                         spec_error *error)
 {
     reader in = {.path = path, .line = 1, .error = error};
-    const int status = read_csv(table, &in);
-    if (status == GSL_SUCCESS && opt_good_bytes != NULL) *opt_good_bytes = (long)(in.at - in.text);
+    char *text = NULL;
+    size_t n;
+    int status = GSL_SUCCESS;
+    *table = (spec_table){0};
+    SPEC_TRY(spec_input_file_read_text(&text, &n, path, &limit, error));
+    SPEC_TRY(take_text(&in, text, n));
+    SPEC_TRY(read_csv(table, &in));
+    if (opt_good_bytes != NULL) *opt_good_bytes = (long)(in.at - in.text);
+done:
+    free(in.text);
+    return status;
+}
+
+int spec_table_parse_foreign_csv(spec_table *table, char *text, size_t n, const char *path,
+                                 spec_error *error)
+{
+    reader in = {.path = path, .line = 1, .foreign = true, .error = error};
+    int status = GSL_SUCCESS;
+    *table = (spec_table){0};
+    SPEC_TRY(take_text(&in, text, n));
+    SPEC_TRY(read_csv(table, &in));
+    if (in.foreign && in.at != in.end) {
+        status = spec_fail(error, GSL_EINVAL, "%s:%d: a quoted field has no end", path, in.line);
+        spec_table_free(table);
+    }
+done:
     free(in.text);
     return status;
 }
 
 int spec_table_read_foreign_csv(spec_table *table, const char *path, spec_error *error)
 {
-    reader in = {.path = path, .line = 1, .foreign = true, .error = error};
-    int status = read_csv(table, &in);
-    if (status == GSL_SUCCESS && in.foreign && in.at != in.end) {
-        status = spec_fail(error, GSL_EINVAL, "%s:%d: a quoted field has no end", path, in.line);
-        spec_table_free(table);
-    }
-    free(in.text);
-    return status;
+    char *text;
+    size_t n;
+    const int status = spec_input_file_read_text(&text, &n, path, &foreign_limit, error);
+    *table = (spec_table){0};
+    return status == GSL_SUCCESS ? spec_table_parse_foreign_csv(table, text, n, path, error)
+                                 : status;
 }

@@ -227,8 +227,11 @@ static bool stopped(const runner *run)
 
 static int interrupted(runner *run)
 {
-    return spec_fail(run->error, GSL_EFAILED, "interrupted after %llu of %llu points; %s",
-                     (unsigned long long)run->next, (unsigned long long)run->size,
+    char words[80];
+    snprintf(words, sizeof words, "interrupted after %llu of %llu points",
+             (unsigned long long)run->next, (unsigned long long)run->size);
+    spec_result_file_mark(&run->file, words);
+    return spec_fail(run->error, GSL_EFAILED, "%s; %s", words,
                      run->file.path != NULL ? "--resume goes on from there"
                                             : "their rows are kept");
 }

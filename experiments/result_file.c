@@ -355,6 +355,15 @@ done:
     return status;
 }
 
+void spec_result_file_mark(spec_result_file *file, const char *words)
+{
+    if (file->fresh) return;
+    if (file->path == NULL && file->opt_stream != NULL)
+        fprintf(file->opt_stream, "# %s\n", words);
+    else if (file->fd >= 0)
+        dprintf(file->fd, "# %s\n", words);
+}
+
 int spec_result_file_close(spec_result_file *file, int *ret_kept, spec_error *error)
 {
     int status = file->fresh ? GSL_SUCCESS : check_name(file, error);

@@ -29,6 +29,7 @@ const char spec_html_style[] =
     ".holds::before{content:'\\2713\\a0';color:var(--good)}\n"
     ".fails::before{content:'\\2717\\a0';color:var(--bad)}\n"
     ".fails strong{color:var(--bad)}\n"
+    ".failing td:first-child{box-shadow:inset .25rem 0 var(--bad)}\n"
     ".note{color:var(--soft)}\n"
     "figure{margin:1rem 0;overflow-x:auto}\n"
     "object{display:block;width:100%;min-width:36rem;max-width:60rem;aspect-ratio:3/2}\n"

@@ -2,6 +2,7 @@
 #include "cli/report/report_pages.h"
 
 #include "base/build_info.h"
+#include "base/markup.h"
 #include "cli/report/html_parts.h"
 #include "cli/report/html_text.h"
 #include "speclab/no_memory.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SUM = 80 };
+enum { SUM = 120 };
 
 /* The sum of all checks in Markdown, without a full stop. */
 static const char *sum_of(char text[SUM], const spec_report_page *page)
@@ -36,62 +37,51 @@ static size_t shown_rows(const spec_report_page *page, const spec_table *table)
 
 /* ---- Markdown -------------------------------------------------------------------------------- */
 
-/* A text from a file in a line of Markdown: as one line, without HTML and links. */
-static void write_plain(FILE *out, const char *text)
-{
-    for (; *text != '\0'; text++) {
-        if (strchr("<>[]()*_`|#\\", *text) != NULL) fputc('\\', out);
-        fputc((unsigned char)*text < 0x20 ? ' ' : *text, out);
-    }
-}
-
-/* A sentence with marks, in which a text from a file cannot be HTML or a link. */
-static void write_sentence(FILE *out, const char *text)
-{
-    for (; *text != '\0'; text++) {
-        if (*text == '<' || *text == '[')
-            fprintf(out, "&#%d;", *text);
-        else
-            fputc((unsigned char)*text < 0x20 ? ' ' : *text, out);
-    }
-}
-
-/* Lines of a code block, which no text can end. */
-static void write_code(FILE *out, const char *text)
-{
-    for (const char *end; *text != '\0'; text = *end != '\0' ? end + 1 : end) {
-        end = text + strcspn(text, "\n");
-        fprintf(out, "    %.*s\n", (int)(end - text), text);
-    }
-    fputc('\n', out);
-}
-
-/* No HTML from a file. */
-static void disarm(char *opt_text)
-{
-    for (char *t = opt_text; t != NULL && *t != '\0'; t++)
-        *t = *t == '<' ? '(' : *t == '>' ? ')' : *t;
-}
-
 static int write_rows(FILE *out, const spec_result_source *source, size_t rows, spec_error *error)
 {
     spec_table shown = {.n_rows = 0};
-    int status = GSL_SUCCESS;
-    if (spec_table_init(&shown, (const char *const *)source->table.column, source->n_columns) != 0)
+    int status = GSL_SUCCESS, *column = calloc((size_t)source->n_columns + 1, sizeof *column);
+    for (int c = 0; column != NULL && c < source->n_columns; c++) column[c] = c;
+    if (column == NULL || spec_table_select(&shown, &source->table, column, source->n_columns,
+                                            source->order, rows) != GSL_SUCCESS)
         SPEC_TRY(spec_no_memory(error));
-    for (int c = 0; c < source->n_columns; c++) disarm(shown.column[c]);
-    for (size_t r = 0; r < rows; r++) {
-        for (int c = 0; c < source->n_columns; c++) {
-            if (spec_cell_copy(&shown.row[c], spec_table_cell(&source->table, r, c)) != 0)
-                SPEC_TRY(spec_no_memory(error));
-            disarm(shown.row[c].text);
-        }
-        if (spec_table_append(&shown) != 0) SPEC_TRY(spec_no_memory(error));
-    }
     SPEC_TRY(spec_table_write(&shown, SPEC_FORMAT_MARKDOWN, out, error));
 done:
     spec_table_free(&shown);
+    free(column);
     return status;
+}
+
+/* Whether the rows have another order than in the file. */
+static bool is_reordered(const spec_result_source *source)
+{
+    for (size_t i = 0; i < source->table.n_rows; i++)
+        if (source->order[i] != i) return true;
+    return false;
+}
+
+/* "The first 24 of 30 rows, those that fail before the others", "" for all in order. */
+static const char *which_rows(char text[SUM], const spec_result_source *source, size_t rows)
+{
+    const size_t n = source->table.n_rows;
+    const bool some = rows < n, reordered = is_reordered(source);
+    const char *order = reordered ? "those that fail before the others" : "";
+    if (some)
+        snprintf(text, SUM, "The first %zu of %zu rows%s%s", rows, n, *order ? ", " : "", order);
+    else
+        snprintf(text, SUM, reordered ? "%zu rows, %s" : "", n, order);
+    return text;
+}
+
+static void write_failures_markdown(FILE *out, const spec_report_page *page)
+{
+    bool any = false;
+    for (int i = 0; i < page->n; i++) {
+        if (page->source[i].failures[0] == '\0') continue;
+        fprintf(out, "%s%s", any ? "" : "## What fails\n\n", page->source[i].failures);
+        any = true;
+    }
+    if (any) fputc('\n', out);
 }
 
 int spec_report_page_markdown(FILE *out, const spec_report_page *page, spec_error *error)
@@ -99,22 +89,19 @@ int spec_report_page_markdown(FILE *out, const spec_report_page *page, spec_erro
     char sum[SUM];
     int status = GSL_SUCCESS;
     fputs("# ", out);
-    write_plain(out, page->title);
-    fputs("\n\n", out);
-    fprintf(out, "%s. By speclab %s.\n\n", sum_of(sum, page), spec_build_info_version);
+    spec_markup_markdown(out, page->title);
+    fprintf(out, "\n\n%s. By speclab %s.\n\n", sum_of(sum, page), spec_build_info_version);
+    write_failures_markdown(out, page);
     for (int i = 0; i < page->n; i++) {
         const spec_result_source *source = &page->source[i];
         const size_t rows = shown_rows(page, &source->table);
         fputs("## ", out);
-        write_plain(out, source->name);
-        fputs("\n\n", out);
-        write_sentence(out, source->evidence);
-        fputs(".\n\n", out);
+        spec_markup_markdown(out, source->name);
+        fprintf(out, "\n\n%s.\n\n", source->evidence);
         SPEC_TRY(write_rows(out, source, rows, error));
-        if (rows < source->table.n_rows)
-            fprintf(out, "\nThe first %zu of %zu rows.\n", rows, source->table.n_rows);
+        if (*which_rows(sum, source, rows) != '\0') fprintf(out, "\n%s.\n", sum);
         fputc('\n', out);
-        write_code(out, source->table.provenance);
+        spec_markup_block(out, source->table.provenance);
     }
 done:
     return status;
@@ -179,11 +166,12 @@ static void write_table(FILE *out, const spec_result_source *source, size_t rows
 {
     const spec_table *table = &source->table;
     bool *numeric = calloc((size_t)source->n_columns + 1, sizeof *numeric);
+    char caption[SUM];
     fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table of ", out);
     spec_html_text_write(out, source->name);
-    fprintf(out, "\"><table><caption>%s%zu of %zu row%s</caption>\n<thead><tr>",
-            rows < table->n_rows ? "The first " : "", rows, table->n_rows,
-            table->n_rows == 1 ? "" : "s");
+    if (*which_rows(caption, source, rows) == '\0')
+        snprintf(caption, SUM, "%zu row%s", rows, rows == 1 ? "" : "s");
+    fprintf(out, "\"><table><caption>%s</caption>\n<thead><tr>", caption);
     for (int c = 0; c < source->n_columns; c++) {
         if (numeric != NULL) numeric[c] = is_numeric(table, c);
         fputs(numeric != NULL && numeric[c] ? "<th scope=\"col\" class=\"n\">"
@@ -193,8 +181,9 @@ static void write_table(FILE *out, const spec_result_source *source, size_t rows
         fputs("</th>", out);
     }
     fputs("</tr></thead>\n<tbody>\n", out);
-    for (size_t r = 0; r < rows; r++) {
-        fputs("<tr>", out);
+    for (size_t i = 0; i < rows; i++) {
+        const size_t r = source->order[i];
+        fputs(source->row_fails[r] ? "<tr class=\"failing\">" : "<tr>", out);
         for (int c = 0; c < source->n_columns; c++)
             write_cell(out, spec_table_cell(table, r, c), numeric != NULL && numeric[c]);
         fputs("</tr>\n", out);
@@ -224,6 +213,25 @@ static void write_section(FILE *out, const spec_report_page *page, int i,
     fputs("</pre></details>\n</section>\n", out);
 }
 
+/* The items of all lists of failures. */
+static void write_failures_html(FILE *out, const spec_report_page *page)
+{
+    bool any = false;
+    for (int i = 0; i < page->n; i++) {
+        for (char *at = page->source[i].failures; *at != '\0';) {
+            char *end = strchr(at, '\n');
+            fputs(any ? "<li>" : "<h2>What fails</h2>\n<ul>\n<li>", out);
+            any = true;
+            *end = '\0';
+            spec_html_text_marked(out, at + 2); /* without its "- " */
+            *end = '\n';
+            fputs("</li>\n", out);
+            at = end + 1;
+        }
+    }
+    if (any) fputs("</ul>\n", out);
+}
+
 /* Results at a glance, with links to their sections. */
 static void write_contents(FILE *out, const spec_report_page *page)
 {
@@ -249,6 +257,7 @@ void spec_report_page_html(FILE *out, const spec_report_page *page,
     fputs("</h1>\n<p>", out);
     spec_html_text_marked(out, sum_of(sum, page));
     fprintf(out, ". By speclab %s.</p>\n", spec_build_info_version);
+    write_failures_html(out, page);
     if (page->n > 1) write_contents(out, page);
     for (int i = 0; i < page->n; i++) write_section(out, page, i, &figure[i]);
     fprintf(out, "</main><script>%s</script></body></html>\n", spec_html_script);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/report/result_source.h"
 
-#include "base/input_file.h"
+#include "base/markup.h"
 #include "base/memory_text.h"
-#include "cli/report/json_rows.h"
+#include "base/table_file.h"
 #include "experiments/report/checked_rows.h"
+#include "experiments/report/failed_rows.h"
 #include "experiments/result_file.h"
 #include "speclab/no_memory.h"
 
@@ -14,37 +15,15 @@
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* The first byte that is no blank, after a byte-order mark; '\0' if there is none. */
-static char first_byte(const char *text)
-{
-    if (strncmp(text, "\xEF\xBB\xBF", 3) == 0) text += 3;
-    return text[strspn(text, " \t\r\n")];
-}
-
+/* The page reads a file twice, for its table and its figure. */
 static int read_table(spec_result_source *source, spec_error *error)
 {
     static const spec_input_limit limit = {"a result for a report", SPEC_RESULT_SOURCE_BYTES};
     struct stat info;
-    char *text = NULL;
-    size_t n;
-    int status = GSL_SUCCESS;
     if (stat(source->path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
         return spec_fail(error, GSL_EINVAL, "%s: a report needs a file, not a pipe or a device",
                          source->path);
-    SPEC_TRY(spec_input_file_read_text(&text, &n, source->path, &limit, error));
-    const char first = first_byte(text);
-    source->json = first == '{' || first == '[';
-    if (source->json) {
-        const size_t mark = strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
-        SPEC_TRY(spec_json_rows_read(&source->table, text + mark, n - mark, source->path, error));
-    } else {
-        SPEC_TRY(spec_table_read_foreign_csv(&source->table, source->path, error));
-    }
-    if (source->table.n_rows == 0)
-        status = spec_fail(error, GSL_EINVAL, "%s has no rows", source->path);
-done:
-    free(text);
-    return status;
+    return spec_table_file_read(&source->table, &source->json, source->path, &limit, error);
 }
 
 /* "dir/sweep.csv" -> "sweep" */
@@ -57,12 +36,46 @@ static char *name_of(const char *path)
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-static int count_checks(spec_result_source *source, const spec_measure *opt_measure)
+/* The measure that the provenance names. JSON of a run has no provenance: the measure with the most
+ * columns, if the table has all of them. NULL if there is none. */
+static const spec_measure *measure_of(const spec_result_source *source)
+{
+    char name[64];
+    const spec_measure *found = NULL;
+    int most = 0;
+    spec_error ignored;
+    if (spec_table_provenance(&source->table, "measure", name, sizeof name) != NULL)
+        return spec_measure_find(&found, name, &ignored) == GSL_SUCCESS ? found : NULL;
+    for (int i = 0; source->json && spec_measures[i] != NULL; i++) {
+        const char *const *column = spec_measures[i]->columns;
+        int n = 0;
+        while (column[n] != NULL && spec_table_column(&source->table, column[n]) >= 0) n++;
+        if (column[n] != NULL || n <= most) continue;
+        most = n;
+        found = spec_measures[i];
+    }
+    return found;
+}
+
+/* Whether a row of no measure says that it failed: a fixture of validate. */
+static bool says_failed(const spec_table *table, size_t row)
+{
+    const int column = spec_table_column(table, "failed");
+    const spec_cell *cell = column >= 0 ? spec_table_cell(table, row, column) : NULL;
+    return cell != NULL && cell->kind == SPEC_CELL_TEXT && strcmp(cell->text, "true") == 0;
+}
+
+static int check_rows(spec_result_source *source)
 {
     const spec_table *table = &source->table;
     spec_check *check = calloc(table->n_rows, sizeof *check);
     spec_error ignored;
-    if (check == NULL) return GSL_ENOMEM;
+    source->row_fails = calloc(table->n_rows, sizeof *source->row_fails);
+    source->order = calloc(table->n_rows, sizeof *source->order);
+    if (check == NULL || source->row_fails == NULL || source->order == NULL) {
+        free(check);
+        return GSL_ENOMEM;
+    }
     const bool hashed =
         !source->json && strcmp(table->column[table->n_columns - 1], "row_check") == 0;
     if (hashed) {
@@ -70,17 +83,22 @@ static int count_checks(spec_result_source *source, const spec_measure *opt_meas
         source->edited = spec_result_file_verify(check, source->path, table, &ignored) != 0;
     }
     for (size_t r = 0; r < table->n_rows; r++) {
-        if (!hashed || source->edited)
-            check[r] =
-                opt_measure != NULL ? spec_measure_check(opt_measure, table, r) : SPEC_CHECK_NONE;
+        if ((!hashed || source->edited) && source->measure != NULL)
+            check[r] = spec_measure_check(source->measure, table, r);
         source->holds += check[r] == SPEC_CHECK_HOLDS;
         source->fails += check[r] == SPEC_CHECK_FAILS;
+        source->row_fails[r] =
+            check[r] == SPEC_CHECK_FAILS || (source->measure == NULL && says_failed(table, r));
     }
+    size_t n = 0;
+    for (int failing = 1; failing >= 0; failing--)
+        for (size_t r = 0; r < table->n_rows; r++)
+            if (source->row_fails[r] == (failing == 1)) source->order[n++] = r;
     free(check);
     return GSL_SUCCESS;
 }
 
-static int write_evidence(spec_result_source *source, const spec_measure *opt_measure, FILE *out)
+static int write_evidence(spec_result_source *source, FILE *out)
 {
     char verdict[64], reason[512];
     int status = GSL_SUCCESS;
@@ -89,41 +107,66 @@ static int write_evidence(spec_result_source *source, const spec_measure *opt_me
         const bool fails = strcmp(verdict, "FAIL") == 0;
         source->fails += fails;
         source->holds += strcmp(verdict, "PASS") == 0;
-        fprintf(out, fails ? "**Verdict %s**" : "Verdict %s", verdict);
-        if (spec_table_provenance(&source->table, "reason", reason, sizeof reason) != NULL)
-            fprintf(out, ": %s", reason);
-    } else if (opt_measure != NULL) {
-        const spec_experiment experiment = {.measure = opt_measure};
+        fputs(fails ? "**Verdict " : "Verdict ", out);
+        spec_markup_markdown(out, verdict);
+        fputs(fails ? "**" : "", out);
+        if (spec_table_provenance(&source->table, "reason", reason, sizeof reason) != NULL) {
+            fputs(": ", out);
+            spec_markup_markdown(out, reason);
+        }
+    } else if (source->measure != NULL) {
+        const spec_experiment experiment = {.measure = source->measure};
         const spec_result result = {
             .table = source->table, .holds = source->holds, .fails = source->fails};
         status = spec_checked_rows_write(out, &experiment, &result, false);
     } else {
-        fputs("No check: the file names no measure of speclab", out);
+        fputs("No row has a check", out);
     }
     if (source->edited) fputs("; **a row was edited after the run**", out);
+    if (source->table.unfinished != NULL) {
+        fputs("; **unfinished: ", out);
+        spec_markup_markdown(out, source->table.unfinished);
+        fputs("**", out);
+    }
     return status;
+}
+
+/* A file that fails as a whole, and each of its rows that does. */
+static int write_failures(spec_result_source *source, FILE *out)
+{
+    const char *file = strrchr(source->path, '/');
+    file = file != NULL ? file + 1 : source->path;
+    if (source->edited || (source->fails > 0 && source->measure == NULL)) {
+        fputs("- **", out);
+        spec_markup_markdown(out, file);
+        fprintf(out, "**: %s.\n", source->evidence);
+    }
+    return spec_failed_rows_write(out, file, source->measure, &source->table, source->row_fails);
+}
+
+/* Makes a text by `write`; GSL_ENOMEM. */
+static int make_text(char **ret_text, spec_result_source *source,
+                     int (*write)(spec_result_source *source, FILE *out))
+{
+    spec_memory_text text;
+    if (!spec_memory_text_open(&text)) return GSL_ENOMEM;
+    const int status = write(source, text.out);
+    *ret_text = spec_memory_text_take(&text, NULL);
+    return status == GSL_SUCCESS && *ret_text != NULL ? GSL_SUCCESS : GSL_ENOMEM;
 }
 
 int spec_result_source_load(spec_result_source *source, const char *path, spec_error *error)
 {
-    char name[64];
-    const spec_measure *measure = NULL;
-    spec_error ignored;
-    spec_memory_text text = {.out = NULL};
     int status = GSL_SUCCESS;
     *source = (spec_result_source){.path = strdup(path), .name = name_of(path)};
     if (source->path == NULL || source->name == NULL) SPEC_TRY(spec_no_memory(error));
     SPEC_TRY(read_table(source, error));
     source->n_columns = source->table.n_columns;
-    if (!source->json &&
-        spec_table_provenance(&source->table, "measure", name, sizeof name) != NULL &&
-        spec_measure_find(&measure, name, &ignored) != GSL_SUCCESS)
-        measure = NULL;
-    if (count_checks(source, measure) != GSL_SUCCESS || !spec_memory_text_open(&text))
-        SPEC_TRY(spec_no_memory(error));
-    status = write_evidence(source, measure, text.out);
-    source->evidence = spec_memory_text_take(&text, NULL);
-    if (status != GSL_SUCCESS || source->evidence == NULL) status = spec_no_memory(error);
+    source->measure = measure_of(source);
+    if (check_rows(source) != GSL_SUCCESS ||
+        make_text(&source->evidence, source, write_evidence) != GSL_SUCCESS ||
+        make_text(&source->failures, source, write_failures) != GSL_SUCCESS)
+        status = spec_no_memory(error);
 done:
     if (status != GSL_SUCCESS) spec_result_source_free(source);
     return status;
@@ -134,6 +177,9 @@ void spec_result_source_free(spec_result_source *source)
     spec_table_free(&source->table);
     free(source->path);
     free(source->name);
+    free(source->row_fails);
+    free(source->order);
     free(source->evidence);
+    free(source->failures);
     *source = (spec_result_source){.path = NULL};
 }

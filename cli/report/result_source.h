@@ -4,7 +4,7 @@
 #ifndef SPECLAB_RESULT_SOURCE_H
 #define SPECLAB_RESULT_SOURCE_H
 
-#include "base/table.h"
+#include "experiments/measures/measure.h"
 
 #include <stdint.h>
 
@@ -15,9 +15,13 @@ typedef struct {
     bool json;
     spec_table table;
     int n_columns;         /* to show: without row_check */
-    uint64_t holds, fails; /* checked rows; a verdict FAIL counts as one */
-    bool edited;           /* a row or the head does not have its hash */
-    char *evidence;        /* one sentence in Markdown, with `code` and **bold** alone */
+    const spec_measure *measure; /* of its rows; NULL: none */
+    uint64_t holds, fails;       /* checked rows; a verdict FAIL counts as one */
+    bool edited;                 /* a row or the head does not have its hash */
+    bool *row_fails;             /* (n_rows) */
+    size_t *order;               /* (n_rows) the rows that fail, then the others */
+    char *evidence;              /* one sentence in Markdown, with `code` and **bold** alone */
+    char *failures;              /* a Markdown list item for everything that fails; may be "" */
 } spec_result_source;
 
 /* Read a file. GSL_EINVAL or GSL_EFAILED with one line, also for a file of more than

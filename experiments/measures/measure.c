@@ -28,6 +28,11 @@ static bool ends_with(const char *name, const char *whole, const char *ending)
     return strcmp(name, whole) == 0 || (n > m && strcmp(name + n - m, ending) == 0);
 }
 
+bool spec_measure_is_z(const char *column)
+{
+    return ends_with(column, "z", "_z");
+}
+
 static spec_check judge(const char *name, const spec_cell *cell)
 {
     if (cell->kind == SPEC_CELL_EMPTY) return SPEC_CHECK_NONE;
@@ -39,7 +44,7 @@ static spec_check judge(const char *name, const spec_cell *cell)
     }
     double value = spec_cell_number(cell);
     if (isnan(value)) return SPEC_CHECK_NONE;
-    if (ends_with(name, "z", "_z"))
+    if (spec_measure_is_z(name))
         return fabs(value) > SPEC_CHECK_Z ? SPEC_CHECK_FAILS : SPEC_CHECK_HOLDS;
     return value < SPEC_CHECK_P ? SPEC_CHECK_FAILS : SPEC_CHECK_HOLDS;
 }
@@ -54,6 +59,17 @@ spec_check spec_measure_check(const spec_measure *measure, const spec_table *tab
         if (one > check) check = one; /* NONE < HOLDS < LEFT_OUT < FAILS */
     }
     return check;
+}
+
+const char *spec_measure_failed(const spec_measure *measure, const spec_table *table, size_t row)
+{
+    for (int i = 0; measure->checked != NULL && measure->checked[i] != NULL; i++) {
+        const int column = spec_table_column(table, measure->checked[i]);
+        if (column >= 0 &&
+            judge(measure->checked[i], spec_table_cell(table, row, column)) == SPEC_CHECK_FAILS)
+            return measure->checked[i];
+    }
+    return NULL;
 }
 
 /* ---- parameters ------------------------------------------------------------------------------ */

@@ -113,6 +113,12 @@ int spec_measure_find(const spec_measure **ret_measure, const char *name, spec_e
 #define SPEC_CHECK_P 1e-6
 spec_check spec_measure_check(const spec_measure *measure, const spec_table *table, size_t row);
 
+/* The first checked column by which the row fails; NULL if none does. */
+const char *spec_measure_failed(const spec_measure *measure, const spec_table *table, size_t row);
+
+/* Whether a checked column is a standard normal number, not a p-value or a verdict. */
+bool spec_measure_is_z(const char *column);
+
 /* Does the measure have such a column? */
 bool spec_measure_tells(const spec_measure *measure, const char *name);
 

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/report/checked_rows.h"
 
+#include "base/markup.h"
 #include "experiments/report/row_keys.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { WORDS = 8 };
-
-static bool is_z(const char *column)
-{
-    const size_t n = strlen(column);
-    return strcmp(column, "z") == 0 || (n > 2 && strcmp(column + n - 2, "_z") == 0);
-}
 
 /* The row and column of the largest difference from theory; false if no such column has a
  * number. */
@@ -24,7 +19,8 @@ static bool find_largest_z(size_t *ret_row, int *ret_column, const spec_measure 
     *ret_column = -1;
     for (int i = 0; measure->checked != NULL && measure->checked[i] != NULL; i++) {
         const int column = spec_table_column(table, measure->checked[i]);
-        for (size_t r = 0; column >= 0 && is_z(measure->checked[i]) && r < table->n_rows; r++) {
+        for (size_t r = 0;
+             column >= 0 && spec_measure_is_z(measure->checked[i]) && r < table->n_rows; r++) {
             const double z = fabs(spec_cell_number(spec_table_cell(table, r, column)));
             if (!(z > largest)) continue;
             largest = z;
@@ -51,7 +47,9 @@ static void write_verdicts(FILE *out, const spec_table *table)
         count[i]++;
     }
     for (int i = 0; i < n; i++) {
-        fprintf(out, "%s`%s` in %zu", separator, word[i], count[i]);
+        fputs(separator, out);
+        spec_markup_code(out, word[i]);
+        fprintf(out, " in %zu", count[i]);
         separator = i + 2 < n ? ", " : " and ";
     }
 }

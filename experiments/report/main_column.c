@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/report/main_column.h"
 
+#include "experiments/report/trend.h"
+
 #include <math.h>
 
 bool spec_main_column_find(spec_main_column *ret, const spec_row_keys *keys,
@@ -47,6 +49,7 @@ void spec_main_column_write(FILE *out, const spec_main_column *measured, size_t 
         const int decimals = (int)fmin(12.0, fmax(0.0, 1.0 - floor(log10(se))));
         fprintf(out, "%.*f ± %.*f", decimals, value, decimals, se);
     } else {
-        fprintf(out, "%.4g", measured->exact && fabs(value) < 1e-12 ? 0.0 : value);
+        const bool zero = isfinite(value) && !spec_trend_above(fabs(value), 0.0, 0.0, 0.0);
+        fprintf(out, "%.4g", zero ? 0.0 : value);
     }
 }

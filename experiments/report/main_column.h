@@ -27,8 +27,8 @@ bool spec_main_column_comparable(spec_main_column *ret, const spec_main_column *
 double spec_main_column_value(const spec_main_column *measured, size_t row);
 double spec_main_column_se(const spec_main_column *measured, size_t row);
 
-/* Write "4.8653 ± 0.0061", with two digits of the standard error. A number without one has four
- * digits. Values below 1e-12 in an exact column are rounding errors, written as 0. */
+/* Writes "4.8653 ± 0.0061", with two digits of the standard error. A number without one has four
+ * digits, and is 0 if it does not differ from 0 (experiments/report/trend.h). */
 void spec_main_column_write(FILE *out, const spec_main_column *measured, size_t row);
 
 #endif

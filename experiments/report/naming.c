@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/report/naming.h"
 
+#include "base/markup.h"
 #include "base/memory_text.h"
 #include "base/names.h"
 #include "base/settings.h"
@@ -54,10 +55,15 @@ char *spec_naming_short(const char *value)
     if (!spec_memory_text_open(&text)) return NULL;
     FILE *out = text.out;
     const char *spec = spec_drafter_model_of(value);
-    fprintf(out, "%.*s%s", (int)(spec - value), value, spec > value ? " " : "");
-    if (strpbrk(spec, ":?") == NULL) fputs(base_name(spec), out);
-    else if (spec_settings_init(&model, spec, NULL) == GSL_SUCCESS) write_model(out, &model);
-    else fputs(spec, out);
+    fprintf(out, "%.*s", (int)(spec - value), value);
+    if (strpbrk(spec, ":?") == NULL) {
+        fputs(base_name(spec), out);
+    } else if (spec_settings_init(&model, spec, NULL) == GSL_SUCCESS) {
+        if (spec > value && strcmp(model.name, "ngram") == 0) fputc(' ', out); /* words follow */
+        write_model(out, &model);
+    } else {
+        fputs(spec, out);
+    }
     spec_settings_free(&model);
     return spec_memory_text_take(&text, NULL);
 }
@@ -104,15 +110,21 @@ typedef struct {
     char *first[SPEC_NAMING_LIST_MAX]; /* the first names */
     int n;                             /* distinct names; beyond `listed`, distinct values */
     int listed;
-    bool full;
+    bool as_typed, markdown;
     bool numbers;
     double low, high;
 } names;
 
-static char *full_name(const char *value)
+/* The name of a value: a number, its short name, or in Markdown as it was typed. */
+static char *name_of(const char *value, bool as_typed, bool markdown)
 {
-    char *name = NULL;
-    return asprintf(&name, "`%s`", value) >= 0 ? name : NULL;
+    char *name = as_typed ? strdup(value) : spec_naming_short(value);
+    spec_memory_text text = {.out = NULL};
+    if (!markdown || name == NULL) return name;
+    if (spec_memory_text_open(&text))
+        (as_typed ? spec_markup_code : spec_markup_markdown)(text.out, name);
+    free(name);
+    return spec_memory_text_take(&text, NULL);
 }
 
 static int gather(names *seen, char *const *all, int n_all)
@@ -127,8 +139,8 @@ static int gather(names *seen, char *const *all, int n_all)
         seen->numbers = seen->numbers && is_number;
         if (i == 0 || number < seen->low) seen->low = number;
         if (i == 0 || number > seen->high) seen->high = number;
-        char *name = seen->full && !is_number ? full_name(values[i].text)
-                                              : spec_naming_short(values[i].text);
+        char *name =
+            name_of(values[i].text, seen->as_typed && !is_number, seen->markdown && !is_number);
         bool listed = false;
         if (name == NULL) status = GSL_ENOMEM;
         for (int k = 0; name != NULL && k < seen->n && k < seen->listed; k++)
@@ -154,18 +166,23 @@ static void write_names(FILE *out, const names *seen)
             fprintf(out, "%s%s", i == 0 ? "" : i + 1 < seen->n ? ", " : " and ", seen->first[i]);
 }
 
-char *spec_naming_list(char *const *values, int n, int listed, bool full)
+static char *list_of(char *const *values, int n, int listed, bool as_typed, bool markdown)
 {
-    names seen = {.listed = listed, .full = full};
+    names seen = {.listed = listed, .as_typed = as_typed, .markdown = markdown};
     spec_memory_text made = {.out = NULL};
     const bool open = gather(&seen, values, n) == GSL_SUCCESS && spec_memory_text_open(&made);
-    const bool fits = seen.n <= listed || seen.numbers || !full;
+    const bool fits = seen.n <= listed || seen.numbers || !as_typed;
     if (open && fits) write_names(made.out, &seen);
     char *text = spec_memory_text_take(&made, NULL);
     for (int i = 0; i < seen.n && i < listed; i++) free(seen.first[i]);
     if (text == NULL || fits) return text;
     free(text);
-    return spec_naming_list(values, n, listed, false);
+    return list_of(values, n, listed, false, markdown);
+}
+
+char *spec_naming_list(char *const *values, int n, int listed, bool markdown)
+{
+    return list_of(values, n, listed, markdown, markdown);
 }
 
 /* ---- sentences ------------------------------------------------------------------------------- */

@@ -19,9 +19,9 @@ enum { SPEC_NAMING_TITLE = 4, SPEC_NAMING_LIST_MAX = 8 };
 /* The distinct values among n, in order, as a list of up to `listed` (at most
  * SPEC_NAMING_LIST_MAX): "0.1"; "0.5, 0.7 and 0.9". More numbers give their range, "1 to 12";
  * more other values give their count, "9 values". Empty values are skipped. Values have their
- * short names; with `full` they are unchanged, in backticks unless numbers, if the list can name
+ * short names; in Markdown they are as typed, in backticks unless numbers, if the list can name
  * all. The caller frees; NULL without memory. */
-char *spec_naming_list(char *const *values, int n, int listed, bool full);
+char *spec_naming_list(char *const *values, int n, int listed, bool markdown);
 
 /* Replace every {axis} of `text` by the names of its values. GSL_EINVAL for an open brace or an
  * unknown axis, naming the nearest. The caller frees *ret_text. */

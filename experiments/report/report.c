@@ -2,7 +2,9 @@
 #include "experiments/report/report.h"
 
 #include "analysis/statistics/moments.h"
+#include "base/markup.h"
 #include "experiments/report/checked_rows.h"
+#include "experiments/report/failed_rows.h"
 #include "experiments/report/input_digest.h"
 #include "experiments/report/naming.h"
 #include "experiments/report/summary.h"
@@ -17,12 +19,12 @@
 
 enum { ROWS = 24 };
 
-/* Write prose as one paragraph of Markdown, without its line breaks. */
+/* Writes prose as one paragraph. */
 static void paragraph(FILE *out, const char *label, const char *text)
 {
     if (text[0] == '\0') return;
     fprintf(out, "**%s** ", label);
-    for (; *text != '\0'; text++) fputc(*text == '\n' ? ' ' : *text, out);
+    spec_markup_prose(out, text);
     fputs("\n\n", out);
 }
 
@@ -31,10 +33,14 @@ static const char *title_of(const spec_experiment *experiment)
     return experiment->title[0] != '\0' ? experiment->title : experiment->name;
 }
 
-/* Write a title into a cell of a table. */
-static void write_cell(FILE *out, const char *text)
+/* Writes "FOLDER/NAME.ending)", the end of a link. */
+static void write_link(FILE *out, const char *folder, const spec_experiment *experiment,
+                       const char *ending)
 {
-    for (; *text != '\0'; text++) fprintf(out, *text == '|' ? "\\%c" : "%c", *text);
+    spec_markup_path(out, folder);
+    fputc('/', out);
+    spec_markup_path(out, experiment->name);
+    fprintf(out, ".%s)", ending);
 }
 
 static int write_summary(FILE *out, const spec_experiment *const *experiments,
@@ -45,8 +51,10 @@ static int write_summary(FILE *out, const spec_experiment *const *experiments,
     fputs("## Summary\n\n| experiment | rows | evidence |\n| :-- | --: | :-- |\n", out);
     for (int i = 0; i < n; i++) {
         fputs("| [", out);
-        write_cell(out, title_of(experiments[i]));
-        fprintf(out, "](#%s) | %zu | ", experiments[i]->name, results[i]->table.n_rows);
+        spec_markup_markdown(out, title_of(experiments[i]));
+        fputs("](#", out);
+        spec_markup_path(out, experiments[i]->name);
+        fprintf(out, ") | %zu | ", results[i]->table.n_rows);
         SPEC_TRY(spec_checked_rows_write(out, experiments[i], results[i], false));
         fputs(" |\n", out);
         rows += results[i]->table.n_rows;
@@ -79,6 +87,30 @@ done:
     return status;
 }
 
+/* Writes the rows that fail, first of all. */
+static int write_failures(FILE *out, const spec_experiment *const *experiments,
+                          const spec_result *const *results, int n)
+{
+    bool any = false, *fails = NULL;
+    int status = GSL_SUCCESS;
+    for (int i = 0; i < n; i++) {
+        const spec_table *table = &results[i]->table;
+        if (results[i]->fails == 0) continue;
+        fputs(any ? "" : "## What fails\n\n", out);
+        any = true;
+        free(fails);
+        if ((fails = calloc(table->n_rows + 1, sizeof *fails)) == NULL) SPEC_TRY(GSL_ENOMEM);
+        for (size_t r = 0; r < table->n_rows; r++)
+            fails[r] = spec_measure_failed(experiments[i]->measure, table, r) != NULL;
+        SPEC_TRY(spec_failed_rows_write(out, experiments[i]->name, experiments[i]->measure, table,
+                                        fails));
+    }
+    if (any) fputc('\n', out);
+done:
+    free(fails);
+    return status;
+}
+
 static void write_figure(FILE *out, const spec_experiment *experiment, const char *folder,
                          const char *link)
 {
@@ -87,8 +119,11 @@ static void write_figure(FILE *out, const spec_experiment *experiment, const cha
         char path[4096];
         int n = snprintf(path, sizeof path, "%s/%s.%s", folder, experiment->name, endings[i]);
         if (n < 0 || n >= (int)sizeof path || access(path, R_OK) != 0) continue;
-        fprintf(out, "![%s](%s/%s.%s)\n\n", title_of(experiment), link, experiment->name,
-                endings[i]);
+        fputs("![", out);
+        spec_markup_markdown(out, title_of(experiment));
+        fputs("](", out);
+        write_link(out, link, experiment, endings[i]);
+        fputs("\n\n", out);
         return;
     }
 }
@@ -116,27 +151,16 @@ static bool is_constant(const spec_table *table, int column)
     return differ && says_the_same(table, column);
 }
 
-/* Write the first rows of the table, without columns that have one value. */
+/* Copies the first rows of the table, without columns that have one value. */
 static int narrow(spec_table *ret_narrow, const spec_table *table, size_t rows)
 {
-    int status = GSL_SUCCESS, n = 0;
-    const char **name = calloc((size_t)table->n_columns + 1, sizeof *name);
-    int *from = calloc((size_t)table->n_columns + 1, sizeof *from);
-    if (name == NULL || from == NULL) SPEC_TRY(GSL_ENOMEM);
-    for (int c = 0; c < table->n_columns; c++) {
-        if (is_constant(table, c)) continue;
-        name[n] = table->column[c];
-        from[n++] = c;
-    }
-    SPEC_TRY(spec_table_init(ret_narrow, name, n));
-    for (size_t r = 0; r < rows && r < table->n_rows; r++) {
-        for (int i = 0; i < n; i++)
-            SPEC_TRY(spec_cell_copy(&ret_narrow->row[i], spec_table_cell(table, r, from[i])));
-        SPEC_TRY(spec_table_append(ret_narrow));
-    }
-done:
-    free(name);
-    free(from);
+    int n = 0, *column = calloc((size_t)table->n_columns + 1, sizeof *column);
+    if (column == NULL) return GSL_ENOMEM;
+    for (int c = 0; c < table->n_columns; c++)
+        if (!is_constant(table, c)) column[n++] = c;
+    const int status = spec_table_select(ret_narrow, table, column, n, NULL,
+                                         rows < table->n_rows ? rows : table->n_rows);
+    free(column);
     return status;
 }
 
@@ -149,9 +173,11 @@ static void write_constants(FILE *out, const spec_table *table)
     for (int c = 0; c < table->n_columns; c++) {
         if (!is_constant(table, c) || spec_table_cell(table, 0, c)->kind == SPEC_CELL_EMPTY)
             continue;
-        fprintf(out, "%s%s = `%s`", separator, table->column[c],
-                spec_cell_format(spec_table_cell(table, 0, c), SPEC_FORMAT_TABLE, buffer,
-                                 sizeof buffer));
+        fputs(separator, out);
+        spec_markup_markdown(out, table->column[c]);
+        fputs(" = ", out);
+        spec_markup_code(out, spec_cell_format(spec_table_cell(table, 0, c), SPEC_FORMAT_TABLE,
+                                               buffer, sizeof buffer));
         separator = ", ";
     }
     if (separator[0] == ',') fputs(".\n\n", out);
@@ -166,11 +192,13 @@ static int write_rows(FILE *out, const spec_experiment *experiment, const spec_t
     SPEC_TRY(narrow(&shown, table, most));
     SPEC_TRY(spec_table_write(&shown, SPEC_FORMAT_MARKDOWN, out, error));
     if (shown.n_rows < table->n_rows)
-        fprintf(out, "\nThe first %zu of %zu rows; all are in [%s.csv](%s/%s.csv).\n\n",
-                shown.n_rows, table->n_rows, experiment->name, link, experiment->name);
+        fprintf(out, "\nThe first %zu of %zu rows; all are in [", shown.n_rows, table->n_rows);
     else
-        fprintf(out, "\nAs a file: [%s.csv](%s/%s.csv).\n\n", experiment->name, link,
-                experiment->name);
+        fputs("\nAs a file: [", out);
+    spec_markup_markdown(out, experiment->name);
+    fputs(".csv](", out);
+    write_link(out, link, experiment, "csv");
+    fputs(".\n\n", out);
 done:
     spec_table_free(&shown);
     return status;
@@ -186,7 +214,8 @@ static int write_inputs(FILE *out, const spec_experiment *experiment)
         char *values = spec_naming_list(axis->origin != NULL ? axis->origin : axis->value, axis->n,
                                         SPEC_NAMING_LIST_MAX, true);
         if (values == NULL) SPEC_TRY(GSL_ENOMEM);
-        fprintf(out, "%s = %s; ", axis->name, values);
+        spec_markup_markdown(out, axis->name);
+        fprintf(out, " = %s; ", values);
         free(values);
     }
     if (experiment->measure->simulates && experiment->rounds > 0)
@@ -198,6 +227,17 @@ done:
     return status;
 }
 
+static int write_command(FILE *out, const spec_experiment *experiment, const char *opt_command)
+{
+    char *command = NULL;
+    const int n = asprintf(&command, "%s%s%s", opt_command != NULL ? opt_command : "speclab run ",
+                           opt_command != NULL ? "" : experiment->name, experiment->overrides);
+    if (n < 0) return GSL_ENOMEM;
+    spec_markup_code(out, command);
+    free(command);
+    return GSL_SUCCESS;
+}
+
 static int write_section(FILE *out, const spec_experiment *experiment, const spec_result *result,
                          const char *opt_command, const spec_report_options *options,
                          spec_error *error)
@@ -206,7 +246,11 @@ static int write_section(FILE *out, const spec_experiment *experiment, const spe
     const char *link = options->link != NULL ? options->link : ".";
     const bool as_written = experiment->overrides[0] == '\0';
     int status = GSL_SUCCESS;
-    fprintf(out, "<a id=\"%s\"></a>\n\n## %s\n\n", experiment->name, title_of(experiment));
+    fputs("<a id=\"", out);
+    spec_markup_html(out, experiment->name, strlen(experiment->name));
+    fputs("\"></a>\n\n## ", out);
+    spec_markup_markdown(out, title_of(experiment));
+    fputs("\n\n", out);
     paragraph(out, "Question.", experiment->question);
     paragraph(out, "Theory.", experiment->theory);
     SPEC_TRY(write_inputs(out, experiment));
@@ -220,11 +264,12 @@ static int write_section(FILE *out, const spec_experiment *experiment, const spe
     fputs(".\n\n", out);
     if (spec_input_digest_agrees(experiment, options->opt_share))
         paragraph(out, "Finding.", experiment->finding);
-    fputs("**Command.** `", out);
-    if (opt_command != NULL) fputs(opt_command, out);
-    else fprintf(out, "speclab run %s", experiment->name);
-    fprintf(out, "%s`", experiment->overrides);
-    if (as_written && experiment->time[0] != '\0') fprintf(out, ": %s", experiment->time);
+    fputs("**Command.** ", out);
+    SPEC_TRY(write_command(out, experiment, opt_command));
+    if (as_written && experiment->time[0] != '\0') {
+        fputs(": ", out);
+        spec_markup_prose(out, experiment->time);
+    }
     fputs("\n\n", out);
 done:
     return status;
@@ -238,8 +283,10 @@ int spec_report_write(FILE *out, const spec_experiment *const *experiments,
     const spec_report_options *options = opt_options != NULL ? opt_options : &defaults;
     int status = GSL_SUCCESS;
     errno = 0;
-    fprintf(out, "# %s\n\nTheory beside simulation, by speclab %s.\n\n",
-            options->title != NULL ? options->title : "speclab report", SPEC_VERSION);
+    fputs("# ", out);
+    spec_markup_markdown(out, options->title != NULL ? options->title : "speclab report");
+    fprintf(out, "\n\nTheory beside simulation, by speclab %s.\n\n", SPEC_VERSION);
+    SPEC_TRY(write_failures(out, experiments, results, n));
     SPEC_TRY(write_summary(out, experiments, results, n));
     for (int i = 0; i < n; i++)
         SPEC_TRY(write_section(out, experiments[i], results[i],

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/report/row_keys.h"
 
-#include "experiments/report/naming.h"
+#include "base/markup.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -223,33 +223,16 @@ const char *spec_row_keys_text(const spec_row_keys *keys, size_t row, int column
     return cell->kind == SPEC_CELL_TEXT ? cell->text : NULL;
 }
 
-/* Does another text of the column have the same short name? */
-static bool is_shared(const spec_row_keys *keys, const char *name, const char *text, int column)
-{
-    bool shared = false;
-    for (size_t r = 0; r < keys->table->n_rows && !shared; r++) {
-        const char *other = spec_row_keys_text(keys, r, column);
-        if (other == NULL || strcmp(other, text) == 0) continue;
-        char *others = spec_naming_short(other);
-        shared = others != NULL && strcmp(others, name) == 0;
-        free(others);
-    }
-    return shared;
-}
-
 void spec_row_keys_write_value(FILE *out, const spec_row_keys *keys, size_t row, int column)
 {
     char buffer[40];
     const char *text = spec_row_keys_text(keys, row, column);
-    if (text == NULL) {
+    if (text != NULL)
+        spec_markup_code(out, text);
+    else
         fputs(spec_cell_format(spec_table_cell(keys->table, row, column), SPEC_FORMAT_TABLE, buffer,
                                sizeof buffer),
               out);
-        return;
-    }
-    char *name = spec_naming_short(text);
-    fprintf(out, "`%s`", name != NULL && !is_shared(keys, name, text, column) ? name : text);
-    free(name);
 }
 
 /* Write the non-empty columns, except `without`. */
@@ -261,7 +244,9 @@ static int write_columns(FILE *out, const spec_row_keys *keys, size_t row, const
         const spec_cell *cell = spec_table_cell(keys->table, row, column[k]);
         const bool empty = cell->kind == SPEC_CELL_TEXT && cell->text[0] == '\0';
         if (column[k] == without || cell->kind == SPEC_CELL_EMPTY || empty) continue;
-        fprintf(out, "%s%s = ", written++ > 0 ? ", " : "", keys->table->column[column[k]]);
+        fputs(written++ > 0 ? ", " : "", out);
+        spec_markup_markdown(out, keys->table->column[column[k]]);
+        fputs(" = ", out);
         spec_row_keys_write_value(out, keys, row, column[k]);
     }
     return written;

@@ -27,8 +27,7 @@ void spec_row_keys_free(spec_row_keys *keys); /* a zeroed one is fine */
 /* The text of a row in a column; NULL for another kind of value. */
 const char *spec_row_keys_text(const spec_row_keys *keys, size_t row, int column);
 
-/* Write a row's value: a number, or a short name in backticks. If two values of the column have
- * the same short name, write the full value. */
+/* Writes a row's value in Markdown: a number, or a text as it was typed, in backticks. */
 void spec_row_keys_write_value(FILE *out, const spec_row_keys *keys, size_t row, int column);
 
 /* Write the name of a row: "alpha = 0.8, rule = `block`". Returns the number of columns written. */

@@ -8,11 +8,11 @@
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-/* Do two rows have equal values, within rounding in an exact column? */
+/* Do two rows have equal values, apart from rounding? */
 static bool is_equal(const spec_main_column *m, size_t row, size_t other)
 {
     const double x = spec_main_column_value(m, row), y = spec_main_column_value(m, other);
-    if (!m->exact || !isfinite(x) || !isfinite(y)) return x == y;
+    if (!isfinite(x) || !isfinite(y)) return x == y;
     return !spec_trend_above(x, 0.0, y, 0.0) && !spec_trend_above(y, 0.0, x, 0.0);
 }
 
@@ -30,7 +30,8 @@ static void write_where(FILE *out, const spec_main_column *m, size_t row)
     }
 }
 
-static void write_range(FILE *out, const spec_main_column *m)
+/* Writes the range of the values. Returns whether they differ by more than rounding. */
+static bool write_range(FILE *out, const spec_main_column *m)
 {
     const spec_table *table = m->keys->table;
     const char *unit = m->headline->unit != NULL ? m->headline->unit : "",
@@ -43,9 +44,10 @@ static void write_range(FILE *out, const spec_main_column *m)
         if (n == 0 || value > spec_main_column_value(m, high)) high = r;
         n++;
     }
-    if (n == 0) return;
+    if (n == 0) return false;
+    const bool differ = !is_equal(m, high, low);
     fprintf(out, "- `%s` ", m->name);
-    if (!is_equal(m, high, low)) {
+    if (differ) {
         fputs("lies between ", out);
         spec_main_column_write(out, m, low);
         write_where(out, m, low);
@@ -60,6 +62,7 @@ static void write_range(FILE *out, const spec_main_column *m)
         if (n > 1) fprintf(out, " in %s%zu rows", n == table->n_rows ? "all " : "", n);
     }
     fputs(".\n", out);
+    return differ;
 }
 
 /* ---- all sentences --------------------------------------------------------------------------- */
@@ -82,8 +85,7 @@ int spec_summary_write(FILE *out, const spec_experiment *experiment, const spec_
          h++) {
         if (!spec_main_column_find(&m, &keys, h)) continue;
         any = true;
-        write_range(out, &m);
-        if (!spec_main_column_comparable(&compared, &m)) continue;
+        if (!write_range(out, &m) || !spec_main_column_comparable(&compared, &m)) continue;
         for (int k = 0; k < keys.n; k++) {
             const int column = keys.column[k];
             if (spec_row_keys_is_numeric(&keys, column))

@@ -283,8 +283,17 @@ static void tables_for_the_eye_are_aligned_by_characters(void **state)
     free(text);
     text = as_bytes(&table, SPEC_FORMAT_MARKDOWN, &n);
     assert_string_equal(
-        text, "| rule   |       tv |\n| :----- | -------: |\n| caf\xc3\xa9\\|x | 0.123457 |\n"
-              "| to     |       12 |\n");
+        text, "| rule    |       tv |\n| :------ | -------: |\n| caf\xc3\xa9\\|x | 0.123457 |\n"
+              "| to      |       12 |\n");
+    free(text);
+    spec_table_clear(&table);
+    spec_table_text(&table, "rule", "\x1b[2J<b>\r\n");
+    spec_table_append(&table);
+    text = as_bytes(&table, SPEC_FORMAT_TABLE, &n); /* no control character reaches the terminal */
+    assert_string_equal(text, "rule       tv\n?[2J<b>      \n");
+    free(text);
+    text = as_bytes(&table, SPEC_FORMAT_MARKDOWN, &n);
+    assert_non_null(strstr(text, "\n| \xef\xbf\xbd\\[2J\\<b\\>   |"));
     free(text);
     spec_table_free(&table);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* speclab report as its users run it, with hostile files. SPECLAB names the program. */
+#include "base/json_rows.h"
 #include "cli/figures/gnuplot.h"
 #include "cli/report/html_text.h"
-#include "cli/report/json_rows.h"
 #include "tests/support/child.h"
 #include "tests/support/picture.h"
 #include "tests/support/support.h"
@@ -52,7 +52,7 @@ static void a_page_has_every_cell_its_checks_and_its_figure(void **state)
     has(page, "<!DOCTYPE html>");
     has(page, "<h2 id=\"r1\">sweep</h2>");
     has(page, "All 4 rows hold; the largest difference from theory is ");
-    has(page, "<caption>4 of 4 rows</caption>");
+    has(page, "<caption>4 rows</caption>");
     has(page, "speclab sweep --alpha 0.6,0.8 --K 2,4");
     assert_int_equal(count(page, "<tr>"), 5);
     assert_null(strstr(page, "row_check"));
@@ -92,7 +92,7 @@ static void markdown_is_the_usual_format(void **state)
     spec_program_works("predict --K 1:30 -o predict.csv");
     spec_child_run(&c, "report predict.csv --title A_title");
     assert_int_equal(c.code, 0);
-    has(c.text, "# A\\_title\n\nNo row has a check. By speclab ");
+    has(c.text, "# A_title\n\nNo row has a check. By speclab ");
     has(c.text, "\n## predict\n\nNo row has exact theory or a claim to check.\n\n| alpha |");
     has(c.text, "\nThe first 24 of 30 rows.\n");
     has(c.text, "\n    | speclab predict --alpha 0.8 --K 1:30");
@@ -140,6 +140,96 @@ static void json_of_validate_has_its_verdict_and_a_row_per_fixture(void **state)
     spec_child_free(&c);
 }
 
+/* Outside blocks of code every mark of HTML, and of a link, has a backslash before it. */
+static void only_our_markup(const char *text)
+{
+    for (const char *line = text, *end; *line != '\0'; line = end + 1) {
+        end = strchr(line, '\n');
+        assert_non_null(end);
+        if (strncmp(line, "    ", 4) == 0) continue;
+        for (const char *c = line; c < end; c++) {
+            if (*c == '\\')
+                c++;
+            else if (strchr("<>[]", *c) != NULL)
+                fail_msg("'%.*s'", (int)(end - line), line);
+        }
+    }
+}
+
+/* Each file fails in one row of many; the page begins with it, and so does the table. */
+static void what_fails_comes_first(void **state)
+{
+    spec_child c;
+    char csv[1000] = "# speclab 1\n# measure: acceptance\nalpha,K,emitted,emitted_z\n";
+    (void)state;
+    spec_needs_program();
+    for (int i = 0; i < 30; i++)
+        snprintf(csv + strlen(csv), 40, "0.5,%d,1.5,%s\n", i + 1, i == 28 ? "-7.25" : "0.5");
+    spec_file_write("late.csv", csv);
+    spec_file_write("fixtures.json",
+                    "{\"verdict\": \"FAIL\", \"reason\": \"two-2: another law\", \"results\": ["
+                    "{\"fixture\": \"one-1\", \"failed\": false, \"tv\": 0.0},"
+                    "{\"fixture\": \"two-2\", \"failed\": true, \"tv\": 0.11}]}");
+    spec_file_write("wrong.csv", "# measure: prove\nrule,K,tv,verdict\ntoken,2,0,lossless\n"
+                                 "match,2,0.25,NOT lossless\n");
+    spec_child_run(&c, "report late.csv fixtures.json wrong.csv");
+    assert_int_equal(c.code, 1);
+    has(c.text,
+        ".\n\n## What fails\n\n"
+        "- **late.csv**, row 29 of 30 (K = 29), `emitted_z` is -7.25, not within 5 of 0.\n"
+        "- **fixtures.json**: **Verdict FAIL**: two-2: another law.\n"
+        "- **fixtures.json**, row 2 of 2, `fixture` is `two-2`, `failed` is `true`, `tv` is "
+        "0.11.\n"
+        "- **wrong.csv**, row 2 of 2 (rule = `match`), `verdict` is `NOT lossless`, `tv` is "
+        "0.25.\n\n## late\n");
+    has(c.text, "|\n|   0.5 |  29 |     1.5 |     -7.25 |\n|   0.5 |   1 |");
+    has(c.text, "\nThe first 24 of 30 rows, those that fail before the others.\n");
+    spec_child_free(&c);
+    spec_child_run(&c, "report late.csv fixtures.json --html");
+    has(c.text, "<h2>What fails</h2>\n<ul>\n<li><strong>late.csv</strong>, row 29 of 30 (K = 29), "
+                "<code>emitted_z</code> is -7.25, not within 5 of 0.</li>\n");
+    has(c.text, "<tbody>\n<tr class=\"failing\"><td class=\"n\">0.5</td><td class=\"n\">29</td>");
+    spec_child_free(&c);
+}
+
+static void json_of_a_run_has_the_checks_of_its_csv(void **state)
+{
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    spec_program_works("sweep --alpha 0.6,0.8 --K 2,4 --rounds 5000 -o checked.json");
+    spec_child_run(&c, "report checked.json");
+    has(c.text, "All 4 rows hold; the largest difference from theory is ");
+    spec_child_free(&c);
+    spec_file_write("lines.json", "{\"a\": 1}\n\n{\"a\": 2, \"b\": \"x\"}\n");
+    spec_child_run(&c, "report lines.json");
+    has(c.text, "|   2 | x   |\n");
+    spec_child_free(&c);
+    spec_file_write("lines.json", "{\"a\": 1}\n{\"a\": }\n");
+    spec_program_fails("report lines.json", 2, "speclab report: lines.json:2: ");
+}
+
+/* The table stops where the run did, and the page says so. */
+static void an_interrupted_result_says_so(void **state)
+{
+    static const char *const ends[][2] = {
+        {"# interrupted after 1 of 4 points\n",
+         "; **unfinished: interrupted after 1 of 4 points**.\n"},
+        {"0.5,2,1.", "; **unfinished: interrupted within a row**.\n"}};
+    (void)state;
+    spec_needs_program();
+    for (size_t i = 0; i < 2; i++) {
+        spec_child c;
+        char csv[200];
+        snprintf(csv, sizeof csv,
+                 "# speclab 1\n# measure: acceptance\nalpha,K,emitted\n0.5,1,1.5\n%s", ends[i][0]);
+        spec_file_write("short.csv", csv);
+        spec_child_run(&c, "report short.csv");
+        has(c.text, ends[i][1]);
+        spec_child_free(&c);
+    }
+}
+
 static void texts_from_files_cannot_be_markup(void **state)
 {
     spec_child c;
@@ -158,21 +248,28 @@ static void texts_from_files_cannot_be_markup(void **state)
     has(c.text, "<td>\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD</td>");
     has(c.text, "<td class=\"n\">3</td>"); /* without its carriage return */
     spec_child_free(&c);
-    spec_child_run(&c, "report hostile.csv hostile.json");
+    spec_file_write("![x](y)<i>.csv", "a|b,c\n\"![x](http://y)\n\n# z|\",\x1b[2J\r\n");
+    spec_file_write("return.csv", "# experiment: a\r<script>b</script>\nx\n1\n");
+    spec_child_run(&c, "report hostile.csv hostile.json return.csv ![x](y)<i>.csv --title "
+                       "##<b>\r\n![x](y)");
     assert_int_equal(c.code, 0);
-    assert_int_equal(count(c.text, "<b>") + count(c.text, "<img"), 0);
-    for (const char *at = c.text; (at = strstr(at, "<script")) != NULL; at++) {
-        const char *line = at; /* in a block of code alone */
-        while (line > c.text && line[-1] != '\n') line--;
-        assert_memory_equal(line, "    ", 4);
-    }
+    only_our_markup(c.text);
+    assert_null(strpbrk(c.text, "\x1b\r"));
+    has(c.text, "# \\##\\<b\\>  !\\[x\\](y)\n");
+    has(c.text, "\n## !\\[x\\](y)\\<i\\>\n");
+    has(c.text, "\n| a\\|b ");
+    has(c.text, "\n| !\\[x\\](http:\\//y)  # z\\| | ");
+    has(c.text, "\n    experiment: a\n    <script>b</script>\n");
     spec_child_free(&c);
     spec_file_write("hostile.json", "{\"verdict\": \"FAIL\", \"reason\": \"<i> [a](b)\", "
                                     "\"rows\": [{\"n\": 1}]}");
     spec_file_write("hostile.csv", "# measure: prove\nverdict\n\"`<i>\n\n# a\"\n");
     spec_child_run(&c, "report hostile.json hostile.csv");
-    has(c.text, "\n**Verdict FAIL**: &#60;i> &#91;a](b).\n");
-    has(c.text, "; `verdict` is ``&#60;i>  # a` in 1.\n");
+    has(c.text, "\n**Verdict FAIL**: \\<i\\> \\[a\\](b).\n");
+    has(c.text, "; `verdict` is \\`\\<i\\>  # a in 1.\n");
+    spec_child_free(&c);
+    spec_child_run(&c, "report hostile.json --html");
+    has(c.text, "<strong>Verdict FAIL</strong>: &lt;i&gt; [a](b).</p>");
     spec_child_free(&c);
 }
 
@@ -278,6 +375,9 @@ int main(void)
         cmocka_unit_test(markdown_is_the_usual_format),
         cmocka_unit_test(a_failed_check_and_an_edited_row_are_told),
         cmocka_unit_test(json_of_validate_has_its_verdict_and_a_row_per_fixture),
+        cmocka_unit_test(what_fails_comes_first),
+        cmocka_unit_test(json_of_a_run_has_the_checks_of_its_csv),
+        cmocka_unit_test(an_interrupted_result_says_so),
         cmocka_unit_test(texts_from_files_cannot_be_markup),
         cmocka_unit_test(broken_files_are_refused_in_a_line),
         cmocka_unit_test(json_becomes_a_table),

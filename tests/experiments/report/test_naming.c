@@ -18,6 +18,7 @@ static void short_names_keep_what_tells_models_apart(void **state)
         {"experiments/text/code.txt", "code.txt"},
         {"block-greedy", "block-greedy"},
         {"chain:ngram:x/y.txt?order=2", "chain: 2-grams of y.txt"},
+        {"greedy:dirichlet?V=3&seed=1", "greedy:dirichlet?V=3&seed=1"},
         {":?", ":?"},
     };
     (void)state;

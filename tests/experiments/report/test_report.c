@@ -65,7 +65,7 @@ static void the_page_says_what_was_asked_and_what_came_out(void **state)
             "| [Speed-up \\| 1, 2 and 3](#table) | 27 | All 27 rows hold; the largest difference ",
             "27 rows, 27 of them checked against exact theory or a claim: all hold.",
             "## How to read this page\n",
-            "## Speed-up | 1, 2 and 3\n",
+            "## Speed-up \\| 1, 2 and 3\n",
             "**Question.** How much at 1, 2 and 3?\n",
             "**Theory.** Thm 3.8.\n",
             "**Inputs.** alpha = 0.1 to 0.9; K = 1, 2 and 3; 2000 rounds per row; seed 42.\n",
@@ -78,7 +78,7 @@ static void the_page_says_what_was_asked_and_what_came_out(void **state)
             "**Finding.** Enough.",
             "**Command.** `speclab run table`: 1 s\n"};
         for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) says(page, parts[i]);
-        assert_true((strstr(page, "![Speed-up | 1, 2 and 3](./table.svg)") != NULL) ==
+        assert_true((strstr(page, "![Speed-up \\| 1, 2 and 3](./table.svg)") != NULL) ==
                     (with_figure == 1));
         free(page);
     }
@@ -123,7 +123,7 @@ static void a_changed_experiment_reports_its_own_inputs_alone(void **state)
     assert_int_equal(spec_report_write(out, experiments, results, 1, &options, &error),
                      GSL_SUCCESS);
     fclose(out);
-    says(page, "## Speed-up | 2, 4 and 6\n");
+    says(page, "## Speed-up \\| 2, 4 and 6\n");
     says(page, "alpha = 0.1 to 0.9; K = 2, 4 and 6; 900 rounds per row; seed 42.\n");
     says(page, "**Command.** `speclab run my/table.cfg --set K=2:6:2 --set rounds=900`\n");
     assert_null(strstr(page, "Enough"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli/report/json_rows.h"
+#include "base/json_rows.h"
 
 #include "base/json_memory.h"
 #include "base/memory_text.h"
@@ -170,17 +170,58 @@ static int add_provenance(spec_table *table, json_t *root, spec_error *error)
     return GSL_SUCCESS;
 }
 
+static bool is_blank(const char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (memchr(" \t\r\n", bytes[i], 4) == NULL) return false;
+    return true;
+}
+
+static int no_value(const char *path, const json_error_t *where, int line, spec_error *error)
+{
+    if (spec_json_lost()) return spec_no_memory(error);
+    return spec_fail(error, GSL_EINVAL, "%s:%d: %.200s", path, line + where->line, where->text);
+}
+
+/* Loads lines of JSON, one value each, as a list. */
+static int load_lines(json_t **ret_root, const char *bytes, size_t n, const char *path,
+                      spec_error *error)
+{
+    int status = GSL_SUCCESS, line = 0;
+    if ((*ret_root = json_array()) == NULL) return spec_no_memory(error);
+    for (size_t at = 0, length; at < n && status == GSL_SUCCESS; at += length + 1, line++) {
+        const char *end = memchr(bytes + at, '\n', n - at);
+        json_error_t where;
+        length = end != NULL ? (size_t)(end - (bytes + at)) : n - at;
+        if (is_blank(bytes + at, length)) continue;
+        json_t *value = spec_json_load(bytes + at, length, 0, &where);
+        if (value == NULL)
+            status = no_value(path, &where, line, error);
+        else if (json_array_append_new(*ret_root, value) != 0)
+            status = spec_no_memory(error);
+    }
+    return status;
+}
+
+/* Loads one value, or lines of values. */
+static int load(json_t **ret_root, const char *bytes, size_t n, const char *path, spec_error *error)
+{
+    json_error_t where;
+    if ((*ret_root = spec_json_load(bytes, n, 0, &where)) != NULL) return GSL_SUCCESS;
+    const char *end = memchr(bytes, '\n', n);
+    if (!spec_json_lost() && end != NULL &&
+        json_error_code(&where) == json_error_end_of_input_expected)
+        return load_lines(ret_root, bytes, n, path, error);
+    return no_value(path, &where, 0, error);
+}
+
 int spec_json_rows_read(spec_table *ret_table, const char *bytes, size_t n, const char *path,
                         spec_error *error)
 {
-    json_error_t where;
     int status = GSL_SUCCESS;
-    json_t *pairs = NULL, *root;
+    json_t *pairs = NULL, *root = NULL;
     *ret_table = (spec_table){.n_rows = 0};
-    root = spec_json_load(bytes, n, 0, &where);
-    if (root == NULL && !spec_json_lost())
-        return spec_fail(error, GSL_EINVAL, "%s:%d: %.200s", path, where.line, where.text);
-    if (root == NULL) return spec_no_memory(error);
+    SPEC_TRY(load(&root, bytes, n, path, error));
     json_t *list = find_list(root);
     if (list == NULL) {
         if ((pairs = json_array()) != NULL) walk(root, "", 0, add_pair, pairs);

@@ -10,7 +10,8 @@
 /* Most columns of a table, and most depth of nested objects. */
 enum { SPEC_JSON_ROWS_COLUMNS = 256, SPEC_JSON_ROWS_DEPTH = 4 };
 
-/* Read n bytes; `path` appears in messages, "path:line: ...". Without a list of objects, the table
+/* Reads n bytes, one JSON value or one on each line; `path` appears in messages,
+ * "path:line: ...". Without a list of objects, the table
  * has a row for each member: key and value. GSL_EINVAL, GSL_ENOMEM; the table is zeroed then. */
 int spec_json_rows_read(spec_table *ret_table, const char *bytes, size_t n, const char *path,
                         spec_error *error);
