@@ -12,6 +12,7 @@
 #include "sim/output_law.h"
 #include "sim/sources.h"
 #include "tests/support/contexts.h"
+#include "tests/support/folder.h"
 #include "tests/support/simulated_card.h"
 #include "tests/support/stage.h"
 #include "tests/support/support.h"
@@ -380,5 +381,5 @@ int main(void)
         cmocka_unit_test(every_path_ends_a_text_at_each_of_its_ends),
         cmocka_unit_test(so_do_chains_of_a_device),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
 }
