@@ -43,7 +43,7 @@ static const struct argp_option options_table[] = {
      "texts per K and for plain decoding; they take the prompts in turn (16)", 2},
     {"tokens", 'n', "N", 0, "tokens of a text (64)", 2},
     {"turn", KEY_TURN, "N", 0, "tokens per turn, after which another K decodes (32)", 2},
-    {"seconds", KEY_SECONDS, "S", 0, "time per K, instead of a number of texts (use --texts)", 2},
+    {"seconds", KEY_SECONDS, "S", 0, "most time per K, after two texts, instead of --texts", 2},
     {"clock", KEY_CLOCK, "NAME", 0,
      "wall, or processor: the processor time of this process, on one thread, for a busy machine "
      "(wall)",

@@ -28,6 +28,7 @@ typedef struct {
     gsl_rng *rng;
     int *text;   /* (turn) */
     size_t n_prompt;
+    double begun; /* by the plan's clock */
     spec_error *error;
 } run;
 
@@ -399,11 +400,13 @@ static int decode_all(run *r)
         block[timed->spin] = spec_machine_load_spin(&plan->load);
         timed->n_blocks++;
         timed->elapsed = spec_clock_read(&plan->clock) - begun;
-        const double budget = plan->seconds * timed->n_ways,
-                     spent = budget > 0.0 ? timed->elapsed / budget : 0.0;
+        const double limit = plan->seconds * timed->n_ways,
+                     spent = begun - r->begun + timed->elapsed,
+                     share = limit > 0.0 ? fmin(spent / limit, 1.0) : 0.0;
         if (plan->opt_progress != NULL)
-            plan->opt_progress(plan->context, fmax(spent, (double)timed->n_blocks / plan->texts));
-        if (spent >= 1.0 && timed->n_blocks >= 2) break;
+            plan->opt_progress(plan->context, fmax(share, (double)timed->n_blocks / plan->texts));
+        const double one_more = spent + timed->elapsed / timed->n_blocks;
+        if (limit > 0.0 && one_more > limit && timed->n_blocks >= 2) break;
     }
     const spec_load_reading now = spec_machine_load_read(&plan->load);
     timed->whole = (spec_load_reading){now.wall - whole.wall, now.processor - whole.processor,
@@ -420,7 +423,10 @@ int spec_timing_init(spec_timing *timed, const spec_timing_plan *plan, spec_erro
            plan->texts >= 2 && plan->tokens >= 1 && plan->turn >= 1);
     *timed = (spec_timing){.plan = *plan, .n_ways = plan->n_K + 1};
     for (int i = 0; i < plan->n_K; i++) timed->n_ways += plan->decoder.ahead && plan->K[i] > 0;
-    run r = {.plan = &timed->plan, .timed = timed, .error = error};
+    run r = {.plan = &timed->plan,
+             .timed = timed,
+             .begun = spec_clock_read(&plan->clock),
+             .error = error};
     timed->way = calloc((size_t)timed->n_ways, sizeof *timed->way);
     r.way = calloc((size_t)timed->n_ways, sizeof *r.way);
     if (timed->way == NULL || r.way == NULL)

@@ -29,7 +29,8 @@ typedef struct {
     int texts;  /* number of texts, 2..SPEC_TIMING_TEXTS_MAX */
     int tokens; /* least tokens of a text */
     int turn;   /* least tokens of a turn */
-    /* 0: no limit; else, after two texts, no new text once each way has taken this time */
+    /* 0: no limit; else, after two texts, no text more than fit into this time for each way, from
+     * the call of _init on */
     double seconds;
     uint64_t seed;
     /* all ways and passes share one session per model (sim/decode.h), to save memory. Turns begin,

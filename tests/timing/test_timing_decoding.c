@@ -433,7 +433,8 @@ static void seconds_end_it_after_two_texts(void **state)
         workshop_run(w);
         if (run == 0) assert_int_equal(w->timed.n_blocks, 2);
         else assert_true(w->timed.n_blocks > 2 && w->timed.n_blocks < 40);
-        if (run == 1) assert_true(w->timed.elapsed >= 120.0 && w->timed.elapsed < 150.0);
+        /* Of two ways; a text takes some 12 s of both, and the texts before the first one count. */
+        if (run == 1) assert_true(w->now <= 120.0 && w->now > 100.0);
         workshop_free(w);
     }
 }
