@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Installs the wheel into an empty virtual environment and tests it there without pandas, and its
-# tables with pandas; then runs the commands of docs/python.md and the cells of docs/python.ipynb.
+# Installs the wheel into an empty virtual environment and tests it there, without pandas. Then runs
+# the commands of docs/python.md, where pip installs pandas at the end, and with it the tests of
+# tables and the cells of docs/python.ipynb.
 #   python/check.sh [--update] VERSION LIBRARY SPECLAB      --update writes what they print
 #   python/check.sh --quick VERSION LIBRARY                 the tests that need no program, unbuilt
 set -eu
@@ -31,18 +32,16 @@ fi
 environment=$PWD/$out/empty
 rm -rf "$environment"
 python3 -m venv "$environment"
-install() { "$environment/bin/pip" install -q --disable-pip-version-check "$@"; }
-install $out/speclab-*.whl
+export PATH="$environment/bin:$PATH" PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
+pip install -q $out/speclab-*.whl
 echo "python-check: tests without pandas"
-tests "$environment/bin/python"
-install pandas
-echo "python-check: tests with pandas"
-tests "$environment/bin/python" test_tables.py
+tests python
 update=
 [ "$how" = --update ] && update=--update
-PATH=$environment/bin:$PATH
-export PATH
 # shellcheck disable=SC2086
 tests/docs.sh $update "$program" docs/python.md
+echo "python-check: tests with pandas"
+python -c 'import pandas'
+tests python test_tables.py
 # shellcheck disable=SC2086
 python3 tests/python/notebook.py $update docs/python.ipynb

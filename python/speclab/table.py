@@ -12,7 +12,10 @@ from .library import ffi, lib
 
 
 class Table:
-    """Columns as NumPy arrays, by name; `attrs` has the provenance. Made where pandas is absent."""
+    """Columns as NumPy arrays, by name; `attrs` has the provenance. Made where pandas is absent.
+
+    The methods that DataFrames have too are called in the same way.
+    """
 
     def __init__(self, columns: dict[str, np.ndarray], attrs: dict[str, Any]) -> None:
         self._columns = columns
@@ -29,8 +32,19 @@ class Table:
     def __len__(self) -> int:
         return len(next(iter(self._columns.values()), ()))
 
-    def __getitem__(self, name: str) -> np.ndarray:
-        return self._columns[name]
+    def __getitem__(self, name: str | list[str]) -> Any:
+        """A column, or the table of several."""
+        if isinstance(name, str):
+            return self._columns[name]
+        return Table({each: self._columns[each] for each in name}, self.attrs)
+
+    def head(self, n: int = 5) -> Table:
+        """The first n rows."""
+        return Table({name: column[:n] for name, column in self._columns.items()}, self.attrs)
+
+    def round(self, decimals: int = 0) -> Table:
+        return Table({name: column if column.dtype == object else column.round(decimals)
+                      for name, column in self._columns.items()}, self.attrs)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns)
@@ -51,11 +65,14 @@ class Table:
         texts = [[_cell_text(value) for value in column] for column in self._columns.values()]
         return [self.columns, *map(list, zip(*texts))]
 
-    def __repr__(self) -> str:
+    def to_string(self, index: bool = True) -> str:
+        """Aligned text, without an index in any case."""
         cells = self._cells()
         widths = [max(map(len, column)) for column in zip(*cells)]
         return "\n".join("  ".join(text.rjust(width) for text, width in zip(row, widths))
                          for row in cells)
+
+    __repr__ = to_string
 
     def _repr_html_(self) -> str:
         head, *body = self._cells()

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Runs the commands of documents about the library, as tests/docs.sh does, where a user has installed
-# it: by the first block of shell commands in the first document, with an empty home folder and no
-# other variables than it exports. Program, man pages and completion must be found there, too.
+# Runs the commands of documents about the library, as tests/docs.sh does, where a user has
+# installed it: by the first block of shell commands in the first document, with an empty home
+# folder and no other variables than it exports. Program, man pages and completion must be found.
 #   tests/library/docs.sh [--update] SPECLAB FILE.md...
 set -eu
 cd "$(dirname "$0")/../.."

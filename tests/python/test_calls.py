@@ -25,7 +25,7 @@ ENDLESS = {
         def heard(done, total):
             if done >= 1: ready()
         try:
-            speclab.sweep("0.1:0.9:0.1", 4, standard_error=1e-4, progress=heard)
+            speclab.sweep("0.01:0.99:0.01", 4, standard_error=1e-4, progress=heard)
         except KeyboardInterrupt as error:
             assert len(error.table) >= 1
             raise""",

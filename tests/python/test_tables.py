@@ -151,6 +151,11 @@ class Run(unittest.TestCase):
         self.assertEqual(np.asarray(table["rule"]).tolist(), ["token"])
         self.assertTrue(np.isnan(np.asarray(table["acceptance_se"])).all())
 
+    def test_prints_columns_with_and_without_pandas(self):
+        table = speclab.predict(alpha=[0.25, 0.5], K=1)
+        text = table[["alpha", "K"]].head(1).round(1).to_string(index=False)
+        self.assertEqual(text.split(), ["alpha", "K", "0.2", "1"])
+
     def test_makes_a_dataframe_where_pandas_is_installed(self):
         table = speclab.predict()
         self.assertIs(type(table), speclab.Table if pandas is None else pandas.DataFrame)
@@ -172,13 +177,13 @@ class Run(unittest.TestCase):
         with self.assertRaises(FileNotFoundError):
             speclab.run(Path("no/such/file.cfg"))
 
-    def test_a_failed_run_keeps_its_finished_rows(self):
+    def test_a_point_that_is_too_large_is_a_row(self):
         experiment = {"measure": "prove", "grid": {
             "rule": "token", "draft": "chain:probs:0.5,0.5", "target": "probs:0.4,0.6",
-            "K": [1, 8], "tokens": [1]}}
-        with self.assertRaises(speclab.Error) as caught:
-            speclab.run(experiment, limit=100)
-        self.assertEqual(np.asarray(caught.exception.table["K"]).tolist(), [1])
+            "K": [8, 1], "tokens": [1]}}
+        table = speclab.run(experiment, limit=100)
+        self.assertEqual(np.asarray(table["verdict"]).tolist(), ["too large", "lossless"])
+        self.assertEqual(table.attrs["holds"], 1)
 
     def test_progress_counts_points(self):
         heard = []
@@ -223,10 +228,16 @@ class ATable(unittest.TestCase):
         self.assertEqual(self.TABLE.shape, (2, 3))
         self.assertEqual(list(self.TABLE), ["K", "emitted", "rule"])
         self.assertEqual(self.TABLE.to_dict()["K"], [1, 10])
+        self.assertEqual(self.TABLE[["rule", "K"]].to_dict(), {"rule": ["a<b", None], "K": [1, 10]})
+        self.assertEqual(self.TABLE.head(1).to_dict(),
+                         {"K": [1], "emitted": [1.8], "rule": ["a<b"]})
+        self.assertEqual(self.TABLE.round().to_dict()["emitted"][0], 2.0)
+        self.assertEqual(self.TABLE[["K"]].head(1).round(1).attrs, self.TABLE.attrs)
 
     def test_prints_aligned_columns_and_html(self):
         self.assertEqual(repr(self.TABLE),
                          " K  emitted  rule\n 1      1.8   a<b\n10      nan      ")
+        self.assertEqual(self.TABLE.to_string(index=False), str(self.TABLE))
         self.assertIn("<td>a&lt;b</td>", self.TABLE._repr_html_())
 
     @unittest.skipIf(pandas is None, "pandas is absent")
