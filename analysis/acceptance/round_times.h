@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* round_times: the time of a round by draft length, from the lengths that were run.
- * Times are relative to a plain token at the same load. Two or more lengths determine a line; one
- * bounds the others between a cost in proportion to K and a cost that does not depend on it. Pure
- * functions. docs/formulas.md#round-times. */
+ * Times are relative to a plain token at the same load. Several lengths are assumed to be on a line
+ * in K; with one, time is between proportional to K and fixed. A time that is flat and then rises
+ * is neither. Pure functions. docs/formulas.md#round-times. */
 #ifndef SPECLAB_ROUND_TIMES_H
 #define SPECLAB_ROUND_TIMES_H
 
