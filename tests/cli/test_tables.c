@@ -148,20 +148,22 @@ static void on_terminal_as_in_a_pipe(int columns, const char *environment, const
     spec_child_free(&c);
 }
 
+#define SWEEP "sweep --alpha 0.6,0.8 --K 2,5 --c 0.1 --rounds 100"
+
 static void a_pipe_gets_whole_lines_and_so_does_all(void **state)
 {
     (void)state;
     spec_needs_program();
-    on_terminal_as_in_a_pipe(200, NULL, "predict --format table", true);
-    on_terminal_as_in_a_pipe(80, NULL, "predict --format table", false);
-    on_terminal_as_in_a_pipe(80, NULL, "predict --format table --all", true);
-    on_terminal_as_in_a_pipe(80, NULL, "predict --format table --wide", true); /* the old name */
-    on_terminal_as_in_a_pipe(80, "COLUMNS=200", "predict --format table", true);
-    on_terminal_as_in_a_pipe(200, "COLUMNS=80", "predict --format table", false);
+    on_terminal_as_in_a_pipe(200, NULL, SWEEP " --format table", true);
+    on_terminal_as_in_a_pipe(80, NULL, SWEEP " --format table", false);
+    on_terminal_as_in_a_pipe(80, NULL, SWEEP " --format table --all", true);
+    on_terminal_as_in_a_pipe(80, NULL, SWEEP " --format table --wide", true); /* the old name */
+    on_terminal_as_in_a_pipe(80, "COLUMNS=200", SWEEP " --format table", true);
+    on_terminal_as_in_a_pipe(200, "COLUMNS=80", SWEEP " --format table", false);
     on_terminal_as_in_a_pipe(80, NULL, "list rules --format table --all", true);
     on_terminal_as_in_a_pipe(80, NULL, "list rules --format csv", true);
-    on_terminal_as_in_a_pipe(80, NULL, "predict --format vertical", true);
-    on_terminal_as_in_a_pipe(80, NULL, "predict --format latex", true);
+    on_terminal_as_in_a_pipe(80, NULL, SWEEP " --format vertical", true);
+    on_terminal_as_in_a_pipe(80, NULL, SWEEP " --format latex", true);
 }
 
 /* At 80 columns a list has few lines: names in one column, usages below. */
