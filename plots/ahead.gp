@@ -42,7 +42,7 @@ set title (has_alpha ? sprintf('α = %g', largest) : 'Ahead and beforehand') fon
 set xrange [first - 0.4 : last + 0.4]
 set yrange [0 : 1.06 * most(1, high)]
 set ytics ystep(most(1, high))
-set xtics whole_xstep(most(1, last - first))
+set xtics whole_step(most(1, last - first))
 plot 1 with lines linecolor rgb FAINT dashtype 2 notitle, \
     for [j=1:n_costs] $DATA using (shown(j)):(beforehand(0)) with lines \
         linecolor j dashtype 2 notitle, \

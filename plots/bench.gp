@@ -70,7 +70,7 @@ set xrange [*:*]
 # The points set the scale: error bars from few texts may be many times as long.
 set yrange [0 : 1.15 * costliest]
 set ytics ystep(1.15 * costliest)
-set xtics whole_xstep(widest)
+set xtics whole_step(widest)
 plot 1 with lines linecolor rgb FAINT dashtype 2 notitle, \
     $DATA using 'pass':'target_pass_ratio' smooth unique with lines linecolor rgb TARGET notitle, \
     '' using 'pass':(ratio(0)):(below(ratio(0), se(0))):(ratio(0) + 2 * se(0)) \

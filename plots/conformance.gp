@@ -35,31 +35,31 @@ optional(name, has) = has ? column(name) : NaN
 name(j) = word('accepted_draft correction bonus', j)
 called(j) = j == 1 ? 'accepted draft' : name(j)
 has(j) = j == 1 ? has_accepted_draft : j == 2 ? has_correction : has_bonus
-colour(j) = j == 1 ? 3 : j == 2 ? 2 : 5
+colour(j) = j == 1 ? ACCEPTED : j == 2 ? CORRECTION : BONUS
 has_expected(j) = j == 1 ? has_accepted_draft_expected : j == 2 ? has_correction_expected \
     : has_bonus_expected
-plot $DATA using (column('token') - 0.17):'target':(0.3) with boxes linecolor 1 notitle, \
-    '' using (column('token') + 0.17):'draft':(0.3) with boxes linecolor 8 notitle, \
+plot $DATA using (column('token') - 0.17):'target':(0.3) with boxes linecolor rgb TARGET notitle, \
+    '' using (column('token') + 0.17):'draft':(0.3) with boxes linecolor rgb DRAFT notitle, \
     '' using (column('token') - 0.17):'seen':(low(0)):(high(0)) with yerrorbars \
-        linecolor 2 pointtype 7 linewidth 1.4 notitle
+        linecolor rgb 'black' pointtype 7 linewidth 1.4 notitle
 # Three bars per token: accepted draft, correction, bonus. A text of scope S does not separate them.
 if (rounds) {
     set ytics autofreq
     set ylabel ywrap('rounds, and as the token rule expects them')
     place(j) = column('token') + 0.27 * (j - 2)
     plot for [j=1:3] $DATA using (place(j)):(optional(name(j), has(j))):(0.24) with boxes \
-        linecolor colour(j) notitle, \
+        linecolor rgb colour(j) notitle, \
         for [j=1:3] '' using (place(j) - 0.12):(optional(name(j) . '_expected', has_expected(j))) \
             :(0.24):(0) with vectors \
             nohead linecolor rgb 'black' linewidth 2 notitle
 }
 eval legend(0)
-command = "plot -1 notitle, keyentry with boxes linecolor 1 title 'target'" \
-    . ", keyentry with boxes linecolor 8 title 'draft'" \
-    . ", keyentry with points linecolor 2 pointtype 7 title 'seen, ±2 s.e.'"
+command = "plot -1 notitle, keyentry with boxes linecolor rgb TARGET title 'target'" \
+    . ", keyentry with boxes linecolor rgb DRAFT title 'draft'" \
+    . ", keyentry with points linecolor rgb 'black' pointtype 7 title 'seen, ±2 s.e.'"
 if (rounds) {
     command = command \
-        . ", for [j=1:3] keyentry with boxes linecolor colour(j) title 'right: ' . called(j)" \
+        . ", for [j=1:3] keyentry with boxes linecolor rgb colour(j) title 'right: ' . called(j)" \
         . ", keyentry with lines linecolor rgb 'black' linewidth 2 title 'as expected'"
 }
 eval command

@@ -13,7 +13,7 @@ unset title
 set offsets graph 0.04, graph 0.04, graph 0.05, 0
 set xlabel xwrap('draft length K (tokens)')
 set ylabel ywrap('estimate')
-set xtics whole_xstep(most(STATS_max - STATS_min, 1))
+set xtics whole_step(most(STATS_max - STATS_min, 1))
 set yrange [*<0:1<*]
 plot for [i=1:n] $DATA using (of(i)):'alpha_mle':'wilson_low':'wilson_high' with yerrorbars \
     linecolor i pointtype 7 notitle, \

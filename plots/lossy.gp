@@ -4,7 +4,7 @@
 # needs: tv mean_n_accepted
 # names: rule family K
 # A point's label has the values of its settings, if it fits; the legend names them.
-# A small figure has no labels.
+# A small figure has no labels. Families of lossless rules share a colour.
 labels = WIDTH >= 45
 LABEL = 0.75
 settings(text) = strstrt(text, '?') ? text[strstrt(text, '?') + 1:*] : ''
@@ -15,6 +15,11 @@ keys(text) = text eq '' ? '' : pair(text)[1:strstrt(pair(text), '=') - 1] . (res
 values(text) = text eq '' ? '' : pair(text)[strstrt(pair(text), '=') + 1:*] . (rest(text) eq '' \
     ? '' : ', ' . values(rest(text)))
 n = |family_name|; n_K = |K_name|
+is_lossy(f) = strstrt(family_name[least(f, n)], '(lossy)') > 0
+lossy_before(f) = sum [i=1:f] is_lossy(i)
+tone(f) = !is_lossy(f) ? sprintf('#%06x', LOSSLESS) \
+    : word(COLOURS, int(word('1 2 4 5 6 7 8', (lossy_before(f) - 1) % 7 + 1)))
+ink_of(f) = between(int('0x' . tone(f)[2:7]), 0x000000, 0.35)
 array LEGEND_OF[n]
 do for [i=1:n] { LEGEND_OF[i] = '' }
 stats $DATA using (f = column('family'), \
@@ -79,16 +84,16 @@ do for [k=1:n_K] {
     set title sprintf(K_value[k] == 1 ? 'drafts of %g token' : 'drafts of %g tokens', K_value[k])
     plot (MOST[k] == MOST[k] ? (x <= 1 + MOST[k] ? 0 : (x - 1 - MOST[k]) / K_value[k]) : NaN) \
             with lines linecolor rgb 'black' dashtype 2 notitle, \
-        for [f=1:n] $DATA using (at(k, f)):'tv' with linespoints linecolor f linewidth 0.5 \
-            pointtype point(f) notitle, \
+        for [f=1:n] $DATA using (at(k, f)):'tv' with linespoints linecolor rgb tone(f) \
+            linewidth 0.5 pointtype point(f) notitle, \
         for [f=1:n:2] '' using (labelled(k, f)):'tv':(label(0)) with labels right \
-            font font(LABEL) textcolor rgb ink(f) offset -0.8, 0.2 notitle, \
+            font font(LABEL) textcolor rgb ink_of(f) offset -0.8, 0.2 notitle, \
         for [f=2:n:2] '' using (labelled(k, f)):'tv':(label(0)) with labels left \
-            font font(LABEL) textcolor rgb ink(f) offset 0.8, -0.2 notitle
+            font font(LABEL) textcolor rgb ink_of(f) offset 0.8, -0.2 notitle
 }
 eval legend(0)
 plot -1 notitle, \
-    for [f=1:n] keyentry with linespoints linecolor f linewidth 0.5 pointtype point(f) \
+    for [f=1:n] keyentry with linespoints linecolor rgb tone(f) linewidth 0.5 pointtype point(f) \
         title legend_of(f), \
     keyentry with lines linecolor rgb 'black' dashtype 2 title 'no rule lies below'
 unset multiplot

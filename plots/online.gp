@@ -17,7 +17,7 @@ TITLED = 1
 eval panels(1, 1, |learns_name|, longest)
 set xlabel 'batches'
 set ylabel ywrap('mean overlap')
-set xtics whole_xstep(last - first)
+set xtics whole_step(last - first)
 begin = first
 do for [p=1:|phase_name|] {
     stats $DATA using (column('phase') == p ? column('batch') : NaN) nooutput

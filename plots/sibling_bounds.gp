@@ -25,7 +25,7 @@ stats $DATA using 'acceptance':'optimal' nooutput
 low = least(0, least(STATS_min_x, STATS_min_y)); high = most(1, most(STATS_max_x, STATS_max_y))
 stats $DATA using 'n' nooutput
 set xrange [STATS_min - 0.2 : STATS_max + 0.2]
-set xtics whole_xstep(most(1, STATS_max - STATS_min))
+set xtics whole_step(most(1, STATS_max - STATS_min))
 set ytics ystep(high - low)
 widest = 1
 do for [p=1:pairs] { widest = most(widest, strlen(pair_name[p])) }

@@ -19,7 +19,7 @@ COLOURS = '#0072B2 #D55E00 #009E73 #CC79A7 #E69F00 #56B4E9 #000000 #999999'
 GAIN = 0x00588E; EVEN = 0xF3F1EB; LOSS = 0xD55E00
 TARGET = 0x0072B2; DRAFT = 0xE69F00
 ACCEPTED = 0x009E73; CORRECTION = 0xD55E00; BONUS = 0xCC79A7
-LOSSLESS = 0x009E73; LOSSY = 0xD55E00
+LOSSLESS = 0x009E73
 FAINT = '#999999'
 do for [i=1:8] { set linetype i linecolor rgb word(COLOURS, i) }
 set linetype cycle 8
@@ -35,8 +35,6 @@ stage(x) = x < 4 ? int(x) : 3
 graded(i, n) = between(VIRIDIS[stage(4.0 * (i - 1) / (n - 1)) + 1], \
     VIRIDIS[stage(4.0 * (i - 1) / (n - 1)) + 2], \
     4.0 * (i - 1) / (n - 1) - stage(4.0 * (i - 1) / (n - 1)))
-# A series' colour for text, which is too pale in its own.
-ink(i) = between(int('0x' . word(COLOURS, int(i - 1) % 8 + 1)[2:7]), 0x000000, 0.35)
 # White for a ratio of 1, towards GAIN above and LOSS below, by its logarithm over the largest.
 gain_colour(share) = between(EVEN, share > 0 ? GAIN : LOSS, least(1, abs(share)))
 
@@ -152,12 +150,13 @@ item(list, i) = i > words(list) ? 1 : int(word(list, i) + 0)
 # titles beside it, and fonts of titles above it and of rows of names.
 digit(x) = x <= 1 ? 1 : x <= 2 ? 2 : x <= 5 ? 5 : 10
 power(x) = x > 0 ? 10.0 ** floor(log10(x)) : 1
-step(range, n) = digit(1.0 * range / n / power(1.0 * range / n)) * power(1.0 * range / n)
+nice(x) = digit(x / power(x)) * power(x)
+step(range, n) = nice(1.0 * range / n)
 xstep(range) = step(range, most(3, least(10, across / 3.2)))
 ystep(range) = step(range, most(3, least(10, down / LINE)))
-# Tics at whole numbers, for counts such as tokens.
-whole_xstep(range) = most(1, xstep(range))
-whole_step(range) = ceil((range < 9 ? 1.4 : 2) * (range + 1) / across)
+# Whole numbers, for counts such as tokens.
+fewest(range) = ceil((0.8 + 0.6 * strlen(sprintf('%d', range))) * (range + 1) / across)
+whole_step(range) = range < 10 && fewest(range) == 3 ? 3 : nice(fewest(range))
 # eval log_tics('y', low, high, n): a logarithmic axis with at least two labels, and about n.
 tic_in(x, low, high) = x >= low * (1 - 1e-9) && x <= high * (1 + 1e-9) ? sprintf('%.10g, ', x) : ''
 tics_10(k, low, high, every) = 10.0 ** k > high * (1 + 1e-9) ? '' \
@@ -185,7 +184,8 @@ log_list(low, high, n) = high / low < 200 && fits(tics_dense(decade(low), low, h
     : words(tics_125(decade(low), low, high)) >= 2 ? tics_125(decade(low), low, high) \
     : tics_even(ceil(low / step(high - low, 3) - 1e-9) * step(high - low, 3), high, \
         step(high - low, 3))
-log_tics(axis, low, high, n) = sprintf('set logscale %s', axis) . (high <= low ? '' \
+log_tics(axis, low, high, n) = sprintf('set logscale %s', axis) . (high <= low \
+    ? sprintf('; set %stics (%.10g)', axis, low) \
     : sprintf('; set %stics (%s)', axis, listed(log_list(low, high, least(8, n)))))
 # The same with powers of two, if there are at least two of them.
 log_tics_2(axis, low, high, n) = high >= 4 * low ? sprintf('set logscale %s 2', axis) \

@@ -30,7 +30,7 @@ eval panels_apart(0)
 eval panels(1, losses + 2 * drafts, 2 * losses + 9 * drafts, 12)
 unset title
 set xlabel xwrap('steps')
-set xtics whole_xstep(most(steps, 1))
+set xtics whole_step(most(steps, 1))
 if (losses) {
     set ylabel ywrap('loss (nats), and bits per token')
     plot $DATA using 'step':(optional('loss', has_loss)) with lines linecolor rgb 'black' notitle, \

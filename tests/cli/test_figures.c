@@ -152,6 +152,12 @@ static void draw(spec_child *c, const figure *f)
     draw_in_size(c, f, "900x600px");
 }
 
+/* The cells of serve_schedule have numbers, which are no labels of axes. */
+static void check_axes(const figure *f)
+{
+    if (strcmp(f->name, "serve_schedule") != 0) spec_picture_axes_labelled("figure.svg", f->name);
+}
+
 static void every_figure_is_drawn_from_its_columns_with_texts_apart(void **state)
 {
     static figure figures[FIGURES_MAX];
@@ -167,8 +173,7 @@ static void every_figure_is_drawn_from_its_columns_with_texts_apart(void **state
             if (rows > 1) {
                 spec_picture_check("figure.svg");
                 spec_picture_texts_apart("figure.svg", figures[i].name);
-                if (strcmp(figures[i].name, "serve_schedule") != 0) /* its cells have numbers */
-                    spec_picture_axes_labelled("figure.svg", figures[i].name);
+                check_axes(&figures[i]);
             }
             assert_int_equal(access("figure.svg", R_OK), 0);
             spec_child_free(&c);
@@ -190,6 +195,7 @@ static void texts_are_apart_in_a_small_figure(void **state)
         draw_in_size(&c, &figures[i], "8x6cm");
         if (c.code == 0) {
             spec_picture_texts_apart("figure.svg", figures[i].name);
+            check_axes(&figures[i]);
             drawn++;
         } else if (strstr(c.line, "has no room for its panels") == NULL) {
             fail_msg("%s: %s", figures[i].name, c.line);
@@ -484,6 +490,46 @@ static void a_figure_that_cannot_be_drawn_is_found_before_the_run(void **state)
     }
 }
 
+static void page_has(const char *file, const char *text)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%.150s/%s", spec_folder_before, file);
+    char *bytes = spec_file_bytes(path);
+    if (strstr(bytes, text) == NULL) fail_msg("%s does not have %s", file, text);
+    free(bytes);
+}
+
+/* The colours of the best and the worst cell: those of style.gp, which are those of the page. */
+static void gain_and_loss_have_the_colours_of_the_page(void **state)
+{
+    static const char *const commands[] = {"plot map.csv -F serve_map -o figure.svg",
+                                           "plot map.csv --x K --y batch --heat speedup "
+                                           "-o figure.svg"};
+    (void)state;
+    spec_needs_program();
+    spec_file_write("map.csv", "K,batch,context,speedup,break_even_context\n3,1,128,2,128\n"
+                               "3,8,128,1,128\n3,64,128,0.5,128\n");
+    for (int i = 0; i < 2; i++) {
+        unlink("figure.svg");
+        spec_program_works(commands[i]);
+        char *svg = spec_file_bytes("figure.svg");
+        const char *gain = strstr(svg, "fill = 'rgb(  0,  88, 142)'");
+        if (gain == NULL || strstr(svg, "fill = 'rgb(213,  94,   0)'") == NULL)
+            fail_msg("%s: not the colours of gain and loss", commands[i]);
+        free(svg);
+    }
+    page_has("plots/style.gp", "GAIN = 0x00588E; EVEN = 0xF3F1EB; LOSS = 0xD55E00");
+    page_has("web/js/heat.js", "[213, 94, 0]");
+    page_has("web/js/heat.js", "[0, 88, 142]");
+    page_has("plots/style.gp", "TARGET = 0x0072B2; DRAFT = 0xE69F00");
+    page_has("web/page.css", "--target: #0072b2;");
+    page_has("web/page.css", "--draft: #e69f00;");
+    page_has("plots/style.gp", "ACCEPTED = 0x009E73; CORRECTION = 0xD55E00; BONUS = 0xCC79A7");
+    page_has("web/page.css", "--accepted: #009e73;");
+    page_has("web/page.css", "--rejected: #d55e00;");
+    page_has("web/page.css", "--bonus: #cc79a7;");
+}
+
 static void every_experiment_can_be_drawn(void **state)
 {
     spec_child c;
@@ -510,6 +556,7 @@ int main(void)
         cmocka_unit_test(a_script_reads_the_columns_that_it_declares),
         cmocka_unit_test(odd_data_give_a_figure_or_one_line),
         cmocka_unit_test(a_figure_that_cannot_be_drawn_is_found_before_the_run),
+        cmocka_unit_test(gain_and_loss_have_the_colours_of_the_page),
         cmocka_unit_test(every_experiment_can_be_drawn),
     };
     return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);

@@ -150,6 +150,51 @@ static void bars_that_end_at_zero_reach_the_edge_of_a_logarithmic_axis(void **st
     }
 }
 
+static void a_zero_on_a_logarithmic_axis_is_drawn_at_its_edge(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_file_write("zero.csv", "K,hit\n1,0.1\n2,0.01\n3,0\n");
+    draws("zero.csv --x K --y hit --log y");
+    shows("x.svg", "0\n0.01\n");
+    assert_int_equal(count("x.svg", " scale("), 3);
+    draws("zero.csv --x hit --y K --log x");
+    shows("x.svg", "0\n0.01\n");
+    assert_int_equal(count("x.svg", " scale("), 3);
+    draws("zero.csv --x K --y hit --log y --where K=1,2");
+    shows_not("x.svg", "0\n0.01\n");
+}
+
+/* Two marks for the texts in the legend, and one for each point. */
+static void marks_of_the_legend_mean_one_thing(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_file_write("marks.csv", "emitted,rule,kind,text\n2,token,chain,a\n2.1,token,chain,b\n"
+                                 "3,match,tree,a\n3.1,match,tree,b\n");
+    draws("marks.csv --x emitted --y rule --by kind,text");
+    assert_int_equal(count("x.svg", " scale("), 6);
+}
+
+/* Curves on one place have marks of different sizes, largest first. */
+static void curves_that_coincide_are_all_seen(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    for (int apart = 0; apart < 2; apart++) {
+        char csv[128];
+        snprintf(csv, sizeof csv, "x,y,g\n1,1,a\n2,1,a\n3,2,a\n1,1,b\n2,1,b\n3,%d,b\n", 2 + apart);
+        spec_file_write("same.csv", csv);
+        draws("same.csv --x x --y y --by g");
+        char *svg = spec_file_bytes("x.svg");
+        const char *first = strstr(svg, " scale("), *last = first; /* the legend has two more */
+        for (int i = 0; i < 5; i++) assert_non_null(last = strstr(last + 1, " scale("));
+        const double a = strtod(first + 7, NULL), b = strtod(last + 7, NULL);
+        assert_true(apart ? a == b : a > 1.3 * b);
+        free(svg);
+    }
+}
+
 static void results_have_bars_theory_and_the_words_of_the_field(void **state)
 {
     (void)state;
@@ -439,6 +484,9 @@ int main(void)
         cmocka_unit_test(a_foreign_csv_is_drawn),
         cmocka_unit_test(a_pipe_is_drawn),
         cmocka_unit_test(bars_that_end_at_zero_reach_the_edge_of_a_logarithmic_axis),
+        cmocka_unit_test(a_zero_on_a_logarithmic_axis_is_drawn_at_its_edge),
+        cmocka_unit_test(marks_of_the_legend_mean_one_thing),
+        cmocka_unit_test(curves_that_coincide_are_all_seen),
         cmocka_unit_test(results_have_bars_theory_and_the_words_of_the_field),
         cmocka_unit_test(a_title_names_what_all_rows_have),
         cmocka_unit_test(points_of_a_series_are_joined_in_order),
