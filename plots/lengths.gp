@@ -1,5 +1,5 @@
 # Share of the speed-up that each length policy loses against the best fixed length.
-# title: Length policies of engines
+# title: Speed-up that length policies of engines lose
 # x: loss_fixed
 # y: policy
 # by: text

@@ -23,7 +23,7 @@ LOSSLESS = 0x009E73
 FAINT = '#999999'
 do for [i=1:8] { set linetype i linecolor rgb word(COLOURS, i) }
 set linetype cycle 8
-array POINT[8] = [7, 5, 9, 13, 2, 6, 4, 1]
+array POINT[8] = [7, 5, 9, 13, 6, 4, 2, 1]
 point(i) = POINT[int(i - 1) % 8 + 1]
 # A colour between two, and the i-th of n numbers in order, dark to light (viridis).
 channel(from, to, share, shift) = \
