@@ -156,6 +156,21 @@ static void the_domain_has_edges(void **state)
     }
 }
 
+/* Share 1 is best, and the winner's law is (4, 13, 32)/49. Token 1, of the highest target/draft,
+ * has more than its target there, and token 2, which is before it, has less. */
+static void share_1_need_not_be_the_optimum(void **state)
+{
+    (void)state;
+    const double target[3] = {0, 0.25, 0.75}, draft[3] = {2.0 / 7, 1.0 / 7, 4.0 / 7};
+    spec_ratio_order order;
+    assert_int_equal(spec_ratio_order_init(&order, 3), GSL_SUCCESS);
+    spec_ratio_order_sort(&order, target, draft);
+    assert_within(spec_tournament_khisti_judged(&order, 2), 177.0 / 196, 1e-15);
+    assert_within(spec_tournament_khisti(&order, 2), 2325.0 / 2548, 1e-15);
+    assert_within(spec_optimal_iid(&order, 2), 45.0 / 49, 1e-15);
+    spec_ratio_order_free(&order);
+}
+
 /* Token 1 ties with token 0, so its law falls below the least double: (.04, 0, .77, .19), then
  * (.008, 0, .721, .271). A draft of token 3 wins, so the correction, token 3, is never a draft that
  * lost. */
@@ -177,6 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_closed_form_is_the_game_on_every_tuple),
         cmocka_unit_test(the_domain_has_edges),
+        cmocka_unit_test(share_1_need_not_be_the_optimum),
         cmocka_unit_test(a_law_that_underflows_has_no_ratio),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
