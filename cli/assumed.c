@@ -22,6 +22,23 @@ void spec_assumed_add_default(spec_assumed *assumed, const char *typed, const ch
     if (opt_value == by_default) spec_assumed_add(assumed, typed, by_default, NULL);
 }
 
+void spec_assumed_add_options(spec_assumed *assumed, const struct argp_option *options,
+                              const char *const *names)
+{
+    for (; *names != NULL; names++) {
+        const struct argp_option *option = options;
+        while (option->name == NULL || strcmp(option->name, *names) != 0) option++;
+        const char *begin = strrchr(option->doc, '(');
+        char typed[64], value[128];
+        if (spec_usage_gave(*names)) continue;
+        snprintf(typed, sizeof typed, "--%s ", *names);
+        const int n = (int)strcspn(begin, ")"); /* a list keeps its parentheses */
+        const bool lists = memchr(begin, ',', (size_t)n) != NULL;
+        snprintf(value, sizeof value, "%.*s", lists ? n + 1 : n - 1, lists ? begin : begin + 1);
+        spec_assumed_add(assumed, typed, value, NULL);
+    }
+}
+
 /* Whether the grid has a value for one of the parameters, "trace accepted". */
 static bool has_any(const spec_grid *grid, const char *parameters)
 {

@@ -7,6 +7,8 @@
 
 #include "experiments/measures/measure.h"
 
+#include <argp.h>
+
 typedef struct {
     char text[1024]; /* "" : nothing is assumed */
 } spec_assumed;
@@ -18,6 +20,11 @@ void spec_assumed_add(spec_assumed *assumed, const char *typed, const char *valu
 /* The same, if the value is the default itself and not the user's text. */
 void spec_assumed_add_default(spec_assumed *assumed, const char *typed, const char *opt_value,
                               const char *by_default);
+
+/* Add those of the named options (NULL-terminated) that the user did not give, with the defaults
+ * that end their help in parentheses. */
+void spec_assumed_add_options(spec_assumed *assumed, const struct argp_option *options,
+                              const char *const *names);
 
 /* Add what a measure assumes of a grid (spec_measure.assumes). `typed_for` writes what
  * the user types before the value of a parameter. */

@@ -177,6 +177,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 void spec_train_args_parse(spec_train_args *args, spec_context *context, int argc, char **argv)
 {
+    static const char *const mattering[] = {"loss", "layers", "dim",    "K", "steps",
+                                            "rate", "batch",  "window", NULL};
     static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         options_table,
@@ -206,5 +208,6 @@ void spec_train_args_parse(spec_train_args *args, spec_context *context, int arg
     args->common.opt_figure = "training";
     args->common.opt_output = "the trained model, a GGUF file; the table goes to standard output";
     spec_usage_parse(&argp, argc, argv, args);
+    spec_assumed_add_options(&args->assumed, options_table, mattering);
     args->settings.seed = args->common.seed;
 }

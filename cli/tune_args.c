@@ -78,6 +78,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 void spec_tune_args_parse(spec_tune_args *args, spec_context *context, int argc, char **argv)
 {
+    static const char *const mattering[] = {"data", "texts", "tokens", "method", "trials", NULL};
     static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         options_table,
@@ -107,4 +108,5 @@ void spec_tune_args_parse(spec_tune_args *args, spec_context *context, int argc,
                              .check = 3};
     args->common.opt_output = "the trials; the best sets go to standard output";
     spec_usage_parse(&argp, argc, argv, args);
+    spec_assumed_add_options(&args->assumed, options_table, mattering);
 }

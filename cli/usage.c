@@ -216,6 +216,15 @@ static void list_for_getopt(char *letters, struct option *word, const struct arg
     *word = (struct option){0};
 }
 
+static const char *gave[MOST_OPTIONS + 1]; /* the names of the options that were given */
+
+bool spec_usage_gave(const char *option)
+{
+    int i = 0;
+    while (gave[i] != NULL && strcmp(gave[i], option) != 0) i++;
+    return gave[i] != NULL;
+}
+
 /* An option with a value may be given once, unless it is marked as repeatable. The '=' of "-a=0.8"
  * is refused. */
 static void check_values(const struct argp *argp, int argc, char **argv)
@@ -225,6 +234,7 @@ static void check_values(const struct argp *argp, int argc, char **argv)
     char letters[2 * MOST_OPTIONS + 2];
     struct option word[MOST_OPTIONS + 1];
     const int n = gather(option, 0, argp);
+    int n_gave = 0;
     list_for_getopt(letters, word, option, n);
     opterr = 0;
     optind = 0;
@@ -240,6 +250,7 @@ static void check_values(const struct argp *argp, int argc, char **argv)
         while (option[first]->key != option[i]->key) first++; /* a second name of the same option */
         const char *before = value[first], *name = option[i]->name;
         value[first] = optarg;
+        if (before == NULL) gave[n_gave++] = option[first]->name;
         if (before == NULL || (option[i]->flags & SPEC_OPTION_REPEATS) != 0) continue;
         if (strcmp(option[i]->arg, "LIST") == 0)
             spec_usage_fail(argv[0], "--%s is given twice; give one list: --%s %s,%s", name, name,

@@ -9,6 +9,7 @@
 #error "speclab needs glibc: this C library has no argp"
 #endif
 #include <argp.h>
+#include <stdbool.h>
 
 extern const struct argp spec_usage_argp;
 
@@ -37,5 +38,8 @@ __attribute__((format(printf, 2, 3))) void spec_usage_note(const char *verb, con
 /* argp_parse(argp, argc, argv, 0, NULL, input), where `argp` has spec_usage_argp among its
  * children. Exits 2 on a wrong option. */
 void spec_usage_parse(const struct argp *argp, int argc, char **argv, void *input);
+
+/* Whether that command line gave an option, by its long name. */
+bool spec_usage_gave(const char *option);
 
 #endif

@@ -130,6 +130,20 @@ static const struct {
     {"serve", "block memory kv-bytes slo", "need --blocks, or are not asked"},
     {"generate", "prompt tokens texts color verify", "the text itself"},
     {"step", "K rounds context top names verify draft", "what is shown"},
+    {"tune", "data texts tokens method trials", "said; a search takes long"},
+    {"train", "loss layers dim K steps rate batch window", "said; a training takes long"},
+    {"tune", "runs top check", "the size of the table"},
+    {"train",
+     "target draft heads kv-heads ffn taps ttt own-texts judge-texts save-every bar "
+     "dropout exit-scale rotate",
+     "the recipe of a model, which the model's file holds"},
+    {"validate",
+     "env only scopes trace budget eps false-alarm-rate memory power holds "
+     "write-trace timeout",
+     "the report names budget, alarm rate, power and what was tested"},
+    {"rows", "cutoff device every length places prompt split", "the head of the file names them"},
+    {"advise", "K engine", "the report names them"},
+    {"quantize widen import", "type by taps", "the table names them"},
     {"bench step generate", "draft verify device", "named in the head"},
     {"bench", "loss positions rate", "of --online, which its result names"},
 };
@@ -249,8 +263,10 @@ static bool is_considered(const char *verb, const char *option)
 /* The help of an option ends with its default in parentheses. */
 static void every_option_with_a_default_is_considered(void **state)
 {
-    static const char *const verbs[] = {"predict", "sweep", "run",  "prove",    "accept", "plan",
-                                        "serve",   "bench", "step", "generate", NULL};
+    static const char *const verbs[] = {"predict",  "sweep", "run",    "prove",    "accept",
+                                        "plan",     "serve", "bench",  "step",     "generate",
+                                        "advise",   "tune",  "train",  "validate", "rows",
+                                        "quantize", "widen", "import", NULL};
     (void)state;
     spec_needs_program();
     n_faults = 0;
@@ -278,10 +294,29 @@ static void every_option_with_a_default_is_considered(void **state)
     assert_int_equal(n_faults, 0);
 }
 
+static void training_says_what_it_assumes(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_child c;
+    char *text = calloc(1, 20001);
+    for (int i = 0; i < 2000; i++) memcpy(text + 10 * i, "once upon ", 10);
+    spec_file_write("long.txt", text);
+    free(text);
+    spec_child_run(&c, "train lm --data long.txt --steps 2 --layers 1 --dim 16 --window 64 "
+                       "--batch 2 --judge-texts 2 -o m.gguf");
+    if (c.code != 0) fail_msg("%d: %s", c.code, c.line);
+    assert_string_equal(
+        c.assumed, "speclab train: assumed: --loss (lm: ce, distill: jsd, others: fkl), --K 5, "
+                   "--rate (0.003, heads: 0.002, layerskip: 0.0005; with --draft: 0.001)");
+    spec_child_free(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_default_that_moves_an_answer_is_printed),
+        cmocka_unit_test(training_says_what_it_assumes),
         cmocka_unit_test(every_option_with_a_default_is_considered),
     };
     return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);

@@ -74,13 +74,15 @@ static const struct {
     {"predict --guess 0.2,0.5", {"guess", "emitted", "speedup", "speedup_ahead"}},
     {"sweep --alpha 0.5:0.9:0.1 --rounds 100", {"alpha", "K", "emitted", "speedup"}},
     {"sweep --target zipf?V=20 --alpha 0.8,0.9 --K 3,4 --rounds 100", {"draft", "speedup"}},
+    {"sweep --ahead --target zipf?V=20&s=1.1 --alpha 0.8,0.9 --K 3 --rounds 2000",
+     {"draft", "ahead", "gain", "hit"}},
     {"prove --rule token,block,lenience", {"rule", "draft", "tv", "verdict"}},
     {"prove --cases 3 --rule token,lenience", {"rule", "worst_tv", "verdict"}},
     {"accept --n 1:3 --rule token,rrs", {"rule", "n", "acceptance", "ratio", "verdict"}},
     {"plan --nodes 4,16", {"method", "budget", "emitted", "speedup"}},
     {"run wide.cfg", {"target", "K", "emitted", "speedup"}},
     {"serve --alpha 0.7 --rate 10:30:10 --K 0,3 --requests 200",
-     {"rate", "K", "latency_ms", "speedup", "speedup_", "best_K"}},
+     {"rate", "K", "latency_ms", "speedup", "speedup_se", "best_K"}},
 };
 
 static size_t lines_of(const char *text, const char *first_letters)
