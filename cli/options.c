@@ -280,13 +280,13 @@ static int write_table(const spec_table *table, const spec_experiment *opt_exper
 static int show(const spec_table *table, const spec_experiment *opt_experiment,
                 const spec_options *options, const char *verb)
 {
-    spec_error error = {{0}}, why = {{0}};
+    spec_error error = {{0}};
     spec_output output;
     int status;
     spec_progress_clear();
     SPEC_TRY(spec_output_open(&output, options->output, verb, &error));
-    if (write_table(table, opt_experiment, options, output.out, &why) != GSL_SUCCESS)
-        SPEC_TRY(spec_fail(&error, GSL_EFAILED, "%.200s: %s", spec_output_name(&output), why.text));
+    SPEC_TRY(spec_output_check(
+        &output, write_table(table, opt_experiment, options, output.out, &error), &error));
     SPEC_TRY(spec_output_close(&output, options->force, verb, &error));
 done:
     spec_output_discard(&output);

@@ -54,6 +54,13 @@ int spec_output_open(spec_output *output, const char *opt_path, const char *verb
     return status;
 }
 
+int spec_output_check(const spec_output *output, int status, spec_error *error)
+{
+    if (status == GSL_SUCCESS || !ferror(output->out)) return status;
+    const spec_error inner = *error;
+    return spec_fail(error, status, "%.200s: %s", spec_output_name(output), inner.text);
+}
+
 int spec_output_close(spec_output *output, bool force, const char *verb, spec_error *error)
 {
     int status = GSL_SUCCESS;

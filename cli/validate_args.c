@@ -434,7 +434,8 @@ int spec_validate_args_draw(const spec_validate_args *args, const spec_table *ta
     const int stem = (int)(strrchr(args->figure, '.') - args->figure);
     if (asprintf(&path, "%.*s.csv", stem, args->figure) < 0) return spec_no_memory(error);
     SPEC_TRY(spec_output_open(&output, path, verb, error));
-    SPEC_TRY(spec_table_write(table, SPEC_FORMAT_CSV, output.out, error));
+    SPEC_TRY(spec_output_check(&output, spec_table_write(table, SPEC_FORMAT_CSV, output.out, error),
+                               error));
     SPEC_TRY(spec_output_close(&output, args->common.force, verb, error));
     SPEC_TRY(spec_figure_draw_named(name, path, args->figure, args->common.force, verb, error));
 done:

@@ -33,9 +33,10 @@ int spec_validate_write_trace(const spec_validate_args *args, const char *verb)
     if (spec_output_open(&output, standard ? NULL : args->write_trace, verb, &error) != GSL_SUCCESS)
         spec_usage_fail(verb, "--write-trace: %s", error.text);
     int status;
-    SPEC_TRY(spec_trace_write(output.out, args->sampler, kind, contents,
+    status = spec_trace_write(output.out, args->sampler, kind, contents,
                               args->budget_given ? args->plan.draws : DEFAULT_TOKENS,
-                              args->plan.seed, &error));
+                              args->plan.seed, &error);
+    SPEC_TRY(spec_output_check(&output, status, &error));
     SPEC_TRY(spec_output_close(&output, args->common.force, verb, &error));
 done:
     spec_output_discard(&output);

@@ -199,7 +199,7 @@ static int show(const spec_diagnosis_facts *facts, const arguments *args, const 
         SPEC_TRY(write_text(stdout, facts, common, &error));
     } else {
         SPEC_TRY(spec_output_open(&output, common->output, verb, &error));
-        SPEC_TRY(write_text(output.out, facts, common, &error));
+        SPEC_TRY(spec_output_check(&output, write_text(output.out, facts, common, &error), &error));
         SPEC_TRY(spec_output_close(&output, common->force, verb, &error));
     }
 done:

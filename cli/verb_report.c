@@ -115,7 +115,8 @@ int spec_verb_report(spec_context *context, int argc, char **argv)
     if (args.html)
         spec_report_page_html(file.out, &page, figure);
     else
-        SPEC_TRY(spec_report_page_markdown(file.out, &page, &error));
+        SPEC_TRY(
+            spec_output_check(&file, spec_report_page_markdown(file.out, &page, &error), &error));
     SPEC_TRY(spec_output_close(&file, args.force, verb, &error));
 done:
     spec_output_discard(&file);

@@ -293,7 +293,8 @@ static int write_report(const spec_experiment *experiment, const spec_result *re
     options.opt_share = args->common.context->opt_share;
     snprintf(path, sizeof path, "%s/report.md", args->directory);
     SPEC_TRY(spec_output_open(&output, path, verb, error));
-    SPEC_TRY(spec_report_write(output.out, experiments, results, n, &options, error));
+    SPEC_TRY(spec_output_check(
+        &output, spec_report_write(output.out, experiments, results, n, &options, error), error));
     SPEC_TRY(spec_output_close(&output, args->common.force, verb, error));
     spec_progress_clear();
     printf("%-24s %s\n", "report", path);

@@ -256,7 +256,8 @@ int spec_verb_step(spec_context *context, int argc, char **argv)
     SPEC_TRY(spec_output_open(&file, args.common.output, verb, &error));
     spec_assumed_say(&args.pair.assumed, verb);
     const spec_step_view view = {.log = &log, .names = &names, .top = args.top};
-    SPEC_TRY(write_rounds(file.out, &args, &view, &log, before, n, &error));
+    SPEC_TRY(spec_output_check(&file, write_rounds(file.out, &args, &view, &log, before, n, &error),
+                               &error));
     SPEC_TRY(spec_output_close(&file, args.common.force, verb, &error));
     if (log.report.used < n_coins)
         spec_usage_note(verb, "%d of %d coins were not needed", n_coins - log.report.used, n_coins);

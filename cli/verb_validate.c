@@ -162,9 +162,13 @@ static int write_all(const spec_validate_args *args, const spec_validation *v,
                      const spec_validate_files *files, const char *verb, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    SPEC_TRY(write_main(args, v, files->main.out, error));
-    if (files->report.out != NULL) SPEC_TRY(spec_validate_report_json(v, files->report.out, error));
-    if (files->junit.out != NULL) SPEC_TRY(spec_validate_report_junit(v, files->junit.out, error));
+    const spec_output *main = &files->main, *report = &files->report, *junit = &files->junit;
+    SPEC_TRY(spec_output_check(main, write_main(args, v, main->out, error), error));
+    if (report->out != NULL)
+        SPEC_TRY(
+            spec_output_check(report, spec_validate_report_json(v, report->out, error), error));
+    if (junit->out != NULL)
+        SPEC_TRY(spec_output_check(junit, spec_validate_report_junit(v, junit->out, error), error));
     if (args->figure != NULL) SPEC_TRY(write_figure(args, v, verb, error));
 done:
     return status;

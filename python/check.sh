@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Installs the wheel into an empty virtual environment and tests it there, without pandas. Then runs
-# the commands of docs/python.md, where pip installs pandas at the end, and with it the tests of
-# tables and the cells of docs/python.ipynb.
+# the commands of docs/python.md, where pip installs pandas at the end. With pandas it runs the
+# tests of tables and the cells of docs/python.ipynb.
 #   python/check.sh [--update] VERSION LIBRARY SPECLAB      --update writes what they print
 #   python/check.sh --quick VERSION LIBRARY                 the tests that need no program, unbuilt
 set -eu
