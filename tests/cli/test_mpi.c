@@ -169,7 +169,7 @@ static void a_failure_is_said_once_and_ends_all_ranks(void **state)
         const char *arguments, *text;
     } wrong[] = {
         {"sweep --alpha 2", "speclab sweep: --alpha: 2 is not within [0, 1]"},
-        {"prove --K 1,6 --tokens 5 --limit 1000", "speclab prove: more than 1000 branches"},
+        {"prove --rule token,gumbel?seed=3", "speclab prove: rule 'gumbel?seed=3' emits the one"},
         {"sweep --rounds 10 -o none/x.csv", "speclab sweep: none/x.csv: No such file"},
         {"sweep --rounds 10 --resume", "speclab sweep: --resume needs -o FILE"},
         {"list", "speclab list: it has no grid"},
@@ -193,12 +193,26 @@ static void a_failure_is_said_once_and_ends_all_ranks(void **state)
     }
 }
 
+static void a_point_that_is_too_large_is_a_row_of_any_rank(void **state)
+{
+    (void)state;
+    needs_mpi();
+#define LARGE "prove --rule token,match --drafting chain --K 1,4 --limit 1000 -o "
+    spec_program_ends(LARGE "whole.csv --force", 3, "");
+    assert_int_equal(run(3, LARGE "ranks.csv --force"), 3);
+    spec_files_same("whole.csv", "ranks.csv");
+    char *bytes = spec_file_bytes("mpi.txt");
+    assert_non_null(strstr(bytes, "2 of 4 rows are too large: token (row 2) and match (row 4)"));
+    free(bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_number_of_ranks_writes_the_same_bytes),
         cmocka_unit_test(shards_and_ranks_go_together),
         cmocka_unit_test(a_killed_rank_loses_no_row),
+        cmocka_unit_test(a_point_that_is_too_large_is_a_row_of_any_rank),
         cmocka_unit_test(a_failure_is_said_once_and_ends_all_ranks),
     };
     return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
