@@ -45,7 +45,7 @@ static const struct argp_option options_table[] = {
      1},
     {"options", KEY_OPTIONS, "TEXT", 0,
      "options for the library's open function; with --exec, further words of the command", 1},
-    {"env", KEY_ENV, "NAME", 0,
+    {"env", KEY_ENV, "NAME", SPEC_OPTION_REPEATS,
      "also pass this environment variable to the sampler's process; may be repeated (PATH, "
      "PYTHON*, CUDA_* and others in docs/conformance.md)",
      1},

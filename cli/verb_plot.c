@@ -16,6 +16,10 @@ enum {
     KEY_FACET,
     KEY_HEAT,
     KEY_LOG,
+    KEY_KIND,
+    KEY_ERROR,
+    KEY_XLABEL,
+    KEY_YLABEL,
     KEY_WHERE,
     KEY_TITLE,
     KEY_NO_TITLE,
@@ -39,14 +43,22 @@ static const struct argp_option options_table[] = {
      "columns of the vertical axis; error bars come from Y_se (two standard errors) or Y_low and "
      "Y_high, a line from Y_theory",
      2},
+    {"kind", KEY_KIND, "KIND", 0, "lines, scatter or bars (lines)", 2},
+    {"error", KEY_ERROR, "COLUMN,...", 0,
+     "error bars: a column for each of --y, added and subtracted, or two with the ends of the bar",
+     2},
     {"by", KEY_BY, "COLUMN,...", 0, "one series per value", 2},
     {"facet", KEY_FACET, "COLUMN", 0, "one panel per value", 2},
     {"heat", KEY_HEAT, "COLUMN", 0, "a heat map: this column as colour over x and y", 2},
     {"log", KEY_LOG, "x|y|xy", 0, "logarithmic axes", 2},
-    {"where", KEY_WHERE, "COLUMN=VALUE,...", 0,
-     "only rows with one of these values; may be repeated for other columns", 2},
+    {"where", KEY_WHERE, "COLUMN=VALUE,...", SPEC_OPTION_REPEATS,
+     "only rows with one of these values; may be repeated: for another column, or for a value "
+     "with a comma",
+     2},
     {0, 0, 0, 0, "Appearance:", 3},
     {"title", KEY_TITLE, "TEXT", 0, "the title (made from the data)", 3},
+    {"xlabel", KEY_XLABEL, "TEXT", 0, "the title of the horizontal axis (from its column)", 3},
+    {"ylabel", KEY_YLABEL, "TEXT", 0, "the title of the vertical axis (from its columns)", 3},
     {"no-title", KEY_NO_TITLE, NULL, 0, "no title", 3},
     {"size", KEY_SIZE, "WIDTHxHEIGHT", 0,
      "the size, such as 8x6cm, 3x2in or 900x600px (900x600px; pdf, tikz: 15x10cm)", 3},
@@ -67,11 +79,16 @@ typedef struct {
     bool terminal_given;
 } arguments;
 
+static void take_text(char **text, const char *arg, const char *verb)
+{
+    free(*text);
+    if ((*text = strdup(arg)) == NULL) spec_usage_no_memory(verb);
+}
+
 static void take(char **text, const char *arg, const char *option, const char *verb)
 {
     if (*arg == '\0') spec_usage_fail(verb, "--%s: the column has no name", option);
-    free(*text);
-    if ((*text = strdup(arg)) == NULL) spec_usage_no_memory(verb);
+    take_text(text, arg, verb);
 }
 
 static void take_list(spec_word_list *list, const char *arg, const char *option, const char *verb)
@@ -99,10 +116,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_WHERE:
         if (spec_word_list_add(&args->where, arg) != GSL_SUCCESS) spec_usage_no_memory(verb);
         return 0;
+    case KEY_ERROR: take_list(&args->axes.error, arg, "error", verb); return 0;
+    case KEY_XLABEL: take_text(&args->axes.x_title, arg, verb); return 0;
+    case KEY_YLABEL: take_text(&args->axes.y_title, arg, verb); return 0;
     case KEY_FORCE: args->request.force = true; return 0;
     case KEY_TITLE: style->title = arg; return 0;
     case KEY_NO_TITLE: style->title = ""; return 0;
     case KEY_LOG: status = spec_figure_axes_log(&args->axes, arg, &error); break;
+    case KEY_KIND: status = spec_figure_axes_kind(&args->axes, arg, &error); break;
     case KEY_SIZE: status = spec_figure_style_size(style, arg, &error); break;
     case KEY_FONT: status = spec_figure_style_font(style, arg, &error); break;
     case KEY_LEGEND: status = spec_figure_style_legend(style, arg, &error); break;

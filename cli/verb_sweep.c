@@ -205,9 +205,9 @@ int spec_verb_sweep(spec_context *context, int argc, char **argv)
         .axis = axis,
         .n_axes = (int)(sizeof axis / sizeof axis[0]),
         .assumed = assumed,
-        .figure = args.ahead ? "ahead"
-                  : no_alpha ? NULL /* its curves are functions of alpha */
-                             : "speedup",
+        .figure = args.ahead           ? "ahead"
+                  : no_alpha || models ? NULL /* its curves are functions of alpha */
+                                       : "speedup",
         .rounds = args.rounds > 0           ? args.rounds
                   : args.standard_error > 0 ? 0
                   : models                  ? 100000

@@ -62,6 +62,19 @@ tips(p, s) = ', $DATA using ' . (SIDEWAYS ? '"value":' : '') . sprintf('(place(%
     . (SIDEWAYS ? '' : ':"value"') . ':(' . number_at(p, s) . ') with labels hypertext point' \
     . drawn(s)
 number_of(list, i) = int(word(list, i) + 0)
+# The bars of series s beside those of the others, from BARS_FROM, with error bars on top.
+bar = 0.8 / |SHAPE|
+slot(p, s) = place(p, s) + (s - (|SHAPE| + 1) / 2.0) * bar
+fill(s) = tint(COLOUR[s])
+box(p, s) = ', $DATA using ' . (SIDEWAYS \
+        ? sprintf('"value":(slot(%d, %d)):(BARS_FROM):"value"', p, s) \
+            . sprintf(':(slot(%d, %d) - bar / 2):(slot(%d, %d) + bar / 2)', p, s, p, s) \
+        : sprintf('(slot(%d, %d)):"value":(slot(%d, %d) - bar / 2)', p, s, p, s) \
+            . sprintf(':(slot(%d, %d) + bar / 2):(BARS_FROM):"value"', p, s)) \
+    . sprintf(' with boxxyerror fillstyle solid 0.8 noborder linecolor rgb fill(%d) notitle', s)
+whisker(p, s) = ', $DATA using ' . (SIDEWAYS ? '"value":' : '') . sprintf('(slot(%d, %d))', p, s) \
+    . (SIDEWAYS ? '' : ':"value"') . ':"low":"high" with ' \
+    . (SIDEWAYS ? 'xerrorbars' : 'yerrorbars') . " pointtype 0 pointsize 0 linecolor rgb '#404040' notitle"
 
 # The line at 1 that divides gain from loss, if the values have such a line.
 one = SIDEWAYS ? 'from 1, graph 0 to 1, graph 1' : 'from graph 0, first 1 to graph 1, first 1'
@@ -83,9 +96,15 @@ do for [p=1:PANELS] {
     command = ''
     do for [i=1:words(JOIN[p])] { command = command . line(p, number_of(JOIN[p], i), 'value') }
     do for [i=1:words(THEORY[p])] { command = command . line(p, number_of(THEORY[p], i), 'theory') }
-    do for [i=1:words(BARS[p])] { command = command . dots(p, number_of(BARS[p], i), 1) }
-    do for [i=1:words(DOTS[p])] { command = command . dots(p, number_of(DOTS[p], i), 0) }
-    shown = MOUSE ? BARS[p] . ' ' . DOTS[p] : ''
+    both = BARS[p] . ' ' . DOTS[p]
+    if (BOXES) {
+        do for [i=1:words(both)] { command = command . box(p, number_of(both, i)) }
+        do for [i=1:words(BARS[p])] { command = command . whisker(p, number_of(BARS[p], i)) }
+    } else {
+        do for [i=1:words(BARS[p])] { command = command . dots(p, number_of(BARS[p], i), 1) }
+        do for [i=1:words(DOTS[p])] { command = command . dots(p, number_of(DOTS[p], i), 0) }
+    }
+    shown = MOUSE ? both : ''
     do for [i=1:words(shown)] { command = command . tips(p, number_of(shown, i)) }
     eval 'plot ' . command[3:*]
 }
@@ -93,9 +112,10 @@ eval legend(0)
 command = 'plot -1 notitle'
 do for [k=1:KEYS] {
     style = KEY_DASH[k] > 0 ? sprintf('linespoints dashtype KEY_DASH[%d]', k) : 'points'
-    command = command . ', keyentry with ' . style \
-        . sprintf(' linecolor rgb tint(KEY_COLOUR[%d]) pointtype mark(KEY_SHAPE[%d])', k, k) \
-        . sprintf(' title KEY_TITLE[%d]', k)
+    command = command . ', keyentry with ' \
+        . (BOXES ? 'boxes fillstyle solid 0.8 noborder' \
+            : style . sprintf(' pointtype mark(KEY_SHAPE[%d])', k)) \
+        . sprintf(' linecolor rgb tint(KEY_COLOUR[%d]) title KEY_TITLE[%d]', k, k)
 }
 eval command
 unset multiplot

@@ -2,6 +2,7 @@
 #include "cli/figures/figure.h"
 
 #include "base/memory_text.h"
+#include "cli/figures/default_axes.h"
 #include "cli/figures/figure_data.h"
 #include "cli/figures/figure_file.h"
 #include "cli/figures/figure_prelude.h"
@@ -38,21 +39,6 @@ static int check_own(const spec_figure_axes *axes, spec_error *error)
     return GSL_SUCCESS;
 }
 
-static int load_script(spec_figure_script *script, const spec_figure_request *request,
-                       const spec_figure_data *data, spec_error *error)
-{
-    char named[NAME_MAX + 1];
-    const char *name = request->opt_name;
-    if (name == NULL &&
-        (name = spec_table_provenance(&data->table, "figure", named, sizeof named)) == NULL)
-        return spec_fail(error, GSL_EINVAL,
-                         "%s names no figure in its '# figure:' line; choose columns with --x and "
-                         "--y, or a figure of "
-                         "'speclab list figures' with --figure",
-                         data->path);
-    return spec_figure_script_load(script, name, error);
-}
-
 static int check_columns(const spec_figure_script *script, const spec_figure_data *data,
                          spec_error *error)
 {
@@ -87,23 +73,73 @@ static int write_prelude(FILE *out, spec_word_list *ret_constant, spec_figure_no
     return spec_figure_title_parameters(ret_constant, data, axes, error);
 }
 
+/* Changes axes, of a script or chosen, as the request says. Borrows from it. */
+static void change_axes(spec_figure_axes *axes, const spec_figure_axes *given)
+{
+    if (given->by.n > 0) axes->by = given->by;
+    if (given->facet != NULL) axes->facet = given->facet;
+    if (given->x_title != NULL) axes->x_title = given->x_title;
+    if (given->y_title != NULL) axes->y_title = given->y_title;
+    if (given->error.n > 0) axes->error = given->error;
+    if (given->kind != SPEC_FIGURE_LINES) axes->kind = given->kind;
+    axes->log_x = axes->log_x || given->log_x;
+    axes->log_y = axes->log_y || given->log_y;
+}
+
+static bool changes_axes(const spec_figure_axes *given)
+{
+    return given->by.n > 0 || given->facet != NULL || given->x_title != NULL ||
+           given->y_title != NULL || given->error.n > 0 || given->kind != SPEC_FIGURE_LINES ||
+           given->log_x || given->log_y;
+}
+
 /* The axes of a script, with the request's changes. Borrows both. */
 static int choose_axes(spec_figure_axes *ret, const spec_figure_request *request,
                        const spec_figure_script *script, spec_error *error)
 {
-    const spec_figure_axes *given = request->axes;
     *ret = script->axes;
-    if (given == NULL) return GSL_SUCCESS;
-    if (script->axes.x == NULL &&
-        (given->by.n > 0 || given->facet != NULL || given->log_x || given->log_y))
-        return spec_fail(
-            error, GSL_EINVAL,
-            "the figure '%s' has its own axes; --by, --facet and --log go with --x and --y",
-            script->name);
-    if (given->by.n > 0) ret->by = given->by;
-    if (given->facet != NULL) ret->facet = given->facet;
-    ret->log_x = ret->log_x || given->log_x;
-    ret->log_y = ret->log_y || given->log_y;
+    if (request->axes == NULL) return GSL_SUCCESS;
+    if (script->axes.x == NULL && changes_axes(request->axes))
+        return spec_fail(error, GSL_EINVAL,
+                         "the figure '%s' has its own axes; --by, --facet, --log, --kind, --error, "
+                         "--xlabel and --ylabel go with --x and --y",
+                         script->name);
+    change_axes(ret, request->axes);
+    return GSL_SUCCESS;
+}
+
+/* The figure that the request or the result names. *ret_why, with GSL_CONTINUE: there is none, or
+ * the result lacks columns of its own one. */
+static int find_script(spec_figure_script *script, const spec_figure_request *request,
+                       const spec_figure_data *data, spec_error *ret_why, spec_error *error)
+{
+    char named[NAME_MAX + 1];
+    const char *name = request->opt_name;
+    if (name == NULL &&
+        (name = spec_table_provenance(&data->table, "figure", named, sizeof named)) == NULL) {
+        spec_fail(ret_why, GSL_CONTINUE, "%s names no figure", data->path);
+        return GSL_CONTINUE;
+    }
+    const int status = spec_figure_script_load(script, name, error);
+    if (status != GSL_SUCCESS || request->opt_name != NULL)
+        return status == GSL_SUCCESS ? check_columns(script, data, error) : status;
+    return check_columns(script, data, ret_why) == GSL_SUCCESS ? GSL_SUCCESS : GSL_CONTINUE;
+}
+
+/* " (interrupted after 3 of 8 points)" at the end of the title, also of the user's. */
+static int add_unfinished(char **title, const spec_figure_data *data, spec_error *error)
+{
+    char *whole = NULL, number[32], part[48];
+    const char *words = data->table.unfinished;
+    if (words == NULL && spec_table_provenance(&data->table, "shard", number, sizeof number)) {
+        snprintf(part, sizeof part, "part %s", number);
+        words = part;
+    }
+    if (words == NULL) return GSL_SUCCESS;
+    if (asprintf(&whole, "%s%s(%s)", *title, **title != '\0' ? " " : "", words) < 0)
+        return spec_no_memory(error);
+    free(*title);
+    *title = whole;
     return GSL_SUCCESS;
 }
 
@@ -125,6 +161,7 @@ static int make_program(char **ret_program, size_t *ret_n, spec_figure_note *ret
     else
         title = spec_figure_title(opt_script, &constant, data);
     if (title == NULL) SPEC_TRY(spec_no_memory(error));
+    SPEC_TRY(add_unfinished(&title, data, error));
     SPEC_TRY(spec_figure_script_text(&style, "style", error));
     if (axes->x != NULL)
         SPEC_TRY(spec_figure_script_text(&body, axes->heat != NULL ? "heat" : "series", error));
@@ -149,28 +186,37 @@ static int draw(char **ret_drawn, size_t *ret_n, spec_figure_note *ret_note,
     int status = GSL_SUCCESS;
     spec_figure_data data = {0};
     spec_figure_script script = {0};
-    spec_figure_axes axes = {0};
+    spec_figure_axes axes = {0}, chosen = {0};
     char *program = NULL;
     size_t n_program = 0;
-    const bool own = request->axes != NULL && is_own(request->axes);
+    spec_error why = {{0}};
+    bool own = request->axes != NULL && is_own(request->axes);
     if (own) SPEC_TRY(check_own(request->axes, error));
     SPEC_TRY(spec_gnuplot_check(error));
     SPEC_TRY(spec_figure_data_load(&data, csv, request->where != NULL ? request->where : &nothing,
                                    error));
-    if (own) {
+    if (own)
         axes = *request->axes;
-    } else {
-        SPEC_TRY(load_script(&script, request, &data, error));
-        SPEC_TRY(check_columns(&script, &data, error));
+    else if ((status = find_script(&script, request, &data, &why, error)) == GSL_SUCCESS)
         SPEC_TRY(choose_axes(&axes, request, &script, error));
+    else if (status == GSL_CONTINUE) {
+        own = true;
+        SPEC_TRY(spec_default_axes(&chosen, request->axes, &data, error));
+        axes = chosen;
+        if (request->axes != NULL) change_axes(&axes, request->axes);
+    } else {
+        goto done;
     }
     SPEC_TRY(make_program(&program, &n_program, ret_note, &data, request, own ? NULL : &script,
                           &axes, error));
+    if (chosen.x != NULL)
+        spec_default_axes_note(ret_note->text, sizeof ret_note->text, &why, &axes);
     spec_error inner = {{0}};
     if ((status = spec_gnuplot_run(ret_drawn, ret_n, program, n_program, &inner)) != GSL_SUCCESS)
         SPEC_TRY(spec_fail(error, status, "%s is not drawn: %s", csv, inner.text));
 done:
     free(program);
+    spec_figure_axes_free(&chosen);
     spec_figure_script_free(&script);
     spec_figure_data_free(&data);
     return status;

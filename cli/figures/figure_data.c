@@ -3,6 +3,7 @@
 
 #include "base/names.h"
 #include "base/settings.h"
+#include "base/table_file.h"
 #include "speclab/no_memory.h"
 
 #include <math.h>
@@ -57,62 +58,90 @@ static int no_column(const spec_figure_data *data, const char *name, spec_error 
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Whether the cell has one of the values of "COLUMN=VALUE,VALUE". Numbers are compared as numbers.
- */
-static int meets(bool *ret_meets, const spec_cell *cell, const char *values, spec_error *error)
+/* Whether the cell is a value. Numbers are compared as numbers. */
+static bool is_value(const spec_cell *cell, const char *value)
 {
-    spec_word_list list = {0};
     char buffer[64];
     double number;
-    *ret_meets = false;
-    if (spec_word_list_split(&list, values, ",") != GSL_SUCCESS) return spec_no_memory(error);
-    for (int i = 0; i < list.n; i++)
-        *ret_meets =
-            *ret_meets || strcmp(cell_text(cell, buffer, sizeof buffer), list.word[i]) == 0 ||
-            (spec_settings_parse_double(&number, list.word[i]) && spec_cell_number(cell) == number);
+    return strcmp(cell_text(cell, buffer, sizeof buffer), value) == 0 ||
+           (spec_settings_parse_double(&number, value) && spec_cell_number(cell) == number);
+}
+
+/* Keeps `keep` where the cells of a column are one of "VALUE,VALUE". A text that is the value of a
+ * row as a whole, commas and all, stands for it alone. */
+static int mark_rows(bool *keep, const spec_figure_data *data, int column, const char *values,
+                     spec_error *error)
+{
+    spec_word_list list = {0};
+    bool whole = false;
+    for (size_t r = 0; r < data->n_rows && !whole; r++)
+        whole = is_value(spec_table_cell(&data->table, data->row[r], column), values);
+    if ((whole ? spec_word_list_add(&list, values) : spec_word_list_split(&list, values, ",")) !=
+        GSL_SUCCESS)
+        return spec_no_memory(error);
+    for (size_t r = 0; r < data->n_rows; r++)
+        for (int i = 0; i < list.n && !keep[r]; i++)
+            keep[r] = is_value(spec_table_cell(&data->table, data->row[r], column), list.word[i]);
     spec_word_list_free(&list);
     return GSL_SUCCESS;
 }
 
-static int keep_rows(spec_figure_data *data, const char *condition, spec_error *error)
+/* The column of "COLUMN=VALUES"; *ret_values begins at the values. */
+static int read_condition(int *ret_column, const char **ret_values, const spec_figure_data *data,
+                          const char *condition, spec_error *error)
 {
     const char *equals = strchr(condition, '=');
-    size_t kept = 0;
     if (equals == NULL || equals == condition || equals[1] == '\0')
         return spec_fail(error, GSL_EINVAL, "--where: '%.100s' is not COLUMN=VALUE", condition);
     char *name = strndup(condition, (size_t)(equals - condition));
     if (name == NULL) return spec_no_memory(error);
-    const int column = spec_table_column(&data->table, name);
-    int status = column < 0 ? no_column(data, name, error) : GSL_SUCCESS;
-    for (size_t r = 0; status == GSL_SUCCESS && r < data->n_rows; r++) {
-        bool keep;
-        status =
-            meets(&keep, spec_table_cell(&data->table, data->row[r], column), equals + 1, error);
-        if (keep) data->row[kept++] = data->row[r];
-    }
+    *ret_column = spec_table_column(&data->table, name);
+    *ret_values = equals + 1;
+    const int status = *ret_column < 0 ? no_column(data, name, error) : GSL_SUCCESS;
     free(name);
-    if (status != GSL_SUCCESS) return status;
+    return status;
+}
+
+/* Keeps the rows that one of the conditions on the column of condition `first` allows. */
+static int keep_rows(spec_figure_data *data, const spec_word_list *where, int first,
+                     spec_error *error)
+{
+    int column, other, status = GSL_SUCCESS;
+    const char *values;
+    size_t kept = 0;
+    bool *keep = calloc(data->n_rows, sizeof *keep);
+    if (keep == NULL) return spec_no_memory(error);
+    SPEC_TRY(read_condition(&column, &values, data, where->word[first], error));
+    for (int i = 0; i < where->n; i++) {
+        SPEC_TRY(read_condition(&other, &values, data, where->word[i], error));
+        if (other == column) SPEC_TRY(mark_rows(keep, data, column, values, error));
+    }
+    for (size_t r = 0; r < data->n_rows; r++)
+        if (keep[r]) data->row[kept++] = data->row[r];
     data->n_rows = kept;
     if (kept == 0)
-        return spec_fail(error, GSL_EINVAL, "%s has no row with %.100s", data->path, condition);
-    return GSL_SUCCESS;
+        status = spec_fail(error, GSL_EINVAL, "%s has no row with %.100s", data->path,
+                           where->word[first]);
+done:
+    free(keep);
+    return status;
 }
 
 int spec_figure_data_load(spec_figure_data *data, const char *path, const spec_word_list *where,
                           spec_error *error)
 {
+    static const spec_input_limit limit = {"a result", 1 << 30};
     int status = GSL_SUCCESS;
     *data = (spec_figure_data){0};
-    SPEC_TRY(spec_table_read_foreign_csv(&data->table, path, error));
+    SPEC_TRY(spec_table_file_read(&data->table, NULL, path, &limit, error));
     data->n_rows = data->table.n_rows;
-    if (data->n_rows == 0) SPEC_TRY(spec_fail(error, GSL_EINVAL, "%s has no rows", path));
     data->path = strdup(path);
     data->row = calloc(data->n_rows, sizeof *data->row);
     data->columns = calloc((size_t)data->table.n_columns, sizeof *data->columns);
     if (data->path == NULL || data->row == NULL || data->columns == NULL)
         SPEC_TRY(spec_no_memory(error));
     for (size_t r = 0; r < data->n_rows; r++) data->row[r] = r;
-    for (int i = 0; i < where->n; i++) SPEC_TRY(keep_rows(data, where->word[i], error));
+    for (int i = 0; i < where->n; i++) SPEC_TRY(keep_rows(data, where, i, error));
 done:
     if (status != GSL_SUCCESS) spec_figure_data_free(data);
     return status;
@@ -136,13 +165,7 @@ void spec_figure_data_free(spec_figure_data *data)
 
 const spec_measure *spec_figure_data_measure(const spec_figure_data *data)
 {
-    char name[64];
-    spec_error ignored;
-    const spec_measure *measure;
-    if (spec_table_provenance(&data->table, "measure", name, sizeof name) == NULL ||
-        spec_measure_find(&measure, name, &ignored) != GSL_SUCCESS)
-        return NULL;
-    return measure;
+    return spec_measure_of_table(&data->table);
 }
 
 /* ---- levels ---------------------------------------------------------------------------------- */

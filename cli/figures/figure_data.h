@@ -31,8 +31,9 @@ typedef struct {
     spec_figure_column *columns; /* (table.n_columns) value is NULL until requested */
 } spec_figure_data;
 
-/* Read a result of speclab or a CSV of another program. `where` has conditions
- * COLUMN=VALUE[,VALUE...]; a row that meets all is drawn. GSL_EINVAL if no row is left. */
+/* Reads a result of speclab, or CSV or JSON of another program. `where` has conditions
+ * COLUMN=VALUE[,VALUE...]; several ones on a column allow the values of each. A row that has an
+ * allowed value in every such column is drawn. GSL_EINVAL if no row is left. */
 int spec_figure_data_load(spec_figure_data *data, const char *path, const spec_word_list *where,
                           spec_error *error);
 void spec_figure_data_free(spec_figure_data *data);

@@ -150,12 +150,13 @@ static void write_edges(FILE *out, const map *m)
     for (int p = 0; p < m->n_panels; p++) fprintf(out, "EDGES[%d] = %d\n", p + 1, shown[p]);
 }
 
-static void write_title(FILE *out, const char *name, const char *column, const char *more)
+static void write_title(FILE *out, const char *name, const char *opt_title, const char *column,
+                        const char *more)
 {
     char axis[TITLE_SIZE], title[TITLE_SIZE + 32];
     snprintf(title, sizeof title, "%s%s", spec_figure_words_axis(axis, sizeof axis, column), more);
     fprintf(out, "%s = ", name);
-    spec_gnuplot_quote(out, title);
+    spec_gnuplot_quote(out, opt_title != NULL ? opt_title : title);
     fputc('\n', out);
 }
 
@@ -172,9 +173,9 @@ int spec_figure_heat_write(FILE *out, spec_word_list *ret_constant, spec_figure_
     write_cells(out, &m);
     write_edges(out, &m);
     write_scale(out, &m);
-    write_title(out, "XAXIS", m.x->name, "");
-    write_title(out, "YAXIS", m.y->name, "");
-    write_title(out, "ZTITLE", m.z->name,
+    write_title(out, "XAXIS", axes->x_title, m.x->name, "");
+    write_title(out, "YAXIS", axes->y_title, m.y->name, "");
+    write_title(out, "ZTITLE", NULL, m.z->name,
                 m.ratio && m.low < 1.0 && m.high >= 1.0 ? " (line: 1)" : "");
     spec_gnuplot_texts(out, "XNAME", m.x->level, m.x->n_levels, true);
     spec_gnuplot_texts(out, "YNAME", m.y->level, m.y->n_levels, true);

@@ -26,7 +26,8 @@ typedef struct {
     const spec_figure_column *facet;
     dimension dimension[DIMENSIONS_MAX];
     int n_dimensions;
-    const spec_figure_column **se, **low, **high, **theory; /* (n_values) NULL: no such column */
+    const spec_figure_column **se, **half, **low, **high,
+        **theory; /* (n_values) NULL: no such column */
     const spec_figure_column *emitted,
         *emitted_se; /* if a speed-up has their relative error, else NULL */
     spec_error *error;
@@ -64,6 +65,34 @@ static int find_emitted(maker *in)
     return status;
 }
 
+/* A column of numbers that --error names. */
+static int error_column(const spec_figure_column **ret, maker *in, const char *name)
+{
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_figure_data_column(ret, in->data, name, in->error));
+    if ((*ret)->is_text)
+        status = spec_fail(in->error, GSL_EINVAL, "%s: column '%.60s' of --error holds texts",
+                           in->data->path, name);
+done:
+    return status;
+}
+
+/* The error bars of column j of y are those of --error. */
+static int take_error(maker *in, int j)
+{
+    const spec_word_list *error = &in->axes->error;
+    int status = GSL_SUCCESS;
+    in->se[j] = in->low[j] = in->high[j] = NULL;
+    if (in->points->has_error) {
+        SPEC_TRY(error_column(&in->half[j], in, error->word[j]));
+    } else {
+        SPEC_TRY(error_column(&in->low[j], in, error->word[2 * j]));
+        SPEC_TRY(error_column(&in->high[j], in, error->word[2 * j + 1]));
+    }
+done:
+    return status;
+}
+
 static int find_values(maker *in)
 {
     const spec_figure_axes *axes = in->axes;
@@ -75,16 +104,23 @@ static int find_values(maker *in)
     SPEC_TRY(spec_figure_data_column(&y, in->data, axes->y.word[0], in->error));
     points->value = calloc(n, sizeof *points->value);
     points->line = calloc(2 * n, sizeof *points->line);
-    in->se = calloc(4 * n, sizeof *in->se);
+    in->se = calloc(5 * n, sizeof *in->se);
     if (points->value == NULL || points->line == NULL || in->se == NULL)
         SPEC_TRY(spec_no_memory(in->error));
     points->dots = points->line + n;
     in->low = in->se + n;
     in->high = in->low + n;
     in->theory = in->high + n;
+    in->half = in->theory + n;
     points->sideways = y->is_text && !x->is_text && n == 1;
     points->at = points->sideways ? y : x;
     points->n_values = (int)n;
+    points->names = points->at->is_text || axes->kind == SPEC_FIGURE_BARS;
+    points->has_error = axes->error.n == points->n_values;
+    if (axes->error.n > 0 && axes->error.n != (int)n && axes->error.n != 2 * (int)n)
+        SPEC_TRY(spec_fail(in->error, GSL_EINVAL,
+                           "--error needs one column for each column of --y, or two with the ends "
+                           "of its bars"));
     if (points->n_values > SPEC_FIGURE_SERIES_MAX)
         SPEC_TRY(
             spec_fail(in->error, GSL_EINVAL, "--y: more than %d columns", SPEC_FIGURE_SERIES_MAX));
@@ -105,11 +141,17 @@ static int find_values(maker *in)
         SPEC_TRY(companion(&in->high[j], in, value->name, "high"));
         SPEC_TRY(companion(&in->theory[j], in, value->name, "theory"));
         if (in->low[j] == NULL || in->high[j] == NULL) in->low[j] = in->high[j] = NULL;
+        if (axes->error.n > 0) SPEC_TRY(take_error(in, j));
+        if (axes->kind != SPEC_FIGURE_LINES) {
+            points->line[j] = false;
+            points->dots[j] = true;
+            in->theory[j] = NULL;
+        }
         for (int i = 0; in->theory[j] != NULL && i < axes->y.n;
              i++) /* theory is a series of its own */
             if (strcmp(axes->y.word[i], in->theory[j]->name) == 0) in->theory[j] = NULL;
     }
-    if (points->at->is_text && points->at->n_levels > SPEC_FIGURE_NAMES_MAX)
+    if (points->names && points->at->n_levels > SPEC_FIGURE_NAMES_MAX)
         status = spec_fail(in->error, GSL_EINVAL,
                            "%s: column '%.60s' has over %d names, too many for an axis",
                            in->data->path, points->at->name, SPEC_FIGURE_NAMES_MAX);
@@ -161,41 +203,60 @@ static int level_of(const dimension *d, size_t row, int y)
     return d->column == NULL ? y : spec_figure_column_level(d->column, row);
 }
 
+/* The first dimension that is not the colour: bars have no style, so that all are their colour. */
+static int first_style(const maker *in)
+{
+    return in->axes->kind == SPEC_FIGURE_BARS ? 0 : 1;
+}
+
 /* The panel and series of a row; false if a value is missing. */
 static bool place(spec_figure_point *point, const maker *in)
 {
     int style = 0;
     point->panel = in->facet != NULL ? spec_figure_column_level(in->facet, point->row) : 0;
     point->colour = in->n_dimensions > 0 ? level_of(&in->dimension[0], point->row, point->y) : 0;
-    for (int d = 1; d < in->n_dimensions; d++) {
+    for (int d = first_style(in); d < in->n_dimensions; d++) {
         const int level = level_of(&in->dimension[d], point->row, point->y);
         if (level < 0) return false;
         style = style * in->dimension[d].n + level;
     }
     point->style = style;
+    if (first_style(in) == 0) {
+        point->colour = style;
+        point->style = 0;
+    }
     return point->panel >= 0 && point->colour >= 0;
+}
+
+/* The place along the axis: a number, or that of the name, from 1. */
+static double place_of(const spec_figure_points *points, size_t row)
+{
+    const double value = points->at->value[row];
+    if (!points->names || points->at->is_text || isnan(value)) return value;
+    return 1.0 + spec_figure_column_level(points->at, row);
 }
 
 static void take_point(maker *in, size_t row, int y)
 {
     spec_figure_points *points = in->points;
     const double value = points->value[y]->value[row];
-    const bool as_emitted =
-        in->emitted_se != NULL && strcmp(points->value[y]->name, "speedup") == 0;
+    const bool as_emitted = in->emitted_se != NULL && in->axes->error.n == 0 &&
+                            strcmp(points->value[y]->name, "speedup") == 0;
+    const double half = value_at(in->half[y], row);
     const double se = as_emitted ? value * in->emitted_se->value[row] / in->emitted->value[row]
                                  : value_at(in->se[y], row);
     spec_figure_point point = {.row = row,
                                .y = y,
-                               .at = points->at->value[row],
+                               .at = place_of(points, row),
                                .value = value,
                                .low = value_at(in->low[y], row),
                                .high = value_at(in->high[y], row),
                                .theory = value_at(in->theory[y], row)};
     const bool interval = !isnan(point.low) && !isnan(point.high);
     if (isnan(point.at) || (isnan(value) && isnan(point.theory)) || !place(&point, in)) return;
-    if (!isnan(se)) {
-        point.low = value - 2.0 * se;
-        point.high = value + 2.0 * se;
+    if (!isnan(se) || !isnan(half)) {
+        point.low = value - (isnan(half) ? 2.0 * se : half);
+        point.high = value + (isnan(half) ? 2.0 * se : half);
     } else if (!interval) {
         point.low = point.high = NAN;
     }
@@ -252,11 +313,11 @@ static char *name_of(const maker *in, const dimension *d, int level)
     return spec_figure_words_value(d->column->name, d->column->level[level], !d->column->is_text);
 }
 
-/* The names of a style's dimensions, joined. */
+/* The names of a style's dimensions, or of a bar's colour, joined. */
 static char *style_name(const maker *in, int style)
 {
     char *name = strdup("");
-    for (int d = in->n_dimensions - 1; d >= 1 && name != NULL; d--) {
+    for (int d = in->n_dimensions - 1; d >= first_style(in) && name != NULL; d--) {
         char *joined = NULL, *one = name_of(in, &in->dimension[d], style % in->dimension[d].n);
         style /= in->dimension[d].n;
         if (one == NULL || asprintf(&joined, "%s%s%s", one, *name != '\0' ? ", " : "", name) < 0)
@@ -279,7 +340,9 @@ static int name_all(char ***ret_names, int *ret_n, maker *in, naming what)
     SPEC_TRY(compress(&values, ret_n, in->points, offsets[what]));
     if ((*ret_names = calloc((size_t)*ret_n + 1, sizeof **ret_names)) == NULL) SPEC_TRY(GSL_ENOMEM);
     for (int i = 0; i < *ret_n; i++) {
-        char *name = what == STYLES ? style_name(in, values[i])
+        const bool joined = what == (first_style(in) == 0 ? COLOURS : STYLES);
+        char *name = joined           ? style_name(in, values[i])
+                     : what == STYLES ? strdup("")
                      : what == PANELS && in->facet != NULL
                          ? name_of(in, &(dimension){in->facet, 0}, values[i])
                      : what == COLOURS && in->n_dimensions > 0
@@ -308,8 +371,8 @@ static int gather(maker *in)
     SPEC_TRY(name_all(&points->panel, &points->n_panels, in, PANELS));
     SPEC_TRY(name_all(&points->colour, &points->n_colours, in, COLOURS));
     SPEC_TRY(name_all(&points->style, &points->n_styles, in, STYLES));
-    points->numbers = in->n_dimensions > 0 && in->dimension[0].column != NULL &&
-                      !in->dimension[0].column->is_text;
+    points->numbers = in->n_dimensions > 0 && first_style(in) == 1 &&
+                      in->dimension[0].column != NULL && !in->dimension[0].column->is_text;
     for (size_t i = 0; i < points->n; i++)
         points->point[i].series =
             points->point[i].colour * points->n_styles + points->point[i].style;

@@ -22,11 +22,13 @@ typedef struct {
 typedef struct {
     const spec_figure_column
         *at;       /* the axis along which series run; its levels are names if it holds texts */
+    bool names;    /* that axis has a name at each level, not a scale */
     bool sideways; /* that axis is the vertical one */
     int n_values;
     const spec_figure_column **value; /* (n_values) */
     bool *line, *dots;                /* (n_values) drawn as a line, as points */
     bool has_bars, has_low_high, has_theory;
+    bool has_error;           /* bars are a column that the user chose */
     spec_figure_point *point; /* (n) ordered by panel, series and place */
     size_t n;
     int n_panels, n_colours, n_styles, n_series;

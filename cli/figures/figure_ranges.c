@@ -104,6 +104,11 @@ static int write_value_axis(FILE *out, spec_figure_points *points, const spec_fi
         }
     }
     if (!(low <= high)) return none_above_zero(data, name, error);
+    const bool from_zero = axes->kind == SPEC_FIGURE_BARS && !is_log;
+    if (from_zero) {
+        low = fmin(low, 0.0);
+        high = fmax(high, 0.0);
+    }
     const double zero =
         write_range(out, points->sideways ? 'x' : 'y', low, high, is_log, zeros && is_log);
     for (size_t i = 0; i < points->n && is_log; i++) {
@@ -112,6 +117,9 @@ static int write_value_axis(FILE *out, spec_figure_points *points, const spec_fi
         if (p->theory == 0.0) p->theory = zero;
         if (p->low <= 0.0) p->low = 1e-3 * low; /* gnuplot cuts the bars at the axis */
     }
+    if (from_zero && low == 0.0)
+        fprintf(out, "set %crange [0:%.12g]\n", points->sideways ? 'x' : 'y', high + 0.04 * high);
+    fprintf(out, "BARS_FROM = %.12g\n", from_zero ? 0.0 : 1e-3 * low);
     const bool ratio = spec_figure_words_ratio(name);
     fprintf(out, "ONE = %d\n",
             ratio && low < 1.0 + 0.1 * (high - low) && high > 1.0 - 0.1 * (high - low));
@@ -125,7 +133,7 @@ static int write_place_axis(FILE *out, spec_figure_points *points, const spec_fi
     bool zeros = false;
     fputs("NAMES = 0; WHOLE = 0; XSPAN = 0; YSPAN = 0; XLOG = 0; YLOG = 0; XZERO = 0; YZERO = 0\n",
           out);
-    if (points->at->is_text) return write_names(out, points, error);
+    if (points->names) return write_names(out, points, error);
     for (size_t i = 0; i < points->n; i++) {
         zeros = zeros || points->point[i].at == 0.0;
         if (axes->log_x && !(points->point[i].at > 0.0)) continue;
@@ -141,7 +149,8 @@ static int write_place_axis(FILE *out, spec_figure_points *points, const spec_fi
 }
 
 /* Columns whose titles differ only after the comma share one title. */
-static void value_title(char *buffer, size_t size, const spec_figure_points *points)
+static void value_title(char *buffer, size_t size, const spec_figure_points *points,
+                        const spec_figure_axes *axes)
 {
     char first[TITLE_SIZE], other[TITLE_SIZE];
     spec_figure_words_axis(first, sizeof first, points->value[0]->name);
@@ -153,20 +162,25 @@ static void value_title(char *buffer, size_t size, const spec_figure_points *poi
         common = same ? n : 0;
         if (common == 0) break;
     }
-    snprintf(buffer, size, "%.*s%s", (int)common, first,
-             common > 0 && points->has_bars ? (points->has_low_high ? ", low to high" : ", ±2 s.e.")
-                                            : "");
+    if (points->has_error && common > 0)
+        snprintf(buffer, size, "%.*s ± %.60s", (int)common, first, axes->error.word[0]);
+    else
+        snprintf(buffer, size, "%.*s%s", (int)common, first,
+                 common > 0 && points->has_bars
+                     ? (points->has_low_high ? ", low to high" : ", ±2 s.e.")
+                     : "");
 }
 
-static void write_titles(FILE *out, const spec_figure_points *points)
+static void write_titles(FILE *out, const spec_figure_points *points, const spec_figure_axes *axes)
 {
     char place[TITLE_SIZE], value[TITLE_SIZE + 24];
     spec_figure_words_axis(place, sizeof place, points->at->name);
-    value_title(value, sizeof value, points);
+    value_title(value, sizeof value, points, axes);
+    const char *x = points->sideways ? value : place, *y = points->sideways ? "" : value;
     fputs("XAXIS = ", out);
-    spec_gnuplot_quote(out, points->sideways ? value : place);
+    spec_gnuplot_quote(out, axes->x_title != NULL ? axes->x_title : x);
     fputs("; YAXIS = ", out);
-    spec_gnuplot_quote(out, points->sideways ? "" : value);
+    spec_gnuplot_quote(out, axes->y_title != NULL ? axes->y_title : y);
     fputc('\n', out);
 }
 
@@ -175,6 +189,6 @@ int spec_figure_ranges_write(FILE *out, spec_figure_points *points, const spec_f
 {
     int status = write_place_axis(out, points, data, axes, error);
     if (status == GSL_SUCCESS) status = write_value_axis(out, points, data, axes, error);
-    if (status == GSL_SUCCESS) write_titles(out, points);
+    if (status == GSL_SUCCESS) write_titles(out, points, axes);
     return status;
 }

@@ -224,8 +224,22 @@ int spec_figure_axes_log(spec_figure_axes *axes, const char *text, spec_error *e
     return spec_fail(error, GSL_EINVAL, "--log: '%.60s' is not x, y or xy", text);
 }
 
+int spec_figure_axes_kind(spec_figure_axes *axes, const char *text, spec_error *error)
+{
+    static const char *const names[] = {"lines", "scatter", "bars"};
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(text, names[i]) != 0) continue;
+        axes->kind = (spec_figure_kind)i;
+        return GSL_SUCCESS;
+    }
+    return spec_fail(error, GSL_EINVAL, "--kind: '%.60s' is not lines, scatter or bars", text);
+}
+
 void spec_figure_axes_free(spec_figure_axes *axes)
 {
+    free(axes->x_title);
+    free(axes->y_title);
+    spec_word_list_free(&axes->error);
     free(axes->x);
     free(axes->facet);
     free(axes->heat);

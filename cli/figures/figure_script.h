@@ -11,9 +11,14 @@
 
 #include <stdbool.h>
 
+typedef enum { SPEC_FIGURE_LINES, SPEC_FIGURE_SCATTER, SPEC_FIGURE_BARS } spec_figure_kind;
+
 /* The axes that series.gp and heat.gp draw. */
 typedef struct {
     char *x, *facet, *heat; /* columns; NULL: none */
+    char *x_title, *y_title; /* NULL: by their columns */
+    spec_word_list error; /* the column of half an error bar for each of y, or two with its ends */
+    spec_figure_kind kind;
     spec_word_list y, by;
     spec_word_list
         lines; /* columns of y that are drawn as lines only, the others as points only; or none */
@@ -54,6 +59,9 @@ const char *spec_figure_script_has_it(char *buffer, size_t size, const spec_figu
 
 /* "x", "y" or "xy". */
 int spec_figure_axes_log(spec_figure_axes *axes, const char *text, spec_error *error);
+
+/* "lines", "scatter" or "bars". */
+int spec_figure_axes_kind(spec_figure_axes *axes, const char *text, spec_error *error);
 void spec_figure_axes_free(spec_figure_axes *axes);
 
 #endif

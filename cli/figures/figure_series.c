@@ -91,7 +91,8 @@ static void write_strokes(FILE *out, spec_figure_note *ret_note, spec_figure_dat
             const size_t n = one_series(&s, &twice, points, i);
             const bool wanted[] = {s.theory, s.bars, s.dots && !s.bars, s.join};
             if (wanted[k]) fprintf(out, "%d ", first->series + 1);
-            if (twice >= 0 && ret_note->text[0] == '\0' && !points->sideways) {
+            if (twice >= 0 && ret_note->text[0] == '\0' && !points->sideways &&
+                axes->kind != SPEC_FIGURE_SCATTER) {
                 char differ[160];
                 const spec_figure_point *point = &points->point[twice];
                 spec_figure_series_differ(differ, sizeof differ, data, point->row, point[-1].row,
@@ -251,6 +252,7 @@ int spec_figure_series_write(FILE *out, spec_word_list *ret_constant, spec_figur
     write_series(out, &points);
     write_strokes(out, ret_note, data, axes, &points);
     fprintf(out, "PANELS = %d; SIDEWAYS = %d\n", points.n_panels, points.sideways);
+    fprintf(out, "BOXES = %d\n", axes->kind == SPEC_FIGURE_BARS);
     spec_gnuplot_texts(out, "PANEL", points.panel, points.n_panels, false);
     SPEC_TRY(write_legend(out, &points, measure != NULL && measure->simulates, error));
     *ret_constant = points.constant;

@@ -121,14 +121,30 @@ static int find_ending(size_t *ret_length, const char *column)
     return -1;
 }
 
+/* "latency (ms)" for a column latency_ms without words of its own. */
+static void write_unit(char *buffer, size_t size, const char *column)
+{
+    static const char *const units[] = {"ns", "us", "ms", "s",      "bytes",   "kb", "mb", "gb",
+                                        "KB", "MB", "GB", "tokens", "percent", "W",  "J"};
+    const char *unit = strrchr(column, '_');
+    const size_t length = unit != NULL ? (size_t)(unit - column) : 0;
+    for (size_t i = 0; length > 0 && i < sizeof units / sizeof units[0]; i++) {
+        if (strcmp(unit + 1, units[i]) != 0) continue;
+        snprintf(buffer, size, "%.*s (%s)", (int)length, column, units[i]);
+        return;
+    }
+    snprintf(buffer, size, "%s", column);
+}
+
 const char *spec_figure_words_axis(char *buffer, size_t size, const char *column)
 {
     int i = find(column, strlen(column)), ending = -1;
     size_t length;
     if (i < 0 && (ending = find_ending(&length, column)) >= 0) i = find(column, length);
-    if (i < 0) ending = -1;
-    snprintf(buffer, size, "%s%s", i < 0 ? column : words[i].axis,
-             ending < 0 ? "" : endings[ending][1]);
+    if (i < 0)
+        write_unit(buffer, size, column);
+    else
+        snprintf(buffer, size, "%s%s", words[i].axis, ending < 0 ? "" : endings[ending][1]);
     return buffer;
 }
 

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The title of an axis, such as "draft length K (tokens)" for K. A suffix such as _theory adds its
- * meaning. Written into buffer (size), which is returned. */
+/* The title of an axis, such as "draft length K (tokens)" for K, or "latency (ms)" for latency_ms.
+ * A suffix such as _theory adds its meaning. Written into buffer (size), which is returned. */
 const char *spec_figure_words_axis(char *buffer, size_t size, const char *column);
 
 /* The name of a column in a legend: "α" for alpha, "speed-up, theory" for speedup_theory. */

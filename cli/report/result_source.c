@@ -36,27 +36,6 @@ static char *name_of(const char *path)
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-/* The measure that the provenance names. JSON of a run has no provenance: the measure with the most
- * columns, if the table has all of them. NULL if there is none. */
-static const spec_measure *measure_of(const spec_result_source *source)
-{
-    char name[64];
-    const spec_measure *found = NULL;
-    int most = 0;
-    spec_error ignored;
-    if (spec_table_provenance(&source->table, "measure", name, sizeof name) != NULL)
-        return spec_measure_find(&found, name, &ignored) == GSL_SUCCESS ? found : NULL;
-    for (int i = 0; source->json && spec_measures[i] != NULL; i++) {
-        const char *const *column = spec_measures[i]->columns;
-        int n = 0;
-        while (column[n] != NULL && spec_table_column(&source->table, column[n]) >= 0) n++;
-        if (column[n] != NULL || n <= most) continue;
-        most = n;
-        found = spec_measures[i];
-    }
-    return found;
-}
-
 /* Whether a row of no measure says that it failed: a fixture of validate. */
 static bool says_failed(const spec_table *table, size_t row)
 {
@@ -162,7 +141,7 @@ int spec_result_source_load(spec_result_source *source, const char *path, spec_e
     if (source->path == NULL || source->name == NULL) SPEC_TRY(spec_no_memory(error));
     SPEC_TRY(read_table(source, error));
     source->n_columns = source->table.n_columns;
-    source->measure = measure_of(source);
+    source->measure = spec_measure_of_table(&source->table);
     if (check_rows(source) != GSL_SUCCESS ||
         make_text(&source->evidence, source, write_evidence) != GSL_SUCCESS ||
         make_text(&source->failures, source, write_failures) != GSL_SUCCESS)

@@ -20,6 +20,31 @@ int spec_measure_find(const spec_measure **ret_measure, const char *name, spec_e
     return i >= 0 ? GSL_SUCCESS : GSL_EINVAL;
 }
 
+/* Whether the table has all columns of the measure; *ret_n is their number. */
+static bool has_all_columns(int *ret_n, const spec_measure *measure, const spec_table *table)
+{
+    for (*ret_n = 0; measure->columns[*ret_n] != NULL; ++*ret_n)
+        if (spec_table_column(table, measure->columns[*ret_n]) < 0) return false;
+    return true;
+}
+
+const spec_measure *spec_measure_of_table(const spec_table *table)
+{
+    enum { LEAST = 4 }; /* fewer columns may be those of any program */
+    char name[64];
+    const spec_measure *found = NULL;
+    int most = LEAST - 1, n;
+    spec_error ignored;
+    if (spec_table_provenance(table, "measure", name, sizeof name) != NULL)
+        return spec_measure_find(&found, name, &ignored) == GSL_SUCCESS ? found : NULL;
+    for (int i = 0; table->provenance[0] == '\0' && spec_measures[i] != NULL; i++)
+        if (has_all_columns(&n, spec_measures[i], table) && n > most) {
+            most = n;
+            found = spec_measures[i];
+        }
+    return found;
+}
+
 /* ---- checks ---------------------------------------------------------------------------------- */
 
 static bool ends_with(const char *name, const char *whole, const char *ending)

@@ -104,6 +104,10 @@ struct spec_measure {
 extern const spec_measure *const spec_measures[];
 int spec_measure_find(const spec_measure **ret_measure, const char *name, spec_error *error);
 
+/* The measure that a table's provenance names; for a table without provenance, as from JSON, the
+ * one with the most columns if it has all of them. NULL if there is none. */
+const spec_measure *spec_measure_of_table(const spec_table *table);
+
 /* Check a row by the checked columns of the measure, by their names:
  *     z, *_z     a standard normal number (spec_moments_z); fails beyond SPEC_CHECK_Z in size
  *     p, *_p     a p-value; fails below SPEC_CHECK_P

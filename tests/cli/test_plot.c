@@ -107,6 +107,104 @@ static void a_foreign_csv_is_drawn(void **state)
     shows("x.svg", "ms");
 }
 
+/* The line on standard error says how it is drawn. */
+static void chooses(const char *csv, const char *options)
+{
+    spec_child c;
+    char arguments[64], line[200];
+    snprintf(arguments, sizeof arguments, "plot %s -o x.svg --force", csv);
+    snprintf(line, sizeof line, "speclab plot: %s names no figure; drawn with %s\n", csv, options);
+    spec_child_run(&c, arguments);
+    assert_int_equal(c.code, 0);
+    assert_string_equal(c.line, line);
+    spec_picture_check("x.svg");
+    spec_child_free(&c);
+}
+
+static void other_files_are_drawn_without_options(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_file_write("mine.csv", mine);
+    chooses("mine.csv", "--x size --y time --by gpu,name");
+    spec_file_write("semi.csv", "\"the run\";latency_ms;latency_ms_std;gpu\n\"a;b\";0,5;0,1;A100\n"
+                                "c;1,5;0,2;A100\n\"a;b\";0,7;0,1;H100\n");
+    chooses("semi.csv", "--x 'the run' --y latency_ms --by gpu");
+    shows("x.svg", "latency (ms)");
+    shows("x.svg", "1.4"); /* a decimal comma */
+    shows("x.svg", "a;b");
+    spec_file_write("tabs.tsv", "x\ty, z\tname\n1\t2\ta, b\n2\t3\ta, b\n");
+    chooses("tabs.tsv", "--x x --y 'y, z'");
+    spec_file_write("rows.json", "[{\"n\": 1, \"ms\": 2.5}, {\"n\": 2, \"ms\": 3}]");
+    chooses("rows.json", "--x n --y ms");
+    spec_file_write("rows.jsonl", "{\"n\": 1, \"ms\": 2.5}\n{\"n\": 2, \"ms\": 3}\n");
+    chooses("rows.jsonl", "--x n --y ms");
+}
+
+static void error_bars_titles_and_kinds_are_as_asked(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_file_write("bars.csv",
+                    "gpu,n,ms,err,low,high\nA,1,2,0.5,1,4\nA,2,3,0.5,1,4\nB,1,4,0.5,1,5\n"
+                    "B,2,5,0.5,1,6\n");
+    draws("bars.csv --x n --y ms --by gpu --error err");
+    shows("x.svg", "ms \xc2\xb1 err");
+    draws("bars.csv --x n --y ms --by gpu --error low,high");
+    shows("x.svg", "ms, low to high");
+    draws("bars.csv --x n --y ms --by gpu --xlabel Size --ylabel Milliseconds");
+    shows("x.svg", "Size");
+    shows("x.svg", "Milliseconds");
+    draws("bars.csv --x n --y ms --by gpu --kind scatter");
+    draws("bars.csv --x n --y ms,err --by gpu --kind bars --error err,err");
+    shows("x.svg", "A, ms");
+    draws("bars.csv --x n --y ms --by gpu --kind bars");
+    assert_int_equal(count("x.svg", "<polygon fill = 'rgb(  0, 114, 178)'"), 3); /* and a key */
+    assert_int_equal(count("x.svg", "<polygon fill = 'rgb(213,  94,   0)'"), 3);
+    shows("x.svg", "0\n1\n2\n"); /* where bars begin */
+    draws("bars.csv --x ms --y gpu --by n --kind bars");
+    draws("bars.csv --x n --y gpu --heat ms --xlabel Size");
+    shows("x.svg", "Size");
+}
+
+static void values_with_commas_choose_rows(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_file_write("commas.csv", "x,y,model\n1,1,\"probs:0.5,0.5\"\n2,2,\"probs:0.5,0.5\"\n"
+                                  "1,3,zipf\n2,4,zipf\n1,5,b\n2,6,b\n");
+    draws("commas.csv --x x --y y --by model --where model=probs:0.5,0.5");
+    assert_int_equal(count("x.svg", "xlink:href='#gpPt6' transform"), 2);
+    draws("commas.csv --x x --y y --by model --where model=probs:0.5,0.5 --where model=zipf");
+    shows("x.svg", "zipf");
+    shows_not("x.svg", ">b<");
+    draws("commas.csv --x x --y y --by model --where model=zipf,b --where x=1");
+    refuses("commas.csv --x x --y y --where model=zipf --where x=7", "commas.csv has no row with");
+}
+
+/* Two ways to end early; the figure says so beside any title. */
+static void an_unfinished_result_says_so(void **state)
+{
+    static const char head[] = "# speclab 1\n# measure: acceptance\n# figure: speedup\n"
+                               "alpha,K,c,speedup\n0.5,1,0.1,1.2\n0.5,2,0.1,1.3\n";
+    char csv[300];
+    (void)state;
+    spec_needs_program();
+    snprintf(csv, sizeof csv, "%s# interrupted after 2 of 9 points\n", head);
+    spec_file_write("short.csv", csv);
+    draws("short.csv");
+    shows("x.svg", "(interrupted after 2 of 9 points)");
+    draws("short.csv --title Mine");
+    shows("x.svg", "Mine (interrupted after 2 of 9 points)");
+    snprintf(csv, sizeof csv, "%s0.5,3,", head);
+    spec_file_write("short.csv", csv);
+    draws("short.csv");
+    shows("x.svg", "(interrupted within a row)");
+    spec_file_write("short.csv", head);
+    draws("short.csv");
+    shows_not("x.svg", "interrupted");
+}
+
 /* A pipe can be read only once. */
 static void a_pipe_is_drawn(void **state)
 {
@@ -298,8 +396,14 @@ static void what_cannot_be_drawn_is_told_in_one_line(void **state)
     (void)state;
     spec_needs_program();
     spec_file_write("mine.csv", mine);
-    refuses("mine.csv",
-            "mine.csv names no figure in its '# figure:' line; choose columns with --x and --y");
+    spec_file_write("texts.csv", "a,b\nx,y\n");
+    refuses("texts.csv", "texts.csv names no figure, and has no column of numbers to draw over");
+    refuses("mine.csv --x size --y time --kind pie", "--kind: 'pie' is not lines, scatter or bars");
+    refuses("mine.csv --x size --y time --error name", "mine.csv: column 'name' of --error holds");
+    refuses("mine.csv --x size --y time --error ms,ms,ms",
+            "--error needs one column for each column");
+    refuses("mine.csv --x size --y time --error tim", "mine.csv has no column 'tim'; did you mean");
+    refuses("mine.csv -F bench --kind bars", "mine.csv has no column 'K', which the figure");
     refuses("mine.csv --x size --y tim", "mine.csv has no column 'tim'; did you mean 'time'?");
     refuses("mine.csv --x size --y speedup",
             "mine.csv has no column 'speedup'; it has size, time, time_se, ms_low");
@@ -482,6 +586,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_foreign_csv_is_drawn),
+        cmocka_unit_test(other_files_are_drawn_without_options),
+        cmocka_unit_test(error_bars_titles_and_kinds_are_as_asked),
+        cmocka_unit_test(values_with_commas_choose_rows),
+        cmocka_unit_test(an_unfinished_result_says_so),
         cmocka_unit_test(a_pipe_is_drawn),
         cmocka_unit_test(bars_that_end_at_zero_reach_the_edge_of_a_logarithmic_axis),
         cmocka_unit_test(a_zero_on_a_logarithmic_axis_is_drawn_at_its_edge),
