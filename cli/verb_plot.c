@@ -161,12 +161,15 @@ int spec_verb_plot(spec_context *context, int argc, char **argv)
         parse,
         "FILE.csv",
         "draw the figure of a result, or of any CSV\vA result names its figure in its # lines; "
-        "'speclab list figures' shows all figures and the columns that they need. Error bars are "
-        "two standard errors; a line is theory.\n"
+        "'speclab list figures' shows all figures and the columns that they need. For other files "
+        "the columns are chosen, and a line says which. A file is CSV with commas, semicolons or "
+        "tabs between its fields, or JSON. Error bars are two standard errors; a line is theory. "
+        "The title says if a run was interrupted.\n"
         "\n"
         "  $ speclab plot sweep.csv\n"
         "  $ speclab plot sweep.csv --x K --y speedup --by alpha --where c=0.1\n"
         "  $ speclab plot mine.csv --x n --y ms --facet gpu --log xy -o mine.pdf\n"
+        "  $ speclab plot mine.csv --x gpu --y ms --error std --kind bars --ylabel 'Time (ms)'\n"
         "  $ speclab plot sweep.csv --x alpha --y K --heat speedup --size 8x6cm",
         children,
         NULL,

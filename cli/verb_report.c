@@ -72,10 +72,10 @@ int spec_verb_report(spec_context *context, int argc, char **argv)
         options_table,
         parse,
         "RESULT...",
-        "results on one page, as Markdown or as an HTML file\vA RESULT is a CSV of any verb or "
-        "program, or the JSON of validate, generate, step or --format json. Each has a section "
-        "with "
-        "its checks, its table and its provenance. In HTML the table can be sorted and filtered, "
+        "results on one page, as Markdown or as an HTML file\vA RESULT is the CSV or the JSON of "
+        "any verb or program. The page begins with what fails: which row of which file, and by how "
+        "much. Each result has a section with its checks, its table, rows that fail first, and its "
+        "provenance. In HTML the table can be sorted and filtered, "
         "and the figure that the result names is drawn by gnuplot; a point under the mouse shows "
         "its "
         "numbers. The page makes no request. A row that was edited after 'speclab run -o' is "

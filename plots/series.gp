@@ -72,9 +72,11 @@ box(p, s) = ', $DATA using ' . (SIDEWAYS \
         : sprintf('(slot(%d, %d)):"value":(slot(%d, %d) - bar / 2)', p, s, p, s) \
             . sprintf(':(slot(%d, %d) + bar / 2):(BARS_FROM):"value"', p, s)) \
     . sprintf(' with boxxyerror fillstyle solid 0.8 noborder linecolor rgb fill(%d) notitle', s)
-whisker(p, s) = ', $DATA using ' . (SIDEWAYS ? '"value":' : '') . sprintf('(slot(%d, %d))', p, s) \
-    . (SIDEWAYS ? '' : ':"value"') . ':"low":"high" with ' \
-    . (SIDEWAYS ? 'xerrorbars' : 'yerrorbars') . " pointtype 0 pointsize 0 linecolor rgb '#404040' notitle"
+length = 'column("high") - column("low")'
+whisker(p, s) = ', $DATA using ' . (SIDEWAYS \
+        ? sprintf('"low":(slot(%d, %d)):(%s):(0)', p, s, length) \
+        : sprintf('(slot(%d, %d)):"low":(0):(%s)', p, s, length)) \
+    . " with vectors heads size screen 0.004,90 linecolor rgb '#404040' notitle"
 
 # The line at 1 that divides gain from loss, if the values have such a line.
 one = SIDEWAYS ? 'from 1, graph 0 to 1, graph 1' : 'from graph 0, first 1 to graph 1, first 1'
