@@ -22,7 +22,7 @@ blocks() { # DOCUMENT
     awk -v folder="$scratch/blocks" '
         /^```/ { inside = $0 == "```sh"; n += inside; next }
         /^## / && !inside { sections++ }
-        inside && sections < 2 && /^(git|cd|make|build|tests|pip|python3) ?/ {
+        inside && sections < 2 && /^((git|cd|export|make|python3) |build\/|tests\/)/ {
             print > (folder "/" n)
         }' "$1"
 }
@@ -57,8 +57,9 @@ reader() { # WHO
                 complain "$document: as $who, this exits with $code: $script"
             fi
         done
-        ! grep -q '^```console' $document ||
-            types "$home/speclab" "tests/docs.sh $first ~/.local/bin/speclab $document" || {
+        exports=$(cat /dev/null "$scratch/blocks"/* 2>/dev/null | grep '^export ' || true)
+        ! grep -q '^```console' $document || types "$home/speclab" "$exports
+            tests/docs.sh $first ~/.local/bin/speclab $document" || {
             cat "$log" >&2
             complain "$document: as $who"
         }
