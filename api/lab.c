@@ -98,7 +98,7 @@ static int32_t code_of(const spec_lab_call *call, int status, const volatile int
 {
     if (status == GSL_SUCCESS) return SPECLAB_OK;
     if (call->forked) return SPECLAB_FORKED;
-    if (status == GSL_EINVAL || status == GSL_EDOM) return SPECLAB_INPUT;
+    if (status == GSL_EINVAL || status == GSL_EDOM || status == GSL_EMAXITER) return SPECLAB_INPUT;
     if (status == GSL_ENOMEM) return SPECLAB_MEMORY;
     return opt_stop != NULL && *opt_stop != 0 ? SPECLAB_STOPPED : SPECLAB_FAILED;
 }
