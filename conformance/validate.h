@@ -26,7 +26,7 @@ extern const char
 typedef struct {
     /* probability of a FAIL for a lossless sampler, over all tests; 1e-6 */
     double false_alarm_rate;
-    double eps; /* TV to certify; 0: whatever the budget gives, which the report states */
+    double eps; /* TV that a PASS rules out (SPEC_VALIDATE_TELLING); 0: that */
     double power;        /* .9 */
     uint64_t draws; /* budget in tokens of full rounds, over all fixtures; 0: SPEC_VALIDATE_DRAWS */
     double seconds;      /* budget in seconds instead; 0: none */
@@ -54,7 +54,7 @@ typedef struct {
 /* A total variation counts as detectable up to SPEC_VALIDATE_TELLING, or up to plan.eps. A PASS
  * requires it at the first token of a round, and in scope S in a text, on the fixtures that are
  * judged: those of the table with at most SPEC_VALIDATE_VOCAB tokens, or all if none of these was
- * run. With plan.eps a PASS requires it at every place that the sampler reaches on them. */
+ * run. */
 #define SPEC_VALIDATE_TELLING 0.1
 enum { SPEC_VALIDATE_VOCAB = 64 };
 #define SPEC_VALIDATE_PLAN_DEFAULT                                                                 \

@@ -108,11 +108,6 @@ void spec_validate_fill_detectable(spec_validate_run *r)
 
 /* ---- what is lacking ------------------------------------------------------------------------- */
 
-static bool is_needed(const spec_validate_plan *plan, spec_place place)
-{
-    return plan->eps > 0.0 || place == SPEC_PLACE_FIRST || place == SPEC_PLACE_TEXT;
-}
-
 spec_validate_lack spec_validate_find_lack(const spec_validate_run *r)
 {
     spec_validate_lack lack = {.result = -1};
@@ -124,7 +119,8 @@ spec_validate_lack spec_validate_find_lack(const spec_validate_run *r)
         for (spec_place place = 0; place < SPEC_PLACES; place++) {
             const spec_detectable *d = &v->result[i].detectable[place];
             const spec_detectable_needs needs = needs_of(r, i);
-            if (!v->result[i].judged || !is_needed(r->plan, place) || !(d->tv > limit)) continue;
+            const bool decides = place == SPEC_PLACE_FIRST || place == SPEC_PLACE_TEXT;
+            if (!v->result[i].judged || !decides || !(d->tv > limit)) continue;
             const spec_trial *t = &r->trial[i];
             const double times = tests_states(t)
                                      ? spec_detectable_times(t->evidence, &t->fixture, &needs,

@@ -517,7 +517,7 @@ typedef struct {
     uint32_t size;
     uint32_t scopes;         /* to test, of those of the sampler; 0: all */
     double false_alarm_rate; /* chance of a FAIL for a lossless sampler; 0: 1e-6 */
-    double eps;              /* total variation to certify; 0: what the budget gives */
+    double eps;              /* total variation that a PASS rules out; 0: .1 */
     double power;            /* 0: 0.9 */
     uint64_t draws;          /* budget in tokens; 0: 20 million */
     double seconds;          /* budget in seconds instead; 0: none */

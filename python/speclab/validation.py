@@ -69,8 +69,8 @@ def validate(sampler: Callable[[Any], Any], *, batched: bool = False, scope: str
     The next eleven arguments declare the sampler, as in speclab/sampler.h: the drafts that it
     accepts (siblings in chains and trees: "fixed", "iid", "without"), and its limits.
     The others are the options of `speclab validate`: a budget in tokens or seconds, the total
-    variation to certify, the names of fixtures and tests. progress(tokens, log_e) is called
-    between batches.
+    variation that a PASS rules out, the names of fixtures and tests. progress(tokens, log_e) is
+    called between batches.
 
     An exception of the sampler ends the test and is raised unchanged. The sampler runs in this
     process: a crash ends it, and a call that never returns goes on in its thread after Ctrl-C.
