@@ -51,7 +51,8 @@ static char *head_of(const spec_calibration *runs, const spec_validate_args *arg
         if (plan->scopes >> i & 1u) put_word(out, "--scopes=%s", scopes[i]);
     for (char **name = args->only; name != NULL && *name != NULL; name++)
         put_word(out, "--only=%s", *name);
-    for (int i = 0; i < args->n_env; i++) put_word(out, "--env=%s", args->env[i]);
+    for (char **name = args->env; name != NULL && *name != NULL; name++)
+        put_word(out, "--env=%s", *name);
     if (plan->limits.opt_options != NULL) put_word(out, "--options=%s", plan->limits.opt_options);
     if (plan->opt_rows != NULL) put_word(out, "--rows=%s", plan->opt_rows);
     return spec_memory_text_take(&made, NULL);

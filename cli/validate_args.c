@@ -4,7 +4,6 @@
 #include "base/settings.h"
 #include "cli/figures/figure.h"
 #include "cli/usage.h"
-#include "speclab/no_memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -45,8 +44,8 @@ static const struct argp_option options_table[] = {
      1},
     {"options", KEY_OPTIONS, "TEXT", 0,
      "options for the library's open function; with --exec, further words of the command", 1},
-    {"env", KEY_ENV, "NAME", SPEC_OPTION_REPEATS,
-     "also pass this environment variable to the sampler's process; may be repeated (PATH, "
+    {"env", KEY_ENV, "LIST", SPEC_OPTION_REPEATS,
+     "also pass these environment variables to the sampler's process; may be repeated (PATH, "
      "PYTHON*, CUDA_* and others in docs/conformance.md)",
      1},
     {"scopes", KEY_SCOPES, "LIST", 0, "V, DV, S (all that the sampler supports)", 1},
@@ -63,8 +62,8 @@ static const struct argp_option options_table[] = {
     {"alpha", KEY_FALSE_ALARM_RATE, "CHANCE", OPTION_HIDDEN, "the old name of --false-alarm-rate",
      2},
     {"eps", KEY_EPS, "TV", 0,
-     "PASS only if a total variation above TV is ruled out, at every place that the sampler "
-     "reaches, on vocabularies of at most 64 tokens (report what the budget allows)",
+     "PASS only if a total variation of TV in a round's first token would have been found, on "
+     "every vocabulary of at most 64 tokens (0.1); 0.05 takes --budget 5M",
      2},
     {"power", KEY_POWER, "B", 0, "probability that a detectable difference is found (0.9)", 2},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0,
@@ -81,7 +80,8 @@ static const struct argp_option options_table[] = {
     {"report", KEY_REPORT, "FILE", 0, "the report as JSON", 3},
     {"junit", KEY_JUNIT, "FILE", 0, "the report as JUnit XML, for CI systems", 3},
     {"figure", KEY_FIGURE, "FILE", 0,
-     "draw the failing case or the calibration (.svg, .png, .pdf, .tex), with a .csv", 3},
+     "draw the failing case or the calibration: .svg, .png, .pdf or .tex; FILE.csv holds its data",
+     3},
     {0, 0, 0, 0, "Instead of a verdict:", 4},
     {"list", KEY_LIST, NULL, 0, "list fixtures, tests, kinds of samplers and known mistakes", 4},
     {"self-test", KEY_SELF_TEST, NULL, 0,
@@ -183,22 +183,28 @@ static void parse_scopes(spec_validate_args *args, const char *arg, const char *
     free(copy);
 }
 
-/* Append the names of a list to those of earlier lists. */
-static void parse_only(spec_validate_args *args, const char *arg, const char *verb)
+/* Appends the names of a list to a NULL-terminated array, or to NULL; returns the array. */
+static char **add_names(char **names, const char *option, const char *arg, const char *verb)
 {
     size_t n = 0, more = 1;
-    while (args->only != NULL && args->only[n] != NULL) n++;
+    while (names != NULL && names[n] != NULL) n++;
     for (const char *c = arg; *c != '\0'; c++) more += *c == ',';
-    char **only = realloc(args->only, (n + more + 1) * sizeof *only), *copy = strdup(arg);
-    if (only == NULL || copy == NULL) spec_usage_no_memory(verb);
-    args->only = only;
+    char *copy = strdup(arg);
+    names = realloc(names, (n + more + 1) * sizeof *names);
+    if (names == NULL || copy == NULL) spec_usage_no_memory(verb);
     for (char *rest = copy, *word; (word = strsep(&rest, ",")) != NULL; n++) {
-        if (*word == '\0') spec_usage_fail(verb, "--only: '%s' has an empty name", arg);
-        if ((only[n] = strdup(word)) == NULL) spec_usage_no_memory(verb);
+        if (*word == '\0') spec_usage_fail(verb, "--%s: '%s' has an empty name", option, arg);
+        if ((names[n] = strdup(word)) == NULL) spec_usage_no_memory(verb);
     }
-    only[n] = NULL;
+    names[n] = NULL;
     free(copy);
-    args->plan.opt_only = (const char *const *)args->only;
+    return names;
+}
+
+static void free_names(char **names)
+{
+    for (char **name = names; name != NULL && *name != NULL; name++) free(*name);
+    free(names);
 }
 
 static const char *file_name(const char *option, const char *arg, const char *verb)
@@ -272,15 +278,28 @@ static void check(spec_validate_args *args, const char *verb)
     if (args->calibrate > 0 &&
         (args->watch || args->report != NULL || args->junit != NULL || args->plan.eps > 0.0))
         spec_usage_fail(verb, "--calibrate excludes --watch, --report, --junit and --eps");
+    if ((alone || args->write_trace != NULL) &&
+        (args->report != NULL || args->junit != NULL || args->figure != NULL))
+        spec_usage_fail(verb, "--report, --junit and --figure are for a verdict: leave out --%s",
+                        args->list          ? "list"
+                        : args->self_test   ? "self-test"
+                        : args->write_trace ? "write-trace"
+                                            : "check-power");
+    if (args->write_trace != NULL && args->common.output != NULL)
+        spec_usage_fail(verb, "--write-trace names its file: leave out -o");
     check_shard(args, verb);
     if (args->plan.power <= args->plan.false_alarm_rate)
         spec_usage_fail(verb, "--power: give a probability above --false-alarm-rate, %g",
                         args->plan.false_alarm_rate);
     if (args->figure != NULL && spec_figure_check_path(args->figure, &error) != GSL_SUCCESS)
         spec_usage_fail(verb, "--figure %s", error.text);
-    const char *const files[] = {args->common.output, args->report, args->junit, args->figure};
-    for (int i = 0; i < 4; i++)
-        for (int k = i + 1; k < 4; k++)
+    if (args->figure != NULL && asprintf(&args->figure_data, "%s.csv", args->figure) < 0)
+        spec_usage_no_memory(verb);
+    const char *const files[] = {args->common.output, args->report, args->junit, args->figure,
+                                 args->figure_data};
+    enum { FILES = sizeof files / sizeof *files };
+    for (int i = 0; i < FILES; i++)
+        for (int k = i + 1; k < FILES; k++)
             if (same(files[i], files[k]))
                 spec_usage_fail(verb, "'%s' is given for two files; give two names", files[i]);
 }
@@ -304,13 +323,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_BUDGET: parse_budget(args, arg, verb); return 0;
     case KEY_MEMORY: parse_memory(args, arg, verb); return 0;
     case KEY_SCOPES: parse_scopes(args, arg, verb); return 0;
-    case KEY_ONLY: parse_only(args, arg, verb); return 0;
+    case KEY_ONLY: args->only = add_names(args->only, "only", arg, verb); return 0;
     case KEY_ENV:
-        if (strpbrk(arg, "=*") != NULL || *arg == '\0')
-            spec_usage_fail(verb, "--env: '%s' is not a name", arg);
-        if (args->n_env == SPEC_VALIDATE_ENV_MAX)
-            spec_usage_fail(verb, "--env: more than %d variables", SPEC_VALIDATE_ENV_MAX);
-        args->env[args->n_env++] = arg;
+        if (strpbrk(arg, "=*") != NULL)
+            spec_usage_fail(verb, "--env: '%s' is no list of names", arg);
+        args->env = add_names(args->env, "env", arg, verb);
         return 0;
     case KEY_OPTIONS: plan->limits.opt_options = arg; return 0;
     case KEY_EXEC:
@@ -360,7 +377,8 @@ void spec_validate_args_parse(spec_validate_args *args, spec_context *context, i
     args->plan.seed = args->common.seed;
     args->plan.opt_pool = context->pool;
     args->plan.limits.opt_stop = &spec_options_stop;
-    args->plan.limits.opt_env = args->env;
+    args->plan.opt_only = (const char *const *)args->only;
+    args->plan.limits.opt_env = (const char *const *)args->env;
     args->plan.limits.supervisor = "/proc/self/exe"; /* this program: see main */
     args->plan.endless = args->watch && !args->budget_given;
 }
@@ -368,8 +386,9 @@ void spec_validate_args_parse(spec_validate_args *args, spec_context *context, i
 void spec_validate_args_free(spec_validate_args *args)
 {
     free(args->sampler);
-    for (char **name = args->only; name != NULL && *name != NULL; name++) free(*name);
-    free(args->only);
+    free_names(args->only);
+    free_names(args->env);
+    free(args->figure_data);
 }
 
 static bool ends_with(const char *opt_text, const char *end)
@@ -407,39 +426,25 @@ void spec_validate_args_open(spec_validate_files *files, const spec_validate_arg
     if (args->junit != NULL) open_file(files, &files->junit, args->junit, "junit", verb);
 }
 
-static bool close_file(spec_output *output, bool verdict, bool force, const char *verb)
+void spec_validate_args_retire(spec_validate_files *files, bool force, const char *verb)
 {
-    spec_error error = {{0}};
-    if (output->out == NULL) return true;
-    if (!verdict) spec_output_retire(output, force, verb);
-    else if (spec_output_close(output, force, verb, &error) != GSL_SUCCESS)
-        spec_usage_say(verb, "%s", error.text);
-    return error.text[0] == '\0';
-}
-
-bool spec_validate_args_close(spec_validate_files *files, bool verdict, bool force,
-                              const char *verb)
-{
-    bool good = close_file(&files->main, verdict, force, verb);
-    good = close_file(&files->report, verdict, force, verb) && good;
-    return close_file(&files->junit, verdict, force, verb) && good;
+    spec_output *const all[] = {&files->main, &files->report, &files->junit};
+    for (int i = 0; i < 3; i++)
+        if (all[i]->out != NULL) spec_output_retire(all[i], force, verb);
 }
 
 int spec_validate_args_draw(const spec_validate_args *args, const spec_table *table,
                             const char *name, const char *verb, spec_error *error)
 {
-    char *path = NULL;
+    const bool force = args->common.force;
     spec_output output = {.out = NULL};
     int status = GSL_SUCCESS;
-    const int stem = (int)(strrchr(args->figure, '.') - args->figure);
-    if (asprintf(&path, "%.*s.csv", stem, args->figure) < 0) return spec_no_memory(error);
-    SPEC_TRY(spec_output_open(&output, path, verb, error));
+    SPEC_TRY(spec_output_open(&output, args->figure_data, verb, error));
     SPEC_TRY(spec_output_check(&output, spec_table_write(table, SPEC_FORMAT_CSV, output.out, error),
                                error));
-    SPEC_TRY(spec_output_close(&output, args->common.force, verb, error));
-    SPEC_TRY(spec_figure_draw_named(name, path, args->figure, args->common.force, verb, error));
+    SPEC_TRY(spec_output_close(&output, force, verb, error));
+    SPEC_TRY(spec_figure_draw_named(name, args->figure_data, args->figure, force, verb, error));
 done:
     spec_output_discard(&output);
-    free(path);
     return status;
 }

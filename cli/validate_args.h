@@ -9,22 +9,18 @@
 #include "cli/output.h"
 #include "conformance/validate.h"
 
-enum { SPEC_VALIDATE_ENV_MAX = 64 };
-
 typedef struct {
     spec_options common;
     spec_validate_plan plan;
     char *sampler;       /* the spec, or the trace's file; NULL if no sampler is tested */
-    char **only;         /* NULL-terminated, or NULL */
+    char **only, **env;  /* NULL-terminated lists of names, or NULL */
     bool list, self_test, watch, budget_given;
     bool trace; /* test a trace */
     const char *write_trace,
         *holds; /* write a trace to this file; its contents, of spec_trace_contents_names */
     int calibrate, check_power; /* runs; 0: none */
-    const char *env[SPEC_VALIDATE_ENV_MAX +
-                    1]; /* further environment variables for the child process; NULL-terminated */
-    int n_env;
     const char *report, *junit, *figure;
+    char *figure_data; /* the CSV file of the figure's data, FIGURE.csv */
 } spec_validate_args;
 
 void spec_validate_args_parse(spec_validate_args *args, spec_context *context, int argc,
@@ -39,14 +35,13 @@ typedef struct {
     spec_output main, report, junit;
 } spec_validate_files;
 
-/* _close returns false after printing an error if a file could not be written. Without a `verdict`
- * it writes no report, and renames an older one, so that no report belongs to an older run. */
+/* _retire is for a run without a verdict: it writes no report, and renames an older one, so that no
+ * report belongs to an older run. */
 void spec_validate_args_open(spec_validate_files *files, const spec_validate_args *args,
                              const char *verb);
-bool spec_validate_args_close(spec_validate_files *files, bool verdict, bool force,
-                              const char *verb);
+void spec_validate_args_retire(spec_validate_files *files, bool force, const char *verb);
 
-/* Write the table beside args->figure, with the ending .csv, and draw it with plots/NAME.gp. */
+/* Writes the table to args->figure_data, and draws it with plots/NAME.gp. */
 int spec_validate_args_draw(const spec_validate_args *args, const spec_table *table,
                             const char *name, const char *verb, spec_error *error);
 

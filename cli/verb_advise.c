@@ -28,7 +28,7 @@ static const double LEAST = 1e-6, MOST = 1e9; /* of speeds, and of times over an
 
 static const struct argp_option options_table[] = {
     {"plain", KEY_PLAIN, "FILE", SPEC_OPTION_REPEATS,
-     "a log or metrics of the same load without speculation", 1},
+     "a log or metrics of the same load without speculation; may be repeated", 1},
     {"plain-tokens-per-s", KEY_PLAIN_SPEED, "X", 0,
      "its speed, tokens/s of one request, in place of a file", 1},
     {"round-over-plain", KEY_ROUND, "X", 0,

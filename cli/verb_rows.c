@@ -40,7 +40,7 @@ static const struct argp_option options_table[] = {
     {0, 0, 0, 0, "Write a file of rows (-o FILE):", 1},
     {"target", KEY_TARGET, "SPEC", 0, "the target model", 1},
     {"draft", KEY_DRAFT, "SPEC", SPEC_OPTION_REPEATS,
-     "a draft model; up to 7 of them, one --draft each", 1},
+     "a draft model; may be repeated, for up to 7 of them", 1},
     {"device", KEY_DEVICE, "DEVICE", 0, SPEC_DEVICE_OPTION_HELP, 1},
     {"text", KEY_TEXT, "FILE", 0, "the text: a file, or a pattern that matches several", 1},
     {"split", KEY_SPLIT, "TEXT", 0,

@@ -36,7 +36,7 @@ static const char what_it_does[] =
     "docs/conformance.md has complete examples.\n"
     "\n"
     "  $ speclab validate rule:block\n"
-    "  $ speclab validate ./my_sampler.so --eps 0.01 --junit conformance.xml\n"
+    "  $ speclab validate ./my_sampler.so --budget 5M --eps 0.05 --junit lossless.xml\n"
     "  $ speclab validate --exec 'python3 my_sampler.py' --budget 20s\n"
     "  $ speclab validate --trace engine.jsonl\n"
     "  $ speclab validate rule:resample-target --budget 1M --figure seen.svg\n"
@@ -98,7 +98,7 @@ static void show_stage(void *self, const spec_validation *so_far, int stage)
     fflush(out);
 }
 
-/* ---- what it writes -------------------------------------------------------------------------- */
+/* ---- the main report ------------------------------------------------------------------------- */
 
 static int write_table(const spec_validation *v, spec_format format, FILE *out, spec_error *error)
 {
@@ -129,6 +129,25 @@ static int write_text(const spec_validate_args *args, const spec_validation *v, 
     return status;
 }
 
+/* ---- reports and figure: each is written even if another one cannot be ---------------------- */
+
+typedef int report_writer(const spec_validate_args *args, const spec_validation *v, FILE *out,
+                          spec_error *error);
+
+static int write_json(const spec_validate_args *args, const spec_validation *v, FILE *out,
+                      spec_error *error)
+{
+    (void)args;
+    return spec_validate_report_json(v, out, error);
+}
+
+static int write_junit(const spec_validate_args *args, const spec_validation *v, FILE *out,
+                       spec_error *error)
+{
+    (void)args;
+    return spec_validate_report_junit(v, out, error);
+}
+
 static int write_main(const spec_validate_args *args, const spec_validation *v, FILE *out,
                       spec_error *error)
 {
@@ -138,40 +157,49 @@ static int write_main(const spec_validate_args *args, const spec_validation *v, 
                                         : write_table(v, format, out, error);
 }
 
-/* Draw the figure, and write its data beside it as CSV. */
-static int write_figure(const spec_validate_args *args, const spec_validation *v, const char *verb,
-                        spec_error *error)
+/* Returns false after printing an error. */
+static bool write_report(spec_output *output, report_writer *writer, const spec_validate_args *args,
+                         const spec_validation *v, const char *verb)
+{
+    spec_error error = {{0}};
+    if (output->out == NULL) return true;
+    if (spec_output_check(output, writer(args, v, output->out, &error), &error) == GSL_SUCCESS &&
+        spec_output_close(output, args->common.force, verb, &error) == GSL_SUCCESS)
+        return true;
+    spec_usage_say(verb, "%s", error.text);
+    spec_output_retire(output, args->common.force, verb);
+    return false;
+}
+
+/* Draws the figure, and writes its data beside it as CSV. Returns false after printing an error. */
+static bool write_figure(const spec_validate_args *args, const spec_validation *v, const char *verb)
 {
     spec_table table = {0};
+    spec_error error = {{0}};
     int status = GSL_SUCCESS;
+    if (args->figure == NULL) return true;
     if (v->reproducer.kind == NULL) {
         fprintf(stderr, "no %s, so %s was not drawn\n",
                 spec_validate_report_is_together(v) ? "fixture alone shows the difference"
                                                     : "difference was found",
                 args->figure);
-        return status;
+        return true;
     }
-    SPEC_TRY(spec_validate_report_seen(&table, v, error));
-    SPEC_TRY(spec_validate_args_draw(args, &table, "conformance", verb, error));
+    SPEC_TRY(spec_validate_report_seen(&table, v, &error));
+    SPEC_TRY(spec_validate_args_draw(args, &table, "conformance", verb, &error));
 done:
     spec_table_free(&table);
-    return status;
+    if (status != GSL_SUCCESS) spec_usage_say(verb, "%s", error.text);
+    return status == GSL_SUCCESS;
 }
 
-static int write_all(const spec_validate_args *args, const spec_validation *v,
-                     const spec_validate_files *files, const char *verb, spec_error *error)
+static bool write_all(const spec_validate_args *args, const spec_validation *v,
+                      spec_validate_files *files, const char *verb)
 {
-    int status = GSL_SUCCESS;
-    const spec_output *main = &files->main, *report = &files->report, *junit = &files->junit;
-    SPEC_TRY(spec_output_check(main, write_main(args, v, main->out, error), error));
-    if (report->out != NULL)
-        SPEC_TRY(
-            spec_output_check(report, spec_validate_report_json(v, report->out, error), error));
-    if (junit->out != NULL)
-        SPEC_TRY(spec_output_check(junit, spec_validate_report_junit(v, junit->out, error), error));
-    if (args->figure != NULL) SPEC_TRY(write_figure(args, v, verb, error));
-done:
-    return status;
+    bool good = write_report(&files->main, write_main, args, v, verb);
+    good = write_report(&files->report, write_json, args, v, verb) && good;
+    good = write_report(&files->junit, write_junit, args, v, verb) && good;
+    return write_figure(args, v, verb) && good;
 }
 
 static int code_of(const spec_validation *v)
@@ -194,13 +222,14 @@ static int validate(spec_validate_args *args, const char *verb)
                              : spec_validate(&v, args->sampler, &args->plan, &error);
     spec_progress_clear();
     if (status == GSL_SUCCESS) {
-        code = code_of(&v);
-        if ((status = write_all(args, &v, &files, verb, &error)) != GSL_SUCCESS) {
-            spec_usage_say(verb, "%s", error.text);
-            code = SPEC_EXIT_USAGE;
-        }
+        const bool is_shown = args->common.output == NULL &&
+                              spec_validate_args_format(args) == SPEC_FORMAT_TABLE;
+        if (!is_shown) spec_validate_report_verdict(&v, stderr);
+        if (write_all(args, &v, &files, verb)) code = code_of(&v);
         spec_validation_free(&v);
-    } else if (spec_options_stop) {
+        return code;
+    }
+    if (spec_options_stop) {
         spec_usage_say(verb, "interrupted");
         code = SPEC_EXIT_INTERRUPTED;
     } else {
@@ -208,9 +237,8 @@ static int validate(spec_validate_args *args, const char *verb)
         spec_usage_say(verb, "%s%s%s", args->trace ? "" : args->sampler, args->trace ? "" : ": ",
                        error.text);
     }
-    return spec_validate_args_close(&files, status == GSL_SUCCESS, args->common.force, verb)
-               ? code
-               : SPEC_EXIT_USAGE;
+    spec_validate_args_retire(&files, args->common.force, verb);
+    return code;
 }
 
 int spec_verb_validate(spec_context *context, int argc, char **argv)

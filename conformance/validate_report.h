@@ -25,6 +25,9 @@ int spec_validate_report_table(spec_table *ret, const spec_validation *validatio
 int spec_validate_report_seen(spec_table *ret, const spec_validation *validation,
                               spec_error *error);
 
+/* The verdict and its reason: the first lines of the text. */
+void spec_validate_report_verdict(const spec_validation *validation, FILE *out);
+
 /* ---- parts of reports ------------------------------------------------------------------------ */
 
 /* The reason for a late result. */

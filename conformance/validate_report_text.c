@@ -59,7 +59,7 @@ static void write_wrapped(const char *text, FILE *out)
     }
 }
 
-static void write_verdict(const spec_validation *v, FILE *out)
+void spec_validate_report_verdict(const spec_validation *v, FILE *out)
 {
     char name[SPEC_VALIDATE_NAME];
     spec_validate_report_clean(name, v->subject);
@@ -481,7 +481,7 @@ bool spec_validate_report_reproducer(const spec_validation *v, FILE *out)
 int spec_validate_report_text(const spec_validation *validation, FILE *out, spec_error *error)
 {
     errno = 0;
-    write_verdict(validation, out);
+    spec_validate_report_verdict(validation, out);
     write_statement(validation, out);
     write_results(validation, out);
     if (validation->reproducer.kind != NULL || spec_validate_report_is_together(validation))

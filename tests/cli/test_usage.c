@@ -2,7 +2,7 @@
 /* Help, hints for the option names of other programs, and options that are given twice. SPECLAB
  * names the program. */
 #include "cli/option_hints.h"
-#include "tests/support/child.h"
+#include "tests/cli/help_text.h"
 
 #include <string.h>
 
@@ -11,19 +11,6 @@ static const char *const verbs[] = {"predict", "sweep",    "run",    "plot",    
                                     "tune",    "quantize", "widen",  "import",   "serve", "merge",
                                     "step",    "report",   "advise", "list",     NULL};
 enum { N_VERBS = sizeof verbs / sizeof verbs[0] - 1 };
-
-/* A verb's help text, which the caller frees. */
-static char *help_of(const char *verb)
-{
-    char arguments[64];
-    spec_child c;
-    snprintf(arguments, sizeof arguments, "%s --help", verb);
-    spec_child_run(&c, arguments);
-    assert_int_equal(c.code, 0);
-    char *text = strdup(c.text);
-    spec_child_free(&c);
-    return text;
-}
 
 static void help_of_a_verb_is_what_the_verb_says(void **state)
 {
@@ -78,6 +65,29 @@ static void every_verb_has_examples_of_its_own_options(void **state)
         if (examples == 0) fail_msg("%s has no example", verbs[i]);
         free(help);
     }
+}
+
+/* Gives each option of each verb twice. */
+static void an_option_repeats_if_and_only_if_its_help_says_so(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    int repeated = 0;
+    for (int v = 0; verbs[v] != NULL; v++) {
+        char *help = help_of(verbs[v]), name[64], about[2048], arguments[256];
+        for (const char *at = help; (at = next_option(at, name, about)) != NULL;) {
+            const bool says = strstr(about, "may be repeated") != NULL;
+            spec_child c;
+            snprintf(arguments, sizeof arguments, "%s --%s=x --%s=y", verbs[v], name, name);
+            spec_child_run(&c, arguments);
+            const bool refused = strstr(c.line, "is given twice") != NULL;
+            if (refused == says) fail_msg("%s --%s %s; %s", verbs[v], name, about, c.line);
+            spec_child_free(&c);
+            repeated += says;
+        }
+        free(help);
+    }
+    assert_true(repeated >= 5);
 }
 
 enum {
@@ -314,6 +324,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(help_of_a_verb_is_what_the_verb_says),
         cmocka_unit_test(every_verb_has_examples_of_its_own_options),
+        cmocka_unit_test(an_option_repeats_if_and_only_if_its_help_says_so),
         cmocka_unit_test(the_help_of_all_fits_a_screen),
         cmocka_unit_test(the_overview_fits_a_screen_of_24_lines),
         cmocka_unit_test(a_misspelt_verb_or_option_is_answered_with_the_right_one),

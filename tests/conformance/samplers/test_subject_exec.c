@@ -268,7 +268,8 @@ static void only_declared_counters_are_read(void **state)
 /* ---- verdicts -------------------------------------------------------------------------------- */
 
 /* Chains that are drawn and fixed, coins for samplers that take them, texts, and rows known before
- * the draft. batch-1 and wide-4 find a seed or an offset of which some bits are not used. */
+ * the draft. Also batch-1 and wide-4, which find seeds and offsets that are not used to the last
+ * bit. */
 static void gets(const char *spec, uint32_t scopes, uint64_t draws, spec_validate_verdict verdict)
 {
     static const char *const only[] = {"plain-4", "fixed-4", "blind-3", "coins-8",
