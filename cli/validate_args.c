@@ -76,7 +76,7 @@ static const struct argp_option options_table[] = {
      "--budget: the lines alone",
      2},
     {0, 0, 0, 0,
-     "Reports, besides the one on standard output (table: text; json; csv: every statistic):", 3},
+     "Further reports:", 3},
     {"report", KEY_REPORT, "FILE", 0, "the report as JSON", 3},
     {"junit", KEY_JUNIT, "FILE", 0, "the report as JUnit XML, for CI systems", 3},
     {"figure", KEY_FIGURE, "FILE", 0,
@@ -373,6 +373,9 @@ void spec_validate_args_parse(spec_validate_args *args, spec_context *context, i
                                  .plan = SPEC_VALIDATE_PLAN_DEFAULT};
     args->common.opt_formats =
         "table: the report as text; json; csv, markdown or latex: a table of statistics (table)";
+    args->common.opt_output =
+        "write the report to FILE and only the verdict to standard error (FILE.json: json; "
+        "FILE.csv: a table of statistics; else text)";
     spec_usage_parse(&argp, argc, argv, args);
     args->plan.seed = args->common.seed;
     args->plan.opt_pool = context->pool;

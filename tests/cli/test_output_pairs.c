@@ -34,7 +34,7 @@ static int outputs_of(output ret[MOST], const char *verb)
                                           {"report as JUnit", "v.xml"},
                                           {"report as JSON", "v.json"},
                                           {"write a trace", "v.jsonl"},
-                                          {"write to FILE", "v.csv"}};
+                                          {" to FILE", "v.csv"}};
     char *help = help_of(verb), name[64], about[2048];
     int n = 0;
     for (const char *at = help; (at = next_option(at, name, about)) != NULL;)
