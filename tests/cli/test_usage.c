@@ -250,10 +250,11 @@ static void expect_meant(const char *arguments, const char *meant)
 
 static bool is_as_near_to_another(const char *made, const char *name)
 {
-    static const char *const pairs[][2] = {{"theads", "threads"}, {"seeed", "seed"}};
+    static const char *const pairs[][2] = {
+        {"theads", "threads"}, {"seeed", "seed"}, {"form", "from"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (strcmp(made, pairs[i][0]) == 0 && strcmp(name, pairs[i][1]) == 0) return true;
-    return false; /* to heads and to speed */
+    return false; /* to heads and speed, and the beginning of format */
 }
 
 static void a_misspelt_verb_or_option_is_answered_with_the_right_one(void **state)
