@@ -16,5 +16,6 @@ spec_ratio_verdict spec_bounded_ratio(spec_block_interval *ratio, bool impossibl
     if (isnan(ratio->low)) return SPEC_RATIO_VAGUE;
     ratio->low = fmin(fmax(ratio->low, least), most_high);
     ratio->high = fmin(fmax(ratio->high, least), most_high);
+    if (reported && ratio->low > ratio->value) ratio->low = ratio->value;
     return reported ? SPEC_RATIO_REPORTED : SPEC_RATIO_VAGUE;
 }

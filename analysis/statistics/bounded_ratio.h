@@ -22,8 +22,8 @@ typedef enum {
 } spec_ratio_verdict;
 
 /* A ratio that lies in [least, most]: its value and its interval are cut to these bounds, which
- * keeps the interval's confidence. Vague: value and se are NaN, the interval stays. Impossible: all
- * are NaN.
+ * keeps the interval's confidence. An interval that lies above `most` begins at the value. Vague:
+ * value and se are NaN, the interval stays. Impossible: all are NaN.
  *
  *   ratio        as measured, from spec_block_bootstrap_interval or _joint
  *   impossible   the caller's test at SPEC_RATIO_IMPOSSIBLE_ERROR

@@ -31,6 +31,9 @@ static void values_and_intervals_are_cut_to_what_is_possible(void **state)
     check(&ends, 1.12, 0.2, 1.1, 1.18);
     assert_int_equal(spec_bounded_ratio(&low, false, 1.0, INFINITY, INFINITY), SPEC_RATIO_REPORTED);
     check(&low, 1.0, 0.04, 1.0, 1.07);
+    spec_block_interval above = {1.36, 0.2, 1.15, 1.8};
+    assert_int_equal(spec_bounded_ratio(&above, false, 0.0, 1.12, 1.18), SPEC_RATIO_REPORTED);
+    check(&above, 1.12, 0.2, 1.12, 1.18);
 }
 
 static void a_ratio_known_to_no_better_than_a_factor_of_two_has_an_interval_alone(void **state)
