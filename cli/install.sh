@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Copies the built program, the library and their files below $DESTDIR$PREFIX, or removes exactly
 # these files: those of $DESTDIR$PREFIX/share/speclab/installed-files, a path below PREFIX per line,
-# which install writes. It also removes what an earlier version installed and this one does not.
+# which install writes. Before it copies, install removes what an earlier one installed.
 # The library is in library/ beside the program.
 #   DESTDIR=DIR PREFIX=DIR [LIBDIR=DIR] cli/install.sh install|uninstall SPECLAB
 # LIBDIR, below PREFIX, has the library: PREFIX/lib, or the folder of one architecture.
@@ -48,16 +48,23 @@ copy() {
     add "$folder" "$@"
 }
 
-# remove the files that a list on standard input names
+# the lines of the list that name files of speclab's: the list may have been edited
+listed() {
+    grep -E '(^|/)speclab/|/(lib)?speclab[^/]*$' "$installed" | grep -vE '(^|/)[.][.]?(/|$)'
+}
+
+# remove the listed files, but none that a link leads to outside PREFIX
 remove() {
-    while IFS= read -r file; do
-        case /$file/ in */../*) continue ;; esac
-        rm -f "$to/$file"
+    root=$(realpath "$to")
+    listed | while IFS= read -r file; do
+        case $(realpath -m "$to/${file%/*}")/ in "${root%/}"/*) ;; *) continue ;; esac
+        [ -d "$to/$file" ] || rm -f "$to/$file"
     done
 }
 
 install_all() {
     install -d "$share"
+    [ ! -f "$installed" ] || remove
     : >"$installed.new"
     copy 755 "$to/bin" "$speclab"
     # for plug-ins, and for programs that use the library
@@ -83,7 +90,6 @@ install_all() {
     install -m 644 cli/completion.bash "$to/share/bash-completion/completions/speclab"
     add "$to/share/bash-completion/completions" speclab
     [ ! -d build/man ] || copy 644 "$to/share/man/man1" build/man/*.1
-    [ ! -f "$installed" ] || grep -vxF -f "$installed.new" "$installed" | remove
     mv "$installed.new" "$installed"
     echo "installed: $to/bin/speclab, and its files in $share"
 }
@@ -94,13 +100,13 @@ uninstall_all() {
         exit 2
     }
     # speclab's own folders, the inner ones first
-    folders=$(awk -F/ '{
+    folders=$(listed | awk -F/ '{
         for (i = path = ""; ++i < NF;) {
             path = path "/" $i
             if (path "/" ~ /\/speclab\//) print path
         }
-    }' "$installed" | sort -ru)
-    remove <"$installed"
+    }' | sort -ru)
+    remove
     rm "$installed"
     echo "$folders" | while IFS= read -r folder; do
         [ -d "$to$folder" ] || continue

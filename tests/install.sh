@@ -11,7 +11,7 @@ bad=0 checked=0
 complain() { echo "install: $*" >&2 && bad=1; }
 # A scratch tree, so that a relative DESTDIR leaves nothing in the source tree.
 mkdir "$scratch/tree"
-for name in "$tree"/*; do ln -s "$name" "$scratch/tree/"; done
+for name in "$tree"/* "$tree/.ci"; do ln -s "$name" "$scratch/tree/"; done
 # It finds the source tree's repository: with another version the program would be linked again.
 repository=$(git -C "$tree" rev-parse --absolute-git-dir 2>/dev/null) || repository=
 run_make() {
@@ -95,6 +95,24 @@ for below in lib/x86_64-linux-gnu "lib/it's \$HOME"; do
     left=$(find "$scratch/arch" -type f -o -type l)
     [ -z "$left" ] || complain "[$below]: uninstall leaves: $left"
 done
+
+# The folder of libraries by three names: the library is there after each. A list that somebody
+# edited: nothing but speclab's own files is removed.
+edited=$scratch/edited checked=$((checked + 1))
+mkdir -p "$edited/bin" "$edited/lib" "$scratch/users/speclab"
+ln -s lib "$edited/lib64"
+echo mine | tee "$edited/bin/tool" >"$scratch/users/speclab/notes"
+for lib in "$edited/lib" "$edited/lib//" "$edited/lib64"; do
+    LIBDIR=$lib run_script install '' "$edited" || complain "$(cat "$scratch/log")"
+    [ -e "$edited/lib/libspeclab.a" ] && [ -e "$edited/lib/libspeclab.so" ] ||
+        complain "[$lib]: the library is not there after installing it again"
+done
+ln -s "$scratch/users/speclab" "$edited/share/speclab/link"
+printf '%s\n' bin bin/tool ../users/speclab/notes share/speclab/link/notes share/speclab/plots \
+    >>"$edited/share/speclab/installed-files"
+run_script uninstall '' "$edited" || complain "an edited list: $(cat "$scratch/log")"
+[ -e "$edited/bin/tool" ] && [ -e "$scratch/users/speclab/notes" ] ||
+    complain "an edited list removes a user's file"
 
 [ "$(cat "$scratch/inst2/precious")" = precious ] ||
     complain "a folder beside the destination was removed"
