@@ -49,7 +49,7 @@ static void an_experiment_runs_with_models_of_the_user(void **state)
     spec_child_run(&c, command);
     spec_child_says(&c, command, 0, note);
     spec_child_free(&c);
-    has("own/report.md", "## Block verification against the token rule, for " TARGET "\n");
+    has("own/report.md", "## Block verification against the token rule, for random?dim=32\\&");
     has("own/report.md",
         "**Command.** `speclab run block --set 'target=" TARGET "' --set "
         "'draft=layers?of=target&exit=2' --set rounds=200 --set K=1:2 --seed 7`\n");
