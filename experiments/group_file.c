@@ -99,7 +99,7 @@ int spec_group_reader_open(spec_group_reader *reader, const char *path, const ch
                            "or version wrote it, or it has one part alone",
                            path));
     if ((check = calloc(table->n_rows + 1, sizeof *check)) == NULL) SPEC_TRY(spec_no_memory(error));
-    SPEC_TRY(spec_result_file_verify(check, path, table, error));
+    SPEC_TRY(spec_result_file_verify(check, NULL, path, table, error));
 done:
     free(check);
     if (status != GSL_SUCCESS) spec_group_reader_free(reader);

@@ -193,8 +193,8 @@ static int verify_row(spec_check *ret_check, uint64_t *check, const char *path,
                      row + 1);
 }
 
-int spec_result_file_verify(spec_check *ret_check, const char *path, const spec_table *whole,
-                            spec_error *error)
+int spec_result_file_verify(spec_check *ret_check, size_t *opt_row, const char *path,
+                            const spec_table *whole, spec_error *error)
 {
     if (whole->n_columns < 2 || strcmp(whole->column[whole->n_columns - 1], column) != 0)
         return spec_fail(error, GSL_EINVAL, "%.200s: it has no column %s; only -o writes one", path,
@@ -205,8 +205,10 @@ int spec_result_file_verify(spec_check *ret_check, const char *path, const spec_
     uint64_t check = hash_head(head);
     free(head);
     int status = GSL_SUCCESS;
-    for (size_t row = 0; row < whole->n_rows && status == GSL_SUCCESS; row++)
+    for (size_t row = 0; row < whole->n_rows && status == GSL_SUCCESS; row++) {
         status = verify_row(&ret_check[row], &check, path, whole, row, error);
+        if (opt_row != NULL) *opt_row = row;
+    }
     return status;
 }
 

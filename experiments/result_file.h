@@ -43,9 +43,10 @@ int spec_result_file_read(spec_table *ret_old, const spec_result_file *file,
 bool spec_result_file_check(spec_check *ret_check, const spec_table *old, size_t row);
 
 /* Check the column row_check of a file that was read whole, and fill in the checks of its rows
- * (n_rows). GSL_EINVAL if there is no such column, or if a row or the head was edited. */
-int spec_result_file_verify(spec_check *ret_check, const char *path, const spec_table *whole,
-                            spec_error *error);
+ * (n_rows). GSL_EINVAL if there is no such column, or if a row or the head was edited; *opt_row is
+ * then the first row that differs. */
+int spec_result_file_verify(spec_check *ret_check, size_t *opt_row, const char *path,
+                            const spec_table *whole, spec_error *error);
 
 /* Keep the rows of `table`, with these checks (n_rows), at the beginning of the file; later rows
  * follow them. GSL_EINVAL if the bytes of the file differ: a row was edited. */

@@ -121,7 +121,7 @@ static int read_part(spec_parts *parts, const char *path, spec_error *error)
     if (part->table.n_columns < 3 ||
         strcmp(part->table.column[place_column(part)], SPEC_SHARD_COLUMN) != 0)
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.200s: it has no column " SPEC_SHARD_COLUMN, path));
-    SPEC_TRY(spec_result_file_verify(part->check, path, &part->table, error));
+    SPEC_TRY(spec_result_file_verify(part->check, NULL, path, &part->table, error));
     if (parts->n == 1) {
         parts->shards = part->shard.of;
         parts->head = head;

@@ -17,9 +17,11 @@ enum { SUM = 120 };
 static const char *sum_of(char text[SUM], const spec_report_page *page)
 {
     unsigned long long holds = 0, fails = 0;
+    int unfinished = 0;
     for (int i = 0; i < page->n; i++) {
         holds += page->source[i].holds;
         fails += page->source[i].fails;
+        unfinished += page->source[i].table.unfinished != NULL;
     }
     if (holds + fails == 0)
         snprintf(text, SUM, "No row has a check");
@@ -27,6 +29,12 @@ static const char *sum_of(char text[SUM], const spec_report_page *page)
         snprintf(text, SUM, "**%llu of %llu checks FAIL**", fails, holds + fails);
     else
         snprintf(text, SUM, holds == 1 ? "The one check holds" : "All %llu checks hold", holds);
+    const size_t used = strlen(text);
+    if (unfinished > 0 && page->n == 1)
+        snprintf(text + used, SUM - used, ", and **the result is unfinished**");
+    else if (unfinished > 0)
+        snprintf(text + used, SUM - used, ", and **%d of %d results %s unfinished**", unfinished,
+                 page->n, unfinished == 1 ? "is" : "are");
     return text;
 }
 
@@ -199,9 +207,9 @@ static void write_section(FILE *out, const spec_report_page *page, int i,
     fprintf(out, "<section aria-labelledby=\"r%d\">\n<h2 id=\"r%d\">", i + 1, i + 1);
     spec_html_text_write(out, source->name);
     fprintf(out, "</h2>\n<p class=\"%s\">",
-            source->fails > 0 || source->edited ? "fails"
-            : source->holds > 0                 ? "holds"
-                                                : "unchecked");
+            source->fails > 0                                       ? "fails"
+            : source->holds > 0 && source->table.unfinished == NULL ? "holds"
+                                                                    : "unchecked");
     spec_html_text_marked(out, source->evidence);
     fputs(".</p>\n", out);
     write_figure(out, source, figure);

@@ -58,12 +58,15 @@ static int check_rows(spec_result_source *source)
     const bool hashed =
         !source->json && strcmp(table->column[table->n_columns - 1], "row_check") == 0;
     if (hashed) {
+        size_t row = 0;
         source->n_columns--;
-        source->edited = spec_result_file_verify(check, source->path, table, &ignored) != 0;
+        if (spec_result_file_verify(check, &row, source->path, table, &ignored) != GSL_SUCCESS)
+            source->edited = row + 1;
     }
     for (size_t r = 0; r < table->n_rows; r++) {
-        if ((!hashed || source->edited) && source->measure != NULL)
+        if ((!hashed || source->edited > 0) && source->measure != NULL)
             check[r] = spec_measure_check(source->measure, table, r);
+        if (r + 1 == source->edited) check[r] = SPEC_CHECK_FAILS;
         source->holds += check[r] == SPEC_CHECK_HOLDS;
         source->fails += check[r] == SPEC_CHECK_FAILS;
         source->row_fails[r] =
@@ -75,6 +78,15 @@ static int check_rows(spec_result_source *source)
             if (source->row_fails[r] == (failing == 1)) source->order[n++] = r;
     free(check);
     return GSL_SUCCESS;
+}
+
+/* A row may also differ because what was above it has changed. */
+static void write_edited(FILE *out, size_t row)
+{
+    fprintf(out,
+            row == 1 ? "row %zu, or a line above it, was edited after the run"
+                     : "row %zu was edited after the run, or a row above it was removed",
+            row);
 }
 
 static int write_evidence(spec_result_source *source, FILE *out)
@@ -101,7 +113,11 @@ static int write_evidence(spec_result_source *source, FILE *out)
     } else {
         fputs("No row has a check", out);
     }
-    if (source->edited) fputs("; **a row was edited after the run**", out);
+    if (source->edited > 0) {
+        fputs("; **", out);
+        write_edited(out, source->edited);
+        fputs("**", out);
+    }
     if (source->table.unfinished != NULL) {
         fputs("; **unfinished: ", out);
         spec_markup_markdown(out, source->table.unfinished);
@@ -115,12 +131,16 @@ static int write_failures(spec_result_source *source, FILE *out)
 {
     const char *file = strrchr(source->path, '/');
     file = file != NULL ? file + 1 : source->path;
-    if (source->edited || (source->fails > 0 && source->measure == NULL)) {
+    if (source->edited > 0 || (source->fails > 0 && source->measure == NULL)) {
         fputs("- **", out);
         spec_markup_markdown(out, file);
         fprintf(out, "**: %s.\n", source->evidence);
     }
-    return spec_failed_rows_write(out, file, source->measure, &source->table, source->row_fails);
+    if (source->edited > 0) source->row_fails[source->edited - 1] = false; /* it has its line */
+    const int status =
+        spec_failed_rows_write(out, file, source->measure, &source->table, source->row_fails);
+    if (source->edited > 0) source->row_fails[source->edited - 1] = true;
+    return status;
 }
 
 /* Makes a text by `write`; GSL_ENOMEM. */

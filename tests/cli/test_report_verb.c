@@ -111,8 +111,12 @@ static void a_failed_check_and_an_edited_row_are_told(void **state)
     free(csv);
     spec_child_run(&c, "report edited.csv");
     assert_int_equal(c.code, 1);
-    has(c.text, "**a row was edited after the run**");
+    has(c.text, "**1 of 1 checks FAIL**");
+    has(c.text, "- **edited.csv**: **1 of 1 checked rows FAIL**; **row 2 was edited after the run, "
+                "or a row above it was removed**.\n");
+    assert_null(strstr(c.text, "edited.csv**, row 2"));
     spec_child_free(&c);
+
 
     spec_file_write("fails.csv", "# measure: acceptance\nalpha,emitted_z\n0.5,1.2\n0.6,-7\n");
     spec_child_run(&c, "report fails.csv --html");
@@ -225,7 +229,11 @@ static void an_interrupted_result_says_so(void **state)
                  "# speclab 1\n# measure: acceptance\nalpha,K,emitted\n0.5,1,1.5\n%s", ends[i][0]);
         spec_file_write("short.csv", csv);
         spec_child_run(&c, "report short.csv");
+        has(c.text, "No row has a check, and **the result is unfinished**. By speclab");
         has(c.text, ends[i][1]);
+        spec_child_free(&c);
+        spec_child_run(&c, "report short.csv fails.csv");
+        has(c.text, "1 of 2 checks FAIL**, and **1 of 2 results is unfinished**. By speclab");
         spec_child_free(&c);
     }
 }
