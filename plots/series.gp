@@ -33,7 +33,8 @@ if (NAMES && SIDEWAYS) { rows_font = fit_rows(NAMES); set ytics font rows_font }
 widest = 1
 do for [p=1:PANELS] { widest = most(widest, strlen(PANEL[p])) }
 if (upright) { set xtics rotate by 90 right }
-# ORDERED colours are numbers in order: too many for distinct colours, they are graded.
+# ORDERED colours are graded if they are too many for distinct ones: numbers in order, and colours
+# without marks of their own.
 tint(i) = i == 0 ? '#000000' : ORDERED > 8 ? graded(i, ORDERED) : word(COLOURS, (i - 1) % 8 + 1)
 mark(i) = i == 0 ? -1 : point(i)
 # Beside a name the series, or else the styles, are a little apart.

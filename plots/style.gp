@@ -13,8 +13,8 @@ set datafile columnheaders
 set datafile missing NaN
 
 # Colours that remain distinct in print and for the colour-blind (Okabe and Ito), and marks that
-# remain distinct when they are small. COLOURS and marks say which series it is, and the colours
-# below mean the same in every figure and on the page of `make web`.
+# remain distinct when they are small: 120 pairs. COLOURS and marks say which series it is, and the
+# colours below mean the same in every figure and on the page of `make web`.
 COLOURS = '#0072B2 #D55E00 #009E73 #CC79A7 #E69F00 #56B4E9 #000000 #999999'
 GAIN = 0x00588E; EVEN = 0xF3F1EB; LOSS = 0xD55E00
 TARGET = 0x0072B2; DRAFT = 0xE69F00
@@ -23,8 +23,8 @@ LOSSLESS = 0x009E73
 FAINT = '#999999'
 do for [i=1:8] { set linetype i linecolor rgb word(COLOURS, i) }
 set linetype cycle 8
-array POINT[8] = [7, 5, 9, 13, 6, 4, 2, 1]
-point(i) = POINT[int(i - 1) % 8 + 1]
+array POINT[15] = [7, 5, 9, 13, 6, 4, 2, 1, 11, 8, 12, 10, 3, 15, 14]
+point(i) = POINT[int(i - 1) % 15 + 1]
 # A colour between two, and the i-th of n numbers in order, dark to light (viridis).
 channel(from, to, share, shift) = \
     int(((from >> shift) & 255) * (1 - share) + ((to >> shift) & 255) * share + 0.5) << shift

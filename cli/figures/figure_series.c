@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DASHES = 5, COMPARED_MAX = 2000 };
+/* COLOURS and MARKS are those of style.gp. */
+enum { DASHES = 5, COLOURS = 8, MARKS = 15, COMPARED_MAX = 2000 };
 
 /* ---- what a series is drawn with ------------------------------------------------------------- */
 
@@ -136,6 +137,13 @@ static int column_of(const spec_figure_points *points, int opt_colour, int opt_s
     return p->y;
 }
 
+/* The dashes of a series, from 0: others where its colour, or the mark of its style, recurs. */
+static int dash_of(const spec_figure_points *points, int colour, int style)
+{
+    if (points->n_styles > 1) return (style + style / MARKS) % DASHES;
+    return points->numbers ? 0 : colour / COLOURS % DASHES;
+}
+
 /* Add entries for colours, for styles, and for lines against points. With several styles, dashes
  * and shapes are theirs alone: a colour is then a plain line. */
 static void add_entries(legend *keys, const spec_figure_points *points, bool simulated)
@@ -145,12 +153,13 @@ static void add_entries(legend *keys, const spec_figure_points *points, bool sim
         const int y = column_of(points, i, -1);
         const bool dots = !several && (points->sideways || points->dots[y]);
         const bool line = several || (!points->sideways && points->line[y]);
-        add_entry(keys, points->colour[i], i + 1, line, dots ? i + 1 : 0);
+        const int dash = several ? 0 : dash_of(points, i, 0);
+        add_entry(keys, points->colour[i], i + 1, line ? dash + 1 : 0, dots ? i + 1 : 0);
     }
     for (int i = 0; i < points->n_styles && several; i++) {
         const int y = column_of(points, -1, i);
         add_entry(keys, points->style[i], 0,
-                  points->sideways || !points->line[y] ? 0 : i % DASHES + 1,
+                  points->sideways || !points->line[y] ? 0 : dash_of(points, 0, i) + 1,
                   points->dots[y] ? i + 1 : 0);
     }
     if (!points->has_theory) return;
@@ -223,7 +232,8 @@ static bool coincide(const spec_figure_points *points)
     return false;
 }
 
-static void write_series(FILE *out, const spec_figure_points *points)
+static void write_series(FILE *out, const spec_figure_points *points,
+                         const spec_figure_axes *axes)
 {
     fprintf(out, "array COLOUR[%d]; array DASH[%d]; array SHAPE[%d]\n", points->n_series,
             points->n_series, points->n_series);
@@ -231,11 +241,14 @@ static void write_series(FILE *out, const spec_figure_points *points)
         const spec_figure_point *p = points->point;
         while (p->series != n) p++;
         const bool several = points->n_styles > 1;
-        const int dash = several ? p->style : points->numbers ? 0 : p->colour / 8;
+        const int dash = dash_of(points, p->colour, p->style);
         fprintf(out, "COLOUR[%d] = %d; DASH[%d] = %d; SHAPE[%d] = %d\n", n + 1, p->colour + 1,
-                n + 1, dash % DASHES + 1, n + 1, (several ? p->style : p->colour) + 1);
+                n + 1, dash + 1, n + 1, (several ? p->style : p->colour) + 1);
     }
-    fprintf(out, "ORDERED = %d; NESTED = %d\n", points->numbers ? points->n_colours : 0,
+    /* Without marks of their own, many colours are graded, too. */
+    const bool alone = points->n_colours > COLOURS &&
+                       (points->n_styles > 1 || axes->kind == SPEC_FIGURE_BARS);
+    fprintf(out, "ORDERED = %d; NESTED = %d\n", points->numbers || alone ? points->n_colours : 0,
             coincide(points) ? points->n_colours : 0);
 }
 
@@ -249,7 +262,7 @@ int spec_figure_series_write(FILE *out, spec_word_list *ret_constant, spec_figur
     if (status != GSL_SUCCESS) return status;
     SPEC_TRY(spec_figure_ranges_write(out, &points, data, axes, error));
     write_data(out, &points);
-    write_series(out, &points);
+    write_series(out, &points, axes);
     write_strokes(out, ret_note, data, axes, &points);
     fprintf(out, "PANELS = %d; SIDEWAYS = %d\n", points.n_panels, points.sideways);
     fprintf(out, "BOXES = %d\n", axes->kind == SPEC_FIGURE_BARS);

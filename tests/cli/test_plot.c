@@ -274,6 +274,45 @@ static void marks_of_the_legend_mean_one_thing(void **state)
     assert_int_equal(count("x.svg", " scale("), 6);
 }
 
+/* The number of distinct pairs of mark and colour in a figure. */
+static int pairs_of(const char *path)
+{
+    enum { PAIRS = 200, SIZE = 64 };
+    static char pair[PAIRS][SIZE];
+    char *svg = spec_file_bytes(path);
+    int n = 0;
+    for (const char *at = svg; (at = strstr(at, "<use xlink:href='#gpPt")) != NULL; at++) {
+        const char *end = strchr(at, '>'), *place = strstr(at, " scale("),
+                   *colour = strstr(at, "color='rgb(");
+        if (place == NULL || place > end || colour == NULL || colour > end) continue;
+        assert_in_range(n, 0, PAIRS - 1);
+        snprintf(pair[n], SIZE, "%.25s %.24s", at, colour);
+        int i = 0;
+        while (strcmp(pair[i], pair[n]) != 0) i++;
+        n += i == n;
+    }
+    free(svg);
+    return n;
+}
+
+static void every_series_has_its_own_mark_or_colour(void **state)
+{
+    char csv[1000] = "name,kind,x,y\n";
+    (void)state;
+    spec_needs_program();
+    for (int s = 0; s < 24; s++)
+        for (int x = 0; x < 2; x++)
+            snprintf(csv + strlen(csv), sizeof csv - strlen(csv), "s%d,k%d,%d,%d\n", s, s % 2, x,
+                     s);
+    spec_file_write("many.csv", csv);
+    draws("many.csv --x x --y y --by name");
+    assert_int_equal(pairs_of("x.svg"), 24);
+    draws("many.csv --x x --y y --by kind,name --legend none");
+    assert_int_equal(pairs_of("x.svg"), 24);
+    draws("many.csv --x x --y y --by name,kind --legend none");
+    assert_int_equal(pairs_of("x.svg"), 24);
+}
+
 /* Curves on one place have marks of different sizes, largest first. */
 static void curves_that_coincide_are_all_seen(void **state)
 {
@@ -594,6 +633,7 @@ int main(void)
         cmocka_unit_test(bars_that_end_at_zero_reach_the_edge_of_a_logarithmic_axis),
         cmocka_unit_test(a_zero_on_a_logarithmic_axis_is_drawn_at_its_edge),
         cmocka_unit_test(marks_of_the_legend_mean_one_thing),
+        cmocka_unit_test(every_series_has_its_own_mark_or_colour),
         cmocka_unit_test(curves_that_coincide_are_all_seen),
         cmocka_unit_test(results_have_bars_theory_and_the_words_of_the_field),
         cmocka_unit_test(a_title_names_what_all_rows_have),
