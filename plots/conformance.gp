@@ -16,7 +16,10 @@ widest = 0
 do for [i=1:tokens] { widest = most(widest, strlen(token_name[i])) }
 upright = tokens * (1 + rounds) * (CHARACTER * widest + 1) > WIDTH - 30
 eval panels_apart(0)
-if (upright) { BOTTOM = most(BOTTOM, 4.6 + CHARACTER * widest) }
+if (upright) {
+    BOTTOM = most(BOTTOM, 4.6 + CHARACTER * widest)
+    names_long = CHARACTER * widest
+}
 eval panels(1, 1 + rounds, 3 + 4 * rounds, 17)
 unset title
 set style fill solid 0.35 border

@@ -9,7 +9,7 @@ upright = 0
 if (NAMES && SIDEWAYS) { LEFT = beside_rows(widest, NAMES * rows); RIGHT = 2 }
 if (NAMES && !SIDEWAYS) {
     upright = NAMES * columns * (widest + 1) > WIDTH - 8
-    if (upright) { BOTTOM = 2.6 + widest }
+    if (upright) { BOTTOM = 2.6 + widest; names_long = widest }
 }
 # Space for the longest label beside the axis: a power of ten if the axis is logarithmic.
 if (!SIDEWAYS) {

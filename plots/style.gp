@@ -70,8 +70,14 @@ TITLE = wrap(TITLE, title_room)
 # Margins around the panels in em, without title and legend. A script may change them before it
 # calls panels().
 LEFT = 5.4; RIGHT = 1.2; TOP = 0.6; BOTTOM = 3.7
+# The longest name beside or upright below an axis, in em; names rather than panels may lack room.
+names_long = 0
+no_room(legend) = 'the figure has no room for ' \
+    . (names_long > 8 ? 'its long names; choose shorter names or a larger --size' \
+        : 'its panels; choose a larger --size') \
+    . (legend ? ' or --legend none' : '')
 # LEFT for n rows of names of that length, which are smaller if the figure is low.
-beside_rows(length, n) = 1.5 + length * most(0.4, least(1, (HEIGHT - 10) / (1.2 * n)))
+beside_rows(length, n) = (names_long = length, 1.5 + length * most(0.4, least(1, (HEIGHT - 10) / (1.2 * n))))
 # LEFT for a title beside tic labels of n characters.
 beside_tics(length) = 3.2 + 0.6 * length
 # Between panels that share their axes.
@@ -122,7 +128,7 @@ panels(rows, columns, entries, longest) = ( \
     . (YTITLE eq '' ? '' : sprintf('; set label 2 YTITLE at screen %g, screen %g center rotate', \
         0.9 / WIDTH, (y0 + y1) / 2)) \
     . (across < 4 || down < 3 ? '; ' \
-        . fail('the figure has no room for its panels; choose a larger --size or --legend none') \
+        . fail(no_room(below > 0 || (beside && across < 4))) \
         : ''))
 
 # eval legend(0): make the next plot the legend, beside or below the panels, after all of them.
