@@ -94,8 +94,9 @@ static void take(char **text, const char *arg, const char *option, const char *v
 static void take_list(spec_word_list *list, const char *arg, const char *option, const char *verb)
 {
     spec_word_list_free(list);
-    if (spec_word_list_split(list, arg, ",") != GSL_SUCCESS) spec_usage_no_memory(verb);
-    if (list->n == 0) spec_usage_fail(verb, "--%s: '%s' names no column", option, arg);
+    if (arg[strspn(arg, ", ")] == '\0')
+        spec_usage_fail(verb, "--%s: '%s' names no column", option, arg);
+    if (spec_word_list_add(list, arg) != GSL_SUCCESS) spec_usage_no_memory(verb);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -147,8 +148,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 /* "dir/result.csv" -> "dir/result.svg" */
 static void default_output(char *path, size_t size, const char *csv, const char *suffix)
 {
+    static const char *const endings[] = {".csv", ".tsv", ".txt", ".json", ".jsonl"};
+    const char *dot = strrchr(csv, '.');
     size_t length = strlen(csv);
-    if (length > 4 && strcmp(csv + length - 4, ".csv") == 0) length -= 4;
+    for (size_t i = 0; dot != NULL && dot > csv && i < sizeof endings / sizeof endings[0]; i++)
+        if (strcmp(dot, endings[i]) == 0) length = (size_t)(dot - csv);
     snprintf(path, size, "%.*s%s", (int)length, csv, suffix);
 }
 

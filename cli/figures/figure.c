@@ -39,6 +39,39 @@ static int check_own(const spec_figure_axes *axes, spec_error *error)
     return GSL_SUCCESS;
 }
 
+/* Splits the text of a list of columns at commas, unless it is the name of one. */
+static int split_columns(spec_word_list *list, spec_figure_data *data, spec_error *error)
+{
+    const spec_figure_column *column;
+    int status = GSL_SUCCESS;
+    if (list->n == 1 && !spec_figure_data_has(data, list->word[0])) {
+        spec_word_list whole = *list;
+        *list = (spec_word_list){0};
+        const int split = spec_word_list_split(list, whole.word[0], ",");
+        spec_word_list_free(&whole);
+        if (split != GSL_SUCCESS) return spec_no_memory(error);
+    }
+    for (int i = 0; i < list->n && status == GSL_SUCCESS; i++)
+        status = spec_figure_data_column(&column, data, list->word[i], error);
+    return status;
+}
+
+/* Finds all columns of a request. */
+static int find_columns(spec_figure_axes *axes, spec_figure_data *data, spec_error *error)
+{
+    const char *const single[] = {axes->x, axes->facet, axes->heat};
+    const spec_figure_column *column;
+    int status = GSL_SUCCESS;
+    for (size_t i = 0; i < sizeof single / sizeof single[0]; i++)
+        if (single[i] != NULL) SPEC_TRY(spec_figure_data_column(&column, data, single[i], error));
+    SPEC_TRY(split_columns(&axes->y, data, error));
+    SPEC_TRY(split_columns(&axes->by, data, error));
+    SPEC_TRY(split_columns(&axes->error, data, error));
+    if (is_own(axes)) status = check_own(axes, error);
+done:
+    return status;
+}
+
 static int check_columns(const spec_figure_script *script, const spec_figure_data *data,
                          spec_error *error)
 {
@@ -191,10 +224,10 @@ static int draw(char **ret_drawn, size_t *ret_n, spec_figure_note *ret_note,
     size_t n_program = 0;
     spec_error why = {{0}};
     bool own = request->axes != NULL && is_own(request->axes);
-    if (own) SPEC_TRY(check_own(request->axes, error));
     SPEC_TRY(spec_gnuplot_check(error));
     SPEC_TRY(spec_figure_data_load(&data, csv, request->where != NULL ? request->where : &nothing,
                                    error));
+    if (request->axes != NULL) SPEC_TRY(find_columns(request->axes, &data, error));
     if (own)
         axes = *request->axes;
     else if ((status = find_script(&script, request, &data, &why, error)) == GSL_SUCCESS)

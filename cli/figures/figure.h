@@ -13,8 +13,8 @@
 
 typedef struct {
     const char *opt_name; /* the script; NULL: the one that the result names */
-    const spec_figure_axes
-        *axes; /* with x or y: a custom figure; else changes to the script's axes */
+    spec_figure_axes *axes; /* with x or y: a custom figure; else changes to the script's axes. A
+                             * list of columns is one text, "COLUMN" or "COLUMN,...", until drawn */
     const spec_word_list *where; /* conditions COLUMN=VALUE[,VALUE...] */
     spec_figure_style style;
     const char *verb; /* for the message about a kept older file (cli/output.h) */

@@ -135,8 +135,14 @@ static void other_files_are_drawn_without_options(void **state)
     shows("x.svg", "a;b");
     spec_file_write("tabs.tsv", "x\ty, z\tname\n1\t2\ta, b\n2\t3\ta, b\n");
     chooses("tabs.tsv", "--x x --y 'y, z'");
+    spec_program_works("plot tabs.tsv");
+    spec_picture_check("tabs.svg");
     spec_file_write("rows.json", "[{\"n\": 1, \"ms\": 2.5}, {\"n\": 2, \"ms\": 3}]");
     chooses("rows.json", "--x n --y ms");
+    spec_file_write("comma.csv", "x,\"y,z\",\"name,of\"\n1,2,a\n2,3,b\n");
+    draws("comma.csv --x x --y y,z --by name,of --error y,z");
+    draws("comma.csv --x x --y x,x --by name,of");
+    refuses("comma.csv --x x --y x,z", "comma.csv has no column 'z'");
     spec_file_write("rows.jsonl", "{\"n\": 1, \"ms\": 2.5}\n{\"n\": 2, \"ms\": 3}\n");
     chooses("rows.jsonl", "--x n --y ms");
 }
@@ -449,6 +455,8 @@ static void what_cannot_be_drawn_is_told_in_one_line(void **state)
     refuses("mine.csv --x size --y name,ms",
             "mine.csv: column 'name' holds texts such as 'a, b', not numbers");
     refuses("mine.csv --x size", "--x needs --y COLUMN");
+    refuses("mine.csv --y tim", "mine.csv has no column 'tim'; did you mean 'time'?");
+    refuses("mine.csv --x size --y time --facet gqu", "mine.csv has no column 'gqu'; did you mean");
     refuses("mine.csv --y time", "--y and --heat need --x COLUMN");
     refuses("mine.csv --x size --y time --where gpu=B200", "mine.csv has no row with gpu=B200");
     refuses("mine.csv --x size --y time --where gpu", "--where: 'gpu' is not COLUMN=VALUE");
@@ -496,6 +504,19 @@ static void what_cannot_be_drawn_is_told_in_one_line(void **state)
 }
 
 /* ---- layout ---------------------------------------------------------------------------------- */
+
+static void long_names_without_room_are_told(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_file_write("long.csv", "name,ms\n"
+                                "the first configuration with a very long name of sixty marks,1\n"
+                                "the other configuration with a very long name of sixty marks,2\n");
+    draws("long.csv --kind bars --size 16x12cm");
+    refuses("long.csv --kind bars --size 8x6cm",
+            "long.csv is not drawn: the figure has no room for its long names; choose shorter "
+            "names or a larger --size\n");
+}
 
 static void titles_sizes_fonts_and_legends_are_as_asked(void **state)
 {
@@ -641,6 +662,7 @@ int main(void)
         cmocka_unit_test(a_map_has_a_cell_for_each_pair_and_a_line_at_one),
         cmocka_unit_test(rows_of_one_place_are_told),
         cmocka_unit_test(what_cannot_be_drawn_is_told_in_one_line),
+        cmocka_unit_test(long_names_without_room_are_told),
         cmocka_unit_test(titles_sizes_fonts_and_legends_are_as_asked),
         cmocka_unit_test(every_terminal_draws),
         cmocka_unit_test(texts_come_out_as_they_are),
