@@ -13,6 +13,9 @@
  * of a name, below an axis. */
 enum { SERIES_VALUES = 12, SERIES_COLUMNS = 3, NAMES_BELOW = 6, LONG_NAME = 12 };
 
+/* Rows that are compared with each other. */
+enum { COMPARED_MAX = 2000 };
+
 typedef struct {
     const spec_measure *measure;       /* NULL: of another program */
     const spec_figure_axes *given;     /* by the user; may be NULL */
@@ -75,6 +78,35 @@ static int rank(const chooser *in, const spec_figure_column *c)
     return 1 + 2 * (!c->is_text) + 4 * (c->n_levels > 1) + 8 * is_key(in, c);
 }
 
+/* Whether the rows of some texts share values of a column: curves over it, one for each text. */
+static bool has_curves(const chooser *in, const spec_figure_column *text,
+                       const spec_figure_column *x)
+{
+    if (text->n_levels < 2 || text->n_levels > SERIES_VALUES ||
+        (size_t)text->n_levels >= in->n_rows || x->n_levels < 2)
+        return false;
+    for (size_t r = 1; r < in->n_rows && r < COMPARED_MAX; r++)
+        for (size_t q = 0; q < r; q++)
+            if (x->value[q] == x->value[r] && text->value[q] != text->value[r]) return true;
+    return false;
+}
+
+/* In a file of another program that begins with a text: the first numbers that are the axis of
+ * curves, if other numbers remain for the values. NULL: none. */
+static const spec_figure_column *choose_x_of_curves(const chooser *in,
+                                                    const spec_figure_column *text)
+{
+    const spec_figure_column *found = NULL;
+    int numbers = 0;
+    for (int c = 0; c < in->n; c++) {
+        const spec_figure_column *one = in->column[c];
+        if (one->is_text || rank(in, one) < 2) continue;
+        numbers++;
+        if (found == NULL && has_curves(in, text, one)) found = one;
+    }
+    return numbers > 1 ? found : NULL;
+}
+
 static const spec_figure_column *choose_x(const chooser *in)
 {
     const spec_figure_column *best = NULL;
@@ -87,7 +119,10 @@ static const spec_figure_column *choose_x(const chooser *in)
                  one->n_levels > best->n_levels)
             best = one;
     }
-    return best;
+    const spec_figure_column *curves = NULL;
+    if (in->measure == NULL && best != NULL && best->is_text)
+        curves = choose_x_of_curves(in, best);
+    return curves != NULL ? curves : best;
 }
 
 /* ---- y --------------------------------------------------------------------------------------- */
@@ -108,9 +143,11 @@ static const spec_figure_column *choose_y(const chooser *in, const spec_figure_c
             if (strcmp(in->column[c]->name, in->measure->headlines[i].column) == 0 &&
                 !in->column[c]->is_text && meet(in, x, in->column[c]))
                 return in->column[c];
+    int first = 0; /* of a file of another program: the column after x */
+    while (in->measure == NULL && in->column[first] != x) first++;
     for (int pass = 0; pass < 2 && found == NULL; pass++)
         for (int c = 0; c < in->n && found == NULL; c++) {
-            const spec_figure_column *one = in->column[c];
+            const spec_figure_column *one = in->column[(first + c) % in->n];
             if (one == x || one->is_text || !meet(in, x, one)) continue;
             if (pass == 0 && (is_companion(in, one->name) || one->n_levels == 1 ||
                               (in->measure != NULL && is_key(in, one))))

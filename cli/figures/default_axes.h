@@ -2,7 +2,8 @@
 /* default_axes: the axes of a CSV that names no figure, chosen by its columns.
  * In a result of speclab the parameters that vary are the axis and the series, and the main column
  * of the measure is the value. In any other CSV the first column is the axis, the next column of
- * numbers the value, and texts distinguish series. */
+ * numbers the value, and texts distinguish series. Texts that come first do so, too, if they share
+ * values of a column of numbers, which is then the axis. */
 #ifndef SPECLAB_DEFAULT_AXES_H
 #define SPECLAB_DEFAULT_AXES_H
 

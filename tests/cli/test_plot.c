@@ -139,6 +139,13 @@ static void other_files_are_drawn_without_options(void **state)
     spec_picture_check("tabs.svg");
     spec_file_write("rows.json", "[{\"n\": 1, \"ms\": 2.5}, {\"n\": 2, \"ms\": 3}]");
     chooses("rows.json", "--x n --y ms");
+    spec_file_write("first.csv", "gpu;batch;ms;sd\nA;1;2;0.1\nA;2;3;0.1\nB;1;4;0.2\nB;2;5;0.2\n");
+    chooses("first.csv", "--x batch --y ms --by gpu");
+    spec_file_write("engine.csv", "\"Engine, version\",K (tokens),tok/s\nv 1,1,20\nv 1,2,30\n"
+                                  "w,1,25\nw,2,28.5\n");
+    chooses("engine.csv", "--x 'K (tokens)' --y tok/s --by 'Engine, version'");
+    spec_file_write("bars.csv", "gpu,ms,watts\nA,1,300\nB,2,300\n"); /* no curve */
+    chooses("bars.csv", "--x gpu --y ms");
     spec_file_write("comma.csv", "x,\"y,z\",\"name,of\"\n1,2,a\n2,3,b\n");
     draws("comma.csv --x x --y y,z --by name,of --error y,z");
     draws("comma.csv --x x --y x,x --by name,of");
