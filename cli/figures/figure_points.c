@@ -236,6 +236,11 @@ static double place_of(const spec_figure_points *points, size_t row)
     return 1.0 + spec_figure_column_level(points->at, row);
 }
 
+static bool is_gap(const spec_figure_point *point)
+{
+    return isnan(point->value) && isnan(point->theory);
+}
+
 static void take_point(maker *in, size_t row, int y)
 {
     spec_figure_points *points = in->points;
@@ -253,7 +258,11 @@ static void take_point(maker *in, size_t row, int y)
                                .high = value_at(in->high[y], row),
                                .theory = value_at(in->theory[y], row)};
     const bool interval = !isnan(point.low) && !isnan(point.high);
-    if (isnan(point.at) || (isnan(value) && isnan(point.theory)) || !place(&point, in)) return;
+    if (isnan(point.at) || !place(&point, in)) return;
+    if (is_gap(&point)) {
+        points->point[points->n++] = point;
+        return;
+    }
     if (!isnan(se) || !isnan(half)) {
         point.low = value - (isnan(half) ? 2.0 * se : half);
         point.high = value + (isnan(half) ? 2.0 * se : half);
@@ -264,6 +273,38 @@ static void take_point(maker *in, size_t row, int y)
     points->has_low_high = points->has_low_high || (isnan(se) && interval);
     points->has_theory = points->has_theory || !isnan(point.theory);
     points->point[points->n++] = point;
+}
+
+static int in_order(const void *a, const void *b)
+{
+    const spec_figure_point *p = a, *q = b;
+    if (p->panel != q->panel) return p->panel < q->panel ? -1 : 1;
+    if (p->colour != q->colour) return p->colour < q->colour ? -1 : 1;
+    if (p->style != q->style) return p->style < q->style ? -1 : 1;
+    if (p->at != q->at) return p->at < q->at ? -1 : 1;
+    return (p->row > q->row) - (p->row < q->row);
+}
+
+/* Order the points, and replace rows without a value by a gap before the next point. */
+static void order_points(spec_figure_points *points)
+{
+    spec_figure_point *last = NULL;
+    double gap = NAN;
+    qsort(points->point, points->n, sizeof *points->point, in_order);
+    for (const spec_figure_point *p = points->point, *end = p + points->n; p < end; p++) {
+        if (is_gap(p)) {
+            gap = p->at;
+            continue;
+        }
+        const bool same = last != NULL && last->panel == p->panel && last->colour == p->colour &&
+                          last->style == p->style;
+        const bool after = same && gap > last->at && gap < p->at;
+        last = last != NULL ? last + 1 : points->point;
+        *last = *p;
+        last->after_gap = after;
+        gap = NAN;
+    }
+    points->n = last != NULL ? (size_t)(last - points->point) + 1 : 0;
 }
 
 static int ascending_int(const void *a, const void *b)
@@ -289,15 +330,6 @@ static int compress(int **ret_values, int *ret_n, spec_figure_points *points, si
     }
     *ret_n = n;
     return GSL_SUCCESS;
-}
-
-static int in_order(const void *a, const void *b)
-{
-    const spec_figure_point *p = a, *q = b;
-    if (p->panel != q->panel) return p->panel < q->panel ? -1 : 1;
-    if (p->series != q->series) return p->series < q->series ? -1 : 1;
-    if (p->at != q->at) return p->at < q->at ? -1 : 1;
-    return (p->row > q->row) - (p->row < q->row);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -364,6 +396,7 @@ static int gather(maker *in)
         SPEC_TRY(spec_no_memory(in->error));
     for (size_t r = 0; r < in->data->n_rows; r++)
         for (int y = 0; y < points->n_values; y++) take_point(in, r, y);
+    order_points(points);
     if (points->n == 0)
         SPEC_TRY(spec_fail(in->error, GSL_EINVAL,
                            "%s: no row has numbers in both '%.60s' and '%.60s'", in->data->path,
@@ -384,7 +417,6 @@ static int gather(maker *in)
                            "%d series are too many for one figure; --facet and --where take some "
                            "of them apart",
                            points->n_series));
-    qsort(points->point, points->n, sizeof *points->point, in_order);
 done:
     free(values);
     return status;

@@ -16,6 +16,7 @@ typedef struct {
         series; /* from 0; series numbers the pairs of colour and style in order */
     int y;      /* index of the y column */
     double at, value, low, high, theory; /* NaN: none */
+    bool after_gap; /* between the point before it and this one, a row has no value */
     size_t row;
 } spec_figure_point;
 

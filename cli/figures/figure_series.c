@@ -194,7 +194,8 @@ static void write_data(FILE *out, const spec_figure_points *points)
     fputs("$DATA << END\npanel,series,at,value,low,high,theory\n", out);
     for (size_t i = 0; i < points->n; i++) {
         const spec_figure_point *p = &points->point[i];
-        fprintf(out, "%d,%d", p->panel + 1, p->series + 1);
+        /* A blank line interrupts the series. */
+        fprintf(out, "%s%d,%d", p->after_gap ? "\n" : "", p->panel + 1, p->series + 1);
         spec_gnuplot_number(out, ',', p->at);
         spec_gnuplot_number(out, ',', p->value);
         spec_gnuplot_number(out, ',', p->low);

@@ -400,6 +400,17 @@ static void points_of_a_series_are_joined_in_order(void **state)
     assert_int_equal(sscanf(line, "d='M%lf,%*f L%lf,%*f L%lf", &x[0], &x[1], &x[2]), 3);
     assert_true(x[0] < x[1] && x[1] < x[2]);
     free(bytes);
+    /* A missing value is a gap, unless another row has one at its place. */
+    for (int missing = 0; missing < 2; missing++) {
+        spec_file_write("gap.csv", missing ? "x,y\n1,1\n2,1\n3,\n4,1\n5,1\n"
+                                           : "x,y\n1,1\n2,1\n3,\n3,1\n4,1\n5,1\n");
+        draws("gap.csv --x x --y y");
+        bytes = spec_file_bytes("x.svg");
+        line = strstr(strstr(bytes, "gnuplot_plot_1"), "d='M") + 4;
+        const char *again = strchr(line, 'M');
+        assert_int_equal(again != NULL && again < strchr(line, '\''), missing);
+        free(bytes);
+    }
 }
 
 static void a_map_has_a_cell_for_each_pair_and_a_line_at_one(void **state)
