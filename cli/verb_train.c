@@ -117,8 +117,6 @@ static int set_up(run *r, spec_error *error)
         goto done;
     }
     SPEC_TRY(judge(r, error));
-    if (r->limit.seconds > 0.0)
-        spec_training_schedule_plan(&t->plan.schedule, &r->limit, spec_training_step_seconds(t));
 done:
     return status;
 }

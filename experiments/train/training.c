@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/train/training.h"
 
-#include "base/clock.h"
 #include "base/noise.h"
 #include "speclab/no_memory.h"
 
@@ -191,16 +190,6 @@ static const char *bad_parameter(const spec_parameters *parameters)
             if (!isfinite(gradient[k])) return p->name;
     }
     return parameters->item[parameters->n - 1].name;
-}
-
-double spec_training_step_seconds(spec_training *training)
-{
-    double begin = 0.0;
-    for (int pass = 0; pass < 3; pass++) { /* the first one maps the memory */
-        if (pass == 1) begin = spec_clock_monotonic();
-        run_passes(training, 0);
-    }
-    return (spec_clock_monotonic() - begin) / 2.0;
 }
 
 long spec_training_steps(const spec_training *training)

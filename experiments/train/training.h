@@ -80,9 +80,6 @@ int spec_training_step(spec_training *training, double *ret_loss, spec_error *er
 void spec_training_keep(spec_training *training, double rise);
 void spec_training_restore(spec_training *training);
 
-/* Seconds of wall clock that a step takes, measured on the first batch; changes nothing. */
-double spec_training_step_seconds(spec_training *training);
-
 /* Compute all nodes for the tokens, with the target's if `with_target`, without noise or dropped
  * layers. */
 void spec_training_forward(spec_training *training, bool with_target);

@@ -23,7 +23,7 @@ bool spec_training_schedule_is_valid(const spec_training_schedule *schedule)
     for (int i = 0; i < schedule->n; i++) {
         const long steps = schedule->plan[i].steps, at = schedule->plan[i].at;
         if (steps < 1 || steps < at || steps > INT_MAX) return false;
-        if (i > 0 && (at <= schedule->plan[i - 1].at || at >= schedule->plan[i - 1].steps))
+        if (i > 0 && (at <= schedule->plan[i - 1].at || at > schedule->plan[i - 1].steps))
             return false;
     }
     return true;
@@ -62,7 +62,8 @@ long spec_training_schedule_steps(const spec_training_schedule *schedule, long s
     return schedule->plan[i].steps;
 }
 
-/* In each part the remaining share is divided evenly among the steps that are then planned. */
+/* In each part the remaining share is divided evenly among the steps that are then planned. A plan
+ * that is followed by another at its end counts as one step longer. */
 double spec_training_schedule_done(const spec_training_schedule *schedule, long step)
 {
     double done = 0.0;
@@ -70,49 +71,57 @@ double spec_training_schedule_done(const spec_training_schedule *schedule, long 
         const long at = schedule->plan[i].at, steps = schedule->plan[i].steps;
         const bool is_last = i + 1 == schedule->n || schedule->plan[i + 1].at > step;
         const long end = is_last ? step : schedule->plan[i + 1].at;
-        done += (1.0 - done) * (double)(end - at) / (double)(steps - at);
+        const bool goes_on = !is_last && end == steps;
+        done += (1.0 - done) * (double)(end - at) / (double)(steps - at + goes_on);
     }
     return done;
 }
 
 /* ---- a limit of time ------------------------------------------------------------------------- */
 
-/* Seconds left for steps, after `done` of the training; rows of the curve need theirs. */
-static double seconds_left(const spec_training_limit *limit, double done)
+/* Rows of the curve from here on, if there are as many steps; the last one is at the end. */
+static double rows_after(const spec_training_limit *limit, double done)
 {
-    const double rows = limit->rows - floor(done * limit->rows);
-    return limit->begun + limit->seconds - spec_clock_read(&limit->clock) - rows * limit->row;
+    return fmax(limit->rows - floor(done * limit->rows), 1.0);
 }
 
-static long whole(double steps)
+/* Seconds of n more steps; each has at most one row. */
+static double seconds_of(const spec_training_limit *limit, double rows, double each, double n)
 {
-    return (long)fmin(fmax(steps, 0.0), INT_MAX);
+    return n * each + fmin(n, rows) * limit->row;
 }
 
-void spec_training_schedule_plan(spec_training_schedule *schedule, const spec_training_limit *limit,
-                                 double step_seconds)
+/* How many more steps fit into `left` seconds. */
+static double steps_in(const spec_training_limit *limit, double rows, double each, double left)
 {
-    const long steps = whole(seconds_left(limit, 0.0) / step_seconds);
-    *schedule = spec_training_schedule_of(steps > 1 ? steps : 1);
+    const double few = left / (each + limit->row);
+    return few <= rows ? few : (left - rows * limit->row) / each;
 }
 
 void spec_training_schedule_follow(spec_training_schedule *schedule, spec_training_limit *limit,
                                    long step, double seconds)
 {
-    const long steps = spec_training_schedule_steps(schedule, step);
+    const long more = spec_training_schedule_steps(schedule, step) - step;
     limit->took += seconds;
     limit->n++;
-    if (limit->seconds == 0.0 || step >= steps) return;
-    const double left = seconds_left(limit, spec_training_schedule_done(schedule, step)),
-                 each = limit->took / (double)limit->n,
-                 off = fabs(each * (double)(steps - step) - left);
-    const bool is_over = left <= 0.0;
-    if (!is_over && limit->took < LOOK_EVERY * limit->seconds) return;
+    if (limit->seconds == 0.0) return;
+    const double left = limit->begun + limit->seconds - spec_clock_read(&limit->clock),
+                 rows = rows_after(limit, spec_training_schedule_done(schedule, step)),
+                 each = limit->took / (double)limit->n, fit = steps_in(limit, rows, each, left),
+                 off = fabs(seconds_of(limit, rows, each, (double)more) - left);
+    const bool is_first = step == 1, ends = more == 0, is_over = left <= limit->row;
+    const long steps = step + (is_over ? 0 : (long)fmin(fit, (double)(INT_MAX - step)));
+    if (!is_first && !ends && !is_over && limit->took < LOOK_EVERY * limit->seconds) return;
     limit->took = 0.0;
     limit->n = 0;
+    if (is_first) {
+        *schedule = spec_training_schedule_of(steps);
+        return;
+    }
     if (!is_over && off < SPEC_TRAINING_SCHEDULE_OFF * limit->seconds) return;
+    if (steps == step + more) return;
     const long last = SPEC_TRAINING_SCHEDULE_MAX - 1; /* kept for the end */
     if (schedule->n > last || (schedule->n == last && !is_over)) return;
     schedule->plan[schedule->n].at = step;
-    schedule->plan[schedule->n++].steps = is_over ? step : whole((double)step + left / each);
+    schedule->plan[schedule->n++].steps = steps;
 }

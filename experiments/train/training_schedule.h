@@ -22,7 +22,7 @@ typedef struct {
 
 spec_training_schedule spec_training_schedule_of(long steps);
 
-/* Whether each plan is made before the one before it has ended. */
+/* Whether each plan is made before the one before it has ended, or as it ends. */
 bool spec_training_schedule_is_valid(const spec_training_schedule *schedule);
 
 /* GSL_EINVAL, without a message, for a text that is no valid schedule. */
@@ -44,12 +44,10 @@ typedef struct {
     long n;
 } spec_training_limit;
 
-/* Plan as many steps as fit, at least one, if one takes `step_seconds`. */
-void spec_training_schedule_plan(spec_training_schedule *schedule, const spec_training_limit *limit,
-                                 double step_seconds);
-
-/* After step number `step`, which took `seconds`: plan again if the training would miss the limit
- * by SPEC_TRAINING_SCHEDULE_OFF of it, and end the training at the limit. */
+/* After step number `step`, which took `seconds`: plan as many steps as fit. The first step makes
+ * the plan: its own rate does not depend on it. Later ones plan again if the training would miss
+ * the limit by SPEC_TRAINING_SCHEDULE_OFF of it; it also goes on at its end if a step still fits.
+ */
 #define SPEC_TRAINING_SCHEDULE_OFF 0.02
 void spec_training_schedule_follow(spec_training_schedule *schedule, spec_training_limit *limit,
                                    long step, double seconds);

@@ -34,6 +34,12 @@ static double stalls_near_the_end(double share)
     return share < 0.97 ? 0.1 : 0.4;
 }
 
+static double few(double share)
+{
+    (void)share;
+    return 36.0;
+}
+
 static double restless(double share)
 {
     return 0.1 + 0.06 * sin(40.0 * share);
@@ -47,20 +53,19 @@ typedef struct {
 
 enum { ROWS = 10 };
 
-/* A run of 240 s with rows of 3 s, whose first step was measured to take `measured`. */
-static outcome run(double (*seconds)(double share), double measured)
+/* A run of 240 s with rows of 3 s, whose first step takes `first`. */
+static outcome run(double (*seconds)(double share), double first)
 {
     double now = 1000.0;
-    outcome out = {.took = 0.0};
+    outcome out = {.schedule = spec_training_schedule_of(600)};
     spec_training_limit limit = {.clock = {now_of, &now},
                                  .begun = now - 5.0, /* texts were sampled */
                                  .seconds = 240.0,
                                  .rows = ROWS,
                                  .row = 3.0};
-    spec_training_schedule_plan(&out.schedule, &limit, measured);
     double before = 0.0;
     while (out.step < spec_training_schedule_steps(&out.schedule, out.step)) {
-        const double took = seconds((now - limit.begun) / limit.seconds);
+        const double took = out.step == 0 ? first : seconds((now - limit.begun) / limit.seconds);
         now += took;
         out.step++;
         spec_training_schedule_follow(&out.schedule, &limit, out.step, took);
@@ -98,11 +103,24 @@ static void a_training_ends_in_time_whatever_the_machine_does(void **state)
 static void an_impossible_limit_leaves_one_step(void **state)
 {
     (void)state;
-    double now = 50.0;
-    spec_training_schedule schedule;
-    const spec_training_limit limit = {.clock = {now_of, &now}, .begun = 0.0, .seconds = 20.0};
-    spec_training_schedule_plan(&schedule, &limit, 0.1);
-    assert_int_equal(spec_training_schedule_steps(&schedule, 0), 1);
+    const outcome out = run(steady, 300.0);
+    assert_int_equal(out.step, 1);
+    assert_int_equal(out.schedule.n, 1);
+}
+
+/* A cold first step says that one step fits after it, where more do. */
+static void a_slow_first_step_does_not_end_a_training_of_few_steps(void **state)
+{
+    (void)state;
+    static const double first[] = {36.0, 70.0, 110.0};
+    static const long steps[] = {6, 5, 4};
+    for (int i = 0; i < 3; i++) {
+        const outcome out = run(few, first[i]);
+        assert_int_equal(out.step, steps[i]);
+        assert_true(out.took < 240.0 + 1.0 && out.took > 240.0 - 39.0);
+        assert_same(spec_training_schedule_done(&out.schedule, out.step), 1.0);
+        assert_true(spec_training_schedule_is_valid(&out.schedule));
+    }
 }
 
 static void a_schedule_comes_back_from_its_text(void **state)
@@ -123,6 +141,11 @@ static void a_schedule_comes_back_from_its_text(void **state)
     assert_same(spec_training_schedule_done(&again, 520), 0.52);
     assert_same(spec_training_schedule_done(&again, 640), 0.52 + 0.48 / 2.0);
     assert_same(spec_training_schedule_done(&again, 760), 1.0);
+
+    assert_int_equal(spec_training_schedule_read(&again, "4,6@4"), GSL_SUCCESS); /* went on */
+    assert_same(spec_training_schedule_done(&again, 3), 0.75);
+    assert_same(spec_training_schedule_done(&again, 4), 0.8);
+    assert_same(spec_training_schedule_done(&again, 6), 1.0);
 }
 
 static void a_text_without_sense_is_refused(void **state)
@@ -131,7 +154,7 @@ static void a_text_without_sense_is_refused(void **state)
     static const char *const texts[] = {
         "",           "0",        "-5",       "1.5",
         "10,",        "10,20",    "10,20@",   "10,20@0",
-        "10,20@10",   "10,4@5",   "10@5",     "10,20@5,30@5",
+        "10,20@11",   "10,4@5",   "10@5",     "10,20@5,30@5",
         "3000000000", "10,20@5 ", "10, 20@5", "99999999999999999999",
         "10,5@5,9@5", "10,x@5"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -146,6 +169,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_training_ends_in_time_whatever_the_machine_does),
         cmocka_unit_test(an_impossible_limit_leaves_one_step),
+        cmocka_unit_test(a_slow_first_step_does_not_end_a_training_of_few_steps),
         cmocka_unit_test(a_schedule_comes_back_from_its_text),
         cmocka_unit_test(a_text_without_sense_is_refused),
     };
