@@ -25,10 +25,12 @@ typedef struct {
     spec_training_setup setup;
     spec_train_curve curve;
     spec_training_limit limit;
+    double step; /* seconds of the last step */
     char settings[4096], state[PATH_MAX];
 } run;
 
 enum { ROWS = 10 };
+#define MISSED 1.1 /* from this multiple of a limit on, a line says so */
 
 /* A row of the curve; weights within the bar are kept. */
 static int judge(run *r, spec_error *error)
@@ -61,8 +63,8 @@ static int train(run *r, spec_error *error)
         char line[SPEC_PROGRESS_NOTE];
         const double begun = spec_clock_monotonic();
         SPEC_TRY(spec_training_step(t, &loss, error));
-        spec_training_schedule_follow(&t->plan.schedule, &r->limit, t->step,
-                                      spec_clock_monotonic() - begun);
+        r->step = spec_clock_monotonic() - begun;
+        spec_training_schedule_follow(&t->plan.schedule, &r->limit, t->step, r->step);
         r->curve.loss += loss;
         r->curve.losses++;
         if (tenth(t, t->step) != tenth(t, t->step - 1)) SPEC_TRY(judge(r, error));
@@ -80,6 +82,7 @@ static int train(run *r, spec_error *error)
                                "interrupted after %ld of %ld steps; --resume continues", t->step,
                                steps));
     }
+    t->used = spec_clock_monotonic() - r->limit.begun;
 done:
     return status;
 }
@@ -187,14 +190,21 @@ static void say_exits(run *r)
     say_speed_up(r);
 }
 
-/* The same training once more, without a clock. */
+/* The same training once more, without a clock; and a limit that was missed. */
 static void say_schedule(const run *r)
 {
     const spec_training *t = &r->setup.training;
     char text[SPEC_TRAINING_SCHEDULE_TEXT];
     spec_progress_clear();
-    spec_usage_say(r->verb, "%ld steps; --steps %s instead of --minutes repeats this training",
-                   t->step, spec_training_schedule_text(text, &t->plan.schedule));
+    spec_usage_say(r->verb, "%ld step%s; --steps %s instead of --minutes repeats this training",
+                   t->step, t->step == 1 ? "" : "s",
+                   spec_training_schedule_text(text, &t->plan.schedule));
+    if (t->used > MISSED * r->limit.seconds)
+        spec_usage_say(r->verb,
+                       "%.1f s instead of the %.4g s of --minutes: a step took %.1f s, a row of "
+                       "the curve %.1f s%s",
+                       t->used, r->limit.seconds, r->step, r->limit.row,
+                       t->step == 1 ? ", and at least one step is made" : "");
 }
 
 int spec_verb_train(spec_context *context, int argc, char **argv)

@@ -325,6 +325,22 @@ static void wrong_input_is_said_in_one_line(void **state)
     assert_int_not_equal(access("x.gguf", F_OK), 0);
 }
 
+static void a_limit_that_one_step_exceeds_is_said(void **state)
+{
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    write_text("text.txt");
+    spec_child_run(&c, "train lm --data text.txt --dim 16 --layers 1 --window 48 --minutes 1e-5 "
+                       "-o short.gguf");
+    assert_int_equal(c.code, 0);
+    if (strstr(c.line, "speclab train: 1 step; --steps 1 instead of --minutes") == NULL ||
+        strstr(c.line, " s instead of the 0.0006 s of --minutes: a step took ") == NULL ||
+        strstr(c.line, ", and at least one step is made") == NULL)
+        fail_msg("%s", c.line);
+    spec_child_free(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -336,6 +352,7 @@ int main(void)
         cmocka_unit_test(weights_beyond_the_bar_are_not_written),
         cmocka_unit_test(a_killed_training_resumes_with_the_same_bytes),
         cmocka_unit_test(wrong_input_is_said_in_one_line),
+        cmocka_unit_test(a_limit_that_one_step_exceeds_is_said),
     };
     return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
 }
