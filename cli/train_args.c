@@ -177,8 +177,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 void spec_train_args_parse(spec_train_args *args, spec_context *context, int argc, char **argv)
 {
-    static const char *const mattering[] = {"loss", "layers", "dim",    "K", "steps",
-                                            "rate", "batch",  "window", NULL};
     static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         options_table,
@@ -208,6 +206,36 @@ void spec_train_args_parse(spec_train_args *args, spec_context *context, int arg
     args->common.opt_figure = "training";
     args->common.opt_output = "the trained model, a GGUF file; the table goes to standard output";
     spec_usage_parse(&argp, argc, argv, args);
-    spec_assumed_add_options(&args->assumed, options_table, mattering);
     args->settings.seed = args->common.seed;
+}
+
+void spec_train_args_say_assumed(const spec_train_args *args, const spec_training_plan *plan,
+                                 const char *verb)
+{
+    const spec_shape *shape = &plan->shape.shape;
+    const bool is_drawn = plan->opt_head == NULL && plan->opt_start == NULL;
+    const struct {
+        const char *name;
+        double value;
+        bool holds;
+    } numbers[] = {
+        {"layers", shape->n_layers, is_drawn},
+        {"dim", shape->dim, is_drawn},
+        {"K", plan->K, plan->opt_target != NULL},
+        {"steps", (double)plan->schedule.plan[0].steps, args->settings.minutes == 0.0},
+        {"rate", plan->rate, true},
+        {"batch", plan->texts, true},
+        {"window", plan->places, true},
+    };
+    spec_assumed assumed = {""};
+    if (!spec_usage_gave("loss"))
+        spec_assumed_add(&assumed, "--loss ", spec_losses_names[plan->loss], NULL);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        char typed[16], value[32];
+        if (!numbers[i].holds || spec_usage_gave(numbers[i].name)) continue;
+        snprintf(typed, sizeof typed, "--%s ", numbers[i].name);
+        snprintf(value, sizeof value, "%.10g", numbers[i].value);
+        spec_assumed_add(&assumed, typed, value, NULL);
+    }
+    spec_assumed_say(&assumed, verb);
 }

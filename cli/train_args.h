@@ -11,9 +11,12 @@ typedef struct {
     spec_training_settings settings;
     double save; /* seconds between writes of the state */
     bool resume;
-    spec_assumed assumed; /* the options that matter and were not given */
 } spec_train_args;
 
 void spec_train_args_parse(spec_train_args *args, spec_context *context, int argc, char **argv);
+
+/* The line of what the plan assumes: options that matter and were not given, as they hold. */
+void spec_train_args_say_assumed(const spec_train_args *args, const spec_training_plan *plan,
+                                 const char *verb);
 
 #endif

@@ -227,7 +227,7 @@ int spec_verb_train(spec_context *context, int argc, char **argv)
     if (set_up(r, &error) == GSL_SUCCESS && train(r, &error) == GSL_SUCCESS &&
         keep_bar(r, &error) == GSL_SUCCESS && write_model(r, &error) == GSL_SUCCESS) {
         unlink(r->state);
-        spec_assumed_say(&args.assumed, argv[0]);
+        spec_train_args_say_assumed(&args, &r->setup.training.plan, argv[0]);
         if (args.settings.minutes > 0.0) say_schedule(r);
         if (r->setup.training.kept != NULL)
             say_exits(r);

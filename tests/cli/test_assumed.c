@@ -303,13 +303,29 @@ static void training_says_what_it_assumes(void **state)
     for (int i = 0; i < 2000; i++) memcpy(text + 10 * i, "once upon ", 10);
     spec_file_write("long.txt", text);
     free(text);
-    spec_child_run(&c, "train lm --data long.txt --steps 2 --layers 1 --dim 16 --window 64 "
-                       "--batch 2 --judge-texts 2 -o m.gguf");
-    if (c.code != 0) fail_msg("%d: %s", c.code, c.line);
-    assert_string_equal(
-        c.assumed, "speclab train: assumed: --loss (lm: ce, distill: jsd, others: fkl), --K 5, "
-                   "--rate (0.003, heads: 0.002, layerskip: 0.0005; with --draft: 0.001)");
-    spec_child_free(&c);
+    static const struct {
+        const char *arguments, *assumed;
+    } runs[] = {
+        {"lm --steps 2 --layers 1 --dim 32 --window 64", "--loss ce, --rate 0.003, --batch 8"},
+        {"lm --minutes 1e-5 --heads 2",
+         "--loss ce, --layers 2, --dim 128, --rate 0.003, --batch 8, --window 256"},
+        {"distill --target m.gguf --steps 2",
+         "--loss jsd, --layers 2, --dim 16, --K 5, --rate 0.003, --batch 8, --window 64"},
+        {"distill --target m.gguf --steps 2 --draft m.gguf -K 3",
+         "--loss jsd, --rate 0.001, --batch 8, --window 64"},
+        {"medusa --target m.gguf --steps 2 --rate 0.01 --batch 2",
+         "--loss fkl, --K 5, --window 64"},
+    };
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        char arguments[256], assumed[256];
+        snprintf(arguments, sizeof arguments, "train %s --data long.txt --judge-texts 2 -o %s",
+                 runs[i].arguments, i == 0 ? "m.gguf" : "other.gguf --force");
+        snprintf(assumed, sizeof assumed, "speclab train: assumed: %s", runs[i].assumed);
+        spec_child_run(&c, arguments);
+        if (c.code != 0) fail_msg("%d: %s", c.code, c.line);
+        assert_string_equal(c.assumed, assumed);
+        spec_child_free(&c);
+    }
 }
 
 int main(void)
