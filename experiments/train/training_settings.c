@@ -106,10 +106,11 @@ static int check_model(const spec_shape *s, const spec_training_settings *settin
 {
     if (s->dim % s->n_heads != 0 || s->n_heads % s->n_kv_heads != 0 || s->head_dim % 2 != 0 ||
         s->head_dim > SPEC_HEAD_DIM_MAX)
-        return REFUSE(settings,
-                      "heads: %d heads, %d of them of keys, do not share a width of %d; heads have "
-                      "an even width of at most %d",
-                      s->n_heads, s->n_kv_heads, s->dim, (int)SPEC_HEAD_DIM_MAX);
+        return REFUSE(
+            settings,
+            "heads: %d head%s, %d of keys, cannot share a width of %d; heads have an even "
+            "width of at most %d",
+            s->n_heads, s->n_heads == 1 ? "" : "s", s->n_kv_heads, s->dim, (int)SPEC_HEAD_DIM_MAX);
     return GSL_SUCCESS;
 }
 
@@ -124,7 +125,8 @@ static int fill_head(spec_head_shape *ret, const spec_training_settings *setting
     s->n_heads = spec_training_settings_or(settings->heads, s->n_heads);
     s->ffn_dim = spec_training_settings_or(settings->ffn, s->ffn_dim);
     if (s->n_kv_heads > 0 && s->n_heads % s->n_kv_heads != 0)
-        return REFUSE(settings, "kv-heads: %d do not share %d heads", s->n_kv_heads, s->n_heads);
+        return REFUSE(settings, "kv-heads: %d does not divide the number of heads, %d",
+                      s->n_kv_heads, s->n_heads);
     if (settings->tap[2] > 0) memcpy(ret->tap, settings->tap, sizeof ret->tap);
     for (int i = 0; i < ret->n_taps; i++)
         if (ret->tap[i] > target->n_layers || ret->tap[i] < (i > 0 ? ret->tap[i - 1] + 1 : 0))
@@ -147,8 +149,8 @@ static int check_start_head(const spec_head_shape *start, const spec_training_se
                       "draft: %.200s has its own shape; leave out heads, kv-heads, ffn and taps",
                       settings->draft);
     if (start->reach > 0 && settings->K > start->reach)
-        return REFUSE(settings, "K: %.200s drafts at most %d tokens", settings->draft,
-                      start->reach);
+        return REFUSE(settings, "K: %.200s drafts at most %d token%s", settings->draft,
+                      start->reach, start->reach == 1 ? "" : "s");
     return GSL_SUCCESS;
 }
 

@@ -270,7 +270,7 @@ static void wrong_input_is_said_in_one_line(void **state)
         {"train eagle --target other.gguf --data own -o x.gguf --ttt 6",
          "speclab train: --ttt: 6 steps exceed the draft length of 5\n"},
         {"train eagle3 --target two.gguf --data own -o x.gguf --kv-heads 5",
-         "speclab train: --kv-heads: 5 do not share 2 heads\n"},
+         "speclab train: --kv-heads: 5 does not divide the number of heads, 2\n"},
         {"train medusa --target other.gguf --data own -o x.gguf --draft medusa.gguf",
          "speclab train: medusa.gguf: "},
         {"train hydra --target two.gguf --data own -o x.gguf --draft medusa.gguf",
