@@ -29,12 +29,10 @@ void spec_assumed_add_options(spec_assumed *assumed, const struct argp_option *o
         const struct argp_option *option = options;
         while (option->name == NULL || strcmp(option->name, *names) != 0) option++;
         const char *begin = strrchr(option->doc, '(');
-        char typed[64], value[128];
+        char typed[64], value[64];
         if (spec_usage_gave(*names)) continue;
         snprintf(typed, sizeof typed, "--%s ", *names);
-        const int n = (int)strcspn(begin, ")"); /* a list keeps its parentheses */
-        const bool lists = memchr(begin, ',', (size_t)n) != NULL;
-        snprintf(value, sizeof value, "%.*s", lists ? n + 1 : n - 1, lists ? begin : begin + 1);
+        snprintf(value, sizeof value, "%.*s", (int)strcspn(begin + 1, ")"), begin + 1);
         spec_assumed_add(assumed, typed, value, NULL);
     }
 }

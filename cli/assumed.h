@@ -22,7 +22,7 @@ void spec_assumed_add_default(spec_assumed *assumed, const char *typed, const ch
                               const char *by_default);
 
 /* Add those of the named options (NULL-terminated) that the user did not give, with the defaults
- * that end their help in parentheses. */
+ * that end their help in parentheses: each a value. */
 void spec_assumed_add_options(spec_assumed *assumed, const struct argp_option *options,
                               const char *const *names);
 

@@ -78,7 +78,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 void spec_tune_args_parse(spec_tune_args *args, spec_context *context, int argc, char **argv)
 {
-    static const char *const mattering[] = {"data", "texts", "tokens", "method", "trials", NULL};
+    static const char *const mattering[] = {"data", "texts", "method", "trials", NULL};
     static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         options_table,

@@ -265,7 +265,11 @@ static int show_best(tuning *t, spec_error *error)
         if (spec_table_append(&table) != GSL_SUCCESS) spec_usage_no_memory(t->verb);
     }
     spec_progress_phase(NULL);
-    spec_assumed_say(&args->assumed, t->verb);
+    char tokens[16];
+    spec_assumed assumed = args->assumed;
+    snprintf(tokens, sizeof tokens, "%d", s->length);
+    if (args->tokens == 0) spec_assumed_add(&assumed, "--tokens ", tokens, NULL);
+    spec_assumed_say(&assumed, t->verb);
     if (spec_options_show(&table, &options, t->verb) != SPEC_EXIT_HOLDS) status = GSL_EFAILED;
     else if (n > 0 && s->score[index[0]].speedup <= 1.0)
         spec_usage_say(t->verb, "no set gains: the largest predicted speed-up is %.3f",

@@ -294,7 +294,7 @@ static void every_option_with_a_default_is_considered(void **state)
     assert_int_equal(n_faults, 0);
 }
 
-static void training_says_what_it_assumes(void **state)
+static void training_and_tuning_say_what_they_assume(void **state)
 {
     (void)state;
     spec_needs_program();
@@ -306,7 +306,7 @@ static void training_says_what_it_assumes(void **state)
     static const struct {
         const char *arguments, *assumed;
     } runs[] = {
-        {"lm --steps 2 --layers 1 --dim 32 --window 64", "--loss ce, --rate 0.003, --batch 8"},
+        {"lm --steps 2 --layers 2 --dim 32 --window 64", "--loss ce, --rate 0.003, --batch 8"},
         {"lm --minutes 1e-5 --heads 2",
          "--loss ce, --layers 2, --dim 128, --rate 0.003, --batch 8, --window 256"},
         {"distill --target m.gguf --steps 2",
@@ -326,13 +326,17 @@ static void training_says_what_it_assumes(void **state)
         assert_string_equal(c.assumed, assumed);
         spec_child_free(&c);
     }
+    spec_child_run(&c, "tune --target m.gguf --texts 1 --trials 2");
+    assert_string_equal(c.assumed,
+                        "speclab tune: assumed: --data own, --method bayes, --tokens 63");
+    spec_child_free(&c);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_default_that_moves_an_answer_is_printed),
-        cmocka_unit_test(training_says_what_it_assumes),
+        cmocka_unit_test(training_and_tuning_say_what_they_assume),
         cmocka_unit_test(every_option_with_a_default_is_considered),
     };
     return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
