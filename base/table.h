@@ -95,7 +95,7 @@ typedef struct {
  *   1. columns with the same value in every row move into a line above the table;
  *   2. column names break after underscores, and texts that identify a row wrap;
  *   3. columns are left out, the least important first: those that qualify others (speedup_se),
- * from the right, then the others. A line below says so.
+ * from the right, then the others, and `verdict` last. A line below says so.
  * If fewer than three columns fit, the format is SPEC_FORMAT_VERTICAL. Without `opt_first` the
  * first column and `verdict` are the important ones, and every text may wrap. The format is then
  * vertical below 80 columns, too, and where fewer than half of the columns would remain. */

@@ -109,7 +109,7 @@ static bool qualifies(const spec_table *table, int c)
     return false;
 }
 
-/* Rank the columns: those of the list first, then `verdict`, then the others from the left, and at
+/* Rank the columns: `verdict` first, then those of the list, then the others from the left, and at
  * last those that qualify others. Without a list the first column is one. */
 static void rank(fit *f, const char *const *opt_first)
 {
@@ -121,7 +121,10 @@ static void rank(fit *f, const char *const *opt_first)
         while (opt_first != NULL && opt_first[at] != NULL && strcmp(opt_first[at], name) != 0) at++;
         const bool listed = opt_first != NULL ? opt_first[at] != NULL : c == 0;
         const bool verdict = strcmp(name, "verdict") == 0;
-        f->column[c].rank = listed ? at - INT_MAX : verdict ? -1 : qualifies(table, c) ? n + c : c;
+        f->column[c].rank = verdict               ? -INT_MAX
+                            : listed              ? at + 1 - INT_MAX
+                            : qualifies(table, c) ? n + c
+                                                  : c;
         f->column[c].cuts = opt_first != NULL && listed;
         f->column[c].whole = opt_first != NULL && !listed;
     }

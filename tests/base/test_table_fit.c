@@ -160,6 +160,28 @@ static void important_columns_stay_and_rows_take_one_line(void **state)
     spec_table_free(&table);
 }
 
+static void the_verdict_is_the_last_column_to_be_left_out(void **state)
+{
+    (void)state;
+    spec_table table;
+    static const char *const names[] = {"rule", "branches", "tv", "max_error", "verdict", NULL};
+    static const char *const first[] = {"rule", "max_error", "tv", NULL};
+    spec_table_screen screen = {.columns = 28, .opt_first = first};
+    init(&table, names);
+    for (int r = 0; r < 2; r++) {
+        spec_table_text(&table, "rule", r == 0 ? "token" : "match");
+        spec_table_integer(&table, "branches", 1863 + r);
+        spec_table_number(&table, "tv", 0.0625 * r);
+        spec_table_number(&table, "max_error", 0.03125 * r);
+        spec_table_text(&table, "verdict", r == 0 ? "lossless" : "NOT lossless");
+        assert_int_equal(spec_table_append(&table), GSL_SUCCESS);
+    }
+    char *text = on_screen(&table, &screen);
+    assert_non_null(strstr(text, "\nmatch  0.03125  NOT lossless\n"));
+    free(text);
+    spec_table_free(&table);
+}
+
 static void every_screen_of_a_long_table_has_a_heading(void **state)
 {
     (void)state;
@@ -292,6 +314,7 @@ int main(void)
         cmocka_unit_test(each_step_is_taken_only_where_the_one_before_is_not_enough),
         cmocka_unit_test(a_wide_terminal_leaves_out_what_qualifies_first_and_says_so),
         cmocka_unit_test(important_columns_stay_and_rows_take_one_line),
+        cmocka_unit_test(the_verdict_is_the_last_column_to_be_left_out),
         cmocka_unit_test(every_screen_of_a_long_table_has_a_heading),
         cmocka_unit_test(no_line_is_too_wide_and_no_column_is_lost_in_silence),
     };
