@@ -93,7 +93,7 @@ typedef struct {
 /* SPEC_FORMAT_TABLE, fitted to a terminal (table_fit.c). A table that fits is written as usual.
  * Otherwise, in this order and as far as needed:
  *   1. columns with the same value in every row move into a line above the table;
- *   2. column names break after underscores, and texts that identify a row wrap;
+ *   2. column names break after underscores; long texts are cut, those of a single row wrap;
  *   3. columns are left out, the least important first: those that qualify others (speedup_se),
  * from the right, then the others, and `verdict` last. A line below says so.
  * If fewer than three columns fit, the format is SPEC_FORMAT_VERTICAL. Without `opt_first` the

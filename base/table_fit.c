@@ -141,6 +141,17 @@ static int next_in_rank(const fit *f, int rank)
     return next;
 }
 
+/* Let a long text that was to stay whole be cut, or wrap if it is in the only row. */
+static void shorten(fit *f, int c)
+{
+    struct fit_column *column = &f->column[c];
+    const int part = name_least(f->table->column[c]);
+    if (!column->is_text || !column->whole || column->least <= NAME) return;
+    column->whole = false;
+    column->cuts = f->table->n_rows > 1;
+    column->least = part > TEXT_LEAST ? part : TEXT_LEAST;
+}
+
 /* Show columns by rank, as far as they fit. False if too few do. */
 static bool choose(fit *f, bool by_list)
 {
@@ -152,6 +163,7 @@ static bool choose(fit *f, bool by_list)
     }
     for (int c = -1; (c = next_in_rank(f, c < 0 ? INT_MIN : f->column[c].rank)) >= 0;) {
         f->column[c].place = COLUMN_SHOWN;
+        if (total_width(f, false) > f->columns) shorten(f, c);
         if (total_width(f, false) <= f->columns)
             shown++;
         else

@@ -182,6 +182,34 @@ static void the_verdict_is_the_last_column_to_be_left_out(void **state)
     spec_table_free(&table);
 }
 
+static void a_long_text_is_cut_or_wraps_if_alone_but_stays(void **state)
+{
+    (void)state;
+    spec_table table;
+    static const char *const names[] = {"method", "speedup", "drafting", NULL};
+    static const char *const first[] = {"method", "speedup", NULL};
+    const spec_table_screen screen = {.columns = 40, .opt_first = first};
+    init(&table, names);
+    for (int r = 0; r < 2; r++) {
+        spec_table_text(&table, "method", r == 0 ? "sequoia" : "chain");
+        spec_table_number(&table, "speedup", 1.5 + r);
+        spec_table_text(&table, "drafting",
+                        r == 0 ? "tree?children=2.1.0.1&siblings=without" : "chain");
+        assert_int_equal(spec_table_append(&table), GSL_SUCCESS);
+        char *text = on_screen(&table, &screen);
+        assert_string_equal(text, r == 0 ? "method   speedup  drafting\n"
+                                           "sequoia      1.5  tree?children=2.1.0.1&\n"
+                                           "                  siblings=without\n"
+                                         : "method   speedup  drafting\n"
+                                           "sequoia      1.5  tree?children=2.1.0...\n"
+                                           "chain        2.5  chain\n\n"
+                                           "Not shown: 1 of 3 columns (--all shows\n"
+                                           "them)\n");
+        free(text);
+    }
+    spec_table_free(&table);
+}
+
 static void every_screen_of_a_long_table_has_a_heading(void **state)
 {
     (void)state;
@@ -315,6 +343,7 @@ int main(void)
         cmocka_unit_test(a_wide_terminal_leaves_out_what_qualifies_first_and_says_so),
         cmocka_unit_test(important_columns_stay_and_rows_take_one_line),
         cmocka_unit_test(the_verdict_is_the_last_column_to_be_left_out),
+        cmocka_unit_test(a_long_text_is_cut_or_wraps_if_alone_but_stays),
         cmocka_unit_test(every_screen_of_a_long_table_has_a_heading),
         cmocka_unit_test(no_line_is_too_wide_and_no_column_is_lost_in_silence),
     };
