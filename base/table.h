@@ -88,11 +88,13 @@ typedef struct {
     int lines;                    /* a heading for each screen of so many; 0: one heading */
     const char *const *opt_first; /* columns, the most important first, then NULL; others are
                                      less important */
+    int n_keys;                   /* so many of them, from the first, identify a row */
 } spec_table_screen;
 
 /* SPEC_FORMAT_TABLE, fitted to a terminal (table_fit.c). A table that fits is written as usual.
  * Otherwise, in this order and as far as needed:
- *   1. columns with the same value in every row move into a line above the table;
+ *   1. columns with the same value in every row move into a line above the table, and
+ * those that identify a single row;
  *   2. column names break after underscores; long texts are cut, those of a single row wrap;
  *   3. columns are left out, the least important first: those that qualify others (speedup_se),
  * from the right, then the others, and `verdict` last. A line below says so.

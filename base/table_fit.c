@@ -18,6 +18,7 @@ enum {
     NAME_PART = 3,   /* vertical: the largest share of a line for names is 1 / NAME_PART */
     BELOW = 4,       /* lines below a table: a note, a sentence and the prompt */
     NOTE = 30,       /* width of the note about missing columns, without their names */
+    VERDICT = -INT_MAX, /* its rank, before those of the list */
     NUMBER_SIZE = 40
 };
 
@@ -57,7 +58,8 @@ static int name_least(const char *name)
     return least;
 }
 
-static void measure(fit *f)
+/* In a single row, what identifies it is like a value that all rows share: it tells no result. */
+static void measure(fit *f, int n_keys)
 {
     char buffer[NUMBER_SIZE], other[NUMBER_SIZE];
     const spec_table *table = f->table;
@@ -73,6 +75,8 @@ static void measure(fit *f)
             if (spec_table_cell(table, r, c)->kind == SPEC_CELL_TEXT) column->is_text = true;
             same = same && strcmp(text, cell_text(f, 0, c, other)) == 0;
         }
+        const bool is_key = column->rank > VERDICT && column->rank <= VERDICT + n_keys;
+        if (table->n_rows == 1) same = cells == 0 || is_key;
         const int name = spec_text_width(table->column[c]), part = name_least(table->column[c]);
         const bool shrinks =
             column->is_text && !column->whole && cells > (column->cuts ? NAME : TEXT_LEAST);
@@ -121,8 +125,8 @@ static void rank(fit *f, const char *const *opt_first)
         while (opt_first != NULL && opt_first[at] != NULL && strcmp(opt_first[at], name) != 0) at++;
         const bool listed = opt_first != NULL ? opt_first[at] != NULL : c == 0;
         const bool verdict = strcmp(name, "verdict") == 0;
-        f->column[c].rank = verdict               ? -INT_MAX
-                            : listed              ? at + 1 - INT_MAX
+        f->column[c].rank = verdict               ? VERDICT
+                            : listed              ? VERDICT + 1 + at
                             : qualifies(table, c) ? n + c
                                                   : c;
         f->column[c].cuts = opt_first != NULL && listed;
@@ -439,7 +443,7 @@ int spec_table_write_fitting(const spec_table *table, const spec_table_screen *s
     int status;
     SPEC_TRY(fit_init(&f, table, screen->columns, screen->lines));
     rank(&f, screen->opt_first);
-    measure(&f);
+    measure(&f, screen->n_keys);
     const bool fits = total_width(&f, true) <= f.columns;
     for (int c = 0; fits && c < table->n_columns; c++) f.column[c].place = COLUMN_SHOWN;
     if (!fits) SPEC_TRY(write_constants(&f, out));

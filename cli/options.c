@@ -232,9 +232,10 @@ int spec_options_columns(const spec_options *options)
 enum { MOST_FIRST = 80 };
 
 /* The columns that answer the question of a measure, the most important first: what identifies a
- * row, then the headlines, and the standard error of the first of them. */
-static void list_first(const char *first[MOST_FIRST], char error_of_first[64],
-                       const spec_experiment *experiment)
+ * row, then the headlines, and the standard error of the first of them. Returns how many of them
+ * identify a row. */
+static int list_first(const char *first[MOST_FIRST], char error_of_first[64],
+                      const spec_experiment *experiment)
 {
     const spec_measure *measure = experiment->measure;
     const spec_headline *headline = measure->headlines;
@@ -242,11 +243,13 @@ static void list_first(const char *first[MOST_FIRST], char error_of_first[64],
     for (int i = 0; i < experiment->grid.n_axes; i++) first[n++] = experiment->grid.axis[i].name;
     for (const char *const *key = measure->keys; key != NULL && *key != NULL && n < MOST_FIRST - 2;)
         first[n++] = *key++;
+    const int n_keys = n;
     for (int i = 0; headline[i].column != NULL && n < MOST_FIRST - 2; i++)
         first[n++] = headline[i].column;
     snprintf(error_of_first, 64, "%s_se", headline[0].column != NULL ? headline[0].column : "");
     first[n++] = headline[0].se != NULL ? headline[0].se : error_of_first;
     first[n] = NULL;
+    return n_keys;
 }
 
 /* `opt_experiment`: the run that made the table. */
@@ -266,7 +269,7 @@ static int write_table(const spec_table *table, const spec_experiment *opt_exper
         spec_table_screen screen = {.columns = columns,
                                     .lines = spec_terminal_lines(STDOUT_FILENO)};
         if (opt_experiment != NULL) {
-            list_first(first, error_of_first, opt_experiment);
+            screen.n_keys = list_first(first, error_of_first, opt_experiment);
             screen.opt_first = first;
         }
         return spec_table_write_fitting(table, &screen, out, error);

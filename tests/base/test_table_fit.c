@@ -210,6 +210,34 @@ static void a_long_text_is_cut_or_wraps_if_alone_but_stays(void **state)
     spec_table_free(&table);
 }
 
+static void what_identifies_a_single_row_leaves_its_place_to_results(void **state)
+{
+    (void)state;
+    spec_table table;
+    static const char *const names[] = {"verdict", "draft", "K", "empty", "speedup", "ms", NULL};
+    static const char *const first[] = {"draft", "K", "speedup", NULL};
+    init(&table, names);
+    spec_table_text(&table, "verdict", "lossless");
+    spec_table_text(&table, "draft", "zipf?V=1000&s=1.1");
+    spec_table_integer(&table, "K", 3);
+    spec_table_number(&table, "speedup", 1.5);
+    spec_table_number(&table, "ms", 926.5);
+    assert_int_equal(spec_table_append(&table), GSL_SUCCESS);
+    spec_table_screen screen = {.columns = 40, .opt_first = first, .n_keys = 2};
+    char *text = on_screen(&table, &screen);
+    assert_string_equal(text, "In every row: draft = zipf?V=1000&s=1.1,\n"
+                              "K = 3\n\n"
+                              "verdict   speedup     ms\n"
+                              "lossless      1.5  926.5\n\n"
+                              "Not shown: empty (--all shows them)\n");
+    free(text);
+    screen.columns = 60;
+    text = on_screen(&table, &screen);
+    assert_null(strstr(text, "In every row"));
+    free(text);
+    spec_table_free(&table);
+}
+
 static void every_screen_of_a_long_table_has_a_heading(void **state)
 {
     (void)state;
@@ -321,8 +349,10 @@ static void no_line_is_too_wide_and_no_column_is_lost_in_silence(void **state)
             }
             assert_int_equal(spec_table_append(&table), GSL_SUCCESS);
         }
-        char *text = on_screen(
-            &table, &(spec_table_screen){.columns = columns, .opt_first = listed ? first : NULL});
+        char *text =
+            on_screen(&table, &(spec_table_screen){.columns = columns,
+                                                   .opt_first = listed ? first : NULL,
+                                                   .n_keys = listed ? (int)next(&noise, 2) : 0});
         for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1) {
             char one[1024];
             snprintf(one, sizeof one, "%.*s", (int)strcspn(line, "\n"), line);
@@ -344,6 +374,7 @@ int main(void)
         cmocka_unit_test(important_columns_stay_and_rows_take_one_line),
         cmocka_unit_test(the_verdict_is_the_last_column_to_be_left_out),
         cmocka_unit_test(a_long_text_is_cut_or_wraps_if_alone_but_stays),
+        cmocka_unit_test(what_identifies_a_single_row_leaves_its_place_to_results),
         cmocka_unit_test(every_screen_of_a_long_table_has_a_heading),
         cmocka_unit_test(no_line_is_too_wide_and_no_column_is_lost_in_silence),
     };
