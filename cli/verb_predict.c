@@ -9,6 +9,8 @@ enum { KEY_HANDED = 0x2001, KEY_COSTS, KEY_TOKEN, KEY_ONE_PASS };
 
 #define DEFAULT_K "5"
 
+static const char default_K[] = DEFAULT_K;
+
 static const struct argp_option options_table[] = {
     {"alpha", 'a', "LIST", 0, "acceptance rates in [0,1] (0.8, or measured by --costs)", 1},
     {"K", 'K', "LIST", 0, "draft lengths (" DEFAULT_K ")", 1},
@@ -83,6 +85,7 @@ static void assume(spec_assumed *ret_assumed, arguments *args, char alpha[32], c
     if (args->c == NULL) args->c = c;
     *ret_assumed = (spec_assumed){""};
     if (!costs.of_bench) spec_assumed_add_default(ret_assumed, "--alpha ", args->alpha, alpha);
+    spec_assumed_add_default(ret_assumed, "--K ", args->K, default_K);
     if (!costs.of_bench && !args->law) spec_assumed_add_default(ret_assumed, "--c ", args->c, c);
     if (costs.n > 0)
         spec_usage_note(verb,
@@ -120,7 +123,7 @@ int spec_verb_predict(spec_context *context, int argc, char **argv)
         children,
         NULL,
         NULL};
-    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .K = DEFAULT_K};
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .K = default_K};
     char alpha[32], c[32];
     spec_usage_parse(&argp, argc, argv, &args);
     spec_assumed assumed;

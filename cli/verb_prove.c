@@ -166,7 +166,8 @@ int spec_verb_prove(spec_context *context, int argc, char **argv)
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
     spec_usage_parse(&argp, argc, argv, &args);
     const bool trees = args.n != NULL || args.tree != NULL, cases = args.cases != NULL;
-    if (args.tokens == NULL) args.tokens = trees ? "2" : "3";
+    const char *tokens = trees ? "2" : "3";
+    if (args.tokens == NULL) args.tokens = tokens;
     if (args.target == NULL) args.target = default_target;
     if (args.draft == NULL) args.draft = default_draft;
 
@@ -192,6 +193,8 @@ int spec_verb_prove(spec_context *context, int argc, char **argv)
     if (!cases && args.alpha == NULL)
         spec_assumed_add_default(&assumed, "--draft ", args.draft, default_draft);
     if (trees && args.siblings == NULL) spec_assumed_add(&assumed, "--siblings ", "iid", NULL);
+    if (args.K == NULL && pairs.levels == 0) spec_assumed_add(&assumed, "--K ", levels, NULL);
+    spec_assumed_add_default(&assumed, "--tokens ", args.tokens, tokens);
     const spec_verb_axis axis[] = {
         {"rule", SPEC_AXIS_MADE, pairs.rule},
         {"rule", SPEC_AXIS_ASKED, args.rule},

@@ -186,9 +186,9 @@ int spec_verb_serve(spec_context *context, int argc, char **argv)
 
     /* A spec has commas of its own: it is one line. */
     spec_assumed assumed = {""};
+    spec_assumed_add_default(&assumed, "--alpha ", args.alpha, default_alpha);
     assume(&assumed, "--cost ", cost, default_cost);
     assume(&assumed, "--draft-cost ", draft_cost, default_draft_cost);
-    spec_assumed_add_default(&assumed, "--alpha ", args.alpha, default_alpha);
     const spec_verb_axis axis[] = {
         {"trace", SPEC_AXIS_LINES, value(&args, KEY_TRACE)},
         {"accepted", SPEC_AXIS_LINES, value(&args, KEY_ACCEPTED)},

@@ -139,7 +139,7 @@ static bool process_lacks_alpha(const char *spec)
 
 int spec_verb_sweep(spec_context *context, int argc, char **argv)
 {
-    static const char default_alpha[] = "0.5:0.9:0.1", default_c[] = "0.1",
+    static const char default_alpha[] = "0.5:0.9:0.1", default_K[] = DEFAULT_K, default_c[] = "0.1",
                       default_draft[] = "perturb?of=target&alpha={alpha}";
     static const struct argp_child children[] = {{&spec_options_grid_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
@@ -160,7 +160,7 @@ int spec_verb_sweep(spec_context *context, int argc, char **argv)
         children,
         NULL,
         NULL};
-    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .K = DEFAULT_K, .c = default_c};
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .K = default_K, .c = default_c};
     spec_usage_parse(&argp, argc, argv, &args);
 
     /* With a pair of models, alpha is a parameter only if the draft's spec contains {alpha}. */
@@ -178,9 +178,10 @@ int spec_verb_sweep(spec_context *context, int argc, char **argv)
         assume_positions(&args, positions, argv[0]);
 
     spec_assumed assumed = {""};
+    if (wants_alpha) spec_assumed_add_default(&assumed, "--alpha ", args.alpha, default_alpha);
+    spec_assumed_add_default(&assumed, "--K ", args.K, default_K);
     spec_assumed_add_default(&assumed, "--c ", args.c, default_c);
     spec_assumed_add_default(&assumed, "--draft ", args.draft, default_draft);
-    if (wants_alpha) spec_assumed_add_default(&assumed, "--alpha ", args.alpha, default_alpha);
     const spec_verb_axis axis[] = {
         {"process", SPEC_AXIS_LINES, args.process},
         {"target", SPEC_AXIS_LINES, args.target},
