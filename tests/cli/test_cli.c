@@ -85,9 +85,9 @@ static void a_run_goes_on_after_kill_9_to_the_same_bytes(void **state)
 static void with_fewer_threads_than_asked_for_the_bytes_are_the_same(void **state)
 {
     static const char *const commands[][2] = {
-        {"sweep --alpha 0.5:0.9:0.1 --c 0.1 --rounds 100000 --threads 3",
+        {"sweep --alpha 0.5:0.9:0.1 --K 1:8 --c 0.1 --rounds 100000 --threads 3",
          "speclab sweep: the system grants 1 of 3 threads\n"},
-        {"prove --cases 20 --V 3 --family mixed --threads 3",
+        {"prove --cases 20 --K 2 --tokens 3 --V 3 --family mixed --threads 3",
          "speclab prove: the system grants 1 of 3 threads\n"},
         {"rows --target zipf?V=99 -n 500 -o few.rows --threads 3",
          "speclab rows: the system grants 1 of 3 threads\n"},
