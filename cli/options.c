@@ -303,13 +303,18 @@ int spec_options_show(const spec_table *table, const spec_options *options, cons
     return show(table, NULL, options, verb);
 }
 
-/* "3 of 26 rows are too large: match (row 9), gumbel (row 15) and minhash (row 17): WHY". */
+/* "3 of 26 rows are too large: match (row 9), gumbel (row 15) and minhash (row 17): WHY"; of more,
+ * the first are named; of all, none. */
 static void say_left_out(const spec_result *result, spec_error *ret_error)
 {
     const spec_table *table = &result->table;
     const uint64_t n = result->left_out,
                    named = n < SPEC_RESULT_LEFT_OUT ? n : SPEC_RESULT_LEFT_OUT;
-    char names[320] = "", cell[40];
+    char names[200] = "", cell[40];
+    if (n > 1 && n == table->n_rows && result->why.text[0] != '\0') {
+        spec_fail(ret_error, GSL_EMAXITER, "every row is too large: %s", result->why.text);
+        return;
+    }
     for (uint64_t i = 0, used = 0; i < named && used < sizeof names; i++) {
         const size_t row = result->left_out_row[i];
         used += (uint64_t)snprintf(
@@ -409,8 +414,12 @@ int spec_options_run(const spec_experiment *experiment, const spec_options *opti
     spec_progress_clear();
     if (run.csv_path != NULL) spec_output_say_kept(run.csv_path, result.kept, options->force, verb);
 
+    /* On a terminal, the line that says that every row is too large is enough. */
+    const bool untold = result.left_out > 0 && result.left_out == result.table.n_rows &&
+                        spec_options_columns(options) > 0;
     int code = SPEC_EXIT_HOLDS;
-    if (!csv && (status == GSL_SUCCESS || (result.table.n_rows > 0 && status != GSL_ENOMEM)))
+    if (!csv && !untold &&
+        (status == GSL_SUCCESS || (result.table.n_rows > 0 && status != GSL_ENOMEM)))
         code = show(&result.table, experiment, options, verb);
     if (status != GSL_SUCCESS) {
         code = spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;

@@ -74,7 +74,7 @@ typedef struct {
     void *self;
 } spec_run_options;
 
-enum { SPEC_RESULT_LEFT_OUT = 8 };
+enum { SPEC_RESULT_LEFT_OUT = 3 };
 
 typedef struct {
     spec_table table;

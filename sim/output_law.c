@@ -13,6 +13,7 @@ enum { SIZE_MAX_LAW = 1 << 24, TOKENS_MAX = 4096 };
  * refused on this evidence. */
 enum { PROBE_FIRST = 1 << 10, PROBE_LAST = 1 << 20, TELL_EVERY = 1 << 12 };
 #define PROBE_SURE 1e6
+#define LONGEST (30.0 * 86400.0) /* seconds that a user may wait */
 #define NEARLY_ALL 0.99 /* of an estimate */
 
 /* V^m, or 0 if it is too large. */
@@ -24,6 +25,13 @@ static size_t power(int vocab, int n_tokens)
         if (size > SIZE_MAX_LAW) return 0;
     }
     return size;
+}
+
+/* A number of tokens that most rules can be proved with: a branch has some four choices a token. */
+static int feasible(int vocab)
+{
+    const double n = floor(log(SIZE_MAX_LAW) / (4.0 * log(fmax(vocab, 2.0))));
+    return n > 1.0 ? (int)n : 1;
 }
 
 size_t spec_output_law_index(const int *token, size_t n, int vocab, int n_tokens)
@@ -77,7 +85,7 @@ static int refuse(const walker *w, spec_error *error)
                          (unsigned long long)walk->branches);
     return spec_fail(
         error, GSL_EMAXITER,
-        "more than %llu branches; raise the limit (--limit), or take fewer tokens or smaller K",
+        "more than %llu branches; raise the limit (--limit), or take a smaller K or fewer tokens",
         (unsigned long long)walk->limit);
 }
 
@@ -93,12 +101,13 @@ static int probe_paths(walker *w, uint64_t n, double elapsed, spec_error *error)
     for (; w->probe.n < n; spec_probe_end_path(&w->probe))
         SPEC_TRY(walk_branch(w, &w->probe.chance, error));
     if (limit > 0 && spec_probe_log_e(&w->probe) > log(PROBE_SURE))
-        status = spec_fail(error, GSL_EMAXITER,
-                           "more than %llu branches: some %.1g, which take %s; raise the limit "
-                           "(--limit), or take fewer "
-                           "tokens or smaller K",
-                           (unsigned long long)limit, w->probe.mean,
-                           spec_clock_text(time, w->probe.mean * seconds));
+        status =
+            spec_fail(error, GSL_EMAXITER,
+                      "more than %llu branches: some %.1g, which take %s; %stake a smaller K "
+                      "or fewer tokens",
+                      (unsigned long long)limit, w->probe.mean,
+                      spec_clock_text(time, w->probe.mean * seconds),
+                      w->probe.mean * seconds < LONGEST ? "raise the limit (--limit), or " : "");
 done:
     return status;
 }
@@ -275,10 +284,10 @@ int spec_output_law_init(spec_output_law *law, const spec_decoder_config *config
     }
     law->size = power(config->target->vocab, n_tokens);
     if (law->size == 0) {
-        status = spec_fail(
-            error, GSL_EMAXITER,
-            "%d tokens over a vocabulary of %d have more than %d texts; take fewer tokens",
-            n_tokens, config->target->vocab, SIZE_MAX_LAW);
+        status =
+            spec_fail(error, GSL_EMAXITER,
+                      "%d tokens over a vocabulary of %d have more than %d texts; try %d", n_tokens,
+                      config->target->vocab, SIZE_MAX_LAW, feasible(config->target->vocab));
         goto done;
     }
     SPEC_TRY(spec_decoder_init(&decoder, config, error));

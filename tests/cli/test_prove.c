@@ -68,6 +68,19 @@ static void cases_are_random_pairs_by_family(void **state)
     spec_child_free(&c);
 }
 
+static void if_all_is_too_large_a_smaller_size_is_named(void **state)
+{
+    static const char command[] = "prove --rule match,token --tokens 50";
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    spec_child_run(&c, command);
+    spec_child_says(&c, command, 3,
+                    "speclab prove: every row is too large: 50 tokens over a "
+                    "vocabulary of 3 have more than 16777216 texts; try 3");
+    spec_child_free(&c);
+}
+
 /* The others are proved: at once, in parts, resumed. */
 static void what_is_too_large_is_a_row_that_says_so(void **state)
 {
@@ -151,6 +164,7 @@ int main(void)
         cmocka_unit_test(all_rules_that_hold_are_proved_and_the_others_told),
         cmocka_unit_test(a_tree_is_as_deep_as_its_shape),
         cmocka_unit_test(cases_are_random_pairs_by_family),
+        cmocka_unit_test(if_all_is_too_large_a_smaller_size_is_named),
         cmocka_unit_test(what_is_too_large_is_a_row_that_says_so),
         cmocka_unit_test(what_excludes_each_other_is_told),
     };

@@ -331,6 +331,17 @@ static void a_walk_that_would_meet_its_limit_is_refused_early(void **state)
         GSL_EMAXITER);
     assert_non_null(strstr(error.text, "more than 50000000 branches: some "));
     assert_true(spec_clock_read(&processor) - begun < 5.0);
+
+    s.config.K = 20;
+    assert_int_equal(
+        spec_output_law_init(&law, &s.config, NULL, 0, 6, SPEC_OUTPUT_LAW_LIMIT, &error),
+        GSL_EMAXITER);
+    assert_non_null(strstr(error.text, "; take a smaller K or fewer tokens"));
+    assert_null(strstr(error.text, "raise"));
+    assert_int_equal(
+        spec_output_law_init(&law, &s.config, NULL, 0, 50, SPEC_OUTPUT_LAW_LIMIT, &error),
+        GSL_EMAXITER);
+    assert_non_null(strstr(error.text, "more than 16777216 texts; try 3"));
     stage_free(&s);
 }
 
