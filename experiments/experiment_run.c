@@ -228,6 +228,8 @@ static bool stopped(const runner *run)
 static int interrupted(runner *run)
 {
     char words[80];
+    if (run->next == 0)
+        return spec_fail(run->error, GSL_EFAILED, "interrupted before the first row");
     snprintf(words, sizeof words, "interrupted after %llu of %llu points",
              (unsigned long long)run->next, (unsigned long long)run->size);
     spec_result_file_mark(&run->file, words);

@@ -194,6 +194,11 @@ static void an_interrupted_run_keeps_the_rows_before_it(void **state)
     assert_int_equal(result.table.n_rows, 1);
     assert_string_equal(error.text, "interrupted after 1 of 2 points; their rows are kept");
     spec_result_free(&result);
+    stop = 1;
+    const spec_run_options stopped = {.stop = &stop};
+    assert_int_not_equal(spec_experiment_run(&result, &e, &stopped, &error), GSL_SUCCESS);
+    assert_string_equal(error.text, "interrupted before the first row");
+    spec_result_free(&result);
     spec_experiment_free(&e);
 }
 
