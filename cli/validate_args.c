@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
     KEY_FALSE_ALARM_RATE = 0x7001,
@@ -222,9 +223,33 @@ static void take_sampler(spec_validate_args *args, const char *prefix, const cha
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* The file that a path leads to, or its name in the folder where it will be; the caller frees it.
+ * NULL if there is no such folder, or memory is low. */
+static char *whole_path(const char *path)
+{
+    char *whole = realpath(path, NULL), *result = NULL;
+    if (whole != NULL) return whole;
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    char *folder = strndup(path, (size_t)(name - path));
+    whole = folder != NULL ? realpath(*folder != '\0' ? folder : ".", NULL) : NULL;
+    if (whole != NULL && asprintf(&result, "%s/%s", whole, name) < 0) result = NULL;
+    free(folder);
+    free(whole);
+    return result;
+}
+
+/* Whether two paths lead to one regular file. */
 static bool same(const char *opt_a, const char *opt_b)
 {
-    return opt_a != NULL && opt_b != NULL && strcmp(opt_a, opt_b) == 0;
+    struct stat info;
+    if (opt_a == NULL || opt_b == NULL) return false;
+    if (strcmp(opt_a, opt_b) == 0) return true;
+    if (stat(opt_a, &info) == 0 && !S_ISREG(info.st_mode)) return false;
+    char *a = whole_path(opt_a), *b = whole_path(opt_b);
+    const bool one = a != NULL && b != NULL && strcmp(a, b) == 0;
+    free(a);
+    free(b);
+    return one;
 }
 
 static void check_shard(const spec_validate_args *args, const char *verb)
@@ -301,7 +326,7 @@ static void check(spec_validate_args *args, const char *verb)
     for (int i = 0; i < FILES; i++)
         for (int k = i + 1; k < FILES; k++)
             if (same(files[i], files[k]))
-                spec_usage_fail(verb, "'%s' is given for two files; give two names", files[i]);
+                spec_usage_fail(verb, "'%s' is given for two files; give two names", files[k]);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)

@@ -65,6 +65,10 @@ static void bad_usage_is_told_in_one_line_that_names_the_option(void **state)
          "speclab validate: --report: there/is/none: "},
         {"validate rule:token -o same --junit same",
          "speclab validate: 'same' is given for two files; give two names"},
+        {"validate rule:token -o same --report ./same",
+         "speclab validate: './same' is given for two files; give two names"},
+        {"validate rule:token --figure f.svg -o ./f.svg.csv",
+         "speclab validate: 'f.svg.csv' is given for two files; give two names"},
         {"validate --list --only nothing",
          "speclab validate: --only: there is no fixture, test or mistake 'nothing'; 'speclab "
          "validate --list' names them"},
