@@ -96,7 +96,7 @@ for below in lib/x86_64-linux-gnu "lib/it's \$HOME"; do
     [ -z "$left" ] || complain "[$below]: uninstall leaves: $left"
 done
 
-# The folder of libraries by three names: the library is there after each. A list that somebody
+# The folder of libraries by three names: the library is there after each. A list that a user
 # edited: nothing but speclab's own files is removed.
 edited=$scratch/edited checked=$((checked + 1))
 mkdir -p "$edited/bin" "$edited/lib" "$scratch/users/speclab"
