@@ -5,10 +5,12 @@
 # From README.md come all console blocks and the commands to build, from the other documents the
 # first section: the console blocks, and those commands of blocks of sh that need no file of the
 # reader's. A command that only root can serve must say so, with the one command to type.
-#   tests/fresh.sh CACHE
+#   tests/fresh.sh CACHE [DOCUMENT...]      after README.md these documents alone
 set -eu
 cd "$(dirname "$0")/.."
 cache=$1 check=fresh-check
+shift
+documents="README.md ${*:-$(echo docs/*.md)}"
 . tests/chroot.sh
 
 # The tree with its uncommitted changes, as a repository to clone.
@@ -41,7 +43,7 @@ reader() { # WHO
     new_system "$root" gcc git gcc make
     cp -R "$scratch/source" "$root/source"
     [ "$who" = root ] && home=/root || inside "$root" useradd -m -s /bin/sh "$who"
-    for document in README.md docs/*.md; do
+    for document in $documents; do
         folder=$home/speclab first=--first
         [ $document != README.md ] || { folder=$home && first=; }
         blocks $document
