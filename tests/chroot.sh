@@ -44,11 +44,12 @@ new_system() {
 }
 
 # inside ROOT [--as USER] COMMAND...: mounts and processes of the chroot end with the command
-# Behind a proxy with its own certificates, pip needs those that SSL_CERT_FILE names here.
+# pip there trusts what this system trusts, such as the certificate of a proxy.
 inside() (
     root=$1 home=/root user=
     shift
-    [ -z "${SSL_CERT_FILE-}" ] || cp "$SSL_CERT_FILE" "$root/etc/certificates.crt"
+    trusted=${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}
+    [ ! -r "$trusted" ] || cp "$trusted" "$root/etc/certificates.crt"
     [ "$1" != --as ] || {
         home=/home/$2 user="setpriv --reuid=$2 --regid=$2 --init-groups"
         shift 2
@@ -57,5 +58,5 @@ inside() (
     unshare --mount --pid --fork --mount-proc="$root/proc" chroot "$root" env -i HOME=$home \
         PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
         DEBIAN_FRONTEND=noninteractive ${http_proxy+http_proxy="$http_proxy"} \
-        ${SSL_CERT_FILE+PIP_CERT=/etc/certificates.crt} $user "$@"
+        $([ ! -r "$trusted" ] || echo PIP_CERT=/etc/certificates.crt) $user "$@"
 )
