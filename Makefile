@@ -33,7 +33,7 @@ ifeq ($(CONFIG),arm64)
 LIB_LDLIBS   := -L/usr/lib/aarch64-linux-gnu -l:libgsl.so.27 -l:libgslcblas.so.0 -ljansson \
     -lpcre2-8
 endif
-CPPFLAGS += -Iinclude -I. -D_GNU_SOURCE -DSPEC_VERSION='"$(VERSION)"' $(LIB_CPPFLAGS)
+CPPFLAGS += -Iinclude -I. -D_GNU_SOURCE -DSPEC_VERSION='"$(VERSION)"'
 CFLAGS_release  := -O3 -g1
 TEST_FLAGS      := -O1 -g1 $(if $(findstring clang,$(CC)),,-Wno-format-truncation)
 CFLAGS_asan     := -O2 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all \
@@ -84,7 +84,9 @@ $(BUILD)/base/build_info.o: CPPFLAGS += $(if $(GIT),-DSPEC_GIT='"$(GIT)"')
 # Objects are built again when the compiler or its options change.
 FLAGS_FILE := $(BUILD)/flags
 same = $(if $(subst |$1|,,|$2|)$(subst |$2|,,|$1|),,same)
-FLAGS_NOW = $(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(PIC_FLAGS) $(TEST_FLAGS)
+# Expanded here, because a prerequisite inherits the variables of the target that first needs it.
+OWN_FLAGS := $(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(PIC_FLAGS) $(TEST_FLAGS)
+FLAGS_NOW = $(OWN_FLAGS) $(LIB_CPPFLAGS)
 .PHONY: force libraries-to-build libraries-to-test
 $(FLAGS_FILE): force | libraries-to-build
 	$(if $(call same,$(strip $(FLAGS_NOW)),$(strip $(if $(wildcard $@),$(file <$@)))),,$(shell \
@@ -97,8 +99,8 @@ libraries-to-test:
 $(BUILD)/%.o: %.c $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  CC $<"
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ISA_$(lastword $(subst _, ,$(basename $<)))) -MMD -MP -c \
-	    -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS) $(LIB_CPPFLAGS) $(ALL_CFLAGS) \
+	    $(ISA_$(lastword $(subst _, ,$(basename $<)))) -MMD -MP -c -o $@ $<
 
 # Kernels for one instruction set are in files *_avx2.c, *_avx512.c, *_vnni.c, *_neon.c and
 # *_dotprod.c. On processors of the other architecture they compile to nothing. All of arm64 has
@@ -267,7 +269,8 @@ MPI_BIN := $(if $(shell command -v $(MPICC)),$(BUILD)/speclab-mpi)
 $(BUILD)/mpi/%.o: mpi/%.c $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  CC $<"
-	$(Q)OMPI_CC=$(CC) MPICH_CC=$(CC) $(MPICC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)OMPI_CC=$(CC) MPICH_CC=$(CC) $(MPICC) $(CPPFLAGS) $(LIB_CPPFLAGS) $(ALL_CFLAGS) -MMD \
+	    -MP -c -o $@ $<
 $(BUILD)/speclab-mpi: $(filter-out %/team_alone.o,$(CLI_OBJ)) $(BUILD)/mpi/team_mpi.o $(LIB)
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)OMPI_CC=$(CC) MPICH_CC=$(CC) $(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
