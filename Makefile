@@ -275,8 +275,10 @@ $(BUILD)/speclab-mpi: $(filter-out %/team_alone.o,$(CLI_OBJ)) $(BUILD)/mpi/team_
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)OMPI_CC=$(CC) MPICH_CC=$(CC) $(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+# A target that first installs a tool builds what needs it by a make of its own. What both makes
+# need is built before: they would write the same files side by side.
 .PHONY: mpi
-mpi: ## build speclab-mpi, which divides a grid among MPI ranks
+mpi: $(CLI_OBJ) $(LIB) ## build speclab-mpi, which divides a grid among MPI ranks
 	@.ci/libraries mpi
 	@$(MAKE) --no-print-directory $(BUILD)/speclab-mpi
 
@@ -553,9 +555,8 @@ mutate: tests ## break the rules and formulas line by line; count breaks that te
 
 # The Python package: pure Python over the library. Its folders are below build/python.
 .PHONY: wheel python-check python-quick python-docs
-wheel: ## build the Python package with its libraries into build/python/*.whl
-	@.ci/libraries build wheel
-	@$(MAKE) --no-print-directory library
+wheel: $(LIBRARY) ## build the Python package with its libraries into build/python/*.whl
+	@.ci/libraries wheel
 	@python/wheel.sh $(VERSION) $(LIBRARY)
 python-check: wheel $(BIN) ## install the wheel into an empty virtual environment, and test it
 	@python/check.sh $(VERSION) $(LIBRARY) $(BIN)
@@ -590,8 +591,8 @@ DOCS    := $(FIRST_DOCS) $(filter-out $(FIRST_DOCS) $(LAST_DOCS),$(sort $(wildca
     $(LAST_DOCS)
 MANUAL  := build/manual/speclab.html
 .PHONY: manual
-manual: ## the documents as one page, build/manual/speclab.html
-	@.ci/libraries build manual
+manual: $(BIN) ## the documents as one page, build/manual/speclab.html
+	@.ci/libraries manual
 	@$(MAKE) --no-print-directory $(MANUAL)
 	@tests/manual.py $(MANUAL)
 $(MANUAL): $(DOCS) $(wildcard docs/*.svg docs/manual/*) $(BIN) | man

@@ -85,8 +85,8 @@ $(WASM)/speclab.wasm: $(WASM_OBJ)
 comma := ,
 
 .PHONY: web
-web: ## build the web page, build/web/speclab.html; MODEL=FILE embeds a model
-	@.ci/libraries $(if $(MODEL),build) web
+web: $(GIT_FILE) $(if $(MODEL),$(BIN)) ## build the web page, build/web/speclab.html; MODEL=FILE embeds a model
+	@.ci/libraries web
 	@web/sources.sh $(WASM)/sources $(GSL_SOURCE)
 	@web/sources.sh $(WASM)/sources $(JANSSON_SOURCE)
 	@$(MAKE) --no-print-directory page
