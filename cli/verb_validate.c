@@ -157,22 +157,30 @@ static int write_main(const spec_validate_args *args, const spec_validation *v, 
                                         : write_table(v, format, out, error);
 }
 
+/* Prints an error, unless it is the one that was printed last: without memory every report fails. */
+static void say(const spec_error *error, spec_error *said, const char *verb)
+{
+    if (strcmp(error->text, said->text) != 0) spec_usage_say(verb, "%s", error->text);
+    *said = *error;
+}
+
 /* Returns false after printing an error. */
 static bool write_report(spec_output *output, report_writer *writer, const spec_validate_args *args,
-                         const spec_validation *v, const char *verb)
+                         const spec_validation *v, const char *verb, spec_error *said)
 {
     spec_error error = {{0}};
     if (output->out == NULL) return true;
     if (spec_output_check(output, writer(args, v, output->out, &error), &error) == GSL_SUCCESS &&
         spec_output_close(output, args->common.force, verb, &error) == GSL_SUCCESS)
         return true;
-    spec_usage_say(verb, "%s", error.text);
+    say(&error, said, verb);
     spec_output_retire(output, args->common.force, verb);
     return false;
 }
 
 /* Draws the figure, and writes its data beside it as CSV. Returns false after printing an error. */
-static bool write_figure(const spec_validate_args *args, const spec_validation *v, const char *verb)
+static bool write_figure(const spec_validate_args *args, const spec_validation *v, const char *verb,
+                         spec_error *said)
 {
     spec_table table = {0};
     spec_error error = {{0}};
@@ -189,17 +197,18 @@ static bool write_figure(const spec_validate_args *args, const spec_validation *
     SPEC_TRY(spec_validate_args_draw(args, &table, "conformance", verb, &error));
 done:
     spec_table_free(&table);
-    if (status != GSL_SUCCESS) spec_usage_say(verb, "%s", error.text);
+    if (status != GSL_SUCCESS) say(&error, said, verb);
     return status == GSL_SUCCESS;
 }
 
 static bool write_all(const spec_validate_args *args, const spec_validation *v,
                       spec_validate_files *files, const char *verb)
 {
-    bool good = write_report(&files->main, write_main, args, v, verb);
-    good = write_report(&files->report, write_json, args, v, verb) && good;
-    good = write_report(&files->junit, write_junit, args, v, verb) && good;
-    return write_figure(args, v, verb) && good;
+    spec_error said = {{0}};
+    bool good = write_report(&files->main, write_main, args, v, verb, &said);
+    good = write_report(&files->report, write_json, args, v, verb, &said) && good;
+    good = write_report(&files->junit, write_junit, args, v, verb, &said) && good;
+    return write_figure(args, v, verb, &said) && good;
 }
 
 static int code_of(const spec_validation *v)
