@@ -18,7 +18,7 @@ lintian --allow-root --fail-on error,warning "$folder"/*.changes
 
 root=$scratch/root
 # shellcheck disable=SC2086
-new_system "$root" deb $tools
+new_system "$root" deb --no-install-recommends $tools
 # All files but those that apt, dpkg and others write for any package.
 listed() {
     (cd "$root" && find . -xdev \( -path './var/lib/apt/*' -o -path './var/lib/dpkg/*' -o \
