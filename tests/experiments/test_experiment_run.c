@@ -215,9 +215,11 @@ static void a_fault_begins_with_its_point(void **state)
     assert_int_equal(spec_experiment_run(&result, &e, &options, &error), GSL_EDOM);
     assert_int_equal(strncmp(error.text, "K=300;alpha=0.5: ", 17), 0);
     assert_string_equal(error.text + 17, line);
+    spec_result_free(&result);
     options.no_point = true;
     assert_int_equal(spec_experiment_run(&result, &e, &options, &error), GSL_EDOM);
     assert_string_equal(error.text, line);
+    spec_result_free(&result);
     spec_experiment_free(&e);
 }
 
