@@ -275,8 +275,8 @@ $(BUILD)/speclab-mpi: $(filter-out %/team_alone.o,$(CLI_OBJ)) $(BUILD)/mpi/team_
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)OMPI_CC=$(CC) MPICH_CC=$(CC) $(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-# A target that first installs a tool builds what needs it by a make of its own. What both makes
-# need is built before: they would write the same files side by side.
+# A target that first installs a tool builds what needs it by a make of its own. Files that both
+# makes need are built before: they would write them side by side.
 .PHONY: mpi
 mpi: $(CLI_OBJ) $(LIB) ## build speclab-mpi, which divides a grid among MPI ranks
 	@.ci/libraries mpi
