@@ -38,11 +38,17 @@ types() { # FOLDER SCRIPT
         </dev/null >"$log" 2>&1
 }
 
+# The user owns the source: git clones from nobody else's folder.
+new_user() {
+    inside "$root" useradd -m -s /bin/sh "$who"
+    inside "$root" chown -R "$who" /source
+}
+
 reader() { # WHO
     who=$1 began=$(date +%s) typed=0 refused=0 root=$scratch/$1 home=/home/$1
     new_system "$root" gcc git gcc make
     cp -R "$scratch/source" "$root/source"
-    [ "$who" = root ] && home=/root || inside "$root" useradd -m -s /bin/sh "$who"
+    [ "$who" = root ] && home=/root || new_user
     for document in $documents; do
         folder=$home/speclab first=--first
         [ $document != README.md ] || { folder=$home && first=; }
@@ -83,7 +89,7 @@ reader visitor
 root=$scratch/sudoer who=sudoer
 new_system "$root" sudo git gcc make sudo
 cp -R "$scratch/source" "$root/source"
-inside "$root" useradd -m $who
+new_user
 echo "$who ALL=(ALL) NOPASSWD: ALL" >"$root/etc/sudoers.d/$who"
 types /home/$who 'git clone "$URL" speclab && cd speclab && make libraries &&
     test ! -e build/libraries && pkg-config --exists gsl jansson libpcre2-8 cmocka' || {
