@@ -180,7 +180,7 @@ SIMULATOR  := $(BUILD)/tests/simulator
 SIMULATORS := $(addprefix $(SIMULATOR)/,libcuda.so libplanted.so libplanted_watched.so $(if \
     $(NVCC),libplanted_ptx.so))
 SIM_FLAGS   = -std=c11 -Wall -Wextra -Wno-unused-function -ffp-contract=off -fPIC -Iinclude -I. \
-    -D_GNU_SOURCE
+    -D_GNU_SOURCE $(LIB_CPPFLAGS)
 # gcc compiles it, because clang's address sanitizer does not guard arrays in named sections. The
 # sanitizer's runtime is in the test program.
 SIM_SHARED := $(if $(findstring address,$(CFLAGS_$(CONFIG))),-fsanitize-sections='simt_shared*')
@@ -203,15 +203,15 @@ ptx_of      = $(foreach source,$(1:.cu=),build/gpu/$(source).compute_80.ptx \
     build/gpu/$(source).compute_90.ptx)
 $(SIM_TEXTS): $(call ptx_of,$(KERNELS))
 $(SIM_PLANTED_TEXTS): $(call ptx_of,$(PLANTED))
-$(BUILD)/sim/%.o: %.c
+$(BUILD)/sim/%.o: %.c | libraries-to-build
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  CC $<"
 	$(Q)$(GCC) $(SIM_FLAGS) $(CFLAGS_$(CONFIG)) $(CFLAGS) -MMD -MP -c -o $@ $<
-$(BUILD)/sim/%.o: %.cu
+$(BUILD)/sim/%.o: %.cu | libraries-to-build
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  CC $<"
 	$(Q)$(GCC) $(SIM_KERNEL) $(CFLAGS_$(CONFIG)) $(CFLAGS) $(SIM_SHARED) -MMD -MP -c -o $@ -x c $<
-$(BUILD)/watched/%.o: %.cu
+$(BUILD)/watched/%.o: %.cu | libraries-to-build
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  CC $< (watched)"
 	$(Q)$(GCC) $(SIM_KERNEL) -O1 -g -fsanitize=thread -MMD -MP -c -o $@ -x c $<

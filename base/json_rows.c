@@ -203,7 +203,7 @@ static int load_lines(json_t **ret_root, const char *bytes, size_t n, const char
     return status;
 }
 
-/* Loads one value, or lines of values. */
+/* Loads a single JSON value, or one value per line. */
 static int load(json_t **ret_root, const char *bytes, size_t n, const char *path, spec_error *error)
 {
     json_error_t where;

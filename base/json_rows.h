@@ -10,9 +10,9 @@
 /* Most columns of a table, and most depth of nested objects. */
 enum { SPEC_JSON_ROWS_COLUMNS = 256, SPEC_JSON_ROWS_DEPTH = 4 };
 
-/* Reads n bytes, one JSON value or one on each line; `path` appears in messages,
- * "path:line: ...". Without a list of objects, the table
- * has a row for each member: key and value. GSL_EINVAL, GSL_ENOMEM; the table is zeroed then. */
+/* Reads n bytes: one JSON value, or one value per line. Messages begin with "path:line: ". If there
+ * is no list of objects, each member becomes a row with its key and its value. On GSL_EINVAL and
+ * GSL_ENOMEM the table is zeroed. */
 int spec_json_rows_read(spec_table *ret_table, const char *bytes, size_t n, const char *path,
                         spec_error *error);
 

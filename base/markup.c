@@ -9,7 +9,7 @@
 
 static const char replaced[] = "\xEF\xBF\xBD"; /* U+FFFD */
 
-/* Whether a character must not reach a page: it controls a terminal, or the order of the text. */
+/* Whether a character must be kept off a page, since it controls a terminal or reorders text. */
 static bool is_control(uint32_t code)
 {
     return code == SPEC_UTF8_INVALID || (code < 0x20 && code != '\n' && code != '\t') ||
@@ -70,7 +70,7 @@ static bool is_mark(const char *text, const char *at)
     }
 }
 
-/* Writes n bytes that begin at `from` within `text`, escaped where `is_special`. */
+/* Writes n bytes from `from`, which is inside `text`, and escapes those that are special. */
 static void write_escaped(FILE *out, const char *text, const char *from, size_t n,
                           bool (*is_special)(const char *text, const char *at))
 {

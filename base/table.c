@@ -244,7 +244,7 @@ static void pad(FILE *out, int n)
     for (; n > 0; n--) fputc(' ', out);
 }
 
-/* A text of the table as the format shows it, which the caller frees; NULL without memory. */
+/* Returns a text as the format shows it; the caller frees it. NULL if out of memory. */
 static char *shown_text(const char *text, spec_format format)
 {
     spec_memory_text shown;
@@ -256,7 +256,8 @@ static char *shown_text(const char *text, spec_format format)
     return spec_memory_text_take(&shown, NULL);
 }
 
-/* The shown texts of the names, then of all rows (1 + n_rows, n_columns); NULL without memory. */
+/* Returns what is shown for the column names and then for all rows (1 + n_rows, n_columns). NULL if
+ * out of memory. */
 static char **shown_texts(const spec_table *table, spec_format format)
 {
     const size_t width = (size_t)table->n_columns, n = (table->n_rows + 1) * width;
@@ -295,7 +296,7 @@ static int write_aligned(const spec_table *table, spec_format format, FILE *out)
             fputs(markdown ? "| " : c > 0 ? "  " : "", out);
             if (!left[c]) pad(out, room);
             fputs(text, out);
-            if (left[c] && (markdown || c + 1 < n)) pad(out, room); /* no blanks end a line */
+            if (left[c] && (markdown || c + 1 < n)) pad(out, room); /* no trailing blanks */
             if (markdown) fputc(' ', out);
         }
         fputs(markdown ? "|\n" : "\n", out);

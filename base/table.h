@@ -36,7 +36,7 @@ typedef struct spec_table {
     spec_cell *row;   /* (n_columns) the row being filled */
     bool lost;        /* memory ran out: a row is missing, and writing fails */
     char *provenance; /* lines without "# ", '\n'-separated; may be "" */
-    char *unfinished; /* read from a result whose run was interrupted: a few words, else NULL */
+    char *unfinished; /* how the run of this result was interrupted, in words; NULL if it was not */
 } spec_table;
 
 int spec_table_init(spec_table *table, const char *const *columns, int n_columns);
@@ -63,8 +63,8 @@ double spec_cell_exact(const spec_cell *cell);
 double spec_cell_number(const spec_cell *cell);
 int spec_cell_copy(spec_cell *into, const spec_cell *from);
 
-/* Copies some columns of some rows (n_rows; NULL: the first ones) in the given order, without the
- * provenance. GSL_ENOMEM. */
+/* Copies the given columns of the given rows, in that order, without the provenance. opt_rows
+ * (n_rows); NULL: the first n_rows rows. GSL_ENOMEM. */
 int spec_table_select(spec_table *ret, const spec_table *table, const int *columns, int n_columns,
                       const size_t *opt_rows, size_t n_rows);
 
@@ -82,25 +82,25 @@ int spec_table_write_row(const spec_table *table, size_t row, FILE *out, spec_er
  * without the provenance. GSL_ENOMEM if a row is missing, so callers need not check _append. */
 int spec_table_write(const spec_table *table, spec_format format, FILE *out, spec_error *error);
 
-/* A terminal, and what matters in the table that is fitted to it. */
+/* A terminal, and which columns matter most in the table that is fitted to it. */
 typedef struct {
     int columns;                  /* >= 20 */
-    int lines;                    /* a heading for each screen of so many; 0: one heading */
-    const char *const *opt_first; /* columns, the most important first, then NULL; others are
-                                     less important */
-    int n_keys;                   /* so many of them, from the first, identify a row */
+    int lines;                    /* of a screen: each gets a heading; 0: one heading in all */
+    const char *const *opt_first; /* the important columns, the most important first; ends with
+                                     NULL */
+    int n_keys;                   /* how many of them, from the first, identify a row */
 } spec_table_screen;
 
 /* SPEC_FORMAT_TABLE, fitted to a terminal (table_fit.c). A table that fits is written as usual.
  * Otherwise, in this order and as far as needed:
- *   1. columns with the same value in every row move into a line above the table, and
- * those that identify a single row;
- *   2. column names break after underscores; long texts are cut, those of a single row wrap;
+ *   1. columns with the same value in every row move into a line above the table; in a table
+ * of one row, so do the columns that identify it;
+ *   2. column names break after underscores, and long texts are cut, or wrap in a single row;
  *   3. columns are left out, the least important first: those that qualify others (speedup_se),
- * from the right, then the others, and `verdict` last. A line below says so.
+ * from the right, then the others, and `verdict` last. A line below the table says so.
  * If fewer than three columns fit, the format is SPEC_FORMAT_VERTICAL. Without `opt_first` the
  * first column and `verdict` are the important ones, and every text may wrap. The format is then
- * vertical below 80 columns, too, and where fewer than half of the columns would remain. */
+ * also vertical below 80 columns, or if fewer than half of the columns would remain. */
 int spec_table_write_fitting(const spec_table *table, const spec_table_screen *screen, FILE *out,
                              spec_error *error);
 
@@ -117,15 +117,15 @@ int spec_table_write_latex(const spec_table *table, FILE *out);
 const char *spec_table_provenance(const spec_table *table, const char *key, char *buffer,
                                   size_t size);
 
-/* Read a CSV that _write wrote. A partial last line, left by a kill, is skipped, and so is a line
- * "# interrupted ..." after the rows; *opt_good_bytes is their offset. Errors are "path:line: ...".
+/* Reads a CSV that _write wrote. It skips a partial last line, left by a kill, and a last line
+ * "# interrupted ..."; *opt_good_bytes is the offset of that line. Errors are "path:line: ...".
  * Columns of earlier versions get their present names (old_columns.h). */
 int spec_table_read_csv(spec_table *table, const char *path, long *opt_good_bytes,
                         spec_error *error);
 
-/* Reads a CSV of any program, with a header line. Its fields are separated by the most frequent of
- * comma, semicolon and tab in that line; with semicolons, 0,5 is a number. Lines that begin with #
- * and empty lines may appear anywhere. Blanks around unquoted fields are dropped, quoted numbers
+/* Reads a CSV of any program, with a header line. The separator is the comma, semicolon or tab that
+ * is most frequent in that line; with semicolons, 0,5 is a number. Lines that begin with # and
+ * empty lines may appear anywhere. Blanks around unquoted fields are dropped, quoted numbers
  * are numbers, and the last line may lack its newline. Comments before the header become the
  * provenance. A file that begins like a result of speclab is read as one, so that an unfinished
  * last row is skipped. _parse takes n bytes of text with a zero byte after them, and frees them. */

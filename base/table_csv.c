@@ -95,7 +95,7 @@ typedef struct {
     char *at;
     int line;
     bool foreign; /* the file may be of any program: see spec_table_read_foreign_csv */
-    char between; /* between two fields: a comma, or in a foreign file ; or a tab */
+    char between; /* the field separator; a foreign file may have ; or a tab */
     spec_error *error;
 } reader;
 
@@ -215,8 +215,8 @@ done:
     return status;
 }
 
-/* The separator of a foreign file's fields: the most frequent of , ; and tab in its line of
- * names, outside quotes. */
+/* Returns the field separator of a foreign file: the most frequent of , ; and tab in its header
+ * line, outside quotes. */
 static char separator_of(const char *line)
 {
     static const char known[] = ",;\t";
@@ -232,7 +232,7 @@ static char separator_of(const char *line)
     return known[most];
 }
 
-/* A foreign number, which has a decimal comma where a semicolon separates fields: 0,5. */
+/* Parses a number of a foreign file. With semicolons between fields, 0,5 has a decimal comma. */
 static spec_cell foreign_number(const reader *in, const char *field)
 {
     const char *comma = in->between == ';' ? strchr(field, ',') : NULL;
@@ -278,14 +278,14 @@ static void skip_lines(reader *in)
     }
 }
 
-/* Whether the reader is at a row, not at the end, at a row cut off, or at the mark of an
+/* Whether the reader is at a whole row: not at the end, at a partial row, or at the mark of an
  * interrupted run. */
 static bool at_row(const reader *in)
 {
     return (in->foreign || *in->at != '#') && record_end(in->at) != NULL;
 }
 
-/* Read the end of a result, which says whether its run was interrupted. */
+/* Reads from the end of a result whether its run was interrupted. */
 static int read_end(reader *in, spec_table *table)
 {
     if (in->foreign || in->at == in->end) return GSL_SUCCESS;

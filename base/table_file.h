@@ -8,8 +8,8 @@
 #include "base/input_file.h"
 #include "base/table.h"
 
-/* Reads the file once, so that it may be a pipe. *opt_json: it is JSON. GSL_EINVAL or GSL_EFAILED
- * with one line, also for a file above the limit and for one without rows. */
+/* Reads the file, which may be a pipe. Sets *opt_json if it is JSON. GSL_EINVAL or GSL_EFAILED with
+ * a one-line message; a file above the limit, or without rows, is an error. */
 int spec_table_file_read(spec_table *table, bool *opt_json, const char *path,
                          const spec_input_limit *limit, spec_error *error);
 

@@ -11,8 +11,8 @@
 
 enum {
     TEXT_LEAST = 12, /* the smallest width of a text column */
-    NAME = 24,       /* the longest text that is never cut */
-    WIDE = 80,       /* without a list of important columns, none is left out on narrower screens */
+    NAME = 24,       /* texts up to this width are never cut */
+    WIDE = 80,       /* without a list, no column is left out on narrower screens */
     FEWEST = 3,      /* columns that still make a table */
     GAP = 2,         /* blanks between columns */
     NAME_PART = 3,   /* vertical: the largest share of a line for names is 1 / NAME_PART */
@@ -31,8 +31,9 @@ typedef struct {
     struct fit_column {
         column_place place;
         bool is_text;
-        bool whole, cuts;          /* texts neither wrap nor are cut; long ones end with ".." */
-        int rank;                  /* the columns of the lowest ranks are shown */
+        bool whole; /* its texts neither wrap nor are cut */
+        bool cuts;  /* its long texts are cut, and end with ".." */
+        int rank;                  /* the lowest is the most important */
         int natural, least, width; /* name on one line; name with all breaks; as written */
     } *column;
 } fit;
@@ -58,7 +59,7 @@ static int name_least(const char *name)
     return least;
 }
 
-/* In a single row, what identifies it is like a value that all rows share: it tells no result. */
+/* If there is a single row, its keys tell nothing new, like a value that all rows share. */
 static void measure(fit *f, int n_keys)
 {
     char buffer[NUMBER_SIZE], other[NUMBER_SIZE];
@@ -113,8 +114,8 @@ static bool qualifies(const spec_table *table, int c)
     return false;
 }
 
-/* Rank the columns: `verdict` first, then those of the list, then the others from the left, and at
- * last those that qualify others. Without a list the first column is one. */
+/* Ranks the columns: `verdict`, then the listed ones, then the others from left to right, and last
+ * those that qualify others. Without a list, the first column counts as listed. */
 static void rank(fit *f, const char *const *opt_first)
 {
     const spec_table *table = f->table;
@@ -134,7 +135,7 @@ static void rank(fit *f, const char *const *opt_first)
     }
 }
 
-/* The column of the lowest rank that is left out and above `rank`, or -1. */
+/* Returns the most important column that is left out and ranks after `rank`, or -1. */
 static int next_in_rank(const fit *f, int rank)
 {
     int next = -1;
@@ -145,7 +146,7 @@ static int next_in_rank(const fit *f, int rank)
     return next;
 }
 
-/* Let a long text that was to stay whole be cut, or wrap if it is in the only row. */
+/* Lets long texts of a column be cut, or wrap if there is a single row. */
 static void shorten(fit *f, int c)
 {
     struct fit_column *column = &f->column[c];
@@ -156,7 +157,7 @@ static void shorten(fit *f, int c)
     column->least = part > TEXT_LEAST ? part : TEXT_LEAST;
 }
 
-/* Show columns by rank, as far as they fit. False if too few do. */
+/* Shows columns in the order of their ranks, as far as they fit. Returns false if too few do. */
 static bool choose(fit *f, bool by_list)
 {
     int candidates = 0, shown = 0;
@@ -211,7 +212,7 @@ static bool is_cut_at(const struct fit_column *column, const char *text)
     return column->cuts && column->is_text && spec_text_width(text) > column->width;
 }
 
-/* Bytes of as many characters as fit, without blanks at the end. */
+/* Returns how many bytes fit, without trailing blanks. */
 static size_t beginning(const char *text, int columns, int *ret_width)
 {
     size_t n = 0;
@@ -257,7 +258,7 @@ static int write_constants(const fit *f, FILE *out)
     return GSL_SUCCESS;
 }
 
-/* The names of the columns that are not shown, or if they do not fit a line, their number. */
+/* Names the columns that are not shown, or counts them if the names do not fit a line. */
 static int write_left_out(const fit *f, FILE *out)
 {
     int n = 0;
@@ -368,7 +369,7 @@ static void write_heading(const fit *f, const char **text, int *skip, FILE *out)
     write_lines(f, text, skip, out);
 }
 
-/* Rows below one heading: so few that every screen has a heading, or all rows if they fit one. */
+/* Returns how many rows follow a heading: few enough that every screen shows one. */
 static size_t page_of(const fit *f)
 {
     const int heading = heading_lines(f), all = f->lines - heading - BELOW, page = all - heading;

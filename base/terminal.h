@@ -7,7 +7,7 @@
  * the descriptor is no terminal: its text is never wrapped. */
 int spec_terminal_columns(int descriptor, int given);
 
-/* Its lines, or 24 if it does not report them. 0 if the descriptor is no terminal. */
+/* Returns the number of its lines, or 24 if it is unknown; 0 if this is not a terminal. */
 int spec_terminal_lines(int descriptor);
 
 #endif

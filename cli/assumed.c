@@ -37,7 +37,7 @@ void spec_assumed_add_options(spec_assumed *assumed, const struct argp_option *o
     }
 }
 
-/* Whether the grid has a value for one of the parameters, "trace accepted". */
+/* Whether the grid has a value for any of the parameters, a list such as "trace accepted". */
 static bool has_any(const spec_grid *grid, const char *parameters)
 {
     char name[64];

@@ -37,7 +37,7 @@ typedef struct {
     uint64_t rounds;
     double standard_error;
     uint64_t limit;
-    spec_assumed assumed; /* by the verb itself; what the measure assumes comes after it */
+    spec_assumed assumed; /* what the verb itself assumes; what the measure assumes follows it */
     const char *what;    /* as in spec_options_plan, or NULL */
     int (*after)(const spec_table *table, const char *verb); /* the same */
 } spec_grid_verb;

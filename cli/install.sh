@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Copies the built program, the library and their files below $DESTDIR$PREFIX, or removes exactly
-# these files: those of $DESTDIR$PREFIX/share/speclab/installed-files, a path below PREFIX per line,
-# which install writes. Before it copies, install removes what an earlier one installed.
+# these files. They are listed in $DESTDIR$PREFIX/share/speclab/installed-files, a path below PREFIX
+# per line. An installation first removes the files that an earlier list names.
 # The library is in library/ beside the program.
 #   DESTDIR=DIR PREFIX=DIR [LIBDIR=DIR] cli/install.sh install|uninstall SPECLAB
 # LIBDIR, below PREFIX, has the library: PREFIX/lib, or the folder of one architecture.
@@ -48,12 +48,12 @@ copy() {
     add "$folder" "$@"
 }
 
-# the lines of the list that name files of speclab's: the list may have been edited
+# the listed files that can be speclab's: a user may have edited the list
 listed() {
     grep -E '(^|/)speclab/|/(lib)?speclab[^/]*$' "$installed" | grep -vE '(^|/)[.][.]?(/|$)'
 }
 
-# remove the listed files, but none that a link leads to outside PREFIX
+# remove the listed files, except those outside PREFIX, behind a link
 remove() {
     root=$(realpath "$to")
     listed | while IFS= read -r file; do

@@ -231,9 +231,9 @@ int spec_options_columns(const spec_options *options)
 
 enum { MOST_FIRST = 80 };
 
-/* The columns that answer the question of a measure, the most important first: what identifies a
- * row, then the headlines, and the standard error of the first of them. Returns how many of them
- * identify a row. */
+/* Lists the important columns of a measure, the most important first: those that identify a row,
+ * then the headlines, then the standard error of the first headline. Returns how many identify a
+ * row. */
 static int list_first(const char *first[MOST_FIRST], char error_of_first[64],
                       const spec_experiment *experiment)
 {
@@ -303,8 +303,8 @@ int spec_options_show(const spec_table *table, const spec_options *options, cons
     return show(table, NULL, options, verb);
 }
 
-/* "3 of 26 rows are too large: match (row 9), gumbel (row 15) and minhash (row 17): WHY"; of more,
- * the first are named; of all, none. */
+/* Writes "3 of 26 rows are too large: match (row 9), gumbel (row 15) and minhash (row 17): WHY". It
+ * names the first three at most, and none if every row is too large. */
 static void say_left_out(const spec_result *result, spec_error *ret_error)
 {
     const spec_table *table = &result->table;
@@ -414,7 +414,7 @@ int spec_options_run(const spec_experiment *experiment, const spec_options *opti
     spec_progress_clear();
     if (run.csv_path != NULL) spec_output_say_kept(run.csv_path, result.kept, options->force, verb);
 
-    /* On a terminal, the line that says that every row is too large is enough. */
+    /* If every row is too large, one line says so, and a terminal shows no table. */
     const bool untold = result.left_out > 0 && result.left_out == result.table.n_rows &&
                         spec_options_columns(options) > 0;
     int code = SPEC_EXIT_HOLDS;

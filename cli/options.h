@@ -68,7 +68,7 @@ typedef struct {
     bool no_point;  /* errors begin with the parameter at fault instead of the grid point */
     uint64_t limit; /* largest number of branches in an enumeration, 0: the default */
     const char *what; /* phase before the first point, such as "loading the models", or NULL */
-    const spec_assumed *opt_assumed; /* said before the first row */
+    const spec_assumed *opt_assumed; /* printed before the first row */
     /* After the table of a run that ended: say what it shows, and return the exit code of a run
      * whose checks hold. May be NULL. */
     int (*after)(const spec_table *table, const char *verb);
@@ -79,8 +79,8 @@ typedef struct {
 int spec_options_run(const spec_experiment *experiment, const spec_options *options,
                      const spec_options_plan *plan, const char *verb, spec_error *ret_error);
 
-/* The exit code of a finished run by the checks of its rows; *ret_error says how many failed, or
- * else which rows were too large to compute. */
+/* Returns the exit code of a finished run, from the checks of its rows. *ret_error says how many
+ * failed, or which rows were too large to compute. */
 int spec_options_checked(const spec_result *result, spec_error *ret_error);
 
 /* Write a table as the options say: 0, or 2 after printing the error. */

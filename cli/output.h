@@ -23,8 +23,8 @@ const char *spec_output_name(const spec_output *output);
 int spec_output_open(spec_output *output, const char *opt_path, const char *verb,
                      spec_error *error);
 
-/* Pass on the status of code that wrote to the stream; if it could not, the line begins with the
- * name. */
+/* Returns `status`, of code that wrote to the stream. If writing failed, the message then begins
+ * with the name of the file. */
 int spec_output_check(const spec_output *output, int status, spec_error *error);
 
 /* Flush the file and rename it to its final name. GSL_EFAILED if not everything could be written.

@@ -40,7 +40,7 @@ static const struct argp_option options_table[] = {
 };
 
 static const struct {
-    const char *option, *key, *value; /* value: without the option */
+    const char *option, *key, *value; /* value: the default */
 } sampling[SPEC_PAIR_SAMPLING] = {{"temperature", "temperature", "1"},
                                   {"top-k", "top_k", "all"},
                                   {"top-p", "top_p", "1"},
@@ -151,7 +151,7 @@ static void check_names(const spec_pair_options *options, const char *verb)
     spec_model_close(any);
 }
 
-/* An option that was not given takes its default, which is then assumed. */
+/* Sets an option that was not given to its default, and notes that as an assumption. */
 static void choose(const char **option, const char *typed, const char *by_default,
                    spec_pair_options *options)
 {

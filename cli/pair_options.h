@@ -24,7 +24,7 @@ typedef struct {
     const char
         *sampling[SPEC_PAIR_SAMPLING]; /* temperature, top_k, top_p, min_p, as given, or NULL */
 
-    bool plain; /* set by the verb: it does not speculate, and says nothing of rule and drafts */
+    bool plain; /* set by the verb if it does not speculate: rule and drafts are then not assumed */
 
     /* Set by the verb, for the memory budget. */
     int laws;         /* largest number of draft rows kept at a time */

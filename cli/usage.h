@@ -27,7 +27,7 @@ __attribute__((noreturn, format(printf, 2, 3))) void spec_usage_fail(const char 
 /* Fail with "out of memory". */
 __attribute__((noreturn)) void spec_usage_no_memory(const char *verb);
 
-/* The same, wrapped on a terminal: information that belongs to the result. */
+/* Prints such a line, wrapped on a terminal. For information that belongs to the result. */
 __attribute__((format(printf, 2, 3))) void spec_usage_tell(const char *verb, const char *format,
                                                            ...);
 
@@ -39,7 +39,7 @@ __attribute__((format(printf, 2, 3))) void spec_usage_note(const char *verb, con
  * children. Exits 2 on a wrong option. */
 void spec_usage_parse(const struct argp *argp, int argc, char **argv, void *input);
 
-/* Whether that command line gave an option, by its long name. */
+/* Whether an option, by its long name, was on the command line. */
 bool spec_usage_gave(const char *option);
 
 #endif

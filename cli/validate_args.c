@@ -223,8 +223,8 @@ static void take_sampler(spec_validate_args *args, const char *prefix, const cha
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* The file that a path leads to, or its name in the folder where it will be; the caller frees it.
- * NULL if there is no such folder, or memory is low. */
+/* Resolves a path to a file that may not exist yet; the caller frees the result. NULL if the folder
+ * does not exist, or if out of memory. */
 static char *whole_path(const char *path)
 {
     char *whole = realpath(path, NULL), *result = NULL;
@@ -238,7 +238,7 @@ static char *whole_path(const char *path)
     return result;
 }
 
-/* Whether two paths lead to one regular file. */
+/* Whether two paths name the same regular file. */
 static bool same(const char *opt_a, const char *opt_b)
 {
     struct stat info;

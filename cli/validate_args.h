@@ -35,8 +35,8 @@ typedef struct {
     spec_output main, report, junit;
 } spec_validate_files;
 
-/* _retire is for a run without a verdict: it writes no report, and renames an older one, so that no
- * report belongs to an older run. */
+/* _retire is for a run without a verdict: it discards the new reports, and renames older ones so
+ * that none is mistaken for this run's. */
 void spec_validate_args_open(spec_validate_files *files, const spec_validate_args *args,
                              const char *verb);
 void spec_validate_args_retire(spec_validate_files *files, bool force, const char *verb);

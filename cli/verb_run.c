@@ -266,7 +266,7 @@ static const char *typed_in_file(char typed[64], const void *self, const char *p
     return typed;
 }
 
-/* List the parameters of the measure that the experiment does not give, and that matter. */
+/* Lists the parameters that matter and that the experiment does not set. */
 static void assume(spec_assumed *ret, const spec_experiment *experiment)
 {
     *ret = (spec_assumed){""};
@@ -328,7 +328,7 @@ static void check_names(const spec_experiment *experiment, const arguments *args
     }
 }
 
-/* Whether one exit code outranks another. */
+/* Whether one exit code is worse than another. */
 static int severity(int code)
 {
     static const int rank[] = {[SPEC_EXIT_HOLDS] = 0,

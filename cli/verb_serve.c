@@ -140,7 +140,7 @@ static void say_doubts(const char *cost, const char *opt_draft_cost, const char 
     spec_request_trace_free(&trace);
 }
 
-/* A cost that the user did not give, or what a given one leaves to its defaults. */
+/* Adds a cost that the user did not give, or the settings that a given cost leaves out. */
 static void assume(spec_assumed *assumed, const char *typed, const char *opt_spec,
                    const char *by_default)
 {

@@ -30,7 +30,7 @@ typedef struct {
 } run;
 
 enum { ROWS = 10 };
-#define MISSED 1.1 /* from this multiple of a limit on, a line says so */
+#define MISSED 1.1 /* a limit missed by more than this factor is reported */
 
 /* A row of the curve; weights within the bar are kept. */
 static int judge(run *r, spec_error *error)
@@ -190,7 +190,7 @@ static void say_exits(run *r)
     say_speed_up(r);
 }
 
-/* The same training once more, without a clock; and a limit that was missed. */
+/* Says how to repeat the training without a clock, and whether it missed its limit. */
 static void say_schedule(const run *r)
 {
     const spec_training *t = &r->setup.training;

@@ -157,7 +157,7 @@ static int write_main(const spec_validate_args *args, const spec_validation *v, 
                                         : write_table(v, format, out, error);
 }
 
-/* Prints an error, unless it was printed last: without memory every report fails. */
+/* Prints an error once: if out of memory, every report fails with the same message. */
 static void say(const spec_error *error, spec_error *said, const char *verb)
 {
     if (strcmp(error->text, said->text) != 0) spec_usage_say(verb, "%s", error->text);

@@ -81,7 +81,7 @@ typedef struct {
     uint64_t holds, fails; /* checked rows */
     uint64_t left_out;     /* rows that are too large to compute, and the first of them */
     size_t left_out_row[SPEC_RESULT_LEFT_OUT];
-    spec_error why;        /* what the first of them exceeds; "" if another process has found it */
+    spec_error why;        /* why the first of them is; "" if another process computed it */
     uint64_t resumed;      /* points kept from an earlier run */
     int kept; /* number of the former file of csv_path (base/new_file.h), or 0 */
 } spec_result;
@@ -93,7 +93,7 @@ int spec_experiment_run(spec_result *result, const spec_experiment *experiment,
                         const spec_run_options *options, spec_error *error);
 void spec_result_free(spec_result *result);
 
-/* Count the check of a row of the table. */
+/* Counts the check of a row of the table. */
 void spec_result_count(spec_result *result, spec_check check, size_t row);
 
 #endif

@@ -274,8 +274,8 @@ done:
     return status;
 }
 
-/* Whether a point that is too large gets a row that says so. The groups of one point, dealt to
- * other processes, end with the run. */
+/* Whether a point that is too large gets a row that says so. It cannot if the groups of one point
+ * are dealt to several processes. */
 static bool may_be_left_out(const runner *run)
 {
     const spec_measure *measure = run->experiment->measure;
@@ -433,8 +433,8 @@ done:
     return status;
 }
 
-/* Refuse missing and unsuitable models of the points ahead before one of these runs. They stay
- * open, so this stops when they are as many as are kept. Each member of a team opens its own. */
+/* Opens the models of the coming points, to refuse missing and unsuitable ones before any point
+ * runs. It stops when as many are open as the cache keeps. In a team each member opens its own. */
 static int check_models(runner *run)
 {
     const uint64_t begin = run->next;

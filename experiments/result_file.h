@@ -63,8 +63,8 @@ int spec_result_file_open(spec_result_file *file, spec_error *error);
 int spec_result_file_write(spec_result_file *file, const spec_table *table, size_t from,
                            const spec_check *check, spec_error *error);
 
-/* Writes "# WORDS" after the rows of a run that was interrupted, if it has any. A run that resumes
- * removes the line; spec_table.unfinished has it after reading. */
+/* Writes "# WORDS" after the rows of an interrupted run, if it has rows. --resume removes that
+ * line; readers find it in spec_table.unfinished. */
 void spec_result_file_mark(spec_result_file *file, const char *words);
 
 /* Close the file; fails if data could not be written. *ret_kept is the number of the former

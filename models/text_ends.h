@@ -15,7 +15,7 @@ typedef struct {
 /* Add a token; one below 0, one that is in the set, and one beyond its size are left out. */
 void spec_text_ends_add(spec_text_ends *ends, int token);
 
-/* The set of one token; of none, if it is below 0. */
+/* The set of one token; a token below 0 makes it empty. */
 spec_text_ends spec_text_ends_one(int token);
 
 static inline bool spec_text_ends_has(const spec_text_ends *ends, int token)

@@ -135,8 +135,8 @@ static int lone_end(const spec_text_ends *ends, const int *partner)
     return -1;
 }
 
-/* Pairs the tokens of one text, ends with ends alone, and then the first ends that are left over,
- * whatever their texts are. */
+/* Pairs tokens with the same text, ends only with ends; then pairs the first ends that are left
+ * over, whatever their texts are. */
 static void pair_all(spec_token_partners *p, const texts *theirs, const texts *ours,
                      const spec_model *target, const spec_model *draft)
 {

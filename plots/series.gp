@@ -33,11 +33,11 @@ if (NAMES && SIDEWAYS) { rows_font = fit_rows(NAMES); set ytics font rows_font }
 widest = 1
 do for [p=1:PANELS] { widest = most(widest, strlen(PANEL[p])) }
 if (upright) { set xtics rotate by 90 right }
-# ORDERED colours are graded if they are too many for distinct ones: numbers in order, and colours
-# without marks of their own.
+# If there are more ORDERED colours than distinct ones, they are graded: colours of numbers, and
+# colours that marks do not distinguish.
 tint(i) = i == 0 ? '#000000' : ORDERED > 8 ? graded(i, ORDERED) : word(COLOURS, (i - 1) % 8 + 1)
 mark(i) = i == 0 ? -1 : point(i)
-# Beside a name the series, or else the styles, are a little apart.
+# At a name, the series (if many, the styles) are drawn a little apart.
 lanes = |SHAPE| <= 6 ? |SHAPE| : 1
 do for [s=1:|SHAPE|] { if (|SHAPE| > 6) { lanes = most(lanes, SHAPE[s]) } }
 lane(s) = SIDEWAYS ? 0.6 * ((|SHAPE| <= 6 ? s : SHAPE[s]) - (lanes + 1) / 2.0) / lanes : 0

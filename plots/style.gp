@@ -12,9 +12,9 @@ set datafile separator comma
 set datafile columnheaders
 set datafile missing NaN
 
-# Colours that remain distinct in print and for the colour-blind (Okabe and Ito), and marks that
-# remain distinct when they are small: 120 pairs. COLOURS and marks say which series it is, and the
-# colours below mean the same in every figure and on the page of `make web`.
+# Colours that stay distinct in print and for colour-blind readers (Okabe and Ito), and marks that
+# stay distinct when small: 120 pairs. COLOURS and marks tell series apart; the named colours below
+# have one meaning in all figures and on the page of `make web`.
 COLOURS = '#0072B2 #D55E00 #009E73 #CC79A7 #E69F00 #56B4E9 #000000 #999999'
 GAIN = 0x00588E; EVEN = 0xF3F1EB; LOSS = 0xD55E00
 TARGET = 0x0072B2; DRAFT = 0xE69F00

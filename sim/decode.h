@@ -158,7 +158,7 @@ int spec_decoder_room(const spec_decoder *decoder);
 int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *opt_tally,
                        spec_error *error);
 
-/* Whether a token of the last round ends the text. Those behind it do not belong to the text. */
+/* Whether a token of the last round ends the text. Tokens after it are not part of the text. */
 bool spec_decoder_ended(const spec_decoder *decoder);
 
 /* Decode until the context has grown by exactly n_tokens, or to the target's end of text, which

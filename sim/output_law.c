@@ -27,7 +27,7 @@ static size_t power(int vocab, int n_tokens)
     return size;
 }
 
-/* A number of tokens that most rules can be proved with: a branch has some four choices a token. */
+/* A number of tokens that suits most rules: a branch makes some four choices per token. */
 static int feasible(int vocab)
 {
     const double n = floor(log(SIZE_MAX_LAW) / (4.0 * log(fmax(vocab, 2.0))));

@@ -38,7 +38,7 @@ types() { # FOLDER SCRIPT
         </dev/null >"$log" 2>&1
 }
 
-# The user owns the source: git clones from nobody else's folder.
+# The user owns the source: git clones from folders of that user alone.
 new_user() {
     inside "$root" useradd -m -s /bin/sh "$who"
     inside "$root" chown -R "$who" /source

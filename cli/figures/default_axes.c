@@ -9,12 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Most values of a column that distinguishes series, most such columns; most names, and characters
- * of a name, below an axis. */
-enum { SERIES_VALUES = 12, SERIES_COLUMNS = 3, NAMES_BELOW = 6, LONG_NAME = 12 };
-
-/* Rows that are compared with each other. */
-enum { COMPARED_MAX = 2000 };
+enum {
+    SERIES_VALUES = 12,  /* most values of a column that distinguishes series */
+    SERIES_COLUMNS = 3,  /* most such columns */
+    NAMES_BELOW = 6,     /* most names below a horizontal axis */
+    LONG_NAME = 12,      /* longer names go beside a vertical axis */
+    COMPARED_MAX = 2000  /* most rows that are compared with each other */
+};
 
 typedef struct {
     const spec_measure *measure;       /* NULL: of another program */
@@ -31,7 +32,7 @@ static bool has_values(const spec_figure_column *c)
     return c->n_levels > 0;
 }
 
-/* Whether a column holds the error of another one, its theory or the like. */
+/* Whether a column qualifies another one: its error, its theory or the like. */
 static bool is_companion(const chooser *in, const char *name)
 {
     static const char *const endings[] = {"_se", "_low", "_high", "_theory",
@@ -48,7 +49,7 @@ static bool is_companion(const chooser *in, const char *name)
     return false;
 }
 
-/* Whether a column says which row it is, rather than what was found. */
+/* Whether a column identifies the row, rather than holding a result. */
 static bool is_key(const chooser *in, const spec_figure_column *c)
 {
     bool parameter = false;
@@ -67,7 +68,8 @@ static bool is_axis(const spec_figure_column *c)
 
 /* ---- x --------------------------------------------------------------------------------------- */
 
-/* How well a column serves as the axis: one that varies, of a result also a parameter, a number. */
+/* How well a column serves as the x axis: best are parameters, then columns that vary, then
+ * numbers. 0: not at all. */
 static int rank(const chooser *in, const spec_figure_column *c)
 {
     if (!is_axis(c) || strcmp(c->name, "row_check") == 0 || is_companion(in, c->name)) return 0;
@@ -78,7 +80,7 @@ static int rank(const chooser *in, const spec_figure_column *c)
     return 1 + 2 * (!c->is_text) + 4 * (c->n_levels > 1) + 8 * is_key(in, c);
 }
 
-/* Whether the rows of some texts share values of a column: curves over it, one for each text. */
+/* Whether texts could be curves over x: some value of x occurs with two of them. */
 static bool has_curves(const chooser *in, const spec_figure_column *text,
                        const spec_figure_column *x)
 {
@@ -91,8 +93,8 @@ static bool has_curves(const chooser *in, const spec_figure_column *text,
     return false;
 }
 
-/* In a file of another program that begins with a text: the first numbers that are the axis of
- * curves, if other numbers remain for the values. NULL: none. */
+/* For a foreign file whose first column is text: returns the first column of numbers over which the
+ * texts could be curves, if another one is left for the values. NULL if there is none. */
 static const spec_figure_column *choose_x_of_curves(const chooser *in,
                                                     const spec_figure_column *text)
 {
@@ -127,7 +129,7 @@ static const spec_figure_column *choose_x(const chooser *in)
 
 /* ---- y --------------------------------------------------------------------------------------- */
 
-/* Whether some row has a value in both. */
+/* Whether some row has a value in both columns. */
 static bool meet(const chooser *in, const spec_figure_column *x, const spec_figure_column *y)
 {
     for (size_t r = 0; r < in->n_rows; r++)
@@ -143,7 +145,7 @@ static const spec_figure_column *choose_y(const chooser *in, const spec_figure_c
             if (strcmp(in->column[c]->name, in->measure->headlines[i].column) == 0 &&
                 !in->column[c]->is_text && meet(in, x, in->column[c]))
                 return in->column[c];
-    int first = 0; /* of a file of another program: the column after x */
+    int first = 0; /* in a foreign file, the search begins after x */
     while (in->measure == NULL && in->column[first] != x) first++;
     for (int pass = 0; pass < 2 && found == NULL; pass++)
         for (int c = 0; c < in->n && found == NULL; c++) {
@@ -159,7 +161,7 @@ static const spec_figure_column *choose_y(const chooser *in, const spec_figure_c
 
 /* ---- series ---------------------------------------------------------------------------------- */
 
-/* Whether each row with a value has a name in the column. */
+/* Whether the column has a value in every row that is drawn. */
 static bool is_whole(const chooser *in, const spec_figure_column *column,
                      const spec_figure_column *y)
 {
@@ -190,7 +192,7 @@ done:
     return status;
 }
 
-/* Names that are many or long are read beside a vertical axis. */
+/* Whether there are too many names, or too long ones, for a horizontal axis. */
 static bool is_sideways(const spec_figure_column *x)
 {
     bool wide = x->n_levels > NAMES_BELOW;

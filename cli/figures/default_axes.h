@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* default_axes: the axes of a CSV that names no figure, chosen by its columns.
- * In a result of speclab the parameters that vary are the axis and the series, and the main column
- * of the measure is the value. In any other CSV the first column is the axis, the next column of
- * numbers the value, and texts distinguish series. Texts that come first do so, too, if they share
- * values of a column of numbers, which is then the axis. */
+/* default_axes: chooses axes for a file that names no figure.
+ * In a result of speclab, parameters that vary become the x axis and the series, and the measure's
+ * main column is y. In any other file x is the first column, y the next column of numbers, and
+ * texts distinguish series. If the first column is text with curves over numbers, these are x. */
 #ifndef SPECLAB_DEFAULT_AXES_H
 #define SPECLAB_DEFAULT_AXES_H
 
 #include "cli/figures/figure_data.h"
 #include "cli/figures/figure_script.h"
 
-/* Sets x and y of zeroed axes, and series if the user gave none (opt_given). GSL_EINVAL if the data
- * have no two columns that can be drawn. */
+/* Sets x and y of zeroed axes, and the series unless the user gave some (opt_given). GSL_EINVAL if
+ * no two columns can be drawn. */
 int spec_default_axes(spec_figure_axes *axes, const spec_figure_axes *opt_given,
                       spec_figure_data *data, spec_error *error);
 
-/* Writes why they were chosen, and the options that draw them: "a.csv names no figure; drawn with
- * --x K --y speedup --by alpha". */
+/* Writes the note "a.csv names no figure; drawn with --x K --y speedup --by alpha" into buffer. */
 void spec_default_axes_note(char *buffer, size_t size, const spec_error *why,
                             const spec_figure_axes *axes);
 

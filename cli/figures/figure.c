@@ -39,7 +39,7 @@ static int check_own(const spec_figure_axes *axes, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* Splits the text of a list of columns at commas, unless it is the name of one. */
+/* Splits a list of columns at its commas, unless the whole text is the name of a column. */
 static int split_columns(spec_word_list *list, spec_figure_data *data, spec_error *error)
 {
     const spec_figure_column *column;
@@ -56,7 +56,7 @@ static int split_columns(spec_word_list *list, spec_figure_data *data, spec_erro
     return status;
 }
 
-/* Finds all columns of a request. */
+/* Checks that all columns of a request exist. */
 static int find_columns(spec_figure_axes *axes, spec_figure_data *data, spec_error *error)
 {
     const char *const single[] = {axes->x, axes->facet, axes->heat};
@@ -106,7 +106,7 @@ static int write_prelude(FILE *out, spec_word_list *ret_constant, spec_figure_no
     return spec_figure_title_parameters(ret_constant, data, axes, error);
 }
 
-/* Changes axes, of a script or chosen, as the request says. Borrows from it. */
+/* Applies the user's changes to the axes; borrows their texts. */
 static void change_axes(spec_figure_axes *axes, const spec_figure_axes *given)
 {
     if (given->by.n > 0) axes->by = given->by;
@@ -141,8 +141,8 @@ static int choose_axes(spec_figure_axes *ret, const spec_figure_request *request
     return GSL_SUCCESS;
 }
 
-/* The figure that the request or the result names. *ret_why, with GSL_CONTINUE: there is none, or
- * the result lacks columns of its own one. */
+/* Loads the figure that the request or the result names. GSL_CONTINUE, with the reason in *ret_why,
+ * if none is named, or if the result lacks columns of its own figure. */
 static int find_script(spec_figure_script *script, const spec_figure_request *request,
                        const spec_figure_data *data, spec_error *ret_why, spec_error *error)
 {
@@ -159,7 +159,7 @@ static int find_script(spec_figure_script *script, const spec_figure_request *re
     return check_columns(script, data, ret_why) == GSL_SUCCESS ? GSL_SUCCESS : GSL_CONTINUE;
 }
 
-/* " (interrupted after 3 of 8 points)" at the end of the title, also of the user's. */
+/* Appends " (interrupted after 3 of 8 points)" to the title, even to one that the user gave. */
 static int add_unfinished(char **title, const spec_figure_data *data, spec_error *error)
 {
     char *whole = NULL, number[32], part[48];

@@ -14,7 +14,7 @@
 typedef struct {
     const char *opt_name; /* the script; NULL: the one that the result names */
     spec_figure_axes *axes; /* with x or y: a custom figure; else changes to the script's axes. A
-                             * list of columns is one text, "COLUMN" or "COLUMN,...", until drawn */
+                             * list of columns is still one text, "COLUMN,..."; drawing splits it */
     const spec_word_list *where; /* conditions COLUMN=VALUE[,VALUE...] */
     spec_figure_style style;
     const char *verb; /* for the message about a kept older file (cli/output.h) */

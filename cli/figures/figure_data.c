@@ -58,7 +58,7 @@ static int no_column(const spec_figure_data *data, const char *name, spec_error 
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Whether the cell is a value. Numbers are compared as numbers. */
+/* Whether the cell has this value; numbers are compared as numbers. */
 static bool is_value(const spec_cell *cell, const char *value)
 {
     char buffer[64];
@@ -67,8 +67,8 @@ static bool is_value(const spec_cell *cell, const char *value)
            (spec_settings_parse_double(&number, value) && spec_cell_number(cell) == number);
 }
 
-/* Keeps `keep` where the cells of a column are one of "VALUE,VALUE". A text that is the value of a
- * row as a whole, commas and all, stands for it alone. */
+/* Marks the rows whose cell is one of "VALUE,VALUE". If the whole text, commas included, is the
+ * value of some row, it is one value. */
 static int mark_rows(bool *keep, const spec_figure_data *data, int column, const char *values,
                      spec_error *error)
 {
@@ -86,7 +86,7 @@ static int mark_rows(bool *keep, const spec_figure_data *data, int column, const
     return GSL_SUCCESS;
 }
 
-/* The column of "COLUMN=VALUES"; *ret_values begins at the values. */
+/* Splits "COLUMN=VALUES". */
 static int read_condition(int *ret_column, const char **ret_values, const spec_figure_data *data,
                           const char *condition, spec_error *error)
 {
@@ -102,7 +102,7 @@ static int read_condition(int *ret_column, const char **ret_values, const spec_f
     return status;
 }
 
-/* Keeps the rows that one of the conditions on the column of condition `first` allows. */
+/* Keeps the rows that some condition on the same column as condition `first` allows. */
 static int keep_rows(spec_figure_data *data, const spec_word_list *where, int first,
                      spec_error *error)
 {

@@ -32,8 +32,8 @@ typedef struct {
 } spec_figure_data;
 
 /* Reads a result of speclab, or CSV or JSON of another program. `where` has conditions
- * COLUMN=VALUE[,VALUE...]; several ones on a column allow the values of each. A row that has an
- * allowed value in every such column is drawn. GSL_EINVAL if no row is left. */
+ * COLUMN=VALUE[,VALUE...]; two conditions on one column allow the values of both. A row is drawn if
+ * every column with a condition has an allowed value. GSL_EINVAL if no row is left. */
 int spec_figure_data_load(spec_figure_data *data, const char *path, const spec_word_list *where,
                           spec_error *error);
 void spec_figure_data_free(spec_figure_data *data);

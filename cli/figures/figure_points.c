@@ -77,7 +77,7 @@ done:
     return status;
 }
 
-/* The error bars of column j of y are those of --error. */
+/* Takes the error bars of column j of y from --error. */
 static int take_error(maker *in, int j)
 {
     const spec_word_list *error = &in->axes->error;
@@ -203,7 +203,7 @@ static int level_of(const dimension *d, size_t row, int y)
     return d->column == NULL ? y : spec_figure_column_level(d->column, row);
 }
 
-/* The first dimension that is not the colour: bars have no style, so that all are their colour. */
+/* The first dimension that sets the style. Bars have no style: all dimensions set their colour. */
 static int first_style(const maker *in)
 {
     return in->axes->kind == SPEC_FIGURE_BARS ? 0 : 1;
@@ -228,7 +228,7 @@ static bool place(spec_figure_point *point, const maker *in)
     return point->panel >= 0 && point->colour >= 0;
 }
 
-/* The place along the axis: a number, or that of the name, from 1. */
+/* The position on the x axis: the number itself, or the index of a name, from 1. */
 static double place_of(const spec_figure_points *points, size_t row)
 {
     const double value = points->at->value[row];
@@ -285,7 +285,7 @@ static int in_order(const void *a, const void *b)
     return (p->row > q->row) - (p->row < q->row);
 }
 
-/* Order the points, and replace rows without a value by a gap before the next point. */
+/* Sorts the points, and turns rows without a value into a gap before the next point. */
 static void order_points(spec_figure_points *points)
 {
     spec_figure_point *last = NULL;
@@ -345,7 +345,7 @@ static char *name_of(const maker *in, const dimension *d, int level)
     return spec_figure_words_value(d->column->name, d->column->level[level], !d->column->is_text);
 }
 
-/* The names of a style's dimensions, or of a bar's colour, joined. */
+/* Joins the names of the dimensions of a style, or of a bar's colour. */
 static char *style_name(const maker *in, int style)
 {
     char *name = strdup("");

@@ -16,20 +16,20 @@ typedef struct {
         series; /* from 0; series numbers the pairs of colour and style in order */
     int y;      /* index of the y column */
     double at, value, low, high, theory; /* NaN: none */
-    bool after_gap; /* between the point before it and this one, a row has no value */
+    bool after_gap; /* a row between the previous point and this one has no value */
     size_t row;
 } spec_figure_point;
 
 typedef struct {
     const spec_figure_column
         *at;       /* the axis along which series run; its levels are names if it holds texts */
-    bool names;    /* that axis has a name at each level, not a scale */
+    bool names;    /* the axis lists names instead of a scale */
     bool sideways; /* that axis is the vertical one */
     int n_values;
     const spec_figure_column **value; /* (n_values) */
     bool *line, *dots;                /* (n_values) drawn as a line, as points */
     bool has_bars, has_low_high, has_theory;
-    bool has_error;           /* bars are a column that the user chose */
+    bool has_error;           /* the error bars come from --error */
     spec_figure_point *point; /* (n) ordered by panel, series and place */
     size_t n;
     int n_panels, n_colours, n_styles, n_series;

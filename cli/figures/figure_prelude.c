@@ -10,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The largest numbers of names in one column that a script can draw, and of columns of a place. */
-enum { NAMES_MAX = 60, PLACE_MAX = 8 };
+enum {
+    NAMES_MAX = 60, /* most distinct names in a column that a script can draw */
+    PLACE_MAX = 8   /* most columns that say where a row is drawn */
+};
 
 /* The columns in the order of $DATA: numbers, then names. */
 typedef struct {
@@ -94,7 +96,7 @@ static int by_place(const void *a, const void *b)
     return (p->row > q->row) - (p->row < q->row);
 }
 
-/* The columns that give a row its place on a line of the script. */
+/* Finds the columns that say where the script draws a row. */
 static int place_columns(const spec_figure_column **ret, int *ret_n, spec_figure_data *data,
                          const spec_figure_script *script, spec_error *error)
 {
@@ -109,8 +111,8 @@ done:
     return status;
 }
 
-/* Two rows at one place of one line differ in something that the script does not show: a line
- * through both would be wrong. */
+/* Refuses two rows that would be drawn at the same place: they differ in something that the figure
+ * does not show, and a line through both would be wrong. */
 static int check_places(spec_figure_data *data, const spec_figure_script *script, spec_error *error)
 {
     const spec_figure_column *column[PLACE_MAX];

@@ -12,8 +12,8 @@
 
 enum { TITLE_SIZE = 160 };
 
-/* Write the range of an axis, with margins at its ends, or a range around a single value. A
- * logarithmic axis has a place for zeros at its low end, which is returned: 0 if there are none. */
+/* Writes the range of an axis with margins, or a range around a single value. If there are zeros, a
+ * logarithmic axis shows them at its low end: returns where, or 0. */
 static double write_range(FILE *out, char axis, double low, double high, bool is_log, bool zeros)
 {
     const char name = (char)toupper(axis);

@@ -16,8 +16,8 @@ typedef enum { SPEC_FIGURE_LINES, SPEC_FIGURE_SCATTER, SPEC_FIGURE_BARS } spec_f
 /* The axes that series.gp and heat.gp draw. */
 typedef struct {
     char *x, *facet, *heat; /* columns; NULL: none */
-    char *x_title, *y_title; /* NULL: by their columns */
-    spec_word_list error; /* the column of half an error bar for each of y, or two with its ends */
+    char *x_title, *y_title; /* NULL: made from the columns */
+    spec_word_list error; /* for each y a column with half its error bar, or two with its ends */
     spec_figure_kind kind;
     spec_word_list y, by;
     spec_word_list
@@ -34,7 +34,7 @@ typedef struct {
     spec_word_list names;    /* columns whose values name panels, series or places */
     spec_word_list may_use;  /* columns of numbers that may be absent */
     spec_word_list may_name; /* columns of names that may be absent */
-    spec_word_list row;    /* columns of numbers that tell rows of the same names apart; or none */
+    spec_word_list row;    /* columns of numbers that distinguish rows with equal names; or none */
     spec_word_list said;   /* keys of the provenance */
     spec_figure_axes axes; /* axes.x is NULL if the script draws by itself */
 } spec_figure_script;

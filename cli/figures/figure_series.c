@@ -137,15 +137,15 @@ static int column_of(const spec_figure_points *points, int opt_colour, int opt_s
     return p->y;
 }
 
-/* The dashes of a series, from 0: others where its colour, or the mark of its style, recurs. */
+/* The dash of a series, from 0. It changes where the colours, or the marks, start over. */
 static int dash_of(const spec_figure_points *points, int colour, int style)
 {
     if (points->n_styles > 1) return (style + style / MARKS) % DASHES;
     return points->numbers ? 0 : colour / COLOURS % DASHES;
 }
 
-/* Add entries for colours, for styles, and for lines against points. With several styles, dashes
- * and shapes are theirs alone: a colour is then a plain line. */
+/* Adds entries for colours, for styles, and for theory and data. If there are several styles, they
+ * have the dashes and marks, and a colour is shown as a plain line. */
 static void add_entries(legend *keys, const spec_figure_points *points, bool simulated)
 {
     const bool several = points->n_styles > 1;
@@ -194,7 +194,7 @@ static void write_data(FILE *out, const spec_figure_points *points)
     fputs("$DATA << END\npanel,series,at,value,low,high,theory\n", out);
     for (size_t i = 0; i < points->n; i++) {
         const spec_figure_point *p = &points->point[i];
-        /* A blank line interrupts the series. */
+        /* gnuplot does not join points across a blank line */
         fprintf(out, "%s%d,%d", p->after_gap ? "\n" : "", p->panel + 1, p->series + 1);
         spec_gnuplot_number(out, ',', p->at);
         spec_gnuplot_number(out, ',', p->value);
@@ -206,7 +206,7 @@ static void write_data(FILE *out, const spec_figure_points *points)
     fputs("END\n", out);
 }
 
-/* The number of places from points i and j on at which their two series coincide. */
+/* Counts the points from i and j on at which the two series coincide. */
 static int places_alike(const spec_figure_points *points, size_t i, size_t j)
 {
     const spec_figure_point *p = &points->point[i], *q = &points->point[j];
@@ -218,7 +218,7 @@ static int places_alike(const spec_figure_points *points, size_t i, size_t j)
     return n;
 }
 
-/* Whether two colours coincide at three places in a row, so that one would hide the other. */
+/* Whether two colours coincide at three points in a row, so that one would hide the other. */
 static bool coincide(const spec_figure_points *points)
 {
     if (points->sideways || points->n > COMPARED_MAX) return false;
@@ -246,7 +246,7 @@ static void write_series(FILE *out, const spec_figure_points *points,
         fprintf(out, "COLOUR[%d] = %d; DASH[%d] = %d; SHAPE[%d] = %d\n", n + 1, p->colour + 1,
                 n + 1, dash + 1, n + 1, (several ? p->style : p->colour) + 1);
     }
-    /* Without marks of their own, many colours are graded, too. */
+    /* Many colours are also graded if marks do not distinguish them. */
     const bool alone = points->n_colours > COLOURS &&
                        (points->n_styles > 1 || axes->kind == SPEC_FIGURE_BARS);
     fprintf(out, "ORDERED = %d; NESTED = %d\n", points->numbers || alone ? points->n_colours : 0,

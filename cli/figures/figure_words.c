@@ -121,7 +121,7 @@ static int find_ending(size_t *ret_length, const char *column)
     return -1;
 }
 
-/* "latency (ms)" for a column latency_ms without words of its own. */
+/* Writes "latency (ms)" for latency_ms, if the column has no title of its own. */
 static void write_unit(char *buffer, size_t size, const char *column)
 {
     static const char *const units[] = {"ns", "us", "ms", "s",      "bytes",   "kb", "mb", "gb",
@@ -168,7 +168,7 @@ bool spec_figure_words_formula(const char *column)
     return ending >= 0 && ending < N_FORMULAS;
 }
 
-/* The mark of a rule that is not lossless, for a legend. */
+/* Returns the words that a legend adds to the name of a rule that is not lossless. */
 static const char *claim_mark(const char *column, const char *value)
 {
     static const char *const marks[] = {[SPEC_LOSSLESS] = "",

@@ -60,7 +60,7 @@ done:
     return status;
 }
 
-/* Whether the rows have another order than in the file. */
+/* Whether the rows are shown in a different order from the file's. */
 static bool is_reordered(const spec_result_source *source)
 {
     for (size_t i = 0; i < source->table.n_rows; i++)
@@ -68,7 +68,7 @@ static bool is_reordered(const spec_result_source *source)
     return false;
 }
 
-/* "The first 24 of 30 rows, those that fail before the others", "" for all in order. */
+/* "The first 24 of 30 rows, those that fail before the others"; "" if all are in order. */
 static const char *which_rows(char text[SUM], const spec_result_source *source, size_t rows)
 {
     const size_t n = source->table.n_rows;
@@ -221,7 +221,7 @@ static void write_section(FILE *out, const spec_report_page *page, int i,
     fputs("</pre></details>\n</section>\n", out);
 }
 
-/* The items of all lists of failures. */
+/* Writes the failures of all results as one list. */
 static void write_failures_html(FILE *out, const spec_report_page *page)
 {
     bool any = false;

@@ -36,7 +36,7 @@ static char *name_of(const char *path)
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-/* Whether a row of no measure says that it failed: a fixture of validate. */
+/* Whether a row without a measure, such as a fixture of validate, says that it failed. */
 static bool says_failed(const spec_table *table, size_t row)
 {
     const int column = spec_table_column(table, "failed");
@@ -80,7 +80,7 @@ static int check_rows(spec_result_source *source)
     return GSL_SUCCESS;
 }
 
-/* A row may also differ because what was above it has changed. */
+/* A row also differs if a row above it was removed. */
 static void write_edited(FILE *out, size_t row)
 {
     fprintf(out,
@@ -126,7 +126,7 @@ static int write_evidence(spec_result_source *source, FILE *out)
     return status;
 }
 
-/* A file that fails as a whole, and each of its rows that does. */
+/* Lists what fails: the file as a whole, then each failing row. */
 static int write_failures(spec_result_source *source, FILE *out)
 {
     const char *file = strrchr(source->path, '/');

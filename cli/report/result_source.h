@@ -16,11 +16,11 @@ typedef struct {
     spec_table table;
     int n_columns;         /* to show: without row_check */
     const spec_measure *measure; /* of its rows; NULL: none */
-    uint64_t holds, fails; /* checked rows, an edited one fails; a verdict FAIL counts as one */
+    uint64_t holds, fails; /* checked rows; an edited row fails, and so does a verdict FAIL */
     size_t edited;         /* the first row without its hash, from 1; 0: none */
     bool *row_fails;             /* (n_rows) */
     size_t *order;               /* (n_rows) the rows that fail, then the others */
-    char *evidence;              /* one sentence in Markdown, with `code` and **bold** alone */
+    char *evidence;              /* a sentence in Markdown, with `code` and **bold** only */
     char *failures;              /* a Markdown list item for everything that fails; may be "" */
 } spec_result_source;
 

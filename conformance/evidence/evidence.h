@@ -126,9 +126,9 @@ void spec_evidence_blame(spec_evidence *evidence, spec_hard hard);
  */
 int spec_evidence_findings(spec_finding *ret, const spec_evidence *evidence);
 
-/* Which rounds use the same random numbers, or dependent ones: their first tokens fall near each
- * other in their laws more often than independent ones would, by so many standard deviations. A
- * wrong law alone does not count. */
+/* Whether rounds share random numbers: by how many standard deviations the PITs of their first
+ * tokens are close more often than those of independent rounds would be. A wrong law by itself does
+ * not raise these numbers. */
 typedef enum {
     SPEC_SHARED_NOTHING,
     SPEC_SHARED_BY_CALL,  /* the rounds of a call */

@@ -30,7 +30,7 @@ static bool has_all_columns(int *ret_n, const spec_measure *measure, const spec_
 
 const spec_measure *spec_measure_of_table(const spec_table *table)
 {
-    enum { LEAST = 4 }; /* fewer columns may be those of any program */
+    enum { LEAST = 4 }; /* fewer columns could come from any program */
     char name[64];
     const spec_measure *found = NULL;
     int most = LEAST - 1, n;

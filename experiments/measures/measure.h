@@ -17,7 +17,7 @@
 
 typedef struct spec_point spec_point;
 
-/* How far a measure goes at a point. */
+/* How far a measure gets at a point before it returns. */
 typedef enum { SPEC_POINT_COMPUTED, SPEC_POINT_READ, SPEC_POINT_OPENED } spec_point_stage;
 
 /* Runs the groups of a point in place of the measure: experiments/group_run.h. */
@@ -38,11 +38,11 @@ struct spec_point {
     const volatile int *stop;  /* set by ctrl-C; may be NULL */
     const spec_listener *opt_listener; /* receives the share of the point that is done */
     spec_model_cache *models;  /* the models that the run has opened */
-    spec_point_stage until;    /* of a check before the run: compute nothing */
+    spec_point_stage until;    /* before the run, checks stop early */
     const spec_point_groups *opt_groups; /* NULL: the measure runs them */
 };
 
-/* The result of the check of a row; left out: the row says SPEC_TOO_LARGE. */
+/* The result of checking a row. LEFT_OUT: its verdict is SPEC_TOO_LARGE. */
 typedef enum {
     SPEC_CHECK_NONE,
     SPEC_CHECK_HOLDS,
@@ -61,16 +61,15 @@ typedef struct {
     bool exact;         /* computed exactly, without sampling */
 } spec_headline;
 
-/* A parameter whose default moves a result by more than a twentieth where another value is as
- * plausible: a fact of the user's models, machine or load. A run without it says what is assumed
- * (cli/assumed.h). */
+/* A parameter that depends on the user's models, machine or load, and whose other plausible values
+ * change a result by more than 5 %. A run without it says what it assumes (cli/assumed.h). */
 typedef struct {
     const char *parameter;   /* NULL ends a list */
     const char *opt_value;   /* NULL: its default */
-    const char *opt_meaning; /* NULL: the value says enough */
+    const char *opt_meaning; /* NULL: the value needs no explanation */
     const char
-        *opt_needs; /* names between blanks: one must be in the grid, or nothing is assumed */
-    const char *opt_unless; /* the same: none may be in the grid */
+        *opt_needs; /* names between blanks: assumed only if the grid has one of them */
+    const char *opt_unless; /* names between blanks: not assumed if the grid has one */
 } spec_assumption;
 
 typedef struct spec_measure spec_measure;
@@ -104,8 +103,9 @@ struct spec_measure {
 extern const spec_measure *const spec_measures[];
 int spec_measure_find(const spec_measure **ret_measure, const char *name, spec_error *error);
 
-/* The measure that a table's provenance names; for a table without provenance, as from JSON, the
- * one with the most columns if it has all of them. NULL if there is none. */
+/* Returns the measure that a table's provenance names. A table without provenance, as from JSON, is
+ * recognised by its columns: of the measures whose columns it has, the one with the most. NULL if
+ * none. */
 const spec_measure *spec_measure_of_table(const spec_table *table);
 
 /* Check a row by the checked columns of the measure, by their names:
@@ -117,10 +117,10 @@ const spec_measure *spec_measure_of_table(const spec_table *table);
 #define SPEC_CHECK_P 1e-6
 spec_check spec_measure_check(const spec_measure *measure, const spec_table *table, size_t row);
 
-/* The first checked column by which the row fails; NULL if none does. */
+/* Returns the first checked column by which the row fails, or NULL. */
 const char *spec_measure_failed(const spec_measure *measure, const spec_table *table, size_t row);
 
-/* Whether a checked column is a standard normal number, not a p-value or a verdict. */
+/* Whether a column holds z values, rather than p-values or verdicts. */
 bool spec_measure_is_z(const char *column);
 
 /* Does the measure have such a column? */

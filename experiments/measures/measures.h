@@ -67,8 +67,8 @@ int spec_point_ops_ratio(double *ret, const spec_point *point, const spec_measur
 int spec_point_decoder(spec_decoder_config *ret, const spec_point *point,
                        const spec_measure *measure, spec_error *error);
 
-/* Do this rule and this policy exist, and, with open models, do rule, policy, strategy and draft go
- * together? Called before any work. */
+/* The first checks that rule and policy exist. The second, with open models, checks that rule,
+ * policy, strategy and draft go together. Both are called before any work. */
 int spec_point_check_names(const char *rule, const char *policy, int K, spec_error *error);
 int spec_point_check_decoder(const spec_decoder_config *config, spec_error *error);
 

@@ -27,7 +27,7 @@ static void write_value(FILE *out, const spec_table *table, size_t row, const ch
         fputs(text, out);
 }
 
-/* Writes the value that fails beside its limit, then by how much the row's main number misses. */
+/* Writes the failing value and its limit; for a verdict, also the row's main number. */
 static void write_miss(FILE *out, const spec_measure *measure, const spec_table *table, size_t row)
 {
     const char *name = spec_measure_failed(measure, table, row);
@@ -44,7 +44,7 @@ static void write_miss(FILE *out, const spec_measure *measure, const spec_table 
         fprintf(out, ", below %g", SPEC_CHECK_P);
 }
 
-/* Without a measure: the first columns of texts, and the numbers of a test. */
+/* For a row without a measure: writes its first texts, and the numbers of a test. */
 static void write_known(FILE *out, const spec_table *table, size_t row)
 {
     static const char *const numbers[] = {"hard", "tv", "p"};

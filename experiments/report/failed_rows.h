@@ -5,9 +5,9 @@
 
 #include "experiments/experiment.h"
 
-/* Writes a Markdown list item for each failing row (fails: n_rows), at most 20 and a last one that
- * counts the rest. `name` is that of the result. Without a measure, a row is known by its first
- * columns of texts. GSL_ENOMEM. */
+/* Writes a Markdown list item for each failing row (fails: n_rows), up to 20, and one that counts
+ * the rest. `name` is the name of the result. Without a measure, a row is identified by its first
+ * text columns. GSL_ENOMEM. */
 int spec_failed_rows_write(FILE *out, const char *name, const spec_measure *opt_measure,
                            const spec_table *table, const bool *fails);
 

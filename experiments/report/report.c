@@ -87,7 +87,7 @@ done:
     return status;
 }
 
-/* Writes the rows that fail, first of all. */
+/* Writes the failing rows, at the top of the page. */
 static int write_failures(FILE *out, const spec_experiment *const *experiments,
                           const spec_result *const *results, int n)
 {
@@ -151,7 +151,7 @@ static bool is_constant(const spec_table *table, int column)
     return differ && says_the_same(table, column);
 }
 
-/* Copies the first rows of the table, without columns that have one value. */
+/* Copies the first rows of the table, without columns that never change. */
 static int narrow(spec_table *ret_narrow, const spec_table *table, size_t rows)
 {
     int n = 0, *column = calloc((size_t)table->n_columns + 1, sizeof *column);

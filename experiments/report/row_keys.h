@@ -27,7 +27,7 @@ void spec_row_keys_free(spec_row_keys *keys); /* a zeroed one is fine */
 /* The text of a row in a column; NULL for another kind of value. */
 const char *spec_row_keys_text(const spec_row_keys *keys, size_t row, int column);
 
-/* Writes a row's value in Markdown: a number, or a text as it was typed, in backticks. */
+/* Writes a value of a row in Markdown: a number, or a text in backticks, as the user typed it. */
 void spec_row_keys_write_value(FILE *out, const spec_row_keys *keys, size_t row, int column);
 
 /* Write the name of a row: "alpha = 0.8, rule = `block`". Returns the number of columns written. */

@@ -8,7 +8,7 @@
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-/* Do two rows have equal values, apart from rounding? */
+/* Whether two rows have the same value, up to rounding. */
 static bool is_equal(const spec_main_column *m, size_t row, size_t other)
 {
     const double x = spec_main_column_value(m, row), y = spec_main_column_value(m, other);

@@ -21,8 +21,8 @@ typedef enum {
     SPEC_TRENDS
 } spec_trend;
 
-/* Is `y` above `other`, by more than their standard errors and rounding (1e-12 + 1e-9 of the
- * larger one) explain? Every sentence of a report about a difference asks this function. */
+/* Whether `y` is above `other` by more than standard errors and rounding (1e-12, and 1e-9 of the
+ * larger value) explain. Every sentence of a report about a difference relies on this. */
 bool spec_trend_above(double y, double y_se, double other, double other_se);
 
 /* The trend of n >= 2 values (n), se (n) in the order of the axis. *ret_at is the index of the

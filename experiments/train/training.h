@@ -68,7 +68,7 @@ int spec_training_init(spec_training *training, const spec_training_plan *plan,
                        spec_error *error);
 void spec_training_free(spec_training *training); /* may be zeroed */
 
-/* All steps, as planned now. */
+/* The number of steps, as planned now. */
 long spec_training_steps(const spec_training *training);
 
 /* One step; *ret_loss is that of its batch before the step, in nats. GSL_EFAILED, with step and

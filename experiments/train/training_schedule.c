@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The mean time of a step comes from this share of the limit: few plans, and little noise. */
+/* A step's time is averaged over this share of the limit: little noise, and few plans. */
 #define LOOK_EVERY 0.05
 
 spec_training_schedule spec_training_schedule_of(long steps)
@@ -62,8 +62,8 @@ long spec_training_schedule_steps(const spec_training_schedule *schedule, long s
     return schedule->plan[i].steps;
 }
 
-/* In each part the remaining share is divided evenly among the steps that are then planned. A plan
- * that is followed by another at its end counts as one step longer. */
+/* Within each plan, the share that is left is divided evenly among its steps. A plan that was
+ * extended when it ended counts as one step longer. */
 double spec_training_schedule_done(const spec_training_schedule *schedule, long step)
 {
     double done = 0.0;
@@ -79,7 +79,7 @@ double spec_training_schedule_done(const spec_training_schedule *schedule, long 
 
 /* ---- a limit of time ------------------------------------------------------------------------- */
 
-/* Rows of the curve from here on, if there are as many steps; the last one is at the end. */
+/* How many rows of the curve are still to come; the last one is at the end. */
 static double rows_after(const spec_training_limit *limit, double done)
 {
     return fmax(limit->rows - floor(done * limit->rows), 1.0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* training_schedule: how many steps a training has, also if a limit of time changes the number.
- * As text a schedule is "1000", or "1000,760@520": 1000 steps are planned, and from step 520 on
- * 760. The share of the training that is done grows from 0 to 1 and has no jumps. It depends on the
- * schedule alone, so a schedule repeats a training whose steps were counted by a clock. */
+/* training_schedule: how many steps a training has, even if a time limit changes that on the way.
+ * As text it is "1000", or "1000,760@520": 1000 steps were planned, and from step 520 on 760. The
+ * share that is done grows from 0 to 1 without jumps and depends on the schedule alone. So the text
+ * repeats a training that a clock had planned. */
 #ifndef SPECLAB_TRAINING_SCHEDULE_H
 #define SPECLAB_TRAINING_SCHEDULE_H
 
@@ -30,11 +30,11 @@ int spec_training_schedule_read(spec_training_schedule *ret, const char *text);
 const char *spec_training_schedule_text(char text[SPEC_TRAINING_SCHEDULE_TEXT],
                                         const spec_training_schedule *schedule);
 
-/* All steps as planned when `step` of them are done, and the share that these are, 0..1. */
+/* How many steps are planned once `step` of them are done, and which share, 0..1, is done. */
 long spec_training_schedule_steps(const spec_training_schedule *schedule, long step);
 double spec_training_schedule_done(const spec_training_schedule *schedule, long step);
 
-/* A limit of wall clock, and how the steps keep to it. */
+/* A time limit, by the wall clock, and the measurements that keep to it. */
 typedef struct {
     spec_clock clock;
     double begun, seconds; /* the limit is begun + seconds; seconds 0: none */
