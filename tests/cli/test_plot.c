@@ -1,79 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Figures of any CSV: what 'speclab plot' draws by its options, and its error messages. SPECLAB
  * names the program. */
-#include "cli/verb.h"
-#include "tests/support/child.h"
-#include "tests/support/folder.h"
-#include "tests/support/picture.h"
-
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-/* The texts of a figure, each once; the caller frees them. */
-static char *texts_of(const char *path)
-{
-    char *bytes = spec_file_bytes(path), *texts = calloc(strlen(bytes) + 2, 1), *to = texts;
-    for (const char *at = strstr(bytes, "<text"); at != NULL; at = strstr(at, "<text")) {
-        const char *end = strstr(at, "</text>");
-        assert_non_null(end);
-        bool tag = false;
-        for (; at < end; at++) {
-            if (*at == '<') tag = true;
-            if (!tag && *at != '\t' && *at != '\n') *to++ = *at;
-            if (*at == '>') tag = false;
-        }
-        *to++ = '\n';
-    }
-    free(bytes);
-    return texts;
-}
-
-static void shows(const char *path, const char *text)
-{
-    char *texts = texts_of(path);
-    if (strstr(texts, text) == NULL) fail_msg("%s does not show '%s' but\n%s", path, text, texts);
-    free(texts);
-}
-
-static void shows_not(const char *path, const char *text)
-{
-    char *texts = texts_of(path);
-    if (strstr(texts, text) != NULL) fail_msg("%s shows '%s'", path, text);
-    free(texts);
-}
-
-/* The number of occurrences of a text in a file. */
-static int count(const char *path, const char *text)
-{
-    char *bytes = spec_file_bytes(path);
-    int n = 0;
-    for (const char *at = bytes; (at = strstr(at, text)) != NULL; at += strlen(text)) n++;
-    free(bytes);
-    return n;
-}
-
-static void draws(const char *arguments)
-{
-    char all[512];
-    unlink("x.svg");
-    snprintf(all, sizeof all, "plot %s -o x.svg", arguments);
-    spec_program_works(all);
-    spec_picture_check("x.svg");
-    spec_picture_texts_apart("x.svg", arguments);
-}
-
-static void refuses(const char *arguments, const char *begin)
-{
-    char all[512], line[512];
-    unlink("x.svg");
-    snprintf(all, sizeof all, "plot %s -o x.svg", arguments);
-    snprintf(line, sizeof line, "speclab plot: %s", begin);
-    spec_program_fails(all, SPEC_EXIT_USAGE, line);
-    assert_int_not_equal(access("x.svg", F_OK), 0);
-}
+#include "tests/cli/plot_checks.h"
 
 /* ---- figures of the user's own CSV ----------------------------------------------------------- */
 
@@ -230,119 +158,6 @@ static void a_pipe_is_drawn(void **state)
              spec_program);
     assert_int_equal(system(command), 0);
     shows("pipe.svg", "size");
-}
-
-/* Whether a bar begins at a tic of the lower axis. One SVG path has several bars. */
-static bool has_bar_from_the_axis(const char *path)
-{
-    char *bytes = spec_file_bytes(path), bar[80];
-    bool found = false;
-    for (const char *at = bytes; !found && (at = strstr(at, "d='M")) != NULL; at++) {
-        double x, y, x_end, y_end;
-        if (sscanf(at, "d='M%lf,%lf L%lf,%lf", &x, &y, &x_end, &y_end) != 4 || x != x_end) continue;
-        snprintf(bar, sizeof bar, " M%.2f,%.2f L%.2f,", x, y, x);
-        found = strstr(bytes, bar) != NULL;
-    }
-    free(bytes);
-    return found;
-}
-
-static void bars_that_end_at_zero_reach_the_edge_of_a_logarithmic_axis(void **state)
-{
-    (void)state;
-    spec_needs_program();
-    for (int negative = 0; negative < 2; negative++) {
-        char csv[128];
-        snprintf(csv, sizeof csv, "K,hit,hit_low,hit_high\n1,0.1,0.0002,0.2\n2,0.01,%s,0.02\n",
-                 negative ? "-0.1" : "0.001");
-        spec_file_write("bars.csv", csv);
-        draws("bars.csv --x K --y hit --log y");
-        assert_int_equal(has_bar_from_the_axis("x.svg"), negative);
-    }
-}
-
-static void a_zero_on_a_logarithmic_axis_is_drawn_at_its_edge(void **state)
-{
-    (void)state;
-    spec_needs_program();
-    spec_file_write("zero.csv", "K,hit\n1,0.1\n2,0.01\n3,0\n");
-    draws("zero.csv --x K --y hit --log y");
-    shows("x.svg", "0\n0.01\n");
-    assert_int_equal(count("x.svg", " scale("), 3);
-    draws("zero.csv --x hit --y K --log x");
-    shows("x.svg", "0\n0.01\n");
-    assert_int_equal(count("x.svg", " scale("), 3);
-    draws("zero.csv --x K --y hit --log y --where K=1,2");
-    shows_not("x.svg", "0\n0.01\n");
-}
-
-/* Two marks for the texts in the legend, and one for each point. */
-static void marks_of_the_legend_mean_one_thing(void **state)
-{
-    (void)state;
-    spec_needs_program();
-    spec_file_write("marks.csv", "emitted,rule,kind,text\n2,token,chain,a\n2.1,token,chain,b\n"
-                                 "3,match,tree,a\n3.1,match,tree,b\n");
-    draws("marks.csv --x emitted --y rule --by kind,text");
-    assert_int_equal(count("x.svg", " scale("), 6);
-}
-
-/* The number of distinct pairs of mark and colour in a figure. */
-static int pairs_of(const char *path)
-{
-    enum { PAIRS = 200, SIZE = 64 };
-    static char pair[PAIRS][SIZE];
-    char *svg = spec_file_bytes(path);
-    int n = 0;
-    for (const char *at = svg; (at = strstr(at, "<use xlink:href='#gpPt")) != NULL; at++) {
-        const char *end = strchr(at, '>'), *place = strstr(at, " scale("),
-                   *colour = strstr(at, "color='rgb(");
-        if (place == NULL || place > end || colour == NULL || colour > end) continue;
-        assert_in_range(n, 0, PAIRS - 1);
-        snprintf(pair[n], SIZE, "%.25s %.24s", at, colour);
-        int i = 0;
-        while (strcmp(pair[i], pair[n]) != 0) i++;
-        n += i == n;
-    }
-    free(svg);
-    return n;
-}
-
-static void every_series_has_its_own_mark_or_colour(void **state)
-{
-    char csv[1000] = "name,kind,x,y\n";
-    (void)state;
-    spec_needs_program();
-    for (int s = 0; s < 24; s++)
-        for (int x = 0; x < 2; x++)
-            snprintf(csv + strlen(csv), sizeof csv - strlen(csv), "s%d,k%d,%d,%d\n", s, s % 2, x,
-                     s);
-    spec_file_write("many.csv", csv);
-    draws("many.csv --x x --y y --by name");
-    assert_int_equal(pairs_of("x.svg"), 24);
-    draws("many.csv --x x --y y --by kind,name --legend none");
-    assert_int_equal(pairs_of("x.svg"), 24);
-    draws("many.csv --x x --y y --by name,kind --legend none");
-    assert_int_equal(pairs_of("x.svg"), 24);
-}
-
-/* Curves on one place have marks of different sizes, largest first. */
-static void curves_that_coincide_are_all_seen(void **state)
-{
-    (void)state;
-    spec_needs_program();
-    for (int apart = 0; apart < 2; apart++) {
-        char csv[128];
-        snprintf(csv, sizeof csv, "x,y,g\n1,1,a\n2,1,a\n3,2,a\n1,1,b\n2,1,b\n3,%d,b\n", 2 + apart);
-        spec_file_write("same.csv", csv);
-        draws("same.csv --x x --y y --by g");
-        char *svg = spec_file_bytes("x.svg");
-        const char *first = strstr(svg, " scale("), *last = first; /* the legend has two more */
-        for (int i = 0; i < 5; i++) assert_non_null(last = strstr(last + 1, " scale("));
-        const double a = strtod(first + 7, NULL), b = strtod(last + 7, NULL);
-        assert_true(apart ? a == b : a > 1.3 * b);
-        free(svg);
-    }
 }
 
 static void results_have_bars_theory_and_the_words_of_the_field(void **state)
@@ -669,11 +484,6 @@ int main(void)
         cmocka_unit_test(values_with_commas_choose_rows),
         cmocka_unit_test(an_unfinished_result_says_so),
         cmocka_unit_test(a_pipe_is_drawn),
-        cmocka_unit_test(bars_that_end_at_zero_reach_the_edge_of_a_logarithmic_axis),
-        cmocka_unit_test(a_zero_on_a_logarithmic_axis_is_drawn_at_its_edge),
-        cmocka_unit_test(marks_of_the_legend_mean_one_thing),
-        cmocka_unit_test(every_series_has_its_own_mark_or_colour),
-        cmocka_unit_test(curves_that_coincide_are_all_seen),
         cmocka_unit_test(results_have_bars_theory_and_the_words_of_the_field),
         cmocka_unit_test(a_title_names_what_all_rows_have),
         cmocka_unit_test(points_of_a_series_are_joined_in_order),
