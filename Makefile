@@ -59,7 +59,8 @@ BIN     := $(BUILD)/speclab
 SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 TEST_SRC := $(wildcard $(foreach d,$(FOLDERS) cli,tests/$(d)/test_*.c tests/$(d)/*/test_*.c \
     tests/$(d)/*/*/test_*.c))
-TESTS   := $(TEST_SRC:%.c=$(BUILD)/%)
+TEST_OBJ := $(TEST_SRC:%.c=$(BUILD)/%.o)
+TESTS   := $(addsuffix test,$(sort $(dir $(TEST_OBJ))))
 
 # A variable as the user typed it, as one word of the shell. Make does not export these, because it
 # would expand a '$' in them.
@@ -317,46 +318,52 @@ $(BENCH_GPU): $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/gpu/*.c) \
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-# The engine's tests, which the thread sanitizer is for, need nothing of these.
-ENGINE := $(patsubst %,$(BUILD)/tests/%,sim/test_montecarlo sim/test_sources sim/test_acceptance \
-    base/test_parallel base/test_thread_pool api/test_lab \
-    models/transformer/engine/test_backend_cpu)
-GPU_TESTS := $(patsubst %.c,$(BUILD)/%,$(filter-out tests/cli/%,$(shell grep -l \
-    'spec_simulated_card()' $(TEST_SRC))))
-ARM64_TESTS := $(filter-out $(BUILD)/tests/models/gpu/% $(GPU_TESTS),$(filter \
-    $(BUILD)/tests/base/% \
-    $(BUILD)/tests/models/% $(BUILD)/tests/sim/% $(BUILD)/tests/analysis/%,$(TESTS)))
-ifeq ($(CONFIG),arm64)
-$(TESTS): | $(PLUGINS) $(CLIENTS)
-else
-$(filter-out $(ENGINE),$(TESTS)): | $(PLUGINS) $(CLIENTS) $(SIMULATORS) $(BENCH_GPU)
-endif
-$(BUILD)/tests/cli/test_mpi: | $(MPI_BIN)
-# A test of a module of cli/ names it; the others run the program.
-$(BUILD)/tests/cli/test_usage: $(BUILD)/cli/option_hints.o
-$(BUILD)/tests/cli/test_report_verb: $(patsubst %,$(BUILD)/cli/%.o,report/html_text figures/gnuplot)
-$(TESTS:=.o) $(SUPPORT_OBJ): | libraries-to-test
-$(TESTS:=.o): CFLAGS_release := $(TEST_FLAGS)
+# One program for the tests of a folder: build/release/tests/sim/verify/test.
+$(TESTS): | $(PLUGINS) $(CLIENTS) $(if $(filter-out arm64,$(CONFIG)),$(SIMULATORS) $(BENCH_GPU))
+$(BUILD)/tests/cli/test: | $(MPI_BIN)
+# Modules of cli/ that tests call; the other tests run the program.
+$(BUILD)/tests/cli/test: $(patsubst %,$(BUILD)/cli/%.o,option_hints report/html_text \
+    figures/gnuplot)
+$(TEST_OBJ) $(SUPPORT_OBJ): | libraries-to-test
+$(TEST_OBJ) $(SUPPORT_OBJ): CFLAGS_release := $(TEST_FLAGS)
 # gcc 12 for arm64 fails on some loops of tests at -O3.
-$(TESTS:=.o): CFLAGS_arm64 := $(TEST_FLAGS)
-$(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) | $(LIB_SO)
+$(TEST_OBJ): CFLAGS_arm64 := $(TEST_FLAGS)
+link_tests = $(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -Wl,-rpath,$(abspath $(BUILD)) $(LIB_SO) \
+    $(LDLIBS) -lcmocka
+$(foreach d,$(dir $(TESTS)),$(eval $(d)test: $(filter $(d)test_%.o,$(TEST_OBJ))))
+$(TESTS): $(SUPPORT_OBJ) | $(LIB_SO)
 	@[ $(V) = 1 ] || echo "  LD $@"
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -Wl,-rpath,$(abspath $(BUILD)) $(LIB_SO) $(LDLIBS) \
-	    -lcmocka
+	$(Q)$(link_tests)
+
+# The engine's tests, which the thread sanitizer is for.
+ENGINE := $(patsubst %,$(BUILD)/tests/%.o,sim/test_montecarlo sim/test_sources \
+    sim/test_acceptance base/test_parallel base/test_thread_pool api/test_lab \
+    models/transformer/engine/test_backend_cpu)
+$(BUILD)/tests/engine: $(ENGINE) $(SUPPORT_OBJ) | $(LIB_SO)
+	@[ $(V) = 1 ] || echo "  LD $@"
+	$(Q)$(link_tests)
+# Programs with tests on the simulated GPU, and the options that choose these.
+GPU_TESTS := $(patsubst %,$(BUILD)/%test,$(sort $(dir $(shell grep -l 'SUITE.SIMULATOR' \
+    $(filter-out tests/cli/%,$(TEST_SRC))))))
+ON_GPU    := --tag simulator $(GPU_TESTS)
+ARM64_TESTS := $(filter $(patsubst %,$(BUILD)/tests/%,base/% models/% sim/% analysis/%),$(TESTS))
 
 .PHONY: tests
 tests: $(TESTS) $(BIN)
 
-.PHONY: check
-check: ## install what is missing, build, and pass the tests
+# Each step begins when the one before has passed; a step's own work is divided over processors.
+.PHONY: check check-all
+check: ## install what is missing, build, and pass the everyday tests, in three minutes
 	@.ci/libraries build tests plot
 	@.ci/libraries check || echo "check: what needs these is not checked"
 	@$(MAKE) --no-print-directory --output-sync layers prose
 	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory docs
+check-all: ## check with the slow tests, and what takes longer: kernels, installation, resuming
+	@$(MAKE) --no-print-directory check SKIP_TAG=
 	@$(MAKE) --no-print-directory kernels
 	@$(MAKE) --no-print-directory gpu-ptx-quick
-	@$(MAKE) --no-print-directory --output-sync docs installed resume-quick \
-	    verdicts-check
+	@$(MAKE) --no-print-directory --output-sync installed resume-quick verdicts-check
 	@$(MAKE) --no-print-directory oom-check-quick
 
 # Experiments whose rows show no checked column, and some with many rows per point.
@@ -401,8 +408,9 @@ findings: $(BIN) ## list findings whose inputs changed; CONFIRM="NAME..." after 
 	@experiments/findings.sh $(abspath $(BIN)) $(CONFIRM)
 
 .PHONY: unit
-unit: tests ## build and run the unit tests (CONFIG=asan, CONFIG=tsan for sanitizers)
-	@SPECLAB=$(BIN) tests/run.sh $(TESTS)
+SKIP_TAG ?= slow
+unit: tests ## build and run the unit tests (SKIP_TAG= all of them; CONFIG=asan)
+	@SPECLAB=$(BIN) tests/run.sh $(if $(SKIP_TAG),--skip-tag $(SKIP_TAG)) $(TESTS)
 
 .PHONY: check-long
 check-long: tests ## unit tests with samples 20 times as large, and all GPU kernel tests
@@ -425,7 +433,7 @@ sanitize: ## the tests under the address, undefined and thread sanitizers
 	@$(MAKE) --no-print-directory gpu-races-quick
 	@$(MAKE) --no-print-directory CONFIG=tsan engine
 unit-but-gpu: tests
-	@SPECLAB=$(BIN) tests/run.sh $(filter-out $(GPU_TESTS),$(TESTS))
+	@SPECLAB=$(BIN) tests/run.sh --skip-tag simulator $(TESTS)
 
 # Files and tokenizers do not reach the GPU: its tests read weights that are in memory.
 GPU_FOLDERS := models/gpu models/transformer/engine models/transformer/kernels \
@@ -439,31 +447,33 @@ gpu-full: ## all tests of the simulated GPU; records a pass in .ci/gpu_tested
 
 # The simulated GPU runs threads, blocks and streams in another order than in the unit tests, and
 # can watch each memory access.
-GPU_QUICK := $(patsubst %,$(BUILD)/tests/models/gpu/test_%,launch_columns launch_product \
-    sampling_gpu backend_gpu \
-    passes_gpu)
+GPU_QUICK := --only launch_columns,launch_product,sampling_gpu,backend_gpu,passes_gpu \
+    $(BUILD)/tests/models/gpu/test
 .PHONY: gpu-reverse gpu-reverse-quick
-gpu-reverse: $(GPU_TESTS)
-	@SIM_ORDER=reverse SIM_SEED=1 tests/run.sh $(GPU_TESTS)
-gpu-reverse-quick: $(GPU_QUICK)
+gpu-reverse gpu-reverse-quick: $(GPU_TESTS)
+gpu-reverse:
+	@SIM_ORDER=reverse SIM_SEED=1 tests/run.sh $(ON_GPU)
+gpu-reverse-quick:
 	@SIM_ORDER=reverse SIM_SEED=1 tests/run.sh $(GPU_QUICK)
 
 .PHONY: gpu-races gpu-races-quick
-gpu-races: $(GPU_TESTS) $(SIMULATOR)/libcuda_watched.so ## GPU kernel tests, with a check for races
-	@SIM_LIBRARY=libcuda_watched.so SIM_ORDER=shuffled tests/run.sh $(GPU_TESTS)
-gpu-races-quick: $(GPU_QUICK) $(SIMULATOR)/libcuda_watched.so
+gpu-races gpu-races-quick: $(GPU_TESTS) $(SIMULATOR)/libcuda_watched.so
+gpu-races: ## GPU kernel tests, with a check for races
+	@SIM_LIBRARY=libcuda_watched.so SIM_ORDER=shuffled tests/run.sh $(ON_GPU)
+gpu-races-quick:
 	@SIM_LIBRARY=libcuda_watched.so SIM_ORDER=shuffled tests/run.sh $(GPU_QUICK)
 
 # The code that nvcc made runs in place of gcc's, for capabilities 9.0 and 8.0, or beside it in
 # tests that are short.
-PTX_QUICK := $(patsubst %,$(BUILD)/tests/models/gpu/test_%,card card_recordings transformer_gpu)
+PTX_QUICK := --only card,card_recordings,transformer_gpu $(BUILD)/tests/models/gpu/test
 .PHONY: gpu-ptx gpu-ptx-quick
 ifneq ($(NVCC),)
-gpu-ptx: $(GPU_TESTS) $(SIMULATOR)/libcuda_ptx.so ## GPU kernel tests on nvcc's code
-	@SIM_LIBRARY=libcuda_ptx.so tests/run.sh $(GPU_TESTS)
+gpu-ptx gpu-ptx-quick: $(GPU_TESTS) $(SIMULATOR)/libcuda_ptx.so
+gpu-ptx: ## GPU kernel tests on nvcc's code
+	@SIM_LIBRARY=libcuda_ptx.so tests/run.sh $(ON_GPU)
 	@SIM_LIBRARY=libcuda_ptx.so SIM_CAPABILITY=8.0 SIM_ORDER=reverse SIM_SEED=1 tests/run.sh \
-	    $(GPU_TESTS)
-gpu-ptx-quick: $(PTX_QUICK) $(GPU_QUICK) $(SIMULATOR)/libcuda_ptx.so
+	    $(ON_GPU)
+gpu-ptx-quick:
 	@SIM_LIBRARY=libcuda_ptx.so tests/run.sh $(PTX_QUICK)
 	@SIM_LIBRARY=libcuda_ptx.so SIM_COMPARE=2 tests/run.sh $(GPU_QUICK)
 else
@@ -475,15 +485,15 @@ endif
 # libomp with Archer reports barriers to the sanitizer; the code of libomp itself is not
 # instrumented.
 .PHONY: engine
-engine: $(ENGINE)
-	@TSAN_OPTIONS="ignore_noninstrumented_modules=1 die_after_fork=0" tests/run.sh $(ENGINE)
+engine: $(BUILD)/tests/engine
+	@TSAN_OPTIONS="ignore_noninstrumented_modules=1 die_after_fork=0" tests/run.sh $<
 
 .PHONY: arm64-check arm64-tests
 RUNNER ?= qemu-aarch64
 arm64-check: ## build for arm64, test under qemu and compare results
 	@tests/arm64.sh
 arm64-tests: $(ARM64_TESTS) $(BIN)
-	@RUNNER="$(RUNNER)" tests/run.sh $(ARM64_TESTS)
+	@RUNNER="$(RUNNER)" tests/run.sh --skip-tag simulator $(ARM64_TESTS)
 
 .PHONY: layers
 layers: ## check the dependency rule of the folders, and the number of parameters

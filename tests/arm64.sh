@@ -28,12 +28,11 @@ dotprod="qemu-aarch64 -cpu max" plain="qemu-aarch64 -cpu cortex-a53"
 make --no-print-directory "$@" CONFIG=arm64 RUNNER="$dotprod" arm64-tests
 tests=build/arm64/tests
 for pair in "dotprod:$dotprod" "neon:$plain"; do
-    ${pair#*:} $tests/base/test_cpu 2>&1 | grep -x "this machine: ${pair%%:*}"
+    ${pair#*:} $tests/base/test --suite cpu 2>&1 | grep -x "this machine: ${pair%%:*}"
 done
-RUNNER=$plain tests/run.sh $tests/base/test_cpu \
-    $tests/models/transformer/kernels/test_product $tests/models/transformer/kernels/test_vector \
-    $tests/models/transformer/engine/test_forward_truth $tests/models/test_row \
-    $tests/sim/test_acceptance $tests/sim/chance/test_lanes
+RUNNER=$plain tests/run.sh --only cpu,product,vector,forward_truth,row,acceptance,lanes \
+    $tests/base/test $tests/models/transformer/kernels/test \
+    $tests/models/transformer/engine/test $tests/models/test $tests/sim/test $tests/sim/chance/test
 
 transformer='random?dim=32&layers=2&heads=2&ffn=64&vocab=96&context=64'
 n=0

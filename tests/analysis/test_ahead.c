@@ -37,9 +37,8 @@ static void walk(double *ret_time, double *ret_tokens, const rounds *of, int n)
     }
 }
 
-static void times_of_rounds_are_those_of_a_walk(void **state)
+TEST(times_of_rounds_are_those_of_a_walk)
 {
-    (void)state;
     const double alphas[] = {0.0, 0.31, 0.83, 1.0}, cs[] = {0.0, 0.07, 0.29, 1.3},
                  guesses[] = {0.0, 0.62, 1.0};
     for (int i = 0; i < 4 * 4 * 3 * 3; i++) {
@@ -60,9 +59,8 @@ static void times_of_rounds_are_those_of_a_walk(void **state)
 }
 
 /* One more round of a long text. */
-static void the_speed_up_is_tokens_over_time_of_a_long_text(void **state)
+TEST(the_speed_up_is_tokens_over_time_of_a_long_text)
 {
-    (void)state;
     const double alphas[] = {0.0, 0.31, 0.83, 1.0}, cs[] = {0.0, 0.07, 0.29, 1.3};
     for (int i = 0; i < 16 * 3; i++)
         for (int K = 1; K <= 8; K++) {
@@ -75,9 +73,8 @@ static void the_speed_up_is_tokens_over_time_of_a_long_text(void **state)
         }
 }
 
-static void what_is_gained_has_its_limits(void **state)
+TEST(what_is_gained_has_its_limits)
 {
-    (void)state;
     for (int K = 1; K <= 12; K++) {
         const double c = 0.073, alpha = 0.81;
         /* Never slower while all drafting fits into a verification, and equally fast if nothing is
@@ -108,9 +105,8 @@ static void what_is_gained_has_its_limits(void **state)
 
 /* A cost of a draft call at which both ways take the same time per token; below it drafting ahead
  * gains. */
-static void at_the_break_even_cost_both_ways_are_alike(void **state)
+TEST(at_the_break_even_cost_both_ways_are_alike)
 {
-    (void)state;
     const double alphas[] = {0.0, 0.31, 0.83, 1.0}, guesses[] = {0.0, 0.62, 1.0};
     for (int i = 0; i < 12; i++)
         for (int K = 1; K <= 12; K++) {
@@ -138,9 +134,8 @@ static void at_the_break_even_cost_both_ways_are_alike(void **state)
 }
 
 /* With no chain found, or free drafting, both ways take the same time: no gain. */
-static void without_a_hit_or_without_a_cost_nothing_is_gained(void **state)
+TEST(without_a_hit_or_without_a_cost_nothing_is_gained)
 {
-    (void)state;
     for (int K = 1; K <= 12; K++) {
         const double fits = 1.0 / (K + 1);
         for (int i = 0; i <= 10; i++) {
@@ -156,9 +151,8 @@ static void without_a_hit_or_without_a_cost_nothing_is_gained(void **state)
 }
 
 /* A round that misses: each token costs c more up to K = 1/c - 1, and 2 c more beyond. */
-static void beyond_a_verification_each_token_costs_two_calls(void **state)
+TEST(beyond_a_verification_each_token_costs_two_calls)
 {
-    (void)state;
     const double c = 0.1;
     for (int K = 1; K < 20; K++) {
         const double here = spec_capped_geometric_mean(0.8, K) /
@@ -192,9 +186,8 @@ static int argmax_ahead(long double *ret_most, double alpha, double c, double gu
 }
 
 /* Near a tie, as for chains that exactly fill a verification, rounding decides. */
-static void the_best_K_is_the_smallest_of_the_largest(void **state)
+TEST(the_best_K_is_the_smallest_of_the_largest)
 {
-    (void)state;
     const double alphas[] = {0.0, 0.31, 0.83, 0.9713, 0.9931},
                  cs[] = {0.0021, 0.0127, 0.071, 0.29, 0.93, 1.3}, guesses[] = {0.0, 0.62, 1.0},
                  shares[] = {0.0, 0.37, 1.0};
@@ -213,9 +206,8 @@ static void the_best_K_is_the_smallest_of_the_largest(void **state)
     assert_true(beyond > 40 && within > 150 && beyond + within > 265);
 }
 
-static void where_every_token_gains_drafted_ahead_the_best_K_is_inf(void **state)
+TEST(where_every_token_gains_drafted_ahead_the_best_K_is_inf)
 {
-    (void)state;
     for (int i = 0; i < 3; i++) {
         const double handed = 0.5 * i;
         assert_same(spec_ahead_best_K(0.83, 0.0, 0.62, handed), INFINITY);
@@ -241,9 +233,8 @@ static void where_every_token_gains_drafted_ahead_the_best_K_is_inf(void **state
 
 /* A second route: the steps of the algorithm one after the other, with the chance of each of its
  * two modes. */
-static void pearls_speed_up_is_that_of_a_walk_over_its_steps(void **state)
+TEST(pearls_speed_up_is_that_of_a_walk_over_its_steps)
 {
-    (void)state;
     const double alphas[] = {0.0, 0.31, 0.83, 1.0}, cs[] = {0.0, 0.07, 0.29, 1.3};
     for (int i = 0; i < 16; i++)
         for (int K = 1; K <= 12; K++) {
@@ -274,9 +265,8 @@ static void pearls_speed_up_is_that_of_a_walk_over_its_steps(void **state)
 /* A third route: tokens drafted and tested one by one, each right with chance alpha, without modes
  * except whether drafted tokens wait. It counts the emitted text, not the tokens that a step adds.
  * With a bonus counted the rate is off by more than 50 standard errors. */
-static void pearls_speed_up_is_that_of_its_tokens(void **state)
+TEST(pearls_speed_up_is_that_of_its_tokens)
 {
-    (void)state;
     const double alpha = 0.83;
     const int steps = 400000;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
@@ -300,9 +290,8 @@ static void pearls_speed_up_is_that_of_its_tokens(void **state)
     gsl_rng_free(rng);
 }
 
-static void outside_the_domain_is_nan(void **state)
+TEST(outside_the_domain_is_nan)
 {
-    (void)state;
     assert_nan(spec_ahead_hit(1.01, 2, 0.5));
     assert_nan(spec_ahead_hit(-0.01, 2, 0.5));
     assert_nan(spec_ahead_hit(0.8, -1, 0.5));
@@ -325,22 +314,4 @@ static void outside_the_domain_is_nan(void **state)
     assert_nan(spec_ahead_break_even_cost(0.8, 0, 0.5));
     assert_nan(spec_ahead_break_even_cost(0.8, 2, 1.5));
     assert_nan(spec_ahead_break_even_cost(-0.8, 2, 0.5));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_of_rounds_are_those_of_a_walk),
-        cmocka_unit_test(the_speed_up_is_tokens_over_time_of_a_long_text),
-        cmocka_unit_test(what_is_gained_has_its_limits),
-        cmocka_unit_test(at_the_break_even_cost_both_ways_are_alike),
-        cmocka_unit_test(without_a_hit_or_without_a_cost_nothing_is_gained),
-        cmocka_unit_test(beyond_a_verification_each_token_costs_two_calls),
-        cmocka_unit_test(the_best_K_is_the_smallest_of_the_largest),
-        cmocka_unit_test(where_every_token_gains_drafted_ahead_the_best_K_is_inf),
-        cmocka_unit_test(pearls_speed_up_is_that_of_a_walk_over_its_steps),
-        cmocka_unit_test(pearls_speed_up_is_that_of_its_tokens),
-        cmocka_unit_test(outside_the_domain_is_nan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

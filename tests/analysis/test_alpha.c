@@ -24,9 +24,8 @@ static double mean_accepted(double alpha, int K)
     return mean;
 }
 
-static void trials_count_every_test_up_to_the_first_failure(void **state)
+TEST(trials_count_every_test_up_to_the_first_failure)
 {
-    (void)state;
     /* K = 3: 4 rounds fail at once, 3 after one pass, 2 after two, 5 pass all three. */
     const uint64_t counts[4] = {4, 3, 2, 5};
     uint64_t passed, tested;
@@ -38,9 +37,8 @@ static void trials_count_every_test_up_to_the_first_failure(void **state)
     assert_within(spec_alpha_emitted_over_K1(counts, 3), 36.0 / 56, 1e-16);
 }
 
-static void drafts_of_any_length_are_pooled_over_their_tests(void **state)
+TEST(drafts_of_any_length_are_pooled_over_their_tests)
 {
-    (void)state;
     /* The rounds above, depth by depth: 14 test the first token, 10 of which go on to the second.
      */
     const uint64_t tested[3] = {14, 10, 7}, passed[3] = {10, 7, 5}, counts[4] = {4, 3, 2, 5};
@@ -51,9 +49,8 @@ static void drafts_of_any_length_are_pooled_over_their_tests(void **state)
     assert_true(isnan(spec_alpha_tested(passed, tested, 0)));
 }
 
-static void estimates_without_evidence_are_undefined(void **state)
+TEST(estimates_without_evidence_are_undefined)
 {
-    (void)state;
     const uint64_t none[3] = {0, 0, 0}, undrafted[1] = {7}, all[2] = {0, 9}, nothing[2] = {9, 0};
     uint64_t passed, tested;
     assert_true(isnan(spec_alpha_mle(none, 2)) && isnan(spec_alpha_accepted_over_drafted(none, 2)));
@@ -77,9 +74,8 @@ static double log_likelihood(double alpha, const uint64_t *counts, int K)
     return sum;
 }
 
-static void mle_maximises_the_censored_likelihood(void **state)
+TEST(mle_maximises_the_censored_likelihood)
 {
-    (void)state;
     static const uint64_t counts[3][6] = {
         {4, 3, 2, 5, 0, 0}, {11, 0, 4, 1, 1, 27}, {1, 90, 3, 3, 2, 1}};
     static const int K[3] = {3, 5, 5};
@@ -100,9 +96,8 @@ static void mle_maximises_the_censored_likelihood(void **state)
 
 /* tests/oracle/misc.py, part (h): accepted/drafted, E[n_emitted], and what accepted/drafted
  * mistaken for alpha predicts. */
-static void accepted_over_drafted_is_not_alpha(void **state)
+TEST(accepted_over_drafted_is_not_alpha)
 {
-    (void)state;
     static const struct {
         double beta;
         int K;
@@ -126,9 +121,8 @@ static void accepted_over_drafted_is_not_alpha(void **state)
     }
 }
 
-static void inversions_return_the_alpha_they_came_from(void **state)
+TEST(inversions_return_the_alpha_they_came_from)
 {
-    (void)state;
     static const int lengths[] = {1, 2, 3, 5, 8, 31, 256};
     static const double alphas[] = {1e-9, 0.003, 0.1,  0.27,   0.5,     0.73,
                                     0.8,  0.9,   0.99, 0.9999, 1 - 1e-9};
@@ -151,9 +145,8 @@ static void inversions_return_the_alpha_they_came_from(void **state)
                   1e-15);
 }
 
-static void inversions_are_undefined_outside_their_range(void **state)
+TEST(inversions_are_undefined_outside_their_range)
 {
-    (void)state;
     assert_true(isnan(spec_alpha_from_accepted_over_drafted(0.27, 0)) &&
                 isnan(spec_alpha_from_emitted(1, 0)));
     assert_true(isnan(spec_alpha_from_accepted_over_drafted(0, 0)) &&
@@ -172,9 +165,8 @@ static void inversions_are_undefined_outside_their_range(void **state)
 typedef void interval_function(double *ret_low, double *ret_high, uint64_t passed, uint64_t tested,
                                double error);
 
-static void intervals_have_known_ends(void **state)
+TEST(intervals_have_known_ends)
 {
-    (void)state;
     double low, high;
     /* 8 of 10 at 95 %: tabulated as .4439-.9748 (exact) and .490-.943 (score). */
     spec_alpha_clopper_pearson_interval(&low, &high, 8, 10, 0.05);
@@ -185,9 +177,8 @@ static void intervals_have_known_ends(void **state)
     assert_within(high, 0.9433178, 1e-7);
 }
 
-static void intervals_have_edges(void **state)
+TEST(intervals_have_edges)
 {
-    (void)state;
     interval_function *const functions[2] = {spec_alpha_wilson_interval,
                                              spec_alpha_clopper_pearson_interval};
     double low, high;
@@ -210,9 +201,8 @@ static void intervals_have_edges(void **state)
     }
 }
 
-static void wilson_ends_solve_the_score_equation(void **state)
+TEST(wilson_ends_solve_the_score_equation)
 {
-    (void)state;
     const double z = 1.959963984540054; /* normal quantile at .975, any table */
     for (uint64_t n = 1; n < 40; n++) {
         for (uint64_t k = 0; k <= n; k++) {
@@ -239,9 +229,8 @@ static double binomial_sum(double p, uint64_t n, uint64_t from, uint64_t to)
     return sum;
 }
 
-static void clopper_pearson_ends_have_the_tails_they_should(void **state)
+TEST(clopper_pearson_ends_have_the_tails_they_should)
 {
-    (void)state;
     for (uint64_t n = 1; n <= 61; n += 3) {
         for (uint64_t k = 0; k <= n; k++) {
             for (double error = 0.5; error > 1e-7; error /= 27) {
@@ -256,9 +245,8 @@ static void clopper_pearson_ends_have_the_tails_they_should(void **state)
     }
 }
 
-static void clopper_pearson_stands_up_to_a_thousand_million_tests(void **state)
+TEST(clopper_pearson_stands_up_to_a_thousand_million_tests)
 {
-    (void)state;
     static const uint64_t passed[3] = {270000, 80000000, 730000000},
                           tested[3] = {1000000, 100000000, 1000000000};
     for (int i = 0; i < 3; i++) {
@@ -287,9 +275,8 @@ static double coverage(const double *low, const double *high, uint64_t n, double
     return sum;
 }
 
-static void coverage_is_what_each_interval_promises(void **state)
+TEST(coverage_is_what_each_interval_promises)
 {
-    (void)state;
     static const uint64_t sizes[3] = {5, 20, 67};
     for (int i = 0; i < 3; i++) {
         uint64_t n = sizes[i];
@@ -319,9 +306,8 @@ static gsl_rng *generator(uint64_t seed)
     return rng;
 }
 
-static void bootstrap_is_deterministic_and_takes_percentiles(void **state)
+TEST(bootstrap_is_deterministic_and_takes_percentiles)
 {
-    (void)state;
     const uint64_t counts[4] = {400, 300, 200, 500};
     const double weight[4] = {400, 300, 200, 500};
     double low, high, work[5], wanted[5];
@@ -347,9 +333,8 @@ static void bootstrap_is_deterministic_and_takes_percentiles(void **state)
     gsl_rng_free(rng);
 }
 
-static void bootstrap_of_iid_rounds_is_as_wide_as_the_normal_interval(void **state)
+TEST(bootstrap_of_iid_rounds_is_as_wide_as_the_normal_interval)
 {
-    (void)state;
     enum { RESAMPLES = 2000 };
     static double work[RESAMPLES];
     const uint64_t counts[4] = {2700, 1971, 1439, 3890}; /* alpha near .73 */
@@ -369,9 +354,8 @@ static void bootstrap_of_iid_rounds_is_as_wide_as_the_normal_interval(void **sta
 /* 400 data sets of 150 rounds. At a true coverage of .94 the number covered has a standard
  * deviation of 4.7, so below 345 is 6.4 of them: an interval of half the width (coverage .67) or
  * with one end off is rejected. */
-static void bootstrap_covers_alpha(void **state)
+TEST(bootstrap_covers_alpha)
 {
-    (void)state;
     enum { SETS = 400, RESAMPLES = 200 };
     double work[RESAMPLES], weight[5];
     int covered = 0, below = 0;
@@ -394,9 +378,8 @@ static void bootstrap_covers_alpha(void **state)
 }
 
 /* 1.5e9 rounds lie between 2^30 and 2^31. */
-static void bootstrap_draws_up_to_two_to_the_31_rounds_at_once(void **state)
+TEST(bootstrap_draws_up_to_two_to_the_31_rounds_at_once)
 {
-    (void)state;
     const uint64_t counts[2] = {700000000, 800000000};
     const double weight[2] = {7e8, 8e8};
     double low, high, work[1];
@@ -409,9 +392,8 @@ static void bootstrap_draws_up_to_two_to_the_31_rounds_at_once(void **state)
     gsl_rng_free(rng);
 }
 
-static void bootstrap_takes_more_rounds_than_an_unsigned_int_holds(void **state)
+TEST(bootstrap_takes_more_rounds_than_an_unsigned_int_holds)
 {
-    (void)state;
     const uint64_t counts[3] = {3000000000u, 3000000000u, 3000000001u};
     double low, high, work[20];
     gsl_rng *rng = generator(spec_test_seed());
@@ -424,9 +406,8 @@ static void bootstrap_takes_more_rounds_than_an_unsigned_int_holds(void **state)
 }
 
 /* One round that passed one test of two: every resample is that round again. */
-static void bootstrap_of_a_single_round_is_that_round(void **state)
+TEST(bootstrap_of_a_single_round_is_that_round)
 {
-    (void)state;
     double low, high, work[3];
     gsl_rng *rng = generator(1);
     assert_int_equal(
@@ -440,9 +421,8 @@ static void bootstrap_of_a_single_round_is_that_round(void **state)
     gsl_rng_free(rng);
 }
 
-static void bootstrap_without_a_test_draws_nothing(void **state)
+TEST(bootstrap_without_a_test_draws_nothing)
 {
-    (void)state;
     double low, high, work[3];
     gsl_rng *rng = generator(1), *fresh = generator(1);
     assert_int_equal(
@@ -458,9 +438,8 @@ static void bootstrap_without_a_test_draws_nothing(void **state)
     gsl_rng_free(fresh);
 }
 
-static void bootstrap_refuses_what_it_cannot_do(void **state)
+TEST(bootstrap_refuses_what_it_cannot_do)
 {
-    (void)state;
     uint64_t counts[SPEC_K_MAX + 2] = {5, 3};
     double low = 7, high = 7, work[3];
     gsl_rng *rng = generator(1);
@@ -488,32 +467,4 @@ static void bootstrap_refuses_what_it_cannot_do(void **state)
     assert_int_equal(spec_alpha_bootstrap(&low, &high, counts, 1, 0.05, 3, work, rng), GSL_SUCCESS);
     assert_true(isnan(low) && isnan(high));
     gsl_rng_free(rng);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trials_count_every_test_up_to_the_first_failure),
-        cmocka_unit_test(drafts_of_any_length_are_pooled_over_their_tests),
-        cmocka_unit_test(estimates_without_evidence_are_undefined),
-        cmocka_unit_test(mle_maximises_the_censored_likelihood),
-        cmocka_unit_test(accepted_over_drafted_is_not_alpha),
-        cmocka_unit_test(inversions_return_the_alpha_they_came_from),
-        cmocka_unit_test(inversions_are_undefined_outside_their_range),
-        cmocka_unit_test(intervals_have_known_ends),
-        cmocka_unit_test(intervals_have_edges),
-        cmocka_unit_test(wilson_ends_solve_the_score_equation),
-        cmocka_unit_test(clopper_pearson_ends_have_the_tails_they_should),
-        cmocka_unit_test(clopper_pearson_stands_up_to_a_thousand_million_tests),
-        cmocka_unit_test(coverage_is_what_each_interval_promises),
-        cmocka_unit_test(bootstrap_is_deterministic_and_takes_percentiles),
-        cmocka_unit_test(bootstrap_of_iid_rounds_is_as_wide_as_the_normal_interval),
-        cmocka_unit_test(bootstrap_covers_alpha),
-        cmocka_unit_test(bootstrap_draws_up_to_two_to_the_31_rounds_at_once),
-        cmocka_unit_test(bootstrap_takes_more_rounds_than_an_unsigned_int_holds),
-        cmocka_unit_test(bootstrap_of_a_single_round_is_that_round),
-        cmocka_unit_test(bootstrap_without_a_test_draws_nothing),
-        cmocka_unit_test(bootstrap_refuses_what_it_cannot_do),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "analysis/capped_geometric.h"
 
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -28,9 +29,8 @@ static void sum_over_law(long double *ret_mean, long double *ret_variance, doubl
     *ret_variance = variance;
 }
 
-static void mean_and_variance_are_sums_over_the_law(void **state)
+TEST(mean_and_variance_are_sums_over_the_law)
 {
-    (void)state;
     for (int i = 0; i < N_ALPHAS; i++) {
         for (int j = 0; j < N_LENGTHS; j++) {
             long double mean, variance;
@@ -46,9 +46,8 @@ static void mean_and_variance_are_sums_over_the_law(void **state)
 /* Second route for the variance, independent of both the law and the closed form: the recursion
  * over positions in extended precision. Dense in alpha, to cover both branches and the values
  * between them. */
-static void variance_follows_the_recursion_over_positions(void **state)
+TEST(variance_follows_the_recursion_over_positions)
 {
-    (void)state;
     double worst = 0.0;
     for (int K = 1; K <= 40; K++) {
         for (double alpha = 0.001; alpha < 1.0; alpha += 0.0137) {
@@ -65,9 +64,8 @@ static void variance_follows_the_recursion_over_positions(void **state)
     assert_true(worst < 4e-15);
 }
 
-static void law_and_tail_are_powers_of_alpha(void **state)
+TEST(law_and_tail_are_powers_of_alpha)
 {
-    (void)state;
     assert_same(spec_capped_geometric_probability(0.5, 3, 0), 0.5);
     assert_same(spec_capped_geometric_probability(0.5, 3, 1), 0.25);
     assert_same(spec_capped_geometric_probability(0.5, 3, 2), 0.125);
@@ -87,9 +85,8 @@ static void law_and_tail_are_powers_of_alpha(void **state)
     }
 }
 
-static void outside_the_support_chances_are_0_and_1(void **state)
+TEST(outside_the_support_chances_are_0_and_1)
 {
-    (void)state;
     assert_same(spec_capped_geometric_probability(0.27, 3, -1), 0.0);
     assert_same(spec_capped_geometric_probability(0.27, 3, 4), 0.0);
     assert_same(spec_capped_geometric_probability(0.27, 3, INT_MIN), 0.0);
@@ -101,9 +98,8 @@ static void outside_the_support_chances_are_0_and_1(void **state)
     assert_same(spec_capped_geometric_tail(1.0, 3, INT_MAX), 0.0);
 }
 
-static void limits_are_values(void **state)
+TEST(limits_are_values)
 {
-    (void)state;
     for (int j = 0; j < N_LENGTHS; j++) {
         int K = lengths[j];
         assert_same(spec_capped_geometric_mean(0.0, K), 1.0);
@@ -127,9 +123,8 @@ static void limits_are_values(void **state)
 }
 
 /* tests/oracle/closed.py, lines "stats", whose mean counts accepted tokens: one less. */
-static void known_answers_of_the_oracle(void **state)
+TEST(known_answers_of_the_oracle)
 {
-    (void)state;
     assert_near(spec_capped_geometric_mean(0.8, 5), 11529.0 / 3125.0, 1e-15);
     assert_near(spec_capped_geometric_variance(0.8, 5), 37735284.0 / 9765625.0, 2e-15);
     assert_near(spec_capped_geometric_mean(0.27, 4), 1.36789741, 1e-15);
@@ -138,9 +133,8 @@ static void known_answers_of_the_oracle(void **state)
     assert_near(spec_capped_geometric_variance(0.7, 3), 1.534911, 2e-15);
 }
 
-static void generating_function_is_the_sum_over_the_law(void **state)
+TEST(generating_function_is_the_sum_over_the_law)
 {
-    (void)state;
     static const double points[] = {-2.385, -1.0, -0.27, 0.0, 0.27, 0.6, 1.0, 1.25, 2.385};
     for (int i = 0; i < N_ALPHAS; i++) {
         for (int K = 0; K <= 9; K++) {
@@ -169,9 +163,8 @@ static void generating_function_is_the_sum_over_the_law(void **state)
     assert_near((right - left) / 2e-5, spec_capped_geometric_mean(0.8, 5) - 1.0, 1e-8);
 }
 
-static void chances_by_position_multiply(void **state)
+TEST(chances_by_position_multiply)
 {
-    (void)state;
     const double a[] = {0.9, 0.27, 0.5};
     assert_near(spec_capped_geometric_positional_mean(a, 3),
                 1.0 + 0.9 + 0.9 * 0.27 + 0.9 * 0.27 * 0.5, 1e-15);
@@ -187,9 +180,8 @@ static void chances_by_position_multiply(void **state)
     assert_near(spec_capped_geometric_positional_variance(a, 1), 0.09, 1e-15);
 }
 
-static void equal_chances_by_position_are_iid(void **state)
+TEST(equal_chances_by_position_are_iid)
 {
-    (void)state;
     for (int i = 0; i < N_ALPHAS; i++) {
         double a[256];
         for (int k = 0; k < 256; k++) a[k] = alphas[i];
@@ -202,9 +194,8 @@ static void equal_chances_by_position_are_iid(void **state)
     }
 }
 
-static void outside_the_domain_is_nan(void **state)
+TEST(outside_the_domain_is_nan)
 {
-    (void)state;
     const double bad[] = {NAN, -1e-300, -0.27, 1.0 + 1e-15, 2.0, INFINITY, -INFINITY};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_nan(spec_capped_geometric_probability(bad[i], 3, 1));
@@ -233,21 +224,4 @@ static void outside_the_domain_is_nan(void **state)
     assert_nan(spec_capped_geometric_pgf(0.27, 3, NAN));
     assert_nan(spec_capped_geometric_pgf(0.27, 3, INFINITY));
     assert_nan(spec_capped_geometric_pgf(0.27, 0, -INFINITY));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mean_and_variance_are_sums_over_the_law),
-        cmocka_unit_test(variance_follows_the_recursion_over_positions),
-        cmocka_unit_test(law_and_tail_are_powers_of_alpha),
-        cmocka_unit_test(outside_the_support_chances_are_0_and_1),
-        cmocka_unit_test(limits_are_values),
-        cmocka_unit_test(known_answers_of_the_oracle),
-        cmocka_unit_test(generating_function_is_the_sum_over_the_law),
-        cmocka_unit_test(chances_by_position_multiply),
-        cmocka_unit_test(equal_chances_by_position_are_iid),
-        cmocka_unit_test(outside_the_domain_is_nan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

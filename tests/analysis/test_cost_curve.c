@@ -5,9 +5,8 @@
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
-static void measured_passes_lie_on_their_curve(void **state)
+TEST(measured_passes_lie_on_their_curve)
 {
-    (void)state;
     const int width[] = {1, 2, 5, 16};
     const double time[] = {5.4, 5.61, 6.27, 11.19};
     const spec_cost_curve curve = {4, width, time};
@@ -20,9 +19,8 @@ static void measured_passes_lie_on_their_curve(void **state)
     assert_nan(spec_cost_curve_time(&(spec_cost_curve){0, width, time}, 1.0));
 }
 
-static void a_straight_line_is_met_everywhere(void **state)
+TEST(a_straight_line_is_met_everywhere)
 {
-    (void)state;
     const int width[] = {2, 3, 7, 11, 40};
     double time[5];
     for (int i = 0; i < 5; i++) time[i] = 2.385 + 0.27 * width[i];
@@ -34,9 +32,8 @@ static void a_straight_line_is_met_everywhere(void **state)
     assert_same(spec_cost_curve_time(&one, 9.0), time[0]);
 }
 
-static void the_mean_pass_is_that_of_the_widths_that_came(void **state)
+TEST(the_mean_pass_is_that_of_the_widths_that_came)
 {
-    (void)state;
     const int width[] = {1, 4};
     const double time[] = {1.0, 1.6};
     const spec_cost_curve curve = {2, width, time};
@@ -49,9 +46,8 @@ static void the_mean_pass_is_that_of_the_widths_that_came(void **state)
 }
 
 /* Constant acceptance and passes that cost the same as one of a token. */
-static void a_flat_curve_is_theorem_3_8(void **state)
+TEST(a_flat_curve_is_theorem_3_8)
 {
-    (void)state;
     const int width[] = {1, 9};
     const double time[] = {0.0271, 0.0271};
     const spec_cost_curve flat = {2, width, time};
@@ -67,9 +63,8 @@ static void a_flat_curve_is_theorem_3_8(void **state)
             }
 }
 
-static void a_round_pays_for_all_its_parts(void **state)
+TEST(a_round_pays_for_all_its_parts)
 {
-    (void)state;
     assert_near(spec_cost_curve_speedup(3.3616, 5.4, 1.2, 6.27, 0.31),
                 3.3616 * 5.4 / (1.2 + 6.27 + 0.31), 1e-15);
     assert_same(spec_cost_curve_speedup(0.0, 5.4, 1.2, 6.27, 0.31), 0.0);
@@ -83,16 +78,4 @@ static void a_round_pays_for_all_its_parts(void **state)
     }
     assert_nan(spec_cost_curve_speedup(-1e-300, 1.0, 1.0, 1.0, 1.0));
     assert_nan(spec_cost_curve_speedup(NAN, 1.0, 1.0, 1.0, 1.0));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(measured_passes_lie_on_their_curve),
-        cmocka_unit_test(a_straight_line_is_met_everywhere),
-        cmocka_unit_test(the_mean_pass_is_that_of_the_widths_that_came),
-        cmocka_unit_test(a_flat_curve_is_theorem_3_8),
-        cmocka_unit_test(a_round_pays_for_all_its_parts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 
 #include "analysis/capped_geometric.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,9 +14,8 @@ static void capped_geometric_law(double *law, double alpha, int K)
 }
 
 /* tests/oracle/closed.py, lines "steps exact ... renewal ...". */
-static void known_answers_of_the_oracle(void **state)
+TEST(known_answers_of_the_oracle)
 {
-    (void)state;
     static const struct {
         double alpha;
         int K, L;
@@ -41,9 +41,8 @@ static void known_answers_of_the_oracle(void **state)
 
 /* Second route, without the recursion: E[rounds] = sum over r >= 0 of P(fewer than L tokens after r
  * rounds), by convolving laws. */
-static void exact_mean_is_the_sum_of_survival_chances(void **state)
+TEST(exact_mean_is_the_sum_of_survival_chances)
 {
-    (void)state;
     static const double law[] = {0.27, 0.0, 0.385, 0.1, 0.245};
     enum { N = 5, LENGTH = 37 };
     double work[LENGTH + 1];
@@ -63,9 +62,8 @@ static void exact_mean_is_the_sum_of_survival_chances(void **state)
     }
 }
 
-static void one_token_per_round_needs_L_rounds(void **state)
+TEST(one_token_per_round_needs_L_rounds)
 {
-    (void)state;
     double law[4] = {1.0, 0.0, 0.0, 0.0}, work[12];
     for (int L = 0; L < 12; L++) {
         assert_same(spec_finite_length_rounds(law, 1, L, work), L);
@@ -77,9 +75,8 @@ static void one_token_per_round_needs_L_rounds(void **state)
 }
 
 /* docs/formulas.md#finite-length has this range. */
-static void the_excess_is_a_third_to_two_thirds_of_a_round(void **state)
+TEST(the_excess_is_a_third_to_two_thirds_of_a_round)
 {
-    (void)state;
     double least = INFINITY, most = 0.0;
     for (int i = 500; i <= 900; i++)
         for (int K = 2; K <= 10; K++) {
@@ -96,9 +93,8 @@ static void the_excess_is_a_third_to_two_thirds_of_a_round(void **state)
 
 /* alpha = 1: every round adds 4 tokens; the exact mean is the ceiling, and the renewal formula its
  * mean over four lengths. */
-static void full_rounds_need_the_ceiling(void **state)
+TEST(full_rounds_need_the_ceiling)
 {
-    (void)state;
     double law[4] = {0.0, 0.0, 0.0, 1.0}, work[24], gap = 0.0;
     for (int L = 1; L < 24; L++)
         assert_same(spec_finite_length_rounds(law, 4, L, work), (L + 3) / 4);
@@ -107,17 +103,15 @@ static void full_rounds_need_the_ceiling(void **state)
     assert_within(gap, 0.0, 1e-13);
 }
 
-static void renewal_formula_itself(void **state)
+TEST(renewal_formula_itself)
 {
-    (void)state;
     double mean = 2.385, variance = 0.27;
     assert_near(spec_finite_length_rounds_renewal(mean, variance, 11.0),
                 10.0 / mean + (variance + mean * mean + mean) / (2.0 * mean * mean), 1e-15);
 }
 
-static void outside_the_domain_is_nan(void **state)
+TEST(outside_the_domain_is_nan)
 {
-    (void)state;
     double law[3] = {0.27, 0.5, 0.23}, work[8];
     assert_nan(spec_finite_length_rounds(law, 0, 7, work));
     assert_nan(spec_finite_length_rounds(law, 3, -1, work));
@@ -133,18 +127,4 @@ static void outside_the_domain_is_nan(void **state)
     assert_nan(spec_finite_length_rounds_renewal(NAN, 0.27, 7.0));
     assert_nan(spec_finite_length_rounds_renewal(2.385, NAN, 7.0));
     assert_nan(spec_finite_length_rounds_renewal(2.385, 0.27, NAN));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_answers_of_the_oracle),
-        cmocka_unit_test(exact_mean_is_the_sum_of_survival_chances),
-        cmocka_unit_test(one_token_per_round_needs_L_rounds),
-        cmocka_unit_test(the_excess_is_a_third_to_two_thirds_of_a_round),
-        cmocka_unit_test(full_rounds_need_the_ceiling),
-        cmocka_unit_test(renewal_formula_itself),
-        cmocka_unit_test(outside_the_domain_is_nan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,9 +77,8 @@ static double log_density(const data *of, double mean, double variance, double s
     return -0.5 * (form + log_det + N * log(2.0 * M_PI * variance));
 }
 
-static void the_fit_maximises_the_likelihood(void **state)
+TEST(the_fit_maximises_the_likelihood)
 {
-    (void)state;
     data of;
     spec_gaussian_process p = {0};
     make_data(&of);
@@ -95,9 +94,8 @@ static void the_fit_maximises_the_likelihood(void **state)
     spec_gaussian_process_free(&p);
 }
 
-static void the_posterior_is_that_of_the_explicit_inverse(void **state)
+TEST(the_posterior_is_that_of_the_explicit_inverse)
 {
-    (void)state;
     data of;
     spec_gaussian_process p = {0};
     double inverse[N][N];
@@ -123,9 +121,8 @@ static void the_posterior_is_that_of_the_explicit_inverse(void **state)
 
 /* Where a value is known, little is left to learn; far from all values, the mean is the process's.
  */
-static void known_values_are_nearly_certain(void **state)
+TEST(known_values_are_nearly_certain)
 {
-    (void)state;
     data of;
     spec_gaussian_process p = {0};
     make_data(&of);
@@ -139,9 +136,8 @@ static void known_values_are_nearly_certain(void **state)
     spec_gaussian_process_free(&p);
 }
 
-static void equal_values_leave_no_doubt(void **state)
+TEST(equal_values_leave_no_doubt)
 {
-    (void)state;
     static const unsigned char x[3][2] = {{0, 0}, {0, 1}, {1, 1}}, other[2] = {1, 0};
     static const double y[] = {0.27, 0.27, 0.27};
     spec_gaussian_process p = {0};
@@ -165,9 +161,8 @@ static double integrand(double y, void *of)
     return (y - g->best) * gsl_ran_gaussian_pdf(y - g->mean, g->sd);
 }
 
-static void the_expected_improvement_is_its_integral(void **state)
+TEST(the_expected_improvement_is_its_integral)
 {
-    (void)state;
     static const double means[] = {0.4, 0.93, 1.7}, sds[] = {0.02, 0.31, 2.0};
     gsl_integration_workspace *room = gsl_integration_workspace_alloc(1000);
     for (int i = 0; i < 9; i++) {
@@ -184,15 +179,11 @@ static void the_expected_improvement_is_its_integral(void **state)
     assert_true(spec_gaussian_process_improvement(0.2, 0.0, 0.3) == 0.0);
 }
 
-int main(void)
+static int set_up(void **state)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_fit_maximises_the_likelihood),
-        cmocka_unit_test(the_posterior_is_that_of_the_explicit_inverse),
-        cmocka_unit_test(known_values_are_nearly_certain),
-        cmocka_unit_test(equal_values_leave_no_doubt),
-        cmocka_unit_test(the_expected_improvement_is_its_integral),
-    };
+    (void)state;
     gsl_set_error_handler_off();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+SUITE(.setup = set_up);

@@ -2,10 +2,10 @@
 #include "analysis/law.h"
 
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
-static void sum_of_a_law(void **state)
+TEST(sum_of_a_law)
 {
-    (void)state;
     assert_same(spec_law_sum((double[]){0.25, 0.5, 0.25}, 3), 1.0);
     assert_same(spec_law_sum((double[]){0.25, 0.5, 0.25}, 2), 0.75);
     assert_same(spec_law_sum((double[]){0.0, 0.0}, 2), 0.0);
@@ -16,9 +16,8 @@ static void sum_of_a_law(void **state)
     assert_same(spec_law_sum((double[]){1.0, INFINITY}, 2), INFINITY);
 }
 
-static void whole_is_1_within_1e_9(void **state)
+TEST(whole_is_1_within_1e_9)
 {
-    (void)state;
     assert_true(spec_law_is_whole(1.0));
     assert_true(spec_law_is_whole(1.0 + 0.99e-9));
     assert_true(spec_law_is_whole(1.0 - 0.99e-9));
@@ -28,11 +27,4 @@ static void whole_is_1_within_1e_9(void **state)
     assert_false(spec_law_is_whole(2.0));
     assert_false(spec_law_is_whole(INFINITY));
     assert_false(spec_law_is_whole(NAN));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sum_of_a_law),
-                                       cmocka_unit_test(whole_is_1_within_1e_9)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 
 #include "analysis/capped_geometric.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,9 +36,8 @@ static void tail_sums(double *ret_mean, double *ret_variance, const double *star
     *ret_variance = second - first * first;
 }
 
-static void hidden_moments_are_tail_sums(void **state)
+TEST(hidden_moments_are_tail_sums)
 {
-    (void)state;
     for (int K = 0; K <= 20; K++) {
         double mean, variance, mean_by_tails, variance_by_tails;
         assert_int_equal(
@@ -49,9 +49,8 @@ static void hidden_moments_are_tail_sums(void **state)
     }
 }
 
-static void equal_chances_are_iid(void **state)
+TEST(equal_chances_are_iid)
 {
-    (void)state;
     const double alphas[] = {0.0, 0.27, 0.8, 1.0 - 1e-9, 1.0};
     for (int i = 0; i < 5; i++) {
         const double same[] = {alphas[i], alphas[i], alphas[i]};
@@ -75,9 +74,8 @@ static void equal_chances_are_iid(void **state)
 }
 
 /* tests/oracle/closed.py, lines "corr": chances .95 and .55, K = 7. */
-static void correlation_raises_the_mean(void **state)
+TEST(correlation_raises_the_mean)
 {
-    (void)state;
     static const struct {
         double rho;
         const char *mean;
@@ -115,9 +113,8 @@ static void correlation_raises_the_mean(void **state)
     assert_same(variance, 0.0);
 }
 
-static void hidden_input_outside_the_domain(void **state)
+TEST(hidden_input_outside_the_domain)
 {
-    (void)state;
     double mean = 7.0, variance = 7.0;
 #define REFUSED(...)                                                                               \
     do {                                                                                           \
@@ -227,9 +224,8 @@ static void by_enumeration(double *ret_mean, double *ret_variance, double *ret_s
     memcpy(ret_start, at, (size_t)S * sizeof(double));
 }
 
-static void pair_chain_is_the_enumeration_of_its_rounds(void **state)
+TEST(pair_chain_is_the_enumeration_of_its_rounds)
 {
-    (void)state;
     double accept[9], reject[9];
     token_rule(accept, reject, target3, draft3, 9);
     for (int K = 0; K <= 6; K++) {
@@ -253,9 +249,8 @@ static void pair_chain_is_the_enumeration_of_its_rounds(void **state)
 
 /* The pair chain with a next context that is independent of the outcome: it equals the hidden
  * chain, started in that law. */
-static void contexts_without_memory_are_iid(void **state)
+TEST(contexts_without_memory_are_iid)
 {
-    (void)state;
     const double next[V] = {0.2, 0.5, 0.3}, chance[V] = {0.95, 0.27, 0.6};
     double accept[9], reject[9], bonus[9], mean, variance, start[V];
     for (int i = 0; i < 9; i++) {
@@ -272,9 +267,8 @@ static void contexts_without_memory_are_iid(void **state)
     assert_near(variance, spec_capped_geometric_variance(alpha, 5), 1e-13);
 }
 
-static void a_perfect_and_a_hopeless_draft(void **state)
+TEST(a_perfect_and_a_hopeless_draft)
 {
-    (void)state;
     const double nothing[9] = {0};
     double mean, variance;
     assert_int_equal(
@@ -298,9 +292,8 @@ static void a_perfect_and_a_hopeless_draft(void **state)
     for (int s = 0; s < V; s++) assert_near(start[s], 1.0 / 3.0, 1e-15);
 }
 
-static void a_law_that_is_not_unique_is_singular(void **state)
+TEST(a_law_that_is_not_unique_is_singular)
 {
-    (void)state;
     const double apart[4] = {1, 0, 0, 1}, nothing[4] = {0};
     double mean = 7.0, variance = 7.0, start[2] = {7.0, 7.0};
     assert_int_equal(
@@ -319,9 +312,8 @@ static void a_law_that_is_not_unique_is_singular(void **state)
     assert_same(start[0], 0.5);
 }
 
-static void rows_may_be_off_by_their_rounding(void **state)
+TEST(rows_may_be_off_by_their_rounding)
 {
-    (void)state;
     double accept[9], reject[9], bonus[9], mean, variance, exact, exact_variance;
     token_rule(accept, reject, target3, draft3, 9);
     assert_int_equal(
@@ -341,9 +333,8 @@ static void rows_may_be_off_by_their_rounding(void **state)
 }
 
 /* Two symmetric contexts and long rounds, whose kernel is then off by 1e-3: still one half each. */
-static void rows_that_drift_apart_are_made_whole(void **state)
+TEST(rows_that_drift_apart_are_made_whole)
 {
-    (void)state;
     const double off = 1.0 + 9e-10, keep = 1.0 - 1e-6;
     const double accept[4] = {0.73 * keep * off, 0.27 * keep * off, 0.27 * keep * off,
                               0.73 * keep * off};
@@ -357,9 +348,8 @@ static void rows_that_drift_apart_are_made_whole(void **state)
     assert_near(start[1], 0.5, 1e-9);
 }
 
-static void one_context_is_iid(void **state)
+TEST(one_context_is_iid)
 {
-    (void)state;
     const double accept = 0.27, reject = 0.73, bonus = 1.0;
     double mean, variance, start;
     assert_int_equal(
@@ -370,9 +360,8 @@ static void one_context_is_iid(void **state)
     assert_same(start, 1.0);
 }
 
-static void pair_input_outside_the_domain(void **state)
+TEST(pair_input_outside_the_domain)
 {
-    (void)state;
     double accept[9], reject[9], bonus[9], mean, variance, start[V];
     for (int at = 0; at < 27; at++) {
         for (int kind = 0; kind < 3; kind++) {
@@ -394,23 +383,4 @@ static void pair_input_outside_the_domain(void **state)
     start[2] = 7.0;
     REFUSED(spec_modulated_pair_chain(&mean, &variance, start, accept, reject, target3, V, -1));
     assert_same(start[2], 0.0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hidden_moments_are_tail_sums),
-        cmocka_unit_test(equal_chances_are_iid),
-        cmocka_unit_test(correlation_raises_the_mean),
-        cmocka_unit_test(hidden_input_outside_the_domain),
-        cmocka_unit_test(pair_chain_is_the_enumeration_of_its_rounds),
-        cmocka_unit_test(contexts_without_memory_are_iid),
-        cmocka_unit_test(a_perfect_and_a_hopeless_draft),
-        cmocka_unit_test(a_law_that_is_not_unique_is_singular),
-        cmocka_unit_test(rows_may_be_off_by_their_rounding),
-        cmocka_unit_test(rows_that_drift_apart_are_made_whole),
-        cmocka_unit_test(one_context_is_iid),
-        cmocka_unit_test(pair_input_outside_the_domain),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

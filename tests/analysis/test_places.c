@@ -17,9 +17,8 @@ static double mean_of(const double *beta, const double *start, int n, int K, siz
     return mean;
 }
 
-static void equal_chances_are_iid_acceptance(void **state)
+TEST(equal_chances_are_iid_acceptance)
 {
-    (void)state;
     static const double beta[] = {0.735, 0.735, 0.735}, start[] = {0.27, 0.5, 0.23};
     for (int K = 0; K < 8; K++)
         assert_near(mean_of(beta, start, 3, K, 2, 5), spec_capped_geometric_mean(0.735, K), 1e-14);
@@ -32,9 +31,8 @@ static void equal_chances_are_iid_acceptance(void **state)
 
 /* Two places, K = 1, two rounds, by hand: from place 0 a round emits 2 with chance .8 and stays,
  * else 1. */
-static void two_rounds_by_hand(void **state)
+TEST(two_rounds_by_hand)
 {
-    (void)state;
     static const double beta[] = {0.8, 0.3}, start[] = {1.0, 0.0};
     assert_near(mean_of(beta, start, 2, 1, 0, 1), 1.8, 1e-15);
     assert_near(mean_of(beta, start, 2, 1, 1, 1), 0.8 * 1.8 + 0.2 * 1.3, 1e-15);
@@ -44,9 +42,8 @@ static void two_rounds_by_hand(void **state)
 
 /* The long run against the chain over contexts, with the circle of places as contexts: another
  * route to the kernel. */
-static void the_long_run_is_that_of_the_chain_over_places(void **state)
+TEST(the_long_run_is_that_of_the_chain_over_places)
 {
-    (void)state;
     enum { N = 23 };
     double beta[N], start[N], accept[N * N] = {0.0}, reject[N * N] = {0.0}, bonus[N * N] = {0.0};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
@@ -69,9 +66,8 @@ static void the_long_run_is_that_of_the_chain_over_places(void **state)
 }
 
 /* A separate simulation of a round from each place, for drafts longer than the circle too. */
-static void one_round_is_the_sum_of_its_products(void **state)
+TEST(one_round_is_the_sum_of_its_products)
 {
-    (void)state;
     static const double beta[] = {0.27, 0.911, 0.6, 0.05, 1.0};
     enum { N = 5 };
     for (int K = 0; K <= 12; K++)
@@ -83,9 +79,8 @@ static void one_round_is_the_sum_of_its_products(void **state)
         }
 }
 
-static void what_is_no_chance_or_law_is_refused(void **state)
+TEST(what_is_no_chance_or_law_is_refused)
 {
-    (void)state;
     static const double beta[] = {0.3, 0.4}, start[] = {0.5, 0.5};
     double mean = 7.0;
     assert_int_equal(spec_places_mean(&mean, (const double[]){0.3, 1.1}, start, 2, 1, 0, 1),
@@ -106,16 +101,4 @@ static void what_is_no_chance_or_law_is_refused(void **state)
     assert_int_equal(spec_places_mean(&mean, beta, start, 0, 1, 0, 1), GSL_EDOM);
     assert_int_equal(spec_places_mean(&mean, beta, start, 2, -1, 0, 1), GSL_EDOM);
     assert_int_equal(spec_places_mean(&mean, beta, start, 2, 1, 3, 0), GSL_EDOM);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_chances_are_iid_acceptance),
-        cmocka_unit_test(two_rounds_by_hand),
-        cmocka_unit_test(the_long_run_is_that_of_the_chain_over_places),
-        cmocka_unit_test(one_round_is_the_sum_of_its_products),
-        cmocka_unit_test(what_is_no_chance_or_law_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "analysis/roofline.h"
 
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <gsl/gsl_randist.h>
 #include <stdio.h>
@@ -13,9 +14,8 @@ static const spec_transformer_shape odd = {
 
 /* The example of many tutorials: 7 B parameters in FP16 on an A100 decode at 1 FLOP per byte and
  * 0.6 % of the peak; a prompt of 1000 tokens at 1000 FLOP per byte and all of it. */
-static void seven_billion_parameters_on_an_a100(void **state)
+TEST(seven_billion_parameters_on_an_a100)
 {
-    (void)state;
     const spec_hardware *a100 = spec_hardware_find("A100");
     assert_same(spec_roofline_pass_flops(&seven_billion, 1.0, 0.0), 14e9);
     assert_same(spec_roofline_pass_bytes(&seven_billion, 1.0, 0.0), 14e9);
@@ -32,9 +32,8 @@ static void seven_billion_parameters_on_an_a100(void **state)
 
 /* 70 B in FP16 are 140 GB: 14 tokens/s at 2 TB/s. "47 ms per token on an H100" is 3 TB/s; the data
  * sheet's 3.35 TB/s would give 42. */
-static void seventy_billion_parameters(void **state)
+TEST(seventy_billion_parameters)
 {
-    (void)state;
     assert_same(spec_roofline_pass_bytes(&seventy_billion, 1.0, 0.0), 140e9);
     assert_prints(
         1.0 / spec_roofline_pass_time(spec_hardware_find("A100"), &seventy_billion, 1.0, 0.0), 0,
@@ -51,9 +50,8 @@ static void seventy_billion_parameters(void **state)
 }
 
 /* Second route: count token by token. */
-static void attention_and_cache_are_counted_token_by_token(void **state)
+TEST(attention_and_cache_are_counted_token_by_token)
 {
-    (void)state;
     for (int n = 1; n < 6; n++) {
         for (int context = 0; context < 4; context++) {
             double flops = 0.0, bytes = odd.parameters * odd.bytes_per_weight;
@@ -68,9 +66,8 @@ static void attention_and_cache_are_counted_token_by_token(void **state)
     }
 }
 
-static void time_is_the_larger_of_two(void **state)
+TEST(time_is_the_larger_of_two)
 {
-    (void)state;
     const spec_hardware slow_memory = {.flops = 1e9, .bandwidth = 2.385};
     const spec_hardware slow_compute = {.flops = 0.27, .bandwidth = 1e9};
     assert_near(spec_roofline_pass_time(&slow_memory, &odd, 2.0, 3.0),
@@ -84,9 +81,8 @@ static void time_is_the_larger_of_two(void **state)
     assert_same(spec_roofline_utilization(&even, 0.0), 0.0);
 }
 
-static void compute_takes_over_at_the_ridge(void **state)
+TEST(compute_takes_over_at_the_ridge)
 {
-    (void)state;
     const spec_hardware *a100 = spec_hardware_find("A100");
     double ridge = spec_roofline_ridge_tokens(a100, 2.0);
     assert_same(ridge, 156.0);
@@ -102,9 +98,8 @@ static void compute_takes_over_at_the_ridge(void **state)
 
 /* Second route: the exact law of the number of distinct experts, token after token. A token that
  * finds d experts taken adds j new ones with the hypergeometric probability. */
-static void experts_are_those_of_the_exact_law(void **state)
+TEST(experts_are_those_of_the_exact_law)
 {
-    (void)state;
     static const int cases[][2] = {{8, 2}, {64, 8}, {32, 4}, {7, 1}, {5, 5}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const unsigned E = (unsigned)cases[c][0], k = (unsigned)cases[c][1];
@@ -126,9 +121,8 @@ static void experts_are_those_of_the_exact_law(void **state)
     assert_nan(spec_roofline_experts(NAN, 2.0, 1.0));
 }
 
-static void outside_the_domain_is_nan(void **state)
+TEST(outside_the_domain_is_nan)
 {
-    (void)state;
     const double bad[] = {-1e-300, NAN, INFINITY, 0.0};
     const spec_hardware fine = {.flops = 8.0, .bandwidth = 2.0};
     for (int i = 0; i < 4; i++) {
@@ -160,18 +154,4 @@ static void outside_the_domain_is_nan(void **state)
     spec_transformer_shape bare = {.parameters = 1.0, .bytes_per_weight = 2.0};
     assert_same(spec_roofline_pass_flops(&bare, 1.0, 0.0), 2.0);
     assert_same(spec_roofline_pass_bytes(&bare, 1.0, 0.0), 2.0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(seven_billion_parameters_on_an_a100),
-        cmocka_unit_test(seventy_billion_parameters),
-        cmocka_unit_test(attention_and_cache_are_counted_token_by_token),
-        cmocka_unit_test(time_is_the_larger_of_two),
-        cmocka_unit_test(compute_takes_over_at_the_ridge),
-        cmocka_unit_test(experts_are_those_of_the_exact_law),
-        cmocka_unit_test(outside_the_domain_is_nan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

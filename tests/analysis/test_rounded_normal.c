@@ -23,9 +23,8 @@ static double mass_between(double from, double to, double length)
 
 /* A number of tokens m takes the normal numbers that round to it, 1 also all below, K + 1 all
  * above. */
-static void the_law_is_the_mass_that_rounds_to_each_number(void **state)
+TEST(the_law_is_the_mass_that_rounds_to_each_number)
 {
-    (void)state;
     for (int l = 0; l < N_LENGTHS; l++)
         for (int K = 0; K <= MOST; K++) {
             const double length = lengths[l], low = fmin(length, 1.0) - 12.0,
@@ -47,9 +46,8 @@ static void the_law_is_the_mass_that_rounds_to_each_number(void **state)
         }
 }
 
-static void edges_are_values(void **state)
+TEST(edges_are_values)
 {
-    (void)state;
     assert_within(spec_rounded_normal_mean(2.5, 0), 1.0, 0.0);
     assert_within(spec_rounded_normal_variance(2.5, 0), 0.0, 0.0);
     assert_within(spec_rounded_normal_mean(3.0, 4), 3.0, 1e-15); /* symmetric within [1, 5] */
@@ -62,13 +60,4 @@ static void edges_are_values(void **state)
     assert_true(isnan(spec_rounded_normal_variance(INFINITY, 4)));
     assert_true(isnan(spec_rounded_normal_variance(2.5, -1)));
     assert_true(isnan(spec_rounded_normal_tail(2.5, -1, 0)));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_law_is_the_mass_that_rounds_to_each_number),
-        cmocka_unit_test(edges_are_values),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

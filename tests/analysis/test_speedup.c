@@ -3,6 +3,7 @@
 
 #include "analysis/capped_geometric.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <gsl/gsl_sf_lambert.h>
 #include <math.h>
@@ -15,9 +16,8 @@
 
 /* [Leviathan23] Table 1: operations with a free draft, and tokens per target call;
  * tests/oracle/closed.py prints the same six rows. */
-static void leviathan_table_1_to_the_printed_digit(void **state)
+TEST(leviathan_table_1_to_the_printed_digit)
 {
-    (void)state;
     static const struct {
         double alpha;
         int K;
@@ -34,9 +34,8 @@ static void leviathan_table_1_to_the_printed_digit(void **state)
 /* [Leviathan23] Tables 2 and 4, column "expected". Nine of twelve follow to the printed digit from
  * the printed alpha and c. The other three do not (2.35, 1.93 and 1.54 by tests/oracle/closed.py),
  * because alpha and c are rounded. Within half of their last digit all twelve agree. */
-static void leviathan_tables_2_and_4_within_the_rounding_of_their_inputs(void **state)
+TEST(leviathan_tables_2_and_4_within_the_rounding_of_their_inputs)
 {
-    (void)state;
     static const struct {
         const char *task;
         int K;
@@ -68,9 +67,8 @@ static void leviathan_tables_2_and_4_within_the_rounding_of_their_inputs(void **
 
 /* [Leviathan23] Table 3, a bigram draft that costs nothing: 1.25x; and appendix A.5, lenience at T
  * = 0. tests/oracle/closed.py. */
-static void leviathan_bigram_and_lenience(void **state)
+TEST(leviathan_bigram_and_lenience)
 {
-    (void)state;
     assert_near(spec_speedup(0.2, 3, 0.0), 1.248, 1e-15);
     assert_prints(spec_speedup(0.75, 8, 0.015), 2, "3.30");
     assert_prints(spec_speedup(0.80, 8, 0.015), 2, "3.87");
@@ -91,9 +89,8 @@ static void leviathan_bigram_and_lenience(void **state)
 /* A table that circulates in tutorials, c = 0.1. It prints 2.41 at alpha 0.8, K 8, where the
  * formula gives 2.405; and 1.83 at alpha 0.7, K 2, the tie 2.19 / 1.2 = 1.825, which rounds either
  * way. The other eighteen agree. */
-static void speedup_table_at_c_0_1(void **state)
+TEST(speedup_table_at_c_0_1)
 {
-    (void)state;
     static const double alpha[] = {0.50, 0.70, 0.80, 0.90, 0.95};
     static const int K[] = {2, 3, 5, 8};
     static const char *const printed[5][4] = {{"1.46", "1.44", "1.31", "1.11"},
@@ -113,9 +110,8 @@ static void speedup_table_at_c_0_1(void **state)
 
 /* ---- the formulas ---------------------------------------------------------------------------- */
 
-static void speedup_is_tokens_over_cost(void **state)
+TEST(speedup_is_tokens_over_cost)
 {
-    (void)state;
     double emitted = 1.0 + 0.27 + 0.27 * 0.27 + 0.27 * 0.27 * 0.27;
     assert_near(spec_speedup(0.27, 3, 2.385), emitted / (3 * 2.385 + 1.0), 1e-15);
     assert_near(spec_speedup(1.0, 7, 0.27), 8.0 / (7 * 0.27 + 1.0), 1e-15);
@@ -129,9 +125,8 @@ static void speedup_is_tokens_over_cost(void **state)
     }
 }
 
-static void bound_is_the_better_of_no_and_one_draft_token(void **state)
+TEST(bound_is_the_better_of_no_and_one_draft_token)
 {
-    (void)state;
     assert_near(spec_speedup_bound(0.8, 0.27), 1.8 / 1.27, 1e-15);
     assert_same(spec_speedup_bound(0.27, 0.8), 1.0);
     assert_same(spec_speedup_bound(0.27, 0.27), 1.0);
@@ -146,9 +141,8 @@ static void bound_is_the_better_of_no_and_one_draft_token(void **state)
     }
 }
 
-static void operations_and_memory_factors(void **state)
+TEST(operations_and_memory_factors)
 {
-    (void)state;
     double emitted = 1.0 + 0.27 + 0.27 * 0.27;
     assert_near(spec_speedup_ops_factor(0.27, 2, 0.0), 3.0 / emitted, 1e-15);
     assert_near(spec_speedup_ops_factor(0.27, 2, 2.385), (2.0 * 2.385 + 3.0) / emitted, 1e-15);
@@ -160,9 +154,8 @@ static void operations_and_memory_factors(void **state)
 
 /* Second route: the oracle's mean over its own geometric law, which drafts n tokens if n are
  * accepted. */
-static void oracle_pays_for_accepted_tokens_only(void **state)
+TEST(oracle_pays_for_accepted_tokens_only)
 {
-    (void)state;
     double tokens = 0.0, time = 0.0, chance = 1.0 - 0.27;
     for (int n = 0; n < 60; n++, chance *= 0.27) {
         tokens += chance * (n + 1);
@@ -190,9 +183,8 @@ static const spec_folklore *folklore(const char *name)
 
 /* The largest speed-up by trying every K, in long double, and the real K where the derivative is 0,
  * by GSL's Lambert function: u exp(-u) = exp(-1-d), d = a (1 + pass - token) / token. */
-static void one_pass_drafts_have_the_best_of_all_lengths(void **state)
+TEST(one_pass_drafts_have_the_best_of_all_lengths)
 {
-    (void)state;
     static const double alphas[] = {0.0, 0.2, 0.55, 0.8, 0.93, 0.99},
                         passes[] = {0.0, 0.07, 0.3, 1.4}, tokens[] = {0.002, 0.013, 0.1, 0.6};
     for (int i = 0; i < 6 * 4 * 4; i++) {
@@ -219,9 +211,8 @@ static void one_pass_drafts_have_the_best_of_all_lengths(void **state)
     }
 }
 
-static void one_pass_drafts_at_the_edges(void **state)
+TEST(one_pass_drafts_at_the_edges)
 {
-    (void)state;
     assert_true(spec_speedup_one_pass(0.7, 0.0, 5.0, 1.0) == 1.0); /* no draft, no pass */
     assert_true(spec_speedup_one_pass(1.0, 4.0, 0.5, 0.25) == 2.0);
     assert_within(spec_speedup_one_pass(0.8, 4.0, 0.0, 0.1), spec_speedup(0.8, 4.0, 0.1), 1e-15);
@@ -240,9 +231,8 @@ static void one_pass_drafts_at_the_edges(void **state)
 
 /* tests/oracle/closed.py, last line: no-bonus 1.687, 1+a(k-1) 3.4, 1+a*k 4.2, E 3.362 at alpha .8,
  * c .1, K 4, where Theorem 3.8 gives 2.401. */
-static void folklore_is_not_theorem_3_8(void **state)
+TEST(folklore_is_not_theorem_3_8)
 {
-    (void)state;
     assert_prints(spec_speedup(0.8, 4, 0.1), 3, "2.401");
     assert_near(folklore("saved-passes")->speedup(0.8, 4, 0.1), 3.4, 1e-15);
     assert_near(folklore("all-positions")->speedup(0.8, 4, 0.1), 4.2, 1e-15);
@@ -259,9 +249,8 @@ static void folklore_is_not_theorem_3_8(void **state)
     assert_same(folklore("free-draft")->speedup(0.27, 3, 2.385), emitted);
 }
 
-static void folklore_says_what_it_forgets(void **state)
+TEST(folklore_says_what_it_forgets)
 {
-    (void)state;
     int n = 0;
     for (const spec_folklore *rule = spec_folklore_rules; rule->name != NULL; rule++, n++) {
         assert_true(strlen(rule->name) > 0 && strlen(rule->formula) > 0 &&
@@ -277,9 +266,8 @@ static void folklore_says_what_it_forgets(void **state)
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
-static void outside_the_domain_is_nan(void **state)
+TEST(outside_the_domain_is_nan)
 {
-    (void)state;
     const double bad_alpha[] = {NAN, -1e-300, 1.0 + 1e-15, INFINITY},
                  bad_c[] = {NAN, -1e-300, INFINITY, -INFINITY};
     for (int i = 0; i < 4; i++) {
@@ -308,24 +296,4 @@ static void outside_the_domain_is_nan(void **state)
     assert_nan(spec_speedup(0.27, -1, 0.1));
     assert_nan(spec_speedup_ops_factor(0.27, -1, 0.1));
     assert_nan(spec_speedup_memory_factor(0.27, -1));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(leviathan_table_1_to_the_printed_digit),
-        cmocka_unit_test(leviathan_tables_2_and_4_within_the_rounding_of_their_inputs),
-        cmocka_unit_test(leviathan_bigram_and_lenience),
-        cmocka_unit_test(speedup_table_at_c_0_1),
-        cmocka_unit_test(speedup_is_tokens_over_cost),
-        cmocka_unit_test(bound_is_the_better_of_no_and_one_draft_token),
-        cmocka_unit_test(operations_and_memory_factors),
-        cmocka_unit_test(oracle_pays_for_accepted_tokens_only),
-        cmocka_unit_test(one_pass_drafts_have_the_best_of_all_lengths),
-        cmocka_unit_test(one_pass_drafts_at_the_edges),
-        cmocka_unit_test(folklore_is_not_theorem_3_8),
-        cmocka_unit_test(folklore_says_what_it_forgets),
-        cmocka_unit_test(outside_the_domain_is_nan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

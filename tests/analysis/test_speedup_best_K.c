@@ -3,6 +3,7 @@
 #include "analysis/capped_geometric.h"
 #include "analysis/speedup.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <gsl/gsl_sf_lambert.h>
 #include <stdbool.h>
@@ -25,9 +26,8 @@ static int argmax_of_speedup(double alpha, double c, int K_max)
     return best_K;
 }
 
-static void best_K_is_the_smallest_argmax(void **state)
+TEST(best_K_is_the_smallest_argmax)
 {
-    (void)state;
     for (double alpha = 0.0131; alpha < 1.0; alpha += 0.0173) {
         for (double c = 0.0011; c < 1.3; c = 1.17 * c + 0.0007)
             assert_same(spec_speedup_best_K(alpha, c), argmax_of_speedup(alpha, c, 4000));
@@ -49,9 +49,8 @@ static bool one_more_gains(double alpha, double c, long double K)
     return expl(log_all) * (1.0L + c * K) * rejected > -c * expm1l(log_all);
 }
 
-static void best_K_is_found_however_far_away(void **state)
+TEST(best_K_is_found_however_far_away)
 {
-    (void)state;
     const double rejected[] = {0.3, 1e-3, 1e-7, 1e-12, 0x1p-53},
                  cs[] = {1e-307, 1e-100, 1e-16, 1e-9, 1e-3, 0.4};
     for (int i = 0; i < 5 * 6; i++) {
@@ -70,9 +69,8 @@ static void best_K_is_found_however_far_away(void **state)
 
 /* Any round time, between any bounds: the smallest of the largest quotients in extended
  * precision. */
-static void the_best_K_of_any_round_time_is_the_smallest_argmax_between_its_bounds(void **state)
+TEST(the_best_K_of_any_round_time_is_the_smallest_argmax_between_its_bounds)
 {
-    (void)state;
     static const double alphas[] = {0.0, 0.37, 0.83, 0.971, 1.0},
                         cs[] = {0.0043, 0.071, 0.27, 0.83};
     int inner = 0;
@@ -106,9 +104,8 @@ static void the_best_K_of_any_round_time_is_the_smallest_argmax_between_its_boun
 }
 
 /* tests/oracle/closed.py, lines "a,c ... lambert ... int best". */
-static void best_K_of_the_oracle(void **state)
+TEST(best_K_of_the_oracle)
 {
-    (void)state;
     static const struct {
         double alpha, c;
         int K;
@@ -124,9 +121,8 @@ static void best_K_of_the_oracle(void **state)
     }
 }
 
-static void best_K_at_the_edges(void **state)
+TEST(best_K_at_the_edges)
 {
-    (void)state;
     assert_same(spec_speedup_best_K(0.8, 0.05), 8.0);
     assert_same(spec_speedup_best_K(0.0, 0.0), 0.0);
     assert_same(spec_speedup_best_K(0.0, 0.27), 0.0);
@@ -141,9 +137,8 @@ static void best_K_at_the_edges(void **state)
 
 /* Every token gains if drafting is free, and if each is accepted and costs less than a target
  * call. */
-static void where_every_token_gains_best_K_is_inf_and_its_speedup_the_supremum(void **state)
+TEST(where_every_token_gains_best_K_is_inf_and_its_speedup_the_supremum)
 {
-    (void)state;
     const double alphas[] = {1e-9, 0.27, 0.9, 1.0 - 1e-12}, cs[] = {1e-3, 0.27, 0.999};
     for (int i = 0; i < 4; i++) {
         assert_same(spec_speedup_best_K(alphas[i], 0.0), INFINITY);
@@ -157,9 +152,8 @@ static void where_every_token_gains_best_K_is_inf_and_its_speedup_the_supremum(v
     assert_same(spec_speedup_best(1.0, 0.0), INFINITY);
 }
 
-static void lambert_optimum_is_stationary(void **state)
+TEST(lambert_optimum_is_stationary)
 {
-    (void)state;
     for (double alpha = 0.013; alpha < 1.0; alpha += 0.0217) {
         for (double c = 1e-4; c < 1.0; c = 1.21 * c) {
             double K = spec_speedup_best_K_lambert(alpha, c), a = -log(alpha), x = K + 1.0;
@@ -172,9 +166,8 @@ static void lambert_optimum_is_stationary(void **state)
     }
 }
 
-static void lambert_optimum_is_gsls_where_gsl_can(void **state)
+TEST(lambert_optimum_is_gsls_where_gsl_can)
 {
-    (void)state;
     for (double alpha = 0.013; alpha < 0.999; alpha += 0.0317) {
         for (double c = 0.02; c < 0.9; c += 0.037) {
             double a = -log(alpha), d = a * (1.0 - c) / c;
@@ -187,9 +180,8 @@ static void lambert_optimum_is_gsls_where_gsl_can(void **state)
     }
 }
 
-static void lambert_optimum_at_the_edges(void **state)
+TEST(lambert_optimum_at_the_edges)
 {
-    (void)state;
     assert_same(spec_speedup_best_K_lambert(0.27, 1.0), -1.0);
     /* near the branch point u - 1 = sqrt(2d) + 2d/3 + ...; with c = 1/2, d = a = 1e-12 */
     double a = -log(1.0 - 1e-12), v = sqrt(2.0 * a) + 2.0 * a / 3.0;
@@ -215,9 +207,8 @@ static void lambert_optimum_at_the_edges(void **state)
     assert_same(spec_speedup_best_K(0.05, 0.1), 0.0);
 }
 
-static void break_even_alpha_gives_speedup_1(void **state)
+TEST(break_even_alpha_gives_speedup_1)
 {
-    (void)state;
     for (int K = 1; K <= 64; K++) {
         for (double c = 0.0007; c < 1.0; c = 1.3 * c + 0.001) {
             double alpha = spec_speedup_break_even_alpha(K, c);
@@ -241,9 +232,8 @@ static void break_even_alpha_gives_speedup_1(void **state)
                 1e-11);
 }
 
-static void break_even_alpha_is_nan_where_there_is_none(void **state)
+TEST(break_even_alpha_is_nan_where_there_is_none)
 {
-    (void)state;
     assert_nan(spec_speedup_break_even_alpha(0, 0.27));
     assert_nan(spec_speedup_break_even_alpha(0, 0.0));
     assert_nan(spec_speedup_break_even_alpha(-1, 0.27));
@@ -251,22 +241,4 @@ static void break_even_alpha_is_nan_where_there_is_none(void **state)
     assert_nan(spec_speedup_break_even_alpha(3, 2.385));
     assert_nan(spec_speedup_break_even_alpha(3, -1e-300));
     assert_nan(spec_speedup_break_even_alpha(3, NAN));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(best_K_is_the_smallest_argmax),
-        cmocka_unit_test(best_K_is_found_however_far_away),
-        cmocka_unit_test(the_best_K_of_any_round_time_is_the_smallest_argmax_between_its_bounds),
-        cmocka_unit_test(best_K_of_the_oracle),
-        cmocka_unit_test(best_K_at_the_edges),
-        cmocka_unit_test(where_every_token_gains_best_K_is_inf_and_its_speedup_the_supremum),
-        cmocka_unit_test(lambert_optimum_is_stationary),
-        cmocka_unit_test(lambert_optimum_is_gsls_where_gsl_can),
-        cmocka_unit_test(lambert_optimum_at_the_edges),
-        cmocka_unit_test(break_even_alpha_gives_speedup_1),
-        cmocka_unit_test(break_even_alpha_is_nan_where_there_is_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

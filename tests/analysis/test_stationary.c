@@ -2,6 +2,7 @@
 #include "analysis/stationary.h"
 
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <gsl/gsl_linalg.h>
 #include <stdio.h>
@@ -24,9 +25,8 @@ static void fill_stochastic(double *matrix, int S, int salt)
     }
 }
 
-static void two_states_by_hand(void **state)
+TEST(two_states_by_hand)
 {
-    (void)state;
     double law[2];
     assert_int_equal(spec_stationary_law(law, (double[]){0.73, 0.27, 0.1, 0.9}, 2), GSL_SUCCESS);
     assert_near(law[0], 0.1 / 0.37, 1e-15);
@@ -41,9 +41,8 @@ static void two_states_by_hand(void **state)
 }
 
 /* Second route: LU of (matrix' - 1) with the last equation replaced by sum = 1. */
-static void law_solves_the_linear_system(void **state)
+TEST(law_solves_the_linear_system)
 {
-    (void)state;
     for (int S = 1; S <= 12; S++) {
         double matrix[144], law[12];
         fill_stochastic(matrix, S, S);
@@ -76,9 +75,8 @@ static void law_solves_the_linear_system(void **state)
 
 /* A birth and death chain, whose law is a product of ratios: 1e-12 up and 1 - 1e-12 down, so the
  * last state has 1e-36. */
-static void small_probabilities_keep_their_digits(void **state)
+TEST(small_probabilities_keep_their_digits)
 {
-    (void)state;
     double up = 1e-12, down = 1.0 - 1e-12, law[4];
     double matrix[16] = {down, up, 0, 0, down, 0, up, 0, 0, down, 0, up, 0, 0, down, up};
     assert_int_equal(spec_stationary_law(law, matrix, 4), GSL_SUCCESS);
@@ -90,9 +88,8 @@ static void small_probabilities_keep_their_digits(void **state)
 
 /* For any position of the transient states: the class that is never left has all probability, the
  * others exactly 0. */
-static void states_that_are_left_for_good_have_probability_0(void **state)
+TEST(states_that_are_left_for_good_have_probability_0)
 {
-    (void)state;
     static const int places[6][4] = {{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 3, 0, 2},
                                      {2, 0, 3, 1}, {0, 3, 1, 2}, {2, 3, 0, 1}};
     for (int p = 0; p < 6; p++) {
@@ -120,9 +117,8 @@ static void states_that_are_left_for_good_have_probability_0(void **state)
     }
 }
 
-static void two_classes_that_are_never_left_are_singular(void **state)
+TEST(two_classes_that_are_never_left_are_singular)
 {
-    (void)state;
     double law[4] = {7, 7, 7, 7};
     assert_int_equal(spec_stationary_law(law, (double[]){1, 0, 0, 1}, 2), GSL_ESING);
     assert_same(law[0], 0.0);
@@ -147,9 +143,8 @@ static void two_classes_that_are_never_left_are_singular(void **state)
     assert_same(law[1], 0.0);
 }
 
-static void what_is_no_stochastic_matrix_is_refused(void **state)
+TEST(what_is_no_stochastic_matrix_is_refused)
 {
-    (void)state;
     double law[2] = {7, 7};
     assert_int_equal(spec_stationary_law(law, (double[]){0.5, 0.4, 0.5, 0.5}, 2), GSL_EDOM);
     assert_same(law[0], 0.0);
@@ -163,9 +158,8 @@ static void what_is_no_stochastic_matrix_is_refused(void **state)
     assert_int_equal(spec_stationary_law(law, NULL, 0), GSL_EDOM);
 }
 
-static void many_states(void **state)
+TEST(many_states)
 {
-    (void)state;
     enum { S = 400 };
     double *matrix = calloc((size_t)S * S, sizeof *matrix), *law = calloc(S, sizeof *law);
     fill_stochastic(matrix, S, 5);
@@ -177,18 +171,4 @@ static void many_states(void **state)
     }
     free(matrix);
     free(law);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_states_by_hand),
-        cmocka_unit_test(law_solves_the_linear_system),
-        cmocka_unit_test(small_probabilities_keep_their_digits),
-        cmocka_unit_test(states_that_are_left_for_good_have_probability_0),
-        cmocka_unit_test(two_classes_that_are_never_left_are_singular),
-        cmocka_unit_test(what_is_no_stochastic_matrix_is_refused),
-        cmocka_unit_test(many_states),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

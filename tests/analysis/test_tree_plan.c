@@ -42,9 +42,8 @@ static double walk(const int *parent, const double *accept, int n, int node)
     return emitted + stops; /* one token if no child is accepted */
 }
 
-static void emitted_is_the_mean_over_every_outcome(void **state)
+TEST(emitted_is_the_mean_over_every_outcome)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     for (int i = 0; i < 200; i++) {
@@ -63,9 +62,8 @@ static void emitted_is_the_mean_over_every_outcome(void **state)
     gsl_rng_free(rng);
 }
 
-static void a_chain_emits_the_capped_geometric_mean(void **state)
+TEST(a_chain_emits_the_capped_geometric_mean)
 {
-    (void)state;
     int parent[MOST];
     double accept[MOST], work[2 * MOST + 1], alphas[] = {0, 0.27, 0.8, 0.999, 1};
     for (int i = 0; i < 5; i++) {
@@ -82,9 +80,8 @@ static void a_chain_emits_the_capped_geometric_mean(void **state)
     }
 }
 
-static void trees_that_are_none_give_nan(void **state)
+TEST(trees_that_are_none_give_nan)
 {
-    (void)state;
     double work[7], fine[3] = {0.5, 0.5, 0.27}, sums[3] = {0.5, 0.5 + 2e-9, 0.27},
                     below[3] = {0.5, -1e-9, 0}, above[3] = {1.1, 0, 0};
     double nan_chance[3] = {0.5, NAN, 0};
@@ -108,9 +105,8 @@ static void trees_that_are_none_give_nan(void **state)
     assert_same(spec_tree_emitted(parent, (double[2]){0.5, most - 0.5}, 2, work), 1 + most);
 }
 
-static void parallel_chains_emit_the_mean_of_the_largest(void **state)
+TEST(parallel_chains_emit_the_mean_of_the_largest)
 {
-    (void)state;
     assert_within(spec_tree_plan_parallel_chains(0.7, 5, 4), 4.925468100522836,
                   1e-14); /* tests/oracle/closed.py, "lookahead" */
     for (int b = 1; b < 40; b += 3) {
@@ -184,9 +180,8 @@ static double best_of_all(const double *accept, int ranks, int depth, int n, boo
     return all.best;
 }
 
-static void medusas_tree_is_the_best_of_all_trees(void **state)
+TEST(medusas_tree_is_the_best_of_all_trees)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     enum { HEADS = 3, RANKS = 3 };
@@ -214,9 +209,8 @@ static void medusas_tree_is_the_best_of_all_trees(void **state)
     gsl_rng_free(rng);
 }
 
-static void medusas_tree_breaks_ties_by_order_and_stops_where_nothing_is_gained(void **state)
+TEST(medusas_tree_breaks_ties_by_order_and_stops_where_nothing_is_gained)
 {
-    (void)state;
     int parent[MOST], rank[MOST], work[MOST + 1 + 6];
     double product[MOST], even[4] = {0.25, 0.25, 0.25, 0.25}, zeros[6] = {0.27, 0, 0.13, 0, 1, 0};
     /* two heads of two ranks, all 1/4: both children of the root, then theirs by parent and rank */
@@ -271,9 +265,8 @@ static double emitted_of_plan(const spec_tree_plan *plan, int nodes, int depth)
     return spec_tree_emitted(parent, accept, n, work);
 }
 
-static void planned_trees_are_the_best_of_all_trees(void **state)
+TEST(planned_trees_are_the_best_of_all_trees)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     enum { WIDTH = 3, NODES = 7, DEPTH = 4 };
@@ -302,9 +295,8 @@ static void planned_trees_are_the_best_of_all_trees(void **state)
     gsl_rng_free(rng);
 }
 
-static void one_child_plans_a_chain_and_depth_one_a_star(void **state)
+TEST(one_child_plans_a_chain_and_depth_one_a_star)
 {
-    (void)state;
     double one[1] = {0.8}, falling[4] = {0.5, 0.2, 0.1, 0.05};
     spec_tree_plan chain, star;
     assert_int_equal(spec_tree_plan_init(&chain, one, 1, 12, 8), GSL_SUCCESS);
@@ -336,9 +328,8 @@ static void one_child_plans_a_chain_and_depth_one_a_star(void **state)
 
 /* If the acceptance of the r-th child is a power law, tokens grow with the logarithm of the budget.
  * A wide tree gains a little more with every doubling, and never less. */
-static void tokens_grow_slowly_with_the_tree(void **state)
+TEST(tokens_grow_slowly_with_the_tree)
 {
-    (void)state;
     double accept[16], sum = 0;
     for (int r = 0; r < 16; r++) sum += accept[r] = pow(r + 1, -1.7);
     for (int r = 0; r < 16; r++) accept[r] *= 0.9 / sum;
@@ -361,9 +352,8 @@ static void tokens_grow_slowly_with_the_tree(void **state)
 }
 
 /* The table of docs/formulas.md#trees, also of an independent program in Python. */
-static void tokens_grow_by_half_a_token_for_each_doubling(void **state)
+TEST(tokens_grow_by_half_a_token_for_each_doubling)
 {
-    (void)state;
     static const struct {
         int nodes, levels;
         const char *emitted;
@@ -387,9 +377,8 @@ static void tokens_grow_by_half_a_token_for_each_doubling(void **state)
     spec_tree_plan_free(&plan);
 }
 
-static void the_fastest_tree_is_the_largest_ratio(void **state)
+TEST(the_fastest_tree_is_the_largest_ratio)
 {
-    (void)state;
     double accept[3] = {0.55, 0.2, 0.1}, verify[21], free_verify[21];
     for (int m = 0; m <= 20; m++) {
         verify[m] = 1 + (m > 8 ? 0.27 * (m - 8) : 0); /* flat up to a ridge, then linear */
@@ -442,9 +431,8 @@ static void the_fastest_tree_is_the_largest_ratio(void **state)
     assert_nan(spec_tree_plan_fastest(&nodes, &depth, &plan, 0.1, verify));
 }
 
-static void plans_outside_the_domain_are_refused(void **state)
+TEST(plans_outside_the_domain_are_refused)
 {
-    (void)state;
     double fine[2] = {0.5, 0.27}, above[2] = {0.5, 0.5 + 2e-9}, below[2] = {0.5, -0.1},
            bad[2] = {NAN, 0.1}, one[2] = {1.5, 0};
     spec_tree_plan plan;
@@ -476,23 +464,4 @@ static void plans_outside_the_domain_are_refused(void **state)
     assert_int_equal(spec_tree_plan_init(&plan, fine, 2, 0, 0), GSL_SUCCESS);
     assert_same(spec_tree_plan_emitted(&plan, 0, 0), 1);
     spec_tree_plan_free(&plan);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(emitted_is_the_mean_over_every_outcome),
-        cmocka_unit_test(a_chain_emits_the_capped_geometric_mean),
-        cmocka_unit_test(trees_that_are_none_give_nan),
-        cmocka_unit_test(parallel_chains_emit_the_mean_of_the_largest),
-        cmocka_unit_test(medusas_tree_is_the_best_of_all_trees),
-        cmocka_unit_test(medusas_tree_breaks_ties_by_order_and_stops_where_nothing_is_gained),
-        cmocka_unit_test(planned_trees_are_the_best_of_all_trees),
-        cmocka_unit_test(one_child_plans_a_chain_and_depth_one_a_star),
-        cmocka_unit_test(tokens_grow_slowly_with_the_tree),
-        cmocka_unit_test(tokens_grow_by_half_a_token_for_each_doubling),
-        cmocka_unit_test(the_fastest_tree_is_the_largest_ratio),
-        cmocka_unit_test(plans_outside_the_domain_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

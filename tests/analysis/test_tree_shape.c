@@ -48,9 +48,8 @@ static int grow(int *parent, double *chance, const int *width, int depth, const 
     return n;
 }
 
-static void widths_emit_what_their_nodes_do(void **state)
+TEST(widths_emit_what_their_nodes_do)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     for (int i = 0; i < 200; i++) {
@@ -78,9 +77,8 @@ static void widths_emit_what_their_nodes_do(void **state)
     gsl_rng_free(rng);
 }
 
-static void parents_are_written_breadth_first(void **state)
+TEST(parents_are_written_breadth_first)
 {
-    (void)state;
     /* 0 and 3 from the root; 1, 4 and 5 from 0; 2 from 1; 6 from 3; 7 from 2 */
     const int parent[] = {-1, 0, 1, -1, 0, 0, 3, 2}, expected[] = {2, 3, 1, 1, 0, 0, 0, 1, 0};
     int children[9], work[9];
@@ -113,9 +111,8 @@ static int has_form(spec_form form, const int *width, int depth)
     return 1;
 }
 
-static void the_fastest_of_a_form_is_the_largest_ratio(void **state)
+TEST(the_fastest_of_a_form_is_the_largest_ratio)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     for (int i = 0; i < 40; i++) {
@@ -156,9 +153,8 @@ static void the_fastest_of_a_form_is_the_largest_ratio(void **state)
     gsl_rng_free(rng);
 }
 
-static void of_equal_trees_the_smallest_is_taken(void **state)
+TEST(of_equal_trees_the_smallest_is_taken)
 {
-    (void)state;
     const double accept[4] = {0.27, 0, 0.27, 0}, free_verify[7] = {1, 1, 1, 1, 1, 1, 1};
     int width[2], nodes, depth;
     double emitted;
@@ -179,9 +175,8 @@ static void of_equal_trees_the_smallest_is_taken(void **state)
     }
 }
 
-static void shapes_outside_the_domain_are_refused(void **state)
+TEST(shapes_outside_the_domain_are_refused)
 {
-    (void)state;
     const double fine[4] = {0.6, 0.27, 0.6, 0.27}, rounded[2] = {0.6, 0.4 + 5e-10},
                  more[2] = {0.6, 0.4 + 2e-9}, above[4] = {0.6, 0.27, 0.6, 0.5},
                  bad[4] = {0.6, -0.1, 0.6, NAN};
@@ -232,16 +227,4 @@ static void shapes_outside_the_domain_are_refused(void **state)
     assert_same(fastest(width, &nodes, &depth, &emitted,
                         (spec_tree_shape_search){SPEC_FORM_CHAIN, fine, 0, 2, 2, 0, verify}),
                 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(widths_emit_what_their_nodes_do),
-        cmocka_unit_test(parents_are_written_breadth_first),
-        cmocka_unit_test(the_fastest_of_a_form_is_the_largest_ratio),
-        cmocka_unit_test(of_equal_trees_the_smallest_is_taken),
-        cmocka_unit_test(shapes_outside_the_domain_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,9 +46,8 @@ static speclab_law_numbers read_law(const speclab_law *law)
     return numbers;
 }
 
-static void the_law_of_a_lossless_rule_is_that_of_the_target(void **state)
+TEST(the_law_of_a_lossless_rule_is_that_of_the_target)
 {
-    (void)state;
     const double target[] = {0.5, 0.2, 0.1, 0.2};
     speclab_law *law = open_law("block");
     const speclab_law_numbers numbers = read_law(law);
@@ -61,9 +60,8 @@ static void the_law_of_a_lossless_rule_is_that_of_the_target(void **state)
 }
 
 /* A rejected token is drawn from the whole target: tv = .0996 in two tokens. */
-static void the_law_of_a_wrong_rule_is_another_one(void **state)
+TEST(the_law_of_a_wrong_rule_is_another_one)
 {
-    (void)state;
     speclab_law *law = open_law("resample-target");
     const speclab_law_numbers numbers = read_law(law);
     double tv = 0.0;
@@ -80,9 +78,8 @@ static void sample(uint64_t *counts, speclab_law *law, uint64_t batch)
         fail_msg("%s", error);
 }
 
-static void batches_differ_and_add_up(void **state)
+TEST(batches_differ_and_add_up)
 {
-    (void)state;
     uint64_t one[TEXTS] = {0}, other[TEXTS] = {0}, both[TEXTS] = {0}, sum = 0;
     speclab_law *law = open_law("token");
     sample(one, law, 3);
@@ -99,9 +96,8 @@ static void batches_differ_and_add_up(void **state)
 }
 
 /* A tv of .0996 wins exp(20) with far fewer than 40,000 texts; a lossless rule wins nothing. */
-static void evidence_grows_against_wrong_rules_alone(void **state)
+TEST(evidence_grows_against_wrong_rules_alone)
 {
-    (void)state;
     const char *const rule[] = {"token", "block", "resample-target"};
     for (int r = 0; r < 3; r++) {
         uint64_t counts[TEXTS] = {0};
@@ -115,9 +111,8 @@ static void evidence_grows_against_wrong_rules_alone(void **state)
     }
 }
 
-static void wrong_arguments_are_refused(void **state)
+TEST(wrong_arguments_are_refused)
 {
-    (void)state;
     char error[512];
     const speclab_pair pair = {.size = sizeof pair, .target = "uniform?V=100", .K = 0};
     speclab_law_options options = {.size = sizeof options, .tokens = 4};
@@ -135,14 +130,4 @@ static void wrong_arguments_are_refused(void **state)
     speclab_law_close(NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_law_of_a_lossless_rule_is_that_of_the_target),
-        cmocka_unit_test(the_law_of_a_wrong_rule_is_another_one),
-        cmocka_unit_test(batches_differ_and_add_up),
-        cmocka_unit_test(evidence_grows_against_wrong_rules_alone),
-        cmocka_unit_test(wrong_arguments_are_refused),
-    };
-    return cmocka_run_group_tests(tests, open_lab, close_lab);
-}
+SUITE(.setup = open_lab, .teardown = close_lab);

@@ -48,9 +48,8 @@ static speclab_decision decision(const speclab_round *round, int32_t index)
 }
 
 /* Token 1 is drafted and rejected at .7 >= .2/.3; the residual is (.5, 0, 0, .5). */
-static void given_coins_reject_the_draft_of_the_worked_example(void **state)
+TEST(given_coins_reject_the_draft_of_the_worked_example)
 {
-    (void)state;
     const double coin[] = {0.5, 0.7, 0.6, 0.9};
     const speclab_round_options options = {.size = sizeof options, .coin = coin, .n_coins = 4};
     speclab_outcome o;
@@ -98,9 +97,8 @@ static void given_coins_reject_the_draft_of_the_worked_example(void **state)
     speclab_round_free(round);
 }
 
-static void certain_decisions_draw_no_coin(void **state)
+TEST(certain_decisions_draw_no_coin)
 {
-    (void)state;
     const double coin[] = {0.1, 0.95};
     const speclab_round_options options = {.size = sizeof options, .coin = coin, .n_coins = 2};
     speclab_outcome o;
@@ -145,9 +143,8 @@ static void sampled_round(int *ret_token, int *ret_n, const speclab_pair *pair, 
     gsl_rng_free(rng);
 }
 
-static void a_seed_gives_the_round_of_the_decoder_and_its_coins_repeat_it(void **state)
+TEST(a_seed_gives_the_round_of_the_decoder_and_its_coins_repeat_it)
 {
-    (void)state;
     const int32_t context[] = {2, 0, 3};
     const char *const way[][2] = {{"chain", "token"},
                                   {"chain", "block"},
@@ -196,9 +193,8 @@ static void refused(const speclab_pair *pair, const speclab_round_options *optio
     if (strstr(error, line) == NULL) fail_msg("'%s' does not contain '%s'", error, line);
 }
 
-static void wrong_inputs_are_refused(void **state)
+TEST(wrong_inputs_are_refused)
 {
-    (void)state;
     const double wrong[] = {0.5, 1.0}, none[] = {NAN};
     const int32_t outside[] = {4};
     speclab_pair pair = example;
@@ -239,9 +235,8 @@ static void wrong_inputs_are_refused(void **state)
     refused(&pair, NULL, "the size of speclab_pair is");
 }
 
-static void questions_outside_a_round_have_no_answer(void **state)
+TEST(questions_outside_a_round_have_no_answer)
 {
-    (void)state;
     speclab_outcome o;
     speclab_decision d = {.size = sizeof d, .n_weights = 7};
     speclab_round *round = run(&example, NULL, &o);
@@ -265,14 +260,4 @@ static void questions_outside_a_round_have_no_answer(void **state)
     speclab_round_free(NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(given_coins_reject_the_draft_of_the_worked_example),
-        cmocka_unit_test(certain_decisions_draw_no_coin),
-        cmocka_unit_test(a_seed_gives_the_round_of_the_decoder_and_its_coins_repeat_it),
-        cmocka_unit_test(wrong_inputs_are_refused),
-        cmocka_unit_test(questions_outside_a_round_have_no_answer),
-    };
-    return cmocka_run_group_tests(tests, open_lab, close_lab);
-}
+SUITE(.setup = open_lab, .teardown = close_lab);

@@ -2,6 +2,7 @@
 #include "models/rows/rows_file.h"
 #include "speclab/speclab.h"
 #include "tests/support/child.h"
+#include "tests/support/support.h"
 
 #include <math.h>
 #include <string.h>
@@ -48,9 +49,8 @@ static void add(speclab_rows *rows, int64_t position, int place)
     assert_int_equal(speclab_rows_place(rows, position, row, NULL, 0), SPECLAB_OK);
 }
 
-static void rows_are_read_as_they_were_written(void **state)
+TEST(rows_are_read_as_they_were_written)
 {
-    (void)state;
     speclab_rows *rows = open_rows("two.rows");
     const int32_t first[] = {2, 1}, second[] = {0, 2, 1};
     assert_int_equal(speclab_rows_text(rows, first, 2, NULL, 0), SPECLAB_OK);
@@ -80,9 +80,8 @@ static void rows_are_read_as_they_were_written(void **state)
     spec_rows_file_close(&file);
 }
 
-static void the_file_is_a_model_of_every_function(void **state)
+TEST(the_file_is_a_model_of_every_function)
 {
-    (void)state;
     speclab_rows *rows = open_rows("model.rows");
     const int32_t token[] = {2};
     assert_int_equal(speclab_rows_text(rows, token, 1, NULL, 0), SPECLAB_OK);
@@ -100,9 +99,8 @@ static void the_file_is_a_model_of_every_function(void **state)
     speclab_round_free(round);
 }
 
-static void a_file_that_is_not_finished_is_removed(void **state)
+TEST(a_file_that_is_not_finished_is_removed)
 {
-    (void)state;
     speclab_rows *rows = open_rows("none.rows");
     const int32_t token[] = {2};
     char error[512];
@@ -125,9 +123,8 @@ static void refused(speclab_rows_options options, const char *line)
     assert_non_null(strstr(error, line));
 }
 
-static void wrong_options_are_named(void **state)
+TEST(wrong_options_are_named)
 {
-    (void)state;
     const char *const none[] = {"mine", NULL};
     speclab_rows_options options = two_sides();
     options.vocab = 0;
@@ -153,9 +150,8 @@ static void place_refused(speclab_rows *rows, int64_t position, const double *ro
     assert_non_null(strstr(error, line));
 }
 
-static void wrong_rows_places_and_tokens_are_named(void **state)
+TEST(wrong_rows_places_and_tokens_are_named)
 {
-    (void)state;
     char error[512];
     speclab_rows *rows = open_rows("wrong.rows");
     const int32_t token[] = {0, 3}, good[] = {0, 1};
@@ -180,14 +176,4 @@ static void wrong_rows_places_and_tokens_are_named(void **state)
     assert_int_equal(speclab_rows_text(NULL, good, 2, NULL, 0), SPECLAB_INPUT);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_read_as_they_were_written),
-        cmocka_unit_test(the_file_is_a_model_of_every_function),
-        cmocka_unit_test(a_file_that_is_not_finished_is_removed),
-        cmocka_unit_test(wrong_options_are_named),
-        cmocka_unit_test(wrong_rows_places_and_tokens_are_named),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+SUITE(.setup = set_up, .teardown = tear_down);

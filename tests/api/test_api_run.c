@@ -5,6 +5,7 @@
 #include "speclab/speclab.h"
 #include "tests/support/child.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 
@@ -48,9 +49,8 @@ static double number(const speclab_table *table, int64_t row, const char *column
     return speclab_table_number(table, row, speclab_table_find(table, column));
 }
 
-static void numbers_have_all_digits(void **state)
+TEST(numbers_have_all_digits)
 {
-    (void)state;
     speclab_table *table =
         run("measure = \"predict\"; grid = { alpha = [0.27, 0.83]; K = [3, 11]; };", NULL);
     assert_int_equal(speclab_table_rows(table), 4);
@@ -97,9 +97,8 @@ static void print_csv(const speclab_table *table, char *out, size_t size)
         }
 }
 
-static void the_table_prints_as_the_csv_of_the_program(void **state)
+TEST(the_table_prints_as_the_csv_of_the_program)
 {
-    (void)state;
     spec_needs_program();
     static char csv[1 << 16];
     const speclab_run_options options = {.size = sizeof options, .name = "given.cfg"};
@@ -114,9 +113,8 @@ static void the_table_prints_as_the_csv_of_the_program(void **state)
     speclab_table_free(table);
 }
 
-static void a_seed_and_overrides_change_the_result_as_in_the_program(void **state)
+TEST(a_seed_and_overrides_change_the_result_as_in_the_program)
 {
-    (void)state;
     const uint64_t seed = 7;
     const char *const set[] = {"rounds=5000", "K=4", NULL}, *const reseeded[] = {"seed=7", NULL};
     const speclab_run_options by_seed = {.size = sizeof by_seed, .seed = &seed},
@@ -134,9 +132,8 @@ static void a_seed_and_overrides_change_the_result_as_in_the_program(void **stat
     speclab_table_free(fewer);
 }
 
-static void checks_of_rows_are_counted(void **state)
+TEST(checks_of_rows_are_counted)
 {
-    (void)state;
     uint64_t holds, fails;
     speclab_table *table = run(texts, NULL);
     speclab_table_checks(&holds, &fails, table);
@@ -152,9 +149,8 @@ static void checks_of_rows_are_counted(void **state)
     speclab_table_free(table);
 }
 
-static void cells_outside_the_table_are_empty(void **state)
+TEST(cells_outside_the_table_are_empty)
 {
-    (void)state;
     speclab_table *table = run(texts, NULL);
     const int32_t columns = speclab_table_columns(table);
     const int64_t rows = speclab_table_rows(table);
@@ -178,9 +174,8 @@ static void cells_outside_the_table_are_empty(void **state)
     speclab_table_free(NULL);
 }
 
-static void wrong_texts_are_refused_with_their_line(void **state)
+TEST(wrong_texts_are_refused_with_their_line)
 {
-    (void)state;
     const speclab_run_options named = {.size = sizeof named, .name = "my.cfg"};
     const char *const no_key[] = {"raunds=3", NULL};
     const speclab_run_options overridden = {.size = sizeof overridden, .set = no_key};
@@ -194,9 +189,8 @@ static void wrong_texts_are_refused_with_their_line(void **state)
     refused(texts, &overridden, SPECLAB_INPUT, "raunds");
 }
 
-static void wrong_arguments_are_refused(void **state)
+TEST(wrong_arguments_are_refused)
 {
-    (void)state;
     char error[512];
     speclab_table *table;
     speclab_run_options options = {.size = 0};
@@ -210,9 +204,8 @@ static void wrong_arguments_are_refused(void **state)
     assert_string_equal(error, "ret_table is NULL");
 }
 
-static void an_error_is_cut_to_its_buffer(void **state)
+TEST(an_error_is_cut_to_its_buffer)
 {
-    (void)state;
     char error[8] = "1234567";
     speclab_table *table;
     assert_int_equal(speclab_run(&table, lab, "", NULL, error, 4), SPECLAB_INPUT);
@@ -231,9 +224,8 @@ static void stop_after_two(void *self, double done, uint64_t total)
     if (done >= 2.0) stop = 1;
 }
 
-static void a_stopped_run_keeps_its_finished_rows(void **state)
+TEST(a_stopped_run_keeps_its_finished_rows)
 {
-    (void)state;
     char error[512];
     speclab_table *table;
     const speclab_run_options options = {
@@ -248,9 +240,8 @@ static void a_stopped_run_keeps_its_finished_rows(void **state)
     assert_null(table);
 }
 
-static void closed_forms_are_those_of_the_analysis(void **state)
+TEST(closed_forms_are_those_of_the_analysis)
 {
-    (void)state;
     for (double alpha = 0.0; alpha <= 1.0; alpha += 0.0625) {
         assert_same(speclab_emitted_mean(alpha, 6), spec_capped_geometric_mean(alpha, 6));
         assert_same(speclab_emitted_variance(alpha, 6), spec_capped_geometric_variance(alpha, 6));
@@ -269,9 +260,8 @@ static void closed_forms_are_those_of_the_analysis(void **state)
     assert_same(speclab_break_even_alpha(1, 0.27), 0.27);
 }
 
-static void closed_forms_outside_their_domain_are_nan(void **state)
+TEST(closed_forms_outside_their_domain_are_nan)
 {
-    (void)state;
     const double wrong[] = {-0.1, 1.1, NAN, INFINITY, -INFINITY};
     for (int i = 0; i < 5; i++) {
         assert_nan(speclab_emitted_mean(wrong[i], 3));
@@ -297,9 +287,8 @@ static void closed_forms_outside_their_domain_are_nan(void **state)
     assert_nan(speclab_break_even_alpha(-1, 0.1));
 }
 
-static void lists_have_the_names_of_specs(void **state)
+TEST(lists_have_the_names_of_specs)
 {
-    (void)state;
     char error[512];
     speclab_table *rules, *all;
     assert_int_equal(speclab_list(&rules, lab, "rule", error, sizeof error), SPECLAB_OK);
@@ -318,21 +307,4 @@ static void lists_have_the_names_of_specs(void **state)
     assert_string_equal(error, "there is no list of 'nothing'");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_have_all_digits),
-        cmocka_unit_test(the_table_prints_as_the_csv_of_the_program),
-        cmocka_unit_test(a_seed_and_overrides_change_the_result_as_in_the_program),
-        cmocka_unit_test(checks_of_rows_are_counted),
-        cmocka_unit_test(cells_outside_the_table_are_empty),
-        cmocka_unit_test(wrong_texts_are_refused_with_their_line),
-        cmocka_unit_test(wrong_arguments_are_refused),
-        cmocka_unit_test(an_error_is_cut_to_its_buffer),
-        cmocka_unit_test(a_stopped_run_keeps_its_finished_rows),
-        cmocka_unit_test(closed_forms_are_those_of_the_analysis),
-        cmocka_unit_test(closed_forms_outside_their_domain_are_nan),
-        cmocka_unit_test(lists_have_the_names_of_specs),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+SUITE(.setup = set_up, .teardown = tear_down);

@@ -71,9 +71,8 @@ static double asked(const char *text, const char *column)
     return value;
 }
 
-static void a_simulation_gives_the_numbers_of_the_experiment(void **state)
+TEST(a_simulation_gives_the_numbers_of_the_experiment)
 {
-    (void)state;
     const char *const text = "measure = \"decode\"; rounds = 30000; grid = { target = "
                              "\"zipf?V=40\"; draft = \"perturb?of=target&alpha=0.7\"; K = 3; };";
     speclab_simulation_options o = {.size = sizeof o, .rounds = 30000, .c = 0.1};
@@ -88,9 +87,8 @@ static void a_simulation_gives_the_numbers_of_the_experiment(void **state)
     speclab_simulation_close(s);
 }
 
-static void acceptance_gives_the_numbers_of_the_experiment(void **state)
+TEST(acceptance_gives_the_numbers_of_the_experiment)
 {
-    (void)state;
     const char *const text = "measure = \"acceptance\"; rounds = 700000; grid = { process = "
                              "\"decay?rate=0.9\"; alpha = 0.83; K = 4; c = 0.1; };";
     speclab_simulation_options o = {.size = sizeof o, .rounds = 700000, .c = 0.1};
@@ -112,9 +110,8 @@ static void acceptance_gives_the_numbers_of_the_experiment(void **state)
     speclab_simulation_close(s);
 }
 
-static void estimates_grow_from_group_to_group(void **state)
+TEST(estimates_grow_from_group_to_group)
 {
-    (void)state;
     const speclab_simulation_options o = {.size = sizeof o, .standard_error = 1e-4};
     speclab_simulation *s = open_acceptance(&o);
     speclab_estimates before = {.size = sizeof before}, after = before;
@@ -133,9 +130,8 @@ static void estimates_grow_from_group_to_group(void **state)
 }
 
 /* Rounds of 300,000 make several groups; workers compute them in any order. */
-static void groups_computed_elsewhere_give_the_same_numbers(void **state)
+TEST(groups_computed_elsewhere_give_the_same_numbers)
 {
-    (void)state;
     enum { GROUPS_MAX = 16 };
     static char text[GROUPS_MAX][SPECLAB_GROUP_SIZE];
     char error[512];
@@ -172,9 +168,8 @@ static void groups_computed_elsewhere_give_the_same_numbers(void **state)
     speclab_simulation_close(sum);
 }
 
-static void a_stopped_group_counts_for_nothing(void **state)
+TEST(a_stopped_group_counts_for_nothing)
 {
-    (void)state;
     char error[512];
     volatile int stop = 1;
     int32_t done = 7;
@@ -204,9 +199,8 @@ static void refused(const speclab_pair *p, const speclab_acceptance *a,
     if (strstr(error, line) == NULL) fail_msg("'%s' does not contain '%s'", error, line);
 }
 
-static void wrong_inputs_are_refused(void **state)
+TEST(wrong_inputs_are_refused)
 {
-    (void)state;
     const speclab_simulation_options good = {.size = sizeof good, .rounds = 10};
     speclab_simulation_options o = good;
     speclab_acceptance a = acceptance;
@@ -261,15 +255,4 @@ static void wrong_inputs_are_refused(void **state)
     speclab_simulation_close(NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_simulation_gives_the_numbers_of_the_experiment),
-        cmocka_unit_test(acceptance_gives_the_numbers_of_the_experiment),
-        cmocka_unit_test(estimates_grow_from_group_to_group),
-        cmocka_unit_test(groups_computed_elsewhere_give_the_same_numbers),
-        cmocka_unit_test(a_stopped_group_counts_for_nothing),
-        cmocka_unit_test(wrong_inputs_are_refused),
-    };
-    return cmocka_run_group_tests(tests, open_lab, close_lab);
-}
+SUITE(.setup = open_lab, .teardown = close_lab);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "speclab/speclab.h"
 #include "tests/support/child.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 
@@ -63,9 +64,8 @@ static int64_t whole(char *bytes, speclab_text *text)
     return n;
 }
 
-static void the_text_is_that_of_the_program(void **state)
+TEST(the_text_is_that_of_the_program)
 {
-    (void)state;
     spec_needs_program();
     char bytes[512];
     spec_child child;
@@ -79,9 +79,8 @@ static void the_text_is_that_of_the_program(void **state)
     spec_child_free(&child);
 }
 
-static void rounds_say_where_tokens_come_from(void **state)
+TEST(rounds_say_where_tokens_come_from)
 {
-    (void)state;
     const speclab_text_options o = {.size = sizeof o, .seed = 3, .most = 200};
     speclab_text *text = open_text(&o);
     int seen[4] = {0};
@@ -103,9 +102,8 @@ static void rounds_say_where_tokens_come_from(void **state)
     speclab_text_close(text);
 }
 
-static void a_prompt_of_tokens_is_that_of_its_text(void **state)
+TEST(a_prompt_of_tokens_is_that_of_its_text)
 {
-    (void)state;
     char by_text[512], by_token[512], other[512];
     const int32_t token[] = {'a', ' ', 'd'};
     speclab_text_options o = {.size = sizeof o, .seed = 5, .most = 60, .prompt = "a d"};
@@ -125,9 +123,8 @@ static void a_prompt_of_tokens_is_that_of_its_text(void **state)
     assert_true(strcmp(other, by_text) != 0);
 }
 
-static void a_stopped_text_goes_on_later(void **state)
+TEST(a_stopped_text_goes_on_later)
 {
-    (void)state;
     char error[512], bytes[512], unstopped[512];
     volatile int stop = 0;
     const speclab_text_options o = {.size = sizeof o, .seed = 9, .most = 50, .opt_stop = &stop};
@@ -155,9 +152,8 @@ static void refused(const speclab_pair *p, const speclab_text_options *o, const 
     if (strstr(error, line) == NULL) fail_msg("'%s' does not contain '%s'", error, line);
 }
 
-static void wrong_inputs_are_refused(void **state)
+TEST(wrong_inputs_are_refused)
 {
-    (void)state;
     const int32_t token[] = {-1};
     speclab_text_options o = {.size = sizeof o, .token = token, .n_token = 1};
     speclab_pair p = pair;
@@ -186,9 +182,8 @@ static void wrong_inputs_are_refused(void **state)
     speclab_text_close(NULL);
 }
 
-static void a_model_without_texts_gives_tokens_alone(void **state)
+TEST(a_model_without_texts_gives_tokens_alone)
 {
-    (void)state;
     speclab_pair p = pair;
     speclab_text *text;
     p.target = p.draft = "zipf?V=30";
@@ -200,15 +195,4 @@ static void a_model_without_texts_gives_tokens_alone(void **state)
     speclab_text_close(text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_text_is_that_of_the_program),
-        cmocka_unit_test(rounds_say_where_tokens_come_from),
-        cmocka_unit_test(a_prompt_of_tokens_is_that_of_its_text),
-        cmocka_unit_test(a_stopped_text_goes_on_later),
-        cmocka_unit_test(wrong_inputs_are_refused),
-        cmocka_unit_test(a_model_without_texts_gives_tokens_alone),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+SUITE(.setup = set_up, .teardown = tear_down);

@@ -7,6 +7,7 @@
 #include "sim/verify/verify.h"
 #include "speclab/speclab.h"
 #include "tests/conformance/validation.h"
+#include "tests/support/support.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -155,9 +156,8 @@ static speclab_validation *validate(behaviour *s, bool parallel, uint64_t draws)
     return v;
 }
 
-static void a_right_sampler_passes_and_a_wrong_one_fails(void **state)
+TEST(a_right_sampler_passes_and_a_wrong_one_fails)
 {
-    (void)state;
     behaviour right = {.wrong = false}, wrong = {.wrong = true};
     speclab_validation *v = validate(&right, false, 400000);
     assert_int_equal(speclab_validation_verdict(v), SPECLAB_PASS);
@@ -171,9 +171,8 @@ static void a_right_sampler_passes_and_a_wrong_one_fails(void **state)
     speclab_validation_free(v);
 }
 
-static void threads_give_the_same_report(void **state)
+TEST(threads_give_the_same_report)
 {
-    (void)state;
     for (int wrong = 0; wrong < 2; wrong++) {
         behaviour s = {.wrong = wrong};
         speclab_validation *one = validate(&s, false, 200000), *two = validate(&s, true, 200000);
@@ -183,9 +182,8 @@ static void threads_give_the_same_report(void **state)
     }
 }
 
-static void the_options_choose_seed_and_hints(void **state)
+TEST(the_options_choose_seed_and_hints)
 {
-    (void)state;
     const uint64_t seeds[] = {42, 7};
     behaviour s = {.wrong = true};
     const speclab_sampler sampler = sampler_of(&s);
@@ -208,9 +206,8 @@ static void the_options_choose_seed_and_hints(void **state)
 }
 
 /* The rule of speclab's own makes the same decisions, so its report differs only in its names. */
-static void the_report_is_that_of_the_same_rule_in_the_program(void **state)
+TEST(the_report_is_that_of_the_same_rule_in_the_program)
 {
-    (void)state;
     behaviour s = {.wrong = false};
     spec_validation program;
     spec_validate_plan plan = plan_of(200000, 1, few);
@@ -232,9 +229,8 @@ static void the_report_is_that_of_the_same_rule_in_the_program(void **state)
 
 /* ---- wrong answers --------------------------------------------------------------------------- */
 
-static void impossible_counts_fail_with_their_reason(void **state)
+TEST(impossible_counts_fail_with_their_reason)
 {
-    (void)state;
     const int32_t emits[] = {-1, 99, INT32_MAX, INT32_MIN};
     for (int i = 0; i < 4; i++) {
         behaviour s = {.emits = emits[i]};
@@ -249,9 +245,8 @@ static void impossible_counts_fail_with_their_reason(void **state)
     speclab_validation_free(v);
 }
 
-static void a_failing_callback_ends_the_run_with_its_line(void **state)
+TEST(a_failing_callback_ends_the_run_with_its_line)
 {
-    (void)state;
     for (int32_t after = 1; after <= 40; after += 39) {
         char error[512];
         behaviour s = {.fail_after = after};
@@ -292,15 +287,13 @@ static double stopped(behaviour *s, speclab_validate_options options)
     return spec_clock_monotonic() - begun;
 }
 
-static void a_stop_ends_a_run_whose_callback_watches_it(void **state)
+TEST(a_stop_ends_a_run_whose_callback_watches_it)
 {
-    (void)state;
     stopped(&(behaviour){.waits = true}, (speclab_validate_options){0});
 }
 
-static void a_stop_ends_a_run_of_any_budget(void **state)
+TEST(a_stop_ends_a_run_of_any_budget)
 {
-    (void)state;
     const char *const only[] = {"plain-4", NULL};
     const speclab_validate_options options = {.only = only, .draws = 1000000000000000};
     assert_true(stopped(&(behaviour){0}, options) < 20.0);
@@ -330,9 +323,8 @@ static int32_t generate(void *self, const spec_models *models, const int32_t *co
     return 0;
 }
 
-static void texts_are_validated_too(void **state)
+TEST(texts_are_validated_too)
 {
-    (void)state;
     static const spec_sampler_about texts = {
         .size = sizeof texts, .name = "texts", .scopes = SPEC_SCOPE_STREAM, .seeded = 1};
     const char *const only[] = {"plain-4", NULL};
@@ -364,9 +356,8 @@ static void refused(const speclab_sampler *sampler, const speclab_validate_optio
     if (strstr(error, line) == NULL) fail_msg("'%s' does not contain '%s'", error, line);
 }
 
-static void wrong_inputs_are_refused(void **state)
+TEST(wrong_inputs_are_refused)
 {
-    (void)state;
     behaviour s = {.wrong = false};
     const char *const unknown[] = {"plain-5", NULL};
     spec_sampler_about about = chains;
@@ -409,19 +400,4 @@ static void wrong_inputs_are_refused(void **state)
     speclab_validation_free(NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_right_sampler_passes_and_a_wrong_one_fails),
-        cmocka_unit_test(threads_give_the_same_report),
-        cmocka_unit_test(the_options_choose_seed_and_hints),
-        cmocka_unit_test(the_report_is_that_of_the_same_rule_in_the_program),
-        cmocka_unit_test(impossible_counts_fail_with_their_reason),
-        cmocka_unit_test(a_failing_callback_ends_the_run_with_its_line),
-        cmocka_unit_test(a_stop_ends_a_run_whose_callback_watches_it),
-        cmocka_unit_test(a_stop_ends_a_run_of_any_budget),
-        cmocka_unit_test(texts_are_validated_too),
-        cmocka_unit_test(wrong_inputs_are_refused),
-    };
-    return cmocka_run_group_tests(tests, open_lab, close_lab);
-}
+SUITE(.setup = open_lab, .teardown = close_lab);

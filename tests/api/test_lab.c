@@ -39,17 +39,15 @@ static double ask(speclab *lab, int32_t expected)
     return sum;
 }
 
-static void version_and_abi_are_those_of_the_header(void **state)
+TEST(version_and_abi_are_those_of_the_header)
 {
-    (void)state;
     assert_int_equal(speclab_abi(), SPECLAB_ABI);
     assert_true(strncmp(speclab_version(), SPEC_VERSION, strlen(SPEC_VERSION)) == 0);
 }
 
 /* Sizes of the 64-bit processors. A struct of the binary interface may only grow. */
-static void structs_keep_their_sizes(void **state)
+TEST(structs_keep_their_sizes)
 {
-    (void)state;
     assert_int_equal(sizeof(speclab_options), 16);
     assert_int_equal(sizeof(speclab_run_options), 64);
     assert_int_equal(sizeof(speclab_pair), 48);
@@ -66,9 +64,8 @@ static void structs_keep_their_sizes(void **state)
     assert_int_equal(sizeof(speclab_validate_options), 96);
 }
 
-static void wrong_options_are_refused(void **state)
+TEST(wrong_options_are_refused)
 {
-    (void)state;
     char error[512];
     speclab *lab = (speclab *)&error;
     speclab_options options = {.size = sizeof options, .threads = -1};
@@ -85,9 +82,8 @@ static void wrong_options_are_refused(void **state)
     speclab_close(NULL);
 }
 
-static void threads_do_not_change_results(void **state)
+TEST(threads_do_not_change_results)
 {
-    (void)state;
     speclab *one = open_lab(1), *three = open_lab(3), *all = open_lab(0);
     const double sum = ask(one, SPECLAB_OK);
     assert_true(sum > 3.0);
@@ -105,9 +101,8 @@ static void *ask_in_thread(void *lab)
     return sum;
 }
 
-static void several_threads_use_one_library_at_once(void **state)
+TEST(several_threads_use_one_library_at_once)
 {
-    (void)state;
     enum { THREADS = 4 };
     speclab *lab = open_lab(2);
     const double sum = ask(lab, SPECLAB_OK);
@@ -155,9 +150,8 @@ static int use_in_child(speclab *parents, speclab_simulation *simulation, double
     return 0;
 }
 
-static void a_forked_child_gets_an_error_and_opens_its_own_library(void **state)
+TEST(a_forked_child_gets_an_error_and_opens_its_own_library)
 {
-    (void)state;
     int status;
     speclab *lab = open_lab(3);
     const double sum = ask(lab, SPECLAB_OK);
@@ -185,9 +179,8 @@ static bool set_german(const char *folder)
     return system(command) == 0 && setlocale(LC_ALL, "de_DE.UTF-8") != NULL;
 }
 
-static void results_do_not_depend_on_the_locale(void **state)
+TEST(results_do_not_depend_on_the_locale)
 {
-    (void)state;
     char folder[] = "/tmp/speclab-locale-XXXXXX", command[64];
     speclab *lab = open_lab(2);
     const double sum = ask(lab, SPECLAB_OK);
@@ -221,9 +214,8 @@ static void count_error(const char *reason, const char *file, int line, int numb
     errors++;
 }
 
-static void the_handlers_of_the_program_stay(void **state)
+TEST(the_handlers_of_the_program_stay)
 {
-    (void)state;
     struct sigaction found, left;
     assert_int_equal(sigaction(SIGINT, NULL, &found), 0);
     gsl_error_handler_t *const before = gsl_set_error_handler(count_error);
@@ -234,19 +226,4 @@ static void the_handlers_of_the_program_stay(void **state)
     speclab_close(lab);
     assert_int_equal(errors, 0);
     assert_true(gsl_set_error_handler(before) == count_error);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(version_and_abi_are_those_of_the_header),
-        cmocka_unit_test(structs_keep_their_sizes),
-        cmocka_unit_test(wrong_options_are_refused),
-        cmocka_unit_test(threads_do_not_change_results),
-        cmocka_unit_test(several_threads_use_one_library_at_once),
-        cmocka_unit_test(a_forked_child_gets_an_error_and_opens_its_own_library),
-        cmocka_unit_test(results_do_not_depend_on_the_locale),
-        cmocka_unit_test(the_handlers_of_the_program_stay),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

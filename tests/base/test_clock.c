@@ -7,9 +7,8 @@
 
 #include <unistd.h>
 
-static void the_walls_clock_goes_on(void **state)
+TEST(the_walls_clock_goes_on)
 {
-    (void)state;
     const spec_clock wall = spec_clock_wall(), off = {0};
     const double begun = spec_clock_read(&wall);
     double now = begun;
@@ -18,9 +17,8 @@ static void the_walls_clock_goes_on(void **state)
     assert_true(spec_clock_read(&off) == 0.0);
 }
 
-static void the_processors_clock_stands_while_nothing_is_computed(void **state)
+TEST(the_processors_clock_stands_while_nothing_is_computed)
 {
-    (void)state;
     const spec_clock wall = spec_clock_wall(), processor = spec_clock_processor();
     const double begun = spec_clock_read(&wall), computed = spec_clock_read(&processor);
     usleep(30000);
@@ -38,9 +36,8 @@ static double tick(void *self)
     return ++*(double *)self;
 }
 
-static void a_round_asks_its_clock_five_times_and_one_that_is_off_never(void **state)
+TEST(a_round_asks_its_clock_five_times_and_one_that_is_off_never)
 {
-    (void)state;
     stage s;
     stage_init(&s, 3, PAIR_PLAIN, 27);
     double ticks = 0.0;
@@ -62,9 +59,8 @@ static void a_round_asks_its_clock_five_times_and_one_that_is_off_never(void **s
 
 /* A round has K draft calls and one pass over K + 1 tokens. After a fully accepted draft, the
  * draft model also processes its last token. */
-static void seconds_are_told_apart_by_whose_they_are(void **state)
+TEST(seconds_are_told_apart_by_whose_they_are)
 {
-    (void)state;
     enum { K = 3, ROUNDS = 200 };
     stage s;
     stage_init(&s, 4, PAIR_PLAIN, 27);
@@ -90,15 +86,4 @@ static void seconds_are_told_apart_by_whose_they_are(void **state)
     assert_true(decoder.phases.rule == 0.0 && decoder.phases.rest == 0.0);
     spec_decoder_free(&decoder);
     stage_free(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_walls_clock_goes_on),
-        cmocka_unit_test(the_processors_clock_stands_while_nothing_is_computed),
-        cmocka_unit_test(a_round_asks_its_clock_five_times_and_one_that_is_off_never),
-        cmocka_unit_test(seconds_are_told_apart_by_whose_they_are),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,9 +15,8 @@ static const char *const names[] = {"portable"};
 static const char refused[] = "portable2: the only instruction set is portable";
 #endif
 
-static void a_limit_lowers_the_instruction_set(void **state)
+TEST(a_limit_lowers_the_instruction_set)
 {
-    (void)state;
     const spec_isa best = spec_cpu_best_isa();
     for (spec_isa isa = SPEC_ISA_PORTABLE; isa < SPEC_ISA_END; isa++) {
         assert_int_equal(spec_cpu_limit(spec_cpu_isa_name(isa), NULL), GSL_SUCCESS);
@@ -28,9 +27,8 @@ static void a_limit_lowers_the_instruction_set(void **state)
     printf("this machine: %s\n", spec_cpu_isa_name(best));
 }
 
-static void unknown_names_are_refused_and_change_nothing(void **state)
+TEST(unknown_names_are_refused_and_change_nothing)
 {
-    (void)state;
     static const char *const unknown[] = {"", "sse", "AVX2", "avx", "avx2 ", "portable2"};
     spec_error error = {""};
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
@@ -44,20 +42,9 @@ static void unknown_names_are_refused_and_change_nothing(void **state)
     assert_int_equal(spec_cpu_limit(NULL, &error), GSL_SUCCESS);
 }
 
-static void names_are_those_of_the_environment_variable(void **state)
+TEST(names_are_those_of_the_environment_variable)
 {
-    (void)state;
     assert_int_equal(SPEC_ISA_END, sizeof names / sizeof *names);
     for (spec_isa isa = SPEC_ISA_PORTABLE; isa < SPEC_ISA_END; isa++)
         assert_string_equal(spec_cpu_isa_name(isa), names[isa]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_limit_lowers_the_instruction_set),
-        cmocka_unit_test(unknown_names_are_refused_and_change_nothing),
-        cmocka_unit_test(names_are_those_of_the_environment_variable),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

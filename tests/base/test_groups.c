@@ -66,9 +66,8 @@ static spec_groups groups_of(work *w, const spec_listener *listener, uint64_t n,
                          .add = add};
 }
 
-static void results_are_taken_in_order_by_any_number_of_threads(void **state)
+TEST(results_are_taken_in_order_by_any_number_of_threads)
 {
-    (void)state;
     for (int threads = 1; threads <= 4; threads++) {
         work w = {.fails_at = MOST, .refuses_at = MOST, .slow = 2, .fast = 3};
         spec_listener listener = {hear, &w};
@@ -84,9 +83,8 @@ static void results_are_taken_in_order_by_any_number_of_threads(void **state)
     }
 }
 
-static void every_third_group_may_be_left_to_others(void **state)
+TEST(every_third_group_may_be_left_to_others)
 {
-    (void)state;
     for (int threads = 1; threads <= 2; threads++) {
         work w = {.fails_at = MOST, .refuses_at = MOST};
         const spec_groups groups = groups_of(&w, NULL, 11, threads);
@@ -99,9 +97,8 @@ static void every_third_group_may_be_left_to_others(void **state)
 }
 
 /* Of many failures the first by its number counts; all groups before it are taken. */
-static void the_first_failure_is_returned(void **state)
+TEST(the_first_failure_is_returned)
 {
-    (void)state;
     for (int threads = 1; threads <= 5; threads++) {
         const bool later = threads == 5; /* a later group fails after the first one, or before it */
         work w = {.fails_at = 3, .refuses_at = MOST, .slow = later ? 4 : 3, .fast = later ? 3 : 4};
@@ -114,9 +111,8 @@ static void the_first_failure_is_returned(void **state)
     }
 }
 
-static void a_result_that_is_not_taken_ends_the_run(void **state)
+TEST(a_result_that_is_not_taken_ends_the_run)
 {
-    (void)state;
     for (int threads = 1; threads <= 4; threads++) {
         work w = {.fails_at = MOST, .refuses_at = 5, .slow = 5, .fast = 6};
         const spec_groups groups = groups_of(&w, NULL, MOST, threads);
@@ -125,15 +121,4 @@ static void a_result_that_is_not_taken_ends_the_run(void **state)
         assert_string_equal(error.text, "not 5 ");
         assert_string_equal(w.taken, "0 1 2 3 4 ");
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_are_taken_in_order_by_any_number_of_threads),
-        cmocka_unit_test(every_third_group_may_be_left_to_others),
-        cmocka_unit_test(the_first_failure_is_returned),
-        cmocka_unit_test(a_result_that_is_not_taken_ends_the_run),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

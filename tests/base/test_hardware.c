@@ -2,13 +2,13 @@
 #include "base/hardware.h"
 
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 
 /* Values of the data sheets that the table names. */
-static void machines_have_the_numbers_of_their_data_sheets(void **state)
+TEST(machines_have_the_numbers_of_their_data_sheets)
 {
-    (void)state;
     static const struct {
         const char *name;
         double flops, bandwidth, memory;
@@ -34,9 +34,8 @@ static void machines_have_the_numbers_of_their_data_sheets(void **state)
     assert_null(spec_hardware_known[N].name);
 }
 
-static void names_disregard_case_blanks_and_hyphens(void **state)
+TEST(names_disregard_case_blanks_and_hyphens)
 {
-    (void)state;
     const spec_hardware *card = spec_hardware_find("RTX PRO 6000");
     assert_ptr_equal(spec_hardware_find("rtx-pro-6000"), card);
     assert_ptr_equal(spec_hardware_find("RtxPro6000"), card);
@@ -48,22 +47,11 @@ static void names_disregard_case_blanks_and_hyphens(void **state)
     assert_null(spec_hardware_find(""));
 }
 
-static void all_names_are_listed(void **state)
+TEST(all_names_are_listed)
 {
-    (void)state;
     const char *names[SPEC_HARDWARE_MAX];
     spec_hardware_names(names);
     int n = 0;
     for (; names[n] != NULL; n++) assert_ptr_equal(names[n], spec_hardware_known[n].name);
     assert_null(spec_hardware_known[n].name);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(machines_have_the_numbers_of_their_data_sheets),
-        cmocka_unit_test(names_disregard_case_blanks_and_hyphens),
-        cmocka_unit_test(all_names_are_listed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,10 +30,9 @@ static void fails(const char *path, const spec_input_limit *limit, const char *l
     assert_true(bytes == NULL && n == 0);
 }
 
-static void a_file_comes_whole_up_to_its_limit(void **state)
+TEST(a_file_comes_whole_up_to_its_limit)
 {
     static const size_t sizes[] = {0, 1, 1000, 3 << 10};
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         char *bytes;
         size_t n;
@@ -54,10 +53,9 @@ static void a_file_comes_whole_up_to_its_limit(void **state)
 }
 
 /* A pipe that is written in pieces, as by a shell's <(...), and a pipe that never ends. */
-static void a_pipe_is_read_up_to_its_limit(void **state)
+TEST(a_pipe_is_read_up_to_its_limit)
 {
     static const size_t wanted[] = {2000, 1 << 20};
-    (void)state;
     assert_int_equal(mkfifo("pipe", 0600), 0);
     for (int i = 0; i < 2; i++) {
         char *bytes;
@@ -83,9 +81,8 @@ static void a_pipe_is_read_up_to_its_limit(void **state)
     }
 }
 
-static void what_is_no_file_is_refused(void **state)
+TEST(what_is_no_file_is_refused)
 {
-    (void)state;
     fails("none", &small, "none: No such file or directory");
     fails(".", &small, ".: Is a directory");
     fails("/dev/zero", &small, "/dev/zero: is a device, not a file");
@@ -103,12 +100,4 @@ static void what_is_no_file_is_refused(void **state)
     free(bytes);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_comes_whole_up_to_its_limit),
-        cmocka_unit_test(a_pipe_is_read_up_to_its_limit),
-        cmocka_unit_test(what_is_no_file_is_refused),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

@@ -21,7 +21,7 @@ static void html(FILE *out, const char *text)
     spec_markup_html(out, text, strlen(text));
 }
 
-static void texts_become_what_each_language_shows_as_they_are(void **state)
+TEST(texts_become_what_each_language_shows_as_they_are)
 {
     static const struct {
         writer *write;
@@ -49,7 +49,6 @@ static void texts_become_what_each_language_shows_as_they_are(void **state)
          "    a\n    <b>\n    c\n    \n    d\xef\xbf\xbd\n\n"},
         {spec_markup_path, "./a b(c)<d>.svg", "./a%20b%28c%29%3Cd%3E.svg"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char *text = written(cases[i].write, cases[i].text);
         assert_string_equal(text, cases[i].wanted);
@@ -59,10 +58,9 @@ static void texts_become_what_each_language_shows_as_they_are(void **state)
 
 /* Every pair of bytes stays on one line, without an unescaped mark, and without a control
  * character. */
-static void no_two_bytes_make_markup(void **state)
+TEST(no_two_bytes_make_markup)
 {
     static const char marks[] = "`*<>[]|~$";
-    (void)state;
     for (int a = 1; a < 256; a++)
         for (int b = 1; b < 256; b++) {
             const char text[] = {(char)a, (char)b, '\0'};
@@ -79,13 +77,4 @@ static void no_two_bytes_make_markup(void **state)
             assert_null(strpbrk(made, "<>\"'"));
             free(made);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_become_what_each_language_shows_as_they_are),
-        cmocka_unit_test(no_two_bytes_make_markup),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

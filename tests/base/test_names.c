@@ -19,18 +19,16 @@ static const char *numbered(int i)
     return i < 100 ? name : NULL;
 }
 
-static void a_line_is_found_by_its_whole_name(void **state)
+TEST(a_line_is_found_by_its_whole_name)
 {
-    (void)state;
     spec_error error = {"untouched"};
     for (int i = 0; i < 3; i++)
         assert_int_equal(spec_names_find(animal, animals[i], "animal", &error), i);
     assert_string_equal(error.text, "untouched");
 }
 
-static void what_is_not_there_is_said_with_the_nearest_name(void **state)
+TEST(what_is_not_there_is_said_with_the_nearest_name)
 {
-    (void)state;
     spec_error error = {""};
     assert_int_equal(spec_names_find(animal, "heorn", "animal", &error), -1);
     assert_string_equal(error.text, "no animal is named 'heorn'; did you mean 'heron'?");
@@ -49,9 +47,8 @@ static void what_is_not_there_is_said_with_the_nearest_name(void **state)
     assert_int_equal(spec_names_find(animal, "elephant", "animal", NULL), -1);
 }
 
-static void the_nearest_name_is_a_slip_away(void **state)
+TEST(the_nearest_name_is_a_slip_away)
 {
-    (void)state;
     const char *const names[] = {"zipf", "uniform", "dirichlet", "markov", "V", NULL};
     assert_string_equal(spec_names_nearest("zifp", names), "zipf"); /* a transposition */
     assert_string_equal(spec_names_nearest("ziipf", names), "zipf");        /* an insertion */
@@ -74,11 +71,10 @@ static void the_nearest_name_is_a_slip_away(void **state)
     assert_null(spec_names_nearest(lengthy, names));
 }
 
-static void a_line_ends_in_the_nearest_name_or_otherwise(void **state)
+TEST(a_line_ends_in_the_nearest_name_or_otherwise)
 {
     static const char *const names[] = {"token", "match", NULL};
     char near[SPEC_NAMES_MEANT_SIZE], lengthy[SPEC_NAMES_MEANT_SIZE + 10];
-    (void)state;
     assert_string_equal(spec_names_meant(near, "tokne", names, "; see the list"),
                         "; did you mean 'token'?");
     assert_string_equal(spec_names_meant(near, "banana", names, "; see the list"),
@@ -89,13 +85,12 @@ static void a_line_ends_in_the_nearest_name_or_otherwise(void **state)
                      sizeof near - 1); /* cut at the size */
 }
 
-static void of_asked_names_the_first_unknown_one_is_said(void **state)
+TEST(of_asked_names_the_first_unknown_one_is_said)
 {
     static const char *const names[] = {"token", "match", NULL}, *const none[] = {NULL};
     static const char *const right[] = {"match", "token", "match", NULL};
     static const char *const wrong[] = {"match", "tokne", "banana", NULL};
     spec_error error = {""};
-    (void)state;
     assert_int_equal(spec_names_check(NULL, names, "rule", "", &error), GSL_SUCCESS);
     assert_int_equal(spec_names_check(none, names, "rule", "", &error), GSL_SUCCESS);
     assert_int_equal(spec_names_check(right, names, "rule", "", &error), GSL_SUCCESS);
@@ -106,16 +101,4 @@ static void of_asked_names_the_first_unknown_one_is_said(void **state)
     assert_string_equal(error.text, "no rule is named 'banana'; see the list");
     assert_int_equal(spec_names_check(right, none, "rule", "; none", &error), GSL_EINVAL);
     assert_string_equal(error.text, "no rule is named 'match'; none");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_is_found_by_its_whole_name),
-        cmocka_unit_test(what_is_not_there_is_said_with_the_nearest_name),
-        cmocka_unit_test(the_nearest_name_is_a_slip_away),
-        cmocka_unit_test(a_line_ends_in_the_nearest_name_or_otherwise),
-        cmocka_unit_test(of_asked_names_the_first_unknown_one_is_said),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

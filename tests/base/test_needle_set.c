@@ -26,7 +26,7 @@ static const char *plain_find(const char *const *needle, int n_needles, const ch
     return first;
 }
 
-static void strings_are_found_where_they_are(void **state)
+TEST(strings_are_found_where_they_are)
 {
     static const char *const needle[] = {"draft acceptance", "abc", "SpecDecoding metrics: "};
     static const char *const text[] = {
@@ -40,7 +40,6 @@ static void strings_are_found_where_they_are(void **state)
         "SpecDecoding metrics:",
         "ababababc",
     };
-    (void)state;
     for (int i = 0; i < 3; i++) assert_true(spec_needle_set_add(&set, needle[i]));
     spec_needle_set_ready(&set);
     for (size_t i = 0; i < sizeof text / sizeof text[0]; i++)
@@ -49,9 +48,8 @@ static void strings_are_found_where_they_are(void **state)
 }
 
 /* Texts of few letters, so that strings overlap and nearly match often. */
-static void random_texts_give_what_a_plain_search_gives(void **state)
+TEST(random_texts_give_what_a_plain_search_gives)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, (unsigned long)spec_test_seed());
     int found = 0;
@@ -80,10 +78,9 @@ static void random_texts_give_what_a_plain_search_gives(void **state)
     gsl_rng_free(rng);
 }
 
-static void long_strings_keep_to_the_window(void **state)
+TEST(long_strings_keep_to_the_window)
 {
     static char needle[1001], text[3000];
-    (void)state;
     for (int i = 0; i < 1000; i++) needle[i] = (char)('a' + i % 23 + i / 300);
     memset(text, 'b', sizeof text);
     memcpy(text + 1999, needle, 1000);
@@ -94,9 +91,8 @@ static void long_strings_keep_to_the_window(void **state)
     assert_null(spec_needle_set_find(&set, text, sizeof text - 2));
 }
 
-static void short_strings_and_full_sets_are_refused(void **state)
+TEST(short_strings_and_full_sets_are_refused)
 {
-    (void)state;
     assert_false(spec_needle_set_add(&set, "ab"));
     spec_needle_set_ready(&set);
     assert_null(spec_needle_set_find(&set, "abc", 3)); /* nothing to find */
@@ -105,13 +101,4 @@ static void short_strings_and_full_sets_are_refused(void **state)
     assert_int_equal(set.n, SPEC_NEEDLE_SET_MOST);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(strings_are_found_where_they_are, begin),
-        cmocka_unit_test_setup(random_texts_give_what_a_plain_search_gives, begin),
-        cmocka_unit_test_setup(long_strings_keep_to_the_window, begin),
-        cmocka_unit_test_setup(short_strings_and_full_sets_are_refused, begin),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE(.before_each = begin);

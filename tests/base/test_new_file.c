@@ -18,9 +18,8 @@ static void expect(const char *path, const char *text)
     fclose(in);
 }
 
-static void what_has_the_name_stays_until_the_new_one_is_whole(void **state)
+TEST(what_has_the_name_stays_until_the_new_one_is_whole)
 {
-    (void)state;
     spec_new_file file;
     for (int round = 0; round < 2; round++) {
         assert_int_equal(spec_new_file_open(&file, "a", NULL), GSL_SUCCESS);
@@ -39,9 +38,8 @@ static void what_has_the_name_stays_until_the_new_one_is_whole(void **state)
     }
 }
 
-static void a_file_that_is_given_up_leaves_nothing(void **state)
+TEST(a_file_that_is_given_up_leaves_nothing)
 {
-    (void)state;
     spec_new_file file = {0};
     spec_new_file_free(&file);
     assert_int_equal(spec_new_file_open(&file, "b", NULL), GSL_SUCCESS);
@@ -54,9 +52,8 @@ static void a_file_that_is_given_up_leaves_nothing(void **state)
     free(partial);
 }
 
-static void what_cannot_be_is_told(void **state)
+TEST(what_cannot_be_is_told)
 {
-    (void)state;
     spec_new_file file;
     spec_error error = {""};
     assert_int_equal(spec_new_file_open(&file, "/dev/null", &error), GSL_EINVAL);
@@ -87,9 +84,8 @@ static void write_whole(const char *path, const char *text, int kept)
     expect(path, text);
 }
 
-static void a_former_file_is_kept_under_a_name_of_its_own(void **state)
+TEST(a_former_file_is_kept_under_a_name_of_its_own)
 {
-    (void)state;
     char *name = spec_new_file_former("d", 1), *second = spec_new_file_former("d", 2);
     write_whole("d", "first", 0);
     write_whole("d", "first", 0); /* the same bytes: no backup */
@@ -115,9 +111,8 @@ static mode_t mode_of(const char *path)
     return info.st_mode & 0777;
 }
 
-static void mode_and_links_of_a_former_file_are_kept(void **state)
+TEST(mode_and_links_of_a_former_file_are_kept)
 {
-    (void)state;
     struct stat info;
     write_whole("private", "secret", 0);
     assert_int_equal(chmod("private", 0600), 0);
@@ -141,9 +136,8 @@ static void mode_and_links_of_a_former_file_are_kept(void **state)
     assert_string_equal(error.text, "circle: Too many levels of symbolic links");
 }
 
-static void what_a_killed_program_left_is_found_and_blocks_nobody(void **state)
+TEST(what_a_killed_program_left_is_found_and_blocks_nobody)
 {
-    (void)state;
     spec_new_file file, other;
     assert_null(spec_new_file_left_over("e"));
     assert_int_equal(spec_new_file_open(&file, "e", NULL), GSL_SUCCESS);
@@ -169,9 +163,8 @@ static void what_a_killed_program_left_is_found_and_blocks_nobody(void **state)
     free(partial);
 }
 
-static void a_file_that_another_program_wrote_meanwhile_is_left_alone(void **state)
+TEST(a_file_that_another_program_wrote_meanwhile_is_left_alone)
 {
-    (void)state;
     spec_new_file file;
     spec_error error = {""};
     char line[128];
@@ -197,9 +190,8 @@ static void a_file_that_another_program_wrote_meanwhile_is_left_alone(void **sta
     spec_new_file_free(&file);
 }
 
-static void a_report_without_a_verdict_takes_the_name_from_the_former_one(void **state)
+TEST(a_report_without_a_verdict_takes_the_name_from_the_former_one)
 {
-    (void)state;
     spec_new_file file;
     write_whole("h", "old", 0);
     assert_int_equal(spec_new_file_open(&file, "h", NULL), GSL_SUCCESS);
@@ -210,17 +202,4 @@ static void a_report_without_a_verdict_takes_the_name_from_the_former_one(void *
     expect("h.bak", "old");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_has_the_name_stays_until_the_new_one_is_whole),
-        cmocka_unit_test(a_file_that_is_given_up_leaves_nothing),
-        cmocka_unit_test(what_cannot_be_is_told),
-        cmocka_unit_test(a_former_file_is_kept_under_a_name_of_its_own),
-        cmocka_unit_test(mode_and_links_of_a_former_file_are_kept),
-        cmocka_unit_test(what_a_killed_program_left_is_found_and_blocks_nobody),
-        cmocka_unit_test(a_file_that_another_program_wrote_meanwhile_is_left_alone),
-        cmocka_unit_test(a_report_without_a_verdict_takes_the_name_from_the_former_one),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

@@ -7,9 +7,8 @@
 
 /* The outputs of SplitMix64 [Steele14] for the seed 1234567, as its public reference implementation
  * gives them. */
-static void the_generator_gives_known_answers(void **state)
+TEST(the_generator_gives_known_answers)
 {
-    (void)state;
     static const uint64_t known[] = {6457827717110365317u, 3203168211198807973u,
                                      9817491932198370423u, 4593380528125082431u,
                                      16408922859458223821u};
@@ -18,18 +17,16 @@ static void the_generator_gives_known_answers(void **state)
     for (int i = 0; i < 5; i++) assert_true(gsl_rng_get(&rng) == known[i]);
 }
 
-static void a_word_is_what_the_generator_gives_at_that_step(void **state)
+TEST(a_word_is_what_the_generator_gives_at_that_step)
 {
-    (void)state;
     uint64_t word = 1234567;
     gsl_rng rng = {.type = spec_noise_rng_type, .state = &word};
     for (uint64_t i = 0; i < 100; i++)
         assert_true(gsl_rng_get(&rng) == spec_noise_word(1234567, i));
 }
 
-static void uniforms_have_53_bits_below_one(void **state)
+TEST(uniforms_have_53_bits_below_one)
 {
-    (void)state;
     uint64_t word = 99, again = 99;
     gsl_rng rng = {.type = spec_noise_rng_type, .state = &word},
             copy = {.type = spec_noise_rng_type, .state = &again};
@@ -40,9 +37,8 @@ static void uniforms_have_53_bits_below_one(void **state)
     }
 }
 
-static void the_mixer_is_a_bijection(void **state)
+TEST(the_mixer_is_a_bijection)
 {
-    (void)state;
     /* Inverts each step: the multipliers mod 2^64, and the shifts. */
     for (uint64_t i = 0; i < 1000; i++) {
         const uint64_t word = i * UINT64_C(0x9e3779b97f4a7c15) + 27;
@@ -56,9 +52,8 @@ static void the_mixer_is_a_bijection(void **state)
     }
 }
 
-static void a_key_reads_the_last_tokens_and_their_number(void **state)
+TEST(a_key_reads_the_last_tokens_and_their_number)
 {
-    (void)state;
     const int a[] = {5, 1, 2}, b[] = {6, 1, 2}, c[] = {1, 2}, swapped[] = {2, 1}, zero[] = {0};
     assert_true(spec_noise_key(7, a, 3, 2) == spec_noise_key(7, b, 3, 2));
     assert_true(spec_noise_key(7, a, 3, 2) == spec_noise_key(7, c, 2, 2));
@@ -72,18 +67,16 @@ static void a_key_reads_the_last_tokens_and_their_number(void **state)
 
 /* Computed from the definition with Python's integers. A changed key changes every synthetic
  * model, which users see. */
-static void keys_are_known_answers(void **state)
+TEST(keys_are_known_answers)
 {
-    (void)state;
     assert_true(spec_noise_key(27, NULL, 0, 3) == UINT64_C(0x2c5f9f10dfa6638f));
     assert_true(spec_noise_key(27, (int[]){9, 3, 1, 4}, 4, 3) == UINT64_C(0xe0cf53983738dff3));
 }
 
 /* One flipped bit of a token flips half of the key's bits: 64 n bits are Binomial(64 n, 1/2), whose
  * sd is 4 sqrt(n). */
-static void keys_avalanche(void **state)
+TEST(keys_avalanche)
 {
-    (void)state;
     const int n = 3200;
     long flipped = 0;
     for (int i = 0; i < n; i++) {
@@ -94,18 +87,4 @@ static void keys_avalanche(void **state)
     }
     const double z = ((double)flipped - 32.0 * n) / (4.0 * sqrt(n));
     assert_true(fabs(z) < 4.9); /* p > 1e-6 */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_generator_gives_known_answers),
-        cmocka_unit_test(a_word_is_what_the_generator_gives_at_that_step),
-        cmocka_unit_test(uniforms_have_53_bits_below_one),
-        cmocka_unit_test(the_mixer_is_a_bijection),
-        cmocka_unit_test(a_key_reads_the_last_tokens_and_their_number),
-        cmocka_unit_test(keys_are_known_answers),
-        cmocka_unit_test(keys_avalanche),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,12 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void numbers_read_back_bit_for_bit(void **state)
+TEST(numbers_read_back_bit_for_bit)
 {
     static const double real[] = {0.1, -0.0, 4.9e-324, -DBL_MAX, INFINITY, -INFINITY, NAN, -NAN};
     enum { N = sizeof real / sizeof *real };
     spec_memory_text made;
-    (void)state;
     assert_true(spec_memory_text_open(&made));
     spec_number_line_put_count(made.out, UINT64_MAX);
     for (int i = 0; i < N; i++) spec_number_line_put_real(made.out, real[i]);
@@ -30,11 +29,10 @@ static void numbers_read_back_bit_for_bit(void **state)
     free(text);
 }
 
-static void another_text_is_no_count(void **state)
+TEST(another_text_is_no_count)
 {
     static const char *const wrong[] = {"",  "-1",  "+1",   " 1",   "1.5", "0x1p+0",
                                         "x", "nan", "1x 2", "1\t2", "18446744073709551616"};
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         spec_number_line in = {.at = wrong[i]};
         if (spec_number_line_count(&in) != 0 || !in.failed) fail_msg("read: '%s'", wrong[i]);
@@ -42,12 +40,11 @@ static void another_text_is_no_count(void **state)
     }
 }
 
-static void another_text_is_no_real_number(void **state)
+TEST(another_text_is_no_real_number)
 {
     static const char *const wrong[] = {"",         "1",        "0.5",      "+0x1p+0", " 0x1p+0",
                                         "--0x1p+0", "infinite", "-nan",    "0x",
                                         "0x1p+0,",  "0x1p+9999", "0x1p-9999", "x"};
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         spec_number_line in = {.at = wrong[i]};
         if (spec_number_line_real(&in) != 0.0 || !in.failed) fail_msg("read: '%s'", wrong[i]);
@@ -55,23 +52,11 @@ static void another_text_is_no_real_number(void **state)
 }
 
 /* One failure is enough: what follows is not read. */
-static void nothing_is_read_after_a_failure(void **state)
+TEST(nothing_is_read_after_a_failure)
 {
     spec_number_line in = {.at = "x 7 0x1p+0"};
-    (void)state;
     assert_true(spec_number_line_count(&in) == 0);
     in.at = "7 0x1p+0";
     assert_true(spec_number_line_count(&in) == 0 && spec_number_line_real(&in) == 0.0);
     assert_false(spec_number_line_ended(&in));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_read_back_bit_for_bit),
-        cmocka_unit_test(another_text_is_no_count),
-        cmocka_unit_test(another_text_is_no_real_number),
-        cmocka_unit_test(nothing_is_read_after_a_failure),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

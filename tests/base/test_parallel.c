@@ -30,9 +30,8 @@ static spec_thread_pool *pool_of(int size)
     return pool;
 }
 
-static void each_item_is_done_once_by_a_worker_that_does_one_at_a_time(void **state)
+TEST(each_item_is_done_once_by_a_worker_that_does_one_at_a_time)
 {
-    (void)state;
     static const uint64_t items[] = {0, 1, 2, WORKERS, ITEMS};
     static const int workers[] = {1, 2, WORKERS};
     spec_thread_pool *pool = pool_of(WORKERS);
@@ -67,18 +66,16 @@ static void run_nested(void *self, uint64_t item, int worker)
     spec_parallel_run(((nest *)self)->pool, note_nested, self, 7, 3);
 }
 
-static void a_job_within_a_job_is_done_by_its_own_thread(void **state)
+TEST(a_job_within_a_job_is_done_by_its_own_thread)
 {
-    (void)state;
     nest n = {.pool = pool_of(3)};
     spec_parallel_run(n.pool, run_nested, &n, 11, 3);
     assert_int_equal(n.all, 77);
     spec_thread_pool_free(n.pool);
 }
 
-static void the_size_of_a_pool_is_the_chosen_one(void **state)
+TEST(the_size_of_a_pool_is_the_chosen_one)
 {
-    (void)state;
     spec_thread_pool *pool = pool_of(3);
     assert_int_equal(spec_thread_pool_size(pool), 3);
     omp_set_num_threads(2);
@@ -90,13 +87,12 @@ static void the_size_of_a_pool_is_the_chosen_one(void **state)
 }
 
 /* Stacks of 64 GB: the address space holds about two thousand. */
-static void what_the_system_does_not_grant_is_done_without(void **state)
+TEST(what_the_system_does_not_grant_is_done_without)
 {
     enum { MANY = 4000 };
     static job j;
     pthread_attr_t attributes;
     int granted;
-    (void)state;
     spec_thread_pool *pool = pool_of(MANY);
     assert_int_equal(spec_thread_pool_missing(pool, &granted), 0);
     assert_int_equal(pthread_attr_init(&attributes), 0);
@@ -108,15 +104,4 @@ static void what_the_system_does_not_grant_is_done_without(void **state)
     for (int k = 0; k < ITEMS; k++) assert_int_equal(j.done[k], 1);
     pthread_attr_destroy(&attributes);
     spec_thread_pool_free(pool);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_item_is_done_once_by_a_worker_that_does_one_at_a_time),
-        cmocka_unit_test(a_job_within_a_job_is_done_by_its_own_thread),
-        cmocka_unit_test(the_size_of_a_pool_is_the_chosen_one),
-        cmocka_unit_test(what_the_system_does_not_grant_is_done_without),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/progress.h"
 #include "tests/support/on_terminal.h"
+#include "tests/support/support.h"
 
 #include <signal.h>
 #include <string.h>
@@ -15,9 +16,8 @@ static void expect(const spec_progress_state *state, double elapsed, int columns
     assert_string_equal(line, expected);
 }
 
-static void the_line_tells_counts_rate_and_time_left(void **state)
+TEST(the_line_tells_counts_rate_and_time_left)
 {
-    (void)state;
     expect(&(spec_progress_state){.verb = "speclab plan", .done = -1.0}, 3.2, 79,
            "speclab plan: 3 s");
     expect(&(spec_progress_state){.verb = "speclab bench",
@@ -44,9 +44,8 @@ static void the_line_tells_counts_rate_and_time_left(void **state)
            "[###........");
 }
 
-static void times_and_counts_are_short(void **state)
+TEST(times_and_counts_are_short)
 {
-    (void)state;
     char time[SPEC_CLOCK_TEXT], count[SPEC_PROGRESS_COUNT];
     assert_string_equal(spec_clock_text(time, 59.4), "59 s");
     assert_string_equal(spec_clock_text(time, 59.6), "1 min 0 s");
@@ -64,7 +63,7 @@ static void times_and_counts_are_short(void **state)
 
 /* Each command would take minutes. ctrl-C ends it after its line appears; the line is erased
  * first. All run at once, because a line appears only after a second. */
-static void every_long_verb_shows_a_line_and_erases_it(void **state)
+TEST(every_long_verb_shows_a_line_and_erases_it)
 {
     static const struct {
         const char *arguments, *shows;
@@ -87,12 +86,11 @@ static void every_long_verb_shows_a_line_and_erases_it(void **state)
          " tokens, "},
         {"run -d out long.cfg --rounds 100000000000", " of 40 points, "},
     };
-    enum { SLOW = sizeof slow / sizeof slow[0] };
-    spec_terminal at[SLOW];
-    (void)state;
+    enum { N_SLOW = sizeof slow / sizeof slow[0] };
+    spec_terminal at[N_SLOW];
     spec_needs_program();
-    for (int i = 0; i < SLOW; i++) spec_terminal_start(&at[i], 80, NULL, slow[i].arguments);
-    for (int i = 0; i < SLOW; i++) {
+    for (int i = 0; i < N_SLOW; i++) spec_terminal_start(&at[i], 80, NULL, slow[i].arguments);
+    for (int i = 0; i < N_SLOW; i++) {
         spec_terminal *t = &at[i];
         spec_terminal_finish(t, slow[i].shows);
         if (t->code != 130) fail_msg("%s: exit code %d: %s", t->arguments, t->code, t->sent);
@@ -103,7 +101,7 @@ static void every_long_verb_shows_a_line_and_erases_it(void **state)
 }
 
 /* Six-grams of 6 MB of random letters take over a second to count. */
-static void the_line_says_that_models_load(void **state)
+TEST(the_line_says_that_models_load)
 {
     static const char *const verbs[] = {
         "bench --target ngram:letters.txt?order=6 --draft ngram:letters.txt?order=1 --texts 2 "
@@ -112,7 +110,6 @@ static void the_line_says_that_models_load(void **state)
         "letters.rows",
     };
     enum { LETTERS = 6000000 };
-    (void)state;
     spec_needs_program();
     char *text = malloc(LETTERS + 1);
     assert_non_null(text);
@@ -136,9 +133,8 @@ static void the_line_says_that_models_load(void **state)
     }
 }
 
-static void a_pipe_sees_no_progress(void **state)
+TEST(a_pipe_sees_no_progress)
 {
-    (void)state;
     spec_needs_program();
     spec_child c;
     spec_child_start(&c, NULL, NULL,
@@ -151,14 +147,4 @@ static void a_pipe_sees_no_progress(void **state)
     spec_child_free(&c);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_line_tells_counts_rate_and_time_left),
-        cmocka_unit_test(times_and_counts_are_short),
-        cmocka_unit_test(every_long_verb_shows_a_line_and_erases_it),
-        cmocka_unit_test(the_line_says_that_models_load),
-        cmocka_unit_test(a_pipe_sees_no_progress),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

@@ -2,12 +2,12 @@
 #include "base/quantity.h"
 
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 
-static void units_scale_to_base_units(void **state)
+TEST(units_scale_to_base_units)
 {
-    (void)state;
     static const struct {
         const char *text;
         spec_quantity_kind kind;
@@ -36,9 +36,8 @@ static void units_scale_to_base_units(void **state)
     }
 }
 
-static void anything_else_is_refused(void **state)
+TEST(anything_else_is_refused)
 {
-    (void)state;
     static const char *const bad[] = {"",      "ms",    "7.1 ms", "7.1MS",   "7.1msx", "inf",
                                       "nan",   "0x1ms", "7,1ms",  "1e400",   "1e308h", "e",
                                       "7.1GB", " 7ms",  "7ms ",   "1e5.2ms", "--1s"};
@@ -54,9 +53,8 @@ static void anything_else_is_refused(void **state)
     assert_false(spec_quantity_parse(&value, digits, SPEC_QUANTITY_TIME));
 }
 
-static void settings_name_key_and_units(void **state)
+TEST(settings_name_key_and_units)
 {
-    (void)state;
     static const double range[2] = {0.0, 10.0};
     spec_settings settings;
     spec_error error;
@@ -79,14 +77,4 @@ static void settings_name_key_and_units(void **state)
     assert_string_equal(error.text, "affine: c=11s is not between 0 and 10");
     assert_same(value, 0.0);
     spec_settings_free(&settings);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(units_scale_to_base_units),
-        cmocka_unit_test(anything_else_is_refused),
-        cmocka_unit_test(settings_name_key_and_units),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,9 +16,8 @@ static void assert_not_split(const char *text, const char *expected)
     spec_settings_free(&settings);
 }
 
-static void a_spec_splits_into_name_path_and_pairs(void **state)
+TEST(a_spec_splits_into_name_path_and_pairs)
 {
-    (void)state;
     spec_settings settings;
     assert_int_equal(
         spec_settings_init(&settings, "ngram:a:b/c.txt?order=4&tokens=x=y&empty=", NULL),
@@ -36,9 +35,8 @@ static void a_spec_splits_into_name_path_and_pairs(void **state)
     spec_settings_free(&settings);
 }
 
-static void a_bare_name_has_no_path_and_no_keys(void **state)
+TEST(a_bare_name_has_no_path_and_no_keys)
 {
-    (void)state;
     const char *const specs[] = {"token", "token:", "token?of=a:b", NULL};
     for (int i = 0; specs[i] != NULL; i++) {
         spec_settings settings;
@@ -50,9 +48,8 @@ static void a_bare_name_has_no_path_and_no_keys(void **state)
     }
 }
 
-static void malformed_specs_are_refused_in_one_line(void **state)
+TEST(malformed_specs_are_refused_in_one_line)
 {
-    (void)state;
     assert_not_split("", "empty");
     assert_not_split(":path", "no name");
     assert_not_split("?V=3", "no name");
@@ -83,9 +80,8 @@ static void malformed_specs_are_refused_in_one_line(void **state)
     free(lengthy);
 }
 
-static void numbers_are_decimal_and_whole(void **state)
+TEST(numbers_are_decimal_and_whole)
 {
-    (void)state;
     double d;
     assert_true(spec_settings_parse_double(&d, "2.385") && d == 2.385);
     assert_true(spec_settings_parse_double(&d, "-1e-3") && d == -1e-3);
@@ -137,9 +133,8 @@ static void numbers_are_decimal_and_whole(void **state)
     for (int i = 0; not_u64[i] != NULL; i++) assert_false(spec_settings_parse_u64(&u, not_u64[i]));
 }
 
-static void values_are_read_and_checked(void **state)
+TEST(values_are_read_and_checked)
 {
-    (void)state;
     static const char *const choices[] = {"bytes", "words", "chars", NULL};
     spec_settings settings;
     spec_error error = {""};
@@ -188,9 +183,8 @@ static void checked(const char *spec, const char *usage, const char *opt_more, c
     spec_settings_free(&settings);
 }
 
-static void a_usage_line_says_which_keys_there_are(void **state)
+TEST(a_usage_line_says_which_keys_there_are)
 {
-    (void)state;
     checked("m?one=1&two=2", "m?two=5&one=4", NULL, "");
     checked("m?one=1&two=2", "m?one=4", "two", "");
     checked("m?two=2", "m", "one,two", "");
@@ -205,9 +199,8 @@ static void a_usage_line_says_which_keys_there_are(void **state)
             "m has no key 'b'; its keys are a"); /* text after a tab is ignored */
 }
 
-static void a_usage_line_says_whether_there_is_a_path(void **state)
+TEST(a_usage_line_says_whether_there_is_a_path)
 {
-    (void)state;
     checked("m:file?one=1", "m:PATH?one=2", NULL, "");
     checked("m:file", "m:PATH", NULL, "");
     checked("m:file", "m[:PATH]?one=2", NULL, "");
@@ -218,18 +211,4 @@ static void a_usage_line_says_whether_there_is_a_path(void **state)
             "m takes no ':file'; its keys follow a '?', as in m?one=2");
     checked("m:file", "m?of=a:b", NULL,
             "m takes no ':file'; its keys follow a '?', as in m?of=a:b");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_spec_splits_into_name_path_and_pairs),
-        cmocka_unit_test(a_bare_name_has_no_path_and_no_keys),
-        cmocka_unit_test(malformed_specs_are_refused_in_one_line),
-        cmocka_unit_test(numbers_are_decimal_and_whole),
-        cmocka_unit_test(values_are_read_and_checked),
-        cmocka_unit_test(a_usage_line_says_which_keys_there_are),
-        cmocka_unit_test(a_usage_line_says_whether_there_is_a_path),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,14 +71,13 @@ static void assert_same_table(const spec_table *a, const spec_table *b)
     }
 }
 
-static void csv_reads_back_as_it_was_written(void **state)
+TEST(csv_reads_back_as_it_was_written)
 {
     spec_table table, back;
     spec_error error = {""};
     char path[64];
     size_t n, n_again;
     long good;
-    (void)state;
     fill(&table);
     char *bytes = as_bytes(&table, SPEC_FORMAT_CSV, &n);
     temporary(path);
@@ -101,13 +100,12 @@ static void csv_reads_back_as_it_was_written(void **state)
 
 /* Cuts the file at every byte: all whole rows before the cut are read, and good_bytes is their
  * end. */
-static void a_cut_csv_keeps_its_whole_rows(void **state)
+TEST(a_cut_csv_keeps_its_whole_rows)
 {
     spec_table table, back;
     spec_error error;
     char path[64];
     size_t n, n_head;
-    (void)state;
     fill(&table);
     char *bytes = as_bytes(&table, SPEC_FORMAT_CSV, &n), *head = NULL;
     FILE *out = open_memstream(&head, &n_head);
@@ -141,14 +139,13 @@ static void a_cut_csv_keeps_its_whole_rows(void **state)
 
 /* A byte order mark, comments and empty lines anywhere, blanks, quoted numbers, CRLF, no final
  * newline. */
-static void a_csv_of_another_program_is_read(void **state)
+TEST(a_csv_of_another_program_is_read)
 {
     static const char text[] = "\xef\xbb\xbf# by: a program\r\n\r\n"
                                " a , \tb,\"c, d\"\r\n1, x y ,\"2.5\"\r\n# 7,8,9\n\n , ,\n3,y,\"z\"";
     spec_table table;
     spec_error error = {""};
     char path[64], value[32];
-    (void)state;
     temporary(path);
     write_file(path, text, sizeof text - 1);
     if (spec_table_read_foreign_csv(&table, path, &error) != GSL_SUCCESS)
@@ -190,9 +187,8 @@ static void assert_columns(const char *text, bool foreign, const char *const exp
     unlink(path);
 }
 
-static void old_names_of_columns_become_the_present_ones(void **state)
+TEST(old_names_of_columns_become_the_present_ones)
 {
-    (void)state;
     static const struct {
         const char *text, *now[4];
     } all[] = {
@@ -211,21 +207,19 @@ static void old_names_of_columns_become_the_present_ones(void **state)
         assert_columns(all[i].text, false, all[i].now);
 }
 
-static void columns_of_another_program_keep_their_names(void **state)
+TEST(columns_of_another_program_keep_their_names)
 {
-    (void)state;
     static const char *const kept[] = {"alpha", "accepted", "K"};
     static const char *const ours[] = {"mean_n_accepted", "log_e"};
     assert_columns("alpha,accepted,K\n1,1,1\n", true, kept);
     assert_columns("accepted,log_e\n1,1\n", true, ours);
 }
 
-static void json_parses_and_holds_the_same(void **state)
+TEST(json_parses_and_holds_the_same)
 {
     spec_table table;
     json_error_t problem;
     size_t n;
-    (void)state;
     fill(&table);
     spec_table_number(&table, "number", INFINITY);
     spec_table_text(&table, "name", "not utf-8: \xff");
@@ -249,11 +243,10 @@ static void json_parses_and_holds_the_same(void **state)
     spec_table_free(&table);
 }
 
-static void an_empty_table_is_valid_in_every_format(void **state)
+TEST(an_empty_table_is_valid_in_every_format)
 {
     const char *const columns[] = {"a", "b"};
     const char *const expected[] = {"a  b\n", "a,b\n", "[]\n", "|   a |   b |\n| --: | --: |\n"};
-    (void)state;
     for (int f = 0; f < 4; f++) {
         spec_table table;
         size_t n;
@@ -265,12 +258,11 @@ static void an_empty_table_is_valid_in_every_format(void **state)
     }
 }
 
-static void tables_for_the_eye_are_aligned_by_characters(void **state)
+TEST(tables_for_the_eye_are_aligned_by_characters)
 {
     const char *const columns[] = {"rule", "tv"};
     spec_table table;
     size_t n;
-    (void)state;
     assert_int_equal(spec_table_init(&table, columns, 2), GSL_SUCCESS);
     spec_table_text(&table, "rule", "caf\xc3\xa9|x");
     spec_table_number(&table, "tv", 0.123456789);
@@ -298,7 +290,7 @@ static void tables_for_the_eye_are_aligned_by_characters(void **state)
     spec_table_free(&table);
 }
 
-static void what_is_no_result_is_refused_by_line(void **state)
+TEST(what_is_no_result_is_refused_by_line)
 {
     const struct {
         const char *text, *error;
@@ -312,7 +304,6 @@ static void what_is_no_result_is_refused_by_line(void **state)
                  {"a,b\nx\"y\",2\n", ":2: a quote within a field"},
                  {"a\n\"two\nlines\"\nx\"y\"\n", ":4: a quote within a field"}};
     char path[64];
-    (void)state;
     temporary(path);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         spec_table table;
@@ -336,10 +327,9 @@ static void what_is_no_result_is_refused_by_line(void **state)
     assert_int_equal(spec_table_read_csv(&table, "/tmp", NULL, &error), GSL_EFAILED);
 }
 
-static void a_full_disk_is_a_failure_with_its_reason(void **state)
+TEST(a_full_disk_is_a_failure_with_its_reason)
 {
     spec_table table;
-    (void)state;
     fill(&table);
     for (int f = 0; f < 4; f++) {
         FILE *full = fopen("/dev/full", "w");
@@ -352,11 +342,10 @@ static void a_full_disk_is_a_failure_with_its_reason(void **state)
     spec_table_free(&table);
 }
 
-static void provenance_is_found_by_key(void **state)
+TEST(provenance_is_found_by_key)
 {
     spec_table table;
     char buffer[8];
-    (void)state;
     fill(&table);
     assert_string_equal(spec_table_provenance(&table, "seed", buffer, sizeof buffer), "42");
     assert_null(spec_table_provenance(&table, "see", buffer, sizeof buffer));
@@ -364,11 +353,10 @@ static void provenance_is_found_by_key(void **state)
     spec_table_free(&table);
 }
 
-static void a_number_is_kept_as_it_prints(void **state)
+TEST(a_number_is_kept_as_it_prints)
 {
     const char *const columns[] = {"x"};
     spec_table table;
-    (void)state;
     assert_int_equal(spec_table_init(&table, columns, 1), GSL_SUCCESS);
     spec_table_number(&table, "x", 2.0 / 3.0);
     assert_int_equal(spec_table_append(&table), GSL_SUCCESS);
@@ -381,23 +369,4 @@ static void a_number_is_kept_as_it_prints(void **state)
         spec_cell_format(spec_table_cell(&table, 1, 0), SPEC_FORMAT_CSV, buffer, sizeof buffer),
         "0");
     spec_table_free(&table);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(csv_reads_back_as_it_was_written),
-        cmocka_unit_test(a_cut_csv_keeps_its_whole_rows),
-        cmocka_unit_test(a_csv_of_another_program_is_read),
-        cmocka_unit_test(old_names_of_columns_become_the_present_ones),
-        cmocka_unit_test(columns_of_another_program_keep_their_names),
-        cmocka_unit_test(json_parses_and_holds_the_same),
-        cmocka_unit_test(an_empty_table_is_valid_in_every_format),
-        cmocka_unit_test(tables_for_the_eye_are_aligned_by_characters),
-        cmocka_unit_test(what_is_no_result_is_refused_by_line),
-        cmocka_unit_test(a_full_disk_is_a_failure_with_its_reason),
-        cmocka_unit_test(provenance_is_found_by_key),
-        cmocka_unit_test(a_number_is_kept_as_it_prints),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,9 +50,8 @@ static void add(spec_table *table, double K, double emitted, const char *draft)
     assert_int_equal(spec_table_append(table), GSL_SUCCESS);
 }
 
-static void each_step_is_taken_only_where_the_one_before_is_not_enough(void **state)
+TEST(each_step_is_taken_only_where_the_one_before_is_not_enough)
 {
-    (void)state;
     spec_table table;
     init(&table, (const char *const[]){"K", "emitted_theory", "c", "empty", "draft", NULL});
     add(&table, 2, 1.75, "zipf?V=1000&s=1.1");
@@ -97,9 +96,8 @@ static void each_step_is_taken_only_where_the_one_before_is_not_enough(void **st
     spec_table_free(&table);
 }
 
-static void a_wide_terminal_leaves_out_what_qualifies_first_and_says_so(void **state)
+TEST(a_wide_terminal_leaves_out_what_qualifies_first_and_says_so)
 {
-    (void)state;
     spec_table table;
     static const char *const names[] = {"alpha", "speedup", "speedup_se", "speedup_theory",
                                         "ops",   "verdict", NULL};
@@ -130,9 +128,8 @@ static void a_wide_terminal_leaves_out_what_qualifies_first_and_says_so(void **s
     spec_table_free(&table);
 }
 
-static void important_columns_stay_and_rows_take_one_line(void **state)
+TEST(important_columns_stay_and_rows_take_one_line)
 {
-    (void)state;
     spec_table table;
     static const char *const names[] = {"draft",   "K",          "cost", "waits",
                                         "speedup", "speedup_se", NULL};
@@ -160,9 +157,8 @@ static void important_columns_stay_and_rows_take_one_line(void **state)
     spec_table_free(&table);
 }
 
-static void the_verdict_is_the_last_column_to_be_left_out(void **state)
+TEST(the_verdict_is_the_last_column_to_be_left_out)
 {
-    (void)state;
     spec_table table;
     static const char *const names[] = {"rule", "branches", "tv", "max_error", "verdict", NULL};
     static const char *const first[] = {"rule", "max_error", "tv", NULL};
@@ -182,9 +178,8 @@ static void the_verdict_is_the_last_column_to_be_left_out(void **state)
     spec_table_free(&table);
 }
 
-static void a_long_text_is_cut_or_wraps_if_alone_but_stays(void **state)
+TEST(a_long_text_is_cut_or_wraps_if_alone_but_stays)
 {
-    (void)state;
     spec_table table;
     static const char *const names[] = {"method", "speedup", "drafting", NULL};
     static const char *const first[] = {"method", "speedup", NULL};
@@ -210,9 +205,8 @@ static void a_long_text_is_cut_or_wraps_if_alone_but_stays(void **state)
     spec_table_free(&table);
 }
 
-static void what_identifies_a_single_row_leaves_its_place_to_results(void **state)
+TEST(what_identifies_a_single_row_leaves_its_place_to_results)
 {
-    (void)state;
     spec_table table;
     static const char *const names[] = {"verdict", "draft", "K", "empty", "speedup", "ms", NULL};
     static const char *const first[] = {"draft", "K", "speedup", NULL};
@@ -238,9 +232,8 @@ static void what_identifies_a_single_row_leaves_its_place_to_results(void **stat
     spec_table_free(&table);
 }
 
-static void every_screen_of_a_long_table_has_a_heading(void **state)
+TEST(every_screen_of_a_long_table_has_a_heading)
 {
-    (void)state;
     for (int columns = 20; columns <= 80; columns += 60) {
         for (int n = 1; n < 100; n += 7) {
             spec_table table;
@@ -309,9 +302,8 @@ static unsigned next(unsigned *noise, unsigned n)
     return (*noise >> 16) % n;
 }
 
-static void no_line_is_too_wide_and_no_column_is_lost_in_silence(void **state)
+TEST(no_line_is_too_wide_and_no_column_is_lost_in_silence)
 {
-    (void)state;
     static const char *const words[] = {"alpha",
                                         "emitted",
                                         "emitted_se",
@@ -364,19 +356,4 @@ static void no_line_is_too_wide_and_no_column_is_lost_in_silence(void **state)
         free(text);
         spec_table_free(&table);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_step_is_taken_only_where_the_one_before_is_not_enough),
-        cmocka_unit_test(a_wide_terminal_leaves_out_what_qualifies_first_and_says_so),
-        cmocka_unit_test(important_columns_stay_and_rows_take_one_line),
-        cmocka_unit_test(the_verdict_is_the_last_column_to_be_left_out),
-        cmocka_unit_test(a_long_text_is_cut_or_wraps_if_alone_but_stays),
-        cmocka_unit_test(what_identifies_a_single_row_leaves_its_place_to_results),
-        cmocka_unit_test(every_screen_of_a_long_table_has_a_heading),
-        cmocka_unit_test(no_line_is_too_wide_and_no_column_is_lost_in_silence),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,9 +40,8 @@ static char *latex(const spec_table *table)
     return text;
 }
 
-static void texts_are_escaped_and_points_are_lined_up(void **state)
+TEST(texts_are_escaped_and_points_are_lined_up)
 {
-    (void)state;
     spec_table table;
     fill(&table);
     char *text = latex(&table);
@@ -66,9 +65,8 @@ static void texts_are_escaped_and_points_are_lined_up(void **state)
     spec_table_free(&table);
 }
 
-static void it_compiles(void **state)
+TEST(it_compiles)
 {
-    (void)state;
     if (system("command -v pdflatex >/dev/null 2>&1 && kpsewhich booktabs.sty >/dev/null 2>&1") !=
         0) {
         printf("skipped: %s: there is no pdflatex with booktabs\n", __func__);
@@ -92,11 +90,4 @@ static void it_compiles(void **state)
     spec_table_free(&table);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_are_escaped_and_points_are_lined_up),
-        cmocka_unit_test(it_compiles),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

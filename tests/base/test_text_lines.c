@@ -32,9 +32,8 @@ static void reads(const char *bytes, size_t n, const char *const *line)
 
 #define READS(text, ...) reads(text, sizeof(text) - 1, (const char *const[]){__VA_ARGS__, NULL})
 
-static void lines_end_in_three_ways(void **state)
+TEST(lines_end_in_three_ways)
 {
-    (void)state;
     READS("a\nbc\r\n\nd", "a", "bc", "", "d");
     READS("a\n", "a");
     READS("\n", "");
@@ -47,9 +46,8 @@ static void lines_end_in_three_ways(void **state)
     READS("a\rb", "a\rb");
 }
 
-static void data_lines_leave_out_blanks_and_comments(void **state)
+TEST(data_lines_leave_out_blanks_and_comments)
 {
-    (void)state;
     static const char text[] = "# a\n\n \t\r\nb\n#c\n #d\n";
     FILE *file = file_of(text, sizeof text - 1);
     spec_text_lines lines = spec_text_lines_of(file, "x", 1000);
@@ -79,9 +77,8 @@ static void fails(const char *bytes, size_t n, const char *text)
     fclose(file);
 }
 
-static void long_and_binary_lines_are_refused(void **state)
+TEST(long_and_binary_lines_are_refused)
 {
-    (void)state;
     char bytes[2000];
     memset(bytes, 'a', sizeof bytes);
     bytes[600] = '\n';
@@ -90,9 +87,8 @@ static void long_and_binary_lines_are_refused(void **state)
     fails("\x1f\x8b\x08", 3, "x.csv:1: is compressed: decompress it first (gunzip)");
 }
 
-static void an_unreadable_file_is_an_error(void **state)
+TEST(an_unreadable_file_is_an_error)
 {
-    (void)state;
     FILE *file = fopen("/", "r");
     assert_non_null(file);
     spec_text_lines lines = spec_text_lines_of(file, "folder", 600);
@@ -102,15 +98,4 @@ static void an_unreadable_file_is_an_error(void **state)
     assert_string_equal(error.text, "folder: Is a directory");
     spec_text_lines_free(&lines);
     fclose(file);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_end_in_three_ways),
-        cmocka_unit_test(data_lines_leave_out_blanks_and_comments),
-        cmocka_unit_test(long_and_binary_lines_are_refused),
-        cmocka_unit_test(an_unreadable_file_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,9 +6,8 @@
 
 #include <string.h>
 
-static void characters_take_the_columns_they_take_on_a_screen(void **state)
+TEST(characters_take_the_columns_they_take_on_a_screen)
 {
-    (void)state;
     static const struct {
         const char *text;
         int width;
@@ -39,9 +38,8 @@ static void expect_line(const char *text, int columns, const char *line, int wid
                  got, line, width);
 }
 
-static void lines_break_at_blanks_then_at_marks_then_anywhere(void **state)
+TEST(lines_break_at_blanks_then_at_marks_then_anywhere)
 {
-    (void)state;
     expect_line("one two three", 80, "one two three", 13);
     expect_line("one two three", 7, "one two ", 7);
     expect_line("one two three", 8, "one two ", 7);
@@ -61,9 +59,8 @@ static void lines_break_at_blanks_then_at_marks_then_anywhere(void **state)
 }
 
 /* Random texts of pieces of all kinds. */
-static void lines_are_the_whole_text_and_none_is_too_wide(void **state)
+TEST(lines_are_the_whole_text_and_none_is_too_wide)
 {
-    (void)state;
     static const char *const piece[] = {
         "a", "bc", " ", "_", "&", "\xc3\xa9", "\xe4\xb8\xad", "e\xcc\x81", "\xff", "-", "long"};
     unsigned noise = 42;
@@ -90,9 +87,8 @@ static void lines_are_the_whole_text_and_none_is_too_wide(void **state)
     }
 }
 
-static void control_characters_never_reach_the_screen(void **state)
+TEST(control_characters_never_reach_the_screen)
 {
-    (void)state;
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -101,15 +97,4 @@ static void control_characters_never_reach_the_screen(void **state)
     fclose(out);
     assert_string_equal(text, "a?[31mb  c???");
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(characters_take_the_columns_they_take_on_a_screen),
-        cmocka_unit_test(lines_break_at_blanks_then_at_marks_then_anywhere),
-        cmocka_unit_test(lines_are_the_whole_text_and_none_is_too_wide),
-        cmocka_unit_test(control_characters_never_reach_the_screen),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

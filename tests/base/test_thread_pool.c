@@ -45,9 +45,8 @@ static spec_thread_pool *pool_of(int size)
     return pool;
 }
 
-static void every_chunk_is_done_once(void **state)
+TEST(every_chunk_is_done_once)
 {
-    (void)state;
     static const int sizes[] = {1, 2, 3, 5};
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
         omp_set_num_threads(sizes[s]);
@@ -81,9 +80,8 @@ static void mark_late(void *job, int chunk)
     mark(job, chunk);
 }
 
-static void the_caller_waits_for_the_last(void **state)
+TEST(the_caller_waits_for_the_last)
 {
-    (void)state;
     caller = pthread_self();
     omp_set_num_threads(3);
     spec_thread_pool *pool = pool_of(0);
@@ -125,9 +123,8 @@ static void look_around(void *job, int chunk)
 
 /* The caller keeps its processor and never sleeps: a pool thread on the same processor would wait
  * for the scheduler. */
-static void a_member_leaves_the_callers_processor(void **state)
+TEST(a_member_leaves_the_callers_processor)
 {
-    (void)state;
     cpu_set_t all, one;
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
     if (CPU_COUNT(&all) < 2) {
@@ -160,9 +157,8 @@ static void a_member_leaves_the_callers_processor(void **state)
     assert_true(left >= 10);
 }
 
-static void who_finds_it_taken_works_alone(void **state)
+TEST(who_finds_it_taken_works_alone)
 {
-    (void)state;
     omp_set_num_threads(2);
     spec_thread_pool *pool = pool_of(0);
     assert_non_null(spec_thread_pool_try_lock(pool));
@@ -176,9 +172,8 @@ static void who_finds_it_taken_works_alone(void **state)
     spec_thread_pool_free(pool);
 }
 
-static void inside_a_parallel_region_everybody_works_alone(void **state)
+TEST(inside_a_parallel_region_everybody_works_alone)
 {
-    (void)state;
     omp_set_num_threads(3);
     spec_thread_pool *pool = pool_of(0);
     atomic_int taken = 0;
@@ -204,9 +199,8 @@ static void *read_own_text(void *result)
     return NULL;
 }
 
-static void threads_share_it_in_turns(void **state)
+TEST(threads_share_it_in_turns)
 {
-    (void)state;
     enum { READERS = 4 };
     static marks m[READERS];
     pthread_t reader[READERS];
@@ -245,9 +239,8 @@ static int awake_now(void)
     return n;
 }
 
-static void it_sleeps_between_passes_and_ends_with_the_pool(void **state)
+TEST(it_sleeps_between_passes_and_ends_with_the_pool)
 {
-    (void)state;
     omp_set_num_threads(3);
     spec_thread_pool *pool = pool_of(3);
     marks m = {0};
@@ -299,22 +292,19 @@ static void work_in_a_child(bool locked)
     spec_thread_pool_free(pool);
 }
 
-static void a_child_of_a_fork_works_on(void **state)
+TEST(a_child_of_a_fork_works_on)
 {
-    (void)state;
     work_in_a_child(false);
 }
 
 /* Another thread may hold the pool at the fork, and no thread of the child unlocks it. */
-static void a_child_of_a_fork_does_not_wait_for_a_lock(void **state)
+TEST(a_child_of_a_fork_does_not_wait_for_a_lock)
 {
-    (void)state;
     work_in_a_child(true);
 }
 
-static void without_a_pool_the_caller_works_alone(void **state)
+TEST(without_a_pool_the_caller_works_alone)
 {
-    (void)state;
     marks m = {0};
     assert_null(spec_thread_pool_try_lock(NULL));
     spec_thread_pool_run(NULL, mark, &m, CHUNKS);
@@ -340,9 +330,8 @@ static void see_locale(void *job, int chunk)
     atomic_fetch_add(uselocale((locale_t)0) == l->expected ? &l->right : &l->wrong, 1);
 }
 
-static void its_threads_have_the_locale_of_the_caller(void **state)
+TEST(its_threads_have_the_locale_of_the_caller)
 {
-    (void)state;
     locales l = {.caller = pthread_self(), .expected = newlocale(LC_ALL_MASK, "C", (locale_t)0)};
     const locale_t before = uselocale(l.expected);
     spec_thread_pool *pool = pool_of(3);
@@ -356,22 +345,4 @@ static void its_threads_have_the_locale_of_the_caller(void **state)
     freelocale(l.expected);
     assert_true(l.right > 0);
     assert_int_equal(l.wrong, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_chunk_is_done_once),
-        cmocka_unit_test(the_caller_waits_for_the_last),
-        cmocka_unit_test(a_member_leaves_the_callers_processor),
-        cmocka_unit_test(who_finds_it_taken_works_alone),
-        cmocka_unit_test(inside_a_parallel_region_everybody_works_alone),
-        cmocka_unit_test(threads_share_it_in_turns),
-        cmocka_unit_test(it_sleeps_between_passes_and_ends_with_the_pool),
-        cmocka_unit_test(a_child_of_a_fork_works_on),
-        cmocka_unit_test(a_child_of_a_fork_does_not_wait_for_a_lock),
-        cmocka_unit_test(without_a_pool_the_caller_works_alone),
-        cmocka_unit_test(its_threads_have_the_locale_of_the_caller),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,13 @@
 
 #include "base/noise.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 static const uint64_t below[] = {1, 2, 3, 10, 1000, 4294967296u, 6000000000000000000u};
 enum { BOUNDS = sizeof below / sizeof *below };
 
-static void words_are_those_of_the_generator(void **state)
+TEST(words_are_those_of_the_generator)
 {
-    (void)state;
     uint64_t a = 7, b = 7;
     const gsl_rng wide = {.type = spec_noise_rng_type, .state = &a};
     const gsl_rng plain = {.type = spec_noise_rng_type, .state = &b};
@@ -21,9 +21,8 @@ static void words_are_those_of_the_generator(void **state)
 }
 
 /* 6e18 is over a quarter of all words, so that a draw is often repeated. */
-static void integers_are_those_of_gsl_with_64_bits(void **state)
+TEST(integers_are_those_of_gsl_with_64_bits)
 {
-    (void)state;
     uint64_t a = 1, b = 1;
     const gsl_rng wide = {.type = spec_noise_rng_type, .state = &a};
     const gsl_rng plain = {.type = spec_noise_rng_type, .state = &b};
@@ -35,22 +34,11 @@ static void integers_are_those_of_gsl_with_64_bits(void **state)
     assert_int_equal(a, b);
 }
 
-static void narrow_generators_serve_where_long_has_64_bits(void **state)
+TEST(narrow_generators_serve_where_long_has_64_bits)
 {
-    (void)state;
     gsl_rng *wide = gsl_rng_alloc(gsl_rng_mt19937), *plain = gsl_rng_clone(wide);
     for (uint64_t n = 1; n < 1000; n++)
         assert_int_equal(spec_wide_rng_below(wide, n), gsl_rng_uniform_int(plain, n));
     gsl_rng_free(wide);
     gsl_rng_free(plain);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_are_those_of_the_generator),
-        cmocka_unit_test(narrow_generators_serve_where_long_has_64_bits),
-        cmocka_unit_test(integers_are_those_of_gsl_with_64_bits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ static double cell(const char *csv, const char *row, const char *column)
 }
 
 /* tests/oracle/vectors.py: rational arithmetic and flows. */
-static void the_reference_vectors_come_out_to_ten_digits(void **state)
+TEST(the_reference_vectors_come_out_to_ten_digits)
 {
     static const struct {
         const char *row;
@@ -46,7 +46,6 @@ static void the_reference_vectors_come_out_to_ten_digits(void **state)
         {"rrsw,without,3", 1.0, 1.0},
     }, second[] = {{"rrs,iid,2", 0.82, 0.89}, {"rrsw,without,2", 0.875, 139.0 / 140.0}};
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_child_run(&c, "accept --target probs:0.5,0.3,0.2 --draft probs:0.2,0.5,0.3 --n 1:3");
     assert_int_equal(c.code, 0);
@@ -67,9 +66,8 @@ static void the_reference_vectors_come_out_to_ten_digits(void **state)
     spec_child_free(&c);
 }
 
-static void a_rule_and_a_way_to_draft_that_do_not_go_together_are_told(void **state)
+TEST(a_rule_and_a_way_to_draft_that_do_not_go_together_are_told)
 {
-    (void)state;
     spec_needs_program();
     spec_program_fails(
         "accept --rule rrs --drafting without --n 2", 2,
@@ -95,11 +93,4 @@ static void a_rule_and_a_way_to_draft_that_do_not_go_together_are_told(void **st
     spec_program_fails("accept --n 1:1.5", 2, "speclab accept: --n: '1:1.5' is not lo:hi:step");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_reference_vectors_come_out_to_ten_digits),
-        cmocka_unit_test(a_rule_and_a_way_to_draft_that_do_not_go_together_are_told),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

@@ -5,6 +5,7 @@
 #include "cli/verb.h"
 #include "tests/support/child.h"
 #include "tests/support/picture.h"
+#include "tests/support/support.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -71,10 +72,9 @@ static void write_logs(void)
 }
 
 /* K = 3 has 3800 (1 + .7 + .49 + .343) tokens in 10 s, plain decoding 6200: 1.55 of them. */
-static void the_answer_comes_first_and_the_setting_is_of_the_engine(void **state)
+TEST(the_answer_comes_first_and_the_setting_is_of_the_engine)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     write_logs();
     advise(&c, "k3.log --plain plain.log --K 0:3", SPEC_EXIT_HOLDS);
@@ -105,10 +105,9 @@ static void the_answer_comes_first_and_the_setting_is_of_the_engine(void **state
     spec_child_free(&c);
 }
 
-static void something_wrong_is_status_1_and_bad_input_2(void **state)
+TEST(something_wrong_is_status_1_and_bad_input_2)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     write_log("all.log", 3, 3800, 1.0, 3);
     spec_file_write("all.jsonl", "{\"metrics\":{\"speculative_decoding\":{\"acceptance_histogram\":"
@@ -138,9 +137,8 @@ static void something_wrong_is_status_1_and_bad_input_2(void **state)
 }
 
 /* Its numbers have no acceptance in them: not enough to say. */
-static void a_source_that_cannot_answer_is_status_3(void **state)
+TEST(a_source_that_cannot_answer_is_status_3)
 {
-    (void)state;
     spec_needs_program();
     spec_file_write("tgi.prom", "# TYPE tgi_request_skipped_tokens histogram\n"
                                 "tgi_request_skipped_tokens_sum 12\n"
@@ -154,10 +152,9 @@ static void a_source_that_cannot_answer_is_status_3(void **state)
     spec_child_free(&c);
 }
 
-static void a_change_of_acceptance_is_status_1(void **state)
+TEST(a_change_of_acceptance_is_status_1)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     write_logs();
     advise(&c, "--before k3.log --after other.log", SPEC_EXIT_FAILS);
@@ -182,12 +179,11 @@ static double number(const spec_table *table, size_t row, const char *name)
     return spec_cell_number(spec_table_cell(table, row, column));
 }
 
-static void rows_go_to_a_file_and_the_text_to_standard_output(void **state)
+TEST(rows_go_to_a_file_and_the_text_to_standard_output)
 {
     spec_child c, text;
     spec_table table;
     spec_error error;
-    (void)state;
     spec_needs_program();
     write_logs();
     advise(&text, "k3.log --plain plain.log --K 0:3", SPEC_EXIT_HOLDS);
@@ -227,10 +223,9 @@ static void rows_go_to_a_file_and_the_text_to_standard_output(void **state)
     spec_child_free(&text);
 }
 
-static void the_figure_is_drawn_from_the_rows(void **state)
+TEST(the_figure_is_drawn_from_the_rows)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     write_logs();
     advise(&c, "k3.log --plain plain.log -o f.csv --figure f.svg", SPEC_EXIT_UNDECIDED);
@@ -244,11 +239,10 @@ static void the_figure_is_drawn_from_the_rows(void **state)
 }
 
 /* K = 1 to 3 have values alone, K = 4 to 6 bounds alone: these are bars, like one of the legend. */
-static void lengths_known_by_bounds_alone_are_bars(void **state)
+TEST(lengths_known_by_bounds_alone_are_bars)
 {
     spec_child c;
     int bars = 0;
-    (void)state;
     spec_needs_program();
     write_logs();
     write_log("one.log", 3, 3800, 0.7, 1);
@@ -260,11 +254,10 @@ static void lengths_known_by_bounds_alone_are_bars(void **state)
     free(svg);
 }
 
-static void several_files_are_one_set_of_evidence(void **state)
+TEST(several_files_are_one_set_of_evidence)
 {
     spec_child one, two;
     char *text;
-    (void)state;
     spec_needs_program();
     write_logs();
     text = spec_file_bytes("k3.log");
@@ -284,17 +277,4 @@ static void several_files_are_one_set_of_evidence(void **state)
     spec_child_free(&two);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_answer_comes_first_and_the_setting_is_of_the_engine),
-        cmocka_unit_test(something_wrong_is_status_1_and_bad_input_2),
-        cmocka_unit_test(a_source_that_cannot_answer_is_status_3),
-        cmocka_unit_test(a_change_of_acceptance_is_status_1),
-        cmocka_unit_test(rows_go_to_a_file_and_the_text_to_standard_output),
-        cmocka_unit_test(the_figure_is_drawn_from_the_rows),
-        cmocka_unit_test(lengths_known_by_bounds_alone_are_bars),
-        cmocka_unit_test(several_files_are_one_set_of_evidence),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

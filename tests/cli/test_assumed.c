@@ -3,6 +3,7 @@
  * option. Each option with a default is tried with another value. SPECLAB names the program. */
 #include "base/table.h"
 #include "tests/support/child.h"
+#include "tests/support/support.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -203,9 +204,8 @@ static void ask(answer *ret, const char *arguments, const char *option, const ch
     spec_child_free(&c);
 }
 
-static void a_default_that_moves_an_answer_is_printed(void **state)
+TEST(a_default_that_moves_an_answer_is_printed)
 {
-    (void)state;
     spec_needs_program();
     n_faults = 0;
     spec_file_write("costs.csv", "nodes,time\n1,1\n4,1.2\n8,1.6\n16,2.5\n32,4\n64,7\n");
@@ -263,13 +263,12 @@ static bool is_considered(const char *verb, const char *option)
 }
 
 /* The help of an option ends with its default in parentheses. */
-static void every_option_with_a_default_is_considered(void **state)
+TEST(every_option_with_a_default_is_considered)
 {
     static const char *const verbs[] = {"predict",  "sweep", "run",    "prove",    "accept",
                                         "plan",     "serve", "bench",  "step",     "generate",
                                         "advise",   "tune",  "train",  "validate", "rows",
                                         "quantize", "widen", "import", NULL};
-    (void)state;
     spec_needs_program();
     n_faults = 0;
     for (int v = 0; verbs[v] != NULL; v++) {
@@ -296,9 +295,8 @@ static void every_option_with_a_default_is_considered(void **state)
     assert_int_equal(n_faults, 0);
 }
 
-static void training_and_tuning_say_what_they_assume(void **state)
+TEST(training_and_tuning_say_what_they_assume)
 {
-    (void)state;
     spec_needs_program();
     spec_child c;
     char *text = calloc(1, 20001);
@@ -334,12 +332,4 @@ static void training_and_tuning_say_what_they_assume(void **state)
     spec_child_free(&c);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_default_that_moves_an_answer_is_printed),
-        cmocka_unit_test(training_and_tuning_say_what_they_assume),
-        cmocka_unit_test(every_option_with_a_default_is_considered),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

@@ -25,7 +25,7 @@ static void check_command(const char *command, int of)
     spec_files_same("summed.csv", "whole.csv");
 }
 
-static void sums_of_parts_give_the_bytes_of_one_run(void **state)
+TEST(sums_of_parts_give_the_bytes_of_one_run)
 {
     static const struct {
         const char *command;
@@ -40,7 +40,6 @@ static void sums_of_parts_give_the_bytes_of_one_run(void **state)
         {"prove --rule resample-target --cases 5 --family zeros,mixed --tokens 2", 1},
         {"run pairs.cfg", 3},
     };
-    (void)state;
     spec_needs_program();
     spec_file_write("heavy.cfg",
                     "measure = \"acceptance\"; grid = { alpha = \"0.5,0.6\"; K = 5; }; "
@@ -59,7 +58,7 @@ static void sums_of_parts_give_the_bytes_of_one_run(void **state)
 
 /* Before anything is written: a measure without groups, a limit that leaves their number open, and
  * too many parts. */
-static void what_has_no_groups_is_refused(void **state)
+TEST(what_has_no_groups_is_refused)
 {
     static const struct {
         const char *arguments, *text;
@@ -75,7 +74,6 @@ static void what_has_no_groups_is_refused(void **state)
         {"prove --rule token --cases 8",
          "speclab prove: --batches 1/2: this point has 1 group: give at most as many parts"},
     };
-    (void)state;
     spec_needs_program();
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char line[256];
@@ -86,18 +84,16 @@ static void what_has_no_groups_is_refused(void **state)
 }
 
 /* Within a point, too, a kill loses no group that was written. */
-static void a_killed_part_resumes_within_a_point(void **state)
+TEST(a_killed_part_resumes_within_a_point)
 {
-    (void)state;
     spec_needs_program();
     spec_program_works(HEAVY " --batches 2/3 -o part.csv");
     assert_true(spec_program_outlives_kills(HEAVY " --batches 2/3 --resume -o killed.csv") > 1);
     spec_files_same("killed.csv", "part.csv");
 }
 
-static void sums_of_another_run_or_too_few_are_refused(void **state)
+TEST(sums_of_another_run_or_too_few_are_refused)
 {
-    (void)state;
     spec_needs_program();
     check_command("sweep --alpha 0.5 --K 3 --rounds 80000000", 2);
     spec_program_fails("sweep --alpha 0.5 --K 3 --rounds 80000000 --sums part1.csv", 2,
@@ -124,13 +120,4 @@ static void sums_of_another_run_or_too_few_are_refused(void **state)
                        "speclab sweep: edited.csv: row 1, or a line above it, was edited");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_of_parts_give_the_bytes_of_one_run),
-        cmocka_unit_test(what_has_no_groups_is_refused),
-        cmocka_unit_test(a_killed_part_resumes_within_a_point),
-        cmocka_unit_test(sums_of_another_run_or_too_few_are_refused),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

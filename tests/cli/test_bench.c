@@ -7,6 +7,7 @@
 #include "tests/support/bench_table.h"
 #include "tests/support/near.h"
 #include "tests/support/simulated_card.h"
+#include "tests/support/support.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -33,9 +34,8 @@ static double number(const spec_table *table, size_t row, const char *name)
     return spec_cell_number(spec_table_cell(table, row, column));
 }
 
-static void a_sweep_has_a_row_for_each_K_and_then_for_each_pass(void **state)
+TEST(a_sweep_has_a_row_for_each_K_and_then_for_each_pass)
 {
-    (void)state;
     spec_needs_program();
     static const char *const filled[] = {"rounds",
                                          "tokens_per_round",
@@ -86,9 +86,8 @@ static void a_sweep_has_a_row_for_each_K_and_then_for_each_pass(void **state)
     spec_table_free(&table);
 }
 
-static void drafting_ahead_has_rows_beside_the_ordinary_ones(void **state)
+TEST(drafting_ahead_has_rows_beside_the_ordinary_ones)
 {
-    (void)state;
     spec_needs_program();
     static const char *const filled[] = {"hit",      "hit_low",   "hit_high",   "hit_predicted",
                                          "guess",    "handed",    "ahead_ms",   "ahead_ms_costed",
@@ -120,9 +119,8 @@ static void drafting_ahead_has_rows_beside_the_ordinary_ones(void **state)
 
 /* A pass of one token reads the experts that a token takes; a wider one reads more, but not all of
  * the 16. */
-static void passes_of_a_mixture_tell_their_experts(void **state)
+TEST(passes_of_a_mixture_tell_their_experts)
 {
-    (void)state;
     spec_needs_program();
     spec_table table;
     double bytes[2] = {0.0, 0.0};
@@ -142,9 +140,8 @@ static void passes_of_a_mixture_tell_their_experts(void **state)
     spec_table_free(&table);
 }
 
-static void a_transformer_stands_beside_what_its_device_allows(void **state)
+TEST(a_transformer_stands_beside_what_its_device_allows)
 {
-    (void)state;
     spec_needs_program();
     static const char *const filled[] = {"target_pass_limit_ms", "target_pass_bytes",
                                          "target_pass_gb_per_s", "target_pass_read_share",
@@ -178,9 +175,8 @@ static void a_transformer_stands_beside_what_its_device_allows(void **state)
 
 /* On the simulated GPU: passes of up to 64 tokens, whose rows stay in its memory. Its times mean
  * nothing. */
-static void on_a_card_passes_are_as_wide_as_they_may_be(void **state)
+TEST(on_a_card_passes_are_as_wide_as_they_may_be)
 {
-    (void)state;
     spec_needs_program();
     spec_table table;
     char value[256];
@@ -207,9 +203,8 @@ static void on_a_card_passes_are_as_wide_as_they_may_be(void **state)
     spec_table_free(&table);
 }
 
-static void what_was_decoded_follows_from_the_seed(void **state)
+TEST(what_was_decoded_follows_from_the_seed)
 {
-    (void)state;
     spec_needs_program();
     static const char *const same[] = {"rounds", "tokens_per_round", "tokens_per_round_by_depth",
                                        "alpha_tested_pooled", "beta_z"};
@@ -226,9 +221,8 @@ static void what_was_decoded_follows_from_the_seed(void **state)
     for (int i = 0; i < 3; i++) spec_table_free(&table[i]);
 }
 
-static void a_page_is_written_for_people_and_json_for_programs(void **state)
+TEST(a_page_is_written_for_people_and_json_for_programs)
 {
-    (void)state;
     spec_needs_program();
     static const char *const said[] = {"target: zipf?V=50\n",
                                        "machine: ",
@@ -253,9 +247,8 @@ static void a_page_is_written_for_people_and_json_for_programs(void **state)
 }
 
 /* The advice goes to standard error if the result goes to a file; `bench --from` repeats it. */
-static void the_advice_is_said_beside_a_file_and_again_from_it(void **state)
+TEST(the_advice_is_said_beside_a_file_and_again_from_it)
 {
-    (void)state;
     spec_needs_program();
     spec_child c, again;
     spec_child_run(&c, PAIR "--K 0:2 --texts 8 -o kept.csv");
@@ -288,9 +281,8 @@ static void edit(const char *into, const char *csv, const char *from, const char
     free(text);
 }
 
-static void what_is_no_result_of_bench_is_refused_in_one_line(void **state)
+TEST(what_is_no_result_of_bench_is_refused_in_one_line)
 {
-    (void)state;
     spec_needs_program();
     spec_program_works(PAIR "--K 0:2 --texts 8 -o kept.csv");
     spec_program_works("predict -o other.csv");
@@ -319,9 +311,8 @@ static void what_is_no_result_of_bench_is_refused_in_one_line(void **state)
     free(csv);
 }
 
-static void prompts_are_the_texts_of_a_file(void **state)
+TEST(prompts_are_the_texts_of_a_file)
 {
-    (void)state;
     spec_needs_program();
     char value[256];
     spec_table table;
@@ -339,9 +330,8 @@ static void prompts_are_the_texts_of_a_file(void **state)
 /* Two models of children's stories: along stories, by the overlap of their rows, .883 of the
  * draft's tokens are accepted at temperature 1. Here they continue 24 beginnings: 5 standard errors
  * are .05. */
-static void real_models_accept_as_often_as_their_rows_overlap(void **state)
+TEST(real_models_accept_as_often_as_their_rows_overlap)
 {
-    (void)state;
     spec_needs_program();
     char folder[256], text[256], arguments[1024];
     spec_test_data(folder, sizeof folder, "babyllama");
@@ -375,9 +365,8 @@ static void real_models_accept_as_often_as_their_rows_overlap(void **state)
     spec_child_free(&c);
 }
 
-static void a_figure_is_drawn_beside_the_result(void **state)
+TEST(a_figure_is_drawn_beside_the_result)
 {
-    (void)state;
     spec_needs_program();
     if (access("/usr/bin/gnuplot", X_OK) != 0) {
         printf("skipped: there is no gnuplot\n");
@@ -393,9 +382,8 @@ static void a_figure_is_drawn_beside_the_result(void **state)
 }
 
 /* A figure shows all values that are not withheld. */
-static void a_figure_is_drawn_without_any_speed_up(void **state)
+TEST(a_figure_is_drawn_without_any_speed_up)
 {
-    (void)state;
     spec_needs_program();
     const bench_row row[] = {
         {.K = 2, .tokens = 2.2, .draft = 0.54, .verify = 1.1, .verdict = BENCH_IMPOSSIBLE},
@@ -422,9 +410,8 @@ static void a_figure_is_drawn_without_any_speed_up(void **state)
     free(figure);
 }
 
-static void what_makes_no_sense_is_refused_in_one_line(void **state)
+TEST(what_makes_no_sense_is_refused_in_one_line)
 {
-    (void)state;
     spec_needs_program();
     static const struct {
         const char *arguments, *says;
@@ -482,23 +469,4 @@ static void what_makes_no_sense_is_refused_in_one_line(void **state)
     assert_int_not_equal(access("x.csv", F_OK), 0); /* no output was begun */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sweep_has_a_row_for_each_K_and_then_for_each_pass),
-        cmocka_unit_test(drafting_ahead_has_rows_beside_the_ordinary_ones),
-        cmocka_unit_test(passes_of_a_mixture_tell_their_experts),
-        cmocka_unit_test(a_transformer_stands_beside_what_its_device_allows),
-        cmocka_unit_test(on_a_card_passes_are_as_wide_as_they_may_be),
-        cmocka_unit_test(what_was_decoded_follows_from_the_seed),
-        cmocka_unit_test(a_page_is_written_for_people_and_json_for_programs),
-        cmocka_unit_test(the_advice_is_said_beside_a_file_and_again_from_it),
-        cmocka_unit_test(what_is_no_result_of_bench_is_refused_in_one_line),
-        cmocka_unit_test(prompts_are_the_texts_of_a_file),
-        cmocka_unit_test(real_models_accept_as_often_as_their_rows_overlap),
-        cmocka_unit_test(a_figure_is_drawn_beside_the_result),
-        cmocka_unit_test(a_figure_is_drawn_without_any_speed_up),
-        cmocka_unit_test(what_makes_no_sense_is_refused_in_one_line),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

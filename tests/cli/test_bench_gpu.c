@@ -5,6 +5,7 @@
 
 #include "base/table.h"
 #include "tests/support/simulated_card.h"
+#include "tests/support/support.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,9 +16,8 @@ static const char *text_of(const spec_table *table, size_t row, const char *colu
     return cell->kind == SPEC_CELL_TEXT ? cell->text : "";
 }
 
-static void everything_that_is_promised_has_a_row(void **state)
+TEST(everything_that_is_promised_has_a_row)
 {
-    (void)state;
     static const char *const promised[] = {"the card reads",
                                            "from kernel to kernel, recorded",
                                            "tiny bf16: pass of 1, share of reading",
@@ -48,9 +48,8 @@ static void everything_that_is_promised_has_a_row(void **state)
     spec_table_free(&table);
 }
 
-static void without_a_card_one_line_says_why(void **state)
+TEST(without_a_card_one_line_says_why)
 {
-    (void)state;
     spec_child c;
     spec_child_start(&c, "SPECLAB_LIBCUDA=/nowhere/libcuda.so", NULL, "-t card.csv");
     spec_child_listen(&c, NULL);
@@ -62,13 +61,10 @@ static void without_a_card_one_line_says_why(void **state)
     spec_program_fails("nowhere/card.csv", 2, "bench_gpu: nowhere/card.csv cannot be written");
 }
 
-int main(void)
+static int set_up(void **state)
 {
-    spec_simulated_card();
     setenv("SPECLAB", spec_simulator_path("../bench/gpu/bench_gpu"), 1);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_that_is_promised_has_a_row),
-        cmocka_unit_test(without_a_card_one_line_says_why),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
+    return spec_program_set_up(state);
 }
+
+SUITE(SIMULATOR, .setup = set_up, .teardown = spec_program_tear_down);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* speclab bench --online as users call it. SPECLAB names the program. */
 #include "tests/support/child.h"
+#include "tests/support/support.h"
 
 #include "base/table.h"
 
@@ -24,11 +25,10 @@ static const spec_cell *cell(const spec_table *table, size_t row, const char *co
     return spec_table_cell(table, row, spec_table_column(table, column));
 }
 
-static void both_drafts_have_rows_for_each_part(void **state)
+TEST(both_drafts_have_rows_for_each_part)
 {
     spec_table table;
     char line[200];
-    (void)state;
     spec_needs_program();
     read_result(&table, ONLINE);
     assert_int_equal(table.n_rows, 22);
@@ -45,11 +45,10 @@ static void both_drafts_have_rows_for_each_part(void **state)
     spec_program_works("plot online.csv --x part --y alpha_tested --by learns -o online.svg");
 }
 
-static void tokens_do_not_depend_on_threads(void **state)
+TEST(tokens_do_not_depend_on_threads)
 {
     static const char *const columns[] = {"rounds", "alpha_tested", "tokens_per_round"};
     spec_table table[2];
-    (void)state;
     spec_needs_program();
     read_result(&table[0], ONLINE "--positions rejected --threads 1");
     read_result(&table[1], ONLINE "--positions rejected --threads 3");
@@ -61,10 +60,9 @@ static void tokens_do_not_depend_on_threads(void **state)
     for (int i = 0; i < 2; i++) spec_table_free(&table[i]);
 }
 
-static void the_number_of_updates_is_said(void **state)
+TEST(the_number_of_updates_is_said)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_child_run(&c, ONLINE "--temperature 0 --loss fkl");
     assert_int_equal(c.code, 0);
@@ -73,12 +71,4 @@ static void the_number_of_updates_is_said(void **state)
     spec_child_free(&c);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_drafts_have_rows_for_each_part),
-        cmocka_unit_test(tokens_do_not_depend_on_threads),
-        cmocka_unit_test(the_number_of_updates_is_said),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

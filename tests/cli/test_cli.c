@@ -49,10 +49,9 @@ static void check_whole_rows(const char *name, const char *uninterrupted, bool s
     free(all);
 }
 
-static void a_run_goes_on_after_kill_9_to_the_same_bytes(void **state)
+TEST(a_run_goes_on_after_kill_9_to_the_same_bytes)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_program_works("run long.cfg -o whole.csv");
     spec_child_start(&c, NULL, NULL, "run long.cfg -o cut.csv --threads 1");
@@ -82,7 +81,7 @@ static void a_run_goes_on_after_kill_9_to_the_same_bytes(void **state)
 }
 
 /* The memory limit is too low for a second stack. */
-static void with_fewer_threads_than_asked_for_the_bytes_are_the_same(void **state)
+TEST(with_fewer_threads_than_asked_for_the_bytes_are_the_same)
 {
     static const char *const commands[][2] = {
         {"sweep --alpha 0.5:0.9:0.1 --K 1:8 --c 0.1 --rounds 100000 --threads 3",
@@ -94,7 +93,6 @@ static void with_fewer_threads_than_asked_for_the_bytes_are_the_same(void **stat
         {"validate rule:token --only plain-4 --budget 2k --threads 3",
          "speclab validate: the system grants 1 of 3 threads\n"},
     };
-    (void)state;
     spec_needs_program();
 #ifdef __SANITIZE_ADDRESS__
     skip(); /* the sanitizer itself needs more memory */
@@ -128,10 +126,9 @@ static void drop_row_checks(char *text)
     *to = '\0';
 }
 
-static void ctrl_c_keeps_the_finished_rows_and_says_130(void **state)
+TEST(ctrl_c_keeps_the_finished_rows_and_says_130)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_program_works("run long.cfg -o whole.csv");
     spec_child_start(&c, NULL, NULL, "run long.cfg -o stopped.csv --threads 1");
@@ -160,10 +157,9 @@ static void ctrl_c_keeps_the_finished_rows_and_says_130(void **state)
 }
 
 /* The second point would walk through thousands of millions of branches. */
-static void ctrl_c_ends_a_proof_within_a_point(void **state)
+TEST(ctrl_c_ends_a_proof_within_a_point)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_child_start(
         &c, NULL, NULL,
@@ -177,10 +173,9 @@ static void ctrl_c_ends_a_proof_within_a_point(void **state)
     spec_child_free(&c);
 }
 
-static void a_second_ctrl_c_kills(void **state)
+TEST(a_second_ctrl_c_kills)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     const int fifo = open("fifo", O_RDWR | O_CLOEXEC); /* a text without an end */
     assert_true(fifo >= 0);
@@ -197,10 +192,9 @@ static void a_second_ctrl_c_kills(void **state)
     spec_child_free(&c);
 }
 
-static void ctrl_c_ends_the_wait_for_a_pipe_that_nobody_writes(void **state)
+TEST(ctrl_c_ends_the_wait_for_a_pipe_that_nobody_writes)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_child_start(&c, NULL, NULL, "accept --target ngram:fifo");
     spec_pause(100);
@@ -212,7 +206,7 @@ static void ctrl_c_ends_the_wait_for_a_pipe_that_nobody_writes(void **state)
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
-static void the_bytes_are_the_same_for_one_thread_and_three(void **state)
+TEST(the_bytes_are_the_same_for_one_thread_and_three)
 {
     static const char *const work[] = {
         "sweep --alpha 0.27,0.8 --K 2,5 --rounds 700000",
@@ -221,7 +215,6 @@ static void the_bytes_are_the_same_for_one_thread_and_three(void **state)
         "accept --target ngram:text.txt?order=3 --draft ngram:text.txt?order=2 --contexts 300",
         ("plan --target ngram:text.txt?order=3 --draft ngram:text.txt?order=2 --nodes 8 --rounds "
          "300 --siblings top")};
-    (void)state;
     spec_needs_program();
     for (size_t i = 0; i < sizeof work / sizeof work[0]; i++) {
         char arguments[256];
@@ -233,10 +226,9 @@ static void the_bytes_are_the_same_for_one_thread_and_three(void **state)
     }
 }
 
-static void the_exit_code_tells_what_holds(void **state)
+TEST(the_exit_code_tells_what_holds)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_program_works("run one.cfg");
     /* A known mistake is marked, and does not change the exit code. */
@@ -259,11 +251,10 @@ static void the_exit_code_tells_what_holds(void **state)
     spec_child_free(&c);
 }
 
-static void help_is_printed_and_fits_eighty_columns(void **state)
+TEST(help_is_printed_and_fits_eighty_columns)
 {
     static const char *const verbs[] = {"",      "predict ", "sweep ",  "run ",
                                         "plot ", "prove ",   "accept ", "list "};
-    (void)state;
     spec_needs_program();
     for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
         char arguments[32];
@@ -285,10 +276,9 @@ static void help_is_printed_and_fits_eighty_columns(void **state)
     }
 }
 
-static void a_result_tells_its_compiler_and_no_rounds_where_there_are_none(void **state)
+TEST(a_result_tells_its_compiler_and_no_rounds_where_there_are_none)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_child_run(&c, "predict");
     assert_true(strstr(c.text, "# compiler: gcc ") != NULL ||
@@ -305,10 +295,9 @@ static void a_result_tells_its_compiler_and_no_rounds_where_there_are_none(void 
 }
 
 /* It is refused before its first row, and the report leaves it out. */
-static void an_experiment_that_fails_is_not_reported_on(void **state)
+TEST(an_experiment_that_fails_is_not_reported_on)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_file_write("whole.cfg", "measure = \"predict\"; grid = { alpha = 0.27; K = 3; };\n");
     spec_file_write("broken.cfg",
@@ -331,10 +320,9 @@ static void an_experiment_that_fails_is_not_reported_on(void **state)
 
 /* ---- where it runs --------------------------------------------------------------------------- */
 
-static void its_own_experiments_run_from_any_folder(void **state)
+TEST(its_own_experiments_run_from_any_folder)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_child_run(&c, "list experiments -f csv");
     assert_int_equal(c.code, 0);
@@ -348,10 +336,9 @@ static void its_own_experiments_run_from_any_folder(void **state)
     spec_child_free(&c);
 }
 
-static void a_wrong_share_folder_is_told(void **state)
+TEST(a_wrong_share_folder_is_told)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_child_start(&c, "SPECLAB_SHARE=/nonexistent", NULL, "run real_text");
     spec_child_listen(&c, NULL);
@@ -375,10 +362,9 @@ static void a_wrong_share_folder_is_told(void **state)
     spec_child_free(&c);
 }
 
-static void no_gnuplot_and_no_home_are_told_or_not_needed(void **state)
+TEST(no_gnuplot_and_no_home_are_told_or_not_needed)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_program_works("sweep --rounds 1000 -o figure.csv");
     spec_child_start(&c, "PATH=/nonexistent", NULL, "plot figure.csv");
@@ -392,23 +378,4 @@ static void no_gnuplot_and_no_home_are_told_or_not_needed(void **state)
     spec_child_free(&c);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_goes_on_after_kill_9_to_the_same_bytes),
-        cmocka_unit_test(with_fewer_threads_than_asked_for_the_bytes_are_the_same),
-        cmocka_unit_test(ctrl_c_keeps_the_finished_rows_and_says_130),
-        cmocka_unit_test(ctrl_c_ends_a_proof_within_a_point),
-        cmocka_unit_test(a_second_ctrl_c_kills),
-        cmocka_unit_test(ctrl_c_ends_the_wait_for_a_pipe_that_nobody_writes),
-        cmocka_unit_test(the_bytes_are_the_same_for_one_thread_and_three),
-        cmocka_unit_test(the_exit_code_tells_what_holds),
-        cmocka_unit_test(help_is_printed_and_fits_eighty_columns),
-        cmocka_unit_test(a_result_tells_its_compiler_and_no_rounds_where_there_are_none),
-        cmocka_unit_test(an_experiment_that_fails_is_not_reported_on),
-        cmocka_unit_test(its_own_experiments_run_from_any_folder),
-        cmocka_unit_test(a_wrong_share_folder_is_told),
-        cmocka_unit_test(no_gnuplot_and_no_home_are_told_or_not_needed),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

@@ -3,6 +3,7 @@
  * SPECLAB names the program. */
 #include "tests/support/child.h"
 #include "tests/support/folder.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -58,9 +59,8 @@ static const struct {
     {"speclab predict --alpha 0", "", "0"},
 };
 
-static void bash_offers_what_fits(void **state)
+TEST(bash_offers_what_fits)
 {
-    (void)state;
     spec_needs_program();
     char script[PATH_MAX + 32];
     snprintf(script, sizeof script, "%s/cli/completion.bash", spec_folder_before);
@@ -92,8 +92,4 @@ static void bash_offers_what_fits(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bash_offers_what_fits)};
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

@@ -6,6 +6,7 @@
 #include "tests/support/bench_table.h"
 #include "tests/support/child.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -32,9 +33,8 @@ static bool reported(const spec_table *table, const char *what)
     return strstr(table->provenance, what) != NULL;
 }
 
-static void predictions_take_what_passes_cost(void **state)
+TEST(predictions_take_what_passes_cost)
 {
-    (void)state;
     spec_needs_program();
     static const double pass[] = {1.0, 1.1, 1.2, 1.4, 1.6}; /* between the rows on a line */
     spec_table table;
@@ -68,9 +68,8 @@ static void predictions_take_what_passes_cost(void **state)
     spec_table_free(&table);
 }
 
-static void plans_take_what_passes_cost(void **state)
+TEST(plans_take_what_passes_cost)
 {
-    (void)state;
     spec_needs_program();
     static const double pass[] = {1.0, 1.1, 1.2, 1.4, 1.6};
     spec_table table;
@@ -92,9 +91,8 @@ static void plans_take_what_passes_cost(void **state)
     spec_table_free(&table);
 }
 
-static void costs_that_are_withheld_or_doubted_are_said_to_be(void **state)
+TEST(costs_that_are_withheld_or_doubted_are_said_to_be)
 {
-    (void)state;
     spec_needs_program();
     spec_child c;
     bench_table_write("vague.csv", "c", NAN);
@@ -117,9 +115,8 @@ static void costs_that_are_withheld_or_doubted_are_said_to_be(void **state)
 }
 
 /* The provenance contains the assumed values. */
-static void what_is_assumed_is_told(void **state)
+TEST(what_is_assumed_is_told)
 {
-    (void)state;
     spec_needs_program();
     spec_table table;
     read_result(&table, "plan --accept 0.8 --methods chain --nodes 4");
@@ -134,9 +131,8 @@ static void what_is_assumed_is_told(void **state)
 
 /* A window of twelve tokens: texts restart often. The default c is the draft's share of the
  * weights, one layer of two. */
-static void plans_for_transformers_need_no_option(void **state)
+TEST(plans_for_transformers_need_no_option)
 {
-    (void)state;
     spec_needs_program();
     spec_table table, again;
     read_result(&table, "plan --target " SMALL
@@ -163,9 +159,8 @@ static void plans_for_transformers_need_no_option(void **state)
 }
 
 /* The published story model and its first layers; the texts exceed the window of 512. */
-static void plans_for_real_models_need_no_option(void **state)
+TEST(plans_for_real_models_need_no_option)
 {
-    (void)state;
     spec_needs_program();
     char path[256], arguments[512];
     spec_table table;
@@ -179,9 +174,8 @@ static void plans_for_real_models_need_no_option(void **state)
     spec_table_free(&table);
 }
 
-static void a_sweep_of_models_takes_as_many_positions_as_are_asked(void **state)
+TEST(a_sweep_of_models_takes_as_many_positions_as_are_asked)
 {
-    (void)state;
     spec_needs_program();
     spec_table few, many;
     read_result(&few, "sweep --target dirichlet?V=9&order=2 --draft dirichlet?V=9&order=2&seed=2 "
@@ -197,16 +191,4 @@ static void a_sweep_of_models_takes_as_many_positions_as_are_asked(void **state)
     spec_table_free(&many);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(predictions_take_what_passes_cost),
-        cmocka_unit_test(plans_take_what_passes_cost),
-        cmocka_unit_test(costs_that_are_withheld_or_doubted_are_said_to_be),
-        cmocka_unit_test(what_is_assumed_is_told),
-        cmocka_unit_test(plans_for_transformers_need_no_option),
-        cmocka_unit_test(plans_for_real_models_need_no_option),
-        cmocka_unit_test(a_sweep_of_models_takes_as_many_positions_as_are_asked),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

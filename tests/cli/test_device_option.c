@@ -4,6 +4,7 @@
 #include "models/gpu/images.h"
 #include "tests/support/child.h"
 #include "tests/support/simulated_card.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 
@@ -26,9 +27,8 @@ static void fails_with(const char *name, const char *value, const char *argument
     unsetenv(name);
 }
 
-static void the_card_writes_what_the_processor_writes(void **state)
+TEST(the_card_writes_what_the_processor_writes)
 {
-    (void)state;
     spec_needs_program();
     static const char *const more[] = {"",
                                        " " DRAFT,
@@ -51,9 +51,8 @@ static void the_card_writes_what_the_processor_writes(void **state)
     spec_child_free(&cpu);
 }
 
-static void the_option_is_for_specs_that_can_have_it_and_have_none(void **state)
+TEST(the_option_is_for_specs_that_can_have_it_and_have_none)
 {
-    (void)state;
     spec_needs_program();
     spec_program_fails(
         "generate " TARGET " --device tpu", 2,
@@ -84,9 +83,8 @@ static void the_option_is_for_specs_that_can_have_it_and_have_none(void **state)
     else unsetenv("SPECLAB_LIBCUDA");
 }
 
-static void every_verb_that_opens_a_transformer_has_it(void **state)
+TEST(every_verb_that_opens_a_transformer_has_it)
 {
-    (void)state;
     spec_needs_program();
     spec_program_works("rows " TARGET " " DRAFT " --device gpu -n 5 -o pair.rows");
     spec_program_works(
@@ -99,9 +97,8 @@ static void every_verb_that_opens_a_transformer_has_it(void **state)
         "--draft layers --K 1 --rule token");
 }
 
-static void devices_are_listed_or_the_line_says_why_there_is_none(void **state)
+TEST(devices_are_listed_or_the_line_says_why_there_is_none)
 {
-    (void)state;
     spec_child c;
     needs_the_simulator();
     setenv("SIM_CARDS", "2", 1);
@@ -132,9 +129,8 @@ static void devices_are_listed_or_the_line_says_why_there_is_none(void **state)
     spec_child_free(&c);
 }
 
-static void the_closing_line_says_which_device_each_model_is_on(void **state)
+TEST(the_closing_line_says_which_device_each_model_is_on)
 {
-    (void)state;
     needs_the_simulator();
     spec_child c;
     spec_child_run(&c, "generate " TARGET " " DRAFT "&device=cpu -n 3 --device auto");
@@ -178,9 +174,8 @@ static void the_closing_line_says_which_device_each_model_is_on(void **state)
     spec_simulated_card();
 }
 
-static void drivers_and_cards_that_cannot_be_used_are_named_with_their_reason(void **state)
+TEST(drivers_and_cards_that_cannot_be_used_are_named_with_their_reason)
 {
-    (void)state;
     needs_the_simulator();
     static const char *const verb[] = {"generate", "bench"};
     char command[600], begin[300], old[4200];
@@ -242,9 +237,8 @@ static void run_with_memory(spec_child *c, const char *command, long bytes)
 
 /* GPU memory from far too little to enough: some commands fail before the target's weights are
  * loaded, others before the draft's. */
-static void a_card_without_room_says_what_was_needed(void **state)
+TEST(a_card_without_room_says_what_was_needed)
 {
-    (void)state;
     needs_the_simulator();
     static const char command[] = "generate " TARGET " " DRAFT " -n 3 --device gpu --temperature 0";
     int target = 0, draft = 0;
@@ -270,9 +264,8 @@ static void a_card_without_room_says_what_was_needed(void **state)
 
 /* The memory budget counts all sessions of both models and their buffers. For any memory size, a
  * command is refused before it loads a model, or it completes. */
-static void there_is_room_for_everything_or_nothing_is_loaded(void **state)
+TEST(there_is_room_for_everything_or_nothing_is_loaded)
 {
-    (void)state;
     needs_the_simulator();
     static const char *const commands[] = {
         "generate " TARGET " " DRAFT " -n 3 --device gpu --ahead --baseline",
@@ -315,9 +308,8 @@ static void fault(const char *command, const char *begin)
     assert_true(faults >= 3);
 }
 
-static void a_fault_in_the_middle_of_whatever_pass_ends_it_with_one_line(void **state)
+TEST(a_fault_in_the_middle_of_whatever_pass_ends_it_with_one_line)
 {
-    (void)state;
     needs_the_simulator();
     static const char line[] =
         "speclab generate: GPU 0 failed in a pass: CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory "
@@ -337,19 +329,4 @@ static void a_fault_in_the_middle_of_whatever_pass_ends_it_with_one_line(void **
                "speclab bench: GPU 0 failed in a pass");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_card_writes_what_the_processor_writes),
-        cmocka_unit_test(the_option_is_for_specs_that_can_have_it_and_have_none),
-        cmocka_unit_test(every_verb_that_opens_a_transformer_has_it),
-        cmocka_unit_test(devices_are_listed_or_the_line_says_why_there_is_none),
-        cmocka_unit_test(the_closing_line_says_which_device_each_model_is_on),
-        cmocka_unit_test(drivers_and_cards_that_cannot_be_used_are_named_with_their_reason),
-        cmocka_unit_test(a_card_without_room_says_what_was_needed),
-        cmocka_unit_test(there_is_room_for_everything_or_nothing_is_loaded),
-        cmocka_unit_test(a_fault_in_the_middle_of_whatever_pass_ends_it_with_one_line),
-    };
-    spec_simulated_card();
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(SIMULATOR, .setup = spec_program_set_up, .teardown = spec_program_tear_down);

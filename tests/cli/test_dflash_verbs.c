@@ -6,6 +6,7 @@
 #include "tests/cli/draft_verbs.h"
 #include "tests/support/contexts.h"
 #include "tests/support/drawn_dflash.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 
@@ -37,18 +38,16 @@ static const char *spec_of(char *space, size_t size, int kind)
     return space;
 }
 
-static void every_verb_takes_every_kind(void **state)
+TEST(every_verb_takes_every_kind)
 {
-    (void)state;
     spec_needs_program();
     char draft[64];
     for (int kind = SPEC_DFLASH_PLAIN; kind <= SPEC_DFLASH_LATTICE; kind++)
         every_verb_takes(spec_of(draft, sizeof draft, kind));
 }
 
-static void a_path_alone_is_the_same_draft(void **state)
+TEST(a_path_alone_is_the_same_draft)
 {
-    (void)state;
     spec_needs_program();
     char draft[64];
     for (int kind = SPEC_DFLASH_PLAIN; kind <= SPEC_DFLASH_LATTICE; kind++) {
@@ -57,9 +56,8 @@ static void a_path_alone_is_the_same_draft(void **state)
     }
 }
 
-static void a_greedy_text_is_the_plain_one(void **state)
+TEST(a_greedy_text_is_the_plain_one)
 {
-    (void)state;
     spec_needs_program();
     char draft[64];
     for (int kind = SPEC_DFLASH_PLAIN; kind <= SPEC_DFLASH_LATTICE; kind++)
@@ -67,7 +65,7 @@ static void a_greedy_text_is_the_plain_one(void **state)
     greedy_text_is_plain("dflash:markov.gguf?confidence=0.5");
 }
 
-static void what_does_not_fit_is_refused_in_one_line(void **state)
+TEST(what_does_not_fit_is_refused_in_one_line)
 {
     static const struct {
         const char *rest, *line;
@@ -89,19 +87,9 @@ static void what_does_not_fit_is_refused_in_one_line(void **state)
          "rounds"},
         {"--draft dflash:no.gguf", "speclab generate: --draft: no.gguf"},
     };
-    (void)state;
     spec_needs_program();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         refused(cases[i].rest, cases[i].line);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_verb_takes_every_kind),
-        cmocka_unit_test(a_path_alone_is_the_same_draft),
-        cmocka_unit_test(a_greedy_text_is_the_plain_one),
-        cmocka_unit_test(what_does_not_fit_is_refused_in_one_line),
-    };
-    return cmocka_run_group_tests(tests, set_up, spec_program_tear_down);
-}
+SUITE(.setup = set_up, .teardown = spec_program_tear_down);

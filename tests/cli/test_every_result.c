@@ -3,6 +3,7 @@
  * the program. */
 #include "tests/support/child.h"
 #include "tests/support/picture.h"
+#include "tests/support/support.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -82,9 +83,8 @@ static const char *write_result(size_t i)
     return file;
 }
 
-static void every_result_has_a_page_and_a_figure(void **state)
+TEST(every_result_has_a_page_and_a_figure)
 {
-    (void)state;
     spec_needs_program();
     write_inputs();
     const bool draws = access("/usr/bin/gnuplot", X_OK) == 0;
@@ -114,8 +114,4 @@ static void every_result_has_a_page_and_a_figure(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_result_has_a_page_and_a_figure)};
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

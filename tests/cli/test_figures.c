@@ -4,6 +4,7 @@
 #include "tests/support/child.h"
 #include "tests/support/folder.h"
 #include "tests/support/picture.h"
+#include "tests/support/support.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -158,10 +159,9 @@ static void check_axes(const figure *f)
     if (strcmp(f->name, "serve_schedule") != 0) spec_picture_axes_labelled("figure.svg", f->name);
 }
 
-static void every_figure_is_drawn_from_its_columns_with_texts_apart(void **state)
+TEST(every_figure_is_drawn_from_its_columns_with_texts_apart)
 {
     static figure figures[FIGURES_MAX];
-    (void)state;
     spec_needs_program();
     const int n = all_figures(figures);
     for (int i = 0; i < n; i++) {
@@ -182,11 +182,10 @@ static void every_figure_is_drawn_from_its_columns_with_texts_apart(void **state
 }
 
 /* In the common size they are looked at above. */
-static void texts_are_apart_in_a_small_figure(void **state)
+TEST(texts_are_apart_in_a_small_figure)
 {
     static figure figures[FIGURES_MAX];
     int drawn = 0;
-    (void)state;
     spec_needs_program();
     const int n = all_figures(figures);
     for (int i = 0; i < n; i++) {
@@ -206,7 +205,7 @@ static void texts_are_apart_in_a_small_figure(void **state)
 }
 
 /* A legend, a panel and a name beside the axis. */
-static void a_rule_that_is_not_lossless_is_marked_in_every_figure(void **state)
+TEST(a_rule_that_is_not_lossless_is_marked_in_every_figure)
 {
     static figure figures[FIGURES_MAX];
     static const char *const rules[][2] = {{"hsd", "hsd (lossy)"},
@@ -215,7 +214,6 @@ static void a_rule_that_is_not_lossless_is_marked_in_every_figure(void **state)
                                            {"resample-target", "resample-target (wrong)"},
                                            {"block", "block"}};
     int drawn = 0;
-    (void)state;
     spec_needs_program();
     const int n = all_figures(figures);
     for (int i = 0; i < n; i++) {
@@ -238,11 +236,10 @@ static void a_rule_that_is_not_lossless_is_marked_in_every_figure(void **state)
 }
 
 /* Settings that give the same point: one label stays, and a small figure has none. */
-static void labels_that_collide_are_left_out(void **state)
+TEST(labels_that_collide_are_left_out)
 {
     static const figure lossy = {.name = "lossy"};
     static const char *const sizes[] = {"900x600px", "8x6cm"};
-    (void)state;
     spec_needs_program();
     spec_file_write("data.csv",
                     "tv,mean_n_accepted,rule,family,K\n0.4,0.9,lenience?l=0.123,lenience,1\n"
@@ -262,11 +259,10 @@ static void labels_that_collide_are_left_out(void **state)
 }
 
 /* The error of a script follows gnuplot's warnings. */
-static void a_figure_without_room_says_so(void **state)
+TEST(a_figure_without_room_says_so)
 {
     static const figure lossy = {.name = "lossy"};
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_file_write("data.csv", "tv,mean_n_accepted,rule,family,K\n0.4,0.9,token,token,1\n");
     draw_in_size(&c, &lossy, "3x3cm");
@@ -275,10 +271,9 @@ static void a_figure_without_room_says_so(void **state)
     spec_child_free(&c);
 }
 
-static void every_missing_column_is_named(void **state)
+TEST(every_missing_column_is_named)
 {
     static figure figures[FIGURES_MAX];
-    (void)state;
     spec_needs_program();
     const int n = all_figures(figures);
     for (int i = 0; i < n; i++) {
@@ -298,13 +293,12 @@ static void every_missing_column_is_named(void **state)
 }
 
 /* Rows that differ in a column that the figure does not use are not joined by a line. */
-static void rows_of_one_place_are_never_joined(void **state)
+TEST(rows_of_one_place_are_never_joined)
 {
     static const char *const without_lines[] = {
         "z", "published", "p_values", "tree", "copy_drafts", "rules_real_text", "lengths"};
     static figure figures[FIGURES_MAX];
     int refused = 0;
-    (void)state;
     spec_needs_program();
     const int n = all_figures(figures);
     for (int i = 0; i < n; i++) {
@@ -353,7 +347,7 @@ static bool says(const char *text, const char *words)
 }
 
 /* A quantity in the title is on an axis, too. */
-static void the_title_names_the_quantity_of_an_axis(void **state)
+TEST(the_title_names_the_quantity_of_an_axis)
 {
     static const char *const quantities[] = {"tokens per round",
                                              "accepted tokens",
@@ -366,7 +360,6 @@ static void the_title_names_the_quantity_of_an_axis(void **state)
                                              "accepted draft tokens"};
     static figure figures[FIGURES_MAX];
     int found = 0;
-    (void)state;
     spec_needs_program();
     const int n = all_figures(figures);
     for (int i = 0; i < n; i++) {
@@ -403,10 +396,9 @@ static bool names_column(const char *list, const char *name)
 
 /* $DATA holds the declared columns: a script must read no other column, and at least one of
  * these. */
-static void a_script_reads_the_columns_that_it_declares(void **state)
+TEST(a_script_reads_the_columns_that_it_declares)
 {
     static figure figures[FIGURES_MAX];
-    (void)state;
     spec_needs_program();
     const int n = all_figures(figures);
     for (int i = 0; i < n; i++) {
@@ -438,11 +430,10 @@ static void a_script_reads_the_columns_that_it_declares(void **state)
 }
 
 /* Any numbers give a figure, or one line that is not gnuplot's, and no file. */
-static void odd_data_give_a_figure_or_one_line(void **state)
+TEST(odd_data_give_a_figure_or_one_line)
 {
     static const char *const values[] = {"", "nan", "0", "-1", "1e300", "oops"};
     static figure figures[FIGURES_MAX];
-    (void)state;
     spec_needs_program();
     const int n = all_figures(figures);
     for (int i = 0; i < n; i++) {
@@ -463,7 +454,7 @@ static void odd_data_give_a_figure_or_one_line(void **state)
 }
 
 /* An experiment that could not be drawn is refused before it runs. */
-static void a_figure_that_cannot_be_drawn_is_found_before_the_run(void **state)
+TEST(a_figure_that_cannot_be_drawn_is_found_before_the_run)
 {
     static const char *const cases[][2] = {
         {"measure = \"acceptance\"; figure = \"spedup\"; grid = { alpha = 0.27; K = 3; c = 0.1; };",
@@ -477,7 +468,6 @@ static void a_figure_that_cannot_be_drawn_is_found_before_the_run(void **state)
         {"measure = \"acceptance\"; figure = \"style\"; grid = { alpha = 0.27; K = 3; c = 1; };",
          "there is no figure 'style'"},
     };
-    (void)state;
     spec_needs_program();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char begin[256];
@@ -500,12 +490,11 @@ static void page_has(const char *file, const char *text)
 }
 
 /* The colours of the best and the worst cell: those of style.gp, which are those of the page. */
-static void gain_and_loss_have_the_colours_of_the_page(void **state)
+TEST(gain_and_loss_have_the_colours_of_the_page)
 {
     static const char *const commands[] = {"plot map.csv -F serve_map -o figure.svg",
                                            "plot map.csv --x K --y batch --heat speedup "
                                            "-o figure.svg"};
-    (void)state;
     spec_needs_program();
     spec_file_write("map.csv", "K,batch,context,speedup,break_even_context\n3,1,128,2,128\n"
                                "3,8,128,1,128\n3,64,128,0.5,128\n");
@@ -530,10 +519,9 @@ static void gain_and_loss_have_the_colours_of_the_page(void **state)
     page_has("web/page.css", "--bonus: #cc79a7;");
 }
 
-static void every_experiment_can_be_drawn(void **state)
+TEST(every_experiment_can_be_drawn)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_child_run(&c, "list experiments -f csv");
     assert_non_null(strstr(c.text, "experiment,speedup_table,"));
@@ -542,22 +530,4 @@ static void every_experiment_can_be_drawn(void **state)
     spec_child_free(&c);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_figure_is_drawn_from_its_columns_with_texts_apart),
-        cmocka_unit_test(texts_are_apart_in_a_small_figure),
-        cmocka_unit_test(a_rule_that_is_not_lossless_is_marked_in_every_figure),
-        cmocka_unit_test(labels_that_collide_are_left_out),
-        cmocka_unit_test(a_figure_without_room_says_so),
-        cmocka_unit_test(rows_of_one_place_are_never_joined),
-        cmocka_unit_test(the_title_names_the_quantity_of_an_axis),
-        cmocka_unit_test(every_missing_column_is_named),
-        cmocka_unit_test(a_script_reads_the_columns_that_it_declares),
-        cmocka_unit_test(odd_data_give_a_figure_or_one_line),
-        cmocka_unit_test(a_figure_that_cannot_be_drawn_is_found_before_the_run),
-        cmocka_unit_test(gain_and_loss_have_the_colours_of_the_page),
-        cmocka_unit_test(every_experiment_can_be_drawn),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

@@ -3,6 +3,7 @@
 #include "base/cpu.h"
 #include "base/utf8.h"
 #include "tests/cli/generate_json.h"
+#include "tests/support/support.h"
 
 #include <signal.h>
 #include <string.h>
@@ -29,9 +30,8 @@ static json_t *text_in(const json_t *root, size_t i)
 
 /* ---- the text -------------------------------------------------------------------------------- */
 
-static void a_pipe_gets_exactly_the_text(void **state)
+TEST(a_pipe_gets_exactly_the_text)
 {
-    (void)state;
     spec_needs_program();
     char *text = text_of(PAIR "-n 47");
     assert_int_equal(strlen(text), 47);
@@ -49,9 +49,8 @@ static void a_pipe_gets_exactly_the_text(void **state)
     free(file);
 }
 
-static void at_temperature_0_speculation_changes_nothing(void **state)
+TEST(at_temperature_0_speculation_changes_nothing)
 {
-    (void)state;
     spec_needs_program();
     static const char *const ways[] = {"",
                                        "--rule greedy",
@@ -68,9 +67,8 @@ static void at_temperature_0_speculation_changes_nothing(void **state)
     }
 }
 
-static void shared_noise_has_one_text_with_and_without_speculation(void **state)
+TEST(shared_noise_has_one_text_with_and_without_speculation)
 {
-    (void)state;
     spec_needs_program();
     for (int i = 0; i < 2; i++) {
         char with[256], without[256], other[256];
@@ -87,9 +85,8 @@ static void shared_noise_has_one_text_with_and_without_speculation(void **state)
     }
 }
 
-static void a_seed_gives_one_text_for_any_number_of_threads(void **state)
+TEST(a_seed_gives_one_text_for_any_number_of_threads)
 {
-    (void)state;
     spec_needs_program();
     same_text(PAIR "-n 200 --threads 1 --seed 3", PAIR "-n 200 --threads 3 --seed 3");
     char *a = text_of(PAIR "-n 200 --seed 3"), *b = text_of(PAIR "-n 200 --seed 4");
@@ -99,9 +96,8 @@ static void a_seed_gives_one_text_for_any_number_of_threads(void **state)
 }
 
 /* A sampled text of a transformer of 8-bit weights, drafted by its first layer, in trees. */
-static void a_seed_gives_one_text_for_any_instruction_set(void **state)
+TEST(a_seed_gives_one_text_for_any_instruction_set)
 {
-    (void)state;
     spec_needs_program();
     char *first = NULL;
     for (spec_isa isa = SPEC_ISA_PORTABLE; isa < SPEC_ISA_END; isa++) {
@@ -123,9 +119,8 @@ static void a_seed_gives_one_text_for_any_instruction_set(void **state)
     free(first);
 }
 
-static void several_texts_stand_apart_and_the_first_is_the_one(void **state)
+TEST(several_texts_stand_apart_and_the_first_is_the_one)
 {
-    (void)state;
     spec_needs_program();
     char *one = text_of(PAIR "-n 30"), *three = text_of(PAIR "-n 30 --texts 3");
     assert_int_equal(strlen(three), 3 * 30 + 2 * strlen("\n----\n"));
@@ -136,9 +131,8 @@ static void several_texts_stand_apart_and_the_first_is_the_one(void **state)
     free(three);
 }
 
-static void a_model_without_words_has_numbers(void **state)
+TEST(a_model_without_words_has_numbers)
 {
-    (void)state;
     spec_needs_program();
     char *text = text_of("generate --target probs:0,0,1 --prompt 2 -n 4");
     assert_string_equal(text, "2 2 2 2");
@@ -148,9 +142,8 @@ static void a_model_without_words_has_numbers(void **state)
                        "tokenizer; give token numbers from 0 to 2");
 }
 
-static void sampling_options_reach_both_models(void **state)
+TEST(sampling_options_reach_both_models)
 {
-    (void)state;
     spec_needs_program();
     same_text(
         "generate --target ngram:text.txt?order=5 --draft ngram:text.txt?order=2 --prompt the -n "
@@ -171,9 +164,8 @@ static void sampling_options_reach_both_models(void **state)
 }
 
 /* Each rule and strategy on two transformers of five layers. */
-static void real_models_say_the_same_with_and_without_speculation(void **state)
+TEST(real_models_say_the_same_with_and_without_speculation)
 {
-    (void)state;
     spec_needs_program();
     char folder[PATH_MAX], plain[3 * PATH_MAX], with[3 * PATH_MAX];
     spec_test_data(folder, sizeof folder, "babyllama");
@@ -205,9 +197,8 @@ static void real_models_say_the_same_with_and_without_speculation(void **state)
 
 /* ---- statistics ------------------------------------------------------------------------------ */
 
-static void the_numbers_add_up(void **state)
+TEST(the_numbers_add_up)
 {
-    (void)state;
     spec_needs_program();
     json_t *root = json_of(PAIR "-n 300 --texts 2 --K 3 --baseline --format json"), *token;
     long long seen[4] = {0}, drafts = 0, at_k = 0;
@@ -244,9 +235,8 @@ static void the_numbers_add_up(void **state)
     json_decref(root);
 }
 
-static void drafting_ahead_is_told(void **state)
+TEST(drafting_ahead_is_told)
 {
-    (void)state;
     spec_needs_program();
     json_t *root = json_of(PAIR "-n 600 --K 2 --ahead --baseline --format json");
     const long long hits = number(root, "hits"), right = number(root, "guesses_right");
@@ -261,9 +251,8 @@ static void drafting_ahead_is_told(void **state)
     same_text(PAIR "-n 60 --temperature 0 --ahead", PAIR "-n 60 --temperature 0 --plain");
 }
 
-static void the_closing_line_says_which_alpha(void **state)
+TEST(the_closing_line_says_which_alpha)
 {
-    (void)state;
     spec_needs_program();
     spec_child c;
     static const struct {
@@ -285,9 +274,8 @@ static void the_closing_line_says_which_alpha(void **state)
 }
 
 /* The speed-up may be withheld on a busy machine; then a second line says why. */
-static void the_closing_line_compares_with_plain_decoding(void **state)
+TEST(the_closing_line_compares_with_plain_decoding)
 {
-    (void)state;
     spec_needs_program();
     spec_child c;
     spec_child_run(&c, PAIR "-n 400 --baseline");
@@ -309,9 +297,8 @@ static void the_closing_line_compares_with_plain_decoding(void **state)
     spec_child_free(&c);
 }
 
-static void an_interrupt_ends_the_text_and_closes_it(void **state)
+TEST(an_interrupt_ends_the_text_and_closes_it)
 {
-    (void)state;
     spec_needs_program();
     spec_child c;
     spec_child_start(&c, NULL, NULL, "generate --target probs:0,1 --prompt 1 -n 1000000000");
@@ -323,9 +310,8 @@ static void an_interrupt_ends_the_text_and_closes_it(void **state)
     spec_child_free(&c);
 }
 
-static void what_cannot_be_written_is_told(void **state)
+TEST(what_cannot_be_written_is_told)
 {
-    (void)state;
     spec_needs_program();
     spec_child c;
     spec_child_start(&c, NULL, "/dev/full", PAIR "-n 1000000000");
@@ -354,9 +340,8 @@ static const char hostile[] =
     "31m \xe2\x80\xae \xc0\xaf \xed\xa0\x80 \xf0\x9f\x98\x80\xf0\x9f \r\b\x7f "
     "caf\xc3\xa9 \xe4\xbd\xa0\n\t";
 
-static void a_terminal_sees_no_control_character(void **state)
+TEST(a_terminal_sees_no_control_character)
 {
-    (void)state;
     spec_needs_program();
     char text[8 * sizeof hostile] = "";
     for (int i = 0; i < 8; i++) strcat(text, hostile);
@@ -399,9 +384,8 @@ static void a_terminal_sees_no_control_character(void **state)
     json_decref(root);
 }
 
-static void colours_are_asked_for_or_not_there(void **state)
+TEST(colours_are_asked_for_or_not_there)
 {
-    (void)state;
     spec_needs_program();
     char *plain = text_of(PAIR "-n 99"), *never = text_of(PAIR "-n 99 --color never");
     assert_null(strchr(plain, '\033'));
@@ -429,9 +413,8 @@ static void colours_are_asked_for_or_not_there(void **state)
 
 /* ---- bad usage ------------------------------------------------------------------------------- */
 
-static void what_makes_no_sense_is_refused_in_one_line(void **state)
+TEST(what_makes_no_sense_is_refused_in_one_line)
 {
-    (void)state;
     spec_needs_program();
     static const struct {
         const char *arguments, *says;
@@ -498,9 +481,8 @@ static void what_makes_no_sense_is_refused_in_one_line(void **state)
     }
 }
 
-static void a_long_prompt_is_read_whole(void **state)
+TEST(a_long_prompt_is_read_whole)
 {
-    (void)state;
     spec_needs_program();
     enum { SIZE = 1 << 20 };
     char *text = malloc(SIZE + 1);
@@ -516,28 +498,4 @@ static void a_long_prompt_is_read_whole(void **state)
     free(out);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pipe_gets_exactly_the_text),
-        cmocka_unit_test(at_temperature_0_speculation_changes_nothing),
-        cmocka_unit_test(shared_noise_has_one_text_with_and_without_speculation),
-        cmocka_unit_test(a_seed_gives_one_text_for_any_number_of_threads),
-        cmocka_unit_test(a_seed_gives_one_text_for_any_instruction_set),
-        cmocka_unit_test(several_texts_stand_apart_and_the_first_is_the_one),
-        cmocka_unit_test(a_model_without_words_has_numbers),
-        cmocka_unit_test(sampling_options_reach_both_models),
-        cmocka_unit_test(real_models_say_the_same_with_and_without_speculation),
-        cmocka_unit_test(the_numbers_add_up),
-        cmocka_unit_test(drafting_ahead_is_told),
-        cmocka_unit_test(the_closing_line_says_which_alpha),
-        cmocka_unit_test(the_closing_line_compares_with_plain_decoding),
-        cmocka_unit_test(an_interrupt_ends_the_text_and_closes_it),
-        cmocka_unit_test(what_cannot_be_written_is_told),
-        cmocka_unit_test(a_terminal_sees_no_control_character),
-        cmocka_unit_test(colours_are_asked_for_or_not_there),
-        cmocka_unit_test(what_makes_no_sense_is_refused_in_one_line),
-        cmocka_unit_test(a_long_prompt_is_read_whole),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

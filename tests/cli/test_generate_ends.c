@@ -4,6 +4,7 @@
 #include "models/transformer/files/gguf_model.h"
 #include "models/transformer/tokenizer/byte_vocabulary.h"
 #include "tests/cli/generate_json.h"
+#include "tests/support/support.h"
 
 enum { TURN_END = 77, MESSAGE_END = 200 };
 
@@ -45,9 +46,8 @@ static void write_three_ends(const char *path)
 }
 
 /* The token that ends a text is the only one that is not shown. */
-static void a_text_ends_at_each_of_its_ends_and_shows_all_before(void **state)
+TEST(a_text_ends_at_each_of_its_ends_and_shows_all_before)
 {
-    (void)state;
     spec_needs_program();
     write_three_ends("ends.gguf");
     free(text_of("quantize ends.gguf small.gguf --type f16"));
@@ -87,10 +87,4 @@ static void a_text_ends_at_each_of_its_ends_and_shows_all_before(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_text_ends_at_each_of_its_ends_and_shows_all_before),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

@@ -7,6 +7,7 @@
 #include "tests/cli/draft_verbs.h"
 #include "tests/support/contexts.h"
 #include "tests/support/drawn_head.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 
@@ -41,18 +42,16 @@ static const char *spec_of(char *space, size_t size, int kind)
     return space;
 }
 
-static void every_verb_takes_every_head(void **state)
+TEST(every_verb_takes_every_head)
 {
-    (void)state;
     spec_needs_program();
     char draft[64];
     for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++)
         every_verb_takes(spec_of(draft, sizeof draft, kind));
 }
 
-static void a_path_alone_is_the_same_draft(void **state)
+TEST(a_path_alone_is_the_same_draft)
 {
-    (void)state;
     spec_needs_program();
     char draft[64];
     for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++) {
@@ -61,16 +60,15 @@ static void a_path_alone_is_the_same_draft(void **state)
     }
 }
 
-static void a_greedy_text_is_the_plain_one(void **state)
+TEST(a_greedy_text_is_the_plain_one)
 {
-    (void)state;
     spec_needs_program();
     char draft[64];
     for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++)
         greedy_text_is_plain(spec_of(draft, sizeof draft, kind));
 }
 
-static void what_does_not_fit_is_refused_in_one_line(void **state)
+TEST(what_does_not_fit_is_refused_in_one_line)
 {
     static const struct {
         const char *rest, *line;
@@ -93,7 +91,6 @@ static void what_does_not_fit_is_refused_in_one_line(void **state)
         {"--draft hydra:hydra.gguf?force=2", "speclab generate: --draft: hydra: force=2 is not"},
         {"--draft hydra:no.gguf", "speclab generate: --draft: no.gguf"},
     };
-    (void)state;
     spec_needs_program();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         refused(cases[i].rest, cases[i].line);
@@ -104,13 +101,4 @@ static void what_does_not_fit_is_refused_in_one_line(void **state)
                        "&seed=2 --draft eagle:eagle.gguf?force=1 --prompt 1");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_verb_takes_every_head),
-        cmocka_unit_test(a_path_alone_is_the_same_draft),
-        cmocka_unit_test(a_greedy_text_is_the_plain_one),
-        cmocka_unit_test(what_does_not_fit_is_refused_in_one_line),
-    };
-    return cmocka_run_group_tests(tests, set_up, spec_program_tear_down);
-}
+SUITE(.setup = set_up, .teardown = spec_program_tear_down);

@@ -3,6 +3,7 @@
  * names the program. */
 #include "tests/support/child.h"
 #include "tests/support/hf_folder.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -70,10 +71,9 @@ static void write_folders(void)
     spec_hf_folder_text("head/config.json", CONFIG("1", ""));
 }
 
-static void a_model_is_imported_and_writes_text(void **state)
+TEST(a_model_is_imported_and_writes_text)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     write_folders();
     spec_child_run(&c, "import hf -o m.gguf");
@@ -99,10 +99,9 @@ static void a_model_is_imported_and_writes_text(void **state)
     spec_program_works("generate --target gguf:text.gguf -n 3 -p abab");
 }
 
-static void a_head_is_imported_for_its_target(void **state)
+TEST(a_head_is_imported_for_its_target)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     write_folders();
     spec_program_works("import hf -o m.gguf");
@@ -138,9 +137,8 @@ static void a_head_is_imported_for_its_target(void **state)
 }
 
 /* Each line has the way out. */
-static void folders_that_cannot_be_read_are_one_line(void **state)
+TEST(folders_that_cannot_be_read_are_one_line)
 {
-    (void)state;
     spec_needs_program();
     write_folders();
     assert_int_equal(rename("hf/model.safetensors", "hf/pytorch_model.bin"), 0);
@@ -159,12 +157,4 @@ static void folders_that_cannot_be_read_are_one_line(void **state)
     assert_int_not_equal(access("x.gguf", F_OK), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_model_is_imported_and_writes_text),
-        cmocka_unit_test(a_head_is_imported_for_its_target),
-        cmocka_unit_test(folders_that_cannot_be_read_are_one_line),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

@@ -42,7 +42,7 @@ static int run(int ranks, const char *arguments)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void any_number_of_ranks_writes_the_same_bytes(void **state)
+TEST(any_number_of_ranks_writes_the_same_bytes)
 {
     static const int ranks[] = {1, 2, 3, 5};
     static const char *const runs[] = {SWEEP " --rounds 20000 -o ",
@@ -51,7 +51,6 @@ static void any_number_of_ranks_writes_the_same_bytes(void **state)
                                        HEAVY " -o ",
                                        HEAVY " --batches 2/3 -o ",
                                        "prove --rule token,block --cases 200 -o "};
-    (void)state;
     needs_mpi();
     for (size_t r = 0; r < sizeof runs / sizeof *runs; r++) {
         char line[256];
@@ -66,9 +65,8 @@ static void any_number_of_ranks_writes_the_same_bytes(void **state)
     }
 }
 
-static void shards_and_ranks_go_together(void **state)
+TEST(shards_and_ranks_go_together)
 {
-    (void)state;
     needs_mpi();
     spec_program_works(SWEEP " --rounds 20000 -o whole.csv --force");
     assert_int_equal(run(3, SWEEP " --rounds 20000 --shard 1/2 -o half1.csv"), 0);
@@ -155,16 +153,15 @@ static void check_kills(const char *arguments)
 }
 
 /* Points, the groups of a few points, and groups that are kept one by one. */
-static void a_killed_rank_loses_no_row(void **state)
+TEST(a_killed_rank_loses_no_row)
 {
-    (void)state;
     needs_mpi();
     check_kills(SWEEP " --rounds 300000000");
     check_kills("sweep --alpha 0.5:0.8:0.1 --K 3 --rounds 2000000000");
     check_kills("sweep --alpha 0.5,0.7 --K 3 --rounds 3000000000 --batches 1/1");
 }
 
-static void a_failure_is_said_once_and_ends_all_ranks(void **state)
+TEST(a_failure_is_said_once_and_ends_all_ranks)
 {
     static const struct {
         const char *arguments, *text;
@@ -181,7 +178,6 @@ static void a_failure_is_said_once_and_ends_all_ranks(void **state)
         {"prove --rule token --cases 300 --K 5 --tokens 6 --limit 1000",
          "speclab prove: more than 1000 branches"},
     };
-    (void)state;
     needs_mpi();
     spec_file_write("few.cfg", "measure = \"prove_cases\"; grid = { rule = \"token\"; K = 5; "
                                "tokens = 6; cases = 300; };");
@@ -194,9 +190,8 @@ static void a_failure_is_said_once_and_ends_all_ranks(void **state)
     }
 }
 
-static void a_point_that_is_too_large_is_a_row_of_any_rank(void **state)
+TEST(a_point_that_is_too_large_is_a_row_of_any_rank)
 {
-    (void)state;
     needs_mpi();
 #define LARGE "prove --rule token,match --drafting chain --K 1,4 --limit 1000 -o "
     spec_program_ends(LARGE "whole.csv --force", 3, "");
@@ -207,14 +202,4 @@ static void a_point_that_is_too_large_is_a_row_of_any_rank(void **state)
     free(bytes);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_number_of_ranks_writes_the_same_bytes),
-        cmocka_unit_test(shards_and_ranks_go_together),
-        cmocka_unit_test(a_killed_rank_loses_no_row),
-        cmocka_unit_test(a_point_that_is_too_large_is_a_row_of_any_rank),
-        cmocka_unit_test(a_failure_is_said_once_and_ends_all_ranks),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

@@ -5,6 +5,7 @@
 #include "tests/support/bench_table.h"
 #include "tests/support/child.h"
 #include "tests/support/folder.h"
+#include "tests/support/support.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,17 +59,15 @@ static void says_the_same(const char *verb, const char *after)
     for (int i = 0; i < 2; i++) spec_child_free(&said[i]);
 }
 
-static void bench_shows_an_old_result_again(void **state)
+TEST(bench_shows_an_old_result_again)
 {
-    (void)state;
     spec_needs_program();
     write_bench();
     says_the_same("bench --from", "");
 }
 
-static void predict_and_plan_take_the_costs_of_an_old_result(void **state)
+TEST(predict_and_plan_take_the_costs_of_an_old_result)
 {
-    (void)state;
     spec_needs_program();
     write_bench();
     says_the_same("predict --costs", " --K 0:4 --format json");
@@ -85,9 +84,8 @@ static void draws(const char *text, const char *shown)
     free(figure);
 }
 
-static void figures_of_old_results_are_drawn(void **state)
+TEST(figures_of_old_results_are_drawn)
 {
-    (void)state;
     spec_needs_program();
     if (access("/usr/bin/gnuplot", X_OK) != 0) {
         printf("skipped: there is no gnuplot\n");
@@ -110,9 +108,8 @@ static void figures_of_old_results_are_drawn(void **state)
 }
 
 /* The rows of another version are never mixed with those of this one. */
-static void a_run_does_not_go_on_with_an_old_result(void **state)
+TEST(a_run_does_not_go_on_with_an_old_result)
 {
-    (void)state;
     spec_needs_program();
     spec_file_write("exact.cfg", "measure = \"prove\"; grid = { rule = \"token\"; K = [1, 2]; "
                                  "target = \"probs:0.5,0.5\"; draft = \"chain:probs:0.4,0.6\"; };");
@@ -127,13 +124,4 @@ static void a_run_does_not_go_on_with_an_old_result(void **state)
     free(after);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bench_shows_an_old_result_again),
-        cmocka_unit_test(predict_and_plan_take_the_costs_of_an_old_result),
-        cmocka_unit_test(figures_of_old_results_are_drawn),
-        cmocka_unit_test(a_run_does_not_go_on_with_an_old_result),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

@@ -2,6 +2,7 @@
 /* Every pair of options that write a file, as the help texts list them, given together. SPECLAB
  * names the program. */
 #include "tests/cli/help_text.h"
+#include "tests/support/support.h"
 
 #include <dirent.h>
 #include <signal.h>
@@ -92,9 +93,8 @@ static bool tries(const command *c, const output *a, const output *b)
     return !refused;
 }
 
-static void every_pair_of_outputs_works_or_is_refused_at_once(void **state)
+TEST(every_pair_of_outputs_works_or_is_refused_at_once)
 {
-    (void)state;
     spec_needs_program();
     int works[N_COMMANDS] = {0};
     for (int i = 0; i < N_COMMANDS; i++) {
@@ -109,9 +109,8 @@ static void every_pair_of_outputs_works_or_is_refused_at_once(void **state)
 }
 
 /* A run that is interrupted gives no verdict, and leaves no file. */
-static void an_interrupted_run_leaves_nothing(void **state)
+TEST(an_interrupted_run_leaves_nothing)
 {
-    (void)state;
     spec_needs_program();
     output all[MOST];
     const int n = outputs_of(all, "validate");
@@ -135,11 +134,4 @@ static void an_interrupted_run_leaves_nothing(void **state)
         }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_pair_of_outputs_works_or_is_refused_at_once),
-        cmocka_unit_test(an_interrupted_run_leaves_nothing),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

@@ -42,9 +42,8 @@ static void keeps(const char *arguments, const char *name)
     spec_child_free(&c);
 }
 
-static void no_verb_destroys_a_file_that_has_the_name(void **state)
+TEST(no_verb_destroys_a_file_that_has_the_name)
 {
-    (void)state;
     spec_needs_program();
     keeps("predict -o x.csv", "x.csv");
     keeps("predict -f json -o x.json", "x.json");
@@ -64,12 +63,11 @@ static void no_verb_destroys_a_file_that_has_the_name(void **state)
     keeps("plot plan.csv -o x.png", "x.png");
 }
 
-static void the_same_command_again_keeps_nothing(void **state)
+TEST(the_same_command_again_keeps_nothing)
 {
     static const char *const commands[] = {
         "sweep --rounds 1000 -o again.csv", "predict -f json -o again.json",
         "rows --target zipf?V=9 -n 3 -o again.rows", "run one.cfg -d again"};
-    (void)state;
     spec_needs_program();
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         for (int time = 0; time < 2; time++) {
@@ -84,10 +82,9 @@ static void the_same_command_again_keeps_nothing(void **state)
     assert_int_equal(access("again/one.csv.bak", F_OK), -1);
 }
 
-static void force_keeps_nothing(void **state)
+TEST(force_keeps_nothing)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     put_theirs("forced.csv");
     spec_child_run(&c, "predict --force -o forced.csv");
@@ -101,13 +98,12 @@ static void force_keeps_nothing(void **state)
     spec_child_free(&c);
 }
 
-static void links_are_followed(void **state)
+TEST(links_are_followed)
 {
     static const char *const commands[] = {
         "predict -o link", "predict -f json -o link", "run one.cfg -o link",
         "generate --target zipf?V=9 --plain -n 5 -o link", "rows --target zipf?V=9 -n 3 -o link"};
     struct stat info;
-    (void)state;
     spec_needs_program();
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         put_theirs("meant");
@@ -119,10 +115,9 @@ static void links_are_followed(void **state)
     }
 }
 
-static void what_a_killed_run_left_is_said(void **state)
+TEST(what_a_killed_run_left_is_said)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_file_write("left.csv.aB3dE6.partial", "half");
     spec_child_run(&c, "predict -o left.csv");
@@ -133,10 +128,9 @@ static void what_a_killed_run_left_is_said(void **state)
     spec_child_free(&c);
 }
 
-static void a_file_that_vanishes_during_a_run_is_noticed(void **state)
+TEST(a_file_that_vanishes_during_a_run_is_noticed)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     for (int replaced = 0; replaced < 2; replaced++) {
         spec_child_start(&c, NULL, NULL, "run long.cfg -o gone.csv --threads 1");
@@ -152,7 +146,7 @@ static void a_file_that_vanishes_during_a_run_is_noticed(void **state)
     spec_files_same("gone.csv", "theirs");
 }
 
-static void a_file_that_grows_too_large_is_told(void **state)
+TEST(a_file_that_grows_too_large_is_told)
 {
     static const char *const commands[][2] = {
         {"run long.cfg -o large.csv", "speclab run: long.cfg: large.csv: File too large"},
@@ -161,7 +155,6 @@ static void a_file_that_grows_too_large_is_told(void **state)
         {"rows --target zipf?V=99 -n 500 -o large.rows",
          "speclab rows: large.rows: File too large"},
     };
-    (void)state;
     spec_needs_program();
     struct rlimit before, small;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -183,12 +176,11 @@ static void a_file_that_grows_too_large_is_told(void **state)
 }
 
 /* The reader closes the pipe before the first byte. */
-static void a_reader_that_leaves_is_no_error(void **state)
+TEST(a_reader_that_leaves_is_no_error)
 {
     static const char *const commands[] = {"list rules", "predict", "predict --help",
                                            "validate --list",
                                            "generate --target zipf?V=9 --plain -n 5"};
-    (void)state;
     spec_needs_program();
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         spec_child c;
@@ -206,17 +198,4 @@ static void a_reader_that_leaves_is_no_error(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_verb_destroys_a_file_that_has_the_name),
-        cmocka_unit_test(the_same_command_again_keeps_nothing),
-        cmocka_unit_test(force_keeps_nothing),
-        cmocka_unit_test(links_are_followed),
-        cmocka_unit_test(what_a_killed_run_left_is_said),
-        cmocka_unit_test(a_file_that_vanishes_during_a_run_is_noticed),
-        cmocka_unit_test(a_file_that_grows_too_large_is_told),
-        cmocka_unit_test(a_reader_that_leaves_is_no_error),
-    };
-    return cmocka_run_group_tests(tests, set_up, spec_program_tear_down);
-}
+SUITE(.setup = set_up, .teardown = spec_program_tear_down);

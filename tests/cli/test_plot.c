@@ -2,6 +2,7 @@
 /* Figures of any CSV: what 'speclab plot' draws by its options, and its error messages. SPECLAB
  * names the program. */
 #include "tests/cli/plot_checks.h"
+#include "tests/support/support.h"
 
 /* ---- figures of the user's own CSV ----------------------------------------------------------- */
 
@@ -15,9 +16,8 @@ static const char mine[] = "\xef\xbb\xbf# by another program\n"
                            "1,NA,0.1,2,2.2,2.5,H100,y\n"
                            "4,3,0.1,3,3.3,3.5,H100,z"; /* no newline at the end */
 
-static void a_foreign_csv_is_drawn(void **state)
+TEST(a_foreign_csv_is_drawn)
 {
-    (void)state;
     spec_needs_program();
     spec_file_write("mine.csv", mine);
     draws("mine.csv --x size --y time --by gpu");
@@ -49,9 +49,8 @@ static void chooses(const char *csv, const char *options)
     spec_child_free(&c);
 }
 
-static void other_files_are_drawn_without_options(void **state)
+TEST(other_files_are_drawn_without_options)
 {
-    (void)state;
     spec_needs_program();
     spec_file_write("mine.csv", mine);
     chooses("mine.csv", "--x size --y time --by gpu,name");
@@ -82,9 +81,8 @@ static void other_files_are_drawn_without_options(void **state)
     chooses("rows.jsonl", "--x n --y ms");
 }
 
-static void error_bars_titles_and_kinds_are_as_asked(void **state)
+TEST(error_bars_titles_and_kinds_are_as_asked)
 {
-    (void)state;
     spec_needs_program();
     spec_file_write("bars.csv",
                     "gpu,n,ms,err,low,high\nA,1,2,0.5,1,4\nA,2,3,0.5,1,4\nB,1,4,0.5,1,5\n"
@@ -108,9 +106,8 @@ static void error_bars_titles_and_kinds_are_as_asked(void **state)
     shows("x.svg", "Size");
 }
 
-static void values_with_commas_choose_rows(void **state)
+TEST(values_with_commas_choose_rows)
 {
-    (void)state;
     spec_needs_program();
     spec_file_write("commas.csv", "x,y,model\n1,1,\"probs:0.5,0.5\"\n2,2,\"probs:0.5,0.5\"\n"
                                   "1,3,zipf\n2,4,zipf\n1,5,b\n2,6,b\n");
@@ -124,12 +121,11 @@ static void values_with_commas_choose_rows(void **state)
 }
 
 /* Two ways to end early; the figure says so beside any title. */
-static void an_unfinished_result_says_so(void **state)
+TEST(an_unfinished_result_says_so)
 {
     static const char head[] = "# speclab 1\n# measure: acceptance\n# figure: speedup\n"
                                "alpha,K,c,speedup\n0.5,1,0.1,1.2\n0.5,2,0.1,1.3\n";
     char csv[300];
-    (void)state;
     spec_needs_program();
     snprintf(csv, sizeof csv, "%s# interrupted after 2 of 9 points\n", head);
     spec_file_write("short.csv", csv);
@@ -147,10 +143,9 @@ static void an_unfinished_result_says_so(void **state)
 }
 
 /* A pipe can be read only once. */
-static void a_pipe_is_drawn(void **state)
+TEST(a_pipe_is_drawn)
 {
     char command[2 * PATH_MAX];
-    (void)state;
     spec_needs_program();
     spec_file_write("mine.csv", mine);
     snprintf(command, sizeof command,
@@ -160,9 +155,8 @@ static void a_pipe_is_drawn(void **state)
     shows("pipe.svg", "size");
 }
 
-static void results_have_bars_theory_and_the_words_of_the_field(void **state)
+TEST(results_have_bars_theory_and_the_words_of_the_field)
 {
-    (void)state;
     spec_needs_program();
     spec_program_works("sweep --alpha 0.5,0.8 --K 1:4 --c 0.1 --rounds 2000 -o sweep.csv");
     draws("sweep.csv --x K --y speedup --by alpha");
@@ -187,9 +181,8 @@ static void results_have_bars_theory_and_the_words_of_the_field(void **state)
 }
 
 /* A column with an empty cell is not constant, even if all its other cells are equal. */
-static void a_title_names_what_all_rows_have(void **state)
+TEST(a_title_names_what_all_rows_have)
 {
-    (void)state;
     spec_needs_program();
     spec_file_write("part.csv", "# measure: acceptance\nalpha,K,c,speedup\n"
                                 "0.5,1,0.1,1.2\n0.5,2,,1.4\n0.5,3,0.1,1.5\n");
@@ -202,9 +195,8 @@ static void a_title_names_what_all_rows_have(void **state)
     assert_int_equal(count("x.svg", "xlink:href='#gpPt6' transform"), 2);
 }
 
-static void points_of_a_series_are_joined_in_order(void **state)
+TEST(points_of_a_series_are_joined_in_order)
 {
-    (void)state;
     spec_needs_program();
     spec_file_write("order.csv", "x,y\n3,1\n1,1\n2,1\n");
     draws("order.csv --x x --y y");
@@ -228,9 +220,8 @@ static void points_of_a_series_are_joined_in_order(void **state)
     }
 }
 
-static void a_map_has_a_cell_for_each_pair_and_a_line_at_one(void **state)
+TEST(a_map_has_a_cell_for_each_pair_and_a_line_at_one)
 {
-    (void)state;
     spec_needs_program();
     spec_file_write(
         "map.csv", "K,alpha,speedup,c\n1,0.2,0.8,0.1\n1,0.6,1.3,0.1\n2,0.2,0.7,0.1\n2,0.6,1.5,0.1\n"
@@ -252,10 +243,9 @@ static void a_map_has_a_cell_for_each_pair_and_a_line_at_one(void **state)
     refuses("map.csv --x K --y alpha --heat speedup --log x", "--heat has a cell for each value");
 }
 
-static void rows_of_one_place_are_told(void **state)
+TEST(rows_of_one_place_are_told)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_file_write("twice.csv", "K,speedup,c\n1,1.2,0.1\n1,1.1,0.3\n2,1.5,0.1\n2,1.4,0.3\n");
     spec_child_run(&c, "plot twice.csv --x K --y speedup -o once.svg");
@@ -269,9 +259,8 @@ static void rows_of_one_place_are_told(void **state)
     spec_child_free(&c);
 }
 
-static void what_cannot_be_drawn_is_told_in_one_line(void **state)
+TEST(what_cannot_be_drawn_is_told_in_one_line)
 {
-    (void)state;
     spec_needs_program();
     spec_file_write("mine.csv", mine);
     spec_file_write("texts.csv", "a,b\nx,y\n");
@@ -338,9 +327,8 @@ static void what_cannot_be_drawn_is_told_in_one_line(void **state)
 
 /* ---- layout ---------------------------------------------------------------------------------- */
 
-static void long_names_without_room_are_told(void **state)
+TEST(long_names_without_room_are_told)
 {
-    (void)state;
     spec_needs_program();
     spec_file_write("long.csv", "name,ms\n"
                                 "the first configuration with a very long name of sixty marks,1\n"
@@ -351,9 +339,8 @@ static void long_names_without_room_are_told(void **state)
             "names or a larger --size\n");
 }
 
-static void titles_sizes_fonts_and_legends_are_as_asked(void **state)
+TEST(titles_sizes_fonts_and_legends_are_as_asked)
 {
-    (void)state;
     spec_needs_program();
     spec_program_works("sweep --alpha 0.5,0.8 --K 1:4 --c 0.1 --rounds 2000 -o sweep.csv");
     draws("sweep.csv --title Mine");
@@ -378,14 +365,13 @@ static void titles_sizes_fonts_and_legends_are_as_asked(void **state)
             "sweep.csv is not drawn: the figure has no room for its panels");
 }
 
-static void every_terminal_draws(void **state)
+TEST(every_terminal_draws)
 {
     static const char *const cases[][3] = {{"x.png", "", "\x89PNG"},
                                            {"x.pdf", "", "%PDF"},
                                            {"x.tex", "", "\\begin{tikzpicture}"},
                                            {"x.out", " --terminal pdf", "%PDF"},
                                            {"x.fig", " --terminal tikz", "\\begin{tikzpicture}"}};
-    (void)state;
     spec_needs_program();
     spec_program_works("sweep --alpha 0.5 --K 1:2 --c 0.1 --rounds 2000 -o sweep.csv");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -410,9 +396,8 @@ static void every_terminal_draws(void **state)
 
 #define HOSTILE "a`touch${IFS}pwned`$(touch${IFS}pwned)@X\"b'c%s%n{d}_2^3\\n\\alpha<e>&amp;#~|"
 
-static void texts_come_out_as_they_are(void **state)
+TEST(texts_come_out_as_they_are)
 {
-    (void)state;
     spec_needs_program();
     spec_program_works("sweep --alpha 0.5 --K 1:2 --c 0.1 --rounds 2000 -o sweep.csv");
     draws("sweep.csv --title " HOSTILE);
@@ -429,12 +414,11 @@ static void texts_come_out_as_they_are(void **state)
     assert_int_not_equal(access("pwned", F_OK), 0);
 }
 
-static void values_columns_and_file_names_are_no_commands(void **state)
+TEST(values_columns_and_file_names_are_no_commands)
 {
     static const char *const arguments[] = {"--x %s --y y", "--x y --y x --by %s",
                                             "--x y --y x --facet %s", "--x y --y %s",
                                             "--x %s --y x --heat y"};
-    (void)state;
     spec_needs_program();
     spec_file_write(
         "hostile.csv",
@@ -475,26 +459,4 @@ static void values_columns_and_file_names_are_no_commands(void **state)
     assert_int_not_equal(access("pwned", F_OK), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_foreign_csv_is_drawn),
-        cmocka_unit_test(other_files_are_drawn_without_options),
-        cmocka_unit_test(error_bars_titles_and_kinds_are_as_asked),
-        cmocka_unit_test(values_with_commas_choose_rows),
-        cmocka_unit_test(an_unfinished_result_says_so),
-        cmocka_unit_test(a_pipe_is_drawn),
-        cmocka_unit_test(results_have_bars_theory_and_the_words_of_the_field),
-        cmocka_unit_test(a_title_names_what_all_rows_have),
-        cmocka_unit_test(points_of_a_series_are_joined_in_order),
-        cmocka_unit_test(a_map_has_a_cell_for_each_pair_and_a_line_at_one),
-        cmocka_unit_test(rows_of_one_place_are_told),
-        cmocka_unit_test(what_cannot_be_drawn_is_told_in_one_line),
-        cmocka_unit_test(long_names_without_room_are_told),
-        cmocka_unit_test(titles_sizes_fonts_and_legends_are_as_asked),
-        cmocka_unit_test(every_terminal_draws),
-        cmocka_unit_test(texts_come_out_as_they_are),
-        cmocka_unit_test(values_columns_and_file_names_are_no_commands),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

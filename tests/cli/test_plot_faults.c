@@ -5,6 +5,7 @@
 #include "tests/support/child.h"
 #include "tests/support/folder.h"
 #include "tests/support/picture.h"
+#include "tests/support/support.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -38,7 +39,7 @@ static void leaves_nothing_over(void)
     closedir(folder);
 }
 
-static void a_gnuplot_that_fails_keeps_the_old_figure(void **state)
+TEST(a_gnuplot_that_fails_keeps_the_old_figure)
 {
     static const char *const cases[][2] = {
         {"#!/bin/sh\nkill -9 $$\n", "gnuplot was killed by signal 9"},
@@ -52,7 +53,6 @@ static void a_gnuplot_that_fails_keeps_the_old_figure(void **state)
          "this gnuplot was built without that terminal"},
     };
     char path[2 * PATH_MAX], folder[PATH_MAX];
-    (void)state;
     spec_needs_program();
     sweep();
     assert_non_null(getcwd(folder, sizeof folder));
@@ -78,7 +78,7 @@ static void a_gnuplot_that_fails_keeps_the_old_figure(void **state)
 }
 
 /* The error comes before the simulation, not after it. */
-static void a_missing_gnuplot_is_told_before_the_work(void **state)
+TEST(a_missing_gnuplot_is_told_before_the_work)
 {
     static const char *const arguments[] = {
         "plot sweep.csv",
@@ -87,7 +87,6 @@ static void a_missing_gnuplot_is_told_before_the_work(void **state)
         "bench --target zipf?V=4 --figure bench.svg -o bench.csv",
         "validate rule:token --calibrate 2 --figure cal.svg",
     };
-    (void)state;
     spec_needs_program();
     sweep();
     spec_file_write("drawn.cfg", "measure = \"acceptance\"; figure = \"speedup\"; grid = { alpha = "
@@ -106,10 +105,9 @@ static void a_missing_gnuplot_is_told_before_the_work(void **state)
 }
 
 /* A shell limits file sizes; the old figure remains after a failure. */
-static void a_limit_on_file_sizes_keeps_the_old_figure(void **state)
+TEST(a_limit_on_file_sizes_keeps_the_old_figure)
 {
     char command[PATH_MAX + 128];
-    (void)state;
     spec_needs_program();
     sweep();
     for (int blocks = 2; blocks <= 48; blocks += 23) {
@@ -158,10 +156,9 @@ static void fills_the_disk(int n)
 }
 
 /* The figure exceeds the disk by far, or only by its last page, which is written at the close. */
-static void a_full_disk_keeps_the_old_figure(void **state)
+TEST(a_full_disk_keeps_the_old_figure)
 {
     struct stat whole;
-    (void)state;
     spec_needs_program();
     sweep();
     mkdir("full", 0777);
@@ -171,10 +168,9 @@ static void a_full_disk_keeps_the_old_figure(void **state)
     fills_the_disk((int)((whole.st_size - 1) / (1024 * PAGE_KIB)));
 }
 
-static void closed_standard_streams_do_not_mix_with_the_figure(void **state)
+TEST(closed_standard_streams_do_not_mix_with_the_figure)
 {
     char command[PATH_MAX + 128];
-    (void)state;
     spec_needs_program();
     sweep();
     snprintf(command, sizeof command, "'%s' plot sweep.csv -o closed.svg <&- 2>&-", spec_program);
@@ -182,14 +178,4 @@ static void closed_standard_streams_do_not_mix_with_the_figure(void **state)
     spec_picture_check("closed.svg");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_gnuplot_that_fails_keeps_the_old_figure),
-        cmocka_unit_test(a_missing_gnuplot_is_told_before_the_work),
-        cmocka_unit_test(a_limit_on_file_sizes_keeps_the_old_figure),
-        cmocka_unit_test(a_full_disk_keeps_the_old_figure),
-        cmocka_unit_test(closed_standard_streams_do_not_mix_with_the_figure),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Marks, lines and bars that 'speclab plot' draws. SPECLAB names the program. */
 #include "tests/cli/plot_checks.h"
+#include "tests/support/support.h"
 
 /* Whether a bar begins at a tic of the lower axis. One SVG path has several bars. */
 static bool has_bar_from_the_axis(const char *path)
@@ -17,9 +18,8 @@ static bool has_bar_from_the_axis(const char *path)
     return found;
 }
 
-static void bars_that_end_at_zero_reach_the_edge_of_a_logarithmic_axis(void **state)
+TEST(bars_that_end_at_zero_reach_the_edge_of_a_logarithmic_axis)
 {
-    (void)state;
     spec_needs_program();
     for (int negative = 0; negative < 2; negative++) {
         char csv[128];
@@ -31,9 +31,8 @@ static void bars_that_end_at_zero_reach_the_edge_of_a_logarithmic_axis(void **st
     }
 }
 
-static void a_zero_on_a_logarithmic_axis_is_drawn_at_its_edge(void **state)
+TEST(a_zero_on_a_logarithmic_axis_is_drawn_at_its_edge)
 {
-    (void)state;
     spec_needs_program();
     spec_file_write("zero.csv", "K,hit\n1,0.1\n2,0.01\n3,0\n");
     draws("zero.csv --x K --y hit --log y");
@@ -47,9 +46,8 @@ static void a_zero_on_a_logarithmic_axis_is_drawn_at_its_edge(void **state)
 }
 
 /* Two marks for the texts in the legend, and one for each point. */
-static void marks_of_the_legend_mean_one_thing(void **state)
+TEST(marks_of_the_legend_mean_one_thing)
 {
-    (void)state;
     spec_needs_program();
     spec_file_write("marks.csv", "emitted,rule,kind,text\n2,token,chain,a\n2.1,token,chain,b\n"
                                  "3,match,tree,a\n3.1,match,tree,b\n");
@@ -78,10 +76,9 @@ static int pairs_of(const char *path)
     return n;
 }
 
-static void every_series_has_its_own_mark_or_colour(void **state)
+TEST(every_series_has_its_own_mark_or_colour)
 {
     char csv[1000] = "name,kind,x,y\n";
-    (void)state;
     spec_needs_program();
     for (int s = 0; s < 24; s++)
         for (int x = 0; x < 2; x++)
@@ -97,9 +94,8 @@ static void every_series_has_its_own_mark_or_colour(void **state)
 }
 
 /* Curves on one place have marks of different sizes, largest first. */
-static void curves_that_coincide_are_all_seen(void **state)
+TEST(curves_that_coincide_are_all_seen)
 {
-    (void)state;
     spec_needs_program();
     for (int apart = 0; apart < 2; apart++) {
         char csv[128];
@@ -115,14 +111,4 @@ static void curves_that_coincide_are_all_seen(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bars_that_end_at_zero_reach_the_edge_of_a_logarithmic_axis),
-        cmocka_unit_test(a_zero_on_a_logarithmic_axis_is_drawn_at_its_edge),
-        cmocka_unit_test(marks_of_the_legend_mean_one_thing),
-        cmocka_unit_test(every_series_has_its_own_mark_or_colour),
-        cmocka_unit_test(curves_that_coincide_are_all_seen),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

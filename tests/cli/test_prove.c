@@ -5,12 +5,11 @@
 
 #include <string.h>
 
-static void all_rules_that_hold_are_proved_and_the_others_told(void **state)
+TEST(all_rules_that_hold_are_proved_and_the_others_told)
 {
     static const char *const held[] = {"\ntoken,",      "\nmatch,", "\ngreedy,",
                                        "\nnaive-tree,", "\nrrs,",   "\nkseq,"};
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_child_run(&c, "prove --n 2 --K 1 --tokens 2");
     assert_int_equal(c.code, 0);
@@ -31,7 +30,7 @@ static void all_rules_that_hold_are_proved_and_the_others_told(void **state)
     spec_child_free(&c);
 }
 
-static void a_tree_is_as_deep_as_its_shape(void **state)
+TEST(a_tree_is_as_deep_as_its_shape)
 {
     static const char *const cases[][2] = {
         {"prove --rule rrsw --tree 2.1.1 --siblings without --tokens 1", ",3,1,"},
@@ -40,7 +39,6 @@ static void a_tree_is_as_deep_as_its_shape(void **state)
          "siblings=top:"},
         {"prove --rule match --n 1:2 --K 1 --tokens 1", "\nmatch,tree?n=2&siblings=iid:"},
     };
-    (void)state;
     spec_needs_program();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         spec_child c;
@@ -53,10 +51,9 @@ static void a_tree_is_as_deep_as_its_shape(void **state)
     }
 }
 
-static void cases_are_random_pairs_by_family(void **state)
+TEST(cases_are_random_pairs_by_family)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_child_run(&c, "prove --cases 20 --rule token,resample-target --drafting chain --V 2:3 "
                        "--family zeros,disjoint "
@@ -68,11 +65,10 @@ static void cases_are_random_pairs_by_family(void **state)
     spec_child_free(&c);
 }
 
-static void if_all_is_too_large_a_smaller_size_is_named(void **state)
+TEST(if_all_is_too_large_a_smaller_size_is_named)
 {
     static const char command[] = "prove --rule match,token --tokens 50";
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_child_run(&c, command);
     spec_child_says(&c, command, 3,
@@ -82,13 +78,12 @@ static void if_all_is_too_large_a_smaller_size_is_named(void **state)
 }
 
 /* The others are proved: at once, in parts, resumed. */
-static void what_is_too_large_is_a_row_that_says_so(void **state)
+TEST(what_is_too_large_is_a_row_that_says_so)
 {
     static const char command[] = "prove --rule match,token --drafting chain --K 1,2 --limit 1500",
                       line[] = "2 of 4 rows are too large: match (row 2) and token (row 4)";
     char text[256];
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_child_run(&c, command);
     spec_child_says(&c, command, 3,
@@ -128,7 +123,7 @@ static void what_is_too_large_is_a_row_that_says_so(void **state)
     spec_child_free(&c);
 }
 
-static void what_excludes_each_other_is_told(void **state)
+TEST(what_excludes_each_other_is_told)
 {
     static const char *const cases[][2] = {
         {"prove --n 2 --drafting chain",
@@ -152,21 +147,9 @@ static void what_excludes_each_other_is_told(void **state)
         {"prove --cases 0", "speclab prove: --cases: 0 is not within"},
         {"prove --cases 10 --family zeroes --rule token", "speclab prove: "},
     };
-    (void)state;
     spec_needs_program();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         spec_program_fails(cases[i][0], 2, cases[i][1]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_rules_that_hold_are_proved_and_the_others_told),
-        cmocka_unit_test(a_tree_is_as_deep_as_its_shape),
-        cmocka_unit_test(cases_are_random_pairs_by_family),
-        cmocka_unit_test(if_all_is_too_large_a_smaller_size_is_named),
-        cmocka_unit_test(what_is_too_large_is_a_row_that_says_so),
-        cmocka_unit_test(what_excludes_each_other_is_told),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

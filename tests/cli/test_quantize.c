@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "tests/support/child.h"
 #include "tests/support/folder.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -27,10 +28,9 @@ static void write_model(const char *name)
     write_wide_model(name, 32, 40);
 }
 
-static void a_model_is_written_and_a_table_says_how(void **state)
+TEST(a_model_is_written_and_a_table_says_how)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     write_model("m.bin");
     spec_child_run(&c, "quantize m.bin m.gguf");
@@ -58,10 +58,9 @@ static void a_model_is_written_and_a_table_says_how(void **state)
 }
 
 /* Width 256, so that K-quants fit; a tied embedding, and the only layer gets more bits. */
-static void a_mixture_is_written_and_kept(void **state)
+TEST(a_mixture_is_written_and_kept)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     write_wide_model("w.bin", 256, 256);
     spec_child_run(&c, "quantize w.bin w.gguf --type Q4_K_M --threads 1");
@@ -79,9 +78,8 @@ static void a_mixture_is_written_and_kept(void **state)
     spec_files_same("w.gguf", "again.gguf");
 }
 
-static void what_cannot_be_written_is_said_in_one_line(void **state)
+TEST(what_cannot_be_written_is_said_in_one_line)
 {
-    (void)state;
     spec_needs_program();
     write_model("m.bin");
     spec_program_fails(
@@ -117,9 +115,8 @@ static void what_cannot_be_written_is_said_in_one_line(void **state)
 }
 
 /* A sparse file of 128 GB is refused by its header, and a file that claims 64 GB by its length. */
-static void hostile_files_end_within_a_second(void **state)
+TEST(hostile_files_end_within_a_second)
 {
-    (void)state;
     spec_needs_program();
     const int absurd[] = {65536, 65536, 512, 256, 256, -1048576, 1048576};
     FILE *file = fopen("claims.bin", "wb");
@@ -149,11 +146,10 @@ static void hostile_files_end_within_a_second(void **state)
 }
 
 /* The seed has weights of two types that are only read, and of three K-quants. */
-static void weights_in_other_types_are_converted_and_a_line_says_so(void **state)
+TEST(weights_in_other_types_are_converted_and_a_line_says_so)
 {
     char seed[PATH_MAX + 64], arguments[PATH_MAX + 128];
     spec_child c;
-    (void)state;
     spec_needs_program();
     snprintf(seed, sizeof seed, "%s/tests/fuzz/seeds/gguf/k_quants", spec_folder_before);
     if (access(seed, R_OK) != 0) {
@@ -173,14 +169,4 @@ static void weights_in_other_types_are_converted_and_a_line_says_so(void **state
     spec_child_free(&c);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_model_is_written_and_a_table_says_how),
-        cmocka_unit_test(a_mixture_is_written_and_kept),
-        cmocka_unit_test(what_cannot_be_written_is_said_in_one_line),
-        cmocka_unit_test(hostile_files_end_within_a_second),
-        cmocka_unit_test(weights_in_other_types_are_converted_and_a_line_says_so),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

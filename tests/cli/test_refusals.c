@@ -14,9 +14,8 @@
 
 /* ---- wrong options --------------------------------------------------------------------------- */
 
-static void a_wrong_option_is_one_line_that_names_the_nearest(void **state)
+TEST(a_wrong_option_is_one_line_that_names_the_nearest)
 {
-    (void)state;
     spec_needs_program();
     spec_program_fails("sweeep", 2, "speclab: there is no verb 'sweeep'; did you mean 'sweep'?");
     spec_program_fails("xyzzy", 2,
@@ -65,9 +64,8 @@ static void a_wrong_option_is_one_line_that_names_the_nearest(void **state)
     spec_program_fails("predict -o ''", 2, "speclab predict: --output: the file has no name");
 }
 
-static void a_number_out_of_its_domain_names_its_option(void **state)
+TEST(a_number_out_of_its_domain_names_its_option)
 {
-    (void)state;
     spec_needs_program();
     spec_program_fails("predict --alpha 1.2", 2,
                        "speclab predict: --alpha: 1.2 is not within [0, 1]");
@@ -101,7 +99,7 @@ static void a_number_out_of_its_domain_names_its_option(void **state)
 
 /* Also if earlier values of the grid are right, whose rows would come first. A former file
  * remains. */
-static void a_wrong_value_is_refused_before_anything_is_written(void **state)
+TEST(a_wrong_value_is_refused_before_anything_is_written)
 {
     static const char *const commands[] = {
         "predict --alpha 0.27,2.7",
@@ -123,7 +121,6 @@ static void a_wrong_value_is_refused_before_anything_is_written(void **state)
         "run one.cfg --set alpha=0.27,2.7",
         "run one.cfg --set K=3,300",
     };
-    (void)state;
     spec_needs_program();
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         char into[256];
@@ -142,9 +139,8 @@ static void a_wrong_value_is_refused_before_anything_is_written(void **state)
                        "speclab sweep: --K: 300 is not within [0, 256]\n");
 }
 
-static void a_wrong_model_rule_or_policy_names_its_option(void **state)
+TEST(a_wrong_model_rule_or_policy_names_its_option)
 {
-    (void)state;
     spec_needs_program();
     spec_program_fails("prove --rule tokn", 2, "speclab prove: --rule: ");
     spec_program_fails("prove --drafting greddy", 2, "speclab prove: --drafting: ");
@@ -165,9 +161,8 @@ static void a_wrong_model_rule_or_policy_names_its_option(void **state)
         "speclab accept: --draft: the draft has 3 tokens and the target 2: they must share one");
 }
 
-static void a_plan_says_what_it_lacks(void **state)
+TEST(a_plan_says_what_it_lacks)
 {
-    (void)state;
     spec_needs_program();
     spec_file_write("heads.csv", "first,second\n0.6,0.2\n0.5,0.6\n");
     spec_file_write("costs.csv", "nodes,time\n8,1.1\n");
@@ -226,7 +221,7 @@ static void a_plan_says_what_it_lacks(void **state)
         "plan --verify costs.csv --nodes 2:8:2 --accept 0.6,0.2"); /* the earlier name of --costs */
 }
 
-static void the_nearest_name_is_told(void **state)
+TEST(the_nearest_name_is_told)
 {
     static const char *const wrong[][2] = {
         {"prove --rule tokn", "'token'"},           {"prove --drafting greddy", "'greedy'"},
@@ -234,7 +229,6 @@ static void the_nearest_name_is_told(void **state)
         {"prove --target zpif", "'zipf'"},          {"prove --target zipf?VV=3", "'V'"},
         {"run one.cfg --set alhpa=0.5", "'alpha'"}, {"plot one.csv -F sppedup", "'speedup'"},
     };
-    (void)state;
     spec_needs_program();
     spec_program_works("run one.cfg -o one.csv");
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -249,9 +243,8 @@ static void the_nearest_name_is_told(void **state)
 
 /* ---- invalid files --------------------------------------------------------------------------- */
 
-static void a_bad_file_is_named_and_its_line_too(void **state)
+TEST(a_bad_file_is_named_and_its_line_too)
 {
-    (void)state;
     spec_needs_program();
     spec_program_fails("run empty", 2, "speclab run: empty: ");
     spec_program_fails("run binary", 2, "speclab run: binary:1: ");
@@ -292,7 +285,7 @@ static void a_bad_file_is_named_and_its_line_too(void **state)
     spec_program_fails("plot dir -o x.svg", 2, "speclab plot: dir: ");
 }
 
-static void what_has_no_end_is_refused_before_it_is_read(void **state)
+TEST(what_has_no_end_is_refused_before_it_is_read)
 {
     static const char *const readers[][2] = {
         {"accept --target ngram:%s", "speclab accept: --target: "},
@@ -314,7 +307,6 @@ static void what_has_no_end_is_refused_before_it_is_read(void **state)
         {"validate --trace %s", "speclab validate: "},
         {"plot %s -o x.svg", "speclab plot: "},
     };
-    (void)state;
     spec_needs_program();
     spec_file_write("endless", "");
     assert_int_equal(truncate("endless", (off_t)1 << 40), 0);
@@ -330,12 +322,11 @@ static void what_has_no_end_is_refused_before_it_is_read(void **state)
     assert_int_equal(unlink("endless"), 0);
 }
 
-static void an_unknown_instruction_set_is_told(void **state)
+TEST(an_unknown_instruction_set_is_told)
 {
     spec_child c;
     spec_error error = {{0}};
     char line[400];
-    (void)state;
     spec_needs_program();
     assert_int_equal(spec_cpu_limit("avx3", &error), GSL_EINVAL); /* lists the machine's sets */
     snprintf(line, sizeof line, "speclab: SPECLAB_ISA=%s", error.text);
@@ -345,9 +336,8 @@ static void an_unknown_instruction_set_is_told(void **state)
     spec_child_free(&c);
 }
 
-static void an_unreadable_file_is_told(void **state)
+TEST(an_unreadable_file_is_told)
 {
-    (void)state;
     spec_needs_program();
     if (geteuid() == 0) {
         printf("skipped: %s: root reads every file\n", __func__);
@@ -362,7 +352,7 @@ static void an_unreadable_file_is_told(void **state)
 
 /* ---- output that cannot be written ----------------------------------------------------------- */
 
-static void a_full_disk_is_told(void **state)
+TEST(a_full_disk_is_told)
 {
 #define PAIR                                                                                       \
     "--target random?dim=32&layers=2&heads=1&ffn=32&vocab=32&context=200 --draft layers?exit=1 "
@@ -392,7 +382,6 @@ static void a_full_disk_is_told(void **state)
                              *const options[] = {
                                  SAMPLER " --report", SAMPLER " --junit",
                                  "validate rule:token --only plain-4 --budget 2k --write-trace"};
-    (void)state;
     spec_needs_program();
     if (access("/dev/full", W_OK) != 0) skip();
     spec_program_works("predict --shard 1/1 -o part.csv");
@@ -439,9 +428,8 @@ static void a_full_disk_is_told(void **state)
     spec_child_free(&c);
 }
 
-static void an_output_that_cannot_be_opened_is_named(void **state)
+TEST(an_output_that_cannot_be_opened_is_named)
 {
-    (void)state;
     spec_needs_program();
     spec_program_fails("predict -o /nonexistent/x.csv", 2,
                        "speclab predict: /nonexistent/x.csv: No such file or directory");
@@ -460,10 +448,9 @@ static void an_output_that_cannot_be_opened_is_named(void **state)
                        "speclab plot: -o x.gif: a figure ends in .svg, .png, .pdf or .tex");
 }
 
-static void a_closed_pipe_ends_the_run_as_other_tools_end(void **state)
+TEST(a_closed_pipe_ends_the_run_as_other_tools_end)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_child_start(&c, NULL, NULL, "run long.cfg");
     spec_child_listen(&c, "\nalpha,");
@@ -475,9 +462,8 @@ static void a_closed_pipe_ends_the_run_as_other_tools_end(void **state)
     spec_child_free(&c);
 }
 
-static void a_failure_before_the_first_row_leaves_no_file_and_an_old_one_alone(void **state)
+TEST(a_failure_before_the_first_row_leaves_no_file_and_an_old_one_alone)
 {
-    (void)state;
     spec_needs_program();
     spec_program_fails("predict --alpha 1.2 -o never.csv", 2, "speclab predict: --alpha: 1.2 ");
     assert_int_not_equal(access("never.csv", F_OK), 0);
@@ -491,23 +477,4 @@ static void a_failure_before_the_first_row_leaves_no_file_and_an_old_one_alone(v
     spec_files_same("old.csv", "other.csv");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wrong_option_is_one_line_that_names_the_nearest),
-        cmocka_unit_test(a_number_out_of_its_domain_names_its_option),
-        cmocka_unit_test(a_wrong_value_is_refused_before_anything_is_written),
-        cmocka_unit_test(a_wrong_model_rule_or_policy_names_its_option),
-        cmocka_unit_test(a_plan_says_what_it_lacks),
-        cmocka_unit_test(the_nearest_name_is_told),
-        cmocka_unit_test(a_bad_file_is_named_and_its_line_too),
-        cmocka_unit_test(what_has_no_end_is_refused_before_it_is_read),
-        cmocka_unit_test(an_unknown_instruction_set_is_told),
-        cmocka_unit_test(an_unreadable_file_is_told),
-        cmocka_unit_test(a_full_disk_is_told),
-        cmocka_unit_test(an_output_that_cannot_be_opened_is_named),
-        cmocka_unit_test(a_closed_pipe_ends_the_run_as_other_tools_end),
-        cmocka_unit_test(a_failure_before_the_first_row_leaves_no_file_and_an_old_one_alone),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

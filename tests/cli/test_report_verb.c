@@ -42,9 +42,8 @@ static char *decode(const char *text)
     return bytes;
 }
 
-static void a_page_has_every_cell_its_checks_and_its_figure(void **state)
+TEST(a_page_has_every_cell_its_checks_and_its_figure)
 {
-    (void)state;
     spec_needs_program();
     spec_program_works("sweep --alpha 0.6,0.8 --K 2,4 --rounds 20000 -o sweep.csv");
     spec_program_works("report sweep.csv -o sweep.html");
@@ -84,10 +83,9 @@ static void a_page_has_every_cell_its_checks_and_its_figure(void **state)
     free(csv);
 }
 
-static void markdown_is_the_usual_format(void **state)
+TEST(markdown_is_the_usual_format)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_program_works("predict --K 1:30 -o predict.csv");
     spec_child_run(&c, "report predict.csv --title A_title");
@@ -99,10 +97,9 @@ static void markdown_is_the_usual_format(void **state)
     spec_child_free(&c);
 }
 
-static void a_failed_check_and_an_edited_row_are_told(void **state)
+TEST(a_failed_check_and_an_edited_row_are_told)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_program_works("predict --K 1:3 -o whole.csv");
     char *csv = spec_file_bytes("whole.csv"), *digit = strstr(csv, "\n0.8,2,") + 5;
@@ -126,10 +123,9 @@ static void a_failed_check_and_an_edited_row_are_told(void **state)
     spec_child_free(&c);
 }
 
-static void json_of_validate_has_its_verdict_and_a_row_per_fixture(void **state)
+TEST(json_of_validate_has_its_verdict_and_a_row_per_fixture)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_child_run(&c, "validate rule:resample-target --budget 100k --report wrong.json");
     assert_int_equal(c.code, 1);
@@ -161,11 +157,10 @@ static void only_our_markup(const char *text)
 }
 
 /* Each file fails in one row of many; the page begins with it, and so does the table. */
-static void what_fails_comes_first(void **state)
+TEST(what_fails_comes_first)
 {
     spec_child c;
     char csv[1000] = "# speclab 1\n# measure: acceptance\nalpha,K,emitted,emitted_z\n";
-    (void)state;
     spec_needs_program();
     for (int i = 0; i < 30; i++)
         snprintf(csv + strlen(csv), 40, "0.5,%d,1.5,%s\n", i + 1, i == 28 ? "-7.25" : "0.5");
@@ -196,10 +191,9 @@ static void what_fails_comes_first(void **state)
     spec_child_free(&c);
 }
 
-static void json_of_a_run_has_the_checks_of_its_csv(void **state)
+TEST(json_of_a_run_has_the_checks_of_its_csv)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_program_works("sweep --alpha 0.6,0.8 --K 2,4 --rounds 5000 -o checked.json");
     spec_child_run(&c, "report checked.json");
@@ -214,13 +208,12 @@ static void json_of_a_run_has_the_checks_of_its_csv(void **state)
 }
 
 /* The table stops where the run did, and the page says so. */
-static void an_interrupted_result_says_so(void **state)
+TEST(an_interrupted_result_says_so)
 {
     static const char *const ends[][2] = {
         {"# interrupted after 1 of 4 points\n",
          "; **unfinished: interrupted after 1 of 4 points**.\n"},
         {"0.5,2,1.", "; **unfinished: interrupted within a row**.\n"}};
-    (void)state;
     spec_needs_program();
     for (size_t i = 0; i < 2; i++) {
         spec_child c;
@@ -238,10 +231,9 @@ static void an_interrupted_result_says_so(void **state)
     }
 }
 
-static void texts_from_files_cannot_be_markup(void **state)
+TEST(texts_from_files_cannot_be_markup)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_file_write("hostile.csv", "\xEF\xBB\xBF# experiment: </pre><script>alert(1)</script>\r\n"
                                    "name,<b>v</b>\r\n<script>alert(2)</script>,1\r\n"
@@ -281,7 +273,7 @@ static void texts_from_files_cannot_be_markup(void **state)
     spec_child_free(&c);
 }
 
-static void broken_files_are_refused_in_a_line(void **state)
+TEST(broken_files_are_refused_in_a_line)
 {
     static const struct {
         const char *name, *text, *line;
@@ -294,7 +286,6 @@ static void broken_files_are_refused_in_a_line(void **state)
         {"numbers.json", "[1,2]", "speclab report: numbers.json: it has no object"},
         {"nothing.json", "{}", "speclab report: nothing.json: it has no object"},
     };
-    (void)state;
     spec_needs_program();
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         char arguments[64];
@@ -315,7 +306,7 @@ static void broken_files_are_refused_in_a_line(void **state)
     spec_program_fails("report big.csv", 2, "speclab report: big.csv: larger than 64 MiB");
 }
 
-static void json_becomes_a_table(void **state)
+TEST(json_becomes_a_table)
 {
     static const char text[] = "{\"speclab\":\"1\",\"plan\":{\"seed\":\"7\",\"only\":[]},"
                                "\"short\":[{\"x\":1}],"
@@ -323,7 +314,6 @@ static void json_becomes_a_table(void **state)
     spec_error error;
     spec_table table;
     char buffer[32];
-    (void)state;
     assert_int_equal(spec_json_rows_read(&table, text, strlen(text), "t.json", &error), 0);
     assert_int_equal(table.n_rows, 2);
     assert_int_equal(table.n_columns, 3);
@@ -344,12 +334,11 @@ static void json_becomes_a_table(void **state)
     assert_null(table.cell);
 }
 
-static void marks_become_elements_if_they_close(void **state)
+TEST(marks_become_elements_if_they_close)
 {
     char *text;
     size_t n;
     FILE *out = open_memstream(&text, &n);
-    (void)state;
     spec_html_text_marked(out, "**a<b** `c**` d** `e *f");
     fputc('|', out);
     spec_html_text_base64(out, "Man", 3);
@@ -360,10 +349,9 @@ static void marks_become_elements_if_they_close(void **state)
     free(text);
 }
 
-static void without_gnuplot_a_line_says_so(void **state)
+TEST(without_gnuplot_a_line_says_so)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_program_works("predict --K 1:3 -o p.csv");
     spec_program_works("sweep --rounds 1000 -o s.csv");
@@ -376,21 +364,4 @@ static void without_gnuplot_a_line_says_so(void **state)
     free(page);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_page_has_every_cell_its_checks_and_its_figure),
-        cmocka_unit_test(markdown_is_the_usual_format),
-        cmocka_unit_test(a_failed_check_and_an_edited_row_are_told),
-        cmocka_unit_test(json_of_validate_has_its_verdict_and_a_row_per_fixture),
-        cmocka_unit_test(what_fails_comes_first),
-        cmocka_unit_test(json_of_a_run_has_the_checks_of_its_csv),
-        cmocka_unit_test(an_interrupted_result_says_so),
-        cmocka_unit_test(texts_from_files_cannot_be_markup),
-        cmocka_unit_test(broken_files_are_refused_in_a_line),
-        cmocka_unit_test(json_becomes_a_table),
-        cmocka_unit_test(marks_become_elements_if_they_close),
-        cmocka_unit_test(without_gnuplot_a_line_says_so),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

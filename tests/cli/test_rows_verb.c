@@ -35,9 +35,8 @@ static double cell(const char *csv, const char *column)
     return strtod(row + 1, NULL);
 }
 
-static void a_file_is_written_and_looked_at(void **state)
+TEST(a_file_is_written_and_looked_at)
 {
-    (void)state;
     spec_needs_program();
     spec_child made, seen;
     spec_child_run(&made, "rows " PAIR " --text text.txt -n 1000 -o a.rows");
@@ -58,9 +57,8 @@ static void a_file_is_written_and_looked_at(void **state)
 }
 
 /* The same bytes for any number of threads; other bytes with another seed. */
-static void a_seed_gives_one_file(void **state)
+TEST(a_seed_gives_one_file)
 {
-    (void)state;
     spec_needs_program();
     spec_program_works("rows " PAIR " -n 500 --length 100 -o one.rows");
     spec_program_works("rows " PAIR " -n 500 --length 100 --threads 3 -o other.rows");
@@ -76,9 +74,8 @@ static void a_seed_gives_one_file(void **state)
     spec_child_free(&c);
 }
 
-static void a_cutoff_is_told_by_its_distance(void **state)
+TEST(a_cutoff_is_told_by_its_distance)
 {
-    (void)state;
     spec_needs_program();
     spec_child exact, cut;
     spec_child_run(&exact, "rows " PAIR " --text text.txt -n 300 -o exact.rows");
@@ -93,9 +90,8 @@ static void a_cutoff_is_told_by_its_distance(void **state)
     spec_child_free(&exact);
 }
 
-static void files_are_models_of_other_verbs(void **state)
+TEST(files_are_models_of_other_verbs)
 {
-    (void)state;
     spec_needs_program();
     spec_program_works(
         "rows --target markov?V=4 --draft markov?V=4&seed=8 --draft uniform?V=4 -n 200 -o m.rows");
@@ -115,9 +111,8 @@ static void files_are_models_of_other_verbs(void **state)
                        "speclab prove: --draft: side=draft3: m.rows has 2 drafts");
 }
 
-static void samplers_are_validated_on_them(void **state)
+TEST(samplers_are_validated_on_them)
 {
-    (void)state;
     spec_needs_program();
     spec_child c;
     spec_program_works(
@@ -143,9 +138,8 @@ static void samplers_are_validated_on_them(void **state)
 }
 
 /* Each text begins without a context, and the separator belongs to no text. */
-static void a_text_is_split_where_it_says(void **state)
+TEST(a_text_is_split_where_it_says)
 {
-    (void)state;
     spec_needs_program();
     spec_child c;
     spec_file_write("split.txt", "one, two.##three##four and five.");
@@ -164,9 +158,8 @@ static void a_text_is_split_where_it_says(void **state)
                        "speclab rows: --split: the separator is empty");
 }
 
-static void what_cannot_be_written_is_refused(void **state)
+TEST(what_cannot_be_written_is_refused)
 {
-    (void)state;
     spec_needs_program();
     spec_program_fails(
         "rows", 2, "speclab rows: give FILE.rows to show a file, or --target SPEC to write one");
@@ -209,9 +202,8 @@ static void what_cannot_be_written_is_refused(void **state)
 
 /* 120 places of two rows of 30,000 doubles are 58 MB. A file larger than the free disk space is
  * refused before anything is written. */
-static void a_large_file_is_announced_and_one_too_large_refused(void **state)
+TEST(a_large_file_is_announced_and_one_too_large_refused)
 {
-    (void)state;
     spec_needs_program();
     spec_child c;
     const char *large =
@@ -229,17 +221,4 @@ static void a_large_file_is_announced_and_one_too_large_refused(void **state)
     assert_int_equal(access("huge.rows", F_OK), -1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_is_written_and_looked_at),
-        cmocka_unit_test(a_seed_gives_one_file),
-        cmocka_unit_test(a_cutoff_is_told_by_its_distance),
-        cmocka_unit_test(files_are_models_of_other_verbs),
-        cmocka_unit_test(samplers_are_validated_on_them),
-        cmocka_unit_test(a_text_is_split_where_it_says),
-        cmocka_unit_test(what_cannot_be_written_is_refused),
-        cmocka_unit_test(a_large_file_is_announced_and_one_too_large_refused),
-    };
-    return cmocka_run_group_tests(tests, set_up, spec_program_tear_down);
-}
+SUITE(.setup = set_up, .teardown = spec_program_tear_down);

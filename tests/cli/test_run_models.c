@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/support/child.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -24,14 +25,13 @@ static void has_not(const char *file, const char *text)
     free(bytes);
 }
 
-static void an_experiment_runs_with_models_of_the_user(void **state)
+TEST(an_experiment_runs_with_models_of_the_user)
 {
     static const char little[] = "--rounds 200 --set K=1:2 ";
     static const char note[] =
         "speclab run: block: without the axes that built the replaced models: draft_order; without "
         "the figure 'block', which needs them";
     spec_child c;
-    (void)state;
     spec_needs_program();
     char command[600];
     snprintf(command, sizeof command, "run block " PAIR "%s-o pair.csv", little);
@@ -63,10 +63,9 @@ static void an_experiment_runs_with_models_of_the_user(void **state)
     free(same);
 }
 
-static void what_has_no_models_or_lacks_an_input_says_so(void **state)
+TEST(what_has_no_models_or_lacks_an_input_says_so)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_child_run(&c, "run speedup_table --draft zipf");
     if (strstr(c.line, "'draft=zipf' sets nothing: the measure acceptance has no models") == NULL)
@@ -84,11 +83,10 @@ static void what_has_no_models_or_lacks_an_input_says_so(void **state)
     spec_child_free(&c);
 }
 
-static void a_digest_and_a_limit_are_part_of_the_inputs(void **state)
+TEST(a_digest_and_a_limit_are_part_of_the_inputs)
 {
     char other[100];
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_child_run(&c, "run published_claims speedup_table --digest");
     assert_int_equal(strncmp(c.text, "published_claims ", 17), 0);
@@ -103,12 +101,4 @@ static void a_digest_and_a_limit_are_part_of_the_inputs(void **state)
     has_not("limited/report.md", "**Finding.**");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_experiment_runs_with_models_of_the_user),
-        cmocka_unit_test(what_has_no_models_or_lacks_an_input_says_so),
-        cmocka_unit_test(a_digest_and_a_limit_are_part_of_the_inputs),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

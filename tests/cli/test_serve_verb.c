@@ -5,6 +5,7 @@
 #include "cli/verb.h"
 #include "tests/support/child.h"
 #include "tests/support/picture.h"
+#include "tests/support/support.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -39,12 +40,11 @@ static void assert_says(const spec_child *c, const char *words)
     if (strstr(c->line, words) == NULL) fail_msg("no '%s' in '%s'", words, c->line);
 }
 
-static void the_recommendation_is_made_of_the_numbers_of_the_table(void **state)
+TEST(the_recommendation_is_made_of_the_numbers_of_the_table)
 {
     spec_child c;
     spec_table table;
     char words[200];
-    (void)state;
     spec_needs_program();
     serve(&c, CHEAP "--alpha 0.8 --rate 20,60 --K 0,3");
     assert_int_equal(c.code, SPEC_EXIT_HOLDS);
@@ -61,12 +61,11 @@ static void the_recommendation_is_made_of_the_numbers_of_the_table(void **state)
 }
 
 /* At the middle one of three loads; at the first one another K is the best. */
-static void the_recommendation_is_the_way_with_the_lowest_latency(void **state)
+TEST(the_recommendation_is_the_way_with_the_lowest_latency)
 {
     spec_child c;
     spec_table table;
     char words[300];
-    (void)state;
     spec_needs_program();
     serve(&c, "--alpha 0.6 --rate 20,60,80 --K 0,1,5 --lengths fixed,goodput --cost "
               "step=7ms,token=150us --prompt 0");
@@ -98,10 +97,9 @@ static void the_recommendation_is_the_way_with_the_lowest_latency(void **state)
     spec_child_free(&c);
 }
 
-static void the_recommendation_changes_with_the_load(void **state)
+TEST(the_recommendation_changes_with_the_load)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     /* Verification is dear, so that a draft pays at light loads alone. */
     serve(&c, "--alpha 0.5 --rate 20,50,150 --K 0,3 --cost step=7ms,token=200us --prompt 0");
@@ -113,10 +111,9 @@ static void the_recommendation_changes_with_the_load(void **state)
     spec_child_free(&c);
 }
 
-static void groups_have_sentences_of_their_own(void **state)
+TEST(groups_have_sentences_of_their_own)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     serve(&c, CHEAP "--alpha 0.3,0.9 --rate 20 --K 0,5 --batch 0,8");
     assert_int_equal(c.code, SPEC_EXIT_HOLDS);
@@ -125,11 +122,10 @@ static void groups_have_sentences_of_their_own(void **state)
     spec_child_free(&c);
 }
 
-static void rates_above_all_capacities_exit_with_3(void **state)
+TEST(rates_above_all_capacities_exit_with_3)
 {
     spec_child c;
     spec_table table;
-    (void)state;
     spec_needs_program();
     serve(&c, CHEAP "--alpha 0.8 --rate 20,5000 --K 0,1");
     assert_int_equal(c.code, SPEC_EXIT_UNDECIDED);
@@ -147,10 +143,9 @@ static void rates_above_all_capacities_exit_with_3(void **state)
     spec_child_free(&c);
 }
 
-static void a_load_that_is_not_steady_is_refused(void **state)
+TEST(a_load_that_is_not_steady_is_refused)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     serve(&c, CHEAP "--rate 600 --K 0 --warm 9");
     assert_int_equal(c.code, SPEC_EXIT_UNDECIDED);
@@ -158,10 +153,9 @@ static void a_load_that_is_not_steady_is_refused(void **state)
     spec_child_free(&c);
 }
 
-static void a_closed_loop_counts_requests_in_the_system(void **state)
+TEST(a_closed_loop_counts_requests_in_the_system)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     serve(&c, CHEAP "--slots 1,8 --K 0,3");
     assert_int_equal(c.code, SPEC_EXIT_HOLDS);
@@ -169,10 +163,9 @@ static void a_closed_loop_counts_requests_in_the_system(void **state)
     spec_child_free(&c);
 }
 
-static void the_result_has_the_same_bytes_for_any_number_of_threads(void **state)
+TEST(the_result_has_the_same_bytes_for_any_number_of_threads)
 {
     static const char *const names[] = {"one.csv", "two.csv", "three.csv"};
-    (void)state;
     spec_needs_program();
     for (int threads = 1; threads <= 3; threads++) {
         char arguments[400];
@@ -187,11 +180,10 @@ static void the_result_has_the_same_bytes_for_any_number_of_threads(void **state
     spec_files_same("one.csv", "three.csv");
 }
 
-static void a_newcomer_gets_figure_and_recommendation_from_a_trace(void **state)
+TEST(a_newcomer_gets_figure_and_recommendation_from_a_trace)
 {
     spec_child c;
     FILE *out = fopen("mine.csv", "w");
-    (void)state;
     spec_needs_program();
     fputs("TIMESTAMP,ContextTokens,GeneratedTokens\n", out);
     for (int i = 0; i < 120; i++)
@@ -219,18 +211,4 @@ static void a_newcomer_gets_figure_and_recommendation_from_a_trace(void **state)
     spec_program_works("plot rates.csv -o rates.svg");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_recommendation_is_made_of_the_numbers_of_the_table),
-        cmocka_unit_test(the_recommendation_is_the_way_with_the_lowest_latency),
-        cmocka_unit_test(the_recommendation_changes_with_the_load),
-        cmocka_unit_test(groups_have_sentences_of_their_own),
-        cmocka_unit_test(rates_above_all_capacities_exit_with_3),
-        cmocka_unit_test(a_load_that_is_not_steady_is_refused),
-        cmocka_unit_test(a_closed_loop_counts_requests_in_the_system),
-        cmocka_unit_test(the_result_has_the_same_bytes_for_any_number_of_threads),
-        cmocka_unit_test(a_newcomer_gets_figure_and_recommendation_from_a_trace),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

@@ -23,7 +23,7 @@ static void check_command(const char *command, int of)
     spec_files_same("merged.csv", "whole.csv");
 }
 
-static void every_grid_verb_runs_in_parts(void **state)
+TEST(every_grid_verb_runs_in_parts)
 {
     static const struct {
         const char *command;
@@ -40,19 +40,17 @@ static void every_grid_verb_runs_in_parts(void **state)
         {"serve --alpha 0.8 --rate 1,2 --requests 100 --K 0,3", 2},
         {"validate rule:token --calibrate 7 --budget 5k --only two-2,plain-4 --seed 3", 4},
     };
-    (void)state;
     spec_needs_program();
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         check_command(commands[i].command, commands[i].of);
 }
 
 /* Each shard is killed again and again, at times that differ, until it is finished. */
-static void a_killed_shard_resumes_to_the_same_bytes(void **state)
+TEST(a_killed_shard_resumes_to_the_same_bytes)
 {
     static const char *const commands[] = {
         "sweep --alpha 0.5:0.9:0.1 --K 1:4 --rounds 20000000",
         "validate rule:token --calibrate 60 --budget 100k --only two-2,plain-4"};
-    (void)state;
     spec_needs_program();
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         char line[256];
@@ -73,13 +71,12 @@ static void a_killed_shard_resumes_to_the_same_bytes(void **state)
 }
 
 /* The command that merge prints finishes the part, also one with signs that a shell reads. */
-static void merge_prints_the_command_that_finishes_a_part(void **state)
+TEST(merge_prints_the_command_that_finishes_a_part)
 {
     static const char *const commands[] = {
         "sweep --process markov?rho=0.5&spread=0.2 --alpha 0.5,0.6 --K 2,3 --rounds 500 --seed 9",
         "validate rule:token --calibrate 5 --budget 5k --only two-2 --only plain-4 --seed 3",
         "run ./long.cfg --set rounds=500 --set K=1:6"};
-    (void)state;
     spec_needs_program();
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         char line[512];
@@ -107,10 +104,9 @@ static void merge_prints_the_command_that_finishes_a_part(void **state)
 }
 
 /* Of an edited part; the name of a file has at most 255 bytes. */
-static void merge_cuts_a_name_that_no_file_can_have(void **state)
+TEST(merge_cuts_a_name_that_no_file_can_have)
 {
     char name[300 + 1], part[512];
-    (void)state;
     spec_needs_program();
     memset(name, 'x', 300);
     name[300] = '\0';
@@ -125,7 +121,7 @@ static void merge_cuts_a_name_that_no_file_can_have(void **state)
 }
 
 /* The lines and the exit code are those of the whole run. */
-static void merge_says_what_the_run_says_at_its_end(void **state)
+TEST(merge_says_what_the_run_says_at_its_end)
 {
     static const struct {
         const char *command;
@@ -135,7 +131,6 @@ static void merge_says_what_the_run_says_at_its_end(void **state)
         {"serve --alpha 0.8 --rate 2,60 --requests 100 --K 0,3", 3},
         {"validate rule:resample-target --calibrate 5 --budget 100k --only plain-4", 1},
     };
-    (void)state;
     spec_needs_program();
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         char line[256];
@@ -162,9 +157,8 @@ static void merge_says_what_the_run_says_at_its_end(void **state)
 }
 
 /* Without runs, and with another false-alarm rate than that of the runs. */
-static void merge_refuses_an_edited_calibration(void **state)
+TEST(merge_refuses_an_edited_calibration)
 {
-    (void)state;
     spec_needs_program();
     spec_file_write("odd.csv", "# speclab 0\n# measure: calibration\n# shard: 1/1\n"
                                "group_sum,shard_row,row_check\n");
@@ -182,10 +176,9 @@ static void merge_refuses_an_edited_calibration(void **state)
 }
 
 /* The exit code and the line are those of the whole run. */
-static void a_failed_check_fails_the_merged_run(void **state)
+TEST(a_failed_check_fails_the_merged_run)
 {
     spec_child whole, merged;
-    (void)state;
     spec_needs_program();
     spec_file_write("fails.cfg", "measure = \"uniformity\"; grid = { target = "
                                  "\"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; K = "
@@ -208,16 +201,4 @@ static void a_failed_check_fails_the_merged_run(void **state)
     spec_child_free(&merged);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_grid_verb_runs_in_parts),
-        cmocka_unit_test(a_killed_shard_resumes_to_the_same_bytes),
-        cmocka_unit_test(merge_prints_the_command_that_finishes_a_part),
-        cmocka_unit_test(merge_cuts_a_name_that_no_file_can_have),
-        cmocka_unit_test(merge_says_what_the_run_says_at_its_end),
-        cmocka_unit_test(merge_refuses_an_edited_calibration),
-        cmocka_unit_test(a_failed_check_fails_the_merged_run),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

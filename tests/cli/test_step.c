@@ -26,7 +26,7 @@ static json_t *run_json(const char *arguments)
 }
 
 /* The article's numbers: 0.2/0.3 = 0.667, and the residual (0.5, 0, 0, 0.5). */
-static void the_worked_example_is_printed_to_the_digit(void **state)
+TEST(the_worked_example_is_printed_to_the_digit)
 {
     static const char page[] =
         "target    probs:0.5,0.2,0.1,0.2\n"
@@ -56,7 +56,6 @@ static void the_worked_example_is_printed_to_the_digit(void **state)
         "  target      the 0.5, cat 0.2, sat 0.1, dog 0.2\n"
         "  distance    total variation 1e-16: the same law\n";
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_child_run(&c, "step --K 1 --coins 0.5,0.7,0.6");
     assert_int_equal(c.code, 0);
@@ -78,9 +77,8 @@ static void has(const char *arguments, const char *const *lines)
     spec_child_free(&c);
 }
 
-static void each_way_to_judge_a_draft_has_its_words(void **state)
+TEST(each_way_to_judge_a_draft_has_its_words)
 {
-    (void)state;
     spec_needs_program();
     /* ratios 2/3, 5/4, 1/2; the product capped at 1 after each is .667, .833, .417 */
     has("step --K 3 --rule block --coins 0.5,0.3,0.8,0.9,0.3,0.1",
@@ -142,7 +140,7 @@ static double proved(const char *rule)
 }
 
 /* The probabilities of the tests, over the law of the draft token, are the exact acceptance. */
-static void shown_probabilities_sum_to_the_exact_acceptance(void **state)
+TEST(shown_probabilities_sum_to_the_exact_acceptance)
 {
     static const char *const rules[] = {"token",
                                         "block",
@@ -166,7 +164,6 @@ static void shown_probabilities_sum_to_the_exact_acceptance(void **state)
                                         NULL};
     static const double draft[] = {0.4, 0.3, 0.2, 0.1};
     static const char *const coin[] = {"0.2", "0.5", "0.8", "0.95"};
-    (void)state;
     spec_needs_program();
     for (int r = 0; rules[r] != NULL; r++) {
         double mean = 0.0;
@@ -188,9 +185,8 @@ static void shown_probabilities_sum_to_the_exact_acceptance(void **state)
     }
 }
 
-static void json_has_every_number_in_full(void **state)
+TEST(json_has_every_number_in_full)
 {
-    (void)state;
     spec_needs_program();
     json_t *root = run_json("step --K 1 --coins 0.5,0.7,0.6 --format json");
     const json_t *round = json_array_get(json_object_get(root, "rounds"), 0);
@@ -239,20 +235,18 @@ static void check_lines(const char *arguments, const char *text)
     }
 }
 
-static void an_output_named_json_is_json(void **state)
+TEST(an_output_named_json_is_json)
 {
-    (void)state;
     spec_needs_program();
     spec_program_works("step --format json -o format.txt");
     spec_program_works("step -o ending.json");
     spec_files_same("ending.json", "format.txt");
 }
 
-static void every_rule_and_drafting_steps_or_refuses_in_a_line(void **state)
+TEST(every_rule_and_drafting_steps_or_refuses_in_a_line)
 {
     static char rule[64][32], drafting[64][32];
     int steps = 0, refusals = 0;
-    (void)state;
     spec_needs_program();
     const int n_rules = list(rule, "rules");
     int n_draftings = list(drafting, "drafts");
@@ -286,10 +280,9 @@ static void every_rule_and_drafting_steps_or_refuses_in_a_line(void **state)
     assert_true(steps > 120 && refusals > 120);
 }
 
-static void bars_have_eighths_on_a_terminal_of_utf8(void **state)
+TEST(bars_have_eighths_on_a_terminal_of_utf8)
 {
     spec_terminal t;
-    (void)state;
     spec_needs_program();
     spec_terminal_run(&t, 80, "LC_ALL=C.UTF-8", "step --K 1 --coins 0.5,0.7,0.6");
     assert_int_equal(t.code, 0);
@@ -300,9 +293,8 @@ static void bars_have_eighths_on_a_terminal_of_utf8(void **state)
     spec_terminal_free(&t);
 }
 
-static void wrong_input_is_one_line(void **state)
+TEST(wrong_input_is_one_line)
 {
-    (void)state;
     spec_needs_program();
     spec_program_fails("step --coins 0.5,1", 2,
                        "speclab step: --coins: '1' is not a number from 0 to below 1");
@@ -314,17 +306,4 @@ static void wrong_input_is_one_line(void **state)
     spec_program_fails("step --draft probs:0.5,0.5", 2, "speclab step: give a --target");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_worked_example_is_printed_to_the_digit),
-        cmocka_unit_test(each_way_to_judge_a_draft_has_its_words),
-        cmocka_unit_test(shown_probabilities_sum_to_the_exact_acceptance),
-        cmocka_unit_test(json_has_every_number_in_full),
-        cmocka_unit_test(an_output_named_json_is_json),
-        cmocka_unit_test(every_rule_and_drafting_steps_or_refuses_in_a_line),
-        cmocka_unit_test(bars_have_eighths_on_a_terminal_of_utf8),
-        cmocka_unit_test(wrong_input_is_one_line),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

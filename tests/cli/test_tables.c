@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Output on terminals of 60, 80 and 120 columns: no line is wider. SPECLAB names the program. */
 #include "tests/support/on_terminal.h"
+#include "tests/support/support.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -39,10 +40,9 @@ static void write_wide_cfg(void)
         " draft = \"perturb?of=target&alpha=0.8\"; K = [2, 3]; }; rounds = 500;");
 }
 
-static void no_line_is_wider_than_the_terminal(void **state)
+TEST(no_line_is_wider_than_the_terminal)
 {
     static const int columns[] = {60, 80, 120};
-    (void)state;
     spec_needs_program();
     spec_program_works("rows --target zipf?V=20 --draft zipf?V=20&s=2 -n 50 -o small.rows");
     spec_file_write("sglang.log", "[2025-03-11 07:07:20] Decode batch. #running-req: 32, #token: "
@@ -111,9 +111,8 @@ static size_t rows_on_screen(const char *screen, const char *first_column)
     return n;
 }
 
-static void a_row_of_a_grid_is_one_line_of_80_columns_with_what_was_asked(void **state)
+TEST(a_row_of_a_grid_is_one_line_of_80_columns_with_what_was_asked)
 {
-    (void)state;
     spec_needs_program();
     write_wide_cfg();
     for (size_t i = 0; i < sizeof grids / sizeof *grids; i++) {
@@ -152,9 +151,8 @@ static void on_terminal_as_in_a_pipe(int columns, const char *environment, const
 
 #define SWEEP "sweep --alpha 0.6,0.8 --K 2,5 --c 0.1 --rounds 100"
 
-static void a_pipe_gets_whole_lines_and_so_does_all(void **state)
+TEST(a_pipe_gets_whole_lines_and_so_does_all)
 {
-    (void)state;
     spec_needs_program();
     on_terminal_as_in_a_pipe(200, NULL, SWEEP " --format table", true);
     on_terminal_as_in_a_pipe(80, NULL, SWEEP " --format table", false);
@@ -169,9 +167,8 @@ static void a_pipe_gets_whole_lines_and_so_does_all(void **state)
 }
 
 /* At 80 columns a list has few lines: names in one column, usages below. */
-static void a_list_has_names_in_a_column_and_usages_below(void **state)
+TEST(a_list_has_names_in_a_column_and_usages_below)
 {
-    (void)state;
     spec_needs_program();
     spec_terminal t;
     spec_terminal_run(&t, 60, NULL, "list processes policies");
@@ -183,13 +180,4 @@ static void a_list_has_names_in_a_column_and_usages_below(void **state)
     spec_terminal_free(&t);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_line_is_wider_than_the_terminal),
-        cmocka_unit_test(a_row_of_a_grid_is_one_line_of_80_columns_with_what_was_asked),
-        cmocka_unit_test(a_pipe_gets_whole_lines_and_so_does_all),
-        cmocka_unit_test(a_list_has_names_in_a_column_and_usages_below),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

@@ -2,6 +2,7 @@
 /* speclab train as its users run it: a model from a text, drafts, heads and early exits of it,
  * kills and wrong input. SPECLAB names the program. */
 #include "tests/support/child.h"
+#include "tests/support/support.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -45,10 +46,9 @@ static double last_of(const char *text, int column)
     return atof(line);
 }
 
-static void a_model_and_its_draft_are_trained_and_used(void **state)
+TEST(a_model_and_its_draft_are_trained_and_used)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     write_text("text.txt");
     spec_child_run(&c, LM "-o lm.gguf --format csv");
@@ -74,11 +74,10 @@ static void a_model_and_its_draft_are_trained_and_used(void **state)
 }
 
 /* The same steps have another loss, because the texts are not the target's. */
-static void a_draft_is_trained_on_its_own_texts(void **state)
+TEST(a_draft_is_trained_on_its_own_texts)
 {
     static const char *const data[] = {"own", "draft"};
     double loss[2];
-    (void)state;
     spec_needs_program();
     write_text("text.txt");
     spec_program_works(LM "-o lm.gguf");
@@ -103,11 +102,10 @@ static void a_draft_is_trained_on_its_own_texts(void **state)
     " --target lm.gguf --data own --own-texts 24 --batch 4 --judge-texts 4 --window 48 -K 3 "      \
     "--rate 0.01 "
 
-static void heads_of_all_kinds_are_trained_and_used(void **state)
+TEST(heads_of_all_kinds_are_trained_and_used)
 {
     static const char *const kinds[] = {"medusa", "hydra", "redrafter", "eagle",
                                         "eagle3", "mtp",   "parallel"};
-    (void)state;
     spec_needs_program();
     write_text("text.txt");
     spec_program_works(LM2 "-o lm.gguf");
@@ -138,10 +136,9 @@ static void heads_of_all_kinds_are_trained_and_used(void **state)
     }
 }
 
-static void a_state_of_another_target_is_refused(void **state)
+TEST(a_state_of_another_target_is_refused)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     write_text("text.txt");
     spec_program_works(LM2 "-o lm.gguf");
@@ -166,10 +163,9 @@ static void a_state_of_another_target_is_refused(void **state)
     "train layerskip --target lm.gguf --data text.txt --batch 4 --judge-texts 4 --window 48 "      \
     "--steps 20 --rate 1 --bar 0.01 "
 
-static void early_exits_of_a_target_are_trained_and_used(void **state)
+TEST(early_exits_of_a_target_are_trained_and_used)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     write_text("text.txt");
     spec_program_works(LM2 "-o lm.gguf");
@@ -189,11 +185,10 @@ static void early_exits_of_a_target_are_trained_and_used(void **state)
                        "--tokens 20 --prompt the");
 }
 
-static void weights_beyond_the_bar_are_not_written(void **state)
+TEST(weights_beyond_the_bar_are_not_written)
 {
     spec_child c;
     double written, target;
-    (void)state;
     spec_needs_program();
     write_text("text.txt");
     spec_program_works(LM2 "-o lm.gguf");
@@ -228,9 +223,8 @@ static void check_kills(const char *arguments)
     spec_files_same("whole.gguf", "parts.gguf");
 }
 
-static void a_killed_training_resumes_with_the_same_bytes(void **state)
+TEST(a_killed_training_resumes_with_the_same_bytes)
 {
-    (void)state;
     spec_needs_program();
     write_text("text.txt");
     check_kills(LM);
@@ -238,7 +232,7 @@ static void a_killed_training_resumes_with_the_same_bytes(void **state)
     check_kills(LAYERSKIP "--bar 0.05 ");
 }
 
-static void wrong_input_is_said_in_one_line(void **state)
+TEST(wrong_input_is_said_in_one_line)
 {
     static const struct {
         const char *arguments, *line;
@@ -298,7 +292,6 @@ static void wrong_input_is_said_in_one_line(void **state)
          "speclab train: --target: zipf?V=9 is not a transformer"},
         {"train lm --data text.txt --steps 1 -o missing/x.gguf", "speclab train: missing/x.gguf"},
     };
-    (void)state;
     spec_needs_program();
     write_text("text.txt");
     spec_program_works(LM "-o other.gguf");
@@ -325,10 +318,9 @@ static void wrong_input_is_said_in_one_line(void **state)
     assert_int_not_equal(access("x.gguf", F_OK), 0);
 }
 
-static void a_limit_that_one_step_exceeds_is_said(void **state)
+TEST(a_limit_that_one_step_exceeds_is_said)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     write_text("text.txt");
     spec_child_run(&c, "train lm --data text.txt --dim 16 --layers 1 --window 48 --minutes 1e-5 "
@@ -341,18 +333,4 @@ static void a_limit_that_one_step_exceeds_is_said(void **state)
     spec_child_free(&c);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_model_and_its_draft_are_trained_and_used),
-        cmocka_unit_test(a_draft_is_trained_on_its_own_texts),
-        cmocka_unit_test(heads_of_all_kinds_are_trained_and_used),
-        cmocka_unit_test(a_state_of_another_target_is_refused),
-        cmocka_unit_test(early_exits_of_a_target_are_trained_and_used),
-        cmocka_unit_test(weights_beyond_the_bar_are_not_written),
-        cmocka_unit_test(a_killed_training_resumes_with_the_same_bytes),
-        cmocka_unit_test(wrong_input_is_said_in_one_line),
-        cmocka_unit_test(a_limit_that_one_step_exceeds_is_said),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

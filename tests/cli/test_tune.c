@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* speclab tune as its users run it. SPECLAB names the program. */
 #include "tests/support/child.h"
+#include "tests/support/support.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +17,8 @@ static int rows_of(const char *csv)
     return n;
 }
 
-static void all_trials_are_written_and_the_best_are_shown(void **state)
+TEST(all_trials_are_written_and_the_best_are_shown)
 {
-    (void)state;
     spec_needs_program();
     spec_child c;
     spec_child_run(&c, TUNE "--method bayes,random,exhaustive --runs 3 --trials 20 --top 4 "
@@ -43,9 +43,8 @@ static void all_trials_are_written_and_the_best_are_shown(void **state)
     spec_program_works("plot trials.csv -o trials.svg");
 }
 
-static void trials_do_not_depend_on_threads(void **state)
+TEST(trials_do_not_depend_on_threads)
 {
-    (void)state;
     spec_needs_program();
     spec_program_works(TUNE "--trials 15 --threads 1 -o one.csv");
     spec_program_works(TUNE "--trials 15 --threads 3 -o three.csv");
@@ -53,9 +52,8 @@ static void trials_do_not_depend_on_threads(void **state)
 }
 
 /* A printed spec is a draft, and its best rows are checked as decoding uses them. */
-static void a_printed_draft_can_be_used(void **state)
+TEST(a_printed_draft_can_be_used)
 {
-    (void)state;
     spec_needs_program();
     spec_child c;
     spec_child_run(&c,
@@ -73,12 +71,4 @@ static void a_printed_draft_can_be_used(void **state)
     spec_child_free(&c);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_trials_are_written_and_the_best_are_shown),
-        cmocka_unit_test(trials_do_not_depend_on_threads),
-        cmocka_unit_test(a_printed_draft_can_be_used),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

@@ -3,6 +3,7 @@
  * names the program. */
 #include "cli/option_hints.h"
 #include "tests/cli/help_text.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 
@@ -12,9 +13,8 @@ static const char *const verbs[] = {"predict", "sweep",    "run",    "plot",    
                                     "step",    "report",   "advise", "list",     NULL};
 enum { N_VERBS = sizeof verbs / sizeof verbs[0] - 1 };
 
-static void help_of_a_verb_is_what_the_verb_says(void **state)
+TEST(help_of_a_verb_is_what_the_verb_says)
 {
-    (void)state;
     spec_needs_program();
     for (int i = 0; verbs[i] != NULL; i++) {
         char arguments[64], *by_option = help_of(verbs[i]);
@@ -44,9 +44,8 @@ static bool has_option(const char *help, const char *option)
 }
 
 /* Every option in an example is an option of the verb that the example names. */
-static void every_verb_has_examples_of_its_own_options(void **state)
+TEST(every_verb_has_examples_of_its_own_options)
 {
-    (void)state;
     spec_needs_program();
     for (int i = 0; verbs[i] != NULL; i++) {
         char *help = help_of(verbs[i]), begin[32];
@@ -68,9 +67,8 @@ static void every_verb_has_examples_of_its_own_options(void **state)
 }
 
 /* Gives each option of each verb twice. */
-static void an_option_repeats_if_and_only_if_its_help_says_so(void **state)
+TEST(an_option_repeats_if_and_only_if_its_help_says_so)
 {
-    (void)state;
     spec_needs_program();
     int repeated = 0;
     for (int v = 0; verbs[v] != NULL; v++) {
@@ -96,9 +94,8 @@ enum {
     MOST_INDENT = 6
 }; /* a screen of 24 lines with both prompts */
 
-static void the_help_of_all_fits_a_screen(void **state)
+TEST(the_help_of_all_fits_a_screen)
 {
-    (void)state;
     spec_needs_program();
     spec_child c;
     int lines = 0;
@@ -115,9 +112,8 @@ static void the_help_of_all_fits_a_screen(void **state)
 }
 
 /* 'speclab' alone, on a terminal of 24 lines: all verbs. */
-static void the_overview_fits_a_screen_of_24_lines(void **state)
+TEST(the_overview_fits_a_screen_of_24_lines)
 {
-    (void)state;
     spec_needs_program();
     spec_child c;
     int lines = 0;
@@ -146,9 +142,8 @@ static bool is_among(const char *list, const char *word)
     return false;
 }
 
-static void hints_name_the_verbs_that_have_the_option(void **state)
+TEST(hints_name_the_verbs_that_have_the_option)
 {
-    (void)state;
     spec_needs_program();
     const char *name, *option, *of;
     for (int v = 0; verbs[v] != NULL; v++) {
@@ -164,9 +159,8 @@ static void hints_name_the_verbs_that_have_the_option(void **state)
 }
 
 /* Each option name of another program, at each verb without it: one line names the option here. */
-static void every_foreign_name_is_answered(void **state)
+TEST(every_foreign_name_is_answered)
 {
-    (void)state;
     spec_needs_program();
     const char *name, *option, *of;
     for (int i = 0; spec_option_hint_line(i, &name, &option, &of); i++) {
@@ -187,9 +181,8 @@ static void every_foreign_name_is_answered(void **state)
     }
 }
 
-static void names_of_other_engines_get_a_hint(void **state)
+TEST(names_of_other_engines_get_a_hint)
 {
-    (void)state;
     spec_needs_program();
     spec_program_fails("predict --gamma 5", 2,
                        "speclab predict: there is no --gamma; the draft length is -K/--K");
@@ -257,9 +250,8 @@ static bool is_as_near_to_another(const char *made, const char *name)
     return false; /* to heads and speed, and the beginning of format */
 }
 
-static void a_misspelt_verb_or_option_is_answered_with_the_right_one(void **state)
+TEST(a_misspelt_verb_or_option_is_answered_with_the_right_one)
 {
-    (void)state;
     spec_needs_program();
     char made[64], arguments[128], meant[128];
     for (int v = 0; verbs[v] != NULL; v++) {
@@ -294,9 +286,8 @@ static void a_misspelt_verb_or_option_is_answered_with_the_right_one(void **stat
     spec_program_ends("help", 0, "Usage: speclab");
 }
 
-static void no_value_wins_in_silence(void **state)
+TEST(no_value_wins_in_silence)
 {
-    (void)state;
     spec_needs_program();
     spec_program_fails("predict --alpha 0.5 --alpha 0.7", 2,
                        "speclab predict: --alpha is given twice; give one list: --alpha 0.5,0.7");
@@ -320,19 +311,4 @@ static void no_value_wins_in_silence(void **state)
     spec_program_works("predict --alpha 0.5 -- ");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(help_of_a_verb_is_what_the_verb_says),
-        cmocka_unit_test(every_verb_has_examples_of_its_own_options),
-        cmocka_unit_test(an_option_repeats_if_and_only_if_its_help_says_so),
-        cmocka_unit_test(the_help_of_all_fits_a_screen),
-        cmocka_unit_test(the_overview_fits_a_screen_of_24_lines),
-        cmocka_unit_test(a_misspelt_verb_or_option_is_answered_with_the_right_one),
-        cmocka_unit_test(hints_name_the_verbs_that_have_the_option),
-        cmocka_unit_test(every_foreign_name_is_answered),
-        cmocka_unit_test(names_of_other_engines_get_a_hint),
-        cmocka_unit_test(no_value_wins_in_silence),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

@@ -3,6 +3,7 @@
  * tests/plugins lies. */
 #include "tests/support/child.h"
 #include "tests/support/orphans.h"
+#include "tests/support/support.h"
 
 #include <signal.h>
 #include <string.h>
@@ -36,9 +37,8 @@ static void run(const char *opt_environment, const char *arguments, int code, co
     orphans_end(0);
 }
 
-static void a_plug_in_gets_its_verdict(void **state)
+TEST(a_plug_in_gets_its_verdict)
 {
-    (void)state;
     spec_needs_program();
     run(NULL, command("", "newcomer.so", ""), 0, "looks lossless", NULL);
     run(NULL, command("plugin:", "newcomer.so", "--options wrong"), 1, "is not lossless", NULL);
@@ -49,9 +49,8 @@ static void a_plug_in_gets_its_verdict(void **state)
     run("SPECLAB_HOSTILE=too many", command("", "hostile.so", ""), 1, "n_emitted", NULL);
 }
 
-static void a_broken_one_is_one_line_and_exit_2(void **state)
+TEST(a_broken_one_is_one_line_and_exit_2)
 {
-    (void)state;
     spec_needs_program();
     run("SPECLAB_HOSTILE=crash", command("", "hostile.so", ""), 2, NULL,
         "hostile.so: in spec_sampler_step, fixture plain-4, scope V, rounds from seed ");
@@ -71,10 +70,9 @@ static void a_broken_one_is_one_line_and_exit_2(void **state)
 }
 
 /* Interrupts or kills the program during a call that never returns. */
-static void nothing_is_left_when_the_program_ends(void **state)
+TEST(nothing_is_left_when_the_program_ends)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGKILL};
-    (void)state;
     spec_needs_program();
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         spec_child c;
@@ -98,12 +96,4 @@ static int set_up(void **state)
     return spec_program_set_up(state) | orphans_adopt(state);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_plug_in_gets_its_verdict),
-        cmocka_unit_test(a_broken_one_is_one_line_and_exit_2),
-        cmocka_unit_test(nothing_is_left_when_the_program_ends),
-    };
-    return cmocka_run_group_tests(tests, set_up, spec_program_tear_down);
-}
+SUITE(.setup = set_up, .teardown = spec_program_tear_down);

@@ -5,9 +5,8 @@
 
 #include <string.h>
 
-static void a_trace_that_is_written_is_judged_with_the_exit_codes_of_a_run(void **state)
+TEST(a_trace_that_is_written_is_judged_with_the_exit_codes_of_a_run)
 {
-    (void)state;
     spec_needs_program();
     spec_program_ends("validate rule:block --write-trace right.jsonl --budget 20k", 0, "");
     spec_program_ends("validate --trace right.jsonl", 0, "PASS: right.jsonl looks lossless.\n");
@@ -32,11 +31,10 @@ static void a_trace_that_is_written_is_judged_with_the_exit_codes_of_a_run(void 
         "\"position\": 0, ");
 }
 
-static void reports_of_a_trace_name_the_command_that_judges_it_again(void **state)
+TEST(reports_of_a_trace_name_the_command_that_judges_it_again)
 {
     spec_child c;
     char text[4096];
-    (void)state;
     spec_needs_program();
     spec_program_ends("validate rule:resample-target --write-trace wrong.jsonl", 0, "");
     spec_program_ends("validate --trace wrong.jsonl --junit report.xml", 1, "FAIL: ");
@@ -51,7 +49,7 @@ static void reports_of_a_trace_name_the_command_that_judges_it_again(void **stat
     spec_child_free(&c);
 }
 
-static void bad_usage_and_bad_traces_are_told_in_one_line(void **state)
+TEST(bad_usage_and_bad_traces_are_told_in_one_line)
 {
     static const char *const lines[][2] = {
         {"validate --trace", "speclab validate: "},
@@ -80,18 +78,9 @@ static void bad_usage_and_bad_traces_are_told_in_one_line(void **state)
         {"validate rule:tokne --write-trace x",
          "speclab validate: rule:tokne: no rule is named 'tokne'"},
     };
-    (void)state;
     spec_needs_program();
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
         spec_program_fails(lines[i][0], 2, lines[i][1]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_trace_that_is_written_is_judged_with_the_exit_codes_of_a_run),
-        cmocka_unit_test(reports_of_a_trace_name_the_command_that_judges_it_again),
-        cmocka_unit_test(bad_usage_and_bad_traces_are_told_in_one_line),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

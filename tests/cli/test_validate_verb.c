@@ -11,10 +11,9 @@
 
 static const char brief[] = "--only plain-4,two-2 --budget 200k";
 
-static void exit_codes_tell_the_verdict(void **state)
+TEST(exit_codes_tell_the_verdict)
 {
     char arguments[160];
-    (void)state;
     spec_needs_program();
     snprintf(arguments, sizeof arguments, "validate rule:token %s", brief);
     spec_program_ends(arguments, 0, "PASS: rule:token looks lossless.\n");
@@ -30,7 +29,7 @@ static void exit_codes_tell_the_verdict(void **state)
                       "PASS: rule:token looks lossless, to a TV of 0.02.\n");
 }
 
-static void bad_usage_is_told_in_one_line_that_names_the_option(void **state)
+TEST(bad_usage_is_told_in_one_line_that_names_the_option)
 {
     static const char *const lines[][2] = {
         {"validate", "speclab validate: no sampler is given: "},
@@ -88,15 +87,13 @@ static void bad_usage_is_told_in_one_line_that_names_the_option(void **state)
         {"validate rule:token --bugdet 5",
          "speclab validate: there is no option --bugdet; did you mean --budget?"},
     };
-    (void)state;
     spec_needs_program();
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
         spec_program_fails(lines[i][0], 2, lines[i][1]);
 }
 
-static void the_bytes_do_not_depend_on_threads(void **state)
+TEST(the_bytes_do_not_depend_on_threads)
 {
-    (void)state;
     spec_needs_program();
     for (int threads = 1; threads <= 3; threads++) {
         char arguments[256];
@@ -117,9 +114,8 @@ static void the_bytes_do_not_depend_on_threads(void **state)
 }
 
 /* In JSON, CSV and text. */
-static void reports_call_nothing_just_accepted_or_alpha(void **state)
+TEST(reports_call_nothing_just_accepted_or_alpha)
 {
-    (void)state;
     spec_needs_program();
     static const char *const formats[] = {"json", "csv", "table"};
     static const char *const words[] = {"\"accepted\"", "\"accepted_token_rule\"", "\"alpha\"",
@@ -149,11 +145,10 @@ static void reports_call_nothing_just_accepted_or_alpha(void **state)
     }
 }
 
-static void only_chooses_fixtures_and_tests(void **state)
+TEST(only_chooses_fixtures_and_tests)
 {
     spec_child c;
     json_error_t where;
-    (void)state;
     spec_needs_program();
     spec_child_run(
         &c, "validate rule:token --only plain-4,places,echo --scopes V --budget 20k --format json");
@@ -170,10 +165,9 @@ static void only_chooses_fixtures_and_tests(void **state)
     spec_child_free(&c);
 }
 
-static void the_list_has_names_and_reasons(void **state)
+TEST(the_list_has_names_and_reasons)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_child_run(&c, "validate --list --format csv");
     assert_int_equal(c.code, 0);
@@ -188,10 +182,9 @@ static void the_list_has_names_and_reasons(void **state)
     spec_child_free(&c);
 }
 
-static void a_failing_case_becomes_a_figure(void **state)
+TEST(a_failing_case_becomes_a_figure)
 {
     char arguments[160];
-    (void)state;
     spec_needs_program();
     snprintf(arguments, sizeof arguments, "validate rule:resample-target %s --figure case.svg",
              brief);
@@ -210,9 +203,8 @@ static void a_failing_case_becomes_a_figure(void **state)
     free(figure);
 }
 
-static void no_report_of_an_older_run_is_left_where_there_is_no_verdict(void **state)
+TEST(no_report_of_an_older_run_is_left_where_there_is_no_verdict)
 {
-    (void)state;
     spec_needs_program();
     spec_file_write("old.json", "of an older run");
     spec_child c;
@@ -228,10 +220,9 @@ static void no_report_of_an_older_run_is_left_where_there_is_no_verdict(void **s
     free(kept);
 }
 
-static void a_sampler_is_given_the_variables_that_are_asked_for(void **state)
+TEST(a_sampler_is_given_the_variables_that_are_asked_for)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_file_write("env.sh", "echo \"[$ASKED]\" >&2; exit 3\n");
     assert_int_equal(chmod("env.sh", 0700), 0);
@@ -249,10 +240,9 @@ static void a_sampler_is_given_the_variables_that_are_asked_for(void **state)
                        "speclab validate: --env: 'A=b' is no list of names");
 }
 
-static void what_is_said_to_be_found_is_counted(void **state)
+TEST(what_is_said_to_be_found_is_counted)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_child_run(&c, "validate --check-power 2 --only two-2 --scopes V --budget 10k --power 0.5 "
                        "--format csv");
@@ -265,10 +255,9 @@ static void what_is_said_to_be_found_is_counted(void **state)
 
 /* ---- ctrl-C ---------------------------------------------------------------------------------- */
 
-static void a_watched_run_ends_on_ctrl_c_with_a_verdict(void **state)
+TEST(a_watched_run_ends_on_ctrl_c_with_a_verdict)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_child_start(&c, NULL, NULL,
                      "validate rule:token --only two-2 --scopes V --watch --threads 1");
@@ -282,17 +271,15 @@ static void a_watched_run_ends_on_ctrl_c_with_a_verdict(void **state)
     spec_child_free(&c);
 }
 
-static void a_watched_run_ends_by_itself_when_it_fails(void **state)
+TEST(a_watched_run_ends_by_itself_when_it_fails)
 {
-    (void)state;
     spec_needs_program();
     spec_program_ends("validate rule:resample-target --only two-2 --watch", 1, "FAIL: ");
 }
 
-static void any_other_run_that_is_interrupted_has_no_verdict(void **state)
+TEST(any_other_run_that_is_interrupted_has_no_verdict)
 {
     spec_child c;
-    (void)state;
     spec_needs_program();
     spec_child_start(&c, NULL, NULL,
                      "validate rule:token --only two-2 --scopes V --budget 100G --report r.json");
@@ -304,11 +291,10 @@ static void any_other_run_that_is_interrupted_has_no_verdict(void **state)
     spec_child_free(&c);
 }
 
-static void a_budget_in_time_is_kept(void **state)
+TEST(a_budget_in_time_is_kept)
 {
     spec_child c;
     json_error_t where;
-    (void)state;
     spec_needs_program();
     spec_child_run(&c, "validate rule:token --only two-2,long-4 --budget 0.3s --format json");
     json_t *root = json_loads(c.text, 0, &where);
@@ -319,23 +305,4 @@ static void a_budget_in_time_is_kept(void **state)
     spec_child_free(&c);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exit_codes_tell_the_verdict),
-        cmocka_unit_test(bad_usage_is_told_in_one_line_that_names_the_option),
-        cmocka_unit_test(the_bytes_do_not_depend_on_threads),
-        cmocka_unit_test(reports_call_nothing_just_accepted_or_alpha),
-        cmocka_unit_test(only_chooses_fixtures_and_tests),
-        cmocka_unit_test(the_list_has_names_and_reasons),
-        cmocka_unit_test(a_failing_case_becomes_a_figure),
-        cmocka_unit_test(a_sampler_is_given_the_variables_that_are_asked_for),
-        cmocka_unit_test(no_report_of_an_older_run_is_left_where_there_is_no_verdict),
-        cmocka_unit_test(what_is_said_to_be_found_is_counted),
-        cmocka_unit_test(a_watched_run_ends_on_ctrl_c_with_a_verdict),
-        cmocka_unit_test(a_watched_run_ends_by_itself_when_it_fails),
-        cmocka_unit_test(any_other_run_that_is_interrupted_has_no_verdict),
-        cmocka_unit_test(a_budget_in_time_is_kept),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

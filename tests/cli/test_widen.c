@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* speclab widen as its users run it. SPECLAB names the program. */
 #include "tests/support/child.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 
@@ -18,9 +19,8 @@ static void write_model(void)
     assert_int_equal(fclose(file), 0);
 }
 
-static void a_wider_model_writes_the_same_text(void **state)
+TEST(a_wider_model_writes_the_same_text)
 {
-    (void)state;
     spec_needs_program();
     write_model();
     spec_child c, narrow, wide;
@@ -41,9 +41,8 @@ static void a_wider_model_writes_the_same_text(void **state)
 }
 
 /* A quantized model is widened in its type. */
-static void types_are_kept(void **state)
+TEST(types_are_kept)
 {
-    (void)state;
     spec_needs_program();
     write_model();
     spec_program_works("quantize m.bin q.gguf --type q8_0");
@@ -56,9 +55,8 @@ static void types_are_kept(void **state)
     spec_child_free(&wide);
 }
 
-static void what_cannot_be_widened_is_said_in_one_line(void **state)
+TEST(what_cannot_be_widened_is_said_in_one_line)
 {
-    (void)state;
     spec_needs_program();
     write_model();
     spec_program_fails("widen m.bin --by 8 -o w.gguf", 2,
@@ -73,12 +71,4 @@ static void what_cannot_be_widened_is_said_in_one_line(void **state)
                        "speclab widen: .: exists, and is not a regular file");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wider_model_writes_the_same_text),
-        cmocka_unit_test(types_are_kept),
-        cmocka_unit_test(what_cannot_be_widened_is_said_in_one_line),
-    };
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

@@ -4,6 +4,7 @@
  * program. */
 #include "tests/support/child.h"
 #include "tests/support/folder.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -34,11 +35,10 @@ static void try_line(const char *line, const char *arrow)
     spec_child_free(&c);
 }
 
-static void every_wrong_input_is_one_line_that_names_it(void **state)
+TEST(every_wrong_input_is_one_line_that_names_it)
 {
     char path[PATH_MAX + 32], line[LINE], verb[MOST_VERBS][16];
     int count[MOST_VERBS], n = 0;
-    (void)state;
     spec_needs_program();
     snprintf(path, sizeof path, "%s/tests/cli/wrong_inputs.txt", spec_folder_before);
     FILE *in = fopen(path, "r");
@@ -82,9 +82,4 @@ static void every_wrong_input_is_one_line_that_names_it(void **state)
     spec_child_free(&c);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_wrong_input_is_one_line_that_names_it)};
-    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
-}
+SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

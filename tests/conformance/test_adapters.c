@@ -84,45 +84,39 @@ static void python(int i)
     expect_verdicts(subject, adapters[i].fixture);
 }
 
-static void vllm_with_rows_of_another_request_fails(void **state)
+TEST(vllm_with_rows_of_another_request_fails)
 {
-    (void)state;
     needs("python3 -V", "python3");
     python(0);
 }
 
-static void flashinfer_with_one_uniform_number_fails(void **state)
+TEST(flashinfer_with_one_uniform_number_fails)
 {
-    (void)state;
     needs("python3 -V", "python3");
     python(1);
 }
 
-static void sglang_with_rows_in_the_wrong_order_fails(void **state)
+TEST(sglang_with_rows_in_the_wrong_order_fails)
 {
-    (void)state;
     needs("python3 -V", "python3");
     python(2);
 }
 
-static void transformers_with_softmax_of_the_residual_fails(void **state)
+TEST(transformers_with_softmax_of_the_residual_fails)
 {
-    (void)state;
     needs("python3 -V", "python3");
     python(3);
 }
 
-static void transformers_with_caches_cut_at_the_wrong_end_fails(void **state)
+TEST(transformers_with_caches_cut_at_the_wrong_end_fails)
 {
-    (void)state;
     needs("python3 -V", "python3");
     python(4);
     python(5);
 }
 
-static void engines_pass(void **state)
+TEST(engines_pass)
 {
-    (void)state;
     const char *interpreter = getenv("SPECLAB_PYTHON");
     char command[PATH_MAX + 128];
     int tried = 0;
@@ -148,9 +142,8 @@ static void engines_pass(void **state)
 
 /* ---- C++ ------------------------------------------------------------------------------------- */
 
-static void llama_cpp_with_rows_off_by_one_fails(void **state)
+TEST(llama_cpp_with_rows_off_by_one_fails)
 {
-    (void)state;
     char folder[] = "/tmp/test_adapters_XXXXXX", subject[64], command[512];
     needs("c++ --version", "a C++ compiler");
     assert_non_null(mkdtemp(folder));
@@ -165,19 +158,4 @@ static void llama_cpp_with_rows_off_by_one_fails(void **state)
     expect_verdicts(subject, "orders-hot-16");
     snprintf(command, sizeof command, "rm -r %s", folder);
     assert_int_equal(system(command), 0);
-}
-
-int main(int argc, char **argv)
-{
-    spec_supervisor_main(argc, argv);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(vllm_with_rows_of_another_request_fails),
-        cmocka_unit_test(flashinfer_with_one_uniform_number_fails),
-        cmocka_unit_test(sglang_with_rows_in_the_wrong_order_fails),
-        cmocka_unit_test(transformers_with_softmax_of_the_residual_fails),
-        cmocka_unit_test(transformers_with_caches_cut_at_the_wrong_end_fails),
-        cmocka_unit_test(llama_cpp_with_rows_off_by_one_fails),
-        cmocka_unit_test(engines_pass),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

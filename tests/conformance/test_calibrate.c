@@ -30,12 +30,11 @@ static void make_texts(char *text[RUNS], const spec_validate_plan *plan)
     spec_calibration_free(&c);
 }
 
-static void texts_of_other_machines_give_the_same_calibration(void **state)
+TEST(texts_of_other_machines_give_the_same_calibration)
 {
     const spec_validate_plan plan = made();
     spec_calibration whole, merged;
     char *text[RUNS];
-    (void)state;
     make_texts(text, &plan);
     assert_int_equal(spec_calibrate(&whole, "rule:token", RUNS, &plan, NULL), GSL_SUCCESS);
     assert_int_equal(spec_calibration_init(&merged, NULL, RUNS, NULL, NULL), GSL_SUCCESS);
@@ -62,12 +61,11 @@ static void texts_of_other_machines_give_the_same_calibration(void **state)
     spec_calibration_free(&merged);
 }
 
-static void another_text_is_no_run(void **state)
+TEST(another_text_is_no_run)
 {
     const spec_validate_plan plan = made();
     spec_calibration c;
     char *text[RUNS], wrong[100];
-    (void)state;
     make_texts(text, &plan);
     assert_int_equal(spec_calibration_init(&c, NULL, 1, NULL, NULL), GSL_SUCCESS);
     const spec_groups runs = spec_calibration_runs(&c);
@@ -88,13 +86,4 @@ static void another_text_is_no_run(void **state)
     assert_int_equal(runs.add(runs.self, text[2], NULL), GSL_EINVAL); /* one too many */
     for (int i = 0; i < RUNS; i++) free(text[i]);
     spec_calibration_free(&c);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_of_other_machines_give_the_same_calibration),
-        cmocka_unit_test(another_text_is_no_run),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -200,9 +200,8 @@ typedef struct {
     int side;
 } lattice_case;
 
-static void every_lattice_sums_to_the_targets_law(void **state)
+TEST(every_lattice_sums_to_the_targets_law)
 {
-    (void)state;
     static const lattice_case cases[] = {
         {"right", &chain, &plain, 24},
         {"right", &fixed_chain, &chosen, 24},
@@ -252,9 +251,8 @@ static void every_lattice_sums_to_the_targets_law(void **state)
 
 /* Samplers near to exact ones. Siblings without replacement have an order: judging the last one
  * first is wrong, and so is judging twins once as if they were independent. */
-static void the_lattice_detects_mistakes(void **state)
+TEST(the_lattice_detects_mistakes)
 {
-    (void)state;
     assert_true(distance("siblings-reversed", &other_pair, &rich, 72) > 1e-3);
     assert_true(distance("siblings-shuffled", &other_pair, &plain, 24) > 1e-4);
     assert_true(distance("twins-as-iid", &iid_pair, &rich, 72) > 1e-4);
@@ -310,9 +308,8 @@ static double p_of_first_tokens(const char *name, const draft_shape *of)
     return g.p;
 }
 
-static void samplers_without_a_lattice_pass_large_samples(void **state)
+TEST(samplers_without_a_lattice_pass_large_samples)
 {
-    (void)state;
     static const char *const verifiers[] = {
         "draws-by-race", "one-noise", "residual-by-rejection", "block", "draws-by-rank", NULL};
     for (int i = 0; verifiers[i] != NULL; i++)
@@ -325,9 +322,8 @@ static void samplers_without_a_lattice_pass_large_samples(void **state)
 
 /* ---- all of them, as samplers ---------------------------------------------------------------- */
 
-static void every_exact_sampler_passes(void **state)
+TEST(every_exact_sampler_passes)
 {
-    (void)state;
     static const char *const few[] = {"plain-4",
                                       "shorter-4",
                                       "fixed-4",
@@ -362,15 +358,4 @@ static void every_exact_sampler_passes(void **state)
         spec_validation_free(&v);
     }
     assert_true(n >= 30);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_lattice_sums_to_the_targets_law),
-        cmocka_unit_test(the_lattice_detects_mistakes),
-        cmocka_unit_test(samplers_without_a_lattice_pass_large_samples),
-        cmocka_unit_test(every_exact_sampler_passes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,23 +45,20 @@ static void check(const char *const *only, uint64_t draws, int runs, bool endles
 
 /* If completed visits were counted, later places would be found in 20 of 60 runs; without the share
  * of corrections among a state's tokens, corrections in 17 of 50. */
-static void the_reported_tv_is_detected(void **state)
+TEST(the_reported_tv_is_detected)
 {
-    (void)state;
     static const char *const only[] = {"plain-4", "fixed-4", "blind-zeros-8", NULL};
     check(only, 20000, 10, false, 24);
 }
 
-static void endless_runs_find_what_they_say(void **state)
+TEST(endless_runs_find_what_they_say)
 {
-    (void)state;
     static const char *const only[] = {"blind-zeros-8", NULL};
     check(only, 20000, 10, true, 8);
 }
 
-static void the_result_is_the_same_for_any_number_of_threads(void **state)
+TEST(the_result_is_the_same_for_any_number_of_threads)
 {
-    (void)state;
     static const char *const only[] = {"two-2", NULL};
     spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
     plan.opt_pool = spec_test_pool(0);
@@ -83,9 +80,8 @@ static void the_result_is_the_same_for_any_number_of_threads(void **state)
 
 /* 83 of 100 has the interval .742 to .898: a single line is short of .9, one of eight lines is not.
  */
-static void a_line_among_many_is_judged_with_the_others(void **state)
+TEST(a_line_among_many_is_judged_with_the_others)
 {
-    (void)state;
     spec_power_check_line line[8];
     for (int i = 0; i < 8; i++) line[i] = (spec_power_check_line){.runs = 100, .found = 92};
     line[3].found = 83;
@@ -98,9 +94,8 @@ static void a_line_among_many_is_judged_with_the_others(void **state)
     assert_int_equal(spec_power_check_short(line, 8, 0.9), 0);
 }
 
-static void unknown_names_are_errors(void **state)
+TEST(unknown_names_are_errors)
 {
-    (void)state;
     static const char *const only[] = {"plain-5", NULL};
     spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
     plan.opt_pool = spec_test_pool(0);
@@ -110,16 +105,4 @@ static void unknown_names_are_errors(void **state)
     assert_int_equal(spec_power_check(&result, 1, &plan, &error), GSL_EINVAL);
     assert_non_null(strstr(error.text, "'plain-5'"));
     assert_int_equal(result.n, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_reported_tv_is_detected),
-        cmocka_unit_test(endless_runs_find_what_they_say),
-        cmocka_unit_test(the_result_is_the_same_for_any_number_of_threads),
-        cmocka_unit_test(a_line_among_many_is_judged_with_the_others),
-        cmocka_unit_test(unknown_names_are_errors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

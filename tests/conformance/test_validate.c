@@ -38,9 +38,8 @@ static void same(const spec_validation *a, const spec_validation *b)
     assert_int_equal(a->reproducer.round.index, b->reproducer.round.index);
 }
 
-static void the_result_is_the_same_for_any_number_of_threads(void **state)
+TEST(the_result_is_the_same_for_any_number_of_threads)
 {
-    (void)state;
     static const char *const subjects[] = {"rule:token", "rule:resample-target",
                                            "mutant:coin-at-most"};
     static const char *const coins[] = {"coins-8", "plain-4", NULL};
@@ -59,9 +58,8 @@ static void the_result_is_the_same_for_any_number_of_threads(void **state)
     }
 }
 
-static void lossless_rules_pass(void **state)
+TEST(lossless_rules_pass)
 {
-    (void)state;
     static const char *const subjects[] = {"rule:token", "rule:block", "rule:match"};
     const spec_validate_plan plan = plan_of(300000, 1, few);
     for (int s = 0; s < 3; s++) {
@@ -76,9 +74,8 @@ static void lossless_rules_pass(void **state)
 }
 
 /* Gross mistakes are found in the first of four stages, with a 64th of the budget. */
-static void gross_mistakes_are_found_early(void **state)
+TEST(gross_mistakes_are_found_early)
 {
-    (void)state;
     const spec_validate_plan plan = plan_of(3000000, 1, few);
     spec_validation v;
     run(&v, "rule:resample-target", &plan);
@@ -91,9 +88,8 @@ static void gross_mistakes_are_found_early(void **state)
     spec_validation_free(&v);
 }
 
-static void too_little_says_nothing(void **state)
+TEST(too_little_says_nothing)
 {
-    (void)state;
     static const char *const one[] = {"plain-4", NULL}, *const test[] = {"tail", "plain-4", NULL};
     spec_validate_plan plan = plan_of(2000, 1, one);
     spec_validation v;
@@ -125,9 +121,8 @@ static double budget_of(const char *reason)
 
 /* With the budget that the report names, first tokens and texts are certified, and with an eighth
  * less they are not. */
-static void eps_is_certified_with_the_budget_that_is_named(void **state)
+TEST(eps_is_certified_with_the_budget_that_is_named)
 {
-    (void)state;
     static const char *const two[] = {"heavy-draft-4", "text-1-4", NULL};
     spec_validate_plan plan = plan_of(30000, 1, two);
     spec_validation v;
@@ -151,9 +146,8 @@ static void eps_is_certified_with_the_budget_that_is_named(void **state)
 }
 
 /* A bias of .03 in first tokens exceeds .025: no seed gives a PASS. */
-static void eps_does_not_certify_what_is_biased_by_more(void **state)
+TEST(eps_does_not_certify_what_is_biased_by_more)
 {
-    (void)state;
     static const char *const one[] = {"plain-4", NULL};
     spec_validate_plan plan = plan_of(600000, 1, one);
     plan.scopes = SPEC_SCOPE_VERIFY;
@@ -168,9 +162,8 @@ static void eps_does_not_certify_what_is_biased_by_more(void **state)
 }
 
 /* A PASS needs small vocabularies only; without any of these, everything that was run. */
-static void large_vocabularies_do_not_keep_a_right_sampler_from_passing(void **state)
+TEST(large_vocabularies_do_not_keep_a_right_sampler_from_passing)
 {
-    (void)state;
     static const char *const both[] = {"plain-4", "vocab-1000", NULL};
     static const char *const large[] = {"vocab-1000", NULL};
     spec_validate_plan plan = plan_of(300000, 1, both);
@@ -191,9 +184,8 @@ static void large_vocabularies_do_not_keep_a_right_sampler_from_passing(void **s
 
 /* A sampler that never accepts passes, and the report has no later place; nor with a budget that
  * ends at once. */
-static void unreached_places_have_no_number(void **state)
+TEST(unreached_places_have_no_number)
 {
-    (void)state;
     static const char *const one[] = {"disjoint-8", NULL};
     spec_validate_plan plan = plan_of(200000, 1, one);
     spec_validation v;
@@ -212,9 +204,8 @@ static void unreached_places_have_no_number(void **state)
 }
 
 /* A budget in seconds is kept, except for the batch under way. */
-static void time_is_a_budget(void **state)
+TEST(time_is_a_budget)
 {
-    (void)state;
     spec_validate_plan plan = plan_of(0, 1, few);
     spec_validation v;
     plan.seconds = 0.2;
@@ -227,9 +218,8 @@ static void time_is_a_budget(void **state)
 
 /* Drafts are kept 2 % too often, on every fixture: a TV of at most .004, which a single fixture
  * would show only with ten times the draws. */
-static void small_differences_everywhere_show_together(void **state)
+TEST(small_differences_everywhere_show_together)
 {
-    (void)state;
     const spec_validate_plan plan = plan_of(2000000, 1, few);
     spec_validation v;
     run(&v, "rule:lenience?l=0.975", &plan);
@@ -241,9 +231,8 @@ static void small_differences_everywhere_show_together(void **state)
 
 /* 200 runs of an exact sampler at a high false alarm rate: false alarms are binomial with
  * probability at most .02, and more than 17 have probability 1e-7. */
-static void false_alarms_are_as_rare_as_promised(void **state)
+TEST(false_alarms_are_as_rare_as_promised)
 {
-    (void)state;
     static const char *const one[] = {"plain-4", NULL};
     spec_validate_plan plan = plan_of(8000, 1, one);
     int failed = 0;
@@ -261,9 +250,8 @@ static void false_alarms_are_as_rare_as_promised(void **state)
 }
 
 /* The same sampler renormalises in turn, and declares it or does not. */
-static void an_order_of_filters_is_judged_as_declared(void **state)
+TEST(an_order_of_filters_is_judged_as_declared)
 {
-    (void)state;
     static const char *const one[] = {"joint-16", "orders-hot-16", NULL};
     spec_validate_plan plan = plan_of(200000, 1, one);
     spec_validation v;
@@ -283,9 +271,8 @@ static void an_order_of_filters_is_judged_as_declared(void **state)
     spec_validation_free(&v);
 }
 
-static void unknown_names_are_errors(void **state)
+TEST(unknown_names_are_errors)
 {
-    (void)state;
     static const char *const wrong[] = {"plain-5", NULL};
     const spec_validate_plan plan = plan_of(1000, 1, wrong), all = plan_of(1000, 1, NULL);
     spec_validation v;
@@ -294,24 +281,4 @@ static void unknown_names_are_errors(void **state)
     assert_non_null(strstr(error.text, "'plain-5'"));
     assert_int_equal(spec_validate(&v, "rule:tokn", &all, &error), GSL_EINVAL);
     assert_int_equal(v.n_results, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_result_is_the_same_for_any_number_of_threads),
-        cmocka_unit_test(lossless_rules_pass),
-        cmocka_unit_test(gross_mistakes_are_found_early),
-        cmocka_unit_test(too_little_says_nothing),
-        cmocka_unit_test(eps_is_certified_with_the_budget_that_is_named),
-        cmocka_unit_test(eps_does_not_certify_what_is_biased_by_more),
-        cmocka_unit_test(large_vocabularies_do_not_keep_a_right_sampler_from_passing),
-        cmocka_unit_test(unreached_places_have_no_number),
-        cmocka_unit_test(time_is_a_budget),
-        cmocka_unit_test(small_differences_everywhere_show_together),
-        cmocka_unit_test(false_alarms_are_as_rare_as_promised),
-        cmocka_unit_test(an_order_of_filters_is_judged_as_declared),
-        cmocka_unit_test(unknown_names_are_errors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

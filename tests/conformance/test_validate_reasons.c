@@ -29,14 +29,13 @@ static void says(const char *report, const char *line)
 }
 
 /* With this seed the first look is only suspicious, and fresh data fail by their p-values. */
-static void a_verdict_on_fresh_data_shows_their_figures(void **state)
+TEST(a_verdict_on_fresh_data_shows_their_figures)
 {
     static const char *const only[] = {"plain-4", NULL};
     spec_validate_plan plan = plan_of(40000, 1, only);
     char line[160], e[SPEC_VALIDATE_NUMBER], first[SPEC_VALIDATE_NUMBER],
         fail[SPEC_VALIDATE_NUMBER];
     spec_validation v;
-    (void)state;
     plan.scopes = SPEC_SCOPE_VERIFY;
     plan.seed = 53;
     run(&v, "biased:first?state=0&tv=0.06", &plan);
@@ -73,9 +72,8 @@ static void reason_is(const char *subject, const char *fixture, uint64_t draws, 
     spec_validation_free(&v);
 }
 
-static void a_reason_says_what_the_test_is_about(void **state)
+TEST(a_reason_says_what_the_test_is_about)
 {
-    (void)state;
     reason_is("rule:resample-target", "plain-4", 200000,
               ": the tokens after a state have another law, by a TV of about ");
     reason_is("rule:lenience?l=0.98", "zipf-16", 1000000,
@@ -87,14 +85,13 @@ static void a_reason_says_what_the_test_is_about(void **state)
 
 /* The reason names the rounds that share random numbers, whatever test finds them. A wrong row or
  * law, which also makes rounds emit the same tokens, is not mistaken for that. */
-static void a_reason_names_random_numbers_that_rounds_share(void **state)
+TEST(a_reason_names_random_numbers_that_rounds_share)
 {
     static const char by_call[] = ": the rounds of a call share random numbers: ",
                       by_seed[] = ": rounds that have the same seed share random numbers: ",
                       by_seeds[] = ": rounds that have different seeds share random numbers: ",
                       mirrored[] = ": a round and the next use one random number as u and 1 - u",
                       law[] = ": the tokens after a state have another law";
-    (void)state;
     reason_is("mutant:numbers-of-first", "no-draft-4", 100000, by_call);
     reason_is("mutant:coins-stratified", "no-draft-4", 100000, by_call);
     reason_is("mutant:offset-forgotten", "no-draft-4", 100000, by_seed);
@@ -111,12 +108,11 @@ static void a_reason_names_random_numbers_that_rounds_share(void **state)
 
 /* Reports the test, where it shows, and how to run it again, instead of an unrelated state of a
  * fixture. */
-static void what_all_fixtures_show_together_has_no_single_reproducer(void **state)
+TEST(what_all_fixtures_show_together_has_no_single_reproducer)
 {
     static const char *const only[] = {"plain-4", "zipf-16", "repeats-4", "blind-3", "two-2", NULL};
     const spec_validate_plan plan = plan_of(2000000, 1, only);
     spec_validation v;
-    (void)state;
     run(&v, "rule:lenience?l=0.975", &plan);
     assert_non_null(v.together);
     assert_null(v.reproducer.kind);
@@ -138,16 +134,4 @@ static void what_all_fixtures_show_together_has_no_single_reproducer(void **stat
     says(text, "name=\"all fixtures together\">\n      <failure");
     free(text);
     spec_validation_free(&v);
-}
-
-int main(int argc, char **argv)
-{
-    spec_supervisor_main(argc, argv);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_verdict_on_fresh_data_shows_their_figures),
-        cmocka_unit_test(a_reason_says_what_the_test_is_about),
-        cmocka_unit_test(a_reason_names_random_numbers_that_rounds_share),
-        cmocka_unit_test(what_all_fixtures_show_together_has_no_single_reproducer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ static char *written(writer *write, const spec_validation *v)
 
 /* ---- names from outside ---------------------------------------------------------------------- */
 
-static void names_from_outside_are_cleaned(void **state)
+TEST(names_from_outside_are_cleaned)
 {
     static const char *const pairs[][2] = {
         {"plain", "plain"},
@@ -46,7 +46,6 @@ static void names_from_outside_are_cleaned(void **state)
         {"a\nb\tc", "a?b?c"},
     };
     char buffer[SPEC_VALIDATE_NAME], longest[3 * SPEC_VALIDATE_NAME];
-    (void)state;
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
         assert_string_equal(spec_validate_report_clean(buffer, pairs[i][0]), pairs[i][1]);
     for (size_t i = 0; i + 1 < sizeof longest; i++) longest[i] = "\xc3\xa9"[i % 2];
@@ -55,10 +54,9 @@ static void names_from_outside_are_cleaned(void **state)
     assert_int_equal((unsigned char)buffer[SPEC_VALIDATE_NAME - 3], 0xa9);
 }
 
-static void e_values_print_beyond_what_a_double_holds(void **state)
+TEST(e_values_print_beyond_what_a_double_holds)
 {
     char buffer[SPEC_VALIDATE_NUMBER];
-    (void)state;
     assert_string_equal(spec_validate_report_e(buffer, 0.0), "1");
     assert_string_equal(spec_validate_report_e(buffer, log(0.27)), "0.27");
     assert_string_equal(spec_validate_report_e(buffer, log(2384.0)), "2.38e+03");
@@ -79,11 +77,10 @@ static void run_hostile(spec_validation *v, const char *subject, uint64_t draws)
     memset(v->about.name, '<', sizeof v->about.name); /* not terminated */
 }
 
-static void json_parses_whatever_the_names(void **state)
+TEST(json_parses_whatever_the_names)
 {
     spec_validation v;
     json_error_t where;
-    (void)state;
     run_hostile(&v, "rule:resample-target", 100000);
     char *text = written(spec_validate_report_json, &v);
     json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &where);
@@ -109,7 +106,7 @@ static void json_parses_whatever_the_names(void **state)
 }
 
 /* Checks the XML with xmllint if it is installed, otherwise by the names it contains. */
-static void xml_is_well_formed_whatever_the_names(void **state)
+TEST(xml_is_well_formed_whatever_the_names)
 {
     static const char *const subjects[] = {"rule:resample-target", "rule:token", "rule:token"};
     static const uint64_t draws[] = {100000, 100000, 100};
@@ -117,7 +114,6 @@ static void xml_is_well_formed_whatever_the_names(void **state)
                                          " failures=\"0\" errors=\"0\"",
                                          " failures=\"0\" errors=\"1\""};
     const bool lint = system("xmllint --version >/dev/null 2>&1") == 0;
-    (void)state;
     for (int i = 0; i < 3; i++) {
         char path[] = "/tmp/speclab-junit-XXXXXX", command[128];
         spec_validation v;
@@ -142,7 +138,7 @@ static void xml_is_well_formed_whatever_the_names(void **state)
 
 /* ---- contents -------------------------------------------------------------------------------- */
 
-static void all_reports_are_the_same_for_any_number_of_threads(void **state)
+TEST(all_reports_are_the_same_for_any_number_of_threads)
 {
     static const char *const subjects[] = {"rule:resample-target", "rule:token", "rule:greedy",
                                            "rule:lenience"};
@@ -150,7 +146,6 @@ static void all_reports_are_the_same_for_any_number_of_threads(void **state)
                                        "low-entropy-8", "blind-3", NULL};
     static writer *const writers[] = {spec_validate_report_text, spec_validate_report_json,
                                       spec_validate_report_junit};
-    (void)state;
     for (int s = 0; s < 4; s++) {
         char *first[3];
         for (int threads = 1; threads <= 3; threads++) {
@@ -172,11 +167,10 @@ static void all_reports_are_the_same_for_any_number_of_threads(void **state)
     }
 }
 
-static void the_text_report_has_verdict_rates_and_command(void **state)
+TEST(the_text_report_has_verdict_rates_and_command)
 {
     const spec_validate_plan plan = plan_of(100000, 1, plain);
     spec_validation v;
-    (void)state;
     run(&v, "rule:resample-target", &plan);
     char *text = written(spec_validate_report_text, &v);
     assert_int_equal(strncmp(text, "FAIL: rule:resample-target is not lossless.\n", 44), 0);
@@ -205,7 +199,7 @@ static char *written_table(const spec_validation *v)
 
 /* Samplers with a guarantee at all, some and no places, and one that never accepts: every format
  * has the numbers, and words or null without a number. */
-static void every_report_tells_the_power_of_each_place(void **state)
+TEST(every_report_tells_the_power_of_each_place)
 {
     static const struct {
         const char *only[3];
@@ -228,7 +222,6 @@ static void every_report_tells_the_power_of_each_place(void **state)
          {"too few draws to find a TV of 0.1: on vocab-151936 (V) no TV is guaranteed",
           "    first token          -        -  0 of 1 fixtures\n",
           "or only above a TV of 0.1\n    first token   vocab-151936 V\n"}}};
-    (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         spec_validate_plan plan = plan_of(cases[c].draws, 2, cases[c].only);
         spec_validation v;
@@ -273,12 +266,11 @@ static void every_report_tells_the_power_of_each_place(void **state)
 }
 
 /* The command asks the same rounds, and gives the same reproducer, count by count. */
-static void the_command_finds_the_same_case_again(void **state)
+TEST(the_command_finds_the_same_case_again)
 {
     static const char *const both[] = {"heavy-draft-4", "plain-4", NULL}, *one[2] = {NULL};
     spec_validation first, again;
     spec_validate_plan plan = plan_of(300000, 2, both);
-    (void)state;
     run(&first, "rule:resample-target", &plan);
     for (int i = 0; i < first.n_results; i++)
         if (first.result[i].kind == first.reproducer.kind &&
@@ -297,13 +289,12 @@ static void the_command_finds_the_same_case_again(void **state)
     spec_validation_free(&again);
 }
 
-static void the_table_has_a_row_for_each_test(void **state)
+TEST(the_table_has_a_row_for_each_test)
 {
     const spec_validate_plan plan = plan_of(20000, 1, plain);
     spec_validation v;
     spec_table table;
     size_t rows = 0;
-    (void)state;
     run(&v, "rule:token", &plan);
     assert_int_equal(spec_validate_report_table(&table, &v, NULL), GSL_SUCCESS);
     for (int i = 0; i < v.n_results; i++) rows += (size_t)v.result[i].n_findings;
@@ -314,13 +305,12 @@ static void the_table_has_a_row_for_each_test(void **state)
 
 /* ---- the reproducer -------------------------------------------------------------------------- */
 
-static void hard_failures_show_the_token_that_may_not_be(void **state)
+TEST(hard_failures_show_the_token_that_may_not_be)
 {
     static const char *const only[] = {"disjoint-8", NULL};
     const spec_validate_plan plan = plan_of(50000, 2, only);
     spec_validation v;
     bool shown = false;
-    (void)state;
     run(&v, "mutant:accept-all", &plan);
     assert_int_equal(v.verdict, SPEC_VERDICT_FAIL);
     assert_int_equal(v.reproducer.round.hard, SPEC_HARD_IMPOSSIBLE);
@@ -381,11 +371,10 @@ static double split_p(const char *subject, const char *fixture, uint64_t *ret_od
 
 /* At least 10,000 rounds at the state. Drawing corrections from the target itself is off by 14
  * standard deviations on plain-4. */
-static void the_token_rule_has_its_expected_split(void **state)
+TEST(the_token_rule_has_its_expected_split)
 {
     static const char *const fixtures[] = {"plain-4", "heavy-draft-4", "fixed-4", "shorter-4"};
     uint64_t odd;
-    (void)state;
     for (int i = 0; i < 4; i++) {
         assert_true(split_p("rule:token", fixtures[i], &odd) > SPEC_TEST_P);
         assert_int_equal(odd, 0);
@@ -396,10 +385,9 @@ static void the_token_rule_has_its_expected_split(void **state)
 
 /* ---- calibration ----------------------------------------------------------------------------- */
 
-static void calibration_is_the_same_for_any_number_of_threads(void **state)
+TEST(calibration_is_the_same_for_any_number_of_threads)
 {
     spec_calibration first, again;
-    (void)state;
     for (int threads = 1; threads <= 3; threads++) {
         const spec_validate_plan plan = plan_of(20000, threads, plain);
         spec_calibration *c = threads == 1 ? &first : &again;
@@ -421,11 +409,10 @@ static void calibration_is_the_same_for_any_number_of_threads(void **state)
     spec_calibration_free(&first);
 }
 
-static void a_wrong_sampler_fails_every_run_of_a_calibration(void **state)
+TEST(a_wrong_sampler_fails_every_run_of_a_calibration)
 {
     const spec_validate_plan plan = plan_of(50000, 2, plain);
     spec_calibration c;
-    (void)state;
     assert_int_equal(spec_calibrate(&c, "rule:resample-target", 7, &plan, NULL), GSL_SUCCESS);
     assert_int_equal(c.failed, 7);
     assert_same(spec_calibration_e_share(&c, 1e-6), 1.0);
@@ -433,11 +420,10 @@ static void a_wrong_sampler_fails_every_run_of_a_calibration(void **state)
     spec_calibration_free(&c);
 }
 
-static void shares_count_what_is_at_most_or_at_least(void **state)
+TEST(shares_count_what_is_at_most_or_at_least)
 {
     double p[] = {0.01, 0.27, 0.27, 0.9}, log_e[] = {-3.0, 0.0, log(10.0), log(100.0)};
     const spec_calibration c = {.n = 4, .p = p, .log_e = log_e};
-    (void)state;
     assert_same(spec_calibration_p_share(p, 4, 0.009), 0.0);
     assert_same(spec_calibration_p_share(p, 4, 0.27), 0.75);
     assert_same(spec_calibration_p_share(p, 4, 1.0), 1.0);
@@ -446,35 +432,12 @@ static void shares_count_what_is_at_most_or_at_least(void **state)
     assert_same(spec_calibration_e_share(&c, 0.001), 0.0);
 }
 
-static void errors_of_a_calibration_are_those_of_its_first_run(void **state)
+TEST(errors_of_a_calibration_are_those_of_its_first_run)
 {
     const spec_validate_plan plan = plan_of(50000, 2, plain);
     spec_calibration c;
     spec_error error = {{0}};
-    (void)state;
     assert_int_equal(spec_calibrate(&c, "rule:tokne", 5, &plan, &error), GSL_EINVAL);
     assert_non_null(strstr(error.text, "did you mean 'token'?"));
     assert_null(c.p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_from_outside_are_cleaned),
-        cmocka_unit_test(e_values_print_beyond_what_a_double_holds),
-        cmocka_unit_test(json_parses_whatever_the_names),
-        cmocka_unit_test(xml_is_well_formed_whatever_the_names),
-        cmocka_unit_test(all_reports_are_the_same_for_any_number_of_threads),
-        cmocka_unit_test(the_text_report_has_verdict_rates_and_command),
-        cmocka_unit_test(every_report_tells_the_power_of_each_place),
-        cmocka_unit_test(the_command_finds_the_same_case_again),
-        cmocka_unit_test(the_table_has_a_row_for_each_test),
-        cmocka_unit_test(hard_failures_show_the_token_that_may_not_be),
-        cmocka_unit_test(the_token_rule_has_its_expected_split),
-        cmocka_unit_test(calibration_is_the_same_for_any_number_of_threads),
-        cmocka_unit_test(a_wrong_sampler_fails_every_run_of_a_calibration),
-        cmocka_unit_test(shares_count_what_is_at_most_or_at_least),
-        cmocka_unit_test(errors_of_a_calibration_are_those_of_its_first_run),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,9 +13,8 @@
 /* Power: if every round accepted to the end counts as a hit, whatever its bonus, the share of
  * hits is off by more than 100 standard errors. If the first round may hit, time is off by more
  * than its rounding. */
-static void the_virtual_clock_runs_as_the_formula_says(void **state)
+TEST(the_virtual_clock_runs_as_the_formula_says)
 {
-    (void)state;
     const double target[] = {0.5, 0.3, 0.2}, draft[] = {0.2, 0.47, 0.33};
     const double alpha = 0.2 + 0.3 + 0.2, guessed = 0.3;
     const uint64_t rounds = spec_test_samples(40000);
@@ -58,9 +57,8 @@ static void the_virtual_clock_runs_as_the_formula_says(void **state)
 }
 
 /* Two devices, one, and one with half of each; and the law of the loop is proved. */
-static void measures_tell_what_it_gains_and_that_it_is_lossless(void **state)
+TEST(measures_tell_what_it_gains_and_that_it_is_lossless)
 {
-    (void)state;
     spec_result result;
     run(&result, "ahead", 0,
         "alpha = 0.9; K = [0, 4]; c = 0.1; guess = 0.8; handed = [0.0, 1.0, 0.5]");
@@ -100,9 +98,8 @@ static void measures_tell_what_it_gains_and_that_it_is_lossless(void **state)
  * rules judge token by token or jointly, and drafting may take longer than a verification.
  * Power: with a hit counted whatever the bonus, hit_z is above 100; without the call of the
  * guess, speedup_ahead_z is, where (K+1) c > 1. */
-static void simulated_rows_agree_with_exact_theory(void **state)
+TEST(simulated_rows_agree_with_exact_theory)
 {
-    (void)state;
     spec_result result;
     run(&result, "decode_ahead", 60000,
         "target = [\"zipf?V=20&s=1.5\", \"markov?V=3&order=1&seed=3\"]; draft = "
@@ -138,9 +135,8 @@ static void simulated_rows_agree_with_exact_theory(void **state)
 
 /* Sampled texts have the target's law. Power: for a decoder that uses a chain because of its
  * tokens (test_decode_ahead), chi-square would be over 100 degrees of freedom above its mean. */
-static void sampled_texts_have_the_targets_law(void **state)
+TEST(sampled_texts_have_the_targets_law)
 {
-    (void)state;
     spec_result result;
     run(&result, "lossless", 0,
         "target = \"markov?V=3&order=1&seed=3\"; draft = \"markov?V=3&order=1&seed=4\"; rule = "
@@ -150,14 +146,4 @@ static void sampled_texts_have_the_targets_law(void **state)
     for (size_t r = 0; r < 4; r++) assert_string_equal(text(&result, r, "verdict"), "consistent");
     assert_true(number(&result, 0, "statistic") != number(&result, 1, "statistic"));
     spec_result_free(&result);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_virtual_clock_runs_as_the_formula_says),
-        cmocka_unit_test(measures_tell_what_it_gains_and_that_it_is_lossless),
-        cmocka_unit_test(simulated_rows_agree_with_exact_theory),
-        cmocka_unit_test(sampled_texts_have_the_targets_law)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

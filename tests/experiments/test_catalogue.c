@@ -25,9 +25,8 @@ static size_t row_of(const spec_table *table, const char *name)
     return 0;
 }
 
-static void every_kind_has_names_of_its_own_with_a_summary(void **state)
+TEST(every_kind_has_names_of_its_own_with_a_summary)
 {
-    (void)state;
     for (int k = 0; spec_catalogue_kinds[k] != NULL; k++) {
         spec_table table;
         assert_int_equal(spec_table_init(&table, columns, 5), GSL_SUCCESS);
@@ -45,12 +44,11 @@ static void every_kind_has_names_of_its_own_with_a_summary(void **state)
     }
 }
 
-static void each_kind_lists_its_own_table(void **state)
+TEST(each_kind_lists_its_own_table)
 {
     static const char *const known[][2] = {
         {"model", "zipf"},  {"draft", "chain"},   {"rule", "token"},   {"policy", "fixed"},
         {"process", "iid"}, {"lengths", "fixed"}, {"measure", "prove"}};
-    (void)state;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         spec_table table;
         assert_int_equal(spec_table_init(&table, columns, 4), GSL_SUCCESS);
@@ -60,14 +58,13 @@ static void each_kind_lists_its_own_table(void **state)
     }
 }
 
-static void rules_claim_what_prove_finds(void **state)
+TEST(rules_claim_what_prove_finds)
 {
     static const char *const claims[][2] = {{"token", "lossless"},
                                             {"block-greedy", "lossless"},
                                             {"lenience", "lossy"},
                                             {"resample-target", "wrong"}};
     spec_table table;
-    (void)state;
     assert_int_equal(spec_table_init(&table, columns, 5), GSL_SUCCESS);
     assert_true(spec_catalogue_add(&table, "rule"));
     for (size_t i = 0; i < sizeof claims / sizeof *claims; i++)
@@ -75,25 +72,13 @@ static void rules_claim_what_prove_finds(void **state)
     spec_table_free(&table);
 }
 
-static void a_table_without_claims_and_unknown_kinds_are_fine(void **state)
+TEST(a_table_without_claims_and_unknown_kinds_are_fine)
 {
     spec_table table;
-    (void)state;
     assert_int_equal(spec_table_init(&table, columns, 4), GSL_SUCCESS);
     assert_true(spec_catalogue_add(&table, "rule"));
     const size_t rows = table.n_rows;
     assert_false(spec_catalogue_add(&table, "rules"));
     assert_int_equal(table.n_rows, rows);
     spec_table_free(&table);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_has_names_of_its_own_with_a_summary),
-        cmocka_unit_test(each_kind_lists_its_own_table),
-        cmocka_unit_test(rules_claim_what_prove_finds),
-        cmocka_unit_test(a_table_without_claims_and_unknown_kinds_are_fine),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

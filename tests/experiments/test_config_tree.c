@@ -23,9 +23,8 @@ static void fails(const char *text, const char *line)
     assert_string_equal(error.text, line);
 }
 
-static void every_kind_of_value_is_read(void **state)
+TEST(every_kind_of_value_is_read)
 {
-    (void)state;
     spec_config_node *root = parsed(
         "# a comment\n"
         "whole = -27; big : 9223372036854775807L, hex = 0x1F /* one\n more */ real = 2.385e-1;\n"
@@ -80,9 +79,8 @@ static void every_kind_of_value_is_read(void **state)
     spec_config_tree_free(root);
 }
 
-static void a_mistake_is_told_with_its_line(void **state)
+TEST(a_mistake_is_told_with_its_line)
 {
-    (void)state;
     fails("a = 1;\nb = ;", "x:2: syntax error");
     fails("a 1", "x:1: syntax error");
     fails("a = 1 b", "x:1: syntax error");
@@ -102,13 +100,4 @@ static void a_mistake_is_told_with_its_line(void **state)
     fails("a = [1, 0.5]", "x:1: mismatched element type in array; whole and other numbers mix in a "
                           "list (0.5, 1) or a "
                           "string \"0.5,1\"");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_of_value_is_read),
-        cmocka_unit_test(a_mistake_is_told_with_its_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,9 +65,8 @@ static void ratio_is(const double *x, const double *y, int n, double expected, c
 
 /* With 4000 requests the standard error of passes per round is .5 %: it rejects rounds that ignore
  * a setting, equal weights of requests, and accepted tokens beyond a stopped draft. */
-static void ratios_over_requests_are_the_limits(void **state)
+TEST(ratios_over_requests_are_the_limits)
 {
-    (void)state;
     enum { N = 4000 };
     static spec_engine_counters c[N];
     static double x[N], y[N];
@@ -97,9 +96,8 @@ static void ratios_over_requests_are_the_limits(void **state)
 
 /* The first windows alone, of many engines: they are stationary from the beginning on. Outputs are
  * so short that tokens at the end of a request matter to its rounds. */
-static void first_windows_have_the_limits(void **state)
+TEST(first_windows_have_the_limits)
 {
-    (void)state;
     enum { N = 20000 };
     static const int all[] = {0, OVER_REQUESTS, OVER_REQUESTS | DECAY, OVER_REQUESTS | STOP | SEES};
     static double rounds[N], accepted[N], emitted[N];
@@ -123,9 +121,8 @@ static void first_windows_have_the_limits(void **state)
     }
 }
 
-static void windows_add_up(void **state)
+TEST(windows_add_up)
 {
-    (void)state;
     enum { N = 400 };
     static spec_engine_counters c[N];
     static double steps[N];
@@ -154,14 +151,4 @@ static void windows_add_up(void **state)
     }
     /* Steps differ in time by the longest draft alone: their number is known within 1 %. */
     assert_near(sum * l.step, 0.5 * N, 0.01);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ratios_over_requests_are_the_limits),
-        cmocka_unit_test(first_windows_have_the_limits),
-        cmocka_unit_test(windows_add_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,13 +69,12 @@ static char *run_to(const char *path, const char *text, const char *const *set, 
 
 /* Runs first, before any threads start, because fork loses them: kill -9 in the middle, resume,
  * and compare. */
-static void a_killed_run_resumes_to_the_same_bytes(void **state)
+TEST(a_killed_run_resumes_to_the_same_bytes)
 {
     static const char *const slow[] = {"rounds=3000000", NULL};
     char whole_path[64], path[64];
     size_t n_whole, n;
     uint64_t resumed = 0;
-    (void)state;
     temporary(whole_path);
     temporary(path);
     for (int attempt = 0; resumed == 0 || resumed == 18; attempt++) {
@@ -113,13 +112,12 @@ static void a_killed_run_resumes_to_the_same_bytes(void **state)
 }
 
 /* Cut a result at every byte of its last rows, and at some earlier ones; resume, and compare. */
-static void a_result_cut_anywhere_resumes_to_the_same_bytes(void **state)
+TEST(a_result_cut_anywhere_resumes_to_the_same_bytes)
 {
     static const char text[] =
         "measure = \"predict\"; grid = { alpha = \"0.27,0.8\"; K = [1, 5, 9]; };";
     char path[64];
     size_t n, n_again;
-    (void)state;
     temporary(path);
     char *whole = run_to(path, text, NULL, 1, false, NULL, &n);
     for (size_t cut = 0; cut <= n; cut += cut + 90 < n ? 11 : 1) {
@@ -140,11 +138,10 @@ static void a_result_cut_anywhere_resumes_to_the_same_bytes(void **state)
     unlink(path);
 }
 
-static void the_bytes_do_not_depend_on_the_threads(void **state)
+TEST(the_bytes_do_not_depend_on_the_threads)
 {
     char path[64];
     size_t n1, n3;
-    (void)state;
     temporary(path);
     char *one = run_to(path, grid_text, NULL, 1, false, NULL, &n1),
          *three = run_to(path, grid_text, NULL, 3, false, NULL, &n3);
@@ -155,12 +152,11 @@ static void the_bytes_do_not_depend_on_the_threads(void **state)
     unlink(path);
 }
 
-static void the_head_names_everything_that_the_rows_depend_on(void **state)
+TEST(the_head_names_everything_that_the_rows_depend_on)
 {
     static const char *const set[] = {"seed=7", NULL};
     char path[64];
     size_t n;
-    (void)state;
     temporary(path);
     char *bytes = run_to(path,
                          "measure = \"acceptance\"; rounds = 100; figure = \"speedup\"; grid = { "
@@ -187,7 +183,7 @@ static void the_head_names_everything_that_the_rows_depend_on(void **state)
 
 /* `show` hides the parameters and the column that checks rows: row_check alone stores the result
  * of each check and the order of the rows. */
-static void rows_that_show_little_resume_and_cannot_be_edited(void **state)
+TEST(rows_that_show_little_resume_and_cannot_be_edited)
 {
     static const char text[] =
         "measure = \"acceptance\"; grid = { alpha = \"0.27,0.5,0.8\"; K = 3; };"
@@ -198,7 +194,6 @@ static void rows_that_show_little_resume_and_cannot_be_edited(void **state)
     spec_error error = {""};
     spec_experiment e;
     spec_result result;
-    (void)state;
     temporary(path);
     char *whole = run_to(path, text, NULL, 1, false, NULL, &n);
     char *last = strrchr((whole[n - 1] = '\0', whole), '\n') + 1;
@@ -231,7 +226,7 @@ static void rows_that_show_little_resume_and_cannot_be_edited(void **state)
     unlink(path);
 }
 
-static void a_resume_of_something_else_is_refused(void **state)
+TEST(a_resume_of_something_else_is_refused)
 {
     static const char *const other_seed[] = {"seed=7", NULL},
                              *const other_rounds[] = {"rounds=9", NULL},
@@ -256,7 +251,6 @@ static void a_resume_of_something_else_is_refused(void **state)
     };
     char path[64];
     size_t n;
-    (void)state;
     temporary(path);
     char *whole = run_to(path, text, NULL, 1, false, NULL, &n);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -298,7 +292,7 @@ static void a_resume_of_something_else_is_refused(void **state)
     unlink(path);
 }
 
-static void adding_a_point_changes_no_other(void **state)
+TEST(adding_a_point_changes_no_other)
 {
     static const char *const more[] = {"alpha=0.3,0.5,0.6,0.7", NULL};
     spec_experiment few, many;
@@ -306,7 +300,6 @@ static void adding_a_point_changes_no_other(void **state)
     spec_run_options options = {.opt_context = spec_test_context(1)};
     spec_error error;
     size_t matched = 0;
-    (void)state;
     parse(&few, grid_text, NULL);
     parse(&many, grid_text, more);
     assert_int_equal(spec_experiment_run(&a, &few, &options, &error), GSL_SUCCESS);
@@ -338,7 +331,7 @@ static void stop_after(void *context, double done, uint64_t total)
     if (done == (double)b->after) b->stop = 1;
 }
 
-static void a_stopped_run_keeps_its_rows_and_goes_on(void **state)
+TEST(a_stopped_run_keeps_its_rows_and_goes_on)
 {
     char path[64], whole_path[64];
     size_t n, n_whole;
@@ -347,7 +340,6 @@ static void a_stopped_run_keeps_its_rows_and_goes_on(void **state)
     spec_error error = {""};
     uint64_t resumed;
     brake b = {.after = 5};
-    (void)state;
     temporary(path);
     temporary(whole_path);
     spec_run_options options = {.csv_path = path,
@@ -373,13 +365,12 @@ static void a_stopped_run_keeps_its_rows_and_goes_on(void **state)
     unlink(whole_path);
 }
 
-static void a_full_disk_and_a_closed_pipe_are_told(void **state)
+TEST(a_full_disk_and_a_closed_pipe_are_told)
 {
     spec_experiment e;
     spec_result result;
     spec_error error = {""};
     int end[2];
-    (void)state;
     parse(&e, grid_text, NULL);
     spec_run_options full = {.csv_path = "/dev/full", .opt_context = spec_test_context(1)};
     assert_int_equal(spec_experiment_run(&result, &e, &full, &error), GSL_EFAILED);
@@ -403,7 +394,7 @@ static void a_full_disk_and_a_closed_pipe_are_told(void **state)
     spec_experiment_free(&e);
 }
 
-static void an_experiment_that_cannot_run_says_why(void **state)
+TEST(an_experiment_that_cannot_run_says_why)
 {
     const char *const cases[][2] = {
         {"measure = \"predict\"; grid = { alpha = 0.5; };", "predict needs 'K'"},
@@ -426,7 +417,6 @@ static void an_experiment_that_cannot_run_says_why(void **state)
          "\"tokn\"; K = 1; };",
          "K=1;draft=chain:zipf?V=3;rule=tokn;target=zipf?V=3: rule: no rule"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         spec_experiment e;
         spec_result result;
@@ -446,21 +436,4 @@ static void an_experiment_that_cannot_run_says_why(void **state)
         spec_result_free(&result);
         spec_experiment_free(&e);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_killed_run_resumes_to_the_same_bytes),
-        cmocka_unit_test(a_result_cut_anywhere_resumes_to_the_same_bytes),
-        cmocka_unit_test(the_bytes_do_not_depend_on_the_threads),
-        cmocka_unit_test(the_head_names_everything_that_the_rows_depend_on),
-        cmocka_unit_test(rows_that_show_little_resume_and_cannot_be_edited),
-        cmocka_unit_test(a_resume_of_something_else_is_refused),
-        cmocka_unit_test(adding_a_point_changes_no_other),
-        cmocka_unit_test(a_stopped_run_keeps_its_rows_and_goes_on),
-        cmocka_unit_test(a_full_disk_and_a_closed_pipe_are_told),
-        cmocka_unit_test(an_experiment_that_cannot_run_says_why),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

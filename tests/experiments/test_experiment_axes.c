@@ -2,6 +2,7 @@
 #include "experiments/experiment_axes.h"
 
 #include "tests/experiments/loading.h"
+#include "tests/support/support.h"
 
 typedef struct {
     const char *name, *values; /* NULL: no such axis */
@@ -26,10 +27,9 @@ static void check_axes(loading *l, const expected_axis *axis, int n)
     check_axes(l, (const expected_axis[]){__VA_ARGS__},                                            \
                (int)(sizeof((const expected_axis[]){__VA_ARGS__}) / sizeof(expected_axis)))
 
-static void a_text_of_numbers_is_a_list_and_other_text_one_value(void **state)
+TEST(a_text_of_numbers_is_a_list_and_other_text_one_value)
 {
     loading l;
-    (void)state;
     loading_init(&l, "predict",
                  "grid = { alpha = \"0.5:0.7:0.1\"; K = \"1, 2\"; c = \"0.1x\"; ops_ratio = 1.50;\n"
                  "    costs = [\"a\", \"1,2\"]; };",
@@ -43,12 +43,11 @@ static void a_text_of_numbers_is_a_list_and_other_text_one_value(void **state)
     loading_free(&l);
 }
 
-static void an_override_replaces_an_axis_or_adds_a_parameter(void **state)
+TEST(an_override_replaces_an_axis_or_adds_a_parameter)
 {
     static const char *const set[] = {"K=3,4",  "costs=x y",   "K=5:7:1",
                                       "seed=3", "ops_ratio=2", NULL};
     loading l;
-    (void)state;
     loading_init(&l, "predict", "grid = { alpha = 0.5; K = [1, 2]; };", set);
     CHECK_AXES(&l, {"alpha", "0.5"}, {"K", "5|6|7"} /* the last override counts */,
                {"costs", "x y"}, {"ops_ratio", "2"}, {"c", NULL} /* its default */,
@@ -58,13 +57,12 @@ static void an_override_replaces_an_axis_or_adds_a_parameter(void **state)
     loading_free(&l);
 }
 
-static void points_are_zipped_and_an_override_is_for_each_point(void **state)
+TEST(points_are_zipped_and_an_override_is_for_each_point)
 {
     static const char text[] =
         "points = ( { alpha = 0.5; K = 1; }, { K = 2; alpha = 0.25; }, { alpha = 1; K = 2; } );";
     static const char *const set[] = {"alpha=0.7,0.8", "c=0.2", NULL};
     loading l;
-    (void)state;
     loading_init(&l, "predict", text, NULL);
     CHECK_AXES(&l, {"alpha", "0.5|0.25|1"}, {"K", "1|2|2"});
     assert_true(l.experiment.grid.zipped);
@@ -76,10 +74,9 @@ static void points_are_zipped_and_an_override_is_for_each_point(void **state)
     loading_free(&l);
 }
 
-static void points_cross_with_the_grid_which_runs_fastest(void **state)
+TEST(points_cross_with_the_grid_which_runs_fastest)
 {
     loading l;
-    (void)state;
     loading_init(&l, "predict",
                  "grid = { c = [0.1, 0.2, 0.3]; };\n"
                  "points = ( { alpha = 0.5; K = 1; }, { alpha = 0.7; K = 2; } );",
@@ -89,7 +86,7 @@ static void points_cross_with_the_grid_which_runs_fastest(void **state)
     loading_free(&l);
 }
 
-static void a_given_model_replaces_all_of_its_kind(void **state)
+TEST(a_given_model_replaces_all_of_its_kind)
 {
     static const char text[] =
         "grid = { target = [\"ngram:a.txt\", \"ngram:{text}\", \"zipf?V=9&temperature={T}\"];\n"
@@ -97,7 +94,6 @@ static void a_given_model_replaces_all_of_its_kind(void **state)
         "    s = 2; K = 1; };";
     static const char *const set[] = {"target=uniform?V=9", NULL};
     loading l;
-    (void)state;
     loading_init(&l, "decode", text, set);
     /* Two of three targets become equal. The third keeps its varying temperature, and crosses with
      * T; the text built replaced models alone. */
@@ -119,7 +115,7 @@ static void a_given_model_replaces_all_of_its_kind(void **state)
     loading_free(&l);
 }
 
-static void what_is_no_axis_is_refused_by_line(void **state)
+TEST(what_is_no_axis_is_refused_by_line)
 {
     static const struct {
         const char *text, *set, *error;
@@ -133,7 +129,6 @@ static void what_is_no_axis_is_refused_by_line(void **state)
          "target=uniform?temperature=2",
          "x.cfg: uniform?temperature=2: leave temperature out: this experiment varies it"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *const set[] = {cases[i].set, NULL};
         loading l;
@@ -143,17 +138,4 @@ static void what_is_no_axis_is_refused_by_line(void **state)
             fail_msg("'%s', not '%s'", l.error.text, cases[i].error);
         loading_free(&l);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_text_of_numbers_is_a_list_and_other_text_one_value),
-        cmocka_unit_test(an_override_replaces_an_axis_or_adds_a_parameter),
-        cmocka_unit_test(points_are_zipped_and_an_override_is_for_each_point),
-        cmocka_unit_test(points_cross_with_the_grid_which_runs_fastest),
-        cmocka_unit_test(a_given_model_replaces_all_of_its_kind),
-        cmocka_unit_test(what_is_no_axis_is_refused_by_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

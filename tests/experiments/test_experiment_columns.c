@@ -2,6 +2,7 @@
 #include "experiments/experiment_columns.h"
 
 #include "tests/experiments/loading.h"
+#include "tests/support/support.h"
 
 /* Axes of one value each; `names` separates them by spaces. */
 static void add_axes(loading *l, const char *names)
@@ -24,11 +25,10 @@ static void set_text(char **text, const char *value)
     *text = strdup(value);
 }
 
-static void axes_are_listed_in_order(void **state)
+TEST(axes_are_listed_in_order)
 {
     const char *known[SPEC_AXES_MAX + 1] = {"left over", "from before", "here"};
     loading l;
-    (void)state;
     loading_init(&l, "predict", "x = 1;", NULL);
     assert_int_equal(spec_experiment_columns_axes(known, &l.experiment.grid), 0);
     assert_null(known[0]);
@@ -40,10 +40,9 @@ static void axes_are_listed_in_order(void **state)
     loading_free(&l);
 }
 
-static void labels_mark_their_axes_alone(void **state)
+TEST(labels_mark_their_axes_alone)
 {
     loading l;
-    (void)state;
     loading_init(&l, "predict", "labels = [\"task\", \"order\", \"year\"];", NULL);
     add_axes(&l, "K task alpha year");
     drop(&l, "order"); /* of a replaced model: no axis any more, and no fault */
@@ -58,10 +57,9 @@ static void labels_mark_their_axes_alone(void **state)
     loading_free(&l);
 }
 
-static void show_keeps_its_order_without_dropped_axes(void **state)
+TEST(show_keeps_its_order_without_dropped_axes)
 {
     loading l;
-    (void)state;
     loading_init(&l, "predict", "show = [\"speedup\", \"order\", \"K\"];", NULL);
     add_axes(&l, "K alpha");
     drop(&l, "order");
@@ -82,7 +80,7 @@ static void show_keeps_its_order_without_dropped_axes(void **state)
 }
 
 /* A figure needs the columns that are shown: by default all. */
-static void a_figure_goes_with_the_axes_it_shows(void **state)
+TEST(a_figure_goes_with_the_axes_it_shows)
 {
     static const struct {
         const char *text, *dropped, *figure, *note;
@@ -93,7 +91,6 @@ static void a_figure_goes_with_the_axes_it_shows(void **state)
         {"show = [\"K\"];", NULL, "f", "n"},
         {"x = 1;", NULL, "f", "n"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         loading l;
         loading_init(&l, "predict", cases[i].text, NULL);
@@ -117,7 +114,7 @@ static void a_figure_goes_with_the_axes_it_shows(void **state)
     loading_free(&l);
 }
 
-static void wrong_names_are_refused_by_line(void **state)
+TEST(wrong_names_are_refused_by_line)
 {
     static const struct {
         const char *text, *axes, *error;
@@ -138,7 +135,6 @@ static void wrong_names_are_refused_by_line(void **state)
          "x.cfg:1: show: column 'K' is named twice"},
         {"show = 5;", "K", "x.cfg:1: show is not a list of strings"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         loading l;
         loading_init(&l, "predict", cases[i].text, NULL);
@@ -149,16 +145,4 @@ static void wrong_names_are_refused_by_line(void **state)
         assert_string_equal(l.error.text, cases[i].error);
         loading_free(&l);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(axes_are_listed_in_order),
-        cmocka_unit_test(labels_mark_their_axes_alone),
-        cmocka_unit_test(show_keeps_its_order_without_dropped_axes),
-        cmocka_unit_test(a_figure_goes_with_the_axes_it_shows),
-        cmocka_unit_test(wrong_names_are_refused_by_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

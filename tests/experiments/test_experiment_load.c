@@ -14,10 +14,9 @@ static void load(spec_experiment *experiment, const char *path, const char *cons
         fail_msg("%s", error.text);
 }
 
-static void a_grid_loads_in_order_with_its_prose(void **state)
+TEST(a_grid_loads_in_order_with_its_prose)
 {
     spec_experiment e;
-    (void)state;
     load(&e, "tests/experiments/small_grid.cfg", NULL);
     assert_string_equal(e.name, "small_grid");
     assert_string_equal(e.title, "A small grid");
@@ -34,7 +33,7 @@ static void a_grid_loads_in_order_with_its_prose(void **state)
     spec_experiment_free(&e);
 }
 
-static void points_load_with_labels_and_columns(void **state)
+TEST(points_load_with_labels_and_columns)
 {
     spec_experiment e;
     spec_result result;
@@ -42,7 +41,6 @@ static void points_load_with_labels_and_columns(void **state)
     spec_error error = {""};
     char *csv = NULL;
     size_t n;
-    (void)state;
     load(&e, "tests/experiments/small_points.cfg", NULL);
     char *identity = spec_grid_identity(&e.grid, 1, NULL);
     assert_string_equal(identity, "K=7;alpha=0.8;c=0.04");
@@ -61,7 +59,7 @@ static void points_load_with_labels_and_columns(void **state)
     spec_experiment_free(&e);
 }
 
-static void overrides_reach_everything_they_name(void **state)
+TEST(overrides_reach_everything_they_name)
 {
     const char *const set[] = {
         "rounds=10",     "rounds=1e6",          "seed=7",        "WHAT=the command line",
@@ -69,7 +67,6 @@ static void overrides_reach_everything_they_name(void **state)
         /* the last of two overrides counts */
         "ops_ratio=0.1", "standard_error=1e-3", "ops_ratio=0.2", NULL};
     spec_experiment e;
-    (void)state;
     load(&e, "tests/experiments/small_grid.cfg", set);
     assert_int_equal(e.rounds, 1000000);
     assert_same(e.standard_error, 1e-3);
@@ -92,7 +89,7 @@ static void overrides_reach_everything_they_name(void **state)
 }
 
 /* The text of a file, and its error. */
-static void bad_files_are_refused_by_line(void **state)
+TEST(bad_files_are_refused_by_line)
 {
     static const char head[] = "measure = \"predict\";\n";
     const struct {
@@ -165,7 +162,6 @@ static void bad_files_are_refused_by_line(void **state)
         {"$grid = { K = 1; K = 2; };", "x.cfg:2: duplicate setting name"},
         {"$x = ((((((((((1))))))))));", "x.cfg:2: nested more than 8 deep"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         spec_experiment e;
         spec_error error = {""};
@@ -180,7 +176,7 @@ static void bad_files_are_refused_by_line(void **state)
     }
 }
 
-static void bad_overrides_are_refused(void **state)
+TEST(bad_overrides_are_refused)
 {
     const char *const cases[][2] = {
         {"K", "'K' is not key=value"},
@@ -190,7 +186,6 @@ static void bad_overrides_are_refused(void **state)
         {"K=1:0:1", "K: the range '1:0:1' is empty"},
         {"rounds=x", "rounds: 'x' is not a number"},
         {"seed=-3", "seed: '-3' is not a whole number"}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *const set[] = {cases[i][0], NULL};
         char expected[200];
@@ -204,11 +199,10 @@ static void bad_overrides_are_refused(void **state)
     }
 }
 
-static void files_that_are_no_files_are_refused(void **state)
+TEST(files_that_are_no_files_are_refused)
 {
     spec_experiment e;
     spec_error error = {""};
-    (void)state;
     assert_int_equal(spec_experiment_load(&e, "no/such.cfg", NULL, &error), GSL_EFAILED);
     assert_string_equal(error.text, "no/such.cfg: No such file or directory");
     assert_int_equal(spec_experiment_load(&e, "/tmp", NULL, &error), GSL_EFAILED);
@@ -221,13 +215,12 @@ static void files_that_are_no_files_are_refused(void **state)
 
 /* As many values as the file may have, and as many names: both are read or refused within a
  * second. */
-static void huge_lists_are_read_or_refused(void **state)
+TEST(huge_lists_are_read_or_refused)
 {
     char *text = malloc(SPEC_CONFIG_BYTES + 1);
     size_t n = (size_t)sprintf(text, "measure = \"predict\"; grid = { alpha = 0.5; K = [1");
     spec_experiment e;
     spec_error error = {""};
-    (void)state;
     while (n + 10 < SPEC_CONFIG_BYTES) n += (size_t)sprintf(text + n, ",1");
     n += (size_t)sprintf(text + n, "]; };");
     assert_int_equal(spec_experiment_parse(&e, "x.cfg", text, n, NULL, &error), GSL_SUCCESS);
@@ -240,18 +233,4 @@ static void huge_lists_are_read_or_refused(void **state)
     assert_int_equal(spec_experiment_parse(&e, "x.cfg", text, n, NULL, &error), GSL_EINVAL);
     assert_string_equal(error.text, "x.cfg:1: over 64 axes");
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_grid_loads_in_order_with_its_prose),
-        cmocka_unit_test(points_load_with_labels_and_columns),
-        cmocka_unit_test(overrides_reach_everything_they_name),
-        cmocka_unit_test(bad_files_are_refused_by_line),
-        cmocka_unit_test(bad_overrides_are_refused),
-        cmocka_unit_test(files_that_are_no_files_are_refused),
-        cmocka_unit_test(huge_lists_are_read_or_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

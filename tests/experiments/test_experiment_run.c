@@ -38,13 +38,12 @@ static const spec_cell *cell(const spec_table *table, size_t row, const char *co
     return spec_table_cell(table, row, c);
 }
 
-static void columns_are_the_axes_and_then_those_of_the_measure(void **state)
+TEST(columns_are_the_axes_and_then_those_of_the_measure)
 {
     static const char *const names[] = {
         "K",       "alpha",      "task",   "emitted",      "emitted_var",
         "speedup", "ops_factor", "best_K", "best_speedup", "break_even_alpha"};
     spec_experiment e = made("predict");
-    (void)state;
     add(&e, "K", "2", NULL, false);
     add(&e, "alpha", "0.27", "0.5", false);
     add(&e, "task", "a", NULL, true);
@@ -75,7 +74,7 @@ static void columns_are_the_axes_and_then_those_of_the_measure(void **state)
 }
 
 /* A label is a number if it prints back the same, else a text. */
-static void a_value_is_a_number_if_it_prints_back(void **state)
+TEST(a_value_is_a_number_if_it_prints_back)
 {
     static const struct {
         const char *value;
@@ -83,7 +82,6 @@ static void a_value_is_a_number_if_it_prints_back(void **state)
     } cases[] = {{"7", SPEC_CELL_INTEGER},  {"-3", SPEC_CELL_INTEGER}, {"07", SPEC_CELL_TEXT},
                  {"0.5", SPEC_CELL_NUMBER}, {"0.50", SPEC_CELL_TEXT},  {"1e-05", SPEC_CELL_NUMBER},
                  {"1:2", SPEC_CELL_TEXT},   {"", SPEC_CELL_TEXT},      {"nine", SPEC_CELL_TEXT}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         spec_experiment e = made("predict");
         add(&e, "K", "2", NULL, false);
@@ -109,12 +107,11 @@ static void hear(void *self, double done, uint64_t total)
     progress_last = done;
 }
 
-static void a_stream_gets_the_rows_of_the_file_and_progress_its_end(void **state)
+TEST(a_stream_gets_the_rows_of_the_file_and_progress_its_end)
 {
     char path[] = "/tmp/speclab-test-XXXXXX", file_bytes[4096] = "", *bytes = NULL;
     spec_experiment e = made("predict");
     size_t n, n_file;
-    (void)state;
     add(&e, "K", "2", "5", false);
     add(&e, "alpha", "0.27", "0.5", false);
     close(mkstemp(path));
@@ -150,10 +147,9 @@ static void a_stream_gets_the_rows_of_the_file_and_progress_its_end(void **state
 }
 
 /* The second point has more branches than the limit: its row says so. */
-static void a_point_that_is_too_large_is_a_row(void **state)
+TEST(a_point_that_is_too_large_is_a_row)
 {
     spec_experiment e = made("prove");
-    (void)state;
     add(&e, "rule", "token", NULL, false);
     add(&e, "target", "zipf?V=3", NULL, false);
     add(&e, "draft", "chain:zipf?V=3&s=2", NULL, false);
@@ -181,12 +177,11 @@ static void stop_after_one(void *self, double done, uint64_t total)
     stop = done >= 1.0;
 }
 
-static void an_interrupted_run_keeps_the_rows_before_it(void **state)
+TEST(an_interrupted_run_keeps_the_rows_before_it)
 {
     spec_experiment e = made("predict");
     spec_result result;
     spec_error error = {""};
-    (void)state;
     add(&e, "alpha", "0.5", NULL, false);
     add(&e, "K", "1", "4", false);
     const spec_run_options options = {.stop = &stop, .progress = stop_after_one};
@@ -202,14 +197,13 @@ static void an_interrupted_run_keeps_the_rows_before_it(void **state)
     spec_experiment_free(&e);
 }
 
-static void a_fault_begins_with_its_point(void **state)
+TEST(a_fault_begins_with_its_point)
 {
     static const char line[] = "K: 300 is not within [0, 256]";
     spec_experiment e = made("predict");
     spec_result result;
     spec_run_options options = {.limit = 0};
     spec_error error = {""};
-    (void)state;
     add(&e, "alpha", "0.5", NULL, false);
     add(&e, "K", "1", "300", false);
     assert_int_equal(spec_experiment_run(&result, &e, &options, &error), GSL_EDOM);
@@ -224,12 +218,11 @@ static void a_fault_begins_with_its_point(void **state)
 }
 
 /* A lossless law is a check that holds; the bias of a rule that is marked wrong is no check. */
-static void checked_rows_are_counted(void **state)
+TEST(checked_rows_are_counted)
 {
     static const char *const rules[] = {"token", "greedy-softmax"}, *const verdicts[] = {
                                                                         "lossless",
                                                                         "biased, as marked"};
-    (void)state;
     for (int i = 0; i < 2; i++) {
         spec_experiment e = made("prove");
         add(&e, "rule", rules[i], NULL, false);
@@ -248,7 +241,7 @@ static void checked_rows_are_counted(void **state)
     }
 }
 
-static void what_cannot_run_computes_nothing(void **state)
+TEST(what_cannot_run_computes_nothing)
 {
     enum { EMPTY, TWICE, UNKNOWN, NEEDED, TAKEN, SHOWN, MISSING, CASES };
     static const char *const errors[CASES] = {
@@ -260,7 +253,6 @@ static void what_cannot_run_computes_nothing(void **state)
         [SHOWN] = "no column 'emited' to show",
         [MISSING] = "x needs ROWS: a file",
     };
-    (void)state;
     for (int i = 0; i < CASES; i++) {
         spec_experiment e = made("predict");
         spec_result result;
@@ -288,7 +280,7 @@ static void what_cannot_run_computes_nothing(void **state)
 
 /* A point that cannot run ends the run before the first row: wrong parameters, missing models, and
  * models that do not go together. */
-static void a_fault_of_the_last_point_is_found_before_the_first_row(void **state)
+TEST(a_fault_of_the_last_point_is_found_before_the_first_row)
 {
     static const struct {
         const char *measure, *axis, *good, *bad, *line;
@@ -308,7 +300,6 @@ static void a_fault_of_the_last_point_is_found_before_the_first_row(void **state
         {"plan", "nodes", "4", "4000", "nodes: '4000'"},
         {"plan", "methods", "chain", "dynamic", "methods: dynamic needs"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         spec_experiment e = made(cases[i].measure);
         spec_result result;
@@ -337,20 +328,4 @@ static void a_fault_of_the_last_point_is_found_before_the_first_row(void **state
         spec_result_free(&result);
         spec_experiment_free(&e);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_are_the_axes_and_then_those_of_the_measure),
-        cmocka_unit_test(a_value_is_a_number_if_it_prints_back),
-        cmocka_unit_test(a_stream_gets_the_rows_of_the_file_and_progress_its_end),
-        cmocka_unit_test(a_point_that_is_too_large_is_a_row),
-        cmocka_unit_test(an_interrupted_run_keeps_the_rows_before_it),
-        cmocka_unit_test(a_fault_begins_with_its_point),
-        cmocka_unit_test(checked_rows_are_counted),
-        cmocka_unit_test(what_cannot_run_computes_nothing),
-        cmocka_unit_test(a_fault_of_the_last_point_is_found_before_the_first_row),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

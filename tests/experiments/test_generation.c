@@ -43,9 +43,8 @@ static spec_generation generate(ear *e, spec_ending *ret_ending, spec_generation
     return kept;
 }
 
-static void a_token_says_where_it_came_from(void **state)
+TEST(a_token_says_where_it_came_from)
 {
-    (void)state;
     stage s;
     stage_init(&s, 3, PAIR_EQUAL, 27);
     ear e = {0};
@@ -76,9 +75,8 @@ static void a_token_says_where_it_came_from(void **state)
     stage_free(&s);
 }
 
-static void a_text_ends_for_one_of_four_reasons(void **state)
+TEST(a_text_ends_for_one_of_four_reasons)
 {
-    (void)state;
     for (int plain = 0; plain < 2; plain++) {
         stage s;
         stage_init(&s, 3, PAIR_PLAIN, 27);
@@ -108,9 +106,8 @@ static void a_text_ends_for_one_of_four_reasons(void **state)
 }
 
 /* The baseline uses its own random stream, and decodes every token of the text once. */
-static void a_baseline_changes_no_token_and_reads_each_once(void **state)
+TEST(a_baseline_changes_no_token_and_reads_each_once)
 {
-    (void)state;
     stage s;
     stage_init(&s, 3, PAIR_PLAIN, 27);
     ear with = {0}, without = {0};
@@ -147,9 +144,8 @@ static int count_caches(const spec_backend *backend, spec_kv *ret_kv, const spec
 }
 
 /* It uses the keys and values that the decoder of the text has just computed. */
-static void a_baseline_needs_no_keys_and_values_of_its_own(void **state)
+TEST(a_baseline_needs_no_keys_and_values_of_its_own)
 {
-    (void)state;
     ear with = {0}, without = {0};
     spec_ending ending;
     spec_model *target, *draft;
@@ -179,9 +175,8 @@ static void a_baseline_needs_no_keys_and_values_of_its_own(void **state)
     spec_model_close(target);
 }
 
-static void a_listener_that_fails_ends_the_text(void **state)
+TEST(a_listener_that_fails_ends_the_text)
 {
-    (void)state;
     stage s;
     stage_init(&s, 3, PAIR_PLAIN, 27);
     ear e = {.fails_at = 3};
@@ -198,16 +193,4 @@ static void a_listener_that_fails_ends_the_text(void **state)
     plan.decoder.rule = "tokn";
     assert_int_equal(spec_generation_init(&g, &plan, &error), GSL_EINVAL);
     stage_free(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_token_says_where_it_came_from),
-        cmocka_unit_test(a_text_ends_for_one_of_four_reasons),
-        cmocka_unit_test(a_baseline_changes_no_token_and_reads_each_once),
-        cmocka_unit_test(a_baseline_needs_no_keys_and_values_of_its_own),
-        cmocka_unit_test(a_listener_that_fails_ends_the_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

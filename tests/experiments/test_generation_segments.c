@@ -46,9 +46,8 @@ static double tokens_per_round(const spoken *s)
     return (double)s->g.tally.emitted / (double)s->g.tally.rounds;
 }
 
-static void the_speed_up_is_the_one_that_was_programmed(void **state)
+TEST(the_speed_up_is_the_one_that_was_programmed)
 {
-    (void)state;
     workshop *w = workshop_init(0.0013, 0.0002);
     spoken s;
     speak(&s, w, 4000, NULL);
@@ -64,9 +63,8 @@ static void the_speed_up_is_the_one_that_was_programmed(void **state)
     workshop_free(w);
 }
 
-static void an_impossible_speed_up_is_withheld(void **state)
+TEST(an_impossible_speed_up_is_withheld)
 {
-    (void)state;
     workshop *w = workshop_init(-0.005, 0.0); /* a pass with more tokens takes less time */
     spoken s;
     w->draft.first = 0.001;
@@ -80,9 +78,8 @@ static void an_impossible_speed_up_is_withheld(void **state)
 }
 
 /* With free drafts and flat passes the speed-up is tokens per round, its bound. */
-static void a_speed_up_at_its_bound_is_reported(void **state)
+TEST(a_speed_up_at_its_bound_is_reported)
 {
-    (void)state;
     workshop *w = workshop_init(0.0, 0.0);
     spoken s;
     w->draft.first = 0.0;
@@ -95,9 +92,8 @@ static void a_speed_up_at_its_bound_is_reported(void **state)
     workshop_free(w);
 }
 
-static void a_text_of_one_segment_has_no_speed_up(void **state)
+TEST(a_text_of_one_segment_has_no_speed_up)
 {
-    (void)state;
     workshop *w = workshop_init(0.0013, 0.0002);
     spoken s;
     speak(&s, w, 12, NULL);
@@ -110,9 +106,8 @@ static void a_text_of_one_segment_has_no_speed_up(void **state)
 
 /* For any length of the text there are fewer than SPEC_SEGMENTS_MAX segments, with all of its
  * tokens. */
-static void segments_grow_with_the_text(void **state)
+TEST(segments_grow_with_the_text)
 {
-    (void)state;
     const spec_machine_load off = {.read = NULL};
     spec_generation_segments segments;
     assert_int_equal(spec_generation_segments_init(&segments, &off, 16.0, NULL), GSL_SUCCESS);
@@ -155,9 +150,8 @@ static double busy_machine(void *self)
     return 2.0 * *now_of_machine;
 }
 
-static void a_busy_machine_is_noticed(void **state)
+TEST(a_busy_machine_is_noticed)
 {
-    (void)state;
     workshop *w = workshop_init(0.0013, 0.0002);
     const spec_machine_load load = {.read = read_half, .busy = busy_machine, .processors = 2};
     char line[256];
@@ -172,17 +166,4 @@ static void a_busy_machine_is_noticed(void **state)
                               "close other programs");
     spec_generation_free(&s.g);
     workshop_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_speed_up_is_the_one_that_was_programmed),
-        cmocka_unit_test(an_impossible_speed_up_is_withheld),
-        cmocka_unit_test(a_speed_up_at_its_bound_is_reported),
-        cmocka_unit_test(a_text_of_one_segment_has_no_speed_up),
-        cmocka_unit_test(segments_grow_with_the_text),
-        cmocka_unit_test(a_busy_machine_is_noticed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

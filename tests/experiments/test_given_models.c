@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static void a_given_model_keeps_strategy_and_varying_settings(void **state)
+TEST(a_given_model_keeps_strategy_and_varying_settings)
 {
     static const char *const cases[][3] = {
         /* given, original, result */
@@ -20,7 +20,6 @@ static void a_given_model_keeps_strategy_and_varying_settings(void **state)
     };
     char *model;
     spec_error error = {""};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(spec_given_models_place(&model, cases[i][0], cases[i][1], &error),
                          GSL_SUCCESS);
@@ -52,9 +51,8 @@ static const char pair_text[] =
     "    draft = \"ngram:{text}?order={order}\"; T = [0.5, 1.0]; K = 2; };\n"
     "show = [\"text\", \"order\", \"T\", \"emitted\"];";
 
-static void axes_of_replaced_models_are_dropped(void **state)
+TEST(axes_of_replaced_models_are_dropped)
 {
-    (void)state;
     spec_experiment e =
         parse(pair_text, (const char *const[]){"target=zipf?V=9", "draft=zipf?V=9&s=2", NULL});
     assert_int_equal(spec_grid_size(&e.grid), 2); /* only T remains */
@@ -79,7 +77,7 @@ static void axes_of_replaced_models_are_dropped(void **state)
     spec_experiment_free(&e);
 }
 
-static void points_that_become_equal_are_one(void **state)
+TEST(points_that_become_equal_are_one)
 {
     static const char text[] = "measure = \"decode\"; labels = [\"pair\"]; points = (\n"
                                "    { target = \"zipf?V=3\"; draft = \"zipf?V=3&s=2\"; K = 1; }, { "
@@ -87,7 +85,6 @@ static void points_that_become_equal_are_one(void **state)
                                "\"zipf?V=4&s=2\"; K = 1; },\n    { target = \"zipf?V=4\"; draft = "
                                "\"zipf?V=4&s=2\"; K = 2; });\n"
                                "grid = { pair = \"draft {draft}\"; };";
-    (void)state;
     spec_experiment e = parse(text, NULL);
     assert_int_equal(spec_grid_size(&e.grid), 3);
     assert_string_equal(spec_grid_value(&e.grid, 1, "pair"), "draft zipf?V=4&s=2");
@@ -101,7 +98,7 @@ static void points_that_become_equal_are_one(void **state)
     spec_experiment_free(&e);
 }
 
-static void overrides_that_set_nothing_are_refused(void **state)
+TEST(overrides_that_set_nothing_are_refused)
 {
     static const char plain[] = "measure = \"predict\"; grid = { alpha = 0.5; K = 2; };";
     static const char needy[] =
@@ -126,7 +123,6 @@ static void overrides_that_set_nothing_are_refused(void **state)
     spec_result result;
     spec_run_options options = {.opt_context = spec_test_context(1)};
     spec_error error;
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *text = cases[i].text;
         assert_int_equal(
@@ -143,15 +139,4 @@ static void overrides_that_set_nothing_are_refused(void **state)
     e = parse(needy, (const char *const[]){"target=zipf", NULL}); /* the target needs no file */
     assert_string_equal(e.missing, "");
     spec_experiment_free(&e);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_given_model_keeps_strategy_and_varying_settings),
-        cmocka_unit_test(axes_of_replaced_models_are_dropped),
-        cmocka_unit_test(points_that_become_equal_are_one),
-        cmocka_unit_test(overrides_that_set_nothing_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,11 +12,10 @@ static void add(spec_grid *grid, const char *name, const char *const *values, in
 
 static const char *const letters[] = {"a", "b"}, *const digits[] = {"1", "2", "3"};
 
-static void the_last_axis_of_a_product_runs_fastest(void **state)
+TEST(the_last_axis_of_a_product_runs_fastest)
 {
     spec_grid grid = {0};
     char seen[100] = "";
-    (void)state;
     assert_int_equal(spec_grid_size(&grid), 0);
     add(&grid, "x", letters, 2, false);
     add(&grid, "y", digits, 3, false);
@@ -30,10 +29,9 @@ static void the_last_axis_of_a_product_runs_fastest(void **state)
     spec_grid_free(&grid);
 }
 
-static void the_identity_is_sorted_and_leaves_labels_out(void **state)
+TEST(the_identity_is_sorted_and_leaves_labels_out)
 {
     spec_grid grid = {0};
-    (void)state;
     add(&grid, "y", digits, 3, false);
     add(&grid, "task", letters, 2, true);
     add(&grid, "alpha", digits, 3, false);
@@ -43,11 +41,10 @@ static void the_identity_is_sorted_and_leaves_labels_out(void **state)
     spec_grid_free(&grid);
 }
 
-static void sizes_saturate(void **state)
+TEST(sizes_saturate)
 {
     spec_grid grid = {0};
     spec_error error;
-    (void)state;
     for (int i = 0; i < 12; i++) {
         char name[16];
         snprintf(name, sizeof name, "a%d", i);
@@ -59,12 +56,11 @@ static void sizes_saturate(void **state)
     spec_grid_free(&grid);
 }
 
-static void points_cross_with_a_grid(void **state)
+TEST(points_cross_with_a_grid)
 {
     spec_grid points = {.zipped = true}, product = {0};
     spec_error error = {""};
     char seen[100] = "";
-    (void)state;
     add(&points, "x", letters, 2, true);
     add(&product, "y", digits, 3, false);
     assert_int_equal(spec_grid_cross(&points, &product, &error), GSL_SUCCESS);
@@ -78,15 +74,4 @@ static void points_cross_with_a_grid(void **state)
     assert_string_equal(error.text, "'y' is in the points and in the grid");
     spec_grid_free(&points);
     spec_grid_free(&product);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_last_axis_of_a_product_runs_fastest),
-        cmocka_unit_test(the_identity_is_sorted_and_leaves_labels_out),
-        cmocka_unit_test(sizes_saturate),
-        cmocka_unit_test(points_cross_with_a_grid),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,12 +11,11 @@ static void add(spec_grid *grid, const char *name, const char *const *values, in
 
 static const char *const letters[] = {"a", "b"}, *const digits[] = {"1", "2", "3"};
 
-static void braces_become_the_value_of_that_point(void **state)
+TEST(braces_become_the_value_of_that_point)
 {
     const char *const spec[] = {"zipf?T={y}&s={x}{x}", "plain"};
     spec_grid grid = {0};
     spec_error error = {""};
-    (void)state;
     add(&grid, "target", spec, 2, false);
     add(&grid, "x", letters, 2, false);
     add(&grid, "y", digits, 3, false);
@@ -32,14 +31,13 @@ static void braces_become_the_value_of_that_point(void **state)
     spec_grid_free(&grid);
 }
 
-static void braces_that_mean_nothing_are_errors(void **state)
+TEST(braces_that_mean_nothing_are_errors)
 {
     const char *const cases[][2] = {
         {"{temp}", "no axis is named 'temp'; did you mean 'temps'?"},
         {"{zzz}", "no axis is named 'zzz'"},
         {"x{temps", "a brace is not closed: '{temps'"},
         {"{target}", "{target} refers to an axis that has braces itself"}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         spec_grid grid = {0};
         spec_error error = {""};
@@ -49,13 +47,4 @@ static void braces_that_mean_nothing_are_errors(void **state)
         assert_string_equal(error.text, cases[i][1]);
         spec_grid_free(&grid);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(braces_become_the_value_of_that_point),
-        cmocka_unit_test(braces_that_mean_nothing_are_errors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,10 +98,9 @@ static void read_odd(const char *text)
     run((spec_run_options){.opt_sums = "odd.csv"}, text);
 }
 
-static void damaged_sums_are_refused(void **state)
+TEST(damaged_sums_are_refused)
 {
     enum { ALL = 2 * GROUPS };
-    (void)state;
     write_sums();
     char *first = sum_of(0), *last = sum_of(GROUPS - 1), cut[4096];
     snprintf(cut, sizeof cut, "%.*s", (int)(strrchr(first, ' ') - first), first);
@@ -130,9 +129,8 @@ static void damaged_sums_are_refused(void **state)
 }
 
 /* A point that an earlier run has finished takes no sums. */
-static void sums_go_on_after_the_points_of_an_earlier_run(void **state)
+TEST(sums_go_on_after_the_points_of_an_earlier_run)
 {
-    (void)state;
     write_sums();
     unlink("x.csv");
     run((spec_run_options){.opt_sums = "sums.csv"}, NULL);
@@ -146,21 +144,12 @@ static void sums_go_on_after_the_points_of_an_earlier_run(void **state)
     spec_files_same("x.csv", "whole.csv");
 }
 
-static void a_part_with_a_misplaced_row_is_not_resumed(void **state)
+TEST(a_part_with_a_misplaced_row_is_not_resumed)
 {
-    (void)state;
     write_sums();
     rewrite("x.csv", "sums.csv", 2, 1, "1/2 3/3", NULL);
     run((spec_run_options){.batches = {1, 1}, .resume = true},
         "K=2;alpha=0.27: row 2 is not '1/2 2/3'");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(damaged_sums_are_refused),
-        cmocka_unit_test(sums_go_on_after_the_points_of_an_earlier_run),
-        cmocka_unit_test(a_part_with_a_misplaced_row_is_not_resumed),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

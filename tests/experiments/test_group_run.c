@@ -68,21 +68,19 @@ static spec_groups groups(uint64_t n)
     return (spec_groups){.n = n, .compute = compute, .add = add};
 }
 
-static void without_a_team_the_groups_are_computed_here(void **state)
+TEST(without_a_team_the_groups_are_computed_here)
 {
     const spec_groups three = groups(3);
     spec_group_run run = {.opt_team = NULL};
-    (void)state;
     said[0] = '\0';
     assert_int_equal(spec_group_run_point(&run, &three, &point, NULL), GSL_SUCCESS);
     assert_string_equal(said, "sum of 0; sum of 1; sum of 2; ");
 }
 
-static void groups_may_be_counted_alone(void **state)
+TEST(groups_may_be_counted_alone)
 {
     const spec_groups three = groups(3);
     spec_group_run run = {.counts = true};
-    (void)state;
     said[0] = '\0';
     assert_int_equal(spec_group_run_point(&run, &three, &point, NULL), GSL_CONTINUE);
     assert_true(run.counted == 3);
@@ -90,13 +88,12 @@ static void groups_may_be_counted_alone(void **state)
 }
 
 /* In a shard 2/3 of the grid, point 4 is the second one. */
-static void a_leader_adds_what_members_give(void **state)
+TEST(a_leader_adds_what_members_give)
 {
     const spec_groups three = groups(3), four = groups(4);
     const spec_team team = {.leads = true, .take = take};
     spec_group_run run = {.opt_team = &team, .shard = {2, 3}};
     spec_error error;
-    (void)state;
     said[0] = '\0';
     assert_int_equal(spec_group_run_point(&run, &three, &point, NULL), GSL_SUCCESS);
     assert_string_equal(said, "take 2.0 of 3; sum; take 2.1 of 3; sum; take 2.2 of 3; sum; ");
@@ -108,14 +105,13 @@ static void a_leader_adds_what_members_give(void **state)
 }
 
 /* It stops at the groups of another point. */
-static void a_member_computes_the_groups_that_are_dealt(void **state)
+TEST(a_member_computes_the_groups_that_are_dealt)
 {
     const spec_groups ten = groups(10);
     size_t at = 0;
     const spec_team team = {.self = &at, .next = next, .give = give};
     spec_group_run run = {.opt_team = &team, .task = dealt[0], .more = true};
     spec_error error;
-    (void)state;
     said[0] = '\0';
     assert_true(spec_group_run_task_point(&run.task) == 4);
     assert_int_equal(spec_group_run_point(&run, &ten, &point, NULL), GSL_CONTINUE);
@@ -133,25 +129,12 @@ static void a_member_computes_the_groups_that_are_dealt(void **state)
     assert_true(spec_group_run_task_point(&(spec_task){0, 7}) == 7);
 }
 
-static void more_parts_than_groups_are_refused(void **state)
+TEST(more_parts_than_groups_are_refused)
 {
     const spec_groups three = groups(3);
     spec_group_run run = {.writer = {.part = {1, 4}}};
     spec_error error;
-    (void)state;
     assert_int_equal(spec_group_run_point(&run, &three, &point, &error), GSL_EINVAL);
     assert_string_equal(error.text, "--batches 1/4: this point has 3 groups: give at most as many "
                                     "parts");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_team_the_groups_are_computed_here),
-        cmocka_unit_test(groups_may_be_counted_alone),
-        cmocka_unit_test(a_leader_adds_what_members_give),
-        cmocka_unit_test(a_member_computes_the_groups_that_are_dealt),
-        cmocka_unit_test(more_parts_than_groups_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,22 +18,20 @@ static spec_montecarlo_sum made(void)
     return sum;
 }
 
-static void a_sum_reads_back_bit_for_bit(void **state)
+TEST(a_sum_reads_back_bit_for_bit)
 {
     const spec_montecarlo_sum sum = made();
     spec_montecarlo_sum read;
-    (void)state;
     char *text = spec_group_text_of(&sum);
     assert_true(spec_group_text_parse(&read, text));
     assert_memory_equal(&read, &sum, sizeof sum);
     free(text);
 }
 
-static void another_text_is_refused(void **state)
+TEST(another_text_is_refused)
 {
     const spec_montecarlo_sum sum = made();
     spec_montecarlo_sum read;
-    (void)state;
     char *text = spec_group_text_of(&sum);
     const size_t n = strlen(text);
     for (size_t i = 0; i < n; i++) { /* cut, and with one byte replaced by one of no number */
@@ -50,11 +48,4 @@ static void another_text_is_refused(void **state)
     snprintf(more, sizeof more, "-%s", text);
     assert_false(spec_group_text_parse(&read, more));
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_sum_reads_back_bit_for_bit),
-                                       cmocka_unit_test(another_text_is_refused)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

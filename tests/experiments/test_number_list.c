@@ -20,7 +20,7 @@ static const char *list(const char *text, char *buffer, size_t size)
     return buffer;
 }
 
-static void lists_of_numbers_read_as_users_type_them(void **state)
+TEST(lists_of_numbers_read_as_users_type_them)
 {
     const char *const cases[][2] = {
         {"0.5", "0.5"},
@@ -49,16 +49,14 @@ static void lists_of_numbers_read_as_users_type_them(void **state)
         {"x", "alpha: 'x' is not a number or lo:hi:step"},
     };
     char buffer[600];
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(list(cases[i][0], buffer, sizeof buffer), cases[i][1]);
 }
 
-static void numbers_print_so_that_they_read_back_the_same(void **state)
+TEST(numbers_print_so_that_they_read_back_the_same)
 {
     const double values[] = {0.1, 1.0 / 3.0, 1e-300, 123456789.125, -0.27, 2.385, 7e9, 1e17 + 16};
     char buffer[SPEC_NUMBER_SIZE];
-    (void)state;
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         assert_same(strtod(spec_number_list_text(values[i], buffer), NULL), values[i]);
     assert_string_equal(spec_number_list_text(0.1, buffer), "0.1");
@@ -67,13 +65,4 @@ static void numbers_print_so_that_they_read_back_the_same(void **state)
     assert_string_equal(spec_number_list_text(1e6, buffer), "1000000");
     assert_string_equal(spec_number_list_text(1e15, buffer), "1e+15");
     assert_string_equal(spec_number_list_text(12345678, buffer), "12345678");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_of_numbers_read_as_users_type_them),
-        cmocka_unit_test(numbers_print_so_that_they_read_back_the_same),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

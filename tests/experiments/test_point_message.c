@@ -19,9 +19,8 @@ static spec_table made(size_t rows)
     return table;
 }
 
-static void rows_arrive_as_they_were_sent(void **state)
+TEST(rows_arrive_as_they_were_sent)
 {
-    (void)state;
     for (size_t rows = 0; rows < 3; rows++) {
         spec_table sent = made(rows), got = made(0);
         spec_error error = {""};
@@ -43,12 +42,11 @@ static void rows_arrive_as_they_were_sent(void **state)
     }
 }
 
-static void a_failure_arrives_with_its_line(void **state)
+TEST(a_failure_arrives_with_its_line)
 {
     spec_table table = made(1), got = made(0);
     spec_error error = {"K=4: no"}, read = {""};
     size_t size;
-    (void)state;
     char *bytes = spec_point_message_pack(&size, GSL_EINVAL, &table, &error);
     assert_int_equal(spec_point_message_unpack(&got, bytes, size, &read), GSL_EINVAL);
     assert_string_equal(read.text, "K=4: no");
@@ -58,11 +56,10 @@ static void a_failure_arrives_with_its_line(void **state)
     spec_table_free(&got);
 }
 
-static void bytes_that_are_cut_or_too_many_are_refused(void **state)
+TEST(bytes_that_are_cut_or_too_many_are_refused)
 {
     spec_table table = made(2);
     size_t size;
-    (void)state;
     char *bytes = spec_point_message_pack(&size, GSL_SUCCESS, &table, NULL);
     char *more = calloc(size + 1, 1);
     memcpy(more, bytes, size);
@@ -76,14 +73,4 @@ static void bytes_that_are_cut_or_too_many_are_refused(void **state)
     free(more);
     free(bytes);
     spec_table_free(&table);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_arrive_as_they_were_sent),
-        cmocka_unit_test(a_failure_arrives_with_its_line),
-        cmocka_unit_test(bytes_that_are_cut_or_too_many_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

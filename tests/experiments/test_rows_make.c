@@ -9,6 +9,7 @@
 #include "tests/support/drawn_head.h"
 #include "tests/support/folder.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 static const char path[] = "test_rows_make.tmp";
 
@@ -71,9 +72,8 @@ static void assert_counts(uint64_t places, uint64_t texts, uint64_t tokens)
 }
 
 /* Blocks of 64 rows begin and end within texts of any length, and skip places. */
-static void rows_of_blocks_are_those_of_single_calls(void **state)
+TEST(rows_of_blocks_are_those_of_single_calls)
 {
-    (void)state;
     opened target = open_model("cases?V=5&order=3&seed=1", NULL);
     opened draft = open_model("cases?V=5&order=2&side=draft", NULL);
     spec_rows_plan plan = plan_for(&target, &draft);
@@ -106,9 +106,8 @@ static void rows_of_blocks_are_those_of_single_calls(void **state)
 }
 
 /* A row of a draft head after a node is not that after a context: the file has the latter. */
-static void rows_of_a_draft_head_are_those_of_contexts(void **state)
+TEST(rows_of_a_draft_head_are_those_of_contexts)
 {
-    (void)state;
     enum { N = 70 };
     int text[N];
     const size_t end[] = {N};
@@ -137,9 +136,8 @@ static void rows_of_a_draft_head_are_those_of_contexts(void **state)
 }
 
 /* Its tokens have the law of the rows: a sum of scores of mean 0 and variance 1 each. */
-static void the_target_writes_by_its_own_rows(void **state)
+TEST(the_target_writes_by_its_own_rows)
 {
-    (void)state;
     opened target = open_model("markov?V=6&order=2&seed=5", NULL),
            draft = open_model("uniform?V=6", NULL);
     spec_rows_plan plan = plan_for(&target, &draft);
@@ -166,9 +164,8 @@ static void the_target_writes_by_its_own_rows(void **state)
     close_model(&target);
 }
 
-static void prompts_have_no_places(void **state)
+TEST(prompts_have_no_places)
 {
-    (void)state;
     opened target = open_model("cases?V=4&order=2&end=3", NULL);
     opened draft = open_model("cases?V=4&order=2&side=draft", NULL);
     spec_rows_plan plan = plan_for(&target, &draft);
@@ -198,9 +195,8 @@ static void prompts_have_no_places(void **state)
     close_model(&target);
 }
 
-static void what_does_not_fit_is_refused_and_leaves_no_file(void **state)
+TEST(what_does_not_fit_is_refused_and_leaves_no_file)
 {
-    (void)state;
     opened target = open_model("cases?V=4&order=2", NULL),
            draft = open_model("cases?V=4&order=2&side=draft", NULL);
     spec_rows_plan plan = plan_for(&target, &draft);
@@ -286,9 +282,8 @@ static void expect_forecast(spec_rows_plan *plan, uint64_t places)
     plan->opt_forecast = NULL;
 }
 
-static void a_forecast_tells_the_places_and_about_the_bytes(void **state)
+TEST(a_forecast_tells_the_places_and_about_the_bytes)
 {
-    (void)state;
     opened target = open_model("dirichlet?V=200&order=1", NULL),
            draft = open_model("zipf?V=200", NULL);
     spec_rows_plan plan = plan_for(&target, &draft);
@@ -330,9 +325,8 @@ static void a_forecast_tells_the_places_and_about_the_bytes(void **state)
     close_model(&target);
 }
 
-static void a_forecast_that_is_refused_leaves_no_file(void **state)
+TEST(a_forecast_that_is_refused_leaves_no_file)
 {
-    (void)state;
     opened target = open_model("zipf?V=20", NULL), draft = open_model("uniform?V=20", NULL);
     spec_rows_plan plan = plan_for(&target, &draft);
     listener heard = {.refuses = true};
@@ -363,9 +357,8 @@ static const double *third_row_stops(const spec_model *model, void *session, con
     return stopped_kind->row(model, session, context, n, scratch, error);
 }
 
-static void an_interruption_is_heard_while_the_target_writes(void **state)
+TEST(an_interruption_is_heard_while_the_target_writes)
 {
-    (void)state;
     opened target = open_model("cases?V=3&order=1&seed=6", NULL);
     opened draft = open_model("cases?V=3&order=1&side=draft", NULL);
     spec_rows_plan plan = plan_for(&target, &draft);
@@ -388,9 +381,8 @@ static void an_interruption_is_heard_while_the_target_writes(void **state)
 /* Two small transformers along real stories. Independent measurements gave expected acceptance
  * .883, and the same argmax at .87 to .90 of the places. Here stories begin again after 256
  * tokens, whose first rows have little context: .01 less. */
-static void two_real_models_overlap_as_they_are_known_to(void **state)
+TEST(two_real_models_overlap_as_they_are_known_to)
 {
-    (void)state;
     char target_spec[300], draft_spec[300], stories[300];
     spec_test_data(target_spec, sizeof target_spec, "babyllama/target.bin");
     spec_test_data(draft_spec, sizeof draft_spec, "babyllama/draft.bin");
@@ -444,18 +436,4 @@ static void two_real_models_overlap_as_they_are_known_to(void **state)
     close_model(&target);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_of_blocks_are_those_of_single_calls),
-        cmocka_unit_test(rows_of_a_draft_head_are_those_of_contexts),
-        cmocka_unit_test(the_target_writes_by_its_own_rows),
-        cmocka_unit_test(prompts_have_no_places),
-        cmocka_unit_test(what_does_not_fit_is_refused_and_leaves_no_file),
-        cmocka_unit_test(a_forecast_tells_the_places_and_about_the_bytes),
-        cmocka_unit_test(a_forecast_that_is_refused_leaves_no_file),
-        cmocka_unit_test(an_interruption_is_heard_while_the_target_writes),
-        cmocka_unit_test(two_real_models_overlap_as_they_are_known_to),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

@@ -257,9 +257,8 @@ static void is_standard_normal(const double *z, int n, const char *name)
 /* Power, by the mean square of z of latencies or waits: 5.4 if idle times are left out of theory,
  * 3.2 if every step pays for a draft, 2.4 if all prompts have their mean length; without a warm-up
  * the mean of z is -0.35. */
-static void theory_and_engine_differ_by_chance_alone(void **state)
+TEST(theory_and_engine_differ_by_chance_alone)
 {
-    (void)state;
     const uint64_t seed = spec_test_seed();
     const uint64_t requests = spec_test_samples(500);
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus);
@@ -277,12 +276,4 @@ static void theory_and_engine_differ_by_chance_alone(void **state)
     }
     for (int x = 0; x < NUMBERS; x++) is_standard_normal(z[x], n[x], names[x]);
     gsl_rng_free(rng);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(theory_and_engine_differ_by_chance_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

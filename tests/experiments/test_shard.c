@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static void a_text_is_a_shard_or_an_error_that_quotes_it(void **state)
+TEST(a_text_is_a_shard_or_an_error_that_quotes_it)
 {
     static const char *const wrong[] = {"",
                                         "3",
@@ -26,7 +26,6 @@ static void a_text_is_a_shard_or_an_error_that_quotes_it(void **state)
                                         "1/10000001",
                                         "18446744073709551617/18446744073709551618"};
     spec_shard shard;
-    (void)state;
     assert_int_equal(spec_shard_parse(&shard, "3/16", NULL), GSL_SUCCESS);
     assert_int_equal(shard.number, 3);
     assert_int_equal(shard.of, 16);
@@ -41,9 +40,8 @@ static void a_text_is_a_shard_or_an_error_that_quotes_it(void **state)
     }
 }
 
-static void each_point_is_in_one_shard_in_grid_order(void **state)
+TEST(each_point_is_in_one_shard_in_grid_order)
 {
-    (void)state;
     for (uint64_t points = 0; points <= 12; points++)
         for (uint64_t of = 1; of <= 14; of++) {
             int times[12] = {0};
@@ -63,7 +61,7 @@ static void each_point_is_in_one_shard_in_grid_order(void **state)
     assert_int_equal(spec_shard_index(&all, 7), 7);
 }
 
-static void the_place_of_a_row_reads_back(void **state)
+TEST(the_place_of_a_row_reads_back)
 {
     static const char *const wrong[] = {
         "",         "1/2",     "1/2 ",     "1/2 3/2", "3/2 1/1", "0/2 1/1",       "1/2 0/1",
@@ -71,7 +69,6 @@ static void the_place_of_a_row_reads_back(void **state)
     const spec_shard_row places[] = {{17, 40, 1, 2}, {10000000, 10000000, UINT64_MAX, UINT64_MAX}};
     char text[SPEC_SHARD_ROW_SIZE];
     spec_shard_row read;
-    (void)state;
     assert_string_equal(spec_shard_row_text(text, &places[0]), "17/40 1/2");
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         assert_true(spec_shard_row_parse(&read, spec_shard_row_text(text, &places[i])));
@@ -79,14 +76,4 @@ static void the_place_of_a_row_reads_back(void **state)
     }
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         if (spec_shard_row_parse(&read, wrong[i])) fail_msg("'%s' is read", wrong[i]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_text_is_a_shard_or_an_error_that_quotes_it),
-        cmocka_unit_test(each_point_is_in_one_shard_in_grid_order),
-        cmocka_unit_test(the_place_of_a_row_reads_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

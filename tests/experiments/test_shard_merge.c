@@ -70,9 +70,8 @@ static void merge(const char *path, const char *const *part, size_t n)
 }
 
 /* For every number of shards and any order of the files; points of several rows stay together. */
-static void merged_parts_have_the_bytes_of_the_whole_run(void **state)
+TEST(merged_parts_have_the_bytes_of_the_whole_run)
 {
-    (void)state;
     for (int several = 0; several < 2; several++) {
         spec_experiment e = made(several != 0);
         unlink("whole.csv");
@@ -93,9 +92,8 @@ static void merged_parts_have_the_bytes_of_the_whole_run(void **state)
 
 /* A run that is killed leaves a file cut anywhere. It then lacks points, and resumes to its
  * bytes. */
-static void a_part_cut_at_any_byte_is_unfinished_and_resumes(void **state)
+TEST(a_part_cut_at_any_byte_is_unfinished_and_resumes)
 {
-    (void)state;
     for (int several = 0; several < 2; several++) {
         spec_experiment e = made(several != 0);
         write_parts(&e, 2);
@@ -142,10 +140,9 @@ static void edited(const char *from, const char *to, const char *text)
     refused((const char *const[]){names[0], "odd.csv"}, 2, text);
 }
 
-static void what_is_no_part_of_the_run_is_refused(void **state)
+TEST(what_is_no_part_of_the_run_is_refused)
 {
     spec_experiment e = made(false);
-    (void)state;
     write_parts(&e, 3);
     run(&e, (spec_shard){0}, "alone.csv", false);
     run(&e, (spec_shard){2, 4}, "four.csv", false);
@@ -172,13 +169,12 @@ static void what_is_no_part_of_the_run_is_refused(void **state)
     spec_experiment_free(&e);
 }
 
-static void more_shards_than_points_are_refused(void **state)
+TEST(more_shards_than_points_are_refused)
 {
     spec_experiment e = made(false);
     spec_result result;
     spec_error error = {""};
     const spec_run_options options = {.csv_path = "many.csv", .shard = {2, 5}};
-    (void)state;
     assert_int_equal(spec_experiment_run(&result, &e, &options, &error), GSL_EINVAL);
     assert_string_equal(error.text,
                         "--shard 2/5: the grid has 4 points; use at most as many shards");
@@ -187,13 +183,4 @@ static void more_shards_than_points_are_refused(void **state)
     spec_experiment_free(&e);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(merged_parts_have_the_bytes_of_the_whole_run),
-        cmocka_unit_test(a_part_cut_at_any_byte_is_unfinished_and_resumes),
-        cmocka_unit_test(what_is_no_part_of_the_run_is_refused),
-        cmocka_unit_test(more_shards_than_points_are_refused),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

@@ -49,10 +49,9 @@ static spec_experiment load(size_t i, const char *const *opt_set)
 
 /* ---- as they are ----------------------------------------------------------------------------- */
 
-static void every_finding_is_for_the_inputs_as_they_are(void **state)
+TEST(every_finding_is_for_the_inputs_as_they_are)
 {
     int stale = 0, n = 0;
-    (void)state;
     for (size_t i = 0; i < files.gl_pathc; i++) {
         spec_experiment e = load(i, NULL);
         const bool found = e.finding[0] != '\0';
@@ -71,11 +70,10 @@ static void every_finding_is_for_the_inputs_as_they_are(void **state)
 }
 
 /* Results of experiments must not depend on documents or sources of speclab. */
-static void experiments_learn_from_their_own_texts_alone(void **state)
+TEST(experiments_learn_from_their_own_texts_alone)
 {
     static const char own[] = "experiments/text/";
     int n = 0;
-    (void)state;
     for (size_t i = 0; i < files.gl_pathc; i++) {
         spec_experiment e = load(i, NULL);
         for (int a = 0; a < e.grid.n_axes && e.missing[0] == '\0'; a++)
@@ -317,10 +315,9 @@ static bool can_change(const spec_experiment *e, int axis, const overrides *list
 
 /* Run each experiment with another text, little work and one changed number, the first that
  * works. */
-static void pages_of_changed_inputs_have_no_finding(void **state)
+TEST(pages_of_changed_inputs_have_no_finding)
 {
     int changed = 0;
-    (void)state;
     for (size_t i = 0; i < files.gl_pathc; i++) {
         spec_experiment e = load(i, NULL);
         overrides list = quick(&e);
@@ -345,10 +342,9 @@ static void pages_of_changed_inputs_have_no_finding(void **state)
     assert_true(changed > 38);
 }
 
-static void another_value_of_any_number_leaves_nothing_stale(void **state)
+TEST(another_value_of_any_number_leaves_nothing_stale)
 {
     int changed = 0;
-    (void)state;
     for (size_t i = 0; i < files.gl_pathc; i++) {
         spec_experiment e = load(i, NULL);
         const overrides none = {0};
@@ -379,10 +375,9 @@ static bool takes_pair(const spec_experiment *e)
     return spec_grid_axis(&e->grid, "target") != NULL && spec_grid_axis(&e->grid, "draft") != NULL;
 }
 
-static void given_models_leave_nothing_of_those_of_the_file(void **state)
+TEST(given_models_leave_nothing_of_those_of_the_file)
 {
     int pairs = 0;
-    (void)state;
     for (size_t i = 0; i < files.gl_pathc; i++) {
         spec_experiment e = load(i, NULL);
         if (takes_pair(&e)) {
@@ -419,12 +414,11 @@ static void given_models_leave_nothing_of_those_of_the_file(void **state)
 }
 
 /* Without this test, the tests above would pass if no finding were ever printed. */
-static void a_shipped_experiment_prints_its_finding(void **state)
+TEST(a_shipped_experiment_prints_its_finding)
 {
     static const char *const quickest[] = {"published_claims", "leviathan_table5", "roofline",
                                            "block_below_token"};
     int n = 0;
-    (void)state;
     for (size_t i = 0; i < files.gl_pathc; i++) {
         spec_experiment e = load(i, NULL);
         for (size_t k = 0; k < sizeof quickest / sizeof *quickest; k++) {
@@ -447,15 +441,4 @@ static void a_shipped_experiment_prints_its_finding(void **state)
     assert_int_equal(n, sizeof quickest / sizeof *quickest);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_finding_is_for_the_inputs_as_they_are),
-        cmocka_unit_test(experiments_learn_from_their_own_texts_alone),
-        cmocka_unit_test(pages_of_changed_inputs_have_no_finding),
-        cmocka_unit_test(another_value_of_any_number_leaves_nothing_stale),
-        cmocka_unit_test(given_models_leave_nothing_of_those_of_the_file),
-        cmocka_unit_test(a_shipped_experiment_prints_its_finding),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+SUITE(.setup = set_up, .teardown = tear_down);

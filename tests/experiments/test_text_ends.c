@@ -13,7 +13,6 @@
 #include "sim/sources.h"
 #include "tests/support/contexts.h"
 #include "tests/support/folder.h"
-#include "tests/support/simulated_card.h"
 #include "tests/support/stage.h"
 #include "tests/support/support.h"
 #include "timing/timing_prompts.h"
@@ -301,9 +300,8 @@ static void simulated(pair *p)
     spec_montecarlo_free(&mc);
 }
 
-static void every_path_ends_a_text_at_each_of_its_ends(void **state)
+TEST(every_path_ends_a_text_at_each_of_its_ends)
 {
-    (void)state;
     static const struct {
         const char *name;
         void (*run)(pair *p);
@@ -331,9 +329,8 @@ static void every_path_ends_a_text_at_each_of_its_ends(void **state)
 #define SHAPE "random?dim=32&layers=1&heads=2&ffn=32&vocab=6&context=64&type=f32&device=gpu"
 
 /* Drafts drawn on the device end with an end, too, and so do texts verified there. */
-static void so_do_chains_of_a_device(void **state)
+TEST(so_do_chains_of_a_device)
 {
-    (void)state;
     spec_model *model[2];
     spec_error error = {""};
     spec_decoder decoder;
@@ -374,12 +371,4 @@ static void so_do_chains_of_a_device(void **state)
     gsl_rng_free(rng);
 }
 
-int main(void)
-{
-    spec_simulated_card();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_path_ends_a_text_at_each_of_its_ends),
-        cmocka_unit_test(so_do_chains_of_a_device),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(SIMULATOR, .setup = spec_folder_enter, .teardown = spec_folder_leave);

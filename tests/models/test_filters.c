@@ -78,9 +78,8 @@ static void draw_row(double *row, int vocab, int form, uint64_t *state)
     spec_row_normalise(row, vocab);
 }
 
-static void filters_keep_what_a_whole_sort_keeps_bit_for_bit(void **state)
+TEST(filters_keep_what_a_whole_sort_keeps_bit_for_bit)
 {
-    (void)state;
     static const int vocabs[] = {1, 2, 9, 48, 50, 257, 1000, 1024, 4097, V_MAX};
     static const int top_ks[] = {0, 0, 1, 2, 16, 40, 63, 250, 999, 2049};
     static const double top_ps[] = {1.0,  0.0,   0.27,       0.651,      0.9,
@@ -106,9 +105,8 @@ static void filters_keep_what_a_whole_sort_keeps_bit_for_bit(void **state)
 
 /* If the mass is within rounding of top_p, the compensated sum decides: 8 n of 10 n equals are 0.8.
  */
-static void a_mass_that_is_nearly_reached_is_judged_by_the_compensated_sum(void **state)
+TEST(a_mass_that_is_nearly_reached_is_judged_by_the_compensated_sum)
 {
-    (void)state;
     static double row[1000], expected[1000];
     static int order[1000];
     for (int n = 1; n <= 100; n++) {
@@ -121,13 +119,4 @@ static void a_mass_that_is_nearly_reached_is_judged_by_the_compensated_sum(void 
             assert_memory_equal(row, expected, (size_t)vocab * sizeof *row);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(filters_keep_what_a_whole_sort_keeps_bit_for_bit),
-        cmocka_unit_test(a_mass_that_is_nearly_reached_is_judged_by_the_compensated_sum),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,12 @@
 #include "base/noise.h"
 #include "speclab/round.h"
 #include "tests/models/open_model.h"
+#include "tests/support/support.h"
 
 #include <unistd.h>
 
-static void every_kind_has_a_whole_table_line(void **state)
+TEST(every_kind_has_a_whole_table_line)
 {
-    (void)state;
     for (int i = 0; spec_model_kinds[i] != NULL; i++) {
         const spec_model_kind *kind = spec_model_kinds[i];
         const size_t length = strlen(kind->name);
@@ -26,9 +26,8 @@ static void every_kind_has_a_whole_table_line(void **state)
 
 /* The usage of a kind without a path is a spec with every key at its default: the same model as its
  * bare name. */
-static void usages_show_the_defaults(void **state)
+TEST(usages_show_the_defaults)
 {
-    (void)state;
     opened target =
         open_model("random?dim=32&layers=2&heads=2&ffn=32&vocab=12&context=16&type=f32", NULL);
     for (int i = 0; spec_model_kinds[i] != NULL; i++) {
@@ -50,9 +49,8 @@ static void usages_show_the_defaults(void **state)
     close_model(&target);
 }
 
-static void unknown_kinds_and_keys_name_the_nearest(void **state)
+TEST(unknown_kinds_and_keys_name_the_nearest)
 {
-    (void)state;
     assert_refused("zifp?V=3", NULL, "no kind of model is named 'zifp'; did you mean 'zipf'?");
     assert_refused("banana", NULL,
                    "no kind of model is named 'banana'; 'speclab list' shows them all");
@@ -63,9 +61,8 @@ static void unknown_kinds_and_keys_name_the_nearest(void **state)
     assert_refused("zipf?V=3&V=4", NULL, "twice");
 }
 
-static void a_file_alone_is_of_the_kind_of_its_ending(void **state)
+TEST(a_file_alone_is_of_the_kind_of_its_ending)
 {
-    (void)state;
     assert_refused("no/such.gguf?contxt=3", NULL, "did you mean 'context'?");
     assert_refused("no/such.gguf", NULL, "no/such.gguf: ");
     assert_refused("no/such.bin?end=2", NULL, "no/such.bin: ");
@@ -84,9 +81,8 @@ static void a_file_alone_is_of_the_kind_of_its_ending(void **state)
     assert_refused("a.gguf2", NULL, "no kind of model is named 'a.gguf2'");
 }
 
-static void a_model_remembers_its_spec(void **state)
+TEST(a_model_remembers_its_spec)
 {
-    (void)state;
     opened o = open_model("markov?V=3&seed=5", NULL);
     assert_string_equal(o.model->spec, "markov?V=3&seed=5");
     assert_string_equal(o.model->kind->name, "markov");
@@ -98,9 +94,8 @@ static void a_model_remembers_its_spec(void **state)
 
 /* The rows of a chain and of trees equal the rows of the corresponding contexts, bit for bit,
  * however many are scored together. */
-static void rows_do_not_depend_on_what_is_scored_with_them(void **state)
+TEST(rows_do_not_depend_on_what_is_scored_with_them)
 {
-    (void)state;
     static const char *const specs[] = {
         "probs:0.1,0.2,0.3,0.4",
         "uniform?V=4",
@@ -156,9 +151,8 @@ static void rows_do_not_depend_on_what_is_scored_with_them(void **state)
     }
 }
 
-static void the_tail_is_the_last_tokens_of_the_path(void **state)
+TEST(the_tail_is_the_last_tokens_of_the_path)
 {
-    (void)state;
     const int context[] = {1, 2, 3}, token[] = {10, 11, 12}, parent[] = {-1, 0, 0};
     int tail[8];
     assert_int_equal(spec_session_tail(tail, 8, context, 3, token, parent, 2), 5);
@@ -174,9 +168,8 @@ static void the_tail_is_the_last_tokens_of_the_path(void **state)
 }
 
 /* The longest draft and the largest order fit into the session's workspace. */
-static void the_largest_draft_is_scored(void **state)
+TEST(the_largest_draft_is_scored)
 {
-    (void)state;
     opened o = open_model("dirichlet?V=2&order=16", NULL);
     int *token = calloc(SPEC_NODES_MAX, sizeof *token), context[30] = {1, 0, 1};
     const double **row = calloc(SPEC_NODES_MAX + 1, sizeof *row);
@@ -201,19 +194,4 @@ static void the_largest_draft_is_scored(void **state)
     free(row);
     free(scratch);
     close_model(&o);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_has_a_whole_table_line),
-        cmocka_unit_test(usages_show_the_defaults),
-        cmocka_unit_test(unknown_kinds_and_keys_name_the_nearest),
-        cmocka_unit_test(a_file_alone_is_of_the_kind_of_its_ending),
-        cmocka_unit_test(a_model_remembers_its_spec),
-        cmocka_unit_test(rows_do_not_depend_on_what_is_scored_with_them),
-        cmocka_unit_test(the_tail_is_the_last_tokens_of_the_path),
-        cmocka_unit_test(the_largest_draft_is_scored),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

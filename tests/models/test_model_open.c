@@ -3,6 +3,7 @@
 
 #include "models/transformer/files/gguf_writer.h"
 #include "tests/models/open_model.h"
+#include "tests/support/support.h"
 
 #include <unistd.h>
 
@@ -40,7 +41,7 @@ static void write_file(const char *architecture, const char *key, const char *op
     spec_gguf_writer_free(&writer);
 }
 
-static void a_gguf_file_says_what_kind_it_is(void **state)
+TEST(a_gguf_file_says_what_kind_it_is)
 {
     static const struct {
         const char *architecture, *key, *opt_text, *kind;
@@ -52,17 +53,15 @@ static void a_gguf_file_says_what_kind_it_is(void **state)
         {"qwen3", "qwen3.nextn_predict_layers", NULL, "mtp"},
         {"qwen3", "llama.nextn_predict_layers", NULL, "gguf"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         write_file(cases[i].architecture, cases[i].key, cases[i].opt_text);
         assert_string_equal(spec_model_open_kind(path)->name, cases[i].kind);
     }
 }
 
-static void a_gguf_file_cannot_claim_to_be_another_kind(void **state)
+TEST(a_gguf_file_cannot_claim_to_be_another_kind)
 {
     static const char *const claims[] = {"ngram", "zipf", "layers", "no-such-kind", ""};
-    (void)state;
     for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
         write_file("speclab-head", "speclab.head", claims[i]);
         assert_string_equal(spec_model_open_kind(path)->name, "gguf");
@@ -73,11 +72,4 @@ static void a_gguf_file_cannot_claim_to_be_another_kind(void **state)
     assert_refused(path, NULL, "'speclab.head' is not a text");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_gguf_file_says_what_kind_it_is),
-        cmocka_unit_test(a_gguf_file_cannot_claim_to_be_another_kind),
-    };
-    return cmocka_run_group_tests(tests, make_file, remove_file);
-}
+SUITE(.setup = make_file, .teardown = remove_file);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/models/open_model.h"
 #include "tests/support/folder.h"
+#include "tests/support/support.h"
 
 enum { V = 9 };
 
@@ -37,9 +38,8 @@ static void check(const char *base_spec, const char *ids, const char *kept, doub
     close_model(&base);
 }
 
-static void other_tokens_have_no_mass(void **state)
+TEST(other_tokens_have_no_mass)
 {
-    (void)state;
     write_file("ids.txt", "7 2\n2\t5\n");
     for (int t = 0; t < 3; t++) {
         const double temperature = (const double[]){1.0, 0.6, 0.0}[t];
@@ -49,9 +49,8 @@ static void other_tokens_have_no_mass(void **state)
     }
 }
 
-static void a_row_without_a_kept_token_is_uniform(void **state)
+TEST(a_row_without_a_kept_token_is_uniform)
 {
-    (void)state;
     opened model = open_model("probs:0,0,.25,.75?ids=2", NULL);
     const double *row = row_after(&model, NULL, 0);
     for (int i = 0; i < 4; i++) assert_true(row[i] == (i < 2 ? 0.5 : 0.0));
@@ -60,9 +59,8 @@ static void a_row_without_a_kept_token_is_uniform(void **state)
 }
 
 /* A transformer applies its temperature itself, but here it comes after the restriction. */
-static void rows_of_a_tree_are_those_of_its_paths(void **state)
+TEST(rows_of_a_tree_are_those_of_its_paths)
 {
-    (void)state;
     static const char transformer[] = "random?dim=32&layers=2&heads=4&ffn=64&vocab=9&context=64";
     for (int t = 0; t < 2; t++) {
         char spec[160];
@@ -93,9 +91,8 @@ static void rows_of_a_tree_are_those_of_its_paths(void **state)
     }
 }
 
-static void wrong_ids_are_refused(void **state)
+TEST(wrong_ids_are_refused)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
     } files[] = {{"", "no tokens"},          {" \n", "no tokens"}, {"1 9", "wrong.txt:1: '9'"},
@@ -119,13 +116,4 @@ static void wrong_ids_are_refused(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(other_tokens_have_no_mass),
-        cmocka_unit_test(a_row_without_a_kept_token_is_uniform),
-        cmocka_unit_test(rows_of_a_tree_are_those_of_its_paths),
-        cmocka_unit_test(wrong_ids_are_refused),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

@@ -15,9 +15,8 @@ static double uniform(uint64_t i)
 }
 
 /* Second route: the same sum in long double. Lengths around the block of 128 and the lanes of 8. */
-static void sums_agree_with_long_double(void **state)
+TEST(sums_agree_with_long_double)
 {
-    (void)state;
     static const int lengths[] = {1, 2, 7, 8, 9, 127, 128, 129, 136, 255, 256, 1000, 100000};
     double *a = malloc(100000 * sizeof a[0]), *b = malloc(100000 * sizeof b[0]);
     for (size_t k = 0; k < sizeof lengths / sizeof lengths[0]; k++) {
@@ -39,9 +38,8 @@ static void sums_agree_with_long_double(void **state)
 }
 
 /* A plain sum of a million times 2^-52 beside a 1 would lose every one of them. */
-static void small_terms_are_not_lost(void **state)
+TEST(small_terms_are_not_lost)
 {
-    (void)state;
     const int n = 1 << 20;
     double *a = malloc((size_t)n * sizeof a[0]);
     for (int i = 1; i < n; i++) a[i] = 0x1p-54;
@@ -54,9 +52,8 @@ static void small_terms_are_not_lost(void **state)
     free(a);
 }
 
-static void extremes_are_the_lowest_among_ties(void **state)
+TEST(extremes_are_the_lowest_among_ties)
 {
-    (void)state;
     const double row[] = {0.2, 0.3, 0.1, 0.3, 0.1};
     assert_int_equal(spec_row_argmax(row, 5), 1);
     assert_int_equal(spec_row_argmin(row, 5), 2);
@@ -66,9 +63,8 @@ static void extremes_are_the_lowest_among_ties(void **state)
     assert_int_equal(spec_row_argmin(row + 4, 1), 0);
 }
 
-static void the_largest_come_in_order_and_the_lowest_first_among_ties(void **state)
+TEST(the_largest_come_in_order_and_the_lowest_first_among_ties)
 {
-    (void)state;
     const double row[] = {0.2, 0.3, 0.1, 0.3, 0.1};
     const int order[] = {1, 3, 0, 2, 4};
     for (int n = 1; n <= 5; n++)
@@ -82,9 +78,8 @@ static void the_largest_come_in_order_and_the_lowest_first_among_ties(void **sta
         }
 }
 
-static void the_largest_of_a_long_row_is_the_lowest_among_ties(void **state)
+TEST(the_largest_of_a_long_row_is_the_lowest_among_ties)
 {
-    (void)state;
     double value[700];
     uint64_t key = 27;
     for (int c = 0; c < 2000; c++) {
@@ -98,9 +93,8 @@ static void the_largest_of_a_long_row_is_the_lowest_among_ties(void **state)
     }
 }
 
-static void every_instruction_set_finds_the_same_values_above_a_bound(void **state)
+TEST(every_instruction_set_finds_the_same_values_above_a_bound)
 {
-    (void)state;
     static const struct {
         spec_isa isa;
         spec_row_above_kernel *above;
@@ -136,17 +130,4 @@ static void every_instruction_set_finds_the_same_values_above_a_bound(void **sta
                 }
             }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_agree_with_long_double),
-        cmocka_unit_test(small_terms_are_not_lost),
-        cmocka_unit_test(extremes_are_the_lowest_among_ties),
-        cmocka_unit_test(the_largest_of_a_long_row_is_the_lowest_among_ties),
-        cmocka_unit_test(every_instruction_set_finds_the_same_values_above_a_bound),
-        cmocka_unit_test(the_largest_come_in_order_and_the_lowest_first_among_ties),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

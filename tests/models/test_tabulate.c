@@ -6,6 +6,7 @@
 #include "models/transformed_model.h"
 #include "tests/models/open_model.h"
 #include "tests/support/contexts.h"
+#include "tests/support/support.h"
 
 /* A test model whose row is a hash of the context, computed into the scratch; `calls` counts the
  * calls. */
@@ -101,9 +102,8 @@ static spec_model *new_hashed(const spec_model_kind *kind, int vocab, int order,
     return &model->head;
 }
 
-static void a_table_gives_the_same_bits_without_computing(void **state)
+TEST(a_table_gives_the_same_bits_without_computing)
 {
-    (void)state;
     for (int order = 0; order <= 4; order++) {
         int calls = 0, ref_calls = 0;
         spec_model *model = new_hashed(&stateless, 5, order, &calls),
@@ -143,9 +143,8 @@ static void a_table_gives_the_same_bits_without_computing(void **state)
     }
 }
 
-static void a_model_without_a_useful_table_stays_unchanged(void **state)
+TEST(a_model_without_a_useful_table_stays_unchanged)
 {
-    (void)state;
     for (int reason = 0; reason < 4; reason++) {
         int calls = 0;
         static const int order[] = {
@@ -164,9 +163,8 @@ static void a_model_without_a_useful_table_stays_unchanged(void **state)
 }
 
 /* 2^18 cells are 512 contexts of 512 tokens; with the empty one there are 513. */
-static void the_largest_table_is_known(void **state)
+TEST(the_largest_table_is_known)
 {
-    (void)state;
     opened large = open_model("dirichlet?V=512&order=1", NULL),
            small = open_model("dirichlet?V=511&order=1", NULL);
     assert_ptr_equal(row_after(&large, NULL, 0), large.scratch);
@@ -177,9 +175,8 @@ static void the_largest_table_is_known(void **state)
 
 /* A model that reads the whole text keeps its own _score inside a transform and a perturbed draft.
  */
-static void wrappers_of_a_stateful_model_use_its_score(void **state)
+TEST(wrappers_of_a_stateful_model_use_its_score)
 {
-    (void)state;
     int calls = 0;
     spec_error error = {""};
     spec_model *base = new_hashed(&stateful, 6, -1, &calls), *warm, *draft;
@@ -231,15 +228,4 @@ static void wrappers_of_a_stateful_model_use_its_score(void **state)
     spec_model_close(draft);
     spec_model_close(warm);
     spec_model_close(base);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_table_gives_the_same_bits_without_computing),
-        cmocka_unit_test(a_model_without_a_useful_table_stays_unchanged),
-        cmocka_unit_test(the_largest_table_is_known),
-        cmocka_unit_test(wrappers_of_a_stateful_model_use_its_score),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

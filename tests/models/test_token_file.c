@@ -25,9 +25,8 @@ static spec_model *open_model(const char *spec)
     return model;
 }
 
-static void a_text_has_the_models_tokens(void **state)
+TEST(a_text_has_the_models_tokens)
 {
-    (void)state;
     static const char text[] = "the cat sat on the mat.\nthe dog sat on the cat.\n\nthe end\n";
     static const char *const units[] = {"bytes", "words"};
     write_file("text.txt", text);
@@ -47,9 +46,8 @@ static void a_text_has_the_models_tokens(void **state)
     }
 }
 
-static void numbers_are_tokens_of_a_model_without_a_tokenizer(void **state)
+TEST(numbers_are_tokens_of_a_model_without_a_tokenizer)
 {
-    (void)state;
     static const int expected[] = {0, 8, 3, 3};
     spec_model *model = open_model("uniform?V=9");
     int *token, n;
@@ -62,9 +60,8 @@ static void numbers_are_tokens_of_a_model_without_a_tokenizer(void **state)
 }
 
 /* The lines of wrong words are in tests/sim/draft/test_draft_rest.c. */
-static void a_file_that_cannot_be_read_leaves_nothing(void **state)
+TEST(a_file_that_cannot_be_read_leaves_nothing)
 {
-    (void)state;
     static const char *const wrong[] = {"nothing", ".", "/dev/null"};
     spec_model *model = open_model("uniform?V=9");
     for (int i = 0; i < 3; i++) {
@@ -79,12 +76,4 @@ static void a_file_that_cannot_be_read_leaves_nothing(void **state)
     spec_model_close(model);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_text_has_the_models_tokens),
-        cmocka_unit_test(numbers_are_tokens_of_a_model_without_a_tokenizer),
-        cmocka_unit_test(a_file_that_cannot_be_read_leaves_nothing),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

@@ -3,6 +3,7 @@
 
 #include "base/noise.h"
 #include "tests/models/open_model.h"
+#include "tests/support/support.h"
 
 #include <float.h>
 
@@ -47,9 +48,8 @@ static void random_row(double *row, int vocab, uint64_t key, bool ties)
 
 /* ---- known answers --------------------------------------------------------------------------- */
 
-static void temperature_is_a_power(void **state)
+TEST(temperature_is_a_power)
 {
-    (void)state;
     double half[] = {0.5, 0.25, 0.25, 0.0}, two[] = {0.64, 0.04, 0.32, 0.0};
     apply(half, 4, with_temperature(0.5)); /* squares: 4, 1, 1 over 6 */
     assert_row(half, (const double[]){4.0 / 6.0, 1.0 / 6.0, 1.0 / 6.0, 0.0}, 4);
@@ -60,9 +60,8 @@ static void temperature_is_a_power(void **state)
 
 /* 0.4 0.3 0.15 0.1 0.05, top_k = 3 and top_p = 0.8: joint keeps 3 by rank and 3 by mass (0.4 + 0.3
  * < 0.8); chained sees 0.4/0.85 + 0.3/0.85 = 0.8235 >= 0.8 after the rank, so keeps 2. */
-static void joint_and_chained_filters_differ(void **state)
+TEST(joint_and_chained_filters_differ)
 {
-    (void)state;
     double joint[] = {0.1, 0.4, 0.15, 0.3, 0.05}, chained[] = {0.1, 0.4, 0.15, 0.3, 0.05};
     spec_transform transform = SPEC_TRANSFORM_NONE;
     transform.top_k = 3;
@@ -84,9 +83,8 @@ static void joint_and_chained_filters_differ(void **state)
  * filter_apply_order="joint").
  * chained: q *= mask and q /= q.sum() after each (Hugging Face's logits warpers, whose top_p sees
  * the softmax of the survivors of top_k; vLLM likewise). */
-static void filters_agree_with_numpy(void **state)
+TEST(filters_agree_with_numpy)
 {
-    (void)state;
     static const double joint[] = {0.0,
                                    0.0,
                                    0.0,
@@ -126,9 +124,8 @@ static void filters_agree_with_numpy(void **state)
  * that top_p counts the mass of min_p's survivors. The survivors of min_p do not depend on the
  * order, so vLLM keeps no extra token. On one in seven of these rows the two orders differ, by a TV
  * of up to .49. */
-static void chained_filters_have_min_p_last_and_vllm_has_it_first(void **state)
+TEST(chained_filters_have_min_p_last_and_vllm_has_it_first)
 {
-    (void)state;
     uint64_t noise = 42;
     int differ = 0;
     double most = 0.0;
@@ -163,9 +160,8 @@ static void chained_filters_have_min_p_last_and_vllm_has_it_first(void **state)
         fail_msg("%d differ, by up to %g", differ, most);
 }
 
-static void top_k_keeps_ties_with_the_last(void **state)
+TEST(top_k_keeps_ties_with_the_last)
 {
-    (void)state;
     double row[] = {0.2, 0.1, 0.3, 0.2, 0.2};
     spec_transform transform = SPEC_TRANSFORM_NONE;
     transform.top_k = 2;
@@ -173,9 +169,8 @@ static void top_k_keeps_ties_with_the_last(void **state)
     assert_row(row, (const double[]){0.2 / 0.9, 0.0, 0.3 / 0.9, 0.2 / 0.9, 0.2 / 0.9}, 5);
 }
 
-static void top_p_takes_the_lowest_of_ties_and_no_more(void **state)
+TEST(top_p_takes_the_lowest_of_ties_and_no_more)
 {
-    (void)state;
     double row[] = {0.2, 0.1, 0.3, 0.2, 0.2}, tenths[10], one[] = {0.3, 0.4, 0.3};
     spec_transform transform = SPEC_TRANSFORM_NONE;
     transform.top_p = 0.651;
@@ -190,9 +185,8 @@ static void top_p_takes_the_lowest_of_ties_and_no_more(void **state)
     assert_row(one, (const double[]){0.0, 1.0, 0.0}, 3);
 }
 
-static void min_p_is_relative_to_the_largest(void **state)
+TEST(min_p_is_relative_to_the_largest)
 {
-    (void)state;
     double row[] = {0.5, 0.125, 0.25, 0.0625, 0.0625}, ties[] = {0.3, 0.4, 0.3};
     spec_transform transform = SPEC_TRANSFORM_NONE;
     transform.min_p = 0.25; /* the bound itself survives */
@@ -203,9 +197,8 @@ static void min_p_is_relative_to_the_largest(void **state)
     assert_row(ties, (const double[]){0.0, 1.0, 0.0}, 3);
 }
 
-static void temperature_zero_is_the_lowest_argmax(void **state)
+TEST(temperature_zero_is_the_lowest_argmax)
 {
-    (void)state;
     double row[] = {0.1, 0.4, 0.1, 0.4};
     apply(row, 4, with_temperature(0.0));
     assert_row(row, (const double[]){0.0, 1.0, 0.0, 0.0}, 4);
@@ -264,9 +257,8 @@ static void transform_ref(double *row, int vocab, const spec_transform *transfor
     }
 }
 
-static void filters_agree_with_a_full_sort(void **state)
+TEST(filters_agree_with_a_full_sort)
 {
-    (void)state;
     static const double temperatures[] = {1.0, 0.27, 2.385}, top_ps[] = {1.0, 0.9, 0.651, 0.27},
                         min_ps[] = {0.0, 0.031, 0.27};
     static const int top_ks[] = {0, 1, 2, 13, 200}, vocabs[] = {1, 2, 5, 63, 64, 65, 500};
@@ -295,9 +287,8 @@ static void filters_agree_with_a_full_sort(void **state)
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
-static void filters_that_keep_all_change_no_bit(void **state)
+TEST(filters_that_keep_all_change_no_bit)
 {
-    (void)state;
     double row[65], kept[65];
     for (uint64_t key = 0; key < 50; key++) {
         random_row(row, 65, key, false);
@@ -333,9 +324,8 @@ static void filters_that_keep_all_change_no_bit(void **state)
     close_model(&same);
 }
 
-static void extreme_temperatures_neither_overflow_nor_vanish(void **state)
+TEST(extreme_temperatures_neither_overflow_nor_vanish)
 {
-    (void)state;
     static const double temperatures[] = {1e-300, 1e-9, 1e-3, 100.0, 1e9};
     for (int i = 0; i < 5; i++) {
         double row[] = {1e-300, 0.3, 0.0, 0.7 - 1e-15, 1e-15};
@@ -352,9 +342,8 @@ static void extreme_temperatures_neither_overflow_nor_vanish(void **state)
     assert_true(tiny[0] == 0.0 && tiny[1] == 1.0);
 }
 
-static void a_large_row_of_equals_is_filtered(void **state)
+TEST(a_large_row_of_equals_is_filtered)
 {
-    (void)state;
     enum { V = 4096 };
     static double row[V];
     for (int i = 0; i < V; i++) row[i] = 1.0 / V;
@@ -367,9 +356,8 @@ static void a_large_row_of_equals_is_filtered(void **state)
 /* ---- the wrapped model ----------------------------------------------------------------------- */
 
 /* Of order 6, too large for a table. */
-static void a_wrapped_model_transforms_every_row(void **state)
+TEST(a_wrapped_model_transforms_every_row)
 {
-    (void)state;
     opened base = open_model("dirichlet?V=20&order=6&seed=5", NULL);
     opened o =
         open_model("dirichlet?V=20&order=6&seed=5&temperature=0.651&top_k=9&top_p=0.9", NULL);
@@ -407,9 +395,8 @@ static void a_wrapped_model_transforms_every_row(void **state)
     close_model(&o);
 }
 
-static void each_setting_alone_makes_a_transform(void **state)
+TEST(each_setting_alone_makes_a_transform)
 {
-    (void)state;
     static const char *const specs[] = {"m?temperature=0",
                                         "m?temperature=1.01",
                                         "m?temperature=2",
@@ -432,9 +419,8 @@ static void each_setting_alone_makes_a_transform(void **state)
     }
 }
 
-static void bad_values_are_refused(void **state)
+TEST(bad_values_are_refused)
 {
-    (void)state;
     assert_refused("zipf?temperature=-1", NULL, "temperature=-1 is not between 0 and 1e+09");
     assert_refused("zipf?temperature=nan", NULL, "finite");
     assert_refused("zipf?temperature=inf", NULL, "finite");
@@ -446,26 +432,4 @@ static void bad_values_are_refused(void **state)
     assert_refused("zipf?min_p=1.01", NULL, "between 0 and 1");
     assert_refused("zipf?filters=both", NULL, "not one of joint or chained");
     assert_refused("zipf?topk=3", NULL, "did you mean 'top_k'");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(temperature_is_a_power),
-        cmocka_unit_test(joint_and_chained_filters_differ),
-        cmocka_unit_test(chained_filters_have_min_p_last_and_vllm_has_it_first),
-        cmocka_unit_test(filters_agree_with_numpy),
-        cmocka_unit_test(top_k_keeps_ties_with_the_last),
-        cmocka_unit_test(top_p_takes_the_lowest_of_ties_and_no_more),
-        cmocka_unit_test(min_p_is_relative_to_the_largest),
-        cmocka_unit_test(temperature_zero_is_the_lowest_argmax),
-        cmocka_unit_test(filters_agree_with_a_full_sort),
-        cmocka_unit_test(filters_that_keep_all_change_no_bit),
-        cmocka_unit_test(extreme_temperatures_neither_overflow_nor_vanish),
-        cmocka_unit_test(a_large_row_of_equals_is_filtered),
-        cmocka_unit_test(a_wrapped_model_transforms_every_row),
-        cmocka_unit_test(each_setting_alone_makes_a_transform),
-        cmocka_unit_test(bad_values_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "models/translated_model.h"
 #include "tests/models/open_model.h"
 #include "tests/support/folder.h"
+#include "tests/support/support.h"
 #include "tests/support/table_model.h"
 
 static const char *const pairs[][2] = {{"words", "bytes"},
@@ -91,9 +92,8 @@ static void expected_row(double *ret, opened *own, const spec_model *target, con
     for (int i = 0; i < target->vocab; i++) ret[i] = mass > 0.0 ? ret[i] / mass : partner[i] >= 0;
 }
 
-static void rows_are_the_drafts_at_tokens_of_one_text(void **state)
+TEST(rows_are_the_drafts_at_tokens_of_one_text)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (int pair = 0; pair < PAIRS; pair++) {
         opened target, own, draft;
@@ -121,9 +121,8 @@ static void rows_are_the_drafts_at_tokens_of_one_text(void **state)
 }
 
 /* Nodes with partners are scored in one pass, others row by row. */
-static void rows_of_a_tree_are_those_of_its_paths(void **state)
+TEST(rows_of_a_tree_are_those_of_its_paths)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (int c = 0; c < 40 * PAIRS; c++) {
         opened target, own, draft, alone;
@@ -167,9 +166,8 @@ static void rows_of_a_tree_are_those_of_its_paths(void **state)
 }
 
 /* After a text that the draft's window does not hold the row is uniform. */
-static void a_transformer_translates_what_its_window_holds(void **state)
+TEST(a_transformer_translates_what_its_window_holds)
 {
-    (void)state;
     char draft_file[512];
     spec_test_data(draft_file, sizeof draft_file, "babyllama/draft.bin");
     char spec[640];
@@ -194,9 +192,8 @@ static void a_transformer_translates_what_its_window_holds(void **state)
 }
 
 /* The draft's ends are found by their texts; the first that is left over is the target's, too. */
-static void ends_of_a_text_are_translated(void **state)
+TEST(ends_of_a_text_are_translated)
 {
-    (void)state;
     opened target = open_model("ngram:text.txt?tokens=words", NULL),
            own = open_model("ngram:text.txt?tokens=chars", NULL);
     spec_model *translated;
@@ -220,9 +217,8 @@ static void ends_of_a_text_are_translated(void **state)
     close_model(&target);
 }
 
-static void drafts_without_texts_are_refused(void **state)
+TEST(drafts_without_texts_are_refused)
 {
-    (void)state;
     static const struct {
         const char *draft, *says;
     } cases[] = {{"zipf?V=9&vocabulary=target", "have no texts"},
@@ -239,14 +235,4 @@ static void drafts_without_texts_are_refused(void **state)
     close_model(&target);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_the_drafts_at_tokens_of_one_text),
-        cmocka_unit_test(rows_of_a_tree_are_those_of_its_paths),
-        cmocka_unit_test(a_transformer_translates_what_its_window_holds),
-        cmocka_unit_test(ends_of_a_text_are_translated),
-        cmocka_unit_test(drafts_without_texts_are_refused),
-    };
-    return cmocka_run_group_tests(tests, enter, spec_folder_leave);
-}
+SUITE(.setup = enter, .teardown = spec_folder_leave);

@@ -48,9 +48,8 @@ static void check(const listed *target, const listed *draft, const char *line)
     assert_string_equal(error.text, line);
 }
 
-static void the_first_token_that_differs_is_named(void **state)
+TEST(the_first_token_that_differs_is_named)
 {
-    (void)state;
     const char *const words[] = {"a", " b", "\xc3\xa9"}, *const others[] = {"a", " b", "\xc3\n"};
     listed target = {{.kind = &with_text, .vocab = 3}, words},
            draft = {{.kind = &with_text, .vocab = 3}, words};
@@ -75,9 +74,8 @@ static void the_first_token_that_differs_is_named(void **state)
     assert_true(spec_vocabularies_speaks(&target.head));
 }
 
-static void long_tokens_differ_by_their_length_or_their_front(void **state)
+TEST(long_tokens_differ_by_their_length_or_their_front)
 {
-    (void)state;
     char a[600], b[600];
     memset(a, 'x', sizeof a);
     memset(b, 'x', sizeof b);
@@ -93,13 +91,4 @@ static void long_tokens_differ_by_their_length_or_their_front(void **state)
     b[254] = 'x';
     b[598] = '\0';
     assert_int_equal(spec_vocabularies_check(&target.head, &draft.head, &error), GSL_EINVAL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_token_that_differs_is_named),
-        cmocka_unit_test(long_tokens_differ_by_their_length_or_their_front),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -156,9 +156,8 @@ static const uint64_t some_rounds[] = {0, 1, 2, 31, 32, 33, 63, 64, 100, 2385};
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 /* Every instruction set, the reference and the second route above: the same integers. */
-static void every_route_gives_the_same_tally(void **state)
+TEST(every_route_gives_the_same_tally)
 {
-    (void)state;
     uint64_t stream = 0;
     for (size_t s = 0; s < LENGTH(some_spec); s++) {
         for (size_t a = 0; a < LENGTH(some_alpha); a++) {
@@ -189,9 +188,8 @@ static void every_route_gives_the_same_tally(void **state)
     printf("%llu configurations\n", (unsigned long long)stream);
 }
 
-static void tallies_add_up(void **state)
+TEST(tallies_add_up)
 {
-    (void)state;
     const spec_process process = process_of("iid", 0.8);
     spec_tally both = {.time = 0.27}, sum = {.time = 0.27};
     spec_acceptance_rounds(&both, &process, 5, 1000, 1, 0);
@@ -204,9 +202,8 @@ static void tallies_add_up(void **state)
 
 /* u of lane 0 in its first step is compared with alpha 2^32: u + 1 words accept it, u words do not.
  * A chance below half a word never accepts. */
-static void the_threshold_is_exact(void **state)
+TEST(the_threshold_is_exact)
 {
-    (void)state;
     for (uint64_t stream = 0; stream < 50; stream++) {
         spec_lanes lanes;
         uint32_t u[SPEC_LANES];
@@ -254,9 +251,8 @@ static spec_lanes lanes_that_draw_zero(int skip)
 
 /* The smallest uniform of all, u = 0, against limits of 0: an event with limit 0 happens, an
  * impossible one does not. */
-static void a_zero_passes_a_limit_of_zero_unless_it_is_impossible(void **state)
+TEST(a_zero_passes_a_limit_of_zero_unless_it_is_impossible)
 {
-    (void)state;
     const spec_event always = {UINT32_MAX, UINT32_MAX}, zero[2] = {{0, 0}, {0, UINT32_MAX}};
     for (size_t j = 0; j < LENGTH(kernel); j++) {
         if (kernel[j].isa > spec_cpu_best_isa()) continue;
@@ -289,9 +285,8 @@ static void a_zero_passes_a_limit_of_zero_unless_it_is_impossible(void **state)
     }
 }
 
-static void edges_are_values(void **state)
+TEST(edges_are_values)
 {
-    (void)state;
     static const char *const spec[] = {"iid", "decay?rate=1", "markov?spread=0&rho=0.5"};
     for (size_t s = 0; s < LENGTH(spec); s++) {
         for (size_t k = 0; k < LENGTH(some_K); k++) {
@@ -367,9 +362,8 @@ static double law_p(const spec_process *process, const spec_process *drawn, int 
 
 /* The sample of 2^21 rounds is large enough to reject the neighbouring law given with each
  * process. */
-static void n_accepted_follows_the_exact_law(void **state)
+TEST(n_accepted_follows_the_exact_law)
 {
-    (void)state;
     static const struct {
         const char *spec, *near;
         double alpha, near_alpha;
@@ -421,9 +415,8 @@ static void assert_mean(const spec_process *process, int K, double mean, uint64_
  * docs/formulas.md#modulated, by python3 -c " for r in (0,.5,.9): h,l,m=.5,.5,1 for k in range(7):
  *                    h,l=h*1.,l*.5; m+=h+l; h,l=h*(1+r)/2+l*(1-r)/2,h*(1-r)/2+l*(1+r)/2
  *                print(m)" */
-static void means_are_those_of_the_closed_forms(void **state)
+TEST(means_are_those_of_the_closed_forms)
 {
-    (void)state;
     const uint64_t seed = spec_test_seed();
     spec_process process = process_of("iid", 0.8);
     assert_mean(&process, 5, 3.68928, seed);
@@ -439,9 +432,8 @@ static void means_are_those_of_the_closed_forms(void **state)
 
 /* The named wrong version: one uniform for all tokens of a round gives the law of a single test,
  * all or nothing. */
-static void the_law_rejects_a_shared_uniform(void **state)
+TEST(the_law_rejects_a_shared_uniform)
 {
-    (void)state;
     const spec_process process = process_of("iid", 0.8);
     double law[6];
     uint64_t counts[6] = {0};
@@ -477,9 +469,8 @@ static double batch_correlation_z(uint64_t seed, uint64_t step, uint64_t other_s
     return xy / sqrt(xx * yy) * sqrt(BATCHES);
 }
 
-static void batches_on_different_streams_do_not_correlate(void **state)
+TEST(batches_on_different_streams_do_not_correlate)
 {
-    (void)state;
     const uint64_t seed = spec_test_seed();
     assert_false(spec_battery_rejects(gsl_cdf_ugaussian_Q(batch_correlation_z(seed, 1, seed))));
     assert_false(spec_battery_rejects(gsl_cdf_ugaussian_Q(batch_correlation_z(seed, 0, seed + 1))));
@@ -490,9 +481,8 @@ static void batches_on_different_streams_do_not_correlate(void **state)
 /* Batch means vary as independent rounds do: their variance is that of a round over 320. Rounds
  * that shared uniforms across lanes would vary more: two equal lanes of 32 add 1/16 to the
  * variance, z = 2.8 here; a stream used twice, z = 45. */
-static void rounds_are_independent(void **state)
+TEST(rounds_are_independent)
 {
-    (void)state;
     enum { BATCHES = 4096, ROUNDS = 320 };
     const spec_process process = process_of("iid", 0.8);
     double law[6], mean = 0.0, variance = 0.0, sum = 0.0;
@@ -505,21 +495,4 @@ static void rounds_are_independent(void **state)
         sum += x * x / (variance / ROUNDS);
     }
     assert_false(spec_battery_rejects(gsl_cdf_chisq_Q(sum, BATCHES)));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_route_gives_the_same_tally),
-        cmocka_unit_test(tallies_add_up),
-        cmocka_unit_test(the_threshold_is_exact),
-        cmocka_unit_test(a_zero_passes_a_limit_of_zero_unless_it_is_impossible),
-        cmocka_unit_test(edges_are_values),
-        cmocka_unit_test(n_accepted_follows_the_exact_law),
-        cmocka_unit_test(means_are_those_of_the_closed_forms),
-        cmocka_unit_test(the_law_rejects_a_shared_uniform),
-        cmocka_unit_test(batches_on_different_streams_do_not_correlate),
-        cmocka_unit_test(rounds_are_independent),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

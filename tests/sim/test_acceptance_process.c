@@ -16,9 +16,8 @@ static spec_process process_of(const char *spec, double alpha)
     return process;
 }
 
-static void specs_are_read(void **state)
+TEST(specs_are_read)
 {
-    (void)state;
     spec_process process = process_of("iid", 0.27);
     assert_true(process.kind == SPEC_PROCESS_IID && process.alpha == 0.27);
     process = process_of("decay", 0.27);
@@ -45,9 +44,8 @@ static void specs_are_read(void **state)
                 process.rate[3] == 0.0 && !spec_acceptance_reads_alpha(&process));
 }
 
-static void lengths_and_rates_must_fit_into_a_round(void **state)
+TEST(lengths_and_rates_must_fit_into_a_round)
 {
-    (void)state;
     static const struct {
         const char *spec;
         int K;
@@ -73,9 +71,8 @@ static void lengths_and_rates_must_fit_into_a_round(void **state)
     }
 }
 
-static void bad_specs_get_one_clear_line(void **state)
+TEST(bad_specs_get_one_clear_line)
 {
-    (void)state;
     static const struct {
         const char *spec, *line;
         double alpha;
@@ -136,9 +133,8 @@ static void bad_specs_get_one_clear_line(void **state)
     }
 }
 
-static void every_usage_opens_and_shows_the_defaults(void **state)
+TEST(every_usage_opens_and_shows_the_defaults)
 {
-    (void)state;
     for (int i = 0; spec_process_usages[i] != NULL; i++) {
         char usage[128];
         snprintf(usage, sizeof usage, "%s", spec_process_usages[i]);
@@ -151,15 +147,4 @@ static void every_usage_opens_and_shows_the_defaults(void **state)
         const spec_process bare = process_of(usage, 0.6);
         assert_memory_equal(&process, &bare, sizeof bare); /* the usage shows the defaults */
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(specs_are_read),
-        cmocka_unit_test(lengths_and_rates_must_fit_into_a_round),
-        cmocka_unit_test(bad_specs_get_one_clear_line),
-        cmocka_unit_test(every_usage_opens_and_shows_the_defaults),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

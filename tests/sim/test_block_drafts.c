@@ -5,6 +5,7 @@
 #include "sim/output_law.h"
 #include "tests/models/open_model.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 enum { DEPTH = 3, V_MAX = 4 };
 
@@ -24,9 +25,8 @@ static spec_output_law law_of(const char *rule, const char *drafting, const open
     return law;
 }
 
-static void every_rule_is_lossless_with_block_drafts(void **state)
+TEST(every_rule_is_lossless_with_block_drafts)
 {
-    (void)state;
     static const char *const rules[] = {"token", "block", "traversal", "match", "naive-tree"};
     static const char *const drafts[] = {"block?of=target",
                                          "block?of=target&row=mean",
@@ -65,9 +65,8 @@ static void every_rule_is_lossless_with_block_drafts(void **state)
 }
 
 /* The rule compares rows of several rounds, and those of a block change with the round's start. */
-static void block_greedy_refuses_block_drafts(void **state)
+TEST(block_greedy_refuses_block_drafts)
 {
-    (void)state;
     opened target = open_model("dirichlet?V=3&order=2", NULL);
     opened draft = open_model("markov-block?of=target&temperature=0.9", target.model);
     spec_decoder decoder;
@@ -100,9 +99,8 @@ static long double accepted(opened *target, double (*row)[V_MAX], int *text, int
 }
 
 /* mean_n_accepted of the first round is the sum of the offsets' objectives. */
-static void the_decoder_accepts_what_the_objective_says(void **state)
+TEST(the_decoder_accepts_what_the_objective_says)
 {
-    (void)state;
     static const char *const drafts[] = {"block?of=target", "block?of=target&row=mean",
                                          "block?of=target&alpha=0.8"};
     double found[3];
@@ -136,9 +134,8 @@ static void the_decoder_accepts_what_the_objective_says(void **state)
 
 /* A round costs c for its pass, c_token per row read, and 1 for the verification. The oracle pays
  * for what is accepted alone. */
-static void a_round_costs_one_pass_and_a_time_per_token(void **state)
+TEST(a_round_costs_one_pass_and_a_time_per_token)
 {
-    (void)state;
     static const struct {
         const char *draft, *drafting, *policy;
         int K, rows; /* rows read by a draft in full; 0: of the oracle */
@@ -186,9 +183,8 @@ static void a_round_costs_one_pass_and_a_time_per_token(void **state)
 }
 
 /* The guess is a call of its own, before that of the chain. */
-static void the_clock_charges_one_call_for_a_draft_ahead_too(void **state)
+TEST(the_clock_charges_one_call_for_a_draft_ahead_too)
 {
-    (void)state;
     const spec_costs costs = {.draft = 0.3,
                               .token = 0.07,
                               .verify = 0.9,
@@ -203,9 +199,8 @@ static void the_clock_charges_one_call_for_a_draft_ahead_too(void **state)
 }
 
 /* Calls of a huge cost, which lookup does not make. */
-static void a_policy_weighs_no_calls_without_a_model(void **state)
+TEST(a_policy_weighs_no_calls_without_a_model)
 {
-    (void)state;
     opened target = open_model("uniform?V=1", NULL);
     gsl_rng *rng = spec_rng_alloc();
     spec_rng_stream(rng, 42, 2);
@@ -226,17 +221,4 @@ static void a_policy_weighs_no_calls_without_a_model(void **state)
     spec_decoder_free(&decoder);
     gsl_rng_free(rng);
     close_model(&target);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_rule_is_lossless_with_block_drafts),
-        cmocka_unit_test(block_greedy_refuses_block_drafts),
-        cmocka_unit_test(the_decoder_accepts_what_the_objective_says),
-        cmocka_unit_test(a_round_costs_one_pass_and_a_time_per_token),
-        cmocka_unit_test(the_clock_charges_one_call_for_a_draft_ahead_too),
-        cmocka_unit_test(a_policy_weighs_no_calls_without_a_model),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include "sim/verify/verify.h"
 #include "tests/support/card_group.h"
 #include "tests/support/sampled_rows.h"
+#include "tests/support/support.h"
 
 #include <math.h>
 #include <string.h>
@@ -256,17 +257,15 @@ static void run_chains(const int *vocab, int n_vocab, uint64_t rounds, uint64_t 
            (unsigned long long)kept);
 }
 
-static void chains_of_small_vocabularies_come_out_as_on_the_host(void **state)
+TEST(chains_of_small_vocabularies_come_out_as_on_the_host)
 {
-    (void)state;
     static const int vocab[] = {1, 2, 3, 4, 5, 7, 12, 33, 127, 130};
     run_chains(vocab, 10, spec_test_samples(30), 1);
 }
 
 /* Corrections of more than 512 tokens take two uniforms; draws of more than 1024 go by parts. */
-static void chains_of_larger_vocabularies_come_out_as_on_the_host(void **state)
+TEST(chains_of_larger_vocabularies_come_out_as_on_the_host)
 {
-    (void)state;
     static const int vocab[] = {511, 512, 513, 700, 1024, 1025, 1600, MOST_VOCAB};
     run_chains(vocab, 8, spec_test_samples(4), 2);
 }
@@ -295,9 +294,8 @@ static int borders_of(double *border, const double *weight, int vocab)
     return n;
 }
 
-static void uniforms_at_each_border_fall_to_the_same_side(void **state)
+TEST(uniforms_at_each_border_fall_to_the_same_side)
 {
-    (void)state;
     uint64_t cases = 0;
     for (int vocab = 1; vocab <= 6; vocab++) {
         chain c;
@@ -339,9 +337,8 @@ static void uniforms_at_each_border_fall_to_the_same_side(void **state)
 /* Filters keep three tokens of equal weight in either row, and rounding makes each of the draft's a
  * unit larger. After a rejection the residual is 0, and the host draws from the target by one
  * uniform. */
-static void where_rounding_left_nothing_the_target_is_drawn_from(void **state)
+TEST(where_rounding_left_nothing_the_target_is_drawn_from)
 {
-    (void)state;
     static const int vocab[] = {7, 600};
     for (int v = 0; v < 2; v++) {
         int found = 0;
@@ -436,9 +433,8 @@ static void law_of_the_rule(double *law, chain *c)
     }
 }
 
-static void the_rule_has_the_targets_law(void **state)
+TEST(the_rule_has_the_targets_law)
 {
-    (void)state;
     for (int which = 0; which < (int)spec_test_samples(9); which++) {
         const int vocab = 3 + which % 3;
         double law[8] = {0.0}, off = 0.0;
@@ -461,23 +457,10 @@ static void the_rule_has_the_targets_law(void **state)
     }
 }
 
-static void blocks_of_sums_are_the_hosts(void **state)
+TEST(blocks_of_sums_are_the_hosts)
 {
-    (void)state;
     assert_int_equal(SAMPLING_PIECE, SPEC_RESIDUAL_BLOCK);
     assert_int_equal(SAMPLING_PIECE, SPEC_VECTOR_EXPS);
 }
 
-int main(void)
-{
-    spec_simulated_card();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_of_sums_are_the_hosts),
-        cmocka_unit_test(chains_of_small_vocabularies_come_out_as_on_the_host),
-        cmocka_unit_test(chains_of_larger_vocabularies_come_out_as_on_the_host),
-        cmocka_unit_test(uniforms_at_each_border_fall_to_the_same_side),
-        cmocka_unit_test(where_rounding_left_nothing_the_target_is_drawn_from),
-        cmocka_unit_test(the_rule_has_the_targets_law),
-    };
-    return cmocka_run_group_tests(tests, open_card, close_card);
-}
+SUITE(SIMULATOR, .setup = open_card, .teardown = close_card);

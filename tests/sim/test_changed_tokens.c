@@ -18,9 +18,8 @@ static int enter(void **state)
     return fclose(out);
 }
 
-static void texts_keep_the_targets_law(void **state)
+TEST(texts_keep_the_targets_law)
 {
-    (void)state;
     static const char *const drafts[] = {"ngram:text.txt?order=2&tokens=bytes&vocabulary=target",
                                          "ngram:text.txt?order=2&tokens=chars&vocabulary=target",
                                          "ngram:text.txt?order=2&tokens=words&ids=4",
@@ -60,10 +59,4 @@ static void texts_keep_the_targets_law(void **state)
     assert_true(branches > 1000);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_keep_the_targets_law),
-    };
-    return cmocka_run_group_tests(tests, enter, spec_folder_leave);
-}
+SUITE(.setup = enter, .teardown = spec_folder_leave);

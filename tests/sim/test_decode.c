@@ -10,9 +10,8 @@
 
 /* ---- length ---------------------------------------------------------------------------------- */
 
-static void a_text_is_cut_at_exactly_n_tokens(void **state)
+TEST(a_text_is_cut_at_exactly_n_tokens)
 {
-    (void)state;
     stage s;
     stage_init(&s, 3, PAIR_PLAIN, 27);
     for (int c = 0; c < 3 * 3 * 6; c++) {
@@ -46,9 +45,8 @@ static void a_text_is_cut_at_exactly_n_tokens(void **state)
     stage_free(&s);
 }
 
-static void a_prompt_stays_before_the_text(void **state)
+TEST(a_prompt_stays_before_the_text)
 {
-    (void)state;
     stage s;
     stage_init(&s, 3, PAIR_PLAIN, 27);
     spec_decoder decoder;
@@ -76,9 +74,8 @@ static void a_prompt_stays_before_the_text(void **state)
 }
 
 /* Plainly and in rounds, each of several ends ends a text. */
-static void every_end_of_several_ends_a_text(void **state)
+TEST(every_end_of_several_ends_a_text)
 {
-    (void)state;
     stage s;
     stage_init(&s, 4, PAIR_PLAIN, 42);
     s.target.head.ends = spec_text_ends_one(1);
@@ -107,9 +104,8 @@ static void every_end_of_several_ends_a_text(void **state)
     stage_free(&s);
 }
 
-static void an_end_of_text_ends_the_text_where_it_stands(void **state)
+TEST(an_end_of_text_ends_the_text_where_it_stands)
 {
-    (void)state;
     stage s;
     stage_init(&s, 3, PAIR_PLAIN, 42);
     s.target.head.ends = spec_text_ends_one(1); /* the draft does not know it, so it continues */
@@ -142,9 +138,8 @@ static void an_end_of_text_ends_the_text_where_it_stands(void **state)
 
 /* ---- the text -------------------------------------------------------------------------------- */
 
-static void greedy_text_equals_plain_greedy_text(void **state)
+TEST(greedy_text_equals_plain_greedy_text)
 {
-    (void)state;
     enum { N = 600 }; /* beyond the first buffer of the context */
     uint64_t accepted = 0;
     for (int family = 0; family < PAIR_FAMILIES; family++)
@@ -183,9 +178,8 @@ static void greedy_text_equals_plain_greedy_text(void **state)
     assert_true(accepted > 1000);
 }
 
-static void plain_decoding_has_the_targets_law(void **state)
+TEST(plain_decoding_has_the_targets_law)
 {
-    (void)state;
     stage s;
     stage_init(&s, 3, PAIR_PLAIN, 27);
     spec_decoder decoder;
@@ -231,9 +225,8 @@ static void plain_decoding_has_the_targets_law(void **state)
  * with the number of cells of positive probability less one degrees of freedom; p > 1e-6. A rule
  * that resampled from the target would be off by TV .09 or more on this pair: noncentrality 4 N
  * TV^2 > 1400 against a threshold of 43, power 1 to any printed digit. */
-static void sampled_texts_follow_the_enumerated_law(void **state)
+TEST(sampled_texts_follow_the_enumerated_law)
 {
-    (void)state;
     const uint64_t seed = spec_test_seed(), n_texts = spec_test_samples(40000);
     for (int r = 0; spec_rules[r] != NULL; r++)
         for (int d = 0; d < 3; d++) {
@@ -277,9 +270,8 @@ static void sampled_texts_follow_the_enumerated_law(void **state)
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
-static void a_vocabulary_of_one_is_always_accepted(void **state)
+TEST(a_vocabulary_of_one_is_always_accepted)
 {
-    (void)state;
     for (int c = 0; c < 3 * 3; c++) {
         stage s;
         stage_init(&s, 1, PAIR_PLAIN, 27);
@@ -298,9 +290,8 @@ static void a_vocabulary_of_one_is_always_accepted(void **state)
     }
 }
 
-static void the_policy_forgets_on_reset_and_not_between_texts(void **state)
+TEST(the_policy_forgets_on_reset_and_not_between_texts)
 {
-    (void)state;
     stage s;
     stage_init(&s, 2, PAIR_EQUAL, 27);
     s.config.policy = "heuristic?cap=9";
@@ -317,9 +308,8 @@ static void the_policy_forgets_on_reset_and_not_between_texts(void **state)
     stage_free(&s);
 }
 
-static void failures_of_either_model_are_passed_on_and_change_nothing(void **state)
+TEST(failures_of_either_model_are_passed_on_and_change_nothing)
 {
-    (void)state;
     for (int which = 0; which < 2; which++) {
         stage s;
         stage_init(&s, 3, PAIR_PLAIN, 27);
@@ -352,9 +342,8 @@ static void failures_of_either_model_are_passed_on_and_change_nothing(void **sta
     }
 }
 
-static void what_cannot_be_decoded_is_refused_with_a_line(void **state)
+TEST(what_cannot_be_decoded_is_refused_with_a_line)
 {
-    (void)state;
     stage s, other;
     stage_init(&s, 3, PAIR_PLAIN, 27);
     stage_init(&other, 4, PAIR_PLAIN, 27);
@@ -400,9 +389,8 @@ static void what_cannot_be_decoded_is_refused_with_a_line(void **state)
 /* Every lossless rule, with windows of one or both models that cut the drafts of a text of four
  * tokens at each position. If a draft's content decided the cut, or levels of block-greedy reached
  * past it, the law would be off by more than 1e-3. */
-static void drafts_cut_at_a_window_leave_the_law_as_it_is(void **state)
+TEST(drafts_cut_at_a_window_leave_the_law_as_it_is)
 {
-    (void)state;
     static const struct {
         const char *rule, *drafting, *policy;
     } way[] = {{"token", "chain", "fixed"},        {"block", "chain", "fixed"},
@@ -432,9 +420,8 @@ static void drafts_cut_at_a_window_leave_the_law_as_it_is(void **state)
             }
 }
 
-static void a_text_fills_the_window_and_no_more(void **state)
+TEST(a_text_fills_the_window_and_no_more)
 {
-    (void)state;
     stage s;
     stage_init(&s, 3, PAIR_EQUAL, 27);
     s.target.head.window = 7;
@@ -482,24 +469,4 @@ static void a_text_fills_the_window_and_no_more(void **state)
     assert_int_equal(decoder.n_context, 6);
     spec_decoder_free(&decoder);
     stage_free(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_text_is_cut_at_exactly_n_tokens),
-        cmocka_unit_test(a_prompt_stays_before_the_text),
-        cmocka_unit_test(every_end_of_several_ends_a_text),
-        cmocka_unit_test(an_end_of_text_ends_the_text_where_it_stands),
-        cmocka_unit_test(greedy_text_equals_plain_greedy_text),
-        cmocka_unit_test(plain_decoding_has_the_targets_law),
-        cmocka_unit_test(sampled_texts_follow_the_enumerated_law),
-        cmocka_unit_test(a_vocabulary_of_one_is_always_accepted),
-        cmocka_unit_test(the_policy_forgets_on_reset_and_not_between_texts),
-        cmocka_unit_test(failures_of_either_model_are_passed_on_and_change_nothing),
-        cmocka_unit_test(what_cannot_be_decoded_is_refused_with_a_line),
-        cmocka_unit_test(drafts_cut_at_a_window_leave_the_law_as_it_is),
-        cmocka_unit_test(a_text_fills_the_window_and_no_more),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,9 +36,8 @@ static const char *const learning[] = {"average?lengths=0.1.2&rate=0.9&warm=0&ev
 /* Every rule, both strategies, fixed and growing lengths, pairs of every family, with and without
  * an end of text that one or both models know. The texts include a round whose chain was drafted
  * ahead. */
-static void texts_keep_the_targets_law(void **state)
+TEST(texts_keep_the_targets_law)
 {
-    (void)state;
     double worst = 0.0;
     for (int c = 0; c < N_RULES * 2 * 2 * 3; c++)
         for (int family = 0; family < PAIR_FAMILIES; family++) {
@@ -63,9 +62,8 @@ static void texts_keep_the_targets_law(void **state)
     print_message("worst total variation %.1e\n", worst);
 }
 
-static void chains_cut_at_a_window_leave_the_law_as_it_is(void **state)
+TEST(chains_cut_at_a_window_leave_the_law_as_it_is)
 {
-    (void)state;
     for (int c = 0; c < 3; c++)
         for (int target = 3; target <= 6; target++)
             for (int draft = 1; draft <= 6; draft++) {
@@ -88,9 +86,8 @@ static void chains_cut_at_a_window_leave_the_law_as_it_is(void **state)
 }
 
 /* A wrong version that uses a chain depending on its tokens: enumeration detects it. */
-static void a_chain_that_is_chosen_by_its_tokens_is_not_lossless(void **state)
+TEST(a_chain_that_is_chosen_by_its_tokens_is_not_lossless)
 {
-    (void)state;
     stage s;
     stage_init(&s, 2, PAIR_PLAIN, 27);
     s.config.ahead = true;
@@ -136,9 +133,8 @@ static void a_chain_that_is_chosen_by_its_tokens_is_not_lossless(void **state)
 
 /* K = 2 over order-0 models; the draft's argmax is 1. The script forces a round that is accepted
  * with the guess as its bonus, one with another bonus, and one that is rejected. */
-static void a_round_finds_the_chain_where_it_came_out_as_guessed(void **state)
+TEST(a_round_finds_the_chain_where_it_came_out_as_guessed)
 {
-    (void)state;
     stage s;
     stage_init(&s, 3, PAIR_PLAIN, 27);
     table_model_fill(&s.target, (const double[]){0.5, 0.3, 0.2});
@@ -190,9 +186,8 @@ static void a_round_finds_the_chain_where_it_came_out_as_guessed(void **state)
 
 /* The longer of the two determines the time; nothing is drafted ahead of an empty chain or after an
  * end of text. */
-static void the_clock_charges_the_longer_of_verification_and_drafting(void **state)
+TEST(the_clock_charges_the_longer_of_verification_and_drafting)
 {
-    (void)state;
     stage s;
     stage_init(&s, 3, PAIR_EQUAL, 27);
     table_model_fill(&s.target, (const double[]){0.0, 1.0, 0.0});
@@ -226,9 +221,8 @@ static void the_clock_charges_the_longer_of_verification_and_drafting(void **sta
     stage_free(&s);
 }
 
-static void a_text_that_goes_on_otherwise_finds_no_chain(void **state)
+TEST(a_text_that_goes_on_otherwise_finds_no_chain)
 {
-    (void)state;
     stage s;
     stage_init(&s, 2, PAIR_EQUAL, 27);
     table_model_fill(&s.target, (const double[]){1.0, 0.0});
@@ -257,9 +251,8 @@ static void a_text_that_goes_on_otherwise_finds_no_chain(void **state)
     stage_free(&s);
 }
 
-static void what_cannot_be_drafted_ahead_is_refused_with_a_line(void **state)
+TEST(what_cannot_be_drafted_ahead_is_refused_with_a_line)
 {
-    (void)state;
     stage s;
     stage_init(&s, 3, PAIR_PLAIN, 27);
     s.config.ahead = true;
@@ -292,9 +285,8 @@ static void what_cannot_be_drafted_ahead_is_refused_with_a_line(void **state)
 }
 
 /* The draft's failure ends the round, after the target's pass has finished. */
-static void a_failure_ahead_leaves_the_text_as_it_was(void **state)
+TEST(a_failure_ahead_leaves_the_text_as_it_was)
 {
-    (void)state;
     stage s;
     stage_init(&s, 3, PAIR_PLAIN, 27);
     s.config.ahead = true;
@@ -326,9 +318,8 @@ static spec_model *open_model(const char *spec, const spec_model *opt_target)
 /* After every round the chain's rows are those of a session that has read nothing else: discarded
  * chains leave no trace in the KV caches. The greedy text is the plain one, to the window's last
  * token. */
-static void caches_forget_what_is_thrown_away(void **state)
+TEST(caches_forget_what_is_thrown_away)
 {
-    (void)state;
     enum { VOCAB = 23, WINDOW = 47, PROMPT = 4, TEXT = WINDOW + 1 - PROMPT };
     static const int prompt[PROMPT] = {3, 1, 4, 1};
     static const char *const specs[] = {"layers?exit=2&temperature=0.8", "quantised?type=q4_0",
@@ -390,9 +381,8 @@ static void caches_forget_what_is_thrown_away(void **state)
     spec_model_close(target);
 }
 
-static void texts_have_the_targets_law_through_the_transformer(void **state)
+TEST(texts_have_the_targets_law_through_the_transformer)
 {
-    (void)state;
     spec_model *target =
         open_model("random?dim=32&layers=2&heads=2&ffn=32&vocab=2&context=16&type=f32", NULL);
     static const char *const specs[] = {"layers?exit=1", "quantised?type=q4_0&temperature=0.7"};
@@ -407,21 +397,4 @@ static void texts_have_the_targets_law_through_the_transformer(void **state)
         spec_model_close(draft);
     }
     spec_model_close(target);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_keep_the_targets_law),
-        cmocka_unit_test(chains_cut_at_a_window_leave_the_law_as_it_is),
-        cmocka_unit_test(a_chain_that_is_chosen_by_its_tokens_is_not_lossless),
-        cmocka_unit_test(a_round_finds_the_chain_where_it_came_out_as_guessed),
-        cmocka_unit_test(the_clock_charges_the_longer_of_verification_and_drafting),
-        cmocka_unit_test(a_text_that_goes_on_otherwise_finds_no_chain),
-        cmocka_unit_test(what_cannot_be_drafted_ahead_is_refused_with_a_line),
-        cmocka_unit_test(a_failure_ahead_leaves_the_text_as_it_was),
-        cmocka_unit_test(caches_forget_what_is_thrown_away),
-        cmocka_unit_test(texts_have_the_targets_law_through_the_transformer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

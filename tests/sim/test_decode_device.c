@@ -80,9 +80,8 @@ static const struct {
 };
 enum { N_PAIRS = sizeof pairs / sizeof *pairs };
 
-static void texts_are_the_same_there_and_here(void **state)
+TEST(texts_are_the_same_there_and_here)
 {
-    (void)state;
     const uint64_t seed = spec_test_seed();
     uint64_t hits = 0, accepted = 0, corrected = 0;
     for (int p = 0; p < N_PAIRS; p++) {
@@ -127,9 +126,8 @@ static void texts_are_the_same_there_and_here(void **state)
 }
 
 /* The acceptance chance of each tested token: the smaller of 1 and its ratio, by separate rows. */
-static void chances_are_those_of_the_rows(void **state)
+TEST(chances_are_those_of_the_rows)
 {
-    (void)state;
     spec_model *target = open_model(pairs[1].target, NULL),
                *draft = open_model(pairs[1].draft, NULL);
     drawing_backend drawing;
@@ -171,9 +169,8 @@ static void chances_are_those_of_the_rows(void **state)
 }
 
 /* Enumerated chance uses rows; and the law is the target's. */
-static void enumeration_goes_by_rows(void **state)
+TEST(enumeration_goes_by_rows)
 {
-    (void)state;
     spec_model *target = open_model(SHAPE "&layers=2&vocab=2&seed=1", NULL);
     spec_model *draft = open_model(SHAPE "&layers=1&vocab=2&seed=1", NULL);
     drawing_backend drawing;
@@ -209,9 +206,8 @@ static void check_refused(spec_decoder_config config, const char *line)
     spec_decoder_free(&decoder);
 }
 
-static void what_cannot_be_is_refused_with_its_reason(void **state)
+TEST(what_cannot_be_is_refused_with_its_reason)
 {
-    (void)state;
     spec_model *target = open_model(pairs[0].target, NULL),
                *draft = open_model(pairs[0].draft, NULL);
     spec_model *synthetic = open_model("uniform?V=31", NULL),
@@ -255,15 +251,4 @@ static void what_cannot_be_is_refused_with_its_reason(void **state)
     spec_model_close(synthetic);
     spec_model_close(draft);
     spec_model_close(target);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_are_the_same_there_and_here),
-        cmocka_unit_test(chances_are_those_of_the_rows),
-        cmocka_unit_test(enumeration_goes_by_rows),
-        cmocka_unit_test(what_cannot_be_is_refused_with_its_reason),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

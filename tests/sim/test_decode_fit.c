@@ -16,9 +16,8 @@ typedef struct {
 
 #define WITHOUT "tree?widths=2.1&siblings=without"
 
-static void what_does_not_fit_is_refused_with_its_reason(void **state)
+TEST(what_does_not_fit_is_refused_with_its_reason)
 {
-    (void)state;
     static const way ways[] = {
         {"token", "chain", "confidence", true, true, NULL},
         {"block-greedy", "chain", "heuristic", false, true, NULL},
@@ -59,12 +58,4 @@ static void what_does_not_fit_is_refused_with_its_reason(void **state)
         spec_rule_free(&rule);
     }
     spec_model_close(draft);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_does_not_fit_is_refused_with_its_reason),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

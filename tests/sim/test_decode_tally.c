@@ -6,9 +6,8 @@
 #include <string.h>
 
 /* A script forces two rounds of the token rule with K = 3: three accepted, then one. */
-static void a_tally_counts_what_was_tested_and_passed(void **state)
+TEST(a_tally_counts_what_was_tested_and_passed)
 {
-    (void)state;
     stage s;
     stage_init(&s, 3, PAIR_PLAIN, 27);
     table_model_fill(&s.target, (const double[]){0.5, 0.3, 0.2});
@@ -43,9 +42,8 @@ static void a_tally_counts_what_was_tested_and_passed(void **state)
     stage_free(&s);
 }
 
-static void tallies_are_consistent_with_themselves(void **state)
+TEST(tallies_are_consistent_with_themselves)
 {
-    (void)state;
     stage s;
     stage_init(&s, 4, PAIR_LEVELS, 42);
     for (int c = 0; c < 3 * 3 * 6; c++) {
@@ -84,9 +82,8 @@ static void tallies_are_consistent_with_themselves(void **state)
     stage_free(&s);
 }
 
-static void without_drafts_each_round_is_one_token_of_the_target(void **state)
+TEST(without_drafts_each_round_is_one_token_of_the_target)
 {
-    (void)state;
     stage s;
     stage_init(&s, 3, PAIR_PLAIN, 27);
     s.config.K = 0;
@@ -103,14 +100,4 @@ static void without_drafts_each_round_is_one_token_of_the_target(void **state)
         spec_decoder_free(&decoder);
     }
     stage_free(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_tally_counts_what_was_tested_and_passed),
-        cmocka_unit_test(tallies_are_consistent_with_themselves),
-        cmocka_unit_test(without_drafts_each_round_is_one_token_of_the_target),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,7 +72,7 @@ static void check_law(const spec_decoder_config *config, int tokens, double *opt
     spec_output_law_free(&law);
 }
 
-static void every_kind_leaves_the_targets_law(void **state)
+TEST(every_kind_leaves_the_targets_law)
 {
     static const struct {
         const char *drafting, *rule;
@@ -87,7 +87,6 @@ static void every_kind_leaves_the_targets_law(void **state)
         {"dynamic?top=2&nodes=4&depth=3", "naive-tree", 3, 3, false},
         {"marginals?nodes=4", "naive-tree", 3, 3, false}, /* DDTree's: of rows by depth alone */
     };
-    (void)state;
     for (int kind = SPEC_DFLASH_PLAIN; kind <= SPEC_DFLASH_LATTICE; kind++)
         for (int few = 0; few <= 2; few += 2) {
             pair p = open_pair(SMALL, (spec_dflash_kind)kind, few, "temperature=0.8");
@@ -124,11 +123,10 @@ static unsigned lengths(const spec_decoder_config *config)
 
 /* The stop depends on the tokens before the one that it leaves out, so drafts after one text have
  * several lengths. */
-static void ending_by_confidence_leaves_the_targets_law(void **state)
+TEST(ending_by_confidence_leaves_the_targets_law)
 {
     static const char *const rules[] = {"token", "block"};
     double accepted[2];
-    (void)state;
     for (int rule = 0; rule < 2; rule++)
         for (int stops = 0; stops < 2; stops++) {
             pair p = open_pair(SMALL, SPEC_DFLASH_MARKOV, 0, stops ? "confidence=0.1" : "");
@@ -141,9 +139,8 @@ static void ending_by_confidence_leaves_the_targets_law(void **state)
 }
 
 /* The negative control: the same threshold on the token that was drawn. */
-static void a_stop_by_the_drawn_token_is_not_lossless(void **state)
+TEST(a_stop_by_the_drawn_token_is_not_lossless)
 {
-    (void)state;
     pair p = open_pair(SMALL, SPEC_DFLASH_MARKOV, 0, "");
     spec_decoder_config config = config_of(&p, "chain", "token", 3);
     spec_output_law law;
@@ -156,9 +153,8 @@ static void a_stop_by_the_drawn_token_is_not_lossless(void **state)
     close_pair(&p);
 }
 
-static void trees_do_not_end_by_confidence(void **state)
+TEST(trees_do_not_end_by_confidence)
 {
-    (void)state;
     pair p = open_pair(SMALL, SPEC_DFLASH_MARKOV, 0, "confidence=0.5&top_k=2");
     const spec_decoder_config config =
         config_of(&p, "dynamic?top=2&nodes=4&depth=3", "naive-tree", 3);
@@ -172,9 +168,8 @@ static void trees_do_not_end_by_confidence(void **state)
 
 /* ---- texts and calls ------------------------------------------------------------------------- */
 
-static void greedy_text_is_plain_greedy_text(void **state)
+TEST(greedy_text_is_plain_greedy_text)
 {
-    (void)state;
     for (int kind = SPEC_DFLASH_PLAIN; kind <= SPEC_DFLASH_LATTICE; kind++) {
         pair p = open_pair("random?dim=16&layers=3&heads=2&ffn=24&vocab=50&context=90&type=f32",
                            (spec_dflash_kind)kind, 0, "temperature=0");
@@ -183,9 +178,8 @@ static void greedy_text_is_plain_greedy_text(void **state)
     }
 }
 
-static void a_draft_takes_one_call_and_ends_at_the_reach(void **state)
+TEST(a_draft_takes_one_call_and_ends_at_the_reach)
 {
-    (void)state;
     for (int kind = SPEC_DFLASH_PLAIN; kind <= SPEC_DFLASH_LATTICE; kind++) {
         pair p = open_pair(SMALL, (spec_dflash_kind)kind, 0, "");
         const spec_decoder_config config = config_of(&p, "chain", "token", 7);
@@ -207,17 +201,4 @@ static void a_draft_takes_one_call_and_ends_at_the_reach(void **state)
         spec_decoder_free(&decoder);
         close_pair(&p);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_leaves_the_targets_law),
-        cmocka_unit_test(ending_by_confidence_leaves_the_targets_law),
-        cmocka_unit_test(a_stop_by_the_drawn_token_is_not_lossless),
-        cmocka_unit_test(trees_do_not_end_by_confidence),
-        cmocka_unit_test(greedy_text_is_plain_greedy_text),
-        cmocka_unit_test(a_draft_takes_one_call_and_ends_at_the_reach),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,9 +84,8 @@ static void fill_gamma(double *row, int vocab, double concentration, gsl_rng *rn
     for (int i = 0; i < vocab; i++) row[i] = gsl_ran_gamma(rng, concentration, 1);
 }
 
-static void large_pairs_are_lossless(void **state)
+TEST(large_pairs_are_lossless)
 {
-    (void)state;
     double *target = malloc(V * sizeof *target), *draft = malloc(V * sizeof *draft);
     assert_non_null(target);
     assert_non_null(draft);
@@ -111,9 +110,8 @@ static void large_pairs_are_lossless(void **state)
     free(draft);
 }
 
-static void odd_pairs_are_lossless(void **state)
+TEST(odd_pairs_are_lossless)
 {
-    (void)state;
     assert_lossless((double[]){0.27}, (double[]){2.385}, 1);
     assert_lossless((double[]){0.27, 0.73, 0, 0}, (double[]){0, 0, 0.615, 0.385},
                     4); /* disjoint: alpha = 0 */
@@ -128,9 +126,8 @@ static void odd_pairs_are_lossless(void **state)
 
 /* Normalising rounds each row differently, and may leave the target nowhere above the draft, yet
  * below it somewhere. */
-static void multiples_of_a_row_are_lossless(void **state)
+TEST(multiples_of_a_row_are_lossless)
 {
-    (void)state;
     spec_rng_state rng = spec_rng_stream_state(spec_test_seed(), 3);
     int without_residual = 0, different = 0;
     for (int i = 0; i < 1000; i++) {
@@ -156,9 +153,8 @@ static void multiples_of_a_row_are_lossless(void **state)
 /* Words of 0 (the generator's output if the high half of its state is 0) for column, side and test:
  * they must neither draft a token that the draft excludes nor accept one that the target
  * excludes. */
-static void words_of_zero_emit_nothing_impossible(void **state)
+TEST(words_of_zero_emit_nothing_impossible)
 {
-    (void)state;
     const spec_u128 multiplier = 0xda942042e4dd58b5u, first = 2, second = 1;
     spec_rng_state zeros, same;
     spec_rng_set_raw(&zeros, first, second - first * multiplier);
@@ -185,9 +181,8 @@ static void words_of_zero_emit_nothing_impossible(void **state)
     }
 }
 
-static void equal_distributions_never_reject(void **state)
+TEST(equal_distributions_never_reject)
 {
-    (void)state;
     const double row[] = {0.27, 0.115, 0.615};
     spec_fixed_pair pair;
     assert_int_equal(spec_fixed_pair_init(&pair, row, row, 3, NULL), GSL_SUCCESS);
@@ -201,9 +196,8 @@ static void equal_distributions_never_reject(void **state)
 /* 400,000 steps. Corrections drawn from the target itself (the commonest mistake) would leave a law
  * at distance sum (difference^2 / target) = 0.1 or more: a statistic above 40,000 where 50 is
  * usual. */
-static void steps_emit_the_target_and_accept_alpha(void **state)
+TEST(steps_emit_the_target_and_accept_alpha)
 {
-    (void)state;
     enum { N = 50 };
     double target[N], draft[N], sum = 0, statistic = 0;
     gsl_rng *gsl = gsl_rng_alloc(spec_rng_pcg64dxsm);
@@ -241,9 +235,8 @@ static void steps_emit_the_target_and_accept_alpha(void **state)
  * the target's law: they are independent draws from it, at any position of a round. A bonus drawn
  * from the draft instead would give a share of alpha^3 / E[n_emitted] of the tokens the wrong law:
  * a statistic of 1,020 where 50 is usual. */
-static void rounds_emit_the_target_and_accept_by_the_closed_law(void **state)
+TEST(rounds_emit_the_target_and_accept_by_the_closed_law)
 {
-    (void)state;
     enum { N = 50, K = 3 };
     double target[N], draft[N], sum = 0, statistic = 0;
     gsl_rng *gsl = gsl_rng_alloc(spec_rng_pcg64dxsm);
@@ -281,9 +274,8 @@ static void rounds_emit_the_target_and_accept_by_the_closed_law(void **state)
     spec_fixed_pair_free(&pair);
 }
 
-static void a_round_takes_two_words_a_test_and_one_for_its_last_token(void **state)
+TEST(a_round_takes_two_words_a_test_and_one_for_its_last_token)
 {
-    (void)state;
     const double target[] = {0.27, 0.115, 0.615}, draft[] = {0.5, 0.4, 0.1};
     spec_fixed_pair pair;
     assert_int_equal(spec_fixed_pair_init(&pair, target, draft, 3, NULL), GSL_SUCCESS);
@@ -304,9 +296,8 @@ static void a_round_takes_two_words_a_test_and_one_for_its_last_token(void **sta
     spec_fixed_pair_free(&pair);
 }
 
-static void steps_do_not_depend_on_how_they_are_cut_into_calls(void **state)
+TEST(steps_do_not_depend_on_how_they_are_cut_into_calls)
 {
-    (void)state;
     enum { N = 1000 };
     double target[N], draft[N];
     for (int i = 0; i < N; i++) {
@@ -331,9 +322,8 @@ static void steps_do_not_depend_on_how_they_are_cut_into_calls(void **state)
     spec_fixed_pair_free(&pair);
 }
 
-static void bad_rows_are_refused(void **state)
+TEST(bad_rows_are_refused)
 {
-    (void)state;
     spec_fixed_pair pair;
     spec_error error;
     assert_int_equal(
@@ -347,21 +337,4 @@ static void bad_rows_are_refused(void **state)
     assert_null(pair.column);
     assert_int_equal(pair.vocab, 0);
     spec_fixed_pair_free(&pair);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(large_pairs_are_lossless),
-        cmocka_unit_test(odd_pairs_are_lossless),
-        cmocka_unit_test(multiples_of_a_row_are_lossless),
-        cmocka_unit_test(words_of_zero_emit_nothing_impossible),
-        cmocka_unit_test(equal_distributions_never_reject),
-        cmocka_unit_test(steps_emit_the_target_and_accept_alpha),
-        cmocka_unit_test(rounds_emit_the_target_and_accept_by_the_closed_law),
-        cmocka_unit_test(a_round_takes_two_words_a_test_and_one_for_its_last_token),
-        cmocka_unit_test(steps_do_not_depend_on_how_they_are_cut_into_calls),
-        cmocka_unit_test(bad_rows_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,6 @@
 #include "sim/decode.h"
 #include "tests/support/contexts.h"
 #include "tests/support/near.h"
-#include "tests/support/simulated_card.h"
 #include "tests/support/stage.h"
 #include "tests/support/support.h"
 
@@ -64,9 +63,8 @@ static outcome decode(const spec_model *target, const spec_model *draft, bool ah
 
 /* Greedy texts equal the plain one; drafts are on the host and on the GPU, of other weights and of
  * the target's own layers. */
-static void drafting_ahead_changes_no_greedy_text(void **state)
+TEST(drafting_ahead_changes_no_greedy_text)
 {
-    (void)state;
     spec_model *target = open_model(SHAPE "seed=1&type=bf16&temperature=0&device=gpu", NULL);
     static const char *const drafts[] = {
         SHAPE "seed=1&type=q8_0&device=cpu&temperature=0", "layers?exit=1&temperature=0",
@@ -89,9 +87,8 @@ static void drafting_ahead_changes_no_greedy_text(void **state)
 
 /* Chains verified on the GPU equal those by rows, also drafted ahead; at several temperatures, with
  * filters. */
-static void chains_on_the_card_are_those_by_rows(void **state)
+TEST(chains_on_the_card_are_those_by_rows)
 {
-    (void)state;
     static const struct {
         const char *target, *draft;
     } pairs[] = {
@@ -132,13 +129,11 @@ static void chains_on_the_card_are_those_by_rows(void **state)
     assert_true(accepted > 40 && hits > 4);
 }
 
-int main(void)
+static int set_up(void **state)
 {
-    spec_simulated_card();
+    (void)state;
     seed = spec_test_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(drafting_ahead_changes_no_greedy_text),
-        cmocka_unit_test(chains_on_the_card_are_those_by_rows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+SUITE(SIMULATOR, .setup = set_up);

@@ -112,9 +112,8 @@ static const char *const draftings[] = {
 };
 enum { DRAFTINGS = sizeof draftings / sizeof *draftings };
 
-static void speculation_changes_no_token(void **state)
+TEST(speculation_changes_no_token)
 {
-    (void)state;
     static const int lengths[] = {1, 2, 3, 5};
     greedy all[TYPES];
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
@@ -192,9 +191,8 @@ static int same_on_both(const char *spec, int n, double off)
 
 static const double off_by[TYPES] = {3e-6, 2e-2, 2e-2, 6e-2, 6e-2};
 
-static void greedy_texts_are_the_processors(void **state)
+TEST(greedy_texts_are_the_processors)
 {
-    (void)state;
     for (int t = 0; t < TYPES; t++) {
         int same = 0, n = 0;
         for (int seed = 1; seed <= (t == 0 ? 3 : 2); seed++, n += LONG) {
@@ -208,9 +206,8 @@ static void greedy_texts_are_the_processors(void **state)
     }
 }
 
-static void stories_are_the_processors(void **state)
+TEST(stories_are_the_processors)
 {
-    (void)state;
     static const char *const files[] = {"stories260K/stories260K.bin", "babyllama/target.bin"};
     for (int f = 0; f < 2; f++) {
         char path[1024], spec[1200];
@@ -221,9 +218,8 @@ static void stories_are_the_processors(void **state)
 }
 
 /* Kernels whose threads and blocks run in another order write the same values. */
-static void the_order_of_threads_is_no_matter(void **state)
+TEST(the_order_of_threads_is_no_matter)
 {
-    (void)state;
     if (spec_card_is_real()) skip();
     static const char *const orders[] = {"forward", "reverse", "shuffled"};
     const char *const before = getenv("SIM_ORDER");
@@ -265,9 +261,8 @@ static void *decode_twice(void *data)
     return NULL;
 }
 
-static void threads_with_sessions_of_their_own_do_not_meet(void **state)
+TEST(threads_with_sessions_of_their_own_do_not_meet)
 {
-    (void)state;
     enum { THREADS = 3 };
     greedy g[THREADS];
     open_greedy(&g[0], 3);
@@ -285,15 +280,4 @@ static void threads_with_sessions_of_their_own_do_not_meet(void **state)
     close_greedy(&g[0]);
 }
 
-int main(void)
-{
-    spec_simulated_card();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(speculation_changes_no_token),
-        cmocka_unit_test(greedy_texts_are_the_processors),
-        cmocka_unit_test(stories_are_the_processors),
-        cmocka_unit_test(the_order_of_threads_is_no_matter),
-        cmocka_unit_test(threads_with_sessions_of_their_own_do_not_meet),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE(SIMULATOR);

@@ -150,9 +150,8 @@ static void every_rule_and_strategy(greedy *all, int n)
 
 #define SHAPE "dim=32&layers=3&heads=4&kv_heads=2&ffn=64&vocab=61&context=128&"
 
-static void speculation_changes_no_token(void **state)
+TEST(speculation_changes_no_token)
 {
-    (void)state;
     static const char *const types[TYPES] = {"f32", "f16", "bf16", "q8_0", "q4_0"};
     greedy all[TYPES];
     for (int t = 0; t < TYPES; t++) {
@@ -168,9 +167,8 @@ static void speculation_changes_no_token(void **state)
     for (int t = 0; t < TYPES; t++) close_greedy(&all[t]);
 }
 
-static void speculation_changes_no_letter_of_a_story(void **state)
+TEST(speculation_changes_no_letter_of_a_story)
 {
-    (void)state;
     char path[1024], target[1200], draft[1200];
     spec_test_data(path, sizeof path, "babyllama");
     snprintf(target, sizeof target, "llama2c:%s/target.bin?temperature=0", path);
@@ -181,13 +179,4 @@ static void speculation_changes_no_letter_of_a_story(void **state)
     open_greedy(&g, target, drafts);
     every_rule_and_strategy(&g, 1);
     close_greedy(&g);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(speculation_changes_no_token),
-        cmocka_unit_test(speculation_changes_no_letter_of_a_story),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

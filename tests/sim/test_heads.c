@@ -83,9 +83,8 @@ static void check_law(const pair *p, const char *name)
     }
 }
 
-static void every_head_leaves_the_targets_law(void **state)
+TEST(every_head_leaves_the_targets_law)
 {
-    (void)state;
     for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++) {
         const bool borrows = kind == SPEC_HEAD_EAGLE || kind == SPEC_HEAD_MTP;
         for (int few = 0; few <= (borrows ? 0 : 2); few += 2) {
@@ -96,7 +95,7 @@ static void every_head_leaves_the_targets_law(void **state)
     }
 }
 
-static void every_form_of_llama_cpp_leaves_the_targets_law(void **state)
+TEST(every_form_of_llama_cpp_leaves_the_targets_law)
 {
     static const struct {
         const char *name;
@@ -108,7 +107,6 @@ static void every_form_of_llama_cpp_leaves_the_targets_law(void **state)
         {"a draft block", {SPEC_HEAD_MTP, 1, 0, DRAWN_NEXTN | DRAWN_OWN_OUTPUT, 9}},
         {"draft blocks", {SPEC_HEAD_MTP, REACH, 0, DRAWN_NEXTN | DRAWN_EMBEDDING, 10}},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         pair p = open_other_pair(SMALL, &forms[i].config, "temperature=0.8");
         check_law(&p, forms[i].name);
@@ -161,9 +159,8 @@ static double first_token_off(const pair *p, bool lies)
     return off;
 }
 
-static void an_argmax_that_passes_for_a_sample_is_found_out(void **state)
+TEST(an_argmax_that_passes_for_a_sample_is_found_out)
 {
-    (void)state;
     for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++) {
         pair p = open_pair(SMALL, (spec_head_kind)kind, 0, "");
         assert_true(first_token_off(&p, false) < 1e-12);
@@ -174,9 +171,8 @@ static void an_argmax_that_passes_for_a_sample_is_found_out(void **state)
 
 /* Greedy block verification passes the draft's rows on to later rounds, where a head has others:
  * total variation 0.01 to 0.05 if it were allowed. */
-static void greedy_block_verification_is_refused(void **state)
+TEST(greedy_block_verification_is_refused)
 {
-    (void)state;
     pair p = open_pair(SMALL, SPEC_HEAD_EAGLE, 0, "");
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
     spec_decoder decoder;
@@ -191,9 +187,8 @@ static void greedy_block_verification_is_refused(void **state)
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-static void greedy_text_is_plain_greedy_text(void **state)
+TEST(greedy_text_is_plain_greedy_text)
 {
-    (void)state;
     for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++) {
         pair p = open_pair("random?dim=16&layers=3&heads=2&ffn=24&vocab=50&context=90&type=f32",
                            (spec_head_kind)kind, 0, "temperature=0");
@@ -204,9 +199,8 @@ static void greedy_text_is_plain_greedy_text(void **state)
 
 /* ---- reach and calls ------------------------------------------------------------------------- */
 
-static void drafts_end_at_the_reach_and_calls_count_passes(void **state)
+TEST(drafts_end_at_the_reach_and_calls_count_passes)
 {
-    (void)state;
     for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++) {
         pair p = open_pair(SMALL, (spec_head_kind)kind, 0, "");
         spec_decoder_config config = SPEC_DECODER_DEFAULT;
@@ -235,9 +229,8 @@ static void drafts_end_at_the_reach_and_calls_count_passes(void **state)
 }
 
 /* A tree of marginals takes one call of a head whose rows depend on the depth alone. */
-static void marginals_take_one_call_or_are_refused(void **state)
+TEST(marginals_take_one_call_or_are_refused)
 {
-    (void)state;
     for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++) {
         pair p = open_pair(SMALL, (spec_head_kind)kind, 0, "");
         spec_decoder_config config = SPEC_DECODER_DEFAULT;
@@ -259,18 +252,4 @@ static void marginals_take_one_call_or_are_refused(void **state)
         spec_output_law_free(&law);
         close_pair(&p);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_head_leaves_the_targets_law),
-        cmocka_unit_test(every_form_of_llama_cpp_leaves_the_targets_law),
-        cmocka_unit_test(an_argmax_that_passes_for_a_sample_is_found_out),
-        cmocka_unit_test(greedy_block_verification_is_refused),
-        cmocka_unit_test(greedy_text_is_plain_greedy_text),
-        cmocka_unit_test(drafts_end_at_the_reach_and_calls_count_passes),
-        cmocka_unit_test(marginals_take_one_call_or_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,9 +62,8 @@ static bool opens(const spec_decoder_config *config)
 }
 
 /* Five tokens after a prompt: at least three rounds, so that what one round teaches is used. */
-static void every_rule_is_lossless_with_what_is_learnt(void **state)
+TEST(every_rule_is_lossless_with_what_is_learnt)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(8);
     for (int d = 0; d < N_DRAFTINGS; d++) {
@@ -108,9 +107,8 @@ static void every_rule_is_lossless_with_what_is_learnt(void **state)
 
 /* The law of a second text, over all first texts: what lasts from text to text anticipates
  * nothing. */
-static void a_text_after_another_has_the_targets_law(void **state)
+TEST(a_text_after_another_has_the_targets_law)
 {
-    (void)state;
     enum { FIRST = 3, TOKENS = 3, TEXTS = 8 };
     uint64_t noise = spec_test_seed();
     const int prompt[] = {1, 0};
@@ -215,9 +213,8 @@ static int rounds_with_scouts(bool judges_scouts, uint64_t seed)
     return rounds;
 }
 
-static void scouts_are_neither_judged_nor_counted(void **state)
+TEST(scouts_are_neither_judged_nor_counted)
 {
-    (void)state;
     const uint64_t seed = spec_test_seed();
     for (uint64_t i = 0; i < 10; i++) {
         assert_int_equal(rounds_with_scouts(false, seed + i), 0);
@@ -226,9 +223,8 @@ static void scouts_are_neither_judged_nor_counted(void **state)
 }
 
 /* A replay repeats its drafts only from a defined state. */
-static void a_decoder_that_forgets_repeats_its_rounds(void **state)
+TEST(a_decoder_that_forgets_repeats_its_rounds)
 {
-    (void)state;
     int differ = 0;
     for (int c = 0; c < 2 * N_DRAFTINGS; c++) {
         const bool forgets = c % 2 == 0;
@@ -261,9 +257,8 @@ static void a_decoder_that_forgets_repeats_its_rounds(void **state)
 }
 
 /* The rows that a rule reads are those of a pass without scouts, bit for bit. */
-static void rows_with_scouts_are_those_without(void **state)
+TEST(rows_with_scouts_are_those_without)
 {
-    (void)state;
     spec_model *target;
     spec_error error = {""};
     if (spec_model_open(&target,
@@ -312,9 +307,8 @@ static void rows_with_scouts_are_those_without(void **state)
 }
 
 /* One line says what drafting ahead and a device cannot do. */
-static void what_needs_a_chain_of_a_model_is_refused(void **state)
+TEST(what_needs_a_chain_of_a_model_is_refused)
 {
-    (void)state;
     for (int d = 0; d < N_DRAFTINGS; d++)
         for (int way = 0; way < (d < N_CHAINS ? 2 : 3); way++) {
             stage s;
@@ -333,15 +327,4 @@ static void what_needs_a_chain_of_a_model_is_refused(void **state)
         }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_rule_is_lossless_with_what_is_learnt),
-        cmocka_unit_test(a_text_after_another_has_the_targets_law),
-        cmocka_unit_test(scouts_are_neither_judged_nor_counted),
-        cmocka_unit_test(a_decoder_that_forgets_repeats_its_rounds),
-        cmocka_unit_test(rows_with_scouts_are_those_without),
-        cmocka_unit_test(what_needs_a_chain_of_a_model_is_refused),
-    };
-    return cmocka_run_group_tests(tests, enter, spec_folder_leave);
-}
+SUITE(.setup = enter, .teardown = spec_folder_leave);

@@ -70,9 +70,8 @@ static void check_lossless(survey *ret_survey, const method *by, const spec_mode
 
 /* Three random pairs for each rule x strategy x policy x K x tokens in each family: 7344 pairs per
  * family. */
-static void every_rule_strategy_and_policy_is_lossless(void **state)
+TEST(every_rule_strategy_and_policy_is_lossless)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(3);
     for (int family = 0; family < PAIR_FAMILIES; family++) {
@@ -100,9 +99,8 @@ static void every_rule_strategy_and_policy_is_lossless(void **state)
 }
 
 /* The largest case that every policy shares: three tokens of three, drafted three by three. */
-static void larger_laws_are_exact_too(void **state)
+TEST(larger_laws_are_exact_too)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     static const char *const sampling[] = {"token", "match", "block"};
     survey seen = {0};
@@ -120,9 +118,8 @@ static void larger_laws_are_exact_too(void **state)
 
 /* Texts may end within a round, at one token or two, and the draft model may end its text at
  * another token. */
-static void an_end_of_text_changes_no_law(void **state)
+TEST(an_end_of_text_changes_no_law)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(4);
     survey seen = {0};
@@ -166,9 +163,8 @@ static const char *const learning[] = {
 enum { N_LEARNING = sizeof learning / sizeof *learning };
 
 /* Long texts of small drafts: four tokens have up to four rounds. */
-static void policies_that_learn_are_lossless(void **state)
+TEST(policies_that_learn_are_lossless)
 {
-    (void)state;
     static const char *const sampling[] = {"token", "match", "block", "traversal"};
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(2);
@@ -192,9 +188,8 @@ static void policies_that_learn_are_lossless(void **state)
 
 /* Chosen drafts depend on the text and on what the policy has learnt. So a decoder that is reset
  * before each round drafts other lengths, if that matters within five tokens. */
-static void what_policies_learn_matters_in_these_texts(void **state)
+TEST(what_policies_learn_matters_in_these_texts)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     gsl_rng_set(rng, 42);
@@ -235,9 +230,8 @@ static void what_policies_learn_matters_in_these_texts(void **state)
 }
 
 /* The library's own models, with sampling transforms and at temperature 0 on either side. */
-static void library_models_are_decoded_without_loss(void **state)
+TEST(library_models_are_decoded_without_loss)
 {
-    (void)state;
     static const char *const pairs[][2] = {
         {"markov?V=3&order=2&seed=3", "markov?V=3&order=1&seed=4"},
         {"dirichlet?V=3&concentration=0.3&seed=7", "dirichlet?V=3&seed=8"},
@@ -287,9 +281,8 @@ static void check_law(const char *rule, const char *drafting, const char *policy
     table_model_free(&draft);
 }
 
-static void wrong_rules_have_their_known_laws(void **state)
+TEST(wrong_rules_have_their_known_laws)
 {
-    (void)state;
     /* tests/oracle/misc.py: "argmax draft + softmax-q test". */
     check_law("greedy-softmax", "greedy", "fixed", (const double[]){0.4, 0.6, 0.0}, 0.3);
     check_law("greedy-softmax", "chain", "fixed", example_target,
@@ -309,9 +302,8 @@ static void wrong_rules_have_their_known_laws(void **state)
     check_law("resample-target", "greedy", "fixed", (const double[]){0.35, 0.51, 0.14}, 0.21);
 }
 
-static void an_anticipating_policy_is_caught(void **state)
+TEST(an_anticipating_policy_is_caught)
 {
-    (void)state;
     /* tests/oracle/misc.py: "drop-if-q<0.25". */
     const double dropped[] = {0.4, 0.36, 0.24};
     check_law("token", "chain", "confidence-drop?threshold=0.25", dropped, 0.1);
@@ -328,9 +320,8 @@ static void an_anticipating_policy_is_caught(void **state)
     check_law("match", "chain", "confidence-drop?threshold=0.25", example_target, 0.0);
 }
 
-static void wrong_rules_and_policies_show_on_random_models(void **state)
+TEST(wrong_rules_and_policies_show_on_random_models)
 {
-    (void)state;
     static const struct {
         method by;
         double share; /* of the pairs, on which the error must show */
@@ -386,20 +377,4 @@ static void wrong_rules_and_policies_show_on_random_models(void **state)
                       (unsigned long long)times);
         assert_true((double)caught >= wrong[w].share * (double)times);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_rule_strategy_and_policy_is_lossless),
-        cmocka_unit_test(larger_laws_are_exact_too),
-        cmocka_unit_test(an_end_of_text_changes_no_law),
-        cmocka_unit_test(policies_that_learn_are_lossless),
-        cmocka_unit_test(what_policies_learn_matters_in_these_texts),
-        cmocka_unit_test(library_models_are_decoded_without_loss),
-        cmocka_unit_test(wrong_rules_have_their_known_laws),
-        cmocka_unit_test(an_anticipating_policy_is_caught),
-        cmocka_unit_test(wrong_rules_and_policies_show_on_random_models),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,9 +130,8 @@ static void assert_threads_do_not_matter(const spec_round_source *source, spec_m
     spec_montecarlo_free(&first);
 }
 
-static void results_do_not_depend_on_the_number_of_threads(void **state)
+TEST(results_do_not_depend_on_the_number_of_threads)
 {
-    (void)state;
     uint64_t seed = spec_test_seed();
     spec_acceptance_config config = iid(0.615, 5);
     spec_round_source source = spec_sources_acceptance(&config);
@@ -166,9 +165,8 @@ static void results_do_not_depend_on_the_number_of_threads(void **state)
     spec_model_close(draft);
 }
 
-static void a_run_ends_at_its_rounds_to_the_round(void **state)
+TEST(a_run_ends_at_its_rounds_to_the_round)
 {
-    (void)state;
     const uint64_t rounds[] = {1, 99, 100, 101, 6400, 6401, 12799, 12800, 20050};
     for (size_t i = 0; i < sizeof rounds / sizeof *rounds; i++) {
         fake f;
@@ -198,10 +196,9 @@ static void a_run_ends_at_its_rounds_to_the_round(void **state)
 
 /* Groups of several machines: computed in any order, with any number of threads, by their numbers,
  * and added in order. */
-static void groups_from_anywhere_add_up_to_the_same_bytes(void **state)
+TEST(groups_from_anywhere_add_up_to_the_same_bytes)
 {
     enum { GROUPS = 5 };
-    (void)state;
     fake f, g;
     const spec_round_source source = fake_source(&f);
     const spec_montecarlo_plan plan = {.rounds = 100 * 64 * (GROUPS - 1) + 777, .seed = 9};
@@ -228,7 +225,7 @@ static void groups_from_anywhere_add_up_to_the_same_bytes(void **state)
 }
 
 /* From 2^28 rounds on batches grow, and below they keep their length. */
-static void a_run_has_a_bounded_number_of_groups(void **state)
+TEST(a_run_has_a_bounded_number_of_groups)
 {
     static const struct {
         uint64_t rounds, groups;
@@ -239,7 +236,6 @@ static void a_run_has_a_bounded_number_of_groups(void **state)
                  {(1ull << 28) + 1, 4093},
                  {1000000000000ull, 4096},
                  {UINT64_MAX, 4096}};
-    (void)state;
     fake f;
     spec_round_source source = fake_source(&f);
     source.usual_batch = 1024;
@@ -253,9 +249,8 @@ static void a_run_has_a_bounded_number_of_groups(void **state)
 }
 
 /* By two routes: the running sums against a second pass over the known results of each batch. */
-static void batch_means_weigh_a_batch_by_its_denominator(void **state)
+TEST(batch_means_weigh_a_batch_by_its_denominator)
 {
-    (void)state;
     fake f;
     spec_round_source source = fake_source(&f);
     spec_montecarlo mc;
@@ -291,9 +286,8 @@ static void batch_means_weigh_a_batch_by_its_denominator(void **state)
     spec_montecarlo_free(&mc);
 }
 
-static void independent_rounds_have_their_own_variance(void **state)
+TEST(independent_rounds_have_their_own_variance)
 {
-    (void)state;
     spec_montecarlo mc = {.source.independent = true};
     mc.sum.tally.rounds = 7; /* n_accepted 0 0 0 1 2 2 2; time 14 */
     mc.sum.tally.accepted = 7;
@@ -315,9 +309,8 @@ static void independent_rounds_have_their_own_variance(void **state)
     assert_true(emitted.df == 6 && first.df == 6 && rate.df == 6);
 }
 
-static void nothing_simulated_is_not_a_number(void **state)
+TEST(nothing_simulated_is_not_a_number)
 {
-    (void)state;
     spec_montecarlo mc = {0};
     assert_true(isnan(spec_montecarlo_emitted(&mc).mean) && isnan(spec_montecarlo_emitted(&mc).se));
     assert_true(isnan(spec_montecarlo_first(&mc).mean) && isnan(spec_montecarlo_rate(&mc).mean));
@@ -332,9 +325,8 @@ static void nothing_simulated_is_not_a_number(void **state)
     spec_montecarlo_free(&mc);
 }
 
-static void a_wished_standard_error_is_met_at_the_end_of_a_group(void **state)
+TEST(a_wished_standard_error_is_met_at_the_end_of_a_group)
 {
-    (void)state;
     spec_acceptance_config config = iid(0.615, 5);
     spec_round_source source = spec_sources_acceptance(&config);
     spec_montecarlo mc;
@@ -375,9 +367,8 @@ static void a_wished_standard_error_is_met_at_the_end_of_a_group(void **state)
     }
 }
 
-static void short_runs_still_have_a_group_of_batches(void **state)
+TEST(short_runs_still_have_a_group_of_batches)
 {
-    (void)state;
     fake f;
     spec_round_source source = fake_source(&f);
     spec_montecarlo mc;
@@ -401,9 +392,8 @@ static void short_runs_still_have_a_group_of_batches(void **state)
     spec_montecarlo_free(&mc);
 }
 
-static void the_first_failure_by_number_is_reported_and_nothing_is_lost(void **state)
+TEST(the_first_failure_by_number_is_reported_and_nothing_is_lost)
 {
-    (void)state;
     for (int threads = 1; threads <= 7; threads += 2) {
         fake f;
         spec_round_source source = fake_source(&f);
@@ -434,9 +424,8 @@ static void the_first_failure_by_number_is_reported_and_nothing_is_lost(void **s
     }
 }
 
-static void a_worker_that_cannot_start_leaves_nothing_behind(void **state)
+TEST(a_worker_that_cannot_start_leaves_nothing_behind)
 {
-    (void)state;
     fake f;
     spec_round_source source = fake_source(&f);
     f.fail_workers_from = 2;
@@ -451,9 +440,8 @@ static void a_worker_that_cannot_start_leaves_nothing_behind(void **state)
     spec_montecarlo_free(&mc);
 }
 
-static void an_interrupted_run_keeps_its_groups_and_can_go_on(void **state)
+TEST(an_interrupted_run_keeps_its_groups_and_can_go_on)
 {
-    (void)state;
     int stop = 0;
     fake f;
     spec_round_source source = fake_source(&f);
@@ -478,9 +466,8 @@ static void an_interrupted_run_keeps_its_groups_and_can_go_on(void **state)
     spec_montecarlo_free(&clean);
 }
 
-static void plans_without_an_end_are_refused(void **state)
+TEST(plans_without_an_end_are_refused)
 {
-    (void)state;
     fake f;
     spec_round_source source = fake_source(&f);
     spec_montecarlo mc;
@@ -497,9 +484,8 @@ static void plans_without_an_end_are_refused(void **state)
     assert_int_equal(f.n_init, 0);
 }
 
-static void memory_is_flat_in_the_number_of_rounds(void **state)
+TEST(memory_is_flat_in_the_number_of_rounds)
 {
-    (void)state;
     spec_acceptance_config config = iid(0.615, 5);
     spec_round_source source = spec_sources_acceptance(&config);
     spec_montecarlo mc;
@@ -513,25 +499,4 @@ static void memory_is_flat_in_the_number_of_rounds(void **state)
                     /* one word per batch would be 150 kB; OpenMP may use a little */
                     before + 4096);
     spec_montecarlo_free(&mc);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_do_not_depend_on_the_number_of_threads),
-        cmocka_unit_test(a_run_ends_at_its_rounds_to_the_round),
-        cmocka_unit_test(groups_from_anywhere_add_up_to_the_same_bytes),
-        cmocka_unit_test(a_run_has_a_bounded_number_of_groups),
-        cmocka_unit_test(batch_means_weigh_a_batch_by_its_denominator),
-        cmocka_unit_test(independent_rounds_have_their_own_variance),
-        cmocka_unit_test(nothing_simulated_is_not_a_number),
-        cmocka_unit_test(a_wished_standard_error_is_met_at_the_end_of_a_group),
-        cmocka_unit_test(short_runs_still_have_a_group_of_batches),
-        cmocka_unit_test(the_first_failure_by_number_is_reported_and_nothing_is_lost),
-        cmocka_unit_test(a_worker_that_cannot_start_leaves_nothing_behind),
-        cmocka_unit_test(an_interrupted_run_keeps_its_groups_and_can_go_on),
-        cmocka_unit_test(plans_without_an_end_are_refused),
-        cmocka_unit_test(memory_is_flat_in_the_number_of_rounds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

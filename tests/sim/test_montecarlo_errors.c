@@ -74,9 +74,8 @@ static void assert_honest(const spec_round_source *source, spec_montecarlo_plan 
     assert_true(p_mean > SPEC_TEST_P);
 }
 
-static void standard_errors_are_honest(void **state)
+TEST(standard_errors_are_honest)
 {
-    (void)state;
     spec_acceptance_config config = iid(0.615, 5);
     spec_round_source source = spec_sources_acceptance(&config);
     double alpha = rint(ldexp(0.615, 32)) / 0x1p32; /* as the engine rounds it */
@@ -85,12 +84,4 @@ static void standard_errors_are_honest(void **state)
 
     spec_round_source lucky = {.batch = lucky_batch};
     assert_honest(&lucky, (spec_montecarlo_plan){.rounds = 10000, .batch = 100}, 1.27);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(standard_errors_are_honest),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

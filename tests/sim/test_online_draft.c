@@ -115,11 +115,10 @@ static void check_window(const service *s, int window, int from, int first, cons
 }
 
 /* Chains and trees, all verified places and the rejected ones: places, tokens and rows. */
-static void windows_hold_verified_text_with_the_targets_rows(void **state)
+TEST(windows_hold_verified_text_with_the_targets_rows)
 {
     static const int prompt[] = {3, 1, 6, 0, 2};
     static const char *const draftings[] = {"chain", "tree?widths=2.1&siblings=without"};
-    (void)state;
     for (int c = 0; c < 8; c++) {
         const spec_online_positions positions = c % 2 == 0 ? SPEC_ONLINE_ALL : SPEC_ONLINE_REJECTED;
         const spec_online_plan plan = {
@@ -160,7 +159,7 @@ static void windows_hold_verified_text_with_the_targets_rows(void **state)
 }
 
 /* A cut text continues with other tokens: those that were dropped are not learnt. */
-static void a_text_that_is_cut_continues_its_window(void **state)
+TEST(a_text_that_is_cut_continues_its_window)
 {
     static const int prompt[] = {3, 1};
     const spec_online_plan plan = {
@@ -170,7 +169,6 @@ static void a_text_that_is_cut_continues_its_window(void **state)
     bool learns[200];
     int token[4];
     spec_error error = {""};
-    (void)state;
     for (int i = 0; i < 200; i++) learns[i] = true;
     open_service(&s, TARGET, draft_spec(draft, V, 2, ""), &plan, 5, prompt, 2);
     spec_chance chance = spec_chance_sampled(s.rng);
@@ -186,7 +184,7 @@ static void a_text_that_is_cut_continues_its_window(void **state)
 
 /* The session of the decoder has the rows of the new weights, as a fresh session has. Without the
  * replaced weights, or with the old keys and values, it would not. */
-static void an_update_reaches_the_engine(void **state)
+TEST(an_update_reaches_the_engine)
 {
     static const int prompt[] = {2, 5, 1};
     service s;
@@ -194,7 +192,6 @@ static void an_update_reaches_the_engine(void **state)
     spec_error error = {""};
     double before[V], after[V], scratch[V];
     char draft[128];
-    (void)state;
     open_service(&s, "markov?V=7&order=1&seed=3", draft_spec(draft, V, 2, "&temperature=0.7"),
                  &plan_default, 3, prompt, 3);
     const spec_decoder *d = &s.decoder;
@@ -228,7 +225,7 @@ static void an_update_reaches_the_engine(void **state)
 
 /* Several rounds, with updates between them. If forgetting did not restore the weights, branches
  * would not share their decisions, and their probabilities would not sum to 1. */
-static void the_law_of_the_text_is_the_targets_while_the_draft_learns(void **state)
+TEST(the_law_of_the_text_is_the_targets_while_the_draft_learns)
 {
     static const struct {
         const char *drafting, *rule, *policy, *target;
@@ -246,7 +243,6 @@ static void the_law_of_the_text_is_the_targets_while_the_draft_learns(void **sta
          SPEC_ONLINE_ALL, 2, 4},
     };
     static const int prompt[] = {1, 0};
-    (void)state;
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         spec_online_plan plan = {
             {.loss = (spec_losses_kind)(i + 1), .texts = 1, .places = 2, .rate = 0.1},
@@ -280,7 +276,7 @@ static void the_law_of_the_text_is_the_targets_while_the_draft_learns(void **sta
     }
 }
 
-static void greedy_text_equals_plain_greedy_text_while_the_draft_learns(void **state)
+TEST(greedy_text_equals_plain_greedy_text_while_the_draft_learns)
 {
     static const char target[] =
         "random?dim=32&layers=2&heads=2&ffn=64&vocab=50&context=64&type=f32&seed=8&temperature=0";
@@ -289,7 +285,6 @@ static void greedy_text_equals_plain_greedy_text_while_the_draft_learns(void **s
     spec_decoder plain;
     char draft[128];
     spec_error error = {""};
-    (void)state;
     open_service(&s, target, draft_spec(draft, 50, 3, "&temperature=0"), &plan_default, 4, NULL, 0);
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
     config.target = s.target;
@@ -336,9 +331,8 @@ static void decode_texts(uint64_t *ret_accepted, uint64_t *ret_tested, service *
 /* The texts of a chain with few likely successors. Acceptance of the last texts is higher than that
  * of the first by more than 5 standard errors. With updates that do not reach the engine both are
  * equal: they differ by 5 standard errors once in 3 million times. */
-static void acceptance_of_repetitive_text_rises(void **state)
+TEST(acceptance_of_repetitive_text_rises)
 {
-    (void)state;
     for (int positions = 0; positions < 2; positions++) {
         const spec_online_plan plan = {
             {.loss = SPEC_LOSSES_FKL, .texts = 2, .places = 50, .rate = 0.01},
@@ -366,7 +360,7 @@ static void acceptance_of_repetitive_text_rises(void **state)
 
 /* ---- refusals -------------------------------------------------------------------------------- */
 
-static void drafts_that_cannot_learn_are_refused(void **state)
+TEST(drafts_that_cannot_learn_are_refused)
 {
     static const struct {
         const char *draft, *line;
@@ -377,7 +371,6 @@ static void drafts_that_cannot_learn_are_refused(void **state)
          "cannot learn, because its weights are not floats of 32 bits"},
     };
     spec_model *target;
-    (void)state;
     open_model(&target, "random?dim=8&layers=2&heads=2&ffn=12&vocab=3&context=40&type=f32", NULL);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         spec_online_draft online;
@@ -392,12 +385,11 @@ static void drafts_that_cannot_learn_are_refused(void **state)
     spec_model_close(target);
 }
 
-static void rules_that_compare_rounds_and_drafting_ahead_are_refused(void **state)
+TEST(rules_that_compare_rounds_and_drafting_ahead_are_refused)
 {
     service s;
     spec_error error = {""};
     char draft[128];
-    (void)state;
     spec_decoder_config config =
         open_pair(&s, "markov?V=3&order=1", draft_spec(draft, 3, 6, ""), &plan_default);
     config.rule = "block-greedy";
@@ -409,19 +401,4 @@ static void rules_that_compare_rounds_and_drafting_ahead_are_refused(void **stat
     assert_int_equal(spec_decoder_init(&s.decoder, &config, &error), GSL_EINVAL);
     assert_string_equal(error.text, "a draft that learns cannot draft ahead");
     close_service(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(windows_hold_verified_text_with_the_targets_rows),
-        cmocka_unit_test(a_text_that_is_cut_continues_its_window),
-        cmocka_unit_test(an_update_reaches_the_engine),
-        cmocka_unit_test(the_law_of_the_text_is_the_targets_while_the_draft_learns),
-        cmocka_unit_test(greedy_text_equals_plain_greedy_text_while_the_draft_learns),
-        cmocka_unit_test(acceptance_of_repetitive_text_rises),
-        cmocka_unit_test(drafts_that_cannot_learn_are_refused),
-        cmocka_unit_test(rules_that_compare_rounds_and_drafting_ahead_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

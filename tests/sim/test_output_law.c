@@ -38,9 +38,8 @@ static spec_output_law law_of(const stage *s, const int *prompt, size_t n_prompt
 
 /* ---- the promise ----------------------------------------------------------------------------- */
 
-static void the_promised_law_is_the_product_of_the_targets_rows(void **state)
+TEST(the_promised_law_is_the_product_of_the_targets_rows)
 {
-    (void)state;
     uint64_t noise = 27;
     stage s;
     stage_init(&s, 3, PAIR_PLAIN, &noise);
@@ -62,9 +61,8 @@ static void the_promised_law_is_the_product_of_the_targets_rows(void **state)
     stage_free(&s);
 }
 
-static void the_greedy_rule_promises_the_argmax_text(void **state)
+TEST(the_greedy_rule_promises_the_argmax_text)
 {
-    (void)state;
     uint64_t noise = 27;
     stage s;
     stage_init(&s, 3, PAIR_LEVELS, &noise);
@@ -86,9 +84,8 @@ static void the_greedy_rule_promises_the_argmax_text(void **state)
     stage_free(&s);
 }
 
-static void a_text_that_ends_early_is_filled_with_its_end(void **state)
+TEST(a_text_that_ends_early_is_filled_with_its_end)
 {
-    (void)state;
     uint64_t noise = 27;
     stage s;
     stage_init(&s, 2, PAIR_PLAIN, &noise);
@@ -118,9 +115,8 @@ static void a_text_that_ends_early_is_filled_with_its_end(void **state)
 }
 
 /* Tokens 1 and 2 both end a text: a text fills with the one that it ends with. */
-static void a_text_may_end_with_one_of_several_tokens(void **state)
+TEST(a_text_may_end_with_one_of_several_tokens)
 {
-    (void)state;
     uint64_t noise = 27;
     stage s;
     stage_init(&s, 3, PAIR_PLAIN, &noise);
@@ -149,9 +145,8 @@ static void a_text_may_end_with_one_of_several_tokens(void **state)
     stage_free(&s);
 }
 
-static void the_distance_of_a_wrong_law_is_what_one_computes_by_hand(void **state)
+TEST(the_distance_of_a_wrong_law_is_what_one_computes_by_hand)
 {
-    (void)state;
     /* The law (.4,.6,0) against (.5,.3,.2): tests/oracle/misc.py, "argmax draft + softmax-q". */
     uint64_t noise = 27;
     stage s;
@@ -198,9 +193,8 @@ static double expected_accepted(const stage *s, acceptance how, int *text, size_
     return sum;
 }
 
-static void expected_accepted_tokens_are_the_sum_over_drafts(void **state)
+TEST(expected_accepted_tokens_are_the_sum_over_drafts)
 {
-    (void)state;
     static const struct {
         const char *rule, *drafting;
         acceptance how;
@@ -232,9 +226,8 @@ static void expected_accepted_tokens_are_the_sum_over_drafts(void **state)
                 }
 }
 
-static void one_round_of_one_draft_token_is_accepted_with_the_overlap(void **state)
+TEST(one_round_of_one_draft_token_is_accepted_with_the_overlap)
 {
-    (void)state;
     /* Overlap .7, match .31: theory of one draft; tests/oracle/vectors.py. */
     uint64_t noise = 27;
     stage s;
@@ -256,9 +249,8 @@ static void one_round_of_one_draft_token_is_accepted_with_the_overlap(void **sta
 }
 
 /* A quarter of a million branches on one text: plain sums are off by 3e-13 here. */
-static void many_branches_lose_nothing(void **state)
+TEST(many_branches_lose_nothing)
 {
-    (void)state;
     uint64_t noise = 27;
     stage s;
     stage_init(&s, 3, PAIR_LEVELS, &noise);
@@ -275,9 +267,8 @@ static void many_branches_lose_nothing(void **state)
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
-static void too_many_branches_are_refused_with_the_remedy(void **state)
+TEST(too_many_branches_are_refused_with_the_remedy)
 {
-    (void)state;
     uint64_t noise = 27;
     stage s;
     stage_init(&s, 3, PAIR_PLAIN, &noise);
@@ -304,9 +295,8 @@ static void too_many_branches_are_refused_with_the_remedy(void **state)
 
 /* A limit of a third of the branches; and more than the usual limit, which would take some 30 s of
  * processor time. The message gives the approximate number of branches. */
-static void a_walk_that_would_meet_its_limit_is_refused_early(void **state)
+TEST(a_walk_that_would_meet_its_limit_is_refused_early)
 {
-    (void)state;
     uint64_t noise = 27;
     stage s;
     stage_init(&s, 3, PAIR_PLAIN, &noise);
@@ -353,9 +343,8 @@ static void hear(void *self, double share)
     *last = share;
 }
 
-static void a_listener_hears_the_share_of_a_long_walk(void **state)
+TEST(a_listener_hears_the_share_of_a_long_walk)
 {
-    (void)state;
     uint64_t noise = 27;
     double last = 0.0;
     const spec_listener listener = {hear, &last};
@@ -369,9 +358,8 @@ static void a_listener_hears_the_share_of_a_long_walk(void **state)
     stage_free(&s);
 }
 
-static void absurd_laws_are_refused(void **state)
+TEST(absurd_laws_are_refused)
 {
-    (void)state;
     uint64_t noise = 27;
     stage s, one;
     spec_error error = {""};
@@ -400,9 +388,8 @@ static void absurd_laws_are_refused(void **state)
     stage_free(&one);
 }
 
-static void failures_of_a_model_are_passed_on(void **state)
+TEST(failures_of_a_model_are_passed_on)
 {
-    (void)state;
     uint64_t noise = 27;
     stage s;
     stage_init(&s, 2, PAIR_PLAIN, &noise);
@@ -439,9 +426,8 @@ static const double *stops_after(const spec_model *model, void *session, const i
     return stopping.kind->row(model, session, context, n, scratch, error);
 }
 
-static void ctrl_c_ends_it_within_a_round(void **state)
+TEST(ctrl_c_ends_it_within_a_round)
 {
-    (void)state;
     uint64_t noise = 27;
     stage s;
     stage_init(&s, 3, PAIR_PLAIN, &noise);
@@ -466,25 +452,4 @@ static void ctrl_c_ends_it_within_a_round(void **state)
     }
     s.target.head.kind = stopping.kind;
     stage_free(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_promised_law_is_the_product_of_the_targets_rows),
-        cmocka_unit_test(the_greedy_rule_promises_the_argmax_text),
-        cmocka_unit_test(a_text_that_ends_early_is_filled_with_its_end),
-        cmocka_unit_test(a_text_may_end_with_one_of_several_tokens),
-        cmocka_unit_test(the_distance_of_a_wrong_law_is_what_one_computes_by_hand),
-        cmocka_unit_test(expected_accepted_tokens_are_the_sum_over_drafts),
-        cmocka_unit_test(one_round_of_one_draft_token_is_accepted_with_the_overlap),
-        cmocka_unit_test(many_branches_lose_nothing),
-        cmocka_unit_test(too_many_branches_are_refused_with_the_remedy),
-        cmocka_unit_test(a_walk_that_would_meet_its_limit_is_refused_early),
-        cmocka_unit_test(a_listener_hears_the_share_of_a_long_walk),
-        cmocka_unit_test(absurd_laws_are_refused),
-        cmocka_unit_test(failures_of_a_model_are_passed_on),
-        cmocka_unit_test(ctrl_c_ends_it_within_a_round),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

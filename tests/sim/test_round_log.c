@@ -134,7 +134,7 @@ static void check_drawn(const stand *s)
     if (draft->siblings != SPEC_SIBLINGS_HUB) assert_int_equal(named, drawn);
 }
 
-static void every_rule_and_drafting_is_read(void **state)
+TEST(every_rule_and_drafting_is_read)
 {
     static const struct {
         const char *target, *draft;
@@ -145,7 +145,6 @@ static void every_rule_and_drafting_is_read(void **state)
         {"dirichlet?V=700&concentration=0.1&seed=3", "perturb?of=target&alpha=0.4", 6}};
     const uint64_t seed = spec_test_seed();
     int runs = 0;
-    (void)state;
     for (int p = 0; p < 3; p++)
         for (int r = 0; spec_rules[r] != NULL; r++)
             for (int d = 0; draftings[d] != NULL; d++) {
@@ -183,7 +182,7 @@ static const char *roles(const stand *s)
 }
 
 /* Coins force each branch: the rows of both models are the same at every position. */
-static void coins_tell_the_story_of_a_rule(void **state)
+TEST(coins_tell_the_story_of_a_rule)
 {
     static const struct {
         const char *drafting, *rule;
@@ -229,7 +228,6 @@ static void coins_tell_the_story_of_a_rule(void **state)
          {0.1, 0.1, 0.5, 0.5, 0.1, 0.1, 0.1},
          "draft 0, draft 1, draft 2, draft 3, test 1, test 0, test 2, bonus 2"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof story / sizeof story[0]; i++) {
         spec_error error;
         stand s;
@@ -243,11 +241,10 @@ static void coins_tell_the_story_of_a_rule(void **state)
     }
 }
 
-static void a_log_keeps_the_last_round_alone(void **state)
+TEST(a_log_keeps_the_last_round_alone)
 {
     spec_error error;
     stand s;
-    (void)state;
     assert_true(open_stand(&s, "probs:0.5,0.3,0.2", "probs:0.4,0.4,0.2", "chain", "token", 2));
     spec_rng_stream(s.rng, 1, 0);
     for (int i = 0; i < 5; i++) {
@@ -257,14 +254,4 @@ static void a_log_keeps_the_last_round_alone(void **state)
         assert_true(s.log.n <= 5);
     }
     close_stand(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_rule_and_drafting_is_read),
-        cmocka_unit_test(coins_tell_the_story_of_a_rule),
-        cmocka_unit_test(a_log_keeps_the_last_round_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,9 +12,8 @@
 
 /* ---- acceptance ------------------------------------------------------------------------------ */
 
-static void acceptance_batches_are_the_engines_rounds_and_their_time(void **state)
+TEST(acceptance_batches_are_the_engines_rounds_and_their_time)
 {
-    (void)state;
     spec_acceptance_config config = {.K = 5,
                                      .costs = {.draft = 0.27, .verify = 1.1, .fixed = 0.03}};
     assert_int_equal(spec_acceptance_process_init(&config.process, "iid", 0.615, NULL),
@@ -28,9 +27,8 @@ static void acceptance_batches_are_the_engines_rounds_and_their_time(void **stat
     assert_memory_equal(&tally, &expected, sizeof tally);
 }
 
-static void an_absurd_K_is_refused(void **state)
+TEST(an_absurd_K_is_refused)
 {
-    (void)state;
     spec_acceptance_config config = {.K = SPEC_K_MAX + 1};
     spec_round_source source = spec_sources_acceptance(&config);
     void *worker;
@@ -122,9 +120,8 @@ static void run_one_batch(spec_tally *ret_tally, certain *target, const certain 
     source.worker_free(worker);
 }
 
-static void a_batch_begins_with_its_own_prompt_and_drops_its_burn_in(void **state)
+TEST(a_batch_begins_with_its_own_prompt_and_drops_its_burn_in)
 {
-    (void)state;
     certain zeros = certain_model(&certain_kind, -1, (int[]){0, 0, 0, 0});
     spec_tally tally;
     run_one_batch(&tally, &zeros, &zeros, 0, 7, 5, 10);
@@ -140,9 +137,8 @@ static void a_batch_begins_with_its_own_prompt_and_drops_its_burn_in(void **stat
     assert_int_equal(seen.shortest, 0); /* the empty context */
 }
 
-static void an_end_of_text_begins_a_new_one_with_a_prompt_from_the_stream(void **state)
+TEST(an_end_of_text_begins_a_new_one_with_a_prompt_from_the_stream)
 {
-    (void)state;
     certain ends = certain_model(&certain_kind, END, (int[]){END, END, END, END});
     spec_tally tally;
     run_one_batch(&tally, &ends, &ends, 0, 2, 5, 10);
@@ -163,9 +159,8 @@ static void an_end_of_text_begins_a_new_one_with_a_prompt_from_the_stream(void *
     assert_int_equal(seen.prompts, 1 + 10);
 }
 
-static void texts_do_not_grow_without_end(void **state)
+TEST(texts_do_not_grow_without_end)
 {
-    (void)state;
     certain zeros = certain_model(&certain_kind, -1, (int[]){0, 0, 0, 0});
     spec_tally tally;
     run_one_batch(&tally, &zeros, &zeros, 0, 0, 5, SPEC_TEXT_MAX - 1);
@@ -174,9 +169,8 @@ static void texts_do_not_grow_without_end(void **state)
     assert_int_equal(seen.prompts, 2);
 }
 
-static void a_new_text_begins_before_a_window_cuts_a_draft(void **state)
+TEST(a_new_text_begins_before_a_window_cuts_a_draft)
 {
-    (void)state;
     certain zeros = certain_model(&certain_kind, -1, (int[]){0, 0, 0, 0});
     spec_tally tally;
     zeros.model.window = 13; /* contexts of 1, 4, 7 and 10 tokens have space for 3 more */
@@ -190,9 +184,8 @@ static void a_new_text_begins_before_a_window_cuts_a_draft(void **state)
 }
 
 /* Unlike a window, it leaves as much for the next draft. */
-static void a_reach_cuts_drafts_and_ends_no_text(void **state)
+TEST(a_reach_cuts_drafts_and_ends_no_text)
 {
-    (void)state;
     certain zeros = certain_model(&certain_kind, -1, (int[]){0, 0, 0, 0}), draft = zeros;
     spec_tally tally;
     draft.model.reach = 2;
@@ -201,9 +194,8 @@ static void a_reach_cuts_drafts_and_ends_no_text(void **state)
     assert_int_equal(seen.prompts, 1);
 }
 
-static void a_prompt_outside_the_vocabulary_is_reported(void **state)
+TEST(a_prompt_outside_the_vocabulary_is_reported)
 {
-    (void)state;
     certain target = certain_model(&certain_kind, -1, (int[]){0, 0, 0, 0});
     target.prompt_token = V;
     spec_decoding_config config = {.decoder = SPEC_DECODER_DEFAULT};
@@ -224,9 +216,8 @@ static void a_prompt_outside_the_vocabulary_is_reported(void **state)
 
 /* A chain of K independent tests with the overlap as acceptance rate [Leviathan23], here sum min =
  * .2 + .3 + .2 = 0.7. */
-static void a_decoding_source_agrees_with_the_closed_form(void **state)
+TEST(a_decoding_source_agrees_with_the_closed_form)
 {
-    (void)state;
     spec_model *target = NULL, *draft = NULL;
     assert_int_equal(
         spec_model_open(&target, "probs:0.5,0.3,0.2", NULL, spec_test_context(0), NULL),
@@ -292,9 +283,8 @@ static spec_tally zipf_batch(int vocab, const char *rule, const char *policy, in
 
 /* The decoder below the limit and the alias tables from it on, both against the law (1 - alpha)
  * alpha^k of n_accepted. */
-static void small_and_large_vocabularies_have_the_same_law(void **state)
+TEST(small_and_large_vocabularies_have_the_same_law)
 {
-    (void)state;
     const uint64_t rounds = spec_test_samples(20000);
     for (int vocab = SPEC_SOURCES_FIXED_VOCAB - 1; vocab <= SPEC_SOURCES_FIXED_VOCAB; vocab++) {
         const spec_tally tally = zipf_batch(vocab, "token", "fixed", -1, rounds);
@@ -312,9 +302,8 @@ static void small_and_large_vocabularies_have_the_same_law(void **state)
 }
 
 /* Alias tables require the token rule and a fixed length: others accept less, and charge less. */
-static void other_rules_and_policies_run_the_decoder_in_any_vocabulary(void **state)
+TEST(other_rules_and_policies_run_the_decoder_in_any_vocabulary)
 {
-    (void)state;
     const spec_tally match = zipf_batch(300, "match", "fixed", -1, 500);
     const spec_tally token = zipf_batch(300, "token", "fixed", -1, 500);
     assert_true(match.passed[0] < 100 && token.passed[0] > 300);
@@ -323,22 +312,4 @@ static void other_rules_and_policies_run_the_decoder_in_any_vocabulary(void **st
     const spec_tally ends =
         zipf_batch(300, "token", "fixed", 0, 500); /* a draft stops after its end of text */
     assert_true(token.drafted == 1500 && ends.drafted < 1500);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(acceptance_batches_are_the_engines_rounds_and_their_time),
-        cmocka_unit_test(an_absurd_K_is_refused),
-        cmocka_unit_test(a_batch_begins_with_its_own_prompt_and_drops_its_burn_in),
-        cmocka_unit_test(an_end_of_text_begins_a_new_one_with_a_prompt_from_the_stream),
-        cmocka_unit_test(texts_do_not_grow_without_end),
-        cmocka_unit_test(a_new_text_begins_before_a_window_cuts_a_draft),
-        cmocka_unit_test(a_reach_cuts_drafts_and_ends_no_text),
-        cmocka_unit_test(a_prompt_outside_the_vocabulary_is_reported),
-        cmocka_unit_test(a_decoding_source_agrees_with_the_closed_form),
-        cmocka_unit_test(small_and_large_vocabularies_have_the_same_law),
-        cmocka_unit_test(other_rules_and_policies_run_the_decoder_in_any_vocabulary),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,9 +48,8 @@ static bool is_lossless(const spec_rule *rule)
     return rule->claim == SPEC_LOSSLESS || rule->claim == SPEC_LOSSLESS_ARGMAX;
 }
 
-static void greedy_text_is_the_plain_one_for_every_rule_draft_and_tree(void **state)
+TEST(greedy_text_is_the_plain_one_for_every_rule_draft_and_tree)
 {
-    (void)state;
     enum {
         WINDOW = 47,
         PROMPT = 4,
@@ -109,9 +108,8 @@ static void greedy_text_is_the_plain_one_for_every_rule_draft_and_tree(void **st
 }
 
 /* A draft of a second target, with the same weights, keeps its own KV cache. */
-static void texts_have_the_targets_law_through_the_transformer(void **state)
+TEST(texts_have_the_targets_law_through_the_transformer)
 {
-    (void)state;
     static const int prompt[] = {1, 0};
     static const char spec[] = "random?dim=32&layers=3&heads=2&ffn=32&vocab=2&context=16&type=f32";
     spec_model *target = open_model(spec, NULL), *second = open_model(spec, NULL);
@@ -146,13 +144,4 @@ static void texts_have_the_targets_law_through_the_transformer(void **state)
     assert_true(n_laws > 80);
     spec_model_close(second);
     spec_model_close(target);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(greedy_text_is_the_plain_one_for_every_rule_draft_and_tree),
-        cmocka_unit_test(texts_have_the_targets_law_through_the_transformer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,8 @@
 #ifndef SPECLAB_TESTS_NEAR_H
 #define SPECLAB_TESTS_NEAR_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/support/support.h"
 
-#include <cmocka.h>
 #include <math.h>
 
 static inline void near_check(double actual, double expected, double tolerance, const char *text,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* support: the shared test settings: seed, sample sizes, outside data, and skipping.
+/* support: how tests are declared, and their shared settings.
  * SPEC_TEST_SEED changes the seed (42), SPEC_TEST_LONG multiplies sample sizes, SPECLAB_DATA names
  * a folder of outside data. SPEC_TEST_P is the suite's only threshold for p-values. */
 #ifndef SPECLAB_TESTS_SUPPORT_H
@@ -7,9 +7,12 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
+
+#include <cmocka.h> /* needs the headers above */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,13 +25,80 @@
 #endif
 #endif
 
-static inline uint64_t spec_test_seed(void)
+/* A test's tags: `speclab/test --tag slow` runs those with it, `--skip-tag slow` the others. */
+enum {
+    SLOW = 1,       /* more than a second; not part of `make check` */
+    STATISTICS = 2, /* draws a sample: a wrong program fails it with the power that it states */
+    SIMULATOR = 4,  /* on the simulated GPU; of a whole suite, which then has the card */
+    PLUGIN = 8      /* starts or loads other people's code */
+};
+
+/* Called around each test, and around all tests of a suite. Not 0: the tests fail. */
+typedef int spec_test_fixture(void **state);
+
+/* The tests of one file. */
+typedef struct {
+    const char *file;
+    unsigned tags;                               /* which every test has */
+    spec_test_fixture *setup, *teardown;         /* around all tests */
+    spec_test_fixture *before_each, *after_each; /* around each that has no fixture of its own */
+} spec_test_suite;
+
+typedef struct spec_test_case {
+    const char *name, *file;
+    int line;
+    const spec_test_suite *suite;
+    void (*run)(void **state);
+    unsigned tags;
+    spec_test_fixture *setup, *teardown;
+    bool passed; /* or skipped */
+    struct spec_test_case *next;
+} spec_test_case;
+
+void spec_test_add(spec_test_case *test);
+
+/* Of the test that runs. */
+void spec_test_skip(const char *file, int line);
+#undef skip
+#define skip() spec_test_skip(__FILE__, __LINE__)
+
+/* Begins a test, which registers itself; it has tags, or a fixture of its own:
+ *     TEST(a_point_mass_is_always_accepted) { ... }
+ *     TEST(every_rule_has_the_targets_law, SLOW | STATISTICS) { ... }
+ *     TEST(a_file_is_found, .setup = spec_folder_enter, .teardown = spec_folder_leave) { ... } */
+#define TEST(...) SPEC_TEST_OF(__VA_ARGS__, )
+#define SPEC_TEST_OF(test, ...)                                                                    \
+    static void test(void **state);                                                                \
+    __attribute__((constructor)) static void spec_add_##test(void)                                 \
+    {                                                                                              \
+        static spec_test_case self = {.name = #test,                                               \
+                                      .file = __FILE__,                                            \
+                                      .line = __LINE__,                                            \
+                                      .suite = &spec_this_suite,                                   \
+                                      .run = test,                                                 \
+                                      __VA_ARGS__};                                                \
+        spec_test_add(&self);                                                                      \
+    }                                                                                              \
+    static void test(void **state __attribute__((unused)))
+
+/* The tests of this file share fixtures and tags: SUITE(SIMULATOR, .setup = open_card, .teardown = close_card);
+ * A file without it has no fixture. */
+static spec_test_suite spec_this_suite __attribute__((unused));
+#define SUITE(...) static spec_test_suite spec_this_suite = {.file = __FILE__, __VA_ARGS__}
+
+/* Integers print as such, with the expression. */
+static inline void spec_test_int_equal(intmax_t actual, intmax_t expected, const char *text,
+                                       const char *file, int line)
 {
-    const char *text = getenv("SPEC_TEST_SEED");
-    uint64_t seed = text != NULL ? strtoull(text, NULL, 10) : 42;
-    printf("seed %llu\n", (unsigned long long)seed);
-    return seed;
+    if (actual == expected) return;
+    print_error("%s: %" PRIdMAX ", not %" PRIdMAX "\n", text, actual, expected);
+    _fail(file, line);
 }
+#undef assert_int_equal
+#define assert_int_equal(actual, expected)                                                         \
+    spec_test_int_equal((intmax_t)(actual), (intmax_t)(expected), #actual, __FILE__, __LINE__)
+
+uint64_t spec_test_seed(void);
 
 static inline uint64_t spec_test_samples(uint64_t n)
 {

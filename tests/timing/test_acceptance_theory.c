@@ -97,9 +97,8 @@ static const struct {
 };
 enum { N_FORMS = (int)(sizeof forms / sizeof forms[0]) };
 
-static void laws_are_the_enumerated_ones(void **state)
+TEST(laws_are_the_enumerated_ones)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (int i = 0; i < N_FORMS; i++) {
         const double tv = rule_law_check(forms[i].rule, forms[i].formula, forms[i].setting,
@@ -125,9 +124,8 @@ static double follows(const table_model *target, const table_model *draft, const
 }
 
 /* The first token of a chain of K = 2 or 3, whose window is the rest of it. */
-static void the_first_token_of_fly_has_its_law(void **state)
+TEST(the_first_token_of_fly_has_its_law)
 {
-    (void)state;
     enum { V_MOST = 4 };
     uint64_t noise = spec_test_seed();
     double most = 0.0;
@@ -159,9 +157,8 @@ static void the_first_token_of_fly_has_its_law(void **state)
 }
 
 /* The table's acceptance of one token, drawn or chosen, by the settings of the rule. */
-static void the_table_has_the_acceptance_of_these_laws(void **state)
+TEST(the_table_has_the_acceptance_of_these_laws)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (int i = 0; i < N_FORMS; i++) {
         spec_rule rule;
@@ -186,9 +183,8 @@ static void the_table_has_the_acceptance_of_these_laws(void **state)
 }
 
 /* Closed forms of siblings hold at the settings of the claim alone. */
-static void lossy_settings_have_no_closed_form_for_siblings(void **state)
+TEST(lossy_settings_have_no_closed_form_for_siblings)
 {
-    (void)state;
     static const double target[] = {0.5, 0.3, 0.2}, draft[] = {0.2, 0.5, 0.3};
     spec_ratio_order order;
     spec_rule rule;
@@ -200,15 +196,4 @@ static void lossy_settings_have_no_closed_form_for_siblings(void **state)
     assert_int_equal(spec_rule_init(&rule, "target-only?acc=0.9", NULL), GSL_SUCCESS);
     assert_true(isnan(spec_acceptance_theory_siblings(&rule, SPEC_SIBLINGS_TOP, 2, &order)));
     spec_ratio_order_free(&order);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(laws_are_the_enumerated_ones),
-        cmocka_unit_test(the_first_token_of_fly_has_its_law),
-        cmocka_unit_test(the_table_has_the_acceptance_of_these_laws),
-        cmocka_unit_test(lossy_settings_have_no_closed_form_for_siblings),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

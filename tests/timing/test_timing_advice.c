@@ -44,9 +44,8 @@ static spec_timing_verdict verdict_of(const advice *a)
     return spec_timing_advice_verdict(&a->result, &best);
 }
 
-static void a_gain_is_said_with_the_interval_of_the_table(void **state)
+TEST(a_gain_is_said_with_the_interval_of_the_table)
 {
-    (void)state;
     const bench_row row[] = {
         {.K = 0, .tokens = 1.0, .verify = 1.0, .width = 0.03},
         {.K = 2, .tokens = 2.2, .draft = 0.54, .verify = 1.1, .width = 0.05, .tied = 1},
@@ -70,9 +69,8 @@ static void a_gain_is_said_with_the_interval_of_the_table(void **state)
     advice_free(&a);
 }
 
-static void limits_are_arithmetic_on_the_row(void **state)
+TEST(limits_are_arithmetic_on_the_row)
 {
-    (void)state;
     const bench_row row[] = {{.K = 3,
                               .tokens = 2.7,
                               .draft = 0.81,
@@ -99,9 +97,8 @@ static void limits_are_arithmetic_on_the_row(void **state)
     advice_free(&a);
 }
 
-static void a_loss_is_said_where_every_interval_is_below_one(void **state)
+TEST(a_loss_is_said_where_every_interval_is_below_one)
 {
-    (void)state;
     const bench_row row[] = {
         {.K = 0, .tokens = 1.0, .verify = 1.0, .width = 0.03},
         {.K = 1, .tokens = 1.5, .draft = 1.0, .verify = 1.2, .width = 0.1, .tied = 1},
@@ -123,9 +120,8 @@ static void a_loss_is_said_where_every_interval_is_below_one(void **state)
     advice_free(&a);
 }
 
-static void a_loss_that_no_single_limit_explains_is_called_so(void **state)
+TEST(a_loss_that_no_single_limit_explains_is_called_so)
 {
-    (void)state;
     const bench_row row[] = {{.K = 1, .tokens = 1.2, .draft = 1.0, .verify = 2.0, .width = 0.05}};
     advice a = {.size = 0};
     bench_table_init(&a.table, row, 1);
@@ -134,9 +130,8 @@ static void a_loss_that_no_single_limit_explains_is_called_so(void **state)
     advice_free(&a);
 }
 
-static void what_the_intervals_leave_open_is_called_open(void **state)
+TEST(what_the_intervals_leave_open_is_called_open)
 {
-    (void)state;
     const bench_row row[] = {
         {.K = 1, .tokens = 1.6, .draft = 0.27, .verify = 1.2, .width = 0.2, .tied = 1},
         {.K = 2, .tokens = 2.0, .draft = 0.54, .verify = 1.4, .width = 0.25, .tied = 1}};
@@ -154,9 +149,8 @@ static void what_the_intervals_leave_open_is_called_open(void **state)
 
 /* The best lower end loses; another K, with a wide interval, may gain, and a third was not
  * measured. */
-static void what_is_open_is_named_where_the_best_K_loses(void **state)
+TEST(what_is_open_is_named_where_the_best_K_loses)
 {
-    (void)state;
     const bench_row row[] = {
         {.K = 1, .tokens = 1.5, .draft = 0.9, .verify = 1.1, .width = 0.05, .tied = 1},
         {.K = 2, .tokens = 1.9, .draft = 0.9, .verify = 1.4, .width = 0.6, .verdict = BENCH_VAGUE},
@@ -173,9 +167,8 @@ static void what_is_open_is_named_where_the_best_K_loses(void **state)
     advice_free(&a);
 }
 
-static void where_nothing_is_told_nothing_is_said(void **state)
+TEST(where_nothing_is_told_nothing_is_said)
 {
-    (void)state;
     const bench_row withheld[] = {
         {.K = 0, .tokens = 1.0, .verify = 1.0, .width = 0.03},
         {.K = 1, .tokens = 1.5, .draft = 0.9, .verify = 1.1, .verdict = BENCH_IMPOSSIBLE}};
@@ -199,9 +192,8 @@ static void where_nothing_is_told_nothing_is_said(void **state)
     advice_free(&b);
 }
 
-static void every_limit_has_its_own_hint(void **state)
+TEST(every_limit_has_its_own_hint)
 {
-    (void)state;
     static const struct {
         bench_row row;
         const char *says, *other;
@@ -233,9 +225,8 @@ static void every_limit_has_its_own_hint(void **state)
     }
 }
 
-static void hints_follow_from_what_was_measured_where(void **state)
+TEST(hints_follow_from_what_was_measured_where)
 {
-    (void)state;
     const bench_row verify = {.K = 1, .tokens = 1.9, .verify = 1.4, .width = 0.01},
                     draft = {.K = 1, .tokens = 1.9, .draft = 0.4, .verify = 1.0, .width = 0.01},
                     accept = {.K = 1, .tokens = 1.2, .verify = 1.0, .width = 0.01};
@@ -280,9 +271,8 @@ static void hints_follow_from_what_was_measured_where(void **state)
     advice_free(&e);
 }
 
-static void predictions_stand_beside_the_measurement(void **state)
+TEST(predictions_stand_beside_the_measurement)
 {
-    (void)state;
     const bench_row row[] = {
         {.K = 0, .tokens = 1.0, .verify = 1.0, .width = 0.03},
         {.K = 1, .tokens = 1.6, .draft = 0.27, .verify = 1.0, .width = 0.05, .tied = 1},
@@ -304,9 +294,8 @@ static void predictions_stand_beside_the_measurement(void **state)
     }
 }
 
-static void times_that_are_not_trusted_are_called_so(void **state)
+TEST(times_that_are_not_trusted_are_called_so)
 {
-    (void)state;
     const bench_row row[] = {{.K = 2, .tokens = 2.2, .draft = 0.54, .verify = 1.1, .width = 0.05}};
     advice a = {.size = 0};
     char line[512];
@@ -325,9 +314,8 @@ static void times_that_are_not_trusted_are_called_so(void **state)
     advice_free(&a);
 }
 
-static void the_warning_names_what_is_withheld(void **state)
+TEST(the_warning_names_what_is_withheld)
 {
-    (void)state;
     const bench_row row[] = {
         {.K = 1, .tokens = 1.6, .draft = 0.27, .verify = 1.0, .width = 0.05},
         {.K = 2, .tokens = 2.0, .draft = 0.54, .verify = 1.1, .width = 0.5, .verdict = BENCH_VAGUE},
@@ -354,9 +342,8 @@ static void the_warning_names_what_is_withheld(void **state)
 
 /* Every sentence agrees with the table, for random tables of up to five K. The verdict is "gains"
  * if and only if some interval is above 1, and no reported number exceeds tokens per round. */
-static void no_table_contradicts_its_verdict(void **state)
+TEST(no_table_contradicts_its_verdict)
 {
-    (void)state;
     srand48((long)spec_test_seed());
     int seen[SPEC_TIMING_NOTHING + 1] = {0};
     for (int t = 0; t < 2000; t++) {
@@ -395,24 +382,4 @@ static void no_table_contradicts_its_verdict(void **state)
         advice_free(&a);
     }
     for (int v = 0; v <= SPEC_TIMING_NOTHING; v++) assert_true(seen[v] > 20);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_gain_is_said_with_the_interval_of_the_table),
-        cmocka_unit_test(limits_are_arithmetic_on_the_row),
-        cmocka_unit_test(a_loss_is_said_where_every_interval_is_below_one),
-        cmocka_unit_test(a_loss_that_no_single_limit_explains_is_called_so),
-        cmocka_unit_test(what_the_intervals_leave_open_is_called_open),
-        cmocka_unit_test(what_is_open_is_named_where_the_best_K_loses),
-        cmocka_unit_test(where_nothing_is_told_nothing_is_said),
-        cmocka_unit_test(every_limit_has_its_own_hint),
-        cmocka_unit_test(hints_follow_from_what_was_measured_where),
-        cmocka_unit_test(predictions_stand_beside_the_measurement),
-        cmocka_unit_test(times_that_are_not_trusted_are_called_so),
-        cmocka_unit_test(the_warning_names_what_is_withheld),
-        cmocka_unit_test(no_table_contradicts_its_verdict),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

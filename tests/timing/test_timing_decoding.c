@@ -16,9 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void measured_speed_is_the_one_that_was_programmed(void **state)
+TEST(measured_speed_is_the_one_that_was_programmed)
 {
-    (void)state;
     workshop *w = workshop_init(0.0013, 0.0002);
     w->plan.n_K = 5;
     for (int K = 0; K < 5; K++) w->plan.K[K] = K;
@@ -69,9 +68,8 @@ static void measured_speed_is_the_one_that_was_programmed(void **state)
 
 /* If a pass costs the same for every width, and the draft catches up for nothing, it is Theorem
  * 3.8. */
-static void with_flat_costs_the_full_model_is_theorem_3_8(void **state)
+TEST(with_flat_costs_the_full_model_is_theorem_3_8)
 {
-    (void)state;
     workshop *w = workshop_init(0.0, 0.0);
     workshop_run(w);
     const spec_timing_speed *s = &w->prediction.speed[0];
@@ -87,9 +85,8 @@ static void with_flat_costs_the_full_model_is_theorem_3_8(void **state)
 /* Each K in both ways, the target on a device of its own and not; the draft's most probable token
  * is the bonus with chance .3. Parts of a round equal the single passes and the programmed
  * times. */
-static void drafting_ahead_is_measured_beside_the_ordinary_way(void **state)
+TEST(drafting_ahead_is_measured_beside_the_ordinary_way)
 {
-    (void)state;
     for (int alone = 0; alone < 2; alone++) {
         workshop *w = workshop_init(0.0013, 0.0002);
         const int K[] = {0, 2, 9}, n_K = 3;
@@ -169,9 +166,8 @@ static void drafting_ahead_is_measured_beside_the_ordinary_way(void **state)
 
 /* Chains verified on the device are the same, and are compared with the acceptance chances of the
  * device. */
-static void a_device_verifies_the_same_chains(void **state)
+TEST(a_device_verifies_the_same_chains)
 {
-    (void)state;
     spec_model *target, *draft;
     const char *spec = "random?dim=32&layers=2&heads=2&ffn=32&vocab=16&context=128&type=f32&seed=1";
     assert_int_equal(spec_model_open(&target, spec, NULL, spec_test_context(0), NULL), GSL_SUCCESS);
@@ -221,9 +217,8 @@ static int count_caches(const spec_backend *backend, spec_kv *ret_kv, const spec
 /* The decoded text with one session for everything and with one for each. Target and draft then
  * keep one KV cache. A draft that shares the target's needs its own to draft ahead, and to be timed
  * alone. */
-static void one_session_serves_all_lengths_with_the_same_texts(void **state)
+TEST(one_session_serves_all_lengths_with_the_same_texts)
 {
-    (void)state;
     static const char *const drafts[] = {"layers?exit=1&temperature=0.8",
                                          "quantised?temperature=0.8"};
     const char *spec = "random?dim=32&layers=2&heads=2&ffn=32&vocab=16&context=128&type=f32&seed=1";
@@ -272,9 +267,8 @@ static void one_session_serves_all_lengths_with_the_same_texts(void **state)
 }
 
 /* A peak at K = 2 or 3: passes soon cost more. */
-static void the_best_K_is_found_and_its_neighbours_are_not_told_apart(void **state)
+TEST(the_best_K_is_found_and_its_neighbours_are_not_told_apart)
 {
-    (void)state;
     workshop *w = workshop_init(0.006, 0.0);
     const int K[] = {0, 1, 2, 3, 8};
     w->plan.n_K = 5;
@@ -293,9 +287,8 @@ static void the_best_K_is_found_and_its_neighbours_are_not_told_apart(void **sta
 }
 
 /* The seed determines the decoded text; the clock determines the order and the times. */
-static void tallies_do_not_depend_on_the_clock(void **state)
+TEST(tallies_do_not_depend_on_the_clock)
 {
-    (void)state;
     spec_tally first = {0};
     for (int run = 0; run < 2; run++) {
         workshop *w = workshop_init(run * 0.27, run * 0.01);
@@ -315,9 +308,8 @@ static void tallies_do_not_depend_on_the_clock(void **state)
 }
 
 /* A rule that kept more than its rows allow would be detected. */
-static void acceptance_that_contradicts_its_chances_is_seen(void **state)
+TEST(acceptance_that_contradicts_its_chances_is_seen)
 {
-    (void)state;
     workshop *w = workshop_init(0.0, 0.0);
     int K;
     double z;
@@ -335,9 +327,8 @@ static void acceptance_that_contradicts_its_chances_is_seen(void **state)
 
 /* A z of -5.7 from few almost certain tokens, which occurs by chance with probability .003; and one
  * of -7 from many tokens, with probability below SPEC_BY_CHANCE. */
-static void few_almost_certain_tokens_do_not_contradict(void **state)
+TEST(few_almost_certain_tokens_do_not_contradict)
 {
-    (void)state;
     workshop *w = workshop_init(0.0, 0.0);
     int K;
     double z;
@@ -358,9 +349,8 @@ static void few_almost_certain_tokens_do_not_contradict(void **state)
 }
 
 /* Rules that judge a whole block, and drafts without a row, have no chance for each token. */
-static void acceptance_is_checked_where_tokens_are_judged_one_by_one(void **state)
+TEST(acceptance_is_checked_where_tokens_are_judged_one_by_one)
 {
-    (void)state;
     static const char *const rules[] = {"match", "greedy", "block", "token"};
     static const char *const draftings[] = {"chain", "greedy", "chain", "lookup"};
     static const bool checked[] = {true, true, false, false};
@@ -379,9 +369,8 @@ static void acceptance_is_checked_where_tokens_are_judged_one_by_one(void **stat
     }
 }
 
-static void a_tree_has_the_passes_of_its_nodes_and_no_theorem(void **state)
+TEST(a_tree_has_the_passes_of_its_nodes_and_no_theorem)
 {
-    (void)state;
     workshop *w = workshop_init(0.0013, 0.0002);
     w->plan.decoder.target = &w->target_rows.head; /* these cost nothing, and support trees */
     w->plan.decoder.opt_draft = &w->draft_rows.head;
@@ -403,9 +392,8 @@ static void a_tree_has_the_passes_of_its_nodes_and_no_theorem(void **state)
 }
 
 /* One end of chance .2, or two of chance .2 and .5. */
-static void an_end_of_text_ends_the_text_in_its_way_alone(void **state)
+TEST(an_end_of_text_ends_the_text_in_its_way_alone)
 {
-    (void)state;
     for (int ends = 1; ends <= 2; ends++) {
         workshop *w = workshop_init(0.0013, 0.0002);
         w->target.head.ends = spec_text_ends_one(2);
@@ -424,9 +412,8 @@ static void an_end_of_text_ends_the_text_in_its_way_alone(void **state)
     }
 }
 
-static void seconds_end_it_after_two_texts(void **state)
+TEST(seconds_end_it_after_two_texts)
 {
-    (void)state;
     for (int run = 0; run < 2; run++) {
         workshop *w = workshop_init(0.0013, 0.0002);
         w->plan.seconds = run == 0 ? 1e-9 : 60.0;
@@ -439,9 +426,8 @@ static void seconds_end_it_after_two_texts(void **state)
     }
 }
 
-static void what_cannot_be_measured_is_refused_with_a_line(void **state)
+TEST(what_cannot_be_measured_is_refused_with_a_line)
 {
-    (void)state;
     workshop *w = workshop_init(0.0, 0.0);
     spec_error error;
     static const volatile int stop = 1;
@@ -469,25 +455,4 @@ static void what_cannot_be_measured_is_refused_with_a_line(void **state)
     w->plan.texts = 2;
     if (spec_timing_init(&w->timed, &w->plan, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
     workshop_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(measured_speed_is_the_one_that_was_programmed),
-        cmocka_unit_test(with_flat_costs_the_full_model_is_theorem_3_8),
-        cmocka_unit_test(drafting_ahead_is_measured_beside_the_ordinary_way),
-        cmocka_unit_test(a_device_verifies_the_same_chains),
-        cmocka_unit_test(one_session_serves_all_lengths_with_the_same_texts),
-        cmocka_unit_test(the_best_K_is_found_and_its_neighbours_are_not_told_apart),
-        cmocka_unit_test(tallies_do_not_depend_on_the_clock),
-        cmocka_unit_test(acceptance_that_contradicts_its_chances_is_seen),
-        cmocka_unit_test(few_almost_certain_tokens_do_not_contradict),
-        cmocka_unit_test(acceptance_is_checked_where_tokens_are_judged_one_by_one),
-        cmocka_unit_test(a_tree_has_the_passes_of_its_nodes_and_no_theorem),
-        cmocka_unit_test(an_end_of_text_ends_the_text_in_its_way_alone),
-        cmocka_unit_test(seconds_end_it_after_two_texts),
-        cmocka_unit_test(what_cannot_be_measured_is_refused_with_a_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

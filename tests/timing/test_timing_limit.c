@@ -21,9 +21,8 @@ static spec_timing_limit made(void)
     return limit;
 }
 
-static void memory_is_the_limit_of_few_tokens_and_products_of_many(void **state)
+TEST(memory_is_the_limit_of_few_tokens_and_products_of_many)
 {
-    (void)state;
     spec_timing_limit limit = made();
     for (int n = 1; n <= 64; n *= 2) {
         const double read = (3062500.0 + 100.0 * 80.0) / 1e9,
@@ -38,9 +37,8 @@ static void memory_is_the_limit_of_few_tokens_and_products_of_many(void **state)
 }
 
 /* 30 more bytes per token in layers with a window of 50 tokens. */
-static void a_window_bounds_what_its_layers_read(void **state)
+TEST(a_window_bounds_what_its_layers_read)
 {
-    (void)state;
     spec_timing_limit limit = made();
     limit.work.window_kv_bytes = 30.0;
     limit.work.window = 50;
@@ -50,9 +48,8 @@ static void a_window_bounds_what_its_layers_read(void **state)
                 (3062500.0 + 100.0 * 80.0 + 30.0 * 50.0) / 1e9, 1e-12);
 }
 
-static void every_operation_waits_for_its_launch(void **state)
+TEST(every_operation_waits_for_its_launch)
 {
-    (void)state;
     spec_timing_limit limit = made();
     const double without = spec_timing_limit_seconds(&limit, 5, NAN, 80.0);
     limit.roofline.launch = 2e-6;
@@ -60,9 +57,8 @@ static void every_operation_waits_for_its_launch(void **state)
 }
 
 /* Two mixtures of 8 experts, 2 to a token, of 100,000 bytes each. */
-static void a_mixture_reads_the_experts_of_all_its_tokens(void **state)
+TEST(a_mixture_reads_the_experts_of_all_its_tokens)
 {
-    (void)state;
     spec_timing_limit limit = made();
     assert_nan(spec_timing_limit_experts(&limit, 3));
     limit.work.mixtures = 2;
@@ -77,9 +73,8 @@ static void a_mixture_reads_the_experts_of_all_its_tokens(void **state)
     assert_near(spec_timing_limit_share(&limit, 3.25, 6.625e-3), 0.5, 1e-12);
 }
 
-static void f16_is_two_products_and_f32_is_not_counted(void **state)
+TEST(f16_is_two_products_and_f32_is_not_counted)
 {
-    (void)state;
     spec_timing_limit limit = made();
     limit.work.weights[SPEC_TENSOR_BF16] = limit.work.weights[SPEC_TENSOR_Q8_0] = 0.0;
     limit.work.weights[SPEC_TENSOR_F16] = 1e6;
@@ -90,9 +85,8 @@ static void f16_is_two_products_and_f32_is_not_counted(void **state)
                 (3062500.0 + 100.0 * 1000.0) / 1e9, 1e-12);
 }
 
-static void what_was_not_measured_is_not_known(void **state)
+TEST(what_was_not_measured_is_not_known)
 {
-    (void)state;
     spec_timing_limit limit = made();
     assert_near(spec_timing_limit_share(&limit, NAN, 6.125e-3), 0.5, 1e-12);
     limit.roofline.bf16 = limit.roofline.int8 = 0.0; /* then memory alone counts */
@@ -107,9 +101,8 @@ static void what_was_not_measured_is_not_known(void **state)
     assert_nan(spec_timing_limit_share(&limit, NAN, 1.0));
 }
 
-static void models_of_one_device_share_its_roofline(void **state)
+TEST(models_of_one_device_share_its_roofline)
 {
-    (void)state;
     spec_timing_limit target, draft, none;
     spec_model *model, *uniform;
     spec_error error = {{0}};
@@ -128,18 +121,4 @@ static void models_of_one_device_share_its_roofline(void **state)
     assert_null(none.opt_backend);
     spec_model_close(model);
     spec_model_close(uniform);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_is_the_limit_of_few_tokens_and_products_of_many),
-        cmocka_unit_test(a_window_bounds_what_its_layers_read),
-        cmocka_unit_test(every_operation_waits_for_its_launch),
-        cmocka_unit_test(a_mixture_reads_the_experts_of_all_its_tokens),
-        cmocka_unit_test(f16_is_two_products_and_f32_is_not_counted),
-        cmocka_unit_test(what_was_not_measured_is_not_known),
-        cmocka_unit_test(models_of_one_device_share_its_roofline),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

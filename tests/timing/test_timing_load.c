@@ -56,9 +56,8 @@ static double number(const spec_table *table, size_t row, const char *column)
 }
 
 /* A pass of five tokens in a quarter of the time of one: a round takes less than a plain token. */
-static void a_round_that_takes_less_than_a_plain_token_has_no_speed_up(void **state)
+TEST(a_round_that_takes_less_than_a_plain_token_has_no_speed_up)
 {
-    (void)state;
     workshop *w = workshop_init(-0.005, 0.0);
     spec_table table;
     char line[512];
@@ -87,9 +86,8 @@ static void a_round_that_takes_less_than_a_plain_token_has_no_speed_up(void **st
 
 /* Sometimes other programs take up to twenty seconds, thousands of passes: c depends on the passes
  * that they interrupt. */
-static void c_is_withheld_where_a_few_jumps_decide_it(void **state)
+TEST(c_is_withheld_where_a_few_jumps_decide_it)
 {
-    (void)state;
     workshop *w = workshop_init(0.0013, 0.0002);
     disturbed d;
     spec_table table;
@@ -114,9 +112,8 @@ static void c_is_withheld_where_a_few_jumps_decide_it(void **state)
 }
 
 /* How often a chain drafted ahead is the right one has no cost in it. */
-static void hits_are_predicted_where_c_is_withheld(void **state)
+TEST(hits_are_predicted_where_c_is_withheld)
 {
-    (void)state;
     int withheld = 0;
     for (uint64_t run = 0; run < 8; run++) {
         workshop *w = workshop_init(0.0013, 0.0002);
@@ -137,9 +134,8 @@ static void hits_are_predicted_where_c_is_withheld(void **state)
 
 /* For any noise: no speed-up above tokens per round, none of K = 0 above 1, no pass cheaper than
  * that of one token. */
-static void no_noise_makes_a_number_that_cannot_be(void **state)
+TEST(no_noise_makes_a_number_that_cannot_be)
 {
-    (void)state;
     int reported = 0, withheld = 0, cut = 0;
     for (int run = 0; run < 24; run++) {
         workshop *w = workshop_init(run % 3 == 0 ? 0.0 : 0.0013, 0.0);
@@ -181,9 +177,8 @@ static void no_noise_makes_a_number_that_cannot_be(void **state)
 }
 
 /* Expensive drafts: plain decoding is the fastest, but the best K is above 0. */
-static void K_of_zero_is_no_candidate_for_the_best(void **state)
+TEST(K_of_zero_is_no_candidate_for_the_best)
 {
-    (void)state;
     workshop *w = workshop_init(0.01, 0.0);
     spec_table table;
     w->plan.n_K = 2;
@@ -228,9 +223,8 @@ static double spin_machine(void *self)
     return m->spins++ < 20 ? 65e-6 : 80e-6;
 }
 
-static void the_load_is_read_at_both_ends_of_every_interval(void **state)
+TEST(the_load_is_read_at_both_ends_of_every_interval)
 {
-    (void)state;
     workshop *w = workshop_init(0.0013, 0.0002);
     machine m = {.now = &w->now};
     spec_table table;
@@ -272,9 +266,8 @@ static void the_load_is_read_at_both_ends_of_every_interval(void **state)
 }
 
 /* Without a source nothing is known, and nothing is doubted. */
-static void a_load_that_is_off_leaves_its_columns_empty(void **state)
+TEST(a_load_that_is_off_leaves_its_columns_empty)
 {
-    (void)state;
     workshop *w = workshop_init(0.0013, 0.0002);
     spec_table table;
     char line[512];
@@ -289,18 +282,4 @@ static void a_load_that_is_off_leaves_its_columns_empty(void **state)
     free(result);
     spec_table_free(&table);
     workshop_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_round_that_takes_less_than_a_plain_token_has_no_speed_up),
-        cmocka_unit_test(c_is_withheld_where_a_few_jumps_decide_it),
-        cmocka_unit_test(hits_are_predicted_where_c_is_withheld),
-        cmocka_unit_test(no_noise_makes_a_number_that_cannot_be),
-        cmocka_unit_test(K_of_zero_is_no_candidate_for_the_best),
-        cmocka_unit_test(the_load_is_read_at_both_ends_of_every_interval),
-        cmocka_unit_test(a_load_that_is_off_leaves_its_columns_empty),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

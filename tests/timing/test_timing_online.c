@@ -82,7 +82,7 @@ static double sum_of(const spec_timing_online *timed, int way, int text,
 
 /* A window is a text. Until the first batch of them is full both drafts are the same, and the text
  * decoded beforehand has left no trace. */
-static void both_begin_alike_until_the_first_update(void **state)
+TEST(both_begin_alike_until_the_first_update)
 {
     static const spec_timing_online_field fields[] = {
         SPEC_TIMING_ONLINE_TOKENS, SPEC_TIMING_ONLINE_ROUNDS, SPEC_TIMING_ONLINE_ACCEPTED,
@@ -90,7 +90,6 @@ static void both_begin_alike_until_the_first_update(void **state)
     workshop w;
     spec_timing_online timed;
     int differ = 0;
-    (void)state;
     open_workshop(&w, TEXTS);
     measure(&timed, &w);
     for (int text = 0; text < TEXTS; text++)
@@ -108,11 +107,10 @@ static void both_begin_alike_until_the_first_update(void **state)
 }
 
 /* On a clock that ticks once per reading: five readings per round, and one after learning. */
-static void the_time_of_learning_is_part_of_the_time(void **state)
+TEST(the_time_of_learning_is_part_of_the_time)
 {
     workshop w;
     spec_timing_online timed;
-    (void)state;
     open_workshop(&w, 3);
     measure(&timed, &w);
     for (int text = 0; text < 3; text++)
@@ -133,13 +131,12 @@ static double number(const spec_table *table, size_t row, const char *column)
 
 /* 70 texts are ten parts of 7, two rows each, and the whole run; 10 texts have no intervals. The
  * acceptance of the last part exceeds that of the first by far more than both intervals. */
-static void parts_have_rows_of_both_drafts(void **state)
+TEST(parts_have_rows_of_both_drafts)
 {
     workshop w;
     spec_timing_online timed;
     spec_table table;
     spec_error error = {""};
-    (void)state;
     open_workshop(&w, TEXTS);
     measure(&timed, &w);
     assert_int_equal(spec_timing_online_report_table(&table, &timed, "asked", &error), GSL_SUCCESS);
@@ -170,27 +167,15 @@ static void parts_have_rows_of_both_drafts(void **state)
     close_workshop(&w);
 }
 
-static void a_strategy_without_the_draft_is_refused(void **state)
+TEST(a_strategy_without_the_draft_is_refused)
 {
     workshop w;
     spec_timing_online timed;
     spec_error error = {""};
-    (void)state;
     open_workshop(&w, 3);
     w.plan.decoder.drafting = "lookup";
     assert_int_equal(spec_timing_online_init(&timed, &w.plan, &error), GSL_EINVAL);
     assert_string_equal(error.text,
                         "draft strategy 'lookup' uses no draft model, so that none can learn");
     close_workshop(&w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_begin_alike_until_the_first_update),
-        cmocka_unit_test(the_time_of_learning_is_part_of_the_time),
-        cmocka_unit_test(parts_have_rows_of_both_drafts),
-        cmocka_unit_test(a_strategy_without_the_draft_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,12 +32,11 @@ static double read_passes(void *self)
     return passes;
 }
 
-static void a_heads_pass_is_timed_without_its_targets(void **state)
+TEST(a_heads_pass_is_timed_without_its_targets)
 {
     const spec_clock clock = {read_passes, NULL};
     const int width[] = {1, 2, 5};
     int text[TEXT];
-    (void)state;
     for (int i = 0; i < TEXT; i++) text[i] = i * 7 % V;
     spec_model *target;
     spec_error error = {""};
@@ -76,12 +75,4 @@ static void a_heads_pass_is_timed_without_its_targets(void **state)
     gsl_rng_free(rng);
     *backend = own;
     spec_model_close(target);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_heads_pass_is_timed_without_its_targets),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

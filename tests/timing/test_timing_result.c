@@ -12,9 +12,8 @@ static const bench_row rows[] = {
     {.K = 2, .tokens = 2.2, .draft = 0.54, .verify = 1.1, .rule = 0.05, .width = 0.05},
     {.K = 4, .tokens = 2.7, .draft = 1.08, .verify = 1.3, .width = 0.1, .tied = 1}};
 
-static void numbers_are_those_of_the_table(void **state)
+TEST(numbers_are_those_of_the_table)
 {
-    (void)state;
     spec_table table;
     spec_error error;
     spec_timing_result *result = malloc(sizeof *result);
@@ -57,9 +56,8 @@ typedef struct {
     const char *opt_text, *says;
 } change;
 
-static void what_was_edited_is_refused_with_its_row_and_column(void **state)
+TEST(what_was_edited_is_refused_with_its_row_and_column)
 {
-    (void)state;
     static const change changes[] = {
         {1, "speedup", 2.9, NULL,
          "row 2: 'speedup' is not what plain_ms, round_ms and tokens_per_round give: it was "
@@ -110,9 +108,8 @@ static void what_was_edited_is_refused_with_its_row_and_column(void **state)
     free(result);
 }
 
-static void tables_of_others_are_refused(void **state)
+TEST(tables_of_others_are_refused)
 {
-    (void)state;
     static const char *const others[] = {"K", "speedup"};
     spec_timing_result *result = malloc(sizeof *result);
     spec_table table;
@@ -136,14 +133,4 @@ static void tables_of_others_are_refused(void **state)
     assert_string_equal(error.text, "x.csv: row 129: 'K' is one of too many");
     spec_table_free(&table);
     free(result);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_those_of_the_table),
-        cmocka_unit_test(what_was_edited_is_refused_with_its_row_and_column),
-        cmocka_unit_test(tables_of_others_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

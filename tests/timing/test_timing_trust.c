@@ -11,9 +11,8 @@
 
 /* One thread: the time it did not compute is lost. More: the use of others beyond idle
  * processors. */
-static void time_is_lost_to_others_by_the_formula(void **state)
+TEST(time_is_lost_to_others_by_the_formula)
 {
-    (void)state;
     static const struct {
         int threads, processors;
         bool card;
@@ -45,9 +44,8 @@ static void time_is_lost_to_others_by_the_formula(void **state)
     }
 }
 
-static void a_spread_is_that_of_the_middle_half(void **state)
+TEST(a_spread_is_that_of_the_middle_half)
 {
-    (void)state;
     double value[] = {9.0, 1.0, 3.0, 2.0, 100.0}; /* 1 2 3 9 100 */
     assert_near(spec_timing_spread(value, 5), (9.0 - 2.0) / 3.0, 1e-15);
     assert_near(spec_timing_spread((double[]){4.0, 4.0, 4.0, 4.0}, 4), 0.0, 0.0);
@@ -62,9 +60,8 @@ static const spec_timing_trust quiet = {.threads = 2,
                                         .spread = 0.1,
                                         .speed_spread = 0.01};
 
-static void a_quiet_run_is_trusted_and_needs_no_line(void **state)
+TEST(a_quiet_run_is_trusted_and_needs_no_line)
 {
-    (void)state;
     char line[256];
     spec_timing_trust unknown = {
         .threads = 2, .others = NAN, .lost = NAN, .spread = NAN, .speed_spread = NAN};
@@ -79,9 +76,8 @@ static void a_quiet_run_is_trusted_and_needs_no_line(void **state)
     assert_true(spec_timing_trusted(&limit));
 }
 
-static void every_reason_has_its_remedy_in_one_line(void **state)
+TEST(every_reason_has_its_remedy_in_one_line)
 {
-    (void)state;
     static const struct {
         double lost, others, spread, speed;
         int threads;
@@ -143,9 +139,8 @@ static void every_reason_has_its_remedy_in_one_line(void **state)
 }
 
 /* A thread pool computes transformers on the processor; other models have one thread. */
-static void threads_are_those_of_transformers(void **state)
+TEST(threads_are_those_of_transformers)
 {
-    (void)state;
     spec_model *transformer, *zipf;
     spec_timing_trust trust;
     const char *spec = "random?dim=8&layers=1&heads=1&ffn=8&vocab=9&context=8&type=f32";
@@ -162,9 +157,8 @@ static void threads_are_those_of_transformers(void **state)
 }
 
 /* Readings of this machine are plausible, for any load. */
-static void this_machine_can_be_read(void **state)
+TEST(this_machine_can_be_read)
 {
-    (void)state;
     const spec_machine_load load = spec_machine_load_here(), off = {.read = NULL};
     const double busy = spec_machine_load_busy(&load);
     const spec_load_reading a = spec_machine_load_read(&load);
@@ -177,17 +171,4 @@ static void this_machine_can_be_read(void **state)
     assert_nan(spec_machine_load_read(&off).wall);
     assert_nan(spec_machine_load_busy(&off));
     assert_nan(spec_machine_load_spin(&off));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(time_is_lost_to_others_by_the_formula),
-        cmocka_unit_test(a_spread_is_that_of_the_middle_half),
-        cmocka_unit_test(a_quiet_run_is_trusted_and_needs_no_line),
-        cmocka_unit_test(every_reason_has_its_remedy_in_one_line),
-        cmocka_unit_test(threads_are_those_of_transformers),
-        cmocka_unit_test(this_machine_can_be_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,9 +95,8 @@ static double capital_by_matrices(size_t *ret_from, const double *passed, const 
     return best;
 }
 
-static void the_capital_is_that_of_the_likelihoods_by_matrices(void **state)
+TEST(the_capital_is_that_of_the_likelihoods_by_matrices)
 {
-    (void)state;
     enum { N = 26 };
     double passed[N], tested[N];
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
@@ -146,9 +145,8 @@ static void draw(double *passed, double *tested, size_t n, double size, double p
 
 /* At the rate .01, 8 alarms in 40 runs have the chance 4e-9. A null without serial correlation, the
  * wrong version, alarms in .9 of the runs of autocorrelation .8. */
-static void constant_acceptance_raises_no_alarm(void **state)
+TEST(constant_acceptance_raises_no_alarm)
 {
-    (void)state;
     const struct {
         double phi;
         int mixed;
@@ -171,9 +169,8 @@ static void constant_acceptance_raises_no_alarm(void **state)
 
 /* A change of .05 after 50 windows of 1,000 trials is found within 12 windows in .78 of the
  * runs, and within 40 in every run of 30; its window to within 3 (mean error .1). */
-static void a_change_is_found_and_placed(void **state)
+TEST(a_change_is_found_and_placed)
 {
-    (void)state;
     const int runs = 30;
     int found = 0, placed = 0;
     double passed[MOST], tested[MOST];
@@ -194,9 +191,8 @@ static void a_change_is_found_and_placed(void **state)
     gsl_rng_free(rng);
 }
 
-static void one_odd_window_is_no_change(void **state)
+TEST(one_odd_window_is_no_change)
 {
-    (void)state;
     double passed[40], tested[40];
     for (int i = 0; i < 40; i++) {
         tested[i] = 1000.0;
@@ -209,9 +205,8 @@ static void one_odd_window_is_no_change(void **state)
     assert_true(spec_acceptance_drift_test(passed, tested, 40, 10).p < 1e-3);
 }
 
-static void few_windows_and_constant_ones_make_no_bet(void **state)
+TEST(few_windows_and_constant_ones_make_no_bet)
 {
-    (void)state;
     double passed[60], tested[60];
     for (int i = 0; i < 60; i++) passed[i] = tested[i] = 50.0;
     spec_acceptance_drift got = spec_acceptance_drift_test(passed, tested, 60, 10);
@@ -233,9 +228,8 @@ static void few_windows_and_constant_ones_make_no_bet(void **state)
 }
 
 /* Windows without trials change nothing but the index; 1,100 are joined by fours. */
-static void empty_windows_do_not_count_and_many_are_joined(void **state)
+TEST(empty_windows_do_not_count_and_many_are_joined)
 {
-    (void)state;
     double passed[MOST], tested[MOST], apart_passed[MOST] = {0}, apart_tested[MOST] = {0};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, (unsigned long)spec_test_seed());
@@ -261,17 +255,4 @@ static void empty_windows_do_not_count_and_many_are_joined(void **state)
     assert_true(many.p < 1e-6 && many.p == joined.p && many.from == 4 * joined.from);
     assert_within((double)many.from, 600.0, 12.0);
     gsl_rng_free(rng);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_capital_is_that_of_the_likelihoods_by_matrices),
-        cmocka_unit_test(constant_acceptance_raises_no_alarm),
-        cmocka_unit_test(a_change_is_found_and_placed),
-        cmocka_unit_test(one_odd_window_is_no_change),
-        cmocka_unit_test(few_windows_and_constant_ones_make_no_bet),
-        cmocka_unit_test(empty_windows_do_not_count_and_many_are_joined),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

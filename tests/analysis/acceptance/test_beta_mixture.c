@@ -39,9 +39,8 @@ static double tested_alpha(const double *counts, int K)
 }
 
 /* Of vLLM's pull request 48915: acceptance_histogram [39,1,0,3]. */
-static void counts_of_a_request_of_vllm_are_a_mixture(void **state)
+TEST(counts_of_a_request_of_vllm_are_a_mixture)
 {
-    (void)state;
     const double counts[] = {39, 1, 0, 3};
     spec_beta_mixture fit;
     assert_int_equal(spec_beta_mixture_fit(&fit, counts, 3), GSL_SUCCESS);
@@ -52,9 +51,8 @@ static void counts_of_a_request_of_vllm_are_a_mixture(void **state)
 }
 
 /* No point of a grid of means and sums is likelier than the fit, whose likelihood is right. */
-static void the_fit_is_the_likeliest_of_a_grid(void **state)
+TEST(the_fit_is_the_likeliest_of_a_grid)
 {
-    (void)state;
     const double cases[][6] = {
         {39, 1, 0, 3, 0, 0},    {11, 14, 11, 4, 0, 3}, {8, 0, 6, 6, 0, 0},
         {17, 15, 13, 42, 0, 0}, {5, 9, 12, 51, 0, 0},  {200, 90, 60, 40, 30, 500},
@@ -91,9 +89,8 @@ static void the_fit_is_the_likeliest_of_a_grid(void **state)
 }
 
 /* Exact expected counts of a law have their maximum at the law. */
-static void expected_counts_give_the_law_back(void **state)
+TEST(expected_counts_give_the_law_back)
 {
-    (void)state;
     const double laws[][2] = {{0.022, 0.218}, {4.0, 1.0}, {27.0, 2.385}, {0.5, 0.1}, {1.0, 30.0}};
     for (int l = 0; l < 5; l++)
         for (int K = 2; K <= 15; K += 13) {
@@ -112,9 +109,8 @@ static void expected_counts_give_the_law_back(void **state)
         }
 }
 
-static void one_alpha_is_no_mixture(void **state)
+TEST(one_alpha_is_no_mixture)
 {
-    (void)state;
     spec_beta_mixture fit;
     const double alphas[] = {0.03, 0.27, 0.8, 0.999};
     for (int i = 0; i < 4; i++) {
@@ -144,9 +140,8 @@ static void one_alpha_is_no_mixture(void **state)
 }
 
 /* Rounds that accept nothing or everything: alphas 0 and 1, at the largest spread. */
-static void all_or_nothing_is_the_widest_mixture(void **state)
+TEST(all_or_nothing_is_the_widest_mixture)
 {
-    (void)state;
     const double counts[] = {30, 0, 0, 0, 70};
     spec_beta_mixture fit;
     assert_int_equal(spec_beta_mixture_fit(&fit, counts, 4), GSL_SUCCESS);
@@ -159,9 +154,8 @@ static void all_or_nothing_is_the_widest_mixture(void **state)
 
 /* Twice the log likelihood ratio over rounds of one alpha exceeds 3.84 in 2.5 % of the samples,
  * because half of them fit a decay. A fit that misses the maximum finds fewer. */
-static void the_ratio_has_its_law_under_one_alpha(void **state)
+TEST(the_ratio_has_its_law_under_one_alpha)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
     gsl_rng_set(rng, (unsigned long)spec_test_seed());
     const int samples = 2000;
@@ -183,9 +177,8 @@ static void the_ratio_has_its_law_under_one_alpha(void **state)
     assert_within(zero, 0.5 * samples, 4.9 * sqrt(0.25 * samples) + 40.0);
 }
 
-static void moments_are_those_of_beta_functions(void **state)
+TEST(moments_are_those_of_beta_functions)
 {
-    (void)state;
     for (int j = 0; j <= 20; j++)
         assert_near(spec_beta_mixture_moment(2.7, 0.385, j),
                     exp(gsl_sf_lnbeta(2.7 + j, 0.385) - gsl_sf_lnbeta(2.7, 0.385)), 1e-12);
@@ -197,9 +190,8 @@ static void moments_are_those_of_beta_functions(void **state)
     assert_nan(spec_beta_mixture_moment(1.0, 1.0, -1));
 }
 
-static void counts_outside_the_domain_are_refused(void **state)
+TEST(counts_outside_the_domain_are_refused)
 {
-    (void)state;
     const double good[SPEC_K_MAX + 2] = {1.0, 2.0}, bad[][2] = {{-1.0, 3.0},
                                                                 {NAN, 1.0},
                                                                 {1.0, INFINITY},
@@ -216,19 +208,4 @@ static void counts_outside_the_domain_are_refused(void **state)
     assert_int_equal(spec_beta_mixture_fit(&fit, good, 0), GSL_EDOM);
     assert_int_equal(spec_beta_mixture_fit(&fit, good, SPEC_K_MAX + 1), GSL_EDOM);
     assert_int_equal(spec_beta_mixture_fit(&fit, good, SPEC_K_MAX), GSL_SUCCESS);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_of_a_request_of_vllm_are_a_mixture),
-        cmocka_unit_test(the_fit_is_the_likeliest_of_a_grid),
-        cmocka_unit_test(expected_counts_give_the_law_back),
-        cmocka_unit_test(one_alpha_is_no_mixture),
-        cmocka_unit_test(all_or_nothing_is_the_widest_mixture),
-        cmocka_unit_test(the_ratio_has_its_law_under_one_alpha),
-        cmocka_unit_test(moments_are_those_of_beta_functions),
-        cmocka_unit_test(counts_outside_the_domain_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,9 +15,8 @@ enum { MOST = 600 };
 static const double passed7[] = {23, 5, 41, 17, 0, 9, 88}, tested7[] = {31, 9, 47, 40, 0, 9, 131};
 
 /* The jackknife by its definition: the ratio without each cluster. */
-static void the_standard_error_is_that_of_deleting_each_cluster(void **state)
+TEST(the_standard_error_is_that_of_deleting_each_cluster)
 {
-    (void)state;
     const spec_cluster_ratio got = spec_cluster_ratio_of(passed7, tested7, 7, 1, 0.05);
     double without[6], square = 0.0, fourth = 0.0, share = 0.0;
     int held = 0;
@@ -51,9 +50,8 @@ static void the_standard_error_is_that_of_deleting_each_cluster(void **state)
 /* Eight equal clusters, of which cluster 3 differs: by size df is 7. By hand: u = 7/8 and seven of
  * -1/8, times 10 and 8/7; sums of squares and fourth powers in units of 1/64 and 1/4096: 56 and
  * 2408. */
-static void one_odd_cluster_has_few_degrees_of_freedom(void **state)
+TEST(one_odd_cluster_has_few_degrees_of_freedom)
 {
-    (void)state;
     double passed[8], tested[8];
     for (int g = 0; g < 8; g++) {
         tested[g] = 100.0;
@@ -69,9 +67,8 @@ static void one_odd_cluster_has_few_degrees_of_freedom(void **state)
 
 /* Equal clusters of a ratio that is no proportion: se is that of the mean of the clusters' ratios.
  */
-static void another_ratio_has_an_interval_of_its_logarithm(void **state)
+TEST(another_ratio_has_an_interval_of_its_logarithm)
 {
-    (void)state;
     const double tokens[] = {270, 310, 290, 331, 247}, rounds[] = {100, 100, 100, 100, 100};
     const spec_cluster_ratio got = spec_cluster_ratio_of(tokens, rounds, 5, 0, 0.1);
     double square = 0.0;
@@ -91,9 +88,8 @@ static void another_ratio_has_an_interval_of_its_logarithm(void **state)
     assert_true(zero.value == 0.0 && zero.low == 0.0 && zero.high == 0.0);
 }
 
-static void clusters_without_spread_have_the_interval_of_independent_trials(void **state)
+TEST(clusters_without_spread_have_the_interval_of_independent_trials)
 {
-    (void)state;
     const double none[4] = {0}, all[] = {20, 30, 10, 40}, tested[] = {20, 30, 10, 40};
     const double df = 1e4 / 3000.0 - 1.0, t = gsl_cdf_tdist_Pinv(0.975, df),
                  se = sqrt(1.0 / 0.5 + 1.0 / 100.5);
@@ -126,9 +122,8 @@ static void clusters_without_spread_have_the_interval_of_independent_trials(void
     }
 }
 
-static void nothing_is_said_without_clusters(void **state)
+TEST(nothing_is_said_without_clusters)
 {
-    (void)state;
     const double zero[] = {0, 0}, good[] = {1, 2}, more[] = {3, 4};
     const double wrong[] = {NAN, -1.0, INFINITY};
     const spec_cluster_ratio none = spec_cluster_ratio_of(zero, zero, 2, 1, 0.05),
@@ -150,9 +145,8 @@ static void nothing_is_said_without_clusters(void **state)
     }
 }
 
-static void joining_keeps_the_sums_and_the_order(void **state)
+TEST(joining_keeps_the_sums_and_the_order)
 {
-    (void)state;
     enum { N = 100, M = 3 };
     double column[N * M], first[N * M];
     for (int i = 0; i < N; i++) { /* the last column identifies the order */
@@ -180,9 +174,8 @@ static void joining_keeps_the_sums_and_the_order(void **state)
     assert_int_equal(at, N);
 }
 
-static void joining_takes_unequal_and_empty_clusters(void **state)
+TEST(joining_takes_unequal_and_empty_clusters)
 {
-    (void)state;
     double huge[] = {1, 1, 900, 1, 1, 1, 0, 1};
     /* Middles at .5, 1.5, 452, 902.5 ... of 906: parts 0, 0, 1, 3 ... of 4 */
     assert_int_equal(spec_cluster_ratio_join(huge, 8, 1, 0, 4), 3);
@@ -272,9 +265,8 @@ static coverage coverage_of(const law *of, int samples, gsl_rng *rng)
  * joined windows .0075, and the least are 4 of them below. They reject binomial intervals, which
  * hold in .24 to .45 of the samples of clustered laws, and intervals with normal quantiles, .87 at
  * 5 clusters. Without the df by spread the Beta law of mean .98 has .88. */
-static void intervals_hold_as_often_as_they_say(void **state)
+TEST(intervals_hold_as_often_as_they_say)
 {
-    (void)state;
     static const law laws[] = {
         {"one alpha, 5 clusters", 5, 0.7, 0.0, 200, 0.0, 0.0, 0.0, 0.93, 0.97, 1.0, 0},
         {"Beta alpha, 8 clusters", 8, 0.7, 0.05, 200, 0.0, 0.0, 0.0, 0.93, 0.97, 0.6, 0},
@@ -298,9 +290,8 @@ static void intervals_hold_as_often_as_they_say(void **state)
 /* The limits of joining, as in docs/formulas.md#cluster-ratio: with few windows the joined ones
  * still depend on one another. 1,000 samples have a standard error of .008 to .016; the limits are
  * 4 of them from the coverage over 20,000. */
-static void few_dependent_windows_hold_less_often(void **state)
+TEST(few_dependent_windows_hold_less_often)
 {
-    (void)state;
     static const law laws[] = {
         {"60 windows, phi .5", 12, 0.7, 0.0, 100, 0.3, 0.0, 0.5, 0.894, 0.96, 0.9, 60},
         {"60 windows, phi .8", 12, 0.7, 0.0, 100, 0.3, 0.0, 0.8, 0.78, 0.876, 0.6, 60},
@@ -319,9 +310,8 @@ static void few_dependent_windows_hold_less_often(void **state)
 /* docs/formulas.md#cluster-ratio: requests of 256 tokens at K = 5, whose alphas have a Beta law of
  * mean .9 and concentration 5. The interval of tokens per round is too narrow for few of them, that
  * of alpha hardly. 1,000 samples have a standard error of .007 to .012. */
-static void tokens_of_few_requests_are_held_less_often(void **state)
+TEST(tokens_of_few_requests_are_held_less_often)
 {
-    (void)state;
     enum { K = 5, OUTPUT = 256 };
     static const struct {
         int n;
@@ -366,21 +356,4 @@ static void tokens_of_few_requests_are_held_less_often(void **state)
         assert_within((double)held[1] / samples, rows[k].alpha, 0.035 * sqrt(1000.0 / samples));
     }
     gsl_rng_free(rng);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_standard_error_is_that_of_deleting_each_cluster),
-        cmocka_unit_test(one_odd_cluster_has_few_degrees_of_freedom),
-        cmocka_unit_test(another_ratio_has_an_interval_of_its_logarithm),
-        cmocka_unit_test(clusters_without_spread_have_the_interval_of_independent_trials),
-        cmocka_unit_test(nothing_is_said_without_clusters),
-        cmocka_unit_test(joining_keeps_the_sums_and_the_order),
-        cmocka_unit_test(joining_takes_unequal_and_empty_clusters),
-        cmocka_unit_test(intervals_hold_as_often_as_they_say),
-        cmocka_unit_test(few_dependent_windows_hold_less_often),
-        cmocka_unit_test(tokens_of_few_requests_are_held_less_often),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

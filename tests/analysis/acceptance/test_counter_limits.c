@@ -4,6 +4,7 @@
 #include "analysis/capped_geometric.h"
 #include "analysis/serving/saturation.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_sf_gamma.h>
@@ -29,9 +30,8 @@ static spec_counter_limits limits(const spec_counted_engine *engine, double alph
     return ret;
 }
 
-static void without_mixtures_alpha_is_the_chance_of_a_token(void **state)
+TEST(without_mixtures_alpha_is_the_chance_of_a_token)
 {
-    (void)state;
     spec_counted_engine engine = plain_engine();
     engine.output = 1e9;
     const spec_counter_limits l = limits(&engine, 0.73);
@@ -45,9 +45,8 @@ static void without_mixtures_alpha_is_the_chance_of_a_token(void **state)
     assert_near(l.tokens_per_s, 3 * l.tokens / l.step, 1e-14);
 }
 
-static void plain_decoding_emits_one_token_per_round(void **state)
+TEST(plain_decoding_emits_one_token_per_round)
 {
-    (void)state;
     spec_counted_engine engine = plain_engine();
     engine.K = 0;
     const spec_counter_limits l = limits(&engine, 0.73);
@@ -58,9 +57,8 @@ static void plain_decoding_emits_one_token_per_round(void **state)
     assert_near(l.step, 0.01 + 2e-4 * 3, 1e-14);
 }
 
-static void long_requests_give_the_harmonic_mean(void **state)
+TEST(long_requests_give_the_harmonic_mean)
 {
-    (void)state;
     static const double share[] = {0.3, 0.7}, alpha[] = {0.31, 0.86};
     spec_counted_engine engine = plain_engine();
     engine.output = 1e9;
@@ -131,9 +129,8 @@ static void law_of(double *law, const spec_counted_engine *e, double alpha)
     for (int k = 0; k <= e->K; k++) law[k] = survival[k] - survival[k + 1];
 }
 
-static void all_limits_are_those_of_the_iteration_over_rounds(void **state)
+TEST(all_limits_are_those_of_the_iteration_over_rounds)
 {
-    (void)state;
     for (int setting = 0; setting < 64; setting++) {
         spec_counted_engine e = plain_engine();
         if (setting & 1) e.over_rounds = 2.7;
@@ -163,9 +160,8 @@ static void all_limits_are_those_of_the_iteration_over_rounds(void **state)
     }
 }
 
-static void requests_count_by_their_rounds(void **state)
+TEST(requests_count_by_their_rounds)
 {
-    (void)state;
     static const double share[] = {0.3, 0.7}, alpha[] = {0.31, 0.86};
     spec_counted_engine engine = plain_engine();
     spec_counter_limits both;
@@ -177,9 +173,8 @@ static void requests_count_by_their_rounds(void **state)
 }
 
 /* Two slots whose drafts have 1 token with chance stop, else 2: the longest has 1 with stop^2. */
-static void the_longest_draft_of_a_batch_takes_the_passes(void **state)
+TEST(the_longest_draft_of_a_batch_takes_the_passes)
 {
-    (void)state;
     spec_counted_engine engine = plain_engine();
     engine.K = 2;
     engine.batch = 2;
@@ -209,9 +204,8 @@ static void check_shorter(const double *share, const double *alpha, int n, doubl
         }
 }
 
-static void shorter_lengths_are_within_the_ends_of_a_run(void **state)
+TEST(shorter_lengths_are_within_the_ends_of_a_run)
 {
-    (void)state;
     double bias;
     for (int i = 0; i < 200; i++) {
         const double a = fmod(0.618034 * i, 1.0), b = fmod(0.754878 * i, 1.0),
@@ -236,9 +230,8 @@ static void shorter_lengths_are_within_the_ends_of_a_run(void **state)
 }
 
 /* A Beta law of deviation sqrt(.21/1e9): the second moment differs from alpha^2 by 2.1e-10. */
-static void a_narrow_law_over_rounds_is_nearly_one_alpha(void **state)
+TEST(a_narrow_law_over_rounds_is_nearly_one_alpha)
 {
-    (void)state;
     spec_counted_engine e = plain_engine();
     const spec_counter_limits one = limits(&e, 0.7);
     e.over_rounds = 1e9;
@@ -247,9 +240,8 @@ static void a_narrow_law_over_rounds_is_nearly_one_alpha(void **state)
     assert_near(narrow.tokens, one.tokens, 1e-9);
 }
 
-static void edges_are_limits(void **state)
+TEST(edges_are_limits)
 {
-    (void)state;
     spec_counted_engine engine = plain_engine();
     engine.over_rounds = 3.0;
     assert_same(limits(&engine, 0.0).alpha, 0.0);
@@ -259,9 +251,8 @@ static void edges_are_limits(void **state)
     assert_near(limits(&engine, 0.5).rounds, 1.0, 1e-15);
 }
 
-static void nothing_is_known_outside_the_domain(void **state)
+TEST(nothing_is_known_outside_the_domain)
 {
-    (void)state;
     spec_counted_engine engine = plain_engine();
     spec_counter_limits l;
     const double one = 1.0, half = 0.5, above = 1.5;
@@ -275,21 +266,4 @@ static void nothing_is_known_outside_the_domain(void **state)
     engine = plain_engine();
     engine.K = SPEC_COUNTED_K + 1;
     assert_int_equal(spec_counter_limits_of(&l, &engine, &one, &half, 1), GSL_EDOM);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_mixtures_alpha_is_the_chance_of_a_token),
-        cmocka_unit_test(plain_decoding_emits_one_token_per_round),
-        cmocka_unit_test(long_requests_give_the_harmonic_mean),
-        cmocka_unit_test(all_limits_are_those_of_the_iteration_over_rounds),
-        cmocka_unit_test(requests_count_by_their_rounds),
-        cmocka_unit_test(the_longest_draft_of_a_batch_takes_the_passes),
-        cmocka_unit_test(shorter_lengths_are_within_the_ends_of_a_run),
-        cmocka_unit_test(a_narrow_law_over_rounds_is_nearly_one_alpha),
-        cmocka_unit_test(edges_are_limits),
-        cmocka_unit_test(nothing_is_known_outside_the_domain),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,9 +36,8 @@ static void assert_bounds(const double *m, int K, int K_other, double low, doubl
 }
 
 /* llama.cpp's pull request 24536: 87 rounds at K = 3, of which 70 55 42 accepted each depth. */
-static void a_log_of_llama_cpp_has_these_bounds(void **state)
+TEST(a_log_of_llama_cpp_has_these_bounds)
 {
-    (void)state;
     const double m[] = {70.0 / 87.0, 55.0 / 87.0, 42.0 / 87.0};
     const double run = 1.0 + 167.0 / 87.0;
     for (int K = 0; K <= 3; K++) {
@@ -69,9 +68,8 @@ static void a_log_of_llama_cpp_has_these_bounds(void **state)
 }
 
 /* The closed form of m_3 from two moments, and of m_2 from one. */
-static void closed_forms_of_the_next_moment_are_met(void **state)
+TEST(closed_forms_of_the_next_moment_are_met)
 {
-    (void)state;
     const double places[] = {0.03, 0.27, 0.61, 0.98};
     for (int a = 0; a < 4; a++)
         for (int b = a + 1; b < 4; b++)
@@ -91,9 +89,8 @@ static void closed_forms_of_the_next_moment_are_met(void **state)
 
 /* Given 2k - 1 moments of the uniform law the least is attained by Gauss's rule with k points, the
  * most by Lobatto's with k + 1; given 2k by Radau's with the end 0 or 1. */
-static void quadrature_of_the_uniform_law_has_the_bounds(void **state)
+TEST(quadrature_of_the_uniform_law_has_the_bounds)
 {
-    (void)state;
     double m[8];
     for (int j = 1; j <= 8; j++) m[j - 1] = 1.0 / (j + 1);
     double run[9] = {1.0};
@@ -218,9 +215,8 @@ static double simplex(const int *start, const double *start_weight, int K, int K
 }
 
 /* The best law on the grid attains the bounds up to the square of the grid's step. */
-static void linear_programming_finds_the_same_bounds(void **state)
+TEST(linear_programming_finds_the_same_bounds)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
     gsl_rng_set(rng, (unsigned long)spec_test_seed());
     for (int trial = 0; trial < 40; trial++) {
@@ -249,9 +245,8 @@ static void linear_programming_finds_the_same_bounds(void **state)
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
-static void every_law_lies_within_the_bounds_of_its_moments(void **state)
+TEST(every_law_lies_within_the_bounds_of_its_moments)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
     gsl_rng_set(rng, (unsigned long)spec_test_seed());
     for (int trial = 0; trial < 3000; trial++) {
@@ -278,9 +273,8 @@ static void every_law_lies_within_the_bounds_of_its_moments(void **state)
     gsl_rng_free(rng);
 }
 
-static void one_alpha_leaves_nothing_open(void **state)
+TEST(one_alpha_leaves_nothing_open)
 {
-    (void)state;
     const double alphas[] = {0.0, 0.27, 0.8, 1.0};
     for (int a = 0; a < 4; a++)
         for (int K = 1; K <= 8; K++) {
@@ -296,9 +290,8 @@ static void one_alpha_leaves_nothing_open(void **state)
     assert_bounds(extremes, 3, 9, 1.0 + 9 * 0.3, 1.0 + 9 * 0.3, 1e-14);
 }
 
-static void moments_without_a_law_are_cut(void **state)
+TEST(moments_without_a_law_are_cut)
 {
-    (void)state;
     int used = -1;
     /* m_2 < m_1^2: decay by depth. m_1 alone asks for m_3 >= .729, and m_3 <= m_2. */
     const double decay[] = {0.9, 0.5};
@@ -326,9 +319,8 @@ static void moments_without_a_law_are_cut(void **state)
     assert_true(bounds.low <= bounds.high);
 }
 
-static void values_outside_the_domain_have_no_bounds(void **state)
+TEST(values_outside_the_domain_have_no_bounds)
 {
-    (void)state;
     const double good[] = {0.7, 0.5}, bad[3][2] = {{1.1, 0.5}, {0.7, -0.1}, {NAN, 0.5}};
     int used = 7;
     for (int i = 0; i < 3; i++) {
@@ -351,19 +343,4 @@ static void values_outside_the_domain_have_no_bounds(void **state)
     assert_near(spec_moment_bounds_constant(zero, 2, 9), 1.7, 1e-15);
     const double zeros[] = {0.0, 0.0};
     assert_same(spec_moment_bounds_constant(zeros, 2, 9), 1.0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_log_of_llama_cpp_has_these_bounds),
-        cmocka_unit_test(closed_forms_of_the_next_moment_are_met),
-        cmocka_unit_test(quadrature_of_the_uniform_law_has_the_bounds),
-        cmocka_unit_test(linear_programming_finds_the_same_bounds),
-        cmocka_unit_test(every_law_lies_within_the_bounds_of_its_moments),
-        cmocka_unit_test(one_alpha_leaves_nothing_open),
-        cmocka_unit_test(moments_without_a_law_are_cut),
-        cmocka_unit_test(values_outside_the_domain_have_no_bounds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,9 +19,8 @@ static void assert_time(const spec_round_times *times, int K, double low, double
 
 /* llama.cpp with a draft head at K = 3: 80.08 tokens/s against 55.56, 51 rounds that accept 46 37
  * 25. */
-static void one_length_bounds_the_speed_ups_of_shorter_ones(void **state)
+TEST(one_length_bounds_the_speed_ups_of_shorter_ones)
 {
-    (void)state;
     const double accepted[] = {46, 37, 25}, tokens = 1.0 + 108.0 / 51.0,
                  round = tokens * 55.56 / 80.08;
     assert_prints(round, 3, "2.163");
@@ -40,18 +39,16 @@ static void one_length_bounds_the_speed_ups_of_shorter_ones(void **state)
     }
 }
 
-static void a_length_that_was_run_has_its_own_time(void **state)
+TEST(a_length_that_was_run_has_its_own_time)
 {
-    (void)state;
     const int K[] = {0, 1, 3, 5};
     const double time[] = {1.0, 1.4, 1.5, 2.7}, se[] = {0.0, 0.1, 0.0, 0.2};
     const spec_round_times times = {4, K, time, se};
     for (int i = 0; i < 4; i++) assert_time(&times, K[i], time[i], time[i], se[i]);
 }
 
-static void one_length_bounds_the_others(void **state)
+TEST(one_length_bounds_the_others)
 {
-    (void)state;
     const int K[] = {0, 4};
     const double time[] = {1.0, 2.2}, se[] = {0.05, 0.2};
     const spec_round_times both = {2, K, time, se}, alone = {1, K + 1, time + 1, se + 1};
@@ -64,9 +61,8 @@ static void one_length_bounds_the_others(void **state)
     assert_time(&(spec_round_times){2, K, faster, se}, 2, 0.8, 0.9, 0.2);
 }
 
-static void lengths_on_a_line_give_the_line(void **state)
+TEST(lengths_on_a_line_give_the_line)
 {
-    (void)state;
     const int K[] = {0, 1, 3, 4};
     double time[4] = {1.0}, se[] = {0.0, 0.0, 0.0, 0.0};
     for (int i = 1; i < 4; i++) time[i] = 1.27 + 0.385 * K[i];
@@ -85,9 +81,8 @@ static void lengths_on_a_line_give_the_line(void **state)
 }
 
 /* Points off a line: weights, and a scatter that the errors do not explain. */
-static void points_off_a_line_are_weighted(void **state)
+TEST(points_off_a_line_are_weighted)
 {
-    (void)state;
     const int K[] = {1, 2, 3};
     const double time[] = {1.2, 1.6, 1.7}, exact[] = {0.0, 0.0, 0.0}, small[] = {0.01, 0.01, 0.01},
                  large[] = {1.0, 1.0, 1.0}, mixed[] = {0.0, 0.1, 0.0};
@@ -107,9 +102,8 @@ static void points_off_a_line_are_weighted(void **state)
     assert_within(fixed.low, 2.2, 1e-6);
 }
 
-static void a_line_does_not_fall(void **state)
+TEST(a_line_does_not_fall)
 {
-    (void)state;
     const int K[] = {0, 3, 5};
     const double falls[] = {1.0, 1.9, 1.7}, steep[] = {1.0, 1.3, 2.1}, se[] = {0.0, 0.1, 0.1};
     assert_near(spec_round_times_at(NULL, &(spec_round_times){3, K, falls, se}, 9).low, 1.8, 1e-14);
@@ -122,9 +116,8 @@ static void a_line_does_not_fall(void **state)
 }
 
 /* The standard error is the spread of the line over draws of the times. */
-static void the_error_of_the_line_is_its_spread(void **state)
+TEST(the_error_of_the_line_is_its_spread)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
     gsl_rng_set(rng, (unsigned long)spec_test_seed());
     const int K[] = {1, 4}, n = 20000;
@@ -141,9 +134,8 @@ static void the_error_of_the_line_is_its_spread(void **state)
     assert_near(squares / n, error * error, 4.9 * sqrt(2.0 / n));
 }
 
-static void times_outside_the_domain_are_not_known(void **state)
+TEST(times_outside_the_domain_are_not_known)
 {
-    (void)state;
     const int K[] = {0, 3}, falling[] = {3, 0}, negative[] = {-1, 3};
     const double time[] = {1.0, 2.0}, se[] = {0.1, 0.1};
     const double bad[][2] = {{0.0, 2.0}, {1.0, NAN}, {1.0, INFINITY}, {-1.0, 2.0}};
@@ -161,19 +153,4 @@ static void times_outside_the_domain_are_not_known(void **state)
     assert_nan(spec_round_times_break_even(2.0, 0));
     assert_same(spec_round_times_break_even(0.9, 3), 0.0);
     assert_near(spec_round_times_break_even(2.2, 3), 0.4, 1e-14);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_length_bounds_the_speed_ups_of_shorter_ones),
-        cmocka_unit_test(a_length_that_was_run_has_its_own_time),
-        cmocka_unit_test(one_length_bounds_the_others),
-        cmocka_unit_test(lengths_on_a_line_give_the_line),
-        cmocka_unit_test(points_off_a_line_are_weighted),
-        cmocka_unit_test(a_line_does_not_fall),
-        cmocka_unit_test(the_error_of_the_line_is_its_spread),
-        cmocka_unit_test(times_outside_the_domain_are_not_known),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,9 +53,8 @@ static void assert_counts(const spec_rounded_counts *numbers, uint64_t rounds,
 
 /* vLLM's pull request 24127: "Mean acceptance length: 5.44, ... Accepted: 262 tokens, Drafted: 295
  * tokens, Per-position acceptance rate: 0.983, 0.949, 0.915, 0.881, 0.712". */
-static void a_line_of_vllm_is_59_rounds(void **state)
+TEST(a_line_of_vllm_is_59_rounds)
 {
-    (void)state;
     const double rate[] = {.983, .949, .915, .881, .712};
     const uint64_t passed[] = {58, 56, 54, 52, 42};
     assert_counts(&(spec_rounded_counts){262, 295, 5.44, 2, 5, rate, 3}, 59, passed);
@@ -64,9 +63,8 @@ static void a_line_of_vllm_is_59_rounds(void **state)
 }
 
 /* 15 draft tokens of DFlash under vLLM: 65 rounds with 39 25 14 7 4 accepted, then none. */
-static void a_line_of_fifteen_depths_is_65_rounds(void **state)
+TEST(a_line_of_fifteen_depths_is_65_rounds)
 {
-    (void)state;
     const uint64_t passed[15] = {39, 25, 14, 7, 4};
     line text;
     print_line(&text, 65, passed, 15, 15, 2, 3);
@@ -76,9 +74,8 @@ static void a_line_of_fifteen_depths_is_65_rounds(void **state)
 }
 
 /* llama.cpp's pull request 24536, and lines of its later versions. */
-static void lines_of_llama_cpp_are_recovered(void **state)
+TEST(lines_of_llama_cpp_are_recovered)
 {
-    (void)state;
     const double three[] = {.805, .632, .483};
     const uint64_t passed[] = {70, 55, 42};
     assert_counts(&(spec_rounded_counts){167, 259, 2.92, 2, 3, three, 3}, 87, passed);
@@ -99,9 +96,8 @@ static void lines_of_llama_cpp_are_recovered(void **state)
 }
 
 /* 2053 rounds, 1553 and 1264 accepted: three decimals leave some other numbers of rounds. */
-static void many_rounds_are_bounded(void **state)
+TEST(many_rounds_are_bounded)
 {
-    (void)state;
     const uint64_t passed[] = {1553, 1264};
     line text;
     print_line(&text, 2053, passed, 2, 2, 2, 3);
@@ -217,9 +213,8 @@ static int check_against_enumeration(const spec_rounded_counts *numbers, uint64_
 
 /* All counts of few rounds at three depths, printed coarsely, so that much is open; right and with
  * another number of accepted tokens. */
-static void all_small_counts_agree_with_enumeration(void **state)
+TEST(all_small_counts_agree_with_enumeration)
 {
-    (void)state;
     int right = 0, wrong = 0, contradictions = 0;
     for (uint64_t rounds = 1; rounds <= 13; rounds++)
         for (uint64_t a = 1; a <= rounds; a++)
@@ -245,9 +240,8 @@ static void all_small_counts_agree_with_enumeration(void **state)
 }
 
 /* Rates that belong to no counts, or to some; equal ones; gaps between the rounds that agree. */
-static void random_rates_agree_with_enumeration(void **state)
+TEST(random_rates_agree_with_enumeration)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
     gsl_rng_set(rng, (unsigned long)spec_test_seed());
     int agree = 0;
@@ -273,9 +267,8 @@ static void random_rates_agree_with_enumeration(void **state)
 }
 
 /* The true counts are within the bounds, for random counts and digits. */
-static void printed_counts_lie_within_their_bounds(void **state)
+TEST(printed_counts_lie_within_their_bounds)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
     gsl_rng_set(rng, (unsigned long)spec_test_seed());
     int exact = 0;
@@ -308,9 +301,8 @@ static void printed_counts_lie_within_their_bounds(void **state)
 }
 
 /* 53 rounds of drafts of up to 6 tokens, with the rates of two depths. */
-static void deeper_drafts_than_rates_leave_the_sum_open(void **state)
+TEST(deeper_drafts_than_rates_leave_the_sum_open)
 {
-    (void)state;
     const uint64_t passed[] = {41, 30, 21, 13, 6, 2};
     line text;
     print_line(&text, 53, passed, 6, 2, 2, 3);
@@ -332,9 +324,8 @@ static void deeper_drafts_than_rates_leave_the_sum_open(void **state)
         GSL_EINVAL);
 }
 
-static void a_length_alone_bounds_the_rounds(void **state)
+TEST(a_length_alone_bounds_the_rounds)
 {
-    (void)state;
     spec_rounded_recovery recovery;
     spec_rounded_counts numbers = {53, 134, 1.79, 2, 0, NULL, 0};
     assert_int_equal(spec_rounded_counts_recover(&recovery, &numbers), GSL_SUCCESS);
@@ -350,9 +341,8 @@ static void a_length_alone_bounds_the_rounds(void **state)
 }
 
 /* Without an accepted token the drafted ones alone bound the rounds. */
-static void rounds_that_accept_nothing_are_bounded_by_their_drafts(void **state)
+TEST(rounds_that_accept_nothing_are_bounded_by_their_drafts)
 {
-    (void)state;
     const double none[] = {0.0, 0.0, 0.0};
     spec_rounded_recovery recovery;
     spec_rounded_counts numbers = {0, 128, 1.0, 2, 3, none, 3};
@@ -368,9 +358,8 @@ static void rounds_that_accept_nothing_are_bounded_by_their_drafts(void **state)
     assert_int_equal(spec_rounded_counts_recover(&recovery, &numbers), GSL_EINVAL);
 }
 
-static void a_line_that_contradicts_itself_is_refused(void **state)
+TEST(a_line_that_contradicts_itself_is_refused)
 {
-    (void)state;
     const double rate[] = {.983, .949, .915, .881, .712}, rising[] = {.5, .501}, above[] = {1.001},
                  below[] = {-.001}, nan_rate[] = {NAN}, half[] = {.5};
     const spec_rounded_counts lines[] = {
@@ -395,9 +384,8 @@ static void a_line_that_contradicts_itself_is_refused(void **state)
     }
 }
 
-static void numbers_outside_the_domain_are_refused(void **state)
+TEST(numbers_outside_the_domain_are_refused)
 {
-    (void)state;
     const double rate[65] = {.5};
     const spec_rounded_counts lines[] = {
         {10, 0, NAN, 0, 0, NULL, 0},          {10, 20, NAN, 2, -1, rate, 3},
@@ -413,9 +401,8 @@ static void numbers_outside_the_domain_are_refused(void **state)
 }
 
 /* Doubles printed in full, and the largest counts. */
-static void many_digits_and_large_counts_are_read(void **state)
+TEST(many_digits_and_large_counts_are_read)
 {
-    (void)state;
     const double rate[] = {55.0 / 87.0};
     const uint64_t passed[] = {55};
     assert_counts(&(spec_rounded_counts){55, 0, 1.0 + 55.0 / 87.0, 17, 1, rate, 17}, 87, passed);
@@ -436,24 +423,4 @@ static void many_digits_and_large_counts_are_read(void **state)
     assert_int_equal(spec_rounded_counts_recover(&recovery, &large), GSL_SUCCESS);
     assert_int_equal(recovery.rounds, many);
     assert_int_equal(recovery.passed[0], many / 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_of_vllm_is_59_rounds),
-        cmocka_unit_test(a_line_of_fifteen_depths_is_65_rounds),
-        cmocka_unit_test(lines_of_llama_cpp_are_recovered),
-        cmocka_unit_test(many_rounds_are_bounded),
-        cmocka_unit_test(all_small_counts_agree_with_enumeration),
-        cmocka_unit_test(random_rates_agree_with_enumeration),
-        cmocka_unit_test(printed_counts_lie_within_their_bounds),
-        cmocka_unit_test(deeper_drafts_than_rates_leave_the_sum_open),
-        cmocka_unit_test(a_length_alone_bounds_the_rounds),
-        cmocka_unit_test(rounds_that_accept_nothing_are_bounded_by_their_drafts),
-        cmocka_unit_test(a_line_that_contradicts_itself_is_refused),
-        cmocka_unit_test(numbers_outside_the_domain_are_refused),
-        cmocka_unit_test(many_digits_and_large_counts_are_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

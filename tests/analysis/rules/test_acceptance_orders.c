@@ -6,6 +6,7 @@
 #include "analysis/rules/optimal.h"
 #include "analysis/rules/rrsw.h"
 #include "tests/support/order_value.h"
+#include "tests/support/support.h"
 #include "tests/support/tuples.h"
 
 #include <string.h>
@@ -56,9 +57,8 @@ static double of(acceptance *function, const pair *p)
 
 /* ---- match <= naive-tree --------------------------------------------------------------------- */
 
-static void naive_tree_misses_no_token_more_often_than_match(void **state)
+TEST(naive_tree_misses_no_token_more_often_than_match)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     for (uint64_t i = 0; i < spec_test_samples(4000); i++) {
@@ -79,9 +79,8 @@ static void naive_tree_misses_no_token_more_often_than_match(void **state)
 
 /* ---- rrs <= kseq ----------------------------------------------------------------------------- */
 
-static void the_residuals_of_rrs_are_log_convex_and_fall_no_faster_than_their_ratio(void **state)
+TEST(the_residuals_of_rrs_are_log_convex_and_fall_no_faster_than_their_ratio)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     int strict = 0, equal = 0;
@@ -169,9 +168,8 @@ static void walk_from(walk *w, int k, double c, double weighed)
 
 /* With more tokens in the draft than siblings; else all of the draft's tokens are drawn and
  * accepted. */
-static void siblings_without_replacement_leave_less_on_every_path_than_iid_ones(void **state)
+TEST(siblings_without_replacement_leave_less_on_every_path_than_iid_ones)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     int walked = 0, exhausted = 0, strict = 0;
@@ -218,9 +216,8 @@ static double all_inside(const tuples *all, int set)
     return sum;
 }
 
-static void drafts_without_replacement_are_in_a_set_together_less_often_than_iid_ones(void **state)
+TEST(drafts_without_replacement_are_in_a_set_together_less_often_than_iid_ones)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     static tuples without;
@@ -236,15 +233,4 @@ static void drafts_without_replacement_are_in_a_set_together_less_often_than_iid
         assert_true(of(spec_optimal_iid, &p) <= of(spec_optimal_without_replacement, &p) + 1e-13);
     }
     gsl_rng_free(rng);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(naive_tree_misses_no_token_more_often_than_match),
-        cmocka_unit_test(the_residuals_of_rrs_are_log_convex_and_fall_no_faster_than_their_ratio),
-        cmocka_unit_test(siblings_without_replacement_leave_less_on_every_path_than_iid_ones),
-        cmocka_unit_test(drafts_without_replacement_are_in_a_set_together_less_often_than_iid_ones),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,9 +21,8 @@ static void check(spec_biased_law form, const double *law, double accepted, doub
 }
 
 /* The overlap is .7, and the residual token 0 alone. */
-static void worked_examples(void **state)
+TEST(worked_examples)
 {
-    (void)state;
     double law[3];
     check(spec_biased_law_ensemble(law, target, draft, 3, 0.6), law, 0.4 + 0.6 * 0.7, 0.4 * 0.3,
           (const double[]){0.38, 0.38, 0.24});
@@ -50,9 +49,8 @@ static void worked_examples(void **state)
                            0.12 + 0.2 * 2.0 / 7.0});
 }
 
-static void the_cut_moves_mass_from_the_residual_to_the_target(void **state)
+TEST(the_cut_moves_mass_from_the_residual_to_the_target)
 {
-    (void)state;
     double law[3];
     static const double t[3] = {0.5, 0.5, 0.0}, d[3] = {0.45, 0.05, 0.5};
     check(spec_biased_law_cut_invalid(law, t, d, 3), law, 0.5, 0.5 * 0.4,
@@ -63,9 +61,8 @@ static void the_cut_moves_mass_from_the_residual_to_the_target(void **state)
 }
 
 /* tv >= accepted - overlap (docs/formulas.md#lossy-bound); three of the rules attain it. */
-static void no_rule_accepts_more_than_its_total_variation_pays(void **state)
+TEST(no_rule_accepts_more_than_its_total_variation_pays)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     enum { MOST = 40 };
@@ -90,14 +87,4 @@ static void no_rule_accepts_more_than_its_total_variation_pays(void **state)
             assert_true(others[r].tv >= others[r].accepted - overlap - 1e-13);
     }
     gsl_rng_free(rng);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(worked_examples),
-        cmocka_unit_test(the_cut_moves_mass_from_the_residual_to_the_target),
-        cmocka_unit_test(no_rule_accepts_more_than_its_total_variation_pays),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

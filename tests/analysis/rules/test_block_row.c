@@ -54,9 +54,8 @@ static double dual(const row_case *c, double level)
     return total;
 }
 
-static void one_context_has_its_own_row(void **state)
+TEST(one_context_has_its_own_row)
 {
-    (void)state;
     const double target[4] = {0.27, 0, 0.4, 0.33}, weight[1] = {0.7};
     const spec_block_row_set rows = {target, weight, NULL, 1, 4};
     double row[4], level;
@@ -70,9 +69,8 @@ static void one_context_has_its_own_row(void **state)
 }
 
 /* The numbers of docs/formulas.md, by tests/oracle/block_draft.py. */
-static void the_mean_loses_an_eighth_for_two_certain_rows(void **state)
+TEST(the_mean_loses_an_eighth_for_two_certain_rows)
 {
-    (void)state;
     const double target[4] = {1, 0, 0, 1}, weight[2] = {0.75, 0.25};
     const spec_block_row_set rows = {target, weight, NULL, 2, 2};
     double row[2], level;
@@ -85,9 +83,8 @@ static void the_mean_loses_an_eighth_for_two_certain_rows(void **state)
     assert_same(spec_block_row_excess(&rows, row, 0.75), 0.5);
 }
 
-static void mean_of_two_equal_weights_is_best(void **state)
+TEST(mean_of_two_equal_weights_is_best)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     row_case c;
@@ -104,9 +101,8 @@ static void mean_of_two_equal_weights_is_best(void **state)
     gsl_rng_free(rng);
 }
 
-static void best_row_is_a_distribution_of_the_dual_worth(void **state)
+TEST(best_row_is_a_distribution_of_the_dual_worth)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     row_case c;
@@ -131,9 +127,8 @@ static void best_row_is_a_distribution_of_the_dual_worth(void **state)
 
 /* With equal weights: min over k of (k + sum over j > k of M_j)/S, M_j the sum over tokens of the
  * j-th largest value. */
-static void equal_weights_need_only_sorted_columns(void **state)
+TEST(equal_weights_need_only_sorted_columns)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     row_case c;
@@ -159,9 +154,8 @@ static void equal_weights_need_only_sorted_columns(void **state)
     gsl_rng_free(rng);
 }
 
-static void no_row_of_a_grid_and_no_change_is_better(void **state)
+TEST(no_row_of_a_grid_and_no_change_is_better)
 {
-    (void)state;
     enum { STEPS = 40 };
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
@@ -195,9 +189,8 @@ static void no_row_of_a_grid_and_no_change_is_better(void **state)
 
 /* worth(mean) >= worth(best)^2 for weights that sum to 1, and nearly equal where one token has
  * weight w and the others are thin. */
-static void mean_has_at_least_the_square_of_the_best(void **state)
+TEST(mean_has_at_least_the_square_of_the_best)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     static row_case c;
@@ -225,9 +218,8 @@ static void mean_has_at_least_the_square_of_the_best(void **state)
     gsl_rng_free(rng);
 }
 
-static void one_hot_is_the_best_chosen_token(void **state)
+TEST(one_hot_is_the_best_chosen_token)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     row_case c;
@@ -247,9 +239,8 @@ static void one_hot_is_the_best_chosen_token(void **state)
     gsl_rng_free(rng);
 }
 
-static void without_weight_any_row_will_do(void **state)
+TEST(without_weight_any_row_will_do)
 {
-    (void)state;
     const double target[6] = {0.2, 0.5, 0.3, 0, 0.1, 0.9}, weight[2] = {0, 0};
     const spec_block_row_set rows = {target, weight, NULL, 2, 3};
     double row[3], level;
@@ -259,20 +250,4 @@ static void without_weight_any_row_will_do(void **state)
     assert_same(level, 0.0);
     spec_block_row_mean(row, &rows);
     assert_true(row[0] == 0 && row[1] == 0 && row[2] == 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_context_has_its_own_row),
-        cmocka_unit_test(the_mean_loses_an_eighth_for_two_certain_rows),
-        cmocka_unit_test(mean_of_two_equal_weights_is_best),
-        cmocka_unit_test(best_row_is_a_distribution_of_the_dual_worth),
-        cmocka_unit_test(equal_weights_need_only_sorted_columns),
-        cmocka_unit_test(no_row_of_a_grid_and_no_change_is_better),
-        cmocka_unit_test(mean_has_at_least_the_square_of_the_best),
-        cmocka_unit_test(one_hot_is_the_best_chosen_token),
-        cmocka_unit_test(without_weight_any_row_will_do),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

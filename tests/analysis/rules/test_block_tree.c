@@ -64,9 +64,8 @@ static void add_drafts(double *tail, const tree_case *c, size_t v, int i, double
     }
 }
 
-static void tails_are_sums_over_drafts_and_ratios(void **state)
+TEST(tails_are_sums_over_drafts_and_ratios)
 {
-    (void)state;
     gsl_rng *rng = seeded();
     tree_case c;
     for (int i = 0; i < 400; i++) {
@@ -85,9 +84,8 @@ static void tails_are_sums_over_drafts_and_ratios(void **state)
 }
 
 /* tests/oracle/block_draft.py */
-static void offset_by_offset_misses_the_best_draft(void **state)
+TEST(offset_by_offset_misses_the_best_draft)
 {
-    (void)state;
     static const double chance[7] = {.4, 1, .4, 1, 1, 1, 0};
     tree_case c;
     double tail[3], bound[3];
@@ -106,9 +104,8 @@ static void offset_by_offset_misses_the_best_draft(void **state)
     spec_block_tree_work_free(&c.work);
 }
 
-static void a_best_row_for_each_offset_can_be_a_bad_draft(void **state)
+TEST(a_best_row_for_each_offset_can_be_a_bad_draft)
 {
-    (void)state;
     static const double chance[7] = {.4, 1, 0, 1, 1, 0, 0}; /* copies of the first token */
     static const double start[2][6] = {{.4, .6, 1, 0, 1, 0}, {.4, .6, 0, 1, 0, 1}};
     static const double stays_at[2] = {1.8, 2.2};
@@ -162,9 +159,8 @@ static int targets_missed_by_greedy(double *ret_loss, int n)
 }
 
 /* The counts are those of a count in whole numbers (tests/oracle/block_draft.py). */
-static void offset_by_offset_takes_a_tie_without_a_look_ahead(void **state)
+TEST(offset_by_offset_takes_a_tie_without_a_look_ahead)
 {
-    (void)state;
     static const double chance[7] = {.5, 0, .5, 0, 0, 1, 0};
     tree_case c;
     double tail[3], loss;
@@ -180,9 +176,8 @@ static void offset_by_offset_takes_a_tie_without_a_look_ahead(void **state)
     assert_same(loss, 0.25);
 }
 
-static void improving_ends_at_the_best_from_some_start(void **state)
+TEST(improving_ends_at_the_best_from_some_start)
 {
-    (void)state;
     gsl_rng *rng = seeded();
     tree_case c;
     for (int i = 0; i < 200; i++) {
@@ -206,9 +201,8 @@ static void improving_ends_at_the_best_from_some_start(void **state)
     gsl_rng_free(rng);
 }
 
-static void bounds_hold_for_every_draft_and_rise_with_memory(void **state)
+TEST(bounds_hold_for_every_draft_and_rise_with_memory)
 {
-    (void)state;
     gsl_rng *rng = seeded();
     tree_case c;
     for (int i = 0; i < 300; i++) {
@@ -244,9 +238,8 @@ static void bounds_hold_for_every_draft_and_rise_with_memory(void **state)
 }
 
 /* The second token is free, the third a copy of it, the fourth 0. */
-static void memory_is_of_the_last_tokens(void **state)
+TEST(memory_is_of_the_last_tokens)
 {
-    (void)state;
     static const double chance[15] = {.7, .4, .4, 1, 0, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1};
     tree_case c;
     double bound[4];
@@ -277,9 +270,8 @@ static double joint_overlap(const tree_case *c, size_t v, int i, int tokens, dou
     return sum;
 }
 
-static void no_joint_law_of_rows_overlaps_more_than_any_rule(void **state)
+TEST(no_joint_law_of_rows_overlaps_more_than_any_rule)
 {
-    (void)state;
     gsl_rng *rng = seeded();
     tree_case c;
     double bound[K_MAX];
@@ -319,9 +311,8 @@ static void no_joint_law_of_rows_overlaps_more_than_any_rule(void **state)
     gsl_rng_free(rng);
 }
 
-static void trees_have_limits(void **state)
+TEST(trees_have_limits)
 {
-    (void)state;
     spec_block_tree_work work;
     assert_int_equal(spec_block_tree_rows(3, 4), 40);
     assert_int_equal(spec_block_tree_rows(1, 7), 7);
@@ -332,20 +323,4 @@ static void trees_have_limits(void **state)
     assert_int_equal(spec_block_tree_rows(3, 0), 0);
     assert_int_equal(spec_block_tree_work_init(&work, 2, 23), GSL_EDOM);
     spec_block_tree_work_free(&work);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tails_are_sums_over_drafts_and_ratios),
-        cmocka_unit_test(offset_by_offset_misses_the_best_draft),
-        cmocka_unit_test(a_best_row_for_each_offset_can_be_a_bad_draft),
-        cmocka_unit_test(offset_by_offset_takes_a_tie_without_a_look_ahead),
-        cmocka_unit_test(improving_ends_at_the_best_from_some_start),
-        cmocka_unit_test(bounds_hold_for_every_draft_and_rise_with_memory),
-        cmocka_unit_test(memory_is_of_the_last_tokens),
-        cmocka_unit_test(no_joint_law_of_rows_overlaps_more_than_any_rule),
-        cmocka_unit_test(trees_have_limits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

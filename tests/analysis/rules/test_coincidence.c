@@ -3,6 +3,7 @@
 #include "analysis/rules/coincidence.h"
 
 #include "tests/support/order_value.h"
+#include "tests/support/support.h"
 #include "tests/support/tuples.h"
 
 #include <gsl/gsl_rng.h>
@@ -56,10 +57,9 @@ static double naive_tree_by_tuples(const tuples *all, const double *target, cons
 }
 
 /* Peaks, ties, zeros and one-token rows, of both models. */
-static void formulas_are_the_sums_over_every_tuple(void **state)
+TEST(formulas_are_the_sums_over_every_tuple)
 {
     static tuples all;
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     for (int i = 0; i < 1600; i++) {
@@ -92,11 +92,10 @@ static void formulas_are_the_sums_over_every_tuple(void **state)
 
 /* For too many tuples: two drafts by the sum and by the race, rows over many orders of magnitude;
  * and a uniform draft, of which each token is among n of V with chance n/V. */
-static void the_race_agrees_with_the_sum_for_two_and_with_an_even_draft(void **state)
+TEST(the_race_agrees_with_the_sum_for_two_and_with_an_even_draft)
 {
     enum { V = 300 };
     double target[V], draft[V], even[V];
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     for (int x = 0; x < V; x++) even[x] = 1.0 / V;
@@ -116,11 +115,10 @@ static void the_race_agrees_with_the_sum_for_two_and_with_an_even_draft(void **s
 }
 
 /* Draft probabilities that add nothing to 1, and that no time of the race reaches. */
-static void the_least_draft_probabilities_do_no_harm(void **state)
+TEST(the_least_draft_probabilities_do_no_harm)
 {
     const double target[] = {0.5, 0.3, 0.2}, two[] = {0.27, 0.73, 0x1p-1074},
                  one[] = {1, 0x1p-1074, 0};
-    (void)state;
     assert_within(at_most_one(spec_coincidence_match_race, target, two, 3, 2), 0.8, 1e-14);
     assert_within(at_most_one(spec_coincidence_match_without, target, two, 3, 2), 0.8, 1e-15);
     assert_within(at_most_one(spec_coincidence_naive_tree_hub, target, one, 3, 2), 0.8,
@@ -128,11 +126,10 @@ static void the_least_draft_probabilities_do_no_harm(void **state)
 }
 
 /* The order's workspace after one function does not affect the next one. */
-static void one_order_serves_all(void **state)
+TEST(one_order_serves_all)
 {
     const double target[] = {0.25, 0.25, 0.5}, drafts[][3] = {{0.5, 0.25, 0.25}, {1, 0, 0}};
     spec_ratio_order order;
-    (void)state;
     assert_int_equal(spec_ratio_order_init(&order, 3), GSL_SUCCESS);
     for (int i = 0; i < 2; i++) {
         static acceptance *const all[] = {spec_coincidence_match_without,
@@ -148,14 +145,13 @@ static void one_order_serves_all(void **state)
     spec_ratio_order_free(&order);
 }
 
-static void outside_of_the_domain_there_is_no_number(void **state)
+TEST(outside_of_the_domain_there_is_no_number)
 {
     static acceptance *const all[] = {
         spec_coincidence_match_without, spec_coincidence_match_race, spec_coincidence_match_greedy,
         spec_coincidence_naive_tree_without, spec_coincidence_naive_tree_hub};
     const double target[] = {0.5, 0.3, 0.2}, draft[] = {0.27, 0.73, 0};
     spec_ratio_order order;
-    (void)state;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         assert_nan(at_most_one(all[i], target, draft, 3, 0));
         assert_nan(at_most_one(all[i], target, draft, 3, SPEC_DRAFTS_MAX + 1));
@@ -174,16 +170,4 @@ static void outside_of_the_domain_there_is_no_number(void **state)
         assert_within(at_most_one(spec_coincidence_naive_tree_without, one, one, 1, n), 1, 0);
         assert_within(at_most_one(spec_coincidence_naive_tree_hub, one, one, 1, n), 1, 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formulas_are_the_sums_over_every_tuple),
-        cmocka_unit_test(the_race_agrees_with_the_sum_for_two_and_with_an_even_draft),
-        cmocka_unit_test(the_least_draft_probabilities_do_no_harm),
-        cmocka_unit_test(one_order_serves_all),
-        cmocka_unit_test(outside_of_the_domain_there_is_no_number),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

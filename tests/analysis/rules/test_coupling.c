@@ -22,9 +22,8 @@ static double agreement(coupling *of, const double *target, const double *draft,
 static coupling *const all_forms[] = {spec_coupling_gumbel, spec_coupling_minhash,
                                       spec_coupling_bound};
 
-static void known_vectors(void **state)
+TEST(known_vectors)
 {
-    (void)state;
     static const double target[3] = {0.5, 0.3, 0.2}, draft[3] = {0.2, 0.5, 0.3};
     assert_within(agreement(spec_coupling_minhash, target, draft, 3), 42.0 / 65,
                   1e-15); /* (.7 + .06 + .06 + .02)/1.3 */
@@ -35,9 +34,8 @@ static void known_vectors(void **state)
 
 /* The chain bound <= MinHash <= Gumbel <= overlap; MinHash is above its bound wherever two rows
  * share a token without agreeing on it. */
-static void gumbel_is_between_minhash_and_the_overlap(void **state)
+TEST(gumbel_is_between_minhash_and_the_overlap)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     enum { MOST = 40 };
@@ -74,9 +72,8 @@ static void gumbel_is_between_minhash_and_the_overlap(void **state)
 
 /* 100,000 races of shared exponential clocks: a standard error of .0015, which separates the
  * overlap, MinHash and Gumbel of these rows by 27 of them or more. */
-static void gumbel_is_a_race_of_shared_clocks(void **state)
+TEST(gumbel_is_a_race_of_shared_clocks)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     double target[4] = {0.27, 0.33, 0.15, 0.25}, draft[4] = {0.4, 0.05, 0.35, 0.2};
@@ -104,9 +101,8 @@ static void gumbel_is_a_race_of_shared_clocks(void **state)
 /* 100,000 times the first dart below either row, of darts that both share: .0015 again.
  * (1-TV)/(1+TV), the chance that one dart decides for both, is 43 standard errors off, Gumbel
  * 27. */
-static void minhash_is_a_throw_of_shared_darts(void **state)
+TEST(minhash_is_a_throw_of_shared_darts)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     double target[4] = {0.27, 0.33, 0.15, 0.25}, draft[4] = {0.4, 0.05, 0.35, 0.2};
@@ -131,9 +127,8 @@ static void minhash_is_a_throw_of_shared_darts(void **state)
     gsl_rng_free(rng);
 }
 
-static void disjoint_rows_never_agree_and_equal_ones_always(void **state)
+TEST(disjoint_rows_never_agree_and_equal_ones_always)
 {
-    (void)state;
     static const double left[4] = {0.27, 0.73, 0, 0}, right[4] = {0, 0, 0.4, 0.6};
     for (int f = 0; f < 3; f++) {
         assert_same(agreement(all_forms[f], left, right, 4), 0);
@@ -142,9 +137,8 @@ static void disjoint_rows_never_agree_and_equal_ones_always(void **state)
     }
 }
 
-static void equal_rows_agree_no_more_than_always(void **state)
+TEST(equal_rows_agree_no_more_than_always)
 {
-    (void)state;
     enum { V = 64 };
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
@@ -156,35 +150,18 @@ static void equal_rows_agree_no_more_than_always(void **state)
     gsl_rng_free(rng);
 }
 
-static void tiny_chances_keep_their_digits(void **state)
+TEST(tiny_chances_keep_their_digits)
 {
-    (void)state;
     static const double target[2] = {1 - 1e-30, 1e-30}, draft[2] = {0, 1};
     assert_near(agreement(spec_coupling_gumbel, target, draft, 2), 1e-30, 1e-15);
 }
 
-static void rows_that_are_none_give_no_number(void **state)
+TEST(rows_that_are_none_give_no_number)
 {
-    (void)state;
     static const double bad[3] = {0.5, NAN, 0.5}, short_row[3] = {0.5, 0.3, 0.1},
                         row[3] = {0.5, 0.3, 0.2};
     for (int f = 0; f < 3; f++) {
         assert_nan(agreement(all_forms[f], bad, row, 3));
         assert_nan(agreement(all_forms[f], row, short_row, 3));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_vectors),
-        cmocka_unit_test(gumbel_is_between_minhash_and_the_overlap),
-        cmocka_unit_test(gumbel_is_a_race_of_shared_clocks),
-        cmocka_unit_test(minhash_is_a_throw_of_shared_darts),
-        cmocka_unit_test(disjoint_rows_never_agree_and_equal_ones_always),
-        cmocka_unit_test(equal_rows_agree_no_more_than_always),
-        cmocka_unit_test(tiny_chances_keep_their_digits),
-        cmocka_unit_test(rows_that_are_none_give_no_number),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include "analysis/rules/overlap.h"
 #include "analysis/rules/rrsw.h"
 #include "tests/support/order_value.h"
+#include "tests/support/support.h"
 #include "tests/support/tuples.h"
 
 #include <string.h>
@@ -13,9 +14,8 @@
 enum { V_MAX = TUPLES_V };
 
 /* tests/oracle/vectors.py prints these, as exact fractions except for K-SEQ. */
-static void known_vectors(void **state)
+TEST(known_vectors)
 {
-    (void)state;
     const struct {
         acceptance *of;
         int n;
@@ -137,9 +137,8 @@ static double play(double *ret_law, played_rule *rule, const double *target, con
     return accepted;
 }
 
-static void closed_forms_are_what_the_rules_accept_of_every_tuple(void **state)
+TEST(closed_forms_are_what_the_rules_accept_of_every_tuple)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     static tuples iid;
@@ -174,9 +173,8 @@ static void closed_forms_are_what_the_rules_accept_of_every_tuple(void **state)
     gsl_rng_free(rng);
 }
 
-static void kseq_with_a_larger_rho_counts_coincidences_of_residual_and_drafts(void **state)
+TEST(kseq_with_a_larger_rho_counts_coincidences_of_residual_and_drafts)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     static tuples iid;
@@ -237,9 +235,8 @@ static double play_spechub(double *ret_law, const double *target, const double *
     return accepted;
 }
 
-static void spechub_uses_up_its_hub(void **state)
+TEST(spechub_uses_up_its_hub)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     for (int i = 0; i < 400; i++) {
@@ -254,9 +251,8 @@ static void spechub_uses_up_its_hub(void **state)
     gsl_rng_free(rng);
 }
 
-static void deterministic_and_greedy_drafts_take_the_top_and_of_equals_the_first(void **state)
+TEST(deterministic_and_greedy_drafts_take_the_top_and_of_equals_the_first)
 {
-    (void)state;
     double target[5] = {0.05, 0.27, 0.13, 0.32, 0.23}, draft[5] = {0.3, 0.15, 0.3, 0.1, 0.15};
     assert_within(value(spec_multi_draft_match_top, target, draft, 5, 1), 0.05, 1e-16);
     assert_within(value(spec_multi_draft_match_top, target, draft, 5, 2), 0.18, 1e-16);
@@ -285,9 +281,8 @@ static void deterministic_and_greedy_drafts_take_the_top_and_of_equals_the_first
                   0.18 + 0.27 + 1 / 3. - 1 / 3. + 0.32 + 0.23, 1e-15);
 }
 
-static void large_vocabularies_are_served(void **state)
+TEST(large_vocabularies_are_served)
 {
-    (void)state;
     enum { V = 32000 };
     static double target[V], draft[V];
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
@@ -329,9 +324,8 @@ static bool serves(acceptance *of, int n)
     return n >= 1 && n <= SPEC_DRAFTS_MAX;
 }
 
-static void numbers_of_drafts_outside_the_domain_and_bad_rows_give_nan(void **state)
+TEST(numbers_of_drafts_outside_the_domain_and_bad_rows_give_nan)
 {
-    (void)state;
     double bad[3] = {0.5, NAN, 0.5}, short_row[3] = {0.5, 0.3, 0.1};
     for (int f = 0; f < FORMS; f++) {
         int counts[] = {-1, 0, 1, 2, 3, SPEC_DRAFTS_MAX, SPEC_DRAFTS_MAX + 1};
@@ -360,9 +354,8 @@ static void numbers_of_drafts_outside_the_domain_and_bad_rows_give_nan(void **st
     spec_ratio_order_free(&order);
 }
 
-static void disjoint_rows_accept_nothing_and_equal_ones_all(void **state)
+TEST(disjoint_rows_accept_nothing_and_equal_ones_all)
 {
-    (void)state;
     double left[4] = {0.27, 0.73, 0, 0}, right[4] = {0, 0, 0.4, 0.6};
     for (int f = 0; f < FORMS - 1; f++) {
         for (int n = 1; n <= 2; n++) {
@@ -393,9 +386,8 @@ static void disjoint_rows_accept_nothing_and_equal_ones_all(void **state)
 }
 
 /* Sums of shares round to both sides of 1. */
-static void what_is_certain_is_one_and_nothing_is_more(void **state)
+TEST(what_is_certain_is_one_and_nothing_is_more)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     enum { V = SPEC_DRAFTS_MAX };
@@ -411,9 +403,8 @@ static void what_is_certain_is_one_and_nothing_is_more(void **state)
     gsl_rng_free(rng);
 }
 
-static void tiny_chances_keep_their_digits(void **state)
+TEST(tiny_chances_keep_their_digits)
 {
-    (void)state;
     double target[2] = {1 - 1e-30, 1e-30}, draft[2] = {0, 1};
     assert_near(value(spec_multi_draft_match, target, draft, 2, 3), 1e-30, 1e-15);
     assert_near(value(spec_multi_draft_rrs, target, draft, 2, 2), 1e-30, 1e-15);
@@ -421,21 +412,4 @@ static void tiny_chances_keep_their_digits(void **state)
     double rare[2] = {1, 1e-20}, other[2] = {0, 1};
     assert_near(value(spec_multi_draft_match, other, rare, 2, 5), 5e-20, 1e-15);
     assert_near(value(spec_multi_draft_naive_tree, other, rare, 2, 5), 5e-20, 1e-15);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_vectors),
-        cmocka_unit_test(closed_forms_are_what_the_rules_accept_of_every_tuple),
-        cmocka_unit_test(kseq_with_a_larger_rho_counts_coincidences_of_residual_and_drafts),
-        cmocka_unit_test(spechub_uses_up_its_hub),
-        cmocka_unit_test(deterministic_and_greedy_drafts_take_the_top_and_of_equals_the_first),
-        cmocka_unit_test(large_vocabularies_are_served),
-        cmocka_unit_test(numbers_of_drafts_outside_the_domain_and_bad_rows_give_nan),
-        cmocka_unit_test(disjoint_rows_accept_nothing_and_equal_ones_all),
-        cmocka_unit_test(what_is_certain_is_one_and_nothing_is_more),
-        cmocka_unit_test(tiny_chances_keep_their_digits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include "analysis/rules/overlap.h"
 #include "analysis/rules/rrsw.h"
 #include "tests/support/order_value.h"
+#include "tests/support/support.h"
 #include "tests/support/tuples.h"
 
 #include <gsl/gsl_sf_gamma.h>
@@ -15,9 +16,8 @@ enum { V_MAX = TUPLES_V };
 
 /* tests/oracle/vectors.py prints exact fractions; tests/oracle/single.py finds them by subsets and
  * by flow. */
-static void known_vectors(void **state)
+TEST(known_vectors)
 {
-    (void)state;
     assert_within(value(spec_optimal_iid, target1, draft1, 3, 1), 0.7, 1e-15);
     assert_within(value(spec_optimal_iid, target1, draft1, 3, 2), 0.86, 1e-15);
     assert_within(value(spec_optimal_iid, target1, draft1, 3, 3), 247.0 / 250, 1e-15);
@@ -109,9 +109,8 @@ static double by_flow(const double *target, int V, const tuples *all)
     }
 }
 
-static void prefixes_reach_the_best_subset_and_the_largest_flow(void **state)
+TEST(prefixes_reach_the_best_subset_and_the_largest_flow)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     static tuples all;
@@ -148,9 +147,8 @@ static void prefixes_reach_the_best_subset_and_the_largest_flow(void **state)
 /* Target t [1 - (1 - min(d/t, 1))^2] by hand: .5 (1 - .6^2) + .3 + .2 = .82, below .86; and .3 + .4
  * (1 - .25^2) + .3 (1 - (2/3)^2). One ratio wherever both are positive, and it is the optimum.
  * tests/oracle/spectrgbv.py finds it below the optimum in 299 of 300 cases, and never above it. */
-static void the_quoted_optimum_is_a_lower_bound(void **state)
+TEST(the_quoted_optimum_is_a_lower_bound)
 {
-    (void)state;
     assert_within(value(spec_optimal_quoted, target1, draft1, 3, 1), 0.7, 1e-15);
     assert_within(value(spec_optimal_quoted, target1, draft1, 3, 2), 0.82, 1e-15);
     assert_within(value(spec_optimal_quoted, target2, draft2, 3, 2),
@@ -183,9 +181,8 @@ static void the_quoted_optimum_is_a_lower_bound(void **state)
 }
 
 /* The orders that are proved (docs/formulas.md#orders), on rows of every kind. */
-static void rules_and_optima_stand_in_order(void **state)
+TEST(rules_and_optima_stand_in_order)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     enum { V = 24 };
@@ -218,9 +215,8 @@ static void rules_and_optima_stand_in_order(void **state)
 
 /* ---- the race -------------------------------------------------------------------------------- */
 
-static void race_integral_is_the_sum_over_tuples(void **state)
+TEST(race_integral_is_the_sum_over_tuples)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     static tuples all;
@@ -251,9 +247,8 @@ static void race_integral_is_the_sum_over_tuples(void **state)
 
 /* n of V equally likely tokens are all among the first j with the hypergeometric chance C(j, n) /
  * C(V, n). */
-static void race_of_equal_clocks_is_hypergeometric(void **state)
+TEST(race_of_equal_clocks_is_hypergeometric)
 {
-    (void)state;
     enum { V = 300 };
     double target[V], even[V], inside[V + 1];
     for (int x = 0; x < V; x++) {
@@ -280,9 +275,8 @@ static void race_of_equal_clocks_is_hypergeometric(void **state)
     spec_ratio_order_free(&order);
 }
 
-static void two_drafts_agree_by_sum_and_by_integral_in_large_vocabularies(void **state)
+TEST(two_drafts_agree_by_sum_and_by_integral_in_large_vocabularies)
 {
-    (void)state;
     enum { V = 1500 };
     static double target[V], draft[V], inside[V + 1];
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
@@ -302,9 +296,8 @@ static void two_drafts_agree_by_sum_and_by_integral_in_large_vocabularies(void *
     gsl_rng_free(rng);
 }
 
-static void nearly_certain_drafts_keep_their_digits(void **state)
+TEST(nearly_certain_drafts_keep_their_digits)
 {
-    (void)state;
     double rests[3] = {4e-13, 4e-25, 4e-90};
     for (int i = 0; i < 3; i++) {
         double rest = rests[i], draft[3] = {1 - rest, rest / 4, rest * 3 / 4},
@@ -322,9 +315,8 @@ static void nearly_certain_drafts_keep_their_digits(void **state)
 }
 
 /* The race to a token of nearly zero probability ends before the largest double. */
-static void a_clock_too_slow_for_a_double_never_rings(void **state)
+TEST(a_clock_too_slow_for_a_double_never_rings)
 {
-    (void)state;
     double target[4] = {0.2, 0.2, 0.2, 0.4}, draft[4] = {0.5, 0.3, 0.2, 1e-320}, inside[5];
     spec_ratio_order order;
     assert_int_equal(spec_ratio_order_init(&order, 4), GSL_SUCCESS);
@@ -338,9 +330,8 @@ static void a_clock_too_slow_for_a_double_never_rings(void **state)
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
-static void the_scratch_of_an_order_is_its_own(void **state)
+TEST(the_scratch_of_an_order_is_its_own)
 {
-    (void)state;
     double target[5] = {0.05, 0.27, 0.13, 0.32, 0.23}, draft[5] = {0.31, 0.14, 0.3, 0.1, 0.15};
     for (int n = 2; n <= 3; n++) {
         double sums[4][6];
@@ -356,9 +347,8 @@ static void the_scratch_of_an_order_is_its_own(void **state)
     }
 }
 
-static void one_draft_is_the_overlap_at_any_size(void **state)
+TEST(one_draft_is_the_overlap_at_any_size)
 {
-    (void)state;
     enum { V = 32000 };
     static double target[V], draft[V];
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
@@ -373,9 +363,8 @@ static void one_draft_is_the_overlap_at_any_size(void **state)
     gsl_rng_free(rng);
 }
 
-static void edges_of_the_domain(void **state)
+TEST(edges_of_the_domain)
 {
-    (void)state;
     acceptance *const optima[2] = {spec_optimal_iid, spec_optimal_without_replacement};
     double bad[3] = {0.5, NAN, 0.5}, left[4] = {0.27, 0.73, 0, 0}, right[4] = {0, 0, 0.4, 0.6},
            certain[1] = {1};
@@ -405,23 +394,4 @@ static void edges_of_the_domain(void **state)
     spec_optimal_prefix_chances(inside, &order, 1);
     for (int k = 0; k <= 3; k++) assert_within(inside[k], order.draft_below[k], 2e-15);
     spec_ratio_order_free(&order);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_vectors),
-        cmocka_unit_test(prefixes_reach_the_best_subset_and_the_largest_flow),
-        cmocka_unit_test(the_quoted_optimum_is_a_lower_bound),
-        cmocka_unit_test(rules_and_optima_stand_in_order),
-        cmocka_unit_test(race_integral_is_the_sum_over_tuples),
-        cmocka_unit_test(race_of_equal_clocks_is_hypergeometric),
-        cmocka_unit_test(two_drafts_agree_by_sum_and_by_integral_in_large_vocabularies),
-        cmocka_unit_test(nearly_certain_drafts_keep_their_digits),
-        cmocka_unit_test(a_clock_too_slow_for_a_double_never_rings),
-        cmocka_unit_test(the_scratch_of_an_order_is_its_own),
-        cmocka_unit_test(one_draft_is_the_overlap_at_any_size),
-        cmocka_unit_test(edges_of_the_domain),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

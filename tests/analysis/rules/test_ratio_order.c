@@ -8,9 +8,8 @@
 
 #include <float.h>
 
-static void tokens_stand_by_ratio_then_token_and_undrafted_ones_last_by_target(void **state)
+TEST(tokens_stand_by_ratio_then_token_and_undrafted_ones_last_by_target)
 {
-    (void)state;
     /* ratios: 0, 2, inf, 1/2, 2, 0/0, inf, -0/0 */
     double target[8] = {0, 0.2, 0.3, 0.05, 0.3, 0, 0.15, -0.0};
     double draft[8] = {0.65, 0.1, 0, 0.1, 0.15, 0, -0.0, 0};
@@ -34,9 +33,8 @@ static void tokens_stand_by_ratio_then_token_and_undrafted_ones_last_by_target(v
     spec_ratio_order_free(&order);
 }
 
-static void sums_of_prefixes_are_those_of_the_rows(void **state)
+TEST(sums_of_prefixes_are_those_of_the_rows)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     enum { V = 2000 };
@@ -80,9 +78,8 @@ static void sums_of_prefixes_are_those_of_the_rows(void **state)
     gsl_rng_free(rng);
 }
 
-static void extreme_scales_are_limits(void **state)
+TEST(extreme_scales_are_limits)
 {
-    (void)state;
     double target[3] = {0.27, 0.5, 0.23}, draft[3] = {0.73, 0.27, 0};
     spec_ratio_order order;
     assert_int_equal(spec_ratio_order_init(&order, 3), GSL_SUCCESS);
@@ -104,9 +101,8 @@ static void extreme_scales_are_limits(void **state)
     spec_ratio_order_free(&order);
 }
 
-static void the_sort_sees_the_last_bit_and_takes_minus_zero_for_zero(void **state)
+TEST(the_sort_sees_the_last_bit_and_takes_minus_zero_for_zero)
 {
-    (void)state;
     double step = 0x1p-54, target[4] = {0.25 + step, 0.25, 0.25, 0.25 - step},
            even[4] = {0.25, 0.25, 0.25, 0.25};
     double minus[4] = {0.5, -0.0, 0.5, 0};
@@ -142,9 +138,8 @@ static void the_sort_sees_the_last_bit_and_takes_minus_zero_for_zero(void **stat
     gsl_rng_free(rng);
 }
 
-static void what_is_no_law_is_refused_and_gives_nan_until_the_next_sort(void **state)
+TEST(what_is_no_law_is_refused_and_gives_nan_until_the_next_sort)
 {
-    (void)state;
     double good[3] = {0.5, 0.3, 0.2}, negative[3] = {1.1, -0.1, 0}, nan_row[3] = {0.5, NAN, 0.5},
            off[3] = {0.5, 0.3, 0.2 + 3e-9};
     double near[3] = {0.5, 0.3, 0.2 + 5e-10}, infinite[3] = {INFINITY, 0, 0};
@@ -175,16 +170,4 @@ static void what_is_no_law_is_refused_and_gives_nan_until_the_next_sort(void **s
     assert_int_equal(spec_ratio_order_sort(&order, certain, certain), GSL_SUCCESS);
     assert_same(spec_ratio_order_common(&order, 1), 1);
     spec_ratio_order_free(&order);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tokens_stand_by_ratio_then_token_and_undrafted_ones_last_by_target),
-        cmocka_unit_test(sums_of_prefixes_are_those_of_the_rows),
-        cmocka_unit_test(extreme_scales_are_limits),
-        cmocka_unit_test(the_sort_sees_the_last_bit_and_takes_minus_zero_for_zero),
-        cmocka_unit_test(what_is_no_law_is_refused_and_gives_nan_until_the_next_sort),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "analysis/rules/rrsw.h"
 
 #include "tests/support/order_value.h"
+#include "tests/support/support.h"
 #include "tests/support/tuples.h"
 
 #include <string.h>
@@ -11,18 +12,16 @@
 enum { V_MAX = TUPLES_V };
 
 /* Printed by tests/oracle/vectors.py. */
-static void known_vectors(void **state)
+TEST(known_vectors)
 {
-    (void)state;
     assert_within(value(spec_rrsw_acceptance, target1, draft1, 3, 1), 0.7, 1e-15);
     assert_within(value(spec_rrsw_acceptance, target1, draft1, 3, 2), 283.0 / 350, 1e-15);
     assert_within(value(spec_rrsw_acceptance, target2, draft2, 3, 2), 0.875, 1e-15);
     assert_within(value(spec_rrsw_acceptance, target1, draft1, 3, 3), 1, 1e-15);
 }
 
-static void without_replacement_covers_all_with_as_many_drafts_as_tokens(void **state)
+TEST(without_replacement_covers_all_with_as_many_drafts_as_tokens)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     for (int i = 0; i < 60; i++) {
@@ -38,9 +37,8 @@ static void without_replacement_covers_all_with_as_many_drafts_as_tokens(void **
 
 /* A draft with nearly all probability on token 0: the rest must not come from a subtraction. Token
  * 0, then one of the others, in proportions 1 to 3: by hand, because 1 - draft(0) is 4e-13. */
-static void without_replacement_keeps_the_digits_of_a_small_rest(void **state)
+TEST(without_replacement_keeps_the_digits_of_a_small_rest)
 {
-    (void)state;
     double rest = 4e-13, draft[3] = {1 - rest, rest / 4, rest * 3 / 4}, target[3] = {0, 0.5, 0.5};
     /* round 1 accepts rest; the residual is (1/2, 1/2) except for it, the draft (1/4, 3/4): overlap
      * 3/4. Terms of the size of rest remain. */
@@ -74,9 +72,8 @@ static double rrsw_by_rows(const double *target, const double *draft, int V, int
     return accepted;
 }
 
-static void without_replacement_is_the_recursion_over_rows(void **state)
+TEST(without_replacement_is_the_recursion_over_rows)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     const struct {
@@ -93,9 +90,8 @@ static void without_replacement_is_the_recursion_over_rows(void **state)
     gsl_rng_free(rng);
 }
 
-static void without_replacement_from_an_even_draft_needs_no_paths(void **state)
+TEST(without_replacement_from_an_even_draft_needs_no_paths)
 {
-    (void)state;
     double target[9] = {0.27, 0.03, 0.11, 0.19, 0.07, 0.13, 0.02, 0.1, 0.08}, even[9],
            one[9] = {0, 0, 0, 0, 0, 0, 1, 0, 0};
     for (int x = 0; x < 9; x++) even[x] = 1. / 9;
@@ -122,9 +118,8 @@ static void without_replacement_from_an_even_draft_needs_no_paths(void **state)
 
 /* If the target equals the draft without one token, the rule never accepts that token, and then
  * accepts all others. */
-static void a_residual_that_is_what_is_left_of_the_draft_is_accepted(void **state)
+TEST(a_residual_that_is_what_is_left_of_the_draft_is_accepted)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     enum { V = 64 };
@@ -152,9 +147,8 @@ static void a_residual_that_is_what_is_left_of_the_draft_is_accepted(void **stat
     gsl_rng_free(rng);
 }
 
-static void too_many_paths_are_refused(void **state)
+TEST(too_many_paths_are_refused)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     static double large[44722];
@@ -169,9 +163,8 @@ static void too_many_paths_are_refused(void **state)
     gsl_rng_free(rng);
 }
 
-static void it_is_what_the_rule_accepts_of_every_tuple(void **state)
+TEST(it_is_what_the_rule_accepts_of_every_tuple)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     static tuples all;
@@ -200,28 +193,11 @@ static void it_is_what_the_rule_accepts_of_every_tuple(void **state)
     gsl_rng_free(rng);
 }
 
-static void outside_the_domain_there_is_no_number(void **state)
+TEST(outside_the_domain_there_is_no_number)
 {
-    (void)state;
     static const double bad[3] = {0.5, NAN, 0.5};
     for (int n = -1; n <= 0; n++) assert_nan(value(spec_rrsw_acceptance, target1, draft1, 3, n));
     assert_nan(value(spec_rrsw_acceptance, target1, draft1, 3, SPEC_DRAFTS_MAX + 1));
     assert_same(value(spec_rrsw_acceptance, target1, draft1, 3, SPEC_DRAFTS_MAX), 1);
     assert_nan(value(spec_rrsw_acceptance, bad, draft1, 3, 1));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_vectors),
-        cmocka_unit_test(without_replacement_covers_all_with_as_many_drafts_as_tokens),
-        cmocka_unit_test(without_replacement_keeps_the_digits_of_a_small_rest),
-        cmocka_unit_test(without_replacement_is_the_recursion_over_rows),
-        cmocka_unit_test(without_replacement_from_an_even_draft_needs_no_paths),
-        cmocka_unit_test(a_residual_that_is_what_is_left_of_the_draft_is_accepted),
-        cmocka_unit_test(too_many_paths_are_refused),
-        cmocka_unit_test(it_is_what_the_rule_accepts_of_every_tuple),
-        cmocka_unit_test(outside_the_domain_there_is_no_number),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

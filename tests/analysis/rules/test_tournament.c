@@ -85,9 +85,8 @@ static double play(double *ret_judged, const double *target, const double *draft
     return *ret_judged + accepted;
 }
 
-static void the_closed_form_is_the_game_on_every_tuple(void **state)
+TEST(the_closed_form_is_the_game_on_every_tuple)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, (unsigned long)spec_test_seed());
     const uint64_t cases = spec_test_samples(2000);
@@ -118,9 +117,8 @@ static void the_closed_form_is_the_game_on_every_tuple(void **state)
     assert_true(by_chance > cases / 100);
 }
 
-static void the_domain_has_edges(void **state)
+TEST(the_domain_has_edges)
 {
-    (void)state;
     enum { MAX = SPEC_TOURNAMENT_VOCAB_MAX, V = MAX + 1 };
     static double row[V], skew[V];
     const double target[3] = {0.5, 0.3, 0.2}, draft[3] = {0.2, 0.5, 0.3};
@@ -158,9 +156,8 @@ static void the_domain_has_edges(void **state)
 
 /* Share 1 is best, and the winner's law is (4, 13, 32)/49. Token 1, of the highest target/draft,
  * has more than its target there, and token 2, which is before it, has less. */
-static void share_1_need_not_be_the_optimum(void **state)
+TEST(share_1_need_not_be_the_optimum)
 {
-    (void)state;
     const double target[3] = {0, 0.25, 0.75}, draft[3] = {2.0 / 7, 1.0 / 7, 4.0 / 7};
     spec_ratio_order order;
     assert_int_equal(spec_ratio_order_init(&order, 3), GSL_SUCCESS);
@@ -174,9 +171,8 @@ static void share_1_need_not_be_the_optimum(void **state)
 /* Token 1 ties with token 0, so its law falls below the least double: (.04, 0, .77, .19), then
  * (.008, 0, .721, .271). A draft of token 3 wins, so the correction, token 3, is never a draft that
  * lost. */
-static void a_law_that_underflows_has_no_ratio(void **state)
+TEST(a_law_that_underflows_has_no_ratio)
 {
-    (void)state;
     const double target[4] = {0, 0, 0.1, 0.9}, draft[4] = {0.2, 0x1p-1074, 0.7, 0.1};
     spec_ratio_order order;
     assert_int_equal(spec_ratio_order_init(&order, 4), GSL_SUCCESS);
@@ -185,15 +181,4 @@ static void a_law_that_underflows_has_no_ratio(void **state)
     assert_within(spec_tournament_khisti_judged(&order, 3), 0.371, 1e-15);
     assert_within(spec_tournament_khisti(&order, 3), 0.371, 1e-15);
     spec_ratio_order_free(&order);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_closed_form_is_the_game_on_every_tuple),
-        cmocka_unit_test(the_domain_has_edges),
-        cmocka_unit_test(share_1_need_not_be_the_optimum),
-        cmocka_unit_test(a_law_that_underflows_has_no_ratio),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,12 @@
 
 #include "analysis/ahead.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <stdio.h>
 
-static void known_gains(void **state)
+TEST(known_gains)
 {
-    (void)state;
     static const char *const gain[] = {"1.176", "1.085", "1.022", "1.002"};
     const double hit = spec_ahead_hit(0.9, 4, 0.8);
     for (int i = 0; i < 4; i++)
@@ -16,9 +16,8 @@ static void known_gains(void **state)
 }
 
 /* Second route: all patterns of hits among the requests. */
-static void a_step_waits_for_any_miss(void **state)
+TEST(a_step_waits_for_any_miss)
 {
-    (void)state;
     for (int B = 1; B <= 6; B++)
         for (int slow = 0; slow < 2; slow++) {
             const double hit = 0.27 + 0.1 * B, draft = slow ? 0.43 : 0.07;
@@ -39,9 +38,8 @@ static void a_step_waits_for_any_miss(void **state)
 }
 
 /* Second route: a request's chain of states, from no draft; and the tokens of its steps. */
-static void riding_is_a_chain_of_two_states(void **state)
+TEST(riding_is_a_chain_of_two_states)
 {
-    (void)state;
     for (int i = 0; i < 5; i++)
         for (int j = 1; j < 6; j++) {
             const double hit = 0.24 * i, guessed = 0.19 * j;
@@ -58,9 +56,8 @@ static void riding_is_a_chain_of_two_states(void **state)
 
 /* Second route: two devices, half batches A and B. A device serves its first waiting half; a half
  * is drafted, then verified, then drafted again. */
-static void halves_take_turns_on_two_devices(void **state)
+TEST(halves_take_turns_on_two_devices)
 {
-    (void)state;
     for (int i = 0; i <= 8; i++) {
         const double draft = 0.3 * i, verify = 1.0;
         double ready[2] = {0.0, 0.0}, draft_free = 0.0, verify_free = 0.0, middle = 0.0;
@@ -80,9 +77,8 @@ static void halves_take_turns_on_two_devices(void **state)
     }
 }
 
-static void outside_the_domain_is_nan(void **state)
+TEST(outside_the_domain_is_nan)
 {
-    (void)state;
     assert_nan(spec_batch_ahead_step(1.1, 2.0, 3, 0.1, 1.0));
     assert_nan(spec_batch_ahead_step(NAN, 2.0, 3, 0.1, 1.0));
     assert_nan(spec_batch_ahead_step(0.5, 0.5, 3, 0.1, 1.0));
@@ -94,16 +90,4 @@ static void outside_the_domain_is_nan(void **state)
     assert_nan(spec_batch_ahead_ride(0.1, 0.5, 0.9));
     assert_nan(spec_batch_ahead_halves(-1.0, 1.0));
     assert_nan(spec_batch_ahead_halves(1.0, NAN));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_gains),
-        cmocka_unit_test(a_step_waits_for_any_miss),
-        cmocka_unit_test(riding_is_a_chain_of_two_states),
-        cmocka_unit_test(halves_take_turns_on_two_devices),
-        cmocka_unit_test(outside_the_domain_is_nan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,9 +73,8 @@ static double stop_at_first(const batch *b)
 
 /* Stopping at the first token that lowers the rate is as good where drafting costs by the token
  * alone, in half of the batches; in others it misses. */
-static void lengths_are_the_best_of_all(void **state)
+TEST(lengths_are_the_best_of_all)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus);
     gsl_rng_set(rng, spec_test_seed());
     double lost = 0.0, worst = 1.0;
@@ -103,9 +102,8 @@ static void lengths_are_the_best_of_all(void **state)
     gsl_rng_free(rng);
 }
 
-static void rate_is_tokens_over_time(void **state)
+TEST(rate_is_tokens_over_time)
 {
-    (void)state;
     const spec_affine_step cost = {.step = 0.7,
                                    .token = 0.05,
                                    .kv = 0.001,
@@ -120,9 +118,8 @@ static void rate_is_tokens_over_time(void **state)
     assert_near(spec_best_lengths_rate((int[]){0, 0}, alpha, 2, &cost, &fixed), 2.0 / 1.45, 1e-14);
 }
 
-static void edges_and_outside(void **state)
+TEST(edges_and_outside)
 {
-    (void)state;
     const spec_affine_step cost = {.step = 1.0, .token = 0.01}, free_tokens = {.step = 1.0};
     const spec_step_work fixed = {0};
     int K[3] = {7, 7, 7};
@@ -140,14 +137,4 @@ static void edges_and_outside(void **state)
     assert_nan(spec_best_lengths(K, alpha, 3, -1, &cost, &fixed));
     assert_nan(spec_best_lengths(K, alpha, 0, 4, &cost, &fixed));
     assert_nan(spec_best_lengths_rate((int[]){-1}, alpha, 1, &cost, &fixed));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lengths_are_the_best_of_all),
-        cmocka_unit_test(rate_is_tokens_over_time),
-        cmocka_unit_test(edges_and_outside),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

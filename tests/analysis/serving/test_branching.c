@@ -3,14 +3,14 @@
 
 #include "analysis/serving/capacity.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 
 /* Of a Python program that sums families in another way, without prompts, KV costs and idle times.
  * Its simulations agree: 15 values of z within 2.1. */
-static void known_answers(void **state)
+TEST(known_answers)
 {
-    (void)state;
     static const struct {
         int K, L;
         double alpha, load;
@@ -49,9 +49,8 @@ static void known_answers(void **state)
 
 /* SpecDecode-Bench's fit of an H100: speed-ups of the mean latency by a simulator, means of 8 runs
  * of 20 000 requests, with 256 slots. Half-widths of 95 % where they exceed a digit. */
-static void known_speedups_with_prompts_and_caches(void **state)
+TEST(known_speedups_with_prompts_and_caches)
 {
-    (void)state;
     static const struct {
         double alpha, rate, speedup[3], within;
     } rows[] = {
@@ -239,9 +238,8 @@ static const spec_affine_step costs = {.step = 0.9,
 /* A prompt, then 2 tokens by rounds of K = 1: state 1, and state 2 after one token. Lengths of 2
  * and 3, or 3 alone. Power: with idle = 0, or with the draft's cost in all steps, off by 1 to
  * 40 %. */
-static void a_load_with_prompts_is_its_markov_chain(void **state)
+TEST(a_load_with_prompts_is_its_markov_chain)
 {
-    (void)state;
     enum { PROMPT = 7 };
     static const double tail[3] = {1.0, 1.0, 0.4}, alpha = 0.6;
     for (int varied = 0; varied < 2; varied++)
@@ -266,9 +264,8 @@ static void a_load_with_prompts_is_its_markov_chain(void **state)
 
 /* Three tokens by rounds of K = 1, whose states are the tokens emitted. Rounds that repeat without
  * KV costs, which would make variances approximate. */
-static void a_load_without_prompts_is_its_markov_chain(void **state)
+TEST(a_load_without_prompts_is_its_markov_chain)
 {
-    (void)state;
     const double alpha = 0.6;
     for (int repeats = 0; repeats < 2; repeats++)
         for (int i = 0; i < 2; i++) {
@@ -290,9 +287,8 @@ static void a_load_without_prompts_is_its_markov_chain(void **state)
 
 /* Second route to the variance, near capacity, where the sums over families are cut and closed:
  * the known sum over steps and lives for one added time, without pairs of steps. */
-static void variance_near_capacity_is_the_long_sum(void **state)
+TEST(variance_near_capacity_is_the_long_sum)
 {
-    (void)state;
     enum { L = 12, FAR = 60000 };
     static double m[FAR + 1], sum[FAR + 1];
     const double base = 0.27, added = 0.05 * 2.0, loads[] = {0.3, 0.9, 0.99};
@@ -331,9 +327,8 @@ static void variance_near_capacity_is_the_long_sum(void **state)
 }
 
 /* Latency over E[N] base / (1 - load), which takes the mean over steps for the mean over time. */
-static void latency_near_capacity_is_more_than_rounds_of_mean_steps(void **state)
+TEST(latency_near_capacity_is_more_than_rounds_of_mean_steps)
 {
-    (void)state;
     static const struct {
         spec_affine_step cost;
         double prompt;
@@ -373,9 +368,8 @@ static void latency_near_capacity_is_more_than_rounds_of_mean_steps(void **state
 /* Kinds of one prompt each are exact. One kind of both prompts differs in the chance of idle times
  * alone, by the spread of what prompts add to contexts. Power, without these: with the mean prompt
  * in place of a gamma law, idle is off by 6e-5. */
-static void one_kind_of_many_prompts_is_nearly_exact(void **state)
+TEST(one_kind_of_many_prompts_is_nearly_exact)
 {
-    (void)state;
     const spec_request_kind two[2] = {{0.5, 0.6, NULL, 40, 4.0, 16.0},
                                       {0.5, 0.6, NULL, 40, 20.0, 400.0}},
                             one = {1.0, 0.6, NULL, 40, 12.0, 208.0};
@@ -397,9 +391,8 @@ static void one_kind_of_many_prompts_is_nearly_exact(void **state)
     }
 }
 
-static void outside_the_domain_is_nan(void **state)
+TEST(outside_the_domain_is_nan)
 {
-    (void)state;
     const double rising[3] = {1.0, 0.4, 0.6}, short_tail[3] = {0.9, 0.4, 0.1};
     const spec_request_kind good = {1.0, 0.6, NULL, 3, 7.0, 49.0};
     const struct {
@@ -427,19 +420,4 @@ static void outside_the_domain_is_nan(void **state)
     const spec_request_kinds none = {NULL, 0, true, 1, 0.0};
     spec_branching b;
     assert_int_equal(spec_branching_of_kinds(&b, &none, &costs, 0.1), GSL_EDOM);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_answers),
-        cmocka_unit_test(known_speedups_with_prompts_and_caches),
-        cmocka_unit_test(a_load_with_prompts_is_its_markov_chain),
-        cmocka_unit_test(a_load_without_prompts_is_its_markov_chain),
-        cmocka_unit_test(variance_near_capacity_is_the_long_sum),
-        cmocka_unit_test(latency_near_capacity_is_more_than_rounds_of_mean_steps),
-        cmocka_unit_test(one_kind_of_many_prompts_is_nearly_exact),
-        cmocka_unit_test(outside_the_domain_is_nan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

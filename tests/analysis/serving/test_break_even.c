@@ -4,6 +4,7 @@
 #include "analysis/capped_geometric.h"
 #include "analysis/speedup.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <stdio.h>
 
@@ -11,9 +12,8 @@
 static const spec_affine_step fit = {
     .step = 7.093e-3, .token = 2.10103129e-5, .kv = 3.92645679e-8, .draft_round = 2.13526e-3};
 
-static void known_batches_and_contexts(void **state)
+TEST(known_batches_and_contexts)
 {
-    (void)state;
     static const struct {
         double alpha;
         double batch[3], context[3];
@@ -38,9 +38,8 @@ static void known_batches_and_contexts(void **state)
 }
 
 /* The signs of the gain at 1 to 1e5 requests are those of the interval. */
-static void the_interval_has_the_batches_that_gain(void **state)
+TEST(the_interval_has_the_batches_that_gain)
 {
-    (void)state;
     int below = 0, all = 0, none = 0, above = 0;
     for (int K = 1; K <= 5; K += 2)
         for (int a = 0; a <= 10; a++)
@@ -66,9 +65,8 @@ static void the_interval_has_the_batches_that_gain(void **state)
     assert_true(below > 20 && all > 20 && none > 20 && above > 20);
 }
 
-static void costs_of_one_text_give_its_speedup(void **state)
+TEST(costs_of_one_text_give_its_speedup)
 {
-    (void)state;
     const spec_affine_step all = {.step = 0.7,
                                   .token = 0.05,
                                   .kv = 0.001,
@@ -86,9 +84,8 @@ static void costs_of_one_text_give_its_speedup(void **state)
 
 /* Data sheets: A100 80GB (2.039 TB/s) at 60 % of its FLOP/s, H100 SXM at 70 %; values in two
  * digits. */
-static void known_rooflines(void **state)
+TEST(known_rooflines)
 {
-    (void)state;
     const spec_hardware a100x8 = {.flops = 8 * 312e12 * 0.6, .bandwidth = 8 * 2.039e12},
                         h100x4 = {.flops = 4 * 989e12 * 0.7, .bandwidth = 4 * 3.35e12};
     const spec_transformer_shape
@@ -146,9 +143,8 @@ static void known_rooflines(void **state)
     assert_near(spec_break_even_roofline(&m, 2, spec_capped_geometric_mean(0.7, 2)), 1.0, 1e-12);
 }
 
-static void outside_the_domain_is_nan(void **state)
+TEST(outside_the_domain_is_nan)
 {
-    (void)state;
     double from, to;
     const double wrong[] = {0.999, 2.001, NAN};
     for (int i = 0; i < 3; i++) {
@@ -183,16 +179,4 @@ static void outside_the_domain_is_nan(void **state)
     assert_nan(spec_break_even_roofline(&part_of_one, 1, 1.5));
     assert_nan(spec_break_even_roofline(&one, 1, 2.5));
     assert_true(spec_break_even_roofline(&one, 1, 2.0) > 0.0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_batches_and_contexts),
-        cmocka_unit_test(the_interval_has_the_batches_that_gain),
-        cmocka_unit_test(costs_of_one_text_give_its_speedup),
-        cmocka_unit_test(known_rooflines),
-        cmocka_unit_test(outside_the_domain_is_nan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

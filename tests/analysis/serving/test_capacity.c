@@ -3,12 +3,12 @@
 
 #include "analysis/serving/request_life.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 /* SpecDecode-Bench's fit of an H100 with Llama-3.1-8B, prompts of 512 tokens and outputs of 256.
  * That table counts the newest token as cached: a context of one token more. */
-static void known_capacities(void **state)
+TEST(known_capacities)
 {
-    (void)state;
     static const struct {
         double alpha;
         int K;
@@ -43,9 +43,8 @@ static void known_capacities(void **state)
 }
 
 /* Second route: a step takes its own time and what its requests add in it. */
-static void means_balance(void **state)
+TEST(means_balance)
 {
-    (void)state;
     const double base = 0.007, rate = 40.0, steps = 27.0, added = 4.1e-4;
     const double extra = steps * added, load = spec_capacity_load(rate, extra);
     for (int i = 0; i < 3; i++) {
@@ -59,9 +58,8 @@ static void means_balance(void **state)
     assert_near(spec_capacity_step(base, 0.0, 0.1, 1.0), base + 0.1, 1e-15);
 }
 
-static void edges_and_outside(void **state)
+TEST(edges_and_outside)
 {
-    (void)state;
     assert_same(spec_capacity_rate(0.0), INFINITY);
     assert_same(spec_capacity_step(0.1, 1.0, 0.1, 0.0), INFINITY);
     assert_nan(spec_capacity_rate(-1.0));
@@ -73,14 +71,4 @@ static void edges_and_outside(void **state)
     assert_nan(spec_capacity_batch(1.0, 5.0, 0.0, 0.0));
     assert_nan(spec_capacity_batch(-1.0, 5.0, 0.1, 0.0));
     assert_nan(spec_capacity_batch(1.0, 5.0, 0.1, -0.1));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_capacities),
-        cmocka_unit_test(means_balance),
-        cmocka_unit_test(edges_and_outside),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "analysis/serving/conservation.h"
 
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 /* Two requests by hand, one after another: a prompt of 5 tokens and 3 tokens of output, then no
  * prompt and 4 tokens, at K = 2. Steps: prefill; 2 + 0 accepted of which 1 token is cut; 1 and 2
@@ -40,9 +41,8 @@ static spec_serving_sums by_hand(void)
                                .extra = 0.5 + 0.9 + 0.07 + 0.12};
 }
 
-static void a_run_by_hand_obeys_all(void **state)
+TEST(a_run_by_hand_obeys_all)
 {
-    (void)state;
     const spec_serving_sums sums = by_hand();
     assert_true(spec_conservation_tokens(&sums));
     assert_true(spec_conservation_blocks(&sums));
@@ -52,9 +52,8 @@ static void a_run_by_hand_obeys_all(void **state)
 }
 
 /* Each identity sees a change of each of its terms. */
-static void every_term_counts(void **state)
+TEST(every_term_counts)
 {
-    (void)state;
     const spec_serving_sums right = by_hand();
 #define CHANGED(field, check)                                                                      \
     do {                                                                                           \
@@ -79,13 +78,4 @@ static void every_term_counts(void **state)
     CHANGED(passes, spec_conservation_time(&sums, &cost) < 1.005);
     CHANGED(extra, spec_conservation_time(&sums, &cost) < 1.01);
     CHANGED(step, spec_conservation_time(&sums, &cost) > 0.99);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_by_hand_obeys_all),
-        cmocka_unit_test(every_term_counts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

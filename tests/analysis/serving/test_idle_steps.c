@@ -2,6 +2,7 @@
 #include "analysis/serving/idle_steps.h"
 
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 
@@ -18,9 +19,8 @@ static void add_poisson(double *at, double mean, double chance)
 }
 
 /* Second route: the Markov chain of the requests in a step, each of which lives one step. */
-static void requests_of_one_step_fall_idle_as_their_chain(void **state)
+TEST(requests_of_one_step_fall_idle_as_their_chain)
 {
-    (void)state;
     const spec_affine_step cost = {.step = 0.9, .token = 0.4, .draft_round = 0.3};
     const spec_request_kind kind = {1.0, 0.6, NULL, 1, 0.0, 0.0};
     for (int i = 1; i <= 3; i++)
@@ -46,9 +46,8 @@ static void requests_of_one_step_fall_idle_as_their_chain(void **state)
 
 /* Second route: the chain of prefills and decoding requests, where each has both steps once. More
  * arrivals per step need more terms. */
-static void prefills_alone_are_those_of_their_chain(void **state)
+TEST(prefills_alone_are_those_of_their_chain)
 {
-    (void)state;
     const spec_affine_step cost = {
         .step = 0.9, .token = 0.05, .kv = 0.01, .draft_round = 0.3, .draft_pass = 0.2};
     const spec_request_kind kind = {1.0, 0.6, NULL, 2, 5.0, 25.0};
@@ -86,9 +85,8 @@ static void prefills_alone_are_those_of_their_chain(void **state)
     }
 }
 
-static void a_busy_engine_is_never_idle(void **state)
+TEST(a_busy_engine_is_never_idle)
 {
-    (void)state;
     const spec_affine_step cost = {.step = 7e-3, .token = 2e-5, .kv = 4e-8, .draft_round = 2e-3};
     const spec_request_kind kind = {1.0, 0.8, NULL, 256, 512.0, 512.0 * 512.0};
     const spec_request_kinds kinds = {&kind, 1, true, 3, 0.0};
@@ -105,14 +103,4 @@ static void a_busy_engine_is_never_idle(void **state)
     assert_int_equal(spec_idle_steps_solve(&steps, &kinds, &cost, 0.0), GSL_EDOM);
     assert_int_equal(spec_idle_steps_solve(&steps, &kinds, &cost, NAN), GSL_EDOM);
     assert_same(steps.idle, 0.0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(requests_of_one_step_fall_idle_as_their_chain),
-        cmocka_unit_test(prefills_alone_are_those_of_their_chain),
-        cmocka_unit_test(a_busy_engine_is_never_idle),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "analysis/serving/request_kinds.h"
 
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 enum { LENGTH = 7, K = 2 };
 
@@ -56,9 +57,8 @@ static void count_kind(enumeration *e, const spec_request_kind *kind)
 
 /* Two kinds differ in alpha, lengths and prompts, and one may end in its prefill. Rounds that
  * repeat without costs of contexts, which would make the mean square approximate. */
-static void a_life_is_the_mean_over_all_requests(void **state)
+TEST(a_life_is_the_mean_over_all_requests)
 {
-    (void)state;
     static const double tail[LENGTH] = {1.0, 0.9, 0.7, 0.41, 0.2, 0.2, 0.06};
     for (int prefill = 0; prefill < 2; prefill++)
         for (int repeats = 0; repeats < 2; repeats++) {
@@ -92,9 +92,8 @@ static void a_life_is_the_mean_over_all_requests(void **state)
 }
 
 /* A tail that is summed up from its end misses 1 by rounding. */
-static void a_tail_may_miss_1_by_rounding(void **state)
+TEST(a_tail_may_miss_1_by_rounding)
 {
-    (void)state;
     const double tail[2] = {1.0 - 3e-14, 0.27};
     const spec_request_kind kind = {1.0, 0.6, tail, 2, 0.0, 0.0};
     const spec_request_kinds kinds = {&kind, 1, false, 0, 0.0};
@@ -105,9 +104,8 @@ static void a_tail_may_miss_1_by_rounding(void **state)
     spec_request_life_free(&life);
 }
 
-static void outside_the_domain_both_are_zeroed(void **state)
+TEST(outside_the_domain_both_are_zeroed)
 {
-    (void)state;
     static const double from_below[3] = {1.0 - 2e-9, 0.4, 0.1}, rising[3] = {1.0, 0.4, 0.6};
     const spec_request_kind good = {0.6, 0.7, NULL, 3, 7.0, 49.0};
     const struct {
@@ -135,14 +133,4 @@ static void outside_the_domain_both_are_zeroed(void **state)
         assert_null(life.alive);
         assert_null(rounds.longer);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_life_is_the_mean_over_all_requests),
-        cmocka_unit_test(a_tail_may_miss_1_by_rounding),
-        cmocka_unit_test(outside_the_domain_both_are_zeroed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "analysis/serving/request_life.h"
 
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 enum { LENGTH = 6, STEPS = LENGTH + 1, M = 3 };
 
@@ -54,9 +55,8 @@ static double still_of(const spec_request_life *life, int i, int j)
 }
 
 /* Power: with the prompt's mean square replaced by its squared mean, pairs are off by 1e-3. */
-static void moments_are_those_of_all_lives(void **state)
+TEST(moments_are_those_of_all_lives)
 {
-    (void)state;
     static const double round[M] = {0.27, 0.385, 0.345};
     static const double tail[2][LENGTH] = {{1, 1, 1, 1, 1, 1}, {1.0, 0.9, 0.7, 0.41, 0.2, 0.06}};
     static const int prompts[2] = {11, 4};
@@ -116,9 +116,8 @@ static void moments_are_those_of_all_lives(void **state)
             }
 }
 
-static void costs_alone_have_the_steps_own_time(void **state)
+TEST(costs_alone_have_the_steps_own_time)
 {
-    (void)state;
     const spec_affine_step cost = {.step = 0.01,
                                    .token = 0.001,
                                    .kv = 1e-5,
@@ -139,9 +138,8 @@ static void costs_alone_have_the_steps_own_time(void **state)
     assert_same(shared.context, 1e-5);
 }
 
-static void outside_the_domain_is_an_error(void **state)
+TEST(outside_the_domain_is_an_error)
 {
-    (void)state;
     spec_rounds_law rounds;
     spec_request_life life;
     assert_int_equal(spec_request_life_init(&life, 0, false), GSL_EDOM);
@@ -166,14 +164,4 @@ static void outside_the_domain_is_an_error(void **state)
     spec_rounds_law_free(&rounds);
     spec_request_life_free(&life);
     spec_request_life_free(&life);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(moments_are_those_of_all_lives),
-        cmocka_unit_test(costs_alone_have_the_steps_own_time),
-        cmocka_unit_test(outside_the_domain_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

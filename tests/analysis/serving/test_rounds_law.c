@@ -4,6 +4,7 @@
 #include "analysis/capped_geometric.h"
 #include "analysis/finite_length.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 
@@ -29,9 +30,8 @@ static void walk(enumeration *e, int rounds, int sum, int last, double chance)
     }
 }
 
-static void every_array_is_the_sum_over_sequences_of_rounds(void **state)
+TEST(every_array_is_the_sum_over_sequences_of_rounds)
 {
-    (void)state;
     static const double round[M] = {0.27, 0.385, 0.345};
     static const double one_length[LENGTH] = {1, 1, 1, 1, 1, 1, 1};
     static const double lengths[LENGTH] = {0.93, 0.93, 0.7, 0.41, 0.41, 0.2, 0.06};
@@ -64,9 +64,8 @@ static void every_array_is_the_sum_over_sequences_of_rounds(void **state)
         }
 }
 
-static void mean_is_that_of_finite_length(void **state)
+TEST(mean_is_that_of_finite_length)
 {
-    (void)state;
     for (int K = 0; K <= 6; K += 2)
         for (int a = 0; a <= 10; a++) {
             const double alpha = a / 10.0;
@@ -84,9 +83,8 @@ static void mean_is_that_of_finite_length(void **state)
 }
 
 /* Rounds that repeat keep the mean of a round and raise the variance of N. */
-static void repeated_rounds_spread_the_law(void **state)
+TEST(repeated_rounds_spread_the_law)
 {
-    (void)state;
     double mean[3], variance[3];
     for (int s = 0; s < 3; s++) {
         spec_rounds_law law;
@@ -114,18 +112,16 @@ static double variance_of(double stay, const double *opt_tail, int L)
 }
 
 /* With lengths that differ the variance of N is mostly that of the lengths. */
-static void repeated_rounds_spread_lengths_that_differ_hardly(void **state)
+TEST(repeated_rounds_spread_lengths_that_differ_hardly)
 {
-    (void)state;
     static double tail[4000];
     for (int s = 0; s < 4000; s++) tail[s] = pow(1.0 - 1.0 / 200.0, s);
     assert_prints(variance_of(0.5, NULL, 200) / variance_of(0.0, NULL, 200), 2, "2.97");
     assert_prints(variance_of(0.5, tail, 4000) / variance_of(0.0, tail, 4000), 3, "1.005");
 }
 
-static void first_token_of_the_prefill_shifts_the_lengths(void **state)
+TEST(first_token_of_the_prefill_shifts_the_lengths)
 {
-    (void)state;
     static const double tail[4] = {1.0, 0.6, 0.35, 0.1};
     spec_rounds_law law;
     assert_int_equal(spec_rounds_law_init(&law, 3), GSL_SUCCESS);
@@ -134,9 +130,8 @@ static void first_token_of_the_prefill_shifts_the_lengths(void **state)
     spec_rounds_law_free(&law);
 }
 
-static void outside_the_domain_nothing_changes(void **state)
+TEST(outside_the_domain_nothing_changes)
 {
-    (void)state;
     spec_rounds_law law;
     assert_int_equal(spec_rounds_law_init(&law, -1), GSL_EDOM);
     assert_null(law.longer);
@@ -156,17 +151,4 @@ static void outside_the_domain_nothing_changes(void **state)
     assert_same(spec_rounds_law_mean(&law), 0.0);
     spec_rounds_law_free(&law);
     spec_rounds_law_free(&law);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_array_is_the_sum_over_sequences_of_rounds),
-        cmocka_unit_test(mean_is_that_of_finite_length),
-        cmocka_unit_test(repeated_rounds_spread_the_law),
-        cmocka_unit_test(repeated_rounds_spread_lengths_that_differ_hardly),
-        cmocka_unit_test(first_token_of_the_prefill_shifts_the_lengths),
-        cmocka_unit_test(outside_the_domain_nothing_changes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,12 +5,12 @@
 #include "analysis/serving/request_life.h"
 #include "tests/support/beta_nodes.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 /* tokens/s and tokens per round of a Python program that sums the same laws; Beta laws by a
  * midpoint rule, which is off by 3e-6. Its simulations agree within .9 standard errors. */
-static void known_answers(void **state)
+TEST(known_answers)
 {
-    (void)state;
     static const struct {
         int K, L, slots;
         double alpha, concentration, tokens_per_s, tokens_per_round, arithmetic;
@@ -48,9 +48,8 @@ static void known_answers(void **state)
 
 /* Second route: the Markov chain of two slots, whose states are the prefill (0) or the tokens
  * emitted. */
-static void the_slots_markov_chain_has_the_same_means(void **state)
+TEST(the_slots_markov_chain_has_the_same_means)
 {
-    (void)state;
     enum { L = 6, K = 2, PROMPT = 9 };
     const double alpha = 0.6;
     const spec_affine_step cost = {
@@ -97,9 +96,8 @@ static void the_slots_markov_chain_has_the_same_means(void **state)
     spec_rounds_law_free(&rounds);
 }
 
-static void outside_the_domain_is_nan(void **state)
+TEST(outside_the_domain_is_nan)
 {
-    (void)state;
     assert_nan(spec_saturation_step(0.0, 0.0, 4.0, 0.1, 5.0));
     assert_nan(spec_saturation_step(0.1, 0.2, 4.0, 0.1, 5.0));
     assert_nan(spec_saturation_step(0.1, 0.1, 0.5, 0.1, 5.0));
@@ -113,14 +111,4 @@ static void outside_the_domain_is_nan(void **state)
     assert_nan(spec_saturation_tokens_per_round(NULL, NULL, 0));
     assert_near(spec_saturation_tokens_per_round((double[]){0.25, 0.75}, (double[]){1, 3}, 2), 2.0,
                 1e-15);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_answers),
-        cmocka_unit_test(the_slots_markov_chain_has_the_same_means),
-        cmocka_unit_test(outside_the_domain_is_nan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

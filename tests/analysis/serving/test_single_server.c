@@ -3,6 +3,7 @@
 
 #include "analysis/serving/request_life.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 /* Service of a request of L tokens without a prompt: N rounds of one constant time. */
 static void service(double *ret_mean, double *ret_square, double alpha, int K, int L,
@@ -22,9 +23,8 @@ static void service(double *ret_mean, double *ret_square, double alpha, int K, i
 }
 
 /* Of a Python program; its simulations of 960 000 requests agree within 1.1 standard errors. */
-static void known_latencies(void **state)
+TEST(known_latencies)
 {
-    (void)state;
     static const struct {
         int K, L;
         double alpha, load;
@@ -46,9 +46,8 @@ static void known_latencies(void **state)
 
 /* Second route: the chain of the requests in the system after each departure. Between departures A
  * arrive, Poisson given the service time. Its stationary mean is rate latency. */
-static void the_chain_of_departures_has_the_same_mean(void **state)
+TEST(the_chain_of_departures_has_the_same_mean)
 {
-    (void)state;
     enum { L = 5, K = 2, STATES = 120 };
     const double alpha = 0.6, round = 0.01 + 0.001 * (K + 1) + 0.002 * K;
     const spec_affine_step cost = {.step = 0.01, .token = 0.001, .draft_pass = 0.002};
@@ -85,9 +84,8 @@ static void the_chain_of_departures_has_the_same_mean(void **state)
     spec_rounds_law_free(&rounds);
 }
 
-static void edges_and_outside(void **state)
+TEST(edges_and_outside)
 {
-    (void)state;
     assert_same(spec_single_server_wait(0.0, 0.27, 0.1), 0.0);
     assert_same(spec_single_server_wait(4.0, 0.25, 0.1), INFINITY);
     assert_near(spec_single_server_wait_constant(2.0, 0.25), 0.125, 1e-15);
@@ -95,14 +93,4 @@ static void edges_and_outside(void **state)
     assert_nan(spec_single_server_wait(1.0, 0.0, 0.1));
     assert_nan(spec_single_server_wait(1.0, 0.27, 0.07));
     assert_nan(spec_single_server_latency(NAN, 0.27, 0.1));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_latencies),
-        cmocka_unit_test(the_chain_of_departures_has_the_same_mean),
-        cmocka_unit_test(edges_and_outside),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

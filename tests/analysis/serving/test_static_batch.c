@@ -3,14 +3,14 @@
 
 #include "tests/support/beta_nodes.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <stdio.h>
 
 /* alpha = .8, K = 4, 256 tokens, for 8, 32 and 128 requests of one alpha, and of Beta(4,1) and
  * Beta(16,4) alphas. */
-static void known_losses(void **state)
+TEST(known_losses)
 {
-    (void)state;
     static const struct {
         double concentration;
         const char *loss[3];
@@ -35,9 +35,8 @@ static void known_losses(void **state)
 }
 
 /* Second route: the largest of the numbers of rounds, over all outcomes of three requests. */
-static void it_is_the_mean_of_the_largest(void **state)
+TEST(it_is_the_mean_of_the_largest)
 {
-    (void)state;
     enum { L = 9 };
     spec_rounds_law law;
     assert_int_equal(spec_rounds_law_init(&law, L), GSL_SUCCESS);
@@ -56,9 +55,8 @@ static void it_is_the_mean_of_the_largest(void **state)
     spec_rounds_law_free(&law);
 }
 
-static void equal_requests_lose_nothing(void **state)
+TEST(equal_requests_lose_nothing)
 {
-    (void)state;
     spec_rounds_law law;
     assert_int_equal(spec_rounds_law_init(&law, 64), GSL_SUCCESS);
     assert_int_equal(spec_rounds_law_add_alpha(&law, 1.0, 0.8, 0, 0.0, NULL, 64), GSL_SUCCESS);
@@ -66,14 +64,4 @@ static void equal_requests_lose_nothing(void **state)
     assert_nan(spec_static_batch_rounds(&law, 0.9));
     assert_nan(spec_static_batch_rounds(&law, NAN));
     spec_rounds_law_free(&law);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_losses),
-        cmocka_unit_test(it_is_the_mean_of_the_largest),
-        cmocka_unit_test(equal_requests_lose_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

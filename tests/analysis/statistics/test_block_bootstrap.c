@@ -15,9 +15,8 @@ static gsl_rng *generator(void)
     return rng;
 }
 
-static void resamples_are_of_whole_blocks(void **state)
+TEST(resamples_are_of_whole_blocks)
 {
-    (void)state;
     enum { N = 5, M = 4, R = 400 };
     gsl_rng *rng = generator();
     double block[N][M], sum[R + 1][M];
@@ -45,9 +44,8 @@ static void resamples_are_of_whole_blocks(void **state)
 }
 
 /* For the mean of many normal numbers it is Student's interval. */
-static void the_interval_of_a_mean_is_students(void **state)
+TEST(the_interval_of_a_mean_is_students)
 {
-    (void)state;
     enum { N = 12, R = 40000 };
     gsl_rng *rng = generator();
     double *sum = malloc((R + 1) * sizeof *sum), block[N];
@@ -97,9 +95,8 @@ static double coverage(double *ret_narrow, int n, int samples, gsl_rng *rng)
 /* Nominal .95; for skewed times and few texts a little less: .93 and .94. The standard error of
  * 4000 samples is .004, so .908 is 5 below. Unwidened percentiles hold .885 of the time at n = 8,
  * which is 4.6 below .908 itself: a version without widening is detected. */
-static void intervals_of_a_speed_up_hold_as_often_as_they_say(void **state)
+TEST(intervals_of_a_speed_up_hold_as_often_as_they_say)
 {
-    (void)state;
     gsl_rng *rng = generator();
     double narrow, other;
     const double eight = coverage(&narrow, 8, (int)spec_test_samples(4000), rng);
@@ -111,9 +108,8 @@ static void intervals_of_a_speed_up_hold_as_often_as_they_say(void **state)
     gsl_rng_free(rng);
 }
 
-static void nothing_is_said_of_one_block(void **state)
+TEST(nothing_is_said_of_one_block)
 {
-    (void)state;
     double value[] = {3.0, 1.0, 2.0, 4.0, 5.0};
     const spec_block_interval whole = spec_block_bootstrap_interval(value, 4, 3, 0.05);
     assert_true(whole.value == 3.0 && whole.low >= 1.0 && whole.low < 1.001 && whole.high <= 5.0 &&
@@ -136,9 +132,8 @@ static void nothing_is_said_of_one_block(void **state)
 }
 
 /* By hand: widened as for 4 blocks, at 70 % confidence. */
-static void few_values_give_the_numbers_of_the_formula(void **state)
+TEST(few_values_give_the_numbers_of_the_formula)
 {
-    (void)state;
     double value[] = {2.0, 0.27, 8.0, 1.0, 2.0, 4.0};
     const double tail = gsl_cdf_ugaussian_P(sqrt(4.0 / 3.0) * gsl_cdf_tdist_Pinv(0.15, 3));
     assert_true(tail > 0.05 && tail < 0.25); /* between the first and the second of five */
@@ -155,9 +150,8 @@ static void few_values_give_the_numbers_of_the_formula(void **state)
 }
 
 /* A ratio's interval is that of its logarithm. */
-static void the_scale_of_a_statistic_is_of_no_matter(void **state)
+TEST(the_scale_of_a_statistic_is_of_no_matter)
 {
-    (void)state;
     enum { R = 999 };
     gsl_rng *rng = generator();
     double value[R + 1], logarithm[R + 1];
@@ -218,9 +212,8 @@ static simultaneous coverage_of_six(int n, int samples, gsl_rng *rng)
  * samples. Of 2,000 the standard error is .006, so .9 and .885 are 5 below. Separate intervals, the
  * wrong version, hold all six in .73 of the samples. They are above the truth for the selected best
  * one in .13 of them, not in .04: 25 and 11 standard errors off. */
-static void joint_intervals_hold_for_all_and_for_the_best_one(void **state)
+TEST(joint_intervals_hold_for_all_and_for_the_best_one)
 {
-    (void)state;
     gsl_rng *rng = generator();
     const simultaneous many = coverage_of_six(16, (int)spec_test_samples(2000), rng);
     const simultaneous few = coverage_of_six(5, (int)spec_test_samples(2000), rng);
@@ -234,9 +227,8 @@ static void joint_intervals_hold_for_all_and_for_the_best_one(void **state)
 }
 
 /* By hand: two rows, one without spread and one without information. */
-static void joint_intervals_are_those_of_the_formula(void **state)
+TEST(joint_intervals_are_those_of_the_formula)
 {
-    (void)state;
     enum { R = 4 };
     const double value[3][R + 1] = {
         {2.0, 1.0, 2.0, 4.0, 2.0}, {3.0, 3.0, 3.0, 3.0, 3.0}, {2.0, 1.0, -1.0, 4.0, 2.0}};
@@ -267,19 +259,4 @@ static void joint_intervals_are_those_of_the_formula(void **state)
         assert_true(got[0].value == 2.0 && isnan(got[0].se) && isnan(got[0].low) &&
                     isnan(got[0].high));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(resamples_are_of_whole_blocks),
-        cmocka_unit_test(the_interval_of_a_mean_is_students),
-        cmocka_unit_test(intervals_of_a_speed_up_hold_as_often_as_they_say),
-        cmocka_unit_test(nothing_is_said_of_one_block),
-        cmocka_unit_test(few_values_give_the_numbers_of_the_formula),
-        cmocka_unit_test(the_scale_of_a_statistic_is_of_no_matter),
-        cmocka_unit_test(joint_intervals_hold_for_all_and_for_the_best_one),
-        cmocka_unit_test(joint_intervals_are_those_of_the_formula),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

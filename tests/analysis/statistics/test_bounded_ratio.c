@@ -11,18 +11,16 @@ static void check(const spec_block_interval *got, double value, double se, doubl
     assert_near(got->high, high, 0.0);
 }
 
-static void what_is_known_well_and_possible_is_told_as_it_is(void **state)
+TEST(what_is_known_well_and_possible_is_told_as_it_is)
 {
-    (void)state;
     spec_block_interval ratio = {1.27, 0.03, 1.2, 1.34};
     assert_int_equal(spec_bounded_ratio(&ratio, false, 0.0, 2.385, 2.5), SPEC_RATIO_REPORTED);
     check(&ratio, 1.27, 0.03, 1.2, 1.34);
 }
 
 /* 1.36 at one token per round, 0.98 to 1.8: within noise, but a speed-up of 1.36 is impossible. */
-static void values_and_intervals_are_cut_to_what_is_possible(void **state)
+TEST(values_and_intervals_are_cut_to_what_is_possible)
 {
-    (void)state;
     spec_block_interval high = {1.36, 0.2, 0.98, 1.8}, ends = {1.36, 0.2, 1.1, 1.8},
                         low = {0.93, 0.04, 0.85, 1.07};
     assert_int_equal(spec_bounded_ratio(&high, false, 0.0, 1.0, 1.0), SPEC_RATIO_REPORTED);
@@ -36,9 +34,8 @@ static void values_and_intervals_are_cut_to_what_is_possible(void **state)
     check(&above, 1.12, 0.2, 1.12, 1.18);
 }
 
-static void a_ratio_known_to_no_better_than_a_factor_of_two_has_an_interval_alone(void **state)
+TEST(a_ratio_known_to_no_better_than_a_factor_of_two_has_an_interval_alone)
 {
-    (void)state;
     spec_block_interval c = {25.2, 17.0, 6.6, 97.0}, just = {1.4, 0.3, 1.0, 2.0},
                         more = {1.4, 0.3, 1.0, 2.001};
     assert_int_equal(spec_bounded_ratio(&c, false, 0.0, INFINITY, INFINITY), SPEC_RATIO_VAGUE);
@@ -53,21 +50,9 @@ static void a_ratio_known_to_no_better_than_a_factor_of_two_has_an_interval_alon
     check(&one_text, NAN, NAN, NAN, NAN);
 }
 
-static void of_what_contradicts_itself_nothing_is_told(void **state)
+TEST(of_what_contradicts_itself_nothing_is_told)
 {
-    (void)state;
     spec_block_interval ratio = {2.66, 0.1, 2.4, 2.9};
     assert_int_equal(spec_bounded_ratio(&ratio, true, 0.0, 1.12, 1.2), SPEC_RATIO_IMPOSSIBLE);
     check(&ratio, NAN, NAN, NAN, NAN);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_known_well_and_possible_is_told_as_it_is),
-        cmocka_unit_test(values_and_intervals_are_cut_to_what_is_possible),
-        cmocka_unit_test(a_ratio_known_to_no_better_than_a_factor_of_two_has_an_interval_alone),
-        cmocka_unit_test(of_what_contradicts_itself_nothing_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

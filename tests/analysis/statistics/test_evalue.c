@@ -2,7 +2,7 @@
 #include "analysis/statistics/evalue.h"
 
 #include "tests/support/near.h"
-
+#include "tests/support/support.h"
 
 static const double row[3] = {0.27, 0.61, 0.12};
 
@@ -18,9 +18,8 @@ static double one_by_one(const int *draw, int n, const uint64_t *before, double 
     return gain;
 }
 
-static void a_batch_gains_what_its_draws_gain_one_by_one(void **state)
+TEST(a_batch_gains_what_its_draws_gain_one_by_one)
 {
-    (void)state;
     static const int draw[14] = {0, 1, 1, 2, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1};
     static const uint64_t before[3] = {2, 1000003, 0};
     static const double weights[3] = {0.35, 20.0, 4000.0};
@@ -35,9 +34,8 @@ static void a_batch_gains_what_its_draws_gain_one_by_one(void **state)
 
 /* Every possible sequence of draws, by its chance: the mean capital is exactly 1, for any earlier
  * counts. */
-static void under_the_null_the_mean_capital_is_one(void **state)
+TEST(under_the_null_the_mean_capital_is_one)
 {
-    (void)state;
     enum { N = 5 };
     static const uint64_t befores[2][3] = {{0, 0, 0}, {7, 1, 90}};
     for (int b = 0; b < 2; b++) {
@@ -59,9 +57,8 @@ static void under_the_null_the_mean_capital_is_one(void **state)
 
 /* Draws of another law: the capital grows per draw by the divergence of the two laws, less about
  * (df/2) log n in total. */
-static void a_difference_makes_the_capital_grow_at_the_rate_of_its_divergence(void **state)
+TEST(a_difference_makes_the_capital_grow_at_the_rate_of_its_divergence)
 {
-    (void)state;
     static const double other[3] = {0.30, 0.55, 0.15};
     static const uint64_t none[3] = {0, 0, 0};
     uint64_t next[3];
@@ -79,9 +76,8 @@ static void a_difference_makes_the_capital_grow_at_the_rate_of_its_divergence(vo
     assert_true(lost < 0.0 && lost > -log(n) - 5.0);
 }
 
-static void what_cannot_come_wins_everything(void **state)
+TEST(what_cannot_come_wins_everything)
 {
-    (void)state;
     static const double half[3] = {0.5, 0.0, 0.5};
     static const uint64_t none[3] = {0, 0, 0}, never[3] = {3, 1, 3}, often[3] = {3, 0, 4};
     assert_same(spec_evalue_dirichlet(never, none, half, 3, 1.0), INFINITY);
@@ -89,9 +85,8 @@ static void what_cannot_come_wins_everything(void **state)
     assert_same(spec_evalue_dirichlet(none, never, half, 3, 1.0), 0.0);
 }
 
-static void means_and_p_values(void **state)
+TEST(means_and_p_values)
 {
-    (void)state;
     const double log_e[3] = {log(2.0), log(0.385), -INFINITY}, large[2] = {2000.0, 1999.0};
     assert_near(exp(spec_evalue_mean(log_e, 3)), (2.0 + 0.385) / 3.0, 1e-15);
     assert_near(spec_evalue_mean(large, 2), 2000.0 + log((1.0 + exp(-1.0)) / 2.0), 1e-15);
@@ -104,25 +99,22 @@ static void means_and_p_values(void **state)
     assert_same(spec_evalue_p(INFINITY), 0.0);
 }
 
-static void certain_events_are_bet_on_for_nothing(void **state)
+TEST(certain_events_are_bet_on_for_nothing)
 {
-    (void)state;
     assert_same(spec_evalue_event(5, 5, 1.0, 0.7), 0.0);
     assert_same(spec_evalue_event(0, 5, 0.0, 0.7), 0.0);
 }
 
-static void a_row_may_be_off_by_rounding(void **state)
+TEST(a_row_may_be_off_by_rounding)
 {
-    (void)state;
     static const uint64_t some[2] = {1, 1};
     assert_true(spec_evalue_dirichlet(some, some, (double[2]){0.385, 0.615 + 9e-10}, 2, 1.0) >
                 -1.0);
     assert_nan(spec_evalue_dirichlet(some, some, (double[2]){0.385, 0.615 + 2e-9}, 2, 1.0));
 }
 
-static void outside_the_domain_there_is_no_number(void **state)
+TEST(outside_the_domain_there_is_no_number)
 {
-    (void)state;
     static const uint64_t some[2] = {1, 1};
     static const double bad[4][2] = {{-0.1, 1.1}, {0.5, 0.6}, {NAN, 0.5}, {0.4, 0.5}};
     for (int i = 0; i < 4; i++) assert_nan(spec_evalue_dirichlet(some, some, bad[i], 2, 1.0));
@@ -140,9 +132,8 @@ static void outside_the_domain_there_is_no_number(void **state)
 }
 
 /* The chance of the next event depends on the last one. Every sequence, by its chance. */
-static void bets_on_events_of_changing_chances_are_fair(void **state)
+TEST(bets_on_events_of_changing_chances_are_fair)
 {
-    (void)state;
     enum { N = 12 };
     static const double chances[4][2] = {{0.99, 0.995}, {0.01, 0.02}, {0.5, 0.9}, {0.999, 0.2}};
     for (int c = 0; c < 4; c++) {
@@ -165,9 +156,8 @@ static void bets_on_events_of_changing_chances_are_fair(void **state)
 
 /* Three rejections where 0.27 are expected: 5.3 standard errors, and a chance of .003. Of many
  * tokens, 7 are evidence. */
-static void few_almost_certain_events_are_no_evidence(void **state)
+TEST(few_almost_certain_events_are_no_evidence)
 {
-    (void)state;
     const double three = spec_evalue_events(-2.73, 0.27);
     assert_true(three > 0.0 && three < 5.8);
     assert_true(spec_evalue_events(7.0 * sqrt(210.0), 210.0) > 14.4);
@@ -175,21 +165,4 @@ static void few_almost_certain_events_are_no_evidence(void **state)
     assert_true(spec_evalue_events(0.0, 210.0) < 0.0);
     assert_nan(spec_evalue_events(NAN, 1.0));
     assert_nan(spec_evalue_events(1.0, -1.0));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_batch_gains_what_its_draws_gain_one_by_one),
-        cmocka_unit_test(under_the_null_the_mean_capital_is_one),
-        cmocka_unit_test(a_difference_makes_the_capital_grow_at_the_rate_of_its_divergence),
-        cmocka_unit_test(what_cannot_come_wins_everything),
-        cmocka_unit_test(means_and_p_values),
-        cmocka_unit_test(certain_events_are_bet_on_for_nothing),
-        cmocka_unit_test(a_row_may_be_off_by_rounding),
-        cmocka_unit_test(outside_the_domain_there_is_no_number),
-        cmocka_unit_test(bets_on_events_of_changing_chances_are_fair),
-        cmocka_unit_test(few_almost_certain_events_are_no_evidence),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,9 +12,8 @@
 
 typedef int count_test(spec_goodness *, const uint64_t *, const double *, size_t, double, int);
 
-static void hand_worked_tables(void **state)
+TEST(hand_worked_tables)
 {
-    (void)state;
     /* Expected 25, 25, 50: chi^2 = 1 + 1 + 0, tail exp(-1); G = 2 (20 log .8 + 30 log 1.2). */
     const uint64_t counts[3] = {20, 30, 50};
     const double probability[3] = {0.25, 0.25, 0.5};
@@ -35,9 +34,8 @@ static void hand_worked_tables(void **state)
 
 /* 10^15 counts in each cell, three off: chi^2 = 2 9/10^15, where squares would cancel. A single
  * count has information too. */
-static void near_fits_do_not_cancel(void **state)
+TEST(near_fits_do_not_cancel)
 {
-    (void)state;
     const uint64_t near[2] = {1000000000000003, 999999999999997}, single[2] = {1, 3};
     const double even[2] = {0.5, 0.5};
     spec_goodness fit;
@@ -47,9 +45,8 @@ static void near_fits_do_not_cancel(void **state)
     assert_within(fit.statistic, 2 * (log(0.5) + 3 * log(1.5)), 1e-14);
 }
 
-static void fitted_parameters_cost_degrees_of_freedom(void **state)
+TEST(fitted_parameters_cost_degrees_of_freedom)
 {
-    (void)state;
     const uint64_t counts[3] = {20, 30, 50};
     const double probability[3] = {0.25, 0.25, 0.5};
     spec_goodness fit;
@@ -64,9 +61,8 @@ static void fitted_parameters_cost_degrees_of_freedom(void **state)
     assert_int_equal(spec_goodness_chi_square(&fit, counts, probability, 3, 5, -1), GSL_EDOM);
 }
 
-static void small_cells_become_one_pool(void **state)
+TEST(small_cells_become_one_pool)
 {
-    (void)state;
     /* Expected 60, 2, 30, 4, 4: the pool of three expects 10 and has 13. chi^2 = 25/60 + 4/30 +
      * 9/10. */
     const uint64_t counts[5] = {55, 5, 32, 2, 6};
@@ -80,9 +76,8 @@ static void small_cells_become_one_pool(void **state)
     assert_true(fit.df == 4 && fit.pooled == 0);
 }
 
-static void a_pool_too_small_takes_in_the_next_smallest_cell(void **state)
+TEST(a_pool_too_small_takes_in_the_next_smallest_cell)
 {
-    (void)state;
     /* Expected 60, 2, 18, 1, 19: the pool expects 3, takes in 18, and then has 20 against 21. */
     const uint64_t counts[5] = {58, 1, 15, 4, 22};
     const double probability[5] = {0.6, 0.02, 0.18, 0.01, 0.19};
@@ -114,9 +109,8 @@ static void a_pool_too_small_takes_in_the_next_smallest_cell(void **state)
 
 /* The tables above, and a law of 300 tokens at many sizes: the same number of cells as in the test
  * itself. */
-static void cells_are_those_of_the_test(void **state)
+TEST(cells_are_those_of_the_test)
 {
-    (void)state;
     double pooled, law[300], sum = 0;
     const double five[5] = {0.6, 0.02, 0.18, 0.01, 0.19}, gap[3] = {0.25, 0, 0.75};
     assert_int_equal(spec_goodness_cells(&pooled, five, 5, 100, 5),
@@ -145,9 +139,8 @@ static void cells_are_those_of_the_test(void **state)
     }
 }
 
-static void one_cell_says_nothing(void **state)
+TEST(one_cell_says_nothing)
 {
-    (void)state;
     const uint64_t few[3] = {1, 0, 2}, none[3] = {0, 0, 0};
     const double probability[3] = {0.3, 0.3, 0.4}, certain[1] = {1};
     count_test *const tests[2] = {spec_goodness_chi_square, spec_goodness_g};
@@ -164,9 +157,8 @@ static void one_cell_says_nothing(void **state)
 }
 
 /* A pool of one cell counts as well: 3 observed, 3 (1 - d) expected, chi^2 = 3 d^2 / (1 - d). */
-static void a_single_small_cell_has_its_term(void **state)
+TEST(a_single_small_cell_has_its_term)
 {
-    (void)state;
     const double d = 5e-10;
     spec_goodness fit;
     assert_int_equal(
@@ -176,9 +168,8 @@ static void a_single_small_cell_has_its_term(void **state)
     assert_true(fit.pooled == 1 && fit.df == 0 && fit.p == 1);
 }
 
-static void the_impossible_has_p_zero_and_is_no_cell(void **state)
+TEST(the_impossible_has_p_zero_and_is_no_cell)
 {
-    (void)state;
     const double probability[5] = {0, 0.25, 0.25, 0.5, 0};
     const uint64_t possible[5] = {0, 20, 30, 50, 0}, impossible[5] = {0, 20, 30, 50, 1},
                    only[5] = {1, 0, 0, 0, 0};
@@ -202,9 +193,8 @@ static void the_impossible_has_p_zero_and_is_no_cell(void **state)
     }
 }
 
-static void what_is_no_law_is_refused(void **state)
+TEST(what_is_no_law_is_refused)
 {
-    (void)state;
     const uint64_t counts[2] = {3, 4};
     static const double laws[][2] = {{0.5, 0.4}, {0.5, 0.6},        {1.5, -0.5},
                                      {NAN, 0.5}, {0.5, 0.5 + 1e-8}, {0.5, 0.5 - 1e-8}};
@@ -223,9 +213,8 @@ static void what_is_no_law_is_refused(void **state)
 /* 1000 data sets of 2000 counts from a law whose last cells pool: p-values uniform by KS. With one
  * degree of freedom too many they are not: the mean p moves from .50 to .59, eleven standard
  * errors. A law off by a tenth in its first cell is detected. */
-static void p_values_are_uniform_under_the_law_and_only_there(void **state)
+TEST(p_values_are_uniform_under_the_law_and_only_there)
 {
-    (void)state;
     enum { CELLS = 10, SETS = 1000 };
     static const double probability[CELLS] = {.27, .19, .14, .11, .1, .08, .05, .0577, .0013, .001};
     static const double wrong[CELLS] = {.243, .217, .14, .11, .1, .08, .05, .0577, .0013, .001};
@@ -263,9 +252,8 @@ static void p_values_are_uniform_under_the_law_and_only_there(void **state)
 
 /* ---- families and normals -------------------------------------------------------------------- */
 
-static void holm_adjusts_a_hand_worked_family(void **state)
+TEST(holm_adjusts_a_hand_worked_family)
 {
-    (void)state;
     /* Sorted .005, .01, .03, .04 times 4, 3, 2, 1: .02, .03, .06, .04, and the last is raised to
      * .06. */
     const double p[4] = {0.01, 0.04, 0.03, 0.005}, wanted[4] = {0.03, 0.06, 0.06, 0.02};
@@ -278,9 +266,8 @@ static void holm_adjusts_a_hand_worked_family(void **state)
     assert_memory_equal(alias, adjusted, sizeof alias);
 }
 
-static void holm_knows_ties_ones_and_not_a_number(void **state)
+TEST(holm_knows_ties_ones_and_not_a_number)
 {
-    (void)state;
     double adjusted[3];
     size_t order[3];
     spec_goodness_holm(adjusted, (const double[]){0.2, 0.2, 0.2}, 3, order);
@@ -302,9 +289,8 @@ static void holm_knows_ties_ones_and_not_a_number(void **state)
     spec_goodness_holm(NULL, NULL, 0, NULL);
 }
 
-static void normal_p_is_two_sided(void **state)
+TEST(normal_p_is_two_sided)
 {
-    (void)state;
     assert_within(spec_goodness_normal_p(1.959963984540054), 0.05, 1e-15);
     assert_within(spec_goodness_normal_p(-1.959963984540054), 0.05, 1e-15);
     assert_true(spec_goodness_normal_p(0) == 1 && spec_goodness_normal_p(INFINITY) == 0 &&
@@ -314,9 +300,8 @@ static void normal_p_is_two_sided(void **state)
 
 /* Sixteen cells of five expected counts, 20,000 tables: G alone has a mean too large by 1 + 1/(6
  * df) sum 1/expected. */
-static void williams_brings_the_mean_of_g_to_that_of_chi_square(void **state)
+TEST(williams_brings_the_mean_of_g_to_that_of_chi_square)
 {
-    (void)state;
     enum { CELLS = 16, N = 80, TABLES = 20000 };
     double law[CELLS], mean = 0, plain = 0;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
@@ -340,9 +325,8 @@ static void williams_brings_the_mean_of_g_to_that_of_chi_square(void **state)
     gsl_rng_free(rng);
 }
 
-static void sums_of_events_have_the_tails_of_their_moments(void **state)
+TEST(sums_of_events_have_the_tails_of_their_moments)
 {
-    (void)state;
     static const double chances[] = {0.27, 0.02, 0.94};
     for (int c = 0; c < 3; c++) {
         const unsigned int n = 20000;
@@ -373,27 +357,4 @@ static void sums_of_events_have_the_tails_of_their_moments(void **state)
     assert_same(spec_goodness_sum_p(1e7, 1, 1e-3), 0);
     assert_same(spec_goodness_sum_p(-1e7, 1, 0.27), 0);
     assert_nan(spec_goodness_sum_p(1, -1, 0));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hand_worked_tables),
-        cmocka_unit_test(near_fits_do_not_cancel),
-        cmocka_unit_test(fitted_parameters_cost_degrees_of_freedom),
-        cmocka_unit_test(small_cells_become_one_pool),
-        cmocka_unit_test(a_pool_too_small_takes_in_the_next_smallest_cell),
-        cmocka_unit_test(cells_are_those_of_the_test),
-        cmocka_unit_test(one_cell_says_nothing),
-        cmocka_unit_test(a_single_small_cell_has_its_term),
-        cmocka_unit_test(the_impossible_has_p_zero_and_is_no_cell),
-        cmocka_unit_test(what_is_no_law_is_refused),
-        cmocka_unit_test(p_values_are_uniform_under_the_law_and_only_there),
-        cmocka_unit_test(holm_adjusts_a_hand_worked_family),
-        cmocka_unit_test(holm_knows_ties_ones_and_not_a_number),
-        cmocka_unit_test(normal_p_is_two_sided),
-        cmocka_unit_test(williams_brings_the_mean_of_g_to_that_of_chi_square),
-        cmocka_unit_test(sums_of_events_have_the_tails_of_their_moments),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "analysis/statistics/goodness.h"
 
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <gsl/gsl_sort.h>
 #include <math.h>
@@ -43,9 +44,8 @@ static void p_of_distance(double *ret_d, double *ret_p, double d, int n)
     spec_goodness_ks_uniform(ret_d, ret_p, sorted, (size_t)n);
 }
 
-static void distances_by_hand(void **state)
+TEST(distances_by_hand)
 {
-    (void)state;
     double d, p;
     spec_goodness_ks_uniform(&d, &p, (const double[]){0.1, 0.2, 0.3}, 3);
     assert_within(d, 0.7, 1e-15);
@@ -61,9 +61,8 @@ static void distances_by_hand(void **state)
     assert_within(p, 1, 1e-14);
 }
 
-static void distances_have_edges(void **state)
+TEST(distances_have_edges)
 {
-    (void)state;
     double d, p;
     spec_goodness_ks_uniform(&d, &p, NULL, 0);
     assert_true(d == 0 && p == 1);
@@ -81,9 +80,8 @@ static void distances_have_edges(void **state)
     assert_true(isnan(d) && isnan(p));
 }
 
-static void small_samples_have_exact_p_values(void **state)
+TEST(small_samples_have_exact_p_values)
 {
-    (void)state;
     for (int n = 1; n <= 20; n++) {
         for (double d = 0.5 / n + 0.003; d < 0.999; d += 0.053) {
             double got, p;
@@ -94,9 +92,8 @@ static void small_samples_have_exact_p_values(void **state)
     }
 }
 
-static void larger_samples_have_p_values_within_six_ten_thousandths(void **state)
+TEST(larger_samples_have_p_values_within_six_ten_thousandths)
 {
-    (void)state;
     double worst = 0;
     for (int n = 21; n <= 99; n += 39) {
         for (double d = 0.5 / n + 0.001; d < 0.4; d += 0.02) {
@@ -111,9 +108,8 @@ static void larger_samples_have_p_values_within_six_ten_thousandths(void **state
 
 /* n = 21 is the first without an exact value: the limit's series, seven terms of it, at the
  * corrected argument. */
-static void exactness_ends_at_twenty(void **state)
+TEST(exactness_ends_at_twenty)
 {
-    (void)state;
     double d, p, t = sqrt(21) * 0.27, wanted = 0;
     t += 1 / (6 * sqrt(21)) + (t - 1) / 84;
     for (int j = 1; j < 8; j++) wanted += (j % 2 ? 2 : -2) * exp(-2 * j * j * t * t);
@@ -124,9 +120,8 @@ static void exactness_ends_at_twenty(void **state)
 
 /* Kolmogorov's limit at n = 10^6, where the correction to the limit is a ten-thousandth: tabulated
  * .0500 at 1.3581, .0100 at 1.6276. */
-static void large_samples_follow_the_limit_law(void **state)
+TEST(large_samples_follow_the_limit_law)
 {
-    (void)state;
     enum { N = 1000000 };
     static double sorted[N];
     static const double t[4] = {1.3581, 1.6276, 0.8276, 0.1}, wanted[4] = {0.05, 0.01, 0.5, 1};
@@ -136,17 +131,4 @@ static void large_samples_follow_the_limit_law(void **state)
         spec_goodness_ks_uniform(&d, &p, sorted, N);
         assert_within(p, wanted[i], 1e-3 * wanted[i] + 2e-5);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(distances_by_hand),
-        cmocka_unit_test(distances_have_edges),
-        cmocka_unit_test(small_samples_have_exact_p_values),
-        cmocka_unit_test(larger_samples_have_p_values_within_six_ten_thousandths),
-        cmocka_unit_test(exactness_ends_at_twenty),
-        cmocka_unit_test(large_samples_follow_the_limit_law),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  * inversion of the transform of its law. */
 #include "analysis/statistics/goodness.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <complex.h>
 #include <gsl/gsl_cdf.h>
@@ -56,9 +57,8 @@ static double two_cells(int n, double chance, double least, double most)
     return largest_ratio(of, size, least, most);
 }
 
-static void tables_of_two_cells_have_up_to_fourteen_times_the_tail(void **state)
+TEST(tables_of_two_cells_have_up_to_fourteen_times_the_tail)
 {
-    (void)state;
     assert_within(two_cells(100000, 1e-4, 1e-5, 1e-4), 4.68, 0.01);
     assert_within(two_cells(100, 0.2, 1e-9, 1e-8), 3.10, 0.01);
     double worst = 0;
@@ -143,9 +143,8 @@ static double many_cells(int m, double expected, double level, int points)
     return joint / exp(n * log(n) - n - lgamma(n + 1)) / level;
 }
 
-static void tables_of_many_cells_have_twice_the_tail_and_more_of_very_many(void **state)
+TEST(tables_of_many_cells_have_twice_the_tail_and_more_of_very_many)
 {
-    (void)state;
     /* The sum has converged. */
     assert_within(many_cells(4096, 20, 1e-9, 24), many_cells(4096, 20, 1e-9, 40), 1e-6);
     /* For large expected counts it is chi-square's. */
@@ -180,9 +179,8 @@ static double events(int n, double chance, bool rare, double most)
     return largest_ratio(of, size, 1e-12, most);
 }
 
-static void events_have_no_larger_tails_than_their_p_values_say(void **state)
+TEST(events_have_no_larger_tails_than_their_p_values_say)
 {
-    (void)state;
     static const double chances[] = {1e-4, 0.01, 0.1, 0.37, 0.5, 0.9, 0.999};
     for (int i = 0; i < 7; i++) {
         const double c = chances[i], spread = c * (1 - c);
@@ -194,14 +192,4 @@ static void events_have_no_larger_tails_than_their_p_values_say(void **state)
     }
     /* Rare events, none of which occurred: certain, and no suspicion. */
     assert_same(spec_goodness_sum_p(0, 1e-6, 1e-6), 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tables_of_two_cells_have_up_to_fourteen_times_the_tail),
-        cmocka_unit_test(tables_of_many_cells_have_twice_the_tail_and_more_of_very_many),
-        cmocka_unit_test(events_have_no_larger_tails_than_their_p_values_say),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,9 +20,8 @@ static spec_moments moments_of(const double *x, int n, double offset)
     return moments;
 }
 
-static void a_known_sample_has_known_moments(void **state)
+TEST(a_known_sample_has_known_moments)
 {
-    (void)state;
     spec_moments moments = moments_of(sample, 8, 0);
     assert_int_equal(moments.n, 8);
     assert_within(moments.mean, 5, 1e-15);
@@ -31,26 +30,23 @@ static void a_known_sample_has_known_moments(void **state)
     assert_within(spec_moments_standard_error(&moments), sqrt(32.0 / 7 / 8), 1e-15);
 }
 
-static void a_large_offset_does_not_cancel(void **state)
+TEST(a_large_offset_does_not_cancel)
 {
-    (void)state;
     spec_moments moments = moments_of(sample, 8, 1e9);
     assert_within(spec_moments_variance(&moments), 32.0 / 7,
                   1e-6); /* mean of squares less square of mean: 0 or 128 */
 }
 
-static void few_observations_have_no_variance(void **state)
+TEST(few_observations_have_no_variance)
 {
-    (void)state;
     spec_moments empty = {0}, one = moments_of(sample, 1, 0), two = moments_of(sample, 2, 0);
     assert_true(isnan(spec_moments_variance(&empty)) && isnan(spec_moments_standard_error(&empty)));
     assert_true(isnan(spec_moments_variance(&one)) && isnan(spec_moments_standard_error(&one)));
     assert_within(spec_moments_variance(&two), 2, 1e-15);
 }
 
-static void merging_is_adding_in_any_order(void **state)
+TEST(merging_is_adding_in_any_order)
 {
-    (void)state;
     spec_moments whole = moments_of(sample, 8, 0.27), empty = {0};
     for (int a = 0; a <= 8; a++) {
         for (int b = a; b <= 8; b++) {
@@ -70,9 +66,8 @@ static void merging_is_adding_in_any_order(void **state)
     }
 }
 
-static void merging_an_empty_part_changes_no_bit(void **state)
+TEST(merging_an_empty_part_changes_no_bit)
 {
-    (void)state;
     spec_moments whole = moments_of(sample, 8, 0.27), merged = whole, empty = {0};
     spec_moments_merge(&merged, &empty);
     assert_memory_equal(&merged, &whole, sizeof whole);
@@ -82,9 +77,8 @@ static void merging_an_empty_part_changes_no_bit(void **state)
     assert_memory_equal(&empty, &whole, sizeof whole);
 }
 
-static void moments_of_counts_are_those_of_the_sample(void **state)
+TEST(moments_of_counts_are_those_of_the_sample)
 {
-    (void)state;
     const uint64_t counts[10] = {0, 0, 1, 0, 3, 2, 0, 1, 0, 1};
     double mean, variance;
     spec_moments_of_counts(&mean, &variance, counts, 9);
@@ -104,9 +98,8 @@ static void moments_of_counts_are_those_of_the_sample(void **state)
 
 /* All but one of a million and one rounds accept 255, one accepts 256: variance 1 / 1000001, of
  * which squares of k would keep five digits. */
-static void moments_of_counts_do_not_cancel(void **state)
+TEST(moments_of_counts_do_not_cancel)
 {
-    (void)state;
     uint64_t counts[257] = {0};
     double mean, variance;
     counts[255] = 1000000;
@@ -116,9 +109,8 @@ static void moments_of_counts_do_not_cancel(void **state)
     assert_within(variance, 1 / 1000001.0, 1e-13 / 1000001);
 }
 
-static void counts_of_nothing_and_of_one(void **state)
+TEST(counts_of_nothing_and_of_one)
 {
-    (void)state;
     const uint64_t none[2] = {0, 0}, one[2] = {0, 1}, two[2] = {1, 1}, only[1] = {2};
     double mean, variance;
     spec_moments_of_counts(&mean, &variance, none, 1);
@@ -137,9 +129,8 @@ static double known_z(double estimate, double theory, double se)
     return spec_moments_z(estimate, theory, se, INFINITY);
 }
 
-static void z_counts_known_standard_errors(void **state)
+TEST(z_counts_known_standard_errors)
 {
-    (void)state;
     assert_within(known_z(2.5, 2, 0.25), 2, 0);
     assert_within(known_z(2, 2.5, 0.25), -2, 0);
     assert_true(known_z(2, 2, 0.25) == 0 && known_z(2, 2, 0) == 0 &&
@@ -156,9 +147,8 @@ static void z_counts_known_standard_errors(void **state)
 }
 
 /* Second route: Student's tails by the incomplete beta function. */
-static void z_has_the_tails_of_students_t(void **state)
+TEST(z_has_the_tails_of_students_t)
 {
-    (void)state;
     static const double dfs[] = {1, 2, 7, 31, 63, 99, 1023, 20000};
     for (int i = 0; i < 8; i++)
         for (double t = 0.27; t < 30; t *= 1.31) {
@@ -189,9 +179,8 @@ static void z_has_the_tails_of_students_t(void **state)
 
 /* Means of 8 values, each by its own standard error: |z| > 3 has the normal chance .0027, where
  * |t| > 3 has .020. */
-static void z_of_few_batches_is_normal(void **state)
+TEST(z_of_few_batches_is_normal)
 {
-    (void)state;
     enum { N = 200000, BATCHES = 8 };
     unsigned beyond[2] = {0, 0};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
@@ -212,9 +201,8 @@ static void z_of_few_batches_is_normal(void **state)
 }
 
 /* Equal shares have both degrees; a zero share has none. */
-static void two_standard_errors_share_their_degrees_of_freedom(void **state)
+TEST(two_standard_errors_share_their_degrees_of_freedom)
 {
-    (void)state;
     assert_near(spec_moments_welch_df(0.27, 63, 0.27, 31), 4 / (1.0 / 63 + 1.0 / 31), 1e-15);
     assert_same(spec_moments_welch_df(0.27, 63, 0, 31), 63);
     assert_same(spec_moments_welch_df(0, 63, 0.27, 31), 31);
@@ -222,23 +210,4 @@ static void two_standard_errors_share_their_degrees_of_freedom(void **state)
     assert_same(spec_moments_welch_df(0.27, 63, 0, NAN), 63);
     assert_same(spec_moments_welch_df(0, NAN, 0, 31), 31);
     assert_nan(spec_moments_welch_df(NAN, 63, 0.27, 31));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_known_sample_has_known_moments),
-        cmocka_unit_test(a_large_offset_does_not_cancel),
-        cmocka_unit_test(few_observations_have_no_variance),
-        cmocka_unit_test(merging_is_adding_in_any_order),
-        cmocka_unit_test(merging_an_empty_part_changes_no_bit),
-        cmocka_unit_test(moments_of_counts_are_those_of_the_sample),
-        cmocka_unit_test(moments_of_counts_do_not_cancel),
-        cmocka_unit_test(counts_of_nothing_and_of_one),
-        cmocka_unit_test(z_counts_known_standard_errors),
-        cmocka_unit_test(z_has_the_tails_of_students_t),
-        cmocka_unit_test(z_of_few_batches_is_normal),
-        cmocka_unit_test(two_standard_errors_share_their_degrees_of_freedom),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

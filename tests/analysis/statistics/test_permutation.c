@@ -49,9 +49,8 @@ static double exact(const double *passed, const double *tested, int n, int n_bef
 
 /* The standard error of 40,000 divisions is at most .0025; a plain difference, the wrong version,
  * has other p-values by .03 and more. */
-static void p_values_are_those_of_all_divisions(void **state)
+TEST(p_values_are_those_of_all_divisions)
 {
-    (void)state;
     enum { R = 40000 };
     static const double passed[9] = {61, 70, 31, 8, 55, 90, 43, 77, 20},
                         tested[9] = {90, 101, 40, 31, 70, 99, 70, 85, 22};
@@ -78,9 +77,8 @@ static void p_values_are_those_of_all_divisions(void **state)
 
 /* 2 and 2 clusters without spread: of the 6 divisions the given one and its mirror image have an
  * infinite statistic. Nothing as extreme: p = (1 + 0) / (1 + R) at least, never 0. */
-static void differences_without_spread_are_the_most_extreme(void **state)
+TEST(differences_without_spread_are_the_most_extreme)
 {
-    (void)state;
     enum { R = 20000 };
     const double passed[] = {1, 2, 9, 18}, tested[] = {10, 20, 10, 20};
     double work[8], all_passed[60], all_tested[60], more[120];
@@ -100,9 +98,8 @@ static void differences_without_spread_are_the_most_extreme(void **state)
     gsl_rng_free(rng);
 }
 
-static void few_clusters_say_nothing(void **state)
+TEST(few_clusters_say_nothing)
 {
-    (void)state;
     const double passed[] = {1, 5, 2, 0}, tested[] = {10, 20, 10, 0}, none[] = {0, 0, 10, 20};
     double work[8];
     gsl_rng *rng = generator();
@@ -117,9 +114,8 @@ static void few_clusters_say_nothing(void **state)
 /* Null: 12 and 8 clusters of unequal sizes whose alphas differ. p <= .1 has the chance .1 at most,
  * and 1,200 samples have a standard error of .0087. Trials that change sides one by one, the wrong
  * version, would give .5. A change of .14 is found in .9 of them. */
-static void p_values_are_uniform_under_the_null(void **state)
+TEST(p_values_are_uniform_under_the_null)
 {
-    (void)state;
     const int samples = (int)spec_test_samples(1200);
     double passed[20], tested[20], work[40];
     int low = 0, half = 0, found = 0;
@@ -148,9 +144,8 @@ static void p_values_are_uniform_under_the_null(void **state)
 /* Clusters of 5,000 tests, cut from a series of requests: alpha from a Beta law of deviation .05,
  * lengths exponential. Short requests leave the clusters independent. Requests of 4,000 tests do
  * not: over 2,000 samples p <= .01 has a chance of .083, as docs/formulas.md#permutation says. */
-static void clusters_that_share_requests_differ_too_often(void **state)
+TEST(clusters_that_share_requests_differ_too_often)
 {
-    (void)state;
     static const double length[2] = {100, 4000};
     const int samples = (int)spec_test_samples(1000);
     gsl_rng *rng = generator();
@@ -180,16 +175,4 @@ static void clusters_that_share_requests_differ_too_often(void **state)
                            : share > 0.083 - 5 * sqrt(0.083 / samples));
     }
     gsl_rng_free(rng);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(p_values_are_those_of_all_divisions),
-        cmocka_unit_test(differences_without_spread_are_the_most_extreme),
-        cmocka_unit_test(few_clusters_say_nothing),
-        cmocka_unit_test(p_values_are_uniform_under_the_null),
-        cmocka_unit_test(clusters_that_share_requests_differ_too_often),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "analysis/statistics/power.h"
 
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_integration.h>
@@ -38,9 +39,8 @@ static double by_integration(double x, double df, double noncentrality)
     return below + gsl_cdf_chisq_Q(x, df - 1.0);
 }
 
-static void one_degree_of_freedom_is_two_normal_tails(void **state)
+TEST(one_degree_of_freedom_is_two_normal_tails)
 {
-    (void)state;
     static const double x[4] = {0.3, 2.385, 23.9, 500.0},
                         noncentrality[5] = {0.0, 0.27, 4.1, 60.0, 700.0};
     for (int i = 0; i < 4; i++)
@@ -50,9 +50,8 @@ static void one_degree_of_freedom_is_two_normal_tails(void **state)
         }
 }
 
-static void more_degrees_add_a_central_law(void **state)
+TEST(more_degrees_add_a_central_law)
 {
-    (void)state;
     static const double df[3] = {3.0, 10.0, 63.0}, noncentrality[3] = {0.7, 12.0, 101.0};
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
@@ -74,9 +73,8 @@ static double by_direct_sum(double x, double df, double noncentrality)
 
 /* At x = 1480 the first terms of the series are subnormal. Terms computed from them by factors
  * would keep their few digits, and be off by 1e-7 and more. */
-static void subnormal_terms_are_computed_afresh(void **state)
+TEST(subnormal_terms_are_computed_afresh)
 {
-    (void)state;
     static const double x[3] = {1463.0, 1480.0, 1497.0}, noncentrality[2] = {270.0, 427.0};
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 2; j++)
@@ -84,9 +82,8 @@ static void subnormal_terms_are_computed_afresh(void **state)
                         by_direct_sum(x[i], 3.0, noncentrality[j]), 1e-10);
 }
 
-static void the_noncentrality_gives_the_power(void **state)
+TEST(the_noncentrality_gives_the_power)
 {
-    (void)state;
     static const double df[4] = {1.0, 7.0, 63.0, 1023.0}, alpha[3] = {0.27, 1e-3, 1e-12},
                         power[2] = {0.28, 0.973};
     for (int i = 0; i < 4; i++)
@@ -106,9 +103,8 @@ static void the_noncentrality_gives_the_power(void **state)
             }
 }
 
-static void any_critical_value_has_its_noncentrality(void **state)
+TEST(any_critical_value_has_its_noncentrality)
 {
-    (void)state;
     static const double df[3] = {1.0, 7.0, 300.0}, critical[3] = {40.0, 93.0, 480.0};
     for (int i = 0; i < 3; i++) {
         const double noncentrality = spec_power_noncentrality_beyond(critical[i], df[i], 0.9);
@@ -122,17 +118,15 @@ static void any_critical_value_has_its_noncentrality(void **state)
 }
 
 /* TV = .01 at 1e-6 and power .9; numbers of two digits, from an approximation. */
-static void known_sample_sizes(void **state)
+TEST(known_sample_sizes)
 {
-    (void)state;
     assert_near(spec_power_draws(0.01, 63.0, 1e-6, 0.9), 2.5e5, 0.04);
     assert_near(spec_power_draws(0.01, 1023.0, 1e-6, 0.9), 7.6e5, 0.04);
     assert_near(spec_power_draws(0.01, 131071.0, 1e-6, 0.9), 7.8e6, 0.04);
 }
 
-static void draws_and_detectable_distance_are_inverse(void **state)
+TEST(draws_and_detectable_distance_are_inverse)
 {
-    (void)state;
     const double n = spec_power_draws(0.0385, 12.0, 1e-6, 0.9);
     assert_near(spec_power_detectable(n, 12.0, 1e-6, 0.9), 0.0385, 1e-12);
     assert_near(spec_power_detectable(4.0 * n, 12.0, 1e-6, 0.9), 0.0385 / 2.0, 1e-12);
@@ -141,9 +135,8 @@ static void draws_and_detectable_distance_are_inverse(void **state)
                 1e-15);
 }
 
-static void outside_the_domain_there_is_no_number(void **state)
+TEST(outside_the_domain_there_is_no_number)
 {
-    (void)state;
     static const double bad[8][3] = {{0.5, 0.1, 0.9}, {NAN, 0.1, 0.9}, {INFINITY, 0.1, 0.9},
                                      {3, 0.0, 0.9},   {3, 1.0, 0.9},   {3, 0.1, 0.1},
                                      {3, 0.1, 1.0},   {3, 0.1, NAN}};
@@ -158,19 +151,4 @@ static void outside_the_domain_there_is_no_number(void **state)
     assert_nan(spec_power_noncentral_tail(1.0, 3.0, INFINITY));
     assert_same(spec_power_noncentral_tail(0.0, 3.0, 1.0), 1.0);
     assert_same(spec_power_noncentral_tail(INFINITY, 3.0, 1.0), 0.0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_degree_of_freedom_is_two_normal_tails),
-        cmocka_unit_test(more_degrees_add_a_central_law),
-        cmocka_unit_test(subnormal_terms_are_computed_afresh),
-        cmocka_unit_test(the_noncentrality_gives_the_power),
-        cmocka_unit_test(any_critical_value_has_its_noncentrality),
-        cmocka_unit_test(known_sample_sizes),
-        cmocka_unit_test(draws_and_detectable_distance_are_inverse),
-        cmocka_unit_test(outside_the_domain_there_is_no_number),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 
 #include "analysis/statistics/power.h"
 #include "tests/conformance/evidence_stand.h"
+#include "tests/support/support.h"
 
 static const spec_detectable_needs looks = {
     .power = 0.9, .suspicious = 1e-6, .fresh = 1e-9, .fresh_times = 4.0};
@@ -17,9 +18,8 @@ static void put(stand *s, int state, uint64_t n, spec_place place, uint64_t own)
     s->evidence->tokens += n;
 }
 
-static void the_weakest_state_decides(void **state)
+TEST(the_weakest_state_decides)
 {
-    (void)state;
     stand s;
     spec_detectable d[SPEC_PLACES];
     open_stand(&s, "two-2", SPEC_SCOPE_VERIFY);
@@ -40,9 +40,8 @@ static void the_weakest_state_decides(void **state)
 }
 
 /* A difference in a fifth of the tokens must be five times as large. */
-static void a_share_of_the_tokens_needs_a_larger_difference(void **state)
+TEST(a_share_of_the_tokens_needs_a_larger_difference)
 {
-    (void)state;
     stand s;
     spec_detectable d[SPEC_PLACES];
     open_stand(&s, "two-2", SPEC_SCOPE_VERIFY);
@@ -57,9 +56,8 @@ static void a_share_of_the_tokens_needs_a_larger_difference(void **state)
 
 /* Of 16 tokens those with expectations below ten are pooled into one cell; a difference among them
  * is invisible. */
-static void pooled_mass_adds_to_the_detectable_tv(void **state)
+TEST(pooled_mass_adds_to_the_detectable_tv)
 {
-    (void)state;
     stand s;
     spec_detectable d[SPEC_PLACES];
     double before = 1.0;
@@ -90,9 +88,8 @@ static void pooled_mass_adds_to_the_detectable_tv(void **state)
 
 /* After a state with a single possible token any other is a FAIL: with a share s of them, none
  * comes in n draws with probability (1 - s)^n. */
-static void after_a_certain_token_any_other_is_found(void **state)
+TEST(after_a_certain_token_any_other_is_found)
 {
-    (void)state;
     stand s;
     spec_detectable d[SPEC_PLACES];
     open_stand(&s, "one-hot-target-4", SPEC_SCOPE_VERIFY);
@@ -103,9 +100,8 @@ static void after_a_certain_token_any_other_is_found(void **state)
     close_stand(&s);
 }
 
-static void states_that_are_seldom_reached_are_left_out_and_counted(void **state)
+TEST(states_that_are_seldom_reached_are_left_out_and_counted)
 {
-    (void)state;
     stand s;
     spec_detectable d[SPEC_PLACES];
     open_stand(&s, "two-2", SPEC_SCOPE_VERIFY);
@@ -119,9 +115,8 @@ static void states_that_are_seldom_reached_are_left_out_and_counted(void **state
     close_stand(&s);
 }
 
-static void the_budget_that_is_named_is_enough_and_not_too_much(void **state)
+TEST(the_budget_that_is_named_is_enough_and_not_too_much)
 {
-    (void)state;
     stand s;
     spec_detectable d[SPEC_PLACES];
     spec_detectable_needs bets = looks;
@@ -151,9 +146,8 @@ static void the_budget_that_is_named_is_enough_and_not_too_much(void **state)
 
 /* Bets must win at least 2e6 on one state, and pay for learning; more capital needs a larger
  * difference. */
-static void bets_need_a_larger_difference_than_looks(void **state)
+TEST(bets_need_a_larger_difference_than_looks)
 {
-    (void)state;
     stand s;
     spec_detectable at[3][SPEC_PLACES];
     spec_detectable_needs bets = looks;
@@ -167,18 +161,4 @@ static void bets_need_a_larger_difference_than_looks(void **state)
     assert_true(at[0][0].tv < at[1][0].tv && at[1][0].tv < at[2][0].tv &&
                 at[2][0].tv < 2.0 * at[0][0].tv);
     close_stand(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_weakest_state_decides),
-        cmocka_unit_test(a_share_of_the_tokens_needs_a_larger_difference),
-        cmocka_unit_test(pooled_mass_adds_to_the_detectable_tv),
-        cmocka_unit_test(after_a_certain_token_any_other_is_found),
-        cmocka_unit_test(states_that_are_seldom_reached_are_left_out_and_counted),
-        cmocka_unit_test(the_budget_that_is_named_is_enough_and_not_too_much),
-        cmocka_unit_test(bets_need_a_larger_difference_than_looks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

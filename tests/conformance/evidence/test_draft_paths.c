@@ -3,12 +3,12 @@
 #include "conformance/evidence/draft_paths.h"
 
 #include "tests/conformance/evidence_stand.h"
+#include "tests/support/support.h"
 
 /* The root has two equal children, and the path continues below the second: the first child alone
  * ends. */
-static void a_path_may_go_through_the_later_twin(void **state)
+TEST(a_path_may_go_through_the_later_twin)
 {
-    (void)state;
     const spec_fixture tree = {.n_nodes = 6, .parent = {-1, -1, 0, 0, 1, 1}};
     const int32_t token[] = {2, 2, 1, 0, 0, 3};
     spec_places places = spec_draft_paths_next(&tree, token, 6, SPEC_PLACES_ROOT, 2);
@@ -24,9 +24,8 @@ static void a_path_may_go_through_the_later_twin(void **state)
 
 /* The same through the hard rules: the path of the second twin passes, and a text on no path is
  * reported. */
-static void a_round_that_follows_the_later_twin_breaks_no_rule(void **state)
+TEST(a_round_that_follows_the_later_twin_breaks_no_rule)
 {
-    (void)state;
     static const int32_t drafted[] = {2, 2, 1, 0, 0, 3}, emitted[][3] = {{2, 3, 0}, {2, 2, 0}};
     for (int wrong = 0; wrong < 2; wrong++) {
         stand s;
@@ -58,9 +57,8 @@ static bool leads(const spec_fixture *tree, const int32_t *token, int n_nodes, i
 }
 
 /* Few tokens, so that twins are common; both paths and other texts occur often. */
-static void random_trees_agree_with_a_search_through_all_paths(void **state)
+TEST(random_trees_agree_with_a_search_through_all_paths)
 {
-    (void)state;
     enum { TREES = 20000, TOKENS = 2, LENGTH = 3 };
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     int found = 0;
@@ -82,14 +80,4 @@ static void random_trees_agree_with_a_search_through_all_paths(void **state)
     }
     gsl_rng_free(rng);
     assert_in_range(found, TREES / 20, TREES / 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_path_may_go_through_the_later_twin),
-        cmocka_unit_test(a_round_that_follows_the_later_twin_breaks_no_rule),
-        cmocka_unit_test(random_trees_agree_with_a_search_through_all_paths),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 /* Evidence: the mean capital under the null, summed over all texts; each hard rule; counts and
  * completions; coins. */
 #include "tests/conformance/evidence_stand.h"
+#include "tests/support/support.h"
 
 #include "analysis/statistics/goodness.h"
 
@@ -9,9 +10,8 @@
 
 /* All pairs of texts of four tokens, weighted by probability. Tests with random numbers of their
  * own are left out. */
-static void the_mean_capital_over_all_texts_is_one(void **state)
+TEST(the_mean_capital_over_all_texts_is_one)
 {
-    (void)state;
     enum { LENGTH = 4, TEXTS = 1 << LENGTH };
     static const char *const names[] = {"counts",     "state",       "again",       "pairs",
                                         "draft-more", "tilt",        "target-more", "target-mode",
@@ -46,9 +46,8 @@ static void the_mean_capital_over_all_texts_is_one(void **state)
 }
 
 /* The joint law of draft and emitted tokens under the token rule. */
-static void the_mean_capital_of_kept_drafts_is_one(void **state)
+TEST(the_mean_capital_of_kept_drafts_is_one)
 {
-    (void)state;
     stand s;
     open_stand(&s, "plain-4", SPEC_SCOPE_VERIFY);
     const double *target = law_of(&s, 0), *draft = s.fixture.draft_law;
@@ -74,9 +73,8 @@ static void the_mean_capital_of_kept_drafts_is_one(void **state)
 
 /* ---- hard rules ------------------------------------------------------------------------------ */
 
-static void each_broken_rule_is_named(void **state)
+TEST(each_broken_rule_is_named)
 {
-    (void)state;
     for (int hard = SPEC_HARD_IMPOSSIBLE; hard < SPEC_HARD_KINDS; hard++) {
         const char *fixture = hard == SPEC_HARD_REPEAT ? "repeats-4" : "target-zeros-8";
         stand s;
@@ -122,9 +120,8 @@ static void each_broken_rule_is_named(void **state)
     }
 }
 
-static void drafts_of_the_sampler_are_tested(void **state)
+TEST(drafts_of_the_sampler_are_tested)
 {
-    (void)state;
     stand s;
     open_stand(&s, "blind-3", SPEC_SCOPE_DRAFT);
     ask(&s, 2, 0);
@@ -140,9 +137,8 @@ static void drafts_of_the_sampler_are_tested(void **state)
 
 /* The sampler emits one token, and speclab completes the blocks: completions have the law, and
  * count for blocks only. */
-static void completions_count_for_blocks_only(void **state)
+TEST(completions_count_for_blocks_only)
 {
-    (void)state;
     stand s;
     spec_goodness g;
     open_stand(&s, "plain-4", SPEC_SCOPE_VERIFY);
@@ -185,9 +181,8 @@ static void answer(stand *s, int n_nodes, const int32_t *token, int n_emitted,
     s->batch.n_accepted[0] = n_emitted - 1;
 }
 
-static void a_round_gives_the_places_of_its_tokens(void **state)
+TEST(a_round_gives_the_places_of_its_tokens)
 {
-    (void)state;
     enum {
         FIRST = 1 << SPEC_PLACE_FIRST,
         LATER = 1 << SPEC_PLACE_LATER,
@@ -226,9 +221,8 @@ static void a_round_gives_the_places_of_its_tokens(void **state)
 }
 
 /* Counts by place add up to those of tokens. */
-static void tokens_are_counted_by_place(void **state)
+TEST(tokens_are_counted_by_place)
 {
-    (void)state;
     stand s;
     uint64_t own[SPEC_PLACES] = {0};
     open_stand(&s, "plain-4", SPEC_SCOPE_VERIFY);
@@ -257,9 +251,8 @@ static void tokens_are_counted_by_place(void **state)
 }
 
 /* A text of five tokens, by hand. */
-static void tokens_and_pairs_are_counted_where_they_came(void **state)
+TEST(tokens_and_pairs_are_counted_where_they_came)
 {
-    (void)state;
     static const int32_t text[5] = {1, 3, 0, 0, 2};
     stand s;
     open_stand(&s, "plain-4", SPEC_SCOPE_STREAM);
@@ -285,9 +278,8 @@ static void tokens_and_pairs_are_counted_where_they_came(void **state)
     close_stand(&s);
 }
 
-static void nothing_seen_says_nothing(void **state)
+TEST(nothing_seen_says_nothing)
 {
-    (void)state;
     for (int i = 0; spec_fixtures[i] != NULL; i++)
         for (uint32_t scope = SPEC_SCOPE_VERIFY; scope <= SPEC_SCOPE_STREAM; scope <<= 1) {
             stand s;
@@ -307,9 +299,8 @@ static void nothing_seen_says_nothing(void **state)
 
 /* Ordinary coins are uniform; coins of edge rounds are at an edge half of the time, and those
  * rounds are not counted. */
-static void coins_are_uniform_or_at_edges(void **state)
+TEST(coins_are_uniform_or_at_edges)
 {
-    (void)state;
     stand s;
     int zeros = 0, last = 0, ordinary = 0;
     double sum = 0.0;
@@ -339,9 +330,8 @@ static void coins_are_uniform_or_at_edges(void **state)
 
 /* Seeds of two neighbouring groups, and offsets and requests of neighbouring rounds, agree in their
  * lowest bits; all rounds differ from all others. */
-static void wide_numbers_differ_in_high_bits(void **state)
+TEST(wide_numbers_differ_in_high_bits)
 {
-    (void)state;
     uint64_t bits = 0;
     stand s;
     open_stand(&s, "wide-4", SPEC_SCOPE_VERIFY);
@@ -367,9 +357,8 @@ static void wide_numbers_differ_in_high_bits(void **state)
     close_stand(&s);
 }
 
-static void brief_texts_have_their_lengths_in_turn(void **state)
+TEST(brief_texts_have_their_lengths_in_turn)
 {
-    (void)state;
     static const int lengths[] = {1, 2, 3, 17, 1};
     stand s;
     open_stand(&s, "brief-3-4", SPEC_SCOPE_STREAM);
@@ -382,9 +371,8 @@ static void brief_texts_have_their_lengths_in_turn(void **state)
 }
 
 /* The same law as by the sums themselves, for shares that lie on and beside every step. */
-static void draws_invert_the_cumulative_law(void **state)
+TEST(draws_invert_the_cumulative_law)
 {
-    (void)state;
     stand s;
     open_stand(&s, "draft-zeros-8", SPEC_SCOPE_VERIFY);
     uint64_t count[8] = {0};
@@ -396,25 +384,4 @@ static void draws_invert_the_cumulative_law(void **state)
                      GSL_SUCCESS);
     assert_true(g.p > SPEC_TEST_P && g.df > 0);
     close_stand(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_mean_capital_over_all_texts_is_one),
-        cmocka_unit_test(the_mean_capital_of_kept_drafts_is_one),
-        cmocka_unit_test(each_broken_rule_is_named),
-        cmocka_unit_test(drafts_of_the_sampler_are_tested),
-        cmocka_unit_test(completions_count_for_blocks_only),
-        cmocka_unit_test(a_round_gives_the_places_of_its_tokens),
-        cmocka_unit_test(tokens_are_counted_by_place),
-        cmocka_unit_test(tokens_and_pairs_are_counted_where_they_came),
-        cmocka_unit_test(nothing_seen_says_nothing),
-        cmocka_unit_test(coins_are_uniform_or_at_edges),
-        cmocka_unit_test(wide_numbers_differ_in_high_bits),
-        cmocka_unit_test(brief_texts_have_their_lengths_in_turn),
-        cmocka_unit_test(draws_invert_the_cumulative_law),
-    };
-    (void)spec_test_seed();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,15 +35,13 @@ static int is_hinted(const char *sampler, const char *fixture, const char *mista
 }
 
 /* A rule of sim, other code than the mutant, has the law of the mistake. */
-static void a_wrong_rule_is_recognised(void **state)
+TEST(a_wrong_rule_is_recognised)
 {
-    (void)state;
     assert_int_equal(is_hinted("rule:resample-target", "plain-4", "residual-from-target", NULL), 1);
 }
 
-static void a_mistake_is_near_to_itself(void **state)
+TEST(a_mistake_is_near_to_itself)
 {
-    (void)state;
     static const char *const lines[][2] = {{"mutant:residual-softmax", "plain-4"},
                                            {"mutant:draft-sharper", "blind-64"},
                                            {"mutant:beam", "plain-4"}};
@@ -52,26 +50,23 @@ static void a_mistake_is_near_to_itself(void **state)
             fail_msg("%s is not near to itself", lines[i][0]);
 }
 
-static void a_right_sampler_gets_no_hint(void **state)
+TEST(a_right_sampler_gets_no_hint)
 {
-    (void)state;
     int n = -1;
     assert_int_equal(is_hinted("rule:token", "plain-4", "", &n), -1);
     assert_int_equal(n, 0);
 }
 
-static void mistakes_with_other_laws_are_not_named(void **state)
+TEST(mistakes_with_other_laws_are_not_named)
 {
-    (void)state;
     int n = -1;
     assert_int_equal(is_hinted("mutant:row-by-stride", "shorter-4", "accept-all", &n), 0);
     assert_in_range(n, 1, 3);
 }
 
 /* Forbidden tokens from the draft, from a correction and from the bonus are told apart. */
-static void a_forbidden_token_is_traced_to_its_source(void **state)
+TEST(a_forbidden_token_is_traced_to_its_source)
 {
-    (void)state;
     static const char *const lines[][2] = {{"accept-all", "disjoint-8"},
                                            {"residual-from-draft", "target-zeros-8"},
                                            {"bonus-from-draft", "target-zeros-8"},
@@ -95,9 +90,8 @@ static void a_forbidden_token_is_traced_to_its_source(void **state)
 }
 
 /* With two tokens every residual is a single token. */
-static void fixtures_of_two_tokens_give_no_hints(void **state)
+TEST(fixtures_of_two_tokens_give_no_hints)
 {
-    (void)state;
     int n = -1;
     assert_int_equal(is_hinted("mutant:residual-softmax", "two-2", "", &n), 0);
     assert_int_equal(n, 0);
@@ -105,9 +99,8 @@ static void fixtures_of_two_tokens_give_no_hints(void **state)
 
 /* These mistakes are not in the catalogue. Hints from a single fixture named residual-softmax,
  * block-uncapped and draft-row-before. */
-static void inventions_get_no_hint(void **state)
+TEST(inventions_get_no_hint)
 {
-    (void)state;
     static const char *const names[] = {"residual-absolute", "second-chance", "last-free",
                                         "bonus-no-repeat",   "third-free",    "draft-no-repeat",
                                         "page-boundary"};
@@ -127,9 +120,8 @@ static void inventions_get_no_hint(void **state)
 }
 
 /* A part of `validate --self-test`: mistakes of each theme that are found early. */
-static void the_first_hint_is_right_for_nine_in_ten(void **state)
+TEST(the_first_hint_is_right_for_nine_in_ten)
 {
-    (void)state;
     static const char *const names[] = {
         "accept-all",       "ratio-inverted",      "residual-from-target",
         "residual-zeroed",  "bonus-argmax",        "block-stops",
@@ -157,20 +149,4 @@ static void the_first_hint_is_right_for_nine_in_ten(void **state)
     assert_true(result.n_hinted >= SPEC_SELF_TEST_HINTED * result.n_failed);
     assert_int_equal(result.n_misled, 0);
     spec_self_test_free(&result);
-}
-
-int main(int argc, char **argv)
-{
-    spec_supervisor_main(argc, argv);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wrong_rule_is_recognised),
-        cmocka_unit_test(a_mistake_is_near_to_itself),
-        cmocka_unit_test(a_right_sampler_gets_no_hint),
-        cmocka_unit_test(a_forbidden_token_is_traced_to_its_source),
-        cmocka_unit_test(fixtures_of_two_tokens_give_no_hints),
-        cmocka_unit_test(inventions_get_no_hint),
-        cmocka_unit_test(the_first_hint_is_right_for_nine_in_ten),
-        cmocka_unit_test(mistakes_with_other_laws_are_not_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 /* The table of tests: under the null p-values are uniform and capitals have mean 1; each test finds
  * its mistake. */
 #include "tests/conformance/evidence_stand.h"
+#include "tests/support/support.h"
 
 #include "analysis/statistics/goodness.h"
 
@@ -11,9 +12,8 @@ static uint64_t seed; /* seed of the whole program */
 
 /* 400 small runs of exact tokens. A mean that is off by a tenth of the standard deviation of a run
  * would show. */
-static void under_the_null_p_values_are_uniform_and_capitals_have_mean_one(void **state)
+TEST(under_the_null_p_values_are_uniform_and_capitals_have_mean_one)
 {
-    (void)state;
     enum { RUNS = 400, BATCHES = 4, N = 256 };
     static double p[SPEC_TESTS_MAX][RUNS], e[SPEC_TESTS_MAX][RUNS];
     spec_finding finding[SPEC_TESTS_MAX];
@@ -173,9 +173,8 @@ static int a_few_tokens_more(const stand *s, int i, double share, double u)
     return share < 0.1 && law[wanted] > 0.0 ? wanted : exact(s, i, u);
 }
 
-static void each_test_finds_what_it_is_made_for(void **state)
+TEST(each_test_finds_what_it_is_made_for)
 {
-    (void)state;
     static const struct {
         const char *test, *fixture;
         planted *answer;
@@ -230,9 +229,8 @@ static void each_test_finds_what_it_is_made_for(void **state)
 
 /* One u for two places; or a third place that repeats a combination of the two before it, pairwise
  * independent of each. */
-static void dependence_between_places_is_found(void **state)
+TEST(dependence_between_places_is_found)
 {
-    (void)state;
     for (int kind = 0; kind < 2; kind++) {
         stand s;
         spec_finding finding[SPEC_TESTS_MAX];
@@ -267,9 +265,8 @@ static void dependence_between_places_is_found(void **state)
 
 /* Texts are iid from the target. In scope DV the number that draws a text may also draw the draft
  * of the previous or of the next round: no test may fail. */
-static void drafts_of_the_sampler_may_share_numbers_with_other_texts(void **state)
+TEST(drafts_of_the_sampler_may_share_numbers_with_other_texts)
 {
-    (void)state;
     for (int ahead = 0; ahead < 2; ahead++) {
         stand s;
         spec_finding finding[SPEC_TESTS_MAX];
@@ -293,14 +290,11 @@ static void drafts_of_the_sampler_may_share_numbers_with_other_texts(void **stat
     }
 }
 
-int main(void)
+static int set_up(void **state)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(under_the_null_p_values_are_uniform_and_capitals_have_mean_one),
-        cmocka_unit_test(each_test_finds_what_it_is_made_for),
-        cmocka_unit_test(dependence_between_places_is_found),
-        cmocka_unit_test(drafts_of_the_sampler_may_share_numbers_with_other_texts),
-    };
+    (void)state;
     seed = spec_test_seed();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+SUITE(.setup = set_up);

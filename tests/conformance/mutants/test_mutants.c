@@ -68,9 +68,8 @@ static void expect_target(const double *law, double tolerance)
 /* A threshold changes a lattice's share by at most half a cell, and there are three. Rows do not
  * depend on the token of a node here: after an acceptance the second token has the law of the
  * second row. */
-static void the_right_sampler_has_the_targets_law(void **state)
+TEST(the_right_sampler_has_the_targets_law)
 {
-    (void)state;
     enum { SIDE = 64 };
     double first[V] = {0.0}, second[V] = {0.0}, accepted = 0.0;
     float coin[2];
@@ -92,9 +91,8 @@ static void the_right_sampler_has_the_targets_law(void **state)
 }
 
 /* In scope DV the first coin draws the draft. */
-static void the_right_sampler_draws_its_own_drafts_too(void **state)
+TEST(the_right_sampler_draws_its_own_drafts_too)
 {
-    (void)state;
     enum { SIDE = 40 };
     double first[V] = {0.0}, draft[V] = {0.0};
     float coin[3];
@@ -120,9 +118,8 @@ static double chance_of_pair(const int32_t *token, uint32_t drawn)
 }
 
 /* Two siblings of each kind; the mutants that are wrong are off by at least .05. */
-static void siblings_of_all_kinds_leave_the_law_as_it_is(void **state)
+TEST(siblings_of_all_kinds_leave_the_law_as_it_is)
 {
-    (void)state;
     enum { SIDE = 24 };
     const int32_t parent[2] = {-1, -1};
     const uint32_t kinds[] = {SPEC_DRAWN_FIXED, SPEC_DRAWN_IID, SPEC_DRAWN_WITHOUT};
@@ -145,9 +142,8 @@ static void siblings_of_all_kinds_leave_the_law_as_it_is(void **state)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static void every_line_has_a_name_of_its_own_and_says_what_is_wrong(void **state)
+TEST(every_line_has_a_name_of_its_own_and_says_what_is_wrong)
 {
-    (void)state;
     int n = 0, seen = 0;
     for (const spec_mutant *m; (m = spec_mutants_at(n)) != NULL; n++) {
         const spec_mutant *found;
@@ -164,9 +160,8 @@ static void every_line_has_a_name_of_its_own_and_says_what_is_wrong(void **state
     assert_true(seen >= 35); /* mistakes with a known occurrence */
 }
 
-static void an_unknown_mistake_is_an_error(void **state)
+TEST(an_unknown_mistake_is_an_error)
 {
-    (void)state;
     const spec_mutant *m;
     spec_error error;
     assert_int_equal(spec_mutants_find(&m, "acept-all", &error), GSL_EINVAL);
@@ -177,9 +172,8 @@ static void an_unknown_mistake_is_an_error(void **state)
 
 /* The nearest bfloat16 numbers: 1 + 1/128 is one; 1 + 1/256 is half-way, and rounds to the even one
  * below. */
-static void bf16_has_eight_bits(void **state)
+TEST(bf16_has_eight_bits)
 {
-    (void)state;
     assert_true(spec_mutants_bf16(1.0078125) == 1.0078125);
     assert_true(spec_mutants_bf16(1.00390625) == 1.0);
     assert_true(spec_mutants_bf16(1.004) == 1.0078125);
@@ -223,9 +217,8 @@ static void mutant_law(double ret_law[V], const char *name, const float *target,
 }
 
 /* cut-impossible is the rule cut-invalid: (.7, .3, 0) where the target is (.5, .5, 0). */
-static void the_cut_has_the_law_of_its_rule(void **state)
+TEST(the_cut_has_the_law_of_its_rule)
 {
-    (void)state;
     static const float target[2 * V] = {0.5f, 0.5f, 0.0f, 0.3f, 0.3f, 0.4f},
                        draft[2 * V] = {0.45f, 0.05f, 0.5f, 0.2f, 0.2f, 0.6f};
     double law[V], expected[V], wide_target[V], wide_draft[V];
@@ -239,9 +232,8 @@ static void the_cut_has_the_law_of_its_rule(void **state)
 }
 
 /* A drafted x stays if the first draw is x; else the draw is new: t(y) (1 - sum d t + d(y)). */
-static void drawing_again_selects_what_was_drafted(void **state)
+TEST(drawing_again_selects_what_was_drafted)
 {
-    (void)state;
     double law[V], match = 0.0;
     for (int x = 0; x < V; x++) match += (double)(target_rows[0][x] * draft_rows[0][x]);
     mutant_law(law, "redraws-partial", target_rows[0], draft_rows[0]);
@@ -269,9 +261,8 @@ static spec_validate_verdict verdict_of(const char *name, uint64_t draws)
     return verdict;
 }
 
-static void gross_mistakes_fail_at_once(void **state)
+TEST(gross_mistakes_fail_at_once)
 {
-    (void)state;
     static const char *const gross[] = {
         "accept-all", "residual-from-target", "residual-softmax", "ratio-inverted", "target-argmax",
         "row-before", "block-share",          "coin-again",       "bonus-left-out", "cache-kept",
@@ -282,9 +273,8 @@ static void gross_mistakes_fail_at_once(void **state)
     assert_int_equal(verdict_of("typical", 100000), SPEC_VERDICT_LOSSY);
 }
 
-static void exact_algorithms_that_are_taken_for_mistakes_pass(void **state)
+TEST(exact_algorithms_that_are_taken_for_mistakes_pass)
 {
-    (void)state;
     static const char *const exact[] = {"sampler-match",
                                         "draft-as-certain",
                                         "judges-fewer",
@@ -295,21 +285,4 @@ static void exact_algorithms_that_are_taken_for_mistakes_pass(void **state)
     for (int i = 0; exact[i] != NULL; i++)
         if (verdict_of(exact[i], 100000) != SPEC_VERDICT_PASS)
             fail_msg("%s did not pass", exact[i]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_right_sampler_has_the_targets_law),
-        cmocka_unit_test(the_right_sampler_draws_its_own_drafts_too),
-        cmocka_unit_test(siblings_of_all_kinds_leave_the_law_as_it_is),
-        cmocka_unit_test(every_line_has_a_name_of_its_own_and_says_what_is_wrong),
-        cmocka_unit_test(an_unknown_mistake_is_an_error),
-        cmocka_unit_test(bf16_has_eight_bits),
-        cmocka_unit_test(the_cut_has_the_law_of_its_rule),
-        cmocka_unit_test(drawing_again_selects_what_was_drafted),
-        cmocka_unit_test(gross_mistakes_fail_at_once),
-        cmocka_unit_test(exact_algorithms_that_are_taken_for_mistakes_pass),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

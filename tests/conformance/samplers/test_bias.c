@@ -77,9 +77,8 @@ static double p_of(const uint64_t *count, const double *law, int V)
 
 /* Each place has at least 4,000 tokens: a bias of .08 gives G a noncentrality of 4 n TV^2 >= 100,
  * and the unbiased law is rejected at 1e-6. */
-static void a_biased_sampler_is_off_by_exactly_the_tv(void **state)
+TEST(a_biased_sampler_is_off_by_exactly_the_tv)
 {
-    (void)state;
     static const struct {
         const char *fixture;
         uint32_t scope;
@@ -123,9 +122,8 @@ static void a_biased_sampler_is_off_by_exactly_the_tv(void **state)
         }
 }
 
-static void a_biased_text_is_off_after_one_state(void **state)
+TEST(a_biased_text_is_off_after_one_state)
 {
-    (void)state;
     const spec_bias_spec spec = {SPEC_PLACE_TEXT, 3, 0.08, SPEC_BIAS_BACK};
     double biased[VOCAB];
     uint64_t count[16][VOCAB] = {{0}};
@@ -154,9 +152,8 @@ static void a_biased_text_is_off_after_one_state(void **state)
 
 /* Both sets hold about half of the mass, so that no other pair of sets shows the difference much
  * less. */
-static void mass_goes_between_halves(void **state)
+TEST(mass_goes_between_halves)
 {
-    (void)state;
     spec_fixture f;
     open_fixture(&f, "llm-64");
     for (int s = 0; s < f.n_states; s++) {
@@ -171,9 +168,8 @@ static void mass_goes_between_halves(void **state)
     spec_fixture_close(&f);
 }
 
-static void an_impossible_bias_is_refused(void **state)
+TEST(an_impossible_bias_is_refused)
 {
-    (void)state;
     static const struct {
         const char *fixture;
         spec_bias_spec spec;
@@ -206,14 +202,11 @@ static void an_impossible_bias_is_refused(void **state)
     }
 }
 
-int main(void)
+static int set_up(void **state)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_biased_sampler_is_off_by_exactly_the_tv),
-        cmocka_unit_test(a_biased_text_is_off_after_one_state),
-        cmocka_unit_test(mass_goes_between_halves),
-        cmocka_unit_test(an_impossible_bias_is_refused),
-    };
+    (void)state;
     seed = spec_test_seed();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+SUITE(.setup = set_up);

@@ -3,6 +3,7 @@
 #include "conformance/samplers/child_process.h"
 #include "conformance/samplers/supervisor.h"
 #include "tests/support/orphans.h"
+#include "tests/support/support.h"
 
 #include <omp.h>
 #include <signal.h>
@@ -49,9 +50,8 @@ static void hangs(const char *command, const char *line)
     orphans_none();
 }
 
-static void every_end_is_one_line(void **state)
+TEST(every_end_is_one_line)
 {
-    (void)state;
     ends("kill -SEGV $$", "it crashed (signal 11, Segmentation fault)");
     ends("kill -KILL $$", "it crashed (signal 9, Killed)");
     ends("exit 3", "it exited with code 3");
@@ -68,9 +68,8 @@ static void every_end_is_one_line(void **state)
     ends("yes | head -100000 >&2; exit 4", "it exited with code 4; it said: 'y'");
 }
 
-static void processes_outside_the_group_are_killed_as_well(void **state)
+TEST(processes_outside_the_group_are_killed_as_well)
 {
-    (void)state;
     ends("setsid sleep 100 & (setsid sh -c 'setsid sleep 100 & sleep 100' &) ; exit 5",
          "it exited with code 5");
     hangs("setsid sleep 100 & sleep 100", "it did not answer within 0.15 s");
@@ -90,9 +89,8 @@ static bool has_namespace(void)
     return answer == '1';
 }
 
-static void an_attacked_supervisor_leaves_no_process(void **state)
+TEST(an_attacked_supervisor_leaves_no_process)
 {
-    (void)state;
     hangs("kill -STOP $PPID; exec sleep 100", "it did not answer within 0.15 s");
     if (has_namespace()) { /* the supervisor is out of reach, even from a session of its own */
         hangs("sleep 100 & kill -KILL $PPID; sleep 100", "it did not answer within 0.15 s");
@@ -105,9 +103,8 @@ static void an_attacked_supervisor_leaves_no_process(void **state)
 }
 
 /* The child sees only its own processes. */
-static void a_namespace_shows_the_child_only_itself(void **state)
+TEST(a_namespace_shows_the_child_only_itself)
 {
-    (void)state;
     if (!has_namespace()) {
         printf("skipped: %s: the system allows no PID namespace\n", __func__);
         skip();
@@ -117,12 +114,11 @@ static void a_namespace_shows_the_child_only_itself(void **state)
 }
 
 /* Other variables of the user, such as keys, stay private. */
-static void a_child_receives_listed_variables_only(void **state)
+TEST(a_child_receives_listed_variables_only)
 {
     static const char *const more[] = {"ASKED_FOR", NULL};
     const spec_subject_limits with_more = {
         .timeout = 20.0, .opt_env = more, .supervisor = "/proc/self/exe"};
-    (void)state;
     setenv("SECRET_TOKEN", "x", 1);
     setenv("ASKED_FOR", "y", 1);
     setenv("PYTHONSTART", "z", 1);
@@ -138,9 +134,8 @@ static void a_child_receives_listed_variables_only(void **state)
 }
 
 /* This program ignores SIGPIPE, as speclab does; ctrl-C reaches all processes of its session. */
-static void a_child_has_its_own_session_and_signals(void **state)
+TEST(a_child_has_its_own_session_and_signals)
 {
-    (void)state;
     signal(SIGPIPE, SIG_IGN);
     ends("kill -PIPE $$; exit 0", "it crashed (signal 13, Broken pipe)");
     signal(SIGPIPE, SIG_DFL);
@@ -148,9 +143,8 @@ static void a_child_has_its_own_session_and_signals(void **state)
          "it exited with code 7");
 }
 
-static void a_child_has_time_to_end_by_itself(void **state)
+TEST(a_child_has_time_to_end_by_itself)
 {
-    (void)state;
     char path[] = "/tmp/speclab-child-XXXXXX", command[128], byte;
     const int file = mkstemp(path);
     spec_child_process *child;
@@ -166,9 +160,8 @@ static void a_child_has_time_to_end_by_itself(void **state)
     orphans_none();
 }
 
-static void memory_of_descendants_is_limited_too(void **state)
+TEST(memory_of_descendants_is_limited_too)
 {
-    (void)state;
     const char *line = "it took more than 128 MB of memory";
     spec_child_process *child;
     spec_error error = {{0}};
@@ -183,9 +176,8 @@ static void memory_of_descendants_is_limited_too(void **state)
     orphans_none();
 }
 
-static void bytes_come_back_as_they_went(void **state)
+TEST(bytes_come_back_as_they_went)
 {
-    (void)state;
     enum { MANY = 1 << 20 };
     spec_child_process *child;
     spec_error error = {{0}};
@@ -219,9 +211,8 @@ static void set_stop(int number)
     stop = 1;
 }
 
-static void an_interrupt_ends_what_is_under_way(void **state)
+TEST(an_interrupt_ends_what_is_under_way)
 {
-    (void)state;
     spec_child_process *child;
     spec_error error = {{0}};
     char answer;
@@ -239,9 +230,8 @@ static void an_interrupt_ends_what_is_under_way(void **state)
     orphans_none();
 }
 
-static void no_process_outlives_a_killed_parent(void **state)
+TEST(no_process_outlives_a_killed_parent)
 {
-    (void)state;
     int ready[2];
     char byte;
     assert_int_equal(pipe(ready), 0);
@@ -260,9 +250,8 @@ static void no_process_outlives_a_killed_parent(void **state)
     orphans_end(2); /* the parent, and the supervisor that became our child */
 }
 
-static void each_thread_has_its_own_child(void **state)
+TEST(each_thread_has_its_own_child)
 {
-    (void)state;
     int good = 0;
 #pragma omp parallel for num_threads(8) schedule(static, 1) reduction(+ : good)
     for (int i = 0; i < 24; i++) {
@@ -283,22 +272,4 @@ static void each_thread_has_its_own_child(void **state)
     orphans_none();
 }
 
-int main(int argc, char **argv)
-{
-    spec_supervisor_main(argc, argv);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_end_is_one_line),
-        cmocka_unit_test(processes_outside_the_group_are_killed_as_well),
-        cmocka_unit_test(an_attacked_supervisor_leaves_no_process),
-        cmocka_unit_test(a_namespace_shows_the_child_only_itself),
-        cmocka_unit_test(a_child_receives_listed_variables_only),
-        cmocka_unit_test(a_child_has_its_own_session_and_signals),
-        cmocka_unit_test(a_child_has_time_to_end_by_itself),
-        cmocka_unit_test(memory_of_descendants_is_limited_too),
-        cmocka_unit_test(bytes_come_back_as_they_went),
-        cmocka_unit_test(an_interrupt_ends_what_is_under_way),
-        cmocka_unit_test(no_process_outlives_a_killed_parent),
-        cmocka_unit_test(each_thread_has_its_own_child),
-    };
-    return cmocka_run_group_tests(tests, orphans_adopt, NULL);
-}
+SUITE(.setup = orphans_adopt);

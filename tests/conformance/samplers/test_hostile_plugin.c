@@ -3,6 +3,7 @@
  * round has a fault. */
 #include "conformance/samplers/supervisor.h"
 #include "tests/conformance/plugin_stand.h"
+#include "tests/support/support.h"
 
 /* Opens the library and asks for a batch. */
 static void open_deed(const char *deed, spec_subject *subject, stand *s,
@@ -25,9 +26,8 @@ static int try_deed(const char *deed, spec_subject *subject, stand *s,
     return spec_subject_run(subject, BATCH, error);
 }
 
-static void a_hanging_child_is_killed(void **state)
+TEST(a_hanging_child_is_killed)
 {
-    (void)state;
     enum { DEEDS = 5 };
     static const char *const deeds[DEEDS] = {"hang", "spin", "mask", "group", "stop supervisor"};
     spec_subject subject[DEEDS];
@@ -47,9 +47,8 @@ static void a_hanging_child_is_killed(void **state)
     orphans_none();
 }
 
-static void a_call_that_never_returns_is_one_line_of_error(void **state)
+TEST(a_call_that_never_returns_is_one_line_of_error)
 {
-    (void)state;
     static const struct {
         const char *deed, *line;
     } cases[] = {
@@ -87,9 +86,8 @@ static void a_call_that_never_returns_is_one_line_of_error(void **state)
 }
 
 /* In a PID namespace it cannot reach the supervisor, and hangs. */
-static void a_library_that_kills_its_supervisor_is_one_line_of_error(void **state)
+TEST(a_library_that_kills_its_supervisor_is_one_line_of_error)
 {
-    (void)state;
     spec_subject subject;
     stand s;
     spec_error error = {{0}};
@@ -103,9 +101,8 @@ static void a_library_that_kills_its_supervisor_is_one_line_of_error(void **stat
     orphans_end(killed);
 }
 
-static void an_attacked_channel_is_one_line_of_error(void **state)
+TEST(an_attacked_channel_is_one_line_of_error)
 {
-    (void)state;
     static const struct {
         const char *deed, *line;
     } cases[] = {
@@ -126,9 +123,8 @@ static void an_attacked_channel_is_one_line_of_error(void **state)
 }
 
 /* The second round of every call of 128 does it. */
-static void forbidden_writes_are_recorded_at_their_round(void **state)
+TEST(forbidden_writes_are_recorded_at_their_round)
 {
-    (void)state;
     static const struct {
         const char *deed;
         uint32_t fault;
@@ -171,9 +167,8 @@ static void forbidden_writes_are_recorded_at_their_round(void **state)
 }
 
 /* All rounds of a call share the rows of a chain: a write spoils all of them, and is undone. */
-static void a_row_that_is_written_spoils_its_call(void **state)
+TEST(a_row_that_is_written_spoils_its_call)
 {
-    (void)state;
     spec_subject subject;
     stand s;
     spec_error error = {{0}};
@@ -185,19 +180,12 @@ static void a_row_that_is_written_spoils_its_call(void **state)
     orphans_none();
 }
 
-int main(int argc, char **argv)
+/* Children may crash: a sanitizer leaves them their signals. */
+static int set_up(void **state)
 {
-    spec_supervisor_main(argc, argv);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_hanging_child_is_killed),
-        cmocka_unit_test(a_call_that_never_returns_is_one_line_of_error),
-        cmocka_unit_test(a_library_that_kills_its_supervisor_is_one_line_of_error),
-        cmocka_unit_test(an_attacked_channel_is_one_line_of_error),
-        cmocka_unit_test(forbidden_writes_are_recorded_at_their_round),
-        cmocka_unit_test(a_row_that_is_written_spoils_its_call),
-    };
     setenv("ASAN_OPTIONS",
-           "handle_segv=0:handle_abort=0:allocator_may_return_null=1:intercept_tls_get_addr=0",
-           1); /* may crash */
-    return cmocka_run_group_tests(tests, orphans_adopt, NULL);
+           "handle_segv=0:handle_abort=0:allocator_may_return_null=1:intercept_tls_get_addr=0", 1);
+    return orphans_adopt(state);
 }
+
+SUITE(PLUGIN, .setup = set_up);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The protocol: hellos and questions. test_protocol_answers tests answers. */
 #include "tests/conformance/protocol_rounds.h"
+#include "tests/support/support.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -15,9 +16,8 @@ static int hello(spec_hello *ret, const char *line, spec_error *error)
     return spec_protocol_hello(ret, line, strlen(line), error);
 }
 
-static void a_hello_declares_the_sampler(void **state)
+TEST(a_hello_declares_the_sampler)
 {
-    (void)state;
     spec_hello h;
     spec_error error = {{0}};
     assert_int_equal(
@@ -45,9 +45,8 @@ static void a_hello_declares_the_sampler(void **state)
     assert_int_equal(spec_subject_check_about(&h.about, &error), GSL_SUCCESS);
 }
 
-static void the_least_hello_has_the_documented_defaults(void **state)
+TEST(the_least_hello_has_the_documented_defaults)
 {
-    (void)state;
     spec_hello h;
     assert_int_equal(hello(&h, "{\"speclab\":1,\"scopes\":[\"DV\"]}", NULL), GSL_SUCCESS);
     assert_string_equal(h.about.name, "a process");
@@ -68,9 +67,8 @@ static void the_least_hello_has_the_documented_defaults(void **state)
     assert_int_equal(h.about.max_vocab, 0);
 }
 
-static void a_wrong_hello_is_refused_by_the_name_of_its_key(void **state)
+TEST(a_wrong_hello_is_refused_by_the_name_of_its_key)
 {
-    (void)state;
     static const char *const wrong[][2] = {
         {"", "is no hello, but ''"},
         {"[1]", "is no hello, but '[1]'"},
@@ -121,9 +119,8 @@ static void expect_bytes(const spec_bytes *out, const void *expected, size_t n)
 }
 
 /* The bytes that docs/conformance.md specifies, number by number. */
-static void a_frame_has_the_documented_bytes(void **state)
+TEST(a_frame_has_the_documented_bytes)
 {
-    (void)state;
     rounds r;
     spec_bytes out = EMPTY;
     const spec_question q = question_in(SPEC_SCOPE_VERIFY);
@@ -152,9 +149,8 @@ static void a_frame_has_the_documented_bytes(void **state)
 }
 
 /* A frame in scope DV has no tokens, and without coins it has no coins. */
-static void a_frame_of_scope_DV_has_no_tokens(void **state)
+TEST(a_frame_of_scope_DV_has_no_tokens)
 {
-    (void)state;
     rounds r;
     spec_bytes out = EMPTY;
     const spec_question q = question_in(SPEC_SCOPE_DRAFT);
@@ -173,9 +169,8 @@ static void a_frame_of_scope_DV_has_no_tokens(void **state)
     free(out.at);
 }
 
-static void lines_and_frames_agree(void **state)
+TEST(lines_and_frames_agree)
 {
-    (void)state;
     rounds r;
     spec_bytes out = EMPTY;
     spec_question q = question_in(SPEC_SCOPE_VERIFY);
@@ -199,9 +194,8 @@ static void lines_and_frames_agree(void **state)
 }
 
 /* The lines that docs/conformance.md specifies, for a fixture made for them. */
-static void lines_are_as_documented(void **state)
+TEST(lines_are_as_documented)
 {
-    (void)state;
     float target[] = {0.5f, 0.25f, 0.25f, 1.0f, 0.0f, 0.0f},
           draft[] = {0.25f, 0.25f, 0.5f, 0.0f, 1.0f, 0.0f};
     int32_t next[] = {1, 1, 1, 0, 0, 0};
@@ -251,9 +245,8 @@ static void lines_are_as_documented(void **state)
 }
 
 /* A fixture's rows by frame, by line and directly; as logits if requested. */
-static void both_encodings_carry_the_same_fixture(void **state)
+TEST(both_encodings_carry_the_same_fixture)
 {
-    (void)state;
     const spec_fixture_kind *kind;
     spec_fixture f;
     spec_error error = {{0}};
@@ -294,9 +287,8 @@ static void both_encodings_carry_the_same_fixture(void **state)
     spec_fixture_close(&f);
 }
 
-static void a_tree_brings_its_parents(void **state)
+TEST(a_tree_brings_its_parents)
 {
-    (void)state;
     const spec_fixture_kind *kind;
     spec_fixture f;
     spec_bytes frame = EMPTY, line = EMPTY;
@@ -322,9 +314,8 @@ static void a_tree_brings_its_parents(void **state)
     spec_fixture_close(&f);
 }
 
-static void fixed_drafts_bring_no_draft_rows(void **state)
+TEST(fixed_drafts_bring_no_draft_rows)
 {
-    (void)state;
     const spec_fixture_kind *kind;
     spec_fixture f;
     spec_bytes frame = EMPTY, line = EMPTY;
@@ -343,21 +334,4 @@ static void fixed_drafts_bring_no_draft_rows(void **state)
     free(frame.at);
     free(line.at);
     spec_fixture_close(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_hello_declares_the_sampler),
-        cmocka_unit_test(the_least_hello_has_the_documented_defaults),
-        cmocka_unit_test(a_wrong_hello_is_refused_by_the_name_of_its_key),
-        cmocka_unit_test(a_frame_has_the_documented_bytes),
-        cmocka_unit_test(a_frame_of_scope_DV_has_no_tokens),
-        cmocka_unit_test(lines_and_frames_agree),
-        cmocka_unit_test(lines_are_as_documented),
-        cmocka_unit_test(both_encodings_carry_the_same_fixture),
-        cmocka_unit_test(a_tree_brings_its_parents),
-        cmocka_unit_test(fixed_drafts_bring_no_draft_rows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

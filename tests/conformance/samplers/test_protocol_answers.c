@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The protocol: answers in both encodings, and invalid ones. */
 #include "tests/conformance/protocol_rounds.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 
@@ -34,9 +35,8 @@ static void expect_answer(const spec_protocol *protocol, rounds *r, uint32_t sco
     expect_two_rounds(r);
 }
 
-static void answers_of_both_kinds_fill_their_rounds_and_no_others(void **state)
+TEST(answers_of_both_kinds_fill_their_rounds_and_no_others)
 {
-    (void)state;
     rounds r;
     static const int32_t verified[] = {0x43455053, 2, 32, SERIAL, 3, 1, 2, 0, 3, 1, 5, 6};
     static const int32_t drafted[] = {0x43455053, 2, 44, SERIAL, 3, 1, 2, 0, 3, 1, 2, 3, 1, 5, 6};
@@ -54,9 +54,8 @@ static void answers_of_both_kinds_fill_their_rounds_and_no_others(void **state)
 }
 
 /* An answer cut at any byte waits for the rest; bytes after it are left alone. */
-static void an_answer_is_whole_or_waited_for(void **state)
+TEST(an_answer_is_whole_or_waited_for)
 {
-    (void)state;
     rounds r;
     size_t length;
     static const int32_t frame[] = {0x43455053, 2, 32, SERIAL, 3, 1, 2, 0, 3, 1, 5, 6, 0x43455053};
@@ -77,9 +76,8 @@ static void an_answer_is_whole_or_waited_for(void **state)
 
 /* Too many tokens are a mistake of the sampler, not of the protocol: as many as fit are kept, with
  * their count. */
-static void too_many_tokens_do_not_overflow(void **state)
+TEST(too_many_tokens_do_not_overflow)
 {
-    (void)state;
     rounds r;
     static const int32_t frame[] = {0x43455053, 2, 48, SERIAL, 7, 1, 2, 0, 1, 2, 3, 4, 5, 6, 7, 8};
     static const char line[] = "{\"serial\":7,\"emitted\":[[1,2,3,4,5,6,7],[9999999999]]}\n";
@@ -97,9 +95,8 @@ static void too_many_tokens_do_not_overflow(void **state)
     assert_int_equal(r.emitted[6], INT32_MAX);
 }
 
-static void invalid_frames_are_refused(void **state)
+TEST(invalid_frames_are_refused)
 {
-    (void)state;
     static const struct {
         uint32_t scope;
         int32_t frame[18];
@@ -157,9 +154,8 @@ static void invalid_frames_are_refused(void **state)
 
 /* 136 bytes are the longest valid answer: round 1 emits all of its tokens. A round that emits none
  * is judged later. */
-static void the_longest_frame_and_the_emptiest_round_are_read(void **state)
+TEST(the_longest_frame_and_the_emptiest_round_are_read)
 {
-    (void)state;
     rounds r;
     int32_t frame[38] = {0x43455053, 2, 136, SERIAL, 30, 0, 29, 0};
     const spec_question q = question_in(SPEC_SCOPE_VERIFY);
@@ -170,9 +166,8 @@ static void the_longest_frame_and_the_emptiest_round_are_read(void **state)
     assert_int_equal(r.n_emitted[2], 0);
 }
 
-static void invalid_lines_are_refused(void **state)
+TEST(invalid_lines_are_refused)
 {
-    (void)state;
     static const char *const wrong[][2] = {
         {"step 1\n",
          "its answer is no line of JSON, but 'step 1'; standard output is for answers alone"},
@@ -207,9 +202,8 @@ static void invalid_lines_are_refused(void **state)
     }
 }
 
-static void an_endless_line_is_refused(void **state)
+TEST(an_endless_line_is_refused)
 {
-    (void)state;
     static char line[1 << 16];
     rounds r;
     spec_error error = {{0}};
@@ -223,9 +217,8 @@ static void an_endless_line_is_refused(void **state)
     assert_non_null(strstr(error.text, "where none makes sense: 'xxxx"));
 }
 
-static void texts_and_counters_have_their_length(void **state)
+TEST(texts_and_counters_have_their_length)
 {
-    (void)state;
     const spec_question text =
         spec_protocol_question(SPEC_FRAME_GENERATE, 1, SPEC_SCOPE_STREAM, 0, 3, 0);
     const spec_question count = spec_protocol_question(SPEC_FRAME_COUNTERS, 2, 0, 0, 3, 0);
@@ -262,19 +255,4 @@ static void texts_and_counters_have_their_length(void **state)
     assert_int_equal(
         spec_protocol_json.take_counters(counter, &count, below, sizeof below - 1, NULL),
         GSL_EFAILED);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_of_both_kinds_fill_their_rounds_and_no_others),
-        cmocka_unit_test(an_answer_is_whole_or_waited_for),
-        cmocka_unit_test(too_many_tokens_do_not_overflow),
-        cmocka_unit_test(invalid_frames_are_refused),
-        cmocka_unit_test(the_longest_frame_and_the_emptiest_round_are_read),
-        cmocka_unit_test(invalid_lines_are_refused),
-        cmocka_unit_test(an_endless_line_is_refused),
-        cmocka_unit_test(texts_and_counters_have_their_length),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

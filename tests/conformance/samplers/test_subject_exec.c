@@ -125,9 +125,8 @@ static void deed_ends(const char *deed, double timeout, const char *words)
     ends(spec, timeout, words);
 }
 
-static void a_process_that_ends_or_hangs_is_one_line_of_error(void **state)
+TEST(a_process_that_ends_or_hangs_is_one_line_of_error)
 {
-    (void)state;
     deed_ends("crash", patience, "it crashed (signal 11, Segmentation fault)");
     deed_ends("abort", patience, "it crashed (signal 6, Aborted)");
     deed_ends("exit", patience, "it exited with code 0");
@@ -146,9 +145,8 @@ static void a_process_that_ends_or_hangs_is_one_line_of_error(void **state)
 }
 
 /* 768 kB of rows exceed the buffer of a socket. */
-static void writing_to_a_process_that_never_reads_times_out(void **state)
+TEST(writing_to_a_process_that_never_reads_times_out)
 {
-    (void)state;
     char spec[PATH_MAX + 64];
     spec_error error = {{0}};
     snprintf(spec, sizeof spec, "exec:exec %s/rude_client never-read mark-%d", clients,
@@ -159,9 +157,8 @@ static void writing_to_a_process_that_never_reads_times_out(void **state)
     nobody_is_left();
 }
 
-static void invalid_frames_end_the_run(void **state)
+TEST(invalid_frames_end_the_run)
 {
-    (void)state;
     deed_ends("print", patience, "a frame begins with 'SPEC', and 'step 1: accepted 3.");
     deed_ends("flood", patience, "a frame begins with 'SPEC', and '....");
     deed_ends("half", patience, "it exited with code 0");
@@ -177,9 +174,8 @@ static void invalid_frames_end_the_run(void **state)
     deed_ends("unasked", patience, "it answered more than it was asked");
 }
 
-static void a_command_without_a_hello_is_an_error(void **state)
+TEST(a_command_without_a_hello_is_an_error)
 {
-    (void)state;
     ends("exec:no-such-program-here", patience,
          "at its hello: it exited with code 127; it said: '");
     ends("exec:true", patience, "at its hello: it exited with code 0");
@@ -198,9 +194,8 @@ static void a_command_without_a_hello_is_an_error(void **state)
     ends("exec:(", patience, "at its hello: it exited with code 2; it said: '");
 }
 
-static void answers_are_passed_on_unchecked(void **state)
+TEST(answers_are_passed_on_unchecked)
 {
-    (void)state;
     char spec[PATH_MAX + 64];
     int32_t n_emitted, n_accepted, emitted;
     spec_round_batch seen = {
@@ -216,9 +211,8 @@ static void answers_are_passed_on_unchecked(void **state)
     nobody_is_left();
 }
 
-static void a_process_that_lingers_is_killed_on_close(void **state)
+TEST(a_process_that_lingers_is_killed_on_close)
 {
-    (void)state;
     char spec[PATH_MAX + 64];
     spec_error error = {{0}};
     snprintf(spec, sizeof spec, "exec:%s/rude_client linger mark-%d", clients, (int)getpid());
@@ -227,9 +221,8 @@ static void a_process_that_lingers_is_killed_on_close(void **state)
 }
 
 /* The options are a hello. */
-static void options_follow_the_command(void **state)
+TEST(options_follow_the_command)
 {
-    (void)state;
     spec_subject subject;
     spec_error error = {{0}};
     spec_subject_limits limits = supervised;
@@ -242,9 +235,8 @@ static void options_follow_the_command(void **state)
     nobody_is_left();
 }
 
-static void only_declared_counters_are_read(void **state)
+TEST(only_declared_counters_are_read)
 {
-    (void)state;
     char spec[PATH_MAX + 64];
     spec_subject subject;
     spec_error error = {{0}};
@@ -306,45 +298,25 @@ static void a_pair_gets_its_verdicts(const char *command, uint32_t scopes, uint6
 
 enum { ALL = SPEC_SCOPE_VERIFY | SPEC_SCOPE_DRAFT | SPEC_SCOPE_STREAM };
 
-static void the_client_in_c_gets_the_right_verdicts(void **state)
+TEST(the_client_in_c_gets_the_right_verdicts)
 {
-    (void)state;
     char command[PATH_MAX + 32];
     snprintf(command, sizeof command, "%s/token_client", clients);
     a_pair_gets_its_verdicts(command, ALL, 100000);
 }
 
-static void the_client_in_python_gets_the_right_verdicts(void **state)
+TEST(the_client_in_python_gets_the_right_verdicts)
 {
-    (void)state;
     needs_program("python3", "python3 -c ''");
     a_pair_gets_its_verdicts("python3 conformance/adapters/token_sampler.py", ALL, 60000);
     a_pair_gets_its_verdicts("python3 conformance/adapters/token_sampler.py json", ALL, 60000);
 }
 
-static void the_client_in_perl_gets_the_right_verdicts(void **state)
+TEST(the_client_in_perl_gets_the_right_verdicts)
 {
-    (void)state;
     needs_program("perl with JSON::PP", "perl -MJSON::PP -e ''");
     a_pair_gets_its_verdicts("perl conformance/adapters/token_sampler.pl", SPEC_SCOPE_VERIFY,
                              20000);
 }
 
-int main(int argc, char **argv)
-{
-    spec_supervisor_main(argc, argv);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_process_that_ends_or_hangs_is_one_line_of_error),
-        cmocka_unit_test(writing_to_a_process_that_never_reads_times_out),
-        cmocka_unit_test(invalid_frames_end_the_run),
-        cmocka_unit_test(a_command_without_a_hello_is_an_error),
-        cmocka_unit_test(answers_are_passed_on_unchecked),
-        cmocka_unit_test(a_process_that_lingers_is_killed_on_close),
-        cmocka_unit_test(options_follow_the_command),
-        cmocka_unit_test(only_declared_counters_are_read),
-        cmocka_unit_test(the_client_in_c_gets_the_right_verdicts),
-        cmocka_unit_test(the_client_in_python_gets_the_right_verdicts),
-        cmocka_unit_test(the_client_in_perl_gets_the_right_verdicts),
-    };
-    return cmocka_run_group_tests(tests, find_clients, NULL);
-}
+SUITE(.setup = find_clients);

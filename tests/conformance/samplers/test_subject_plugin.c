@@ -5,6 +5,7 @@
 #include "conformance/validate.h"
 #include "tests/conformance/plugin_stand.h"
 #include "tests/support/contexts.h"
+#include "tests/support/support.h"
 
 #include <dlfcn.h>
 #include <omp.h>
@@ -25,9 +26,8 @@ static void load_here(spec_sampler_api *api, void **ret_library, const char *pat
     memcpy(api, symbol, sizeof *api);
 }
 
-static void the_child_answers_as_this_process_would(void **state)
+TEST(the_child_answers_as_this_process_would)
 {
-    (void)state;
     static const struct {
         const spec_fixture_kind *kind;
         uint32_t scope;
@@ -131,9 +131,8 @@ static double least_p(const char *opt_options, const spec_fixture_kind *kind, ui
 
 /* 12,000 rounds or 40,000 tokens. Resampling from the target is off by a TV of about .07: p below
  * 1e-30. */
-static void a_sampler_written_from_the_header_alone_is_lossless(void **state)
+TEST(a_sampler_written_from_the_header_alone_is_lossless)
 {
-    (void)state;
     assert_true(least_p(NULL, &chain, SPEC_SCOPE_VERIFY) > SPEC_TEST_P);
     assert_true(least_p(NULL, &tree, SPEC_SCOPE_VERIFY) > SPEC_TEST_P);
     assert_true(least_p(NULL, &chain, SPEC_SCOPE_DRAFT) > SPEC_TEST_P);
@@ -146,9 +145,8 @@ static void a_sampler_written_from_the_header_alone_is_lossless(void **state)
 
 /* ---- invalid files --------------------------------------------------------------------------- */
 
-static void an_unusable_library_is_an_error_with_a_reason(void **state)
+TEST(an_unusable_library_is_an_error_with_a_reason)
 {
-    (void)state;
     static const struct {
         const char *deed, *line;
     } cases[] = {
@@ -195,9 +193,8 @@ static void an_unusable_library_is_an_error_with_a_reason(void **state)
     unsetenv("SPECLAB_HOSTILE");
 }
 
-static void an_invalid_file_is_an_error_with_a_reason(void **state)
+TEST(an_invalid_file_is_an_error_with_a_reason)
 {
-    (void)state;
     static const struct {
         const char *spec, *line;
     } cases[] = {
@@ -247,9 +244,8 @@ static void close_nothing(void *self)
     (void)self;
 }
 
-static void a_context_with_an_invalid_token_has_no_row(void **state)
+TEST(a_context_with_an_invalid_token_has_no_row)
 {
-    (void)state;
     const spec_sampler_api api = {
         .open = open_nothing, .close = close_nothing, .generate = ask_for_rows};
     const spec_sampler_about about = {.size = sizeof about};
@@ -266,9 +262,8 @@ static void a_context_with_an_invalid_token_has_no_row(void **state)
     spec_fixture_close(&fixture);
 }
 
-static void each_thread_has_its_own_process(void **state)
+TEST(each_thread_has_its_own_process)
 {
-    (void)state;
     enum { CHILDREN = 6 };
     spec_subject subject[CHILDREN];
     stand s[CHILDREN];
@@ -304,9 +299,8 @@ static void each_thread_has_its_own_process(void **state)
 
 /* Each instance is exact by itself; eight with the same random numbers make the requests of a run
  * dependent. */
-static void instances_that_draw_the_same_numbers_are_not_mixed(void **state)
+TEST(instances_that_draw_the_same_numbers_are_not_mixed)
 {
-    (void)state;
     static const char *const only[] = {"long-4", "plain-4", NULL};
     static const char *const options[] = {"unseeded", NULL};
     for (int i = 0; i < 2; i++) {
@@ -328,9 +322,8 @@ static void instances_that_draw_the_same_numbers_are_not_mixed(void **state)
 }
 
 /* The plug-in declares itself before open, and again with its options. */
-static void options_change_what_is_declared(void **state)
+TEST(options_change_what_is_declared)
 {
-    (void)state;
     spec_subject subject;
     spec_subject_limits limits = patient;
     spec_error error = {{0}};
@@ -362,9 +355,8 @@ static void validate_slow(spec_validation *ret, const char *const *only, const c
 }
 
 /* The other fixture passes. If none was answered there is no verdict. */
-static void a_fixture_that_takes_too_long_is_left_out(void **state)
+TEST(a_fixture_that_takes_too_long_is_left_out)
 {
-    (void)state;
     static const char *const large[] = {"plain-4", "vocab-1000", NULL}, *const none[] = {"zipf-16",
                                                                                          NULL};
     spec_validation v;
@@ -388,9 +380,8 @@ static void a_fixture_that_takes_too_long_is_left_out(void **state)
     orphans_none();
 }
 
-static void the_header_is_one_for_c99_and_for_cpp(void **state)
+TEST(the_header_is_one_for_c99_and_for_cpp)
 {
-    (void)state;
     static const char *const compilers[] = {"gcc -x c -std=c99", "g++ -x c++ -std=c++98",
                                             "clang -x c -std=c99"};
     for (size_t i = 0; i < sizeof compilers / sizeof *compilers; i++) {
@@ -409,23 +400,12 @@ static void the_header_is_one_for_c99_and_for_cpp(void **state)
     }
 }
 
-int main(int argc, char **argv)
+/* Children may crash: a sanitizer leaves them their signals. */
+static int set_up(void **state)
 {
-    spec_supervisor_main(argc, argv);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_child_answers_as_this_process_would),
-        cmocka_unit_test(a_sampler_written_from_the_header_alone_is_lossless),
-        cmocka_unit_test(an_unusable_library_is_an_error_with_a_reason),
-        cmocka_unit_test(an_invalid_file_is_an_error_with_a_reason),
-        cmocka_unit_test(a_context_with_an_invalid_token_has_no_row),
-        cmocka_unit_test(each_thread_has_its_own_process),
-        cmocka_unit_test(instances_that_draw_the_same_numbers_are_not_mixed),
-        cmocka_unit_test(options_change_what_is_declared),
-        cmocka_unit_test(a_fixture_that_takes_too_long_is_left_out),
-        cmocka_unit_test(the_header_is_one_for_c99_and_for_cpp),
-    };
     setenv("ASAN_OPTIONS",
-           "handle_segv=0:handle_abort=0:allocator_may_return_null=1:intercept_tls_get_addr=0",
-           1); /* may crash */
-    return cmocka_run_group_tests(tests, orphans_adopt, NULL);
+           "handle_segv=0:handle_abort=0:allocator_may_return_null=1:intercept_tls_get_addr=0", 1);
+    return orphans_adopt(state);
 }
+
+SUITE(PLUGIN, .setup = set_up);

@@ -66,18 +66,16 @@ static double chi_square(const char *spec)
 }
 
 /* 20,480 tokens: the wrong rule is off by a TV of about .1, a chi-square above 1,000. */
-static void lossless_rules_emit_the_law_and_a_wrong_one_does_not(void **state)
+TEST(lossless_rules_emit_the_law_and_a_wrong_one_does_not)
 {
-    (void)state;
     assert_true(chi_square("rule:token") < 31.0); /* p = 1e-6 */
     assert_true(chi_square("rule:block") < 31.0);
     assert_true(chi_square("rule:match") < 31.0);
     assert_true(chi_square("rule:resample-target") > 300.0);
 }
 
-static void an_unknown_rule_is_an_error(void **state)
+TEST(an_unknown_rule_is_an_error)
 {
-    (void)state;
     spec_subject subject;
     spec_error error = {{0}};
     assert_int_equal(spec_subject_open(&subject, "rule:tokn", &SPEC_SUBJECT_LIMITS_DEFAULT, &error),
@@ -93,9 +91,8 @@ static void an_unknown_rule_is_an_error(void **state)
                      GSL_EINVAL);
 }
 
-static void a_text_has_the_requested_length_and_its_seed_repeats_it(void **state)
+TEST(a_text_has_the_requested_length_and_its_seed_repeats_it)
 {
-    (void)state;
     spec_fixture fixture;
     spec_subject subject;
     int32_t text[3][50];
@@ -112,14 +109,4 @@ static void a_text_has_the_requested_length_and_its_seed_repeats_it(void **state
     for (int i = 0; i < 50; i++) assert_in_range(text[0][i], 0, 3);
     spec_subject_close(&subject);
     spec_fixture_close(&fixture);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lossless_rules_emit_the_law_and_a_wrong_one_does_not),
-        cmocka_unit_test(an_unknown_rule_is_an_error),
-        cmocka_unit_test(a_text_has_the_requested_length_and_its_seed_repeats_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,9 +41,8 @@ static void refuses(const char *text, const char *line)
     refuses_bytes(text, strlen(text), line);
 }
 
-static void an_invalid_trace_is_refused(void **state)
+TEST(an_invalid_trace_is_refused)
 {
-    (void)state;
     refuses("\n", "t.jsonl:1: an empty line at byte 0");
     refuses("hello\n", "t.jsonl:1: '[' or '{' expected near 'hello' at byte 5");
     refuses("{\"a\": 1}\n",
@@ -70,9 +69,8 @@ static void an_invalid_trace_is_refused(void **state)
             "t.jsonl:1: no key is called \"temprature\"; did you mean 'temperature'?");
 }
 
-static void every_malformed_line_is_refused_with_its_number(void **state)
+TEST(every_malformed_line_is_refused_with_its_number)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"{\"token\": 1", "'}' expected near end of file at byte 11"}, /* truncated */
         {"\n" GOOD, "an empty line at byte 0"},
@@ -136,9 +134,8 @@ static void every_malformed_line_is_refused_with_its_number(void **state)
                   "t.jsonl:3: has a NUL byte: it is not a text file");
 }
 
-static void logs_that_would_bias_a_test_are_refused(void **state)
+TEST(logs_that_would_bias_a_test_are_refused)
 {
-    (void)state;
     refuses(HEAD "{\"token\": 1, \"target_top\": [[1, -0.1]]}\n{\"token\": 2, \"target_top\": [[1, "
                  "-0.1], [2, -3]]}\n",
             "t.jsonl:3: \"target_top\" has 2 pairs, those before had 1: always log the same number "
@@ -155,9 +152,8 @@ static void logs_that_would_bias_a_test_are_refused(void **state)
             "after them");
 }
 
-static void lines_and_values_are_limited(void **state)
+TEST(lines_and_values_are_limited)
 {
-    (void)state;
     const size_t n = 1 << 19;
     char *text = malloc(n);
     assert_non_null(text);
@@ -189,9 +185,8 @@ static spec_trace_record read_one(const char *text, spec_trace_reader **ret_read
     return record;
 }
 
-static void rows_are_read_as_laws_over_cells(void **state)
+TEST(rows_are_read_as_laws_over_cells)
 {
-    (void)state;
     spec_trace_reader *reader;
     FILE *file;
     spec_trace_record r =
@@ -232,9 +227,8 @@ static void rows_are_read_as_laws_over_cells(void **state)
     fclose(file);
 }
 
-static void thousands_of_requests_keep_their_positions(void **state)
+TEST(thousands_of_requests_keep_their_positions)
 {
-    (void)state;
     enum { TEXTS = 5000 };
     FILE *file = tmpfile();
     spec_validation v;
@@ -280,10 +274,8 @@ static spec_validate_verdict verdict_of(const char *sampler, const char *fixture
     return verdict;
 }
 
-static void right_samplers_pass_with_rows_and_say_what_log_probabilities_alone_would_show(
-    void **state)
+TEST(right_samplers_pass_with_rows_and_say_what_log_probabilities_alone_would_show)
 {
-    (void)state;
     static const char *const right[] = {"rule:token", "rule:block", "rule:match"};
     for (int i = 0; i < 3; i++) {
         assert_int_equal(verdict_of(right[i], "plain-4", SPEC_TRACE_ROWS, 8000, "no difference"),
@@ -299,9 +291,8 @@ static void right_samplers_pass_with_rows_and_say_what_log_probabilities_alone_w
 }
 
 /* Forgetting the residual shows least: TV about .1. */
-static void wrong_samplers_fail_whatever_the_trace_holds(void **state)
+TEST(wrong_samplers_fail_whatever_the_trace_holds)
 {
-    (void)state;
     for (int c = 0; c < SPEC_TRACE_CONTENTS; c++) {
         const spec_trace_contents contents = (spec_trace_contents)c;
         assert_int_equal(
@@ -342,9 +333,8 @@ static void write_in_turn(FILE *file, const char *filters)
     gsl_rng_free(rng);
 }
 
-static void filters_in_turn_pass_where_the_head_declares_them(void **state)
+TEST(filters_in_turn_pass_where_the_head_declares_them)
 {
-    (void)state;
     static const char *const filters[] = {", \"filters\": \"temperature,top_k,top_p\"", "",
                                           ", \"filters\": \"joint\""};
     for (int i = 0; i < 3; i++) {
@@ -364,9 +354,8 @@ static void filters_in_turn_pass_where_the_head_declares_them(void **state)
     }
 }
 
-static void a_lossy_engine_may_say_so_and_a_test_may_be_chosen(void **state)
+TEST(a_lossy_engine_may_say_so_and_a_test_may_be_chosen)
 {
-    (void)state;
     static const char *const flat[] = {"flat-tilt", NULL}, *const none[] = {"flat-tlit", NULL};
     FILE *file = tmpfile();
     spec_validation v;
@@ -394,9 +383,8 @@ static void a_lossy_engine_may_say_so_and_a_test_may_be_chosen(void **state)
 }
 
 /* Findings about the engine are only suspicious: its text may be right. */
-static void a_constant_coin_is_suspicious_but_no_fail(void **state)
+TEST(a_constant_coin_is_suspicious_but_no_fail)
 {
-    (void)state;
     FILE *file = tmpfile();
     spec_validation v;
     spec_error error = {{0}};
@@ -410,23 +398,4 @@ static void a_constant_coin_is_suspicious_but_no_fail(void **state)
     assert_non_null(strstr(v.reason, "suspicious, by the test 'coin'"));
     spec_validation_free(&v);
     fclose(file);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_invalid_trace_is_refused),
-        cmocka_unit_test(every_malformed_line_is_refused_with_its_number),
-        cmocka_unit_test(logs_that_would_bias_a_test_are_refused),
-        cmocka_unit_test(lines_and_values_are_limited),
-        cmocka_unit_test(rows_are_read_as_laws_over_cells),
-        cmocka_unit_test(thousands_of_requests_keep_their_positions),
-        cmocka_unit_test(
-            right_samplers_pass_with_rows_and_say_what_log_probabilities_alone_would_show),
-        cmocka_unit_test(wrong_samplers_fail_whatever_the_trace_holds),
-        cmocka_unit_test(a_constant_coin_is_suspicious_but_no_fail),
-        cmocka_unit_test(filters_in_turn_pass_where_the_head_declares_them),
-        cmocka_unit_test(a_lossy_engine_may_say_so_and_a_test_may_be_chosen),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

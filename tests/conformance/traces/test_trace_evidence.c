@@ -150,9 +150,8 @@ static const spec_finding *finding(spec_finding *all, int n, const char *name)
 /* Every text of four tokens, weighted by probability. The capital of each bet without random
  * numbers of its own has mean 1. Two kinds lose: bets on ratios if the draft has mass that the
  * target lacks, and bets on sure tokens if fewer than k tokens are above 1/(k+1). */
-static void every_bet_is_fair_over_all_texts(void **state)
+TEST(every_bet_is_fair_over_all_texts)
 {
-    (void)state;
     enum { N = 3, LENGTH = 4 };
     static const double target[2][N] = {{0.61, 0.27, 0.12}, {0.35, 0.65, 0.0}};
     static const double draft[2][N] = {{0.2, 0.33, 0.47}, {0.45, 0.45, 0.1}};
@@ -231,9 +230,8 @@ static double place_distance(const tree_round *law, const table_model *target, i
 
 /* Rules whose rounds, continued by the target, have its law; rules whose texts have it but not
  * their rounds; and rules without it. */
-static void a_place_may_be_given_where_completed_rounds_are_lossless_and_only_there(void **state)
+TEST(a_place_may_be_given_where_completed_rounds_are_lossless_and_only_there)
 {
-    (void)state;
     static const struct {
         const char *rule, *drafting;
         bool lossless;
@@ -280,9 +278,8 @@ static void a_place_may_be_given_where_completed_rounds_are_lossless_and_only_th
 /* ---- by chance ------------------------------------------------------------------------------- */
 
 /* 300 right engines of 400 rounds: p-values are uniform, capitals rarely large. */
-static void a_right_engine_has_uniform_p_values_and_small_capitals(void **state)
+TEST(a_right_engine_has_uniform_p_values_and_small_capitals)
 {
-    (void)state;
     enum { RUNS = 300 };
     static double p[SPEC_TESTS_MAX][RUNS];
     int tenfold[SPEC_TESTS_MAX] = {0}, n = 0;
@@ -335,9 +332,8 @@ static double capital(engine how, const char *test, int rounds)
     return log_e;
 }
 
-static void each_mistake_is_found_by_the_test_that_is_made_for_it(void **state)
+TEST(each_mistake_is_found_by_the_test_that_is_made_for_it)
 {
-    (void)state;
     const double enough = log(1e8);
     assert_true(capital(FROM_DRAFT, "draft-tilt", 3000) > enough);
     assert_true(capital(FROM_DRAFT, "draft-more", 3000) > enough);
@@ -388,9 +384,8 @@ static void sure_trace(double *ret_sure, double *ret_flat, double mode, double p
 
 /* The measurement in docs/formulas.md#traces; 4e6 is a FAIL if two tests bet. The last engine is
  * right. */
-static void log_probabilities_alone_show_that_tokens_are_too_sure(void **state)
+TEST(log_probabilities_alone_show_that_tokens_are_too_sure)
 {
-    (void)state;
     enum { RUNS = 50 };
     static const struct {
         double power;
@@ -414,9 +409,8 @@ static void log_probabilities_alone_show_that_tokens_are_too_sure(void **state)
 
 /* Sixty traces with a difference that is detected with probability .9: fewer than 42 have
  * probability 4e-6. */
-static void the_detectable_tv_is_detected(void **state)
+TEST(the_detectable_tv_is_detected)
 {
-    (void)state;
     enum { TRACES = 60, TOKENS = 3000 };
     static const double even[2] = {0.5, 0.5}, target[2] = {0.73, 0.27}, draft[2] = {0.41, 0.59};
     const double needed = log(2e6 * 16);
@@ -476,9 +470,8 @@ static spec_hard hard_of(spec_trace_record record)
     return hard;
 }
 
-static void each_hard_rule_is_reported(void **state)
+TEST(each_hard_rule_is_reported)
 {
-    (void)state;
     static const double target[3] = {0.4, 0.6, 0.0};
     const spec_trace_record good = record_of(NULL, 1, target, NULL, 3);
     spec_trace_record r = good;
@@ -499,18 +492,4 @@ static void each_hard_rule_is_reported(void **state)
     assert_int_equal(hard_of(r), SPEC_HARD_PATH);
     r.drafted = 1;
     assert_int_equal(hard_of(r), SPEC_HARD_NONE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_bet_is_fair_over_all_texts),
-        cmocka_unit_test(a_place_may_be_given_where_completed_rounds_are_lossless_and_only_there),
-        cmocka_unit_test(a_right_engine_has_uniform_p_values_and_small_capitals),
-        cmocka_unit_test(each_mistake_is_found_by_the_test_that_is_made_for_it),
-        cmocka_unit_test(log_probabilities_alone_show_that_tokens_are_too_sure),
-        cmocka_unit_test(the_detectable_tv_is_detected),
-        cmocka_unit_test(each_hard_rule_is_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

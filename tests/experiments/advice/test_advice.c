@@ -3,10 +3,10 @@
 #include "experiments/advice/advice.h"
 
 #include "tests/experiments/advice/observed_windows.h"
+#include "tests/support/support.h"
 
-static void one_length_bounds_the_others(void **state)
+TEST(one_length_bounds_the_others)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     spec_advice_question question = usual;
     question.K_high = 3;
@@ -32,9 +32,8 @@ static void one_length_bounds_the_others(void **state)
 
 /* N-grams: half of 200 passes have a draft, and 60, 30 and 15 rounds accept a depth. All lengths
  * count tokens per pass: 1 + 60/200, 1 + 90/200 and 1 + 105/200. */
-static void passes_without_a_draft_count_at_each_length(void **state)
+TEST(passes_without_a_draft_count_at_each_length)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     const spec_observer observer = spec_observed_sums_observer(&sums);
     spec_observation seen = spec_observation_empty(SPEC_OBSERVED_REQUEST, 1);
@@ -58,9 +57,8 @@ static void passes_without_a_draft_count_at_each_length(void **state)
 }
 
 /* A request of 4000 rounds beside short ones: the interval says little, but stays possible. */
-static void tokens_per_round_stay_within_a_round(void **state)
+TEST(tokens_per_round_stay_within_a_round)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     const window small = {.kind = SPEC_OBSERVED_REQUEST,
                           .K = 3,
@@ -81,9 +79,8 @@ static void tokens_per_round_stay_within_a_round(void **state)
     spec_observed_sums_free(&sums);
 }
 
-static void the_users_numbers_stand_in_for_a_plain_run(void **state)
+TEST(the_users_numbers_stand_in_for_a_plain_run)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     spec_advice_question question = usual;
     add_noisy(&sums, at_length(3), 30);
@@ -98,9 +95,8 @@ static void the_users_numbers_stand_in_for_a_plain_run(void **state)
     spec_observed_sums_free(&sums);
 }
 
-static void nothing_is_said_without_rounds(void **state)
+TEST(nothing_is_said_without_rounds)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     spec_advice advice = advise(&sums, &usual);
     assert_int_equal(advice.verdict, SPEC_ADVICE_NOTHING);
@@ -111,9 +107,8 @@ static void nothing_is_said_without_rounds(void **state)
     spec_observed_sums_free(&sums);
 }
 
-static void accepted_tokens_alone_have_no_time_of_a_round(void **state)
+TEST(accepted_tokens_alone_have_no_time_of_a_round)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     const spec_observer observer = spec_observed_sums_observer(&sums);
     spec_observation seen = spec_observation_empty(SPEC_OBSERVED_REQUEST, 1);
@@ -129,9 +124,8 @@ static void accepted_tokens_alone_have_no_time_of_a_round(void **state)
     spec_observed_sums_free(&sums);
 }
 
-static void questions_outside_the_domain_are_refused(void **state)
+TEST(questions_outside_the_domain_are_refused)
 {
-    (void)state;
     const spec_observed_sums sums = {0};
     spec_advice advice;
     spec_error error;
@@ -144,18 +138,4 @@ static void questions_outside_the_domain_are_refused(void **state)
     wrong[5].K_low = 3, wrong[5].K_high = 2;
     for (int i = 0; i < 6; i++)
         assert_int_equal(spec_advice_of(&advice, &sums, NULL, &wrong[i], &error), GSL_EDOM);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_length_bounds_the_others),
-        cmocka_unit_test(passes_without_a_draft_count_at_each_length),
-        cmocka_unit_test(tokens_per_round_stay_within_a_round),
-        cmocka_unit_test(the_users_numbers_stand_in_for_a_plain_run),
-        cmocka_unit_test(nothing_is_said_without_rounds),
-        cmocka_unit_test(accepted_tokens_alone_have_no_time_of_a_round),
-        cmocka_unit_test(questions_outside_the_domain_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,10 +4,10 @@
 
 #include "analysis/alpha.h"
 #include "tests/experiments/advice/observed_windows.h"
+#include "tests/support/support.h"
 
-static void alpha_counts_tested_tokens(void **state)
+TEST(alpha_counts_tested_tokens)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     llama_cpp(&sums);
     const spec_advice advice = advise(&sums, &usual);
@@ -21,9 +21,8 @@ static void alpha_counts_tested_tokens(void **state)
 
 /* 100 rounds accept 60, 30 and 15 tokens by depth, of 260 drafted: 40 draft tokens are missing, so
  * 150 to 190 were tested. */
-static void shorter_drafts_leave_alpha_a_range(void **state)
+TEST(shorter_drafts_leave_alpha_a_range)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     const spec_observer observer = spec_observed_sums_observer(&sums);
     spec_observation seen = spec_observation_empty(SPEC_OBSERVED_REQUEST, 1);
@@ -52,9 +51,8 @@ static void shorter_drafts_leave_alpha_a_range(void **state)
 }
 
 /* 198 requests of 10 rounds accept half of their first draft tokens, and two of 495 rounds 90 %. */
-static void the_longest_requests_are_left_out(void **state)
+TEST(the_longest_requests_are_left_out)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     for (int i = 0; i < 200; i++) {
         const bool longest = i == 17 || i == 180;
@@ -75,9 +73,8 @@ static void the_longest_requests_are_left_out(void **state)
 
 /* Two ranges of batches in turn; acceptance is .6 for 30 windows, then .4: neighbours in time are
  * of different ranges. */
-static void drift_follows_time_across_batches(void **state)
+TEST(drift_follows_time_across_batches)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     window now = at_length(2), later = at_length(2);
     later.passed[0] = 400.0, later.passed[1] = 160.0;
@@ -96,9 +93,8 @@ static void drift_follows_time_across_batches(void **state)
 }
 
 /* Beyond 1024 windows clusters have several. */
-static void drift_is_told_in_windows(void **state)
+TEST(drift_is_told_in_windows)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     window now = at_length(2), later = at_length(2);
     later.passed[0] = 400.0, later.passed[1] = 160.0;
@@ -109,9 +105,8 @@ static void drift_is_told_in_windows(void **state)
     spec_observed_sums_free(&sums);
 }
 
-static void a_change_of_acceptance_is_tested(void **state)
+TEST(a_change_of_acceptance_is_tested)
 {
-    (void)state;
     spec_observed_sums before = {0}, after = {0};
     spec_advice advice;
     window worse = at_length(3);
@@ -131,9 +126,8 @@ static void a_change_of_acceptance_is_tested(void **state)
 
 /* One request without depths: the alpha of 2.5 tokens per round at K = 3, and no interval; of three
  * requests there is one. */
-static void without_depths_alpha_follows_from_tokens(void **state)
+TEST(without_depths_alpha_follows_from_tokens)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     const spec_observer observer = spec_observed_sums_observer(&sums);
     spec_observation seen = spec_observation_empty(SPEC_OBSERVED_REQUEST, 1);
@@ -168,9 +162,8 @@ static void without_depths_alpha_follows_from_tokens(void **state)
 }
 
 /* Shares .6, .24 and .072 by depth fall faster than one alpha has them; .6, .48 and .432 slower. */
-static void decay_and_mixture_are_told_apart(void **state)
+TEST(decay_and_mixture_are_told_apart)
 {
-    (void)state;
     spec_observed_sums decay = {0}, mixture = {0};
     for (int i = 0; i < 25; i++) {
         const double d = i % 5 - 2;
@@ -197,9 +190,8 @@ static void decay_and_mixture_are_told_apart(void **state)
 }
 
 /* Counts in proportion have no spread, however large they are. */
-static void one_law_in_all_requests_is_neither_decay_nor_mixture(void **state)
+TEST(one_law_in_all_requests_is_neither_decay_nor_mixture)
 {
-    (void)state;
     for (double unit = 1.0; unit < 1e12; unit *= 7.0) {
         spec_observed_sums sums = {0};
         for (int i = 1; i < 40; i++)
@@ -213,20 +205,4 @@ static void one_law_in_all_requests_is_neither_decay_nor_mixture(void **state)
         assert_nan(advice.mixture_z);
         spec_observed_sums_free(&sums);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(alpha_counts_tested_tokens),
-        cmocka_unit_test(without_depths_alpha_follows_from_tokens),
-        cmocka_unit_test(decay_and_mixture_are_told_apart),
-        cmocka_unit_test(one_law_in_all_requests_is_neither_decay_nor_mixture),
-        cmocka_unit_test(shorter_drafts_leave_alpha_a_range),
-        cmocka_unit_test(the_longest_requests_are_left_out),
-        cmocka_unit_test(drift_follows_time_across_batches),
-        cmocka_unit_test(drift_is_told_in_windows),
-        cmocka_unit_test(a_change_of_acceptance_is_tested),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

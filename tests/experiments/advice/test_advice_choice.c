@@ -3,10 +3,10 @@
 #include "experiments/advice/advice_choice.h"
 
 #include "tests/experiments/advice/observed_windows.h"
+#include "tests/support/support.h"
 
-static void a_length_between_measured_ones_is_recommended(void **state)
+TEST(a_length_between_measured_ones_is_recommended)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     spec_advice_question question = usual;
     question.K_high = 4;
@@ -27,9 +27,8 @@ static void a_length_between_measured_ones_is_recommended(void **state)
     spec_observed_sums_free(&sums);
 }
 
-static void the_best_length_is_kept(void **state)
+TEST(the_best_length_is_kept)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     spec_advice_question question = usual;
     question.K_high = 4;
@@ -45,9 +44,8 @@ static void the_best_length_is_kept(void **state)
 }
 
 /* K = 3 is 1.6 % faster than K = 4, which is too little for a change. */
-static void a_small_gain_changes_nothing(void **state)
+TEST(a_small_gain_changes_nothing)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     spec_advice_question question = usual;
     question.K_high = 4;
@@ -63,9 +61,8 @@ static void a_small_gain_changes_nothing(void **state)
     spec_observed_sums_free(&sums);
 }
 
-static void drafts_that_cost_more_than_they_give_are_turned_off(void **state)
+TEST(drafts_that_cost_more_than_they_give_are_turned_off)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     window one = at_length(1), two = at_length(2);
     spec_advice_question question = usual;
@@ -82,9 +79,8 @@ static void drafts_that_cost_more_than_they_give_are_turned_off(void **state)
     spec_observed_sums_free(&sums);
 }
 
-static void without_plain_decoding_its_run_decides(void **state)
+TEST(without_plain_decoding_its_run_decides)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     add_noisy(&sums, at_length(3), 30);
     const spec_advice advice = advise(&sums, &usual);
@@ -96,9 +92,8 @@ static void without_plain_decoding_its_run_decides(void **state)
     spec_observed_sums_free(&sums);
 }
 
-static void two_lengths_without_plain_decoding_are_compared(void **state)
+TEST(two_lengths_without_plain_decoding_are_compared)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     spec_advice_question question = usual;
     question.K_low = 1;
@@ -113,9 +108,8 @@ static void two_lengths_without_plain_decoding_are_compared(void **state)
     spec_observed_sums_free(&sums);
 }
 
-static void lengths_that_did_not_run_need_a_run_of_theirs(void **state)
+TEST(lengths_that_did_not_run_need_a_run_of_theirs)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     spec_advice_question question = usual;
     question.K_low = 4;
@@ -130,9 +124,8 @@ static void lengths_that_did_not_run_need_a_run_of_theirs(void **state)
 }
 
 /* K = 1 is as fast as plain decoding, of which the user's number is exact. */
-static void a_given_speed_is_not_measured_for_longer(void **state)
+TEST(a_given_speed_is_not_measured_for_longer)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     spec_advice_question question = usual;
     question.K_high = 1;
@@ -152,9 +145,8 @@ static void a_given_speed_is_not_measured_for_longer(void **state)
     spec_observed_sums_free(&sums);
 }
 
-static void plain_decoding_at_another_batch_is_no_yardstick(void **state)
+TEST(plain_decoding_at_another_batch_is_no_yardstick)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     window plain = at_length(0);
     plain.running = 1.0;
@@ -167,9 +159,8 @@ static void plain_decoding_at_another_batch_is_no_yardstick(void **state)
     spec_observed_sums_free(&sums);
 }
 
-static void every_range_of_batches_has_its_length(void **state)
+TEST(every_range_of_batches_has_its_length)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     for (int K = 0; K <= 3; K += 3) { /* K = 3 pays at 4 and 8 requests, not at 64 */
         window w = at_length(K);
@@ -194,9 +185,8 @@ static void every_range_of_batches_has_its_length(void **state)
 }
 
 /* K = 3 is 1 % faster than K = 2 in each request: that is known, and within the 2 % of equals. */
-static void a_range_of_equals_is_decided(void **state)
+TEST(a_range_of_equals_is_decided)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     for (int i = 0; i < 8; i++) {
         add(&sums, &(window){SPEC_OBSERVED_REQUEST, 2, 1000.0, {600, 360}, 1.0, 1.0});
@@ -213,10 +203,9 @@ static void a_range_of_equals_is_decided(void **state)
 
 /* Of rates within 2 % the smaller length is taken. The ends of its speed-up are the root of the sum
  * of squares of the distances of both logarithms; plain decoding is as fast as itself. */
-static void a_range_takes_the_smaller_of_equals_with_its_interval(void **state)
+TEST(a_range_takes_the_smaller_of_equals_with_its_interval)
 {
     static const double factor[] = {0.9, 1.15, 1.0, 0.95};
-    (void)state;
     for (int plain = 0; plain <= 1; plain++) {
         spec_observed_sums sums = {0};
         double tokens[3][8], seconds[3][8], step = plain ? 1.3 : 0.5;
@@ -252,9 +241,8 @@ static void a_range_takes_the_smaller_of_equals_with_its_interval(void **state)
 }
 
 /* K = 3 is faster at 4 requests for certain, and at 8 by windows that vary. */
-static void joined_ranges_are_decided_if_all_are(void **state)
+TEST(joined_ranges_are_decided_if_all_are)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     for (int K = 0; K <= 3; K += 3) {
         window w = at_length(K);
@@ -276,9 +264,8 @@ static void joined_ranges_are_decided_if_all_are(void **state)
     spec_observed_sums_free(&sums);
 }
 
-static void tokens_without_times_decide_nothing(void **state)
+TEST(tokens_without_times_decide_nothing)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     window one = at_length(1), three = at_length(3);
     one.seconds = three.seconds = NAN;
@@ -295,9 +282,8 @@ static void tokens_without_times_decide_nothing(void **state)
     spec_observed_sums_free(&sums);
 }
 
-static void one_window_has_no_interval(void **state)
+TEST(one_window_has_no_interval)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     add_noisy(&sums, at_length(3), 1);
     add_noisy(&sums, at_length(0), 1);
@@ -308,26 +294,4 @@ static void one_window_has_no_interval(void **state)
     assert_near(at(&advice, 3)->speedup, 1.6738, 0.03);
     assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
     spec_observed_sums_free(&sums);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_length_between_measured_ones_is_recommended),
-        cmocka_unit_test(the_best_length_is_kept),
-        cmocka_unit_test(a_small_gain_changes_nothing),
-        cmocka_unit_test(drafts_that_cost_more_than_they_give_are_turned_off),
-        cmocka_unit_test(without_plain_decoding_its_run_decides),
-        cmocka_unit_test(two_lengths_without_plain_decoding_are_compared),
-        cmocka_unit_test(lengths_that_did_not_run_need_a_run_of_theirs),
-        cmocka_unit_test(a_given_speed_is_not_measured_for_longer),
-        cmocka_unit_test(plain_decoding_at_another_batch_is_no_yardstick),
-        cmocka_unit_test(every_range_of_batches_has_its_length),
-        cmocka_unit_test(a_range_of_equals_is_decided),
-        cmocka_unit_test(a_range_takes_the_smaller_of_equals_with_its_interval),
-        cmocka_unit_test(joined_ranges_are_decided_if_all_are),
-        cmocka_unit_test(tokens_without_times_decide_nothing),
-        cmocka_unit_test(one_window_has_no_interval),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

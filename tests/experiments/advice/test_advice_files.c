@@ -35,14 +35,13 @@ static double sum_of(const spec_observed_sums *sums, int column)
     return sum;
 }
 
-static void files_are_one_set_and_the_time_before_another(void **state)
+TEST(files_are_one_set_and_the_time_before_another)
 {
     static const char *const file[] = {"a.jsonl", "other.txt"}, *const run[] = {"plain.jsonl"};
     const spec_advice_paths paths = {
         .file = file, .n_files = 2, .plain = run, .n_plain = 1, .opt_before = "b.jsonl", .K = 4};
     spec_advice_files files;
     spec_error error = {{0}};
-    (void)state;
     write_files();
     assert_int_equal(spec_advice_files_read(&files, &paths, &error), GSL_SUCCESS);
     assert_same(sum_of(&files.sums, SPEC_SUM_DRAFTED), 8.0);
@@ -59,20 +58,19 @@ static void files_are_one_set_and_the_time_before_another(void **state)
     spec_advice_files_free(&files);
 }
 
-static void an_engine_is_of_the_files_not_of_the_time_before(void **state)
+TEST(an_engine_is_of_the_files_not_of_the_time_before)
 {
     static const char *const file[] = {"other.txt"};
     const spec_advice_paths paths = {.file = file, .n_files = 1, .opt_before = "b.jsonl", .K = 4};
     spec_advice_files files;
     spec_error error = {{0}};
-    (void)state;
     write_files();
     assert_int_equal(spec_advice_files_read(&files, &paths, &error), GSL_SUCCESS);
     assert_null(files.read);
     spec_advice_files_free(&files);
 }
 
-static void plain_runs_have_no_drafts(void **state)
+TEST(plain_runs_have_no_drafts)
 {
     static const char *const file[] = {"a.jsonl"}, *const run[] = {"plain.jsonl", "b.jsonl",
                                                                    "other.txt"};
@@ -80,7 +78,6 @@ static void plain_runs_have_no_drafts(void **state)
         .file = file, .n_files = 1, .plain = run, .n_plain = 3, .K = 4};
     spec_advice_files files;
     spec_error error = {{0}};
-    (void)state;
     write_files();
     assert_int_equal(spec_advice_files_read(&files, &paths, &error), GSL_EINVAL);
     assert_string_equal(error.text, "--plain b.jsonl: has draft tokens; give a log without "
@@ -88,26 +85,16 @@ static void plain_runs_have_no_drafts(void **state)
     spec_advice_files_free(&files);
 }
 
-static void a_file_that_cannot_be_read_is_an_error(void **state)
+TEST(a_file_that_cannot_be_read_is_an_error)
 {
     static const char *const file[] = {"a.jsonl", "nothere"};
     const spec_advice_paths paths = {.file = file, .n_files = 2, .K = 4};
     spec_advice_files files;
     spec_error error = {{0}};
-    (void)state;
     write_files();
     assert_int_not_equal(spec_advice_files_read(&files, &paths, &error), GSL_SUCCESS);
     assert_non_null(strstr(error.text, "nothere: "));
     spec_advice_files_free(&files);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_are_one_set_and_the_time_before_another),
-        cmocka_unit_test(an_engine_is_of_the_files_not_of_the_time_before),
-        cmocka_unit_test(plain_runs_have_no_drafts),
-        cmocka_unit_test(a_file_that_cannot_be_read_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The text of an advice behind its answer. */
 #include "tests/experiments/advice/advice_text_of.h"
+#include "tests/support/support.h"
 
-static void the_setting_is_that_of_the_answer(void **state)
+TEST(the_setting_is_that_of_the_answer)
 {
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
     assert_says(&f, "Setting for llama.cpp:\n\n    # start it without --model-draft");
     assert_says(&f, "Run the same command without --model-draft and --spec-type, then add --plain");
@@ -29,13 +29,12 @@ static void the_setting_is_that_of_the_answer(void **state)
 }
 
 /* The command reads each file again, but standard input cannot be read twice. */
-static void the_next_command_has_all_files(void **state)
+TEST(the_next_command_has_all_files)
 {
     advice_facts f;
     char far[200];
     spec_diagnosis_source source[6] = {{.path = "a.log"}, {.path = "-"}, {.path = far},
                                        {.path = "d.log"}, {.path = "p"}, {.path = "my plain.log"}};
-    (void)state;
     memset(far, 'c', sizeof far - 1);
     far[sizeof far - 1] = '\0';
     advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
@@ -57,10 +56,9 @@ static void the_next_command_has_all_files(void **state)
                 "plain.log'\n\n--current is the K of all files: where they do not say their own");
 }
 
-static void files_without_times_need_another_output(void **state)
+TEST(files_without_times_need_another_output)
 {
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "vllm", 3, 51, mtp3);
     f.source.summary.learned.gaps = SPEC_LOG_NO_TIMES;
     assert_says(&f, "without --speculative-config. The files read here have no times: for both "
@@ -73,10 +71,9 @@ static void files_without_times_need_another_output(void **state)
     assert_says(&f, "without --speculative-model and --num-speculative-tokens, then add --plain");
 }
 
-static void each_length_says_how_it_is_known(void **state)
+TEST(each_length_says_how_it_is_known)
 {
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
     known_times(&f);
     f.advice.n = 5;
@@ -102,10 +99,9 @@ static void each_length_says_how_it_is_known(void **state)
     assert_silent(&f, "speed-up  "); /* no times: no columns for them */
 }
 
-static void the_legend_has_the_signs_of_the_table(void **state)
+TEST(the_legend_has_the_signs_of_the_table)
 {
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
     assert_says(&f, "\n\n[low, high]: 95 % interval; run: this K was run; cut: rounds of a longer "
                     "K, cut.\n");
@@ -123,10 +119,9 @@ static void the_legend_has_the_signs_of_the_table(void **state)
     assert_says(&f, "\n\nbounds: no K as long was run.\n");
 }
 
-static void ranges_and_intervals_are_written_apart(void **state)
+TEST(ranges_and_intervals_are_written_apart)
 {
     spec_advice_text text;
-    (void)state;
     assert_string_equal(spec_advice_text_ratio(text, 1.441, 1.402, 1.481), "1.44 [1.40, 1.48]");
     assert_string_equal(spec_advice_text_ratio(text, 1.7021, 1.7011, 1.7036),
                         "1.702 [1.701, 1.704]");
@@ -142,12 +137,11 @@ static void ranges_and_intervals_are_written_apart(void **state)
     assert_string_equal(spec_advice_text_share(text, 0.578, 0.501, 0.652), "57.8 % [50.1, 65.2]");
 }
 
-static void long_tables_have_the_rows_that_matter(void **state)
+TEST(long_tables_have_the_rows_that_matter)
 {
     static const double passed[30] = {39, 25, 14, 7, 4};
     advice_facts f;
     char *text;
-    (void)state;
     advice_facts_make(&f, "vllm", 30, 65, passed);
     f.advice.verdict = SPEC_ADVICE_CHANGE;
     f.advice.to_K = 12;
@@ -159,10 +153,9 @@ static void long_tables_have_the_rows_that_matter(void **state)
     free(text);
 }
 
-static void acceptance_has_its_interval_and_what_disturbs_it(void **state)
+TEST(acceptance_has_its_interval_and_what_disturbs_it)
 {
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
     assert_says(&f,
                 "Acceptance: 80.6 % [77.6, 83.6] of the tested draft tokens (design effect 2.1: "
@@ -212,10 +205,9 @@ static void acceptance_has_its_interval_and_what_disturbs_it(void **state)
     assert_silent(&f, "The longest 1 %");
 }
 
-static void files_and_gaps_are_accounted_for(void **state)
+TEST(files_and_gaps_are_accounted_for)
 {
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "vllm", 3, 51, mtp3);
     assert_says(&f, "Read server.log: its log, since 0.10.2; 7 records, 5 with numbers.");
     assert_silent(&f, "Not in this output");
@@ -265,10 +257,9 @@ static void files_and_gaps_are_accounted_for(void **state)
 }
 
 /* A remark that is pasted with its setting remains one. */
-static void remarks_of_a_setting_are_remarks_in_each_line(void **state)
+TEST(remarks_of_a_setting_are_remarks_in_each_line)
 {
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "tensorrt-llm", 3, 51, mtp3);
     known_times(&f);
     f.advice.verdict = SPEC_ADVICE_KEEP;
@@ -283,10 +274,9 @@ static void remarks_of_a_setting_are_remarks_in_each_line(void **state)
 }
 
 /* Settings are for pasting: they are the only lines that may be wider. */
-static void lines_fit_the_columns(void **state)
+TEST(lines_fit_the_columns)
 {
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "vllm", 3, 51, mtp3);
     known_times(&f);
     f.advice.verdict = SPEC_ADVICE_KEEP;
@@ -299,22 +289,4 @@ static void lines_fit_the_columns(void **state)
                 fail_msg("%d columns: %s", columns, line);
         free(text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_setting_is_that_of_the_answer),
-        cmocka_unit_test(the_next_command_has_all_files),
-        cmocka_unit_test(files_without_times_need_another_output),
-        cmocka_unit_test(each_length_says_how_it_is_known),
-        cmocka_unit_test(the_legend_has_the_signs_of_the_table),
-        cmocka_unit_test(ranges_and_intervals_are_written_apart),
-        cmocka_unit_test(long_tables_have_the_rows_that_matter),
-        cmocka_unit_test(acceptance_has_its_interval_and_what_disturbs_it),
-        cmocka_unit_test(files_and_gaps_are_accounted_for),
-        cmocka_unit_test(remarks_of_a_setting_are_remarks_in_each_line),
-        cmocka_unit_test(lines_fit_the_columns),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The answer of an advice: one sentence, which comes first. */
 #include "tests/experiments/advice/advice_text_of.h"
+#include "tests/support/support.h"
 
-static void each_verdict_is_one_sentence_that_comes_first(void **state)
+TEST(each_verdict_is_one_sentence_that_comes_first)
 {
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
     assert_answers(&f, "Measure plain decoding in llama.cpp: without its speed, these numbers do "
                        "not say which length is the fastest.");
@@ -84,10 +84,9 @@ static void each_verdict_is_one_sentence_that_comes_first(void **state)
 }
 
 /* Two lengths that ran have times of each other. */
-static void lengths_without_plain_decoding_say_so(void **state)
+TEST(lengths_without_plain_decoding_say_so)
 {
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "vllm", 3, 51, mtp3);
     f.advice.length[3].best = true;
     f.advice.to_K = 3;
@@ -121,10 +120,9 @@ static void lengths_without_plain_decoding_say_so(void **state)
                        "other length is over 2 % faster.");
 }
 
-static void plain_decoding_at_another_batch_is_measured_again(void **state)
+TEST(plain_decoding_at_another_batch_is_measured_again)
 {
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "vllm", 3, 51, mtp3);
     f.advice.plain_seconds = 0.01;
     assert_answers(&f, "Measure the time of a round of K = 3, and give it as --round-over-plain: "
@@ -136,10 +134,9 @@ static void plain_decoding_at_another_batch_is_measured_again(void **state)
     assert_says(&f, "then add --plain FILE with its log.");
 }
 
-static void drafts_of_an_unknown_length_ask_for_it(void **state)
+TEST(drafts_of_an_unknown_length_ask_for_it)
 {
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "sglang", 3, 51, mtp3);
     f.advice.verdict = SPEC_ADVICE_NOTHING;
     f.series[0].K = f.advice.K = -1;
@@ -152,10 +149,9 @@ static void drafts_of_an_unknown_length_ask_for_it(void **state)
                    "of the engine, or --current contradicts the files.");
 }
 
-static void a_comparison_comes_before_the_advice(void **state)
+TEST(a_comparison_comes_before_the_advice)
 {
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
     f.advice.verdict = SPEC_ADVICE_KEEP;
     f.advice.compared = true;
@@ -169,11 +165,10 @@ static void a_comparison_comes_before_the_advice(void **state)
     assert_says(&f, "Something is wrong: acceptance differs between --before and --after");
 }
 
-static void something_wrong_is_the_first_word(void **state)
+TEST(something_wrong_is_the_first_word)
 {
     static const double few[3] = {8, 0, 0};
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "llama.cpp", 3, 980, few);
     f.advice.verdict = SPEC_ADVICE_OFF;
     f.advice.gain = 1.7;
@@ -188,17 +183,4 @@ static void something_wrong_is_the_first_word(void **state)
     assert_says(&f, "Wrong (blind-draft): 8 of 2940");
     assert_says(&f, "Next: Turn speculation off.");
     assert_true(spec_advice_report_wrong(&f.facts));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_verdict_is_one_sentence_that_comes_first),
-        cmocka_unit_test(lengths_without_plain_decoding_say_so),
-        cmocka_unit_test(plain_decoding_at_another_batch_is_measured_again),
-        cmocka_unit_test(drafts_of_an_unknown_length_ask_for_it),
-        cmocka_unit_test(a_comparison_comes_before_the_advice),
-        cmocka_unit_test(something_wrong_is_the_first_word),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

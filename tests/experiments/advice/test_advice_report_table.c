@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The rows of an advice, for -f csv and others. */
 #include "tests/experiments/advice/advice_text_of.h"
+#include "tests/support/support.h"
 
 #include <gsl/gsl_errno.h>
 
@@ -15,12 +16,11 @@ static const char *word(const spec_table *table, size_t row, const char *name)
     return cell->kind == SPEC_CELL_TEXT ? cell->text : "";
 }
 
-static void the_table_has_a_row_per_length_and_per_range_of_batches(void **state)
+TEST(the_table_has_a_row_per_length_and_per_range_of_batches)
 {
     advice_facts f;
     spec_table table;
     spec_error error = {{0}};
-    (void)state;
     advice_facts_make(&f, "vllm", 3, 51, mtp3);
     known_times(&f);
     f.advice.verdict = SPEC_ADVICE_CHANGE;
@@ -75,12 +75,4 @@ static void the_table_has_a_row_per_length_and_per_range_of_batches(void **state
     assert_int_equal(spec_advice_report_table(&table, &f.facts, &error), GSL_SUCCESS);
     for (size_t r = 0; r < 4; r++) assert_string_equal(word(&table, r, "answer"), "");
     spec_table_free(&table);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_table_has_a_row_per_length_and_per_range_of_batches),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,10 +92,9 @@ static void is_window(int i, uint64_t label, double rounds)
     assert_same(o->printed_rate, 0.4);
 }
 
-static void totals_become_windows_of_their_label(void **state)
+TEST(totals_become_windows_of_their_label)
 {
     static const double rounds[] = {100, 140, 300};
-    (void)state;
     for (int i = 0; i < 3; i++) {
         for (uint64_t label = 3; label >= 1; label--) {
             const spec_observation o = total(label, rounds[i] * (double)label);
@@ -111,9 +110,8 @@ static void totals_become_windows_of_their_label(void **state)
     assert_int_equal(differences.resets + differences.repeated + differences.averages, 0);
 }
 
-static void other_observations_pass(void **state)
+TEST(other_observations_pass)
 {
-    (void)state;
     spec_observation o = total(1, 50);
     o.kind = SPEC_OBSERVED_REQUEST;
     put(&o);
@@ -126,9 +124,8 @@ static void other_observations_pass(void **state)
     assert_int_equal(differences.labels, 0);
 }
 
-static void a_single_scrape_is_an_average(void **state)
+TEST(a_single_scrape_is_an_average)
 {
-    (void)state;
     spec_observation o = total(9, 100);
     put(&o);
     put(&o); /* the same again */
@@ -143,9 +140,8 @@ static void a_single_scrape_is_an_average(void **state)
     assert_int_equal(differences.repeated, 1);
 }
 
-static void a_counter_that_falls_begins_again(void **state)
+TEST(a_counter_that_falls_begins_again)
 {
-    (void)state;
     static const double rounds[] = {100, 140, 60, 90, 8};
     for (int i = 0; i < 5; i++) {
         const spec_observation o = total(1, rounds[i]);
@@ -162,9 +158,8 @@ static void a_counter_that_falls_begins_again(void **state)
 }
 
 /* The only scrape before a new start is evidence of its own. */
-static void an_average_is_handed_on_before_a_new_start(void **state)
+TEST(an_average_is_handed_on_before_a_new_start)
 {
-    (void)state;
     spec_observation o = total(1, 100);
     put(&o);
     o = total(1, 60);
@@ -176,9 +171,8 @@ static void an_average_is_handed_on_before_a_new_start(void **state)
     assert_int_equal(differences.averages, 1);
 }
 
-static void every_counter_shows_a_new_start(void **state)
+TEST(every_counter_shows_a_new_start)
 {
-    (void)state;
     for (int c = 0; c < 9; c++) {
         begin(NULL);
         spec_observation o = total(1, 100);
@@ -203,9 +197,8 @@ static void every_counter_shows_a_new_start(void **state)
     assert_int_equal(differences.resets, 1);
 }
 
-static void equal_scrapes_leave_out_their_time(void **state)
+TEST(equal_scrapes_leave_out_their_time)
 {
-    (void)state;
     spec_observation o = total(1, 100);
     put(&o);
     o.seconds = 1000; /* idle since */
@@ -218,9 +211,8 @@ static void equal_scrapes_leave_out_their_time(void **state)
     assert_int_equal(differences.repeated, 1);
 }
 
-static void a_counter_is_given_in_both_scrapes_or_not_at_all(void **state)
+TEST(a_counter_is_given_in_both_scrapes_or_not_at_all)
 {
-    (void)state;
     spec_observation o = total(1, 100);
     o.passes = NAN;
     o.depths = 0;
@@ -245,9 +237,8 @@ static void a_counter_is_given_in_both_scrapes_or_not_at_all(void **state)
 }
 
 /* Rounds between 95 and 105, then between 94 and 104: not a new start, and 0 to 9 rounds. */
-static void rounded_counters_give_a_range(void **state)
+TEST(rounded_counters_give_a_range)
 {
-    (void)state;
     spec_observation o = total(1, 100);
     o.rounds_low = 95;
     o.rounds_high = 105;
@@ -270,10 +261,9 @@ static void rounded_counters_give_a_range(void **state)
     assert_int_equal(differences.resets, 1);
 }
 
-static void many_labels_are_refused(void **state)
+TEST(many_labels_are_refused)
 {
     spec_error error = {""};
-    (void)state;
     for (uint64_t i = 0; i < SPEC_COUNTER_LABELS; i++) {
         const spec_observation o = total(i * 0x9e3779b97f4a7c15, 5);
         put(&o);
@@ -286,10 +276,9 @@ static void many_labels_are_refused(void **state)
                                     "give fewer files at a time");
 }
 
-static void errors_of_the_receiver_come_back(void **state)
+TEST(errors_of_the_receiver_come_back)
 {
     spec_error error = {""};
-    (void)state;
     spec_observation o = total(1, 5);
     put(&o);
     fail_at = 0;
@@ -303,9 +292,8 @@ static void errors_of_the_receiver_come_back(void **state)
     assert_int_equal(to.take(to.self, &o, &error), GSL_EFAILED);
 }
 
-static void times_busy_seconds_and_steps_are_differences(void **state)
+TEST(times_busy_seconds_and_steps_are_differences)
 {
-    (void)state;
     spec_observation from = total(1, 100), to = total(1, 140);
     from.seconds = to.seconds = NAN;
     from.time = 1732690000.0, to.time = 1732690002.5;
@@ -338,9 +326,8 @@ static void times_busy_seconds_and_steps_are_differences(void **state)
     assert_int_equal(differences.resets, 2);
 }
 
-static void a_window_without_a_draft_is_of_plain_decoding(void **state)
+TEST(a_window_without_a_draft_is_of_plain_decoding)
 {
-    (void)state;
     spec_observation o = total(1, 100);
     put(&o);
     o.emitted += 50;
@@ -366,9 +353,8 @@ static void a_window_without_a_draft_is_of_plain_decoding(void **state)
 }
 
 /* Before its first request an engine looks like one of plain decoding. */
-static void a_length_that_comes_after_no_draft_is_that_of_all_rounds(void **state)
+TEST(a_length_that_comes_after_no_draft_is_that_of_all_rounds)
 {
-    (void)state;
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_TOTAL, 1);
     o.label = 1;
     o.K = 0;
@@ -381,25 +367,4 @@ static void a_length_that_comes_after_no_draft_is_that_of_all_rounds(void **stat
     is_window(0, 1, 40);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(totals_become_windows_of_their_label, begin, end),
-        cmocka_unit_test_setup_teardown(other_observations_pass, begin, end),
-        cmocka_unit_test_setup_teardown(a_single_scrape_is_an_average, begin, end),
-        cmocka_unit_test_setup_teardown(a_counter_that_falls_begins_again, begin, end),
-        cmocka_unit_test_setup_teardown(an_average_is_handed_on_before_a_new_start, begin, end),
-        cmocka_unit_test_setup_teardown(every_counter_shows_a_new_start, begin, end),
-        cmocka_unit_test_setup_teardown(equal_scrapes_leave_out_their_time, begin, end),
-        cmocka_unit_test_setup_teardown(a_counter_is_given_in_both_scrapes_or_not_at_all, begin,
-                                        end),
-        cmocka_unit_test_setup_teardown(rounded_counters_give_a_range, begin, end),
-        cmocka_unit_test_setup_teardown(many_labels_are_refused, begin, end),
-        cmocka_unit_test_setup_teardown(errors_of_the_receiver_come_back, begin, end),
-        cmocka_unit_test_setup_teardown(times_busy_seconds_and_steps_are_differences, begin, end),
-        cmocka_unit_test_setup_teardown(a_window_without_a_draft_is_of_plain_decoding, begin, end),
-        cmocka_unit_test_setup_teardown(a_length_that_comes_after_no_draft_is_that_of_all_rounds,
-                                        begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE(.before_each = begin, .after_each = end);

@@ -22,10 +22,9 @@ static bool says(const advice_facts *f, const spec_diagnosis *d, const char *wor
     return true;
 }
 
-static void names_and_summaries_are_unique_and_wrong_ones_come_first(void **state)
+TEST(names_and_summaries_are_unique_and_wrong_ones_come_first)
 {
     int wrong = 0, n = 0;
-    (void)state;
     for (; spec_diagnoses[n] != NULL; n++) {
         for (int i = 0; i < n; i++)
             assert_string_not_equal(spec_diagnoses[i]->name, spec_diagnoses[n]->name);
@@ -37,10 +36,9 @@ static void names_and_summaries_are_unique_and_wrong_ones_come_first(void **stat
     for (int i = 0; i < 4; i++) assert_true(spec_diagnoses[i]->wrong);
 }
 
-static void a_healthy_log_has_no_diagnosis_of_something_wrong(void **state)
+TEST(a_healthy_log_has_no_diagnosis_of_something_wrong)
 {
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
     assert_false(spec_advice_report_wrong(&f.facts));
     assert_false(says(&f, &spec_diagnosis_blind_draft, NULL));
@@ -55,10 +53,9 @@ static void a_healthy_log_has_no_diagnosis_of_something_wrong(void **state)
 }
 
 /* 9.1 % of drafted, 57.8 % of tested; K = 4 has 2.308 of 2.369 tokens with 4 of 15 drafts. */
-static void accepted_over_drafted_is_told_from_acceptance(void **state)
+TEST(accepted_over_drafted_is_told_from_acceptance)
 {
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "vllm", 15, 65, block15);
     assert_true(says(&f, &spec_diagnosis_accepted_over_drafted, "drafted tokens, 9.13 %,"));
     assert_true(says(&f, &spec_diagnosis_accepted_over_drafted, "57.8 % ["));
@@ -84,11 +81,10 @@ static void accepted_over_drafted_is_told_from_acceptance(void **state)
     assert_false(says(&f, &spec_diagnosis_accepted_over_drafted, NULL));
 }
 
-static void rates_by_depth_are_shares_of_all_rounds(void **state)
+TEST(rates_by_depth_are_shares_of_all_rounds)
 {
     static const double flat[2] = {50, 49};
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
     assert_true(says(&f, &spec_diagnosis_per_position, "their sum, 2.12,"));
     assert_true(says(&f, &spec_diagnosis_per_position, "Depth 3: 0.490 of all"));
@@ -105,21 +101,19 @@ static void rates_by_depth_are_shares_of_all_rounds(void **state)
 }
 
 /* Conditional rates .9, .8, .7 taken for shares of all rounds: products .9, .72, .504. */
-static void rates_by_depth_that_are_conditional_are_recognised(void **state)
+TEST(rates_by_depth_that_are_conditional_are_recognised)
 {
     static const double conditional[3] = {90, 80, 70};
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "vllm", 3, 100, conditional);
     f.column[0][SPEC_SUM_ACCEPTED] = 212.4;
     assert_true(says(&f, &spec_diagnosis_per_position, "the sum of their products, 2.12"));
     assert_true(says(&f, &spec_diagnosis_per_position, "their own sum, 2.40"));
 }
 
-static void each_generation_of_sglang_has_its_rate_explained(void **state)
+TEST(each_generation_of_sglang_has_its_rate_explained)
 {
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "sglang", 3, 51, mtp3);
     assert_false(says(&f, &spec_diagnosis_sglang_rate, NULL)); /* prints no rate */
     f.evidence.printed_length = 1.0;
@@ -135,10 +129,9 @@ static void each_generation_of_sglang_has_its_rate_explained(void **state)
 }
 
 /* Drafted 13311, emitted 10616, K 3: alpha .663 where V0 prints .642. */
-static void v0_counts_behind_a_rejection(void **state)
+TEST(v0_counts_behind_a_rejection)
 {
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "vllm", 3, 51, mtp3);
     f.evidence.printed_rate = 0.642;
     f.advice.alpha.value = 0.663;
@@ -154,11 +147,10 @@ static void v0_counts_behind_a_rejection(void **state)
 }
 
 /* .272 % of drafted: 8 of 2940. */
-static void a_draft_that_sees_nothing_is_wrong(void **state)
+TEST(a_draft_that_sees_nothing_is_wrong)
 {
     static const double few[3] = {8, 0, 0}, more[3] = {80, 30, 10}, none[3] = {0};
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "llama.cpp", 3, 980, few);
     assert_true(
         says(&f, &spec_diagnosis_blind_draft, "8 of 2940 draft tokens were accepted (0.27 %)"));
@@ -172,10 +164,9 @@ static void a_draft_that_sees_nothing_is_wrong(void **state)
 }
 
 /* 10 of 3675 draft tokens, as llama-server prints before June 2026: no rounds, and K not known. */
-static void a_blind_draft_is_seen_without_its_length(void **state)
+TEST(a_blind_draft_is_seen_without_its_length)
 {
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "llama.cpp", 3, 980, (const double[]){8, 0, 0});
     f.series[0].K = -1;
     f.series[0].depths = 0;
@@ -188,11 +179,10 @@ static void a_blind_draft_is_seen_without_its_length(void **state)
 }
 
 /* Both limits: 1.02 tokens per round, and 1 % of the drafts. Plain rounds do not count. */
-static void a_draft_is_blind_below_both_limits(void **state)
+TEST(a_draft_is_blind_below_both_limits)
 {
     static const double tokens[3] = {25, 0, 0}, share[1] = {15}, both[3] = {19, 0, 0};
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "vllm", 3, 1000, tokens);
     assert_false(says(&f, &spec_diagnosis_blind_draft, NULL));
     advice_facts_run(&f, 0, 1000, tokens, 0);
@@ -203,11 +193,10 @@ static void a_draft_is_blind_below_both_limits(void **state)
     assert_true(says(&f, &spec_diagnosis_blind_draft, "1.02 tokens per round"));
 }
 
-static void a_verifier_that_rejects_nothing_is_wrong(void **state)
+TEST(a_verifier_that_rejects_nothing_is_wrong)
 {
     static const double all[3] = {100, 100, 100}, most[3] = {100, 100, 99};
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "vllm", 3, 100, all);
     assert_true(says(&f, &spec_diagnosis_all_accepted, "All 300 draft tokens"));
     assert_true(says(&f, &spec_diagnosis_all_accepted, "below 1 %"));
@@ -221,10 +210,9 @@ static void a_verifier_that_rejects_nothing_is_wrong(void **state)
     assert_false(says(&f, &spec_diagnosis_all_accepted, NULL));
 }
 
-static void acceptance_that_changed_leads_to_validate(void **state)
+TEST(acceptance_that_changed_leads_to_validate)
 {
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "sglang", 3, 51, mtp3);
     f.advice.change = (spec_permutation){0.62, 0.81, 0.0004};
     assert_false(says(&f, &spec_diagnosis_changed, NULL)); /* not compared */
@@ -242,10 +230,9 @@ static void acceptance_that_changed_leads_to_validate(void **state)
     assert_false(says(&f, &spec_diagnosis_drift, NULL));
 }
 
-static void drafts_that_end_early_are_seen(void **state)
+TEST(drafts_that_end_early_are_seen)
 {
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
     f.advice.length[3].drafted = 0.9 * 3 * 51 + 0.1;
     assert_false(says(&f, &spec_diagnosis_short_drafts, NULL));
@@ -260,11 +247,10 @@ static void drafts_that_end_early_are_seen(void **state)
     assert_false(says(&f, &spec_diagnosis_short_drafts, NULL));
 }
 
-static void a_depth_that_never_passes_is_seen_if_it_was_tested_often(void **state)
+TEST(a_depth_that_never_passes_is_seen_if_it_was_tested_often)
 {
     static const double trained[5] = {800, 600, 450, 0, 0}, never[2] = {0, 0};
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "vllm", 5, 1000, trained);
     assert_true(says(&f, &spec_diagnosis_trained_depth,
                      "Depth 3 accepts 450 of 600 tokens, and depth 4 none of 450"));
@@ -286,11 +272,10 @@ static void a_depth_that_never_passes_is_seen_if_it_was_tested_often(void **stat
     assert_false(says(&f, &spec_diagnosis_trained_depth, NULL));
 }
 
-static void a_first_depth_below_the_rest_is_lookup(void **state)
+TEST(a_first_depth_below_the_rest_is_lookup)
 {
     static const double few[3] = {1, 1, 1};
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "vllm", 3, 43, lookup3);
     assert_true(
         says(&f, &spec_diagnosis_lookup, "Depth 1 accepts 9.3 %, and deeper tokens 85.7 %"));
@@ -304,10 +289,9 @@ static void a_first_depth_below_the_rest_is_lookup(void **state)
     assert_false(says(&f, &spec_diagnosis_lookup, NULL));
 }
 
-static void a_good_draft_that_is_slower_points_to_the_batch(void **state)
+TEST(a_good_draft_that_is_slower_points_to_the_batch)
 {
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "vllm", 3, 51, mtp3);
     spec_advice_length *now = &f.advice.length[3];
     now->round_over_plain = (spec_bounds){3.61, 3.61};
@@ -322,10 +306,9 @@ static void a_good_draft_that_is_slower_points_to_the_batch(void **state)
     assert_false(says(&f, &spec_diagnosis_slow_rounds, NULL));
 }
 
-static void counts_that_contradict_themselves_are_wrong(void **state)
+TEST(counts_that_contradict_themselves_are_wrong)
 {
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "vllm", 3, 51, mtp3);
     f.evidence.contradictions = 2;
     f.evidence.contradiction_line = 17;
@@ -335,11 +318,10 @@ static void counts_that_contradict_themselves_are_wrong(void **state)
     assert_true(spec_advice_report_wrong(&f.facts));
 }
 
-static void several_runs_lengths_and_engines_are_named(void **state)
+TEST(several_runs_lengths_and_engines_are_named)
 {
     static const double passed[2] = {30, 20};
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "vllm", 3, 51, mtp3);
     f.counters.resets = 2;
     assert_true(says(&f, &spec_diagnosis_restarts, "fell 2 times"));
@@ -357,29 +339,4 @@ static void several_runs_lengths_and_engines_are_named(void **state)
     assert_true(says(&f, &spec_diagnosis_many_sources, "2 engines, models or slots"));
     f.series[2].label = 0; /* the source does not tell */
     assert_false(says(&f, &spec_diagnosis_many_sources, NULL));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_and_summaries_are_unique_and_wrong_ones_come_first),
-        cmocka_unit_test(a_healthy_log_has_no_diagnosis_of_something_wrong),
-        cmocka_unit_test(accepted_over_drafted_is_told_from_acceptance),
-        cmocka_unit_test(rates_by_depth_are_shares_of_all_rounds),
-        cmocka_unit_test(rates_by_depth_that_are_conditional_are_recognised),
-        cmocka_unit_test(each_generation_of_sglang_has_its_rate_explained),
-        cmocka_unit_test(v0_counts_behind_a_rejection),
-        cmocka_unit_test(a_draft_that_sees_nothing_is_wrong),
-        cmocka_unit_test(a_blind_draft_is_seen_without_its_length),
-        cmocka_unit_test(a_draft_is_blind_below_both_limits),
-        cmocka_unit_test(a_verifier_that_rejects_nothing_is_wrong),
-        cmocka_unit_test(acceptance_that_changed_leads_to_validate),
-        cmocka_unit_test(drafts_that_end_early_are_seen),
-        cmocka_unit_test(a_depth_that_never_passes_is_seen_if_it_was_tested_often),
-        cmocka_unit_test(a_first_depth_below_the_rest_is_lookup),
-        cmocka_unit_test(a_good_draft_that_is_slower_points_to_the_batch),
-        cmocka_unit_test(counts_that_contradict_themselves_are_wrong),
-        cmocka_unit_test(several_runs_lengths_and_engines_are_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,9 +19,8 @@ static void assert_has(const char *whole, const char *words)
 }
 
 /* TGI's metrics are refused, so that no advice is about it. */
-static void every_format_has_an_engine_and_every_engine_a_format(void **state)
+TEST(every_format_has_an_engine_and_every_engine_a_format)
 {
-    (void)state;
     for (int i = 0; spec_log_formats[i] != NULL; i++) {
         const spec_log_summary read = {.format = spec_log_formats[i]};
         if (strcmp(spec_log_formats[i]->engine, "any") != 0 &&
@@ -38,10 +37,9 @@ static void every_format_has_an_engine_and_every_engine_a_format(void **state)
     assert_string_equal(spec_engine_of(NULL)->engine, "any");
 }
 
-static void every_engine_has_a_setting_on_and_off(void **state)
+TEST(every_engine_has_a_setting_on_and_off)
 {
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "vllm", 3, 51, passed);
     for (const spec_engine *e = spec_engines; e->engine != NULL; e++) {
         assert_true(strstr(setting(&f, e->engine, 7), "7") != NULL ||
@@ -55,10 +53,9 @@ static void every_engine_has_a_setting_on_and_off(void **state)
     assert_has(text, "off");
 }
 
-static void settings_are_what_the_engines_document(void **state)
+TEST(settings_are_what_the_engines_document)
 {
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "vllm", 3, 51, passed);
     assert_has(setting(&f, "vllm", 3),
                "--speculative-config '{..., \"num_speculative_tokens\": 3}'\n");
@@ -82,10 +79,9 @@ static void settings_are_what_the_engines_document(void **state)
 }
 
 /* The threshold is the break-even of the current length: no other length has it. */
-static void the_threshold_of_tensorrt_is_the_break_even(void **state)
+TEST(the_threshold_of_tensorrt_is_the_break_even)
 {
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "tensorrt-llm", 3, 51, passed);
     assert_string_equal(setting(&f, "tensorrt-llm", 3), "speculative_config:\n  max_draft_len: 3");
     f.advice.break_even = 0.3877;
@@ -103,10 +99,9 @@ static bool schedule(advice_facts *f, const char *engine)
     return spec_engine_schedule(text, &f->source.summary, &f->advice);
 }
 
-static void a_schedule_has_the_form_of_the_engine(void **state)
+TEST(a_schedule_has_the_form_of_the_engine)
 {
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "vllm", 5, 51, (const double[]){46, 37, 25, 20, 10});
     assert_false(schedule(&f, "vllm")); /* no batches are known */
     f.advice.n_batches = 3;
@@ -135,10 +130,9 @@ static void a_schedule_has_the_form_of_the_engine(void **state)
     assert_string_equal(text, "");
 }
 
-static void the_longest_schedule_is_cut_at_the_end_of_the_text(void **state)
+TEST(the_longest_schedule_is_cut_at_the_end_of_the_text)
 {
     advice_facts f;
-    (void)state;
     advice_facts_make(&f, "vllm", 3, 51, passed);
     f.advice.n_batches = SPEC_SUM_BATCHES;
     for (int i = 0; i < SPEC_SUM_BATCHES; i++)
@@ -146,17 +140,4 @@ static void the_longest_schedule_is_cut_at_the_end_of_the_text(void **state)
             (spec_advice_batch){1000000000 + i, 2000000000, i, 1.0, 1.0, 1.0, false};
     for (const spec_engine *e = spec_engines; e->engine != NULL; e++)
         if (schedule(&f, e->engine)) assert_true(strlen(text) < SPEC_ENGINE_SETTING_TEXT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_format_has_an_engine_and_every_engine_a_format),
-        cmocka_unit_test(every_engine_has_a_setting_on_and_off),
-        cmocka_unit_test(settings_are_what_the_engines_document),
-        cmocka_unit_test(the_threshold_of_tensorrt_is_the_break_even),
-        cmocka_unit_test(a_schedule_has_the_form_of_the_engine),
-        cmocka_unit_test(the_longest_schedule_is_cut_at_the_end_of_the_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <string.h>
 
-static void brackets_of_text_do_not_begin_a_value(void **state)
+TEST(brackets_of_text_do_not_begin_a_value)
 {
     static const char *const value[] = {"{",  "{}", "{\"a\"", "{ \t\"a\"",     "[",
                                         "[]", "[{", "[ {",    "[[{\"a\": 1}]", "{\r"};
@@ -17,7 +17,6 @@ static void brackets_of_text_do_not_begin_a_value(void **state)
         "{a}",    "[\"a\"]", "(",
         "\"a\"",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof value / sizeof value[0]; i++)
         assert_true(spec_json_extent_begins(value[i], strlen(value[i])));
     for (size_t i = 0; i < sizeof text / sizeof text[0]; i++)
@@ -37,7 +36,7 @@ static spec_json_extent_verdict follow(size_t *ret_end, const char *text)
     }
 }
 
-static void values_end_at_their_last_bracket(void **state)
+TEST(values_end_at_their_last_bracket)
 {
     static const struct {
         const char *text;
@@ -72,7 +71,6 @@ static void values_end_at_their_last_bracket(void **state)
         {"{\nINFO 05-01 14:24:50", SPEC_JSON_EXTENT_NONE, 0},
         {"[\n(a)", SPEC_JSON_EXTENT_NONE, 0},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         size_t end = 0;
         const spec_json_extent_verdict verdict = follow(&end, cases[i].text);
@@ -81,11 +79,10 @@ static void values_end_at_their_last_bracket(void **state)
     }
 }
 
-static void deeper_values_are_text(void **state)
+TEST(deeper_values_are_text)
 {
     char text[SPEC_JSON_EXTENT_DEPTH + 2];
     size_t end;
-    (void)state;
     memset(text, '[', sizeof text);
     text[SPEC_JSON_EXTENT_DEPTH] = '\0';
     assert_int_equal(follow(&end, text), SPEC_JSON_EXTENT_OPEN);
@@ -95,12 +92,11 @@ static void deeper_values_are_text(void **state)
 }
 
 /* Every value that the parser accepts ends here at the same byte. */
-static void the_parser_ends_values_at_the_same_byte(void **state)
+TEST(the_parser_ends_values_at_the_same_byte)
 {
     static const char *const parts[] = {"{",  "}", "[",    "]",        ",",      ":", "\"a\"",
                                         "12", " ", "true", "\"\\\"\"", "-1.5e3", "x"};
     enum { PARTS = sizeof parts / sizeof parts[0] };
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     spec_rng_stream(rng, spec_test_seed(), 0);
     int accepted = 0;
@@ -130,15 +126,4 @@ static void the_parser_ends_values_at_the_same_byte(void **state)
     }
     assert_true(accepted > 10000);
     gsl_rng_free(rng);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(brackets_of_text_do_not_begin_a_value),
-        cmocka_unit_test(values_end_at_their_last_bracket),
-        cmocka_unit_test(deeper_values_are_text),
-        cmocka_unit_test(the_parser_ends_values_at_the_same_byte),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

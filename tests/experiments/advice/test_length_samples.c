@@ -3,6 +3,7 @@
 #include "experiments/advice/length_samples.h"
 
 #include "tests/experiments/advice/observed_windows.h"
+#include "tests/support/support.h"
 
 typedef struct {
     spec_observed_sums sums;
@@ -38,9 +39,8 @@ static void requests(sampled *s, int n)
     requests_of(s, 2, n);
 }
 
-static void few_clusters_have_a_wider_interval_than_their_resamples(void **state)
+TEST(few_clusters_have_a_wider_interval_than_their_resamples)
 {
-    (void)state;
     sampled s = {0};
     spec_advice_question question = usual;
     double least = INFINITY, most = 0.0;
@@ -58,9 +58,8 @@ static void few_clusters_have_a_wider_interval_than_their_resamples(void **state
 }
 
 /* Student's interval is symmetric on the scale of logarithms; resamples are not. */
-static void sixteen_clusters_are_not_few(void **state)
+TEST(sixteen_clusters_are_not_few)
 {
-    (void)state;
     for (int n = 15; n <= 16; n++) {
         sampled s = {0};
         spec_advice_question question = usual;
@@ -76,9 +75,8 @@ static void sixteen_clusters_are_not_few(void **state)
 
 /* Speeds over a plain run of few requests are as uncertain as that run, also where two of them are
  * compared. */
-static void a_comparison_has_the_clusters_of_its_smallest_run(void **state)
+TEST(a_comparison_has_the_clusters_of_its_smallest_run)
 {
-    (void)state;
     for (int few = 0; few <= 2; few++) {
         sampled s = {0};
         double least = INFINITY;
@@ -100,9 +98,8 @@ static void a_comparison_has_the_clusters_of_its_smallest_run(void **state)
 }
 
 /* The same drafts beside an exact speed and beside as many plain requests. */
-static void a_measured_yardstick_widens_the_interval(void **state)
+TEST(a_measured_yardstick_widens_the_interval)
 {
-    (void)state;
     sampled exact = {0}, measured = {0};
     spec_advice_question question = usual;
     requests(&exact, 60);
@@ -123,9 +120,8 @@ static void a_measured_yardstick_widens_the_interval(void **state)
     forget(&measured);
 }
 
-static void one_cluster_has_no_interval_and_a_range_covers_both_ends(void **state)
+TEST(one_cluster_has_no_interval_and_a_range_covers_both_ends)
 {
-    (void)state;
     sampled s = {0};
     spec_advice_question question = usual;
     question.plain_tokens_per_s = 200.0; /* a round takes two plain tokens */
@@ -149,16 +145,4 @@ static void one_cluster_has_no_interval_and_a_range_covers_both_ends(void **stat
     assert_near(self.low, 1.0, 1e-12);
     assert_near(self.high, 1.0, 1e-12);
     forget(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few_clusters_have_a_wider_interval_than_their_resamples),
-        cmocka_unit_test(sixteen_clusters_are_not_few),
-        cmocka_unit_test(a_comparison_has_the_clusters_of_its_smallest_run),
-        cmocka_unit_test(a_measured_yardstick_widens_the_interval),
-        cmocka_unit_test(one_cluster_has_no_interval_and_a_range_covers_both_ends),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

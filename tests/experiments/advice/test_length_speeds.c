@@ -3,6 +3,7 @@
 #include "experiments/advice/length_speeds.h"
 
 #include "tests/experiments/advice/observed_windows.h"
+#include "tests/support/support.h"
 
 typedef struct {
     spec_observed_runs runs;
@@ -29,9 +30,8 @@ static void forget(worked *w)
     free(w->sum);
 }
 
-static void a_length_takes_its_tokens_from_its_own_run_or_the_next_longer(void **state)
+TEST(a_length_takes_its_tokens_from_its_own_run_or_the_next_longer)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     worked w;
     add(&sums, &(window){SPEC_OBSERVED_REQUEST, 1, 100.0, {50.0}, 2.0, 1.0});
@@ -57,9 +57,8 @@ static void a_length_takes_its_tokens_from_its_own_run_or_the_next_longer(void *
 }
 
 /* 100 rounds with depths and 300 without, of 500 passes in all: depths stand for all 400 rounds. */
-static void depths_of_some_rounds_stand_for_all(void **state)
+TEST(depths_of_some_rounds_stand_for_all)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     worked w;
     const spec_observer observer = spec_observed_sums_observer(&sums);
@@ -78,9 +77,8 @@ static void depths_of_some_rounds_stand_for_all(void **state)
     spec_observed_sums_free(&sums);
 }
 
-static void without_depths_lengths_have_two_ends(void **state)
+TEST(without_depths_lengths_have_two_ends)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     worked w;
     const spec_observer observer = spec_observed_sums_observer(&sums);
@@ -106,9 +104,8 @@ static void without_depths_lengths_have_two_ends(void **state)
 
 /* From m_1 = .6 and m_2 = .45 the third moment lies in [m_2^2/m_1, m_2 - (m_1 - m_2)^2/(1 - m_1)].
  */
-static void a_mixture_bounds_longer_drafts(void **state)
+TEST(a_mixture_bounds_longer_drafts)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     worked w;
     add(&sums, &(window){SPEC_OBSERVED_REQUEST, 2, 100.0, {60.0, 45.0}, 1.0, 1.0});
@@ -120,9 +117,8 @@ static void a_mixture_bounds_longer_drafts(void **state)
     spec_observed_sums_free(&sums);
 }
 
-static void windows_are_joined_and_requests_are_not(void **state)
+TEST(windows_are_joined_and_requests_are_not)
 {
-    (void)state;
     spec_observed_sums sums = {0};
     worked w;
     for (int i = 0; i < 40; i++) {
@@ -140,16 +136,4 @@ static void windows_are_joined_and_requests_are_not(void **state)
     assert_null(spec_observed_runs_find(&w.runs, 3, -1));
     forget(&w);
     spec_observed_sums_free(&sums);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_length_takes_its_tokens_from_its_own_run_or_the_next_longer),
-        cmocka_unit_test(depths_of_some_rounds_stand_for_all),
-        cmocka_unit_test(without_depths_lengths_have_two_ends),
-        cmocka_unit_test(windows_are_joined_and_requests_are_not),
-        cmocka_unit_test(a_mixture_bounds_longer_drafts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -181,9 +181,8 @@ static void fails(const char *text, int status, const char *line)
     assert_true(summary.format == NULL && summary.bytes == 0 && summary.observations == 0);
 }
 
-static void the_format_is_that_of_the_first_observation(void **state)
+TEST(the_format_is_that_of_the_first_observation)
 {
-    (void)state;
     reads("x\nalpha 5\ny\n\nalpha 6\n", &alpha, "2:5 5:6");
     assert_int_equal(summary.records, 2);
     assert_int_equal(summary.observations, 2);
@@ -202,9 +201,8 @@ static void the_format_is_that_of_the_first_observation(void **state)
     reads("\x1b[1mal\x1b[0mpha 5\n", &alpha, "1:5");
 }
 
-static void formats_with_needles_alone_read_the_same(void **state)
+TEST(formats_with_needles_alone_read_the_same)
 {
-    (void)state;
     options.opt_table = with_needles;
     reads("x\nalpha 5\ny\n\nalpha 6\n", &alpha, "2:5 5:6");
     reads("beta 5\n", NULL, "");
@@ -214,9 +212,8 @@ static void formats_with_needles_alone_read_the_same(void **state)
           "kind, or choose with --engine alpha-metrics");
 }
 
-static void records_wait_until_the_file_ends(void **state)
+TEST(records_wait_until_the_file_ends)
 {
-    (void)state;
     reads("alpha wait 5\nx\nalpha note\nx\n", &alpha, "3:5");
     reads("alpha wait 5\nx\n", &alpha, "2:5");
     assert_int_equal(summary.observations, 1);
@@ -226,9 +223,8 @@ static void records_wait_until_the_file_ends(void **state)
         "choose with --engine beta-log");
 }
 
-static void a_second_format_is_an_error_with_both_lines(void **state)
+TEST(a_second_format_is_an_error_with_both_lines)
 {
-    (void)state;
     fails("alpha 5\nx\nbeta 6\n", GSL_EINVAL,
           "log:3: is of beta-log, but line 1 is of alpha-log: give one file per engine and kind, "
           "or choose with --engine alpha-log");
@@ -244,9 +240,8 @@ static void a_second_format_is_an_error_with_both_lines(void **state)
     reads("delta 5\nx\nbeta 6\n", &beta, "3:6");
 }
 
-static void unknown_names_are_refused_with_the_known_ones(void **state)
+TEST(unknown_names_are_refused_with_the_known_ones)
 {
-    (void)state;
     options.opt_format = "alpha-lgo";
     fails("alpha 5\n", GSL_EINVAL,
           "no engine or format of logs is named 'alpha-lgo'; did you mean 'alpha-log'?");
@@ -268,9 +263,8 @@ static int keep_time(void *self, const spec_observation *o, spec_error *unused)
 }
 
 /* The metrics of any engine: the time counts for the records below it. */
-static void comments_give_times_to_the_records_below(void **state)
+TEST(comments_give_times_to_the_records_below)
 {
-    (void)state;
     double time[2] = {0.0, 0.0};
     const spec_observer keep = {keep_time, time};
     options.opt_table = NULL;
@@ -284,9 +278,8 @@ static void comments_give_times_to_the_records_below(void **state)
           "echo \"# time $(date +%s)\"");
 }
 
-static void errors_name_file_and_line(void **state)
+TEST(errors_name_file_and_line)
 {
-    (void)state;
     fails("x\nalpha bad\n", GSL_EINVAL, "log:2: the number is bad");
     fails("x\nalpha\n", GSL_EINVAL, "log:2: there is no number");
     fails("alpha never\n", GSL_EUNSUP, "no answer");
@@ -301,9 +294,8 @@ static void errors_name_file_and_line(void **state)
     assert_string_equal(error.text, "/: Is a directory");
 }
 
-static void a_log_that_is_being_written_may_be_cut(void **state)
+TEST(a_log_that_is_being_written_may_be_cut)
 {
-    (void)state;
     reads("alpha 5\nalpha 6", &alpha, "1:5 2:6");
     assert_false(summary.cut);
     reads("alpha 5\nalpha bad", &alpha, "1:5");
@@ -317,11 +309,10 @@ static void a_log_that_is_being_written_may_be_cut(void **state)
 }
 
 /* Lines of two processes in one line, say. */
-static void one_record_in_a_hundred_may_be_unreadable(void **state)
+TEST(one_record_in_a_hundred_may_be_unreadable)
 {
     enum { NOTES = 197, SIZE = 20 * NOTES };
     char notes[SIZE] = "", text[SIZE + 100];
-    (void)state;
     for (int i = 0; i < NOTES; i++) strcat(notes, "alpha note\n");
     snprintf(text, sizeof text, "alpha\nalpha 5\n%salpha bad\n", notes);
     reads(text, &alpha, "2:5");
@@ -345,20 +336,18 @@ static void one_record_in_a_hundred_may_be_unreadable(void **state)
           "kind, or choose with --engine alpha-log");
 }
 
-static void reading_stops_where_asked(void **state)
+TEST(reading_stops_where_asked)
 {
     static const volatile int stop = 1;
-    (void)state;
     options.opt_stop = &stop;
     fails("alpha 5\n", GSL_EFAILED, "log: stopped");
 }
 
-static void standard_input_and_pipes_are_read(void **state)
+TEST(standard_input_and_pipes_are_read)
 {
     static const char text[] = "x\nalpha bad\n";
     int ends[2];
     const int before = dup(STDIN_FILENO);
-    (void)state;
     for (int times = 0; times < 2; times++) {
         char path[32];
         assert_int_equal(pipe(ends), 0);
@@ -381,9 +370,8 @@ static void standard_input_and_pipes_are_read(void **state)
 }
 
 /* The program's own table, whatever is in it. */
-static void the_table_of_the_program_is_sound(void **state)
+TEST(the_table_of_the_program_is_sound)
 {
-    (void)state;
     options.opt_table = NULL;
     reads("nothing of any engine\n", NULL, "");
     for (int i = 0; spec_log_formats[i] != NULL; i++) {
@@ -398,14 +386,13 @@ static void the_table_of_the_program_is_sound(void **state)
 }
 
 /* Each format's reader is reached by a file of the fuzzer's seeds; TGI's refuses all. */
-static void every_format_has_a_seed(void **state)
+TEST(every_format_has_a_seed)
 {
     const spec_log_options by_content = {.K = 3};
     const spec_observer any = {pass, NULL};
     char folder[PATH_MAX + 32], path[PATH_MAX + 300];
     bool reached[64] = {false};
     struct dirent *entry;
-    (void)state;
     snprintf(folder, sizeof folder, "%s/tests/fuzz/seeds/advice", spec_folder_before);
     DIR *seeds = opendir(folder);
     assert_non_null(seeds);
@@ -430,22 +417,4 @@ static void every_format_has_a_seed(void **state)
         if (!reached[i]) fail_msg("%s has no seed", spec_log_formats[i]->name);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(the_format_is_that_of_the_first_observation, begin),
-        cmocka_unit_test_setup(formats_with_needles_alone_read_the_same, begin),
-        cmocka_unit_test_setup(records_wait_until_the_file_ends, begin),
-        cmocka_unit_test_setup(a_second_format_is_an_error_with_both_lines, begin),
-        cmocka_unit_test_setup(unknown_names_are_refused_with_the_known_ones, begin),
-        cmocka_unit_test_setup(comments_give_times_to_the_records_below, begin),
-        cmocka_unit_test_setup(errors_name_file_and_line, begin),
-        cmocka_unit_test_setup(a_log_that_is_being_written_may_be_cut, begin),
-        cmocka_unit_test_setup(one_record_in_a_hundred_may_be_unreadable, begin),
-        cmocka_unit_test_setup(reading_stops_where_asked, begin),
-        cmocka_unit_test_setup(standard_input_and_pipes_are_read, begin),
-        cmocka_unit_test_setup(the_table_of_the_program_is_sound, begin),
-        cmocka_unit_test_setup(every_format_has_a_seed, begin),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave, .before_each = begin);

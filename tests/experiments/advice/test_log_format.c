@@ -5,12 +5,11 @@
 
 #include <string.h>
 
-static void a_fault_names_file_line_and_reason(void **state)
+TEST(a_fault_names_file_line_and_reason)
 {
     char name[400], expected[600];
     spec_error error = {""};
     const spec_log_record record = {.file = "server.log", .line = UINT64_MAX};
-    (void)state;
     assert_int_equal(spec_log_bad(&record, &error, "has %d rates, not %s", 3, "5"), GSL_EINVAL);
     assert_string_equal(error.text, "server.log:18446744073709551615: has 3 rates, not 5");
     assert_int_equal(spec_log_bad(&record, NULL, "has no rates"), GSL_EINVAL);
@@ -23,10 +22,9 @@ static void a_fault_names_file_line_and_reason(void **state)
     assert_string_equal(error.text, expected);
 }
 
-static void words_are_found_in_bytes_without_an_end(void **state)
+TEST(words_are_found_in_bytes_without_an_end)
 {
     static const char bytes[] = "accept len: 2.54, accept rate: 0.11";
-    (void)state;
     assert_ptr_equal(spec_log_find(bytes, sizeof bytes - 1, "accept"), bytes);
     assert_ptr_equal(spec_log_find(bytes, sizeof bytes - 1, "rate: 0.11"), bytes + 25);
     assert_null(spec_log_find(bytes, sizeof bytes - 2, "rate: 0.11"));
@@ -35,23 +33,12 @@ static void words_are_found_in_bytes_without_an_end(void **state)
 }
 
 /* The published values of FNV-1a with 64 bits. */
-static void a_label_is_the_hash_of_its_bytes(void **state)
+TEST(a_label_is_the_hash_of_its_bytes)
 {
-    (void)state;
     assert_true(spec_log_label("", 0) == UINT64_C(0xcbf29ce484222325));
     assert_true(spec_log_label("a", 1) == UINT64_C(0xaf63dc4c8601ec8c));
     assert_true(spec_log_label("foobar", 6) == UINT64_C(0x85944171f73967e8));
     assert_true(spec_log_label("foobarbaz", 6) == UINT64_C(0x85944171f73967e8));
     /* Of these bytes the hash is 0, which means that there is no label. */
     assert_true(spec_log_label("\xd5\x6b\xb9\x53\x42\x87\x08\x36", 8) == 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_fault_names_file_line_and_reason),
-        cmocka_unit_test(words_are_found_in_bytes_without_an_end),
-        cmocka_unit_test(a_label_is_the_hash_of_its_bytes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,9 +65,8 @@ static void reads(const char *bytes, const char *expected)
     reads_bytes(bytes, strlen(bytes), expected);
 }
 
-static void lines_are_records_without_blank_ones(void **state)
+TEST(lines_are_records_without_blank_ones)
 {
-    (void)state;
     reads("", "");
     reads("\n \n\t\r\n", "");
     reads("a\nbc\r\n\n  d \n", "1:a|2:bc|4:d ");
@@ -79,9 +78,8 @@ static void lines_are_records_without_blank_ones(void **state)
     reads("\xef\xbb\xbf", "");
 }
 
-static void json_values_are_records_over_lines(void **state)
+TEST(json_values_are_records_over_lines)
 {
-    (void)state;
     reads("{\"a\": 1}\n{\"b\": 2}\n", "1:{\"a\": 1}|2:{\"b\": 2}");
     reads("x\n  {\n \"a\": [\n1]\n}\r\ny\n", "1:x|2:{\n \"a\": [\n1]\n}|6:y");
     reads("{\"a\": \"}\",\n\"b\": 1}\nx\n", "1:{\"a\": \"}\",\n\"b\": 1}|3:x");
@@ -89,17 +87,15 @@ static void json_values_are_records_over_lines(void **state)
     reads("[]\n[{}]\n", "1:[]|2:[{}]");
 }
 
-static void events_of_a_stream_are_their_data(void **state)
+TEST(events_of_a_stream_are_their_data)
 {
-    (void)state;
     reads("event: x\ndata: {\"a\": 1}\n\ndata:{\"b\": 2}\ndata: [DONE]\n",
           "1:event: x|2:{\"a\": 1}|4:{\"b\": 2}");
     reads("data: some text\ndata:\n", "1:data: some text|2:data:");
 }
 
-static void text_that_looks_like_json_is_lines(void **state)
+TEST(text_that_looks_like_json_is_lines)
 {
-    (void)state;
     reads("[2025-11-05 10:00:00 TP0] Decode batch, #running-req: 8\n[\"a\"]\n",
           "1:[2025-11-05 10:00:00 TP0] Decode batch, #running-req: 8|2:[\"a\"]");
     reads("{\nINFO a\n", "1:{|2:INFO a"); /* broken by its second line */
@@ -110,9 +106,8 @@ static void text_that_looks_like_json_is_lines(void **state)
 }
 
 /* A document that is cut: elements that are whole, one per line, are records. */
-static void values_that_never_close_are_lines(void **state)
+TEST(values_that_never_close_are_lines)
 {
-    (void)state;
     reads("[\n{\"a\": 1},\n{\"b\": 2} , \n{\"c\": ", "1:[|2:{\"a\": 1}|3:{\"b\": 2}|4:{\"c\": !");
     reads("{\"a\": 1,\n\"b\": 2\n", "1:{\"a\": 1,|2:\"b\": 2");
     reads("[\n{\n\"a\": 1\n},\n", "1:[|2:{|3:\"a\": 1|4:},"); /* in time of its length */
@@ -120,7 +115,7 @@ static void values_that_never_close_are_lines(void **state)
 }
 
 /* The line of the first value without an end; 0 where all end. */
-static void the_line_of_a_value_without_end_is_known(void **state)
+TEST(the_line_of_a_value_without_end_is_known)
 {
     static const struct {
         const char *bytes;
@@ -128,7 +123,6 @@ static void the_line_of_a_value_without_end_is_known(void **state)
     } cases[] = {{"{\"a\":1}\n{\"b\":\n2}\n", 0},
                  {"text\n[{\"a\":1},\n {\"b\":", 2},
                  {"[INFO] text\n{not json\n", 0}};
-    (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const int fd = memory_of(cases[c].bytes, strlen(cases[c].bytes));
         spec_log_records records = spec_log_records_of(fd, "x", NULL);
@@ -142,9 +136,8 @@ static void the_line_of_a_value_without_end_is_known(void **state)
     }
 }
 
-static void colour_codes_are_removed(void **state)
+TEST(colour_codes_are_removed)
 {
-    (void)state;
     reads(
         "\x1b[36m(Engine pid=1)\x1b[0;0m INFO Spec\x1b[1mDecod\x1b[King\n\x1b[2m \x1b[0m\nx\x1b[\n",
         "1:(Engine pid=1) INFO SpecDecoding|3:x\x1b[");
@@ -152,9 +145,8 @@ static void colour_codes_are_removed(void **state)
     reads("\x1b[36m{\x1b[0m\n\x1b[31m\"a\"\x1b[0m: 1\n}\n", "1:{\n         \"a\": 1\n}");
 }
 
-static void files_that_are_no_text_are_refused(void **state)
+TEST(files_that_are_no_text_are_refused)
 {
-    (void)state;
     reads_bytes("a\nb\0c\n", 6, "x:2: has a NUL byte: it is not a text file");
     reads_bytes("\0", 1, "x:1: has a NUL byte: it is not a text file");
     reads("\x1f\x8b\x08", "x:1: is compressed: decompress it first (gunzip)");
@@ -184,12 +176,11 @@ static void fails(const char *bytes, const char *line)
     close(fd);
 }
 
-static void records_have_a_limit(void **state)
+TEST(records_have_a_limit)
 {
     static const char line[] = "x:2: is a line of over 10 bytes: it is no log of an engine";
     static const char value[] =
         "x:2: is a JSON value of over 30 bytes: write one response per line";
-    (void)state;
     fails("a\n0123456789\n0123456789", "");
     fails("a\n01234567890\n", line);
     fails("a\n01234567890", line);
@@ -202,14 +193,13 @@ static void records_have_a_limit(void **state)
 }
 
 /* A bracket and blanks, one byte per read: the time must not grow with the square of the length. */
-static void a_long_value_in_many_reads_takes_linear_time(void **state)
+TEST(a_long_value_in_many_reads_takes_linear_time)
 {
     enum { N = 100000 };
     int pair[2];
     spec_log_piece piece;
     spec_error error = {""};
     bool end;
-    (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
     const pid_t writer = fork();
     if (writer == 0) {
@@ -232,13 +222,12 @@ static void a_long_value_in_many_reads_takes_linear_time(void **state)
 }
 
 /* Lines of several blocks of reading, with the number of their lines. */
-static void long_files_are_read_in_blocks(void **state)
+TEST(long_files_are_read_in_blocks)
 {
     enum { N = 40000, WIDTH = 100 };
     char *bytes = malloc((size_t)N * WIDTH);
     spec_log_piece piece;
     bool end;
-    (void)state;
     assert_non_null(bytes);
     for (int i = 0; i < N; i++) {
         char *line = bytes + i * WIDTH;
@@ -267,13 +256,12 @@ static void long_files_are_read_in_blocks(void **state)
 
 /* Messages of one byte each end every read after it. The records are those of the file, for lines,
  * values, colours and breaks in any order. */
-static void pieces_of_a_stream_give_the_same_records(void **state)
+TEST(pieces_of_a_stream_give_the_same_records)
 {
     static const char *const parts[] = {
         "a",       "\n",     "\n",          "{\"b\":1}",    "[{", "}",   "{", "\"c\"", ":",
         "1",       "\r\n",   ",",           "\"",           "]",  "[\n", " ", "2",     "\\",
         "\x1b[0m", "data: ", "{\n\"d\":\n", "\"e\":[\n1,\n"};
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     spec_rng_stream(rng, spec_test_seed(), 0);
     for (int trial = 0; trial < 500; trial++) {
@@ -294,14 +282,13 @@ static void pieces_of_a_stream_give_the_same_records(void **state)
     gsl_rng_free(rng);
 }
 
-static void errors_of_reading_come_back(void **state)
+TEST(errors_of_reading_come_back)
 {
     volatile int stop = 1;
     spec_log_records records = spec_log_records_of(-1, "x", NULL);
     spec_log_piece piece;
     spec_error error = {""};
     bool end;
-    (void)state;
     assert_int_equal(spec_log_records_next(&piece, &end, &records, &error), GSL_EFAILED);
     assert_string_equal(error.text, "x: Bad file descriptor");
     spec_log_records_free(&records);
@@ -309,24 +296,4 @@ static void errors_of_reading_come_back(void **state)
     assert_int_equal(spec_log_records_next(&piece, &end, &records, &error), GSL_EFAILED);
     assert_string_equal(error.text, "x: stopped");
     spec_log_records_free(&records);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_are_records_without_blank_ones),
-        cmocka_unit_test(json_values_are_records_over_lines),
-        cmocka_unit_test(events_of_a_stream_are_their_data),
-        cmocka_unit_test(text_that_looks_like_json_is_lines),
-        cmocka_unit_test(values_that_never_close_are_lines),
-        cmocka_unit_test(the_line_of_a_value_without_end_is_known),
-        cmocka_unit_test(colour_codes_are_removed),
-        cmocka_unit_test(files_that_are_no_text_are_refused),
-        cmocka_unit_test(records_have_a_limit),
-        cmocka_unit_test(a_long_value_in_many_reads_takes_linear_time),
-        cmocka_unit_test(long_files_are_read_in_blocks),
-        cmocka_unit_test(errors_of_reading_come_back),
-        cmocka_unit_test(pieces_of_a_stream_give_the_same_records),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

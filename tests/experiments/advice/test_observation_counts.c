@@ -20,9 +20,8 @@ static void gives(spec_observation o, int K, double rounds, double passes, doubl
     assert_same(o.emitted, emitted);
 }
 
-static void missing_numbers_follow_from_the_others(void **state)
+TEST(missing_numbers_follow_from_the_others)
 {
-    (void)state;
     spec_observation o = window(20, 60, 30);
     gives(o, 3, 20, 20, 60, 30, 50); /* drafted / rounds is whole */
     gives(window(20, 61, 30), -1, 20, 20, 61, 30, 50);
@@ -73,9 +72,8 @@ static void missing_numbers_follow_from_the_others(void **state)
     gives(o, 3, 10, 10, 30, 0, 10);
 }
 
-static void plain_decoding_has_passes_and_no_rounds(void **state)
+TEST(plain_decoding_has_passes_and_no_rounds)
 {
-    (void)state;
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_WINDOW, 1);
     o.K = 0;
     o.emitted = 400;
@@ -85,9 +83,8 @@ static void plain_decoding_has_passes_and_no_rounds(void **state)
     gives(o, 0, 0, 400, 0, 0, 400);
 }
 
-static void rounds_that_are_not_given_are_inexact(void **state)
+TEST(rounds_that_are_not_given_are_inexact)
 {
-    (void)state;
     spec_observation o = window(NAN, 60, 30);
     o.K = 3;
     assert_true(spec_observation_counts_complete(&o).inexact);
@@ -103,9 +100,8 @@ static void is_idle(spec_observation o)
     assert_true(verdict.idle);
 }
 
-static void windows_that_say_nothing_are_idle(void **state)
+TEST(windows_that_say_nothing_are_idle)
 {
-    (void)state;
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_WINDOW, 1);
     is_idle(o);
     o = window(0, 0, 0);
@@ -129,9 +125,8 @@ static void breaks(spec_observation o, bool impossible, const char *text)
     assert_string_equal(verdict.text, text);
 }
 
-static void contradictions_name_the_first_identity_that_breaks(void **state)
+TEST(contradictions_name_the_first_identity_that_breaks)
 {
-    (void)state;
     spec_observation o;
     breaks(window(20, 60, 70), true, "accepted exceeds drafted: 70 of 60");
     o = window(20, 90, 70);
@@ -177,9 +172,8 @@ static void contradictions_name_the_first_identity_that_breaks(void **state)
 }
 
 /* The first token of a request comes from its prompt, and its last round may be cut. */
-static void a_request_emits_rounds_and_accepted_tokens(void **state)
+TEST(a_request_emits_rounds_and_accepted_tokens)
 {
-    (void)state;
     /* Figures of two versions of one engine: 200 = 1 + 188 + 11 and 106 = 43 + 63. */
     spec_observation o = window(188, 940, 11);
     o.kind = SPEC_OBSERVED_REQUEST;
@@ -205,9 +199,8 @@ static void a_request_emits_rounds_and_accepted_tokens(void **state)
 }
 
 /* Each of these breaks one identity alone. */
-static void an_impossible_count_is_enough(void **state)
+TEST(an_impossible_count_is_enough)
 {
-    (void)state;
     breaks(window(NAN, 60, 70), true, "accepted exceeds drafted: 70 of 60");
     spec_observation o = known_line();
     o.passed[0] = 60;
@@ -230,10 +223,9 @@ static void an_impossible_count_is_enough(void **state)
     breaks(o, true, "K is outside 0..64: -2");
 }
 
-static void counts_at_the_ends_of_their_ranges_are_no_fault(void **state)
+TEST(counts_at_the_ends_of_their_ranges_are_no_fault)
 {
     const double most = 0x1p53;
-    (void)state;
     spec_observation o = window(most, NAN, NAN);
     o.depths = 64;
     for (int i = 0; i < 64; i++) o.passed[i] = most;
@@ -249,19 +241,4 @@ static void counts_at_the_ends_of_their_ranges_are_no_fault(void **state)
     o.K = 3;
     o.rounds_high = 22;
     gives(o, 3, 20, 20, 66, 65, 85);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(missing_numbers_follow_from_the_others),
-        cmocka_unit_test(plain_decoding_has_passes_and_no_rounds),
-        cmocka_unit_test(rounds_that_are_not_given_are_inexact),
-        cmocka_unit_test(windows_that_say_nothing_are_idle),
-        cmocka_unit_test(contradictions_name_the_first_identity_that_breaks),
-        cmocka_unit_test(an_impossible_count_is_enough),
-        cmocka_unit_test(counts_at_the_ends_of_their_ranges_are_no_fault),
-        cmocka_unit_test(a_request_emits_rounds_and_accepted_tokens),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

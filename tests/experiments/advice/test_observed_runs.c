@@ -46,11 +46,10 @@ static double accepted(const spec_observed_run *run, size_t i)
     return run->column[i * SPEC_SUM_COLUMNS + SPEC_SUM_ACCEPTED];
 }
 
-static void runs_ascend_by_length_and_batch(void **state)
+TEST(runs_ascend_by_length_and_batch)
 {
     static const int K[] = {0, 0, 2, 2, 2, 2, 64, 64}, batch[] = {-1, 3, -1, 0, 1, 3, -1, 1};
     static const double passes[] = {100, 100, 400, 100, 200, 100, 100, 100};
-    (void)state;
     put(SPEC_OBSERVED_REQUEST, 2, 1, 0, 11);
     put(SPEC_OBSERVED_REQUEST, 64, 1, 0, 12);
     put(SPEC_OBSERVED_REQUEST, 0, 4, 0, NAN);
@@ -77,9 +76,8 @@ static void put_in_turn(spec_observation_kind kind)
     for (int i = 0; i < 60; i++) put(kind, 3, i % 3 == 0 ? 1 : 8, 1 + (uint64_t)(i % 2), 100 + i);
 }
 
-static void requests_are_clusters_in_order_of_time(void **state)
+TEST(requests_are_clusters_in_order_of_time)
 {
-    (void)state;
     put_in_turn(SPEC_OBSERVED_REQUEST);
     make_runs();
     const spec_observed_run *all = spec_observed_runs_find(&runs, 3, -1);
@@ -90,9 +88,8 @@ static void requests_are_clusters_in_order_of_time(void **state)
 }
 
 /* 60 windows of 100 passes are 12 stretches of 5. */
-static void windows_are_joined_along_time(void **state)
+TEST(windows_are_joined_along_time)
 {
-    (void)state;
     put_in_turn(SPEC_OBSERVED_WINDOW);
     make_runs();
     const spec_observed_run *all = spec_observed_runs_find(&runs, 3, -1);
@@ -109,9 +106,8 @@ static void windows_are_joined_along_time(void **state)
 }
 
 /* One window beside requests: the run is one of windows. */
-static void a_run_of_both_kinds_is_joined(void **state)
+TEST(a_run_of_both_kinds_is_joined)
 {
-    (void)state;
     put_in_turn(SPEC_OBSERVED_REQUEST);
     put(SPEC_OBSERVED_WINDOW, 3, 1, 0, 160);
     make_runs();
@@ -120,17 +116,15 @@ static void a_run_of_both_kinds_is_joined(void **state)
     assert_true(spec_observed_runs_find(&runs, 3, 4)->requests);
 }
 
-static void nothing_has_no_runs(void **state)
+TEST(nothing_has_no_runs)
 {
-    (void)state;
     make_runs();
     assert_true(runs.n == 0 && spec_observed_runs_find(&runs, 1, -1) == NULL);
 }
 
 /* 59 rounds with 58 56 54 52 42 accepted by depth. */
-static void clusters_have_these_numbers(void **state)
+TEST(clusters_have_these_numbers)
 {
-    (void)state;
     const spec_observation o = known_line();
     const spec_observer to = spec_observed_sums_observer(&sums);
     for (int i = 0; i < 2; i++) assert_int_equal(to.take(to.self, &o, NULL), GSL_SUCCESS);
@@ -158,15 +152,4 @@ static void clusters_have_these_numbers(void **state)
     assert_same(got.high, expected.high);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(runs_ascend_by_length_and_batch, end),
-        cmocka_unit_test_teardown(requests_are_clusters_in_order_of_time, end),
-        cmocka_unit_test_teardown(windows_are_joined_along_time, end),
-        cmocka_unit_test_teardown(a_run_of_both_kinds_is_joined, end),
-        cmocka_unit_test_teardown(nothing_has_no_runs, end),
-        cmocka_unit_test_teardown(clusters_have_these_numbers, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE(.after_each = end);

@@ -29,10 +29,9 @@ static double column(size_t series, size_t cluster, int c)
     return sums.series[series].column[cluster * SPEC_SUM_COLUMNS + (size_t)c];
 }
 
-static void batches_double(void **state)
+TEST(batches_double)
 {
     static const double top[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};
-    (void)state;
     assert_int_equal(spec_observed_sums_batch(NAN), 0);
     assert_int_equal(spec_observed_sums_batch(0.0), 0);
     assert_int_equal(spec_observed_sums_batch(-1.0), 0);
@@ -44,9 +43,8 @@ static void batches_double(void **state)
     assert_int_equal(spec_observed_sums_batch(1e300), SPEC_SUM_BATCHES - 1);
 }
 
-static void a_line_adds_its_counts(void **state)
+TEST(a_line_adds_its_counts)
 {
-    (void)state;
     spec_observation o = known_line();
     o.seconds = 10.0;
     o.running = 3.0;
@@ -69,9 +67,8 @@ static void a_line_adds_its_counts(void **state)
 }
 
 /* Every sum of every prefix of the series equals the plain sum, in each column. */
-static void joined_clusters_keep_the_sums_and_the_order(void **state)
+TEST(joined_clusters_keep_the_sums_and_the_order)
 {
-    (void)state;
     enum { N = 5000 };
     double rounds = 0.0, passed = 0.0;
     size_t each = 1;
@@ -101,9 +98,8 @@ static void joined_clusters_keep_the_sums_and_the_order(void **state)
         assert_same(column(0, c, SPEC_SUM_ROUNDS), 8.0 * 100 + 8.0 * 8.0 * (double)c + 28);
 }
 
-static void requests_stay_clusters_up_to_a_limit(void **state)
+TEST(requests_stay_clusters_up_to_a_limit)
 {
-    (void)state;
     spec_observation o = known_line();
     o.kind = SPEC_OBSERVED_REQUEST;
     for (int i = 0; i < SPEC_SUM_MOST; i++) put(&o);
@@ -121,10 +117,9 @@ static void requests_stay_clusters_up_to_a_limit(void **state)
 }
 
 /* Requests of 500 models: the sum of all clusters stays bounded, and counts exact. */
-static void many_series_share_the_limit(void **state)
+TEST(many_series_share_the_limit)
 {
     enum { MODELS = 500, EACH = 200 };
-    (void)state;
     spec_observation o = known_line();
     size_t clusters = 0;
     double rounds = 0.0;
@@ -141,9 +136,8 @@ static void many_series_share_the_limit(void **state)
     assert_same(rounds, 59.0 * EACH * MODELS);
 }
 
-static void series_differ_by_label_length_batch_and_kind(void **state)
+TEST(series_differ_by_label_length_batch_and_kind)
 {
-    (void)state;
     spec_observation o = known_line();
     put(&o);
     o.label = 1;
@@ -167,11 +161,10 @@ static void series_differ_by_label_length_batch_and_kind(void **state)
     }
 }
 
-static void too_many_series_are_refused(void **state)
+TEST(too_many_series_are_refused)
 {
     spec_error error = {""};
     const spec_observer to = spec_observed_sums_observer(&sums);
-    (void)state;
     spec_observation o = known_line();
     for (o.label = 1; o.label <= SPEC_SUM_SERIES; o.label++) put(&o);
     assert_int_equal(to.take(to.self, &o, &error), GSL_EINVAL);
@@ -180,9 +173,8 @@ static void too_many_series_are_refused(void **state)
     assert_int_equal(sums.n, SPEC_SUM_SERIES);
 }
 
-static void plain_decoding_is_busy_with_its_passes(void **state)
+TEST(plain_decoding_is_busy_with_its_passes)
 {
-    (void)state;
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_WINDOW, 1);
     o.K = 0;
     o.emitted = 400;
@@ -196,9 +188,8 @@ static void plain_decoding_is_busy_with_its_passes(void **state)
 }
 
 /* A window of which neither rounds nor passes are known. */
-static void unknown_numbers_add_nothing(void **state)
+TEST(unknown_numbers_add_nothing)
 {
-    (void)state;
     spec_observation o = window(NAN, 60, 30);
     put(&o);
     assert_int_equal(sums.n, 1);
@@ -210,9 +201,8 @@ static void unknown_numbers_add_nothing(void **state)
     assert_same(column(0, 0, SPEC_SUM_EMITTED), 0);
 }
 
-static void inexact_rounds_are_counted(void **state)
+TEST(inexact_rounds_are_counted)
 {
-    (void)state;
     spec_observation o = window(NAN, 60, 30);
     o.K = 3;
     put(&o);
@@ -223,9 +213,8 @@ static void inexact_rounds_are_counted(void **state)
 }
 
 /* Rates that were rounded may leave one round more to the first depth than the likely number. */
-static void inexact_rounds_bound_what_passed(void **state)
+TEST(inexact_rounds_bound_what_passed)
 {
-    (void)state;
     spec_observation o = window(58, 295, 262);
     const spec_observation exact = known_line();
     memcpy(o.passed, exact.passed, sizeof o.passed);
@@ -237,9 +226,8 @@ static void inexact_rounds_bound_what_passed(void **state)
     assert_same(column(0, 0, SPEC_SUM_PASSED), 58);
 }
 
-static void times_need_seconds_and_for_windows_a_batch(void **state)
+TEST(times_need_seconds_and_for_windows_a_batch)
 {
-    (void)state;
     spec_observation o = window(20, 60, 30);
     o.seconds = 10;
     put(&o);
@@ -271,7 +259,7 @@ static void times_need_seconds_and_for_windows_a_batch(void **state)
 
 /* Busy seconds that are given hold without a batch. Passes over steps are the batch; a gauge is one
  * of a moment; the mean over time is the last resort. */
-static void busy_seconds_and_steps_come_before_a_gauge(void **state)
+TEST(busy_seconds_and_steps_come_before_a_gauge)
 {
     static const double nan = NAN;
     const struct {
@@ -283,7 +271,6 @@ static void busy_seconds_and_steps_come_before_a_gauge(void **state)
                  {3.0, 0.0, 6.0, nan, 2, 6.0}, {3.0, 8.0, 6.0, nan, 4, 6.0},
                  {3.0, 8.0, nan, 59, 1, 3.0},  {3.0, -1.0, nan, nan, 0, 0.0},
                  {-3.0, -1.0, nan, nan, 0, 0}, {3.0, 0.0, -6.0, nan, 0, 0.0}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         spec_observation o = known_line();
         o.seconds = cases[i].seconds;
@@ -300,9 +287,8 @@ static void busy_seconds_and_steps_come_before_a_gauge(void **state)
 }
 
 /* Depths behind the last one are unknown, unless those given hold all accepted tokens. */
-static void depths_count_where_they_are_complete(void **state)
+TEST(depths_count_where_they_are_complete)
 {
-    (void)state;
     spec_observation o = known_line();
     o.depths = 4;
     o.accepted = 262;
@@ -318,9 +304,8 @@ static void depths_count_where_they_are_complete(void **state)
 }
 
 /* Idle observations are left out, and so are impossible ones; others that contradict count. */
-static void observations_that_say_nothing_are_left_out(void **state)
+TEST(observations_that_say_nothing_are_left_out)
 {
-    (void)state;
     spec_observation o = window(0, 0, 0);
     put(&o);
     assert_int_equal(sums.idle, 1);
@@ -336,9 +321,8 @@ static void observations_that_say_nothing_are_left_out(void **state)
     assert_same(column(0, 0, SPEC_SUM_ROUNDS), 20);
 }
 
-static void two_contradictions_keep_the_first_text(void **state)
+TEST(two_contradictions_keep_the_first_text)
 {
-    (void)state;
     spec_observation o = window(20, 60, 70);
     put(&o);
     o = window(20, 19, 10);
@@ -349,25 +333,4 @@ static void two_contradictions_keep_the_first_text(void **state)
     assert_string_equal(sums.contradiction, "accepted exceeds drafted: 70 of 60");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(batches_double, end),
-        cmocka_unit_test_teardown(a_line_adds_its_counts, end),
-        cmocka_unit_test_teardown(joined_clusters_keep_the_sums_and_the_order, end),
-        cmocka_unit_test_teardown(requests_stay_clusters_up_to_a_limit, end),
-        cmocka_unit_test_teardown(many_series_share_the_limit, end),
-        cmocka_unit_test_teardown(series_differ_by_label_length_batch_and_kind, end),
-        cmocka_unit_test_teardown(too_many_series_are_refused, end),
-        cmocka_unit_test_teardown(plain_decoding_is_busy_with_its_passes, end),
-        cmocka_unit_test_teardown(unknown_numbers_add_nothing, end),
-        cmocka_unit_test_teardown(inexact_rounds_are_counted, end),
-        cmocka_unit_test_teardown(inexact_rounds_bound_what_passed, end),
-        cmocka_unit_test_teardown(times_need_seconds_and_for_windows_a_batch, end),
-        cmocka_unit_test_teardown(busy_seconds_and_steps_come_before_a_gauge, end),
-        cmocka_unit_test_teardown(depths_count_where_they_are_complete, end),
-        cmocka_unit_test_teardown(observations_that_say_nothing_are_left_out, end),
-        cmocka_unit_test_teardown(two_contradictions_keep_the_first_text, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE(.after_each = end);

@@ -25,11 +25,10 @@ static spec_case_pairs pairs_of(const char *family)
     return pairs;
 }
 
-static void every_family_comes_with_every_seed_once(void **state)
+TEST(every_family_comes_with_every_seed_once)
 {
     const spec_case_pairs every = pairs_of(NULL), mixed = pairs_of("mixed");
     int i = 0;
-    (void)state;
     for (int family = 0; family < SPEC_CASES_FAMILIES; family++) {
         for (int seed = 1; seed <= CASES; seed++, i++) {
             assert_string_equal(spec_case_pairs_family(&every, i), spec_cases_families[family]);
@@ -66,12 +65,11 @@ static void open_by_hand(spec_output_law *ret, const char *family, int seed)
 
 /* Two lossless rules emit the law of the target that the spec names; a wrong pair or side would
  * have another. Pair i of every family is pair i % CASES of its own. */
-static void a_pair_is_the_same_for_every_rule_and_way_to_name_it(void **state)
+TEST(a_pair_is_the_same_for_every_rule_and_way_to_name_it)
 {
     const spec_case_pairs every = pairs_of(NULL);
     const int n = VOCAB * VOCAB;
     double before[VOCAB * VOCAB] = {0.0};
-    (void)state;
     for (int i = 0; i < every.n; i++) {
         const spec_case_pairs own = pairs_of(spec_cases_families[i / CASES]);
         spec_output_law token, block, by_hand;
@@ -98,13 +96,12 @@ static void a_pair_is_the_same_for_every_rule_and_way_to_name_it(void **state)
     }
 }
 
-static void an_interrupt_and_a_wrong_rule_end_in_an_error(void **state)
+TEST(an_interrupt_and_a_wrong_rule_end_in_an_error)
 {
     static const volatile int stop = 1;
     spec_case_pairs pairs = pairs_of("plain");
     spec_output_law law;
     spec_error error = {""};
-    (void)state;
     assert_int_equal(spec_case_pairs_law(&law, &pairs, "tokne", 0, TOKENS, &error), GSL_EINVAL);
     assert_non_null(strstr(error.text, "tokne"));
     assert_null(law.law);
@@ -112,14 +109,4 @@ static void an_interrupt_and_a_wrong_rule_end_in_an_error(void **state)
     assert_int_equal(spec_case_pairs_law(&law, &pairs, "token", 0, TOKENS, &error), GSL_EFAILED);
     assert_string_equal(error.text, "interrupted");
     assert_null(law.law);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_family_comes_with_every_seed_once),
-        cmocka_unit_test(a_pair_is_the_same_for_every_rule_and_way_to_name_it),
-        cmocka_unit_test(an_interrupt_and_a_wrong_rule_end_in_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,9 +45,8 @@ static list observe(const char *kind, spec_counted_source source, int K)
     return l;
 }
 
-static void each_kind_sets_its_own_number(void **state)
+TEST(each_kind_sets_its_own_number)
 {
-    (void)state;
     const spec_counted_case one = case_of("one"), requests = case_of("requests?concentration=3"),
                             rounds = case_of("rounds?concentration=3"), decay = case_of("decay"),
                             correlated = case_of("correlated"), stop = case_of("stop?chance=0.3"),
@@ -62,9 +61,8 @@ static void each_kind_sets_its_own_number(void **state)
     assert_near(drift.after, 0.5, 1e-15);
 }
 
-static void wrong_kinds_are_refused(void **state)
+TEST(wrong_kinds_are_refused)
 {
-    (void)state;
     static const char *const wrong[][2] = {{"request", "did you mean 'requests'?"},
                                            {"one?stay=1", "stay"},
                                            {"decay?rate=0", "rate"},
@@ -78,9 +76,8 @@ static void wrong_kinds_are_refused(void **state)
     }
 }
 
-static void observations_keep_the_identities_of_counters(void **state)
+TEST(observations_keep_the_identities_of_counters)
 {
-    (void)state;
     for (int source = SPEC_COUNTED_WINDOWS; source <= SPEC_COUNTED_REQUESTS; source += 2) {
         const list l = observe("stop", (spec_counted_source)source, 3);
         for (int i = 0; i < N; i++) {
@@ -100,9 +97,8 @@ static void observations_keep_the_identities_of_counters(void **state)
 
 /* Windows of 200 rounds are printed with enough digits: rounding loses nothing but the last digits
  * of the rate of tokens. */
-static void rounded_windows_have_the_same_whole_numbers(void **state)
+TEST(rounded_windows_have_the_same_whole_numbers)
 {
-    (void)state;
     const list exact = observe("rounds", SPEC_COUNTED_WINDOWS, 3);
     const list rounded = observe("rounds", SPEC_COUNTED_ROUNDED, 3);
     for (int i = 0; i < N; i++) {
@@ -116,9 +112,8 @@ static void rounded_windows_have_the_same_whole_numbers(void **state)
     }
 }
 
-static void plain_decoding_has_passes_without_rounds(void **state)
+TEST(plain_decoding_has_passes_without_rounds)
 {
-    (void)state;
     const list l = observe("one", SPEC_COUNTED_ROUNDED, 0);
     assert_same(l.seen[0].rounds, 0.0);
     assert_same(l.seen[0].passes, 280.0);
@@ -137,9 +132,8 @@ static double alpha_of(const list *l, int from, int to)
 }
 
 /* 20 windows test about 8000 draft tokens: a standard error of .0055. */
-static void drift_is_in_the_middle(void **state)
+TEST(drift_is_in_the_middle)
 {
-    (void)state;
     for (int source = SPEC_COUNTED_WINDOWS; source <= SPEC_COUNTED_ROUNDED; source++) {
         const list l = observe("drift?by=-0.2", (spec_counted_source)source, 3);
         assert_within(alpha_of(&l, 0, N / 2), 0.7, 0.025);
@@ -147,18 +141,16 @@ static void drift_is_in_the_middle(void **state)
     }
 }
 
-static void halves_draw_other_numbers(void **state)
+TEST(halves_draw_other_numbers)
 {
-    (void)state;
     const list l = observe("drift?by=0", SPEC_COUNTED_WINDOWS, 3);
     double differences = 0.0;
     for (int i = 0; i < N / 2; i++) differences += l.seen[i].accepted != l.seen[i + N / 2].accepted;
     assert_true(differences > N / 4);
 }
 
-static void limits_are_those_of_the_draft_length_that_is_asked(void **state)
+TEST(limits_are_those_of_the_draft_length_that_is_asked)
 {
-    (void)state;
     const spec_counted_case c = case_of("decay?rate=0.8");
     spec_counter_limits l;
     assert_int_equal(spec_counted_case_limits(&l, &c, 2, NULL), GSL_SUCCESS);
@@ -175,9 +167,8 @@ static int refuse(void *self, const spec_observation *observation, spec_error *e
     return spec_fail(error, GSL_EINVAL, "no");
 }
 
-static void failures_end_an_observation(void **state)
+TEST(failures_end_an_observation)
 {
-    (void)state;
     spec_counted_case c = case_of("one");
     spec_counted_reading reading = {SPEC_COUNTED_WINDOWS, N, 1.0, 42, 3};
     spec_error error = {""};
@@ -191,20 +182,4 @@ static void failures_end_an_observation(void **state)
         GSL_EDOM);
     c.engine.output = 0.0;
     assert_int_equal(spec_counted_case_limits(&l, &c, 3, &error), GSL_EDOM);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_kind_sets_its_own_number),
-        cmocka_unit_test(wrong_kinds_are_refused),
-        cmocka_unit_test(observations_keep_the_identities_of_counters),
-        cmocka_unit_test(rounded_windows_have_the_same_whole_numbers),
-        cmocka_unit_test(plain_decoding_has_passes_without_rounds),
-        cmocka_unit_test(drift_is_in_the_middle),
-        cmocka_unit_test(halves_draw_other_numbers),
-        cmocka_unit_test(limits_are_those_of_the_draft_length_that_is_asked),
-        cmocka_unit_test(failures_end_an_observation),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include "tests/models/rows/rows_pair.h"
 #include "tests/support/folder.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
@@ -23,7 +24,7 @@ static size_t row_of(const spec_result *result, const char *rule, const char *dr
 
 /* Zeros, ties (levels), peaks, one token, and more drafts than tokens; every rule with every way
  * to draft that it supports. */
-static void every_closed_form_is_what_the_rule_does(void **state)
+TEST(every_closed_form_is_what_the_rule_does)
 {
     static const char *const pairs[] = {
         "target = \"dirichlet?V=4&concentration=0.5&seed=1\"; draft = "
@@ -39,7 +40,6 @@ static void every_closed_form_is_what_the_rule_does(void **state)
         "target = \"probs:0.27,0.73\"; draft = \"probs:0.27,0.73\"; n = [\"1:4\"];",
         "target = \"probs:1\"; draft = \"probs:1\"; n = [\"1:3\"];",
     };
-    (void)state;
     for (size_t p = 0; p < sizeof pairs / sizeof pairs[0]; p++) {
         spec_result result;
         run(&result, "accept", 0, pairs[p]);
@@ -59,13 +59,12 @@ static void every_closed_form_is_what_the_rule_does(void **state)
 }
 
 /* The requested rules do not change the contexts: rules are compared on the same contexts. */
-static void a_row_does_not_depend_on_the_other_rows(void **state)
+TEST(a_row_does_not_depend_on_the_other_rows)
 {
     static const char pair[] =
         "target = \"dirichlet?V=6&seed=1\"; draft = \"dirichlet?V=6&seed=2\"; contexts = 50;";
     char grid[300];
     spec_result all, one;
-    (void)state;
     snprintf(grid, sizeof grid, "%s n = [\"1:3\"];", pair);
     run(&all, "accept", 0, grid);
     snprintf(grid, sizeof grid, "%s rule = [\"kseq\", \"rrsw\"]; n = [2, 3];", pair);
@@ -84,10 +83,9 @@ static void a_row_does_not_depend_on_the_other_rows(void **state)
 
 /* One greedy draft is chosen, and accepted with the target's probability of it; of two, one is
  * sampled. */
-static void greedy_is_chosen_where_it_is_alone(void **state)
+TEST(greedy_is_chosen_where_it_is_alone)
 {
     spec_result result;
-    (void)state;
     run(&result, "accept", 0,
         "target = \"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; rule = \"token-rest\"; "
         "drafting = \"greedy,top,chain\"; n = [\"1:2\"];");
@@ -99,10 +97,9 @@ static void greedy_is_chosen_where_it_is_alone(void **state)
 }
 
 /* Without a draft from the text nothing is accepted; there is no closed form. */
-static void lookup_is_enumerated_alone(void **state)
+TEST(lookup_is_enumerated_alone)
 {
     spec_result result;
-    (void)state;
     run(&result, "accept", 0,
         "target = \"markov?V=3&order=1&seed=5\"; draft = \"\"; drafting = \"lookup\"; "
         "rule = \"token,match\"; "
@@ -117,12 +114,11 @@ static void lookup_is_enumerated_alone(void **state)
     spec_result_free(&result);
 }
 
-static void rows_by_default_are_chains_and_each_kind_of_siblings_a_rule_holds_for(void **state)
+TEST(rows_by_default_are_chains_and_each_kind_of_siblings_a_rule_holds_for)
 {
     static const char *const expected[] = {"rrs,chain,1", "rrs,iid,2", "spechub,chain,1",
                                            "spechub,hub,2"};
     spec_accept_rows rows;
-    (void)state;
     assert_int_equal(spec_accept_rows_init(&rows, "rrs,spechub", "", "1:2", NULL), GSL_SUCCESS);
     assert_int_equal(rows.n_rows, 4);
     for (size_t i = 0; i < 4; i++) {
@@ -140,10 +136,9 @@ static void rows_by_default_are_chains_and_each_kind_of_siblings_a_rule_holds_fo
 }
 
 /* Each place of a file counts once; compare with the same rows one at a time. */
-static void all_places_of_a_file_are_averaged(void **state)
+TEST(all_places_of_a_file_are_averaged, .setup = spec_folder_enter, .teardown = spec_folder_leave)
 {
     enum { N = 70 };
-    (void)state;
     static const char *const rules[] = {"token", "match", "greedy", "kseq", "block"};
     opened target = open_model("cases?V=3&order=2&family=zeros&seed=6", NULL);
     opened draft = open_model("cases?V=3&order=2&family=zeros&side=draft&seed=6", NULL);
@@ -182,18 +177,4 @@ static void all_places_of_a_file_are_averaged(void **state)
     spec_result_free(&all);
     close_model(&draft);
     close_model(&target);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_closed_form_is_what_the_rule_does),
-        cmocka_unit_test(a_row_does_not_depend_on_the_other_rows),
-        cmocka_unit_test(greedy_is_chosen_where_it_is_alone),
-        cmocka_unit_test(lookup_is_enumerated_alone),
-        cmocka_unit_test_setup_teardown(all_places_of_a_file_are_averaged, spec_folder_enter,
-                                        spec_folder_leave),
-        cmocka_unit_test(rows_by_default_are_chains_and_each_kind_of_siblings_a_rule_holds_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

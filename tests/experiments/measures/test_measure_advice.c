@@ -4,15 +4,15 @@
 #include "tests/experiments/measures/run_measure.h"
 #include "tests/support/folder.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 
 /* A share of 40 intervals with coverage .93 is above .65 but for a chance of 1e-6. */
 #define ENOUGH 0.65
 
-static void intervals_hold_where_independent_ones_fail(void **state)
+TEST(intervals_hold_where_independent_ones_fail)
 {
-    (void)state;
     spec_result result;
     run(&result, "advice", 40,
         "kind = \"requests\"; source = [\"windows\", \"requests\"]; K = 3; windows = 30; "
@@ -29,9 +29,8 @@ static void intervals_hold_where_independent_ones_fail(void **state)
 }
 
 /* The truth of one alpha is known: at alpha .7 and K 3 a round emits 2.533 tokens. */
-static void one_alpha_is_its_own_truth(void **state)
+TEST(one_alpha_is_its_own_truth)
 {
-    (void)state;
     spec_result result;
     run(&result, "advice", 40, "source = \"rounded\"; K = 3; windows = 24; output = 1e6;");
     assert_near(number(&result, 0, "alpha_true"), 0.7, 1e-12);
@@ -46,9 +45,8 @@ static void one_alpha_is_its_own_truth(void **state)
     spec_result_free(&result);
 }
 
-static void short_drafts_leave_a_range(void **state)
+TEST(short_drafts_leave_a_range)
 {
-    (void)state;
     spec_result result;
     run(&result, "advice", 40, "kind = [\"stop\", \"sees\"]; K = 3; windows = 24;");
     for (size_t row = 0; row < 2; row++) {
@@ -59,9 +57,8 @@ static void short_drafts_leave_a_range(void **state)
     spec_result_free(&result);
 }
 
-static void drift_raises_an_alarm_and_constant_acceptance_none(void **state)
+TEST(drift_raises_an_alarm_and_constant_acceptance_none)
 {
-    (void)state;
     spec_result result;
     run(&result, "advice", 20, "kind = [\"drift\", \"requests\"]; K = 3; windows = 40;");
     assert_true(number(&result, 0, "drift_alarms") > 0.9);
@@ -70,9 +67,8 @@ static void drift_raises_an_alarm_and_constant_acceptance_none(void **state)
     spec_result_free(&result);
 }
 
-static void decisions_are_right(void **state)
+TEST(decisions_are_right)
 {
-    (void)state;
     spec_result result;
     run(&result, "advice_choice", 40, "runs = [\"K\", \"plain+two\"]; windows = 40; steps = 100;");
     assert_same(number(&result, 0, "decided"), 0.0);
@@ -87,9 +83,8 @@ static void decisions_are_right(void **state)
 }
 
 /* 40 requests of alpha near .9 and near .4: their own files say so. */
-static void halves_of_requests_predict_each_other(void **state)
+TEST(halves_of_requests_predict_each_other)
 {
-    (void)state;
     spec_result result;
     FILE *file = fopen("accepted.txt", "w");
     assert_non_null(file);
@@ -110,9 +105,8 @@ static void halves_of_requests_predict_each_other(void **state)
     spec_result_free(&result);
 }
 
-static void wrong_parameters_are_refused(void **state)
+TEST(wrong_parameters_are_refused)
 {
-    (void)state;
     static const char *const advice[][2] = {
         {"kind = \"request\";", "did you mean 'requests'?"},
         {"source = \"log\";", "source"},
@@ -132,9 +126,8 @@ static void wrong_parameters_are_refused(void **state)
     assert_grids_refused("advice_halves", halves, sizeof halves / sizeof *halves);
 }
 
-static void coverage_is_compared_with_a_band(void **state)
+TEST(coverage_is_compared_with_a_band)
 {
-    (void)state;
     assert_same(spec_coverage_z(0.95, false, 1000.0), 0.0);
     assert_near(spec_coverage_z(0.90, false, 1000.0), -0.03 / sqrt(0.93 * 0.07 / 1000.0), 1e-12);
     assert_near(spec_coverage_z(1.0, false, 1000.0), 0.03 / sqrt(0.97 * 0.03 / 1000.0), 1e-12);
@@ -145,17 +138,4 @@ static void coverage_is_compared_with_a_band(void **state)
     assert_nan(spec_coverage_holds(NAN, 0.3, 0.4));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(intervals_hold_where_independent_ones_fail),
-        cmocka_unit_test(one_alpha_is_its_own_truth),
-        cmocka_unit_test(short_drafts_leave_a_range),
-        cmocka_unit_test(drift_raises_an_alarm_and_constant_acceptance_none),
-        cmocka_unit_test(decisions_are_right),
-        cmocka_unit_test(halves_of_requests_predict_each_other),
-        cmocka_unit_test(wrong_parameters_are_refused),
-        cmocka_unit_test(coverage_is_compared_with_a_band),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

@@ -6,6 +6,7 @@
 #include "models/row.h"
 #include "tests/experiments/measures/run_measure.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 #include "tests/support/tuples.h"
 
 #include <math.h>
@@ -44,9 +45,8 @@ static void fill_tree(double *target, const char *spec)
     spec_model_close(model);
 }
 
-static void listed_paths_give_the_numbers_of_the_tree(void **state)
+TEST(listed_paths_give_the_numbers_of_the_tree)
 {
-    (void)state;
     static const char *const targets[] = {"dirichlet?V=3&order=4&concentration=0.4&seed=11",
                                           "dirichlet?V=3&order=4&concentration=1&zeros=0.4&seed=5",
                                           "markov?V=3&order=2&seed=3"};
@@ -101,9 +101,8 @@ static void listed_paths_give_the_numbers_of_the_tree(void **state)
     }
 }
 
-static void a_term_for_the_token_before_is_all_that_a_chain_needs(void **state)
+TEST(a_term_for_the_token_before_is_all_that_a_chain_needs)
 {
-    (void)state;
     spec_result result;
     run(&result, "block_draft", 1,
         "target = \"markov?V=4&order=1&seed=3\"; K = 5; listed = 256; positions = 8");
@@ -116,9 +115,8 @@ static void a_term_for_the_token_before_is_all_that_a_chain_needs(void **state)
     spec_result_free(&result);
 }
 
-static void a_draft_model_keeps_its_overlap_at_every_offset(void **state)
+TEST(a_draft_model_keeps_its_overlap_at_every_offset)
 {
-    (void)state;
     static const char *const paths[] = {"listed = 64", "listed = 63; paths = 20"};
     for (int i = 0; i < 2; i++) {
         spec_result result;
@@ -141,9 +139,8 @@ static void a_draft_model_keeps_its_overlap_at_every_offset(void **state)
 
 /* The simulator's own rule, by enumeration of its decisions, keeps what the paths of the target
  * say. */
-static void a_draft_model_keeps_what_the_rule_keeps(void **state)
+TEST(a_draft_model_keeps_what_the_rule_keeps)
 {
-    (void)state;
     static const char *const pairs[][2] = {
         {"dirichlet?V=3&order=4&seed=1", "dirichlet?V=3&order=4&seed=2"},
         {"dirichlet?V=3&zeros=0.4&seed=3", "dirichlet?V=3&zeros=0.4&seed=4"},
@@ -168,9 +165,8 @@ static void a_draft_model_keeps_what_the_rule_keeps(void **state)
 
 /* Chosen on 6 or 48 paths, judged on others: the truth is between, and nearer with more paths. A
  * row judged on its own paths would have no gap. */
-static void sampled_paths_enclose_the_truth(void **state)
+TEST(sampled_paths_enclose_the_truth)
 {
-    (void)state;
     static const char *const drafters[] = {"best", "markov"};
     static const char *const paths[] = {"listed = 64", "paths = 6", "paths = 48"};
     spec_result result[3];
@@ -211,9 +207,8 @@ static void sampled_paths_enclose_the_truth(void **state)
 }
 
 /* The row of block models and that of the analysis, whose code shares nothing: other sums. */
-static void block_models_choose_the_best_row(void **state)
+TEST(block_models_choose_the_best_row)
 {
-    (void)state;
     enum { S_MAX = 7, TOKENS_MAX = 40 };
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
@@ -239,9 +234,8 @@ static void block_models_choose_the_best_row(void **state)
     gsl_rng_free(rng);
 }
 
-static void wrong_values_are_refused(void **state)
+TEST(wrong_values_are_refused)
 {
-    (void)state;
     static const char *const wrong[][2] = {
         {"target = \"zipf?V=9\"; K = 0", "K"},
         {"target = \"zipf?V=9\"; K = 65", "K"},
@@ -257,9 +251,8 @@ static void wrong_values_are_refused(void **state)
 }
 
 /* A window of 8 tokens: paths of 5 need texts without their oldest tokens. */
-static void texts_are_cut_where_a_window_is_small(void **state)
+TEST(texts_are_cut_where_a_window_is_small)
 {
-    (void)state;
     spec_result result;
     run(&result, "block_draft", 1,
         "target = \"random?dim=16&layers=1&heads=2&ffn=24&vocab=9&context=8&type=f32\"; "
@@ -267,19 +260,4 @@ static void texts_are_cut_where_a_window_is_small(void **state)
     assert_int_equal(result.table.n_rows, 20);
     assert_within(number(&result, row_of(&result, "best", 1), "tail"), 1, 1e-6);
     spec_result_free(&result);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(listed_paths_give_the_numbers_of_the_tree),
-        cmocka_unit_test(a_term_for_the_token_before_is_all_that_a_chain_needs),
-        cmocka_unit_test(a_draft_model_keeps_its_overlap_at_every_offset),
-        cmocka_unit_test(a_draft_model_keeps_what_the_rule_keeps),
-        cmocka_unit_test(sampled_paths_enclose_the_truth),
-        cmocka_unit_test(texts_are_cut_where_a_window_is_small),
-        cmocka_unit_test(block_models_choose_the_best_row),
-        cmocka_unit_test(wrong_values_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

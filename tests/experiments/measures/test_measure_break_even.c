@@ -5,11 +5,12 @@
 #include "analysis/capped_geometric.h"
 #include "analysis/serving/break_even.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <math.h>
 
 /* The measure adds up the parts of a step's work; the closed form has the whole speed-up. */
-static void speedups_and_the_best_K_are_those_of_the_closed_form(void **state)
+TEST(speedups_and_the_best_K_are_those_of_the_closed_form)
 {
     static const spec_affine_step cost = {.step = 7e-3,
                                           .token = 20e-6,
@@ -20,7 +21,6 @@ static void speedups_and_the_best_K_are_those_of_the_closed_form(void **state)
     static const int K[] = {1, 2, 5}, batch[] = {1, 64, 900}, context[] = {0, 3000};
     spec_result result;
     size_t row = 0;
-    (void)state;
     run(&result, "break_even", 1,
         "alpha = 0.7; batch = \"1,64,900\"; context = \"0,3000\"; K = [\"1,2,5\"]; "
         "cost = \"step=7ms,token=20us,kv=40ns\"; draft_cost = \"round=1ms,pass=0.3ms,token=2us\"");
@@ -52,10 +52,9 @@ static void speedups_and_the_best_K_are_those_of_the_closed_form(void **state)
     spec_result_free(&result);
 }
 
-static void contexts_end_at_0_and_at_infinity(void **state)
+TEST(contexts_end_at_0_and_at_infinity)
 {
     spec_result result;
-    (void)state;
     run(&result, "break_even", 1,
         "alpha = 0.7; batch = \"1,4000\"; context = 100; K = [\"0,3\"]; "
         "cost = \"step=7ms,token=20us\"; draft_cost = \"round=1ms\"");
@@ -79,7 +78,7 @@ static void contexts_end_at_0_and_at_infinity(void **state)
     spec_result_free(&result);
 }
 
-static void wrong_parameters_are_named(void **state)
+TEST(wrong_parameters_are_named)
 {
     static const char *const wrong[][2] = {
         {"batch = 0; context = 0; cost = \"step=7ms\"", "batch: 0 is not"},
@@ -87,15 +86,13 @@ static void wrong_parameters_are_named(void **state)
         {"batch = 1; context = 0; cost = \"stp=7ms\"", "cost: "},
         {"batch = 1; context = 0; cost = \"step=7ms\"; K = [\"2,2\"]", "K: 2 comes twice"},
     };
-    (void)state;
     assert_grids_refused("break_even", wrong, sizeof wrong / sizeof *wrong);
 }
 
-static void rows_have_the_printed_batches_and_contexts(void **state)
+TEST(rows_have_the_printed_batches_and_contexts)
 {
     static const double batch[] = {252, 162, 101}, context[] = {357, 830, 1399};
     spec_result result;
-    (void)state;
     run(&result, "break_even", 1,
         "alpha = 0.6; batch = 1; context = 0; K = [\"1,3,5\"]; "
         "cost = \"step=7.093ms,token=21.01us,kv=39.26ns\"; draft_cost = \"round=2.135ms\"");
@@ -107,11 +104,10 @@ static void rows_have_the_printed_batches_and_contexts(void **state)
 }
 
 /* The speed-up crosses 1 at the printed context, by the closed form and by bisection. */
-static void break_even_context_is_where_the_speedup_is_1(void **state)
+TEST(break_even_context_is_where_the_speedup_is_1)
 {
     spec_result far, at;
     char grid[300];
-    (void)state;
     run(&far, "break_even", 1,
         "alpha = 0.6; batch = 2000; context = 0; K = [\"3\"]; "
         "cost = \"step=7.093ms,token=21.01us,kv=39.26ns\"; draft_cost = \"round=2.135ms\"");
@@ -130,10 +126,9 @@ static void break_even_context_is_where_the_speedup_is_1(void **state)
 }
 
 /* A closed loop of long outputs at no prompt has the speed-up of its steps at the mean context. */
-static void tokens_per_s_is_the_throughput_of_a_closed_loop(void **state)
+TEST(tokens_per_s_is_the_throughput_of_a_closed_loop)
 {
     spec_result steps, loop;
-    (void)state;
     run(&steps, "break_even", 1,
         "alpha = 0.7; batch = 64; context = 500; K = [\"0,3\"]; cost = \"step=7ms,token=20us\"; "
         "draft_cost = \"round=1ms,pass=0.1ms,token=2us\"");
@@ -145,17 +140,4 @@ static void tokens_per_s_is_the_throughput_of_a_closed_loop(void **state)
         assert_near(number(&loop, r, "tokens_per_s"), number(&steps, r, "tokens_per_s"), 0.005);
     spec_result_free(&steps);
     spec_result_free(&loop);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(speedups_and_the_best_K_are_those_of_the_closed_form),
-        cmocka_unit_test(contexts_end_at_0_and_at_infinity),
-        cmocka_unit_test(wrong_parameters_are_named),
-        cmocka_unit_test(rows_have_the_printed_batches_and_contexts),
-        cmocka_unit_test(break_even_context_is_where_the_speedup_is_1),
-        cmocka_unit_test(tokens_per_s_is_the_throughput_of_a_closed_loop),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

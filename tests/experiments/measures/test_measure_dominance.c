@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/experiments/measures/run_measure.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
-static void a_rule_that_never_accepts_fewer_holds(void **state)
+TEST(a_rule_that_never_accepts_fewer_holds)
 {
-    (void)state;
     spec_result result;
     run(&result, "dominance", 0,
         "rule = \"block\"; other = \"token\"; K = [1, 3]; family = [\"plain\", \"mixed\"]; cases = "
@@ -39,9 +39,8 @@ static double accepted(const char *rule, int seed)
 }
 
 /* `prove` repeats the pair of the least gain alone. */
-static void a_rule_that_accepts_fewer_fails_with_the_pair_that_shows_it(void **state)
+TEST(a_rule_that_accepts_fewer_fails_with_the_pair_that_shows_it)
 {
-    (void)state;
     spec_result result;
     run(&result, "dominance", 0,
         "rule = \"rrs\"; other = \"traversal\"; drafting = \"tree?n=2\"; family = \"plain\"; cases "
@@ -63,9 +62,8 @@ static void a_rule_that_accepts_fewer_fails_with_the_pair_that_shows_it(void **s
 
 /* rrs has iid siblings and rrsw siblings without replacement; the test fails if they are
  * swapped. */
-static void each_rule_may_have_its_own_drafting(void **state)
+TEST(each_rule_may_have_its_own_drafting)
 {
-    (void)state;
     spec_result result;
     run(&result, "dominance", 0,
         "rule = \"rrsw\"; drafting = \"tree?widths=3&siblings=without\"; other = \"rrs\"; "
@@ -81,9 +79,8 @@ static void each_rule_may_have_its_own_drafting(void **state)
     spec_result_free(&result);
 }
 
-static void lossy_rules_are_marked(void **state)
+TEST(lossy_rules_are_marked)
 {
-    (void)state;
     spec_result result;
     run(&result, "dominance", 0,
         "rule = [\"block\", \"hsd\"]; other = [\"hsd\", \"token\"]; K = 2; cases = 10;");
@@ -95,9 +92,8 @@ static void lossy_rules_are_marked(void **state)
     spec_result_free(&result);
 }
 
-static void wrong_parameters_are_refused(void **state)
+TEST(wrong_parameters_are_refused)
 {
-    (void)state;
     static const char *const wrong[][2] = {
         {"rule = \"token\"; other = \"blok\";", "did you mean 'block'"},
         {"rule = \"tokn\"; other = \"block\";", "did you mean 'token'"},
@@ -106,16 +102,4 @@ static void wrong_parameters_are_refused(void **state)
          "does not hold for the top siblings"},
     };
     assert_grids_refused("dominance", wrong, sizeof wrong / sizeof *wrong);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_rule_that_never_accepts_fewer_holds),
-        cmocka_unit_test(a_rule_that_accepts_fewer_fails_with_the_pair_that_shows_it),
-        cmocka_unit_test(each_rule_may_have_its_own_drafting),
-        cmocka_unit_test(lossy_rules_are_marked),
-        cmocka_unit_test(wrong_parameters_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

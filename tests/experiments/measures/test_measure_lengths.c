@@ -4,6 +4,7 @@
 
 #include "analysis/capped_geometric.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <math.h>
 
@@ -13,9 +14,8 @@ enum { MOST = 6 };
 static const double alpha = 0.7;
 
 /* Fixed lengths are charged K calls; the oracle's are as many as it has accepted tokens. */
-static void losses_are_those_of_closed_forms(void **state)
+TEST(losses_are_those_of_closed_forms)
 {
-    (void)state;
     const double c = 0.12, emitted = spec_capped_geometric_mean(alpha, MOST);
     const double oracle = emitted / (1.0 + c * (emitted - 1.0));
     double best = 1.0;
@@ -48,9 +48,8 @@ static void losses_are_those_of_closed_forms(void **state)
 }
 
 /* The same random numbers: a policy that is the best fixed length loses exactly nothing. */
-static void the_best_fixed_length_loses_nothing(void **state)
+TEST(the_best_fixed_length_loses_nothing)
 {
-    (void)state;
     spec_result result;
     run(&result, "lengths", 80000, PAIR "K = 3; most = 5; c = 0.2; policies = \"fixed\"");
     assert_true(number(&result, 0, "best_K") == 3.0);
@@ -59,9 +58,8 @@ static void the_best_fixed_length_loses_nothing(void **state)
 }
 
 /* A round costs one call and each verified token its time; the oracle pays for accepted tokens. */
-static void one_pass_and_tokens_have_their_costs(void **state)
+TEST(one_pass_and_tokens_have_their_costs)
 {
-    (void)state;
     const double c = 0.2, token = 0.07;
     spec_result result;
     run(&result, "lengths", 50000,
@@ -82,9 +80,8 @@ static void one_pass_and_tokens_have_their_costs(void **state)
     spec_result_free(&result);
 }
 
-static void wrong_policies_are_refused(void **state)
+TEST(wrong_policies_are_refused)
 {
-    (void)state;
     static const char *const wrong[][2] = {
         {PAIR "K = 3; policies = \"fixed,trimm\"", "'trim'"},
         {PAIR "K = 3; policies = \"fixed,,trim\"", "policies"},
@@ -94,15 +91,4 @@ static void wrong_policies_are_refused(void **state)
         {PAIR "K = 3; one_pass = 2", "one_pass"},
     };
     assert_grids_refused("lengths", wrong, sizeof wrong / sizeof *wrong);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(losses_are_those_of_closed_forms),
-        cmocka_unit_test(the_best_fixed_length_loses_nothing),
-        cmocka_unit_test(one_pass_and_tokens_have_their_costs),
-        cmocka_unit_test(wrong_policies_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include "tests/experiments/measures/run_measure.h"
 #include "tests/support/folder.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <math.h>
 
@@ -75,11 +76,10 @@ static void run_online(spec_result *result, const char *draft, int during, doubl
     run(result, "online", 1, grid);
 }
 
-static void a_row_is_a_part_of_a_phase(void **state)
+TEST(a_row_is_a_part_of_a_phase)
 {
     static const char *const phases[] = {"first", "second", "second", "first again", "first again"};
     spec_result fixed, all;
-    (void)state;
     run_online(&fixed, "draft.gguf", 4, 0.01, "static");
     run_online(&all, "draft.gguf", 4, 0.01, "all");
     assert_int_equal(fixed.table.n_rows, 5);
@@ -99,11 +99,10 @@ static void a_row_is_a_part_of_a_phase(void **state)
 }
 
 /* All windows of a text of one letter are the same, so their overlap has no spread. */
-static void the_second_phase_alone_reads_the_second_text(void **state)
+TEST(the_second_phase_alone_reads_the_second_text)
 {
     spec_result result;
     char grid[400];
-    (void)state;
     snprintf(grid, sizeof grid, GRID, "draft.gguf", "same.txt", 4, 0.01, "static");
     run(&result, "online", 1, grid);
     for (size_t i = 0; i < 5; i++) {
@@ -114,10 +113,9 @@ static void the_second_phase_alone_reads_the_second_text(void **state)
 }
 
 /* By more than 5 standard errors. A draft that never steps gains nothing. */
-static void the_draft_learns_what_is_marked(void **state)
+TEST(the_draft_learns_what_is_marked)
 {
     static const char *const ways[] = {"all", "rejected"};
-    (void)state;
     for (int way = 0; way < 2; way++) {
         spec_result result;
         run_online(&result, "draft.gguf", 40, 0.01, ways[way]);
@@ -131,10 +129,9 @@ static void the_draft_learns_what_is_marked(void **state)
 }
 
 /* Nothing is rejected of a draft that is the target, so that there is nothing to learn. */
-static void a_draft_that_is_the_target_is_never_rejected(void **state)
+TEST(a_draft_that_is_the_target_is_never_rejected)
 {
     spec_result result;
-    (void)state;
     run_online(&result, "target.gguf", 2, 0.01, "rejected");
     for (size_t i = 0; i < result.table.n_rows; i++) {
         assert_within(number(&result, i, "alpha_mean"), 1.0, 1e-9);
@@ -144,10 +141,9 @@ static void a_draft_that_is_the_target_is_never_rejected(void **state)
     spec_result_free(&result);
 }
 
-static void threads_change_no_number(void **state)
+TEST(threads_change_no_number)
 {
     spec_result result[2];
-    (void)state;
     for (int i = 0; i < 2; i++) {
         spec_experiment e;
         spec_error error = {""};
@@ -171,7 +167,7 @@ static void threads_change_no_number(void **state)
 #define MODELS "target = \"target.gguf\"; draft = \"draft.gguf\"; "
 #define TEXTS "first = \"a.txt\"; second = \"b.txt\"; places = 16; prompt = 2; "
 
-static void wrong_settings_are_refused(void **state)
+TEST(wrong_settings_are_refused)
 {
     static const char *const wrong[][2] = {
         {MODELS "first = \"a.txt\"", "online needs 'second'"},
@@ -188,19 +184,7 @@ static void wrong_settings_are_refused(void **state)
         {"target = \"target.gguf?temperature=0.5\"; draft = \"draft.gguf\"; " TEXTS,
          "target: give a transformer without sampling parameters"},
     };
-    (void)state;
     assert_grids_refused("online", wrong, sizeof wrong / sizeof *wrong);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_row_is_a_part_of_a_phase),
-        cmocka_unit_test(the_second_phase_alone_reads_the_second_text),
-        cmocka_unit_test(the_draft_learns_what_is_marked),
-        cmocka_unit_test(a_draft_that_is_the_target_is_never_rejected),
-        cmocka_unit_test(threads_change_no_number),
-        cmocka_unit_test(wrong_settings_are_refused),
-    };
-    return cmocka_run_group_tests(tests, enter, spec_folder_leave);
-}
+SUITE(.setup = enter, .teardown = spec_folder_leave);

@@ -2,15 +2,15 @@
 /* The measure `plan`: its rows, plans beside simulations, and known chances by rank. */
 #include "tests/experiments/measures/run_measure.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 static const char reference[] =
     "target = \"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; width = 3; ";
 
 /* Acceptance of 1, 2 and 3 drafts (tests/oracle/vectors.py): .7, 283/350, 1 by rrsw; .7, .76, .808
  * by rrs; .3, .5, 1 of the target in the draft's order. */
-static void chances_by_rank_are_differences_of_known_acceptances(void **state)
+TEST(chances_by_rank_are_differences_of_known_acceptances)
 {
-    (void)state;
     static const struct {
         const char *rule, *siblings, *by_rank;
         double emitted; /* of the better tree of two nodes */
@@ -33,9 +33,8 @@ static void chances_by_rank_are_differences_of_known_acceptances(void **state)
     }
 }
 
-static void rows_are_budgets_by_methods_and_hold(void **state)
+TEST(rows_are_budgets_by_methods_and_hold)
 {
-    (void)state;
     static const char *const methods[] = {"chain", "k-ary", "branches", "delayed", "sequoia"};
     static const int budgets[] = {0, 3, 7};
     spec_result result;
@@ -61,9 +60,8 @@ static void rows_are_budgets_by_methods_and_hold(void **state)
 
 /* On contexts that form a chain nothing is exact: the simulation is printed beside the plan,
  * unchecked. The dynamic tree has as many levels as the planned one. */
-static void what_is_not_exact_is_measured_and_not_checked(void **state)
+TEST(what_is_not_exact_is_measured_and_not_checked)
 {
-    (void)state;
     spec_result result;
     run(&result, "plan", 20000,
         "target = \"markov?V=5&order=1&seed=3\"; draft = \"perturb?of=target&alpha=0.7\"; rule = "
@@ -80,14 +78,4 @@ static void what_is_not_exact_is_measured_and_not_checked(void **state)
     assert_same(number(&result, 1, "tree_nodes"), 6);
     assert_int_equal(strncmp(text(&result, 1, "drafting"), "dynamic?top=4&nodes=6&depth=", 28), 0);
     spec_result_free(&result);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chances_by_rank_are_differences_of_known_acceptances),
-        cmocka_unit_test(rows_are_budgets_by_methods_and_hold),
-        cmocka_unit_test(what_is_not_exact_is_measured_and_not_checked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

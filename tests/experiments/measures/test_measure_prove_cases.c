@@ -3,6 +3,7 @@
 #include "sim/verify/verify.h"
 #include "tests/experiments/measures/run_measure.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <stdlib.h>
 
@@ -10,9 +11,8 @@
     "family = [\"plain\", \"zeros\", \"levels\", \"equal\", \"near\", \"disjoint\", \"one-hot\", " \
     "\"mixed\"]; "
 
-static void a_lossless_rule_is_lossless_on_every_family(void **state)
+TEST(a_lossless_rule_is_lossless_on_every_family)
 {
-    (void)state;
     spec_result result;
     run(&result, "prove_cases", 0,
         "rule = [\"token\", \"match\"]; " EVERY_FAMILY "K = 2; V = [1, 2]; cases = 20;");
@@ -27,9 +27,8 @@ static void a_lossless_rule_is_lossless_on_every_family(void **state)
 
 /* The same loop with and without chains drafted ahead has more decisions, and the same law. Too
  * few tokens would prove nothing, and are refused. */
-static void drafting_ahead_is_lossless_on_every_family(void **state)
+TEST(drafting_ahead_is_lossless_on_every_family)
 {
-    (void)state;
     spec_result result;
     run(&result, "prove_cases", 0,
         "rule = [\"token\", \"block\"]; drafting = [\"chain\", \"greedy\"]; ahead = [0, "
@@ -56,9 +55,8 @@ static void drafting_ahead_is_lossless_on_every_family(void **state)
 }
 
 /* The worst tv of all families is the worst of one of them. */
-static void every_family_is_all_families(void **state)
+TEST(every_family_is_all_families)
 {
-    (void)state;
     spec_result each, all;
     run(&each, "prove_cases", 0,
         "rule = \"resample-target\"; " EVERY_FAMILY "K = 1; V = 2; tokens = 2; cases = 7;");
@@ -83,9 +81,8 @@ static void every_family_is_all_families(void **state)
 
 /* The proof table has each rule that claims to be lossless with every kind of siblings that its
  * claim covers. */
-static void the_proof_table_leaves_no_claim_out(void **state)
+TEST(the_proof_table_leaves_no_claim_out)
 {
-    (void)state;
     spec_experiment e;
     spec_error error = {""};
     if (spec_experiment_load(&e, "experiments/cfg/prove_cases.cfg", NULL, &error) != GSL_SUCCESS)
@@ -112,9 +109,8 @@ static void the_proof_table_leaves_no_claim_out(void **state)
 
 /* The same for chains that are drafted ahead, sampled and greedy, over texts long enough to use
  * one. */
-static void the_table_of_drafting_ahead_leaves_no_claim_out(void **state)
+TEST(the_table_of_drafting_ahead_leaves_no_claim_out)
 {
-    (void)state;
     spec_experiment e;
     spec_error error = {""};
     if (spec_experiment_load(&e, "experiments/cfg/prove_ahead.cfg", NULL, &error) != GSL_SUCCESS)
@@ -150,9 +146,8 @@ static bool is_named(const char *drafting, const char *name)
 
 /* Chains, and trees whose siblings are the most probable: each strategy without a model or a file
  * is in one of the two tables of copies, with all rules that hold for it. */
-static void the_tables_of_copies_leave_no_strategy_and_no_rule_out(void **state)
+TEST(the_tables_of_copies_leave_no_strategy_and_no_rule_out)
 {
-    (void)state;
     spec_experiment table[2];
     spec_error error = {""};
     if (spec_experiment_load(&table[0], "experiments/cfg/prove_copies.cfg", NULL, &error) !=
@@ -183,9 +178,8 @@ static void the_tables_of_copies_leave_no_strategy_and_no_rule_out(void **state)
 
 /* A table with strategies that never draft would prove nothing: the token rule then has a branch
  * for each text alone. */
-static void each_strategy_of_the_tables_of_copies_drafts(void **state)
+TEST(each_strategy_of_the_tables_of_copies_drafts)
 {
-    (void)state;
     static const char *const path[] = {"experiments/cfg/prove_copies.cfg",
                                        "experiments/cfg/prove_copies_trees.cfg"};
     for (int t = 0; t < 2; t++) {
@@ -213,9 +207,8 @@ static void each_strategy_of_the_tables_of_copies_drafts(void **state)
 }
 
 /* resample-target, which ignores the residual, is biased unless nothing is ever rejected. */
-static void a_mistake_shows_and_is_told_from_one_that_cannot(void **state)
+TEST(a_mistake_shows_and_is_told_from_one_that_cannot)
 {
-    (void)state;
     spec_result result;
     run(&result, "prove_cases", 0,
         "rule = \"resample-target\"; family = [\"plain\", \"equal\"]; K = 1; cases = 20;");
@@ -228,9 +221,8 @@ static void a_mistake_shows_and_is_told_from_one_that_cannot(void **state)
 }
 
 /* `prove` repeats the pair of the worst seed alone. */
-static void the_worst_case_is_found_again_by_its_seed(void **state)
+TEST(the_worst_case_is_found_again_by_its_seed)
 {
-    (void)state;
     spec_result many, one;
     char grid[400];
     run(&many, "prove_cases", 0,
@@ -248,9 +240,8 @@ static void the_worst_case_is_found_again_by_its_seed(void **state)
     spec_result_free(&one);
 }
 
-static void a_text_may_end(void **state)
+TEST(a_text_may_end)
 {
-    (void)state;
     spec_result result;
     run(&result, "prove_cases", 0,
         "rule = [\"token\", \"block\"]; end = [0, 1]; K = 3; V = 2; cases = 30;");
@@ -259,9 +250,8 @@ static void a_text_may_end(void **state)
     spec_result_free(&result);
 }
 
-static void wrong_parameters_are_refused(void **state)
+TEST(wrong_parameters_are_refused)
 {
-    (void)state;
     static const char *const wrong[][2] = {
         {"rule = \"tokn\";", "did you mean 'token'"},
         {"rule = \"token\"; family = \"plane\";", "plain"},
@@ -275,22 +265,4 @@ static void wrong_parameters_are_refused(void **state)
         {"rule = \"rrs\"; drafting = \"tree?siblings=top\";", "does not hold for the top siblings"},
     };
     assert_grids_refused("prove_cases", wrong, sizeof wrong / sizeof *wrong);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_lossless_rule_is_lossless_on_every_family),
-        cmocka_unit_test(drafting_ahead_is_lossless_on_every_family),
-        cmocka_unit_test(every_family_is_all_families),
-        cmocka_unit_test(the_proof_table_leaves_no_claim_out),
-        cmocka_unit_test(the_table_of_drafting_ahead_leaves_no_claim_out),
-        cmocka_unit_test(the_tables_of_copies_leave_no_strategy_and_no_rule_out),
-        cmocka_unit_test(each_strategy_of_the_tables_of_copies_drafts),
-        cmocka_unit_test(a_mistake_shows_and_is_told_from_one_that_cannot),
-        cmocka_unit_test(the_worst_case_is_found_again_by_its_seed),
-        cmocka_unit_test(a_text_may_end),
-        cmocka_unit_test(wrong_parameters_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "tests/experiments/measures/run_measure.h"
 #include "tests/support/folder.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,10 +20,9 @@ static bool is_empty(const spec_result *result, size_t row, const char *column)
     return spec_table_cell(&result->table, row, c)->kind == SPEC_CELL_EMPTY;
 }
 
-static void steady_rows_agree_with_theory(void **state)
+TEST(steady_rows_agree_with_theory)
 {
     spec_result result;
-    (void)state;
     run(&result, "serve", 1,
         ENGINE SHORT "alpha = \"0.6,0.9\"; rate = \"20,120\"; K = [\"0,1,4\"]; requests = 400; "
                      "spread = [\"one\", \"beta?concentration=4\"]");
@@ -46,11 +46,10 @@ static void steady_rows_agree_with_theory(void **state)
 }
 
 /* The same numbers in a list of other K, of more, and without K = 0. */
-static void a_list_of_K_does_not_change_the_requests(void **state)
+TEST(a_list_of_K_does_not_change_the_requests)
 {
     static const char *const lists[] = {"3", "0,3", "5,1,3"};
     double latency[3], speedup[3];
-    (void)state;
     for (int i = 0; i < 3; i++) {
         spec_result result;
         char grid[400];
@@ -69,10 +68,9 @@ static void a_list_of_K_does_not_change_the_requests(void **state)
     assert_true(speedup[0] == speedup[1] && speedup[0] == speedup[2]);
 }
 
-static void other_rates_draw_other_numbers(void **state)
+TEST(other_rates_draw_other_numbers)
 {
     spec_result result;
-    (void)state;
     /* With even arrivals and one length only acceptance is random: the same numbers would give the
      * same tokens per round at both rates. */
     run(&result, "serve", 1,
@@ -83,10 +81,9 @@ static void other_rates_draw_other_numbers(void **state)
     spec_result_free(&result);
 }
 
-static void a_load_at_the_capacity_has_no_latency(void **state)
+TEST(a_load_at_the_capacity_has_no_latency)
 {
     spec_result result;
-    (void)state;
     run(&result, "serve", 1,
         ENGINE SHORT "alpha = \"0.5\"; rate = \"100,2000\"; K = [\"0,5\"]; requests = 60; "
                      "max_batch = \"0,64\"");
@@ -105,10 +102,9 @@ static void a_load_at_the_capacity_has_no_latency(void **state)
 }
 
 /* The capacity by theory, that of saturated runs, and that of a closed loop of as many slots. */
-static void capacities_agree_by_theory_and_by_saturated_runs(void **state)
+TEST(capacities_agree_by_theory_and_by_saturated_runs)
 {
     spec_result theory, simulated, limited, closed;
-    (void)state;
     run(&theory, "serve", 1,
         ENGINE SHORT "alpha = \"0.7\"; rate = 1; K = [\"0,3\"]; requests = 10");
     /* A budget that is never reached, but for which there is no theorem. */
@@ -133,10 +129,9 @@ static void capacities_agree_by_theory_and_by_saturated_runs(void **state)
     spec_result_free(&closed);
 }
 
-static void a_warm_up_that_is_too_short_has_no_result(void **state)
+TEST(a_warm_up_that_is_too_short_has_no_result)
 {
     spec_result result;
-    (void)state;
     run(&result, "serve", 1,
         ENGINE SHORT "alpha = \"0.7\"; rate = 100; K = [\"0\"]; requests = 400; warm = \"5,399\"");
     assert_string_equal(text(&result, 0, "state"), "not steady");
@@ -146,7 +141,7 @@ static void a_warm_up_that_is_too_short_has_no_result(void **state)
 }
 
 /* Limits, gamma arrivals and lengths that vary leave the theorems; the identities still hold. */
-static void rows_outside_the_theorems_have_no_theory_but_the_identities(void **state)
+TEST(rows_outside_the_theorems_have_no_theory_but_the_identities)
 {
     static const char *const outside[] = {"budget = 64",
                                           "chunk = 16",
@@ -154,7 +149,6 @@ static void rows_outside_the_theorems_have_no_theory_but_the_identities(void **s
                                           "arrivals = [\"gamma?cv=2\"]",
                                           "lengths = [\"goodput\"]",
                                           "memory = [\"1MB\"]; kv_bytes = [\"128B\"]"};
-    (void)state;
     for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
         spec_result result;
         char grid[400];
@@ -173,10 +167,9 @@ static void rows_outside_the_theorems_have_no_theory_but_the_identities(void **s
     }
 }
 
-static void an_engine_short_of_memory_preempts(void **state)
+TEST(an_engine_short_of_memory_preempts)
 {
     spec_result result;
-    (void)state;
     run(&result, "serve", 1,
         ENGINE "prompt = [\"40\"]; output = [\"uniform?low=20&high=60\"]; alpha = \"0.7\"; "
                "rate = 20; K = [\"3\"]; requests = 200; blocks = \"30,3000\"");
@@ -188,11 +181,10 @@ static void an_engine_short_of_memory_preempts(void **state)
     spec_result_free(&result);
 }
 
-static void a_trace_is_replayed_or_lends_its_lengths(void **state)
+TEST(a_trace_is_replayed_or_lends_its_lengths)
 {
     spec_result replayed, drawn;
     FILE *out = fopen("trace.csv", "w");
-    (void)state;
     fputs("arrival,prompt,output\n", out);
     for (int i = 0; i < 50; i++)
         fprintf(out, "%.2f,%d,%d\n", 0.1 * i, 20 + i % 7, 10 + 3 * (i % 5));
@@ -219,10 +211,9 @@ static void a_trace_is_replayed_or_lends_its_lengths(void **state)
     spec_result_free(&drawn);
 }
 
-static void drafting_ahead_in_a_batch_gains_as_its_theorem_says(void **state)
+TEST(drafting_ahead_in_a_batch_gains_as_its_theorem_says)
 {
     spec_result result;
-    (void)state;
     run(&result, "serve", 1,
         "cost = \"affine:step=10ms\"; draft_cost = \"pass=1ms\"; alpha = 0.9; K = [\"4\"]; "
         "prompt = [\"0\"]; output = [\"10000\"]; requests = 4; slots = \"1,4\"; "
@@ -236,7 +227,7 @@ static void drafting_ahead_in_a_batch_gains_as_its_theorem_says(void **state)
     spec_result_free(&result);
 }
 
-static void wrong_parameters_are_named(void **state)
+TEST(wrong_parameters_are_named)
 {
     static const char *const wrong[][2] = {
         {ENGINE "rate = 2; alpha = 1.2", "alpha: 1.2 is not within"},
@@ -272,24 +263,7 @@ static void wrong_parameters_are_named(void **state)
         {"rate = 2; cost = \"roofline:card=H1000,parameters=8B\"", "cost: "},
         {"rate = 2; cost = \"step=7ms\"; draft_cost = \"step=7ms\"", "cost: "},
     };
-    (void)state;
     assert_grids_refused("serve", wrong, sizeof wrong / sizeof *wrong);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steady_rows_agree_with_theory),
-        cmocka_unit_test(a_list_of_K_does_not_change_the_requests),
-        cmocka_unit_test(other_rates_draw_other_numbers),
-        cmocka_unit_test(a_load_at_the_capacity_has_no_latency),
-        cmocka_unit_test(capacities_agree_by_theory_and_by_saturated_runs),
-        cmocka_unit_test(a_warm_up_that_is_too_short_has_no_result),
-        cmocka_unit_test(rows_outside_the_theorems_have_no_theory_but_the_identities),
-        cmocka_unit_test(an_engine_short_of_memory_preempts),
-        cmocka_unit_test(a_trace_is_replayed_or_lends_its_lengths),
-        cmocka_unit_test(drafting_ahead_in_a_batch_gains_as_its_theorem_says),
-        cmocka_unit_test(wrong_parameters_are_named),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

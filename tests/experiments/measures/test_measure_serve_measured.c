@@ -3,6 +3,7 @@
 #include "tests/experiments/measures/run_measure.h"
 #include "tests/support/folder.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <math.h>
 
@@ -45,9 +46,8 @@ static const char *word(const spec_result *result, size_t row, const char *colum
     return cell != NULL ? cell : "";
 }
 
-static void every_half_and_time_has_its_rows(void **state)
+TEST(every_half_and_time_has_its_rows)
 {
-    (void)state;
     static const char *const times[] = {"ttft", "tpot", "latency"};
     spec_result result;
     run(&result, "serve_measured", 0, COST "trace = \"alone.jsonl\"; ");
@@ -67,9 +67,8 @@ static void every_half_and_time_has_its_rows(void **state)
     spec_result_free(&result);
 }
 
-static void a_fit_judges_the_other_half(void **state)
+TEST(a_fit_judges_the_other_half)
 {
-    (void)state;
     static const char *const traces[] = {"trace = \"alone.jsonl\"; ", "trace = \"slower.jsonl\"; "};
     for (int slower = 0; slower < 2; slower++) {
         spec_result result;
@@ -96,9 +95,8 @@ static void a_fit_judges_the_other_half(void **state)
     }
 }
 
-static void a_fit_to_the_first_half_in_time_has_no_verdict(void **state)
+TEST(a_fit_to_the_first_half_in_time_has_no_verdict)
 {
-    (void)state;
     spec_result result;
     run(&result, "serve_measured", 0, "trace = \"alone.jsonl\"; split = \"time\"; ");
     for (size_t i = 0; i < ROWS; i++) assert_string_equal(word(&result, i, "verdict"), "");
@@ -106,9 +104,8 @@ static void a_fit_to_the_first_half_in_time_has_no_verdict(void **state)
     spec_result_free(&result);
 }
 
-static void claims_are_settled(void **state)
+TEST(claims_are_settled)
 {
-    (void)state;
     static const struct {
         const char *grid, *settled;
         double value;
@@ -132,9 +129,8 @@ static void claims_are_settled(void **state)
     }
 }
 
-static void wrong_parameters_are_refused(void **state)
+TEST(wrong_parameters_are_refused)
 {
-    (void)state;
     static const char *const measured[][2] = {
         {"trace = \"none.jsonl\"", "trace: none.jsonl"},
         {"trace = \"alone.jsonl\"; split = \"half\"", "split: 'half' is not alternate or time"},
@@ -152,14 +148,4 @@ static void wrong_parameters_are_refused(void **state)
     assert_grids_refused("serve_claims", claims, sizeof claims / sizeof *claims);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_half_and_time_has_its_rows),
-        cmocka_unit_test(a_fit_judges_the_other_half),
-        cmocka_unit_test(a_fit_to_the_first_half_in_time_has_no_verdict),
-        cmocka_unit_test(claims_are_settled),
-        cmocka_unit_test(wrong_parameters_are_refused),
-    };
-    return cmocka_run_group_tests(tests, enter, spec_folder_leave);
-}
+SUITE(.setup = enter, .teardown = spec_folder_leave);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/experiments/measures/run_measure.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 enum { DIM = 16, LAYERS = 2, FFN = 24, V = 12, K = 3 };
 
@@ -9,9 +10,8 @@ enum { DIM = 16, LAYERS = 2, FFN = 24, V = 12, K = 3 };
     "window = 48; batch = 4; own_texts = 24; judge_texts = 8; rate = 0.01; K = 3; "
 
 /* A random target's rows are nearly even: a head learns how uneven they are in some steps. */
-static void more_steps_raise_acceptance(void **state)
+TEST(more_steps_raise_acceptance)
 {
-    (void)state;
     spec_result result;
     run(&result, "train", 0, SMALL "method = [\"eagle3\", \"distill\"]; steps = [1, 80];");
     assert_int_equal(result.table.n_rows, 4);
@@ -32,9 +32,8 @@ static void more_steps_raise_acceptance(void **state)
 }
 
 /* Counted by hand: K blocks with their outputs, over the target's layers and output. */
-static void c_is_the_share_of_weights(void **state)
+TEST(c_is_the_share_of_weights)
 {
-    (void)state;
     spec_result result;
     const double of_depth = DIM * DIM + DIM + V * DIM,
                  of_target = LAYERS * (4.0 * DIM * DIM + 3.0 * FFN * DIM) + V * DIM;
@@ -45,7 +44,7 @@ static void c_is_the_share_of_weights(void **state)
     spec_result_free(&result);
 }
 
-static void wrong_settings_are_refused(void **state)
+TEST(wrong_settings_are_refused)
 {
     static const char *const wrong[][2] = {
         {SMALL "method = \"eagle9\";", "not 'eagle9'"},
@@ -57,16 +56,5 @@ static void wrong_settings_are_refused(void **state)
         {"method = \"medusa\";", "train needs 'target'"},
         {"method = \"medusa\"; target = \"zipf?V=9\";", "target: zipf?V=9 is not a transformer"},
     };
-    (void)state;
     assert_grids_refused("train", wrong, sizeof wrong / sizeof wrong[0]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(more_steps_raise_acceptance),
-        cmocka_unit_test(c_is_the_share_of_weights),
-        cmocka_unit_test(wrong_settings_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

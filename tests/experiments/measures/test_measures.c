@@ -3,15 +3,15 @@
 #include "experiments/measures/measures.h"
 #include "tests/experiments/measures/run_measure.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 #include "timing/timing_report.h"
 
 #include <math.h>
 #include <string.h>
 
 /* docs/notation.md: alpha is a parameter, and accepted over tested has its own name. */
-static void no_column_is_called_accepted_or_alpha(void **state)
+TEST(no_column_is_called_accepted_or_alpha)
 {
-    (void)state;
     for (int m = -1; m < 0 || spec_measures[m] != NULL; m++) {
         const char *const *column = m < 0 ? spec_timing_report_columns : spec_measures[m]->columns;
         for (int c = 0; column[c] != NULL; c++)
@@ -21,9 +21,8 @@ static void no_column_is_called_accepted_or_alpha(void **state)
     }
 }
 
-static void every_measure_is_well_formed(void **state)
+TEST(every_measure_is_well_formed)
 {
-    (void)state;
     for (int m = 0; spec_measures[m] != NULL; m++) {
         const spec_measure *measure = spec_measures[m], *found;
         assert_int_equal(spec_measure_find(&found, measure->name, NULL), GSL_SUCCESS);
@@ -53,7 +52,7 @@ static void every_measure_is_well_formed(void **state)
     }
 }
 
-static void rows_are_judged_by_the_names_of_their_columns(void **state)
+TEST(rows_are_judged_by_the_names_of_their_columns)
 {
     const char *const columns[] = {"emitted_z", "p", "verdict"}, *const checked[] = {
                                                                      "emitted_z", "p", "verdict",
@@ -75,7 +74,6 @@ static void rows_are_judged_by_the_names_of_their_columns(void **state)
                  {NAN, NAN, "biased, as marked", SPEC_CHECK_NONE},
                  {NAN, NAN, "biased, lossy as marked", SPEC_CHECK_NONE},
                  {5.01, 0.27, "lossless", SPEC_CHECK_FAILS}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         spec_table table;
         assert_int_equal(spec_table_init(&table, columns, 3), GSL_SUCCESS);
@@ -90,10 +88,9 @@ static void rows_are_judged_by_the_names_of_their_columns(void **state)
 
 /* 2e5 rounds: a mean of n_emitted that forgets the bonus (off by alpha^K = .1 or more) would be off
  * by 30 standard errors. */
-static void acceptance_agrees_with_the_theory_of_its_process(void **state)
+TEST(acceptance_agrees_with_the_theory_of_its_process)
 {
     spec_result result;
-    (void)state;
     run(&result, "acceptance", 200000,
         "process = [\"iid\", \"decay?rate=0.9\", \"markov?rho=0.5&spread=0.2\"]; alpha = "
         "\"0.27,0.7\"; "
@@ -111,14 +108,13 @@ static void acceptance_agrees_with_the_theory_of_its_process(void **state)
 }
 
 /* tests/oracle/closed.py: Table 1 of [Leviathan23]. */
-static void predict_prints_the_first_table_of_leviathan(void **state)
+TEST(predict_prints_the_first_table_of_leviathan)
 {
     const char *const grid[] = {"alpha = 0.6; K = 2;", "alpha = 0.7; K = 3;",
                                 "alpha = 0.8; K = 2;", "alpha = 0.8; K = 5;",
                                 "alpha = 0.9; K = 2;", "alpha = 0.9; K = 10;"};
     const double ops[] = {1.53, 1.58, 1.23, 1.63, 1.11, 1.60},
                  speed[] = {1.96, 2.53, 2.44, 3.69, 2.71, 6.86};
-    (void)state;
     for (int i = 0; i < 6; i++) {
         spec_result result;
         char all[100];
@@ -133,10 +129,9 @@ static void predict_prints_the_first_table_of_leviathan(void **state)
 /* The decoding loop over models, beside two closed forms: the process of a perturb draft, and
  * the chain over contexts of Markov pairs. Power: 40000 rounds, so theory for the wrong rule
  * (overlap for match) would be off by over 50 standard errors. */
-static void decode_agrees_with_theory_for_pairs_that_have_one(void **state)
+TEST(decode_agrees_with_theory_for_pairs_that_have_one)
 {
     spec_result result;
-    (void)state;
     run(&result, "decode", 40000,
         "target = \"markov?V=4&order=1&seed=3\"; draft = [\"perturb?of=target&alpha=0.73\", "
         "\"markov?V=4&order=2&seed=4\"]; rule = [\"token\", \"match\"]; drafting = [\"chain\", "
@@ -160,9 +155,8 @@ static void decode_agrees_with_theory_for_pairs_that_have_one(void **state)
 
 /* At K = 1 a round with a draft drafts one token. A pattern of eight tokens is rare, one of one
  * token is not. */
-static void rounds_without_a_draft_are_counted(void **state)
+TEST(rounds_without_a_draft_are_counted)
 {
-    (void)state;
     spec_result result;
     run(&result, "decode", 20000,
         "target = \"markov?V=4&order=1&seed=3\"; drafting = [\"lookup?max=8&min=8\", "
@@ -183,10 +177,9 @@ static void rounds_without_a_draft_are_counted(void **state)
 /* Simulated with the shared noise of a seed, predicted by enumeration of the coupling's law.
  * Power: the theory of a coupling is off by 90 standard errors if drafts are independent, and
  * vice versa. */
-static void decode_by_a_seed_agrees_with_the_coupling_by_chance(void **state)
+TEST(decode_by_a_seed_agrees_with_the_coupling_by_chance)
 {
     spec_result result;
-    (void)state;
     run(&result, "decode", 40000,
         "target = \"markov?V=4&order=1&seed=3\"; draft = \"markov?V=4&order=1&seed=4\"; "
         "rule = [\"gumbel?seed=7\", \"minhash?seed=7\"]; "
@@ -202,10 +195,9 @@ static void decode_by_a_seed_agrees_with_the_coupling_by_chance(void **state)
     spec_result_free(&result);
 }
 
-static void decode_leaves_theory_empty_where_there_is_none(void **state)
+TEST(decode_leaves_theory_empty_where_there_is_none)
 {
     spec_result result;
-    (void)state;
     run(&result, "decode", 2000,
         "target = \"markov?V=17&order=2&seed=3\"; draft = \"markov?V=17&order=1&seed=4\"; "
         "policy = [\"fixed\", \"heuristic\"]; K = 3; positions = 1000;");
@@ -224,10 +216,9 @@ static void decode_leaves_theory_empty_where_there_is_none(void **state)
 }
 
 /* With one position alpha has no standard error, and adds none to the prediction. */
-static void a_prediction_from_one_position_has_no_z(void **state)
+TEST(a_prediction_from_one_position_has_no_z)
 {
     spec_result result;
-    (void)state;
     run(&result, "decode", 500,
         "target = \"markov?V=3&order=1&seed=3\"; draft = \"markov?V=3&order=1&seed=4\"; K = 3; "
         "positions = [1, 100];");
@@ -238,11 +229,10 @@ static void a_prediction_from_one_position_has_no_z(void **state)
 }
 
 /* alpha = .8, K = 2 by hand: .2, .16, .64; tails 1, .8, .64. */
-static void law_lists_every_number_of_accepted_tokens(void **state)
+TEST(law_lists_every_number_of_accepted_tokens)
 {
     static const double probability[] = {0.2, 0.16, 0.64}, tail[] = {1.0, 0.8, 0.64};
     spec_result result;
-    (void)state;
     run(&result, "law", 0, "alpha = 0.8; K = 2;");
     assert_int_equal(result.table.n_rows, 3);
     for (size_t k = 0; k < 3; k++) {
@@ -254,14 +244,13 @@ static void law_lists_every_number_of_accepted_tokens(void **state)
 }
 
 /* The mean over the law is the one beside the simulation, which holds within its errors. */
-static void the_law_of_a_process_has_the_mean_that_is_simulated(void **state)
+TEST(the_law_of_a_process_has_the_mean_that_is_simulated)
 {
     static const char *const points[] = {
         "process = \"decay?rate=0.9\"; alpha = 0.8;", "process = \"minimum-variance?length=2.6\";",
         "process = \"geometric?length=2.6\";", "process = \"rounded-normal?length=2.6\";",
         "process = \"rates?of=0.8/0.5/0.29/0.1\";"};
     static const double emitted[] = {2.749248, 2.6, 2.6, 2.5882219017, 2.59};
-    (void)state;
     for (int p = 0; p < 5; p++) {
         spec_result law, simulated;
         char grid[200];
@@ -283,9 +272,8 @@ static void the_law_of_a_process_has_the_mean_that_is_simulated(void **state)
     }
 }
 
-static void a_process_reads_alpha_or_has_a_length(void **state)
+TEST(a_process_reads_alpha_or_has_a_length)
 {
-    (void)state;
     static const char *const wrong[][2] = {
         {"K = 3;", "alpha: no value is given"},
         {"process = \"geometric\"; alpha = 0.5; K = 3;", "'geometric' has no alpha"},
@@ -301,10 +289,9 @@ static void a_process_reads_alpha_or_has_a_length(void **state)
 
 /* A first round of K = 2 at overlap .7 everywhere emits 1 + .7 + .49 tokens in 1.2 target calls; no
  * c, no speed-up. */
-static void prove_gives_the_speedup_of_the_first_round_where_c_is_given(void **state)
+TEST(prove_gives_the_speedup_of_the_first_round_where_c_is_given)
 {
     spec_result result;
-    (void)state;
     run(&result, "prove", 0,
         "rule = \"token\"; target = \"probs:0.5,0.3,0.2\"; draft = \"chain:probs:0.2,0.5,0.3\"; K "
         "= 2; c = 0.1;");
@@ -319,10 +306,9 @@ static void prove_gives_the_speedup_of_the_first_round_where_c_is_given(void **s
 }
 
 /* A fixed pair is iid: with verify = 2 and fixed = .5 the time of a round is 3 * .1 + 2 + .5. */
-static void the_clock_charges_draft_verify_and_fixed_costs(void **state)
+TEST(the_clock_charges_draft_verify_and_fixed_costs)
 {
     spec_result result;
-    (void)state;
     run(&result, "decode", 20000,
         "target = \"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; K = 3; c = 0.1; verify = "
         "2; fixed = 0.5; "
@@ -334,10 +320,9 @@ static void the_clock_charges_draft_verify_and_fixed_costs(void **state)
 
 /* A Markov chain that begins again after every token shows its first row alone. The overlap
  * there is the enumerated acceptance of `accept`, without spread. */
-static void overlap_begins_anew_after_its_length(void **state)
+TEST(overlap_begins_anew_after_its_length)
 {
     spec_result result, first;
-    (void)state;
     run(&result, "overlap", 0,
         "target = \"markov?V=4&order=1&seed=5\"; draft = \"markov?V=4&order=1&seed=6\"; positions "
         "= 640; length = 1;");
@@ -357,10 +342,9 @@ static void overlap_begins_anew_after_its_length(void **state)
 
 /* Order-0 pairs have one overlap everywhere: tests/oracle/vectors.py for (.5,.3,.2) and
  * (.2,.5,.3): .7 and .31. */
-static void overlap_and_accept_know_the_reference_vector(void **state)
+TEST(overlap_and_accept_know_the_reference_vector)
 {
     spec_result result;
-    (void)state;
     run(&result, "overlap", 0,
         "target = \"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; drafting = [\"chain\", "
         "\"greedy\"]; "
@@ -395,7 +379,7 @@ static void overlap_and_accept_know_the_reference_vector(void **state)
     spec_result_free(&result);
 }
 
-static void prove_tells_lossless_rules_from_marked_ones(void **state)
+TEST(prove_tells_lossless_rules_from_marked_ones)
 {
     spec_result result;
     const char *const expected[] = {"lossless",
@@ -406,7 +390,6 @@ static void prove_tells_lossless_rules_from_marked_ones(void **state)
                                     "biased, as marked",
                                     "biased, lossy as marked",
                                     "biased, lossy as marked"};
-    (void)state;
     run(&result, "prove", 0,
         "rule = [\"token\", \"greedy\", \"resample-target\", \"lenience?l=0.4\"]; draft = "
         "[\"chain:dirichlet?V=3&seed=2\", "
@@ -421,10 +404,9 @@ static void prove_tells_lossless_rules_from_marked_ones(void **state)
 
 /* Power: resample-target is off by sum (law - promise)^2 / promise = .41, so 20000 texts give a
  * chi-square of 8200 +- 200 at 56 degrees of freedom. Half of the texts would give half of it. */
-static void lossless_accepts_the_rules_and_rejects_the_mistake(void **state)
+TEST(lossless_accepts_the_rules_and_rejects_the_mistake)
 {
     spec_result result;
-    (void)state;
     run(&result, "lossless", 0,
         "target = \"markov?V=4&order=1&seed=3\"; draft = \"markov?V=4&order=1&seed=4\"; "
         "rule = [\"token\", \"match\", \"greedy\", \"resample-target\"]; K = 3; tokens = 3; "
@@ -443,10 +425,9 @@ static void lossless_accepts_the_rules_and_rejects_the_mistake(void **state)
     spec_result_free(&result);
 }
 
-static void p_values_of_a_lossless_rule_are_uniform(void **state)
+TEST(p_values_of_a_lossless_rule_are_uniform)
 {
     spec_result result;
-    (void)state;
     run(&result, "uniformity", 0,
         "target = \"markov?V=3&order=1&seed=3\"; draft = \"markov?V=3&order=1&seed=4\"; K = 2; "
         "tokens = 2; "
@@ -457,10 +438,9 @@ static void p_values_of_a_lossless_rule_are_uniform(void **state)
     spec_result_free(&result);
 }
 
-static void simulated_alphas_are_the_four_that_theory_tells_apart(void **state)
+TEST(simulated_alphas_are_the_four_that_theory_tells_apart)
 {
     spec_result result;
-    (void)state;
     run(&result, "four_alphas", 200000, "alpha = 0.8; K = 8;");
     assert_all_hold(&result, 1);
     /* Theory sheet, E-2: at .8 and K = 8 accepted over drafted is .416, and Eq. (1) at .416
@@ -477,10 +457,9 @@ static void simulated_alphas_are_the_four_that_theory_tells_apart(void **state)
 
 /* tests/oracle/closed.py: "no-bonus formula 1.687 Thm3.8 2.401 1+a(k-1) 3.4 1+a*k 4.2" at .8, .1,
  * 4; "steps exact 14.059205 ... 35.201539" at .8, 5. */
-static void folklore_and_finite_length_print_the_oracle(void **state)
+TEST(folklore_and_finite_length_print_the_oracle)
 {
     spec_result result;
-    (void)state;
     run(&result, "folklore", 100000, "alpha = 0.8; K = 4; c = 0.1;");
     assert_all_hold(&result, 1);
     assert_within(number(&result, 0, "speedup_theory"), 2.401, 5e-4);
@@ -500,10 +479,9 @@ static void folklore_and_finite_length_print_the_oracle(void **state)
     spec_result_free(&result);
 }
 
-static void closed_calculators_give_what_a_hand_gives(void **state)
+TEST(closed_calculators_give_what_a_hand_gives)
 {
     spec_result result;
-    (void)state;
     /* 7e9 parameters of 2 bytes on an A100 (312e12 FLOP/s, 2e12 bytes/s): 14e9 FLOP and bytes a
      * token, 7 ms, ridge 156.
      */
@@ -525,10 +503,9 @@ static void closed_calculators_give_what_a_hand_gives(void **state)
 
 /* Two draft tokens at alpha 0.6 emit 1.96; three, 2.176; of two independent chains of one, 1 + 1 -
  * 0.4^2. */
-static void implied_alpha_undoes_the_mean_and_predicts_other_rows(void **state)
+TEST(implied_alpha_undoes_the_mean_and_predicts_other_rows)
 {
     spec_result result;
-    (void)state;
     run(&result, "implied_alpha", 0,
         "printed_emitted = 1.96; K = 2; printed_speedup = [\"\", \"1.4\"]; other_K = 3;");
     assert_within(number(&result, 0, "implied_alpha"), 0.6, 1e-9);
@@ -539,35 +516,4 @@ static void implied_alpha_undoes_the_mean_and_predicts_other_rows(void **state)
     run(&result, "implied_alpha", 0, "printed_emitted = 1.96; K = 2; other_K = 1; chains = 2;");
     assert_within(number(&result, 0, "emitted_other"), 1.84, 1e-9);
     spec_result_free(&result);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_column_is_called_accepted_or_alpha),
-        cmocka_unit_test(every_measure_is_well_formed),
-        cmocka_unit_test(rows_are_judged_by_the_names_of_their_columns),
-        cmocka_unit_test(acceptance_agrees_with_the_theory_of_its_process),
-        cmocka_unit_test(predict_prints_the_first_table_of_leviathan),
-        cmocka_unit_test(decode_agrees_with_theory_for_pairs_that_have_one),
-        cmocka_unit_test(decode_by_a_seed_agrees_with_the_coupling_by_chance),
-        cmocka_unit_test(decode_leaves_theory_empty_where_there_is_none),
-        cmocka_unit_test(a_prediction_from_one_position_has_no_z),
-        cmocka_unit_test(law_lists_every_number_of_accepted_tokens),
-        cmocka_unit_test(the_law_of_a_process_has_the_mean_that_is_simulated),
-        cmocka_unit_test(a_process_reads_alpha_or_has_a_length),
-        cmocka_unit_test(rounds_without_a_draft_are_counted),
-        cmocka_unit_test(prove_gives_the_speedup_of_the_first_round_where_c_is_given),
-        cmocka_unit_test(the_clock_charges_draft_verify_and_fixed_costs),
-        cmocka_unit_test(overlap_begins_anew_after_its_length),
-        cmocka_unit_test(overlap_and_accept_know_the_reference_vector),
-        cmocka_unit_test(prove_tells_lossless_rules_from_marked_ones),
-        cmocka_unit_test(lossless_accepts_the_rules_and_rejects_the_mistake),
-        cmocka_unit_test(p_values_of_a_lossless_rule_are_uniform),
-        cmocka_unit_test(simulated_alphas_are_the_four_that_theory_tells_apart),
-        cmocka_unit_test(folklore_and_finite_length_print_the_oracle),
-        cmocka_unit_test(closed_calculators_give_what_a_hand_gives),
-        cmocka_unit_test(implied_alpha_undoes_the_mean_and_predicts_other_rows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

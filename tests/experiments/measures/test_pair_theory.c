@@ -59,14 +59,13 @@ static double enumerated(const pair *p, uint64_t limit)
 
 /* K = 1 by hand: a round that starts in s ends after the correction, or after the bonus that
  * follows the accepted x. */
-static void theory_is_the_stationary_mean_over_contexts(void **state)
+TEST(theory_is_the_stationary_mean_over_contexts)
 {
     enum { V = 4 };
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
     spec_model *target, *draft;
     spec_error error;
     double target_law[V][V], draft_law[V][V], start[V] = {1.0}, next[V], mean = 0.0, theory;
-    (void)state;
     assert_int_equal(
         spec_model_open(&target, "markov?V=4&order=1&seed=3", NULL, spec_test_context(0), &error),
         GSL_SUCCESS);
@@ -108,12 +107,11 @@ static void theory_is_the_stationary_mean_over_contexts(void **state)
 
 /* Two routes: the definitions of the rules over a chain of contexts, and their code, enumerated
  * branch by branch. */
-static void enumeration_agrees_with_the_chain_of_contexts(void **state)
+TEST(enumeration_agrees_with_the_chain_of_contexts)
 {
     const char *const rules[] = {"token", "match"}, *const draftings[] = {"chain", "greedy"};
     const char *const targets[] = {"probs:0.55,0.27,0.18", "markov?V=3&order=1&seed=3",
                                    "markov?V=3&order=2&seed=5"};
-    (void)state;
     for (int t = 0; t < 3; t++) {
         for (int i = 0; i < 4; i++) {
             pair p;
@@ -172,11 +170,10 @@ static double hit_by_rounds(const pair *p, int vocab)
 /* Three routes: alpha^K guessed for one pair of rows; the chain over contexts, by formula
  * (token, match) or by rounds not drafted ahead (block, traversal); and the decoder that drafts
  * ahead. */
-static void hits_are_those_of_the_decoder_that_drafts_ahead(void **state)
+TEST(hits_are_those_of_the_decoder_that_drafts_ahead)
 {
     static const char *const rules[] = {"token", "match", "block", "traversal"},
                              *const draftings[] = {"chain", "greedy"};
-    (void)state;
     for (int i = 0; i < 8; i++)
         for (int K = 1; K <= 2; K++) {
             pair p;
@@ -205,10 +202,9 @@ static void hits_are_those_of_the_decoder_that_drafts_ahead(void **state)
     }
 }
 
-static void there_is_no_share_of_hits_where_texts_end_or_lengths_vary(void **state)
+TEST(there_is_no_share_of_hits_where_texts_end_or_lengths_vary)
 {
     pair p;
-    (void)state;
     pair_open(&p, "probs:0.55,0.27,0.18", "probs:0.16,0.43,0.41", "token", "chain", 2);
     assert_true(hit_of(&p) > 0.0);
     p.config.policy = "heuristic";
@@ -226,7 +222,7 @@ static void there_is_no_share_of_hits_where_texts_end_or_lengths_vary(void **sta
 
 /* Every place of an order-0 pair accepts with the same chance, so a tree of full levels is a
  * chain of places; analysis has that chance in closed form. */
-static void trees_of_one_context_are_capped_geometric(void **state)
+TEST(trees_of_one_context_are_capped_geometric)
 {
     const struct {
         const char *rule, *drafting;
@@ -241,7 +237,6 @@ static void trees_of_one_context_are_capped_geometric(void **state)
              {"match", "tree?n=2&siblings=top", spec_multi_draft_match_top}};
     const double target[] = {0.55, 0.27, 0.18}, draft[] = {0.16, 0.43, 0.41};
     spec_ratio_order order = {0};
-    (void)state;
     assert_int_equal(spec_ratio_order_init(&order, 3), GSL_SUCCESS);
     assert_int_equal(spec_ratio_order_sort(&order, target, draft), GSL_SUCCESS);
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
@@ -256,12 +251,11 @@ static void trees_of_one_context_are_capped_geometric(void **state)
 
 /* [Sun25] by their formula for the mean: the sum over prefixes of draft times the least product of
  * later ratios. */
-static void block_is_the_sum_over_prefixes(void **state)
+TEST(block_is_the_sum_over_prefixes)
 {
     const double target[] = {0.55, 0.27, 0.18}, draft[] = {0.16, 0.43, 0.41};
     double mean = 1.0;
     pair p;
-    (void)state;
     for (int x = 0; x < 3; x++) {
         const double first = target[x] / draft[x];
         mean += draft[x] * fmin(1.0, first);
@@ -275,10 +269,9 @@ static void block_is_the_sum_over_prefixes(void **state)
     pair_close(&p);
 }
 
-static void there_is_no_theory_where_rounds_remember_or_are_too_many(void **state)
+TEST(there_is_no_theory_where_rounds_remember_or_are_too_many)
 {
     pair p;
-    (void)state;
     pair_open(&p, "markov?V=3&order=1&seed=3", "markov?V=3&order=1&seed=4", "rrs", "tree?n=2", 2);
     assert_true(enumerated(&p, 1000000) > 1.0);
     assert_nan(enumerated(&p, 1000)); /* three contexts of more than a thousand branches each */
@@ -300,10 +293,9 @@ static void there_is_no_theory_where_rounds_remember_or_are_too_many(void **stat
 
 /* Models that alternate between two tokens: rounds of K + 1 = 2 always begin in the same
  * context, rounds of 3 in both in turn. */
-static void there_is_no_one_mean_where_the_long_run_depends_on_the_start(void **state)
+TEST(there_is_no_one_mean_where_the_long_run_depends_on_the_start)
 {
     pair p;
-    (void)state;
     const char *alternating = "markov?V=2&order=1&seed=1&temperature=0";
     pair_open(&p, alternating, alternating, "block", "chain", 1);
     assert_nan(theory_of(&p));
@@ -315,7 +307,7 @@ static void there_is_no_one_mean_where_the_long_run_depends_on_the_start(void **
 /* The law of the rounds of a seed over texts: that of the coupling only if the strategy shares
  * the noise of the rule. tests/experiments/measures/test_measures.c compares it with simulated
  * rounds. */
-static void a_seed_has_the_theory_of_its_coupling_or_of_match(void **state)
+TEST(a_seed_has_the_theory_of_its_coupling_or_of_match)
 {
     static const struct {
         const char *rule, *drafting, *policy, *by_rule, *by_drafting;
@@ -329,7 +321,6 @@ static void a_seed_has_the_theory_of_its_coupling_or_of_match(void **state)
         {"gumbel", "chain", "fixed", "gumbel", "chain"},
         {"gumbel?seed=7", "gumbel?seed=7", "confidence-drop", "gumbel?seed=7", "gumbel?seed=7"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof c / sizeof c[0]; i++) {
         pair p;
         spec_decoder_config by_chance;
@@ -351,32 +342,14 @@ static void a_seed_has_the_theory_of_its_coupling_or_of_match(void **state)
     }
 }
 
-static void a_config_that_no_decoder_takes_is_refused(void **state)
+TEST(a_config_that_no_decoder_takes_is_refused)
 {
     pair p;
     double mean;
     spec_error error;
-    (void)state;
     pair_open(&p, "probs:0.55,0.27,0.18", "probs:0.16,0.43,0.41", "rrs",
               "tree?n=2&siblings=without", 1);
     assert_int_equal(spec_pair_theory_emitted(&mean, &p.config, &error), GSL_EINVAL);
     assert_nan(mean);
     pair_close(&p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(theory_is_the_stationary_mean_over_contexts),
-        cmocka_unit_test(enumeration_agrees_with_the_chain_of_contexts),
-        cmocka_unit_test(hits_are_those_of_the_decoder_that_drafts_ahead),
-        cmocka_unit_test(there_is_no_share_of_hits_where_texts_end_or_lengths_vary),
-        cmocka_unit_test(trees_of_one_context_are_capped_geometric),
-        cmocka_unit_test(block_is_the_sum_over_prefixes),
-        cmocka_unit_test(there_is_no_theory_where_rounds_remember_or_are_too_many),
-        cmocka_unit_test(there_is_no_one_mean_where_the_long_run_depends_on_the_start),
-        cmocka_unit_test(a_seed_has_the_theory_of_its_coupling_or_of_match),
-        cmocka_unit_test(a_config_that_no_decoder_takes_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

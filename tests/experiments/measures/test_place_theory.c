@@ -9,6 +9,7 @@
 #include "tests/models/rows/rows_pair.h"
 #include "tests/support/folder.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 static const char path[] = "test_place_theory.tmp";
 
@@ -93,9 +94,8 @@ static void assert_theory(const char *rule, const char *drafting, const char *mo
     close_model(&target);
 }
 
-static void theory_is_what_enumeration_of_the_rounds_gives(void **state)
+TEST(theory_is_what_enumeration_of_the_rounds_gives)
 {
-    (void)state;
     for (int K = 0; K <= 3; K++) assert_theory("token", "chain", "", K);
     assert_theory("match", "chain", "", 2);
     assert_theory("greedy", "chain", "", 2);
@@ -106,9 +106,8 @@ static void theory_is_what_enumeration_of_the_rounds_gives(void **state)
     assert_theory("token", "chain", "&begin=57", 3);
 }
 
-static void other_pairs_rules_and_drafts_have_none(void **state)
+TEST(other_pairs_rules_and_drafts_have_none)
 {
-    (void)state;
     static const char *const pairs[][5] = {
         {"rows:test_place_theory.tmp", "rows:test_place_theory.tmp?side=draft", "block", "chain",
          "fixed"},
@@ -150,9 +149,8 @@ static void other_pairs_rules_and_drafts_have_none(void **state)
 
 /* Power: the stationary mean of the iid formula differs from these by .02 or more, 10 standard
  * errors. */
-static void simulation_agrees(void **state)
+TEST(simulation_agrees)
 {
-    (void)state;
     spec_result result;
     run(&result, "decode", 30000,
         "target = \"rows:test_place_theory.tmp\"; draft = "
@@ -163,9 +161,8 @@ static void simulation_agrees(void **state)
 }
 
 /* alpha (i) of a file is the mean over all its places, without an error. */
-static void alpha_of_a_file_is_exact(void **state)
+TEST(alpha_of_a_file_is_exact)
 {
-    (void)state;
     spec_result result;
     spec_rows_file file;
     spec_error error;
@@ -186,9 +183,8 @@ static void alpha_of_a_file_is_exact(void **state)
 }
 
 /* Each place of a file counts once; elsewhere there are as many as requested. */
-static void overlaps_are_counted_in_bins(void **state)
+TEST(overlaps_are_counted_in_bins)
 {
-    (void)state;
     spec_result result;
     spec_rows_file file;
     spec_error error;
@@ -221,14 +217,4 @@ static void overlaps_are_counted_in_bins(void **state)
     spec_result_free(&result);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(theory_is_what_enumeration_of_the_rounds_gives),
-        cmocka_unit_test(other_pairs_rules_and_drafts_have_none),
-        cmocka_unit_test(simulation_agrees),
-        cmocka_unit_test(alpha_of_a_file_is_exact),
-        cmocka_unit_test(overlaps_are_counted_in_bins),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+SUITE(.setup = set_up, .teardown = tear_down);

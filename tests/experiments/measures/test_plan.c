@@ -72,9 +72,8 @@ static const struct {
 };
 enum { N_JUDGED = 6 };
 
-static void what_is_planned_is_what_the_written_tree_yields(void **state)
+TEST(what_is_planned_is_what_the_written_tree_yields)
 {
-    (void)state;
     const double free_verify[8] = {1, 1, 1, 1, 1, 1, 1, 1};
     int trees = 0, planned_shapes = 0;
     for (int c = 0; c < N_ROWS * N_ROWS; c++)
@@ -129,9 +128,8 @@ static void what_is_planned_is_what_the_written_tree_yields(void **state)
 
 /* If chances fall by rank, the n largest products are the best tree: both plans have its tokens,
  * and no form has more. Costs decide between sizes. */
-static void plans_agree_and_no_form_beats_them(void **state)
+TEST(plans_agree_and_no_form_beats_them)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (int i = 0; i < 60; i++) {
         double accept[8 * 4], verify[41], sum = table_uniform(&noise);
@@ -167,9 +165,8 @@ static void plans_agree_and_no_form_beats_them(void **state)
 
 /* Medusa's heads differ: the tree of the table .6 .2 / .5 .3 by hand: 1 (.6), 11 (.3), 2 (.2), 12
  * (.18), 21 (.1). */
-static void heads_are_planned_level_by_level(void **state)
+TEST(heads_are_planned_level_by_level)
 {
-    (void)state;
     const double accept[] = {0.6, 0.2, 0.5, 0.3}, verify[] = {1, 1, 1, 1, 1, 1, 1},
                  rising[] = {0.6, 0.2, 0.3, 0.5};
     static const struct {
@@ -205,9 +202,8 @@ static void heads_are_planned_level_by_level(void **state)
 
 /* ---- acceptance by rank ---------------------------------------------------------------------- */
 
-static void measured_chances_are_those_of_the_closed_forms(void **state)
+TEST(measured_chances_are_those_of_the_closed_forms)
 {
-    (void)state;
     const uint64_t seed = spec_test_seed(), positions = spec_test_samples(20000);
     for (int j = 0; j < N_JUDGED; j++) {
         double exact[V], measured[V], again[V];
@@ -240,9 +236,8 @@ static void measured_chances_are_those_of_the_closed_forms(void **state)
     }
 }
 
-static void what_has_no_closed_form_is_left_to_measurement(void **state)
+TEST(what_has_no_closed_form_is_left_to_measurement)
 {
-    (void)state;
     double accept[V];
     bool exact;
     spec_error error = {""};
@@ -271,9 +266,8 @@ static void what_has_no_closed_form_is_left_to_measurement(void **state)
 
 /* With the same rows in every context, EAGLE-2's tree is Medusa's, planned from the draft's own
  * probabilities. */
-static void a_dynamic_tree_of_one_context_is_medusas(void **state)
+TEST(a_dynamic_tree_of_one_context_is_medusas)
 {
-    (void)state;
     const double verify[10] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     const double target[V] = {0.3, 0.6, 0.1}, draft[V] = {0.27, 0.12, 0.61};
     double accept[LEVELS * V];
@@ -311,9 +305,8 @@ static void write_file(const char *text)
     assert_int_equal(fclose(out), 0);
 }
 
-static void accuracies_are_read_and_nonsense_is_refused(void **state)
+TEST(accuracies_are_read_and_nonsense_is_refused)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
     } bad[] = {
@@ -350,9 +343,8 @@ static void accuracies_are_read_and_nonsense_is_refused(void **state)
                 GSL_SUCCESS);
 }
 
-static void costs_are_interpolated_and_nonsense_is_refused(void **state)
+TEST(costs_are_interpolated_and_nonsense_is_refused)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
     } bad[] = {
@@ -405,17 +397,4 @@ static int remove_path(void **state)
     return unlink(path);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_planned_is_what_the_written_tree_yields),
-        cmocka_unit_test(plans_agree_and_no_form_beats_them),
-        cmocka_unit_test(heads_are_planned_level_by_level),
-        cmocka_unit_test(measured_chances_are_those_of_the_closed_forms),
-        cmocka_unit_test(what_has_no_closed_form_is_left_to_measurement),
-        cmocka_unit_test(a_dynamic_tree_of_one_context_is_medusas),
-        cmocka_unit_test(accuracies_are_read_and_nonsense_is_refused),
-        cmocka_unit_test(costs_are_interpolated_and_nonsense_is_refused),
-    };
-    return cmocka_run_group_tests(tests, make_path, remove_path);
-}
+SUITE(.setup = make_path, .teardown = remove_path);

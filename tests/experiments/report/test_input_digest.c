@@ -30,12 +30,11 @@ static const char grid_text[] =
     "title = \"A\"; measure = \"acceptance\"; rounds = 1000; labels = [\"task\"];\n"
     "points = ( { alpha = 0.5; K = 2; task = \"x\"; }, { alpha = 0.8; K = 4; task = \"y\"; } );";
 
-static void every_change_of_the_inputs_changes_it(void **state)
+TEST(every_change_of_the_inputs_changes_it)
 {
     static const char *const sets[] = {"K=3",   "alpha=0.5", "rounds=1001",        "seed=43",
                                        "c=0.2", "task=x",    "standard_error=0.1", "process=iid"};
     char was[SPEC_INPUT_DIGEST_SIZE], is[SPEC_INPUT_DIGEST_SIZE];
-    (void)state;
     digest_of(was, grid_text, NULL);
     assert_int_equal(strlen(was), 16); /* no file */
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
@@ -47,13 +46,13 @@ static void every_change_of_the_inputs_changes_it(void **state)
         was);
 }
 
-static void the_bytes_of_the_texts_are_part_of_it(void **state)
+TEST(the_bytes_of_the_texts_are_part_of_it, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
 {
     static const char text[] =
         "measure = \"overlap\"; defaults = { TEXT = \"own.txt\"; };\n"
         "grid = { target = \"ngram:${TEXT}?order=3\"; draft = \"ngram:${TEXT}?order=2\"; };";
     char was[SPEC_INPUT_DIGEST_SIZE], is[SPEC_INPUT_DIGEST_SIZE];
-    (void)state;
     write_file("own.txt", "the cat sat on the mat");
     write_file("same.txt", "the cat sat on the mat");
     digest_of(was, text, NULL);
@@ -70,13 +69,13 @@ static void the_bytes_of_the_texts_are_part_of_it(void **state)
 }
 
 /* A file behind a strategy is hashed. A folder or file with the name of a kind is no input. */
-static void files_are_found_behind_strategies_alone(void **state)
+TEST(files_are_found_behind_strategies_alone, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
 {
     static const char text[] =
         "measure = \"prove\"; grid = { rule = \"token\"; target = \"uniform?V=3\"; draft = "
         "[\"chain:uniform?V=3\", \"greedy:probs:own.txt\"]; K = 1; };";
     char was[SPEC_INPUT_DIGEST_SIZE], is[SPEC_INPUT_DIGEST_SIZE];
-    (void)state;
     write_file("own.txt", "0.5,0.3,0.2");
     digest_of(was, text, NULL);
     assert_int_equal(strlen(was), 33);
@@ -86,12 +85,11 @@ static void files_are_found_behind_strategies_alone(void **state)
     assert_string_not_equal(digest_of(is, text, NULL), was);
 }
 
-static void a_finding_agrees_with_its_inputs_alone(void **state)
+TEST(a_finding_agrees_with_its_inputs_alone)
 {
     char digest[SPEC_INPUT_DIGEST_SIZE], text[1024];
     spec_error error = {""};
     spec_experiment e;
-    (void)state;
     digest_of(digest, grid_text, NULL);
     for (int i = 0; i < 5; i++) {
         const char *const wrong_digest[] = {"finding_for=0123456789abcdef", NULL},
@@ -106,17 +104,4 @@ static void a_finding_agrees_with_its_inputs_alone(void **state)
         assert_int_equal(spec_input_digest_agrees(&e, NULL), i == 0);
         spec_experiment_free(&e);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_change_of_the_inputs_changes_it),
-        cmocka_unit_test_setup_teardown(the_bytes_of_the_texts_are_part_of_it, spec_folder_enter,
-                                        spec_folder_leave),
-        cmocka_unit_test_setup_teardown(files_are_found_behind_strategies_alone, spec_folder_enter,
-                                        spec_folder_leave),
-        cmocka_unit_test(a_finding_agrees_with_its_inputs_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static void short_names_keep_what_tells_models_apart(void **state)
+TEST(short_names_keep_what_tells_models_apart)
 {
     static const char *const cases[][2] = {
         {"ngram:experiments/text/prose.txt?order=6&tokens=bytes", "6-grams of prose.txt"},
@@ -21,7 +21,6 @@ static void short_names_keep_what_tells_models_apart(void **state)
         {"greedy:dirichlet?V=3&seed=1", "greedy:dirichlet?V=3&seed=1"},
         {":?", ":?"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *name = spec_naming_short(cases[i][0]);
         assert_string_equal(name, cases[i][1]);
@@ -34,10 +33,9 @@ static void add(spec_grid *grid, const char *name, int n, const char *const *val
     assert_int_equal(spec_grid_add(grid, name, values, n, false), GSL_SUCCESS);
 }
 
-static void values_become_a_list_a_range_or_a_count(void **state)
+TEST(values_become_a_list_a_range_or_a_count)
 {
     spec_grid grid = {0};
-    (void)state;
     add(&grid, "one", 1, (const char *const[]){"0.27"});
     add(&grid, "two", 3, (const char *const[]){"7", "3", "7"});
     add(&grid, "four", 4, (const char *const[]){"1", "2", "4", "8"});
@@ -77,12 +75,11 @@ static void values_become_a_list_a_range_or_a_count(void **state)
     spec_grid_free(&grid);
 }
 
-static void braces_are_replaced_or_refused(void **state)
+TEST(braces_are_replaced_or_refused)
 {
     spec_grid grid = {0};
     spec_error error = {""};
     char *text = NULL;
-    (void)state;
     add(&grid, "alpha", 2, (const char *const[]){"0.5", "0.8"});
     add(&grid, "K", 1, (const char *const[]){"3"});
     assert_int_equal(spec_naming_expand(&text, &grid, "at K = {K} and alpha {alpha}.", &error),
@@ -100,7 +97,7 @@ static void braces_are_replaced_or_refused(void **state)
     spec_grid_free(&grid);
 }
 
-static void a_shell_reads_its_word_back(void **state)
+TEST(a_shell_reads_its_word_back)
 {
     static const char *const cases[][2] = {
         {"K=1:3", "K=1:3"},
@@ -110,7 +107,6 @@ static void a_shell_reads_its_word_back(void **state)
         {"$HOME", "'$HOME'"},
         {"draft=layers?of=target&exit=2", "'draft=layers?of=target&exit=2'"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *text = NULL;
         size_t n;
@@ -120,15 +116,4 @@ static void a_shell_reads_its_word_back(void **state)
         assert_string_equal(text, cases[i][1]);
         free(text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(short_names_keep_what_tells_models_apart),
-        cmocka_unit_test(values_become_a_list_a_range_or_a_count),
-        cmocka_unit_test(a_shell_reads_its_word_back),
-        cmocka_unit_test(braces_are_replaced_or_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,14 +36,13 @@ static void says(const char *page, const char *part)
     if (strstr(page, part) == NULL) fail_msg("no '%s' in:\n%s", part, page);
 }
 
-static void the_page_says_what_was_asked_and_what_came_out(void **state)
+TEST(the_page_says_what_was_asked_and_what_came_out)
 {
     char folder[] = "/tmp/speclab-test-XXXXXX", figure[100], *page = NULL;
     spec_result result;
     spec_error error = {""};
     spec_run_options run = {.opt_context = spec_test_context(1)};
     size_t n;
-    (void)state;
     assert_non_null(mkdtemp(folder));
     snprintf(figure, sizeof figure, "%s/table.svg", folder);
     spec_experiment e = load(NULL);
@@ -103,7 +102,7 @@ static void the_page_says_what_was_asked_and_what_came_out(void **state)
 }
 
 /* Other inputs have no finding and no time, and the command has the overrides. */
-static void a_changed_experiment_reports_its_own_inputs_alone(void **state)
+TEST(a_changed_experiment_reports_its_own_inputs_alone)
 {
     static const char *const set[] = {"K=2:6:2", "rounds=900", NULL},
                              *const command[] = {"speclab run my/table.cfg"};
@@ -113,7 +112,6 @@ static void a_changed_experiment_reports_its_own_inputs_alone(void **state)
     spec_result result;
     char *page = NULL;
     size_t n;
-    (void)state;
     spec_experiment e = load(set);
     assert_int_equal(spec_experiment_run(&result, &e, &run, &error), GSL_SUCCESS);
     const spec_experiment *experiments[] = {&e};
@@ -134,7 +132,7 @@ static void a_changed_experiment_reports_its_own_inputs_alone(void **state)
 }
 
 /* A table omits the columns with one value; of equal rows these would be all columns. */
-static void equal_rows_keep_their_table(void **state)
+TEST(equal_rows_keep_their_table)
 {
     static const char text[] = "measure = \"predict\"; grid = { alpha = [0.27, 0.27]; K = 3; };";
     char *page = NULL;
@@ -143,7 +141,6 @@ static void equal_rows_keep_their_table(void **state)
     spec_error error = {""};
     const spec_run_options run = {.opt_context = spec_test_context(1)};
     size_t n;
-    (void)state;
     assert_int_equal(spec_experiment_parse(&e, "twice.cfg", text, strlen(text), NULL, &error),
                      GSL_SUCCESS);
     assert_int_equal(spec_experiment_run(&result, &e, &run, &error), GSL_SUCCESS);
@@ -157,14 +154,4 @@ static void equal_rows_keep_their_table(void **state)
     free(page);
     spec_result_free(&result);
     spec_experiment_free(&e);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_page_says_what_was_asked_and_what_came_out),
-        cmocka_unit_test(a_changed_experiment_reports_its_own_inputs_alone),
-        cmocka_unit_test(equal_rows_keep_their_table),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,7 +45,7 @@ static char *summary_of(const spec_experiment *e, const spec_result *result)
     return copy;
 }
 
-static void sentences_give_ranges_places_and_trends(void **state)
+TEST(sentences_give_ranges_places_and_trends)
 {
     static const char *const column[] = {"alpha",      "K",       "emitted",
                                          "emitted_se", "speedup", "speedup_theory"};
@@ -57,7 +57,6 @@ static void sentences_give_ranges_places_and_trends(void **state)
         0.9, 2, 2.7, 0.01,  2.30, 2.32, /* */
         0.9, 3, 3.4, 0.01,  2.60, 2.62,
     };
-    (void)state;
     spec_experiment e =
         parse("measure = \"acceptance\"; grid = { alpha = [0.5, 0.9]; K = [1, 2, 3]; };");
     spec_result result = result_of(column, 6, cell, 6);
@@ -78,7 +77,7 @@ static void sentences_give_ranges_places_and_trends(void **state)
     spec_experiment_free(&e);
 }
 
-static void exact_columns_count_ties_and_names_are_ranked(void **state)
+TEST(exact_columns_count_ties_and_names_are_ranked)
 {
     static const char text[] = "measure = \"prove\"; grid = { rule = [\"token\", \"match\"]; "
                                "target = \"probs:0.5,0.5\"; draft = "
@@ -89,7 +88,6 @@ static void exact_columns_count_ties_and_names_are_ranked(void **state)
     spec_result result;
     spec_run_options options = {.opt_context = spec_test_context(1)};
     spec_error error = {""};
-    (void)state;
     assert_int_equal(spec_experiment_run(&result, &e, &options, &error), GSL_SUCCESS);
     char *said = summary_of(&e, &result);
     /* token: overlap 0.9, so 0.9 and 0.9 + 0.81; match: 0.5, so 0.5 and 0.75 */
@@ -107,11 +105,10 @@ static void exact_columns_count_ties_and_names_are_ranked(void **state)
 
 /* There is no sentence along an axis on which two rows of a series are at one place, nor about a
  * column without errors. */
-static void silence_where_rows_or_errors_do_not_carry_it(void **state)
+TEST(silence_where_rows_or_errors_do_not_carry_it)
 {
     static const char *const column[] = {"K", "emitted", "emitted_se", "speedup"};
     static const double cell[] = {1, 1.4, 0.01, 1.3, 1, 1.5, 0.01, 1.2, 2, 1.8, 0.01, NAN};
-    (void)state;
     spec_experiment e =
         parse("measure = \"decode\"; grid = { target = \"zipf\"; draft = \"zipf\"; K = [1, 2]; };");
     spec_result result = result_of(column, 4, cell, 3);
@@ -130,7 +127,7 @@ static void silence_where_rows_or_errors_do_not_carry_it(void **state)
     spec_experiment_free(&e);
 }
 
-static void keys_leave_out_what_follows_from_others(void **state)
+TEST(keys_leave_out_what_follows_from_others)
 {
     static const char text[] = "measure = \"decode\"; labels = [\"task\"]; grid = { task = [\"x\", "
                                "\"y\"]; text = [\"d/a.txt\", \"d/b.txt\"];\n"
@@ -141,7 +138,6 @@ static void keys_leave_out_what_follows_from_others(void **state)
     char *name = NULL;
     size_t n;
     spec_row_keys keys;
-    (void)state;
     spec_experiment e = parse(text);
     spec_result result = {0};
     assert_int_equal(spec_table_init(&result.table, column, 7), GSL_SUCCESS);
@@ -167,14 +163,13 @@ static void keys_leave_out_what_follows_from_others(void **state)
 }
 
 /* Drafts that change with T are one draft along T; a draft that does not change is another. */
-static void an_axis_that_others_build_goes_by_what_builds_it(void **state)
+TEST(an_axis_that_others_build_goes_by_what_builds_it)
 {
     static const char text[] =
         "measure = \"decode\"; grid = { target = \"zipf\"; draft = [\"d/m.gguf?x={T}\", "
         "\"e/m.gguf?x=9\"]; T = [1, 2, 3]; K = 1; };";
     static const char *const column[] = {"draft", "T", "emitted", "emitted_se"};
     static const double emitted[] = {1.1, 1.2, 1.3, 1.1, 1.05, 1.35};
-    (void)state;
     spec_experiment e = parse(text);
     spec_result result = {0};
     assert_int_equal(spec_table_init(&result.table, column, 4), GSL_SUCCESS);
@@ -235,7 +230,7 @@ static const char *words_of(const double y[AXIS], const double se[AXIS])
 
 /* Random tables in a random order of rows: each count of the sentence equals the count of a
  * plain loop. */
-static void counts_agree_with_a_plain_count(void **state)
+TEST(counts_agree_with_a_plain_count)
 {
     static const char *const column[] = {"alpha", "K", "emitted", "emitted_se"};
     static const char *const words[] = {"rises",
@@ -248,7 +243,6 @@ static void counts_agree_with_a_plain_count(void **state)
     spec_experiment e =
         parse("measure = \"acceptance\"; grid = { alpha = \"0.1:0.65:0.05\"; K = \"1:5\"; };");
     int seen[6] = {0};
-    (void)state;
     for (int trial = 0; trial < 200; trial++) {
         double cell[AXIS * OTHERS][4], y[OTHERS][AXIS], se[OTHERS][AXIS];
         int count[6] = {0}, n_words = 0;
@@ -291,7 +285,7 @@ static void counts_agree_with_a_plain_count(void **state)
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-static void evidence_says_how_the_rows_stand(void **state)
+TEST(evidence_says_how_the_rows_stand)
 {
     static const char *const column[] = {"alpha", "K", "emitted", "emitted_z"};
     static const double cell[] = {0.5, 1, 1.4, -2.345, 0.5, 2, 1.8, 1.0, 0.9, 1, 1.9, NAN};
@@ -310,7 +304,6 @@ static void evidence_says_how_the_rows_stand(void **state)
          "**2 of 3 checked rows FAIL**; the largest difference from theory is 2.35 standard "
          "errors"},
     };
-    (void)state;
     spec_experiment e =
         parse("measure = \"acceptance\"; grid = { alpha = [0.5, 0.9]; K = [1, 2]; };");
     spec_result result = result_of(column, 4, cell, 3);
@@ -329,9 +322,8 @@ static void evidence_says_how_the_rows_stand(void **state)
     spec_experiment_free(&e);
 }
 
-static void every_measure_has_main_columns_that_it_computes(void **state)
+TEST(every_measure_has_main_columns_that_it_computes)
 {
-    (void)state;
     for (int i = 0; spec_measures[i] != NULL; i++) {
         const spec_measure *measure = spec_measures[i];
         if (measure->headlines == NULL || measure->headlines[0].column == NULL)
@@ -345,19 +337,4 @@ static void every_measure_has_main_columns_that_it_computes(void **state)
         for (int k = 0; measure->keys != NULL && measure->keys[k] != NULL; k++)
             assert_true(spec_measure_tells(measure, measure->keys[k]));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sentences_give_ranges_places_and_trends),
-        cmocka_unit_test(exact_columns_count_ties_and_names_are_ranked),
-        cmocka_unit_test(silence_where_rows_or_errors_do_not_carry_it),
-        cmocka_unit_test(keys_leave_out_what_follows_from_others),
-        cmocka_unit_test(an_axis_that_others_build_goes_by_what_builds_it),
-        cmocka_unit_test(counts_agree_with_a_plain_count),
-        cmocka_unit_test(evidence_says_how_the_rows_stand),
-        cmocka_unit_test(every_measure_has_main_columns_that_it_computes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

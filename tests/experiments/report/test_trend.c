@@ -14,7 +14,7 @@ static spec_trend trend_of(const int *tenths, int n, double se, int *ret_at)
     return spec_trend_of(y, errors, n, ret_at);
 }
 
-static void trends_are_what_the_errors_carry(void **state)
+TEST(trends_are_what_the_errors_carry)
 {
     static const struct {
         int n, y[6];
@@ -32,7 +32,6 @@ static void trends_are_what_the_errors_carry(void **state)
         {3, {5, 5, 5}, SPEC_TREND_FLAT, SPEC_TREND_FLAT, 0},
         {3, {0, 9, 8}, SPEC_TREND_RISES, SPEC_TREND_PEAKS, 1},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int at = -1;
         assert_int_equal(trend_of(cases[i].y, cases[i].n, 0.0708, &at), cases[i].noisy);
@@ -42,23 +41,13 @@ static void trends_are_what_the_errors_carry(void **state)
 }
 
 /* 1e-16 beside 2e-16, and numbers that agree to ten digits, differ by rounding only. */
-static void rounding_is_no_trend(void **state)
+TEST(rounding_is_no_trend)
 {
     const double tv[] = {1e-16, 2e-16, 7e-14}, nearly[] = {0.123456789, 0.123456789 + 1e-11},
                  none[3] = {0.0};
     int at;
-    (void)state;
     assert_int_equal(spec_trend_of(tv, none, 3, &at), SPEC_TREND_FLAT);
     assert_int_equal(spec_trend_of(nearly, none, 2, &at), SPEC_TREND_FLAT);
     assert_true(spec_trend_above(1.0, 0.3, 0.0, 0.39));  /* 1 > 2 * 0.492 */
     assert_false(spec_trend_above(1.0, 0.3, 0.0, 0.41)); /* 1 < 2 * 0.508 */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trends_are_what_the_errors_carry),
-        cmocka_unit_test(rounding_is_no_trend),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,9 +39,8 @@ static spec_claim_value compute(const char *name, const char *cost, const char *
 #define EXACT(name, cost, draft, ...) compute(name, cost, draft, (spec_claim){__VA_ARGS__}).value
 
 /* Numbers that were derived apart from this program, in as many digits as were written down. */
-static void formulas_give_known_numbers(void **state)
+TEST(formulas_give_known_numbers)
 {
-    (void)state;
     assert_prints(EXACT("capacity", h100, eagle, .alpha = 0.8, .K = 3, .prompt = 512.0), 1, "49.4");
     assert_prints(EXACT("capacity", h100, eagle, .alpha = 0.6, .K = 5, .prompt = 512.0), 1, "37.0");
     assert_prints(EXACT("break_even_batch", h100, eagle, .alpha = 0.6, .K = 3), 0, "162");
@@ -62,9 +61,8 @@ static void formulas_give_known_numbers(void **state)
 }
 
 /* At the break-even batch and context the speed-up of tokens per second is 1. */
-static void break_even_is_where_the_speedup_is_1(void **state)
+TEST(break_even_is_where_the_speedup_is_1)
 {
-    (void)state;
     const double B = EXACT("break_even_batch", h100, eagle, .alpha = 0.7, .K = 5);
     assert_true(EXACT("tokens_speedup", h100, eagle, .alpha = 0.7, .K = 5, .batch = floor(B)) >=
                 1.0);
@@ -80,9 +78,8 @@ static void break_even_is_where_the_speedup_is_1(void **state)
         1.0, 3e-3);
 }
 
-static void a_draft_model_costs_its_own_passes(void **state)
+TEST(a_draft_model_costs_its_own_passes)
 {
-    (void)state;
     spec_error error = {""};
     spec_step_cost *draft;
     check(spec_step_cost_create(&draft, "step=1ms,token=10us,kv=1us", NULL, &error), &error);
@@ -94,9 +91,8 @@ static void a_draft_model_costs_its_own_passes(void **state)
     spec_step_cost_free(draft);
 }
 
-static void servers_that_share_one_request_lose_throughput(void **state)
+TEST(servers_that_share_one_request_lose_throughput)
 {
-    (void)state;
     /* 10 servers; a token takes .8 * .1 + .2 = .28 steps of 1 + .01 tokens s. 20 requests: plain
      * servers have 2 each. */
     assert_near(EXACT("parallel_throughput", "step=1s,token=10ms", NULL, .alpha = 0.8, .c = 0.1,
@@ -107,9 +103,8 @@ static void servers_that_share_one_request_lose_throughput(void **state)
                 1.0 / 0.28, 1e-12);
 }
 
-static void lengths_below_the_optimum_lose(void **state)
+TEST(lengths_below_the_optimum_lose)
 {
-    (void)state;
     const char *const by_token[] = {"step=10ms,token=0.5ms", "token=0.1ms"},
                       *const by_pass[] = {"step=10ms,token=0.5ms", "pass=0.7ms"};
     assert_same(EXACT("stop_worst", by_token[0], by_token[1], .K = 4), 1.0);
@@ -124,9 +119,8 @@ static void lengths_below_the_optimum_lose(void **state)
 /* ---- simulated ------------------------------------------------------------------------------- */
 
 /* The intervals of other arrivals and another program: 1.350(8) and 0.490(24). */
-static void the_engine_gives_known_speedups_of_latency(void **state)
+TEST(the_engine_gives_known_speedups_of_latency)
 {
-    (void)state;
     const spec_claim at_35 = {.alpha = 0.6, .K = 3, .rate = 35.0, .prompt = 512.0, .output = 256.0};
     spec_claim value = at_35;
     spec_claim_value speedup = compute("latency_speedup", h100, eagle, value);
@@ -137,9 +131,8 @@ static void the_engine_gives_known_speedups_of_latency(void **state)
     assert_true(speedup.low < 0.52 && speedup.high > 0.46);
 }
 
-static void a_continuous_batch_waits_for_no_request(void **state)
+TEST(a_continuous_batch_waits_for_no_request)
 {
-    (void)state;
     const spec_claim claim = {
         .alpha = 0.8, .K = 4, .batch = 32.0, .output = 64.0, .spread = "beta?concentration=5"};
     const spec_claim_value rounds = compute("continuous_rounds", h100, eagle, claim);
@@ -147,9 +140,8 @@ static void a_continuous_batch_waits_for_no_request(void **state)
     assert_true(rounds.high - rounds.low < 0.01);
 }
 
-static void a_rate_above_the_capacity_is_refused(void **state)
+TEST(a_rate_above_the_capacity_is_refused)
 {
-    (void)state;
     spec_error error = {""};
     spec_claim_value value;
     spec_step_cost *cost;
@@ -169,9 +161,8 @@ static void a_rate_above_the_capacity_is_refused(void **state)
 }
 
 /* Two requests, two copies of each; steps by hand. */
-static void replays_follow_the_accepted_lengths(void **state)
+TEST(replays_follow_the_accepted_lengths)
 {
-    (void)state;
     /* Behind the prefill's token: rounds of 1 + 1, 2 + 1 tokens (5 in all), and of 0 + 1, 1 + 1. */
     int64_t begin[] = {0, 2, 4};
     int8_t length[] = {1, 2, 0, 1};
@@ -194,9 +185,8 @@ static void replays_follow_the_accepted_lengths(void **state)
 
 /* ---- verdicts -------------------------------------------------------------------------------- */
 
-static void verdicts_need_the_whole_interval(void **state)
+TEST(verdicts_need_the_whole_interval)
 {
-    (void)state;
     static const struct {
         spec_claim_value value;
         spec_claim_relation relation;
@@ -220,29 +210,10 @@ static void verdicts_need_the_whole_interval(void **state)
             cases[i].verdict);
 }
 
-static void an_unknown_quantity_is_named(void **state)
+TEST(an_unknown_quantity_is_named)
 {
-    (void)state;
     spec_error error = {""};
     assert_null(spec_claim_quantity_find("tokens_speedups", &error));
     assert_non_null(strstr(error.text, "there is no quantity 'tokens_speedups'"));
     assert_non_null(strstr(error.text, "tokens_speedup'"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formulas_give_known_numbers),
-        cmocka_unit_test(break_even_is_where_the_speedup_is_1),
-        cmocka_unit_test(a_draft_model_costs_its_own_passes),
-        cmocka_unit_test(servers_that_share_one_request_lose_throughput),
-        cmocka_unit_test(lengths_below_the_optimum_lose),
-        cmocka_unit_test(the_engine_gives_known_speedups_of_latency),
-        cmocka_unit_test(a_continuous_batch_waits_for_no_request),
-        cmocka_unit_test(a_rate_above_the_capacity_is_refused),
-        cmocka_unit_test(replays_follow_the_accepted_lengths),
-        cmocka_unit_test(verdicts_need_the_whole_interval),
-        cmocka_unit_test(an_unknown_quantity_is_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,11 +31,10 @@ static spec_replications of_latencies(const double *latency, int n, uint64_t req
 
 /* ---- estimates ------------------------------------------------------------------------------- */
 
-static void the_jackknife_of_a_mean_is_the_mean_and_its_standard_error(void **state)
+TEST(the_jackknife_of_a_mean_is_the_mean_and_its_standard_error)
 {
     static const double latency[] = {0.27, 2.385, 1.1, 3.7, 0.9};
     double mean = 0.0, m2 = 0.0;
-    (void)state;
     const spec_replications runs = of_latencies(latency, 5, 1);
     for (int i = 0; i < 5; i++) mean += latency[i] / 5.0;
     for (int i = 0; i < 5; i++) m2 += (latency[i] - mean) * (latency[i] - mean);
@@ -52,12 +51,11 @@ static double square_of_mean(const void *self, const spec_serving_sums *sums)
 }
 
 /* The square of a mean is too large by the variance of the mean. */
-static void the_jackknife_removes_a_bias_of_order_one_over_n(void **state)
+TEST(the_jackknife_removes_a_bias_of_order_one_over_n)
 {
     enum { RUNS = 8, TRIALS = 40000 };
     double plain = 0.0, corrected = 0.0;
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
-    (void)state;
     spec_rng_stream(rng, spec_test_seed(), 0);
     for (int t = 0; t < TRIALS; t++) {
         double latency[RUNS], mean = 0.0;
@@ -71,19 +69,17 @@ static void the_jackknife_removes_a_bias_of_order_one_over_n(void **state)
     assert_near(corrected, 1.0, 0.03);
 }
 
-static void equal_replications_have_no_standard_error(void **state)
+TEST(equal_replications_have_no_standard_error)
 {
     static const double latency[] = {0.3, 0.3, 0.3};
-    (void)state;
     const spec_replications runs = of_latencies(latency, 3, 7);
     assert_true(spec_replications_estimate(&runs, mean_latency, NULL).se == 0.0);
     assert_true(spec_replications_drift(&runs) == 0.0);
 }
 
-static void a_drift_is_found_and_noise_is_not(void **state)
+TEST(a_drift_is_found_and_noise_is_not)
 {
     spec_replications runs = {.n = 64};
-    (void)state;
     for (int i = 0; i < 64; i++) {
         runs.early[i] = 1.0 + 0.1 * sin(17.0 * i);
         runs.late[i] = 1.0 + 0.1 * sin(23.0 * i + 2.0);
@@ -101,13 +97,12 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void a_quantile_is_the_one_of_the_sorted_times(void **state)
+TEST(a_quantile_is_the_one_of_the_sorted_times)
 {
     enum { MOST = 300 };
     static const double quantiles[] = {0.0, 0.01, 0.5, 0.9, 0.99, 1.0};
     float times[MOST], sorted[MOST];
     spec_rng_state rng = spec_rng_stream_state(spec_test_seed(), 1);
-    (void)state;
     for (int t = 0; t < 400; t++) {
         const uint64_t n = 1 + spec_rng_next(&rng) % (MOST - 1);
         const double levels = t % 3 == 0 ? 5.0 : 1e6; /* with ties, and without */
@@ -123,17 +118,16 @@ static void a_quantile_is_the_one_of_the_sorted_times(void **state)
     }
 }
 
-static void requests_without_a_time_per_token_are_left_out(void **state)
+TEST(requests_without_a_time_per_token_are_left_out)
 {
     float times[] = {NAN, 3.0f, NAN, 1.0f, 2.0f};
     float none[] = {NAN, NAN};
-    (void)state;
     assert_true(spec_replications_quantile(times, 5, 0.5) == 2.0);
     assert_true(isnan(spec_replications_quantile(none, 2, 0.5)));
     assert_true(isnan(spec_replications_quantile(times, 0, 0.5)));
 }
 
-static void objectives_count_requests_that_meet_every_limit(void **state)
+TEST(objectives_count_requests_that_meet_every_limit)
 {
     float first[] = {0.1f, 0.6f, 0.2f, 0.3f}, per[] = {0.02f, 0.02f, 0.08f, NAN},
           latency[] = {1.0f, 1.0f, 1.0f, 9.0f};
@@ -141,7 +135,6 @@ static void objectives_count_requests_that_meet_every_limit(void **state)
         .requests = 4, .first_token = first, .per_token = per, .latency = latency};
     spec_error error = {""};
     spec_slo slo;
-    (void)state;
     assert_int_equal(spec_slo_parse(&slo, "", &error), GSL_SUCCESS);
     assert_false(spec_slo_limits(&slo));
     assert_int_equal(spec_slo_parse(&slo, "ttft=500ms,tpot=50ms", &error), GSL_SUCCESS);
@@ -171,7 +164,7 @@ static void draw_pairs(spec_replications runs[PLANS], const double factor[PLANS]
     }
 }
 
-static void common_random_numbers_make_the_interval_narrow(void **state)
+TEST(common_random_numbers_make_the_interval_narrow)
 {
     static const double factor[PLANS] = {1.0, 0.5, 0.502};
     enum { TRIALS = 60 };
@@ -179,7 +172,6 @@ static void common_random_numbers_make_the_interval_narrow(void **state)
     int covered = 0, open = 0;
     spec_error error = {""};
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
-    (void)state;
     spec_rng_stream(rng, spec_test_seed(), 2);
     for (int t = 0; t < TRIALS; t++) {
         spec_paired_plan paired[PLANS];
@@ -203,7 +195,7 @@ static void common_random_numbers_make_the_interval_narrow(void **state)
     assert_true(open > TRIALS / 6 && open < TRIALS);
 }
 
-static void a_plan_without_a_result_has_no_speedup_and_is_not_best(void **state)
+TEST(a_plan_without_a_result_has_no_speedup_and_is_not_best)
 {
     static const double factor[PLANS] = {1.0, 0.5, 0.7};
     static spec_replications runs[PLANS];
@@ -211,7 +203,6 @@ static void a_plan_without_a_result_has_no_speedup_and_is_not_best(void **state)
     spec_error error = {""};
     int best;
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
-    (void)state;
     spec_rng_stream(rng, spec_test_seed(), 3);
     draw_pairs(runs, factor, rng);
     gsl_rng_free(rng);
@@ -235,12 +226,11 @@ static void a_plan_without_a_result_has_no_speedup_and_is_not_best(void **state)
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-static void replications_are_the_same_bytes_for_any_number_of_threads(void **state)
+TEST(replications_are_the_same_bytes_for_any_number_of_threads)
 {
     static spec_replications runs[3];
     serving_setup setup;
     spec_error error = {""};
-    (void)state;
     serving_setup_init(&setup, "step=7ms,token=21us", "round=2ms", "fixed?K=3", 30, 0.7);
     setup.plan.closed = false;
     setup.plan.slots = 40;
@@ -264,13 +254,12 @@ static void replications_are_the_same_bytes_for_any_number_of_threads(void **sta
     serving_setup_free(&setup);
 }
 
-static void the_first_failure_by_number_is_reported(void **state)
+TEST(the_first_failure_by_number_is_reported)
 {
     static spec_replications runs;
     serving_setup setup;
     spec_error error = {""};
     volatile int stop = 1;
-    (void)state;
     serving_setup_init(&setup, "step=7ms,token=21us", "round=2ms", "fixed?K=3", 30, 0.7);
     const spec_replications_plan stopped = {.n = 4, .seed = 42, .opt_stop = &stop};
     assert_int_equal(spec_replications_run(&runs, &setup.plan, &stopped, &error), GSL_EFAILED);
@@ -281,22 +270,4 @@ static void the_first_failure_by_number_is_reported(void **state)
     assert_true(error.text[0] != '\0');
     spec_replications_free(&runs);
     serving_setup_free(&setup);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_jackknife_of_a_mean_is_the_mean_and_its_standard_error),
-        cmocka_unit_test(the_jackknife_removes_a_bias_of_order_one_over_n),
-        cmocka_unit_test(equal_replications_have_no_standard_error),
-        cmocka_unit_test(a_drift_is_found_and_noise_is_not),
-        cmocka_unit_test(a_quantile_is_the_one_of_the_sorted_times),
-        cmocka_unit_test(requests_without_a_time_per_token_are_left_out),
-        cmocka_unit_test(objectives_count_requests_that_meet_every_limit),
-        cmocka_unit_test(common_random_numbers_make_the_interval_narrow),
-        cmocka_unit_test(a_plan_without_a_result_has_no_speedup_and_is_not_best),
-        cmocka_unit_test(replications_are_the_same_bytes_for_any_number_of_threads),
-        cmocka_unit_test(the_first_failure_by_number_is_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

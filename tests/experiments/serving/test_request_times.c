@@ -35,9 +35,8 @@ static spec_request_trace trace_of_four(void)
                                 .format = "plain"};
 }
 
-static void times_count_from_arrivals_on_the_clock_of_the_engine(void **state)
+TEST(times_count_from_arrivals_on_the_clock_of_the_engine)
 {
-    (void)state;
     const spec_request_trace trace = trace_of_four();
     static const double ttft[] = {1.0, 0.5, 1.0, 1.0}, latency[] = {2.0, 0.5, 7.0, 3.0},
                         tpot[] = {0.5, NAN, 0.5, 0.5};
@@ -56,9 +55,8 @@ static void times_count_from_arrivals_on_the_clock_of_the_engine(void **state)
     spec_request_times_free(&times);
 }
 
-static void halves_are_every_second_request_or_the_first_in_time(void **state)
+TEST(halves_are_every_second_request_or_the_first_in_time)
 {
-    (void)state;
     const spec_request_trace trace = trace_of_four();
     static const struct {
         spec_request_split split;
@@ -87,9 +85,8 @@ static void halves_are_every_second_request_or_the_first_in_time(void **state)
     spec_request_times_free(&times);
 }
 
-static void traces_without_times_are_refused(void **state)
+TEST(traces_without_times_are_refused)
 {
-    (void)state;
     double back[] = {102.0, 101.5, 102.9, 107.0};
     spec_request_times times;
     spec_error error = {""};
@@ -168,31 +165,17 @@ static void predicts_the_other_half(const char *path, int slots, int blocks)
     spec_request_trace_free(&trace);
 }
 
-static void requests_of_an_rtx_pro_6000_are_predicted(void **state)
+TEST(requests_of_an_rtx_pro_6000_are_predicted)
 {
     char path[4096];
-    (void)state;
     spec_test_data(path, sizeof path, "serving/RTXPRO6000_Llama-3.1-8B.jsonl");
     predicts_the_other_half(path, 128, 0);
 }
 
 /* Its memory is full most of the time: requests wait for blocks and are preempted. */
-static void requests_of_an_rtx_4090_are_predicted(void **state)
+TEST(requests_of_an_rtx_4090_are_predicted)
 {
     char path[4096];
-    (void)state;
     spec_test_data(path, sizeof path, "serving/RTX4090_Llama-3.1-8B.jsonl");
     predicts_the_other_half(path, 256, 2587);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_count_from_arrivals_on_the_clock_of_the_engine),
-        cmocka_unit_test(halves_are_every_second_request_or_the_first_in_time),
-        cmocka_unit_test(traces_without_times_are_refused),
-        cmocka_unit_test(requests_of_an_rtx_pro_6000_are_predicted),
-        cmocka_unit_test(requests_of_an_rtx_4090_are_predicted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,7 +42,7 @@ static void describe(char text[400], const char *K, const char *lengths)
     spec_serving_choices_free(&choices);
 }
 
-static void ways_are_in_the_order_of_the_lists(void **state)
+TEST(ways_are_in_the_order_of_the_lists)
 {
     static const char *const cases[][3] = {
         {"0,1,3", "fixed", "fixed/0* fixed/1 fixed/3"},
@@ -55,7 +55,6 @@ static void ways_are_in_the_order_of_the_lists(void **state)
          "schedule:[[1,32,5],[33,128,2]]/5 fixed/0* fixed/2"},
         {"0", "bandit", "bandit/8 fixed/0*?"}, /* without a K above 0 its own default */
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[400];
         describe(text, cases[i][0], cases[i][1]);
@@ -63,7 +62,7 @@ static void ways_are_in_the_order_of_the_lists(void **state)
     }
 }
 
-static void wrong_lists_name_their_parameter(void **state)
+TEST(wrong_lists_name_their_parameter)
 {
     static const char *const wrong[][3] = {
         {"", "fixed", "K"},           {"1,1", "fixed", "K: 1 comes twice"},
@@ -71,7 +70,6 @@ static void wrong_lists_name_their_parameter(void **state)
         {"1:40", "fixed", "K: more"}, {"1:20", "fixed,fixed", "lengths: with all K more"},
         {"1", "", "lengths: "},       {"1", "fixed,", "lengths: "},
         {"1", "goodptu", "lengths: "}};
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         spec_serving_choices choices;
         spec_error error = {""};
@@ -86,14 +84,13 @@ static void wrong_lists_name_their_parameter(void **state)
 
 /* The first requests have evenly spread parts of their output, by streams of their own; the others
  * are as they were. */
-static void begun_requests_have_a_part_of_their_output_left(void **state)
+TEST(begun_requests_have_a_part_of_their_output_left)
 {
     enum { BEGUN = 100, ALL = 120, OUTPUT = 1001 };
     const drawn_requests drawn = {.output = {OUTPUT, OUTPUT}, .alpha = {0.7, 0.7}};
     const spec_begun_requests begun = {drawn_requests_source(&drawn), BEGUN};
     const spec_request_source source = spec_begun_requests_source(&begun);
     int first[2] = {0};
-    (void)state;
     for (uint64_t stream = 0; stream < 2; stream++) {
         int in_decile[10] = {0};
         void *cursor = source.begin(source.self, 42, stream);
@@ -112,12 +109,4 @@ static void begun_requests_have_a_part_of_their_output_left(void **state)
     assert_int_not_equal(first[0], first[1]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ways_are_in_the_order_of_the_lists),
-        cmocka_unit_test(wrong_lists_name_their_parameter),
-        cmocka_unit_test(begun_requests_have_a_part_of_their_output_left),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+SUITE(.setup = set_up, .teardown = tear_down);

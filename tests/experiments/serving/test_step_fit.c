@@ -100,9 +100,8 @@ static double full_step_error(const spec_affine_step *cost)
 
 /* Where the schedule differs in one request, its times differ by whole steps: costs near the true
  * ones may fit worse than others, above all where memory is short. */
-static void known_costs_are_recovered(void **state)
+TEST(known_costs_are_recovered)
 {
-    (void)state;
     for (int split = 0; split < 2; split++)
         for (int blocks = 0; blocks <= 700 * (split == 0); blocks += 700) {
             engine e;
@@ -140,9 +139,8 @@ static double mean_of(const spec_request_times *times, spec_time_kind kind, bool
     return sum / (double)n;
 }
 
-static void the_other_half_is_predicted(void **state)
+TEST(the_other_half_is_predicted)
 {
-    (void)state;
     engine e;
     spec_error error = {""};
     spec_affine_step cost;
@@ -166,9 +164,8 @@ static void the_other_half_is_predicted(void **state)
 }
 
 /* With errors of 2 % in every time, and of 20 requests one twice as slow and one twice as fast. */
-static void noise_and_outliers_move_the_costs_little(void **state)
+TEST(noise_and_outliers_move_the_costs_little)
 {
-    (void)state;
     engine e;
     spec_error error = {""};
     spec_affine_step cost;
@@ -191,9 +188,8 @@ static void noise_and_outliers_move_the_costs_little(void **state)
 }
 
 /* A fit cannot make up for a scheduler that the engine does not have. */
-static void an_engine_without_its_memory_limit_does_not_fit(void **state)
+TEST(an_engine_without_its_memory_limit_does_not_fit)
 {
-    (void)state;
     engine e;
     spec_error error = {""};
     spec_affine_step cost;
@@ -206,9 +202,8 @@ static void an_engine_without_its_memory_limit_does_not_fit(void **state)
 }
 
 /* The times of the other half are not read. */
-static void the_fit_sees_one_half_alone(void **state)
+TEST(the_fit_sees_one_half_alone)
 {
-    (void)state;
     engine e;
     spec_error error = {""};
     begin(&e, 0);
@@ -232,9 +227,8 @@ static void the_fit_sees_one_half_alone(void **state)
     end(&e);
 }
 
-static void a_trace_of_single_tokens_has_nothing_to_fit(void **state)
+TEST(a_trace_of_single_tokens_has_nothing_to_fit)
 {
-    (void)state;
     engine e;
     spec_error error = {""};
     spec_affine_step cost;
@@ -250,9 +244,8 @@ static void a_trace_of_single_tokens_has_nothing_to_fit(void **state)
 }
 
 /* Errors are relative to them. */
-static void times_of_0_are_refused(void **state)
+TEST(times_of_0_are_refused)
 {
-    (void)state;
     engine e;
     spec_error error = {""};
     spec_affine_step cost;
@@ -264,9 +257,8 @@ static void times_of_0_are_refused(void **state)
     end(&e);
 }
 
-static void a_fit_can_be_interrupted(void **state)
+TEST(a_fit_can_be_interrupted)
 {
-    (void)state;
     const volatile int stop = 1;
     engine e;
     spec_error error = {""};
@@ -276,19 +268,4 @@ static void a_fit_can_be_interrupted(void **state)
     assert_int_equal(spec_step_fit(&cost, &loss, &e.problem, &stop, &error), GSL_EFAILED);
     assert_string_equal(error.text, "interrupted");
     end(&e);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_costs_are_recovered),
-        cmocka_unit_test(the_other_half_is_predicted),
-        cmocka_unit_test(noise_and_outliers_move_the_costs_little),
-        cmocka_unit_test(an_engine_without_its_memory_limit_does_not_fit),
-        cmocka_unit_test(the_fit_sees_one_half_alone),
-        cmocka_unit_test(a_trace_of_single_tokens_has_nothing_to_fit),
-        cmocka_unit_test(times_of_0_are_refused),
-        cmocka_unit_test(a_fit_can_be_interrupted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,9 +107,8 @@ static bool has_the_trainers_weights(const case_of *c)
     return memcmp(a->value, b->value, a->numbers * sizeof *a->value) == 0;
 }
 
-static void a_step_is_one_of_the_offline_trainer_bit_for_bit(void **state)
+TEST(a_step_is_one_of_the_offline_trainer_bit_for_bit)
 {
-    (void)state;
     for (int kind = 0; kind < SPEC_LOSSES_KINDS; kind++) {
         case_of c;
         spec_error error = {""};
@@ -130,12 +129,11 @@ static void a_step_is_one_of_the_offline_trainer_bit_for_bit(void **state)
 }
 
 /* Rows and tokens of other places are not read: changing them changes nothing. */
-static void places_that_are_not_marked_do_not_count(void **state)
+TEST(places_that_are_not_marked_do_not_count)
 {
     case_of one, other;
     spec_error error = {""};
     double loss;
-    (void)state;
     open_case(&one, SPEC_LOSSES_JSD, 1);
     open_case(&other, SPEC_LOSSES_JSD, 1);
     assert_int_equal(spec_training_step(&one.training, &loss, &error), GSL_SUCCESS);
@@ -157,12 +155,11 @@ static void places_that_are_not_marked_do_not_count(void **state)
     close_case(&one);
 }
 
-static void it_restarts_from_its_first_weights(void **state)
+TEST(it_restarts_from_its_first_weights)
 {
     case_of c;
     spec_error error = {""};
     double loss[2], unused;
-    (void)state;
     open_case(&c, SPEC_LOSSES_FKL, 1);
     const spec_parameters *p = &c.learner.model.parameters;
     const size_t bytes = p->numbers * sizeof *p->value;
@@ -185,11 +182,10 @@ static void it_restarts_from_its_first_weights(void **state)
 }
 
 /* softmax(z / T) = row, for the logits z that the row becomes. */
-static void a_row_becomes_the_logits_that_serve_it(void **state)
+TEST(a_row_becomes_the_logits_that_serve_it)
 {
     static const double row[VOCAB] = {0.27, 0.03, 0.5, 0.2}, temperatures[] = {0.0, 0.6, 1.0, 1.7};
     case_of c;
-    (void)state;
     open_case(&c, SPEC_LOSSES_TV, 1);
     for (int i = 0; i < 4; i++) {
         const double T = temperatures[i] > 0.0 ? temperatures[i] : 1.0;
@@ -202,13 +198,12 @@ static void a_row_becomes_the_logits_that_serve_it(void **state)
     close_case(&c);
 }
 
-static void what_is_not_finite_or_too_large_is_refused(void **state)
+TEST(what_is_not_finite_or_too_large_is_refused)
 {
     case_of c;
     spec_draft_learner learner;
     spec_error error = {""};
     double loss;
-    (void)state;
     open_case(&c, SPEC_LOSSES_FKL, 1);
     assert_int_equal(spec_training_step(&c.training, &loss, &error), GSL_SUCCESS);
     copy_batch(&c);
@@ -225,16 +220,4 @@ static void what_is_not_finite_or_too_large_is_refused(void **state)
     assert_int_equal(spec_draft_learner_init(&learner, &plan, checkpoint_of(c.draft), NULL, &error),
                      GSL_EDOM);
     close_case(&c);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_step_is_one_of_the_offline_trainer_bit_for_bit),
-        cmocka_unit_test(places_that_are_not_marked_do_not_count),
-        cmocka_unit_test(it_restarts_from_its_first_weights),
-        cmocka_unit_test(a_row_becomes_the_logits_that_serve_it),
-        cmocka_unit_test(what_is_not_finite_or_too_large_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,11 +30,10 @@ static void enumerate(double *ret_rounds, double *ret_tokens, double accept[PLAC
     }
 }
 
-static void it_equals_the_sum_over_all_outcomes(void **state)
+TEST(it_equals_the_sum_over_all_outcomes)
 {
     double accept[PLACES][K], room[PLACES];
     spec_exact_walk walk = {.K = K};
-    (void)state;
     for (int t = 0; t < PLACES; t++)
         for (int d = 0; d < K; d++) accept[t][d] = chance((uint64_t)(t * K + d));
     accept[3][1] = 0.0;
@@ -55,12 +54,11 @@ static void it_equals_the_sum_over_all_outcomes(void **state)
     assert_true(fabs(spec_exact_walk_alpha(&walk, 2) - second / first) < 1e-12);
 }
 
-static void a_constant_acceptance_gives_the_capped_geometric_mean(void **state)
+TEST(a_constant_acceptance_gives_the_capped_geometric_mean)
 {
     enum { LONG = 200 };
     double accept[LONG][K], room[LONG];
     spec_exact_walk walk = {.K = K};
-    (void)state;
     for (int t = 0; t < LONG; t++)
         for (int d = 0; d < K; d++) accept[t][d] = 0.7;
     for (int text = 0; text < 2; text++)
@@ -73,24 +71,13 @@ static void a_constant_acceptance_gives_the_capped_geometric_mean(void **state)
 
 /* Acceptance 1 and 0 in turn: rounds of one draft token begin at each second place alone, and
  * accept always. The mean over all places would be 1.5. */
-static void rounds_do_not_begin_everywhere(void **state)
+TEST(rounds_do_not_begin_everywhere)
 {
     enum { LONG = 100 };
     double accept[LONG][K], room[LONG];
     spec_exact_walk walk = {.K = 1};
-    (void)state;
     for (int t = 0; t < LONG; t++) (&accept[0][0])[t] = t % 2 == 0 ? 1.0 : 0.0;
     spec_exact_walk_add(&walk, &accept[0][0], LONG, 0, room);
     assert_true(spec_exact_walk_tokens_per_round(&walk, 1) == 2.0);
     assert_true(spec_exact_walk_alpha(&walk, 1) == 0.5);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_equals_the_sum_over_all_outcomes),
-        cmocka_unit_test(a_constant_acceptance_gives_the_capped_geometric_mean),
-        cmocka_unit_test(rounds_do_not_begin_everywhere),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,10 +134,9 @@ static void alpha_by_sessions(double ret[2], const case_of *c, int exit, int tem
     ret[1] = sum[1] / sum[0];
 }
 
-static void acceptance_is_the_overlap_of_the_draft_s_rows(void **state)
+TEST(acceptance_is_the_overlap_of_the_draft_s_rows)
 {
     case_of c;
-    (void)state;
     open_case(&c, 0.001, 0.1);
     judge(&c);
     assert_true(c.score.bits == c.score.target_bits && c.score.bits > 0.5);
@@ -157,11 +156,10 @@ static void acceptance_is_the_overlap_of_the_draft_s_rows(void **state)
 }
 
 /* Of the given costs no other exit and draft length has a larger speed-up. */
-static void the_best_exit_is_the_best_of_all(void **state)
+TEST(the_best_exit_is_the_best_of_all)
 {
     static const double pass[] = {0.0, 1.0, 1.07, 1.13, 1.21};
     case_of c;
-    (void)state;
     open_case(&c, 0.001, 0.1);
     judge(&c);
     const spec_shape *shape = &c.score.shape;
@@ -186,11 +184,10 @@ static void the_best_exit_is_the_best_of_all(void **state)
     close_case(&c);
 }
 
-static void exits_come_nearer_to_the_model(void **state)
+TEST(exits_come_nearer_to_the_model)
 {
     case_of c;
     double before[LAYERS];
-    (void)state;
     open_case(&c, 0.003, 0.1);
     judge(&c);
     for (int l = 1; l < LAYERS; l++) before[l] = spec_exact_walk_alpha(&c.score.walk[1][l - 1], 1);
@@ -206,10 +203,9 @@ static void exits_come_nearer_to_the_model(void **state)
 
 /* A high rate: the loss rises, falls below the middle bar once more, and rises again. The weights
  * of the last row below the bar are put back. */
-static void the_bar_is_kept(void **state)
+TEST(the_bar_is_kept)
 {
     static const double bars[] = {0.0, 0.08, INFINITY};
-    (void)state;
     for (size_t i = 0; i < sizeof bars / sizeof bars[0]; i++) {
         case_of c;
         long last = 0;
@@ -233,15 +229,4 @@ static void the_bar_is_kept(void **state)
         assert_true(c.score.bits - c.score.target_bits <= bars[i]);
         close_case(&c);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(acceptance_is_the_overlap_of_the_draft_s_rows),
-        cmocka_unit_test(the_best_exit_is_the_best_of_all),
-        cmocka_unit_test(exits_come_nearer_to_the_model),
-        cmocka_unit_test(the_bar_is_kept),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,10 +96,9 @@ static double search(const ranks *r, int nodes)
     return (double)tokens / rounds;
 }
 
-static void trees_equal_those_of_a_search(void **state)
+TEST(trees_equal_those_of_a_search)
 {
     static const int nodes[] = {1, 4, 8, 60, 2 * PATHS};
-    (void)state;
     for (uint64_t key = 1; key <= 5; key++) {
         ranks r;
         fill(&r, key);
@@ -109,32 +108,20 @@ static void trees_equal_those_of_a_search(void **state)
 }
 
 /* The best path is a chain of first ranks: with K nodes every round accepts K tokens. */
-static void a_perfect_draft_accepts_a_whole_chain(void **state)
+TEST(a_perfect_draft_accepts_a_whole_chain)
 {
     ranks r;
-    (void)state;
     memset(&r, 0, sizeof r);
     assert_near(tokens_of(&r, 1), 2.0, 1e-12);
     assert_near(tokens_of(&r, K), K + 1.0, 1e-12);
 }
 
 /* The tree is fitted to the first half alone: what the second half follows does not help it. */
-static void texts_of_the_walk_do_not_choose_the_tree(void **state)
+TEST(texts_of_the_walk_do_not_choose_the_tree)
 {
     ranks r;
-    (void)state;
     memset(&r, RANKS, sizeof r);
     for (int i = 0; i < TEXTS; i++)
         for (int t = 0; t < PLACES; t++) r.rank[i][t][0] = i < TEXTS / 2 ? 0 : 1;
     assert_near(tokens_of(&r, 8), 1.0, 1e-12);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trees_equal_those_of_a_search),
-        cmocka_unit_test(a_perfect_draft_accepts_a_whole_chain),
-        cmocka_unit_test(texts_of_the_walk_do_not_choose_the_tree),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -123,18 +123,16 @@ static double gain_of(int kind, spec_losses_kind loss, int depth)
            spec_exact_walk_alpha(&before.walk[1], depth);
 }
 
-static void every_loss_brings_the_draft_nearer(void **state)
+TEST(every_loss_brings_the_draft_nearer)
 {
-    (void)state;
     for (int loss = 0; loss < SPEC_LOSSES_KINDS; loss++) {
         const double gain = gain_of(DRAFT, (spec_losses_kind)loss, 1);
         if (!(gain > 0.02)) fail_msg("%s: alpha rose by %g", spec_losses_names[loss], gain);
     }
 }
 
-static void every_head_comes_nearer_at_each_depth(void **state)
+TEST(every_head_comes_nearer_at_each_depth)
 {
-    (void)state;
     for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++)
         for (int depth = 1; depth <= 2; depth++) {
             const double gain = gain_of(kind, SPEC_LOSSES_FKL, depth);
@@ -143,9 +141,8 @@ static void every_head_comes_nearer_at_each_depth(void **state)
         }
 }
 
-static void the_bits_do_not_depend_on_threads_or_instructions(void **state)
+TEST(the_bits_do_not_depend_on_threads_or_instructions)
 {
-    (void)state;
     for (int kind = EXITS; kind < SPEC_HEAD_KINDS; kind++) {
         case_of one, other;
         spec_error error;
@@ -167,12 +164,11 @@ static void the_bits_do_not_depend_on_threads_or_instructions(void **state)
 
 /* Of EAGLE too, whose states have noise, and of exits, with dropped layers and weights that were
  * kept at step 10. */
-static void it_continues_from_its_state(void **state)
+TEST(it_continues_from_its_state)
 {
     static const char settings[] = "loss=jsd\nseed=5\n";
     static const int kinds[] = {DRAFT, SPEC_HEAD_EAGLE, EXITS};
     static const spec_training_schedule replanned = {2, {{2 * STEPS, 0}, {STEPS, 12}}};
-    (void)state;
     for (int i = 0; i < 3; i++) {
         case_of whole, parts;
         spec_error error;
@@ -205,13 +201,12 @@ static void it_continues_from_its_state(void **state)
     }
 }
 
-static void other_settings_and_damage_are_refused(void **state)
+TEST(other_settings_and_damage_are_refused)
 {
     static const char settings[] = "loss=jsd\nseed=5\n";
     case_of c;
     spec_error error;
     struct stat file;
-    (void)state;
     open_case(&c, DRAFT, SPEC_LOSSES_JSD, 1);
     run_steps(&c, 2);
     const size_t bytes = c.training.parameters->numbers * sizeof(float);
@@ -254,12 +249,11 @@ static void other_settings_and_damage_are_refused(void **state)
     close_case(&c);
 }
 
-static void a_loss_that_is_not_finite_ends_it(void **state)
+TEST(a_loss_that_is_not_finite_ends_it)
 {
     case_of c;
     spec_error error;
     double loss;
-    (void)state;
     open_case(&c, DRAFT, SPEC_LOSSES_CE, 1);
     run_steps(&c, 2);
     spec_parameters *p = c.training.parameters;
@@ -272,15 +266,4 @@ static void a_loss_that_is_not_finite_ends_it(void **state)
     close_case(&c);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_loss_brings_the_draft_nearer),
-        cmocka_unit_test(every_head_comes_nearer_at_each_depth),
-        cmocka_unit_test(the_bits_do_not_depend_on_threads_or_instructions),
-        cmocka_unit_test(it_continues_from_its_state),
-        cmocka_unit_test(other_settings_and_damage_are_refused),
-        cmocka_unit_test(a_loss_that_is_not_finite_ends_it),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

@@ -79,9 +79,8 @@ static outcome run(double (*seconds)(double share), double first)
     return out;
 }
 
-static void a_training_ends_in_time_whatever_the_machine_does(void **state)
+TEST(a_training_ends_in_time_whatever_the_machine_does)
 {
-    (void)state;
     static double (*const machines[])(double) = {steady, slower_half_way, faster_half_way,
                                                  stalls_near_the_end, restless};
     static const double measured[] = {0.1, 0.02, 0.5}; /* right, and wrong by a factor of 5 */
@@ -100,18 +99,16 @@ static void a_training_ends_in_time_whatever_the_machine_does(void **state)
     assert_within((double)quiet.step, (240.0 - 5.0 - 30.0) / 0.1, 2.0);
 }
 
-static void an_impossible_limit_leaves_one_step(void **state)
+TEST(an_impossible_limit_leaves_one_step)
 {
-    (void)state;
     const outcome out = run(steady, 300.0);
     assert_int_equal(out.step, 1);
     assert_int_equal(out.schedule.n, 1);
 }
 
 /* A cold first step says that one step fits after it, where more do. */
-static void a_slow_first_step_does_not_end_a_training_of_few_steps(void **state)
+TEST(a_slow_first_step_does_not_end_a_training_of_few_steps)
 {
-    (void)state;
     static const double first[] = {36.0, 70.0, 110.0};
     static const long steps[] = {6, 5, 4};
     for (int i = 0; i < 3; i++) {
@@ -123,9 +120,8 @@ static void a_slow_first_step_does_not_end_a_training_of_few_steps(void **state)
     }
 }
 
-static void a_schedule_comes_back_from_its_text(void **state)
+TEST(a_schedule_comes_back_from_its_text)
 {
-    (void)state;
     char text[SPEC_TRAINING_SCHEDULE_TEXT];
     spec_training_schedule again;
     const outcome out = run(slower_half_way, 0.5);
@@ -148,9 +144,8 @@ static void a_schedule_comes_back_from_its_text(void **state)
     assert_same(spec_training_schedule_done(&again, 6), 1.0);
 }
 
-static void a_text_without_sense_is_refused(void **state)
+TEST(a_text_without_sense_is_refused)
 {
-    (void)state;
     static const char *const texts[] = {
         "",           "0",        "-5",       "1.5",
         "10,",        "10,20",    "10,20@",   "10,20@0",
@@ -162,16 +157,4 @@ static void a_text_without_sense_is_refused(void **state)
         if (spec_training_schedule_read(&schedule, texts[i]) == GSL_SUCCESS)
             fail_msg("'%s' is read", texts[i]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_training_ends_in_time_whatever_the_machine_does),
-        cmocka_unit_test(an_impossible_limit_leaves_one_step),
-        cmocka_unit_test(a_slow_first_step_does_not_end_a_training_of_few_steps),
-        cmocka_unit_test(a_schedule_comes_back_from_its_text),
-        cmocka_unit_test(a_text_without_sense_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

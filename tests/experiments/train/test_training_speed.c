@@ -35,7 +35,7 @@ static void open_case(case_of *c, int kind)
 /* Queries and output of 16, keys and values of 8: a layer without norms, and the output. */
 enum { LAYER = DIM * (2 * 16 + 2 * 8 + 3 * FFN), OUTPUT = VOCAB * DIM };
 
-static void weights_of_drafts_are_counted(void **state)
+TEST(weights_of_drafts_are_counted)
 {
     const double pass = LAYERS * LAYER + OUTPUT;
     const struct {
@@ -49,7 +49,6 @@ static void weights_of_drafts_are_counted(void **state)
         {SPEC_HEAD_MTP, 0.0, 2 * DIM * DIM + LAYER + OUTPUT, 5 * DIM},
         {SPEC_HEAD_PARALLEL, 3 * DIM * DIM + LAYER + DIM * (16 + 2 * 8) + OUTPUT, 0.0, 4 * DIM},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         for (int k = 1; k <= K; k++) {
             case_of c;
@@ -63,14 +62,13 @@ static void weights_of_drafts_are_counted(void **state)
 }
 
 /* Acceptance 0.8 at every place: tokens per round are 1.8, 2.44 and 2.952. */
-static void the_best_length_has_the_largest_speed_up(void **state)
+TEST(the_best_length_has_the_largest_speed_up)
 {
     double accept[300 * K], room[300];
     spec_exact_walk walk = {.K = K};
     spec_training_speed speed = {
         .K = K, .pass = {0.0, 1.0, 1.1, 1.2, 1.9}, .draft = {0.0, 0.2, 0.4, 0.6}};
     int best;
-    (void)state;
     for (int i = 0; i < 300 * K; i++) accept[i] = 0.8;
     spec_exact_walk_add(&walk, accept, 300, 1, room);
     assert_near(spec_training_speed_best(&best, &speed, &walk), 2.44 / 1.6, 1e-9);
@@ -80,13 +78,12 @@ static void the_best_length_has_the_largest_speed_up(void **state)
     assert_int_equal(best, 0);
 }
 
-static void passes_of_the_target_are_measured(void **state)
+TEST(passes_of_the_target_are_measured)
 {
     case_of c;
     spec_error error;
     spec_training_speed speed;
     int text[20];
-    (void)state;
     open_case(&c, SPEC_HEAD_MEDUSA);
     for (int i = 0; i < 20; i++) text[i] = i;
     assert_int_equal(spec_training_speed_measure(&speed, c.target, NULL, &c.plan, text, 20, &error),
@@ -101,14 +98,4 @@ static void passes_of_the_target_are_measured(void **state)
     assert_true(speed.draft_measured && speed.draft[1] > 0.0);
     assert_near(speed.draft[3], 3.0 * speed.draft[1], 1e-12);
     spec_model_close(c.target);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(weights_of_drafts_are_counted),
-        cmocka_unit_test(the_best_length_has_the_largest_speed_up),
-        cmocka_unit_test(passes_of_the_target_are_measured),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,20 +99,18 @@ static void check_windows(bool has_unknown)
     spec_tokenizer_free(tokenizer);
 }
 
-static void windows_avoid_foreign_characters_and_what_is_held_out(void **state)
+TEST(windows_avoid_foreign_characters_and_what_is_held_out)
 {
-    (void)state;
     put_text();
     check_windows(true);
     check_windows(false);
 }
 
-static void a_short_text_is_refused(void **state)
+TEST(a_short_text_is_refused)
 {
     spec_tokenizer *tokenizer = letters(true);
     spec_training_texts texts;
     spec_error error;
-    (void)state;
     FILE *file = fopen("short.txt", "w");
     assert_non_null(file);
     fputs("abcdefghijklmnopqrstuvwxyz", file);
@@ -126,7 +124,7 @@ static void a_short_text_is_refused(void **state)
     spec_tokenizer_free(tokenizer);
 }
 
-static void sampled_texts_follow_the_model(void **state)
+TEST(sampled_texts_follow_the_model)
 {
     spec_model *model;
     spec_session session;
@@ -134,7 +132,6 @@ static void sampled_texts_follow_the_model(void **state)
     spec_training_texts one, three, greedy;
     double room[50];
     int token[PLACES], next[PLACES];
-    (void)state;
     assert_int_equal(spec_model_open(&model,
                                      "random?dim=32&layers=1&heads=2&ffn=64&vocab=50&"
                                      "context=16&type=f32",
@@ -171,12 +168,4 @@ static void sampled_texts_follow_the_model(void **state)
     spec_model_close(model);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(windows_avoid_foreign_characters_and_what_is_held_out),
-        cmocka_unit_test(a_short_text_is_refused),
-        cmocka_unit_test(sampled_texts_follow_the_model),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

@@ -66,9 +66,8 @@ static void assert_distinct(const spec_skip_trials *trials, int sublayers)
     }
 }
 
-static void an_exhaustive_search_tries_every_set_once(void **state)
+TEST(an_exhaustive_search_tries_every_set_once)
 {
-    (void)state;
     for (int d = 2; d <= 10; d += 4) {
         problem p = {.sublayers = d, .key = 3};
         spec_skip_trials all = run(&p, SPEC_SKIP_EXHAUSTIVE, 0, 1);
@@ -78,9 +77,8 @@ static void an_exhaustive_search_tries_every_set_once(void **state)
     }
 }
 
-static void other_searches_end_when_all_sets_were_tried(void **state)
+TEST(other_searches_end_when_all_sets_were_tried)
 {
-    (void)state;
     for (int method = SPEC_SKIP_BAYES; method <= SPEC_SKIP_RANDOM; method++) {
         problem p = {.sublayers = 4, .key = 5};
         spec_skip_trials all = run(&p, (spec_skip_method)method, 100, 1);
@@ -90,9 +88,8 @@ static void other_searches_end_when_all_sets_were_tried(void **state)
     }
 }
 
-static void searches_of_a_seed_begin_alike_and_repeat(void **state)
+TEST(searches_of_a_seed_begin_alike_and_repeat)
 {
-    (void)state;
     problem p = {.sublayers = 12, .key = 7};
     spec_skip_trials bayes = run(&p, SPEC_SKIP_BAYES, 30, 9),
                      again = run(&p, SPEC_SKIP_BAYES, 30, 9),
@@ -110,9 +107,8 @@ static void searches_of_a_seed_begin_alike_and_repeat(void **state)
 
 /* 40 trials of 4,094 sets: random search finds the optimum of a problem with probability .01 at
  * most, so 4 of 20 with probability 1e-4 or less. */
-static void bayes_finds_the_optimum_where_random_sets_do_not(void **state)
+TEST(bayes_finds_the_optimum_where_random_sets_do_not)
 {
-    (void)state;
     int found = 0, found_at_random = 0;
     for (int i = 0; i < 20; i++) {
         problem p = {.sublayers = 12, .key = (uint64_t)i};
@@ -130,9 +126,8 @@ static void bayes_finds_the_optimum_where_random_sets_do_not(void **state)
     assert_true(found >= 12 && found_at_random <= 4);
 }
 
-static void failures_end_the_search(void **state)
+TEST(failures_end_the_search)
 {
-    (void)state;
     for (int method = 0; spec_skip_methods[method] != NULL; method++) {
         problem p = {.sublayers = 6, .key = 1, .fails_at = 9};
         spec_skip_trials trials;
@@ -150,16 +145,4 @@ static void failures_end_the_search(void **state)
     assert_int_equal(spec_skip_search_run(&trials, SPEC_SKIP_EXHAUSTIVE, &search, &error),
                      GSL_EINVAL);
     assert_non_null(strstr(error.text, "at most 16 sublayers, not 17"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_exhaustive_search_tries_every_set_once),
-        cmocka_unit_test(other_searches_end_when_all_sets_were_tried),
-        cmocka_unit_test(searches_of_a_seed_begin_alike_and_repeat),
-        cmocka_unit_test(bayes_finds_the_optimum_where_random_sets_do_not),
-        cmocka_unit_test(failures_end_the_search),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

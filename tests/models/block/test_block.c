@@ -5,6 +5,7 @@
 #include "models/block/low_rank.h"
 #include "tests/models/open_model.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 enum { K = 4, V_MAX = 4 };
 
@@ -63,9 +64,8 @@ static const char *const targets[] = {
     "random?dim=8&layers=1&heads=2&ffn=12&vocab=3&context=20&type=f32&seed=2",
 };
 
-static void the_best_row_beats_the_mean_and_random_rows(void **state)
+TEST(the_best_row_beats_the_mean_and_random_rows)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
         opened target = open_model(targets[t], NULL);
@@ -101,9 +101,8 @@ static void the_best_row_beats_the_mean_and_random_rows(void **state)
 }
 
 /* The greedy block is the target's own greedy text: being independent costs it nothing. */
-static void greedy_rows_are_the_greedy_text(void **state)
+TEST(greedy_rows_are_the_greedy_text)
 {
-    (void)state;
     for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
         opened target = open_model(targets[t], NULL);
         opened greedy = open_model("block?of=target&row=greedy", target.model);
@@ -123,9 +122,8 @@ static void greedy_rows_are_the_greedy_text(void **state)
 }
 
 /* On texts of the target, the mean row of an offset is its marginal law. */
-static void mean_rows_are_the_marginals_of_the_target(void **state)
+TEST(mean_rows_are_the_marginals_of_the_target)
 {
-    (void)state;
     opened target = open_model("dirichlet?V=3&order=2&concentration=0.5&seed=5", NULL);
     opened draft = open_model("block?of=target&row=mean", target.model);
     const int path[K] = {0};
@@ -146,9 +144,8 @@ static void mean_rows_are_the_marginals_of_the_target(void **state)
     close_model(&target);
 }
 
-static void rows_do_not_depend_on_drafted_tokens_or_on_the_order_of_requests(void **state)
+TEST(rows_do_not_depend_on_drafted_tokens_or_on_the_order_of_requests)
 {
-    (void)state;
     static const char *const specs[] = {"block?of=target", "block?of=target&paths=2",
                                         "block?of=target&row=mean&alpha=0.7&paths=3"};
     for (size_t t = 0; t < sizeof targets / sizeof *targets; t++)
@@ -177,9 +174,8 @@ static void rows_do_not_depend_on_drafted_tokens_or_on_the_order_of_requests(voi
 }
 
 /* A first-order target has no older predecessors, so its rows are known exactly. */
-static void markov_rows_of_a_first_order_target_are_its_rows(void **state)
+TEST(markov_rows_of_a_first_order_target_are_its_rows)
 {
-    (void)state;
     static const char *const specs[] = {"markov-block?of=target", "markov-block?of=target&rank=4",
                                         "markov-block?of=target&top=4"};
     opened target = open_model("dirichlet?V=4&order=1&concentration=0.8&seed=4", NULL);
@@ -200,9 +196,8 @@ static void markov_rows_of_a_first_order_target_are_its_rows(void **state)
     close_model(&target);
 }
 
-static void rank_0_is_the_independent_block_and_top_keeps_candidates(void **state)
+TEST(rank_0_is_the_independent_block_and_top_keeps_candidates)
 {
-    (void)state;
     opened target = open_model("dirichlet?V=4&order=3&concentration=0.5&seed=6", NULL);
     opened block = open_model("block?of=target", target.model);
     opened flat = open_model("markov-block?of=target&rank=0", target.model);
@@ -229,9 +224,8 @@ static void rank_0_is_the_independent_block_and_top_keeps_candidates(void **stat
 
 /* Rows that are a base with a bias of rank 1: normalising adds a constant per row, so rank 2 has
  * them exactly, and rank 1 does not. */
-static void a_bias_of_rank_2_is_recovered(void **state)
+TEST(a_bias_of_rank_2_is_recovered)
 {
-    (void)state;
     const double base[] = {0.4, 0.3, 0.2, 0.1}, by_token[] = {-0.9, 0.4, 1.1},
                  by_next[] = {0.7, -0.2, 1.1, -0.9};
     double row[12], found[12], far = 0.0;
@@ -251,9 +245,8 @@ static void a_bias_of_rank_2_is_recovered(void **state)
 }
 
 /* More rank, more accepted tokens: of the first offset that has a previous token. */
-static void a_higher_rank_shares_more_with_the_rows(void **state)
+TEST(a_higher_rank_shares_more_with_the_rows)
 {
-    (void)state;
     opened target = open_model("dirichlet?V=4&order=1&concentration=0.4&seed=4", NULL);
     double shared[5] = {0};
     for (int rank = 0; rank <= 4; rank++) {
@@ -277,9 +270,8 @@ static void a_higher_rank_shares_more_with_the_rows(void **state)
 }
 
 /* Mean distance of the last row from the exact one; the error falls with the number of paths. */
-static void sampled_paths_approach_the_exact_row(void **state)
+TEST(sampled_paths_approach_the_exact_row)
 {
-    (void)state;
     static const int paths[] = {2, 6, 18, 27};
     opened target = open_model("dirichlet?V=3&order=8&concentration=0.7&seed=6", NULL);
     opened exact = open_model("block?of=target&row=mean&reach=5&paths=81", target.model);
@@ -307,9 +299,8 @@ static void sampled_paths_approach_the_exact_row(void **state)
 
 /* The mean of sampled mean rows over many seeds. Weights of mass in place of the threshold, or
  * without the uniform number, are off by several hundredths. */
-static void sampled_paths_have_no_bias(void **state)
+TEST(sampled_paths_have_no_bias)
 {
-    (void)state;
     enum { SEEDS = 4000 };
     opened target = open_model("dirichlet?V=3&order=8&concentration=0.7&seed=6", NULL);
     opened exact = open_model("block?of=target&row=mean", target.model);
@@ -337,9 +328,8 @@ static void sampled_paths_have_no_bias(void **state)
     close_model(&target);
 }
 
-static void bad_settings_are_refused(void **state)
+TEST(bad_settings_are_refused)
 {
-    (void)state;
     opened target = open_model("zipf?V=70000", NULL);
     opened text =
         open_model("random?dim=8&layers=1&heads=2&ffn=12&vocab=3&context=20&type=f32", NULL);
@@ -368,22 +358,4 @@ static void bad_settings_are_refused(void **state)
     close_model(&draft);
     close_model(&text);
     close_model(&target);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_best_row_beats_the_mean_and_random_rows),
-        cmocka_unit_test(greedy_rows_are_the_greedy_text),
-        cmocka_unit_test(mean_rows_are_the_marginals_of_the_target),
-        cmocka_unit_test(rows_do_not_depend_on_drafted_tokens_or_on_the_order_of_requests),
-        cmocka_unit_test(markov_rows_of_a_first_order_target_are_its_rows),
-        cmocka_unit_test(rank_0_is_the_independent_block_and_top_keeps_candidates),
-        cmocka_unit_test(a_bias_of_rank_2_is_recovered),
-        cmocka_unit_test(a_higher_rank_shares_more_with_the_rows),
-        cmocka_unit_test(sampled_paths_have_no_bias),
-        cmocka_unit_test(sampled_paths_approach_the_exact_row),
-        cmocka_unit_test(bad_settings_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

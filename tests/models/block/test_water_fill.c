@@ -49,9 +49,8 @@ static void fill(double *row, const mixture *m)
     spec_water_fill(row, m->row, m->weight, m->n, m->V, segment);
 }
 
-static void no_other_row_shares_more(void **state)
+TEST(no_other_row_shares_more)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(100);
     for (int family = 0; family < SPEC_CASES_FAMILIES; family++)
@@ -78,9 +77,8 @@ static void no_other_row_shares_more(void **state)
 }
 
 /* P(target(x) > d(x)) <= lambda <= P(target(x) >= d(x)), with one lambda for all tokens. */
-static void every_token_is_filled_to_the_same_slope(void **state)
+TEST(every_token_is_filled_to_the_same_slope)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (uint64_t t = 0; t < spec_test_samples(2000); t++) {
         mixture m;
@@ -102,9 +100,8 @@ static void every_token_is_filled_to_the_same_slope(void **state)
 }
 
 /* V = 2: the objective at every breakpoint; V = 3: on a fine grid. */
-static void small_rows_agree_with_brute_force(void **state)
+TEST(small_rows_agree_with_brute_force)
 {
-    (void)state;
     enum { GRID = 200 };
     uint64_t noise = spec_test_seed();
     for (uint64_t t = 0; t < spec_test_samples(200); t++) {
@@ -134,9 +131,8 @@ static void small_rows_agree_with_brute_force(void **state)
     }
 }
 
-static void known_rows(void **state)
+TEST(known_rows)
 {
-    (void)state;
     /* Two rows of weights 2 and 1: slope 1 holds the common part .2 + .3, and slope 2/3 the rest of
      * the heavier row. */
     mixture m = {.n = 2, .V = 3, .weight = {0.2, 0.1}};
@@ -152,15 +148,4 @@ static void known_rows(void **state)
     m.n = 1;
     fill(best, &m);
     assert_memory_equal(best, rows[0], sizeof rows[0]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_other_row_shares_more),
-        cmocka_unit_test(every_token_is_filled_to_the_same_slope),
-        cmocka_unit_test(small_rows_agree_with_brute_force),
-        cmocka_unit_test(known_rows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

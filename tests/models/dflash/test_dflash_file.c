@@ -62,9 +62,8 @@ static drawn_dflash_config drawn(spec_dflash_kind kind)
 
 /* ---- what is read ---------------------------------------------------------------------------- */
 
-static void a_file_is_read_as_it_says(void **state)
+TEST(a_file_is_read_as_it_says)
 {
-    (void)state;
     for (int kind = SPEC_DFLASH_PLAIN; kind <= SPEC_DFLASH_LATTICE; kind++) {
         drawn_dflash_config config = drawn((spec_dflash_kind)kind);
         spec_dflash read;
@@ -105,9 +104,8 @@ static void a_file_is_read_as_it_says(void **state)
 
 /* ---- wrong files ----------------------------------------------------------------------------- */
 
-static void another_target_is_refused(void **state)
+TEST(another_target_is_refused)
 {
-    (void)state;
     const drawn_dflash_config config = drawn(SPEC_DFLASH_PLAIN);
     spec_checkpoint other = target;
     drawn_dflash_write(path, &config);
@@ -121,7 +119,7 @@ static void another_target_is_refused(void **state)
     refuse(&other, "reads the target after layer 4, which is not within 0..3");
 }
 
-static void a_lacking_value_is_named(void **state)
+TEST(a_lacking_value_is_named)
 {
     static const struct {
         spec_dflash_kind kind;
@@ -142,7 +140,6 @@ static void a_lacking_value_is_named(void **state)
         {SPEC_DFLASH_PLAIN, "dflash.attention.sliding_window_pattern",
          "does not say which layers have a window"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof lacking / sizeof lacking[0]; i++) {
         drawn_dflash_config config = drawn(lacking[i].kind);
         config.shape.window = 5;
@@ -169,9 +166,8 @@ static void a_lacking_value_is_named(void **state)
         reject(&config, expected);                                                                 \
     } while (0)
 
-static void values_out_of_range_are_refused(void **state)
+TEST(values_out_of_range_are_refused)
 {
-    (void)state;
     REJECT(SPEC_DFLASH_PLAIN, shape->block = 1,
            "'dflash.block_size' is 1, which is not within 2..64");
     REJECT(SPEC_DFLASH_PLAIN, shape->block = 65,
@@ -195,9 +191,8 @@ static void values_out_of_range_are_refused(void **state)
            "'dflash.conv_group_size' is 3, which does not divide the width 16");
 }
 
-static void wrong_tensors_are_refused(void **state)
+TEST(wrong_tensors_are_refused)
 {
-    (void)state;
     const uint64_t key = UINT64_C(1) << SPEC_DFLASH_KEY, output = UINT64_C(1) << SPEC_DFLASH_OUTPUT;
     REJECT(SPEC_DFLASH_PLAIN, config.lacks |= key, "lacks tensor 'blk.0.attn_k.weight'");
     REJECT(SPEC_DFLASH_PLAIN, config.opt_extra_tensor = "markov_w2.weight",
@@ -240,9 +235,8 @@ static void write_values(const char *architecture, const char *key, uint32_t val
     spec_gguf_writer_free(&writer);
 }
 
-static void what_cannot_be_read_is_refused_by_name(void **state)
+TEST(what_cannot_be_read_is_refused_by_name)
 {
-    (void)state;
     write_values("llama", "x", 1);
     refuse(&target, "is of architecture 'llama', not a draft of dflash");
     write_values("dflash", "dflash.hyper_connection.count", 4);
@@ -252,15 +246,4 @@ static void what_cannot_be_read_is_refused_by_name(void **state)
     REJECT(SPEC_DFLASH_PLAIN, config.opt_architecture = "eagle3", "not a draft of dflash");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_is_read_as_it_says),
-        cmocka_unit_test(another_target_is_refused),
-        cmocka_unit_test(a_lacking_value_is_named),
-        cmocka_unit_test(values_out_of_range_are_refused),
-        cmocka_unit_test(wrong_tensors_are_refused),
-        cmocka_unit_test(what_cannot_be_read_is_refused_by_name),
-    };
-    return cmocka_run_group_tests(tests, make_path, remove_path);
-}
+SUITE(.setup = make_path, .teardown = remove_path);

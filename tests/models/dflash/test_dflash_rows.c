@@ -6,6 +6,7 @@
 #include "tests/models/dflash/reference_dflash.h"
 #include "tests/models/open_model.h"
 #include "tests/support/scored_rows.h"
+#include "tests/support/support.h"
 
 #include "base/cpu.h"
 #include "base/noise.h"
@@ -70,10 +71,9 @@ static double difference(const pair *p, spec_session *session, int n, int shift)
     return most;
 }
 
-static void rows_are_those_of_the_definition(void **state)
+TEST(rows_are_those_of_the_definition)
 {
     static const int lengths[] = {1, 2, 3, 9, 67, 90, 1};
-    (void)state;
     for (int c = 0; c < DFLASH_CASES; c++) {
         pair p = open_pair(&dflash_cases[c], "", 0);
         spec_session session;
@@ -91,9 +91,8 @@ static void rows_are_those_of_the_definition(void **state)
 }
 
 /* The test above would notice these, by differences a hundred times as large as is allowed. */
-static void mistakes_by_one_are_noticed(void **state)
+TEST(mistakes_by_one_are_noticed)
 {
-    (void)state;
     for (int c = 0; c < DFLASH_CASES; c++) {
         pair p = open_pair(&dflash_cases[c], "", 0);
         const spec_dflash good = p.dflash;
@@ -126,10 +125,9 @@ static void mistakes_by_one_are_noticed(void **state)
 /* ---- confidence ------------------------------------------------------------------------------ */
 
 /* Drafts end before the token whose confidence is below the key, whatever that token is. */
-static void a_draft_is_declined_by_the_confidence_before_a_token(void **state)
+TEST(a_draft_is_declined_by_the_confidence_before_a_token)
 {
     int declined = 0, asked = 0;
-    (void)state;
     for (int c = 0; c < DFLASH_CASES; c++) {
         if (dflash_cases[c].kind != SPEC_DFLASH_MARKOV) continue;
         pair p = open_pair(&dflash_cases[c], "confidence=0.45", 0);
@@ -223,9 +221,8 @@ static void check_bits(const pair *p, bool share)
     spec_session_free(&target);
 }
 
-static void rows_after_trees_and_roll_backs_are_those_of_a_fresh_session(void **state)
+TEST(rows_after_trees_and_roll_backs_are_those_of_a_fresh_session)
 {
-    (void)state;
     for (int c = 0; c < DFLASH_CASES; c++) {
         pair p = open_pair(&dflash_cases[c], "", 0);
         check_bits(&p, false);
@@ -234,9 +231,8 @@ static void rows_after_trees_and_roll_backs_are_those_of_a_fresh_session(void **
     }
 }
 
-static void rows_do_not_depend_on_threads_or_instructions(void **state)
+TEST(rows_do_not_depend_on_threads_or_instructions)
 {
-    (void)state;
     for (int c = 0; c < DFLASH_CASES; c++) {
         double rows[LEVELS * V], expected[LEVELS * V];
         int text[CONTEXT];
@@ -260,9 +256,8 @@ static void rows_do_not_depend_on_threads_or_instructions(void **state)
     assert_int_equal(spec_cpu_limit(NULL, NULL), GSL_SUCCESS);
 }
 
-static void a_row_at_temperature_0_has_all_its_mass_on_one_token(void **state)
+TEST(a_row_at_temperature_0_has_all_its_mass_on_one_token)
 {
-    (void)state;
     for (int c = 0; c < DFLASH_CASES; c++) {
         pair p = open_pair(&dflash_cases[c], "temperature=0", 0);
         spec_session session;
@@ -284,9 +279,8 @@ static void a_row_at_temperature_0_has_all_its_mass_on_one_token(void **state)
 
 /* ---- keys and refusals ----------------------------------------------------------------------- */
 
-static void a_shorter_block_is_that_of_a_file_that_says_so(void **state)
+TEST(a_shorter_block_is_that_of_a_file_that_says_so)
 {
-    (void)state;
     pair p = open_pair(&dflash_cases[2], "block=3", 0);
     spec_session session;
     spec_error error = {""};
@@ -299,9 +293,8 @@ static void a_shorter_block_is_that_of_a_file_that_says_so(void **state)
     close_pair(&p);
 }
 
-static void what_cannot_be_drafted_is_refused(void **state)
+TEST(what_cannot_be_drafted_is_refused)
 {
-    (void)state;
     pair p = open_pair(&dflash_cases[0], "", 0);
     spec_session session;
     spec_error error = {""};
@@ -355,19 +348,4 @@ static void what_cannot_be_drafted_is_refused(void **state)
     assert_refused("dflash:x.gguf", zipf.model, "dflash needs a transformer as its target");
     assert_refused("dflash:x.gguf", NULL, "dflash is built from a target");
     close_model(&zipf);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_those_of_the_definition),
-        cmocka_unit_test(mistakes_by_one_are_noticed),
-        cmocka_unit_test(a_draft_is_declined_by_the_confidence_before_a_token),
-        cmocka_unit_test(rows_after_trees_and_roll_backs_are_those_of_a_fresh_session),
-        cmocka_unit_test(rows_do_not_depend_on_threads_or_instructions),
-        cmocka_unit_test(a_row_at_temperature_0_has_all_its_mass_on_one_token),
-        cmocka_unit_test(a_shorter_block_is_that_of_a_file_that_says_so),
-        cmocka_unit_test(what_cannot_be_drafted_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

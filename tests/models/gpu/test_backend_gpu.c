@@ -6,14 +6,14 @@
 #include "models/gpu/layout.h"
 #include "models/transformer/engine/transformer.h"
 #include "tests/models/gpu/backend_gpu_case.h"
+#include "tests/support/support.h"
 
 #include <math.h>
 
 /* ---- memory and matrices --------------------------------------------------------------------- */
 
-static void memory_is_zeroed_and_copied(void **state)
+TEST(memory_is_zeroed_and_copied)
 {
-    (void)state;
     enum { N = 100003 };
     float *host = malloc(N * sizeof *host);
     char *memory = allocated(gpu, N * sizeof *host);
@@ -74,9 +74,8 @@ static void same_rows(const spec_matrix *matrix, const spec_tensor *part, int n_
 }
 
 /* A matrix of 40 MB takes three pieces of 16; the next one uses part of a piece. */
-static void a_matrix_is_uploaded_whole_in_any_number_of_pieces(void **state)
+TEST(a_matrix_is_uploaded_whole_in_any_number_of_pieces)
 {
-    (void)state;
     const spec_tensor large[] = {tensor_of(SPEC_TENSOR_F32, 2001, 2500, 1),
                                  tensor_of(SPEC_TENSOR_F32, 2000, 2500, 2)};
     const spec_tensor small[] = {tensor_of(SPEC_TENSOR_Q8_0, 5, 64, 3),
@@ -249,9 +248,8 @@ static void layer_of(side *s, const spec_batch *batch, spec_tensor_type type, do
     free(should);
 }
 
-static void operations_equal_the_cpus(void **state)
+TEST(operations_equal_the_cpus)
 {
-    (void)state;
     static const int counts[] = {1, 5, 8, 13, 64};
     float host[PASS_COLUMNS * 10 * 16];
     for (spec_tensor_type type = 0; (int)type < SPEC_LAYOUT_TYPES; type++) {
@@ -279,9 +277,8 @@ static void operations_equal_the_cpus(void **state)
 }
 
 /* More than 8 MB of rows, which takes several copies; one row that is not finite is reported. */
-static void results_from_logits_equal_the_cpus(void **state)
+TEST(results_from_logits_equal_the_cpus)
 {
-    (void)state;
     static const int vocabularies[] = {VOCAB, 40001};
     for (int v = 0; v < 2; v++) {
         spec_shape wide = shape;
@@ -325,9 +322,8 @@ static void results_from_logits_equal_the_cpus(void **state)
 
 /* Through the table: a token matches the row of `rows` for a uniform number, and a chain is
  * verified. */
-static void tokens_are_drawn_from_the_rows(void **state)
+TEST(tokens_are_drawn_from_the_rows)
 {
-    (void)state;
     enum { N = 3 };
     float logits[(N + 1) * VOCAB];
     double row[VOCAB], *into[] = {row};
@@ -366,15 +362,4 @@ static void tokens_are_drawn_from_the_rows(void **state)
     gpu->queue_free(&queue);
 }
 
-int main(void)
-{
-    spec_simulated_card();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_is_zeroed_and_copied),
-        cmocka_unit_test(a_matrix_is_uploaded_whole_in_any_number_of_pieces),
-        cmocka_unit_test(operations_equal_the_cpus),
-        cmocka_unit_test(results_from_logits_equal_the_cpus),
-        cmocka_unit_test(tokens_are_drawn_from_the_rows),
-    };
-    return cmocka_run_group_tests(tests, open_gpu, close_gpu);
-}
+SUITE(SIMULATOR, .setup = open_gpu, .teardown = close_gpu);

@@ -2,14 +2,14 @@
 /* GPUs, their memory, streams and faults, on the simulated GPU or on a real one. */
 #include "models/gpu/driver.h"
 #include "tests/models/gpu/card_case.h"
+#include "tests/support/support.h"
 
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 
-static void one_card_is_opened_once_and_counted(void **state)
+TEST(one_card_is_opened_once_and_counted)
 {
-    (void)state;
     spec_card *first = open_card(), *second = open_card();
     assert_ptr_equal(first, second);
     assert_true(strlen(spec_card_name(first)) > 0);
@@ -26,9 +26,8 @@ static void one_card_is_opened_once_and_counted(void **state)
     spec_card_close(open_card());
 }
 
-static void memory_is_zeroed_and_aligned_and_keeps_its_contents(void **state)
+TEST(memory_is_zeroed_and_aligned_and_keeps_its_contents)
 {
-    (void)state;
     static const size_t size[] = {1, 3, 255, 4096, 100003};
     spec_card *card = open_card();
     for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
@@ -58,9 +57,8 @@ static void memory_is_zeroed_and_aligned_and_keeps_its_contents(void **state)
     spec_card_close(card);
 }
 
-static void too_large_allocations_fail_and_report_free_memory(void **state)
+TEST(too_large_allocations_fail_and_report_free_memory)
 {
-    (void)state;
     spec_card *card = open_card();
     spec_error error = {{0}};
     const size_t all = spec_card_memory(card);
@@ -83,9 +81,8 @@ static void too_large_allocations_fail_and_report_free_memory(void **state)
     spec_card_close(card);
 }
 
-static void large_memory_is_allocated_in_pieces(void **state)
+TEST(large_memory_is_allocated_in_pieces)
 {
-    (void)state;
     enum { MIB = 1 << 20 };
     static const size_t taken[][2] = {{0, 0},
                                       {1, 512},
@@ -100,9 +97,8 @@ static void large_memory_is_allocated_in_pieces(void **state)
         assert_int_equal(spec_card_piece(taken[i][0]), taken[i][1]);
 }
 
-static void launches_and_copies_run_in_the_order_of_their_stream(void **state)
+TEST(launches_and_copies_run_in_the_order_of_their_stream)
 {
-    (void)state;
     spec_card *card = open_card();
     spec_stream *stream = stream_of(card);
     uint32_t *seen = memory_of(card, BLOCKS * sizeof *seen), *here;
@@ -134,9 +130,8 @@ static void launches_and_copies_run_in_the_order_of_their_stream(void **state)
     spec_card_close(card);
 }
 
-static void put_and_get_wait_for_all_streams(void **state)
+TEST(put_and_get_wait_for_all_streams)
 {
-    (void)state;
     spec_card *card = open_card();
     spec_stream *one = stream_of(card), *other = stream_of(card);
     uint32_t *seen = memory_of(card, BLOCKS * sizeof *seen);
@@ -157,9 +152,8 @@ static void put_and_get_wait_for_all_streams(void **state)
     spec_card_close(card);
 }
 
-static void a_stream_on_a_full_gpu_fails_without_a_fault(void **state)
+TEST(a_stream_on_a_full_gpu_fails_without_a_fault)
 {
-    (void)state;
     static const char *const fails[] = {"cuStreamCreate:2", "cuEventCreate:2"};
     if (spec_card_is_real()) skip();
     spec_card *card = open_card();
@@ -187,9 +181,8 @@ static long counted(const char *name)
     return *count;
 }
 
-static void all_kernels_request_shared_memory_and_a_refusal_is_no_failure(void **state)
+TEST(all_kernels_request_shared_memory_and_a_refusal_is_no_failure)
 {
-    (void)state;
     if (spec_card_is_real()) skip();
     const long before = counted("simulated_shared_wishes");
     spec_card_close(open_card());
@@ -220,9 +213,8 @@ static bool begins_early(const char *opt_capability, bool in_order)
     return counted("simulated_early_launches") > before;
 }
 
-static void launches_begin_early_where_supported_unless_disabled(void **state)
+TEST(launches_begin_early_where_supported_unless_disabled)
 {
-    (void)state;
     if (spec_card_is_real()) skip();
     assert_true(begins_early("9.0", false));
     assert_true(begins_early("12.0", false));
@@ -238,9 +230,8 @@ static void *launch(void *self)
     return NULL;
 }
 
-static void another_thread_can_continue_a_stream(void **state)
+TEST(another_thread_can_continue_a_stream)
 {
-    (void)state;
     pthread_t thread;
     neighbour n = {.card = open_card()};
     n.stream = stream_of(n.card);
@@ -254,9 +245,8 @@ static void another_thread_can_continue_a_stream(void **state)
     spec_card_close(n.card);
 }
 
-static void threads_with_own_streams_are_independent(void **state)
+TEST(threads_with_own_streams_are_independent)
 {
-    (void)state;
     enum { THREADS = 4 };
     pthread_t thread[THREADS];
     neighbour n[THREADS];
@@ -323,9 +313,8 @@ static void fault(bool recorded)
     spec_card_close(card);
 }
 
-static void a_fault_is_permanent_and_stops_all_work(void **state)
+TEST(a_fault_is_permanent_and_stops_all_work)
 {
-    (void)state;
     if (spec_card_is_real()) skip(); /* a real GPU would fault */
     fault(false);
     fault(true);
@@ -334,22 +323,4 @@ static void a_fault_is_permanent_and_stops_all_work(void **state)
     spec_card_close(card);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_card_is_opened_once_and_counted),
-        cmocka_unit_test(memory_is_zeroed_and_aligned_and_keeps_its_contents),
-        cmocka_unit_test(too_large_allocations_fail_and_report_free_memory),
-        cmocka_unit_test(large_memory_is_allocated_in_pieces),
-        cmocka_unit_test(launches_and_copies_run_in_the_order_of_their_stream),
-        cmocka_unit_test(put_and_get_wait_for_all_streams),
-        cmocka_unit_test(a_stream_on_a_full_gpu_fails_without_a_fault),
-        cmocka_unit_test(all_kernels_request_shared_memory_and_a_refusal_is_no_failure),
-        cmocka_unit_test(launches_begin_early_where_supported_unless_disabled),
-        cmocka_unit_test(another_thread_can_continue_a_stream),
-        cmocka_unit_test(threads_with_own_streams_are_independent),
-        cmocka_unit_test(a_fault_is_permanent_and_stops_all_work),
-    };
-    spec_simulated_card();
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE(SIMULATOR);

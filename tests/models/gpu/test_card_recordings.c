@@ -2,12 +2,12 @@
 /* Recordings of launches, on the simulated GPU or on a real one. */
 #include "models/gpu/driver.h"
 #include "tests/models/gpu/card_case.h"
+#include "tests/support/support.h"
 
 #include <pthread.h>
 
-static void a_recording_runs_at_each_replay_only(void **state)
+TEST(a_recording_runs_at_each_replay_only)
 {
-    (void)state;
     spec_card *card = open_card();
     spec_stream *stream = stream_of(card);
     uint32_t *seen = memory_of(card, BLOCKS * sizeof *seen);
@@ -32,9 +32,8 @@ static void a_recording_runs_at_each_replay_only(void **state)
     spec_card_close(card);
 }
 
-static void calls_of_other_threads_spoil_no_recording(void **state)
+TEST(calls_of_other_threads_spoil_no_recording)
 {
-    (void)state;
     pthread_t thread;
     spec_card *card = open_card();
     spec_stream *stream = stream_of(card);
@@ -57,9 +56,8 @@ static void calls_of_other_threads_spoil_no_recording(void **state)
     spec_card_close(card);
 }
 
-static void a_spoilt_recording_is_null_and_harms_nothing_else(void **state)
+TEST(a_spoilt_recording_is_null_and_harms_nothing_else)
 {
-    (void)state;
     spec_driver driver;
     spec_card *card = open_card();
     spec_stream *stream = stream_of(card);
@@ -83,9 +81,8 @@ static void a_spoilt_recording_is_null_and_harms_nothing_else(void **state)
     spec_card_close(card);
 }
 
-static void a_failed_recording_says_why(void **state)
+TEST(a_failed_recording_says_why)
 {
-    (void)state;
     static const char *const fails[] = {"cuStreamBeginCapture_v2", "cuLaunchKernelEx",
                                         "cuStreamEndCapture", "cuGraphInstantiateWithFlags",
                                         "cuGraphUpload"};
@@ -117,14 +114,4 @@ static void a_failed_recording_says_why(void **state)
     spec_card_close(card);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_recording_runs_at_each_replay_only),
-        cmocka_unit_test(calls_of_other_threads_spoil_no_recording),
-        cmocka_unit_test(a_spoilt_recording_is_null_and_harms_nothing_else),
-        cmocka_unit_test(a_failed_recording_says_why),
-    };
-    spec_simulated_card();
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE(SIMULATOR);

@@ -54,9 +54,8 @@ static void download(const bench *b, void *host, void *memory, size_t bytes)
 }
 
 /* With more blocks than pieces, as many, and fewer. */
-static void every_word_is_read_once(void **state)
+TEST(every_word_is_read_once)
 {
-    (void)state;
     enum { PIECES = 5, WORDS = PIECES * ROOFLINE_PIECE / 4, WARPS = ROOFLINE_THREADS / 32 };
     bench b = open_bench();
     uint32_t *word = malloc(WORDS * sizeof *word), expected = 0;
@@ -122,9 +121,8 @@ static int expected_sum(const product *p, int thread, int rounds)
            (p->D[g][2 * q] + p->D[g][2 * q + 1] + p->D[g + 8][2 * q] + p->D[g + 8][2 * q + 1]);
 }
 
-static void every_round_is_multiplied(void **state)
+TEST(every_round_is_multiplied)
 {
-    (void)state;
     enum { BLOCKS = 2, N = BLOCKS * ROOFLINE_THREADS, ROUNDS = 7 };
     bench b = open_bench();
     product p;
@@ -147,9 +145,8 @@ static void every_round_is_multiplied(void **state)
     close_bench(&b);
 }
 
-static void an_empty_kernel_runs(void **state)
+TEST(an_empty_kernel_runs)
 {
-    (void)state;
     uint32_t seen[4] = {0};
     bench b = open_bench();
     void *memory = upload(&b, NULL, sizeof seen);
@@ -167,9 +164,8 @@ static bool is_positive(double x)
 
 /* Twice, since the first call must release its memory; the simulator checks that when the GPU is
  * closed. */
-static void the_roofline_is_measured(void **state)
+TEST(the_roofline_is_measured)
 {
-    (void)state;
     bench b = open_bench();
     spec_roofline roofline;
     spec_error error = {{0}};
@@ -186,9 +182,8 @@ static void the_roofline_is_measured(void **state)
 }
 
 /* With hardly any free memory, bandwidth is not measured, since the cache would serve the reads. */
-static void a_full_card_is_not_measured_from_its_cache(void **state)
+TEST(a_full_card_is_not_measured_from_its_cache)
 {
-    (void)state;
     bench b = open_bench();
     spec_roofline roofline;
     spec_error error = {{0}};
@@ -204,9 +199,8 @@ static void a_full_card_is_not_measured_from_its_cache(void **state)
     close_bench(&b);
 }
 
-static void a_failed_gpu_reports_its_failure(void **state)
+TEST(a_failed_gpu_reports_its_failure)
 {
-    (void)state;
     if (spec_card_is_real()) skip();
     setenv("SIM_FAULT_AT", "3", 1);
     bench b = open_bench();
@@ -219,17 +213,11 @@ static void a_failed_gpu_reports_its_failure(void **state)
     unsetenv("SIM_FAULT_AT");
 }
 
-int main(void)
+static int set_up(void **state)
 {
-    spec_simulated_card();
+    (void)state;
     if (!spec_card_is_real()) setenv("SIM_MEMORY", "134217728", 1);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_word_is_read_once),
-        cmocka_unit_test(every_round_is_multiplied),
-        cmocka_unit_test(an_empty_kernel_runs),
-        cmocka_unit_test(the_roofline_is_measured),
-        cmocka_unit_test(a_full_card_is_not_measured_from_its_cache),
-        cmocka_unit_test(a_failed_gpu_reports_its_failure),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+SUITE(SIMULATOR, .setup = set_up);

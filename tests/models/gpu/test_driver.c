@@ -54,9 +54,8 @@ static const char *old_driver(void)
     return path;
 }
 
-static void missing_libraries_and_functions_are_named(void **state)
+TEST(missing_libraries_and_functions_are_named)
 {
-    (void)state;
     char line[4500];
     refused("/nowhere/libcuda.so", NULL, NULL,
             "the library in SPECLAB_LIBCUDA cannot be loaded: /nowhere/libcuda.so: cannot open "
@@ -78,9 +77,8 @@ static void missing_libraries_and_functions_are_named(void **state)
     refused(NULL, NULL, NULL, "there is no NVIDIA driver on this machine: libcuda.so.1: ");
 }
 
-static void drivers_without_a_gpu_or_too_old_are_refused(void **state)
+TEST(drivers_without_a_gpu_or_too_old_are_refused)
 {
-    (void)state;
     const char *simulator = spec_simulator_path("libcuda.so");
     if (spec_card_is_real()) skip();
     refused(simulator, "SIM_CARDS", "0",
@@ -108,9 +106,8 @@ static void *open_first(void *ret)
     return NULL;
 }
 
-static void concurrent_opens_load_one_driver_and_return_the_same_gpu(void **state)
+TEST(concurrent_opens_load_one_driver_and_return_the_same_gpu)
 {
-    (void)state;
     enum { THREADS = 8 };
     pthread_t thread[THREADS];
     spec_card *card[THREADS] = {NULL};
@@ -125,9 +122,8 @@ static void concurrent_opens_load_one_driver_and_return_the_same_gpu(void **stat
     for (int i = 0; i < THREADS; i++) spec_card_close(card[i]);
 }
 
-static void two_contexts_open_the_same_gpu_independently(void **state)
+TEST(two_contexts_open_the_same_gpu_independently)
 {
-    (void)state;
     spec_cards *others;
     spec_card *mine, *other;
     choose_a_working_driver();
@@ -148,9 +144,8 @@ static void two_contexts_open_the_same_gpu_independently(void **state)
     spec_cards_free(others);
 }
 
-static void results_have_names_or_else_numbers(void **state)
+TEST(results_have_names_or_else_numbers)
 {
-    (void)state;
     spec_driver driver;
     char text[200];
     spec_error error;
@@ -163,9 +158,8 @@ static void results_have_names_or_else_numbers(void **state)
     assert_string_equal(text, "CUDA error 987654");
 }
 
-static void unusable_gpus_are_refused_with_a_reason(void **state)
+TEST(unusable_gpus_are_refused_with_a_reason)
 {
-    (void)state;
     spec_card *card = (spec_card *)&card;
     spec_error error = {{0}};
     if (spec_card_is_real()) skip();
@@ -199,15 +193,4 @@ static void unusable_gpus_are_refused_with_a_reason(void **state)
     unsetenv("SIM_CAPABILITY");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(missing_libraries_and_functions_are_named),
-        cmocka_unit_test(drivers_without_a_gpu_or_too_old_are_refused),
-        cmocka_unit_test(concurrent_opens_load_one_driver_and_return_the_same_gpu),
-        cmocka_unit_test(two_contexts_open_the_same_gpu_independently),
-        cmocka_unit_test(results_have_names_or_else_numbers),
-        cmocka_unit_test(unusable_gpus_are_refused_with_a_reason),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+SUITE(.setup = set_up, .teardown = tear_down);

@@ -38,9 +38,8 @@ static const struct {
 } names[] = {SPEC_DRIVER_FUNCTIONS(NAMES)};
 enum { N_NAMES = (int)(sizeof names / sizeof *names) };
 
-static void the_stub_library_has_every_function(void **state)
+TEST(the_stub_library_has_every_function)
 {
-    (void)state;
     if (access(SPEC_STUBS, R_OK) != 0) {
         printf("skipped: %s: there is no %s\n", __func__, SPEC_STUBS);
         skip();
@@ -55,36 +54,19 @@ static void the_stub_library_has_every_function(void **state)
 
 /* cuda.h maps old names to new versions of a function; we must not use an old version by mistake.
  * The exception is elapsed time: drivers before CUDA 12.8 have only the old version. */
-static void no_function_is_an_old_version_by_mistake(void **state)
+TEST(no_function_is_an_old_version_by_mistake)
 {
-    (void)state;
     for (int i = 0; i < N_NAMES; i++)
         if (strcmp(names[i].own, "cuEventElapsedTime") != 0)
             assert_string_equal(names[i].own, names[i].renamed);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_stub_library_has_every_function),
-        cmocka_unit_test(no_function_is_an_old_version_by_mistake),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
 #else
 
-static void without_the_toolkit_nothing_is_compared(void **state)
+TEST(without_the_toolkit_nothing_is_compared)
 {
-    (void)state;
     printf("skipped: %s: there is no cuda.h\n", __func__);
     skip();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(without_the_toolkit_nothing_is_compared)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
 #endif

@@ -3,6 +3,7 @@
 #include "models/transformer/engine/backend.h"
 #include "models/transformer/kernels/product_kernels.h"
 #include "tests/models/gpu/attention_case.h"
+#include "tests/support/support.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -50,9 +51,8 @@ static void near_truth(const attention_case *c, const attention_pass *pass, cons
 
 /* Second route: the definition in double precision, for floats and for keys and values rounded
  * beforehand. Values are up to 6. */
-static void attention_agrees_with_double_precision(void **state)
+TEST(attention_agrees_with_double_precision)
 {
-    (void)state;
     static const int lengths[] = {1, 65, 257, 2, 15, 16, 17, 63, 64, 255, 256, 511, 513, 600};
     enum { N_LENGTHS = sizeof lengths / sizeof lengths[0] };
     attention_pass pass = {.batch = {.n = 0}};
@@ -75,9 +75,8 @@ static void attention_agrees_with_double_precision(void **state)
 }
 
 /* The CPU's own attention, on the same queries, keys and values. */
-static void attention_agrees_with_the_cpu(void **state)
+TEST(attention_agrees_with_the_cpu)
 {
-    (void)state;
     attention_pass pass = {.batch = {.n = 0}};
     for (size_t k = 0; k < 2 * N_SHAPES; k++) {
         attention_case c = attention_open(shapes[k / 2], types[k % 2], SLOTS, LONGEST);
@@ -147,9 +146,8 @@ static void take_way(attention_case *c, attention_pass *pass, int past, int node
     attention_column(c, pass, slot, slot, &slot, 1, 1 + node);
 }
 
-static void a_column_depends_on_its_text_alone(void **state)
+TEST(a_column_depends_on_its_text_alone)
 {
-    (void)state;
     static const int pasts[] = {59, 250, 0};
     enum { N_PASTS = sizeof pasts / sizeof pasts[0] };
     attention_pass pass = {.batch = {.n = 0}};
@@ -190,9 +188,8 @@ static void a_column_depends_on_its_text_alone(void **state)
     }
 }
 
-static void a_prompt_of_64_equals_its_tokens_alone(void **state)
+TEST(a_prompt_of_64_equals_its_tokens_alone)
 {
-    (void)state;
     static const int firsts[] = {224, 0};
     enum { N_FIRSTS = sizeof firsts / sizeof firsts[0] };
     attention_pass pass = {.batch = {.n = 0}};
@@ -221,9 +218,8 @@ static void a_prompt_of_64_equals_its_tokens_alone(void **state)
 
 /* Keys and values of one token are not finite: columns before it in the same blocks keep their
  * results. For few and for many columns, parts of a chunk and of a stretch. */
-static void a_token_that_is_not_finite_spoils_no_column_before_it(void **state)
+TEST(a_token_that_is_not_finite_spoils_no_column_before_it)
 {
-    (void)state;
     static const float bad[] = {INFINITY, NAN};
     attention_pass pass = {.batch = {.n = 0}};
     for (size_t k = 0; k < 2 * N_SHAPES; k++) {
@@ -255,9 +251,8 @@ static void a_token_that_is_not_finite_spoils_no_column_before_it(void **state)
 }
 
 /* Sequences too long for parts of a chunk in one launch. */
-static void attention_covers_long_sequences(void **state)
+TEST(attention_covers_long_sequences)
 {
-    (void)state;
     static const int lengths[] = {4097, 16000};
     attention_pass pass = {.batch = {.n = 0}};
     for (size_t k = 0; k < 2; k++) {
@@ -281,9 +276,8 @@ static void attention_covers_long_sequences(void **state)
 
 /* A launch for many columns of a very long sequence is split, each part as large as the workspace
  * allows. */
-static void launches_are_split_where_parts_exceed_the_workspace(void **state)
+TEST(launches_are_split_where_parts_exceed_the_workspace)
 {
-    (void)state;
     enum { VERY_LONG = 1 << 17 };
     const spec_shape shape = SHAPE(2, 2, 256);
     attention_pass pass = {.batch = {.n = 0}};
@@ -349,9 +343,8 @@ static char *results_in_order(size_t *ret_n, const char *order)
 }
 
 /* The first test: the driver must not have been loaded before. */
-static void results_do_not_depend_on_the_order_of_threads_and_blocks(void **state)
+TEST(results_do_not_depend_on_the_order_of_threads_and_blocks)
 {
-    (void)state;
     if (spec_card_is_real()) skip();
     size_t n, m;
     char *forward = results_in_order(&n, "forward");
@@ -391,9 +384,8 @@ static void same_blocks(const attention_case *c, const unsigned char *operand, c
     free(block);
 }
 
-static void operands_equal_the_cpus(void **state)
+TEST(operands_equal_the_cpus)
 {
-    (void)state;
     attention_pass pass = {.batch = {.n = 0}};
     for (size_t k = 0; k < N_SHAPES; k++) {
         attention_case c = attention_open(shapes[k], SPEC_TENSOR_F32, SLOTS, LONGEST);
@@ -434,9 +426,8 @@ static void operands_equal_the_cpus(void **state)
 /* ---- keys and values ------------------------------------------------------------------------- */
 
 /* Rotation as on the CPU: the same bits on the GPU; all other slots are unchanged. */
-static void place_rotates_and_stores_as_the_cpu_does(void **state)
+TEST(place_rotates_and_stores_as_the_cpu_does)
 {
-    (void)state;
     static const int positions[] = {0, 1, 27, 2385, 131071};
     for (size_t k = 0; k < 4 * N_SHAPES; k++) {
         spec_shape shape = shapes[k / 4];
@@ -482,9 +473,8 @@ static void place_rotates_and_stores_as_the_cpu_does(void **state)
     }
 }
 
-static void kept_slots_move_in_order(void **state)
+TEST(kept_slots_move_in_order)
 {
-    (void)state;
     static const int from[] = {3,  4,  7,  8,  9,  10, 30, 31, 32, 33, 34,
                                35, 36, 37, 38, 39, 40, 41, 61, 62, 99};
     enum { N = sizeof from / sizeof from[0] };
@@ -511,21 +501,4 @@ static void kept_slots_move_in_order(void **state)
     }
 }
 
-int main(void)
-{
-    spec_simulated_card();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_do_not_depend_on_the_order_of_threads_and_blocks),
-        cmocka_unit_test(attention_agrees_with_double_precision),
-        cmocka_unit_test(attention_agrees_with_the_cpu),
-        cmocka_unit_test(a_column_depends_on_its_text_alone),
-        cmocka_unit_test(a_prompt_of_64_equals_its_tokens_alone),
-        cmocka_unit_test(a_token_that_is_not_finite_spoils_no_column_before_it),
-        cmocka_unit_test(attention_covers_long_sequences),
-        cmocka_unit_test(launches_are_split_where_parts_exceed_the_workspace),
-        cmocka_unit_test(operands_equal_the_cpus),
-        cmocka_unit_test(place_rotates_and_stores_as_the_cpu_does),
-        cmocka_unit_test(kept_slots_move_in_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE(SIMULATOR);

@@ -8,6 +8,7 @@
 #include "models/transformer/kernels/product.h"
 #include "models/transformer/kernels/vector.h"
 #include "tests/support/card_group.h"
+#include "tests/support/support.h"
 
 #include <float.h>
 #include <math.h>
@@ -95,9 +96,8 @@ static void same_column(const void *operand, operand_format format, const float 
 static const int widths[] = {1, 8, 30, 64, 129, 288, 512, 516, 1000, 2047, 4100, 5003};
 enum { WIDTHS = sizeof widths / sizeof *widths, MOST = 5003 };
 
-static void norms_equal_the_cpus(void **state)
+TEST(norms_equal_the_cpus)
 {
-    (void)state;
     const spec_vector_kernels *kernels = &spec_vector_kernels_ref;
     static const int counts[] = {5, 8, 17};
     float *x = malloc(PASS_COLUMNS * MOST * sizeof *x), *y = malloc(MOST * sizeof *y),
@@ -138,9 +138,8 @@ static void norms_equal_the_cpus(void **state)
 }
 
 /* Alone, among others, in any bucket, in place: the same bits. */
-static void a_norm_depends_on_its_column_alone(void **state)
+TEST(a_norm_depends_on_its_column_alone)
 {
-    (void)state;
     static const int dims[] = {288, 2052};
     for (int d = 0; d < 2; d++) {
         const size_t dim = (size_t)dims[d];
@@ -175,9 +174,8 @@ static void a_norm_depends_on_its_column_alone(void **state)
 }
 
 /* Columns beyond the batch are unchanged, and a column that is not finite stays so. */
-static void columns_that_are_not_finite_stay_so(void **state)
+TEST(columns_that_are_not_finite_stay_so)
 {
-    (void)state;
     enum { DIM = 600, N = 4 };
     static const float bad[N] = {NAN, INFINITY, 1e30f, 1.0f};
     float x[N * DIM], gain[DIM], y[(N + 1) * DIM];
@@ -201,9 +199,8 @@ static void columns_that_are_not_finite_stay_so(void **state)
     for (int i = 0; i < 4; i++) spec_card_free(card, memory[i]);
 }
 
-static void gates_equal_the_cpus(void **state)
+TEST(gates_equal_the_cpus)
 {
-    (void)state;
     enum { N = 6 };
     float *h = malloc(2 * N * MOST * sizeof *h), *y = malloc(MOST * sizeof *y);
     char *operand = malloc(PASS_COLUMNS * (MOST + 128) * sizeof(float));
@@ -246,9 +243,8 @@ static void fill_logits(float *logits, int vocab, uint64_t seed)
         logits[i] = rintf(40.0f * draw((uint64_t)i + (seed << 32))) / (i % 2 == 0 ? 8.0f : 4.0f);
 }
 
-static void the_largest_logit_is_found(void **state)
+TEST(the_largest_logit_is_found)
 {
-    (void)state;
     float *logits = malloc(ROWS * VOCAB_MOST * sizeof *logits);
     for (int v = 0; v < VOCABULARIES; v++) {
         const int vocab = vocabularies[v];
@@ -282,9 +278,8 @@ static void the_largest_logit_is_found(void **state)
     free(logits);
 }
 
-static void rows_equal_the_cpus(void **state)
+TEST(rows_equal_the_cpus)
 {
-    (void)state;
     static const double temperatures[] = {1.0, 0.27, 1e-300};
     float *logits = malloc(ROWS * VOCAB_MOST * sizeof *logits);
     double *row = malloc(ROWS * VOCAB_MOST * sizeof *row),
@@ -350,16 +345,4 @@ static void rows_equal_the_cpus(void **state)
     free(expected);
 }
 
-int main(void)
-{
-    spec_simulated_card();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(norms_equal_the_cpus),
-        cmocka_unit_test(a_norm_depends_on_its_column_alone),
-        cmocka_unit_test(columns_that_are_not_finite_stay_so),
-        cmocka_unit_test(gates_equal_the_cpus),
-        cmocka_unit_test(the_largest_logit_is_found),
-        cmocka_unit_test(rows_equal_the_cpus),
-    };
-    return cmocka_run_group_tests(tests, open_card, close_card);
-}
+SUITE(SIMULATOR, .setup = open_card, .teardown = close_card);

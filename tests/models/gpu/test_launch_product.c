@@ -7,6 +7,7 @@
 #include "models/transformer/kernels/product.h"
 #include "tests/support/card_group.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 #include "tests/support/table_model.h"
 
 #include <float.h>
@@ -197,9 +198,8 @@ static double exact(const stage *s, int r, int u, double *ret_magnitude)
     return sum;
 }
 
-static void products_agree_with_double_precision(void **state)
+TEST(products_agree_with_double_precision)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (spec_tensor_type type = 0; (int)type < SPEC_LAYOUT_TYPES; type++) {
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
@@ -223,9 +223,8 @@ static void products_agree_with_double_precision(void **state)
     }
 }
 
-static void a_column_does_not_depend_on_its_neighbours(void **state)
+TEST(a_column_does_not_depend_on_its_neighbours)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (spec_tensor_type type = 0; (int)type < SPEC_LAYOUT_TYPES; type++) {
         const int rows = 35, cols = 416;
@@ -249,9 +248,8 @@ static void a_column_does_not_depend_on_its_neighbours(void **state)
 
 /* Enough groups of columns that every warp reuses its ring slots, in all types: 8 parts of a sum,
  * of which some have one group more than Q4_0 has slots. */
-static void long_sums_agree_with_double_precision_in_all_buckets(void **state)
+TEST(long_sums_agree_with_double_precision_in_all_buckets)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (spec_tensor_type type = 0; (int)type < SPEC_LAYOUT_TYPES; type++) {
         const int rows = 21, cols = 8 * 4 * 128 + 288, n = 5;
@@ -279,9 +277,8 @@ static void long_sums_agree_with_double_precision_in_all_buckets(void **state)
 
 /* Sums of matrices with more rows have 4, 2 or 1 parts, made in one to four blocks: results are the
  * same for all buckets, and again after the workspace has been used. */
-static void parts_of_a_sum_are_added_in_one_order(void **state)
+TEST(parts_of_a_sum_are_added_in_one_order)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     static const struct {
         int rows;
@@ -316,9 +313,8 @@ static void parts_of_a_sum_are_added_in_one_order(void **state)
     }
 }
 
-static void a_column_that_is_not_finite_spoils_no_other(void **state)
+TEST(a_column_that_is_not_finite_spoils_no_other)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (spec_tensor_type type = 0; (int)type < SPEC_LAYOUT_TYPES; type++) {
         const int rows = 19, cols = 160, n = 11;
@@ -345,9 +341,8 @@ static void a_column_that_is_not_finite_spoils_no_other(void **state)
 }
 
 /* The CPU multiplies the same rounded blocks, exactly, and adds them in another order. */
-static void quantised_products_equal_the_cpus(void **state)
+TEST(quantised_products_equal_the_cpus)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     const spec_product_kernels *const kernels = spec_product_kernels_of(SPEC_ISA_PORTABLE);
     for (spec_tensor_type type = SPEC_TENSOR_Q8_0; type <= SPEC_TENSOR_Q4_0; type++) {
@@ -388,9 +383,8 @@ static void quantised_products_equal_the_cpus(void **state)
     }
 }
 
-static void only_wanted_columns_are_multiplied(void **state)
+TEST(only_wanted_columns_are_multiplied)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (spec_tensor_type type = 0; (int)type < SPEC_LAYOUT_TYPES; type++) {
         const int rows = 19, cols = 64;
@@ -421,9 +415,8 @@ static void only_wanted_columns_are_multiplied(void **state)
     }
 }
 
-static void embedded_tokens_are_rows_of_the_table(void **state)
+TEST(embedded_tokens_are_rows_of_the_table)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (spec_tensor_type type = 0; (int)type < SPEC_LAYOUT_TYPES; type++) {
         const int rows = 37, cols = 288, n = 7;
@@ -462,18 +455,4 @@ static int close_workspace(void **state)
     return close_card(state);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_agree_with_double_precision),
-        cmocka_unit_test(a_column_does_not_depend_on_its_neighbours),
-        cmocka_unit_test(long_sums_agree_with_double_precision_in_all_buckets),
-        cmocka_unit_test(parts_of_a_sum_are_added_in_one_order),
-        cmocka_unit_test(a_column_that_is_not_finite_spoils_no_other),
-        cmocka_unit_test(quantised_products_equal_the_cpus),
-        cmocka_unit_test(only_wanted_columns_are_multiplied),
-        cmocka_unit_test(embedded_tokens_are_rows_of_the_table),
-    };
-    spec_simulated_card();
-    return cmocka_run_group_tests(tests, open_workspace, close_workspace);
-}
+SUITE(SIMULATOR, .setup = open_workspace, .teardown = close_workspace);

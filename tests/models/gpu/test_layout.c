@@ -51,9 +51,8 @@ static unsigned char *packed(spec_tensor_type type, const spec_tensor *part, int
     return data;
 }
 
-static void unpacked_rows_equal_the_tensors(void **state)
+TEST(unpacked_rows_equal_the_tensors)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (spec_tensor_type type = 0; (int)type < SPEC_LAYOUT_TYPES; type++) {
         for (size_t c = 0; c < sizeof cols_of / sizeof *cols_of; c++) {
@@ -81,9 +80,8 @@ static void unpacked_rows_equal_the_tensors(void **state)
 }
 
 /* Each row and column has its own bytes: flipping a bit of a tensor flips one place. */
-static void padding_of_rows_and_columns_is_zero(void **state)
+TEST(padding_of_rows_and_columns_is_zero)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (spec_tensor_type type = 0; (int)type < SPEC_LAYOUT_TYPES; type++) {
         const int rows = 19, cols = 160;
@@ -105,9 +103,8 @@ static void padding_of_rows_and_columns_is_zero(void **state)
     }
 }
 
-static void parts_of_other_types_are_converted(void **state)
+TEST(parts_of_other_types_are_converted)
 {
-    (void)state;
     enum { ROWS = 11, COLS = 96 };
     uint64_t noise = spec_test_seed();
     float value[ROWS][COLS], expected[COLS], got[COLS];
@@ -134,14 +131,4 @@ static void parts_of_other_types_are_converted(void **state)
         free(data);
         for (int p = 0; p < SPEC_LAYOUT_TYPES; p++) free_tensor(&part[p]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unpacked_rows_equal_the_tensors),
-        cmocka_unit_test(padding_of_rows_and_columns_is_zero),
-        cmocka_unit_test(parts_of_other_types_are_converted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

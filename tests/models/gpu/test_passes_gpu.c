@@ -6,6 +6,7 @@
 #include "models/transformer/engine/transformer.h"
 #include "tests/models/gpu/backend_gpu_case.h"
 #include "tests/support/contexts.h"
+#include "tests/support/support.h"
 
 #define SMALL "random?dim=32&layers=2&heads=4&kv_heads=2&ffn=64&vocab=37&context=300&seed=3&type="
 enum { WIDTH = 37 }; /* floats per row */
@@ -45,9 +46,8 @@ static void close_whole(whole *w)
 /* So many kinds of passes that recordings are evicted and made again: logits equal those without
  * recordings. A draft uses its target's cache, and two sequences take turns, since a kind includes
  * layers and cache. */
-static void evicted_recordings_change_no_result(void **state)
+TEST(evicted_recordings_change_no_result)
 {
-    (void)state;
     enum {
         TURNS = 2,
         TEXTS = 2,
@@ -99,9 +99,8 @@ static void evicted_recordings_change_no_result(void **state)
 
 /* Ten passes of a sequence are queued, with slots moved in between: the upload for a pass must wait
  * for the previous pass. */
-static void passes_need_not_be_waited_for(void **state)
+TEST(passes_need_not_be_waited_for)
 {
-    (void)state;
     enum { PASSES = 10 };
     float logits[2][WIDTH];
     const int sublayer[] = {0, 1, 2, 3};
@@ -128,9 +127,8 @@ static void passes_need_not_be_waited_for(void **state)
 
 /* -- failures -- */
 
-static void a_text_beyond_the_context_is_refused(void **state)
+TEST(a_text_beyond_the_context_is_refused)
 {
-    (void)state;
     whole w;
     spec_error error = {""};
     const int sublayer[] = {0, 1};
@@ -147,9 +145,8 @@ static void a_text_beyond_the_context_is_refused(void **state)
 
 /* With a fault at any launch, _wait and every later call fail; nothing crashes, all memory is
  * freed. */
-static void a_fault_in_a_pass_fails_all_later_calls(void **state)
+TEST(a_fault_in_a_pass_fails_all_later_calls)
 {
-    (void)state;
     if (spec_card_is_real()) skip();
     static const char *const at[] = {"1", "2", "7", "24", "25", "60"};
     const int sublayer[] = {0, 1, 2, 3};
@@ -192,9 +189,8 @@ static void a_fault_in_a_pass_fails_all_later_calls(void **state)
     open_gpu(NULL);
 }
 
-static void a_pass_that_cannot_be_recorded_says_why(void **state)
+TEST(a_pass_that_cannot_be_recorded_says_why)
 {
-    (void)state;
     if (spec_card_is_real()) skip();
     whole w;
     int path[PASS_COLUMNS];
@@ -214,9 +210,8 @@ static void a_pass_that_cannot_be_recorded_says_why(void **state)
 
 /* Wherever memory runs out, a message reports it, and nothing leaks (the simulated driver
  * checks). */
-static void too_little_memory_is_reported(void **state)
+TEST(too_little_memory_is_reported)
 {
-    (void)state;
     if (spec_card_is_real()) skip();
     spec_model *model;
     spec_error error = {""};
@@ -251,16 +246,4 @@ static void too_little_memory_is_reported(void **state)
     spec_model_close(model);
 }
 
-int main(void)
-{
-    spec_simulated_card();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(evicted_recordings_change_no_result),
-        cmocka_unit_test(passes_need_not_be_waited_for),
-        cmocka_unit_test(a_text_beyond_the_context_is_refused),
-        cmocka_unit_test(a_fault_in_a_pass_fails_all_later_calls),
-        cmocka_unit_test(a_pass_that_cannot_be_recorded_says_why),
-        cmocka_unit_test(too_little_memory_is_reported),
-    };
-    return cmocka_run_group_tests(tests, open_gpu, close_gpu);
-}
+SUITE(SIMULATOR, .setup = open_gpu, .teardown = close_gpu);

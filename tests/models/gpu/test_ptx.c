@@ -4,13 +4,16 @@
  * no nvcc. */
 #include "tests/models/gpu/planted_use.h"
 #include "tests/support/folder.h"
+#include "tests/support/support.h"
 
 static bool there(void) { return access(spec_simulator_path("libplanted_ptx.so"), R_OK) == 0; }
 
 #define NEEDS_PTX()                                                                                \
     do {                                                                                           \
-        (void)state;                                                                               \
-        if (!there()) skip();                                                                      \
+        if (!there()) {                                                                            \
+            printf("skipped: built without nvcc, there is no PTX to run\n");                       \
+            skip();                                                                                \
+        }                                                                                          \
     } while (0)
 
 static void run_kernel(const char *name, int is_wrong, int n_blocks, const char *one,
@@ -24,7 +27,7 @@ static void run_kernel(const char *name, int is_wrong, int n_blocks, const char 
 
 static const char *const cards[] = {"SIM_CAPABILITY=8.0", "SIM_CAPABILITY=9.0"};
 
-static void right_kernels_pass_in_any_order_on_both_capabilities(void **state)
+TEST(right_kernels_pass_in_any_order_on_both_capabilities)
 {
     NEEDS_PTX();
     static const char *const names[] = {
@@ -53,7 +56,7 @@ static void is_caught(const char *name, int n_blocks, const char *text)
     }
 }
 
-static void incomplete_barriers_and_exchanges_are_named(void **state)
+TEST(incomplete_barriers_and_exchanges_are_named)
 {
     NEEDS_PTX();
     is_caught("planted_early", 1, ", which has ended");
@@ -61,7 +64,7 @@ static void incomplete_barriers_and_exchanges_are_named(void **state)
     is_caught("planted_product", 1, "mma.sync at ");
 }
 
-static void a_missing_barrier_shows_in_one_order_of_warps(void **state)
+TEST(a_missing_barrier_shows_in_one_order_of_warps)
 {
     NEEDS_PTX();
     run_kernel("planted_sum", 1, N / THREADS, orders[0], cards[0]);
@@ -70,7 +73,7 @@ static void a_missing_barrier_shows_in_one_order_of_warps(void **state)
     says("", 0);
 }
 
-static void a_missing_barrier_of_a_warp_shows_when_lanes_run_one_by_one(void **state)
+TEST(a_missing_barrier_of_a_warp_shows_when_lanes_run_one_by_one)
 {
     NEEDS_PTX();
     int found = 0;
@@ -81,7 +84,7 @@ static void a_missing_barrier_of_a_warp_shows_when_lanes_run_one_by_one(void **s
     assert_int_not_equal(found, 0);
 }
 
-static void invalid_addresses_are_named(void **state)
+TEST(invalid_addresses_are_named)
 {
     NEEDS_PTX();
     is_caught("planted_past_end", N / THREADS + 1, "it writes 4 bytes at ");
@@ -92,14 +95,14 @@ static void invalid_addresses_are_named(void **state)
     is_caught("planted_nowhere", N / THREADS, "thread 3: address 0x40 is no memory of the card");
 }
 
-static void unwritten_shared_memory_is_nan(void **state)
+TEST(unwritten_shared_memory_is_nan)
 {
     NEEDS_PTX();
     run_kernel("planted_unwritten", 1, N / THREADS, orders[0], cards[1]);
     says("", 5);
 }
 
-static void an_endless_launch_is_named(void **state)
+TEST(an_endless_launch_is_named)
 {
     NEEDS_PTX();
     run_kernel("planted_endless", 1, N / THREADS, orders[0], cards[1]);
@@ -114,7 +117,7 @@ static void copy_twice_with(int is_wrong, const char *text, int code)
     says(text, code);
 }
 
-static void a_launch_that_begins_early_waits_before_it_writes_and_before_it_ends(void **state)
+TEST(a_launch_that_begins_early_waits_before_it_writes_and_before_it_ends)
 {
     NEEDS_PTX();
     copy_twice_with(0, "", 0);
@@ -135,7 +138,7 @@ static void multiply(void)
     HOLDS(file != NULL && fwrite(de, sizeof de, 1, file) == 1 && fclose(file) == 0);
 }
 
-static void products_have_the_bits_of_those_that_gcc_compiled(void **state)
+TEST(products_have_the_bits_of_those_that_gcc_compiled)
 {
     NEEDS_PTX();
     uint32_t de[2][256];
@@ -151,19 +154,4 @@ static void products_have_the_bits_of_those_that_gcc_compiled(void **state)
     assert_memory_equal(de[0], de[1], sizeof de[0]);
 }
 
-int main(void)
-{
-    if (!there()) printf("skipped: built without nvcc, there is no PTX to run\n");
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(right_kernels_pass_in_any_order_on_both_capabilities),
-        cmocka_unit_test(incomplete_barriers_and_exchanges_are_named),
-        cmocka_unit_test(a_missing_barrier_shows_in_one_order_of_warps),
-        cmocka_unit_test(a_missing_barrier_of_a_warp_shows_when_lanes_run_one_by_one),
-        cmocka_unit_test(invalid_addresses_are_named),
-        cmocka_unit_test(unwritten_shared_memory_is_nan),
-        cmocka_unit_test(an_endless_launch_is_named),
-        cmocka_unit_test(a_launch_that_begins_early_waits_before_it_writes_and_before_it_ends),
-        cmocka_unit_test(products_have_the_bits_of_those_that_gcc_compiled),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

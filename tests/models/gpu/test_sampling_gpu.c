@@ -6,6 +6,7 @@
 #include "models/transformer/kernels/vector.h"
 #include "tests/support/card_group.h"
 #include "tests/support/sampled_rows.h"
+#include "tests/support/support.h"
 
 #include <math.h>
 #include <string.h>
@@ -82,9 +83,8 @@ static void describe(const bench *b, int family, const spec_transform *t)
            family, t->temperature, t->top_k, t->top_p, t->min_p, t->chained ? "chained" : "joint");
 }
 
-static void laws_equal_the_cpus_rows_bit_for_bit(void **state)
+TEST(laws_equal_the_cpus_rows_bit_for_bit)
 {
-    (void)state;
     static const int vocab[] = {1,   2,   3,   5,   17,   64,   127,  128,  129, 200,
                                 511, 512, 513, 640, 1000, 1024, 1025, 1500, 2300};
     uint64_t cases = 0;
@@ -116,9 +116,8 @@ static void laws_equal_the_cpus_rows_bit_for_bit(void **state)
 }
 
 /* Real vocabulary sizes. A different order of sums of 2^17 terms would show. */
-static void laws_of_large_vocabularies_equal_the_cpus_rows(void **state)
+TEST(laws_of_large_vocabularies_equal_the_cpus_rows)
 {
-    (void)state;
     static const int vocab[] = {32000, 128000};
     double worst = 0.0;
     for (int v = 0; v < 2; v++) {
@@ -146,9 +145,8 @@ static void laws_of_large_vocabularies_equal_the_cpus_rows(void **state)
 
 /* Filters whose cut has more ties than the candidate list holds, and laws with all mass on two
  * tokens. */
-static void cuts_among_many_ties_are_found_by_scanning_the_row(void **state)
+TEST(cuts_among_many_ties_are_found_by_scanning_the_row)
 {
-    (void)state;
     bench b = bench_of(3 * SAMPLING_CANDIDATES);
     for (int kind = 0; kind < 8; kind++) {
         spec_transform transform = SPEC_TRANSFORM_NONE;
@@ -168,9 +166,8 @@ static void cuts_among_many_ties_are_found_by_scanning_the_row(void **state)
     bench_free(&b);
 }
 
-static void launches_run_directly_if_recording_fails(void **state)
+TEST(launches_run_directly_if_recording_fails)
 {
-    (void)state;
     enum { VOCAB = 40 };
     if (spec_card_is_real()) skip();
     spec_sampling_gpu *sampling;
@@ -202,9 +199,8 @@ static void launches_run_directly_if_recording_fails(void **state)
 
 /* Each kind of filters needs its own recording, and there are more kinds than recordings are
  * kept. */
-static void recorded_or_not_the_tokens_are_the_same(void **state)
+TEST(recorded_or_not_the_tokens_are_the_same)
 {
-    (void)state;
     enum { VOCAB = 40, ROWS = 40 };
     spec_sampling_gpu *with, *without;
     spec_error error = {""};
@@ -250,9 +246,8 @@ static void recorded_or_not_the_tokens_are_the_same(void **state)
     spec_sampling_gpu_free(without);
 }
 
-static void logits_that_are_not_finite_are_refused(void **state)
+TEST(logits_that_are_not_finite_are_refused)
 {
-    (void)state;
     static const float broken[] = {NAN, INFINITY, -INFINITY};
     bench b = bench_of(1300);
     void *laws[] = {b.law, b.law};
@@ -287,16 +282,4 @@ static void logits_that_are_not_finite_are_refused(void **state)
     bench_free(&b);
 }
 
-int main(void)
-{
-    spec_simulated_card();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(laws_equal_the_cpus_rows_bit_for_bit),
-        cmocka_unit_test(laws_of_large_vocabularies_equal_the_cpus_rows),
-        cmocka_unit_test(cuts_among_many_ties_are_found_by_scanning_the_row),
-        cmocka_unit_test(launches_run_directly_if_recording_fails),
-        cmocka_unit_test(recorded_or_not_the_tokens_are_the_same),
-        cmocka_unit_test(logits_that_are_not_finite_are_refused),
-    };
-    return cmocka_run_group_tests(tests, open_card, close_card);
-}
+SUITE(SIMULATOR, .setup = open_card, .teardown = close_card);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The simulated GPU finds misuse of memory; its settings and answers are those of a real driver. */
 #include "tests/models/gpu/planted_host.h"
+#include "tests/support/support.h"
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
@@ -29,9 +30,8 @@ static void misuse(void)
     _exit(0);
 }
 
-static void misuse_of_memory_and_streams_is_named(void **state)
+TEST(misuse_of_memory_and_streams_is_named)
 {
-    (void)state;
     static const char *const lines[] = {
         "simulator: a copy of 4100 bytes where the card's memory has 4096\n",
         "simulator: a copy in a stream of 4096 bytes where the host's pinned memory has 4092\n",
@@ -70,9 +70,8 @@ static void fill_memory(void)
     close_card();
 }
 
-static void the_simulated_memory_has_its_set_size(void **state)
+TEST(the_simulated_memory_has_its_set_size)
 {
-    (void)state;
     child(fill_memory, "SIM_MEMORY=0x100000", NULL);
     ends(0, "");
 }
@@ -99,9 +98,8 @@ static void fault(void)
     WORKS(cuda.cuDevicePrimaryCtxRelease_v2(0));
 }
 
-static void a_fault_is_permanent(void **state)
+TEST(a_fault_is_permanent)
 {
-    (void)state;
     child(fault, "SIM_FAULT_AT=2", NULL);
     ends(0, "");
 }
@@ -150,9 +148,8 @@ static void refuse(void)
     end();
 }
 
-static void refusals_are_those_of_a_driver(void **state)
+TEST(refusals_are_those_of_a_driver)
 {
-    (void)state;
     child(refuse, "SIM_CARDS=2", NULL);
     ends(0, "");
 }
@@ -191,9 +188,8 @@ static void failing_function(void)
     end();
 }
 
-static void settings_change_the_simulated_gpu(void **state)
+TEST(settings_change_the_simulated_gpu)
 {
-    (void)state;
     child(no_card, "SIM_CARDS=0", NULL);
     ends(0, "");
     in_child(other_card, "libplanted.so", "SIM_CARDS=3", "SIM_VERSION=11040", "SIM_CAPABILITY=8.6");
@@ -210,25 +206,11 @@ static void all_there(void)
     SPEC_DRIVER_FUNCTIONS(IS_THERE)
 }
 
-static void each_function_is_there(void **state)
+TEST(each_function_is_there)
 {
-    (void)state;
     static const char *const libraries[] = {"libcuda.so", "libplanted.so", "libplanted_watched.so"};
     for (int i = 0; i < 3; i++) {
         in_child(all_there, libraries[i], NULL, NULL, NULL);
         ends(0, "");
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(misuse_of_memory_and_streams_is_named),
-        cmocka_unit_test(the_simulated_memory_has_its_set_size),
-        cmocka_unit_test(a_fault_is_permanent),
-        cmocka_unit_test(refusals_are_those_of_a_driver),
-        cmocka_unit_test(settings_change_the_simulated_gpu),
-        cmocka_unit_test(each_function_is_there),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

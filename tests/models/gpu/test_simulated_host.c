@@ -2,6 +2,7 @@
 /* The simulated GPU finds missing waits and wrong recordings of the host, which a real GPU may
  * tolerate. (Memory and answers: test_simulated_driver. Mistakes in kernels: test_simulator.) */
 #include "tests/models/gpu/planted_host.h"
+#include "tests/support/support.h"
 
 #include <pthread.h>
 
@@ -21,9 +22,8 @@ static void wait_or_not(void)
     if (!right) _exit(5);
 }
 
-static void results_are_old_without_a_wait(void **state)
+TEST(results_are_old_without_a_wait)
 {
-    (void)state;
     forgets = false;
     child(wait_or_not, NULL, NULL);
     ends(0, "");
@@ -46,9 +46,8 @@ static void reuse_pinned(void)
     if (!right) _exit(5);
 }
 
-static void early_writes_to_pinned_memory_change_the_copy(void **state)
+TEST(early_writes_to_pinned_memory_change_the_copy)
 {
-    (void)state;
     forgets = false;
     child(reuse_pinned, NULL, NULL);
     ends(0, "");
@@ -76,9 +75,8 @@ static void use_two_streams(void)
     if (!right) _exit(5);
 }
 
-static void two_streams_are_unordered(void **state)
+TEST(two_streams_are_unordered)
 {
-    (void)state;
     forgets = false;
     for (int seed = 0; seed < 8; seed++) {
         char variable[32];
@@ -108,9 +106,8 @@ static void overtake(void)
     if (!right) _exit(5);
 }
 
-static void with_a_seed_streams_overtake_each_other(void **state)
+TEST(with_a_seed_streams_overtake_each_other)
 {
-    (void)state;
     int first = 0, second = 0;
     for (int seed = 1; seed <= 16; seed++) {
         char variable[32];
@@ -142,9 +139,8 @@ static void use_the_legacy_stream(void)
     end();
 }
 
-static void the_legacy_stream_waits_for_blocking_streams(void **state)
+TEST(the_legacy_stream_waits_for_blocking_streams)
 {
-    (void)state;
     child(use_the_legacy_stream, NULL, NULL);
     ends(0, "");
 }
@@ -180,9 +176,8 @@ static void replay(void)
     end();
 }
 
-static void a_replay_uses_recorded_arguments_and_current_memory(void **state)
+TEST(a_replay_uses_recorded_arguments_and_current_memory)
 {
-    (void)state;
     child(replay, NULL, NULL);
     ends(0, "");
     child(replay, "SIM_SEED=3", NULL);
@@ -217,9 +212,8 @@ static void spoil(void)
     end();
 }
 
-static void waiting_spoils_a_recording(void **state)
+TEST(waiting_spoils_a_recording)
 {
-    (void)state;
     for (forbidden = 0; forbidden < 5; forbidden++) {
         child(spoil, NULL, NULL);
         ends(0, "");
@@ -249,9 +243,8 @@ static void record_beside(void)
     end();
 }
 
-static void another_thread_may_copy_during_a_recording(void **state)
+TEST(another_thread_may_copy_during_a_recording)
 {
-    (void)state;
     child(record_beside, NULL, NULL);
     ends(0, "");
 }
@@ -269,9 +262,8 @@ static void touch(void)
     end();
 }
 
-static void the_host_may_not_touch_gpu_memory(void **state)
+TEST(the_host_may_not_touch_gpu_memory)
 {
-    (void)state;
     forgets = false;
     child(touch, NULL, NULL);
     ends(0, "");
@@ -280,21 +272,3 @@ static void the_host_may_not_touch_gpu_memory(void **state)
     ends(1, "AddressSanitizer: use-after-poison");
 }
 #endif
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_are_old_without_a_wait),
-        cmocka_unit_test(early_writes_to_pinned_memory_change_the_copy),
-        cmocka_unit_test(two_streams_are_unordered),
-        cmocka_unit_test(with_a_seed_streams_overtake_each_other),
-        cmocka_unit_test(the_legacy_stream_waits_for_blocking_streams),
-        cmocka_unit_test(a_replay_uses_recorded_arguments_and_current_memory),
-        cmocka_unit_test(waiting_spoils_a_recording),
-        cmocka_unit_test(another_thread_may_copy_during_a_recording),
-#if defined __SANITIZE_ADDRESS__
-        cmocka_unit_test(the_host_may_not_touch_gpu_memory),
-#endif
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -2,6 +2,7 @@
 /* The simulated GPU finds mistakes in kernels, and correct kernels pass. (Mistakes of the host are
  * in test_simulated_host and test_simulated_driver.) */
 #include "tests/models/gpu/planted_use.h"
+#include "tests/support/support.h"
 
 #if defined __SANITIZE_ADDRESS__
 #define SANITIZED 1
@@ -58,43 +59,37 @@ static void is_caught_watched(const char *name, const char *text)
 
 /* -- barriers and warp operations -- */
 
-static void a_barrier_in_two_branches_is_named(void **state)
+TEST(a_barrier_in_two_branches_is_named)
 {
-    (void)state;
     is_caught("planted_divergent", "sync_block at kernels_planted.cu:");
 }
 
-static void a_barrier_after_which_threads_have_ended_is_named(void **state)
+TEST(a_barrier_after_which_threads_have_ended_is_named)
 {
-    (void)state;
     is_caught("planted_early", "is not reached by thread 250, which has ended");
 }
 
-static void a_shuffle_of_half_a_warp_is_named(void **state)
+TEST(a_shuffle_of_half_a_warp_is_named)
 {
-    (void)state;
     is_caught("planted_half_warp", "which has ended");
     assert_non_null(strstr(said, "shuffle at kernels_planted.cu:"));
 }
 
-static void a_shuffle_at_two_lines_is_named(void **state)
+TEST(a_shuffle_at_two_lines_is_named)
 {
-    (void)state;
     is_caught("planted_two_lines", "is in shuffle at kernels_planted.cu:");
 }
 
-static void a_product_without_a_lane_names_the_lanes_place(void **state)
+TEST(a_product_without_a_lane_names_the_lanes_place)
 {
-    (void)state;
     is_caught("planted_product", "31, which is in sync_block at kernels_planted.cu:");
     assert_non_null(strstr(said, "mma_bf16 at kernels_planted.cu:"));
 }
 
 /* ---- orders and races ------------------------------------------------------------------------ */
 
-static void a_missing_barrier_shows_in_one_order_of_threads(void **state)
+TEST(a_missing_barrier_shows_in_one_order_of_threads)
 {
-    (void)state;
     passes("planted_sum");
     run_kernel("planted_sum", 1, "libplanted.so", "SIM_ORDER=forward");
     assert_int_equal(ended, 5);
@@ -102,34 +97,29 @@ static void a_missing_barrier_shows_in_one_order_of_threads(void **state)
     assert_int_equal(ended, 0);
 }
 
-static void a_missing_barrier_is_a_race_in_any_order(void **state)
+TEST(a_missing_barrier_is_a_race_in_any_order)
 {
-    (void)state;
     is_caught_watched("planted_sum", "shared memory at kernels_planted.cu:");
 }
 
-static void two_threads_that_write_a_word_race(void **state)
+TEST(two_threads_that_write_a_word_race)
 {
-    (void)state;
     is_caught_watched("planted_one_word", "race: it writes shared memory at kernels_planted.cu:");
 }
 
-static void unordered_lanes_race(void **state)
+TEST(unordered_lanes_race)
 {
-    (void)state;
     is_caught_watched("planted_lanes", "with no barrier between");
 }
 
-static void blocks_that_read_what_others_write_race(void **state)
+TEST(blocks_that_read_what_others_write_race)
 {
-    (void)state;
     is_caught_watched("planted_blocks", "a thread of another block");
     assert_non_null(strstr(said, "the card's memory"));
 }
 
-static void additions_that_are_not_atomic_race(void **state)
+TEST(additions_that_are_not_atomic_race)
 {
-    (void)state;
     is_caught_watched("planted_count", "race: it ");
 }
 
@@ -149,9 +139,8 @@ static void past_the_end(void)
     close_card();
 }
 
-static void memory_one_past_the_end_is_found(void **state)
+TEST(memory_one_past_the_end_is_found)
 {
-    (void)state;
     static const char *const names[] = {"planted_past_end", "planted_reads_past"};
     for (int i = 0; i < 2; i++) {
         kernel = names[i];
@@ -172,9 +161,8 @@ static void memory_one_past_the_end_is_found(void **state)
     }
 }
 
-static void shared_memory_one_past_the_end_is_found_under_the_sanitizer(void **state)
+TEST(shared_memory_one_past_the_end_is_found_under_the_sanitizer)
 {
-    (void)state;
     passes("planted_past_shared");
     if (!sanitized) return;
     run_kernel("planted_past_shared", 1, "libplanted.so", NULL);
@@ -201,9 +189,8 @@ static void read_unwritten(void)
         if (i % THREADS < THREADS / 2 ? y[i] != x[i] : !isnan(y[i])) _exit(5);
 }
 
-static void unwritten_shared_memory_is_nan(void **state)
+TEST(unwritten_shared_memory_is_nan)
 {
-    (void)state;
     passes("planted_unwritten");
     for (int i = 0; i < 3; i++) {
         in_child(read_unwritten, "libplanted.so", orders[i], NULL, NULL);
@@ -211,18 +198,16 @@ static void unwritten_shared_memory_is_nan(void **state)
     }
 }
 
-static void unaligned_loads_are_named(void **state)
+TEST(unaligned_loads_are_named)
 {
-    (void)state;
     blocks = 1;
     is_caught("planted_unaligned", "16 bytes at 0x");
     assert_non_null(strstr(said, "kernels_planted.cu:"));
     blocks = N / THREADS;
 }
 
-static void an_invalid_address_is_named(void **state)
+TEST(an_invalid_address_is_named)
 {
-    (void)state;
     is_caught("planted_nowhere", "thread 3: address 0x40 is no memory of the card");
     if (sanitized) assert_non_null(strstr(said, "kernels_planted.cu:"));
 }
@@ -237,18 +222,16 @@ static void copy_twice_in(const char *library, int is_wrong, const char *text, i
     says(text, code);
 }
 
-static void a_launch_that_begins_early_waits_before_it_ends(void **state)
+TEST(a_launch_that_begins_early_waits_before_it_ends)
 {
-    (void)state;
     copy_twice_in("libplanted.so", 0, "", 0);
     copy_twice_in("libplanted.so", AHEAD_NEVER_WAITS, "thread 77: it ends without after_previous",
                   3);
     copy_twice_in("libplanted.so", AHEAD_WAITS_TWICE, "for the second time", 3);
 }
 
-static void a_launch_that_begins_early_races_with_the_one_before(void **state)
+TEST(a_launch_that_begins_early_races_with_the_one_before)
 {
-    (void)state;
     copy_twice_in("libplanted_watched.so", 0, "", 0);
     copy_twice_in("libplanted_watched.so", AHEAD_READS,
                   "before after_previous, that the launch before wrote at", 3);
@@ -257,26 +240,23 @@ static void a_launch_that_begins_early_races_with_the_one_before(void **state)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-static void an_endless_thread_is_named(void **state)
+TEST(an_endless_thread_is_named)
 {
-    (void)state;
     run_kernel("planted_endless", 0, "libplanted.so", NULL);
     says("", 0);
     run_kernel("planted_endless", 1, "libplanted.so", NULL);
     says("thread 77: the launch does not come back", 3);
 }
 
-static void a_full_stack_is_named(void **state)
+TEST(a_full_stack_is_named)
 {
-    (void)state;
     passes("planted_deep");
     run_kernel("planted_deep", 1, "libplanted.so", NULL);
     says("its stack is full", 3);
 }
 
-static void threads_without_waits_fill_the_largest_block(void **state)
+TEST(threads_without_waits_fill_the_largest_block)
 {
-    (void)state;
     passes("planted_copy");
 }
 
@@ -322,40 +302,10 @@ static void multiply(void)
         }
 }
 
-static void products_follow_ptx_fragments(void **state)
+TEST(products_follow_ptx_fragments)
 {
-    (void)state;
     in_child(multiply, "libplanted.so", "SIM_ORDER=forward", NULL, NULL);
     says("", 0);
     in_child(multiply, "libplanted_watched.so", "SIM_ORDER=shuffled", NULL, NULL);
     says("", 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_barrier_in_two_branches_is_named),
-        cmocka_unit_test(a_barrier_after_which_threads_have_ended_is_named),
-        cmocka_unit_test(a_shuffle_of_half_a_warp_is_named),
-        cmocka_unit_test(a_shuffle_at_two_lines_is_named),
-        cmocka_unit_test(a_product_without_a_lane_names_the_lanes_place),
-        cmocka_unit_test(a_missing_barrier_shows_in_one_order_of_threads),
-        cmocka_unit_test(a_missing_barrier_is_a_race_in_any_order),
-        cmocka_unit_test(two_threads_that_write_a_word_race),
-        cmocka_unit_test(unordered_lanes_race),
-        cmocka_unit_test(blocks_that_read_what_others_write_race),
-        cmocka_unit_test(additions_that_are_not_atomic_race),
-        cmocka_unit_test(memory_one_past_the_end_is_found),
-        cmocka_unit_test(shared_memory_one_past_the_end_is_found_under_the_sanitizer),
-        cmocka_unit_test(unwritten_shared_memory_is_nan),
-        cmocka_unit_test(unaligned_loads_are_named),
-        cmocka_unit_test(an_invalid_address_is_named),
-        cmocka_unit_test(a_launch_that_begins_early_waits_before_it_ends),
-        cmocka_unit_test(a_launch_that_begins_early_races_with_the_one_before),
-        cmocka_unit_test(an_endless_thread_is_named),
-        cmocka_unit_test(a_full_stack_is_named),
-        cmocka_unit_test(threads_without_waits_fill_the_largest_block),
-        cmocka_unit_test(products_follow_ptx_fragments),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

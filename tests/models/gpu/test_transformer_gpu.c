@@ -8,6 +8,7 @@
 #include "tests/models/transformer/engine/reference_pass.h"
 #include "tests/support/backend_gpu_group.h"
 #include "tests/support/contexts.h"
+#include "tests/support/support.h"
 
 /* A model's weights on both devices. */
 typedef struct {
@@ -90,9 +91,8 @@ static const struct {
     {"q8_0", 6e-2, 6e-2, 3e-2}, {"q4_0", 6e-2, 6e-2, 3e-2},
 };
 
-static void logits_agree_with_the_cpu_within_a_tolerance(void **state)
+TEST(logits_agree_with_the_cpu_within_a_tolerance)
 {
-    (void)state;
     static const char *const shapes[] = {
         "dim=64&layers=4&heads=4&kv_heads=2&ffn=96&vocab=67&context=128",
         "dim=96&layers=3&heads=6&kv_heads=1&ffn=160&vocab=129&context=128"};
@@ -120,9 +120,8 @@ static void logits_agree_with_the_cpu_within_a_tolerance(void **state)
     }
 }
 
-static void logits_of_trained_models_agree_with_the_cpu(void **state)
+TEST(logits_of_trained_models_agree_with_the_cpu)
 {
-    (void)state;
     static const char *const files[] = {"stories260K/stories260K.bin", "babyllama/target.bin"};
     for (int f = 0; f < 2; f++) {
         char path[1024], spec[1200];
@@ -217,9 +216,8 @@ static void read_text(session *s, float *logits, int from, int to, int columns)
     }
 }
 
-static void a_row_does_not_depend_on_other_columns(void **state)
+TEST(a_row_does_not_depend_on_other_columns)
 {
-    (void)state;
     static const char *const types[] = {"f32", "f16", "bf16", "q8_0", "q4_0"};
     static const int columns[] = {1, 9, 26};
     for (int t = 0; t < 5; t++) {
@@ -256,9 +254,8 @@ static int way_to(int *way, int node, int past)
 
 /* A tree after a sequence, in one pass or in two. Each node's logits equal those of its path read
  * token by token as a sequence. Then a path is kept, and the sequence continues from it. */
-static void a_tree_equals_its_paths_and_a_kept_path_is_a_sequence(void **state)
+TEST(a_tree_equals_its_paths_and_a_kept_path_is_a_sequence)
 {
-    (void)state;
     static const char *const types[] = {"f32", "bf16", "q8_0"};
     static float tree[NODES * VOCAB], plain[VOCAB], scrap[256 * VOCAB];
     for (int t = 0; t < 3; t++)
@@ -305,14 +302,4 @@ static void a_tree_equals_its_paths_and_a_kept_path_is_a_sequence(void **state)
         }
 }
 
-int main(void)
-{
-    spec_simulated_card();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(logits_agree_with_the_cpu_within_a_tolerance),
-        cmocka_unit_test(logits_of_trained_models_agree_with_the_cpu),
-        cmocka_unit_test(a_row_does_not_depend_on_other_columns),
-        cmocka_unit_test(a_tree_equals_its_paths_and_a_kept_path_is_a_sequence),
-    };
-    return cmocka_run_group_tests(tests, open_gpu, close_gpu);
-}
+SUITE(SIMULATOR, .setup = open_gpu, .teardown = close_gpu);

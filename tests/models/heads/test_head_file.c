@@ -3,6 +3,7 @@
 #include "models/transformer/files/gguf_writer.h"
 
 #include "tests/models/heads/head_in_file.h"
+#include "tests/support/support.h"
 
 #include <math.h>
 #include <string.h>
@@ -42,9 +43,8 @@ static void same_head(const spec_head *a, const spec_head *b)
         }
 }
 
-static void a_head_of_every_kind_survives_its_file(void **state)
+TEST(a_head_of_every_kind_survives_its_file)
 {
-    (void)state;
     for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++)
         for (int few = 0; few < 2; few++) {
             spec_head read, drawn = draw((spec_head_kind)kind, few ? 5 : 0);
@@ -63,7 +63,7 @@ static void a_head_of_every_kind_survives_its_file(void **state)
         }
 }
 
-static void every_form_of_eagle3_survives_its_file(void **state)
+TEST(every_form_of_eagle3_survives_its_file)
 {
     const int forms[] = {0,
                          DRAWN_FC_NORM,
@@ -71,7 +71,6 @@ static void every_form_of_eagle3_survives_its_file(void **state)
                          DRAWN_NO_OUTPUT | DRAWN_NORMED,
                          DRAWN_EMBEDDING | DRAWN_NO_OUTPUT,
                          DRAWN_EMBEDDING | DRAWN_OTHER_DIM | DRAWN_FC_NORM | DRAWN_DESCENDING};
-    (void)state;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
         for (int few = 0; few < 2; few++) {
             spec_head read, drawn = draw_form(SPEC_HEAD_EAGLE3, few ? 5 : 0, forms[i]);
@@ -90,9 +89,8 @@ static void every_form_of_eagle3_survives_its_file(void **state)
         }
 }
 
-static void another_target_is_refused_unless_forced(void **state)
+TEST(another_target_is_refused_unless_forced)
 {
-    (void)state;
     const struct {
         const char *spec, *expected;
     } others[] = {
@@ -130,9 +128,8 @@ static void reject(const spec_head *head, const char *expected)
     refuse(&target, expected);
 }
 
-static void wrong_values_are_refused(void **state)
+TEST(wrong_values_are_refused)
 {
-    (void)state;
     spec_head head = draw(SPEC_HEAD_EAGLE3, 5);
     const spec_head good = head;
     head.shape.tap[2] = 5;
@@ -170,9 +167,8 @@ static void wrong_values_are_refused(void **state)
     spec_head_free(&head);
 }
 
-static void wrong_tensors_are_refused(void **state)
+TEST(wrong_tensors_are_refused)
 {
-    (void)state;
     spec_head head = draw(SPEC_HEAD_MEDUSA, 0);
     spec_tensor *linear = &head.tensor[SPEC_HEAD_LINEAR][1];
     const spec_tensor good = *linear;
@@ -226,9 +222,8 @@ static void write_file(const char *architecture, const char *kind, const char *t
     spec_gguf_writer_free(&writer);
 }
 
-static void files_of_something_else_are_refused(void **state)
+TEST(files_of_something_else_are_refused)
 {
-    (void)state;
     write_file("llama", NULL, "x");
     refuse(&target, "is of architecture 'llama', not a draft head");
     write_file("speclab-head", NULL, "x");
@@ -243,9 +238,8 @@ static void files_of_something_else_are_refused(void **state)
     refuse(&target, "lacks the value of 'speclab-head.block_count'");
 }
 
-static void an_unknown_tensor_is_refused(void **state)
+TEST(an_unknown_tensor_is_refused)
 {
-    (void)state;
     write_file("speclab-head", "medusa", "d2t");
     refuse(&target, "tensor 'd2t' is not a list of at most 11 tokens of type I64");
     write_file("speclab-head", "medusa", "y");
@@ -264,16 +258,4 @@ static void an_unknown_tensor_is_refused(void **state)
     spec_head_free(&head);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_head_of_every_kind_survives_its_file),
-        cmocka_unit_test(every_form_of_eagle3_survives_its_file),
-        cmocka_unit_test(another_target_is_refused_unless_forced),
-        cmocka_unit_test(wrong_values_are_refused),
-        cmocka_unit_test(wrong_tensors_are_refused),
-        cmocka_unit_test(files_of_something_else_are_refused),
-        cmocka_unit_test(an_unknown_tensor_is_refused),
-    };
-    return cmocka_run_group_tests(tests, make_target, remove_target);
-}
+SUITE(.setup = make_target, .teardown = remove_target);

@@ -4,6 +4,7 @@
 #include "models/transformer/files/gguf_writer.h"
 
 #include "tests/models/heads/head_in_file.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 
@@ -76,7 +77,7 @@ static void write_changed(const spec_head *head, const change *changes)
 }
 
 /* llama.cpp's converter leaves out what the tokenizer or a default says, and adds values. */
-static void a_file_as_llama_cpp_writes_it_is_read(void **state)
+TEST(a_file_as_llama_cpp_writes_it_is_read)
 {
     const change as_llama_cpp[SET_MAX] = {{.key = "eagle3.vocab_size"},
                                           {.key = "speclab.head"},
@@ -86,7 +87,6 @@ static void a_file_as_llama_cpp_writes_it_is_read(void **state)
                                           {"tokenizer.ggml.tokens", TOKENS, VOCAB, NULL},
                                           {"general.file_type", NUMBER, 1, NULL},
                                           {"eagle3.rope.scaling.factor", REAL, 4.0, NULL}};
-    (void)state;
     spec_head read, head = draw_form(SPEC_HEAD_EAGLE3, 0, DRAWN_FC_NORM);
     spec_error error = {""};
     write_changed(&head, as_llama_cpp);
@@ -101,10 +101,9 @@ static void a_file_as_llama_cpp_writes_it_is_read(void **state)
 }
 
 /* Factors and the magnitude of YaRN are written as they are computed, not as YaRN. */
-static void a_scaled_rotation_survives_its_file(void **state)
+TEST(a_scaled_rotation_survives_its_file)
 {
     static const float factor[] = {1.25f, 6.5f};
-    (void)state;
     spec_head read, head = draw(SPEC_HEAD_EAGLE3, 0);
     spec_error error = {""};
     head.shape.shape.rope.opt_factor = factor;
@@ -125,9 +124,8 @@ static void reject_changed(const spec_head *head, change changed, const char *ex
     refuse(&target, expected);
 }
 
-static void wrong_values_of_llama_cpp_are_refused(void **state)
+TEST(wrong_values_of_llama_cpp_are_refused)
 {
-    (void)state;
     spec_head head = draw_form(SPEC_HEAD_EAGLE3, 0, DRAWN_EMBEDDING | DRAWN_FC_NORM);
     reject_changed(&head, (change){"tokenizer.ggml.tokens", TOKENS, VOCAB + 1, NULL},
                    "has a vocabulary of 12 tokens, and the target's has 11");
@@ -169,9 +167,8 @@ static void wrong_values_of_llama_cpp_are_refused(void **state)
 
 /* llama.cpp rotates adjacent pairs: a head that rotates halves is written with its queries and keys
  * in that order. */
-static void an_eagle3_file_rotates_adjacent_pairs(void **state)
+TEST(an_eagle3_file_rotates_adjacent_pairs)
 {
-    (void)state;
     spec_head read, head = draw(SPEC_HEAD_EAGLE3, 0);
     spec_error error = {""};
     head.shape.shape.rope_pairs = SPEC_ROPE_HALVES;
@@ -191,13 +188,4 @@ static void an_eagle3_file_rotates_adjacent_pairs(void **state)
     spec_head_free(&head);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_as_llama_cpp_writes_it_is_read),
-        cmocka_unit_test(a_scaled_rotation_survives_its_file),
-        cmocka_unit_test(wrong_values_of_llama_cpp_are_refused),
-        cmocka_unit_test(an_eagle3_file_rotates_adjacent_pairs),
-    };
-    return cmocka_run_group_tests(tests, make_target, remove_target);
-}
+SUITE(.setup = make_target, .teardown = remove_target);

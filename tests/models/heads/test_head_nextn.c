@@ -64,12 +64,11 @@ static void rows_of(double *ret_rows, const spec_model *model)
     spec_session_free(&session);
 }
 
-static void every_way_to_name_blocks_gives_the_same_rows(void **state)
+TEST(every_way_to_name_blocks_gives_the_same_rows)
 {
     static const struct {
         int blocks, options;
     } forms[] = {{1, 0}, {1, DRAWN_EMBEDDING | DRAWN_OWN_OUTPUT}, {NODES + 1, 0}};
-    (void)state;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         double own[(NODES + 1) * V], rows[(NODES + 1) * V];
         write_files(forms[i].blocks, forms[i].options);
@@ -88,10 +87,9 @@ static void every_way_to_name_blocks_gives_the_same_rows(void **state)
     }
 }
 
-static void blocks_do_not_change_the_model(void **state)
+TEST(blocks_do_not_change_the_model)
 {
     double with[(NODES + 1) * V], without[(NODES + 1) * V];
-    (void)state;
     write_files(1, 0);
     spec_model *target = open_spec("gguf:whole.gguf", NULL),
                *plain = open_spec(random_target, NULL);
@@ -115,12 +113,11 @@ static spec_tensor copies_of(const spec_tensor *matrix, int n)
 }
 
 /* Equal experts are the network that each of them is, whatever the router chooses. */
-static void a_block_of_equal_experts_is_the_block_of_one(void **state)
+TEST(a_block_of_equal_experts_is_the_block_of_one)
 {
     enum { EXPERTS = 4, DIM = 16 };
     static const float router[EXPERTS * DIM] = {0.5f, -0.25f, 0.125f};
     double one[(NODES + 1) * V], rows[(NODES + 1) * V];
-    (void)state;
     write_files(1, 0);
     spec_model *target = open_spec("gguf:whole.gguf", NULL), *draft = open_spec("mtp", target);
     rows_of(one, draft);
@@ -148,9 +145,8 @@ static void a_block_of_equal_experts_is_the_block_of_one(void **state)
     free((void *)(uintptr_t)down.data);
 }
 
-static void what_is_no_draft_of_the_target_is_refused(void **state)
+TEST(what_is_no_draft_of_the_target_is_refused)
 {
-    (void)state;
     write_files(1, 0);
     opened target = open_model("gguf:whole.gguf", NULL), plain = open_model("gguf:none.gguf", NULL);
     assert_refused("mtp", plain.model, "mtp: the target's file has no draft blocks");
@@ -211,9 +207,8 @@ static void make_infinite(spec_tensor *tensor)
     ((float *)tensor->data)[tensor->cols] = INFINITY;
 }
 
-static void wrong_blocks_are_refused(void **state)
+TEST(wrong_blocks_are_refused)
 {
-    (void)state;
     check_spoilt(SPEC_HEAD_PROJECTION, leave_out, "lacks tensor 'blk.3.nextn.eh_proj.weight'");
     check_spoilt(SPEC_HEAD_FEATURE_NORM, leave_out, "lacks tensor 'blk.3.nextn.hnorm.weight'");
     check_spoilt(SPEC_HEAD_DOWN, leave_out, "lacks tensor 'blk.3.ffn_down.weight'");
@@ -225,9 +220,8 @@ static void wrong_blocks_are_refused(void **state)
 }
 
 /* Products with stacked queries, keys and values need biases of all three. */
-static void a_block_has_all_biases_or_none(void **state)
+TEST(a_block_has_all_biases_or_none)
 {
-    (void)state;
     spec_model *target = open_spec(random_target, NULL);
     const spec_checkpoint *checkpoint = spec_transformer_of(target)->checkpoint;
     spec_head head;
@@ -251,12 +245,11 @@ static void convert(spec_conversion *ret, const char *type)
 }
 
 /* Their matrices get the type of the model's; as floats they are the same bytes. */
-static void quantised_files_keep_their_blocks(void **state)
+TEST(quantised_files_keep_their_blocks)
 {
     static const char wide[] = "random?dim=256&layers=1&heads=4&ffn=512&vocab=11&context=40";
     double own[(NODES + 1) * V], rows[(NODES + 1) * V];
     spec_conversion counted;
-    (void)state;
     write_files(NODES + 1, DRAWN_EMBEDDING | DRAWN_OWN_OUTPUT);
     convert(&counted, "f32");
     opened target = open_model("gguf:whole.gguf", NULL), draft = open_model("mtp", target.model);
@@ -302,9 +295,8 @@ static void write_count(uint32_t blocks, uint32_t drafts)
     spec_gguf_writer_free(&writer);
 }
 
-static void a_wrong_count_is_refused(void **state)
+TEST(a_wrong_count_is_refused)
 {
-    (void)state;
     write_count(2, 2);
     assert_refused("gguf:count.gguf", NULL,
                    "'llama.nextn_predict_layers' is 2, of 2 blocks in all");
@@ -314,18 +306,4 @@ static void a_wrong_count_is_refused(void **state)
     assert_refused("gguf:count.gguf", NULL, "llama.nextn_predict_layers");
 }
 
-int main(void)
-{
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, spec_folder_enter, spec_folder_leave)
-    const struct CMUnitTest tests[] = {
-        IN_FOLDER(every_way_to_name_blocks_gives_the_same_rows),
-        IN_FOLDER(blocks_do_not_change_the_model),
-        IN_FOLDER(a_block_of_equal_experts_is_the_block_of_one),
-        IN_FOLDER(what_is_no_draft_of_the_target_is_refused),
-        IN_FOLDER(wrong_blocks_are_refused),
-        IN_FOLDER(a_block_has_all_biases_or_none),
-        IN_FOLDER(quantised_files_keep_their_blocks),
-        IN_FOLDER(a_wrong_count_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE(.before_each = spec_folder_enter, .after_each = spec_folder_leave);

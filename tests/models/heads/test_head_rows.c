@@ -7,6 +7,7 @@
 #include "tests/models/open_model.h"
 #include "tests/support/drawn_head.h"
 #include "tests/support/scored_rows.h"
+#include "tests/support/support.h"
 
 #include "base/noise.h"
 
@@ -99,10 +100,9 @@ static double difference(const pair *p, spec_session *session, int n, int n_path
     return most;
 }
 
-static void rows_are_those_of_the_definition(void **state)
+TEST(rows_are_those_of_the_definition)
 {
     static const int lengths[] = {1, 2, 3, 4, 9, 67, 90, 1};
-    (void)state;
     for (int c = 0; c < CASES; c++) {
         pair p = open_pair(target_spec, &cases[c].config, "");
         spec_session session;
@@ -120,9 +120,8 @@ static void rows_are_those_of_the_definition(void **state)
 
 /* The test above would notice: with a tap of one layer less, or a feature of one place before, rows
  * differ a thousand times as much as is allowed. */
-static void a_tap_or_a_feature_that_is_off_by_one_is_noticed(void **state)
+TEST(a_tap_or_a_feature_that_is_off_by_one_is_noticed)
 {
-    (void)state;
     for (int c = 0; c < CASES; c++) {
         pair p = open_pair(target_spec, &cases[c].config, "");
         spec_session session;
@@ -203,9 +202,8 @@ static void check_bits(const pair *p, bool share)
     spec_session_free(&target);
 }
 
-static void rows_after_trees_and_roll_backs_are_those_of_a_fresh_session(void **state)
+TEST(rows_after_trees_and_roll_backs_are_those_of_a_fresh_session)
 {
-    (void)state;
     for (int c = 0; c < CASES; c++) {
         pair p = open_pair(target_spec, &cases[c].config, "");
         check_bits(&p, false);
@@ -217,9 +215,8 @@ static void rows_after_trees_and_roll_backs_are_those_of_a_fresh_session(void **
     }
 }
 
-static void a_target_has_the_same_rows_while_heads_read_it(void **state)
+TEST(a_target_has_the_same_rows_while_heads_read_it)
 {
-    (void)state;
     pair p = open_pair(target_spec, &cases[3].config, "");
     spec_head other_head; /* which reads more layers */
     drawn_head(&other_head, &cases[4].config, p.checkpoint);
@@ -258,9 +255,8 @@ static void a_target_has_the_same_rows_while_heads_read_it(void **state)
     close_pair(&p);
 }
 
-static void a_row_at_temperature_0_has_all_its_mass_on_one_token(void **state)
+TEST(a_row_at_temperature_0_has_all_its_mass_on_one_token)
 {
-    (void)state;
     for (int c = 0; c < CASES; c++) {
         pair p = open_pair(target_spec, &cases[c].config, "temperature=0");
         spec_session session;
@@ -281,9 +277,8 @@ static void a_row_at_temperature_0_has_all_its_mass_on_one_token(void **state)
 
 /* ---- refusals -------------------------------------------------------------------------------- */
 
-static void what_cannot_be_drafted_is_refused(void **state)
+TEST(what_cannot_be_drafted_is_refused)
 {
-    (void)state;
     pair p = open_pair(target_spec, &cases[0].config, "");
     spec_session session;
     spec_error error = {""};
@@ -322,17 +317,4 @@ static void what_cannot_be_drafted_is_refused(void **state)
     assert_refused("medusa:x.gguf", zipf.model, "medusa needs a transformer as its target");
     assert_refused("eagle:x.gguf", NULL, "eagle is built from a target");
     close_model(&zipf);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_those_of_the_definition),
-        cmocka_unit_test(a_tap_or_a_feature_that_is_off_by_one_is_noticed),
-        cmocka_unit_test(rows_after_trees_and_roll_backs_are_those_of_a_fresh_session),
-        cmocka_unit_test(a_target_has_the_same_rows_while_heads_read_it),
-        cmocka_unit_test(a_row_at_temperature_0_has_all_its_mass_on_one_token),
-        cmocka_unit_test(what_cannot_be_drafted_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

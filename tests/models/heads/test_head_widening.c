@@ -86,9 +86,8 @@ static bool has_same_rows(const drawn_head_config *config, bool spoilt)
     return memcmp(before, after, sizeof before) == 0;
 }
 
-static void every_kind_has_the_same_rows(void **state)
+TEST(every_kind_has_the_same_rows, .setup = spec_folder_enter, .teardown = spec_folder_leave)
 {
-    (void)state;
     for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++) {
         const bool ends =
             kind != SPEC_HEAD_REDRAFTER && kind != SPEC_HEAD_EAGLE && kind != SPEC_HEAD_EAGLE3;
@@ -101,24 +100,21 @@ static void every_kind_has_the_same_rows(void **state)
     }
 }
 
-static void a_reduced_vocabulary_is_kept(void **state)
+TEST(a_reduced_vocabulary_is_kept, .setup = spec_folder_enter, .teardown = spec_folder_leave)
 {
-    (void)state;
     assert_true(has_same_rows(&(drawn_head_config){SPEC_HEAD_EAGLE3, 0, 5, false, 5}, false));
 }
 
-static void options_of_eagle3_are_kept(void **state)
+TEST(options_of_eagle3_are_kept, .setup = spec_folder_enter, .teardown = spec_folder_leave)
 {
-    (void)state;
     const int options[] = {DRAWN_NO_OUTPUT, DRAWN_EMBEDDING, DRAWN_EMBEDDING | DRAWN_OTHER_DIM};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
         assert_true(
             has_same_rows(&(drawn_head_config){SPEC_HEAD_EAGLE3, 0, 0, options[i], 5}, false));
 }
 
-static void a_norm_of_joined_states_is_refused(void **state)
+TEST(a_norm_of_joined_states_is_refused)
 {
-    (void)state;
     spec_error error = {""};
     spec_model *target = open_target(target_spec);
     const spec_checkpoint *checkpoint = spec_transformer_of(target)->checkpoint;
@@ -133,24 +129,7 @@ static void a_norm_of_joined_states_is_refused(void **state)
     spec_model_close(target);
 }
 
-static void a_gain_of_another_size_is_noticed(void **state)
+TEST(a_gain_of_another_size_is_noticed, .setup = spec_folder_enter, .teardown = spec_folder_leave)
 {
-    (void)state;
     assert_false(has_same_rows(&(drawn_head_config){SPEC_HEAD_EAGLE3, 0, 0, false, 5}, true));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_kind_has_the_same_rows, spec_folder_enter,
-                                        spec_folder_leave),
-        cmocka_unit_test_setup_teardown(a_reduced_vocabulary_is_kept, spec_folder_enter,
-                                        spec_folder_leave),
-        cmocka_unit_test_setup_teardown(options_of_eagle3_are_kept, spec_folder_enter,
-                                        spec_folder_leave),
-        cmocka_unit_test(a_norm_of_joined_states_is_refused),
-        cmocka_unit_test_setup_teardown(a_gain_of_another_size_is_noticed, spec_folder_enter,
-                                        spec_folder_leave),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,9 +26,8 @@ static void assert_template(const char *config, const char *expected)
     json_decref(root);
 }
 
-static void a_template_has_several_places(void **state)
+TEST(a_template_has_several_places)
 {
-    (void)state;
     static const char one[] = "{\"chat_template\":\"{{ a }}\"}",
                       several[] = "{\"chat_template\":[{\"name\":\"rag\",\"template\":\"r\"},"
                                   "{\"name\":\"default\",\"template\":\"d\"}]}",
@@ -48,9 +47,8 @@ static void a_template_has_several_places(void **state)
     assert_template(one, "{%- jinja %}\n");
 }
 
-static void files_that_are_no_template_are_refused(void **state)
+TEST(files_that_are_no_template_are_refused)
 {
-    (void)state;
     spec_error error = {""};
     char *text;
     mkdir("hf", 0700);
@@ -68,11 +66,4 @@ static void files_that_are_no_template_are_refused(void **state)
     assert_null(text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_template_has_several_places),
-        cmocka_unit_test(files_that_are_no_template_are_refused),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

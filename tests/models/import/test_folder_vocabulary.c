@@ -71,9 +71,8 @@ static void assert_piece(const spec_folder_vocabulary *v, int token, const char 
     assert_int_equal(v->data.opt_type[token], type);
 }
 
-static void a_folder_may_have_no_vocabulary(void **state)
+TEST(a_folder_may_have_no_vocabulary)
 {
-    (void)state;
     spec_folder_vocabulary v;
     mkdir("hf", 0700);
     loads(&v);
@@ -81,9 +80,8 @@ static void a_folder_may_have_no_vocabulary(void **state)
     spec_folder_vocabulary_free(&v);
 }
 
-static void byte_level_bpe_is_read(void **state)
+TEST(byte_level_bpe_is_read)
 {
-    (void)state;
     spec_folder_vocabulary v;
     char steps[200];
     snprintf(steps, sizeof steps, "'pre_tokenizer':" BYTES, "true");
@@ -110,9 +108,8 @@ static void byte_level_bpe_is_read(void **state)
     spec_folder_vocabulary_free(&v);
 }
 
-static void pre_tokenizers_have_the_names_of_gguf(void **state)
+TEST(pre_tokenizers_have_the_names_of_gguf)
 {
-    (void)state;
     static const char split[] = "{'type':'Sequence','pretokenizers':[{'type':'Split','pattern':"
                                 "{'Regex':'%s'},'behavior':'Isolated','invert':false},%s]}";
     static const char digits[] = "{'type':'Sequence','pretokenizers':[{'type':'Digits',"
@@ -152,9 +149,8 @@ static void pre_tokenizers_have_the_names_of_gguf(void **state)
     }
 }
 
-static void sentencepiece_is_read_from_its_merges(void **state)
+TEST(sentencepiece_is_read_from_its_merges)
 {
-    (void)state;
     spec_folder_vocabulary v;
     write_tokenizer(SPM_STEPS, SPM);
     loads(&v);
@@ -183,9 +179,8 @@ static void sentencepiece_is_read_from_its_merges(void **state)
     spec_folder_vocabulary_free(&v);
 }
 
-static void texts_begin_and_end_as_the_folder_says(void **state)
+TEST(texts_begin_and_end_as_the_folder_says)
 {
-    (void)state;
     spec_folder_vocabulary v;
     char steps[400];
     snprintf(steps, sizeof steps,
@@ -235,9 +230,8 @@ static void refused(const char *steps, const char *model, const char *expected)
     assert_null(v.piece);
 }
 
-static void tokenizers_that_are_not_known_are_refused(void **state)
+TEST(tokenizers_that_are_not_known_are_refused)
 {
-    (void)state;
     static const char *const pres[] = {
         "'pre_tokenizer':null",
         "'pre_tokenizer':{'type':'Whitespace'}",
@@ -274,9 +268,8 @@ static void tokenizers_that_are_not_known_are_refused(void **state)
     assert_non_null(strstr(error.text, "its model 'Unigram' is not plain BPE"));
 }
 
-static void pieces_and_merges_must_fit(void **state)
+TEST(pieces_and_merges_must_fit)
 {
-    (void)state;
     char steps[200];
     snprintf(steps, sizeof steps, "'pre_tokenizer':" BYTES, "true");
     refused(steps, "'vocab':{'a':10}",
@@ -297,16 +290,4 @@ static void pieces_and_merges_must_fit(void **state)
             "the merges into 'aba' are not neighbours");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_folder_may_have_no_vocabulary),
-        cmocka_unit_test(byte_level_bpe_is_read),
-        cmocka_unit_test(pre_tokenizers_have_the_names_of_gguf),
-        cmocka_unit_test(sentencepiece_is_read_from_its_merges),
-        cmocka_unit_test(texts_begin_and_end_as_the_folder_says),
-        cmocka_unit_test(tokenizers_that_are_not_known_are_refused),
-        cmocka_unit_test(pieces_and_merges_must_fit),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

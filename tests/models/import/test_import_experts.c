@@ -160,9 +160,8 @@ static void assert_experts(opened *o, spec_tensor_type type, bool has_biases)
         }
 }
 
-static void floats_of_every_layout_have_their_rows(void **state)
+TEST(floats_of_every_layout_have_their_rows)
 {
-    (void)state;
     static const spec_tensor_type types[] = {SPEC_TENSOR_F32, SPEC_TENSOR_BF16};
     for (int i = 0; i < 2; i++)
         for (int layout = 0; layout < 3; layout++) {
@@ -236,9 +235,8 @@ static void put_packed_layers(spec_hf_file *file)
     }
 }
 
-static void experts_in_mxfp4_keep_their_weights(void **state)
+TEST(experts_in_mxfp4_keep_their_weights)
 {
-    (void)state;
     spec_hf_file file = {0};
     opened o;
     put_packed_layers(&file);
@@ -270,9 +268,8 @@ static void refused(spec_hf_file *file, bool transposes, const char *expected)
     close_folder(&o);
 }
 
-static void experts_that_are_missing_or_of_another_size_are_refused(void **state)
+TEST(experts_that_are_missing_or_of_another_size_are_refused)
 {
-    (void)state;
     spec_hf_file file = {0};
     float none[2 * WIDTH * DIM] = {0};
     put_separate(&file, 0, SPEC_TENSOR_F32);
@@ -295,9 +292,8 @@ static void experts_that_are_missing_or_of_another_size_are_refused(void **state
             "where 3 experts of width 32 ask for others");
 }
 
-static void one_layer_in_two_types_is_refused(void **state)
+TEST(one_layer_in_two_types_is_refused)
 {
-    (void)state;
     spec_hf_file file = {0};
     float value[WIDTH * DIM] = {0};
     static const char *const names[] = {"gate", "up", "down"};
@@ -314,13 +310,4 @@ static void one_layer_in_two_types_is_refused(void **state)
             "'model.layers.1.mlp.experts.2.up_proj.weight' of F32");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(floats_of_every_layout_have_their_rows),
-        cmocka_unit_test(experts_in_mxfp4_keep_their_weights),
-        cmocka_unit_test(experts_that_are_missing_or_of_another_size_are_refused),
-        cmocka_unit_test(one_layer_in_two_types_is_refused),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

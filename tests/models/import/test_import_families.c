@@ -271,9 +271,8 @@ static void load(spec_checkpoint *ret, const char *path)
     spec_settings_free(&settings);
 }
 
-static void every_tensor_has_its_place(void **state)
+TEST(every_tensor_has_its_place)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         const family *of = &families[i];
         const spec_shape shape = shape_of(of);
@@ -295,9 +294,8 @@ static void every_tensor_has_its_place(void **state)
     }
 }
 
-static void windows_and_ropes_come_back(void **state)
+TEST(windows_and_ropes_come_back)
 {
-    (void)state;
     for (size_t i = 2; i < sizeof families / sizeof *families; i++) {
         const family *of = &families[i];
         const spec_shape shape = shape_of(of);
@@ -321,9 +319,8 @@ static void windows_and_ropes_come_back(void **state)
 }
 
 /* Each tensor alone: without it the folder is refused, by its name. */
-static void a_folder_without_one_tensor_is_refused(void **state)
+TEST(a_folder_without_one_tensor_is_refused)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         const family *of = &families[i];
         const spec_shape shape = shape_of(of);
@@ -341,12 +338,4 @@ static void a_folder_without_one_tensor_is_refused(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_tensor_has_its_place),
-        cmocka_unit_test(windows_and_ropes_come_back),
-        cmocka_unit_test(a_folder_without_one_tensor_is_refused),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

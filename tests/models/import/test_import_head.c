@@ -4,6 +4,7 @@
 
 #include "models/import/safetensors.h"
 #include "tests/models/import/published_head.h"
+#include "tests/support/support.h"
 
 #include <unistd.h>
 
@@ -45,9 +46,8 @@ static void assert_taps(const spec_head *head, int a, int b, int c)
     assert_int_equal(head->shape.tap[2], c);
 }
 
-static void medusa_comes_back(void **state)
+TEST(medusa_comes_back)
 {
-    (void)state;
     static const char *const before[] = {"medusa_head.", ""};
     for (int i = 0; i < 2; i++) {
         spec_head drawn;
@@ -59,9 +59,8 @@ static void medusa_comes_back(void **state)
     }
 }
 
-static void eagle_1_comes_back(void **state)
+TEST(eagle_1_comes_back)
 {
-    (void)state;
     static const char *const layer[] = {"layers.0.", "transformer."}, *const fc[] = {"fc.",
                                                                                      "fusion_fc."};
     for (int i = 0; i < 4; i++) {
@@ -81,9 +80,8 @@ static void eagle_1_comes_back(void **state)
 }
 
 /* As SafeAILab and SpecForge store it, and as speculators do. */
-static void eagle_3_comes_back(void **state)
+TEST(eagle_3_comes_back)
 {
-    (void)state;
     for (int i = 0; i < 4; i++) {
         spec_head drawn;
         const bool speculators = i >= 2;
@@ -111,9 +109,8 @@ static void eagle_3_comes_back(void **state)
 
 /* Heads that norm the target's states, trained an embedding, or have no output; one that is wider
  * than its target; d2t of 32 bits. */
-static void forms_of_eagle_3_come_back(void **state)
+TEST(forms_of_eagle_3_come_back)
 {
-    (void)state;
     static const struct {
         int options, draft_vocab;
         const char *config;
@@ -139,9 +136,8 @@ static void forms_of_eagle_3_come_back(void **state)
     }
 }
 
-static void taps_are_counted_in_two_ways(void **state)
+TEST(taps_are_counted_in_two_ways)
 {
-    (void)state;
     static const struct {
         const char *config;
         int tap[3];
@@ -170,9 +166,8 @@ static void taps_are_counted_in_two_ways(void **state)
 }
 
 /* The head's own base, scaling and epsilon are kept. */
-static void a_head_keeps_its_own_rotation(void **state)
+TEST(a_head_keeps_its_own_rotation)
 {
-    (void)state;
     spec_head drawn, head, read;
     spec_head_taps taps;
     spec_error error = {""};
@@ -198,9 +193,8 @@ static void a_head_keeps_its_own_rotation(void **state)
 }
 
 /* A matrix of the target in 16 bits is still the target's. */
-static void a_rounded_copy_of_the_embedding_is_the_targets(void **state)
+TEST(a_rounded_copy_of_the_embedding_is_the_targets)
 {
-    (void)state;
     spec_head drawn, head;
     spec_head_taps taps;
     spec_error error = {""};
@@ -250,9 +244,8 @@ static void split_into_shards(void)
     assert_int_equal(unlink("hf/model.safetensors"), 0);
 }
 
-static void a_head_in_shards_comes_back(void **state)
+TEST(a_head_in_shards_comes_back)
 {
-    (void)state;
     spec_head drawn;
     struct stat whole;
     export_head(&drawn, &(wish){.kind = SPEC_HEAD_EAGLE3,
@@ -275,17 +268,4 @@ static void a_head_in_shards_comes_back(void **state)
     spec_head_free(&drawn);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(medusa_comes_back),
-        cmocka_unit_test(eagle_1_comes_back),
-        cmocka_unit_test(eagle_3_comes_back),
-        cmocka_unit_test(forms_of_eagle_3_come_back),
-        cmocka_unit_test(taps_are_counted_in_two_ways),
-        cmocka_unit_test(a_head_keeps_its_own_rotation),
-        cmocka_unit_test(a_rounded_copy_of_the_embedding_is_the_targets),
-        cmocka_unit_test(a_head_in_shards_comes_back),
-    };
-    return cmocka_run_group_tests(tests, make_target, remove_target);
-}
+SUITE(.setup = make_target, .teardown = remove_target);

@@ -4,6 +4,7 @@
 
 #include "models/import/import_model.h"
 #include "tests/models/import/published_head.h"
+#include "tests/support/support.h"
 
 static void refused(const wish *w, const int *opt_tap, const char *expected)
 {
@@ -13,9 +14,8 @@ static void refused(const wish *w, const int *opt_tap, const char *expected)
     spec_head_free(&drawn);
 }
 
-static void heads_that_are_not_computed_are_refused(void **state)
+TEST(heads_that_are_not_computed_are_refused)
 {
-    (void)state;
     const wish medusa = {.kind = SPEC_HEAD_MEDUSA, .layer = "medusa_head."},
                eagle3 = {.kind = SPEC_HEAD_EAGLE3,
                          .layer = "midlayer.",
@@ -69,9 +69,8 @@ static void heads_that_are_not_computed_are_refused(void **state)
     refused(&w, NULL, "its tensors are not those of a draft head (medusa, eagle, eagle3)");
 }
 
-static void taps_that_the_target_has_not_are_refused(void **state)
+TEST(taps_that_the_target_has_not_are_refused)
 {
-    (void)state;
     wish w = {.kind = SPEC_HEAD_EAGLE3, .layer = "midlayer.", .fc = "fc."};
     w.config = "{" LAYER "," TAPS "[2,5,10]}";
     refused(&w, NULL, "taps after 2, 5 and 10 layers are not ascending within the target's 9");
@@ -88,9 +87,8 @@ static void taps_that_the_target_has_not_are_refused(void **state)
 }
 
 /* The list of tokens, changed in each way. */
-static void tokens_must_be_offsets_that_are_one_to_one(void **state)
+TEST(tokens_must_be_offsets_that_are_one_to_one)
 {
-    (void)state;
     static const struct {
         int64_t offset[3];
         unsigned char used[3]; /* true in t2d */
@@ -130,9 +128,8 @@ static void tokens_must_be_offsets_that_are_one_to_one(void **state)
     refused(&w, NULL, "d2t and t2d disagree about token "); /* tokens in place of offsets */
 }
 
-static void models_and_heads_are_told_apart(void **state)
+TEST(models_and_heads_are_told_apart)
 {
-    (void)state;
     spec_head drawn;
     spec_import_model model;
     spec_error error = {""};
@@ -152,13 +149,4 @@ static void models_and_heads_are_told_apart(void **state)
     spec_head_free(&drawn);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(heads_that_are_not_computed_are_refused),
-        cmocka_unit_test(taps_that_the_target_has_not_are_refused),
-        cmocka_unit_test(tokens_must_be_offsets_that_are_one_to_one),
-        cmocka_unit_test(models_and_heads_are_told_apart),
-    };
-    return cmocka_run_group_tests(tests, make_target, remove_target);
-}
+SUITE(.setup = make_target, .teardown = remove_target);

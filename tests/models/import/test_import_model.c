@@ -7,6 +7,7 @@
 #include "tests/models/open_model.h"
 #include "tests/support/folder.h"
 #include "tests/support/hf_folder.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -161,9 +162,8 @@ static void assert_same_rows(const char *a, const char *b, double most)
     close_model(&y);
 }
 
-static void a_model_comes_back_bit_for_bit(void **state)
+TEST(a_model_comes_back_bit_for_bit)
 {
-    (void)state;
     static const char *const types[] = {"f32", "f16", "bf16"};
     for (int i = 0; i < 3; i++) {
         char spec[120];
@@ -191,9 +191,8 @@ static void a_model_comes_back_bit_for_bit(void **state)
 
 /* The same weights and rotation, once as llama, whose rows move, once as qwen2 with zero biases,
  * whose rows stay. */
-static void rows_move_so_that_the_rotation_stays(void **state)
+TEST(rows_move_so_that_the_rotation_stays)
 {
-    (void)state;
     spec_checkpoint model;
     load(&model, "random?" SHAPE "&type=f32");
     export_model(&model, &(wish){.halves = true,
@@ -216,9 +215,8 @@ static void rows_move_so_that_the_rotation_stays(void **state)
     spec_checkpoint_free(&model);
 }
 
-static void a_tied_model_has_no_output_of_its_own(void **state)
+TEST(a_tied_model_has_no_output_of_its_own)
 {
-    (void)state;
     spec_checkpoint model;
     load(&model, "random?" SHAPE "&type=bf16");
     export_model(&model, &(wish){.tied = true});
@@ -235,9 +233,8 @@ static void a_tied_model_has_no_output_of_its_own(void **state)
 }
 
 /* Factors of Llama 3 are a tensor of the file, exactly those of config.json. */
-static void factors_of_llama_3_are_written(void **state)
+TEST(factors_of_llama_3_are_written)
 {
-    (void)state;
     spec_checkpoint model;
     load(&model, "random?" SHAPE "&type=f32");
     export_model(&model,
@@ -269,9 +266,8 @@ static void refused(const spec_checkpoint *model, const wish *w, const char *exp
     assert_null(imported.checkpoint.layer);
 }
 
-static void folders_that_are_no_such_model_are_refused(void **state)
+TEST(folders_that_are_no_such_model_are_refused)
 {
-    (void)state;
     spec_checkpoint model;
     load(&model, "random?" SHAPE "&type=f32");
     refused(&model, &(wish){.left_out = "model.layers.1.mlp.up_proj.weight"},
@@ -300,9 +296,8 @@ static void folders_that_are_no_such_model_are_refused(void **state)
     spec_checkpoint_free(&model);
 }
 
-static void an_interrupted_import_leaves_no_file(void **state)
+TEST(an_interrupted_import_leaves_no_file)
 {
-    (void)state;
     spec_checkpoint model;
     spec_import_model imported;
     spec_error error = {""};
@@ -320,15 +315,4 @@ static void an_interrupted_import_leaves_no_file(void **state)
     spec_checkpoint_free(&model);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_model_comes_back_bit_for_bit),
-        cmocka_unit_test(rows_move_so_that_the_rotation_stays),
-        cmocka_unit_test(a_tied_model_has_no_output_of_its_own),
-        cmocka_unit_test(factors_of_llama_3_are_written),
-        cmocka_unit_test(folders_that_are_no_such_model_are_refused),
-        cmocka_unit_test(an_interrupted_import_leaves_no_file),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

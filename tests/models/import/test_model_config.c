@@ -46,9 +46,8 @@ static void reads(spec_model_config *ret, const char *more)
     if (read_config(ret, more, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
 }
 
-static void defaults_are_those_of_transformers(void **state)
+TEST(defaults_are_those_of_transformers)
 {
-    (void)state;
     spec_model_config config;
     reads(&config, "'model_type':'llama','num_key_value_heads':null,'rope_scaling':null");
     const spec_shape *s = &config.shape;
@@ -61,9 +60,8 @@ static void defaults_are_those_of_transformers(void **state)
     spec_model_config_free(&config);
 }
 
-static void values_replace_the_defaults(void **state)
+TEST(values_replace_the_defaults)
 {
-    (void)state;
     spec_model_config config;
     reads(&config, "'model_type':'qwen2','num_key_value_heads':2,'head_dim':16,'rms_norm_eps':1e-5,"
                    "'rope_theta':1000000,'tie_word_embeddings':true,'bos_token_id':1,"
@@ -79,9 +77,8 @@ static void values_replace_the_defaults(void **state)
     spec_model_config_free(&config);
 }
 
-static void a_window_in_effect_cuts_the_context(void **state)
+TEST(a_window_in_effect_cuts_the_context)
 {
-    (void)state;
     static const struct {
         const char *more;
         int context, window;
@@ -110,9 +107,8 @@ static void a_window_in_effect_cuts_the_context(void **state)
 
 /* Factors of transformers 5.23 (ROPE_INIT_FUNCTIONS), for the shape of this file and for that of
  * Llama 3.2 1B. */
-static void ropes_are_scaled_as_in_transformers(void **state)
+TEST(ropes_are_scaled_as_in_transformers)
 {
-    (void)state;
     static const float small[] = {1.73594f, 8.0f, 8.0f, 8.0f, 8.0f, 8.0f};
     spec_model_config config;
     reads(&config, "'model_type':'llama','rope_theta':500.0,'rope_scaling':{'rope_type':'llama3',"
@@ -137,9 +133,8 @@ static void ropes_are_scaled_as_in_transformers(void **state)
 }
 
 /* Factors of transformers 5.24 for head_dim 64, base 150000, and for that of this file. */
-static void yarn_is_that_of_transformers(void **state)
+TEST(yarn_is_that_of_transformers)
 {
-    (void)state;
     static const float middle[] = {1.0f,      1.1043f,   1.247749f, 1.434031f, 1.685695f, 2.044491f,
                                    2.597326f, 3.559942f, 5.656254f, 13.75752f, 32.0f},
                        rounded[] = {1.0f,     1.107266f, 1.24031f,  1.409692f, 1.632653f, 1.939394f,
@@ -181,9 +176,8 @@ static void yarn_is_that_of_transformers(void **state)
     spec_model_config_free(&config);
 }
 
-static void experts_are_read(void **state)
+TEST(experts_are_read)
 {
-    (void)state;
     spec_model_config config;
     reads(&config, MOE ",'norm_topk_prob':true,'head_dim':16");
     assert_string_equal(config.architecture->name, "qwen3moe");
@@ -202,9 +196,8 @@ static void experts_are_read(void **state)
     spec_model_config_free(&config);
 }
 
-static void windows_are_those_of_layers(void **state)
+TEST(windows_are_those_of_layers)
 {
-    (void)state;
     spec_model_config config;
     reads(&config, GEMMA ",'num_hidden_layers':13,'sliding_window':8");
     assert_string_equal(config.architecture->name, "gemma3");
@@ -238,9 +231,8 @@ static void windows_are_those_of_layers(void **state)
 }
 
 /* Values that the part for text lacks are those of the whole file. */
-static void a_text_model_beside_one_for_images_is_read(void **state)
+TEST(a_text_model_beside_one_for_images_is_read)
 {
-    (void)state;
     spec_model_config config;
     reads(&config, "'model_type':'gemma3','eos_token_id':[1,106],'text_config':{'model_type':"
                    "'gemma3_text','hidden_size':32,'num_hidden_layers':2,'intermediate_size':64,"
@@ -254,9 +246,8 @@ static void a_text_model_beside_one_for_images_is_read(void **state)
     spec_model_config_free(&config);
 }
 
-static void configs_that_are_not_computed_are_refused(void **state)
+TEST(configs_that_are_not_computed_are_refused)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"", "model_type is ''; llama, mistral, qwen2, qwen3, qwen3_moe, gemma3_text and gpt_oss"},
         {"'model_type':'gpt2'", "model_type is 'gpt2'; llama, mistral, qwen2, qwen3, "},
@@ -328,9 +319,8 @@ static void configs_that_are_not_computed_are_refused(void **state)
     }
 }
 
-static void values_that_a_model_needs_are_asked_for(void **state)
+TEST(values_that_a_model_needs_are_asked_for)
 {
-    (void)state;
     spec_model_config config;
     spec_error error = {""};
     json_t *root = json_pack("{s:s,s:i}", "model_type", "llama", "hidden_size", 8);
@@ -341,21 +331,4 @@ static void values_that_a_model_needs_are_asked_for(void **state)
     assert_int_equal(spec_model_config_read(&config, &values), GSL_EINVAL);
     assert_non_null(strstr(error.text, "'num_hidden_layers' is not a whole number between 1 and"));
     json_decref(root);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults_are_those_of_transformers),
-        cmocka_unit_test(values_replace_the_defaults),
-        cmocka_unit_test(a_window_in_effect_cuts_the_context),
-        cmocka_unit_test(ropes_are_scaled_as_in_transformers),
-        cmocka_unit_test(yarn_is_that_of_transformers),
-        cmocka_unit_test(experts_are_read),
-        cmocka_unit_test(windows_are_those_of_layers),
-        cmocka_unit_test(a_text_model_beside_one_for_images_is_read),
-        cmocka_unit_test(configs_that_are_not_computed_are_refused),
-        cmocka_unit_test(values_that_a_model_needs_are_asked_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

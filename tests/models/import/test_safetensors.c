@@ -9,9 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static void tensors_are_found_by_name_with_their_shapes(void **state)
+TEST(tensors_are_found_by_name_with_their_shapes)
 {
-    (void)state;
     static const float matrix[] = {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f};
     static const int64_t offsets[] = {7, -7};
     spec_hf_file file = {0};
@@ -66,9 +65,8 @@ static void write_bytes(const void *bytes, size_t n)
     assert_int_equal(fclose(out), 0);
 }
 
-static void files_that_are_cut_short_are_refused(void **state)
+TEST(files_that_are_cut_short_are_refused)
 {
-    (void)state;
     const uint64_t huge = UINT64_MAX, eleven = 11;
     unsigned char bytes[18] = "????????0123456789";
     write_bytes(bytes, 9);
@@ -89,18 +87,16 @@ static void files_that_are_cut_short_are_refused(void **state)
 }
 
 /* A sparse file. */
-static void a_header_beyond_the_formats_limit_is_refused(void **state)
+TEST(a_header_beyond_the_formats_limit_is_refused)
 {
-    (void)state;
     const uint64_t bytes = 100000001;
     write_bytes(&bytes, sizeof bytes);
     assert_int_equal(truncate("bad.safetensors", (off_t)(sizeof bytes + bytes)), 0);
     refused("its header has 100000001 bytes, and may have 100000000");
 }
 
-static void headers_that_are_no_json_are_refused(void **state)
+TEST(headers_that_are_no_json_are_refused)
 {
-    (void)state;
     refused_header("{'a':", 0, "is not valid JSON: line 1: ");
     refused_header("{'a\nb': 1}", 0, "is not valid JSON: line 1: ");
     refused_header("['a']  ", 0, "is JSON, but not an object");
@@ -111,9 +107,8 @@ static void headers_that_are_no_json_are_refused(void **state)
                    "is not valid JSON: line 1: too big integer");
 }
 
-static void tensors_that_cannot_be_are_refused(void **state)
+TEST(tensors_that_cannot_be_are_refused)
 {
-    (void)state;
     refused_header("{'a': 3}", 0, "tensor 'a' has no dtype");
     refused_header("{'a':{'dtype':'F33','shape':[1],'data_offsets':[0,4]}}", 4,
                    "tensor 'a' is of dtype 'F33', which is not known");
@@ -142,9 +137,8 @@ static void tensors_that_cannot_be_are_refused(void **state)
                    "tensor 'a' has 8 bytes where its shape asks for 12");
 }
 
-static void the_data_are_filled_without_gaps(void **state)
+TEST(the_data_are_filled_without_gaps)
 {
-    (void)state;
     refused_header("{'b':{'dtype':'F32','shape':[2],'data_offsets':[4,12]},"
                    "'a':{'dtype':'F32','shape':[2],'data_offsets':[0,8]}}",
                    12, "tensors 'a' and 'b' overlap");
@@ -159,15 +153,4 @@ static void the_data_are_filled_without_gaps(void **state)
                    9, "5 bytes follow its last tensor");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tensors_are_found_by_name_with_their_shapes),
-        cmocka_unit_test(files_that_are_cut_short_are_refused),
-        cmocka_unit_test(a_header_beyond_the_formats_limit_is_refused),
-        cmocka_unit_test(headers_that_are_no_json_are_refused),
-        cmocka_unit_test(tensors_that_cannot_be_are_refused),
-        cmocka_unit_test(the_data_are_filled_without_gaps),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

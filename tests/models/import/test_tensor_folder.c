@@ -32,9 +32,8 @@ static void refused(const char *path, const char *expected)
     assert_null(folder.taken);
 }
 
-static void weights_of_one_file_are_taken(void **state)
+TEST(weights_of_one_file_are_taken)
 {
-    (void)state;
     spec_tensor_folder folder;
     spec_tensor tensor;
     spec_error error = {""};
@@ -56,9 +55,8 @@ static void weights_of_one_file_are_taken(void **state)
     spec_tensor_folder_free(&folder);
 }
 
-static void weights_of_another_shape_or_type_are_refused(void **state)
+TEST(weights_of_another_shape_or_type_are_refused)
 {
-    (void)state;
     static const struct {
         const char *name;
         int rows, cols;
@@ -96,9 +94,8 @@ static void weights_of_another_shape_or_type_are_refused(void **state)
 
 #define INDEX(map) spec_hf_folder_text("shards/model.safetensors.index.json", map)
 
-static void shards_are_one_folder(void **state)
+TEST(shards_are_one_folder)
 {
-    (void)state;
     spec_tensor_folder folder;
     spec_error error = {""};
     mkdir("shards", 0700);
@@ -115,9 +112,8 @@ static void shards_are_one_folder(void **state)
     spec_tensor_folder_free(&folder);
 }
 
-static void an_index_must_be_right(void **state)
+TEST(an_index_must_be_right)
 {
-    (void)state;
     INDEX("{'metadata':{}}");
     refused("shards", "lacks the value of 'weight_map'");
     INDEX("{'weight_map':3}");
@@ -139,9 +135,8 @@ static void an_index_must_be_right(void **state)
     refused("shards", "is not valid JSON");
 }
 
-static void folders_without_safetensors_are_refused(void **state)
+TEST(folders_without_safetensors_are_refused)
 {
-    (void)state;
     refused("none", "No such file");
     mkdir("empty", 0700);
     refused("empty", "has no file that ends with .safetensors");
@@ -157,14 +152,4 @@ static void folders_without_safetensors_are_refused(void **state)
     refused("empty", "empty/model.safetensors: is cut short: it has 1 bytes");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(weights_of_one_file_are_taken),
-        cmocka_unit_test(weights_of_another_shape_or_type_are_refused),
-        cmocka_unit_test(shards_are_one_folder),
-        cmocka_unit_test(an_index_must_be_right),
-        cmocka_unit_test(folders_without_safetensors_are_refused),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

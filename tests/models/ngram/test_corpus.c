@@ -75,9 +75,8 @@ static int read_all(char *out, size_t *ret_length, const char *path, uint64_t li
     return read_shared(out, ret_length, path, NULL, limit, left, error);
 }
 
-static void a_pattern_is_its_files_in_sorted_order(void **state)
+TEST(a_pattern_is_its_files_in_sorted_order)
 {
-    (void)state;
     char out[100];
     size_t n;
     spec_error error;
@@ -92,9 +91,8 @@ static void a_pattern_is_its_files_in_sorted_order(void **state)
     assert_string_equal(out, "one|");
 }
 
-static void a_file_may_be_called_like_a_pattern(void **state)
+TEST(a_file_may_be_called_like_a_pattern)
 {
-    (void)state;
     char out[100];
     size_t n;
     spec_error error;
@@ -103,9 +101,8 @@ static void a_file_may_be_called_like_a_pattern(void **state)
     assert_string_equal(out, "odd|");
 }
 
-static void a_large_file_comes_whole_in_blocks(void **state)
+TEST(a_large_file_comes_whole_in_blocks)
 {
-    (void)state;
     enum { BYTES = 1000003 };
     static char text[BYTES], out[BYTES + 10];
     for (size_t i = 0; i < BYTES; i++) text[i] = (char)(i * i >> 7);
@@ -119,9 +116,8 @@ static void a_large_file_comes_whole_in_blocks(void **state)
     }
 }
 
-static void a_pipe_is_read_to_its_end(void **state)
+TEST(a_pipe_is_read_to_its_end)
 {
-    (void)state;
     char out[100], path[32];
     size_t n;
     spec_error error;
@@ -135,9 +131,8 @@ static void a_pipe_is_read_to_its_end(void **state)
     close(end[0]);
 }
 
-static void invalid_texts_are_refused_in_one_line(void **state)
+TEST(invalid_texts_are_refused_in_one_line)
 {
-    (void)state;
     char out[100];
     size_t n;
     spec_error error;
@@ -160,12 +155,11 @@ static void invalid_texts_are_refused_in_one_line(void **state)
     assert_non_null(strstr(error.text, "Permission denied"));
 }
 
-static void a_relative_path_is_looked_for_below_the_share_folder_too(void **state)
+TEST(a_relative_path_is_looked_for_below_the_share_folder_too)
 {
     char out[64];
     size_t n = 0;
     spec_error error = {""};
-    (void)state;
     write_file("a.txt", "first", 5);
     write_file("b.txt", "second", 6);
     assert_int_equal(read_shared(out, &n, "a.txt", folder, 0, 0, &error), GSL_SUCCESS);
@@ -181,15 +175,4 @@ static void a_relative_path_is_looked_for_below_the_share_folder_too(void **stat
     assert_int_equal(read_all(out, &n, "a.txt", 0, 0, &error), GSL_EFAILED);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pattern_is_its_files_in_sorted_order),
-        cmocka_unit_test(a_file_may_be_called_like_a_pattern),
-        cmocka_unit_test(a_large_file_comes_whole_in_blocks),
-        cmocka_unit_test(a_pipe_is_read_to_its_end),
-        cmocka_unit_test(invalid_texts_are_refused_in_one_line),
-        cmocka_unit_test(a_relative_path_is_looked_for_below_the_share_folder_too),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+SUITE(.setup = make_folder, .teardown = remove_folder);

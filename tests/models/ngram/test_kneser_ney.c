@@ -155,9 +155,8 @@ static size_t draw_context(int *context, const texts *all, gsl_rng *rng)
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
-static void rows_equal_the_definition_at_every_order(void **state)
+TEST(rows_equal_the_definition_at_every_order)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     static texts all;
@@ -189,9 +188,8 @@ static void rows_equal_the_definition_at_every_order(void **state)
     gsl_rng_free(rng);
 }
 
-static void rows_are_positive_and_sum_to_one(void **state)
+TEST(rows_are_positive_and_sum_to_one)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     static texts all;
@@ -216,9 +214,8 @@ static void rows_are_positive_and_sum_to_one(void **state)
 }
 
 /* Tokens scaled up by 2^15 need keys of two words and give the same law. */
-static void two_word_keys_give_the_rows_of_one_word_keys(void **state)
+TEST(two_word_keys_give_the_rows_of_one_word_keys)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     static texts narrow, wide;
@@ -264,9 +261,8 @@ static void two_word_keys_give_the_rows_of_one_word_keys(void **state)
  * beginning before it, 2; b has a, 1: D_1 = 1/3, P_1(a) = (2 - 1/3) / 3 + (1/3) (2/3) (1/2) = 5/9 +
  * 1/9 = 2/3, P_1(b) = 1/3. P_2(a | b) = (1
  * - 1/3) / 1 + (1/3) (2/3) = 8/9. */
-static void a_text_of_two_letters_by_hand(void **state)
+TEST(a_text_of_two_letters_by_hand)
 {
-    (void)state;
     static texts all = {.vocab = 2, .n_texts = 2, .begin = {0, 4, 5}, .token = {0, 1, 0, 1, 0}};
     spec_kneser_ney law;
     double scratch[2];
@@ -282,9 +278,8 @@ static void a_text_of_two_letters_by_hand(void **state)
 /* Order 1, 4 tokens. "ab": n_2 = 0, and the estimate would be 1; P(a) = (1 - 1/2) / 2 + (1/2) (2/2)
  * (1/4) = 3/8. "aabb": n_1 = 0, and it would be 0; P(a) = (2 - 1/2) / 4 + (1/2) (2/4) (1/4) = 7/16.
  * "aaabbb": n_1 = n_2 = 0; P(c) = (1/2) (2/6) (1/4) = 1/24. */
-static void a_discount_that_cannot_be_estimated_is_a_half(void **state)
+TEST(a_discount_that_cannot_be_estimated_is_a_half)
 {
-    (void)state;
     static texts once = {.vocab = 4, .n_texts = 1, .begin = {0, 2}, .token = {0, 1}};
     static texts twice = {.vocab = 4, .n_texts = 1, .begin = {0, 4}, .token = {0, 0, 1, 1}};
     static texts often = {.vocab = 4, .n_texts = 1, .begin = {0, 6}, .token = {0, 0, 0, 1, 1, 1}};
@@ -306,9 +301,8 @@ static void a_discount_that_cannot_be_estimated_is_a_half(void **state)
     }
 }
 
-static void no_text_at_all_gives_the_uniform_row(void **state)
+TEST(no_text_at_all_gives_the_uniform_row)
 {
-    (void)state;
     static texts none = {.vocab = 5};
     for (int order = 1; order <= 6; order++) {
         spec_kneser_ney law;
@@ -321,9 +315,8 @@ static void no_text_at_all_gives_the_uniform_row(void **state)
     }
 }
 
-static void a_row_depends_on_the_last_tokens_alone(void **state)
+TEST(a_row_depends_on_the_last_tokens_alone)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     static texts all;
@@ -342,9 +335,8 @@ static void a_row_depends_on_the_last_tokens_alone(void **state)
     gsl_rng_free(rng);
 }
 
-static void threads_read_the_same_rows(void **state)
+TEST(threads_read_the_same_rows)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     enum { ROWS = 400 };
@@ -375,19 +367,4 @@ static void threads_read_the_same_rows(void **state)
     if (omp_get_max_threads() > 1) assert_memory_equal(together[1], alone, sizeof alone);
     spec_kneser_ney_free(&law);
     gsl_rng_free(rng);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_equal_the_definition_at_every_order),
-        cmocka_unit_test(rows_are_positive_and_sum_to_one),
-        cmocka_unit_test(two_word_keys_give_the_rows_of_one_word_keys),
-        cmocka_unit_test(a_text_of_two_letters_by_hand),
-        cmocka_unit_test(a_discount_that_cannot_be_estimated_is_a_half),
-        cmocka_unit_test(no_text_at_all_gives_the_uniform_row),
-        cmocka_unit_test(a_row_depends_on_the_last_tokens_alone),
-        cmocka_unit_test(threads_read_the_same_rows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

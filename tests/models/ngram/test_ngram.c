@@ -100,9 +100,8 @@ static size_t generate(char *text, size_t size, gsl_rng *rng)
 
 /* Reads in blocks, numbering words on the way and renumbering at the end; against tokenising the
  * whole text, counting, building. */
-static void rows_equal_the_law_of_the_tokenised_text(void **state)
+TEST(rows_equal_the_law_of_the_tokenised_text)
 {
-    (void)state;
     enum { BYTES = 700000 };
     static char text[BYTES];
     static int token[BYTES];
@@ -143,9 +142,8 @@ static void rows_equal_the_law_of_the_tokenised_text(void **state)
     gsl_rng_free(rng);
 }
 
-static void higher_orders_predict_held_out_text_better(void **state)
+TEST(higher_orders_predict_held_out_text_better)
 {
-    (void)state;
     enum { BYTES = 200000, TRAIN = 180000 };
     static char text[BYTES];
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
@@ -180,9 +178,8 @@ static void higher_orders_predict_held_out_text_better(void **state)
     gsl_rng_free(rng);
 }
 
-static void models_of_one_text_share_their_vocabulary(void **state)
+TEST(models_of_one_text_share_their_vocabulary)
 {
-    (void)state;
     static char text[20000];
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
@@ -206,9 +203,8 @@ static void models_of_one_text_share_their_vocabulary(void **state)
     gsl_rng_free(rng);
 }
 
-static void prompts_come_from_the_text(void **state)
+TEST(prompts_come_from_the_text)
 {
-    (void)state;
     static char text[20000];
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
@@ -235,9 +231,8 @@ static void prompts_come_from_the_text(void **state)
 }
 
 /* The vocabulary cut to V words: other words become <unk>, which is counted like a word. */
-static void rare_words_become_the_unknown_token(void **state)
+TEST(rare_words_become_the_unknown_token)
 {
-    (void)state;
     write_text("a b a b a c a d", 15);
     /* Tokens: "a" 1, " b" 2, " a" 3, " c" 1, " d" 1. Kept at V = 3: <unk>, " a", " b". */
     spec_model *model = open_model(spec_of(path, "order=1&tokens=words&V=3"));
@@ -252,9 +247,8 @@ static void rare_words_become_the_unknown_token(void **state)
     spec_model_close(model);
 }
 
-static void rare_input_is_learnt_without_harm(void **state)
+TEST(rare_input_is_learnt_without_harm)
 {
-    (void)state;
     static char binary[50000];
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
@@ -290,9 +284,8 @@ static void rare_input_is_learnt_without_harm(void **state)
     gsl_rng_free(rng);
 }
 
-static void unlearnable_inputs_are_refused_in_one_line(void **state)
+TEST(unlearnable_inputs_are_refused_in_one_line)
 {
-    (void)state;
     static const struct {
         const char *file, *keys, *says;
     } wrong[] = {
@@ -324,9 +317,8 @@ static void unlearnable_inputs_are_refused_in_one_line(void **state)
     }
 }
 
-static void a_limit_reads_the_first_bytes_alone(void **state)
+TEST(a_limit_reads_the_first_bytes_alone)
 {
-    (void)state;
     write_text("aaaaaaaabbbbbbbb", 16);
     spec_model *model = open_model(spec_of(path, "order=1&tokens=chars&limit=8"));
     assert_int_equal(model->vocab, 2);
@@ -336,9 +328,8 @@ static void a_limit_reads_the_first_bytes_alone(void **state)
 /* Held-out English, bits per byte. Measured when written, orders 1 to 6: Shakespeare 4.827, 3.586,
  * 2.956, 2.499, 2.277, 2.247 (training on the first 1,000,000 bytes, tested on the rest). A 5-gram
  * compressor is expected between 2 and 2.5. */
-static void real_text_is_learnt(void **state)
+TEST(real_text_is_learnt)
 {
-    (void)state;
     char file[256];
     spec_test_data(file, sizeof file, "text/shakespeare.txt");
     FILE *in = fopen(file, "rb");
@@ -369,9 +360,8 @@ static void real_text_is_learnt(void **state)
 
 /* A target with the same tokens gives the same counts. So it does if the text is longer than a
  * block, and if blocks end after lines, before blanks, or anywhere. */
-static void tokens_of_a_target_are_counted_like_bytes(void **state)
+TEST(tokens_of_a_target_are_counted_like_bytes)
 {
-    (void)state;
     static char text[600000];
     static const char *const tokens[] = {"bytes", "words"};
     static const char separators[] = {'\n', ' ', 'x'};
@@ -412,9 +402,8 @@ static void tokens_of_a_target_are_counted_like_bytes(void **state)
     }
 }
 
-static void tokens_of_no_target_are_refused(void **state)
+TEST(tokens_of_no_target_are_refused)
 {
-    (void)state;
     spec_model *model, *zipf = open_model("zipf?V=3");
     spec_error error = {""};
     write_text("abc", 3);
@@ -432,20 +421,4 @@ static void tokens_of_no_target_are_refused(void **state)
     spec_model_close(zipf);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_equal_the_law_of_the_tokenised_text),
-        cmocka_unit_test(higher_orders_predict_held_out_text_better),
-        cmocka_unit_test(models_of_one_text_share_their_vocabulary),
-        cmocka_unit_test(prompts_come_from_the_text),
-        cmocka_unit_test(rare_words_become_the_unknown_token),
-        cmocka_unit_test(rare_input_is_learnt_without_harm),
-        cmocka_unit_test(unlearnable_inputs_are_refused_in_one_line),
-        cmocka_unit_test(a_limit_reads_the_first_bytes_alone),
-        cmocka_unit_test(real_text_is_learnt),
-        cmocka_unit_test(tokens_of_a_target_are_counted_like_bytes),
-        cmocka_unit_test(tokens_of_no_target_are_refused),
-    };
-    return cmocka_run_group_tests(tests, make_file, remove_file);
-}
+SUITE(.setup = make_file, .teardown = remove_file);

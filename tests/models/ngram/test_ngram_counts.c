@@ -19,9 +19,8 @@ static int by_key(const void *left, const void *right)
     return 0;
 }
 
-static void radix_sort_agrees_with_qsort(void **state)
+TEST(radix_sort_agrees_with_qsort)
 {
-    (void)state;
     enum { N = 3000 };
     static uint64_t record[3 * N], workspace[3 * N], expected[3 * N];
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
@@ -52,9 +51,8 @@ static void radix_sort_agrees_with_qsort(void **state)
 }
 
 /* Every n-gram of a text, found again by comparison at every position. */
-static void counts_equal_those_by_comparison(void **state)
+TEST(counts_equal_those_by_comparison)
 {
-    (void)state;
     enum { N = 900, BREAK = 333 };
     static int token[N];
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
@@ -104,9 +102,8 @@ static void counts_equal_those_by_comparison(void **state)
     gsl_rng_free(rng);
 }
 
-static void the_table_grows_without_losing_a_count(void **state)
+TEST(the_table_grows_without_losing_a_count)
 {
-    (void)state;
     enum { N = 60000 };
     static int token[N];
     for (int i = 0; i < N; i++) token[i] = i % 20000;
@@ -125,9 +122,8 @@ static void the_table_grows_without_losing_a_count(void **state)
     spec_ngram_counts_free(&counts);
 }
 
-static void too_many_tokens_are_refused(void **state)
+TEST(too_many_tokens_are_refused)
 {
-    (void)state;
     spec_ngram_counts counts;
     spec_error error;
     assert_int_equal(spec_ngram_counts_init(&counts, 2, 4, &error), GSL_SUCCESS);
@@ -136,15 +132,4 @@ static void too_many_tokens_are_refused(void **state)
     assert_int_equal(spec_ngram_counts_push(&counts, (int[]){1}, 1, &error), GSL_EINVAL);
     assert_non_null(strstr(error.text, "limit="));
     spec_ngram_counts_free(&counts);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(radix_sort_agrees_with_qsort),
-        cmocka_unit_test(counts_equal_those_by_comparison),
-        cmocka_unit_test(the_table_grows_without_losing_a_count),
-        cmocka_unit_test(too_many_tokens_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

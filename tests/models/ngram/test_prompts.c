@@ -17,9 +17,8 @@ static void push_counting(spec_prompts *prompts, int begin, int end, int step)
     }
 }
 
-static void pieces_are_runs_of_the_text_spread_over_it(void **state)
+TEST(pieces_are_runs_of_the_text_spread_over_it)
 {
-    (void)state;
     for (int total = 1; total < 2000000; total = total * 3 + 1) {
         spec_prompts prompts;
         spec_prompts_init(&prompts);
@@ -37,9 +36,8 @@ static void pieces_are_runs_of_the_text_spread_over_it(void **state)
     }
 }
 
-static void blocks_make_no_difference(void **state)
+TEST(blocks_make_no_difference)
 {
-    (void)state;
     static spec_prompts whole, parts;
     for (int step = 1; step < 300; step = step * 4 + 3) {
         spec_prompts_init(&whole);
@@ -50,9 +48,8 @@ static void blocks_make_no_difference(void **state)
     }
 }
 
-static void a_piece_ends_where_its_text_ends(void **state)
+TEST(a_piece_ends_where_its_text_ends)
 {
-    (void)state;
     spec_prompts prompts;
     spec_prompts_init(&prompts);
     for (int text = 0; text < 300; text++) {
@@ -66,9 +63,8 @@ static void a_piece_ends_where_its_text_ends(void **state)
     }
 }
 
-static void a_draw_is_a_function_of_its_number(void **state)
+TEST(a_draw_is_a_function_of_its_number)
 {
-    (void)state;
     spec_prompts prompts;
     int a[SPEC_PROMPT_TOKENS], b[SPEC_PROMPT_TOKENS], met[SPEC_PROMPTS_MAX] = {0}, different = 0;
     spec_prompts_init(&prompts);
@@ -83,15 +79,4 @@ static void a_draw_is_a_function_of_its_number(void **state)
         different += met[which]++ == 0;
     }
     assert_int_equal(different, prompts.n);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_are_runs_of_the_text_spread_over_it),
-        cmocka_unit_test(blocks_make_no_difference),
-        cmocka_unit_test(a_piece_ends_where_its_text_ends),
-        cmocka_unit_test(a_draw_is_a_function_of_its_number),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

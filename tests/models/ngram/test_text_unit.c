@@ -22,9 +22,8 @@ static size_t encode(unsigned char *text, uint32_t code)
     return n;
 }
 
-static void every_code_point_is_read_back(void **state)
+TEST(every_code_point_is_read_back)
 {
-    (void)state;
     for (uint32_t code = 0; code <= 0x10FFFF; code++) {
         unsigned char text[8] = {0};
         uint32_t found;
@@ -35,9 +34,8 @@ static void every_code_point_is_read_back(void **state)
     }
 }
 
-static void invalid_bytes_are_units_of_one_byte(void **state)
+TEST(invalid_bytes_are_units_of_one_byte)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t length;
@@ -73,9 +71,8 @@ static void cut(char *out, spec_tokens tokens, const char *text, size_t length)
     *to = '\0';
 }
 
-static void words_take_the_space_before_them(void **state)
+TEST(words_take_the_space_before_them)
 {
-    (void)state;
     static const char *const example[][2] = {
         {"The cat sat.", "The| cat| sat|."},
         {"don't, 'quoted' o'", "don't|,| '|quoted|'| o|'"},
@@ -100,9 +97,8 @@ static void words_take_the_space_before_them(void **state)
     }
 }
 
-static void a_long_word_is_cut(void **state)
+TEST(a_long_word_is_cut)
 {
-    (void)state;
     char text[200];
     memset(text, 'q', sizeof text);
     text[0] = ' ';
@@ -119,9 +115,8 @@ static void a_long_word_is_cut(void **state)
 
 /* Text after the first SPEC_TEXT_UNIT_AHEAD bytes changes no unit; reading in blocks relies on it.
  */
-static void a_unit_depends_on_a_bounded_look_ahead(void **state)
+TEST(a_unit_depends_on_a_bounded_look_ahead)
 {
-    (void)state;
     static const char alphabet[] = "aZ9'' \n.\xC3\xA9\xE2\x80\x99\xF0\x9F\x98\x80\xFF";
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
@@ -145,16 +140,4 @@ static void a_unit_depends_on_a_bounded_look_ahead(void **state)
         }
     }
     gsl_rng_free(rng);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_code_point_is_read_back),
-        cmocka_unit_test(invalid_bytes_are_units_of_one_byte),
-        cmocka_unit_test(words_take_the_space_before_them),
-        cmocka_unit_test(a_long_word_is_cut),
-        cmocka_unit_test(a_unit_depends_on_a_bounded_look_ahead),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,9 +31,8 @@ static const char *text_of(const spec_vocabulary *vocabulary, int token)
     return buffer;
 }
 
-static void bytes_are_their_own_numbers(void **state)
+TEST(bytes_are_their_own_numbers)
 {
-    (void)state;
     spec_vocabulary vocabulary;
     int token[8];
     learn(&vocabulary, SPEC_TOKENS_BYTES, "a\0\xFF", 3, token);
@@ -48,9 +47,8 @@ static void bytes_are_their_own_numbers(void **state)
     spec_vocabulary_free(&vocabulary);
 }
 
-static void characters_are_numbered_by_first_appearance(void **state)
+TEST(characters_are_numbered_by_first_appearance)
 {
-    (void)state;
     static const char text[] = "b\xC3\xA9" "ab\xFF\xEF\xBF\xBD\xF0\x9F\x98\x80\xC3\xA9";
     static const int expected[] = {1, 2, 3, 1, 0, 0, 4, 2};
     spec_vocabulary vocabulary;
@@ -66,9 +64,8 @@ static void characters_are_numbered_by_first_appearance(void **state)
     spec_vocabulary_free(&vocabulary);
 }
 
-static void the_most_frequent_words_are_kept(void **state)
+TEST(the_most_frequent_words_are_kept)
 {
-    (void)state;
     static const char text[] = "the cat and the dog and the owl, and a cat";
     /* First numbers: the 1, " cat" 2, " and" 3, " the" 4, " dog" 5, " owl" 6, "," 7, " a" 8.
      * Counts: " and" 3, " cat" and " the" 2. */
@@ -91,9 +88,8 @@ static void the_most_frequent_words_are_kept(void **state)
     spec_vocabulary_free(&vocabulary);
 }
 
-static void keeping_more_words_than_there_are_keeps_all(void **state)
+TEST(keeping_more_words_than_there_are_keeps_all)
 {
-    (void)state;
     spec_vocabulary vocabulary;
     spec_error error;
     int token[20], renumber[3];
@@ -103,9 +99,8 @@ static void keeping_more_words_than_there_are_keeps_all(void **state)
     spec_vocabulary_free(&vocabulary);
 }
 
-static void a_text_is_recovered_from_its_tokens(void **state)
+TEST(a_text_is_recovered_from_its_tokens)
 {
-    (void)state;
     enum { BYTES = 30000 };
     static const char alphabet[] = "abc'  \n.\xC3\xA9\xE2\x80\x99\xFF";
     static char text[BYTES], again[BYTES + 100];
@@ -131,9 +126,8 @@ static void a_text_is_recovered_from_its_tokens(void **state)
     gsl_rng_free(rng);
 }
 
-static void a_small_buffer_cuts_and_tells_the_length(void **state)
+TEST(a_small_buffer_cuts_and_tells_the_length)
 {
-    (void)state;
     spec_vocabulary vocabulary;
     int token[4];
     char buffer[4] = "???";
@@ -146,9 +140,8 @@ static void a_small_buffer_cuts_and_tells_the_length(void **state)
     spec_vocabulary_free(&vocabulary);
 }
 
-static void characters_above_the_limit_are_unknown(void **state)
+TEST(characters_above_the_limit_are_unknown)
 {
-    (void)state;
     spec_vocabulary vocabulary;
     spec_error error;
     int token;
@@ -163,18 +156,4 @@ static void characters_above_the_limit_are_unknown(void **state)
     }
     assert_int_equal(vocabulary.size, SPEC_VOCABULARY_CHARS_MAX);
     spec_vocabulary_free(&vocabulary);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bytes_are_their_own_numbers),
-        cmocka_unit_test(characters_are_numbered_by_first_appearance),
-        cmocka_unit_test(the_most_frequent_words_are_kept),
-        cmocka_unit_test(keeping_more_words_than_there_are_keeps_all),
-        cmocka_unit_test(a_text_is_recovered_from_its_tokens),
-        cmocka_unit_test(a_small_buffer_cuts_and_tells_the_length),
-        cmocka_unit_test(characters_above_the_limit_are_unknown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include "tests/models/rows/rows_pair.h"
 #include "tests/support/folder.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 static const char path[] = "test_rows.tmp";
 static const char target_spec[] = "cases?V=5&order=2&seed=3",
@@ -38,9 +39,8 @@ static void assert_row(const double *row, opened *of, int place)
     for (int i = 0; i < V; i++) assert_same(row[i], expected[i]);
 }
 
-static void the_text_itself_is_at_its_places(void **state)
+TEST(the_text_itself_is_at_its_places)
 {
-    (void)state;
     opened o = open_model("rows:test_rows.tmp", NULL),
            other = open_model("rows:test_rows.tmp?side=draft", NULL);
     assert_int_equal(o.model->vocab, V);
@@ -55,9 +55,8 @@ static void the_text_itself_is_at_its_places(void **state)
 }
 
 /* After the last place comes the first. */
-static void the_place_is_the_number_of_tokens(void **state)
+TEST(the_place_is_the_number_of_tokens)
 {
-    (void)state;
     opened o = open_model("rows:test_rows.tmp", NULL);
     int *context = calloc(2 * N + 3, sizeof *context);
     for (int n = 0; n < 2 * N + 3; n += 7)
@@ -68,9 +67,8 @@ static void the_place_is_the_number_of_tokens(void **state)
 }
 
 /* After a prompt only the prompt's place counts, not the tokens that follow. */
-static void prompts_carry_their_place(void **state)
+TEST(prompts_carry_their_place)
 {
-    (void)state;
     opened o = open_model("rows:test_rows.tmp", NULL),
            other = open_model("rows:test_rows.tmp?side=draft", NULL);
     int context[64], seen[N] = {0}, prompts = 0;
@@ -97,9 +95,8 @@ static void prompts_carry_their_place(void **state)
 }
 
 /* Few prompts are spread over the file, too: of 64, every 16th part of it has two to seven. */
-static void prompts_are_even_from_the_start(void **state)
+TEST(prompts_are_even_from_the_start)
 {
-    (void)state;
     opened o = open_model("rows:test_rows.tmp", NULL);
     int count[16] = {0}, context[SPEC_ROWS_PROMPT];
     for (unsigned long k = 0; k < 64; k++) {
@@ -150,9 +147,8 @@ static void assert_scored(const char *spec, const int *context, size_t n)
     close_model(&o);
 }
 
-static void a_pass_gives_the_rows_of_single_calls(void **state)
+TEST(a_pass_gives_the_rows_of_single_calls)
 {
-    (void)state;
     static const char *const specs[] = {
         "rows:test_rows.tmp", "rows:test_rows.tmp?side=draft&temperature=0.7",
         "rows:test_rows.tmp?at=9", "rows:test_rows.tmp?begin=2490", "rows:test_rows.tmp?top_k=2"};
@@ -171,9 +167,8 @@ static void a_pass_gives_the_rows_of_single_calls(void **state)
 
 /* A draft may complete a prompt that the context began: the rows of a pass must agree with single
  * calls. */
-static void a_draft_can_complete_a_prompt(void **state)
+TEST(a_draft_can_complete_a_prompt)
 {
-    (void)state;
     opened o = open_model("rows:test_rows.tmp", NULL);
     int prompt[SPEC_ROWS_PROMPT];
     spec_error error;
@@ -198,9 +193,8 @@ static void a_draft_can_complete_a_prompt(void **state)
     close_model(&o);
 }
 
-static void at_is_one_row_and_begin_one_start(void **state)
+TEST(at_is_one_row_and_begin_one_start)
 {
-    (void)state;
     opened at = open_model("rows:test_rows.tmp?at=17", NULL),
            begin = open_model("rows:test_rows.tmp?begin=17", NULL);
     int prompt[SPEC_ROWS_PROMPT], other[SPEC_ROWS_PROMPT];
@@ -220,9 +214,8 @@ static void at_is_one_row_and_begin_one_start(void **state)
 }
 
 /* The file of a model is found through wrappers, if the row depends on the place. */
-static void the_file_is_found_through_wrappers(void **state)
+TEST(the_file_is_found_through_wrappers)
 {
-    (void)state;
     opened o = open_model("rows:test_rows.tmp?temperature=0.5&begin=7", NULL);
     opened at = open_model("rows:test_rows.tmp?at=3", NULL);
     uint64_t begin = 99;
@@ -239,9 +232,8 @@ static void the_file_is_found_through_wrappers(void **state)
     close_model(&o);
 }
 
-static void texts_begin_where_prompts_end(void **state)
+TEST(texts_begin_where_prompts_end)
 {
-    (void)state;
     double law[N], sum = 0.0;
     int seen = 0;
     opened o = open_model("rows:test_rows.tmp", NULL),
@@ -261,9 +253,8 @@ static void texts_begin_where_prompts_end(void **state)
 }
 
 /* Every 4th place: the place of a context is not its length, except in the file's own text. */
-static void places_may_be_far_apart(void **state)
+TEST(places_may_be_far_apart)
 {
-    (void)state;
     static const char sparse[] = "test_rows_sparse.tmp";
     int prompt[SPEC_ROWS_PROMPT];
     rows_pair_write(sparse, &target, &draft, 400, 4, 0.0);
@@ -284,9 +275,8 @@ static void places_may_be_far_apart(void **state)
 
 /* A text that repeats itself has no prompts, because they are not unique; a file of fewer tokens
  * has none either. */
-static void texts_without_prompts_begin_with_nothing(void **state)
+TEST(texts_without_prompts_begin_with_nothing)
 {
-    (void)state;
     opened one = open_model("uniform?V=1", NULL);
     static const char short_file[] = "test_rows_short.tmp";
     int prompt[SPEC_ROWS_PROMPT];
@@ -301,9 +291,8 @@ static void texts_without_prompts_begin_with_nothing(void **state)
     close_model(&one);
 }
 
-static void specs_of_missing_parts_are_refused(void **state)
+TEST(specs_of_missing_parts_are_refused)
 {
-    (void)state;
     assert_refused("rows", NULL, "rows lacks what comes after its ':', as in rows:PATH");
     assert_refused("rows:", NULL, "rows lacks what comes after its ':', as in rows:PATH");
     assert_refused("rows:no-such.rows", NULL, "no-such.rows: No such file");
@@ -317,9 +306,8 @@ static void specs_of_missing_parts_are_refused(void **state)
 }
 
 /* A damaged row is reported when it is read, with file, place and side. */
-static void a_damaged_row_is_refused_by_its_place(void **state)
+TEST(a_damaged_row_is_refused_by_its_place)
 {
-    (void)state;
     static const char bad[] = "test_rows_bad.tmp";
     double scratch[4 * V];
     const double *row[4];
@@ -346,22 +334,4 @@ static void a_damaged_row_is_refused_by_its_place(void **state)
     assert_refused("rows:test_rows_bad.tmp?at=2", NULL, "place 2, side 0: damaged");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_text_itself_is_at_its_places),
-        cmocka_unit_test(the_place_is_the_number_of_tokens),
-        cmocka_unit_test(prompts_carry_their_place),
-        cmocka_unit_test(prompts_are_even_from_the_start),
-        cmocka_unit_test(a_pass_gives_the_rows_of_single_calls),
-        cmocka_unit_test(a_draft_can_complete_a_prompt),
-        cmocka_unit_test(at_is_one_row_and_begin_one_start),
-        cmocka_unit_test(the_file_is_found_through_wrappers),
-        cmocka_unit_test(texts_begin_where_prompts_end),
-        cmocka_unit_test(places_may_be_far_apart),
-        cmocka_unit_test(texts_without_prompts_begin_with_nothing),
-        cmocka_unit_test(specs_of_missing_parts_are_refused),
-        cmocka_unit_test(a_damaged_row_is_refused_by_its_place),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+SUITE(.setup = set_up, .teardown = tear_down);

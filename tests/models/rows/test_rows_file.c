@@ -3,6 +3,7 @@
 #include "tests/models/rows/rows_pair.h"
 #include "tests/support/folder.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <sys/stat.h>
 
@@ -63,9 +64,8 @@ static void assert_rows(const char *target_spec, const char *draft_spec, double 
     close_model(&target);
 }
 
-static void without_a_cutoff_rows_come_back_bit_for_bit(void **state)
+TEST(without_a_cutoff_rows_come_back_bit_for_bit)
 {
-    (void)state;
     assert_rows("cases?V=5&order=2&family=plain&seed=3",
                 "cases?V=5&order=2&family=plain&side=draft&seed=3", 0.0, 0.0);
     assert_rows("cases?V=7&order=2&family=mixed&seed=4",
@@ -74,9 +74,8 @@ static void without_a_cutoff_rows_come_back_bit_for_bit(void **state)
     assert_rows("cases?V=16&order=2&family=one-hot", "cases?V=16&order=2&family=zeros", 0.0, 0.0);
 }
 
-static void with_a_cutoff_rows_are_as_near_as_the_file_says(void **state)
+TEST(with_a_cutoff_rows_are_as_near_as_the_file_says)
 {
-    (void)state;
     assert_rows("dirichlet?V=300&order=2&concentration=0.05&seed=5", "zipf?V=300&s=3.1", 1e-4,
                 2e-2);
     assert_rows("dirichlet?V=300&order=2&concentration=9&seed=5", "uniform?V=300", 1e-7, 1e-8);
@@ -87,9 +86,8 @@ static void with_a_cutoff_rows_are_as_near_as_the_file_says(void **state)
 }
 
 /* 4e-4 and 1e-4 are dropped; the other probabilities are scaled up. */
-static void the_stated_distance_is_the_mass_below_the_cutoff(void **state)
+TEST(the_stated_distance_is_the_mass_below_the_cutoff)
 {
-    (void)state;
     static const double weight[] = {0.6, 0.3995};
     opened one = open_model("probs:0.6,0.3995,0.0004,0.0001,0,0,0,0", NULL);
     spec_rows_file file;
@@ -108,9 +106,8 @@ static void the_stated_distance_is_the_mass_below_the_cutoff(void **state)
     close_model(&one);
 }
 
-static void small_rows_are_small(void **state)
+TEST(small_rows_are_small)
 {
-    (void)state;
     opened target = open_model("zipf?V=32000&s=3", NULL);
     rows_pair_write(path, &target, &target, 100, 1, 1e-7);
     struct stat info;
@@ -121,9 +118,8 @@ static void small_rows_are_small(void **state)
     close_model(&target);
 }
 
-static void texts_of_tokens_travel_with_them(void **state)
+TEST(texts_of_tokens_travel_with_them)
 {
-    (void)state;
     FILE *text = fopen("test_rows_file.txt", "w");
     fputs("a rose is a rose is a rose.", text);
     fclose(text);
@@ -157,9 +153,8 @@ static void texts_of_tokens_travel_with_them(void **state)
 
 /* ---- the writer ------------------------------------------------------------------------------ */
 
-static void a_file_appears_when_it_is_whole(void **state)
+TEST(a_file_appears_when_it_is_whole)
 {
-    (void)state;
     opened target = open_model("cases?V=3&order=2", NULL);
     const spec_model *const model[] = {target.model};
     spec_rows_writer writer;
@@ -178,9 +173,8 @@ static void a_file_appears_when_it_is_whole(void **state)
     close_model(&target);
 }
 
-static void the_writer_refuses_what_it_cannot_write(void **state)
+TEST(the_writer_refuses_what_it_cannot_write)
 {
-    (void)state;
     opened target = open_model("cases?V=3&order=2", NULL);
     const spec_model *const model[] = {target.model};
     spec_rows_writer writer;
@@ -268,9 +262,8 @@ static void assert_image_refused(const image *i, const char *expected)
     unlink(path);
 }
 
-static void foreign_and_cut_files_are_refused(void **state)
+TEST(foreign_and_cut_files_are_refused)
 {
-    (void)state;
     spec_rows_file file;
     spec_error error = {""};
     assert_int_equal(spec_rows_file_open(&file, "no-such.rows", &error), GSL_EFAILED);
@@ -293,9 +286,8 @@ static void foreign_and_cut_files_are_refused(void **state)
 }
 
 /* Every bit of head and tables is covered by a check. */
-static void a_flipped_bit_is_seen(void **state)
+TEST(a_flipped_bit_is_seen)
 {
-    (void)state;
     image i = make_image(0.0);
     const size_t tables = get(&i, 72, 8);
     for (size_t at = 12; at < i.n; at += at < 96 ? 1 : 7) {
@@ -323,9 +315,8 @@ static void a_flipped_bit_is_seen(void **state)
     free(i.bytes);
 }
 
-static void inconsistent_numbers_are_refused(void **state)
+TEST(inconsistent_numbers_are_refused)
 {
-    (void)state;
     static const struct {
         size_t at;
         int bytes;
@@ -369,9 +360,8 @@ static void inconsistent_numbers_are_refused(void **state)
     free(i.bytes);
 }
 
-static void inconsistent_tables_are_refused(void **state)
+TEST(inconsistent_tables_are_refused)
 {
-    (void)state;
     image i = make_image(0.0);
     const size_t tables = get(&i, 72, 8), row_at = tables, position = row_at + 21 * 8,
                  text_at = position + 20 * 8, token = text_at + 8, names = token + 80,
@@ -412,9 +402,8 @@ static void inconsistent_tables_are_refused(void **state)
 }
 
 /* Rows with a correct checksum and invalid values. */
-static void inconsistent_rows_are_refused(void **state)
+TEST(inconsistent_rows_are_refused)
 {
-    (void)state;
     enum { FIRST = 96 };
     for (int floats = 0; floats < 2; floats++) {
         image i = make_image(floats ? 1e-4 : 0.0);
@@ -463,9 +452,8 @@ static void inconsistent_rows_are_refused(void **state)
 }
 
 /* Indices of a row that omits tokens. */
-static void indices_out_of_order_are_refused(void **state)
+TEST(indices_out_of_order_are_refused)
 {
-    (void)state;
     static const unsigned lie[][2] = {{1, 1}, {2, 1}, {0, 300}, {0, 65535}};
     opened target = open_model("probs:0.6,0,0,0.4,0,0,0,0,0,0", NULL);
     rows_pair_write(path, &target, &target, 3, 1, 0.0);
@@ -501,22 +489,4 @@ static void indices_out_of_order_are_refused(void **state)
     close_model(&target);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_cutoff_rows_come_back_bit_for_bit),
-        cmocka_unit_test(with_a_cutoff_rows_are_as_near_as_the_file_says),
-        cmocka_unit_test(the_stated_distance_is_the_mass_below_the_cutoff),
-        cmocka_unit_test(small_rows_are_small),
-        cmocka_unit_test(texts_of_tokens_travel_with_them),
-        cmocka_unit_test(a_file_appears_when_it_is_whole),
-        cmocka_unit_test(the_writer_refuses_what_it_cannot_write),
-        cmocka_unit_test(foreign_and_cut_files_are_refused),
-        cmocka_unit_test(a_flipped_bit_is_seen),
-        cmocka_unit_test(inconsistent_numbers_are_refused),
-        cmocka_unit_test(inconsistent_tables_are_refused),
-        cmocka_unit_test(inconsistent_rows_are_refused),
-        cmocka_unit_test(indices_out_of_order_are_refused),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

@@ -2,6 +2,7 @@
 #include "models/synthetic/cases.h"
 
 #include "tests/models/open_model.h"
+#include "tests/support/support.h"
 
 enum { V = 5, CONTEXTS = 40 };
 
@@ -26,9 +27,8 @@ static void close_pair(pair *p)
     close_model(&p->draft);
 }
 
-static void every_row_is_normalised(void **state)
+TEST(every_row_is_normalised)
 {
-    (void)state;
     for (int family = 0; family < SPEC_CASES_FAMILIES; family++)
         for (int vocab = 1; vocab <= SPEC_CASES_VOCAB_MAX; vocab++) {
             pair p = open_pair(spec_cases_families[family], vocab, 27);
@@ -60,9 +60,8 @@ static void check_related(spec_cases_family family, const double *target, const 
     if (family == SPEC_CASES_PLAIN || family == SPEC_CASES_LEVELS) assert_int_equal(zeros, 0);
 }
 
-static void the_two_sides_are_related_as_the_family_says(void **state)
+TEST(the_two_sides_are_related_as_the_family_says)
 {
-    (void)state;
     int differing = 0, zeros = 0;
     for (int family = 0; family < SPEC_CASES_MIXED; family++)
         for (int seed = 1; seed <= 2; seed++) {
@@ -82,9 +81,8 @@ static void the_two_sides_are_related_as_the_family_says(void **state)
     assert_in_range(zeros, V * V, V * V * V); /* about half of 2 V^3 */
 }
 
-static void short_texts_have_rows_of_their_own(void **state)
+TEST(short_texts_have_rows_of_their_own)
 {
-    (void)state;
     pair p = open_pair("plain", V, 3);
     double kept[3][V];
     for (size_t n = 0; n < 3; n++)
@@ -95,9 +93,8 @@ static void short_texts_have_rows_of_their_own(void **state)
     close_pair(&p);
 }
 
-static void mixed_contexts_are_of_several_families(void **state)
+TEST(mixed_contexts_are_of_several_families)
 {
-    (void)state;
     pair p = open_pair("mixed", V, 5);
     int equal = 0, one_hot = 0;
     for (int i = 0; i < V * V; i++) {
@@ -111,9 +108,8 @@ static void mixed_contexts_are_of_several_families(void **state)
     close_pair(&p);
 }
 
-static void an_end_of_text_may_be_given(void **state)
+TEST(an_end_of_text_may_be_given)
 {
-    (void)state;
     opened none = open_model("cases", NULL), some = open_model("cases?end=2", NULL);
     assert_int_equal(none.model->ends.n, 0);
     assert_true(some.model->ends.n == 1 && some.model->ends.token[0] == 2);
@@ -122,26 +118,12 @@ static void an_end_of_text_may_be_given(void **state)
     close_model(&some);
 }
 
-static void weights_out_of_range_are_refused(void **state)
+TEST(weights_out_of_range_are_refused)
 {
-    (void)state;
     assert_refused("cases?V=17", NULL, "V=17 is not a whole number between 1 and 16");
     assert_refused("cases?order=17", NULL, "between 0 and 16");
     assert_refused("cases?family=plane", NULL, "plain");
     assert_refused("cases?side=both", NULL, "target");
     assert_refused("cases?end=3", NULL, "between -1 and 2");
     assert_refused("cases?concentration=1", NULL, "concentration");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row_is_normalised),
-        cmocka_unit_test(the_two_sides_are_related_as_the_family_says),
-        cmocka_unit_test(short_texts_have_rows_of_their_own),
-        cmocka_unit_test(mixed_contexts_are_of_several_families),
-        cmocka_unit_test(an_end_of_text_may_be_given),
-        cmocka_unit_test(weights_out_of_range_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

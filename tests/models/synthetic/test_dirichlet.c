@@ -3,13 +3,13 @@
 
 #include "base/noise.h"
 #include "tests/models/open_model.h"
+#include "tests/support/support.h"
 
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_randist.h>
 
-static void every_row_is_normalised(void **state)
+TEST(every_row_is_normalised)
 {
-    (void)state;
     static const char *const specs[] = {
         "dirichlet",
         "dirichlet?V=1",
@@ -36,9 +36,8 @@ static void every_row_is_normalised(void **state)
     }
 }
 
-static void rows_are_a_function_of_the_seed_and_the_last_tokens(void **state)
+TEST(rows_are_a_function_of_the_seed_and_the_last_tokens)
 {
-    (void)state;
     opened a = open_model("dirichlet?V=10&order=2&seed=27", NULL),
            b = open_model("dirichlet?V=10&order=2&seed=27", NULL);
     opened other = open_model("dirichlet?V=10&order=2&seed=28", NULL);
@@ -59,9 +58,8 @@ static void rows_are_a_function_of_the_seed_and_the_last_tokens(void **state)
 }
 
 /* Two routes: GSL's gamma variates from the same words. Builds of GSL may round differently. */
-static void weights_are_the_gamma_variates_of_gsl(void **state)
+TEST(weights_are_the_gamma_variates_of_gsl)
 {
-    (void)state;
     enum { V = 200 };
     static const double concentrations[] = {0.07, 0.999, 1.0, 2.385, 59.0};
     for (size_t c = 0; c < sizeof concentrations / sizeof *concentrations; c++) {
@@ -87,9 +85,8 @@ static void weights_are_the_gamma_variates_of_gsl(void **state)
 /* Two routes: under the symmetric law a coordinate is Beta(a, (V-1) a), whose distribution function
  * GSL has; the transformed values are uniform, tested by chi-square in 20 cells with 19 degrees of
  * freedom. 40000 rows reject, for a < 1, the wrong gamma(a) = gamma(a+2) U^(1/a). */
-static void coordinates_follow_the_beta_law(void **state)
+TEST(coordinates_follow_the_beta_law)
 {
-    (void)state;
     static const double concentrations[] = {0.3, 0.851, 2.385};
     const uint64_t seed = spec_test_seed();
     const int n = (int)spec_test_samples(40000);
@@ -109,9 +106,8 @@ static void coordinates_follow_the_beta_law(void **state)
 }
 
 /* The expected number of zeros: one token is kept, the others go with chance 0.27 each. */
-static void zeros_come_at_their_chance(void **state)
+TEST(zeros_come_at_their_chance)
 {
-    (void)state;
     opened o = open_model("dirichlet?V=101&zeros=0.27&order=1&concentration=5", NULL);
     double zeros = 0.0;
     const int n = 100;
@@ -148,9 +144,8 @@ static void zeros_come_at_their_chance(void **state)
 
 /* Integer levels 1..n: every probability is an integer multiple of 1/sum, all levels occur, and
  * equal levels tie bit for bit. */
-static void levels_are_whole_numbers(void **state)
+TEST(levels_are_whole_numbers)
 {
-    (void)state;
     opened o = open_model("dirichlet?V=40&levels=3&zeros=0.2&order=1", NULL);
     for (int i = 0; i < 40; i++) {
         const double *row = row_after(&o, &i, 1);
@@ -176,9 +171,8 @@ static void levels_are_whole_numbers(void **state)
     close_model(&o);
 }
 
-static void small_concentrations_do_not_underflow(void **state)
+TEST(small_concentrations_do_not_underflow)
 {
-    (void)state;
     opened o = open_model("dirichlet?V=64&concentration=1e-6&order=1", NULL);
     for (int i = 0; i < 64; i++) {
         const double *row = row_after(&o, &i, 1);
@@ -188,9 +182,8 @@ static void small_concentrations_do_not_underflow(void **state)
     close_model(&o);
 }
 
-static void hostile_specs_are_refused(void **state)
+TEST(hostile_specs_are_refused)
 {
-    (void)state;
     assert_refused("dirichlet?concentration=0", NULL,
                    "concentration=0 is not between 1e-06 and 1e+09");
     assert_refused("dirichlet?concentration=-1", NULL, "between");
@@ -201,19 +194,4 @@ static void hostile_specs_are_refused(void **state)
     assert_refused("dirichlet?seed=-1", NULL, "2^64-1");
     assert_refused("dirichlet?concentraton=1", NULL, "did you mean 'concentration'");
     assert_refused("markov?order=3", NULL, "between 0 and 2");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row_is_normalised),
-        cmocka_unit_test(rows_are_a_function_of_the_seed_and_the_last_tokens),
-        cmocka_unit_test(weights_are_the_gamma_variates_of_gsl),
-        cmocka_unit_test(coordinates_follow_the_beta_law),
-        cmocka_unit_test(zeros_come_at_their_chance),
-        cmocka_unit_test(levels_are_whole_numbers),
-        cmocka_unit_test(small_concentrations_do_not_underflow),
-        cmocka_unit_test(hostile_specs_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

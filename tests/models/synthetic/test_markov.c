@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/models/open_model.h"
+#include "tests/support/support.h"
 
 #include <gsl/gsl_linalg.h>
 
-static void rows_are_the_tables_own_and_normalised(void **state)
+TEST(rows_are_the_tables_own_and_normalised)
 {
-    (void)state;
     static const char *const specs[] = {"markov",
                                         "markov?V=1&order=2",
                                         "markov?V=7&order=2&concentration=0.05",
@@ -27,9 +27,8 @@ static void rows_are_the_tables_own_and_normalised(void **state)
 }
 
 /* Each order sees its own tokens; tokens missing from a short context count as 0. */
-static void the_order_is_what_a_row_depends_on(void **state)
+TEST(the_order_is_what_a_row_depends_on)
 {
-    (void)state;
     for (int order = 0; order <= 2; order++) {
         char spec[64];
         snprintf(spec, sizeof spec, "markov?V=5&seed=27&order=%d", order);
@@ -52,9 +51,8 @@ static void the_order_is_what_a_row_depends_on(void **state)
 
 /* Two routes to a row: the chain's table, and the model that draws the row of a context on request.
  * Text before the context, and a token before a short one, must not matter. */
-static void the_table_holds_the_rows_of_dirichlet(void **state)
+TEST(the_table_holds_the_rows_of_dirichlet)
 {
-    (void)state;
     for (int order = 0; order <= 2; order++) {
         char spec[96];
         snprintf(spec, sizeof spec, "markov?V=5&seed=27&concentration=0.651&order=%d", order);
@@ -76,9 +74,8 @@ static void the_table_holds_the_rows_of_dirichlet(void **state)
     }
 }
 
-static void the_same_spec_gives_the_same_bits(void **state)
+TEST(the_same_spec_gives_the_same_bits)
 {
-    (void)state;
     opened a = open_model("markov?V=6&order=2&seed=9", NULL),
            b = open_model("markov?V=6&order=2&seed=9", NULL);
     opened other = open_model("markov?V=6&order=2&seed=8", NULL);
@@ -91,9 +88,8 @@ static void the_same_spec_gives_the_same_bits(void **state)
 
 /* Exactly solvable: the stationary law by Gaussian elimination (GSL), and by iterating the chain's
  * law until it converges. */
-static void the_stationary_law_is_solvable(void **state)
+TEST(the_stationary_law_is_solvable)
 {
-    (void)state;
     enum { V = 6 };
     opened o = open_model("markov?V=6&seed=11&concentration=0.651", NULL);
     double matrix[V * V], right[V] = {0.0}, solved[V], law[V] = {1.0};
@@ -117,26 +113,12 @@ static void the_stationary_law_is_solvable(void **state)
     close_model(&o);
 }
 
-static void tables_too_large_are_refused(void **state)
+TEST(tables_too_large_are_refused)
 {
-    (void)state;
     assert_refused("markov?V=4097&order=1", NULL,
                    "1.68e+07 cells, more than the limit of 16777216");
     assert_refused("markov?V=257&order=2", NULL, "cells");
     assert_refused("markov?V=1048576&order=2", NULL, "1.15e+18 cells");
     assert_refused("markov?V=2000000000", NULL, "between 1 and 1048576");
     assert_refused("markov?V=4&order=-1", NULL, "between 0 and 2");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_the_tables_own_and_normalised),
-        cmocka_unit_test(the_order_is_what_a_row_depends_on),
-        cmocka_unit_test(the_table_holds_the_rows_of_dirichlet),
-        cmocka_unit_test(the_same_spec_gives_the_same_bits),
-        cmocka_unit_test(the_stationary_law_is_solvable),
-        cmocka_unit_test(tables_too_large_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

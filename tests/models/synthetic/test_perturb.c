@@ -2,6 +2,7 @@
 #include "models/synthetic/perturb.h"
 
 #include "tests/models/open_model.h"
+#include "tests/support/support.h"
 
 /* Second route to the overlap: long double, term by term. */
 static long double overlap_of(const double *a, const double *b, int n)
@@ -44,9 +45,8 @@ static void assert_overlaps(opened *target, const char *keys, const int *context
     }
 }
 
-static void the_overlap_is_alpha_for_all_kinds_of_targets(void **state)
+TEST(the_overlap_is_alpha_for_all_kinds_of_targets)
 {
-    (void)state;
     static const char *const targets[] = {
         "probs:1",
         "probs:1,0",
@@ -82,9 +82,8 @@ static void the_overlap_is_alpha_for_all_kinds_of_targets(void **state)
     }
 }
 
-static void the_overlap_is_alpha_at_vocabulary_32000(void **state)
+TEST(the_overlap_is_alpha_at_vocabulary_32000)
 {
-    (void)state;
     opened target = open_model("zipf?V=32000&s=1.05", NULL);
     assert_overlaps(&target, "", NULL, 0);
     assert_overlaps(&target, "&noise=3", NULL, 0);
@@ -93,9 +92,8 @@ static void the_overlap_is_alpha_at_vocabulary_32000(void **state)
 
 /* min_i target_i is the least overlap: at that alpha the draft is the one-hot row, and just below
  * it alpha is refused. */
-static void the_least_overlap_is_had_and_no_less(void **state)
+TEST(the_least_overlap_is_had_and_no_less)
 {
-    (void)state;
     const double target[] = {0.3, 0.27, 0.43};
     double draft[3], reference[3];
     spec_error error = {""};
@@ -108,9 +106,8 @@ static void the_least_overlap_is_had_and_no_less(void **state)
 }
 
 /* Tokens of probability 0 keep it, except the least probable token, which ends the path. */
-static void the_draft_is_zero_where_the_target_is(void **state)
+TEST(the_draft_is_zero_where_the_target_is)
 {
-    (void)state;
     opened target = open_model("probs:0.4,0,0.35,0,0.25", NULL);
     for (int i = 1; i <= 9; i++) {
         char spec[64];
@@ -125,9 +122,8 @@ static void the_draft_is_zero_where_the_target_is(void **state)
     close_model(&target);
 }
 
-static void rows_depend_on_the_context_and_the_seed_alone(void **state)
+TEST(rows_depend_on_the_context_and_the_seed_alone)
 {
-    (void)state;
     opened target = open_model("dirichlet?V=12&order=2", NULL);
     opened a = open_model("perturb?alpha=0.651&seed=9", target.model),
            b = open_model("perturb?alpha=0.651&seed=9", target.model);
@@ -150,9 +146,8 @@ static void rows_depend_on_the_context_and_the_seed_alone(void **state)
 
 /* The draws differ from those of a target of the same seed: the normals must not correlate with the
  * gammas. */
-static void the_seed_of_the_target_may_be_the_same(void **state)
+TEST(the_seed_of_the_target_may_be_the_same)
 {
-    (void)state;
     opened target = open_model("dirichlet?V=500&concentration=1&seed=1&order=0", NULL);
     opened draft = open_model("perturb?alpha=0.8&seed=1", target.model);
     const double *t = row_after(&target, NULL, 0), *d = row_after(&draft, NULL, 0);
@@ -172,9 +167,8 @@ static void the_seed_of_the_target_may_be_the_same(void **state)
 /* The reference is target * exp(noise * z): the logarithms of reference / target have variance
  * noise^2, which 4000 normals estimate to 2.2 % (one sd); 4.9 sd reject noise off by 6 %. And the
  * draft is on the line between the two. */
-static void the_reference_is_lognormal_about_the_target(void **state)
+TEST(the_reference_is_lognormal_about_the_target)
 {
-    (void)state;
     enum { V = 4000 };
     static double target[V], draft[V], reference[V];
     for (int i = 0; i < V; i++) target[i] = pow(i + 1.0, -0.27);
@@ -196,9 +190,8 @@ static void the_reference_is_lognormal_about_the_target(void **state)
         assert_true(fabs(draft[i] - (target[i] + w * (reference[i] - target[i]))) < 1e-15);
 }
 
-static void only_a_perfect_draft_of_a_greedy_target_is_one_hot(void **state)
+TEST(only_a_perfect_draft_of_a_greedy_target_is_one_hot)
 {
-    (void)state;
     opened target = open_model("zipf?V=9&temperature=0", NULL), warm = open_model("zipf?V=9", NULL);
     opened perfect = open_model("perturb?alpha=1", target.model),
            partial = open_model("perturb?alpha=0.8", target.model);
@@ -213,9 +206,8 @@ static void only_a_perfect_draft_of_a_greedy_target_is_one_hot(void **state)
     close_model(&warm);
 }
 
-static void scoring_a_tree_gives_the_rows_of_its_paths(void **state)
+TEST(scoring_a_tree_gives_the_rows_of_its_paths)
 {
-    (void)state;
     opened target = open_model("dirichlet?V=6&order=8&concentration=0.651", NULL);
     opened draft = open_model("perturb?alpha=0.385&noise=2", target.model);
     const int context[] = {5, 4}, token[] = {1, 2, 3, 0, 5}, parent[] = {-1, 0, 0, 2, -1};
@@ -240,9 +232,8 @@ static void scoring_a_tree_gives_the_rows_of_its_paths(void **state)
     close_model(&target);
 }
 
-static void hostile_specs_are_refused(void **state)
+TEST(hostile_specs_are_refused)
 {
-    (void)state;
     opened target = open_model("uniform?V=5", NULL);
     assert_refused("perturb?alpha=0.8", NULL, "built from a target");
     assert_refused("perturb?alpha=0", target.model, "above 0");
@@ -271,21 +262,4 @@ static void hostile_specs_are_refused(void **state)
         "perturb: no row overlaps the target's by alpha=0.1 here: the least possible is 0.2");
     close_model(&draft);
     close_model(&target);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_overlap_is_alpha_for_all_kinds_of_targets),
-        cmocka_unit_test(the_overlap_is_alpha_at_vocabulary_32000),
-        cmocka_unit_test(the_least_overlap_is_had_and_no_less),
-        cmocka_unit_test(the_draft_is_zero_where_the_target_is),
-        cmocka_unit_test(rows_depend_on_the_context_and_the_seed_alone),
-        cmocka_unit_test(the_seed_of_the_target_may_be_the_same),
-        cmocka_unit_test(the_reference_is_lognormal_about_the_target),
-        cmocka_unit_test(only_a_perfect_draft_of_a_greedy_target_is_one_hot),
-        cmocka_unit_test(scoring_a_tree_gives_the_rows_of_its_paths),
-        cmocka_unit_test(hostile_specs_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/models/open_model.h"
 #include "tests/support/folder.h"
+#include "tests/support/support.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,9 +22,8 @@ static void assert_file_refused(const char *bytes, size_t n, const char *expecte
     assert_refused("probs:test_probs.tmp", NULL, expected);
 }
 
-static void a_list_is_the_row(void **state)
+TEST(a_list_is_the_row)
 {
-    (void)state;
     opened o = open_model("probs:0.5, 0.3,2e-1", NULL);
     assert_int_equal(o.model->vocab, 3);
     assert_int_equal(o.model->order, 0);
@@ -34,9 +34,8 @@ static void a_list_is_the_row(void **state)
     close_model(&o);
 }
 
-static void a_sum_near_one_is_made_one(void **state)
+TEST(a_sum_near_one_is_made_one)
 {
-    (void)state;
     opened o = open_model("probs:0.3333333,0.3333333,0.3333333", NULL);
     const double *row = row_after(&o, NULL, 0);
     for (int i = 0; i < 3; i++) assert_true(fabs(row[i] - 1.0 / 3.0) < 1e-16);
@@ -46,9 +45,8 @@ static void a_sum_near_one_is_made_one(void **state)
     assert_refused("probs:0.6,0.400002", NULL, "sum to 1.000002");
 }
 
-static void normalise_divides_by_any_sum(void **state)
+TEST(normalise_divides_by_any_sum)
 {
-    (void)state;
     opened o = open_model("probs:3,1,0,4?normalise=1", NULL);
     const double *row = row_after(&o, NULL, 0);
     assert_true(row[0] == 0.375 && row[1] == 0.125 && row[2] == 0.0 && row[3] == 0.5);
@@ -61,9 +59,8 @@ static void normalise_divides_by_any_sum(void **state)
     close_model(&o);
 }
 
-static void at_order_one_there_is_a_row_for_the_beginning_and_after_each_token(void **state)
+TEST(at_order_one_there_is_a_row_for_the_beginning_and_after_each_token)
 {
-    (void)state;
     opened o = open_model("probs:2,1,1,3,1,1?order=1&normalise=1", NULL);
     assert_int_equal(o.model->vocab, 2);
     assert_int_equal(o.model->order, 1);
@@ -81,9 +78,8 @@ static void at_order_one_there_is_a_row_for_the_beginning_and_after_each_token(v
     assert_refused("probs:0.5,0.5?order=2", NULL, "between 0 and 1");
 }
 
-static void bad_lists_are_refused(void **state)
+TEST(bad_lists_are_refused)
 {
-    (void)state;
     assert_refused("probs", NULL, "lacks");
     assert_refused("probs:", NULL, "lacks");
     assert_refused("probs: ", NULL, "no number");
@@ -100,9 +96,8 @@ static void bad_lists_are_refused(void **state)
                    NULL, "not a finite number");
 }
 
-static void a_file_holds_numbers_between_blanks_or_commas(void **state)
+TEST(a_file_holds_numbers_between_blanks_or_commas)
 {
-    (void)state;
     static const char text[] = "0.25, 0.25\n0.125\t0.125\r\n\n0.25";
     write_file(text, sizeof text - 1);
     opened o = open_model("probs:test_probs.tmp", NULL);
@@ -112,9 +107,8 @@ static void a_file_holds_numbers_between_blanks_or_commas(void **state)
     close_model(&o);
 }
 
-static void hostile_files_are_refused(void **state)
+TEST(hostile_files_are_refused)
 {
-    (void)state;
     assert_file_refused("", 0, "no number");
     assert_file_refused("\n \n", 3, "no number");
     assert_file_refused("0.5\n0.5\nnan\n", 12, "test_probs.tmp:3: not a finite number: 'nan'");
@@ -139,16 +133,4 @@ static void hostile_files_are_refused(void **state)
     assert_refused("probs:test_probs.tmp", NULL, "larger than 32 MiB");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_list_is_the_row),
-        cmocka_unit_test(a_sum_near_one_is_made_one),
-        cmocka_unit_test(normalise_divides_by_any_sum),
-        cmocka_unit_test(at_order_one_there_is_a_row_for_the_beginning_and_after_each_token),
-        cmocka_unit_test(bad_lists_are_refused),
-        cmocka_unit_test(a_file_holds_numbers_between_blanks_or_commas),
-        cmocka_unit_test(hostile_files_are_refused),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/models/open_model.h"
+#include "tests/support/support.h"
 
-static void weights_fall_as_a_power(void **state)
+TEST(weights_fall_as_a_power)
 {
-    (void)state;
     opened o = open_model("zipf?V=1000&s=1.1", NULL);
     const double *row = row_after(&o, NULL, 0);
     assert_normalised(row, 1000);
@@ -15,9 +15,8 @@ static void weights_fall_as_a_power(void **state)
 }
 
 /* s = 2, V = 3: 1, 1/4, 1/9, of 49/36. */
-static void a_small_row_is_known_by_hand(void **state)
+TEST(a_small_row_is_known_by_hand)
 {
-    (void)state;
     opened o = open_model("zipf?V=3&s=2", NULL);
     const double *row = row_after(&o, NULL, 0);
     assert_true(fabs(row[0] - 36.0 / 49.0) < 2e-16 && fabs(row[1] - 9.0 / 49.0) < 1e-16 &&
@@ -25,9 +24,8 @@ static void a_small_row_is_known_by_hand(void **state)
     close_model(&o);
 }
 
-static void the_edges_are_rows_too(void **state)
+TEST(the_edges_are_rows_too)
 {
-    (void)state;
     static const char *const specs[] =
         {"zipf?V=1",    "zipf?V=1048576&s=1", "zipf?V=1048576&s=0", "zipf?V=7&s=100", "zipf",
          "uniform?V=1", "uniform?V=1048576",  "uniform?V=3",        "uniform",        NULL};
@@ -39,9 +37,8 @@ static void the_edges_are_rows_too(void **state)
     }
 }
 
-static void at_exponent_zero_zipf_is_uniform(void **state)
+TEST(at_exponent_zero_zipf_is_uniform)
 {
-    (void)state;
     opened zipf = open_model("zipf?V=27&s=0", NULL), uniform = open_model("uniform?V=27", NULL);
     assert_memory_equal(row_after(&zipf, NULL, 0), row_after(&uniform, NULL, 0),
                         27 * sizeof(double));
@@ -49,9 +46,8 @@ static void at_exponent_zero_zipf_is_uniform(void **state)
     close_model(&uniform);
 }
 
-static void sizes_out_of_range_are_refused(void **state)
+TEST(sizes_out_of_range_are_refused)
 {
-    (void)state;
     assert_refused("zipf?V=0", NULL, "V=0 is not a whole number between 1 and 1048576");
     assert_refused("zipf?V=1048577", NULL, "between 1 and 1048576");
     assert_refused("zipf?V=-5", NULL, "between");
@@ -61,16 +57,4 @@ static void sizes_out_of_range_are_refused(void **state)
     assert_refused("zipf?s=-1", NULL, "between 0 and 100");
     assert_refused("zipf?s=1e3", NULL, "between 0 and 100");
     assert_refused("zipf:5", NULL, "takes no ':5'");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(weights_fall_as_a_power),
-        cmocka_unit_test(a_small_row_is_known_by_hand),
-        cmocka_unit_test(the_edges_are_rows_too),
-        cmocka_unit_test(at_exponent_zero_zipf_is_uniform),
-        cmocka_unit_test(sizes_out_of_range_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

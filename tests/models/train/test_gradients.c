@@ -74,9 +74,8 @@ static void compare_with_differences(bool is_head, spec_losses_kind kind, int pl
 
 /* LK keeps its factor fixed, so no difference has its gradient: tests/models/train/test_losses.c
  * checks that row by row. */
-static void gradients_equal_central_differences(void **state)
+TEST(gradients_equal_central_differences)
 {
-    (void)state;
     for (int is_head = 0; is_head < 2; is_head++) {
         for (int kind = 0; kind < SPEC_LOSSES_LK; kind++)
             compare_with_differences(is_head, (spec_losses_kind)kind, short_text, kind % 2 == 0, 1);
@@ -120,9 +119,8 @@ static void run_floats(float *first, bool is_first, const judge *j,
     training_case_free(&c);
 }
 
-static void floats_agree_with_double_and_each_other(void **state)
+TEST(floats_agree_with_double_and_each_other)
 {
-    (void)state;
     for (int i = 0; i < 2 * SPEC_LOSSES_KINDS; i++) {
         const training_case_shape shape = {i % 2 != 0, (spec_losses_kind)(i / 2), long_text, true};
         judge j = judge_of(shape.is_head, shape.kind, long_text, true);
@@ -139,13 +137,4 @@ static void floats_agree_with_double_and_each_other(void **state)
         free(first);
         judge_free(&j);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_equal_central_differences),
-        cmocka_unit_test(floats_agree_with_double_and_each_other),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,10 +44,9 @@ static double fixed_mixture(const double *logit, const double *p, double w)
     return w * loss_at(logit, p, SPEC_LOSSES_FKL) + (1.0 - w) * loss_at(logit, p, SPEC_LOSSES_TV);
 }
 
-static void gradients_are_central_differences(void **state)
+TEST(gradients_are_central_differences)
 {
     uint64_t at = 0;
-    (void)state;
     for (int kind = 0; kind < SPEC_LOSSES_KINDS; kind++)
         for (int row = 0; row < ROWS; row++) {
             double logit[V], p[V], q[V], gradient[V], sum = 0.0, largest = 0.0;
@@ -78,10 +77,9 @@ static void gradients_are_central_differences(void **state)
         }
 }
 
-static void values_agree_with_second_routes(void **state)
+TEST(values_agree_with_second_routes)
 {
     uint64_t at = 1000;
-    (void)state;
     for (int row = 0; row < ROWS; row++) {
         double logit[V], p[V], q[V], unused[V], cross = 0.0, entropy = 0.0;
         draw(logit, p, &at);
@@ -107,10 +105,9 @@ static void values_agree_with_second_routes(void **state)
 }
 
 /* Rows without a common token, and equal rows: finite, and nothing where the rows are equal. */
-static void limits_are_finite(void **state)
+TEST(limits_are_finite)
 {
     static const double p[2] = {1.0, 0.0}, q[2] = {0.0, 1.0};
-    (void)state;
     for (int kind = 0; kind < SPEC_LOSSES_KINDS; kind++) {
         static const double same[2] = {0.25, 0.75};
         double gradient[2];
@@ -121,14 +118,4 @@ static void limits_are_finite(void **state)
         assert_non_null(spec_losses_names[kind]);
     }
     assert_null(spec_losses_names[SPEC_LOSSES_KINDS]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_are_central_differences),
-        cmocka_unit_test(values_agree_with_second_routes),
-        cmocka_unit_test(limits_are_finite),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,13 +62,12 @@ static void check(const spec_sgemm *work, const int size[3], int layout)
 }
 
 /* Tiles have 4, 6 or 14 rows and 16 or 32 columns; blocks 280 rows, 512 terms and 1,024 columns. */
-static void every_element_has_the_bits_of_the_plain_loop(void **state)
+TEST(every_element_has_the_bits_of_the_plain_loop)
 {
     static const int sizes[][3] = {{1, 1, 1},    {1, 1, 0},     {0, 5, 3},    {14, 32, 16},
                                    {13, 31, 15}, {15, 33, 17},  {28, 64, 40}, {30, 16, 34},
                                    {7, 105, 9},  {281, 40, 20}, {5, 9, 1030}, {3, 1030, 5},
                                    {45, 70, 530}};
-    (void)state;
     for (int isa = SPEC_ISA_PORTABLE; isa <= (int)spec_cpu_isa(); isa++) {
         spec_sgemm work;
         spec_error error;
@@ -77,12 +76,4 @@ static void every_element_has_the_bits_of_the_plain_loop(void **state)
             for (int layout = 0; layout < 8; layout++) check(&work, sizes[s], layout);
         spec_sgemm_free(&work);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_element_has_the_bits_of_the_plain_loop),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,10 +92,9 @@ static float *logits_without(const case_of *c, int layer)
     return logits;
 }
 
-static void a_skipped_layer_equals_the_model_without_it(void **state)
+TEST(a_skipped_layer_equals_the_model_without_it)
 {
     case_of c;
-    (void)state;
     open_case(&c, &published);
     const size_t of_text = (size_t)PLACES * (size_t)c.target->vocab;
     float *const whole = malloc(TEXTS * of_text * sizeof *whole);
@@ -117,12 +116,11 @@ static void a_skipped_layer_equals_the_model_without_it(void **state)
     close_case(&c);
 }
 
-static void rows_of_exits_are_those_of_the_draft_layers(void **state)
+TEST(rows_of_exits_are_those_of_the_draft_layers)
 {
     case_of c;
     spec_error error;
     double worst = 0.0;
-    (void)state;
     open_case(&c, &published);
     spec_graph_forward(&c.graph);
     const int vocab = c.target->vocab, skip = checkpoint_of(&c)->adds_begin ? 1 : 0;
@@ -155,10 +153,9 @@ static void rows_of_exits_are_those_of_the_draft_layers(void **state)
 }
 
 /* Of exits 1..5 at scale 0.2 the weights are 0.1 (0 in the paper), 0.2, 0.6, 1.2 and 4 + 1.2. */
-static void probabilities_and_weights_are_the_published_ones(void **state)
+TEST(probabilities_and_weights_are_the_published_ones)
 {
     static const double weight[] = {0.1, 0.2, 0.6, 1.2, 5.2};
-    (void)state;
     for (int l = 1; l <= LAYERS; l++)
         assert_true(fabs(spec_training_exits_weight(&published, l, LAYERS) - weight[l - 1]) <
                     1e-15);
@@ -172,9 +169,8 @@ static bool is_on(const case_of *c, int exit)
     return !c->graph.operation[c->exits.first[exit]].is_off;
 }
 
-static void each_exit_has_its_turn_and_weights_sum_to_1(void **state)
+TEST(each_exit_has_its_turn_and_weights_sum_to_1)
 {
-    (void)state;
     for (int rotation = 1; rotation <= 6; rotation++) {
         const spec_training_exits_plan plan = {.dropout = 0.1, .scale = 0.2, .rotation = rotation};
         case_of c;
@@ -200,14 +196,13 @@ static void each_exit_has_its_turn_and_weights_sum_to_1(void **state)
 }
 
 /* 4000 steps of 3 texts: a frequency of 0.3 has the standard error 0.0042. */
-static void layers_are_dropped_as_often_as_planned(void **state)
+TEST(layers_are_dropped_as_often_as_planned)
 {
     const spec_training_exits_plan plan = {.dropout = 0.3, .scale = 0.2, .rotation = 4};
     enum { STEPS = 4000 };
     case_of c;
     int dropped[LAYERS] = {0}, same = 0;
     bool before[LAYERS * TEXTS];
-    (void)state;
     open_case(&c, &plan);
     for (long step = 0; step < STEPS; step++) {
         spec_training_exits_begin_step(&c.exits, &c.graph, 5, step);
@@ -225,16 +220,4 @@ static void layers_are_dropped_as_often_as_planned(void **state)
         if (!(fabs(z) < 4.9)) fail_msg("layer %d is dropped %d times: z = %g", l, dropped[l], z);
     }
     close_case(&c);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_skipped_layer_equals_the_model_without_it),
-        cmocka_unit_test(rows_of_exits_are_those_of_the_draft_layers),
-        cmocka_unit_test(probabilities_and_weights_are_the_published_ones),
-        cmocka_unit_test(each_exit_has_its_turn_and_weights_sum_to_1),
-        cmocka_unit_test(layers_are_dropped_as_often_as_planned),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

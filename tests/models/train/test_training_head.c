@@ -149,24 +149,21 @@ static void compare_with_sessions(const char *target)
 }
 
 /* Taps that are off by one, or positions of later steps, would show. */
-static void its_rows_are_those_of_the_session(void **state)
+TEST(its_rows_are_those_of_the_session)
 {
-    (void)state;
     compare_with_sessions(plain_target);
 }
 
-static void its_rows_are_those_of_the_session_of_a_trained_target(void **state)
+TEST(its_rows_are_those_of_the_session_of_a_trained_target)
 {
     char trained[512];
-    (void)state;
     spec_test_data(trained, sizeof trained, "babyllama/target.bin");
     compare_with_sessions(trained);
 }
 
 /* The negative control of the test above: a head that reads another layer has other rows. */
-static void another_tap_has_other_rows(void **state)
+TEST(another_tap_has_other_rows)
 {
-    (void)state;
     for (int kind = SPEC_HEAD_EAGLE; kind < SPEC_HEAD_KINDS; kind++) {
         case_of c;
         open_case(&c, plain_target, (spec_head_kind)kind, false, K);
@@ -183,10 +180,9 @@ static void another_tap_has_other_rows(void **state)
 }
 
 /* Depths after the trained ones have no loss and no gradient, but the same logits. */
-static void depths_that_are_not_trained_serve_evaluation(void **state)
+TEST(depths_that_are_not_trained_serve_evaluation)
 {
     case_of all, some;
-    (void)state;
     open_case(&all, plain_target, SPEC_HEAD_EAGLE, false, K);
     open_case(&some, plain_target, SPEC_HEAD_EAGLE, false, 1);
     assert_int_equal(all.nodes.n_losses, 2 * K);
@@ -204,11 +200,10 @@ static void depths_that_are_not_trained_serve_evaluation(void **state)
 }
 
 /* A new Medusa head gives the target's row of the place before, at every depth. */
-static void a_new_medusa_head_repeats_the_target(void **state)
+TEST(a_new_medusa_head_repeats_the_target)
 {
     case_of c;
     spec_error error;
-    (void)state;
     open_case(&c, plain_target, SPEC_HEAD_MEDUSA, false, K);
     const spec_head_shape shape =
         spec_training_head_shape(SPEC_HEAD_MEDUSA, &c.frozen.checkpoint.shape, K);
@@ -231,9 +226,8 @@ static void a_new_medusa_head_repeats_the_target(void **state)
     close_case(&c);
 }
 
-static void every_head_is_drawn_and_loaded_with_the_same_weights(void **state)
+TEST(every_head_is_drawn_and_loaded_with_the_same_weights)
 {
-    (void)state;
     for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++) {
         case_of c;
         spec_error error;
@@ -253,28 +247,15 @@ static void every_head_is_drawn_and_loaded_with_the_same_weights(void **state)
     }
 }
 
-static void a_reduced_vocabulary_is_refused(void **state)
+TEST(a_reduced_vocabulary_is_refused)
 {
     int token[3] = {0, 4, 2};
     const spec_head head = {.shape = {.draft_vocab = 3, .shape = {.vocab = 9}}, .opt_token = token};
     spec_training_head loaded;
     spec_error error;
-    (void)state;
     assert_int_equal(spec_training_head_load(&loaded, &head, &error), GSL_EINVAL);
     assert_string_equal(error.text,
                         "a head of a reduced vocabulary, 3 of 9 tokens, cannot be trained");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(depths_that_are_not_trained_serve_evaluation),
-        cmocka_unit_test(a_new_medusa_head_repeats_the_target),
-        cmocka_unit_test(every_head_is_drawn_and_loaded_with_the_same_weights),
-        cmocka_unit_test(a_reduced_vocabulary_is_refused),
-        cmocka_unit_test(its_rows_are_those_of_the_session),
-        cmocka_unit_test(its_rows_are_those_of_the_session_of_a_trained_target),
-        cmocka_unit_test(another_tap_has_other_rows),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

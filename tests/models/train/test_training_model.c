@@ -77,31 +77,28 @@ static double largest_difference(const char *spec)
     return worst;
 }
 
-static void its_rows_are_the_engine_s(void **state)
+TEST(its_rows_are_the_engine_s)
 {
-    (void)state;
     assert_true(largest_difference("random?dim=48&layers=3&heads=6&kv_heads=2&ffn=80&vocab=99&"
                                    "context=64&type=f32") < 1e-5);
     assert_true(largest_difference("random?dim=32&layers=2&heads=2&ffn=64&vocab=50&context=64&"
                                    "type=bf16") < 1e-5);
 }
 
-static void its_rows_are_those_of_a_trained_model(void **state)
+TEST(its_rows_are_those_of_a_trained_model)
 {
     char path[512];
-    (void)state;
     spec_test_data(path, sizeof path, "babyllama/target.bin");
     assert_true(largest_difference(path) < 1e-5);
 }
 
 /* Drawn, written and read again: the same weights; the same seed draws the same. */
-static void a_drawn_model_is_written_and_read(void **state)
+TEST(a_drawn_model_is_written_and_read)
 {
     spec_error error;
     spec_training_model drawn, other;
     spec_model *model;
     int kept;
-    (void)state;
     for (int has_bias = 0; has_bias < 2; has_bias++) {
         const spec_training_shape shape = {
             .shape = {.dim = 24,
@@ -149,12 +146,11 @@ static void a_drawn_model_is_written_and_read(void **state)
     }
 }
 
-static void texts_beyond_the_context_are_refused(void **state)
+TEST(texts_beyond_the_context_are_refused)
 {
     spec_model *model;
     spec_error error;
     spec_training_model copy;
-    (void)state;
     assert_int_equal(spec_model_open(&model,
                                      "random?dim=32&layers=1&heads=2&ffn=64&vocab=50&"
                                      "context=16",
@@ -167,13 +163,4 @@ static void texts_beyond_the_context_are_refused(void **state)
     spec_model_close(model);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(its_rows_are_the_engine_s),
-        cmocka_unit_test(its_rows_are_those_of_a_trained_model),
-        cmocka_unit_test(a_drawn_model_is_written_and_read),
-        cmocka_unit_test(texts_beyond_the_context_are_refused),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

@@ -3,8 +3,8 @@
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
-#include <gsl/gsl_cdf.h>
 #include <float.h>
+#include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <string.h>
 
@@ -35,9 +35,8 @@ static void assert_table_has_law(const double *weight, int n, int step)
     spec_alias_free(&alias);
 }
 
-static void table_probabilities_are_the_normalised_weights(void **state)
+TEST(table_probabilities_are_the_normalised_weights)
 {
-    (void)state;
     double *zipf = zipf_weights(V, 1.1);
     assert_table_has_law(zipf, V, 997);
     assert_table_has_law(zipf, 1000, 1);
@@ -53,9 +52,8 @@ static void table_probabilities_are_the_normalised_weights(void **state)
     assert_table_has_law(exponential, 999, 1);
 }
 
-static void odd_weights_are_normalised_too(void **state)
+TEST(odd_weights_are_normalised_too)
 {
-    (void)state;
     assert_table_has_law((double[]){0.27}, 1, 1);
     assert_table_has_law((double[]){0, 0.27, 0, 2.385, 0}, 5, 1);
     assert_table_has_law((double[]){0, 0, 1e-300}, 3, 1);
@@ -76,9 +74,8 @@ static void odd_weights_are_normalised_too(void **state)
 
 /* Every column is full and every token has its exact share: integer sums, so the only tolerance is
  * that of the weights. */
-static void columns_name_no_token_of_weight_zero(void **state)
+TEST(columns_name_no_token_of_weight_zero)
 {
-    (void)state;
     double *weight = zipf_weights(V, 1.3);
     for (int i = 0; i < V; i += 3) weight[i] = 0;
     spec_alias alias;
@@ -96,9 +93,8 @@ static void columns_name_no_token_of_weight_zero(void **state)
  * distance from the weights, sum (difference^2 / law), is above 0.1: a statistic of 50,000 at 49
  * degrees of freedom. A fraction cut to 8 bits differs by about 1e-5 in that distance; the exact
  * test above finds that. */
-static void draws_follow_the_weights(void **state)
+TEST(draws_follow_the_weights)
 {
-    (void)state;
     enum { N = 50 };
     double *weight = zipf_weights(N, 0.7), sum = 0;
     weight[7] = 0;
@@ -122,9 +118,8 @@ static void draws_follow_the_weights(void **state)
 
 /* Column from the high half of word * n, side from the low half: computed by hand from the same
  * words. */
-static void a_draw_takes_one_word(void **state)
+TEST(a_draw_takes_one_word)
 {
-    (void)state;
     double *weight = zipf_weights(1000, 1.0);
     spec_alias alias;
     assert_int_equal(spec_alias_init(&alias, weight, 1000, NULL), GSL_SUCCESS);
@@ -142,9 +137,8 @@ static void a_draw_takes_one_word(void **state)
 
 /* The generator's output is 0 if the high half of its state is: then column 0, fraction 0, and only
  * `<` prevents a token of weight zero. */
-static void the_word_zero_draws_no_token_of_weight_zero(void **state)
+TEST(the_word_zero_draws_no_token_of_weight_zero)
 {
-    (void)state;
     spec_alias alias;
     spec_rng_state rng, same;
     assert_int_equal(spec_alias_init(&alias, (double[]){0, 0.27, 0.73}, 3, NULL), GSL_SUCCESS);
@@ -155,9 +149,8 @@ static void the_word_zero_draws_no_token_of_weight_zero(void **state)
     spec_alias_free(&alias);
 }
 
-static void bad_weights_are_refused_by_name(void **state)
+TEST(bad_weights_are_refused_by_name)
 {
-    (void)state;
     spec_alias alias;
     spec_error error;
     assert_int_equal(spec_alias_init(&alias, (double[]){0.27, NAN}, 2, &error), GSL_EDOM);
@@ -171,18 +164,4 @@ static void bad_weights_are_refused_by_name(void **state)
     assert_int_equal(spec_alias_init(&alias, NULL, 0, &error), GSL_EINVAL);
     assert_int_equal(alias.n, 0);
     spec_alias_free(&alias);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table_probabilities_are_the_normalised_weights),
-        cmocka_unit_test(odd_weights_are_normalised_too),
-        cmocka_unit_test(columns_name_no_token_of_weight_zero),
-        cmocka_unit_test(draws_follow_the_weights),
-        cmocka_unit_test(a_draw_takes_one_word),
-        cmocka_unit_test(the_word_zero_draws_no_token_of_weight_zero),
-        cmocka_unit_test(bad_weights_are_refused_by_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,9 +41,8 @@ static int pick_at(double uniform, const double *weight, int n)
     return spec_chance_pick(&chance, weight, n);
 }
 
-static void accept_compares_strictly_with_num_over_den(void **state)
+TEST(accept_compares_strictly_with_num_over_den)
 {
-    (void)state;
     assert_true(accept_at(0.749, 0.27, 0.36));
     assert_int_equal(n_drawn, 1);
     assert_false(accept_at(0.751, 0.27, 0.36));
@@ -52,9 +51,8 @@ static void accept_compares_strictly_with_num_over_den(void **state)
     assert_true(accept_at(0.0, 5e-324, 0.27));
 }
 
-static void accept_draws_nothing_where_nothing_is_open(void **state)
+TEST(accept_draws_nothing_where_nothing_is_open)
 {
-    (void)state;
     assert_false(
         /* also at u = 0: a token that the target excludes is never accepted */
         accept_at(0.0, 0.0, 0.27));
@@ -67,9 +65,8 @@ static void accept_draws_nothing_where_nothing_is_open(void **state)
     assert_int_equal(n_drawn, 0);
 }
 
-static void pick_inverts_the_cumulative_weights(void **state)
+TEST(pick_inverts_the_cumulative_weights)
 {
-    (void)state;
     const double weight[] = {0.0, 2.0, 0.0, 3.0, 5.0, 0.0}; /* edges at .2 and .5 */
     assert_int_equal(pick_at(0.0, weight, 6), 1);
     assert_int_equal(n_drawn, 1);
@@ -84,9 +81,8 @@ static void pick_inverts_the_cumulative_weights(void **state)
     assert_int_equal(pick_at(0.99, two, 1), 0);
 }
 
-static void pick_never_returns_weight_zero_where_rounding_exhausts_the_scan(void **state)
+TEST(pick_never_returns_weight_zero_where_rounding_exhausts_the_scan)
 {
-    (void)state;
     /* .9 of the smallest positive double rounds up to it, so no partial sum is above the
      * threshold. */
     const double tiny[] = {0.0, 5e-324, 0.0, 0.0};
@@ -99,9 +95,8 @@ static void pick_never_returns_weight_zero_where_rounding_exhausts_the_scan(void
 
 /* ---- enumeration ----------------------------------------------------------------------------- */
 
-static void enumeration_visits_each_branch_once_with_its_probability(void **state)
+TEST(enumeration_visits_each_branch_once_with_its_probability)
 {
-    (void)state;
     const double weight[] = {1.0, 0.0, 2.0, 5.0};
     double law[4][2] = {{0}};
     int visits[4][2] = {{0}};
@@ -125,9 +120,8 @@ static void enumeration_visits_each_branch_once_with_its_probability(void **stat
     spec_enumeration_free(&walk);
 }
 
-static void enumeration_takes_no_step_for_what_is_certain(void **state)
+TEST(enumeration_takes_no_step_for_what_is_certain)
 {
-    (void)state;
     const double certain[] = {0.0, 0.31, 0.0};
     spec_enumeration walk;
     assert_int_equal(spec_enumeration_init(&walk, 0), 0);
@@ -142,9 +136,8 @@ static void enumeration_takes_no_step_for_what_is_certain(void **state)
     spec_enumeration_free(&walk);
 }
 
-static void enumeration_grows_with_the_path(void **state)
+TEST(enumeration_grows_with_the_path)
 {
-    (void)state;
     /* A path of up to 200 decisions, ended by the first rejection: 201 branches, the law of a
      * capped geometric. */
     double total = 0.0, mean = 0.0;
@@ -177,9 +170,8 @@ static uint64_t walk_all(uint64_t limit, bool *ret_refused)
     return branches;
 }
 
-static void enumeration_refuses_above_its_limit_and_not_at_it(void **state)
+TEST(enumeration_refuses_above_its_limit_and_not_at_it)
 {
-    (void)state;
     bool refused;
     assert_true(walk_all(9, &refused) == 9);
     assert_false(refused);
@@ -191,9 +183,8 @@ static void enumeration_refuses_above_its_limit_and_not_at_it(void **state)
     assert_false(refused);
 }
 
-static void a_walk_that_ran_out_of_memory_ends(void **state)
+TEST(a_walk_that_ran_out_of_memory_ends)
 {
-    (void)state;
     spec_enumeration walk;
     assert_int_equal(spec_enumeration_init(&walk, 0), 0);
     assert_false(spec_chance_accept(&walk.chance, 0.27, 0.9));
@@ -205,9 +196,8 @@ static void a_walk_that_ran_out_of_memory_ends(void **state)
 
 /* ---- scripts --------------------------------------------------------------------------------- */
 
-static void a_script_forces_each_decision_and_notes_its_probability(void **state)
+TEST(a_script_forces_each_decision_and_notes_its_probability)
 {
-    (void)state;
     const double weight[] = {1.0, 0.0, 3.0};
     const int answer[] = {1, 0, 2, 0, 1};
     double asked[5];
@@ -230,9 +220,8 @@ static void a_script_forces_each_decision_and_notes_its_probability(void **state
     assert_false(script.broken);
 }
 
-static void a_script_breaks_on_the_impossible(void **state)
+TEST(a_script_breaks_on_the_impossible)
 {
-    (void)state;
     const double weight[] = {1.0, 0.0, 3.0, 0.0, 7.0}; /* four, and the branches after them */
     const int zero[] = {0}, one[] = {1}, three[] = {3}, four[] = {4};
     spec_script script;
@@ -254,9 +243,8 @@ static void a_script_breaks_on_the_impossible(void **state)
     assert_true(script.broken);
 }
 
-static void a_script_that_runs_out_is_broken(void **state)
+TEST(a_script_that_runs_out_is_broken)
 {
-    (void)state;
     const double weight[] = {1.0, 0.0, 3.0, 0.0};
     const int answer[] = {1};
     spec_script script;
@@ -274,9 +262,8 @@ static void a_script_that_runs_out_is_broken(void **state)
 
 /* Whole weights, so every cumulative sum is exact, in rows from less than one block of the scan to
  * many. */
-static void a_pick_from_a_long_row_is_where_the_cumulative_sum_passes(void **state)
+TEST(a_pick_from_a_long_row_is_where_the_cumulative_sum_passes)
 {
-    (void)state;
     enum { N = 9001 };
     static double weight[N];
     const int sizes[] = {31, 32, 33, 64, 257, 8192, 8193, N};
@@ -299,24 +286,4 @@ static void a_pick_from_a_long_row_is_where_the_cumulative_sum_passes(void **sta
         next_uniform = 1.0; /* as rounding might give */
         assert_int_equal(spec_chance_pick(&chance, weight, sizes[k]), last);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(accept_compares_strictly_with_num_over_den),
-        cmocka_unit_test(accept_draws_nothing_where_nothing_is_open),
-        cmocka_unit_test(pick_inverts_the_cumulative_weights),
-        cmocka_unit_test(pick_never_returns_weight_zero_where_rounding_exhausts_the_scan),
-        cmocka_unit_test(enumeration_visits_each_branch_once_with_its_probability),
-        cmocka_unit_test(enumeration_takes_no_step_for_what_is_certain),
-        cmocka_unit_test(enumeration_grows_with_the_path),
-        cmocka_unit_test(enumeration_refuses_above_its_limit_and_not_at_it),
-        cmocka_unit_test(a_pick_from_a_long_row_is_where_the_cumulative_sum_passes),
-        cmocka_unit_test(a_walk_that_ran_out_of_memory_ends),
-        cmocka_unit_test(a_script_forces_each_decision_and_notes_its_probability),
-        cmocka_unit_test(a_script_breaks_on_the_impossible),
-        cmocka_unit_test(a_script_that_runs_out_is_broken),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

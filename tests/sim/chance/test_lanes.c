@@ -17,9 +17,8 @@
 /* pcg32-demo's published first six numbers, seed 42, sequence 54 (pcg-random.org); the same from
  * libpcg-cpp-dev:
  * ./pcg_oracle pcg32 1753877967969059832 109 6   (tests/oracle/pcg_oracle.cpp). */
-static void a_lane_is_pcg32(void **state)
+TEST(a_lane_is_pcg32)
 {
-    (void)state;
     static const uint32_t expected[] = {0xa15c02b7, 0x7b47f409, 0xba1d3330,
                                         0x83d2f293, 0xbfa4784b, 0xcbed606e};
     const uint64_t increment = 54 << 1 | 1;
@@ -57,9 +56,8 @@ static void same_as_ref(fill *fast, const char *name)
     }
 }
 
-static void every_instruction_set_draws_the_same(void **state)
+TEST(every_instruction_set_draws_the_same)
 {
-    (void)state;
     same_as_ref(spec_lanes_fill, "spec_lanes_fill");
 #if defined(__x86_64__)
     if (spec_cpu_best_isa() >= SPEC_ISA_AVX2) same_as_ref(spec_lanes_fill_avx2, "avx2");
@@ -73,9 +71,8 @@ static void every_instruction_set_draws_the_same(void **state)
 #endif
 }
 
-static void lane_l_at_step_s_is_draw_s_times_32_plus_l(void **state)
+TEST(lane_l_at_step_s_is_draw_s_times_32_plus_l)
 {
-    (void)state;
     spec_lanes lanes, copy;
     uint32_t out[5 * SPEC_LANES];
     spec_lanes_init(&lanes, 3, 8);
@@ -102,9 +99,8 @@ static void assert_distinct(uint64_t *word, size_t n)
 }
 
 /* 2^16 hashed words of 63 free bits collide by chance 2^-32. */
-static void no_two_lanes_of_2048_streams_share_state_or_increment(void **state)
+TEST(no_two_lanes_of_2048_streams_share_state_or_increment)
 {
-    (void)state;
     enum { STREAMS = 2048, N = STREAMS * SPEC_LANES };
     static uint64_t states[N], increments[N];
     for (size_t i = 0; i < STREAMS; i++) {
@@ -165,9 +161,8 @@ static uint64_t steps_between(uint64_t x, uint64_t y, uint64_t increment)
     return steps;
 }
 
-static void every_lane_is_an_affine_image_of_every_other(void **state)
+TEST(every_lane_is_an_affine_image_of_every_other)
 {
-    (void)state;
     for (uint64_t stream = 0; stream < 50; stream++) {
         spec_lanes lanes;
         spec_lanes_init(&lanes, 27, stream);
@@ -185,9 +180,8 @@ static void every_lane_is_an_affine_image_of_every_other(void **state)
 
 /* Increments of 3 mod 4 both, and one of each kind; lane 2 starts where the map takes lane 1 after
  * 2^m steps. */
-static void an_offset_of_2_to_the_m_keeps_the_low_m_plus_2_bits_of_the_difference(void **state)
+TEST(an_offset_of_2_to_the_m_keeps_the_low_m_plus_2_bits_of_the_difference)
 {
-    (void)state;
     static const uint64_t increments[2][2] = {{0x05f2e79ba831b617, 0x9e631a64f697f24f},
                                               {0x05f2e79ba831b617, 0x9e631a64f697f24d}};
     for (int pair = 0; pair < 2; pair++)
@@ -211,9 +205,8 @@ static void an_offset_of_2_to_the_m_keeps_the_low_m_plus_2_bits_of_the_differenc
 
 /* The offsets of 253,952 pairs of lanes: one is divisible by 2^m with chance 2^-m, and any of
  * them by 2^39 with 5e-7. */
-static void offsets_of_lanes_are_uniform_in_their_low_bits(void **state)
+TEST(offsets_of_lanes_are_uniform_in_their_low_bits)
 {
-    (void)state;
     enum { STREAMS = 512, BITS = 12 };
     const double n = STREAMS * (SPEC_LANES * (SPEC_LANES - 1) / 2.0);
     double chisq = 0.0;
@@ -319,9 +312,8 @@ static double p_of(const char *test, const uint32_t *words, size_t n)
  * against the uniform law, by Kolmogorov-Smirnov, which rejects above 0.060. One degree of freedom
  * too many in `runs` gives D = 0.13, in `bits` 0.07. Birthdays are left out, because their p-values
  * are too discrete. */
-static void p_values_of_a_good_generator_are_uniform(void **state)
+TEST(p_values_of_a_good_generator_are_uniform)
 {
-    (void)state;
     enum { SEQUENCES = 2000, LENGTH = 8192 };
     spec_rng_state rng = spec_rng_stream_state(spec_test_seed(), 27);
     static double p[16][SEQUENCES];
@@ -345,9 +337,8 @@ static void p_values_of_a_good_generator_are_uniform(void **state)
     }
 }
 
-static void each_test_rejects_the_bad_generator_named_for_it(void **state)
+TEST(each_test_rejects_the_bad_generator_named_for_it)
 {
-    (void)state;
     static const struct {
         const char *test, *name;
         void (*fill)(uint32_t *out, size_t n);
@@ -390,9 +381,8 @@ static void battery_accepts(const uint32_t *words, size_t n, const char *what)
 }
 
 /* A pass of the lanes of one stream; `rounds` of them in a long check, each on its own stream. */
-static void the_lanes_interleaved_pass_the_battery(void **state)
+TEST(the_lanes_interleaved_pass_the_battery)
 {
-    (void)state;
     const uint64_t seed = spec_test_seed();
     for (uint64_t stream = 0; stream < spec_test_samples(1); stream++) {
         spec_lanes lanes;
@@ -410,9 +400,8 @@ static void one_lane(uint32_t *out, size_t n, uint64_t seed, uint64_t stream, in
     for (size_t i = 0; i < n; i++) out[i] = spec_lanes_step(&lanes.state[l], lanes.increment[l]);
 }
 
-static void a_lane_alone_passes_the_battery(void **state)
+TEST(a_lane_alone_passes_the_battery)
 {
-    (void)state;
     const uint64_t seed = spec_test_seed();
     for (uint64_t stream = 0; stream < spec_test_samples(1); stream++) {
         for (int l = 0; l < SPEC_LANES; l += 10) {
@@ -423,9 +412,8 @@ static void a_lane_alone_passes_the_battery(void **state)
 }
 
 /* A dependence of two lanes would show as structure in their exclusive or. */
-static void two_lanes_combined_pass_the_battery(void **state)
+TEST(two_lanes_combined_pass_the_battery)
 {
-    (void)state;
     const uint64_t seed = spec_test_seed();
     for (uint64_t stream = 0; stream < spec_test_samples(1); stream++) {
         one_lane(word, WORDS / 4, seed, stream, 0);
@@ -441,9 +429,8 @@ static void two_lanes_combined_pass_the_battery(void **state)
 }
 
 /* The first draws of streams 0, 1, 2, ...: neighbouring numbers must not give dependent streams. */
-static void first_draws_of_successive_streams_pass_the_battery(void **state)
+TEST(first_draws_of_successive_streams_pass_the_battery)
 {
-    (void)state;
     const uint64_t seed = spec_test_seed();
     const size_t n = WORDS / 8;
     for (uint64_t repeat = 0; repeat < spec_test_samples(1); repeat++) {
@@ -483,9 +470,8 @@ static void draw_rows(spec_lanes *lanes, size_t n)
     }
 }
 
-static void lanes_do_not_correlate(void **state)
+TEST(lanes_do_not_correlate)
 {
-    (void)state;
     const uint64_t seed = spec_test_seed();
     for (uint64_t stream = 0; stream < spec_test_samples(1); stream++) {
         spec_lanes lanes;
@@ -495,9 +481,8 @@ static void lanes_do_not_correlate(void **state)
     }
 }
 
-static void streams_do_not_correlate(void **state)
+TEST(streams_do_not_correlate)
 {
-    (void)state;
     const uint64_t seed = spec_test_seed();
     const size_t n = 8192;
     for (uint64_t repeat = 0; repeat < spec_test_samples(1); repeat++) {
@@ -509,9 +494,8 @@ static void streams_do_not_correlate(void **state)
     }
 }
 
-static void correlation_rejects_lanes_that_share_their_state(void **state)
+TEST(correlation_rejects_lanes_that_share_their_state)
 {
-    (void)state;
     spec_lanes lanes;
     spec_lanes_init(&lanes, 27, 0);
     lanes.state[20] = lanes.state[7]; /* a copy: two equal lanes of 32 */
@@ -524,27 +508,4 @@ static void correlation_rejects_lanes_that_share_their_state(void **state)
     lanes.increment[20] = lanes.increment[7];
     draw_rows(&lanes, 8192);
     assert_true(smallest_pair_p(8192) < SPEC_TEST_P);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_lane_is_pcg32),
-        cmocka_unit_test(every_instruction_set_draws_the_same),
-        cmocka_unit_test(lane_l_at_step_s_is_draw_s_times_32_plus_l),
-        cmocka_unit_test(no_two_lanes_of_2048_streams_share_state_or_increment),
-        cmocka_unit_test(every_lane_is_an_affine_image_of_every_other),
-        cmocka_unit_test(an_offset_of_2_to_the_m_keeps_the_low_m_plus_2_bits_of_the_difference),
-        cmocka_unit_test(offsets_of_lanes_are_uniform_in_their_low_bits),
-        cmocka_unit_test(p_values_of_a_good_generator_are_uniform),
-        cmocka_unit_test(each_test_rejects_the_bad_generator_named_for_it),
-        cmocka_unit_test(the_lanes_interleaved_pass_the_battery),
-        cmocka_unit_test(a_lane_alone_passes_the_battery),
-        cmocka_unit_test(two_lanes_combined_pass_the_battery),
-        cmocka_unit_test(first_draws_of_successive_streams_pass_the_battery),
-        cmocka_unit_test(lanes_do_not_correlate),
-        cmocka_unit_test(streams_do_not_correlate),
-        cmocka_unit_test(correlation_rejects_lanes_that_share_their_state),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,9 +43,8 @@ static gsl_rng *generator(uint64_t stream)
 
 /* Rejects a probe that also counts branches of weight zero: 5 for 3 at each pick, so the mean at
  * level 3 is 4.6 times the count. */
-static void the_mean_of_the_paths_is_the_number_of_branches(void **state)
+TEST(the_mean_of_the_paths_is_the_number_of_branches)
 {
-    (void)state;
     const uint64_t paths = spec_test_samples(200000);
     for (int level = 0; level <= 8; level++) {
         gsl_rng *rng = generator((uint64_t)level);
@@ -66,9 +65,8 @@ static void the_mean_of_the_paths_is_the_number_of_branches(void **state)
     }
 }
 
-static void one_path_is_the_product_of_its_branches(void **state)
+TEST(one_path_is_the_product_of_its_branches)
 {
-    (void)state;
     static const double one[] = {0.0, 0.4, 0.0}, three[] = {0.1, 0.2, 0.0, 0.7};
     gsl_rng *rng = generator(0);
     spec_probe probe;
@@ -108,9 +106,8 @@ static int runs_that_reach_20(double limit, int level, int runs, int paths)
 }
 
 /* At the count itself at most one run in 20, for any tail; at a quarter of it nearly every run. */
-static void evidence_is_rare_at_the_count_and_common_above_it(void **state)
+TEST(evidence_is_rare_at_the_count_and_common_above_it)
 {
-    (void)state;
     enum { LEVEL = 10, RUNS = 2000, PATHS = 2000 };
     const double branches = exact_branches(LEVEL);
     const int wrong = runs_that_reach_20(branches, LEVEL, RUNS, PATHS);
@@ -118,14 +115,4 @@ static void evidence_is_rare_at_the_count_and_common_above_it(void **state)
     if (p < SPEC_TEST_P) fail_msg("%d of %d runs are sure of what is not so", wrong, RUNS);
     const int right = runs_that_reach_20(branches / 4.0, LEVEL, 100, PATHS);
     if (right < 99) fail_msg("%d of 100 runs see four times the limit", right);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_mean_of_the_paths_is_the_number_of_branches),
-        cmocka_unit_test(one_path_is_the_product_of_its_branches),
-        cmocka_unit_test(evidence_is_rare_at_the_count_and_common_above_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

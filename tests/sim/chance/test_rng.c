@@ -65,9 +65,8 @@ static spec_rng_state known_state(int i)
     return rng;
 }
 
-static void words_are_those_of_numpy(void **state)
+TEST(words_are_those_of_numpy)
 {
-    (void)state;
     for (int i = 0; i < N_KNOWN; i++) {
         spec_rng_state rng = known_state(i);
         for (int n = 0; n < 5; n++) assert_true(spec_rng_next(&rng) == known[i].first[n]);
@@ -78,9 +77,8 @@ static void words_are_those_of_numpy(void **state)
     }
 }
 
-static void doubles_are_those_of_numpy(void **state)
+TEST(doubles_are_those_of_numpy)
 {
-    (void)state;
     for (int i = 0; i < N_KNOWN; i++) {
         spec_rng_state rng = known_state(i);
         for (int n = 0; n < 3; n++) assert_true(spec_rng_next_double(&rng) == known[i].uniform[n]);
@@ -99,9 +97,8 @@ static const char *decimal(char buffer[40], spec_u128 number)
     return c;
 }
 
-static void words_are_those_of_the_pcg_library(void **state)
+TEST(words_are_those_of_the_pcg_library)
 {
-    (void)state;
     char folder[] = "/tmp/test_rng_XXXXXX", command[1024], a[40], b[40];
     if (access("/usr/include/pcg_random.hpp", R_OK) != 0 ||
         system("g++ --version > /dev/null 2>&1") != 0) {
@@ -133,9 +130,8 @@ static void words_are_those_of_the_pcg_library(void **state)
 
 /* ---- interface ------------------------------------------------------------------------------- */
 
-static void gsl_sees_the_same_generator(void **state)
+TEST(gsl_sees_the_same_generator)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     assert_non_null(rng);
     assert_true(gsl_rng_min(rng) == 0 && gsl_rng_max(rng) == UINT64_MAX);
@@ -157,9 +153,8 @@ static void gsl_sees_the_same_generator(void **state)
     gsl_rng_free(rng);
 }
 
-static void fills_are_single_calls(void **state)
+TEST(fills_are_single_calls)
 {
-    (void)state;
     enum { N = 237 };
     uint64_t word[N + 1];
     double number[N + 1];
@@ -177,9 +172,8 @@ static void fills_are_single_calls(void **state)
 }
 
 /* Multiples of 2^-53, and of nothing coarser: the last bit is set half of the time. */
-static void uniforms_have_53_bits_in_0_1(void **state)
+TEST(uniforms_have_53_bits_in_0_1)
 {
-    (void)state;
     const int n = 10000;
     spec_rng_state rng = spec_rng_stream_state(spec_test_seed(), 0);
     int odd = 0;
@@ -196,9 +190,8 @@ static void uniforms_have_53_bits_in_0_1(void **state)
 /* The largest word: u = 1 - 2^-53. Undoing DXSM with low half 1 gives the state before the step
  * whose output is all ones: high * 1 must be all ones, and each of its three steps is a bijection
  * of the high half. */
-static void the_largest_word_stays_below_1(void **state)
+TEST(the_largest_word_stays_below_1)
 {
-    (void)state;
     uint64_t inverse = 1; /* of the multiplier mod 2^64, by Newton's iteration */
     for (int i = 0; i < 6; i++) inverse *= 2 - 0xda942042e4dd58b5u * inverse;
     uint64_t high = UINT64_MAX;
@@ -221,9 +214,8 @@ static int compare_words(const void *a, const void *b)
 }
 
 /* Neighbouring seeds and streams: 2^16 pairs, whose 64-bit halves collide by chance 2^-33 each. */
-static void streams_differ(void **state)
+TEST(streams_differ)
 {
-    (void)state;
     enum { N = 1 << 16 };
     static uint64_t part[4][N];
     for (size_t i = 0; i < N; i++) {
@@ -244,9 +236,8 @@ static void streams_differ(void **state)
  * each of the 128 flipped bits, the number of flipped ones in 255 (the lowest of the increment is
  * fixed) over 64 bases is binomial. The largest |z| of 128 is judged by Bonferroni. A hash that
  * XORs seed and stream, or adds them, fails at the first base. */
-static void one_bit_of_seed_or_stream_changes_half_of_the_state(void **state)
+TEST(one_bit_of_seed_or_stream_changes_half_of_the_state)
 {
-    (void)state;
     const uint64_t base = spec_test_seed();
     const int bases = 64;
     double largest = 0.0;
@@ -284,9 +275,8 @@ static int rejections(void)
 }
 
 /* Words of one stream; the first words of streams 0, 1, 2, ...; streams drawn in turn. */
-static void streams_pass_the_battery(void **state)
+TEST(streams_pass_the_battery)
 {
-    (void)state;
     const uint64_t seed = spec_test_seed();
     for (uint64_t repeat = 0; repeat < spec_test_samples(1); repeat++) {
         spec_rng_state rng = spec_rng_stream_state(seed, repeat);
@@ -317,9 +307,8 @@ static void streams_pass_the_battery(void **state)
 
 /* The named wrong version: one state for all, and the stream's number as increment, as PCG's own
  * "streams" do. */
-static void the_battery_rejects_raw_increments(void **state)
+TEST(the_battery_rejects_raw_increments)
 {
-    (void)state;
     for (size_t i = 0; i < WORDS; i++) {
         spec_rng_state rng;
         spec_rng_set_raw(&rng, wide(0x0123456789abcdef, 0xfedcba9876543210), (spec_u128)i << 1 | 1);
@@ -336,9 +325,8 @@ static void stream_draws(uint32_t *out, size_t n, spec_rng_state rng)
 
 /* All pairs of 32 neighbouring streams, 4096 draws of each, two-sided, by Bonferroni. A stream
  * paired with itself has p = 0. */
-static void streams_do_not_correlate(void **state)
+TEST(streams_do_not_correlate)
 {
-    (void)state;
     enum { STREAMS = 32, N = WORDS / STREAMS };
     const uint64_t seed = spec_test_seed();
     for (uint64_t repeat = 0; repeat < spec_test_samples(1); repeat++) {
@@ -355,9 +343,8 @@ static void streams_do_not_correlate(void **state)
     }
 }
 
-static void names_give_distinct_seeds(void **state)
+TEST(names_give_distinct_seeds)
 {
-    (void)state;
     static const char *const name[] = {
         "", "a", "b", "aa", "ab", "ba", "alpha=0.8;K=5", "alpha=0.8;K=6", "alpha=0.85;K=5", "\xff"};
     enum { N = sizeof name / sizeof *name };
@@ -373,32 +360,10 @@ static void names_give_distinct_seeds(void **state)
 
 /* Results of speclab depend on the hash of streams and names: a change of these numbers needs an
  * entry in CHANGELOG.md. */
-static void the_hashes_are_what_they_were(void **state)
+TEST(the_hashes_are_what_they_were)
 {
-    (void)state;
     const spec_rng_state rng = spec_rng_stream_state(42, 27);
     assert_true(rng.state == wide(0x6ae2090084aaed2d, 0x414e6a2912cb27ac));
     assert_true(rng.increment == wide(0x6eb101e41160b9f1, 0xaab20aa5546441db));
     assert_true(spec_rng_named_seed(42, "alpha=0.8;K=5") == 0xada540db981ae5b3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_are_those_of_numpy),
-        cmocka_unit_test(doubles_are_those_of_numpy),
-        cmocka_unit_test(words_are_those_of_the_pcg_library),
-        cmocka_unit_test(gsl_sees_the_same_generator),
-        cmocka_unit_test(fills_are_single_calls),
-        cmocka_unit_test(uniforms_have_53_bits_in_0_1),
-        cmocka_unit_test(the_largest_word_stays_below_1),
-        cmocka_unit_test(streams_differ),
-        cmocka_unit_test(one_bit_of_seed_or_stream_changes_half_of_the_state),
-        cmocka_unit_test(streams_pass_the_battery),
-        cmocka_unit_test(the_battery_rejects_raw_increments),
-        cmocka_unit_test(streams_do_not_correlate),
-        cmocka_unit_test(names_give_distinct_seeds),
-        cmocka_unit_test(the_hashes_are_what_they_were),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

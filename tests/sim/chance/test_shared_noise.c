@@ -20,9 +20,8 @@ enum { V = 5 };
 /* ---- picks ----------------------------------------------------------------------------------- */
 
 /* Over each of seed, text and position alone, 20,000 picks: a standard error of .003 per token. */
-static void picks_have_the_rows_law_over_seeds_texts_and_places(void **state)
+TEST(picks_have_the_rows_law_over_seeds_texts_and_places)
 {
-    (void)state;
     const uint64_t first = spec_test_seed(), samples = spec_test_samples(20000);
     for (int k = 0; k < 2; k++)
         for (int over = 0; over < 3; over++) {
@@ -50,9 +49,8 @@ static void picks_have_the_rows_law_over_seeds_texts_and_places(void **state)
 
 /* Joint picks of neighbours that should be independent: seeds, texts and positions one apart, and
  * the two kinds. Noise that ignored one of these would give equal picks. */
-static void neighbours_and_kinds_have_noise_of_their_own(void **state)
+TEST(neighbours_and_kinds_have_noise_of_their_own)
 {
-    (void)state;
     const uint64_t first = spec_test_seed(), samples = spec_test_samples(20000);
     double law[V * V];
     for (int i = 0; i < V * V; i++) law[i] = drafts[i / V] * drafts[i % V];
@@ -89,9 +87,8 @@ static double agreement(int kind, const double *a, const double *b, int vocab)
     return sum;
 }
 
-static void a_row_of_one_token_gives_it_and_large_vocabularies_are_served(void **state)
+TEST(a_row_of_one_token_gives_it_and_large_vocabularies_are_served)
 {
-    (void)state;
     enum { LARGE = 32000 };
     static double row[LARGE];
     for (int k = 0; k < 2; k++) {
@@ -143,9 +140,8 @@ static void decode(int *ret_text, const spec_decoder_config *config, uint64_t te
 
 /* Eleven ways to draft, each with another model, and none; on contexts of two tokens. Another seed
  * or text number gives another text. */
-static void a_text_is_one_for_its_seed_whatever_drafted_it(void **state)
+TEST(a_text_is_one_for_its_seed_whatever_drafted_it)
 {
-    (void)state;
     static const struct {
         const char *drafting, *policy;
         int K;
@@ -196,9 +192,8 @@ static void a_text_is_one_for_its_seed_whatever_drafted_it(void **state)
 /* Three tokens of three, drafted three by three and again after each rejection, over 20,000 seeds
  * or text numbers: 27 texts, with 740 of each expected on average. Noise that ignored the position
  * would repeat one token where rows agree. */
-static void over_the_seeds_texts_have_the_targets_law(void **state)
+TEST(over_the_seeds_texts_have_the_targets_law)
 {
-    (void)state;
     const uint64_t seed = spec_test_seed(), samples = spec_test_samples(20000);
     for (int c = 0; c < 4; c++) {
         stage s;
@@ -235,9 +230,8 @@ static void over_the_seeds_texts_have_the_targets_law(void **state)
 /* 30,000 rounds of four tokens: positions that were drafted in vain before are accepted as often as
  * new ones. With another seed, or drawn by chance, drafts are accepted as by match. The three
  * chances of these rows are .62, .57 and .26, with standard errors of .002. */
-static void drafts_are_accepted_as_often_as_rows_agree(void **state)
+TEST(drafts_are_accepted_as_often_as_rows_agree)
 {
-    (void)state;
     static const char *const draftings[2][3] = {{"gumbel?seed=7", "gumbel?seed=8", "chain"},
                                                 {"minhash?seed=7", "minhash?seed=8", "chain"}};
     const uint64_t seed = spec_test_seed(), rounds = spec_test_samples(30000);
@@ -293,9 +287,8 @@ static void refuses(const char *rule, const char *drafting, bool enumerated, con
     stage_free(&s);
 }
 
-static void what_cannot_work_is_refused(void **state)
+TEST(what_cannot_work_is_refused)
 {
-    (void)state;
     refuses("token", "gumbel?seed=7", false, "rule 'token' has no seed");
     refuses("gumbel", "gumbel?seed=7", false, "rule 'gumbel' has no seed");
     refuses("gumbel?seed=none", "gumbel?seed=7", false, "rule 'gumbel?seed=none' has no seed");
@@ -306,18 +299,4 @@ static void what_cannot_work_is_refused(void **state)
     refuses("gumbel", "tree?n=2", false, "does not hold for the iid siblings");
     refuses("gumbel?seed=7", "chain", true, "'gumbel' has the law over all seeds");
     refuses("minhash?seed=7", "minhash?seed=7", true, "'minhash' has the law over all seeds");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(picks_have_the_rows_law_over_seeds_texts_and_places),
-        cmocka_unit_test(neighbours_and_kinds_have_noise_of_their_own),
-        cmocka_unit_test(a_row_of_one_token_gives_it_and_large_vocabularies_are_served),
-        cmocka_unit_test(a_text_is_one_for_its_seed_whatever_drafted_it),
-        cmocka_unit_test(over_the_seeds_texts_have_the_targets_law),
-        cmocka_unit_test(drafts_are_accepted_as_often_as_rows_agree),
-        cmocka_unit_test(what_cannot_work_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,8 @@
 
 static const double row[] = {0.27, 0.0, 0.73};
 
-static void nodes_keep_token_parent_row_and_how_they_came(void **state)
+TEST(nodes_keep_token_parent_row_and_how_they_came)
 {
-    (void)state;
     spec_draft draft;
     assert_int_equal(spec_draft_init(&draft, 4, 3, NULL), GSL_SUCCESS);
     assert_int_equal(draft.n_nodes, 0);
@@ -29,9 +28,8 @@ static void nodes_keep_token_parent_row_and_how_they_came(void **state)
     spec_draft_free(&draft);
 }
 
-static void a_chain_has_no_branches_until_a_node_leaves_the_line(void **state)
+TEST(a_chain_has_no_branches_until_a_node_leaves_the_line)
 {
-    (void)state;
     spec_draft draft;
     assert_int_equal(spec_draft_init(&draft, 4, 3, NULL), GSL_SUCCESS);
     spec_draft_append(&draft, 2, -1, NULL, false);
@@ -47,9 +45,8 @@ static void a_chain_has_no_branches_until_a_node_leaves_the_line(void **state)
     spec_draft_free(&draft);
 }
 
-static void slots_of_different_nodes_do_not_overlap(void **state)
+TEST(slots_of_different_nodes_do_not_overlap)
 {
-    (void)state;
     spec_draft draft;
     assert_int_equal(spec_draft_init(&draft, 3, 3, NULL), GSL_SUCCESS);
     for (int i = 0; i < 3; i++) {
@@ -65,24 +62,12 @@ static void slots_of_different_nodes_do_not_overlap(void **state)
     spec_draft_free(&draft);
 }
 
-static void a_draft_of_no_capacity_and_a_zeroed_one_are_fine(void **state)
+TEST(a_draft_of_no_capacity_and_a_zeroed_one_are_fine)
 {
-    (void)state;
     spec_draft draft;
     assert_int_equal(spec_draft_init(&draft, 0, 1, NULL), GSL_SUCCESS);
     spec_draft_free(&draft);
     assert_int_equal(draft.capacity, 0);
     assert_null(draft.store);
     spec_draft_free(&draft);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nodes_keep_token_parent_row_and_how_they_came),
-        cmocka_unit_test(a_chain_has_no_branches_until_a_node_leaves_the_line),
-        cmocka_unit_test(slots_of_different_nodes_do_not_overlap),
-        cmocka_unit_test(a_draft_of_no_capacity_and_a_zeroed_one_are_fine),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

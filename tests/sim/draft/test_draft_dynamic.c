@@ -52,9 +52,8 @@ static void check_nodes(const bench *b, const int *token, const int *parent, int
 /* Everywhere (.5, .3, .2). Level 1: 0 (.5) and 1 (.3). Level 2: 00 (.25), 01 (.15), 10 (.15), 11
  * (.09). 00 and 01 grow, because 01 comes before 10: 000 (.125), 001 (.075), 010 (.075), 011
  * (.045). */
-static void the_best_of_each_level_grow_and_the_best_of_all_are_submitted(void **state)
+TEST(the_best_of_each_level_grow_and_the_best_of_all_are_submitted)
 {
-    (void)state;
     table_model model;
     bench b;
     table_model_init(&model, 3);
@@ -95,9 +94,8 @@ static void the_best_of_each_level_grow_and_the_best_of_all_are_submitted(void *
     table_model_free(&model);
 }
 
-static void the_most_nodes_are_known_beforehand(void **state)
+TEST(the_most_nodes_are_known_beforehand)
 {
-    (void)state;
     static const struct {
         const char *spec;
         int K, nodes;
@@ -125,9 +123,8 @@ static void the_most_nodes_are_known_beforehand(void **state)
     table_model_free(&model);
 }
 
-static void a_model_that_fails_fails_the_draft(void **state)
+TEST(a_model_that_fails_fails_the_draft)
 {
-    (void)state;
     for (int after = 0; after < 3; after++) {
         table_model model;
         bench b;
@@ -203,9 +200,8 @@ static void mark(node *all, const table_model *model, int top, int nodes)
         all[i].kept = done[i] = true;
 }
 
-static void what_is_submitted_is_what_the_definition_says(void **state)
+TEST(what_is_submitted_is_what_the_definition_says)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     table_model other, model;
     table_model_init(&other, V);
@@ -241,9 +237,8 @@ static void what_is_submitted_is_what_the_definition_says(void **state)
 
 /* ---- no loss --------------------------------------------------------------------------------- */
 
-static void every_rule_for_top_siblings_is_lossless(void **state)
+TEST(every_rule_for_top_siblings_is_lossless)
 {
-    (void)state;
     static const char *const draftings[] = {
         "dynamic?top=2&nodes=3&depth=2", "dynamic?top=2&nodes=4&depth=3",
         "dynamic?top=3&nodes=5&depth=2", "tree?children=2.0.2&siblings=top",
@@ -289,9 +284,8 @@ static void every_rule_for_top_siblings_is_lossless(void **state)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static void what_does_not_go_together_is_refused(void **state)
+TEST(what_does_not_go_together_is_refused)
 {
-    (void)state;
     static const struct {
         const char *drafting, *rule, *says;
     } bad[] = {
@@ -316,17 +310,4 @@ static void what_does_not_go_together_is_refused(void **state)
             fail_msg("%s: '%s'", bad[i].drafting, error.text);
     }
     table_model_free(&model);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_best_of_each_level_grow_and_the_best_of_all_are_submitted),
-        cmocka_unit_test(the_most_nodes_are_known_beforehand),
-        cmocka_unit_test(a_model_that_fails_fails_the_draft),
-        cmocka_unit_test(what_is_submitted_is_what_the_definition_says),
-        cmocka_unit_test(every_rule_for_top_siblings_is_lossless),
-        cmocka_unit_test(what_does_not_go_together_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -158,9 +158,8 @@ static uint64_t follow_texts(int W, int N, int G, int K, pair_family family, uin
     return tally.accepted;
 }
 
-static void window_pool_and_draft_agree_with_a_plain_account(void **state)
+TEST(window_pool_and_draft_agree_with_a_plain_account)
 {
-    (void)state;
     const uint64_t seed = spec_test_seed();
     uint64_t accepted = 0;
     for (int c = 0; c < 240; c++)
@@ -170,9 +169,8 @@ static void window_pool_and_draft_agree_with_a_plain_account(void **state)
 }
 
 /* The window of the target is smaller than that of the guesses: no scouts, and the text goes on. */
-static void scouts_stay_within_the_targets_context(void **state)
+TEST(scouts_stay_within_the_targets_context)
 {
-    (void)state;
     stage s;
     spec_decoder decoder;
     int token[16];
@@ -192,13 +190,4 @@ static void scouts_stay_within_the_targets_context(void **state)
     assert_int_equal(decoder.n_context, 13);
     spec_decoder_free(&decoder);
     stage_free(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(window_pool_and_draft_agree_with_a_plain_account),
-        cmocka_unit_test(scouts_stay_within_the_targets_context),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

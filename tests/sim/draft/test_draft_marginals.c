@@ -3,6 +3,7 @@
 #include "models/synthetic/cases.h"
 #include "sim/output_law.h"
 #include "tests/models/open_model.h"
+#include "tests/support/support.h"
 
 enum { V_MAX = 5, DEPTH = 4, PREFIXES = 800 };
 
@@ -59,9 +60,8 @@ static int list_products(double *product, int n, const double (*row)[V_MAX],
     return n;
 }
 
-static void the_tree_has_the_prefixes_of_largest_product(void **state)
+TEST(the_tree_has_the_prefixes_of_largest_product)
 {
-    (void)state;
     static const char *const targets[] = {
         "dirichlet?V=4&order=2&concentration=0.6&seed=1", "probs:0.4,0.3,0.2,0.1",
         "cases?V=5&order=3&family=mixed&seed=3", "cases?V=5&order=3&family=zeros&seed=4&end=2",
@@ -111,9 +111,8 @@ static void the_tree_has_the_prefixes_of_largest_product(void **state)
 }
 
 /* (.4, .3, .2, .1) at each depth: 0 .4, 1 .3, 2 .2, 00 .16, 01 .12, 10 .12. */
-static void a_tree_by_hand(void **state)
+TEST(a_tree_by_hand)
 {
-    (void)state;
     opened target = open_model("probs:0.4,0.3,0.2,0.1", NULL);
     opened draft = open_model("block?of=target", target.model);
     grown g = grow("marginals?nodes=6", &draft, &target, 2, NULL, 0);
@@ -134,9 +133,8 @@ static void a_tree_by_hand(void **state)
     close_model(&target);
 }
 
-static void rules_for_chosen_siblings_are_lossless(void **state)
+TEST(rules_for_chosen_siblings_are_lossless)
 {
-    (void)state;
     static const char *const rules[] = {"naive-tree", "traversal", "match", "token"};
     for (int family = 0; family < SPEC_CASES_FAMILIES; family++)
         for (int seed = 0; seed < 5; seed++)
@@ -163,9 +161,8 @@ static void rules_for_chosen_siblings_are_lossless(void **state)
             }
 }
 
-static void rows_that_depend_on_the_path_are_refused(void **state)
+TEST(rows_that_depend_on_the_path_are_refused)
 {
-    (void)state;
     static const char *const drafts[] = {"perturb?of=target", "markov-block?of=target",
                                          "zipf?V=4&temperature=0.5"};
     opened target = open_model("dirichlet?V=4&order=2", NULL);
@@ -181,15 +178,4 @@ static void rows_that_depend_on_the_path_are_refused(void **state)
         close_model(&draft);
     }
     close_model(&target);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_tree_has_the_prefixes_of_largest_product),
-        cmocka_unit_test(a_tree_by_hand),
-        cmocka_unit_test(rules_for_chosen_siblings_are_lossless),
-        cmocka_unit_test(rows_that_depend_on_the_path_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

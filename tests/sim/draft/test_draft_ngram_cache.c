@@ -88,9 +88,8 @@ static void write_file(pieces *file, copying_text *t)
     add_piece(file, t->token, t->n_text);
 }
 
-static void a_draft_has_the_most_frequent_tokens(void **state)
+TEST(a_draft_has_the_most_frequent_tokens)
 {
-    (void)state;
     static pieces text, texts, file;
     const uint64_t seed = spec_test_seed();
     int drafts = 0, tokens = 0, ties = 0;
@@ -145,9 +144,8 @@ static void a_draft_has_the_most_frequent_tokens(void **state)
 }
 
 /* A table that lasts: the second text is drafted from the first. */
-static void earlier_texts_are_forgotten_with_all(void **state)
+TEST(earlier_texts_are_forgotten_with_all)
 {
-    (void)state;
     for (int forgets = 0; forgets < 2; forgets++) {
         copying_text t;
         copying_text_init(&t, "ngram-cache?earlier=100", 5, 3, spec_test_seed());
@@ -163,11 +161,4 @@ static void earlier_texts_are_forgotten_with_all(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_draft_has_the_most_frequent_tokens),
-        cmocka_unit_test(earlier_texts_are_forgotten_with_all),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

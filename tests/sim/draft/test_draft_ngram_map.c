@@ -132,23 +132,12 @@ static void check_texts(bool counts_values, uint64_t seed)
     assert_true(drafts > 5000 && short_ones > 1000 && silent > 1000);
 }
 
-static void a_key_drafts_as_much_as_its_last_draft_had_accepted(void **state)
+TEST(a_key_drafts_as_much_as_its_last_draft_had_accepted)
 {
-    (void)state;
     check_texts(false, spec_test_seed());
 }
 
-static void a_key_drafts_if_one_continuation_is_common(void **state)
+TEST(a_key_drafts_if_one_continuation_is_common)
 {
-    (void)state;
     check_texts(true, spec_test_seed() + 1000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_key_drafts_as_much_as_its_last_draft_had_accepted),
-        cmocka_unit_test(a_key_drafts_if_one_continuation_is_common),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,9 +68,8 @@ static void learn(plain *p, int n_accepted)
     p->streaks++;
 }
 
-static void a_draft_follows_a_table_that_texts_share(void **state)
+TEST(a_draft_follows_a_table_that_texts_share)
 {
-    (void)state;
     static plain p;
     const uint64_t seed = spec_test_seed();
     int drafts = 0, prompts = 0, streaks = 0, cut = 0;
@@ -110,12 +109,4 @@ static void a_draft_follows_a_table_that_texts_share(void **state)
     print_message("%d drafts, %d cut; the table began again by %d prompts and %d streaks\n", drafts,
                   cut, prompts, streaks);
     assert_true(drafts > 5000 && cut > 500 && prompts > 20 && streaks > 20);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_draft_follows_a_table_that_texts_share),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,9 +15,8 @@ static int copied_from(const int *text, int length, int n, int m)
     return -1;
 }
 
-static void a_draft_copies_after_the_latest_occurrence(void **state)
+TEST(a_draft_copies_after_the_latest_occurrence)
 {
-    (void)state;
     const uint64_t seed = spec_test_seed();
     int drafts = 0, cut = 0, dropped = 0;
     for (int c = 0; c < 200; c++) {
@@ -45,12 +44,4 @@ static void a_draft_copies_after_the_latest_occurrence(void **state)
         copying_text_free(&t);
     }
     assert_true(drafts > 5000 && cut > 100 && dropped > 5000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_draft_copies_after_the_latest_occurrence),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,17 +97,15 @@ static void check_drafts(int k, int budget, pair_family family, uint64_t seed)
     stage_free(&s);
 }
 
-static void a_draft_is_the_template_filled_from_the_table(void **state)
+TEST(a_draft_is_the_template_filled_from_the_table)
 {
-    (void)state;
     const uint64_t seed = spec_test_seed();
     for (int c = 0; c < 8 * PAIR_FAMILIES; c++) /* one-hot families keep older entries */
         check_drafts(1 + c % 4 + c / 4 % 2, 1 + c % 4, (pair_family)(c / 8), seed + (uint64_t)c);
 }
 
-static void deeper_places_wait_while_the_draft_is_short(void **state)
+TEST(deeper_places_wait_while_the_draft_is_short)
 {
-    (void)state;
     stage s;
     spec_decoder decoder;
     stage_init(&s, V, PAIR_PLAIN, spec_test_seed());
@@ -132,13 +130,4 @@ static void deeper_places_wait_while_the_draft_is_short(void **state)
     }
     spec_decoder_free(&decoder);
     stage_free(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_draft_is_the_template_filled_from_the_table),
-        cmocka_unit_test(deeper_places_wait_while_the_draft_is_short),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,9 +69,8 @@ static void check_draft(const int *store, const spec_draft *draft, const int *co
         assert_true(best_left <= least + 1); /* the file's end continues with no token */
 }
 
-static void a_draft_is_the_most_frequent_part_of_the_file(void **state)
+TEST(a_draft_is_the_most_frequent_part_of_the_file)
 {
-    (void)state;
     uint64_t noise = spec_test_seed(), matched = 0;
     for (int c = 0; c < 40; c++) {
         int store[N];
@@ -103,9 +102,8 @@ static void a_draft_is_the_most_frequent_part_of_the_file(void **state)
 }
 
 /* 0 1 2 3 | 0 1 2 3 | 0 1 2 0: after 1 2, a 3 twice and a 0 once. */
-static void a_chain_takes_the_most_frequent_token_each_time(void **state)
+TEST(a_chain_takes_the_most_frequent_token_each_time)
 {
-    (void)state;
     static const int store[] = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 0}, expected[] = {3, 0, 1, 2};
     stage s;
     spec_decoder decoder;
@@ -123,9 +121,8 @@ static void a_chain_takes_the_most_frequent_token_each_time(void **state)
     stage_free(&s);
 }
 
-static void a_wrong_file_is_refused_with_a_line(void **state)
+TEST(a_wrong_file_is_refused_with_a_line)
 {
-    (void)state;
     static const struct {
         const char *text, *says; /* no text: no file */
     } wrong[] = {
@@ -158,12 +155,4 @@ static void a_wrong_file_is_refused_with_a_line(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_draft_is_the_most_frequent_part_of_the_file),
-        cmocka_unit_test(a_chain_takes_the_most_frequent_token_each_time),
-        cmocka_unit_test(a_wrong_file_is_refused_with_a_line),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

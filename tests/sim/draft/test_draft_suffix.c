@@ -151,9 +151,8 @@ static uint64_t follow_texts(const keys *k, int earlier, pair_family family, uin
     return nodes;
 }
 
-static void a_draft_is_the_best_tree_of_all_patterns(void **state)
+TEST(a_draft_is_the_best_tree_of_all_patterns)
 {
-    (void)state;
     const uint64_t seed = spec_test_seed();
     static const int earlier[] = {0, 20, 40, 1000}; /* full at once, after a text, never */
     uint64_t nodes = 0;
@@ -170,9 +169,8 @@ static void a_draft_is_the_best_tree_of_all_patterns(void **state)
 }
 
 /* The second text repeats the first; with little memory for outputs, or none, it is not known. */
-static void earlier_outputs_last_until_their_index_is_full(void **state)
+TEST(earlier_outputs_last_until_their_index_is_full)
 {
-    (void)state;
     static const struct {
         const char *drafting;
         bool forget, known;
@@ -205,13 +203,4 @@ static void earlier_outputs_last_until_their_index_is_full(void **state)
         spec_decoder_free(&decoder);
         stage_free(&s);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_draft_is_the_best_tree_of_all_patterns),
-        cmocka_unit_test(earlier_outputs_last_until_their_index_is_full),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,9 +58,8 @@ static void run_script(bench *b, const int *answer, int n, double *opt_asked)
 
 /* ---- shape ----------------------------------------------------------------------------------- */
 
-static void nodes_come_level_by_level_with_their_own_rows(void **state)
+TEST(nodes_come_level_by_level_with_their_own_rows)
 {
-    (void)state;
     uint64_t noise = 27;
     table_model other;
     bench b;
@@ -92,9 +91,8 @@ static void nodes_come_level_by_level_with_their_own_rows(void **state)
     bench_free(&b);
 }
 
-static void the_policy_sets_the_depth(void **state)
+TEST(the_policy_sets_the_depth)
 {
-    (void)state;
     static const struct {
         const char *spec;
         int K, nodes, levels;
@@ -118,9 +116,8 @@ static void the_policy_sets_the_depth(void **state)
     }
 }
 
-static void a_node_that_ends_the_text_has_no_children(void **state)
+TEST(a_node_that_ends_the_text_has_no_children)
 {
-    (void)state;
     for (int end = 1; end <= 2; end++) { /* at 1, 2 is another end of a text */
         bench b;
         bench_init(&b, "tree?n=2", V, row, 3);
@@ -137,9 +134,8 @@ static void a_node_that_ends_the_text_has_no_children(void **state)
 
 /* ---- shapes of any form ---------------------------------------------------------------------- */
 
-static void children_are_read_breadth_first(void **state)
+TEST(children_are_read_breadth_first)
 {
-    (void)state;
     bench b;
     const int parent[] = {-1, -1, -1, 0, 0, 2, 5, 5};
     bench_init(&b, "tree?children=3.2.0.1.0.0.2", V, row, 9);
@@ -178,9 +174,8 @@ static void children_are_read_breadth_first(void **state)
 
 /* A random tree is drawn as parents that never decrease, which is breadth first, and written as
  * children. */
-static void every_shape_can_be_written(void **state)
+TEST(every_shape_can_be_written)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (int c = 0; c < 200; c++) {
         enum { MOST = 40 };
@@ -216,9 +211,8 @@ static void every_shape_can_be_written(void **state)
     }
 }
 
-static void a_node_keeps_its_place_where_others_are_missing(void **state)
+TEST(a_node_keeps_its_place_where_others_are_missing)
 {
-    (void)state;
     bench b;
     bench_init(&b, "tree?children=3.0.1.2.1&siblings=without", 2, (const double[]){0.27, 0.73},
                3); /* no third token */
@@ -241,9 +235,8 @@ static void a_node_keeps_its_place_where_others_are_missing(void **state)
 
 /* ---- siblings -------------------------------------------------------------------------------- */
 
-static void siblings_without_replacement_are_drawn_from_what_is_left(void **state)
+TEST(siblings_without_replacement_are_drawn_from_what_is_left)
 {
-    (void)state;
     bench b;
     double asked[3];
     bench_init(&b, "tree?n=3&siblings=without", V, row, 1);
@@ -256,9 +249,8 @@ static void siblings_without_replacement_are_drawn_from_what_is_left(void **stat
     bench_free(&b);
 }
 
-static void when_nothing_is_left_the_others_are_alike(void **state)
+TEST(when_nothing_is_left_the_others_are_alike)
 {
-    (void)state;
     bench b;
     double asked[4];
     bench_init(&b, "tree?n=5&siblings=without", V, (const double[]){0.0, 0.73, 0.0, 0.27}, 1);
@@ -271,9 +263,8 @@ static void when_nothing_is_left_the_others_are_alike(void **state)
     bench_free(&b);
 }
 
-static void top_siblings_are_chosen_by_probability_and_id(void **state)
+TEST(top_siblings_are_chosen_by_probability_and_id)
 {
-    (void)state;
     bench b;
     const double ties[V] = {0.0, 0.3, 0.4, 0.3};
     bench_init(&b, "tree?n=9&siblings=top", V, ties, 1);
@@ -287,9 +278,8 @@ static void top_siblings_are_chosen_by_probability_and_id(void **state)
     bench_free(&b);
 }
 
-static void a_hub_is_joined_or_left(void **state)
+TEST(a_hub_is_joined_or_left)
 {
-    (void)state;
     bench b;
     double asked[2];
     bench_init(&b, "tree?n=2&siblings=hub", V, row, 1);
@@ -313,9 +303,8 @@ static void a_hub_is_joined_or_left(void **state)
     bench_free(&b);
 }
 
-static void greedy_siblings_are_chosen_but_for_the_last(void **state)
+TEST(greedy_siblings_are_chosen_but_for_the_last)
 {
-    (void)state;
     bench b;
     double asked[1];
     bench_init(&b, "tree?n=3&siblings=greedy", V, row, 1);
@@ -338,9 +327,8 @@ static void greedy_siblings_are_chosen_but_for_the_last(void **state)
 /* Gumbel top-k: the n largest of log(row) + Gumbel noise, in descending order, have the law of
  * siblings without replacement. Noise on the row instead of its logarithm, a mistake of real code,
  * is rejected. */
-static void gumbel_top_k_draws_without_replacement(void **state)
+TEST(gumbel_top_k_draws_without_replacement)
 {
-    (void)state;
     enum { N = 3, CELLS = V * V * V };
     double law[CELLS] = {0.0}, chance[CELLS];
     int cell_of[CELLS], cells = 0;
@@ -381,9 +369,8 @@ static void gumbel_top_k_draws_without_replacement(void **state)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static void bad_shapes_are_refused_with_a_line(void **state)
+TEST(bad_shapes_are_refused_with_a_line)
 {
-    (void)state;
     static const struct {
         const char *spec, *says;
     } bad[] = {
@@ -427,9 +414,8 @@ static void bad_shapes_are_refused_with_a_line(void **state)
     table_model_free(&model);
 }
 
-static void a_decoder_refuses_what_does_not_go_together(void **state)
+TEST(a_decoder_refuses_what_does_not_go_together)
 {
-    (void)state;
     static const struct {
         const char *drafting, *policy, *rule;
         int K;
@@ -473,9 +459,8 @@ static void a_decoder_refuses_what_does_not_go_together(void **state)
 }
 
 /* A tally counts depths: two levels of two, the first child rejected and the second followed. */
-static void a_tally_counts_depths_of_a_tree(void **state)
+TEST(a_tally_counts_depths_of_a_tree)
 {
-    (void)state;
     table_model target, draft;
     const double example[V] = {0.25, 0.25, 0.25, 0.25};
     table_model_init(&target, V);
@@ -512,26 +497,4 @@ static void a_tally_counts_depths_of_a_tree(void **state)
     }
     table_model_free(&target);
     table_model_free(&draft);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nodes_come_level_by_level_with_their_own_rows),
-        cmocka_unit_test(the_policy_sets_the_depth),
-        cmocka_unit_test(a_node_that_ends_the_text_has_no_children),
-        cmocka_unit_test(children_are_read_breadth_first),
-        cmocka_unit_test(every_shape_can_be_written),
-        cmocka_unit_test(a_node_keeps_its_place_where_others_are_missing),
-        cmocka_unit_test(siblings_without_replacement_are_drawn_from_what_is_left),
-        cmocka_unit_test(when_nothing_is_left_the_others_are_alike),
-        cmocka_unit_test(top_siblings_are_chosen_by_probability_and_id),
-        cmocka_unit_test(a_hub_is_joined_or_left),
-        cmocka_unit_test(greedy_siblings_are_chosen_but_for_the_last),
-        cmocka_unit_test(gumbel_top_k_draws_without_replacement),
-        cmocka_unit_test(bad_shapes_are_refused_with_a_line),
-        cmocka_unit_test(a_decoder_refuses_what_does_not_go_together),
-        cmocka_unit_test(a_tally_counts_depths_of_a_tree),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -159,22 +159,19 @@ static void check_texts(bool by_frequency, uint64_t seed)
     assert_true(nodes > 10000 && full > 1000);
 }
 
-static void a_tree_grows_by_recency(void **state)
+TEST(a_tree_grows_by_recency)
 {
-    (void)state;
     check_texts(false, spec_test_seed());
 }
 
-static void a_tree_grows_by_frequency(void **state)
+TEST(a_tree_grows_by_frequency)
 {
-    (void)state;
     check_texts(true, spec_test_seed() + 1);
 }
 
 /* In little memory: a full trie knows its last strings alone. */
-static void a_full_trie_begins_again(void **state)
+TEST(a_full_trie_begins_again)
 {
-    (void)state;
     copying_text t;
     copying_text_init(&t, "trie?depth=4&nodes=8&capacity=40", 5, 4, spec_test_seed());
     copying_text_begin(&t, 1000, 1);
@@ -185,14 +182,4 @@ static void a_full_trie_begins_again(void **state)
     }
     assert_true(drafted > 100);
     copying_text_free(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_tree_grows_by_recency),
-        cmocka_unit_test(a_tree_grows_by_frequency),
-        cmocka_unit_test(a_full_trie_begins_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

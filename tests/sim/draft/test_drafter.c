@@ -39,9 +39,8 @@ static int run(bench *b, const int *context, size_t n, spec_chance *opt_chance)
 
 /* ---- with a model ---------------------------------------------------------------------------- */
 
-static void a_chain_asks_for_each_token_with_its_own_row(void **state)
+TEST(a_chain_asks_for_each_token_with_its_own_row)
 {
-    (void)state;
     uint64_t noise = 27;
     table_model other, model;
     table_model_init(&other, 3);
@@ -75,9 +74,8 @@ static void a_chain_asks_for_each_token_with_its_own_row(void **state)
     table_model_free(&model);
 }
 
-static void a_greedy_draft_takes_the_argmax_and_keeps_its_row(void **state)
+TEST(a_greedy_draft_takes_the_argmax_and_keeps_its_row)
 {
-    (void)state;
     table_model model;
     table_model_init(&model, 3);
     for (int i = 0; i < model.n_rows; i++) { /* argmax: the last token + 1 mod 3; 1 at the start */
@@ -99,9 +97,8 @@ static void a_greedy_draft_takes_the_argmax_and_keeps_its_row(void **state)
 }
 
 /* After the end of text, or another of several ends. */
-static void drafting_ends_after_each_of_the_models_ends(void **state)
+TEST(drafting_ends_after_each_of_the_models_ends)
 {
-    (void)state;
     for (int end = 1; end <= 2; end++) {
         table_model model;
         table_model_init(&model, 3);
@@ -122,9 +119,8 @@ static void drafting_ends_after_each_of_the_models_ends(void **state)
     }
 }
 
-static void a_policy_stops_a_chain_after_before_or_against_a_token(void **state)
+TEST(a_policy_stops_a_chain_after_before_or_against_a_token)
 {
-    (void)state;
     table_model model;
     table_model_init(&model, 3);
     table_model_fill(&model, (const double[]){0.5, 0.3, 0.2});
@@ -152,9 +148,8 @@ static void a_policy_stops_a_chain_after_before_or_against_a_token(void **state)
     table_model_free(&model);
 }
 
-static void what_a_models_row_says_of_failure_is_passed_on(void **state)
+TEST(what_a_models_row_says_of_failure_is_passed_on)
 {
-    (void)state;
     table_model model;
     table_model_init(&model, 3);
     model.fails_after = 2;
@@ -168,9 +163,8 @@ static void what_a_models_row_says_of_failure_is_passed_on(void **state)
     table_model_free(&model);
 }
 
-static void a_stateful_model_sees_the_whole_context_and_is_asked_for_one_row_a_token(void **state)
+TEST(a_stateful_model_sees_the_whole_context_and_is_asked_for_one_row_a_token)
 {
-    (void)state;
     enum { N = 300, V = 4, K = 3 };
     int context[N + K], calls, rows, asked = 0;
     whole_model model;
@@ -204,9 +198,8 @@ static size_t path_before(int *text, size_t n, const spec_draft *draft, int node
     return length;
 }
 
-static void a_tree_asks_for_a_level_in_one_call_and_for_the_rows_that_it_needs(void **state)
+TEST(a_tree_asks_for_a_level_in_one_call_and_for_the_rows_that_it_needs)
 {
-    (void)state;
     enum { V = 6, N = 5, K = 4 };
     static const struct {
         const char *spec;
@@ -269,9 +262,8 @@ static size_t reference(int *ret_token, const int *context, size_t n, size_t max
     return 0;
 }
 
-static void lookup_agrees_with_the_plain_search(void **state)
+TEST(lookup_agrees_with_the_plain_search)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(3000);
     int found[2] = {0, 0};
@@ -306,9 +298,8 @@ static void lookup_agrees_with_the_plain_search(void **state)
                 found[1] > 500); /* the comparison has cases */
 }
 
-static void lookup_prefers_the_longest_and_then_the_earliest(void **state)
+TEST(lookup_prefers_the_longest_and_then_the_earliest)
 {
-    (void)state;
     /* "1 2" occurs at 1 (then 3) and 5 (then 4); "2" first at 0, followed by 1. */
     const int context[] = {2, 1, 2, 3, 0, 1, 2, 4, 1, 2};
     static const struct {
@@ -328,9 +319,8 @@ static void lookup_prefers_the_longest_and_then_the_earliest(void **state)
     }
 }
 
-static void lookup_takes_what_follows_unless_all_of_it_is_wanted(void **state)
+TEST(lookup_takes_what_follows_unless_all_of_it_is_wanted)
 {
-    (void)state;
     const int context[] = {1, 2, 1}; /* two tokens follow the first 1 */
     static const struct {
         const char *spec;
@@ -350,9 +340,8 @@ static void lookup_takes_what_follows_unless_all_of_it_is_wanted(void **state)
     }
 }
 
-static void lookup_in_a_short_context_finds_nothing(void **state)
+TEST(lookup_in_a_short_context_finds_nothing)
 {
-    (void)state;
     bench b;
     bench_init(&b, "lookup", NULL, 2, "fixed", 3);
     const int context[] = {1, 0};
@@ -365,9 +354,8 @@ static void lookup_in_a_short_context_finds_nothing(void **state)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static void bad_specs_are_refused_with_a_line(void **state)
+TEST(bad_specs_are_refused_with_a_line)
 {
-    (void)state;
     static const struct {
         const char *spec, *says;
     } bad[] = {
@@ -393,23 +381,4 @@ static void bad_specs_are_refused_with_a_line(void **state)
         assert_null(drafter.kind);
         spec_drafter_free(&drafter);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_chain_asks_for_each_token_with_its_own_row),
-        cmocka_unit_test(a_greedy_draft_takes_the_argmax_and_keeps_its_row),
-        cmocka_unit_test(drafting_ends_after_each_of_the_models_ends),
-        cmocka_unit_test(a_policy_stops_a_chain_after_before_or_against_a_token),
-        cmocka_unit_test(what_a_models_row_says_of_failure_is_passed_on),
-        cmocka_unit_test(a_stateful_model_sees_the_whole_context_and_is_asked_for_one_row_a_token),
-        cmocka_unit_test(a_tree_asks_for_a_level_in_one_call_and_for_the_rows_that_it_needs),
-        cmocka_unit_test(lookup_agrees_with_the_plain_search),
-        cmocka_unit_test(lookup_prefers_the_longest_and_then_the_earliest),
-        cmocka_unit_test(lookup_takes_what_follows_unless_all_of_it_is_wanted),
-        cmocka_unit_test(lookup_in_a_short_context_finds_nothing),
-        cmocka_unit_test(bad_specs_are_refused_with_a_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,9 +46,8 @@ static void see(spec_policy *policy, int n_drafted, int n_accepted)
 static const double sure[16] = {0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9,
                                 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9};
 
-static void fixed_drafts_K_tokens_whatever_happens(void **state)
+TEST(fixed_drafts_K_tokens_whatever_happens)
 {
-    (void)state;
     for (int K = 0; K <= 6; K += 3) {
         spec_policy policy = opened("fixed", K);
         assert_int_equal(
@@ -59,9 +58,8 @@ static void fixed_drafts_K_tokens_whatever_happens(void **state)
     }
 }
 
-static void heuristic_adds_two_or_takes_one_within_its_bounds(void **state)
+TEST(heuristic_adds_two_or_takes_one_within_its_bounds)
 {
-    (void)state;
     spec_policy policy = opened("heuristic?cap=8", 5);
     assert_int_equal(policy.K, 8);
     assert_int_equal(drafted(&policy, sure, 16), 5);
@@ -85,9 +83,8 @@ static void heuristic_adds_two_or_takes_one_within_its_bounds(void **state)
     assert_int_equal(policy.now, 3);
 }
 
-static void heuristic_caps_at_four_times_its_start_unless_told(void **state)
+TEST(heuristic_caps_at_four_times_its_start_unless_told)
 {
-    (void)state;
     assert_int_equal(opened("heuristic", 5).K, 20);
     assert_int_equal(opened("heuristic", 100).K, SPEC_K_MAX);
     spec_policy policy = opened("heuristic", 0);
@@ -98,9 +95,8 @@ static void heuristic_caps_at_four_times_its_start_unless_told(void **state)
     assert_int_equal(spec_policy_init(&policy, "heuristic?cap=4", 5, &error), GSL_EINVAL);
 }
 
-static void confidence_includes_the_low_token_and_stops_after_it(void **state)
+TEST(confidence_includes_the_low_token_and_stops_after_it)
 {
-    (void)state;
     spec_policy policy = opened("confidence?threshold=0.27", 6);
     assert_int_equal(drafted(&policy, (const double[]){0.9, 0.28, 0.26, 0.9, 0.9, 0.9}, 6), 3);
     assert_int_equal(drafted(&policy, (const double[]){0.1, 0.9, 0.9, 0.9, 0.9, 0.9}, 6), 1);
@@ -111,9 +107,8 @@ static void confidence_includes_the_low_token_and_stops_after_it(void **state)
     assert_within(policy.threshold, 0.4, 0.0);
 }
 
-static void cumulative_stops_when_a_rejection_is_likely_enough(void **state)
+TEST(cumulative_stops_when_a_rejection_is_likely_enough)
 {
-    (void)state;
     spec_policy policy = opened("cumulative?threshold=0.5", 6);
     /* 1 - .8 = .2, 1 - .8^2 = .36, 1 - .8^3 = .488, 1 - .8^4 = .5904 > .5: stops with four
      * included. */
@@ -125,9 +120,8 @@ static void cumulative_stops_when_a_rejection_is_likely_enough(void **state)
     assert_within(opened("cumulative", 6).threshold, 0.7, 0.0);
 }
 
-static void peak_stops_before_a_flat_row(void **state)
+TEST(peak_stops_before_a_flat_row)
 {
-    (void)state;
     spec_policy policy = opened("peak?threshold=0.7", 6);
     assert_true(policy.looks_ahead);
     /* The largest of (x, 1-x): .9 .75 .7 .69; the token drawn from the row does not matter. */
@@ -145,9 +139,8 @@ static void peak_stops_before_a_flat_row(void **state)
 }
 
 /* The peaks .6 .3 .1: .6 of the whole row, .6/.9 of its two largest. */
-static void a_peak_among_the_top_is_renormalised(void **state)
+TEST(a_peak_among_the_top_is_renormalised)
 {
-    (void)state;
     static const double row[] = {0.3, 0.1, 0.6};
     spec_draft draft;
     assert_int_equal(spec_draft_init(&draft, 1, 3, NULL), GSL_SUCCESS);
@@ -166,9 +159,8 @@ static void a_peak_among_the_top_is_renormalised(void **state)
 }
 
 /* Chosen short drafts depend on the context alone; drawn ones do not, so the policy is marked. */
-static void a_peak_drops_drafts_shorter_than_its_least(void **state)
+TEST(a_peak_drops_drafts_shorter_than_its_least)
 {
-    (void)state;
     const spec_policy policy = opened("peak?threshold=0.7&least=3", 4);
     spec_draft draft;
     assert_int_equal(spec_draft_init(&draft, 4, 3, NULL), GSL_SUCCESS);
@@ -181,9 +173,8 @@ static void a_peak_drops_drafts_shorter_than_its_least(void **state)
     assert_false(opened("peak?least=1", 4).anticipates); /* it never drops a token */
 }
 
-static void confidence_drop_takes_the_low_token_back(void **state)
+TEST(confidence_drop_takes_the_low_token_back)
 {
-    (void)state;
     spec_policy policy = opened("confidence-drop?threshold=0.27", 6);
     assert_true(policy.kind->anticipates);
     assert_int_equal(drafted(&policy, (const double[]){0.9, 0.27, 0.26, 0.9, 0.9, 0.9}, 6), 2);
@@ -192,9 +183,8 @@ static void confidence_drop_takes_the_low_token_back(void **state)
     assert_within(opened("confidence-drop", 6).threshold, 0.4, 0.0);
 }
 
-static void only_negative_controls_anticipate_or_take_back(void **state)
+TEST(only_negative_controls_anticipate_or_take_back)
 {
-    (void)state;
     for (int i = 0; spec_policy_kinds[i] != NULL; i++) {
         const spec_policy_kind *kind = spec_policy_kinds[i];
         const bool drops = strcmp(kind->name, "confidence-drop") == 0;
@@ -203,9 +193,8 @@ static void only_negative_controls_anticipate_or_take_back(void **state)
     }
 }
 
-static void the_oracle_is_charged_for_what_was_accepted(void **state)
+TEST(the_oracle_is_charged_for_what_was_accepted)
 {
-    (void)state;
     const spec_round round = {.n_drafted = 5, .n_accepted = 2, .n_emitted = 3};
     spec_policy oracle = opened("oracle", 5), fixed = opened("fixed", 5);
     assert_int_equal(spec_policy_charged(&oracle, &round, 5), 2);
@@ -216,9 +205,8 @@ static void the_oracle_is_charged_for_what_was_accepted(void **state)
     assert_int_equal(drafted(&oracle, sure, 16), 5);
 }
 
-static void bad_specs_are_refused_with_a_line(void **state)
+TEST(bad_specs_are_refused_with_a_line)
 {
-    (void)state;
     static const struct {
         const char *spec;
         int K;
@@ -269,23 +257,4 @@ static void bad_specs_are_refused_with_a_line(void **state)
         assert_int_equal(policy.K, 0);
     }
     assert_int_equal(opened("fixed", SPEC_K_MAX).K, SPEC_K_MAX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fixed_drafts_K_tokens_whatever_happens),
-        cmocka_unit_test(heuristic_adds_two_or_takes_one_within_its_bounds),
-        cmocka_unit_test(heuristic_caps_at_four_times_its_start_unless_told),
-        cmocka_unit_test(confidence_includes_the_low_token_and_stops_after_it),
-        cmocka_unit_test(cumulative_stops_when_a_rejection_is_likely_enough),
-        cmocka_unit_test(peak_stops_before_a_flat_row),
-        cmocka_unit_test(a_peak_among_the_top_is_renormalised),
-        cmocka_unit_test(a_peak_drops_drafts_shorter_than_its_least),
-        cmocka_unit_test(confidence_drop_takes_the_low_token_back),
-        cmocka_unit_test(only_negative_controls_anticipate_or_take_back),
-        cmocka_unit_test(the_oracle_is_charged_for_what_was_accepted),
-        cmocka_unit_test(bad_specs_are_refused_with_a_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

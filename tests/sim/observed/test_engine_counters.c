@@ -20,9 +20,8 @@ static spec_counted_engine plain_engine(void)
 static const spec_alpha_law one_alpha = {.kind = SPEC_ALPHA_ONE, .mean = 0.67};
 
 /* A round repeats its number with chance stay, so n_accepted of neighbours has this correlation. */
-static void rounds_that_stay_are_correlated(void **state)
+TEST(rounds_that_stay_are_correlated)
 {
-    (void)state;
     enum { N = 30000 };
     static spec_engine_counters c[N];
     spec_counted_engine engine = plain_engine();
@@ -48,9 +47,8 @@ static void rounds_that_stay_are_correlated(void **state)
     assert_within(covariance / variance, 0.6, 5.0 / sqrt(N));
 }
 
-static void a_run_is_a_function_of_its_arguments(void **state)
+TEST(a_run_is_a_function_of_its_arguments)
 {
-    (void)state;
     enum { N = 7 };
     const spec_alpha_law law = {.kind = SPEC_ALPHA_BETA, .mean = 0.67, .concentration = 3.0};
     spec_counted_engine engine = plain_engine();
@@ -73,9 +71,8 @@ static void a_run_is_a_function_of_its_arguments(void **state)
 }
 
 /* Every request is whole, however long: their tokens have the geometric mean. */
-static void requests_are_whole(void **state)
+TEST(requests_are_whole)
 {
-    (void)state;
     enum { N = 4000 };
     static spec_engine_counters c[N];
     double sum = 0.0;
@@ -90,9 +87,8 @@ static void requests_are_whole(void **state)
     assert_within(sum / N, engine.output, 5.0 * engine.output / sqrt(N));
 }
 
-static void an_output_of_one_token_is_one_round(void **state)
+TEST(an_output_of_one_token_is_one_round)
 {
-    (void)state;
     spec_engine_counters c[3];
     spec_counted_engine engine = plain_engine();
     const spec_alpha_law law = one_alpha;
@@ -101,9 +97,8 @@ static void an_output_of_one_token_is_one_round(void **state)
     for (int i = 0; i < 3; i++) assert_true(c[i].rounds == 1 && c[i].emitted == 1);
 }
 
-static void plain_decoding_drafts_nothing(void **state)
+TEST(plain_decoding_drafts_nothing)
 {
-    (void)state;
     spec_engine_counters c;
     spec_counted_engine engine = plain_engine();
     engine.stop = engine.sees = 0.4;
@@ -117,9 +112,8 @@ static void plain_decoding_drafts_nothing(void **state)
     assert_int_equal(c.drafted + c.accepted, 0);
 }
 
-static void wrong_settings_are_refused(void **state)
+TEST(wrong_settings_are_refused)
 {
-    (void)state;
     spec_engine_counters c;
     spec_error error;
     spec_counted_engine engine = plain_engine();
@@ -133,17 +127,4 @@ static void wrong_settings_are_refused(void **state)
     assert_int_equal(spec_engine_counters_requests(&c, 0, &engine, &law, 42, 0, &error), GSL_EDOM);
     engine.stay = 1.0;
     assert_int_equal(spec_engine_counters_requests(&c, 1, &engine, &law, 42, 0, &error), GSL_EDOM);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounds_that_stay_are_correlated),
-        cmocka_unit_test(a_run_is_a_function_of_its_arguments),
-        cmocka_unit_test(requests_are_whole),
-        cmocka_unit_test(an_output_of_one_token_is_one_round),
-        cmocka_unit_test(plain_decoding_drafts_nothing),
-        cmocka_unit_test(wrong_settings_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,10 +2,10 @@
 #include "sim/serving/acceptance_average.h"
 
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
-static void a_step_adds_its_tested_tokens_once(void **state)
+TEST(a_step_adds_its_tested_tokens_once)
 {
-    (void)state;
     static const int32_t K[] = {3, 2, 0, 4}, accepted[] = {3, 1, 0, 0}; /* tested 3, 2, 0, 1 */
     spec_acceptance_average average = {2.7f, 4.0f};
     spec_acceptance_average_add(&average, K, accepted, 4, 0.25);
@@ -15,20 +15,10 @@ static void a_step_adds_its_tested_tokens_once(void **state)
 }
 
 /* Else the weights of the past would fall to 0, and alpha would be 0/0. */
-static void steps_without_drafts_leave_the_average(void **state)
+TEST(steps_without_drafts_leave_the_average)
 {
-    (void)state;
     static const int32_t none[] = {0, 0};
     spec_acceptance_average average = {2.7f, 4.0f};
     for (int i = 0; i < 10000; i++) spec_acceptance_average_add(&average, none, none, 2, 0.05);
     assert_true(average.passed == 2.7f && average.tested == 4.0f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_step_adds_its_tested_tokens_once),
-        cmocka_unit_test(steps_without_drafts_leave_the_average),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

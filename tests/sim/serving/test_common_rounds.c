@@ -82,17 +82,8 @@ static void check(spec_isa isa, spec_rng_state *rng)
     }
 }
 
-static void every_instruction_set_equals_the_loop_by_hand(void **state)
+TEST(every_instruction_set_equals_the_loop_by_hand)
 {
-    (void)state;
     spec_rng_state rng = spec_rng_stream_state(spec_test_seed(), 0);
     for (int isa = 0; isa <= (int)spec_cpu_best_isa(); isa++) check((spec_isa)isa, &rng);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_instruction_set_equals_the_loop_by_hand),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

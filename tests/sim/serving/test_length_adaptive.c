@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Lengths that follow what was accepted: traces by hand from the definitions. */
 #include "tests/sim/serving/length_run.h"
+#include "tests/support/support.h"
 
 #include <stdlib.h>
 
@@ -21,9 +22,8 @@ static void run_steps(length_run *run, int n, int steps, int K, int accepted)
 
 /* Slot 1: candidates 1 3 5 7, average a from K - 1 = 2, a <- 0.8 a + 0.2 n; decisions after batches
  * 15, 20, 25, ...; up above K - 0.5, down at or below (next lower) - 0.75. */
-static void sglang_moves_by_its_average(void **state)
+TEST(sglang_moves_by_its_average)
 {
-    (void)state;
     length_run run;
     length_run_init(&run, "sglang", cost, NULL, 64);
     assert_false(spec_length_reads(run.choice));
@@ -41,9 +41,8 @@ static void sglang_moves_by_its_average(void **state)
 
 /* Slot 8: candidates 0 1 3, no hysteresis. At K = 0 the average rests, and 1 is tried after five
  * batches. The slots of batches 1..7, 32..63 and 64 are independent of it. */
-static void sglang_turns_off_and_tries_again(void **state)
+TEST(sglang_turns_off_and_tries_again)
 {
-    (void)state;
     length_run run;
     length_run_init(&run, "sglang", cost, NULL, 64);
     run_steps(&run, 8, 15, 3, 0); /* a = 2 0.8^15 = 0.070: below 0.5 and 0.5: 0 */
@@ -59,9 +58,8 @@ static void sglang_turns_off_and_tries_again(void **state)
     length_run_free(&run);
 }
 
-static void sglang_has_a_ceiling_and_a_neutral_start(void **state)
+TEST(sglang_has_a_ceiling_and_a_neutral_start)
 {
-    (void)state;
     length_run run;
     /* a = 3 0.8^2 = 1.92 after two batches: not at or below 1.25, so 4 stays; ceil(1.92) = 2 caps.
      */
@@ -86,9 +84,8 @@ static void sglang_has_a_ceiling_and_a_neutral_start(void **state)
 
 /* ---- heuristic ------------------------------------------------------------------------------- */
 
-static void the_heuristic_follows_each_request(void **state)
+TEST(the_heuristic_follows_each_request)
 {
-    (void)state;
     length_run run;
     length_run_init(&run, "heuristic?K=3&cap=6", cost, NULL, 3);
     static const int32_t accepted[4][3] = {{3, 2, 0}, {5, 0, 1}, {4, 0, 0}, {4, 1, 1}},
@@ -114,9 +111,8 @@ static void the_heuristic_follows_each_request(void **state)
 
 /* ---- schedules and TensorRT-LLM's gate ------------------------------------------------------- */
 
-static void schedules_carry_forward(void **state)
+TEST(schedules_carry_forward)
 {
-    (void)state;
     static const struct {
         const char *spec;
         int n, K;
@@ -140,9 +136,8 @@ static void schedules_carry_forward(void **state)
     }
 }
 
-static void the_gate_closes_for_good(void **state)
+TEST(the_gate_closes_for_good)
 {
-    (void)state;
     length_run run;
     length_run_init(&run, "trt?schedule=1:4/3:0&window=3&threshold=0.4", cost, NULL, 4);
     assert_true(spec_length_learns(run.choice));
@@ -158,9 +153,8 @@ static void the_gate_closes_for_good(void **state)
 /* ---- bandit ---------------------------------------------------------------------------------- */
 
 /* The best K emits most tokens per second; other octaves of batch sizes learn by themselves. */
-static void the_bandit_ends_at_the_best_arm(void **state)
+TEST(the_bandit_ends_at_the_best_arm)
 {
-    (void)state;
     static const double seconds[5] = {1.0, 1.3, 1.5, 2.1, 2.6};
     static const int emitted[5] = {10, 18, 24, 28, 30}; /* per second 10 13.8 16 13.3 11.5 */
     length_run run;
@@ -178,18 +172,4 @@ static void the_bandit_ends_at_the_best_arm(void **state)
     for (int K = 0; K < 5; K++) assert_true(pulls[K] >= 1);
     assert_int_equal(length_run_choose(&run, NULL, 16), 0); /* nothing known there */
     length_run_free(&run);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sglang_moves_by_its_average),
-        cmocka_unit_test(sglang_turns_off_and_tries_again),
-        cmocka_unit_test(sglang_has_a_ceiling_and_a_neutral_start),
-        cmocka_unit_test(the_heuristic_follows_each_request),
-        cmocka_unit_test(schedules_carry_forward),
-        cmocka_unit_test(the_gate_closes_for_good),
-        cmocka_unit_test(the_bandit_ends_at_the_best_arm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "base/noise.h"
 #include "sim/serving/survival_order.h"
 #include "tests/sim/serving/length_run.h"
+#include "tests/support/support.h"
 
 #include <stdlib.h>
 
@@ -13,9 +14,8 @@ static double uniform(uint64_t key, uint64_t i)
     return (double)(spec_noise_word(key, i) >> 11) * 0x1p-53;
 }
 
-static void survivals_are_ordered_as_a_stable_sort_would(void **state)
+TEST(survivals_are_ordered_as_a_stable_sort_would)
 {
-    (void)state;
     enum { N = 3000 };
     static float survival[N];
     static uint64_t key[N], scratch[N];
@@ -55,9 +55,8 @@ static double goodput_of(const length_run *run, const float *alpha, int n, const
 }
 
 /* Where confidences are true and known, the law is the best of all lengths. */
-static void admitted_tokens_are_the_best_of_all_lengths(void **state)
+TEST(admitted_tokens_are_the_best_of_all_lengths)
 {
-    (void)state;
     const char *const specs[] = {"vllm-adaptive?K=4&lag=0", "dspark?K=4&lag=0"};
     for (int i = 0; i < 200; i++) {
         float alpha[3];
@@ -105,9 +104,8 @@ static int budget_of(const length_run *run, float *survival, int nodes, int n)
 
 /* Requests of the last `lag` steps count as certain in the budget, which then goes to the tokens
  * that are likeliest by present confidences. */
-static void budgets_take_new_requests_for_certain(void **state)
+TEST(budgets_take_new_requests_for_certain)
 {
-    (void)state;
     const float alpha[4] = {0.9f, 0.5f, 0.85f, 0.3f};
     for (int lag = 0; lag <= 3; lag++) {
         length_run run;
@@ -144,9 +142,8 @@ static void budgets_take_new_requests_for_certain(void **state)
     }
 }
 
-static void dspark_leaves_out_what_hardly_survives(void **state)
+TEST(dspark_leaves_out_what_hardly_survives)
 {
-    (void)state;
     const float alpha[2] = {1e-4f, 0.1f};
     length_run vllm, dspark;
     length_run_init(&vllm, "vllm-adaptive?K=7&lag=0", "step=7ms,token=1e-12s", NULL, 2);
@@ -162,9 +159,8 @@ static void dspark_leaves_out_what_hardly_survives(void **state)
 
 /* Drafts that are twice as sure as they should be: fits find out, and lengths become those of known
  * confidences. */
-static void estimated_confidences_become_the_known_ones(void **state)
+TEST(estimated_confidences_become_the_known_ones)
 {
-    (void)state;
     enum { N = 12 };
     float alpha[N];
     for (int i = 0; i < N; i++) alpha[i] = 0.3f + 0.05f * (float)i;
@@ -198,9 +194,8 @@ static void estimated_confidences_become_the_known_ones(void **state)
 }
 
 /* The fit after step 99 is in the budget of step 100 + lag, not before. */
-static void budgets_learn_of_a_fit_after_the_lag(void **state)
+TEST(budgets_learn_of_a_fit_after_the_lag)
 {
-    (void)state;
     const float alpha[4] = {0.6f, 0.65f, 0.7f, 0.75f};
     for (int lag = 0; lag <= 3; lag++) {
         length_run run;
@@ -219,17 +214,4 @@ static void budgets_learn_of_a_fit_after_the_lag(void **state)
         assert_int_equal(first, 100 + lag);
         length_run_free(&run);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(survivals_are_ordered_as_a_stable_sort_would),
-        cmocka_unit_test(admitted_tokens_are_the_best_of_all_lengths),
-        cmocka_unit_test(budgets_take_new_requests_for_certain),
-        cmocka_unit_test(dspark_leaves_out_what_hardly_survives),
-        cmocka_unit_test(estimated_confidences_become_the_known_ones),
-        cmocka_unit_test(budgets_learn_of_a_fit_after_the_lag),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,12 @@
 #include "sim/serving/length_choice.h"
 
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 
-static void fixed_is_one_number_without_a_state(void **state)
+TEST(fixed_is_one_number_without_a_state)
 {
-    (void)state;
     spec_length_choice *choice;
     spec_error error = {""};
     void *run = &choice;
@@ -22,9 +22,8 @@ static void fixed_is_one_number_without_a_state(void **state)
     spec_length_choice_free(choice);
 }
 
-static void unknown_choices_keys_and_values_are_refused(void **state)
+TEST(unknown_choices_keys_and_values_are_refused)
 {
-    (void)state;
     static const struct {
         const char *spec, *expected;
     } bad[] = {
@@ -99,13 +98,4 @@ static void unknown_choices_keys_and_values_are_refused(void **state)
             fail_msg("'%s', not '%s'", error.text, bad[i].expected);
     }
     spec_length_choice_free(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fixed_is_one_number_without_a_state),
-        cmocka_unit_test(unknown_choices_keys_and_values_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 /* Lengths that maximise expected tokens per second, against exhaustive search. */
 #include "base/noise.h"
 #include "tests/sim/serving/length_run.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 
@@ -98,9 +99,8 @@ static losses compare(const char *spec, small_case (*make)(int, bool), bool pass
 }
 
 /* In other random cases of this kind one common K lost 4.7 % on average and 29 % at worst. */
-static void lengths_of_each_request_are_the_best_of_all(void **state)
+TEST(lengths_of_each_request_are_the_best_of_all)
 {
-    (void)state;
     const losses tokens = compare("goodput-each?K_max=4", case_of, false),
                  passes = compare("goodput-each?K_max=4", case_of, true);
     assert_int_equal(tokens.misses + passes.misses, 0);
@@ -111,9 +111,8 @@ static void lengths_of_each_request_are_the_best_of_all(void **state)
 /* Without passes the sum of chances over affine seconds has one maximum along the order. With
  * passes it may have several, and the first is often not the best: in a sixth of other random
  * cases. */
-static void stopping_at_the_first_loss_is_the_best_without_passes_alone(void **state)
+TEST(stopping_at_the_first_loss_is_the_best_without_passes_alone)
 {
-    (void)state;
     losses sum = compare("goodput-each?K_max=4&stop=first", case_of, false);
     assert_int_equal(sum.misses, 0);
     sum = compare("goodput-each?K_max=4&stop=first", case_of, true);
@@ -121,9 +120,8 @@ static void stopping_at_the_first_loss_is_the_best_without_passes_alone(void **s
     assert_true(sum.worst_loss > 0.1 && sum.worst_loss < 0.3);
 }
 
-static void a_common_length_is_the_best_common_one(void **state)
+TEST(a_common_length_is_the_best_common_one)
 {
-    (void)state;
     for (int passes = 0; passes < 2; passes++) {
         const losses sum = compare("goodput?K_max=4", case_of, passes);
         assert_within(sum.mean_loss, sum.mean_common, 1e-6);
@@ -145,9 +143,8 @@ static small_case edged_case_of(int i, bool passes)
     return c;
 }
 
-static void rooflines_with_an_edge_are_searched_through(void **state)
+TEST(rooflines_with_an_edge_are_searched_through)
 {
-    (void)state;
     for (int passes = 0; passes < 2; passes++)
         assert_int_equal(compare("goodput-each?K_max=4", edged_case_of, passes).misses, 0);
 }
@@ -177,9 +174,8 @@ static void run_steps(length_run *run, const float *alpha, int n, int steps)
 
 static const char *const target = "step=7ms,token=0.3ms", *const draft = "round=1ms,pass=0.2ms";
 
-static void averages_find_the_lengths_of_the_known_alpha(void **state)
+TEST(averages_find_the_lengths_of_the_known_alpha)
 {
-    (void)state;
     static const double alphas[] = {0.35, 0.6, 0.8, 0.93};
     for (int a = 0; a < 4; a++) {
         float alpha[16];
@@ -204,9 +200,8 @@ static void averages_find_the_lengths_of_the_known_alpha(void **state)
     }
 }
 
-static void requests_are_told_apart(void **state)
+TEST(requests_are_told_apart)
 {
-    (void)state;
     float alpha[16];
     for (int i = 0; i < 16; i++) alpha[i] = i < 8 ? 0.15f : 0.9f;
     length_run run;
@@ -223,9 +218,8 @@ static void requests_are_told_apart(void **state)
 }
 
 /* No draft, no evidence: without a probe a bad start would never end. */
-static void a_probe_ends_a_bad_start(void **state)
+TEST(a_probe_ends_a_bad_start)
 {
-    (void)state;
     const float alpha[2] = {0.9f, 0.9f};
     for (int each = 0; each < 2; each++) {
         length_run run;
@@ -246,18 +240,4 @@ static void a_probe_ends_a_bad_start(void **state)
         for (int s = 0; s < 300; s++) assert_int_equal(length_run_choose(&run, alpha, 2), 0);
         length_run_free(&run);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lengths_of_each_request_are_the_best_of_all),
-        cmocka_unit_test(stopping_at_the_first_loss_is_the_best_without_passes_alone),
-        cmocka_unit_test(a_common_length_is_the_best_common_one),
-        cmocka_unit_test(rooflines_with_an_edge_are_searched_through),
-        cmocka_unit_test(averages_find_the_lengths_of_the_known_alpha),
-        cmocka_unit_test(requests_are_told_apart),
-        cmocka_unit_test(a_probe_ends_a_bad_start),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

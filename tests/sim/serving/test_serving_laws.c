@@ -10,7 +10,7 @@
 
 /* ---- replications ---------------------------------------------------------------------------- */
 
-enum { RUNS = 16, STATISTICS = 5 };
+enum { RUNS = 16, N_STATISTICS = 5 };
 
 typedef double statistic(const spec_serving_sums *sums);
 
@@ -62,7 +62,7 @@ typedef struct {
 /* Student's test of each mean over independent runs, whose seed depends on `what`. */
 static void check(const serving_setup *setup, const char *what, const expectation *e, int n)
 {
-    double sum[STATISTICS] = {0}, sum2[STATISTICS] = {0};
+    double sum[N_STATISTICS] = {0}, sum2[N_STATISTICS] = {0};
     const uint64_t seed = spec_rng_named_seed(spec_test_seed(), what);
     for (int r = 0; r < RUNS; r++) {
         const spec_serving_sums sums = serving_setup_sums(setup, seed, (uint64_t)r);
@@ -131,9 +131,8 @@ static double mean_emitted(double alpha, int K)
 
 /* ---- one slot -------------------------------------------------------------------------------- */
 
-static void one_closed_slot_has_the_latency_of_its_rounds(void **state)
+TEST(one_closed_slot_has_the_latency_of_its_rounds)
 {
-    (void)state;
     static const double stay[] = {0.0, 0.6};
     for (int i = 0; i < 2; i++) {
         serving_setup s;
@@ -150,9 +149,8 @@ static void one_closed_slot_has_the_latency_of_its_rounds(void **state)
 }
 
 /* Pollaczek and Khinchine; the latencies are those of an independent program. */
-static void one_open_slot_is_an_mg1_queue(void **state)
+TEST(one_open_slot_is_an_mg1_queue)
 {
-    (void)state;
     static const struct {
         int K, L;
         double alpha, load, latency;
@@ -183,9 +181,8 @@ static void one_open_slot_is_an_mg1_queue(void **state)
 
 /* ---- full batches ---------------------------------------------------------------------------- */
 
-static void full_batches_give_tokens_in_the_ratio_of_means(void **state)
+TEST(full_batches_give_tokens_in_the_ratio_of_means)
 {
-    (void)state;
     serving_setup s;
     serving_setup_init(&s, "step=7ms,token=21us", "round=2ms", "fixed?K=3", 128, 0.7);
     s.plan.slots = 16;
@@ -211,9 +208,8 @@ static void full_batches_give_tokens_in_the_ratio_of_means(void **state)
 
 /* The branching process of docs/formulas.md, whose values are known answers of an independent
  * program: E[B], Var(B), E[t], wait, latency. */
-static void unlimited_batches_are_a_branching_process(void **state)
+TEST(unlimited_batches_are_a_branching_process)
 {
-    (void)state;
     static const struct {
         int K, L;
         double alpha, rate, value[5];
@@ -258,9 +254,8 @@ static serving_setup *ahead(int B, bool rides)
     return &s;
 }
 
-static void a_step_waits_unless_all_drafts_ahead_hit(void **state)
+TEST(a_step_waits_unless_all_drafts_ahead_hit)
 {
-    (void)state;
     static const double gain[] = {1.176, 1.085, 1.022, 1.002};
     const double hit = pow(0.9, 4) * 0.8;
     for (int i = 0; i < 4; i++) {
@@ -272,9 +267,8 @@ static void a_step_waits_unless_all_drafts_ahead_hit(void **state)
     }
 }
 
-static void requests_that_missed_ride_until_they_hit(void **state)
+TEST(requests_that_missed_ride_until_they_hit)
 {
-    (void)state;
     const double hit = pow(0.9, 4) * 0.8, guess = 0.8;
     const double drafted = guess / (guess + 1.0 - hit); /* share of rounds with a draft */
     const double tokens = drafted * mean_emitted(0.9, 4) + 1.0 - drafted;
@@ -293,9 +287,8 @@ static double off(double a, double b)
 }
 
 /* From empty to empty, so that no request is cut by the window. */
-static void tokens_blocks_and_time_are_conserved(void **state)
+TEST(tokens_blocks_and_time_are_conserved)
 {
-    (void)state;
     static const char *const lengths[] = {"fixed?K=0", "fixed?K=3", "goodput?K_max=5",
                                           "schedule:[[1,8,4],[9,64,2]]"};
     for (int i = 0; i < 40; i++) {
@@ -326,18 +319,4 @@ static void tokens_blocks_and_time_are_conserved(void **state)
         assert_true(r.step <= r.seconds * (1 + 1e-12));
         serving_setup_free(&s);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_closed_slot_has_the_latency_of_its_rounds),
-        cmocka_unit_test(one_open_slot_is_an_mg1_queue),
-        cmocka_unit_test(full_batches_give_tokens_in_the_ratio_of_means),
-        cmocka_unit_test(unlimited_batches_are_a_branching_process),
-        cmocka_unit_test(a_step_waits_unless_all_drafts_ahead_hit),
-        cmocka_unit_test(requests_that_missed_ride_until_they_hit),
-        cmocka_unit_test(tokens_blocks_and_time_are_conserved),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

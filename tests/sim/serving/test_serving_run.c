@@ -210,9 +210,8 @@ static void assert_same_result(const spec_serving_result *a, const spec_serving_
     assert_true(a->early == b->early && a->late == b->late && a->grew == b->grew);
 }
 
-static void equals_the_plain_engine_bit_for_bit(void **state)
+TEST(equals_the_plain_engine_bit_for_bit)
 {
-    (void)state;
     const uint64_t seed = spec_test_seed();
     const int cases = (int)spec_test_samples(400);
     int preempted = 0;
@@ -251,9 +250,8 @@ static spec_serving_result run(const spec_serving_plan *plan)
 }
 
 /* One slot with 20 steps of 50 ms per request serves one request/s. */
-static void loads_above_capacity_are_reported(void **state)
+TEST(loads_above_capacity_are_reported)
 {
-    (void)state;
     static const struct {
         double rate;
         bool grows;
@@ -271,9 +269,8 @@ static void loads_above_capacity_are_reported(void **state)
     }
 }
 
-static void a_burst_is_no_overload(void **state)
+TEST(a_burst_is_no_overload)
 {
-    (void)state;
     serving_setup s;
     serving_setup_init(&s, "step=50ms", "round=0", "fixed?K=0", 2, 0.5);
     s.requests.most = 100000;
@@ -296,9 +293,8 @@ static void assert_refused(const serving_setup *s, const char *text)
     assert_true(result.n == 0 && result.latency == NULL && result.sums.steps == 0);
 }
 
-static void plans_outside_the_domain_are_errors(void **state)
+TEST(plans_outside_the_domain_are_errors)
 {
-    (void)state;
     serving_setup s;
     serving_setup_init(&s, "step=50ms", "round=0", "fixed?K=3", 20, 0.5);
     const spec_serving_plan good = s.plan;
@@ -324,9 +320,8 @@ static void plans_outside_the_domain_are_errors(void **state)
     serving_setup_free(&s);
 }
 
-static void requests_outside_the_domain_are_errors(void **state)
+TEST(requests_outside_the_domain_are_errors)
 {
-    (void)state;
     static const spec_request wrong[] = {
         {.prompt = -1, .output = 1},      {.output = 0},
         {.output = 1, .alpha = NAN},      {.output = 1, .alpha = 1.5f},
@@ -343,9 +338,8 @@ static void requests_outside_the_domain_are_errors(void **state)
     }
 }
 
-static void a_source_that_ends_within_the_warm_up_is_an_error(void **state)
+TEST(a_source_that_ends_within_the_warm_up_is_an_error)
 {
-    (void)state;
     serving_setup s;
     serving_setup_init(&s, "step=50ms", "round=0", "fixed?K=3", 20, 0.5);
     s.requests.most = 50;
@@ -356,9 +350,8 @@ static void a_source_that_ends_within_the_warm_up_is_an_error(void **state)
     serving_setup_free(&s);
 }
 
-static void a_run_stops_when_told(void **state)
+TEST(a_run_stops_when_told)
 {
-    (void)state;
     const volatile int stop = 1;
     spec_serving_result result;
     spec_error error = {""};
@@ -367,18 +360,4 @@ static void a_run_stops_when_told(void **state)
     assert_int_equal(spec_serving_run(&result, &s.plan, 42, 0, &stop, &error), GSL_EFAILED);
     assert_string_equal(error.text, "interrupted");
     serving_setup_free(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equals_the_plain_engine_bit_for_bit),
-        cmocka_unit_test(loads_above_capacity_are_reported),
-        cmocka_unit_test(a_burst_is_no_overload),
-        cmocka_unit_test(plans_outside_the_domain_are_errors),
-        cmocka_unit_test(requests_outside_the_domain_are_errors),
-        cmocka_unit_test(a_source_that_ends_within_the_warm_up_is_an_error),
-        cmocka_unit_test(a_run_stops_when_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

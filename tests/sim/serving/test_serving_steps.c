@@ -25,9 +25,8 @@ static void assert_equal(double got, double expected)
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
-static void plain_decoding_takes_a_step_per_token(void **state)
+TEST(plain_decoding_takes_a_step_per_token)
 {
-    (void)state;
     serving_setup s;
     serving_setup_init(&s, STEP, "round=0.5s", "fixed?K=0", 24, 0.9);
     s.plan.slots = 4;
@@ -44,9 +43,8 @@ static void plain_decoding_takes_a_step_per_token(void **state)
     serving_setup_free(&s);
 }
 
-static void acceptance_of_zero_and_one_are_exact(void **state)
+TEST(acceptance_of_zero_and_one_are_exact)
 {
-    (void)state;
     for (int alpha = 0; alpha <= 1; alpha++) {
         serving_setup s;
         serving_setup_init(&s, STEP, "round=0.5s,pass=0.25s", "fixed?K=4", 24, alpha);
@@ -62,9 +60,8 @@ static void acceptance_of_zero_and_one_are_exact(void **state)
     }
 }
 
-static void accepted_lengths_are_replayed_in_order(void **state)
+TEST(accepted_lengths_are_replayed_in_order)
 {
-    (void)state;
     int64_t first[] = {0, 3};
     int8_t length[] = {2, 0, 7};
     const spec_accepted_lengths accepted = {.n = 1, .first = first, .length = length, .most = 7};
@@ -79,9 +76,8 @@ static void accepted_lengths_are_replayed_in_order(void **state)
     serving_setup_free(&s);
 }
 
-static void a_round_without_a_draft_replays_a_length_too(void **state)
+TEST(a_round_without_a_draft_replays_a_length_too)
 {
-    (void)state;
     int64_t first[] = {0, 4};
     int8_t length[] = {3, 0, 2, 1};
     const spec_request requests[] = {{.output = 1, .replay = -1}, {.output = 4, .replay = 0}};
@@ -103,9 +99,8 @@ static void a_round_without_a_draft_replays_a_length_too(void **state)
 
 /* ---- prompts --------------------------------------------------------------------------------- */
 
-static void prompts_are_computed_in_chunks_beside_decoding_requests(void **state)
+TEST(prompts_are_computed_in_chunks_beside_decoding_requests)
 {
-    (void)state;
     const spec_request requests[] = {{.prompt = 4, .output = 6, .replay = -1},
                                      {.prompt = 70, .output = 2, .replay = -1}};
     serving_setup s;
@@ -131,9 +126,8 @@ static void prompts_are_computed_in_chunks_beside_decoding_requests(void **state
     serving_setup_free(&s);
 }
 
-static void requests_wait_for_a_slot_in_order_of_arrival(void **state)
+TEST(requests_wait_for_a_slot_in_order_of_arrival)
 {
-    (void)state;
     const double t = 1 + TOKEN;
     const spec_request requests[] = {{.arrival = 5.0, .output = 3, .replay = -1},
                                      {.arrival = 5.5, .output = 2, .replay = -1},
@@ -154,9 +148,8 @@ static void requests_wait_for_a_slot_in_order_of_arrival(void **state)
     serving_setup_free(&s);
 }
 
-static void the_measured_part_begins_after_the_warm_up_and_has_two_halves(void **state)
+TEST(the_measured_part_begins_after_the_warm_up_and_has_two_halves)
 {
-    (void)state;
     const double t = 1 + TOKEN;
     const spec_request requests[] = {{.output = 1, .replay = -1},
                                      {.output = 2, .replay = -1},
@@ -181,9 +174,8 @@ static void the_measured_part_begins_after_the_warm_up_and_has_two_halves(void *
     serving_setup_free(&s);
 }
 
-static void an_asynchronous_scheduler_sees_events_one_step_later(void **state)
+TEST(an_asynchronous_scheduler_sees_events_one_step_later)
 {
-    (void)state;
     const double t = 1 + TOKEN;
     const spec_request requests[] = {{.arrival = 5.0, .output = 3, .replay = -1},
                                      {.arrival = 5.5, .output = 2, .replay = -1},
@@ -206,9 +198,8 @@ static void an_asynchronous_scheduler_sees_events_one_step_later(void **state)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-static void the_youngest_request_is_preempted_and_recomputed(void **state)
+TEST(the_youngest_request_is_preempted_and_recomputed)
 {
-    (void)state;
     /* Blocks of 4, 5 of them. Both start with 2 blocks (of 5 tokens); at 9 tokens each needs one
      * more: the older takes the last, the younger finds none and preempts itself. */
     const spec_request requests[] = {{.prompt = 5, .output = 8, .replay = -1},
@@ -236,9 +227,8 @@ static void the_youngest_request_is_preempted_and_recomputed(void **state)
     serving_setup_free(&s);
 }
 
-static void a_request_enters_where_its_whole_prompt_fits(void **state)
+TEST(a_request_enters_where_its_whole_prompt_fits)
 {
-    (void)state;
     /* 8 blocks of 4: the first request has 5 of them, so that 3 are free. The second one's first
      * chunk would fit, its prompt of 13 does not. */
     const spec_request requests[] = {{.prompt = 17, .output = 3, .replay = -1},
@@ -272,9 +262,8 @@ static void a_request_enters_where_its_whole_prompt_fits(void **state)
 
 /* ---- drafts elsewhere ------------------------------------------------------------------------ */
 
-static void half_batches_take_turns(void **state)
+TEST(half_batches_take_turns)
 {
-    (void)state;
     for (int passes = 1; passes <= 8; passes *= 8) {
         serving_setup s;
         serving_setup_init(&s, STEP, passes == 1 ? "pass=15.625ms" : "pass=1s", "fixed?K=3", 24,
@@ -287,22 +276,4 @@ static void half_batches_take_turns(void **state)
         assert_equal(sums.step, (double)sums.steps * fmax(fmax(V1 + V2, D + V1), D + D));
         serving_setup_free(&s);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_decoding_takes_a_step_per_token),
-        cmocka_unit_test(acceptance_of_zero_and_one_are_exact),
-        cmocka_unit_test(accepted_lengths_are_replayed_in_order),
-        cmocka_unit_test(a_round_without_a_draft_replays_a_length_too),
-        cmocka_unit_test(prompts_are_computed_in_chunks_beside_decoding_requests),
-        cmocka_unit_test(requests_wait_for_a_slot_in_order_of_arrival),
-        cmocka_unit_test(the_measured_part_begins_after_the_warm_up_and_has_two_halves),
-        cmocka_unit_test(an_asynchronous_scheduler_sees_events_one_step_later),
-        cmocka_unit_test(the_youngest_request_is_preempted_and_recomputed),
-        cmocka_unit_test(a_request_enters_where_its_whole_prompt_fits),
-        cmocka_unit_test(half_batches_take_turns),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "sim/serving/step_cost.h"
 
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 
@@ -21,9 +22,8 @@ static spec_step_cost *cost_of(const char *target, const char *draft)
     return cost;
 }
 
-static void an_affine_cost_is_its_record(void **state)
+TEST(an_affine_cost_is_its_record)
 {
-    (void)state;
     spec_step_cost *cost =
         cost_of("affine?step=7.1ms&token=21us&kv=39ns", "affine?round=2.1ms&pass=0.3ms&token=5us");
     const spec_affine_step *affine = spec_step_cost_affine(cost);
@@ -41,9 +41,8 @@ static void an_affine_cost_is_its_record(void **state)
     spec_step_cost_free(cost);
 }
 
-static void specs_need_no_characters_of_the_shell(void **state)
+TEST(specs_need_no_characters_of_the_shell)
 {
-    (void)state;
     const char *const targets[] = {"affine:step=7.1ms,token=21us,kv=39ns",
                                    "step=7.1ms,token=21us,kv=39ns", "step=7.1ms&token=21us&kv=39ns",
                                    "affine?step=7.1ms&token=21us&kv=39ns"};
@@ -83,9 +82,8 @@ static double speedup(const spec_step_cost *cost, int64_t B, int64_t context, in
 /* Speed-ups computed by another program from the same data sheets and printed with two digits.
  * Llama-2-7B drafts with TinyLlama-1.1B at alpha 0.7, Llama-3.1-8B with its own cache cut to 512
  * tokens at alpha 0.85. Eight A100 reach 60 % of their peak FLOP/s; K = 3. */
-static void speedups_by_context_are_those_of_the_data_sheets(void **state)
+TEST(speedups_by_context_are_those_of_the_data_sheets)
 {
-    (void)state;
     static const struct {
         int64_t context;
         double at32, at128;
@@ -111,9 +109,8 @@ static void speedups_by_context_are_those_of_the_data_sheets(void **state)
 
 /* The same for Llama-3-70B with a draft of 0.5 B parameters (Qwen2.5's cache) on four H100 at 70 %,
  * K = 4, context 512, alpha 0.7. */
-static void speedups_by_batch_are_those_of_the_data_sheets(void **state)
+TEST(speedups_by_batch_are_those_of_the_data_sheets)
 {
-    (void)state;
     static const struct {
         int64_t B;
         double value;
@@ -129,9 +126,8 @@ static void speedups_by_batch_are_those_of_the_data_sheets(void **state)
 
 /* s* = (b (K+1-E) + K b_d) / (c_kv (E-1) - K c_kv,d): at that context, a batch without end gains
  * nothing from drafts. Both forms agree, since weights no longer count. */
-static void at_the_break_even_context_speculation_pays_nothing(void **state)
+TEST(at_the_break_even_context_speculation_pays_nothing)
 {
-    (void)state;
     const double flops = 312e12 * 0.6 * 8, bandwidth = 2.039e12 * 8;
     const double b = 2.0 * 6.74e9 / flops, kv = 524288.0 / bandwidth, b_draft = 2.0 * 1.1e9 / flops,
                  kv_draft = 22528.0 / bandwidth;
@@ -156,9 +152,8 @@ static void at_the_break_even_context_speculation_pays_nothing(void **state)
     }
 }
 
-static void a_roofline_is_the_sum_or_the_larger_of_its_parts(void **state)
+TEST(a_roofline_is_the_sum_or_the_larger_of_its_parts)
 {
-    (void)state;
 #define MACHINE                                                                                    \
     "flops=8TFLOPS,bandwidth=2TB/s,devices=2,efficiency=0.5,parameters=4B,"                        \
     "bytes_per_weight=3,kv_bytes=1kB,overhead=7ms"
@@ -177,9 +172,8 @@ static void a_roofline_is_the_sum_or_the_larger_of_its_parts(void **state)
     spec_step_cost_free(max);
 }
 
-static void a_draft_by_passes_without_a_cache_is_affine(void **state)
+TEST(a_draft_by_passes_without_a_cache_is_affine)
 {
-    (void)state;
 #define TARGET "step=7.1ms,token=21us"
 #define DRAFT "roofline:card=L4,parameters=0.5B"
     spec_step_cost *plain = cost_of(TARGET, DRAFT),
@@ -199,9 +193,8 @@ static void a_draft_by_passes_without_a_cache_is_affine(void **state)
 
 /* ---- refusals -------------------------------------------------------------------------------- */
 
-static void wrong_specs_are_refused_in_one_line(void **state)
+TEST(wrong_specs_are_refused_in_one_line)
 {
-    (void)state;
     static const struct {
         const char *target, *draft, *expected;
     } bad[] = {
@@ -246,19 +239,4 @@ static void wrong_specs_are_refused_in_one_line(void **state)
             fail_msg("'%s', not '%s'", error.text, bad[i].expected);
     }
     spec_step_cost_free(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_affine_cost_is_its_record),
-        cmocka_unit_test(specs_need_no_characters_of_the_shell),
-        cmocka_unit_test(speedups_by_context_are_those_of_the_data_sheets),
-        cmocka_unit_test(speedups_by_batch_are_those_of_the_data_sheets),
-        cmocka_unit_test(at_the_break_even_context_speculation_pays_nothing),
-        cmocka_unit_test(a_roofline_is_the_sum_or_the_larger_of_its_parts),
-        cmocka_unit_test(a_draft_by_passes_without_a_cache_is_affine),
-        cmocka_unit_test(wrong_specs_are_refused_in_one_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

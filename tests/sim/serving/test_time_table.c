@@ -3,6 +3,7 @@
 
 #include "sim/serving/step_cost.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -35,9 +36,8 @@ static double bilinear(double tokens, double kv)
 }
 
 /* On any grid, in any order of rows, within it and beyond its last points. */
-static void interpolation_reproduces_bilinear_functions(void **state)
+TEST(interpolation_reproduces_bilinear_functions)
 {
-    (void)state;
     static const double width[] = {1, 4, 64, 1000}, kv[] = {0, 500, 70000};
     char text[2048] = "kv_tokens,seconds,tokens,what\n";
     for (int i = 0; i < 12; i++) {
@@ -58,9 +58,8 @@ static void interpolation_reproduces_bilinear_functions(void **state)
 }
 
 /* Widths with other KV tokens each: a line in each width, then a line between the two. */
-static void widths_need_not_share_their_kv_tokens(void **state)
+TEST(widths_need_not_share_their_kv_tokens)
 {
-    (void)state;
     spec_time_table table = table_of(
         "tokens,kv_tokens,seconds\n8,800,0.010\n8,8000,0.013\n32,3200,0.02\n32,64000,0.05\n", false,
         0.0);
@@ -73,9 +72,8 @@ static void widths_need_not_share_their_kv_tokens(void **state)
     spec_time_table_free(&table);
 }
 
-static void below_the_first_point_its_time_holds(void **state)
+TEST(below_the_first_point_its_time_holds)
 {
-    (void)state;
     spec_time_table table =
         table_of("tokens,kv_tokens,seconds\n8,800,0.010\n8,8000,0.013\n32,800,0.02\n32,8000,0.05\n",
                  false, 0.0);
@@ -86,9 +84,8 @@ static void below_the_first_point_its_time_holds(void **state)
     spec_time_table_free(&table);
 }
 
-static void without_kv_tokens_a_slope_is_given(void **state)
+TEST(without_kv_tokens_a_slope_is_given)
 {
-    (void)state;
     const char *text = "# a comment\ntokens,seconds\n1,0.0071\n256,0.0125";
     spec_time_table table = table_of(text, false, 0.0);
     assert_near(spec_time_table_seconds(&table, 1, 1e6), 0.0071, 1e-13);
@@ -102,9 +99,8 @@ static void without_kv_tokens_a_slope_is_given(void **state)
 #define BENCH                                                                                      \
     "K,pass,target_pass_ms,draft_pass_ms\n0,1,8,0.9\n3,4,9,1.2\n3,4,9,1.2\n7,8,,\n1,2,8.2,\n"
 
-static void results_of_bench_have_both_sides(void **state)
+TEST(results_of_bench_have_both_sides)
 {
-    (void)state;
     spec_time_table target = table_of(BENCH, false, 0.0), draft = table_of(BENCH, true, 0.0);
     assert_int_equal(target.n, 3);
     assert_near(spec_time_table_seconds(&target, 1, 0), 8e-3, 1e-13);
@@ -128,9 +124,8 @@ static void results_of_bench_have_both_sides(void **state)
     spec_step_cost_free(cost);
 }
 
-static void times_that_fall_are_said_and_end_level(void **state)
+TEST(times_that_fall_are_said_and_end_level)
 {
-    (void)state;
     spec_time_table table = table_of("tokens,seconds\n1,8\n16,9\n32,8.5\n", false, 0.0);
     assert_non_null(
         strstr(table.warning, ": times fall with tokens: 9 s for 16 and 8.5 s for 32, at 0 KV "));
@@ -143,9 +138,8 @@ static void times_that_fall_are_said_and_end_level(void **state)
     spec_time_table_free(&table);
 }
 
-static void wrong_files_are_refused_in_one_line(void **state)
+TEST(wrong_files_are_refused_in_one_line)
 {
-    (void)state;
     static const struct {
         const char *text, *expected;
         bool draft;
@@ -208,18 +202,4 @@ static void wrong_files_are_refused_in_one_line(void **state)
     spec_error error = {""};
     assert_int_not_equal(spec_time_table_read(&table, "/nowhere/x.csv", false, 0.0, &error), 0);
     assert_non_null(strstr(error.text, "/nowhere/x.csv"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(interpolation_reproduces_bilinear_functions),
-        cmocka_unit_test(widths_need_not_share_their_kv_tokens),
-        cmocka_unit_test(below_the_first_point_its_time_holds),
-        cmocka_unit_test(without_kv_tokens_a_slope_is_given),
-        cmocka_unit_test(results_of_bench_have_both_sides),
-        cmocka_unit_test(times_that_fall_are_said_and_end_level),
-        cmocka_unit_test(wrong_files_are_refused_in_one_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,9 +29,8 @@ static void check(spec_ratio_entry *entries, int n)
     }
 }
 
-static void ratios_of_all_sizes_and_many_ties_are_sorted_and_keep_their_order(void **state)
+TEST(ratios_of_all_sizes_and_many_ties_are_sorted_and_keep_their_order)
 {
-    (void)state;
     static spec_ratio_entry entries[2 * MOST];
     static const int sizes[] = {0, 1, 2, 3, 23, 24, 25, 26, 300, MOST};
     spec_rng_state rng = spec_rng_stream_state(spec_test_seed(), 0);
@@ -50,20 +49,10 @@ static void ratios_of_all_sizes_and_many_ties_are_sorted_and_keep_their_order(vo
         }
 }
 
-static void equal_ratios_take_no_pass(void **state)
+TEST(equal_ratios_take_no_pass)
 {
-    (void)state;
     static spec_ratio_entry entries[200];
     for (int i = 0; i < 100; i++) entries[i].ratio = 0.385;
     assert_ptr_equal(spec_ratio_sort(entries, 100), entries);
     check(entries, 100);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ratios_of_all_sizes_and_many_ties_are_sorted_and_keep_their_order),
-        cmocka_unit_test(equal_ratios_take_no_pass),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,9 +34,8 @@ static double left_of(const spec_residual *e, int i)
     return fmax(e->target[i] - e->taken * e->row[i], e->kept * e->target[i]);
 }
 
-static void sums_are_those_token_by_token(void **state)
+TEST(sums_are_those_token_by_token)
 {
-    (void)state;
     static double target[V], row[V], block[V];
     uint64_t noise = spec_test_seed();
     for (int i = 0; i < 60; i++) {
@@ -73,9 +72,8 @@ static void sums_are_those_token_by_token(void **state)
     }
 }
 
-static void kernels_give_the_same_bytes(void **state)
+TEST(kernels_give_the_same_bytes)
 {
-    (void)state;
 #if !defined(__x86_64__)
     print_message("skipped: the portable kernels are the only ones here\n");
     skip();
@@ -107,9 +105,8 @@ static void kernels_give_the_same_bytes(void **state)
 }
 
 /* By enumeration of both decisions, block and token. */
-static void a_token_is_drawn_with_what_is_left_of_it(void **state)
+TEST(a_token_is_drawn_with_what_is_left_of_it)
 {
-    (void)state;
     static double target[V], row[V], block[V], law[V];
     uint64_t noise = spec_test_seed();
     rows(target, row, &noise);
@@ -128,14 +125,4 @@ static void a_token_is_drawn_with_what_is_left_of_it(void **state)
         for (int x = 0; x < vocabs[k]; x++) assert_within(law[x], left_of(&e, x) / all, 1e-15);
         spec_enumeration_free(&walk);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_are_those_token_by_token),
-        cmocka_unit_test(kernels_give_the_same_bytes),
-        cmocka_unit_test(a_token_is_drawn_with_what_is_left_of_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

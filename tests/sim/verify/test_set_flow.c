@@ -69,9 +69,8 @@ static uint64_t sent(const problem *before, const problem *after, const uint64_t
     return total;
 }
 
-static void the_flow_is_as_large_as_the_smallest_cut(void **state)
+TEST(the_flow_is_as_large_as_the_smallest_cut)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, (unsigned long)spec_test_seed());
     for (uint64_t c = 0; c < spec_test_samples(5000); c++) {
@@ -89,9 +88,8 @@ static void the_flow_is_as_large_as_the_smallest_cut(void **state)
 
 /* Set i has tokens i and i + 1 and fills token i. Only an exchange of all sets makes way for the
  * last one, which has token 0 alone. */
-static void an_exchange_can_take_all_tokens(void **state)
+TEST(an_exchange_can_take_all_tokens)
 {
-    (void)state;
     enum { V = SPEC_SET_FLOW_VOCAB };
     const uint64_t most = UINT64_C(1) << 58; /* 32 supplies of it stay below 2^64 */
     uint64_t flow[V * V], supply[V], demand[V];
@@ -105,13 +103,4 @@ static void an_exchange_can_take_all_tokens(void **state)
         assert_true(supply[i] == 0 && demand[i] == 0);
         assert_true(flow[i * V + (i + 1) % V] == most);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_flow_is_as_large_as_the_smallest_cut),
-        cmocka_unit_test(an_exchange_can_take_all_tokens),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

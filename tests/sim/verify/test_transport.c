@@ -52,9 +52,8 @@ static void enumerate(double *ret_law, const spec_transport *transport, const in
     spec_enumeration_free(&walk);
 }
 
-static void what_is_selected_has_its_law(void **state)
+TEST(what_is_selected_has_its_law)
 {
-    (void)state;
     enum { V_MAX = 40 };
     uint64_t noise = spec_test_seed();
     double worst = 0.0;
@@ -84,9 +83,8 @@ static void mix(double *target, const double *row, int V, double share)
 }
 
 /* The law sums to one and attains the optimum. */
-static void large_vocabularies_lose_nothing(void **state)
+TEST(large_vocabularies_lose_nothing)
 {
-    (void)state;
     enum { V = 32000 };
     uint64_t noise = spec_test_seed();
     double *const row = malloc(V * sizeof *row), *const target = malloc(V * sizeof *target);
@@ -115,9 +113,8 @@ static void large_vocabularies_lose_nothing(void **state)
 
 /* 1000 tokens: 3000 selections, in 20 cells of the order. Selecting always the highest token, or
  * any of them uniformly, puts some hundreds more or fewer into the last cell. */
-static void selections_follow_their_law(void **state)
+TEST(selections_follow_their_law)
 {
-    (void)state;
     enum { V = 1000, CELLS = 20, DRAWS = 3000 };
     const uint64_t draws = spec_test_samples(DRAWS);
     uint64_t noise = spec_test_seed();
@@ -155,9 +152,8 @@ static void selections_follow_their_law(void **state)
 
 /* A draft as small as doubles are, and tokens that only one of the rows has: the law is finite, and
  * sums to one. */
-static void extreme_rows_have_a_law(void **state)
+TEST(extreme_rows_have_a_law)
 {
-    (void)state;
     static const double rows[][4] = {
         {0.25, 0.25, 0.25, 0.25}, {1.0, 0.0, 0.0, 0.0},     {1e-320, 1.0, 0.0, 0.0},
         {0.0, 1e-320, 0.0, 1.0},  {0.5, 0.5, 1e-300, 0.0},  {0.0, 0.0, 1e-17, 1.0},
@@ -187,15 +183,4 @@ static void extreme_rows_have_a_law(void **state)
             assert_within(accepted, 1.0 + least, 1e-14);
         }
     spec_transport_free(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_selected_has_its_law),
-        cmocka_unit_test(large_vocabularies_lose_nothing),
-        cmocka_unit_test(selections_follow_their_law),
-        cmocka_unit_test(extreme_rows_have_a_law),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,9 +10,8 @@
 
 enum { V_MAX = TUPLES_V };
 
-static void the_law_is_that_of_the_shares(void **state)
+TEST(the_law_is_that_of_the_shares)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, (unsigned long)spec_test_seed());
     for (int c = 0; c < 200; c++) {
@@ -76,9 +75,8 @@ static double optimum(const double *target, const double *row, int V, int n)
     return 1.0 + least;
 }
 
-static void the_law_accepts_the_optimum_to_rounding(void **state)
+TEST(the_law_accepts_the_optimum_to_rounding)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, (unsigned long)spec_test_seed());
     double gap = 0.0;
@@ -101,9 +99,8 @@ static void the_law_accepts_the_optimum_to_rounding(void **state)
     gsl_rng_free(rng);
 }
 
-static void the_last_plans_are_kept(void **state)
+TEST(the_last_plans_are_kept)
 {
-    (void)state;
     static const double target[5][3] = {
         {0.5, 0.3, 0.2}, {0.3, 0.4, 0.3}, {0.1, 0.1, 0.8}, {0.6, 0.2, 0.2}, {1, 0, 0}};
     static const double row[3] = {0.2, 0.5, 0.3}, other[3] = {0.2, 0.4, 0.4};
@@ -119,14 +116,4 @@ static void the_last_plans_are_kept(void **state)
     assert_ptr_equal(spec_transport_sets_plan(&sets, target[4], row, 2), plan[2]);
     assert_ptr_equal(spec_transport_sets_plan(&sets, target[3], row, 2), plan[3]);
     spec_transport_sets_free(&sets);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_law_is_that_of_the_shares),
-        cmocka_unit_test(the_law_accepts_the_optimum_to_rounding),
-        cmocka_unit_test(the_last_plans_are_kept),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

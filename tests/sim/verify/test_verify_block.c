@@ -13,9 +13,8 @@
 
 /* Tokens 2, 2, 3: ratios 2/3, 11/6, 37/35. The first two reach 2/3 and 1 (11/9, capped), the
  * third 1. */
-static void the_whole_block_is_kept_with_the_capped_product_of_the_ratios(void **state)
+TEST(the_whole_block_is_kept_with_the_capped_product_of_the_ratios)
 {
-    (void)state;
     rule_case run = rule_case_text((const int[]){2, 2, 3}, 3);
     rule_case_verify(&run, "block", (const int[]){1, 1}, 2);
     assert_true(run.asked[0] == 1.0);
@@ -29,9 +28,8 @@ static void the_whole_block_is_kept_with_the_capped_product_of_the_ratios(void *
 
 /* Tokens 0, 1, 1: ratios 4, 1/5, 18/25, so the prefixes reach 1, .2 and .144: a cap at the first
  * token persists. */
-static void a_prefix_is_kept_with_its_residual_over_what_is_left(void **state)
+TEST(a_prefix_is_kept_with_its_residual_over_what_is_left)
 {
-    (void)state;
     rule_case run = rule_case_text((const int[]){0, 1, 1}, 3);
     rule_case_verify(&run, "block", (const int[]){1, 0}, 2);
     assert_within(run.asked[0], 0.144, 1e-15);
@@ -58,9 +56,8 @@ static void a_prefix_is_kept_with_its_residual_over_what_is_left(void **state)
 
 /* Tokens 3, 1: ratios 1/4 and 1/5. Keeping one leaves the residual (.25 (.15, .05, .55, .25) - (.3,
  * .25, .3, .15))+, which is 0. */
-static void keeping_nothing_is_certain_at_last_and_corrects_from_the_first_residual(void **state)
+TEST(keeping_nothing_is_certain_at_last_and_corrects_from_the_first_residual)
 {
-    (void)state;
     rule_case run = rule_case_text((const int[]){3, 1}, 2);
     rule_case_verify(&run, "block", (const int[]){0, 0, 1, 0}, 4);
     assert_within(run.asked[0], 0.95, 1e-15);
@@ -71,9 +68,8 @@ static void keeping_nothing_is_certain_at_last_and_corrects_from_the_first_resid
     rule_case_free(&run);
 }
 
-static void a_token_that_the_target_excludes_gives_up_all_that_follows(void **state)
+TEST(a_token_that_the_target_excludes_gives_up_all_that_follows)
 {
-    (void)state;
     static const double none[] = {0.0, 0.5, 0.15, 0.35}, next[] = {0.25, 0.25, 0.25, 0.25};
     rule_case run = rule_case_text((const int[]){0, 0}, 2);
     run.target[1] = none;
@@ -87,9 +83,8 @@ static void a_token_that_the_target_excludes_gives_up_all_that_follows(void **st
 
 /* A law that gives a token nearly 0 makes its ratio infinite; after a token of chance 0 the block
  * must stay at 0. */
-static void an_infinite_ratio_does_not_revive_a_block(void **state)
+TEST(an_infinite_ratio_does_not_revive_a_block)
 {
-    (void)state;
     static const double none[] = {0.0, 0.5, 0.15, 0.35}, faint[] = {1.0, 1e-310, 0.0, 0.0},
                         even[] = {0.25, 0.25, 0.25, 0.25};
     for (int r = 0; r < 2; r++) {
@@ -110,9 +105,8 @@ static void an_infinite_ratio_does_not_revive_a_block(void **state)
     }
 }
 
-static void a_chosen_chain_is_judged_by_the_targets_probabilities_of_it(void **state)
+TEST(a_chosen_chain_is_judged_by_the_targets_probabilities_of_it)
 {
-    (void)state;
     rule_case run;
     rule_case_init(&run, 4);
     for (int i = 0; i < 3; i++) run.target[i] = rule_case_target[i];
@@ -132,9 +126,8 @@ static void a_chosen_chain_is_judged_by_the_targets_probabilities_of_it(void **s
     rule_case_free(&run);
 }
 
-static void an_empty_draft_gives_one_token_of_the_target(void **state)
+TEST(an_empty_draft_gives_one_token_of_the_target)
 {
-    (void)state;
     rule_case run = rule_case_text(NULL, 0);
     rule_case_verify(&run, "block", (const int[]){1, 2}, 2);
     assert_within(run.asked[1], 0.2, 1e-15);
@@ -144,9 +137,8 @@ static void an_empty_draft_gives_one_token_of_the_target(void **state)
 
 /* If the rows are equal up to rounding, reach may fall short of 1 by it and the residual be
  * empty. */
-static void a_residual_that_rounding_emptied_is_the_target(void **state)
+TEST(a_residual_that_rounding_emptied_is_the_target)
 {
-    (void)state;
     static const double even[] = {0.25, 0.25, 0.25, 0.25},
                         less[] = {0.25, 0.25 - 0x1p-54, 0.25, 0.25};
     rule_case run;
@@ -160,9 +152,8 @@ static void a_residual_that_rounding_emptied_is_the_target(void **state)
     rule_case_free(&run);
 }
 
-static void in_a_tree_the_first_children_are_the_block(void **state)
+TEST(in_a_tree_the_first_children_are_the_block)
 {
-    (void)state;
     rule_case run;
     rule_case_init(&run, 4);
     static const double after[][4] = {{0.15, 0.05, 0.55, 0.25},
@@ -237,9 +228,8 @@ static void check(const table_model *goal, const table_model *draft, const char 
 static const int most[3][5] = {{4, 4, 4, 4, 4}, {4, 4, 4, 4, 3}, {4, 4, 3, 3, 2}};
 
 /* 240 pairs with sampled and 240 with chosen drafts in each family. */
-static void the_law_is_the_targets_and_what_is_kept_has_the_closed_form(void **state)
+TEST(the_law_is_the_targets_and_what_is_kept_has_the_closed_form)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(16);
     for (int family = 0; family < PAIR_FAMILIES; family++)
@@ -261,9 +251,8 @@ static void the_law_is_the_targets_and_what_is_kept_has_the_closed_form(void **s
 
 /* [Sun25] section 2, target (1/3, 2/3), draft (2/3, 1/3), K = 2: tests/oracle/multi.py prints
  * E[tau] = 10/9 for token and 11/9 for block; tests/oracle/misc.py 5/3 for block at K = 3. */
-static void the_papers_example_keeps_eleven_ninths(void **state)
+TEST(the_papers_example_keeps_eleven_ninths)
 {
-    (void)state;
     table_model goal, draft;
     rule_law_pair(&goal, &draft, (const double[]){1.0 / 3.0, 2.0 / 3.0},
                   (const double[]){2.0 / 3.0, 1.0 / 3.0}, 2);
@@ -289,9 +278,8 @@ static void the_papers_example_keeps_eleven_ninths(void **state)
 /* First rows (2/3, 1/3) and (1/3, 2/3), ratios 2 and 1/2. A second place that differs pays only
  * after the ratio 1/2: there its ratio 3/2 repays the deficit. After the ratio 2 the surplus is
  * lost, as for token. A rule that carried the surplus over would keep 4/3 of the first pair. */
-static void a_later_surplus_repays_a_deficit_and_an_earlier_surplus_is_lost(void **state)
+TEST(a_later_surplus_repays_a_deficit_and_an_earlier_surplus_is_lost)
 {
-    (void)state;
     static const double first[2] = {2.0 / 3.0, 1.0 / 3.0}, from[2] = {1.0 / 3.0, 2.0 / 3.0},
                         other[2] = {0.25, 0.75};
     for (int after = 0; after < 2; after++) {
@@ -360,9 +348,8 @@ static void let_nothing_repay(const table_model *goal, table_model *draft, int K
 /* Half of the pairs are random, half constructed so that nothing repays; K <= 3, so each text has a
  * row of its own. `inverted` counts the pairs on which the condition with the reversed order would
  * be wrong. */
-static void block_keeps_what_token_keeps_iff_no_ratio_exceeds_1_after_one_fell_short(void **state)
+TEST(block_keeps_what_token_keeps_iff_no_ratio_exceeds_1_after_one_fell_short)
 {
-    (void)state;
     static const pair_family families[] = {PAIR_PLAIN, PAIR_ZEROS,    PAIR_LEVELS,
                                            PAIR_EQUAL, PAIR_DISJOINT, PAIR_ONE_HOT};
     uint64_t noise = spec_test_seed();
@@ -395,9 +382,8 @@ static void block_keeps_what_token_keeps_iff_no_ratio_exceeds_1_after_one_fell_s
 
 /* At temperature 0 the target is one-hot: a prefix reaches 1 until the first token that differs,
  * then 0. */
-static void at_temperature_zero_it_keeps_what_greedy_keeps(void **state)
+TEST(at_temperature_zero_it_keeps_what_greedy_keeps)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (int c = 0; c < 60; c++) {
         table_model goal, draft, unused;
@@ -424,7 +410,7 @@ static void at_temperature_zero_it_keeps_what_greedy_keeps(void **state)
 }
 
 /* Ratios 2, then 255/256 each: block caps the product at the first token, hsd never does. */
-static void the_longest_chain_is_judged(void **state)
+TEST(the_longest_chain_is_judged)
 {
     enum { K = SPEC_K_MAX };
     static const double drafted[2] = {0.5, 0.5}, likes[2] = {1.0, 0.0},
@@ -433,7 +419,6 @@ static void the_longest_chain_is_judged(void **state)
     const double capped = pow(255.0 / 256.0, K - 1), joint = 2.0 * capped;
     int token[K + 1], node[K];
     const double *on[K + 1] = {likes};
-    (void)state;
     spec_draft draft;
     assert_int_equal(spec_draft_init(&draft, K, 2, NULL), GSL_SUCCESS);
     for (int i = 0; i < K; i++) spec_draft_append(&draft, 0, i - 1, drafted, true);
@@ -450,33 +435,9 @@ static void the_longest_chain_is_judged(void **state)
     spec_draft_free(&draft);
 }
 
-static void it_claims_to_be_lossless(void **state)
+TEST(it_claims_to_be_lossless)
 {
-    (void)state;
     const spec_rule *rule;
     assert_int_equal(spec_rule_find(&rule, "block", NULL), GSL_SUCCESS);
     assert_int_equal(rule->claim, SPEC_LOSSLESS);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_whole_block_is_kept_with_the_capped_product_of_the_ratios),
-        cmocka_unit_test(a_prefix_is_kept_with_its_residual_over_what_is_left),
-        cmocka_unit_test(keeping_nothing_is_certain_at_last_and_corrects_from_the_first_residual),
-        cmocka_unit_test(a_token_that_the_target_excludes_gives_up_all_that_follows),
-        cmocka_unit_test(an_infinite_ratio_does_not_revive_a_block),
-        cmocka_unit_test(a_chosen_chain_is_judged_by_the_targets_probabilities_of_it),
-        cmocka_unit_test(an_empty_draft_gives_one_token_of_the_target),
-        cmocka_unit_test(a_residual_that_rounding_emptied_is_the_target),
-        cmocka_unit_test(in_a_tree_the_first_children_are_the_block),
-        cmocka_unit_test(the_law_is_the_targets_and_what_is_kept_has_the_closed_form),
-        cmocka_unit_test(the_papers_example_keeps_eleven_ninths),
-        cmocka_unit_test(a_later_surplus_repays_a_deficit_and_an_earlier_surplus_is_lost),
-        cmocka_unit_test(block_keeps_what_token_keeps_iff_no_ratio_exceeds_1_after_one_fell_short),
-        cmocka_unit_test(at_temperature_zero_it_keeps_what_greedy_keeps),
-        cmocka_unit_test(the_longest_chain_is_judged),
-        cmocka_unit_test(it_claims_to_be_lossless),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

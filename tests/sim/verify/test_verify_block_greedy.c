@@ -74,9 +74,8 @@ static const int most[5][K_MAX] = {
     {4, 4, 3, 3}, {4, 3, 3, 2}, {3, 3, 2, 2}, {3, 2, 2, 2}, {2, 2, 2, 0}};
 
 /* At least 20 shapes per family, 10 pairs each: texts of up to five rounds. */
-static void the_law_is_the_targets_over_any_number_of_rounds(void **state)
+TEST(the_law_is_the_targets_over_any_number_of_rounds)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(11);
     double worst = 0.0;
@@ -110,9 +109,8 @@ static void the_law_is_the_targets_over_any_number_of_rounds(void **state)
 
 /* E[n_accepted] of the second round by enumeration, and from the theory of the state after the
  * first. */
-static void the_second_round_keeps_what_its_own_target_allows(void **state)
+TEST(the_second_round_keeps_what_its_own_target_allows)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (int c = 0; c < 6 * PAIR_FAMILIES; c++) {
         const int K = 2 + c % 2, V = 4 - K;
@@ -154,9 +152,8 @@ static void the_second_round_keeps_what_its_own_target_allows(void **state)
 }
 
 /* [Sun25]'s example, target (1/3, 2/3), draft (2/3, 1/3), K = 2: 12/9, where block keeps 11/9. */
-static void the_papers_example_keeps_twelve_ninths(void **state)
+TEST(the_papers_example_keeps_twelve_ninths)
 {
-    (void)state;
     table_model goal, draft;
     rule_law_pair(&goal, &draft, (const double[]){1.0 / 3.0, 2.0 / 3.0},
                   (const double[]){2.0 / 3.0, 1.0 / 3.0}, 2);
@@ -169,9 +166,8 @@ static void the_papers_example_keeps_twelve_ninths(void **state)
 }
 
 /* The draft's text may end where the target's does not, and vice versa; lengths may change. */
-static void ends_of_texts_and_changing_lengths_change_no_law(void **state)
+TEST(ends_of_texts_and_changing_lengths_change_no_law)
 {
-    (void)state;
     static const char *const policies[] = {"fixed", "heuristic?cap=4", "oracle"};
     static const char *const draftings[] = {"chain", "greedy", "lookup?max=2"};
     uint64_t noise = spec_test_seed();
@@ -252,9 +248,8 @@ static double tv_of_two_pieces(const table_model *goal, const table_model *draft
     return tv;
 }
 
-static void what_is_handed_on_ends_with_the_text_and_not_before(void **state)
+TEST(what_is_handed_on_ends_with_the_text_and_not_before)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     int shown = 0;
     for (int c = 0; c < 20; c++) {
@@ -271,9 +266,8 @@ static void what_is_handed_on_ends_with_the_text_and_not_before(void **state)
 }
 
 /* The decoder refuses the rule with drafts of unknown length. */
-static void trees_and_lengths_that_depend_on_the_draft_are_refused(void **state)
+TEST(trees_and_lengths_that_depend_on_the_draft_are_refused)
 {
-    (void)state;
     table_model goal, draft;
     table_model_init(&goal, 3);
     table_model_init(&draft, 3);
@@ -343,9 +337,8 @@ static void verify(scripted *s, const int *token, const int *answer, int n)
 
 /* Tokens 0, 0, 2: ratios 5/2, 9/20, 3/4, joint 5/2, 9/8, 27/32. A prefix above 1 is certainly kept,
  * with a residual that has its whole product. */
-static void a_prefix_that_the_target_likes_better_is_kept_for_certain(void **state)
+TEST(a_prefix_that_the_target_likes_better_is_kept_for_certain)
 {
-    (void)state;
     scripted s;
     scripted_init(&s);
     verify(&s, (const int[]){0, 0, 2}, (const int[]){1, 1}, 2);
@@ -363,9 +356,8 @@ static void a_prefix_that_the_target_likes_better_is_kept_for_certain(void **sta
 /* Round 1: tokens 1, 1, 1 (ratios 3/5, 4, 12/7), all rejected; correction 0, of joint ratio 5/2. So
  * the next position has (5/2 (.5, .3, .2) - (.2, .5, .3))+ = (1.05, .25, .2), and the next token's
  * ratio is over .2, .5 or .3. */
-static void the_next_round_has_the_residual_for_its_target(void **state)
+TEST(the_next_round_has_the_residual_for_its_target)
 {
-    (void)state;
     scripted s;
     scripted_init(&s);
     verify(&s, (const int[]){1, 2, 0}, (const int[]){0, 0, 0, 1, 0}, 5);
@@ -395,9 +387,8 @@ static void the_next_round_has_the_residual_for_its_target(void **state)
 /* The same first round; then a chain that was chosen, 0, 2, 1. The first position has
  * (5/2 (.5, .3, .2) - (1, 0, 0))+ = (.25, .75, .5), the second
  * (5/4 (.27, .4, .33) - (0, 0, 1))+ = (.3375, .5, 0): the whole is never kept. */
-static void a_chosen_token_is_taken_off_the_residual_whole(void **state)
+TEST(a_chosen_token_is_taken_off_the_residual_whole)
 {
-    (void)state;
     const int chosen[] = {0, 2, 1}, answer[] = {0, 0, 1, 0};
     scripted s;
     spec_script script;
@@ -414,20 +405,4 @@ static void a_chosen_token_is_taken_off_the_residual_whole(void **state)
     assert_within(s.asked[3], 0.3375 / 0.8375, 1e-15);
     assert_int_equal(s.round.n_accepted, 1);
     scripted_free(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_law_is_the_targets_over_any_number_of_rounds),
-        cmocka_unit_test(the_second_round_keeps_what_its_own_target_allows),
-        cmocka_unit_test(the_papers_example_keeps_twelve_ninths),
-        cmocka_unit_test(ends_of_texts_and_changing_lengths_change_no_law),
-        cmocka_unit_test(what_is_handed_on_ends_with_the_text_and_not_before),
-        cmocka_unit_test(trees_and_lengths_that_depend_on_the_draft_are_refused),
-        cmocka_unit_test(a_prefix_that_the_target_likes_better_is_kept_for_certain),
-        cmocka_unit_test(the_next_round_has_the_residual_for_its_target),
-        cmocka_unit_test(a_chosen_token_is_taken_off_the_residual_whole),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,9 +51,8 @@ static void conditional(double *ret_law, const char *rule, int token, const doub
 
 /* By hand. Gumbel: ratios 5/2, 3/5, 2/3, where D is 5/2, 1, 31/30. MinHash: the larger of the rows
  * sum to 1.3. */
-static void small_rows_have_their_coupling(void **state)
+TEST(small_rows_have_their_coupling)
 {
-    (void)state;
     const double gumbel[3][3] = {
         {1.0, 0.0, 0.0},
         {0.5 * (1.0 / 15 / (31.0 / 30) + (11.0 / 6) / (31.0 / 30) / 2.5), 0.6, 0.2 / 15.5},
@@ -69,9 +68,8 @@ static void small_rows_have_their_coupling(void **state)
     }
 }
 
-static void a_round_goes_on_after_an_agreement_and_ends_with_the_first_other_token(void **state)
+TEST(a_round_goes_on_after_an_agreement_and_ends_with_the_first_other_token)
 {
-    (void)state;
     static const double after[] = {0.15, 0.6, 0.25};
     static const char *const rules[] = {"gumbel", "minhash"};
     for (int r = 0; r < 2; r++) {
@@ -94,9 +92,8 @@ static void a_round_goes_on_after_an_agreement_and_ends_with_the_first_other_tok
 
 /* A chosen token is independent of the noise: the target's own sample must equal it. One
  * decision. */
-static void a_chosen_token_is_matched(void **state)
+TEST(a_chosen_token_is_matched)
 {
-    (void)state;
     static const char *const rules[] = {"gumbel", "minhash"};
     for (int r = 0; r < 2; r++) {
         rule_case run;
@@ -115,9 +112,8 @@ static void a_chosen_token_is_matched(void **state)
 
 /* Ratios that overflow and products that vanish: all values stay finite, and the marginal is the
  * target's. */
-static void rows_at_the_ends_of_the_numbers_are_served(void **state)
+TEST(rows_at_the_ends_of_the_numbers_are_served)
 {
-    (void)state;
     static const double pairs[][2][4] = {{{0.5, 0.3, 0.2, 0.0}, {1e-320, 0.5, 0.5, 0.0}},
                                          {{1e-320, 0.5, 0.5, 0.0}, {0.5, 1e-310, 0.5, 0.0}},
                                          {{1e-200, 0.4, 0.6, 0.0}, {0.5, 0.5, 1e-200, 0.0}},
@@ -172,9 +168,8 @@ static double minhash_law(double *ret_law, const double *goal, const double *dra
     return agreed / either;
 }
 
-static void the_output_is_the_targets_and_as_much_is_kept_as_the_closed_form_says(void **state)
+TEST(the_output_is_the_targets_and_as_much_is_kept_as_the_closed_form_says)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     const int pairs = (int)spec_test_samples(16);
     assert_true(rule_law_check("gumbel", gumbel_law, NULL, pairs, 1e-13, &noise) < 1e-13);
@@ -182,9 +177,8 @@ static void the_output_is_the_targets_and_as_much_is_kept_as_the_closed_form_say
 }
 
 /* Twenty-four tokens: longer sorts, and ties among ratios and with those of the drafted token. */
-static void larger_rows_are_coupled_as_exactly(void **state)
+TEST(larger_rows_are_coupled_as_exactly)
 {
-    (void)state;
     enum { V = 24 };
     static const char *const rules[] = {"gumbel", "minhash"};
     rule_law_formula *const formulas[] = {gumbel_law, minhash_law};
@@ -239,9 +233,8 @@ static void throw_darts(int *ret_x, int *ret_y, const double *goal, const double
 
 /* Pairs of tokens of 40,000 races or throws against the rule's own joint law. The other rule's law
  * is rejected at p < 1e-30: the two differ by 2 % of the pairs and more. */
-static void the_joint_law_is_that_of_races_and_of_darts(void **state)
+TEST(the_joint_law_is_that_of_races_and_of_darts)
 {
-    (void)state;
     enum { V = 4, PAIRS = 4 };
     static const double goals[PAIRS][V] = {{0.27, 0.33, 0.15, 0.25},
                                            {0.1, 0.0, 0.62, 0.28},
@@ -286,18 +279,4 @@ static void the_joint_law_is_that_of_races_and_of_darts(void **state)
             assert_true(spec_battery_chi_square(counted, possible[1], cells) < 1e-30);
         }
     gsl_rng_free(rng);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_rows_have_their_coupling),
-        cmocka_unit_test(a_round_goes_on_after_an_agreement_and_ends_with_the_first_other_token),
-        cmocka_unit_test(a_chosen_token_is_matched),
-        cmocka_unit_test(rows_at_the_ends_of_the_numbers_are_served),
-        cmocka_unit_test(the_output_is_the_targets_and_as_much_is_kept_as_the_closed_form_says),
-        cmocka_unit_test(larger_rows_are_coupled_as_exactly),
-        cmocka_unit_test(the_joint_law_is_that_of_races_and_of_darts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,9 +6,8 @@
 
 /* The third token has probability 0: its place is drawn from (.27, .36, 0, .37), not from the
  * residual (.27, 0, 0, .02). */
-static void the_place_of_an_impossible_token_is_drawn_from_the_target(void **state)
+TEST(the_place_of_an_impossible_token_is_drawn_from_the_target)
 {
-    (void)state;
     rule_case run = rule_case_text((const int[]){0, 2, 2}, 3);
     rule_case_verify(&run, "cut-invalid", (const int[]){1, 1, 1}, 3);
     assert_within(run.asked[2], 0.36, 1e-15);
@@ -34,9 +33,8 @@ static void the_place_of_an_impossible_token_is_drawn_from_the_target(void **sta
 }
 
 /* The engine's own kernel gave .73 in 400 rounds; .5 .5 0 and .45 .05 .5 give .7 exactly. */
-static void the_worked_example_has_its_law(void **state)
+TEST(the_worked_example_has_its_law)
 {
-    (void)state;
     table_model goal, draft;
     rule_law_pair(&goal, &draft, (const double[]){0.5, 0.5, 0.0}, (const double[]){0.45, 0.05, 0.5},
                   3);
@@ -55,9 +53,8 @@ static void the_worked_example_has_its_law(void **state)
 }
 
 /* A chosen draft has no residual but the target: the cut is right there, for both rules. */
-static void one_hot_drafts_are_unharmed(void **state)
+TEST(one_hot_drafts_are_unharmed)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     double sampled = 0.0;
     for (int c = 0; c < 20 * PAIR_FAMILIES; c++) {
@@ -77,14 +74,4 @@ static void one_hot_drafts_are_unharmed(void **state)
         table_model_free(&draft);
     }
     assert_true(sampled > 0.05);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_place_of_an_impossible_token_is_drawn_from_the_target),
-        cmocka_unit_test(the_worked_example_has_its_law),
-        cmocka_unit_test(one_hot_drafts_are_unharmed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

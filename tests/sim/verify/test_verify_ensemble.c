@@ -3,9 +3,8 @@
 #include "tests/support/rule_case.h"
 #include "tests/support/support.h"
 
-static void acceptance_is_a_mixture_and_the_correction_the_token_rules(void **state)
+TEST(acceptance_is_a_mixture_and_the_correction_the_token_rules)
 {
-    (void)state;
     rule_case run = rule_case_text((const int[]){3, 0, 2}, 3);
     rule_case_verify(&run, "ensemble?w=0.4", (const int[]){1, 1, 0, 0}, 4);
     assert_within(run.asked[0], 0.6 + 0.4 * 0.1 / 0.4, 1e-15);
@@ -18,9 +17,8 @@ static void acceptance_is_a_mixture_and_the_correction_the_token_rules(void **st
     rule_case_free(&run);
 }
 
-static void a_chosen_token_is_one_hot(void **state)
+TEST(a_chosen_token_is_one_hot)
 {
-    (void)state;
     rule_case run;
     rule_case_init(&run, 4);
     for (int i = 0; i < 2; i++) run.target[i] = rule_case_target[i];
@@ -29,13 +27,4 @@ static void a_chosen_token_is_one_hot(void **state)
     assert_within(run.asked[0], 1.0 - (0.6 + 0.4 * 0.1), 1e-15);
     assert_within(run.asked[1], 0.4 / 0.9, 1e-15);
     rule_case_free(&run);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(acceptance_is_a_mixture_and_the_correction_the_token_rules),
-        cmocka_unit_test(a_chosen_token_is_one_hot),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

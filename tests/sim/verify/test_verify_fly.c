@@ -16,9 +16,8 @@ static rule_case text(int depth)
     return run;
 }
 
-static void a_rejected_token_returns_if_its_window_is_accepted(void **state)
+TEST(a_rejected_token_returns_if_its_window_is_accepted)
 {
-    (void)state;
     rule_case run = text(3);
     rule_case_verify(&run, "fly?window=1", (const int[]){0, 1, 1, 1}, 4);
     assert_within(run.asked[0], 0.75, 1e-15);
@@ -42,9 +41,8 @@ static void a_rejected_token_returns_if_its_window_is_accepted(void **state)
     rule_case_free(&run);
 }
 
-static void two_rejections_may_return_in_one_round(void **state)
+TEST(two_rejections_may_return_in_one_round)
 {
-    (void)state;
     rule_case run = rule_case_text((const int[]){3, 1, 1}, 3);
     rule_case_verify(&run, "fly?window=1", (const int[]){1, 0, 1, 1}, 4);
     assert_within(run.asked[2], 0.72, 1e-15);
@@ -55,9 +53,8 @@ static void two_rejections_may_return_in_one_round(void **state)
     rule_case_free(&run);
 }
 
-static void the_window_follows_the_draft_length(void **state)
+TEST(the_window_follows_the_draft_length)
 {
-    (void)state;
     rule_case run = text(3); /* min(6, 3 - 1) = 2 */
     rule_case_verify(&run, "fly", (const int[]){0, 1, 1, 1}, 4);
     assert_int_equal(run.round.n_accepted, 3);
@@ -71,9 +68,8 @@ static void the_window_follows_the_draft_length(void **state)
 }
 
 /* Of .4, .3, .2 the entropy is 1.04963 nats; the fourth token is not counted. */
-static void a_certain_place_keeps_its_rejection(void **state)
+TEST(a_certain_place_keeps_its_rejection)
 {
-    (void)state;
     rule_case run = text(3);
     const double gate = -0.4 * log(0.4) - 0.3 * log(0.3) - 0.2 * log(0.2);
     char rule[64];
@@ -86,9 +82,8 @@ static void a_certain_place_keeps_its_rejection(void **state)
     rule_case_free(&run);
 }
 
-static void a_token_of_probability_0_stays_rejected(void **state)
+TEST(a_token_of_probability_0_stays_rejected)
 {
-    (void)state;
     rule_case run;
     rule_case_init(&run, 4);
     for (int i = 0; i < 3; i++) run.target[i] = rule_case_target[2];
@@ -171,9 +166,8 @@ static void check_two_tokens(const pair *p)
     spec_output_law_free(&two);
 }
 
-static void the_law_is_the_formulas(void **state)
+TEST(the_law_is_the_formulas)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (int c = 0; c < 40 * PAIR_FAMILIES; c++) {
         table_model goal, draft;
@@ -191,9 +185,8 @@ static void the_law_is_the_formulas(void **state)
 /* The first token is drafted as 0 and returns half of the time, if both places after it accept. The
  * second is drafted from the target's row, (1/2, 1/2); after it the third is accepted for certain
  * after 0, and half of the time after 1. So of the texts that return 2/3 go on with 0. */
-static void a_place_of_the_window_depends_on_later_acceptance(void **state)
+TEST(a_place_of_the_window_depends_on_later_acceptance)
 {
-    (void)state;
     enum { ROOT = 0, AFTER_00 = 3, AFTER_01 = 4 };
     static const double sure[2] = {1.0, 0.0};
     table_model goal, draft;
@@ -215,9 +208,8 @@ static void a_place_of_the_window_depends_on_later_acceptance(void **state)
     table_model_free(&draft);
 }
 
-static void wrong_settings_are_named(void **state)
+TEST(wrong_settings_are_named)
 {
-    (void)state;
     static const char *const bad[][2] = {{"fly?window=0", "window=0"},
                                          {"fly?window=257", "window=257"},
                                          {"fly?window=some", "window=some"},
@@ -228,19 +220,4 @@ static void wrong_settings_are_named(void **state)
         assert_int_not_equal(spec_rule_init(&rule, bad[i][0], &error), GSL_SUCCESS);
         if (strstr(error.text, bad[i][1]) == NULL) fail_msg("'%s': %s", bad[i][0], error.text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_rejected_token_returns_if_its_window_is_accepted),
-        cmocka_unit_test(two_rejections_may_return_in_one_round),
-        cmocka_unit_test(the_window_follows_the_draft_length),
-        cmocka_unit_test(a_certain_place_keeps_its_rejection),
-        cmocka_unit_test(a_token_of_probability_0_stays_rejected),
-        cmocka_unit_test(the_law_is_the_formulas),
-        cmocka_unit_test(a_place_of_the_window_depends_on_later_acceptance),
-        cmocka_unit_test(wrong_settings_are_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

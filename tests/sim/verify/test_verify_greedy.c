@@ -17,9 +17,8 @@ static rule_case chain_of(const int *token, int n, bool sampled)
     return run;
 }
 
-static void the_argmax_text_comes_out_without_a_decision(void **state)
+TEST(the_argmax_text_comes_out_without_a_decision)
 {
-    (void)state;
     const int text[] = {1, 0, 3};
     const struct {
         int token[2], accepted;
@@ -36,9 +35,8 @@ static void the_argmax_text_comes_out_without_a_decision(void **state)
         }
 }
 
-static void a_draft_of_nothing_gives_the_argmax(void **state)
+TEST(a_draft_of_nothing_gives_the_argmax)
 {
-    (void)state;
     rule_case run = chain_of(NULL, 0, true);
     rule_case_verify(&run, "greedy", NULL, 0);
     assert_int_equal(run.round.n_accepted, 0);
@@ -46,9 +44,8 @@ static void a_draft_of_nothing_gives_the_argmax(void **state)
     rule_case_free(&run);
 }
 
-static void in_a_tree_the_child_with_the_argmax_is_followed(void **state)
+TEST(in_a_tree_the_child_with_the_argmax_is_followed)
 {
-    (void)state;
     rule_case run;
     rule_case_init(&run, 4);
     run.target[0] = target[0];
@@ -67,14 +64,4 @@ static void in_a_tree_the_child_with_the_argmax_is_followed(void **state)
     assert_int_equal(run.round.node[1], 3);
     assert_int_equal(run.round.token[2], 3);
     rule_case_free(&run);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_argmax_text_comes_out_without_a_decision),
-        cmocka_unit_test(a_draft_of_nothing_gives_the_argmax),
-        cmocka_unit_test(in_a_tree_the_child_with_the_argmax_is_followed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,9 +16,8 @@ static const double drafts[][4] = {{0.1, 0.2, 0.3, 0.4}, {0.3, 0.25, 0.3, 0.15}}
 static const double *const rows[] = {drafts[0], drafts[1]};
 
 /* Tokens 0, 1: ratios 4 and 1/5. Block would keep them with .2. */
-static void the_whole_chain_is_kept_with_the_uncapped_product_and_the_rest_as_in_block(void **state)
+TEST(the_whole_chain_is_kept_with_the_uncapped_product_and_the_rest_as_in_block)
 {
-    (void)state;
     rule_case run;
     rule_case_init(&run, 4);
     for (int i = 0; i < 3; i++) run.target[i] = target[i];
@@ -50,9 +49,8 @@ static double kept_whole(const char *rule, const double *const *goal, const doub
 }
 
 /* Ratios 2 and 1.5: a ratio above 1 alone changes nothing. */
-static void a_chain_that_ends_at_its_largest_product_is_kept_as_by_block(void **state)
+TEST(a_chain_that_ends_at_its_largest_product_is_kept_as_by_block)
 {
-    (void)state;
     static const double likes[] = {0.5, 0.25, 0.125, 0.125}, then[] = {0.375, 0.125, 0.25, 0.25},
                         even[] = {0.25, 0.25, 0.25, 0.25};
     const double *const goal[] = {likes, then, even}, *const law[] = {even, even};
@@ -62,9 +60,8 @@ static void a_chain_that_ends_at_its_largest_product_is_kept_as_by_block(void **
 
 /* The drafted tokens have 1..9 64ths by the target and a power of 2 of them by the draft: all
  * products are exact. */
-static void it_keeps_more_than_block_iff_an_earlier_product_exceeds_1_and_the_last(void **state)
+TEST(it_keeps_more_than_block_iff_an_earlier_product_exceeds_1_and_the_last)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     int more = 0, alike = 0;
     for (uint64_t c = 0; c < spec_test_samples(2000); c++) {
@@ -95,9 +92,8 @@ static void it_keeps_more_than_block_iff_an_earlier_product_exceeds_1_and_the_la
 
 /* The longest possible chain, of ratios 1/2, 2, 2, ...: the product grows to 2^254, and beyond any
  * number for a smaller draft. */
-static void the_longest_chain_has_room_and_a_finite_product(void **state)
+TEST(the_longest_chain_has_room_and_a_finite_product)
 {
-    (void)state;
     static const double half[] = {0.25, 0.75}, quarter[] = {0.125, 0.875}, faint[] = {1e-300, 1.0},
                         none[] = {0.0, 1.0};
     static const double *goal[SPEC_K_MAX + 1];
@@ -247,9 +243,8 @@ static double released_round(round_law *r)
 
 /* 40 pairs for each K and V. At K = 1 it is the token rule; beyond, it is biased on every pair in
  * which some first ratio was capped. */
-static void a_round_is_the_released_one_and_its_bias_shows(void **state)
+TEST(a_round_is_the_released_one_and_its_bias_shows)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     const int pairs = (int)spec_test_samples(40);
     for (int K = 1; K <= 3; K++)
@@ -279,9 +274,8 @@ static void a_round_is_the_released_one_and_its_bias_shows(void **state)
 
 /* tests/oracle/misc.py: "HSD g 2 E 4/3 ... TV 0.1111111111111111", "HSD g 3 E 16/9 ... TV
  * 0.06172839506172839"; block keeps 11/9 and 5/3. */
-static void the_papers_example_is_off_by_a_ninth(void **state)
+TEST(the_papers_example_is_off_by_a_ninth)
 {
-    (void)state;
     static const double tv[] = {0.0, 1.0 / 9.0, 5.0 / 81.0},
                         kept[] = {2.0 / 3.0, 4.0 / 3.0, 16.0 / 9.0};
     table_model goal, draft;
@@ -294,18 +288,4 @@ static void the_papers_example_is_off_by_a_ninth(void **state)
     }
     table_model_free(&goal);
     table_model_free(&draft);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(
-            the_whole_chain_is_kept_with_the_uncapped_product_and_the_rest_as_in_block),
-        cmocka_unit_test(a_chain_that_ends_at_its_largest_product_is_kept_as_by_block),
-        cmocka_unit_test(it_keeps_more_than_block_iff_an_earlier_product_exceeds_1_and_the_last),
-        cmocka_unit_test(the_longest_chain_has_room_and_a_finite_product),
-        cmocka_unit_test(a_round_is_the_released_one_and_its_bias_shows),
-        cmocka_unit_test(the_papers_example_is_off_by_a_ninth),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

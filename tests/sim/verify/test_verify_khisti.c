@@ -14,9 +14,8 @@ static const double target[3] = {0.5, 0.3, 0.2}, row[3] = {0.2, 0.5, 0.3};
 
 /* target/row ascends from 1 to 2 to 0. With share 1 the law would be (.36, .25, .39); at .8 token 1
  * has exactly its target: (.328, .3, .372). */
-static void decisions_are_those_worked_out_by_hand(void **state)
+TEST(decisions_are_those_worked_out_by_hand)
 {
-    (void)state;
     static const struct {
         int token[2], n_answers, answer[4];
         double asked[4];
@@ -55,9 +54,8 @@ static double accepted_by(double *ret_tv, const char *rule, const table_model *t
     return accepted;
 }
 
-static void khisti_is_lossless_between_token_and_ot(void **state)
+TEST(khisti_is_lossless_between_token_and_ot)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     const uint64_t pairs = spec_test_samples(200);
     for (int family = 0; family < PAIR_FAMILIES; family++) {
@@ -121,9 +119,8 @@ static double p_of(const char *name, spec_siblings siblings, int n, const double
     return spec_battery_chi_square(count, share, CELLS);
 }
 
-static void what_is_emitted_follows_the_target(void **state)
+TEST(what_is_emitted_follows_the_target)
 {
-    (void)state;
     static const struct {
         const char *rule;
         spec_siblings siblings;
@@ -150,14 +147,4 @@ static void what_is_emitted_follows_the_target(void **state)
         assert_false(spec_battery_rejects(p));
     }
     gsl_rng_free(rng);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(decisions_are_those_worked_out_by_hand),
-        cmocka_unit_test(khisti_is_lossless_between_token_and_ot),
-        cmocka_unit_test(what_is_emitted_follows_the_target),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,9 +7,8 @@
 
 static const double target[4] = {0.4, 0.3, 0.2, 0.1};
 
-static void kseq_tests_all_alike(void **state)
+TEST(kseq_tests_all_alike)
 {
-    (void)state;
     /* tests/oracle/vectors.py: rho of two and three siblings. */
     static const double example_target[3] = {0.5, 0.3, 0.2}, example_row[3] = {0.2, 0.5, 0.3};
     const double two = 1.456776436283, three = 1.792593028269;
@@ -112,9 +111,8 @@ static double least_rho(const double *goal, const double *law, int n, int vocab)
     return high;
 }
 
-static void kseq_finds_rho_in_any_vocabulary(void **state)
+TEST(kseq_finds_rho_in_any_vocabulary)
 {
-    (void)state;
     enum { V = 300 };
     uint64_t noise = spec_test_seed();
     for (int c = 0; c < 200; c++) {
@@ -146,9 +144,8 @@ static void kseq_finds_rho_in_any_vocabulary(void **state)
 
 /* Rows that agree except for a long tail, in which the guesses climb for more passes than are
  * allowed. Any rho >= 1 is at least the ratio of the head, and n would accept 1/32 of it. */
-static void kseq_stays_near_its_rho_where_many_passes_are_needed(void **state)
+TEST(kseq_stays_near_its_rho_where_many_passes_are_needed)
 {
-    (void)state;
     enum { V = 17, N = 32 };
     double both[2][V], weight[V], asked[1], tail[2] = {0.0, 0.0};
     int token[2], node[1];
@@ -168,14 +165,4 @@ static void kseq_stays_near_its_rho_where_many_passes_are_needed(void **state)
     spec_verify_kseq.verify(&round, &spec_verify_kseq, &draft, rows, weight, &script.chance);
     assert_in_range((int)(100.0 * asked[0]), 25, 100);
     spec_draft_free(&draft);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kseq_tests_all_alike),
-        cmocka_unit_test(kseq_finds_rho_in_any_vocabulary),
-        cmocka_unit_test(kseq_stays_near_its_rho_where_many_passes_are_needed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,9 +6,8 @@
 
 #include <string.h>
 
-static void acceptance_is_divided_by_l(void **state)
+TEST(acceptance_is_divided_by_l)
 {
-    (void)state;
     rule_case run = rule_case_text((const int[]){3, 1}, 2);
     rule_case_verify(&run, "lenience?l=0.4", (const int[]){1, 1, 3}, 3);
     assert_within(run.asked[0], 0.1 / 0.16, 1e-15);
@@ -24,9 +23,8 @@ static void acceptance_is_divided_by_l(void **state)
     rule_case_free(&run);
 }
 
-static void a_rejection_corrects_from_the_residual_without_l(void **state)
+TEST(a_rejection_corrects_from_the_residual_without_l)
 {
-    (void)state;
     rule_case run = rule_case_text((const int[]){2, 1}, 2);
     rule_case_verify(&run, "lenience?l=0.8", (const int[]){1, 0, 2}, 3);
     assert_within(run.asked[0], 0.2 / 0.24, 1e-15);
@@ -59,10 +57,8 @@ static double law_of(double *ret_law, const double *goal, const double *drafted,
     return alpha;
 }
 
-static void the_law_is_the_formulas_and_no_token_comes_more_than_one_over_l_times_too_often(
-    void **state)
+TEST(the_law_is_the_formulas_and_no_token_comes_more_than_one_over_l_times_too_often)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     const double l[] = {0.3, 0.5, 0.85};
     const char *const rule[] = {"lenience?l=0.3", "lenience?l=0.5", "lenience?l=0.85"};
@@ -76,9 +72,8 @@ static void the_law_is_the_formulas_and_no_token_comes_more_than_one_over_l_time
 
 /* tests/oracle/misc.py prints, for target (.5, .3, .2) and draft (.2, .5, .3): alpha 1 and TV .3 at
  * l = 1/2, alpha .7 and TV 0 at l = 1. */
-static void the_worked_example_has_its_law(void **state)
+TEST(the_worked_example_has_its_law)
 {
-    (void)state;
     table_model goal, draft;
     rule_law_pair(&goal, &draft, (const double[]){0.5, 0.3, 0.2}, (const double[]){0.2, 0.5, 0.3},
                   3);
@@ -93,9 +88,8 @@ static void the_worked_example_has_its_law(void **state)
     table_model_free(&draft);
 }
 
-static void a_rules_settings_are_read_and_mistakes_are_named(void **state)
+TEST(a_rules_settings_are_read_and_mistakes_are_named)
 {
-    (void)state;
     spec_rule rule;
     spec_error error;
     assert_int_equal(spec_rule_init(&rule, "lenience?l=0.27", &error), GSL_SUCCESS);
@@ -132,17 +126,4 @@ static void a_rules_settings_are_read_and_mistakes_are_named(void **state)
         if (rule.summary == NULL || rule.reference == NULL) /* 'speclab list' prints both */
             fail_msg("%s has no summary or reference", rule.name);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(acceptance_is_divided_by_l),
-        cmocka_unit_test(a_rejection_corrects_from_the_residual_without_l),
-        cmocka_unit_test(
-            the_law_is_the_formulas_and_no_token_comes_more_than_one_over_l_times_too_often),
-        cmocka_unit_test(the_worked_example_has_its_law),
-        cmocka_unit_test(a_rules_settings_are_read_and_mistakes_are_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,9 +17,8 @@ static rule_case chain_of(const int *token, int n, bool sampled)
     return run;
 }
 
-static void every_token_is_drawn_from_the_target(void **state)
+TEST(every_token_is_drawn_from_the_target)
 {
-    (void)state;
     for (int sampled = 0; sampled < 2;
          sampled++) { /* the rule ignores how the draft was made */
         rule_case run = chain_of((const int[]){2, 0}, 2, sampled);
@@ -36,9 +35,8 @@ static void every_token_is_drawn_from_the_target(void **state)
     }
 }
 
-static void the_first_difference_is_emitted_and_ends_the_round(void **state)
+TEST(the_first_difference_is_emitted_and_ends_the_round)
 {
-    (void)state;
     rule_case run = chain_of((const int[]){2, 0}, 2, true);
     rule_case_verify(&run, "match", (const int[]){1}, 1);
     assert_int_equal(run.round.n_accepted, 0);
@@ -50,18 +48,16 @@ static void the_first_difference_is_emitted_and_ends_the_round(void **state)
     rule_case_free(&run);
 }
 
-static void a_draft_of_nothing_gives_one_token_of_the_target(void **state)
+TEST(a_draft_of_nothing_gives_one_token_of_the_target)
 {
-    (void)state;
     rule_case run = chain_of(NULL, 0, true);
     rule_case_verify(&run, "match", (const int[]){3}, 1);
     assert_within(run.asked[0], 0.1, 1e-15);
     rule_case_free(&run);
 }
 
-static void in_a_tree_the_child_with_the_token_is_followed(void **state)
+TEST(in_a_tree_the_child_with_the_token_is_followed)
 {
-    (void)state;
     rule_case run;
     rule_case_init(&run, 4);
     run.target[0] = target[0];
@@ -85,15 +81,4 @@ static void in_a_tree_the_child_with_the_token_is_followed(void **state)
     rule_case_verify(&run, "match", (const int[]){2}, 1);
     assert_int_equal(run.round.n_accepted, 0);
     rule_case_free(&run);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_token_is_drawn_from_the_target),
-        cmocka_unit_test(the_first_difference_is_emitted_and_ends_the_round),
-        cmocka_unit_test(a_draft_of_nothing_gives_one_token_of_the_target),
-        cmocka_unit_test(in_a_tree_the_child_with_the_token_is_followed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

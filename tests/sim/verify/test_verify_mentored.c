@@ -54,10 +54,8 @@ static rule_case one_token(int token, bool sampled)
     return run;
 }
 
-static void a_token_that_the_target_likes_more_is_certain_and_others_have_their_ratio_over_a(
-    void **state)
+TEST(a_token_that_the_target_likes_more_is_certain_and_others_have_their_ratio_over_a)
 {
-    (void)state;
     double law[3], kl;
     rule_case run = one_token(0, true);
     rule_case_verify(&run, "mentored", (const int[]){1, 2}, 2);
@@ -84,9 +82,8 @@ static void a_token_that_the_target_likes_more_is_certain_and_others_have_their_
     rule_case_free(&run);
 }
 
-static void without_a_budget_it_is_the_token_rule(void **state)
+TEST(without_a_budget_it_is_the_token_rule)
 {
-    (void)state;
     rule_case run = one_token(1, true);
     rule_case_verify(&run, "mentored?budget=0", (const int[]){0, 0}, 2);
     assert_true(run.asked[0] == 1.0 - 0.3 / 0.5 && run.asked[1] == 1.0);
@@ -100,9 +97,8 @@ static void without_a_budget_it_is_the_token_rule(void **state)
 
 /* A rejection that only rounding makes possible leaves no residual: then the draw is from the
  * target itself. */
-static void where_rounding_leaves_nothing_the_target_is_drawn_from(void **state)
+TEST(where_rounding_leaves_nothing_the_target_is_drawn_from)
 {
-    (void)state;
     static const double almost[3] = {0x1.fffffffffffffp-2, 0.5, 0.0}, even[3] = {0.5, 0.5, 0.0};
     rule_case run;
     rule_case_init(&run, 3);
@@ -118,9 +114,8 @@ static void where_rounding_leaves_nothing_the_target_is_drawn_from(void **state)
 
 /* ---- enumerated ------------------------------------------------------------------------------ */
 
-static void the_law_is_the_formulas(void **state)
+TEST(the_law_is_the_formulas)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     const double budget[] = {0.01, 0.1, 0.7};
     const char *const rule[] = {"mentored?budget=0.01", "mentored", "mentored?budget=0.7"};
@@ -134,9 +129,8 @@ static void the_law_is_the_formulas(void **state)
 
 /* Any other way to accept and correct within the budget accepts less: 20,000 of them, near the
  * rule's and far. */
-static void no_other_acceptance_within_the_budget_accepts_more(void **state)
+TEST(no_other_acceptance_within_the_budget_accepts_more)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     table_model goal, draft;
     table_model_init(&goal, 4);
@@ -172,17 +166,4 @@ static void no_other_acceptance_within_the_budget_accepts_more(void **state)
     assert_true(within > 1000);
     table_model_free(&goal);
     table_model_free(&draft);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(
-            a_token_that_the_target_likes_more_is_certain_and_others_have_their_ratio_over_a),
-        cmocka_unit_test(without_a_budget_it_is_the_token_rule),
-        cmocka_unit_test(where_rounding_leaves_nothing_the_target_is_drawn_from),
-        cmocka_unit_test(the_law_is_the_formulas),
-        cmocka_unit_test(no_other_acceptance_within_the_budget_accepts_more),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

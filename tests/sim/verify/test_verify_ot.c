@@ -62,9 +62,8 @@ static void check_family(pair_family family, const char *siblings, uint64_t pair
     assert_true(worst < 1e-13 && gap < 1e-12);
 }
 
-static void ot_accepts_the_most_there_is(void **state)
+TEST(ot_accepts_the_most_there_is)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (int family = 0; family < PAIR_FAMILIES; family++) {
         check_family((pair_family)family, "iid", spec_test_samples(200), &noise);
@@ -73,9 +72,8 @@ static void ot_accepts_the_most_there_is(void **state)
 }
 
 /* More than ten tokens: no plan over sets. It accepts at least the optimum of iid siblings. */
-static void without_replacement_a_larger_vocabulary_is_lossless_too(void **state)
+TEST(without_replacement_a_larger_vocabulary_is_lossless_too)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (int family = 0; family < PAIR_FAMILIES; family++) {
         double worst = 0.0, tv;
@@ -96,9 +94,8 @@ static void without_replacement_a_larger_vocabulary_is_lossless_too(void **state
     }
 }
 
-static void known_optima_are_attained(void **state)
+TEST(known_optima_are_attained)
 {
-    (void)state;
     /* tests/oracle/vectors.py, as exact fractions. */
     static const double target[2][3] = {{0.5, 0.3, 0.2}, {0.3, 0.4, 0.3}};
     static const double draft[2][3] = {{0.2, 0.5, 0.3}, {0.6, 0.3, 0.1}};
@@ -129,9 +126,8 @@ static void known_optima_are_attained(void **state)
 /* By hand. First the case of .86: the two tokens below the cut are raised to (.4, .24), in one
  * block. Then a target that is itself a law of selection: the first two tokens part at level .45,
  * the last two at .75. */
-static void decisions_have_the_chances_of_the_levels(void **state)
+TEST(decisions_have_the_chances_of_the_levels)
 {
-    (void)state;
     static const double target[3] = {0.5, 0.3, 0.2}, row[3] = {0.2, 0.5, 0.3};
     static const double rising[3] = {0.2, 0.3, 0.5}, even[3] = {1.0 / 3, 1.0 / 3, 1.0 / 3};
     static const struct {
@@ -162,15 +158,4 @@ static void decisions_have_the_chances_of_the_levels(void **state)
         assert_int_equal(run.round.token[0], cases[i].emitted);
         rule_case_free(&run);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ot_accepts_the_most_there_is),
-        cmocka_unit_test(without_replacement_a_larger_vocabulary_is_lossless_too),
-        cmocka_unit_test(known_optima_are_attained),
-        cmocka_unit_test(decisions_have_the_chances_of_the_levels),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,9 +25,8 @@ static void check_kept(const char *rule, int first, int second, int kept)
     }
 }
 
-static void the_k_likeliest_tokens_are_kept_and_the_lower_id_wins_a_tie(void **state)
+TEST(the_k_likeliest_tokens_are_kept_and_the_lower_id_wins_a_tie)
 {
-    (void)state;
     check_kept("top-k-relaxed?k=1", 0, 1, 2);
     check_kept("top-k-relaxed?k=1", 1, 1, 0);
     check_kept("top-k-relaxed?k=1", 0, 3, 1);
@@ -41,9 +40,8 @@ static void the_k_likeliest_tokens_are_kept_and_the_lower_id_wins_a_tie(void **s
 }
 
 /* The places have .4 .3 .2 .1 and .2 .3 .2 .3; the argmax follows, without a decision. */
-static void a_token_within_delta_is_kept_and_the_argmax_follows(void **state)
+TEST(a_token_within_delta_is_kept_and_the_argmax_follows)
 {
-    (void)state;
     static const struct {
         const char *rule;
         int first, second, kept, last;
@@ -81,9 +79,8 @@ static double law_of(double *ret_law, const double *goal, const double *drafted,
     return alpha;
 }
 
-static void the_law_is_the_formulas(void **state)
+TEST(the_law_is_the_formulas)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     const double k[] = {1, 2, 3};
     const char *const rule[] = {"top-k-relaxed?k=1", "top-k-relaxed?k=2", "top-k-relaxed"};
@@ -93,14 +90,4 @@ static void the_law_is_the_formulas(void **state)
         print_message("%s: tv up to %.3f\n", rule[i], tv);
         assert_true(tv > 0.05);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_k_likeliest_tokens_are_kept_and_the_lower_id_wins_a_tie),
-        cmocka_unit_test(a_token_within_delta_is_kept_and_the_argmax_follows),
-        cmocka_unit_test(the_law_is_the_formulas),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Recursive rejection of siblings, with and without replacement: every branch, by a script. */
 #include "tests/support/sibling_case.h"
+#include "tests/support/support.h"
 
 static const double target[4] = {0.4, 0.3, 0.2, 0.1}, row[4] = {0.1, 0.2, 0.3, 0.4};
 
-static void rrs_tests_each_sibling_against_what_is_left(void **state)
+TEST(rrs_tests_each_sibling_against_what_is_left)
 {
-    (void)state;
     const sibling_case cases[] = {
         /* residual: target; (.3, .1, 0, 0)/.4; (.26, .02, 0, 0)/.28; (.232, 0, 0, 0). */
         {"rrs",
@@ -79,9 +79,8 @@ static void rrs_tests_each_sibling_against_what_is_left(void **state)
     SIBLING_CASES_CHECK(cases);
 }
 
-static void rrsw_judges_siblings_by_what_was_left_of_the_row(void **state)
+TEST(rrsw_judges_siblings_by_what_was_left_of_the_row)
 {
-    (void)state;
     static const double example_target[3] = {0.3, 0.4, 0.3}, example_row[3] = {0.6, 0.3, 0.1};
     static const double halves[4] = {0.5, 0.5, 0.0, 0.0}, rising[4] = {0.1, 0.2, 0.3, 0.4};
     const sibling_case cases[] = {
@@ -208,13 +207,4 @@ static void rrsw_judges_siblings_by_what_was_left_of_the_row(void **state)
          2},
     };
     SIBLING_CASES_CHECK(cases);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rrs_tests_each_sibling_against_what_is_left),
-        cmocka_unit_test(rrsw_judges_siblings_by_what_was_left_of_the_row),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,12 @@
 /* Every branch of token-rest and naive-tree, forced by a script. For all rules of siblings:
  * rounding, and two children with one token. */
 #include "tests/support/sibling_case.h"
+#include "tests/support/support.h"
 
 static const double target[4] = {0.4, 0.3, 0.2, 0.1}, row[4] = {0.1, 0.2, 0.3, 0.4};
 
-static void token_rest_judges_the_drawn_one(void **state)
+TEST(token_rest_judges_the_drawn_one)
 {
-    (void)state;
     static const double two[4] = {0.0, 0.0, 0.4, 0.6};
     const sibling_case cases[] = {
         /* Without 3 and 2, which are chosen, the row is (1/3, 2/3). */
@@ -109,9 +109,8 @@ static void token_rest_judges_the_drawn_one(void **state)
     SIBLING_CASES_CHECK(cases);
 }
 
-static void naive_tree_corrects_into_any_sibling(void **state)
+TEST(naive_tree_corrects_into_any_sibling)
 {
-    (void)state;
     const sibling_case cases[] = {
         {"naive-tree",
          SPEC_SIBLINGS_IID,
@@ -184,9 +183,8 @@ static void naive_tree_corrects_into_any_sibling(void **state)
 
 /* A rejection that only rounding makes possible leaves no residual: then the draw is from the
  * target itself. */
-static void where_rounding_leaves_nothing_the_target_is_drawn_from(void **state)
+TEST(where_rounding_leaves_nothing_the_target_is_drawn_from)
 {
-    (void)state;
     static const double almost[3] = {0x1.fffffffffffffp-2, 0.5, 0.0}, even[3] = {0.5, 0.5, 0.0};
     static const double hub[3] = {0.25, 0.25, 0.5}, spent[3] = {1.0, 0.0, 0.0};
     static const double nearly[3] = {0.25, 0.375 - 0x1p-54, 0.375};
@@ -263,9 +261,8 @@ static void where_rounding_leaves_nothing_the_target_is_drawn_from(void **state)
 
 /* Two children with the same token have a child each; the rule follows the first, whatever is below
  * either. */
-static void of_two_children_with_one_token_the_first_is_followed(void **state)
+TEST(of_two_children_with_one_token_the_first_is_followed)
 {
-    (void)state;
     static const char *const rules[] = {"match", "naive-tree", "rrs", "kseq"};
     for (size_t r = 0; r < sizeof rules / sizeof *rules; r++) {
         rule_case run;
@@ -284,15 +281,4 @@ static void of_two_children_with_one_token_the_first_is_followed(void **state)
         assert_int_equal(run.round.node[1], 2);
         rule_case_free(&run);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(token_rest_judges_the_drawn_one),
-        cmocka_unit_test(naive_tree_corrects_into_any_sibling),
-        cmocka_unit_test(where_rounding_leaves_nothing_the_target_is_drawn_from),
-        cmocka_unit_test(of_two_children_with_one_token_the_first_is_followed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,9 +3,8 @@
 #include "tests/support/rule_case.h"
 #include "tests/support/support.h"
 
-static void a_probable_token_is_accepted_for_certain(void **state)
+TEST(a_probable_token_is_accepted_for_certain)
 {
-    (void)state;
     rule_case run = rule_case_text((const int[]){2, 2, 1}, 3);
     rule_case_verify(&run, "single-threshold?s=0.55", (const int[]){1, 1, 1, 1}, 4);
     assert_within(run.asked[0], 0.2 / 0.3, 1e-15); /* .2 is below .55 */
@@ -20,22 +19,12 @@ static void a_probable_token_is_accepted_for_certain(void **state)
     rule_case_free(&run);
 }
 
-static void a_token_of_probability_0_is_rejected_at_any_threshold(void **state)
+TEST(a_token_of_probability_0_is_rejected_at_any_threshold)
 {
-    (void)state;
     rule_case run = rule_case_text((const int[]){2, 2, 2}, 3);
     rule_case_verify(&run, "single-threshold?s=0", (const int[]){1, 1, 0, 0}, 4);
     assert_within(run.asked[0], 1.0, 0.0);
     assert_within(run.asked[2], 1.0, 0.0);
     assert_int_equal(run.round.n_accepted, 2);
     rule_case_free(&run);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_probable_token_is_accepted_for_certain),
-        cmocka_unit_test(a_token_of_probability_0_is_rejected_at_any_threshold),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

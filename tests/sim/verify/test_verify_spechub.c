@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* SpecHub: every branch, forced by a script. */
 #include "tests/support/sibling_case.h"
+#include "tests/support/support.h"
 
 static const double target[4] = {0.4, 0.3, 0.2, 0.1}, row[4] = {0.1, 0.2, 0.3, 0.4};
 
-static void spechub_serves_the_spokes_and_then_the_hub(void **state)
+TEST(spechub_serves_the_spokes_and_then_the_hub)
 {
-    (void)state;
     static const double hubby[4] = {0.2, 0.2, 0.1, 0.5}, ties[4] = {0.3, 0.3, 0.2, 0.2},
                         one[4] = {0.0, 0.0, 0.0, 1.0};
     const sibling_case cases[] = {
@@ -150,12 +150,4 @@ static void spechub_serves_the_spokes_and_then_the_hub(void **state)
          0},
     };
     SIBLING_CASES_CHECK(cases);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spechub_serves_the_spokes_and_then_the_hub),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

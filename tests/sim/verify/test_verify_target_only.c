@@ -11,9 +11,8 @@
 static const double target[4] = {0.4, 0.3, 0.2, 0.1}, row[4] = {0.1, 0.2, 0.3, 0.4};
 
 /* The coin is below .3, within the next .2, within the next .1, or above all of them. */
-static void one_coin_decides_about_all_siblings(void **state)
+TEST(one_coin_decides_about_all_siblings)
 {
-    (void)state;
     const sibling_case cases[] = {
         {.rule = "target-only",
          .siblings = SPEC_SIBLINGS_TOP,
@@ -99,9 +98,8 @@ static void one_coin_decides_about_all_siblings(void **state)
     SIBLING_CASES_CHECK(cases);
 }
 
-static void a_token_of_probability_0_is_never_accepted(void **state)
+TEST(a_token_of_probability_0_is_never_accepted)
 {
-    (void)state;
     static const double zero[4] = {0.0, 0.6, 0.4, 0.0};
     const sibling_case cases[] = {
         {.rule = "target-only",
@@ -149,9 +147,8 @@ static void a_token_of_probability_0_is_never_accepted(void **state)
 
 /* The decoder refuses iid siblings: a repeated token would be counted twice. Judged all the same,
  * two drafts of token 0 with probability .4 are accepted with .8. */
-static void a_repeated_sibling_would_be_counted_twice(void **state)
+TEST(a_repeated_sibling_would_be_counted_twice)
 {
-    (void)state;
     rule_case run;
     rule_case_init(&run, 4);
     for (int i = 0; i < 3; i++) run.target[i] = target;
@@ -178,9 +175,8 @@ static void a_repeated_sibling_would_be_counted_twice(void **state)
     table_model_free(&draft);
 }
 
-static void the_claim_follows_the_settings(void **state)
+TEST(the_claim_follows_the_settings)
 {
-    (void)state;
     static const struct {
         const char *rule;
         spec_rule_claim claim;
@@ -210,9 +206,8 @@ static double both_laws(const table_model *goal, const table_model *draft, const
 }
 
 /* For chosen drafts acc is the l of lenience; and at 1, 1 the rule accepts as match does. */
-static void chains_have_the_laws_of_lenience_and_match(void **state)
+TEST(chains_have_the_laws_of_lenience_and_match)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     double most = 0.0;
     for (int c = 0; c < 20 * PAIR_FAMILIES; c++) {
@@ -228,16 +223,4 @@ static void chains_have_the_laws_of_lenience_and_match(void **state)
         table_model_free(&draft);
     }
     assert_true(most > 0.05);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_coin_decides_about_all_siblings),
-        cmocka_unit_test(a_token_of_probability_0_is_never_accepted),
-        cmocka_unit_test(a_repeated_sibling_would_be_counted_twice),
-        cmocka_unit_test(the_claim_follows_the_settings),
-        cmocka_unit_test(chains_have_the_laws_of_lenience_and_match),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,9 +7,8 @@
 
 /* Three positions of a text: the target's and the draft's rows, all different. Overlaps .6, .65,
  * .71. */
-static void acceptance_has_probability_target_over_draft(void **state)
+TEST(acceptance_has_probability_target_over_draft)
 {
-    (void)state;
     rule_case run = rule_case_text((const int[]){2, 1, 1}, 3);
     rule_case_verify(&run, "token", (const int[]){1, 1, 1, 3}, 4);
     assert_within(run.asked[0], 0.2 / 0.3, 1e-15);
@@ -22,18 +21,16 @@ static void acceptance_has_probability_target_over_draft(void **state)
     rule_case_free(&run);
 }
 
-static void acceptance_is_certain_where_the_target_has_more(void **state)
+TEST(acceptance_is_certain_where_the_target_has_more)
 {
-    (void)state;
     rule_case run = rule_case_text((const int[]){0, 2}, 2);
     rule_case_verify(&run, "token", (const int[]){1, 1, 0}, 3);
     assert_true(run.asked[0] == 1.0 && run.asked[1] == 1.0);
     rule_case_free(&run);
 }
 
-static void the_bonus_is_drawn_from_the_target_after_the_last_token(void **state)
+TEST(the_bonus_is_drawn_from_the_target_after_the_last_token)
 {
-    (void)state;
     for (int bonus = 0; bonus < 4; bonus++) {
         rule_case run = rule_case_text((const int[]){0, 2, 1}, 3);
         rule_case_verify(&run, "token", (const int[]){1, 1, 1, bonus}, 4);
@@ -43,9 +40,8 @@ static void the_bonus_is_drawn_from_the_target_after_the_last_token(void **state
     }
 }
 
-static void a_rejection_draws_from_the_residual_of_its_own_place(void **state)
+TEST(a_rejection_draws_from_the_residual_of_its_own_place)
 {
-    (void)state;
     rule_case run = rule_case_text((const int[]){3, 1, 1}, 3);
     rule_case_verify(&run, "token", (const int[]){0, 1}, 2);
     assert_within(run.asked[0], 1.0 - 0.1 / 0.4, 1e-15);
@@ -66,9 +62,8 @@ static void a_rejection_draws_from_the_residual_of_its_own_place(void **state)
     rule_case_free(&run);
 }
 
-static void a_token_that_the_target_excludes_is_always_rejected(void **state)
+TEST(a_token_that_the_target_excludes_is_always_rejected)
 {
-    (void)state;
     rule_case run = rule_case_text((const int[]){0, 2, 2}, 3);
     rule_case_verify(&run, "token", (const int[]){1, 1, 0, 3}, 4);
     assert_true(run.asked[2] == 1.0);
@@ -76,9 +71,8 @@ static void a_token_that_the_target_excludes_is_always_rejected(void **state)
     rule_case_free(&run);
 }
 
-static void a_chosen_token_is_accepted_with_the_targets_probability_of_it(void **state)
+TEST(a_chosen_token_is_accepted_with_the_targets_probability_of_it)
 {
-    (void)state;
     for (int with_row = 0; with_row < 2;
          with_row++) { /* with a model's row, which is not its law, and without */
         rule_case run;
@@ -99,9 +93,8 @@ static void a_chosen_token_is_accepted_with_the_targets_probability_of_it(void *
     }
 }
 
-static void a_residual_that_rounding_emptied_is_the_target(void **state)
+TEST(a_residual_that_rounding_emptied_is_the_target)
 {
-    (void)state;
     const double less[] = {0.25, nextafter(0.25, 0.0), 0.3, 0.2}, more[] = {0.25, 0.25, 0.3, 0.2};
     rule_case run;
     rule_case_init(&run, 4);
@@ -121,9 +114,8 @@ static void a_residual_that_rounding_emptied_is_the_target(void **state)
     rule_case_free(&run);
 }
 
-static void a_draft_of_nothing_gives_one_token_of_the_target(void **state)
+TEST(a_draft_of_nothing_gives_one_token_of_the_target)
 {
-    (void)state;
     rule_case run = rule_case_text(NULL, 0);
     rule_case_verify(&run, "token", (const int[]){2}, 1);
     assert_within(run.asked[0], 0.2, 1e-15);
@@ -131,9 +123,8 @@ static void a_draft_of_nothing_gives_one_token_of_the_target(void **state)
     rule_case_free(&run);
 }
 
-static void in_a_tree_the_first_child_is_followed(void **state)
+TEST(in_a_tree_the_first_child_is_followed)
 {
-    (void)state;
     static const double after[][4] = {{0.1, 0.2, 0.3, 0.4},
                                       {0.25, 0.25, 0.25, 0.25},
                                       {0.6, 0.1, 0.1, 0.2},
@@ -155,9 +146,8 @@ static void in_a_tree_the_first_child_is_followed(void **state)
     rule_case_free(&run);
 }
 
-static void children_are_found_in_order_from_an_index_on(void **state)
+TEST(children_are_found_in_order_from_an_index_on)
 {
-    (void)state;
     rule_case run;
     rule_case_init(&run, 4);
     const int parent[] = {-1, -1, 0, 0};
@@ -172,9 +162,8 @@ static void children_are_found_in_order_from_an_index_on(void **state)
     rule_case_free(&run);
 }
 
-static void rules_are_found_by_name_and_mistakes_by_the_nearest(void **state)
+TEST(rules_are_found_by_name_and_mistakes_by_the_nearest)
 {
-    (void)state;
     const spec_rule *rule;
     spec_error error;
     for (int i = 0; spec_rules[i] != NULL; i++) {
@@ -186,22 +175,4 @@ static void rules_are_found_by_name_and_mistakes_by_the_nearest(void **state)
     assert_non_null(strstr(error.text, "'token'"));
     assert_int_equal(spec_rule_find(&rule, "quite other", &error), GSL_EINVAL);
     assert_non_null(strstr(error.text, "quite other"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(acceptance_has_probability_target_over_draft),
-        cmocka_unit_test(acceptance_is_certain_where_the_target_has_more),
-        cmocka_unit_test(the_bonus_is_drawn_from_the_target_after_the_last_token),
-        cmocka_unit_test(a_rejection_draws_from_the_residual_of_its_own_place),
-        cmocka_unit_test(a_token_that_the_target_excludes_is_always_rejected),
-        cmocka_unit_test(a_chosen_token_is_accepted_with_the_targets_probability_of_it),
-        cmocka_unit_test(a_residual_that_rounding_emptied_is_the_target),
-        cmocka_unit_test(a_draft_of_nothing_gives_one_token_of_the_target),
-        cmocka_unit_test(in_a_tree_the_first_child_is_followed),
-        cmocka_unit_test(children_are_found_in_order_from_an_index_on),
-        cmocka_unit_test(rules_are_found_by_name_and_mistakes_by_the_nearest),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,9 +38,8 @@ static void check_path(const rule_case *run, const int *node, int n)
 /* [Weng25] section 3: target (.3, .4, .3), draft (.6, .3, .1) everywhere, X1 = a with b and c below
  * it, X2 = b. The first leaf is reached with 2/3. If it is rejected, X1 is left with 1/11, and the
  * second leaf is reached with 7/11. */
-static void the_papers_tree_is_judged_from_the_leaves_to_the_root(void **state)
+TEST(the_papers_tree_is_judged_from_the_leaves_to_the_root)
 {
-    (void)state;
     static const double target[] = {0.3, 0.4, 0.3, 0.0}, row[] = {0.6, 0.3, 0.1, 0.0};
     rule_case run = tree_of(SPEC_SIBLINGS_WITHOUT, target);
     spec_draft_append(&run.draft, 0, -1, row, true); /* X1 */
@@ -74,9 +73,8 @@ static void the_papers_tree_is_judged_from_the_leaves_to_the_root(void **state)
 
 /* The second 1 finds a residual of 0: the rule asks neither for it nor for nodes below it, but
  * subtracts its part of the rest. */
-static void a_twin_of_an_iid_sibling_is_passed_over(void **state)
+TEST(a_twin_of_an_iid_sibling_is_passed_over)
 {
-    (void)state;
     static const double target[] = {0.4, 0.3, 0.2, 0.1}, row[] = {0.1, 0.6, 0.1, 0.2};
     rule_case run = tree_of(SPEC_SIBLINGS_IID, target);
     spec_draft_append(&run.draft, 1, -1, row, true);
@@ -92,9 +90,8 @@ static void a_twin_of_an_iid_sibling_is_passed_over(void **state)
     rule_case_free(&run);
 }
 
-static void the_drawn_one_of_greedy_siblings_is_judged_first(void **state)
+TEST(the_drawn_one_of_greedy_siblings_is_judged_first)
 {
-    (void)state;
     static const double target[] = {0.1, 0.2, 0.3, 0.4}, row[] = {0.4, 0.3, 0.2, 0.1};
     rule_case run = tree_of(SPEC_SIBLINGS_GREEDY, target);
     spec_draft_append(&run.draft, 0, -1, row, false);
@@ -113,9 +110,8 @@ static void the_drawn_one_of_greedy_siblings_is_judged_first(void **state)
     rule_case_free(&run);
 }
 
-static void where_the_chosen_ones_are_all_of_the_row_the_drawn_one_is_even(void **state)
+TEST(where_the_chosen_ones_are_all_of_the_row_the_drawn_one_is_even)
 {
-    (void)state;
     static const double target[] = {0.1, 0.2, 0.05, 0.65}, row[] = {0.7, 0.3, 0.0, 0.0};
     rule_case run = tree_of(SPEC_SIBLINGS_GREEDY, target);
     spec_draft_append(&run.draft, 0, -1, row, false);
@@ -129,9 +125,8 @@ static void where_the_chosen_ones_are_all_of_the_row_the_drawn_one_is_even(void 
     rule_case_free(&run);
 }
 
-static void a_row_without_replacement_that_is_used_up_goes_on_evenly(void **state)
+TEST(a_row_without_replacement_that_is_used_up_goes_on_evenly)
 {
-    (void)state;
     static const double target[] = {0.1, 0.45, 0.1, 0.35}, row[] = {1.0, 0.0, 0.0, 0.0};
     rule_case run = tree_of(SPEC_SIBLINGS_WITHOUT, target);
     spec_draft_append(&run.draft, 0, -1, row, true);
@@ -149,9 +144,8 @@ static void a_row_without_replacement_that_is_used_up_goes_on_evenly(void **stat
 }
 
 /* Three siblings, so the rest of the row includes the younger ones too. */
-static void without_replacement_each_is_judged_by_what_its_elders_left_of_the_row(void **state)
+TEST(without_replacement_each_is_judged_by_what_its_elders_left_of_the_row)
 {
-    (void)state;
     static const double target[] = {0.1, 0.1, 0.35, 0.45}, row[] = {0.4, 0.3, 0.2, 0.1};
     rule_case run = tree_of(SPEC_SIBLINGS_WITHOUT, target);
     spec_draft_append(&run.draft, 0, -1, row, true);
@@ -184,9 +178,8 @@ static void without_replacement_each_is_judged_by_what_its_elders_left_of_the_ro
 }
 
 /* In either order, the hub is judged last: the argmax, and of equal ones the first. */
-static void hub_pairs_are_judged_as_greedy_ones(void **state)
+TEST(hub_pairs_are_judged_as_greedy_ones)
 {
-    (void)state;
     static const double target[] = {0.2, 0.3, 0.15, 0.35}, row[] = {0.5, 0.1, 0.3, 0.1},
                         tied[] = {0.3, 0.3, 0.2, 0.2};
     for (int order = 0; order < 2; order++) {
@@ -213,9 +206,8 @@ static void hub_pairs_are_judged_as_greedy_ones(void **state)
 }
 
 /* Only the target matters, and the row may be missing. A text that has ended has no nodes below. */
-static void chosen_siblings_take_their_tokens_whole(void **state)
+TEST(chosen_siblings_take_their_tokens_whole)
 {
-    (void)state;
     static const double target[] = {0.2, 0.3, 0.1, 0.4}, after[] = {0.5, 0.1, 0.15, 0.25};
     rule_case run = tree_of(SPEC_SIBLINGS_TOP, target);
     run.target[1] = after;
@@ -247,9 +239,8 @@ static void chosen_siblings_take_their_tokens_whole(void **state)
     rule_case_free(&run);
 }
 
-static void an_empty_draft_gives_one_token_of_the_target(void **state)
+TEST(an_empty_draft_gives_one_token_of_the_target)
 {
-    (void)state;
     rule_case run = tree_of(SPEC_SIBLINGS_IID, even);
     check_asked(&run, (const int[]){1, 2}, (const double[]){1.0, 0.25}, 2);
     check_path(&run, NULL, 0);
@@ -257,9 +248,8 @@ static void an_empty_draft_gives_one_token_of_the_target(void **state)
 }
 
 /* A rest of nearly 0 makes `taken` infinite, but not for tokens that the row excludes. */
-static void a_faint_rest_takes_nothing_from_tokens_outside_of_the_row(void **state)
+TEST(a_faint_rest_takes_nothing_from_tokens_outside_of_the_row)
 {
-    (void)state;
     static const double target[] = {0.1, 0.1, 0.5, 0.3}, row[] = {1.0, 1e-310, 0.0, 0.0};
     rule_case run = tree_of(SPEC_SIBLINGS_WITHOUT, target);
     spec_draft_append(&run.draft, 0, -1, row, true);
@@ -269,9 +259,8 @@ static void a_faint_rest_takes_nothing_from_tokens_outside_of_the_row(void **sta
 }
 
 /* If the rows are equal up to rounding, a child may be rejected with a residual of 0. */
-static void what_rounding_emptied_is_the_target(void **state)
+TEST(what_rounding_emptied_is_the_target)
 {
-    (void)state;
     static const double less[] = {0.25, 0.25 - 0x1p-54, 0.25, 0.25};
     rule_case run = tree_of(SPEC_SIBLINGS_IID, less);
     run.target[1] = even;
@@ -285,9 +274,8 @@ static void what_rounding_emptied_is_the_target(void **state)
 }
 
 /* As many nodes as a draft may have, and the longest path. */
-static void the_largest_drafts_are_judged(void **state)
+TEST(the_largest_drafts_are_judged)
 {
-    (void)state;
     static double one_hot[SPEC_NODES_MAX], uniform[SPEC_NODES_MAX], weight[SPEC_NODES_MAX];
     static const double *target[SPEC_NODES_MAX + 1];
     static int answer[SPEC_NODES_MAX + 1], token[SPEC_K_MAX + 1], node[SPEC_K_MAX];
@@ -328,9 +316,8 @@ static void the_largest_drafts_are_judged(void **state)
 /* ---- chains ---------------------------------------------------------------------------------- */
 
 /* With one seed, every decision has the same probabilities, and the texts are the same. */
-static void on_chains_it_is_block_decision_by_decision(void **state)
+TEST(on_chains_it_is_block_decision_by_decision)
 {
-    (void)state;
     static const char *const draftings[] = {"chain", "greedy", "lookup", "tree?n=1",
                                             "tree?n=1&siblings=hub"};
     enum { ROUNDS = 60, K = 5 };
@@ -366,32 +353,10 @@ static void on_chains_it_is_block_decision_by_decision(void **state)
     }
 }
 
-static void it_claims_to_be_lossless_for_siblings_of_every_kind(void **state)
+TEST(it_claims_to_be_lossless_for_siblings_of_every_kind)
 {
-    (void)state;
     const spec_rule *rule;
     assert_int_equal(spec_rule_find(&rule, "traversal", NULL), GSL_SUCCESS);
     assert_int_equal(rule->claim, SPEC_LOSSLESS);
     assert_int_equal(rule->siblings, SPEC_SIBLINGS_ANY);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_papers_tree_is_judged_from_the_leaves_to_the_root),
-        cmocka_unit_test(a_twin_of_an_iid_sibling_is_passed_over),
-        cmocka_unit_test(the_drawn_one_of_greedy_siblings_is_judged_first),
-        cmocka_unit_test(where_the_chosen_ones_are_all_of_the_row_the_drawn_one_is_even),
-        cmocka_unit_test(a_row_without_replacement_that_is_used_up_goes_on_evenly),
-        cmocka_unit_test(without_replacement_each_is_judged_by_what_its_elders_left_of_the_row),
-        cmocka_unit_test(hub_pairs_are_judged_as_greedy_ones),
-        cmocka_unit_test(chosen_siblings_take_their_tokens_whole),
-        cmocka_unit_test(an_empty_draft_gives_one_token_of_the_target),
-        cmocka_unit_test(a_faint_rest_takes_nothing_from_tokens_outside_of_the_row),
-        cmocka_unit_test(what_rounding_emptied_is_the_target),
-        cmocka_unit_test(the_largest_drafts_are_judged),
-        cmocka_unit_test(on_chains_it_is_block_decision_by_decision),
-        cmocka_unit_test(it_claims_to_be_lossless_for_siblings_of_every_kind),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

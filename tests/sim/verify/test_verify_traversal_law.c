@@ -168,9 +168,8 @@ static void check_pair(survey *seen, const table_model *goal, const table_model 
     seen->rrsw_greatest = fmax(seen->rrsw_greatest, loss);
 }
 
-static void the_law_is_the_targets_and_no_less_is_kept_than_top_down(void **state)
+TEST(the_law_is_the_targets_and_no_less_is_kept_than_top_down)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     const int pairs = (int)spec_test_samples(PAIRS);
     for (int siblings = 0; siblings < SPEC_SIBLINGS_KINDS; siblings++) {
@@ -203,9 +202,8 @@ static void the_law_is_the_targets_and_no_less_is_kept_than_top_down(void **stat
 
 /* tests/oracle/multi.py, lines "widths": rational arithmetic over all trees, for target
  * (.5, .3, .2) and draft (.2, .5, .3) everywhere. */
-static void trees_keep_the_known_numbers_of_tokens(void **state)
+TEST(trees_keep_the_known_numbers_of_tokens)
 {
-    (void)state;
     static const struct {
         const char *rule, *drafting;
         int K;
@@ -244,9 +242,8 @@ static void trees_keep_the_known_numbers_of_tokens(void **state)
 }
 
 /* docs/formulas.md#traversal; tests/oracle/multi.py, "another root": 153/100 and 9467/6200. */
-static void rrsw_may_keep_more(void **state)
+TEST(rrsw_may_keep_more)
 {
-    (void)state;
     table_model goal, draft;
     rule_law_pair(&goal, &draft, (const double[]){0.0, 0.2, 0.5, 0.3},
                   (const double[]){0.6, 0.2, 0.2, 0.0}, 4);
@@ -259,14 +256,4 @@ static void rrsw_may_keep_more(void **state)
     assert_within(accepted_by(&goal, &draft, "traversal", drafting, 2), 9467.0 / 6200.0, 1e-13);
     table_model_free(&goal);
     table_model_free(&draft);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_law_is_the_targets_and_no_less_is_kept_than_top_down),
-        cmocka_unit_test(trees_keep_the_known_numbers_of_tokens),
-        cmocka_unit_test(rrsw_may_keep_more),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,9 +23,8 @@ static bool goes_with(const spec_rule *rule, spec_siblings siblings)
 
 /* ---- one round ------------------------------------------------------------------------------- */
 
-static void every_rule_is_lossless_for_its_siblings(void **state)
+TEST(every_rule_is_lossless_for_its_siblings)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     const uint64_t pairs = spec_test_samples(PAIRS);
     for (int r = 0; spec_rules[r] != NULL; r++)
@@ -68,9 +67,8 @@ static void every_rule_is_lossless_for_its_siblings(void **state)
 /* ---- several rounds -------------------------------------------------------------------------- */
 
 /* The decoding loop to texts of one to three tokens, so a round begins where another has ended. */
-static void whole_texts_are_lossless(void **state)
+TEST(whole_texts_are_lossless)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (int r = 0; spec_rules[r] != NULL; r++)
         for (int siblings = 0; siblings < SPEC_SIBLINGS_KINDS; siblings++)
@@ -108,9 +106,8 @@ static void whole_texts_are_lossless(void **state)
 /* If a node has one child, drawn or chosen, every rule decides as the token rule does. Exceptions
  * are match and target-only, which ignore the draft's law, and the two that judge a chain as
  * one. */
-static void chains_are_judged_as_by_the_token_rule(void **state)
+TEST(chains_are_judged_as_by_the_token_rule)
 {
-    (void)state;
     static const char *const draftings[] = {"chain", "greedy", "lookup", "tree?n=1&siblings=top"};
     static const char *const policies[] = {"fixed", "heuristic?cap=3", "confidence?threshold=0.45"};
     uint64_t noise = spec_test_seed();
@@ -170,9 +167,8 @@ static double acceptance(const char *rule, const char *drafting, const double *t
     return accepted;
 }
 
-static void acceptances_are_the_known_ones(void **state)
+TEST(acceptances_are_the_known_ones)
 {
-    (void)state;
     /* tests/oracle/vectors.py: rational arithmetic over all drafts; rho of kseq by 200 halvings. */
     static const double target[2][3] = {{0.5, 0.3, 0.2}, {0.3, 0.4, 0.3}};
     static const double draft[2][3] = {{0.2, 0.5, 0.3}, {0.6, 0.3, 0.1}};
@@ -214,9 +210,8 @@ static void acceptances_are_the_known_ones(void **state)
 }
 
 /* [Thomas26] Algorithms 6 and 7, [SunR24] and [Hu25]; two siblings. */
-static void acceptances_agree_with_closed_forms(void **state)
+TEST(acceptances_agree_with_closed_forms)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (int c = 0; c < 25 * PAIR_FAMILIES; c++) {
         const int V = 2 + c % 3;
@@ -313,9 +308,8 @@ static double mislabelled_tv(mislabelling wrong, const char *rule, const double 
     return 0.5 * distance;
 }
 
-static void siblings_taken_for_what_they_are_not_show(void **state)
+TEST(siblings_taken_for_what_they_are_not_show)
 {
-    (void)state;
     static const struct {
         mislabelling wrong;
         const char *rule, *what;
@@ -357,9 +351,8 @@ static void siblings_taken_for_what_they_are_not_show(void **state)
 
 /* 100000 texts of two tokens against the enumerated law: rejects a law that is off by 3% in one of
  * 9 cells. */
-static void sampled_rounds_follow_the_enumerated_law(void **state)
+TEST(sampled_rounds_follow_the_enumerated_law)
 {
-    (void)state;
     static const char *const pairings[][2] = {
         {"match", "iid"}, {"naive-tree", "without"}, {"rrs", "iid"},           {"rrsw", "without"},
         {"kseq", "iid"},  {"spechub", "hub"},        {"token-rest", "greedy"},
@@ -411,18 +404,4 @@ static void sampled_rounds_follow_the_enumerated_law(void **state)
     gsl_rng_free(rng);
     table_model_free(&target);
     table_model_free(&draft);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_rule_is_lossless_for_its_siblings),
-        cmocka_unit_test(whole_texts_are_lossless),
-        cmocka_unit_test(chains_are_judged_as_by_the_token_rule),
-        cmocka_unit_test(acceptances_are_the_known_ones),
-        cmocka_unit_test(acceptances_agree_with_closed_forms),
-        cmocka_unit_test(siblings_taken_for_what_they_are_not_show),
-        cmocka_unit_test(sampled_rounds_follow_the_enumerated_law),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

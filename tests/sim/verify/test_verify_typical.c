@@ -26,9 +26,8 @@ static int kept(const char *rule, int first, int second)
     return n;
 }
 
-static void a_token_is_kept_where_the_target_likes_it_more_than_epsilon(void **state)
+TEST(a_token_is_kept_where_the_target_likes_it_more_than_epsilon)
 {
-    (void)state;
     assert_int_equal(kept("typical?epsilon=0.1&delta=1", 3, 1), 0); /* .1 is not more than .1 */
     assert_int_equal(kept("typical?epsilon=0.0999&delta=1", 3, 1), 2);
     assert_int_equal(kept("typical?epsilon=0.28&delta=1", 1, 0),
@@ -37,9 +36,8 @@ static void a_token_is_kept_where_the_target_likes_it_more_than_epsilon(void **s
                      1); /* a token that the target excludes is never kept */
 }
 
-static void the_threshold_falls_with_the_targets_entropy(void **state)
+TEST(the_threshold_falls_with_the_targets_entropy)
 {
-    (void)state;
     assert_int_equal(kept("typical?epsilon=1&delta=1", 1, 0),
                      1); /* .3 beyond .278, .27 not beyond .336 */
     assert_int_equal(kept("typical?epsilon=1&delta=1", 2, 0), 0);
@@ -69,9 +67,8 @@ static double law_of(double *ret_law, const double *goal, const double *drafted,
     return alpha;
 }
 
-static void the_law_is_the_formulas(void **state)
+TEST(the_law_is_the_formulas)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     const double setting[][2] = {{0.09, 0.3}, {0.4, 0.9}, {0.27, 0.62}};
     const char *const rule[] = {"typical", "typical?epsilon=0.4&delta=0.9",
@@ -82,14 +79,4 @@ static void the_law_is_the_formulas(void **state)
         print_message("%s: tv up to %.3f\n", rule[i], tv);
         assert_true(tv > 0.05);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_token_is_kept_where_the_target_likes_it_more_than_epsilon),
-        cmocka_unit_test(the_threshold_falls_with_the_targets_entropy),
-        cmocka_unit_test(the_law_is_the_formulas),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,9 +18,8 @@ static rule_case chain_of(const int *token, int n, bool sampled)
     return run;
 }
 
-static void resample_target_draws_its_correction_from_the_whole_target(void **state)
+TEST(resample_target_draws_its_correction_from_the_whole_target)
 {
-    (void)state;
     rule_case run = chain_of((const int[]){3, 1}, 2, true);
     rule_case_verify(&run, "resample-target", (const int[]){0, 3}, 2);
     assert_within(run.asked[0], 0.75, 1e-15);
@@ -37,18 +36,16 @@ static void resample_target_draws_its_correction_from_the_whole_target(void **st
     rule_case_free(&run);
 }
 
-static void resample_target_knows_that_a_chosen_token_is_one_hot(void **state)
+TEST(resample_target_knows_that_a_chosen_token_is_one_hot)
 {
-    (void)state;
     rule_case run = chain_of((const int[]){3}, 1, false);
     rule_case_verify(&run, "resample-target", (const int[]){1, 2}, 2);
     assert_within(run.asked[0], 0.1, 1e-15);
     rule_case_free(&run);
 }
 
-static void greedy_softmax_judges_a_chosen_token_by_its_row(void **state)
+TEST(greedy_softmax_judges_a_chosen_token_by_its_row)
 {
-    (void)state;
     rule_case run = chain_of((const int[]){3, 0}, 2, false);
     rule_case_verify(&run, "greedy-softmax", (const int[]){1, 0, 2}, 3);
     assert_within(run.asked[0], 0.1 / 0.4, 1e-15);
@@ -59,9 +56,8 @@ static void greedy_softmax_judges_a_chosen_token_by_its_row(void **state)
     rule_case_free(&run);
 }
 
-static void greedy_softmax_without_a_row_has_only_the_one_hot_law(void **state)
+TEST(greedy_softmax_without_a_row_has_only_the_one_hot_law)
 {
-    (void)state;
     rule_case run;
     rule_case_init(&run, 4);
     run.target[0] = target[0];
@@ -73,9 +69,8 @@ static void greedy_softmax_without_a_row_has_only_the_one_hot_law(void **state)
     rule_case_free(&run);
 }
 
-static void all_claim_to_be_wrong(void **state)
+TEST(all_claim_to_be_wrong)
 {
-    (void)state;
     int wrong = 0;
     for (int i = 0; spec_rules[i] != NULL; i++) wrong += spec_rules[i]->claim == SPEC_WRONG;
     assert_int_equal(wrong, 3);
@@ -86,16 +81,4 @@ static void all_claim_to_be_wrong(void **state)
     assert_int_equal(rule->claim, SPEC_WRONG);
     assert_int_equal(spec_rule_find(&rule, "cut-invalid", NULL), GSL_SUCCESS);
     assert_int_equal(rule->claim, SPEC_WRONG);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(resample_target_draws_its_correction_from_the_whole_target),
-        cmocka_unit_test(resample_target_knows_that_a_chosen_token_is_one_hot),
-        cmocka_unit_test(greedy_softmax_judges_a_chosen_token_by_its_row),
-        cmocka_unit_test(greedy_softmax_without_a_row_has_only_the_one_hot_law),
-        cmocka_unit_test(all_claim_to_be_wrong),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/experiments/advice/readers/vllm_log.h"
+#include "tests/support/support.h"
 
-static void throughput_joins_the_speculation_behind_it(void **state)
+TEST(throughput_joins_the_speculation_behind_it)
 {
-    (void)state;
     read_lines_of(&r, &spec_reader_vllm_log,
                   AT("00:00") ENGINE("000", "9.1", "12.0", "3") AT("00:10")
                       ENGINE("000", "9.1", "260.0", "4") AT("00:10") ROUNDS_1000 AT("00:20")
@@ -33,9 +33,8 @@ static void throughput_joins_the_speculation_behind_it(void **state)
     assert_same(o[3].seconds, 10);
 }
 
-static void first_tokens_are_no_passes_without_a_draft(void **state)
+TEST(first_tokens_are_no_passes_without_a_draft)
 {
-    (void)state;
     const spec_observation *o =
         only(AT("00:00") ENGINE("000", "0.0", "0.0", "2") AT("00:10")
                  ENGINE("000", "40.0", "280.0", "2") AT("00:10") ROUNDS_1000,
@@ -44,9 +43,8 @@ static void first_tokens_are_no_passes_without_a_draft(void **state)
 }
 
 /* vLLM prints nothing while it is idle, but the next line of speculation covers that time. */
-static void idle_time_is_left_out(void **state)
+TEST(idle_time_is_left_out)
 {
-    (void)state;
     read_lines_of(&r, &spec_reader_vllm_log,
                   AT("00:00") ENGINE("000", "0.0", "32.0", "1") AT("00:10")
                       ENGINE("000", "0.0", "32.0", "1") AT("01:10")
@@ -60,9 +58,8 @@ static void idle_time_is_left_out(void **state)
 }
 
 /* Without stamps, the lines' own numbers tell the interval. */
-static void counts_tell_the_interval(void **state)
+TEST(counts_tell_the_interval)
 {
-    (void)state;
 #define MINUTE                                                                                     \
     ENGINE("000", "0.0", "5.3", "1")                                                               \
     V1 "Mean acceptance length: 5.44, Accepted throughput: 4.37 tokens/s, Drafted throughput: "    \
@@ -75,9 +72,8 @@ static void counts_tell_the_interval(void **state)
     for (int i = 1; i < 3; i++) assert_same(r.observation[i].running, 1);
 }
 
-static void the_interval_is_learned(void **state)
+TEST(the_interval_is_learned)
 {
-    (void)state;
     read_lines_of(&r, &spec_reader_vllm_log,
                   AT("00:00") ENGINE("000", "0.0", "50.0", "1") AT("01:00")
                       ENGINE("000", "0.0", "50.0", "1") AT("02:00")
@@ -90,9 +86,8 @@ static void the_interval_is_learned(void **state)
 }
 
 /* The line of throughput that was printed last, and of the engine if the line names one. */
-static void speculation_joins_the_last_line_before_it(void **state)
+TEST(speculation_joins_the_last_line_before_it)
 {
-    (void)state;
     read_lines_of(&r, &spec_reader_vllm_log,
                   ENGINE("000", "0.0", "0.0", "1") ENGINE("001", "0.0", "259.0", "2")
                       ROUNDS_1000 ENGINE("002", "0.0", "259.0", "3")
@@ -105,9 +100,8 @@ static void speculation_joins_the_last_line_before_it(void **state)
 }
 
 /* Early V1: the counts of an interval went on into the next line. */
-static void counts_that_were_carried_leave_no_plain_window(void **state)
+TEST(counts_that_were_carried_leave_no_plain_window)
 {
-    (void)state;
     read_lines_of(&r, &spec_reader_vllm_log,
                   AT("00:00") ENGINE("000", "0.0", "130.0", "2") AT("00:10")
                       ENGINE("000", "0.0", "130.0", "2") AT("00:20")
@@ -118,9 +112,8 @@ static void counts_that_were_carried_leave_no_plain_window(void **state)
     assert_nan(r.observation[0].running);
 }
 
-static void a_log_without_speculation_is_plain(void **state)
+TEST(a_log_without_speculation_is_plain)
 {
-    (void)state;
     read_lines_of(
         &r, &spec_reader_vllm_log,
         AT("00:00") ENGINE("000", "20.0", "12.0", "1") /* begins within the interval */
@@ -144,9 +137,8 @@ static void a_log_without_speculation_is_plain(void **state)
 }
 
 /* A server that speculates prints lines of throughput alone for three reasons. */
-static void windows_of_prefills_are_not_plain(void **state)
+TEST(windows_of_prefills_are_not_plain)
 {
-    (void)state;
     read_lines_of(&r, &spec_reader_vllm_log,
                   AT("00:00") ENGINE("000", "51.0", "0.1", "1") /* prefills alone */
                   AT("00:10") ENGINE("000", "0.0", "259.0", "2") AT("00:10") ROUNDS_1000 AT("00:20")
@@ -163,9 +155,8 @@ static void windows_of_prefills_are_not_plain(void **state)
     assert_same(r.observation[2].rounds, 1000);
 }
 
-static void V0_may_leave_lines_of_speculation_out(void **state)
+TEST(V0_may_leave_lines_of_speculation_out)
 {
-    (void)state;
 #define PENDING                                                                                    \
     "Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 50.0 tokens/s, "              \
     "Running: 1 reqs, Swapped: 0 reqs, Pending: 0 reqs\n"
@@ -181,9 +172,8 @@ static void V0_may_leave_lines_of_speculation_out(void **state)
 }
 
 /* More windows than are held, and more engines than have a place. */
-static void many_windows_and_engines_are_bounded(void **state)
+TEST(many_windows_and_engines_are_bounded)
 {
-    (void)state;
     enum { LINES = 400, ENGINES = 200 };
     char *text = malloc(LINES * 400), *at = text;
     for (int i = 0; i < LINES; i++)
@@ -197,22 +187,4 @@ static void many_windows_and_engines_are_bounded(void **state)
     assert_int_equal(r.n, LINES);
     for (int i = 0; i < LINES; i++) assert_int_equal(r.observation[i].line, i + 1);
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(throughput_joins_the_speculation_behind_it),
-        cmocka_unit_test(first_tokens_are_no_passes_without_a_draft),
-        cmocka_unit_test(idle_time_is_left_out),
-        cmocka_unit_test(counts_tell_the_interval),
-        cmocka_unit_test(the_interval_is_learned),
-        cmocka_unit_test(speculation_joins_the_last_line_before_it),
-        cmocka_unit_test(counts_that_were_carried_leave_no_plain_window),
-        cmocka_unit_test(a_log_without_speculation_is_plain),
-        cmocka_unit_test(windows_of_prefills_are_not_plain),
-        cmocka_unit_test(V0_may_leave_lines_of_speculation_out),
-        cmocka_unit_test(many_windows_and_engines_are_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

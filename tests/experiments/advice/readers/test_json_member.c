@@ -23,9 +23,8 @@ static int members(spec_json_member *list, const char *text, spec_error *error)
     return spec_json_member_find(list, part(text), &record, error);
 }
 
-static void members_are_those_of_the_object_itself(void **state)
+TEST(members_are_those_of_the_object_itself)
 {
-    (void)state;
     spec_error error = {""};
     spec_json_member m[] = {{.key = "a"}, {.key = "b"}, {.key = "c"}, {.key = "d"}, {0}};
     static const char text[] = "{ \"x\" : {\"a\": 9}, \"b\":[1, 2] ,\"a\":\"b\\\",\\\"c\\\":1\", "
@@ -39,9 +38,8 @@ static void members_are_those_of_the_object_itself(void **state)
     assert_null(none[0].value.bytes);
 }
 
-static void a_malformed_object_is_refused(void **state)
+TEST(a_malformed_object_is_refused)
 {
-    (void)state;
     static const char *const texts[] = {"{",         "[]",        "{1}",     "{\"a\"}",
                                         "{\"a\":}",  "{\"a\":1",  "{\"a:1}", "{\"a\":1,}",
                                         "{\"a\":1]", "{\"a\" 1}", "{,}",     "{\"a\":[}"};
@@ -60,9 +58,8 @@ static void a_malformed_object_is_refused(void **state)
 }
 
 /* A response has its tokens elsewhere; two objects with counts would both take them. */
-static void an_absent_member_is_searched_in_the_element(void **state)
+TEST(an_absent_member_is_searched_in_the_element)
 {
-    (void)state;
     static const struct {
         const char *element, *value;
         bool alone;
@@ -86,9 +83,8 @@ static void an_absent_member_is_searched_in_the_element(void **state)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-static void counts_are_whole_and_exact(void **state)
+TEST(counts_are_whole_and_exact)
 {
-    (void)state;
     static const struct {
         const char *text;
         double count; /* NaN: refused */
@@ -134,9 +130,8 @@ static void counts_are_whole_and_exact(void **state)
     assert_true(isnan(count));
 }
 
-static void real_numbers_are_finite(void **state)
+TEST(real_numbers_are_finite)
 {
-    (void)state;
     static const struct {
         const char *text;
         double real;
@@ -165,9 +160,8 @@ static void real_numbers_are_finite(void **state)
     assert_true(isnan(real));
 }
 
-static void lists_of_counts_are_dense_or_by_index(void **state)
+TEST(lists_of_counts_are_dense_or_by_index)
 {
-    (void)state;
     static double count[SPEC_JSON_MEMBER_COUNTS];
     const spec_log_record record = record_of("");
     spec_error error = {""};
@@ -228,17 +222,4 @@ static void lists_of_counts_are_dense_or_by_index(void **state)
     }
     assert_string_equal(error.text, "x:3: 'h' has more than 1024 entries");
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(members_are_those_of_the_object_itself),
-        cmocka_unit_test(a_malformed_object_is_refused),
-        cmocka_unit_test(an_absent_member_is_searched_in_the_element),
-        cmocka_unit_test(counts_are_whole_and_exact),
-        cmocka_unit_test(real_numbers_are_finite),
-        cmocka_unit_test(lists_of_counts_are_dense_or_by_index),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,9 +24,8 @@ static bool has(const char *text)
     return spec_json_part_has(text, strlen(text), "key");
 }
 
-static void a_key_is_not_a_text_that_looks_like_one(void **state)
+TEST(a_key_is_not_a_text_that_looks_like_one)
 {
-    (void)state;
     assert_true(has("{\"key\":1}"));
     assert_true(has("{\"a\": [{\"key\" \t\r\n:"));
     assert_true(has("{\"a\":\"key\",\"key\":1}"));
@@ -53,9 +52,8 @@ static void assert_found(const char *text, const char *value)
     }
 }
 
-static void a_value_ends_where_its_brackets_or_its_text_end(void **state)
+TEST(a_value_ends_where_its_brackets_or_its_text_end)
 {
-    (void)state;
     assert_found("{\"key\": {\"a\":\"}\",\"b\":[{}]} , \"c\":1}", "{\"a\":\"}\",\"b\":[{}]}");
     assert_found("{\"key\":[1,2],\"key\":3}", "[1,2]");
     assert_found("{\"key\":-1.5e3}", "-1.5e3");
@@ -71,9 +69,8 @@ static void a_value_ends_where_its_brackets_or_its_text_end(void **state)
     assert_false(spec_json_part_is((spec_json_part){0}, ""));
 }
 
-static void elements_come_in_order(void **state)
+TEST(elements_come_in_order)
 {
-    (void)state;
     const spec_json_part array = part("[ 1 ,\"]\", [2, {}] ]");
     spec_json_part element;
     size_t at = 0;
@@ -98,9 +95,8 @@ static void elements_come_in_order(void **state)
     }
 }
 
-static void members_come_in_order(void **state)
+TEST(members_come_in_order)
 {
-    (void)state;
     const spec_json_part object = part("{ \"a\" : 1 ,\"\\\"\":\"}\", \"\":{\"b\":2} }");
     static const char *const items[][2] = {{"a", "1"}, {"\\\"", "\"}\""}, {"", "{\"b\":2}"}};
     spec_json_part key, value;
@@ -115,9 +111,8 @@ static void members_come_in_order(void **state)
 }
 
 /* Behind the last element or member: a comma without one, or another bracket, is no end. */
-static void a_list_ends_with_its_bracket(void **state)
+TEST(a_list_ends_with_its_bracket)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool ends;
@@ -141,9 +136,8 @@ static void a_list_ends_with_its_bracket(void **state)
     assert_false(spec_json_part_ends((spec_json_part){0}, 0));
 }
 
-static void a_model_is_told_by_its_name(void **state)
+TEST(a_model_is_told_by_its_name)
 {
-    (void)state;
     const uint64_t one = spec_json_part_model(part("{\"model\":\"one\"}"));
     assert_true(one != 0 && one != spec_json_part_model(part("{\"model\":\"two\"}")));
     assert_true(one == spec_json_part_model(part("{\"id\":3, \"model\" : \"one\"}")));
@@ -174,9 +168,8 @@ static int each(const char *text, spec_error *error)
     return spec_json_part_each(&record, &learned, "key", see, error);
 }
 
-static void objects_with_a_key_are_found_at_any_depth(void **state)
+TEST(objects_with_a_key_are_found_at_any_depth)
 {
-    (void)state;
     static const struct {
         const char *text, *seen;
     } cases[] = {
@@ -206,9 +199,8 @@ static void objects_with_a_key_are_found_at_any_depth(void **state)
                      GSL_EFAILED);
 }
 
-static void an_object_without_an_end_is_refused(void **state)
+TEST(an_object_without_an_end_is_refused)
 {
-    (void)state;
     static const char none[] = "x:3: the JSON object with 'key' has no end: is the record cut?";
     static const char array[] = "x:3: the JSON array has no end: is the record cut?";
     static const char malformed[] =
@@ -237,9 +229,8 @@ static void an_object_without_an_end_is_refused(void **state)
     }
 }
 
-static void deep_nesting_is_refused_at_its_limit(void **state)
+TEST(deep_nesting_is_refused_at_its_limit)
 {
-    (void)state;
     enum { DEPTH = SPEC_JSON_PART_DEPTH };
     char text[8 * DEPTH];
     for (int excess = 0; excess < 2; excess++) {
@@ -326,9 +317,8 @@ static void read_cut(const char *text, size_t n)
     free(bytes);
 }
 
-static void random_values_have_the_objects_that_jansson_finds(void **state)
+TEST(random_values_have_the_objects_that_jansson_finds)
 {
-    (void)state;
     gsl_rng *rng = spec_rng_alloc();
     assert_non_null(rng);
     spec_rng_stream(rng, spec_test_seed(), 0);
@@ -351,21 +341,4 @@ static void random_values_have_the_objects_that_jansson_finds(void **state)
     }
     assert_true(objects > 5000);
     gsl_rng_free(rng);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_key_is_not_a_text_that_looks_like_one),
-        cmocka_unit_test(a_value_ends_where_its_brackets_or_its_text_end),
-        cmocka_unit_test(elements_come_in_order),
-        cmocka_unit_test(members_come_in_order),
-        cmocka_unit_test(a_list_ends_with_its_bracket),
-        cmocka_unit_test(a_model_is_told_by_its_name),
-        cmocka_unit_test(objects_with_a_key_are_found_at_any_depth),
-        cmocka_unit_test(an_object_without_an_end_is_refused),
-        cmocka_unit_test(deep_nesting_is_refused_at_its_limit),
-        cmocka_unit_test(random_values_have_the_objects_that_jansson_finds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,13 @@
 #include "experiments/advice/readers/readers.h"
 #include "tests/experiments/advice/readers/llamacpp_lines.h"
 #include "tests/support/read_lines.h"
+#include "tests/support/support.h"
 
 static const spec_log_format *const format = &spec_reader_llamacpp_log;
 static read_lines r;
 
-static void a_run_of_llama_speculative_is_a_request(void **state)
+TEST(a_run_of_llama_speculative_is_a_request)
 {
-    (void)state;
     /* Two contexts belong to the run; the third line is llama-cli's. */
     read_lines_of(&r, format, RUN CONTEXT CONTEXT CONTEXT RUN, -1);
     assert_int_equal(r.n, 3);
@@ -30,9 +30,8 @@ static void a_run_of_llama_speculative_is_a_request(void **state)
     assert_int_equal(r.observation[2].line, 18);
 }
 
-static void a_run_without_whole_drafts_leaves_its_rounds_open(void **state)
+TEST(a_run_without_whole_drafts_leaves_its_rounds_open)
 {
-    (void)state;
     read_lines_of(&r, format,
                   "n_draft   = 8\nn_predict = 129\nn_drafted = 132\nn_accept  = 47\naccept    = "
                   "35.606%\nn_draft   = 200\nn_predict = 20\nn_drafted = 9\nn_accept  = 5\n"
@@ -54,9 +53,8 @@ static void a_run_without_whole_drafts_leaves_its_rounds_open(void **state)
     assert_int_equal(r.learned.gaps, SPEC_LOG_NO_DEPTHS | SPEC_LOG_NO_TIMES | SPEC_LOG_TREE);
 }
 
-static void malformed_lines_say_what_was_expected(void **state)
+TEST(malformed_lines_say_what_was_expected)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"decoded  673 tok in   12.132 seconds, speed:   55.473 t/s",
          "x:1: decoded: expected 'tokens in', not ' tok in   12.132 seconds'"},
@@ -77,14 +75,4 @@ static void malformed_lines_say_what_was_expected(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         read_lines_fails(format, cases[i][0], GSL_EINVAL, cases[i][1]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_of_llama_speculative_is_a_request),
-        cmocka_unit_test(a_run_without_whole_drafts_leaves_its_rounds_open),
-        cmocka_unit_test(malformed_lines_say_what_was_expected),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,13 @@
 #include "experiments/advice/readers/readers.h"
 #include "tests/experiments/advice/readers/llamacpp_lines.h"
 #include "tests/support/read_lines.h"
+#include "tests/support/support.h"
 
 static const spec_log_format *const format = &spec_reader_llamacpp_log;
 static read_lines r;
 
-static void statistics_alone_are_totals(void **state)
+TEST(statistics_alone_are_totals)
 {
-    (void)state;
     read_lines_of(&r, format, MTP, -1);
     assert_int_equal(r.n, 1);
     const spec_observation *o = &r.observation[0];
@@ -42,9 +42,8 @@ static void statistics_alone_are_totals(void **state)
 }
 
 /* 2053 rounds: 1553 and 1264. Rates of three digits leave 1552 + 1265, too; #acc drafts decides. */
-static void drafts_with_an_accepted_token_are_those_of_depth_1(void **state)
+TEST(drafts_with_an_accepted_token_are_those_of_depth_1)
 {
-    (void)state;
     read_lines_of(
         &r, format,
         "statistics draft-mtp: #calls(b,g,a) = 9 2053 2053, #gen drafts = 2053, #acc drafts = "
@@ -70,9 +69,8 @@ static void drafts_with_an_accepted_token_are_those_of_depth_1(void **state)
     ", #gen tokens = " #generated ", #acc tokens = " #accepted                                     \
     ", #mean acc len = 2.52, #acc rate/pos = (0.847, 0.670), "                                     \
     "dur(b,g,a) = 0.004, " #ms ", 0.448 ms\n"
-static void requests_win_over_statistics(void **state)
+TEST(requests_win_over_statistics)
 {
-    (void)state;
     read_lines_of(&r, format,
                   FIRST AFTER(1, 203, 172, 405, 308, 1014.965)
                       SECOND AFTER(2, 406, 344, 810, 616, 3014.965),
@@ -106,9 +104,8 @@ static void requests_win_over_statistics(void **state)
     assert_near(r.observation[2].draft_seconds, 4.014965, 1e-12);
 }
 
-static void more_ways_to_draft_than_expected_are_refused(void **state)
+TEST(more_ways_to_draft_than_expected_are_refused)
 {
-    (void)state;
     char text[4000] = "";
     for (int i = 0; i < 9; i++)
         sprintf(text + strlen(text),
@@ -118,9 +115,8 @@ static void more_ways_to_draft_than_expected_are_refused(void **state)
     read_lines_fails(format, text, GSL_EINVAL, "x:9: expected at most 8 ways to draft");
 }
 
-static void malformed_lines_say_what_was_expected(void **state)
+TEST(malformed_lines_say_what_was_expected)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"statistics draft-mtp: #calls(b,g,a) = 1 67 67, #gen drafts = 67, #acc dr",
          "x:1: expected '#acc drafts =' in the statistics"},
@@ -145,16 +141,4 @@ static void malformed_lines_say_what_was_expected(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         read_lines_fails(format, cases[i][0], GSL_EINVAL, cases[i][1]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statistics_alone_are_totals),
-        cmocka_unit_test(drafts_with_an_accepted_token_are_those_of_depth_1),
-        cmocka_unit_test(requests_win_over_statistics),
-        cmocka_unit_test(more_ways_to_draft_than_expected_are_refused),
-        cmocka_unit_test(malformed_lines_say_what_was_expected),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

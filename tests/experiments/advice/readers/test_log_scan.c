@@ -24,7 +24,7 @@ static const char *real(const char *text, char buffer[600])
     return buffer;
 }
 
-static void a_number_is_read_with_its_decimals(void **state)
+TEST(a_number_is_read_with_its_decimals)
 {
     static const char *const cases[][2] = {
         {"2.54", "2.54 2"},
@@ -51,17 +51,15 @@ static void a_number_is_read_with_its_decimals(void **state)
         {"0x10", "a.log:7: len: expected the end of the number, not 'x10'"},
     };
     char buffer[600];
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(real(cases[i][0], buffer), cases[i][1]);
 }
 
 /* strtod is the second route, for numbers of up to 15 digits: both round once. */
-static void numbers_are_those_of_strtod(void **state)
+TEST(numbers_are_those_of_strtod)
 {
     uint64_t random = spec_test_seed();
     char text[40], buffer[600], expected[600];
-    (void)state;
     for (int i = 0; i < 20000; i++) {
         random = random * 6364136223846793005u + 1442695040888963407u;
         const int decimals = (int)(random >> 60) % 7;
@@ -73,7 +71,7 @@ static void numbers_are_those_of_strtod(void **state)
     }
 }
 
-static void a_count_is_a_whole_number_up_to_2_to_the_53(void **state)
+TEST(a_count_is_a_whole_number_up_to_2_to_the_53)
 {
     static const char *const cases[][2] = {
         {"  297 generated", "297"},
@@ -86,7 +84,6 @@ static void a_count_is_a_whole_number_up_to_2_to_the_53(void **state)
                   "with LC_ALL=C"},
         {"12abc", "a.log:7: n: expected the end of the number, not 'abc'"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const spec_log_record record = record_of(cases[i][0]);
         spec_log_scan scan = spec_log_scan_of(&record);
@@ -101,7 +98,7 @@ static void a_count_is_a_whole_number_up_to_2_to_the_53(void **state)
     }
 }
 
-static void rates_by_depth_do_not_rise_and_are_at_most_64(void **state)
+TEST(rates_by_depth_do_not_rise_and_are_at_most_64)
 {
     char many[1000] = "(0.5";
     for (int i = 1; i < 64; i++) strcat(many, ", 0.5");
@@ -123,7 +120,6 @@ static void rates_by_depth_do_not_rise_and_are_at_most_64(void **state)
                        "engine with LC_ALL=C"},
         {"0.5", "a.log:7: r: expected '(', not '0.5'"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const spec_log_record record = record_of(cases[i][0]);
         spec_log_scan scan = spec_log_scan_of(&record);
@@ -140,12 +136,11 @@ static void rates_by_depth_do_not_rise_and_are_at_most_64(void **state)
     }
 }
 
-static void words_move_the_position_only_where_they_are(void **state)
+TEST(words_move_the_position_only_where_they_are)
 {
     const spec_log_record record = record_of("id  0 | task 12 | x");
     spec_log_scan scan = spec_log_scan_of(&record);
     spec_error error = {""};
-    (void)state;
     assert_false(spec_log_scan_find(&scan, "slot"));
     assert_ptr_equal(scan.at, record.bytes);
     assert_false(spec_log_scan_word(&scan, "task"));
@@ -158,9 +153,8 @@ static void words_move_the_position_only_where_they_are(void **state)
     assert_false(spec_log_scan_word(&scan, "x"));
 }
 
-static void a_printed_number_is_rounded(void **state)
+TEST(a_printed_number_is_rounded)
 {
-    (void)state;
     assert_true(spec_log_scan_half_unit(2) == 0.5 / 10.0 / 10.0);
     assert_true(spec_log_scan_half_unit(0) == 0.5);
     assert_false(spec_log_scan_differs(0.27, 2, 0.275));
@@ -169,17 +163,4 @@ static void a_printed_number_is_rounded(void **state)
     assert_true(spec_log_scan_differs(0.27, 2, 0.26499));
     assert_false(spec_log_scan_differs(NAN, 2, 0.27));
     assert_false(spec_log_scan_differs(0.27, 2, NAN));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_number_is_read_with_its_decimals),
-        cmocka_unit_test(numbers_are_those_of_strtod),
-        cmocka_unit_test(a_count_is_a_whole_number_up_to_2_to_the_53),
-        cmocka_unit_test(rates_by_depth_do_not_rise_and_are_at_most_64),
-        cmocka_unit_test(words_move_the_position_only_where_they_are),
-        cmocka_unit_test(a_printed_number_is_rounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,9 +11,8 @@ static double stamp(const char *text)
     return spec_log_stamp(text, strlen(text));
 }
 
-static void stamps_are_seconds_of_the_year(void **state)
+TEST(stamps_are_seconds_of_the_year)
 {
-    (void)state;
     assert_same(stamp("01-01 00:00:00"), 0);
     assert_same(stamp("INFO 05-01 14:24:50 [metrics.py:101] "),
                 86400.0 * (31 + 29 + 31 + 30) + 3600.0 * 14 + 60.0 * 24 + 50);
@@ -23,9 +22,8 @@ static void stamps_are_seconds_of_the_year(void **state)
     assert_near(stamp("2025-01-01 00:00:01.5"), 1.5, 1e-15);
 }
 
-static void days_follow_one_another(void **state)
+TEST(days_follow_one_another)
 {
-    (void)state;
     static const int days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     int n = 0;
     for (int month = 1; month <= 12; month++)
@@ -37,15 +35,13 @@ static void days_follow_one_another(void **state)
     assert_int_equal(n, 366);
 }
 
-static void the_last_stamp_counts(void **state)
+TEST(the_last_stamp_counts)
 {
-    (void)state;
     assert_same(stamp("01-02 00:00:00 01-01 00:00:07 99-99 00:00:00"), 7);
 }
 
-static void other_texts_have_none(void **state)
+TEST(other_texts_have_none)
 {
-    (void)state;
     static const char *const texts[] = {"",
                                         "01-01 00:00:0",
                                         "13-01 00:00:00",
@@ -59,15 +55,4 @@ static void other_texts_have_none(void **state)
                                         "01/01 00:00:00",
                                         "0a-01 00:00:00"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) assert_nan(stamp(texts[i]));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stamps_are_seconds_of_the_year),
-        cmocka_unit_test(days_follow_one_another),
-        cmocka_unit_test(the_last_stamp_counts),
-        cmocka_unit_test(other_texts_have_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

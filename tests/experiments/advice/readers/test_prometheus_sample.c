@@ -3,6 +3,7 @@
 
 #include "experiments/advice/readers/readers.h"
 #include "tests/support/read_lines.h"
+#include "tests/support/support.h"
 
 #include <locale.h>
 
@@ -17,9 +18,8 @@ static spec_prometheus_sample sample(const char *text)
     return s;
 }
 
-static void numbers_have_all_forms(void **state)
+TEST(numbers_have_all_forms)
 {
-    (void)state;
     static const struct {
         const char *text;
         double value;
@@ -49,9 +49,8 @@ static void numbers_have_all_forms(void **state)
     assert_nan(sample("a 1").stamp);
 }
 
-static void labels_become_hashes(void **state)
+TEST(labels_become_hashes)
 {
-    (void)state;
     const spec_prometheus_sample a = sample("a{model_name=\"m\",engine=\"0\"} 1");
     const spec_prometheus_sample b = sample("a{engine=\"0\", model_name=\"m\", } 1");
     const spec_prometheus_sample c = sample("a{engine=\"1\",model_name=\"m\"} 1");
@@ -67,9 +66,8 @@ static void labels_become_hashes(void **state)
     assert_true(e.series != sample("b{rank=\"2\",position=\"1\"} 1").series);
 }
 
-static void malformed_samples_are_refused(void **state)
+TEST(malformed_samples_are_refused)
 {
-    (void)state;
     static const struct {
         const char *text, *error;
     } cases[] = {
@@ -103,9 +101,8 @@ static void malformed_samples_are_refused(void **state)
 }
 
 /* Any beginning of a sample is read or refused, and reads no byte beyond it. */
-static void cut_samples_do_no_harm(void **state)
+TEST(cut_samples_do_no_harm)
 {
-    (void)state;
     static const char line[] = "vllm:spec_decode_num_accepted_tokens_per_pos_total{model_name=\"a\\"
                                "\"b\",engine=\"0\",position=\"0\"} 1.25e+03 1700000000000";
     char cut[sizeof line];
@@ -115,20 +112,9 @@ static void cut_samples_do_no_harm(void **state)
     }
 }
 
-static void other_lines_are_passed_over(void **state)
+TEST(other_lines_are_passed_over)
 {
-    (void)state;
     read_lines_of(&r, &spec_reader_prometheus_vllm,
                   "vllm: error: unrecognized arguments\nvllm:\nvllm:x\nvllm:x y\n# vllm:x 1\n", -1);
     assert_int_equal(r.n, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_have_all_forms),        cmocka_unit_test(labels_become_hashes),
-        cmocka_unit_test(malformed_samples_are_refused), cmocka_unit_test(cut_samples_do_no_harm),
-        cmocka_unit_test(other_lines_are_passed_over),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 
 #include "experiments/advice/readers/readers.h"
 #include "tests/support/read_lines.h"
+#include "tests/support/support.h"
 
 #define VLLM(name, labels, value) "vllm:" name "{model_name=\"m\"" labels "} " value "\n"
 /* 1000 rounds of 3 tokens. */
@@ -31,9 +32,8 @@ static const spec_observation *only(const spec_log_format *format, const char *t
     return o;
 }
 
-static void a_scrape_of_vllm_is_a_total(void **state)
+TEST(a_scrape_of_vllm_is_a_total)
 {
-    (void)state;
     const spec_observation *o = only(&spec_reader_prometheus_vllm, SCRAPE(",engine=\"0\"", ""), -1);
     assert_counts(o, 3, (const double[]){1000, NAN, 3000, 1590, 2600});
     assert_int_equal(o->depths, 3);
@@ -57,9 +57,8 @@ static void a_scrape_of_vllm_is_a_total(void **state)
     assert_int_equal(r.learned.gaps, SPEC_LOG_NO_TIMES | SPEC_LOG_NO_DEPTHS);
 }
 
-static void scrapes_and_engines_of_a_file_are_told_apart(void **state)
+TEST(scrapes_and_engines_of_a_file_are_told_apart)
 {
-    (void)state;
     static const char *const scrapes[] = {
         SCRAPE(",engine=\"0\"", " 5000"),  SCRAPE(",engine=\"1\"", " 5000"),
         SCRAPE(",engine=\"0\"", " 20000"), SCRAPE(",engine=\"1\"", " 20000"),
@@ -94,9 +93,8 @@ static void scrapes_and_engines_of_a_file_are_told_apart(void **state)
     }
 }
 
-static void a_second_rank_of_an_engine_does_not_begin_a_scrape(void **state)
+TEST(a_second_rank_of_an_engine_does_not_begin_a_scrape)
 {
-    (void)state;
     const spec_observation *o = only(&spec_reader_prometheus_sglang,
                                      "sglang:spec_verify_calls_total{tp_rank=\"0\"} 188\n"
                                      "sglang:spec_verify_calls_total{tp_rank=\"1\"} 189\n"
@@ -106,9 +104,8 @@ static void a_second_rank_of_an_engine_does_not_begin_a_scrape(void **state)
     assert_same(o->rounds, 188);
 }
 
-static void a_time_of_creation_gives_seconds(void **state)
+TEST(a_time_of_creation_gives_seconds)
 {
-    (void)state;
     const spec_observation *o = only(&spec_reader_prometheus_vllm,
                                      "vllm:generation_tokens_created 1000\n"
                                      "vllm:generation_tokens_total 500 1100500\n",
@@ -126,9 +123,8 @@ static void a_time_of_creation_gives_seconds(void **state)
     assert_nan(r.observation[1].time);
 }
 
-static void a_comment_is_the_time_of_its_scrape(void **state)
+TEST(a_comment_is_the_time_of_its_scrape)
 {
-    (void)state;
     read_lines_of(&r, &spec_reader_prometheus_llama,
                   "# time 1732690000.5\nllamacpp:tokens_predicted_total 10\n"
                   "# time 1732690010\nllamacpp:tokens_predicted_total 20\n"
@@ -164,9 +160,8 @@ static void a_comment_is_the_time_of_its_scrape(void **state)
     }
 }
 
-static void names_that_are_not_known_are_in_the_note(void **state)
+TEST(names_that_are_not_known_are_in_the_note)
 {
-    (void)state;
     char text[2000] = "";
     for (int i = 0; i < 20; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text),
@@ -179,9 +174,8 @@ static void names_that_are_not_known_are_in_the_note(void **state)
                         "vllm:spec_decode_new_3_bucket");
 }
 
-static void values_and_positions_have_a_range(void **state)
+TEST(values_and_positions_have_a_range)
 {
-    (void)state;
     static const struct {
         const char *text, *error;
     } cases[] = {
@@ -209,9 +203,8 @@ static void values_and_positions_have_a_range(void **state)
         read_lines_fails(&spec_reader_prometheus_vllm, cases[i].text, GSL_EINVAL, cases[i].error);
 }
 
-static void engines_are_bounded(void **state)
+TEST(engines_are_bounded)
 {
-    (void)state;
     enum { ENGINES = 257 };
     char *text = malloc(ENGINES * 80), *at = text;
     for (int i = 0; i < ENGINES; i++)
@@ -222,19 +215,4 @@ static void engines_are_bounded(void **state)
     read_lines_of(&r, &spec_reader_prometheus_vllm, text, -1);
     assert_int_equal(r.n, 256);
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_scrape_of_vllm_is_a_total),
-        cmocka_unit_test(scrapes_and_engines_of_a_file_are_told_apart),
-        cmocka_unit_test(a_second_rank_of_an_engine_does_not_begin_a_scrape),
-        cmocka_unit_test(a_time_of_creation_gives_seconds),
-        cmocka_unit_test(a_comment_is_the_time_of_its_scrape),
-        cmocka_unit_test(names_that_are_not_known_are_in_the_note),
-        cmocka_unit_test(values_and_positions_have_a_range),
-        cmocka_unit_test(engines_are_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

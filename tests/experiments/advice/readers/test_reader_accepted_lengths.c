@@ -4,6 +4,7 @@
 #include "sim/chance/rng.h"
 #include "sim/serving/requests/accepted_lengths.h"
 #include "tests/support/read_record.h"
+#include "tests/support/support.h"
 
 static const spec_log_format *const format = &spec_reader_accepted_lengths;
 
@@ -11,9 +12,8 @@ static const spec_log_format *const format = &spec_reader_accepted_lengths;
     "{\"id\": \"134\", \"prompt_token_ids\": [5, 6, 7], \"" name "\": {\"acc_len\": " list "}}"
 
 /* Rounds begin at the second entry: 3 tokens, then 1, then 4, of which K = 2 allows 3. */
-static void rounds_begin_where_the_one_before_ended(void **state)
+TEST(rounds_begin_where_the_one_before_ended)
 {
-    (void)state;
     const read_record r =
         read_record_of(format, LINE("acc_eagle", "[9, 3, 9, 9, 1, 4, 9, 9, 2]"), 2);
     assert_int_equal(r.n, 1);
@@ -27,9 +27,8 @@ static void rounds_begin_where_the_one_before_ended(void **state)
     assert_int_equal(read_record_of(format, LINE("acc", "[1, 1]"), 2).n, 1);
 }
 
-static void the_first_of_several_lists_is_read(void **state)
+TEST(the_first_of_several_lists_is_read)
 {
-    (void)state;
     const read_record r = read_record_of(
         format, "{\"acc_ngram\": {\"acc_len\": [1, 1]}, \"acc_eagle\": {\"acc_len\": [1, 2]}}", 3);
     assert_int_equal(r.n, 1);
@@ -41,9 +40,8 @@ static void the_first_of_several_lists_is_read(void **state)
     assert_true(other.observation[0].label != r.observation[0].label);
 }
 
-static void a_draft_length_is_needed(void **state)
+TEST(a_draft_length_is_needed)
 {
-    (void)state;
     for (int K = -1; K <= SPEC_OBSERVED_DEPTHS + 1; K += K == 0 ? SPEC_OBSERVED_DEPTHS + 1 : 1) {
         const read_record r = read_record_with(format, LINE("acc_eagle", "[1, 2]"), K);
         assert_int_equal(r.status, GSL_EUNSUP);
@@ -53,9 +51,8 @@ static void a_draft_length_is_needed(void **state)
     }
 }
 
-static void mistakes_are_refused(void **state)
+TEST(mistakes_are_refused)
 {
-    (void)state;
     static const struct {
         const char *text, *line;
     } cases[] = {
@@ -80,9 +77,8 @@ static void mistakes_are_refused(void **state)
 }
 
 /* A second route: the module that replays these files in `serve`. */
-static void counts_are_those_of_a_replay(void **state)
+TEST(counts_are_those_of_a_replay)
 {
-    (void)state;
     gsl_rng *rng = spec_rng_alloc();
     assert_non_null(rng);
     spec_rng_stream(rng, spec_test_seed(), 0);
@@ -112,16 +108,4 @@ static void counts_are_those_of_a_replay(void **state)
         spec_accepted_lengths_free(&lengths);
     }
     gsl_rng_free(rng);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounds_begin_where_the_one_before_ended),
-        cmocka_unit_test(the_first_of_several_lists_is_read),
-        cmocka_unit_test(a_draft_length_is_needed),
-        cmocka_unit_test(mistakes_are_refused),
-        cmocka_unit_test(counts_are_those_of_a_replay),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "experiments/advice/readers/readers.h"
 
 #include "tests/support/read_record.h"
+#include "tests/support/support.h"
 
 static const spec_log_format *const format = &spec_reader_llamacpp_response;
 
@@ -10,9 +11,8 @@ static const spec_log_format *const format = &spec_reader_llamacpp_response;
     "\"predicted_ms\":11082.606" counts "}}"
 
 /* 200 tokens, of which 65 were drafted: 135 passes, with those that had no draft. */
-static void passes_are_tokens_that_were_not_drafted(void **state)
+TEST(passes_are_tokens_that_were_not_drafted)
 {
-    (void)state;
     static const char text[] =
         TIMINGS(",\"predicted_n\":200,\"draft_n\":347,\"draft_n_accepted\":65");
     read_record r = read_record_of(format, text, -1);
@@ -29,9 +29,8 @@ static void passes_are_tokens_that_were_not_drafted(void **state)
     assert_counts(&r.observation[0], -1, (const double[]){NAN, 89, 297, 171, 260});
 }
 
-static void a_response_without_drafts_is_plain(void **state)
+TEST(a_response_without_drafts_is_plain)
 {
-    (void)state;
     const read_record r = read_record_of(format, TIMINGS(",\"predicted_n\":200"), 3);
     assert_counts(&r.observation[0], 0, (const double[]){0, 200, 0, 0, 200});
     assert_near(r.observation[0].seconds, 11.082606, 1e-15);
@@ -41,9 +40,8 @@ static void a_response_without_drafts_is_plain(void **state)
     assert_counts(&none.observation[0], -1, (const double[]){NAN, 200, 0, 0, 200});
 }
 
-static void parts_of_a_stream_are_passed_over(void **state)
+TEST(parts_of_a_stream_are_passed_over)
 {
-    (void)state;
 #define STREAMED(end) "{" end ",\"timings\":{\"predicted_n\":5,\"predicted_ms\":3}}"
     static const struct {
         const char *text;
@@ -59,9 +57,8 @@ static void parts_of_a_stream_are_passed_over(void **state)
         assert_int_equal(read_record_of(format, cases[c].text, -1).n, cases[c].n);
 }
 
-static void contradictions_are_refused(void **state)
+TEST(contradictions_are_refused)
 {
-    (void)state;
     static const struct {
         const char *text, *line;
     } cases[] = {
@@ -81,9 +78,8 @@ static void contradictions_are_refused(void **state)
 }
 
 /* 30 rounds of 3 draft tokens, 81 accepted. */
-static void mlx_vlm_counts_its_rounds(void **state)
+TEST(mlx_vlm_counts_its_rounds)
 {
-    (void)state;
     const read_record r =
         read_record_of(&spec_reader_mlx_vlm_response,
                        "{\"timings\":{\"predicted_n\":111,\"predicted_ms\":2000,\"draft_kind\":"
@@ -100,16 +96,4 @@ static void mlx_vlm_counts_its_rounds(void **state)
     read_record_fails(&spec_reader_mlx_vlm_response,
                       "{\"timings\":{\"draft_rounds\":0,\"draft_n\":90,\"draft_n_accepted\":81}}",
                       "x:7: 'draft_n' is 90 without a round in 'draft_rounds'");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(passes_are_tokens_that_were_not_drafted),
-        cmocka_unit_test(a_response_without_drafts_is_plain),
-        cmocka_unit_test(parts_of_a_stream_are_passed_over),
-        cmocka_unit_test(contradictions_are_refused),
-        cmocka_unit_test(mlx_vlm_counts_its_rounds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

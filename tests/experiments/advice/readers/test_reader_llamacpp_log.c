@@ -3,6 +3,7 @@
 #include "experiments/advice/readers/readers.h"
 #include "tests/experiments/advice/readers/llamacpp_lines.h"
 #include "tests/support/read_lines.h"
+#include "tests/support/support.h"
 
 static const spec_log_format *const format = &spec_reader_llamacpp_log;
 static read_lines r;
@@ -24,9 +25,8 @@ static read_lines r;
     "=     87, #acc drafts =    70, #gen tokens =    259, #acc tokens =   167, #mean acc len = "   \
     "2.92, #acc rate/pos = (0.805, 0.632, 0.483), dur(b,g,a) = 0.005, 325.555, 0.114 ms\n"
 
-static void a_request_is_its_times_and_its_drafts(void **state)
+TEST(a_request_is_its_times_and_its_drafts)
 {
-    (void)state;
     read_lines_of(&r, format, PROMPT TIMES DRAFTS STATISTICS, -1);
     assert_int_equal(r.n, 1);
     const spec_observation *o = &r.observation[0];
@@ -51,9 +51,8 @@ static void a_request_is_its_times_and_its_drafts(void **state)
 }
 
 /* 51 rounds, 108 of 152: mean len 3.12. */
-static void rates_by_depth_may_be_on_a_line_of_their_own(void **state)
+TEST(rates_by_depth_may_be_on_a_line_of_their_own)
 {
-    (void)state;
     read_lines_of(&r, format,
                   TIMES SLOT
                   "draft acceptance = 0.71053 (  108 accepted /   152 generated), mean len =  "
@@ -75,9 +74,8 @@ static void rates_by_depth_may_be_on_a_line_of_their_own(void **state)
     assert_int_equal(r.learned.gaps, SPEC_LOG_NO_DEPTHS | SPEC_LOG_NO_TIMES);
 }
 
-static void old_lines_have_no_rounds_and_no_slots(void **state)
+TEST(old_lines_have_no_rounds_and_no_slots)
 {
-    (void)state;
     read_lines_of(
         &r, format,
         "slot print_timing: id  0 | task 0 | \n"
@@ -102,9 +100,8 @@ static void old_lines_have_no_rounds_and_no_slots(void **state)
 }
 
 /* One token is sampled from the prompt; such a request has no decoding to time. */
-static void times_alone_are_plain_decoding(void **state)
+TEST(times_alone_are_plain_decoding)
 {
-    (void)state;
     read_lines_of(&r, format, TIMES CONTEXT TIMES DRAFTS, 3);
     assert_int_equal(r.n, 3);
     assert_int_equal(r.observation[0].K, 0);
@@ -128,9 +125,8 @@ static void times_alone_are_plain_decoding(void **state)
 }
 
 /* A lookup that found nothing: passes of a speculating server, not plain decoding. */
-static void statistics_behind_a_request_without_drafts_say_that_it_speculates(void **state)
+TEST(statistics_behind_a_request_without_drafts_say_that_it_speculates)
 {
-    (void)state;
     read_lines_of(&r, format, TIMES MTP, 4);
     assert_int_equal(r.n, 1);
     assert_int_equal(r.observation[0].K, 4);
@@ -139,9 +135,8 @@ static void statistics_behind_a_request_without_drafts_say_that_it_speculates(vo
 }
 
 #define OTHER "slot print_timing: id  2 | task 13 | "
-static void lines_of_another_task_are_another_request(void **state)
+TEST(lines_of_another_task_are_another_request)
 {
-    (void)state;
     read_lines_of(&r, format,
                   TIMES OTHER "draft acceptance = 0.50000 (    1 accepted /     2 generated)\n",
                   -1);
@@ -154,9 +149,8 @@ static void lines_of_another_task_are_another_request(void **state)
     assert_true(isnan(r.observation[1].emitted));
 }
 
-static void a_request_that_shared_the_server_has_no_batch(void **state)
+TEST(a_request_that_shared_the_server_has_no_batch)
 {
-    (void)state;
     read_lines_of(
         &r, format,
         "slot launch_slot_: id  1 | task 12 | processing task, is_child = 0\n"
@@ -173,9 +167,8 @@ static void a_request_that_shared_the_server_has_no_batch(void **state)
     assert_same(r.observation[1].running, 1.0);
 }
 
-static void malformed_lines_say_what_was_expected(void **state)
+TEST(malformed_lines_say_what_was_expected)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"draft acceptance = 0.64479 (  167 accepted /   2", "x:1: draft acceptance: expected "
                                                              "'generated)', not ''"},
@@ -223,9 +216,8 @@ static void malformed_lines_say_what_was_expected(void **state)
         read_lines_fails(format, cases[i][0], GSL_EINVAL, cases[i][1]);
 }
 
-static void lines_of_others_do_not_concern_it(void **state)
+TEST(lines_of_others_do_not_concern_it)
 {
-    (void)state;
     static const char *const others[] = {
         "SpecDecoding metrics: Draft acceptance rate: 100.0%, Accepted: 66 tokens",
         "Speculative metrics: Draft acceptance rate: 0.607, System efficiency: 0.510",
@@ -244,9 +236,8 @@ static void lines_of_others_do_not_concern_it(void **state)
 }
 
 /* Any cut or changed byte is read, or refused with a message. */
-static void damaged_lines_never_break_the_reader(void **state)
+TEST(damaged_lines_never_break_the_reader)
 {
-    (void)state;
     static const char whole[] = TIMES DRAFTS STATISTICS MTP RUN CONTEXT TIMES DRAFTS;
     uint64_t random = spec_test_seed();
     char text[sizeof whole];
@@ -262,21 +253,4 @@ static void damaged_lines_never_break_the_reader(void **state)
         for (int k = 0; k < r.n; k++)
             assert_false(r.observation[k].accepted > r.observation[k].drafted);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_request_is_its_times_and_its_drafts),
-        cmocka_unit_test(rates_by_depth_may_be_on_a_line_of_their_own),
-        cmocka_unit_test(old_lines_have_no_rounds_and_no_slots),
-        cmocka_unit_test(times_alone_are_plain_decoding),
-        cmocka_unit_test(statistics_behind_a_request_without_drafts_say_that_it_speculates),
-        cmocka_unit_test(lines_of_another_task_are_another_request),
-        cmocka_unit_test(a_request_that_shared_the_server_has_no_batch),
-        cmocka_unit_test(malformed_lines_say_what_was_expected),
-        cmocka_unit_test(lines_of_others_do_not_concern_it),
-        cmocka_unit_test(damaged_lines_never_break_the_reader),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "experiments/advice/readers/readers.h"
 
 #include "tests/support/read_record.h"
+#include "tests/support/support.h"
 
 static const spec_log_format *const format = &spec_reader_lmstudio_response;
 
@@ -10,9 +11,8 @@ static const spec_log_format *const format = &spec_reader_lmstudio_response;
     "200" counts "}}"
 
 /* 200 tokens, of which 120 were drafted: 80 passes. */
-static void stats_have_passes_and_a_time(void **state)
+TEST(stats_have_passes_and_a_time)
 {
-    (void)state;
     const read_record r =
         read_record_of(format,
                        STATS(",\"totalDraftTokensCount\":240,\"acceptedDraftTokensCount\":120,"
@@ -25,9 +25,8 @@ static void stats_have_passes_and_a_time(void **state)
     assert_int_equal(r.learned.gaps, SPEC_LOG_NO_ROUNDS | SPEC_LOG_NO_DEPTHS);
 }
 
-static void stats_without_drafts_are_plain(void **state)
+TEST(stats_without_drafts_are_plain)
 {
-    (void)state;
     const read_record r = read_record_of(format, STATS(""), 3);
     assert_counts(&r.observation[0], 0, (const double[]){0, 200, 0, 0, 200});
     assert_same(r.observation[0].seconds, 8.0);
@@ -39,9 +38,8 @@ static void stats_without_drafts_are_plain(void **state)
 #define SPEED "\"stats\":{\"tokens_per_second\":15.0,\"time_to_first_token\":1.2,"
 
 /* The REST interface has the counts in `usage` or in `stats`. */
-static void the_rest_interface_has_names_of_its_own(void **state)
+TEST(the_rest_interface_has_names_of_its_own)
 {
-    (void)state;
     static const char *const texts[] = {
         "{" USAGE ",\"total_draft_tokens_count\":492,\"accepted_draft_tokens_count\":176,"
         "\"rejected_draft_tokens_count\":316}," SPEED "\"generation_time\":20}}",
@@ -68,9 +66,8 @@ static void the_rest_interface_has_names_of_its_own(void **state)
     assert_counts(&r.observation[0], -1, (const double[]){NAN, NAN, 492, 176, NAN});
 }
 
-static void contradictions_are_refused(void **state)
+TEST(contradictions_are_refused)
 {
-    (void)state;
     static const struct {
         const char *text, *line;
     } cases[] = {
@@ -90,15 +87,4 @@ static void contradictions_are_refused(void **state)
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         read_record_fails(format, cases[c].text, cases[c].line);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stats_have_passes_and_a_time),
-        cmocka_unit_test(stats_without_drafts_are_plain),
-        cmocka_unit_test(the_rest_interface_has_names_of_its_own),
-        cmocka_unit_test(contradictions_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "experiments/advice/readers/readers.h"
 
 #include "tests/support/read_record.h"
+#include "tests/support/support.h"
 
 static const spec_log_format *const format = &spec_reader_mlc_metrics;
 
@@ -11,9 +12,8 @@ static const spec_log_format *const format = &spec_reader_mlc_metrics;
     "],\"accept_prob\":{\"accept_prob{step=0}\":1.0}}}}}"
 
 /* 1010 passes, 1000 of them with a draft; the target's own token is the first of each list. */
-static void lists_are_by_depth_and_begin_with_passes(void **state)
+TEST(lists_are_by_depth_and_begin_with_passes)
 {
-    (void)state;
     const read_record r =
         read_record_of(format, METRICS("1010,1000,1000,900", "1010,800,500,290"), -1);
     const spec_observation *o = &r.observation[0];
@@ -30,9 +30,8 @@ static void lists_are_by_depth_and_begin_with_passes(void **state)
     assert_int_equal(read_record_of(format, METRICS("", ""), -1).n, 0);
 }
 
-static void drafts_beyond_the_depths_of_an_observation_are_summed(void **state)
+TEST(drafts_beyond_the_depths_of_an_observation_are_summed)
 {
-    (void)state;
     char text[2048] = "{\"draft_count\":[2";
     for (int i = 0; i < 70; i++) strcat(text, ",2");
     strcat(text, "],\"accept_count\":[2");
@@ -43,9 +42,8 @@ static void drafts_beyond_the_depths_of_an_observation_are_summed(void **state)
     assert_int_equal(r.observation[0].depths, SPEC_OBSERVED_DEPTHS);
 }
 
-static void contradictions_are_refused(void **state)
+TEST(contradictions_are_refused)
 {
-    (void)state;
     static const struct {
         const char *text, *line;
     } cases[] = {
@@ -67,14 +65,4 @@ static void contradictions_are_refused(void **state)
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         read_record_fails(format, cases[c].text, cases[c].line);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_are_by_depth_and_begin_with_passes),
-        cmocka_unit_test(drafts_beyond_the_depths_of_an_observation_are_summed),
-        cmocka_unit_test(contradictions_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

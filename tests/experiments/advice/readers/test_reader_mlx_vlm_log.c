@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/readers/readers.h"
 #include "tests/support/read_lines.h"
+#include "tests/support/support.h"
 
 static const spec_log_format *const format = &spec_reader_mlx_vlm_log;
 static read_lines r;
 
-static void a_generation_is_a_request_with_its_rounds(void **state)
+TEST(a_generation_is_a_request_with_its_rounds)
 {
-    (void)state;
     read_lines_of(
         &r, format,
         "Prompt: 29 tokens, 142.641 tokens-per-sec\n"
@@ -30,9 +30,8 @@ static void a_generation_is_a_request_with_its_rounds(void **state)
 }
 
 /* Two of accept lengths 1, 0, 2 in drafts of 2, 1, 2, as in the project's own test. */
-static void few_rounds_have_their_counts_exactly(void **state)
+TEST(few_rounds_have_their_counts_exactly)
 {
-    (void)state;
     read_lines_of(&r, format,
                   "Speculative decoding: 2.00 accepted tokens/round (1.00 accepted drafts/round, "
                   "60.0% of drafted, avg draft 1.67) over 3 rounds\n",
@@ -48,9 +47,8 @@ static void few_rounds_have_their_counts_exactly(void **state)
 }
 
 /* All counts of up to 60 rounds come back: two decimals tell up to 100 apart. */
-static void counts_come_back_from_their_means(void **state)
+TEST(counts_come_back_from_their_means)
 {
-    (void)state;
     char text[300];
     for (int rounds = 1; rounds <= 60; rounds += 7) {
         for (int drafted = rounds; drafted <= 4 * rounds; drafted += 3) {
@@ -69,9 +67,8 @@ static void counts_come_back_from_their_means(void **state)
     }
 }
 
-static void malformed_lines_say_what_was_expected(void **state)
+TEST(malformed_lines_say_what_was_expected)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"Speculative decoding: 2,59 accepted tokens/round",
          "x:1: accepted tokens: expected a decimal point, not the comma of '2,5'; run the engine "
@@ -101,21 +98,8 @@ static void malformed_lines_say_what_was_expected(void **state)
         read_lines_fails(format, cases[i][0], GSL_EINVAL, cases[i][1]);
 }
 
-static void lines_of_others_do_not_concern_it(void **state)
+TEST(lines_of_others_do_not_concern_it)
 {
-    (void)state;
     assert_false(format->concerns("Speculative decoding: on", 24));
     assert_false(format->concerns("Generation: 120 tokens, 24.488 tokens-per-sec", 45));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_generation_is_a_request_with_its_rounds),
-        cmocka_unit_test(few_rounds_have_their_counts_exactly),
-        cmocka_unit_test(counts_come_back_from_their_means),
-        cmocka_unit_test(malformed_lines_say_what_was_expected),
-        cmocka_unit_test(lines_of_others_do_not_concern_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "experiments/advice/counter_differences.h"
 #include "experiments/advice/readers/readers.h"
 #include "tests/support/read_lines.h"
+#include "tests/support/support.h"
 
 static read_lines r;
 
@@ -17,9 +18,8 @@ static const spec_observation *only(const spec_log_format *format, const char *t
 /* ---- Counts ---------------------------------------------------------------------------------- */
 
 /* A log of V0 with the same numbers has alpha = .655. */
-static void K_of_vllm_V0_follows_from_its_efficiency(void **state)
+TEST(K_of_vllm_V0_follows_from_its_efficiency)
 {
-    (void)state;
 #define V0(efficiency)                                                                             \
     "vllm:spec_decode_draft_acceptance_rate 0.606783\n"                                            \
     "vllm:spec_decode_efficiency " efficiency "\n"                                                 \
@@ -39,9 +39,8 @@ static void K_of_vllm_V0_follows_from_its_efficiency(void **state)
     assert_true((r.learned.gaps & SPEC_LOG_NO_ROUNDS) != 0);
 }
 
-static void sglang_counts_verify_calls(void **state)
+TEST(sglang_counts_verify_calls)
 {
-    (void)state;
     const spec_observation *o = only(&spec_reader_prometheus_sglang,
                                      "sglang:spec_verify_calls_total{model_name=\"m\"} 188.0\n"
                                      "sglang:generation_tokens_total{model_name=\"m\"} 199.0\n"
@@ -68,9 +67,8 @@ static void sglang_counts_verify_calls(void **state)
     assert_counts(o, 0, (const double[]){0, 20, 0, 0, 20});
 }
 
-static void gauges_of_sglang_alone_cannot_answer(void **state)
+TEST(gauges_of_sglang_alone_cannot_answer)
 {
-    (void)state;
     read_lines_fails(&spec_reader_prometheus_sglang,
                      "sglang:generation_tokens_total 20\nsglang:spec_accept_length 2.5\n",
                      GSL_EUNSUP,
@@ -83,9 +81,8 @@ static void gauges_of_sglang_alone_cannot_answer(void **state)
 }
 
 /* D 87: A 70 55 42 of llama.cpp; 20 rounds had no draft. */
-static void llama_counts_rounds_without_a_draft(void **state)
+TEST(llama_counts_rounds_without_a_draft)
 {
-    (void)state;
     static const char text[] =
         "llamacpp:tokens_predicted_total 274\nllamacpp:tokens_predicted_seconds_total 9.5\n"
         "llamacpp:requests_processing 0\nllamacpp:n_busy_slots_per_decode 1\n"
@@ -105,9 +102,8 @@ static void llama_counts_rounds_without_a_draft(void **state)
     assert_int_equal(r.learned.generation, 1);
 }
 
-static void forks_of_llama_count_no_rounds(void **state)
+TEST(forks_of_llama_count_no_rounds)
 {
-    (void)state;
     const spec_observation *o =
         only(&spec_reader_prometheus_llama,
              "llamacpp:tokens_predicted_total 200\nllamacpp:tokens_predicted_seconds_total 11\n"
@@ -130,9 +126,8 @@ static void forks_of_llama_count_no_rounds(void **state)
     assert_nan(o->running);
 }
 
-static void tgi_is_refused(void **state)
+TEST(tgi_is_refused)
 {
-    (void)state;
     read_lines_fails(&spec_reader_prometheus_tgi,
                      "# TYPE tgi_request_skipped_tokens histogram\ntgi_batch_current_size 1\n"
                      "tgi_request_skipped_tokens_bucket{le=\"1\"} 7\n",
@@ -142,9 +137,8 @@ static void tgi_is_refused(void **state)
                      "without --speculate");
 }
 
-static void counters_may_contradict_one_another(void **state)
+TEST(counters_may_contradict_one_another)
 {
-    (void)state;
     static const struct {
         const char *text, *error;
     } cases[] = {
@@ -171,9 +165,8 @@ static void counters_may_contradict_one_another(void **state)
                      "scrape is cut");
 }
 
-static void counters_of_V0_may_contradict_K(void **state)
+TEST(counters_of_V0_may_contradict_K)
 {
-    (void)state;
     read_lines_with(&r, &spec_reader_prometheus_vllm, V0("0.3"), 3);
     assert_int_equal(r.status, GSL_EINVAL);
     assert_string_equal(r.error.text,
@@ -194,9 +187,8 @@ static void counters_of_V0_may_contradict_K(void **state)
     "_bucket{le=\"0.025\"} 100\n" name "_bucket{le=\"+Inf\"} 100\n" name "_count 100\n" name       \
     "_sum 2.0\nvllm:time_to_first_token_seconds_count 10\nvllm:iteration_tokens_total_count 26\n"
 
-static void latencies_of_vllm_are_the_time_of_its_passes(void **state)
+TEST(latencies_of_vllm_are_the_time_of_its_passes)
 {
-    (void)state;
     static const char *const texts[] = {TIMED(ITL), TIMED(TPOT), TIMED(ITL) TPOT "_sum 2\n"};
     for (int i = 0; i < 3; i++) {
         const spec_observation *o = only(&spec_reader_prometheus_vllm, texts[i], 3);
@@ -236,9 +228,8 @@ static void latencies_of_vllm_are_the_time_of_its_passes(void **state)
 
 /* Each sample of SGLang stands for a token. A request that does not stream is timed from its 50th
  * token on. */
-static void latencies_of_sglang_count_where_they_are_of_all_tokens(void **state)
+TEST(latencies_of_sglang_count_where_they_are_of_all_tokens)
 {
-    (void)state;
 #define SGLANG(count)                                                                              \
     "sglang:spec_verify_calls_total 100\nsglang:generation_tokens_total 260\n"                     \
     "sglang:spec_num_steps 3\nsglang:inter_token_latency_seconds_sum 2.0\n"                        \
@@ -255,9 +246,8 @@ static void latencies_of_sglang_count_where_they_are_of_all_tokens(void **state)
 /* Scrapes before and after a run, each in a file of its own, of an engine that drafts 3 tokens and
  * of one that does not. Passes of 20 ms give 2.5 tokens, and plain ones of 18 ms one: the speed-up
  * is 2.5 times 18 / 20. No request runs at the time of a scrape. */
-static void scrapes_before_and_after_give_a_speedup(void **state)
+TEST(scrapes_before_and_after_give_a_speedup)
 {
-    (void)state;
 #define PLAIN(tokens, first, count, sum, steps)                                                    \
     "vllm:num_requests_running 0\nvllm:generation_tokens_total " tokens                            \
     "\nvllm:time_to_first_token_seconds_count " first "\n" ITL "_count " count "\n" ITL            \
@@ -299,22 +289,4 @@ static void scrapes_before_and_after_give_a_speedup(void **state)
         if (advice.length[i].K == 3) assert_near(advice.length[i].speedup, 2.5 * 18 / 20, 1e-12);
     spec_counter_differences_free(&differences);
     spec_observed_sums_free(&sums);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(K_of_vllm_V0_follows_from_its_efficiency),
-        cmocka_unit_test(sglang_counts_verify_calls),
-        cmocka_unit_test(gauges_of_sglang_alone_cannot_answer),
-        cmocka_unit_test(llama_counts_rounds_without_a_draft),
-        cmocka_unit_test(forks_of_llama_count_no_rounds),
-        cmocka_unit_test(tgi_is_refused),
-        cmocka_unit_test(counters_may_contradict_one_another),
-        cmocka_unit_test(counters_of_V0_may_contradict_K),
-        cmocka_unit_test(latencies_of_vllm_are_the_time_of_its_passes),
-        cmocka_unit_test(latencies_of_sglang_count_where_they_are_of_all_tokens),
-        cmocka_unit_test(scrapes_before_and_after_give_a_speedup),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

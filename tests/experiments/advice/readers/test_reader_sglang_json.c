@@ -2,15 +2,15 @@
 #include "experiments/advice/readers/readers.h"
 
 #include "tests/support/read_record.h"
+#include "tests/support/support.h"
 
 #define META(counts) "{\"text\":\"a\",\"meta_info\":{\"id\":\"a\"," counts ",\"cached_tokens\":0}}"
 
 static const spec_log_format *const format = &spec_reader_sglang_response;
 
 /* 1 + 188 + 11 = 200 tokens: the first one comes from the prefill. */
-static void a_response_of_2025_has_rounds_times_width(void **state)
+TEST(a_response_of_2025_has_rounds_times_width)
 {
-    (void)state;
     const read_record r =
         read_record_of(format,
                        META("\"completion_tokens\":200,\"spec_accept_rate\":0.011702127659574468,"
@@ -31,9 +31,8 @@ static void a_response_of_2025_has_rounds_times_width(void **state)
 }
 
 /* 43 + 63 = 106 tokens: this generation does not count the prefill's. */
-static void a_response_of_2026_has_a_histogram(void **state)
+TEST(a_response_of_2026_has_a_histogram)
 {
-    (void)state;
     const read_record r =
         read_record_of(format,
                        META("\"completion_tokens\":106,\"spec_num_correct_drafts\":63,"
@@ -58,9 +57,8 @@ static void a_response_of_2026_has_a_histogram(void **state)
     assert_passed(&s.observation[0], 3, (const double[]){800, 500, 290});
 }
 
-static void rounds_alone_give_the_accepted_tokens(void **state)
+TEST(rounds_alone_give_the_accepted_tokens)
 {
-    (void)state;
     const read_record r =
         read_record_of(format, META("\"spec_verify_ct\":188,\"completion_tokens\":200"), -1);
     assert_counts(&r.observation[0], -1, (const double[]){188, NAN, NAN, 11, 200});
@@ -80,9 +78,8 @@ static void rounds_alone_give_the_accepted_tokens(void **state)
 }
 
 /* Both identities are broken: the numbers go on as they are. */
-static void broken_identities_are_passed_on(void **state)
+TEST(broken_identities_are_passed_on)
 {
-    (void)state;
     const read_record r =
         read_record_of(format,
                        META("\"completion_tokens\":150,\"spec_num_correct_drafts\":63,"
@@ -91,9 +88,8 @@ static void broken_identities_are_passed_on(void **state)
     assert_counts(&r.observation[0], 5, (const double[]){43, NAN, 215, 63, 150});
 }
 
-static void widths_that_vary_leave_drafted_open(void **state)
+TEST(widths_that_vary_leave_drafted_open)
 {
-    (void)state;
     const read_record r =
         read_record_of(format,
                        META("\"completion_tokens\":106,\"spec_num_correct_drafts\":63,"
@@ -130,9 +126,8 @@ static void widths_that_vary_leave_drafted_open(void **state)
     assert_counts(&v.observation[0], -1, (const double[]){4, NAN, 9, 1, 5});
 }
 
-static void a_request_without_rounds_is_plain(void **state)
+TEST(a_request_without_rounds_is_plain)
 {
-    (void)state;
     const read_record r = read_record_of(
         format,
         META("\"completion_tokens\":50,\"spec_num_correct_drafts\":0,\"spec_verify_ct\":0,"
@@ -144,9 +139,8 @@ static void a_request_without_rounds_is_plain(void **state)
     assert_int_equal(read_record_of(format, META("\"spec_verify_ct\":null"), -1).n, 0);
 }
 
-static void a_batch_has_a_request_per_element(void **state)
+TEST(a_batch_has_a_request_per_element)
 {
-    (void)state;
     const read_record r = read_record_of(
         format,
         "[" META("\"spec_verify_ct\":188,\"completion_tokens\":200") "," META(
@@ -157,9 +151,8 @@ static void a_batch_has_a_request_per_element(void **state)
     assert_counts(&r.observation[1], -1, (const double[]){40, NAN, NAN, 60, 101});
 }
 
-static void parts_of_a_stream_are_passed_over(void **state)
+TEST(parts_of_a_stream_are_passed_over)
 {
-    (void)state;
 #define PART(end)                                                                                  \
     "{\"text\":\"\",\"meta_info\":{\"finish_reason\":" end                                         \
     ",\"spec_verify_ct\":4,\"completion_tokens\":7}}"
@@ -179,9 +172,8 @@ static void parts_of_a_stream_are_passed_over(void **state)
 }
 
 /* The tokens of a usage belong to neither of two choices. */
-static void choices_do_not_share_the_tokens_of_the_usage(void **state)
+TEST(choices_do_not_share_the_tokens_of_the_usage)
 {
-    (void)state;
 #define CHOICE "{\"meta_info\":{\"spec_verify_ct\":40,\"spec_accept_token_num\":60}}"
     const read_record r = read_record_of(
         format, "{\"choices\":[" CHOICE "," CHOICE "],\"usage\":{\"completion_tokens\":202}}", -1);
@@ -192,9 +184,8 @@ static void choices_do_not_share_the_tokens_of_the_usage(void **state)
     assert_counts(&one.observation[0], -1, (const double[]){40, NAN, NAN, 60, 101});
 }
 
-static void contradictions_are_refused(void **state)
+TEST(contradictions_are_refused)
 {
-    (void)state;
     static const struct {
         const char *text, *line;
     } cases[] = {
@@ -216,9 +207,8 @@ static void contradictions_are_refused(void **state)
         read_record_fails(format, cases[c].text, cases[c].line);
 }
 
-static void server_info_has_a_mean_without_counts(void **state)
+TEST(server_info_has_a_mean_without_counts)
 {
-    (void)state;
     const read_record on = read_record_with(
         &spec_reader_sglang_server_info,
         "{\"speculative_num_steps\":3,\"internal_states\":[{\"avg_spec_accept_length\":null},"
@@ -235,22 +225,4 @@ static void server_info_has_a_mean_without_counts(void **state)
         read_record_of(&spec_reader_sglang_server_info,
                        "{\"internal_states\":[{\"avg_spec_accept_length\":null}]}", -1);
     assert_int_equal(off.n, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_response_of_2025_has_rounds_times_width),
-        cmocka_unit_test(a_response_of_2026_has_a_histogram),
-        cmocka_unit_test(rounds_alone_give_the_accepted_tokens),
-        cmocka_unit_test(broken_identities_are_passed_on),
-        cmocka_unit_test(widths_that_vary_leave_drafted_open),
-        cmocka_unit_test(a_request_without_rounds_is_plain),
-        cmocka_unit_test(a_batch_has_a_request_per_element),
-        cmocka_unit_test(parts_of_a_stream_are_passed_over),
-        cmocka_unit_test(choices_do_not_share_the_tokens_of_the_usage),
-        cmocka_unit_test(contradictions_are_refused),
-        cmocka_unit_test(server_info_has_a_mean_without_counts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

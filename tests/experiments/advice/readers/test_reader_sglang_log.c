@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/readers/readers.h"
 #include "tests/support/read_lines.h"
+#include "tests/support/support.h"
 
 static const spec_log_format *const format = &spec_reader_sglang_log;
 static read_lines r;
@@ -21,9 +22,8 @@ static char *line(char *text, const char *ranks, int running, const char *drafts
     return text;
 }
 
-static void a_line_without_a_rate_has_ratios_of_forty_steps(void **state)
+TEST(a_line_without_a_rate_has_ratios_of_forty_steps)
 {
-    (void)state;
     read_lines_of(&r, format, OLDEST OLDEST, -1);
     assert_int_equal(r.n, 2);
     const spec_observation *o = &r.observation[1];
@@ -47,9 +47,8 @@ static void a_line_without_a_rate_has_ratios_of_forty_steps(void **state)
     assert_same(r.observation[0].drafted, 5 * 1280.0);
 }
 
-static void the_time_of_a_round_does_not_depend_on_the_weight(void **state)
+TEST(the_time_of_a_round_does_not_depend_on_the_weight)
 {
-    (void)state;
     char text[2000] = "server_args=ServerArgs(model_path='m', decode_log_interval=10, x=1)\n";
     line(text, "", 8, "accept len: 2.59, accept rate: 0.53, ", "400.00");
     line(text, "", 8, "accept len: 2.59, accept rate: 0.53, ", "400.00");
@@ -60,9 +59,8 @@ static void the_time_of_a_round_does_not_depend_on_the_weight(void **state)
     assert_near(o->seconds * o->running / o->rounds, 8 * 2.59 / 400.0, 1e-15);
 }
 
-static void the_rate_tells_draft_length_and_generation(void **state)
+TEST(the_rate_tells_draft_length_and_generation)
 {
-    (void)state;
     char text[2000] = "";
     line(text, " TP0", 8, "accept len: 2.59, accept rate: 0.53, cap len: 3.00, ", "400.00");
     read_lines_of(&r, format, text, -1);
@@ -84,9 +82,8 @@ static void the_rate_tells_draft_length_and_generation(void **state)
 }
 
 /* 2.00 with .50 is K 2 or 3: observations wait, and go out in order. */
-static void observations_wait_for_the_line_that_decides(void **state)
+TEST(observations_wait_for_the_line_that_decides)
 {
-    (void)state;
     char text[4000] = "";
     line(text, "", 1, "accept len: 2.00, accept rate: 0.50, ", "80.00");
     line(text, "", 1, "accept len: 2.00, accept rate: 0.50, ", "80.00");
@@ -112,9 +109,8 @@ static void observations_wait_for_the_line_that_decides(void **state)
     assert_int_equal(r.learned.generation, -1);
 }
 
-static void waiting_observations_do_not_take_a_later_length(void **state)
+TEST(waiting_observations_do_not_take_a_later_length)
 {
-    (void)state;
     char text[2000] = "";
     line(text, "", 1, "accept len: 2.00, accept rate: 0.50, ", "80.00");
     line(text, "", 1, "accept len: 3.10, accept rate: 0.42, ", "80.00"); /* 2.1 of 5 */
@@ -124,9 +120,8 @@ static void waiting_observations_do_not_take_a_later_length(void **state)
     assert_int_equal(r.observation[1].K, 5);
 }
 
-static void many_undecided_lines_do_not_wait_for_ever(void **state)
+TEST(many_undecided_lines_do_not_wait_for_ever)
 {
-    (void)state;
     char *text = calloc(200, 400);
     for (int i = 0; i < 100; i++)
         line(text, "", 1, "accept len: 2.00, accept rate: 0.50, ", "80.00");
@@ -139,9 +134,8 @@ static void many_undecided_lines_do_not_wait_for_ever(void **state)
     free(text);
 }
 
-static void another_length_given_or_in_the_file_is_said(void **state)
+TEST(another_length_given_or_in_the_file_is_said)
 {
-    (void)state;
     char text[4000] = "";
     line(text, "", 1, "accept len: 2.59, accept rate: 0.53, ", "80.00");
     read_lines_of(&r, format, text, 4);
@@ -163,9 +157,8 @@ static void another_length_given_or_in_the_file_is_said(void **state)
 }
 
 /* The end of a log of EAGLE-2: 5 steps, and 31 nodes beside the root. */
-static void a_shorter_length_than_the_rates_is_a_tree(void **state)
+TEST(a_shorter_length_than_the_rates_is_a_tree)
 {
-    (void)state;
     char text[4000] = "";
     line(text, "", 1, "accept len: 3.61, accept rate: 0.08, ", "80.00"); /* 2.61 / 31 is .084 */
     line(text, "", 1, "accept len: 3.72, accept rate: 0.09, ", "80.00"); /* .088 */
@@ -186,9 +179,8 @@ static void a_shorter_length_than_the_rates_is_a_tree(void **state)
                         "(--speculative-eagle-topk above 1), give --current with num_steps");
 }
 
-static void the_settings_of_the_server_come_first(void **state)
+TEST(the_settings_of_the_server_come_first)
 {
-    (void)state;
     char text[4000] = "[2025-11-05 09:59:00] server_args=ServerArgs(model_path='m', "
                       "speculative_algorithm='EAGLE', speculative_num_steps=5, "
                       "speculative_eagle_topk=8, speculative_num_draft_tokens=64, "
@@ -221,9 +213,8 @@ static void the_settings_of_the_server_come_first(void **state)
     assert_same(r.observation[0].rounds, 40.0);
 }
 
-static void lines_without_an_accept_len_are_plain_decoding(void **state)
+TEST(lines_without_an_accept_len_are_plain_decoding)
 {
-    (void)state;
     char text[2000] = "";
     line(text, " TP0", 5, "", "144.95");
     line(text, " TP0", 5, "", "140.27");
@@ -241,9 +232,8 @@ static void lines_without_an_accept_len_are_plain_decoding(void **state)
 }
 
 /* Data-parallel ranks are sources of their own, and have their own tensor-parallel rank. */
-static void of_tensor_parallel_ranks_the_first_counts(void **state)
+TEST(of_tensor_parallel_ranks_the_first_counts)
 {
-    (void)state;
     char text[8000] = "";
     for (int i = 0; i < 2; i++) {
         line(text, " TP1", 8, "accept len: 2.59, accept rate: 0.53, ", "400.00");
@@ -272,9 +262,8 @@ static void of_tensor_parallel_ranks_the_first_counts(void **state)
     assert_int_equal(r.observation[0].label, 0);
 }
 
-static void too_many_ranks_are_refused(void **state)
+TEST(too_many_ranks_are_refused)
 {
-    (void)state;
     char *text = calloc(300, 400), name[20];
     for (int i = 0; i < 257; i++) {
         snprintf(name, sizeof name, " DP%d", i);
@@ -285,9 +274,8 @@ static void too_many_ranks_are_refused(void **state)
 }
 
 /* A window over a pause has the throughput of the pause; its ratios stay. */
-static void times_of_pauses_are_left_out(void **state)
+TEST(times_of_pauses_are_left_out)
 {
-    (void)state;
     char text[8000] = "";
     line(text, "", 8, "accept len: 2.59, accept rate: 0.53, ", "3.00");
     line(text, "", 8, "accept len: 2.59, accept rate: 0.53, ", "400.00");
@@ -307,9 +295,8 @@ static void times_of_pauses_are_left_out(void **state)
                                         "are left out");
 }
 
-static void rounds_lie_between_the_batches_of_two_lines(void **state)
+TEST(rounds_lie_between_the_batches_of_two_lines)
 {
-    (void)state;
     char text[2000] = "";
     line(text, "", 8, "accept len: 2.59, accept rate: 0.53, ", "400.00");
     line(text, "", 5, "accept len: 2.59, accept rate: 0.53, ", "400.00");
@@ -328,9 +315,8 @@ static void rounds_lie_between_the_batches_of_two_lines(void **state)
     assert_same(r.observation[1].rounds_high, 320.0);
 }
 
-static void malformed_lines_say_what_was_expected(void **state)
+TEST(malformed_lines_say_what_was_expected)
 {
-    (void)state;
     read_lines_fails(
         format, "Decode batch. #running-req: 32, #token: 7352, token usage: 0.01, accept\n",
         GSL_EINVAL, "x:1: expected 'gen throughput (token/s): ' behind '#running-req: '");
@@ -357,9 +343,8 @@ static void malformed_lines_say_what_was_expected(void **state)
                      GSL_EINVAL, "x:1: gen throughput (token/s): expected a number, not 'nan'");
 }
 
-static void nothing_was_verified_in_a_line_of_length_zero(void **state)
+TEST(nothing_was_verified_in_a_line_of_length_zero)
 {
-    (void)state;
     read_lines_of(&r, format,
                   "Decode batch. #running-req: 3, accept len: 0.00, "
                   "gen throughput (token/s): 0.00\n",
@@ -367,9 +352,8 @@ static void nothing_was_verified_in_a_line_of_length_zero(void **state)
     assert_int_equal(r.n, 0);
 }
 
-static void lines_of_others_do_not_concern_it(void **state)
+TEST(lines_of_others_do_not_concern_it)
 {
-    (void)state;
     static const char *const others[] = {
         "[2025-11-05 10:00:00] Prefill batch, #new-seq: 1, #running-req: 31, #queue-req: 0",
         "SpecDecoding metrics: Draft acceptance rate: 100.0%, Accepted: 66 tokens",
@@ -382,9 +366,8 @@ static void lines_of_others_do_not_concern_it(void **state)
 }
 
 /* Any cut or changed byte of a line is read, or refused with a message. */
-static void damaged_lines_never_break_the_reader(void **state)
+TEST(damaged_lines_never_break_the_reader)
 {
-    (void)state;
     uint64_t random = spec_test_seed();
     char text[600];
     for (int i = 0; i < 20000; i++) {
@@ -401,29 +384,4 @@ static void damaged_lines_never_break_the_reader(void **state)
         for (int k = 0; k < r.n; k++)
             assert_true(r.observation[k].rounds >= 0.0 && r.observation[k].accepted >= 0.0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_without_a_rate_has_ratios_of_forty_steps),
-        cmocka_unit_test(the_time_of_a_round_does_not_depend_on_the_weight),
-        cmocka_unit_test(the_rate_tells_draft_length_and_generation),
-        cmocka_unit_test(observations_wait_for_the_line_that_decides),
-        cmocka_unit_test(waiting_observations_do_not_take_a_later_length),
-        cmocka_unit_test(many_undecided_lines_do_not_wait_for_ever),
-        cmocka_unit_test(another_length_given_or_in_the_file_is_said),
-        cmocka_unit_test(a_shorter_length_than_the_rates_is_a_tree),
-        cmocka_unit_test(the_settings_of_the_server_come_first),
-        cmocka_unit_test(lines_without_an_accept_len_are_plain_decoding),
-        cmocka_unit_test(of_tensor_parallel_ranks_the_first_counts),
-        cmocka_unit_test(too_many_ranks_are_refused),
-        cmocka_unit_test(times_of_pauses_are_left_out),
-        cmocka_unit_test(rounds_lie_between_the_batches_of_two_lines),
-        cmocka_unit_test(malformed_lines_say_what_was_expected),
-        cmocka_unit_test(nothing_was_verified_in_a_line_of_length_zero),
-        cmocka_unit_test(lines_of_others_do_not_concern_it),
-        cmocka_unit_test(damaged_lines_never_break_the_reader),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "experiments/advice/readers/readers.h"
 
 #include "tests/support/read_record.h"
+#include "tests/support/support.h"
 
 static const spec_log_format *const iterations = &spec_reader_tensorrt_iterations;
 static const spec_log_format *const responses = &spec_reader_tensorrt_response;
@@ -14,9 +15,8 @@ static const spec_log_format *const responses = &spec_reader_tensorrt_response;
     "{\"numDraftTokens\":24,\"numAcceptedTokens\":13,\"numRequestsWithDraftTokens\":8,"            \
     "\"acceptanceLength\":2.625,\"iterLatencyMS\":2.5,\"draftOverhead\":0.125}"
 
-static void an_iteration_is_a_round_of_each_request(void **state)
+TEST(an_iteration_is_a_round_of_each_request)
 {
-    (void)state;
     const read_record r = read_record_of(iterations, ITERATION(DECODING, DRAFTS), -1);
     assert_int_equal(r.n, 1);
     const spec_observation *o = &r.observation[0];
@@ -29,9 +29,8 @@ static void an_iteration_is_a_round_of_each_request(void **state)
     assert_int_equal(r.learned.gaps, SPEC_LOG_NO_DEPTHS);
 }
 
-static void times_follow_from_the_overhead(void **state)
+TEST(times_follow_from_the_overhead)
 {
-    (void)state;
     /* No latency of the iteration: 2.5 ms are an eighth of it. No batch: the drafting requests. */
     read_record r = read_record_of(iterations, "[{\"specDecodingStats\":" DRAFTS "}]", -1);
     assert_counts(&r.observation[0], -1, (const double[]){8, NAN, 24, 13, NAN});
@@ -55,9 +54,8 @@ static void times_follow_from_the_overhead(void **state)
     assert_counts(&r.observation[0], -1, (const double[]){8, NAN, 24, 13, NAN});
 }
 
-static void iterations_without_drafts_are_plain_decoding(void **state)
+TEST(iterations_without_drafts_are_plain_decoding)
 {
-    (void)state;
     static const char *const drafts[] = {
         ITERATION(DECODING, "null"),
         ITERATION(DECODING, "{\"numDraftTokens\":0,\"numAcceptedTokens\":0,"
@@ -80,9 +78,8 @@ static void iterations_without_drafts_are_plain_decoding(void **state)
         read_record_of(iterations, "{\"iterLatencyMS\":20,\"specDecodingStats\":null}", -1).n, 0);
 }
 
-static void copies_of_other_ranks_are_passed_over(void **state)
+TEST(copies_of_other_ranks_are_passed_over)
 {
-    (void)state;
     assert_int_equal(
         read_record_of(iterations, "{\"attentionDpRank\":1,\"specDecodingStats\":" DRAFTS "}", -1)
             .n,
@@ -93,9 +90,8 @@ static void copies_of_other_ranks_are_passed_over(void **state)
         1);
 }
 
-static void contradictions_of_iterations_are_refused(void **state)
+TEST(contradictions_of_iterations_are_refused)
 {
-    (void)state;
     static const struct {
         const char *text, *line;
     } cases[] = {
@@ -121,9 +117,8 @@ static void contradictions_of_iterations_are_refused(void **state)
     "\"num_spec_steps\":" steps ",\"acceptance_histogram\":[8,0,6,6],\"num_spec_tokens\":" width   \
     "}}"
 
-static void a_choice_has_rounds_and_depths(void **state)
+TEST(a_choice_has_rounds_and_depths)
 {
-    (void)state;
     const read_record r = read_record_of(
         responses, "{\"choices\":[" CHOICE("20", "3") "],\"usage\":{\"completion_tokens\":51}}",
         -1);
@@ -145,9 +140,8 @@ static void a_choice_has_rounds_and_depths(void **state)
     assert_true(isnan(two.observation[0].printed_length));
 }
 
-static void contradictions_of_choices_are_refused(void **state)
+TEST(contradictions_of_choices_are_refused)
 {
-    (void)state;
     read_record_fails(responses, CHOICE("19", "null"),
                       "x:7: 'acceptance_histogram' has 20 rounds, 'num_spec_steps' is 19");
     read_record_fails(
@@ -158,9 +152,8 @@ static void contradictions_of_choices_are_refused(void **state)
 }
 
 /* 200 tokens in 80 passes; the mean of three digits does not give whole passes. */
-static void the_mean_gives_passes_where_it_is_exact(void **state)
+TEST(the_mean_gives_passes_where_it_is_exact)
 {
-    (void)state;
     read_record r = read_record_of(responses,
                                    "{\"choices\":[{\"avg_decoded_tokens_per_iter\":2.5}],"
                                    "\"usage\":{\"completion_tokens\":200}}",
@@ -186,19 +179,4 @@ static void the_mean_gives_passes_where_it_is_exact(void **state)
                        -1)
             .n,
         0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_iteration_is_a_round_of_each_request),
-        cmocka_unit_test(times_follow_from_the_overhead),
-        cmocka_unit_test(iterations_without_drafts_are_plain_decoding),
-        cmocka_unit_test(copies_of_other_ranks_are_passed_over),
-        cmocka_unit_test(contradictions_of_iterations_are_refused),
-        cmocka_unit_test(a_choice_has_rounds_and_depths),
-        cmocka_unit_test(contradictions_of_choices_are_refused),
-        cmocka_unit_test(the_mean_gives_passes_where_it_is_exact),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,11 +2,11 @@
 #include "experiments/advice/readers/readers.h"
 
 #include "tests/support/read_record.h"
+#include "tests/support/support.h"
 
 /* 1000 rounds of 3 tokens: 800, 500 and 290 accept each depth. The rate is per cent. */
-static void a_benchmark_is_a_window(void **state)
+TEST(a_benchmark_is_a_window)
 {
-    (void)state;
     const read_record r = read_record_of(
         &spec_reader_vllm_bench,
         "{\"date\":\"20260101\",\"duration\":12.5,\"completed\":100,\"max_concurrency\":8,\n"
@@ -62,9 +62,8 @@ static void a_benchmark_is_a_window(void **state)
     "\"max_concurrent_requests\":8,\"rtfx\":0.0,\"mean_tpot_ms\":40.0,\"mean_itl_ms\":40.0" more   \
     "}"
 
-static void a_benchmark_without_counts_of_drafts_is_plain(void **state)
+TEST(a_benchmark_without_counts_of_drafts_is_plain)
 {
-    (void)state;
     read_record r = read_record_of(&spec_reader_vllm_bench, PLAIN(""), -1);
     const spec_observation *o = &r.observation[0];
     assert_int_equal(r.n, 1);
@@ -100,13 +99,4 @@ static void a_benchmark_without_counts_of_drafts_is_plain(void **state)
     }
     r = read_record_of(&spec_reader_vllm_bench, "[{\"rtfx\":1}," PLAIN("") "]", -1);
     assert_int_equal(r.n, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_benchmark_is_a_window),
-        cmocka_unit_test(a_benchmark_without_counts_of_drafts_is_plain),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/readers/readers.h"
 #include "tests/support/read_lines.h"
+#include "tests/support/support.h"
 
 /* The layout of vLLM's table, with 1000 rounds of 3 tokens. */
 #define HEAD                                                                                       \
@@ -39,9 +40,8 @@ static const spec_observation *only(const char *text, int K)
     return o;
 }
 
-static void a_table_is_read(void **state)
+TEST(a_table_is_read)
 {
-    (void)state;
     const spec_observation *o = only(TIMES("2610", "12.50") ROUNDS_1000 TAIL, -1);
     assert_counts(o, 3, (const double[]){1000, 1000, 3000, 1590, 2590});
     assert_int_equal(o->depths, 3);
@@ -56,9 +56,8 @@ static void a_table_is_read(void **state)
     assert_int_equal(r.learned.gaps, 0);
 }
 
-static void an_excerpt_has_no_times(void **state)
+TEST(an_excerpt_has_no_times)
 {
-    (void)state;
     const spec_observation *o = only(ROUNDS_1000, -1);
     assert_counts(o, 3, (const double[]){1000, NAN, 3000, 1590, NAN});
     assert_nan(o->seconds);
@@ -70,9 +69,8 @@ static void an_excerpt_has_no_times(void **state)
     assert_int_equal(o->K, 7);
 }
 
-static void tables_follow_one_another(void **state)
+TEST(tables_follow_one_another)
 {
-    (void)state;
     read_lines_of(&r, &spec_reader_vllm_bench_table,
                   ROUNDS_1000 TIMES("3010", "10.00") TAIL TIMES("4010", "12.50")
                       ROUNDS_1000 TAIL ROUNDS_1000,
@@ -87,9 +85,8 @@ static void tables_follow_one_another(void **state)
 }
 
 /* Many rounds: two decimals leave several counts, of which those with the sum are taken. */
-static void depths_sum_to_the_accepted_tokens(void **state)
+TEST(depths_sum_to_the_accepted_tokens)
 {
-    (void)state;
     const spec_observation *o = only(COUNTS("50.00", "2.00", "100003", "200006",
                                             "100003") "Position 0: 70.00\nPosition 1: 30.00\n",
                                      -1);
@@ -103,9 +100,8 @@ static void depths_sum_to_the_accepted_tokens(void **state)
     assert_within(o->passed[1], 30000.9, 5.0002);
 }
 
-static void malformed_tables_are_refused(void **state)
+TEST(malformed_tables_are_refused)
 {
-    (void)state;
     static const struct {
         const char *text, *error;
     } cases[] = {
@@ -147,33 +143,17 @@ static void malformed_tables_are_refused(void **state)
         read_lines_fails(&spec_reader_vllm_bench_table, cases[i].text, GSL_EINVAL, cases[i].error);
 }
 
-static void the_table_of_sglang_is_refused(void **state)
+TEST(the_table_of_sglang_is_refused)
 {
-    (void)state;
     read_lines_fails(&spec_reader_vllm_bench_table, TIMES("2610", "12.50") "Accept length: 2.5\n",
                      GSL_EUNSUP,
                      "x:10: this table is of SGLang's benchmark, whose mean length has no counts "
                      "beside it; give the server's log instead");
 }
 
-static void other_lines_are_passed_over(void **state)
+TEST(other_lines_are_passed_over)
 {
-    (void)state;
     read_lines_of(&r, &spec_reader_vllm_bench_table,
                   "Draft tokens\nDrafts 3\nPosition: 4\nPosition x: 3\nPosition \n" TAIL HEAD, -1);
     assert_int_equal(r.n, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_table_is_read),
-        cmocka_unit_test(an_excerpt_has_no_times),
-        cmocka_unit_test(tables_follow_one_another),
-        cmocka_unit_test(depths_sum_to_the_accepted_tokens),
-        cmocka_unit_test(malformed_tables_are_refused),
-        cmocka_unit_test(the_table_of_sglang_is_refused),
-        cmocka_unit_test(other_lines_are_passed_over),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "experiments/advice/readers/readers.h"
 
 #include "tests/support/read_record.h"
+#include "tests/support/support.h"
 
 #define RESPONSE(counts)                                                                           \
     "{\"id\":\"a\",\"model\":\"m\",\"choices\":[{\"text\":\"\\\"speculative_decoding\\\": "        \
@@ -14,9 +15,8 @@
     "\"acceptance_histogram\":[39,1,0,3],\"num_spec_steps\":43,\"num_accepted_draft_tokens\":10,"  \
     "\"num_draft_tokens\":129,\"num_spec_tokens\":3"
 
-static void a_summary_has_rounds_and_depths(void **state)
+TEST(a_summary_has_rounds_and_depths)
 {
-    (void)state;
     const read_record r = read_record_of(&spec_reader_vllm_response, RESPONSE(SUMMARY), -1);
     assert_int_equal(r.n, 1);
     const spec_observation *o = &r.observation[0];
@@ -31,9 +31,8 @@ static void a_summary_has_rounds_and_depths(void **state)
 }
 
 /* 1000 rounds: 800 accept one or more, 500 two or more, 290 all three; 1590 of 3000. */
-static void details_agree_with_the_summary(void **state)
+TEST(details_agree_with_the_summary)
 {
-    (void)state;
     const read_record r = read_record_of(
         &spec_reader_vllm_response,
         "{\"metrics\":{\"speculative_decoding\":{\"mean_acceptance_length\":2.59,"
@@ -57,9 +56,8 @@ static void details_agree_with_the_summary(void **state)
 }
 
 /* Counts by index leave out those that are 0, those at the end too. */
-static void depths_are_those_of_the_draft_length(void **state)
+TEST(depths_are_those_of_the_draft_length)
 {
-    (void)state;
     const read_record r =
         read_record_of(&spec_reader_vllm_response,
                        RESPONSE("\"acceptance_histogram\":{\"0\":2,\"1\":1},\"num_spec_steps\":3,"
@@ -70,9 +68,8 @@ static void depths_are_those_of_the_draft_length(void **state)
     assert_passed(&r.observation[0], 3, (const double[]){1, 0, 0});
 }
 
-static void a_request_without_a_draft_has_its_passes(void **state)
+TEST(a_request_without_a_draft_has_its_passes)
 {
-    (void)state;
     const read_record r =
         read_record_of(&spec_reader_vllm_response,
                        RESPONSE("\"acceptance_histogram\":[0,0,0,0],\"num_spec_steps\":0,"
@@ -82,9 +79,8 @@ static void a_request_without_a_draft_has_its_passes(void **state)
     assert_counts(&r.observation[0], 3, (const double[]){0, 53, 0, 0, 54});
 }
 
-static void records_hold_several_requests(void **state)
+TEST(records_hold_several_requests)
 {
-    (void)state;
     /* An array of responses: each has its own tokens. */
     read_record r = read_record_of(&spec_reader_vllm_response,
                                    "[" RESPONSE(SUMMARY) ",\n" RESPONSE(SUMMARY) "]", -1);
@@ -101,9 +97,8 @@ static void records_hold_several_requests(void **state)
 
 /* A last round that is cut emits fewer tokens than rounds + accepted + 1: passes are not known, and
  * the evidence decides. */
-static void a_cut_end_leaves_the_passes_open(void **state)
+TEST(a_cut_end_leaves_the_passes_open)
 {
-    (void)state;
     const read_record r = read_record_of(
         &spec_reader_vllm_response,
         "{\"usage\":{\"completion_tokens\":52},\"metrics\":{\"speculative_decoding\":{" SUMMARY
@@ -112,9 +107,8 @@ static void a_cut_end_leaves_the_passes_open(void **state)
     assert_counts(&r.observation[0], 3, (const double[]){43, NAN, 129, 10, 52});
 }
 
-static void contradictions_are_refused(void **state)
+TEST(contradictions_are_refused)
 {
-    (void)state;
     static const struct {
         const char *text, *line;
     } cases[] = {
@@ -179,9 +173,8 @@ static void contradictions_are_refused(void **state)
         read_record_fails(&spec_reader_vllm_response, cases[c].text, cases[c].line);
 }
 
-static void words_in_texts_are_not_counts(void **state)
+TEST(words_in_texts_are_not_counts)
 {
-    (void)state;
     static const char *const texts[] = {
         "{\"text\":\"\\\"speculative_decoding\\\": {\\\"num_accepted_draft_tokens\\\": 3}\"}",
         "{\"metrics\":{\"speculative_decoding\":null}}",
@@ -202,9 +195,8 @@ static void words_in_texts_are_not_counts(void **state)
     "\"num_accepted_draft_tokens\":10,\"num_draft_tokens\":129,\"num_spec_steps\":43,"             \
     "\"num_spec_tokens\":null,\"completion_tokens\":54,\"per_step_accepted\":null}}"
 
-static void records_of_aiperf_have_times(void **state)
+TEST(records_of_aiperf_have_times)
 {
-    (void)state;
     read_record r = read_record_of(&spec_reader_aiperf, AIPERF("vllm", "ms"), -1);
     const spec_observation *o = &r.observation[0];
     assert_counts(o, -1, (const double[]){43, 43, 129, 10, 54});
@@ -220,20 +212,4 @@ static void records_of_aiperf_have_times(void **state)
     r = read_record_of(&spec_reader_aiperf, AIPERF("sglang", "min"), -1);
     assert_true(r.observation[0].label != vllm && isnan(r.observation[0].seconds));
     assert_int_equal(r.learned.gaps, SPEC_LOG_NO_TIMES);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_summary_has_rounds_and_depths),
-        cmocka_unit_test(details_agree_with_the_summary),
-        cmocka_unit_test(depths_are_those_of_the_draft_length),
-        cmocka_unit_test(a_request_without_a_draft_has_its_passes),
-        cmocka_unit_test(records_hold_several_requests),
-        cmocka_unit_test(a_cut_end_leaves_the_passes_open),
-        cmocka_unit_test(contradictions_are_refused),
-        cmocka_unit_test(words_in_texts_are_not_counts),
-        cmocka_unit_test(records_of_aiperf_have_times),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

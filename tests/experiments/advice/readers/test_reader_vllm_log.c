@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/experiments/advice/readers/vllm_log.h"
+#include "tests/support/support.h"
 
-static void seconds_of_V0_are_since_its_first_line(void **state)
+TEST(seconds_of_V0_are_since_its_first_line)
 {
-    (void)state;
 #define TOTAL(time, accepted, drafted, emitted, rate, efficiency)                                  \
     "INFO 05-01 14:" time " metrics.py:460] Avg prompt throughput: 0.0 tokens/s, Avg generation "  \
     "throughput: 50.0 tokens/s, Running: 2 reqs, Swapped: 0 reqs, Pending: 0 reqs\n"               \
@@ -24,9 +24,8 @@ static void seconds_of_V0_are_since_its_first_line(void **state)
     for (int i = 1; i < r.n; i++) assert_same(r.observation[i].running, 2);
 }
 
-static void engines_are_told_apart(void **state)
+TEST(engines_are_told_apart)
 {
-    (void)state;
     read_lines_of(
         &r, &spec_reader_vllm_log,
         AT("00:00") ENGINE("000", "0.0", "259.0", "2") AT("00:00") ROUNDS_1000 AT("00:00")
@@ -51,9 +50,8 @@ static void engines_are_told_apart(void **state)
 
 /* Half of the lines lost their process, as in a log without a line's beginning. A line that no
  * speculation joins would be plain decoding. */
-static void lines_without_a_process_join_those_of_any(void **state)
+TEST(lines_without_a_process_join_those_of_any)
 {
-    (void)state;
     for (int first = 0; first < 2; first++) {
         char log[1200] = "";
         for (int i = 0; i < 2; i++) {
@@ -68,9 +66,8 @@ static void lines_without_a_process_join_those_of_any(void **state)
     }
 }
 
-static void lines_within_json_are_read(void **state)
+TEST(lines_within_json_are_read)
 {
-    (void)state;
     const spec_observation *o =
         only("{\"severity\": \"INFO\", \"message\": \"" V1
              "Mean acceptance length: 2.59, Accepted throughput: 159.00 tokens/s, Drafted "
@@ -90,9 +87,8 @@ static void lines_within_json_are_read(void **state)
     assert_same(r.observation[1].drafted, 2);
 }
 
-static void malformed_lines_of_throughput_are_refused(void **state)
+TEST(malformed_lines_of_throughput_are_refused)
 {
-    (void)state;
     static const struct {
         const char *line, *error;
     } cases[] = {
@@ -106,26 +102,12 @@ static void malformed_lines_of_throughput_are_refused(void **state)
         read_lines_fails(&spec_reader_vllm_log, cases[i].line, GSL_EINVAL, cases[i].error);
 }
 
-static void other_lines_are_passed_over(void **state)
+TEST(other_lines_are_passed_over)
 {
-    (void)state;
     read_lines_of(&r, &spec_reader_vllm_log,
                   "INFO 05-01 14:24:50 [__init__.py:256] Automatically detected platform cuda.\n"
                   "Avg prompt throughput: of this machine\nspeculative metrics: none\n",
                   -1);
     assert_int_equal(r.n, 0);
     assert_int_equal(r.learned.generation, -1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(seconds_of_V0_are_since_its_first_line),
-        cmocka_unit_test(engines_are_told_apart),
-        cmocka_unit_test(lines_without_a_process_join_those_of_any),
-        cmocka_unit_test(lines_within_json_are_read),
-        cmocka_unit_test(malformed_lines_of_throughput_are_refused),
-        cmocka_unit_test(other_lines_are_passed_over),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,10 +10,9 @@ static bool add(spec_sglang_rates *rates, double length, double rate)
 }
 
 /* SGLang prints length 1.00 beside rate .11 where nothing of 8 draft tokens is accepted: 1/9. */
-static void a_rate_without_accepted_tokens_names_the_old_meaning(void **state)
+TEST(a_rate_without_accepted_tokens_names_the_old_meaning)
 {
     spec_sglang_rates rates = {0};
-    (void)state;
     assert_int_equal(spec_sglang_rates_K(&rates), -1);
     assert_int_equal(spec_sglang_rates_meaning(&rates), SPEC_SGLANG_OPEN);
     assert_true(add(&rates, 1.00, 0.11));
@@ -22,10 +21,9 @@ static void a_rate_without_accepted_tokens_names_the_old_meaning(void **state)
 }
 
 /* 1.59 accepted of 3: .53. */
-static void one_line_of_the_new_meaning_is_enough(void **state)
+TEST(one_line_of_the_new_meaning_is_enough)
 {
     spec_sglang_rates rates = {0};
-    (void)state;
     assert_true(add(&rates, 2.59, 0.53));
     assert_int_equal(spec_sglang_rates_K(&rates), 3);
     assert_int_equal(spec_sglang_rates_meaning(&rates), SPEC_SGLANG_DRAFTS);
@@ -37,10 +35,9 @@ static void one_line_of_the_new_meaning_is_enough(void **state)
 }
 
 /* Length 2 with rate .5 is 2/4 (K 3) or 1/2 (K 2); a second line decides. */
-static void lines_that_leave_both_meanings_open_wait_for_another(void **state)
+TEST(lines_that_leave_both_meanings_open_wait_for_another)
 {
     spec_sglang_rates rates = {0};
-    (void)state;
     assert_true(add(&rates, 2.00, 0.50));
     assert_int_equal(spec_sglang_rates_K(&rates), -1);
     assert_int_equal(spec_sglang_rates_meaning(&rates), SPEC_SGLANG_OPEN);
@@ -54,19 +51,17 @@ static void lines_that_leave_both_meanings_open_wait_for_another(void **state)
 }
 
 /* 2.649 rounds to 2.6 and 1.649 / 3 to .55, but 1.6 / 3 to .53. */
-static void the_rounding_of_the_length_counts(void **state)
+TEST(the_rounding_of_the_length_counts)
 {
     spec_sglang_rates rates = {0};
-    (void)state;
     assert_true(spec_sglang_rates_add(&rates, 2.6, 0.05, 0.55, 0.005));
     assert_true(spec_sglang_rates_agree(&rates, SPEC_SGLANG_DRAFTS, 3));
     assert_false(spec_sglang_rates_agree(&rates, SPEC_SGLANG_OPEN, 2));
 }
 
-static void another_draft_length_begins_anew(void **state)
+TEST(another_draft_length_begins_anew)
 {
     spec_sglang_rates rates = {0};
-    (void)state;
     assert_true(add(&rates, 2.59, 0.53));
     assert_false(add(&rates, 3.10, 0.42)); /* 2.10 of 5 */
     assert_int_equal(spec_sglang_rates_K(&rates), 5);
@@ -77,10 +72,9 @@ static void another_draft_length_begins_anew(void **state)
 
 /* Lines of random means under each meaning: the true K agrees with all, and up to K = 16 twenty
  * lines leave no other. */
-static void the_true_length_always_agrees(void **state)
+TEST(the_true_length_always_agrees)
 {
     uint64_t random = spec_test_seed();
-    (void)state;
     for (int K = 1; K <= 64; K++) {
         for (int bonus = 0; bonus <= 1; bonus++) {
             spec_sglang_rates rates = {0};
@@ -102,17 +96,4 @@ static void the_true_length_always_agrees(void **state)
             }
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_rate_without_accepted_tokens_names_the_old_meaning),
-        cmocka_unit_test(one_line_of_the_new_meaning_is_enough),
-        cmocka_unit_test(lines_that_leave_both_meanings_open_wait_for_another),
-        cmocka_unit_test(the_rounding_of_the_length_counts),
-        cmocka_unit_test(another_draft_length_begins_anew),
-        cmocka_unit_test(the_true_length_always_agrees),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/alpha.h"
 #include "tests/experiments/advice/readers/vllm_log.h"
+#include "tests/support/support.h"
 
 #include <locale.h>
 
 /* Logs that users of vLLM 0.4 to 0.8 posted; alphas computed from rounds and emitted tokens with
  * another program. */
-static void alpha_of_V0_follows_from_emitted_tokens(void **state)
+TEST(alpha_of_V0_follows_from_emitted_tokens)
 {
-    (void)state;
     static const struct {
         const char *line, *alpha, *printed;
         int K;
@@ -48,9 +48,8 @@ static void alpha_of_V0_follows_from_emitted_tokens(void **state)
     }
 }
 
-static void counts_alone_need_K(void **state)
+TEST(counts_alone_need_K)
 {
-    (void)state;
     static const char line[] =
         AT("24:50") V1 "Draft acceptance rate: 100.0%, Accepted: 66 tokens, Drafted: 66 tokens\n";
     const spec_observation *o = only(line, -1);
@@ -67,9 +66,8 @@ static void counts_alone_need_K(void **state)
     assert_same(o->rounds_high, 66);
 }
 
-static void rounds_and_depths_are_recovered(void **state)
+TEST(rounds_and_depths_are_recovered)
 {
-    (void)state;
     const spec_observation *o = only(AT("24:50") ROUNDS_59, -1);
     assert_rounds(o, 5, 59, 295, 262);
     assert_passed(o, 5, (const double[]){58, 56, 54, 52, 42});
@@ -88,9 +86,8 @@ static void rounds_and_depths_are_recovered(void **state)
 }
 
 /* AEON-7, issue 6: DFlash with 15 draft tokens. */
-static void zeros_behind_a_depth_are_read(void **state)
+TEST(zeros_behind_a_depth_are_read)
 {
-    (void)state;
     const spec_observation *o = only(
         AT("24:50") ENGINE("000", "0.0", "15.4", "1") AT("24:50") V1
         "Mean acceptance length: 2.37, Accepted throughput: 8.90 tokens/s, Drafted throughput: "
@@ -106,9 +103,8 @@ static void zeros_behind_a_depth_are_read(void **state)
     assert_same(o->passes, 65);
 }
 
-static void lengths_without_depths_are_read(void **state)
+TEST(lengths_without_depths_are_read)
 {
-    (void)state;
     const spec_observation *o =
         only(V1 "Draft acceptance rate: 80.0%, Accepted: 8 tokens, Drafted: "
                 "10 tokens, Mean acceptance length: 2.60\n",
@@ -119,9 +115,8 @@ static void lengths_without_depths_are_read(void **state)
     assert_int_equal(r.learned.gaps, SPEC_LOG_NO_DEPTHS | SPEC_LOG_NO_TIMES);
 }
 
-static void a_window_without_drafts_is_nan(void **state)
+TEST(a_window_without_drafts_is_nan)
 {
-    (void)state;
     const spec_observation *o = only(
         AT("24:40") ENGINE("000", "0.0", "0.0", "1") AT("24:50") ENGINE("000", "0.0", "20.0", "1")
             AT("24:50") V1
@@ -138,9 +133,8 @@ static void a_window_without_drafts_is_nan(void **state)
     assert_same(o->seconds, 10);
 }
 
-static void malformed_lines_are_refused(void **state)
+TEST(malformed_lines_are_refused)
 {
-    (void)state;
     static const struct {
         const char *line, *error;
     } cases[] = {
@@ -226,9 +220,8 @@ static void malformed_lines_are_refused(void **state)
 }
 
 /* Any beginning of a line is read or refused, and reads no byte beyond it. */
-static void cut_lines_do_no_harm(void **state)
+TEST(cut_lines_do_no_harm)
 {
-    (void)state;
     static const char *const lines[] = {ROUNDS_1000, ROUNDS_59, ENGINE("000", "0.0", "1.0", "1")};
     char cut[512];
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
@@ -240,26 +233,9 @@ static void cut_lines_do_no_harm(void **state)
         }
 }
 
-static void numbers_are_read_in_any_locale(void **state)
+TEST(numbers_are_read_in_any_locale)
 {
-    (void)state;
     setlocale(LC_ALL, "de_DE.UTF-8");
     assert_rounds(only(ROUNDS_1000, -1), 3, 1000, 3000, 1590);
     setlocale(LC_ALL, "C");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(alpha_of_V0_follows_from_emitted_tokens),
-        cmocka_unit_test(counts_alone_need_K),
-        cmocka_unit_test(rounds_and_depths_are_recovered),
-        cmocka_unit_test(zeros_behind_a_depth_are_read),
-        cmocka_unit_test(lengths_without_depths_are_read),
-        cmocka_unit_test(a_window_without_drafts_is_nan),
-        cmocka_unit_test(malformed_lines_are_refused),
-        cmocka_unit_test(cut_lines_do_no_harm),
-        cmocka_unit_test(numbers_are_read_in_any_locale),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 
 #include "models/transformer/files/rope_scaling.h"
 #include "tests/support/contexts.h"
+#include "tests/support/support.h"
 
 #include <gsl/gsl_rng.h>
 
@@ -195,9 +196,8 @@ static double distance(const double *a, const double *b, int n, int vocab)
 /* ---- tests ----------------------------------------------------------------------------------- */
 
 /* Measured: 3e-6 at worst; a dropped option changes logits by 0.04 of their spread at least. */
-static void each_option_is_computed_and_matters(void **state)
+TEST(each_option_is_computed_and_matters)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
     double worst = 0.0, least = INFINITY;
     gsl_rng_set(rng, spec_test_seed());
@@ -246,9 +246,8 @@ static void each_option_is_computed_and_matters(void **state)
 
 /* The table of a model that llama.cpp and transformers read: gpt-oss-20b's rotary embedding. The
  * turns per position are those of transformers 5.24's _compute_yarn_parameters. */
-static void yarn_slows_pairs_between_its_bounds(void **state)
+TEST(yarn_slows_pairs_between_its_bounds)
 {
-    (void)state;
     float factor[32];
     spec_yarn yarn = {
         .factor = 32.0, .context = 4096, .fast = 32.0, .slow = 1.0, .keeps_fractions = true};
@@ -271,9 +270,8 @@ static void yarn_slows_pairs_between_its_bounds(void **state)
 }
 
 /* Each part alone is reason enough to refuse a model where only a llama's pass is computed. */
-static void each_part_beside_llama_is_named(void **state)
+TEST(each_part_beside_llama_is_named)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
     float factor[SPEC_HEAD_DIM_MAX / 2];
     odd_form form = random_form(rng, factor);
@@ -311,14 +309,4 @@ static void each_part_beside_llama_is_named(void **state)
         spec_checkpoint_free(&c);
     }
     gsl_rng_free(rng);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_option_is_computed_and_matters),
-        cmocka_unit_test(each_part_beside_llama_is_named),
-        cmocka_unit_test(yarn_slows_pairs_between_its_bounds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -169,9 +169,8 @@ static const spec_shape shapes[] = {
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
 
 /* Second route: double precision, from the definition. */
-static void attention_agrees_with_double_precision(void **state)
+TEST(attention_agrees_with_double_precision)
 {
-    (void)state;
     static const int lengths[] = {1, 3, 255, 256, 257, 1000};
     for (size_t k = 0; k < N_SHAPES; k++) {
         session s = open_session(shapes[k]);
@@ -263,9 +262,8 @@ static void score_straight(session *s, int past, int node)
     }
 }
 
-static void a_tree_in_its_slots_equals_its_paths_as_texts(void **state)
+TEST(a_tree_in_its_slots_equals_its_paths_as_texts)
 {
-    (void)state;
     static const int pasts[] = {1, 30, 250, 256, 509, 700};
     for (size_t k = 0; k < N_SHAPES; k++) {
         session tree = open_session(shapes[k]), text = open_session(shapes[k]);
@@ -307,9 +305,8 @@ static void compute(float *result, const spec_shape *shape)
     close_session(&s);
 }
 
-static void results_do_not_depend_on_threads_or_instructions(void **state)
+TEST(results_do_not_depend_on_threads_or_instructions)
 {
-    (void)state;
     static const int threads[] = {1, 2, 3, 5};
     for (size_t k = 0; k < N_SHAPES; k++) {
         const size_t n = 321 * (size_t)(shapes[k].n_heads * shapes[k].head_dim);
@@ -338,9 +335,8 @@ static void results_do_not_depend_on_threads_or_instructions(void **state)
 
 /* Attention of one column at the end of a long text reads its window alone: a value outside it may
  * be anything. */
-static void nothing_outside_a_window_is_read(void **state)
+TEST(nothing_outside_a_window_is_read)
 {
-    (void)state;
     for (size_t k = 0; k < N_SHAPES; k++) {
         const int n = 1000, window = shapes[k].window;
         const size_t o = (size_t)(shapes[k].n_heads * shapes[k].head_dim);
@@ -372,9 +368,8 @@ static void nothing_outside_a_window_is_read(void **state)
 }
 
 /* The workspace fits the context that the model states; a longer text works, too. */
-static void a_text_may_exceed_the_workspace(void **state)
+TEST(a_text_may_exceed_the_workspace)
 {
-    (void)state;
     spec_shape narrow = shapes[2];
     narrow.context = 2;
     session s = open_session(narrow), wide = open_session(shapes[2]);
@@ -388,9 +383,8 @@ static void a_text_may_exceed_the_workspace(void **state)
 }
 
 /* A kept path equals a text read in place. */
-static void kept_slots_move_in_order(void **state)
+TEST(kept_slots_move_in_order)
 {
-    (void)state;
     session s = open_session(shapes[1]), text = open_session(shapes[1]);
     const int past = 254, node = 18;
     int way[NODES];
@@ -417,9 +411,8 @@ static void kept_slots_move_in_order(void **state)
     close_session(&text);
 }
 
-static void a_long_window_takes_no_memory_before_it_is_read(void **state)
+TEST(a_long_window_takes_no_memory_before_it_is_read)
 {
-    (void)state;
     const spec_shape shape = {.dim = 4096,
                               .n_layers = 32,
                               .n_heads = 32,
@@ -440,17 +433,11 @@ static void a_long_window_takes_no_memory_before_it_is_read(void **state)
     cpu->kv_free(cpu, &kv);
 }
 
-int main(void)
+static int set_up(void **state)
 {
+    (void)state;
     cpu = spec_test_context(0)->cpu;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(attention_agrees_with_double_precision),
-        cmocka_unit_test(a_tree_in_its_slots_equals_its_paths_as_texts),
-        cmocka_unit_test(results_do_not_depend_on_threads_or_instructions),
-        cmocka_unit_test(nothing_outside_a_window_is_read),
-        cmocka_unit_test(a_text_may_exceed_the_workspace),
-        cmocka_unit_test(kept_slots_move_in_order),
-        cmocka_unit_test(a_long_window_takes_no_memory_before_it_is_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+SUITE(.setup = set_up);

@@ -56,9 +56,8 @@ static heads turned(const spec_shape *shape, const spec_attending *opt_how, int 
 }
 
 /* Positions rotate queries and keys, not values. */
-static void positions_turn_queries_and_keys(void **state)
+TEST(positions_turn_queries_and_keys)
 {
-    (void)state;
     const int at = 2385;
     float factor[PAIRS];
     for (int i = 0; i < PAIRS; i++) factor[i] = 1.0f + 0.27f * (float)i;
@@ -82,9 +81,8 @@ static void positions_turn_queries_and_keys(void **state)
 
 /* Heads are normed by the model's epsilon before their rotation, and rotated vectors have the
  * embedding's magnitude; values stay. */
-static void heads_are_normed_before_they_turn(void **state)
+TEST(heads_are_normed_before_they_turn)
 {
-    (void)state;
     const int at = 27;
     float gain[2][HEAD];
     spec_shape shape = some_shape();
@@ -130,9 +128,8 @@ static double gate_by_definition(spec_gate gate, double a, double b)
 }
 
 /* More than fits on the stack at once, in place; both factors go beyond the clamps. */
-static void gates_are_their_definitions(void **state)
+TEST(gates_are_their_definitions)
 {
-    (void)state;
     enum { N = 300 };
     static const spec_gate gates[] = {SPEC_GATE_SILU, SPEC_GATE_GELU, SPEC_GATE_CLAMPED};
     for (int g = 0; g < 3; g++) {
@@ -157,24 +154,12 @@ static void gates_are_their_definitions(void **state)
     }
 }
 
-static void clamps_keep_what_is_no_number(void **state)
+TEST(clamps_keep_what_is_no_number)
 {
-    (void)state;
     const spec_vector_kernels *kernels = spec_vector_kernels_of(spec_cpu_best_isa());
     float a[] = {NAN, 1.0f, INFINITY}, y[3];
     const float b[] = {1.0f, NAN, INFINITY};
     spec_column_work_gate_of(y, a, b, 3, SPEC_GATE_CLAMPED, kernels);
     assert_true(isnan(y[0]) && isnan(y[1]));
     assert_true(fabs((double)y[2] - gate_by_definition(SPEC_GATE_CLAMPED, 7.0, 7.0)) < 1e-4);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(positions_turn_queries_and_keys),
-        cmocka_unit_test(heads_are_normed_before_they_turn),
-        cmocka_unit_test(gates_are_their_definitions),
-        cmocka_unit_test(clamps_keep_what_is_no_number),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,9 +22,8 @@ static spec_model *open_model(const char *spec, const spec_model *opt_target)
     return model;
 }
 
-static void a_device_is_opened_by_name_and_twice_is_once(void **state)
+TEST(a_device_is_opened_by_name_and_twice_is_once)
 {
-    (void)state;
     const spec_backend *cpu, *gpu, *again, *automatic;
     spec_error error = {{0}};
     assert_int_equal(spec_device_open(&cpu, spec_test_context(0), "cpu", &error), GSL_SUCCESS);
@@ -47,9 +46,8 @@ static void a_device_is_opened_by_name_and_twice_is_once(void **state)
     spec_device_close(NULL);
 }
 
-static void invalid_names_are_refused(void **state)
+TEST(invalid_names_are_refused)
 {
-    (void)state;
     static const char *const bad[] = {
         "", "CPU", "gpu:", "gpu:-1", "gpu: 1", "gpu:1x", "gpu:99999999999", "gpux", "cuda"};
     const spec_backend *backend = spec_test_context(0)->cpu;
@@ -67,9 +65,8 @@ static void invalid_names_are_refused(void **state)
     assert_non_null(strstr(error.text, "there is no GPU 99999: this machine has "));
 }
 
-static void auto_is_the_first_card_that_can_be_used(void **state)
+TEST(auto_is_the_first_card_that_can_be_used)
 {
-    (void)state;
     const spec_backend *backend;
     spec_error error;
     if (spec_card_is_real()) skip();
@@ -80,9 +77,8 @@ static void auto_is_the_first_card_that_can_be_used(void **state)
     spec_device_close(backend);
 }
 
-static void devices_are_described_in_a_line_each(void **state)
+TEST(devices_are_described_in_a_line_each)
 {
-    (void)state;
     spec_context *context = spec_test_context(0);
     char line[512];
     assert_true(spec_device_describe(line, sizeof line, context, 0));
@@ -106,9 +102,8 @@ static spec_tensor_type kv_of(const char *spec, const spec_model *opt_target)
     return type;
 }
 
-static void the_kv_cache_has_the_requested_or_the_automatic_type(void **state)
+TEST(the_kv_cache_has_the_requested_or_the_automatic_type)
 {
-    (void)state;
     assert_int_equal(kv_of(MODEL "&type=q8_0", NULL), SPEC_TENSOR_F32);
     assert_int_equal(kv_of(MODEL "&type=q8_0&kv=f32", NULL), SPEC_TENSOR_F32);
     assert_int_equal(kv_of(MODEL "&type=q8_0&device=gpu", NULL), SPEC_TENSOR_BF16);
@@ -159,9 +154,8 @@ static int count_alloc(const spec_backend *backend, void **ret_memory, size_t by
     return counted->alloc(counted, ret_memory, bytes, error);
 }
 
-static void the_memory_need_is_what_weights_take(void **state)
+TEST(the_memory_need_is_what_weights_take)
 {
-    (void)state;
     static const char *const type[] = {"f32", "f16", "bf16", "q8_0", "q4_0"};
     spec_error error;
     for (int i = 0; i < 5; i++) {
@@ -216,9 +210,8 @@ static void have_memory(long bytes)
 
 /* The draft's check includes the target's text, which is not allocated yet. On a GPU that holds
  * only the target the draft is refused; on a larger one nothing fails later. */
-static void a_draft_leaves_memory_for_the_text_of_its_target(void **state)
+TEST(a_draft_leaves_memory_for_the_text_of_its_target)
 {
-    (void)state;
     bool both = false;
     int target_alone = 0;
     if (spec_card_is_real()) skip();
@@ -252,9 +245,8 @@ static void a_draft_leaves_memory_for_the_text_of_its_target(void **state)
     assert_true(target_alone > 0);
 }
 
-static void a_context_that_needs_the_most_is_named(void **state)
+TEST(a_context_that_needs_the_most_is_named)
 {
-    (void)state;
     spec_error error = {{0}};
     spec_model *model;
     const char *end;
@@ -290,9 +282,8 @@ static long most_kilobytes(void)
 }
 
 /* 260 MB of weights are not drawn if they do not fit. */
-static void random_weights_are_not_drawn_if_they_do_not_fit(void **state)
+TEST(random_weights_are_not_drawn_if_they_do_not_fit)
 {
-    (void)state;
     spec_error error = {{0}};
     spec_model *model;
     if (spec_card_is_real()) skip();
@@ -309,9 +300,8 @@ static void random_weights_are_not_drawn_if_they_do_not_fit(void **state)
     assert_non_null(strstr(error.text, " are needed: weights "));
 }
 
-static void one_session_too_many_is_refused_when_it_begins(void **state)
+TEST(one_session_too_many_is_refused_when_it_begins)
 {
-    (void)state;
     spec_error error = {{0}};
     spec_session session[9];
     int n = 0;
@@ -333,20 +323,4 @@ static void one_session_too_many_is_refused_when_it_begins(void **state)
     spec_model_close(model);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_device_is_opened_by_name_and_twice_is_once),
-        cmocka_unit_test(invalid_names_are_refused),
-        cmocka_unit_test(auto_is_the_first_card_that_can_be_used),
-        cmocka_unit_test(devices_are_described_in_a_line_each),
-        cmocka_unit_test(the_kv_cache_has_the_requested_or_the_automatic_type),
-        cmocka_unit_test(the_memory_need_is_what_weights_take),
-        cmocka_unit_test(a_draft_leaves_memory_for_the_text_of_its_target),
-        cmocka_unit_test(a_context_that_needs_the_most_is_named),
-        cmocka_unit_test(random_weights_are_not_drawn_if_they_do_not_fit),
-        cmocka_unit_test(one_session_too_many_is_refused_when_it_begins),
-    };
-    spec_simulated_card();
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE(SIMULATOR);

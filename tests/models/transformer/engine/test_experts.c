@@ -3,6 +3,7 @@
  * threads and instruction set. */
 #include "models/transformer/engine/experts.h"
 #include "tests/models/transformer/engine/odd_model.h"
+#include "tests/support/support.h"
 
 #include "base/noise.h"
 
@@ -85,9 +86,8 @@ static void errors_of(double error[TOKENS], const odd_model *m, const reference_
 }
 
 /* Measured: 1e-6 to 3e-6, the rounding of ordered float sums. */
-static void experts_in_floats_are_exact_to_rounding(void **state)
+TEST(experts_in_floats_are_exact_to_rounding)
 {
-    (void)state;
     static const spec_tensor_type types[] = {SPEC_TENSOR_F32, SPEC_TENSOR_F16, SPEC_TENSOR_BF16};
     for (int f = 0; f < FORMS; f++) {
         for (int k = 0; k < 3; k++) {
@@ -105,9 +105,8 @@ static void experts_in_floats_are_exact_to_rounding(void **state)
 
 /* A number near the middle of two steps of its 8 bits may round the other way; a token whose router
  * is then near a tie takes another expert. */
-static void quantised_experts_take_their_input_in_steps(void **state)
+TEST(quantised_experts_take_their_input_in_steps)
 {
-    (void)state;
     for (int f = 1; f < FORMS; f++) {
         odd_model m;
         double error[TOKENS];
@@ -120,9 +119,8 @@ static void quantised_experts_take_their_input_in_steps(void **state)
 }
 
 /* The data tell an engine that leaves out one step from one that does not. */
-static void every_step_of_the_mixture_shows(void **state)
+TEST(every_step_of_the_mixture_shows)
 {
-    (void)state;
     static const reference_omissions omissions[] = {
         {.no_router_bias = true}, {.no_gate_bias = true}, {.no_up_bias = true},
         {.no_down_bias = true},   {.no_clamp = true},     {.no_renormalisation = true},
@@ -153,9 +151,8 @@ static const odd_form super_form = {.shape = {.dim = 256,
                                               .rope.base = 10000.0},
                                     .tied = true};
 
-static void logits_are_the_same_bytes_everywhere(void **state)
+TEST(logits_are_the_same_bytes_everywhere)
 {
-    (void)state;
     for (int f = 0; f < FORMS; f++)
         for (int k = 0; k <= SPEC_TENSOR_Q4_0; k++)
             if (spec_tensor_row_bytes((spec_tensor_type)k, forms[f].shape.dim) > 0 &&
@@ -167,9 +164,8 @@ static void logits_are_the_same_bytes_everywhere(void **state)
 }
 
 /* gate and up in different types read their columns in different formats. */
-static void gate_and_up_may_be_of_different_types(void **state)
+TEST(gate_and_up_may_be_of_different_types)
 {
-    (void)state;
     odd_model m, other;
     spec_error error;
     odd_model_open(&m, &forms[CLAMPED], SPEC_TENSOR_F32);
@@ -192,9 +188,8 @@ static void gate_and_up_may_be_of_different_types(void **state)
 }
 
 /* Experts in MXFP4 are computed through Q8_0, which holds their weights exactly. */
-static void experts_in_mxfp4_compute_as_in_q8_0(void **state)
+TEST(experts_in_mxfp4_compute_as_in_q8_0)
 {
-    (void)state;
     static const spec_part parts[] = {SPEC_PART_EXPERT_GATE, SPEC_PART_EXPERT_UP,
                                       SPEC_PART_EXPERT_DOWN};
     odd_model m, other;
@@ -249,9 +244,8 @@ static void experts_in_mxfp4_compute_as_in_q8_0(void **state)
 
 /* ---- choices --------------------------------------------------------------------------------- */
 
-static void equal_logits_go_to_the_lower_index(void **state)
+TEST(equal_logits_go_to_the_lower_index)
 {
-    (void)state;
     static const float logit[] = {0.27f, 2.385f, -1.0f, 2.385f, 0.27f, 2.385f, 0.27f};
     const spec_shape shape = {.n_experts = 7, .n_active = 4};
     for (int isa = 0; isa <= (int)spec_cpu_best_isa(); isa++) {
@@ -268,9 +262,8 @@ static void equal_logits_go_to_the_lower_index(void **state)
 }
 
 /* A column of NaN must not become a finite text, nor choose an expert twice. */
-static void a_logit_that_is_not_finite_spoils_all_weights(void **state)
+TEST(a_logit_that_is_not_finite_spoils_all_weights)
 {
-    (void)state;
     const spec_shape shape = {.n_experts = 6, .n_active = 3};
     const float bad[] = {NAN, INFINITY, -INFINITY};
     for (int b = 0; b < 3; b++) {
@@ -288,9 +281,8 @@ static void a_logit_that_is_not_finite_spoils_all_weights(void **state)
     }
 }
 
-static void groups_hold_each_choice_once(void **state)
+TEST(groups_hold_each_choice_once)
 {
-    (void)state;
     const spec_shape shape = {.n_experts = 9, .n_active = 2};
     static const int expert[] = {8, 3, 3, 0, 5, 3, 0, 8};
     static const int experts[] = {0, 3, 5, 8}, begin[] = {0, 2, 5, 6, 8};
@@ -306,9 +298,8 @@ static void groups_hold_each_choice_once(void **state)
 }
 
 /* Two of five columns share their experts; weights count once. */
-static void experts_are_counted_once_per_pass(void **state)
+TEST(experts_are_counted_once_per_pass)
 {
-    (void)state;
     static const int chosen[5][2] = {{3, 9}, {9, 3}, {0, 10}, {3, 9}, {10, 4}};
     odd_model m;
     spec_error error;
@@ -331,21 +322,4 @@ static void experts_are_counted_once_per_pass(void **state)
     }
     spec_experts_free(workspace);
     odd_model_close(&m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(experts_in_floats_are_exact_to_rounding),
-        cmocka_unit_test(quantised_experts_take_their_input_in_steps),
-        cmocka_unit_test(every_step_of_the_mixture_shows),
-        cmocka_unit_test(logits_are_the_same_bytes_everywhere),
-        cmocka_unit_test(gate_and_up_may_be_of_different_types),
-        cmocka_unit_test(experts_in_mxfp4_compute_as_in_q8_0),
-        cmocka_unit_test(equal_logits_go_to_the_lower_index),
-        cmocka_unit_test(a_logit_that_is_not_finite_spoils_all_weights),
-        cmocka_unit_test(groups_hold_each_choice_once),
-        cmocka_unit_test(experts_are_counted_once_per_pass),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  * type is measured and bounded; it is the same for every instruction set, number of threads and
  * columns per pass. */
 #include "tests/models/transformer/engine/odd_model.h"
+#include "tests/support/support.h"
 
 #include <gsl/gsl_sort.h>
 
@@ -37,9 +38,8 @@ static void measure(const odd_model *m, int length, bool rounds, double *ret_mid
 
 /* One text of 50 tokens through 2 to 4 layers. Measured: 8e-7 to 4e-6, the rounding of ordered
  * float sums. */
-static void weights_in_floats_are_exact_to_rounding(void **state)
+TEST(weights_in_floats_are_exact_to_rounding)
 {
-    (void)state;
     static const spec_tensor_type types[] = {SPEC_TENSOR_F32, SPEC_TENSOR_F16, SPEC_TENSOR_BF16};
     for (int f = 0; f < FORMS; f++) {
         for (int k = 0; k < 3; k++) {
@@ -56,9 +56,8 @@ static void weights_in_floats_are_exact_to_rounding(void **state)
 
 /* 600 positions, which attention processes in blocks; passes of 64 columns and of one. Measured:
  * 3e-6. */
-static void a_long_text_is_as_exact_as_a_short_one(void **state)
+TEST(a_long_text_is_as_exact_as_a_short_one)
 {
-    (void)state;
     static const int forms[] = {0, 1, ODD_FORMS, ODD_FORMS + 1};
     for (int k = 0; k < 4; k++) {
         const int f = forms[k];
@@ -87,9 +86,8 @@ static void a_long_text_is_as_exact_as_a_short_one(void **state)
  * two steps that the reference rounds it the other way. That costs as much as quantising
  * activations at all, which the unquantised reference measures. Measured: 1e-7, at worst 0.008;
  * against unquantised activations 0.02, at worst 0.08. */
-static void quantised_weights_take_their_input_in_steps(void **state)
+TEST(quantised_weights_take_their_input_in_steps)
 {
-    (void)state;
     static const spec_tensor_type types[] = {SPEC_TENSOR_Q8_0, SPEC_TENSOR_Q4_0};
     for (int f = 0; f < FORMS; f++) {
         for (int k = 0; k < 2; k++) {
@@ -124,24 +122,12 @@ static const odd_form super_form = {{.dim = 256,
 
 /* The types of small blocks in the third form, and one in each other form; all types of blocks of
  * 256. */
-static void logits_are_the_same_bytes_everywhere(void **state)
+TEST(logits_are_the_same_bytes_everywhere)
 {
-    (void)state;
     for (int f = 0; f < FORMS; f++)
         for (int k = 0; k <= SPEC_TENSOR_Q4_0; k++)
             if (f == 2 || k == (f < 2 ? SPEC_TENSOR_F32 : SPEC_TENSOR_Q8_0))
                 odd_model_same_bytes(form_of(f), (spec_tensor_type)k, TOKENS);
     for (int k = SPEC_TENSOR_Q4_0 + 1; k < SPEC_TENSOR_TYPES; k++)
         odd_model_same_bytes(&super_form, (spec_tensor_type)k, TOKENS);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(weights_in_floats_are_exact_to_rounding),
-        cmocka_unit_test(a_long_text_is_as_exact_as_a_short_one),
-        cmocka_unit_test(quantised_weights_take_their_input_in_steps),
-        cmocka_unit_test(logits_are_the_same_bytes_everywhere),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,9 +47,8 @@ static void expect_softmax(const double *found, const float *x, int vocab, doubl
     assert_true(fabs(spec_row_sum(found, vocab) - 1.0) < 1e-15);
 }
 
-static void rows_are_the_softmax_at_every_temperature(void **state)
+TEST(rows_are_the_softmax_at_every_temperature)
 {
-    (void)state;
     static const double temperatures[] = {1.0,          0.27, 2.385, 1e-3,    1e-300,
                                           DBL_TRUE_MIN, 1e3,  1e300, INFINITY};
     static const int vocabs[] = {1, 2, 511, 512, 513, 4097, 32000};
@@ -72,9 +71,8 @@ static void rows_are_the_softmax_at_every_temperature(void **state)
     assert_true(row[0][0] == 1.0 && row[0][1] == 0.0 && row[0][2] == 0.0);
 }
 
-static void rows_do_not_depend_on_threads_or_instructions(void **state)
+TEST(rows_do_not_depend_on_threads_or_instructions)
 {
-    (void)state;
     double *const rows[] = {row[0], row[1]}, *const others[] = {again};
     spec_error error;
     fill(12.0f);
@@ -91,9 +89,8 @@ static void rows_do_not_depend_on_threads_or_instructions(void **state)
     spec_thread_pool_unlock(locked);
 }
 
-static void the_largest_is_the_lowest_among_ties(void **state)
+TEST(the_largest_is_the_lowest_among_ties)
 {
-    (void)state;
     int token[2];
     spec_error error;
     fill(12.0f);
@@ -104,9 +101,8 @@ static void the_largest_is_the_lowest_among_ties(void **state)
     assert_int_equal(token[1], 31998);
 }
 
-static void non_finite_weights_are_refused_in_one_line(void **state)
+TEST(non_finite_weights_are_refused_in_one_line)
 {
-    (void)state;
     static const float broken[] = {NAN, INFINITY, -INFINITY};
     double *const rows[] = {row[0], row[1]};
     for (int k = 0; k < 3; k++) {
@@ -119,15 +115,4 @@ static void non_finite_weights_are_refused_in_one_line(void **state)
         assert_non_null(strstr(error.text, "not finite"));
         assert_int_equal(spec_logits_argmax(token, logits, 2, VOCAB, kernels(), &error), GSL_EDOM);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_the_softmax_at_every_temperature),
-        cmocka_unit_test(rows_do_not_depend_on_threads_or_instructions),
-        cmocka_unit_test(the_largest_is_the_lowest_among_ties),
-        cmocka_unit_test(non_finite_weights_are_refused_in_one_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

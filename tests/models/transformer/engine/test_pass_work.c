@@ -19,9 +19,8 @@ static const spec_transformer *open_model(spec_model **ret, const char *spec,
 
 /* dim 64, ffn 96, 4 heads and 2 kv heads: 64 (64 + 32 + 32) + 64 64 + 2 96 64 + 64 96 weights per
  * layer, and 100 64 of the output. */
-static void work_is_counted_by_the_shape(void **state)
+TEST(work_is_counted_by_the_shape)
 {
-    (void)state;
     spec_model *model;
     const spec_pass_work work = spec_pass_work_of(open_model(
         &model, "random?dim=64&layers=3&heads=4&kv_heads=2&ffn=96&vocab=100&type=q8_0", NULL));
@@ -35,9 +34,8 @@ static void work_is_counted_by_the_shape(void **state)
 
 /* A mixture of 8 experts, 3 to a token: 3 (3 32 64) weights per layer in place of 3 96 64, and a
  * router of 8 64 floats. */
-static void a_token_has_the_work_of_its_experts(void **state)
+TEST(a_token_has_the_work_of_its_experts)
 {
-    (void)state;
     spec_model *model;
     const spec_pass_work work = spec_pass_work_of(
         open_model(&model,
@@ -55,9 +53,8 @@ static void a_token_has_the_work_of_its_experts(void **state)
 }
 
 /* Memory holds all experts, though a pass reads few. */
-static void the_memory_need_counts_all_experts(void **state)
+TEST(the_memory_need_counts_all_experts)
 {
-    (void)state;
     enum { LAYERS = 3, DIM = 64, HEAD = 16, EXPERTS = 8 };
     spec_model *model;
     bool all_floats;
@@ -85,9 +82,8 @@ static void the_memory_need_counts_all_experts(void **state)
 }
 
 /* One token reads the experts it takes; a text read at once no more than there are. */
-static void a_session_counts_the_experts_that_it_reads(void **state)
+TEST(a_session_counts_the_experts_that_it_reads)
 {
-    (void)state;
     spec_model *model;
     spec_session session;
     spec_error error;
@@ -117,9 +113,8 @@ static void a_session_counts_the_experts_that_it_reads(void **state)
 }
 
 /* Layers 0 and 2 of 4 have a window. */
-static void layers_with_a_window_are_counted_apart(void **state)
+TEST(layers_with_a_window_are_counted_apart)
 {
-    (void)state;
     spec_model *model;
     (void)open_model(&model, "random?dim=64&layers=4&heads=4&ffn=96&vocab=100&type=f32", NULL);
     spec_transformer *transformer = (spec_transformer *)model;
@@ -134,9 +129,8 @@ static void layers_with_a_window_are_counted_apart(void **state)
 }
 
 /* The target's first and third layers, and its output. */
-static void a_draft_of_some_layers_has_the_work_of_these(void **state)
+TEST(a_draft_of_some_layers_has_the_work_of_these)
 {
-    (void)state;
     spec_model *target, *draft;
     const char *spec = "random?dim=64&layers=4&heads=4&ffn=96&vocab=100&type=bf16";
     const spec_pass_work all = spec_pass_work_of(open_model(&target, spec, NULL));
@@ -152,9 +146,8 @@ static void a_draft_of_some_layers_has_the_work_of_these(void **state)
 }
 
 /* Without one attention, and without both sublayers of another layer. */
-static void a_draft_without_sublayers_has_the_work_of_the_others(void **state)
+TEST(a_draft_without_sublayers_has_the_work_of_the_others)
 {
-    (void)state;
     spec_model *target, *draft;
     const char *spec = "random?dim=64&layers=3&heads=4&kv_heads=2&ffn=96&vocab=100&type=q8_0";
     const spec_pass_work all = spec_pass_work_of(open_model(&target, spec, NULL));
@@ -167,9 +160,8 @@ static void a_draft_without_sublayers_has_the_work_of_the_others(void **state)
 }
 
 /* A backend may pad rows to panels; here all rows are whole panels. */
-static void the_bytes_of_weights_are_known_before_they_are_loaded(void **state)
+TEST(the_bytes_of_weights_are_known_before_they_are_loaded)
 {
-    (void)state;
     static const char *const targets[] = {
         "random?dim=64&layers=3&heads=4&kv_heads=2&ffn=96&vocab=96&type=q8_0",
         "random?dim=64&layers=3&heads=4&ffn=96&vocab=96&type=f32",
@@ -198,9 +190,8 @@ static void the_bytes_of_weights_are_known_before_they_are_loaded(void **state)
 
 /* The simulated GPU faults at a given launch: the pass fails at the last launch counted, not at one
  * more. With 1 layer and 3, for texts of 1 token and 40. */
-static void a_card_launches_what_is_counted(void **state)
+TEST(a_card_launches_what_is_counted)
 {
-    (void)state;
     if (spec_card_is_real()) skip();
     spec_test_context(0)->gpu.unrecorded = true;
     for (int c = 0; c < 4; c++) {
@@ -234,9 +225,8 @@ static void a_card_launches_what_is_counted(void **state)
     spec_test_context(0)->gpu.unrecorded = false;
 }
 
-static void a_card_refuses_architectures_beside_llama(void **state)
+TEST(a_card_refuses_architectures_beside_llama)
 {
-    (void)state;
     spec_model *model;
     spec_error error;
     assert_int_equal(spec_model_open(&model,
@@ -249,20 +239,4 @@ static void a_card_refuses_architectures_beside_llama(void **state)
     assert_non_null(strstr(error.text, " does not compute: open it with device=cpu"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(work_is_counted_by_the_shape),
-        cmocka_unit_test(a_token_has_the_work_of_its_experts),
-        cmocka_unit_test(the_memory_need_counts_all_experts),
-        cmocka_unit_test(a_session_counts_the_experts_that_it_reads),
-        cmocka_unit_test(layers_with_a_window_are_counted_apart),
-        cmocka_unit_test(a_draft_of_some_layers_has_the_work_of_these),
-        cmocka_unit_test(a_draft_without_sublayers_has_the_work_of_the_others),
-        cmocka_unit_test(the_bytes_of_weights_are_known_before_they_are_loaded),
-        cmocka_unit_test(a_card_refuses_architectures_beside_llama),
-        cmocka_unit_test(a_card_launches_what_is_counted),
-    };
-    spec_simulated_card();
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE(SIMULATOR);

@@ -8,7 +8,7 @@
 #include "tests/models/open_model.h"
 #include "tests/models/transformer/engine/reference_pass.h"
 #include "tests/support/folder.h"
-#include "tests/support/simulated_card.h"
+#include "tests/support/support.h"
 
 #include "base/noise.h"
 
@@ -125,9 +125,8 @@ static void convert(const char *out, const char *spec)
     spec_settings_free(&settings);
 }
 
-static void on_a_gpu_all_types_are_computed_as_their_conversion(void **state)
+TEST(on_a_gpu_all_types_are_computed_as_their_conversion)
 {
-    (void)state;
     const int text[] = {3, 17, 40, 5};
     write_model("read.gguf", 0x0c00);
     convert("q8_0.gguf", "gguf:read.gguf");
@@ -154,9 +153,8 @@ static void on_a_gpu_all_types_are_computed_as_their_conversion(void **state)
 /* The tensors of types that are only read are those of the conversion. In texts of one token the
  * median error is that of float sums. Few numbers are so near the middle of two steps that the
  * reference rounds them the other way. Measured: 1e-7; 0.01 against unrounded activations. */
-static void on_the_cpu_k_quants_are_computed_as_they_are(void **state)
+TEST(on_the_cpu_k_quants_are_computed_as_they_are)
 {
-    (void)state;
     enum { TEXTS = 25, VOCAB = 48, DIM = 256, FFN = 512, LAYERS = 2 };
     write_model("read.gguf", 0x0c00);
     convert("q8_0.gguf", "gguf:read.gguf");
@@ -218,21 +216,11 @@ static void on_the_cpu_k_quants_are_computed_as_they_are(void **state)
     close_model(&b);
 }
 
-static void a_scale_that_q8_0_cannot_hold_is_refused(void **state)
+TEST(a_scale_that_q8_0_cannot_hold_is_refused)
 {
-    (void)state;
     write_model("large.gguf", 0x6000);
     assert_refused("gguf:large.gguf", NULL,
                    "large.gguf: row 0 of blk.0.attn_v.weight has a scale that is not below 512");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(on_the_cpu_k_quants_are_computed_as_they_are),
-        cmocka_unit_test(on_a_gpu_all_types_are_computed_as_their_conversion),
-        cmocka_unit_test(a_scale_that_q8_0_cannot_hold_is_refused),
-    };
-    spec_simulated_card();
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(SIMULATOR, .setup = spec_folder_enter, .teardown = spec_folder_leave);

@@ -205,9 +205,8 @@ static void write_windowed(void)
     spec_checkpoint_free(&model);
 }
 
-static void a_row_does_not_depend_on_earlier_calls(void **state)
+TEST(a_row_does_not_depend_on_earlier_calls)
 {
-    (void)state;
     static const char *const types[] = {"f32", "q8_0", "bf16&temperature=0.4"};
     char spec[200];
     walk *w = calloc(1, sizeof *w);
@@ -232,12 +231,4 @@ static void a_row_does_not_depend_on_earlier_calls(void **state)
     free(w->scratch);
     free(w->fresh);
     free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_row_does_not_depend_on_earlier_calls),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

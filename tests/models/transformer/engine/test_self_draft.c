@@ -143,9 +143,8 @@ static void go_round(reading *r, bool branches, double *rows)
 
 enum { ROUNDS = 25, ROWS = 2 * (NODES + 1) * V };
 
-static void a_shared_cache_of_first_layers_gives_the_same_rows_and_is_computed_once(void **state)
+TEST(a_shared_cache_of_first_layers_gives_the_same_rows_and_is_computed_once)
 {
-    (void)state;
     spec_backend counting = *spec_test_context(0)->cpu;
     counting.begin = count_begin;
     counting.store = count_store;
@@ -186,9 +185,8 @@ static void a_shared_cache_of_first_layers_gives_the_same_rows_and_is_computed_o
 
 /* Layers after a skipped sublayer see the text as the target computed it. Their rows differ from
  * those of a separate draft, but are a function of context and draft, whatever was read before. */
-static void a_shared_cache_behind_skipped_sublayers_depends_on_the_text_alone(void **state)
+TEST(a_shared_cache_behind_skipped_sublayers_depends_on_the_text_alone)
 {
-    (void)state;
     spec_transformer *target = open_target(spec_test_context(0)->cpu);
     spec_model *draft;
     spec_error error = {""};
@@ -234,9 +232,8 @@ static void a_shared_cache_behind_skipped_sublayers_depends_on_the_text_alone(vo
 }
 
 /* The output weights of a sublayer are set to zero, so that it adds zeros. */
-static void a_skipped_sublayer_is_one_that_adds_nothing(void **state)
+TEST(a_skipped_sublayer_is_one_that_adds_nothing)
 {
-    (void)state;
     spec_transformer *target = open_target(spec_test_context(0)->cpu);
     for (int skipped = 0; skipped < 2 * LAYERS; skipped++) {
         static double with[ROWS], without[ROWS];
@@ -292,9 +289,8 @@ static void row_of(double *ret_row, const char *spec, const spec_model *opt_targ
     spec_model_close(model);
 }
 
-static void layers_and_types_are_what_their_specs_say(void **state)
+TEST(layers_and_types_are_what_their_specs_say)
 {
-    (void)state;
     spec_model *target;
     spec_error error = {""};
     double whole[V], same[V], other[V];
@@ -343,9 +339,8 @@ static void layers_and_types_are_what_their_specs_say(void **state)
     spec_model_close(target);
 }
 
-static void a_draft_of_a_wrapped_target_is_of_the_model_inside(void **state)
+TEST(a_draft_of_a_wrapped_target_is_of_the_model_inside)
 {
-    (void)state;
     spec_model *target, *draft;
     spec_error error = {""};
     char spec[128];
@@ -377,9 +372,8 @@ static void a_draft_of_a_wrapped_target_is_of_the_model_inside(void **state)
     spec_model_close(target);
 }
 
-static void bad_specs_are_refused_with_a_line(void **state)
+TEST(bad_specs_are_refused_with_a_line)
 {
-    (void)state;
     static const struct {
         const char *spec, *says;
     } bad[] = {
@@ -421,17 +415,4 @@ static void bad_specs_are_refused_with_a_line(void **state)
                      GSL_EINVAL);
     spec_model_close(zipf);
     spec_model_close(target);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_shared_cache_of_first_layers_gives_the_same_rows_and_is_computed_once),
-        cmocka_unit_test(a_shared_cache_behind_skipped_sublayers_depends_on_the_text_alone),
-        cmocka_unit_test(a_skipped_sublayer_is_one_that_adds_nothing),
-        cmocka_unit_test(layers_and_types_are_what_their_specs_say),
-        cmocka_unit_test(a_draft_of_a_wrapped_target_is_of_the_model_inside),
-        cmocka_unit_test(bad_specs_are_refused_with_a_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,13 @@
 
 #include "base/noise.h"
 
+#include "tests/support/support.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { CAPACITY = 40, VOCAB = 3 };
 
@@ -58,9 +58,8 @@ static void compute_nodes(cache *c, const int *text, size_t n, const int *token,
 
 /* Texts that continue along the tree, beside it, and back: the sequence's record of a slot agrees
  * with the slot. */
-static void slots_hold_the_tokens_of_the_sequence(void **state)
+TEST(slots_hold_the_tokens_of_the_sequence)
 {
-    (void)state;
     cache c = {0};
     assert_int_equal(spec_sequence_init(&c.sequence, CAPACITY, NULL), GSL_SUCCESS);
     int text[CAPACITY] = {0}, token[8], parent[8], kept_by_tree = 0;
@@ -104,9 +103,8 @@ static void slots_hold_the_tokens_of_the_sequence(void **state)
     spec_sequence_free(&c.sequence);
 }
 
-static void a_follower_holds_the_text_and_no_tree(void **state)
+TEST(a_follower_holds_the_text_and_no_tree)
 {
-    (void)state;
     spec_sequence one = {0}, other = {0};
     assert_int_equal(spec_sequence_init(&one, CAPACITY, NULL), GSL_SUCCESS);
     assert_int_equal(spec_sequence_init(&other, CAPACITY, NULL), GSL_SUCCESS);
@@ -127,9 +125,8 @@ static void a_follower_holds_the_text_and_no_tree(void **state)
 }
 
 /* Without given parents the nodes are a chain. */
-static void a_chain_matches_its_tree(void **state)
+TEST(a_chain_matches_its_tree)
 {
-    (void)state;
     spec_sequence sequence = {0};
     assert_int_equal(spec_sequence_init(&sequence, CAPACITY, NULL), GSL_SUCCESS);
     const int text[] = {2, 1}, token[] = {0, 1, 2}, parent[] = {-1, 0, 1}, bush[] = {-1, -1, 1};
@@ -148,14 +145,4 @@ static void a_chain_matches_its_tree(void **state)
     assert_true(to == 2 && from[0] == 2 && from[1] == 3 && from[2] == 4);
     assert_int_equal(sequence.length, 5);
     spec_sequence_free(&sequence);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slots_hold_the_tokens_of_the_sequence),
-        cmocka_unit_test(a_follower_holds_the_text_and_no_tree),
-        cmocka_unit_test(a_chain_matches_its_tree),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

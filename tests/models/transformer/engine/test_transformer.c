@@ -5,14 +5,13 @@
 #include "models/model_open.h"
 #include "speclab/round.h"
 #include "tests/support/contexts.h"
+#include "tests/support/support.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { VOCAB = 37, CONTEXT = 300, NODES = 150 };
 
@@ -82,9 +81,8 @@ static size_t path_to(int *text, size_t n, const int *token, const int *parent, 
 
 /* Texts that continue along drafts, beside them and back; trees at once and level by level. Rows
  * equal those of the text alone, bit for bit. */
-static void a_row_depends_on_its_text_alone(void **state)
+TEST(a_row_depends_on_its_text_alone)
 {
-    (void)state;
     static const char *const specs[] = {
         SMALL "&type=f32", SMALL "&type=q8_0", SMALL "&type=bf16&temperature=0.7",
         SMALL "&type=q4_0&temperature=0", SMALL "&type=q8_0&experts=9&active=2&expert_ffn=32"};
@@ -140,9 +138,8 @@ static void a_row_depends_on_its_text_alone(void **state)
 
 /* Two sessions have begun scores at once, in one pass or several. The rows equal those of a plain
  * score, bit for bit, also through a wrapper; and each session continues from its state. */
-static void a_score_in_two_halves_is_the_same(void **state)
+TEST(a_score_in_two_halves_is_the_same)
 {
-    (void)state;
     static const char *const specs[] = {SMALL "&type=f32",
                                         SMALL "&type=q8_0&temperature=0.7&top_k=5"};
     for (size_t s = 0; s < sizeof specs / sizeof specs[0]; s++) {
@@ -204,9 +201,8 @@ static void a_score_in_two_halves_is_the_same(void **state)
     }
 }
 
-static void a_text_beyond_the_context_is_refused(void **state)
+TEST(a_text_beyond_the_context_is_refused)
 {
-    (void)state;
     fixture f;
     spec_error error = {""};
     open_fixture(&f, SMALL);
@@ -248,9 +244,8 @@ static void a_text_beyond_the_context_is_refused(void **state)
     close_fixture(&f);
 }
 
-static void rows_are_distributions(void **state)
+TEST(rows_are_distributions)
 {
-    (void)state;
     fixture f;
     open_fixture(&f, SMALL "&temperature=0.8&top_k=5");
     const int text[] = {3, 1, 4};
@@ -261,15 +256,4 @@ static void rows_are_distributions(void **state)
     assert_true(sum > 1.0 - 1e-12 && sum < 1.0 + 1e-12);
     assert_int_equal(kept, 5);
     close_fixture(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_row_depends_on_its_text_alone),
-        cmocka_unit_test(a_score_in_two_halves_is_the_same),
-        cmocka_unit_test(a_text_beyond_the_context_is_refused),
-        cmocka_unit_test(rows_are_distributions),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  * vocabulary and values. */
 #include "models/transformer/files/gguf_writer.h"
 #include "tests/models/transformer/files/conversion_case.h"
+#include "tests/support/support.h"
 
 #include "models/model.h"
 
@@ -12,9 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void a_model_of_llama2c_becomes_the_same_of_gguf(void **state)
+TEST(a_model_of_llama2c_becomes_the_same_of_gguf)
 {
-    (void)state;
     static const char *const file[] = {"tied.bin", "untied.bin"};
     for (int has_output = 0; has_output < 2; has_output++) {
         for (const spec_type_recipe *recipe = spec_type_recipes; recipe->name != NULL; recipe++) {
@@ -36,9 +36,8 @@ static void a_model_of_llama2c_becomes_the_same_of_gguf(void **state)
 }
 
 /* The keys of a spec are converted too: end of text, context, another tokenizer or none. */
-static void keys_of_a_spec_are_carried_over(void **state)
+TEST(keys_of_a_spec_are_carried_over)
 {
-    (void)state;
     spec_checkpoint after;
     spec_conversion counted;
     char spec[256];
@@ -76,9 +75,8 @@ static void assert_same_file(const char *a, const char *b)
 
 /* Q8_0 made from the model's F32 file equals Q8_0 made from the model, byte for byte; converting
  * from Q8_0 does not round again. */
-static void conversion_keeps_all_values_of_gguf(void **state)
+TEST(conversion_keeps_all_values_of_gguf)
 {
-    (void)state;
     spec_conversion counted;
     const int threads = omp_get_max_threads();
     const char *spec = spec_of("llama2c", "untied.bin");
@@ -112,9 +110,8 @@ static void conversion_keeps_all_values_of_gguf(void **state)
     spec_checkpoint_free(&b);
 }
 
-static void quantisation_errors_are_counted(void **state)
+TEST(quantisation_errors_are_counted)
 {
-    (void)state;
     spec_conversion counted;
     spec_checkpoint before, after;
     double squared_error = 0.0, squared = 0.0, worst = 0.0;
@@ -173,9 +170,8 @@ static void fails(const char *out, const char *spec, spec_tensor_type type, cons
     assert_int_equal(counted.count[SPEC_TENSOR_F32][SPEC_TENSOR_F32].tensors, 0);
 }
 
-static void the_model_itself_is_never_written_over(void **state)
+TEST(the_model_itself_is_never_written_over)
 {
-    (void)state;
     size_t before, after;
     free(bytes_of("tied.bin", &before));
     assert_int_equal(symlink(in_folder("tied.bin"), in_folder("link.gguf")), 0);
@@ -193,9 +189,8 @@ static void the_model_itself_is_never_written_over(void **state)
     assert_int_equal(before, after);
 }
 
-static void failed_writes_leave_no_file(void **state)
+TEST(failed_writes_leave_no_file)
 {
-    (void)state;
     const char *spec = spec_of("llama2c", "tied.bin");
     fails(folder, spec, SPEC_TENSOR_F32, "exists, and is not a regular file");
     fails("/dev/null", spec, SPEC_TENSOR_F32, "/dev/null: exists, and is not a regular file");
@@ -231,9 +226,8 @@ static void failed_writes_leave_no_file(void **state)
                      0);
 }
 
-static void an_interrupted_conversion_leaves_nothing_behind(void **state)
+TEST(an_interrupted_conversion_leaves_nothing_behind)
 {
-    (void)state;
     spec_settings settings;
     spec_conversion counted;
     spec_error error = {""};
@@ -270,9 +264,8 @@ static void hear_share(void *self, double share)
     of->share = share;
 }
 
-static void its_size_is_announced_to_the_byte_and_may_be_refused(void **state)
+TEST(its_size_is_announced_to_the_byte_and_may_be_refused)
 {
-    (void)state;
     static const spec_tensor_type types[] = {SPEC_TENSOR_F32, SPEC_TENSOR_Q8_0, SPEC_TENSOR_Q4_0};
     spec_settings settings;
     spec_conversion counted;
@@ -305,17 +298,4 @@ static void its_size_is_announced_to_the_byte_and_may_be_refused(void **state)
     spec_settings_free(&settings);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_model_of_llama2c_becomes_the_same_of_gguf),
-        cmocka_unit_test(keys_of_a_spec_are_carried_over),
-        cmocka_unit_test(conversion_keeps_all_values_of_gguf),
-        cmocka_unit_test(quantisation_errors_are_counted),
-        cmocka_unit_test(the_model_itself_is_never_written_over),
-        cmocka_unit_test(failed_writes_leave_no_file),
-        cmocka_unit_test(an_interrupted_conversion_leaves_nothing_behind),
-        cmocka_unit_test(its_size_is_announced_to_the_byte_and_may_be_refused),
-    };
-    return cmocka_run_group_tests(tests, make_models, remove_models);
-}
+SUITE(.setup = make_models, .teardown = remove_models);

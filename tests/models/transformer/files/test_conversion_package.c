@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files of a conversion, read and written by llama.cpp's Python package, too. */
 #include "tests/models/transformer/files/conversion_case.h"
+#include "tests/support/support.h"
 
 #include <stdlib.h>
 
@@ -16,9 +17,8 @@ enum { PACKAGE_TYPES = sizeof of_package / sizeof of_package[0] };
 
 /* It reads the same names, shapes and types, and dequantises to the same
  * weights. Its quantisation of the floats gives our bytes. */
-static void the_python_package_reads_the_same(void **state)
+TEST(the_python_package_reads_the_same)
 {
-    (void)state;
     static const char script[] =
         "import sys, numpy as np, gguf\n"
         "floats = {t.name: t for t in gguf.GGUFReader(sys.argv[1]).tensors}\n"
@@ -54,9 +54,8 @@ static void the_python_package_reads_the_same(void **state)
 }
 
 /* Its writer, given the floats of our file, makes files that read like ours. */
-static void the_python_package_writes_the_same(void **state)
+TEST(the_python_package_writes_the_same)
 {
-    (void)state;
     static const char script[] =
         "import sys, numpy as np, gguf\n"
         "read = gguf.GGUFReader(sys.argv[1])\n"
@@ -97,11 +96,4 @@ static void the_python_package_writes_the_same(void **state)
     spec_checkpoint_free(&before);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_python_package_reads_the_same),
-        cmocka_unit_test(the_python_package_writes_the_same),
-    };
-    return cmocka_run_group_tests(tests, make_models, remove_models);
-}
+SUITE(.setup = make_models, .teardown = remove_models);

@@ -4,6 +4,7 @@
 #include "models/transformer/files/gguf_value.h"
 
 #include "tests/models/transformer/files/gguf_image.h"
+#include "tests/support/support.h"
 
 #include <time.h>
 
@@ -22,9 +23,8 @@ static void refused(const image *from, const char *line)
 /* ---- valid files ----------------------------------------------------------------------------- */
 
 /* One value with a name of one letter, and one tensor of one weight, without padding. */
-static void the_smallest_files_are_read(void **state)
+TEST(the_smallest_files_are_read)
 {
-    (void)state;
     image file = {0};
     spec_gguf gguf;
     begin(&file, 3, 0, 1);
@@ -63,9 +63,8 @@ static void make_tensors(image *to, uint32_t alignment)
     while ((to->length - data) % alignment != 0) put(to, "", 1);
 }
 
-static void tensors_lie_where_they_say(void **state)
+TEST(tensors_lie_where_they_say)
 {
-    (void)state;
     image file = {0};
     spec_gguf gguf;
     spec_error error = {""};
@@ -95,9 +94,8 @@ static void tensors_lie_where_they_say(void **state)
     free(file.bytes);
 }
 
-static void types_of_tensors_have_the_numbers_of_the_format(void **state)
+TEST(types_of_tensors_have_the_numbers_of_the_format)
 {
-    (void)state;
     static const struct {
         spec_tensor_type type;
         uint32_t number;
@@ -121,9 +119,8 @@ static void types_of_tensors_have_the_numbers_of_the_format(void **state)
 
 /* ---- invalid files --------------------------------------------------------------------------- */
 
-static void files_of_another_kind_are_refused(void **state)
+TEST(files_of_another_kind_are_refused)
 {
-    (void)state;
     image file = {0};
     put(&file, "GGU", 3);
     refused(&file, ": is not a GGUF file");
@@ -142,9 +139,8 @@ static void files_of_another_kind_are_refused(void **state)
 }
 
 /* A file cut anywhere is refused, unless only padding after the last tensor is missing. */
-static void a_file_that_is_cut_short_is_refused(void **state)
+TEST(a_file_that_is_cut_short_is_refused)
 {
-    (void)state;
     image file = {0};
     spec_error error = {""};
     spec_gguf gguf;
@@ -171,9 +167,8 @@ static void a_file_that_is_cut_short_is_refused(void **state)
     free(file.bytes);
 }
 
-static void counts_and_lengths_beyond_the_file_are_refused(void **state)
+TEST(counts_and_lengths_beyond_the_file_are_refused)
 {
-    (void)state;
     const uint64_t huge[] = {UINT64_MAX, UINT64_MAX / 8, INT64_MAX, (uint64_t)1 << 32, UINT32_MAX};
     image file = {0};
     begin(&file, 3, 0, SPEC_GGUF_COUNT_MAX + 1);
@@ -205,9 +200,8 @@ static void counts_and_lengths_beyond_the_file_are_refused(void **state)
     free(file.bytes);
 }
 
-static void invalid_values_are_refused(void **state)
+TEST(invalid_values_are_refused)
 {
-    (void)state;
     image file = {0};
     begin(&file, 3, 0, 1);
     put_value(&file, "", 0, "1", 1);
@@ -258,9 +252,8 @@ static void refused_tensor(int n, const uint64_t *size, uint32_t type, uint64_t 
     free(file.bytes);
 }
 
-static void invalid_tensors_are_refused(void **state)
+TEST(invalid_tensors_are_refused)
 {
-    (void)state;
     const uint64_t five[] = {1, 1, 1, 1, 1}, fits[] = {32};
     refused_tensor(0, five, 0, 0, ": tensor 'name' has 0 dimensions, not 1 to 4");
     refused_tensor(5, five, 0, 0, ": tensor 'name' has 5 dimensions, not 1 to 4");
@@ -343,9 +336,8 @@ static void invalid_tensors_are_refused(void **state)
 
 /* The most values allowed, with names that differ at the end, except the last two. Reading takes
  * about a second; a pairwise comparison would take 5e11 steps. */
-static void a_million_values_take_no_quadratic_time(void **state)
+TEST(a_million_values_take_no_quadratic_time)
 {
-    (void)state;
     image file = {0};
     char key[32];
     begin(&file, 3, 0, SPEC_GGUF_COUNT_MAX);
@@ -361,18 +353,4 @@ static void a_million_values_take_no_quadratic_time(void **state)
     free(file.bytes);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_smallest_files_are_read),
-        cmocka_unit_test(tensors_lie_where_they_say),
-        cmocka_unit_test(types_of_tensors_have_the_numbers_of_the_format),
-        cmocka_unit_test(files_of_another_kind_are_refused),
-        cmocka_unit_test(a_file_that_is_cut_short_is_refused),
-        cmocka_unit_test(counts_and_lengths_beyond_the_file_are_refused),
-        cmocka_unit_test(invalid_values_are_refused),
-        cmocka_unit_test(invalid_tensors_are_refused),
-        cmocka_unit_test(a_million_values_take_no_quadratic_time),
-    };
-    return cmocka_run_group_tests(tests, make_file, remove_file);
-}
+SUITE(.setup = make_file, .teardown = remove_file);

@@ -5,6 +5,7 @@
 #include "models/transformer/files/gguf_model.h"
 
 #include "tests/models/transformer/engine/odd_checkpoint.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -126,9 +127,8 @@ static void refused(const char *architecture, const extra *value, const char *li
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static void windows_are_those_of_a_period_or_a_list(void **state)
+TEST(windows_are_those_of_a_period_or_a_list)
 {
-    (void)state;
     spec_checkpoint c;
     const extra window = {"gemma3.attention.sliding_window", U32, 7, NULL, 0};
     reads(&c, "gemma3", WITH({0}));
@@ -166,9 +166,8 @@ static void windows_are_those_of_a_period_or_a_list(void **state)
     spec_checkpoint_free(&c);
 }
 
-static void ropes_are_scaled_without_a_window_alone(void **state)
+TEST(ropes_are_scaled_without_a_window_alone)
 {
-    (void)state;
     spec_checkpoint c;
     reads(&c, "gemma3",
           WITH({"gemma3.attention.sliding_window", U32, 7, NULL, 0},
@@ -200,9 +199,8 @@ static void ropes_are_scaled_without_a_window_alone(void **state)
     spec_checkpoint_free(&c);
 }
 
-static void scales_are_read(void **state)
+TEST(scales_are_read)
 {
-    (void)state;
     spec_checkpoint c;
     spec_error error;
     reads(&c, "gemma3",
@@ -216,9 +214,8 @@ static void scales_are_read(void **state)
     spec_checkpoint_free(&c);
 }
 
-static void values_that_make_no_sense_are_refused(void **state)
+TEST(values_that_make_no_sense_are_refused)
 {
-    (void)state;
     const extra window = {"gemma3.attention.sliding_window", U32, 7, NULL, 0},
                 yarn = {"qwen3.rope.scaling.type", TEXT, 0, "yarn", 0},
                 four = {"qwen3.rope.scaling.factor", F32, 4, NULL, 0};
@@ -278,9 +275,8 @@ static void same_rope(const spec_rope *a, const spec_rope *b, int head_dim)
 }
 
 /* A model of all options is the same after it is written and read, twice. */
-static void a_written_model_reads_the_same(void **state)
+TEST(a_written_model_reads_the_same)
 {
-    (void)state;
     spec_checkpoint first, again;
     spec_error error = {""};
     spec_settings settings;
@@ -323,14 +319,4 @@ static void a_written_model_reads_the_same(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(windows_are_those_of_a_period_or_a_list),
-        cmocka_unit_test(ropes_are_scaled_without_a_window_alone),
-        cmocka_unit_test(scales_are_read),
-        cmocka_unit_test(values_that_make_no_sense_are_refused),
-        cmocka_unit_test(a_written_model_reads_the_same),
-    };
-    return cmocka_run_group_tests(tests, make_file, remove_file);
-}
+SUITE(.setup = make_file, .teardown = remove_file);

@@ -223,9 +223,8 @@ static void loads(spec_checkpoint *ret, const wish *w)
 
 /* ---- valid models ---------------------------------------------------------------------------- */
 
-static void a_model_is_read_as_it_was_written(void **state)
+TEST(a_model_is_read_as_it_was_written)
 {
-    (void)state;
     spec_checkpoint model;
     spec_error error = {""};
     float row[DIM];
@@ -258,9 +257,8 @@ static void a_model_is_read_as_it_was_written(void **state)
     spec_checkpoint_free(&model);
 }
 
-static void qwen2_has_biases_and_rotates_halves(void **state)
+TEST(qwen2_has_biases_and_rotates_halves)
 {
-    (void)state;
     spec_checkpoint model;
     loads(&model, &(wish){.architecture = "qwen2",
                           .has_bias = true,
@@ -276,9 +274,8 @@ static void qwen2_has_biases_and_rotates_halves(void **state)
     spec_checkpoint_free(&model);
 }
 
-static void rope_is_scaled_by_a_factor_or_by_a_tensor(void **state)
+TEST(rope_is_scaled_by_a_factor_or_by_a_tensor)
 {
-    (void)state;
     spec_checkpoint model;
     const wish linear[] = {
         {.key = "llama.rope.scaling.factor", .change = F32, .number = 4.0},
@@ -305,9 +302,8 @@ static void rope_is_scaled_by_a_factor_or_by_a_tensor(void **state)
     spec_checkpoint_free(&model);
 }
 
-static void texts_begin_and_end_as_the_file_says(void **state)
+TEST(texts_begin_and_end_as_the_file_says)
 {
-    (void)state;
     static const struct {
         wish wish;
         int begin, end;
@@ -365,9 +361,8 @@ static void refused(const wish *w, const char *line)
     assert_null(model.owned);
 }
 
-static void models_of_other_kinds_are_refused_by_name(void **state)
+TEST(models_of_other_kinds_are_refused_by_name)
 {
-    (void)state;
     refused(&(wish){.architecture = "gemma2"}, ": the architecture is 'gemma2'; llama, qwen2, "
                                                "qwen3, qwen3moe, gemma3 and gpt-oss can be read");
     refused(&(wish){.architecture = "llama4"}, ": the architecture is 'llama4'; llama, qwen2, "
@@ -388,9 +383,8 @@ static void models_of_other_kinds_are_refused_by_name(void **state)
             ": a tokenizer of model 'bert' cannot be read; llama (SPM) and gpt2 (BPE) can");
 }
 
-static void values_that_a_model_needs_are_asked_for(void **state)
+TEST(values_that_a_model_needs_are_asked_for)
 {
-    (void)state;
     static const char *const needed[] = {
         "context_length",      "embedding_length",     "block_count",
         "feed_forward_length", "attention.head_count", "attention.layer_norm_rms_epsilon"};
@@ -410,9 +404,8 @@ static void values_that_a_model_needs_are_asked_for(void **state)
     }
 }
 
-static void invalid_shapes_are_refused(void **state)
+TEST(invalid_shapes_are_refused)
 {
-    (void)state;
     refused(&(wish){.key = "llama.attention.head_count_kv", .change = U32, .number = 3},
             ": 4 heads cannot share 3 key-value heads evenly");
     refused(&(wish){.key = "llama.attention.head_count_kv", .change = U32, .number = 0},
@@ -437,9 +430,8 @@ static void invalid_shapes_are_refused(void **state)
             ": tensor 'rope_freqs.weight' is not 4 weights of type f32");
 }
 
-static void tensors_that_do_not_fit_are_refused(void **state)
+TEST(tensors_that_do_not_fit_are_refused)
 {
-    (void)state;
     refused(&(wish){.tensor = "token_embd.weight", .left_out = true},
             ": lacks tensor 'token_embd.weight'");
     refused(&(wish){.tensor = "blk.1.ffn_up.weight", .left_out = true},
@@ -467,9 +459,8 @@ static void tensors_that_do_not_fit_are_refused(void **state)
     refused(&(wish){.weight = NAN}, ": row 0 of token_embd.weight has a weight that is not finite");
 }
 
-static void vocabularies_that_do_not_fit_are_refused(void **state)
+TEST(vocabularies_that_do_not_fit_are_refused)
 {
-    (void)state;
     refused(&(wish){.pieces = VOCAB + 1},
             ": 41 tokens, 40 scores and 40 types for an embedding of 40 rows");
     refused(&(wish){.pieces = VOCAB - 1},
@@ -487,18 +478,4 @@ static void vocabularies_that_do_not_fit_are_refused(void **state)
             ": the value of 'tokenizer.ggml.add_bos_token' is not true or false");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_model_is_read_as_it_was_written),
-        cmocka_unit_test(qwen2_has_biases_and_rotates_halves),
-        cmocka_unit_test(rope_is_scaled_by_a_factor_or_by_a_tensor),
-        cmocka_unit_test(texts_begin_and_end_as_the_file_says),
-        cmocka_unit_test(models_of_other_kinds_are_refused_by_name),
-        cmocka_unit_test(values_that_a_model_needs_are_asked_for),
-        cmocka_unit_test(invalid_shapes_are_refused),
-        cmocka_unit_test(tensors_that_do_not_fit_are_refused),
-        cmocka_unit_test(vocabularies_that_do_not_fit_are_refused),
-    };
-    return cmocka_run_group_tests(tests, make_file, remove_file);
-}
+SUITE(.setup = make_file, .teardown = remove_file);

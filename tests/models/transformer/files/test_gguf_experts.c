@@ -10,6 +10,7 @@
 #include "tests/models/transformer/engine/odd_checkpoint.h"
 #include "tests/support/contexts.h"
 #include "tests/support/folder.h"
+#include "tests/support/support.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -116,9 +117,8 @@ static void assert_same_rows(const char *spec, const char *other)
     close_model(&b);
 }
 
-static void a_written_mixture_is_the_same_model(void **state)
+TEST(a_written_mixture_is_the_same_model)
 {
-    (void)state;
     const spec_shape shape = shape_of_random();
     write_model("same.gguf", &shape, &(wish){.type = NONE});
     assert_same_rows("gguf:same.gguf", SHAPE);
@@ -136,9 +136,8 @@ static void a_written_mixture_is_the_same_model(void **state)
 }
 
 /* Experts are quantised, routers are not; the file has a dimension for the experts. */
-static void a_quantised_mixture_keeps_its_routers(void **state)
+TEST(a_quantised_mixture_keeps_its_routers)
 {
-    (void)state;
     spec_settings settings;
     spec_conversion counted;
     spec_error error;
@@ -171,9 +170,8 @@ static void a_quantised_mixture_keeps_its_routers(void **state)
     close_model(&model);
 }
 
-static void mixtures_of_other_kinds_are_refused_by_name(void **state)
+TEST(mixtures_of_other_kinds_are_refused_by_name)
 {
-    (void)state;
 #define KEY(rest) "qwen3moe." rest
     static const struct {
         wish wish;
@@ -214,9 +212,8 @@ static void mixtures_of_other_kinds_are_refused_by_name(void **state)
     }
 }
 
-static void routers_that_make_no_sense_are_refused(void **state)
+TEST(routers_that_make_no_sense_are_refused)
 {
-    (void)state;
     static const struct {
         int n_experts, n_active, expert_dim;
         const char *line;
@@ -252,9 +249,8 @@ static void routers_that_make_no_sense_are_refused(void **state)
 }
 
 /* More experts than the width of any other vector. */
-static void biases_of_many_experts_are_written(void **state)
+TEST(biases_of_many_experts_are_written)
 {
-    (void)state;
     enum { EXPERTS = 500, DIM = 16 };
     static const char name[] = "blk.0.ffn_gate_inp.bias";
     static const odd_form form = {.shape = {.dim = DIM,
@@ -289,14 +285,4 @@ static void biases_of_many_experts_are_written(void **state)
     spec_checkpoint_free(&model);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_written_mixture_is_the_same_model),
-        cmocka_unit_test(a_quantised_mixture_keeps_its_routers),
-        cmocka_unit_test(mixtures_of_other_kinds_are_refused_by_name),
-        cmocka_unit_test(routers_that_make_no_sense_are_refused),
-        cmocka_unit_test(biases_of_many_experts_are_written),
-    };
-    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
-}
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

@@ -3,10 +3,10 @@
 #include "models/transformer/files/gguf_value.h"
 
 #include "tests/models/transformer/files/gguf_image.h"
+#include "tests/support/support.h"
 
-static void values_of_every_type_are_read(void **state)
+TEST(values_of_every_type_are_read)
 {
-    (void)state;
     static const struct {
         const char *key;
         int value;
@@ -53,9 +53,8 @@ static void values_of_every_type_are_read(void **state)
     free(file.bytes);
 }
 
-static void arrays_are_read(void **state)
+TEST(arrays_are_read)
 {
-    (void)state;
     image file = {0};
     spec_gguf gguf;
     spec_piece *text;
@@ -85,9 +84,8 @@ static void arrays_are_read(void **state)
     free(file.bytes);
 }
 
-static void values_of_another_kind_are_refused(void **state)
+TEST(values_of_another_kind_are_refused)
 {
-    (void)state;
     image file = {0};
     spec_gguf gguf;
     spec_error error = {""};
@@ -133,12 +131,4 @@ static void values_of_another_kind_are_refused(void **state)
     free(file.bytes);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_of_every_type_are_read),
-        cmocka_unit_test(arrays_are_read),
-        cmocka_unit_test(values_of_another_kind_are_refused),
-    };
-    return cmocka_run_group_tests(tests, make_file, remove_file);
-}
+SUITE(.setup = make_file, .teardown = remove_file);

@@ -145,9 +145,8 @@ static void follows(size_t *at, const spec_tensor *tensor, int rows, int cols)
     *at += (size_t)rows * (size_t)cols;
 }
 
-static void a_checkpoint_of_version_0_is_read_in_its_order(void **state)
+TEST(a_checkpoint_of_version_0_is_read_in_its_order)
 {
-    (void)state;
     image file;
     spec_checkpoint model;
     spec_error error = {""};
@@ -180,9 +179,8 @@ static void a_checkpoint_of_version_0_is_read_in_its_order(void **state)
     }
 }
 
-static void a_checkpoint_of_version_1_is_read_in_its_order(void **state)
+TEST(a_checkpoint_of_version_1_is_read_in_its_order)
 {
-    (void)state;
     image file;
     spec_checkpoint model;
     spec_error error = {""};
@@ -208,9 +206,8 @@ static void a_checkpoint_of_version_1_is_read_in_its_order(void **state)
     }
 }
 
-static void shape_and_keys_are_as_they_are_given(void **state)
+TEST(shape_and_keys_are_as_they_are_given)
 {
-    (void)state;
     image file;
     spec_checkpoint model;
     spec_error error = {""};
@@ -272,9 +269,8 @@ static void refused_header(int at, int32_t value, const char *line)
     refused("a.bin", "", line);
 }
 
-static void absurd_headers_are_refused(void **state)
+TEST(absurd_headers_are_refused)
 {
-    (void)state;
     refused_header(0, 0,
                    "a.bin: no llama2.c checkpoint: the embedding's width is 0, which is not "
                    "between 1 and 65536");
@@ -302,9 +298,8 @@ static void absurd_headers_are_refused(void **state)
     refused_header(6, 5, "something follows it");
 }
 
-static void files_of_another_length_are_refused(void **state)
+TEST(files_of_another_length_are_refused)
 {
-    (void)state;
     image file;
     char line[128];
     make_v0(&file, true);
@@ -330,9 +325,8 @@ static void files_of_another_length_are_refused(void **state)
     refused("a.bin", "", "a llama2.c checkpoint of version 7");
 }
 
-static void other_files_are_refused_at_once(void **state)
+TEST(other_files_are_refused_at_once)
 {
-    (void)state;
     write_file("a.bin", "", 0);
     refused("a.bin", "", "a.bin: the file is empty");
     write_file("a.bin", "GGUF and twenty-four bytes more", 31);
@@ -353,9 +347,8 @@ static void other_files_are_refused_at_once(void **state)
     refused("shut", "", "shut: Permission denied");
 }
 
-static void weights_that_are_not_finite_are_refused(void **state)
+TEST(weights_that_are_not_finite_are_refused)
 {
-    (void)state;
     const float odd[] = {NAN, INFINITY, -INFINITY};
     image file;
     for (int i = 0; i < 3; i++) {
@@ -389,9 +382,8 @@ static void make_vocabulary(image *to, int n)
     }
 }
 
-static void a_vocabulary_is_read_as_its_file_spells_it(void **state)
+TEST(a_vocabulary_is_read_as_its_file_spells_it)
 {
-    (void)state;
     image file;
     spec_llama2c_vocabulary vocabulary;
     make_vocabulary(&file, VOCAB);
@@ -436,9 +428,8 @@ static void refused_vocabulary(const char *name, const char *line)
     assert_int_equal(vocabulary.data.vocab, 0);
 }
 
-static void vocabularies_that_do_not_fit_are_refused(void **state)
+TEST(vocabularies_that_do_not_fit_are_refused)
 {
-    (void)state;
     image file;
     refused_vocabulary("other.bin", "No such file or directory");
     make_vocabulary(&file, VOCAB);
@@ -467,9 +458,8 @@ static void vocabularies_that_do_not_fit_are_refused(void **state)
     refused_vocabulary("other.bin", "the score of token 0 is not finite");
 }
 
-static void the_checkpoints_of_others_are_read(void **state)
+TEST(the_checkpoints_of_others_are_read)
 {
-    (void)state;
     char path[256];
     spec_checkpoint model;
     spec_error error = {""};
@@ -484,19 +474,4 @@ static void the_checkpoints_of_others_are_read(void **state)
     spec_checkpoint_free(&model);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_checkpoint_of_version_0_is_read_in_its_order),
-        cmocka_unit_test(a_checkpoint_of_version_1_is_read_in_its_order),
-        cmocka_unit_test(shape_and_keys_are_as_they_are_given),
-        cmocka_unit_test(absurd_headers_are_refused),
-        cmocka_unit_test(files_of_another_length_are_refused),
-        cmocka_unit_test(other_files_are_refused_at_once),
-        cmocka_unit_test(weights_that_are_not_finite_are_refused),
-        cmocka_unit_test(a_vocabulary_is_read_as_its_file_spells_it),
-        cmocka_unit_test(vocabularies_that_do_not_fit_are_refused),
-        cmocka_unit_test(the_checkpoints_of_others_are_read),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+SUITE(.setup = make_folder, .teardown = remove_folder);

@@ -5,6 +5,7 @@
 #include "models/transformer/engine/transformer.h"
 #include "tests/models/transformer/engine/reference_pass.h"
 #include "tests/support/contexts.h"
+#include "tests/support/support.h"
 
 #define STORIES "stories260K/stories260K.bin"
 #define BABY "babyllama/target.bin"
@@ -88,9 +89,8 @@ static const struct {
 };
 
 /* Measured: off by 7e-6 at most. */
-static void logits_are_those_of_numpy(void **state)
+TEST(logits_are_those_of_numpy)
 {
-    (void)state;
     for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
         char path[1024];
         spec_test_data(path, sizeof path, known[k].file);
@@ -119,9 +119,8 @@ static void logits_are_those_of_numpy(void **state)
 }
 
 /* A story in 99 pieces and in 120 letters. Measured: 3e-6 of the logits' spread. */
-static void whole_texts_are_those_of_double_precision(void **state)
+TEST(whole_texts_are_those_of_double_precision)
 {
-    (void)state;
     static const char *const files[] = {STORIES, BABY};
     static const char story[] = "Once upon a time, there was a little girl named Lily. She loved "
                                 "to play outside in the park. One day, she "
@@ -153,9 +152,8 @@ static void whole_texts_are_those_of_double_precision(void **state)
 
 /* 200 tokens at temperature 0. Known from llama2.c's run.c at commit 350e04f, built by gcc -O2:
  *     ./run stories260K.bin -z tokenizer.bin -t 0.0 -n 200 */
-static void the_greedy_text_is_that_of_llama2c(void **state)
+TEST(the_greedy_text_is_that_of_llama2c)
 {
-    (void)state;
     static const char text[] = "Once upon a time, there was a little girl named Lily. She loved to "
                                "play outside in the park. One day, she "
                                "saw a big, red ball. She wanted to play with it, but it was too "
@@ -191,9 +189,8 @@ static void the_greedy_text_is_that_of_llama2c(void **state)
 /* Rows along the first 200 letters of each of 20 stories: sum min(target, draft) and whether both
  * have the same argmax. Known for texts of this kind: 0.883, and 0.87 to 0.90. Measured: 0.888 and
  * 0.879. */
-static void target_and_draft_agree_as_known(void **state)
+TEST(target_and_draft_agree_as_known)
 {
-    (void)state;
     enum { STORIES_READ = 20, LETTERS = 200 };
     char target_path[1024], draft_path[1024], text_path[1024], story[4096];
     spec_test_data(target_path, sizeof target_path, BABY);
@@ -252,9 +249,8 @@ static void target_and_draft_agree_as_known(void **state)
 
 /* The target's greedy text of 200 letters after the first 40 of each of 10 stories. Checked is the
  * share that its own first four layers would choose. Known: 0.67. */
-static void four_of_five_layers_agree_as_known(void **state)
+TEST(four_of_five_layers_agree_as_known)
 {
-    (void)state;
     enum { TEXTS = 10, PROMPT = 40, LETTERS = 200 };
     char path[1024], text_path[1024], story[4096];
     spec_test_data(path, sizeof path, BABY);
@@ -302,16 +298,4 @@ static void four_of_five_layers_agree_as_known(void **state)
     }
     spec_model_close(draft);
     spec_model_close(target);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(logits_are_those_of_numpy),
-        cmocka_unit_test(whole_texts_are_those_of_double_precision),
-        cmocka_unit_test(the_greedy_text_is_that_of_llama2c),
-        cmocka_unit_test(target_and_draft_agree_as_known),
-        cmocka_unit_test(four_of_five_layers_agree_as_known),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

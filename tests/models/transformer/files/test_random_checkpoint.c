@@ -47,9 +47,8 @@ static void check_moments(const spec_tensor *tensor, double sd)
 }
 
 /* 98,304 weights: a deviation wrong by 2 % is 9 standard errors off. */
-static void weights_have_the_deviation_of_an_initialisation(void **state)
+TEST(weights_have_the_deviation_of_an_initialisation)
 {
-    (void)state;
     const unsigned long long seed = spec_test_seed();
     for (int type = 0; type < SPEC_TENSOR_TYPES; type++) {
         const int dim = spec_tensor_block_weights((spec_tensor_type)type) > 64 ? 256 : 192;
@@ -78,9 +77,8 @@ static void weights_have_the_deviation_of_an_initialisation(void **state)
     }
 }
 
-static void experts_have_the_deviation_of_an_initialisation(void **state)
+TEST(experts_have_the_deviation_of_an_initialisation)
 {
-    (void)state;
     spec_checkpoint model;
     spec_error error = {""};
     char spec[200];
@@ -114,9 +112,8 @@ static void assert_same(const spec_checkpoint *a, const spec_checkpoint *b, bool
     }
 }
 
-static void weights_depend_on_the_seed_alone(void **state)
+TEST(weights_depend_on_the_seed_alone)
 {
-    (void)state;
     for (int type = 0; type < SPEC_TENSOR_TYPES; type += 3) {
         char spec[128];
         spec_checkpoint model, again, other;
@@ -138,9 +135,8 @@ static void weights_depend_on_the_seed_alone(void **state)
     }
 }
 
-static void invalid_shapes_are_refused(void **state)
+TEST(invalid_shapes_are_refused)
 {
-    (void)state;
     static const char *const bad[][2] = {
         {"random?heads=7", "random: heads=7 do not divide dim=768"},
         {"random?dim=12",
@@ -178,15 +174,4 @@ static void invalid_shapes_are_refused(void **state)
         assert_string_equal(error.text, bad[i][1]);
         assert_null(model.layer);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(weights_have_the_deviation_of_an_initialisation),
-        cmocka_unit_test(experts_have_the_deviation_of_an_initialisation),
-        cmocka_unit_test(weights_depend_on_the_seed_alone),
-        cmocka_unit_test(invalid_shapes_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,9 +24,8 @@ static double half_value(uint16_t half)
     return sign * ldexp(1024 + fraction, exponent - 25);
 }
 
-static void every_half_is_read_and_written_back(void **state)
+TEST(every_half_is_read_and_written_back)
 {
-    (void)state;
     for (uint32_t half = 0; half < 0x10000; half++) {
         const float value = spec_half_float_from_f16((uint16_t)half);
         const double expected = half_value((uint16_t)half);
@@ -70,9 +69,8 @@ static void check_rounding(uint16_t (*write)(float), float (*read)(uint16_t), ui
     assert_true(isnan(read(write(NAN))));
 }
 
-static void halves_round_to_the_nearest_and_ties_to_even(void **state)
+TEST(halves_round_to_the_nearest_and_ties_to_even)
 {
-    (void)state;
     check_rounding(spec_half_float_to_f16, spec_half_float_from_f16, 0x7c00);
     check_rounding(spec_half_float_to_bf16, spec_half_float_from_bf16, 0x7f80);
     assert_int_equal(spec_half_float_to_f16(65519.996f), 0x7bff);
@@ -81,9 +79,8 @@ static void halves_round_to_the_nearest_and_ties_to_even(void **state)
     assert_int_equal(spec_half_float_to_f16(nextafterf(0x1p-25f, 1.0f)), 1);
 }
 
-static void rows_have_their_bytes(void **state)
+TEST(rows_have_their_bytes)
 {
-    (void)state;
     assert_int_equal(spec_tensor_row_bytes(SPEC_TENSOR_F32, 7), 28);
     assert_int_equal(spec_tensor_row_bytes(SPEC_TENSOR_F16, 7), 14);
     assert_int_equal(spec_tensor_row_bytes(SPEC_TENSOR_BF16, 7), 14);
@@ -105,9 +102,8 @@ static void read_row(float *value, spec_tensor_type type, const void *data, int 
 
 /* Random rows of many scales: within half a step of the type; values read back are written as the
  * same bytes. */
-static void a_row_is_written_within_half_a_step(void **state)
+TEST(a_row_is_written_within_half_a_step)
 {
-    (void)state;
     enum { COLS = 96, ROWS = 200 };
     uint64_t word = spec_test_seed();
     gsl_rng rng = {spec_noise_rng_type, &word};
@@ -150,9 +146,8 @@ static void a_row_is_written_within_half_a_step(void **state)
 }
 
 /* Blocks by hand: scale 0.5 is 0x3800, -0.25 is 0xb400. */
-static void blocks_are_those_of_ggml(void **state)
+TEST(blocks_are_those_of_ggml)
 {
-    (void)state;
     float value[32], back[32];
     unsigned char data[34];
     for (int i = 0; i < 32; i++) value[i] = 0.5f * (float)(i - 10);
@@ -192,9 +187,8 @@ static void blocks_are_those_of_ggml(void **state)
     assert_true(back[0] == 2.0f && back[16] == -1.75f && back[31] == 1.75f);
 }
 
-static void blocks_that_cannot_be_scaled(void **state)
+TEST(blocks_that_cannot_be_scaled)
 {
-    (void)state;
     float value[32] = {0.0f}, back[32];
     unsigned char data[34];
     for (int type = SPEC_TENSOR_Q8_0; type <= SPEC_TENSOR_Q4_0; type++) {
@@ -223,9 +217,8 @@ static void blocks_that_cannot_be_scaled(void **state)
 
 /* In every type, at every position: one weight, or one block's scale, that is infinite or NaN.
  * Values with nearly all of the exponent's bits are finite. */
-static void the_first_row_that_is_not_finite_is_found(void **state)
+TEST(the_first_row_that_is_not_finite_is_found)
 {
-    (void)state;
     enum { COLS = 64, ROWS = 5 };
     float value[COLS];
     unsigned char data[ROWS * COLS * 4];
@@ -265,18 +258,4 @@ static void the_first_row_that_is_not_finite_is_found(void **state)
     weight[12345 * COLS + 63] = INFINITY;
     assert_int_equal(spec_tensor_first_bad_row(&large, spec_test_pool(0)), 12345);
     free(weight);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_half_is_read_and_written_back),
-        cmocka_unit_test(halves_round_to_the_nearest_and_ties_to_even),
-        cmocka_unit_test(rows_have_their_bytes),
-        cmocka_unit_test(a_row_is_written_within_half_a_step),
-        cmocka_unit_test(blocks_are_those_of_ggml),
-        cmocka_unit_test(blocks_that_cannot_be_scaled),
-        cmocka_unit_test(the_first_row_that_is_not_finite_is_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,9 +51,8 @@ static void make_blocks(unsigned char *block, size_t bytes, size_t scale, size_t
     }
 }
 
-static void blocks_are_decoded_to_the_floats_of_ggml(void **state)
+TEST(blocks_are_decoded_to_the_floats_of_ggml)
 {
-    (void)state;
     for (int k = 0; k < KNOWN; k++) {
         unsigned char odd[BLOCKS * BYTES_MAX + 1]; /* at an odd address, as in a file */
         static float value[BLOCKS * WEIGHTS_MAX];
@@ -167,9 +166,8 @@ static double weight_of(spec_tensor_type type, const unsigned char *b, int i)
 }
 
 /* Any bytes: scales of every size, zero, infinite and NaN. */
-static void every_weight_follows_the_formula_of_its_type(void **state)
+TEST(every_weight_follows_the_formula_of_its_type)
 {
-    (void)state;
     enum { MANY = 4000 };
     const uint64_t seed = spec_test_seed();
     uint64_t at = 0;
@@ -202,9 +200,8 @@ static void to_q8_0(float *ret_value, const spec_tensor *tensor)
 }
 
 /* Multiples of one scale keep their values; others are rounded as floats are. */
-static void weights_become_q8_0_without_rounding_where_they_can(void **state)
+TEST(weights_become_q8_0_without_rounding_where_they_can)
 {
-    (void)state;
     for (int k = 1; k < KNOWN; k++) {
         const spec_tensor_type type = known[k].type;
         const bool exact = type == SPEC_TENSOR_Q4_0 || type == SPEC_TENSOR_Q5_0 ||
@@ -232,9 +229,8 @@ static void weights_become_q8_0_without_rounding_where_they_can(void **state)
 }
 
 /* Below 2^-24 F16 has no scale: weights are rounded to its multiples, ties to even. */
-static void tiny_scales_of_mxfp4_round_to_the_least_half(void **state)
+TEST(tiny_scales_of_mxfp4_round_to_the_least_half)
 {
-    (void)state;
     for (int exponent = 0; exponent < 104; exponent++) {
         unsigned char block[17] = {(unsigned char)exponent};
         float value[32], read[32];
@@ -247,9 +243,8 @@ static void tiny_scales_of_mxfp4_round_to_the_least_half(void **state)
     }
 }
 
-static void a_row_of_the_same_type_keeps_its_bytes(void **state)
+TEST(a_row_of_the_same_type_keeps_its_bytes)
 {
-    (void)state;
     for (int k = 0; k < KNOWN; k++) {
         unsigned char blocks[BLOCKS * BYTES_MAX], copy[BYTES_MAX];
         float value[WEIGHTS_MAX];
@@ -264,9 +259,8 @@ static void a_row_of_the_same_type_keeps_its_bytes(void **state)
 
 /* ---- sizes and bad scales -------------------------------------------------------------------- */
 
-static void rows_are_whole_blocks(void **state)
+TEST(rows_are_whole_blocks)
 {
-    (void)state;
     for (int k = 0; k < KNOWN; k++) {
         const spec_tensor_type type = known[k].type;
         assert_int_equal(spec_tensor_block_weights(type), known[k].weights);
@@ -282,9 +276,8 @@ static void rows_are_whole_blocks(void **state)
 }
 
 /* Each scale of each block. Just below the limit Q8_0 can hold every weight. */
-static void scales_too_large_to_convert_are_found(void **state)
+TEST(scales_too_large_to_convert_are_found)
 {
-    (void)state;
     enum { ROWS = 3 };
     for (int k = 2; k < KNOWN; k++) {
         if (known[k].scale == EXPONENT) continue;
@@ -323,9 +316,8 @@ static void scales_too_large_to_convert_are_found(void **state)
 }
 
 /* 2^19 is the first that F16 times a byte cannot hold, 255 is NaN. */
-static void exponents_too_large_to_convert_are_found(void **state)
+TEST(exponents_too_large_to_convert_are_found)
 {
-    (void)state;
     enum { ROWS = 3, BYTES = 17 };
     unsigned char data[ROWS][2][BYTES];
     const spec_tensor tensor = {SPEC_TENSOR_MXFP4, ROWS, 64, data};
@@ -339,19 +331,4 @@ static void exponents_too_large_to_convert_are_found(void **state)
         }
         data[1][block][0] = 145;
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_are_decoded_to_the_floats_of_ggml),
-        cmocka_unit_test(every_weight_follows_the_formula_of_its_type),
-        cmocka_unit_test(weights_become_q8_0_without_rounding_where_they_can),
-        cmocka_unit_test(tiny_scales_of_mxfp4_round_to_the_least_half),
-        cmocka_unit_test(a_row_of_the_same_type_keeps_its_bytes),
-        cmocka_unit_test(rows_are_whole_blocks),
-        cmocka_unit_test(scales_too_large_to_convert_are_found),
-        cmocka_unit_test(exponents_too_large_to_convert_are_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,9 +53,8 @@ static const double error_of_ggml[KINDS][TYPES] = {
     {1.57973650, 0.487085230, 0.124548073},
 };
 
-static void errors_are_below_those_of_ggml(void **state)
+TEST(errors_are_below_those_of_ggml)
 {
-    (void)state;
     static float value[BLOCKS * WEIGHTS], back[BLOCKS * WEIGHTS];
     static unsigned char data[BLOCKS * BYTES_MAX + 1];
     for (int kind = 0; kind < KINDS; kind++) {
@@ -73,9 +72,8 @@ static void errors_are_below_those_of_ggml(void **state)
 }
 
 /* Hashes (FNV-1a) of the bytes written for uniform weights, which no library function rounds. */
-static void bytes_are_the_same_everywhere(void **state)
+TEST(bytes_are_the_same_everywhere)
 {
-    (void)state;
     static const uint64_t known[TYPES] = {0x7a7b0b2088576b2c, 0x6e08ae90efd6ee69,
                                           0xf6d173d6a1318668};
     static float value[BLOCKS * WEIGHTS];
@@ -122,9 +120,8 @@ static double least_error(spec_tensor_type type, const float *group, const doubl
     return least;
 }
 
-static void groups_are_near_the_best_of_all_scales_and_minima(void **state)
+TEST(groups_are_near_the_best_of_all_scales_and_minima)
 {
-    (void)state;
     enum { TRIED = 4 };
     static float value[BLOCKS * WEIGHTS];
     for (int kind = 0; kind < KINDS; kind++) {
@@ -171,9 +168,8 @@ static double again(float *ret_value, spec_tensor_type type, const float *value)
 }
 
 /* Most weights of a file that is written again keep their values. */
-static void weights_of_the_type_change_little(void **state)
+TEST(weights_of_the_type_change_little)
 {
-    (void)state;
     static float value[BLOCKS * WEIGHTS];
     draw(value, GAUSSIAN);
     for (int t = 0; t < TYPES; t++) {
@@ -191,9 +187,8 @@ static void weights_of_the_type_change_little(void **state)
 
 /* Weights of one sign, equal weights, one outlier, a group of zeros, the largest weight on either
  * side. */
-static void blocks_of_odd_shapes_are_close(void **state)
+TEST(blocks_of_odd_shapes_are_close)
 {
-    (void)state;
     static float value[BLOCKS * WEIGHTS];
     draw(value, GAUSSIAN);
     for (int t = 0; t < TYPES; t++) {
@@ -222,9 +217,8 @@ static void blocks_of_odd_shapes_are_close(void **state)
 }
 
 /* A power of two moves into the scales alone, as long as F16 has them. */
-static void a_power_of_two_changes_the_scales_alone(void **state)
+TEST(a_power_of_two_changes_the_scales_alone)
 {
-    (void)state;
     static float value[BLOCKS * WEIGHTS];
     draw(value, UNIFORM);
     for (int i = 0; i < WEIGHTS; i++) value[i] *= 64.0f; /* scales that F16 stores in full */
@@ -240,9 +234,8 @@ static void a_power_of_two_changes_the_scales_alone(void **state)
 }
 
 /* Near 2^-24 a scale has few bits, and the multiples of it compensate: no weight is cut off. */
-static void small_weights_are_as_good_as_the_scales_allow(void **state)
+TEST(small_weights_are_as_good_as_the_scales_allow)
 {
-    (void)state;
     static float value[BLOCKS * WEIGHTS];
     draw(value, GAUSSIAN);
     for (int t = 0; t < TYPES; t++) {
@@ -267,9 +260,8 @@ static void small_weights_are_as_good_as_the_scales_allow(void **state)
     }
 }
 
-static void blocks_that_cannot_be_scaled(void **state)
+TEST(blocks_that_cannot_be_scaled)
 {
-    (void)state;
     for (int t = 0; t < TYPES; t++) {
         float value[WEIGHTS] = {0.0f}, back[WEIGHTS];
         unsigned char data[BYTES_MAX];
@@ -294,19 +286,4 @@ static void blocks_that_cannot_be_scaled(void **state)
             assert_int_equal(spec_tensor_first_bad_row(&tensor, NULL), 0);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(errors_are_below_those_of_ggml),
-        cmocka_unit_test(bytes_are_the_same_everywhere),
-        cmocka_unit_test(groups_are_near_the_best_of_all_scales_and_minima),
-        cmocka_unit_test(weights_of_the_type_change_little),
-        cmocka_unit_test(blocks_of_odd_shapes_are_close),
-        cmocka_unit_test(a_power_of_two_changes_the_scales_alone),
-        cmocka_unit_test(small_weights_are_as_good_as_the_scales_allow),
-        cmocka_unit_test(blocks_that_cannot_be_scaled),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

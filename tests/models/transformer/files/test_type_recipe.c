@@ -47,9 +47,8 @@ static void assert_types(const char *recipe, const spec_checkpoint *model, spec_
         fail_msg("%s, part %d: %s, not %s", recipe, part, found, wanted);
 }
 
-static void layers_of_a_mixture_have_the_types_of_llama_cpp(void **state)
+TEST(layers_of_a_mixture_have_the_types_of_llama_cpp)
 {
-    (void)state;
     const spec_checkpoint model = model_of(22, 2, false, "llama");
     assert_types("q4_k_m", &model, SPEC_PART_VALUE, "6644644644644644644666");
     assert_types("q4_k_m", &model, SPEC_PART_DOWN, "6644644644644644644666");
@@ -73,9 +72,8 @@ static void layers_of_a_mixture_have_the_types_of_llama_cpp(void **state)
     assert_types("q4_k_s", &small, SPEC_PART_DOWN, "444");
 }
 
-static void the_output_and_a_tied_embedding_have_more_bits(void **state)
+TEST(the_output_and_a_tied_embedding_have_more_bits)
 {
-    (void)state;
     static const char *const mixtures[] = {"q4_k_s", "q4_k_m", "q5_k_s", "q5_k_m"};
     for (int i = 0; i < 4; i++) {
         const spec_checkpoint untied = model_of(2, 2, false, "qwen2"),
@@ -89,9 +87,8 @@ static void the_output_and_a_tied_embedding_have_more_bits(void **state)
 }
 
 /* Where many queries share a key-value head, its values matter more. */
-static void values_of_80_layers_have_more_bits(void **state)
+TEST(values_of_80_layers_have_more_bits)
 {
-    (void)state;
     const spec_checkpoint grouped = model_of(80, 2, false, "llama"),
                           plain = model_of(80, 8, false, "llama"),
                           qwen2 = model_of(80, 8, false, "qwen2"),
@@ -110,9 +107,8 @@ static void values_of_80_layers_have_more_bits(void **state)
         SPEC_TENSOR_Q4_K);
 }
 
-static void experts_follow_the_down_projection_and_routers_stay_floats(void **state)
+TEST(experts_follow_the_down_projection_and_routers_stay_floats)
 {
-    (void)state;
     spec_checkpoint model = model_of(3, 2, false, "qwen3moe");
     model.shape.n_experts = 16;
     model.shape.expert_dim = 256;
@@ -131,9 +127,8 @@ static void experts_follow_the_down_projection_and_routers_stay_floats(void **st
 }
 
 /* 288 is a multiple of 32 alone, 336 of neither 32 nor 256. */
-static void rows_that_fill_no_block_get_another_type(void **state)
+TEST(rows_that_fill_no_block_get_another_type)
 {
-    (void)state;
     static const struct {
         const char *recipe;
         spec_tensor_type of_288, of_336;
@@ -155,9 +150,8 @@ static void rows_that_fill_no_block_get_another_type(void **state)
     }
 }
 
-static void recipes_are_found_in_upper_and_lower_case(void **state)
+TEST(recipes_are_found_in_upper_and_lower_case)
 {
-    (void)state;
     assert_int_equal(spec_type_recipe_find("Q4_K_M")->file_type, 15);
     assert_int_equal(spec_type_recipe_find("q4_K_s")->file_type, 14);
     assert_int_equal(spec_type_recipe_find("q5_K_M")->file_type, 17);
@@ -173,17 +167,4 @@ static void recipes_are_found_in_upper_and_lower_case(void **state)
         assert_int_equal(recipe->mixture, SPEC_MIXTURE_NONE);
         assert_int_equal(recipe->type, type);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layers_of_a_mixture_have_the_types_of_llama_cpp),
-        cmocka_unit_test(the_output_and_a_tied_embedding_have_more_bits),
-        cmocka_unit_test(values_of_80_layers_have_more_bits),
-        cmocka_unit_test(experts_follow_the_down_projection_and_routers_stay_floats),
-        cmocka_unit_test(rows_that_fill_no_block_get_another_type),
-        cmocka_unit_test(recipes_are_found_in_upper_and_lower_case),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

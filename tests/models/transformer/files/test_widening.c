@@ -8,6 +8,7 @@
 #include "tests/models/transformer/engine/reference_pass.h"
 #include "tests/support/contexts.h"
 #include "tests/support/folder.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 
@@ -50,9 +51,8 @@ static void widen(spec_checkpoint *ret, const spec_checkpoint *model, int by)
 
 /* Shared key-value heads, biases, tied and separate outputs, factors, widths that are no multiple
  * of a vector. */
-static void logits_are_the_same_for_every_form_type_and_instruction_set(void **state)
+TEST(logits_are_the_same_for_every_form_type_and_instruction_set)
 {
-    (void)state;
     for (int isa = 0; isa <= (int)spec_cpu_best_isa(); isa++) {
         assert_int_equal(spec_cpu_limit(spec_cpu_isa_name((spec_isa)isa), NULL), GSL_SUCCESS);
         for (int f = 0; f < ODD_FORMS; f++) {
@@ -74,9 +74,8 @@ static void logits_are_the_same_for_every_form_type_and_instruction_set(void **s
 }
 
 /* The gain or the epsilon of a norm alone changes the logits. */
-static void a_norm_that_is_not_scaled_is_noticed(void **state)
+TEST(a_norm_that_is_not_scaled_is_noticed)
 {
-    (void)state;
     for (int k = 0; k < 2; k++) {
         spec_checkpoint model, wide;
         make_odd_checkpoint(&model, &odd_forms[1], SPEC_TENSOR_F32);
@@ -93,9 +92,8 @@ static void a_norm_that_is_not_scaled_is_noticed(void **state)
     }
 }
 
-static void other_architectures_are_refused(void **state)
+TEST(other_architectures_are_refused)
 {
-    (void)state;
     spec_checkpoint model, wide;
     spec_error error = {""};
     make_odd_checkpoint(&model, &odd_architectures[0], SPEC_TENSOR_F32);
@@ -108,9 +106,8 @@ static void other_architectures_are_refused(void **state)
     spec_checkpoint_free(&model);
 }
 
-static void widths_that_are_not_exact_are_refused(void **state)
+TEST(widths_that_are_not_exact_are_refused)
 {
-    (void)state;
     static const int by[] = {-4, 0, 1, 2, 3, 8, 12, 32, 1 << 12, 1 << 30};
     spec_checkpoint model, wide;
     make_odd_checkpoint(&model, &odd_forms[0], SPEC_TENSOR_F32);
@@ -125,9 +122,8 @@ static void widths_that_are_not_exact_are_refused(void **state)
     spec_checkpoint_free(&model);
 }
 
-static void a_mixture_of_experts_is_refused(void **state)
+TEST(a_mixture_of_experts_is_refused)
 {
-    (void)state;
     static const char line[] = "m.gguf: a model of architecture qwen3moe has experts, which "
                                "widening does not compute: widen one of llama or qwen2";
     odd_form form = odd_forms[0];
@@ -185,23 +181,9 @@ static void widen_story_teller(const char *name, const char *file, int by)
     spec_settings_free(&wide_settings);
 }
 
-static void trained_models_write_the_same_logits_and_letters(void **state)
+TEST(trained_models_write_the_same_logits_and_letters, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
 {
-    (void)state;
     widen_story_teller("babyllama", "target.bin", 4);
     widen_story_teller("stories260K", "stories260K.bin", 16);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(logits_are_the_same_for_every_form_type_and_instruction_set),
-        cmocka_unit_test(a_norm_that_is_not_scaled_is_noticed),
-        cmocka_unit_test(other_architectures_are_refused),
-        cmocka_unit_test(widths_that_are_not_exact_are_refused),
-        cmocka_unit_test(a_mixture_of_experts_is_refused),
-        cmocka_unit_test_setup_teardown(trained_models_write_the_same_logits_and_letters,
-                                        spec_folder_enter, spec_folder_leave),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,9 +8,8 @@
 #include <math.h>
 
 /* The read covers every word: flipping one bit anywhere changes the result. */
-static void every_word_is_read(void **state)
+TEST(every_word_is_read)
 {
-    (void)state;
     spec_bandwidth bandwidth;
     spec_bandwidth_init(&bandwidth, 5000000);
     assert_true(bandwidth.bytes >= 5000000 && bandwidth.bytes % (1 << 21) == 0);
@@ -28,22 +27,12 @@ static void every_word_is_read(void **state)
 }
 
 /* A range that any machine is in. */
-static void the_processor_knows_how_fast_it_reads(void **state)
+TEST(the_processor_knows_how_fast_it_reads)
 {
-    (void)state;
     spec_roofline roofline;
     const spec_backend *cpu = spec_test_context(0)->cpu;
     assert_int_equal(cpu->roofline(cpu, &roofline, NULL), GSL_SUCCESS);
     assert_true(roofline.read == 0.0 || (roofline.read > 1e7 && roofline.read < 1e14));
     assert_true(roofline.bf16 == 0.0 && roofline.int8 == 0.0 && roofline.launch == 0.0);
     print_message("reads %.3g GB/s\n", 1e-9 * roofline.read);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_word_is_read),
-        cmocka_unit_test(the_processor_knows_how_fast_it_reads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

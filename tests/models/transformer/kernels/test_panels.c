@@ -34,9 +34,8 @@ static spec_matrix packed(spec_tensor_type type, const spec_tensor *part, int n_
     return matrix;
 }
 
-static void a_row_is_read_back_as_its_tensor_has_it(void **state)
+TEST(a_row_is_read_back_as_its_tensor_has_it)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (spec_tensor_type type = 0; type < SPEC_TENSOR_TYPES; type++) {
         for (size_t c = 0; c < sizeof cols_of / sizeof *cols_of; c++) {
@@ -63,9 +62,8 @@ static void a_row_is_read_back_as_its_tensor_has_it(void **state)
     }
 }
 
-static void parts_of_other_types_are_converted_as_rows_are(void **state)
+TEST(parts_of_other_types_are_converted_as_rows_are)
 {
-    (void)state;
     enum { COLS = 256 };
     uint64_t noise = spec_test_seed();
     float value[2][COLS], expected[COLS], got[COLS];
@@ -95,9 +93,8 @@ static void parts_of_other_types_are_converted_as_rows_are(void **state)
     }
 }
 
-static void padding_of_the_last_panel_is_zero(void **state)
+TEST(padding_of_the_last_panel_is_zero)
 {
-    (void)state;
     enum { COLS = 256 };
     uint64_t noise = spec_test_seed();
     for (spec_tensor_type type = 0; type < SPEC_TENSOR_TYPES; type++) {
@@ -112,14 +109,4 @@ static void padding_of_the_last_panel_is_zero(void **state)
         free((void *)(uintptr_t)part.data);
         free(matrix.data);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_row_is_read_back_as_its_tensor_has_it),
-        cmocka_unit_test(parts_of_other_types_are_converted_as_rows_are),
-        cmocka_unit_test(padding_of_the_last_panel_is_zero),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,9 +96,8 @@ static float *product(const stage *s, spec_isa isa, const float *x, int n, bool 
     return y;
 }
 
-static void every_instruction_set_and_number_of_columns_gives_the_same_bytes(void **state)
+TEST(every_instruction_set_and_number_of_columns_gives_the_same_bytes)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (spec_tensor_type type = 0; type < SPEC_TENSOR_TYPES; type++) {
         for (size_t i = 0; i < LENGTH(shapes); i++) {
@@ -144,9 +143,8 @@ static double term_of(spec_tensor_type type, float weight)
 /* In double precision. Each fused operation rounds once, relative to the sum so far, which is at
  * most the sum of magnitudes. A quantised x is off by half a step, max|x| / 254 in its block, and
  * scales round once. */
-static void results_are_within_their_error_bound_of_double_precision(void **state)
+TEST(results_are_within_their_error_bound_of_double_precision)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (spec_tensor_type type = 0; type < SPEC_TENSOR_TYPES; type++) {
         const bool blocks = spec_tensor_is_quantised(type);
@@ -182,9 +180,8 @@ static void results_are_within_their_error_bound_of_double_precision(void **stat
 
 /* Known by hand: bytes 127 and -64 (63.5 is a tie, to even), 0 and 1, with scale 127/127 and 2/127.
  */
-static void a_column_is_rounded_to_bytes_by_blocks(void **state)
+TEST(a_column_is_rounded_to_bytes_by_blocks)
 {
-    (void)state;
     enum { COLS = 64 };
     float x[COLS] = {0.0f}, w[COLS];
     x[0] = 127.0f, x[1] = -63.5f, x[2] = 0.5f, x[3] = 1.5f, x[40] = -2.0f, x[63] = 1.0f;
@@ -207,9 +204,8 @@ static void a_column_is_rounded_to_bytes_by_blocks(void **state)
 }
 
 /* With scales and steps of x that are 1, every operation is exact, and so is the result. */
-static void integers_are_multiplied_exactly(void **state)
+TEST(integers_are_multiplied_exactly)
 {
-    (void)state;
     enum { ROWS = 21, COLS = 512, N = 7 };
     uint64_t noise = spec_test_seed();
     for (spec_tensor_type type = SPEC_TENSOR_Q8_0; type < SPEC_TENSOR_TYPES; type++) {
@@ -253,9 +249,8 @@ static void integers_are_multiplied_exactly(void **state)
 
 /* Zeros, denormals, the largest floats, infinities and NaN: the same bytes or NaN on all, without a
  * trap. */
-static void odd_values_are_the_same_on_all(void **state)
+TEST(odd_values_are_the_same_on_all)
 {
-    (void)state;
     static const float odd[] = {0.0f,      -0.0f,       0x1p-149f, 0x1p-126f, -0x1p-101f,
                                 0x1p-100f, 0x1.fp-100f, 1e-30f,    0x1p127f,  FLT_MAX,
                                 -FLT_MAX,  INFINITY,    -INFINITY, NAN};
@@ -298,16 +293,4 @@ static void odd_values_are_the_same_on_all(void **state)
         }
         stage_free(&s);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_instruction_set_and_number_of_columns_gives_the_same_bytes),
-        cmocka_unit_test(results_are_within_their_error_bound_of_double_precision),
-        cmocka_unit_test(a_column_is_rounded_to_bytes_by_blocks),
-        cmocka_unit_test(integers_are_multiplied_exactly),
-        cmocka_unit_test(odd_values_are_the_same_on_all),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

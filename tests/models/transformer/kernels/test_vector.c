@@ -36,9 +36,8 @@ static const spec_vector_kernels *const ref = &spec_vector_kernels_ref;
 
 /* ---- exponentials ---------------------------------------------------------------------------- */
 
-static void exponentials_are_those_of_libm_to_the_last_bits(void **state)
+TEST(exponentials_are_those_of_libm_to_the_last_bits)
 {
-    (void)state;
     double worst = 0.0;
     for (int i = 0; i <= 400000; i++) {
         const float x = (float)(-86.9 + 175.6 * i / 400000.0);
@@ -281,11 +280,7 @@ static void check_largest(const spec_vector_kernels *fast, int n)
 }
 
 #define EACH(name, check, longest)                                                                 \
-    static void name(void **state)                                                                 \
-    {                                                                                              \
-        (void)state;                                                                               \
-        with_each(check, longest);                                                                 \
-    }
+    TEST(name) { with_each(check, longest); }
 EACH(sums_of_exponentials_are_the_same_everywhere, check_exps, SPEC_VECTOR_EXPS)
 EACH(norms_are_right_and_the_same_everywhere, check_norm, MOST)
 EACH(gates_are_right_and_the_same_everywhere, check_gate, MOST)
@@ -295,20 +290,3 @@ EACH(rotations_are_right_and_the_same_everywhere, check_rotate, 128)
 EACH(attention_is_the_same_everywhere, check_attention, BLOCK)
 EACH(broken_scores_are_weighed_the_same_everywhere, check_broken_scores, BLOCK)
 EACH(the_largest_is_found_first_and_what_is_not_finite_is_seen, check_largest, MOST)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exponentials_are_those_of_libm_to_the_last_bits),
-        cmocka_unit_test(sums_of_exponentials_are_the_same_everywhere),
-        cmocka_unit_test(norms_are_right_and_the_same_everywhere),
-        cmocka_unit_test(gates_are_right_and_the_same_everywhere),
-        cmocka_unit_test(gelu_gates_are_right_and_the_same_everywhere),
-        cmocka_unit_test(caps_are_right_and_the_same_everywhere),
-        cmocka_unit_test(rotations_are_right_and_the_same_everywhere),
-        cmocka_unit_test(attention_is_the_same_everywhere),
-        cmocka_unit_test(broken_scores_are_weighed_the_same_everywhere),
-        cmocka_unit_test(the_largest_is_found_first_and_what_is_not_finite_is_seen),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -28,9 +28,8 @@ static void assert_ends(const char *const *pieces, spec_piece_type type, const c
     assert_string_equal(found, expected);
 }
 
-static void ends_are_those_of_published_vocabularies(void **state)
+TEST(ends_are_those_of_published_vocabularies)
 {
-    (void)state;
     static const char *const llama3[] = {"<|begin_of_text|>", "<|end_of_text|>", "<|eot_id|>",
                                          "<|eom_id|>",        "<|python_tag|>",  NULL},
                              *const qwen[] = {"<|endoftext|>",  "<|im_start|>",
@@ -52,9 +51,8 @@ static void ends_are_those_of_published_vocabularies(void **state)
     assert_ends(plain, SPEC_PIECE_CONTROL, "");
 }
 
-static void tokens_of_text_do_not_end_it(void **state)
+TEST(tokens_of_text_do_not_end_it)
 {
-    (void)state;
     static const char *const html[] = {"<s>", "</s>", "<|end|>", NULL};
     assert_ends(html, SPEC_PIECE_CONTROL, "1 2");
     assert_ends(html, SPEC_PIECE_NORMAL, "");
@@ -64,9 +62,8 @@ static void tokens_of_text_do_not_end_it(void **state)
     assert_int_equal(ends.n, 0);
 }
 
-static void a_set_takes_each_token_once(void **state)
+TEST(a_set_takes_each_token_once)
 {
-    (void)state;
     spec_text_ends ends = {0};
     const int tokens[] = {7, 3, 7, -1, 0, 3};
     for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++)
@@ -76,14 +73,4 @@ static void a_set_takes_each_token_once(void **state)
     assert_true(spec_text_ends_has(&ends, 0) && !spec_text_ends_has(&ends, 1));
     for (int i = 10; i < 100; i++) spec_text_ends_add(&ends, i);
     assert_int_equal(ends.n, SPEC_TEXT_ENDS_MAX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ends_are_those_of_published_vocabularies),
-        cmocka_unit_test(tokens_of_text_do_not_end_it),
-        cmocka_unit_test(a_set_takes_each_token_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

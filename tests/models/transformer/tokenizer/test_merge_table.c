@@ -29,9 +29,8 @@ static size_t by_definition(const spec_merge_table *table, int *symbol, size_t n
 
 /* Few symbols, so that merges interact; few ranks, so that they tie; short rows, and rows that need
  * a heap. */
-static void rows_merge_as_the_definition_says(void **state)
+TEST(rows_merge_as_the_definition_says)
 {
-    (void)state;
     enum { LONGEST = 150 };
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
     gsl_rng_set(rng, spec_test_seed());
@@ -65,9 +64,8 @@ static void rows_merge_as_the_definition_says(void **state)
     gsl_rng_free(rng);
 }
 
-static void of_two_merges_of_a_pair_the_first_stays(void **state)
+TEST(of_two_merges_of_a_pair_the_first_stays)
 {
-    (void)state;
     spec_merge_table table;
     spec_error error;
     assert_int_equal(spec_merge_table_init(&table, &error), GSL_SUCCESS);
@@ -80,9 +78,8 @@ static void of_two_merges_of_a_pair_the_first_stays(void **state)
 }
 
 /* A hundred thousand pairs, all of which the table must keep while it grows. */
-static void it_grows(void **state)
+TEST(it_grows)
 {
-    (void)state;
     spec_merge_table table;
     spec_error error;
     assert_int_equal(spec_merge_table_init(&table, &error), GSL_SUCCESS);
@@ -101,9 +98,8 @@ static void it_grows(void **state)
 
 /* A million equal symbols that merge pairwise to a few: by the definition this would take 10^12
  * steps. */
-static void a_long_row_takes_no_square_of_its_length(void **state)
+TEST(a_long_row_takes_no_square_of_its_length)
 {
-    (void)state;
     enum { N = 1 << 20 };
     spec_merge_table table;
     spec_merger merger = {0};
@@ -124,15 +120,4 @@ static void a_long_row_takes_no_square_of_its_length(void **state)
     spec_merger_free(&merger);
     spec_merge_table_free(&table);
     free(symbol);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_merge_as_the_definition_says),
-        cmocka_unit_test(of_two_merges_of_a_pair_the_first_stays),
-        cmocka_unit_test(it_grows),
-        cmocka_unit_test(a_long_row_takes_no_square_of_its_length),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

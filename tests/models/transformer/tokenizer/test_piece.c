@@ -12,20 +12,18 @@ static int sign(int x)
 }
 
 /* Each piece is before all later ones: the empty one, prefixes, a NUL byte, bytes above 127. */
-static void order_is_by_unsigned_bytes_then_length(void **state)
+TEST(order_is_by_unsigned_bytes_then_length)
 {
     static const spec_piece piece[] = {BYTES(""),   BYTES("\0"), BYTES("a"),    BYTES("a\0"),
                                        BYTES("ab"), BYTES("b"),  BYTES("\x80"), BYTES("\xff")};
     const int n = sizeof piece / sizeof *piece;
-    (void)state;
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++)
             assert_int_equal(sign(spec_piece_order(piece[i], piece[j])), sign(i - j));
 }
 
-static void byte_names_are_read_and_others_refused(void **state)
+TEST(byte_names_are_read_and_others_refused)
 {
-    (void)state;
     assert_int_equal(spec_piece_byte(PIECE("<0x00>")), 0);
     assert_int_equal(spec_piece_byte(PIECE("<0x9F>")), 0x9f);
     assert_int_equal(spec_piece_byte(PIECE("<0xFF>")), 255);
@@ -35,22 +33,11 @@ static void byte_names_are_read_and_others_refused(void **state)
     assert_int_equal(spec_piece_byte(PIECE("<0x0A>>")), -1);
 }
 
-static void a_piece_is_the_text_of_its_own_length(void **state)
+TEST(a_piece_is_the_text_of_its_own_length)
 {
     const spec_piece part = {"llama3", 5};
-    (void)state;
     assert_true(spec_piece_is(part, "llama"));
     assert_false(spec_piece_is(part, "llama3"));
     assert_false(spec_piece_is(part, "llam"));
     assert_true(spec_piece_is(PIECE(""), ""));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(order_is_by_unsigned_bytes_then_length),
-        cmocka_unit_test(byte_names_are_read_and_others_refused),
-        cmocka_unit_test(a_piece_is_the_text_of_its_own_length),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -144,16 +144,14 @@ static void assert_cut(const char *pre, const char *cut)
     pcre2_code_free(code);
 }
 
-static void pieces_of_many_scripts_are_those_of_another_program(void **state)
+TEST(pieces_of_many_scripts_are_those_of_another_program)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         assert_cut(known[i].pre, known[i].cut);
 }
 
-static void names_share_expressions_and_properties(void **state)
+TEST(names_share_expressions_and_properties)
 {
-    (void)state;
     static const struct {
         const char *name, *same;
         bool whole_first, begins;
@@ -175,13 +173,4 @@ static void names_share_expressions_and_properties(void **state)
     }
     assert_null(spec_pre_expression_find(piece_of("kimi-k2")));
     assert_null(spec_pre_expression_find(piece_of("gpt")));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_of_many_scripts_are_those_of_another_program),
-        cmocka_unit_test(names_share_expressions_and_properties),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "models/transformer/tokenizer/tokenizer.h"
 
 #include "tests/models/transformer/tokenizer/small_vocabulary.h"
+#include "tests/support/support.h"
 
 #include <gsl/gsl_rng.h>
 #include <time.h>
@@ -82,7 +83,7 @@ static const struct {
      "a|\n| \n|a| |1|s"},
 };
 
-static void pieces_are_those_of_another_implementation(void **state)
+TEST(pieces_are_those_of_another_implementation)
 {
     vocabulary *v = *state;
     spec_tokenizer_data data = vocabulary_data(v, SPEC_TOKENIZER_BPE);
@@ -95,7 +96,7 @@ static void pieces_are_those_of_another_implementation(void **state)
 }
 
 /* Names of the same expression. */
-static void pre_tokenizers_have_other_names(void **state)
+TEST(pre_tokenizers_have_other_names)
 {
     vocabulary *v = *state;
     static const char *const same[][2] = {{"", "gpt-2"},
@@ -118,7 +119,7 @@ static void pre_tokenizers_have_other_names(void **state)
 
 /* Blanks are the characters with Unicode's property White_Space: U+0085 and U+2028 are, U+180E and
  * U+200B are not. */
-static void white_space_is_unicodes(void **state)
+TEST(white_space_is_unicodes)
 {
     vocabulary *v = *state;
     vocabulary_add_merge(v, "\xC2", "\x85");
@@ -139,7 +140,7 @@ static void white_space_is_unicodes(void **state)
 
 /* "sas" is a token that no merge makes; Llama 3 keeps a piece that is a token whole, GPT-2 merges.
  */
-static void llama_takes_whole_tokens_first(void **state)
+TEST(llama_takes_whole_tokens_first)
 {
     vocabulary *v = *state;
     vocabulary_add_spelled(v, "sas", 3);
@@ -154,7 +155,7 @@ static void llama_takes_whole_tokens_first(void **state)
 }
 
 /* Invalid bytes are pieces of their own: a truncated character, a stray byte, an over-long form. */
-static void invalid_bytes_are_pieces_of_their_own(void **state)
+TEST(invalid_bytes_are_pieces_of_their_own)
 {
     vocabulary *v = *state;
     vocabulary_add_merge(v, "\xA9", "\xA9");
@@ -171,7 +172,7 @@ static void invalid_bytes_are_pieces_of_their_own(void **state)
 
 /* User-defined tokens are found before all else, by their spelling, the longest first, and split
  * the text for the expression. Control tokens are not searched. */
-static void user_pieces_come_first(void **state)
+TEST(user_pieces_come_first)
 {
     vocabulary *v = *state;
     vocabulary_add(v, " a", 2, 0.0f, SPEC_PIECE_USER);
@@ -192,7 +193,7 @@ static void user_pieces_come_first(void **state)
     spec_tokenizer_free(t);
 }
 
-static void every_text_reads_back(void **state)
+TEST(every_text_reads_back)
 {
     vocabulary *v = *state;
     static const char *const pre[] = {"gpt-2",  "smollm", "llama-bpe", "qwen2",
@@ -246,7 +247,7 @@ static void every_text_reads_back(void **state)
 }
 
 /* A megabyte of one kind of character after another, for every expression. */
-static void encoding_time_is_linear_for_any_text(void **state)
+TEST(encoding_time_is_linear_for_any_text)
 {
     vocabulary *v = *state;
     static const char *const unit[] = {"a", " ",        "\n",        " \n",  "\n ",      "1",
@@ -275,9 +276,8 @@ static void encoding_time_is_linear_for_any_text(void **state)
     free(text);
 }
 
-static void a_byte_without_a_piece_is_unknown(void **state)
+TEST(a_byte_without_a_piece_is_unknown)
 {
-    (void)state;
     vocabulary *v = calloc(1, sizeof *v);
     assert_non_null(v);
     const int a = vocabulary_add_spelled(v, "a", 1);
@@ -298,7 +298,7 @@ static void a_byte_without_a_piece_is_unknown(void **state)
     free(v);
 }
 
-static void bad_vocabularies_are_refused_in_a_line(void **state)
+TEST(bad_vocabularies_are_refused_in_a_line)
 {
     vocabulary *v = *state;
     spec_tokenizer_data data = vocabulary_data(v, SPEC_TOKENIZER_BPE);
@@ -339,21 +339,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-#define with_vocabulary(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        with_vocabulary(pieces_are_those_of_another_implementation),
-        with_vocabulary(pre_tokenizers_have_other_names),
-        with_vocabulary(white_space_is_unicodes),
-        with_vocabulary(llama_takes_whole_tokens_first),
-        with_vocabulary(invalid_bytes_are_pieces_of_their_own),
-        with_vocabulary(user_pieces_come_first),
-        with_vocabulary(every_text_reads_back),
-        with_vocabulary(encoding_time_is_linear_for_any_text),
-        cmocka_unit_test(a_byte_without_a_piece_is_unknown),
-        with_vocabulary(bad_vocabularies_are_refused_in_a_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE(.before_each = set_up, .after_each = tear_down);

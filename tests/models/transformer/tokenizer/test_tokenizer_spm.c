@@ -4,6 +4,7 @@
 #include "models/transformer/tokenizer/tokenizer.h"
 
 #include "tests/models/transformer/tokenizer/small_vocabulary.h"
+#include "tests/support/support.h"
 
 #include <gsl/gsl_rng.h>
 #include <math.h>
@@ -58,9 +59,8 @@ static size_t by_definition(const vocabulary *v, const char *text, size_t length
 
 /* Random vocabularies over five characters, not all of which are pieces; few scores, so that they
  * tie; blanks inside pieces or only before them. */
-static void tokens_are_those_of_the_definition(void **state)
+TEST(tokens_are_those_of_the_definition)
 {
-    (void)state;
     static const char *const character[] = {"a", "b", " ", "\xC3\xA9", "\xE2\x82\xAC"};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
     gsl_rng_set(rng, spec_test_seed());
@@ -114,7 +114,7 @@ static void fill(vocabulary *v, const char *blank)
 
 /* The same tokens from blanks spelled as blanks (llama2.c) and as U+2581 (SentencePiece); only the
  * latter reads U+2581 in a text as a blank. */
-static void blanks_are_blanks_however_they_are_spelled(void **state)
+TEST(blanks_are_blanks_however_they_are_spelled)
 {
     vocabulary *v = *state;
     for (int spelled = 0; spelled < 2; spelled++) {
@@ -133,7 +133,7 @@ static void blanks_are_blanks_however_they_are_spelled(void **state)
     }
 }
 
-static void characters_without_a_piece_are_bytes_or_unknown(void **state)
+TEST(characters_without_a_piece_are_bytes_or_unknown)
 {
     vocabulary *v = *state;
     fill(v, " ");
@@ -161,7 +161,7 @@ static void characters_without_a_piece_are_bytes_or_unknown(void **state)
 
 /* Types that the file omits are guessed. Control tokens and spelled bytes are not searched in a
  * text. */
-static void missing_types_are_guessed_from_the_spelling(void **state)
+TEST(missing_types_are_guessed_from_the_spelling)
 {
     vocabulary *v = *state;
     memset(v, 0, sizeof *v);
@@ -191,7 +191,7 @@ static void missing_types_are_guessed_from_the_spelling(void **state)
 }
 
 /* Leftmost, then longest; nothing merges with them or across them. */
-static void user_pieces_come_first(void **state)
+TEST(user_pieces_come_first)
 {
     vocabulary *v = *state;
     fill(v, BLANK);
@@ -208,7 +208,7 @@ static void user_pieces_come_first(void **state)
 }
 
 /* A piece that is both user-defined and normal counts as user-defined. */
-static void a_users_piece_may_be_a_normal_one_too(void **state)
+TEST(a_users_piece_may_be_a_normal_one_too)
 {
     vocabulary *v = *state;
     fill(v, " ");
@@ -221,7 +221,7 @@ static void a_users_piece_may_be_a_normal_one_too(void **state)
     spec_tokenizer_free(t);
 }
 
-static void every_text_reads_back(void **state)
+TEST(every_text_reads_back)
 {
     vocabulary *v = *state;
     fill(v, " ");
@@ -251,7 +251,7 @@ static void every_text_reads_back(void **state)
 
 /* A megabyte of 'a', merged repeatedly; and a piece of 20,000 bytes with merges for all its
  * prefixes. */
-static void encoding_time_is_linear_for_any_text_and_piece(void **state)
+TEST(encoding_time_is_linear_for_any_text_and_piece)
 {
     vocabulary *v = *state;
     enum { BYTES = 1 << 20, LONG = 20000 };
@@ -272,7 +272,7 @@ static void encoding_time_is_linear_for_any_text_and_piece(void **state)
     free(text);
 }
 
-static void bad_vocabularies_are_refused_in_a_line(void **state)
+TEST(bad_vocabularies_are_refused_in_a_line)
 {
     vocabulary *v = *state;
     fill(v, " ");
@@ -301,9 +301,8 @@ static void bad_vocabularies_are_refused_in_a_line(void **state)
 /* Tokens of the data's vocabularies, known from llama2.c's algorithm in a dozen lines of Python:
  * repeated search for the best pair in a list of strings, after a blank; for stories260K with bytes
  * as token 3 + byte. */
-static void known_texts_have_known_tokens(void **state)
+TEST(known_texts_have_known_tokens)
 {
-    (void)state;
     static const struct {
         const char *file, *text;
         int n, token[60];
@@ -367,19 +366,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tokens_are_those_of_the_definition),
-        cmocka_unit_test(blanks_are_blanks_however_they_are_spelled),
-        cmocka_unit_test(characters_without_a_piece_are_bytes_or_unknown),
-        cmocka_unit_test(missing_types_are_guessed_from_the_spelling),
-        cmocka_unit_test(user_pieces_come_first),
-        cmocka_unit_test(a_users_piece_may_be_a_normal_one_too),
-        cmocka_unit_test(every_text_reads_back),
-        cmocka_unit_test(encoding_time_is_linear_for_any_text_and_piece),
-        cmocka_unit_test(bad_vocabularies_are_refused_in_a_line),
-        cmocka_unit_test(known_texts_have_known_tokens),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+SUITE(.before_each = set_up, .after_each = tear_down);

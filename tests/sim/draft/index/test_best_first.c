@@ -83,9 +83,8 @@ static int grow_plainly(int *ret_node, const trie *t, const spec_best_first_limi
     return n;
 }
 
-static void a_tree_has_the_most_probable_continuations(void **state)
+TEST(a_tree_has_the_most_probable_continuations)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(600);
     for (uint64_t again = 0; again < times; again++) {
@@ -113,9 +112,8 @@ static void a_tree_has_the_most_probable_continuations(void **state)
     }
 }
 
-static void a_tree_is_submitted_as_chosen_tokens(void **state)
+TEST(a_tree_is_submitted_as_chosen_tokens)
 {
-    (void)state;
     static int token[] = {4, 2, 4}, parent[] = {-1, 0, 0};
     const spec_best_first tree = {.n = 3, .token = token, .parent = parent};
     spec_draft draft;
@@ -127,13 +125,4 @@ static void a_tree_is_submitted_as_chosen_tokens(void **state)
     for (int i = 0; i < 3; i++) assert_null(spec_draft_law(&draft, i));
     assert_true(draft.branches);
     spec_draft_free(&draft);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_tree_has_the_most_probable_continuations),
-        cmocka_unit_test(a_tree_is_submitted_as_chosen_tokens),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,9 +16,8 @@ static int first_of(const spec_open_branch *branch, int n)
 }
 
 /* Pushes and pops in random order, with few distinct values; `all` stays in order of pushes. */
-static void pops_take_the_largest_and_the_oldest_of_equals(void **state)
+TEST(pops_take_the_largest_and_the_oldest_of_equals)
 {
-    (void)state;
     spec_open_branch array[N], all[N];
     spec_branch_heap heap = {.branch = array};
     int ties = 0;
@@ -42,12 +41,4 @@ static void pops_take_the_largest_and_the_oldest_of_equals(void **state)
         }
     }
     assert_true(ties > 1000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pops_take_the_largest_and_the_oldest_of_equals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,9 +33,8 @@ static void check(const spec_ngram_index *index, const int *token, int length)
     assert_int_equal(index->n_numbers, numbers);
 }
 
-static void equal_ngrams_share_a_number(void **state)
+TEST(equal_ngrams_share_a_number)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (int c = 0; c < 60; c++) {
         spec_ngram_index index;
@@ -57,9 +56,8 @@ static void equal_ngrams_share_a_number(void **state)
     }
 }
 
-static void a_text_that_is_too_long_is_refused(void **state)
+TEST(a_text_that_is_too_long_is_refused)
 {
-    (void)state;
     spec_ngram_index index;
     spec_error error = {""};
     spec_ngram_index_init(&index, 2);
@@ -68,13 +66,4 @@ static void a_text_that_is_too_long_is_refused(void **state)
         GSL_EINVAL);
     assert_non_null(strstr(error.text, "too long"));
     spec_ngram_index_free(&index);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_ngrams_share_a_number),
-        cmocka_unit_test(a_text_that_is_too_long_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,9 +13,8 @@ static void spell(int *ret, int number, int n)
     for (int i = 0; i < n; i++, number /= V) ret[i] = number % V;
 }
 
-static void counts_are_those_of_a_table(void **state)
+TEST(counts_are_those_of_a_table)
 {
-    (void)state;
     static int count[ORDER + 1][NGRAMS][V], best[ORDER + 1][NGRAMS];
     uint64_t noise = spec_test_seed();
     spec_successors counts = {0};
@@ -56,18 +55,8 @@ static void counts_are_those_of_a_table(void **state)
     spec_successors_free(&counts);
 }
 
-static void nothing_is_found_before_the_first_count(void **state)
+TEST(nothing_is_found_before_the_first_count)
 {
-    (void)state;
     const spec_successors counts = {0};
     assert_int_equal(spec_successors_find(&counts, (const int[]){0}, 1), -1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_are_those_of_a_table),
-        cmocka_unit_test(nothing_is_found_before_the_first_count),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

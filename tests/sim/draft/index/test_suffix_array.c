@@ -40,9 +40,8 @@ static int make_text(int *text, int kind, int n, uint64_t *noise)
     return V;
 }
 
-static void positions_are_in_the_order_of_what_follows(void **state)
+TEST(positions_are_in_the_order_of_what_follows)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(2000);
     for (uint64_t t = 0; t < times; t++) {
@@ -69,9 +68,8 @@ static int occurrences(const int *text, int n, const int *string, int length)
     return count;
 }
 
-static void a_string_is_found_as_often_as_it_occurs(void **state)
+TEST(a_string_is_found_as_often_as_it_occurs)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(4000);
     uint64_t found = 0;
@@ -96,9 +94,8 @@ static void a_string_is_found_as_often_as_it_occurs(void **state)
     assert_true(found > times / 4);
 }
 
-static void neighbours_end_where_their_token_changes(void **state)
+TEST(neighbours_end_where_their_token_changes)
 {
-    (void)state;
     enum { N = 100, REACH = 6 };
     uint64_t noise = spec_test_seed();
     for (int t = 0; t < 200; t++) {
@@ -120,14 +117,4 @@ static void neighbours_end_where_their_token_changes(void **state)
         }
         spec_suffix_array_free(&array);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(positions_are_in_the_order_of_what_follows),
-        cmocka_unit_test(a_string_is_found_as_often_as_it_occurs),
-        cmocka_unit_test(neighbours_end_where_their_token_changes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,9 +50,8 @@ static int state_of(const spec_suffix_automaton *automaton, const int *string, i
 }
 
 /* Every string of the texts, and as many random ones. */
-static void strings_are_known_and_counted(void **state)
+TEST(strings_are_known_and_counted)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(400);
     uint64_t absent = 0;
@@ -87,9 +86,8 @@ static void strings_are_known_and_counted(void **state)
 }
 
 /* Another text, of which the automaton knows parts. */
-static void a_match_is_the_longest_suffix_that_is_known(void **state)
+TEST(a_match_is_the_longest_suffix_that_is_known)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     for (int again = 0; again < 300; again++) {
         corpus c;
@@ -112,9 +110,8 @@ static void a_match_is_the_longest_suffix_that_is_known(void **state)
     }
 }
 
-static void a_reset_forgets_every_text(void **state)
+TEST(a_reset_forgets_every_text)
 {
-    (void)state;
     uint64_t noise = spec_test_seed();
     corpus c, other;
     spec_suffix_automaton used, fresh;
@@ -133,9 +130,8 @@ static void a_reset_forgets_every_text(void **state)
     spec_suffix_automaton_free(&fresh);
 }
 
-static void a_text_that_is_too_long_is_refused_before_memory_is_asked_for(void **state)
+TEST(a_text_that_is_too_long_is_refused_before_memory_is_asked_for)
 {
-    (void)state;
     spec_error error = {""};
     spec_suffix_automaton automaton;
     spec_suffix_automaton_init(&automaton, 5);
@@ -145,15 +141,4 @@ static void a_text_that_is_too_long_is_refused_before_memory_is_asked_for(void *
     assert_non_null(strstr(error.text, "too long to index"));
     assert_null(automaton.state);
     spec_suffix_automaton_free(&automaton);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strings_are_known_and_counted),
-        cmocka_unit_test(a_match_is_the_longest_suffix_that_is_known),
-        cmocka_unit_test(a_reset_forgets_every_text),
-        cmocka_unit_test(a_text_that_is_too_long_is_refused_before_memory_is_asked_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 
 #include "base/noise.h"
 #include "tests/support/near.h"
+#include "tests/support/support.h"
 
 #include <gsl/gsl_linalg.h>
 
@@ -76,9 +77,8 @@ static void dense_step(double ret[PLACES + 1], double ret_n[PLACES], const doubl
 
 /* The weight takes its share of the dense step. A bias takes its share of the step that is best
  * beside the weight's: the dense one, plus the coupling to what the weight left out. */
-static void a_fit_is_the_damped_step_of_a_dense_solve(void **state)
+TEST(a_fit_is_the_damped_step_of_a_dense_solve)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         const rounds data = rounds_of(seed, 1.3, 0.4);
         spec_acceptance_estimator estimator;
@@ -102,9 +102,8 @@ static void a_fit_is_the_damped_step_of_a_dense_solve(void **state)
 }
 
 /* Fits of one set of rounds end where its likelihood is largest, from any start. */
-static void fits_converge_to_the_logistic_maximum(void **state)
+TEST(fits_converge_to_the_logistic_maximum)
 {
-    (void)state;
     const rounds data = rounds_of(7, 1.3, 0.4);
     double at[PLACES + 1] = {0.0}, step[PLACES + 1], n[PLACES];
     for (int i = 0; i < 50; i++) {
@@ -121,9 +120,8 @@ static void fits_converge_to_the_logistic_maximum(void **state)
     for (int k = 0; k < PLACES; k++) assert_near(estimator.bias[k], at[k + 1], 1e-9);
 }
 
-static void fresh_rounds_lead_to_their_law(void **state)
+TEST(fresh_rounds_lead_to_their_law)
 {
-    (void)state;
     spec_acceptance_estimator estimator;
     spec_acceptance_estimator_init(&estimator, PLACES);
     double weight = 0.0, bias[PLACES] = {0.0};
@@ -139,9 +137,8 @@ static void fresh_rounds_lead_to_their_law(void **state)
     for (int k = 0; k < 3; k++) assert_within(bias[k], 0.2 - 0.1 * k, 0.1); /* few get deeper */
 }
 
-static void without_rounds_nothing_moves_and_weights_stay_positive(void **state)
+TEST(without_rounds_nothing_moves_and_weights_stay_positive)
 {
-    (void)state;
     spec_acceptance_estimator estimator;
     spec_acceptance_estimator_init(&estimator, 2);
     spec_acceptance_estimator_fit(&estimator);
@@ -153,15 +150,4 @@ static void without_rounds_nothing_moves_and_weights_stay_positive(void **state)
     }
     spec_acceptance_estimator_fit(&estimator);
     assert_same(estimator.weight, 0.5);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_fit_is_the_damped_step_of_a_dense_solve),
-        cmocka_unit_test(fits_converge_to_the_logistic_maximum),
-        cmocka_unit_test(fresh_rounds_lead_to_their_law),
-        cmocka_unit_test(without_rounds_nothing_moves_and_weights_stay_positive),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/sim/draft/length/policy_case.h"
 #include "tests/sim/serving/length_run.h"
+#include "tests/support/support.h"
 
 /* SGLang's constants: average 2 at the start; .8 average + .2 accepted; a decision in rounds 15,
  * 20,
  * ... */
-static void lengths_move_by_hand_computed_averages(void **state)
+TEST(lengths_move_by_hand_computed_averages)
 {
-    (void)state;
     policy_case c = case_of("average", 3);
     assert_int_equal(c.policy.K, 7);
     assert_int_equal(c.policy.now, 3);
@@ -35,9 +35,8 @@ static void lengths_move_by_hand_computed_averages(void **state)
     case_free(&c);
 }
 
-static void no_drafts_are_probed_after_an_interval(void **state)
+TEST(no_drafts_are_probed_after_an_interval)
 {
-    (void)state;
     policy_case c = case_of("average?lengths=0.2.4&warm=0&every=3", 0);
     for (int round = 0; round < 3; round++) {
         assert_int_equal(c.policy.now, 0);
@@ -54,9 +53,8 @@ static void no_drafts_are_probed_after_an_interval(void **state)
     case_free(&c);
 }
 
-static void a_start_outside_the_list_is_its_middle(void **state)
+TEST(a_start_outside_the_list_is_its_middle)
 {
-    (void)state;
     policy_case c = case_of("average", 4);
     assert_int_equal(c.policy.now, 5);
     case_free(&c);
@@ -68,9 +66,8 @@ static void a_start_outside_the_list_is_its_middle(void **state)
 }
 
 /* The serving engine's choice, alone with one request, is another implementation of the law. */
-static void lengths_are_those_of_the_serving_engine_with_one_request(void **state)
+TEST(lengths_are_those_of_the_serving_engine_with_one_request)
 {
-    (void)state;
     static const struct {
         const char *policy, *choice;
         int K;
@@ -104,15 +101,4 @@ static void lengths_are_those_of_the_serving_engine_with_one_request(void **stat
         length_run_free(&run);
         case_free(&c);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lengths_move_by_hand_computed_averages),
-        cmocka_unit_test(no_drafts_are_probed_after_an_interval),
-        cmocka_unit_test(a_start_outside_the_list_is_its_middle),
-        cmocka_unit_test(lengths_are_those_of_the_serving_engine_with_one_request),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

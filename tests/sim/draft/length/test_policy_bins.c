@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/draft/length/row_score.h"
 #include "tests/sim/draft/length/policy_case.h"
+#include "tests/support/support.h"
 
 enum { K = 5, ROUNDS = 600 };
 
-static void scores_are_log_odds_within_their_limits(void **state)
+TEST(scores_are_log_odds_within_their_limits)
 {
-    (void)state;
     int token;
     assert_near(spec_row_score(&token, (const double[]){0.2, 0.7, 0.1}, 3), log(0.7 / 0.3), 1e-14);
     assert_int_equal(token, 1);
@@ -129,9 +129,8 @@ static void lengths_follow_a_recount(const char *spec, const law *by, bool produ
     case_free(&c);
 }
 
-static void lengths_follow_a_recount_of_all_labels(void **state)
+TEST(lengths_follow_a_recount_of_all_labels)
 {
-    (void)state;
     lengths_follow_a_recount("bins", &(law){0.4, 1.0, 0.995, 8.0, 64.0}, false);
     lengths_follow_a_recount("bins?cut=product", &(law){0.4, 1.0, 0.995, 8.0, 64.0}, true);
     lengths_follow_a_recount("bins?confidence=0.6&width=0.4&decay=0.9&least=2&burn=5",
@@ -140,9 +139,8 @@ static void lengths_follow_a_recount_of_all_labels(void **state)
                              &(law){0.3, 2.0, 1.0, 1.0, 0.0}, true);
 }
 
-static void a_new_text_begins_with_whole_drafts(void **state)
+TEST(a_new_text_begins_with_whole_drafts)
 {
-    (void)state;
     policy_case c = case_of("bins?confidence=0.9&burn=4&least=1", 2);
     static const int token[] = {0, 0};
     for (int i = 0; i < 2; i++)
@@ -154,14 +152,4 @@ static void a_new_text_begins_with_whole_drafts(void **state)
     spec_policy_reset(&c.policy);
     assert_int_equal(case_draft(&c, token), 2);
     case_free(&c);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scores_are_log_odds_within_their_limits),
-        cmocka_unit_test(lengths_follow_a_recount_of_all_labels),
-        cmocka_unit_test(a_new_text_begins_with_whole_drafts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

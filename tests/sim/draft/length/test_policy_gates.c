@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/sim/draft/length/policy_case.h"
 #include "tests/sim/serving/length_run.h"
+#include "tests/support/support.h"
 
 enum { ROUNDS = 2000 };
 
@@ -16,9 +17,8 @@ static int accepted_of(uint64_t seed, int round, int K)
 
 /* ---- gate ------------------------------------------------------------------------------------ */
 
-static void a_gate_opens_at_its_share_of_the_window(void **state)
+TEST(a_gate_opens_at_its_share_of_the_window)
 {
-    (void)state;
     policy_case c = case_of("gate", 7);
     for (int round = 0; round < 8; round++) {
         assert_int_equal(c.policy.now, 3);
@@ -40,9 +40,8 @@ static void a_gate_opens_at_its_share_of_the_window(void **state)
 }
 
 /* The second route keeps all outcomes and counts the last ones, as the engine does. */
-static void gates_follow_a_recount_of_all_rounds(void **state)
+TEST(gates_follow_a_recount_of_all_rounds)
 {
-    (void)state;
     const uint64_t seed = spec_test_seed();
     static const struct {
         const char *spec;
@@ -71,9 +70,8 @@ static void gates_follow_a_recount_of_all_rounds(void **state)
 
 /* ---- tiers ----------------------------------------------------------------------------------- */
 
-static void tiers_are_those_between_K_and_the_most(void **state)
+TEST(tiers_are_those_between_K_and_the_most)
 {
-    (void)state;
     static const struct {
         const char *spec;
         int K, n, length[4];
@@ -96,9 +94,8 @@ static void tiers_are_those_between_K_and_the_most(void **state)
 }
 
 /* Windows of two rounds: the last tier after the first window, whatever happened. */
-static void tiers_go_up_and_down_by_their_window(void **state)
+TEST(tiers_go_up_and_down_by_their_window)
 {
-    (void)state;
     policy_case c = case_of("tiers?window=2", 3);
     case_round(&c, 3, 0);
     assert_int_equal(c.policy.now, 3);
@@ -138,9 +135,8 @@ static int next_block(int current, const int *tier, int n_tiers, const int *acce
     return current;
 }
 
-static void tiers_follow_a_recount_of_all_rounds(void **state)
+TEST(tiers_follow_a_recount_of_all_rounds)
 {
-    (void)state;
     static const int tier[] = {4, 8, 12, 16};
     const uint64_t seed = spec_test_seed();
     policy_case c = case_of("tiers", 3);
@@ -159,9 +155,8 @@ static void tiers_follow_a_recount_of_all_rounds(void **state)
 
 /* ---- switch-off ------------------------------------------------------------------------------ */
 
-static void a_switch_stays_off_until_the_text_ends(void **state)
+TEST(a_switch_stays_off_until_the_text_ends)
 {
-    (void)state;
     policy_case c = case_of("switch-off?window=3&threshold=1.1", 4);
     case_round(&c, 4, 0);
     case_round(&c, 4, 0);
@@ -185,9 +180,8 @@ static void a_switch_stays_off_until_the_text_ends(void **state)
 }
 
 /* The gate of the serving engine, alone with one request, is another implementation. */
-static void a_switch_by_share_is_that_of_the_serving_engine(void **state)
+TEST(a_switch_by_share_is_that_of_the_serving_engine)
 {
-    (void)state;
     const uint64_t seed = spec_test_seed();
     const float alpha = 0.5f;
     int offs = 0;
@@ -209,18 +203,4 @@ static void a_switch_by_share_is_that_of_the_serving_engine(void **state)
         case_free(&c);
     }
     assert_true(offs > 5 && offs < 55);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_gate_opens_at_its_share_of_the_window),
-        cmocka_unit_test(gates_follow_a_recount_of_all_rounds),
-        cmocka_unit_test(tiers_are_those_between_K_and_the_most),
-        cmocka_unit_test(tiers_go_up_and_down_by_their_window),
-        cmocka_unit_test(tiers_follow_a_recount_of_all_rounds),
-        cmocka_unit_test(a_switch_stays_off_until_the_text_ends),
-        cmocka_unit_test(a_switch_by_share_is_that_of_the_serving_engine),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "sim/draft/length/acceptance_estimator.h"
 #include "sim/draft/length/row_score.h"
 #include "tests/sim/draft/length/policy_case.h"
+#include "tests/support/support.h"
 
 enum { K = 6, ROUNDS = 900 };
 
@@ -50,17 +51,15 @@ static void lengths_maximise_tokens_over_time(policy_case c, double fixed, doubl
     case_free(&c);
 }
 
-static void goodput_stops_at_the_best_length(void **state)
+TEST(goodput_stops_at_the_best_length)
 {
-    (void)state;
     lengths_maximise_tokens_over_time(case_of("goodput", K), 1.0, 0.1, 100, false);
     lengths_maximise_tokens_over_time(case_of("goodput?c=0.2&token=0.1&every=7", K), 1.0, 0.3, 7,
                                       false);
 }
 
-static void trims_keep_the_best_length(void **state)
+TEST(trims_keep_the_best_length)
 {
-    (void)state;
     lengths_maximise_tokens_over_time(case_of("trim?token=0.3", K), 1.0 + 0.1 * K, 0.3, 100, false);
     lengths_maximise_tokens_over_time(case_of("trim?c=0&token=0.2&every=3", K), 1.0, 0.2, 3, false);
     lengths_maximise_tokens_over_time(case_of("trim-drawn?token=0.4", K), 1.0 + 0.1 * K, 0.4, 100,
@@ -74,9 +73,8 @@ static policy_case priced(const char *spec, spec_policy_prices prices)
     return c;
 }
 
-static void times_are_those_of_the_clock_unless_given(void **state)
+TEST(times_are_those_of_the_clock_unless_given)
 {
-    (void)state;
     const spec_policy_prices apart = {.pass = 1.3, .call = 0.2, .row = 0.1, .token = 0.05},
                              once = {1.3, 0.4, 0.02, 0.25, true};
     const double trimmed = 1.3 + (0.2 + 0.1) * K, once_trimmed = 1.3 + 0.4 + 0.02 * K;
@@ -88,9 +86,8 @@ static void times_are_those_of_the_clock_unless_given(void **state)
 }
 
 /* Passes of 1, 2, 4 or 8 tokens: a search over all lengths with their times. */
-static void sizes_make_time_a_step_function(void **state)
+TEST(sizes_make_time_a_step_function)
 {
-    (void)state;
     policy_case c = case_of("trim?c=0&token=0.25&sizes=1.2.4.8", K);
     spec_acceptance_estimator fresh;
     int seen[K + 1] = {0};
@@ -116,9 +113,8 @@ static void sizes_make_time_a_step_function(void **state)
     case_free(&c);
 }
 
-static void nothing_is_trimmed_if_tokens_cost_nothing(void **state)
+TEST(nothing_is_trimmed_if_tokens_cost_nothing)
 {
-    (void)state;
     policy_case c = case_of("trim?token=0", K);
     int token[K + 1];
     case_rows(&c, token, 3, K + 1);
@@ -127,9 +123,8 @@ static void nothing_is_trimmed_if_tokens_cost_nothing(void **state)
 }
 
 /* The same row, whatever was drawn from it: the drawn token is not what a cut looks at. */
-static void a_trim_looks_at_rows_and_the_control_at_tokens(void **state)
+TEST(a_trim_looks_at_rows_and_the_control_at_tokens)
 {
-    (void)state;
     policy_case trim = case_of("trim?token=0.5", 1), drawn = case_of("trim-drawn?token=0.5", 1);
     int kept[2][CASE_VOCAB];
     for (int x = 0; x < CASE_VOCAB; x++) {
@@ -147,9 +142,8 @@ static void a_trim_looks_at_rows_and_the_control_at_tokens(void **state)
     case_free(&drawn);
 }
 
-static void a_new_text_begins_with_the_first_estimate(void **state)
+TEST(a_new_text_begins_with_the_first_estimate)
 {
-    (void)state;
     policy_case c = case_of("goodput?c=0.3&every=1", K), fresh = case_of("goodput?c=0.3", K);
     int token[K + 1], differs = 0;
     for (uint64_t round = 0; round < 40; round++) {
@@ -167,18 +161,4 @@ static void a_new_text_begins_with_the_first_estimate(void **state)
     }
     case_free(&c);
     case_free(&fresh);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(goodput_stops_at_the_best_length),
-        cmocka_unit_test(trims_keep_the_best_length),
-        cmocka_unit_test(times_are_those_of_the_clock_unless_given),
-        cmocka_unit_test(sizes_make_time_a_step_function),
-        cmocka_unit_test(nothing_is_trimmed_if_tokens_cost_nothing),
-        cmocka_unit_test(a_trim_looks_at_rows_and_the_control_at_tokens),
-        cmocka_unit_test(a_new_text_begins_with_the_first_estimate),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/sim/draft/length/policy_case.h"
+#include "tests/support/support.h"
 
 /* Whether the policy goes on after a single token of this confidence. */
 static bool goes_on_after(policy_case *c, double confidence)
@@ -24,9 +25,8 @@ static void see(policy_case *c, const double *confidence, int n, int n_accepted)
 /* Pairs, by falling confidence: .9 + .8 + .7 - .6 + .5 - (.3 + .2 were not tested). The cost of a
  * threshold of .9 is 3 (3/4), .8: 3 (2/4), .7: 1/2 + 3 (2/4), .6: 1/2 + 3 (1/4), .5: 1 + 3 (1/4)
  * without the last pair +, which has .4: 1 + 0. */
-static void the_threshold_has_the_least_cost(void **state)
+TEST(the_threshold_has_the_least_cost)
 {
-    (void)state;
     policy_case c = case_of("refit?threshold=0.65", 4);
     assert_true(goes_on_after(&c, 0.65));
     assert_false(goes_on_after(&c, 0.64));
@@ -77,9 +77,8 @@ static double best_threshold(const pairs *seen)
     return best;
 }
 
-static void thresholds_are_the_best_of_all_that_occur(void **state)
+TEST(thresholds_are_the_best_of_all_that_occur)
 {
-    (void)state;
     static pairs seen;
     const uint64_t seed = spec_test_seed();
     for (uint64_t text = 0; text < 20; text++) {
@@ -107,9 +106,8 @@ static void thresholds_are_the_best_of_all_that_occur(void **state)
 }
 
 /* A draft that stopped early counts as full, as in the engine. */
-static void the_schedule_compares_with_the_tokens_drafted(void **state)
+TEST(the_schedule_compares_with_the_tokens_drafted)
 {
-    (void)state;
     policy_case c = case_of("refit?schedule=heuristic&cap=9", 5);
     assert_int_equal(c.policy.K, 9);
     see(&c, (const double[]){0.9, 0.1}, 2, 2);
@@ -128,14 +126,4 @@ static void the_schedule_compares_with_the_tokens_drafted(void **state)
     assert_int_equal(c.policy.now, 5);
     assert_int_equal(c.policy.K, 5);
     case_free(&c);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_threshold_has_the_least_cost),
-        cmocka_unit_test(thresholds_are_the_best_of_all_that_occur),
-        cmocka_unit_test(the_schedule_compares_with_the_tokens_drafted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

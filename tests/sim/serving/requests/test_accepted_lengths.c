@@ -35,9 +35,8 @@ static void replays(const spec_accepted_lengths *lengths, int request, int K, in
         assert_int_equal(spec_accepted_lengths_next(lengths, request, &place, K), accepted[i]);
 }
 
-static void plain_lengths_are_those_of_rounds_in_order(void **state)
+TEST(plain_lengths_are_those_of_rounds_in_order)
 {
-    (void)state;
     spec_accepted_lengths lengths = lengths_of("# rounds\n3 0 5,1\n\n 127\t2 \r\n0\n", NULL);
     assert_true(lengths.n == 3 && lengths.most == 127 && !lengths.by_position);
     assert_true(lengths.prompt == NULL && lengths.output == NULL);
@@ -58,9 +57,8 @@ static void plain_lengths_are_those_of_rounds_in_order(void **state)
     "{\"id\": \"134\", \"prompt_token_ids\": [5, 6, 7], \"generated_token_ids\": [1], \"" name     \
     "\": {\"acc_len\": " list "}}\n"
 
-static void a_round_takes_the_length_of_the_token_where_it_begins(void **state)
+TEST(a_round_takes_the_length_of_the_token_where_it_begins)
 {
-    (void)state;
     spec_accepted_lengths lengths =
         lengths_of(LINE("acc_eagle", "[1, 5, 4, 3, 2, 1, 3, 1]") LINE("acc_eagle", "[1]"), NULL);
     assert_true(lengths.n == 2 && lengths.most == 4 && lengths.by_position);
@@ -75,9 +73,8 @@ static void a_round_takes_the_length_of_the_token_where_it_begins(void **state)
     spec_accepted_lengths_free(&lengths);
 }
 
-static void a_field_is_chosen_by_name(void **state)
+TEST(a_field_is_chosen_by_name, .setup = spec_folder_enter, .teardown = spec_folder_leave)
 {
-    (void)state;
     static const char both[] =
         "{\"acc_eagle\": {\"acc_len\": [1, 2]}, \"acc_ngram\": {\"acc_len\": "
         "[1, 4]}, \"mine\": [1, 7]}\n";
@@ -107,9 +104,9 @@ static void a_field_is_chosen_by_name(void **state)
 }
 
 /* Random lengths in both forms: rounds count the same tokens as a loop over the lengths. */
-static void random_lengths_come_back_and_are_counted(void **state)
+TEST(random_lengths_come_back_and_are_counted, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
 {
-    (void)state;
     enum { N = 1500, MOST = 40 };
     spec_rng_state rng = spec_rng_stream_state(spec_test_seed(), 2);
     static int written[N][MOST], n[N];
@@ -148,9 +145,8 @@ static void random_lengths_come_back_and_are_counted(void **state)
     }
 }
 
-static void every_mistake_has_its_line(void **state)
+TEST(every_mistake_has_its_line)
 {
-    (void)state;
     static const struct {
         const char *text, *field, *error;
     } cases[] = {
@@ -190,18 +186,4 @@ static void every_mistake_has_its_line(void **state)
         assert_string_equal(error.text, cases[c].error);
         assert_true(lengths.n == 0 && lengths.first == NULL && lengths.length == NULL);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_lengths_are_those_of_rounds_in_order),
-        cmocka_unit_test(a_round_takes_the_length_of_the_token_where_it_begins),
-        cmocka_unit_test_setup_teardown(a_field_is_chosen_by_name, spec_folder_enter,
-                                        spec_folder_leave),
-        cmocka_unit_test_setup_teardown(random_lengths_come_back_and_are_counted, spec_folder_enter,
-                                        spec_folder_leave),
-        cmocka_unit_test(every_mistake_has_its_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

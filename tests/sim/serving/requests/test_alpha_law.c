@@ -19,9 +19,8 @@ static spec_alpha_law law_of(const char *spec, double alpha)
 }
 
 /* In cells of equal probability. With a and b exchanged nearly all draws are in the last cells. */
-static void beta_draws_have_their_law(void **state)
+TEST(beta_draws_have_their_law)
 {
-    (void)state;
     static const double cases[][2] = {{0.7, 5.0}, {0.27, 1.3}, {0.85, 400.0}};
     const uint64_t n = spec_test_samples(100000), seed = spec_test_seed();
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
@@ -45,9 +44,8 @@ static void beta_draws_have_their_law(void **state)
     gsl_rng_free(rng);
 }
 
-static void two_values_are_equally_likely(void **state)
+TEST(two_values_are_equally_likely)
 {
-    (void)state;
     const spec_alpha_law law = law_of("two?spread=0.15", 0.62);
     const uint64_t n = spec_test_samples(100000);
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
@@ -65,9 +63,8 @@ static void two_values_are_equally_likely(void **state)
 }
 
 /* Moments of Beta(a, b) by their recurrence: m_j = m_(j-1) (a + j - 1) / (a + b + j - 1). */
-static void beta_nodes_have_the_moments_of_beta(void **state)
+TEST(beta_nodes_have_the_moments_of_beta)
 {
-    (void)state;
     static const double cases[][2] = {{0.7, 5.0}, {0.5, 2.0},  {0.31, 0.01}, {0.999, 0.7},
                                       {0.8, 1e6}, {1e-6, 3.0}, {0.6, 1.0},   {0.9, 170.0}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -89,9 +86,8 @@ static void beta_nodes_have_the_moments_of_beta(void **state)
     }
 }
 
-static void at_its_limits_the_law_is_one_value(void **state)
+TEST(at_its_limits_the_law_is_one_value)
 {
-    (void)state;
     static const struct {
         const char *spec;
         double alpha;
@@ -109,9 +105,8 @@ static void at_its_limits_the_law_is_one_value(void **state)
     }
 }
 
-static void two_nodes_are_the_two_values(void **state)
+TEST(two_nodes_are_the_two_values)
 {
-    (void)state;
     double alpha[SPEC_ALPHA_NODES], weight[SPEC_ALPHA_NODES];
     int n;
     const spec_alpha_law law = law_of("two?spread=0.3", 0.7);
@@ -122,9 +117,8 @@ static void two_nodes_are_the_two_values(void **state)
     assert_same(weight[0] + weight[1], 1.0);
 }
 
-static void wrong_laws_are_refused(void **state)
+TEST(wrong_laws_are_refused)
 {
-    (void)state;
     static const struct {
         const char *spec;
         double alpha;
@@ -147,17 +141,4 @@ static void wrong_laws_are_refused(void **state)
         assert_string_equal(error.text, cases[c].text);
         assert_same(law.mean, 0.0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(beta_draws_have_their_law),
-        cmocka_unit_test(two_values_are_equally_likely),
-        cmocka_unit_test(beta_nodes_have_the_moments_of_beta),
-        cmocka_unit_test(at_its_limits_the_law_is_one_value),
-        cmocka_unit_test(two_nodes_are_the_two_values),
-        cmocka_unit_test(wrong_laws_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

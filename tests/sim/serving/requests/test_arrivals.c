@@ -29,9 +29,8 @@ static spec_arrivals arrivals_of(const char *spec, double rate)
 
 /* Gaps in cells of equal probability. With the shape cv^2 in place of 1/cv^2 the first cell alone
  * is off by tens of standard errors. */
-static void gaps_have_their_law(void **state)
+TEST(gaps_have_their_law)
 {
-    (void)state;
     static const struct {
         const char *spec;
         double shape;
@@ -63,9 +62,8 @@ static int cell_of(int n)
 
 /* A second route: the number of arrivals in a second, one second in two so that windows do not
  * touch. Gamma gaps of the same mean fail: with cv 2 the variance is about four times as large. */
-static void poisson_arrivals_in_a_second_are_poisson(void **state)
+TEST(poisson_arrivals_in_a_second_are_poisson)
 {
-    (void)state;
     const double rate = 6.3;
     const spec_arrivals arrivals = arrivals_of("poisson", rate);
     uint64_t counts[COUNTS] = {0};
@@ -84,9 +82,8 @@ static void poisson_arrivals_in_a_second_are_poisson(void **state)
     gsl_rng_free(rng);
 }
 
-static void another_rate_scales_the_same_gaps(void **state)
+TEST(another_rate_scales_the_same_gaps)
 {
-    (void)state;
     static const char *const specs[] = {"poisson", "gamma?cv=3.1", "even"};
     for (int s = 0; s < 3; s++) {
         const spec_arrivals slow = arrivals_of(specs[s], 0.5), fast = arrivals_of(specs[s], 8.0);
@@ -98,24 +95,21 @@ static void another_rate_scales_the_same_gaps(void **state)
     }
 }
 
-static void even_arrivals_have_equal_gaps(void **state)
+TEST(even_arrivals_have_equal_gaps)
 {
-    (void)state;
     const spec_arrivals arrivals = arrivals_of("even", 4.0);
     for (int i = 0; i < 3; i++) assert_same(spec_arrivals_gap(&arrivals, NULL), 0.25);
 }
 
-static void without_a_process_all_arrive_at_once(void **state)
+TEST(without_a_process_all_arrive_at_once)
 {
-    (void)state;
     const spec_arrivals none = {0};
     assert_int_equal(none.kind, SPEC_ARRIVALS_AT_ONCE);
     assert_same(spec_arrivals_gap(&none, NULL), 0.0);
 }
 
-static void wrong_processes_and_rates_are_refused(void **state)
+TEST(wrong_processes_and_rates_are_refused)
 {
-    (void)state;
     static const struct {
         const char *spec;
         double rate;
@@ -140,17 +134,4 @@ static void wrong_processes_and_rates_are_refused(void **state)
         assert_string_equal(error.text, cases[c].text);
         assert_int_equal(arrivals.kind, SPEC_ARRIVALS_AT_ONCE);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gaps_have_their_law),
-        cmocka_unit_test(poisson_arrivals_in_a_second_are_poisson),
-        cmocka_unit_test(another_rate_scales_the_same_gaps),
-        cmocka_unit_test(even_arrivals_have_equal_gaps),
-        cmocka_unit_test(without_a_process_all_arrive_at_once),
-        cmocka_unit_test(wrong_processes_and_rates_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

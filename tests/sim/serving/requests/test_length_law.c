@@ -27,9 +27,8 @@ static double probability_of(const spec_length_law *law, int n)
 
 /* Draws in cells of at least 20 expected counts. With lengths rounded down, or to the nearest
  * number, the short laws are off by more than ten standard errors in their first cells. */
-static void draws_have_the_exact_law(void **state)
+TEST(draws_have_the_exact_law)
 {
-    (void)state;
     static const char *const specs[] = {"lognormal?mean=512&sigma=1",
                                         "lognormal?mean=3.3&sigma=0.7",
                                         "lognormal?mean=40&sigma=1.5&most=5000",
@@ -75,9 +74,8 @@ static double rounds_to(double x, void *parameters)
     return chance > 0.0 ? chance * gsl_ran_lognormal_pdf(x, p[0], p[1]) : 0.0;
 }
 
-static void the_lognormal_law_is_the_integral_of_its_rounding(void **state)
+TEST(the_lognormal_law_is_the_integral_of_its_rounding)
 {
-    (void)state;
     static const char *const specs[] = {"lognormal?mean=9.3&sigma=0.7",
                                         "lognormal?mean=512&sigma=1",
                                         "lognormal?mean=77&sigma=0.27"};
@@ -95,9 +93,8 @@ static void the_lognormal_law_is_the_integral_of_its_rounding(void **state)
     gsl_integration_workspace_free(work);
 }
 
-static void means_are_those_of_the_law_and_of_the_spec(void **state)
+TEST(means_are_those_of_the_law_and_of_the_spec)
 {
-    (void)state;
     static const struct {
         const char *spec;
         double mean, tolerance; /* of the spec, and of lengths that are kept within 1..most */
@@ -126,16 +123,14 @@ static void means_are_those_of_the_law_and_of_the_spec(void **state)
     }
 }
 
-static void the_longest_length_has_the_whole_tail(void **state)
+TEST(the_longest_length_has_the_whole_tail)
 {
-    (void)state;
     const spec_length_law law = law_of("geometric?mean=300&most=1500");
     assert_near(probability_of(&law, 1500), pow(1.0 - 1.0 / 300.0, 1499.0), 1e-9);
 }
 
-static void a_number_is_itself_and_draws_nothing(void **state)
+TEST(a_number_is_itself_and_draws_nothing)
 {
-    (void)state;
     spec_length_law law;
     assert_int_equal(spec_length_law_init(&law, "0", 0, NULL), GSL_SUCCESS);
     assert_int_equal(spec_length_law_draw(&law, NULL), 0);
@@ -143,9 +138,8 @@ static void a_number_is_itself_and_draws_nothing(void **state)
     assert_int_equal(spec_length_law_draw(&law, NULL), SPEC_LENGTH_MAX);
 }
 
-static void wrong_laws_are_refused(void **state)
+TEST(wrong_laws_are_refused)
 {
-    (void)state;
     static const struct {
         const char *spec, *text;
     } cases[] = {
@@ -187,17 +181,4 @@ static void wrong_laws_are_refused(void **state)
         assert_int_equal(law.kind, SPEC_LENGTH_OF_ROW);
         assert_true(isnan(spec_length_law_mean(&law)) && isnan(spec_length_law_above(&law, 3)));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(draws_have_the_exact_law),
-        cmocka_unit_test(the_lognormal_law_is_the_integral_of_its_rounding),
-        cmocka_unit_test(means_are_those_of_the_law_and_of_the_spec),
-        cmocka_unit_test(the_longest_length_has_the_whole_tail),
-        cmocka_unit_test(a_number_is_itself_and_draws_nothing),
-        cmocka_unit_test(wrong_laws_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

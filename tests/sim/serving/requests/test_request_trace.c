@@ -67,9 +67,8 @@ static const struct {
      "\"arrival_time_ns\": 4296926808}\n"},
 };
 
-static void every_format_is_recognised_by_its_columns(void **state)
+TEST(every_format_is_recognised_by_its_columns)
 {
-    (void)state;
     for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
         spec_request_trace trace = trace_of(formats[f].text);
         assert_string_equal(trace.format, formats[f].format);
@@ -83,9 +82,8 @@ static void every_format_is_recognised_by_its_columns(void **state)
     }
 }
 
-static void requests_without_an_output_are_counted_and_left_out(void **state)
+TEST(requests_without_an_output_are_counted_and_left_out)
 {
-    (void)state;
     spec_request_trace trace =
         trace_of("Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
                  "3,GPT-4,300,0,300,API log\n5,ChatGPT,472,18,490,API log\n"
@@ -97,9 +95,8 @@ static void requests_without_an_output_are_counted_and_left_out(void **state)
     spec_request_trace_free(&trace);
 }
 
-static void a_file_without_times_has_lengths_alone(void **state)
+TEST(a_file_without_times_has_lengths_alone)
 {
-    (void)state;
     spec_request_trace trace = trace_of("num_prefill_tokens,num_decode_tokens,num_total_tokens,"
                                         "pd_ratio\n3772,54,3826,69.85\n2015,156,2171,12.91\n");
     assert_null(trace.arrival);
@@ -108,9 +105,8 @@ static void a_file_without_times_has_lengths_alone(void **state)
     spec_request_trace_free(&trace);
 }
 
-static void measured_times_are_arrays_of_their_own(void **state)
+TEST(measured_times_are_arrays_of_their_own)
 {
-    (void)state;
     spec_request_trace trace =
         trace_of("{\"input_toks\": 1, \"output_toks\": 2, \"arrival_time\": 5.5, \"queued_ts\": "
                  "7.5, \"scheduled_ts\": 8.5, \"first_token_ts\": 9.5, \"last_token_ts\": 11}\n");
@@ -126,9 +122,9 @@ static void measured_times_are_arrays_of_their_own(void **state)
 }
 
 /* Random requests in CSV and in JSON, read back. Enough of them that arrays grow. */
-static void requests_come_back_as_they_were_written(void **state)
+TEST(requests_come_back_as_they_were_written, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
 {
-    (void)state;
     enum { N = 5000 };
     spec_rng_state rng = spec_rng_stream_state(spec_test_seed(), 1);
     double arrival[N], time = 0.0;
@@ -159,9 +155,8 @@ static void requests_come_back_as_they_were_written(void **state)
     }
 }
 
-static void a_measured_run_of_an_engine_is_read(void **state)
+TEST(a_measured_run_of_an_engine_is_read)
 {
-    (void)state;
     char path[4096];
     spec_test_data(path, sizeof path, "serving/RTX4090_Llama-3.1-8B.jsonl");
     spec_request_trace trace;
@@ -179,9 +174,8 @@ static void a_measured_run_of_an_engine_is_read(void **state)
 #define HEAD "arrival,prompt,output\n"
 #define SIM "{\"input_toks\": 5, \"output_toks\": 5, \"arrival_time\": 1"
 
-static void every_mistake_has_its_line(void **state)
+TEST(every_mistake_has_its_line)
 {
-    (void)state;
     static const struct {
         const char *text, *error;
     } cases[] = {
@@ -251,9 +245,8 @@ static void every_mistake_has_its_line(void **state)
     }
 }
 
-static void too_many_columns_are_refused(void **state)
+TEST(too_many_columns_are_refused)
 {
-    (void)state;
     char text[1000];
     memset(text, ',', 300);
     strcpy(text + 300, "\n");
@@ -263,31 +256,12 @@ static void too_many_columns_are_refused(void **state)
     assert_string_equal(error.text, "x:1: has more than 256 columns");
 }
 
-static void a_missing_file_is_named(void **state)
+TEST(a_missing_file_is_named, .setup = spec_folder_enter, .teardown = spec_folder_leave)
 {
-    (void)state;
     spec_request_trace trace;
     spec_error error = {""};
     assert_int_equal(spec_request_trace_load(&trace, "none.csv", &error), GSL_EFAILED);
     assert_string_equal(error.text, "none.csv: No such file or directory");
     assert_int_equal(spec_request_trace_load(&trace, "/dev/null", &error), GSL_EINVAL);
     assert_string_equal(error.text, "/dev/null: is empty");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_format_is_recognised_by_its_columns),
-        cmocka_unit_test(requests_without_an_output_are_counted_and_left_out),
-        cmocka_unit_test(a_file_without_times_has_lengths_alone),
-        cmocka_unit_test(measured_times_are_arrays_of_their_own),
-        cmocka_unit_test_setup_teardown(requests_come_back_as_they_were_written, spec_folder_enter,
-                                        spec_folder_leave),
-        cmocka_unit_test(a_measured_run_of_an_engine_is_read),
-        cmocka_unit_test(every_mistake_has_its_line),
-        cmocka_unit_test(too_many_columns_are_refused),
-        cmocka_unit_test_setup_teardown(a_missing_file_is_named, spec_folder_enter,
-                                        spec_folder_leave),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

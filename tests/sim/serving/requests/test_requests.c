@@ -37,9 +37,8 @@ static int take(spec_request *ret, int n, const spec_requests *requests, uint64_
 
 /* ---- laws ------------------------------------------------------------------------------------ */
 
-static void a_stream_gives_the_same_requests_again(void **state)
+TEST(a_stream_gives_the_same_requests_again)
 {
-    (void)state;
     const spec_requests requests =
         requests_of("gamma?cv=2", "lognormal", "geometric", "beta?concentration=5");
     static spec_request a[N], b[N];
@@ -57,9 +56,8 @@ static void a_stream_gives_the_same_requests_again(void **state)
 }
 
 /* Common random numbers: another law changes its own draws alone. */
-static void laws_have_random_streams_of_their_own(void **state)
+TEST(laws_have_random_streams_of_their_own)
 {
-    (void)state;
     static spec_request a[N], b[N];
     const spec_requests one = requests_of("poisson", "lognormal", "geometric", "beta");
     const spec_requests other = requests_of("poisson", "lognormal", "77", "two?spread=0.1");
@@ -76,9 +74,8 @@ static void laws_have_random_streams_of_their_own(void **state)
 }
 
 /* Outputs and prompts of a stream against the law for theory. */
-static void outputs_have_the_law_for_theory(void **state)
+TEST(outputs_have_the_law_for_theory)
 {
-    (void)state;
     const spec_requests requests =
         requests_of("poisson", "uniform?low=5&high=15", "lognormal?mean=60&sigma=0.9", "beta");
     spec_requests_law law;
@@ -114,9 +111,8 @@ static void outputs_have_the_law_for_theory(void **state)
     spec_requests_law_free(&law);
 }
 
-static void the_law_of_a_number_is_one_length(void **state)
+TEST(the_law_of_a_number_is_one_length)
 {
-    (void)state;
     const spec_requests requests = requests_of("poisson", "0", "256", "one");
     spec_requests_law law;
     assert_int_equal(spec_requests_law_init(&law, &requests, NULL), GSL_SUCCESS);
@@ -143,9 +139,8 @@ static spec_request_trace trace_of_rows(void)
     return (spec_request_trace){.n = ROWS, .arrival = times, .prompt = prompts, .output = outputs};
 }
 
-static void a_trace_comes_in_its_order_and_ends(void **state)
+TEST(a_trace_comes_in_its_order_and_ends)
 {
-    (void)state;
     const spec_request_trace trace = trace_of_rows();
     spec_requests requests = {
         .arrivals = {.kind = SPEC_ARRIVALS_TRACE}, .speed = 4.0, .opt_trace = &trace};
@@ -161,9 +156,8 @@ static void a_trace_comes_in_its_order_and_ends(void **state)
 }
 
 /* With a rate, rows are drawn uniformly, and prompt and output stay together. */
-static void a_rate_draws_whole_rows_of_a_trace(void **state)
+TEST(a_rate_draws_whole_rows_of_a_trace)
 {
-    (void)state;
     const spec_request_trace trace = trace_of_rows();
     spec_requests requests = requests_of("poisson", "1", "1", "one");
     requests.prompt = requests.output = (spec_length_law){0};
@@ -188,9 +182,8 @@ static void a_rate_draws_whole_rows_of_a_trace(void **state)
     assert_near(last, 40000 / 4.0, 0.05);
 }
 
-static void the_law_of_rows_is_their_shares(void **state)
+TEST(the_law_of_rows_is_their_shares)
 {
-    (void)state;
     const spec_request_trace trace = trace_of_rows();
     spec_requests requests = {
         .arrivals = {.kind = SPEC_ARRIVALS_TRACE}, .speed = 1.0, .opt_trace = &trace};
@@ -217,9 +210,8 @@ static void the_law_of_rows_is_their_shares(void **state)
     spec_requests_law_free(&law);
 }
 
-static void without_arrivals_all_are_there_at_once(void **state)
+TEST(without_arrivals_all_are_there_at_once)
 {
-    (void)state;
     const spec_request_trace trace = trace_of_rows();
     spec_requests requests = {.opt_trace = &trace};
     static spec_request got[N];
@@ -241,9 +233,8 @@ static spec_accepted_lengths accepted_of(const char *text)
     return accepted;
 }
 
-static void requests_replay_accepted_lengths_drawn_uniformly(void **state)
+TEST(requests_replay_accepted_lengths_drawn_uniformly)
 {
-    (void)state;
     spec_accepted_lengths accepted =
         accepted_of("{\"prompt_token_ids\": [1, 2], \"acc\": {\"acc_len\": [1, 3, 2, 1, 1]}}\n"
                     "{\"prompt_token_ids\": [1, 2, 3], \"acc\": {\"acc_len\": [1, 1, 2]}}\n"
@@ -304,9 +295,8 @@ static void refused(const spec_requests *requests, const char *text)
     assert_string_equal(error.text, text);
 }
 
-static void missing_parts_are_refused(void **state)
+TEST(missing_parts_are_refused)
 {
-    (void)state;
     spec_accepted_lengths accepted = accepted_of("1 2 3\n");
     spec_request_trace trace = trace_of_rows();
     spec_requests requests = requests_of("poisson", "5", "5", "one");
@@ -332,21 +322,4 @@ static void missing_parts_are_refused(void **state)
     trace.arrival = NULL;
     refused(&requests, "the trace has lengths but no times of arrival: give a rate");
     spec_accepted_lengths_free(&accepted);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stream_gives_the_same_requests_again),
-        cmocka_unit_test(laws_have_random_streams_of_their_own),
-        cmocka_unit_test(outputs_have_the_law_for_theory),
-        cmocka_unit_test(the_law_of_a_number_is_one_length),
-        cmocka_unit_test(a_trace_comes_in_its_order_and_ends),
-        cmocka_unit_test(a_rate_draws_whole_rows_of_a_trace),
-        cmocka_unit_test(the_law_of_rows_is_their_shares),
-        cmocka_unit_test(without_arrivals_all_are_there_at_once),
-        cmocka_unit_test(requests_replay_accepted_lengths_drawn_uniformly),
-        cmocka_unit_test(missing_parts_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

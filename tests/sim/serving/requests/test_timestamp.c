@@ -8,9 +8,8 @@
 #include <time.h>
 
 /* Known answers from `date -u -d TEXT +%s`. */
-static void dates_are_seconds_since_1970(void **state)
+TEST(dates_are_seconds_since_1970)
 {
-    (void)state;
     static const struct {
         const char *text;
         int64_t seconds;
@@ -36,9 +35,8 @@ static void dates_are_seconds_since_1970(void **state)
 }
 
 /* A second route: the C library's calendar, day by day over 800 years. */
-static void every_day_agrees_with_the_c_library(void **state)
+TEST(every_day_agrees_with_the_c_library)
 {
-    (void)state;
     for (int64_t day = 0; day < 800 * 365; day++) {
         const time_t seconds = (time_t)(day * 86400 + 45296);
         struct tm tm;
@@ -50,9 +48,8 @@ static void every_day_agrees_with_the_c_library(void **state)
     }
 }
 
-static void numbers_are_times_in_any_unit(void **state)
+TEST(numbers_are_times_in_any_unit)
 {
-    (void)state;
     static const char *const texts[] = {"0", "12.75", "-3", "1787267980.0827403", "1e3"};
     static const double values[] = {0.0, 12.75, -3.0, 1787267980.0827403, 1000.0};
     for (int i = 0; i < 5; i++) {
@@ -63,9 +60,8 @@ static void numbers_are_times_in_any_unit(void **state)
     }
 }
 
-static void differences_keep_small_fractions(void **state)
+TEST(differences_keep_small_fractions)
 {
-    (void)state;
     spec_timestamp from, to;
     assert_true(spec_timestamp_parse(&from, "2023-11-16 18:17:03.9799600"));
     assert_true(spec_timestamp_parse(&to, "2023-11-16 18:17:04.0319600"));
@@ -75,9 +71,8 @@ static void differences_keep_small_fractions(void **state)
     assert_same(spec_timestamp_difference(&from, &to), 0.5);
 }
 
-static void other_texts_are_no_times(void **state)
+TEST(other_texts_are_no_times)
 {
-    (void)state;
     static const char *const texts[] = {"",
                                         "nan",
                                         "inf",
@@ -108,16 +103,4 @@ static void other_texts_are_no_times(void **state)
         if (spec_timestamp_parse(&time, texts[i])) fail_msg("'%s' is read", texts[i]);
         assert_true(time.seconds == 0 && time.rest == 0.0 && !time.date);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dates_are_seconds_since_1970),
-        cmocka_unit_test(every_day_agrees_with_the_c_library),
-        cmocka_unit_test(numbers_are_times_in_any_unit),
-        cmocka_unit_test(differences_keep_small_fractions),
-        cmocka_unit_test(other_texts_are_no_times),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The main of every test program: chooses tests by name and tag, and runs them suite by suite. */
+#include "tests/support/support.h"
+
+#include "conformance/samplers/supervisor.h"
+#include "tests/support/simulated_card.h"
+
+#include <argp.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum { SKIP_TAG = 256, SECONDS };
+
+static const char *const tag_name[] = {"slow", "statistics", "simulator", "plugin"};
+enum { N_TAGS = sizeof tag_name / sizeof tag_name[0] };
+
+/* Variables that change what a test does: a failure prints those that are set. */
+static const char *const variable[] = {"SPECLAB",      "SPECLAB_DATA", "SPEC_TEST_LONG",
+                                       "SPECLAB_CARD", "SIM_LIBRARY",  "SIM_ORDER",
+                                       "SIM_SEED",     "SIM_COMPARE",  "SIM_CAPABILITY"};
+
+static spec_test_case *first, **end = &first, *current;
+static bool prints_seconds;
+
+void spec_test_add(spec_test_case *test)
+{
+    *end = test;
+    end = &test->next;
+}
+
+void spec_test_skip(const char *file, int line)
+{
+    if (current != NULL) current->passed = true;
+    _skip(file, line);
+}
+
+uint64_t spec_test_seed(void)
+{
+    const char *text = getenv("SPEC_TEST_SEED");
+    return text != NULL ? strtoull(text, NULL, 10) : 42;
+}
+
+typedef struct {
+    const char *suite, *only; /* a suite's name; patterns, separated by commas; NULL: all */
+    unsigned tags, skipped_tags;
+    bool lists;
+} choice;
+
+static unsigned tags_of(const spec_test_case *test)
+{
+    return test->tags | test->suite->tags;
+}
+
+/* "decode" of tests/sim/test_decode.c. */
+static const char *suite_name(const spec_test_case *test)
+{
+    static char name[NAME_MAX + 1];
+    const char *slash = strrchr(test->file, '/'), *base = slash != NULL ? slash + 1 : test->file;
+    snprintf(name, sizeof name, "%s", strncmp(base, "test_", 5) == 0 ? base + 5 : base);
+    name[strcspn(name, ".")] = '\0';
+    return name;
+}
+
+static bool matches(const char *patterns, const spec_test_case *test)
+{
+    const char *suite = suite_name(test);
+    char whole[2 * NAME_MAX], pattern[2 * NAME_MAX];
+    snprintf(whole, sizeof whole, "%s/%s", suite, test->name);
+    for (const char *at = patterns; *at != '\0'; at += *at == ',') {
+        const size_t n = strcspn(at, ",");
+        snprintf(pattern, sizeof pattern, "%.*s", (int)n, at);
+        at += n;
+        if (fnmatch(pattern, whole, 0) == 0 || fnmatch(pattern, suite, 0) == 0 ||
+            fnmatch(pattern, test->name, 0) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool chosen(const choice *by, const spec_test_case *test)
+{
+    const unsigned tags = tags_of(test);
+    return (by->tags == 0 || (tags & by->tags) != 0) && (tags & by->skipped_tags) == 0 &&
+           (by->suite == NULL || strcmp(by->suite, suite_name(test)) == 0) &&
+           (by->only == NULL || matches(by->only, test));
+}
+
+static void print_test(const spec_test_case *test)
+{
+    printf("%s/%s %s:%d", suite_name(test), test->name, test->file, test->line);
+    for (int i = 0; i < N_TAGS; i++)
+        if ((tags_of(test) >> i & 1U) != 0) printf(" %s", tag_name[i]);
+    putchar('\n');
+}
+
+/* ---- A run ----------------------------------------------------------------------------------- */
+
+static int set_up(void **state)
+{
+    current = *state;
+    *state = NULL;
+    spec_test_fixture *before =
+        current->setup != NULL ? current->setup : current->suite->before_each;
+    return before != NULL ? before(state) : 0;
+}
+
+/* Processor time of this process and of its children that have ended. */
+static double seconds_used(void)
+{
+    static const int who[] = {RUSAGE_SELF, RUSAGE_CHILDREN};
+    double seconds = 0.0;
+    for (int i = 0; i < 2; i++) {
+        struct rusage use;
+        getrusage(who[i], &use);
+        seconds += (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+                   1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
+    }
+    return seconds;
+}
+
+static void run(void **state)
+{
+    const double begin = seconds_used();
+    current->run(state);
+    current->passed = true;
+    if (prints_seconds)
+        printf("%8.2f s  %s/%s\n", seconds_used() - begin, suite_name(current), current->name);
+}
+
+static int tear_down(void **state)
+{
+    spec_test_fixture *after =
+        current->teardown != NULL ? current->teardown : current->suite->after_each;
+    const int code = after != NULL ? after(state) : 0;
+    if (code != 0) current->passed = false;
+    return code;
+}
+
+static void print_command(const spec_test_case *test, const char *program)
+{
+    fprintf(stderr, "%s:%d: repeat: SPEC_TEST_SEED=%" PRIu64, test->file, test->line,
+            spec_test_seed());
+    for (size_t i = 0; i < sizeof variable / sizeof variable[0]; i++)
+        if (getenv(variable[i]) != NULL)
+            fprintf(stderr, " %s=%s", variable[i], getenv(variable[i]));
+    fprintf(stderr, " %s --only %s/%s\n", program, suite_name(test), test->name);
+}
+
+/* The chosen tests of the suite of `begin`; returns whether all passed. */
+static bool run_suite(spec_test_case *begin, const choice *by, const char *program)
+{
+    const spec_test_suite *suite = begin->suite;
+    struct CMUnitTest *tests = NULL;
+    size_t n = 0;
+    for (spec_test_case *test = begin; test != NULL && test->suite == suite; test = test->next) {
+        if (!chosen(by, test)) continue;
+        tests = realloc(tests, (n + 1) * sizeof *tests);
+        if (tests == NULL) abort();
+        tests[n++] = (struct CMUnitTest){test->name, run, set_up, tear_down, test};
+    }
+    if (n == 0) return true;
+    if ((suite->tags & SIMULATOR) != 0) spec_simulated_card();
+    const bool good =
+        _cmocka_run_group_tests(suite_name(begin), tests, n, suite->setup, suite->teardown) == 0;
+    for (size_t i = 0; i < n && !good; i++) {
+        const spec_test_case *test = tests[i].initial_state;
+        if (!test->passed) print_command(test, program);
+    }
+    free(tests);
+    return good;
+}
+
+/* ---- The command line ------------------------------------------------------------------------ */
+
+static unsigned tags_named(char *text, struct argp_state *state)
+{
+    unsigned tags = 0;
+    for (char *name = strtok(text, ","); name != NULL; name = strtok(NULL, ",")) {
+        int i = 0;
+        while (i < N_TAGS && strcmp(name, tag_name[i]) != 0) i++;
+        if (i == N_TAGS) argp_error(state, "there is no tag '%s'", name);
+        tags |= 1U << i;
+    }
+    return tags;
+}
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    choice *by = state->input;
+    switch (key) {
+    case 'l': by->lists = true; return 0;
+    case 's': by->suite = value; return 0;
+    case 'o': by->only = value; return 0;
+    case SECONDS: prints_seconds = true; return 0;
+    case 't': by->tags = tags_named(value, state); return 0;
+    case SKIP_TAG: by->skipped_tags = tags_named(value, state); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    spec_supervisor_main(argc, argv);
+    static const struct argp_option options[] = {
+        {"list", 'l', NULL, 0, "List the tests with their places and tags, and run none", 0},
+        {"suite", 's', "NAME", 0, "The tests of one file: 'decode' is test_decode.c", 0},
+        {"only", 'o', "PATTERN,...", 0, "Tests or suites of these names: 'decode/*', '*mass*'", 0},
+        {"tag", 't', "TAG,...", 0, "Tests with one of: slow, statistics, simulator, plugin", 0},
+        {"skip-tag", SKIP_TAG, "TAG,...", 0, "Tests with none of these", 0},
+        {"seconds", SECONDS, NULL, 0, "Print each test's processor seconds", 0},
+        {0}};
+    static const struct argp argp = {
+        options, parse, NULL, "Run the tests of one folder: all, or those that are chosen.",
+        NULL,    NULL,  NULL};
+    choice by = {0};
+    argp_parse(&argp, argc, argv, 0, NULL, &by);
+
+    int n = 0, failed = 0;
+    const spec_test_suite *suite = NULL;
+    for (spec_test_case *test = first; test != NULL; test = test->next) {
+        if (!chosen(&by, test)) continue;
+        n++;
+        if (by.lists)
+            print_test(test);
+        else if (test->suite != suite && !run_suite(test, &by, argv[0]))
+            failed++;
+        suite = test->suite;
+    }
+    if (n == 0 && !by.lists) fprintf(stderr, "%s: no test matches\n", argv[0]);
+    return n == 0 && !by.lists ? 2 : failed > 0;
+}
