@@ -6,10 +6,13 @@
 #include "tests/support/simulated_card.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <fnmatch.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { SKIP_TAG = 256, SECONDS };
 
@@ -172,6 +175,19 @@ static bool run_suite(spec_test_case *begin, const choice *by, const char *progr
     return good;
 }
 
+/* The same in a process of its own: suites share neither variables nor devices. */
+static bool run_apart(spec_test_case *begin, const choice *by, const char *program)
+{
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) exit(!run_suite(begin, by, program));
+    int status = 1;
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    if (WIFSIGNALED(status))
+        fprintf(stderr, "%s --suite %s: signal %d\n", program, suite_name(begin), WTERMSIG(status));
+    return status == 0;
+}
+
 /* ---- The command line ------------------------------------------------------------------------ */
 
 static unsigned tags_named(char *text, struct argp_state *state)
@@ -224,7 +240,7 @@ int main(int argc, char **argv)
         n++;
         if (by.lists)
             print_test(test);
-        else if (test->suite != suite && !run_suite(test, &by, argv[0]))
+        else if (test->suite != suite && !run_apart(test, &by, argv[0]))
             failed++;
         suite = test->suite;
     }
