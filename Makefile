@@ -20,6 +20,8 @@ CC_asan := clang
 CC_tsan := clang
 CC_arm64 := aarch64-linux-gnu-gcc
 CC      := $(if $(filter default undefined,$(origin CC)),$(or $(CC_$(CONFIG)),gcc),$(CC))
+# Where ccache is installed, a file that was compiled before with the same options is not again.
+CACHE   := $(shell command -v ccache)
 VERSION := 0.1.0
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
     -Wmissing-prototypes -Wvla
@@ -100,7 +102,7 @@ libraries-to-test:
 $(BUILD)/%.o: %.c $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  CC $<"
-	$(Q)$(CC) $(CPPFLAGS) $(LIB_CPPFLAGS) $(ALL_CFLAGS) \
+	$(Q)$(CACHE) $(CC) $(CPPFLAGS) $(LIB_CPPFLAGS) $(ALL_CFLAGS) \
 	    $(ISA_$(lastword $(subst _, ,$(basename $<)))) -MMD -MP -c -o $@ $<
 
 # Kernels for one instruction set are in files *_avx2.c, *_avx512.c, *_vnni.c, *_neon.c and
@@ -207,15 +209,15 @@ $(SIM_PLANTED_TEXTS): $(call ptx_of,$(PLANTED))
 $(BUILD)/sim/%.o: %.c | libraries-to-build
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  CC $<"
-	$(Q)$(GCC) $(SIM_FLAGS) $(CFLAGS_$(CONFIG)) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CACHE) $(GCC) $(SIM_FLAGS) $(CFLAGS_$(CONFIG)) $(CFLAGS) -MMD -MP -c -o $@ $<
 $(BUILD)/sim/%.o: %.cu | libraries-to-build
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  CC $<"
-	$(Q)$(GCC) $(SIM_KERNEL) $(CFLAGS_$(CONFIG)) $(CFLAGS) $(SIM_SHARED) -MMD -MP -c -o $@ -x c $<
+	$(Q)$(CACHE) $(GCC) $(SIM_KERNEL) $(CFLAGS_$(CONFIG)) $(CFLAGS) $(SIM_SHARED) -MMD -MP -c -o $@ -x c $<
 $(BUILD)/watched/%.o: %.cu | libraries-to-build
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  CC $< (watched)"
-	$(Q)$(GCC) $(SIM_KERNEL) -O1 -g -fsanitize=thread -MMD -MP -c -o $@ -x c $<
+	$(Q)$(CACHE) $(GCC) $(SIM_KERNEL) -O1 -g -fsanitize=thread -MMD -MP -c -o $@ -x c $<
 $(SIMULATOR)/libcuda.so: $(SIM_DRIVER) $(SIM_TABLE) $(KERNELS:%.cu=$(BUILD)/sim/%.o)
 $(SIMULATOR)/libcuda_watched.so: $(SIM_DRIVER) $(SIM_TABLE) $(SIM_WATCH) \
     $(KERNELS:%.cu=$(BUILD)/watched/%.o)
@@ -326,6 +328,8 @@ $(BUILD)/tests/cli/test: $(patsubst %,$(BUILD)/cli/%.o,option_hints report/html_
     figures/gnuplot)
 $(TEST_OBJ) $(SUPPORT_OBJ): | libraries-to-test
 $(TEST_OBJ) $(SUPPORT_OBJ): CFLAGS_release := $(TEST_FLAGS)
+# They compile quickly; of undefined behaviour only the product's counts.
+$(TEST_OBJ): CFLAGS_asan := -O0 -g1 -fsanitize=address -fno-omit-frame-pointer
 # gcc 12 for arm64 fails on some loops of tests at -O3.
 $(TEST_OBJ): CFLAGS_arm64 := $(TEST_FLAGS)
 link_tests = $(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -Wl,-rpath,$(abspath $(BUILD)) $(LIB_SO) \
@@ -415,7 +419,7 @@ unit: tests ## build and run the unit tests (SKIP_TAG= all of them; CONFIG=asan)
 .PHONY: check-long
 check-long: tests ## unit tests with samples 20 times as large, and all GPU kernel tests
 	@SPECLAB=$(BIN) SPEC_TEST_LONG=20 tests/run.sh $(TESTS)
-	@$(MAKE) --no-print-directory gpu-full
+	@$(MAKE) --no-print-directory gpu-check
 
 # clang 14's leak check crashes now and then where it follows thread-local memory of libraries that
 # a program opens.
@@ -423,27 +427,23 @@ ifeq ($(CONFIG),asan)
 export ASAN_OPTIONS ?= intercept_tls_get_addr=0
 endif
 
-# Tests of GPU kernels run here in reverse order alone: `make unit` has the other one.
+# The simulated GPU's tests run here in reverse order alone: `make unit` has the other one.
 .PHONY: sanitize unit-but-gpu
 sanitize: ## the tests under the address, undefined and thread sanitizers
 	@.ci/libraries build tests plot sanitize
 	@$(MAKE) --no-print-directory CONFIG=asan unit-but-gpu
-	@if tests/changed.sh gpu $(GPU_FOLDERS); then rest=; else rest=-quick; fi; \
-	    $(MAKE) --no-print-directory CONFIG=asan gpu-reverse$$rest
+	@$(MAKE) --no-print-directory CONFIG=asan gpu-reverse-quick
 	@$(MAKE) --no-print-directory gpu-races-quick
 	@$(MAKE) --no-print-directory CONFIG=tsan engine
 unit-but-gpu: tests
-	@SPECLAB=$(BIN) tests/run.sh --skip-tag simulator $(TESTS)
+	@SPECLAB=$(BIN) tests/run.sh --skip-tag simulator,$(SKIP_TAG) $(TESTS)
 
-# Files and tokenizers do not reach the GPU: its tests read weights that are in memory.
-GPU_FOLDERS := models/gpu models/transformer/engine models/transformer/kernels \
-    tests/models/gpu tests/simulator
-.PHONY: gpu-full
-gpu-full: ## all tests of the simulated GPU; records a pass in .ci/gpu_tested
+.PHONY: gpu-check
+gpu-check: ## all tests of the simulated GPU, under sanitizers, for races and on nvcc's code
 	@$(MAKE) --no-print-directory CONFIG=asan gpu-reverse
 	@$(MAKE) --no-print-directory gpu-races
 	@$(MAKE) --no-print-directory gpu-ptx
-	@tests/changed.sh --record gpu $(GPU_FOLDERS)
+	@tests/changed.sh --record gpu $(gpu_paths)
 
 # The simulated GPU runs threads, blocks and streams in another order than in the unit tests, and
 # can watch each memory access.
@@ -569,6 +569,7 @@ wheel: $(LIBRARY) ## build the Python package with its libraries into build/pyth
 	@python/wheel.sh $(VERSION) $(LIBRARY)
 python-check: wheel $(BIN) ## install the wheel into an empty virtual environment, and test it
 	@python/check.sh $(VERSION) $(LIBRARY) $(BIN)
+	@tests/changed.sh --record python $(python_paths)
 python-quick: $(LIBRARY) ## test the Python package on this build's library
 	@python/check.sh --quick $(VERSION) $(LIBRARY)
 python-docs: $(LIBRARY) $(BIN)
@@ -640,18 +641,28 @@ deb: ## Debian packages in build/deb, without tests (DEB_BUILD_OPTIONS= runs the
 deb-check: deb ## install, use and purge the Debian packages in a clean chroot, as root
 	@.ci/libraries deb-check chroot
 	@tests/deb.sh build/deb build/chroot
+	@tests/changed.sh --record deb $(deb_paths)
 
-# CI runs the check of what a newcomer types when these files have changed since it passed.
-FRESH_PATHS := README.md Makefile docs packaging web/web.mk web/sources.sh python/wheel.sh \
-    python/environment.sh cli/install.sh .ci/libraries .ci/run tests/fresh.sh tests/chroot.sh \
-    tests/docs.sh
-.PHONY: fresh-check fresh-check-changed
+# What a newcomer types, in an empty Debian.
+.PHONY: fresh-check
 fresh-check: ## try the documents' first commands in an empty Debian, as root
 	@.ci/libraries chroot
 	@tests/fresh.sh build/chroot
-	@tests/changed.sh --record fresh $(FRESH_PATHS)
-fresh-check-changed:
-	@if tests/changed.sh fresh $(FRESH_PATHS); then $(MAKE) --no-print-directory fresh-check; fi
+	@tests/changed.sh --record fresh $(fresh_paths)
+
+# Long checks that CI runs when these have changed since they passed, as `make web-changed`, or all
+# with CI_ALL=1. A check records its pass in .ci/NAME_tested. Of a document its commands count.
+# Files and tokenizers do not reach the GPU: its tests read weights that are in memory.
+gpu_paths    := models/gpu models/transformer/engine models/transformer/kernels tests/models/gpu \
+    tests/simulator
+web_paths    := web base api include tests/web
+python_paths := python api include packaging/libspeclab.map tests/python docs/python.md
+deb_paths    := packaging cli/install.sh cli/man.sh tests/deb.sh tests/chroot.sh docs/packages.md
+fresh_paths  := Makefile packaging web/web.mk web/sources.sh python/wheel.sh python/environment.sh \
+    cli/install.sh .ci/libraries tests/fresh.sh tests/chroot.sh tests/docs.sh README.md \
+    $(wildcard docs/*.md)
+%-changed:
+	@if tests/changed.sh $* $($*_paths); then $(MAKE) --no-print-directory $*-check; fi
 
 .PHONY: clean
 clean: ## remove everything that was built

@@ -104,3 +104,4 @@ web-check: web $(BIN) $(WEB_ASK) ## compare the module with this machine, and ch
 	@.ci/libraries web-check
 	@tests/web/check.sh $(BIN) $(WEB_ASK) $(WASM)/speclab.wasm
 	@tests/web/check_page.py $(PAGE) $(WASM)/speclab.wasm $(BIN)
+	@tests/changed.sh --record web $(web_paths)
