@@ -558,9 +558,11 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(LIB)
 run-fuzzers: $(FUZZERS)
 	@tests/fuzz.sh $(FUZZ_SECONDS) $(BUILD) $(FUZZERS)
 
-.PHONY: mutate
+.PHONY: mutate mutate-sample
 mutate: tests ## break the rules and formulas line by line; count breaks that tests see
 	@python3 tests/mutate/mutate.py
+mutate-sample: tests ## break 300 lines of all folders; run the tests that reach each
+	@python3 tests/mutate/mutate.py --sample 300
 
 # The Python package: pure Python over the library. Its folders are below build/python.
 .PHONY: wheel python-check python-quick python-docs

@@ -1,22 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Mutation testing of sim/verify/verify*.c and analysis/: does a test notice each changed token?
+"""Mutation testing: does a test notice each changed token?
 
 A mutant is a file with one token changed: an operator flipped, a boundary moved, a constant off by
-one, a condition negated, a statement deleted. It is compiled in a scratch folder, linked with the
-tests of its module and the release library, and run, first plainly and then under the sanitizers.
-A test that fails, crashes or hangs kills it. Survivors are printed with their line.
-tests/mutate/equivalent.txt lists those that no test can tell from the original, with the reason.
-The source tree is only read. Needs `make tests`.
+one, a condition negated, a statement deleted. A test that fails, crashes or hangs kills it.
+Survivors are printed with their line. tests/mutate/equivalent.txt lists those that no test can tell
+from the original, with the reason. The source tree is only read. Needs `make tests`.
+
+By default, all mutants of sim/verify/verify*.c and analysis/ run with the tests of their module,
+first plainly and then under the sanitizers. With --sample, some mutants of every folder run with
+all tests that reach the mutated function (reach.py), the module's own test first.
 """
 
 import argparse
 import collections
 import concurrent.futures
 import glob
+import hashlib
 import math
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,11 +28,17 @@ import tempfile
 import threading
 import time
 
+import reach
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 EQUIVALENT = os.path.join(ROOT, "tests", "mutate", "equivalent.txt")
 BUILD = os.path.join(ROOT, "build", "release")
 LIBRARY = os.path.join(BUILD, "libspeclab.a")
 WALL = 120  # seconds of wall time, for a run that sleeps; processor time has a limit of its own
+FOLDERS = "base models sim analysis conformance timing experiments api cli".split()
+FEWEST = 10  # mutants of a folder in a sample
+COMPILING = threading.Lock()  # an object that several mutants need
+LONGEST = 20  # seconds of tests that a survivor must pass, in their healthy times
 PLAIN = ["-O1"]
 SANITIZED = [
     "-O1",
@@ -138,7 +148,7 @@ def outside(code, position):
 
 def mutants_of(path):
     """(position, length, replacement, what) of every mutant of a file."""
-    with open(path, encoding="ascii") as file:
+    with open(path, encoding="utf-8") as file:
         text = file.read()
     code = visible(text)
     tokens = [m for m in TOKEN.finditer(code)]
@@ -262,9 +272,9 @@ def tokens_of(text):
     return [token.group(0) for token in found], [token.start() for token in found]
 
 
-def mutated_tokens(text, mutant):
+def mutated(text, mutant):
     position, length, replacement, _ = mutant
-    return tuple(tokens_of(text[:position] + replacement + text[position + length :])[0])
+    return text[:position] + replacement + text[position + length :]
 
 
 def listed_mutants(path, text, code, equivalents):
@@ -331,7 +341,7 @@ class Bench:
     values never written.
     """
 
-    def __init__(self, scratch, path):
+    def __init__(self, scratch, path, objects=None):
         def packages(what):
             names = ["gsl", "jansson", "libpcre2-8"]
             return subprocess.check_output(["pkg-config", what, *names], text=True).split()
@@ -352,13 +362,13 @@ class Bench:
         self.support = sorted(
             os.path.relpath(p, ROOT) for p in glob.glob(os.path.join(ROOT, "tests/support/*.c"))
         )
-        self.objects, self.limits, self.lock = {}, {}, threading.Lock()
+        self.objects, self.limits = {} if objects is None else objects, {}
 
     def object(self, source, stage):
         """The object of a test source: of the release build, or sanitized, compiled once."""
         if stage == PLAIN:
             return os.path.join(BUILD, os.path.splitext(source)[0] + ".o")
-        with self.lock:
+        with COMPILING:
             if source not in self.objects:
                 target = os.path.join(self.scratch, source.replace("/", "_") + ".o")
                 if run(["gcc"] + self.flags + stage + ["-c", "-o", target, source]) != 0:
@@ -368,18 +378,12 @@ class Bench:
 
     def fails(self, binary, seconds):
         """Whether a test program fails, within a limit on processor time."""
-        environment = dict(os.environ, OMP_NUM_THREADS="1", MALLOC_PERTURB_="165")
-        environment.pop("SPEC_TEST_LONG", None)
-        command = ["/bin/sh", "-c", f'ulimit -t {seconds}; ulimit -c 0; exec "$0"', binary]
-        try:
-            return run(command, timeout=WALL, env=environment) != 0
-        except subprocess.TimeoutExpired:
-            return True
+        return reach.fails([binary], WALL, f"ulimit -t {seconds}")
 
     def verdict(self, text, name, stages, healthy=False):
         """survived, killed, sanitized (killed by a sanitizer only), or stillborn (no compile)."""
         source, binary = (os.path.join(self.scratch, name + end) for end in (".c", ""))
-        with open(source, "w", encoding="ascii") as file:
+        with open(source, "w", encoding="utf-8") as file:
             file.write(text)
         try:
             for number, stage in enumerate(stages):
@@ -422,6 +426,169 @@ def known_equivalents():
     return known
 
 
+def sample_of(seed, n):
+    """For each folder: how many mutants are wanted, and all of its mutants in a random order.
+
+    The order comes from hashes, so that a change elsewhere does not change what is drawn.
+    """
+    commands = reach.commands()
+    order = collections.defaultdict(list)
+    for path in reach.sources(FOLDERS):
+        if path.endswith(("_neon.c", "_dotprod.c")) or path not in commands.compile:
+            continue
+        text, mutants = mutants_of(os.path.join(ROOT, path))
+        seen = collections.Counter()
+        for mutant in mutants:
+            start, end = text.rfind("\n", 0, mutant[0]), text.find("\n", mutant[0] + mutant[1])
+            key = (seed, path, mutant[2], mutant[3], text[start:end], mutant[0] - start)
+            seen[key] += 1
+            digest = hashlib.sha256(repr((key, seen[key])).encode()).digest()
+            order[path.split("/")[0]].append((digest, path, mutant))
+    total = sum(len(mutants) for mutants in order.values())
+    wanted = {f: max(FEWEST, round(n * len(order[f]) / total)) for f in FOLDERS}
+    wanted[max(wanted, key=wanted.get)] += n - sum(wanted.values())
+    return wanted, {folder: sorted(mutants) for folder, mutants in order.items()}
+
+
+class Whole:
+    """All tests, with a library and a program that contain one mutated object."""
+
+    def __init__(self, scratch, jobs):
+        self.scratch = scratch
+        self.commands = reach.commands()
+        self.tests, self.reached = reach.recorded(jobs)
+        self.passes, self.sanitized, self.lock = {}, {}, threading.Lock()
+        self.healthy = reach.prepare(os.path.join(scratch, "healthy"))
+        for programs in (False, True):
+            path = "base/bytes.c"
+            reach.relink(self.commands, path, reach.object_of(path), self.healthy, programs)
+
+    def tests_for(self, path, function):
+        """Tests that reach a function, the module's own first, then the quickest first."""
+        names = self.reached.get((path, function))
+        if names is None and ("", function) not in self.reached:
+            names = self.reached.get((path, "*"))  # a table, or a function that a macro makes
+        own = f"tests/{os.path.dirname(path)}/test_{os.path.splitext(os.path.basename(path))[0]}"
+        links = lambda test: reach.object_of(path) in self.commands.link.get(test.program, [])
+        ordered = [t for n, t in self.tests.items() if n in (names or []) or links(t)]
+        ordered.sort(key=lambda test: (test.name != own, test.seconds))
+        quick = [test for test in ordered if test.name == own or not test.slow]
+        spent, chosen = 0, []
+        for test in quick or ordered[:2]:
+            spent += test.seconds
+            if chosen and spent > LONGEST:
+                break
+            chosen.append(test)
+        return chosen
+
+    def object(self, folder, path, text):
+        """Compiles a text as the release build compiles a source, without debug data."""
+        source, target = os.path.join(folder, "source.c"), os.path.join(folder, "object.o")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(f'#line 1 "{path}"\n{text}')
+        if run(self.commands.compile[path] + ["-O2", "-g0", "-w", "-o", target, source]) != 0:
+            return None
+        with open(target, "rb") as file:
+            return file.read()
+
+    def sound(self, test):
+        """Whether a test passes without a mutation; asked once it has failed with one."""
+        with self.lock:
+            if test.name not in self.passes:
+                limit, above = 5 + 10 * test.seconds, self.scratch
+                self.passes[test.name] = not reach.run_test(
+                    test, self.healthy, limit, TMPDIR=above
+                )
+                if not self.passes[test.name]:
+                    print(f"mutate: {test.name} fails without a mutation, too: left out")
+            return self.passes[test.name]
+
+    def verdict(self, path, function, text, broken):
+        """A word of judgement, the test that kills the mutant, and the number of tests.
+
+        killed; sanitized (killed by a sanitizer only, in the module's own test); survived;
+        unreached (by no test); same (it compiles to the same code); stillborn (no compile).
+        """
+        tree = tempfile.mkdtemp(dir=self.scratch)
+        try:
+            folder = reach.prepare(tree)
+            code, tests = self.object(folder, path, broken), self.tests_for(path, function)
+            if code is None:
+                return "stillborn", "-", 0
+            changed, moved = os.path.join(folder, "object.o"), None
+            reach.relink(self.commands, path, changed, folder, False)
+            for test in tests:
+                if moved is None and (test.runs_speclab or path.startswith("cli/")):
+                    moved = reach.relink(self.commands, path, changed, folder, True)
+                limit, program = 5 + 10 * test.seconds, (moved or {}).get(test.program)
+                if reach.run_test(test, folder, limit, program, TMPDIR=tree) and self.sound(test):
+                    return "killed", test.name, len(tests)
+            if self.object(folder, path, text) == code:
+                return "same", "-", len(tests)
+            bench = Bench(self.scratch, path, self.sanitized)
+            if tests and bench.programs:
+                name = os.path.basename(tree) + "-sanitized"
+                if bench.verdict(text, name, [SANITIZED], healthy=True) == "survived":
+                    if bench.verdict(broken, name, [SANITIZED]) == "killed":
+                        return "sanitized", "-", len(tests)
+            return "survived" if tests else "unreached", "-", len(tests)
+        finally:
+            shutil.rmtree(tree)
+
+
+def sampled(options, equivalents):
+    """Judge a sample of all folders. The results file is the journal of an interrupted run."""
+    fields = ("path", "line", "function", "what", "old", "new", "verdict", "killer", "tests")
+    wanted, order = sample_of(options.seed, options.sample)
+    done = {}
+    if os.path.exists(options.results):
+        with open(options.results, encoding="utf-8") as file:
+            for line in file:
+                said = dict(zip(fields, line.rstrip("\n").split("\t")))
+                done[tuple(list(said.values())[:6])] = said
+    counts, survivors = collections.defaultdict(collections.Counter), []
+    with tempfile.TemporaryDirectory(prefix="speclab-mutate-") as scratch:
+        bench = Whole(scratch, options.jobs)
+
+        def judge(drawn):
+            _, path, mutant = drawn
+            text, _ = mutants_of(os.path.join(ROOT, path))
+            code = visible(text)
+            said = {k: str(v) for k, v in describe(path, text, code, mutant).items()}
+            if tuple(said.values()) in done:
+                return done[tuple(said.values())]
+            broken = mutated(text, mutant)
+            if listed_mutants(path, text, code, equivalents).get(tuple(tokens_of(broken)[0])):
+                verdict = "equivalent", "-", 0
+            else:
+                verdict = bench.verdict(path, said["function"], text, broken)
+            said.update(zip(fields[6:], map(str, verdict)))
+            with open(options.results, "a", encoding="utf-8") as file:
+                file.write("\t".join(said[field] for field in fields) + "\n")
+            return said
+
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            while any(wanted.values()):  # a mutant that does not compile is replaced
+                batch = sorted(d for folder in FOLDERS for d in order[folder][: wanted[folder]])
+                for folder in FOLDERS:
+                    order[folder], wanted[folder] = order[folder][wanted[folder] :], 0
+                for said in pool.map(judge, batch):
+                    folder = said["path"].split("/")[0]
+                    counts[folder][said["verdict"]] += 1
+                    wanted[folder] += said["verdict"] == "stillborn"
+                    if said["verdict"] in ("survived", "unreached"):
+                        show(said, said["verdict"] + ": ")
+    total = sum(counts.values(), collections.Counter())
+    for folder, count in list(counts.items()) + [("total", total)]:
+        alive, killed = count["survived"] + count["unreached"], count["killed"] + count["sanitized"]
+        print(
+            f"{folder:12} killed {killed} of {killed + alive}, {count['sanitized']} sanitized; "
+            f"survived {count['survived']}, not reached {count['unreached']}, "
+            f"equivalent {count['equivalent']}, same code {count['same']}"
+        )
+    return 1 if total["survived"] + total["unreached"] else 0
+
+
 def judged(path, options, equivalents):
     """Run the mutants of one file: counts of verdicts, and the list's lines without a match."""
     text, mutants = mutants_of(os.path.join(ROOT, path))
@@ -442,10 +609,8 @@ def judged(path, options, equivalents):
 
         def judge(numbered):
             number, mutant = numbered
-            position, length, replacement, _ = mutant
             stages = [PLAIN] if options.plain else [PLAIN, SANITIZED]
-            broken = text[:position] + replacement + text[position + length :]
-            return mutant, bench.verdict(broken, f"mutant{number}", stages)
+            return mutant, bench.verdict(mutated(text, mutant), f"mutant{number}", stages)
 
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             for number, (mutant, verdict) in enumerate(pool.map(judge, enumerate(mutants)), 1):
@@ -457,7 +622,7 @@ def judged(path, options, equivalents):
                         flush=True,
                     )
                 said = describe(path, text, code, mutant)
-                keys = listed.get(mutated_tokens(text, mutant))
+                keys = listed.get(tuple(tokens_of(mutated(text, mutant))[0]))
                 if verdict == "survived" and keys:
                     verdict = "equivalent"
                     unmet -= keys
@@ -471,7 +636,14 @@ def judged(path, options, equivalents):
 
 def main():
     parser = argparse.ArgumentParser(
-        description="Mutation score of sim/verify/verify*.c and analysis/."
+        description="Mutation score of sim/verify/verify*.c and analysis/, or of a sample of all."
+    )
+    parser.add_argument("--sample", type=int, metavar="N", help="N mutants of all folders")
+    parser.add_argument("--seed", type=int, default=42, help="draws another sample (42)")
+    parser.add_argument(
+        "--results",
+        default=os.path.join(BUILD, "mutants.tsv"),
+        help="verdicts of a sample; those already there are kept (build/release/mutants.tsv)",
     )
     parser.add_argument("--file", action="append", help="only this source (repeat for more)")
     parser.add_argument("--jobs", type=int, default=2, help="mutants at a time (2)")
@@ -504,6 +676,8 @@ def main():
     if run(["gcc"] + SANITIZED + ["-fsyntax-only", "-xc", "/dev/null"]) != 0:
         SANITIZED.remove("-ftrivial-auto-var-init=pattern")  # before gcc 12
     equivalents = known_equivalents()
+    if options.sample:
+        return sampled(options, equivalents)
     idle = [
         number
         for key, number in equivalents.items()
