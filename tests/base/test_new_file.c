@@ -98,6 +98,9 @@ TEST(a_former_file_is_kept_under_a_name_of_its_own)
     write_whole("d", "second", 3);
     write_whole("d", "third", 0); /* d.bak2 already has the replaced bytes */
     write_whole("d", "third and more", 0); /* the old bytes are a prefix: no backup */
+    write_whole("half", "ten cats", 0);
+    write_whole("half", "ten dogs", 1);
+    write_whole("half", "nothing", 2); /* half.bak begins as the old bytes do, and then differs */
     assert_string_equal(name, "d.bak");
     assert_string_equal(second, "d.bak2");
     free(name);
@@ -136,6 +139,13 @@ TEST(mode_and_links_of_a_former_file_are_kept)
     assert_string_equal(error.text, "circle: Too many levels of symbolic links");
 }
 
+static int unused_descriptor(void)
+{
+    const int fd = dup(STDERR_FILENO);
+    assert_int_equal(close(fd), 0);
+    return fd;
+}
+
 TEST(what_a_killed_program_left_is_found_and_blocks_nobody)
 {
     spec_new_file file, other;
@@ -152,8 +162,10 @@ TEST(what_a_killed_program_left_is_found_and_blocks_nobody)
     free(file.partial);
     file.partial = NULL; /* as after a kill */
     spec_new_file_free(&file);
+    const int unused = unused_descriptor();
     char *found = spec_new_file_left_over("e");
     assert_string_equal(found, partial);
+    assert_int_equal(unused_descriptor(), unused);
     write_whole("e", "whole", 0);
     expect(partial, "half");
     FILE *near = fopen("e.12345.partial", "w"); /* five characters: another program's file */
