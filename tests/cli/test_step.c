@@ -185,6 +185,15 @@ TEST(shown_probabilities_sum_to_the_exact_acceptance)
     }
 }
 
+TEST(tokens_that_are_not_shown_are_summed)
+{
+    spec_needs_program();
+    spec_child c;
+    spec_child_run(&c, "step --K 1 --target zipf?V=40 --draft uniform?V=40 --coins 0.5,0.7,0.6");
+    assert_non_null(strstr(c.text, "  31 others           0.775 ")); /* 31/40 */
+    spec_child_free(&c);
+}
+
 TEST(json_has_every_number_in_full)
 {
     spec_needs_program();
