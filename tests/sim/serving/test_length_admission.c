@@ -154,6 +154,9 @@ TEST(dspark_leaves_out_what_hardly_survives)
     assert_int_equal(dspark.K[0], 1);
     assert_true(dspark.K[1] == 5 || dspark.K[1] == 6); /* 0.1^6 in floats */
     length_run_free(&vllm);
+    length_run_init(&vllm, "vllm-adaptive?lag=0", "step=7ms,token=1e-12s", NULL, 2);
+    assert_int_equal(spec_length_K_max(vllm.choice), 7); /* the default */
+    length_run_free(&vllm);
     length_run_free(&dspark);
 }
 
