@@ -2,6 +2,7 @@
 /* Prompts: passages of the text, from all over it, for any block size. */
 #include "models/ngram/prompts.h"
 
+#include "base/noise.h"
 #include "tests/support/support.h"
 
 #include <string.h>
@@ -15,6 +16,13 @@ static void push_counting(spec_prompts *prompts, int begin, int end, int step)
         for (; n < step && at < end; n++, at++) token[n] = at;
         spec_prompts_push(prompts, token, (size_t)n);
     }
+}
+
+/* Where piece i begins, if no earlier token was read before the text was thinned out. */
+static uint64_t hashed_begin(const spec_prompts *prompts, uint64_t i)
+{
+    return i * prompts->stretch + spec_noise_mix(i + 0x9E3779B97F4A7C15u) %
+                                      (prompts->stretch - SPEC_PROMPT_TOKENS + 1);
 }
 
 TEST(pieces_are_runs_of_the_text_spread_over_it)
@@ -31,6 +39,8 @@ TEST(pieces_are_runs_of_the_text_spread_over_it)
             for (int j = 1; j < prompts.length[i]; j++)
                 assert_int_equal(prompts.token[i][j], prompts.token[i][0] + j);
             assert_int_equal((uint64_t)prompts.token[i][0] / prompts.stretch, i);
+            assert_true((uint64_t)prompts.token[i][0] >= hashed_begin(&prompts, (uint64_t)i) ||
+                        i < SPEC_PROMPTS_MAX / 2);
         }
         assert_true(total - prompts.token[prompts.n - 1][0] <= (int)(2 * prompts.stretch));
     }
