@@ -38,6 +38,7 @@ WALL = 120  # seconds of wall time, for a run that sleeps; processor time has a 
 FOLDERS = "base models sim analysis conformance timing experiments api cli".split()
 FEWEST = 10  # mutants of a folder in a sample
 COMPILING = threading.Lock()  # an object that several mutants need
+MOST_SLOW = 3  # of the tests that take longer than reach.SLOWEST: those of its folder first
 LONGEST = 20  # seconds of tests that a survivor must pass, in their healthy times
 PLAIN = ["-O1"]
 SANITIZED = [
@@ -470,16 +471,17 @@ class Whole:
             names = self.reached.get((path, "*"))  # a table, or a function that a macro makes
         own = f"tests/{os.path.dirname(path)}/test_{os.path.splitext(os.path.basename(path))[0]}"
         links = lambda test: reach.object_of(path) in self.commands.link.get(test.program, [])
-        ordered = [t for n, t in self.tests.items() if n in (names or []) or links(t)]
-        ordered.sort(key=lambda test: (test.name != own, test.seconds))
-        quick = [test for test in ordered if test.name == own or not test.slow]
-        spent, chosen = 0, []
-        for test in quick or ordered[:2]:
-            spent += test.seconds
-            if chosen and spent > LONGEST:
-                break
-            chosen.append(test)
-        return chosen
+        cut = lambda test: test.name == own and test.slow  # its record is not complete
+        some = [t for n, t in self.tests.items() if n in (names or []) or links(t) or cut(t)]
+        ordered = sorted(some, key=lambda test: (test.name != own, test.seconds))
+        chosen = [test for test in ordered if test.name == own]
+        for test in ordered[len(chosen) :]:
+            if not test.slow and sum(one.seconds for one in chosen) + test.seconds <= LONGEST:
+                chosen.append(test)
+        slow = [test for test in ordered if test.slow and test not in chosen]
+        folder = os.path.dirname(own)
+        slow.sort(key=lambda test: os.path.dirname(test.name) != folder)
+        return chosen + slow[:MOST_SLOW]
 
     def object(self, folder, path, text):
         """Compiles a text as the release build compiles a source, without debug data."""

@@ -22,7 +22,7 @@ import types
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RELEASE, REACH = "build/release", "build/reach"
 MODULES = {"libspeclab.so": 0, "speclab": 1 << 25}  # where its bytes begin in the map
-SLOWEST = 10  # seconds, with reach.c: one that takes longer runs where no other test reaches
+SLOWEST = 10  # seconds, with reach.c: one that takes longer is cut off, and runs last
 GUARD = "ulimit -v 8000000; ulimit -f 24000000"
 
 
