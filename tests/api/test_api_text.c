@@ -76,6 +76,10 @@ TEST(the_text_is_that_of_the_program)
                            "ngram:text.txt?order=2&tokens=bytes -K 3 --seed 7 -n 90 -p the");
     assert_memory_equal(child.text, bytes, 90);
     speclab_text_close(text);
+    const speclab_text_options letter = {.size = sizeof letter, .most = 90, .prompt = "t"};
+    text = open_text(&letter);
+    assert_int_equal(whole(bytes, text), 90);
+    speclab_text_close(text);
     spec_child_free(&child);
 }
 
