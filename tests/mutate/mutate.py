@@ -38,7 +38,7 @@ WALL = 120  # seconds of wall time, for a run that sleeps; processor time has a 
 FOLDERS = "base models sim analysis conformance timing experiments api cli".split()
 FEWEST = 10  # mutants of a folder in a sample
 COMPILING = threading.Lock()  # an object that several mutants need
-MOST_SLOW = 3  # of the tests that take longer than reach.SLOWEST: those of its folder first
+MOST_SLOW = 2  # of the tests that take longer than reach.SLOWEST: those that enter least
 LONGEST = 20  # seconds of tests that a survivor must pass, in their healthy times
 PLAIN = ["-O1"]
 SANITIZED = [
@@ -479,8 +479,7 @@ class Whole:
             if not test.slow and sum(one.seconds for one in chosen) + test.seconds <= LONGEST:
                 chosen.append(test)
         slow = [test for test in ordered if test.slow and test not in chosen]
-        folder = os.path.dirname(own)
-        slow.sort(key=lambda test: os.path.dirname(test.name) != folder)
+        slow.sort(key=lambda test: test.entered)
         return chosen + slow[:MOST_SLOW]
 
     def object(self, folder, path, text):
