@@ -11,9 +11,8 @@ static const spec_model *opened(spec_model_cache *cache, const char *spec,
     return model;
 }
 
-static void only_drafts_made_from_a_target_differ_between_targets(void **state)
+TEST(only_drafts_made_from_a_target_differ_between_targets)
 {
-    (void)state;
     spec_model_cache cache = {0};
     const spec_model *a = opened(&cache, "dirichlet?V=5&seed=1", NULL),
                      *b = opened(&cache, "dirichlet?V=5&seed=2", NULL);
@@ -28,12 +27,4 @@ static void only_drafts_made_from_a_target_differ_between_targets(void **state)
     spec_model_cache_trim(&cache, 4);
     assert_int_equal(cache.n, 0);
     spec_model_cache_free(&cache);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_drafts_made_from_a_target_differ_between_targets),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
