@@ -213,7 +213,8 @@ $(BUILD)/sim/%.o: %.c | libraries-to-build
 $(BUILD)/sim/%.o: %.cu | libraries-to-build
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  CC $<"
-	$(Q)$(CACHE) $(GCC) $(SIM_KERNEL) $(CFLAGS_$(CONFIG)) $(CFLAGS) $(SIM_SHARED) -MMD -MP -c -o $@ -x c $<
+	$(Q)$(CACHE) $(GCC) $(SIM_KERNEL) $(CFLAGS_$(CONFIG)) $(CFLAGS) $(SIM_SHARED) -MMD -MP -c \
+	    -o $@ -x c $<
 $(BUILD)/watched/%.o: %.cu | libraries-to-build
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  CC $< (watched)"

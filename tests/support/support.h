@@ -81,8 +81,8 @@ void spec_test_skip(const char *file, int line);
     }                                                                                              \
     static void test(void **state __attribute__((unused)))
 
-/* The tests of this file share fixtures and tags: SUITE(SIMULATOR, .setup = open_card, .teardown = close_card);
- * A file without it has no fixture. */
+/* At the end of a file: its tests share tags and fixtures.
+ *     SUITE(SIMULATOR, .setup = open_card, .teardown = close_card); */
 static spec_test_suite spec_this_suite __attribute__((unused));
 #define SUITE(...) static spec_test_suite spec_this_suite = {.file = __FILE__, __VA_ARGS__}
 
