@@ -117,24 +117,23 @@ TEST(certain_decisions_draw_no_coin)
 /* The same round by the decoder and a sampled chance. */
 static void sampled_round(int *ret_token, int *ret_n, const speclab_pair *pair, uint64_t seed)
 {
-    spec_error error;
     spec_model *target, *draft;
     spec_decoder decoder;
     const int context[] = {2, 0, 3};
     gsl_rng *rng = spec_rng_alloc();
-    assert_int_equal(spec_model_open(&target, pair->target, NULL, NULL, &error), GSL_SUCCESS);
-    assert_int_equal(spec_model_open(&draft, pair->draft, target, NULL, &error), GSL_SUCCESS);
+    assert_works(spec_model_open(&target, pair->target, NULL, NULL, &error));
+    assert_works(spec_model_open(&draft, pair->draft, target, NULL, &error));
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
     config.target = target;
     config.opt_draft = draft;
     config.K = pair->K;
     config.drafting = pair->drafting;
     config.rule = pair->rule;
-    assert_int_equal(spec_decoder_init(&decoder, &config, &error), GSL_SUCCESS);
-    assert_int_equal(spec_decoder_reset(&decoder, context, 3, &error), GSL_SUCCESS);
+    assert_works(spec_decoder_init(&decoder, &config, &error));
+    assert_works(spec_decoder_reset(&decoder, context, 3, &error));
     spec_rng_stream(rng, seed, 0);
     spec_chance chance = spec_chance_sampled(rng);
-    assert_int_equal(spec_decoder_round(&decoder, &chance, NULL, &error), GSL_SUCCESS);
+    assert_works(spec_decoder_round(&decoder, &chance, NULL, &error));
     *ret_n = decoder.round.n_emitted;
     memcpy(ret_token, decoder.round.token, (size_t)*ret_n * sizeof *ret_token);
     spec_decoder_free(&decoder);

@@ -61,10 +61,9 @@ TEST(rows_are_read_as_they_were_written)
     assert_int_equal(speclab_rows_finish(rows, NULL, 0), SPECLAB_OK);
     speclab_rows_close(rows);
 
-    spec_error error = {""};
     spec_rows_file file;
     double row[V];
-    assert_int_equal(spec_rows_file_open(&file, "two.rows", &error), GSL_SUCCESS);
+    assert_works(spec_rows_file_open(&file, "two.rows", &error));
     assert_int_equal(file.texts, 2);
     assert_int_equal(file.tokens, 5);
     assert_int_equal(file.places, 3);
@@ -74,7 +73,7 @@ TEST(rows_are_read_as_they_were_written)
     assert_memory_equal(file.side[1].spec, "its draft", file.side[1].spec_length);
     for (uint64_t place = 0; place < 3; place++)
         for (int side = 0; side < 2; side++) {
-            assert_int_equal(spec_rows_file_row(row, &file, place, side, &error), GSL_SUCCESS);
+            assert_works(spec_rows_file_row(row, &file, place, side, &error));
             assert_memory_equal(row, side == 0 ? target[place] : draft[place], sizeof row);
         }
     spec_rows_file_close(&file);

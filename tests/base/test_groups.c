@@ -103,9 +103,7 @@ TEST(the_first_failure_is_returned)
         const bool later = threads == 5; /* a later group fails after the first one, or before it */
         work w = {.fails_at = 3, .refuses_at = MOST, .slow = later ? 4 : 3, .fast = later ? 3 : 4};
         const spec_groups groups = groups_of(&w, NULL, MOST, threads);
-        spec_error error;
-        assert_int_equal(spec_groups_add_all(&groups, &error), GSL_EDOM);
-        assert_string_equal(error.text, "group 3");
+        assert_fails(spec_groups_add_all(&groups, &error), GSL_EDOM, "group 3");
         assert_string_equal(w.taken, "0 1 2 ");
         assert_int_equal(w.computed[MOST - 1], 0); /* a failure ends the run */
     }
@@ -116,9 +114,7 @@ TEST(a_result_that_is_not_taken_ends_the_run)
     for (int threads = 1; threads <= 4; threads++) {
         work w = {.fails_at = MOST, .refuses_at = 5, .slow = 5, .fast = 6};
         const spec_groups groups = groups_of(&w, NULL, MOST, threads);
-        spec_error error;
-        assert_int_equal(spec_groups_add_all(&groups, &error), GSL_EINVAL);
-        assert_string_equal(error.text, "not 5 ");
+        assert_fails(spec_groups_add_all(&groups, &error), GSL_EINVAL, "not 5 ");
         assert_string_equal(w.taken, "0 1 2 3 4 ");
     }
 }

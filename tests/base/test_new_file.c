@@ -55,19 +55,17 @@ TEST(a_file_that_is_given_up_leaves_nothing)
 TEST(what_cannot_be_is_told)
 {
     spec_new_file file;
-    spec_error error = {""};
-    assert_int_equal(spec_new_file_open(&file, "/dev/null", &error), GSL_EINVAL);
-    assert_string_equal(error.text, "/dev/null: exists, and is not a regular file");
-    assert_int_equal(spec_new_file_open(&file, "none/a", &error), GSL_EFAILED);
-    assert_string_equal(error.text, "none/a: No such file or directory");
+    assert_fails(spec_new_file_open(&file, "/dev/null", &error), GSL_EINVAL,
+                 "/dev/null: exists, and is not a regular file");
+    assert_fails(spec_new_file_open(&file, "none/a", &error), GSL_EFAILED,
+                 "none/a: No such file or directory");
     assert_true(file.out == NULL && file.path == NULL && file.partial == NULL);
 
     /* Meanwhile a folder takes the name. */
-    assert_int_equal(spec_new_file_open(&file, "c", &error), GSL_SUCCESS);
+    assert_works(spec_new_file_open(&file, "c", &error));
     char *partial = strdup(file.partial);
     assert_int_equal(mkdir("c", 0700), 0);
-    assert_int_equal(spec_new_file_close(&file, &error), GSL_EFAILED);
-    assert_string_equal(error.text, "c: Is a directory");
+    assert_fails(spec_new_file_close(&file, &error), GSL_EFAILED, "c: Is a directory");
     spec_new_file_free(&file);
     assert_int_equal(access(partial, F_OK), -1);
     free(partial);
@@ -133,10 +131,9 @@ TEST(mode_and_links_of_a_former_file_are_kept)
     expect("absent", "made");
 
     spec_new_file file;
-    spec_error error = {""};
     assert_int_equal(symlink("circle", "circle"), 0);
-    assert_int_equal(spec_new_file_open(&file, "circle", &error), GSL_EFAILED);
-    assert_string_equal(error.text, "circle: Too many levels of symbolic links");
+    assert_fails(spec_new_file_open(&file, "circle", &error), GSL_EFAILED,
+                 "circle: Too many levels of symbolic links");
 }
 
 /* The second one: the first may be a folder's, closed while its file stays open. */
@@ -198,8 +195,7 @@ TEST(a_file_that_another_program_wrote_meanwhile_is_left_alone)
     assert_int_equal(spec_new_file_open(&file, "g", NULL), GSL_SUCCESS);
     assert_int_equal(unlink(file.partial), 0);
     snprintf(line, sizeof line, "g: %s: No such file or directory", file.partial);
-    assert_int_equal(spec_new_file_close(&file, &error), GSL_EFAILED);
-    assert_string_equal(error.text, line);
+    assert_fails(spec_new_file_close(&file, &error), GSL_EFAILED, line);
     spec_new_file_free(&file);
 }
 

@@ -57,24 +57,22 @@ TEST(settings_name_key_and_units)
 {
     static const double range[2] = {0.0, 10.0};
     spec_settings settings;
-    spec_error error;
     double value;
-    assert_int_equal(spec_settings_init(&settings, "affine?a=3ms&b=3foo&c=11s", &error), 0);
-    assert_int_equal(
-        spec_quantity_setting(&value, &settings, "a", 1.0, SPEC_QUANTITY_TIME, range, &error), 0);
+    assert_works(spec_settings_init(&settings, "affine?a=3ms&b=3foo&c=11s", &error));
+    assert_works(
+        spec_quantity_setting(&value, &settings, "a", 1.0, SPEC_QUANTITY_TIME, range, &error));
     assert_same(value, 3e-3);
-    assert_int_equal(
-        spec_quantity_setting(&value, &settings, "x", 1.0, SPEC_QUANTITY_TIME, range, &error), 0);
+    assert_works(
+        spec_quantity_setting(&value, &settings, "x", 1.0, SPEC_QUANTITY_TIME, range, &error));
     assert_same(value, 1.0);
-    assert_int_equal(
+    assert_fails(
         spec_quantity_setting(&value, &settings, "b", 1.0, SPEC_QUANTITY_TIME, range, &error),
-        GSL_EINVAL);
-    assert_string_equal(error.text, "affine: b=3foo is not a number, with s, ms, us, ns, min or h "
-                                    "behind it or none");
-    assert_int_equal(
+        GSL_EINVAL,
+        "affine: b=3foo is not a number, with s, ms, us, ns, min or h "
+        "behind it or none");
+    assert_fails(
         spec_quantity_setting(&value, &settings, "c", 1.0, SPEC_QUANTITY_TIME, range, &error),
-        GSL_EDOM);
-    assert_string_equal(error.text, "affine: c=11s is not between 0 and 10");
+        GSL_EDOM, "affine: c=11s is not between 0 and 10");
     assert_same(value, 0.0);
     spec_settings_free(&settings);
 }

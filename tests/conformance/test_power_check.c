@@ -19,13 +19,12 @@ static void check(const char *const *only, uint64_t draws, int runs, bool endles
     spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
     plan.opt_pool = spec_test_pool(0);
     spec_power_check_result result;
-    spec_error error = {""};
     int found[SPEC_PLACES] = {0}, all[SPEC_PLACES] = {0}, lines = 0;
     plan.opt_only = only;
     plan.draws = draws;
     plan.seed = spec_test_seed();
     plan.endless = endless;
-    if (spec_power_check(&result, runs, &plan, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_power_check(&result, runs, &plan, &error));
     for (int i = 0; i < result.n; i++) {
         const spec_power_check_line *line = &result.line[i];
         found[line->bias.place] += line->found;
@@ -100,9 +99,7 @@ TEST(unknown_names_are_errors)
     spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
     plan.opt_pool = spec_test_pool(0);
     spec_power_check_result result;
-    spec_error error = {""};
     plan.opt_only = only;
-    assert_int_equal(spec_power_check(&result, 1, &plan, &error), GSL_EINVAL);
-    assert_non_null(strstr(error.text, "'plain-5'"));
+    assert_fails_with(spec_power_check(&result, 1, &plan, &error), GSL_EINVAL, "'plain-5'");
     assert_int_equal(result.n, 0);
 }

@@ -24,10 +24,9 @@ static char *written(writer *write, const spec_validation *v)
 {
     char *text = NULL;
     size_t size = 0;
-    spec_error error = {{0}};
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    assert_int_equal(write(v, out, &error), GSL_SUCCESS);
+    assert_works(write(v, out, &error));
     fclose(out);
     return text;
 }
@@ -326,18 +325,16 @@ TEST(hard_failures_show_the_token_that_may_not_be)
  * 10. `ret_odd`: corrections where none are expected. */
 static double split_p(const char *subject, const char *fixture, uint64_t *ret_odd)
 {
-    spec_error error = {{0}};
     spec_fixture f;
     spec_evidence *evidence;
     spec_subject s;
     spec_reproducer c;
     const spec_fixture_kind *kind;
     double sum = 0.0, df = 0.0;
-    assert_int_equal(spec_fixture_find(&kind, fixture, &error), GSL_SUCCESS);
-    assert_int_equal(spec_fixture_open(&f, kind, &error), GSL_SUCCESS);
-    assert_int_equal(spec_evidence_init(&evidence, &f, SPEC_SCOPE_VERIFY, &error), GSL_SUCCESS);
-    assert_int_equal(spec_subject_open(&s, subject, &SPEC_SUBJECT_LIMITS_DEFAULT, &error),
-                     GSL_SUCCESS);
+    assert_works(spec_fixture_find(&kind, fixture, &error));
+    assert_works(spec_fixture_open(&f, kind, &error));
+    assert_works(spec_evidence_init(&evidence, &f, SPEC_SCOPE_VERIFY, &error));
+    assert_works(spec_subject_open(&s, subject, &SPEC_SUBJECT_LIMITS_DEFAULT, &error));
     const spec_finding none = {.name = "counts"};
     const spec_reproducer_case found = {.fixture = &f,
                                         .evidence = evidence,
@@ -347,7 +344,7 @@ static double split_p(const char *subject, const char *fixture, uint64_t *ret_od
                                         .seed = spec_test_seed(),
                                         .batches = 8,
                                         .rounds = 4096};
-    assert_int_equal(spec_reproducer_find(&c, &found, &s, &error), GSL_SUCCESS);
+    assert_works(spec_reproducer_find(&c, &found, &s, &error));
     assert_int_equal(c.again, 8 * 4096);
     *ret_odd = 0;
     for (int k = 0; k < c.n_shown; k++) {
@@ -436,8 +433,7 @@ TEST(errors_of_a_calibration_are_those_of_its_first_run)
 {
     const spec_validate_plan plan = plan_of(50000, 2, plain);
     spec_calibration c;
-    spec_error error = {{0}};
-    assert_int_equal(spec_calibrate(&c, "rule:tokne", 5, &plan, &error), GSL_EINVAL);
-    assert_non_null(strstr(error.text, "did you mean 'token'?"));
+    assert_fails_with(spec_calibrate(&c, "rule:tokne", 5, &plan, &error), GSL_EINVAL,
+                      "did you mean 'token'?");
     assert_null(c.p);
 }

@@ -9,9 +9,7 @@
 
 static void load(spec_experiment *experiment, const char *path, const char *const *set)
 {
-    spec_error error = {""};
-    if (spec_experiment_load(experiment, path, set, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_experiment_load(experiment, path, set, &error));
 }
 
 TEST(a_grid_loads_in_order_with_its_prose)
@@ -38,18 +36,17 @@ TEST(points_load_with_labels_and_columns)
     spec_experiment e;
     spec_result result;
     spec_run_options options = {.opt_context = spec_test_context(1)};
-    spec_error error = {""};
     char *csv = NULL;
     size_t n;
     load(&e, "tests/experiments/small_points.cfg", NULL);
     char *identity = spec_grid_identity(&e.grid, 1, NULL);
     assert_string_equal(identity, "K=7;alpha=0.8;c=0.04");
     free(identity);
-    assert_int_equal(spec_experiment_run(&result, &e, &options, &error), GSL_SUCCESS);
+    assert_works(spec_experiment_run(&result, &e, &options, &error));
     FILE *out = open_memstream(&csv, &n);
     free(result.table.provenance);
     result.table.provenance = strdup("");
-    assert_int_equal(spec_table_write(&result.table, SPEC_FORMAT_CSV, out, &error), GSL_SUCCESS);
+    assert_works(spec_table_write(&result.table, SPEC_FORMAT_CSV, out, &error));
     fclose(out);
     /* python3 -c 'print((1-.75**8)/(.25*1.14), (1-.8**8)/(.2*1.28))' */
     assert_string_equal(csv, "task,alpha,K,printed,speedup\n\"EnDe, "
@@ -202,15 +199,14 @@ TEST(bad_overrides_are_refused)
 TEST(files_that_are_no_files_are_refused)
 {
     spec_experiment e;
-    spec_error error = {""};
-    assert_int_equal(spec_experiment_load(&e, "no/such.cfg", NULL, &error), GSL_EFAILED);
-    assert_string_equal(error.text, "no/such.cfg: No such file or directory");
-    assert_int_equal(spec_experiment_load(&e, "/tmp", NULL, &error), GSL_EFAILED);
-    assert_string_equal(error.text, "/tmp: Is a directory");
-    assert_int_equal(spec_experiment_load(&e, "/dev/zero", NULL, &error), GSL_EINVAL);
-    assert_string_equal(error.text, "/dev/zero: is a device, not a file");
-    assert_int_equal(spec_experiment_parse(&e, "x.cfg", "a\0b", 3, NULL, &error), GSL_EINVAL);
-    assert_string_equal(error.text, "x.cfg:1: a control character (0): not an experiment");
+    assert_fails(spec_experiment_load(&e, "no/such.cfg", NULL, &error), GSL_EFAILED,
+                 "no/such.cfg: No such file or directory");
+    assert_fails(spec_experiment_load(&e, "/tmp", NULL, &error), GSL_EFAILED,
+                 "/tmp: Is a directory");
+    assert_fails(spec_experiment_load(&e, "/dev/zero", NULL, &error), GSL_EINVAL,
+                 "/dev/zero: is a device, not a file");
+    assert_fails(spec_experiment_parse(&e, "x.cfg", "a\0b", 3, NULL, &error), GSL_EINVAL,
+                 "x.cfg:1: a control character (0): not an experiment");
 }
 
 /* As many values as the file may have, and as many names: both are read or refused within a
@@ -220,17 +216,16 @@ TEST(huge_lists_are_read_or_refused)
     char *text = malloc(SPEC_CONFIG_BYTES + 1);
     size_t n = (size_t)sprintf(text, "measure = \"predict\"; grid = { alpha = 0.5; K = [1");
     spec_experiment e;
-    spec_error error = {""};
     while (n + 10 < SPEC_CONFIG_BYTES) n += (size_t)sprintf(text + n, ",1");
     n += (size_t)sprintf(text + n, "]; };");
-    assert_int_equal(spec_experiment_parse(&e, "x.cfg", text, n, NULL, &error), GSL_SUCCESS);
+    assert_works(spec_experiment_parse(&e, "x.cfg", text, n, NULL, &error));
     assert_true(spec_grid_size(&e.grid) > 60000);
     spec_experiment_free(&e);
     n = (size_t)sprintf(text, "measure = \"predict\"; grid = { alpha = 0.5; ");
     for (int i = 0; n + 20 < SPEC_CONFIG_BYTES; i++)
         n += (size_t)sprintf(text + n, "a%x=1;", (unsigned)i);
     n += (size_t)sprintf(text + n, "};");
-    assert_int_equal(spec_experiment_parse(&e, "x.cfg", text, n, NULL, &error), GSL_EINVAL);
-    assert_string_equal(error.text, "x.cfg:1: over 64 axes");
+    assert_fails(spec_experiment_parse(&e, "x.cfg", text, n, NULL, &error), GSL_EINVAL,
+                 "x.cfg:1: over 64 axes");
     free(text);
 }

@@ -10,9 +10,7 @@
 static spec_experiment made(const char *measure)
 {
     spec_experiment e;
-    spec_error error = {""};
-    if (spec_experiment_init(&e, "x", "speclab x\n--now", measure, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_experiment_init(&e, "x", "speclab x\n--now", measure, &error));
     return e;
 }
 
@@ -26,8 +24,7 @@ static void add(spec_experiment *e, const char *name, const char *a, const char 
 static spec_result run(const spec_experiment *e, const spec_run_options *options)
 {
     spec_result result;
-    spec_error error = {""};
-    if (spec_experiment_run(&result, e, options, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_experiment_run(&result, e, options, &error));
     return result;
 }
 
@@ -211,8 +208,7 @@ TEST(a_fault_begins_with_its_point)
     assert_string_equal(error.text + 17, line);
     spec_result_free(&result);
     options.no_point = true;
-    assert_int_equal(spec_experiment_run(&result, &e, &options, &error), GSL_EDOM);
-    assert_string_equal(error.text, line);
+    assert_fails(spec_experiment_run(&result, &e, &options, &error), GSL_EDOM, line);
     spec_result_free(&result);
     spec_experiment_free(&e);
 }
@@ -256,7 +252,6 @@ TEST(what_cannot_run_computes_nothing)
     for (int i = 0; i < CASES; i++) {
         spec_experiment e = made("predict");
         spec_result result;
-        spec_error error = {""};
         char *show[] = {"emited"};
         if (i != EMPTY) add(&e, "K", "1", NULL, false);
         if (i != EMPTY && i != NEEDED) add(&e, "alpha", "0.5", NULL, false);
@@ -269,8 +264,7 @@ TEST(what_cannot_run_computes_nothing)
             e.missing = strdup("ROWS: a file");
         }
         const spec_run_options options = {0};
-        assert_int_equal(spec_experiment_run(&result, &e, &options, &error), GSL_EINVAL);
-        assert_string_equal(error.text, errors[i]);
+        assert_fails(spec_experiment_run(&result, &e, &options, &error), GSL_EINVAL, errors[i]);
         assert_int_equal(result.table.n_rows, 0);
         spec_result_free(&result);
         if (i == SHOWN) e.show = NULL, e.n_show = 0;

@@ -31,13 +31,11 @@ static spec_generation generate(ear *e, spec_ending *ret_ending, spec_generation
                                 const int *prompt, size_t n_prompt, uint64_t n_tokens)
 {
     spec_generation g;
-    spec_error error = {""};
     *e = (ear){.fails_at = e->fails_at};
     plan.hear = hear;
     plan.self = e;
-    if (spec_generation_init(&g, &plan, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
-    if (spec_generation_text(&g, ret_ending, prompt, n_prompt, 0, n_tokens, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_generation_init(&g, &plan, &error));
+    assert_works(spec_generation_text(&g, ret_ending, prompt, n_prompt, 0, n_tokens, &error));
     const spec_generation kept = g;
     spec_generation_free(&g);
     return kept;
@@ -124,9 +122,8 @@ TEST(a_baseline_changes_no_token_and_reads_each_once)
     plan.hear = hear;
     plan.self = &with;
     with = (ear){.n = 0};
-    spec_error error = {""};
-    assert_int_equal(spec_generation_init(&g, &plan, &error), GSL_SUCCESS);
-    assert_int_equal(spec_generation_text(&g, &ending, NULL, 0, 0, 300, &error), GSL_SUCCESS);
+    assert_works(spec_generation_init(&g, &plan, &error));
+    assert_works(spec_generation_text(&g, &ending, NULL, 0, 0, 300, &error));
     assert_int_equal(g.beside.n_context,
                      300); /* it continues with the tokens of the text, not its own */
     assert_memory_equal(g.beside.context, without.token, 300 * sizeof(int));
@@ -182,15 +179,13 @@ TEST(a_listener_that_fails_ends_the_text)
     ear e = {.fails_at = 3};
     spec_generation_plan plan = {.decoder = s.config, .hear = hear, .self = &e};
     spec_generation g;
-    spec_error error = {""};
     spec_ending ending;
-    assert_int_equal(spec_generation_init(&g, &plan, &error), GSL_SUCCESS);
-    assert_int_equal(spec_generation_text(&g, &ending, NULL, 0, 0, 300, &error), GSL_EFAILED);
-    assert_string_equal(error.text, "deaf");
+    assert_works(spec_generation_init(&g, &plan, &error));
+    assert_fails(spec_generation_text(&g, &ending, NULL, 0, 0, 300, &error), GSL_EFAILED, "deaf");
     assert_int_equal(e.calls, 3);
     spec_generation_free(&g);
     spec_generation_free(&g); /* a zeroed object may be freed */
     plan.decoder.rule = "tokn";
-    assert_int_equal(spec_generation_init(&g, &plan, &error), GSL_EINVAL);
+    assert_status(spec_generation_init(&g, &plan, &error), GSL_EINVAL);
     stage_free(&s);
 }

@@ -19,27 +19,21 @@ TEST(a_given_model_keeps_strategy_and_varying_settings)
         {"zipf?V=3", "", "zipf?V=3"},
     };
     char *model;
-    spec_error error = {""};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(spec_given_models_place(&model, cases[i][0], cases[i][1], &error),
-                         GSL_SUCCESS);
+        assert_works(spec_given_models_place(&model, cases[i][0], cases[i][1], &error));
         assert_string_equal(model, cases[i][2]);
         free(model);
     }
-    assert_int_equal(
+    assert_fails(
         spec_given_models_place(&model, "zipf?temperature=2", "zipf?temperature={T}", &error),
-        GSL_EINVAL);
+        GSL_EINVAL, "zipf?temperature=2: leave temperature out: this experiment varies it");
     assert_null(model);
-    assert_string_equal(error.text,
-                        "zipf?temperature=2: leave temperature out: this experiment varies it");
 }
 
 static spec_experiment parse(const char *text, const char *const *set)
 {
     spec_experiment e;
-    spec_error error = {""};
-    if (spec_experiment_parse(&e, "own.cfg", text, strlen(text), set, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_experiment_parse(&e, "own.cfg", text, strlen(text), set, &error));
     return e;
 }
 
@@ -122,18 +116,15 @@ TEST(overrides_that_set_nothing_are_refused)
     spec_experiment e;
     spec_result result;
     spec_run_options options = {.opt_context = spec_test_context(1)};
-    spec_error error;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *text = cases[i].text;
-        assert_int_equal(
-            spec_experiment_parse(&e, "own.cfg", text, strlen(text), cases[i].set, &error),
-            GSL_EINVAL);
-        assert_string_equal(error.text, cases[i].error);
+        assert_fails(spec_experiment_parse(&e, "own.cfg", text, strlen(text), cases[i].set, &error),
+                     GSL_EINVAL, cases[i].error);
     }
     e = parse(needy, NULL);
     assert_string_equal(e.missing, "ROWS: make a.txt, then set ROWS");
-    assert_int_equal(spec_experiment_run(&result, &e, &options, &error), GSL_EINVAL);
-    assert_string_equal(error.text, "own needs ROWS: make a.txt, then set ROWS");
+    assert_fails(spec_experiment_run(&result, &e, &options, &error), GSL_EINVAL,
+                 "own needs ROWS: make a.txt, then set ROWS");
     spec_result_free(&result);
     spec_experiment_free(&e);
     e = parse(needy, (const char *const[]){"target=zipf", NULL}); /* the target needs no file */

@@ -44,34 +44,31 @@ TEST(the_identity_is_sorted_and_leaves_labels_out)
 TEST(sizes_saturate)
 {
     spec_grid grid = {0};
-    spec_error error;
     for (int i = 0; i < 12; i++) {
         char name[16];
         snprintf(name, sizeof name, "a%d", i);
-        assert_int_equal(spec_grid_add_numbers(&grid, name, "1:100:1", &error), GSL_SUCCESS);
+        assert_works(spec_grid_add_numbers(&grid, name, "1:100:1", &error));
     }
     assert_true(spec_grid_size(&grid) == UINT64_MAX);
-    assert_int_equal(spec_grid_references_expand(&grid, &error),
-                     GSL_SUCCESS); /* no braces: nothing to do */
+    assert_works(spec_grid_references_expand(&grid, &error)); /* no braces: nothing to do */
     spec_grid_free(&grid);
 }
 
 TEST(points_cross_with_a_grid)
 {
     spec_grid points = {.zipped = true}, product = {0};
-    spec_error error = {""};
     char seen[100] = "";
     add(&points, "x", letters, 2, true);
     add(&product, "y", digits, 3, false);
-    assert_int_equal(spec_grid_cross(&points, &product, &error), GSL_SUCCESS);
+    assert_works(spec_grid_cross(&points, &product, &error));
     for (uint64_t i = 0; i < spec_grid_size(&points); i++) {
         strcat(seen, spec_grid_value(&points, i, "x"));
         strcat(seen, spec_grid_value(&points, i, "y"));
     }
     assert_string_equal(seen, "a1a2a3b1b2b3");
     assert_true(points.axis[0].label && !points.axis[1].label);
-    assert_int_equal(spec_grid_cross(&points, &product, &error), GSL_EINVAL);
-    assert_string_equal(error.text, "'y' is in the points and in the grid");
+    assert_fails(spec_grid_cross(&points, &product, &error), GSL_EINVAL,
+                 "'y' is in the points and in the grid");
     spec_grid_free(&points);
     spec_grid_free(&product);
 }

@@ -15,11 +15,10 @@ TEST(braces_become_the_value_of_that_point)
 {
     const char *const spec[] = {"zipf?T={y}&s={x}{x}", "plain"};
     spec_grid grid = {0};
-    spec_error error = {""};
     add(&grid, "target", spec, 2, false);
     add(&grid, "x", letters, 2, false);
     add(&grid, "y", digits, 3, false);
-    assert_int_equal(spec_grid_references_expand(&grid, &error), GSL_SUCCESS);
+    assert_works(spec_grid_references_expand(&grid, &error));
     assert_int_equal(spec_grid_size(&grid), 12);
     assert_string_equal(spec_grid_value(&grid, 5, "target"), "zipf?T=3&s=bb");
     assert_string_equal(spec_grid_value(&grid, 5, "x"), "b");
@@ -40,11 +39,9 @@ TEST(braces_that_mean_nothing_are_errors)
         {"{target}", "{target} refers to an axis that has braces itself"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         spec_grid grid = {0};
-        spec_error error = {""};
         add(&grid, "target", &cases[i][0], 1, false);
         add(&grid, "temps", digits, 3, false);
-        assert_int_equal(spec_grid_references_expand(&grid, &error), GSL_EINVAL);
-        assert_string_equal(error.text, cases[i][1]);
+        assert_fails(spec_grid_references_expand(&grid, &error), GSL_EINVAL, cases[i][1]);
         spec_grid_free(&grid);
     }
 }

@@ -16,9 +16,7 @@ static spec_experiment made(void)
 {
     static const char *const alpha[] = {"0.27", "0.9"}, *const K[] = {"2"};
     spec_experiment e;
-    spec_error error = {""};
-    if (spec_experiment_init(&e, "x", "speclab x", "acceptance", &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_experiment_init(&e, "x", "speclab x", "acceptance", &error));
     assert_int_equal(spec_grid_add(&e.grid, "alpha", alpha, 2, false), GSL_SUCCESS);
     assert_int_equal(spec_grid_add(&e.grid, "K", K, 1, false), GSL_SUCCESS);
     e.rounds = (1ull << 18) * 64 * (GROUPS - 1) + 1000;
@@ -50,9 +48,8 @@ static void rewrite(const char *into, const char *path, size_t n, size_t odd, co
     const spec_check none[2 * GROUPS] = {SPEC_CHECK_NONE};
     spec_table old, table;
     spec_result_file file;
-    spec_error error = {""};
     int kept;
-    assert_int_equal(spec_table_read_csv(&old, path, NULL, &error), GSL_SUCCESS);
+    assert_works(spec_table_read_csv(&old, path, NULL, &error));
     assert_int_equal(spec_table_init(&table, columns, 2), GSL_SUCCESS);
     free(table.provenance);
     table.provenance = strdup(old.provenance);
@@ -65,9 +62,9 @@ static void rewrite(const char *into, const char *path, size_t n, size_t odd, co
     }
     unlink(into);
     spec_result_file_init(&file, into, NULL);
-    assert_int_equal(spec_result_file_open(&file, &error), GSL_SUCCESS);
-    assert_int_equal(spec_result_file_write(&file, &table, 0, none, &error), GSL_SUCCESS);
-    assert_int_equal(spec_result_file_close(&file, &kept, &error), GSL_SUCCESS);
+    assert_works(spec_result_file_open(&file, &error));
+    assert_works(spec_result_file_write(&file, &table, 0, none, &error));
+    assert_works(spec_result_file_close(&file, &kept, &error));
     spec_table_free(&table);
     spec_table_free(&old);
 }
@@ -84,8 +81,7 @@ static void write_sums(void)
 static char *sum_of(size_t row)
 {
     spec_table table;
-    spec_error error = {""};
-    assert_int_equal(spec_table_read_csv(&table, "sums.csv", NULL, &error), GSL_SUCCESS);
+    assert_works(spec_table_read_csv(&table, "sums.csv", NULL, &error));
     assert_int_equal(table.n_rows, 2 * GROUPS);
     char *text = strdup(spec_table_cell(&table, row, 1)->text);
     spec_table_free(&table);

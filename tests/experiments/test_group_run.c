@@ -93,14 +93,12 @@ TEST(a_leader_adds_what_members_give)
     const spec_groups three = groups(3), four = groups(4);
     const spec_team team = {.leads = true, .take = take};
     spec_group_run run = {.opt_team = &team, .shard = {2, 3}};
-    spec_error error;
     said[0] = '\0';
     assert_int_equal(spec_group_run_point(&run, &three, &point, NULL), GSL_SUCCESS);
     assert_string_equal(said, "take 2.0 of 3; sum; take 2.1 of 3; sum; take 2.2 of 3; sum; ");
     run.shard = (spec_shard){0};
     said[0] = '\0';
-    assert_int_equal(spec_group_run_point(&run, &four, &point, &error), GSL_EFAILED);
-    assert_string_equal(error.text, "a rank left");
+    assert_fails(spec_group_run_point(&run, &four, &point, &error), GSL_EFAILED, "a rank left");
     assert_non_null(strstr(said, "take 5.3 of 4; "));
 }
 
@@ -111,7 +109,6 @@ TEST(a_member_computes_the_groups_that_are_dealt)
     size_t at = 0;
     const spec_team team = {.self = &at, .next = next, .give = give};
     spec_group_run run = {.opt_team = &team, .task = dealt[0], .more = true};
-    spec_error error;
     said[0] = '\0';
     assert_true(spec_group_run_task_point(&run.task) == 4);
     assert_int_equal(spec_group_run_point(&run, &ten, &point, NULL), GSL_CONTINUE);
@@ -124,8 +121,7 @@ TEST(a_member_computes_the_groups_that_are_dealt)
     assert_int_equal(spec_group_run_point(&run, &ten, &point, NULL), GSL_CONTINUE);
     assert_string_equal(said, "sum of 5; ");
     run.task = (spec_task){6, 2};
-    assert_int_equal(spec_group_run_point(&run, &ten, &point, &error), GSL_EDOM);
-    assert_string_equal(error.text, "no group 9");
+    assert_fails(spec_group_run_point(&run, &ten, &point, &error), GSL_EDOM, "no group 9");
     assert_true(spec_group_run_task_point(&(spec_task){0, 7}) == 7);
 }
 
@@ -133,8 +129,7 @@ TEST(more_parts_than_groups_are_refused)
 {
     const spec_groups three = groups(3);
     spec_group_run run = {.writer = {.part = {1, 4}}};
-    spec_error error;
-    assert_int_equal(spec_group_run_point(&run, &three, &point, &error), GSL_EINVAL);
-    assert_string_equal(error.text, "--batches 1/4: this point has 3 groups: give at most as many "
-                                    "parts");
+    assert_fails(spec_group_run_point(&run, &three, &point, &error), GSL_EINVAL,
+                 "--batches 1/4: this point has 3 groups: give at most as many "
+                 "parts");
 }

@@ -26,7 +26,7 @@ TEST(rows_arrive_as_they_were_sent)
         spec_error error = {""};
         size_t size;
         char *bytes = spec_point_message_pack(&size, GSL_SUCCESS, &sent, &error);
-        assert_int_equal(spec_point_message_unpack(&got, bytes, size, &error), GSL_SUCCESS);
+        assert_works(spec_point_message_unpack(&got, bytes, size, &error));
         assert_int_equal(got.n_rows, rows);
         for (size_t r = 0; r < rows; r++)
             for (int c = 0; c < 4; c++) {
@@ -65,9 +65,7 @@ TEST(bytes_that_are_cut_or_too_many_are_refused)
     memcpy(more, bytes, size);
     for (size_t n = 0; n <= size + 1; n++) {
         spec_table got = made(0);
-        spec_error error = {""};
-        if (n != size)
-            assert_int_equal(spec_point_message_unpack(&got, more, n, &error), GSL_EFAILED);
+        if (n != size) assert_status(spec_point_message_unpack(&got, more, n, &error), GSL_EFAILED);
         spec_table_free(&got);
     }
     free(more);

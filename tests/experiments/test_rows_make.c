@@ -15,8 +15,7 @@ static const char path[] = "test_rows_make.tmp";
 
 static void make(const spec_rows_plan *plan)
 {
-    spec_error error = {""};
-    if (spec_rows_make(path, plan, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_rows_make(path, plan, &error));
 }
 
 static spec_rows_plan plan_for(const opened *target, const opened *draft)
@@ -29,10 +28,9 @@ static spec_rows_plan plan_for(const opened *target, const opened *draft)
 static void assert_file(opened *target, opened *draft)
 {
     spec_rows_file file;
-    spec_error error = {""};
     const int vocab = target->model->vocab;
     double *row = malloc((size_t)vocab * sizeof *row);
-    if (spec_rows_file_open(&file, path, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_rows_file_open(&file, path, &error));
     int *text = malloc(file.tokens * sizeof *text);
     for (uint64_t i = 0; i < file.tokens; i++) text[i] = spec_rows_file_token(&file, i);
     for (uint64_t p = 0, t = 0; p < file.places; p++) {
@@ -42,7 +40,7 @@ static void assert_file(opened *target, opened *draft)
         for (int s = 0; s < 2; s++) {
             const double *expected =
                 row_after(s == 0 ? target : draft, text + begin, position - begin);
-            assert_int_equal(spec_rows_file_row(row, &file, p, s, &error), GSL_SUCCESS);
+            assert_works(spec_rows_file_row(row, &file, p, s, &error));
             for (int i = 0; i < vocab; i++) assert_same(row[i], expected[i]);
         }
     }
@@ -54,8 +52,7 @@ static void assert_file(opened *target, opened *draft)
 static void read_counts(uint64_t *places, uint64_t *texts, uint64_t *tokens)
 {
     spec_rows_file file;
-    spec_error error;
-    assert_int_equal(spec_rows_file_open(&file, path, &error), GSL_SUCCESS);
+    assert_works(spec_rows_file_open(&file, path, &error));
     *places = file.places;
     *texts = file.texts;
     *tokens = file.tokens;
@@ -115,11 +112,10 @@ TEST(rows_of_a_draft_head_are_those_of_contexts)
     opened draft = {0},
            target = open_model("random?dim=16&layers=2&heads=2&ffn=24&vocab=7&context=80&type=f32",
                                NULL);
-    spec_error error;
     drawn_head(&head, &(drawn_head_config){SPEC_HEAD_MTP, 3, 0, false, 1},
                spec_transformer_of(target.model)->checkpoint);
     draft.model = drawn_head_open(&head, "", target.model);
-    assert_int_equal(spec_session_init(&draft.session, draft.model, &error), GSL_SUCCESS);
+    assert_works(spec_session_init(&draft.session, draft.model, &error));
     draft.scratch = calloc(7, sizeof *draft.scratch);
     spec_rows_plan plan = plan_for(&target, &draft);
     for (int i = 0; i < N; i++) text[i] = rows_pair_token((uint64_t)i, 7);
@@ -143,15 +139,14 @@ TEST(the_target_writes_by_its_own_rows)
     spec_rows_plan plan = plan_for(&target, &draft);
     double row[6], score = 0.0;
     spec_rows_file file;
-    spec_error error;
     plan.places = 20000;
     plan.length = 500;
     make(&plan);
     assert_counts(20000, 40, 20000);
     assert_file(&target, &draft);
-    assert_int_equal(spec_rows_file_open(&file, path, &error), GSL_SUCCESS);
+    assert_works(spec_rows_file_open(&file, path, &error));
     for (uint64_t p = 0; p < file.places; p++) { /* is it one of the three least probable tokens? */
-        assert_int_equal(spec_rows_file_row(row, &file, p, 0, &error), GSL_SUCCESS);
+        assert_works(spec_rows_file_row(row, &file, p, 0, &error));
         const double low = row[0] + row[1] + row[2],
                      is = spec_rows_file_token(&file, p) < 3 ? 1.0 : 0.0;
         score += (is - low) / sqrt(low * (1.0 - low));
@@ -181,8 +176,7 @@ TEST(prompts_have_no_places)
     assert_true(texts > 5); /* a text ends at its end of text */
     assert_file(&target, &draft);
     spec_rows_file file;
-    spec_error error;
-    assert_int_equal(spec_rows_file_open(&file, path, &error), GSL_SUCCESS);
+    assert_works(spec_rows_file_open(&file, path, &error));
     for (uint64_t t = 0; t < texts; t++) {
         const uint64_t begin = spec_rows_file_text(&file, t);
         for (uint64_t i = 0; i < 5; i++)
@@ -200,23 +194,20 @@ TEST(what_does_not_fit_is_refused_and_leaves_no_file)
     opened target = open_model("cases?V=4&order=2", NULL),
            draft = open_model("cases?V=4&order=2&side=draft", NULL);
     spec_rows_plan plan = plan_for(&target, &draft);
-    spec_error error = {""};
     static const int text[] = {0, 1, 2};
     volatile int stop = 1;
     plan.opt_text = text;
     plan.text_end = &(size_t){0};
     plan.n_texts = 1;
-    assert_int_equal(spec_rows_make(path, &plan, &error), GSL_EINVAL);
-    assert_string_equal(error.text, "the text has no token");
+    assert_fails(spec_rows_make(path, &plan, &error), GSL_EINVAL, "the text has no token");
     plan.text_end = &(size_t){3};
     plan.opt_stop = &stop;
-    assert_int_equal(spec_rows_make(path, &plan, &error), GSL_EFAILED);
-    assert_string_equal(error.text, "interrupted");
+    assert_fails(spec_rows_make(path, &plan, &error), GSL_EFAILED, "interrupted");
     plan.opt_stop = NULL;
     draft.model->window = 2;
     plan.length = 3;
-    assert_int_equal(spec_rows_make(path, &plan, &error), GSL_EINVAL);
-    assert_string_equal(error.text, "texts of 3 tokens: the models read at most 2");
+    assert_fails(spec_rows_make(path, &plan, &error), GSL_EINVAL,
+                 "texts of 3 tokens: the models read at most 2");
     plan.length = 0;
     make(&plan);
     assert_counts(3, 2, 3);
@@ -225,8 +216,8 @@ TEST(what_does_not_fit_is_refused_and_leaves_no_file)
     plan.n_prompt = 2;
     plan.places = 5;
     unlink(path);
-    assert_int_equal(spec_rows_make(path, &plan, &error), GSL_EINVAL);
-    assert_string_equal(error.text, "a prompt of 2 tokens leaves no place in texts of 2");
+    assert_fails(spec_rows_make(path, &plan, &error), GSL_EINVAL,
+                 "a prompt of 2 tokens leaves no place in texts of 2");
     assert_int_equal(access(path, F_OK), -1);
     close_model(&draft);
     close_model(&target);
@@ -330,13 +321,11 @@ TEST(a_forecast_that_is_refused_leaves_no_file)
     opened target = open_model("zipf?V=20", NULL), draft = open_model("uniform?V=20", NULL);
     spec_rows_plan plan = plan_for(&target, &draft);
     listener heard = {.refuses = true};
-    spec_error error = {""};
     unlink(path);
     plan.places = 1000000000000;
     plan.opt_forecast = hear_forecast;
     plan.self = &heard;
-    assert_int_equal(spec_rows_make(path, &plan, &error), GSL_EFAILED);
-    assert_string_equal(error.text, "too much");
+    assert_fails(spec_rows_make(path, &plan, &error), GSL_EFAILED, "too much");
     assert_int_equal(access(path, F_OK), -1);
     close_model(&draft);
     close_model(&target);
@@ -362,15 +351,13 @@ TEST(an_interruption_is_heard_while_the_target_writes)
     opened target = open_model("cases?V=3&order=1&seed=6", NULL);
     opened draft = open_model("cases?V=3&order=1&side=draft", NULL);
     spec_rows_plan plan = plan_for(&target, &draft);
-    spec_error error = {""};
     spec_model_kind kind = *(stopped_kind = target.model->kind);
     kind.row = third_row_stops;
     target.model->kind = &kind;
     stopped = rows_after_stop = 0;
     plan.places = 1000;
     plan.opt_stop = &stopped;
-    assert_int_equal(spec_rows_make(path, &plan, &error), GSL_EFAILED);
-    assert_string_equal(error.text, "interrupted");
+    assert_fails(spec_rows_make(path, &plan, &error), GSL_EFAILED, "interrupted");
     assert_int_equal(stopped, 1);
     assert_int_equal(rows_after_stop, 0);
     target.model->kind = stopped_kind;
@@ -407,14 +394,12 @@ TEST(two_real_models_overlap_as_they_are_known_to)
     plan.places = N;
     make(&plan);
     spec_rows_file file;
-    spec_error error;
     double *row = malloc(2 * (size_t)target.model->vocab * sizeof *row), beta = 0.0, agree = 0.0;
-    assert_int_equal(spec_rows_file_open(&file, path, &error), GSL_SUCCESS);
+    assert_works(spec_rows_file_open(&file, path, &error));
     assert_int_equal(file.places, N);
     for (uint64_t p = 0; p < N; p++) {
         for (int s = 0; s < 2; s++)
-            assert_int_equal(spec_rows_file_row(row + s * file.vocab, &file, p, s, &error),
-                             GSL_SUCCESS);
+            assert_works(spec_rows_file_row(row + s * file.vocab, &file, p, s, &error));
         beta += spec_row_overlap(row, row + file.vocab, file.vocab) / N;
         agree +=
             (spec_row_argmax(row, file.vocab) == spec_row_argmax(row + file.vocab, file.vocab)) /
@@ -425,8 +410,8 @@ TEST(two_real_models_overlap_as_they_are_known_to)
     assert_within(agree, 0.87, 0.03);
     const uint64_t second = spec_rows_file_text(&file, 1);
     assert_int_equal(second, target.model->window);
-    assert_int_equal(spec_rows_file_row(row, &file, second + 44, 0, &error),
-                     GSL_SUCCESS); /* a row of a block, alone */
+    assert_works(
+        spec_rows_file_row(row, &file, second + 44, 0, &error)); /* a row of a block, alone */
     const double *alone = row_after(&target, token + second, 44);
     for (int i = 0; i < file.vocab; i++) assert_same(row[i], alone[i]);
     spec_rows_file_close(&file);

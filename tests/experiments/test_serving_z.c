@@ -185,10 +185,8 @@ static void simulate(double z[NUMBERS], setting *s, uint64_t seed, uint64_t requ
     theory(exact, &rate, &relaxation, s);
     s->requests.arrivals = (spec_arrivals){SPEC_ARRIVALS_AT_ONCE, 0.0, 0.0};
     char text[200];
-    spec_error error = {""};
     if (s->mode != CLOSED)
-        assert_int_equal(spec_arrivals_init(&s->requests.arrivals, "poisson", rate, &error),
-                         GSL_SUCCESS);
+        assert_works(spec_arrivals_init(&s->requests.arrivals, "poisson", rate, &error));
     spec_step_cost *cost;
     spec_length_choice *choice;
     char draft[200], fixed[16];
@@ -197,8 +195,8 @@ static void simulate(double z[NUMBERS], setting *s, uint64_t seed, uint64_t requ
              s->cost.token, s->cost.kv);
     snprintf(draft, sizeof draft, "affine?round=%.17g&pass=%.17g&token=%.17g", s->cost.draft_round,
              s->cost.draft_pass, s->cost.draft_token);
-    assert_int_equal(spec_step_cost_create(&cost, text, draft, &error), GSL_SUCCESS);
-    assert_int_equal(spec_length_choice_create(&choice, fixed, cost, &error), GSL_SUCCESS);
+    assert_works(spec_step_cost_create(&cost, text, draft, &error));
+    assert_works(spec_length_choice_create(&choice, fixed, cost, &error));
     const spec_serving_plan plan = {.requests = spec_requests_source(&s->requests),
                                     .cost = cost,
                                     .lengths = choice,
@@ -210,8 +208,7 @@ static void simulate(double z[NUMBERS], setting *s, uint64_t seed, uint64_t requ
                                     .measured = requests + (uint64_t)(30.0 * relaxation)};
     const spec_replications_plan how = {.n = RUNS, .seed = seed};
     spec_replications runs;
-    if (spec_replications_run(&runs, &plan, &how, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_replications_run(&runs, &plan, &how, &error));
     for (int i = 0; i < RUNS; i++) {
         assert_true(spec_conservation_tokens(&runs.run[i]));
         assert_true(spec_conservation_blocks(&runs.run[i]));

@@ -20,10 +20,8 @@ static spec_experiment made(bool several_rows)
                              *const c[] = {"0.1", "0.2", "0.3"}, *const accept[] = {"0.6,0.2"},
                              *const nodes[] = {"1,2,5"};
     spec_experiment e;
-    spec_error error = {""};
-    if (spec_experiment_init(&e, "x", "speclab x", several_rows ? "plan" : "predict", &error) !=
-        GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(
+        spec_experiment_init(&e, "x", "speclab x", several_rows ? "plan" : "predict", &error));
     if (several_rows) {
         assert_int_equal(spec_grid_add(&e.grid, "accept", accept, 1, false), GSL_SUCCESS);
         assert_int_equal(spec_grid_add(&e.grid, "nodes", nodes, 1, false), GSL_SUCCESS);
@@ -39,10 +37,8 @@ static spec_experiment made(bool several_rows)
 static size_t run(const spec_experiment *e, spec_shard shard, const char *path, bool resume)
 {
     spec_result result;
-    spec_error error = {""};
     const spec_run_options options = {.csv_path = path, .shard = shard, .resume = resume};
-    if (spec_experiment_run(&result, e, &options, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_experiment_run(&result, e, &options, &error));
     const size_t rows = result.table.n_rows;
     spec_result_free(&result);
     return rows;
@@ -60,11 +56,9 @@ static void merge(const char *path, const char *const *part, size_t n)
 {
     spec_parts parts;
     spec_result result;
-    spec_error error = {""};
-    if (spec_parts_read(&parts, part, n, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_parts_read(&parts, part, n, &error));
     assert_true(spec_parts_are_whole(&parts));
-    if (spec_parts_merge(&result, &parts, path, NULL, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_parts_merge(&result, &parts, path, NULL, &error));
     spec_result_free(&result);
     spec_parts_free(&parts);
 }
@@ -173,11 +167,9 @@ TEST(more_shards_than_points_are_refused)
 {
     spec_experiment e = made(false);
     spec_result result;
-    spec_error error = {""};
     const spec_run_options options = {.csv_path = "many.csv", .shard = {2, 5}};
-    assert_int_equal(spec_experiment_run(&result, &e, &options, &error), GSL_EINVAL);
-    assert_string_equal(error.text,
-                        "--shard 2/5: the grid has 4 points; use at most as many shards");
+    assert_fails(spec_experiment_run(&result, &e, &options, &error), GSL_EINVAL,
+                 "--shard 2/5: the grid has 4 points; use at most as many shards");
     assert_int_equal(access("many.csv", F_OK), -1);
     spec_result_free(&result);
     spec_experiment_free(&e);

@@ -41,9 +41,7 @@ static int tear_down(void **state)
 static spec_experiment load(size_t i, const char *const *opt_set)
 {
     spec_experiment e;
-    spec_error error = {""};
-    if (spec_experiment_load(&e, files.gl_pathv[i], opt_set, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_experiment_load(&e, files.gl_pathv[i], opt_set, &error));
     return e;
 }
 
@@ -264,11 +262,9 @@ static char *page_of(const spec_experiment *e, const spec_result *result)
 {
     char *page = NULL;
     size_t n;
-    spec_error error = {""};
     FILE *out = open_memstream(&page, &n);
     const spec_report_options options = {.opt_share = spec_folder_before};
-    if (spec_report_write(out, &e, &result, 1, &options, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_report_write(out, &e, &result, 1, &options, &error));
     fclose(out);
     char *copy = strdup(page);
     free(page);
@@ -423,10 +419,9 @@ TEST(a_shipped_experiment_prints_its_finding)
         spec_experiment e = load(i, NULL);
         for (size_t k = 0; k < sizeof quickest / sizeof *quickest; k++) {
             spec_result result;
-            spec_error error = {""};
             const spec_run_options options = {.opt_context = spec_test_context(1)};
             if (strcmp(e.name, quickest[k]) != 0) continue;
-            assert_int_equal(spec_experiment_run(&result, &e, &options, &error), GSL_SUCCESS);
+            assert_works(spec_experiment_run(&result, &e, &options, &error));
             char *page = page_of(&e, &result), first[41];
             snprintf(first, sizeof first, "%.40s", e.finding);
             if (strstr(page, "**Finding.**") == NULL || strstr(page, first) == NULL)

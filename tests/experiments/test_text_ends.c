@@ -332,15 +332,13 @@ TEST(every_path_ends_a_text_at_each_of_its_ends)
 TEST(so_do_chains_of_a_device)
 {
     spec_model *model[2];
-    spec_error error = {""};
     spec_decoder decoder;
     endings seen = {{0}};
     gsl_rng *rng = spec_rng_alloc();
     spec_chance chance = spec_chance_sampled(rng);
     for (int i = 0; i < 2; i++) {
-        if (spec_model_open(&model[i], i == 0 ? SHAPE "&seed=1" : SHAPE "&seed=2", NULL,
-                            spec_test_context(0), &error) != GSL_SUCCESS)
-            fail_msg("%s", error.text);
+        assert_works(spec_model_open(&model[i], i == 0 ? SHAPE "&seed=1" : SHAPE "&seed=2", NULL,
+                                     spec_test_context(0), &error));
         model[i]->ends = ends;
     }
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
@@ -351,10 +349,9 @@ TEST(so_do_chains_of_a_device)
     for (int text = 0; text < DEVICE_TEXTS; text++) {
         size_t n = 0;
         int token[TOKENS + SPEC_K_MAX];
-        assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, &error), GSL_SUCCESS);
+        assert_works(spec_decoder_reset(&decoder, NULL, 0, &error));
         do {
-            if (spec_decoder_round(&decoder, &chance, NULL, &error) != GSL_SUCCESS)
-                fail_msg("%s", error.text);
+            assert_works(spec_decoder_round(&decoder, &chance, NULL, &error));
             assert_true(decoder.device.used);
             for (int i = 0; i + 1 < decoder.draft.n_nodes; i++)
                 assert_in_range(decoder.draft.token[i], 0, V - ENDS - 1);

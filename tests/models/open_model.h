@@ -24,7 +24,7 @@ static inline opened open_model(const char *spec, const spec_model *opt_target)
     spec_error error = {""};
     if (spec_model_open(&o.model, spec, opt_target, spec_test_context(0), &error) != GSL_SUCCESS)
         fail_msg("%s: %s", spec, error.text);
-    assert_int_equal(spec_session_init(&o.session, o.model, &error), GSL_SUCCESS);
+    assert_works(spec_session_init(&o.session, o.model, &error));
     o.scratch = calloc((size_t)o.model->vocab, sizeof o.scratch[0]);
     assert_non_null(o.scratch);
     return o;

@@ -26,18 +26,17 @@ static int remove_file(void **state)
 static void write_file(const char *architecture, const char *key, const char *opt_text)
 {
     spec_gguf_writer writer;
-    spec_error error = {""};
     const float weight = 0.0f;
     unlink(path);
-    assert_int_equal(spec_gguf_writer_init(&writer, &error), GSL_SUCCESS);
+    assert_works(spec_gguf_writer_init(&writer, &error));
     spec_gguf_writer_text(&writer, "general.architecture", architecture);
     if (opt_text != NULL) spec_gguf_writer_text(&writer, key, opt_text);
     if (opt_text == NULL) spec_gguf_writer_u32(&writer, key, 3);
     spec_gguf_writer_tensor(&writer, "x", SPEC_TENSOR_F32, 1, 1);
-    assert_int_equal(spec_gguf_writer_open(&writer, path, &error), GSL_SUCCESS);
+    assert_works(spec_gguf_writer_open(&writer, path, &error));
     spec_gguf_writer_data(&writer, &weight, sizeof weight);
-    assert_int_equal(spec_gguf_writer_tensor_end(&writer, &error), GSL_SUCCESS);
-    assert_int_equal(spec_gguf_writer_close(&writer, &error), GSL_SUCCESS);
+    assert_works(spec_gguf_writer_tensor_end(&writer, &error));
+    assert_works(spec_gguf_writer_close(&writer, &error));
     spec_gguf_writer_free(&writer);
 }
 

@@ -180,9 +180,8 @@ TEST(wrappers_of_a_stateful_model_use_its_score)
     int calls = 0;
     spec_error error = {""};
     spec_model *base = new_hashed(&stateful, 6, -1, &calls), *warm, *draft;
-    assert_int_equal(
-        spec_model_open(&draft, "perturb?alpha=0.651", base, spec_test_context(0), &error),
-        GSL_SUCCESS);
+    assert_works(
+        spec_model_open(&draft, "perturb?alpha=0.651", base, spec_test_context(0), &error));
     assert_int_equal(draft->order, -1);
     assert_true(draft->ends.n == 1 && draft->ends.token[0] == 2);
     assert_null(draft->kind->tokenize);
@@ -190,7 +189,7 @@ TEST(wrappers_of_a_stateful_model_use_its_score)
     spec_transform transform = SPEC_TRANSFORM_NONE;
     transform.temperature = 0.27;
     transform.top_k = 4;
-    assert_int_equal(spec_transformed_model_open(&warm, inner, &transform, &error), GSL_SUCCESS);
+    assert_works(spec_transformed_model_open(&warm, inner, &transform, &error));
 
     assert_true(warm->kind->token_text == NULL && warm->kind->tokenize == NULL &&
                 warm->kind->prompt == NULL);
@@ -203,18 +202,17 @@ TEST(wrappers_of_a_stateful_model_use_its_score)
         spec_session session;
         double scratch[30], one[6];
         const double *row[5];
-        assert_int_equal(spec_session_init(&session, models[m], &error), GSL_SUCCESS);
+        assert_works(spec_session_init(&session, models[m], &error));
         assert_null(session.history);
-        assert_int_equal(spec_session_score(&session,
-                                            &(spec_score_request){.context = context,
-                                                                  .n_context = 20,
-                                                                  .token = token,
-                                                                  .opt_parent = tree,
-                                                                  .n_nodes = 4,
-                                                                  .ret_row = row,
-                                                                  .scratch = scratch},
-                                            &error),
-                         GSL_SUCCESS);
+        assert_works(spec_session_score(&session,
+                                        &(spec_score_request){.context = context,
+                                                              .n_context = 20,
+                                                              .token = token,
+                                                              .opt_parent = tree,
+                                                              .n_nodes = 4,
+                                                              .ret_row = row,
+                                                              .scratch = scratch},
+                                        &error));
         for (int i = 0; i < 5; i++) {
             int whole[24];
             memcpy(whole, context, sizeof context);

@@ -20,7 +20,6 @@ static inline void assert_greedy_text_is_plain(const spec_model *target, const s
     for (size_t i = 0; i < sizeof drafting / sizeof drafting[0]; i++) {
         spec_decoder_config config = SPEC_DECODER_DEFAULT;
         spec_decoder decoder;
-        spec_error error = {""};
         int plain[TOKENS], text[TOKENS];
         size_t n;
         double time;
@@ -29,13 +28,11 @@ static inline void assert_greedy_text_is_plain(const spec_model *target, const s
         config.drafting = drafting[i];
         config.rule = "greedy";
         config.K = 3;
-        if (spec_decoder_init(&decoder, &config, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
-        assert_int_equal(spec_decoder_reset(&decoder, prompt, n_prompt, &error), GSL_SUCCESS);
-        assert_int_equal(spec_decode_plain(&decoder, TOKENS, plain, &n, &chance, &time, &error),
-                         GSL_SUCCESS);
-        assert_int_equal(spec_decoder_reset(&decoder, prompt, n_prompt, &error), GSL_SUCCESS);
-        assert_int_equal(spec_decode(&decoder, TOKENS, text, &n, &chance, NULL, &error),
-                         GSL_SUCCESS);
+        assert_works(spec_decoder_init(&decoder, &config, &error));
+        assert_works(spec_decoder_reset(&decoder, prompt, n_prompt, &error));
+        assert_works(spec_decode_plain(&decoder, TOKENS, plain, &n, &chance, &time, &error));
+        assert_works(spec_decoder_reset(&decoder, prompt, n_prompt, &error));
+        assert_works(spec_decode(&decoder, TOKENS, text, &n, &chance, NULL, &error));
         assert_int_equal(n, TOKENS);
         assert_memory_equal(plain, text, sizeof text);
         spec_decoder_free(&decoder);

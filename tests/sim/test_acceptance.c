@@ -12,9 +12,7 @@
 static spec_process process_of(const char *spec, double alpha)
 {
     spec_process process;
-    spec_error error = {""};
-    if (spec_acceptance_process_init(&process, spec, alpha, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_acceptance_process_init(&process, spec, alpha, &error));
     return process;
 }
 

@@ -70,13 +70,12 @@ TEST(block_greedy_refuses_block_drafts)
     opened target = open_model("dirichlet?V=3&order=2", NULL);
     opened draft = open_model("markov-block?of=target&temperature=0.9", target.model);
     spec_decoder decoder;
-    spec_error error = {""};
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
     config.target = target.model;
     config.opt_draft = draft.model;
     config.rule = "block-greedy";
-    assert_int_equal(spec_decoder_init(&decoder, &config, &error), GSL_EINVAL);
-    assert_non_null(strstr(error.text, "and those of draft heads and block drafts do"));
+    assert_fails_with(spec_decoder_init(&decoder, &config, &error), GSL_EINVAL,
+                      "and those of draft heads and block drafts do");
     close_model(&draft);
     close_model(&target);
 }
@@ -112,14 +111,11 @@ TEST(the_decoder_accepts_what_the_objective_says)
         double row[DEPTH][V_MAX], store[3 * DEPTH];
         const double *read[DEPTH];
         long double sum = 0.0L;
-        spec_error error = {""};
-        assert_int_equal(spec_session_score(&draft.session,
-                                            &(spec_score_request){.token = path,
-                                                                  .n_nodes = DEPTH - 1,
-                                                                  .ret_row = read,
-                                                                  .scratch = store},
-                                            &error),
-                         GSL_SUCCESS);
+        assert_works(spec_session_score(
+            &draft.session,
+            &(spec_score_request){
+                .token = path, .n_nodes = DEPTH - 1, .ret_row = read, .scratch = store},
+            &error));
         for (int i = 0; i < DEPTH; i++) memcpy(row[i], read[i], 3 * sizeof(double));
         for (int i = 0; i < DEPTH; i++) sum += accepted(&target, row, text, 0, i, 1.0L);
         spec_output_law law = law_of("token", "chain", &target, &draft, DEPTH, 1);
@@ -155,7 +151,6 @@ TEST(a_round_costs_one_pass_and_a_time_per_token)
         opened draft = open_model(cases[c].draft, target.model);
         spec_decoder decoder;
         spec_decoder_config config = SPEC_DECODER_DEFAULT;
-        spec_error error = {""};
         spec_tally tally = {0};
         config.target = target.model;
         config.opt_draft = draft.model;
@@ -164,10 +159,10 @@ TEST(a_round_costs_one_pass_and_a_time_per_token)
         config.policy = cases[c].policy;
         config.K = cases[c].K;
         config.costs = (spec_costs){.draft = 0.3, .token = 0.07, .verify = 1.1, .fixed = 0.01};
-        assert_int_equal(spec_decoder_init(&decoder, &config, &error), GSL_SUCCESS);
+        assert_works(spec_decoder_init(&decoder, &config, &error));
         double expected = 0.0;
         for (int round = 0; round < 40; round++) {
-            assert_int_equal(spec_decoder_round(&decoder, &chance, &tally, &error), GSL_SUCCESS);
+            assert_works(spec_decoder_round(&decoder, &chance, &tally, &error));
             const bool oracle = cases[c].policy[0] == 'o';
             const int rows = oracle ? decoder.round.n_accepted : cases[c].rows;
             expected += (rows > 0 ? 0.3 : 0.0) + 0.07 * rows + 1.11;
@@ -207,15 +202,14 @@ TEST(a_policy_weighs_no_calls_without_a_model)
     spec_chance chance = spec_chance_sampled(rng);
     spec_decoder decoder;
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
-    spec_error error = {""};
     spec_tally tally = {0};
     config.target = target.model;
     config.drafting = "lookup";
     config.policy = "goodput";
     config.costs.draft = 1e6;
-    assert_int_equal(spec_decoder_init(&decoder, &config, &error), GSL_SUCCESS);
+    assert_works(spec_decoder_init(&decoder, &config, &error));
     for (int round = 0; round < 40; round++)
-        assert_int_equal(spec_decoder_round(&decoder, &chance, &tally, &error), GSL_SUCCESS);
+        assert_works(spec_decoder_round(&decoder, &chance, &tally, &error));
     assert_true(tally.drafted >= 30 * 5);
     assert_true(tally.time == 40.0);
     spec_decoder_free(&decoder);

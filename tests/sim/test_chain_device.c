@@ -69,10 +69,8 @@ typedef struct {
 static void chain_init(chain *c, int vocab)
 {
     const size_t n = (size_t)vocab * (MOST + 1);
-    spec_error error = {""};
     *c = (chain){.vocab = vocab};
-    if (spec_sampling_gpu_init(&c->sampling, stream, vocab, true, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_sampling_gpu_init(&c->sampling, stream, vocab, true, &error));
     c->logits = malloc(n * sizeof *c->logits);
     c->draft_logits = malloc(n * sizeof *c->draft_logits);
     c->row = malloc(n * sizeof *c->row);
@@ -112,24 +110,20 @@ static void chain_place(chain *c)
 static int device_draw(chain *c, int i, double uniform)
 {
     int token = -1;
-    spec_error error = {""};
     const float *logits = c->draft_there + (size_t)i * (size_t)c->vocab;
-    if (spec_sampling_gpu_draw(c->sampling, &token, c->law[i], logits, &c->draft, uniform,
-                               &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(
+        spec_sampling_gpu_draw(c->sampling, &token, c->law[i], logits, &c->draft, uniform, &error));
     return token;
 }
 
 static outcome device_verify(chain *c, const double *uniform)
 {
     outcome out = {.token = -1};
-    spec_error error = {""};
     spec_chain_outcome verdict = {.chance = out.chance};
     const spec_chain_request request = {
         .token = c->token, .n = c->n, .law = c->law, .transform = &c->target, .uniform = uniform};
-    if (spec_sampling_gpu_verify(c->sampling, &verdict, c->logits_there, &request, &error) !=
-        GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(
+        spec_sampling_gpu_verify(c->sampling, &verdict, c->logits_there, &request, &error));
     out.n_accepted = verdict.n_accepted;
     out.token = verdict.token;
     out.used = verdict.used;
@@ -142,8 +136,7 @@ static outcome host_verify(chain *c, const double *uniform)
     int token[MOST + 1], node[MOST];
     const double *target[MOST + 1];
     spec_draft draft;
-    spec_error error = {""};
-    if (spec_draft_init(&draft, MOST, c->vocab, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_draft_init(&draft, MOST, c->vocab, &error));
     spec_draft_reset(&draft);
     for (int i = 0; i <= c->n; i++) target[i] = c->row + (size_t)i * (size_t)c->vocab;
     for (int i = 0; i < c->n; i++)

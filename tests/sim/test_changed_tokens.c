@@ -47,8 +47,7 @@ TEST(texts_keep_the_targets_law)
                                             .rule = ways[c % 3].rule,
                                             .K = ways[c % 3].K,
                                             .costs = SPEC_COSTS_DEFAULT};
-        if (spec_output_law_init(&law, &config, prompt, 2, 2, 0, &error) != GSL_SUCCESS)
-            fail_msg("%s", error.text);
+        assert_works(spec_output_law_init(&law, &config, prompt, 2, 2, 0, &error));
         assert_true(law.tv < 1e-12 && fabs(law.total - 1.0) < 1e-12);
         branches += law.branches;
         spec_output_law_free(&law);

@@ -321,8 +321,8 @@ TEST(failures_of_either_model_are_passed_on_and_change_nothing)
         spec_tally tally = {0};
         const int prompt[] = {2, 1};
         assert_int_equal(spec_decoder_reset(&decoder, prompt, 2, NULL), GSL_SUCCESS);
-        assert_int_equal(spec_decoder_round(&decoder, &s.chance, &tally, &error), GSL_EFAILED);
-        assert_string_equal(error.text, "no row after 2 tokens");
+        assert_fails(spec_decoder_round(&decoder, &s.chance, &tally, &error), GSL_EFAILED,
+                     "no row after 2 tokens");
         assert_int_equal(decoder.n_context, 2);
         assert_true(tally.rounds == 0);
 
@@ -365,20 +365,17 @@ TEST(what_cannot_be_decoded_is_refused_with_a_line)
                                 "draft model"};
     for (int i = 0; i < 7; i++) {
         spec_decoder decoder;
-        spec_error error = {""};
-        assert_int_equal(spec_decoder_init(&decoder, &bad[i], &error), GSL_EINVAL);
-        if (strstr(error.text, says[i]) == NULL) fail_msg("'%s' lacks '%s'", error.text, says[i]);
+        assert_fails_with(spec_decoder_init(&decoder, &bad[i], &error), GSL_EINVAL, says[i]);
         spec_decoder_free(&decoder);
     }
     s.config.opt_draft = NULL;
     s.config.drafting = "lookup";
     spec_decoder decoder;
-    spec_error error = {""};
     stage_open_decoder(&decoder, &s.config);
-    assert_int_equal(spec_decoder_reset(&decoder, (const int[]){0, 3}, 2, &error), GSL_EINVAL);
-    assert_string_equal(error.text, "token 2 of the prompt is 3, outside 0..2");
-    assert_int_equal(spec_decoder_reset(&decoder, (const int[]){-1}, 1, &error), GSL_EINVAL);
-    assert_int_equal(spec_decoder_reset(&decoder, (const int[]){0, 2}, 2, &error), GSL_SUCCESS);
+    assert_fails(spec_decoder_reset(&decoder, (const int[]){0, 3}, 2, &error), GSL_EINVAL,
+                 "token 2 of the prompt is 3, outside 0..2");
+    assert_status(spec_decoder_reset(&decoder, (const int[]){-1}, 1, &error), GSL_EINVAL);
+    assert_works(spec_decoder_reset(&decoder, (const int[]){0, 2}, 2, &error));
     spec_decoder_free(&decoder);
     stage_free(&s);
     stage_free(&other);
@@ -410,9 +407,7 @@ TEST(drafts_cut_at_a_window_leave_the_law_as_it_is)
                 s.config.policy = way[c].policy;
                 s.config.K = 3;
                 spec_output_law law;
-                spec_error error = {""};
-                if (spec_output_law_init(&law, &s.config, NULL, 0, 4, 0, &error) != GSL_SUCCESS)
-                    fail_msg("%s", error.text);
+                assert_works(spec_output_law_init(&law, &s.config, NULL, 0, 4, 0, &error));
                 if (!(law.tv < 1e-12))
                     fail_msg("%s, windows %d and %d: tv %g", way[c].rule, target, draft, law.tv);
                 spec_output_law_free(&law);
@@ -430,42 +425,38 @@ TEST(a_text_fills_the_window_and_no_more)
     spec_decoder decoder;
     stage_open_decoder(&decoder, &s.config);
     const int prompt[8] = {1, 2};
-    spec_error error = {""};
-    assert_int_equal(spec_decoder_reset(&decoder, prompt, 8, &error), GSL_EINVAL);
-    assert_string_equal(error.text,
-                        "the prompt has 8 tokens, and the context of the target holds 7");
+    assert_fails(spec_decoder_reset(&decoder, prompt, 8, &error), GSL_EINVAL,
+                 "the prompt has 8 tokens, and the context of the target holds 7");
     assert_int_equal(spec_decoder_reset(&decoder, prompt, 2, NULL), GSL_SUCCESS);
     assert_int_equal(spec_decoder_room(&decoder), 5);
     int rounds = 0;
     while (spec_decoder_room(&decoder) >= 0) {
         const int room = spec_decoder_room(&decoder);
-        assert_int_equal(spec_decoder_round(&decoder, &s.chance, NULL, &error), GSL_SUCCESS);
+        assert_works(spec_decoder_round(&decoder, &s.chance, NULL, &error));
         assert_int_equal(decoder.round.n_drafted, room < 5 ? room : 5);
         rounds++;
     }
     assert_int_equal(rounds,
                      1); /* equal models: all five accepted, and the bonus is the eighth token */
     assert_int_equal(decoder.n_context, 8);
-    assert_int_equal(spec_decoder_round(&decoder, &s.chance, NULL, &error), GSL_EINVAL);
-    assert_string_equal(error.text, "the context of 7 tokens is full");
+    assert_fails(spec_decoder_round(&decoder, &s.chance, NULL, &error), GSL_EINVAL,
+                 "the context of 7 tokens is full");
     assert_int_equal(decoder.n_context, 8);
 
     int text[9];
     size_t n;
     double time;
     assert_int_equal(spec_decoder_reset(&decoder, prompt, 2, NULL), GSL_SUCCESS);
-    assert_int_equal(spec_decode_plain(&decoder, 6, text, &n, &s.chance, &time, &error),
-                     GSL_SUCCESS);
-    assert_int_equal(spec_decode_plain(&decoder, 1, text, &n, &s.chance, &time, &error),
-                     GSL_EINVAL);
-    assert_string_equal(error.text, "the context of 7 tokens is full");
+    assert_works(spec_decode_plain(&decoder, 6, text, &n, &s.chance, &time, &error));
+    assert_fails(spec_decode_plain(&decoder, 1, text, &n, &s.chance, &time, &error), GSL_EINVAL,
+                 "the context of 7 tokens is full");
 
     s.draft.head.window = 3; /* the draft's is full earlier: plain decoding goes on */
     spec_decoder_free(&decoder);
     stage_open_decoder(&decoder, &s.config);
     assert_int_equal(spec_decoder_reset(&decoder, prompt, 5, NULL), GSL_SUCCESS);
     assert_int_equal(spec_decoder_room(&decoder), 0);
-    assert_int_equal(spec_decoder_round(&decoder, &s.chance, NULL, &error), GSL_SUCCESS);
+    assert_works(spec_decoder_round(&decoder, &s.chance, NULL, &error));
     assert_int_equal(decoder.n_context, 6);
     spec_decoder_free(&decoder);
     stage_free(&s);

@@ -44,9 +44,9 @@ TEST(what_does_not_fit_is_refused_with_its_reason)
         spec_policy policy;
         spec_drafter drafter;
         spec_error error = {""};
-        assert_int_equal(spec_rule_init(&rule, w->rule, &error), GSL_SUCCESS);
-        assert_int_equal(spec_policy_init(&policy, w->policy, 2, &error), GSL_SUCCESS);
-        assert_int_equal(spec_drafter_init(&drafter, w->drafting, draft, &error), GSL_SUCCESS);
+        assert_works(spec_rule_init(&rule, w->rule, &error));
+        assert_works(spec_policy_init(&policy, w->policy, 2, &error));
+        assert_works(spec_drafter_init(&drafter, w->drafting, draft, &error));
         drafter.rows_by_round = w->rows_by_round;
         const int status =
             spec_decode_fit_check(&rule, w->rule, &drafter, w->drafting, &policy, &error);

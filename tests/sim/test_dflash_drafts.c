@@ -27,9 +27,7 @@ typedef struct {
 static pair open_pair(const char *target, spec_dflash_kind kind, int draft_vocab, const char *keys)
 {
     pair p = {0};
-    spec_error error = {""};
-    if (spec_model_open(&p.target, target, NULL, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_model_open(&p.target, target, NULL, spec_test_context(0), &error));
     drawn_dflash_config config =
         drawn_dflash(kind, &spec_transformer_of(p.target)->checkpoint->shape);
     if (draft_vocab > 0) {
@@ -62,9 +60,7 @@ static spec_decoder_config config_of(const pair *p, const char *drafting, const 
 static void check_law(const spec_decoder_config *config, int tokens, double *opt_accepted)
 {
     spec_output_law law;
-    spec_error error = {""};
-    if (spec_output_law_init(&law, config, prompt, PROMPT, tokens, 0, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_output_law_init(&law, config, prompt, PROMPT, tokens, 0, &error));
     if (!(law.tv < 1e-12 && fabs(law.total - 1.0) < 1e-12))
         fail_msg("%s, %s, %s: total variation %g", config->opt_draft->spec, config->drafting,
                  config->rule, law.tv);
@@ -106,14 +102,13 @@ static unsigned lengths(const spec_decoder_config *config)
 {
     unsigned seen = 0;
     spec_decoder decoder;
-    spec_error error = {""};
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     spec_rng_stream(rng, 42, 2);
     spec_chance chance = spec_chance_sampled(rng);
-    assert_int_equal(spec_decoder_init(&decoder, config, &error), GSL_SUCCESS);
+    assert_works(spec_decoder_init(&decoder, config, &error));
     for (int i = 0; i < 40; i++) {
-        assert_int_equal(spec_decoder_reset(&decoder, prompt, PROMPT, &error), GSL_SUCCESS);
-        assert_int_equal(spec_decoder_round(&decoder, &chance, NULL, &error), GSL_SUCCESS);
+        assert_works(spec_decoder_reset(&decoder, prompt, PROMPT, &error));
+        assert_works(spec_decoder_round(&decoder, &chance, NULL, &error));
         seen |= 1u << decoder.draft.n_nodes;
     }
     gsl_rng_free(rng);
@@ -144,10 +139,8 @@ TEST(a_stop_by_the_drawn_token_is_not_lossless)
     pair p = open_pair(SMALL, SPEC_DFLASH_MARKOV, 0, "");
     spec_decoder_config config = config_of(&p, "chain", "token", 3);
     spec_output_law law;
-    spec_error error = {""};
     config.policy = "confidence-drop?threshold=0.4";
-    assert_int_equal(spec_output_law_init(&law, &config, prompt, PROMPT, 2, 0, &error),
-                     GSL_SUCCESS);
+    assert_works(spec_output_law_init(&law, &config, prompt, PROMPT, 2, 0, &error));
     assert_true(law.tv > 1e-3);
     spec_output_law_free(&law);
     close_pair(&p);
@@ -159,10 +152,9 @@ TEST(trees_do_not_end_by_confidence)
     const spec_decoder_config config =
         config_of(&p, "dynamic?top=2&nodes=4&depth=3", "naive-tree", 3);
     spec_decoder decoder;
-    spec_error error = {""};
-    assert_int_equal(spec_decoder_init(&decoder, &config, &error), GSL_EINVAL);
-    assert_non_null(strstr(error.text, "draft strategy 'dynamic' does not end drafts by a model's "
-                                       "confidence; use chain or greedy"));
+    assert_fails_with(spec_decoder_init(&decoder, &config, &error), GSL_EINVAL,
+                      "draft strategy 'dynamic' does not end drafts by a model's "
+                      "confidence; use chain or greedy");
     close_pair(&p);
 }
 
@@ -185,15 +177,14 @@ TEST(a_draft_takes_one_call_and_ends_at_the_reach)
         const spec_decoder_config config = config_of(&p, "chain", "token", 7);
         const int reach = kind == SPEC_DFLASH_MARKOV ? 4 : 3;
         spec_decoder decoder;
-        spec_error error = {""};
         spec_tally tally = {0};
         gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
         spec_rng_stream(rng, 42, 1);
         spec_chance chance = spec_chance_sampled(rng);
-        assert_int_equal(spec_decoder_init(&decoder, &config, &error), GSL_SUCCESS);
+        assert_works(spec_decoder_init(&decoder, &config, &error));
         assert_true(decoder.shared);
-        assert_int_equal(spec_decoder_reset(&decoder, prompt, PROMPT, &error), GSL_SUCCESS);
-        assert_int_equal(spec_decoder_round(&decoder, &chance, &tally, &error), GSL_SUCCESS);
+        assert_works(spec_decoder_reset(&decoder, prompt, PROMPT, &error));
+        assert_works(spec_decoder_round(&decoder, &chance, &tally, &error));
         assert_int_equal(decoder.draft.n_nodes, reach);
         assert_int_equal(decoder.drafter.n_calls, 1);
         assert_true(fabs(tally.time - 1.1) < 1e-12);

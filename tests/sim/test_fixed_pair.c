@@ -54,8 +54,7 @@ static void exact_law(long double *law, const spec_fixed_pair *pair)
 static void assert_lossless(const double *target, const double *draft, int vocab)
 {
     spec_fixed_pair pair;
-    spec_error error = {""};
-    assert_int_equal(spec_fixed_pair_init(&pair, target, draft, vocab, &error), GSL_SUCCESS);
+    assert_works(spec_fixed_pair_init(&pair, target, draft, vocab, &error));
     long double *law = malloc((size_t)vocab * sizeof *law), target_sum = 0, draft_sum = 0,
                 alpha = 0;
     assert_non_null(law);
@@ -325,15 +324,13 @@ TEST(steps_do_not_depend_on_how_they_are_cut_into_calls)
 TEST(bad_rows_are_refused)
 {
     spec_fixed_pair pair;
-    spec_error error;
-    assert_int_equal(
-        spec_fixed_pair_init(&pair, (double[]){0.27, NAN}, (double[]){1, 1}, 2, &error), GSL_EDOM);
-    assert_int_equal(spec_fixed_pair_init(&pair, (double[]){0.27, 1}, (double[]){1, -1}, 2, &error),
-                     GSL_EDOM);
-    assert_int_equal(spec_fixed_pair_init(&pair, (double[]){0.27, 1}, (double[]){0, 0}, 2, &error),
-                     GSL_EDOM);
-    assert_string_equal(error.text, "all 2 weights are zero");
-    assert_int_equal(spec_fixed_pair_init(&pair, NULL, NULL, 0, &error), GSL_EINVAL);
+    assert_status(spec_fixed_pair_init(&pair, (double[]){0.27, NAN}, (double[]){1, 1}, 2, &error),
+                  GSL_EDOM);
+    assert_status(spec_fixed_pair_init(&pair, (double[]){0.27, 1}, (double[]){1, -1}, 2, &error),
+                  GSL_EDOM);
+    assert_fails(spec_fixed_pair_init(&pair, (double[]){0.27, 1}, (double[]){0, 0}, 2, &error),
+                 GSL_EDOM, "all 2 weights are zero");
+    assert_status(spec_fixed_pair_init(&pair, NULL, NULL, 0, &error), GSL_EINVAL);
     assert_null(pair.column);
     assert_int_equal(pair.vocab, 0);
     spec_fixed_pair_free(&pair);

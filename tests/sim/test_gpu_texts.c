@@ -33,7 +33,7 @@ static void plain_text(int *text, int n, const spec_model *model)
     spec_error error = {""};
     double *scratch = malloc((size_t)model->vocab * sizeof *scratch);
     assert_non_null(scratch);
-    if (spec_session_init(&session, model, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_session_init(&session, model, &error));
     for (int i = 0; i < n; i++) {
         const double *row = spec_session_row(&session, text, (size_t)i, scratch, &error);
         if (row == NULL) fail_msg("%s", error.text);
@@ -94,9 +94,8 @@ static bool same_text(greedy *g, const char *rule, const char *drafting, int dra
     int token[TOKENS];
     size_t n;
     if (spec_decoder_init(&decoder, &config, &error) != GSL_SUCCESS) return false;
-    assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, &error), GSL_SUCCESS);
-    if (spec_decode(&decoder, TOKENS, token, &n, chance, &tally, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_decoder_reset(&decoder, NULL, 0, &error));
+    assert_works(spec_decode(&decoder, TOKENS, token, &n, chance, &tally, &error));
     if (n != TOKENS || memcmp(token, g->text, sizeof token) != 0)
         fail_msg("another text: %s of %s, rule %s, %s, K = %d", g->draft[draft]->spec,
                  g->target->spec, rule, drafting, K);
@@ -176,7 +175,7 @@ static int same_on_both(const char *spec, int n, double off)
     spec_session session;
     spec_error error;
     double *scratch = malloc((size_t)model->vocab * sizeof *scratch);
-    assert_int_equal(spec_session_init(&session, model, &error), GSL_SUCCESS);
+    assert_works(spec_session_init(&session, model, &error));
     const double gap =
         gap_of(spec_session_row(&session, text[0], (size_t)same, scratch, &error), model->vocab);
     printf("%s: the same up to token %d of %d, where the best two logits are %.1e of the spread "

@@ -40,7 +40,7 @@ static void open_greedy(greedy *g, const char *target, const char *const *draft)
     spec_error error;
     double *scratch = malloc((size_t)g->target->vocab * sizeof *scratch);
     assert_non_null(scratch);
-    assert_int_equal(spec_session_init(&session, g->target, &error), GSL_SUCCESS);
+    assert_works(spec_session_init(&session, g->target, &error));
     for (size_t n = 0; n < TOKENS; n++) {
         const double *row = spec_session_row(&session, g->text, n, scratch, &error);
         assert_non_null(row);
@@ -74,9 +74,8 @@ static bool same_text(greedy *g, const char *rule, const char *drafting, int dra
     int token[TOKENS];
     size_t n;
     if (spec_decoder_init(&decoder, &config, &error) != GSL_SUCCESS) return false;
-    assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, &error), GSL_SUCCESS);
-    if (spec_decode(&decoder, TOKENS, token, &n, chance, &tally, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_decoder_reset(&decoder, NULL, 0, &error));
+    assert_works(spec_decode(&decoder, TOKENS, token, &n, chance, &tally, &error));
     if (n != TOKENS || memcmp(token, g->text, sizeof token) != 0) {
         fail_msg("another text: %s of %s, rule %s, %s, K = %d", g->draft[draft]->spec,
                  g->target->spec, rule, drafting, K);

@@ -26,9 +26,7 @@ static pair open_other_pair(const char *target, const drawn_head_config *config,
 {
     pair p = {0};
     spec_head head;
-    spec_error error = {""};
-    if (spec_model_open(&p.target, target, NULL, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_model_open(&p.target, target, NULL, spec_test_context(0), &error));
     drawn_head(&head, config, spec_transformer_of(p.target)->checkpoint);
     p.draft = drawn_head_open(&head, keys, p.target);
     spec_head_free(&head);
@@ -66,16 +64,14 @@ static void check_law(const pair *p, const char *name)
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         spec_decoder_config config = SPEC_DECODER_DEFAULT;
         spec_output_law law;
-        spec_error error = {""};
         config.target = p->target;
         config.opt_draft = p->draft;
         config.drafting = ways[i].drafting;
         config.rule = ways[i].rule;
         config.K = ways[i].K;
         config.ahead = ways[i].ahead;
-        if (spec_output_law_init(&law, &config, prompt, PROMPT, ways[i].tokens, 0, &error) !=
-            GSL_SUCCESS)
-            fail_msg("%s", error.text);
+        assert_works(
+            spec_output_law_init(&law, &config, prompt, PROMPT, ways[i].tokens, 0, &error));
         if (!(law.tv < 1e-12 && fabs(law.total - 1.0) < 1e-12))
             fail_msg("%s, %s, %s: total variation %g", name, ways[i].drafting, ways[i].rule,
                      law.tv);
@@ -140,16 +136,16 @@ static double first_token_off(const pair *p, bool lies)
     config.drafting = "greedy";
     config.K = 2;
     liar.draft = chosen_as_sampled;
-    assert_int_equal(spec_decoder_init(&decoder, &config, &error), GSL_SUCCESS);
+    assert_works(spec_decoder_init(&decoder, &config, &error));
     assert_true(decoder.shared);
     if (lies) decoder.drafter.kind = &liar;
     assert_int_equal(spec_enumeration_init(&walk, 0), GSL_SUCCESS);
     do {
-        assert_int_equal(spec_decoder_reset(&decoder, prompt, PROMPT, &error), GSL_SUCCESS);
-        assert_int_equal(spec_decoder_round(&decoder, &walk.chance, NULL, &error), GSL_SUCCESS);
+        assert_works(spec_decoder_reset(&decoder, prompt, PROMPT, &error));
+        assert_works(spec_decoder_round(&decoder, &walk.chance, NULL, &error));
         law[decoder.round.token[0]] += spec_enumeration_probability(&walk);
     } while (spec_enumeration_next(&walk));
-    assert_int_equal(spec_session_init(&session, p->target, &error), GSL_SUCCESS);
+    assert_works(spec_session_init(&session, p->target, &error));
     const double *row = spec_session_row(&session, prompt, PROMPT, scratch, &error);
     assert_non_null(row);
     for (int i = 0; i < V; i++) off += 0.5 * fabs(law[i] - row[i]);
@@ -176,12 +172,11 @@ TEST(greedy_block_verification_is_refused)
     pair p = open_pair(SMALL, SPEC_HEAD_EAGLE, 0, "");
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
     spec_decoder decoder;
-    spec_error error = {""};
     config.target = p.target;
     config.opt_draft = p.draft;
     config.rule = "block-greedy";
-    assert_int_equal(spec_decoder_init(&decoder, &config, &error), GSL_EINVAL);
-    assert_non_null(strstr(error.text, "those of draft heads and block drafts do: use rule block"));
+    assert_fails_with(spec_decoder_init(&decoder, &config, &error), GSL_EINVAL,
+                      "those of draft heads and block drafts do: use rule block");
     close_pair(&p);
 }
 
@@ -205,7 +200,6 @@ TEST(drafts_end_at_the_reach_and_calls_count_passes)
         pair p = open_pair(SMALL, (spec_head_kind)kind, 0, "");
         spec_decoder_config config = SPEC_DECODER_DEFAULT;
         spec_decoder decoder;
-        spec_error error = {""};
         spec_tally tally = {0};
         gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
         spec_rng_stream(rng, 42, 1);
@@ -215,10 +209,10 @@ TEST(drafts_end_at_the_reach_and_calls_count_passes)
         config.K = 5;
         const int drafted = p.draft->reach > 0 ? REACH : 5;
         const bool one_pass = kind == SPEC_HEAD_MEDUSA || kind == SPEC_HEAD_PARALLEL;
-        assert_int_equal(spec_decoder_init(&decoder, &config, &error), GSL_SUCCESS);
-        assert_int_equal(spec_decoder_reset(&decoder, prompt, PROMPT, &error), GSL_SUCCESS);
+        assert_works(spec_decoder_init(&decoder, &config, &error));
+        assert_works(spec_decoder_reset(&decoder, prompt, PROMPT, &error));
         assert_int_equal(spec_decoder_room(&decoder), p.draft->reach > 0 ? REACH : 39 - PROMPT);
-        assert_int_equal(spec_decoder_round(&decoder, &chance, &tally, &error), GSL_SUCCESS);
+        assert_works(spec_decoder_round(&decoder, &chance, &tally, &error));
         assert_int_equal(decoder.draft.n_nodes, drafted);
         assert_int_equal(decoder.drafter.n_calls, one_pass ? 1 : drafted);
         assert_true(fabs(tally.time - (1.0 + 0.1 * (one_pass ? 1 : drafted))) < 1e-12);

@@ -260,12 +260,11 @@ TEST(a_decoder_that_forgets_repeats_its_rounds)
 TEST(rows_with_scouts_are_those_without)
 {
     spec_model *target;
-    spec_error error = {""};
-    if (spec_model_open(&target,
+    assert_works(
+        spec_model_open(&target,
                         "random?dim=32&layers=3&heads=4&kv_heads=2&ffn=64&vocab=61&context=200&"
                         "seed=1",
-                        NULL, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+                        NULL, spec_test_context(0), &error));
     enum { ROWS = 64, VOCAB = 61 };
     static double store[ROWS * VOCAB];
     const double *row[ROWS];
@@ -279,23 +278,22 @@ TEST(rows_with_scouts_are_those_without)
     config.drafting = "lookahead?window=5&ngram=4&guesses=4";
     config.rule = "match";
     stage_open_decoder(&decoder, &config);
-    assert_int_equal(spec_session_init(&alone, target, &error), GSL_SUCCESS);
+    assert_works(spec_session_init(&alone, target, &error));
     assert_int_equal(spec_decoder_reset(&decoder, (const int[]){7, 9}, 2, NULL), GSL_SUCCESS);
     while (decoder.n_context < 150) {
         const size_t n = decoder.n_context;
         assert_int_equal(spec_decoder_round(&decoder, &s.chance, NULL, NULL), GSL_SUCCESS);
         const spec_draft *draft = &decoder.draft;
         assert_true(draft->n_scouts > 0 && draft->n_nodes < ROWS);
-        assert_int_equal(spec_session_score(&alone,
-                                            &(spec_score_request){.context = decoder.context,
-                                                                  .n_context = n,
-                                                                  .token = draft->token,
-                                                                  .opt_parent = draft->parent,
-                                                                  .n_nodes = draft->n_nodes,
-                                                                  .ret_row = row,
-                                                                  .scratch = store},
-                                            &error),
-                         GSL_SUCCESS);
+        assert_works(spec_session_score(&alone,
+                                        &(spec_score_request){.context = decoder.context,
+                                                              .n_context = n,
+                                                              .token = draft->token,
+                                                              .opt_parent = draft->parent,
+                                                              .n_nodes = draft->n_nodes,
+                                                              .ret_row = row,
+                                                              .scratch = store},
+                                        &error));
         for (int i = 0; i <= draft->n_nodes; i++, checked++)
             assert_memory_equal(row[i], decoder.target_row[i], VOCAB * sizeof *store);
     }

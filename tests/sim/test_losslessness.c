@@ -43,11 +43,8 @@ static spec_output_law law_of(const method *by, const spec_model *target, const 
                                         .rule = by->rule,
                                         .K = K,
                                         .costs = SPEC_COSTS_DEFAULT};
-    spec_error error = {""};
     spec_output_law law;
-    if (spec_output_law_init(&law, &config, prompt, n_prompt, n_tokens, LIMIT, &error) !=
-        GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_output_law_init(&law, &config, prompt, n_prompt, n_tokens, LIMIT, &error));
     return law;
 }
 
@@ -243,13 +240,8 @@ TEST(library_models_are_decoded_without_loss)
     survey seen = {0};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         spec_model *target, *draft;
-        spec_error error = {""};
-        if (spec_model_open(&target, pairs[i][0], NULL, spec_test_context(0), &error) !=
-            GSL_SUCCESS)
-            fail_msg("%s", error.text);
-        if (spec_model_open(&draft, pairs[i][1], target, spec_test_context(0), &error) !=
-            GSL_SUCCESS)
-            fail_msg("%s", error.text);
+        assert_works(spec_model_open(&target, pairs[i][0], NULL, spec_test_context(0), &error));
+        assert_works(spec_model_open(&draft, pairs[i][1], target, spec_test_context(0), &error));
         for (int c = 0; c < N_RULES * N_DRAFTINGS * 3; c++) {
             const method by = {rules[c % N_RULES], draftings[c / N_RULES % N_DRAFTINGS], "fixed"};
             check_lossless(&seen, &by, target, draft, 1 + c / N_RULES / N_DRAFTINGS, 2,

@@ -115,11 +115,10 @@ static void assert_threads_do_not_matter(const spec_round_source *source, spec_m
 {
     const int threads[] = {1, 2, 3, 7};
     spec_montecarlo first = {0}, mc = {0};
-    spec_error error = {""};
     for (int i = 0; i < 4; i++) {
         plan.opt_pool = spec_test_pool(threads[i]);
-        assert_int_equal(spec_montecarlo_init(&mc, source, &plan, &error), GSL_SUCCESS);
-        if (spec_montecarlo_run(&mc, NULL, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+        assert_works(spec_montecarlo_init(&mc, source, &plan, &error));
+        assert_works(spec_montecarlo_run(&mc, NULL, &error));
         if (i == 0) {
             first = mc;
             continue;
@@ -401,12 +400,10 @@ TEST(the_first_failure_by_number_is_reported_and_nothing_is_lost)
         f.fails_at[1] = 99;
         f.jitter = true;
         spec_montecarlo mc, clean;
-        spec_error error = {""};
         spec_montecarlo_plan plan = {
             .rounds = 20000, .batch = 100, .opt_pool = spec_test_pool(threads)};
-        assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, &error), GSL_SUCCESS);
-        assert_int_equal(spec_montecarlo_run(&mc, NULL, &error), GSL_ERUNAWAY);
-        assert_string_equal(error.text, "batch 99 broke");
+        assert_works(spec_montecarlo_init(&mc, &source, &plan, &error));
+        assert_fails(spec_montecarlo_run(&mc, NULL, &error), GSL_ERUNAWAY, "batch 99 broke");
         assert_int_equal(mc.sum.batches, 64);
         assert_int_equal(mc.sum.tally.rounds, 6400);
         assert_false(mc.done);
@@ -430,10 +427,9 @@ TEST(a_worker_that_cannot_start_leaves_nothing_behind)
     spec_round_source source = fake_source(&f);
     f.fail_workers_from = 2;
     spec_montecarlo mc;
-    spec_error error = {""};
     spec_montecarlo_plan plan = {.rounds = 20000, .opt_pool = spec_test_pool(5)};
-    assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, &error), GSL_ENOMEM);
-    assert_string_equal(error.text, "worker 2 has no memory");
+    assert_fails(spec_montecarlo_init(&mc, &source, &plan, &error), GSL_ENOMEM,
+                 "worker 2 has no memory");
     assert_int_equal(f.n_init, 2);
     assert_int_equal(f.n_free, 2);
     assert_null(mc.worker);
@@ -448,17 +444,15 @@ TEST(an_interrupted_run_keeps_its_groups_and_can_go_on)
     f.stop = &stop;
     f.stops_at = 70;
     spec_montecarlo mc, clean;
-    spec_error error = {""};
     spec_montecarlo_plan plan = {.rounds = 20000, .batch = 100, .opt_pool = spec_test_pool(2)};
     assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, NULL), GSL_SUCCESS);
-    assert_int_equal(spec_montecarlo_run(&mc, &stop, &error), GSL_EFAILED);
-    assert_string_equal(error.text, "interrupted");
+    assert_fails(spec_montecarlo_run(&mc, &stop, &error), GSL_EFAILED, "interrupted");
     assert_int_equal(mc.sum.batches, 64);
     assert_int_equal(f.rounds_of[80], 0); /* the group did not run to its end */
 
     stop = 0;
     f.stop = NULL;
-    assert_int_equal(spec_montecarlo_run(&mc, &stop, &error), GSL_SUCCESS);
+    assert_works(spec_montecarlo_run(&mc, &stop, &error));
     assert_int_equal(spec_montecarlo_init(&clean, &source, &plan, NULL), GSL_SUCCESS);
     assert_int_equal(spec_montecarlo_run(&clean, NULL, NULL), GSL_SUCCESS);
     assert_same_results(&clean, &mc);

@@ -24,9 +24,7 @@ typedef struct {
 
 static void open_model(spec_model **ret_model, const char *spec, const spec_model *opt_target)
 {
-    spec_error error = {""};
-    if (spec_model_open(ret_model, spec, opt_target, spec_test_context(1), &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_model_open(ret_model, spec, opt_target, spec_test_context(1), &error));
 }
 
 static const spec_online_plan plan_default = {
@@ -36,14 +34,12 @@ static const spec_online_plan plan_default = {
 static spec_decoder_config open_pair(service *s, const char *target, const char *draft,
                                      const spec_online_plan *plan)
 {
-    spec_error error = {""};
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
     *s = (service){.rng = gsl_rng_alloc(spec_rng_pcg64dxsm)};
     spec_rng_stream(s->rng, spec_test_seed(), 0);
     open_model(&s->target, target, NULL);
     open_model(&s->draft, draft, s->target);
-    if (spec_online_draft_init(&s->online, plan, s->draft, NULL, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_online_draft_init(&s->online, plan, s->draft, NULL, &error));
     config.target = s->target;
     config.opt_draft = s->draft;
     config.opt_online = &s->online;
@@ -72,10 +68,8 @@ static void close_service(service *s)
 
 static const spec_round *one_round(service *s)
 {
-    spec_error error = {""};
     spec_chance chance = spec_chance_sampled(s->rng);
-    if (spec_decoder_round(&s->decoder, &chance, NULL, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_decoder_round(&s->decoder, &chance, NULL, &error));
     return &s->decoder.round;
 }
 
@@ -99,7 +93,7 @@ static void check_window(const service *s, int window, int from, int first, cons
     spec_session session;
     spec_error error = {""};
     double scratch[V];
-    assert_int_equal(spec_session_init(&session, s->target, &error), GSL_SUCCESS);
+    assert_works(spec_session_init(&session, s->target, &error));
     for (int t = 0; t < PLACES; t++) {
         const int place = window * PLACES + t, i = from + t - begin;
         assert_int_equal(learner->token[place], i < 0 ? 1 : s->decoder.context[i]);
@@ -126,7 +120,6 @@ TEST(windows_hold_verified_text_with_the_targets_rows)
             positions};
         service s;
         char draft[128];
-        spec_error error = {""};
         bool learns[200] = {false};
         spec_decoder_config config = open_pair(&s, TARGET, draft_spec(draft, V, 2, ""), &plan);
         config.K = 2;
@@ -134,8 +127,8 @@ TEST(windows_hold_verified_text_with_the_targets_rows)
         config.rule = c / 4 == 0 ? "token" : "rrsw";
         const int begin = c / 2 % 2;
         s.online.model->own_checkpoint.adds_begin = begin != 0;
-        assert_int_equal(spec_decoder_init(&s.decoder, &config, &error), GSL_SUCCESS);
-        assert_int_equal(spec_decoder_reset(&s.decoder, prompt, 5, &error), GSL_SUCCESS);
+        assert_works(spec_decoder_init(&s.decoder, &config, &error));
+        assert_works(spec_decoder_reset(&s.decoder, prompt, 5, &error));
         int rejected = 0;
         while (s.decoder.n_context < PLACES + 2 * (PLACES - PLACES / 4) + 1) {
             const size_t before = s.decoder.n_context;
@@ -168,13 +161,12 @@ TEST(a_text_that_is_cut_continues_its_window)
     char draft[128];
     bool learns[200];
     int token[4];
-    spec_error error = {""};
     for (int i = 0; i < 200; i++) learns[i] = true;
     open_service(&s, TARGET, draft_spec(draft, V, 2, ""), &plan, 5, prompt, 2);
     spec_chance chance = spec_chance_sampled(s.rng);
     while (s.decoder.n_context < PLACES + 2) {
         size_t n;
-        assert_int_equal(spec_decode(&s.decoder, 2, token, &n, &chance, NULL, &error), GSL_SUCCESS);
+        assert_works(spec_decode(&s.decoder, 2, token, &n, &chance, NULL, &error));
     }
     check_window(&s, 0, 0, 2, learns);
     close_service(&s);
@@ -205,15 +197,15 @@ TEST(an_update_reaches_the_engine)
         row = spec_session_row(&s.decoder.drafter.session, d->context, n, scratch, &error);
         memcpy(after, row, sizeof after);
         assert_int_equal(memcmp(before, after, sizeof before) == 0, s.online.learner.step == step);
-        assert_int_equal(spec_session_init(&fresh, s.draft, &error), GSL_SUCCESS);
+        assert_works(spec_session_init(&fresh, s.draft, &error));
         row = spec_session_row(&fresh, d->context, n, scratch, &error);
         assert_memory_equal(row, after, sizeof after);
         spec_session_free(&fresh);
     }
-    assert_int_equal(spec_decoder_forget(&s.decoder, &error), GSL_SUCCESS);
+    assert_works(spec_decoder_forget(&s.decoder, &error));
     spec_model *first;
     open_model(&first, draft, NULL);
-    assert_int_equal(spec_session_init(&fresh, first, &error), GSL_SUCCESS);
+    assert_works(spec_session_init(&fresh, first, &error));
     const double *row = spec_session_row(&fresh, d->context, d->n_context, scratch, &error);
     memcpy(before, row, sizeof before);
     row = spec_session_row(&s.decoder.drafter.session, d->context, d->n_context, scratch, &error);
@@ -250,7 +242,6 @@ TEST(the_law_of_the_text_is_the_targets_while_the_draft_learns)
         service s;
         char draft[128];
         spec_output_law law;
-        spec_error error = {""};
         const int vocab = strstr(ways[i].target, "V=2") != NULL ? 2 : 3;
         spec_decoder_config config =
             open_pair(&s, ways[i].target, draft_spec(draft, vocab, 6, ""), &plan);
@@ -258,9 +249,7 @@ TEST(the_law_of_the_text_is_the_targets_while_the_draft_learns)
         config.rule = ways[i].rule;
         config.policy = ways[i].policy;
         config.K = ways[i].K;
-        if (spec_output_law_init(&law, &config, prompt, 2, ways[i].tokens, 0, &error) !=
-            GSL_SUCCESS)
-            fail_msg("%s", error.text);
+        assert_works(spec_output_law_init(&law, &config, prompt, 2, ways[i].tokens, 0, &error));
         if (!(law.tv < 1e-12 && fabs(law.total - 1.0) < 1e-12))
             fail_msg("%s with %s: tv %g, total %.17g", ways[i].rule, ways[i].drafting, law.tv,
                      law.total);
@@ -284,24 +273,21 @@ TEST(greedy_text_equals_plain_greedy_text_while_the_draft_learns)
     service s;
     spec_decoder plain;
     char draft[128];
-    spec_error error = {""};
     open_service(&s, target, draft_spec(draft, 50, 3, "&temperature=0"), &plan_default, 4, NULL, 0);
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
     config.target = s.target;
     config.opt_draft = s.draft;
-    assert_int_equal(spec_decoder_init(&plain, &config, &error), GSL_SUCCESS);
+    assert_works(spec_decoder_init(&plain, &config, &error));
     spec_chance chance = spec_chance_sampled(s.rng);
     for (int text = 0; text < TEXTS; text++) {
         const int prompt[] = {text, 7, 3};
         int a[TOKENS], b[TOKENS];
         size_t n_a, n_b;
         double time;
-        assert_int_equal(spec_decoder_reset(&s.decoder, prompt, 3, &error), GSL_SUCCESS);
-        assert_int_equal(spec_decoder_reset(&plain, prompt, 3, &error), GSL_SUCCESS);
-        assert_int_equal(spec_decode(&s.decoder, TOKENS, a, &n_a, &chance, NULL, &error),
-                         GSL_SUCCESS);
-        assert_int_equal(spec_decode_plain(&plain, TOKENS, b, &n_b, &chance, &time, &error),
-                         GSL_SUCCESS);
+        assert_works(spec_decoder_reset(&s.decoder, prompt, 3, &error));
+        assert_works(spec_decoder_reset(&plain, prompt, 3, &error));
+        assert_works(spec_decode(&s.decoder, TOKENS, a, &n_a, &chance, NULL, &error));
+        assert_works(spec_decode_plain(&plain, TOKENS, b, &n_b, &chance, &time, &error));
         assert_int_equal(n_a, n_b);
         assert_memory_equal(a, b, n_a * sizeof *a);
     }
@@ -316,10 +302,9 @@ TEST(greedy_text_equals_plain_greedy_text_while_the_draft_learns)
 static void decode_texts(uint64_t *ret_accepted, uint64_t *ret_tested, service *s, int texts)
 {
     static const int prompt[] = {1, 0};
-    spec_error error = {""};
     *ret_accepted = *ret_tested = 0;
     for (int text = 0; text < texts; text++) {
-        assert_int_equal(spec_decoder_reset(&s->decoder, prompt, 2, &error), GSL_SUCCESS);
+        assert_works(spec_decoder_reset(&s->decoder, prompt, 2, &error));
         while (s->decoder.n_context < 50) {
             const spec_round *round = one_round(s);
             *ret_accepted += (uint64_t)round->n_accepted;
@@ -375,11 +360,9 @@ TEST(drafts_that_cannot_learn_are_refused)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         spec_online_draft online;
         spec_model *draft;
-        spec_error error = {""};
         open_model(&draft, cases[i].draft, target);
-        assert_int_equal(spec_online_draft_init(&online, &plan_default, draft, NULL, &error),
-                         GSL_EINVAL);
-        assert_non_null(strstr(error.text, cases[i].line));
+        assert_fails_with(spec_online_draft_init(&online, &plan_default, draft, NULL, &error),
+                          GSL_EINVAL, cases[i].line);
         spec_model_close(draft);
     }
     spec_model_close(target);
@@ -388,17 +371,16 @@ TEST(drafts_that_cannot_learn_are_refused)
 TEST(rules_that_compare_rounds_and_drafting_ahead_are_refused)
 {
     service s;
-    spec_error error = {""};
     char draft[128];
     spec_decoder_config config =
         open_pair(&s, "markov?V=3&order=1", draft_spec(draft, 3, 6, ""), &plan_default);
     config.rule = "block-greedy";
-    assert_int_equal(spec_decoder_init(&s.decoder, &config, &error), GSL_EINVAL);
-    assert_string_equal(error.text, "rule 'block-greedy' needs a draft whose rows do not change "
-                                    "between rounds, and this one learns: use rule block");
+    assert_fails(spec_decoder_init(&s.decoder, &config, &error), GSL_EINVAL,
+                 "rule 'block-greedy' needs a draft whose rows do not change "
+                 "between rounds, and this one learns: use rule block");
     config.rule = "token";
     config.ahead = true;
-    assert_int_equal(spec_decoder_init(&s.decoder, &config, &error), GSL_EINVAL);
-    assert_string_equal(error.text, "a draft that learns cannot draft ahead");
+    assert_fails(spec_decoder_init(&s.decoder, &config, &error), GSL_EINVAL,
+                 "a draft that learns cannot draft ahead");
     close_service(&s);
 }

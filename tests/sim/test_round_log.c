@@ -41,8 +41,8 @@ static bool open_stand(stand *s, const char *target, const char *draft, const ch
     static const int context[] = {2, 0, 1, 2, 0, 1, 2, 0};
     spec_error error;
     *s = (stand){.rng = spec_rng_alloc()};
-    assert_int_equal(spec_model_open(&s->target, target, NULL, NULL, &error), GSL_SUCCESS);
-    assert_int_equal(spec_model_open(&s->draft, draft, s->target, NULL, &error), GSL_SUCCESS);
+    assert_works(spec_model_open(&s->target, target, NULL, NULL, &error));
+    assert_works(spec_model_open(&s->draft, draft, s->target, NULL, &error));
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
     config.target = s->target;
     config.opt_draft = s->draft;
@@ -50,7 +50,7 @@ static bool open_stand(stand *s, const char *target, const char *draft, const ch
     config.rule = rule;
     config.K = K;
     if (spec_decoder_init(&s->decoder, &config, &error) != GSL_SUCCESS) return false;
-    assert_int_equal(spec_decoder_reset(&s->decoder, context, 8, &error), GSL_SUCCESS);
+    assert_works(spec_decoder_reset(&s->decoder, context, 8, &error));
     spec_round_log_init(&s->log, &s->decoder, NULL, 0, s->rng);
     return true;
 }
@@ -148,7 +148,6 @@ TEST(every_rule_and_drafting_is_read)
     for (int p = 0; p < 3; p++)
         for (int r = 0; spec_rules[r] != NULL; r++)
             for (int d = 0; draftings[d] != NULL; d++) {
-                spec_error error;
                 stand s;
                 const char *rule = spec_rules[r]->name;
                 const bool opens =
@@ -156,7 +155,7 @@ TEST(every_rule_and_drafting_is_read)
                 const bool large = p == 2 && strcmp(rule, "ot") == 0;
                 for (int round = 0; opens && round < pair[p].rounds; round++) {
                     spec_rng_stream(s.rng, seed, (uint64_t)round);
-                    assert_int_equal(spec_round_log_next(&s.log, &error), GSL_SUCCESS);
+                    assert_works(spec_round_log_next(&s.log, &error));
                     const bool tree = s.decoder.draft.branches;
                     check_round(&s, !tree || !(large || strcmp(rule, "traversal") == 0));
                     check_drawn(&s);
@@ -229,13 +228,12 @@ TEST(coins_tell_the_story_of_a_rule)
          "draft 0, draft 1, draft 2, draft 3, test 1, test 0, test 2, bonus 2"},
     };
     for (size_t i = 0; i < sizeof story / sizeof story[0]; i++) {
-        spec_error error;
         stand s;
         assert_true(open_stand(&s, "probs:0.5,0.2,0.1,0.2", "probs:0.4,0.3,0.2,0.1",
                                story[i].drafting, story[i].rule, 2));
         spec_rng_stream(s.rng, 1, 0);
         spec_round_log_init(&s.log, &s.decoder, story[i].coin, 12, s.rng);
-        assert_int_equal(spec_round_log_next(&s.log, &error), GSL_SUCCESS);
+        assert_works(spec_round_log_next(&s.log, &error));
         assert_string_equal(roles(&s), story[i].roles);
         close_stand(&s);
     }
@@ -243,12 +241,11 @@ TEST(coins_tell_the_story_of_a_rule)
 
 TEST(a_log_keeps_the_last_round_alone)
 {
-    spec_error error;
     stand s;
     assert_true(open_stand(&s, "probs:0.5,0.3,0.2", "probs:0.4,0.4,0.2", "chain", "token", 2));
     spec_rng_stream(s.rng, 1, 0);
     for (int i = 0; i < 5; i++) {
-        assert_int_equal(spec_round_log_next(&s.log, &error), GSL_SUCCESS);
+        assert_works(spec_round_log_next(&s.log, &error));
         assert_int_equal(s.log.told[0].role, SPEC_ROLE_DRAFT);
         assert_int_equal(s.log.told[1].node, 1);
         assert_true(s.log.n <= 5);

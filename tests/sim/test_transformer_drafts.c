@@ -82,11 +82,10 @@ TEST(greedy_text_is_the_plain_one_for_every_rule_draft_and_tree)
             size_t n, n_plain;
             double time;
             spec_tally tally = {0};
-            assert_int_equal(spec_decoder_reset(&decoder, prompt, PROMPT, &error), GSL_SUCCESS);
-            assert_int_equal(
-                spec_decode_plain(&decoder, TEXT, plain, &n_plain, &chance, &time, &error),
-                GSL_SUCCESS);
-            assert_int_equal(spec_decoder_reset(&decoder, prompt, PROMPT, &error), GSL_SUCCESS);
+            assert_works(spec_decoder_reset(&decoder, prompt, PROMPT, &error));
+            assert_works(
+                spec_decode_plain(&decoder, TEXT, plain, &n_plain, &chance, &time, &error));
+            assert_works(spec_decoder_reset(&decoder, prompt, PROMPT, &error));
             if (spec_decode(&decoder, TEXT, text, &n, &chance, &tally, &error) != GSL_SUCCESS)
                 fail_msg("%s %s %s: %s", config.rule, config.drafting, drafts[d], error.text);
             assert_int_equal(n, TEXT);

@@ -37,8 +37,7 @@ static inline int close_card(void **state)
 static inline void *allocated(size_t bytes)
 {
     void *memory;
-    spec_error error = {""};
-    if (spec_card_alloc(card, &memory, bytes, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_card_alloc(card, &memory, bytes, &error));
     return memory;
 }
 

@@ -152,8 +152,7 @@ static void write_tensor(file *f, spec_dflash_part part, int layer, int rows, in
 
 static void end_tensor(file *f)
 {
-    spec_error error = {""};
-    if (spec_gguf_writer_tensor_end(&f->writer, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_gguf_writer_tensor_end(&f->writer, &error));
 }
 
 /* Name all tensors; or, with `data`, write them. */
@@ -193,13 +192,12 @@ static void write_map(file *f)
 void drawn_dflash_write(const char *path, const drawn_dflash_config *config)
 {
     file f = {.config = config};
-    spec_error error = {""};
     const spec_dflash_shape *shape = &config->shape;
     const float *factor = shape->shape.rope.opt_factor;
     const int n_factors = shape->shape.head_dim / 2;
     const bool few = shape->draft_vocab < shape->shape.vocab;
     (void)unlink(path);
-    assert_int_equal(spec_gguf_writer_init(&f.writer, &error), GSL_SUCCESS);
+    assert_works(spec_gguf_writer_init(&f.writer, &error));
     write_values(&f);
     visit(&f, false);
     if (few) spec_gguf_writer_integer_tensor(&f.writer, "d2t", shape->draft_vocab);
@@ -207,7 +205,7 @@ void drawn_dflash_write(const char *path, const drawn_dflash_config *config)
         spec_gguf_writer_tensor(&f.writer, "rope_freqs.weight", SPEC_TENSOR_F32, 1, n_factors);
     if (config->opt_extra_tensor != NULL)
         spec_gguf_writer_tensor(&f.writer, config->opt_extra_tensor, SPEC_TENSOR_F32, 1, 1);
-    if (spec_gguf_writer_open(&f.writer, path, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_gguf_writer_open(&f.writer, path, &error));
     visit(&f, true);
     if (few) write_map(&f);
     if (factor != NULL) {
@@ -218,7 +216,7 @@ void drawn_dflash_write(const char *path, const drawn_dflash_config *config)
         spec_gguf_writer_data(&f.writer, &(float){1.0f}, sizeof(float));
         end_tensor(&f);
     }
-    if (spec_gguf_writer_close(&f.writer, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_gguf_writer_close(&f.writer, &error));
     spec_gguf_writer_free(&f.writer);
 }
 

@@ -110,8 +110,8 @@ spec_model *drawn_head_open(const spec_head *head, const char *keys, const spec_
     assert_int_equal(unlink(path), 0);
     if (head->shape.nextn)
         drawn_nextn_write(path, head, spec_transformer_of(target)->checkpoint, false);
-    else if (spec_head_file_write(&kept, head, path, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    else
+        assert_works(spec_head_file_write(&kept, head, path, &error));
     snprintf(spec, sizeof spec, "%s:%s?%s", spec_head_kind_names[head->shape.kind], path,
              keys[0] != '\0' ? keys : "force=0");
     if (spec_model_open(&model, spec, target, spec_test_context(0), &error) != GSL_SUCCESS)

@@ -10,7 +10,6 @@
 /* Name a tensor, or write its data. */
 static void put(spec_gguf_writer *writer, bool data, const char *name, const spec_tensor *tensor)
 {
-    spec_error error;
     const size_t row = spec_tensor_row_bytes(tensor->type, tensor->cols);
     if (tensor->data == NULL) return;
     if (!data) {
@@ -18,7 +17,7 @@ static void put(spec_gguf_writer *writer, bool data, const char *name, const spe
         return;
     }
     spec_gguf_writer_data(writer, tensor->data, (size_t)tensor->rows * row);
-    assert_int_equal(spec_gguf_writer_tensor_end(writer, &error), GSL_SUCCESS);
+    assert_works(spec_gguf_writer_tensor_end(writer, &error));
 }
 
 static void put_model(spec_gguf_writer *writer, bool data, const spec_checkpoint *target,
@@ -59,7 +58,7 @@ static void write_file(const char *path, const spec_head *head, const spec_check
     spec_shape shape = target->shape;
     const int n = head->shape.shape.n_layers;
     shape.n_layers += n;
-    assert_int_equal(spec_gguf_writer_init(&writer, &error), GSL_SUCCESS);
+    assert_works(spec_gguf_writer_init(&writer, &error));
     spec_gguf_model_shape(&writer, "llama", &shape);
     spec_gguf_writer_u32(&writer, "llama.nextn_predict_layers", (uint32_t)n);
     spec_gguf_writer_text(&writer, "tokenizer.ggml.model", "none");
@@ -73,7 +72,7 @@ static void write_file(const char *path, const spec_head *head, const spec_check
         if (data == 0 && spec_gguf_writer_open(&writer, path, &error) != GSL_SUCCESS)
             fail_msg("%s", error.text);
     }
-    assert_int_equal(spec_gguf_writer_close(&writer, &error), GSL_SUCCESS);
+    assert_works(spec_gguf_writer_close(&writer, &error));
     spec_gguf_writer_free(&writer);
 }
 

@@ -14,10 +14,8 @@ spec_output_law rule_law(const table_model *target, const table_model *draft, co
                                         .rule = rule,
                                         .K = K,
                                         .costs = SPEC_COSTS_DEFAULT};
-    spec_error error = {""};
     spec_output_law law;
-    if (spec_output_law_init(&law, &config, NULL, 0, n_tokens, 50000000, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_output_law_init(&law, &config, NULL, 0, n_tokens, 50000000, &error));
     return law;
 }
 

@@ -17,7 +17,6 @@ static inline void score_rows(spec_session *session, const int *context, int n, 
 {
     const double *row[SCORED_NODES_MAX + 1];
     const size_t V = (size_t)session->model->vocab;
-    spec_error error = {""};
     const spec_score_request request = {.context = context,
                                         .n_context = (size_t)n,
                                         .token = token,
@@ -27,7 +26,7 @@ static inline void score_rows(spec_session *session, const int *context, int n, 
                                         .ret_row = row,
                                         .scratch = rows};
     assert_true(n_nodes <= SCORED_NODES_MAX);
-    if (spec_session_score(session, &request, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_session_score(session, &request, &error));
     for (int i = first; i <= n_nodes; i++)
         if (row[i] != rows + (size_t)i * V) memcpy(rows + (size_t)i * V, row[i], V * sizeof *rows);
 }

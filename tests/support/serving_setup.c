@@ -117,9 +117,7 @@ void serving_setup_free(serving_setup *s)
 spec_serving_sums serving_setup_sums(const serving_setup *s, uint64_t seed, uint64_t stream)
 {
     spec_serving_result result;
-    spec_error error = {""};
-    if (spec_serving_run(&result, &s->plan, seed, stream, NULL, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_serving_run(&result, &s->plan, seed, stream, NULL, &error));
     const spec_serving_sums sums = result.sums;
     spec_serving_result_free(&result);
     return sums;

@@ -30,6 +30,5 @@ void stage_free(stage *s)
 
 void stage_open_decoder(spec_decoder *decoder, const spec_decoder_config *config)
 {
-    spec_error error = {""};
-    if (spec_decoder_init(decoder, config, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_decoder_init(decoder, config, &error));
 }

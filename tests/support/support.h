@@ -5,6 +5,8 @@
 #ifndef SPECLAB_TESTS_SUPPORT_H
 #define SPECLAB_TESTS_SUPPORT_H
 
+#include "speclab/status.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -15,6 +17,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SPEC_TEST_P 1e-6
 
@@ -97,6 +100,38 @@ static inline void spec_test_int_equal(intmax_t actual, intmax_t expected, const
 #undef assert_int_equal
 #define assert_int_equal(actual, expected)                                                         \
     spec_test_int_equal((intmax_t)(actual), (intmax_t)(expected), #actual, __FILE__, __LINE__)
+
+/* Asserts how a call ends that writes its error into `&error`, which the assertion itself declares:
+ *     assert_works(spec_grid_parse(&grid, "1:9", &error));
+ *     assert_fails(spec_grid_parse(&grid, "9:1", &error), GSL_EINVAL, "9:1 is an empty range");
+ *     assert_fails_with(spec_grid_parse(&grid, "9:1", &error), GSL_EINVAL, "empty"); */
+#define assert_works(call) SPEC_TEST_ENDS(call, GSL_SUCCESS, NULL, NULL)
+#define assert_fails(call, status, line) SPEC_TEST_ENDS(call, status, line, NULL)
+#define assert_fails_with(call, status, part) SPEC_TEST_ENDS(call, status, NULL, part)
+#define assert_status(call, status) SPEC_TEST_ENDS(call, status, NULL, NULL)
+
+#define SPEC_TEST_ENDS(call, status, opt_line, opt_part)                                           \
+    do {                                                                                           \
+        _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wshadow\"");             \
+        spec_error error = {""};                                                                   \
+        _Pragma("GCC diagnostic pop");                                                             \
+        const int status_ = (call);                                                                \
+        spec_test_ends(status_, status, &error, opt_line, opt_part, #call, __FILE__, __LINE__);    \
+    } while (0)
+
+static inline void spec_test_ends(int actual, int expected, const spec_error *error,
+                                  const char *opt_line, const char *opt_part, const char *call,
+                                  const char *file, int line)
+{
+    if (actual == expected && (opt_line == NULL || strcmp(error->text, opt_line) == 0) &&
+        (opt_part == NULL || strstr(error->text, opt_part) != NULL))
+        return;
+    print_error("%s: %d '%s', not %d", call, actual, error->text, expected);
+    if (opt_line != NULL) print_error(" '%s'", opt_line);
+    if (opt_part != NULL) print_error(" with '%s'", opt_part);
+    print_error("\n");
+    _fail(file, line);
+}
 
 uint64_t spec_test_seed(void);
 

@@ -20,13 +20,12 @@ void tree_round_enumerate(tree_round *ret, const spec_decoder_config *config)
 {
     spec_decoder decoder;
     spec_enumeration walk;
-    spec_error error = {""};
     *ret = (tree_round){.branches = 0};
-    if (spec_decoder_init(&decoder, config, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_decoder_init(&decoder, config, &error));
     assert_int_equal(spec_enumeration_init(&walk, TREE_ROUND_LIMIT), GSL_SUCCESS);
     do {
-        assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, &error), GSL_SUCCESS);
-        assert_int_equal(spec_decoder_round(&decoder, &walk.chance, NULL, &error), GSL_SUCCESS);
+        assert_works(spec_decoder_reset(&decoder, NULL, 0, &error));
+        assert_works(spec_decoder_round(&decoder, &walk.chance, NULL, &error));
         const double probability = spec_enumeration_probability(&walk);
         const int n = decoder.round.n_emitted;
         int text = 0;

@@ -108,11 +108,9 @@ TEST(inventions_get_no_hint)
         spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
         plan.opt_pool = spec_test_pool(0);
         spec_validation v;
-        spec_error error = {{0}};
         plan.limits.supervisor = "/proc/self/exe";
         plan.limits.opt_options = names[i];
-        if (spec_validate(&v, path_of("inventions.so"), &plan, &error) != GSL_SUCCESS)
-            fail_msg("%s", error.text);
+        assert_works(spec_validate(&v, path_of("inventions.so"), &plan, &error));
         assert_int_equal(v.verdict, SPEC_VERDICT_FAIL);
         if (v.n_hints > 0) fail_msg("%s: %s", names[i], v.hint[0].name);
         spec_validation_free(&v);

@@ -40,10 +40,8 @@ static void count_rounds(uint64_t ret[VOCAB], const spec_fixture *f, uint32_t sc
 {
     spec_subject subject;
     spec_evidence *evidence;
-    spec_error error = {""};
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
-    if (spec_subject_open(&subject, sampler, &SPEC_SUBJECT_LIMITS_DEFAULT, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_subject_open(&subject, sampler, &SPEC_SUBJECT_LIMITS_DEFAULT, &error));
     assert_int_equal(spec_evidence_init(&evidence, f, scope, NULL), GSL_SUCCESS);
     assert_int_equal(spec_subject_begin(&subject, f, scope, ROUNDS, NULL), GSL_SUCCESS);
     const spec_round_batch *b = &subject.batch;

@@ -19,8 +19,7 @@ static int hello(spec_hello *ret, const char *line, spec_error *error)
 TEST(a_hello_declares_the_sampler)
 {
     spec_hello h;
-    spec_error error = {{0}};
-    assert_int_equal(
+    assert_works(
         hello(&h,
               "{\"speclab\":1,\"name\":\"m\\u00fcll\\t\",\"scopes\":[\"V\",\"S\"],\"chains\":["
               "\"iid\"],"
@@ -28,8 +27,7 @@ TEST(a_hello_declares_the_sampler)
               "\"filters\":\"temperature,min_p,top_k,top_p\",\"padding\":true,"
               "\"seeded\":true,\"coins\":true,\"counters\":true,\"lossy\":true,\"max_batch\":3,"
               "\"max_nodes\":5,\"max_vocab\":2147483647,\"frames\":\"binary\",\"new\":[]}",
-              &error),
-        GSL_SUCCESS);
+              &error));
     assert_string_equal(h.about.name, "m??ll?");
     assert_int_equal(h.about.scopes, SPEC_SCOPE_VERIFY | SPEC_SCOPE_STREAM);
     assert_int_equal(h.about.chains, SPEC_DRAWN_IID);
@@ -42,7 +40,7 @@ TEST(a_hello_declares_the_sampler)
     assert_int_equal(h.about.max_nodes, 5);
     assert_int_equal(h.about.max_vocab, INT32_MAX);
     assert_ptr_equal(h.protocol, &spec_protocol_binary);
-    assert_int_equal(spec_subject_check_about(&h.about, &error), GSL_SUCCESS);
+    assert_works(spec_subject_check_about(&h.about, &error));
 }
 
 TEST(the_least_hello_has_the_documented_defaults)
@@ -250,8 +248,8 @@ TEST(both_encodings_carry_the_same_fixture)
     const spec_fixture_kind *kind;
     spec_fixture f;
     spec_error error = {{0}};
-    assert_int_equal(spec_fixture_find(&kind, "text-5-3", &error), GSL_SUCCESS);
-    assert_int_equal(spec_fixture_open(&f, kind, &error), GSL_SUCCESS);
+    assert_works(spec_fixture_find(&kind, "text-5-3", &error));
+    assert_works(spec_fixture_open(&f, kind, &error));
     const size_t V = (size_t)f.vocab, cells = (size_t)f.n_states * V, nodes = (size_t)f.n_nodes;
     for (uint32_t rows = SPEC_ROWS_PROBABILITIES; rows <= SPEC_ROWS_LOGITS; rows++) {
         spec_bytes frame = EMPTY, line = EMPTY;

@@ -30,8 +30,7 @@ static void expect_two_rounds(const rounds *r)
 static void expect_answer(const spec_protocol *protocol, rounds *r, uint32_t scope,
                           const void *bytes, size_t n)
 {
-    spec_error error = {{0}};
-    if (take(protocol, r, scope, bytes, n, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(take(protocol, r, scope, bytes, n, &error));
     expect_two_rounds(r);
 }
 
@@ -212,9 +211,8 @@ TEST(an_endless_line_is_refused)
     assert_int_equal(take(&spec_protocol_json, &r, SPEC_SCOPE_VERIFY, line, sizeof line, &error),
                      GSL_EFAILED);
     line[sizeof line - 1] = '\n';
-    assert_int_equal(take(&spec_protocol_json, &r, SPEC_SCOPE_VERIFY, line, sizeof line, &error),
-                     GSL_EFAILED);
-    assert_non_null(strstr(error.text, "where none makes sense: 'xxxx"));
+    assert_fails_with(take(&spec_protocol_json, &r, SPEC_SCOPE_VERIFY, line, sizeof line, &error),
+                      GSL_EFAILED, "where none makes sense: 'xxxx");
 }
 
 TEST(texts_and_counters_have_their_length)

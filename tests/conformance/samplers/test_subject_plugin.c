@@ -37,22 +37,18 @@ TEST(the_child_answers_as_this_process_would)
     spec_sampler_about about = {.size = sizeof about};
     spec_subject subject;
     spec_sampler_host *caller;
-    spec_error error = {{0}};
     void *library;
     load_here(&api, &library, path_of("newcomer.so"));
     assert_int_equal(api.describe(&about), 0);
     assert_int_equal(spec_sampler_host_init(&caller, &api, &about, NULL, NULL), GSL_SUCCESS);
-    assert_int_equal(spec_subject_open(&subject, path_of("newcomer.so"), &patient, &error),
-                     GSL_SUCCESS);
+    assert_works(spec_subject_open(&subject, path_of("newcomer.so"), &patient, &error));
     assert_memory_equal(&subject.about, &about, sizeof about);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         stand s;
         spec_round_batch here;
         stand_init(&s, cases[c].kind, cases[c].scope);
-        assert_int_equal(spec_subject_begin(&subject, &s.fixture, cases[c].scope, BATCH, &error),
-                         GSL_SUCCESS);
-        assert_int_equal(spec_sampler_host_begin(caller, &s.fixture, cases[c].scope, BATCH, &error),
-                         GSL_SUCCESS);
+        assert_works(spec_subject_begin(&subject, &s.fixture, cases[c].scope, BATCH, &error));
+        assert_works(spec_sampler_host_begin(caller, &s.fixture, cases[c].scope, BATCH, &error));
         const spec_round_batch *there = &subject.batch;
         const int n_coins = spec_round_batch_coins(&s.fixture);
         const size_t bytes = spec_round_batch_bytes(BATCH, NODES, n_coins);
@@ -64,7 +60,7 @@ TEST(the_child_answers_as_this_process_would)
             spec_evidence_ask(s.evidence, &subject.batch, BATCH, b * BATCH, 42, s.rng);
             memcpy(memory, there->n_nodes, bytes);
             assert_int_equal(spec_sampler_host_run(caller, &here, BATCH, NULL), GSL_SUCCESS);
-            assert_int_equal(spec_subject_run(&subject, BATCH, &error), GSL_SUCCESS);
+            assert_works(spec_subject_run(&subject, BATCH, &error));
             assert_memory_equal(memory, there->n_nodes, bytes);
             for (int i = 0; i < BATCH; i++) assert_int_equal(there->fault[i], 0);
         }
@@ -73,7 +69,7 @@ TEST(the_child_answers_as_this_process_would)
     }
     uint64_t there[3], here[3];
     bool known = false;
-    assert_int_equal(spec_subject_counters(&subject, there, &known, &error), GSL_SUCCESS);
+    assert_works(spec_subject_counters(&subject, there, &known, &error));
     assert_true(known);
     assert_int_equal(spec_sampler_host_counters(caller, here, &known, NULL), GSL_SUCCESS);
     assert_memory_equal(there, here, sizeof here);
@@ -91,7 +87,6 @@ static double least_p(const char *opt_options, const spec_fixture_kind *kind, ui
     enum { BATCHES = 40, TEXT = 1000 };
     stand s;
     spec_subject subject;
-    spec_error error = {{0}};
     spec_evidence *part;
     spec_finding finding[SPEC_TESTS_MAX];
     spec_subject_limits limits = patient;
@@ -99,22 +94,20 @@ static double least_p(const char *opt_options, const spec_fixture_kind *kind, ui
     double p = 1.0;
     stand_init(&s, kind, scope);
     limits.opt_options = opt_options;
-    assert_int_equal(spec_subject_open(&subject, path_of("newcomer.so"), &limits, &error),
-                     GSL_SUCCESS);
-    assert_int_equal(spec_subject_begin(&subject, &s.fixture, scope, BATCH, &error), GSL_SUCCESS);
+    assert_works(spec_subject_open(&subject, path_of("newcomer.so"), &limits, &error));
+    assert_works(spec_subject_begin(&subject, &s.fixture, scope, BATCH, &error));
     const size_t most = (size_t)(BATCH * s.fixture.levels + TEXT);
     assert_int_equal(spec_evidence_fork(&part, s.evidence, most, NULL), GSL_SUCCESS);
     for (uint64_t b = 0; b < BATCHES; b++) {
         spec_evidence_clear(part);
         if (scope == SPEC_SCOPE_STREAM) {
             const int start = (int)(b % 4) * s.fixture.levels;
-            assert_int_equal(spec_subject_generate(&subject, start, NODES, b, text, TEXT, &error),
-                             GSL_SUCCESS);
+            assert_works(spec_subject_generate(&subject, start, NODES, b, text, TEXT, &error));
             spec_evidence_add_text(part, start, text, TEXT, s.rng);
         } else {
             spec_evidence_ask(s.evidence, &subject.batch, BATCH, b * BATCH, spec_test_seed(),
                               s.rng);
-            assert_int_equal(spec_subject_run(&subject, BATCH, &error), GSL_SUCCESS);
+            assert_works(spec_subject_run(&subject, BATCH, &error));
             spec_evidence_add(part, &subject.batch, BATCH, b * BATCH, s.rng);
         }
         spec_evidence_merge(s.evidence, part);
@@ -307,14 +300,12 @@ TEST(instances_that_draw_the_same_numbers_are_not_mixed)
         spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
         plan.opt_pool = spec_test_pool(0);
         spec_validation v;
-        spec_error error;
         plan.draws = 400000;
         plan.opt_only = only;
         plan.opt_pool = spec_test_pool(8);
         plan.limits = patient;
         plan.limits.opt_options = options[i];
-        if (spec_validate(&v, path_of("newcomer.so"), &plan, &error) != GSL_SUCCESS)
-            fail_msg("%s", error.text);
+        assert_works(spec_validate(&v, path_of("newcomer.so"), &plan, &error));
         assert_int_equal(v.verdict, SPEC_VERDICT_PASS);
         assert_int_equal(v.alone, i == 0);
         spec_validation_free(&v);
@@ -326,11 +317,9 @@ TEST(options_change_what_is_declared)
 {
     spec_subject subject;
     spec_subject_limits limits = patient;
-    spec_error error = {{0}};
     for (int i = 0; i < 2; i++) {
         limits.opt_options = i == 0 ? NULL : "every-16th";
-        if (spec_subject_open(&subject, path_of("inventions.so"), &limits, &error) != GSL_SUCCESS)
-            fail_msg("%s", error.text);
+        assert_works(spec_subject_open(&subject, path_of("inventions.so"), &limits, &error));
         assert_string_equal(subject.about.name, i == 0 ? "invention none" : "invention every-16th");
         assert_int_equal(subject.about.scopes, i == 0 ? 7 : SPEC_SCOPE_STREAM);
         spec_subject_close(&subject);

@@ -35,19 +35,16 @@ static double chi_square(const char *spec)
 {
     spec_fixture fixture;
     spec_subject subject;
-    spec_error error = {{0}};
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     double count[4] = {0}, sum = 0.0, n = 0.0;
-    assert_int_equal(spec_fixture_open(&fixture, spec_fixtures[0], &error), GSL_SUCCESS);
-    assert_int_equal(spec_subject_open(&subject, spec, &SPEC_SUBJECT_LIMITS_DEFAULT, &error),
-                     GSL_SUCCESS);
-    assert_int_equal(spec_subject_begin(&subject, &fixture, SPEC_SCOPE_VERIFY, BATCH, &error),
-                     GSL_SUCCESS);
+    assert_works(spec_fixture_open(&fixture, spec_fixtures[0], &error));
+    assert_works(spec_subject_open(&subject, spec, &SPEC_SUBJECT_LIMITS_DEFAULT, &error));
+    assert_works(spec_subject_begin(&subject, &fixture, SPEC_SCOPE_VERIFY, BATCH, &error));
     const int start = fixture.levels;
     spec_rng_stream(rng, spec_test_seed(), 0);
     for (uint64_t b = 0; b < 40; b++) {
         ask(&subject.batch, &fixture, start, b * BATCH, rng);
-        assert_int_equal(spec_subject_run(&subject, BATCH, &error), GSL_SUCCESS);
+        assert_works(spec_subject_run(&subject, BATCH, &error));
         for (int i = 0; i < BATCH; i++) {
             assert_int_equal(subject.batch.fault[i], 0);
             assert_int_equal(subject.batch.n_emitted[i], subject.batch.n_accepted[i] + 1);
@@ -77,18 +74,14 @@ TEST(lossless_rules_emit_the_law_and_a_wrong_one_does_not)
 TEST(an_unknown_rule_is_an_error)
 {
     spec_subject subject;
-    spec_error error = {{0}};
-    assert_int_equal(spec_subject_open(&subject, "rule:tokn", &SPEC_SUBJECT_LIMITS_DEFAULT, &error),
-                     GSL_EINVAL);
-    assert_string_equal(error.text, "no rule is named 'tokn'; did you mean 'token'?");
-    assert_int_equal(
-        spec_subject_open(&subject, "roule:token", &SPEC_SUBJECT_LIMITS_DEFAULT, &error),
-        GSL_EINVAL);
-    assert_string_equal(error.text, "no kind of sampler is named 'roule'; did you mean 'rule'?");
-    assert_int_equal(spec_subject_open(&subject, "token", &SPEC_SUBJECT_LIMITS_DEFAULT, &error),
-                     GSL_EINVAL);
-    assert_int_equal(spec_subject_open(&subject, "rule:", &SPEC_SUBJECT_LIMITS_DEFAULT, &error),
-                     GSL_EINVAL);
+    assert_fails(spec_subject_open(&subject, "rule:tokn", &SPEC_SUBJECT_LIMITS_DEFAULT, &error),
+                 GSL_EINVAL, "no rule is named 'tokn'; did you mean 'token'?");
+    assert_fails(spec_subject_open(&subject, "roule:token", &SPEC_SUBJECT_LIMITS_DEFAULT, &error),
+                 GSL_EINVAL, "no kind of sampler is named 'roule'; did you mean 'rule'?");
+    assert_status(spec_subject_open(&subject, "token", &SPEC_SUBJECT_LIMITS_DEFAULT, &error),
+                  GSL_EINVAL);
+    assert_status(spec_subject_open(&subject, "rule:", &SPEC_SUBJECT_LIMITS_DEFAULT, &error),
+                  GSL_EINVAL);
 }
 
 TEST(a_text_has_the_requested_length_and_its_seed_repeats_it)

@@ -176,11 +176,10 @@ TEST(lines_and_values_are_limited)
 static spec_trace_record read_one(const char *text, spec_trace_reader **ret_reader, FILE **ret_file)
 {
     spec_trace_record record;
-    spec_error error = {{0}};
     bool end;
     *ret_file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
-    assert_int_equal(spec_trace_read_open(ret_reader, *ret_file, "t", &error), GSL_SUCCESS);
-    assert_int_equal(spec_trace_read_next(*ret_reader, &record, &end, &error), GSL_SUCCESS);
+    assert_works(spec_trace_read_open(ret_reader, *ret_file, "t", &error));
+    assert_works(spec_trace_read_next(*ret_reader, &record, &end, &error));
     assert_false(end);
     return record;
 }
@@ -232,7 +231,6 @@ TEST(thousands_of_requests_keep_their_positions)
     enum { TEXTS = 5000 };
     FILE *file = tmpfile();
     spec_validation v;
-    spec_error error = {{0}};
     fputs(HEAD, file);
     for (int position = 5; position < 8; position++)
         for (int i = 0; i < TEXTS; i++)
@@ -241,8 +239,7 @@ TEST(thousands_of_requests_keep_their_positions)
                           : "{\"request\": \"%d\", \"position\": %d, \"token\": 1}\n",
                     i / 2, position);
     rewind(file);
-    assert_int_equal(spec_trace_validate_file(&v, file, "t", &SPEC_VALIDATE_PLAN_DEFAULT, &error),
-                     GSL_SUCCESS);
+    assert_works(spec_trace_validate_file(&v, file, "t", &SPEC_VALIDATE_PLAN_DEFAULT, &error));
     assert_int_equal(v.rounds, TEXTS);
     assert_int_equal(v.draws, 3 * TEXTS);
     assert_int_equal(v.verdict, SPEC_VERDICT_INCONCLUSIVE);
@@ -259,14 +256,10 @@ static spec_validate_verdict verdict_of(const char *sampler, const char *fixture
     FILE *file = tmpfile();
     const spec_fixture_kind *kind;
     spec_validation v;
-    spec_error error = {{0}};
-    assert_int_equal(spec_fixture_find(&kind, fixture, &error), GSL_SUCCESS);
-    if (spec_trace_write(file, sampler, kind, contents, tokens, spec_test_seed(), &error) !=
-        GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_fixture_find(&kind, fixture, &error));
+    assert_works(spec_trace_write(file, sampler, kind, contents, tokens, spec_test_seed(), &error));
     rewind(file);
-    if (spec_trace_validate_file(&v, file, "t", &SPEC_VALIDATE_PLAN_DEFAULT, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_trace_validate_file(&v, file, "t", &SPEC_VALIDATE_PLAN_DEFAULT, &error));
     const spec_validate_verdict verdict = v.verdict;
     if (strstr(v.reason, reason) == NULL) fail_msg("%s, not %s", v.reason, reason);
     spec_validation_free(&v);
@@ -340,11 +333,8 @@ TEST(filters_in_turn_pass_where_the_head_declares_them)
     for (int i = 0; i < 3; i++) {
         FILE *file = tmpfile();
         spec_validation v;
-        spec_error error = {{0}};
         write_in_turn(file, filters[i]);
-        if (spec_trace_validate_file(&v, file, "t", &SPEC_VALIDATE_PLAN_DEFAULT, &error) !=
-            GSL_SUCCESS)
-            fail_msg("%s", error.text);
+        assert_works(spec_trace_validate_file(&v, file, "t", &SPEC_VALIDATE_PLAN_DEFAULT, &error));
         assert_int_equal(v.verdict, i == 0 ? SPEC_VERDICT_PASS : SPEC_VERDICT_FAIL);
         assert_int_equal(strstr(v.reason, "filters were taken as joint: \"filters\" in the head") !=
                              NULL,
@@ -359,7 +349,6 @@ TEST(a_lossy_engine_may_say_so_and_a_test_may_be_chosen)
     static const char *const flat[] = {"flat-tilt", NULL}, *const none[] = {"flat-tlit", NULL};
     FILE *file = tmpfile();
     spec_validation v;
-    spec_error error = {{0}};
     spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
     plan.opt_pool = spec_test_pool(0);
     fputs("{\"speclab_trace\": 1, \"vocab\": 3, \"lossy\": true, \"engine\": \"mine\"}\n", file);
@@ -367,19 +356,18 @@ TEST(a_lossy_engine_may_say_so_and_a_test_may_be_chosen)
         fputs("{\"token\": 1, \"target_logprob\": -2.3, \"draft_logprob\": -1.1}\n", file);
     rewind(file);
     plan.opt_only = flat;
-    assert_int_equal(spec_trace_validate_file(&v, file, "t", &plan, &error), GSL_SUCCESS);
+    assert_works(spec_trace_validate_file(&v, file, "t", &plan, &error));
     assert_int_equal(v.verdict, SPEC_VERDICT_LOSSY);
     assert_int_equal(v.result[0].n_findings, 1);
     assert_string_equal(v.about.name, "mine");
     spec_validation_free(&v);
     rewind(file);
     plan.opt_only = none;
-    assert_int_equal(spec_trace_validate_file(&v, file, "t", &plan, &error), GSL_EINVAL);
-    assert_string_equal(error.text,
-                        "no test of traces is named 'flat-tlit'; did you mean 'flat-tilt'?");
+    assert_fails(spec_trace_validate_file(&v, file, "t", &plan, &error), GSL_EINVAL,
+                 "no test of traces is named 'flat-tlit'; did you mean 'flat-tilt'?");
     fclose(file);
-    assert_int_equal(spec_trace_validate(&v, "/nowhere/t", &plan, &error), GSL_EFAILED);
-    assert_string_equal(error.text, "/nowhere/t: No such file or directory");
+    assert_fails(spec_trace_validate(&v, "/nowhere/t", &plan, &error), GSL_EFAILED,
+                 "/nowhere/t: No such file or directory");
 }
 
 /* Findings about the engine are only suspicious: its text may be right. */
@@ -387,13 +375,11 @@ TEST(a_constant_coin_is_suspicious_but_no_fail)
 {
     FILE *file = tmpfile();
     spec_validation v;
-    spec_error error = {{0}};
     fputs("{\"speclab_trace\": 1, \"vocab\": 1}\n", file);
     for (int i = 0; i < 1000; i++)
         fputs("{\"token\": 0, \"target\": [1], \"target_logprob\": 0, \"coin\": 0.27}\n", file);
     rewind(file);
-    assert_int_equal(spec_trace_validate_file(&v, file, "t", &SPEC_VALIDATE_PLAN_DEFAULT, &error),
-                     GSL_SUCCESS);
+    assert_works(spec_trace_validate_file(&v, file, "t", &SPEC_VALIDATE_PLAN_DEFAULT, &error));
     assert_int_equal(v.verdict, SPEC_VERDICT_INCONCLUSIVE);
     assert_non_null(strstr(v.reason, "suspicious, by the test 'coin'"));
     spec_validation_free(&v);

@@ -15,10 +15,9 @@ static __attribute__((noinline, unused)) char *text_of(const advice_facts *f, in
 {
     char *text = NULL;
     size_t n;
-    spec_error error = {{0}};
     FILE *out = open_memstream(&text, &n);
     assert_non_null(out);
-    assert_int_equal(spec_advice_report_write(out, &f->facts, columns, &error), GSL_SUCCESS);
+    assert_works(spec_advice_report_write(out, &f->facts, columns, &error));
     fclose(out);
     return text;
 }

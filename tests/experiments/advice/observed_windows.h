@@ -56,8 +56,7 @@ static inline spec_advice advise(const spec_observed_sums *sums,
                                  const spec_advice_question *question)
 {
     spec_advice advice;
-    spec_error error;
-    assert_int_equal(spec_advice_of(&advice, sums, NULL, question, &error), GSL_SUCCESS);
+    assert_works(spec_advice_of(&advice, sums, NULL, question, &error));
     return advice;
 }
 

@@ -128,7 +128,6 @@ TEST(questions_outside_the_domain_are_refused)
 {
     const spec_observed_sums sums = {0};
     spec_advice advice;
-    spec_error error;
     spec_advice_question wrong[6] = {usual, usual, usual, usual, usual, usual};
     wrong[0].error = 0.0;
     wrong[1].error = NAN;
@@ -137,5 +136,5 @@ TEST(questions_outside_the_domain_are_refused)
     wrong[4].K_high = SPEC_ADVICE_K;
     wrong[5].K_low = 3, wrong[5].K_high = 2;
     for (int i = 0; i < 6; i++)
-        assert_int_equal(spec_advice_of(&advice, &sums, NULL, &wrong[i], &error), GSL_EDOM);
+        assert_status(spec_advice_of(&advice, &sums, NULL, &wrong[i], &error), GSL_EDOM);
 }

@@ -41,9 +41,8 @@ TEST(files_are_one_set_and_the_time_before_another)
     const spec_advice_paths paths = {
         .file = file, .n_files = 2, .plain = run, .n_plain = 1, .opt_before = "b.jsonl", .K = 4};
     spec_advice_files files;
-    spec_error error = {{0}};
     write_files();
-    assert_int_equal(spec_advice_files_read(&files, &paths, &error), GSL_SUCCESS);
+    assert_works(spec_advice_files_read(&files, &paths, &error));
     assert_same(sum_of(&files.sums, SPEC_SUM_DRAFTED), 8.0);
     assert_same(sum_of(&files.sums, SPEC_SUM_EMITTED), 20.0);
     assert_same(sum_of(&files.before, SPEC_SUM_DRAFTED), 8.0);
@@ -63,9 +62,8 @@ TEST(an_engine_is_of_the_files_not_of_the_time_before)
     static const char *const file[] = {"other.txt"};
     const spec_advice_paths paths = {.file = file, .n_files = 1, .opt_before = "b.jsonl", .K = 4};
     spec_advice_files files;
-    spec_error error = {{0}};
     write_files();
-    assert_int_equal(spec_advice_files_read(&files, &paths, &error), GSL_SUCCESS);
+    assert_works(spec_advice_files_read(&files, &paths, &error));
     assert_null(files.read);
     spec_advice_files_free(&files);
 }
@@ -77,11 +75,10 @@ TEST(plain_runs_have_no_drafts)
     const spec_advice_paths paths = {
         .file = file, .n_files = 1, .plain = run, .n_plain = 3, .K = 4};
     spec_advice_files files;
-    spec_error error = {{0}};
     write_files();
-    assert_int_equal(spec_advice_files_read(&files, &paths, &error), GSL_EINVAL);
-    assert_string_equal(error.text, "--plain b.jsonl: has draft tokens; give a log without "
-                                    "speculation, or give it without --plain");
+    assert_fails(spec_advice_files_read(&files, &paths, &error), GSL_EINVAL,
+                 "--plain b.jsonl: has draft tokens; give a log without "
+                 "speculation, or give it without --plain");
     spec_advice_files_free(&files);
 }
 

@@ -20,7 +20,6 @@ TEST(the_table_has_a_row_per_length_and_per_range_of_batches)
 {
     advice_facts f;
     spec_table table;
-    spec_error error = {{0}};
     advice_facts_make(&f, "vllm", 3, 51, mtp3);
     known_times(&f);
     f.advice.verdict = SPEC_ADVICE_CHANGE;
@@ -30,7 +29,7 @@ TEST(the_table_has_a_row_per_length_and_per_range_of_batches)
     f.advice.batch[1] = (spec_advice_batch){9, -1, 0, 1.0, 1.0, 1.0, false};
     f.advice.length[1].tokens = advice_facts_unknown; /* as beyond the longest */
     f.advice.length[1].tokens_range = (spec_bounds){1.7, 1.9};
-    assert_int_equal(spec_advice_report_table(&table, &f.facts, &error), GSL_SUCCESS);
+    assert_works(spec_advice_report_table(&table, &f.facts, &error));
     assert_int_equal(table.n_rows, 6);
     assert_string_equal(word(&table, 3, "engine"), "vllm");
     assert_string_equal(word(&table, 3, "known_from"), "run");
@@ -59,20 +58,20 @@ TEST(the_table_has_a_row_per_length_and_per_range_of_batches)
     spec_table_free(&table);
     f.advice.batch[0].K = 2;
     f.advice.batch[1].decided = true;
-    assert_int_equal(spec_advice_report_table(&table, &f.facts, &error), GSL_SUCCESS);
+    assert_works(spec_advice_report_table(&table, &f.facts, &error));
     assert_string_equal(word(&table, 0, "known_from"), "run");
     assert_string_equal(word(&table, 4, "answer"), "change");
     assert_string_equal(word(&table, 5, "answer"), "off");
     spec_table_free(&table);
     f.advice.n_batches = 1; /* one length for all is no row of its own */
     f.advice.plain_seconds = NAN;
-    assert_int_equal(spec_advice_report_table(&table, &f.facts, &error), GSL_SUCCESS);
+    assert_works(spec_advice_report_table(&table, &f.facts, &error));
     assert_int_equal(table.n_rows, 4);
     assert_string_equal(word(&table, 0, "known_from"), "not run");
     spec_table_free(&table);
     f.advice.verdict = SPEC_ADVICE_NOTHING;
     f.facts.read = NULL;
-    assert_int_equal(spec_advice_report_table(&table, &f.facts, &error), GSL_SUCCESS);
+    assert_works(spec_advice_report_table(&table, &f.facts, &error));
     for (size_t r = 0; r < 4; r++) assert_string_equal(word(&table, r, "answer"), "");
     spec_table_free(&table);
 }

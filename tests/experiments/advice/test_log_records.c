@@ -198,7 +198,6 @@ TEST(a_long_value_in_many_reads_takes_linear_time)
     enum { N = 100000 };
     int pair[2];
     spec_log_piece piece;
-    spec_error error = {""};
     bool end;
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
     const pid_t writer = fork();
@@ -212,7 +211,7 @@ TEST(a_long_value_in_many_reads_takes_linear_time)
     spec_log_records records = spec_log_records_of(pair[0], "x", NULL);
     records.line_most = 10;
     const clock_t start = clock();
-    assert_int_equal(spec_log_records_next(&piece, &end, &records, &error), GSL_SUCCESS);
+    assert_works(spec_log_records_next(&piece, &end, &records, &error));
     const double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
     assert_int_equal(piece.n, N);
     if (seconds > 2.0) fail_msg("%d reads took %g s", N, seconds);
@@ -287,13 +286,11 @@ TEST(errors_of_reading_come_back)
     volatile int stop = 1;
     spec_log_records records = spec_log_records_of(-1, "x", NULL);
     spec_log_piece piece;
-    spec_error error = {""};
     bool end;
-    assert_int_equal(spec_log_records_next(&piece, &end, &records, &error), GSL_EFAILED);
-    assert_string_equal(error.text, "x: Bad file descriptor");
+    assert_fails(spec_log_records_next(&piece, &end, &records, &error), GSL_EFAILED,
+                 "x: Bad file descriptor");
     spec_log_records_free(&records);
     records = spec_log_records_of(-1, "x", &stop);
-    assert_int_equal(spec_log_records_next(&piece, &end, &records, &error), GSL_EFAILED);
-    assert_string_equal(error.text, "x: stopped");
+    assert_fails(spec_log_records_next(&piece, &end, &records, &error), GSL_EFAILED, "x: stopped");
     spec_log_records_free(&records);
 }

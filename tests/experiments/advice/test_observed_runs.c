@@ -36,8 +36,7 @@ static void put(spec_observation_kind kind, int K, double running, uint64_t labe
 
 static void make_runs(void)
 {
-    spec_error error = {""};
-    assert_int_equal(spec_observed_runs_init(&runs, &sums, &error), GSL_SUCCESS);
+    assert_works(spec_observed_runs_init(&runs, &sums, &error));
 }
 
 static double accepted(const spec_observed_run *run, size_t i)

@@ -11,9 +11,8 @@ static spec_observed_sums sums;
 
 static void put(const spec_observation *o)
 {
-    spec_error error = {""};
     const spec_observer to = spec_observed_sums_observer(&sums);
-    if (to.take(to.self, o, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(to.take(to.self, o, &error));
 }
 
 static int end(void **state)

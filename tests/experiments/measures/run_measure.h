@@ -14,16 +14,13 @@
 static inline void run(spec_result *result, const char *measure, uint64_t rounds, const char *grid)
 {
     spec_experiment e;
-    spec_error error = {""};
     char text[1000];
     snprintf(text, sizeof text, "measure = \"%s\"; rounds = %lluL; seed = %lluL; grid = { %s };",
              measure, (unsigned long long)spec_test_samples(rounds),
              (unsigned long long)spec_test_seed(), grid);
-    if (spec_experiment_parse(&e, "test.cfg", text, strlen(text), NULL, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_experiment_parse(&e, "test.cfg", text, strlen(text), NULL, &error));
     const spec_run_options options = {.opt_context = spec_test_context(2)};
-    if (spec_experiment_run(result, &e, &options, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_experiment_run(result, &e, &options, &error));
     spec_experiment_free(&e);
 }
 

@@ -26,8 +26,7 @@ static spec_counted_case case_of(const char *kind)
 {
     spec_counted_case c = {
         .engine = {.output = 50.0, .batch = 4, .cost = {.step = 0.01, .draft_pass = 1e-3}}};
-    spec_error error = {""};
-    if (spec_counted_case_kind(&c, kind, 0.7, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_counted_case_kind(&c, kind, 0.7, &error));
     return c;
 }
 
@@ -171,15 +170,14 @@ TEST(failures_end_an_observation)
 {
     spec_counted_case c = case_of("one");
     spec_counted_reading reading = {SPEC_COUNTED_WINDOWS, N, 1.0, 42, 3};
-    spec_error error = {""};
     spec_counter_limits l;
-    assert_int_equal(
+    assert_status(
         spec_counted_case_observe(NULL, &(spec_observer){refuse, NULL}, &c, 3, &reading, &error),
         GSL_EINVAL);
     reading.seconds = -1.0;
-    assert_int_equal(
+    assert_status(
         spec_counted_case_observe(NULL, &(spec_observer){refuse, NULL}, &c, 3, &reading, &error),
         GSL_EDOM);
     c.engine.output = 0.0;
-    assert_int_equal(spec_counted_case_limits(&l, &c, 3, &error), GSL_EDOM);
+    assert_status(spec_counted_case_limits(&l, &c, 3, &error), GSL_EDOM);
 }

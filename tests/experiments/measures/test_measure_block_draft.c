@@ -29,8 +29,8 @@ static void fill_tree(double *target, const char *spec)
     spec_model *model;
     spec_error error = {""};
     spec_session session;
-    assert_int_equal(spec_model_open(&model, spec, NULL, NULL, &error), GSL_SUCCESS);
-    assert_int_equal(spec_session_init(&session, model, &error), GSL_SUCCESS);
+    assert_works(spec_model_open(&model, spec, NULL, NULL, &error));
+    assert_works(spec_session_init(&session, model, &error));
     for (size_t v = 0; v < ROWS; v++) {
         int path[K], n = 0;
         for (size_t u = v; u > 0; u = (u - 1) / V) n++;

@@ -31,21 +31,17 @@ static void write_model(const char *path, uint64_t seed)
                               .rope.base = 10000.0};
     spec_training_model model;
     spec_byte_vocabulary bytes;
-    spec_error error = {""};
     int kept;
-    assert_int_equal(
-        spec_training_model_draw(&model, &(spec_training_shape){.shape = shape, .is_tied = true},
-                                 64, seed, &error),
-        GSL_SUCCESS);
+    assert_works(spec_training_model_draw(
+        &model, &(spec_training_shape){.shape = shape, .is_tied = true}, 64, seed, &error));
     float *embedding = spec_parameters_value(&model.parameters, model.embedding);
     for (int i = 0; i < SPEC_BYTE_TOKENS * 16; i++) embedding[i] *= 30.0f;
     model.checkpoint.begin_of_text = SPEC_BYTE_BEGIN;
     model.checkpoint.adds_begin = true;
     spec_byte_vocabulary_fill(&bytes);
-    if (spec_gguf_model_write(&kept, &model.checkpoint,
-                              &(spec_gguf_model_vocabulary){.opt_data = &bytes.data}, path, NULL,
-                              &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_gguf_model_write(&kept, &model.checkpoint,
+                                       &(spec_gguf_model_vocabulary){.opt_data = &bytes.data}, path,
+                                       NULL, &error));
     spec_training_model_free(&model);
 }
 
@@ -146,15 +142,12 @@ TEST(threads_change_no_number)
     spec_result result[2];
     for (int i = 0; i < 2; i++) {
         spec_experiment e;
-        spec_error error = {""};
         char source[500], grid[400];
         snprintf(grid, sizeof grid, GRID, "draft.gguf", "b.txt", 4, 0.01, "rejected");
         snprintf(source, sizeof source, "measure = \"online\"; grid = { %s };", grid);
-        assert_int_equal(
-            spec_experiment_parse(&e, "test.cfg", source, strlen(source), NULL, &error),
-            GSL_SUCCESS);
+        assert_works(spec_experiment_parse(&e, "test.cfg", source, strlen(source), NULL, &error));
         const spec_run_options options = {.opt_context = spec_test_context(1 + 2 * i)};
-        assert_int_equal(spec_experiment_run(&result[i], &e, &options, &error), GSL_SUCCESS);
+        assert_works(spec_experiment_run(&result[i], &e, &options, &error));
         spec_experiment_free(&e);
     }
     for (size_t i = 0; i < result[0].table.n_rows; i++)

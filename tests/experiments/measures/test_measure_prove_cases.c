@@ -84,9 +84,7 @@ TEST(every_family_is_all_families)
 TEST(the_proof_table_leaves_no_claim_out)
 {
     spec_experiment e;
-    spec_error error = {""};
-    if (spec_experiment_load(&e, "experiments/cfg/prove_cases.cfg", NULL, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_experiment_load(&e, "experiments/cfg/prove_cases.cfg", NULL, &error));
     for (int r = 0; spec_rules[r] != NULL; r++) {
         const spec_rule *rule = spec_rules[r];
         unsigned seen = 0;
@@ -112,9 +110,7 @@ TEST(the_proof_table_leaves_no_claim_out)
 TEST(the_table_of_drafting_ahead_leaves_no_claim_out)
 {
     spec_experiment e;
-    spec_error error = {""};
-    if (spec_experiment_load(&e, "experiments/cfg/prove_ahead.cfg", NULL, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_experiment_load(&e, "experiments/cfg/prove_ahead.cfg", NULL, &error));
     for (int r = 0; spec_rules[r] != NULL; r++) {
         const spec_rule *rule = spec_rules[r];
         bool chain = false, greedy = false;
@@ -184,9 +180,7 @@ TEST(each_strategy_of_the_tables_of_copies_drafts)
                                        "experiments/cfg/prove_copies_trees.cfg"};
     for (int t = 0; t < 2; t++) {
         spec_experiment e;
-        spec_error error = {""};
-        if (spec_experiment_load(&e, path[t], NULL, &error) != GSL_SUCCESS)
-            fail_msg("%s", error.text);
+        assert_works(spec_experiment_load(&e, path[t], NULL, &error));
         for (uint64_t i = 0; i < spec_grid_size(&e.grid); i++) {
             if (strcmp(spec_grid_value(&e.grid, i, "rule"), "token") != 0) continue;
             const char *drafting = spec_grid_value(&e.grid, i, "drafting");

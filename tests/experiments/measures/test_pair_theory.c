@@ -20,12 +20,9 @@ typedef struct {
 static void pair_open(pair *p, const char *target, const char *draft, const char *rule,
                       const char *drafting, int K)
 {
-    spec_error error;
     p->config = SPEC_DECODER_DEFAULT;
-    if (spec_model_open(&p->target, target, NULL, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
-    if (spec_model_open(&p->draft, draft, p->target, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_model_open(&p->target, target, NULL, spec_test_context(0), &error));
+    assert_works(spec_model_open(&p->draft, draft, p->target, spec_test_context(0), &error));
     p->config.target = p->target;
     p->config.opt_draft = p->draft;
     p->config.rule = rule;
@@ -42,18 +39,14 @@ static void pair_close(pair *p)
 static double theory_of(const pair *p)
 {
     double mean;
-    spec_error error;
-    if (spec_pair_theory_emitted(&mean, &p->config, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_pair_theory_emitted(&mean, &p->config, &error));
     return mean;
 }
 
 static double enumerated(const pair *p, uint64_t limit)
 {
     double mean;
-    spec_error error;
-    if (spec_pair_theory_enumerated(&mean, &p->config, limit, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_pair_theory_enumerated(&mean, &p->config, limit, &error));
     return mean;
 }
 
@@ -66,18 +59,16 @@ TEST(theory_is_the_stationary_mean_over_contexts)
     spec_model *target, *draft;
     spec_error error;
     double target_law[V][V], draft_law[V][V], start[V] = {1.0}, next[V], mean = 0.0, theory;
-    assert_int_equal(
-        spec_model_open(&target, "markov?V=4&order=1&seed=3", NULL, spec_test_context(0), &error),
-        GSL_SUCCESS);
-    assert_int_equal(
-        spec_model_open(&draft, "markov?V=4&order=1&seed=4", NULL, spec_test_context(0), &error),
-        GSL_SUCCESS);
+    assert_works(
+        spec_model_open(&target, "markov?V=4&order=1&seed=3", NULL, spec_test_context(0), &error));
+    assert_works(
+        spec_model_open(&draft, "markov?V=4&order=1&seed=4", NULL, spec_test_context(0), &error));
     config.target = target;
     config.opt_draft = draft;
     config.K = 1;
     spec_session a, b;
-    assert_int_equal(spec_session_init(&a, target, &error), GSL_SUCCESS);
-    assert_int_equal(spec_session_init(&b, draft, &error), GSL_SUCCESS);
+    assert_works(spec_session_init(&a, target, &error));
+    assert_works(spec_session_init(&b, draft, &error));
     for (int s = 0; s < V; s++) {
         double scratch[V];
         memcpy(target_law[s], spec_session_row(&a, &s, 1, scratch, &error), sizeof target_law[s]);
@@ -97,7 +88,7 @@ TEST(theory_is_the_stationary_mean_over_contexts)
     }
     for (int s = 0; s < V; s++)
         for (int x = 0; x < V; x++) mean += start[s] * fmin(target_law[s][x], draft_law[s][x]);
-    assert_int_equal(spec_pair_theory_emitted(&theory, &config, &error), GSL_SUCCESS);
+    assert_works(spec_pair_theory_emitted(&theory, &config, &error));
     assert_within(theory, 1.0 + mean, 1e-12);
     spec_session_free(&a);
     spec_session_free(&b);
@@ -128,8 +119,7 @@ TEST(enumeration_agrees_with_the_chain_of_contexts)
 static double hit_of(const pair *p)
 {
     double hit;
-    spec_error error;
-    if (spec_pair_theory_hit(&hit, &p->config, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_pair_theory_hit(&hit, &p->config, &error));
     return hit;
 }
 
@@ -145,8 +135,7 @@ static double hit_by_rounds(const pair *p, int vocab)
     for (int s = 0; s < vocab; s++) {
         spec_decoder decoder;
         spec_enumeration walk;
-        spec_error error;
-        if (spec_decoder_init(&decoder, &config, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+        assert_works(spec_decoder_init(&decoder, &config, &error));
         assert_int_equal(spec_enumeration_init(&walk, 0), GSL_SUCCESS);
         do {
             assert_int_equal(spec_decoder_reset(&decoder, &s, 1, NULL), GSL_SUCCESS);
@@ -324,12 +313,10 @@ TEST(a_seed_has_the_theory_of_its_coupling_or_of_match)
     for (size_t i = 0; i < sizeof c / sizeof c[0]; i++) {
         pair p;
         spec_decoder_config by_chance;
-        spec_error error;
         pair_open(&p, "markov?V=3&order=1&seed=3", "markov?V=3&order=1&seed=4", c[i].rule,
                   c[i].drafting, 2);
         p.config.policy = c[i].policy;
-        if (spec_pair_theory_by_chance(&by_chance, &p.config, &error) != GSL_SUCCESS)
-            fail_msg("%s", error.text);
+        assert_works(spec_pair_theory_by_chance(&by_chance, &p.config, &error));
         assert_string_equal(by_chance.rule, c[i].by_rule);
         assert_string_equal(by_chance.drafting, c[i].by_drafting);
         assert_ptr_equal(by_chance.target, p.target);
@@ -337,7 +324,7 @@ TEST(a_seed_has_the_theory_of_its_coupling_or_of_match)
             assert_nan(enumerated(&p, 100000)); /* no random decisions */
         p.config.drafting = "gumbel?seed=7";
         p.config.rule = "token";
-        assert_int_equal(spec_pair_theory_by_chance(&by_chance, &p.config, &error), GSL_EINVAL);
+        assert_status(spec_pair_theory_by_chance(&by_chance, &p.config, &error), GSL_EINVAL);
         pair_close(&p);
     }
 }
@@ -346,10 +333,9 @@ TEST(a_config_that_no_decoder_takes_is_refused)
 {
     pair p;
     double mean;
-    spec_error error;
     pair_open(&p, "probs:0.55,0.27,0.18", "probs:0.16,0.43,0.41", "rrs",
               "tree?n=2&siblings=without", 1);
-    assert_int_equal(spec_pair_theory_emitted(&mean, &p.config, &error), GSL_EINVAL);
+    assert_status(spec_pair_theory_emitted(&mean, &p.config, &error), GSL_EINVAL);
     assert_nan(mean);
     pair_close(&p);
 }

@@ -37,7 +37,6 @@ static double enumerated(spec_decoder *decoder, const double *start, int burn_in
 {
     static const int nothing[3 * N] = {0};
     double law[N], next[N], sum = 0.0;
-    spec_error error;
     memcpy(law, start, sizeof law);
     for (int r = 0; r < burn_in + rounds; r++) {
         memset(next, 0, sizeof next);
@@ -47,10 +46,8 @@ static double enumerated(spec_decoder *decoder, const double *start, int burn_in
             assert_int_equal(spec_enumeration_init(&walk, 0), GSL_SUCCESS);
             do {
                 /* A context that no prompt begins is at the place of its length. */
-                assert_int_equal(spec_decoder_reset(decoder, nothing, (size_t)s, &error),
-                                 GSL_SUCCESS);
-                assert_int_equal(spec_decoder_round(decoder, &walk.chance, NULL, &error),
-                                 GSL_SUCCESS);
+                assert_works(spec_decoder_reset(decoder, nothing, (size_t)s, &error));
+                assert_works(spec_decoder_round(decoder, &walk.chance, NULL, &error));
                 const double p = law[s] * spec_enumeration_probability(&walk);
                 next[(s + decoder->round.n_emitted) % N] += p;
                 if (r >= burn_in) sum += p * decoder->round.n_emitted;
@@ -70,16 +67,14 @@ static void assert_theory(const char *rule, const char *drafting, const char *mo
     opened target = open_model(target_spec, NULL), draft = open_model(draft_spec, NULL);
     spec_decoding_config config = {.decoder = SPEC_DECODER_DEFAULT, .burn_in = 2};
     spec_decoder decoder;
-    spec_error error = {""};
     double mean, start[N];
     config.decoder.target = target.model;
     config.decoder.opt_draft = draft.model;
     config.decoder.rule = rule;
     config.decoder.drafting = drafting;
     config.decoder.K = K;
-    if (spec_place_theory_emitted(&mean, &config, 3, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
-    assert_int_equal(spec_decoder_init(&decoder, &config.decoder, &error), GSL_SUCCESS);
+    assert_works(spec_place_theory_emitted(&mean, &config, 3, &error));
+    assert_works(spec_decoder_init(&decoder, &config.decoder, &error));
     uint64_t begin;
     assert_non_null(spec_rows_of(target.model, &begin));
     spec_rows_starts(start, target.model);
@@ -127,20 +122,19 @@ TEST(other_pairs_rules_and_drafts_have_none)
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         opened target = open_model(pairs[i][0], NULL), draft = open_model(pairs[i][1], NULL);
         spec_decoding_config config = {.decoder = SPEC_DECODER_DEFAULT};
-        spec_error error;
         double mean = 0.0;
         config.decoder.target = target.model;
         config.decoder.opt_draft = draft.model;
         config.decoder.rule = pairs[i][2];
         config.decoder.drafting = pairs[i][3];
         config.decoder.policy = pairs[i][4];
-        assert_int_equal(spec_place_theory_emitted(&mean, &config, 10, &error), GSL_SUCCESS);
+        assert_works(spec_place_theory_emitted(&mean, &config, 10, &error));
         assert_nan(mean);
         config.decoder.rule = "token"; /* a text may exceed the longest text of the engine */
         config.decoder.drafting = "chain";
         config.decoder.policy = "fixed";
         config.decoder.K = 15;
-        assert_int_equal(spec_place_theory_emitted(&mean, &config, 1024, &error), GSL_SUCCESS);
+        assert_works(spec_place_theory_emitted(&mean, &config, 1024, &error));
         assert_nan(mean);
         close_model(&draft);
         close_model(&target);
@@ -165,12 +159,10 @@ TEST(alpha_of_a_file_is_exact)
 {
     spec_result result;
     spec_rows_file file;
-    spec_error error;
     double row[2][V], sum = 0.0;
-    assert_int_equal(spec_rows_file_open(&file, path, &error), GSL_SUCCESS);
+    assert_works(spec_rows_file_open(&file, path, &error));
     for (uint64_t p = 0; p < N; p++) {
-        for (int s = 0; s < 2; s++)
-            assert_int_equal(spec_rows_file_row(row[s], &file, p, s, &error), GSL_SUCCESS);
+        for (int s = 0; s < 2; s++) assert_works(spec_rows_file_row(row[s], &file, p, s, &error));
         sum += spec_row_overlap(row[0], row[1], V);
     }
     spec_rows_file_close(&file);
@@ -187,12 +179,10 @@ TEST(overlaps_are_counted_in_bins)
 {
     spec_result result;
     spec_rows_file file;
-    spec_error error;
     double row[2][V], count[8] = {0.0}, below = 0.0, sum = 0.0;
-    assert_int_equal(spec_rows_file_open(&file, path, &error), GSL_SUCCESS);
+    assert_works(spec_rows_file_open(&file, path, &error));
     for (uint64_t p = 0; p < N; p++) {
-        for (int s = 0; s < 2; s++)
-            assert_int_equal(spec_rows_file_row(row[s], &file, p, s, &error), GSL_SUCCESS);
+        for (int s = 0; s < 2; s++) assert_works(spec_rows_file_row(row[s], &file, p, s, &error));
         const double beta = spec_row_overlap(row[0], row[1], V);
         count[(int)(8 * beta)] += 1.0;
         sum += beta;

@@ -18,10 +18,8 @@ static const char *digest_of(char digest[SPEC_INPUT_DIGEST_SIZE], const char *te
                              const char *const *opt_set)
 {
     spec_experiment e;
-    spec_error error = {""};
-    if (spec_experiment_parse(&e, "own.cfg", text, strlen(text), opt_set, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
-    if (spec_input_digest(digest, &e, NULL, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_experiment_parse(&e, "own.cfg", text, strlen(text), opt_set, &error));
+    assert_works(spec_input_digest(digest, &e, NULL, &error));
     spec_experiment_free(&e);
     return digest;
 }
@@ -88,7 +86,6 @@ TEST(files_are_found_behind_strategies_alone, .setup = spec_folder_enter,
 TEST(a_finding_agrees_with_its_inputs_alone)
 {
     char digest[SPEC_INPUT_DIGEST_SIZE], text[1024];
-    spec_error error = {""};
     spec_experiment e;
     digest_of(digest, grid_text, NULL);
     for (int i = 0; i < 5; i++) {
@@ -98,9 +95,7 @@ TEST(a_finding_agrees_with_its_inputs_alone)
         const char *const *const sets[] = {NULL, wrong_digest, changed, none, silent};
         snprintf(text, sizeof text, "%s finding = \"So.\"; finding_for = \"%s\";", grid_text,
                  digest);
-        if (spec_experiment_parse(&e, "own.cfg", text, strlen(text), sets[i], &error) !=
-            GSL_SUCCESS)
-            fail_msg("%s", error.text);
+        assert_works(spec_experiment_parse(&e, "own.cfg", text, strlen(text), sets[i], &error));
         assert_int_equal(spec_input_digest_agrees(&e, NULL), i == 0);
         spec_experiment_free(&e);
     }

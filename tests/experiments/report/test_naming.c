@@ -78,22 +78,20 @@ TEST(values_become_a_list_a_range_or_a_count)
 TEST(braces_are_replaced_or_refused)
 {
     spec_grid grid = {0};
-    spec_error error = {""};
     char *text = NULL;
     add(&grid, "alpha", 2, (const char *const[]){"0.5", "0.8"});
     add(&grid, "K", 1, (const char *const[]){"3"});
-    assert_int_equal(spec_naming_expand(&text, &grid, "at K = {K} and alpha {alpha}.", &error),
-                     GSL_SUCCESS);
+    assert_works(spec_naming_expand(&text, &grid, "at K = {K} and alpha {alpha}.", &error));
     assert_string_equal(text, "at K = 3 and alpha 0.5 and 0.8.");
     free(text);
-    assert_int_equal(spec_naming_expand(&text, &grid, "", &error), GSL_SUCCESS);
+    assert_works(spec_naming_expand(&text, &grid, "", &error));
     assert_string_equal(text, "");
     free(text);
-    assert_int_equal(spec_naming_expand(&text, &grid, "at {alhpa}", &error), GSL_EINVAL);
+    assert_fails(spec_naming_expand(&text, &grid, "at {alhpa}", &error), GSL_EINVAL,
+                 "no axis is named 'alhpa'; did you mean 'alpha'?");
     assert_null(text);
-    assert_string_equal(error.text, "no axis is named 'alhpa'; did you mean 'alpha'?");
-    assert_int_equal(spec_naming_expand(&text, &grid, "at {K", &error), GSL_EINVAL);
-    assert_string_equal(error.text, "a brace is not closed: '{K'");
+    assert_fails(spec_naming_expand(&text, &grid, "at {K", &error), GSL_EINVAL,
+                 "a brace is not closed: '{K'");
     spec_grid_free(&grid);
 }
 

@@ -19,15 +19,12 @@ static spec_experiment load(const char *const *opt_set)
 {
     char digest[SPEC_INPUT_DIGEST_SIZE], text[1024];
     spec_experiment e;
-    spec_error error = {""};
-    assert_int_equal(
-        spec_experiment_parse(&e, "table.cfg", table_text, strlen(table_text), NULL, &error),
-        GSL_SUCCESS);
-    assert_int_equal(spec_input_digest(digest, &e, NULL, &error), GSL_SUCCESS);
+    assert_works(
+        spec_experiment_parse(&e, "table.cfg", table_text, strlen(table_text), NULL, &error));
+    assert_works(spec_input_digest(digest, &e, NULL, &error));
     spec_experiment_free(&e);
     snprintf(text, sizeof text, "%s finding_for = \"%s\";", table_text, digest);
-    assert_int_equal(spec_experiment_parse(&e, "table.cfg", text, strlen(text), opt_set, &error),
-                     GSL_SUCCESS);
+    assert_works(spec_experiment_parse(&e, "table.cfg", text, strlen(text), opt_set, &error));
     return e;
 }
 
@@ -40,13 +37,12 @@ TEST(the_page_says_what_was_asked_and_what_came_out)
 {
     char folder[] = "/tmp/speclab-test-XXXXXX", figure[100], *page = NULL;
     spec_result result;
-    spec_error error = {""};
     spec_run_options run = {.opt_context = spec_test_context(1)};
     size_t n;
     assert_non_null(mkdtemp(folder));
     snprintf(figure, sizeof figure, "%s/table.svg", folder);
     spec_experiment e = load(NULL);
-    assert_int_equal(spec_experiment_run(&result, &e, &run, &error), GSL_SUCCESS);
+    assert_works(spec_experiment_run(&result, &e, &run, &error));
     const spec_experiment *experiments[] = {&e};
     const spec_result *results[] = {&result};
     spec_report_options options = SPEC_REPORT_DEFAULT;
@@ -55,8 +51,7 @@ TEST(the_page_says_what_was_asked_and_what_came_out)
     for (int with_figure = 0; with_figure < 2; with_figure++) {
         if (with_figure) fclose(fopen(figure, "w"));
         FILE *out = open_memstream(&page, &n);
-        assert_int_equal(spec_report_write(out, experiments, results, 1, &options, &error),
-                         GSL_SUCCESS);
+        assert_works(spec_report_write(out, experiments, results, 1, &options, &error));
         fclose(out);
         const char *const parts[] = {
             "# speclab report\n",
@@ -83,15 +78,14 @@ TEST(the_page_says_what_was_asked_and_what_came_out)
     }
     FILE *full = fopen("/dev/full", "w");
     if (full != NULL) {
-        assert_int_equal(spec_report_write(full, experiments, results, 1, NULL, &error),
-                         GSL_EFAILED);
-        assert_non_null(strstr(error.text, "No space left"));
+        assert_fails_with(spec_report_write(full, experiments, results, 1, NULL, &error),
+                          GSL_EFAILED, "No space left");
         fclose(full);
     }
     result.fails = 2;
     result.holds = 25;
     FILE *out = open_memstream(&page, &n);
-    assert_int_equal(spec_report_write(out, experiments, results, 1, NULL, &error), GSL_SUCCESS);
+    assert_works(spec_report_write(out, experiments, results, 1, NULL, &error));
     fclose(out);
     assert_non_null(strstr(page, "**2 of 27 checked rows FAIL**"));
     free(page);
@@ -108,18 +102,16 @@ TEST(a_changed_experiment_reports_its_own_inputs_alone)
                              *const command[] = {"speclab run my/table.cfg"};
     spec_report_options options = SPEC_REPORT_DEFAULT;
     spec_run_options run = {.opt_context = spec_test_context(1)};
-    spec_error error = {""};
     spec_result result;
     char *page = NULL;
     size_t n;
     spec_experiment e = load(set);
-    assert_int_equal(spec_experiment_run(&result, &e, &run, &error), GSL_SUCCESS);
+    assert_works(spec_experiment_run(&result, &e, &run, &error));
     const spec_experiment *experiments[] = {&e};
     const spec_result *results[] = {&result};
     options.command = command;
     FILE *out = open_memstream(&page, &n);
-    assert_int_equal(spec_report_write(out, experiments, results, 1, &options, &error),
-                     GSL_SUCCESS);
+    assert_works(spec_report_write(out, experiments, results, 1, &options, &error));
     fclose(out);
     says(page, "## Speed-up \\| 2, 4 and 6\n");
     says(page, "alpha = 0.1 to 0.9; K = 2, 4 and 6; 900 rounds per row; seed 42.\n");
@@ -138,16 +130,14 @@ TEST(equal_rows_keep_their_table)
     char *page = NULL;
     spec_experiment e;
     spec_result result;
-    spec_error error = {""};
     const spec_run_options run = {.opt_context = spec_test_context(1)};
     size_t n;
-    assert_int_equal(spec_experiment_parse(&e, "twice.cfg", text, strlen(text), NULL, &error),
-                     GSL_SUCCESS);
-    assert_int_equal(spec_experiment_run(&result, &e, &run, &error), GSL_SUCCESS);
+    assert_works(spec_experiment_parse(&e, "twice.cfg", text, strlen(text), NULL, &error));
+    assert_works(spec_experiment_run(&result, &e, &run, &error));
     const spec_experiment *experiments[] = {&e};
     const spec_result *results[] = {&result};
     FILE *out = open_memstream(&page, &n);
-    assert_int_equal(spec_report_write(out, experiments, results, 1, NULL, &error), GSL_SUCCESS);
+    assert_works(spec_report_write(out, experiments, results, 1, NULL, &error));
     fclose(out);
     assert_non_null(strstr(page, "| alpha |   K | emitted |"));
     assert_null(strstr(page, "In every row"));

@@ -13,9 +13,7 @@
 static spec_experiment parse(const char *text)
 {
     spec_experiment e;
-    spec_error error = {""};
-    if (spec_experiment_parse(&e, "own.cfg", text, strlen(text), NULL, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_experiment_parse(&e, "own.cfg", text, strlen(text), NULL, &error));
     return e;
 }
 
@@ -87,8 +85,7 @@ TEST(exact_columns_count_ties_and_names_are_ranked)
     spec_experiment e = parse(text);
     spec_result result;
     spec_run_options options = {.opt_context = spec_test_context(1)};
-    spec_error error = {""};
-    assert_int_equal(spec_experiment_run(&result, &e, &options, &error), GSL_SUCCESS);
+    assert_works(spec_experiment_run(&result, &e, &options, &error));
     char *said = summary_of(&e, &result);
     /* token: overlap 0.9, so 0.9 and 0.9 + 0.81; match: 0.5, so 0.5 and 0.75 */
     assert_string_equal(

@@ -153,10 +153,9 @@ TEST(a_rate_above_the_capacity_is_refused)
                               .output = 256.0,
                               .spread = "one",
                               .cost = cost};
-    assert_int_equal(
+    assert_fails_with(
         spec_claim_quantity_find("latency_speedup", &error)->compute(&value, &claim, &error),
-        GSL_EINVAL);
-    assert_non_null(strstr(error.text, "at or above the capacity at K = 0"));
+        GSL_EINVAL, "at or above the capacity at K = 0");
     spec_step_cost_free(cost);
 }
 

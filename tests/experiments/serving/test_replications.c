@@ -135,12 +135,12 @@ TEST(objectives_count_requests_that_meet_every_limit)
         .requests = 4, .first_token = first, .per_token = per, .latency = latency};
     spec_error error = {""};
     spec_slo slo;
-    assert_int_equal(spec_slo_parse(&slo, "", &error), GSL_SUCCESS);
+    assert_works(spec_slo_parse(&slo, "", &error));
     assert_false(spec_slo_limits(&slo));
-    assert_int_equal(spec_slo_parse(&slo, "ttft=500ms,tpot=50ms", &error), GSL_SUCCESS);
+    assert_works(spec_slo_parse(&slo, "ttft=500ms,tpot=50ms", &error));
     assert_true(spec_slo_limits(&slo));
     assert_true(spec_slo_share(&slo, &runs) == 0.5); /* the first, and the one without tpot */
-    assert_int_equal(spec_slo_parse(&slo, "latency=2s", &error), GSL_SUCCESS);
+    assert_works(spec_slo_parse(&slo, "latency=2s", &error));
     assert_true(spec_slo_share(&slo, &runs) == 0.75);
     static const char *const wrong[] = {"ttft", "ttft=x", "tbt=5ms", "ttft=-1s", "ttft=1s,ttft=2s"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
@@ -170,7 +170,6 @@ TEST(common_random_numbers_make_the_interval_narrow)
     enum { TRIALS = 60 };
     static spec_replications runs[PLANS];
     int covered = 0, open = 0;
-    spec_error error = {""};
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     spec_rng_stream(rng, spec_test_seed(), 2);
     for (int t = 0; t < TRIALS; t++) {
@@ -178,9 +177,7 @@ TEST(common_random_numbers_make_the_interval_narrow)
         const spec_replications *of[PLANS] = {&runs[0], &runs[1], &runs[2]};
         int best;
         draw_pairs(runs, factor, rng);
-        assert_int_equal(
-            spec_paired_latency(paired, &best, of, NULL, PLANS, 0, (uint64_t)t, &error),
-            GSL_SUCCESS);
+        assert_works(spec_paired_latency(paired, &best, of, NULL, PLANS, 0, (uint64_t)t, &error));
         assert_true(paired[0].speedup.value == 1.0 && paired[0].speedup.low == 1.0);
         /* Unpaired it would be sqrt(2/64) 0.55 2 = 0.19 on either side. */
         assert_true(paired[1].speedup.high - paired[1].speedup.low < 0.03);
@@ -200,27 +197,25 @@ TEST(a_plan_without_a_result_has_no_speedup_and_is_not_best)
     static const double factor[PLANS] = {1.0, 0.5, 0.7};
     static spec_replications runs[PLANS];
     spec_paired_plan paired[PLANS];
-    spec_error error = {""};
     int best;
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     spec_rng_stream(rng, spec_test_seed(), 3);
     draw_pairs(runs, factor, rng);
     gsl_rng_free(rng);
     const spec_replications *without[] = {&runs[0], NULL, &runs[2]};
-    assert_int_equal(spec_paired_latency(paired, &best, without, NULL, PLANS, 0, 1, &error), 0);
+    assert_works(spec_paired_latency(paired, &best, without, NULL, PLANS, 0, 1, &error));
     assert_int_equal(best, 2);
     assert_true(isnan(paired[1].speedup.value) && !paired[1].as_good);
     const spec_replications *no_plain[] = {NULL, &runs[1], &runs[2]};
-    assert_int_equal(spec_paired_latency(paired, &best, no_plain, NULL, PLANS, 0, 1, &error), 0);
+    assert_works(spec_paired_latency(paired, &best, no_plain, NULL, PLANS, 0, 1, &error));
     assert_int_equal(best, 1);
     assert_true(isnan(paired[1].speedup.value));
     const spec_replications *all[] = {&runs[0], &runs[1], &runs[2]};
-    assert_int_equal(
-        spec_paired_latency(paired, &best, all, (bool[]){true, false, true}, PLANS, 0, 1, &error),
-        0);
+    assert_works(
+        spec_paired_latency(paired, &best, all, (bool[]){true, false, true}, PLANS, 0, 1, &error));
     assert_int_equal(best, 2);
     const spec_replications *none[] = {NULL, NULL, NULL};
-    assert_int_equal(spec_paired_latency(paired, &best, none, NULL, PLANS, 0, 1, &error), 0);
+    assert_works(spec_paired_latency(paired, &best, none, NULL, PLANS, 0, 1, &error));
     assert_int_equal(best, -1);
 }
 
@@ -230,7 +225,6 @@ TEST(replications_are_the_same_bytes_for_any_number_of_threads)
 {
     static spec_replications runs[3];
     serving_setup setup;
-    spec_error error = {""};
     serving_setup_init(&setup, "step=7ms,token=21us", "round=2ms", "fixed?K=3", 30, 0.7);
     setup.plan.closed = false;
     setup.plan.slots = 40;
@@ -238,10 +232,9 @@ TEST(replications_are_the_same_bytes_for_any_number_of_threads)
     setup.plan.keep_times = true;
     for (int threads = 1; threads <= 3; threads++) {
         spec_thread_pool *pool;
-        assert_int_equal(spec_thread_pool_init(&pool, threads, &error), GSL_SUCCESS);
+        assert_works(spec_thread_pool_init(&pool, threads, &error));
         const spec_replications_plan how = {.n = 16, .seed = 42, .opt_pool = pool};
-        if (spec_replications_run(&runs[threads - 1], &setup.plan, &how, &error) != GSL_SUCCESS)
-            fail_msg("%s", error.text);
+        assert_works(spec_replications_run(&runs[threads - 1], &setup.plan, &how, &error));
         spec_thread_pool_free(pool);
     }
     for (int t = 1; t < 3; t++) {

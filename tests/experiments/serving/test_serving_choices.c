@@ -25,11 +25,9 @@ static int tear_down(void **state)
 static void describe(char text[400], const char *K, const char *lengths)
 {
     spec_serving_choices choices;
-    spec_error error = {""};
     uint64_t rows, asked = 0;
     text[0] = '\0';
-    if (spec_serving_choices_init(&choices, K, lengths, cost, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_serving_choices_init(&choices, K, lengths, cost, &error));
     for (int i = 0; i < choices.n; i++) {
         const spec_serving_way *way = &choices.way[i];
         const size_t used = strlen(text);
@@ -37,7 +35,7 @@ static void describe(char text[400], const char *K, const char *lengths)
                  i == choices.plain ? "*" : "", way->asked ? "" : "?");
         asked += way->asked;
     }
-    assert_int_equal(spec_serving_choices_count(&rows, K, lengths, &error), GSL_SUCCESS);
+    assert_works(spec_serving_choices_count(&rows, K, lengths, &error));
     assert_true(rows == asked);
     spec_serving_choices_free(&choices);
 }

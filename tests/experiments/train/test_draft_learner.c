@@ -36,19 +36,14 @@ static const spec_checkpoint *checkpoint_of(const spec_model *model)
 
 static void open_case(case_of *c, spec_losses_kind loss, int threads)
 {
-    spec_error error = {""};
     *c = (case_of){0};
-    assert_int_equal(spec_model_open(&c->target, target_spec, NULL, spec_test_context(1), &error),
-                     GSL_SUCCESS);
-    assert_int_equal(spec_model_open(&c->draft, draft_spec, NULL, spec_test_context(1), &error),
-                     GSL_SUCCESS);
-    assert_int_equal(
-        spec_training_texts_sample(
-            &c->texts, NULL,
-            &(spec_training_sampling){
-                .model = c->target, .begin = -1, .places = PLACES, .count = 32, .seed = 1},
-            NULL, &error),
-        GSL_SUCCESS);
+    assert_works(spec_model_open(&c->target, target_spec, NULL, spec_test_context(1), &error));
+    assert_works(spec_model_open(&c->draft, draft_spec, NULL, spec_test_context(1), &error));
+    assert_works(spec_training_texts_sample(
+        &c->texts, NULL,
+        &(spec_training_sampling){
+            .model = c->target, .begin = -1, .places = PLACES, .count = 32, .seed = 1},
+        NULL, &error));
     const spec_training_plan plan = {.opt_target = checkpoint_of(c->target),
                                      .opt_start = checkpoint_of(c->draft),
                                      .loss = loss,
@@ -61,15 +56,12 @@ static void open_case(case_of *c, spec_losses_kind loss, int threads)
                                      .schedule = {1, {{STEPS, 0}}},
                                      .rate = rate,
                                      .seed = 5};
-    assert_int_equal(spec_training_init(&c->training, &plan,
-                                        &(spec_training_data){.learn = &c->texts},
-                                        spec_test_pool(threads), &error),
-                     GSL_SUCCESS);
+    assert_works(spec_training_init(&c->training, &plan, &(spec_training_data){.learn = &c->texts},
+                                    spec_test_pool(threads), &error));
     const spec_draft_learner_plan online = {
         .loss = loss, .texts = TEXTS, .places = PLACES, .rate = rate};
-    if (spec_draft_learner_init(&c->learner, &online, checkpoint_of(c->draft),
-                                spec_test_pool(3 - threads), &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_draft_learner_init(&c->learner, &online, checkpoint_of(c->draft),
+                                         spec_test_pool(3 - threads), &error));
 }
 
 static void close_case(case_of *c)
@@ -111,15 +103,14 @@ TEST(a_step_is_one_of_the_offline_trainer_bit_for_bit)
 {
     for (int kind = 0; kind < SPEC_LOSSES_KINDS; kind++) {
         case_of c;
-        spec_error error = {""};
         double offline, online;
         open_case(&c, (spec_losses_kind)kind, 1 + kind % 2);
         for (long step = 0; step < STEPS; step++) {
-            assert_int_equal(spec_training_step(&c.training, &offline, &error), GSL_SUCCESS);
+            assert_works(spec_training_step(&c.training, &offline, &error));
             assert_false(has_the_trainers_weights(&c));
             copy_batch(&c);
             c.learner.plan.rate = rate_at(step);
-            assert_int_equal(spec_draft_learner_step(&c.learner, &online, &error), GSL_SUCCESS);
+            assert_works(spec_draft_learner_step(&c.learner, &online, &error));
             assert_same(online, offline);
             if (!has_the_trainers_weights(&c))
                 fail_msg("%s, step %ld: other weights", spec_losses_names[kind], step + 1);
@@ -132,12 +123,11 @@ TEST(a_step_is_one_of_the_offline_trainer_bit_for_bit)
 TEST(places_that_are_not_marked_do_not_count)
 {
     case_of one, other;
-    spec_error error = {""};
     double loss;
     open_case(&one, SPEC_LOSSES_JSD, 1);
     open_case(&other, SPEC_LOSSES_JSD, 1);
-    assert_int_equal(spec_training_step(&one.training, &loss, &error), GSL_SUCCESS);
-    assert_int_equal(spec_training_step(&other.training, &loss, &error), GSL_SUCCESS);
+    assert_works(spec_training_step(&one.training, &loss, &error));
+    assert_works(spec_training_step(&other.training, &loss, &error));
     copy_batch(&one);
     copy_batch(&other);
     for (int i = 0; i < ROWS; i++) {
@@ -146,8 +136,8 @@ TEST(places_that_are_not_marked_do_not_count)
         for (int k = 0; k < VOCAB; k++)
             *(spec_graph_row(other.learner.target.value, i, VOCAB) + k) = (float)(k * i % 7);
     }
-    assert_int_equal(spec_draft_learner_step(&one.learner, &loss, &error), GSL_SUCCESS);
-    assert_int_equal(spec_draft_learner_step(&other.learner, &loss, &error), GSL_SUCCESS);
+    assert_works(spec_draft_learner_step(&one.learner, &loss, &error));
+    assert_works(spec_draft_learner_step(&other.learner, &loss, &error));
     const spec_parameters *p = &one.learner.model.parameters;
     assert_memory_equal(p->value, other.learner.model.parameters.value,
                         p->numbers * sizeof *p->value);
@@ -158,19 +148,18 @@ TEST(places_that_are_not_marked_do_not_count)
 TEST(it_restarts_from_its_first_weights)
 {
     case_of c;
-    spec_error error = {""};
     double loss[2], unused;
     open_case(&c, SPEC_LOSSES_FKL, 1);
     const spec_parameters *p = &c.learner.model.parameters;
     const size_t bytes = p->numbers * sizeof *p->value;
     float *after = malloc(bytes);
-    assert_int_equal(spec_draft_learner_step(&c.learner, &unused, &error), GSL_SUCCESS);
+    assert_works(spec_draft_learner_step(&c.learner, &unused, &error));
     assert_int_equal(c.learner.step, 0); /* an empty batch is no step */
-    assert_int_equal(spec_training_step(&c.training, &unused, &error), GSL_SUCCESS);
+    assert_works(spec_training_step(&c.training, &unused, &error));
     for (int turn = 0; turn < 2; turn++) {
         copy_batch(&c);
         for (int step = 0; step < 3; step++)
-            assert_int_equal(spec_draft_learner_step(&c.learner, &loss[turn], &error), GSL_SUCCESS);
+            assert_works(spec_draft_learner_step(&c.learner, &loss[turn], &error));
         if (turn == 0) memcpy(after, p->value, bytes);
         if (turn == 1) assert_memory_equal(after, p->value, bytes);
         spec_draft_learner_restart(&c.learner);
@@ -202,22 +191,21 @@ TEST(what_is_not_finite_or_too_large_is_refused)
 {
     case_of c;
     spec_draft_learner learner;
-    spec_error error = {""};
     double loss;
     open_case(&c, SPEC_LOSSES_FKL, 1);
-    assert_int_equal(spec_training_step(&c.training, &loss, &error), GSL_SUCCESS);
+    assert_works(spec_training_step(&c.training, &loss, &error));
     copy_batch(&c);
     spec_parameters *p = &c.learner.model.parameters;
     spec_parameters_value(p, c.learner.model.embedding)[3] = (float)NAN;
     const float before = p->value[p->numbers - 20];
-    assert_int_equal(spec_draft_learner_step(&c.learner, &loss, &error), GSL_EFAILED);
-    assert_non_null(strstr(error.text, "update 1 of the draft: "));
+    assert_fails_with(spec_draft_learner_step(&c.learner, &loss, &error), GSL_EFAILED,
+                      "update 1 of the draft: ");
     assert_true(p->value[p->numbers - 20] == before);
     spec_draft_learner_plan plan = {.texts = 1 << 17, .places = PLACES};
-    assert_int_equal(spec_draft_learner_init(&learner, &plan, checkpoint_of(c.draft), NULL, &error),
-                     GSL_EDOM);
+    assert_status(spec_draft_learner_init(&learner, &plan, checkpoint_of(c.draft), NULL, &error),
+                  GSL_EDOM);
     plan = (spec_draft_learner_plan){.texts = 1, .places = 33};
-    assert_int_equal(spec_draft_learner_init(&learner, &plan, checkpoint_of(c.draft), NULL, &error),
-                     GSL_EDOM);
+    assert_status(spec_draft_learner_init(&learner, &plan, checkpoint_of(c.draft), NULL, &error),
+                  GSL_EDOM);
     close_case(&c);
 }

@@ -23,28 +23,25 @@ typedef struct {
 
 static void open_case(case_of *c, double rate, double bar)
 {
-    spec_error error;
     *c = (case_of){0};
-    assert_int_equal(
+    assert_works(
         spec_model_open(&c->target,
                         "random?dim=32&layers=4&heads=2&ffn=64&vocab=20&context=32&type=f32&seed=3&"
                         "temperature=0.5",
-                        NULL, spec_test_context(1), &error),
-        GSL_SUCCESS);
+                        NULL, spec_test_context(1), &error));
     const spec_checkpoint *target = spec_transformer_of(c->target)->checkpoint;
     spec_training_sampling how = {.model = c->target,
                                   .begin = target->adds_begin ? target->begin_of_text : -1,
                                   .places = PLACES,
                                   .count = 64,
                                   .seed = 1};
-    assert_int_equal(spec_training_texts_sample(&c->learn, NULL, &how, NULL, &error), GSL_SUCCESS);
+    assert_works(spec_training_texts_sample(&c->learn, NULL, &how, NULL, &error));
     how.count = JUDGED;
     for (int i = 1; i >= 0; i--) {
         how.seed = 2;
         how.greedy = i == 0;
         how.prompt = i == 0 ? FIRST : 0;
-        assert_int_equal(spec_training_texts_sample(&c->judge[i], &c->judge[1], &how, NULL, &error),
-                         GSL_SUCCESS);
+        assert_works(spec_training_texts_sample(&c->judge[i], &c->judge[1], &how, NULL, &error));
     }
     const spec_training_plan plan = {.opt_target = target,
                                      .opt_start = target,
@@ -62,9 +59,8 @@ static void open_case(case_of *c, double rate, double bar)
                                      .rate = rate,
                                      .seed = 5};
     const spec_training_data data = {&c->learn, {&c->judge[0], &c->judge[1]}, JUDGED};
-    if (spec_training_init(&c->training, &plan, &data, NULL, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
-    assert_int_equal(spec_exit_score_init(&c->score, &c->training, &error), GSL_SUCCESS);
+    assert_works(spec_training_init(&c->training, &plan, &data, NULL, &error));
+    assert_works(spec_exit_score_init(&c->score, &c->training, &error));
 }
 
 static void close_case(case_of *c)
@@ -78,16 +74,13 @@ static void close_case(case_of *c)
 
 static void judge(case_of *c)
 {
-    spec_error error;
-    assert_int_equal(spec_exit_score_judge(&c->score, &c->training, &error), GSL_SUCCESS);
+    assert_works(spec_exit_score_judge(&c->score, &c->training, &error));
 }
 
 static void run_steps(case_of *c, int n)
 {
-    spec_error error;
     double loss;
-    for (int i = 0; i < n; i++)
-        assert_int_equal(spec_training_step(&c->training, &loss, &error), GSL_SUCCESS);
+    for (int i = 0; i < n; i++) assert_works(spec_training_step(&c->training, &loss, &error));
 }
 
 /* The mean acceptance of an exit's first two draft tokens, by rows of sessions, over the places
@@ -101,16 +94,14 @@ static void alpha_by_sessions(double ret[2], const case_of *c, int exit, int tem
     double row[2][VOCAB], sum[2] = {0.0}, accept[PLACES];
     const int skip = c->judge[1].begin >= 0 ? 1 : 0, end = PLACES - K + 1;
     /* the training knows the checkpoint alone, without the model's temperature */
-    assert_int_equal(spec_model_open(&target,
-                                     "random?dim=32&layers=4&heads=2&ffn=64&vocab=20&context=32&"
-                                     "type=f32&seed=3",
-                                     NULL, spec_test_context(1), &error),
-                     GSL_SUCCESS);
+    assert_works(spec_model_open(&target,
+                                 "random?dim=32&layers=4&heads=2&ffn=64&vocab=20&context=32&"
+                                 "type=f32&seed=3",
+                                 NULL, spec_test_context(1), &error));
     snprintf(spec, sizeof spec, "layers?of=target&exit=%d", exit);
-    assert_int_equal(spec_model_open(&draft, spec, target, spec_test_context(1), &error),
-                     GSL_SUCCESS);
-    assert_int_equal(spec_session_init(&of_draft, draft, &error), GSL_SUCCESS);
-    assert_int_equal(spec_session_init(&of_target, target, &error), GSL_SUCCESS);
+    assert_works(spec_model_open(&draft, spec, target, spec_test_context(1), &error));
+    assert_works(spec_session_init(&of_draft, draft, &error));
+    assert_works(spec_session_init(&of_target, target, &error));
     for (int i = 0; i < JUDGED; i++) {
         for (int t = FIRST; t < PLACES; t++) {
             const spec_training_texts *texts = &c->judge[temperature];

@@ -65,27 +65,21 @@ static spec_training_plan plan_of(case_of *c, int kind, spec_losses_kind loss)
 
 static void open_case(case_of *c, int kind, spec_losses_kind loss, int threads)
 {
-    spec_error error;
     *c = (case_of){0};
-    assert_int_equal(spec_model_open(&c->target, target_spec, NULL, spec_test_context(1), &error),
-                     GSL_SUCCESS);
+    assert_works(spec_model_open(&c->target, target_spec, NULL, spec_test_context(1), &error));
     const int begin = spec_transformer_of(c->target)->checkpoint->adds_begin ? 1 : -1;
     spec_training_sampling how = {
         .model = c->target, .begin = begin, .places = PLACES, .count = 64, .seed = 1};
-    assert_int_equal(spec_training_texts_sample(&c->learn, NULL, &how, NULL, &error), GSL_SUCCESS);
+    assert_works(spec_training_texts_sample(&c->learn, NULL, &how, NULL, &error));
     how.count = 8;
     how.seed = 2;
-    assert_int_equal(spec_training_texts_sample(&c->judge[1], NULL, &how, NULL, &error),
-                     GSL_SUCCESS);
+    assert_works(spec_training_texts_sample(&c->judge[1], NULL, &how, NULL, &error));
     how.prompt = 4;
     how.greedy = true;
-    assert_int_equal(spec_training_texts_sample(&c->judge[0], &c->judge[1], &how, NULL, &error),
-                     GSL_SUCCESS);
+    assert_works(spec_training_texts_sample(&c->judge[0], &c->judge[1], &how, NULL, &error));
     const spec_training_plan plan = plan_of(c, kind, loss);
     const spec_training_data data = {&c->learn, {&c->judge[0], &c->judge[1]}, 8};
-    if (spec_training_init(&c->training, &plan, &data, spec_test_pool(threads), &error) !=
-        GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_training_init(&c->training, &plan, &data, spec_test_pool(threads), &error));
 }
 
 static void close_case(case_of *c)
@@ -112,12 +106,11 @@ static double run_steps(case_of *c, long until)
 static double gain_of(int kind, spec_losses_kind loss, int depth)
 {
     case_of c;
-    spec_error error;
     spec_training_score before, after;
     open_case(&c, kind, loss, 1);
-    assert_int_equal(spec_training_score_judge(&before, &c.training, &error), GSL_SUCCESS);
+    assert_works(spec_training_score_judge(&before, &c.training, &error));
     run_steps(&c, STEPS);
-    assert_int_equal(spec_training_score_judge(&after, &c.training, &error), GSL_SUCCESS);
+    assert_works(spec_training_score_judge(&after, &c.training, &error));
     close_case(&c);
     return spec_exact_walk_alpha(&after.walk[1], depth) -
            spec_exact_walk_alpha(&before.walk[1], depth);
@@ -145,19 +138,18 @@ TEST(the_bits_do_not_depend_on_threads_or_instructions)
 {
     for (int kind = EXITS; kind < SPEC_HEAD_KINDS; kind++) {
         case_of one, other;
-        spec_error error;
         open_case(&one, kind, SPEC_LOSSES_JSD, 1);
         run_steps(&one, 5);
         const size_t bytes = one.training.parameters->numbers * sizeof(float);
         for (int isa = 0; isa <= (int)spec_cpu_best_isa(); isa++) {
-            assert_int_equal(spec_cpu_limit(spec_cpu_isa_name((spec_isa)isa), &error), GSL_SUCCESS);
+            assert_works(spec_cpu_limit(spec_cpu_isa_name((spec_isa)isa), &error));
             open_case(&other, kind, SPEC_LOSSES_JSD, 1 + (isa + 1) % 3);
             run_steps(&other, 5);
             assert_memory_equal(one.training.parameters->value, other.training.parameters->value,
                                 bytes);
             close_case(&other);
         }
-        assert_int_equal(spec_cpu_limit(NULL, &error), GSL_SUCCESS);
+        assert_works(spec_cpu_limit(NULL, &error));
         close_case(&one);
     }
 }
@@ -171,7 +163,6 @@ TEST(it_continues_from_its_state)
     static const spec_training_schedule replanned = {2, {{2 * STEPS, 0}, {STEPS, 12}}};
     for (int i = 0; i < 3; i++) {
         case_of whole, parts;
-        spec_error error;
         open_case(&whole, kinds[i], SPEC_LOSSES_JSD, 1);
         whole.training.plan.schedule = replanned;
         run_steps(&whole, STEPS);
@@ -180,12 +171,10 @@ TEST(it_continues_from_its_state)
             parts.training.plan.schedule = replanned;
             parts.training.used = 12.5;
             run_steps(&parts, at);
-            assert_int_equal(spec_training_state_write(&parts.training, settings, "state", &error),
-                             GSL_SUCCESS);
+            assert_works(spec_training_state_write(&parts.training, settings, "state", &error));
             close_case(&parts);
             open_case(&parts, kinds[i], SPEC_LOSSES_JSD, 2);
-            if (spec_training_state_read(&parts.training, settings, "state", &error) != GSL_SUCCESS)
-                fail_msg("%s", error.text);
+            assert_works(spec_training_state_read(&parts.training, settings, "state", &error));
             assert_true(parts.training.step == at && parts.training.used == 12.5);
             run_steps(&parts, STEPS);
             assert_memory_equal(whole.training.parameters->value, parts.training.parameters->value,
@@ -213,12 +202,11 @@ TEST(other_settings_and_damage_are_refused)
     float *value = malloc(bytes);
     assert_non_null(value);
     memcpy(value, c.training.parameters->value, bytes);
-    assert_int_equal(spec_training_state_write(&c.training, settings, "state", &error),
-                     GSL_SUCCESS);
-    assert_int_equal(spec_training_state_read(&c.training, "loss=jsd\nseed=6\n", "state", &error),
-                     GSL_EINVAL);
-    assert_string_equal(error.text, "state: was made with seed=5, now it is seed=6; give the same "
-                                    "settings, or delete the file to begin again");
+    assert_works(spec_training_state_write(&c.training, settings, "state", &error));
+    assert_fails(spec_training_state_read(&c.training, "loss=jsd\nseed=6\n", "state", &error),
+                 GSL_EINVAL,
+                 "state: was made with seed=5, now it is seed=6; give the same "
+                 "settings, or delete the file to begin again");
     assert_int_equal(spec_training_state_read(&c.training, "loss=jsd\n", "state", &error),
                      GSL_EINVAL);
     assert_int_equal(stat("state", &file), 0);
@@ -238,8 +226,7 @@ TEST(other_settings_and_damage_are_refused)
         assert_int_equal(fclose(out), 0);
     }
     for (long length = 0; length < file.st_size; length += 1 + file.st_size / 40) {
-        assert_int_equal(spec_training_state_write(&c.training, settings, "cut", &error),
-                         GSL_SUCCESS);
+        assert_works(spec_training_state_write(&c.training, settings, "cut", &error));
         assert_int_equal(truncate("cut", length), 0);
         assert_int_not_equal(spec_training_state_read(&c.training, settings, "cut", &error),
                              GSL_SUCCESS);
@@ -252,15 +239,14 @@ TEST(other_settings_and_damage_are_refused)
 TEST(a_loss_that_is_not_finite_ends_it)
 {
     case_of c;
-    spec_error error;
     double loss;
     open_case(&c, DRAFT, SPEC_LOSSES_CE, 1);
     run_steps(&c, 2);
     spec_parameters *p = c.training.parameters;
     spec_parameters_value(p, c.training.model.embedding)[3] = (float)NAN;
     const float before = p->value[p->numbers - 20];
-    assert_int_equal(spec_training_step(&c.training, &loss, &error), GSL_EFAILED);
-    assert_string_equal(error.text, "step 3: the loss is not finite; try a lower --rate");
+    assert_fails(spec_training_step(&c.training, &loss, &error), GSL_EFAILED,
+                 "step 3: the loss is not finite; try a lower --rate");
     assert_true(p->value[p->numbers - 20] == before);
     assert_int_equal(c.training.step, 2);
     close_case(&c);

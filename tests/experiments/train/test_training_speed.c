@@ -20,10 +20,8 @@ typedef struct {
 
 static void open_case(case_of *c, int kind)
 {
-    spec_error error;
     *c = (case_of){0};
-    assert_int_equal(spec_model_open(&c->target, target_spec, NULL, spec_test_context(1), &error),
-                     GSL_SUCCESS);
+    assert_works(spec_model_open(&c->target, target_spec, NULL, spec_test_context(1), &error));
     const spec_checkpoint *checkpoint = spec_transformer_of(c->target)->checkpoint;
     c->plan = (spec_training_plan){
         .opt_target = checkpoint, .shape = {.shape = checkpoint->shape}, .K = K, .seed = 1};
@@ -81,20 +79,17 @@ TEST(the_best_length_has_the_largest_speed_up)
 TEST(passes_of_the_target_are_measured)
 {
     case_of c;
-    spec_error error;
     spec_training_speed speed;
     int text[20];
     open_case(&c, SPEC_HEAD_MEDUSA);
     for (int i = 0; i < 20; i++) text[i] = i;
-    assert_int_equal(spec_training_speed_measure(&speed, c.target, NULL, &c.plan, text, 20, &error),
-                     GSL_SUCCESS);
+    assert_works(spec_training_speed_measure(&speed, c.target, NULL, &c.plan, text, 20, &error));
     assert_true(speed.pass[1] == 1.0);
     for (int n = 2; n <= K + 1; n++) assert_true(speed.pass[n] > 0.0 && speed.pass[n] < 1e3);
     assert_true(speed.draft[0] == 0.0 && speed.draft[2] > speed.draft[1]);
     assert_false(speed.draft_measured);
-    assert_int_equal(
-        spec_training_speed_measure(&speed, c.target, c.target, &c.plan, text, 20, &error),
-        GSL_SUCCESS);
+    assert_works(
+        spec_training_speed_measure(&speed, c.target, c.target, &c.plan, text, 20, &error));
     assert_true(speed.draft_measured && speed.draft[1] > 0.0);
     assert_near(speed.draft[3], 3.0 * speed.draft[1], 1e-12);
     spec_model_close(c.target);

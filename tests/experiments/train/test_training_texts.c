@@ -31,14 +31,13 @@ static spec_tokenizer *letters(bool has_unknown)
                            : SPEC_PIECE_NORMAL;
     }
     spec_tokenizer *tokenizer;
-    spec_error error;
     const spec_tokenizer_data data = {.kind = SPEC_TOKENIZER_SPM,
                                       .vocab = VOCAB,
                                       .piece = piece,
                                       .opt_type = type,
                                       .pre = "",
                                       .unknown = has_unknown ? 0 : -1};
-    if (spec_tokenizer_init(&tokenizer, &data, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_tokenizer_init(&tokenizer, &data, &error));
     return tokenizer;
 }
 
@@ -64,11 +63,9 @@ static void check_windows(bool has_unknown)
 {
     spec_tokenizer *tokenizer = letters(has_unknown);
     spec_training_texts texts;
-    spec_error error;
     int token[8 * PLACES], next[8 * PLACES];
     bool reached[400] = {false};
-    if (spec_training_texts_load(&texts, "text.txt", tokenizer, 1, PLACES, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_training_texts_load(&texts, "text.txt", tokenizer, 1, PLACES, &error));
     assert_int_equal(texts.n, has_unknown ? 406 : 400);
     assert_true(texts.n_unknown > 0 && texts.unknown_line == 1);
     for (int step = 0; step < 200; step++) {
@@ -110,17 +107,16 @@ TEST(a_short_text_is_refused)
 {
     spec_tokenizer *tokenizer = letters(true);
     spec_training_texts texts;
-    spec_error error;
     FILE *file = fopen("short.txt", "w");
     assert_non_null(file);
     fputs("abcdefghijklmnopqrstuvwxyz", file);
     assert_int_equal(fclose(file), 0);
-    assert_int_equal(spec_training_texts_load(&texts, "short.txt", tokenizer, 1, PLACES, &error),
-                     GSL_EINVAL);
-    assert_string_equal(error.text, "short.txt: its 26 tokens, 0 of them unknown, have too few "
-                                    "windows of 10 known ones; the last tenth is held out");
-    assert_int_equal(spec_training_texts_load(&texts, "none.txt", tokenizer, 1, PLACES, &error),
-                     GSL_EFAILED);
+    assert_fails(spec_training_texts_load(&texts, "short.txt", tokenizer, 1, PLACES, &error),
+                 GSL_EINVAL,
+                 "short.txt: its 26 tokens, 0 of them unknown, have too few "
+                 "windows of 10 known ones; the last tenth is held out");
+    assert_status(spec_training_texts_load(&texts, "none.txt", tokenizer, 1, PLACES, &error),
+                  GSL_EFAILED);
     spec_tokenizer_free(tokenizer);
 }
 
@@ -132,16 +128,14 @@ TEST(sampled_texts_follow_the_model)
     spec_training_texts one, three, greedy;
     double room[50];
     int token[PLACES], next[PLACES];
-    assert_int_equal(spec_model_open(&model,
-                                     "random?dim=32&layers=1&heads=2&ffn=64&vocab=50&"
-                                     "context=16&type=f32",
-                                     NULL, spec_test_context(1), &error),
-                     GSL_SUCCESS);
+    assert_works(spec_model_open(&model,
+                                 "random?dim=32&layers=1&heads=2&ffn=64&vocab=50&"
+                                 "context=16&type=f32",
+                                 NULL, spec_test_context(1), &error));
     spec_training_sampling how = {
         .model = model, .begin = 1, .places = PLACES, .count = 5, .seed = 3};
-    assert_int_equal(spec_training_texts_sample(&one, NULL, &how, NULL, &error), GSL_SUCCESS);
-    assert_int_equal(spec_training_texts_sample(&three, NULL, &how, spec_test_pool(3), &error),
-                     GSL_SUCCESS);
+    assert_works(spec_training_texts_sample(&one, NULL, &how, NULL, &error));
+    assert_works(spec_training_texts_sample(&three, NULL, &how, spec_test_pool(3), &error));
     assert_int_equal(one.n, 5 * PLACES);
     assert_memory_equal(one.token, three.token, one.n * sizeof *one.token);
     assert_true(memcmp(one.token, one.token + PLACES, PLACES * sizeof *one.token) != 0);
@@ -151,8 +145,8 @@ TEST(sampled_texts_follow_the_model)
 
     how.greedy = true;
     how.prompt = 4;
-    assert_int_equal(spec_training_texts_sample(&greedy, &one, &how, NULL, &error), GSL_SUCCESS);
-    assert_int_equal(spec_session_init(&session, model, &error), GSL_SUCCESS);
+    assert_works(spec_training_texts_sample(&greedy, &one, &how, NULL, &error));
+    assert_works(spec_session_init(&session, model, &error));
     for (int i = 0; i < 5; i++) {
         const int *text = greedy.token + i * PLACES;
         assert_memory_equal(text, one.token + i * PLACES, 4 * sizeof *text);

@@ -34,15 +34,13 @@ static spec_model *open_model(const char *spec, const spec_model *opt_target)
 static int *texts_of(const spec_model *target, int texts, int length)
 {
     spec_training_texts sampled;
-    spec_error error = {""};
     int *token = malloc((size_t)texts * (size_t)length * sizeof *token),
         *next = malloc((size_t)length * sizeof *next);
     const spec_training_sampling how = {
         .model = target, .begin = -1, .places = length, .count = (size_t)texts, .seed = 42};
     assert_non_null(token);
     assert_non_null(next);
-    if (spec_training_texts_sample(&sampled, NULL, &how, spec_test_pool(0), &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_training_texts_sample(&sampled, NULL, &how, spec_test_pool(0), &error));
     for (int i = 0; i < texts; i++)
         spec_training_texts_held_out(token + i * length, next, &sampled, i, texts);
     spec_training_texts_free(&sampled);
@@ -53,17 +51,14 @@ static int *texts_of(const spec_model *target, int texts, int length)
 static void init_scores(spec_skip_scores *s, const spec_model *target, const int *token, int texts,
                         int length, int first)
 {
-    spec_error error = {""};
     const spec_skip_texts of = {token, texts, length, first};
-    if (spec_skip_scores_init(s, target, &of, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_skip_scores_init(s, target, &of, spec_test_context(0), &error));
 }
 
 static spec_skip_score get(spec_skip_scores *s, const unsigned char *set)
 {
     spec_skip_score score;
-    spec_error error = {""};
-    if (spec_skip_scores_get(&score, s, set, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_skip_scores_get(&score, s, set, &error));
     return score;
 }
 
@@ -84,8 +79,8 @@ TEST(a_score_is_the_mean_overlap_of_rows_read_one_by_one)
         spec_model *draft = open_model(specs[k], target);
         spec_session one, other;
         double sum = 0.0, room[2][V], best = 0.0;
-        assert_int_equal(spec_session_init(&one, target, &error), GSL_SUCCESS);
-        assert_int_equal(spec_session_init(&other, draft, &error), GSL_SUCCESS);
+        assert_works(spec_session_init(&one, target, &error));
+        assert_works(spec_session_init(&other, draft, &error));
         for (int i = 0; i < TEXTS; i++)
             for (size_t n = FIRST + 1; n <= LENGTH; n++)
                 sum += spec_row_overlap(
@@ -120,10 +115,9 @@ TEST(a_walk_is_what_decoding_emits)
     spec_model *target = open_model(TARGET, NULL), *draft;
     int *token = texts_of(target, MANY, LENGTH);
     spec_skip_scores s;
-    spec_error error = {""};
     spec_exact_walk walk = {.K = K};
     init_scores(&s, target, token, MANY, LENGTH, 0);
-    if (spec_skip_scores_walk(&walk, &s, set, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_skip_scores_walk(&walk, &s, set, &error));
     const double walked = spec_exact_walk_tokens_per_round(&walk, K);
 
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
@@ -135,15 +129,14 @@ TEST(a_walk_is_what_decoding_emits)
     config.target = target;
     config.opt_draft = draft;
     config.K = K;
-    assert_int_equal(spec_decoder_init(&decoder, &config, &error), GSL_SUCCESS);
+    assert_works(spec_decoder_init(&decoder, &config, &error));
     double sum = 0.0, squares = 0.0;
     for (int i = 0; i < MANY; i++) {
         int text[LENGTH];
         size_t n;
         spec_tally tally = {0};
-        assert_int_equal(spec_decoder_reset(&decoder, token + i * LENGTH, 1, &error), GSL_SUCCESS);
-        assert_int_equal(spec_decode(&decoder, LENGTH - K, text, &n, &chance, &tally, &error),
-                         GSL_SUCCESS);
+        assert_works(spec_decoder_reset(&decoder, token + i * LENGTH, 1, &error));
+        assert_works(spec_decode(&decoder, LENGTH - K, text, &n, &chance, &tally, &error));
         const double mean = (double)tally.emitted / (double)tally.rounds;
         sum += mean;
         squares += mean * mean;
@@ -181,19 +174,16 @@ TEST(what_has_no_layers_is_refused)
 {
     spec_model *zipf = open_model("zipf?V=11", NULL);
     spec_skip_scores s;
-    spec_error error;
-    assert_int_equal(spec_skip_scores_init(&s, zipf, &(spec_skip_texts){(const int[]){1}, 1, 1, 0},
-                                           NULL, &error),
-                     GSL_EINVAL);
-    assert_non_null(strstr(error.text, "is not a transformer"));
+    assert_fails_with(spec_skip_scores_init(&s, zipf, &(spec_skip_texts){(const int[]){1}, 1, 1, 0},
+                                            NULL, &error),
+                      GSL_EINVAL, "is not a transformer");
     spec_model_close(zipf);
     spec_model *large =
         open_model("random?dim=32&layers=1&heads=2&ffn=32&vocab=32000&context=64", NULL);
-    assert_int_equal(spec_skip_scores_init(&s, large,
-                                           &(spec_skip_texts){(const int[]){1}, 100000, 60, 0},
-                                           NULL, &error),
-                     GSL_ENOMEM);
-    assert_non_null(strstr(error.text, "fewer or shorter texts"));
+    assert_fails_with(spec_skip_scores_init(&s, large,
+                                            &(spec_skip_texts){(const int[]){1}, 100000, 60, 0},
+                                            NULL, &error),
+                      GSL_ENOMEM, "fewer or shorter texts");
     spec_model_close(large);
 }
 

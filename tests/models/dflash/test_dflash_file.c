@@ -67,14 +67,12 @@ TEST(a_file_is_read_as_it_says)
     for (int kind = SPEC_DFLASH_PLAIN; kind <= SPEC_DFLASH_LATTICE; kind++) {
         drawn_dflash_config config = drawn((spec_dflash_kind)kind);
         spec_dflash read;
-        spec_error error = {""};
         config.shape.shape.logit_cap = 30.0f;
         config.shape.window = 5;
         config.shape.draft_vocab = 5;
         config.lacks &= ~(UINT64_C(1) << SPEC_DFLASH_OUTPUT);
         drawn_dflash_write(path, &config);
-        if (spec_dflash_file_load(&read, path, &target, &error) != GSL_SUCCESS)
-            fail_msg("%s", error.text);
+        assert_works(spec_dflash_file_load(&read, path, &target, &error));
         const spec_dflash_shape *shape = &read.shape;
         assert_int_equal(shape->kind, kind);
         assert_int_equal(shape->shape.n_layers, 2);
@@ -149,10 +147,9 @@ TEST(a_lacking_value_is_named)
     }
     drawn_dflash_config config = drawn(SPEC_DFLASH_PLAIN);
     spec_dflash read;
-    spec_error error = {""};
     config.opt_lacks_key = "dflash.block_size"; /* llama.cpp's default */
     drawn_dflash_write(path, &config);
-    assert_int_equal(spec_dflash_file_load(&read, path, &target, &error), GSL_SUCCESS);
+    assert_works(spec_dflash_file_load(&read, path, &target, &error));
     assert_int_equal(read.shape.block, 16);
     spec_dflash_free(&read);
 }
@@ -222,16 +219,15 @@ TEST(wrong_tensors_are_refused)
 static void write_values(const char *architecture, const char *key, uint32_t value)
 {
     spec_gguf_writer writer;
-    spec_error error = {""};
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(spec_gguf_writer_init(&writer, &error), GSL_SUCCESS);
+    assert_works(spec_gguf_writer_init(&writer, &error));
     spec_gguf_writer_text(&writer, "general.architecture", architecture);
     spec_gguf_writer_u32(&writer, key, value);
     spec_gguf_writer_tensor(&writer, "x", SPEC_TENSOR_F32, 1, 1);
-    assert_int_equal(spec_gguf_writer_open(&writer, path, &error), GSL_SUCCESS);
+    assert_works(spec_gguf_writer_open(&writer, path, &error));
     spec_gguf_writer_data(&writer, &(float){1.0f}, sizeof(float));
-    assert_int_equal(spec_gguf_writer_tensor_end(&writer, &error), GSL_SUCCESS);
-    assert_int_equal(spec_gguf_writer_close(&writer, &error), GSL_SUCCESS);
+    assert_works(spec_gguf_writer_tensor_end(&writer, &error));
+    assert_works(spec_gguf_writer_close(&writer, &error));
     spec_gguf_writer_free(&writer);
 }
 

@@ -27,10 +27,7 @@ typedef struct {
 static pair open_pair(const dflash_case *c, const char *keys, int threads)
 {
     pair p = {0};
-    spec_error error = {""};
-    if (spec_model_open(&p.target, target_spec, NULL, spec_test_context(threads), &error) !=
-        GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_model_open(&p.target, target_spec, NULL, spec_test_context(threads), &error));
     p.checkpoint = spec_transformer_of(p.target)->checkpoint;
     const drawn_dflash_config config = dflash_case_config(c, &p.checkpoint->shape);
     p.draft = drawn_dflash_open(&config, keys, p.target);
@@ -77,8 +74,7 @@ TEST(rows_are_those_of_the_definition)
     for (int c = 0; c < DFLASH_CASES; c++) {
         pair p = open_pair(&dflash_cases[c], "", 0);
         spec_session session;
-        spec_error error = {""};
-        assert_int_equal(spec_session_init(&session, p.draft, &error), GSL_SUCCESS);
+        assert_works(spec_session_init(&session, p.draft, &error));
         for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
             const double off = difference(&p, &session, lengths[i], 0);
             if (!(off < 1e-5))
@@ -98,8 +94,7 @@ TEST(mistakes_by_one_are_noticed)
         const spec_dflash good = p.dflash;
         spec_dflash_shape *shape = &p.dflash.shape;
         spec_session session;
-        spec_error error = {""};
-        assert_int_equal(spec_session_init(&session, p.draft, &error), GSL_SUCCESS);
+        assert_works(spec_session_init(&session, p.draft, &error));
 #define NOTICE(change, shift, words)                                                               \
     do {                                                                                           \
         p.dflash = good;                                                                           \
@@ -132,11 +127,10 @@ TEST(a_draft_is_declined_by_the_confidence_before_a_token)
         if (dflash_cases[c].kind != SPEC_DFLASH_MARKOV) continue;
         pair p = open_pair(&dflash_cases[c], "confidence=0.45", 0);
         spec_session session;
-        spec_error error = {""};
         double rows[LEVELS * V], row[V], log_odds;
         int text[CONTEXT];
         assert_true(p.draft->declines);
-        assert_int_equal(spec_session_init(&session, p.draft, &error), GSL_SUCCESS);
+        assert_works(spec_session_init(&session, p.draft, &error));
         text[0] = p.checkpoint->begin_of_text;
         for (int i = 1; i < CONTEXT; i++) text[i] = token_at(i);
         for (int n = 1; n < 30; n += 3)
@@ -168,13 +162,12 @@ static int draw(uint64_t *noise, int n)
 static void check_fresh(const pair *p, const int *text, int n, const int *token, const int *parent,
                         const int *depth, int n_nodes, const double *rows)
 {
-    spec_error error = {""};
     double expected[(NODES + 1) * V];
     for (int i = -1; i < n_nodes; i++) {
         int path[NODES], n_path = i < 0 ? 0 : depth[i];
         for (int at = i, k = n_path; at >= 0; at = parent[at]) path[--k] = token[at];
         spec_session fresh;
-        assert_int_equal(spec_session_init(&fresh, p->draft, &error), GSL_SUCCESS);
+        assert_works(spec_session_init(&fresh, p->draft, &error));
         score_rows(&fresh, text, n, path, NULL, n_path, n_path, expected);
         assert_memory_equal(rows + (i + 1) * V, expected + n_path * V, V * sizeof *rows);
         spec_session_free(&fresh);
@@ -186,12 +179,11 @@ static void check_fresh(const pair *p, const int *text, int n, const int *token,
 static void check_bits(const pair *p, bool share)
 {
     spec_session session, target;
-    spec_error error = {""};
     int text[CONTEXT], n = 0, token[NODES], parent[NODES], depth[NODES];
     double rows[(NODES + 1) * V], unused[(NODES + 1) * V];
     uint64_t noise = 7;
-    assert_int_equal(spec_session_init(&session, p->draft, &error), GSL_SUCCESS);
-    assert_int_equal(spec_session_init(&target, p->target, &error), GSL_SUCCESS);
+    assert_works(spec_session_init(&session, p->draft, &error));
+    assert_works(spec_session_init(&target, p->target, &error));
     if (share) assert_true(spec_session_share(&session, &target));
     for (int round = 0; round < 24; round++) {
         const int n_nodes = draw(&noise, NODES + 1);
@@ -243,9 +235,8 @@ TEST(rows_do_not_depend_on_threads_or_instructions)
                 pair p = open_pair(&dflash_cases[c], "", threads);
                 const bool first = isa == SPEC_ISA_PORTABLE && threads == 1;
                 spec_session session;
-                spec_error error = {""};
                 const int n_path = p.draft->reach - 1;
-                assert_int_equal(spec_session_init(&session, p.draft, &error), GSL_SUCCESS);
+                assert_works(spec_session_init(&session, p.draft, &error));
                 score_rows(&session, text, 80, text + 80, NULL, n_path, 0, first ? expected : rows);
                 if (!first)
                     assert_memory_equal(rows, expected, (size_t)(n_path + 1) * V * sizeof *rows);
@@ -261,11 +252,10 @@ TEST(a_row_at_temperature_0_has_all_its_mass_on_one_token)
     for (int c = 0; c < DFLASH_CASES; c++) {
         pair p = open_pair(&dflash_cases[c], "temperature=0", 0);
         spec_session session;
-        spec_error error = {""};
         double rows[V], expected[V];
         int text[8] = {p.checkpoint->begin_of_text};
         assert_true(p.draft->one_hot);
-        assert_int_equal(spec_session_init(&session, p.draft, &error), GSL_SUCCESS);
+        assert_works(spec_session_init(&session, p.draft, &error));
         for (int i = 1; i < 8; i++) text[i] = token_at(i);
         score_rows(&session, text + 1, 7, NULL, NULL, 0, 0, rows);
         reference_dflash_row(expected, NULL, &(dflash_asked){&p.dflash, p.checkpoint, text, 8, 0},
@@ -283,9 +273,8 @@ TEST(a_shorter_block_is_that_of_a_file_that_says_so)
 {
     pair p = open_pair(&dflash_cases[2], "block=3", 0);
     spec_session session;
-    spec_error error = {""};
     assert_int_equal(p.draft->reach, 2);
-    assert_int_equal(spec_session_init(&session, p.draft, &error), GSL_SUCCESS);
+    assert_works(spec_session_init(&session, p.draft, &error));
     assert_true(difference(&p, &session, 9, 0) < 1e-5);
     p.dflash.shape.block = 6;
     assert_true(difference(&p, &session, 9, 0) > 1e-3); /* columns see the whole block */
@@ -297,24 +286,23 @@ TEST(what_cannot_be_drafted_is_refused)
 {
     pair p = open_pair(&dflash_cases[0], "", 0);
     spec_session session;
-    spec_error error = {""};
     int text[CONTEXT] = {0};
     double rows[LEVELS * V];
     const double *row[LEVELS];
     assert_int_equal(p.draft->reach, 3);
     assert_true(p.draft->one_pass && p.draft->by_depth && !p.draft->declines);
     assert_int_equal(p.draft->window, p.target->window);
-    assert_int_equal(spec_session_init(&session, p.draft, &error), GSL_SUCCESS);
+    assert_works(spec_session_init(&session, p.draft, &error));
     assert_false(spec_session_declines(&session));
     spec_score_request request = {
         .context = text, .n_context = 3, .token = text, .ret_row = row, .scratch = rows};
     request.n_nodes = 3;
-    assert_int_equal(spec_session_score(&session, &request, &error), GSL_EINVAL);
-    assert_non_null(strstr(error.text, "rows of 3 tokens, and not of number 4"));
+    assert_fails_with(spec_session_score(&session, &request, &error), GSL_EINVAL,
+                      "rows of 3 tokens, and not of number 4");
     request.n_nodes = 2;
     request.n_context = (size_t)p.draft->window - 1;
-    assert_int_equal(spec_session_score(&session, &request, &error), GSL_EINVAL);
-    assert_non_null(strstr(error.text, "is too long: the model's context is 119"));
+    assert_fails_with(spec_session_score(&session, &request, &error), GSL_EINVAL,
+                      "is too long: the model's context is 119");
     spec_session_free(&session);
     close_pair(&p);
 

@@ -61,8 +61,7 @@ static inline float attention_bf16(float x)
 static inline void *attention_alloc(attention_case *c, size_t bytes)
 {
     void *memory;
-    spec_error error;
-    if (spec_card_alloc(c->card, &memory, bytes, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_card_alloc(c->card, &memory, bytes, &error));
     return memory;
 }
 
@@ -71,16 +70,14 @@ static inline attention_case attention_open(spec_shape shape, spec_tensor_type t
                                             int longest)
 {
     attention_case c = {.shape = shape, .type = type};
-    spec_error error;
     const size_t heads = (size_t)shape.n_heads, head_dim = (size_t)shape.head_dim,
                  half = head_dim / 2;
     c.width = (heads + 2 * (size_t)shape.n_kv_heads) * head_dim;
     c.o_width = heads * head_dim;
     c.o_bytes = PASS_COLUMNS * (c.o_width + 127) / 128 * 128 * sizeof(float);
     c.kv_floats = (size_t)(shape.n_layers * shape.n_kv_heads) * 2 * (size_t)slots * head_dim;
-    if (spec_card_open(&c.card, spec_test_context(0)->cards, 0, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
-    if (spec_stream_init(&c.stream, c.card, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_card_open(&c.card, spec_test_context(0)->cards, 0, &error));
+    assert_works(spec_stream_init(&c.stream, c.card, &error));
     const size_t element = type == SPEC_TENSOR_BF16 ? sizeof(uint16_t) : sizeof(float);
     c.kv = (spec_kv){.layers = shape.n_layers,
                      .slots = slots,
@@ -218,8 +215,7 @@ static inline void attention_put(attention_case *c, const attention_pass *pass)
 
 static inline void attention_wait(attention_case *c)
 {
-    spec_error error;
-    if (spec_stream_wait(c->stream, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_stream_wait(c->stream, &error));
 }
 
 /* Runs attention of a layer and returns all o_bytes of its output; unwritten bytes are 0xa5. */

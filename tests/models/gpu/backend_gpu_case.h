@@ -24,15 +24,13 @@ static inline float draw(uint64_t i)
 static inline void *allocated(const spec_backend *on, size_t bytes)
 {
     void *memory;
-    spec_error error = {""};
-    if (on->alloc(on, &memory, bytes, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(on->alloc(on, &memory, bytes, &error));
     return memory;
 }
 
 static inline void wait_for(spec_queue *queue)
 {
-    spec_error error = {""};
-    if (queue->backend->wait(queue, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(queue->backend->wait(queue, &error));
 }
 
 /* A batch of n tokens of a sequence, from position `at` on; the last n - first are wanted. */

@@ -16,17 +16,14 @@ enum { BLOCKS = 6 };
 static inline spec_card *open_card(void)
 {
     spec_card *card;
-    spec_error error = {{0}};
-    if (spec_card_open(&card, spec_test_context(0)->cards, 0, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_card_open(&card, spec_test_context(0)->cards, 0, &error));
     return card;
 }
 
 static inline void *memory_of(spec_card *card, size_t bytes)
 {
     void *memory;
-    spec_error error = {{0}};
-    if (spec_card_alloc(card, &memory, bytes, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_card_alloc(card, &memory, bytes, &error));
     return memory;
 }
 

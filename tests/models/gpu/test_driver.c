@@ -148,9 +148,8 @@ TEST(results_have_names_or_else_numbers)
 {
     spec_driver driver;
     char text[200];
-    spec_error error;
     choose_a_working_driver();
-    assert_int_equal(spec_driver_load(&driver, &settings, &error), GSL_SUCCESS);
+    assert_works(spec_driver_load(&driver, &settings, &error));
     assert_true(driver.version >= SPEC_DRIVER_OLDEST);
     spec_driver_describe(text, sizeof text, &driver, CUDA_ERROR_OUT_OF_MEMORY);
     assert_string_equal(text, "CUDA_ERROR_OUT_OF_MEMORY (out of memory)");
@@ -164,9 +163,9 @@ TEST(unusable_gpus_are_refused_with_a_reason)
     spec_error error = {{0}};
     if (spec_card_is_real()) skip();
     choose_a_working_driver();
-    assert_int_equal(spec_card_open(&card, cards, 1, &error), GSL_EINVAL);
+    assert_fails(spec_card_open(&card, cards, 1, &error), GSL_EINVAL,
+                 "there is no GPU 1: this machine has one NVIDIA GPU, gpu:0");
     assert_null(card);
-    assert_string_equal(error.text, "there is no GPU 1: this machine has one NVIDIA GPU, gpu:0");
     assert_int_equal(spec_card_open(&card, cards, -1, &error), GSL_EINVAL);
     setenv("SIM_CAPABILITY", "7.5", 1);
     assert_int_equal(spec_card_open(&card, cards, 0, &error), GSL_EFAILED);
@@ -188,7 +187,7 @@ TEST(unusable_gpus_are_refused_with_a_reason)
             "the CUDA toolkit and build it again");
     unsetenv("SIM_IMAGES");
     setenv("SIM_CAPABILITY", "8.0", 1);
-    assert_int_equal(spec_card_open(&card, cards, 0, &error), GSL_SUCCESS);
+    assert_works(spec_card_open(&card, cards, 0, &error));
     spec_card_close(card);
     unsetenv("SIM_CAPABILITY");
 }

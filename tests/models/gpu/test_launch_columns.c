@@ -22,8 +22,7 @@ static float draw(uint64_t i)
 
 static void wait_for_stream(void)
 {
-    spec_error error = {""};
-    if (spec_stream_wait(stream, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_stream_wait(stream, &error));
 }
 
 enum { FIRST = 3 };

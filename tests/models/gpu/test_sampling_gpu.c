@@ -25,9 +25,7 @@ static bench bench_of(int vocab)
 {
     const size_t n = (size_t)vocab;
     bench b = {.vocab = vocab};
-    spec_error error = {""};
-    if (spec_sampling_gpu_init(&b.sampling, stream, vocab, vocab % 2 == 0, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_sampling_gpu_init(&b.sampling, stream, vocab, vocab % 2 == 0, &error));
     b.logits = malloc(n * sizeof *b.logits);
     b.there = allocated(n * sizeof *b.there);
     b.law = allocated(spec_sampling_gpu_law_bytes(vocab));
@@ -171,26 +169,22 @@ TEST(launches_run_directly_if_recording_fails)
     enum { VOCAB = 40 };
     if (spec_card_is_real()) skip();
     spec_sampling_gpu *sampling;
-    spec_error error = {""};
     float logits[VOCAB], *there = allocated(sizeof logits);
     void *law = allocated(spec_sampling_gpu_law_bytes(VOCAB));
     int token[3];
     sampled_logits(logits, VOCAB, SAMPLED_NORMAL, 3);
     spec_card_put(card, there, logits, sizeof logits);
-    assert_int_equal(spec_sampling_gpu_init(&sampling, stream, VOCAB, true, &error), GSL_SUCCESS);
+    assert_works(spec_sampling_gpu_init(&sampling, stream, VOCAB, true, &error));
     const spec_transform plain = SPEC_TRANSFORM_NONE;
     for (int i = 0; i < 3; i++) {
         if (i == 0) setenv("SIM_FAIL", "cuGraphInstantiateWithFlags:2", 1);
-        assert_int_equal(
-            spec_sampling_gpu_draw(sampling, &token[i], law, there, &plain, 0.7, &error),
-            GSL_SUCCESS);
+        assert_works(spec_sampling_gpu_draw(sampling, &token[i], law, there, &plain, 0.7, &error));
         unsetenv("SIM_FAIL");
         assert_int_equal(token[i], token[0]);
     }
     spec_sampling_gpu_free(sampling);
-    assert_int_equal(spec_sampling_gpu_init(&sampling, stream, VOCAB, false, &error), GSL_SUCCESS);
-    assert_int_equal(spec_sampling_gpu_draw(sampling, &token[1], law, there, &plain, 0.7, &error),
-                     GSL_SUCCESS);
+    assert_works(spec_sampling_gpu_init(&sampling, stream, VOCAB, false, &error));
+    assert_works(spec_sampling_gpu_draw(sampling, &token[1], law, there, &plain, 0.7, &error));
     assert_int_equal(token[1], token[0]);
     spec_sampling_gpu_free(sampling);
     spec_card_free(card, there);
@@ -203,13 +197,12 @@ TEST(recorded_or_not_the_tokens_are_the_same)
 {
     enum { VOCAB = 40, ROWS = 40 };
     spec_sampling_gpu *with, *without;
-    spec_error error = {""};
     float logits[(ROWS + 1) * VOCAB], *there = allocated(sizeof logits);
     void *law[ROWS];
     int token[ROWS];
     double uniform[ROWS + 2];
-    assert_int_equal(spec_sampling_gpu_init(&with, stream, VOCAB, true, &error), GSL_SUCCESS);
-    assert_int_equal(spec_sampling_gpu_init(&without, stream, VOCAB, false, &error), GSL_SUCCESS);
+    assert_works(spec_sampling_gpu_init(&with, stream, VOCAB, true, &error));
+    assert_works(spec_sampling_gpu_init(&without, stream, VOCAB, false, &error));
     sampled_logits(logits, (ROWS + 1) * VOCAB, SAMPLED_NORMAL, 3);
     spec_card_put(card, there, logits, sizeof logits);
     for (int i = 0; i < ROWS + 2; i++)
@@ -217,10 +210,8 @@ TEST(recorded_or_not_the_tokens_are_the_same)
     const spec_transform plain = SPEC_TRANSFORM_NONE;
     for (int i = 0; i < ROWS; i++) {
         law[i] = allocated(spec_sampling_gpu_law_bytes(VOCAB));
-        assert_int_equal(spec_sampling_gpu_draw(with, &token[i], law[i],
-                                                there + (i + i % 3 / 2) * VOCAB, &plain, uniform[i],
-                                                &error),
-                         GSL_SUCCESS);
+        assert_works(spec_sampling_gpu_draw(
+            with, &token[i], law[i], there + (i + i % 3 / 2) * VOCAB, &plain, uniform[i], &error));
     }
     for (int pass = 0; pass < 2; pass++)
         for (int n = 0; n <= ROWS; n++) {
@@ -231,9 +222,8 @@ TEST(recorded_or_not_the_tokens_are_the_same)
             const spec_chain_request request = {
                 .token = token, .n = n, .law = law, .transform = &transform, .uniform = uniform};
             for (int i = 0; i < 2; i++)
-                assert_int_equal(spec_sampling_gpu_verify(i == 0 ? with : without, &out[i], there,
-                                                          &request, &error),
-                                 GSL_SUCCESS);
+                assert_works(spec_sampling_gpu_verify(i == 0 ? with : without, &out[i], there,
+                                                      &request, &error));
             assert_int_equal(out[0].n_accepted, out[1].n_accepted);
             assert_int_equal(out[0].token, out[1].token);
             assert_int_equal(out[0].used, out[1].used);
@@ -254,7 +244,6 @@ TEST(logits_that_are_not_finite_are_refused)
     float *rows = allocated(3 * 1300 * sizeof *rows);
     for (int kind = 0; kind < 18; kind++) {
         spec_transform transform = SPEC_TRANSFORM_NONE;
-        spec_error error = {""};
         const int tokens[] = {1, 2};
         const double uniform[] = {0.1, 0.2, 0.3, 0.4};
         int token = 7;
@@ -270,13 +259,12 @@ TEST(logits_that_are_not_finite_are_refused)
         draw(&b, &transform, 0.5);
         b.logits[kind < 9 ? 1299 : 0] = broken[kind % 3];
         spec_card_put(card, rows + 2 * 1300, b.logits, 1300 * sizeof *b.logits);
-        assert_int_equal(spec_sampling_gpu_verify(b.sampling, &outcome, rows, &request, &error),
-                         GSL_EDOM);
-        assert_non_null(strstr(error.text, "not finite"));
+        assert_fails_with(spec_sampling_gpu_verify(b.sampling, &outcome, rows, &request, &error),
+                          GSL_EDOM, "not finite");
         assert_true(outcome.token == 0 && outcome.n_accepted == 0 && outcome.used == 0);
-        assert_int_equal(spec_sampling_gpu_draw(b.sampling, &token, b.law, rows + 2 * 1300,
-                                                &transform, 0.5, &error),
-                         GSL_EDOM);
+        assert_status(spec_sampling_gpu_draw(b.sampling, &token, b.law, rows + 2 * 1300, &transform,
+                                             0.5, &error),
+                      GSL_EDOM);
     }
     spec_card_free(card, rows);
     bench_free(&b);

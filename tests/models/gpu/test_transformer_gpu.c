@@ -161,7 +161,7 @@ static session *open_session(const spec_weights *weights, spec_tensor_type kv)
 {
     session *s = calloc(1, sizeof *s);
     spec_error error = {""};
-    assert_int_equal(spec_forward_init(&s->forward, weights, &error), GSL_SUCCESS);
+    assert_works(spec_forward_init(&s->forward, weights, &error));
     assert_int_equal(gpu->kv_init(gpu, &s->kv, &weights->shape, kv, SLOTS, &error), GSL_SUCCESS);
     s->batch.path = s->path;
     return s;
@@ -194,10 +194,9 @@ static void add_column(session *s, int token, int slot, int past, const int *way
 /* Runs the pass of the added columns; returns logits of all wanted columns. */
 static void run(session *s, int first, float *logits)
 {
-    spec_error error = {""};
     s->batch.first = first;
     spec_forward_begin(&s->forward, &s->kv, &s->batch, sublayers, 6);
-    if (spec_forward_wait(&s->forward, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_forward_wait(&s->forward, &error));
     if (first < s->batch.n)
         gpu->get(gpu, logits, s->forward.logits,
                  (size_t)(s->batch.n - first) * VOCAB * sizeof *logits);

@@ -20,9 +20,8 @@ static inline spec_checkpoint load_target(const char *spec)
 {
     spec_checkpoint loaded;
     spec_settings settings;
-    spec_error error = {""};
-    assert_int_equal(spec_settings_init(&settings, spec, &error), GSL_SUCCESS);
-    assert_int_equal(spec_checkpoint_load_random(&loaded, &settings, NULL, &error), GSL_SUCCESS);
+    assert_works(spec_settings_init(&settings, spec, &error));
+    assert_works(spec_checkpoint_load_random(&loaded, &settings, NULL, &error));
     spec_checkpoint_draw(&loaded);
     spec_settings_free(&settings);
     return loaded;
@@ -61,9 +60,8 @@ static inline spec_head draw(spec_head_kind kind, int draft_vocab)
 static inline void write_head(const spec_head *head)
 {
     int kept;
-    spec_error error = {""};
     assert_int_equal(unlink(path), 0);
-    if (spec_head_file_write(&kept, head, path, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_head_file_write(&kept, head, path, &error));
 }
 
 static inline void refuse(const spec_checkpoint *to, const char *expected)

@@ -115,7 +115,7 @@ TEST(another_target_is_refused_unless_forced)
     }
     drawn.fingerprint = 0; /* of another program */
     write_head(&drawn);
-    assert_int_equal(spec_head_file_load(&read, path, &target, false, &error), GSL_SUCCESS);
+    assert_works(spec_head_file_load(&read, path, &target, false, &error));
     spec_head_free(&read);
     spec_head_free(&drawn);
 }
@@ -186,8 +186,7 @@ TEST(wrong_tensors_are_refused)
     head.shape.reach = 2; /* the file has tensors for two depths, and says so */
     write_head(&head);
     spec_head read;
-    spec_error error = {""};
-    assert_int_equal(spec_head_file_load(&read, path, &target, false, &error), GSL_SUCCESS);
+    assert_works(spec_head_file_load(&read, path, &target, false, &error));
     spec_head_free(&read);
     spec_head_free(&head);
 }
@@ -196,10 +195,9 @@ TEST(wrong_tensors_are_refused)
 static void write_file(const char *architecture, const char *kind, const char *tensor)
 {
     spec_gguf_writer writer;
-    spec_error error = {""};
     const float zeros[16 * 16] = {0.0f};
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(spec_gguf_writer_init(&writer, &error), GSL_SUCCESS);
+    assert_works(spec_gguf_writer_init(&writer, &error));
     spec_gguf_writer_text(&writer, "general.architecture", architecture);
     if (kind != NULL) spec_gguf_writer_text(&writer, "speclab.head", kind);
     spec_gguf_writer_u32(&writer, "speclab-head.embedding_length", 16);
@@ -213,12 +211,12 @@ static void write_file(const char *architecture, const char *kind, const char *t
     const int rows[] = {16, 1, 11, 1};
     for (int i = 0; i < 4; i++)
         spec_gguf_writer_tensor(&writer, names[i], SPEC_TENSOR_F32, rows[i], 16);
-    assert_int_equal(spec_gguf_writer_open(&writer, path, &error), GSL_SUCCESS);
+    assert_works(spec_gguf_writer_open(&writer, path, &error));
     for (int i = 0; i < 4; i++) {
         spec_gguf_writer_data(&writer, zeros, (size_t)rows[i] * 16 * sizeof(float));
-        assert_int_equal(spec_gguf_writer_tensor_end(&writer, &error), GSL_SUCCESS);
+        assert_works(spec_gguf_writer_tensor_end(&writer, &error));
     }
-    assert_int_equal(spec_gguf_writer_close(&writer, &error), GSL_SUCCESS);
+    assert_works(spec_gguf_writer_close(&writer, &error));
     spec_gguf_writer_free(&writer);
 }
 

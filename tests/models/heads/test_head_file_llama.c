@@ -47,16 +47,15 @@ static void write_changed(const spec_head *head, const change *changes)
 {
     spec_gguf gguf;
     spec_gguf_writer writer;
-    spec_error error = {""};
     write_head(head);
-    assert_int_equal(spec_gguf_init(&gguf, path, &error), GSL_SUCCESS);
-    assert_int_equal(spec_gguf_writer_init(&writer, &error), GSL_SUCCESS);
+    assert_works(spec_gguf_init(&gguf, path, &error));
+    assert_works(spec_gguf_writer_init(&writer, &error));
     for (size_t i = 0; i < gguf.n_values; i++)
         if (!is_changed(changes, gguf.value[i].key))
             spec_gguf_writer_value(&writer, &gguf.value[i]);
     for (int i = 0; i < SET_MAX && changes[i].key != NULL; i++) add_value(&writer, &changes[i]);
     for (int data = 0; data < 2; data++) {
-        if (data) assert_int_equal(spec_gguf_writer_open(&writer, path, &error), GSL_SUCCESS);
+        if (data) assert_works(spec_gguf_writer_open(&writer, path, &error));
         for (size_t i = 0; i < gguf.n_tensors; i++) {
             const spec_tensor *tensor = &gguf.tensor[i].tensor;
             const size_t row = spec_tensor_row_bytes(tensor->type, tensor->cols);
@@ -65,13 +64,13 @@ static void write_changed(const spec_head *head, const change *changes)
             snprintf(name, sizeof name, "%.*s", SPEC_GGUF_SHOWN(gguf.tensor[i].name));
             if (data) {
                 spec_gguf_writer_data(&writer, tensor->data, (size_t)tensor->rows * row);
-                assert_int_equal(spec_gguf_writer_tensor_end(&writer, &error), GSL_SUCCESS);
+                assert_works(spec_gguf_writer_tensor_end(&writer, &error));
             } else {
                 spec_gguf_writer_tensor(&writer, name, tensor->type, tensor->rows, tensor->cols);
             }
         }
     }
-    assert_int_equal(spec_gguf_writer_close(&writer, &error), GSL_SUCCESS);
+    assert_works(spec_gguf_writer_close(&writer, &error));
     spec_gguf_writer_free(&writer);
     spec_gguf_free(&gguf);
 }
@@ -88,10 +87,8 @@ TEST(a_file_as_llama_cpp_writes_it_is_read)
                                           {"general.file_type", NUMBER, 1, NULL},
                                           {"eagle3.rope.scaling.factor", REAL, 4.0, NULL}};
     spec_head read, head = draw_form(SPEC_HEAD_EAGLE3, 0, DRAWN_FC_NORM);
-    spec_error error = {""};
     write_changed(&head, as_llama_cpp);
-    if (spec_head_file_load(&read, path, &target, false, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_head_file_load(&read, path, &target, false, &error));
     assert_true(read.shape.norm_before_fc && read.fingerprint == 0);
     assert_true(read.shape.shape.rope.base == 10000.0);
     for (int i = 0; i < head.shape.shape.head_dim / 2; i++)
@@ -105,12 +102,10 @@ TEST(a_scaled_rotation_survives_its_file)
 {
     static const float factor[] = {1.25f, 6.5f};
     spec_head read, head = draw(SPEC_HEAD_EAGLE3, 0);
-    spec_error error = {""};
     head.shape.shape.rope.opt_factor = factor;
     head.shape.shape.rope.magnitude = 1.1875f;
     write_head(&head);
-    if (spec_head_file_load(&read, path, &target, false, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_head_file_load(&read, path, &target, false, &error));
     assert_memory_equal(read.shape.shape.rope.opt_factor, factor, sizeof factor);
     assert_true(read.shape.shape.rope.magnitude == 1.1875f);
     assert_true(read.shape.shape.rope.base == head.shape.shape.rope.base);
@@ -170,10 +165,9 @@ TEST(wrong_values_of_llama_cpp_are_refused)
 TEST(an_eagle3_file_rotates_adjacent_pairs)
 {
     spec_head read, head = draw(SPEC_HEAD_EAGLE3, 0);
-    spec_error error = {""};
     head.shape.shape.rope_pairs = SPEC_ROPE_HALVES;
     write_head(&head);
-    assert_int_equal(spec_head_file_load(&read, path, &target, false, &error), GSL_SUCCESS);
+    assert_works(spec_head_file_load(&read, path, &target, false, &error));
     assert_int_equal(read.shape.shape.rope_pairs, SPEC_ROPE_ADJACENT);
     const int order[] = {0, 2, 1, 3}; /* heads of width 4 */
     for (int part = SPEC_HEAD_QUERY; part <= SPEC_HEAD_VALUE; part++)

@@ -52,15 +52,14 @@ static void rows_of(double *ret_rows, const spec_model *model)
     const int text[] = {3, 7, 1, 4, 10, 2}, path[NODES] = {5, 0, 8};
     const double *row[NODES + 1];
     spec_session session;
-    spec_error error = {""};
     const spec_score_request request = {.context = text,
                                         .n_context = sizeof text / sizeof *text,
                                         .token = path,
                                         .n_nodes = NODES,
                                         .ret_row = row,
                                         .scratch = ret_rows};
-    assert_int_equal(spec_session_init(&session, model, &error), GSL_SUCCESS);
-    if (spec_session_score(&session, &request, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_session_init(&session, model, &error));
+    assert_works(spec_session_score(&session, &request, &error));
     spec_session_free(&session);
 }
 
@@ -236,11 +235,9 @@ TEST(a_block_has_all_biases_or_none)
 static void convert(spec_conversion *ret, const char *type)
 {
     spec_settings settings;
-    spec_error error = {""};
-    assert_int_equal(spec_settings_init(&settings, "gguf:whole.gguf", &error), GSL_SUCCESS);
-    if (spec_conversion_write(ret, "converted.gguf", &settings, spec_type_recipe_find(type), NULL,
-                              &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_settings_init(&settings, "gguf:whole.gguf", &error));
+    assert_works(spec_conversion_write(ret, "converted.gguf", &settings,
+                                       spec_type_recipe_find(type), NULL, &error));
     spec_settings_free(&settings);
 }
 
@@ -284,14 +281,13 @@ TEST(quantised_files_keep_their_blocks)
 static void write_count(uint32_t blocks, uint32_t drafts)
 {
     spec_gguf_writer writer;
-    spec_error error = {""};
-    assert_int_equal(spec_gguf_writer_init(&writer, &error), GSL_SUCCESS);
+    assert_works(spec_gguf_writer_init(&writer, &error));
     spec_gguf_writer_text(&writer, "general.architecture", "llama");
     spec_gguf_writer_u32(&writer, "llama.embedding_length", 16);
     spec_gguf_writer_u32(&writer, "llama.block_count", blocks);
     spec_gguf_writer_u32(&writer, "llama.nextn_predict_layers", drafts);
-    assert_int_equal(spec_gguf_writer_open(&writer, "count.gguf", &error), GSL_SUCCESS);
-    assert_int_equal(spec_gguf_writer_close(&writer, &error), GSL_SUCCESS);
+    assert_works(spec_gguf_writer_open(&writer, "count.gguf", &error));
+    assert_works(spec_gguf_writer_close(&writer, &error));
     spec_gguf_writer_free(&writer);
 }
 

@@ -60,9 +60,7 @@ typedef struct {
 static pair open_pair(const char *spec, const drawn_head_config *config, const char *keys)
 {
     pair p = {0};
-    spec_error error = {""};
-    if (spec_model_open(&p.target, spec, NULL, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_model_open(&p.target, spec, NULL, spec_test_context(0), &error));
     p.checkpoint = spec_transformer_of(p.target)->checkpoint;
     drawn_head(&p.head, config, p.checkpoint);
     p.draft = drawn_head_open(&p.head, keys, p.target);
@@ -106,8 +104,7 @@ TEST(rows_are_those_of_the_definition)
     for (int c = 0; c < CASES; c++) {
         pair p = open_pair(target_spec, &cases[c].config, "");
         spec_session session;
-        spec_error error = {""};
-        assert_int_equal(spec_session_init(&session, p.draft, &error), GSL_SUCCESS);
+        assert_works(spec_session_init(&session, p.draft, &error));
         for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
             const double off = difference(&p, &session, lengths[i], REACH - 1, 0);
             if (!(off < 1e-5))
@@ -125,8 +122,7 @@ TEST(a_tap_or_a_feature_that_is_off_by_one_is_noticed)
     for (int c = 0; c < CASES; c++) {
         pair p = open_pair(target_spec, &cases[c].config, "");
         spec_session session;
-        spec_error error = {""};
-        assert_int_equal(spec_session_init(&session, p.draft, &error), GSL_SUCCESS);
+        assert_works(spec_session_init(&session, p.draft, &error));
         if (difference(&p, &session, 9, REACH - 1, 1) < 1e-2)
             fail_msg("%s: a feature of the place before is not noticed", cases[c].name);
         for (int i = 0; i < p.head.shape.n_taps; i++) {
@@ -154,11 +150,10 @@ static int draw(uint64_t *noise, int n)
 static void check_bits(const pair *p, bool share)
 {
     spec_session session, target;
-    spec_error error = {""};
     int text[CONTEXT], n = 0;
     uint64_t noise = 7;
-    assert_int_equal(spec_session_init(&session, p->draft, &error), GSL_SUCCESS);
-    assert_int_equal(spec_session_init(&target, p->target, &error), GSL_SUCCESS);
+    assert_works(spec_session_init(&session, p->draft, &error));
+    assert_works(spec_session_init(&target, p->target, &error));
     if (share) assert_true(spec_session_share(&session, &target));
     int token[NODES], parent[NODES], depth[NODES], n_nodes = 0;
     for (int round = 0; round < 40; round++) {
@@ -182,7 +177,7 @@ static void check_bits(const pair *p, bool share)
             int path[NODES], n_path = i < 0 ? 0 : depth[i];
             for (int at = i, k = n_path; at >= 0; at = parent[at]) path[--k] = token[at];
             spec_session fresh;
-            assert_int_equal(spec_session_init(&fresh, p->draft, &error), GSL_SUCCESS);
+            assert_works(spec_session_init(&fresh, p->draft, &error));
             score_rows(&fresh, text, n, path, NULL, n_path, n_path, expected);
             assert_memory_equal(rows + (i + 1) * V, expected + n_path * V, V * sizeof *rows);
             spec_session_free(&fresh);
@@ -222,14 +217,13 @@ TEST(a_target_has_the_same_rows_while_heads_read_it)
     drawn_head(&other_head, &cases[4].config, p.checkpoint);
     spec_model *other = drawn_head_open(&other_head, "", p.target);
     spec_session plain, tapped, draft[2], alone[2];
-    spec_error error = {""};
     int text[CONTEXT];
     double expected[(NODES + 1) * V], rows[(NODES + 1) * V];
-    assert_int_equal(spec_session_init(&plain, p.target, &error), GSL_SUCCESS);
-    assert_int_equal(spec_session_init(&tapped, p.target, &error), GSL_SUCCESS);
+    assert_works(spec_session_init(&plain, p.target, &error));
+    assert_works(spec_session_init(&tapped, p.target, &error));
     for (int d = 0; d < 2; d++) {
-        assert_int_equal(spec_session_init(&draft[d], d ? other : p.draft, &error), GSL_SUCCESS);
-        assert_int_equal(spec_session_init(&alone[d], d ? other : p.draft, &error), GSL_SUCCESS);
+        assert_works(spec_session_init(&draft[d], d ? other : p.draft, &error));
+        assert_works(spec_session_init(&alone[d], d ? other : p.draft, &error));
     }
     for (int i = 0; i < CONTEXT; i++) text[i] = token_at(i);
     for (int n = 5; n < 80; n += 3) {
@@ -260,11 +254,10 @@ TEST(a_row_at_temperature_0_has_all_its_mass_on_one_token)
     for (int c = 0; c < CASES; c++) {
         pair p = open_pair(target_spec, &cases[c].config, "temperature=0");
         spec_session session;
-        spec_error error = {""};
         double rows[V], expected[V];
         int text[8] = {p.checkpoint->begin_of_text};
         assert_true(p.draft->one_hot);
-        assert_int_equal(spec_session_init(&session, p.draft, &error), GSL_SUCCESS);
+        assert_works(spec_session_init(&session, p.draft, &error));
         for (int i = 1; i < 8; i++) text[i] = token_at(i);
         score_rows(&session, text + 1, 7, NULL, NULL, 0, 0, rows);
         reference_head_row(expected, &p.head, p.checkpoint, text, 8, 0, 0);
@@ -281,25 +274,24 @@ TEST(what_cannot_be_drafted_is_refused)
 {
     pair p = open_pair(target_spec, &cases[0].config, "");
     spec_session session;
-    spec_error error = {""};
     int text[CONTEXT] = {0};
     double rows[(REACH + 2) * V];
     const double *row[REACH + 2];
     assert_int_equal(p.draft->reach, REACH);
     assert_true(p.draft->one_pass);
     assert_int_equal(p.draft->window, p.target->window);
-    assert_int_equal(spec_session_init(&session, p.draft, &error), GSL_SUCCESS);
+    assert_works(spec_session_init(&session, p.draft, &error));
     spec_score_request request = {
         .context = text, .n_context = 3, .token = text, .ret_row = row, .scratch = rows};
     request.n_nodes = REACH;
-    assert_int_equal(spec_session_score(&session, &request, &error), GSL_EINVAL);
-    assert_non_null(strstr(error.text, "rows of 4 tokens, and not of number 5"));
+    assert_fails_with(spec_session_score(&session, &request, &error), GSL_EINVAL,
+                      "rows of 4 tokens, and not of number 5");
     request.n_nodes = 2;
     request.n_context = (size_t)p.draft->window - 1;
-    assert_int_equal(spec_session_score(&session, &request, &error), GSL_EINVAL);
-    assert_non_null(strstr(error.text, "is too long: the model's context is 119"));
+    assert_fails_with(spec_session_score(&session, &request, &error), GSL_EINVAL,
+                      "is too long: the model's context is 119");
     request.n_context = (size_t)p.draft->window + 1;
-    assert_int_equal(spec_session_score(&session, &request, &error), GSL_EINVAL);
+    assert_status(spec_session_score(&session, &request, &error), GSL_EINVAL);
     spec_session_free(&session);
     close_pair(&p);
 

@@ -20,9 +20,7 @@ static const char target_spec[] =
 static spec_model *open_target(const char *spec)
 {
     spec_model *model;
-    spec_error error = {""};
-    if (spec_model_open(&model, spec, NULL, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_model_open(&model, spec, NULL, spec_test_context(0), &error));
     return model;
 }
 
@@ -30,21 +28,19 @@ static spec_model *open_target(const char *spec)
 static void rows_of(double *ret_rows, const spec_model *draft)
 {
     spec_session session;
-    spec_error error = {""};
     const double *row[NODES + 1];
     int text[TEXT];
     const int chain[NODES] = {3, 8, 1};
     for (int i = 0; i < TEXT; i++) text[i] = (7 * i * i + 3 * i + 1) % V;
-    assert_int_equal(spec_session_init(&session, draft, &error), GSL_SUCCESS);
-    assert_int_equal(spec_session_score(&session,
-                                        &(spec_score_request){.context = text,
-                                                              .n_context = TEXT,
-                                                              .token = chain,
-                                                              .n_nodes = NODES,
-                                                              .ret_row = row,
-                                                              .scratch = ret_rows},
-                                        &error),
-                     GSL_SUCCESS);
+    assert_works(spec_session_init(&session, draft, &error));
+    assert_works(spec_session_score(&session,
+                                    &(spec_score_request){.context = text,
+                                                          .n_context = TEXT,
+                                                          .token = chain,
+                                                          .n_nodes = NODES,
+                                                          .ret_row = row,
+                                                          .scratch = ret_rows},
+                                    &error));
     for (int i = 0; i <= NODES; i++)
         if (row[i] != ret_rows + i * V) memcpy(ret_rows + i * V, row[i], V * sizeof *ret_rows);
     spec_session_free(&session);
@@ -56,21 +52,19 @@ static bool has_same_rows(const drawn_head_config *config, bool spoilt)
 {
     double before[(NODES + 1) * V], after[(NODES + 1) * V];
     int kept;
-    spec_error error = {""};
     spec_model *target = open_target(target_spec);
     const spec_checkpoint *checkpoint = spec_transformer_of(target)->checkpoint;
     spec_checkpoint wide;
     spec_head head, wide_head;
     drawn_head(&head, config, checkpoint);
-    assert_int_equal(spec_widening_init(&wide, checkpoint, BY, "model", &error), GSL_SUCCESS);
-    assert_int_equal(spec_head_widening_init(&wide_head, &head, &wide, BY, &error), GSL_SUCCESS);
+    assert_works(spec_widening_init(&wide, checkpoint, BY, "model", &error));
+    assert_works(spec_head_widening_init(&wide_head, &head, &wide, BY, &error));
     if (spoilt) {
         float *gain = (float *)wide_head.tensor[SPEC_HEAD_FFN_NORM][0].data;
         gain[0] *= 2.0f;
     }
-    assert_int_equal(spec_gguf_model_write(&kept, &wide, &(spec_gguf_model_vocabulary){0},
-                                           "wide.gguf", NULL, &error),
-                     GSL_SUCCESS);
+    assert_works(spec_gguf_model_write(&kept, &wide, &(spec_gguf_model_vocabulary){0}, "wide.gguf",
+                                       NULL, &error));
     spec_model *draft = drawn_head_open(&head, "", target),
                *wide_target = open_target("gguf:wide.gguf"),
                *wide_draft = drawn_head_open(&wide_head, "", wide_target);
@@ -115,15 +109,14 @@ TEST(options_of_eagle3_are_kept, .setup = spec_folder_enter, .teardown = spec_fo
 
 TEST(a_norm_of_joined_states_is_refused)
 {
-    spec_error error = {""};
     spec_model *target = open_target(target_spec);
     const spec_checkpoint *checkpoint = spec_transformer_of(target)->checkpoint;
     spec_checkpoint wide;
     spec_head head, wide_head;
     drawn_head(&head, &(drawn_head_config){SPEC_HEAD_EAGLE3, 0, 0, DRAWN_FC_NORM, 5}, checkpoint);
-    assert_int_equal(spec_widening_init(&wide, checkpoint, BY, "model", &error), GSL_SUCCESS);
-    assert_int_equal(spec_head_widening_init(&wide_head, &head, &wide, BY, &error), GSL_EINVAL);
-    assert_non_null(strstr(error.text, "norm_before_fc cannot be widened"));
+    assert_works(spec_widening_init(&wide, checkpoint, BY, "model", &error));
+    assert_fails_with(spec_head_widening_init(&wide_head, &head, &wide, BY, &error), GSL_EINVAL,
+                      "norm_before_fc cannot be widened");
     spec_checkpoint_free(&wide);
     spec_head_free(&head);
     spec_model_close(target);

@@ -59,8 +59,7 @@ static int load(spec_folder_vocabulary *ret, spec_error *error)
 
 static void loads(spec_folder_vocabulary *ret)
 {
-    spec_error error = {""};
-    if (load(ret, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(load(ret, &error));
 }
 
 static void assert_piece(const spec_folder_vocabulary *v, int token, const char *text, int type)
@@ -99,9 +98,8 @@ TEST(byte_level_bpe_is_read)
     assert_int_equal(v.data.n_merges, 2);
     assert_true(spec_piece_is(v.data.merge[0], "a b") && spec_piece_is(v.data.merge[1], "ab c"));
     spec_tokenizer *tokenizer;
-    spec_error error = {""};
     int token[8];
-    if (spec_tokenizer_init(&tokenizer, &v.data, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_tokenizer_init(&tokenizer, &v.data, &error));
     assert_int_equal(spec_tokenizer_encode(tokenizer, "abcab<tool>c", 12, token, 8), 4);
     assert_true(token[0] == 4 && token[1] == 3 && token[2] == 6 && token[3] == 2);
     spec_tokenizer_free(tokenizer);
@@ -263,9 +261,7 @@ TEST(tokenizers_that_are_not_known_are_refused)
             "and pre_tokenizer 'Metaspace' are not SentencePiece's");
     write_text("hf/tokenizer.json", "{'model':{'type':'Unigram'}}");
     spec_folder_vocabulary v;
-    spec_error error = {""};
-    assert_int_equal(load(&v, &error), GSL_EINVAL);
-    assert_non_null(strstr(error.text, "its model 'Unigram' is not plain BPE"));
+    assert_fails_with(load(&v, &error), GSL_EINVAL, "its model 'Unigram' is not plain BPE");
 }
 
 TEST(pieces_and_merges_must_fit)

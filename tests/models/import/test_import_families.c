@@ -262,12 +262,10 @@ static void import_folder(const char *path)
 static void load(spec_checkpoint *ret, const char *path)
 {
     spec_settings settings;
-    spec_error error = {""};
     char spec[60];
     snprintf(spec, sizeof spec, "gguf:%s", path);
-    assert_int_equal(spec_settings_init(&settings, spec, &error), GSL_SUCCESS);
-    if (spec_checkpoint_load_gguf(ret, &settings, NULL, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_settings_init(&settings, spec, &error));
+    assert_works(spec_checkpoint_load_gguf(ret, &settings, NULL, &error));
     spec_settings_free(&settings);
 }
 
@@ -326,14 +324,12 @@ TEST(a_folder_without_one_tensor_is_refused)
         const spec_shape shape = shape_of(of);
         for (const named *one = of->names; one->name != NULL; one++) {
             spec_import_model model;
-            spec_error error = {""};
             char name[120], expected[160];
             name_of(name, of, one, LAYERS - 1);
             snprintf(expected, sizeof expected, "hf: lacks tensor '%s'",
                      one->part == SPEC_PART_EMBEDDING ? "model.embed_tokens.weight" : name);
             write_folder(of, name, &shape);
-            assert_int_equal(spec_import_model_open(&model, "hf", &error), GSL_EINVAL);
-            assert_string_equal(error.text, expected);
+            assert_fails(spec_import_model_open(&model, "hf", &error), GSL_EINVAL, expected);
         }
     }
 }

@@ -31,10 +31,9 @@ static void comes_back(spec_head *drawn, const int *opt_tap, spec_head_taps from
     drawn->shape.shape.norm_eps = drawn->shape.shape.n_layers > 0 ? 1e-5f : target.shape.norm_eps;
     drawn->shape.norm_before_residual = head.shape.norm_before_residual;
     drawn->shape.normed_features = head.shape.kind == SPEC_HEAD_EAGLE;
-    assert_int_equal(spec_head_file_write(&kept, drawn, "drawn.gguf", &error), GSL_SUCCESS);
+    assert_works(spec_head_file_write(&kept, drawn, "drawn.gguf", &error));
     assert_same_files("drawn.gguf", "imported.gguf");
-    if (spec_head_file_load(&read, "imported.gguf", &target, false, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_head_file_load(&read, "imported.gguf", &target, false, &error));
     spec_head_free(&read);
     spec_head_free(&head);
 }
@@ -170,7 +169,6 @@ TEST(a_head_keeps_its_own_rotation)
 {
     spec_head drawn, head, read;
     spec_head_taps taps;
-    spec_error error = {""};
     int kept;
     export_head(&drawn,
                 &(wish){.kind = SPEC_HEAD_EAGLE3,
@@ -180,10 +178,9 @@ TEST(a_head_keeps_its_own_rotation)
                                   "'num_attention_heads':4,'num_key_value_heads':2,"
                                   "'intermediate_size':24,'vocab_size':24,'rms_norm_eps':0.001,"
                                   "'rope_theta':77,'rope_scaling':{'type':'linear','factor':2}}"});
-    assert_int_equal(spec_import_head_open(&head, &taps, "hf", &target, NULL, &error), GSL_SUCCESS);
-    assert_int_equal(spec_head_file_write(&kept, &head, "imported.gguf", &error), GSL_SUCCESS);
-    assert_int_equal(spec_head_file_load(&read, "imported.gguf", &target, false, &error),
-                     GSL_SUCCESS);
+    assert_works(spec_import_head_open(&head, &taps, "hf", &target, NULL, &error));
+    assert_works(spec_head_file_write(&kept, &head, "imported.gguf", &error));
+    assert_works(spec_head_file_load(&read, "imported.gguf", &target, false, &error));
     assert_true(read.shape.shape.rope.base == 77.0 && read.shape.shape.norm_eps == 0.001f);
     assert_true(read.shape.shape.rope.opt_factor[1] == 2.0f);
     assert_int_equal(read.shape.shape.context, target.shape.context);
@@ -197,7 +194,6 @@ TEST(a_rounded_copy_of_the_embedding_is_the_targets)
 {
     spec_head drawn, head;
     spec_head_taps taps;
-    spec_error error = {""};
     const wish w = {.kind = SPEC_HEAD_EAGLE,
                     .layer = "layers.0.",
                     .fc = "fc.",
@@ -206,11 +202,11 @@ TEST(a_rounded_copy_of_the_embedding_is_the_targets)
     export_head(&drawn, &w);
     float *weight = (float *)(uintptr_t)target.embedding.data;
     for (int i = 0; i < VOCAB * 16; i++) weight[i] *= 1.1f; /* a share of .0083 */
-    assert_int_equal(spec_import_head_open(&head, &taps, "hf", &target, NULL, &error), GSL_SUCCESS);
+    assert_works(spec_import_head_open(&head, &taps, "hf", &target, NULL, &error));
     spec_head_free(&head);
     for (int i = 0; i < VOCAB * 16; i++) weight[i] *= 1.1f;
-    assert_int_equal(spec_import_head_open(&head, &taps, "hf", &target, NULL, &error), GSL_EINVAL);
-    assert_non_null(strstr(error.text, "hf: its 'embed_tokens.weight' is not the target's"));
+    assert_fails_with(spec_import_head_open(&head, &taps, "hf", &target, NULL, &error), GSL_EINVAL,
+                      "hf: its 'embed_tokens.weight' is not the target's");
     for (int i = 0; i < VOCAB * 16; i++) weight[i] /= 1.21f;
     spec_head_free(&drawn);
 }
@@ -219,10 +215,8 @@ TEST(a_rounded_copy_of_the_embedding_is_the_targets)
 static void split_into_shards(void)
 {
     spec_safetensors whole;
-    spec_error error = {""};
     char index[4096] = "{'weight_map':{";
-    if (spec_safetensors_init(&whole, "hf/model.safetensors", &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_safetensors_init(&whole, "hf/model.safetensors", &error));
     for (size_t part = 0; part < 2; part++) {
         spec_hf_file file = {0};
         char path[32];

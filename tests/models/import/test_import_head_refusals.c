@@ -132,14 +132,13 @@ TEST(models_and_heads_are_told_apart)
 {
     spec_head drawn;
     spec_import_model model;
-    spec_error error = {""};
     export_head(&drawn, &(wish){.kind = SPEC_HEAD_EAGLE3,
                                 .layer = "midlayer.",
                                 .fc = "fc.",
                                 .config = "{" LAYER "}"});
-    assert_int_equal(spec_import_model_open(&model, "hf", &error), GSL_EINVAL);
-    assert_string_equal(error.text, "hf: is a draft head (eagle3): name the model that it is for, "
-                                    "--target gguf:model.gguf");
+    assert_fails(spec_import_model_open(&model, "hf", &error), GSL_EINVAL,
+                 "hf: is a draft head (eagle3): name the model that it is for, "
+                 "--target gguf:model.gguf");
     spec_hf_file file = {0};
     spec_hf_folder_put(&file, "model.embed_tokens.weight", "F32", 1, &(int){1}, NULL, 4);
     spec_hf_folder_write(&file, "hf/model.safetensors");

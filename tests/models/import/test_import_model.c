@@ -45,9 +45,8 @@ typedef struct {
 static void load(spec_checkpoint *ret, const char *spec)
 {
     spec_settings settings;
-    spec_error error = {""};
-    assert_int_equal(spec_settings_init(&settings, spec, &error), GSL_SUCCESS);
-    assert_int_equal(spec_checkpoint_load_random(ret, &settings, NULL, &error), GSL_SUCCESS);
+    assert_works(spec_settings_init(&settings, spec, &error));
+    assert_works(spec_checkpoint_load_random(ret, &settings, NULL, &error));
     spec_checkpoint_draw(ret);
     spec_settings_free(&settings);
 }
@@ -130,11 +129,9 @@ static void import_as(const char *path)
 
 static void write_direct(spec_checkpoint *model, const char *path)
 {
-    spec_error error = {""};
     int kept;
-    assert_int_equal(spec_gguf_model_write(&kept, model, &(spec_gguf_model_vocabulary){0}, path,
-                                           &(spec_gguf_model_watch){.opt_name = "hf"}, &error),
-                     GSL_SUCCESS);
+    assert_works(spec_gguf_model_write(&kept, model, &(spec_gguf_model_vocabulary){0}, path,
+                                       &(spec_gguf_model_watch){.opt_name = "hf"}, &error));
 }
 
 static void assert_same_files(const char *a, const char *b)
@@ -241,8 +238,7 @@ TEST(factors_of_llama_3_are_written)
                  &(wish){.config = "'model_type':'llama','rope_scaling':{'rope_type':'llama3',"
                                    "'factor':8.0,'original_max_position_embeddings':16}"});
     spec_import_model imported;
-    spec_error error = {""};
-    assert_int_equal(spec_import_model_open(&imported, "hf", &error), GSL_SUCCESS);
+    assert_works(spec_import_model_open(&imported, "hf", &error));
     import_as("llama3.gguf");
     opened o = open_model("gguf:llama3.gguf", NULL);
     const spec_shape *read = &spec_transformer_of(o.model)->checkpoint->shape;
@@ -300,16 +296,14 @@ TEST(an_interrupted_import_leaves_no_file)
 {
     spec_checkpoint model;
     spec_import_model imported;
-    spec_error error = {""};
     int kept;
     const int stop = 1;
     load(&model, "random?" SHAPE "&type=f32");
     export_model(&model, &(wish){0});
-    assert_int_equal(spec_import_model_open(&imported, "hf", &error), GSL_SUCCESS);
-    assert_int_equal(spec_import_model_write(&kept, &imported, "never.gguf",
-                                             &(spec_gguf_model_watch){.opt_stop = &stop}, &error),
-                     GSL_EFAILED);
-    assert_string_equal(error.text, "interrupted");
+    assert_works(spec_import_model_open(&imported, "hf", &error));
+    assert_fails(spec_import_model_write(&kept, &imported, "never.gguf",
+                                         &(spec_gguf_model_watch){.opt_stop = &stop}, &error),
+                 GSL_EFAILED, "interrupted");
     assert_int_not_equal(access("never.gguf", F_OK), 0);
     spec_import_model_free(&imported);
     spec_checkpoint_free(&model);

@@ -42,8 +42,7 @@ static int read_config(spec_model_config *ret, const char *more, spec_error *err
 
 static void reads(spec_model_config *ret, const char *more)
 {
-    spec_error error = {""};
-    if (read_config(ret, more, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(read_config(ret, more, &error));
 }
 
 TEST(defaults_are_those_of_transformers)

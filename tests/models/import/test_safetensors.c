@@ -15,14 +15,12 @@ TEST(tensors_are_found_by_name_with_their_shapes)
     static const int64_t offsets[] = {7, -7};
     spec_hf_file file = {0};
     spec_safetensors read;
-    spec_error error = {""};
     spec_hf_folder_put(&file, "zeta", "F32", 2, (int[]){2, 3}, matrix, sizeof matrix);
     spec_hf_folder_put(&file, "d2t", "I64", 1, (int[]){2}, offsets, sizeof offsets);
     spec_hf_folder_put(&file, "one", "BOOL", 0, NULL, NULL, 1);
     spec_hf_folder_put(&file, "alpha", "BF16", 4, (int[]){1, 2, 1, 3}, NULL, 12);
     spec_hf_folder_write(&file, "a.safetensors");
-    if (spec_safetensors_init(&read, "a.safetensors", &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_safetensors_init(&read, "a.safetensors", &error));
     assert_int_equal(read.n_tensors, 4);
     for (size_t i = 1; i < 4; i++)
         assert_true(strcmp(read.tensor[i - 1].name, read.tensor[i].name) < 0);

@@ -36,20 +36,19 @@ TEST(weights_of_one_file_are_taken)
 {
     spec_tensor_folder folder;
     spec_tensor tensor;
-    spec_error error = {""};
     mkdir("one", 0700);
     put_file("one/anything.safetensors", "m", "v");
-    if (spec_tensor_folder_init(&folder, "one", &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_tensor_folder_init(&folder, "one", &error));
     assert_string_equal(spec_tensor_folder_left(&folder), "m");
     assert_non_null(spec_tensor_folder_look(&folder, "m"));
     assert_string_equal(spec_tensor_folder_left(&folder), "m");
-    assert_int_equal(spec_tensor_folder_weights(&tensor, &folder, "m", 2, 2, &error), GSL_SUCCESS);
+    assert_works(spec_tensor_folder_weights(&tensor, &folder, "m", 2, 2, &error));
     assert_int_equal(tensor.type, SPEC_TENSOR_F32);
     float row[2];
     spec_tensor_decode_row(row, &tensor, 1);
     assert_true(row[0] == 3.0f && row[1] == 4.0f);
     assert_string_equal(spec_tensor_folder_left(&folder), "v");
-    assert_int_equal(spec_tensor_folder_weights(&tensor, &folder, "v", 1, 3, &error), GSL_SUCCESS);
+    assert_works(spec_tensor_folder_weights(&tensor, &folder, "v", 1, 3, &error));
     assert_int_equal(tensor.type, SPEC_TENSOR_BF16);
     assert_null(spec_tensor_folder_left(&folder));
     spec_tensor_folder_free(&folder);
@@ -79,7 +78,7 @@ TEST(weights_of_another_shape_or_type_are_refused)
     spec_hf_folder_put(&file, "s", "F32", 0, NULL, NULL, 4);
     spec_hf_folder_put(&file, "t", "F32", 3, (int[]){1, 1, 1}, NULL, 4);
     spec_hf_folder_write(&file, "one/anything.safetensors");
-    assert_int_equal(spec_tensor_folder_init(&folder, "one", &error), GSL_SUCCESS);
+    assert_works(spec_tensor_folder_init(&folder, "one", &error));
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         spec_tensor tensor;
         assert_int_equal(spec_tensor_folder_weights(&tensor, &folder, cases[i].name, cases[i].rows,
@@ -97,15 +96,13 @@ TEST(weights_of_another_shape_or_type_are_refused)
 TEST(shards_are_one_folder)
 {
     spec_tensor_folder folder;
-    spec_error error = {""};
     mkdir("shards", 0700);
     put_file("shards/x-1.safetensors", "a", "b");
     put_file("shards/x-2.safetensors", "c", NULL);
     put_file("shards/other.safetensors", "a", NULL); /* not in the index */
     INDEX("{'metadata':{},'weight_map':{'a':'x-1.safetensors','b':'x-1.safetensors','c':"
           "'x-2.safetensors'}}");
-    if (spec_tensor_folder_init(&folder, "shards", &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_tensor_folder_init(&folder, "shards", &error));
     assert_int_equal(folder.n_files, 2);
     assert_int_equal(folder.n_tensors, 3);
     assert_non_null(spec_tensor_folder_find(&folder, "c"));

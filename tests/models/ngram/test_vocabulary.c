@@ -11,14 +11,12 @@
 static size_t learn(spec_vocabulary *vocabulary, spec_tokens tokens, const char *text,
                     size_t length, int *token)
 {
-    spec_error error;
     size_t n = 0;
-    assert_int_equal(spec_vocabulary_init(vocabulary, tokens, &error), GSL_SUCCESS);
+    assert_works(spec_vocabulary_init(vocabulary, tokens, &error));
     for (size_t at = 0; at < length; n++) {
         const unsigned char *piece = (const unsigned char *)text + at;
         const size_t used = spec_text_unit_length(tokens, piece, length - at);
-        assert_int_equal(spec_vocabulary_add(token + n, vocabulary, piece, used, &error),
-                         GSL_SUCCESS);
+        assert_works(spec_vocabulary_add(token + n, vocabulary, piece, used, &error));
         at += used;
     }
     return n;
@@ -70,11 +68,10 @@ TEST(the_most_frequent_words_are_kept)
     /* First numbers: the 1, " cat" 2, " and" 3, " the" 4, " dog" 5, " owl" 6, "," 7, " a" 8.
      * Counts: " and" 3, " cat" and " the" 2. */
     spec_vocabulary vocabulary;
-    spec_error error;
     int token[20], renumber[9];
     learn(&vocabulary, SPEC_TOKENS_WORDS, text, sizeof text - 1, token);
     assert_int_equal(vocabulary.size, 9);
-    assert_int_equal(spec_vocabulary_keep(&vocabulary, 5, renumber, &error), GSL_SUCCESS);
+    assert_works(spec_vocabulary_keep(&vocabulary, 5, renumber, &error));
     static const int expected[9] = {0, 4, 2, 1, 3, 0, 0, 0, 0};
     assert_memory_equal(renumber, expected, sizeof expected);
     assert_int_equal(vocabulary.size, 5);
@@ -91,10 +88,9 @@ TEST(the_most_frequent_words_are_kept)
 TEST(keeping_more_words_than_there_are_keeps_all)
 {
     spec_vocabulary vocabulary;
-    spec_error error;
     int token[20], renumber[3];
     learn(&vocabulary, SPEC_TOKENS_WORDS, "a b", 3, token);
-    assert_int_equal(spec_vocabulary_keep(&vocabulary, 1000, renumber, &error), GSL_SUCCESS);
+    assert_works(spec_vocabulary_keep(&vocabulary, 1000, renumber, &error));
     assert_int_equal(vocabulary.size, 3);
     spec_vocabulary_free(&vocabulary);
 }
@@ -143,14 +139,13 @@ TEST(a_small_buffer_cuts_and_tells_the_length)
 TEST(characters_above_the_limit_are_unknown)
 {
     spec_vocabulary vocabulary;
-    spec_error error;
     int token;
-    assert_int_equal(spec_vocabulary_init(&vocabulary, SPEC_TOKENS_CHARS, &error), GSL_SUCCESS);
+    assert_works(spec_vocabulary_init(&vocabulary, SPEC_TOKENS_CHARS, &error));
     for (unsigned i = 0; i < SPEC_VOCABULARY_CHARS_MAX + 100; i++) {
         const unsigned char piece[4] = {0xF1, (unsigned char)(0x80 | (i >> 12 & 0x3F)),
                                         (unsigned char)(0x80 | (i >> 6 & 0x3F)),
                                         (unsigned char)(0x80 | (i & 0x3F))};
-        assert_int_equal(spec_vocabulary_add(&token, &vocabulary, piece, 4, &error), GSL_SUCCESS);
+        assert_works(spec_vocabulary_add(&token, &vocabulary, piece, 4, &error));
         assert_int_equal(token,
                          i + 1 < SPEC_VOCABULARY_CHARS_MAX ? i + 1 : SPEC_VOCABULARY_UNKNOWN);
     }

@@ -22,18 +22,17 @@ static inline void rows_pair_write(const char *path, opened *target, opened *dra
 {
     const spec_model *const model[] = {target->model, draft->model};
     const int vocab = target->model->vocab;
-    spec_error error = {""};
     spec_rows_writer writer;
     int *text = malloc(n * sizeof *text);
     assert_non_null(text);
     for (uint64_t i = 0; i < n; i++) text[i] = rows_pair_token(i, vocab);
-    assert_int_equal(spec_rows_writer_init(&writer, path, model, 2, cutoff, &error), GSL_SUCCESS);
-    assert_int_equal(spec_rows_writer_text(&writer, text, n, &error), GSL_SUCCESS);
+    assert_works(spec_rows_writer_init(&writer, path, model, 2, cutoff, &error));
+    assert_works(spec_rows_writer_text(&writer, text, n, &error));
     for (uint64_t i = 0; i < n; i += every) {
         const double *const row[] = {row_after(target, text, i), row_after(draft, text, i)};
-        assert_int_equal(spec_rows_writer_place(&writer, i, row, &error), GSL_SUCCESS);
+        assert_works(spec_rows_writer_place(&writer, i, row, &error));
     }
-    assert_int_equal(spec_rows_writer_close(&writer, &error), GSL_SUCCESS);
+    assert_works(spec_rows_writer_close(&writer, &error));
     spec_rows_writer_free(&writer);
     free(text);
 }

@@ -116,12 +116,11 @@ static void assert_scored(const char *spec, const int *context, size_t n)
                      parent[] = {-1, -1, 0, 0, 1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 16};
     enum { NODES = 19 };
     opened o = open_model(spec, NULL);
-    spec_error error;
     double *scratch = malloc((NODES + 1) * V * sizeof *scratch);
     for (int chain = 0; chain < 2; chain++)
         for (int first = 0; first <= NODES; first += 6) {
             const double *row[NODES + 1] = {NULL};
-            assert_int_equal(
+            assert_works(
                 spec_session_score(&o.session,
                                    &(spec_score_request){.context = context,
                                                          .n_context = n,
@@ -131,8 +130,7 @@ static void assert_scored(const char *spec, const int *context, size_t n)
                                                          .first = first,
                                                          .ret_row = row,
                                                          .scratch = scratch},
-                                   &error),
-                GSL_SUCCESS);
+                                   &error));
             for (int i = first; i <= NODES; i++) {
                 int path_to[64], depth = 0;
                 for (int node = i - 1; node >= 0; node = chain ? node - 1 : parent[node]) depth++;
@@ -171,19 +169,17 @@ TEST(a_draft_can_complete_a_prompt)
 {
     opened o = open_model("rows:test_rows.tmp", NULL);
     int prompt[SPEC_ROWS_PROMPT];
-    spec_error error;
     const double *row[5];
     double scratch[5 * V];
     o.model->kind->prompt(o.model, 5, prompt, SPEC_ROWS_PROMPT);
-    assert_int_equal(spec_session_score(&o.session,
-                                        &(spec_score_request){.context = prompt,
-                                                              .n_context = 12,
-                                                              .token = prompt + 12,
-                                                              .n_nodes = 4,
-                                                              .ret_row = row,
-                                                              .scratch = scratch},
-                                        &error),
-                     0);
+    assert_works(spec_session_score(&o.session,
+                                    &(spec_score_request){.context = prompt,
+                                                          .n_context = 12,
+                                                          .token = prompt + 12,
+                                                          .n_nodes = 4,
+                                                          .ret_row = row,
+                                                          .scratch = scratch},
+                                    &error));
     for (size_t i = 0; i <= 4; i++) {
         const double *alone = row_after(&o, prompt, 12 + i);
         for (int x = 0; x < V; x++) assert_same(row[i][x], alone[x]);

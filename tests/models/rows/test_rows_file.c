@@ -18,11 +18,10 @@ static void assert_rows(const char *target_spec, const char *draft_spec, double 
     opened target = open_model(target_spec, NULL), draft = open_model(draft_spec, NULL);
     const int vocab = target.model->vocab;
     spec_rows_file file;
-    spec_error error = {""};
     double *row = malloc((size_t)vocab * sizeof *row), worst[2] = {0.0, 0.0}, sum[2] = {0.0, 0.0};
     int text[N];
     rows_pair_write(path, &target, &draft, N, 1, cutoff);
-    if (spec_rows_file_open(&file, path, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_rows_file_open(&file, path, &error));
     assert_int_equal(file.vocab, vocab);
     assert_int_equal(file.sides, 2);
     assert_int_equal(file.places, N);
@@ -41,8 +40,7 @@ static void assert_rows(const char *target_spec, const char *draft_spec, double 
         for (int s = 0; s < 2; s++) {
             const double *expected = row_after(s == 0 ? &target : &draft, text, (size_t)p);
             double tv = 0.0;
-            if (spec_rows_file_row(row, &file, (uint64_t)p, s, &error) != GSL_SUCCESS)
-                fail_msg("%s", error.text);
+            assert_works(spec_rows_file_row(row, &file, (uint64_t)p, s, &error));
             assert_normalised(row, vocab);
             for (int i = 0; i < vocab; i++) {
                 if (cutoff == 0.0) assert_same(row[i], expected[i]);
@@ -91,11 +89,10 @@ TEST(the_stated_distance_is_the_mass_below_the_cutoff)
     static const double weight[] = {0.6, 0.3995};
     opened one = open_model("probs:0.6,0.3995,0.0004,0.0001,0,0,0,0", NULL);
     spec_rows_file file;
-    spec_error error = {""};
     double row[8];
     rows_pair_write(path, &one, &one, 3, 1, 1e-3);
-    assert_int_equal(spec_rows_file_open(&file, path, &error), GSL_SUCCESS);
-    assert_int_equal(spec_rows_file_row(row, &file, 1, 0, &error), GSL_SUCCESS);
+    assert_works(spec_rows_file_open(&file, path, &error));
+    assert_works(spec_rows_file_row(row, &file, 1, 0, &error));
     assert_near(row[0], weight[0] / 0.9995, 1e-7);
     assert_near(row[1], weight[1] / 0.9995, 1e-7);
     assert_same(row[2], 0.0);
@@ -125,10 +122,9 @@ TEST(texts_of_tokens_travel_with_them)
     fclose(text);
     opened target = open_model("ngram:test_rows_file.txt?order=3&tokens=words", NULL);
     spec_rows_file file;
-    spec_error error = {""};
     char buffer[8], tiny[3];
     rows_pair_write(path, &target, &target, 9, 1, 0.0);
-    assert_int_equal(spec_rows_file_open(&file, path, &error), GSL_SUCCESS);
+    assert_works(spec_rows_file_open(&file, path, &error));
     for (int i = 0; i < file.vocab; i++) {
         char expected[8];
         const size_t n = target.model->kind->token_text(target.model, i, expected, sizeof expected);
@@ -142,7 +138,7 @@ TEST(texts_of_tokens_travel_with_them)
     close_model(&target);
     opened nameless = open_model("cases?V=3&order=2", NULL);
     rows_pair_write(path, &nameless, &nameless, 9, 1, 0.0);
-    assert_int_equal(spec_rows_file_open(&file, path, &error), GSL_SUCCESS);
+    assert_works(spec_rows_file_open(&file, path, &error));
     assert_int_equal(spec_rows_file_token_text(&file, 2, buffer, sizeof buffer), 3);
     assert_string_equal(buffer, "<2>");
     spec_rows_file_close(&file);
@@ -158,11 +154,10 @@ TEST(a_file_appears_when_it_is_whole)
     opened target = open_model("cases?V=3&order=2", NULL);
     const spec_model *const model[] = {target.model};
     spec_rows_writer writer;
-    spec_error error = {""};
-    assert_int_equal(spec_rows_writer_init(&writer, path, model, 1, 0.0, &error), GSL_SUCCESS);
-    assert_int_equal(spec_rows_writer_text(&writer, (const int[]){2}, 1, &error), GSL_SUCCESS);
+    assert_works(spec_rows_writer_init(&writer, path, model, 1, 0.0, &error));
+    assert_works(spec_rows_writer_text(&writer, (const int[]){2}, 1, &error));
     const double *const row[] = {row_after(&target, NULL, 0)};
-    assert_int_equal(spec_rows_writer_place(&writer, 0, row, &error), GSL_SUCCESS);
+    assert_works(spec_rows_writer_place(&writer, 0, row, &error));
     assert_int_equal(access(path, F_OK), -1);
     char *partial = strdup(writer.file.partial);
     assert_int_equal(access(partial, F_OK), 0);
@@ -178,18 +173,15 @@ TEST(the_writer_refuses_what_it_cannot_write)
     opened target = open_model("cases?V=3&order=2", NULL);
     const spec_model *const model[] = {target.model};
     spec_rows_writer writer;
-    spec_error error = {""};
-    assert_int_equal(spec_rows_writer_init(&writer, "no-such-folder/x.rows", model, 1, 0.0, &error),
-                     GSL_EFAILED);
-    assert_string_equal(error.text, "no-such-folder/x.rows: No such file or directory");
-    assert_int_equal(spec_rows_writer_init(&writer, "/dev/null", model, 1, 0.0, &error),
-                     GSL_EINVAL);
-    assert_string_equal(error.text, "/dev/null: exists, and is not a regular file");
-    assert_int_equal(spec_rows_writer_init(&writer, path, model, 1, 0.0, &error), GSL_SUCCESS);
-    assert_int_equal(spec_rows_writer_text(&writer, (const int[]){2}, 1, &error), GSL_SUCCESS);
+    assert_fails(spec_rows_writer_init(&writer, "no-such-folder/x.rows", model, 1, 0.0, &error),
+                 GSL_EFAILED, "no-such-folder/x.rows: No such file or directory");
+    assert_fails(spec_rows_writer_init(&writer, "/dev/null", model, 1, 0.0, &error), GSL_EINVAL,
+                 "/dev/null: exists, and is not a regular file");
+    assert_works(spec_rows_writer_init(&writer, path, model, 1, 0.0, &error));
+    assert_works(spec_rows_writer_text(&writer, (const int[]){2}, 1, &error));
     const double *const row[] = {(const double[]){0.5, 0.3, 0.2 + 1e-11}};
-    assert_int_equal(spec_rows_writer_place(&writer, 0, row, &error), GSL_EFAILED);
-    assert_string_equal(error.text, "a row of side 0 does not sum to 1");
+    assert_fails(spec_rows_writer_place(&writer, 0, row, &error), GSL_EFAILED,
+                 "a row of side 0 does not sum to 1");
     spec_rows_writer_free(&writer);
     close_model(&target);
 }
@@ -265,9 +257,8 @@ static void assert_image_refused(const image *i, const char *expected)
 TEST(foreign_and_cut_files_are_refused)
 {
     spec_rows_file file;
-    spec_error error = {""};
-    assert_int_equal(spec_rows_file_open(&file, "no-such.rows", &error), GSL_EFAILED);
-    assert_string_equal(error.text, "no-such.rows: No such file or directory");
+    assert_fails(spec_rows_file_open(&file, "no-such.rows", &error), GSL_EFAILED,
+                 "no-such.rows: No such file or directory");
     image i = make_image(0.0);
     const size_t n = i.n;
     i.n = 95;
@@ -300,7 +291,7 @@ TEST(a_flipped_bit_is_seen)
             assert_int_equal(spec_rows_file_open(&file, path, &error), GSL_EINVAL);
         } else {
             int bad = 0;
-            assert_int_equal(spec_rows_file_open(&file, path, &error), GSL_SUCCESS);
+            assert_works(spec_rows_file_open(&file, path, &error));
             for (uint64_t p = 0; p < file.places; p++)
                 for (int s = 0; s < 2; s++)
                     bad += spec_rows_file_row(row, &file, p, s, &error) != GSL_SUCCESS;
@@ -437,12 +428,12 @@ TEST(inconsistent_rows_are_refused)
             const uint64_t check = spec_rows_check(i.bytes + FIRST + 8, size, get(&i, FIRST, 4));
             put(&i, FIRST + 4, (check ^ check >> 32) & UINT32_MAX, 4);
             write_image(&i);
-            assert_int_equal(spec_rows_file_open(&file, path, &error), GSL_SUCCESS);
+            assert_works(spec_rows_file_open(&file, path, &error));
             assert_int_equal(spec_rows_file_row(row, &file, 0, 0, &error), GSL_EINVAL);
             snprintf(expected, sizeof expected, "test_rows_file.tmp: place 0, side 0: damaged: %s",
                      lie[k].expected);
             assert_string_equal(error.text, expected);
-            assert_int_equal(spec_rows_file_row(row, &file, 1, 0, &error), GSL_SUCCESS);
+            assert_works(spec_rows_file_row(row, &file, 1, 0, &error));
             spec_rows_file_close(&file);
             put(&i, lie[k].at, before, lie[k].bytes);
         }
@@ -477,7 +468,7 @@ TEST(indices_out_of_order_are_refused)
         const uint64_t check = spec_rows_check(i.bytes + 96 + 8, 24, 2);
         put(&i, 96 + 4, (check ^ check >> 32) & UINT32_MAX, 4);
         write_image(&i);
-        assert_int_equal(spec_rows_file_open(&file, path, &error), GSL_SUCCESS);
+        assert_works(spec_rows_file_open(&file, path, &error));
         assert_int_equal(spec_rows_file_row(row, &file, 0, 0, &error), GSL_EINVAL);
         assert_string_equal(
             error.text,

@@ -129,8 +129,7 @@ TEST(floats_agree_with_double_and_each_other)
         for (int isa = 0; isa <= (int)spec_cpu_isa(); isa++)
             for (int threads = 1; threads <= 3; threads++) {
                 spec_thread_pool *pool = NULL;
-                spec_error error;
-                assert_int_equal(spec_thread_pool_init(&pool, threads, &error), GSL_SUCCESS);
+                assert_works(spec_thread_pool_init(&pool, threads, &error));
                 run_floats(first, isa == 0 && threads == 1, &j, &shape, (spec_isa)isa, pool);
                 spec_thread_pool_free(pool);
             }

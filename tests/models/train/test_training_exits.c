@@ -31,27 +31,24 @@ static const spec_checkpoint *checkpoint_of(const case_of *c)
 
 static void open_case(case_of *c, const spec_training_exits_plan *plan)
 {
-    spec_error error;
     spec_training_nodes *nodes = malloc(sizeof *nodes);
     *c = (case_of){0};
     assert_non_null(nodes);
-    assert_int_equal(spec_model_open(&c->target,
-                                     "random?dim=32&layers=5&heads=2&ffn=64&vocab=20&context=32&"
-                                     "type=f32&seed=3",
-                                     NULL, spec_test_context(1), &error),
-                     GSL_SUCCESS);
+    assert_works(spec_model_open(&c->target,
+                                 "random?dim=32&layers=5&heads=2&ffn=64&vocab=20&context=32&"
+                                 "type=f32&seed=3",
+                                 NULL, spec_test_context(1), &error));
     for (int i = 0; i < ROWS; i++) /* the engine adds the begin token itself */
         c->token[i] = i % PLACES == 0 && checkpoint_of(c)->adds_begin
                           ? checkpoint_of(c)->begin_of_text
                           : (3 + i * i) % c->target->vocab;
-    assert_int_equal(spec_training_model_load(&c->model, checkpoint_of(c), PLACES, false, &error),
-                     GSL_SUCCESS);
-    assert_int_equal(spec_graph_init(&c->graph, spec_cpu_isa(), NULL, &error), GSL_SUCCESS);
-    assert_int_equal(spec_training_exits_init(&c->exits, plan, LAYERS, TEXTS, &error), GSL_SUCCESS);
+    assert_works(spec_training_model_load(&c->model, checkpoint_of(c), PLACES, false, &error));
+    assert_works(spec_graph_init(&c->graph, spec_cpu_isa(), NULL, &error));
+    assert_works(spec_training_exits_init(&c->exits, plan, LAYERS, TEXTS, &error));
     spec_training_model_build(nodes, &c->model, &c->graph, c->token, c->exits.keep, TEXTS, PLACES);
     spec_training_exits_build(&c->exits, &c->graph, &c->model, nodes,
                               &(spec_graph_target){.kind = SPEC_LOSSES_CE, .opt_token = c->token});
-    assert_int_equal(spec_graph_allocate(&c->graph, true, &error), GSL_SUCCESS);
+    assert_works(spec_graph_allocate(&c->graph, true, &error));
     spec_training_exits_begin_evaluation(&c->exits, &c->graph);
     free(nodes);
 }
@@ -67,7 +64,6 @@ static void close_case(case_of *c)
 /* The logits of the tokens by a model of the checkpoint without a layer; the caller frees. */
 static float *logits_without(const case_of *c, int layer)
 {
-    spec_error error;
     spec_graph graph;
     spec_training_model model;
     spec_training_nodes *nodes = malloc(sizeof *nodes);
@@ -80,10 +76,10 @@ static float *logits_without(const case_of *c, int layer)
         if (i != layer) left[at++] = less.layer[i];
     less.layer = left;
     less.shape.n_layers = LAYERS - 1;
-    assert_int_equal(spec_training_model_load(&model, &less, PLACES, true, &error), GSL_SUCCESS);
-    assert_int_equal(spec_graph_init(&graph, spec_cpu_isa(), NULL, &error), GSL_SUCCESS);
+    assert_works(spec_training_model_load(&model, &less, PLACES, true, &error));
+    assert_works(spec_graph_init(&graph, spec_cpu_isa(), NULL, &error));
     spec_training_model_build(nodes, &model, &graph, c->token, NULL, TEXTS, PLACES);
-    assert_int_equal(spec_graph_allocate(&graph, false, &error), GSL_SUCCESS);
+    assert_works(spec_graph_allocate(&graph, false, &error));
     spec_graph_forward(&graph);
     memcpy(logits, nodes->logits->value, n * sizeof *logits);
     spec_graph_free(&graph);
@@ -131,18 +127,15 @@ TEST(rows_of_exits_are_those_of_the_draft_layers)
         spec_model *draft;
         spec_session session;
         snprintf(spec, sizeof spec, "layers?of=target&exit=%d", l);
-        assert_int_equal(spec_model_open(&draft, spec, c.target, spec_test_context(1), &error),
-                         GSL_SUCCESS);
-        assert_int_equal(spec_session_init(&session, draft, &error), GSL_SUCCESS);
+        assert_works(spec_model_open(&draft, spec, c.target, spec_test_context(1), &error));
+        assert_works(spec_session_init(&session, draft, &error));
         for (int r = 0; r < ROWS; r++) {
             const int text = r / PLACES, t = r % PLACES;
             const double *is = spec_session_row(&session, c.token + text * PLACES + skip,
                                                 (size_t)(t + 1 - skip), row[1], &error);
             assert_non_null(is);
-            assert_int_equal(spec_logits_rows(&own,
-                                              spec_graph_row(c.exits.logits[l]->value, r, vocab),
-                                              1.0, 1, vocab, c.graph.kernels, NULL, &error),
-                             GSL_SUCCESS);
+            assert_works(spec_logits_rows(&own, spec_graph_row(c.exits.logits[l]->value, r, vocab),
+                                          1.0, 1, vocab, c.graph.kernels, NULL, &error));
             for (int i = 0; i < vocab; i++) worst = fmax(worst, fabs(own[i] - is[i]));
         }
         spec_session_free(&session);

@@ -33,18 +33,15 @@ typedef struct {
 static void open_case(case_of *c, const char *target, spec_head_kind kind, int options, int trained)
 {
     spec_head drawn;
-    spec_error error;
     int kept;
     *c = (case_of){0};
-    if (spec_model_open(&c->target, target, NULL, spec_test_context(1), &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_model_open(&c->target, target, NULL, spec_test_context(1), &error));
     const spec_checkpoint *checkpoint = spec_transformer_of(c->target)->checkpoint;
     drawn_head(&drawn, &(drawn_head_config){kind, K, 0, options, 7}, checkpoint);
     drawn.fingerprint = spec_head_file_fingerprint(checkpoint);
-    assert_int_equal(spec_head_file_write(&kept, &drawn, "head.gguf", &error), GSL_SUCCESS);
-    assert_int_equal(spec_training_model_load(&c->frozen, checkpoint, PLACES, true, &error),
-                     GSL_SUCCESS);
-    assert_int_equal(spec_training_head_load(&c->head, &drawn, &error), GSL_SUCCESS);
+    assert_works(spec_head_file_write(&kept, &drawn, "head.gguf", &error));
+    assert_works(spec_training_model_load(&c->frozen, checkpoint, PLACES, true, &error));
+    assert_works(spec_training_head_load(&c->head, &drawn, &error));
     spec_head_free(&drawn);
     for (int i = 0; i < TEXTS * PLACES; i++) {
         c->token[i] = i % PLACES == 0 && checkpoint->adds_begin ? checkpoint->begin_of_text
@@ -53,11 +50,11 @@ static void open_case(case_of *c, const char *target, spec_head_kind kind, int o
     }
     c->target_nodes = calloc(1, sizeof *c->target_nodes);
     assert_non_null(c->target_nodes);
-    assert_int_equal(spec_graph_init(&c->target_graph, spec_cpu_isa(), NULL, &error), GSL_SUCCESS);
+    assert_works(spec_graph_init(&c->target_graph, spec_cpu_isa(), NULL, &error));
     spec_training_model_build(c->target_nodes, &c->frozen, &c->target_graph, c->token, NULL, TEXTS,
                               PLACES);
-    assert_int_equal(spec_graph_allocate(&c->target_graph, false, &error), GSL_SUCCESS);
-    assert_int_equal(spec_graph_init(&c->graph, spec_cpu_isa(), NULL, &error), GSL_SUCCESS);
+    assert_works(spec_graph_allocate(&c->target_graph, false, &error));
+    assert_works(spec_graph_init(&c->graph, spec_cpu_isa(), NULL, &error));
     spec_training_head_graph_build(&c->nodes, &c->graph,
                                    &(spec_training_head_task){.head = &c->head,
                                                               .target = &c->frozen,
@@ -69,7 +66,7 @@ static void open_case(case_of *c, const char *target, spec_head_kind kind, int o
                                                               .depths = K,
                                                               .trained = trained,
                                                               .loss = SPEC_LOSSES_FKL});
-    assert_int_equal(spec_graph_allocate(&c->graph, true, &error), GSL_SUCCESS);
+    assert_works(spec_graph_allocate(&c->graph, true, &error));
     spec_graph_forward(&c->target_graph);
 }
 
@@ -89,16 +86,14 @@ static double largest_difference(case_of *c, spec_head_kind kind)
     char spec[64];
     spec_model *model;
     spec_session session;
-    spec_error error;
     const int vocab = c->target->vocab,
               skip = spec_transformer_of(c->target)->checkpoint->adds_begin ? 1 : 0;
     double *own = malloc((size_t)vocab * sizeof *own),
            *scratch = malloc((size_t)K * (size_t)vocab * sizeof *scratch), worst = 0.0;
     assert_true(own != NULL && scratch != NULL);
     snprintf(spec, sizeof spec, "%s:head.gguf", spec_head_kind_names[kind]);
-    if (spec_model_open(&model, spec, c->target, spec_test_context(1), &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
-    assert_int_equal(spec_session_init(&session, model, &error), GSL_SUCCESS);
+    assert_works(spec_model_open(&model, spec, c->target, spec_test_context(1), &error));
+    assert_works(spec_session_init(&session, model, &error));
     spec_graph_forward(&c->graph);
     for (int text = 0; text < TEXTS; text++)
         for (int t = 0; t < ANCHORS; t += 3) {
@@ -110,14 +105,12 @@ static double largest_difference(case_of *c, spec_head_kind kind)
                                                 .n_nodes = K - 1,
                                                 .ret_row = row,
                                                 .scratch = scratch};
-            if (spec_session_score(&session, &request, &error) != GSL_SUCCESS)
-                fail_msg("%s", error.text);
+            assert_works(spec_session_score(&session, &request, &error));
             for (int d = 0; d < K; d++) {
                 const float *logits =
                     spec_graph_row(c->nodes.logits[d]->value, text * ANCHORS + t, vocab);
-                assert_int_equal(
-                    spec_logits_rows(&own, logits, 1.0, 1, vocab, c->graph.kernels, NULL, &error),
-                    GSL_SUCCESS);
+                assert_works(
+                    spec_logits_rows(&own, logits, 1.0, 1, vocab, c->graph.kernels, NULL, &error));
                 for (int i = 0; i < vocab; i++) worst = fmax(worst, fabs(row[d][i] - own[i]));
             }
         }
@@ -203,12 +196,11 @@ TEST(depths_that_are_not_trained_serve_evaluation)
 TEST(a_new_medusa_head_repeats_the_target)
 {
     case_of c;
-    spec_error error;
     open_case(&c, plain_target, SPEC_HEAD_MEDUSA, false, K);
     const spec_head_shape shape =
         spec_training_head_shape(SPEC_HEAD_MEDUSA, &c.frozen.checkpoint.shape, K);
     spec_training_head drawn;
-    assert_int_equal(spec_training_head_draw(&drawn, &shape, &c.frozen, 5, &error), GSL_SUCCESS);
+    assert_works(spec_training_head_draw(&drawn, &shape, &c.frozen, 5, &error));
     memcpy(c.head.parameters.value, drawn.parameters.value,
            drawn.parameters.numbers * sizeof(float));
     spec_graph_forward(&c.graph);
@@ -230,14 +222,12 @@ TEST(every_head_is_drawn_and_loaded_with_the_same_weights)
 {
     for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++) {
         case_of c;
-        spec_error error;
         spec_training_head drawn, loaded;
         open_case(&c, plain_target, (spec_head_kind)kind, false, K);
         const spec_head_shape shape =
             spec_training_head_shape((spec_head_kind)kind, &c.frozen.checkpoint.shape, K);
-        assert_int_equal(spec_training_head_draw(&drawn, &shape, &c.frozen, 5, &error),
-                         GSL_SUCCESS);
-        assert_int_equal(spec_training_head_load(&loaded, &drawn.head, &error), GSL_SUCCESS);
+        assert_works(spec_training_head_draw(&drawn, &shape, &c.frozen, 5, &error));
+        assert_works(spec_training_head_load(&loaded, &drawn.head, &error));
         assert_int_equal(drawn.parameters.numbers, loaded.parameters.numbers);
         assert_memory_equal(drawn.parameters.value, loaded.parameters.value,
                             drawn.parameters.numbers * sizeof(float));
@@ -252,10 +242,8 @@ TEST(a_reduced_vocabulary_is_refused)
     int token[3] = {0, 4, 2};
     const spec_head head = {.shape = {.draft_vocab = 3, .shape = {.vocab = 9}}, .opt_token = token};
     spec_training_head loaded;
-    spec_error error;
-    assert_int_equal(spec_training_head_load(&loaded, &head, &error), GSL_EINVAL);
-    assert_string_equal(error.text,
-                        "a head of a reduced vocabulary, 3 of 9 tokens, cannot be trained");
+    assert_fails(spec_training_head_load(&loaded, &head, &error), GSL_EINVAL,
+                 "a head of a reduced vocabulary, 3 of 9 tokens, cannot be trained");
 }
 
 SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

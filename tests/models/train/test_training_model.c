@@ -18,22 +18,20 @@ enum { TEXTS = 2, PLACES = 40 };
 /* The rows of two texts by the graph, (TEXTS, PLACES, V); the caller frees. */
 static double *rows_of(const spec_training_model *model, const int *token)
 {
-    spec_error error;
     spec_graph graph;
     spec_training_nodes *nodes = malloc(sizeof *nodes);
     const int vocab = model->checkpoint.shape.vocab;
     const size_t n = TEXTS * PLACES;
     double *row = malloc(n * (size_t)vocab * sizeof *row);
     assert_true(nodes != NULL && row != NULL);
-    assert_int_equal(spec_graph_init(&graph, spec_cpu_isa(), NULL, &error), GSL_SUCCESS);
+    assert_works(spec_graph_init(&graph, spec_cpu_isa(), NULL, &error));
     spec_training_model_build(nodes, model, &graph, token, NULL, TEXTS, PLACES);
-    assert_int_equal(spec_graph_allocate(&graph, false, &error), GSL_SUCCESS);
+    assert_works(spec_graph_allocate(&graph, false, &error));
     spec_graph_forward(&graph);
     for (size_t r = 0; r < n; r++) {
         double *at = row + r * (size_t)vocab;
-        assert_int_equal(spec_logits_rows(&at, nodes->logits->value + r * (size_t)vocab, 1.0, 1,
-                                          vocab, graph.kernels, NULL, &error),
-                         GSL_SUCCESS);
+        assert_works(spec_logits_rows(&at, nodes->logits->value + r * (size_t)vocab, 1.0, 1, vocab,
+                                      graph.kernels, NULL, &error));
     }
     spec_graph_free(&graph);
     free(nodes);
@@ -48,17 +46,15 @@ static double largest_difference(const char *spec)
     spec_session session;
     int token[TEXTS * PLACES];
     double worst = 0.0;
-    if (spec_model_open(&model, spec, NULL, spec_test_context(1), &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_model_open(&model, spec, NULL, spec_test_context(1), &error));
     const spec_checkpoint *checkpoint = spec_transformer_of(model)->checkpoint;
-    assert_int_equal(spec_training_model_load(&copy, checkpoint, PLACES, true, &error),
-                     GSL_SUCCESS);
+    assert_works(spec_training_model_load(&copy, checkpoint, PLACES, true, &error));
     for (int i = 0; i < TEXTS * PLACES; i++) /* the engine adds the begin token itself */
         token[i] = i % PLACES == 0 && checkpoint->adds_begin ? checkpoint->begin_of_text
                                                              : (3 + i * i) % model->vocab;
     double *rows = rows_of(&copy, token), *room = malloc((size_t)model->vocab * sizeof *room);
     assert_non_null(room);
-    assert_int_equal(spec_session_init(&session, model, &error), GSL_SUCCESS);
+    assert_works(spec_session_init(&session, model, &error));
     for (int text = 0; text < TEXTS; text++)
         for (int t = 0; t < PLACES; t += 3) {
             const int skip = checkpoint->adds_begin ? 1 : 0,
@@ -95,7 +91,6 @@ TEST(its_rows_are_those_of_a_trained_model)
 /* Drawn, written and read again: the same weights; the same seed draws the same. */
 TEST(a_drawn_model_is_written_and_read)
 {
-    spec_error error;
     spec_training_model drawn, other;
     spec_model *model;
     int kept;
@@ -114,21 +109,18 @@ TEST(a_drawn_model_is_written_and_read)
                       .rope_pairs = has_bias ? SPEC_ROPE_HALVES : SPEC_ROPE_ADJACENT},
             .is_tied = has_bias == 0,
             .has_bias = has_bias != 0};
-        assert_int_equal(spec_training_model_draw(&drawn, &shape, PLACES, 7, &error), GSL_SUCCESS);
+        assert_works(spec_training_model_draw(&drawn, &shape, PLACES, 7, &error));
         for (int i = 0; has_bias && i < 2; i++)
             for (int k = 0; k < 48; k++)
                 spec_parameters_value(&drawn.parameters, drawn.layer[i].qkv_bias)[k] =
                     (float)(k % 7) / 8.0f;
-        assert_int_equal(spec_gguf_model_write(&kept, &drawn.checkpoint,
-                                               &(spec_gguf_model_vocabulary){0}, "drawn.gguf", NULL,
-                                               &error),
-                         GSL_SUCCESS);
-        assert_int_equal(
-            spec_model_open(&model, "gguf:drawn.gguf", NULL, spec_test_context(1), &error),
-            GSL_SUCCESS);
-        assert_int_equal(spec_training_model_load(&other, spec_transformer_of(model)->checkpoint,
-                                                  PLACES, true, &error),
-                         GSL_SUCCESS);
+        assert_works(spec_gguf_model_write(&kept, &drawn.checkpoint,
+                                           &(spec_gguf_model_vocabulary){0}, "drawn.gguf", NULL,
+                                           &error));
+        assert_works(
+            spec_model_open(&model, "gguf:drawn.gguf", NULL, spec_test_context(1), &error));
+        assert_works(spec_training_model_load(&other, spec_transformer_of(model)->checkpoint,
+                                              PLACES, true, &error));
         assert_int_equal(drawn.parameters.numbers, other.parameters.numbers);
         assert_memory_equal(drawn.parameters.value, other.parameters.value,
                             drawn.parameters.numbers * sizeof(float));
@@ -136,8 +128,7 @@ TEST(a_drawn_model_is_written_and_read)
         spec_model_close(model);
         assert_true(largest_difference("gguf:drawn.gguf") < 1e-5);
         if (has_bias == 0) {
-            assert_int_equal(spec_training_model_draw(&other, &shape, PLACES, 7, &error),
-                             GSL_SUCCESS);
+            assert_works(spec_training_model_draw(&other, &shape, PLACES, 7, &error));
             assert_memory_equal(drawn.parameters.value, other.parameters.value,
                                 drawn.parameters.numbers * sizeof(float));
             spec_training_model_free(&other);
@@ -149,17 +140,14 @@ TEST(a_drawn_model_is_written_and_read)
 TEST(texts_beyond_the_context_are_refused)
 {
     spec_model *model;
-    spec_error error;
     spec_training_model copy;
-    assert_int_equal(spec_model_open(&model,
-                                     "random?dim=32&layers=1&heads=2&ffn=64&vocab=50&"
-                                     "context=16",
-                                     NULL, spec_test_context(1), &error),
-                     GSL_SUCCESS);
-    assert_int_equal(
+    assert_works(spec_model_open(&model,
+                                 "random?dim=32&layers=1&heads=2&ffn=64&vocab=50&"
+                                 "context=16",
+                                 NULL, spec_test_context(1), &error));
+    assert_fails(
         spec_training_model_load(&copy, spec_transformer_of(model)->checkpoint, 17, true, &error),
-        GSL_EDOM);
-    assert_string_equal(error.text, "texts of 17 tokens exceed the model's context of 16");
+        GSL_EDOM, "texts of 17 tokens exceed the model's context of 16");
     spec_model_close(model);
 }
 

@@ -22,13 +22,11 @@ static void bench_draft(bench *b, const char *spec, const spec_model *model, int
     spec_script_init(&script, NULL, 0, NULL);
     if (spec_drafter_init(&b->drafter, spec, model, &error) != GSL_SUCCESS)
         fail_msg("%s: %s", spec, error.text);
-    assert_int_equal(spec_policy_init(&b->policy, "fixed", K, &error), GSL_SUCCESS);
-    assert_int_equal(
-        spec_draft_init(&b->draft, spec_drafter_nodes(&b->drafter, K), model->vocab, &error),
-        GSL_SUCCESS);
-    assert_int_equal(
-        spec_drafter_draft(&b->draft, &b->drafter, NULL, 0, &b->policy, &script.chance, &error),
-        GSL_SUCCESS);
+    assert_works(spec_policy_init(&b->policy, "fixed", K, &error));
+    assert_works(
+        spec_draft_init(&b->draft, spec_drafter_nodes(&b->drafter, K), model->vocab, &error));
+    assert_works(
+        spec_drafter_draft(&b->draft, &b->drafter, NULL, 0, &b->policy, &script.chance, &error));
     assert_false(script.broken);
     assert_int_equal(b->draft.siblings, SPEC_SIBLINGS_TOP);
 }
@@ -128,12 +126,11 @@ TEST(a_model_that_fails_fails_the_draft)
     for (int after = 0; after < 3; after++) {
         table_model model;
         bench b;
-        spec_error error = {""};
         table_model_init(&model, 3);
         bench_draft(&b, "dynamic?top=2&depth=3", &model.head, 3);
         model.fails_after = after;
-        assert_int_equal(spec_drafter_draft(&b.draft, &b.drafter, NULL, 0, &b.policy, NULL, &error),
-                         GSL_EFAILED);
+        assert_status(spec_drafter_draft(&b.draft, &b.drafter, NULL, 0, &b.policy, NULL, &error),
+                      GSL_EFAILED);
         assert_int_equal(b.draft.n_nodes, 0);
         bench_free(&b);
         table_model_free(&model);
@@ -254,7 +251,6 @@ TEST(every_rule_for_top_siblings_is_lossless)
         for (uint64_t c = 0; c < pairs; c++) {
             table_model target, draft;
             spec_output_law law;
-            spec_error error = {""};
             const int vocab = 1 + (int)(4.0 * table_uniform(&noise));
             table_model_init(&target, vocab);
             table_model_init(&draft, vocab);
@@ -267,8 +263,7 @@ TEST(every_rule_for_top_siblings_is_lossless)
                                                 .rule = spec_rules[r]->name,
                                                 .K = 3,
                                                 .costs = SPEC_COSTS_DEFAULT};
-            if (spec_output_law_init(&law, &config, NULL, 0, 3, 1000000, &error) != GSL_SUCCESS)
-                fail_msg("%s", error.text);
+            assert_works(spec_output_law_init(&law, &config, NULL, 0, 3, 1000000, &error));
             if (!(law.tv < 1e-12) || !(fabs(law.total - 1.0) < 1e-12))
                 fail_msg("%s %s %s: tv %g", spec_rules[r]->name, config.drafting,
                          pair_family_names[c % PAIR_FAMILIES], law.tv);

@@ -20,13 +20,12 @@ static grown grow(const char *spec, const opened *draft, const opened *target, i
     spec_script script; /* empty: any decision would break it */
     spec_error error = {""};
     spec_script_init(&script, NULL, 0, NULL);
-    assert_int_equal(spec_policy_init(&policy, "fixed", K, &error), GSL_SUCCESS);
+    assert_works(spec_policy_init(&policy, "fixed", K, &error));
     if (spec_drafter_init(&g.drafter, spec, draft->model, &error) != GSL_SUCCESS ||
         spec_drafter_open(&g.drafter, target->model, K, &error) != GSL_SUCCESS)
         fail_msg("%s: %s", spec, error.text);
-    assert_int_equal(
-        spec_draft_init(&g.draft, spec_drafter_nodes(&g.drafter, K), target->model->vocab, &error),
-        GSL_SUCCESS);
+    assert_works(
+        spec_draft_init(&g.draft, spec_drafter_nodes(&g.drafter, K), target->model->vocab, &error));
     if (spec_drafter_draft(&g.draft, &g.drafter, context, n, &policy, &script.chance, &error) !=
         GSL_SUCCESS)
         fail_msg("%s: %s", spec, error.text);
@@ -73,16 +72,14 @@ TEST(the_tree_has_the_prefixes_of_largest_product)
         const int V = target.model->vocab, context[] = {1, 0, 2}, path[DEPTH] = {0};
         double row[DEPTH][V_MAX], store[DEPTH * V_MAX], product[PREFIXES];
         const double *read[DEPTH];
-        spec_error error = {""};
-        assert_int_equal(spec_session_score(&draft.session,
-                                            &(spec_score_request){.context = context,
-                                                                  .n_context = 3,
-                                                                  .token = path,
-                                                                  .n_nodes = DEPTH - 1,
-                                                                  .ret_row = read,
-                                                                  .scratch = store},
-                                            &error),
-                         GSL_SUCCESS);
+        assert_works(spec_session_score(&draft.session,
+                                        &(spec_score_request){.context = context,
+                                                              .n_context = 3,
+                                                              .token = path,
+                                                              .n_nodes = DEPTH - 1,
+                                                              .ret_row = read,
+                                                              .scratch = store},
+                                        &error));
         for (int i = 0; i < DEPTH; i++) memcpy(row[i], read[i], (size_t)V * sizeof(double));
         const int all =
             list_products(product, 0, (const double(*)[V_MAX])row, target.model, 0, 1.0);
@@ -169,11 +166,9 @@ TEST(rows_that_depend_on_the_path_are_refused)
     for (size_t d = 0; d < 3; d++) {
         opened draft = open_model(drafts[d], target.model);
         spec_drafter drafter;
-        spec_error error = {""};
-        assert_int_equal(spec_drafter_init(&drafter, "marginals", draft.model, &error),
-                         GSL_SUCCESS);
-        assert_int_equal(spec_drafter_open(&drafter, target.model, 2, &error), GSL_EINVAL);
-        assert_non_null(strstr(error.text, "depend on the path: use dynamic"));
+        assert_works(spec_drafter_init(&drafter, "marginals", draft.model, &error));
+        assert_fails_with(spec_drafter_open(&drafter, target.model, 2, &error), GSL_EINVAL,
+                          "depend on the path: use dynamic");
         spec_drafter_free(&drafter);
         close_model(&draft);
     }

@@ -27,9 +27,8 @@ static void bench_init(bench *b, const char *spec, int vocab, const double *opt_
     if (opt_row != NULL) table_model_fill(&b->model, opt_row);
     if (spec_drafter_init(&b->drafter, spec, &b->model.head, &error) != GSL_SUCCESS)
         fail_msg("%s: %s", spec, error.text);
-    assert_int_equal(spec_policy_init(&b->policy, "fixed", K, &error), GSL_SUCCESS);
-    assert_int_equal(spec_draft_init(&b->draft, spec_drafter_nodes(&b->drafter, K), vocab, &error),
-                     GSL_SUCCESS);
+    assert_works(spec_policy_init(&b->policy, "fixed", K, &error));
+    assert_works(spec_draft_init(&b->draft, spec_drafter_nodes(&b->drafter, K), vocab, &error));
 }
 
 static void bench_free(bench *b)
@@ -41,10 +40,7 @@ static void bench_free(bench *b)
 
 static void run(bench *b, spec_chance *chance)
 {
-    spec_error error = {""};
-    assert_int_equal(
-        spec_drafter_draft(&b->draft, &b->drafter, NULL, 0, &b->policy, chance, &error),
-        GSL_SUCCESS);
+    assert_works(spec_drafter_draft(&b->draft, &b->drafter, NULL, 0, &b->policy, chance, &error));
 }
 
 static void run_script(bench *b, const int *answer, int n, double *opt_asked)

@@ -21,8 +21,8 @@ static void bench_init(bench *b, const char *spec, const spec_model *opt_model, 
     spec_error error = {""};
     if (spec_drafter_init(&b->drafter, spec, opt_model, &error) != GSL_SUCCESS)
         fail_msg("%s: %s", spec, error.text);
-    assert_int_equal(spec_policy_init(&b->policy, policy, K, &error), GSL_SUCCESS);
-    assert_int_equal(spec_draft_init(&b->draft, K, vocab, &error), GSL_SUCCESS);
+    assert_works(spec_policy_init(&b->policy, policy, K, &error));
+    assert_works(spec_draft_init(&b->draft, K, vocab, &error));
 }
 
 static void bench_free(bench *b)
@@ -155,10 +155,8 @@ TEST(what_a_models_row_says_of_failure_is_passed_on)
     model.fails_after = 2;
     bench b;
     bench_init(&b, "greedy", &model.head, 3, "fixed", 4);
-    spec_error error = {""};
-    assert_int_equal(spec_drafter_draft(&b.draft, &b.drafter, NULL, 0, &b.policy, NULL, &error),
-                     GSL_EFAILED);
-    assert_string_equal(error.text, "no row after 2 tokens");
+    assert_fails(spec_drafter_draft(&b.draft, &b.drafter, NULL, 0, &b.policy, NULL, &error),
+                 GSL_EFAILED, "no row after 2 tokens");
     bench_free(&b);
     table_model_free(&model);
 }
@@ -213,22 +211,17 @@ TEST(a_tree_asks_for_a_level_in_one_call_and_for_the_rows_that_it_needs)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         int calls, rows;
         whole_model model;
-        spec_error error = {""};
         spec_drafter drafter;
         spec_draft draft;
         spec_policy policy;
         spec_enumeration walk;
         whole_model_init(&model, V, &calls, &rows);
-        assert_int_equal(spec_drafter_init(&drafter, cases[c].spec, &model.head, &error),
-                         GSL_SUCCESS);
-        assert_int_equal(spec_policy_init(&policy, "fixed", K, &error), GSL_SUCCESS);
-        assert_int_equal(spec_draft_init(&draft, spec_drafter_nodes(&drafter, K), V, &error),
-                         GSL_SUCCESS);
+        assert_works(spec_drafter_init(&drafter, cases[c].spec, &model.head, &error));
+        assert_works(spec_policy_init(&policy, "fixed", K, &error));
+        assert_works(spec_draft_init(&draft, spec_drafter_nodes(&drafter, K), V, &error));
         assert_int_equal(spec_enumeration_init(&walk, 1), GSL_SUCCESS);
         int text[N + K] = {3, 1, 4, 1, 5};
-        assert_int_equal(
-            spec_drafter_draft(&draft, &drafter, text, N, &policy, &walk.chance, &error),
-            GSL_SUCCESS);
+        assert_works(spec_drafter_draft(&draft, &drafter, text, N, &policy, &walk.chance, &error));
         assert_int_equal(drafter.n_calls, cases[c].calls);
         assert_int_equal(calls, cases[c].calls);
         assert_int_equal(rows, cases[c].rows);

@@ -91,8 +91,7 @@ TEST(heuristic_caps_at_four_times_its_start_unless_told)
     assert_int_equal(policy.K, 0);
     see(&policy, 0, 0);
     assert_int_equal(policy.now, 0);
-    spec_error error;
-    assert_int_equal(spec_policy_init(&policy, "heuristic?cap=4", 5, &error), GSL_EINVAL);
+    assert_status(spec_policy_init(&policy, "heuristic?cap=4", 5, &error), GSL_EINVAL);
 }
 
 TEST(confidence_includes_the_low_token_and_stops_after_it)

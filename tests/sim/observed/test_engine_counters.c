@@ -115,16 +115,12 @@ TEST(plain_decoding_drafts_nothing)
 TEST(wrong_settings_are_refused)
 {
     spec_engine_counters c;
-    spec_error error;
     spec_counted_engine engine = plain_engine();
     const spec_alpha_law law = one_alpha;
-    assert_int_equal(spec_engine_counters_windows(&c, 1, NAN, &engine, &law, 42, 0, &error),
-                     GSL_EDOM);
-    assert_int_equal(spec_engine_counters_windows(&c, 1, 0.0, &engine, &law, 42, 0, &error),
-                     GSL_EDOM);
-    assert_int_equal(spec_engine_counters_windows(&c, 0, 1.0, &engine, &law, 42, 0, &error),
-                     GSL_EDOM);
-    assert_int_equal(spec_engine_counters_requests(&c, 0, &engine, &law, 42, 0, &error), GSL_EDOM);
+    assert_status(spec_engine_counters_windows(&c, 1, NAN, &engine, &law, 42, 0, &error), GSL_EDOM);
+    assert_status(spec_engine_counters_windows(&c, 1, 0.0, &engine, &law, 42, 0, &error), GSL_EDOM);
+    assert_status(spec_engine_counters_windows(&c, 0, 1.0, &engine, &law, 42, 0, &error), GSL_EDOM);
+    assert_status(spec_engine_counters_requests(&c, 0, &engine, &law, 42, 0, &error), GSL_EDOM);
     engine.stay = 1.0;
-    assert_int_equal(spec_engine_counters_requests(&c, 1, &engine, &law, 42, 0, &error), GSL_EDOM);
+    assert_status(spec_engine_counters_requests(&c, 1, &engine, &law, 42, 0, &error), GSL_EDOM);
 }

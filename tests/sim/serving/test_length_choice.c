@@ -9,10 +9,9 @@
 TEST(fixed_is_one_number_without_a_state)
 {
     spec_length_choice *choice;
-    spec_error error = {""};
     void *run = &choice;
     const spec_step_batch batch = {.n = 3};
-    assert_int_equal(spec_length_choice_create(&choice, "fixed?K=5", NULL, &error), GSL_SUCCESS);
+    assert_works(spec_length_choice_create(&choice, "fixed?K=5", NULL, &error));
     assert_int_equal(spec_length_begin(&run, choice, 8), GSL_SUCCESS);
     assert_null(run);
     assert_int_equal(spec_length_choose(choice, run, &batch, NULL), 5);

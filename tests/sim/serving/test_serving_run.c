@@ -241,9 +241,7 @@ TEST(equals_the_plain_engine_bit_for_bit)
 static spec_serving_result run(const spec_serving_plan *plan)
 {
     spec_serving_result result;
-    spec_error error = {""};
-    if (spec_serving_run(&result, plan, 42, 0, NULL, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_serving_run(&result, plan, 42, 0, NULL, &error));
     const spec_serving_result numbers = result;
     spec_serving_result_free(&result);
     return numbers;
@@ -354,10 +352,9 @@ TEST(a_run_stops_when_told)
 {
     const volatile int stop = 1;
     spec_serving_result result;
-    spec_error error = {""};
     serving_setup s;
     serving_setup_init(&s, "step=50ms", "round=0", "fixed?K=3", 20, 0.5);
-    assert_int_equal(spec_serving_run(&result, &s.plan, 42, 0, &stop, &error), GSL_EFAILED);
-    assert_string_equal(error.text, "interrupted");
+    assert_fails(spec_serving_run(&result, &s.plan, 42, 0, &stop, &error), GSL_EFAILED,
+                 "interrupted");
     serving_setup_free(&s);
 }

@@ -12,9 +12,7 @@
 static spec_serving_result run(const serving_setup *s)
 {
     spec_serving_result result;
-    spec_error error = {""};
-    if (spec_serving_run(&result, &s->plan, 42, 0, NULL, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_serving_run(&result, &s->plan, 42, 0, NULL, &error));
     return result;
 }
 

@@ -16,9 +16,7 @@ static const spec_step_work work = {.prompt_tokens = 300,
 static spec_step_cost *cost_of(const char *target, const char *draft)
 {
     spec_step_cost *cost;
-    spec_error error = {""};
-    if (spec_step_cost_create(&cost, target, draft, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_step_cost_create(&cost, target, draft, &error));
     return cost;
 }
 

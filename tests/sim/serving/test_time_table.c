@@ -24,9 +24,7 @@ static const char *file_of(const char *text)
 static spec_time_table table_of(const char *text, bool draft, double kv)
 {
     spec_time_table table;
-    spec_error error = {""};
-    if (spec_time_table_read(&table, file_of(text), draft, kv, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_time_table_read(&table, file_of(text), draft, kv, &error));
     return table;
 }
 
@@ -113,9 +111,8 @@ TEST(results_of_bench_have_both_sides)
 
     char spec[128];
     spec_step_cost *cost;
-    spec_error error = {""};
     snprintf(spec, sizeof spec, "table:%s", file_of(BENCH));
-    assert_int_equal(spec_step_cost_create(&cost, spec, spec, &error), GSL_SUCCESS);
+    assert_works(spec_step_cost_create(&cost, spec, spec, &error));
     const spec_step_work work = {.decode_tokens = 3, .drafted = 4, .decoding = 1, .passes = 4};
     assert_near(spec_step_cost_target(cost, &work), 8.6e-3, 1e-13);
     assert_near(spec_step_cost_draft(cost, &work), 4 * 0.9e-3, 1e-13);

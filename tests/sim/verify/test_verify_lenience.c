@@ -92,7 +92,7 @@ TEST(a_rules_settings_are_read_and_mistakes_are_named)
 {
     spec_rule rule;
     spec_error error;
-    assert_int_equal(spec_rule_init(&rule, "lenience?l=0.27", &error), GSL_SUCCESS);
+    assert_works(spec_rule_init(&rule, "lenience?l=0.27", &error));
     assert_within(rule.settings.lenience.l, 0.27, 0.0);
     assert_int_equal(rule.claim, SPEC_LOSSY);
     assert_string_equal(rule.name, "lenience");
@@ -120,7 +120,7 @@ TEST(a_rules_settings_are_read_and_mistakes_are_named)
     for (int i = 0; spec_rules[i] != NULL; i++) { /* every usage is a valid spec of its own rule */
         const char *usage =
             spec_rules[i]->usage != NULL ? spec_rules[i]->usage : spec_rules[i]->name;
-        assert_int_equal(spec_rule_init(&rule, usage, &error), GSL_SUCCESS);
+        assert_works(spec_rule_init(&rule, usage, &error));
         assert_string_equal(rule.name, spec_rules[i]->name);
         assert_true((rule.init != NULL) == (strchr(usage, '?') != NULL));
         if (rule.summary == NULL || rule.reference == NULL) /* 'speclab list' prints both */

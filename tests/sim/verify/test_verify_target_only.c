@@ -168,9 +168,8 @@ TEST(a_repeated_sibling_would_be_counted_twice)
                                         .K = 1,
                                         .costs = SPEC_COSTS_DEFAULT};
     spec_output_law law;
-    spec_error error = {""};
-    assert_int_equal(spec_output_law_init(&law, &config, NULL, 0, 1, 0, &error), GSL_EINVAL);
-    assert_non_null(strstr(error.text, "does not hold for the iid siblings"));
+    assert_fails_with(spec_output_law_init(&law, &config, NULL, 0, 1, 0, &error), GSL_EINVAL,
+                      "does not hold for the iid siblings");
     table_model_free(&goal);
     table_model_free(&draft);
 }

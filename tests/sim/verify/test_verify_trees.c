@@ -82,7 +82,6 @@ TEST(whole_texts_are_lossless)
                 if (!goes_with(spec_rules[r], (spec_siblings)siblings)) continue;
                 table_model target, draft;
                 spec_output_law law;
-                spec_error error = {""};
                 char drafting[64];
                 snprintf(drafting, sizeof drafting, "tree?widths=%s&siblings=%s",
                          shapes[shape].widths, spec_siblings_names[siblings]);
@@ -92,9 +91,7 @@ TEST(whole_texts_are_lossless)
                 target.head.ends = draft.head.ends = spec_text_ends_one(end_of_text);
                 const spec_decoder_config config = tree_round_config(
                     &target.head, &draft.head, spec_rules[r]->name, drafting, shapes[shape].depth);
-                if (spec_output_law_init(&law, &config, NULL, 0, n_tokens, LIMIT, &error) !=
-                    GSL_SUCCESS)
-                    fail_msg("%s", error.text);
+                assert_works(spec_output_law_init(&law, &config, NULL, 0, n_tokens, LIMIT, &error));
                 if (!(law.tv < 1e-12) || !(fabs(law.total - 1.0) < 1e-12))
                     fail_msg("%s %s m=%d: tv %g", spec_rules[r]->name, drafting, n_tokens, law.tv);
                 spec_output_law_free(&law);
@@ -127,10 +124,8 @@ TEST(chains_are_judged_as_by_the_token_rule)
             spec_decoder_config config =
                 tree_round_config(&target.head, &draft.head, spec_rules[r]->name, drafting, 2);
             spec_output_law law;
-            spec_error error = {""};
             config.policy = policy;
-            if (spec_output_law_init(&law, &config, prompt, 3, 2, LIMIT, &error) != GSL_SUCCESS)
-                fail_msg("%s", error.text);
+            assert_works(spec_output_law_init(&law, &config, prompt, 3, 2, LIMIT, &error));
             if (r == 0) accepted = law.accepted;
             assert_within(law.tv, 0.0, 1e-12);
             if (spec_rules[r] == &spec_verify_block || spec_rules[r] == &spec_verify_traversal)
@@ -150,15 +145,13 @@ static double acceptance(const char *rule, const char *drafting, const double *t
 {
     table_model target, draft;
     spec_output_law law;
-    spec_error error = {""};
     table_model_init(&target, V);
     table_model_init(&draft, V);
     table_model_fill(&target, target_row);
     table_model_fill(&draft, draft_row);
     const spec_decoder_config config =
         tree_round_config(&target.head, &draft.head, rule, drafting, 1);
-    if (spec_output_law_init(&law, &config, NULL, 0, 1, LIMIT, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_output_law_init(&law, &config, NULL, 0, 1, LIMIT, &error));
     const double accepted = law.accepted;
     assert_within(law.tv, 0.0, 1e-14);
     spec_output_law_free(&law);

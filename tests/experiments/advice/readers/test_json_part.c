@@ -185,18 +185,16 @@ TEST(objects_with_a_key_are_found_at_any_depth)
         {"{\"a\":[", ""}, /* what has no key is not checked */
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        spec_error error = {""};
         stop_after = 0;
-        if (each(cases[c].text, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+        assert_works(each(cases[c].text, &error));
         assert_string_equal(seen, cases[c].seen);
     }
-    spec_error error = {""};
     stop_after = 2;
-    assert_int_equal(each("[{\"key\":1},{\"key\":2},{\"key\":3}]", &error), GSL_EFAILED);
+    assert_status(each("[{\"key\":1},{\"key\":2},{\"key\":3}]", &error), GSL_EFAILED);
     assert_string_equal(seen, "{\"key\":1}!{\"key\":2}!");
     stop_after = 2;
-    assert_int_equal(each("{\"a\":{\"key\":1},\"b\":{\"key\":2},\"c\":{\"key\":3}}", &error),
-                     GSL_EFAILED);
+    assert_status(each("{\"a\":{\"key\":1},\"b\":{\"key\":2},\"c\":{\"key\":3}}", &error),
+                  GSL_EFAILED);
 }
 
 TEST(an_object_without_an_end_is_refused)

@@ -140,15 +140,14 @@ TEST(words_move_the_position_only_where_they_are)
 {
     const spec_log_record record = record_of("id  0 | task 12 | x");
     spec_log_scan scan = spec_log_scan_of(&record);
-    spec_error error = {""};
     assert_false(spec_log_scan_find(&scan, "slot"));
     assert_ptr_equal(scan.at, record.bytes);
     assert_false(spec_log_scan_word(&scan, "task"));
     assert_true(spec_log_scan_find(&scan, "| "));
     assert_true(spec_log_scan_word(&scan, "task"));
-    assert_int_equal(spec_log_scan_expect(&scan, "12", "task", &error), GSL_SUCCESS);
-    assert_int_equal(spec_log_scan_expect(&scan, "12", "task", &error), GSL_EINVAL);
-    assert_string_equal(error.text, "a.log:7: task: expected '12', not ' | x'");
+    assert_works(spec_log_scan_expect(&scan, "12", "task", &error));
+    assert_fails(spec_log_scan_expect(&scan, "12", "task", &error), GSL_EINVAL,
+                 "a.log:7: task: expected '12', not ' | x'");
     assert_true(spec_log_scan_find(&scan, "x"));
     assert_false(spec_log_scan_word(&scan, "x"));
 }

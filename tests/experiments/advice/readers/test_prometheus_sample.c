@@ -11,10 +11,9 @@ static read_lines r;
 
 static spec_prometheus_sample sample(const char *text)
 {
-    spec_error error = {""};
     spec_prometheus_sample s;
     const spec_log_record record = {.bytes = text, .n = strlen(text), .file = "x", .line = 1};
-    if (spec_prometheus_sample_read(&s, &record, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_prometheus_sample_read(&s, &record, &error));
     return s;
 }
 

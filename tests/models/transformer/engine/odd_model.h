@@ -21,13 +21,11 @@ typedef struct {
 
 static inline void odd_model_open(odd_model *m, const odd_form *f, spec_tensor_type type)
 {
-    spec_error error;
     m->vocab = f->shape.vocab;
     for (int t = 0; t < ODD_TEXT; t++) m->token[t] = (7 * t * t + 3 * t + 1) % m->vocab;
     make_odd_checkpoint(&m->checkpoint, f, type);
-    if (spec_weights_init(&m->weights, &m->checkpoint, SPEC_TENSOR_TYPES, spec_test_context(0)->cpu,
-                          &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_weights_init(&m->weights, &m->checkpoint, SPEC_TENSOR_TYPES,
+                                   spec_test_context(0)->cpu, &error));
 }
 
 static inline void odd_model_close(odd_model *m)

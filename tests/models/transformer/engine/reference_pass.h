@@ -263,7 +263,7 @@ static inline void engine_pass_with(float *logits, const spec_weights *weights,
     spec_error error = {""};
     int sublayer[2 * SPEC_LAYERS_MAX], slot[SPEC_COLUMNS_MAX];
     for (int i = 0; i < 2 * s->n_layers; i++) sublayer[i] = i;
-    assert_int_equal(spec_forward_init(&forward, weights, &error), GSL_SUCCESS);
+    assert_works(spec_forward_init(&forward, weights, &error));
     assert_int_equal(on->kv_init(on, &kv, s, kv_type, n, &error), GSL_SUCCESS);
     for (int done = 0; done < n; done += columns) {
         spec_batch batch = {.n = n - done < columns ? n - done : columns, .path = slot};
@@ -273,7 +273,7 @@ static inline void engine_pass_with(float *logits, const spec_weights *weights,
             batch.path_begin[u + 1] = u + 1;
         }
         spec_forward_begin(&forward, &kv, &batch, sublayer, 2 * s->n_layers);
-        if (spec_forward_wait(&forward, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+        assert_works(spec_forward_wait(&forward, &error));
         const size_t size = (size_t)batch.n * (size_t)s->vocab;
         on->get(on, logits + (ptrdiff_t)done * s->vocab, forward.logits, size * sizeof *logits);
     }

@@ -210,13 +210,11 @@ TEST(each_option_is_computed_and_matters)
         int token[TOKENS];
         spec_checkpoint c;
         spec_weights weights;
-        spec_error error;
         assert_non_null(logits);
         for (int t = 0; t < TOKENS; t++) token[t] = between(rng, 0, vocab - 1);
         make_odd_checkpoint(&c, &form, SPEC_TENSOR_F32);
-        assert_int_equal(
-            spec_weights_init(&weights, &c, SPEC_TENSOR_TYPES, spec_test_context(0)->cpu, &error),
-            GSL_SUCCESS);
+        assert_works(
+            spec_weights_init(&weights, &c, SPEC_TENSOR_TYPES, spec_test_context(0)->cpu, &error));
         reference_pass(truth, &c, token, TOKENS, false);
         engine_pass(logits, &weights, token, TOKENS, between(rng, 1, 9));
         worst = fmax(worst, reference_error(logits, truth, TOKENS, vocab));

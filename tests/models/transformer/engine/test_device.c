@@ -26,14 +26,12 @@ TEST(a_device_is_opened_by_name_and_twice_is_once)
 {
     const spec_backend *cpu, *gpu, *again, *automatic;
     spec_error error = {{0}};
-    assert_int_equal(spec_device_open(&cpu, spec_test_context(0), "cpu", &error), GSL_SUCCESS);
+    assert_works(spec_device_open(&cpu, spec_test_context(0), "cpu", &error));
     assert_ptr_equal(cpu, spec_test_context(0)->cpu);
-    if (spec_device_open(&gpu, spec_test_context(0), "gpu", &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_device_open(&gpu, spec_test_context(0), "gpu", &error));
     assert_string_equal(gpu->name, "gpu:0");
-    assert_int_equal(spec_device_open(&again, spec_test_context(0), "gpu:0", &error), GSL_SUCCESS);
-    assert_int_equal(spec_device_open(&automatic, spec_test_context(0), "auto", &error),
-                     GSL_SUCCESS);
+    assert_works(spec_device_open(&again, spec_test_context(0), "gpu:0", &error));
+    assert_works(spec_device_open(&automatic, spec_test_context(0), "auto", &error));
     assert_ptr_equal(again, gpu);
     assert_ptr_equal(automatic, gpu);
     spec_device_close(gpu);
@@ -51,27 +49,23 @@ TEST(invalid_names_are_refused)
     static const char *const bad[] = {
         "", "CPU", "gpu:", "gpu:-1", "gpu: 1", "gpu:1x", "gpu:99999999999", "gpux", "cuda"};
     const spec_backend *backend = spec_test_context(0)->cpu;
-    spec_error error = {{0}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_false(spec_device_is_name(bad[i]));
-        assert_int_equal(spec_device_open(&backend, spec_test_context(0), bad[i], &error),
-                         GSL_EINVAL);
+        assert_fails(spec_device_open(&backend, spec_test_context(0), bad[i], &error), GSL_EINVAL,
+                     "no such device: type one of cpu, gpu, gpu:N, auto");
         assert_null(backend);
-        assert_string_equal(error.text, "no such device: type one of cpu, gpu, gpu:N, auto");
     }
     assert_true(spec_device_is_name("gpu:12"));
-    assert_int_equal(spec_device_open(&backend, spec_test_context(0), "gpu:99999", &error),
-                     GSL_EINVAL);
-    assert_non_null(strstr(error.text, "there is no GPU 99999: this machine has "));
+    assert_fails_with(spec_device_open(&backend, spec_test_context(0), "gpu:99999", &error),
+                      GSL_EINVAL, "there is no GPU 99999: this machine has ");
 }
 
 TEST(auto_is_the_first_card_that_can_be_used)
 {
     const spec_backend *backend;
-    spec_error error;
     if (spec_card_is_real()) skip();
     setenv("SIM_CAPABILITY", "7.5", 1);
-    assert_int_equal(spec_device_open(&backend, spec_test_context(0), "auto", &error), GSL_SUCCESS);
+    assert_works(spec_device_open(&backend, spec_test_context(0), "auto", &error));
     unsetenv("SIM_CAPABILITY");
     assert_ptr_equal(backend, spec_test_context(0)->cpu);
     spec_device_close(backend);
@@ -157,7 +151,6 @@ static int count_alloc(const spec_backend *backend, void **ret_memory, size_t by
 TEST(the_memory_need_is_what_weights_take)
 {
     static const char *const type[] = {"f32", "f16", "bf16", "q8_0", "q4_0"};
-    spec_error error;
     for (int i = 0; i < 5; i++) {
         char spec[200];
         bool all_floats;
@@ -179,9 +172,7 @@ TEST(the_memory_need_is_what_weights_take)
         if (t->weights->embedding.data != t->weights->output.data)
             matrices += backend->piece(t->weights->embedding.bytes);
         taken = 0;
-        assert_int_equal(
-            spec_weights_init(&again, t->checkpoint, SPEC_TENSOR_TYPES, &watched, &error),
-            GSL_SUCCESS);
+        assert_works(spec_weights_init(&again, t->checkpoint, SPEC_TENSOR_TYPES, &watched, &error));
         const size_t vectors = taken; /* the backend allocates matrices itself */
         assert_int_equal(spec_weights_bytes(&all_floats, t->checkpoint, SPEC_TENSOR_TYPES, backend),
                          matrices + vectors);
@@ -191,7 +182,7 @@ TEST(the_memory_need_is_what_weights_take)
         spec_weights same = *t->weights;
         same.backend = &watched;
         taken = 0;
-        assert_int_equal(spec_forward_init(&forward, &same, &error), GSL_SUCCESS);
+        assert_works(spec_forward_init(&forward, &same, &error));
         assert_int_equal(spec_forward_bytes(backend, &t->checkpoint->shape),
                          taken + backend->queue_bytes(
                                      &t->checkpoint->shape)); /* the queue allocates it itself */
@@ -229,7 +220,7 @@ TEST(a_draft_leaves_memory_for_the_text_of_its_target)
         both = status == GSL_SUCCESS;
         target_alone += !both;
         if (both) {
-            assert_int_equal(spec_session_init(&one, target, &error), GSL_SUCCESS);
+            assert_works(spec_session_init(&one, target, &error));
             if (spec_session_init(&other, draft, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
             spec_session_free(&other);
             spec_session_free(&one);

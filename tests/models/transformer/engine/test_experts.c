@@ -167,15 +167,13 @@ TEST(logits_are_the_same_bytes_everywhere)
 TEST(gate_and_up_may_be_of_different_types)
 {
     odd_model m, other;
-    spec_error error;
     odd_model_open(&m, &forms[CLAMPED], SPEC_TENSOR_F32);
     odd_model_open(&other, &forms[CLAMPED], SPEC_TENSOR_Q8_0);
     spec_weights_free(&m.weights);
     for (int layer = 0; layer < m.checkpoint.shape.n_layers; layer++)
         m.checkpoint.layer[layer].expert_up = other.checkpoint.layer[layer].expert_up;
-    assert_int_equal(spec_weights_init(&m.weights, &m.checkpoint, SPEC_TENSOR_TYPES,
-                                       spec_test_context(0)->cpu, &error),
-                     GSL_SUCCESS);
+    assert_works(spec_weights_init(&m.weights, &m.checkpoint, SPEC_TENSOR_TYPES,
+                                   spec_test_context(0)->cpu, &error));
     double found[TOKENS];
     errors_of(found, &m, &(reference_omissions){0});
     assert_true(found[TOKENS / 4] < 1e-5);
@@ -193,7 +191,6 @@ TEST(experts_in_mxfp4_compute_as_in_q8_0)
     static const spec_part parts[] = {SPEC_PART_EXPERT_GATE, SPEC_PART_EXPERT_UP,
                                       SPEC_PART_EXPERT_DOWN};
     odd_model m, other;
-    spec_error error;
     void *made[2 * 2 * 3];
     int n_made = 0;
     odd_model_open(&m, &forms[CLAMPED], SPEC_TENSOR_F32);
@@ -226,9 +223,8 @@ TEST(experts_in_mxfp4_compute_as_in_q8_0)
         }
     }
     for (odd_model *each = &m; each != NULL; each = each == &m ? &other : NULL)
-        assert_int_equal(spec_weights_init(&each->weights, &each->checkpoint, SPEC_TENSOR_TYPES,
-                                           spec_test_context(0)->cpu, &error),
-                         GSL_SUCCESS);
+        assert_works(spec_weights_init(&each->weights, &each->checkpoint, SPEC_TENSOR_TYPES,
+                                       spec_test_context(0)->cpu, &error));
     float *a = odd_model_logits(&m, TOKENS, 9), *b = odd_model_logits(&other, TOKENS, TOKENS);
     assert_memory_equal(a, b, (size_t)TOKENS * (size_t)m.vocab * sizeof *a);
     double found[TOKENS];
@@ -302,14 +298,12 @@ TEST(experts_are_counted_once_per_pass)
 {
     static const int chosen[5][2] = {{3, 9}, {9, 3}, {0, 10}, {3, 9}, {10, 4}};
     odd_model m;
-    spec_error error;
     spec_expert_workspace *workspace;
     odd_form form = forms[0];
     form.shape.n_active = 2;
     odd_model_open(&m, &form, SPEC_TENSOR_F32);
-    assert_int_equal(spec_experts_init(&workspace, &form.shape, &spec_vector_kernels_ref,
-                                       spec_product_kernels_of(SPEC_ISA_PORTABLE), &error),
-                     GSL_SUCCESS);
+    assert_works(spec_experts_init(&workspace, &form.shape, &spec_vector_kernels_ref,
+                                   spec_product_kernels_of(SPEC_ISA_PORTABLE), &error));
     float x[5 * 40] = {0}, y[5 * 40], *logits = spec_experts_logits(workspace);
     for (int i = 0; i < 5 * 40; i++) y[i] = 0.01f * (float)(i % 17);
     for (int n = 1; n <= 5; n++) {

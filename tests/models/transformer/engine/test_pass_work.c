@@ -11,9 +11,7 @@
 static const spec_transformer *open_model(spec_model **ret, const char *spec,
                                           const spec_model *opt_target)
 {
-    spec_error error;
-    if (spec_model_open(ret, spec, opt_target, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_model_open(ret, spec, opt_target, spec_test_context(0), &error));
     return spec_transformer_of(*ret);
 }
 
@@ -94,7 +92,7 @@ TEST(a_session_counts_the_experts_that_it_reads)
                      "random?dim=64&layers=3&heads=4&experts=8&active=3&expert_ffn=32&vocab=96&"
                      "top_k=5",
                      NULL);
-    assert_int_equal(spec_session_init(&session, model, &error), GSL_SUCCESS);
+    assert_works(spec_session_init(&session, model, &error));
     assert_int_equal(spec_transformer_session_experts(&session), 0);
     assert_non_null(spec_session_row(&session, token, 39, row, &error));
     const uint64_t many = spec_transformer_session_experts(&session);
@@ -104,7 +102,7 @@ TEST(a_session_counts_the_experts_that_it_reads)
     spec_session_free(&session);
     spec_model_close(model);
     (void)open_model(&model, "random?dim=64&layers=1&heads=4&ffn=32&vocab=96", NULL);
-    assert_int_equal(spec_session_init(&session, model, &error), GSL_SUCCESS);
+    assert_works(spec_session_init(&session, model, &error));
     assert_non_null(spec_session_row(&session, token, 3, row, &error));
     assert_int_equal(spec_transformer_session_experts(&session), 0);
     spec_session_free(&session);
@@ -179,8 +177,8 @@ TEST(the_bytes_of_weights_are_known_before_they_are_loaded)
                 fail_msg("%s", error.text);
             const double of_target = spec_pass_work_weight_bytes(spec_transformer_of(target));
             const double of_draft = spec_pass_work_weight_bytes(spec_transformer_of(draft));
-            assert_int_equal(spec_model_load(target, NULL, &error), GSL_SUCCESS);
-            assert_int_equal(spec_model_load(draft, target, &error), GSL_SUCCESS);
+            assert_works(spec_model_load(target, NULL, &error));
+            assert_works(spec_model_load(draft, target, &error));
             assert_true(of_target == spec_pass_work_of(spec_transformer_of(target)).weight_bytes);
             assert_true(of_draft == spec_pass_work_of(spec_transformer_of(draft)).weight_bytes);
             spec_model_close(draft);
@@ -209,7 +207,7 @@ TEST(a_card_launches_what_is_counted)
             setenv("SIM_FAULT_AT", at, 1);
             const spec_transformer *t = open_model(&model, spec, NULL);
             const int launches = spec_pass_work_of(t).launches;
-            assert_int_equal(spec_session_init(&session, model, &error), GSL_SUCCESS);
+            assert_works(spec_session_init(&session, model, &error));
             spec_forward *forward = spec_transformer_session_forward(session.data);
             const int status = spec_session_score_begin(
                 &session, &(spec_score_request){.context = token, .n_context = (size_t)n}, &error);

@@ -80,14 +80,12 @@ static void write_data(spec_gguf_writer *writer, const spec_tensor *tensor, uint
 static void write_model(const char *path, uint16_t scale_of_values)
 {
     spec_gguf_writer writer;
-    spec_error error;
     const spec_checkpoint model = {.shape = shape};
-    assert_int_equal(spec_gguf_writer_init(&writer, &error), GSL_SUCCESS);
+    assert_works(spec_gguf_writer_init(&writer, &error));
     spec_gguf_model_shape(&writer, "llama", &shape);
-    assert_int_equal(spec_gguf_model_pieces(&writer, &model, &(spec_tokenizer_data){0}, &error),
-                     GSL_SUCCESS);
+    assert_works(spec_gguf_model_pieces(&writer, &model, &(spec_tokenizer_data){0}, &error));
     for (int data = 0; data < 2; data++) {
-        if (data) assert_int_equal(spec_gguf_writer_open(&writer, path, &error), GSL_SUCCESS);
+        if (data) assert_works(spec_gguf_writer_open(&writer, path, &error));
         for (int part = 0; part < SPEC_PARTS; part++) {
             const int copies = spec_checkpoint_parts_copies((spec_part)part, &shape);
             for (int layer = 0; is_there((spec_part)part) && layer < copies; layer++) {
@@ -103,7 +101,7 @@ static void write_model(const char *path, uint16_t scale_of_values)
             }
         }
     }
-    assert_int_equal(spec_gguf_writer_close(&writer, &error), GSL_SUCCESS);
+    assert_works(spec_gguf_writer_close(&writer, &error));
     spec_gguf_writer_free(&writer);
 }
 
@@ -111,11 +109,9 @@ static void convert(const char *out, const char *spec)
 {
     spec_settings settings;
     spec_conversion counted;
-    spec_error error;
-    assert_int_equal(spec_settings_init(&settings, spec, &error), GSL_SUCCESS);
-    if (spec_conversion_write(&counted, out, &settings, spec_type_recipe_find("q8_0"), NULL,
-                              &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_settings_init(&settings, spec, &error));
+    assert_works(spec_conversion_write(&counted, out, &settings, spec_type_recipe_find("q8_0"),
+                                       NULL, &error));
     assert_int_equal(counted.count[SPEC_TENSOR_Q6_K][SPEC_TENSOR_Q8_0].tensors, 3);
     assert_int_equal(counted.count[SPEC_TENSOR_Q4_K][SPEC_TENSOR_Q8_0].tensors, 7);
     assert_int_equal(counted.count[SPEC_TENSOR_Q5_K][SPEC_TENSOR_Q8_0].tensors, 2);

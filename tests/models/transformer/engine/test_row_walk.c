@@ -85,9 +85,7 @@ static void alter_tree(walk *w)
 
 static void open_sessions(spec_session *session, spec_model *const *model, bool shares)
 {
-    spec_error error;
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(spec_session_init(&session[i], model[i], &error), GSL_SUCCESS);
+    for (int i = 0; i < 2; i++) assert_works(spec_session_init(&session[i], model[i], &error));
     if (shares) assert_true(spec_session_share(&session[1], &session[0]));
 }
 
@@ -100,21 +98,19 @@ static void check_row(walk *w, int which, const double *row, int node)
 {
     const double *expected[NODES + 1];
     spec_session fresh[2];
-    spec_error error;
     const size_t depth = path_to(w, w->text + w->n, node),
                  context = which == 0 ? w->n + depth : w->n;
     const int n_nodes = which == 0 ? 0 : (int)depth;
     open_sessions(fresh, w->model, w->shares);
-    assert_int_equal(spec_session_score(&fresh[which],
-                                        &(spec_score_request){.context = w->text,
-                                                              .n_context = context,
-                                                              .token = w->text + w->n,
-                                                              .n_nodes = n_nodes,
-                                                              .first = n_nodes,
-                                                              .ret_row = expected,
-                                                              .scratch = w->fresh},
-                                        &error),
-                     GSL_SUCCESS);
+    assert_works(spec_session_score(&fresh[which],
+                                    &(spec_score_request){.context = w->text,
+                                                          .n_context = context,
+                                                          .token = w->text + w->n,
+                                                          .n_nodes = n_nodes,
+                                                          .first = n_nodes,
+                                                          .ret_row = expected,
+                                                          .scratch = w->fresh},
+                                    &error));
     if (memcmp(row, expected[n_nodes], VOCAB * sizeof *row) != 0) {
         fail_msg("%s: another row after %zu tokens and node %d", w->model[which]->spec, w->n, node);
     }
@@ -124,7 +120,6 @@ static void check_row(walk *w, int which, const double *row, int node)
 static void take_step(walk *w)
 {
     const double *row[NODES + 1];
-    spec_error error;
     move(w);
     for (int level = pick(w, 4); level >= 0; level--) { /* drafts, then the target */
         const int which = level > 0;
@@ -134,17 +129,16 @@ static void take_step(walk *w)
         else if (pick(w, 2) == 0)
             alter_tree(w);
         const int from = first <= w->n_nodes ? first : 0;
-        assert_int_equal(spec_session_score(&w->session[which],
-                                            &(spec_score_request){.context = w->text,
-                                                                  .n_context = w->n,
-                                                                  .token = w->token,
-                                                                  .opt_parent = w->parent,
-                                                                  .n_nodes = w->n_nodes,
-                                                                  .first = from,
-                                                                  .ret_row = row,
-                                                                  .scratch = w->scratch},
-                                            &error),
-                         GSL_SUCCESS);
+        assert_works(spec_session_score(&w->session[which],
+                                        &(spec_score_request){.context = w->text,
+                                                              .n_context = w->n,
+                                                              .token = w->token,
+                                                              .opt_parent = w->parent,
+                                                              .n_nodes = w->n_nodes,
+                                                              .first = from,
+                                                              .ret_row = row,
+                                                              .scratch = w->scratch},
+                                        &error));
         const int node = from - 1 + pick(w, w->n_nodes + 1 - from);
         check_row(w, which, row[node + 1], node);
         check_row(w, which, row[w->n_nodes], w->n_nodes - 1);
@@ -190,7 +184,6 @@ static void write_windowed(void)
                            .post_norms = true,
                            .window_period = 2};
     spec_checkpoint model;
-    spec_error error;
     int kept;
     const int descriptor = mkstemp(path);
     assert_true(descriptor >= 0);
@@ -199,9 +192,8 @@ static void write_windowed(void)
     model.opt_architecture = spec_architecture_find((spec_piece){"gemma3", 6});
     model.begin_of_text = 1;
     model.adds_begin = true;
-    assert_int_equal(
-        spec_gguf_model_write(&kept, &model, &(spec_gguf_model_vocabulary){0}, path, NULL, &error),
-        GSL_SUCCESS);
+    assert_works(
+        spec_gguf_model_write(&kept, &model, &(spec_gguf_model_vocabulary){0}, path, NULL, &error));
     spec_checkpoint_free(&model);
 }
 

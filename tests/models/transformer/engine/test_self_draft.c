@@ -37,20 +37,16 @@ static void count_store(spec_queue *queue, spec_kv *kv, int layer, float *qkv)
 static spec_transformer *open_target(const spec_backend *backend)
 {
     spec_settings settings;
-    spec_error error = {""};
     spec_transformer *model = calloc(1, sizeof *model);
     assert_non_null(model);
-    assert_int_equal(spec_settings_init(&settings, target_spec, &error), GSL_SUCCESS);
-    assert_int_equal(
-        spec_checkpoint_load_random(&model->own_checkpoint, &settings, spec_test_pool(0), &error),
-        GSL_SUCCESS);
+    assert_works(spec_settings_init(&settings, target_spec, &error));
+    assert_works(
+        spec_checkpoint_load_random(&model->own_checkpoint, &settings, spec_test_pool(0), &error));
     spec_checkpoint_draw(&model->own_checkpoint);
-    assert_int_equal(spec_weights_init(&model->own_weights, &model->own_checkpoint,
-                                       SPEC_TENSOR_TYPES, backend, &error),
-                     GSL_SUCCESS);
-    assert_int_equal(spec_transformer_init(model, &model->own_checkpoint, &model->own_weights,
-                                           &settings, &error),
-                     GSL_SUCCESS);
+    assert_works(spec_weights_init(&model->own_weights, &model->own_checkpoint, SPEC_TENSOR_TYPES,
+                                   backend, &error));
+    assert_works(spec_transformer_init(model, &model->own_checkpoint, &model->own_weights,
+                                       &settings, &error));
     model->head.kind = &spec_model_random;
     model->head.spec = strdup(target_spec);
     spec_settings_free(&settings);
@@ -68,9 +64,8 @@ typedef struct {
 
 static void open_reading(reading *r, const spec_model *draft, const spec_model *target, bool share)
 {
-    spec_error error = {""};
-    assert_int_equal(spec_session_init(&r->draft, draft, &error), GSL_SUCCESS);
-    assert_int_equal(spec_session_init(&r->target, target, &error), GSL_SUCCESS);
+    assert_works(spec_session_init(&r->draft, draft, &error));
+    assert_works(spec_session_init(&r->target, target, &error));
     if (share) assert_true(spec_session_share(&r->draft, &r->target));
     r->n = PROMPT;
     r->noise = 42;
@@ -98,37 +93,34 @@ static void go_round(reading *r, bool branches, double *rows)
     static const int ends[] = {0, 2, 5, NODES};
     int token[NODES];
     const double *row[NODES + 1];
-    spec_error error = {""};
     const int n_nodes = branches ? NODES : K, *parent = branches ? tree : NULL;
     double scratch[(NODES + 1) * V];
     for (int i = 0; i < n_nodes; i++) token[i] = draw(r, V);
     for (int level = 0, first = 0; level < (branches ? 3 : K); level++) {
         const int end = branches ? ends[level] : level;
-        assert_int_equal(spec_session_score(&r->draft,
-                                            &(spec_score_request){.context = r->context,
-                                                                  .n_context = r->n,
-                                                                  .token = token,
-                                                                  .opt_parent = parent,
-                                                                  .n_nodes = end,
-                                                                  .first = first,
-                                                                  .ret_row = row,
-                                                                  .scratch = scratch},
-                                            &error),
-                         GSL_SUCCESS);
-        for (int i = first; i <= end; i++) memcpy(rows + i * V, row[i], V * sizeof *rows);
-        first = end + 1;
-    }
-    rows += (NODES + 1) * V;
-    assert_int_equal(spec_session_score(&r->target,
+        assert_works(spec_session_score(&r->draft,
                                         &(spec_score_request){.context = r->context,
                                                               .n_context = r->n,
                                                               .token = token,
                                                               .opt_parent = parent,
-                                                              .n_nodes = n_nodes,
+                                                              .n_nodes = end,
+                                                              .first = first,
                                                               .ret_row = row,
                                                               .scratch = scratch},
-                                        &error),
-                     GSL_SUCCESS);
+                                        &error));
+        for (int i = first; i <= end; i++) memcpy(rows + i * V, row[i], V * sizeof *rows);
+        first = end + 1;
+    }
+    rows += (NODES + 1) * V;
+    assert_works(spec_session_score(&r->target,
+                                    &(spec_score_request){.context = r->context,
+                                                          .n_context = r->n,
+                                                          .token = token,
+                                                          .opt_parent = parent,
+                                                          .n_nodes = n_nodes,
+                                                          .ret_row = row,
+                                                          .scratch = scratch},
+                                    &error));
     for (int i = 0; i <= n_nodes; i++) memcpy(rows + i * V, row[i], V * sizeof *rows);
     if (branches) {
         static const int path[] = {0, 2, 5};
@@ -150,10 +142,8 @@ TEST(a_shared_cache_of_first_layers_gives_the_same_rows_and_is_computed_once)
     counting.store = count_store;
     spec_transformer *target = open_target(&counting);
     spec_model *draft;
-    spec_error error = {""};
-    assert_int_equal(
-        spec_model_open(&draft, "layers?exit=2", &target->head, spec_test_context(0), &error),
-        GSL_SUCCESS);
+    assert_works(
+        spec_model_open(&draft, "layers?exit=2", &target->head, spec_test_context(0), &error));
     for (int branches = 0; branches <= 1; branches++) {
         static double alone[ROUNDS][ROWS], shared[ROUNDS][ROWS];
         memset(alone, 0, sizeof alone);
@@ -189,10 +179,8 @@ TEST(a_shared_cache_behind_skipped_sublayers_depends_on_the_text_alone)
 {
     spec_transformer *target = open_target(spec_test_context(0)->cpu);
     spec_model *draft;
-    spec_error error = {""};
-    assert_int_equal(
-        spec_model_open(&draft, "layers?skip=0f.1a", &target->head, spec_test_context(0), &error),
-        GSL_SUCCESS);
+    assert_works(
+        spec_model_open(&draft, "layers?skip=0f.1a", &target->head, spec_test_context(0), &error));
     static double after[ROWS], fresh[ROWS], alone[ROWS];
     reading r, f;
     open_reading(&r, draft, &target->head, true);
@@ -212,13 +200,12 @@ TEST(a_shared_cache_behind_skipped_sublayers_depends_on_the_text_alone)
         if (i % 4 == 3) { /* first the target reads another text */
             const double *row;
             double scratch[V];
-            assert_int_equal(spec_session_score(&r.target,
-                                                &(spec_score_request){.context = r.context,
-                                                                      .n_context = r.n - 2,
-                                                                      .ret_row = &row,
-                                                                      .scratch = scratch},
-                                                &error),
-                             GSL_SUCCESS);
+            assert_works(spec_session_score(&r.target,
+                                            &(spec_score_request){.context = r.context,
+                                                                  .n_context = r.n - 2,
+                                                                  .ret_row = &row,
+                                                                  .scratch = scratch},
+                                            &error));
         }
         go_round(&r, branches, after);
         assert_memory_equal(after, fresh, sizeof after);
@@ -237,7 +224,6 @@ TEST(a_skipped_sublayer_is_one_that_adds_nothing)
     spec_transformer *target = open_target(spec_test_context(0)->cpu);
     for (int skipped = 0; skipped < 2 * LAYERS; skipped++) {
         static double with[ROWS], without[ROWS];
-        spec_error error = {""};
         spec_model *draft;
         char spec[32];
         spec_transformer *zeroed = open_target(spec_test_context(0)->cpu);
@@ -246,12 +232,10 @@ TEST(a_skipped_sublayer_is_one_that_adds_nothing)
         memset((void *)out->data, 0,
                (size_t)out->rows * spec_tensor_row_bytes(out->type, out->cols));
         spec_weights_free(&zeroed->own_weights);
-        assert_int_equal(spec_weights_init(&zeroed->own_weights, &zeroed->own_checkpoint,
-                                           SPEC_TENSOR_TYPES, spec_test_context(0)->cpu, &error),
-                         GSL_SUCCESS);
+        assert_works(spec_weights_init(&zeroed->own_weights, &zeroed->own_checkpoint,
+                                       SPEC_TENSOR_TYPES, spec_test_context(0)->cpu, &error));
         snprintf(spec, sizeof spec, "layers?skip=%d%c", skipped / 2, "af"[skipped % 2]);
-        assert_int_equal(spec_model_open(&draft, spec, &target->head, spec_test_context(0), &error),
-                         GSL_SUCCESS);
+        assert_works(spec_model_open(&draft, spec, &target->head, spec_test_context(0), &error));
         reading r;
         for (int branches = 0; branches <= 1; branches++) {
             memset(with, 0, sizeof with);
@@ -281,7 +265,7 @@ static void row_of(double *ret_row, const char *spec, const spec_model *opt_targ
     const int context[] = {3, 1, 4, 1, 5};
     if (spec_model_open(&model, spec, opt_target, spec_test_context(0), &error) != GSL_SUCCESS)
         fail_msg("%s: %s", spec, error.text);
-    assert_int_equal(spec_session_init(&session, model, &error), GSL_SUCCESS);
+    assert_works(spec_session_init(&session, model, &error));
     const double *row = spec_session_row(&session, context, 5, scratch, &error);
     assert_non_null(row);
     memcpy(ret_row, row, V * sizeof *row);
@@ -292,10 +276,8 @@ static void row_of(double *ret_row, const char *spec, const spec_model *opt_targ
 TEST(layers_and_types_are_what_their_specs_say)
 {
     spec_model *target;
-    spec_error error = {""};
     double whole[V], same[V], other[V];
-    assert_int_equal(spec_model_open(&target, target_spec, NULL, spec_test_context(0), &error),
-                     GSL_SUCCESS);
+    assert_works(spec_model_open(&target, target_spec, NULL, spec_test_context(0), &error));
     row_of(whole, target_spec, NULL);
     static const char *const all[] = {"layers", "layers?exit=3",
                                       "layers?exit=0&skip=none&of=target", "quantised?type=f32"};
@@ -329,9 +311,8 @@ TEST(layers_and_types_are_what_their_specs_say)
 
     /* A draft has its own temperature. */
     spec_model *cold;
-    assert_int_equal(
-        spec_model_open(&cold, "layers?exit=2&temperature=0", target, spec_test_context(0), &error),
-        GSL_SUCCESS);
+    assert_works(spec_model_open(&cold, "layers?exit=2&temperature=0", target, spec_test_context(0),
+                                 &error));
     assert_true(cold->one_hot);
     assert_int_equal(cold->vocab, V);
     assert_int_equal(cold->window, target->window);
@@ -342,29 +323,25 @@ TEST(layers_and_types_are_what_their_specs_say)
 TEST(a_draft_of_a_wrapped_target_is_of_the_model_inside)
 {
     spec_model *target, *draft;
-    spec_error error = {""};
     char spec[128];
     double inside[V], whole[V];
     reading r;
     snprintf(spec, sizeof spec, "%s&temperature=0.7&top_k=3", target_spec);
-    assert_int_equal(spec_model_open(&target, spec, NULL, spec_test_context(0), &error),
-                     GSL_SUCCESS);
+    assert_works(spec_model_open(&target, spec, NULL, spec_test_context(0), &error));
     row_of(inside, "layers", target);
     row_of(whole, target_spec, NULL);
     assert_memory_equal(inside, whole, sizeof whole);
-    assert_int_equal(
-        spec_model_open(&draft, "layers?exit=1&top_p=0.9", target, spec_test_context(0), &error),
-        GSL_SUCCESS);
+    assert_works(
+        spec_model_open(&draft, "layers?exit=1&top_p=0.9", target, spec_test_context(0), &error));
     open_reading(&r, draft, target, true); /* through the wrappers of both */
     double rows[ROWS];
     for (int i = 0; i < 5; i++) go_round(&r, false, rows);
     close_reading(&r);
     spec_model_close(draft);
-    assert_int_equal(spec_model_open(&draft, "quantised", target, spec_test_context(0), &error),
-                     GSL_SUCCESS);
+    assert_works(spec_model_open(&draft, "quantised", target, spec_test_context(0), &error));
     spec_session one, other;
-    assert_int_equal(spec_session_init(&one, draft, &error), GSL_SUCCESS);
-    assert_int_equal(spec_session_init(&other, target, &error), GSL_SUCCESS);
+    assert_works(spec_session_init(&one, draft, &error));
+    assert_works(spec_session_init(&other, target, &error));
     assert_false(spec_session_share(&one, &other)); /* other weights */
     spec_session_free(&one);
     spec_session_free(&other);
@@ -398,19 +375,16 @@ TEST(bad_specs_are_refused_with_a_line)
     };
     spec_model *target, *draft, *zipf;
     spec_error error = {""};
-    assert_int_equal(spec_model_open(&target, target_spec, NULL, spec_test_context(0), &error),
-                     GSL_SUCCESS);
+    assert_works(spec_model_open(&target, target_spec, NULL, spec_test_context(0), &error));
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(spec_model_open(&draft, bad[i].spec, target, spec_test_context(0), &error),
                          GSL_EINVAL);
         if (strstr(error.text, bad[i].says) == NULL) fail_msg("%s: '%s'", bad[i].spec, error.text);
         assert_null(draft);
     }
-    assert_int_equal(spec_model_open(&zipf, "zipf?V=11", NULL, spec_test_context(0), &error),
-                     GSL_SUCCESS);
-    assert_int_equal(spec_model_open(&draft, "layers?exit=1", zipf, spec_test_context(0), &error),
-                     GSL_EINVAL);
-    assert_non_null(strstr(error.text, "zipf"));
+    assert_works(spec_model_open(&zipf, "zipf?V=11", NULL, spec_test_context(0), &error));
+    assert_fails_with(spec_model_open(&draft, "layers?exit=1", zipf, spec_test_context(0), &error),
+                      GSL_EINVAL, "zipf");
     assert_int_equal(spec_model_open(&draft, "quantised", NULL, spec_test_context(0), &error),
                      GSL_EINVAL);
     spec_model_close(zipf);

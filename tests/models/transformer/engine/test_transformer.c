@@ -221,26 +221,24 @@ TEST(a_text_beyond_the_context_is_refused)
                                                               .scratch = f.scratch},
                                         &error),
                      GSL_EINVAL);
-    assert_int_equal(spec_session_score(&f.used,
-                                        &(spec_score_request){.context = text,
-                                                              .n_context = window - 3,
-                                                              .token = text,
-                                                              .n_nodes = 3,
-                                                              .ret_row = f.row,
-                                                              .scratch = f.scratch},
-                                        &error),
-                     GSL_SUCCESS);
+    assert_works(spec_session_score(&f.used,
+                                    &(spec_score_request){.context = text,
+                                                          .n_context = window - 3,
+                                                          .token = text,
+                                                          .n_nodes = 3,
+                                                          .ret_row = f.row,
+                                                          .scratch = f.scratch},
+                                    &error));
     const int bush[] = {-1, -1, -1};
-    assert_int_equal(spec_session_score(&f.used,
-                                        &(spec_score_request){.context = text,
-                                                              .n_context = window - 1,
-                                                              .token = text,
-                                                              .opt_parent = bush,
-                                                              .n_nodes = 3,
-                                                              .ret_row = f.row,
-                                                              .scratch = f.scratch},
-                                        &error),
-                     GSL_SUCCESS);
+    assert_works(spec_session_score(&f.used,
+                                    &(spec_score_request){.context = text,
+                                                          .n_context = window - 1,
+                                                          .token = text,
+                                                          .opt_parent = bush,
+                                                          .n_nodes = 3,
+                                                          .ret_row = f.row,
+                                                          .scratch = f.scratch},
+                                    &error));
     close_fixture(&f);
 }
 

@@ -123,11 +123,10 @@ static inline const char *spec_of(const char *kind, const char *name)
 static inline void load(spec_checkpoint *ret, const char *spec)
 {
     spec_settings settings;
-    spec_error error = {""};
-    assert_int_equal(spec_settings_init(&settings, spec, &error), GSL_SUCCESS);
-    if ((strncmp(spec, "gguf", 4) == 0 ? spec_checkpoint_load_gguf : spec_checkpoint_load_llama2c)(
-            ret, &settings, spec_test_pool(0), &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_settings_init(&settings, spec, &error));
+    assert_works((strncmp(spec, "gguf", 4) == 0
+                      ? spec_checkpoint_load_gguf
+                      : spec_checkpoint_load_llama2c)(ret, &settings, spec_test_pool(0), &error));
     spec_settings_free(&settings);
 }
 

@@ -20,10 +20,8 @@ TEST(a_model_of_llama2c_becomes_the_same_of_gguf)
         for (const spec_type_recipe *recipe = spec_type_recipes; recipe->name != NULL; recipe++) {
             spec_checkpoint before, after;
             spec_conversion counted;
-            spec_error error = {""};
             const char *spec = spec_of("llama2c", file[has_output]);
-            if (convert_by(&counted, in_folder("a.gguf"), spec, recipe, &error) != GSL_SUCCESS)
-                fail_msg("%s", error.text);
+            assert_works(convert_by(&counted, in_folder("a.gguf"), spec, recipe, &error));
             load(&before, spec);
             load(&after, spec_of("gguf", "a.gguf"));
             assert_same_model(&before, &after,
@@ -230,16 +228,14 @@ TEST(an_interrupted_conversion_leaves_nothing_behind)
 {
     spec_settings settings;
     spec_conversion counted;
-    spec_error error = {""};
     const volatile int stop = 1;
     unlink(in_folder("b.gguf"));
     assert_int_equal(spec_settings_init(&settings, spec_of("llama2c", "tied.bin"), NULL),
                      GSL_SUCCESS);
-    assert_int_equal(spec_conversion_write(&counted, in_folder("b.gguf"), &settings,
-                                           spec_type_recipe_find("f32"),
-                                           &(spec_conversion_watch){.opt_stop = &stop}, &error),
-                     GSL_EFAILED);
-    assert_string_equal(error.text, "interrupted");
+    assert_fails(spec_conversion_write(&counted, in_folder("b.gguf"), &settings,
+                                       spec_type_recipe_find("f32"),
+                                       &(spec_conversion_watch){.opt_stop = &stop}, &error),
+                 GSL_EFAILED, "interrupted");
     assert_int_not_equal(access(in_folder("b.gguf"), F_OK), 0);
     spec_settings_free(&settings);
 }
@@ -269,7 +265,6 @@ TEST(its_size_is_announced_to_the_byte_and_may_be_refused)
     static const spec_tensor_type types[] = {SPEC_TENSOR_F32, SPEC_TENSOR_Q8_0, SPEC_TENSOR_Q4_0};
     spec_settings settings;
     spec_conversion counted;
-    spec_error error = {""};
     audience of = {0};
     const spec_listener listener = {hear_share, &of};
     const spec_conversion_watch watch = {
@@ -279,21 +274,18 @@ TEST(its_size_is_announced_to_the_byte_and_may_be_refused)
     for (int i = 0; i < 3; i++) {
         struct stat info;
         of = (audience){0};
-        assert_int_equal(
-            spec_conversion_write(&counted, in_folder("b.gguf"), &settings,
-                                  spec_type_recipe_find(spec_tensor_type_names[types[i]]), &watch,
-                                  &error),
-            0);
+        assert_works(spec_conversion_write(&counted, in_folder("b.gguf"), &settings,
+                                           spec_type_recipe_find(spec_tensor_type_names[types[i]]),
+                                           &watch, &error));
         assert_int_equal(stat(in_folder("b.gguf"), &info), 0);
         assert_int_equal(of.bytes, info.st_size);
         assert_true(of.share > 0.9);
     }
     unlink(in_folder("b.gguf"));
     of = (audience){.refuses = true};
-    assert_int_equal(spec_conversion_write(&counted, in_folder("b.gguf"), &settings,
-                                           spec_type_recipe_find("f32"), &watch, &error),
-                     GSL_EFAILED);
-    assert_string_equal(error.text, "too much");
+    assert_fails(spec_conversion_write(&counted, in_folder("b.gguf"), &settings,
+                                       spec_type_recipe_find("f32"), &watch, &error),
+                 GSL_EFAILED, "too much");
     assert_int_not_equal(access(in_folder("b.gguf"), F_OK), 0);
     spec_settings_free(&settings);
 }

@@ -67,10 +67,9 @@ TEST(tensors_lie_where_they_say)
 {
     image file = {0};
     spec_gguf gguf;
-    spec_error error = {""};
     for (uint32_t alignment = 1; alignment <= 64; alignment *= 2) {
         make_tensors(&file, alignment);
-        if (open_image(&gguf, &file, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+        assert_works(open_image(&gguf, &file, &error));
         assert_int_equal(gguf.n_tensors, 3);
         const spec_gguf_tensor *a = spec_gguf_find_tensor(&gguf, "a"),
                                *b = spec_gguf_find_tensor(&gguf, "b");
@@ -159,7 +158,7 @@ TEST(a_file_that_is_cut_short_is_refused)
             fail_msg("%zu bytes: %s", file.length, error.text);
     }
     file.length = whole;
-    assert_int_equal(open_image(&gguf, &file, &error), GSL_SUCCESS);
+    assert_works(open_image(&gguf, &file, &error));
     spec_gguf_free(&gguf);
     make_tensors(&file, 32);
     put(&file, "x", 1);

@@ -109,8 +109,7 @@ static int load(spec_checkpoint *ret, const char *architecture, const extra *val
 
 static void reads(spec_checkpoint *ret, const char *architecture, const extra *value)
 {
-    spec_error error = {""};
-    if (load(ret, architecture, value, LAYERS, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(load(ret, architecture, value, LAYERS, &error));
 }
 
 static void refused(const char *architecture, const extra *value, const char *line)
@@ -202,14 +201,13 @@ TEST(ropes_are_scaled_without_a_window_alone)
 TEST(scales_are_read)
 {
     spec_checkpoint c;
-    spec_error error;
     reads(&c, "gemma3",
           WITH({"gemma3.attention.scale", F32, 0.25, NULL, 0},
                {"gemma3.final_logit_softcapping", F32, 30, NULL, 0}));
     assert_true(c.shape.query_scale == 0.25f && c.shape.logit_cap == 30.0f);
     spec_checkpoint_free(&c);
     /* the 62 layers of 27B: 1/sqrt(dim/n_heads), not 1/sqrt(head_dim) */
-    assert_int_equal(load(&c, "gemma3", WITH({0}), 62, &error), GSL_SUCCESS);
+    assert_works(load(&c, "gemma3", WITH({0}), 62, &error));
     assert_true(c.shape.query_scale == (float)(1.0 / sqrt(8.0)));
     spec_checkpoint_free(&c);
 }
@@ -278,7 +276,6 @@ static void same_rope(const spec_rope *a, const spec_rope *b, int head_dim)
 TEST(a_written_model_reads_the_same)
 {
     spec_checkpoint first, again;
-    spec_error error = {""};
     spec_settings settings;
     char spec[80];
     int kept;
@@ -295,12 +292,10 @@ TEST(a_written_model_reads_the_same)
                   : WITH(window, base, {"gemma3.attention.scale", F32, 0.27, NULL, 0},
                          {"gemma3.final_logit_softcapping", F32, 23.85, NULL, 0}));
         /* the file being read is mapped: the new one takes its name */
-        assert_int_equal(spec_gguf_model_write(&kept, &first, &(spec_gguf_model_vocabulary){0},
-                                               path, NULL, &error),
-                         GSL_SUCCESS);
-        assert_int_equal(spec_settings_init(&settings, spec, &error), GSL_SUCCESS);
-        if (spec_checkpoint_load_gguf(&again, &settings, NULL, &error) != GSL_SUCCESS)
-            fail_msg("%s", error.text);
+        assert_works(spec_gguf_model_write(&kept, &first, &(spec_gguf_model_vocabulary){0}, path,
+                                           NULL, &error));
+        assert_works(spec_settings_init(&settings, spec, &error));
+        assert_works(spec_checkpoint_load_gguf(&again, &settings, NULL, &error));
         spec_settings_free(&settings);
         const spec_shape *a = &first.shape, *b = &again.shape;
         assert_true(a->window == 7 && b->window == 7 && a->query_scale == b->query_scale &&

@@ -163,7 +163,7 @@ static void write_model(const wish *w)
                               .vocab = VOCAB};
     spec_gguf_writer writer;
     spec_error error = {""};
-    assert_int_equal(spec_gguf_writer_init(&writer, &error), GSL_SUCCESS);
+    assert_works(spec_gguf_writer_init(&writer, &error));
     add_values(&writer, w);
     for (int pass = 0; pass < 2; pass++) {
         if (pass == 1 && spec_gguf_writer_open(&writer, path, &error) != GSL_SUCCESS)
@@ -186,8 +186,7 @@ static void write_model(const wish *w)
                 for (int r = 0; r < tensor.rows && pass == 1; r++)
                     spec_gguf_writer_data(&writer, row,
                                           spec_tensor_row_bytes(tensor.type, tensor.cols));
-                if (pass == 1)
-                    assert_int_equal(spec_gguf_writer_tensor_end(&writer, &error), GSL_SUCCESS);
+                if (pass == 1) assert_works(spec_gguf_writer_tensor_end(&writer, &error));
             }
         }
         const char *extra = w->has_freqs ? "rope_freqs.weight" : was_changed ? NULL : w->tensor;
@@ -196,10 +195,9 @@ static void write_model(const wish *w)
         if (extra != NULL && pass == 0) spec_gguf_writer_tensor(&writer, extra, w->type, 1, cols);
         if (extra != NULL && pass == 1)
             spec_gguf_writer_data(&writer, freqs, spec_tensor_row_bytes(w->type, cols));
-        if (extra != NULL && pass == 1)
-            assert_int_equal(spec_gguf_writer_tensor_end(&writer, &error), GSL_SUCCESS);
+        if (extra != NULL && pass == 1) assert_works(spec_gguf_writer_tensor_end(&writer, &error));
     }
-    if (spec_gguf_writer_close(&writer, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_gguf_writer_close(&writer, &error));
     spec_gguf_writer_free(&writer);
 }
 
@@ -216,9 +214,8 @@ static int load(spec_checkpoint *ret, const char *keys, spec_error *error)
 
 static void loads(spec_checkpoint *ret, const wish *w)
 {
-    spec_error error = {""};
     write_model(w);
-    if (load(ret, "", &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(load(ret, "", &error));
 }
 
 /* ---- valid models ---------------------------------------------------------------------------- */
@@ -226,7 +223,6 @@ static void loads(spec_checkpoint *ret, const wish *w)
 TEST(a_model_is_read_as_it_was_written)
 {
     spec_checkpoint model;
-    spec_error error = {""};
     float row[DIM];
     loads(&model, &(wish){.is_untied = true});
     const spec_shape *shape = &model.shape;
@@ -249,7 +245,7 @@ TEST(a_model_is_read_as_it_was_written)
     spec_tensor_decode_row(row, &model.layer[1].key, KV_HEADS * HEAD - 1);
     for (int i = 0; i < DIM; i++) assert_true(row[i] == 0.5f);
     spec_checkpoint_free(&model);
-    assert_int_equal(load(&model, "?context=5", &error), GSL_SUCCESS);
+    assert_works(load(&model, "?context=5", &error));
     assert_int_equal(model.shape.context, 5);
     spec_checkpoint_free(&model);
     loads(&model, &(wish){0});

@@ -31,10 +31,8 @@ typedef struct {
 static void load_random(spec_checkpoint *ret)
 {
     spec_settings settings;
-    spec_error error;
-    assert_int_equal(spec_settings_init(&settings, SHAPE, &error), GSL_SUCCESS);
-    assert_int_equal(spec_checkpoint_load_random(ret, &settings, spec_test_pool(0), &error),
-                     GSL_SUCCESS);
+    assert_works(spec_settings_init(&settings, SHAPE, &error));
+    assert_works(spec_checkpoint_load_random(ret, &settings, spec_test_pool(0), &error));
     spec_settings_free(&settings);
     spec_checkpoint_draw(ret);
 }
@@ -67,17 +65,15 @@ static void write_model(const char *path, const spec_shape *claimed, const wish 
 {
     spec_gguf_writer writer;
     spec_checkpoint model;
-    spec_error error;
     load_random(&model);
-    assert_int_equal(spec_gguf_writer_init(&writer, &error), GSL_SUCCESS);
+    assert_works(spec_gguf_writer_init(&writer, &error));
     spec_gguf_model_shape(&writer, model.opt_architecture->name, claimed);
-    assert_int_equal(spec_gguf_model_pieces(&writer, &model, &(spec_tokenizer_data){0}, &error),
-                     GSL_SUCCESS);
+    assert_works(spec_gguf_model_pieces(&writer, &model, &(spec_tokenizer_data){0}, &error));
     if (w->type == U32) spec_gguf_writer_u32(&writer, w->key, (uint32_t)w->number);
     if (w->type == F32) spec_gguf_writer_f32(&writer, w->key, (float)w->number);
     if (w->type == BOOL) spec_gguf_writer_bool(&writer, w->key, w->number != 0.0);
     for (int data = 0; data < 2; data++) {
-        if (data) assert_int_equal(spec_gguf_writer_open(&writer, path, &error), GSL_SUCCESS);
+        if (data) assert_works(spec_gguf_writer_open(&writer, path, &error));
         for (int i = 0; i < SPEC_PARTS; i++) {
             const spec_part part = (spec_part)i;
             for (int layer = 0; layer < spec_checkpoint_parts_copies(part, &model.shape); layer++) {
@@ -90,7 +86,7 @@ static void write_model(const char *path, const spec_shape *claimed, const wish 
             }
         }
     }
-    assert_int_equal(spec_gguf_writer_close(&writer, &error), GSL_SUCCESS);
+    assert_works(spec_gguf_writer_close(&writer, &error));
     spec_gguf_writer_free(&writer);
     spec_checkpoint_free(&model);
 }
@@ -140,16 +136,14 @@ TEST(a_quantised_mixture_keeps_its_routers)
 {
     spec_settings settings;
     spec_conversion counted;
-    spec_error error;
     spec_gguf gguf;
     const spec_shape shape = shape_of_random();
     write_model("whole.gguf", &shape, &(wish){.type = NONE});
-    assert_int_equal(spec_settings_init(&settings, "gguf:whole.gguf", &error), GSL_SUCCESS);
-    if (spec_conversion_write(&counted, "q8_0.gguf", &settings, spec_type_recipe_find("q8_0"), NULL,
-                              &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_settings_init(&settings, "gguf:whole.gguf", &error));
+    assert_works(spec_conversion_write(&counted, "q8_0.gguf", &settings,
+                                       spec_type_recipe_find("q8_0"), NULL, &error));
     spec_settings_free(&settings);
-    assert_int_equal(spec_gguf_init(&gguf, "q8_0.gguf", &error), GSL_SUCCESS);
+    assert_works(spec_gguf_init(&gguf, "q8_0.gguf", &error));
     const spec_gguf_tensor *down = spec_gguf_find_tensor(&gguf, "blk.1.ffn_down_exps.weight"),
                            *router = spec_gguf_find_tensor(&gguf, "blk.1.ffn_gate_inp.weight");
     assert_non_null(down);
@@ -269,13 +263,11 @@ TEST(biases_of_many_experts_are_written)
                                   .biased_experts = true};
     spec_checkpoint model;
     spec_gguf gguf;
-    spec_error error;
     int kept;
     make_odd_checkpoint(&model, &form, SPEC_TENSOR_F32);
-    assert_int_equal(spec_gguf_model_write(&kept, &model, &(spec_gguf_model_vocabulary){0},
-                                           "many.gguf", NULL, &error),
-                     GSL_SUCCESS);
-    assert_int_equal(spec_gguf_init(&gguf, "many.gguf", &error), GSL_SUCCESS);
+    assert_works(spec_gguf_model_write(&kept, &model, &(spec_gguf_model_vocabulary){0}, "many.gguf",
+                                       NULL, &error));
+    assert_works(spec_gguf_init(&gguf, "many.gguf", &error));
     const spec_gguf_tensor *found = spec_gguf_find_tensor(&gguf, name);
     assert_non_null(found);
     assert_int_equal(found->tensor.cols, EXPERTS);

@@ -22,30 +22,29 @@ TEST(values_of_every_type_are_read)
     make_values(&file);
     for (uint32_t version = 2; version <= 3; version++) {
         memcpy(file.bytes + 4, &version, 4);
-        if (open_image(&gguf, &file, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+        assert_works(open_image(&gguf, &file, &error));
         for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++) {
             const int status =
                 spec_gguf_value_integer(&n, &gguf, whole[i].key, 77, -100, 100000, &error);
             assert_int_equal(status, GSL_SUCCESS);
             assert_int_equal(n, whole[i].value);
         }
-        assert_int_equal(spec_gguf_value_real(&x, &gguf, "f32", 0.0, &error), GSL_SUCCESS);
+        assert_works(spec_gguf_value_real(&x, &gguf, "f32", 0.0, &error));
         assert_true(x == (double)0.27f);
-        assert_int_equal(spec_gguf_value_real(&x, &gguf, "f64", 0.0, &error), GSL_SUCCESS);
+        assert_works(spec_gguf_value_real(&x, &gguf, "f64", 0.0, &error));
         assert_true(x == 2.385);
-        assert_int_equal(spec_gguf_value_real(&x, &gguf, "absent", 0.5, &error), GSL_SUCCESS);
+        assert_works(spec_gguf_value_real(&x, &gguf, "absent", 0.5, &error));
         assert_true(x == 0.5);
-        assert_int_equal(spec_gguf_value_bool(&is, &gguf, "yes", false, &error), GSL_SUCCESS);
+        assert_works(spec_gguf_value_bool(&is, &gguf, "yes", false, &error));
         assert_true(is);
-        assert_int_equal(spec_gguf_value_bool(&is, &gguf, "no", true, &error), GSL_SUCCESS);
+        assert_works(spec_gguf_value_bool(&is, &gguf, "no", true, &error));
         assert_false(is);
-        assert_int_equal(spec_gguf_value_bool(&is, &gguf, "absent", true, &error), GSL_SUCCESS);
+        assert_works(spec_gguf_value_bool(&is, &gguf, "absent", true, &error));
         assert_true(is);
-        assert_int_equal(spec_gguf_value_text(&text, &gguf, "text", "", &error), GSL_SUCCESS);
+        assert_works(spec_gguf_value_text(&text, &gguf, "text", "", &error));
         assert_int_equal(text.length, 5);
         assert_memory_equal(text.bytes, "caf\xc3\xa9", 5);
-        assert_int_equal(spec_gguf_value_text(&text, &gguf, "absent", "default", &error),
-                         GSL_SUCCESS);
+        assert_works(spec_gguf_value_text(&text, &gguf, "absent", "default", &error));
         assert_int_equal(text.length, 7);
         spec_gguf_free(&gguf);
         spec_gguf_free(&gguf);

@@ -149,11 +149,10 @@ TEST(a_checkpoint_of_version_0_is_read_in_its_order)
 {
     image file;
     spec_checkpoint model;
-    spec_error error = {""};
     for (int has_output = 0; has_output < 2; has_output++) {
         make_v0(&file, has_output);
         write_file("a.bin", file.bytes, file.length);
-        assert_int_equal(load(&model, "a.bin", "", &error), GSL_SUCCESS);
+        assert_works(load(&model, "a.bin", "", &error));
         const spec_checkpoint_layer *layer = model.layer;
         size_t at = 28;
         follows(&at, &model.embedding, VOCAB, DIM);
@@ -183,11 +182,10 @@ TEST(a_checkpoint_of_version_1_is_read_in_its_order)
 {
     image file;
     spec_checkpoint model;
-    spec_error error = {""};
     for (int has_output = 0; has_output < 2; has_output++) {
         make_v1(&file, has_output);
         write_file("a.bin", file.bytes, file.length);
-        assert_int_equal(load(&model, "a.bin", "", &error), GSL_SUCCESS);
+        assert_works(load(&model, "a.bin", "", &error));
         const spec_checkpoint_layer *layer = model.layer;
         size_t at = 256;
         for (int i = 0; i < LAYERS; i++) follows(&at, &layer[i].attention_norm, 1, DIM);
@@ -210,10 +208,9 @@ TEST(shape_and_keys_are_as_they_are_given)
 {
     image file;
     spec_checkpoint model;
-    spec_error error = {""};
     make_v0(&file, true);
     write_file("a.bin", file.bytes, file.length);
-    assert_int_equal(load(&model, "a.bin", "", &error), GSL_SUCCESS);
+    assert_works(load(&model, "a.bin", "", &error));
     const spec_shape *shape = &model.shape;
     assert_int_equal(shape->dim, DIM);
     assert_int_equal(shape->ffn_dim, FFN);
@@ -231,18 +228,18 @@ TEST(shape_and_keys_are_as_they_are_given)
     assert_true(model.ends.n == 1 && model.ends.token[0] == 1);
     assert_null(model.opt_tokenizer);
     spec_checkpoint_free(&model);
-    assert_int_equal(load(&model, "a.bin", "?end=-1&context=4", &error), GSL_SUCCESS);
+    assert_works(load(&model, "a.bin", "?end=-1&context=4", &error));
     assert_int_equal(model.ends.n, 0);
     assert_int_equal(model.shape.context, 4);
     spec_checkpoint_free(&model);
-    assert_int_equal(load(&model, "a.bin", "?end=9&context=100", &error), GSL_SUCCESS);
+    assert_works(load(&model, "a.bin", "?end=9&context=100", &error));
     assert_true(model.ends.n == 1 && model.ends.token[0] == 9);
     assert_int_equal(model.shape.context, CONTEXT);
     spec_checkpoint_free(&model);
-    assert_int_equal(load(&model, "a.bin", "?end=10", &error), GSL_EINVAL);
-    assert_int_equal(load(&model, "a.bin", "?context=-1", &error), GSL_EINVAL);
-    assert_int_equal(load(&model, "a.bin", "?context=1", &error), GSL_EINVAL);
-    assert_string_equal(error.text, "llama2c: context=1 leaves no room for a text");
+    assert_status(load(&model, "a.bin", "?end=10", &error), GSL_EINVAL);
+    assert_status(load(&model, "a.bin", "?context=-1", &error), GSL_EINVAL);
+    assert_fails(load(&model, "a.bin", "?context=1", &error), GSL_EINVAL,
+                 "llama2c: context=1 leaves no room for a text");
 }
 
 /* ---- invalid files --------------------------------------------------------------------------- */
@@ -338,9 +335,8 @@ TEST(other_files_are_refused_at_once)
     assert_int_equal(mkfifo(in_folder("fifo"), 0600), 0);
     refused("fifo", "", "fifo: is not a regular file");
     spec_checkpoint model;
-    spec_error error = {""};
-    assert_int_equal(load(&model, "/dev/zero", "", &error), GSL_EINVAL);
-    assert_string_equal(error.text, "/dev/zero: is not a regular file");
+    assert_fails(load(&model, "/dev/zero", "", &error), GSL_EINVAL,
+                 "/dev/zero: is not a regular file");
     if (geteuid() == 0) return; /* root may read everything */
     write_file("shut", "x", 1);
     chmod(in_folder("shut"), 0);
@@ -462,14 +458,13 @@ TEST(the_checkpoints_of_others_are_read)
 {
     char path[256];
     spec_checkpoint model;
-    spec_error error = {""};
     spec_test_data(path, sizeof path, "stories260K/stories260K.bin");
-    if (load(&model, path, "", &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(load(&model, path, "", &error));
     assert_int_equal(model.shape.dim, 64);
     assert_int_equal(model.shape.vocab, 512);
     spec_checkpoint_free(&model);
     spec_test_data(path, sizeof path, "babyllama/target.bin");
-    if (load(&model, path, "", &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(load(&model, path, "", &error));
     assert_int_equal(model.shape.n_kv_heads, 4);
     spec_checkpoint_free(&model);
 }

@@ -14,10 +14,8 @@ static spec_model *open_model(const char *path, const char *settings)
 {
     char spec[1200];
     spec_model *model;
-    spec_error error;
     snprintf(spec, sizeof spec, "llama2c:%s%s", path, settings);
-    if (spec_model_open(&model, spec, NULL, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_model_open(&model, spec, NULL, spec_test_context(0), &error));
     return model;
 }
 
@@ -172,7 +170,7 @@ TEST(the_greedy_text_is_that_of_llama2c)
     int token[N];
     size_t length = 0;
     double *scratch = reference_vector(model->vocab);
-    assert_int_equal(spec_session_init(&session, model, &error), GSL_SUCCESS);
+    assert_works(spec_session_init(&session, model, &error));
     for (size_t n = 0; n < N; n++) {
         const double *row = spec_session_row(&session, token, n, scratch, &error);
         assert_non_null(row);
@@ -200,13 +198,12 @@ TEST(target_and_draft_agree_as_known)
     const int vocab = model[0]->vocab;
     FILE *file = fopen(text_path, "r");
     spec_session session[2];
-    spec_error error;
     double *scratch[2], overlap = 0.0;
     const double *row[2][LETTERS + 1];
     int rows = 0, agree = 0;
     assert_non_null(file);
     for (int m = 0; m < 2; m++) {
-        assert_int_equal(spec_session_init(&session[m], model[m], &error), GSL_SUCCESS);
+        assert_works(spec_session_init(&session[m], model[m], &error));
         scratch[m] = reference_vector((LETTERS + 1) * vocab);
     }
     for (int s = 0; s < STORIES_READ;) {
@@ -216,13 +213,11 @@ TEST(target_and_draft_agree_as_known)
         size_t n = spec_transformer_tokenize(model[0], story, strlen(story), token, LETTERS);
         if (n > LETTERS) n = LETTERS;
         for (int m = 0; m < 2; m++) {
-            assert_int_equal(spec_session_score(&session[m],
-                                                &(spec_score_request){.token = token,
-                                                                      .n_nodes = (int)n,
-                                                                      .ret_row = row[m],
-                                                                      .scratch = scratch[m]},
-                                                &error),
-                             GSL_SUCCESS);
+            assert_works(spec_session_score(
+                &session[m],
+                &(spec_score_request){
+                    .token = token, .n_nodes = (int)n, .ret_row = row[m], .scratch = scratch[m]},
+                &error));
         }
         for (size_t i = 0; i <= n; i++, rows++) {
             int best[2] = {0, 0};
@@ -264,11 +259,10 @@ TEST(four_of_five_layers_agree_as_known)
     FILE *file = fopen(text_path, "r");
     int agree = 0;
     assert_non_null(file);
-    assert_int_equal(spec_model_open(&draft, "layers?of=target&exit=4&temperature=0", target,
-                                     spec_test_context(0), &error),
-                     GSL_SUCCESS);
-    assert_int_equal(spec_session_init(&session[0], target, &error), GSL_SUCCESS);
-    assert_int_equal(spec_session_init(&session[1], draft, &error), GSL_SUCCESS);
+    assert_works(spec_model_open(&draft, "layers?of=target&exit=4&temperature=0", target,
+                                 spec_test_context(0), &error));
+    assert_works(spec_session_init(&session[0], target, &error));
+    assert_works(spec_session_init(&session[1], draft, &error));
     for (int s = 0; s < TEXTS && fgets(story, sizeof story, file) != NULL;) {
         int token[PROMPT + LETTERS];
         if (strlen(story) < 100) continue;
@@ -277,15 +271,14 @@ TEST(four_of_five_layers_agree_as_known)
             const double *row = spec_session_row(&session[0], token, n, scratch[0], &error);
             for (token[n] = 0; row[token[n]] == 0.0;) token[n]++;
         }
-        assert_int_equal(spec_session_score(&session[1],
-                                            &(spec_score_request){.context = token,
-                                                                  .n_context = PROMPT,
-                                                                  .token = token + PROMPT,
-                                                                  .n_nodes = LETTERS,
-                                                                  .ret_row = rows,
-                                                                  .scratch = scratch[1]},
-                                            &error),
-                         GSL_SUCCESS);
+        assert_works(spec_session_score(&session[1],
+                                        &(spec_score_request){.context = token,
+                                                              .n_context = PROMPT,
+                                                              .token = token + PROMPT,
+                                                              .n_nodes = LETTERS,
+                                                              .ret_row = rows,
+                                                              .scratch = scratch[1]},
+                                        &error));
         for (int i = 0; i < LETTERS; i++) agree += rows[i][token[PROMPT + i]] == 1.0;
         s++;
     }

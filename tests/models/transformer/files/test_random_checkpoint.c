@@ -54,11 +54,10 @@ TEST(weights_have_the_deviation_of_an_initialisation)
         const int dim = spec_tensor_block_weights((spec_tensor_type)type) > 64 ? 256 : 192;
         char spec[256];
         spec_checkpoint model;
-        spec_error error = {""};
         snprintf(spec, sizeof spec,
                  "random?dim=%d&layers=2&heads=4&kv_heads=2&ffn=512&vocab=512&type=%s&seed=%llu",
                  dim, spec_tensor_type_names[type], seed);
-        if (load(&model, spec, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+        assert_works(load(&model, spec, &error));
         check_moments(&model.embedding, 1.0);
         check_moments(&model.output, 1.0 / sqrt(dim));
         check_moments(&model.layer[1].gate, 1.0 / sqrt(dim));
@@ -80,12 +79,11 @@ TEST(weights_have_the_deviation_of_an_initialisation)
 TEST(experts_have_the_deviation_of_an_initialisation)
 {
     spec_checkpoint model;
-    spec_error error = {""};
     char spec[200];
     snprintf(spec, sizeof spec,
              "random?dim=192&layers=2&heads=4&ffn=512&experts=16&type=q4_0&vocab=512&seed=%llu",
              (unsigned long long)spec_test_seed());
-    if (load(&model, spec, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(load(&model, spec, &error));
     assert_int_equal(model.shape.n_active, 2);
     assert_int_equal(model.shape.expert_dim, 256);
     assert_int_equal(model.shape.ffn_dim, 0);

@@ -18,15 +18,13 @@ enum { TOKENS = 30, COLUMNS = 7 };
 static float *logits_of(const spec_checkpoint *checkpoint)
 {
     spec_weights weights;
-    spec_error error;
     int token[TOKENS];
     const int vocab = checkpoint->shape.vocab;
     float *logits = malloc((size_t)TOKENS * (size_t)vocab * sizeof *logits);
     assert_non_null(logits);
     for (int t = 0; t < TOKENS; t++) token[t] = (7 * t * t + 3 * t + 1) % vocab;
-    assert_int_equal(spec_weights_init(&weights, checkpoint, SPEC_TENSOR_TYPES,
-                                       spec_test_context(0)->cpu, &error),
-                     GSL_SUCCESS);
+    assert_works(spec_weights_init(&weights, checkpoint, SPEC_TENSOR_TYPES,
+                                   spec_test_context(0)->cpu, &error));
     engine_pass(logits, &weights, token, TOKENS, COLUMNS);
     spec_weights_free(&weights);
     return logits;
@@ -43,9 +41,7 @@ static void assert_same_logits(const spec_checkpoint *model, const spec_checkpoi
 
 static void widen(spec_checkpoint *ret, const spec_checkpoint *model, int by)
 {
-    spec_error error = {""};
-    if (spec_widening_init(ret, model, by, "model", &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_widening_init(ret, model, by, "model", &error));
     assert_int_equal(ret->shape.dim, by * model->shape.dim);
 }
 
@@ -95,13 +91,11 @@ TEST(a_norm_that_is_not_scaled_is_noticed)
 TEST(other_architectures_are_refused)
 {
     spec_checkpoint model, wide;
-    spec_error error = {""};
     make_odd_checkpoint(&model, &odd_architectures[0], SPEC_TENSOR_F32);
     model.opt_architecture = spec_architecture_find((spec_piece){"gemma3", 6});
-    assert_int_equal(spec_widening_init(&wide, &model, 4, "m.gguf", &error), GSL_EINVAL);
-    assert_string_equal(error.text,
-                        "m.gguf: a model of architecture gemma3 has norms of heads, which "
-                        "widening does not compute: widen one of llama or qwen2");
+    assert_fails(spec_widening_init(&wide, &model, 4, "m.gguf", &error), GSL_EINVAL,
+                 "m.gguf: a model of architecture gemma3 has norms of heads, which "
+                 "widening does not compute: widen one of llama or qwen2");
     assert_null(wide.owned);
     spec_checkpoint_free(&model);
 }
@@ -128,15 +122,13 @@ TEST(a_mixture_of_experts_is_refused)
                                "widening does not compute: widen one of llama or qwen2";
     odd_form form = odd_forms[0];
     spec_checkpoint model, wide;
-    spec_error error = {""};
     form.shape.n_experts = 4;
     form.shape.n_active = 2;
     form.shape.expert_dim = 32;
     form.shape.ffn_dim = 0;
     make_odd_checkpoint(&model, &form, SPEC_TENSOR_F32);
     model.opt_architecture = spec_architecture_find((spec_piece){"qwen3moe", 8});
-    assert_int_equal(spec_widening_init(&wide, &model, 4, "m.gguf", &error), GSL_EINVAL);
-    assert_string_equal(error.text, line);
+    assert_fails(spec_widening_init(&wide, &model, 4, "m.gguf", &error), GSL_EINVAL, line);
     assert_null(wide.layer);
     spec_checkpoint_free(&model);
 }
@@ -145,18 +137,15 @@ TEST(a_mixture_of_experts_is_refused)
 
 static void load(spec_checkpoint *ret, spec_settings *settings, const char *spec, bool is_gguf)
 {
-    spec_error error = {""};
-    assert_int_equal(spec_settings_init(settings, spec, &error), GSL_SUCCESS);
-    if ((is_gguf ? spec_checkpoint_load_gguf : spec_checkpoint_load_llama2c)(
-            ret, settings, spec_test_pool(0), &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_settings_init(settings, spec, &error));
+    assert_works((is_gguf ? spec_checkpoint_load_gguf : spec_checkpoint_load_llama2c)(
+        ret, settings, spec_test_pool(0), &error));
 }
 
 static void widen_story_teller(const char *name, const char *file, int by)
 {
     char folder[1024], spec[1200], text[2][64];
     int kept;
-    spec_error error = {""};
     spec_settings settings, wide_settings;
     spec_checkpoint model, wide, read;
     spec_test_data(folder, sizeof folder, name);
@@ -164,8 +153,7 @@ static void widen_story_teller(const char *name, const char *file, int by)
     load(&model, &settings, spec, false);
     widen(&wide, &model, by);
     const spec_gguf_model_vocabulary vocabulary = {.opt_file = &settings};
-    if (spec_gguf_model_write(&kept, &wide, &vocabulary, "wide.gguf", NULL, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_gguf_model_write(&kept, &wide, &vocabulary, "wide.gguf", NULL, &error));
     spec_checkpoint_free(&wide);
     load(&read, &wide_settings, "gguf:wide.gguf", true);
     assert_same_logits(&model, &read);

@@ -108,18 +108,15 @@ static inline spec_tokenizer_data vocabulary_data(const vocabulary *v, spec_toke
 static inline spec_tokenizer *vocabulary_open(const spec_tokenizer_data *data)
 {
     spec_tokenizer *tokenizer;
-    spec_error error = {""};
-    if (spec_tokenizer_init(&tokenizer, data, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_tokenizer_init(&tokenizer, data, &error));
     return tokenizer;
 }
 
 static inline void vocabulary_fails(const spec_tokenizer_data *data, const char *line)
 {
     spec_tokenizer *tokenizer;
-    spec_error error;
-    assert_int_equal(spec_tokenizer_init(&tokenizer, data, &error), GSL_EINVAL);
+    assert_fails(spec_tokenizer_init(&tokenizer, data, &error), GSL_EINVAL, line);
     assert_null(tokenizer);
-    assert_string_equal(error.text, line);
 }
 
 /* Check the tokens of a text: their bytes, separated by bars, must be as given. */

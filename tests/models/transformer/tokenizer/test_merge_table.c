@@ -35,10 +35,9 @@ TEST(rows_merge_as_the_definition_says)
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
     gsl_rng_set(rng, spec_test_seed());
     spec_merger merger = {0};
-    spec_error error;
     for (int round = 0; round < 300; round++) {
         spec_merge_table table;
-        assert_int_equal(spec_merge_table_init(&table, &error), GSL_SUCCESS);
+        assert_works(spec_merge_table_init(&table, &error));
         const unsigned long symbols = 2 + gsl_rng_uniform_int(rng, 9),
                             ranks = 1 + gsl_rng_uniform_int(rng, 40);
         for (unsigned long i = gsl_rng_uniform_int(rng, symbols * symbols); i > 0; i--) {
@@ -46,7 +45,7 @@ TEST(rows_merge_as_the_definition_says)
                                       .right = (int)gsl_rng_uniform_int(rng, symbols),
                                       .symbol = (int)gsl_rng_uniform_int(rng, symbols),
                                       .rank = (uint32_t)gsl_rng_uniform_int(rng, ranks)};
-            assert_int_equal(spec_merge_table_add(&table, merge, &error), GSL_SUCCESS);
+            assert_works(spec_merge_table_add(&table, merge, &error));
         }
         for (int i = 0; i < 20; i++) {
             int fast[LONGEST], slow[LONGEST];
@@ -67,10 +66,9 @@ TEST(rows_merge_as_the_definition_says)
 TEST(of_two_merges_of_a_pair_the_first_stays)
 {
     spec_merge_table table;
-    spec_error error;
-    assert_int_equal(spec_merge_table_init(&table, &error), GSL_SUCCESS);
-    assert_int_equal(spec_merge_table_add(&table, (spec_merge){1, 2, 3, 7}, &error), GSL_SUCCESS);
-    assert_int_equal(spec_merge_table_add(&table, (spec_merge){1, 2, 4, 0}, &error), GSL_SUCCESS);
+    assert_works(spec_merge_table_init(&table, &error));
+    assert_works(spec_merge_table_add(&table, (spec_merge){1, 2, 3, 7}, &error));
+    assert_works(spec_merge_table_add(&table, (spec_merge){1, 2, 4, 0}, &error));
     assert_int_equal(table.n, 1);
     assert_int_equal(spec_merge_table_find(&table, 1, 2)->symbol, 3);
     assert_null(spec_merge_table_find(&table, 2, 1));
@@ -81,11 +79,10 @@ TEST(of_two_merges_of_a_pair_the_first_stays)
 TEST(it_grows)
 {
     spec_merge_table table;
-    spec_error error;
-    assert_int_equal(spec_merge_table_init(&table, &error), GSL_SUCCESS);
+    assert_works(spec_merge_table_init(&table, &error));
     for (int i = 0; i < 100000; i++) {
         const spec_merge merge = {i % 317, i / 317, i, (uint32_t)i};
-        assert_int_equal(spec_merge_table_add(&table, merge, &error), GSL_SUCCESS);
+        assert_works(spec_merge_table_add(&table, merge, &error));
     }
     for (int i = 0; i < 100000; i++) {
         const spec_merge *merge = spec_merge_table_find(&table, i % 317, i / 317);
@@ -103,14 +100,13 @@ TEST(a_long_row_takes_no_square_of_its_length)
     enum { N = 1 << 20 };
     spec_merge_table table;
     spec_merger merger = {0};
-    spec_error error;
     int *symbol = calloc(N, sizeof *symbol);
     size_t left;
     assert_non_null(symbol);
-    assert_int_equal(spec_merge_table_init(&table, &error), GSL_SUCCESS);
+    assert_works(spec_merge_table_init(&table, &error));
     for (int i = 0; i < 18; i++) {
         const spec_merge merge = {i, i, i + 1, 17 - (uint32_t)i};
-        assert_int_equal(spec_merge_table_add(&table, merge, &error), GSL_SUCCESS);
+        assert_works(spec_merge_table_add(&table, merge, &error));
     }
     const clock_t before = clock();
     assert_int_equal(spec_merge_table_apply(&table, symbol, N, &left, &merger), GSL_SUCCESS);

@@ -340,11 +340,9 @@ TEST(known_texts_have_known_tokens)
         char path[1024];
         spec_test_data(path, sizeof path, known[i].file);
         spec_llama2c_vocabulary loaded;
-        spec_error error;
         int token[64];
         const int vocab = known[i].file[0] == 's' ? 512 : 105;
-        assert_int_equal(spec_llama2c_vocabulary_load(&loaded, "model.bin", path, vocab, &error),
-                         GSL_SUCCESS);
+        assert_works(spec_llama2c_vocabulary_load(&loaded, "model.bin", path, vocab, &error));
         spec_tokenizer *t = vocabulary_open(&loaded.data);
         assert_int_equal(spec_tokenizer_encode(t, known[i].text, strlen(known[i].text), token, 64),
                          known[i].n);

@@ -21,8 +21,7 @@ static int read_text(spec_accepted_lengths *lengths, const char *text, const cha
 static spec_accepted_lengths lengths_of(const char *text, const char *opt_field)
 {
     spec_accepted_lengths lengths;
-    spec_error error = {""};
-    if (read_text(&lengths, text, opt_field, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(read_text(&lengths, text, opt_field, &error));
     return lengths;
 }
 
@@ -90,17 +89,14 @@ TEST(a_field_is_chosen_by_name, .setup = spec_folder_enter, .teardown = spec_fol
     assert_non_null(file);
     fputs(both, file);
     fclose(file);
-    spec_error error = {""};
-    assert_int_equal(spec_accepted_lengths_load(&lengths, "a.jsonl?field=acc_eagle", &error),
-                     GSL_SUCCESS);
+    assert_works(spec_accepted_lengths_load(&lengths, "a.jsonl?field=acc_eagle", &error));
     assert_int_equal(lengths.most, 1);
     spec_accepted_lengths_free(&lengths);
-    assert_int_equal(spec_accepted_lengths_load(&lengths, "a.jsonl", &error), GSL_EINVAL);
-    assert_string_equal(error.text,
-                        "a.jsonl:1: has lengths in acc_eagle, acc_ngram: choose one, as "
-                        "in FILE?field=acc_ngram");
-    assert_int_equal(spec_accepted_lengths_load(&lengths, "b.jsonl?field=a", &error), GSL_EFAILED);
-    assert_string_equal(error.text, "b.jsonl: No such file or directory");
+    assert_fails(spec_accepted_lengths_load(&lengths, "a.jsonl", &error), GSL_EINVAL,
+                 "a.jsonl:1: has lengths in acc_eagle, acc_ngram: choose one, as "
+                 "in FILE?field=acc_ngram");
+    assert_fails(spec_accepted_lengths_load(&lengths, "b.jsonl?field=a", &error), GSL_EFAILED,
+                 "b.jsonl: No such file or directory");
 }
 
 /* Random lengths in both forms: rounds count the same tokens as a loop over the lengths. */
@@ -181,9 +177,8 @@ TEST(every_mistake_has_its_line)
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         spec_accepted_lengths lengths;
-        spec_error error = {""};
-        assert_int_equal(read_text(&lengths, cases[c].text, cases[c].field, &error), GSL_EINVAL);
-        assert_string_equal(error.text, cases[c].error);
+        assert_fails(read_text(&lengths, cases[c].text, cases[c].field, &error), GSL_EINVAL,
+                     cases[c].error);
         assert_true(lengths.n == 0 && lengths.first == NULL && lengths.length == NULL);
     }
 }

@@ -13,8 +13,7 @@ enum { CELLS = 50 };
 static spec_alpha_law law_of(const char *spec, double alpha)
 {
     spec_alpha_law law;
-    spec_error error = {""};
-    if (spec_alpha_law_init(&law, spec, alpha, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_alpha_law_init(&law, spec, alpha, &error));
     return law;
 }
 

@@ -21,9 +21,7 @@ static gsl_rng *rng_of(uint64_t stream)
 static spec_arrivals arrivals_of(const char *spec, double rate)
 {
     spec_arrivals arrivals;
-    spec_error error = {""};
-    if (spec_arrivals_init(&arrivals, spec, rate, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_arrivals_init(&arrivals, spec, rate, &error));
     return arrivals;
 }
 

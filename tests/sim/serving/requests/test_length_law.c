@@ -15,8 +15,7 @@ enum { CELLS = 4000 };
 static spec_length_law law_of(const char *spec)
 {
     spec_length_law law;
-    spec_error error = {""};
-    if (spec_length_law_init(&law, spec, 1, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_length_law_init(&law, spec, 1, &error));
     return law;
 }
 

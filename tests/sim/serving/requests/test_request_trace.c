@@ -160,8 +160,7 @@ TEST(a_measured_run_of_an_engine_is_read)
     char path[4096];
     spec_test_data(path, sizeof path, "serving/RTX4090_Llama-3.1-8B.jsonl");
     spec_request_trace trace;
-    spec_error error = {""};
-    if (spec_request_trace_load(&trace, path, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_works(spec_request_trace_load(&trace, path, &error));
     assert_int_equal(trace.n, 300);
     assert_int_equal(trace.prompt[0], 2358);
     assert_same(trace.last_token[0], 27554.231018618);
@@ -251,17 +250,14 @@ TEST(too_many_columns_are_refused)
     memset(text, ',', 300);
     strcpy(text + 300, "\n");
     spec_request_trace trace;
-    spec_error error = {""};
-    assert_int_equal(read_text(&trace, text, &error), GSL_EINVAL);
-    assert_string_equal(error.text, "x:1: has more than 256 columns");
+    assert_fails(read_text(&trace, text, &error), GSL_EINVAL, "x:1: has more than 256 columns");
 }
 
 TEST(a_missing_file_is_named, .setup = spec_folder_enter, .teardown = spec_folder_leave)
 {
     spec_request_trace trace;
-    spec_error error = {""};
-    assert_int_equal(spec_request_trace_load(&trace, "none.csv", &error), GSL_EFAILED);
-    assert_string_equal(error.text, "none.csv: No such file or directory");
-    assert_int_equal(spec_request_trace_load(&trace, "/dev/null", &error), GSL_EINVAL);
-    assert_string_equal(error.text, "/dev/null: is empty");
+    assert_fails(spec_request_trace_load(&trace, "none.csv", &error), GSL_EFAILED,
+                 "none.csv: No such file or directory");
+    assert_fails(spec_request_trace_load(&trace, "/dev/null", &error), GSL_EINVAL,
+                 "/dev/null: is empty");
 }

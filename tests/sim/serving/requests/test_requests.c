@@ -225,10 +225,8 @@ TEST(without_arrivals_all_are_there_at_once)
 static spec_accepted_lengths accepted_of(const char *text)
 {
     spec_accepted_lengths accepted;
-    spec_error error = {""};
     FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
-    if (spec_accepted_lengths_read(&accepted, file, "x", NULL, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    assert_works(spec_accepted_lengths_read(&accepted, file, "x", NULL, &error));
     fclose(file);
     return accepted;
 }
