@@ -269,8 +269,7 @@ TEST(pearls_speed_up_is_that_of_its_tokens)
 {
     const double alpha = 0.83;
     const int steps = 400000;
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_taus2, spec_test_seed());
     for (int K = 1; K <= 6; K += 5) {
         long emitted = 0;
         int waiting = 0; /* drafted tokens that are not yet tested */
@@ -287,7 +286,6 @@ TEST(pearls_speed_up_is_that_of_its_tokens)
         assert_within(rate, spec_ahead_pearl_speedup(alpha, K, 0.0),
                       5.0 * 3.0 / sqrt(steps)); /* a step's spread is below 3 */
     }
-    gsl_rng_free(rng);
 }
 
 TEST(outside_the_domain_is_nan)

@@ -311,7 +311,7 @@ TEST(bootstrap_is_deterministic_and_takes_percentiles)
     const uint64_t counts[4] = {400, 300, 200, 500};
     const double weight[4] = {400, 300, 200, 500};
     double low, high, work[5], wanted[5];
-    gsl_rng *rng = generator(7);
+    OWNED_RNG *rng = generator(7);
     for (int i = 0; i < 5; i++) {
         unsigned int drawn[4];
         uint64_t again[4];
@@ -330,7 +330,6 @@ TEST(bootstrap_is_deterministic_and_takes_percentiles)
     gsl_rng_set(rng, 7);
     assert_int_equal(spec_alpha_bootstrap(&low, &high, counts, 3, 0.5, 1, work, rng), GSL_SUCCESS);
     assert_true(low == wanted[0] && high == wanted[0]);
-    gsl_rng_free(rng);
 }
 
 TEST(bootstrap_of_iid_rounds_is_as_wide_as_the_normal_interval)
@@ -342,13 +341,12 @@ TEST(bootstrap_of_iid_rounds_is_as_wide_as_the_normal_interval)
     spec_alpha_trials(&passed, &tested, counts, 3);
     double alpha = spec_alpha_mle(counts, 3), se = sqrt(alpha * (1 - alpha) / (double)tested), low,
            high;
-    gsl_rng *rng = generator(spec_test_seed());
+    OWNED_RNG *rng = generator(spec_test_seed());
     assert_int_equal(spec_alpha_bootstrap(&low, &high, counts, 3, 0.05, RESAMPLES, work, rng),
                      GSL_SUCCESS);
     assert_within(low, alpha - 1.96 * se,
                   0.4 * se); /* a percentile of 2000 has a standard error of .06 se */
     assert_within(high, alpha + 1.96 * se, 0.4 * se);
-    gsl_rng_free(rng);
 }
 
 /* 400 data sets of 150 rounds. At a true coverage of .94 the number covered has a standard
@@ -360,7 +358,7 @@ TEST(bootstrap_covers_alpha)
     double work[RESAMPLES], weight[5];
     int covered = 0, below = 0;
     for (int k = 0; k <= 4; k++) weight[k] = law(0.73, 4, k);
-    gsl_rng *rng = generator(spec_test_seed());
+    OWNED_RNG *rng = generator(spec_test_seed());
     for (int i = 0; i < SETS; i++) {
         unsigned int drawn[5];
         uint64_t counts[5];
@@ -374,7 +372,6 @@ TEST(bootstrap_covers_alpha)
     }
     printf("bootstrap covers %d of %d\n", covered, (int)SETS);
     assert_true(covered >= 345 && covered <= 398 && below <= 40);
-    gsl_rng_free(rng);
 }
 
 /* 1.5e9 rounds lie between 2^30 and 2^31. */
@@ -384,32 +381,30 @@ TEST(bootstrap_draws_up_to_two_to_the_31_rounds_at_once)
     const double weight[2] = {7e8, 8e8};
     double low, high, work[1];
     unsigned int drawn[2];
-    gsl_rng *rng = generator(7);
+    OWNED_RNG *rng = generator(7);
     gsl_ran_multinomial(rng, 2, 1500000000, weight, drawn);
     gsl_rng_set(rng, 7);
     assert_int_equal(spec_alpha_bootstrap(&low, &high, counts, 1, 0.5, 1, work, rng), GSL_SUCCESS);
     assert_true(low == (double)drawn[1] / 1.5e9 && high == low);
-    gsl_rng_free(rng);
 }
 
 TEST(bootstrap_takes_more_rounds_than_an_unsigned_int_holds)
 {
     const uint64_t counts[3] = {3000000000u, 3000000000u, 3000000001u};
     double low, high, work[20];
-    gsl_rng *rng = generator(spec_test_seed());
+    OWNED_RNG *rng = generator(spec_test_seed());
     assert_int_equal(spec_alpha_bootstrap(&low, &high, counts, 2, 0.1, 20, work, rng), GSL_SUCCESS);
     double se = sqrt(0.6 * 0.4 / 15e9);
     assert_within(work[0], 0.6, 8 * se);
     assert_within(work[19], 0.6, 8 * se);
     assert_true(work[19] - work[0] > 0.5 * se);
-    gsl_rng_free(rng);
 }
 
 /* One round that passed one test of two: every resample is that round again. */
 TEST(bootstrap_of_a_single_round_is_that_round)
 {
     double low, high, work[3];
-    gsl_rng *rng = generator(1);
+    OWNED_RNG *rng = generator(1);
     assert_int_equal(
         spec_alpha_bootstrap(&low, &high, (const uint64_t[]){0, 1, 0}, 2, 0.05, 3, work, rng),
         GSL_SUCCESS);
@@ -418,7 +413,6 @@ TEST(bootstrap_of_a_single_round_is_that_round)
         spec_alpha_bootstrap(&low, &high, (const uint64_t[]){0, 27}, 1, 0.05, 3, work, rng),
         GSL_SUCCESS);
     assert_true(low == 1 && high == 1);
-    gsl_rng_free(rng);
 }
 
 TEST(bootstrap_without_a_test_draws_nothing)
@@ -442,7 +436,7 @@ TEST(bootstrap_refuses_what_it_cannot_do)
 {
     uint64_t counts[SPEC_K_MAX + 2] = {5, 3};
     double low = 7, high = 7, work[3];
-    gsl_rng *rng = generator(1);
+    OWNED_RNG *rng = generator(1);
     static const struct {
         int K;
         double error;
@@ -466,5 +460,4 @@ TEST(bootstrap_refuses_what_it_cannot_do)
     counts[0] = counts[1] = 0;
     assert_int_equal(spec_alpha_bootstrap(&low, &high, counts, 1, 0.05, 3, work, rng), GSL_SUCCESS);
     assert_true(isnan(low) && isnan(high));
-    gsl_rng_free(rng);
 }

@@ -29,14 +29,12 @@ static double distance(const unsigned char *a, const unsigned char *b)
 /* Distinct vectors: the bits of 5 i + 3. Values: a linear function with a product and noise. */
 static void make_data(data *to)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_taus2, spec_test_seed());
     for (int i = 0; i < N; i++) {
         for (int k = 0; k < D; k++) to->x[i][k] = (unsigned char)((5 * i + 3) % 64 >> k & 1);
         to->y[i] = 0.7 + 0.21 * to->x[i][0] - 0.13 * to->x[i][2] + 0.4 * to->x[i][3] * to->x[i][5] +
                    gsl_ran_gaussian(rng, 0.01);
     }
-    gsl_rng_free(rng);
 }
 
 /* C^-1 by Gauss-Jordan; returns log det(C), of a matrix with positive pivots. */
@@ -80,7 +78,7 @@ static double log_density(const data *of, double mean, double variance, double s
 TEST(the_fit_maximises_the_likelihood)
 {
     data of;
-    spec_gaussian_process p = {0};
+    OWNED(spec_gaussian_process) p = {0};
     make_data(&of);
     assert_int_equal(spec_gaussian_process_fit(&p, of.x[0], of.y, N, D), GSL_SUCCESS);
     const double most = log_density(&of, p.mean, p.variance, p.scale, p.noise);
@@ -91,13 +89,12 @@ TEST(the_fit_maximises_the_likelihood)
                     most);
         assert_true(log_density(&of, p.mean, p.variance, p.scale * pow(2.0, side), p.noise) < most);
     }
-    spec_gaussian_process_free(&p);
 }
 
 TEST(the_posterior_is_that_of_the_explicit_inverse)
 {
     data of;
-    spec_gaussian_process p = {0};
+    OWNED(spec_gaussian_process) p = {0};
     double inverse[N][N];
     make_data(&of);
     assert_int_equal(spec_gaussian_process_fit(&p, of.x[0], of.y, N, D), GSL_SUCCESS);
@@ -116,7 +113,6 @@ TEST(the_posterior_is_that_of_the_explicit_inverse)
         assert_within(mean, wanted, 1e-9);
         assert_within(sd * sd, p.variance * fmax(0.0, 1.0 - explained), 1e-9);
     }
-    spec_gaussian_process_free(&p);
 }
 
 /* Where a value is known, little is left to learn; far from all values, the mean is the process's.
@@ -124,7 +120,7 @@ TEST(the_posterior_is_that_of_the_explicit_inverse)
 TEST(known_values_are_nearly_certain)
 {
     data of;
-    spec_gaussian_process p = {0};
+    OWNED(spec_gaussian_process) p = {0};
     make_data(&of);
     assert_int_equal(spec_gaussian_process_fit(&p, of.x[0], of.y, N, D), GSL_SUCCESS);
     for (int i = 0; i < N; i++) {
@@ -133,14 +129,13 @@ TEST(known_values_are_nearly_certain)
         assert_true(sd <= sqrt(p.variance * p.noise) + 1e-12);
         assert_true(fabs(mean - of.y[i]) < 10.0 * sqrt(p.variance * p.noise));
     }
-    spec_gaussian_process_free(&p);
 }
 
 TEST(equal_values_leave_no_doubt)
 {
     static const unsigned char x[3][2] = {{0, 0}, {0, 1}, {1, 1}}, other[2] = {1, 0};
     static const double y[] = {0.27, 0.27, 0.27};
-    spec_gaussian_process p = {0};
+    OWNED(spec_gaussian_process) p = {0};
     double mean, sd;
     for (int n = 1; n <= 3; n++) {
         assert_int_equal(spec_gaussian_process_fit(&p, x[0], y, n, 2), GSL_SUCCESS);
@@ -148,7 +143,6 @@ TEST(equal_values_leave_no_doubt)
         assert_within(mean, 0.27, 1e-12);
         assert_true(sd == 0.0);
     }
-    spec_gaussian_process_free(&p);
 }
 
 typedef struct {

@@ -46,7 +46,7 @@ TEST(the_long_run_is_that_of_the_chain_over_places)
 {
     enum { N = 23 };
     double beta[N], start[N], accept[N * N] = {0.0}, reject[N * N] = {0.0}, bonus[N * N] = {0.0};
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
+    OWNED_RNG *rng = gsl_rng_alloc(gsl_rng_taus2);
     for (int i = 0; i < N; i++) {
         const int next = i * N + (i + 1) % N;
         beta[i] = gsl_rng_uniform(rng);
@@ -62,7 +62,6 @@ TEST(the_long_run_is_that_of_the_chain_over_places)
             GSL_SUCCESS);
         assert_near(mean_of(beta, start, N, K, 30000, 1), expected, 1e-12);
     }
-    gsl_rng_free(rng);
 }
 
 /* A separate simulation of a round from each place, for drafts longer than the circle too. */

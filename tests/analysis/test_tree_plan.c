@@ -44,8 +44,7 @@ static double walk(const int *parent, const double *accept, int n, int node)
 
 TEST(emitted_is_the_mean_over_every_outcome)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (int i = 0; i < 200; i++) {
         int parent[MOST], n = i % 40, used[MOST + 1] = {0};
         double accept[MOST], chance[MOST + 1][MOST], work[2 * MOST + 1];
@@ -59,7 +58,6 @@ TEST(emitted_is_the_mean_over_every_outcome)
             accept[v] = accept[v] / 2 + (used[parent[v] + 1] == 1 ? 0.42 : 0);
         assert_near(spec_tree_emitted(parent, accept, n, work), walk(parent, accept, n, -1), 1e-14);
     }
-    gsl_rng_free(rng);
 }
 
 TEST(a_chain_emits_the_capped_geometric_mean)
@@ -182,8 +180,7 @@ static double best_of_all(const double *accept, int ranks, int depth, int n, boo
 
 TEST(medusas_tree_is_the_best_of_all_trees)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     enum { HEADS = 3, RANKS = 3 };
     for (int i = 0; i < 60; i++) {
         double accuracy[HEADS * RANKS], product[MOST], accept[MOST], work_tree[2 * MOST + 1];
@@ -206,7 +203,6 @@ TEST(medusas_tree_is_the_best_of_all_trees)
         assert_near(spec_tree_emitted(parent, accept, n, work_tree),
                     best_of_all(accuracy, RANKS, HEADS, n, false), 1e-14);
     }
-    gsl_rng_free(rng);
 }
 
 TEST(medusas_tree_breaks_ties_by_order_and_stops_where_nothing_is_gained)
@@ -267,8 +263,7 @@ static double emitted_of_plan(const spec_tree_plan *plan, int nodes, int depth)
 
 TEST(planned_trees_are_the_best_of_all_trees)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     enum { WIDTH = 3, NODES = 7, DEPTH = 4 };
     for (int i = 0; i < 20; i++) {
         double accept[WIDTH], levels[DEPTH * WIDTH];
@@ -278,7 +273,7 @@ TEST(planned_trees_are_the_best_of_all_trees)
         if (i % 5 == 4) accept[0] = 0;
         for (int l = 0; l < DEPTH; l++)
             memcpy(levels + l * width, accept, (size_t)width * sizeof(double));
-        spec_tree_plan plan;
+        OWNED(spec_tree_plan) plan;
         assert_int_equal(spec_tree_plan_init(&plan, accept, width, NODES, DEPTH), GSL_SUCCESS);
         for (int depth = 0; depth <= DEPTH; depth++) {
             double best = 1;
@@ -290,9 +285,7 @@ TEST(planned_trees_are_the_best_of_all_trees)
                 assert_near(emitted_of_plan(&plan, n, depth), best, 1e-14);
             }
         }
-        spec_tree_plan_free(&plan);
     }
-    gsl_rng_free(rng);
 }
 
 TEST(one_child_plans_a_chain_and_depth_one_a_star)
@@ -333,7 +326,7 @@ TEST(tokens_grow_slowly_with_the_tree)
     double accept[16], sum = 0;
     for (int r = 0; r < 16; r++) sum += accept[r] = pow(r + 1, -1.7);
     for (int r = 0; r < 16; r++) accept[r] *= 0.9 / sum;
-    spec_tree_plan plan;
+    OWNED(spec_tree_plan) plan;
     assert_int_equal(spec_tree_plan_init(&plan, accept, 16, 256, 16), GSL_SUCCESS);
     double before = 1, gain = 10;
     for (int m = 1; m <= 256; m++) {
@@ -348,7 +341,6 @@ TEST(tokens_grow_slowly_with_the_tree)
     for (int l = 1; l <= 16; l++)
         assert_true(spec_tree_plan_emitted(&plan, 256, l) >=
                     spec_tree_plan_emitted(&plan, 256, l - 1));
-    spec_tree_plan_free(&plan);
 }
 
 /* The table of docs/formulas.md#trees, also of an independent program in Python. */
@@ -365,7 +357,7 @@ TEST(tokens_grow_by_half_a_token_for_each_doubling)
         accept[r] = rejected - next;
         rejected = next;
     }
-    spec_tree_plan plan;
+    OWNED(spec_tree_plan) plan;
     assert_int_equal(spec_tree_plan_init(&plan, accept, 16, 512, 20), GSL_SUCCESS);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const double most = spec_tree_plan_emitted(&plan, rows[i].nodes, 20);
@@ -374,7 +366,6 @@ TEST(tokens_grow_by_half_a_token_for_each_doubling)
         assert_prints(most, 2, rows[i].emitted);
         assert_int_equal(levels, rows[i].levels);
     }
-    spec_tree_plan_free(&plan);
 }
 
 TEST(the_fastest_tree_is_the_largest_ratio)
@@ -435,7 +426,7 @@ TEST(plans_outside_the_domain_are_refused)
 {
     double fine[2] = {0.5, 0.27}, above[2] = {0.5, 0.5 + 2e-9}, below[2] = {0.5, -0.1},
            bad[2] = {NAN, 0.1}, one[2] = {1.5, 0};
-    spec_tree_plan plan;
+    OWNED(spec_tree_plan) plan;
     int parent[4], rank[4];
     assert_int_equal(spec_tree_plan_init(&plan, above, 2, 4, 2), GSL_EDOM);
     assert_int_equal(spec_tree_plan_init(&plan, below, 2, 4, 2), GSL_EDOM);
@@ -463,5 +454,4 @@ TEST(plans_outside_the_domain_are_refused)
     spec_tree_plan_free(&plan);
     assert_int_equal(spec_tree_plan_init(&plan, fine, 2, 0, 0), GSL_SUCCESS);
     assert_same(spec_tree_plan_emitted(&plan, 0, 0), 1);
-    spec_tree_plan_free(&plan);
 }

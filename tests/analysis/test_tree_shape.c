@@ -50,8 +50,7 @@ static int grow(int *parent, double *chance, const int *width, int depth, const 
 
 TEST(widths_emit_what_their_nodes_do)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (int i = 0; i < 200; i++) {
         int width[LEVELS], parent[4 * MOST], children[4 * MOST + 1], bfs[4 * MOST + 1];
         double accept[LEVELS * RANKS], chance[4 * MOST], work[8 * MOST + 1];
@@ -74,7 +73,6 @@ TEST(widths_emit_what_their_nodes_do)
             assert_int_equal(children[v + 1], level < depth ? width[level] : 0);
         }
     }
-    gsl_rng_free(rng);
 }
 
 TEST(parents_are_written_breadth_first)
@@ -113,8 +111,7 @@ static int has_form(spec_form form, const int *width, int depth)
 
 TEST(the_fastest_of_a_form_is_the_largest_ratio)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (int i = 0; i < 40; i++) {
         double accept[LEVELS * RANKS], verify[MOST + 1];
         const int nodes = i % 5 == 0 ? 0 : (int)gsl_rng_uniform_int(rng, 60);
@@ -150,7 +147,6 @@ TEST(the_fastest_of_a_form_is_the_largest_ratio)
             assert_near(spec_tree_shape_emitted(width, depth, accept, RANKS), emitted, 1e-14);
         }
     }
-    gsl_rng_free(rng);
 }
 
 TEST(of_equal_trees_the_smallest_is_taken)

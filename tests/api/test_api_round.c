@@ -120,7 +120,7 @@ static void sampled_round(int *ret_token, int *ret_n, const speclab_pair *pair, 
     spec_model *target, *draft;
     spec_decoder decoder;
     const int context[] = {2, 0, 3};
-    gsl_rng *rng = spec_rng_alloc();
+    OWNED_RNG *rng = spec_rng_alloc();
     assert_works(spec_model_open(&target, pair->target, NULL, NULL, &error));
     assert_works(spec_model_open(&draft, pair->draft, target, NULL, &error));
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
@@ -139,7 +139,6 @@ static void sampled_round(int *ret_token, int *ret_n, const speclab_pair *pair, 
     spec_decoder_free(&decoder);
     spec_model_close(draft);
     spec_model_close(target);
-    gsl_rng_free(rng);
 }
 
 TEST(a_seed_gives_the_round_of_the_decoder_and_its_coins_repeat_it)

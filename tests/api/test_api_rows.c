@@ -61,7 +61,7 @@ TEST(rows_are_read_as_they_were_written)
     assert_int_equal(speclab_rows_finish(rows, NULL, 0), SPECLAB_OK);
     speclab_rows_close(rows);
 
-    spec_rows_file file;
+    CLOSED(spec_rows_file) file;
     double row[V];
     assert_works(spec_rows_file_open(&file, "two.rows", &error));
     assert_int_equal(file.texts, 2);
@@ -76,7 +76,6 @@ TEST(rows_are_read_as_they_were_written)
             assert_works(spec_rows_file_row(row, &file, place, side, &error));
             assert_memory_equal(row, side == 0 ? target[place] : draft[place], sizeof row);
         }
-    spec_rows_file_close(&file);
 }
 
 TEST(the_file_is_a_model_of_every_function)

@@ -68,7 +68,7 @@ TEST(the_text_is_that_of_the_program)
 {
     spec_needs_program();
     char bytes[512];
-    spec_child child;
+    OWNED(spec_child) child;
     const speclab_text_options o = {.size = sizeof o, .seed = 7, .most = 90, .prompt = "the"};
     speclab_text *text = open_text(&o);
     assert_int_equal(whole(bytes, text), 90);
@@ -80,7 +80,6 @@ TEST(the_text_is_that_of_the_program)
     text = open_text(&letter);
     assert_int_equal(whole(bytes, text), 90);
     speclab_text_close(text);
-    spec_child_free(&child);
 }
 
 TEST(rounds_say_where_tokens_come_from)

@@ -38,11 +38,11 @@ static double tick(void *self)
 
 TEST(a_round_asks_its_clock_five_times_and_one_that_is_off_never)
 {
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 3, PAIR_PLAIN, 27);
     double ticks = 0.0;
     for (int on = 0; on < 2; on++) {
-        spec_decoder decoder;
+        OWNED(spec_decoder) decoder;
         s.config.clock = (spec_clock){.seconds = on ? tick : NULL, .self = &ticks};
         stage_open_decoder(&decoder, &s.config);
         assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, NULL), GSL_SUCCESS);
@@ -52,9 +52,7 @@ TEST(a_round_asks_its_clock_five_times_and_one_that_is_off_never)
         const double each = on ? 7.0 : 0.0;
         assert_true(p->draft == each && p->score == each && p->rule == each && p->rest == each);
         assert_true(ticks == 5.0 * each);
-        spec_decoder_free(&decoder);
     }
-    stage_free(&s);
 }
 
 /* A round has K draft calls and one pass over K + 1 tokens. After a fully accepted draft, the
@@ -62,7 +60,7 @@ TEST(a_round_asks_its_clock_five_times_and_one_that_is_off_never)
 TEST(seconds_are_told_apart_by_whose_they_are)
 {
     enum { K = 3, ROUNDS = 200 };
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 4, PAIR_PLAIN, 27);
     double now = 0.0;
     paced_model target, draft;
@@ -70,7 +68,7 @@ TEST(seconds_are_told_apart_by_whose_they_are)
     s.config.opt_draft = paced_model_init(&draft, &s.draft.head, 0.31, 0.044, &now);
     s.config.K = K;
     s.config.clock = paced_clock(&now);
-    spec_decoder decoder;
+    OWNED(spec_decoder) decoder;
     stage_open_decoder(&decoder, &s.config);
     const int prompt[] = {1};
     assert_int_equal(spec_decoder_reset(&decoder, prompt, 1, NULL), GSL_SUCCESS);
@@ -84,6 +82,4 @@ TEST(seconds_are_told_apart_by_whose_they_are)
     assert_near(decoder.phases.draft, ROUNDS * K * 0.31 + whole * 0.044, 1e-9);
     assert_near(decoder.phases.score, ROUNDS * (2.385 + K * 0.27), 1e-9);
     assert_true(decoder.phases.rule == 0.0 && decoder.phases.rest == 0.0);
-    spec_decoder_free(&decoder);
-    stage_free(&s);
 }

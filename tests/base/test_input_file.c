@@ -34,14 +34,13 @@ TEST(a_file_comes_whole_up_to_its_limit)
 {
     static const size_t sizes[] = {0, 1, 1000, 3 << 10};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        char *bytes;
+        FREED char *bytes;
         size_t n;
         put("a", sizes[i]);
         assert_int_equal(spec_input_file_read(&bytes, &n, "a", &small, NULL), GSL_SUCCESS);
         assert_int_equal(n, sizes[i]);
         assert_int_equal(strlen(bytes), n);
         for (size_t b = 0; b < n; b++) assert_int_equal(bytes[b], 'a' + (int)(b % 26));
-        free(bytes);
     }
     put("a", (3 << 10) + 1);
     fails("a", &small, "a: larger than 3 KiB: too large for a test");
@@ -89,7 +88,7 @@ TEST(what_is_no_file_is_refused)
     FILE *out = fopen("zeros", "w");
     assert_true(fwrite("ab\0c", 1, 4, out) == 4 && fclose(out) == 0);
     fails("zeros", &small, "zeros: contains a zero byte: a binary file, not a test");
-    char *bytes;
+    FREED char *bytes;
     size_t n;
     assert_int_equal(spec_input_file_read(&bytes, &n, "/dev/null", &small, NULL), GSL_SUCCESS);
     assert_int_equal(n, 0);
@@ -97,7 +96,6 @@ TEST(what_is_no_file_is_refused)
     assert_int_equal(spec_input_file_read(&bytes, &n, "zeros", &small, NULL), GSL_SUCCESS);
     assert_int_equal(n, 4);
     assert_memory_equal(bytes, "ab\0c", 5);
-    free(bytes);
 }
 
 SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

@@ -50,9 +50,8 @@ TEST(texts_become_what_each_language_shows_as_they_are)
         {spec_markup_path, "./a b(c)<d>.svg", "./a%20b%28c%29%3Cd%3E.svg"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char *text = written(cases[i].write, cases[i].text);
+        FREED char *text = written(cases[i].write, cases[i].text);
         assert_string_equal(text, cases[i].wanted);
-        free(text);
     }
 }
 

@@ -50,8 +50,7 @@ TEST(strings_are_found_where_they_are)
 /* Texts of few letters, so that strings overlap and nearly match often. */
 TEST(random_texts_give_what_a_plain_search_gives)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, (unsigned long)spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     int found = 0;
     for (int trial = 0; trial < 3000; trial++) {
         char strings[5][16], text[120];
@@ -75,7 +74,6 @@ TEST(random_texts_give_what_a_plain_search_gives)
         found += expected != NULL;
     }
     assert_in_range(found, 500, 2500);
-    gsl_rng_free(rng);
 }
 
 TEST(long_strings_keep_to_the_window)

@@ -43,13 +43,12 @@ TEST(a_file_that_is_given_up_leaves_nothing)
     spec_new_file file = {0};
     spec_new_file_free(&file);
     assert_int_equal(spec_new_file_open(&file, "b", NULL), GSL_SUCCESS);
-    char *partial = strdup(file.partial);
+    FREED char *partial = strdup(file.partial);
     fputs("half", file.out);
     spec_new_file_free(&file);
     assert_int_equal(access(partial, F_OK), -1);
     assert_int_equal(access("b", F_OK), -1);
     assert_null(file.out);
-    free(partial);
 }
 
 TEST(what_cannot_be_is_told)
@@ -63,12 +62,11 @@ TEST(what_cannot_be_is_told)
 
     /* Meanwhile a folder takes the name. */
     assert_works(spec_new_file_open(&file, "c", &error));
-    char *partial = strdup(file.partial);
+    FREED char *partial = strdup(file.partial);
     assert_int_equal(mkdir("c", 0700), 0);
     assert_fails(spec_new_file_close(&file, &error), GSL_EFAILED, "c: Is a directory");
     spec_new_file_free(&file);
     assert_int_equal(access(partial, F_OK), -1);
-    free(partial);
 }
 
 static void write_whole(const char *path, const char *text, int kept)
@@ -155,13 +153,13 @@ TEST(what_a_killed_program_left_is_found_and_blocks_nobody)
     assert_null(spec_new_file_left_over("e")); /* both writers are alive */
     spec_new_file_free(&other);
 
-    char *partial = strdup(file.partial);
+    FREED char *partial = strdup(file.partial);
     fputs("half", file.out);
     free(file.partial);
     file.partial = NULL; /* as after a kill */
     spec_new_file_free(&file);
     const int unused = unused_descriptor();
-    char *found = spec_new_file_left_over("e");
+    FREED char *found = spec_new_file_left_over("e");
     assert_string_equal(found, partial);
     assert_int_equal(unused_descriptor(), unused);
     write_whole("e", "whole", 0);
@@ -169,13 +167,11 @@ TEST(what_a_killed_program_left_is_found_and_blocks_nobody)
     FILE *near = fopen("e.12345.partial", "w"); /* five characters: another program's file */
     assert_true(near != NULL && fclose(near) == 0 && unlink(partial) == 0);
     assert_null(spec_new_file_left_over("e"));
-    free(found);
-    free(partial);
 }
 
 TEST(a_file_that_another_program_wrote_meanwhile_is_left_alone)
 {
-    spec_new_file file;
+    OWNED(spec_new_file) file;
     spec_error error = {""};
     char line[128];
     assert_int_equal(spec_new_file_open(&file, "f", NULL), GSL_SUCCESS);
@@ -196,7 +192,6 @@ TEST(a_file_that_another_program_wrote_meanwhile_is_left_alone)
     assert_int_equal(unlink(file.partial), 0);
     snprintf(line, sizeof line, "g: %s: No such file or directory", file.partial);
     assert_fails(spec_new_file_close(&file, &error), GSL_EFAILED, line);
-    spec_new_file_free(&file);
 }
 
 TEST(a_report_without_a_verdict_takes_the_name_from_the_former_one)

@@ -16,7 +16,7 @@ TEST(numbers_read_back_bit_for_bit)
     spec_number_line_put_count(made.out, UINT64_MAX);
     for (int i = 0; i < N; i++) spec_number_line_put_real(made.out, real[i]);
     spec_number_line_put_count(made.out, 0);
-    char *text = spec_number_line_take(&made);
+    FREED char *text = spec_number_line_take(&made);
     spec_number_line in = {.at = text};
     assert_true(spec_number_line_count(&in) == UINT64_MAX);
     for (int i = 0; i < N; i++) {
@@ -26,7 +26,6 @@ TEST(numbers_read_back_bit_for_bit)
     }
     assert_false(spec_number_line_ended(&in));
     assert_true(spec_number_line_count(&in) == 0 && spec_number_line_ended(&in));
-    free(text);
 }
 
 TEST(another_text_is_no_count)

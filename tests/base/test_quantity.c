@@ -56,7 +56,7 @@ TEST(anything_else_is_refused)
 TEST(settings_name_key_and_units)
 {
     static const double range[2] = {0.0, 10.0};
-    spec_settings settings;
+    OWNED(spec_settings) settings;
     double value;
     assert_works(spec_settings_init(&settings, "affine?a=3ms&b=3foo&c=11s", &error));
     assert_works(
@@ -74,5 +74,4 @@ TEST(settings_name_key_and_units)
         spec_quantity_setting(&value, &settings, "c", 1.0, SPEC_QUANTITY_TIME, range, &error),
         GSL_EDOM, "affine: c=11s is not between 0 and 10");
     assert_same(value, 0.0);
-    spec_settings_free(&settings);
 }

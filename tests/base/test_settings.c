@@ -7,11 +7,10 @@
 
 static void assert_not_split(const char *text, const char *expected)
 {
-    spec_settings settings;
+    OWNED(spec_settings) settings;
     assert_fails_with(spec_settings_init(&settings, text, &error), GSL_EINVAL, expected);
     assert_null(settings.text);
     assert_int_equal(settings.n, 0);
-    spec_settings_free(&settings);
 }
 
 TEST(a_spec_splits_into_name_path_and_pairs)
@@ -37,12 +36,11 @@ TEST(a_bare_name_has_no_path_and_no_keys)
 {
     const char *const specs[] = {"token", "token:", "token?of=a:b", NULL};
     for (int i = 0; specs[i] != NULL; i++) {
-        spec_settings settings;
+        OWNED(spec_settings) settings;
         assert_int_equal(spec_settings_init(&settings, specs[i], NULL), GSL_SUCCESS);
         assert_string_equal(settings.name, "token");
         assert_string_equal(settings.path, "");
         assert_int_equal(settings.n, i == 2);
-        spec_settings_free(&settings);
     }
 }
 
@@ -68,14 +66,13 @@ TEST(malformed_specs_are_refused_in_one_line)
     strcpy(end, "&k=1");
     assert_not_split(many, "more than 32 keys");
 
-    char *lengthy = malloc(65538);
+    FREED char *lengthy = malloc(65538);
     memset(lengthy, 'a', 65537);
     lengthy[65537] = '\0';
     assert_not_split(lengthy, "65536");
     lengthy[65536] = '\0';
     assert_int_equal(spec_settings_init(&settings, lengthy, NULL), GSL_SUCCESS);
     spec_settings_free(&settings);
-    free(lengthy);
 }
 
 TEST(numbers_are_decimal_and_whole)
@@ -134,7 +131,7 @@ TEST(numbers_are_decimal_and_whole)
 TEST(values_are_read_and_checked)
 {
     static const char *const choices[] = {"bytes", "words", "chars", NULL};
-    spec_settings settings;
+    OWNED(spec_settings) settings;
     double d;
     int n;
     uint64_t u;
@@ -164,18 +161,16 @@ TEST(values_are_read_and_checked)
                  "m: bad=x is not one of bytes, words or chars");
     assert_status(spec_settings_u64(&u, &settings, "bad", 1, &error), GSL_EINVAL);
     assert_status(spec_settings_double(&d, &settings, "bad", 1.0, 0.0, 1.0, &error), GSL_EINVAL);
-    spec_settings_free(&settings);
 }
 
 static void checked(const char *spec, const char *usage, const char *opt_more, const char *line)
 {
-    spec_settings settings;
+    OWNED(spec_settings) settings;
     spec_error error = {""};
     assert_int_equal(spec_settings_init(&settings, spec, NULL), GSL_SUCCESS);
     const int status = spec_settings_check(&settings, usage, opt_more, &error);
     assert_string_equal(error.text, line);
     assert_int_equal(status, line[0] == '\0' ? GSL_SUCCESS : GSL_EINVAL);
-    spec_settings_free(&settings);
 }
 
 TEST(a_usage_line_says_which_keys_there_are)

@@ -213,14 +213,14 @@ TEST(columns_of_another_program_keep_their_names)
 
 TEST(json_parses_and_holds_the_same)
 {
-    spec_table table;
+    OWNED(spec_table) table;
     json_error_t problem;
     size_t n;
     fill(&table);
     spec_table_number(&table, "number", INFINITY);
     spec_table_text(&table, "name", "not utf-8: \xff");
     assert_int_equal(spec_table_append(&table), GSL_SUCCESS);
-    char *bytes = as_bytes(&table, SPEC_FORMAT_JSON, &n);
+    FREED char *bytes = as_bytes(&table, SPEC_FORMAT_JSON, &n);
     json_t *rows = json_loadb(bytes, n, 0, &problem);
     if (rows == NULL) fail_msg("line %d: %s", problem.line, problem.text);
     assert_int_equal(json_array_size(rows), table.n_rows);
@@ -235,8 +235,6 @@ TEST(json_parses_and_holds_the_same)
     }
     assert_true(json_is_null(json_object_get(json_array_get(rows, N_AWKWARD), "number")));
     json_decref(rows);
-    free(bytes);
-    spec_table_free(&table);
 }
 
 TEST(an_empty_table_is_valid_in_every_format)
@@ -244,20 +242,18 @@ TEST(an_empty_table_is_valid_in_every_format)
     const char *const columns[] = {"a", "b"};
     const char *const expected[] = {"a  b\n", "a,b\n", "[]\n", "|   a |   b |\n| --: | --: |\n"};
     for (int f = 0; f < 4; f++) {
-        spec_table table;
+        OWNED(spec_table) table;
         size_t n;
         assert_int_equal(spec_table_init(&table, columns, 2), GSL_SUCCESS);
-        char *bytes = as_bytes(&table, (spec_format)f, &n);
+        FREED char *bytes = as_bytes(&table, (spec_format)f, &n);
         assert_string_equal(bytes, expected[f]);
-        free(bytes);
-        spec_table_free(&table);
     }
 }
 
 TEST(tables_for_the_eye_are_aligned_by_characters)
 {
     const char *const columns[] = {"rule", "tv"};
-    spec_table table;
+    OWNED(spec_table) table;
     size_t n;
     assert_int_equal(spec_table_init(&table, columns, 2), GSL_SUCCESS);
     spec_table_text(&table, "rule", "caf\xc3\xa9|x");
@@ -283,7 +279,6 @@ TEST(tables_for_the_eye_are_aligned_by_characters)
     text = as_bytes(&table, SPEC_FORMAT_MARKDOWN, &n);
     assert_non_null(strstr(text, "\n| \xef\xbf\xbd\\[2J\\<b\\>   |"));
     free(text);
-    spec_table_free(&table);
 }
 
 TEST(what_is_no_result_is_refused_by_line)
@@ -322,7 +317,7 @@ TEST(what_is_no_result_is_refused_by_line)
 
 TEST(a_full_disk_is_a_failure_with_its_reason)
 {
-    spec_table table;
+    OWNED(spec_table) table;
     fill(&table);
     for (int f = 0; f < 4; f++) {
         FILE *full = fopen("/dev/full", "w");
@@ -331,24 +326,22 @@ TEST(a_full_disk_is_a_failure_with_its_reason)
                           "No space left");
         fclose(full);
     }
-    spec_table_free(&table);
 }
 
 TEST(provenance_is_found_by_key)
 {
-    spec_table table;
+    OWNED(spec_table) table;
     char buffer[8];
     fill(&table);
     assert_string_equal(spec_table_provenance(&table, "seed", buffer, sizeof buffer), "42");
     assert_null(spec_table_provenance(&table, "see", buffer, sizeof buffer));
     assert_null(spec_table_provenance(&table, "measure", buffer, sizeof buffer));
-    spec_table_free(&table);
 }
 
 TEST(a_number_is_kept_as_it_prints)
 {
     const char *const columns[] = {"x"};
-    spec_table table;
+    OWNED(spec_table) table;
     assert_int_equal(spec_table_init(&table, columns, 1), GSL_SUCCESS);
     spec_table_number(&table, "x", 2.0 / 3.0);
     assert_int_equal(spec_table_append(&table), GSL_SUCCESS);
@@ -360,5 +353,4 @@ TEST(a_number_is_kept_as_it_prints)
     assert_string_equal(
         spec_cell_format(spec_table_cell(&table, 1, 0), SPEC_FORMAT_CSV, buffer, sizeof buffer),
         "0");
-    spec_table_free(&table);
 }

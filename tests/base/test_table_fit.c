@@ -11,14 +11,13 @@
 
 static char *on_screen(const spec_table *table, const spec_table_screen *screen)
 {
-    char *text = NULL;
+    FREED char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
     assert_int_equal(spec_table_write_fitting(table, screen, out, NULL), GSL_SUCCESS);
     assert_int_equal(fclose(out), 0);
     char *copy = strdup(text);
-    free(text);
     return copy;
 }
 
@@ -29,9 +28,8 @@ static char *fitted(const spec_table *table, int columns)
 
 static void expect(const spec_table *table, int columns, const char *expected)
 {
-    char *text = fitted(table, columns);
+    FREED char *text = fitted(table, columns);
     assert_string_equal(text, expected);
-    free(text);
 }
 
 static void init(spec_table *table, const char *const *names)
@@ -52,7 +50,7 @@ static void add(spec_table *table, double K, double emitted, const char *draft)
 
 TEST(each_step_is_taken_only_where_the_one_before_is_not_enough)
 {
-    spec_table table;
+    OWNED(spec_table) table;
     init(&table, (const char *const[]){"K", "emitted_theory", "c", "empty", "draft", NULL});
     add(&table, 2, 1.75, "zipf?V=1000&s=1.1");
     add(&table, 12, 1.96875, "uniform");
@@ -93,12 +91,11 @@ TEST(each_step_is_taken_only_where_the_one_before_is_not_enough)
            "emitted_theory\n"
            "          1.96875\n"
            "draft     uniform\n");
-    spec_table_free(&table);
 }
 
 TEST(a_wide_terminal_leaves_out_what_qualifies_first_and_says_so)
 {
-    spec_table table;
+    OWNED(spec_table) table;
     static const char *const names[] = {"alpha", "speedup", "speedup_se", "speedup_theory",
                                         "ops",   "verdict", NULL};
     init(&table, names);
@@ -125,12 +122,11 @@ TEST(a_wide_terminal_leaves_out_what_qualifies_first_and_says_so)
            "-1.23457e-197  -1.23457e-197  -1.23457e-197  -1.23457e-197  lossless\n"
            "-2.46914e-197  -2.46914e-197  -2.46914e-197  -2.46914e-197  lossy\n\n"
            "Not shown: speedup_theory, ops_var (--all shows them)\n");
-    spec_table_free(&table);
 }
 
 TEST(important_columns_stay_and_rows_take_one_line)
 {
-    spec_table table;
+    OWNED(spec_table) table;
     static const char *const names[] = {"draft",   "K",          "cost", "waits",
                                         "speedup", "speedup_se", NULL};
     static const char *const first[] = {"draft", "K", "speedup", "speedup_se", NULL};
@@ -145,7 +141,7 @@ TEST(important_columns_stay_and_rows_take_one_line)
         spec_table_number(&table, "speedup_se", 0.0625 * r);
         assert_int_equal(spec_table_append(&table), GSL_SUCCESS);
     }
-    char *text = on_screen(&table, &screen);
+    FREED char *text = on_screen(&table, &screen);
     assert_string_equal(text, "                                speedup_\n"
                               "draft               K  speedup        se\n"
                               "zipf?V=1000&s=1...  0        0         0\n"
@@ -153,13 +149,11 @@ TEST(important_columns_stay_and_rows_take_one_line)
                               "uniform             2      2.5     0.125\n\n"
                               "Not shown: 3 of 6 columns (--all shows\n"
                               "them)\n");
-    free(text);
-    spec_table_free(&table);
 }
 
 TEST(the_verdict_is_the_last_column_to_be_left_out)
 {
-    spec_table table;
+    OWNED(spec_table) table;
     static const char *const names[] = {"rule", "branches", "tv", "max_error", "verdict", NULL};
     static const char *const first[] = {"rule", "max_error", "tv", NULL};
     spec_table_screen screen = {.columns = 28, .opt_first = first};
@@ -172,15 +166,13 @@ TEST(the_verdict_is_the_last_column_to_be_left_out)
         spec_table_text(&table, "verdict", r == 0 ? "lossless" : "NOT lossless");
         assert_int_equal(spec_table_append(&table), GSL_SUCCESS);
     }
-    char *text = on_screen(&table, &screen);
+    FREED char *text = on_screen(&table, &screen);
     assert_non_null(strstr(text, "\nmatch  0.03125  NOT lossless\n"));
-    free(text);
-    spec_table_free(&table);
 }
 
 TEST(a_long_text_is_cut_or_wraps_if_alone_but_stays)
 {
-    spec_table table;
+    OWNED(spec_table) table;
     static const char *const names[] = {"method", "speedup", "drafting", NULL};
     static const char *const first[] = {"method", "speedup", NULL};
     const spec_table_screen screen = {.columns = 40, .opt_first = first};
@@ -191,7 +183,7 @@ TEST(a_long_text_is_cut_or_wraps_if_alone_but_stays)
         spec_table_text(&table, "drafting",
                         r == 0 ? "tree?children=2.1.0.1&siblings=without" : "chain");
         assert_int_equal(spec_table_append(&table), GSL_SUCCESS);
-        char *text = on_screen(&table, &screen);
+        FREED char *text = on_screen(&table, &screen);
         assert_string_equal(text, r == 0 ? "method   speedup  drafting\n"
                                            "sequoia      1.5  tree?children=2.1.0.1&\n"
                                            "                  siblings=without\n"
@@ -200,14 +192,12 @@ TEST(a_long_text_is_cut_or_wraps_if_alone_but_stays)
                                            "chain        2.5  chain\n\n"
                                            "Not shown: 1 of 3 columns (--all shows\n"
                                            "them)\n");
-        free(text);
     }
-    spec_table_free(&table);
 }
 
 TEST(what_identifies_a_single_row_leaves_its_place_to_results)
 {
-    spec_table table;
+    OWNED(spec_table) table;
     static const char *const names[] = {"verdict", "draft", "K", "empty", "speedup", "ms", NULL};
     static const char *const first[] = {"draft", "K", "speedup", NULL};
     init(&table, names);
@@ -229,14 +219,13 @@ TEST(what_identifies_a_single_row_leaves_its_place_to_results)
     text = on_screen(&table, &screen);
     assert_null(strstr(text, "In every row"));
     free(text);
-    spec_table_free(&table);
 }
 
 TEST(every_screen_of_a_long_table_has_a_heading)
 {
     for (int columns = 20; columns <= 80; columns += 60) {
         for (int n = 1; n < 100; n += 7) {
-            spec_table table;
+            OWNED(spec_table) table;
             init(&table, (const char *const[]){"K", "tokens_per_round_of_text", "c", NULL});
             for (int r = 0; r < n; r++) {
                 spec_table_integer(&table, "K", r);
@@ -245,7 +234,7 @@ TEST(every_screen_of_a_long_table_has_a_heading)
                 assert_int_equal(spec_table_append(&table), GSL_SUCCESS);
             }
             static const char *const first[] = {"K", NULL};
-            char *text = on_screen(
+            FREED char *text = on_screen(
                 &table, &(spec_table_screen){.columns = columns, .lines = 24, .opt_first = first});
             int since = 0, rows = 0;
             for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1) {
@@ -256,8 +245,6 @@ TEST(every_screen_of_a_long_table_has_a_heading)
                 if (since > 22) fail_msg("%d columns, %d rows: no heading on a screen", columns, n);
             }
             assert_int_equal(rows, n);
-            free(text);
-            spec_table_free(&table);
         }
     }
 }
@@ -341,7 +328,7 @@ TEST(no_line_is_too_wide_and_no_column_is_lost_in_silence)
             }
             assert_int_equal(spec_table_append(&table), GSL_SUCCESS);
         }
-        char *text =
+        FREED char *text =
             on_screen(&table, &(spec_table_screen){.columns = columns,
                                                    .opt_first = listed ? first : NULL,
                                                    .n_keys = listed ? (int)next(&noise, 2) : 0});
@@ -353,7 +340,6 @@ TEST(no_line_is_too_wide_and_no_column_is_lost_in_silence)
                          text);
         }
         check_cells(&table, text);
-        free(text);
         spec_table_free(&table);
     }
 }

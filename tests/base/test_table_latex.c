@@ -42,9 +42,9 @@ static char *latex(const spec_table *table)
 
 TEST(texts_are_escaped_and_points_are_lined_up)
 {
-    spec_table table;
+    OWNED(spec_table) table;
     fill(&table);
-    char *text = latex(&table);
+    FREED char *text = latex(&table);
     assert_string_equal(
         text,
         "% speclab 0 (100% of it)\n"
@@ -61,8 +61,6 @@ TEST(texts_are_escaped_and_points_are_lined_up)
         "two lines, \xc3\xa9 & $2$\\phantom{.00} & $0.25$ & $-\\infty$ &  \\\\\n"
         "\\bottomrule\n"
         "\\end{tabular}\n");
-    free(text);
-    spec_table_free(&table);
 }
 
 TEST(it_compiles)
@@ -72,9 +70,9 @@ TEST(it_compiles)
         printf("skipped: %s: there is no pdflatex with booktabs\n", __func__);
         skip();
     }
-    spec_table table;
+    OWNED(spec_table) table;
     fill(&table);
-    char *text = latex(&table);
+    FREED char *text = latex(&table);
     FILE *out = fopen("t.tex", "w");
     assert_non_null(out);
     fprintf(out,
@@ -86,8 +84,6 @@ TEST(it_compiles)
     assert_int_equal(system("pdflatex -interaction=nonstopmode -halt-on-error t.tex >log.txt 2>&1"),
                      0);
     assert_int_equal(access("t.pdf", R_OK), 0);
-    free(text);
-    spec_table_free(&table);
 }
 
 SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

@@ -89,12 +89,11 @@ TEST(lines_are_the_whole_text_and_none_is_too_wide)
 
 TEST(control_characters_never_reach_the_screen)
 {
-    char *text = NULL;
+    FREED char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     const char evil[] = "a\033[31mb\n\tc\xff\xc2\x9b\x7f";
     spec_text_write(evil, strlen(evil), out);
     fclose(out);
     assert_string_equal(text, "a?[31mb  c???");
-    free(text);
 }

@@ -39,7 +39,7 @@ static inline void open_stand(stand *s, const char *name, uint32_t scope)
     spec_rng_stream(s->rng, 42, 0);
 }
 
-static inline void close_stand(stand *s)
+static inline void stand_free(stand *s)
 {
     spec_evidence_free(s->fork);
     spec_evidence_free(s->evidence);

@@ -19,7 +19,7 @@ enum { DRAWS = 36000 };
 /* The verdict on `subject` on this fixture, and on those that find badly seeded numbers. */
 static spec_validate_verdict verdict_on(const char *subject, const char *fixture)
 {
-    spec_validation validation;
+    OWNED(spec_validation) validation;
     spec_error error = {{0}};
     spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
     plan.opt_pool = spec_test_pool(0);
@@ -35,7 +35,6 @@ static spec_validate_verdict verdict_on(const char *subject, const char *fixture
     if (status != GSL_SUCCESS) fail_msg("%s: %s", subject, error.text);
     printf("%s: %s, %s\n", subject, spec_validate_verdicts[validation.verdict], validation.reason);
     const spec_validate_verdict verdict = validation.verdict;
-    spec_validation_free(&validation);
     return verdict;
 }
 

@@ -22,12 +22,11 @@ static spec_validate_plan made(void)
 /* The texts of the runs, which the caller frees. */
 static void make_texts(char *text[RUNS], const spec_validate_plan *plan)
 {
-    spec_calibration c;
+    OWNED(spec_calibration) c;
     assert_int_equal(spec_calibration_init(&c, "rule:token", RUNS, plan, NULL), GSL_SUCCESS);
     const spec_groups runs = spec_calibration_runs(&c);
     for (uint64_t i = RUNS; i-- > 0;) /* in any order */
         assert_int_equal(runs.compute(runs.self, &text[i], i, NULL), GSL_SUCCESS);
-    spec_calibration_free(&c);
 }
 
 TEST(texts_of_other_machines_give_the_same_calibration)
@@ -64,7 +63,7 @@ TEST(texts_of_other_machines_give_the_same_calibration)
 TEST(another_text_is_no_run)
 {
     const spec_validate_plan plan = made();
-    spec_calibration c;
+    OWNED(spec_calibration) c;
     char *text[RUNS], wrong[100];
     make_texts(text, &plan);
     assert_int_equal(spec_calibration_init(&c, NULL, 1, NULL, NULL), GSL_SUCCESS);
@@ -73,10 +72,9 @@ TEST(another_text_is_no_run)
     snprintf(wrong, sizeof wrong, "9%.50s", text[0] + 1); /* an unknown verdict, and cut */
     assert_int_equal(runs.add(runs.self, wrong, NULL), GSL_EINVAL);
     for (size_t i = 0; i < n; i++) {
-        char *copy = strdup(text[0]);
+        FREED char *copy = strdup(text[0]);
         copy[i] = '!';
         if (runs.add(runs.self, copy, NULL) != GSL_EINVAL) fail_msg("added: %s", copy);
-        free(copy);
     }
     text[0][0] = '9';
     spec_error error;
@@ -85,5 +83,4 @@ TEST(another_text_is_no_run)
     assert_int_equal(runs.add(runs.self, text[1], NULL), GSL_SUCCESS);
     assert_int_equal(runs.add(runs.self, text[2], NULL), GSL_EINVAL); /* one too many */
     for (int i = 0; i < RUNS; i++) free(text[i]);
-    spec_calibration_free(&c);
 }

@@ -63,13 +63,12 @@ TEST(lossless_rules_pass)
     static const char *const subjects[] = {"rule:token", "rule:block", "rule:match"};
     const spec_validate_plan plan = plan_of(300000, 1, few);
     for (int s = 0; s < 3; s++) {
-        spec_validation v;
+        OWNED(spec_validation) v;
         run(&v, subjects[s], &plan);
         assert_int_equal(v.verdict, SPEC_VERDICT_PASS);
         const double worst = v.power[SPEC_PLACE_FIRST].worst;
         assert_true(worst > 0.0 && worst < 0.1 && v.log_e < log(2e6) && v.p > 1e-3);
         assert_int_equal(v.reproducer.n_shown, 0);
-        spec_validation_free(&v);
     }
 }
 
@@ -77,7 +76,7 @@ TEST(lossless_rules_pass)
 TEST(gross_mistakes_are_found_early)
 {
     const spec_validate_plan plan = plan_of(3000000, 1, few);
-    spec_validation v;
+    OWNED(spec_validation) v;
     run(&v, "rule:resample-target", &plan);
     assert_int_equal(v.verdict, SPEC_VERDICT_FAIL);
     assert_true(v.draws < 3000000 / 16);
@@ -85,14 +84,13 @@ TEST(gross_mistakes_are_found_early)
     spec_validation_free(&v);
     run(&v, "rule:lenience?l=0.5", &plan);
     assert_int_equal(v.verdict, SPEC_VERDICT_LOSSY);
-    spec_validation_free(&v);
 }
 
 TEST(too_little_says_nothing)
 {
     static const char *const one[] = {"plain-4", NULL}, *const test[] = {"tail", "plain-4", NULL};
     spec_validate_plan plan = plan_of(2000, 1, one);
-    spec_validation v;
+    OWNED(spec_validation) v;
     run(&v, "rule:token", &plan);
     assert_int_equal(v.verdict, SPEC_VERDICT_INCONCLUSIVE);
     assert_non_null(strstr(v.reason, "on plain-4"));
@@ -105,7 +103,6 @@ TEST(too_little_says_nothing)
     assert_non_null(strstr(
         v.reason,
         "no TV is guaranteed to be found in a round's first token; no budget changes that"));
-    spec_validation_free(&v);
 }
 
 static double budget_of(const char *reason)
@@ -153,11 +150,10 @@ TEST(eps_does_not_certify_what_is_biased_by_more)
     plan.scopes = SPEC_SCOPE_VERIFY;
     plan.eps = 0.025;
     for (int i = 0; i < 5; i += spec_test_stride(1)) {
-        spec_validation v;
+        OWNED(spec_validation) v;
         plan.seed = spec_test_seed() + (uint64_t)i;
         run(&v, "biased:first?state=0&tv=0.03", &plan);
         assert_true(v.verdict == SPEC_VERDICT_INCONCLUSIVE || v.verdict == SPEC_VERDICT_FAIL);
-        spec_validation_free(&v);
     }
 }
 
@@ -167,7 +163,7 @@ TEST(large_vocabularies_do_not_keep_a_right_sampler_from_passing)
     static const char *const both[] = {"plain-4", "vocab-1000", NULL};
     static const char *const large[] = {"vocab-1000", NULL};
     spec_validate_plan plan = plan_of(300000, 1, both);
-    spec_validation v;
+    OWNED(spec_validation) v;
     run(&v, "rule:token", &plan);
     assert_int_equal(v.verdict, SPEC_VERDICT_PASS);
     assert_non_null(strstr(v.reason, "in a round's first token (1 of 2 fixtures)"));
@@ -179,7 +175,6 @@ TEST(large_vocabularies_do_not_keep_a_right_sampler_from_passing)
     run(&v, "rule:token", &plan);
     assert_int_equal(v.verdict, SPEC_VERDICT_INCONCLUSIVE);
     assert_true(v.result[0].judged);
-    spec_validation_free(&v);
 }
 
 /* A sampler that never accepts passes, and the report has no later place; nor with a budget that
@@ -188,7 +183,7 @@ TEST(unreached_places_have_no_number)
 {
     static const char *const one[] = {"disjoint-8", NULL};
     spec_validate_plan plan = plan_of(200000, 1, one);
-    spec_validation v;
+    OWNED(spec_validation) v;
     run(&v, "rule:token", &plan);
     assert_int_equal(v.verdict, SPEC_VERDICT_PASS);
     assert_null(strstr(v.reason, "later"));
@@ -200,20 +195,18 @@ TEST(unreached_places_have_no_number)
     run(&v, "rule:token", &plan);
     assert_int_equal(v.verdict, SPEC_VERDICT_INCONCLUSIVE);
     assert_string_equal(v.reason, "the time was over before a fixture was run");
-    spec_validation_free(&v);
 }
 
 /* A budget in seconds is kept, except for the batch under way. */
 TEST(time_is_a_budget)
 {
     spec_validate_plan plan = plan_of(0, 1, few);
-    spec_validation v;
+    OWNED(spec_validation) v;
     plan.seconds = 0.2;
     run(&v, "rule:token", &plan);
     assert_true(v.verdict == SPEC_VERDICT_PASS || v.verdict == SPEC_VERDICT_INCONCLUSIVE);
     assert_true(v.seconds < 5.0);
     assert_true(v.draws > 0);
-    spec_validation_free(&v);
 }
 
 /* Drafts are kept 2 % too often, on every fixture: a TV of at most .004, which a single fixture
@@ -221,12 +214,11 @@ TEST(time_is_a_budget)
 TEST(small_differences_everywhere_show_together)
 {
     const spec_validate_plan plan = plan_of(2000000, 1, few);
-    spec_validation v;
+    OWNED(spec_validation) v;
     run(&v, "rule:lenience?l=0.975", &plan);
     assert_int_equal(v.verdict, SPEC_VERDICT_LOSSY);
     assert_non_null(v.together);
     for (int i = 0; i < v.n_results; i++) assert_true(v.result[i].log_e < log(2e6));
-    spec_validation_free(&v);
 }
 
 /* 200 runs of an exact sampler at a high false alarm rate: false alarms are binomial with
@@ -239,11 +231,10 @@ TEST(false_alarms_are_as_rare_as_promised)
     const uint64_t seed = spec_test_seed();
     plan.false_alarm_rate = 0.02;
     for (int i = 0; i < 200; i += spec_test_stride(1)) {
-        spec_validation v;
+        OWNED(spec_validation) v;
         plan.seed = seed * 1000 + (uint64_t)i;
         run(&v, "rule:token", &plan);
         failed += v.verdict == SPEC_VERDICT_FAIL;
-        spec_validation_free(&v);
     }
     printf("%d false alarms at .02\n", failed);
     assert_true(failed <= 17);
@@ -254,7 +245,7 @@ TEST(an_order_of_filters_is_judged_as_declared)
 {
     static const char *const one[] = {"joint-16", "orders-hot-16", NULL};
     spec_validate_plan plan = plan_of(200000, 1, one);
-    spec_validation v;
+    OWNED(spec_validation) v;
     run(&v, "mutant:filters-in-turn", &plan);
     assert_int_equal(v.verdict, SPEC_VERDICT_PASS);
     assert_null(v.order);
@@ -268,7 +259,6 @@ TEST(an_order_of_filters_is_judged_as_declared)
     run(&v, "mutant:residual-from-target", &plan); /* wrong in any order */
     assert_int_equal(v.verdict, SPEC_VERDICT_FAIL);
     assert_null(v.order);
-    spec_validation_free(&v);
 }
 
 TEST(unknown_names_are_errors)

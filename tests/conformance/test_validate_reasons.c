@@ -35,7 +35,7 @@ TEST(a_verdict_on_fresh_data_shows_their_figures)
     spec_validate_plan plan = plan_of(40000, 1, only);
     char line[160], e[SPEC_VALIDATE_NUMBER], first[SPEC_VALIDATE_NUMBER],
         fail[SPEC_VALIDATE_NUMBER];
-    spec_validation v;
+    OWNED(spec_validation) v;
     plan.scopes = SPEC_SCOPE_VERIFY;
     plan.seed = 53;
     run(&v, "biased:first?state=0&tv=0.06", &plan);
@@ -44,7 +44,7 @@ TEST(a_verdict_on_fresh_data_shows_their_figures)
                 v.log_e > v.first_log_e);
     assert_same(v.log_e, v.result[0].log_e);
     assert_same(v.p, v.result[0].p);
-    char *report = both_reports(&v);
+    FREED char *report = both_reports(&v);
     snprintf(line, sizeof line,
              "\n  evidence     e = %s; p = %.2g, where 5e-07 is a FAIL: of fresh data",
              spec_validate_report_e(e, v.log_e), v.p);
@@ -55,21 +55,18 @@ TEST(a_verdict_on_fresh_data_shows_their_figures)
              v.first_p);
     says(report, line);
     says(report, "\"first_look\": {");
-    free(report);
-    spec_validation_free(&v);
 }
 
 static void reason_is(const char *subject, const char *fixture, uint64_t draws, const char *reason)
 {
     const char *const only[] = {fixture, NULL};
     spec_validate_plan plan = plan_of(draws, 1, only);
-    spec_validation v;
+    OWNED(spec_validation) v;
     plan.limits = patient;
     plan.limits.opt_options = "antithetic"; /* of tests/plugins/inventions.c */
     run(&v, subject, &plan);
     if (strstr(v.reason, reason) == NULL)
         fail_msg("%s: '%s' has no '%s'", subject, v.reason, reason);
-    spec_validation_free(&v);
 }
 
 TEST(a_reason_says_what_the_test_is_about)
@@ -112,7 +109,7 @@ TEST(what_all_fixtures_show_together_has_no_single_reproducer)
 {
     static const char *const only[] = {"plain-4", "zipf-16", "repeats-4", "blind-3", "two-2", NULL};
     const spec_validate_plan plan = plan_of(2000000, 1, only);
-    spec_validation v;
+    OWNED(spec_validation) v;
     run(&v, "rule:lenience?l=0.975", &plan);
     assert_non_null(v.together);
     assert_null(v.reproducer.kind);
@@ -125,13 +122,11 @@ TEST(what_all_fixtures_show_together_has_no_single_reproducer)
                  "--seed 42 --budget 2000000\n");
     free(report);
     v.verdict = SPEC_VERDICT_FAIL; /* as if the sampler did not declare that it is lossy */
-    char *text = NULL;
+    FREED char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     assert_int_equal(spec_validate_report_junit(&v, out, NULL), GSL_SUCCESS);
     fclose(out);
     says(text, " failures=\"1\"");
     says(text, "name=\"all fixtures together\">\n      <failure");
-    free(text);
-    spec_validation_free(&v);
 }

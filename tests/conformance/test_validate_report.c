@@ -78,10 +78,10 @@ static void run_hostile(spec_validation *v, const char *subject, uint64_t draws)
 
 TEST(json_parses_whatever_the_names)
 {
-    spec_validation v;
+    OWNED(spec_validation) v;
     json_error_t where;
     run_hostile(&v, "rule:resample-target", 100000);
-    char *text = written(spec_validate_report_json, &v);
+    FREED char *text = written(spec_validate_report_json, &v);
     json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &where);
     if (root == NULL) fail_msg("line %d: %s", where.line, where.text);
     json_t *reproducer = json_object_get(root, "reproducer"),
@@ -100,8 +100,6 @@ TEST(json_parses_whatever_the_names)
                         "--seed 42 --budget 50000 --options 'it'\\''s <b>?'");
     assert_null(strstr(text, "seconds"));
     json_decref(root);
-    free(text);
-    spec_validation_free(&v);
 }
 
 /* Checks the XML with xmllint if it is installed, otherwise by the names it contains. */
@@ -115,9 +113,9 @@ TEST(xml_is_well_formed_whatever_the_names)
     const bool lint = system("xmllint --version >/dev/null 2>&1") == 0;
     for (int i = 0; i < 3; i++) {
         char path[] = "/tmp/speclab-junit-XXXXXX", command[128];
-        spec_validation v;
+        OWNED(spec_validation) v;
         run_hostile(&v, subjects[i], draws[i]);
-        char *text = written(spec_validate_report_junit, &v);
+        FREED char *text = written(spec_validate_report_junit, &v);
         assert_non_null(
             strstr(text, "rule:x&quot; &lt;&amp;&apos;&gt;]]&gt;??[2J??????\xc3\xa9????"));
         assert_non_null(strstr(text, counts[i]));
@@ -129,8 +127,6 @@ TEST(xml_is_well_formed_whatever_the_names)
         snprintf(command, sizeof command, "xmllint --noout %s", path);
         if (lint) assert_int_equal(system(command), 0);
         unlink(path);
-        free(text);
-        spec_validation_free(&v);
     }
     if (!lint) printf("skipped: xmllint is not there\n");
 }
@@ -169,9 +165,9 @@ TEST(all_reports_are_the_same_for_any_number_of_threads)
 TEST(the_text_report_has_verdict_rates_and_command)
 {
     const spec_validate_plan plan = plan_of(100000, 1, plain);
-    spec_validation v;
+    OWNED(spec_validation) v;
     run(&v, "rule:resample-target", &plan);
-    char *text = written(spec_validate_report_text, &v);
+    FREED char *text = written(spec_validate_report_text, &v);
     assert_int_equal(strncmp(text, "FAIL: rule:resample-target is not lossless.\n", 44), 0);
     assert_non_null(strstr(text, "is called wrong with a chance of at most 1e-06"));
     assert_null(strstr(text, "  power  ")); /* the mistake was found */
@@ -179,8 +175,6 @@ TEST(the_text_report_has_verdict_rates_and_command)
         strstr(text, "rule:resample-target --only plain-4 --scopes V --seed 42 --budget 50000\n"));
     for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
         assert_true(strlen(line) <= 120);
-    free(text);
-    spec_validation_free(&v);
 }
 
 static char *written_table(const spec_validation *v)
@@ -223,7 +217,7 @@ TEST(every_report_tells_the_power_of_each_place)
           "or only above a TV of 0.1\n    first token   vocab-151936 V\n"}}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         spec_validate_plan plan = plan_of(cases[c].draws, 2, cases[c].only);
-        spec_validation v;
+        OWNED(spec_validation) v;
         json_error_t where;
         plan.scopes = SPEC_SCOPE_VERIFY;
         run(&v, "rule:token", &plan);
@@ -260,7 +254,6 @@ TEST(every_report_tells_the_power_of_each_place)
             if (number) fail_msg("what is no number is told as one:\n%s", forms[k]);
             free(forms[k]);
         }
-        spec_validation_free(&v);
     }
 }
 
@@ -291,15 +284,13 @@ TEST(the_command_finds_the_same_case_again)
 TEST(the_table_has_a_row_for_each_test)
 {
     const spec_validate_plan plan = plan_of(20000, 1, plain);
-    spec_validation v;
-    spec_table table;
+    OWNED(spec_validation) v;
+    OWNED(spec_table) table;
     size_t rows = 0;
     run(&v, "rule:token", &plan);
     assert_int_equal(spec_validate_report_table(&table, &v, NULL), GSL_SUCCESS);
     for (int i = 0; i < v.n_results; i++) rows += (size_t)v.result[i].n_findings;
     assert_int_equal(table.n_rows, rows);
-    spec_table_free(&table);
-    spec_validation_free(&v);
 }
 
 /* ---- the reproducer -------------------------------------------------------------------------- */
@@ -308,7 +299,7 @@ TEST(hard_failures_show_the_token_that_may_not_be)
 {
     static const char *const only[] = {"disjoint-8", NULL};
     const spec_validate_plan plan = plan_of(50000, 2, only);
-    spec_validation v;
+    OWNED(spec_validation) v;
     bool shown = false;
     run(&v, "mutant:accept-all", &plan);
     assert_int_equal(v.verdict, SPEC_VERDICT_FAIL);
@@ -318,14 +309,13 @@ TEST(hard_failures_show_the_token_that_may_not_be)
             shown = shown || (v.reproducer.token[j] == v.reproducer.round.emitted[k] &&
                               v.reproducer.target[j] == 0.0);
     assert_true(shown);
-    spec_validation_free(&v);
 }
 
 /* Chi-square of the split against the token rule: z of each cell with an expected count of at least
  * 10. `ret_odd`: corrections where none are expected. */
 static double split_p(const char *subject, const char *fixture, uint64_t *ret_odd)
 {
-    spec_fixture f;
+    CLOSED(spec_fixture) f;
     spec_evidence *evidence;
     spec_subject s;
     spec_reproducer c;
@@ -362,7 +352,6 @@ static double split_p(const char *subject, const char *fixture, uint64_t *ret_od
     spec_reproducer_free(&c);
     spec_subject_close(&s);
     spec_evidence_free(evidence);
-    spec_fixture_close(&f);
     return gsl_cdf_chisq_Q(sum, df);
 }
 
@@ -409,12 +398,11 @@ TEST(calibration_is_the_same_for_any_number_of_threads)
 TEST(a_wrong_sampler_fails_every_run_of_a_calibration)
 {
     const spec_validate_plan plan = plan_of(50000, 2, plain);
-    spec_calibration c;
+    OWNED(spec_calibration) c;
     assert_int_equal(spec_calibrate(&c, "rule:resample-target", 7, &plan, NULL), GSL_SUCCESS);
     assert_int_equal(c.failed, 7);
     assert_same(spec_calibration_e_share(&c, 1e-6), 1.0);
     assert_same(spec_calibration_p_share(c.p, 7, 1e-6), 1.0);
-    spec_calibration_free(&c);
 }
 
 TEST(shares_count_what_is_at_most_or_at_least)

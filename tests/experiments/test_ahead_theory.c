@@ -22,14 +22,14 @@ TEST(the_virtual_clock_runs_as_the_formula_says)
     for (int K = 1; K <= 5; K++)
         for (int slow = 0; slow < 2; slow++) {
             const double c = slow ? 0.43 : 0.09;
-            stage s;
+            OWNED(stage) s;
             stage_init(&s, 3, PAIR_PLAIN, seed + (uint64_t)K);
             table_model_fill(&s.target, target);
             table_model_fill(&s.draft, draft);
             s.config.K = K;
             s.config.ahead = true;
             s.config.costs = (spec_costs){.draft = c, .verify = 1.0};
-            spec_decoder decoder;
+            OWNED(spec_decoder) decoder;
             spec_tally tally = {0};
             stage_open_decoder(&decoder, &s.config);
             for (uint64_t r = 0; r < rounds; r++)
@@ -51,15 +51,13 @@ TEST(the_virtual_clock_runs_as_the_formula_says)
                         spec_ahead_rounds((int)rounds, share, K * c, (K + 1) * c, 1.0, 0.0), 1e-11);
             const double measured = (double)tally.emitted / tally.time;
             assert_near(measured, spec_ahead_speedup(alpha, K, c, guessed, 0.0), 0.02);
-            spec_decoder_free(&decoder);
-            stage_free(&s);
         }
 }
 
 /* Two devices, one, and one with half of each; and the law of the loop is proved. */
 TEST(measures_tell_what_it_gains_and_that_it_is_lossless)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "ahead", 0,
         "alpha = 0.9; K = [0, 4]; c = 0.1; guess = 0.8; handed = [0.0, 1.0, 0.5]");
     assert_int_equal(result.table.n_rows, 6);
@@ -91,7 +89,6 @@ TEST(measures_tell_what_it_gains_and_that_it_is_lossless)
     assert_int_equal(result.table.n_rows, 2);
     for (size_t r = 0; r < 2; r++) assert_string_equal(text(&result, r, "verdict"), "lossless");
     assert_true(number(&result, 1, "branches") > 5.0 * number(&result, 0, "branches"));
-    spec_result_free(&result);
 }
 
 /* The simulated loop beside exact theory, for pairs of one row and pairs with contexts. The
@@ -100,7 +97,7 @@ TEST(measures_tell_what_it_gains_and_that_it_is_lossless)
  * guess, speedup_ahead_z is, where (K+1) c > 1. */
 TEST(simulated_rows_agree_with_exact_theory)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "decode_ahead", 60000,
         "target = [\"zipf?V=20&s=1.5\", \"markov?V=3&order=1&seed=3\"]; draft = "
         "\"perturb?of=target&alpha=0.8\"; "
@@ -130,14 +127,13 @@ TEST(simulated_rows_agree_with_exact_theory)
         "\"block\"]; drafting = [\"chain\", \"greedy\"]; K = 2; c = 0.3;");
     assert_all_hold(&result, 6);
     for (size_t r = 0; r < 6; r++) assert_true(fabs(number(&result, r, "hit_z")) < 5.0);
-    spec_result_free(&result);
 }
 
 /* Sampled texts have the target's law. Power: for a decoder that uses a chain because of its
  * tokens (test_decode_ahead), chi-square would be over 100 degrees of freedom above its mean. */
 TEST(sampled_texts_have_the_targets_law)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "lossless", 0,
         "target = \"markov?V=3&order=1&seed=3\"; draft = \"markov?V=3&order=1&seed=4\"; rule = "
         "[\"token\", \"block\"]; "
@@ -145,5 +141,4 @@ TEST(sampled_texts_have_the_targets_law)
     assert_all_hold(&result, 4);
     for (size_t r = 0; r < 4; r++) assert_string_equal(text(&result, r, "verdict"), "consistent");
     assert_true(number(&result, 0, "statistic") != number(&result, 1, "statistic"));
-    spec_result_free(&result);
 }

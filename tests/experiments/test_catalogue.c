@@ -28,7 +28,7 @@ static size_t row_of(const spec_table *table, const char *name)
 TEST(every_kind_has_names_of_its_own_with_a_summary)
 {
     for (int k = 0; spec_catalogue_kinds[k] != NULL; k++) {
-        spec_table table;
+        OWNED(spec_table) table;
         assert_int_equal(spec_table_init(&table, columns, 5), GSL_SUCCESS);
         assert_true(spec_catalogue_add(&table, spec_catalogue_kinds[k]));
         assert_false(table.lost);
@@ -40,7 +40,6 @@ TEST(every_kind_has_names_of_its_own_with_a_summary)
             for (size_t other = 0; other < r; other++)
                 assert_string_not_equal(text(&table, r, NAME), text(&table, other, NAME));
         }
-        spec_table_free(&table);
     }
 }
 
@@ -50,11 +49,10 @@ TEST(each_kind_lists_its_own_table)
         {"model", "zipf"},  {"draft", "chain"},   {"rule", "token"},   {"policy", "fixed"},
         {"process", "iid"}, {"lengths", "fixed"}, {"measure", "prove"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        spec_table table;
+        OWNED(spec_table) table;
         assert_int_equal(spec_table_init(&table, columns, 4), GSL_SUCCESS);
         assert_true(spec_catalogue_add(&table, known[i][0]));
         row_of(&table, known[i][1]);
-        spec_table_free(&table);
     }
 }
 
@@ -64,21 +62,19 @@ TEST(rules_claim_what_prove_finds)
                                             {"block-greedy", "lossless"},
                                             {"lenience", "lossy"},
                                             {"resample-target", "wrong"}};
-    spec_table table;
+    OWNED(spec_table) table;
     assert_int_equal(spec_table_init(&table, columns, 5), GSL_SUCCESS);
     assert_true(spec_catalogue_add(&table, "rule"));
     for (size_t i = 0; i < sizeof claims / sizeof *claims; i++)
         assert_string_equal(text(&table, row_of(&table, claims[i][0]), CLAIM), claims[i][1]);
-    spec_table_free(&table);
 }
 
 TEST(a_table_without_claims_and_unknown_kinds_are_fine)
 {
-    spec_table table;
+    OWNED(spec_table) table;
     assert_int_equal(spec_table_init(&table, columns, 4), GSL_SUCCESS);
     assert_true(spec_catalogue_add(&table, "rule"));
     const size_t rows = table.n_rows;
     assert_false(spec_catalogue_add(&table, "rules"));
     assert_int_equal(table.n_rows, rows);
-    spec_table_free(&table);
 }

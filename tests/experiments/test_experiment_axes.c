@@ -29,7 +29,7 @@ static void check_axes(loading *l, const expected_axis *axis, int n)
 
 TEST(a_text_of_numbers_is_a_list_and_other_text_one_value)
 {
-    loading l;
+    OWNED(loading) l;
     loading_init(&l, "predict",
                  "grid = { alpha = \"0.5:0.7:0.1\"; K = \"1, 2\"; c = \"0.1x\"; ops_ratio = 1.50;\n"
                  "    costs = [\"a\", \"1,2\"]; };",
@@ -40,21 +40,19 @@ TEST(a_text_of_numbers_is_a_list_and_other_text_one_value)
     assert_false(l.experiment.grid.zipped);
     assert_string_equal(l.experiment.grid.axis[0].name, "alpha"); /* in the order of the file */
     assert_string_equal(l.experiment.grid.axis[4].name, "costs");
-    loading_free(&l);
 }
 
 TEST(an_override_replaces_an_axis_or_adds_a_parameter)
 {
     static const char *const set[] = {"K=3,4",  "costs=x y",   "K=5:7:1",
                                       "seed=3", "ops_ratio=2", NULL};
-    loading l;
+    OWNED(loading) l;
     loading_init(&l, "predict", "grid = { alpha = 0.5; K = [1, 2]; };", set);
     CHECK_AXES(&l, {"alpha", "0.5"}, {"K", "5|6|7"} /* the last override counts */,
                {"costs", "x y"}, {"ops_ratio", "2"}, {"c", NULL} /* its default */,
                {"seed", NULL} /* no parameter */);
     assert_int_equal(l.experiment.grid.n_axes, 4);
     for (int i = 0; i < 5; i++) assert_int_equal(l.in.config.used[i], i != 3);
-    loading_free(&l);
 }
 
 TEST(points_are_zipped_and_an_override_is_for_each_point)
@@ -62,7 +60,7 @@ TEST(points_are_zipped_and_an_override_is_for_each_point)
     static const char text[] =
         "points = ( { alpha = 0.5; K = 1; }, { K = 2; alpha = 0.25; }, { alpha = 1; K = 2; } );";
     static const char *const set[] = {"alpha=0.7,0.8", "c=0.2", NULL};
-    loading l;
+    OWNED(loading) l;
     loading_init(&l, "predict", text, NULL);
     CHECK_AXES(&l, {"alpha", "0.5|0.25|1"}, {"K", "1|2|2"});
     assert_true(l.experiment.grid.zipped);
@@ -71,19 +69,17 @@ TEST(points_are_zipped_and_an_override_is_for_each_point)
     /* A point has one value: a list stays a text, which the measure refuses. */
     loading_init(&l, "predict", text, set);
     CHECK_AXES(&l, {"alpha", "0.7,0.8|0.7,0.8|0.7,0.8"}, {"K", "1|2|2"}, {"c", "0.2|0.2|0.2"});
-    loading_free(&l);
 }
 
 TEST(points_cross_with_the_grid_which_runs_fastest)
 {
-    loading l;
+    OWNED(loading) l;
     loading_init(&l, "predict",
                  "grid = { c = [0.1, 0.2, 0.3]; };\n"
                  "points = ( { alpha = 0.5; K = 1; }, { alpha = 0.7; K = 2; } );",
                  NULL);
     CHECK_AXES(&l, {"alpha", "0.5|0.5|0.5|0.7|0.7|0.7"}, {"c", "0.1|0.2|0.3|0.1|0.2|0.3"});
     assert_int_equal(spec_grid_size(&l.experiment.grid), 6);
-    loading_free(&l);
 }
 
 TEST(a_given_model_replaces_all_of_its_kind)
@@ -93,7 +89,7 @@ TEST(a_given_model_replaces_all_of_its_kind)
         "    text = [\"b.txt\", \"c.txt\"]; T = [0.5, 1.0]; draft = \"greedy:zipf?V=9&s={s}\";\n"
         "    s = 2; K = 1; };";
     static const char *const set[] = {"target=uniform?V=9", NULL};
-    loading l;
+    OWNED(loading) l;
     loading_init(&l, "decode", text, set);
     /* Two of three targets become equal. The third keeps its varying temperature, and crosses with
      * T; the text built replaced models alone. */
@@ -112,7 +108,6 @@ TEST(a_given_model_replaces_all_of_its_kind)
     assert_non_null(spec_grid_axis(&l.experiment.grid, "text"));
     assert_false(l.in.models_given);
     assert_string_equal(l.experiment.note, "");
-    loading_free(&l);
 }
 
 TEST(what_is_no_axis_is_refused_by_line)
@@ -131,11 +126,10 @@ TEST(what_is_no_axis_is_refused_by_line)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *const set[] = {cases[i].set, NULL};
-        loading l;
+        OWNED(loading) l;
         loading_init(&l, i == 4 ? "decode" : "predict", cases[i].text, set);
         assert_int_equal(spec_experiment_read_axes(&l.in), GSL_EINVAL);
         if (strncmp(l.error.text, cases[i].error, strlen(cases[i].error)) != 0)
             fail_msg("'%s', not '%s'", l.error.text, cases[i].error);
-        loading_free(&l);
     }
 }

@@ -28,7 +28,7 @@ static void set_text(char **text, const char *value)
 TEST(axes_are_listed_in_order)
 {
     const char *known[SPEC_AXES_MAX + 1] = {"left over", "from before", "here"};
-    loading l;
+    OWNED(loading) l;
     loading_init(&l, "predict", "x = 1;", NULL);
     assert_int_equal(spec_experiment_columns_axes(known, &l.experiment.grid), 0);
     assert_null(known[0]);
@@ -37,12 +37,11 @@ TEST(axes_are_listed_in_order)
     assert_string_equal(known[0], "K");
     assert_string_equal(known[1], "alpha");
     assert_null(known[2]);
-    loading_free(&l);
 }
 
 TEST(labels_mark_their_axes_alone)
 {
-    loading l;
+    OWNED(loading) l;
     loading_init(&l, "predict", "labels = [\"task\", \"order\", \"year\"];", NULL);
     add_axes(&l, "K task alpha year");
     drop(&l, "order"); /* of a replaced model: no axis any more, and no fault */
@@ -54,7 +53,6 @@ TEST(labels_mark_their_axes_alone)
     add_axes(&l, "task");
     assert_int_equal(spec_experiment_columns_label(&l.in), GSL_SUCCESS);
     assert_true(l.experiment.grid.axis[0].label);
-    loading_free(&l);
 }
 
 TEST(show_keeps_its_order_without_dropped_axes)
@@ -92,7 +90,7 @@ TEST(a_figure_goes_with_the_axes_it_shows)
         {"x = 1;", NULL, "f", "n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        loading l;
+        OWNED(loading) l;
         loading_init(&l, "predict", cases[i].text, NULL);
         add_axes(&l, "K alpha");
         if (cases[i].dropped != NULL) drop(&l, cases[i].dropped);
@@ -101,17 +99,15 @@ TEST(a_figure_goes_with_the_axes_it_shows)
         assert_int_equal(spec_experiment_columns_read(&l.in), GSL_SUCCESS);
         assert_string_equal(l.experiment.figure, cases[i].figure);
         assert_string_equal(l.experiment.note, cases[i].note);
-        loading_free(&l);
     }
     /* No figure, no remark about one. */
-    loading l;
+    OWNED(loading) l;
     loading_init(&l, "predict", "x = 1;", NULL);
     add_axes(&l, "K alpha");
     drop(&l, "order");
     set_text(&l.experiment.note, "n");
     assert_int_equal(spec_experiment_columns_read(&l.in), GSL_SUCCESS);
     assert_string_equal(l.experiment.note, "n");
-    loading_free(&l);
 }
 
 TEST(wrong_names_are_refused_by_line)
@@ -136,13 +132,12 @@ TEST(wrong_names_are_refused_by_line)
         {"show = 5;", "K", "x.cfg:1: show is not a list of strings"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        loading l;
+        OWNED(loading) l;
         loading_init(&l, "predict", cases[i].text, NULL);
         add_axes(&l, cases[i].axes);
         int status = spec_experiment_columns_label(&l.in);
         if (status == GSL_SUCCESS) status = spec_experiment_columns_read(&l.in);
         assert_int_equal(status, GSL_EINVAL);
         assert_string_equal(l.error.text, cases[i].error);
-        loading_free(&l);
     }
 }

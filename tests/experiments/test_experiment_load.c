@@ -14,7 +14,7 @@ static void load(spec_experiment *experiment, const char *path, const char *cons
 
 TEST(a_grid_loads_in_order_with_its_prose)
 {
-    spec_experiment e;
+    OWNED(spec_experiment) e;
     load(&e, "tests/experiments/small_grid.cfg", NULL);
     assert_string_equal(e.name, "small_grid");
     assert_string_equal(e.title, "A small grid");
@@ -28,15 +28,14 @@ TEST(a_grid_loads_in_order_with_its_prose)
     assert_string_equal(identity, "K=7;alpha=0.7;c=0.1;process=markov?rho=0.27&spread=0.1");
     free(identity);
     assert_non_null(strstr(e.text, "# A small experiment of the tests"));
-    spec_experiment_free(&e);
 }
 
 TEST(points_load_with_labels_and_columns)
 {
-    spec_experiment e;
-    spec_result result;
+    OWNED(spec_experiment) e;
+    OWNED(spec_result) result;
     spec_run_options options = {.opt_context = spec_test_context(1)};
-    char *csv = NULL;
+    FREED char *csv = NULL;
     size_t n;
     load(&e, "tests/experiments/small_points.cfg", NULL);
     char *identity = spec_grid_identity(&e.grid, 1, NULL);
@@ -51,9 +50,6 @@ TEST(points_load_with_labels_and_columns)
     /* python3 -c 'print((1-.75**8)/(.25*1.14), (1-.8**8)/(.2*1.28))' */
     assert_string_equal(csv, "task,alpha,K,printed,speedup\n\"EnDe, "
                              "small\",0.75,7,3.2,3.157498544\nEnDe base,0.8,7,3.3,3.25089\n");
-    free(csv);
-    spec_result_free(&result);
-    spec_experiment_free(&e);
 }
 
 TEST(overrides_reach_everything_they_name)
@@ -63,7 +59,7 @@ TEST(overrides_reach_everything_they_name)
         "K=2,3",         "alpha=0.27",          "title=Other",   "c=0.5",
         /* the last of two overrides counts */
         "ops_ratio=0.1", "standard_error=1e-3", "ops_ratio=0.2", NULL};
-    spec_experiment e;
+    OWNED(spec_experiment) e;
     load(&e, "tests/experiments/small_grid.cfg", set);
     assert_int_equal(e.rounds, 1000000);
     assert_same(e.standard_error, 1e-3);
@@ -82,7 +78,6 @@ TEST(overrides_reach_everything_they_name)
     load(&e, "tests/experiments/small_points.cfg", one);
     assert_string_equal(spec_grid_value(&e.grid, 0, "c"), "0.5");
     assert_string_equal(spec_grid_value(&e.grid, 1, "c"), "0.5");
-    spec_experiment_free(&e);
 }
 
 /* The text of a file, and its error. */
@@ -213,7 +208,7 @@ TEST(files_that_are_no_files_are_refused)
  * second. */
 TEST(huge_lists_are_read_or_refused)
 {
-    char *text = malloc(SPEC_CONFIG_BYTES + 1);
+    FREED char *text = malloc(SPEC_CONFIG_BYTES + 1);
     size_t n = (size_t)sprintf(text, "measure = \"predict\"; grid = { alpha = 0.5; K = [1");
     spec_experiment e;
     while (n + 10 < SPEC_CONFIG_BYTES) n += (size_t)sprintf(text + n, ",1");
@@ -227,5 +222,4 @@ TEST(huge_lists_are_read_or_refused)
     n += (size_t)sprintf(text + n, "};");
     assert_fails(spec_experiment_parse(&e, "x.cfg", text, n, NULL, &error), GSL_EINVAL,
                  "x.cfg:1: over 64 axes");
-    free(text);
 }

@@ -40,7 +40,7 @@ TEST(columns_are_the_axes_and_then_those_of_the_measure)
     static const char *const names[] = {
         "K",       "alpha",      "task",   "emitted",      "emitted_var",
         "speedup", "ops_factor", "best_K", "best_speedup", "break_even_alpha"};
-    spec_experiment e = made("predict");
+    OWNED(spec_experiment) e = made("predict");
     add(&e, "K", "2", NULL, false);
     add(&e, "alpha", "0.27", "0.5", false);
     add(&e, "task", "a", NULL, true);
@@ -67,7 +67,6 @@ TEST(columns_are_the_axes_and_then_those_of_the_measure)
     spec_result_free(&result);
     e.show = NULL;
     e.n_show = 0;
-    spec_experiment_free(&e);
 }
 
 /* A label is a number if it prints back the same, else a text. */
@@ -80,15 +79,13 @@ TEST(a_value_is_a_number_if_it_prints_back)
                  {"0.5", SPEC_CELL_NUMBER}, {"0.50", SPEC_CELL_TEXT},  {"1e-05", SPEC_CELL_NUMBER},
                  {"1:2", SPEC_CELL_TEXT},   {"", SPEC_CELL_TEXT},      {"nine", SPEC_CELL_TEXT}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        spec_experiment e = made("predict");
+        OWNED(spec_experiment) e = made("predict");
         add(&e, "K", "2", NULL, false);
         add(&e, "alpha", "0.5", NULL, false);
         add(&e, "task", cases[i].value, NULL, true);
         const spec_run_options options = {0};
-        spec_result result = run(&e, &options);
+        OWNED(spec_result) result = run(&e, &options);
         assert_int_equal(cell(&result.table, 0, "task")->kind, cases[i].kind);
-        spec_result_free(&result);
-        spec_experiment_free(&e);
     }
 }
 
@@ -107,13 +104,13 @@ static void hear(void *self, double done, uint64_t total)
 TEST(a_stream_gets_the_rows_of_the_file_and_progress_its_end)
 {
     char path[] = "/tmp/speclab-test-XXXXXX", file_bytes[4096] = "", *bytes = NULL;
-    spec_experiment e = made("predict");
+    OWNED(spec_experiment) e = made("predict");
     size_t n, n_file;
     add(&e, "K", "2", "5", false);
     add(&e, "alpha", "0.27", "0.5", false);
     close(mkstemp(path));
     const spec_run_options to_file = {.csv_path = path};
-    spec_result result = run(&e, &to_file);
+    OWNED(spec_result) result = run(&e, &to_file);
     spec_result_free(&result);
     FILE *in = fopen(path, "rb"), *out = open_memstream(&bytes, &n);
     n_file = fread(file_bytes, 1, sizeof file_bytes - 1, in);
@@ -138,21 +135,19 @@ TEST(a_stream_gets_the_rows_of_the_file_and_progress_its_end)
     }
     assert_int_equal(whole - file_bytes, n_file);
     assert_non_null(strstr(bytes, "\n# | speclab x\n# | --now\n"));
-    spec_result_free(&result);
-    spec_experiment_free(&e);
     free(bytes);
 }
 
 /* The second point has more branches than the limit: its row says so. */
 TEST(a_point_that_is_too_large_is_a_row)
 {
-    spec_experiment e = made("prove");
+    OWNED(spec_experiment) e = made("prove");
     add(&e, "rule", "token", NULL, false);
     add(&e, "target", "zipf?V=3", NULL, false);
     add(&e, "draft", "chain:zipf?V=3&s=2", NULL, false);
     add(&e, "K", "4", "1", false);
     const spec_run_options options = {.limit = 100};
-    spec_result result = run(&e, &options);
+    OWNED(spec_result) result = run(&e, &options);
     assert_int_equal(result.table.n_rows, 2);
     assert_string_equal(cell(&result.table, 0, "verdict")->text, SPEC_TOO_LARGE);
     assert_int_equal(cell(&result.table, 0, "branches")->kind, SPEC_CELL_EMPTY);
@@ -162,8 +157,6 @@ TEST(a_point_that_is_too_large_is_a_row)
     assert_int_equal(strncmp(result.why.text, "more than 100 branches", 22), 0);
     assert_int_equal(result.holds, 1); /* its verdict is checked */
     assert_int_equal(result.fails, 0);
-    spec_result_free(&result);
-    spec_experiment_free(&e);
 }
 
 static volatile int stop;
@@ -176,8 +169,8 @@ static void stop_after_one(void *self, double done, uint64_t total)
 
 TEST(an_interrupted_run_keeps_the_rows_before_it)
 {
-    spec_experiment e = made("predict");
-    spec_result result;
+    OWNED(spec_experiment) e = made("predict");
+    OWNED(spec_result) result;
     spec_error error = {""};
     add(&e, "alpha", "0.5", NULL, false);
     add(&e, "K", "1", "4", false);
@@ -190,15 +183,13 @@ TEST(an_interrupted_run_keeps_the_rows_before_it)
     const spec_run_options stopped = {.stop = &stop};
     assert_int_not_equal(spec_experiment_run(&result, &e, &stopped, &error), GSL_SUCCESS);
     assert_string_equal(error.text, "interrupted before the first row");
-    spec_result_free(&result);
-    spec_experiment_free(&e);
 }
 
 TEST(a_fault_begins_with_its_point)
 {
     static const char line[] = "K: 300 is not within [0, 256]";
-    spec_experiment e = made("predict");
-    spec_result result;
+    OWNED(spec_experiment) e = made("predict");
+    OWNED(spec_result) result;
     spec_run_options options = {.limit = 0};
     spec_error error = {""};
     add(&e, "alpha", "0.5", NULL, false);
@@ -209,8 +200,6 @@ TEST(a_fault_begins_with_its_point)
     spec_result_free(&result);
     options.no_point = true;
     assert_fails(spec_experiment_run(&result, &e, &options, &error), GSL_EDOM, line);
-    spec_result_free(&result);
-    spec_experiment_free(&e);
 }
 
 /* A lossless law is a check that holds; the bias of a rule that is marked wrong is no check. */
@@ -220,20 +209,18 @@ TEST(checked_rows_are_counted)
                                                                         "lossless",
                                                                         "biased, as marked"};
     for (int i = 0; i < 2; i++) {
-        spec_experiment e = made("prove");
+        OWNED(spec_experiment) e = made("prove");
         add(&e, "rule", rules[i], NULL, false);
         add(&e, "target", "zipf?V=3", NULL, false);
         add(&e, "draft", "greedy:zipf?V=3&s=2", NULL, false);
         add(&e, "K", "1", "2", false);
         const spec_run_options options = {0};
-        spec_result result = run(&e, &options);
+        OWNED(spec_result) result = run(&e, &options);
         assert_int_equal(result.table.n_rows, 2);
         assert_string_equal(cell(&result.table, 0, "verdict")->text, verdicts[i]);
         assert_int_equal(result.holds, i == 0 ? 2 : 0);
         assert_int_equal(result.fails, 0);
         assert_int_equal(result.resumed, 0);
-        spec_result_free(&result);
-        spec_experiment_free(&e);
     }
 }
 
@@ -250,7 +237,7 @@ TEST(what_cannot_run_computes_nothing)
         [MISSING] = "x needs ROWS: a file",
     };
     for (int i = 0; i < CASES; i++) {
-        spec_experiment e = made("predict");
+        OWNED(spec_experiment) e = made("predict");
         spec_result result;
         char *show[] = {"emited"};
         if (i != EMPTY) add(&e, "K", "1", NULL, false);
@@ -268,7 +255,6 @@ TEST(what_cannot_run_computes_nothing)
         assert_int_equal(result.table.n_rows, 0);
         spec_result_free(&result);
         if (i == SHOWN) e.show = NULL, e.n_show = 0;
-        spec_experiment_free(&e);
     }
 }
 

@@ -30,20 +30,19 @@ static int hear(void *self, const int *token, const spec_origin *origin, int n, 
 static spec_generation generate(ear *e, spec_ending *ret_ending, spec_generation_plan plan,
                                 const int *prompt, size_t n_prompt, uint64_t n_tokens)
 {
-    spec_generation g;
+    OWNED(spec_generation) g;
     *e = (ear){.fails_at = e->fails_at};
     plan.hear = hear;
     plan.self = e;
     assert_works(spec_generation_init(&g, &plan, &error));
     assert_works(spec_generation_text(&g, ret_ending, prompt, n_prompt, 0, n_tokens, &error));
     const spec_generation kept = g;
-    spec_generation_free(&g);
     return kept;
 }
 
 TEST(a_token_says_where_it_came_from)
 {
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 3, PAIR_EQUAL, 27);
     ear e = {0};
     spec_ending ending;
@@ -70,13 +69,12 @@ TEST(a_token_says_where_it_came_from)
     g = generate(&e, &ending, plan, NULL, 0, 9);
     for (int i = 0; i < 9; i++) assert_int_equal(e.origin[i], SPEC_FROM_TARGET);
     assert_true(g.tally.rounds == 0 && g.tokens == 9 && e.calls == 9);
-    stage_free(&s);
 }
 
 TEST(a_text_ends_for_one_of_four_reasons)
 {
     for (int plain = 0; plain < 2; plain++) {
-        stage s;
+        OWNED(stage) s;
         stage_init(&s, 3, PAIR_PLAIN, 27);
         ear e = {0};
         spec_ending ending;
@@ -99,19 +97,18 @@ TEST(a_text_ends_for_one_of_four_reasons)
         stop = 1;
         const spec_generation g = generate(&e, &ending, plan, prompt, 2, 50);
         assert_true(ending == SPEC_ENDED_STOPPED && e.n == 0 && g.prompt_tokens == 2);
-        stage_free(&s);
     }
 }
 
 /* The baseline uses its own random stream, and decodes every token of the text once. */
 TEST(a_baseline_changes_no_token_and_reads_each_once)
 {
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 3, PAIR_PLAIN, 27);
     ear with = {0}, without = {0};
     spec_ending ending;
     spec_generation_plan plan = {.decoder = s.config, .seed = 9};
-    spec_generation g = generate(&without, &ending, plan, NULL, 0, 300);
+    OWNED(spec_generation) g = generate(&without, &ending, plan, NULL, 0, 300);
     assert_true(g.beside_seconds == 0.0);
     plan.baseline = true;
     g = generate(&with, &ending, plan, NULL, 0, 300);
@@ -127,8 +124,6 @@ TEST(a_baseline_changes_no_token_and_reads_each_once)
     assert_int_equal(g.beside.n_context,
                      300); /* it continues with the tokens of the text, not its own */
     assert_memory_equal(g.beside.context, without.token, 300 * sizeof(int));
-    spec_generation_free(&g);
-    stage_free(&s);
 }
 
 static int caches;
@@ -174,7 +169,7 @@ TEST(a_baseline_needs_no_keys_and_values_of_its_own)
 
 TEST(a_listener_that_fails_ends_the_text)
 {
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 3, PAIR_PLAIN, 27);
     ear e = {.fails_at = 3};
     spec_generation_plan plan = {.decoder = s.config, .hear = hear, .self = &e};
@@ -187,5 +182,4 @@ TEST(a_listener_that_fails_ends_the_text)
     spec_generation_free(&g); /* a zeroed object may be freed */
     plan.decoder.rule = "tokn";
     assert_status(spec_generation_init(&g, &plan, &error), GSL_EINVAL);
-    stage_free(&s);
 }

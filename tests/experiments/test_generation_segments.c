@@ -109,7 +109,7 @@ TEST(a_text_of_one_segment_has_no_speed_up)
 TEST(segments_grow_with_the_text)
 {
     const spec_machine_load off = {.read = NULL};
-    spec_generation_segments segments;
+    OWNED(spec_generation_segments) segments;
     assert_int_equal(spec_generation_segments_init(&segments, &off, 16.0, NULL), GSL_SUCCESS);
     const int n = 200000;
     for (int i = 0; i < n; i++) {
@@ -132,7 +132,6 @@ TEST(segments_grow_with_the_text)
         GSL_SUCCESS);
     assert_true(verdict == SPEC_RATIO_REPORTED && speedup.value == 2.0 && speedup.low == 2.0 &&
                 speedup.high == 2.0);
-    spec_generation_segments_free(&segments);
 }
 
 static double *now_of_machine;

@@ -47,7 +47,7 @@ static const char pair_text[] =
 
 TEST(axes_of_replaced_models_are_dropped)
 {
-    spec_experiment e =
+    OWNED(spec_experiment) e =
         parse(pair_text, (const char *const[]){"target=zipf?V=9", "draft=zipf?V=9&s=2", NULL});
     assert_int_equal(spec_grid_size(&e.grid), 2); /* only T remains */
     assert_null(spec_grid_axis(&e.grid, "text"));
@@ -68,7 +68,6 @@ TEST(axes_of_replaced_models_are_dropped)
     assert_int_equal(spec_grid_size(&e.grid), 12);
     assert_string_equal(e.figure, "block");
     assert_string_equal(e.note, "");
-    spec_experiment_free(&e);
 }
 
 TEST(points_that_become_equal_are_one)
@@ -79,7 +78,7 @@ TEST(points_that_become_equal_are_one)
                                "\"zipf?V=4&s=2\"; K = 1; },\n    { target = \"zipf?V=4\"; draft = "
                                "\"zipf?V=4&s=2\"; K = 2; });\n"
                                "grid = { pair = \"draft {draft}\"; };";
-    spec_experiment e = parse(text, NULL);
+    OWNED(spec_experiment) e = parse(text, NULL);
     assert_int_equal(spec_grid_size(&e.grid), 3);
     assert_string_equal(spec_grid_value(&e.grid, 1, "pair"), "draft zipf?V=4&s=2");
     assert_false(spec_grid_axis(&e.grid, "draft")
@@ -89,7 +88,6 @@ TEST(points_that_become_equal_are_one)
     assert_int_equal(spec_grid_size(&e.grid), 2);
     assert_string_equal(spec_grid_value(&e.grid, 0, "pair"), "draft b.gguf");
     assert_string_equal(spec_grid_value(&e.grid, 1, "K"), "2");
-    spec_experiment_free(&e);
 }
 
 TEST(overrides_that_set_nothing_are_refused)
@@ -113,7 +111,7 @@ TEST(overrides_that_set_nothing_are_refused)
          {"draft=zipf", "TEXT=b.txt"},
          "own.cfg: 'TEXT=b.txt' sets nothing: no value in use has ${TEXT}"},
     };
-    spec_experiment e;
+    OWNED(spec_experiment) e;
     spec_result result;
     spec_run_options options = {.opt_context = spec_test_context(1)};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -129,5 +127,4 @@ TEST(overrides_that_set_nothing_are_refused)
     spec_experiment_free(&e);
     e = parse(needy, (const char *const[]){"target=zipf", NULL}); /* the target needs no file */
     assert_string_equal(e.missing, "");
-    spec_experiment_free(&e);
 }

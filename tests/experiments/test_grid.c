@@ -14,7 +14,7 @@ static const char *const letters[] = {"a", "b"}, *const digits[] = {"1", "2", "3
 
 TEST(the_last_axis_of_a_product_runs_fastest)
 {
-    spec_grid grid = {0};
+    OWNED(spec_grid) grid = {0};
     char seen[100] = "";
     assert_int_equal(spec_grid_size(&grid), 0);
     add(&grid, "x", letters, 2, false);
@@ -26,24 +26,21 @@ TEST(the_last_axis_of_a_product_runs_fastest)
     }
     assert_string_equal(seen, "a1a2a3b1b2b3");
     assert_null(spec_grid_value(&grid, 0, "z"));
-    spec_grid_free(&grid);
 }
 
 TEST(the_identity_is_sorted_and_leaves_labels_out)
 {
-    spec_grid grid = {0};
+    OWNED(spec_grid) grid = {0};
     add(&grid, "y", digits, 3, false);
     add(&grid, "task", letters, 2, true);
     add(&grid, "alpha", digits, 3, false);
-    char *identity = spec_grid_identity(&grid, 5, NULL); /* y=1, task=b, alpha=3 */
+    FREED char *identity = spec_grid_identity(&grid, 5, NULL); /* y=1, task=b, alpha=3 */
     assert_string_equal(identity, "alpha=3;y=1");
-    free(identity);
-    spec_grid_free(&grid);
 }
 
 TEST(sizes_saturate)
 {
-    spec_grid grid = {0};
+    OWNED(spec_grid) grid = {0};
     for (int i = 0; i < 12; i++) {
         char name[16];
         snprintf(name, sizeof name, "a%d", i);
@@ -51,7 +48,6 @@ TEST(sizes_saturate)
     }
     assert_true(spec_grid_size(&grid) == UINT64_MAX);
     assert_works(spec_grid_references_expand(&grid, &error)); /* no braces: nothing to do */
-    spec_grid_free(&grid);
 }
 
 TEST(points_cross_with_a_grid)

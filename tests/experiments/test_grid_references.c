@@ -14,7 +14,7 @@ static const char *const letters[] = {"a", "b"}, *const digits[] = {"1", "2", "3
 TEST(braces_become_the_value_of_that_point)
 {
     const char *const spec[] = {"zipf?T={y}&s={x}{x}", "plain"};
-    spec_grid grid = {0};
+    OWNED(spec_grid) grid = {0};
     add(&grid, "target", spec, 2, false);
     add(&grid, "x", letters, 2, false);
     add(&grid, "y", digits, 3, false);
@@ -23,11 +23,9 @@ TEST(braces_become_the_value_of_that_point)
     assert_string_equal(spec_grid_value(&grid, 5, "target"), "zipf?T=3&s=bb");
     assert_string_equal(spec_grid_value(&grid, 5, "x"), "b");
     assert_string_equal(spec_grid_value(&grid, 11, "target"), "plain");
-    char *identity =
+    FREED char *identity =
         spec_grid_identity(&grid, 5, NULL); /* an axis that others refer to is no parameter */
     assert_string_equal(identity, "target=zipf?T=3&s=bb");
-    free(identity);
-    spec_grid_free(&grid);
 }
 
 TEST(braces_that_mean_nothing_are_errors)
@@ -38,10 +36,9 @@ TEST(braces_that_mean_nothing_are_errors)
         {"x{temps", "a brace is not closed: '{temps'"},
         {"{target}", "{target} refers to an axis that has braces itself"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        spec_grid grid = {0};
+        OWNED(spec_grid) grid = {0};
         add(&grid, "target", &cases[i][0], 1, false);
         add(&grid, "temps", digits, 3, false);
         assert_fails(spec_grid_references_expand(&grid, &error), GSL_EINVAL, cases[i][1]);
-        spec_grid_free(&grid);
     }
 }

@@ -26,8 +26,8 @@ static spec_experiment made(void)
 /* Runs into x.csv; `text` is the error that is expected, NULL: none. */
 static void run(spec_run_options options, const char *text)
 {
-    spec_experiment e = made();
-    spec_result result;
+    OWNED(spec_experiment) e = made();
+    OWNED(spec_result) result;
     spec_error error = {""};
     options.csv_path = "x.csv";
     const int status = spec_experiment_run(&result, &e, &options, &error);
@@ -35,8 +35,6 @@ static void run(spec_run_options options, const char *text)
     if (text != NULL && status == GSL_SUCCESS) fail_msg("no error, but '%s' is expected", text);
     if (text != NULL && strstr(error.text, text) == NULL)
         fail_msg("no '%s' in '%s'", text, error.text);
-    spec_result_free(&result);
-    spec_experiment_free(&e);
 }
 
 /* Writes the first n rows of a file again, with the right row_check. Row `odd` gets `opt_place`
@@ -46,7 +44,7 @@ static void rewrite(const char *into, const char *path, size_t n, size_t odd, co
 {
     static const char *const columns[] = {SPEC_SHARD_COLUMN, SPEC_GROUP_COLUMN};
     const spec_check none[2 * GROUPS] = {SPEC_CHECK_NONE};
-    spec_table old, table;
+    OWNED(spec_table) old, table;
     spec_result_file file;
     int kept;
     assert_works(spec_table_read_csv(&old, path, NULL, &error));
@@ -65,8 +63,6 @@ static void rewrite(const char *into, const char *path, size_t n, size_t odd, co
     assert_works(spec_result_file_open(&file, &error));
     assert_works(spec_result_file_write(&file, &table, 0, none, &error));
     assert_works(spec_result_file_close(&file, &kept, &error));
-    spec_table_free(&table);
-    spec_table_free(&old);
 }
 
 /* Writes sums.csv: two points of three groups. */
@@ -80,11 +76,10 @@ static void write_sums(void)
 /* The text of a row's sum. */
 static char *sum_of(size_t row)
 {
-    spec_table table;
+    OWNED(spec_table) table;
     assert_works(spec_table_read_csv(&table, "sums.csv", NULL, &error));
     assert_int_equal(table.n_rows, 2 * GROUPS);
     char *text = strdup(spec_table_cell(&table, row, 1)->text);
-    spec_table_free(&table);
     return text;
 }
 

@@ -22,30 +22,27 @@ TEST(a_sum_reads_back_bit_for_bit)
 {
     const spec_montecarlo_sum sum = made();
     spec_montecarlo_sum read;
-    char *text = spec_group_text_of(&sum);
+    FREED char *text = spec_group_text_of(&sum);
     assert_true(spec_group_text_parse(&read, text));
     assert_memory_equal(&read, &sum, sizeof sum);
-    free(text);
 }
 
 TEST(another_text_is_refused)
 {
     const spec_montecarlo_sum sum = made();
     spec_montecarlo_sum read;
-    char *text = spec_group_text_of(&sum);
+    FREED char *text = spec_group_text_of(&sum);
     const size_t n = strlen(text);
     for (size_t i = 0; i < n; i++) { /* cut, and with one byte replaced by one of no number */
-        char *copy = strdup(text);
+        FREED char *copy = strdup(text);
         copy[i] = '!';
         if (spec_group_text_parse(&read, copy)) fail_msg("read: %s", copy);
         copy[i] = '\0';
         if (spec_group_text_parse(&read, copy)) fail_msg("read: %s", copy);
-        free(copy);
     }
     char more[4096];
     snprintf(more, sizeof more, "%s 1", text);
     assert_false(spec_group_text_parse(&read, more));
     snprintf(more, sizeof more, "-%s", text);
     assert_false(spec_group_text_parse(&read, more));
-    free(text);
 }

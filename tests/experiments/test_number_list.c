@@ -8,7 +8,7 @@
 /* The values of a list, joined by spaces. */
 static const char *list(const char *text, char *buffer, size_t size)
 {
-    spec_number_list numbers;
+    OWNED(spec_number_list) numbers;
     spec_error error = {""};
     buffer[0] = '\0';
     if (spec_number_list_parse(&numbers, "alpha", text, &error) != GSL_SUCCESS)
@@ -16,7 +16,6 @@ static const char *list(const char *text, char *buffer, size_t size)
     for (int i = 0; i < numbers.n; i++)
         snprintf(buffer + strlen(buffer), size - strlen(buffer), "%s%s", i > 0 ? " " : "",
                  numbers.value[i]);
-    spec_number_list_free(&numbers);
     return buffer;
 }
 

@@ -25,7 +25,7 @@ TEST(rows_arrive_as_they_were_sent)
         spec_table sent = made(rows), got = made(0);
         spec_error error = {""};
         size_t size;
-        char *bytes = spec_point_message_pack(&size, GSL_SUCCESS, &sent, &error);
+        FREED char *bytes = spec_point_message_pack(&size, GSL_SUCCESS, &sent, &error);
         assert_works(spec_point_message_unpack(&got, bytes, size, &error));
         assert_int_equal(got.n_rows, rows);
         for (size_t r = 0; r < rows; r++)
@@ -36,7 +36,6 @@ TEST(rows_arrive_as_they_were_sent)
                 assert_string_equal(spec_cell_format(a, SPEC_FORMAT_CSV, one, sizeof one),
                                     spec_cell_format(b, SPEC_FORMAT_CSV, other, sizeof other));
             }
-        free(bytes);
         spec_table_free(&sent);
         spec_table_free(&got);
     }
@@ -47,28 +46,23 @@ TEST(a_failure_arrives_with_its_line)
     spec_table table = made(1), got = made(0);
     spec_error error = {"K=4: no"}, read = {""};
     size_t size;
-    char *bytes = spec_point_message_pack(&size, GSL_EINVAL, &table, &error);
+    FREED char *bytes = spec_point_message_pack(&size, GSL_EINVAL, &table, &error);
     assert_int_equal(spec_point_message_unpack(&got, bytes, size, &read), GSL_EINVAL);
     assert_string_equal(read.text, "K=4: no");
     assert_int_equal(got.n_rows, 0);
-    free(bytes);
     spec_table_free(&table);
     spec_table_free(&got);
 }
 
 TEST(bytes_that_are_cut_or_too_many_are_refused)
 {
-    spec_table table = made(2);
+    OWNED(spec_table) table = made(2);
     size_t size;
-    char *bytes = spec_point_message_pack(&size, GSL_SUCCESS, &table, NULL);
-    char *more = calloc(size + 1, 1);
+    FREED char *bytes = spec_point_message_pack(&size, GSL_SUCCESS, &table, NULL);
+    FREED char *more = calloc(size + 1, 1);
     memcpy(more, bytes, size);
     for (size_t n = 0; n <= size + 1; n++) {
-        spec_table got = made(0);
+        OWNED(spec_table) got = made(0);
         if (n != size) assert_status(spec_point_message_unpack(&got, more, n, &error), GSL_EFAILED);
-        spec_table_free(&got);
     }
-    free(more);
-    free(bytes);
-    spec_table_free(&table);
 }

@@ -27,11 +27,11 @@ static spec_rows_plan plan_for(const opened *target, const opened *draft)
 /* Compare every row with the row of the model itself, after the tokens of the text. */
 static void assert_file(opened *target, opened *draft)
 {
-    spec_rows_file file;
+    CLOSED(spec_rows_file) file;
     const int vocab = target->model->vocab;
-    double *row = malloc((size_t)vocab * sizeof *row);
+    FREED double *row = malloc((size_t)vocab * sizeof *row);
     assert_works(spec_rows_file_open(&file, path, &error));
-    int *text = malloc(file.tokens * sizeof *text);
+    FREED int *text = malloc(file.tokens * sizeof *text);
     for (uint64_t i = 0; i < file.tokens; i++) text[i] = spec_rows_file_token(&file, i);
     for (uint64_t p = 0, t = 0; p < file.places; p++) {
         const uint64_t position = spec_rows_file_position(&file, p);
@@ -44,19 +44,15 @@ static void assert_file(opened *target, opened *draft)
             for (int i = 0; i < vocab; i++) assert_same(row[i], expected[i]);
         }
     }
-    free(text);
-    free(row);
-    spec_rows_file_close(&file);
 }
 
 static void read_counts(uint64_t *places, uint64_t *texts, uint64_t *tokens)
 {
-    spec_rows_file file;
+    CLOSED(spec_rows_file) file;
     assert_works(spec_rows_file_open(&file, path, &error));
     *places = file.places;
     *texts = file.texts;
     *tokens = file.tokens;
-    spec_rows_file_close(&file);
 }
 
 static void assert_counts(uint64_t places, uint64_t texts, uint64_t tokens)
@@ -71,8 +67,8 @@ static void assert_counts(uint64_t places, uint64_t texts, uint64_t tokens)
 /* Blocks of 64 rows begin and end within texts of any length, and skip places. */
 TEST(rows_of_blocks_are_those_of_single_calls)
 {
-    opened target = open_model("cases?V=5&order=3&seed=1", NULL);
-    opened draft = open_model("cases?V=5&order=2&side=draft", NULL);
+    OWNED(opened) target = open_model("cases?V=5&order=3&seed=1", NULL);
+    OWNED(opened) draft = open_model("cases?V=5&order=2&side=draft", NULL);
     spec_rows_plan plan = plan_for(&target, &draft);
     enum { N = 300 };
     int text[N];
@@ -98,8 +94,6 @@ TEST(rows_of_blocks_are_those_of_single_calls)
     assert_counts(21, 5, 50 + 14 + 1 + 50 + 8); /* no token after the last place's */
     assert_file(&target, &draft);
     unlink(path);
-    close_model(&draft);
-    close_model(&target);
 }
 
 /* A row of a draft head after a node is not that after a context: the file has the latter. */
@@ -108,7 +102,7 @@ TEST(rows_of_a_draft_head_are_those_of_contexts)
     enum { N = 70 };
     int text[N];
     const size_t end[] = {N};
-    spec_head head;
+    OWNED(spec_head) head;
     opened draft = {0},
            target = open_model("random?dim=16&layers=2&heads=2&ffn=24&vocab=7&context=80&type=f32",
                                NULL);
@@ -126,9 +120,8 @@ TEST(rows_of_a_draft_head_are_those_of_contexts)
     assert_counts(N, 1, N);
     assert_file(&target, &draft);
     unlink(path);
-    close_model(&draft);
-    close_model(&target);
-    spec_head_free(&head);
+    opened_free(&draft);
+    opened_free(&target);
 }
 
 /* Its tokens have the law of the rows: a sum of scores of mean 0 and variance 1 each. */
@@ -155,14 +148,14 @@ TEST(the_target_writes_by_its_own_rows)
                   5.0); /* tokens of the row before would differ by 20 or more */
     spec_rows_file_close(&file);
     unlink(path);
-    close_model(&draft);
-    close_model(&target);
+    opened_free(&draft);
+    opened_free(&target);
 }
 
 TEST(prompts_have_no_places)
 {
-    opened target = open_model("cases?V=4&order=2&end=3", NULL);
-    opened draft = open_model("cases?V=4&order=2&side=draft", NULL);
+    OWNED(opened) target = open_model("cases?V=4&order=2&end=3", NULL);
+    OWNED(opened) draft = open_model("cases?V=4&order=2&side=draft", NULL);
     spec_rows_plan plan = plan_for(&target, &draft);
     static const int prompt[] = {2, 1, 2, 0, 2};
     uint64_t places, texts, tokens;
@@ -185,8 +178,6 @@ TEST(prompts_have_no_places)
     }
     spec_rows_file_close(&file);
     unlink(path);
-    close_model(&draft);
-    close_model(&target);
 }
 
 TEST(what_does_not_fit_is_refused_and_leaves_no_file)
@@ -219,8 +210,8 @@ TEST(what_does_not_fit_is_refused_and_leaves_no_file)
     assert_fails(spec_rows_make(path, &plan, &error), GSL_EINVAL,
                  "a prompt of 2 tokens leaves no place in texts of 2");
     assert_int_equal(access(path, F_OK), -1);
-    close_model(&draft);
-    close_model(&target);
+    opened_free(&draft);
+    opened_free(&target);
 }
 
 /* ---- the forecast ---------------------------------------------------------------------------- */
@@ -295,8 +286,8 @@ TEST(a_forecast_tells_the_places_and_about_the_bytes)
     plan.every =
         7; /* parts of 30 tokens have 5 places, and so has the part of 50 - 30; of 10 tokens 2 */
     expect_forecast(&plan, 3 * 5 + 2 + 28 * 5 + 2 + 5 + 3);
-    close_model(&draft);
-    close_model(&target);
+    opened_free(&draft);
+    opened_free(&target);
 
     /* A target whose rows are computed at the places of the forecast. */
     FILE *rhyme = fopen("rhyme.txt", "w");
@@ -312,8 +303,8 @@ TEST(a_forecast_tells_the_places_and_about_the_bytes)
     plan.n_prompt = 2;
     plan.places = 200;
     for (plan.seed = 0; plan.seed < 20; plan.seed++) expect_forecast(&plan, 200);
-    close_model(&draft);
-    close_model(&target);
+    opened_free(&draft);
+    opened_free(&target);
 }
 
 TEST(a_forecast_that_is_refused_leaves_no_file)
@@ -327,8 +318,8 @@ TEST(a_forecast_that_is_refused_leaves_no_file)
     plan.self = &heard;
     assert_fails(spec_rows_make(path, &plan, &error), GSL_EFAILED, "too much");
     assert_int_equal(access(path, F_OK), -1);
-    close_model(&draft);
-    close_model(&target);
+    opened_free(&draft);
+    opened_free(&target);
 }
 
 /* ---- interruptions --------------------------------------------------------------------------- */
@@ -348,8 +339,8 @@ static const double *third_row_stops(const spec_model *model, void *session, con
 
 TEST(an_interruption_is_heard_while_the_target_writes)
 {
-    opened target = open_model("cases?V=3&order=1&seed=6", NULL);
-    opened draft = open_model("cases?V=3&order=1&side=draft", NULL);
+    OWNED(opened) target = open_model("cases?V=3&order=1&seed=6", NULL);
+    OWNED(opened) draft = open_model("cases?V=3&order=1&side=draft", NULL);
     spec_rows_plan plan = plan_for(&target, &draft);
     spec_model_kind kind = *(stopped_kind = target.model->kind);
     kind.row = third_row_stops;
@@ -361,8 +352,6 @@ TEST(an_interruption_is_heard_while_the_target_writes)
     assert_int_equal(stopped, 1);
     assert_int_equal(rows_after_stop, 0);
     target.model->kind = stopped_kind;
-    close_model(&draft);
-    close_model(&target);
 }
 
 /* Two small transformers along real stories. Independent measurements gave expected acceptance
@@ -376,9 +365,9 @@ TEST(two_real_models_overlap_as_they_are_known_to)
     spec_test_data(stories, sizeof stories, "text/tinystories.txt");
     char spec[320];
     snprintf(spec, sizeof spec, "llama2c:%s", target_spec);
-    opened target = open_model(spec, NULL);
+    OWNED(opened) target = open_model(spec, NULL);
     snprintf(spec, sizeof spec, "llama2c:%s", draft_spec);
-    opened draft = open_model(spec, NULL);
+    OWNED(opened) draft = open_model(spec, NULL);
     enum { BYTES = 4096, N = 2000 };
     char text[BYTES];
     int token[BYTES];
@@ -417,8 +406,6 @@ TEST(two_real_models_overlap_as_they_are_known_to)
     spec_rows_file_close(&file);
     free(row);
     unlink(path);
-    close_model(&draft);
-    close_model(&target);
 }
 
 SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

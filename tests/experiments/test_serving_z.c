@@ -258,8 +258,7 @@ TEST(theory_and_engine_differ_by_chance_alone)
 {
     const uint64_t seed = spec_test_seed();
     const uint64_t requests = spec_test_samples(500);
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus);
-    gsl_rng_set(rng, seed);
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_taus, seed);
     static double z[NUMBERS][SETTINGS];
     int n[NUMBERS] = {0};
     const int stride = spec_test_stride(1);
@@ -272,5 +271,4 @@ TEST(theory_and_engine_differ_by_chance_alone)
             if (!isnan(of[x])) z[x][n[x]++] = of[x];
     }
     for (int x = 0; x < NUMBERS; x++) is_standard_normal(z[x], n[x], names[x]);
-    gsl_rng_free(rng);
 }

@@ -36,11 +36,10 @@ static spec_experiment made(bool several_rows)
 /* The rows that the run writes into the file. */
 static size_t run(const spec_experiment *e, spec_shard shard, const char *path, bool resume)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     const spec_run_options options = {.csv_path = path, .shard = shard, .resume = resume};
     assert_works(spec_experiment_run(&result, e, &options, &error));
     const size_t rows = result.table.n_rows;
-    spec_result_free(&result);
     return rows;
 }
 
@@ -54,20 +53,18 @@ static void write_parts(const spec_experiment *e, uint64_t of)
 
 static void merge(const char *path, const char *const *part, size_t n)
 {
-    spec_parts parts;
-    spec_result result;
+    OWNED(spec_parts) parts;
+    OWNED(spec_result) result;
     assert_works(spec_parts_read(&parts, part, n, &error));
     assert_true(spec_parts_are_whole(&parts));
     assert_works(spec_parts_merge(&result, &parts, path, NULL, &error));
-    spec_result_free(&result);
-    spec_parts_free(&parts);
 }
 
 /* For every number of shards and any order of the files; points of several rows stay together. */
 TEST(merged_parts_have_the_bytes_of_the_whole_run)
 {
     for (int several = 0; several < 2; several++) {
-        spec_experiment e = made(several != 0);
+        OWNED(spec_experiment) e = made(several != 0);
         unlink("whole.csv");
         const size_t rows = run(&e, (spec_shard){0}, "whole.csv", false);
         assert_true(several == 0 ? rows == 4 : rows > 9);
@@ -80,7 +77,6 @@ TEST(merged_parts_have_the_bytes_of_the_whole_run)
             merge("merged.csv", backwards, of);
             spec_files_same("merged.csv", "whole.csv");
         }
-        spec_experiment_free(&e);
     }
 }
 
@@ -89,9 +85,9 @@ TEST(merged_parts_have_the_bytes_of_the_whole_run)
 TEST(a_part_cut_at_any_byte_is_unfinished_and_resumes)
 {
     for (int several = 0; several < 2; several++) {
-        spec_experiment e = made(several != 0);
+        OWNED(spec_experiment) e = made(several != 0);
         write_parts(&e, 2);
-        char *bytes = spec_file_bytes(names[0]);
+        FREED char *bytes = spec_file_bytes(names[0]);
         const size_t n = strlen(bytes), step = several ? 37 : 1;
         for (size_t cut = 0; cut < n; cut += step) {
             spec_parts parts;
@@ -109,8 +105,6 @@ TEST(a_part_cut_at_any_byte_is_unfinished_and_resumes)
             run(&e, (spec_shard){1, 2}, "cut.csv", true);
             spec_files_same("cut.csv", names[0]);
         }
-        free(bytes);
-        spec_experiment_free(&e);
     }
 }
 
@@ -136,7 +130,7 @@ static void edited(const char *from, const char *to, const char *text)
 
 TEST(what_is_no_part_of_the_run_is_refused)
 {
-    spec_experiment e = made(false);
+    OWNED(spec_experiment) e = made(false);
     write_parts(&e, 3);
     run(&e, (spec_shard){0}, "alone.csv", false);
     run(&e, (spec_shard){2, 4}, "four.csv", false);
@@ -160,19 +154,16 @@ TEST(what_is_no_part_of_the_run_is_refused)
     run(&e, (spec_shard){2, 3}, "seed.csv", false);
     refused((const char *const[]){names[0], "seed.csv"}, 2,
             "seed.csv: its head differs from that of 1.csv: 'seed: 7'");
-    spec_experiment_free(&e);
 }
 
 TEST(more_shards_than_points_are_refused)
 {
-    spec_experiment e = made(false);
-    spec_result result;
+    OWNED(spec_experiment) e = made(false);
+    OWNED(spec_result) result;
     const spec_run_options options = {.csv_path = "many.csv", .shard = {2, 5}};
     assert_fails(spec_experiment_run(&result, &e, &options, &error), GSL_EINVAL,
                  "--shard 2/5: the grid has 4 points; use at most as many shards");
     assert_int_equal(access("many.csv", F_OK), -1);
-    spec_result_free(&result);
-    spec_experiment_free(&e);
 }
 
 SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

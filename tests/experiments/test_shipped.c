@@ -51,7 +51,7 @@ TEST(every_finding_is_for_the_inputs_as_they_are)
 {
     int stale = 0, n = 0;
     for (size_t i = 0; i < files.gl_pathc; i++) {
-        spec_experiment e = load(i, NULL);
+        OWNED(spec_experiment) e = load(i, NULL);
         const bool found = e.finding[0] != '\0';
         n++;
         if (found != (e.missing[0] == '\0'))
@@ -61,7 +61,6 @@ TEST(every_finding_is_for_the_inputs_as_they_are)
                           e.name, e.name);
             stale++;
         }
-        spec_experiment_free(&e);
     }
     assert_true(n > 40);
     assert_int_equal(stale, 0);
@@ -260,14 +259,13 @@ static void check_prose(const spec_experiment *was, const spec_experiment *is)
 /* The page of a result. */
 static char *page_of(const spec_experiment *e, const spec_result *result)
 {
-    char *page = NULL;
+    FREED char *page = NULL;
     size_t n;
     FILE *out = open_memstream(&page, &n);
     const spec_report_options options = {.opt_share = spec_folder_before};
     assert_works(spec_report_write(out, &e, &result, 1, &options, &error));
     fclose(out);
     char *copy = strdup(page);
-    free(page);
     return copy;
 }
 
@@ -275,8 +273,8 @@ static char *page_of(const spec_experiment *e, const spec_result *result)
 static bool check_page(size_t i, const spec_experiment *was, const overrides *list,
                        const char *const *gone)
 {
-    spec_experiment is = {0};
-    spec_result result = {0};
+    OWNED(spec_experiment) is = {0};
+    OWNED(spec_result) result = {0};
     spec_error error = {""};
     const spec_run_options options = {.opt_context = spec_test_context(1), .limit = LIMIT};
     bool good = spec_experiment_load(&is, files.gl_pathv[i], (const char *const *)list->set,
@@ -296,8 +294,6 @@ static bool check_page(size_t i, const spec_experiment *was, const overrides *li
                 fail_msg("%s still names %s:\n%s", was->name, *gone, page);
         free(page);
     }
-    spec_result_free(&result);
-    spec_experiment_free(&is);
     return good;
 }
 
@@ -315,7 +311,7 @@ TEST(pages_of_changed_inputs_have_no_finding)
 {
     int changed = 0;
     for (size_t i = 0; i < files.gl_pathc; i++) {
-        spec_experiment e = load(i, NULL);
+        OWNED(spec_experiment) e = load(i, NULL);
         overrides list = quick(&e);
         bool good = e.missing[0] != '\0';
         for (int a = 0; a < e.grid.n_axes && !good; a++) {
@@ -332,7 +328,6 @@ TEST(pages_of_changed_inputs_have_no_finding)
         if (!good && !(good = check_page(i, &e, &list, gone_texts)))
             fail_msg("%s cannot be run", e.name);
         release(&list);
-        spec_experiment_free(&e);
     }
     print_message("%d experiments with another number\n", changed);
     assert_true(changed > 38);
@@ -342,7 +337,7 @@ TEST(another_value_of_any_number_leaves_nothing_stale)
 {
     int changed = 0;
     for (size_t i = 0; i < files.gl_pathc; i++) {
-        spec_experiment e = load(i, NULL);
+        OWNED(spec_experiment) e = load(i, NULL);
         const overrides none = {0};
         for (int a = 0; a < e.grid.n_axes; a++) {
             char value[CANDIDATES][SPEC_NUMBER_SIZE];
@@ -359,7 +354,6 @@ TEST(another_value_of_any_number_leaves_nothing_stale)
                 changed++;
             }
         }
-        spec_experiment_free(&e);
     }
     print_message("%d changed numbers\n", changed);
     assert_true(changed > 150);
@@ -375,7 +369,7 @@ TEST(given_models_leave_nothing_of_those_of_the_file)
 {
     int pairs = 0;
     for (size_t i = 0; i < files.gl_pathc; i++) {
-        spec_experiment e = load(i, NULL);
+        OWNED(spec_experiment) e = load(i, NULL);
         if (takes_pair(&e)) {
             const spec_axis *target = spec_grid_axis(&e.grid, "target"),
                             *draft = spec_grid_axis(&e.grid, "draft");
@@ -403,7 +397,6 @@ TEST(given_models_leave_nothing_of_those_of_the_file)
             release(&list);
             pairs += !lacks_texts;
         }
-        spec_experiment_free(&e);
     }
     print_message("%d experiments with given models\n", pairs);
     assert_true(pairs >= 22);

@@ -228,14 +228,13 @@ static void bench_prompts(pair *p)
 {
     int shorter = 0;
     for (uint64_t seed = 0; seed < TEXTS; seed++) {
-        spec_timing_prompts prompts;
+        OWNED(spec_timing_prompts) prompts;
         must(spec_timing_prompts_make(&prompts, p->config.target, 8, 2, seed, &p->error), p);
         for (int i = 0; i < prompts.n; i++) {
             watch(&p->target, prompts.token[i], prompts.length[i]);
             shorter += prompts.length[i] < 2;
         }
         assert_string_equal(prompts.source, "written by the target");
-        spec_timing_prompts_free(&prompts);
     }
     assert_true(shorter > 0);
 }
@@ -271,33 +270,30 @@ static void rank_acceptance(pair *p)
 
 static void text_law(pair *p)
 {
-    spec_text_law law;
+    OWNED(spec_text_law) law;
     spec_goodness test;
     must(spec_text_law_init(&law, &p->config, 3, &p->error), p);
     must(spec_text_law_test(&test, &law, 100 * TEXTS, 1, NULL, NULL, &p->error), p);
     assert_true(test.p > SPEC_TEST_P);
-    spec_text_law_free(&law);
 }
 
 static void output_law(pair *p)
 {
-    spec_output_law law;
+    OWNED(spec_output_law) law;
     p->config.K = 2;
     must(spec_output_law_init(&law, &p->config, NULL, 0, 2, 0, &p->error), p);
     assert_true(law.tv < 1e-12);
-    spec_output_law_free(&law);
 }
 
 static void simulated(pair *p)
 {
     const spec_decoding_config config = {.decoder = p->config};
     const spec_round_source source = spec_sources_decoding(&config);
-    spec_montecarlo mc;
+    OWNED(spec_montecarlo) mc;
     must(spec_montecarlo_init(&mc, &source, &(spec_montecarlo_plan){.rounds = 10 * TEXTS},
                               &p->error),
          p);
     must(spec_montecarlo_run(&mc, NULL, &p->error), p);
-    spec_montecarlo_free(&mc);
 }
 
 TEST(every_path_ends_a_text_at_each_of_its_ends)
@@ -334,7 +330,7 @@ TEST(so_do_chains_of_a_device)
     spec_model *model[2];
     spec_decoder decoder;
     endings seen = {{0}};
-    gsl_rng *rng = spec_rng_alloc();
+    OWNED_RNG *rng = spec_rng_alloc();
     spec_chance chance = spec_chance_sampled(rng);
     for (int i = 0; i < 2; i++) {
         assert_works(spec_model_open(&model[i], i == 0 ? SHAPE "&seed=1" : SHAPE "&seed=2", NULL,
@@ -365,7 +361,6 @@ TEST(so_do_chains_of_a_device)
     for (int i = 0; i < ENDS; i++) assert_true(seen.ended[ends.token[i]] > 0);
     spec_decoder_free(&decoder);
     for (int i = 2; i > 0; i--) spec_model_close(model[i - 1]);
-    gsl_rng_free(rng);
 }
 
 SUITE(SIMULATOR, .setup = spec_folder_enter, .teardown = spec_folder_leave);

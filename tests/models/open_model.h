@@ -30,7 +30,7 @@ static inline opened open_model(const char *spec, const spec_model *opt_target)
     return o;
 }
 
-static inline void close_model(opened *o)
+static inline void opened_free(opened *o)
 {
     spec_session_free(&o->session);
     spec_model_close(o->model);

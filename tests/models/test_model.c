@@ -28,7 +28,7 @@ TEST(every_kind_has_a_whole_table_line)
  * bare name. */
 TEST(usages_show_the_defaults)
 {
-    opened target =
+    OWNED(opened) target =
         open_model("random?dim=32&layers=2&heads=2&ffn=32&vocab=12&context=16&type=f32", NULL);
     for (int i = 0; spec_model_kinds[i] != NULL; i++) {
         const spec_model_kind *kind = spec_model_kinds[i];
@@ -43,10 +43,9 @@ TEST(usages_show_the_defaults)
             assert_memory_equal(row_after(&bare, context, 2), row_after(&full, context, 2),
                                 (size_t)bare.model->vocab * sizeof(double));
         }
-        close_model(&bare);
-        close_model(&full);
+        opened_free(&bare);
+        opened_free(&full);
     }
-    close_model(&target);
 }
 
 TEST(unknown_kinds_and_keys_name_the_nearest)
@@ -86,10 +85,9 @@ TEST(a_model_remembers_its_spec)
     opened o = open_model("markov?V=3&seed=5", NULL);
     assert_string_equal(o.model->spec, "markov?V=3&seed=5");
     assert_string_equal(o.model->kind->name, "markov");
-    close_model(&o);
+    opened_free(&o);
     spec_model_close(NULL);
-    spec_session none = {0};
-    spec_session_free(&none);
+    OWNED(spec_session) none = {0};
 }
 
 /* The rows of a chain and of trees equal the rows of the corresponding contexts, bit for bit,
@@ -112,7 +110,7 @@ TEST(rows_do_not_depend_on_what_is_scored_with_them)
     };
     enum { V = 4, NODES = 60 };
     for (int s = 0; specs[s] != NULL; s++) {
-        opened o = open_model(specs[s], NULL);
+        OWNED(opened) o = open_model(specs[s], NULL);
         for (int shape = 0; shape < 6; shape++) {
             int token[NODES], parent[NODES], context[20];
             double scratch[(NODES + 1) * V];
@@ -147,7 +145,6 @@ TEST(rows_do_not_depend_on_what_is_scored_with_them)
                                     V * sizeof(double));
             }
         }
-        close_model(&o);
     }
 }
 
@@ -170,10 +167,10 @@ TEST(the_tail_is_the_last_tokens_of_the_path)
 /* The longest draft and the largest order fit into the session's workspace. */
 TEST(the_largest_draft_is_scored)
 {
-    opened o = open_model("dirichlet?V=2&order=16", NULL);
+    OWNED(opened) o = open_model("dirichlet?V=2&order=16", NULL);
     int *token = calloc(SPEC_NODES_MAX, sizeof *token), context[30] = {1, 0, 1};
     const double **row = calloc(SPEC_NODES_MAX + 1, sizeof *row);
-    double *scratch = calloc((SPEC_NODES_MAX + 1) * 2, sizeof *scratch);
+    FREED double *scratch = calloc((SPEC_NODES_MAX + 1) * 2, sizeof *scratch);
     assert_int_equal(spec_session_score(&o.session,
                                         &(spec_score_request){.context = context,
                                                               .n_context = 30,
@@ -192,6 +189,4 @@ TEST(the_largest_draft_is_scored)
     assert_memory_equal(row[0], row_after(&o, NULL, 0), 2 * sizeof(double));
     free(token);
     free(row);
-    free(scratch);
-    close_model(&o);
 }

@@ -25,7 +25,7 @@ static int remove_file(void **state)
 /* A file with one useless tensor; `key` has a text, or the number 3 if the text is NULL. */
 static void write_file(const char *architecture, const char *key, const char *opt_text)
 {
-    spec_gguf_writer writer;
+    OWNED(spec_gguf_writer) writer;
     const float weight = 0.0f;
     unlink(path);
     assert_works(spec_gguf_writer_init(&writer, &error));
@@ -37,7 +37,6 @@ static void write_file(const char *architecture, const char *key, const char *op
     spec_gguf_writer_data(&writer, &weight, sizeof weight);
     assert_works(spec_gguf_writer_tensor_end(&writer, &error));
     assert_works(spec_gguf_writer_close(&writer, &error));
-    spec_gguf_writer_free(&writer);
 }
 
 TEST(a_gguf_file_says_what_kind_it_is)

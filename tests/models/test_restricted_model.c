@@ -17,9 +17,9 @@ static void write_file(const char *name, const char *text)
 static void check(const char *base_spec, const char *ids, const char *kept, double temperature)
 {
     char spec[128];
-    opened base = open_model(base_spec, NULL);
+    OWNED(opened) base = open_model(base_spec, NULL);
     snprintf(spec, sizeof spec, "%s&ids=%s&temperature=%g", base_spec, ids, temperature);
-    opened model = open_model(spec, NULL);
+    OWNED(opened) model = open_model(spec, NULL);
     assert_int_equal(model.model->vocab, V);
     for (int last = 0; last < V; last++) {
         double expected[V] = {0}, sum = 0.0;
@@ -34,8 +34,6 @@ static void check(const char *base_spec, const char *ids, const char *kept, doub
         for (int i = 0; i < V; i++)
             assert_true(fabs(row[i] - (temperature > 0.0 ? expected[i] / sum : i == best)) < 1e-12);
     }
-    close_model(&model);
-    close_model(&base);
 }
 
 TEST(other_tokens_have_no_mass)
@@ -51,11 +49,10 @@ TEST(other_tokens_have_no_mass)
 
 TEST(a_row_without_a_kept_token_is_uniform)
 {
-    opened model = open_model("probs:0,0,.25,.75?ids=2", NULL);
+    OWNED(opened) model = open_model("probs:0,0,.25,.75?ids=2", NULL);
     const double *row = row_after(&model, NULL, 0);
     for (int i = 0; i < 4; i++) assert_true(row[i] == (i < 2 ? 0.5 : 0.0));
     assert_false(model.model->one_hot);
-    close_model(&model);
 }
 
 /* A transformer applies its temperature itself, but here it comes after the restriction. */
@@ -86,8 +83,8 @@ TEST(rows_of_a_tree_are_those_of_its_paths)
             for (int x = 0; x < 5; x++) mass += row[i][x];
             assert_true(fabs(mass - 1.0) < 1e-12);
         }
-        close_model(&model);
-        close_model(&alone);
+        opened_free(&model);
+        opened_free(&alone);
     }
 }
 

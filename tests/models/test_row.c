@@ -41,7 +41,7 @@ TEST(sums_agree_with_long_double)
 TEST(small_terms_are_not_lost)
 {
     const int n = 1 << 20;
-    double *a = malloc((size_t)n * sizeof a[0]);
+    FREED double *a = malloc((size_t)n * sizeof a[0]);
     for (int i = 1; i < n; i++) a[i] = 0x1p-54;
     a[0] = 1.0;
     assert_true(fabs(spec_row_sum(a, n) - (1.0 + (n - 1) * 0x1p-54)) <= 200 * 0x1p-54);
@@ -49,7 +49,6 @@ TEST(small_terms_are_not_lost)
     a[0] = 0x1p-54;
     a[n - 1] = 1.0;
     assert_true(fabs(spec_row_sum(a, n) - (1.0 + (n - 1) * 0x1p-54)) <= 200 * 0x1p-54);
-    free(a);
 }
 
 TEST(extremes_are_the_lowest_among_ties)

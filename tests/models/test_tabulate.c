@@ -150,7 +150,7 @@ TEST(a_model_without_a_useful_table_stays_unchanged)
         static const int order[] = {
             -1, 6, 2, 2}; /* it reads the whole text; its table is too large; its rows are its
                              own; a row is missing */
-        spec_model *model =
+        OWNED_MODEL *model =
             new_hashed(reason == 0 ? &stateful : &stateless, 8, order[reason], &calls);
         ((hashed *)model)->own = reason == 2;
         ((hashed *)model)->gap = reason == 3;
@@ -158,7 +158,6 @@ TEST(a_model_without_a_useful_table_stays_unchanged)
         assert_int_equal(spec_tabulate(&model, NULL), GSL_SUCCESS);
         assert_ptr_equal(model, base);
         assert_true(reason == 3 || calls <= 1);
-        spec_model_close(model);
     }
 }
 
@@ -169,8 +168,8 @@ TEST(the_largest_table_is_known)
            small = open_model("dirichlet?V=511&order=1", NULL);
     assert_ptr_equal(row_after(&large, NULL, 0), large.scratch);
     assert_ptr_not_equal(row_after(&small, NULL, 0), small.scratch);
-    close_model(&large);
-    close_model(&small);
+    opened_free(&large);
+    opened_free(&small);
 }
 
 /* A model that reads the whole text keeps its own _score inside a transform and a perturbed draft.
@@ -199,7 +198,7 @@ TEST(wrappers_of_a_stateful_model_use_its_score)
     const size_t depth[] = {0, 1, 2, 2, 3};
     const spec_model *const models[] = {draft, warm};
     for (int m = 0; m < 2; m++) {
-        spec_session session;
+        OWNED(spec_session) session;
         double scratch[30], one[6];
         const double *row[5];
         assert_works(spec_session_init(&session, models[m], &error));
@@ -221,7 +220,6 @@ TEST(wrappers_of_a_stateful_model_use_its_score)
                 row[i], spec_session_row(&session, whole, 20 + depth[i], one, &error), sizeof one);
             assert_normalised(row[i], 6);
         }
-        spec_session_free(&session);
     }
     spec_model_close(draft);
     spec_model_close(warm);

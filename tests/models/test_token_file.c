@@ -34,7 +34,7 @@ TEST(a_text_has_the_models_tokens)
         char spec[64];
         int *token, n, expected[sizeof text];
         snprintf(spec, sizeof spec, "ngram:text.txt?tokens=%s", units[u]);
-        spec_model *model = open_model(spec);
+        OWNED_MODEL *model = open_model(spec);
         assert_int_equal(spec_token_file_read(&token, &n, "text.txt", model, NULL), GSL_SUCCESS);
         const size_t has = model->kind->tokenize(model, text, sizeof text - 1, expected,
                                                  sizeof expected / sizeof *expected);
@@ -42,28 +42,26 @@ TEST(a_text_has_the_models_tokens)
         assert_true(n >= 10);
         assert_memory_equal(token, expected, has * sizeof *token);
         free(token);
-        spec_model_close(model);
     }
 }
 
 TEST(numbers_are_tokens_of_a_model_without_a_tokenizer)
 {
     static const int expected[] = {0, 8, 3, 3};
-    spec_model *model = open_model("uniform?V=9");
+    OWNED_MODEL *model = open_model("uniform?V=9");
     int *token, n;
     write_file("numbers.txt", "\n0 8\t3\r\n\n  3");
     assert_int_equal(spec_token_file_read(&token, &n, "numbers.txt", model, NULL), GSL_SUCCESS);
     assert_int_equal(n, 4);
     assert_memory_equal(token, expected, sizeof expected);
     free(token);
-    spec_model_close(model);
 }
 
 /* The lines of wrong words are in tests/sim/draft/test_draft_rest.c. */
 TEST(a_file_that_cannot_be_read_leaves_nothing)
 {
     static const char *const wrong[] = {"nothing", ".", "/dev/null"};
-    spec_model *model = open_model("uniform?V=9");
+    OWNED_MODEL *model = open_model("uniform?V=9");
     for (int i = 0; i < 3; i++) {
         spec_error error = {""};
         int unset = 0, *token = &unset, n = 1;
@@ -73,7 +71,6 @@ TEST(a_file_that_cannot_be_read_leaves_nothing)
         assert_int_equal(n, 0);
         assert_non_null(strstr(error.text, wrong[i]));
     }
-    spec_model_close(model);
 }
 
 SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

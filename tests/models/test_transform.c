@@ -207,8 +207,8 @@ TEST(temperature_zero_is_the_lowest_argmax)
     assert_true(o.model->one_hot);
     assert_false(warm.model->one_hot);
     assert_true(row_after(&o, NULL, 0)[0] == 1.0);
-    close_model(&o);
-    close_model(&warm);
+    opened_free(&o);
+    opened_free(&warm);
 }
 
 /* ---- two routes ------------------------------------------------------------------------------ */
@@ -320,8 +320,8 @@ TEST(filters_that_keep_all_change_no_bit)
     opened plain = open_model("zipf?V=65", NULL),
            same = open_model("zipf?V=65&temperature=1&top_k=65&top_p=1&min_p=0", NULL);
     assert_memory_equal(row_after(&plain, NULL, 0), row_after(&same, NULL, 0), sizeof row);
-    close_model(&plain);
-    close_model(&same);
+    opened_free(&plain);
+    opened_free(&same);
 }
 
 TEST(extreme_temperatures_neither_overflow_nor_vanish)
@@ -359,7 +359,7 @@ TEST(a_large_row_of_equals_is_filtered)
 TEST(a_wrapped_model_transforms_every_row)
 {
     opened base = open_model("dirichlet?V=20&order=6&seed=5", NULL);
-    opened o =
+    OWNED(opened) o =
         open_model("dirichlet?V=20&order=6&seed=5&temperature=0.651&top_k=9&top_p=0.9", NULL);
     assert_int_equal(o.model->order, 6);
     assert_string_equal(o.model->kind->name, "dirichlet");
@@ -391,8 +391,7 @@ TEST(a_wrapped_model_transforms_every_row)
             assert_memory_equal(row_after(&o, path, length), expected, sizeof expected);
         }
     }
-    close_model(&base);
-    close_model(&o);
+    opened_free(&base);
 }
 
 TEST(each_setting_alone_makes_a_transform)
@@ -409,13 +408,12 @@ TEST(each_setting_alone_makes_a_transform)
                                         "m?filters=chained",
                                         "m?temperature=1&top_k=0&top_p=1&min_p=0"};
     for (int i = 0; i < 11; i++) {
-        spec_settings settings;
+        OWNED(spec_settings) settings;
         spec_transform transform;
         assert_int_equal(spec_settings_init(&settings, specs[i], NULL), GSL_SUCCESS);
         assert_int_equal(spec_transform_read(&transform, &settings, NULL), GSL_SUCCESS);
         assert_int_equal(spec_transform_is_none(&transform), i >= 8);
         assert_int_equal(transform.chained, i == 9);
-        spec_settings_free(&settings);
     }
 }
 

@@ -96,7 +96,7 @@ TEST(rows_are_the_drafts_at_tokens_of_one_text)
 {
     uint64_t noise = spec_test_seed();
     for (int pair = 0; pair < PAIRS; pair++) {
-        opened target, own, draft;
+        OWNED(opened) target, own, draft;
         open_pair(&target, &own, &draft, pair);
         const int V = target.model->vocab, partners = spec_translated_model_partners(draft.model);
         print_message("%s by %s: %d of %d tokens have a partner\n", pairs[pair][0], pairs[pair][1],
@@ -114,9 +114,6 @@ TEST(rows_are_the_drafts_at_tokens_of_one_text)
                     fail_msg("%s by %s: token %d has %g, not %g", pairs[pair][0], pairs[pair][1], i,
                              row[i], expected[i]);
         }
-        close_model(&draft);
-        close_model(&own);
-        close_model(&target);
     }
 }
 
@@ -125,7 +122,7 @@ TEST(rows_of_a_tree_are_those_of_its_paths)
 {
     uint64_t noise = spec_test_seed();
     for (int c = 0; c < 40 * PAIRS; c++) {
-        opened target, own, draft, alone;
+        OWNED(opened) target, own, draft, alone;
         open_pair(&target, &own, &draft, c % PAIRS);
         char spec[80];
         snprintf(spec, sizeof spec, "ngram:text.txt?order=2&tokens=%s&vocabulary=target",
@@ -158,10 +155,6 @@ TEST(rows_of_a_tree_are_those_of_its_paths)
             const double *same = row_after(&alone, path, n);
             assert_memory_equal(row[i], same, (size_t)V * sizeof *same);
         }
-        close_model(&alone);
-        close_model(&draft);
-        close_model(&own);
-        close_model(&target);
     }
 }
 
@@ -171,11 +164,11 @@ TEST(a_transformer_translates_what_its_window_holds)
     char draft_file[512];
     spec_test_data(draft_file, sizeof draft_file, "babyllama/draft.bin");
     char spec[640];
-    opened target = open_model("ngram:text.txt?order=2&tokens=words", NULL);
+    OWNED(opened) target = open_model("ngram:text.txt?order=2&tokens=words", NULL);
     snprintf(spec, sizeof spec, "%s?vocabulary=target", draft_file);
-    opened draft = open_model(spec, target.model);
+    OWNED(opened) draft = open_model(spec, target.model);
     const int window = draft.model->window, partners = spec_translated_model_partners(draft.model);
-    int *context = calloc((size_t)window + 1, sizeof *context);
+    FREED int *context = calloc((size_t)window + 1, sizeof *context);
     assert_true(window > 0 && partners > 0 && draft.model->order == -1);
     context[0] = 1; /* at least two tokens of the draft */
     const double *row = row_after(&draft, context, 3);
@@ -186,9 +179,6 @@ TEST(a_transformer_translates_what_its_window_holds)
     row = row_after(&draft, context, (size_t)window);
     for (int i = 0; i < draft.model->vocab; i++)
         assert_true(row[i] == 0.0 || fabs(row[i] - 1.0 / partners) < 1e-12);
-    free(context);
-    close_model(&draft);
-    close_model(&target);
 }
 
 /* The draft's ends are found by their texts; the first that is left over is the target's, too. */
@@ -212,7 +202,7 @@ TEST(ends_of_a_text_are_translated)
     spec_session_free(&own.session);
     free(own.scratch);
     spec_model_close(translated); /* and the draft that it wraps */
-    close_model(&target);
+    opened_free(&target);
 }
 
 TEST(drafts_without_texts_are_refused)
@@ -221,7 +211,7 @@ TEST(drafts_without_texts_are_refused)
         const char *draft, *says;
     } cases[] = {{"zipf?V=9&vocabulary=target", "have no texts"},
                  {"perturb?of=target&vocabulary=target", "has its tokens"}};
-    opened target = open_model("ngram:text.txt?tokens=chars", NULL);
+    OWNED(opened) target = open_model("ngram:text.txt?tokens=chars", NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         spec_model *model;
         spec_error error = {""};
@@ -230,7 +220,6 @@ TEST(drafts_without_texts_are_refused)
             GSL_EINVAL);
         if (strstr(error.text, cases[i].says) == NULL) fail_msg("%s", error.text);
     }
-    close_model(&target);
 }
 
 SUITE(.setup = enter, .teardown = spec_folder_leave);

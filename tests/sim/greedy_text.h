@@ -14,12 +14,12 @@ static inline void assert_greedy_text_is_plain(const spec_model *target, const s
 {
     static const char *const drafting[] = {"chain", "greedy", "dynamic?top=3&nodes=9&depth=3"};
     enum { TOKENS = 60 };
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     spec_rng_stream(rng, 42, 0);
     spec_chance chance = spec_chance_sampled(rng);
     for (size_t i = 0; i < sizeof drafting / sizeof drafting[0]; i++) {
         spec_decoder_config config = SPEC_DECODER_DEFAULT;
-        spec_decoder decoder;
+        OWNED(spec_decoder) decoder;
         int plain[TOKENS], text[TOKENS];
         size_t n;
         double time;
@@ -35,9 +35,7 @@ static inline void assert_greedy_text_is_plain(const spec_model *target, const s
         assert_works(spec_decode(&decoder, TOKENS, text, &n, &chance, NULL, &error));
         assert_int_equal(n, TOKENS);
         assert_memory_equal(plain, text, sizeof text);
-        spec_decoder_free(&decoder);
     }
-    gsl_rng_free(rng);
 }
 
 #endif

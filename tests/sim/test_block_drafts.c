@@ -46,20 +46,19 @@ TEST(every_rule_is_lossless_with_block_drafts)
                          seed % 3 == 2 ? "&end=1" : "");
                 opened target = open_model(spec, NULL), draft = open_model(drafts[d], target.model);
                 for (int c = 0; c < 10; c++) {
-                    spec_output_law law = law_of(rules[c / 2], c % 2 == 0 ? "chain" : "greedy",
-                                                 &target, &draft, 3, 2);
+                    OWNED(spec_output_law) law = law_of(
+                        rules[c / 2], c % 2 == 0 ? "chain" : "greedy", &target, &draft, 3, 2);
                     if (!(law.tv < 1e-12) || !(fabs(law.total - 1.0) < 1e-12))
                         fail_msg("%s %s %s: tv %g", rules[c / 2], drafts[d], spec, law.tv);
                     if (law.tv > worst) worst = law.tv;
                     laws++;
-                    spec_output_law_free(&law);
                 }
                 spec_output_law law =
                     law_of("traversal", "tree?widths=2.1&siblings=without", &target, &draft, 2, 2);
                 assert_true(law.tv < 1e-12);
                 spec_output_law_free(&law);
-                close_model(&draft);
-                close_model(&target);
+                opened_free(&draft);
+                opened_free(&target);
             }
     print_message("%llu laws, worst tv %.1e\n", (unsigned long long)laws, worst);
 }
@@ -67,8 +66,8 @@ TEST(every_rule_is_lossless_with_block_drafts)
 /* The rule compares rows of several rounds, and those of a block change with the round's start. */
 TEST(block_greedy_refuses_block_drafts)
 {
-    opened target = open_model("dirichlet?V=3&order=2", NULL);
-    opened draft = open_model("markov-block?of=target&temperature=0.9", target.model);
+    OWNED(opened) target = open_model("dirichlet?V=3&order=2", NULL);
+    OWNED(opened) draft = open_model("markov-block?of=target&temperature=0.9", target.model);
     spec_decoder decoder;
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
     config.target = target.model;
@@ -76,8 +75,6 @@ TEST(block_greedy_refuses_block_drafts)
     config.rule = "block-greedy";
     assert_fails_with(spec_decoder_init(&decoder, &config, &error), GSL_EINVAL,
                       "and those of draft heads and block drafts do");
-    close_model(&draft);
-    close_model(&target);
 }
 
 /* The chance that a path of the given rows is accepted as far as `offset`: E[sum_x min(target(x),
@@ -103,9 +100,9 @@ TEST(the_decoder_accepts_what_the_objective_says)
     static const char *const drafts[] = {"block?of=target", "block?of=target&row=mean",
                                          "block?of=target&alpha=0.8"};
     double found[3];
-    opened target = open_model("dirichlet?V=3&order=2&concentration=0.5&seed=5", NULL);
+    OWNED(opened) target = open_model("dirichlet?V=3&order=2&concentration=0.5&seed=5", NULL);
     for (size_t d = 0; d < 3; d++) {
-        opened draft = open_model(drafts[d], target.model);
+        OWNED(opened) draft = open_model(drafts[d], target.model);
         const int path[DEPTH] = {0};
         int text[DEPTH];
         double row[DEPTH][V_MAX], store[3 * DEPTH];
@@ -118,14 +115,11 @@ TEST(the_decoder_accepts_what_the_objective_says)
             &error));
         for (int i = 0; i < DEPTH; i++) memcpy(row[i], read[i], 3 * sizeof(double));
         for (int i = 0; i < DEPTH; i++) sum += accepted(&target, row, text, 0, i, 1.0L);
-        spec_output_law law = law_of("token", "chain", &target, &draft, DEPTH, 1);
+        OWNED(spec_output_law) law = law_of("token", "chain", &target, &draft, DEPTH, 1);
         assert_within(law.accepted, (double)sum, 1e-13);
         found[d] = law.accepted;
-        spec_output_law_free(&law);
-        close_model(&draft);
     }
     assert_true(found[0] > found[1] + 1e-3 && found[0] > found[2] + 1e-3);
-    close_model(&target);
 }
 
 /* A round costs c for its pass, c_token per row read, and 1 for the verification. The oracle pays
@@ -143,13 +137,13 @@ TEST(a_round_costs_one_pass_and_a_time_per_token)
                  {"block?of=target", "marginals?nodes=9", "fixed", 4, 4},
                  {"block?of=target", "chain", "trim", 5, 5},
                  {"block?of=target", "chain", "fixed", 0, 0}};
-    opened target = open_model("dirichlet?V=4&order=2&concentration=0.5&seed=5", NULL);
-    gsl_rng *rng = spec_rng_alloc();
+    OWNED(opened) target = open_model("dirichlet?V=4&order=2&concentration=0.5&seed=5", NULL);
+    OWNED_RNG *rng = spec_rng_alloc();
     spec_rng_stream(rng, 42, 1);
     spec_chance chance = spec_chance_sampled(rng);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        opened draft = open_model(cases[c].draft, target.model);
-        spec_decoder decoder;
+        OWNED(opened) draft = open_model(cases[c].draft, target.model);
+        OWNED(spec_decoder) decoder;
         spec_decoder_config config = SPEC_DECODER_DEFAULT;
         spec_tally tally = {0};
         config.target = target.model;
@@ -170,11 +164,7 @@ TEST(a_round_costs_one_pass_and_a_time_per_token)
             if (cases[c].policy[0] == 't') assert_int_equal(decoder.round.n_drafted, 5);
         }
         assert_within(tally.time, expected, 1e-12);
-        spec_decoder_free(&decoder);
-        close_model(&draft);
     }
-    gsl_rng_free(rng);
-    close_model(&target);
 }
 
 /* The guess is a call of its own, before that of the chain. */
@@ -196,11 +186,11 @@ TEST(the_clock_charges_one_call_for_a_draft_ahead_too)
 /* Calls of a huge cost, which lookup does not make. */
 TEST(a_policy_weighs_no_calls_without_a_model)
 {
-    opened target = open_model("uniform?V=1", NULL);
-    gsl_rng *rng = spec_rng_alloc();
+    OWNED(opened) target = open_model("uniform?V=1", NULL);
+    OWNED_RNG *rng = spec_rng_alloc();
     spec_rng_stream(rng, 42, 2);
     spec_chance chance = spec_chance_sampled(rng);
-    spec_decoder decoder;
+    OWNED(spec_decoder) decoder;
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
     spec_tally tally = {0};
     config.target = target.model;
@@ -212,7 +202,4 @@ TEST(a_policy_weighs_no_calls_without_a_model)
         assert_works(spec_decoder_round(&decoder, &chance, &tally, &error));
     assert_true(tally.drafted >= 30 * 5);
     assert_true(tally.time == 40.0);
-    spec_decoder_free(&decoder);
-    gsl_rng_free(rng);
-    close_model(&target);
 }

@@ -135,7 +135,7 @@ static outcome host_verify(chain *c, const double *uniform)
     outcome out = {0};
     int token[MOST + 1], node[MOST];
     const double *target[MOST + 1];
-    spec_draft draft;
+    OWNED(spec_draft) draft;
     assert_works(spec_draft_init(&draft, MOST, c->vocab, &error));
     spec_draft_reset(&draft);
     for (int i = 0; i <= c->n; i++) target[i] = c->row + (size_t)i * (size_t)c->vocab;
@@ -154,7 +154,6 @@ static outcome host_verify(chain *c, const double *uniform)
         const size_t at = (size_t)i * (size_t)c->vocab + (size_t)c->token[i];
         out.chance[i] = c->row[at] >= c->draft_row[at] ? 1.0 : c->row[at] / c->draft_row[at];
     }
-    spec_draft_free(&draft);
     return out;
 }
 
@@ -219,7 +218,7 @@ static void run_chains(const int *vocab, int n_vocab, uint64_t rounds, uint64_t 
 {
     uint64_t accepted = 0, corrected = 0, drawn = 0, kept = 0;
     for (int v = 0; v < n_vocab; v++) {
-        chain c;
+        OWNED(chain) c;
         chain_init(&c, vocab[v]);
         for (uint64_t round = 0; round < rounds; round++) {
             const uint64_t key = spec_noise_mix(salt + round * 64 + (uint64_t)v);
@@ -243,7 +242,6 @@ static void run_chains(const int *vocab, int n_vocab, uint64_t rounds, uint64_t 
             corrected += out.n_accepted < c.n;
             kept += out.n_accepted == c.n;
         }
-        chain_free(&c);
     }
     printf("%llu tokens drawn, %llu accepted; %llu corrections, %llu bonus tokens\n",
            (unsigned long long)drawn, (unsigned long long)accepted, (unsigned long long)corrected,
@@ -431,7 +429,7 @@ TEST(the_rule_has_the_targets_law)
     for (int which = 0; which < (int)spec_test_samples(9); which++) {
         const int vocab = 3 + which % 3;
         double law[8] = {0.0}, off = 0.0;
-        chain c;
+        OWNED(chain) c;
         chain_init(&c, vocab);
         sampled_logits(c.logits, vocab, SAMPLED_NORMAL, (uint64_t)which);
         sampled_logits(c.logits + vocab, vocab, SAMPLED_NORMAL, 99);
@@ -446,7 +444,6 @@ TEST(the_rule_has_the_targets_law)
         for (int i = 0; i < vocab; i++) off += fabs(law[i] - c.row[i]) / 2.0;
         printf("V = %d: total variation %.2g\n", vocab, off);
         assert_true(off < 1e-7);
-        chain_free(&c);
     }
 }
 

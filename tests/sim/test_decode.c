@@ -12,13 +12,13 @@
 
 TEST(a_text_is_cut_at_exactly_n_tokens)
 {
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 3, PAIR_PLAIN, 27);
     for (int c = 0; c < 3 * 3 * 6; c++) {
         s.config.rule = stage_rules[c % 3];
         s.config.drafting = stage_draftings[c / 3 % 3];
         s.config.policy = stage_policies[c / 9];
-        spec_decoder decoder;
+        OWNED(spec_decoder) decoder;
         stage_open_decoder(&decoder, &s.config);
         int text[700] = {0};
         for (size_t n = 0; n < 20; n++) {
@@ -40,16 +40,14 @@ TEST(a_text_is_cut_at_exactly_n_tokens)
                          GSL_SUCCESS);
         assert_int_equal(decoder.n_context, 19 + 700);
         for (int i = 0; i < 700; i++) assert_int_equal(text[i], decoder.context[19 + i]);
-        spec_decoder_free(&decoder);
     }
-    stage_free(&s);
 }
 
 TEST(a_prompt_stays_before_the_text)
 {
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 3, PAIR_PLAIN, 27);
-    spec_decoder decoder;
+    OWNED(spec_decoder) decoder;
     stage_open_decoder(&decoder, &s.config);
     int prompt[600], text[5];
     for (int i = 0; i < 600; i++) prompt[i] = i * 5 % 3;
@@ -69,14 +67,12 @@ TEST(a_prompt_stays_before_the_text)
     assert_memory_equal(decoder.context + 1, text, sizeof text);
     spec_decoder_free(&decoder);
     assert_null(decoder.rule.verify);
-    spec_decoder_free(&decoder); /* a freed one is zeroed, and a zeroed one may be freed */
-    stage_free(&s);
 }
 
 /* Plainly and in rounds, each of several ends ends a text. */
 TEST(every_end_of_several_ends_a_text)
 {
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 4, PAIR_PLAIN, 42);
     s.target.head.ends = spec_text_ends_one(1);
     spec_text_ends_add(&s.target.head.ends, 3);
@@ -84,7 +80,7 @@ TEST(every_end_of_several_ends_a_text)
     s.config.rule = stage_rules[0];
     s.config.drafting = stage_draftings[0];
     uint64_t ends[4] = {0};
-    spec_decoder decoder;
+    OWNED(spec_decoder) decoder;
     stage_open_decoder(&decoder, &s.config);
     for (int i = 0; i < 400; i++) {
         int text[8];
@@ -100,20 +96,18 @@ TEST(every_end_of_several_ends_a_text)
         ends[text[n - 1]]++;
     }
     assert_true(ends[1] > 20 && ends[2] > 20 && ends[3] > 20);
-    spec_decoder_free(&decoder);
-    stage_free(&s);
 }
 
 TEST(an_end_of_text_ends_the_text_where_it_stands)
 {
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 3, PAIR_PLAIN, 42);
     s.target.head.ends = spec_text_ends_one(1); /* the draft does not know it, so it continues */
     uint64_t dropped = 0, ended = 0, full = 0;
     for (int c = 0; c < 2 * 3; c++) {
         s.config.rule = stage_rules[c % 2];
         s.config.drafting = stage_draftings[c / 2];
-        spec_decoder decoder;
+        OWNED(spec_decoder) decoder;
         stage_open_decoder(&decoder, &s.config);
         for (int i = 0; i < 300; i++) {
             int text[6];
@@ -130,10 +124,8 @@ TEST(an_end_of_text_ends_the_text_where_it_stands)
             full += text[n - 1] != 1;
             dropped += n < 6 && tally.emitted > n;
         }
-        spec_decoder_free(&decoder);
     }
     assert_true(ended > 100 && full > 20 && dropped > 100); /* all three ways to end occurred */
-    stage_free(&s);
 }
 
 /* ---- the text -------------------------------------------------------------------------------- */
@@ -144,12 +136,12 @@ TEST(greedy_text_equals_plain_greedy_text)
     uint64_t accepted = 0;
     for (int family = 0; family < PAIR_FAMILIES; family++)
         for (int c = 0; c < 3 * 6; c++) {
-            stage s;
+            OWNED(stage) s;
             stage_init(&s, 4, (pair_family)family, 42 + (uint64_t)c);
             s.config.rule = "greedy";
             s.config.drafting = stage_draftings[c % 3];
             s.config.policy = stage_policies[c / 3];
-            spec_decoder decoder;
+            OWNED(spec_decoder) decoder;
             stage_open_decoder(&decoder, &s.config);
             int text[N], plain[N], own[N + 2] = {0};
             size_t n, n_plain;
@@ -172,17 +164,15 @@ TEST(greedy_text_equals_plain_greedy_text)
                 assert_int_equal(text[i], own[i]);
             }
             accepted += tally.accepted;
-            spec_decoder_free(&decoder);
-            stage_free(&s);
         }
     assert_true(accepted > 1000);
 }
 
 TEST(plain_decoding_has_the_targets_law)
 {
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 3, PAIR_PLAIN, 27);
-    spec_decoder decoder;
+    OWNED(spec_decoder) decoder;
     stage_open_decoder(&decoder, &s.config);
     double law[27] = {0};
     spec_enumeration walk;
@@ -217,8 +207,6 @@ TEST(plain_decoding_has_the_targets_law)
     assert_int_equal(n, 2);
     assert_within(time, 2.0, 0.0);
     assert_int_equal(decoder.n_context, 2);
-    spec_decoder_free(&decoder);
-    stage_free(&s);
 }
 
 /* The sampled loop against its own enumerated law: 40,000 texts of two tokens, 9 cells, chi-square
@@ -273,11 +261,11 @@ TEST(sampled_texts_follow_the_enumerated_law)
 TEST(a_vocabulary_of_one_is_always_accepted)
 {
     for (int c = 0; c < 3 * 3; c++) {
-        stage s;
+        OWNED(stage) s;
         stage_init(&s, 1, PAIR_PLAIN, 27);
         s.config.rule = stage_rules[c % 3];
         s.config.drafting = stage_draftings[c / 3];
-        spec_decoder decoder;
+        OWNED(spec_decoder) decoder;
         stage_open_decoder(&decoder, &s.config);
         spec_tally tally = {0};
         int text[50];
@@ -285,18 +273,16 @@ TEST(a_vocabulary_of_one_is_always_accepted)
         assert_int_equal(spec_decode(&decoder, 50, text, &n, &s.chance, &tally, NULL), GSL_SUCCESS);
         assert_true(tally.accepted == tally.drafted && n == 50);
         for (int i = 0; i < 50; i++) assert_int_equal(text[i], 0);
-        spec_decoder_free(&decoder);
-        stage_free(&s);
     }
 }
 
 TEST(the_policy_forgets_on_reset_and_not_between_texts)
 {
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 2, PAIR_EQUAL, 27);
     s.config.policy = "heuristic?cap=9";
     s.config.K = 3;
-    spec_decoder decoder;
+    OWNED(spec_decoder) decoder;
     stage_open_decoder(&decoder, &s.config);
     int text[20];
     size_t n;
@@ -304,18 +290,16 @@ TEST(the_policy_forgets_on_reset_and_not_between_texts)
     assert_int_equal(decoder.policy.now, 9); /* 3 5 7: 4 + 6 + 8 tokens, then one round of 9 */
     assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, NULL), GSL_SUCCESS);
     assert_int_equal(decoder.policy.now, 3);
-    spec_decoder_free(&decoder);
-    stage_free(&s);
 }
 
 TEST(failures_of_either_model_are_passed_on_and_change_nothing)
 {
     for (int which = 0; which < 2; which++) {
-        stage s;
+        OWNED(stage) s;
         stage_init(&s, 3, PAIR_PLAIN, 27);
         *(which == 0 ? &s.target.fails_after : &s.draft.fails_after) = 2;
         s.config.K = 4;
-        spec_decoder decoder;
+        OWNED(spec_decoder) decoder;
         stage_open_decoder(&decoder, &s.config);
         spec_error error = {""};
         spec_tally tally = {0};
@@ -337,8 +321,6 @@ TEST(failures_of_either_model_are_passed_on_and_change_nothing)
         assert_int_equal(status, which == 0 ? GSL_EFAILED : GSL_SUCCESS);
         assert_int_equal(n, which == 0 ? 0 : 9);
         assert_within(time, which == 0 ? 0.0 : 9.0, 0.0);
-        spec_decoder_free(&decoder);
-        stage_free(&s);
     }
 }
 
@@ -364,9 +346,8 @@ TEST(what_cannot_be_decoded_is_refused_with_a_line)
                                 "257",
                                 "draft model"};
     for (int i = 0; i < 7; i++) {
-        spec_decoder decoder;
+        OWNED(spec_decoder) decoder;
         assert_fails_with(spec_decoder_init(&decoder, &bad[i], &error), GSL_EINVAL, says[i]);
-        spec_decoder_free(&decoder);
     }
     s.config.opt_draft = NULL;
     s.config.drafting = "lookup";
@@ -398,7 +379,7 @@ TEST(drafts_cut_at_a_window_leave_the_law_as_it_is)
     for (size_t c = 0; c < sizeof way / sizeof way[0]; c++)
         for (int target = 3; target <= 5; target++)
             for (int draft = 1; draft <= 5; draft += 2) {
-                stage s;
+                OWNED(stage) s;
                 stage_init(&s, 2, PAIR_PLAIN, 27 + c);
                 s.target.head.window = target;
                 s.draft.head.window = draft;
@@ -406,23 +387,21 @@ TEST(drafts_cut_at_a_window_leave_the_law_as_it_is)
                 s.config.drafting = way[c].drafting;
                 s.config.policy = way[c].policy;
                 s.config.K = 3;
-                spec_output_law law;
+                OWNED(spec_output_law) law;
                 assert_works(spec_output_law_init(&law, &s.config, NULL, 0, 4, 0, &error));
                 if (!(law.tv < 1e-12))
                     fail_msg("%s, windows %d and %d: tv %g", way[c].rule, target, draft, law.tv);
-                spec_output_law_free(&law);
-                stage_free(&s);
             }
 }
 
 TEST(a_text_fills_the_window_and_no_more)
 {
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 3, PAIR_EQUAL, 27);
     s.target.head.window = 7;
     s.target.fails_after = 8; /* no row is requested beyond the window */
     s.draft.fails_after = 7;
-    spec_decoder decoder;
+    OWNED(spec_decoder) decoder;
     stage_open_decoder(&decoder, &s.config);
     const int prompt[8] = {1, 2};
     assert_fails(spec_decoder_reset(&decoder, prompt, 8, &error), GSL_EINVAL,
@@ -458,6 +437,4 @@ TEST(a_text_fills_the_window_and_no_more)
     assert_int_equal(spec_decoder_room(&decoder), 0);
     assert_works(spec_decoder_round(&decoder, &s.chance, NULL, &error));
     assert_int_equal(decoder.n_context, 6);
-    spec_decoder_free(&decoder);
-    stage_free(&s);
 }

@@ -20,13 +20,12 @@ enum { N_RULES = sizeof rules / sizeof *rules };
 
 static double tv_of(const spec_decoder_config *config, int n_tokens)
 {
-    spec_output_law law;
+    OWNED(spec_output_law) law;
     spec_error error = {""};
     if (spec_output_law_init(&law, config, NULL, 0, n_tokens, 0, &error) != GSL_SUCCESS)
         fail_msg("%s, %s: %s", config->rule, config->drafting, error.text);
     const double tv = law.tv;
     assert_within(law.total, 1.0, 1e-12);
-    spec_output_law_free(&law);
     return tv;
 }
 
@@ -41,7 +40,7 @@ TEST(texts_keep_the_targets_law)
     double worst = 0.0;
     for (int c = 0; c < N_RULES * 2 * 2 * 3; c++)
         for (int family = 0; family < PAIR_FAMILIES; family++) {
-            stage s;
+            OWNED(stage) s;
             stage_init(&s, 2, (pair_family)family, (uint64_t)(27 + c));
             s.config.ahead = true;
             s.config.rule = rules[c % N_RULES];
@@ -57,7 +56,6 @@ TEST(texts_keep_the_targets_law)
                 fail_msg("%s %s %s, family %d: tv %g", s.config.rule, s.config.drafting,
                          s.config.policy, family, tv);
             worst = fmax(worst, tv);
-            stage_free(&s);
         }
     print_message("worst total variation %.1e\n", worst);
 }
@@ -67,7 +65,7 @@ TEST(chains_cut_at_a_window_leave_the_law_as_it_is)
     for (int c = 0; c < 3; c++)
         for (int target = 3; target <= 6; target++)
             for (int draft = 1; draft <= 6; draft++) {
-                stage s;
+                OWNED(stage) s;
                 stage_init(&s, 2, PAIR_PLAIN, (uint64_t)(27 + c));
                 s.target.head.window = target;
                 s.target.fails_after = target + 1;
@@ -81,21 +79,20 @@ TEST(chains_cut_at_a_window_leave_the_law_as_it_is)
                 const double tv = tv_of(&s.config, 4);
                 if (!(tv < 1e-12))
                     fail_msg("%s, windows %d and %d: tv %g", s.config.rule, target, draft, tv);
-                stage_free(&s);
             }
 }
 
 /* A wrong version that uses a chain depending on its tokens: enumeration detects it. */
 TEST(a_chain_that_is_chosen_by_its_tokens_is_not_lossless)
 {
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 2, PAIR_PLAIN, 27);
     s.config.ahead = true;
     s.config.K = 1;
     double tv[2];
     for (int wrong = 0; wrong < 2; wrong++) {
-        spec_decoder decoder;
-        spec_enumeration walk;
+        OWNED(spec_decoder) decoder;
+        OWNED(spec_enumeration) walk;
         double law[32] = {0.0};
         stage_open_decoder(&decoder, &s.config);
         assert_int_equal(spec_enumeration_init(&walk, 0), GSL_SUCCESS);
@@ -121,12 +118,9 @@ TEST(a_chain_that_is_chosen_by_its_tokens_is_not_lossless)
             }
             tv[wrong] += 0.5 * fabs(law[text] - chance);
         }
-        spec_enumeration_free(&walk);
-        spec_decoder_free(&decoder);
     }
     assert_true(tv[0] < 1e-13);
     assert_true(tv[1] > 1e-3);
-    stage_free(&s);
 }
 
 /* ---- rounds one by one ----------------------------------------------------------------------- */
@@ -135,14 +129,14 @@ TEST(a_chain_that_is_chosen_by_its_tokens_is_not_lossless)
  * with the guess as its bonus, one with another bonus, and one that is rejected. */
 TEST(a_round_finds_the_chain_where_it_came_out_as_guessed)
 {
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 3, PAIR_PLAIN, 27);
     table_model_fill(&s.target, (const double[]){0.5, 0.3, 0.2});
     table_model_fill(&s.draft, (const double[]){0.2, 0.5, 0.3});
     s.config.K = 2;
     s.config.ahead = true;
     s.config.costs = (spec_costs){.draft = 0.07, .verify = 0.18, .fixed = 0.011};
-    spec_decoder decoder;
+    OWNED(spec_decoder) decoder;
     stage_open_decoder(&decoder, &s.config);
     const int answer[] = {
         0, 0, /* a draft */ 2, 1, /* ahead */ 1,        1, /* accepted */ 1, /* bonus: the guess */
@@ -180,15 +174,13 @@ TEST(a_round_finds_the_chain_where_it_came_out_as_guessed)
     const int text[] = {0, 0, 1, 2, 1, 0, 1, 0, 0, 0, 2};
     assert_int_equal(decoder.n_context, 11);
     assert_memory_equal(decoder.context, text, sizeof text);
-    spec_decoder_free(&decoder);
-    stage_free(&s);
 }
 
 /* The longer of the two determines the time; nothing is drafted ahead of an empty chain or after an
  * end of text. */
 TEST(the_clock_charges_the_longer_of_verification_and_drafting)
 {
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 3, PAIR_EQUAL, 27);
     table_model_fill(&s.target, (const double[]){0.0, 1.0, 0.0});
     table_model_fill(&s.draft, (const double[]){0.0, 1.0, 0.0});
@@ -202,7 +194,7 @@ TEST(the_clock_charges_the_longer_of_verification_and_drafting)
         if (c == 4) s.draft.head.ends = spec_text_ends_one(0); /* its guess: an end */
         const double times[] = {1.0, 1.6, 1.0, 0.4 + 1.0, 3 * 0.4 + 1.0};
         const int calls[] = {4, 4, 0, 0, 1};
-        spec_decoder decoder;
+        OWNED(spec_decoder) decoder;
         spec_tally tally = {0};
         stage_open_decoder(&decoder, &s.config);
         const int ones[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -216,20 +208,18 @@ TEST(the_clock_charges_the_longer_of_verification_and_drafting)
             assert_int_equal(decoder.ahead.n_calls, calls[c]);
             assert_int_equal(decoder.round.hit, r > 0 && c < 2);
         }
-        spec_decoder_free(&decoder);
     }
-    stage_free(&s);
 }
 
 TEST(a_text_that_goes_on_otherwise_finds_no_chain)
 {
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 2, PAIR_EQUAL, 27);
     table_model_fill(&s.target, (const double[]){1.0, 0.0});
     table_model_fill(&s.draft, (const double[]){1.0, 0.0});
     s.config.ahead = true;
     s.config.K = 2;
-    spec_decoder decoder;
+    OWNED(spec_decoder) decoder;
     stage_open_decoder(&decoder, &s.config);
     int text[4];
     size_t n;
@@ -247,13 +237,11 @@ TEST(a_text_that_goes_on_otherwise_finds_no_chain)
     assert_true(!decoder.round.hit && decoder.ahead.there);
     assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, NULL), GSL_SUCCESS);
     assert_false(decoder.ahead.there);
-    spec_decoder_free(&decoder);
-    stage_free(&s);
 }
 
 TEST(what_cannot_be_drafted_ahead_is_refused_with_a_line)
 {
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 3, PAIR_PLAIN, 27);
     s.config.ahead = true;
     static const struct {
@@ -279,26 +267,23 @@ TEST(what_cannot_be_drafted_ahead_is_refused_with_a_line)
         s.config.rule = i == 1 ? "rrs" : "token";
         assert_fails(spec_decoder_init(&decoder, &s.config, &error), GSL_EINVAL, refused[i].line);
     }
-    stage_free(&s);
 }
 
 /* The draft's failure ends the round, after the target's pass has finished. */
 TEST(a_failure_ahead_leaves_the_text_as_it_was)
 {
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 3, PAIR_PLAIN, 27);
     s.config.ahead = true;
     s.config.K = 2;
     s.draft.fails_after = 2; /* the chain is at 0 and 1, the guess at 2 */
-    spec_decoder decoder;
+    OWNED(spec_decoder) decoder;
     stage_open_decoder(&decoder, &s.config);
     assert_fails(spec_decoder_round(&decoder, &s.chance, NULL, &error), GSL_EFAILED,
                  "no row after 2 tokens");
     assert_int_equal(decoder.n_context, 0);
     s.draft.fails_after = -1;
     assert_works(spec_decoder_round(&decoder, &s.chance, NULL, &error));
-    spec_decoder_free(&decoder);
-    stage_free(&s);
 }
 
 /* ---- transformers ---------------------------------------------------------------------------- */
@@ -322,12 +307,11 @@ TEST(caches_forget_what_is_thrown_away)
     static const char *const specs[] = {"layers?exit=2&temperature=0.8", "quantised?type=q4_0",
                                         "layers?exit=3&temperature=0&top_k=3",
                                         "quantised?type=q8_0&top_p=0.9"};
-    spec_model *target =
+    OWNED_MODEL *target =
         open_model("random?dim=32&layers=3&heads=2&ffn=64&vocab=23&context=48&type=q8_0", NULL);
-    spec_model *argmax = open_model(
+    OWNED_MODEL *argmax = open_model(
         "random?dim=32&layers=3&heads=2&ffn=64&vocab=23&context=48&type=q8_0&temperature=0", NULL);
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(spec_rng_pcg64dxsm, spec_test_seed());
     spec_chance chance = spec_chance_sampled(rng);
     uint64_t hits = 0;
     for (int c = 0; c < 4 * 2 * 3; c++) {
@@ -373,25 +357,20 @@ TEST(caches_forget_what_is_thrown_away)
     }
     print_message("%llu rounds found their chain\n", (unsigned long long)hits);
     assert_true(hits > 40);
-    gsl_rng_free(rng);
-    spec_model_close(argmax);
-    spec_model_close(target);
 }
 
 TEST(texts_have_the_targets_law_through_the_transformer)
 {
-    spec_model *target =
+    OWNED_MODEL *target =
         open_model("random?dim=32&layers=2&heads=2&ffn=32&vocab=2&context=16&type=f32", NULL);
     static const char *const specs[] = {"layers?exit=1", "quantised?type=q4_0&temperature=0.7"};
     for (int c = 0; c < 2; c++) {
-        spec_model *draft = open_model(specs[c], target);
+        OWNED_MODEL *draft = open_model(specs[c], target);
         spec_decoder_config config = SPEC_DECODER_DEFAULT;
         config.target = target;
         config.opt_draft = draft;
         config.K = 1;
         config.ahead = true;
         assert_true(tv_of(&config, 5) < 1e-13);
-        spec_model_close(draft);
     }
-    spec_model_close(target);
 }

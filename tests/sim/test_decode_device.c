@@ -42,8 +42,8 @@ typedef struct {
 static outcome decode(const spec_decoder_config *config, uint64_t seed)
 {
     outcome out = {.used = 0};
-    spec_decoder decoder;
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    OWNED(spec_decoder) decoder;
+    OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     spec_rng_stream(rng, seed, 7);
     spec_chance chance = spec_chance_sampled(rng);
     stage_open_decoder(&decoder, config);
@@ -58,8 +58,6 @@ static outcome decode(const spec_decoder_config *config, uint64_t seed)
     assert_true(out.n <= TEXT);
     memcpy(out.text, decoder.context + PROMPT, out.n * sizeof *out.text);
     out.next = gsl_rng_uniform(rng);
-    gsl_rng_free(rng);
-    spec_decoder_free(&decoder);
     return out;
 }
 
@@ -139,8 +137,7 @@ TEST(chances_are_those_of_the_rows)
     config.opt_draft = draft;
     config.verify = SPEC_VERIFY_DEVICE;
     spec_decoder decoder;
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
-    gsl_rng_set(rng, 42);
+    OWNED_RNG *rng = spec_test_rng(spec_rng_pcg64dxsm, 42);
     spec_chance chance = spec_chance_sampled(rng);
     spec_session sessions[2];
     double row[2][31];
@@ -163,7 +160,6 @@ TEST(chances_are_those_of_the_rows)
     }
     for (int m = 0; m < 2; m++) spec_session_free(&sessions[m]);
     spec_decoder_free(&decoder);
-    gsl_rng_free(rng);
     spec_model_close(draft);
     spec_model_close(target);
 }
@@ -171,8 +167,8 @@ TEST(chances_are_those_of_the_rows)
 /* Enumerated chance uses rows; and the law is the target's. */
 TEST(enumeration_goes_by_rows)
 {
-    spec_model *target = open_model(SHAPE "&layers=2&vocab=2&seed=1", NULL);
-    spec_model *draft = open_model(SHAPE "&layers=1&vocab=2&seed=1", NULL);
+    OWNED_MODEL *target = open_model(SHAPE "&layers=2&vocab=2&seed=1", NULL);
+    OWNED_MODEL *draft = open_model(SHAPE "&layers=1&vocab=2&seed=1", NULL);
     drawing_backend drawing;
     drawing_backend_init(&drawing, 2);
     drawing_backend_take(&drawing, target);
@@ -182,26 +178,22 @@ TEST(enumeration_goes_by_rows)
     config.opt_draft = draft;
     config.K = 2;
     config.verify = SPEC_VERIFY_DEVICE;
-    spec_output_law law;
+    OWNED(spec_output_law) law;
     assert_int_equal(spec_output_law_init(&law, &config, prompt, 0, 3, 0, NULL), GSL_SUCCESS);
     assert_true(law.tv < 1e-13);
     assert_int_equal(drawing.draws, 0);
-    spec_output_law_free(&law);
-    spec_model_close(draft);
-    spec_model_close(target);
 }
 
 /* ---- where it is not possible ---------------------------------------------------------------- */
 
 static void check_refused(spec_decoder_config config, const char *line)
 {
-    spec_decoder decoder;
+    OWNED(spec_decoder) decoder;
     config.verify = SPEC_VERIFY_DEVICE;
     assert_fails(spec_decoder_init(&decoder, &config, &error), GSL_EINVAL, line);
     config.verify = SPEC_VERIFY_AUTO;
     assert_works(spec_decoder_init(&decoder, &config, &error));
     assert_false(decoder.device.on);
-    spec_decoder_free(&decoder);
 }
 
 TEST(what_cannot_be_is_refused_with_its_reason)

@@ -34,15 +34,15 @@ TEST(what_does_not_fit_is_refused_with_its_reason)
         {"rrs", "tree?n=2", "confidence", false, true, "reads the tokens of a chain"},
         {"rrs", "tree?n=64", "fixed", false, true, "to depth 2 has more than"},
     };
-    spec_model *draft;
+    OWNED_MODEL *draft;
     assert_int_equal(
         spec_model_open(&draft, "markov?V=3&order=1", NULL, spec_test_context(1), NULL),
         GSL_SUCCESS);
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         const way *w = &ways[i];
-        spec_rule rule;
+        OWNED(spec_rule) rule;
         spec_policy policy;
-        spec_drafter drafter;
+        OWNED(spec_drafter) drafter;
         spec_error error = {""};
         assert_works(spec_rule_init(&rule, w->rule, &error));
         assert_works(spec_policy_init(&policy, w->policy, 2, &error));
@@ -54,8 +54,5 @@ TEST(what_does_not_fit_is_refused_with_its_reason)
         if (w->opt_says != NULL && strstr(error.text, w->opt_says) == NULL)
             fail_msg("'%s' lacks '%s'", error.text, w->opt_says);
         assert_int_equal(spec_decode_fit_allows(&rule, &drafter, &policy), w->claim);
-        spec_drafter_free(&drafter);
-        spec_rule_free(&rule);
     }
-    spec_model_close(draft);
 }

@@ -8,13 +8,13 @@
 /* A script forces two rounds of the token rule with K = 3: three accepted, then one. */
 TEST(a_tally_counts_what_was_tested_and_passed)
 {
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 3, PAIR_PLAIN, 27);
     table_model_fill(&s.target, (const double[]){0.5, 0.3, 0.2});
     table_model_fill(&s.draft, (const double[]){0.2, 0.5, 0.3});
     s.config.K = 3;
     s.config.costs = (spec_costs){.draft = 0.07, .verify = 1.3, .fixed = 0.011};
-    spec_decoder decoder;
+    OWNED(spec_decoder) decoder;
     stage_open_decoder(&decoder, &s.config);
     const int answer[] = {0, 1, 0, 1, 1, 1, 2, /* drafts 0 1 0, accepts all, bonus 2 */
                           0, 1, 2, 1, 0, 0}; /* drafts 0 1 2, accepts one, rejects, correction 0 */
@@ -38,19 +38,17 @@ TEST(a_tally_counts_what_was_tested_and_passed)
     for (int i = 0; i < 4; i++)
         assert_true(tally.tested[i] == tested[i] && tally.passed[i] == passed[i]);
     assert_within(tally.time, 2 * (3 * 0.07 + 1.3 + 0.011), 1e-15);
-    spec_decoder_free(&decoder);
-    stage_free(&s);
 }
 
 TEST(tallies_are_consistent_with_themselves)
 {
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 4, PAIR_LEVELS, 42);
     for (int c = 0; c < 3 * 3 * 6; c++) {
         s.config.rule = stage_rules[c % 3];
         s.config.drafting = stage_draftings[c / 3 % 3];
         s.config.policy = stage_policies[c / 9];
-        spec_decoder decoder;
+        OWNED(spec_decoder) decoder;
         stage_open_decoder(&decoder, &s.config);
         spec_tally tally = {0};
         double calls = 0.0;
@@ -77,19 +75,17 @@ TEST(tallies_are_consistent_with_themselves)
         if (strcmp(s.config.policy, "oracle") == 0) calls = (double)tally.accepted;
         if (strcmp(s.config.drafting, "lookup") == 0) calls = 0.0; /* no model, no calls */
         assert_within(tally.time, 200.0 + 0.1 * calls, 1e-9);
-        spec_decoder_free(&decoder);
     }
-    stage_free(&s);
 }
 
 TEST(without_drafts_each_round_is_one_token_of_the_target)
 {
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 3, PAIR_PLAIN, 27);
     s.config.K = 0;
     for (int r = 0; r < 3; r++) {
         s.config.rule = stage_rules[r];
-        spec_decoder decoder;
+        OWNED(spec_decoder) decoder;
         stage_open_decoder(&decoder, &s.config);
         spec_tally tally = {0};
         for (int i = 0; i < 10; i++)
@@ -97,7 +93,5 @@ TEST(without_drafts_each_round_is_one_token_of_the_target)
         assert_true(tally.emitted == 10 && tally.drafted == 0 && tally.accepted == 0 &&
                     tally.tested[0] == 0);
         assert_within(tally.time, 10.0, 0.0);
-        spec_decoder_free(&decoder);
     }
-    stage_free(&s);
 }

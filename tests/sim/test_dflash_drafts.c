@@ -38,7 +38,7 @@ static pair open_pair(const char *target, spec_dflash_kind kind, int draft_vocab
     return p;
 }
 
-static void close_pair(pair *p)
+static void pair_free(pair *p)
 {
     spec_model_close(p->draft);
     spec_model_close(p->target);
@@ -59,13 +59,12 @@ static spec_decoder_config config_of(const pair *p, const char *drafting, const 
 
 static void check_law(const spec_decoder_config *config, int tokens, double *opt_accepted)
 {
-    spec_output_law law;
+    OWNED(spec_output_law) law;
     assert_works(spec_output_law_init(&law, config, prompt, PROMPT, tokens, 0, &error));
     if (!(law.tv < 1e-12 && fabs(law.total - 1.0) < 1e-12))
         fail_msg("%s, %s, %s: total variation %g", config->opt_draft->spec, config->drafting,
                  config->rule, law.tv);
     if (opt_accepted != NULL) *opt_accepted = law.accepted;
-    spec_output_law_free(&law);
 }
 
 TEST(every_kind_leaves_the_targets_law)
@@ -93,7 +92,7 @@ TEST(every_kind_leaves_the_targets_law)
                 config.ahead = ways[i].ahead;
                 check_law(&config, ways[i].tokens, NULL);
             }
-            close_pair(&p);
+            pair_free(&p);
         }
 }
 
@@ -101,8 +100,8 @@ TEST(every_kind_leaves_the_targets_law)
 static unsigned lengths(const spec_decoder_config *config)
 {
     unsigned seen = 0;
-    spec_decoder decoder;
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    OWNED(spec_decoder) decoder;
+    OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     spec_rng_stream(rng, 42, 2);
     spec_chance chance = spec_chance_sampled(rng);
     assert_works(spec_decoder_init(&decoder, config, &error));
@@ -111,8 +110,6 @@ static unsigned lengths(const spec_decoder_config *config)
         assert_works(spec_decoder_round(&decoder, &chance, NULL, &error));
         seen |= 1u << decoder.draft.n_nodes;
     }
-    gsl_rng_free(rng);
-    spec_decoder_free(&decoder);
     return seen;
 }
 
@@ -124,38 +121,34 @@ TEST(ending_by_confidence_leaves_the_targets_law)
     double accepted[2];
     for (int rule = 0; rule < 2; rule++)
         for (int stops = 0; stops < 2; stops++) {
-            pair p = open_pair(SMALL, SPEC_DFLASH_MARKOV, 0, stops ? "confidence=0.1" : "");
+            OWNED(pair) p = open_pair(SMALL, SPEC_DFLASH_MARKOV, 0, stops ? "confidence=0.1" : "");
             const spec_decoder_config config = config_of(&p, "chain", rules[rule], 3);
             check_law(&config, 2, &accepted[stops]);
             if (stops) assert_true((lengths(&config) & (lengths(&config) - 1)) != 0);
             if (stops) assert_true(accepted[1] > 0.5 && accepted[1] < 0.7 * accepted[0]);
-            close_pair(&p);
         }
 }
 
 /* The negative control: the same threshold on the token that was drawn. */
 TEST(a_stop_by_the_drawn_token_is_not_lossless)
 {
-    pair p = open_pair(SMALL, SPEC_DFLASH_MARKOV, 0, "");
+    OWNED(pair) p = open_pair(SMALL, SPEC_DFLASH_MARKOV, 0, "");
     spec_decoder_config config = config_of(&p, "chain", "token", 3);
-    spec_output_law law;
+    OWNED(spec_output_law) law;
     config.policy = "confidence-drop?threshold=0.4";
     assert_works(spec_output_law_init(&law, &config, prompt, PROMPT, 2, 0, &error));
     assert_true(law.tv > 1e-3);
-    spec_output_law_free(&law);
-    close_pair(&p);
 }
 
 TEST(trees_do_not_end_by_confidence)
 {
-    pair p = open_pair(SMALL, SPEC_DFLASH_MARKOV, 0, "confidence=0.5&top_k=2");
+    OWNED(pair) p = open_pair(SMALL, SPEC_DFLASH_MARKOV, 0, "confidence=0.5&top_k=2");
     const spec_decoder_config config =
         config_of(&p, "dynamic?top=2&nodes=4&depth=3", "naive-tree", 3);
     spec_decoder decoder;
     assert_fails_with(spec_decoder_init(&decoder, &config, &error), GSL_EINVAL,
                       "draft strategy 'dynamic' does not end drafts by a model's "
                       "confidence; use chain or greedy");
-    close_pair(&p);
 }
 
 /* ---- texts and calls ------------------------------------------------------------------------- */
@@ -163,22 +156,22 @@ TEST(trees_do_not_end_by_confidence)
 TEST(greedy_text_is_plain_greedy_text)
 {
     for (int kind = SPEC_DFLASH_PLAIN; kind <= SPEC_DFLASH_LATTICE; kind++) {
-        pair p = open_pair("random?dim=16&layers=3&heads=2&ffn=24&vocab=50&context=90&type=f32",
-                           (spec_dflash_kind)kind, 0, "temperature=0");
+        OWNED(pair) p =
+            open_pair("random?dim=16&layers=3&heads=2&ffn=24&vocab=50&context=90&type=f32",
+                      (spec_dflash_kind)kind, 0, "temperature=0");
         assert_greedy_text_is_plain(p.target, p.draft, prompt, PROMPT);
-        close_pair(&p);
     }
 }
 
 TEST(a_draft_takes_one_call_and_ends_at_the_reach)
 {
     for (int kind = SPEC_DFLASH_PLAIN; kind <= SPEC_DFLASH_LATTICE; kind++) {
-        pair p = open_pair(SMALL, (spec_dflash_kind)kind, 0, "");
+        OWNED(pair) p = open_pair(SMALL, (spec_dflash_kind)kind, 0, "");
         const spec_decoder_config config = config_of(&p, "chain", "token", 7);
         const int reach = kind == SPEC_DFLASH_MARKOV ? 4 : 3;
-        spec_decoder decoder;
+        OWNED(spec_decoder) decoder;
         spec_tally tally = {0};
-        gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+        OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
         spec_rng_stream(rng, 42, 1);
         spec_chance chance = spec_chance_sampled(rng);
         assert_works(spec_decoder_init(&decoder, &config, &error));
@@ -188,8 +181,5 @@ TEST(a_draft_takes_one_call_and_ends_at_the_reach)
         assert_int_equal(decoder.draft.n_nodes, reach);
         assert_int_equal(decoder.drafter.n_calls, 1);
         assert_true(fabs(tally.time - 1.1) < 1e-12);
-        gsl_rng_free(rng);
-        spec_decoder_free(&decoder);
-        close_pair(&p);
     }
 }

@@ -53,7 +53,7 @@ static void exact_law(long double *law, const spec_fixed_pair *pair)
 
 static void assert_lossless(const double *target, const double *draft, int vocab)
 {
-    spec_fixed_pair pair;
+    OWNED(spec_fixed_pair) pair;
     assert_works(spec_fixed_pair_init(&pair, target, draft, vocab, &error));
     long double *law = malloc((size_t)vocab * sizeof *law), target_sum = 0, draft_sum = 0,
                 alpha = 0;
@@ -74,7 +74,6 @@ static void assert_lossless(const double *target, const double *draft, int vocab
     assert_within(pair.alpha, (double)alpha, 1e-13);
     if (pair.residual.n == 0) assert_true(pair.alpha == 1);
     free(law);
-    spec_fixed_pair_free(&pair);
 }
 
 /* A row of Dirichlet(concentration, ...), unnormalised. */
@@ -95,7 +94,7 @@ TEST(large_pairs_are_lossless)
     assert_lossless(target, draft, V);
     assert_lossless(draft, target, V);
 
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     spec_rng_stream(rng, spec_test_seed(), 0);
     fill_gamma(target, V, 1, rng);
     fill_gamma(draft, V, 1, rng);
@@ -104,7 +103,6 @@ TEST(large_pairs_are_lossless)
                rng); /* concentrations so low that most weights underflow to 0 */
     fill_gamma(draft, 999, 0.03, rng);
     assert_lossless(target, draft, 999);
-    gsl_rng_free(rng);
     free(target);
     free(draft);
 }
@@ -138,13 +136,12 @@ TEST(multiples_of_a_row_are_lossless)
             draft_sum += draft[j];
         }
         assert_lossless(target, draft, 3);
-        spec_fixed_pair pair;
+        OWNED(spec_fixed_pair) pair;
         assert_int_equal(spec_fixed_pair_init(&pair, target, draft, 3, NULL), GSL_SUCCESS);
         bool same = true;
         for (int j = 0; j < 3; j++) same = same && target[j] / target_sum == draft[j] / draft_sum;
         different += !same;
         without_residual += !same && pair.residual.n == 0;
-        spec_fixed_pair_free(&pair);
     }
     assert_true(different > 100 && without_residual > 10);
 }
@@ -168,7 +165,7 @@ TEST(words_of_zero_emit_nothing_impossible)
         size_t accepted;
     } cases[] = {{0, 1, 1, 1}, {1, 2, 1, 0}};
     for (int i = 0; i < 2; i++) {
-        spec_fixed_pair pair;
+        OWNED(spec_fixed_pair) pair;
         uint32_t token;
         same = zeros;
         assert_int_equal(
@@ -176,20 +173,18 @@ TEST(words_of_zero_emit_nothing_impossible)
             GSL_SUCCESS);
         assert_int_equal(spec_fixed_pair_steps(&pair, &same, 1, &token), cases[i].accepted);
         assert_int_equal(token, cases[i].token);
-        spec_fixed_pair_free(&pair);
     }
 }
 
 TEST(equal_distributions_never_reject)
 {
     const double row[] = {0.27, 0.115, 0.615};
-    spec_fixed_pair pair;
+    OWNED(spec_fixed_pair) pair;
     assert_int_equal(spec_fixed_pair_init(&pair, row, row, 3, NULL), GSL_SUCCESS);
     assert_int_equal(pair.residual.n, 0);
     assert_true(pair.alpha == 1);
     spec_rng_state rng = spec_rng_stream_state(1, 0);
     assert_int_equal(spec_fixed_pair_steps(&pair, &rng, 1000, NULL), 1000);
-    spec_fixed_pair_free(&pair);
 }
 
 /* 400,000 steps. Corrections drawn from the target itself (the commonest mistake) would leave a law
@@ -199,7 +194,7 @@ TEST(steps_emit_the_target_and_accept_alpha)
 {
     enum { N = 50 };
     double target[N], draft[N], sum = 0, statistic = 0;
-    gsl_rng *gsl = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    OWNED_RNG *gsl = gsl_rng_alloc(spec_rng_pcg64dxsm);
     uint64_t seed = spec_test_seed();
     spec_rng_stream(gsl, seed, 1);
     fill_gamma(target, N, 2, gsl);
@@ -207,11 +202,11 @@ TEST(steps_emit_the_target_and_accept_alpha)
     target[11] = 0;
     draft[23] = 0;
     for (int i = 0; i < N; i++) sum += target[i];
-    spec_fixed_pair pair;
+    OWNED(spec_fixed_pair) pair;
     assert_int_equal(spec_fixed_pair_init(&pair, target, draft, N, NULL), GSL_SUCCESS);
 
     uint64_t samples = spec_test_samples(400000), count[N] = {0};
-    uint32_t *token = malloc(samples * sizeof *token);
+    FREED uint32_t *token = malloc(samples * sizeof *token);
     assert_non_null(token);
     spec_rng_state rng = spec_rng_stream_state(seed, 2);
     size_t accepted = spec_fixed_pair_steps(&pair, &rng, samples, token);
@@ -225,9 +220,6 @@ TEST(steps_emit_the_target_and_accept_alpha)
     double n = (double)samples,
            z = ((double)accepted - n * pair.alpha) / sqrt(n * pair.alpha * (1 - pair.alpha));
     assert_true(2 * gsl_cdf_ugaussian_Q(fabs(z)) > SPEC_TEST_P);
-    free(token);
-    gsl_rng_free(gsl);
-    spec_fixed_pair_free(&pair);
 }
 
 /* Whole rounds of K = 3 against the closed law of n_accepted, and the first tokens emitted against
@@ -238,13 +230,13 @@ TEST(rounds_emit_the_target_and_accept_by_the_closed_law)
 {
     enum { N = 50, K = 3 };
     double target[N], draft[N], sum = 0, statistic = 0;
-    gsl_rng *gsl = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    OWNED_RNG *gsl = gsl_rng_alloc(spec_rng_pcg64dxsm);
     const uint64_t seed = spec_test_seed(), rounds = spec_test_samples(200000);
     spec_rng_stream(gsl, seed, 4);
     fill_gamma(target, N, 2, gsl);
     for (int i = 0; i < N; i++) draft[i] = target[i] * (0.27 + gsl_rng_uniform(gsl));
     for (int i = 0; i < N; i++) sum += target[i];
-    spec_fixed_pair pair;
+    OWNED(spec_fixed_pair) pair;
     assert_int_equal(spec_fixed_pair_init(&pair, target, draft, N, NULL), GSL_SUCCESS);
 
     uint64_t n_accepted[K + 1] = {0}, count[N] = {0}, counted = 0;
@@ -269,14 +261,12 @@ TEST(rounds_emit_the_target_and_accept_by_the_closed_law)
             ((double)n_accepted[k] - expected) * ((double)n_accepted[k] - expected) / expected;
     }
     assert_true(gsl_cdf_chisq_Q(statistic, K) > SPEC_TEST_P);
-    gsl_rng_free(gsl);
-    spec_fixed_pair_free(&pair);
 }
 
 TEST(a_round_takes_two_words_a_test_and_one_for_its_last_token)
 {
     const double target[] = {0.27, 0.115, 0.615}, draft[] = {0.5, 0.4, 0.1};
-    spec_fixed_pair pair;
+    OWNED(spec_fixed_pair) pair;
     assert_int_equal(spec_fixed_pair_init(&pair, target, draft, 3, NULL), GSL_SUCCESS);
     spec_rng_state rng = spec_rng_stream_state(9, 0);
     int seen = 0;
@@ -292,7 +282,6 @@ TEST(a_round_takes_two_words_a_test_and_one_for_its_last_token)
     }
     assert_int_equal(seen, 15);
     assert_int_equal(spec_fixed_pair_round(&pair, &rng, 0, (int[1]){0}), 0); /* the bonus alone */
-    spec_fixed_pair_free(&pair);
 }
 
 TEST(steps_do_not_depend_on_how_they_are_cut_into_calls)
@@ -303,7 +292,7 @@ TEST(steps_do_not_depend_on_how_they_are_cut_into_calls)
         target[i] = pow(i + 1, -1.2);
         draft[i] = pow(N - i, -0.4);
     }
-    spec_fixed_pair pair;
+    OWNED(spec_fixed_pair) pair;
     assert_int_equal(spec_fixed_pair_init(&pair, target, draft, N, NULL), GSL_SUCCESS);
     const size_t pieces[] = {0, 1, 127, 128, 129, 7, 600, 8};
     uint32_t whole[1000], cut[1000];
@@ -318,12 +307,11 @@ TEST(steps_do_not_depend_on_how_they_are_cut_into_calls)
     assert_memory_equal(whole, cut, sizeof whole);
     assert_int_equal(spec_fixed_pair_steps(&pair, &uncounted, 1000, NULL), accepted);
     assert_true(rng.state == again.state && rng.state == uncounted.state);
-    spec_fixed_pair_free(&pair);
 }
 
 TEST(bad_rows_are_refused)
 {
-    spec_fixed_pair pair;
+    OWNED(spec_fixed_pair) pair;
     assert_status(spec_fixed_pair_init(&pair, (double[]){0.27, NAN}, (double[]){1, 1}, 2, &error),
                   GSL_EDOM);
     assert_status(spec_fixed_pair_init(&pair, (double[]){0.27, 1}, (double[]){1, -1}, 2, &error),
@@ -333,5 +321,4 @@ TEST(bad_rows_are_refused)
     assert_status(spec_fixed_pair_init(&pair, NULL, NULL, 0, &error), GSL_EINVAL);
     assert_null(pair.column);
     assert_int_equal(pair.vocab, 0);
-    spec_fixed_pair_free(&pair);
 }

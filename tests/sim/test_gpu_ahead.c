@@ -44,8 +44,8 @@ static outcome decode(const spec_model *target, const spec_model *draft, bool ah
     config.K = K;
     config.ahead = ahead;
     config.verify = verify;
-    spec_decoder decoder;
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    OWNED(spec_decoder) decoder;
+    OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     spec_rng_stream(rng, seed, (uint64_t)K);
     spec_chance chance = spec_chance_sampled(rng);
     size_t n;
@@ -54,8 +54,6 @@ static outcome decode(const spec_model *target, const spec_model *draft, bool ah
     assert_int_equal(n, TOKENS);
     out.device = decoder.device.used;
     out.next = gsl_rng_uniform(rng);
-    gsl_rng_free(rng);
-    spec_decoder_free(&decoder);
     return out;
 }
 
@@ -63,24 +61,22 @@ static outcome decode(const spec_model *target, const spec_model *draft, bool ah
  * the target's own layers. */
 TEST(drafting_ahead_changes_no_greedy_text)
 {
-    spec_model *target = open_model(SHAPE "seed=1&type=bf16&temperature=0&device=gpu", NULL);
+    OWNED_MODEL *target = open_model(SHAPE "seed=1&type=bf16&temperature=0&device=gpu", NULL);
     static const char *const drafts[] = {
         SHAPE "seed=1&type=q8_0&device=cpu&temperature=0", "layers?exit=1&temperature=0",
         "quantised?type=q8_0&temperature=0", "layers?exit=2&temperature=0.5"};
     const outcome plain = decode(target, target, false, SPEC_VERIFY_HOST, 0);
     uint64_t hits = 0;
     for (int d = 0; d < 4; d++) {
-        spec_model *draft = open_model(drafts[d], target);
+        OWNED_MODEL *draft = open_model(drafts[d], target);
         for (int K = 1; K <= 3; K += 2) {
             const outcome out = decode(target, draft, true, SPEC_VERIFY_HOST, K);
             assert_memory_equal(out.text, plain.text, sizeof plain.text);
             hits += out.tally.hits;
         }
-        spec_model_close(draft);
     }
     print_message("%llu rounds found their chain\n", (unsigned long long)hits);
     assert_true(hits > 5);
-    spec_model_close(target);
 }
 
 /* Chains verified on the GPU equal those by rows, also drafted ahead; at several temperatures, with

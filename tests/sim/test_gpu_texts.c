@@ -29,9 +29,9 @@ static spec_model *open_model(const char *spec, const spec_model *opt_target)
 /* The text of a model at temperature 0, one row at a time. */
 static void plain_text(int *text, int n, const spec_model *model)
 {
-    spec_session session;
+    OWNED(spec_session) session;
     spec_error error = {""};
-    double *scratch = malloc((size_t)model->vocab * sizeof *scratch);
+    FREED double *scratch = malloc((size_t)model->vocab * sizeof *scratch);
     assert_non_null(scratch);
     assert_works(spec_session_init(&session, model, &error));
     for (int i = 0; i < n; i++) {
@@ -40,8 +40,6 @@ static void plain_text(int *text, int n, const spec_model *model)
         for (text[i] = 0; row[text[i]] == 0.0;) text[i]++;
         assert_true(row[text[i]] == 1.0);
     }
-    free(scratch);
-    spec_session_free(&session);
 }
 
 /* ---- speculation ----------------------------------------------------------------------------- */
@@ -71,7 +69,7 @@ static void open_greedy(greedy *g, int type)
     plain_text(g->text, TOKENS, g->target);
 }
 
-static void close_greedy(greedy *g)
+static void greedy_free(greedy *g)
 {
     for (int i = 0; i < DRAFTS; i++) spec_model_close(g->draft[i]);
     spec_model_close(g->target);
@@ -115,8 +113,7 @@ TEST(speculation_changes_no_token)
 {
     static const int lengths[] = {1, 2, 3, 5};
     greedy all[TYPES];
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_taus2, spec_test_seed());
     spec_chance chance = spec_chance_sampled(rng);
     uint64_t accepted = 0, tokens = 0;
     int held = 0, turn = 0;
@@ -131,12 +128,11 @@ TEST(speculation_changes_no_token)
     for (int t = 0; t < TYPES; t++) {
         accepted += all[t].accepted;
         tokens += all[t].tokens;
-        close_greedy(&all[t]);
+        greedy_free(&all[t]);
     }
     printf("%d rules with strategies, %llu tokens, %.2f of them accepted drafts\n", held,
            (unsigned long long)tokens, (double)accepted / (double)tokens);
     assert_true(held >= 50 && accepted > tokens / 5);
-    gsl_rng_free(rng);
 }
 
 /* ---- texts of both devices ------------------------------------------------------------------- */
@@ -165,16 +161,15 @@ static int same_on_both(const char *spec, int n, double off)
     for (int device = 0; device < 2; device++) {
         snprintf(name, sizeof name, "%s&temperature=0&device=%s", spec,
                  device == 0 ? "cpu" : "gpu");
-        spec_model *model = open_model(name, NULL);
+        OWNED_MODEL *model = open_model(name, NULL);
         plain_text(text[device], n, model);
-        spec_model_close(model);
     }
     while (same < n && text[0][same] == text[1][same]) same++;
     if (same == n) return n;
-    spec_model *model = open_model(spec, NULL);
-    spec_session session;
+    OWNED_MODEL *model = open_model(spec, NULL);
+    OWNED(spec_session) session;
     spec_error error;
-    double *scratch = malloc((size_t)model->vocab * sizeof *scratch);
+    FREED double *scratch = malloc((size_t)model->vocab * sizeof *scratch);
     assert_works(spec_session_init(&session, model, &error));
     const double gap =
         gap_of(spec_session_row(&session, text[0], (size_t)same, scratch, &error), model->vocab);
@@ -182,9 +177,6 @@ static int same_on_both(const char *spec, int n, double off)
            "apart\n",
            spec, same, n, gap);
     assert_true(gap < 6.0 * off);
-    free(scratch);
-    spec_session_free(&session);
-    spec_model_close(model);
     return same;
 }
 
@@ -229,13 +221,12 @@ TEST(the_order_of_threads_is_no_matter)
         int text[3][TOKENS];
         snprintf(spec, sizeof spec, "random?" SHAPE "seed=2&temperature=0&device=gpu&type=%s",
                  types[t]);
-        spec_model *model = open_model(spec, NULL);
+        OWNED_MODEL *model = open_model(spec, NULL);
         for (int o = 0; o < 3; o++) {
             setenv("SIM_ORDER", orders[o], 1);
             plain_text(text[o], TOKENS, model);
             assert_memory_equal(text[0], text[o], sizeof text[0]);
         }
-        spec_model_close(model);
     }
     if (before != NULL) setenv("SIM_ORDER", old, 1);
     else unsetenv("SIM_ORDER");
@@ -252,11 +243,10 @@ typedef struct {
 static void *decode_twice(void *data)
 {
     decoding *job = data;
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
+    OWNED_RNG *rng = gsl_rng_alloc(gsl_rng_taus2);
     spec_chance chance = spec_chance_sampled(rng);
     for (int i = 0; i < 2; i++)
         job->same = same_text(job->g, "token", "chain", job->draft, 2 + i, &chance);
-    gsl_rng_free(rng);
     return NULL;
 }
 
@@ -276,7 +266,7 @@ TEST(threads_with_sessions_of_their_own_do_not_meet)
         assert_int_equal(pthread_join(thread[i], NULL), 0);
         assert_true(job[i].same);
     }
-    close_greedy(&g[0]);
+    greedy_free(&g[0]);
 }
 
 SUITE(SIMULATOR);

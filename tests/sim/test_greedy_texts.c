@@ -36,9 +36,9 @@ static void open_greedy(greedy *g, const char *target, const char *const *draft)
     for (; draft[g->n_drafts] != NULL; g->n_drafts++) {
         g->draft[g->n_drafts] = open_model(draft[g->n_drafts], g->target);
     }
-    spec_session session;
+    OWNED(spec_session) session;
     spec_error error;
-    double *scratch = malloc((size_t)g->target->vocab * sizeof *scratch);
+    FREED double *scratch = malloc((size_t)g->target->vocab * sizeof *scratch);
     assert_non_null(scratch);
     assert_works(spec_session_init(&session, g->target, &error));
     for (size_t n = 0; n < TOKENS; n++) {
@@ -47,11 +47,9 @@ static void open_greedy(greedy *g, const char *target, const char *const *draft)
         for (g->text[n] = 0; row[g->text[n]] == 0.0;) g->text[n]++;
         assert_true(row[g->text[n]] == 1.0);
     }
-    free(scratch);
-    spec_session_free(&session);
 }
 
-static void close_greedy(greedy *g)
+static void greedy_free(greedy *g)
 {
     for (int i = 0; i < g->n_drafts; i++) spec_model_close(g->draft[i]);
     spec_model_close(g->target);
@@ -113,8 +111,7 @@ static void every_rule_and_strategy(greedy *all, int n)
     const int best = SPEC_ISA_END - 1; /* the vector sets take turns */
     const int threads = omp_get_max_threads();
     int held = 0;
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_taus2, spec_test_seed());
     spec_chance chance = spec_chance_sampled(rng);
     const int rounds = (int)spec_test_samples(1);
     for (int round = 0, turn = 0; round < rounds; round++) {
@@ -144,7 +141,6 @@ static void every_rule_and_strategy(greedy *all, int n)
     assert_true(accepted > tokens / 5);
     assert_int_equal(spec_cpu_limit(NULL, NULL), GSL_SUCCESS);
     omp_set_num_threads(threads);
-    gsl_rng_free(rng);
 }
 
 #define SHAPE "dim=32&layers=3&heads=4&kv_heads=2&ffn=64&vocab=61&context=128&"
@@ -163,7 +159,7 @@ TEST(speculation_changes_no_token)
         open_greedy(&all[t], target, drafts);
     }
     every_rule_and_strategy(all, TYPES);
-    for (int t = 0; t < TYPES; t++) close_greedy(&all[t]);
+    for (int t = 0; t < TYPES; t++) greedy_free(&all[t]);
 }
 
 TEST(speculation_changes_no_letter_of_a_story)
@@ -174,8 +170,7 @@ TEST(speculation_changes_no_letter_of_a_story)
     snprintf(draft, sizeof draft, "llama2c:%s/draft.bin", path);
     const char *const drafts[] = {draft, "layers?of=target&exit=4", "quantised?of=target&type=q8_0",
                                   NULL};
-    greedy g;
+    OWNED(greedy) g;
     open_greedy(&g, target, drafts);
     every_rule_and_strategy(&g, 1);
-    close_greedy(&g);
 }

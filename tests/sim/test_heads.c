@@ -25,11 +25,10 @@ typedef struct {
 static pair open_other_pair(const char *target, const drawn_head_config *config, const char *keys)
 {
     pair p = {0};
-    spec_head head;
+    OWNED(spec_head) head;
     assert_works(spec_model_open(&p.target, target, NULL, spec_test_context(0), &error));
     drawn_head(&head, config, spec_transformer_of(p.target)->checkpoint);
     p.draft = drawn_head_open(&head, keys, p.target);
-    spec_head_free(&head);
     return p;
 }
 
@@ -38,7 +37,7 @@ static pair open_pair(const char *target, spec_head_kind kind, int draft_vocab, 
     return open_other_pair(target, &(drawn_head_config){kind, REACH, draft_vocab, 0, 5}, keys);
 }
 
-static void close_pair(pair *p)
+static void pair_free(pair *p)
 {
     spec_model_close(p->draft);
     spec_model_close(p->target);
@@ -63,7 +62,7 @@ static void check_law(const pair *p, const char *name)
     };
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         spec_decoder_config config = SPEC_DECODER_DEFAULT;
-        spec_output_law law;
+        OWNED(spec_output_law) law;
         config.target = p->target;
         config.opt_draft = p->draft;
         config.drafting = ways[i].drafting;
@@ -75,7 +74,6 @@ static void check_law(const pair *p, const char *name)
         if (!(law.tv < 1e-12 && fabs(law.total - 1.0) < 1e-12))
             fail_msg("%s, %s, %s: total variation %g", name, ways[i].drafting, ways[i].rule,
                      law.tv);
-        spec_output_law_free(&law);
     }
 }
 
@@ -84,9 +82,8 @@ TEST(every_head_leaves_the_targets_law)
     for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++) {
         const bool borrows = kind == SPEC_HEAD_EAGLE || kind == SPEC_HEAD_MTP;
         for (int few = 0; few <= (borrows ? 0 : 2); few += 2) {
-            pair p = open_pair(SMALL, (spec_head_kind)kind, few, "temperature=0.8");
+            OWNED(pair) p = open_pair(SMALL, (spec_head_kind)kind, few, "temperature=0.8");
             check_law(&p, spec_head_kind_names[kind]);
-            close_pair(&p);
         }
     }
 }
@@ -104,9 +101,8 @@ TEST(every_form_of_llama_cpp_leaves_the_targets_law)
         {"draft blocks", {SPEC_HEAD_MTP, REACH, 0, DRAWN_NEXTN | DRAWN_EMBEDDING, 10}},
     };
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-        pair p = open_other_pair(SMALL, &forms[i].config, "temperature=0.8");
+        OWNED(pair) p = open_other_pair(SMALL, &forms[i].config, "temperature=0.8");
         check_law(&p, forms[i].name);
-        close_pair(&p);
     }
 }
 
@@ -126,9 +122,9 @@ static double first_token_off(const pair *p, bool lies)
 {
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
     spec_drafter_kind liar = spec_draft_greedy;
-    spec_decoder decoder;
-    spec_enumeration walk;
-    spec_session session;
+    OWNED(spec_decoder) decoder;
+    OWNED(spec_enumeration) walk;
+    OWNED(spec_session) session;
     spec_error error = {""};
     double law[V] = {0.0}, scratch[V], off = 0.0;
     config.target = p->target;
@@ -149,19 +145,15 @@ static double first_token_off(const pair *p, bool lies)
     const double *row = spec_session_row(&session, prompt, PROMPT, scratch, &error);
     assert_non_null(row);
     for (int i = 0; i < V; i++) off += 0.5 * fabs(law[i] - row[i]);
-    spec_session_free(&session);
-    spec_enumeration_free(&walk);
-    spec_decoder_free(&decoder);
     return off;
 }
 
 TEST(an_argmax_that_passes_for_a_sample_is_found_out)
 {
     for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++) {
-        pair p = open_pair(SMALL, (spec_head_kind)kind, 0, "");
+        OWNED(pair) p = open_pair(SMALL, (spec_head_kind)kind, 0, "");
         assert_true(first_token_off(&p, false) < 1e-12);
         assert_true(first_token_off(&p, true) > 1e-2);
-        close_pair(&p);
     }
 }
 
@@ -169,7 +161,7 @@ TEST(an_argmax_that_passes_for_a_sample_is_found_out)
  * total variation 0.01 to 0.05 if it were allowed. */
 TEST(greedy_block_verification_is_refused)
 {
-    pair p = open_pair(SMALL, SPEC_HEAD_EAGLE, 0, "");
+    OWNED(pair) p = open_pair(SMALL, SPEC_HEAD_EAGLE, 0, "");
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
     spec_decoder decoder;
     config.target = p.target;
@@ -177,7 +169,6 @@ TEST(greedy_block_verification_is_refused)
     config.rule = "block-greedy";
     assert_fails_with(spec_decoder_init(&decoder, &config, &error), GSL_EINVAL,
                       "those of draft heads and block drafts do: use rule block");
-    close_pair(&p);
 }
 
 /* ---- texts ----------------------------------------------------------------------------------- */
@@ -185,10 +176,10 @@ TEST(greedy_block_verification_is_refused)
 TEST(greedy_text_is_plain_greedy_text)
 {
     for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++) {
-        pair p = open_pair("random?dim=16&layers=3&heads=2&ffn=24&vocab=50&context=90&type=f32",
-                           (spec_head_kind)kind, 0, "temperature=0");
+        OWNED(pair) p =
+            open_pair("random?dim=16&layers=3&heads=2&ffn=24&vocab=50&context=90&type=f32",
+                      (spec_head_kind)kind, 0, "temperature=0");
         assert_greedy_text_is_plain(p.target, p.draft, prompt, PROMPT);
-        close_pair(&p);
     }
 }
 
@@ -197,11 +188,11 @@ TEST(greedy_text_is_plain_greedy_text)
 TEST(drafts_end_at_the_reach_and_calls_count_passes)
 {
     for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++) {
-        pair p = open_pair(SMALL, (spec_head_kind)kind, 0, "");
+        OWNED(pair) p = open_pair(SMALL, (spec_head_kind)kind, 0, "");
         spec_decoder_config config = SPEC_DECODER_DEFAULT;
-        spec_decoder decoder;
+        OWNED(spec_decoder) decoder;
         spec_tally tally = {0};
-        gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+        OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
         spec_rng_stream(rng, 42, 1);
         spec_chance chance = spec_chance_sampled(rng);
         config.target = p.target;
@@ -216,9 +207,6 @@ TEST(drafts_end_at_the_reach_and_calls_count_passes)
         assert_int_equal(decoder.draft.n_nodes, drafted);
         assert_int_equal(decoder.drafter.n_calls, one_pass ? 1 : drafted);
         assert_true(fabs(tally.time - (1.0 + 0.1 * (one_pass ? 1 : drafted))) < 1e-12);
-        gsl_rng_free(rng);
-        spec_decoder_free(&decoder);
-        close_pair(&p);
     }
 }
 
@@ -226,9 +214,9 @@ TEST(drafts_end_at_the_reach_and_calls_count_passes)
 TEST(marginals_take_one_call_or_are_refused)
 {
     for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++) {
-        pair p = open_pair(SMALL, (spec_head_kind)kind, 0, "");
+        OWNED(pair) p = open_pair(SMALL, (spec_head_kind)kind, 0, "");
         spec_decoder_config config = SPEC_DECODER_DEFAULT;
-        spec_output_law law;
+        OWNED(spec_output_law) law;
         spec_error error = {""};
         config.target = p.target;
         config.opt_draft = p.draft;
@@ -243,7 +231,5 @@ TEST(marginals_take_one_call_or_are_refused)
             assert_int_equal(status, GSL_EINVAL);
             assert_non_null(strstr(error.text, "depend on the path: use dynamic"));
         }
-        spec_output_law_free(&law);
-        close_pair(&p);
     }
 }

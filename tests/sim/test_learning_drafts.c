@@ -184,8 +184,8 @@ static void observe_all(spec_drafter *drafter, const spec_draft *draft,
 /* Rounds of a text in which a rule accepted a scout, or counted one as drafted. */
 static int rounds_with_scouts(bool judges_scouts, uint64_t seed)
 {
-    stage s;
-    spec_decoder decoder;
+    OWNED(stage) s;
+    OWNED(spec_decoder) decoder;
     int rounds = 0;
     uint64_t accepted = 0;
     spec_drafter_kind all = spec_draft_lookahead;
@@ -208,8 +208,6 @@ static int rounds_with_scouts(bool judges_scouts, uint64_t seed)
         accepted += (uint64_t)decoder.round.n_accepted;
     }
     assert_true(accepted > 20);
-    spec_decoder_free(&decoder);
-    stage_free(&s);
     return rounds;
 }
 
@@ -228,8 +226,8 @@ TEST(a_decoder_that_forgets_repeats_its_rounds)
     int differ = 0;
     for (int c = 0; c < 2 * N_DRAFTINGS; c++) {
         const bool forgets = c % 2 == 0;
-        stage s;
-        spec_decoder decoder;
+        OWNED(stage) s;
+        OWNED(spec_decoder) decoder;
         uint64_t drafted[2] = {0};
         stage_init(&s, 4, PAIR_PLAIN, 5);
         s.config.drafting = draftings[c / 2];
@@ -250,8 +248,6 @@ TEST(a_decoder_that_forgets_repeats_its_rounds)
             assert_true(drafted[0] == drafted[1]);
         else
             differ += drafted[0] != drafted[1];
-        spec_decoder_free(&decoder);
-        stage_free(&s);
     }
     assert_int_equal(differ, 7); /* recycle, suffix, trie and ngram-mod last from text to text */
 }
@@ -259,7 +255,7 @@ TEST(a_decoder_that_forgets_repeats_its_rounds)
 /* The rows that a rule reads are those of a pass without scouts, bit for bit. */
 TEST(rows_with_scouts_are_those_without)
 {
-    spec_model *target;
+    OWNED_MODEL *target;
     assert_works(
         spec_model_open(&target,
                         "random?dim=32&layers=3&heads=4&kv_heads=2&ffn=64&vocab=61&context=200&"
@@ -271,7 +267,7 @@ TEST(rows_with_scouts_are_those_without)
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
     spec_decoder decoder;
     spec_session alone;
-    stage s;
+    OWNED(stage) s;
     uint64_t checked = 0;
     stage_init(&s, 2, PAIR_PLAIN, spec_test_seed()); /* for its chance */
     config.target = target;
@@ -300,8 +296,6 @@ TEST(rows_with_scouts_are_those_without)
     assert_true(checked > 300);
     spec_session_free(&alone);
     spec_decoder_free(&decoder);
-    stage_free(&s);
-    spec_model_close(target);
 }
 
 /* One line says what drafting ahead and a device cannot do. */
@@ -309,7 +303,7 @@ TEST(what_needs_a_chain_of_a_model_is_refused)
 {
     for (int d = 0; d < N_DRAFTINGS; d++)
         for (int way = 0; way < (d < N_CHAINS ? 2 : 3); way++) {
-            stage s;
+            OWNED(stage) s;
             spec_decoder decoder;
             spec_error error = {""};
             stage_init(&s, 3, PAIR_PLAIN, 1);
@@ -321,7 +315,6 @@ TEST(what_needs_a_chain_of_a_model_is_refused)
             assert_int_equal(spec_decoder_init(&decoder, &s.config, &error), GSL_EINVAL);
             const char *const says[] = {"drafted ahead", "device", "reads the tokens of a chain"};
             if (strstr(error.text, says[way]) == NULL) fail_msg("%s", error.text);
-            stage_free(&s);
         }
 }
 

@@ -55,14 +55,13 @@ static void check_lossless(survey *ret_survey, const method *by, const spec_mode
     const size_t n_prompt = by->drafting[0] == 'l' ? 3 : 0; /* prompt lookup needs earlier tokens */
     if (strcmp(by->rule, "block-greedy") == 0 && strchr("cp", by->policy[0]) != NULL)
         return; /* refused: they read tokens */
-    spec_output_law law = law_of(by, target, draft, K, n_tokens, prompt, n_prompt);
+    OWNED(spec_output_law) law = law_of(by, target, draft, K, n_tokens, prompt, n_prompt);
     if (!(law.tv < 1e-12) || !(fabs(law.total - 1.0) < 1e-12))
         fail_msg("%s %s %s K=%d m=%d V=%d %s: tv %g total %.17g", by->rule, by->drafting,
                  by->policy, K, n_tokens, target->vocab, family, law.tv, law.total);
     ret_survey->laws++;
     ret_survey->branches += law.branches;
     if (law.tv > ret_survey->worst) ret_survey->worst = law.tv;
-    spec_output_law_free(&law);
 }
 
 /* Three random pairs for each rule x strategy x policy x K x tokens in each family: 7344 pairs per
@@ -81,14 +80,12 @@ TEST(every_rule_strategy_and_policy_is_lossless)
                                    policies[c / 12 / N_RULES / N_DRAFTINGS]};
                 const int most = K + n_tokens <= 4 ? 4 : K + n_tokens == 5 ? 3 : 2;
                 const int V = 1 + (int)(most * table_uniform(&noise));
-                table_model target, draft;
+                OWNED(table_model) target, draft;
                 table_model_init(&target, V);
                 table_model_init(&draft, V);
                 table_pair_randomize(&target, &draft, (pair_family)family, &noise);
                 check_lossless(&seen, &by, &target.head, &draft.head, K, n_tokens,
                                pair_family_names[family]);
-                table_model_free(&target);
-                table_model_free(&draft);
             }
         print_message("%-8s %6llu laws %9llu branches, worst tv %.1e\n", pair_family_names[family],
                       (unsigned long long)seen.laws, (unsigned long long)seen.branches, seen.worst);
@@ -102,14 +99,12 @@ TEST(larger_laws_are_exact_too)
     static const char *const sampling[] = {"token", "match", "block"};
     survey seen = {0};
     for (int c = 0; c < 2 * 3 * N_POLICIES; c++) {
-        table_model target, draft;
+        OWNED(table_model) target, draft;
         table_model_init(&target, 3);
         table_model_init(&draft, 3);
         table_pair_randomize(&target, &draft, c % 2 == 0 ? PAIR_ZEROS : PAIR_MIXED, &noise);
         const method by = {sampling[c / 2 % 3], draftings[c / 4 % 3], policies[c / 6]};
         check_lossless(&seen, &by, &target.head, &draft.head, 3, 3, "large");
-        table_model_free(&target);
-        table_model_free(&draft);
     }
 }
 
@@ -122,7 +117,7 @@ TEST(an_end_of_text_changes_no_law)
     survey seen = {0};
     for (uint64_t again = 0; again < times; again++)
         for (int c = 0; c < N_RULES * 3 * N_POLICIES * 3; c++) {
-            table_model target, draft;
+            OWNED(table_model) target, draft;
             table_model_init(&target, 3);
             table_model_init(&draft, 3);
             table_pair_randomize(&target, &draft, PAIR_MIXED, &noise);
@@ -135,8 +130,6 @@ TEST(an_end_of_text_changes_no_law)
                                policies[c / N_RULES / 3 % N_POLICIES]};
             check_lossless(&seen, &by, &target.head, &draft.head, 1 + c / N_RULES / 3 / N_POLICIES,
                            3, "end of text");
-            table_model_free(&target);
-            table_model_free(&draft);
         }
 }
 
@@ -170,14 +163,12 @@ TEST(policies_that_learn_are_lossless)
         for (int c = 0; c < 4 * 3 * N_LEARNING * PAIR_FAMILIES; c++) {
             const method by = {sampling[c % 4], draftings[c / 4 % 3],
                                learning[c / 12 % N_LEARNING]};
-            table_model target, draft;
+            OWNED(table_model) target, draft;
             table_model_init(&target, 2);
             table_model_init(&draft, 2);
             table_pair_randomize(&target, &draft, (pair_family)(c / 12 / N_LEARNING), &noise);
             check_lossless(&seen, &by, &target.head, &draft.head,
                            strstr(by.policy, "tiers") ? 1 : 2, 5, "learning");
-            table_model_free(&target);
-            table_model_free(&draft);
         }
     print_message("%llu laws, %llu branches, worst tv %.1e\n", (unsigned long long)seen.laws,
                   (unsigned long long)seen.branches, seen.worst);
@@ -188,13 +179,12 @@ TEST(policies_that_learn_are_lossless)
 TEST(what_policies_learn_matters_in_these_texts)
 {
     uint64_t noise = spec_test_seed();
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
-    gsl_rng_set(rng, 42);
+    OWNED_RNG *rng = spec_test_rng(spec_rng_pcg64dxsm, 42);
     spec_chance chance = spec_chance_sampled(rng);
     for (int p = 0; p < N_LEARNING - 1; p++) { /* the last one learns nothing */
         int other = 0;
         for (uint64_t text = 0; text < 400; text++) {
-            table_model target, draft;
+            OWNED(table_model) target, draft;
             spec_decoder going, fresh;
             table_model_init(&target, 2);
             table_model_init(&draft, 2);
@@ -217,13 +207,10 @@ TEST(what_policies_learn_matters_in_these_texts)
             }
             spec_decoder_free(&going);
             spec_decoder_free(&fresh);
-            table_model_free(&target);
-            table_model_free(&draft);
         }
         print_message("%-45s other lengths %d times in 400 texts\n", learning[p], other);
         assert_true(other >= 20);
     }
-    gsl_rng_free(rng);
 }
 
 /* The library's own models, with sampling transforms and at temperature 0 on either side. */
@@ -259,18 +246,15 @@ static const double example_target[] = {0.5, 0.3, 0.2}, example_draft[] = {0.2, 
 static void check_law(const char *rule, const char *drafting, const char *policy,
                       const double *expected, double tv)
 {
-    table_model target, draft;
+    OWNED(table_model) target, draft;
     table_model_init(&target, 3);
     table_model_init(&draft, 3);
     table_model_fill(&target, example_target);
     table_model_fill(&draft, example_draft);
     const method by = {rule, drafting, policy};
-    spec_output_law law = law_of(&by, &target.head, &draft.head, 1, 1, NULL, 0);
+    OWNED(spec_output_law) law = law_of(&by, &target.head, &draft.head, 1, 1, NULL, 0);
     for (int i = 0; i < 3; i++) assert_within(law.law[i], expected[i], 1e-15);
     assert_within(law.tv, tv, 1e-15);
-    spec_output_law_free(&law);
-    table_model_free(&target);
-    table_model_free(&draft);
 }
 
 TEST(wrong_rules_have_their_known_laws)
@@ -350,19 +334,17 @@ TEST(wrong_rules_and_policies_show_on_random_models)
     for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
         uint64_t caught = 0;
         for (uint64_t t = 0; t < times; t++) {
-            table_model target, draft;
+            OWNED(table_model) target, draft;
             const int V = 2 + (int)(3.0 * table_uniform(&noise)),
                       K = 1 + (int)(2.0 * table_uniform(&noise));
             table_model_init(&target, V);
             table_model_init(&draft, V);
             table_pair_randomize(&target, &draft, PAIR_PLAIN, &noise);
             const int prompt[] = {0, 1, 0};
-            spec_output_law law = law_of(&wrong[w].by, &target.head, &draft.head, K, 2, prompt, 3);
+            OWNED(spec_output_law) law =
+                law_of(&wrong[w].by, &target.head, &draft.head, K, 2, prompt, 3);
             caught += law.tv > 1e-6;
             assert_within(law.total, 1.0, 1e-14);
-            spec_output_law_free(&law);
-            table_model_free(&target);
-            table_model_free(&draft);
         }
         print_message("%-19s %-6s %-29s caught on %llu of %llu pairs\n", wrong[w].by.rule,
                       wrong[w].by.drafting, wrong[w].by.policy, (unsigned long long)caught,

@@ -170,7 +170,7 @@ TEST(a_run_ends_at_its_rounds_to_the_round)
     for (size_t i = 0; i < sizeof rounds / sizeof *rounds; i++) {
         fake f;
         spec_round_source source = fake_source(&f);
-        spec_montecarlo mc;
+        OWNED(spec_montecarlo) mc;
         spec_montecarlo_plan plan = {
             .rounds = rounds[i], .batch = 100, .seed = 77, .opt_pool = spec_test_pool(2)};
         assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, NULL), GSL_SUCCESS);
@@ -189,7 +189,6 @@ TEST(a_run_ends_at_its_rounds_to_the_round)
         assert_int_equal(spec_montecarlo_next(&mc, NULL, NULL),
                          GSL_SUCCESS); /* no batch after the end */
         assert_int_equal(mc.sum.tally.rounds, rounds[i]);
-        spec_montecarlo_free(&mc);
     }
 }
 
@@ -201,7 +200,7 @@ TEST(groups_from_anywhere_add_up_to_the_same_bytes)
     fake f, g;
     const spec_round_source source = fake_source(&f);
     const spec_montecarlo_plan plan = {.rounds = 100 * 64 * (GROUPS - 1) + 777, .seed = 9};
-    spec_montecarlo whole, sum;
+    OWNED(spec_montecarlo) whole, sum;
     spec_montecarlo_sum part[GROUPS];
     assert_int_equal(spec_montecarlo_init(&whole, &source, &plan, NULL), GSL_SUCCESS);
     assert_int_equal(spec_montecarlo_groups(&whole), GROUPS);
@@ -219,8 +218,6 @@ TEST(groups_from_anywhere_add_up_to_the_same_bytes)
     assert_int_equal(sum.done, 1);
     assert_same_results(&whole, &sum);
     assert_memory_equal(&whole.sum, &sum.sum, sizeof sum.sum);
-    spec_montecarlo_free(&whole);
-    spec_montecarlo_free(&sum);
 }
 
 /* From 2^28 rounds on batches grow, and below they keep their length. */
@@ -240,10 +237,9 @@ TEST(a_run_has_a_bounded_number_of_groups)
     source.usual_batch = 1024;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const spec_montecarlo_plan plan = {.rounds = cases[i].rounds};
-        spec_montecarlo mc;
+        OWNED(spec_montecarlo) mc;
         assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, NULL), GSL_SUCCESS);
         assert_int_equal(spec_montecarlo_groups(&mc), cases[i].groups);
-        spec_montecarlo_free(&mc);
     }
 }
 
@@ -252,7 +248,7 @@ TEST(batch_means_weigh_a_batch_by_its_denominator)
 {
     fake f;
     spec_round_source source = fake_source(&f);
-    spec_montecarlo mc;
+    OWNED(spec_montecarlo) mc;
     spec_montecarlo_plan plan = {.rounds = 9950, .batch = 100, .opt_pool = spec_test_pool(2)};
     assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, NULL), GSL_SUCCESS);
     assert_int_equal(spec_montecarlo_run(&mc, NULL, NULL), GSL_SUCCESS);
@@ -282,7 +278,6 @@ TEST(batch_means_weigh_a_batch_by_its_denominator)
         assert_true(found[i].df == 99);
     }
     assert_within(mc.sum.emitted.mean, mean[0], 1e-13);
-    spec_montecarlo_free(&mc);
 }
 
 TEST(independent_rounds_have_their_own_variance)
@@ -310,7 +305,7 @@ TEST(independent_rounds_have_their_own_variance)
 
 TEST(nothing_simulated_is_not_a_number)
 {
-    spec_montecarlo mc = {0};
+    OWNED(spec_montecarlo) mc = {0};
     assert_true(isnan(spec_montecarlo_emitted(&mc).mean) && isnan(spec_montecarlo_emitted(&mc).se));
     assert_true(isnan(spec_montecarlo_first(&mc).mean) && isnan(spec_montecarlo_rate(&mc).mean));
 
@@ -321,7 +316,6 @@ TEST(nothing_simulated_is_not_a_number)
     assert_int_equal(spec_montecarlo_run(&mc, NULL, NULL), GSL_SUCCESS);
     assert_true(spec_montecarlo_emitted(&mc).mean == 1 && isnan(spec_montecarlo_emitted(&mc).se));
     assert_true(isnan(spec_montecarlo_first(&mc).mean));
-    spec_montecarlo_free(&mc);
 }
 
 TEST(a_wished_standard_error_is_met_at_the_end_of_a_group)
@@ -370,7 +364,7 @@ TEST(short_runs_still_have_a_group_of_batches)
 {
     fake f;
     spec_round_source source = fake_source(&f);
-    spec_montecarlo mc;
+    OWNED(spec_montecarlo) mc;
     assert_int_equal(
         spec_montecarlo_init(&mc, &source, &(spec_montecarlo_plan){.rounds = 1000}, NULL),
         GSL_SUCCESS);
@@ -388,7 +382,6 @@ TEST(short_runs_still_have_a_group_of_batches)
         spec_montecarlo_init(&mc, &source, &(spec_montecarlo_plan){.rounds = 1000000}, NULL),
         GSL_SUCCESS);
     assert_int_equal(mc.plan.batch, 100);
-    spec_montecarlo_free(&mc);
 }
 
 TEST(the_first_failure_by_number_is_reported_and_nothing_is_lost)
@@ -399,7 +392,7 @@ TEST(the_first_failure_by_number_is_reported_and_nothing_is_lost)
         f.fails_at[0] = 101;
         f.fails_at[1] = 99;
         f.jitter = true;
-        spec_montecarlo mc, clean;
+        OWNED(spec_montecarlo) mc, clean;
         spec_montecarlo_plan plan = {
             .rounds = 20000, .batch = 100, .opt_pool = spec_test_pool(threads)};
         assert_works(spec_montecarlo_init(&mc, &source, &plan, &error));
@@ -416,8 +409,6 @@ TEST(the_first_failure_by_number_is_reported_and_nothing_is_lost)
         assert_int_equal(spec_montecarlo_init(&clean, &source, &plan, NULL), GSL_SUCCESS);
         assert_int_equal(spec_montecarlo_run(&clean, NULL, NULL), GSL_SUCCESS);
         assert_same_results(&clean, &mc);
-        spec_montecarlo_free(&mc);
-        spec_montecarlo_free(&clean);
     }
 }
 
@@ -426,14 +417,13 @@ TEST(a_worker_that_cannot_start_leaves_nothing_behind)
     fake f;
     spec_round_source source = fake_source(&f);
     f.fail_workers_from = 2;
-    spec_montecarlo mc;
+    OWNED(spec_montecarlo) mc;
     spec_montecarlo_plan plan = {.rounds = 20000, .opt_pool = spec_test_pool(5)};
     assert_fails(spec_montecarlo_init(&mc, &source, &plan, &error), GSL_ENOMEM,
                  "worker 2 has no memory");
     assert_int_equal(f.n_init, 2);
     assert_int_equal(f.n_free, 2);
     assert_null(mc.worker);
-    spec_montecarlo_free(&mc);
 }
 
 TEST(an_interrupted_run_keeps_its_groups_and_can_go_on)
@@ -443,7 +433,7 @@ TEST(an_interrupted_run_keeps_its_groups_and_can_go_on)
     spec_round_source source = fake_source(&f);
     f.stop = &stop;
     f.stops_at = 70;
-    spec_montecarlo mc, clean;
+    OWNED(spec_montecarlo) mc, clean;
     spec_montecarlo_plan plan = {.rounds = 20000, .batch = 100, .opt_pool = spec_test_pool(2)};
     assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, NULL), GSL_SUCCESS);
     assert_fails(spec_montecarlo_run(&mc, &stop, &error), GSL_EFAILED, "interrupted");
@@ -456,8 +446,6 @@ TEST(an_interrupted_run_keeps_its_groups_and_can_go_on)
     assert_int_equal(spec_montecarlo_init(&clean, &source, &plan, NULL), GSL_SUCCESS);
     assert_int_equal(spec_montecarlo_run(&clean, NULL, NULL), GSL_SUCCESS);
     assert_same_results(&clean, &mc);
-    spec_montecarlo_free(&mc);
-    spec_montecarlo_free(&clean);
 }
 
 TEST(plans_without_an_end_are_refused)
@@ -482,7 +470,7 @@ TEST(memory_is_flat_in_the_number_of_rounds)
 {
     spec_acceptance_config config = iid(0.615, 5);
     spec_round_source source = spec_sources_acceptance(&config);
-    spec_montecarlo mc;
+    OWNED(spec_montecarlo) mc;
     spec_montecarlo_plan plan = {
         .rounds = 100 * 64 * 300, .batch = 100, .opt_pool = spec_test_pool(2)};
     assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, NULL), GSL_SUCCESS);
@@ -492,5 +480,4 @@ TEST(memory_is_flat_in_the_number_of_rounds)
     assert_in_range(mallinfo2().uordblks, 0,
                     /* one word per batch would be 150 kB; OpenMP may use a little */
                     before + 4096);
-    spec_montecarlo_free(&mc);
 }

@@ -52,7 +52,7 @@ static void assert_honest(const spec_round_source *source, spec_montecarlo_plan 
     uint64_t runs = spec_test_samples(400), seed = spec_test_seed();
     double sum = 0, squares = 0;
     for (uint64_t i = 0; i < runs; i++) {
-        spec_montecarlo mc;
+        OWNED(spec_montecarlo) mc;
         plan.seed = seed + i;
         plan.opt_pool = spec_test_pool(1);
         assert_int_equal(spec_montecarlo_init(&mc, source, &plan, NULL), GSL_SUCCESS);
@@ -64,7 +64,6 @@ static void assert_honest(const spec_round_source *source, spec_montecarlo_plan 
                       1e-8); /* every round takes the same time here */
         sum += z;
         squares += z * z;
-        spec_montecarlo_free(&mc);
     }
     double p_spread =
         2 * fmin(gsl_cdf_chisq_P(squares, (double)runs), gsl_cdf_chisq_Q(squares, (double)runs));

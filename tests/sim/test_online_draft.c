@@ -57,7 +57,7 @@ static void open_service(service *s, const char *target, const char *draft,
         fail_msg("%s", error.text);
 }
 
-static void close_service(service *s)
+static void service_free(service *s)
 {
     spec_decoder_free(&s->decoder);
     spec_online_draft_free(&s->online);
@@ -90,7 +90,7 @@ static void check_window(const service *s, int window, int from, int first, cons
 {
     const spec_draft_learner *learner = &s->online.learner;
     const int begin = s->online.model->checkpoint->adds_begin ? 1 : 0;
-    spec_session session;
+    OWNED(spec_session) session;
     spec_error error = {""};
     double scratch[V];
     assert_works(spec_session_init(&session, s->target, &error));
@@ -105,7 +105,6 @@ static void check_window(const service *s, int window, int from, int first, cons
         const float *logit = spec_graph_row(learner->target.value, place, V);
         for (int k = 0; k < V; k++) assert_within(exp((double)logit[k]), row[k], 1e-6);
     }
-    spec_session_free(&session);
 }
 
 /* Chains and trees, all verified places and the rejected ones: places, tokens and rows. */
@@ -118,7 +117,7 @@ TEST(windows_hold_verified_text_with_the_targets_rows)
         const spec_online_plan plan = {
             {.loss = SPEC_LOSSES_JSD, .texts = WINDOWS + 1, .places = PLACES, .rate = 0.1},
             positions};
-        service s;
+        OWNED(service) s;
         char draft[128];
         bool learns[200] = {false};
         spec_decoder_config config = open_pair(&s, TARGET, draft_spec(draft, V, 2, ""), &plan);
@@ -147,7 +146,6 @@ TEST(windows_hold_verified_text_with_the_targets_rows)
             const int from = w * (PLACES - PLACES / 4);
             check_window(&s, w, from, from + PLACES / 4, learns);
         }
-        close_service(&s);
     }
 }
 
@@ -157,7 +155,7 @@ TEST(a_text_that_is_cut_continues_its_window)
     static const int prompt[] = {3, 1};
     const spec_online_plan plan = {
         {.loss = SPEC_LOSSES_JSD, .texts = 2, .places = PLACES, .rate = 0.1}, SPEC_ONLINE_ALL};
-    service s;
+    OWNED(service) s;
     char draft[128];
     bool learns[200];
     int token[4];
@@ -169,7 +167,6 @@ TEST(a_text_that_is_cut_continues_its_window)
         assert_works(spec_decode(&s.decoder, 2, token, &n, &chance, NULL, &error));
     }
     check_window(&s, 0, 0, 2, learns);
-    close_service(&s);
 }
 
 /* ---- what it changes ------------------------------------------------------------------------- */
@@ -179,7 +176,7 @@ TEST(a_text_that_is_cut_continues_its_window)
 TEST(an_update_reaches_the_engine)
 {
     static const int prompt[] = {2, 5, 1};
-    service s;
+    OWNED(service) s;
     spec_session fresh;
     spec_error error = {""};
     double before[V], after[V], scratch[V];
@@ -203,7 +200,7 @@ TEST(an_update_reaches_the_engine)
         spec_session_free(&fresh);
     }
     assert_works(spec_decoder_forget(&s.decoder, &error));
-    spec_model *first;
+    OWNED_MODEL *first;
     open_model(&first, draft, NULL);
     assert_works(spec_session_init(&fresh, first, &error));
     const double *row = spec_session_row(&fresh, d->context, d->n_context, scratch, &error);
@@ -211,8 +208,6 @@ TEST(an_update_reaches_the_engine)
     row = spec_session_row(&s.decoder.drafter.session, d->context, d->n_context, scratch, &error);
     assert_memory_equal(before, row, sizeof before);
     spec_session_free(&fresh);
-    spec_model_close(first);
-    close_service(&s);
 }
 
 /* Several rounds, with updates between them. If forgetting did not restore the weights, branches
@@ -270,8 +265,8 @@ TEST(greedy_text_equals_plain_greedy_text_while_the_draft_learns)
     static const char target[] =
         "random?dim=32&layers=2&heads=2&ffn=64&vocab=50&context=64&type=f32&seed=8&temperature=0";
     enum { TEXTS = 6, TOKENS = 50 };
-    service s;
-    spec_decoder plain;
+    OWNED(service) s;
+    OWNED(spec_decoder) plain;
     char draft[128];
     open_service(&s, target, draft_spec(draft, 50, 3, "&temperature=0"), &plan_default, 4, NULL, 0);
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
@@ -292,8 +287,6 @@ TEST(greedy_text_equals_plain_greedy_text_while_the_draft_learns)
         assert_memory_equal(a, b, n_a * sizeof *a);
     }
     assert_true(s.online.learner.step > 20);
-    spec_decoder_free(&plain);
-    close_service(&s);
 }
 
 /* ---- what it gains --------------------------------------------------------------------------- */
@@ -322,7 +315,7 @@ TEST(acceptance_of_repetitive_text_rises)
         const spec_online_plan plan = {
             {.loss = SPEC_LOSSES_FKL, .texts = 2, .places = 50, .rate = 0.01},
             (spec_online_positions)positions};
-        service s;
+        OWNED(service) s;
         char draft[128];
         uint64_t accepted[2], tested[2];
         open_service(&s, "markov?V=12&order=1&seed=3&concentration=0.1",
@@ -339,7 +332,6 @@ TEST(acceptance_of_repetitive_text_rises)
         print_message("%-8s acceptance from %.3f to %.3f, %.1f standard errors\n",
                       spec_online_positions_names[positions], alpha[0], alpha[1], z);
         assert_true(z > 5.0);
-        close_service(&s);
     }
 }
 
@@ -355,22 +347,20 @@ TEST(drafts_that_cannot_learn_are_refused)
         {"random?dim=32&layers=1&heads=2&ffn=32&vocab=3&context=16&type=q8_0",
          "cannot learn, because its weights are not floats of 32 bits"},
     };
-    spec_model *target;
+    OWNED_MODEL *target;
     open_model(&target, "random?dim=8&layers=2&heads=2&ffn=12&vocab=3&context=40&type=f32", NULL);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         spec_online_draft online;
-        spec_model *draft;
+        OWNED_MODEL *draft;
         open_model(&draft, cases[i].draft, target);
         assert_fails_with(spec_online_draft_init(&online, &plan_default, draft, NULL, &error),
                           GSL_EINVAL, cases[i].line);
-        spec_model_close(draft);
     }
-    spec_model_close(target);
 }
 
 TEST(rules_that_compare_rounds_and_drafting_ahead_are_refused)
 {
-    service s;
+    OWNED(service) s;
     char draft[128];
     spec_decoder_config config =
         open_pair(&s, "markov?V=3&order=1", draft_spec(draft, 3, 6, ""), &plan_default);
@@ -382,5 +372,4 @@ TEST(rules_that_compare_rounds_and_drafting_ahead_are_refused)
     config.ahead = true;
     assert_fails(spec_decoder_init(&s.decoder, &config, &error), GSL_EINVAL,
                  "a draft that learns cannot draft ahead");
-    close_service(&s);
 }

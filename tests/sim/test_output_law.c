@@ -38,9 +38,9 @@ static spec_output_law law_of(const stage *s, const int *prompt, size_t n_prompt
 TEST(the_promised_law_is_the_product_of_the_targets_rows)
 {
     uint64_t noise = 27;
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 3, PAIR_PLAIN, &noise);
-    spec_output_law law = law_of(&s, (const int[]){2, 1}, 2, 3);
+    OWNED(spec_output_law) law = law_of(&s, (const int[]){2, 1}, 2, 3);
     assert_int_equal(law.size, 27);
     double total = 0.0;
     for (int i = 0; i < 27; i++) {
@@ -54,17 +54,15 @@ TEST(the_promised_law_is_the_product_of_the_targets_rows)
     }
     assert_within(total, 1.0, 1e-14);
     assert_within(law.total, 1.0, 1e-14);
-    spec_output_law_free(&law);
-    stage_free(&s);
 }
 
 TEST(the_greedy_rule_promises_the_argmax_text)
 {
     uint64_t noise = 27;
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 3, PAIR_LEVELS, &noise);
     s.config.rule = "greedy";
-    spec_output_law law = law_of(&s, NULL, 0, 3);
+    OWNED(spec_output_law) law = law_of(&s, NULL, 0, 3);
     int text[3], index = 0;
     for (size_t k = 0; k < 3; k++) {
         const double *row = table_model_row(&s.target, text, k);
@@ -77,19 +75,17 @@ TEST(the_greedy_rule_promises_the_argmax_text)
         assert_within(law.target_law[i], i == index, 0.0);
         assert_within(law.law[i], i == index, 1e-14);
     }
-    spec_output_law_free(&law);
-    stage_free(&s);
 }
 
 TEST(a_text_that_ends_early_is_filled_with_its_end)
 {
     uint64_t noise = 27;
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 2, PAIR_PLAIN, &noise);
     s.target.head.ends = spec_text_ends_one(1);
     for (int both = 0; both < 2; both++) { /* whether the draft knows the end */
         s.draft.head.ends = spec_text_ends_one(both ? 1 : -1);
-        spec_output_law law = law_of(&s, NULL, 0, 3);
+        OWNED(spec_output_law) law = law_of(&s, NULL, 0, 3);
         const double *first = table_model_row(&s.target, NULL, 0),
                      *second = table_model_row(&s.target, (const int[]){0}, 1),
                      *third = table_model_row(&s.target, (const int[]){0, 0}, 2);
@@ -106,22 +102,20 @@ TEST(a_text_that_ends_early_is_filled_with_its_end)
             assert_within(law.law[i], expected[i], 1e-14);
         }
         assert_true(law.tv < 1e-14);
-        spec_output_law_free(&law);
     }
-    stage_free(&s);
 }
 
 /* Tokens 1 and 2 both end a text: a text fills with the one that it ends with. */
 TEST(a_text_may_end_with_one_of_several_tokens)
 {
     uint64_t noise = 27;
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 3, PAIR_PLAIN, &noise);
     s.target.head.ends = spec_text_ends_one(1);
     spec_text_ends_add(&s.target.head.ends, 2);
     for (int known = -1; known < 3; known++) { /* the end that the draft knows */
         s.draft.head.ends = spec_text_ends_one(known);
-        spec_output_law law = law_of(&s, NULL, 0, 2);
+        OWNED(spec_output_law) law = law_of(&s, NULL, 0, 2);
         const double *first = table_model_row(&s.target, NULL, 0),
                      *second = table_model_row(&s.target, (const int[]){0}, 1);
         const double expected[9] = {first[0] * second[0],
@@ -137,29 +131,25 @@ TEST(a_text_may_end_with_one_of_several_tokens)
             assert_within(law.target_law[i], expected[i], 1e-15);
             assert_within(law.law[i], expected[i], 1e-14);
         }
-        spec_output_law_free(&law);
     }
-    stage_free(&s);
 }
 
 TEST(the_distance_of_a_wrong_law_is_what_one_computes_by_hand)
 {
     /* The law (.4,.6,0) against (.5,.3,.2): tests/oracle/misc.py, "argmax draft + softmax-q". */
     uint64_t noise = 27;
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 3, PAIR_PLAIN, &noise);
     table_model_fill(&s.target, (const double[]){0.5, 0.3, 0.2});
     table_model_fill(&s.draft, (const double[]){0.2, 0.5, 0.3});
     s.config.rule = "greedy-softmax";
     s.config.drafting = "greedy";
     s.config.K = 1;
-    spec_output_law law = law_of(&s, NULL, 0, 1);
+    OWNED(spec_output_law) law = law_of(&s, NULL, 0, 1);
     assert_within(law.tv, 0.3, 1e-15);
     assert_within(law.max_error, 0.3, 1e-15);
     assert_int_equal(law.branches, 4); /* accepted and three bonuses; rejected and one correction */
     assert_within(law.accepted, 0.6, 1e-15);
-    spec_output_law_free(&law);
-    stage_free(&s);
 }
 
 /* ---- what is accepted ------------------------------------------------------------------------ */
@@ -208,18 +198,16 @@ TEST(expected_accepted_tokens_are_the_sum_over_drafts)
         for (int family = 0; family < PAIR_FAMILIES; family++)
             for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
                 for (int K = 0; K <= 4; K++) {
-                    stage s;
+                    OWNED(stage) s;
                     stage_init(&s, 1 + (int)(4.0 * table_uniform(&noise)), (pair_family)family,
                                &noise);
                     s.config.rule = cases[c].rule;
                     s.config.drafting = cases[c].drafting;
                     s.config.K = K;
                     int text[4] = {0};
-                    spec_output_law law = law_of(&s, NULL, 0, 0);
+                    OWNED(spec_output_law) law = law_of(&s, NULL, 0, 0);
                     assert_within(law.accepted,
                                   expected_accepted(&s, cases[c].how, text, 0, K, 1.0, 1.0), 1e-12);
-                    spec_output_law_free(&law);
-                    stage_free(&s);
                 }
 }
 
@@ -227,7 +215,7 @@ TEST(one_round_of_one_draft_token_is_accepted_with_the_overlap)
 {
     /* Overlap .7, match .31: theory of one draft; tests/oracle/vectors.py. */
     uint64_t noise = 27;
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 3, PAIR_PLAIN, &noise);
     table_model_fill(&s.target, (const double[]){0.5, 0.3, 0.2});
     table_model_fill(&s.draft, (const double[]){0.2, 0.5, 0.3});
@@ -237,29 +225,25 @@ TEST(one_round_of_one_draft_token_is_accepted_with_the_overlap)
         for (int K = 0; K <= 4; K++) {
             s.config.rule = rules[r];
             s.config.K = K;
-            spec_output_law law = law_of(&s, NULL, 0, 1);
+            OWNED(spec_output_law) law = law_of(&s, NULL, 0, 1);
             assert_within(law.accepted, alpha[r] * (1.0 - pow(alpha[r], K)) / (1.0 - alpha[r]),
                           1e-14);
-            spec_output_law_free(&law);
         }
-    stage_free(&s);
 }
 
 /* A quarter of a million branches on one text: plain sums are off by 3e-13 here. */
 TEST(many_branches_lose_nothing)
 {
     uint64_t noise = 27;
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 3, PAIR_LEVELS, &noise);
     s.config.rule = "greedy";
     s.config.K = 4;
-    spec_output_law law = law_of(&s, NULL, 0, 3);
+    OWNED(spec_output_law) law = law_of(&s, NULL, 0, 3);
     print_message("%llu branches, total 1 %+.1e\n", (unsigned long long)law.branches,
                   law.total - 1.0);
     assert_within(law.total, 1.0, 3e-15);
     assert_true(law.tv < 3e-15);
-    spec_output_law_free(&law);
-    stage_free(&s);
 }
 
 /* ---- limits ---------------------------------------------------------------------------------- */
@@ -267,7 +251,7 @@ TEST(many_branches_lose_nothing)
 TEST(too_many_branches_are_refused_with_the_remedy)
 {
     uint64_t noise = 27;
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 3, PAIR_PLAIN, &noise);
     s.config.K = 2;
     spec_output_law law = law_of(&s, NULL, 0, 2);
@@ -284,7 +268,6 @@ TEST(too_many_branches_are_refused_with_the_remedy)
      * than two. */
     assert_fails_with(spec_output_law_init(&law, &s.config, NULL, 0, 0, 2, &error), GSL_EMAXITER,
                       "raise the limit");
-    stage_free(&s);
 }
 
 /* A limit of a third of the branches; and more than the usual limit, which would take some 30 s of
@@ -292,7 +275,7 @@ TEST(too_many_branches_are_refused_with_the_remedy)
 TEST(a_walk_that_would_meet_its_limit_is_refused_early)
 {
     uint64_t noise = 27;
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 3, PAIR_PLAIN, &noise);
     s.config.K = 3;
     spec_output_law law = law_of(&s, NULL, 0, 4);
@@ -324,7 +307,6 @@ TEST(a_walk_that_would_meet_its_limit_is_refused_early)
     assert_fails_with(
         spec_output_law_init(&law, &s.config, NULL, 0, 50, SPEC_OUTPUT_LAW_LIMIT, &error),
         GSL_EMAXITER, "more than 16777216 texts; try 3");
-    stage_free(&s);
 }
 
 /* The shares that a listener receives: they rise, and end below 1. */
@@ -340,14 +322,13 @@ TEST(a_listener_hears_the_share_of_a_long_walk)
     uint64_t noise = 27;
     double last = 0.0;
     const spec_listener listener = {hear, &last};
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 3, PAIR_PLAIN, &noise);
     s.config.K = 3;
     s.config.opt_listener = &listener;
     spec_output_law law = law_of(&s, NULL, 0, 4);
     spec_output_law_free(&law);
     if (last < 0.5) fail_msg("the last share is %g", last);
-    stage_free(&s);
 }
 
 TEST(absurd_laws_are_refused)
@@ -381,7 +362,7 @@ TEST(absurd_laws_are_refused)
 TEST(failures_of_a_model_are_passed_on)
 {
     uint64_t noise = 27;
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 2, PAIR_PLAIN, &noise);
     for (int which = 0; which < 2; which++) {
         s.target.fails_after = which == 0 ? 2 : -1;
@@ -397,7 +378,6 @@ TEST(failures_of_a_model_are_passed_on)
     s.target.fails_after = 1; /* fails in the first law's second round, not in the first */
     spec_output_law law;
     assert_status(spec_output_law_init(&law, &s.config, NULL, 0, 2, 0, &error), GSL_EFAILED);
-    stage_free(&s);
 }
 
 /* A stop request during the walk over decisions, and during that over the promised texts. */
@@ -417,7 +397,7 @@ static const double *stops_after(const spec_model *model, void *session, const i
 TEST(ctrl_c_ends_it_within_a_round)
 {
     uint64_t noise = 27;
-    stage s;
+    OWNED(stage) s;
     stage_init(&s, 3, PAIR_PLAIN, &noise);
     stopping.kind = s.target.head.kind;
     spec_model_kind kind = *stopping.kind;
@@ -438,5 +418,4 @@ TEST(ctrl_c_ends_it_within_a_round)
         assert_null(law.law);
     }
     s.target.head.kind = stopping.kind;
-    stage_free(&s);
 }

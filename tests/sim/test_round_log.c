@@ -55,7 +55,7 @@ static bool open_stand(stand *s, const char *target, const char *draft, const ch
     return true;
 }
 
-static void close_stand(stand *s)
+static void stand_free(stand *s)
 {
     spec_round_log_free(&s->log);
     spec_decoder_free(&s->decoder);
@@ -148,7 +148,7 @@ TEST(every_rule_and_drafting_is_read)
     for (int p = 0; p < 3; p++)
         for (int r = 0; spec_rules[r] != NULL; r++)
             for (int d = 0; draftings[d] != NULL; d++) {
-                stand s;
+                OWNED(stand) s;
                 const char *rule = spec_rules[r]->name;
                 const bool opens =
                     open_stand(&s, pair[p].target, pair[p].draft, draftings[d], rule, 3);
@@ -161,7 +161,6 @@ TEST(every_rule_and_drafting_is_read)
                     check_drawn(&s);
                 }
                 runs += opens;
-                close_stand(&s);
             }
     assert_true(runs > 400);
 }
@@ -228,20 +227,19 @@ TEST(coins_tell_the_story_of_a_rule)
          "draft 0, draft 1, draft 2, draft 3, test 1, test 0, test 2, bonus 2"},
     };
     for (size_t i = 0; i < sizeof story / sizeof story[0]; i++) {
-        stand s;
+        OWNED(stand) s;
         assert_true(open_stand(&s, "probs:0.5,0.2,0.1,0.2", "probs:0.4,0.3,0.2,0.1",
                                story[i].drafting, story[i].rule, 2));
         spec_rng_stream(s.rng, 1, 0);
         spec_round_log_init(&s.log, &s.decoder, story[i].coin, 12, s.rng);
         assert_works(spec_round_log_next(&s.log, &error));
         assert_string_equal(roles(&s), story[i].roles);
-        close_stand(&s);
     }
 }
 
 TEST(a_log_keeps_the_last_round_alone)
 {
-    stand s;
+    OWNED(stand) s;
     assert_true(open_stand(&s, "probs:0.5,0.3,0.2", "probs:0.4,0.4,0.2", "chain", "token", 2));
     spec_rng_stream(s.rng, 1, 0);
     for (int i = 0; i < 5; i++) {
@@ -250,5 +248,4 @@ TEST(a_log_keeps_the_last_round_alone)
         assert_int_equal(s.log.told[1].node, 1);
         assert_true(s.log.n <= 5);
     }
-    close_stand(&s);
 }

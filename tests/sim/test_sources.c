@@ -200,7 +200,7 @@ TEST(a_prompt_outside_the_vocabulary_is_reported)
     spec_decoding_config config = {.decoder = SPEC_DECODER_DEFAULT};
     config.decoder.target = config.decoder.opt_draft = &target.model;
     spec_round_source source = spec_sources_decoding(&config);
-    spec_montecarlo mc;
+    OWNED(spec_montecarlo) mc;
     assert_int_equal(
         spec_montecarlo_init(&mc, &source,
                              &(spec_montecarlo_plan){.rounds = 10, .opt_pool = spec_test_pool(2)},
@@ -209,7 +209,6 @@ TEST(a_prompt_outside_the_vocabulary_is_reported)
     assert_fails(spec_montecarlo_run(&mc, NULL, &error), GSL_EINVAL,
                  "token 1 of the prompt is 4, outside 0..3");
     assert_int_equal(mc.sum.tally.rounds, 0);
-    spec_montecarlo_free(&mc);
 }
 
 /* A chain of K independent tests with the overlap as acceptance rate [Leviathan23], here sum min =

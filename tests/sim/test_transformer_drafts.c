@@ -56,11 +56,10 @@ TEST(greedy_text_is_the_plain_one_for_every_rule_draft_and_tree)
         TEXT = WINDOW + 1 - PROMPT
     }; /* of 48 positions one is for the begin of text */
     static const int prompt[PROMPT] = {3, 1, 4, 1};
-    spec_model *target = open_model(
+    OWNED_MODEL *target = open_model(
         "random?dim=32&layers=3&heads=2&ffn=64&vocab=23&context=48&type=q8_0&temperature=0", NULL);
     assert_int_equal(target->window, WINDOW);
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
-    gsl_rng_set(rng, 42);
+    OWNED_RNG *rng = spec_test_rng(spec_rng_pcg64dxsm, 42);
     spec_chance chance = spec_chance_sampled(rng);
     int n_texts = 0, n_accepted = 0;
     for (int d = 0; d < N_DRAFTS; d++) {
@@ -102,8 +101,6 @@ TEST(greedy_text_is_the_plain_one_for_every_rule_draft_and_tree)
     }
     print_message("%d texts of %d tokens, %d drafted tokens accepted\n", n_texts, TEXT, n_accepted);
     assert_true(n_texts > 200 && n_accepted > 10 * n_texts);
-    gsl_rng_free(rng);
-    spec_model_close(target);
 }
 
 /* A draft of a second target, with the same weights, keeps its own KV cache. */

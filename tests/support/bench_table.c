@@ -100,12 +100,11 @@ void bench_table_write(const char *path, const char *opt_column, double value)
         {.K = 0, .tokens = 1.0, .verify = 1.0, .width = 0.02},
         {.K = 2, .tokens = 2.2, .draft = 0.54, .verify = 1.2, .width = 0.05},
         {.K = 4, .tokens = 2.7, .draft = 1.08, .verify = 1.6, .width = 0.05}};
-    spec_table table;
+    OWNED(spec_table) table;
     bench_table_init(&table, row, 3);
     if (opt_column != NULL) bench_table_set(&table, 0, opt_column, value);
     FILE *out = fopen(path, "w");
     assert_non_null(out);
     assert_works(spec_table_write(&table, SPEC_FORMAT_CSV, out, &error));
     assert_int_equal(fclose(out), 0);
-    spec_table_free(&table);
 }

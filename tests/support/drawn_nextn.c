@@ -53,7 +53,7 @@ static void put_block(spec_gguf_writer *writer, bool data, const spec_head *head
 static void write_file(const char *path, const spec_head *head, const spec_checkpoint *target,
                        bool layers, const char *opt_more)
 {
-    spec_gguf_writer writer;
+    OWNED(spec_gguf_writer) writer;
     spec_error error = {""};
     spec_shape shape = target->shape;
     const int n = head->shape.shape.n_layers;
@@ -73,7 +73,6 @@ static void write_file(const char *path, const spec_head *head, const spec_check
             fail_msg("%s", error.text);
     }
     assert_works(spec_gguf_writer_close(&writer, &error));
-    spec_gguf_writer_free(&writer);
 }
 
 void drawn_nextn_write(const char *path, const spec_head *head, const spec_checkpoint *target,

@@ -52,7 +52,7 @@ void spec_hf_folder_put_halves(spec_hf_file *file, const char *name, const spec_
                                int head_dim)
 {
     const size_t bytes = spec_tensor_row_bytes(tensor->type, tensor->cols);
-    unsigned char *data = grown(NULL, (size_t)tensor->rows * bytes);
+    FREED unsigned char *data = grown(NULL, (size_t)tensor->rows * bytes);
     for (int row = 0; row < tensor->rows; row++) {
         /* Dimensions 2i and 2i + 1 of a head become i and i + head_dim/2. */
         const int head = row / head_dim, at = row % head_dim;
@@ -63,7 +63,6 @@ void spec_hf_folder_put_halves(spec_hf_file *file, const char *name, const spec_
     spec_tensor halves = *tensor;
     halves.data = data;
     spec_hf_folder_put_weights(file, name, &halves);
-    free(data);
 }
 
 static void write_file(const char *path, const char *header, size_t header_bytes,
@@ -100,20 +99,17 @@ static char *with_quotes(const char *text)
 
 void spec_hf_folder_write_header(const char *path, const char *header, size_t data_bytes)
 {
-    char *text = with_quotes(header);
-    unsigned char *data = calloc(1, data_bytes + 1);
+    FREED char *text = with_quotes(header);
+    FREED unsigned char *data = calloc(1, data_bytes + 1);
     assert_non_null(data);
     write_file(path, text, strlen(text), data, data_bytes);
-    free(text);
-    free(data);
 }
 
 void spec_hf_folder_text(const char *path, const char *text)
 {
-    char *copy = with_quotes(text);
+    FREED char *copy = with_quotes(text);
     FILE *out = fopen(path, "wb");
     assert_non_null(out);
     fwrite(copy, 1, strlen(copy), out);
     assert_int_equal(fclose(out), 0);
-    free(copy);
 }

@@ -15,11 +15,10 @@ typedef double acceptance(const spec_ratio_order *order, int n);
 /* For rows that cannot be sorted: the function's own NaN. */
 static inline double value(acceptance *of, const double *target, const double *draft, int V, int n)
 {
-    spec_ratio_order order;
+    OWNED(spec_ratio_order) order;
     assert_int_equal(spec_ratio_order_init(&order, V), GSL_SUCCESS);
     spec_ratio_order_sort(&order, target, draft);
     const double accepted = of(&order, n);
-    spec_ratio_order_free(&order);
     return accepted;
 }
 

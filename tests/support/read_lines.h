@@ -41,7 +41,7 @@ static inline void read_lines_with(read_lines *ret, const spec_log_format *forma
     ret->error = (spec_error){""};
     const spec_observer observer = {read_lines_keep, ret};
     spec_log_record record = {.file = "x", .K = K, .observer = &observer};
-    void *state = calloc(1, format->state_size + 1);
+    FREED void *state = calloc(1, format->state_size + 1);
     assert_non_null(state);
     for (const char *at = text; *at != '\0' && ret->status == GSL_SUCCESS;) {
         const size_t n = strcspn(at, "\n");
@@ -67,7 +67,6 @@ static inline void read_lines_with(read_lines *ret, const spec_log_format *forma
     record.n = 0;
     if (ret->status == GSL_SUCCESS && format->end != NULL)
         ret->status = format->end(state, &ret->learned, &record, &ret->error);
-    free(state);
 }
 
 /* The same, without errors. */

@@ -30,16 +30,14 @@ static inline read_record read_record_with(const spec_log_format *format, const 
     read_record read = {.learned = {.generation = -1}};
     const spec_observer observer = {read_record_keep, &read};
     const size_t n = strlen(text);
-    char *bytes = malloc(n + 1);
+    FREED char *bytes = malloc(n + 1);
     assert_non_null(bytes);
     memcpy(bytes, text, n + 1);
-    void *state = calloc(1, format->state_size + 1);
+    FREED void *state = calloc(1, format->state_size + 1);
     assert_non_null(state);
     const spec_log_record record = {
         .bytes = bytes, .n = n, .file = "x", .line = 7, .K = K, .observer = &observer};
     read.status = format->read(state, &read.learned, &record, &read.error);
-    free(state);
-    free(bytes);
     return read;
 }
 

@@ -80,7 +80,7 @@ double rule_law_check(const char *rule, rule_law_formula *formula, const double 
     double worst = 0.0;
     for (int family = 0; family < PAIR_FAMILIES; family++)
         for (int c = 0; c < pairs_a_family; c++) {
-            table_model target, draft;
+            OWNED(table_model) target, draft;
             const int V = 1 + (int)(PLACES_VOCAB * table_uniform(noise)), K = 1 + c % 3;
             table_model_init(&target, V);
             table_model_init(&draft, V);
@@ -89,8 +89,6 @@ double rule_law_check(const char *rule, rule_law_formula *formula, const double 
                 worst, check_pair(rule, formula, setting, &target, &draft, "chain", K, tolerance));
             worst = fmax(
                 worst, check_pair(rule, formula, setting, &target, &draft, "greedy", K, tolerance));
-            table_model_free(&target);
-            table_model_free(&draft);
         }
     return worst;
 }

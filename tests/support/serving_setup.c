@@ -116,9 +116,8 @@ void serving_setup_free(serving_setup *s)
 
 spec_serving_sums serving_setup_sums(const serving_setup *s, uint64_t seed, uint64_t stream)
 {
-    spec_serving_result result;
+    OWNED(spec_serving_result) result;
     assert_works(spec_serving_run(&result, &s->plan, seed, stream, NULL, &error));
     const spec_serving_sums sums = result.sums;
-    spec_serving_result_free(&result);
     return sums;
 }

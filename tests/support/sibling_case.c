@@ -5,7 +5,7 @@
 
 static void check(const sibling_case *c)
 {
-    rule_case run;
+    OWNED(rule_case) run;
     rule_case_init(&run, c->vocab);
     run.draft.siblings = c->siblings;
     for (int i = 0; i <= c->n; i++) run.target[i] = c->target;
@@ -16,7 +16,6 @@ static void check(const sibling_case *c)
     assert_int_equal(run.round.n_accepted, c->accepted);
     assert_int_equal(run.round.n_tested, 1);
     assert_int_equal(run.round.token[0], c->emitted);
-    rule_case_free(&run);
 }
 
 void sibling_cases_check(const sibling_case *cases, size_t n)

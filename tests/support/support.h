@@ -6,6 +6,7 @@
 #define SPECLAB_TESTS_SUPPORT_H
 
 #include "speclab/status.h"
+#include "tests/support/owned.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

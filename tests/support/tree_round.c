@@ -18,8 +18,8 @@ spec_decoder_config tree_round_config(const spec_model *target, const spec_model
 
 void tree_round_enumerate(tree_round *ret, const spec_decoder_config *config)
 {
-    spec_decoder decoder;
-    spec_enumeration walk;
+    OWNED(spec_decoder) decoder;
+    OWNED(spec_enumeration) walk;
     *ret = (tree_round){.branches = 0};
     assert_works(spec_decoder_init(&decoder, config, &error));
     assert_int_equal(spec_enumeration_init(&walk, TREE_ROUND_LIMIT), GSL_SUCCESS);
@@ -36,8 +36,6 @@ void tree_round_enumerate(tree_round *ret, const spec_decoder_config *config)
     } while (spec_enumeration_next(&walk));
     assert_false(walk.refused);
     ret->branches = walk.branches;
-    spec_enumeration_free(&walk);
-    spec_decoder_free(&decoder);
 }
 
 double tree_round_tv(const tree_round *law, const table_model *target, int length)

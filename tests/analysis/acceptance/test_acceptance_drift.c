@@ -99,8 +99,7 @@ TEST(the_capital_is_that_of_the_likelihoods_by_matrices)
 {
     enum { N = 26 };
     double passed[N], tested[N];
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, (unsigned long)spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (int i = 0; i < N; i++) {
         tested[i] = 400.0 + (i * 37) % 300;
         passed[i] = gsl_ran_binomial(rng, i < 14 ? 0.71 : 0.47, (unsigned)tested[i]);
@@ -120,7 +119,6 @@ TEST(the_capital_is_that_of_the_likelihoods_by_matrices)
     }
     assert_near(got.before, before[0] / before[1], 1e-14);
     assert_near(got.after, after[0] / after[1], 1e-14);
-    gsl_rng_free(rng);
 }
 
 /* Windows of `size` trials. phi: their alphas have the autocorrelation phi^lag and the deviation
@@ -153,8 +151,7 @@ TEST(constant_acceptance_raises_no_alarm)
     } law[] = {{0.0, 0}, {0.0, 1}, {0.8, 0}};
     const int runs = (int)spec_test_samples(40);
     double passed[MOST], tested[MOST];
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, (unsigned long)spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (int k = 0; k < 3; k++) {
         int alarms = 0;
         for (int r = 0; r < runs; r++) {
@@ -164,7 +161,6 @@ TEST(constant_acceptance_raises_no_alarm)
         printf("phi %.1f, mixed %d: %d alarms of %d\n", law[k].phi, law[k].mixed, alarms, runs);
         assert_true(alarms < runs / 5);
     }
-    gsl_rng_free(rng);
 }
 
 /* A change of .05 after 50 windows of 1,000 trials is found within 12 windows in .78 of the
@@ -174,8 +170,7 @@ TEST(a_change_is_found_and_placed)
     const int runs = 30;
     int found = 0, placed = 0;
     double passed[MOST], tested[MOST];
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, (unsigned long)spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (int r = 0; r < runs; r++) {
         draw(passed, tested, 90, 1000.0, 0.0, 0, 50, rng);
         const spec_acceptance_drift got = spec_acceptance_drift_test(passed, tested, 90, 10);
@@ -188,7 +183,6 @@ TEST(a_change_is_found_and_placed)
     }
     printf("found %d, placed %d of %d\n", found, placed, runs);
     assert_true(found >= runs - 2 && placed >= runs - 2);
-    gsl_rng_free(rng);
 }
 
 TEST(one_odd_window_is_no_change)
@@ -231,8 +225,7 @@ TEST(few_windows_and_constant_ones_make_no_bet)
 TEST(empty_windows_do_not_count_and_many_are_joined)
 {
     double passed[MOST], tested[MOST], apart_passed[MOST] = {0}, apart_tested[MOST] = {0};
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, (unsigned long)spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     draw(passed, tested, 90, 1000.0, 0.0, 0, 50, rng);
     for (int i = 0; i < 90; i++) {
         apart_passed[2 * i + 1] = passed[i];
@@ -254,5 +247,4 @@ TEST(empty_windows_do_not_count_and_many_are_joined)
                                                                     MOST / 4, 10);
     assert_true(many.p < 1e-6 && many.p == joined.p && many.from == 4 * joined.from);
     assert_within((double)many.from, 600.0, 12.0);
-    gsl_rng_free(rng);
 }

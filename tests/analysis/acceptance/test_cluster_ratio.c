@@ -277,14 +277,12 @@ TEST(intervals_hold_as_often_as_they_say)
         {"Beta of mean .98, 40", 40, 0.98, 0.2, 100, 0.5, 0.0, 0.0, 0.9, 0.96, 0.6, 0},
         {"windows, joined", 12, 0.7, 0.0, 100, 0.3, 0.0, 0.8, 0.91, 0.97, 0.6, 0},
     };
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, (unsigned long)spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (size_t k = 0; k < sizeof laws / sizeof *laws; k++) {
         const int samples = (int)spec_test_samples(laws[k].phi > 0.0 ? 1000 : 2500);
         const coverage got = coverage_of(&laws[k], samples, rng);
         if (k == 0) assert_true(got.normal < 0.91);
     }
-    gsl_rng_free(rng);
 }
 
 /* The limits of joining, as in docs/formulas.md#cluster-ratio: with few windows the joined ones
@@ -300,11 +298,9 @@ TEST(few_dependent_windows_hold_less_often)
         {"24 windows, phi .8", 12, 0.7, 0.0, 100, 0.3, 0.0, 0.8, 0.662, 0.776, 0.7, 24},
         {"24 windows, phi .95", 12, 0.7, 0.0, 100, 0.3, 0.0, 0.95, 0.394, 0.52, 0.5, 24},
     };
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, (unsigned long)spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (size_t k = 0; k < sizeof laws / sizeof *laws; k++)
         coverage_of(&laws[k], (int)spec_test_samples(1000), rng);
-    gsl_rng_free(rng);
 }
 
 /* docs/formulas.md#cluster-ratio: requests of 256 tokens at K = 5, whose alphas have a Beta law of
@@ -319,8 +315,7 @@ TEST(tokens_of_few_requests_are_held_less_often)
     } rows[] = {{5, 0.833, 0.927}, {12, 0.887, 0.927}, {50, 0.936, 0.953}};
     const int samples = (int)spec_test_samples(1000);
     double passed[50], tested[50], tokens[50], rounds[50], sum[4] = {0};
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, (unsigned long)spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (int s = -200000; s < 0; s++) { /* the truth: rounds of an endless request per token */
         const double alpha = gsl_ran_beta(rng, 4.5, 0.5),
                      emitted = spec_capped_geometric_mean(alpha, K);
@@ -355,5 +350,4 @@ TEST(tokens_of_few_requests_are_held_less_often)
         assert_within((double)held[0] / samples, rows[k].tokens, 0.048 * sqrt(1000.0 / samples));
         assert_within((double)held[1] / samples, rows[k].alpha, 0.035 * sqrt(1000.0 / samples));
     }
-    gsl_rng_free(rng);
 }

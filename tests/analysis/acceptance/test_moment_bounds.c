@@ -217,8 +217,7 @@ static double simplex(const int *start, const double *start_weight, int K, int K
 /* The best law on the grid attains the bounds up to the square of the grid's step. */
 TEST(linear_programming_finds_the_same_bounds)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
-    gsl_rng_set(rng, (unsigned long)spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_taus2, spec_test_seed());
     for (int trial = 0; trial < 40; trial++) {
         const int K = 1 + trial % 6, K_other = K + 1 + trial % 4, n = K + 1;
         int basis[ATOMS];
@@ -240,15 +239,13 @@ TEST(linear_programming_finds_the_same_bounds)
         assert_within(bounds.high, high, 2e-5 * K_other);
         assert_true(low > bounds.low - 1e-11 && high < bounds.high + 1e-11);
     }
-    gsl_rng_free(rng);
 }
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
 TEST(every_law_lies_within_the_bounds_of_its_moments)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
-    gsl_rng_set(rng, (unsigned long)spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_taus2, spec_test_seed());
     for (int trial = 0; trial < 3000; trial++) {
         const int atoms = 1 + (int)gsl_rng_uniform_int(rng, ATOMS), K = 1 + trial % 10,
                   K_other = 12 + trial % 50;
@@ -270,7 +267,6 @@ TEST(every_law_lies_within_the_bounds_of_its_moments)
         assert_true(free.low <= bounds.low + 1e-12 && bounds.high <= free.high + 1e-12);
         if (K >= 2 * atoms && atoms <= 3) assert_within(bounds.low, bounds.high, 1e-4);
     }
-    gsl_rng_free(rng);
 }
 
 TEST(one_alpha_leaves_nothing_open)

@@ -59,8 +59,7 @@ static double of(acceptance *function, const pair *p)
 
 TEST(naive_tree_misses_no_token_more_often_than_match)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (uint64_t i = 0; i < spec_test_samples(4000); i++) {
         const pair p = random_pair(i, rng);
         double match = 0, naive = 0;
@@ -74,15 +73,13 @@ TEST(naive_tree_misses_no_token_more_often_than_match)
         assert_within(of(spec_multi_draft_match, &p), 1 - match, SLACK);
         assert_within(of(spec_multi_draft_naive_tree, &p), 1 - naive, SLACK);
     }
-    gsl_rng_free(rng);
 }
 
 /* ---- rrs <= kseq ----------------------------------------------------------------------------- */
 
 TEST(the_residuals_of_rrs_are_log_convex_and_fall_no_faster_than_their_ratio)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     int strict = 0, equal = 0;
     for (uint64_t i = 0; i < spec_test_samples(8000); i++) {
         const pair p = random_pair(i, rng);
@@ -122,7 +119,6 @@ TEST(the_residuals_of_rrs_are_log_convex_and_fall_no_faster_than_their_ratio)
         *(kseq > rrs + 1e-6 ? &strict : &equal) += 1;
     }
     assert_true(strict > 1000 && equal > 1000);
-    gsl_rng_free(rng);
 }
 
 /* ---- rrs <= rrsw ----------------------------------------------------------------------------- */
@@ -170,8 +166,7 @@ static void walk_from(walk *w, int k, double c, double weighed)
  * accepted. */
 TEST(siblings_without_replacement_leave_less_on_every_path_than_iid_ones)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     int walked = 0, exhausted = 0, strict = 0;
     for (uint64_t i = 0; i < spec_test_samples(8000); i++) {
         const pair p = random_pair(i, rng);
@@ -200,7 +195,6 @@ TEST(siblings_without_replacement_leave_less_on_every_path_than_iid_ones)
     }
     if (walked < 1000 || exhausted < 1000 || strict < 1000)
         fail_msg("%d %d %d", walked, exhausted, strict);
-    gsl_rng_free(rng);
 }
 
 /* ---- optimal iid <= optimal without replacement ---------------------------------------------- */
@@ -218,8 +212,7 @@ static double all_inside(const tuples *all, int set)
 
 TEST(drafts_without_replacement_are_in_a_set_together_less_often_than_iid_ones)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     static tuples without;
     for (uint64_t i = 0; i < spec_test_samples(1600); i++) {
         pair p = random_pair(i, rng);
@@ -232,5 +225,4 @@ TEST(drafts_without_replacement_are_in_a_set_together_less_often_than_iid_ones)
         }
         assert_true(of(spec_optimal_iid, &p) <= of(spec_optimal_without_replacement, &p) + 1e-13);
     }
-    gsl_rng_free(rng);
 }

@@ -63,8 +63,7 @@ TEST(the_cut_moves_mass_from_the_residual_to_the_target)
 /* tv >= accepted - overlap (docs/formulas.md#lossy-bound); three of the rules attain it. */
 TEST(no_rule_accepts_more_than_its_total_variation_pays)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     enum { MOST = 40 };
     for (int i = 0; i < 2000; i++) {
         double t[MOST], d[MOST], law[MOST], follow[MOST];
@@ -86,5 +85,4 @@ TEST(no_rule_accepts_more_than_its_total_variation_pays)
         for (int r = 0; r < 5; r++)
             assert_true(others[r].tv >= others[r].accepted - overlap - 1e-13);
     }
-    gsl_rng_free(rng);
 }

@@ -85,8 +85,7 @@ TEST(the_mean_loses_an_eighth_for_two_certain_rows)
 
 TEST(mean_of_two_equal_weights_is_best)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     row_case c;
     for (int i = 0; i < 400; i++) {
         double mean[V_MAX];
@@ -98,13 +97,11 @@ TEST(mean_of_two_equal_weights_is_best)
         assert_within(c.worth, 1 - spec_overlap_total_variation(c.target, c.target + 9, 9) / 2,
                       1e-14);
     }
-    gsl_rng_free(rng);
 }
 
 TEST(best_row_is_a_distribution_of_the_dual_worth)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     row_case c;
     for (int i = 0; i < 4000; i++) {
         const size_t S = 1 + gsl_rng_uniform_int(rng, S_MAX), V = 1 + gsl_rng_uniform_int(rng, 12);
@@ -122,15 +119,13 @@ TEST(best_row_is_a_distribution_of_the_dual_worth)
         assert_true(dual(&c, c.level * 0.9) >= c.worth - 1e-14 &&
                     dual(&c, c.level * 1.1) >= c.worth - 1e-14);
     }
-    gsl_rng_free(rng);
 }
 
 /* With equal weights: min over k of (k + sum over j > k of M_j)/S, M_j the sum over tokens of the
  * j-th largest value. */
 TEST(equal_weights_need_only_sorted_columns)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     row_case c;
     for (int i = 0; i < 1000; i++) {
         const size_t S = 1 + gsl_rng_uniform_int(rng, S_MAX), V = 1 + gsl_rng_uniform_int(rng, 12);
@@ -151,14 +146,12 @@ TEST(equal_weights_need_only_sorted_columns)
         solve(&c);
         assert_within(c.worth, least, 1e-14);
     }
-    gsl_rng_free(rng);
 }
 
 TEST(no_row_of_a_grid_and_no_change_is_better)
 {
     enum { STEPS = 40 };
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     row_case c;
     for (int i = 0; i < 100; i++) {
         double nearest = 0;
@@ -184,15 +177,13 @@ TEST(no_row_of_a_grid_and_no_change_is_better)
             assert_true(spec_block_row_worth(&c.rows, row) <= c.worth + 1e-14);
         }
     }
-    gsl_rng_free(rng);
 }
 
 /* worth(mean) >= worth(best)^2 for weights that sum to 1, and nearly equal where one token has
  * weight w and the others are thin. */
 TEST(mean_has_at_least_the_square_of_the_best)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     static row_case c;
     for (int i = 0; i < 4000; i++) {
         double mean[V_MAX];
@@ -215,13 +206,11 @@ TEST(mean_has_at_least_the_square_of_the_best)
     assert_within(spec_block_row_best(mean, &level, &rows, work), 0.6, 1e-15);
     spec_block_row_mean(mean, &rows);
     assert_within(spec_block_row_worth(&rows, mean), 0.36 + 0.16 / THIN, 1e-14);
-    gsl_rng_free(rng);
 }
 
 TEST(one_hot_is_the_best_chosen_token)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     row_case c;
     for (int i = 0; i < 300; i++) {
         double most = 0, mean[V_MAX];
@@ -236,7 +225,6 @@ TEST(one_hot_is_the_best_chosen_token)
         solve(&c);
         assert_true(c.worth >= most - 1e-14);
     }
-    gsl_rng_free(rng);
 }
 
 TEST(without_weight_any_row_will_do)

@@ -66,7 +66,7 @@ static void add_drafts(double *tail, const tree_case *c, size_t v, int i, double
 
 TEST(tails_are_sums_over_drafts_and_ratios)
 {
-    gsl_rng *rng = seeded();
+    OWNED_RNG *rng = seeded();
     tree_case c;
     for (int i = 0; i < 400; i++) {
         double tail[K_MAX], sums[K_MAX] = {0}, sum = 0;
@@ -80,7 +80,6 @@ TEST(tails_are_sums_over_drafts_and_ratios)
         assert_within(mean, sum, 1e-14);
         spec_block_tree_work_free(&c.work);
     }
-    gsl_rng_free(rng);
 }
 
 /* tests/oracle/block_draft.py */
@@ -178,7 +177,7 @@ TEST(offset_by_offset_takes_a_tie_without_a_look_ahead)
 
 TEST(improving_ends_at_the_best_from_some_start)
 {
-    gsl_rng *rng = seeded();
+    OWNED_RNG *rng = seeded();
     tree_case c;
     for (int i = 0; i < 200; i++) {
         draw_case(&c, 2, 3, i % 4, rng);
@@ -198,12 +197,11 @@ TEST(improving_ends_at_the_best_from_some_start)
         assert_within(most, best, 1e-13);
         spec_block_tree_work_free(&c.work);
     }
-    gsl_rng_free(rng);
 }
 
 TEST(bounds_hold_for_every_draft_and_rise_with_memory)
 {
-    gsl_rng *rng = seeded();
+    OWNED_RNG *rng = seeded();
     tree_case c;
     for (int i = 0; i < 300; i++) {
         double bound[K_MAX][K_MAX], tail[K_MAX], overlap[K_MAX], marginal[K_MAX * V_MAX];
@@ -234,7 +232,6 @@ TEST(bounds_hold_for_every_draft_and_rise_with_memory)
         }
         spec_block_tree_work_free(&c.work);
     }
-    gsl_rng_free(rng);
 }
 
 /* The second token is free, the third a copy of it, the fourth 0. */
@@ -272,7 +269,7 @@ static double joint_overlap(const tree_case *c, size_t v, int i, int tokens, dou
 
 TEST(no_joint_law_of_rows_overlaps_more_than_any_rule)
 {
-    gsl_rng *rng = seeded();
+    OWNED_RNG *rng = seeded();
     tree_case c;
     double bound[K_MAX];
     for (int i = 0; i < 300; i++) {
@@ -308,12 +305,11 @@ TEST(no_joint_law_of_rows_overlaps_more_than_any_rule)
             assert_true(joint_overlap(&c, 0, 0, 2, 1, 1) <= 2 - sqrt(2));
         }
     spec_block_tree_work_free(&c.work);
-    gsl_rng_free(rng);
 }
 
 TEST(trees_have_limits)
 {
-    spec_block_tree_work work;
+    OWNED(spec_block_tree_work) work;
     assert_int_equal(spec_block_tree_rows(3, 4), 40);
     assert_int_equal(spec_block_tree_rows(1, 7), 7);
     assert_int_equal(spec_block_tree_rows(2, 22), (1 << 22) - 1);
@@ -322,5 +318,4 @@ TEST(trees_have_limits)
     assert_int_equal(spec_block_tree_rows(0, 3), 0);
     assert_int_equal(spec_block_tree_rows(3, 0), 0);
     assert_int_equal(spec_block_tree_work_init(&work, 2, 23), GSL_EDOM);
-    spec_block_tree_work_free(&work);
 }

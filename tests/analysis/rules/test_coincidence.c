@@ -60,8 +60,7 @@ static double naive_tree_by_tuples(const tuples *all, const double *target, cons
 TEST(formulas_are_the_sums_over_every_tuple)
 {
     static tuples all;
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (int i = 0; i < 1600; i++) {
         double target[TUPLES_V], draft[TUPLES_V];
         const int V = 2 + i % 4, n = 1 + i / 4 % 5;
@@ -87,7 +86,6 @@ TEST(formulas_are_the_sums_over_every_tuple)
         assert_within(at_most_one(spec_coincidence_naive_tree_hub, target, draft, V, 2),
                       naive_tree_by_tuples(&all, target, draft, V), 1e-13);
     }
-    gsl_rng_free(rng);
 }
 
 /* For too many tuples: two drafts by the sum and by the race, rows over many orders of magnitude;
@@ -96,8 +94,7 @@ TEST(the_race_agrees_with_the_sum_for_two_and_with_an_even_draft)
 {
     enum { V = 300 };
     double target[V], draft[V], even[V];
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (int x = 0; x < V; x++) even[x] = 1.0 / V;
     for (int kind = 0; kind < 3; kind++) {
         tuples_row(target, V, 0, rng);
@@ -111,7 +108,6 @@ TEST(the_race_agrees_with_the_sum_for_two_and_with_an_even_draft)
             assert_within(at_most_one(spec_coincidence_match_without, target, even, V, n[i]),
                           n[i] / (double)V, 1e-13);
     }
-    gsl_rng_free(rng);
 }
 
 /* Draft probabilities that add nothing to 1, and that no time of the race reaches. */
@@ -129,7 +125,7 @@ TEST(the_least_draft_probabilities_do_no_harm)
 TEST(one_order_serves_all)
 {
     const double target[] = {0.25, 0.25, 0.5}, drafts[][3] = {{0.5, 0.25, 0.25}, {1, 0, 0}};
-    spec_ratio_order order;
+    OWNED(spec_ratio_order) order;
     assert_int_equal(spec_ratio_order_init(&order, 3), GSL_SUCCESS);
     for (int i = 0; i < 2; i++) {
         static acceptance *const all[] = {spec_coincidence_match_without,
@@ -142,7 +138,6 @@ TEST(one_order_serves_all)
             assert_within(all[k](&order, 2), at_most_one(all[k], target, drafts[i], 3, 2), 0);
         }
     }
-    spec_ratio_order_free(&order);
 }
 
 TEST(outside_of_the_domain_there_is_no_number)

@@ -11,11 +11,10 @@ typedef double coupling(const spec_ratio_order *order);
 
 static double agreement(coupling *of, const double *target, const double *draft, int V)
 {
-    spec_ratio_order order;
+    OWNED(spec_ratio_order) order;
     assert_int_equal(spec_ratio_order_init(&order, V), GSL_SUCCESS);
     spec_ratio_order_sort(&order, target, draft);
     const double agrees = of(&order);
-    spec_ratio_order_free(&order);
     return agrees;
 }
 
@@ -36,8 +35,7 @@ TEST(known_vectors)
  * share a token without agreeing on it. */
 TEST(gumbel_is_between_minhash_and_the_overlap)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     enum { MOST = 40 };
     for (int i = 0; i < 1000; i++) {
         double target[MOST], draft[MOST], direct = 0, darts = 0;
@@ -67,15 +65,13 @@ TEST(gumbel_is_between_minhash_and_the_overlap)
                     gumbel <= 1 - tv + 1e-15);
         if (above) assert_true(minhash > bound + 1e-7);
     }
-    gsl_rng_free(rng);
 }
 
 /* 100,000 races of shared exponential clocks: a standard error of .0015, which separates the
  * overlap, MinHash and Gumbel of these rows by 27 of them or more. */
 TEST(gumbel_is_a_race_of_shared_clocks)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     double target[4] = {0.27, 0.33, 0.15, 0.25}, draft[4] = {0.4, 0.05, 0.35, 0.2};
     uint64_t rounds = spec_test_samples(100000), agree = 0;
     for (uint64_t i = 0; i < rounds; i++) {
@@ -95,7 +91,6 @@ TEST(gumbel_is_a_race_of_shared_clocks)
     double overlap = spec_overlap(target, draft, 4),
            minhash = agreement(spec_coupling_minhash, target, draft, 4);
     assert_true(overlap - expected > 0.015 && expected - minhash > 0.015);
-    gsl_rng_free(rng);
 }
 
 /* 100,000 times the first dart below either row, of darts that both share: .0015 again.
@@ -103,8 +98,7 @@ TEST(gumbel_is_a_race_of_shared_clocks)
  * 27. */
 TEST(minhash_is_a_throw_of_shared_darts)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     double target[4] = {0.27, 0.33, 0.15, 0.25}, draft[4] = {0.4, 0.05, 0.35, 0.2};
     uint64_t rounds = spec_test_samples(100000), agree = 0;
     for (uint64_t i = 0; i < rounds; i++) {
@@ -124,7 +118,6 @@ TEST(minhash_is_a_throw_of_shared_darts)
     double gumbel = agreement(spec_coupling_gumbel, target, draft, 4),
            bound = agreement(spec_coupling_bound, target, draft, 4);
     assert_true(gumbel - expected > 0.015 && expected - bound > 0.015);
-    gsl_rng_free(rng);
 }
 
 TEST(disjoint_rows_never_agree_and_equal_ones_always)
@@ -140,14 +133,12 @@ TEST(disjoint_rows_never_agree_and_equal_ones_always)
 TEST(equal_rows_agree_no_more_than_always)
 {
     enum { V = 64 };
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (int i = 0; i < 100; i++) {
         double row[V];
         tuples_row(row, V, 0, rng);
         for (int f = 0; f < 3; f++) assert_false(agreement(all_forms[f], row, row, V) > 1);
     }
-    gsl_rng_free(rng);
 }
 
 TEST(tiny_chances_keep_their_digits)

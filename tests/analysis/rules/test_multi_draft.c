@@ -139,8 +139,7 @@ static double play(double *ret_law, played_rule *rule, const double *target, con
 
 TEST(closed_forms_are_what_the_rules_accept_of_every_tuple)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     static tuples iid;
     uint64_t cases = spec_test_samples(400);
     for (uint64_t i = 0; i < cases; i++) {
@@ -170,13 +169,11 @@ TEST(closed_forms_are_what_the_rules_accept_of_every_tuple)
             assert_within(value(rules[r].of, target, draft, V, n), accepted, 2e-13);
         }
     }
-    gsl_rng_free(rng);
 }
 
 TEST(kseq_with_a_larger_rho_counts_coincidences_of_residual_and_drafts)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     static tuples iid;
     int fewer = 0, more = 0;
     for (int i = 0; i < 120; i++) {
@@ -185,7 +182,7 @@ TEST(kseq_with_a_larger_rho_counts_coincidences_of_residual_and_drafts)
         tuples_row(target, V, i % 3, rng);
         tuples_row(draft, V, i % 2, rng);
         tuples_iid(&iid, draft, V, n);
-        spec_ratio_order order;
+        OWNED(spec_ratio_order) order;
         assert_int_equal(spec_ratio_order_init(&order, V), GSL_SUCCESS);
         assert_int_equal(spec_ratio_order_sort(&order, target, draft), GSL_SUCCESS);
         double best = spec_multi_draft_kseq_rho(&order, n), most = spec_multi_draft_kseq(&order, n);
@@ -201,10 +198,8 @@ TEST(kseq_with_a_larger_rho_counts_coincidences_of_residual_and_drafts)
             more += accepted > most + 1e-6;
         }
         if (best > 1 + 1e-6) assert_nan(spec_multi_draft_kseq_at(&order, n, best * (1 - 1e-6)));
-        spec_ratio_order_free(&order);
     }
     assert_true(fewer > 100 && more > 10);
-    gsl_rng_free(rng);
 }
 
 /* SpecHub by its own four steps, on the mass of each kind of pair. */
@@ -237,8 +232,7 @@ static double play_spechub(double *ret_law, const double *target, const double *
 
 TEST(spechub_uses_up_its_hub)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (int i = 0; i < 400; i++) {
         int V = 2 + i % 4;
         double target[V_MAX], draft[V_MAX], law[V_MAX];
@@ -248,7 +242,6 @@ TEST(spechub_uses_up_its_hub)
         for (int x = 0; x < V; x++) assert_within(law[x], target[x], 1e-14);
         assert_within(value(spec_multi_draft_spechub, target, draft, V, 2), accepted, 1e-14);
     }
-    gsl_rng_free(rng);
 }
 
 TEST(deterministic_and_greedy_drafts_take_the_top_and_of_equals_the_first)
@@ -285,8 +278,7 @@ TEST(large_vocabularies_are_served)
 {
     enum { V = 32000 };
     static double target[V], draft[V];
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     tuples_row(target, V, 1, rng);
     tuples_row(draft, V, 1, rng);
     double overlap = spec_overlap(target, draft, V);
@@ -301,7 +293,6 @@ TEST(large_vocabularies_are_served)
     double with = value(spec_multi_draft_rrs, target, draft, V, 2),
            without = value(spec_rrsw_acceptance, target, draft, V, 2);
     assert_true(without > with && without < with + 1e-3);
-    gsl_rng_free(rng);
 }
 
 /* ---- edges ----------------------------------------------------------------------------------- */
@@ -337,7 +328,7 @@ TEST(numbers_of_drafts_outside_the_domain_and_bad_rows_give_nan)
             assert_nan(value(all_forms[f], target1, short_row, 3, n));
         }
     }
-    spec_ratio_order order;
+    OWNED(spec_ratio_order) order;
     assert_int_equal(spec_ratio_order_init(&order, 3), GSL_SUCCESS);
     assert_nan(spec_multi_draft_kseq_at(&order, 2, 2));
     assert_int_equal(spec_ratio_order_sort(&order, target1, draft1), GSL_SUCCESS);
@@ -351,7 +342,6 @@ TEST(numbers_of_drafts_outside_the_domain_and_bad_rows_give_nan)
     assert_within(spec_multi_draft_kseq_at(&order, 2, rho), spec_multi_draft_kseq(&order, 2),
                   1e-14);
     assert_nan(spec_multi_draft_kseq_at(&order, 2, rho * (1 - 5e-12)));
-    spec_ratio_order_free(&order);
 }
 
 TEST(disjoint_rows_accept_nothing_and_equal_ones_all)
@@ -388,8 +378,7 @@ TEST(disjoint_rows_accept_nothing_and_equal_ones_all)
 /* Sums of shares round to both sides of 1. */
 TEST(what_is_certain_is_one_and_nothing_is_more)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     enum { V = SPEC_DRAFTS_MAX };
     for (int i = 0; i < 100; i++) {
         double row[V], other[V];
@@ -400,7 +389,6 @@ TEST(what_is_certain_is_one_and_nothing_is_more)
             for (int n = 1; n <= 2; n++) assert_false(value(all_forms[f], row, row, V, n) > 1);
         }
     }
-    gsl_rng_free(rng);
 }
 
 TEST(tiny_chances_keep_their_digits)

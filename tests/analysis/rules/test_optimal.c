@@ -111,8 +111,7 @@ static double by_flow(const double *target, int V, const tuples *all)
 
 TEST(prefixes_reach_the_best_subset_and_the_largest_flow)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     static tuples all;
     uint64_t cases = spec_test_samples(600);
     for (uint64_t i = 0; i < cases; i++) {
@@ -141,7 +140,6 @@ TEST(prefixes_reach_the_best_subset_and_the_largest_flow)
                           by_subsets(target, V, &all), 1e-14);
         }
     }
-    gsl_rng_free(rng);
 }
 
 /* Target t [1 - (1 - min(d/t, 1))^2] by hand: .5 (1 - .6^2) + .3 + .2 = .82, below .86; and .3 + .4
@@ -160,8 +158,7 @@ TEST(the_quoted_optimum_is_a_lower_bound)
                   value(spec_optimal_iid, part, all, 3, 2), 1e-15);
     assert_true(isnan(value(spec_optimal_quoted, target1, draft1, 3, 0)));
     assert_true(isnan(value(spec_optimal_quoted, target1, draft1, 3, SPEC_DRAFTS_MAX + 1)));
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     enum { V = 6 };
     for (int i = 0; i < 800; i++) {
         double target[V], draft[V], sum = 0;
@@ -177,14 +174,12 @@ TEST(the_quoted_optimum_is_a_lower_bound)
         if (n == 1) assert_within(quoted, optimal, 1e-14);
         if (n > 1 && i / 4 % 16 == 0) assert_true(quoted < optimal - 1e-6); /* both smooth */
     }
-    gsl_rng_free(rng);
 }
 
 /* The orders that are proved (docs/formulas.md#orders), on rows of every kind. */
 TEST(rules_and_optima_stand_in_order)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     enum { V = 24 };
     uint64_t cases = spec_test_samples(300);
     for (uint64_t i = 0; i < cases; i++) {
@@ -210,22 +205,20 @@ TEST(rules_and_optima_stand_in_order)
                         value(spec_optimal_without_replacement, target, draft, V, n - 1) - slack);
         }
     }
-    gsl_rng_free(rng);
 }
 
 /* ---- the race -------------------------------------------------------------------------------- */
 
 TEST(race_integral_is_the_sum_over_tuples)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     static tuples all;
     for (int i = 0; i < 60; i++) {
         double target[V_MAX], draft[V_MAX], inside[V_MAX + 1];
         int V = 3 + i % 3;
         tuples_row(target, V, 0, rng);
         tuples_row(draft, V, i / 3 % 2, rng); /* masses down to 1e-12 and less */
-        spec_ratio_order order;
+        OWNED(spec_ratio_order) order;
         assert_int_equal(spec_ratio_order_init(&order, V), GSL_SUCCESS);
         assert_int_equal(spec_ratio_order_sort(&order, target, draft), GSL_SUCCESS);
         for (int n = 1; n < V; n++) {
@@ -240,9 +233,7 @@ TEST(race_integral_is_the_sum_over_tuples)
                 assert_within(inside[k], sum, 5e-15);
             }
         }
-        spec_ratio_order_free(&order);
     }
-    gsl_rng_free(rng);
 }
 
 /* n of V equally likely tokens are all among the first j with the hypergeometric chance C(j, n) /
@@ -255,7 +246,7 @@ TEST(race_of_equal_clocks_is_hypergeometric)
         even[x] = 1.0 / V;
         target[x] = 2.0 * (x + 1) / (V * (V + 1.0));
     }
-    spec_ratio_order order;
+    OWNED(spec_ratio_order) order;
     assert_int_equal(spec_ratio_order_init(&order, V), GSL_SUCCESS);
     assert_int_equal(spec_ratio_order_sort(&order, target, even), GSL_SUCCESS);
     int counts[] = {1, 2, 3, 5, 6, 7, 9, 16, 24, 25, 33, SPEC_DRAFTS_MAX};
@@ -272,16 +263,14 @@ TEST(race_of_equal_clocks_is_hypergeometric)
         }
         assert_within(spec_optimal_without_replacement(&order, n), 1 + least, 5e-15);
     }
-    spec_ratio_order_free(&order);
 }
 
 TEST(two_drafts_agree_by_sum_and_by_integral_in_large_vocabularies)
 {
     enum { V = 1500 };
     static double target[V], draft[V], inside[V + 1];
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
-    spec_ratio_order order;
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
+    OWNED(spec_ratio_order) order;
     assert_int_equal(spec_ratio_order_init(&order, V), GSL_SUCCESS);
     for (int kind = 0; kind < 3; kind++) {
         tuples_row(target, V, kind, rng);
@@ -292,8 +281,6 @@ TEST(two_drafts_agree_by_sum_and_by_integral_in_large_vocabularies)
         for (int i = 0; i <= V; i++) least = fmin(least, order.target_below[i] - inside[i]);
         assert_within(spec_optimal_without_replacement(&order, 2), 1 + least, 1e-13);
     }
-    spec_ratio_order_free(&order);
-    gsl_rng_free(rng);
 }
 
 TEST(nearly_certain_drafts_keep_their_digits)
@@ -318,14 +305,13 @@ TEST(nearly_certain_drafts_keep_their_digits)
 TEST(a_clock_too_slow_for_a_double_never_rings)
 {
     double target[4] = {0.2, 0.2, 0.2, 0.4}, draft[4] = {0.5, 0.3, 0.2, 1e-320}, inside[5];
-    spec_ratio_order order;
+    OWNED(spec_ratio_order) order;
     assert_int_equal(spec_ratio_order_init(&order, 4), GSL_SUCCESS);
     assert_int_equal(spec_ratio_order_sort(&order, target, draft), GSL_SUCCESS);
     assert_int_equal(order.n_drafted, 4);
     spec_optimal_prefix_chances(inside, &order, 3);
     double expected[5] = {0, 0, 0, 1, 1};
     for (int i = 0; i <= 4; i++) assert_within(inside[i], expected[i], 1e-14);
-    spec_ratio_order_free(&order);
 }
 
 /* ---- edges ----------------------------------------------------------------------------------- */
@@ -335,7 +321,7 @@ TEST(the_scratch_of_an_order_is_its_own)
     double target[5] = {0.05, 0.27, 0.13, 0.32, 0.23}, draft[5] = {0.31, 0.14, 0.3, 0.1, 0.15};
     for (int n = 2; n <= 3; n++) {
         double sums[4][6];
-        spec_ratio_order order;
+        OWNED(spec_ratio_order) order;
         assert_int_equal(spec_ratio_order_init(&order, 5), GSL_SUCCESS);
         assert_int_equal(spec_ratio_order_sort(&order, target, draft), GSL_SUCCESS);
         double *const rows[4] = {order.target_below, order.draft_below, order.target_above,
@@ -343,7 +329,6 @@ TEST(the_scratch_of_an_order_is_its_own)
         for (int r = 0; r < 4; r++) memcpy(sums[r], rows[r], sizeof sums[r]);
         assert_true(spec_optimal_without_replacement(&order, n) > 0);
         for (int r = 0; r < 4; r++) assert_memory_equal(sums[r], rows[r], sizeof sums[r]);
-        spec_ratio_order_free(&order);
     }
 }
 
@@ -351,8 +336,7 @@ TEST(one_draft_is_the_overlap_at_any_size)
 {
     enum { V = 32000 };
     static double target[V], draft[V];
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (int kind = 0; kind < 3; kind++) {
         tuples_row(target, V, kind, rng);
         tuples_row(draft, V, kind, rng);
@@ -360,7 +344,6 @@ TEST(one_draft_is_the_overlap_at_any_size)
         assert_within(value(spec_optimal_iid, target, draft, V, 1), overlap, 1e-14);
         assert_within(value(spec_optimal_without_replacement, target, draft, V, 1), overlap, 1e-14);
     }
-    gsl_rng_free(rng);
 }
 
 TEST(edges_of_the_domain)
@@ -383,7 +366,7 @@ TEST(edges_of_the_domain)
         assert_same(value(optima[i], certain, certain, 1, 2), 1);
     }
     double inside[4];
-    spec_ratio_order order;
+    OWNED(spec_ratio_order) order;
     assert_int_equal(spec_ratio_order_init(&order, 3), GSL_SUCCESS);
     assert_int_equal(spec_ratio_order_sort(&order, target1, draft1), GSL_SUCCESS);
     int none[] = {0, 3, 4};
@@ -393,5 +376,4 @@ TEST(edges_of_the_domain)
     }
     spec_optimal_prefix_chances(inside, &order, 1);
     for (int k = 0; k <= 3; k++) assert_within(inside[k], order.draft_below[k], 2e-15);
-    spec_ratio_order_free(&order);
 }

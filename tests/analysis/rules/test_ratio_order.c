@@ -14,7 +14,7 @@ TEST(tokens_stand_by_ratio_then_token_and_undrafted_ones_last_by_target)
     double target[8] = {0, 0.2, 0.3, 0.05, 0.3, 0, 0.15, -0.0};
     double draft[8] = {0.65, 0.1, 0, 0.1, 0.15, 0, -0.0, 0};
     int expected[8] = {0, 3, 1, 4, 5, 7, 6, 2};
-    spec_ratio_order order;
+    OWNED(spec_ratio_order) order;
     assert_int_equal(spec_ratio_order_init(&order, 8), GSL_SUCCESS);
     assert_int_equal(spec_ratio_order_sort(&order, target, draft), GSL_SUCCESS);
     for (int i = 0; i < 8; i++) {
@@ -30,16 +30,14 @@ TEST(tokens_stand_by_ratio_then_token_and_undrafted_ones_last_by_target)
     int below[7] = {0, 1, 1, 2, 2, 4, 4};
     for (int i = 0; i < 7; i++)
         assert_int_equal(spec_ratio_order_count(&order, counts[i]), below[i]);
-    spec_ratio_order_free(&order);
 }
 
 TEST(sums_of_prefixes_are_those_of_the_rows)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     enum { V = 2000 };
     static double target[V], draft[V];
-    spec_ratio_order order;
+    OWNED(spec_ratio_order) order;
     assert_int_equal(spec_ratio_order_init(&order, V), GSL_SUCCESS);
     for (int kind = 0; kind < 4; kind++) {
         tuples_row(target, V, kind, rng);
@@ -74,14 +72,12 @@ TEST(sums_of_prefixes_are_those_of_the_rows)
             assert_within(spec_ratio_order_residual(&order, scales[s]), (double)residual, 1e-15);
         }
     }
-    spec_ratio_order_free(&order);
-    gsl_rng_free(rng);
 }
 
 TEST(extreme_scales_are_limits)
 {
     double target[3] = {0.27, 0.5, 0.23}, draft[3] = {0.73, 0.27, 0};
-    spec_ratio_order order;
+    OWNED(spec_ratio_order) order;
     assert_int_equal(spec_ratio_order_init(&order, 3), GSL_SUCCESS);
     assert_int_equal(spec_ratio_order_sort(&order, target, draft), GSL_SUCCESS);
     assert_same(spec_ratio_order_common(&order, 0), 0);
@@ -98,7 +94,6 @@ TEST(extreme_scales_are_limits)
     assert_same(spec_ratio_order_common(&order, 1), 1);
     assert_same(spec_ratio_order_residual(&order, 1), 0);
     assert_same(spec_ratio_order_residual(&order, 3), 0);
-    spec_ratio_order_free(&order);
 }
 
 TEST(the_sort_sees_the_last_bit_and_takes_minus_zero_for_zero)
@@ -107,7 +102,7 @@ TEST(the_sort_sees_the_last_bit_and_takes_minus_zero_for_zero)
            even[4] = {0.25, 0.25, 0.25, 0.25};
     double minus[4] = {0.5, -0.0, 0.5, 0};
     int last_bit[4] = {3, 1, 2, 0}, zeros[4] = {1, 3, 0, 2};
-    spec_ratio_order order;
+    OWNED(spec_ratio_order) order;
     assert_int_equal(spec_ratio_order_init(&order, 4), GSL_SUCCESS);
     for (int again = 0; again < 2; again++) {
         assert_int_equal(spec_ratio_order_sort(&order, target, even), GSL_SUCCESS);
@@ -123,8 +118,7 @@ TEST(the_sort_sees_the_last_bit_and_takes_minus_zero_for_zero)
                     order.draft_below[i] <= 1);
     }
     spec_ratio_order_free(&order);
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     enum { V = 50 };
     assert_int_equal(spec_ratio_order_init(&order, V), GSL_SUCCESS);
     for (int i = 0; i < 100; i++) { /* sums of shares round to both sides of 1 */
@@ -134,8 +128,6 @@ TEST(the_sort_sees_the_last_bit_and_takes_minus_zero_for_zero)
         assert_false(spec_ratio_order_common(&order, 1) > 1);
         assert_false(spec_ratio_order_common(&order, 2) > 1);
     }
-    spec_ratio_order_free(&order);
-    gsl_rng_free(rng);
 }
 
 TEST(what_is_no_law_is_refused_and_gives_nan_until_the_next_sort)
@@ -144,7 +136,7 @@ TEST(what_is_no_law_is_refused_and_gives_nan_until_the_next_sort)
            off[3] = {0.5, 0.3, 0.2 + 3e-9};
     double near[3] = {0.5, 0.3, 0.2 + 5e-10}, infinite[3] = {INFINITY, 0, 0};
     const double *bad[4] = {negative, nan_row, off, infinite};
-    spec_ratio_order order;
+    OWNED(spec_ratio_order) order;
     assert_int_equal(spec_ratio_order_init(&order, 3), GSL_SUCCESS);
     assert_nan(spec_ratio_order_common(&order, 1));
     assert_nan(spec_ratio_order_residual(&order, 1));
@@ -169,5 +161,4 @@ TEST(what_is_no_law_is_refused_and_gives_nan_until_the_next_sort)
     double certain[1] = {1};
     assert_int_equal(spec_ratio_order_sort(&order, certain, certain), GSL_SUCCESS);
     assert_same(spec_ratio_order_common(&order, 1), 1);
-    spec_ratio_order_free(&order);
 }

@@ -22,8 +22,7 @@ TEST(known_vectors)
 
 TEST(without_replacement_covers_all_with_as_many_drafts_as_tokens)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (int i = 0; i < 60; i++) {
         double target[V_MAX], draft[V_MAX];
         int V = 1 + i % 5;
@@ -32,7 +31,6 @@ TEST(without_replacement_covers_all_with_as_many_drafts_as_tokens)
         assert_same(value(spec_rrsw_acceptance, target, draft, V, V), 1);
         assert_same(value(spec_rrsw_acceptance, target, draft, V, V + 1), 1);
     }
-    gsl_rng_free(rng);
 }
 
 /* A draft with nearly all probability on token 0: the rest must not come from a subtraction. Token
@@ -74,8 +72,7 @@ static double rrsw_by_rows(const double *target, const double *draft, int V, int
 
 TEST(without_replacement_is_the_recursion_over_rows)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     const struct {
         int V, n;
     } sizes[] = {{40, 2}, {40, 3}, {12, 4}, {9, 5}, {60, 2}};
@@ -87,7 +84,6 @@ TEST(without_replacement_is_the_recursion_over_rows)
         assert_within(value(spec_rrsw_acceptance, target, draft, V, n),
                       rrsw_by_rows(target, draft, V, n), 1e-13);
     }
-    gsl_rng_free(rng);
 }
 
 TEST(without_replacement_from_an_even_draft_needs_no_paths)
@@ -120,8 +116,7 @@ TEST(without_replacement_from_an_even_draft_needs_no_paths)
  * accepts all others. */
 TEST(a_residual_that_is_what_is_left_of_the_draft_is_accepted)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     enum { V = 64 };
     for (int i = 0; i < 200; i++) {
         double target[V], draft[V], rest = 0;
@@ -144,13 +139,11 @@ TEST(a_residual_that_is_what_is_left_of_the_draft_is_accepted)
         assert_within(value(spec_rrsw_acceptance, target, draft, 16, n), 0, 1e-14);
         assert_false(value(spec_rrsw_acceptance, target, draft, 16, n) < 0);
     }
-    gsl_rng_free(rng);
 }
 
 TEST(too_many_paths_are_refused)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     static double large[44722];
     tuples_row(large, 44722, 0, rng);
     assert_nan(value(spec_rrsw_acceptance, large, large, 44722, 3));
@@ -160,13 +153,11 @@ TEST(too_many_paths_are_refused)
     tuples_row(large, 1259, 0, rng);
     assert_within(value(spec_rrsw_acceptance, large, large, 1259, 4), 1,
                   1e-15); /* equal rows: the first is accepted, without a walk over paths */
-    gsl_rng_free(rng);
 }
 
 TEST(it_is_what_the_rule_accepts_of_every_tuple)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     static tuples all;
     for (int i = 0; i < 200; i++) {
         const int V = 1 + i % 5, n = 1 + i / 5 % 3;
@@ -190,7 +181,6 @@ TEST(it_is_what_the_rule_accepts_of_every_tuple)
         }
         assert_within(value(spec_rrsw_acceptance, target, draft, V, n), accepted, 2e-13);
     }
-    gsl_rng_free(rng);
 }
 
 TEST(outside_the_domain_there_is_no_number)

@@ -95,7 +95,7 @@ TEST(the_closed_form_is_the_game_on_every_tuple)
         int V = 1 + (int)(c % 5), n = 1 + (int)(c / 5 % 4);
         double target[V_MAX], draft[V_MAX], judged;
         tuples all = {.n = n};
-        spec_ratio_order order;
+        OWNED(spec_ratio_order) order;
         tuples_row(target, V, (int)(c / 20 % 4), rng);
         tuples_row(draft, V, (int)(c / 80 % 4), rng);
         tuples_iid(&all, draft, V, n);
@@ -109,7 +109,6 @@ TEST(the_closed_form_is_the_game_on_every_tuple)
         assert_true(spec_tournament_khisti(&order, n) <= 1 &&
                     spec_tournament_khisti_judged(&order, n) <= 1);
         by_chance += accepted > judged + 1e-6;
-        spec_ratio_order_free(&order);
     }
     gsl_rng_free(rng);
     print_message("%llu of %llu with coincidences\n", (unsigned long long)by_chance,
@@ -159,13 +158,12 @@ TEST(the_domain_has_edges)
 TEST(share_1_need_not_be_the_optimum)
 {
     const double target[3] = {0, 0.25, 0.75}, draft[3] = {2.0 / 7, 1.0 / 7, 4.0 / 7};
-    spec_ratio_order order;
+    OWNED(spec_ratio_order) order;
     assert_int_equal(spec_ratio_order_init(&order, 3), GSL_SUCCESS);
     spec_ratio_order_sort(&order, target, draft);
     assert_within(spec_tournament_khisti_judged(&order, 2), 177.0 / 196, 1e-15);
     assert_within(spec_tournament_khisti(&order, 2), 2325.0 / 2548, 1e-15);
     assert_within(spec_optimal_iid(&order, 2), 45.0 / 49, 1e-15);
-    spec_ratio_order_free(&order);
 }
 
 /* Token 1 ties with token 0, so its law falls below the least double: (.04, 0, .77, .19), then
@@ -174,11 +172,10 @@ TEST(share_1_need_not_be_the_optimum)
 TEST(a_law_that_underflows_has_no_ratio)
 {
     const double target[4] = {0, 0, 0.1, 0.9}, draft[4] = {0.2, 0x1p-1074, 0.7, 0.1};
-    spec_ratio_order order;
+    OWNED(spec_ratio_order) order;
     assert_int_equal(spec_ratio_order_init(&order, 4), GSL_SUCCESS);
     spec_ratio_order_sort(&order, target, draft);
     assert_within(spec_tournament_khisti(&order, 2), 0.29, 1e-15);
     assert_within(spec_tournament_khisti_judged(&order, 3), 0.371, 1e-15);
     assert_within(spec_tournament_khisti(&order, 3), 0.371, 1e-15);
-    spec_ratio_order_free(&order);
 }

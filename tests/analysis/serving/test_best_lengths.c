@@ -75,8 +75,7 @@ static double stop_at_first(const batch *b)
  * alone, in half of the batches; in others it misses. */
 TEST(lengths_are_the_best_of_all)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_taus, spec_test_seed());
     double lost = 0.0, worst = 1.0;
     int missed[2] = {0};
     for (int i = 0; i < 600; i++) {
@@ -99,7 +98,6 @@ TEST(lengths_are_the_best_of_all)
     assert_true(missed[1] > 30 && worst < 0.9);
     /* One length for all costs a few percent where requests differ as much. */
     assert_true(lost / 600 > 0.02 && lost / 600 < 0.08);
-    gsl_rng_free(rng);
 }
 
 TEST(rate_is_tokens_over_time)

@@ -27,7 +27,7 @@ TEST(known_answers)
         const spec_request_kinds kinds = {&kind, 1, false, K, 0.0};
         const spec_request_costs costs = spec_request_costs_shared(&cost, K);
         spec_rounds_law rounds;
-        spec_request_life life;
+        OWNED(spec_request_life) life;
         assert_int_equal(spec_request_kinds_life(&life, &rounds, &kinds, &costs), GSL_SUCCESS);
         const double rate = rows[i].load / spec_request_life_total(&life);
         assert_prints(rate, 2, rows[i].rate);
@@ -43,7 +43,6 @@ TEST(known_answers)
         assert_near(b.step, spec_capacity_step(0.007 + (K > 0 ? 0.002 : 0.0), b.load, 0.0, 0.0),
                     1e-13);
         spec_rounds_law_free(&rounds);
-        spec_request_life_free(&life);
     }
 }
 
@@ -217,7 +216,7 @@ static void compare(const spec_request_kinds *kinds, const spec_affine_step *cos
     assert_near(b.latency, exact.b.latency, 2e-7);
     assert_near(b.busy, exact.b.busy, 2e-7);
 
-    spec_request_life life;
+    OWNED(spec_request_life) life;
     const spec_request_costs shared = spec_request_costs_shared(cost, kinds->K);
     assert_int_equal(spec_request_kinds_life(&life, NULL, kinds, &shared), GSL_SUCCESS);
     const double extra = spec_request_life_total(&life), idle = exact.steps.idle,
@@ -225,7 +224,6 @@ static void compare(const spec_request_kinds *kinds, const spec_affine_step *cos
                  rounds = spec_request_life_steps(&life) - (kinds->prefill ? 1.0 : 0.0);
     assert_near(spec_capacity_step(base, m->rate * extra, extra, idle), exact.b.step, 2e-7);
     assert_near(spec_capacity_batch(m->rate, rounds, exact.b.step, idle), exact.b.batch, 2e-7);
-    spec_request_life_free(&life);
 }
 
 static const spec_affine_step costs = {.step = 0.9,
@@ -299,7 +297,7 @@ TEST(variance_near_capacity_is_the_long_sum)
             const spec_request_kinds kinds = {&kind, 1, false, K, 0.0};
             const spec_request_costs shared = spec_request_costs_shared(&cost, K);
             spec_rounds_law rounds;
-            spec_request_life life;
+            OWNED(spec_request_life) life;
             assert_int_equal(spec_request_kinds_life(&life, &rounds, &kinds, &shared), GSL_SUCCESS);
             const double rate = loads[i] / spec_request_life_total(&life);
             const double child = rate * added * (K + 1) / 2.0;
@@ -322,7 +320,6 @@ TEST(variance_near_capacity_is_the_long_sum)
                              GSL_SUCCESS);
             assert_near(b.batch_variance, rate * base * squares / (1.0 - loads[i]), 1e-9);
             spec_rounds_law_free(&rounds);
-            spec_request_life_free(&life);
         }
 }
 
@@ -349,7 +346,7 @@ TEST(latency_near_capacity_is_more_than_rounds_of_mean_steps)
         const spec_request_kinds kinds = {&kind, 1, prompt > 0.0, 3, 0.0};
         const spec_request_costs shared = spec_request_costs_shared(&rows[i].cost, 3);
         spec_rounds_law rounds;
-        spec_request_life life;
+        OWNED(spec_request_life) life;
         assert_int_equal(spec_request_kinds_life(&life, &rounds, &kinds, &shared), GSL_SUCCESS);
         for (int k = 0; k < 3; k++) {
             const double load = (const double[]){0.9, 0.99, 0.999}[k];
@@ -361,7 +358,6 @@ TEST(latency_near_capacity_is_more_than_rounds_of_mean_steps)
                           rows[i].ratio[k]);
         }
         spec_rounds_law_free(&rounds);
-        spec_request_life_free(&life);
     }
 }
 

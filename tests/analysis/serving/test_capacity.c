@@ -17,14 +17,14 @@ TEST(known_capacities)
                 {0.8, 0, "44.40"}, {0.8, 1, "49.30"}, {0.8, 3, "49.43"}, {0.8, 5, "46.99"}};
     const spec_affine_step cost = {.step = 7.093e-3, .token = 2.10103129e-5, .kv = 3.92645679e-8};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        spec_rounds_law rounds;
+        OWNED(spec_rounds_law) rounds;
         assert_int_equal(spec_rounds_law_init(&rounds, 255), GSL_SUCCESS);
         assert_int_equal(
             spec_rounds_law_add_alpha(&rounds, 1.0, rows[i].alpha, rows[i].K, 0.0, NULL, 255),
             GSL_SUCCESS);
         spec_request_costs costs = spec_request_costs_shared(&cost, rows[i].K);
         costs.round += costs.context;
-        spec_request_life life;
+        OWNED(spec_request_life) life;
         assert_int_equal(spec_request_life_init(&life, 256, true), GSL_SUCCESS);
         assert_int_equal(spec_request_life_add(&life, 1.0, &costs, &rounds, 512.0, 512.0 * 512.0),
                          GSL_SUCCESS);
@@ -37,8 +37,6 @@ TEST(known_capacities)
                     cost.token * (512.0 + (rows[i].K + 1) * n) +
                         cost.kv * (513.0 * n + spec_rounds_law_contexts(&rounds)),
                     1e-14);
-        spec_request_life_free(&life);
-        spec_rounds_law_free(&rounds);
     }
 }
 

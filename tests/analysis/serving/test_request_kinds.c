@@ -72,7 +72,7 @@ TEST(a_life_is_the_mean_over_all_requests)
             enumeration e = {.kinds = &kinds, .costs = &costs};
             for (int i = 0; i < 2; i++) count_kind(&e, &kind[i]);
             spec_request_life life;
-            spec_rounds_law rounds;
+            OWNED(spec_rounds_law) rounds;
             assert_int_equal(spec_request_kinds_life(&life, &rounds, &kinds, &costs), GSL_SUCCESS);
             assert_int_equal(life.n, LENGTH);
             assert_int_equal(rounds.n, LENGTH - prefill);
@@ -87,7 +87,6 @@ TEST(a_life_is_the_mean_over_all_requests)
             }
             assert_near(spec_request_life_total_square(&life), e.total2, 1e-14);
             spec_request_life_free(&life);
-            spec_rounds_law_free(&rounds);
         }
 }
 
@@ -98,10 +97,9 @@ TEST(a_tail_may_miss_1_by_rounding)
     const spec_request_kind kind = {1.0, 0.6, tail, 2, 0.0, 0.0};
     const spec_request_kinds kinds = {&kind, 1, false, 0, 0.0};
     const spec_request_costs costs = {.round = 0.6};
-    spec_request_life life;
+    OWNED(spec_request_life) life;
     assert_int_equal(spec_request_kinds_life(&life, NULL, &kinds, &costs), GSL_SUCCESS);
     assert_near(spec_request_life_steps(&life), 1.27, 1e-12);
-    spec_request_life_free(&life);
 }
 
 TEST(outside_the_domain_both_are_zeroed)

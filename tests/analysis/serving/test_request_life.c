@@ -83,8 +83,8 @@ TEST(moments_are_those_of_all_lives)
                     walk(&e, added, prefill, prefill ? prompts[p] : 0, 0, 0.5);
                 }
 
-                spec_rounds_law rounds;
-                spec_request_life life;
+                OWNED(spec_rounds_law) rounds;
+                OWNED(spec_request_life) life;
                 assert_int_equal(spec_rounds_law_init(&rounds, LENGTH - prefill), GSL_SUCCESS);
                 assert_int_equal(spec_request_life_init(&life, LENGTH, prefill), GSL_SUCCESS);
                 assert_int_equal(
@@ -111,8 +111,6 @@ TEST(moments_are_those_of_all_lives)
                 assert_near(spec_request_life_steps(&life), steps, 1e-14);
                 assert_near(spec_request_life_total(&life), total, 1e-14);
                 assert_near(spec_request_life_total_square(&life), e.total2, 1e-14);
-                spec_request_life_free(&life);
-                spec_rounds_law_free(&rounds);
             }
 }
 

@@ -41,7 +41,7 @@ TEST(every_array_is_the_sum_over_sequences_of_rounds)
                              .tail = varied ? lengths : one_length,
                              .stay = (const double[]){0.0, 0.43, 1.0}[s]};
             walk(&e, 0, 0, 0, 1.0);
-            spec_rounds_law law;
+            OWNED(spec_rounds_law) law;
             assert_int_equal(spec_rounds_law_init(&law, LENGTH + 1), GSL_SUCCESS);
             for (int half = 0; half < 2; half++)
                 assert_int_equal(spec_rounds_law_add(&law, half ? 0.3 : 0.7, round, M, e.stay,
@@ -60,7 +60,6 @@ TEST(every_array_is_the_sum_over_sequences_of_rounds)
             assert_near(spec_rounds_law_mean(&law), mean, 1e-14);
             assert_near(spec_rounds_law_square(&law), square, 1e-14);
             assert_near(spec_rounds_law_contexts(&law), contexts, 1e-14);
-            spec_rounds_law_free(&law);
         }
 }
 
@@ -71,14 +70,13 @@ TEST(mean_is_that_of_finite_length)
             const double alpha = a / 10.0;
             double round[7], work[257];
             for (int k = 0; k <= K; k++) round[k] = spec_capped_geometric_probability(alpha, K, k);
-            spec_rounds_law law;
+            OWNED(spec_rounds_law) law;
             assert_int_equal(spec_rounds_law_init(&law, 256), GSL_SUCCESS);
             assert_int_equal(spec_rounds_law_add_alpha(&law, 1.0, alpha, K, 0.0, NULL, 256),
                              GSL_SUCCESS);
             assert_near(spec_rounds_law_mean(&law),
                         spec_finite_length_rounds(round, K + 1, 256, work), 1e-13);
             if (K == 0) assert_near(spec_rounds_law_contexts(&law), 255.0 * 128.0, 1e-14);
-            spec_rounds_law_free(&law);
         }
 }
 
@@ -87,13 +85,12 @@ TEST(repeated_rounds_spread_the_law)
 {
     double mean[3], variance[3];
     for (int s = 0; s < 3; s++) {
-        spec_rounds_law law;
+        OWNED(spec_rounds_law) law;
         assert_int_equal(spec_rounds_law_init(&law, 300), GSL_SUCCESS);
         assert_int_equal(spec_rounds_law_add_alpha(&law, 1.0, 0.7, 3, 0.4 * s, NULL, 300),
                          GSL_SUCCESS);
         mean[s] = spec_rounds_law_mean(&law);
         variance[s] = spec_rounds_law_square(&law) - mean[s] * mean[s];
-        spec_rounds_law_free(&law);
     }
     assert_near(mean[1], mean[0], 0.01);
     /* In the limit of long texts by (1 + stay) / (1 - stay). */
@@ -103,11 +100,10 @@ TEST(repeated_rounds_spread_the_law)
 
 static double variance_of(double stay, const double *opt_tail, int L)
 {
-    spec_rounds_law law;
+    OWNED(spec_rounds_law) law;
     assert_int_equal(spec_rounds_law_init(&law, L), GSL_SUCCESS);
     assert_int_equal(spec_rounds_law_add_alpha(&law, 1.0, 0.8, 3, stay, opt_tail, L), GSL_SUCCESS);
     const double mean = spec_rounds_law_mean(&law), square = spec_rounds_law_square(&law);
-    spec_rounds_law_free(&law);
     return square - mean * mean;
 }
 
@@ -123,11 +119,10 @@ TEST(repeated_rounds_spread_lengths_that_differ_hardly)
 TEST(first_token_of_the_prefill_shifts_the_lengths)
 {
     static const double tail[4] = {1.0, 0.6, 0.35, 0.1};
-    spec_rounds_law law;
+    OWNED(spec_rounds_law) law;
     assert_int_equal(spec_rounds_law_init(&law, 3), GSL_SUCCESS);
     assert_int_equal(spec_rounds_law_add_alpha(&law, 1.0, 0.0, 2, 0.0, tail + 1, 3), GSL_SUCCESS);
     assert_near(spec_rounds_law_mean(&law), 0.6 + 0.35 + 0.1, 1e-15);
-    spec_rounds_law_free(&law);
 }
 
 TEST(outside_the_domain_nothing_changes)

@@ -22,7 +22,7 @@ TEST(known_answers)
         double alpha[BETA_NODES] = {rows[i].alpha}, share[BETA_NODES] = {1.0}, mean[BETA_NODES];
         const int n = rows[i].concentration > 0.0 ? BETA_NODES : 1;
         if (n > 1) beta_nodes(alpha, share, rows[i].alpha, rows[i].concentration);
-        spec_rounds_law law;
+        OWNED(spec_rounds_law) law;
         assert_int_equal(spec_rounds_law_init(&law, L), GSL_SUCCESS);
         double arithmetic = 0.0;
         for (int r = 0; r < n; r++) {
@@ -42,7 +42,6 @@ TEST(known_answers)
         const double harmonic = spec_saturation_tokens_per_round(share, mean, n);
         assert_true(harmonic > L / rounds && harmonic < 1.02 * L / rounds);
         assert_true(harmonic <= arithmetic * (1.0 + 1e-15));
-        spec_rounds_law_free(&law);
     }
 }
 
@@ -55,8 +54,8 @@ TEST(the_slots_markov_chain_has_the_same_means)
     const spec_affine_step cost = {
         .step = 0.9, .token = 0.05, .kv = 0.013, .draft_token = 0.02, .draft_round = 0.3};
     const spec_request_costs costs = spec_request_costs_shared(&cost, K);
-    spec_rounds_law rounds;
-    spec_request_life life;
+    OWNED(spec_rounds_law) rounds;
+    OWNED(spec_request_life) life;
     assert_int_equal(spec_rounds_law_init(&rounds, L - 1), GSL_SUCCESS);
     assert_int_equal(spec_rounds_law_add_alpha(&rounds, 1.0, alpha, K, 0.0, NULL, L - 1),
                      GSL_SUCCESS);
@@ -92,8 +91,6 @@ TEST(the_slots_markov_chain_has_the_same_means)
     assert_near(formula, time, 1e-13);
     assert_near(spec_saturation_step(1.2, 0.9, 1.0, extra, steps), alone, 1e-13);
     assert_near(spec_saturation_rate(2.0, steps, formula), ends / time, 1e-13);
-    spec_request_life_free(&life);
-    spec_rounds_law_free(&rounds);
 }
 
 TEST(outside_the_domain_is_nan)

@@ -21,7 +21,7 @@ TEST(known_losses)
         double alpha[BETA_NODES] = {0.8}, share[BETA_NODES] = {1.0};
         const int n = rows[i].concentration > 0.0 ? BETA_NODES : 1;
         if (n > 1) beta_nodes(alpha, share, 0.8, rows[i].concentration);
-        spec_rounds_law law;
+        OWNED(spec_rounds_law) law;
         assert_int_equal(spec_rounds_law_init(&law, 256), GSL_SUCCESS);
         for (int r = 0; r < n; r++)
             assert_int_equal(spec_rounds_law_add_alpha(&law, share[r], alpha[r], 4, 0.0, NULL, 256),
@@ -30,7 +30,6 @@ TEST(known_losses)
             assert_prints(spec_static_batch_rounds(&law, (const double[]){8, 32, 128}[b]) /
                               spec_rounds_law_mean(&law),
                           2, rows[i].loss[b]);
-        spec_rounds_law_free(&law);
     }
 }
 
@@ -38,7 +37,7 @@ TEST(known_losses)
 TEST(it_is_the_mean_of_the_largest)
 {
     enum { L = 9 };
-    spec_rounds_law law;
+    OWNED(spec_rounds_law) law;
     assert_int_equal(spec_rounds_law_init(&law, L), GSL_SUCCESS);
     assert_int_equal(spec_rounds_law_add_alpha(&law, 0.3, 0.4, 2, 0.0, NULL, L), GSL_SUCCESS);
     assert_int_equal(spec_rounds_law_add_alpha(&law, 0.7, 0.9, 2, 0.2, NULL, L), GSL_SUCCESS);
@@ -52,16 +51,14 @@ TEST(it_is_the_mean_of_the_largest)
             }
     assert_near(spec_static_batch_rounds(&law, 3.0), largest, 1e-14);
     assert_near(spec_static_batch_rounds(&law, 1.0), spec_rounds_law_mean(&law), 1e-14);
-    spec_rounds_law_free(&law);
 }
 
 TEST(equal_requests_lose_nothing)
 {
-    spec_rounds_law law;
+    OWNED(spec_rounds_law) law;
     assert_int_equal(spec_rounds_law_init(&law, 64), GSL_SUCCESS);
     assert_int_equal(spec_rounds_law_add_alpha(&law, 1.0, 0.8, 0, 0.0, NULL, 64), GSL_SUCCESS);
     assert_same(spec_static_batch_rounds(&law, 128.0), 64.0);
     assert_nan(spec_static_batch_rounds(&law, 0.9));
     assert_nan(spec_static_batch_rounds(&law, NAN));
-    spec_rounds_law_free(&law);
 }

@@ -18,7 +18,7 @@ static gsl_rng *generator(void)
 TEST(resamples_are_of_whole_blocks)
 {
     enum { N = 5, M = 4, R = 400 };
-    gsl_rng *rng = generator();
+    OWNED_RNG *rng = generator();
     double block[N][M], sum[R + 1][M];
     for (int i = 0; i < N; i++) { /* the third column identifies each block, in decimals */
         block[i][0] = 1.0;
@@ -40,14 +40,13 @@ TEST(resamples_are_of_whole_blocks)
     }
     for (int i = 0; i < N; i++)
         assert_true(drawn[i] > R - 120 && drawn[i] < R + 120); /* 400 +- 18 */
-    gsl_rng_free(rng);
 }
 
 /* For the mean of many normal numbers it is Student's interval. */
 TEST(the_interval_of_a_mean_is_students)
 {
     enum { N = 12, R = 40000 };
-    gsl_rng *rng = generator();
+    OWNED_RNG *rng = generator();
     double *sum = malloc((R + 1) * sizeof *sum), block[N];
     spec_moments moments = {0};
     for (int i = 0; i < N; i++) spec_moments_add(&moments, block[i] = gsl_ran_gaussian(rng, 2.385));
@@ -61,7 +60,6 @@ TEST(the_interval_of_a_mean_is_students)
                   0.12 * t * se); /* resamples of 12 have shorter tails */
     assert_within(got.high, moments.mean + t * se, 0.12 * t * se);
     free(sum);
-    gsl_rng_free(rng);
 }
 
 /* Share of samples of n texts whose interval holds the true speed-up: a ratio of ratios of sums,
@@ -97,7 +95,7 @@ static double coverage(double *ret_narrow, int n, int samples, gsl_rng *rng)
  * which is 4.6 below .908 itself: a version without widening is detected. */
 TEST(intervals_of_a_speed_up_hold_as_often_as_they_say)
 {
-    gsl_rng *rng = generator();
+    OWNED_RNG *rng = generator();
     double narrow, other;
     const double eight = coverage(&narrow, 8, (int)spec_test_samples(4000), rng);
     const double many = coverage(&other, 32, (int)spec_test_samples(1500), rng);
@@ -105,7 +103,6 @@ TEST(intervals_of_a_speed_up_hold_as_often_as_they_say)
     assert_true(eight > 0.908 && eight < 0.97);
     assert_true(many > 0.905 && many < 0.98);
     assert_true(narrow < 0.908);
-    gsl_rng_free(rng);
 }
 
 TEST(nothing_is_said_of_one_block)
@@ -153,7 +150,7 @@ TEST(few_values_give_the_numbers_of_the_formula)
 TEST(the_scale_of_a_statistic_is_of_no_matter)
 {
     enum { R = 999 };
-    gsl_rng *rng = generator();
+    OWNED_RNG *rng = generator();
     double value[R + 1], logarithm[R + 1];
     for (int r = 0; r <= R; r++) logarithm[r] = log(value[r] = gsl_ran_gamma(rng, 3.0, 0.27));
     const spec_block_interval a = spec_block_bootstrap_interval(value, R, 20, 0.1);
@@ -161,7 +158,6 @@ TEST(the_scale_of_a_statistic_is_of_no_matter)
     assert_near(log(a.low), b.low, 0.02); /* quantiles between two values are interpolated */
     assert_near(log(a.high), b.high, 0.02);
     assert_true(a.low < a.high);
-    gsl_rng_free(rng);
 }
 
 /* Shares of samples whose intervals hold all six speed-ups at once, and in which the interval of
@@ -214,7 +210,7 @@ static simultaneous coverage_of_six(int n, int samples, gsl_rng *rng)
  * one in .13 of them, not in .04: 25 and 11 standard errors off. */
 TEST(joint_intervals_hold_for_all_and_for_the_best_one)
 {
-    gsl_rng *rng = generator();
+    OWNED_RNG *rng = generator();
     const simultaneous many = coverage_of_six(16, (int)spec_test_samples(2000), rng);
     const simultaneous few = coverage_of_six(5, (int)spec_test_samples(2000), rng);
     printf("all six: %.3f (%.3f one by one), the best: %.3f (%.3f); n = 5: %.3f (%.3f)\n",
@@ -223,7 +219,6 @@ TEST(joint_intervals_hold_for_all_and_for_the_best_one)
     assert_true(few.joint > 0.885);
     assert_true(many.single < 0.8 && few.single < 0.8);
     assert_true(many.picked_joint > 0.94 && many.picked_single < 0.91);
-    gsl_rng_free(rng);
 }
 
 /* By hand: two rows, one without spread and one without information. */

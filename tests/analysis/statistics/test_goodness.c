@@ -219,8 +219,7 @@ TEST(p_values_are_uniform_under_the_law_and_only_there)
     static const double probability[CELLS] = {.27, .19, .14, .11, .1, .08, .05, .0577, .0013, .001};
     static const double wrong[CELLS] = {.243, .217, .14, .11, .1, .08, .05, .0577, .0013, .001};
     count_test *const tests[2] = {spec_goodness_chi_square, spec_goodness_g};
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, (unsigned long)spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (int i = 0; i < 2; i++) {
         static double honest[SETS], generous[SETS];
         int found = 0;
@@ -247,7 +246,6 @@ TEST(p_values_are_uniform_under_the_law_and_only_there)
         assert_true(p < SPEC_TEST_P);
         assert_true(found > SETS / 2);
     }
-    gsl_rng_free(rng);
 }
 
 /* ---- families and normals -------------------------------------------------------------------- */
@@ -304,8 +302,7 @@ TEST(williams_brings_the_mean_of_g_to_that_of_chi_square)
 {
     enum { CELLS = 16, N = 80, TABLES = 20000 };
     double law[CELLS], mean = 0, plain = 0;
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, (unsigned long)spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (int i = 0; i < CELLS; i++) law[i] = 1.0 / CELLS;
     for (int t = 0; t < TABLES; t++) {
         unsigned int drawn[CELLS];
@@ -322,7 +319,6 @@ TEST(williams_brings_the_mean_of_g_to_that_of_chi_square)
     assert_within(mean, 15, 0.2);
     assert_true(plain > 15.35);
     assert_nan(spec_goodness_williams(&(spec_goodness){.statistic = 1}));
-    gsl_rng_free(rng);
 }
 
 TEST(sums_of_events_have_the_tails_of_their_moments)

@@ -183,8 +183,7 @@ TEST(z_of_few_batches_is_normal)
 {
     enum { N = 200000, BATCHES = 8 };
     unsigned beyond[2] = {0, 0};
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (int i = 0; i < N; i++) {
         spec_moments batches = {0};
         for (int b = 0; b < BATCHES; b++)
@@ -197,7 +196,6 @@ TEST(z_of_few_batches_is_normal)
     assert_true(gsl_cdf_binomial_P(beyond[0], chance, N) > SPEC_TEST_P);
     assert_true(gsl_cdf_binomial_Q(beyond[0], chance, N) > SPEC_TEST_P);
     assert_true(gsl_cdf_binomial_Q(beyond[1], chance, N) < 1e-100);
-    gsl_rng_free(rng);
 }
 
 /* Equal shares have both degrees; a zero share has none. */

@@ -56,7 +56,7 @@ TEST(p_values_are_those_of_all_divisions)
                         tested[9] = {90, 101, 40, 31, 70, 99, 70, 85, 22};
     static const int befores[3] = {2, 4, 6};
     double work[18];
-    gsl_rng *rng = generator();
+    OWNED_RNG *rng = generator();
     for (int k = 0; k < 3; k++) {
         const size_t before = (size_t)befores[k];
         const spec_permutation got =
@@ -72,7 +72,6 @@ TEST(p_values_are_those_of_all_divisions)
         assert_near(got.before, sum[0] / sum[1], 1e-14);
         assert_near(got.after, sum[2] / sum[3], 1e-14);
     }
-    gsl_rng_free(rng);
 }
 
 /* 2 and 2 clusters without spread: of the 6 divisions the given one and its mirror image have an
@@ -82,7 +81,7 @@ TEST(differences_without_spread_are_the_most_extreme)
     enum { R = 20000 };
     const double passed[] = {1, 2, 9, 18}, tested[] = {10, 20, 10, 20};
     double work[8], all_passed[60], all_tested[60], more[120];
-    gsl_rng *rng = generator();
+    OWNED_RNG *rng = generator();
     const spec_permutation got = spec_permutation_ratio(passed, tested, 2, 2, R, work, rng);
     assert_within(got.p, 1.0 / 3.0, 5.0 * sqrt(2.0 / 9.0 / R));
     for (int i = 0; i < 60; i++) {
@@ -95,20 +94,18 @@ TEST(differences_without_spread_are_the_most_extreme)
     assert_same(spec_permutation_ratio(all_passed, all_tested, 30, 30, 0, more, rng).p, 1.0);
     for (int i = 0; i < 60; i++) all_passed[i] = 30.0;
     assert_same(spec_permutation_ratio(all_passed, all_tested, 30, 30, 99, more, rng).p, 1.0);
-    gsl_rng_free(rng);
 }
 
 TEST(few_clusters_say_nothing)
 {
     const double passed[] = {1, 5, 2, 0}, tested[] = {10, 20, 10, 0}, none[] = {0, 0, 10, 20};
     double work[8];
-    gsl_rng *rng = generator();
+    OWNED_RNG *rng = generator();
     spec_permutation got = spec_permutation_ratio(passed, tested, 1, 3, 99, work, rng);
     assert_true(got.p == 1.0 && got.before == 0.1 && fabs(got.after - 7.0 / 30.0) < 1e-15);
     assert_same(spec_permutation_ratio(passed, tested, 3, 1, 99, work, rng).p, 1.0);
     got = spec_permutation_ratio(none, none, 2, 2, 99, work, rng);
     assert_true(got.p == 1.0 && isnan(got.before) && got.after == 1.0);
-    gsl_rng_free(rng);
 }
 
 /* Null: 12 and 8 clusters of unequal sizes whose alphas differ. p <= .1 has the chance .1 at most,
@@ -119,7 +116,7 @@ TEST(p_values_are_uniform_under_the_null)
     const int samples = (int)spec_test_samples(1200);
     double passed[20], tested[20], work[40];
     int low = 0, half = 0, found = 0;
-    gsl_rng *rng = generator();
+    OWNED_RNG *rng = generator();
     for (int s = 0; s < samples; s++)
         for (int change = 0; change < 2; change++) {
             for (int i = 0; i < 20; i++) {
@@ -138,7 +135,6 @@ TEST(p_values_are_uniform_under_the_null)
     assert_within((double)low / samples, 0.1, 5.0 * sqrt(0.09 / samples));
     assert_within((double)half / samples, 0.5, 5.0 * sqrt(0.25 / samples));
     assert_true(found > 0.7 * samples);
-    gsl_rng_free(rng);
 }
 
 /* Clusters of 5,000 tests, cut from a series of requests: alpha from a Beta law of deviation .05,
@@ -148,7 +144,7 @@ TEST(clusters_that_share_requests_differ_too_often)
 {
     static const double length[2] = {100, 4000};
     const int samples = (int)spec_test_samples(1000);
-    gsl_rng *rng = generator();
+    OWNED_RNG *rng = generator();
     for (int k = 0; k < 2; k++) {
         int alarms = 0;
         for (int s = 0; s < samples; s++) {
@@ -174,5 +170,4 @@ TEST(clusters_that_share_requests_differ_too_often)
         assert_true(k == 0 ? share < 0.01 + 5 * sqrt(0.01 / samples)
                            : share > 0.083 - 5 * sqrt(0.083 / samples));
     }
-    gsl_rng_free(rng);
 }

@@ -20,7 +20,7 @@ static void put(stand *s, int state, uint64_t n, spec_place place, uint64_t own)
 
 TEST(the_weakest_state_decides)
 {
-    stand s;
+    OWNED(stand) s;
     spec_detectable d[SPEC_PLACES];
     open_stand(&s, "two-2", SPEC_SCOPE_VERIFY);
     put(&s, 0, 9000, SPEC_PLACE_BONUS, 9000);
@@ -36,13 +36,12 @@ TEST(the_weakest_state_decides)
     strict.fresh_times = 1.0;
     spec_detectable_find(d, s.evidence, &s.fixture, &strict);
     assert_near(d[SPEC_PLACE_FIRST].tv, sqrt(fresh / 16000.0), 1e-12);
-    close_stand(&s);
 }
 
 /* A difference in a fifth of the tokens must be five times as large. */
 TEST(a_share_of_the_tokens_needs_a_larger_difference)
 {
-    stand s;
+    OWNED(stand) s;
     spec_detectable d[SPEC_PLACES];
     open_stand(&s, "two-2", SPEC_SCOPE_VERIFY);
     put(&s, 0, 10000, SPEC_PLACE_CORRECTION, 2000);
@@ -51,14 +50,13 @@ TEST(a_share_of_the_tokens_needs_a_larger_difference)
     assert_true(d[SPEC_PLACE_BONUS].exists && d[SPEC_PLACE_BONUS].own == 0);
     assert_nan(d[SPEC_PLACE_BONUS].tv);
     assert_false(d[SPEC_PLACE_TEXT].exists);
-    close_stand(&s);
 }
 
 /* Of 16 tokens those with expectations below ten are pooled into one cell; a difference among them
  * is invisible. */
 TEST(pooled_mass_adds_to_the_detectable_tv)
 {
-    stand s;
+    OWNED(stand) s;
     spec_detectable d[SPEC_PLACES];
     double before = 1.0;
     open_stand(&s, "zipf-16", SPEC_SCOPE_VERIFY);
@@ -83,26 +81,24 @@ TEST(pooled_mass_adds_to_the_detectable_tv)
                         1e-12);
     }
     assert_true(before < 0.01);
-    close_stand(&s);
 }
 
 /* After a state with a single possible token any other is a FAIL: with a share s of them, none
  * comes in n draws with probability (1 - s)^n. */
 TEST(after_a_certain_token_any_other_is_found)
 {
-    stand s;
+    OWNED(stand) s;
     spec_detectable d[SPEC_PLACES];
     open_stand(&s, "one-hot-target-4", SPEC_SCOPE_VERIFY);
     put(&s, 0, 1000, SPEC_PLACE_BONUS, 100);
     spec_detectable_find(d, s.evidence, &s.fixture, &looks);
     assert_within(pow(1.0 - d[SPEC_PLACE_FIRST].tv, 1000.0), 0.1, 1e-3);
     assert_within(pow(1.0 - d[SPEC_PLACE_BONUS].tv, 100.0), 0.1, 3e-3);
-    close_stand(&s);
 }
 
 TEST(states_that_are_seldom_reached_are_left_out_and_counted)
 {
-    stand s;
+    OWNED(stand) s;
     spec_detectable d[SPEC_PLACES];
     open_stand(&s, "two-2", SPEC_SCOPE_VERIFY);
     put(&s, 0, 100000, SPEC_PLACE_BONUS, 0);
@@ -112,12 +108,11 @@ TEST(states_that_are_seldom_reached_are_left_out_and_counted)
                 d[SPEC_PLACE_FIRST].state == 0);
     assert_true(d[SPEC_PLACE_BONUS].seldom == 1 && d[SPEC_PLACE_BONUS].own == 99);
     assert_nan(d[SPEC_PLACE_BONUS].tv);
-    close_stand(&s);
 }
 
 TEST(the_budget_that_is_named_is_enough_and_not_too_much)
 {
-    stand s;
+    OWNED(stand) s;
     spec_detectable d[SPEC_PLACES];
     spec_detectable_needs bets = looks;
     bets.log_capital = 30.0;
@@ -141,14 +136,13 @@ TEST(the_budget_that_is_named_is_enough_and_not_too_much)
         assert_true(isinf(
             spec_detectable_times(s.evidence, &s.fixture, needs, SPEC_PLACE_CORRECTION, 0, 1e-6)));
     }
-    close_stand(&s);
 }
 
 /* Bets must win at least 2e6 on one state, and pay for learning; more capital needs a larger
  * difference. */
 TEST(bets_need_a_larger_difference_than_looks)
 {
-    stand s;
+    OWNED(stand) s;
     spec_detectable at[3][SPEC_PLACES];
     spec_detectable_needs bets = looks;
     open_stand(&s, "zipf-16", SPEC_SCOPE_VERIFY);
@@ -160,5 +154,4 @@ TEST(bets_need_a_larger_difference_than_looks)
     spec_detectable_find(at[2], s.evidence, &s.fixture, &bets);
     assert_true(at[0][0].tv < at[1][0].tv && at[1][0].tv < at[2][0].tv &&
                 at[2][0].tv < 2.0 * at[0][0].tv);
-    close_stand(&s);
 }

@@ -28,7 +28,7 @@ TEST(a_round_that_follows_the_later_twin_breaks_no_rule)
 {
     static const int32_t drafted[] = {2, 2, 1, 0, 0, 3}, emitted[][3] = {{2, 3, 0}, {2, 2, 0}};
     for (int wrong = 0; wrong < 2; wrong++) {
-        stand s;
+        OWNED(stand) s;
         open_stand(&s, "shorter-iid-4", SPEC_SCOPE_VERIFY);
         assert_int_equal(s.fixture.n_nodes, 6);
         ask(&s, 1, 0);
@@ -41,7 +41,6 @@ TEST(a_round_that_follows_the_later_twin_breaks_no_rule)
         const spec_exhibit *hard = spec_evidence_hard(s.evidence);
         assert_int_equal(hard != NULL ? hard->hard : SPEC_HARD_NONE,
                          wrong ? SPEC_HARD_PATH : SPEC_HARD_NONE);
-        close_stand(&s);
     }
 }
 

@@ -19,7 +19,7 @@ TEST(the_mean_capital_over_all_texts_is_one)
     enum { NAMES = sizeof names / sizeof *names };
     double mean[NAMES] = {0.0}, all = 0.0;
     for (int code = 0; code < TEXTS * TEXTS; code++) {
-        stand s;
+        OWNED(stand) s;
         spec_finding finding[SPEC_TESTS_MAX];
         double chance = 1.0;
         open_stand(&s, "two-2", SPEC_SCOPE_STREAM);
@@ -39,7 +39,6 @@ TEST(the_mean_capital_over_all_texts_is_one)
         for (int k = 0; k < NAMES; k++)
             mean[k] += chance * exp(finding_of(finding, n, names[k])->log_e);
         all += chance;
-        close_stand(&s);
     }
     assert_near(all, 1.0, 1e-12);
     for (int k = 0; k < NAMES; k++) assert_near(mean[k], 1.0, 1e-11);
@@ -48,7 +47,7 @@ TEST(the_mean_capital_over_all_texts_is_one)
 /* The joint law of draft and emitted tokens under the token rule. */
 TEST(the_mean_capital_of_kept_drafts_is_one)
 {
-    stand s;
+    OWNED(stand) s;
     open_stand(&s, "plain-4", SPEC_SCOPE_VERIFY);
     const double *target = law_of(&s, 0), *draft = s.fixture.draft_law;
     double mean = 0.0, rest = 0.0, all = 0.0;
@@ -68,7 +67,6 @@ TEST(the_mean_capital_of_kept_drafts_is_one)
         }
     assert_near(all, 1.0, 1e-12);
     assert_near(mean, 1.0, 1e-12);
-    close_stand(&s);
 }
 
 /* ---- hard rules ------------------------------------------------------------------------------ */
@@ -77,7 +75,7 @@ TEST(each_broken_rule_is_named)
 {
     for (int hard = SPEC_HARD_IMPOSSIBLE; hard < SPEC_HARD_KINDS; hard++) {
         const char *fixture = hard == SPEC_HARD_REPEAT ? "repeats-4" : "target-zeros-8";
-        stand s;
+        OWNED(stand) s;
         open_stand(&s, fixture, SPEC_SCOPE_VERIFY);
         ask(&s, 4, 0);
         for (int i = 0; i < 4; i++) emit(&s, i, best_of(&s, i, NULL));
@@ -116,13 +114,12 @@ TEST(each_broken_rule_is_named)
                              hard == SPEC_HARD_REPEAT ? 2 : 3); /* not counted as a text */
         }
         assert_int_equal(spec_evidence_rounds(s.evidence), 4);
-        close_stand(&s);
     }
 }
 
 TEST(drafts_of_the_sampler_are_tested)
 {
-    stand s;
+    OWNED(stand) s;
     open_stand(&s, "blind-3", SPEC_SCOPE_DRAFT);
     ask(&s, 2, 0);
     for (int i = 0; i < 2; i++) emit(&s, i, best_of(&s, i, NULL));
@@ -130,7 +127,6 @@ TEST(drafts_of_the_sampler_are_tested)
     take(&s, 2, 0);
     assert_int_equal(spec_evidence_hard(s.evidence)->hard, SPEC_HARD_RANGE);
     assert_int_equal(spec_evidence_hard(s.evidence)->index, 1);
-    close_stand(&s);
 }
 
 /* ---- counting -------------------------------------------------------------------------------- */
@@ -139,7 +135,7 @@ TEST(drafts_of_the_sampler_are_tested)
  * count for blocks only. */
 TEST(completions_count_for_blocks_only)
 {
-    stand s;
+    OWNED(stand) s;
     spec_goodness g;
     open_stand(&s, "plain-4", SPEC_SCOPE_VERIFY);
     for (uint64_t b = 0; b < 24; b++) {
@@ -167,7 +163,6 @@ TEST(completions_count_for_blocks_only)
     }
     assert_int_equal(spec_evidence_tokens(s.evidence), 24 * ROUNDS);
     assert_same(spec_evidence_accepted(s.evidence), 0.0);
-    close_stand(&s);
 }
 
 /* Round 0 drafts and emits these tokens, and accepts all but the last. */
@@ -189,7 +184,7 @@ TEST(a_round_gives_the_places_of_its_tokens)
         CORRECTION = 1 << SPEC_PLACE_CORRECTION,
         BONUS = 1 << SPEC_PLACE_BONUS
     };
-    stand s;
+    OWNED(stand) s;
     const spec_fixture *f = &s.fixture;
     const spec_round_batch *b = &s.batch;
     open_stand(&s, "plain-4", SPEC_SCOPE_VERIFY);
@@ -206,7 +201,7 @@ TEST(a_round_gives_the_places_of_its_tokens)
     assert_int_equal(spec_evidence_places(f, b, 0, 1), LATER | BONUS);
     answer(&s, 0, (int32_t[]){0}, 1, (int32_t[]){2});
     assert_int_equal(spec_evidence_places(f, b, 0, 0), FIRST | BONUS);
-    close_stand(&s);
+    stand_free(&s);
     /* Nodes 0 and 1 are children of the root, 2 and 3 of node 0; node 1 is a leaf. */
     open_stand(&s, "sparse-iid-4", SPEC_SCOPE_VERIFY);
     answer(&s, 4, (int32_t[]){2, 1, 0, 3}, 2, (int32_t[]){2, 2});
@@ -217,13 +212,12 @@ TEST(a_round_gives_the_places_of_its_tokens)
     assert_int_equal(spec_evidence_places(f, b, 0, 1), LATER);
     answer(&s, 4, (int32_t[]){1, 1, 0, 3}, 3, (int32_t[]){1, 3, 2});
     assert_int_equal(spec_evidence_places(f, b, 0, 2), LATER | BONUS);
-    close_stand(&s);
 }
 
 /* Counts by place add up to those of tokens. */
 TEST(tokens_are_counted_by_place)
 {
-    stand s;
+    OWNED(stand) s;
     uint64_t own[SPEC_PLACES] = {0};
     open_stand(&s, "plain-4", SPEC_SCOPE_VERIFY);
     ask(&s, 2, 0);
@@ -247,14 +241,13 @@ TEST(tokens_are_counted_by_place)
     assert_int_equal(own[SPEC_PLACE_CORRECTION], 2);
     assert_int_equal(own[SPEC_PLACE_BONUS] + own[SPEC_PLACE_TEXT], 0);
     assert_int_equal(spec_evidence_tokens(s.evidence), 3);
-    close_stand(&s);
 }
 
 /* A text of five tokens, by hand. */
 TEST(tokens_and_pairs_are_counted_where_they_came)
 {
     static const int32_t text[5] = {1, 3, 0, 0, 2};
-    stand s;
+    OWNED(stand) s;
     open_stand(&s, "plain-4", SPEC_SCOPE_STREAM);
     spec_evidence_clear(s.fork);
     spec_evidence_add_text(s.fork, 4, text, 5, s.rng);
@@ -275,7 +268,6 @@ TEST(tokens_and_pairs_are_counted_where_they_came)
     assert_int_equal(s.evidence->laws->block, 4);
     assert_int_equal(blocks, 1); /* a block has four tokens; the fifth token begins the next one */
     assert_int_equal(s.evidence->tables.block[256 + 64 * 1 + 16 * 3], 1);
-    close_stand(&s);
 }
 
 TEST(nothing_seen_says_nothing)
@@ -293,7 +285,7 @@ TEST(nothing_seen_says_nothing)
                 assert_same(finding[k].df, 0.0);
             }
             assert_true(n > 10 && n < SPEC_TESTS_MAX);
-            close_stand(&s);
+            stand_free(&s);
         }
 }
 
@@ -301,7 +293,7 @@ TEST(nothing_seen_says_nothing)
  * rounds are not counted. */
 TEST(coins_are_uniform_or_at_edges)
 {
-    stand s;
+    OWNED(stand) s;
     int zeros = 0, last = 0, ordinary = 0;
     double sum = 0.0;
     open_stand(&s, "plain-4", SPEC_SCOPE_VERIFY);
@@ -325,7 +317,6 @@ TEST(coins_are_uniform_or_at_edges)
     take(&s, ROUNDS, 0);
     assert_int_equal(spec_evidence_rounds(s.evidence), ROUNDS);
     assert_int_equal(spec_evidence_tokens(s.evidence), ROUNDS - ROUNDS / SPEC_EDGE_ROUNDS);
-    close_stand(&s);
 }
 
 /* Seeds of two neighbouring groups, and offsets and requests of neighbouring rounds, agree in their
@@ -333,7 +324,7 @@ TEST(coins_are_uniform_or_at_edges)
 TEST(wide_numbers_differ_in_high_bits)
 {
     uint64_t bits = 0;
-    stand s;
+    OWNED(stand) s;
     open_stand(&s, "wide-4", SPEC_SCOPE_VERIFY);
     ask(&s, ROUNDS, 0);
     for (int i = 0; i < ROUNDS; i++) {
@@ -354,26 +345,24 @@ TEST(wide_numbers_differ_in_high_bits)
         }
     }
     assert_int_equal(bits >> 16, 0xffffffff); /* of 37 bits, 32 groups */
-    close_stand(&s);
 }
 
 TEST(brief_texts_have_their_lengths_in_turn)
 {
     static const int lengths[] = {1, 2, 3, 17, 1};
-    stand s;
+    OWNED(stand) s;
     open_stand(&s, "brief-3-4", SPEC_SCOPE_STREAM);
     for (int k = 0; k < 5; k++) assert_int_equal(spec_fixture_text(&s.fixture, k), lengths[k]);
-    close_stand(&s);
+    stand_free(&s);
     open_stand(&s, "text-5-3", SPEC_SCOPE_STREAM);
     for (int k = 0; k < 5; k++)
         assert_int_equal(spec_fixture_text(&s.fixture, k), SPEC_FIXTURE_TEXT_MAX);
-    close_stand(&s);
 }
 
 /* The same law as by the sums themselves, for shares that lie on and beside every step. */
 TEST(draws_invert_the_cumulative_law)
 {
-    stand s;
+    OWNED(stand) s;
     open_stand(&s, "draft-zeros-8", SPEC_SCOPE_VERIFY);
     uint64_t count[8] = {0};
     const int at = s.fixture.levels;
@@ -383,5 +372,4 @@ TEST(draws_invert_the_cumulative_law)
     assert_int_equal(spec_goodness_g(&g, count, s.fixture.draft_law + (size_t)at * 8, 8, 5, 0),
                      GSL_SUCCESS);
     assert_true(g.p > SPEC_TEST_P && g.df > 0);
-    close_stand(&s);
 }

@@ -16,7 +16,7 @@ static int is_hinted(const char *sampler, const char *fixture, const char *mista
     const char *const only[] = {fixture, NULL};
     spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
     plan.opt_pool = spec_test_pool(0);
-    spec_validation v;
+    OWNED(spec_validation) v;
     spec_error error = {{0}};
     int found = 0;
     plan.draws = 100000;
@@ -30,7 +30,6 @@ static int is_hinted(const char *sampler, const char *fixture, const char *mista
     }
     if (opt_n != NULL) *opt_n = v.n_hints;
     if (v.verdict != SPEC_VERDICT_FAIL) found = -1;
-    spec_validation_free(&v);
     return found;
 }
 
@@ -75,7 +74,7 @@ TEST(a_forbidden_token_is_traced_to_its_source)
         const char *const only[] = {lines[i][1], NULL};
         spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
         plan.opt_pool = spec_test_pool(0);
-        spec_validation v;
+        OWNED(spec_validation) v;
         char sampler[64];
         snprintf(sampler, sizeof sampler, "mutant:%s", lines[i][0]);
         plan.draws = 100000;
@@ -85,7 +84,6 @@ TEST(a_forbidden_token_is_traced_to_its_source)
         if (v.n_hints == 0 || strcmp(v.hint[0].name, lines[i][0]) != 0)
             fail_msg("%s on %s: %s", lines[i][0], lines[i][1],
                      v.n_hints > 0 ? v.hint[0].name : "no hint");
-        spec_validation_free(&v);
     }
 }
 
@@ -107,13 +105,12 @@ TEST(inventions_get_no_hint)
     for (int i = 0; i < (int)(sizeof names / sizeof *names); i += spec_test_stride(3)) {
         spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
         plan.opt_pool = spec_test_pool(0);
-        spec_validation v;
+        OWNED(spec_validation) v;
         plan.limits.supervisor = "/proc/self/exe";
         plan.limits.opt_options = names[i];
         assert_works(spec_validate(&v, path_of("inventions.so"), &plan, &error));
         assert_int_equal(v.verdict, SPEC_VERDICT_FAIL);
         if (v.n_hints > 0) fail_msg("%s: %s", names[i], v.hint[0].name);
-        spec_validation_free(&v);
     }
 }
 

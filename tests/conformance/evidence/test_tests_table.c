@@ -20,7 +20,7 @@ TEST(under_the_null_p_values_are_uniform_and_capitals_have_mean_one)
     int n = 0;
     bool uniform[SPEC_TESTS_MAX] = {false};
     for (int r = 0; r < RUNS; r++) {
-        stand s;
+        OWNED(stand) s;
         open_stand(&s, "plain-4", SPEC_SCOPE_VERIFY);
         for (uint64_t b = 0; b < BATCHES; b++) {
             ask(&s, N, (uint64_t)r * BATCHES + b + seed);
@@ -34,7 +34,6 @@ TEST(under_the_null_p_values_are_uniform_and_capitals_have_mean_one)
             e[k][r] = exp(finding[k].log_e);
             uniform[k] = finding[k].df != 0.0;
         }
-        close_stand(&s);
     }
     for (int k = 0; k < n; k++) {
         double d, of_d, sum = 0.0, squares = 0.0;
@@ -203,7 +202,7 @@ TEST(each_test_finds_what_it_is_made_for)
         {"seeds", "plain-4", coin_of_the_offset},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        stand s;
+        OWNED(stand) s;
         spec_finding finding[SPEC_TESTS_MAX];
         static float coin[ROUNDS];
         open_stand(&s, cases[c].fixture, SPEC_SCOPE_VERIFY);
@@ -223,7 +222,6 @@ TEST(each_test_finds_what_it_is_made_for)
         const spec_finding *found = finding_of(finding, n, cases[c].test);
         if (!(found->log_e > log(2e6) && found->p < SPEC_TEST_P))
             fail_msg("%s: log e = %g, p = %g", cases[c].test, found->log_e, found->p);
-        close_stand(&s);
     }
 }
 
@@ -232,7 +230,7 @@ TEST(each_test_finds_what_it_is_made_for)
 TEST(dependence_between_places_is_found)
 {
     for (int kind = 0; kind < 2; kind++) {
-        stand s;
+        OWNED(stand) s;
         spec_finding finding[SPEC_TESTS_MAX];
         open_stand(&s, "plain-4", SPEC_SCOPE_STREAM);
         for (int t = 0; t < 200; t++) {
@@ -259,7 +257,6 @@ TEST(dependence_between_places_is_found)
         if (kind == 1) assert_true(blocks->log_e > pairs->log_e);
         if (kind == 0) assert_true(pairs->log_e > log(2e6) && pairs->p < SPEC_TEST_P);
         if (kind == 0) assert_true(finding_of(finding, n, "places")->log_e > log(2e6));
-        close_stand(&s);
     }
 }
 
@@ -268,7 +265,7 @@ TEST(dependence_between_places_is_found)
 TEST(drafts_of_the_sampler_may_share_numbers_with_other_texts)
 {
     for (int ahead = 0; ahead < 2; ahead++) {
-        stand s;
+        OWNED(stand) s;
         spec_finding finding[SPEC_TESTS_MAX];
         static double u[ROUNDS + 1];
         open_stand(&s, "blind-3", SPEC_SCOPE_DRAFT);
@@ -286,7 +283,6 @@ TEST(drafts_of_the_sampler_may_share_numbers_with_other_texts)
         for (int k = 0; k < n; k++)
             if (finding[k].log_e > log(1e3) || finding[k].p < SPEC_TEST_P)
                 fail_msg("%s: log e = %g, p = %g", finding[k].name, finding[k].log_e, finding[k].p);
-        close_stand(&s);
     }
 }
 

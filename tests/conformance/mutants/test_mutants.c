@@ -245,7 +245,7 @@ static spec_validate_verdict verdict_of(const char *name, uint64_t draws)
     const char *const only[] = {"plain-4", NULL};
     spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
     plan.opt_pool = spec_test_pool(0);
-    spec_validation v;
+    OWNED(spec_validation) v;
     spec_error error = {{0}};
     char spec[96];
     snprintf(spec, sizeof spec, "mutant:%s", name);
@@ -255,7 +255,6 @@ static spec_validate_verdict verdict_of(const char *name, uint64_t draws)
     plan.hints = false;
     if (spec_validate(&v, spec, &plan, &error) != GSL_SUCCESS) fail_msg("%s: %s", name, error.text);
     const spec_validate_verdict verdict = v.verdict;
-    spec_validation_free(&v);
     return verdict;
 }
 

@@ -38,9 +38,9 @@ static void biased_law(double ret[VOCAB], const spec_bias *b)
 static void count_rounds(uint64_t ret[VOCAB], const spec_fixture *f, uint32_t scope,
                          const char *sampler, const spec_bias_spec *spec)
 {
-    spec_subject subject;
+    CLOSED(spec_subject) subject;
     spec_evidence *evidence;
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     assert_works(spec_subject_open(&subject, sampler, &SPEC_SUBJECT_LIMITS_DEFAULT, &error));
     assert_int_equal(spec_evidence_init(&evidence, f, scope, NULL), GSL_SUCCESS);
     assert_int_equal(spec_subject_begin(&subject, f, scope, ROUNDS, NULL), GSL_SUCCESS);
@@ -61,8 +61,6 @@ static void count_rounds(uint64_t ret[VOCAB], const spec_fixture *f, uint32_t sc
         }
     }
     spec_evidence_free(evidence);
-    spec_subject_close(&subject);
-    gsl_rng_free(rng);
 }
 
 static double p_of(const uint64_t *count, const double *law, int V)
@@ -97,8 +95,8 @@ TEST(a_biased_sampler_is_off_by_exactly_the_tv)
             double law[VOCAB], biased[VOCAB], tv = 0.0;
             uint64_t right[VOCAB] = {0}, wrong[VOCAB] = {0};
             char sampler[96];
-            spec_fixture f;
-            spec_bias bias;
+            CLOSED(spec_fixture) f;
+            OWNED(spec_bias) bias;
             open_fixture(&f, cases[c].fixture);
             assert_int_equal(spec_bias_init(&bias, &f, &spec, NULL), GSL_SUCCESS);
             biased_law(biased, &bias);
@@ -115,8 +113,6 @@ TEST(a_biased_sampler_is_off_by_exactly_the_tv)
                          p_of(right, law, f.vocab), p_of(wrong, biased, f.vocab));
             if (!(p_of(wrong, law, f.vocab) < SPEC_TEST_P))
                 fail_msg("%s: the bias does not show", sampler);
-            spec_bias_free(&bias);
-            spec_fixture_close(&f);
         }
 }
 
@@ -126,8 +122,8 @@ TEST(a_biased_text_is_off_after_one_state)
     double biased[VOCAB];
     uint64_t count[16][VOCAB] = {{0}};
     static int32_t text[TEXT];
-    spec_fixture f;
-    spec_bias bias;
+    CLOSED(spec_fixture) f;
+    OWNED(spec_bias) bias;
     open_fixture(&f, "plain-4");
     assert_true(f.n_states <= 16);
     assert_int_equal(spec_bias_init(&bias, &f, &spec, NULL), GSL_SUCCESS);
@@ -144,26 +140,22 @@ TEST(a_biased_text_is_off_after_one_state)
         assert_true(p_of(count[s], s == 3 ? biased : f.target_law + (size_t)s * 4, 4) >
                     SPEC_TEST_P);
     assert_true(p_of(count[3], f.target_law + 12, 4) < SPEC_TEST_P);
-    spec_bias_free(&bias);
-    spec_fixture_close(&f);
 }
 
 /* Both sets hold about half of the mass, so that no other pair of sets shows the difference much
  * less. */
 TEST(mass_goes_between_halves)
 {
-    spec_fixture f;
+    CLOSED(spec_fixture) f;
     open_fixture(&f, "llm-64");
     for (int s = 0; s < f.n_states; s++) {
         const spec_bias_spec spec = {SPEC_PLACE_FIRST, s, 0.01, SPEC_BIAS_FORTH};
         double half = 0.0;
-        spec_bias bias;
+        OWNED(spec_bias) bias;
         assert_int_equal(spec_bias_init(&bias, &f, &spec, NULL), GSL_SUCCESS);
         for (int x = 0; x < 64; x++) half += bias.source[x] ? f.target_law[s * 64 + x] : 0.0;
         assert_within(half, 0.5, 0.05);
-        spec_bias_free(&bias);
     }
-    spec_fixture_close(&f);
 }
 
 TEST(an_impossible_bias_is_refused)
@@ -180,13 +172,12 @@ TEST(an_impossible_bias_is_refused)
                  {"one-1", {SPEC_PLACE_FIRST, 0, 0.1, 0}, "at most 0 can"}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         spec_error error = {""};
-        spec_fixture f;
+        CLOSED(spec_fixture) f;
         spec_bias bias;
         open_fixture(&f, cases[c].fixture);
         assert_int_equal(spec_bias_init(&bias, &f, &cases[c].spec, &error), GSL_EINVAL);
         if (strstr(error.text, cases[c].says) == NULL)
             fail_msg("%s: %s", cases[c].fixture, error.text);
-        spec_fixture_close(&f);
     }
     static const char *const specs[] = {
         "biased:nowhere",        "biased:first?tv=2",         "biased:first?side=1",

@@ -246,7 +246,7 @@ TEST(lines_are_as_documented)
 TEST(both_encodings_carry_the_same_fixture)
 {
     const spec_fixture_kind *kind;
-    spec_fixture f;
+    CLOSED(spec_fixture) f;
     spec_error error = {{0}};
     assert_works(spec_fixture_find(&kind, "text-5-3", &error));
     assert_works(spec_fixture_open(&f, kind, &error));
@@ -282,13 +282,12 @@ TEST(both_encodings_carry_the_same_fixture)
         free(frame.at);
         free(line.at);
     }
-    spec_fixture_close(&f);
 }
 
 TEST(a_tree_brings_its_parents)
 {
     const spec_fixture_kind *kind;
-    spec_fixture f;
+    CLOSED(spec_fixture) f;
     spec_bytes frame = EMPTY, line = EMPTY;
     assert_int_equal(spec_fixture_find(&kind, "binary-without-4", NULL), GSL_SUCCESS);
     assert_int_equal(spec_fixture_open(&f, kind, NULL), GSL_SUCCESS);
@@ -309,13 +308,12 @@ TEST(a_tree_brings_its_parents)
     json_decref(json);
     free(frame.at);
     free(line.at);
-    spec_fixture_close(&f);
 }
 
 TEST(fixed_drafts_bring_no_draft_rows)
 {
     const spec_fixture_kind *kind;
-    spec_fixture f;
+    CLOSED(spec_fixture) f;
     spec_bytes frame = EMPTY, line = EMPTY;
     assert_int_equal(spec_fixture_find(&kind, "fixed-4", NULL), GSL_SUCCESS);
     assert_int_equal(spec_fixture_open(&f, kind, NULL), GSL_SUCCESS);
@@ -331,5 +329,4 @@ TEST(fixed_drafts_bring_no_draft_rows)
     assert_null(strstr(line.at, "\"draft\""));
     free(frame.at);
     free(line.at);
-    spec_fixture_close(&f);
 }

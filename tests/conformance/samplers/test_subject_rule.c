@@ -33,9 +33,9 @@ static void ask(spec_round_batch *batch, const spec_fixture *f, int start, uint6
 /* Chi-square of the first emitted tokens, 3 degrees of freedom. */
 static double chi_square(const char *spec)
 {
-    spec_fixture fixture;
-    spec_subject subject;
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    CLOSED(spec_fixture) fixture;
+    CLOSED(spec_subject) subject;
+    OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     double count[4] = {0}, sum = 0.0, n = 0.0;
     assert_works(spec_fixture_open(&fixture, spec_fixtures[0], &error));
     assert_works(spec_subject_open(&subject, spec, &SPEC_SUBJECT_LIMITS_DEFAULT, &error));
@@ -56,9 +56,6 @@ static double chi_square(const char *spec)
         const double expected = n * fixture.target_law[(size_t)start * 4 + (size_t)t];
         sum += (count[t] - expected) * (count[t] - expected) / expected;
     }
-    spec_subject_close(&subject);
-    spec_fixture_close(&fixture);
-    gsl_rng_free(rng);
     return sum;
 }
 
@@ -86,8 +83,8 @@ TEST(an_unknown_rule_is_an_error)
 
 TEST(a_text_has_the_requested_length_and_its_seed_repeats_it)
 {
-    spec_fixture fixture;
-    spec_subject subject;
+    CLOSED(spec_fixture) fixture;
+    CLOSED(spec_subject) subject;
     int32_t text[3][50];
     assert_int_equal(spec_fixture_open(&fixture, spec_fixtures[0], NULL), GSL_SUCCESS);
     assert_int_equal(spec_subject_open(&subject, "rule:block", &SPEC_SUBJECT_LIMITS_DEFAULT, NULL),
@@ -100,6 +97,4 @@ TEST(a_text_has_the_requested_length_and_its_seed_repeats_it)
     assert_memory_equal(text[0], text[1], sizeof text[0]);
     assert_memory_not_equal(text[0], text[2], sizeof text[0]);
     for (int i = 0; i < 50; i++) assert_in_range(text[0][i], 0, 3);
-    spec_subject_close(&subject);
-    spec_fixture_close(&fixture);
 }

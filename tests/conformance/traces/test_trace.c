@@ -155,7 +155,7 @@ TEST(logs_that_would_bias_a_test_are_refused)
 TEST(lines_and_values_are_limited)
 {
     const size_t n = 1 << 19;
-    char *text = malloc(n);
+    FREED char *text = malloc(n);
     assert_non_null(text);
     memcpy(text, HEAD, strlen(HEAD));
     memset(text + strlen(HEAD), ' ', n - strlen(HEAD));
@@ -170,7 +170,6 @@ TEST(lines_and_values_are_limited)
     refuses_bytes(text, n, "t.jsonl:2: string or '}' expected near '[' at byte 2");
     memcpy(text + strlen(HEAD), "{\"token\": ", 10);
     refuses_bytes(text, n, "t.jsonl:2: maximum parsing depth reached near '[' at byte 2058");
-    free(text);
 }
 
 static spec_trace_record read_one(const char *text, spec_trace_reader **ret_reader, FILE **ret_file)
@@ -305,7 +304,7 @@ static void write_in_turn(FILE *file, const char *filters)
 {
     enum { V = 8, TOKENS = 20000 };
     const spec_transform t = {.temperature = 1.0, .top_k = 6, .top_p = 0.6};
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     spec_filter_order order;
     spec_rng_stream(rng, spec_test_seed(), 0);
     assert_int_equal(spec_filter_order_parse(&order, "chained", NULL), GSL_SUCCESS);
@@ -323,7 +322,6 @@ static void write_in_turn(FILE *file, const char *filters)
         fprintf(file, "], \"token\": %d}\n", token);
     }
     rewind(file);
-    gsl_rng_free(rng);
 }
 
 TEST(filters_in_turn_pass_where_the_head_declares_them)

@@ -160,7 +160,7 @@ TEST(every_bet_is_fair_over_all_texts)
                                         "last-token",  "sure-tilt"};
     enum { NAMES = sizeof names / sizeof *names };
     double mean[NAMES] = {0.0};
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     for (int text = 0; text < 81; text++) {
         spec_finding all[SPEC_TESTS_MAX];
         double chance = 1.0;
@@ -203,7 +203,6 @@ TEST(every_bet_is_fair_over_all_texts)
         }
     assert_near(mean[NAMES - 1], sure, 1e-12);
     assert_true(sure < 1.0);
-    gsl_rng_free(rng);
 }
 
 /* The distance of a token's law from the target's, given that its round reached the place: the
@@ -252,7 +251,7 @@ TEST(a_place_may_be_given_where_completed_rounds_are_lossless_and_only_there)
         double off = 0.0;
         for (int pair = 0; pair < 8 * PAIR_FAMILIES; pair++) {
             const int vocab = 2 + pair % 2, K = cases[c].drafting[0] == 'c' ? 1 + pair % 3 : 2;
-            table_model target, draft;
+            OWNED(table_model) target, draft;
             tree_round law;
             table_model_init(&target, vocab);
             table_model_init(&draft, vocab);
@@ -265,8 +264,6 @@ TEST(a_place_may_be_given_where_completed_rounds_are_lossless_and_only_there)
             if ((tv > 1e-9) != (distance > 1e-10))
                 fail_msg("%s: TV %g, at places %g", cases[c].rule, tv, distance);
             off = fmax(off, distance);
-            table_model_free(&target);
-            table_model_free(&draft);
         }
         if (cases[c].lossless)
             assert_within(off, 0.0, 1e-12);
@@ -284,7 +281,7 @@ TEST(a_right_engine_has_uniform_p_values_and_small_capitals)
     static double p[SPEC_TESTS_MAX][RUNS];
     int tenfold[SPEC_TESTS_MAX] = {0}, n = 0;
     double mean[SPEC_TESTS_MAX] = {0.0};
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     rows r;
     spec_finding all[SPEC_TESTS_MAX];
     make_rows(&r);
@@ -312,13 +309,12 @@ TEST(a_right_engine_has_uniform_p_values_and_small_capitals)
         if (uniform <= SPEC_TEST_P) print_error("%s: d %g, p %g\n", all[k].name, d, uniform);
         assert_true(uniform > SPEC_TEST_P);
     }
-    gsl_rng_free(rng);
 }
 
 /* The log capital of one test on the trace of a wrong engine. */
 static double capital(engine how, const char *test, int rounds)
 {
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     rows r;
     trace t;
     spec_finding all[SPEC_TESTS_MAX];
@@ -328,7 +324,6 @@ static double capital(engine how, const char *test, int rounds)
     emit(&t, &r, how, rounds);
     const double log_e = finding(all, spec_trace_evidence_findings(all, t.evidence), test)->log_e;
     spec_trace_evidence_free(t.evidence);
-    gsl_rng_free(rng);
     return log_e;
 }
 
@@ -359,7 +354,7 @@ static void sure_trace(double *ret_sure, double *ret_flat, double mode, double p
     enum { N = 10 };
     const double other = (1.0 - mode) / (N - 1),
                  sum = pow(mode, power) + (N - 1) * pow(other, power);
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     spec_finding all[SPEC_TESTS_MAX];
     trace t;
     spec_rng_stream(rng, seed, stream);
@@ -379,7 +374,6 @@ static void sure_trace(double *ret_sure, double *ret_flat, double mode, double p
     *ret_sure = finding(all, n_findings, "sure-tilt")->log_e;
     *ret_flat = finding(all, n_findings, "flat-tilt")->log_e;
     spec_trace_evidence_free(t.evidence);
-    gsl_rng_free(rng);
 }
 
 /* The measurement in docs/formulas.md#traces; 4e6 is a FAIL if two tests bet. The last engine is
@@ -416,7 +410,7 @@ TEST(the_detectable_tv_is_detected)
     const double needed = log(2e6 * 16);
     double tv = NAN, share = NAN;
     int found[2] = {0, 0};
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     spec_rng_stream(rng, spec_test_seed(), 2);
     for (int run = -1; run < TRACES; run++) { /* the first trace is of a right engine */
         spec_finding all[SPEC_TESTS_MAX];
@@ -450,7 +444,6 @@ TEST(the_detectable_tv_is_detected)
     }
     printf("tv %.3g found %d, share %.3g found %d of %d\n", tv, found[0], share, found[1], TRACES);
     assert_true(found[0] >= 42 && found[1] >= 42);
-    gsl_rng_free(rng);
 }
 
 /* ---- hard rules ------------------------------------------------------------------------------ */
@@ -459,14 +452,13 @@ static spec_hard hard_of(spec_trace_record record)
 {
     trace t;
     uint64_t line;
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     begin(&t, 3, rng);
     record.text = &t.text[0];
     spec_trace_evidence_add(t.evidence, &record, 17);
     const spec_hard hard = spec_trace_evidence_hard(t.evidence, &line);
     assert_int_equal(line, hard != SPEC_HARD_NONE ? 17 : 0);
     spec_trace_evidence_free(t.evidence);
-    gsl_rng_free(rng);
     return hard;
 }
 

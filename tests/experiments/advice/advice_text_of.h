@@ -24,26 +24,23 @@ static __attribute__((noinline, unused)) char *text_of(const advice_facts *f, in
 
 static inline void assert_says(const advice_facts *f, const char *words)
 {
-    char *text = text_of(f, 0);
+    FREED char *text = text_of(f, 0);
     if (strstr(text, words) == NULL) fail_msg("no '%s' in:\n%s", words, text);
-    free(text);
 }
 
 static inline void assert_silent(const advice_facts *f, const char *words)
 {
-    char *text = text_of(f, 0);
+    FREED char *text = text_of(f, 0);
     if (strstr(text, words) != NULL) fail_msg("'%s' in:\n%s", words, text);
-    free(text);
 }
 
 static inline void assert_answers(const advice_facts *f, const char *sentence)
 {
     spec_diagnosis_text answer;
-    char *text = text_of(f, 0);
+    FREED char *text = text_of(f, 0);
     spec_advice_report_answer(answer, &f->facts);
     assert_string_equal(answer, sentence);
     assert_int_equal(strncmp(text, answer, strlen(answer)), 0); /* first */
-    free(text);
 }
 
 static inline void known_times(advice_facts *f)

@@ -7,7 +7,7 @@
 
 TEST(one_length_bounds_the_others)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     spec_advice_question question = usual;
     question.K_high = 3;
     llama_cpp(&sums);
@@ -27,14 +27,13 @@ TEST(one_length_bounds_the_others)
     assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
     assert_int_equal(advice.to_K, 3);
     assert_int_equal(advice.decides_K, 2);
-    spec_observed_sums_free(&sums);
 }
 
 /* N-grams: half of 200 passes have a draft, and 60, 30 and 15 rounds accept a depth. All lengths
  * count tokens per pass: 1 + 60/200, 1 + 90/200 and 1 + 105/200. */
 TEST(passes_without_a_draft_count_at_each_length)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     const spec_observer observer = spec_observed_sums_observer(&sums);
     spec_observation seen = spec_observation_empty(SPEC_OBSERVED_REQUEST, 1);
     seen.K = seen.depths = 3;
@@ -53,13 +52,12 @@ TEST(passes_without_a_draft_count_at_each_length)
     assert_near(at(&advice, 4)->tokens_range.high, 1.6, 1e-12);
     assert_true(at(&advice, 4)->tokens_mixture.low >= 1.525);
     assert_true(at(&advice, 4)->tokens_mixture.high <= 1.6 + 1e-12);
-    spec_observed_sums_free(&sums);
 }
 
 /* A request of 4000 rounds beside short ones: the interval says little, but stays possible. */
 TEST(tokens_per_round_stay_within_a_round)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     const window small = {.kind = SPEC_OBSERVED_REQUEST,
                           .K = 3,
                           .rounds = 60,
@@ -76,12 +74,11 @@ TEST(tokens_per_round_stay_within_a_round)
         assert_true(tokens->low >= 1.0 && tokens->high <= 1.0 + K);
         assert_true(tokens->low < tokens->value && tokens->value < tokens->high);
     }
-    spec_observed_sums_free(&sums);
 }
 
 TEST(the_users_numbers_stand_in_for_a_plain_run)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     spec_advice_question question = usual;
     add_noisy(&sums, at_length(3), 30);
     question.plain_tokens_per_s = 1000.0 / (4.0 * 2.5); /* of one of four requests */
@@ -92,24 +89,22 @@ TEST(the_users_numbers_stand_in_for_a_plain_run)
     advice = advise(&sums, &question);
     assert_near(at(&advice, 3)->speedup, 2.176 / 1.3, 0.01);
     assert_near(advice.break_even, 0.1, 1e-9);
-    spec_observed_sums_free(&sums);
 }
 
 TEST(nothing_is_said_without_rounds)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     spec_advice advice = advise(&sums, &usual);
     assert_int_equal(advice.verdict, SPEC_ADVICE_NOTHING);
     add_noisy(&sums, at_length(0), 3);
     advice = advise(&sums, &usual);
     assert_int_equal(advice.verdict, SPEC_ADVICE_NOTHING);
     assert_near(advice.plain_seconds, 0.01, 2e-3);
-    spec_observed_sums_free(&sums);
 }
 
 TEST(accepted_tokens_alone_have_no_time_of_a_round)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     const spec_observer observer = spec_observed_sums_observer(&sums);
     spec_observation seen = spec_observation_empty(SPEC_OBSERVED_REQUEST, 1);
     seen.K = 3;
@@ -121,7 +116,6 @@ TEST(accepted_tokens_alone_have_no_time_of_a_round)
     assert_int_equal(advice.K, 3);
     assert_nan(at(&advice, 3)->seconds);
     assert_nan(at(&advice, 3)->tokens.value);
-    spec_observed_sums_free(&sums);
 }
 
 TEST(questions_outside_the_domain_are_refused)

@@ -8,7 +8,7 @@
 
 TEST(alpha_counts_tested_tokens)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     llama_cpp(&sums);
     const spec_advice advice = advise(&sums, &usual);
     assert_near(advice.alpha.value, 108.0 / (51.0 + 46.0 + 37.0), 1e-12);
@@ -16,14 +16,13 @@ TEST(alpha_counts_tested_tokens)
     assert_near(at(&advice, 1)->conditional.value, 46.0 / 51.0, 1e-12);
     assert_near(at(&advice, 3)->conditional.value, 25.0 / 37.0, 1e-12);
     assert_within(advice.missing, 0.0, 1e-12);
-    spec_observed_sums_free(&sums);
 }
 
 /* 100 rounds accept 60, 30 and 15 tokens by depth, of 260 drafted: 40 draft tokens are missing, so
  * 150 to 190 were tested. */
 TEST(shorter_drafts_leave_alpha_a_range)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     const spec_observer observer = spec_observed_sums_observer(&sums);
     spec_observation seen = spec_observation_empty(SPEC_OBSERVED_REQUEST, 1);
     seen.K = seen.depths = 3;
@@ -47,13 +46,12 @@ TEST(shorter_drafts_leave_alpha_a_range)
     /* an end of a draft is no rejection, so these counts say nothing of decay by depth */
     assert_nan(advice.mixture_z);
     assert_nan(advice.mixture.likelihood_ratio);
-    spec_observed_sums_free(&sums);
 }
 
 /* 198 requests of 10 rounds accept half of their first draft tokens, and two of 495 rounds 90 %. */
 TEST(the_longest_requests_are_left_out)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     for (int i = 0; i < 200; i++) {
         const bool longest = i == 17 || i == 180;
         const double rounds = longest ? 495.0 : 10.0;
@@ -68,14 +66,13 @@ TEST(the_longest_requests_are_left_out)
     assert_near(advice.longest_share, 990.0 / (990.0 + 1980.0), 1e-12);
     assert_within(advice.without_longest.value, 0.5, 0.01);
     assert_within(advice.alpha.value, (990.0 * 0.9 + 1980.0 * 0.5) / 2970.0, 0.01);
-    spec_observed_sums_free(&sums);
 }
 
 /* Two ranges of batches in turn; acceptance is .6 for 30 windows, then .4: neighbours in time are
  * of different ranges. */
 TEST(drift_follows_time_across_batches)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     window now = at_length(2), later = at_length(2);
     later.passed[0] = 400.0, later.passed[1] = 160.0;
     for (int i = 0; i < 60; i++) {
@@ -89,25 +86,23 @@ TEST(drift_follows_time_across_batches)
     assert_within((double)advice.drift.from, 30.0, 1.0);
     assert_within(advice.drift.before, 0.6, 0.01);
     assert_within(advice.drift.after, 0.4, 0.01);
-    spec_observed_sums_free(&sums);
 }
 
 /* Beyond 1024 windows clusters have several. */
 TEST(drift_is_told_in_windows)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     window now = at_length(2), later = at_length(2);
     later.passed[0] = 400.0, later.passed[1] = 160.0;
     for (int i = 0; i < 2400; i++) add(&sums, i < 800 ? &now : &later);
     const spec_advice advice = advise(&sums, &usual);
     assert_true(advice.drift.p < 0.01);
     assert_within((double)advice.drift.from, 800.0, 8.0);
-    spec_observed_sums_free(&sums);
 }
 
 TEST(a_change_of_acceptance_is_tested)
 {
-    spec_observed_sums before = {0}, after = {0};
+    OWNED(spec_observed_sums) before = {0}, after = {0};
     spec_advice advice;
     window worse = at_length(3);
     worse.passed[0] = 500.0, worse.passed[1] = 250.0, worse.passed[2] = 125.0;
@@ -120,15 +115,13 @@ TEST(a_change_of_acceptance_is_tested)
     assert_near(advice.change.after, 0.5, 2e-3);
     assert_int_equal(spec_advice_of(&advice, &after, &after, &usual, NULL), GSL_SUCCESS);
     assert_true(advice.change.p > 0.5);
-    spec_observed_sums_free(&before);
-    spec_observed_sums_free(&after);
 }
 
 /* One request without depths: the alpha of 2.5 tokens per round at K = 3, and no interval; of three
  * requests there is one. */
 TEST(without_depths_alpha_follows_from_tokens)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     const spec_observer observer = spec_observed_sums_observer(&sums);
     spec_observation seen = spec_observation_empty(SPEC_OBSERVED_REQUEST, 1);
     seen.K = 3;
@@ -158,13 +151,12 @@ TEST(without_depths_alpha_follows_from_tokens)
     assert_same(advice.alpha.value, 1.0);
     assert_same(advice.alpha.low, 1.0);
     assert_same(advice.alpha.high, 1.0);
-    spec_observed_sums_free(&sums);
 }
 
 /* Shares .6, .24 and .072 by depth fall faster than one alpha has them; .6, .48 and .432 slower. */
 TEST(decay_and_mixture_are_told_apart)
 {
-    spec_observed_sums decay = {0}, mixture = {0};
+    OWNED(spec_observed_sums) decay = {0}, mixture = {0};
     for (int i = 0; i < 25; i++) {
         const double d = i % 5 - 2;
         add(&decay,
@@ -185,15 +177,13 @@ TEST(decay_and_mixture_are_told_apart)
     assert_true(rises.mixture_z > 3.0);
     assert_same(falls.mixture.likelihood_ratio, 0.0);
     assert_true(rises.mixture.likelihood_ratio > 100.0);
-    spec_observed_sums_free(&decay);
-    spec_observed_sums_free(&mixture);
 }
 
 /* Counts in proportion have no spread, however large they are. */
 TEST(one_law_in_all_requests_is_neither_decay_nor_mixture)
 {
     for (double unit = 1.0; unit < 1e12; unit *= 7.0) {
-        spec_observed_sums sums = {0};
+        OWNED(spec_observed_sums) sums = {0};
         for (int i = 1; i < 40; i++)
             add(&sums, &(window){SPEC_OBSERVED_REQUEST,
                                  2,
@@ -203,6 +193,5 @@ TEST(one_law_in_all_requests_is_neither_decay_nor_mixture)
                                  1.0});
         const spec_advice advice = advise(&sums, &usual);
         assert_nan(advice.mixture_z);
-        spec_observed_sums_free(&sums);
     }
 }

@@ -7,7 +7,7 @@
 
 TEST(a_length_between_measured_ones_is_recommended)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     spec_advice_question question = usual;
     question.K_high = 4;
     add_noisy(&sums, at_length(0), 30);
@@ -24,12 +24,11 @@ TEST(a_length_between_measured_ones_is_recommended)
     assert_int_equal(advice.verdict, SPEC_ADVICE_CHANGE);
     assert_int_equal(advice.to_K, 3);
     assert_near(advice.gain, 2.176 / 1.3 / (1.6 / 1.1), 0.01);
-    spec_observed_sums_free(&sums);
 }
 
 TEST(the_best_length_is_kept)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     spec_advice_question question = usual;
     question.K_high = 4;
     add_noisy(&sums, at_length(0), 30);
@@ -40,13 +39,12 @@ TEST(the_best_length_is_kept)
     assert_int_equal(advice.to_K, 3);
     assert_int_equal(advice.decides_K, -1);
     assert_true(at(&advice, 3)->best);
-    spec_observed_sums_free(&sums);
 }
 
 /* K = 3 is 1.6 % faster than K = 4, which is too little for a change. */
 TEST(a_small_gain_changes_nothing)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     spec_advice_question question = usual;
     question.K_high = 4;
     add_noisy(&sums, at_length(0), 30);
@@ -58,12 +56,11 @@ TEST(a_small_gain_changes_nothing)
     assert_true(advice.gain > 1.01 && advice.gain < 1.02);
     assert_int_equal(advice.verdict, SPEC_ADVICE_KEEP);
     assert_int_equal(advice.to_K, 4);
-    spec_observed_sums_free(&sums);
 }
 
 TEST(drafts_that_cost_more_than_they_give_are_turned_off)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     window one = at_length(1), two = at_length(2);
     spec_advice_question question = usual;
     question.K_high = 2;
@@ -76,12 +73,11 @@ TEST(drafts_that_cost_more_than_they_give_are_turned_off)
     assert_int_equal(advice.verdict, SPEC_ADVICE_OFF);
     assert_int_equal(advice.to_K, 0);
     assert_near(advice.gain, 3.0 / 1.96, 0.02);
-    spec_observed_sums_free(&sums);
 }
 
 TEST(without_plain_decoding_its_run_decides)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     add_noisy(&sums, at_length(3), 30);
     const spec_advice advice = advise(&sums, &usual);
     assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
@@ -89,12 +85,11 @@ TEST(without_plain_decoding_its_run_decides)
     assert_true(isnan(at(&advice, 3)->speedup));
     assert_near(at(&advice, 3)->tokens.value, 2.176, 1e-3);
     assert_near(at(&advice, 0)->tokens.value, 1.0, 1e-12); /* by definition */
-    spec_observed_sums_free(&sums);
 }
 
 TEST(two_lengths_without_plain_decoding_are_compared)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     spec_advice_question question = usual;
     question.K_low = 1;
     question.K_high = 4;
@@ -105,12 +100,11 @@ TEST(two_lengths_without_plain_decoding_are_compared)
     assert_int_equal(advice.to_K, 3);
     assert_true(isnan(at(&advice, 3)->speedup));
     assert_near(advice.gain, 2.176 / 1.3 / (1.6 / 1.1), 0.01);
-    spec_observed_sums_free(&sums);
 }
 
 TEST(lengths_that_did_not_run_need_a_run_of_theirs)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     spec_advice_question question = usual;
     question.K_low = 4;
     question.K_high = 6;
@@ -120,13 +114,12 @@ TEST(lengths_that_did_not_run_need_a_run_of_theirs)
     assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
     assert_int_equal(advice.decides_K, 6); /* may be the fastest */
     assert_int_equal(advice.to_K, 3);
-    spec_observed_sums_free(&sums);
 }
 
 /* K = 1 is as fast as plain decoding, of which the user's number is exact. */
 TEST(a_given_speed_is_not_measured_for_longer)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     spec_advice_question question = usual;
     question.K_high = 1;
     for (int i = 0; i < 12; i++) {
@@ -142,12 +135,11 @@ TEST(a_given_speed_is_not_measured_for_longer)
     assert_true(at(&advice, 1)->best);
     assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
     assert_int_equal(advice.decides_K, 1);
-    spec_observed_sums_free(&sums);
 }
 
 TEST(plain_decoding_at_another_batch_is_no_yardstick)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     window plain = at_length(0);
     plain.running = 1.0;
     add_noisy(&sums, plain, 30);
@@ -156,12 +148,11 @@ TEST(plain_decoding_at_another_batch_is_no_yardstick)
     assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
     assert_int_equal(advice.decides_K, 0);
     assert_true(isnan(at(&advice, 3)->speedup));
-    spec_observed_sums_free(&sums);
 }
 
 TEST(every_range_of_batches_has_its_length)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     for (int K = 0; K <= 3; K += 3) { /* K = 3 pays at 4 and 8 requests, not at 64 */
         window w = at_length(K);
         add_noisy(&sums, w, 20);
@@ -181,13 +172,12 @@ TEST(every_range_of_batches_has_its_length)
     assert_int_equal(advice.batch[1].to, -1);
     assert_int_equal(advice.batch[1].K, 0);
     assert_near(advice.batch[1].speedup, 1.0, 1e-12);
-    spec_observed_sums_free(&sums);
 }
 
 /* K = 3 is 1 % faster than K = 2 in each request: that is known, and within the 2 % of equals. */
 TEST(a_range_of_equals_is_decided)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     for (int i = 0; i < 8; i++) {
         add(&sums, &(window){SPEC_OBSERVED_REQUEST, 2, 1000.0, {600, 360}, 1.0, 1.0});
         add(&sums,
@@ -198,7 +188,6 @@ TEST(a_range_of_equals_is_decided)
     assert_int_equal(advice.n_batches, 1);
     assert_int_equal(advice.batch[0].K, 2);
     assert_true(advice.batch[0].decided);
-    spec_observed_sums_free(&sums);
 }
 
 /* Of rates within 2 % the smaller length is taken. The ends of its speed-up are the root of the sum
@@ -207,7 +196,7 @@ TEST(a_range_takes_the_smaller_of_equals_with_its_interval)
 {
     static const double factor[] = {0.9, 1.15, 1.0, 0.95};
     for (int plain = 0; plain <= 1; plain++) {
-        spec_observed_sums sums = {0};
+        OWNED(spec_observed_sums) sums = {0};
         double tokens[3][8], seconds[3][8], step = plain ? 1.3 : 0.5;
         const double passed[] = {600, 360, 216}, emitted[] = {1000, 1960, 2176};
         for (int i = 0; i < 8; i++)
@@ -236,14 +225,13 @@ TEST(a_range_takes_the_smaller_of_equals_with_its_interval)
             assert_near(got->speedup_low, a.value / b.value * exp(-down), 1e-12);
             assert_near(got->speedup_high, a.value / b.value * exp(up), 1e-12);
         }
-        spec_observed_sums_free(&sums);
     }
 }
 
 /* K = 3 is faster at 4 requests for certain, and at 8 by windows that vary. */
 TEST(joined_ranges_are_decided_if_all_are)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     for (int K = 0; K <= 3; K += 3) {
         window w = at_length(K);
         add_noisy(&sums, w, 20);
@@ -261,12 +249,11 @@ TEST(joined_ranges_are_decided_if_all_are)
     assert_int_equal(advice.batch[0].to, -1);
     assert_false(advice.batch[0].decided);
     assert_nan(advice.batch[0].speedup);
-    spec_observed_sums_free(&sums);
 }
 
 TEST(tokens_without_times_decide_nothing)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     window one = at_length(1), three = at_length(3);
     one.seconds = three.seconds = NAN;
     add_noisy(&sums, one, 10);
@@ -279,12 +266,11 @@ TEST(tokens_without_times_decide_nothing)
         assert_int_equal(advice.to_K, 3);
         question.plain_tokens_per_s = 100.0;
     }
-    spec_observed_sums_free(&sums);
 }
 
 TEST(one_window_has_no_interval)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     add_noisy(&sums, at_length(3), 1);
     add_noisy(&sums, at_length(0), 1);
     const spec_advice advice = advise(&sums, &usual);
@@ -293,5 +279,4 @@ TEST(one_window_has_no_interval)
     assert_true(isnan(advice.alpha.low));
     assert_near(at(&advice, 3)->speedup, 1.6738, 0.03);
     assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
-    spec_observed_sums_free(&sums);
 }

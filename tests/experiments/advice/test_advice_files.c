@@ -40,7 +40,7 @@ TEST(files_are_one_set_and_the_time_before_another)
     static const char *const file[] = {"a.jsonl", "other.txt"}, *const run[] = {"plain.jsonl"};
     const spec_advice_paths paths = {
         .file = file, .n_files = 2, .plain = run, .n_plain = 1, .opt_before = "b.jsonl", .K = 4};
-    spec_advice_files files;
+    OWNED(spec_advice_files) files;
     write_files();
     assert_works(spec_advice_files_read(&files, &paths, &error));
     assert_same(sum_of(&files.sums, SPEC_SUM_DRAFTED), 8.0);
@@ -54,18 +54,16 @@ TEST(files_are_one_set_and_the_time_before_another)
     assert_null(files.source[2].summary.format);
     assert_int_equal(files.source[3].part, SPEC_SOURCE_PLAIN);
     assert_ptr_equal(files.read, &files.source[1].summary);
-    spec_advice_files_free(&files);
 }
 
 TEST(an_engine_is_of_the_files_not_of_the_time_before)
 {
     static const char *const file[] = {"other.txt"};
     const spec_advice_paths paths = {.file = file, .n_files = 1, .opt_before = "b.jsonl", .K = 4};
-    spec_advice_files files;
+    OWNED(spec_advice_files) files;
     write_files();
     assert_works(spec_advice_files_read(&files, &paths, &error));
     assert_null(files.read);
-    spec_advice_files_free(&files);
 }
 
 TEST(plain_runs_have_no_drafts)
@@ -74,24 +72,22 @@ TEST(plain_runs_have_no_drafts)
                                                                    "other.txt"};
     const spec_advice_paths paths = {
         .file = file, .n_files = 1, .plain = run, .n_plain = 3, .K = 4};
-    spec_advice_files files;
+    OWNED(spec_advice_files) files;
     write_files();
     assert_fails(spec_advice_files_read(&files, &paths, &error), GSL_EINVAL,
                  "--plain b.jsonl: has draft tokens; give a log without "
                  "speculation, or give it without --plain");
-    spec_advice_files_free(&files);
 }
 
 TEST(a_file_that_cannot_be_read_is_an_error)
 {
     static const char *const file[] = {"a.jsonl", "nothere"};
     const spec_advice_paths paths = {.file = file, .n_files = 2, .K = 4};
-    spec_advice_files files;
+    OWNED(spec_advice_files) files;
     spec_error error = {{0}};
     write_files();
     assert_int_not_equal(spec_advice_files_read(&files, &paths, &error), GSL_SUCCESS);
     assert_non_null(strstr(error.text, "nothere: "));
-    spec_advice_files_free(&files);
 }
 
 SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

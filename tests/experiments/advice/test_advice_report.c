@@ -283,10 +283,9 @@ TEST(lines_fit_the_columns)
     f.evidence.contradictions = 1;
     memset(f.evidence.contradiction, 'x', sizeof f.evidence.contradiction - 1);
     for (int columns = 40; columns <= 120; columns += 40) {
-        char *text = text_of(&f, columns);
+        FREED char *text = text_of(&f, columns);
         for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
             if (strlen(line) > (size_t)columns && strstr(line, "    --spec") != line)
                 fail_msg("%d columns: %s", columns, line);
-        free(text);
     }
 }

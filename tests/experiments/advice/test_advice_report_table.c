@@ -19,7 +19,7 @@ static const char *word(const spec_table *table, size_t row, const char *name)
 TEST(the_table_has_a_row_per_length_and_per_range_of_batches)
 {
     advice_facts f;
-    spec_table table;
+    OWNED(spec_table) table;
     advice_facts_make(&f, "vllm", 3, 51, mtp3);
     known_times(&f);
     f.advice.verdict = SPEC_ADVICE_CHANGE;
@@ -73,5 +73,4 @@ TEST(the_table_has_a_row_per_length_and_per_range_of_batches)
     f.facts.read = NULL;
     assert_works(spec_advice_report_table(&table, &f.facts, &error));
     for (size_t r = 0; r < 4; r++) assert_string_equal(word(&table, r, "answer"), "");
-    spec_table_free(&table);
 }

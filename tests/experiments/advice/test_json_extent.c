@@ -97,7 +97,7 @@ TEST(the_parser_ends_values_at_the_same_byte)
     static const char *const parts[] = {"{",  "}", "[",    "]",        ",",      ":", "\"a\"",
                                         "12", " ", "true", "\"\\\"\"", "-1.5e3", "x"};
     enum { PARTS = sizeof parts / sizeof parts[0] };
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     spec_rng_stream(rng, spec_test_seed(), 0);
     int accepted = 0;
     for (int trial = 0; trial < 100000; trial++) {
@@ -125,5 +125,4 @@ TEST(the_parser_ends_values_at_the_same_byte)
         assert_int_equal(end, error.position);
     }
     assert_true(accepted > 10000);
-    gsl_rng_free(rng);
 }

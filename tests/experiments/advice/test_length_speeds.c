@@ -32,7 +32,7 @@ static void forget(worked *w)
 
 TEST(a_length_takes_its_tokens_from_its_own_run_or_the_next_longer)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     worked w;
     add(&sums, &(window){SPEC_OBSERVED_REQUEST, 1, 100.0, {50.0}, 2.0, 1.0});
     add(&sums, &(window){SPEC_OBSERVED_REQUEST, 3, 100.0, {70.0, 40.0, 10.0}, 4.0, 1.0});
@@ -53,13 +53,12 @@ TEST(a_length_takes_its_tokens_from_its_own_run_or_the_next_longer)
     assert_near(w.speed[1].speed.point, 1.5 / 0.5 / 2.2, 1e-12);
     assert_near(w.speed[2].speed.point, 2.1 / 0.75 / 2.2, 1e-12);
     forget(&w);
-    spec_observed_sums_free(&sums);
 }
 
 /* 100 rounds with depths and 300 without, of 500 passes in all: depths stand for all 400 rounds. */
 TEST(depths_of_some_rounds_stand_for_all)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     worked w;
     const spec_observer observer = spec_observed_sums_observer(&sums);
     spec_observation seen = spec_observation_empty(SPEC_OBSERVED_REQUEST, 1);
@@ -74,12 +73,11 @@ TEST(depths_of_some_rounds_stand_for_all)
     assert_near(w.speed[2].tokens.point, 1.0 + 360.0 / 500.0, 1e-12);
     assert_near(w.speed[1].tokens.point, 1.0 + 0.6 * 400.0 / 500.0, 1e-12);
     forget(&w);
-    spec_observed_sums_free(&sums);
 }
 
 TEST(without_depths_lengths_have_two_ends)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     worked w;
     const spec_observer observer = spec_observed_sums_observer(&sums);
     spec_observation seen = spec_observation_empty(SPEC_OBSERVED_REQUEST, 1);
@@ -99,14 +97,13 @@ TEST(without_depths_lengths_have_two_ends)
     assert_true(w.speed[2].tokens.point < w.speed[2].tokens.high);
     assert_nan(spec_length_mixture(&w.runs.run[0], w.sum, 5).low);
     forget(&w);
-    spec_observed_sums_free(&sums);
 }
 
 /* From m_1 = .6 and m_2 = .45 the third moment lies in [m_2^2/m_1, m_2 - (m_1 - m_2)^2/(1 - m_1)].
  */
 TEST(a_mixture_bounds_longer_drafts)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     worked w;
     add(&sums, &(window){SPEC_OBSERVED_REQUEST, 2, 100.0, {60.0, 45.0}, 1.0, 1.0});
     work_out(&w, &sums);
@@ -114,12 +111,11 @@ TEST(a_mixture_bounds_longer_drafts)
     assert_near(bounds.low, 2.05 + 0.45 * 0.45 / 0.6, 1e-9);
     assert_near(bounds.high, 2.05 + 0.45 - 0.15 * 0.15 / 0.4, 1e-9);
     forget(&w);
-    spec_observed_sums_free(&sums);
 }
 
 TEST(windows_are_joined_and_requests_are_not)
 {
-    spec_observed_sums sums = {0};
+    OWNED(spec_observed_sums) sums = {0};
     worked w;
     for (int i = 0; i < 40; i++) {
         add(&sums, &(window){SPEC_OBSERVED_WINDOW, 1, 10.0, {5.0}, 1.0, 4.0});
@@ -135,5 +131,4 @@ TEST(windows_are_joined_and_requests_are_not)
     assert_near(spec_observed_run_sum(windows, SPEC_SUM_ROUNDS), 400.0, 1e-12);
     assert_null(spec_observed_runs_find(&w.runs, 3, -1));
     forget(&w);
-    spec_observed_sums_free(&sums);
 }

@@ -25,7 +25,7 @@ static void append(char text[TEXT], const spec_log_piece *piece)
 
 static void read_all(char text[TEXT], int fd)
 {
-    spec_log_records records = spec_log_records_of(fd, "x", NULL);
+    OWNED(spec_log_records) records = spec_log_records_of(fd, "x", NULL);
     spec_error error = {""};
     text[0] = '\0';
     for (;;) {
@@ -39,7 +39,6 @@ static void read_all(char text[TEXT], int fd)
         if (status != GSL_SUCCESS || end) break;
         append(text, &piece);
     }
-    spec_log_records_free(&records);
 }
 
 static int memory_of(const char *bytes, size_t n)
@@ -224,7 +223,7 @@ TEST(a_long_value_in_many_reads_takes_linear_time)
 TEST(long_files_are_read_in_blocks)
 {
     enum { N = 40000, WIDTH = 100 };
-    char *bytes = malloc((size_t)N * WIDTH);
+    FREED char *bytes = malloc((size_t)N * WIDTH);
     spec_log_piece piece;
     bool end;
     assert_non_null(bytes);
@@ -250,7 +249,6 @@ TEST(long_files_are_read_in_blocks)
     assert_true(records.capacity <= 2 << 20);
     spec_log_records_free(&records);
     close(fd);
-    free(bytes);
 }
 
 /* Messages of one byte each end every read after it. The records are those of the file, for lines,
@@ -261,7 +259,7 @@ TEST(pieces_of_a_stream_give_the_same_records)
         "a",       "\n",     "\n",          "{\"b\":1}",    "[{", "}",   "{", "\"c\"", ":",
         "1",       "\r\n",   ",",           "\"",           "]",  "[\n", " ", "2",     "\\",
         "\x1b[0m", "data: ", "{\n\"d\":\n", "\"e\":[\n1,\n"};
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     spec_rng_stream(rng, spec_test_seed(), 0);
     for (int trial = 0; trial < 500; trial++) {
         char bytes[200] = "", whole[TEXT], pieces[TEXT];
@@ -278,13 +276,12 @@ TEST(pieces_of_a_stream_give_the_same_records)
         close(ends[0]);
         assert_string_equal(pieces, whole);
     }
-    gsl_rng_free(rng);
 }
 
 TEST(errors_of_reading_come_back)
 {
     volatile int stop = 1;
-    spec_log_records records = spec_log_records_of(-1, "x", NULL);
+    OWNED(spec_log_records) records = spec_log_records_of(-1, "x", NULL);
     spec_log_piece piece;
     bool end;
     assert_fails(spec_log_records_next(&piece, &end, &records, &error), GSL_EFAILED,
@@ -292,5 +289,4 @@ TEST(errors_of_reading_come_back)
     spec_log_records_free(&records);
     records = spec_log_records_of(-1, "x", &stop);
     assert_fails(spec_log_records_next(&piece, &end, &records, &error), GSL_EFAILED, "x: stopped");
-    spec_log_records_free(&records);
 }

@@ -13,7 +13,7 @@
 /* Run a grid of a measure, with the suite's seed and sample sizes. */
 static inline void run(spec_result *result, const char *measure, uint64_t rounds, const char *grid)
 {
-    spec_experiment e;
+    OWNED(spec_experiment) e;
     char text[1000];
     snprintf(text, sizeof text, "measure = \"%s\"; rounds = %lluL; seed = %lluL; grid = { %s };",
              measure, (unsigned long long)spec_test_samples(rounds),
@@ -21,7 +21,6 @@ static inline void run(spec_result *result, const char *measure, uint64_t rounds
     assert_works(spec_experiment_parse(&e, "test.cfg", text, strlen(text), NULL, &error));
     const spec_run_options options = {.opt_context = spec_test_context(2)};
     assert_works(spec_experiment_run(result, &e, &options, &error));
-    spec_experiment_free(&e);
 }
 
 static inline double number(const spec_result *result, size_t row, const char *column)

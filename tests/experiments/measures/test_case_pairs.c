@@ -71,7 +71,7 @@ TEST(a_pair_is_the_same_for_every_rule_and_way_to_name_it)
     double before[VOCAB * VOCAB] = {0.0};
     for (int i = 0; i < every.n; i++) {
         const spec_case_pairs own = pairs_of(spec_cases_families[i / CASES]);
-        spec_output_law token, block, by_hand;
+        OWNED(spec_output_law) token, block, by_hand;
         spec_error error = {""};
         double sum = 0.0, change = 0.0;
         if (spec_case_pairs_law(&token, &every, "token", i, TOKENS, &error) != GSL_SUCCESS ||
@@ -89,9 +89,6 @@ TEST(a_pair_is_the_same_for_every_rule_and_way_to_name_it)
         assert_true(fabs(sum - 1.0) < 1e-12);
         assert_true(token.tv < 1e-12);
         assert_true(change > 1e-6); /* successive pairs differ */
-        spec_output_law_free(&by_hand);
-        spec_output_law_free(&block);
-        spec_output_law_free(&token);
     }
 }
 

@@ -64,7 +64,7 @@ TEST(a_row_does_not_depend_on_the_other_rows)
     static const char pair[] =
         "target = \"dirichlet?V=6&seed=1\"; draft = \"dirichlet?V=6&seed=2\"; contexts = 50;";
     char grid[300];
-    spec_result all, one;
+    OWNED(spec_result) all, one;
     snprintf(grid, sizeof grid, "%s n = [\"1:3\"];", pair);
     run(&all, "accept", 0, grid);
     snprintf(grid, sizeof grid, "%s rule = [\"kseq\", \"rrsw\"]; n = [2, 3];", pair);
@@ -77,15 +77,13 @@ TEST(a_row_does_not_depend_on_the_other_rows)
         assert_same(number(&one, r, "acceptance_se"), number(&all, same, "acceptance_se"));
         assert_same(number(&one, r, "optimal"), number(&all, same, "optimal"));
     }
-    spec_result_free(&all);
-    spec_result_free(&one);
 }
 
 /* One greedy draft is chosen, and accepted with the target's probability of it; of two, one is
  * sampled. */
 TEST(greedy_is_chosen_where_it_is_alone)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "accept", 0,
         "target = \"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; rule = \"token-rest\"; "
         "drafting = \"greedy,top,chain\"; n = [\"1:2\"];");
@@ -93,13 +91,12 @@ TEST(greedy_is_chosen_where_it_is_alone)
     const double expected[] = {0.3, 0.9, 0.3, 0.5, 0.7};
     for (size_t r = 0; r < 5; r++)
         assert_within(number(&result, r, "acceptance"), expected[r], 1e-12);
-    spec_result_free(&result);
 }
 
 /* Without a draft from the text nothing is accepted; there is no closed form. */
 TEST(lookup_is_enumerated_alone)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "accept", 0,
         "target = \"markov?V=3&order=1&seed=5\"; draft = \"\"; drafting = \"lookup\"; "
         "rule = \"token,match\"; "
@@ -111,14 +108,13 @@ TEST(lookup_is_enumerated_alone)
         assert_true(isnan(number(&result, r, "optimal")));
     }
     assert_int_equal(result.holds, 0);
-    spec_result_free(&result);
 }
 
 TEST(rows_by_default_are_chains_and_each_kind_of_siblings_a_rule_holds_for)
 {
     static const char *const expected[] = {"rrs,chain,1", "rrs,iid,2", "spechub,chain,1",
                                            "spechub,hub,2"};
-    spec_accept_rows rows;
+    OWNED(spec_accept_rows) rows;
     assert_int_equal(spec_accept_rows_init(&rows, "rrs,spechub", "", "1:2", NULL), GSL_SUCCESS);
     assert_int_equal(rows.n_rows, 4);
     for (size_t i = 0; i < 4; i++) {
@@ -132,7 +128,6 @@ TEST(rows_by_default_are_chains_and_each_kind_of_siblings_a_rule_holds_for)
     size_t n = 0;
     while (spec_rules[n] != NULL) n++;
     assert_int_equal(rows.n_rows, n);
-    spec_accept_rows_free(&rows);
 }
 
 /* Each place of a file counts once; compare with the same rows one at a time. */
@@ -140,8 +135,8 @@ TEST(all_places_of_a_file_are_averaged, .setup = spec_folder_enter, .teardown = 
 {
     enum { N = 70 };
     static const char *const rules[] = {"token", "match", "greedy", "kseq", "block"};
-    opened target = open_model("cases?V=3&order=2&family=zeros&seed=6", NULL);
-    opened draft = open_model("cases?V=3&order=2&family=zeros&side=draft&seed=6", NULL);
+    OWNED(opened) target = open_model("cases?V=3&order=2&family=zeros&seed=6", NULL);
+    OWNED(opened) draft = open_model("cases?V=3&order=2&family=zeros&side=draft&seed=6", NULL);
     spec_result all, one;
     double value[5][N];
     rows_pair_write("test_measure_accept.tmp", &target, &draft, N, 1, 0.0);
@@ -175,6 +170,4 @@ TEST(all_places_of_a_file_are_averaged, .setup = spec_folder_enter, .teardown = 
         assert_string_equal(text(&all, row, "verdict"), "equal");
     }
     spec_result_free(&all);
-    close_model(&draft);
-    close_model(&target);
 }

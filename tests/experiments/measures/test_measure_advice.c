@@ -13,7 +13,7 @@
 
 TEST(intervals_hold_where_independent_ones_fail)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "advice", 40,
         "kind = \"requests\"; source = [\"windows\", \"requests\"]; K = 3; windows = 30; "
         "seconds = 2; requests = 60;");
@@ -25,13 +25,12 @@ TEST(intervals_hold_where_independent_ones_fail)
         assert_true(number(&result, row, "alpha_independent") < 0.6);
         assert_true(number(&result, row, "design_effect") > 5.0);
     }
-    spec_result_free(&result);
 }
 
 /* The truth of one alpha is known: at alpha .7 and K 3 a round emits 2.533 tokens. */
 TEST(one_alpha_is_its_own_truth)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "advice", 40, "source = \"rounded\"; K = 3; windows = 24; output = 1e6;");
     assert_near(number(&result, 0, "alpha_true"), 0.7, 1e-12);
     assert_near(number(&result, 0, "conditional_true"), 0.7, 1e-12);
@@ -42,34 +41,31 @@ TEST(one_alpha_is_its_own_truth)
     assert_true(number(&result, 0, "alpha_independent") > ENOUGH);
     assert_within(number(&result, 0, "design_effect"), 1.0, 0.2);
     assert_same(number(&result, 0, "unread"), 0.0);
-    spec_result_free(&result);
 }
 
 TEST(short_drafts_leave_a_range)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "advice", 40, "kind = [\"stop\", \"sees\"]; K = 3; windows = 24;");
     for (size_t row = 0; row < 2; row++) {
         assert_true(number(&result, row, "tokens_held") > ENOUGH);
         assert_true(number(&result, row, "conditional_held") > ENOUGH);
         assert_true(number(&result, row, "conditional_independent") < 0.5);
     }
-    spec_result_free(&result);
 }
 
 TEST(drift_raises_an_alarm_and_constant_acceptance_none)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "advice", 20, "kind = [\"drift\", \"requests\"]; K = 3; windows = 40;");
     assert_true(number(&result, 0, "drift_alarms") > 0.9);
     assert_true(isnan(number(&result, 0, "alpha_held")));
     assert_true(number(&result, 1, "drift_alarms") < 0.3);
-    spec_result_free(&result);
 }
 
 TEST(decisions_are_right)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "advice_choice", 40, "runs = [\"K\", \"plain+two\"]; windows = 40; steps = 100;");
     assert_same(number(&result, 0, "decided"), 0.0);
     assert_true(number(&result, 0, "undecided_right") < 0.7);
@@ -79,13 +75,12 @@ TEST(decisions_are_right)
     assert_true(number(&result, 1, "right") > ENOUGH);
     assert_true(number(&result, 1, "right_after") > ENOUGH);
     assert_true(number(&result, 1, "decided_after") >= number(&result, 1, "decided"));
-    spec_result_free(&result);
 }
 
 /* 40 requests of alpha near .9 and near .4: their own files say so. */
 TEST(halves_of_requests_predict_each_other)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     FILE *file = fopen("accepted.txt", "w");
     assert_non_null(file);
     for (int r = 0; r < 40; r++)
@@ -102,7 +97,6 @@ TEST(halves_of_requests_predict_each_other)
         assert_true(number(&result, row, "tokens_held") > 0.85);
         assert_true(number(&result, row, "alpha_independent") < 0.7);
     }
-    spec_result_free(&result);
 }
 
 TEST(wrong_parameters_are_refused)

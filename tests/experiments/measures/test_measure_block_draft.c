@@ -26,9 +26,9 @@ enum { V = 3, K = 4, ROWS = 40 };
 /* Fill the target's rows after each path from the empty text. */
 static void fill_tree(double *target, const char *spec)
 {
-    spec_model *model;
+    OWNED_MODEL *model;
     spec_error error = {""};
-    spec_session session;
+    OWNED(spec_session) session;
     assert_works(spec_model_open(&model, spec, NULL, NULL, &error));
     assert_works(spec_session_init(&session, model, &error));
     for (size_t v = 0; v < ROWS; v++) {
@@ -41,8 +41,6 @@ static void fill_tree(double *target, const char *spec)
         assert_non_null(row);
         memcpy(target + v * V, row, sizeof scratch);
     }
-    spec_session_free(&session);
-    spec_model_close(model);
 }
 
 TEST(listed_paths_give_the_numbers_of_the_tree)
@@ -54,8 +52,8 @@ TEST(listed_paths_give_the_numbers_of_the_tree)
         double target[ROWS * V], draft[K * V], bound[2][K], overlap[K], tail[2][K];
         char grid[200];
         const spec_block_tree tree = {target, V, K};
-        spec_block_tree_work work;
-        spec_result result;
+        OWNED(spec_block_tree_work) work;
+        OWNED(spec_result) result;
         fill_tree(target, targets[i]);
         assert_int_equal(spec_block_tree_work_init(&work, V, K), GSL_SUCCESS);
         for (int m = 0; m < 2; m++) spec_block_tree_bounds(bound[m], &tree, m, &work);
@@ -96,14 +94,12 @@ TEST(listed_paths_give_the_numbers_of_the_tree)
             assert_within(number(&result, row_of(&result, "greedy", k + 1), "tail"), product, 1e-9);
             v = v * V + 1 + (size_t)token;
         }
-        spec_block_tree_work_free(&work);
-        spec_result_free(&result);
     }
 }
 
 TEST(a_term_for_the_token_before_is_all_that_a_chain_needs)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "block_draft", 1,
         "target = \"markov?V=4&order=1&seed=3\"; K = 5; listed = 256; positions = 8");
     for (int k = 1; k <= 5; k++) {
@@ -112,14 +108,13 @@ TEST(a_term_for_the_token_before_is_all_that_a_chain_needs)
         assert_within(number(&result, row, "tail"), 1, 1e-9);
         if (k > 1) assert_true(number(&result, row_of(&result, "best", k), "overlap_most") < 0.99);
     }
-    spec_result_free(&result);
 }
 
 TEST(a_draft_model_keeps_its_overlap_at_every_offset)
 {
     static const char *const paths[] = {"listed = 64", "listed = 63; paths = 20"};
     for (int i = 0; i < 2; i++) {
-        spec_result result;
+        OWNED(spec_result) result;
         char grid[200];
         snprintf(grid, sizeof grid,
                  "target = \"dirichlet?V=4&order=3\"; draft = \"perturb?of=target&alpha=0.7\"; "
@@ -133,7 +128,6 @@ TEST(a_draft_model_keeps_its_overlap_at_every_offset)
                 assert_within(number(&result, row_of(&result, "draft", k), "tail"), pow(0.7, k),
                               1e-9);
         }
-        spec_result_free(&result);
     }
 }
 
@@ -146,7 +140,7 @@ TEST(a_draft_model_keeps_what_the_rule_keeps)
         {"dirichlet?V=3&zeros=0.4&seed=3", "dirichlet?V=3&zeros=0.4&seed=4"},
         {"markov?V=3&order=2&seed=5", "uniform?V=3"}};
     for (int i = 0; i < 3; i++) {
-        spec_result rule, paths;
+        OWNED(spec_result) rule, paths;
         char grid[300];
         snprintf(grid, sizeof grid,
                  "target = \"%s\"; draft = \"chain:%s\"; K = 3; rule = \"token\"", pairs[i][0],
@@ -158,8 +152,6 @@ TEST(a_draft_model_keeps_what_the_rule_keeps)
         run(&paths, "block_draft", 1, grid);
         assert_near(number(&paths, row_of(&paths, "draft", 3), "mean_n_accepted"),
                     number(&rule, 0, "mean_n_accepted"), 1e-9);
-        spec_result_free(&rule);
-        spec_result_free(&paths);
     }
 }
 
@@ -210,8 +202,7 @@ TEST(sampled_paths_enclose_the_truth)
 TEST(block_models_choose_the_best_row)
 {
     enum { S_MAX = 7, TOKENS_MAX = 40 };
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (int i = 0; i < 2000; i++) {
         double target[S_MAX * TOKENS_MAX], weight[S_MAX], best[TOKENS_MAX], row[TOKENS_MAX], level;
         const double *context[S_MAX];
@@ -231,7 +222,6 @@ TEST(block_models_choose_the_best_row)
         /* In kinds 2 and 3 probabilities are equal, and several rows may be best. */
         for (int x = 0; x < tokens && kind < 2; x++) assert_within(row[x], best[x], 1e-12);
     }
-    gsl_rng_free(rng);
 }
 
 TEST(wrong_values_are_refused)
@@ -253,11 +243,10 @@ TEST(wrong_values_are_refused)
 /* A window of 8 tokens: paths of 5 need texts without their oldest tokens. */
 TEST(texts_are_cut_where_a_window_is_small)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "block_draft", 1,
         "target = \"random?dim=16&layers=1&heads=2&ffn=24&vocab=9&context=8&type=f32\"; "
         "K = 5; paths = 4; positions = 40");
     assert_int_equal(result.table.n_rows, 20);
     assert_within(number(&result, row_of(&result, "best", 1), "tail"), 1, 1e-6);
-    spec_result_free(&result);
 }

@@ -19,7 +19,7 @@ TEST(speedups_and_the_best_K_are_those_of_the_closed_form)
                                           .draft_pass = 0.3e-3,
                                           .draft_token = 2e-6};
     static const int K[] = {1, 2, 5}, batch[] = {1, 64, 900}, context[] = {0, 3000};
-    spec_result result;
+    OWNED(spec_result) result;
     size_t row = 0;
     run(&result, "break_even", 1,
         "alpha = 0.7; batch = \"1,64,900\"; context = \"0,3000\"; K = [\"1,2,5\"]; "
@@ -49,12 +49,11 @@ TEST(speedups_and_the_best_K_are_those_of_the_closed_form)
         }
     /* Plain decoding is not in the list, and is the best without a context at 900 requests. */
     assert_true(number(&result, 12, "best_K") == 0.0);
-    spec_result_free(&result);
 }
 
 TEST(contexts_end_at_0_and_at_infinity)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "break_even", 1,
         "alpha = 0.7; batch = \"1,4000\"; context = 100; K = [\"0,3\"]; "
         "cost = \"step=7ms,token=20us\"; draft_cost = \"round=1ms\"");
@@ -75,7 +74,6 @@ TEST(contexts_end_at_0_and_at_infinity)
     assert_true(number(&result, 0, "speedup") > 1.0);
     assert_nan(number(&result, 0, "break_even_batch"));
     assert_nan(number(&result, 0, "large_batch_context"));
-    spec_result_free(&result);
 }
 
 TEST(wrong_parameters_are_named)
@@ -92,7 +90,7 @@ TEST(wrong_parameters_are_named)
 TEST(rows_have_the_printed_batches_and_contexts)
 {
     static const double batch[] = {252, 162, 101}, context[] = {357, 830, 1399};
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "break_even", 1,
         "alpha = 0.6; batch = 1; context = 0; K = [\"1,3,5\"]; "
         "cost = \"step=7.093ms,token=21.01us,kv=39.26ns\"; draft_cost = \"round=2.135ms\"");
@@ -100,13 +98,12 @@ TEST(rows_have_the_printed_batches_and_contexts)
         assert_within(number(&result, r, "break_even_batch"), batch[r], 1.0);
         assert_within(number(&result, r, "large_batch_context"), context[r], 1.0);
     }
-    spec_result_free(&result);
 }
 
 /* The speed-up crosses 1 at the printed context, by the closed form and by bisection. */
 TEST(break_even_context_is_where_the_speedup_is_1)
 {
-    spec_result far, at;
+    OWNED(spec_result) far, at;
     char grid[300];
     run(&far, "break_even", 1,
         "alpha = 0.6; batch = 2000; context = 0; K = [\"3\"]; "
@@ -121,14 +118,12 @@ TEST(break_even_context_is_where_the_speedup_is_1)
     run(&at, "break_even", 1, grid);
     assert_within(number(&at, 0, "speedup"), 1.0, 1e-3);
     assert_near(number(&at, 0, "break_even_batch"), 2000.0, 0.01);
-    spec_result_free(&far);
-    spec_result_free(&at);
 }
 
 /* A closed loop of long outputs at no prompt has the speed-up of its steps at the mean context. */
 TEST(tokens_per_s_is_the_throughput_of_a_closed_loop)
 {
-    spec_result steps, loop;
+    OWNED(spec_result) steps, loop;
     run(&steps, "break_even", 1,
         "alpha = 0.7; batch = 64; context = 500; K = [\"0,3\"]; cost = \"step=7ms,token=20us\"; "
         "draft_cost = \"round=1ms,pass=0.1ms,token=2us\"");
@@ -138,6 +133,4 @@ TEST(tokens_per_s_is_the_throughput_of_a_closed_loop)
         "draft_cost = \"round=1ms,pass=0.1ms,token=2us\"");
     for (size_t r = 0; r < 2; r++)
         assert_near(number(&loop, r, "tokens_per_s"), number(&steps, r, "tokens_per_s"), 0.005);
-    spec_result_free(&steps);
-    spec_result_free(&loop);
 }

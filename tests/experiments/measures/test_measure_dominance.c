@@ -5,7 +5,7 @@
 
 TEST(a_rule_that_never_accepts_fewer_holds)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "dominance", 0,
         "rule = \"block\"; other = \"token\"; K = [1, 3]; family = [\"plain\", \"mixed\"]; cases = "
         "60;");
@@ -21,12 +21,11 @@ TEST(a_rule_that_never_accepts_fewer_holds)
     assert_true(number(&result, 2, "strictly_more") == 60.0);
     assert_true(number(&result, 3, "strictly_more") > 0.0 &&
                 number(&result, 3, "strictly_more") < 60.0);
-    spec_result_free(&result);
 }
 
 static double accepted(const char *rule, int seed)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     char grid[400];
     snprintf(grid, sizeof grid,
              "rule = \"%s\"; K = 2; tokens = 1; target = \"cases?family=plain&seed=%d\";"
@@ -34,14 +33,13 @@ static double accepted(const char *rule, int seed)
              rule, seed, seed);
     run(&result, "prove", 0, grid);
     const double value = number(&result, 0, "mean_n_accepted");
-    spec_result_free(&result);
     return value;
 }
 
 /* `prove` repeats the pair of the least gain alone. */
 TEST(a_rule_that_accepts_fewer_fails_with_the_pair_that_shows_it)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "dominance", 0,
         "rule = \"rrs\"; other = \"traversal\"; drafting = \"tree?n=2\"; family = \"plain\"; cases "
         "= 12;");
@@ -57,14 +55,13 @@ TEST(a_rule_that_accepts_fewer_fails_with_the_pair_that_shows_it)
     double mean = 0.0;
     for (int i = 1; i <= 12; i++) mean += (accepted("rrs", i) - accepted("traversal", i)) / 12.0;
     assert_within(number(&result, 0, "mean_gain"), mean, 1e-9);
-    spec_result_free(&result);
 }
 
 /* rrs has iid siblings and rrsw siblings without replacement; the test fails if they are
  * swapped. */
 TEST(each_rule_may_have_its_own_drafting)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "dominance", 0,
         "rule = \"rrsw\"; drafting = \"tree?widths=3&siblings=without\"; other = \"rrs\"; "
         "other_drafting = \"tree?widths=3\"; K = 1; V = 5; family = \"plain\"; cases = 20;");
@@ -76,12 +73,11 @@ TEST(each_rule_may_have_its_own_drafting)
         "other_drafting = \"tree?widths=3&siblings=without\"; K = 1; V = 5; family = \"plain\"; "
         "cases = 20;");
     assert_string_equal(text(&result, 0, "verdict"), "NOT always");
-    spec_result_free(&result);
 }
 
 TEST(lossy_rules_are_marked)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "dominance", 0,
         "rule = [\"block\", \"hsd\"]; other = [\"hsd\", \"token\"]; K = 2; cases = 10;");
     assert_string_equal(text(&result, 0, "verdict"), "biased, lossy as marked");
@@ -89,7 +85,6 @@ TEST(lossy_rules_are_marked)
     assert_string_equal(text(&result, 2, "verdict"), "biased, lossy as marked");
     assert_string_equal(text(&result, 3, "verdict"), "biased, lossy as marked");
     assert_int_equal(result.fails, 0);
-    spec_result_free(&result);
 }
 
 TEST(wrong_parameters_are_refused)

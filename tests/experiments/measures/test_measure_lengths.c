@@ -24,7 +24,7 @@ TEST(losses_are_those_of_closed_forms)
         const double speedup = spec_capped_geometric_mean(alpha, K) / (1.0 + c * K);
         if (speedup > best) best = speedup, best_K = K;
     }
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "lengths", 200000,
         PAIR "K = 5; most = 6; c = 0.12; policies = \"fixed,oracle,switch-off\"");
     assert_int_equal(result.table.n_rows, 3);
@@ -44,24 +44,22 @@ TEST(losses_are_those_of_closed_forms)
     assert_near(number(&result, 1, "speedup"), five / (1.0 + c * (five - 1.0)), 0.01);
     assert_string_equal(text(&result, 2, "policy"), "switch-off");
     assert_same(number(&result, 2, "speedup"), number(&result, 0, "speedup")); /* it never is off */
-    spec_result_free(&result);
 }
 
 /* The same random numbers: a policy that is the best fixed length loses exactly nothing. */
 TEST(the_best_fixed_length_loses_nothing)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "lengths", 80000, PAIR "K = 3; most = 5; c = 0.2; policies = \"fixed\"");
     assert_true(number(&result, 0, "best_K") == 3.0);
     assert_true(number(&result, 0, "loss_fixed") == 0.0);
-    spec_result_free(&result);
 }
 
 /* A round costs one call and each verified token its time; the oracle pays for accepted tokens. */
 TEST(one_pass_and_tokens_have_their_costs)
 {
     const double c = 0.2, token = 0.07;
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "lengths", 50000,
         PAIR "K = 4; most = 4; c = 0.2; "
              "verify_token = 0.07; one_pass = 1; policies = \"fixed,trim\"");
@@ -77,7 +75,6 @@ TEST(one_pass_and_tokens_have_their_costs)
     const double expected = spec_capped_geometric_mean(alpha, 4);
     assert_near(number(&result, 0, "speedup_oracle"),
                 expected / (1.0 + c * calls + token * (expected - 1.0)), 0.02);
-    spec_result_free(&result);
 }
 
 TEST(wrong_policies_are_refused)

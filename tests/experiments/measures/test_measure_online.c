@@ -29,7 +29,7 @@ static void write_model(const char *path, uint64_t seed)
                               .context = 64,
                               .norm_eps = 1e-5f,
                               .rope.base = 10000.0};
-    spec_training_model model;
+    OWNED(spec_training_model) model;
     spec_byte_vocabulary bytes;
     int kept;
     assert_works(spec_training_model_draw(
@@ -42,7 +42,6 @@ static void write_model(const char *path, uint64_t seed)
     assert_works(spec_gguf_model_write(&kept, &model.checkpoint,
                                        &(spec_gguf_model_vocabulary){.opt_data = &bytes.data}, path,
                                        NULL, &error));
-    spec_training_model_free(&model);
 }
 
 static int enter(void **state)
@@ -75,7 +74,7 @@ static void run_online(spec_result *result, const char *draft, int during, doubl
 TEST(a_row_is_a_part_of_a_phase)
 {
     static const char *const phases[] = {"first", "second", "second", "first again", "first again"};
-    spec_result fixed, all;
+    OWNED(spec_result) fixed, all;
     run_online(&fixed, "draft.gguf", 4, 0.01, "static");
     run_online(&all, "draft.gguf", 4, 0.01, "all");
     assert_int_equal(fixed.table.n_rows, 5);
@@ -90,14 +89,12 @@ TEST(a_row_is_a_part_of_a_phase)
                       number(&all, i, "alpha_mean") - number(&fixed, i, "alpha_mean"), 1e-9);
         assert_same(number(&all, i, "forgetting"), i < 3 ? NAN : -number(&all, i, "alpha_gain"));
     }
-    spec_result_free(&fixed);
-    spec_result_free(&all);
 }
 
 /* All windows of a text of one letter are the same, so their overlap has no spread. */
 TEST(the_second_phase_alone_reads_the_second_text)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     char grid[400];
     snprintf(grid, sizeof grid, GRID, "draft.gguf", "same.txt", 4, 0.01, "static");
     run(&result, "online", 1, grid);
@@ -105,7 +102,6 @@ TEST(the_second_phase_alone_reads_the_second_text)
         const bool is_second = strcmp(text(&result, i, "phase"), "second") == 0;
         assert_int_equal(number(&result, i, "alpha_mean_se") < 1e-9, is_second);
     }
-    spec_result_free(&result);
 }
 
 /* By more than 5 standard errors. A draft that never steps gains nothing. */
@@ -113,42 +109,39 @@ TEST(the_draft_learns_what_is_marked)
 {
     static const char *const ways[] = {"all", "rejected"};
     for (int way = 0; way < 2; way++) {
-        spec_result result;
+        OWNED(spec_result) result;
         run_online(&result, "draft.gguf", 40, 0.01, ways[way]);
         const double gain = number(&result, 20, "alpha_gain"),
                      se = number(&result, 20, "alpha_gain_se");
         print_message("%-8s gains %.3f, %.1f standard errors\n", ways[way], gain, gain / se);
         assert_string_equal(text(&result, 20, "phase"), "second");
         assert_true(gain > 5.0 * se);
-        spec_result_free(&result);
     }
 }
 
 /* Nothing is rejected of a draft that is the target, so that there is nothing to learn. */
 TEST(a_draft_that_is_the_target_is_never_rejected)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run_online(&result, "target.gguf", 2, 0.01, "rejected");
     for (size_t i = 0; i < result.table.n_rows; i++) {
         assert_within(number(&result, i, "alpha_mean"), 1.0, 1e-9);
         assert_same(number(&result, i, "learnt"), 0.0);
         assert_same(number(&result, i, "alpha_gain"), 0.0);
     }
-    spec_result_free(&result);
 }
 
 TEST(threads_change_no_number)
 {
     spec_result result[2];
     for (int i = 0; i < 2; i++) {
-        spec_experiment e;
+        OWNED(spec_experiment) e;
         char source[500], grid[400];
         snprintf(grid, sizeof grid, GRID, "draft.gguf", "b.txt", 4, 0.01, "rejected");
         snprintf(source, sizeof source, "measure = \"online\"; grid = { %s };", grid);
         assert_works(spec_experiment_parse(&e, "test.cfg", source, strlen(source), NULL, &error));
         const spec_run_options options = {.opt_context = spec_test_context(1 + 2 * i)};
         assert_works(spec_experiment_run(&result[i], &e, &options, &error));
-        spec_experiment_free(&e);
     }
     for (size_t i = 0; i < result[0].table.n_rows; i++)
         for (int c = 0; c < result[0].table.n_columns; c++)

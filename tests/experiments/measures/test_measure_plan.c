@@ -20,7 +20,7 @@ TEST(chances_by_rank_are_differences_of_known_acceptances)
         {"match", "top", "0.3 0.2 0.5", 1 + 0.3 + 0.2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        spec_result result;
+        OWNED(spec_result) result;
         char grid[400];
         snprintf(grid, sizeof grid,
                  "%srule = \"%s\"; siblings = \"%s\"; nodes = 2; c = 0; methods = \"sequoia\"; ",
@@ -29,7 +29,6 @@ TEST(chances_by_rank_are_differences_of_known_acceptances)
         assert_all_hold(&result, 1);
         assert_string_equal(text(&result, 0, "by_rank"), cases[i].by_rank);
         assert_near(number(&result, 0, "emitted"), cases[i].emitted, 1e-9); /* as printed */
-        spec_result_free(&result);
     }
 }
 
@@ -37,7 +36,7 @@ TEST(rows_are_budgets_by_methods_and_hold)
 {
     static const char *const methods[] = {"chain", "k-ary", "branches", "delayed", "sequoia"};
     static const int budgets[] = {0, 3, 7};
-    spec_result result;
+    OWNED(spec_result) result;
     char grid[400];
     snprintf(grid, sizeof grid, "%snodes = [\"0,3,7\"]; depth = 4; c = 0.02; ", reference);
     run(&result, "plan", 20000, grid);
@@ -55,14 +54,13 @@ TEST(rows_are_budgets_by_methods_and_hold)
                     number(&result, row - row % 5 + 4, "speedup") + 1e-9);
     }
     assert_string_equal(text(&result, 4, "drafting"), "tree?children=0&siblings=without");
-    spec_result_free(&result);
 }
 
 /* On contexts that form a chain nothing is exact: the simulation is printed beside the plan,
  * unchecked. The dynamic tree has as many levels as the planned one. */
 TEST(what_is_not_exact_is_measured_and_not_checked)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "plan", 20000,
         "target = \"markov?V=5&order=1&seed=3\"; draft = \"perturb?of=target&alpha=0.7\"; rule = "
         "\"match\"; "
@@ -77,5 +75,4 @@ TEST(what_is_not_exact_is_measured_and_not_checked)
     assert_same(number(&result, 1, "tree_depth"), number(&result, 0, "tree_depth"));
     assert_same(number(&result, 1, "tree_nodes"), 6);
     assert_int_equal(strncmp(text(&result, 1, "drafting"), "dynamic?top=4&nodes=6&depth=", 28), 0);
-    spec_result_free(&result);
 }

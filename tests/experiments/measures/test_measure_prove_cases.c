@@ -13,7 +13,7 @@
 
 TEST(a_lossless_rule_is_lossless_on_every_family)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "prove_cases", 0,
         "rule = [\"token\", \"match\"]; " EVERY_FAMILY "K = 2; V = [1, 2]; cases = 20;");
     assert_all_hold(&result, 32);
@@ -22,14 +22,13 @@ TEST(a_lossless_rule_is_lossless_on_every_family)
         assert_true(number(&result, i, "worst_tv") >= number(&result, i, "least_tv"));
         assert_true(number(&result, i, "shown") == 0.0);
     }
-    spec_result_free(&result);
 }
 
 /* The same loop with and without chains drafted ahead has more decisions, and the same law. Too
  * few tokens would prove nothing, and are refused. */
 TEST(drafting_ahead_is_lossless_on_every_family)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "prove_cases", 0,
         "rule = [\"token\", \"block\"]; drafting = [\"chain\", \"greedy\"]; ahead = [0, "
         "1]; " EVERY_FAMILY "K = 1; tokens = 3; V = 2; cases = 10;");
@@ -51,13 +50,12 @@ TEST(drafting_ahead_is_lossless_on_every_family)
                 assert_true(number(&result, i, "branches") > number(&result, other, "branches"));
         }
     }
-    spec_result_free(&result);
 }
 
 /* The worst tv of all families is the worst of one of them. */
 TEST(every_family_is_all_families)
 {
-    spec_result each, all;
+    OWNED(spec_result) each, all;
     run(&each, "prove_cases", 0,
         "rule = \"resample-target\"; " EVERY_FAMILY "K = 1; V = 2; tokens = 2; cases = 7;");
     run(&all, "prove_cases", 0,
@@ -75,15 +73,13 @@ TEST(every_family_is_all_families)
     assert_true(number(&all, 0, "worst_seed") == number(&each, worst, "worst_seed"));
     assert_true(number(&all, 0, "branches") == branches);
     assert_within(number(&all, 0, "shown"), shown, 1e-9);
-    spec_result_free(&each);
-    spec_result_free(&all);
 }
 
 /* The proof table has each rule that claims to be lossless with every kind of siblings that its
  * claim covers. */
 TEST(the_proof_table_leaves_no_claim_out)
 {
-    spec_experiment e;
+    OWNED(spec_experiment) e;
     assert_works(spec_experiment_load(&e, "experiments/cfg/prove_cases.cfg", NULL, &error));
     for (int r = 0; spec_rules[r] != NULL; r++) {
         const spec_rule *rule = spec_rules[r];
@@ -102,14 +98,13 @@ TEST(the_proof_table_leaves_no_claim_out)
         if (on_chains != claims || seen != (claims ? rule->siblings : 0u))
             fail_msg("%s", rule->name);
     }
-    spec_experiment_free(&e);
 }
 
 /* The same for chains that are drafted ahead, sampled and greedy, over texts long enough to use
  * one. */
 TEST(the_table_of_drafting_ahead_leaves_no_claim_out)
 {
-    spec_experiment e;
+    OWNED(spec_experiment) e;
     assert_works(spec_experiment_load(&e, "experiments/cfg/prove_ahead.cfg", NULL, &error));
     for (int r = 0; spec_rules[r] != NULL; r++) {
         const spec_rule *rule = spec_rules[r];
@@ -123,7 +118,6 @@ TEST(the_table_of_drafting_ahead_leaves_no_claim_out)
         const bool claims = rule->claim == SPEC_LOSSLESS || rule->claim == SPEC_LOSSLESS_ARGMAX;
         if (chain != claims || greedy != claims) fail_msg("%s", rule->name);
     }
-    spec_experiment_free(&e);
 }
 
 static bool has_value(const spec_grid *grid, const char *name, const char *value)
@@ -185,7 +179,7 @@ TEST(each_strategy_of_the_tables_of_copies_drafts)
             if (strcmp(spec_grid_value(&e.grid, i, "rule"), "token") != 0) continue;
             const char *drafting = spec_grid_value(&e.grid, i, "drafting");
             char grid[300];
-            spec_result result;
+            OWNED(spec_result) result;
             snprintf(grid, sizeof grid,
                      "rule = \"token\"; drafting = \"%s\"; family = \"plain\"; V = 2; cases = 1; "
                      "tokens = %s; K = %s; prompt = \"%s\";",
@@ -194,7 +188,6 @@ TEST(each_strategy_of_the_tables_of_copies_drafts)
             run(&result, "prove_cases", 0, grid);
             const int texts = 1 << atoi(spec_grid_value(&e.grid, i, "tokens"));
             if (!(number(&result, 0, "branches") > texts)) fail_msg("%s", drafting);
-            spec_result_free(&result);
         }
         spec_experiment_free(&e);
     }
@@ -203,7 +196,7 @@ TEST(each_strategy_of_the_tables_of_copies_drafts)
 /* resample-target, which ignores the residual, is biased unless nothing is ever rejected. */
 TEST(a_mistake_shows_and_is_told_from_one_that_cannot)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "prove_cases", 0,
         "rule = \"resample-target\"; family = [\"plain\", \"equal\"]; K = 1; cases = 20;");
     assert_string_equal(text(&result, 0, "verdict"), "biased, as marked");
@@ -211,13 +204,12 @@ TEST(a_mistake_shows_and_is_told_from_one_that_cannot)
     assert_string_equal(text(&result, 1, "verdict"), "biased, but not here");
     assert_true(number(&result, 1, "shown") == 0.0 && number(&result, 1, "worst_tv") < 1e-12);
     assert_int_equal(result.fails, 0);
-    spec_result_free(&result);
 }
 
 /* `prove` repeats the pair of the worst seed alone. */
 TEST(the_worst_case_is_found_again_by_its_seed)
 {
-    spec_result many, one;
+    OWNED(spec_result) many, one;
     char grid[400];
     run(&many, "prove_cases", 0,
         "rule = \"resample-target\"; family = \"zeros\"; K = 2; tokens = 2; cases = 50;");
@@ -230,18 +222,15 @@ TEST(the_worst_case_is_found_again_by_its_seed)
         seed, seed);
     run(&one, "prove", 0, grid);
     assert_true(number(&many, 0, "worst_tv") == number(&one, 0, "tv"));
-    spec_result_free(&many);
-    spec_result_free(&one);
 }
 
 TEST(a_text_may_end)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "prove_cases", 0,
         "rule = [\"token\", \"block\"]; end = [0, 1]; K = 3; V = 2; cases = 30;");
     assert_all_hold(&result, 4);
     assert_true(number(&result, 0, "mean_n_accepted") != number(&result, 1, "mean_n_accepted"));
-    spec_result_free(&result);
 }
 
 TEST(wrong_parameters_are_refused)

@@ -22,7 +22,7 @@ static bool is_empty(const spec_result *result, size_t row, const char *column)
 
 TEST(steady_rows_agree_with_theory)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "serve", 1,
         ENGINE SHORT "alpha = \"0.6,0.9\"; rate = \"20,120\"; K = [\"0,1,4\"]; requests = 400; "
                      "spread = [\"one\", \"beta?concentration=4\"]");
@@ -42,7 +42,6 @@ TEST(steady_rows_agree_with_theory)
         assert_true(number(&result, r, "latency_p50_ms") <= number(&result, r, "latency_p90_ms"));
         assert_true(number(&result, r, "requests") >= 64 * 400);
     }
-    spec_result_free(&result);
 }
 
 /* The same numbers in a list of other K, of more, and without K = 0. */
@@ -51,7 +50,7 @@ TEST(a_list_of_K_does_not_change_the_requests)
     static const char *const lists[] = {"3", "0,3", "5,1,3"};
     double latency[3], speedup[3];
     for (int i = 0; i < 3; i++) {
-        spec_result result;
+        OWNED(spec_result) result;
         char grid[400];
         snprintf(grid, sizeof grid,
                  ENGINE SHORT "alpha = \"0.7\"; rate = 60; requests = 100; warm = 90; "
@@ -62,7 +61,6 @@ TEST(a_list_of_K_does_not_change_the_requests)
         assert_true(number(&result, row, "K") == 3.0);
         latency[i] = number(&result, row, "latency_ms");
         speedup[i] = number(&result, row, "speedup");
-        spec_result_free(&result);
     }
     assert_true(latency[0] == latency[1] && latency[0] == latency[2]);
     assert_true(speedup[0] == speedup[1] && speedup[0] == speedup[2]);
@@ -70,7 +68,7 @@ TEST(a_list_of_K_does_not_change_the_requests)
 
 TEST(other_rates_draw_other_numbers)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     /* With even arrivals and one length only acceptance is random: the same numbers would give the
      * same tokens per round at both rates. */
     run(&result, "serve", 1,
@@ -78,12 +76,11 @@ TEST(other_rates_draw_other_numbers)
                      "arrivals = [\"even\"]");
     assert_int_equal(result.table.n_rows, 2);
     assert_true(number(&result, 0, "tokens_per_round") != number(&result, 1, "tokens_per_round"));
-    spec_result_free(&result);
 }
 
 TEST(a_load_at_the_capacity_has_no_latency)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "serve", 1,
         ENGINE SHORT "alpha = \"0.5\"; rate = \"100,2000\"; K = [\"0,5\"]; requests = 60; "
                      "max_batch = \"0,64\"");
@@ -98,13 +95,12 @@ TEST(a_load_at_the_capacity_has_no_latency)
                     number(&result, r, "rate") / number(&result, r, "capacity"), 1e-8);
         assert_true((number(&result, r, "load") >= 1.0) == over);
     }
-    spec_result_free(&result);
 }
 
 /* The capacity by theory, that of saturated runs, and that of a closed loop of as many slots. */
 TEST(capacities_agree_by_theory_and_by_saturated_runs)
 {
-    spec_result theory, simulated, limited, closed;
+    OWNED(spec_result) theory, simulated, limited, closed;
     run(&theory, "serve", 1,
         ENGINE SHORT "alpha = \"0.7\"; rate = 1; K = [\"0,3\"]; requests = 10");
     /* A budget that is never reached, but for which there is no theorem. */
@@ -123,21 +119,16 @@ TEST(capacities_agree_by_theory_and_by_saturated_runs)
         assert_false(is_empty(&closed, r, "latency_ms_theory"));
     }
     assert_int_equal(theory.fails + simulated.fails + limited.fails + closed.fails, 0);
-    spec_result_free(&theory);
-    spec_result_free(&simulated);
-    spec_result_free(&limited);
-    spec_result_free(&closed);
 }
 
 TEST(a_warm_up_that_is_too_short_has_no_result)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "serve", 1,
         ENGINE SHORT "alpha = \"0.7\"; rate = 100; K = [\"0\"]; requests = 400; warm = \"5,399\"");
     assert_string_equal(text(&result, 0, "state"), "not steady");
     assert_true(is_empty(&result, 0, "latency_ms"));
     assert_string_equal(text(&result, 1, "state"), "steady");
-    spec_result_free(&result);
 }
 
 /* Limits, gamma arrivals and lengths that vary leave the theorems; the identities still hold. */
@@ -150,7 +141,7 @@ TEST(rows_outside_the_theorems_have_no_theory_but_the_identities)
                                           "lengths = [\"goodput\"]",
                                           "memory = [\"1MB\"]; kv_bytes = [\"128B\"]"};
     for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
-        spec_result result;
+        OWNED(spec_result) result;
         char grid[400];
         snprintf(grid, sizeof grid,
                  ENGINE SHORT "alpha = \"0.7\"; rate = 60; K = [\"3\"]; requests = 200; %s",
@@ -163,13 +154,12 @@ TEST(rows_outside_the_theorems_have_no_theory_but_the_identities)
         assert_false(is_empty(&result, 0, "little_z"));
         assert_false(is_empty(&result, 0, "tokens_z"));
         assert_false(is_empty(&result, 0, "work_z"));
-        spec_result_free(&result);
     }
 }
 
 TEST(an_engine_short_of_memory_preempts)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "serve", 1,
         ENGINE "prompt = [\"40\"]; output = [\"uniform?low=20&high=60\"]; alpha = \"0.7\"; "
                "rate = 20; K = [\"3\"]; requests = 200; blocks = \"30,3000\"");
@@ -178,12 +168,11 @@ TEST(an_engine_short_of_memory_preempts)
     assert_true(number(&result, 1, "preempted") == 0.0);
     assert_true(number(&result, 0, "blocks_used") <= 30.0);
     assert_true(number(&result, 0, "latency_ms") > number(&result, 1, "latency_ms"));
-    spec_result_free(&result);
 }
 
 TEST(a_trace_is_replayed_or_lends_its_lengths)
 {
-    spec_result replayed, drawn;
+    OWNED(spec_result) replayed, drawn;
     FILE *out = fopen("trace.csv", "w");
     fputs("arrival,prompt,output\n", out);
     for (int i = 0; i < 50; i++)
@@ -207,13 +196,11 @@ TEST(a_trace_is_replayed_or_lends_its_lengths)
     assert_string_equal(text(&drawn, 0, "state"), "steady");
     /* Rows are drawn uniformly: the mean output is 16. */
     assert_near(number(&drawn, 0, "tokens_per_s"), 30.0 * 16.0, 0.05);
-    spec_result_free(&replayed);
-    spec_result_free(&drawn);
 }
 
 TEST(drafting_ahead_in_a_batch_gains_as_its_theorem_says)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "serve", 1,
         "cost = \"affine:step=10ms\"; draft_cost = \"pass=1ms\"; alpha = 0.9; K = [\"4\"]; "
         "prompt = [\"0\"]; output = [\"10000\"]; requests = 4; slots = \"1,4\"; "
@@ -224,7 +211,6 @@ TEST(drafting_ahead_in_a_batch_gains_as_its_theorem_says)
         assert_near(number(&result, r, "speedup"), number(&result, r, "speedup_theory"), 0.003);
     assert_near(number(&result, 1, "speedup") / number(&result, 0, "speedup"), 1.176, 0.003);
     assert_near(number(&result, 5, "speedup") / number(&result, 4, "speedup"), 1.022, 0.003);
-    spec_result_free(&result);
 }
 
 TEST(wrong_parameters_are_named)

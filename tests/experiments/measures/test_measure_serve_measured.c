@@ -49,7 +49,7 @@ static const char *word(const spec_result *result, size_t row, const char *colum
 TEST(every_half_and_time_has_its_rows)
 {
     static const char *const times[] = {"ttft", "tpot", "latency"};
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "serve_measured", 0, COST "trace = \"alone.jsonl\"; ");
     assert_int_equal(result.table.n_rows, ROWS);
     for (size_t i = 0; i < ROWS; i++) {
@@ -64,14 +64,13 @@ TEST(every_half_and_time_has_its_rows)
         assert_nan(number(&result, i, "step_ms"));
     }
     assert_int_equal(result.holds + result.fails, 0);
-    spec_result_free(&result);
 }
 
 TEST(a_fit_judges_the_other_half)
 {
     static const char *const traces[] = {"trace = \"alone.jsonl\"; ", "trace = \"slower.jsonl\"; "};
     for (int slower = 0; slower < 2; slower++) {
-        spec_result result;
+        OWNED(spec_result) result;
         run(&result, "serve_measured", 0, traces[slower]);
         assert_int_equal(result.table.n_rows, ROWS);
         for (size_t i = 0; i < ROWS; i++) {
@@ -91,17 +90,15 @@ TEST(a_fit_judges_the_other_half)
         assert_near(number(&result, 0, "token_us"), 100.0, 0.03);
         assert_near(number(&result, 0, "kv_ns"), 1000.0, 0.1);
         assert_int_equal(slower == 1 ? result.fails : result.holds, 6);
-        spec_result_free(&result);
     }
 }
 
 TEST(a_fit_to_the_first_half_in_time_has_no_verdict)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "serve_measured", 0, "trace = \"alone.jsonl\"; split = \"time\"; ");
     for (size_t i = 0; i < ROWS; i++) assert_string_equal(word(&result, i, "verdict"), "");
     assert_string_equal(text(&result, ROWS - 1, "half"), "predicted");
-    spec_result_free(&result);
 }
 
 TEST(claims_are_settled)
@@ -119,13 +116,12 @@ TEST(claims_are_settled)
         {"quantity = \"implied_round?alpha=0.8&K=3&speedup=1.81\"; ", "", 1.630939227},
     };
     for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
-        spec_result result;
+        OWNED(spec_result) result;
         run(&result, "serve_claims", 0, claims[i].grid);
         assert_int_equal(result.table.n_rows, 1);
         assert_string_equal(word(&result, 0, "settled"), claims[i].settled);
         assert_near(number(&result, 0, "value"), claims[i].value, 1e-8);
         assert_nan(number(&result, 0, "value_low"));
-        spec_result_free(&result);
     }
 }
 

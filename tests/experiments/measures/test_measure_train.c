@@ -12,7 +12,7 @@ enum { DIM = 16, LAYERS = 2, FFN = 24, V = 12, K = 3 };
 /* A random target's rows are nearly even: a head learns how uneven they are in some steps. */
 TEST(more_steps_raise_acceptance)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "train", 0, SMALL "method = [\"eagle3\", \"distill\"]; steps = [1, 80];");
     assert_int_equal(result.table.n_rows, 4);
     for (size_t i = 0; i < 4; i++) {
@@ -28,20 +28,18 @@ TEST(more_steps_raise_acceptance)
         assert_true(number(&result, many, "bits_per_token") <
                     number(&result, few, "bits_per_token"));
     }
-    spec_result_free(&result);
 }
 
 /* Counted by hand: K blocks with their outputs, over the target's layers and output. */
 TEST(c_is_the_share_of_weights)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     const double of_depth = DIM * DIM + DIM + V * DIM,
                  of_target = LAYERS * (4.0 * DIM * DIM + 3.0 * FFN * DIM) + V * DIM;
     run(&result, "train", 0, SMALL "method = \"medusa\"; steps = 1;");
     assert_near(number(&result, 0, "c"), of_depth / of_target, 1e-8);
     const double most = number(&result, 0, "tokens_T1") / (1.0 + K * of_depth / of_target);
     assert_true(number(&result, 0, "speedup_T1") >= fmax(1.0, most) - 1e-8);
-    spec_result_free(&result);
 }
 
 TEST(wrong_settings_are_refused)

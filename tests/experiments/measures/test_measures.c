@@ -75,14 +75,13 @@ TEST(rows_are_judged_by_the_names_of_their_columns)
                  {NAN, NAN, "biased, lossy as marked", SPEC_CHECK_NONE},
                  {5.01, 0.27, "lossless", SPEC_CHECK_FAILS}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        spec_table table;
+        OWNED(spec_table) table;
         assert_int_equal(spec_table_init(&table, columns, 3), GSL_SUCCESS);
         spec_table_number(&table, "emitted_z", cases[i].z);
         spec_table_number(&table, "p", cases[i].p);
         if (cases[i].verdict != NULL) spec_table_text(&table, "verdict", cases[i].verdict);
         assert_int_equal(spec_table_append(&table), GSL_SUCCESS);
         assert_int_equal(spec_measure_check(&measure, &table, 0), cases[i].expected);
-        spec_table_free(&table);
     }
 }
 
@@ -90,7 +89,7 @@ TEST(rows_are_judged_by_the_names_of_their_columns)
  * by 30 standard errors. */
 TEST(acceptance_agrees_with_the_theory_of_its_process)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "acceptance", 200000,
         "process = [\"iid\", \"decay?rate=0.9\", \"markov?rho=0.5&spread=0.2\"]; alpha = "
         "\"0.27,0.7\"; "
@@ -104,7 +103,6 @@ TEST(acceptance_agrees_with_the_theory_of_its_process)
     assert_within(number(&result, 3, "emitted_theory"), 2.94117, 1e-8);
     assert_within(number(&result, 3, "speedup_theory"), 2.94117 / 1.5, 1e-8);
     assert_within(number(&result, 3, "ops_factor"), 6.5 / 2.94117, 1e-8);
-    spec_result_free(&result);
 }
 
 /* tests/oracle/closed.py: Table 1 of [Leviathan23]. */
@@ -116,13 +114,12 @@ TEST(predict_prints_the_first_table_of_leviathan)
     const double ops[] = {1.53, 1.58, 1.23, 1.63, 1.11, 1.60},
                  speed[] = {1.96, 2.53, 2.44, 3.69, 2.71, 6.86};
     for (int i = 0; i < 6; i++) {
-        spec_result result;
+        OWNED(spec_result) result;
         char all[100];
         snprintf(all, sizeof all, "%s c = 0; ops_ratio = 0;", grid[i]);
         run(&result, "predict", 0, all);
         assert_within(number(&result, 0, "speedup"), speed[i], 0.005);
         assert_within(number(&result, 0, "ops_factor"), ops[i], 0.0051);
-        spec_result_free(&result);
     }
 }
 
@@ -131,7 +128,7 @@ TEST(predict_prints_the_first_table_of_leviathan)
  * (overlap for match) would be off by over 50 standard errors. */
 TEST(decode_agrees_with_theory_for_pairs_that_have_one)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "decode", 40000,
         "target = \"markov?V=4&order=1&seed=3\"; draft = [\"perturb?of=target&alpha=0.73\", "
         "\"markov?V=4&order=2&seed=4\"]; rule = [\"token\", \"match\"]; drafting = [\"chain\", "
@@ -150,14 +147,13 @@ TEST(decode_agrees_with_theory_for_pairs_that_have_one)
     for (size_t r = 0; r < 8; r++) assert_within(number(&result, r, "rounds_drafted"), 1.0, 0.0);
     /* With a greedy draft token and match have one law. */
     assert_within(number(&result, 5, "emitted_theory"), number(&result, 7, "emitted_theory"), 1e-9);
-    spec_result_free(&result);
 }
 
 /* At K = 1 a round with a draft drafts one token. A pattern of eight tokens is rare, one of one
  * token is not. */
 TEST(rounds_without_a_draft_are_counted)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "decode", 20000,
         "target = \"markov?V=4&order=1&seed=3\"; drafting = [\"lookup?max=8&min=8\", "
         "\"lookup?max=1\", \"trie?depth=4&nodes=5\"]; rule = \"match\"; K = 1; burn_in = 0;");
@@ -171,7 +167,6 @@ TEST(rounds_without_a_draft_are_counted)
     assert_true(number(&result, 1, "rounds_drafted") > 0.9);
     assert_true(number(&result, 2, "rounds_drafted") > 0.9); /* a node with siblings counts once */
     assert_true(number(&result, 2, "rounds_drafted") <= 1.0);
-    spec_result_free(&result);
 }
 
 /* Simulated with the shared noise of a seed, predicted by enumeration of the coupling's law.
@@ -179,7 +174,7 @@ TEST(rounds_without_a_draft_are_counted)
  * vice versa. */
 TEST(decode_by_a_seed_agrees_with_the_coupling_by_chance)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "decode", 40000,
         "target = \"markov?V=4&order=1&seed=3\"; draft = \"markov?V=4&order=1&seed=4\"; "
         "rule = [\"gumbel?seed=7\", \"minhash?seed=7\"]; "
@@ -192,12 +187,11 @@ TEST(decode_by_a_seed_agrees_with_the_coupling_by_chance)
     assert_true(number(&result, 4, "emitted_theory") > matched + 0.2);
     for (size_t r = 0; r < 6; r++)
         assert_within(number(&result, r, "alpha_tested"), number(&result, r, "alpha_mean"), 0.02);
-    spec_result_free(&result);
 }
 
 TEST(decode_leaves_theory_empty_where_there_is_none)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "decode", 2000,
         "target = \"markov?V=17&order=2&seed=3\"; draft = \"markov?V=17&order=1&seed=4\"; "
         "policy = [\"fixed\", \"heuristic\"]; K = 3; positions = 1000;");
@@ -212,27 +206,25 @@ TEST(decode_leaves_theory_empty_where_there_is_none)
     assert_nan(number(&result, 0, "alpha_mean"));
     assert_within(number(&result, 0, "speedup"), number(&result, 0, "emitted"),
                   1e-9); /* without a draft model there is no draft cost */
-    spec_result_free(&result);
 }
 
 /* With one position alpha has no standard error, and adds none to the prediction. */
 TEST(a_prediction_from_one_position_has_no_z)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "decode", 500,
         "target = \"markov?V=3&order=1&seed=3\"; draft = \"markov?V=3&order=1&seed=4\"; K = 3; "
         "positions = [1, 100];");
     assert_true(number(&result, 0, "emitted_iid") > 1.0);
     assert_nan(number(&result, 0, "emitted_iid_z"));
     assert_true(fabs(number(&result, 1, "emitted_iid_z")) < 1e3);
-    spec_result_free(&result);
 }
 
 /* alpha = .8, K = 2 by hand: .2, .16, .64; tails 1, .8, .64. */
 TEST(law_lists_every_number_of_accepted_tokens)
 {
     static const double probability[] = {0.2, 0.16, 0.64}, tail[] = {1.0, 0.8, 0.64};
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "law", 0, "alpha = 0.8; K = 2;");
     assert_int_equal(result.table.n_rows, 3);
     for (size_t k = 0; k < 3; k++) {
@@ -240,7 +232,6 @@ TEST(law_lists_every_number_of_accepted_tokens)
         assert_within(number(&result, k, "probability"), probability[k], 1e-9);
         assert_within(number(&result, k, "tail"), tail[k], 1e-9);
     }
-    spec_result_free(&result);
 }
 
 /* The mean over the law is the one beside the simulation, which holds within its errors. */
@@ -252,7 +243,7 @@ TEST(the_law_of_a_process_has_the_mean_that_is_simulated)
         "process = \"rates?of=0.8/0.5/0.29/0.1\";"};
     static const double emitted[] = {2.749248, 2.6, 2.6, 2.5882219017, 2.59};
     for (int p = 0; p < 5; p++) {
-        spec_result law, simulated;
+        OWNED(spec_result) law, simulated;
         char grid[200];
         double mean = 0.0, sum = 0.0;
         snprintf(grid, sizeof grid, "%s K = 3;", points[p]);
@@ -267,8 +258,6 @@ TEST(the_law_of_a_process_has_the_mean_that_is_simulated)
         assert_within(mean, emitted[p], 1e-8);
         assert_within(number(&simulated, 0, "emitted_theory"), mean, 1e-8);
         assert_int_equal(simulated.fails, 0);
-        spec_result_free(&law);
-        spec_result_free(&simulated);
     }
 }
 
@@ -291,7 +280,7 @@ TEST(a_process_reads_alpha_or_has_a_length)
  * c, no speed-up. */
 TEST(prove_gives_the_speedup_of_the_first_round_where_c_is_given)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "prove", 0,
         "rule = \"token\"; target = \"probs:0.5,0.3,0.2\"; draft = \"chain:probs:0.2,0.5,0.3\"; K "
         "= 2; c = 0.1;");
@@ -302,27 +291,25 @@ TEST(prove_gives_the_speedup_of_the_first_round_where_c_is_given)
         "rule = \"token\"; target = \"probs:0.5,0.3,0.2\"; draft = \"chain:probs:0.2,0.5,0.3\"; K "
         "= 2;");
     assert_nan(number(&result, 0, "speedup"));
-    spec_result_free(&result);
 }
 
 /* A fixed pair is iid: with verify = 2 and fixed = .5 the time of a round is 3 * .1 + 2 + .5. */
 TEST(the_clock_charges_draft_verify_and_fixed_costs)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "decode", 20000,
         "target = \"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; K = 3; c = 0.1; verify = "
         "2; fixed = 0.5; "
         "positions = 64;");
     assert_within(number(&result, 0, "speedup"), number(&result, 0, "emitted") / 2.8, 1e-8);
     assert_within(number(&result, 0, "speedup_iid"), number(&result, 0, "emitted_iid") / 2.8, 1e-8);
-    spec_result_free(&result);
 }
 
 /* A Markov chain that begins again after every token shows its first row alone. The overlap
  * there is the enumerated acceptance of `accept`, without spread. */
 TEST(overlap_begins_anew_after_its_length)
 {
-    spec_result result, first;
+    OWNED(spec_result) result, first;
     run(&result, "overlap", 0,
         "target = \"markov?V=4&order=1&seed=5\"; draft = \"markov?V=4&order=1&seed=6\"; positions "
         "= 640; length = 1;");
@@ -336,15 +323,13 @@ TEST(overlap_begins_anew_after_its_length)
         "target = \"markov?V=4&order=1&seed=5\"; draft = \"markov?V=4&order=1&seed=6\"; positions "
         "= 640;");
     assert_true(number(&result, 0, "alpha_mean_se") > 0.0);
-    spec_result_free(&result);
-    spec_result_free(&first);
 }
 
 /* Order-0 pairs have one overlap everywhere: tests/oracle/vectors.py for (.5,.3,.2) and
  * (.2,.5,.3): .7 and .31. */
 TEST(overlap_and_accept_know_the_reference_vector)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "overlap", 0,
         "target = \"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; drafting = [\"chain\", "
         "\"greedy\"]; "
@@ -376,12 +361,11 @@ TEST(overlap_and_accept_know_the_reference_vector)
         "rule = [\"token\", \"match\", \"greedy\", \"resample-target\"]; drafting = [\"chain\", "
         "\"greedy\"];");
     assert_all_hold(&result, 8); /* closed form = enumeration in 40 contexts each */
-    spec_result_free(&result);
 }
 
 TEST(prove_tells_lossless_rules_from_marked_ones)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     const char *const expected[] = {"lossless",
                                     "lossless",
                                     "lossless (argmax)",
@@ -399,14 +383,13 @@ TEST(prove_tells_lossless_rules_from_marked_ones)
     assert_int_equal(result.holds, 4);
     assert_int_equal(result.fails, 0);
     assert_true(number(&result, 4, "tv") > 1e-3);
-    spec_result_free(&result);
 }
 
 /* Power: resample-target is off by sum (law - promise)^2 / promise = .41, so 20000 texts give a
  * chi-square of 8200 +- 200 at 56 degrees of freedom. Half of the texts would give half of it. */
 TEST(lossless_accepts_the_rules_and_rejects_the_mistake)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "lossless", 0,
         "target = \"markov?V=4&order=1&seed=3\"; draft = \"markov?V=4&order=1&seed=4\"; "
         "rule = [\"token\", \"match\", \"greedy\", \"resample-target\"]; K = 3; tokens = 3; "
@@ -422,12 +405,11 @@ TEST(lossless_accepts_the_rules_and_rejects_the_mistake)
         "samples = 500; replica = \"1:3:1\";");
     assert_true(number(&result, 0, "p") != number(&result, 1, "p") &&
                 number(&result, 1, "p") != number(&result, 2, "p"));
-    spec_result_free(&result);
 }
 
 TEST(p_values_of_a_lossless_rule_are_uniform)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "uniformity", 0,
         "target = \"markov?V=3&order=1&seed=3\"; draft = \"markov?V=3&order=1&seed=4\"; K = 2; "
         "tokens = 2; "
@@ -435,12 +417,11 @@ TEST(p_values_of_a_lossless_rule_are_uniform)
     assert_int_equal(result.holds, 1);
     assert_int_equal(result.fails, 0);
     assert_true(number(&result, 1, "ks_p") < 1e-6);
-    spec_result_free(&result);
 }
 
 TEST(simulated_alphas_are_the_four_that_theory_tells_apart)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "four_alphas", 200000, "alpha = 0.8; K = 8;");
     assert_all_hold(&result, 1);
     /* Theory sheet, E-2: at .8 and K = 8 accepted over drafted is .416, and Eq. (1) at .416
@@ -452,14 +433,13 @@ TEST(simulated_alphas_are_the_four_that_theory_tells_apart)
     assert_true(number(&result, 0, "alpha_mle") < number(&result, 0, "wilson_high"));
     assert_within(number(&result, 0, "bootstrap_low"), number(&result, 0, "wilson_low"), 5e-4);
     assert_within(number(&result, 0, "bootstrap_high"), number(&result, 0, "wilson_high"), 5e-4);
-    spec_result_free(&result);
 }
 
 /* tests/oracle/closed.py: "no-bonus formula 1.687 Thm3.8 2.401 1+a(k-1) 3.4 1+a*k 4.2" at .8, .1,
  * 4; "steps exact 14.059205 ... 35.201539" at .8, 5. */
 TEST(folklore_and_finite_length_print_the_oracle)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "folklore", 100000, "alpha = 0.8; K = 4; c = 0.1;");
     assert_all_hold(&result, 1);
     assert_within(number(&result, 0, "speedup_theory"), 2.401, 5e-4);
@@ -476,12 +456,11 @@ TEST(folklore_and_finite_length_print_the_oracle)
                   1.0);
     assert_within(number(&result, 0, "rounds_exact"), 14.059205, 1e-6);
     assert_within(number(&result, 1, "rounds_exact"), 35.201539, 1e-6);
-    spec_result_free(&result);
 }
 
 TEST(closed_calculators_give_what_a_hand_gives)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     /* 7e9 parameters of 2 bytes on an A100 (312e12 FLOP/s, 2e12 bytes/s): 14e9 FLOP and bytes a
      * token, 7 ms, ridge 156.
      */
@@ -498,14 +477,13 @@ TEST(closed_calculators_give_what_a_hand_gives)
     run(&result, "implied_cost", 0, "alpha = 0.5; K = 1; printed_speedup = [1.2, 1.6];");
     assert_within(number(&result, 0, "implied_c"), 0.25, 1e-9);
     assert_true(number(&result, 1, "implied_c") < 0.0);
-    spec_result_free(&result);
 }
 
 /* Two draft tokens at alpha 0.6 emit 1.96; three, 2.176; of two independent chains of one, 1 + 1 -
  * 0.4^2. */
 TEST(implied_alpha_undoes_the_mean_and_predicts_other_rows)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "implied_alpha", 0,
         "printed_emitted = 1.96; K = 2; printed_speedup = [\"\", \"1.4\"]; other_K = 3;");
     assert_within(number(&result, 0, "implied_alpha"), 0.6, 1e-9);
@@ -515,5 +493,4 @@ TEST(implied_alpha_undoes_the_mean_and_predicts_other_rows)
     spec_result_free(&result);
     run(&result, "implied_alpha", 0, "printed_emitted = 1.96; K = 2; other_K = 1; chains = 2;");
     assert_within(number(&result, 0, "emitted_other"), 1.84, 1e-9);
-    spec_result_free(&result);
 }

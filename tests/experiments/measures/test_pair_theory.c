@@ -105,11 +105,10 @@ TEST(enumeration_agrees_with_the_chain_of_contexts)
                                    "markov?V=3&order=2&seed=5"};
     for (int t = 0; t < 3; t++) {
         for (int i = 0; i < 4; i++) {
-            pair p;
+            CLOSED(pair) p;
             pair_open(&p, targets[t], "markov?V=3&order=1&seed=4", rules[i / 2], draftings[i % 2],
                       3);
             assert_within(enumerated(&p, 1000000), theory_of(&p), 1e-12);
-            pair_close(&p);
         }
     }
 }
@@ -133,8 +132,8 @@ static double hit_by_rounds(const pair *p, int vocab)
     config.ahead = true;
     assert_true(vocab <= V);
     for (int s = 0; s < vocab; s++) {
-        spec_decoder decoder;
-        spec_enumeration walk;
+        OWNED(spec_decoder) decoder;
+        OWNED(spec_enumeration) walk;
         assert_works(spec_decoder_init(&decoder, &config, &error));
         assert_int_equal(spec_enumeration_init(&walk, 0), GSL_SUCCESS);
         do {
@@ -143,8 +142,6 @@ static double hit_by_rounds(const pair *p, int vocab)
             next[s][decoder.context[decoder.n_context - 1]] += spec_enumeration_probability(&walk);
             if (decoder.round.guess_right) right[s] += spec_enumeration_probability(&walk);
         } while (spec_enumeration_next(&walk));
-        spec_enumeration_free(&walk);
-        spec_decoder_free(&decoder);
     }
     for (int i = 0; i < 1000; i++) {
         double after[V] = {0};
@@ -165,7 +162,7 @@ TEST(hits_are_those_of_the_decoder_that_drafts_ahead)
                              *const draftings[] = {"chain", "greedy"};
     for (int i = 0; i < 8; i++)
         for (int K = 1; K <= 2; K++) {
-            pair p;
+            CLOSED(pair) p;
             pair_open(&p, "markov?V=3&order=1&seed=3", "markov?V=3&order=1&seed=4", rules[i / 2],
                       draftings[i % 2], K);
             const double hit = hit_of(&p);
@@ -175,10 +172,9 @@ TEST(hits_are_those_of_the_decoder_that_drafts_ahead)
             assert_within(hit_of(&p), hit, 0.0);
             p.config.K = 0;
             assert_within(hit_of(&p), 0.0, 0.0);
-            pair_close(&p);
         }
     for (int K = 1; K <= 9; K++) {
-        pair p;
+        CLOSED(pair) p;
         pair_open(&p, "probs:0.55,0.27,0.18", "probs:0.16,0.43,0.41", "token", "chain", K);
         const double alpha = 0.16 + 0.27 + 0.18;
         assert_within(hit_of(&p), spec_ahead_hit(alpha, K, 0.27), 1e-14);
@@ -187,13 +183,12 @@ TEST(hits_are_those_of_the_decoder_that_drafts_ahead)
         const double guessed = hit_of(&p) / pow(0.83, K);
         p.config.K = 1;
         assert_within(hit_of(&p), 0.83 * guessed, 1e-13);
-        pair_close(&p);
     }
 }
 
 TEST(there_is_no_share_of_hits_where_texts_end_or_lengths_vary)
 {
-    pair p;
+    CLOSED(pair) p;
     pair_open(&p, "probs:0.55,0.27,0.18", "probs:0.16,0.43,0.41", "token", "chain", 2);
     assert_true(hit_of(&p) > 0.0);
     p.config.policy = "heuristic";
@@ -206,7 +201,6 @@ TEST(there_is_no_share_of_hits_where_texts_end_or_lengths_vary)
     assert_nan(hit_of(&p));
     p.config.opt_draft = NULL;
     assert_nan(hit_of(&p));
-    pair_close(&p);
 }
 
 /* Every place of an order-0 pair accepts with the same chance, so a tree of full levels is a
@@ -225,17 +219,15 @@ TEST(trees_of_one_context_are_capped_geometric)
              {"token-rest", "tree?n=2&siblings=greedy", spec_multi_draft_greedy},
              {"match", "tree?n=2&siblings=top", spec_multi_draft_match_top}};
     const double target[] = {0.55, 0.27, 0.18}, draft[] = {0.16, 0.43, 0.41};
-    spec_ratio_order order = {0};
+    OWNED(spec_ratio_order) order = {0};
     assert_int_equal(spec_ratio_order_init(&order, 3), GSL_SUCCESS);
     assert_int_equal(spec_ratio_order_sort(&order, target, draft), GSL_SUCCESS);
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
-        pair p;
+        CLOSED(pair) p;
         pair_open(&p, "probs:0.55,0.27,0.18", "probs:0.16,0.43,0.41", c[i].rule, c[i].drafting, 2);
         assert_within(theory_of(&p), spec_capped_geometric_mean(c[i].acceptance(&order, 2), 2),
                       1e-12);
-        pair_close(&p);
     }
-    spec_ratio_order_free(&order);
 }
 
 /* [Sun25] by their formula for the mean: the sum over prefixes of draft times the least product of
@@ -244,7 +236,7 @@ TEST(block_is_the_sum_over_prefixes)
 {
     const double target[] = {0.55, 0.27, 0.18}, draft[] = {0.16, 0.43, 0.41};
     double mean = 1.0;
-    pair p;
+    CLOSED(pair) p;
     for (int x = 0; x < 3; x++) {
         const double first = target[x] / draft[x];
         mean += draft[x] * fmin(1.0, first);
@@ -255,12 +247,11 @@ TEST(block_is_the_sum_over_prefixes)
     }
     pair_open(&p, "probs:0.55,0.27,0.18", "probs:0.16,0.43,0.41", "block", "chain", 2);
     assert_within(theory_of(&p), mean, 1e-12);
-    pair_close(&p);
 }
 
 TEST(there_is_no_theory_where_rounds_remember_or_are_too_many)
 {
-    pair p;
+    CLOSED(pair) p;
     pair_open(&p, "markov?V=3&order=1&seed=3", "markov?V=3&order=1&seed=4", "rrs", "tree?n=2", 2);
     assert_true(enumerated(&p, 1000000) > 1.0);
     assert_nan(enumerated(&p, 1000)); /* three contexts of more than a thousand branches each */
@@ -277,20 +268,18 @@ TEST(there_is_no_theory_where_rounds_remember_or_are_too_many)
     p.config.drafting = "chain";
     p.config.opt_draft = NULL;
     assert_nan(theory_of(&p));
-    pair_close(&p);
 }
 
 /* Models that alternate between two tokens: rounds of K + 1 = 2 always begin in the same
  * context, rounds of 3 in both in turn. */
 TEST(there_is_no_one_mean_where_the_long_run_depends_on_the_start)
 {
-    pair p;
+    CLOSED(pair) p;
     const char *alternating = "markov?V=2&order=1&seed=1&temperature=0";
     pair_open(&p, alternating, alternating, "block", "chain", 1);
     assert_nan(theory_of(&p));
     p.config.K = 2;
     assert_within(theory_of(&p), 3.0, 1e-12);
-    pair_close(&p);
 }
 
 /* The law of the rounds of a seed over texts: that of the coupling only if the strategy shares
@@ -311,7 +300,7 @@ TEST(a_seed_has_the_theory_of_its_coupling_or_of_match)
         {"gumbel?seed=7", "gumbel?seed=7", "confidence-drop", "gumbel?seed=7", "gumbel?seed=7"},
     };
     for (size_t i = 0; i < sizeof c / sizeof c[0]; i++) {
-        pair p;
+        CLOSED(pair) p;
         spec_decoder_config by_chance;
         pair_open(&p, "markov?V=3&order=1&seed=3", "markov?V=3&order=1&seed=4", c[i].rule,
                   c[i].drafting, 2);
@@ -325,17 +314,15 @@ TEST(a_seed_has_the_theory_of_its_coupling_or_of_match)
         p.config.drafting = "gumbel?seed=7";
         p.config.rule = "token";
         assert_status(spec_pair_theory_by_chance(&by_chance, &p.config, &error), GSL_EINVAL);
-        pair_close(&p);
     }
 }
 
 TEST(a_config_that_no_decoder_takes_is_refused)
 {
-    pair p;
+    CLOSED(pair) p;
     double mean;
     pair_open(&p, "probs:0.55,0.27,0.18", "probs:0.16,0.43,0.41", "rrs",
               "tree?n=2&siblings=without", 1);
     assert_status(spec_pair_theory_emitted(&mean, &p.config, &error), GSL_EINVAL);
     assert_nan(mean);
-    pair_close(&p);
 }

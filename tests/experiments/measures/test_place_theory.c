@@ -18,11 +18,9 @@ enum { N = 60, V = 4 };
 static int set_up(void **state)
 {
     if (spec_folder_enter(state) != 0) return -1;
-    opened target = open_model("cases?V=4&order=2&seed=11", NULL);
-    opened draft = open_model("cases?V=4&order=2&side=draft&seed=11", NULL);
+    OWNED(opened) target = open_model("cases?V=4&order=2&seed=11", NULL);
+    OWNED(opened) draft = open_model("cases?V=4&order=2&side=draft&seed=11", NULL);
     rows_pair_write(path, &target, &draft, N, 1, 0.0);
-    close_model(&draft);
-    close_model(&target);
     return 0;
 }
 
@@ -85,8 +83,8 @@ static void assert_theory(const char *rule, const char *drafting, const char *mo
     }
     assert_near(mean, enumerated(&decoder, start, 2, 3), 1e-13);
     spec_decoder_free(&decoder);
-    close_model(&draft);
-    close_model(&target);
+    opened_free(&draft);
+    opened_free(&target);
 }
 
 TEST(theory_is_what_enumeration_of_the_rounds_gives)
@@ -136,8 +134,8 @@ TEST(other_pairs_rules_and_drafts_have_none)
         config.decoder.K = 15;
         assert_works(spec_place_theory_emitted(&mean, &config, 1024, &error));
         assert_nan(mean);
-        close_model(&draft);
-        close_model(&target);
+        opened_free(&draft);
+        opened_free(&target);
     }
 }
 
@@ -145,19 +143,18 @@ TEST(other_pairs_rules_and_drafts_have_none)
  * errors. */
 TEST(simulation_agrees)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     run(&result, "decode", 30000,
         "target = \"rows:test_place_theory.tmp\"; draft = "
         "\"rows:test_place_theory.tmp?side=draft\"; "
         "drafting = [\"chain\", \"greedy\"]; K = [1, 4]; rule = [\"token\", \"match\"];");
     assert_all_hold(&result, 8);
-    spec_result_free(&result);
 }
 
 /* alpha (i) of a file is the mean over all its places, without an error. */
 TEST(alpha_of_a_file_is_exact)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     spec_rows_file file;
     double row[2][V], sum = 0.0;
     assert_works(spec_rows_file_open(&file, path, &error));
@@ -171,13 +168,12 @@ TEST(alpha_of_a_file_is_exact)
         "\"rows:test_place_theory.tmp?side=draft\"; K = 2;");
     assert_near(number(&result, 0, "alpha_mean"), sum / N, 1e-9);
     assert_same(number(&result, 0, "alpha_mean_se"), 0.0);
-    spec_result_free(&result);
 }
 
 /* Each place of a file counts once; elsewhere there are as many as requested. */
 TEST(overlaps_are_counted_in_bins)
 {
-    spec_result result;
+    OWNED(spec_result) result;
     spec_rows_file file;
     double row[2][V], count[8] = {0.0}, below = 0.0, sum = 0.0;
     assert_works(spec_rows_file_open(&file, path, &error));
@@ -204,7 +200,6 @@ TEST(overlaps_are_counted_in_bins)
         "target = \"uniform?V=4\"; draft = \"uniform?V=4\"; bins = 3; positions = 100;");
     assert_near(number(&result, 2, "share"), 1.0, 1e-12);
     assert_same(number(&result, 1, "below"), 0.0);
-    spec_result_free(&result);
 }
 
 SUITE(.setup = set_up, .teardown = tear_down);

@@ -20,10 +20,9 @@ enum { V = 3, LEVELS = 3, LIMIT = 20000000 };
 /* Tokens of the first round of a strategy, by enumeration of every decision. */
 static double enumerated(const spec_decoder_config *config)
 {
-    spec_output_law law;
+    OWNED(spec_output_law) law;
     assert_works(spec_output_law_init(&law, config, NULL, 0, 1, LIMIT, &error));
     const double emitted = law.accepted + 1.0;
-    spec_output_law_free(&law);
     return emitted;
 }
 
@@ -144,7 +143,7 @@ TEST(plans_agree_and_no_form_beats_them)
         const spec_branch_chances chances = {.levels = 8, .ranks = 4, .accept = accept};
         double best = 0;
         for (int method = 5; method >= 0; method--) {
-            spec_tree_choice choice;
+            OWNED(spec_tree_choice) choice;
             assert_works(spec_tree_choose(&choice, spec_tree_methods[method], &chances, i % 41, c,
                                           verify, &error));
             assert_near(choice.speedup, choice.emitted / (choice.depth * c + verify[choice.nodes]),
@@ -152,7 +151,6 @@ TEST(plans_agree_and_no_form_beats_them)
             if (method == 5) best = choice.speedup;
             else if (method == 4) assert_near(choice.speedup, best, 1e-13);
             else assert_true(choice.speedup <= best * (1 + 1e-13));
-            spec_tree_choice_free(&choice);
         }
     }
 }
@@ -200,7 +198,7 @@ TEST(measured_chances_are_those_of_the_closed_forms)
                          two = {.opt_context = spec_test_context(2)};
         bool known;
         char drafting[64];
-        pair p;
+        OWNED(pair) p;
         pair_init(&p, rows[0], rows[1], judged[j].rule);
         snprintf(drafting, sizeof drafting, "tree?n=%d&siblings=%s", V,
                  spec_siblings_names[judged[j].siblings]);
@@ -217,7 +215,6 @@ TEST(measured_chances_are_those_of_the_closed_forms)
              r++) /* power: a rank taken for the next one is off by 14 standard errors */
             assert_within(measured[r], exact[r],
                           5 * sqrt(exact[r] * (1 - exact[r]) / (double)positions) + 1e-12);
-        pair_free(&p);
     }
 }
 
@@ -257,7 +254,7 @@ TEST(a_dynamic_tree_of_one_context_is_medusas)
     for (int nodes = 1; nodes < 10; nodes++) {
         spec_tree_choice choice;
         char tree[96], dynamic[64];
-        pair p;
+        OWNED(pair) p;
         pair_init(&p, target, draft, "match");
         assert_works(spec_tree_choose(&choice, "medusa", &chances, nodes, 0, verify, &error));
         snprintf(tree, sizeof tree, "tree?%s&siblings=top", choice.shape);
@@ -267,7 +264,6 @@ TEST(a_dynamic_tree_of_one_context_is_medusas)
         p.config.drafting = dynamic;
         assert_near(enumerated(&p.config), planned, 1e-14);
         spec_tree_choice_free(&choice);
-        pair_free(&p);
     }
 }
 

@@ -17,10 +17,9 @@ static void write_file(const char *path, const char *text)
 static const char *digest_of(char digest[SPEC_INPUT_DIGEST_SIZE], const char *text,
                              const char *const *opt_set)
 {
-    spec_experiment e;
+    OWNED(spec_experiment) e;
     assert_works(spec_experiment_parse(&e, "own.cfg", text, strlen(text), opt_set, &error));
     assert_works(spec_input_digest(digest, &e, NULL, &error));
-    spec_experiment_free(&e);
     return digest;
 }
 

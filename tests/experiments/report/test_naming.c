@@ -22,9 +22,8 @@ TEST(short_names_keep_what_tells_models_apart)
         {":?", ":?"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *name = spec_naming_short(cases[i][0]);
+        FREED char *name = spec_naming_short(cases[i][0]);
         assert_string_equal(name, cases[i][1]);
-        free(name);
     }
 }
 
@@ -35,7 +34,7 @@ static void add(spec_grid *grid, const char *name, int n, const char *const *val
 
 TEST(values_become_a_list_a_range_or_a_count)
 {
-    spec_grid grid = {0};
+    OWNED(spec_grid) grid = {0};
     add(&grid, "one", 1, (const char *const[]){"0.27"});
     add(&grid, "two", 3, (const char *const[]){"7", "3", "7"});
     add(&grid, "four", 4, (const char *const[]){"1", "2", "4", "8"});
@@ -65,19 +64,16 @@ TEST(values_become_a_list_a_range_or_a_count)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const spec_axis *axis = spec_grid_axis(&grid, cases[i][0]);
-        char *title = spec_naming_list(axis->value, axis->n, SPEC_NAMING_TITLE, false);
-        char *full = spec_naming_list(axis->value, axis->n, SPEC_NAMING_LIST_MAX, true);
+        FREED char *title = spec_naming_list(axis->value, axis->n, SPEC_NAMING_TITLE, false);
+        FREED char *full = spec_naming_list(axis->value, axis->n, SPEC_NAMING_LIST_MAX, true);
         assert_string_equal(title, cases[i][1]);
         assert_string_equal(full, cases[i][2]);
-        free(title);
-        free(full);
     }
-    spec_grid_free(&grid);
 }
 
 TEST(braces_are_replaced_or_refused)
 {
-    spec_grid grid = {0};
+    OWNED(spec_grid) grid = {0};
     char *text = NULL;
     add(&grid, "alpha", 2, (const char *const[]){"0.5", "0.8"});
     add(&grid, "K", 1, (const char *const[]){"3"});
@@ -92,7 +88,6 @@ TEST(braces_are_replaced_or_refused)
     assert_null(text);
     assert_fails(spec_naming_expand(&text, &grid, "at {K", &error), GSL_EINVAL,
                  "a brace is not closed: '{K'");
-    spec_grid_free(&grid);
 }
 
 TEST(a_shell_reads_its_word_back)
@@ -106,12 +101,11 @@ TEST(a_shell_reads_its_word_back)
         {"draft=layers?of=target&exit=2", "'draft=layers?of=target&exit=2'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *text = NULL;
+        FREED char *text = NULL;
         size_t n;
         FILE *out = open_memstream(&text, &n);
         spec_naming_shell_word(out, cases[i][0]);
         fclose(out);
         assert_string_equal(text, cases[i][1]);
-        free(text);
     }
 }

@@ -36,12 +36,12 @@ static void says(const char *page, const char *part)
 TEST(the_page_says_what_was_asked_and_what_came_out)
 {
     char folder[] = "/tmp/speclab-test-XXXXXX", figure[100], *page = NULL;
-    spec_result result;
+    OWNED(spec_result) result;
     spec_run_options run = {.opt_context = spec_test_context(1)};
     size_t n;
     assert_non_null(mkdtemp(folder));
     snprintf(figure, sizeof figure, "%s/table.svg", folder);
-    spec_experiment e = load(NULL);
+    OWNED(spec_experiment) e = load(NULL);
     assert_works(spec_experiment_run(&result, &e, &run, &error));
     const spec_experiment *experiments[] = {&e};
     const spec_result *results[] = {&result};
@@ -91,8 +91,6 @@ TEST(the_page_says_what_was_asked_and_what_came_out)
     free(page);
     unlink(figure);
     rmdir(folder);
-    spec_result_free(&result);
-    spec_experiment_free(&e);
 }
 
 /* Other inputs have no finding and no time, and the command has the overrides. */
@@ -102,10 +100,10 @@ TEST(a_changed_experiment_reports_its_own_inputs_alone)
                              *const command[] = {"speclab run my/table.cfg"};
     spec_report_options options = SPEC_REPORT_DEFAULT;
     spec_run_options run = {.opt_context = spec_test_context(1)};
-    spec_result result;
-    char *page = NULL;
+    OWNED(spec_result) result;
+    FREED char *page = NULL;
     size_t n;
-    spec_experiment e = load(set);
+    OWNED(spec_experiment) e = load(set);
     assert_works(spec_experiment_run(&result, &e, &run, &error));
     const spec_experiment *experiments[] = {&e};
     const spec_result *results[] = {&result};
@@ -118,18 +116,15 @@ TEST(a_changed_experiment_reports_its_own_inputs_alone)
     says(page, "**Command.** `speclab run my/table.cfg --set K=2:6:2 --set rounds=900`\n");
     assert_null(strstr(page, "Enough"));
     assert_null(strstr(page, "1 s"));
-    free(page);
-    spec_result_free(&result);
-    spec_experiment_free(&e);
 }
 
 /* A table omits the columns with one value; of equal rows these would be all columns. */
 TEST(equal_rows_keep_their_table)
 {
     static const char text[] = "measure = \"predict\"; grid = { alpha = [0.27, 0.27]; K = 3; };";
-    char *page = NULL;
-    spec_experiment e;
-    spec_result result;
+    FREED char *page = NULL;
+    OWNED(spec_experiment) e;
+    OWNED(spec_result) result;
     const spec_run_options run = {.opt_context = spec_test_context(1)};
     size_t n;
     assert_works(spec_experiment_parse(&e, "twice.cfg", text, strlen(text), NULL, &error));
@@ -141,7 +136,4 @@ TEST(equal_rows_keep_their_table)
     fclose(out);
     assert_non_null(strstr(page, "| alpha |   K | emitted |"));
     assert_null(strstr(page, "In every row"));
-    free(page);
-    spec_result_free(&result);
-    spec_experiment_free(&e);
 }

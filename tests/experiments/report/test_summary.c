@@ -33,13 +33,12 @@ static spec_result result_of(const char *const *column, int n_columns, const dou
 
 static char *summary_of(const spec_experiment *e, const spec_result *result)
 {
-    char *text = NULL;
+    FREED char *text = NULL;
     size_t n;
     FILE *out = open_memstream(&text, &n);
     assert_int_equal(spec_summary_write(out, e, result), GSL_SUCCESS);
     fclose(out);
     char *copy = strdup(text);
-    free(text);
     return copy;
 }
 
@@ -55,10 +54,10 @@ TEST(sentences_give_ranges_places_and_trends)
         0.9, 2, 2.7, 0.01,  2.30, 2.32, /* */
         0.9, 3, 3.4, 0.01,  2.60, 2.62,
     };
-    spec_experiment e =
+    OWNED(spec_experiment) e =
         parse("measure = \"acceptance\"; grid = { alpha = [0.5, 0.9]; K = [1, 2, 3]; };");
-    spec_result result = result_of(column, 6, cell, 6);
-    char *text = summary_of(&e, &result);
+    OWNED(spec_result) result = result_of(column, 6, cell, 6);
+    FREED char *text = summary_of(&e, &result);
     assert_string_equal(
         text, "- `emitted` lies between 1.400 ± 0.010 (alpha = 0.5, K = 1) and 3.400 ± 0.010 "
               "tokens per round "
@@ -70,9 +69,6 @@ TEST(sentences_give_ranges_places_and_trends)
               "- Along `K`, `speedup_theory` rises in 1 of 2 series and rises and then falls in 1 "
               "(largest at "
               "K = 2 for alpha = 0.5).\n");
-    free(text);
-    spec_result_free(&result);
-    spec_experiment_free(&e);
 }
 
 TEST(exact_columns_count_ties_and_names_are_ranked)
@@ -82,11 +78,11 @@ TEST(exact_columns_count_ties_and_names_are_ranked)
                                "\"chain:probs:0.4,0.6\"; K = [1, 2]; tokens = 2; }; show = "
                                "[\"rule\", \"K\", \"tv\", \"mean_n_accepted\", "
                                "\"verdict\"];";
-    spec_experiment e = parse(text);
-    spec_result result;
+    OWNED(spec_experiment) e = parse(text);
+    OWNED(spec_result) result;
     spec_run_options options = {.opt_context = spec_test_context(1)};
     assert_works(spec_experiment_run(&result, &e, &options, &error));
-    char *said = summary_of(&e, &result);
+    FREED char *said = summary_of(&e, &result);
     /* token: overlap 0.9, so 0.9 and 0.9 + 0.81; match: 0.5, so 0.5 and 0.75 */
     assert_string_equal(
         said,
@@ -95,9 +91,6 @@ TEST(exact_columns_count_ties_and_names_are_ranked)
         "(rule = `token`, K = 2).\n"
         "- Among the values of `rule`, `mean_n_accepted` is largest for `token` in 2 of 2 series.\n"
         "- Along `K`, `mean_n_accepted` rises in all 2 series.\n");
-    free(said);
-    spec_result_free(&result);
-    spec_experiment_free(&e);
 }
 
 /* There is no sentence along an axis on which two rows of a series are at one place, nor about a
@@ -106,9 +99,9 @@ TEST(silence_where_rows_or_errors_do_not_carry_it)
 {
     static const char *const column[] = {"K", "emitted", "emitted_se", "speedup"};
     static const double cell[] = {1, 1.4, 0.01, 1.3, 1, 1.5, 0.01, 1.2, 2, 1.8, 0.01, NAN};
-    spec_experiment e =
+    OWNED(spec_experiment) e =
         parse("measure = \"decode\"; grid = { target = \"zipf\"; draft = \"zipf\"; K = [1, 2]; };");
-    spec_result result = result_of(column, 4, cell, 3);
+    OWNED(spec_result) result = result_of(column, 4, cell, 3);
     char *text = summary_of(&e, &result);
     assert_string_equal(text, "- `emitted` lies between 1.400 ± 0.010 (K = 1) and 1.800 ± 0.010 "
                               "tokens per round (K = 2).\n"
@@ -120,8 +113,6 @@ TEST(silence_where_rows_or_errors_do_not_carry_it)
     text = summary_of(&e, &result);
     assert_string_equal(text, "- The table shows none of the measure's main columns.\n");
     free(text);
-    spec_result_free(&result);
-    spec_experiment_free(&e);
 }
 
 TEST(keys_leave_out_what_follows_from_others)
@@ -134,9 +125,9 @@ TEST(keys_leave_out_what_follows_from_others)
                                          "draft", "K",    "emitted"};
     char *name = NULL;
     size_t n;
-    spec_row_keys keys;
-    spec_experiment e = parse(text);
-    spec_result result = {0};
+    OWNED(spec_row_keys) keys;
+    OWNED(spec_experiment) e = parse(text);
+    OWNED(spec_result) result = {0};
     assert_int_equal(spec_table_init(&result.table, column, 7), GSL_SUCCESS);
     for (uint64_t i = 0; i < spec_grid_size(&e.grid); i++) {
         for (int c = 0; c < 6; c++)
@@ -154,9 +145,6 @@ TEST(keys_leave_out_what_follows_from_others)
                         "task = `y`, text = `d/b.txt`, order = `2`, K = `2`; task = `y`, text "
                         "= `d/b.txt`, order = `2`");
     free(name);
-    spec_row_keys_free(&keys);
-    spec_result_free(&result);
-    spec_experiment_free(&e);
 }
 
 /* Drafts that change with T are one draft along T; a draft that does not change is another. */
@@ -167,8 +155,8 @@ TEST(an_axis_that_others_build_goes_by_what_builds_it)
         "\"e/m.gguf?x=9\"]; T = [1, 2, 3]; K = 1; };";
     static const char *const column[] = {"draft", "T", "emitted", "emitted_se"};
     static const double emitted[] = {1.1, 1.2, 1.3, 1.1, 1.05, 1.35};
-    spec_experiment e = parse(text);
-    spec_result result = {0};
+    OWNED(spec_experiment) e = parse(text);
+    OWNED(spec_result) result = {0};
     assert_int_equal(spec_table_init(&result.table, column, 4), GSL_SUCCESS);
     for (uint64_t i = 0; i < 6; i++) {
         spec_table_text(&result.table, "draft", spec_grid_value(&e.grid, i, "draft"));
@@ -177,7 +165,7 @@ TEST(an_axis_that_others_build_goes_by_what_builds_it)
         spec_table_number(&result.table, "emitted_se", 0.01);
         assert_int_equal(spec_table_append(&result.table), GSL_SUCCESS);
     }
-    char *said = summary_of(&e, &result);
+    FREED char *said = summary_of(&e, &result);
     assert_string_equal(
         said, "- `emitted` lies between 1.050 ± 0.010 (draft = `e/m.gguf?x=9`, T = 2) and 1.350 ± "
               "0.010 tokens per round (draft = `e/m.gguf?x=9`, T = 3).\n"
@@ -185,9 +173,6 @@ TEST(an_axis_that_others_build_goes_by_what_builds_it)
               "series and for `e/m.gguf?x=9` in 1; in 1 there is no single largest value.\n"
               "- Along `T`, `emitted` rises in 1 of 2 series and falls and then rises in 1 "
               "(smallest at T = 2 for draft = `e/m.gguf?x=9`).\n");
-    free(said);
-    spec_result_free(&result);
-    spec_experiment_free(&e);
 }
 
 /* ---- a second route -------------------------------------------------------------------------- */
@@ -237,7 +222,7 @@ TEST(counts_agree_with_a_plain_count)
                                         "is flat",
                                         "has no single direction"};
     spec_rng_state rng = spec_rng_stream_state(spec_test_seed(), 1);
-    spec_experiment e =
+    OWNED(spec_experiment) e =
         parse("measure = \"acceptance\"; grid = { alpha = \"0.1:0.65:0.05\"; K = \"1:5\"; };");
     int seen[6] = {0};
     for (int trial = 0; trial < 200; trial++) {
@@ -260,7 +245,7 @@ TEST(counts_agree_with_a_plain_count)
         for (int o = 0; o < OTHERS; o++)
             for (int w = 0; w < 6; w++) count[w] += strcmp(words[w], words_of(y[o], se[o])) == 0;
         for (int w = 0; w < 6; w++) n_words += count[w] > 0;
-        spec_result result = result_of(column, 4, cell[0], AXIS * OTHERS);
+        OWNED(spec_result) result = result_of(column, 4, cell[0], AXIS * OTHERS);
         char *text = summary_of(&e, &result), *line = strstr(text, "- Along `K`, `emitted` ");
         assert_non_null(line);
         line[strcspn(line, "\n")] = '\0';
@@ -274,10 +259,8 @@ TEST(counts_agree_with_a_plain_count)
             seen[w] += count[w];
         }
         free(text);
-        spec_result_free(&result);
     }
     for (int w = 0; w < 6; w++) assert_true(seen[w] > 10);
-    spec_experiment_free(&e);
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */
@@ -301,11 +284,11 @@ TEST(evidence_says_how_the_rows_stand)
          "**2 of 3 checked rows FAIL**; the largest difference from theory is 2.35 standard "
          "errors"},
     };
-    spec_experiment e =
+    OWNED(spec_experiment) e =
         parse("measure = \"acceptance\"; grid = { alpha = [0.5, 0.9]; K = [1, 2]; };");
-    spec_result result = result_of(column, 4, cell, 3);
+    OWNED(spec_result) result = result_of(column, 4, cell, 3);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *text = NULL;
+        FREED char *text = NULL;
         size_t n;
         FILE *out = open_memstream(&text, &n);
         result.holds = cases[i].holds;
@@ -313,10 +296,7 @@ TEST(evidence_says_how_the_rows_stand)
         assert_int_equal(spec_checked_rows_write(out, &e, &result, cases[i].row), GSL_SUCCESS);
         fclose(out);
         assert_string_equal(text, cases[i].text);
-        free(text);
     }
-    spec_result_free(&result);
-    spec_experiment_free(&e);
 }
 
 TEST(every_measure_has_main_columns_that_it_computes)

@@ -224,7 +224,7 @@ TEST(a_plan_without_a_result_has_no_speedup_and_is_not_best)
 TEST(replications_are_the_same_bytes_for_any_number_of_threads)
 {
     static spec_replications runs[3];
-    serving_setup setup;
+    OWNED(serving_setup) setup;
     serving_setup_init(&setup, "step=7ms,token=21us", "round=2ms", "fixed?K=3", 30, 0.7);
     setup.plan.closed = false;
     setup.plan.slots = 40;
@@ -244,13 +244,12 @@ TEST(replications_are_the_same_bytes_for_any_number_of_threads)
                             runs[0].requests * sizeof *runs[0].latency);
     }
     for (int t = 0; t < 3; t++) spec_replications_free(&runs[t]);
-    serving_setup_free(&setup);
 }
 
 TEST(the_first_failure_by_number_is_reported)
 {
     static spec_replications runs;
-    serving_setup setup;
+    OWNED(serving_setup) setup;
     spec_error error = {""};
     volatile int stop = 1;
     serving_setup_init(&setup, "step=7ms,token=21us", "round=2ms", "fixed?K=3", 30, 0.7);
@@ -262,5 +261,4 @@ TEST(the_first_failure_by_number_is_reported)
     assert_int_equal(spec_replications_run(&runs, &setup.plan, &how, &error), GSL_EINVAL);
     assert_true(error.text[0] != '\0');
     spec_replications_free(&runs);
-    serving_setup_free(&setup);
 }

@@ -40,7 +40,7 @@ TEST(times_count_from_arrivals_on_the_clock_of_the_engine)
     const spec_request_trace trace = trace_of_four();
     static const double ttft[] = {1.0, 0.5, 1.0, 1.0}, latency[] = {2.0, 0.5, 7.0, 3.0},
                         tpot[] = {0.5, NAN, 0.5, 0.5};
-    spec_request_times times;
+    OWNED(spec_request_times) times;
     spec_error error = {""};
     check(spec_request_times_measured(&times, &trace, &error), &error);
     assert_int_equal(times.n, 4);
@@ -52,7 +52,6 @@ TEST(times_count_from_arrivals_on_the_clock_of_the_engine)
         else
             assert_near(times.of[SPEC_TIME_PER_TOKEN][i], tpot[i], 1e-12);
     }
-    spec_request_times_free(&times);
 }
 
 TEST(halves_are_every_second_request_or_the_first_in_time)
@@ -67,22 +66,19 @@ TEST(halves_are_every_second_request_or_the_first_in_time)
                   {SPEC_SPLIT_ALTERNATE, false, 2, {0.5, 3.0}},
                   {SPEC_SPLIT_TIME, true, 2, {0.5, 2.0}},
                   {SPEC_SPLIT_TIME, false, 2, {3.0, 7.0}}};
-    spec_request_times times;
+    OWNED(spec_request_times) times;
     spec_error error = {""};
     int64_t n;
     check(spec_request_times_measured(&times, &trace, &error), &error);
     for (size_t i = 0; i < sizeof halves / sizeof *halves; i++) {
-        double *sorted = spec_request_times_sorted(&n, &times, SPEC_TIME_LATENCY, halves[i].split,
-                                                   halves[i].first);
+        FREED double *sorted = spec_request_times_sorted(&n, &times, SPEC_TIME_LATENCY,
+                                                         halves[i].split, halves[i].first);
         assert_int_equal(n, halves[i].n);
         for (int k = 0; k < 2; k++) assert_near(sorted[k], halves[i].sorted[k], 1e-12);
-        free(sorted);
     }
-    double *sorted =
+    FREED double *sorted =
         spec_request_times_sorted(&n, &times, SPEC_TIME_PER_TOKEN, SPEC_SPLIT_ALTERNATE, false);
     assert_int_equal(n, 1); /* a request of one token has no time per token */
-    free(sorted);
-    spec_request_times_free(&times);
 }
 
 TEST(traces_without_times_are_refused)
@@ -112,7 +108,7 @@ TEST(traces_without_times_are_refused)
 static void predicts_the_other_half(const char *path, int slots, int blocks)
 {
     spec_error error = {""};
-    spec_request_trace trace;
+    OWNED(spec_request_trace) trace;
     spec_request_times measured, simulated;
     spec_length_choice *plain;
     spec_step_cost *cost;
@@ -144,12 +140,11 @@ static void predicts_the_other_half(const char *path, int slots, int blocks)
         double value[2][2];
         for (int s = 0; s < 2; s++) {
             int64_t n;
-            double *sorted = spec_request_times_sorted(&n, s == 0 ? &measured : &simulated, k,
-                                                       SPEC_SPLIT_ALTERNATE, false);
+            FREED double *sorted = spec_request_times_sorted(&n, s == 0 ? &measured : &simulated, k,
+                                                             SPEC_SPLIT_ALTERNATE, false);
             assert_int_equal(n, 150);
             value[s][0] = gsl_stats_mean(sorted, 1, 150);
             value[s][1] = gsl_stats_quantile_from_sorted_data(sorted, 1, 150, 0.99);
-            free(sorted);
         }
         printf("%s: %+.2f %%, 99 %%: %+.2f %%\n", spec_time_names[k],
                100.0 * (value[1][0] / value[0][0] - 1.0),
@@ -161,7 +156,6 @@ static void predicts_the_other_half(const char *path, int slots, int blocks)
     spec_length_choice_free(plain);
     spec_request_times_free(&measured);
     spec_request_times_free(&simulated);
-    spec_request_trace_free(&trace);
 }
 
 TEST(requests_of_an_rtx_pro_6000_are_predicted)

@@ -24,7 +24,7 @@ static int tear_down(void **state)
 /* The ways as "lengths/K", with * for the plain one and ? for one without a row. */
 static void describe(char text[400], const char *K, const char *lengths)
 {
-    spec_serving_choices choices;
+    OWNED(spec_serving_choices) choices;
     uint64_t rows, asked = 0;
     text[0] = '\0';
     assert_works(spec_serving_choices_init(&choices, K, lengths, cost, &error));
@@ -37,7 +37,6 @@ static void describe(char text[400], const char *K, const char *lengths)
     }
     assert_works(spec_serving_choices_count(&rows, K, lengths, &error));
     assert_true(rows == asked);
-    spec_serving_choices_free(&choices);
 }
 
 TEST(ways_are_in_the_order_of_the_lists)

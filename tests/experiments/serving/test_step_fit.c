@@ -85,7 +85,7 @@ static void begin(engine *e, int blocks)
     measure(e);
 }
 
-static void end(engine *e)
+static void engine_free(engine *e)
 {
     spec_request_times_free(&e->measured);
     spec_length_choice_free(e->plain);
@@ -104,7 +104,7 @@ TEST(known_costs_are_recovered)
 {
     for (int split = 0; split < 2; split++)
         for (int blocks = 0; blocks <= 700 * (split == 0); blocks += 700) {
-            engine e;
+            OWNED(engine) e;
             spec_error error = {""};
             spec_affine_step cost;
             double loss;
@@ -119,7 +119,6 @@ TEST(known_costs_are_recovered)
             }
             assert_true(loss < 9e-4);
             assert_true(cost.draft_round == 0.0 && cost.draft_pass == 0.0);
-            end(&e);
         }
 }
 
@@ -128,20 +127,19 @@ static double mean_of(const spec_request_times *times, spec_time_kind kind, bool
 {
     int64_t n;
     double sum = 0.0;
-    double *sorted = spec_request_times_sorted(&n, times, kind, SPEC_SPLIT_ALTERNATE, first);
+    FREED double *sorted = spec_request_times_sorted(&n, times, kind, SPEC_SPLIT_ALTERNATE, first);
     assert_non_null(sorted);
     assert_int_equal(n, REQUESTS / 2);
     for (int64_t i = 0; i < n; i++) {
         assert_true(i == 0 || sorted[i] >= sorted[i - 1]);
         sum += sorted[i];
     }
-    free(sorted);
     return sum / (double)n;
 }
 
 TEST(the_other_half_is_predicted)
 {
-    engine e;
+    OWNED(engine) e;
     spec_error error = {""};
     spec_affine_step cost;
     spec_request_times predicted;
@@ -160,13 +158,12 @@ TEST(the_other_half_is_predicted)
         assert_near(mean_of(&predicted, k, false), mean_of(&e.measured, k, false), tolerance[k]);
     spec_request_times_free(&predicted);
     spec_step_cost_free(fitted);
-    end(&e);
 }
 
 /* With errors of 2 % in every time, and of 20 requests one twice as slow and one twice as fast. */
 TEST(noise_and_outliers_move_the_costs_little)
 {
-    engine e;
+    OWNED(engine) e;
     spec_error error = {""};
     spec_affine_step cost;
     double loss, of_truth;
@@ -184,13 +181,12 @@ TEST(noise_and_outliers_move_the_costs_little)
     assert_near(cost.step, truth.step, 0.14);
     assert_near(cost.token, truth.token, 0.27);
     assert_true(loss <= 1.015 * of_truth);
-    end(&e);
 }
 
 /* A fit cannot make up for a scheduler that the engine does not have. */
 TEST(an_engine_without_its_memory_limit_does_not_fit)
 {
-    engine e;
+    OWNED(engine) e;
     spec_error error = {""};
     spec_affine_step cost;
     double loss;
@@ -198,13 +194,12 @@ TEST(an_engine_without_its_memory_limit_does_not_fit)
     e.problem.plan.blocks = 0;
     check(spec_step_fit(&cost, &loss, &e.problem, NULL, &error), &error);
     assert_true(loss > 0.01);
-    end(&e);
 }
 
 /* The times of the other half are not read. */
 TEST(the_fit_sees_one_half_alone)
 {
-    engine e;
+    OWNED(engine) e;
     spec_error error = {""};
     begin(&e, 0);
     for (int split = 0; split < 2; split++) {
@@ -224,12 +219,11 @@ TEST(the_fit_sees_one_half_alone)
         assert_true(loss[1] > loss[0] + 1e-5);
         e.measured.of[SPEC_TIME_LATENCY][0] /= 3.0;
     }
-    end(&e);
 }
 
 TEST(a_trace_of_single_tokens_has_nothing_to_fit)
 {
-    engine e;
+    OWNED(engine) e;
     spec_affine_step cost;
     double loss;
     begin(&e, 0);
@@ -239,30 +233,27 @@ TEST(a_trace_of_single_tokens_has_nothing_to_fit)
     }
     assert_fails_with(spec_step_fit(&cost, &loss, &e.problem, NULL, &error), GSL_EINVAL,
                       "no request has time");
-    end(&e);
 }
 
 /* Errors are relative to them. */
 TEST(times_of_0_are_refused)
 {
-    engine e;
+    OWNED(engine) e;
     spec_affine_step cost;
     double loss;
     begin(&e, 0);
     for (int i = 0; i < REQUESTS; i++) e.measured.of[SPEC_TIME_FIRST_TOKEN][i] = 0.0;
     assert_fails_with(spec_step_fit(&cost, &loss, &e.problem, NULL, &error), GSL_EINVAL,
                       "no cost fits");
-    end(&e);
 }
 
 TEST(a_fit_can_be_interrupted)
 {
     const volatile int stop = 1;
-    engine e;
+    OWNED(engine) e;
     spec_affine_step cost;
     double loss;
     begin(&e, 0);
     assert_fails(spec_step_fit(&cost, &loss, &e.problem, &stop, &error), GSL_EFAILED,
                  "interrupted");
-    end(&e);
 }

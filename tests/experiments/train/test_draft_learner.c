@@ -64,7 +64,7 @@ static void open_case(case_of *c, spec_losses_kind loss, int threads)
                                          spec_test_pool(3 - threads), &error));
 }
 
-static void close_case(case_of *c)
+static void case_of_free(case_of *c)
 {
     spec_draft_learner_free(&c->learner);
     spec_training_free(&c->training);
@@ -102,7 +102,7 @@ static bool has_the_trainers_weights(const case_of *c)
 TEST(a_step_is_one_of_the_offline_trainer_bit_for_bit)
 {
     for (int kind = 0; kind < SPEC_LOSSES_KINDS; kind++) {
-        case_of c;
+        OWNED(case_of) c;
         double offline, online;
         open_case(&c, (spec_losses_kind)kind, 1 + kind % 2);
         for (long step = 0; step < STEPS; step++) {
@@ -115,14 +115,13 @@ TEST(a_step_is_one_of_the_offline_trainer_bit_for_bit)
             if (!has_the_trainers_weights(&c))
                 fail_msg("%s, step %ld: other weights", spec_losses_names[kind], step + 1);
         }
-        close_case(&c);
     }
 }
 
 /* Rows and tokens of other places are not read: changing them changes nothing. */
 TEST(places_that_are_not_marked_do_not_count)
 {
-    case_of one, other;
+    OWNED(case_of) one, other;
     double loss;
     open_case(&one, SPEC_LOSSES_JSD, 1);
     open_case(&other, SPEC_LOSSES_JSD, 1);
@@ -141,18 +140,16 @@ TEST(places_that_are_not_marked_do_not_count)
     const spec_parameters *p = &one.learner.model.parameters;
     assert_memory_equal(p->value, other.learner.model.parameters.value,
                         p->numbers * sizeof *p->value);
-    close_case(&other);
-    close_case(&one);
 }
 
 TEST(it_restarts_from_its_first_weights)
 {
-    case_of c;
+    OWNED(case_of) c;
     double loss[2], unused;
     open_case(&c, SPEC_LOSSES_FKL, 1);
     const spec_parameters *p = &c.learner.model.parameters;
     const size_t bytes = p->numbers * sizeof *p->value;
-    float *after = malloc(bytes);
+    FREED float *after = malloc(bytes);
     assert_works(spec_draft_learner_step(&c.learner, &unused, &error));
     assert_int_equal(c.learner.step, 0); /* an empty batch is no step */
     assert_works(spec_training_step(&c.training, &unused, &error));
@@ -166,15 +163,13 @@ TEST(it_restarts_from_its_first_weights)
         assert_memory_equal(c.learner.start, p->value, bytes);
     }
     assert_same(loss[1], loss[0]);
-    free(after);
-    close_case(&c);
 }
 
 /* softmax(z / T) = row, for the logits z that the row becomes. */
 TEST(a_row_becomes_the_logits_that_serve_it)
 {
     static const double row[VOCAB] = {0.27, 0.03, 0.5, 0.2}, temperatures[] = {0.0, 0.6, 1.0, 1.7};
-    case_of c;
+    OWNED(case_of) c;
     open_case(&c, SPEC_LOSSES_TV, 1);
     for (int i = 0; i < 4; i++) {
         const double T = temperatures[i] > 0.0 ? temperatures[i] : 1.0;
@@ -184,12 +179,11 @@ TEST(a_row_becomes_the_logits_that_serve_it)
         for (int k = 0; k < VOCAB; k++) sum += exp((double)z[k] / T);
         for (int k = 0; k < VOCAB; k++) assert_within(exp((double)z[k] / T) / sum, row[k], 1e-6);
     }
-    close_case(&c);
 }
 
 TEST(what_is_not_finite_or_too_large_is_refused)
 {
-    case_of c;
+    OWNED(case_of) c;
     spec_draft_learner learner;
     double loss;
     open_case(&c, SPEC_LOSSES_FKL, 1);
@@ -207,5 +201,4 @@ TEST(what_is_not_finite_or_too_large_is_refused)
     plan = (spec_draft_learner_plan){.texts = 1, .places = 33};
     assert_status(spec_draft_learner_init(&learner, &plan, checkpoint_of(c.draft), NULL, &error),
                   GSL_EDOM);
-    close_case(&c);
 }

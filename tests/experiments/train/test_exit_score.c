@@ -63,7 +63,7 @@ static void open_case(case_of *c, double rate, double bar)
     assert_works(spec_exit_score_init(&c->score, &c->training, &error));
 }
 
-static void close_case(case_of *c)
+static void case_of_free(case_of *c)
 {
     spec_exit_score_free(&c->score);
     spec_training_free(&c->training);
@@ -127,7 +127,7 @@ static void alpha_by_sessions(double ret[2], const case_of *c, int exit, int tem
 
 TEST(acceptance_is_the_overlap_of_the_draft_s_rows)
 {
-    case_of c;
+    OWNED(case_of) c;
     open_case(&c, 0.001, 0.1);
     judge(&c);
     assert_true(c.score.bits == c.score.target_bits && c.score.bits > 0.5);
@@ -143,14 +143,13 @@ TEST(acceptance_is_the_overlap_of_the_draft_s_rows)
                              is, other[d - 1]);
             }
         }
-    close_case(&c);
 }
 
 /* Of the given costs no other exit and draft length has a larger speed-up. */
 TEST(the_best_exit_is_the_best_of_all)
 {
     static const double pass[] = {0.0, 1.0, 1.07, 1.13, 1.21};
-    case_of c;
+    OWNED(case_of) c;
     open_case(&c, 0.001, 0.1);
     judge(&c);
     const spec_shape *shape = &c.score.shape;
@@ -172,12 +171,11 @@ TEST(the_best_exit_is_the_best_of_all)
             assert_true(best.tokens ==
                         spec_exact_walk_tokens_per_round(&c.score.walk[i][best.exit - 1], best.K));
         }
-    close_case(&c);
 }
 
 TEST(exits_come_nearer_to_the_model)
 {
-    case_of c;
+    OWNED(case_of) c;
     double before[LAYERS];
     open_case(&c, 0.003, 0.1);
     judge(&c);
@@ -189,7 +187,6 @@ TEST(exits_come_nearer_to_the_model)
         if (!(gain > 0.02)) fail_msg("exit %d: alpha rose by %g", l, gain);
     }
     assert_true(c.score.overlap < 1.0 && c.score.overlap > 0.5);
-    close_case(&c);
 }
 
 /* A high rate: the loss rises, falls below the middle bar once more, and rises again. The weights
@@ -198,7 +195,7 @@ TEST(the_bar_is_kept)
 {
     static const double bars[] = {0.0, 0.08, INFINITY};
     for (size_t i = 0; i < sizeof bars / sizeof bars[0]; i++) {
-        case_of c;
+        OWNED(case_of) c;
         long last = 0;
         double highest = 0.0;
         open_case(&c, 0.02, bars[i]);
@@ -218,6 +215,5 @@ TEST(the_bar_is_kept)
         spec_training_restore(&c.training);
         judge(&c);
         assert_true(c.score.bits - c.score.target_bits <= bars[i]);
-        close_case(&c);
     }
 }

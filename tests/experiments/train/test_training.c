@@ -82,7 +82,7 @@ static void open_case(case_of *c, int kind, spec_losses_kind loss, int threads)
     assert_works(spec_training_init(&c->training, &plan, &data, spec_test_pool(threads), &error));
 }
 
-static void close_case(case_of *c)
+static void case_of_free(case_of *c)
 {
     spec_training_free(&c->training);
     spec_training_texts_free(&c->learn);
@@ -105,13 +105,12 @@ static double run_steps(case_of *c, long until)
 /* The rise of a draft token's acceptance at temperature 1, over STEPS steps. */
 static double gain_of(int kind, spec_losses_kind loss, int depth)
 {
-    case_of c;
+    OWNED(case_of) c;
     spec_training_score before, after;
     open_case(&c, kind, loss, 1);
     assert_works(spec_training_score_judge(&before, &c.training, &error));
     run_steps(&c, STEPS);
     assert_works(spec_training_score_judge(&after, &c.training, &error));
-    close_case(&c);
     return spec_exact_walk_alpha(&after.walk[1], depth) -
            spec_exact_walk_alpha(&before.walk[1], depth);
 }
@@ -147,10 +146,10 @@ TEST(the_bits_do_not_depend_on_threads_or_instructions)
             run_steps(&other, 5);
             assert_memory_equal(one.training.parameters->value, other.training.parameters->value,
                                 bytes);
-            close_case(&other);
+            case_of_free(&other);
         }
         assert_works(spec_cpu_limit(NULL, &error));
-        close_case(&one);
+        case_of_free(&one);
     }
 }
 
@@ -172,7 +171,7 @@ TEST(it_continues_from_its_state)
             parts.training.used = 12.5;
             run_steps(&parts, at);
             assert_works(spec_training_state_write(&parts.training, settings, "state", &error));
-            close_case(&parts);
+            case_of_free(&parts);
             open_case(&parts, kinds[i], SPEC_LOSSES_JSD, 2);
             assert_works(spec_training_state_read(&parts.training, settings, "state", &error));
             assert_true(parts.training.step == at && parts.training.used == 12.5);
@@ -183,23 +182,23 @@ TEST(it_continues_from_its_state)
             if (kinds[i] == EXITS)
                 assert_memory_equal(whole.training.kept, parts.training.kept,
                                     whole.training.parameters->numbers * sizeof(float));
-            close_case(&parts);
+            case_of_free(&parts);
         }
         assert_int_not_equal(access("state.bak", F_OK), 0); /* the former state is not kept */
-        close_case(&whole);
+        case_of_free(&whole);
     }
 }
 
 TEST(other_settings_and_damage_are_refused)
 {
     static const char settings[] = "loss=jsd\nseed=5\n";
-    case_of c;
+    OWNED(case_of) c;
     spec_error error;
     struct stat file;
     open_case(&c, DRAFT, SPEC_LOSSES_JSD, 1);
     run_steps(&c, 2);
     const size_t bytes = c.training.parameters->numbers * sizeof(float);
-    float *value = malloc(bytes);
+    FREED float *value = malloc(bytes);
     assert_non_null(value);
     memcpy(value, c.training.parameters->value, bytes);
     assert_works(spec_training_state_write(&c.training, settings, "state", &error));
@@ -232,13 +231,11 @@ TEST(other_settings_and_damage_are_refused)
                              GSL_SUCCESS);
     }
     assert_memory_equal(value, c.training.parameters->value, bytes);
-    free(value);
-    close_case(&c);
 }
 
 TEST(a_loss_that_is_not_finite_ends_it)
 {
-    case_of c;
+    OWNED(case_of) c;
     double loss;
     open_case(&c, DRAFT, SPEC_LOSSES_CE, 1);
     run_steps(&c, 2);
@@ -249,7 +246,6 @@ TEST(a_loss_that_is_not_finite_ends_it)
                  "step 3: the loss is not finite; try a lower --rate");
     assert_true(p->value[p->numbers - 20] == before);
     assert_int_equal(c.training.step, 2);
-    close_case(&c);
 }
 
 SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

@@ -122,7 +122,7 @@ TEST(a_short_text_is_refused)
 
 TEST(sampled_texts_follow_the_model)
 {
-    spec_model *model;
+    OWNED_MODEL *model;
     spec_session session;
     spec_error error;
     spec_training_texts one, three, greedy;
@@ -159,7 +159,6 @@ TEST(sampled_texts_follow_the_model)
     spec_training_texts_free(&one);
     spec_training_texts_free(&three);
     spec_training_texts_free(&greedy);
-    spec_model_close(model);
 }
 
 SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

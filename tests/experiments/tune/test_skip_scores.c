@@ -64,9 +64,9 @@ static spec_skip_score get(spec_skip_scores *s, const unsigned char *set)
 
 TEST(a_score_is_the_mean_overlap_of_rows_read_one_by_one)
 {
-    spec_model *target = open_model(TARGET, NULL);
-    int *token = texts_of(target, TEXTS, LENGTH);
-    spec_skip_scores s;
+    OWNED_MODEL *target = open_model(TARGET, NULL);
+    FREED int *token = texts_of(target, TEXTS, LENGTH);
+    OWNED(spec_skip_scores) s;
     spec_error error;
     init_scores(&s, target, token, TEXTS, LENGTH, FIRST);
     assert_int_equal(s.sublayers, SUBLAYERS);
@@ -76,7 +76,7 @@ TEST(a_score_is_the_mean_overlap_of_rows_read_one_by_one)
         char spec[SPEC_SKIP_SPEC_SIZE];
         spec_skip_scores_spec(spec, sizeof spec, &s, sets[k]);
         assert_string_equal(spec, specs[k]);
-        spec_model *draft = open_model(specs[k], target);
+        OWNED_MODEL *draft = open_model(specs[k], target);
         spec_session one, other;
         double sum = 0.0, room[2][V], best = 0.0;
         assert_works(spec_session_init(&one, target, &error));
@@ -95,14 +95,10 @@ TEST(a_score_is_the_mean_overlap_of_rows_read_one_by_one)
         assert_within(score.speedup, best, 1e-14);
         spec_session_free(&one);
         spec_session_free(&other);
-        spec_model_close(draft);
     }
     const int measured = s.n;
     (void)get(&s, sets[0]);
     assert_int_equal(s.n, measured); /* each set is measured once */
-    spec_skip_scores_free(&s);
-    free(token);
-    spec_model_close(target);
 }
 
 /* The decoder emits the tokens per round that the walk predicts, with a shared KV cache. The
@@ -120,8 +116,7 @@ TEST(a_walk_is_what_decoding_emits)
     assert_works(spec_skip_scores_walk(&walk, &s, set, &error));
     const double walked = spec_exact_walk_tokens_per_round(&walk, K);
 
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(spec_rng_pcg64dxsm, spec_test_seed());
     spec_chance chance = spec_chance_sampled(rng);
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
     spec_decoder decoder;
@@ -145,7 +140,6 @@ TEST(a_walk_is_what_decoding_emits)
     print_message("tokens per round: walked %.3f, decoded %.3f +- %.3f\n", walked, mean, se);
     assert_true(fabs(walked - mean) < 5.0 * se);
     spec_decoder_free(&decoder);
-    gsl_rng_free(rng);
     spec_skip_scores_free(&s);
     free(token);
     spec_model_close(draft);
@@ -155,19 +149,17 @@ TEST(a_walk_is_what_decoding_emits)
 /* At temperature 0 rows agree or not; the draft has the target's temperature. */
 TEST(a_greedy_target_has_a_greedy_draft)
 {
-    spec_model *target = open_model(TARGET "&temperature=0", NULL);
+    OWNED_MODEL *target = open_model(TARGET "&temperature=0", NULL);
     int token[LENGTH];
     char spec[SPEC_SKIP_SPEC_SIZE];
     static const unsigned char set[SUBLAYERS] = {0, 0, 1, 0, 0, 0};
     for (int t = 0; t < LENGTH; t++) token[t] = t * t % V;
-    spec_skip_scores s;
+    OWNED(spec_skip_scores) s;
     init_scores(&s, target, token, 1, LENGTH, 0);
     spec_skip_scores_spec(spec, sizeof spec, &s, set);
     assert_string_equal(spec, "layers?of=target&skip=1a&temperature=0");
     const double hits = get(&s, set).alpha * LENGTH;
     assert_true(hits == floor(hits) && hits > 0.0 && hits < LENGTH);
-    spec_skip_scores_free(&s);
-    spec_model_close(target);
 }
 
 TEST(what_has_no_layers_is_refused)
@@ -178,13 +170,12 @@ TEST(what_has_no_layers_is_refused)
                                             NULL, &error),
                       GSL_EINVAL, "is not a transformer");
     spec_model_close(zipf);
-    spec_model *large =
+    OWNED_MODEL *large =
         open_model("random?dim=32&layers=1&heads=2&ffn=32&vocab=32000&context=64", NULL);
     assert_fails_with(spec_skip_scores_init(&s, large,
                                             &(spec_skip_texts){(const int[]){1}, 100000, 60, 0},
                                             NULL, &error),
                       GSL_ENOMEM, "fewer or shorter texts");
-    spec_model_close(large);
 }
 
 /* A prototype in Python, along other texts of the target: .823 without the attention of layer 0,
@@ -196,9 +187,9 @@ TEST(one_attention_of_a_story_teller_can_be_missed)
     int at = -1;
     spec_test_data(path, sizeof path, "babyllama/target.bin");
     snprintf(spec, sizeof spec, "llama2c:%s", path);
-    spec_model *target = open_model(spec, NULL);
-    int *token = texts_of(target, 8, 200);
-    spec_skip_scores s;
+    OWNED_MODEL *target = open_model(spec, NULL);
+    FREED int *token = texts_of(target, 8, 200);
+    OWNED(spec_skip_scores) s;
     init_scores(&s, target, token, 8, 200, 0);
     assert_int_equal(s.sublayers, 10);
     for (int i = 0; i < s.sublayers; i++) {
@@ -212,7 +203,4 @@ TEST(one_attention_of_a_story_teller_can_be_missed)
     assert_within(alpha[at], 0.823, 0.03);
     gsl_sort(alpha, 1, 10);
     assert_within(gsl_stats_median_from_sorted_data(alpha, 1, 10), 0.560, 0.03);
-    spec_skip_scores_free(&s);
-    free(token);
-    spec_model_close(target);
 }

@@ -68,10 +68,9 @@ TEST(an_exhaustive_search_tries_every_set_once)
 {
     for (int d = 2; d <= 10; d += 4) {
         problem p = {.sublayers = d, .key = 3};
-        spec_skip_trials all = run(&p, SPEC_SKIP_EXHAUSTIVE, 0, 1);
+        OWNED(spec_skip_trials) all = run(&p, SPEC_SKIP_EXHAUSTIVE, 0, 1);
         assert_int_equal(all.n, (1 << d) - 2);
         assert_distinct(&all, d);
-        spec_skip_trials_free(&all);
     }
 }
 
@@ -79,10 +78,9 @@ TEST(other_searches_end_when_all_sets_were_tried)
 {
     for (int method = SPEC_SKIP_BAYES; method <= SPEC_SKIP_RANDOM; method++) {
         problem p = {.sublayers = 4, .key = 5};
-        spec_skip_trials all = run(&p, (spec_skip_method)method, 100, 1);
+        OWNED(spec_skip_trials) all = run(&p, (spec_skip_method)method, 100, 1);
         assert_int_equal(all.n, 14);
         assert_distinct(&all, 4);
-        spec_skip_trials_free(&all);
     }
 }
 

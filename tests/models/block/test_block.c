@@ -68,8 +68,8 @@ TEST(the_best_row_beats_the_mean_and_random_rows)
 {
     uint64_t noise = spec_test_seed();
     for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
-        opened target = open_model(targets[t], NULL);
-        opened best = open_model("block?of=target", target.model);
+        OWNED(opened) target = open_model(targets[t], NULL);
+        OWNED(opened) best = open_model("block?of=target", target.model);
         const int V = target.model->vocab, path[K] = {0};
         int text[8 + K] = {2, 0, 1, 2};
         double row[K][V_MAX];
@@ -95,8 +95,6 @@ TEST(the_best_row_beats_the_mean_and_random_rows)
             }
             memcpy(row[offset], kept, sizeof kept);
         }
-        close_model(&best);
-        close_model(&target);
     }
 }
 
@@ -116,16 +114,16 @@ TEST(greedy_rows_are_the_greedy_text)
             if (spec_model_ends_text(target.model, most)) break;
             text[2 + offset] = most;
         }
-        close_model(&greedy);
-        close_model(&target);
+        opened_free(&greedy);
+        opened_free(&target);
     }
 }
 
 /* On texts of the target, the mean row of an offset is its marginal law. */
 TEST(mean_rows_are_the_marginals_of_the_target)
 {
-    opened target = open_model("dirichlet?V=3&order=2&concentration=0.5&seed=5", NULL);
-    opened draft = open_model("block?of=target&row=mean", target.model);
+    OWNED(opened) target = open_model("dirichlet?V=3&order=2&concentration=0.5&seed=5", NULL);
+    OWNED(opened) draft = open_model("block?of=target&row=mean", target.model);
     const int path[K] = {0};
     double row[K][V_MAX], marginal[K][V_MAX] = {{0}};
     int text[K];
@@ -140,8 +138,6 @@ TEST(mean_rows_are_the_marginals_of_the_target)
     read_rows(&draft, row, NULL, 0, path, 0);
     for (int i = 0; i < K; i++)
         for (int x = 0; x < 3; x++) assert_within(row[i][x], marginal[i][x], 1e-14);
-    close_model(&draft);
-    close_model(&target);
 }
 
 TEST(rows_do_not_depend_on_drafted_tokens_or_on_the_order_of_requests)
@@ -150,9 +146,9 @@ TEST(rows_do_not_depend_on_drafted_tokens_or_on_the_order_of_requests)
                                         "block?of=target&row=mean&alpha=0.7&paths=3"};
     for (size_t t = 0; t < sizeof targets / sizeof *targets; t++)
         for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
-            opened target = open_model(targets[t], NULL);
-            opened draft = open_model(specs[s], target.model);
-            opened again = open_model(specs[s], target.model);
+            OWNED(opened) target = open_model(targets[t], NULL);
+            OWNED(opened) draft = open_model(specs[s], target.model);
+            OWNED(opened) again = open_model(specs[s], target.model);
             const int context[] = {0, 2, 1, 1}, one[K] = {0, 0, 0}, other[K] = {2, 1, 2};
             double row[K][V_MAX], second[K][V_MAX], third[K][V_MAX];
             const size_t size = (size_t)target.model->vocab * sizeof(double);
@@ -167,9 +163,6 @@ TEST(rows_do_not_depend_on_drafted_tokens_or_on_the_order_of_requests)
                 read_rows(&again, second, context, 4, other, 0);
                 for (int i = 0; i < K; i++) assert_memory_equal(row[i], second[i], size);
             }
-            close_model(&again);
-            close_model(&draft);
-            close_model(&target);
         }
 }
 
@@ -178,9 +171,9 @@ TEST(markov_rows_of_a_first_order_target_are_its_rows)
 {
     static const char *const specs[] = {"markov-block?of=target", "markov-block?of=target&rank=4",
                                         "markov-block?of=target&top=4"};
-    opened target = open_model("dirichlet?V=4&order=1&concentration=0.8&seed=4", NULL);
+    OWNED(opened) target = open_model("dirichlet?V=4&order=1&concentration=0.8&seed=4", NULL);
     for (size_t s = 0; s < 3; s++) {
-        opened draft = open_model(specs[s], target.model);
+        OWNED(opened) draft = open_model(specs[s], target.model);
         int text[1 + K] = {2};
         double row[K][V_MAX];
         for (int code = 0; code < 64; code++) {
@@ -191,14 +184,12 @@ TEST(markov_rows_of_a_first_order_target_are_its_rows)
                 for (int x = 0; x < 4; x++) assert_within(row[i][x], exact[x], 1e-13);
             }
         }
-        close_model(&draft);
     }
-    close_model(&target);
 }
 
 TEST(rank_0_is_the_independent_block_and_top_keeps_candidates)
 {
-    opened target = open_model("dirichlet?V=4&order=3&concentration=0.5&seed=6", NULL);
+    OWNED(opened) target = open_model("dirichlet?V=4&order=3&concentration=0.5&seed=6", NULL);
     opened block = open_model("block?of=target", target.model);
     opened flat = open_model("markov-block?of=target&rank=0", target.model);
     opened whole = open_model("markov-block?of=target", target.model);
@@ -218,8 +209,7 @@ TEST(rank_0_is_the_independent_block_and_top_keeps_candidates)
             }
         for (int i = 0; i < K; i++) assert_true(support[i] <= 2);
     }
-    for (int m = 0; m < 5; m++) close_model(each[m]);
-    close_model(&target);
+    for (int m = 0; m < 5; m++) opened_free(each[m]);
 }
 
 /* Rows that are a base with a bias of rank 1: normalising adds a constant per row, so rank 2 has
@@ -246,12 +236,12 @@ TEST(a_bias_of_rank_2_is_recovered)
 /* More rank, more accepted tokens: of the first offset that has a previous token. */
 TEST(a_higher_rank_shares_more_with_the_rows)
 {
-    opened target = open_model("dirichlet?V=4&order=1&concentration=0.4&seed=4", NULL);
+    OWNED(opened) target = open_model("dirichlet?V=4&order=1&concentration=0.4&seed=4", NULL);
     double shared[5] = {0};
     for (int rank = 0; rank <= 4; rank++) {
         char spec[64];
         snprintf(spec, sizeof spec, "markov-block?of=target&rank=%d", rank);
-        opened draft = open_model(spec, target.model);
+        OWNED(opened) draft = open_model(spec, target.model);
         for (int first = 0; first < 16; first++) {
             const int text[] = {first / 4, first % 4}, path[K] = {first % 4};
             double row[K][V_MAX];
@@ -259,27 +249,25 @@ TEST(a_higher_rank_shares_more_with_the_rows)
             shared[rank] += row_after(&target, text, 1)[first % 4] *
                             spec_row_overlap(row[1], row_after(&target, text, 2), 4) / 4.0;
         }
-        close_model(&draft);
     }
     print_message("overlap by rank: %.3f %.3f %.3f %.3f %.3f\n", shared[0], shared[1], shared[2],
                   shared[3], shared[4]);
     assert_true(shared[1] > shared[0] + 0.01 && shared[2] > shared[1] && shared[3] > shared[2]);
     assert_within(shared[4], 1.0, 1e-13);
-    close_model(&target);
 }
 
 /* Mean distance of the last row from the exact one; the error falls with the number of paths. */
 TEST(sampled_paths_approach_the_exact_row)
 {
     static const int paths[] = {2, 6, 18, 27};
-    opened target = open_model("dirichlet?V=3&order=8&concentration=0.7&seed=6", NULL);
-    opened exact = open_model("block?of=target&row=mean&reach=5&paths=81", target.model);
+    OWNED(opened) target = open_model("dirichlet?V=3&order=8&concentration=0.7&seed=6", NULL);
+    OWNED(opened) exact = open_model("block?of=target&row=mean&reach=5&paths=81", target.model);
     const int path[K] = {0};
     double far[4] = {0};
     for (int p = 0; p < 4; p++) {
         char spec[64];
         snprintf(spec, sizeof spec, "block?of=target&row=mean&paths=%d", paths[p]);
-        opened draft = open_model(spec, target.model);
+        OWNED(opened) draft = open_model(spec, target.model);
         for (int c = 0; c < 60; c++) {
             const int context[] = {c % 3, c / 3 % 3, c / 9 % 3, c / 27};
             double row[K][V_MAX], sampled[K][V_MAX];
@@ -287,13 +275,10 @@ TEST(sampled_paths_approach_the_exact_row)
             read_rows(&draft, sampled, context, 4, path, 0);
             for (int x = 0; x < 3; x++) far[p] += fabs(row[K - 1][x] - sampled[K - 1][x]) / 120.0;
         }
-        close_model(&draft);
     }
     print_message("mean tv of the sampled rows: %.3f %.3f %.3f %.1e\n", far[0], far[1], far[2],
                   far[3]);
     assert_true(far[1] < 0.6 * far[0] && far[2] < 0.6 * far[1] && far[3] == 0.0);
-    close_model(&exact);
-    close_model(&target);
 }
 
 /* The mean of sampled mean rows over many seeds. Weights of mass in place of the threshold, or
@@ -301,36 +286,33 @@ TEST(sampled_paths_approach_the_exact_row)
 TEST(sampled_paths_have_no_bias)
 {
     enum { SEEDS = 4000 };
-    opened target = open_model("dirichlet?V=3&order=8&concentration=0.7&seed=6", NULL);
-    opened exact = open_model("block?of=target&row=mean", target.model);
+    OWNED(opened) target = open_model("dirichlet?V=3&order=8&concentration=0.7&seed=6", NULL);
+    OWNED(opened) exact = open_model("block?of=target&row=mean", target.model);
     const int path[K] = {0}, context[] = {2, 2, 0};
     double row[K][V_MAX], sampled[K][V_MAX], sum[V_MAX] = {0}, squares[V_MAX] = {0};
     read_rows(&exact, row, context, 3, path, 0);
     for (int seed = 0; seed < SEEDS; seed++) {
         char spec[64];
         snprintf(spec, sizeof spec, "block?of=target&row=mean&paths=4&seed=%d", seed);
-        opened draft = open_model(spec, target.model);
+        OWNED(opened) draft = open_model(spec, target.model);
         read_rows(&draft, sampled, context, 3, path, 0);
         for (int x = 0; x < 3; x++) {
             const double off = sampled[K - 1][x] - row[K - 1][x];
             sum[x] += off;
             squares[x] += off * off;
         }
-        close_model(&draft);
     }
     for (int x = 0; x < 3; x++) {
         print_message("token %d: off by %.5f, standard error %.5f\n", x, sum[x] / SEEDS,
                       sqrt(squares[x]) / SEEDS);
         assert_true(squares[x] > 0.0 && fabs(sum[x]) < 5.0 * sqrt(squares[x]));
     }
-    close_model(&exact);
-    close_model(&target);
 }
 
 TEST(bad_settings_are_refused)
 {
-    opened target = open_model("zipf?V=70000", NULL);
-    opened text =
+    OWNED(opened) target = open_model("zipf?V=70000", NULL);
+    OWNED(opened) text =
         open_model("random?dim=8&layers=1&heads=2&ffn=12&vocab=3&context=20&type=f32", NULL);
     assert_refused("block?of=target&alpha=0", target.model, "alpha=0");
     assert_refused("block?of=target&row=worst", target.model, "row=worst");
@@ -340,9 +322,9 @@ TEST(bad_settings_are_refused)
     assert_refused("block?of=target&paths=100", text.model, "use paths=68 or less");
     opened few = open_model("zipf?V=8", NULL); /* and so few tokens before an offset */
     opened many = open_model("markov-block?of=target&paths=4096&rank=2", few.model);
-    close_model(&many);
-    close_model(&few);
-    opened draft = open_model("block?of=target&reach=2", text.model);
+    opened_free(&many);
+    opened_free(&few);
+    OWNED(opened) draft = open_model("block?of=target&reach=2", text.model);
     const double *row[4];
     double store[12];
     assert_fails_with(spec_session_score(&draft.session,
@@ -352,7 +334,4 @@ TEST(bad_settings_are_refused)
                                                                .scratch = store},
                                          &error),
                       GSL_EINVAL, "has rows of 2 draft tokens, and not of number 3");
-    close_model(&draft);
-    close_model(&text);
-    close_model(&target);
 }

@@ -26,11 +26,10 @@ static inline const spec_tensor *dflash_part(const block_reference *r, spec_dfla
 
 static inline double dflash_weight(const spec_tensor *tensor, int row, int col)
 {
-    float *all = malloc((size_t)tensor->cols * sizeof *all);
+    FREED float *all = malloc((size_t)tensor->cols * sizeof *all);
     assert_non_null(all);
     spec_tensor_decode_row(all, tensor, row);
     const double weight = (double)all[col];
-    free(all);
     return weight;
 }
 
@@ -101,7 +100,7 @@ static inline void dflash_convolve(const block_reference *r, double *x, spec_dfl
 {
     const spec_dflash_shape *shape = &r->dflash->shape;
     const int dim = shape->shape.dim, groups = dim / shape->group, K = shape->kernel;
-    double *y = reference_vector(shape->block * dim);
+    FREED double *y = reference_vector(shape->block * dim);
     for (int i = 0; i < shape->block; i++)
         for (int t = 0; t < K; t++)
             for (int c = 0; c < dim; c++)
@@ -111,7 +110,6 @@ static inline void dflash_convolve(const block_reference *r, double *x, spec_dfl
                          coefficient[(i * 2 * K + side * K + t) * groups + c / shape->group]) *
                         x[(i - t) * dim + c];
     memcpy(x, y, (size_t)(shape->block * dim) * sizeof *x);
-    free(y);
 }
 
 /* The coefficients of a branch's convolutions (block, 2 kernel groups), which are applied to its

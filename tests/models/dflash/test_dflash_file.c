@@ -66,7 +66,7 @@ TEST(a_file_is_read_as_it_says)
 {
     for (int kind = SPEC_DFLASH_PLAIN; kind <= SPEC_DFLASH_LATTICE; kind++) {
         drawn_dflash_config config = drawn((spec_dflash_kind)kind);
-        spec_dflash read;
+        OWNED(spec_dflash) read;
         config.shape.shape.logit_cap = 30.0f;
         config.shape.window = 5;
         config.shape.draft_vocab = 5;
@@ -96,7 +96,6 @@ TEST(a_file_is_read_as_it_says)
                                  (config.lacks >> part & 1) == 0;
                 assert_int_equal(read.tensor[part][i].data != NULL, has);
             }
-        spec_dflash_free(&read);
     }
 }
 
@@ -146,12 +145,11 @@ TEST(a_lacking_value_is_named)
         refuse(&target, lacking[i].key);
     }
     drawn_dflash_config config = drawn(SPEC_DFLASH_PLAIN);
-    spec_dflash read;
+    OWNED(spec_dflash) read;
     config.opt_lacks_key = "dflash.block_size"; /* llama.cpp's default */
     drawn_dflash_write(path, &config);
     assert_works(spec_dflash_file_load(&read, path, &target, &error));
     assert_int_equal(read.shape.block, 16);
-    spec_dflash_free(&read);
 }
 
 #define REJECT(kind, change, expected)                                                             \
@@ -218,7 +216,7 @@ TEST(wrong_tensors_are_refused)
 /* A file of these values alone. */
 static void write_values(const char *architecture, const char *key, uint32_t value)
 {
-    spec_gguf_writer writer;
+    OWNED(spec_gguf_writer) writer;
     assert_int_equal(unlink(path), 0);
     assert_works(spec_gguf_writer_init(&writer, &error));
     spec_gguf_writer_text(&writer, "general.architecture", architecture);
@@ -228,7 +226,6 @@ static void write_values(const char *architecture, const char *key, uint32_t val
     spec_gguf_writer_data(&writer, &(float){1.0f}, sizeof(float));
     assert_works(spec_gguf_writer_tensor_end(&writer, &error));
     assert_works(spec_gguf_writer_close(&writer, &error));
-    spec_gguf_writer_free(&writer);
 }
 
 TEST(what_cannot_be_read_is_refused_by_name)

@@ -35,7 +35,7 @@ static pair open_pair(const dflash_case *c, const char *keys, int threads)
     return p;
 }
 
-static void close_pair(pair *p)
+static void pair_free(pair *p)
 {
     spec_model_close(p->draft);
     spec_model_close(p->target);
@@ -72,8 +72,8 @@ TEST(rows_are_those_of_the_definition)
 {
     static const int lengths[] = {1, 2, 3, 9, 67, 90, 1};
     for (int c = 0; c < DFLASH_CASES; c++) {
-        pair p = open_pair(&dflash_cases[c], "", 0);
-        spec_session session;
+        OWNED(pair) p = open_pair(&dflash_cases[c], "", 0);
+        OWNED(spec_session) session;
         assert_works(spec_session_init(&session, p.draft, &error));
         for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
             const double off = difference(&p, &session, lengths[i], 0);
@@ -81,8 +81,6 @@ TEST(rows_are_those_of_the_definition)
                 fail_msg("%s: rows after %d tokens are off by %g", dflash_cases[c].name, lengths[i],
                          off);
         }
-        spec_session_free(&session);
-        close_pair(&p);
     }
 }
 
@@ -90,7 +88,7 @@ TEST(rows_are_those_of_the_definition)
 TEST(mistakes_by_one_are_noticed)
 {
     for (int c = 0; c < DFLASH_CASES; c++) {
-        pair p = open_pair(&dflash_cases[c], "", 0);
+        OWNED(pair) p = open_pair(&dflash_cases[c], "", 0);
         const spec_dflash good = p.dflash;
         spec_dflash_shape *shape = &p.dflash.shape;
         spec_session session;
@@ -113,7 +111,6 @@ TEST(mistakes_by_one_are_noticed)
         if (shape->kind == SPEC_DFLASH_LATTICE) NOTICE(shape->candidates--, 0, "a candidate less");
 #undef NOTICE
         spec_session_free(&session);
-        close_pair(&p);
     }
 }
 
@@ -146,7 +143,7 @@ TEST(a_draft_is_declined_by_the_confidence_before_a_token)
                 asked++;
             }
         spec_session_free(&session);
-        close_pair(&p);
+        pair_free(&p);
     }
     assert_true(declined > asked / 10 && declined < asked * 9 / 10); /* both were seen */
 }
@@ -166,11 +163,10 @@ static void check_fresh(const pair *p, const int *text, int n, const int *token,
     for (int i = -1; i < n_nodes; i++) {
         int path[NODES], n_path = i < 0 ? 0 : depth[i];
         for (int at = i, k = n_path; at >= 0; at = parent[at]) path[--k] = token[at];
-        spec_session fresh;
+        OWNED(spec_session) fresh;
         assert_works(spec_session_init(&fresh, p->draft, &error));
         score_rows(&fresh, text, n, path, NULL, n_path, n_path, expected);
         assert_memory_equal(rows + (i + 1) * V, expected + n_path * V, V * sizeof *rows);
-        spec_session_free(&fresh);
     }
 }
 
@@ -216,10 +212,9 @@ static void check_bits(const pair *p, bool share)
 TEST(rows_after_trees_and_roll_backs_are_those_of_a_fresh_session)
 {
     for (int c = 0; c < DFLASH_CASES; c++) {
-        pair p = open_pair(&dflash_cases[c], "", 0);
+        OWNED(pair) p = open_pair(&dflash_cases[c], "", 0);
         check_bits(&p, false);
         check_bits(&p, true);
-        close_pair(&p);
     }
 }
 
@@ -232,16 +227,14 @@ TEST(rows_do_not_depend_on_threads_or_instructions)
         for (spec_isa isa = SPEC_ISA_PORTABLE; isa <= spec_cpu_best_isa(); isa++)
             for (int threads = 1; threads <= 3; threads += 2) {
                 assert_int_equal(spec_cpu_limit(spec_cpu_isa_name(isa), NULL), GSL_SUCCESS);
-                pair p = open_pair(&dflash_cases[c], "", threads);
+                OWNED(pair) p = open_pair(&dflash_cases[c], "", threads);
                 const bool first = isa == SPEC_ISA_PORTABLE && threads == 1;
-                spec_session session;
+                OWNED(spec_session) session;
                 const int n_path = p.draft->reach - 1;
                 assert_works(spec_session_init(&session, p.draft, &error));
                 score_rows(&session, text, 80, text + 80, NULL, n_path, 0, first ? expected : rows);
                 if (!first)
                     assert_memory_equal(rows, expected, (size_t)(n_path + 1) * V * sizeof *rows);
-                spec_session_free(&session);
-                close_pair(&p);
             }
     }
     assert_int_equal(spec_cpu_limit(NULL, NULL), GSL_SUCCESS);
@@ -250,8 +243,8 @@ TEST(rows_do_not_depend_on_threads_or_instructions)
 TEST(a_row_at_temperature_0_has_all_its_mass_on_one_token)
 {
     for (int c = 0; c < DFLASH_CASES; c++) {
-        pair p = open_pair(&dflash_cases[c], "temperature=0", 0);
-        spec_session session;
+        OWNED(pair) p = open_pair(&dflash_cases[c], "temperature=0", 0);
+        OWNED(spec_session) session;
         double rows[V], expected[V];
         int text[8] = {p.checkpoint->begin_of_text};
         assert_true(p.draft->one_hot);
@@ -262,8 +255,6 @@ TEST(a_row_at_temperature_0_has_all_its_mass_on_one_token)
                              0, text[7]);
         for (int i = 0; i < V; i++)
             assert_true(rows[i] == (i == spec_row_argmax(expected, V) ? 1.0 : 0.0));
-        spec_session_free(&session);
-        close_pair(&p);
     }
 }
 
@@ -271,15 +262,13 @@ TEST(a_row_at_temperature_0_has_all_its_mass_on_one_token)
 
 TEST(a_shorter_block_is_that_of_a_file_that_says_so)
 {
-    pair p = open_pair(&dflash_cases[2], "block=3", 0);
-    spec_session session;
+    OWNED(pair) p = open_pair(&dflash_cases[2], "block=3", 0);
+    OWNED(spec_session) session;
     assert_int_equal(p.draft->reach, 2);
     assert_works(spec_session_init(&session, p.draft, &error));
     assert_true(difference(&p, &session, 9, 0) < 1e-5);
     p.dflash.shape.block = 6;
     assert_true(difference(&p, &session, 9, 0) > 1e-3); /* columns see the whole block */
-    spec_session_free(&session);
-    close_pair(&p);
 }
 
 TEST(what_cannot_be_drafted_is_refused)
@@ -304,7 +293,7 @@ TEST(what_cannot_be_drafted_is_refused)
     assert_fails_with(spec_session_score(&session, &request, &error), GSL_EINVAL,
                       "is too long: the model's context is 119");
     spec_session_free(&session);
-    close_pair(&p);
+    pair_free(&p);
 
     opened target = open_model(target_spec, NULL);
     spec_transformer *transformer = (spec_transformer *)target.model;
@@ -330,10 +319,9 @@ TEST(what_cannot_be_drafted_is_refused)
     assert_refused("dflash:x.gguf", target.model,
                    "dflash: draft heads need a target on the CPU; open it with device=cpu");
     transformer->own_weights.backend = &spec_backend_cpu;
-    close_model(&target);
+    opened_free(&target);
 
-    opened zipf = open_model("zipf?V=11", NULL);
+    OWNED(opened) zipf = open_model("zipf?V=11", NULL);
     assert_refused("dflash:x.gguf", zipf.model, "dflash needs a transformer as its target");
     assert_refused("dflash:x.gguf", NULL, "dflash is built from a target");
-    close_model(&zipf);
 }

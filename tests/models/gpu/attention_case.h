@@ -93,11 +93,10 @@ static inline attention_case attention_open(spec_shape shape, spec_tensor_type t
     c.o = attention_alloc(&c, c.o_bytes);
     c.workspace = attention_alloc(&c, spec_launch_attend_bytes(&shape, longest));
     c.batch = attention_alloc(&c, sizeof *c.batch);
-    double *frequency = malloc(half * sizeof *frequency);
+    FREED double *frequency = malloc(half * sizeof *frequency);
     for (size_t i = 0; i < half; i++)
         frequency[i] = pow(shape.rope.base, -2.0 * (double)i / (double)head_dim);
     spec_card_put(c.card, c.frequency, frequency, half * sizeof *frequency);
-    free(frequency);
     return c;
 }
 
@@ -141,12 +140,11 @@ static inline float *attention_row(const attention_case *c, int layer, int kv_he
 static inline void attention_fill(attention_case *c, int layer, int slot, int text, int position)
 {
     const size_t head_dim = (size_t)c->shape.head_dim, kv_heads = (size_t)c->shape.n_kv_heads;
-    float *row = malloc(c->width * sizeof *row);
+    FREED float *row = malloc(c->width * sizeof *row);
     attention_token(c, row, text, position);
     for (size_t h = 0; h < 2 * kv_heads; h++)
         memcpy(attention_row(c, layer, (int)(h % kv_heads), h >= kv_heads, slot),
                row + c->o_width + h * head_dim, head_dim * sizeof *row);
-    free(row);
 }
 
 static inline void attention_upload(attention_case *c)
@@ -155,28 +153,25 @@ static inline void attention_upload(attention_case *c)
         spec_card_put(c->card, c->kv.data, c->host, c->kv_floats * sizeof *c->host);
         return;
     }
-    uint16_t *half = malloc(c->kv_floats * sizeof *half);
+    FREED uint16_t *half = malloc(c->kv_floats * sizeof *half);
     for (size_t i = 0; i < c->kv_floats; i++)
         memcpy(&half[i], (const char *)&c->host[i] + 2, sizeof *half);
     spec_card_put(c->card, c->kv.data, half, c->kv_floats * sizeof *half);
-    free(half);
 }
 
 /* Asserts that the GPU's and the host's cache are equal everywhere. */
 static inline void attention_same(const attention_case *c)
 {
-    float *card = calloc(c->kv_floats, sizeof *card);
+    FREED float *card = calloc(c->kv_floats, sizeof *card);
     if (c->type == SPEC_TENSOR_F32) {
         spec_card_get(c->card, card, c->kv.data, c->kv_floats * sizeof *card);
     } else {
-        uint16_t *half = malloc(c->kv_floats * sizeof *half);
+        FREED uint16_t *half = malloc(c->kv_floats * sizeof *half);
         spec_card_get(c->card, half, c->kv.data, c->kv_floats * sizeof *half);
         for (size_t i = 0; i < c->kv_floats; i++)
             memcpy((char *)&card[i] + 2, &half[i], sizeof *half);
-        free(half);
     }
     assert_memory_equal(card, c->host, c->kv_floats * sizeof *card);
-    free(card);
 }
 
 /* Appends a column with the queries of the token at that position of a sequence. */

@@ -58,7 +58,7 @@ static spec_tensor tensor_of(spec_tensor_type type, int rows, int cols, uint64_t
 
 static void same_rows(const spec_matrix *matrix, const spec_tensor *part, int n_parts)
 {
-    char *data = malloc(matrix->bytes);
+    FREED char *data = malloc(matrix->bytes);
     float *is = malloc((size_t)matrix->cols * sizeof *is),
           *should = malloc((size_t)matrix->cols * sizeof *should);
     gpu->get(gpu, data, matrix->data, matrix->bytes);
@@ -68,7 +68,6 @@ static void same_rows(const spec_matrix *matrix, const spec_tensor *part, int n_
             spec_layout_row(is, data, matrix->type, matrix->cols, at);
             assert_memory_equal(is, should, (size_t)matrix->cols * sizeof *is);
         }
-    free(data);
     free(is);
     free(should);
 }
@@ -134,7 +133,7 @@ static void open_side(side *s, const spec_backend *on, spec_tensor_type type, sp
     for (int i = 0; i < 9; i++) *buffer[i] = allocated(on, on->columns_bytes(width[i]));
 }
 
-static void close_side(side *s)
+static void side_free(side *s)
 {
     const spec_backend *on = s->queue.backend;
     float *const buffer[] = {s->x, s->y, s->h, s->gated, s->z, s->gain, s->bias, s->qkv, s->mixed};
@@ -154,7 +153,7 @@ static void read_operand(float *x, const void *there, spec_tensor_type reader, i
                                                : OPERAND_INT8_ALIGN;
     const size_t width = (size_t)((cols + align - 1) / align * align),
                  bytes = gpu->columns_bytes(cols);
-    char *operand = malloc(bytes);
+    FREED char *operand = malloc(bytes);
     gpu->get(gpu, operand, there, bytes);
     const float *floats = (const float *)(const void *)operand;
     const float *scale = (const float *)(const void *)(operand + PASS_COLUMNS * width);
@@ -168,7 +167,6 @@ static void read_operand(float *x, const void *there, spec_tensor_type reader, i
             if (format == OPERAND_INT8)
                 *to = scale[from / 32] * (float)((const signed char *)operand)[from];
         }
-    free(operand);
 }
 
 /* Asserts that columns agree within `tolerance` times their norm. */
@@ -269,8 +267,8 @@ TEST(operations_equal_the_cpus)
             both_put(s, (float *const[]){s[0].qkv, s[1].qkv}, host, (size_t)counts[k] * 10 * 16);
             layer_of(s, &batch, type, bf16 ? 6e-3 : 2e-6);
         }
-        close_side(&s[0]);
-        close_side(&s[1]);
+        side_free(&s[0]);
+        side_free(&s[1]);
         free((void *)w.data);
         free((void *)down.data);
     }

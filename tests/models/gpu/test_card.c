@@ -31,7 +31,7 @@ TEST(memory_is_zeroed_and_aligned_and_keeps_its_contents)
     static const size_t size[] = {1, 3, 255, 4096, 100003};
     spec_card *card = open_card();
     for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
-        unsigned char *here = malloc(size[i]);
+        FREED unsigned char *here = malloc(size[i]);
         char *memory = memory_of(card, size[i]);
         assert_int_equal((uintptr_t)memory % 256, 0);
         memset(here, 1, size[i]);
@@ -48,7 +48,6 @@ TEST(memory_is_zeroed_and_aligned_and_keeps_its_contents)
         }
         spec_card_put(card, memory, NULL, 0);
         spec_card_free(card, memory);
-        free(here);
     }
     spec_card_free(card, memory_of(card, 0));
     spec_card_free(card, NULL);

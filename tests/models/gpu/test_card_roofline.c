@@ -29,7 +29,7 @@ static bench open_bench(void)
     return b;
 }
 
-static void close_bench(bench *b)
+static void bench_free(bench *b)
 {
     spec_stream_free(b->stream);
     spec_card_close(b->card);
@@ -57,7 +57,7 @@ static void download(const bench *b, void *host, void *memory, size_t bytes)
 TEST(every_word_is_read_once)
 {
     enum { PIECES = 5, WORDS = PIECES * ROOFLINE_PIECE / 4, WARPS = ROOFLINE_THREADS / 32 };
-    bench b = open_bench();
+    OWNED(bench) b = open_bench();
     uint32_t *word = malloc(WORDS * sizeof *word), expected = 0;
     for (int i = 0; i < WORDS; i++) expected += word[i] = (uint32_t)spec_noise_word(3, (uint64_t)i);
     void *memory = upload(&b, word, WORDS * sizeof *word);
@@ -73,7 +73,6 @@ TEST(every_word_is_read_once)
     }
     spec_card_free(b.card, memory);
     free(word);
-    close_bench(&b);
 }
 
 /* A (16, k) and B (k, 8) of small integers, their product, and their fragments as in simt.h. */
@@ -124,7 +123,7 @@ static int expected_sum(const product *p, int thread, int rounds)
 TEST(every_round_is_multiplied)
 {
     enum { BLOCKS = 2, N = BLOCKS * ROOFLINE_THREADS, ROUNDS = 7 };
-    bench b = open_bench();
+    OWNED(bench) b = open_bench();
     product p;
     float floats[N];
     int32_t integers[N];
@@ -142,19 +141,17 @@ TEST(every_round_is_multiplied)
     download(&b, integers, sum, sizeof integers);
     for (int i = 0; i < N; i++) assert_int_equal(integers[i], expected_sum(&p, i, ROUNDS));
     spec_card_free(b.card, operand);
-    close_bench(&b);
 }
 
 TEST(an_empty_kernel_runs)
 {
     uint32_t seen[4] = {0};
-    bench b = open_bench();
+    OWNED(bench) b = open_bench();
     void *memory = upload(&b, NULL, sizeof seen);
     SPEC_RUN(b.stream, roofline_nothing, 3, 1, 1, .opt_seen = memory);
     SPEC_RUN(b.stream, roofline_nothing, 4, 1, 1, .opt_seen = NULL);
     download(&b, seen, memory, sizeof seen);
     assert_true(seen[0] == 1 && seen[1] == 1 && seen[2] == 1 && seen[3] == 0);
-    close_bench(&b);
 }
 
 static bool is_positive(double x)
@@ -166,7 +163,7 @@ static bool is_positive(double x)
  * closed. */
 TEST(the_roofline_is_measured)
 {
-    bench b = open_bench();
+    OWNED(bench) b = open_bench();
     spec_roofline roofline;
     spec_error error = {{0}};
     for (int i = 0; i < 2; i++) {
@@ -178,13 +175,12 @@ TEST(the_roofline_is_measured)
                       1e-9 * roofline.read, 1e-12 * roofline.bf16, 1e-12 * roofline.int8,
                       1e6 * roofline.launch);
     }
-    close_bench(&b);
 }
 
 /* With hardly any free memory, bandwidth is not measured, since the cache would serve the reads. */
 TEST(a_full_card_is_not_measured_from_its_cache)
 {
-    bench b = open_bench();
+    OWNED(bench) b = open_bench();
     spec_roofline roofline;
     spec_error error = {{0}};
     size_t bytes = spec_card_memory(b.card);
@@ -196,7 +192,6 @@ TEST(a_full_card_is_not_measured_from_its_cache)
     expect(spec_card_roofline(&roofline, b.card, &error), &error);
     assert_true(roofline.read == 0.0 && is_positive(roofline.bf16));
     spec_card_free(b.card, memory);
-    close_bench(&b);
 }
 
 TEST(a_failed_gpu_reports_its_failure)
@@ -209,7 +204,7 @@ TEST(a_failed_gpu_reports_its_failure)
     assert_true(spec_card_roofline(&roofline, b.card, &error) != GSL_SUCCESS);
     assert_non_null(strstr(error.text, "GPU 0"));
     assert_true(roofline.read == 0.0 && roofline.launch == 0.0);
-    close_bench(&b);
+    bench_free(&b);
     unsetenv("SIM_FAULT_AT");
 }
 

@@ -347,15 +347,13 @@ TEST(results_do_not_depend_on_the_order_of_threads_and_blocks)
 {
     if (spec_card_is_real()) skip();
     size_t n, m;
-    char *forward = results_in_order(&n, "forward");
+    FREED char *forward = results_in_order(&n, "forward");
     static const char *const orders[] = {"reverse", "shuffled"};
     for (int i = 0; i < 2; i++) {
-        char *other = results_in_order(&m, orders[i]);
+        FREED char *other = results_in_order(&m, orders[i]);
         assert_true(n > 0 && n == m);
         assert_memory_equal(forward, other, n);
-        free(other);
     }
-    free(forward);
 }
 
 /* ---- formats --------------------------------------------------------------------------------- */
@@ -367,7 +365,7 @@ static void same_blocks(const attention_case *c, const unsigned char *operand, c
     const size_t padded = (c->o_width + 127) / 128 * 128, blocks = padded / 32;
     const unsigned char *scales = operand + PASS_COLUMNS * padded;
     float *x = calloc(padded, sizeof *x), scale, expected;
-    unsigned char *block = malloc(blocks * SPEC_PRODUCT_X);
+    FREED unsigned char *block = malloc(blocks * SPEC_PRODUCT_X);
     memcpy(x, row, c->o_width * sizeof *x);
     spec_product_activation_fill(block, spec_product_kernels_of(SPEC_ISA_PORTABLE),
                                  SPEC_TENSOR_Q8_0, x, (int)padded, 1, 0, (int)blocks);
@@ -381,7 +379,6 @@ static void same_blocks(const attention_case *c, const unsigned char *operand, c
             assert_memory_equal(&scale, &expected, sizeof scale);
     }
     free(x);
-    free(block);
 }
 
 TEST(operands_equal_the_cpus)

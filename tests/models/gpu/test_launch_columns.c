@@ -101,7 +101,7 @@ TEST(norms_equal_the_cpus)
     static const int counts[] = {5, 8, 17};
     float *x = malloc(PASS_COLUMNS * MOST * sizeof *x), *y = malloc(MOST * sizeof *y),
           *gain = malloc(MOST * sizeof *gain);
-    char *operand = malloc(PASS_COLUMNS * (MOST + 128) * sizeof(float));
+    FREED char *operand = malloc(PASS_COLUMNS * (MOST + 128) * sizeof(float));
     for (int w = 0; w < WIDTHS; w++)
         for (int k = 0; k < 3; k++)
             for (operand_format format = OPERAND_FLOATS; format <= OPERAND_INT8; format++) {
@@ -133,7 +133,6 @@ TEST(norms_equal_the_cpus)
     free(x);
     free(y);
     free(gain);
-    free(operand);
 }
 
 /* Alone, among others, in any bucket, in place: the same bits. */
@@ -144,7 +143,7 @@ TEST(a_norm_depends_on_its_column_alone)
         const size_t dim = (size_t)dims[d];
         float *x = malloc(PASS_COLUMNS * dim * sizeof *x),
               *y = malloc(PASS_COLUMNS * dim * sizeof *y);
-        float *one = malloc(dim * sizeof *one);
+        FREED float *one = malloc(dim * sizeof *one);
         for (size_t i = 0; i < PASS_COLUMNS * dim; i++) x[i] = draw(i);
         float *there = allocated(PASS_COLUMNS * dim * sizeof *x),
               *out = allocated(PASS_COLUMNS * dim * sizeof *x);
@@ -168,7 +167,6 @@ TEST(a_norm_depends_on_its_column_alone)
         for (int i = 0; i < 5; i++) spec_card_free(card, memory[i]);
         free(x);
         free(y);
-        free(one);
     }
 }
 
@@ -202,7 +200,7 @@ TEST(gates_equal_the_cpus)
 {
     enum { N = 6 };
     float *h = malloc(2 * N * MOST * sizeof *h), *y = malloc(MOST * sizeof *y);
-    char *operand = malloc(PASS_COLUMNS * (MOST + 128) * sizeof(float));
+    FREED char *operand = malloc(PASS_COLUMNS * (MOST + 128) * sizeof(float));
     pass_batch *batch = batch_of(N);
     for (int w = 0; w < WIDTHS; w++)
         for (operand_format format = OPERAND_FLOATS; format <= OPERAND_INT8; format++) {
@@ -227,7 +225,6 @@ TEST(gates_equal_the_cpus)
     spec_card_free(card, batch);
     free(h);
     free(y);
-    free(operand);
 }
 
 /* ---- logits ---------------------------------------------------------------------------------- */
@@ -244,7 +241,7 @@ static void fill_logits(float *logits, int vocab, uint64_t seed)
 
 TEST(the_largest_logit_is_found)
 {
-    float *logits = malloc(ROWS * VOCAB_MOST * sizeof *logits);
+    FREED float *logits = malloc(ROWS * VOCAB_MOST * sizeof *logits);
     for (int v = 0; v < VOCABULARIES; v++) {
         const int vocab = vocabularies[v];
         const size_t bytes = (size_t)(ROWS * vocab) * sizeof *logits;
@@ -274,13 +271,12 @@ TEST(the_largest_logit_is_found)
         spec_card_free(card, token_there);
         spec_card_free(card, workspace);
     }
-    free(logits);
 }
 
 TEST(rows_equal_the_cpus)
 {
     static const double temperatures[] = {1.0, 0.27, 1e-300};
-    float *logits = malloc(ROWS * VOCAB_MOST * sizeof *logits);
+    FREED float *logits = malloc(ROWS * VOCAB_MOST * sizeof *logits);
     double *row = malloc(ROWS * VOCAB_MOST * sizeof *row),
            *expected = malloc(ROWS * VOCAB_MOST * sizeof *row);
     for (int v = 0; v < VOCABULARIES; v++) {
@@ -339,7 +335,6 @@ TEST(rows_equal_the_cpus)
         for (int i = 0; i < 5; i++) spec_card_free(card, memory[i]);
         free(alone);
     }
-    free(logits);
     free(row);
     free(expected);
 }

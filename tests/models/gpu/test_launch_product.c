@@ -163,7 +163,7 @@ static spec_launch launch_of(const stage *s, int bucket)
 static void multiply(stage *s, int n, int bucket, bool bias, bool add)
 {
     const size_t values = (size_t)COLUMNS * (size_t)s->w.rows;
-    pass_batch *const batch = filled(sizeof *batch, 0);
+    FREED pass_batch *const batch = filled(sizeof *batch, 0);
     batch->n = n;
     for (size_t i = 0; i < values; i++) s->y[i] = 3.25f;
     spec_card_put(card, s->card_batch, batch, sizeof *batch);
@@ -173,7 +173,6 @@ static void multiply(stage *s, int n, int bucket, bool bias, bool add)
     assert_int_equal(spec_stream_wait(stream, NULL), GSL_SUCCESS);
     spec_card_get(card, s->y, s->card_y, values * sizeof *s->y);
     for (size_t i = (size_t)n * (size_t)s->w.rows; i < values; i++) assert_same(s->y[i], 3.25f);
-    free(batch);
 }
 
 /* Error bound for k products and sums, each rounded to float, in any order; twice that, since
@@ -206,7 +205,7 @@ TEST(products_agree_with_double_precision)
             const int rows = shapes[i].rows, cols = shapes[i].cols, b = (int)(i + type) % 4;
             const int n = i % 2 == 0 ? buckets[b] : buckets[b] - 5;
             if (spec_tensor_row_bytes(type, cols) == 0) continue;
-            stage s;
+            OWNED(stage) s;
             stage_init(&s, type, rows, cols, &noise);
             const bool bias = i % 3 != 0, add = i % 4 == 1;
             multiply(&s, n, buckets[b], bias, add);
@@ -218,7 +217,6 @@ TEST(products_agree_with_double_precision)
                     assert_within((double)s.y[u * rows + r], sum, bound(&s, magnitude));
                 }
             }
-            stage_free(&s);
         }
     }
 }
@@ -228,10 +226,10 @@ TEST(a_column_does_not_depend_on_its_neighbours)
     uint64_t noise = spec_test_seed();
     for (spec_tensor_type type = 0; (int)type < SPEC_LAYOUT_TYPES; type++) {
         const int rows = 35, cols = 416;
-        stage s;
+        OWNED(stage) s;
         stage_init(&s, type, rows, cols, &noise);
         multiply(&s, COLUMNS, 64, true, true);
-        float *const all = filled((size_t)(COLUMNS * rows) * sizeof *all, 0);
+        FREED float *const all = filled((size_t)(COLUMNS * rows) * sizeof *all, 0);
         memcpy(all, s.y, (size_t)(COLUMNS * rows) * sizeof *all);
         for (int b = 0; b < 4; b++) {
             for (int n = b == 0 ? 1 : buckets[b - 1]; n <= buckets[b];
@@ -241,8 +239,6 @@ TEST(a_column_does_not_depend_on_its_neighbours)
                 assert_memory_equal(s.y, all, (size_t)(n * rows) * sizeof *all);
             }
         }
-        free(all);
-        stage_free(&s);
     }
 }
 
@@ -253,7 +249,7 @@ TEST(long_sums_agree_with_double_precision_in_all_buckets)
     uint64_t noise = spec_test_seed();
     for (spec_tensor_type type = 0; (int)type < SPEC_LAYOUT_TYPES; type++) {
         const int rows = 21, cols = 8 * 4 * 128 + 288, n = 5;
-        stage s;
+        OWNED(stage) s;
         stage_init(&s, type, rows, cols, &noise);
         multiply(&s, n, 8, false, false);
         for (int u = 0; u < n; u++) {
@@ -264,14 +260,12 @@ TEST(long_sums_agree_with_double_precision_in_all_buckets)
                 assert_within((double)s.y[u * rows + r], sum, 1e-5 * magnitude);
             }
         }
-        float *const once = filled((size_t)(n * rows) * sizeof *once, 0);
+        FREED float *const once = filled((size_t)(n * rows) * sizeof *once, 0);
         memcpy(once, s.y, (size_t)(n * rows) * sizeof *once);
         for (int b = 1; b < 4; b++) {
             multiply(&s, n, buckets[b], false, false);
             assert_memory_equal(s.y, once, (size_t)(n * rows) * sizeof *once);
         }
-        free(once);
-        stage_free(&s);
     }
 }
 
@@ -290,10 +284,10 @@ TEST(parts_of_a_sum_are_added_in_one_order)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const int rows = cases[i].rows, n = 7,
                   cols = spec_tensor_is_quantised(cases[i].type) ? 288 : 72;
-        stage s;
+        OWNED(stage) s;
         stage_init(&s, cases[i].type, rows, cols, &noise);
         multiply(&s, n, 8, true, false);
-        float *const once = filled((size_t)(n * rows) * sizeof *once, 0);
+        FREED float *const once = filled((size_t)(n * rows) * sizeof *once, 0);
         memcpy(once, s.y, (size_t)(n * rows) * sizeof *once);
         for (int b = 1; b < 4; b++) {
             multiply(&s, n, buckets[b], true, false);
@@ -308,8 +302,6 @@ TEST(parts_of_a_sum_are_added_in_one_order)
                               bound(&s, magnitude + fabs(bias)));
             }
         }
-        free(once);
-        stage_free(&s);
     }
 }
 
@@ -318,10 +310,10 @@ TEST(a_column_that_is_not_finite_spoils_no_other)
     uint64_t noise = spec_test_seed();
     for (spec_tensor_type type = 0; (int)type < SPEC_LAYOUT_TYPES; type++) {
         const int rows = 19, cols = 160, n = 11;
-        stage s;
+        OWNED(stage) s;
         stage_init(&s, type, rows, cols, &noise);
         multiply(&s, n, 16, false, false);
-        float *const finite = filled((size_t)(n * rows) * sizeof *finite, 0);
+        FREED float *const finite = filled((size_t)(n * rows) * sizeof *finite, 0);
         memcpy(finite, s.y, (size_t)(n * rows) * sizeof *finite);
         s.x[3 * cols + 70] = NAN;
         s.x[9 * cols + 159] = INFINITY;
@@ -335,8 +327,6 @@ TEST(a_column_that_is_not_finite_spoils_no_other)
                     assert_same((double)s.y[u * rows + r], (double)finite[u * rows + r]);
             }
         }
-        free(finite);
-        stage_free(&s);
     }
 }
 
@@ -349,7 +339,7 @@ TEST(quantised_products_equal_the_cpus)
         const int rows = 40, cols = 32, wide = 1056, n = 9;
         for (int c = 0; c < 2; c++) {
             const int width = c == 0 ? cols : wide, panels = spec_panels_count(rows);
-            stage s;
+            OWNED(stage) s;
             stage_init(&s, type, rows, width, &noise);
             multiply(&s, n, 16, true, true);
             spec_matrix host = {.type = type, .rows = rows, .cols = width};
@@ -378,7 +368,6 @@ TEST(quantised_products_equal_the_cpus)
             free(y);
             free(activation);
             free(host.data);
-            stage_free(&s);
         }
     }
 }
@@ -388,13 +377,13 @@ TEST(only_wanted_columns_are_multiplied)
     uint64_t noise = spec_test_seed();
     for (spec_tensor_type type = 0; (int)type < SPEC_LAYOUT_TYPES; type++) {
         const int rows = 19, cols = 64;
-        stage s;
+        OWNED(stage) s;
         stage_init(&s, type, rows, cols, &noise);
         multiply(&s, 3, 8, false, false);
-        float *const three = filled((size_t)(3 * rows) * sizeof *three, 0);
+        FREED float *const three = filled((size_t)(3 * rows) * sizeof *three, 0);
         memcpy(three, s.y, (size_t)(3 * rows) * sizeof *three);
         for (int first = 6; first <= 9; first += 3) {
-            pass_batch *const batch = filled(sizeof *batch, 0);
+            FREED pass_batch *const batch = filled(sizeof *batch, 0);
             batch->n = 9;
             batch->first = first;
             for (int i = 0; i < COLUMNS * rows; i++) s.y[i] = 3.25f;
@@ -408,10 +397,7 @@ TEST(only_wanted_columns_are_multiplied)
             const int n = 9 - first;
             assert_memory_equal(s.y, three, (size_t)(n * rows) * sizeof *three);
             for (int i = n * rows; i < COLUMNS * rows; i++) assert_same((double)s.y[i], 3.25);
-            free(batch);
         }
-        free(three);
-        stage_free(&s);
     }
 }
 
@@ -420,10 +406,10 @@ TEST(embedded_tokens_are_rows_of_the_table)
     uint64_t noise = spec_test_seed();
     for (spec_tensor_type type = 0; (int)type < SPEC_LAYOUT_TYPES; type++) {
         const int rows = 37, cols = 288, n = 7;
-        stage s;
+        OWNED(stage) s;
         stage_init(&s, type, rows, cols, &noise);
-        pass_batch *const batch = filled(sizeof *batch, 0);
-        float *const x = filled((size_t)(COLUMNS * cols) * sizeof *x, 0xff);
+        FREED pass_batch *const batch = filled(sizeof *batch, 0);
+        FREED float *const x = filled((size_t)(COLUMNS * cols) * sizeof *x, 0xff);
         void *const card_x = on_card((size_t)(COLUMNS * cols) * sizeof *x, x);
         batch->n = n;
         for (int u = 0; u < n; u++) batch->token[u] = (u * 17 + 36) % rows;
@@ -436,9 +422,6 @@ TEST(embedded_tokens_are_rows_of_the_table)
                                 (size_t)cols * sizeof *x);
         for (int i = n * cols; i < COLUMNS * cols; i++) assert_nan((double)x[i]);
         spec_card_free(card, card_x);
-        free(x);
-        free(batch);
-        stage_free(&s);
     }
 }
 

@@ -29,7 +29,7 @@ static void open_whole(whole *w, const spec_backend *on, const char *type)
     assert_works(on->kv_init(on, &w->kv, &checkpoint->shape, SPEC_TENSOR_F32, SLOTS, &error));
 }
 
-static void close_whole(whole *w)
+static void whole_free(whole *w)
 {
     const spec_backend *on = w->weights.backend;
     spec_forward_free(&w->forward);
@@ -55,7 +55,7 @@ TEST(evicted_recordings_change_no_result)
     static const int kinds[KINDS][2] = {{1, 1}, {1, 0}, {9, 9}, {9, 5}, {9, 0}};
     static float logits[2][TURNS * ALL][WIDTH];
     for (int records = 0; records < 2; records++) {
-        whole w;
+        OWNED(whole) w;
         spec_kv text[TEXTS];
         spec_test_context(0)->gpu.unrecorded = !records;
         close_gpu(NULL);
@@ -83,7 +83,6 @@ TEST(evicted_recordings_change_no_result)
             if (first < n) gpu->get(gpu, logits[records][i], last, sizeof logits[records][i]);
         }
         for (int i = 0; i < TEXTS; i++) gpu->kv_free(gpu, &text[i]);
-        close_whole(&w);
     }
     assert_true((int)ALL > (int)SPEC_RECORDINGS_MAX);
     spec_test_context(0)->gpu.unrecorded = false;
@@ -100,7 +99,7 @@ TEST(passes_need_not_be_waited_for)
     float logits[2][WIDTH];
     const int sublayer[] = {0, 1, 2, 3};
     for (int waits = 0; waits < 2; waits++) {
-        whole w;
+        OWNED(whole) w;
         open_whole(&w, gpu, "f32");
         for (int p = 0; p < PASSES; p++) {
             int path[PASS_COLUMNS];
@@ -115,7 +114,6 @@ TEST(passes_need_not_be_waited_for)
         }
         wait_for(&w.forward.queue);
         gpu->get(gpu, logits[waits], w.forward.logits, sizeof logits[waits]);
-        close_whole(&w);
     }
     assert_memory_equal(logits[0], logits[1], sizeof logits[0]);
 }
@@ -124,7 +122,7 @@ TEST(passes_need_not_be_waited_for)
 
 TEST(a_text_beyond_the_context_is_refused)
 {
-    whole w;
+    OWNED(whole) w;
     spec_error error = {""};
     const int sublayer[] = {0, 1};
     int path[1] = {600}, token;
@@ -134,7 +132,6 @@ TEST(a_text_beyond_the_context_is_refused)
     assert_fails_with(spec_forward_wait(&w.forward, &error), GSL_EINVAL, "context of 300");
     assert_int_equal(gpu->argmax(&w.forward.queue, &token, w.forward.logits, 1, &error),
                      GSL_EINVAL);
-    close_whole(&w);
 }
 
 /* With a fault at any launch, _wait and every later call fail; nothing crashes, all memory is
@@ -146,7 +143,7 @@ TEST(a_fault_in_a_pass_fails_all_later_calls)
     const int sublayer[] = {0, 1, 2, 3};
     for (int k = 0; k < 6; k++)
         for (int records = 0; records < 2; records++) {
-            whole w;
+            OWNED(whole) w;
             spec_error error = {""};
             int path[PASS_COLUMNS], token[3];
             double row[WIDTH], *into[] = {row};
@@ -175,7 +172,6 @@ TEST(a_fault_in_a_pass_fails_all_later_calls)
             assert_int_equal(spec_forward_wait(&w.forward, &again), GSL_EFAILED);
             void *memory;
             assert_int_equal(gpu->alloc(gpu, &memory, 100, &again), GSL_EFAILED);
-            close_whole(&w);
         }
     close_gpu(NULL);
     unsetenv("SIM_FAULT_AT");
@@ -186,7 +182,7 @@ TEST(a_fault_in_a_pass_fails_all_later_calls)
 TEST(a_pass_that_cannot_be_recorded_says_why)
 {
     if (spec_card_is_real()) skip();
-    whole w;
+    OWNED(whole) w;
     int path[PASS_COLUMNS];
     spec_error error = {""};
     open_whole(&w, gpu, "bf16");
@@ -199,7 +195,6 @@ TEST(a_pass_that_cannot_be_recorded_says_why)
     assert_non_null(end);
     assert_string_equal(end, ": a pass could not be recorded: CUDA_ERROR_OUT_OF_MEMORY (out of "
                              "memory); SPECLAB_GPU_RECORD=0 runs passes without recording");
-    close_whole(&w);
 }
 
 /* Wherever memory runs out, a message reports it, and nothing leaks (the simulated driver
@@ -207,7 +202,7 @@ TEST(a_pass_that_cannot_be_recorded_says_why)
 TEST(too_little_memory_is_reported)
 {
     if (spec_card_is_real()) skip();
-    spec_model *model;
+    OWNED_MODEL *model;
     spec_error error = {""};
     assert_works(spec_model_open(&model, SMALL "f16", NULL, spec_test_context(0), &error));
     const spec_checkpoint *checkpoint = spec_transformer_of(model)->checkpoint;
@@ -218,8 +213,8 @@ TEST(too_little_memory_is_reported)
         close_gpu(NULL);
         setenv("SIM_MEMORY", text, 1);
         open_gpu(NULL);
-        spec_weights weights;
-        spec_forward forward = {0};
+        OWNED(spec_weights) weights;
+        OWNED(spec_forward) forward = {0};
         spec_kv kv = {0};
         int status = spec_weights_init(&weights, checkpoint, SPEC_TENSOR_TYPES, gpu, &error);
         if (status == GSL_SUCCESS) status = spec_forward_init(&forward, &weights, &error);
@@ -228,15 +223,12 @@ TEST(too_little_memory_is_reported)
         if (status == GSL_SUCCESS) made++;
         else refused += status == GSL_ENOMEM && strstr(error.text, " free of ") != NULL;
         gpu->kv_free(gpu, &kv);
-        spec_forward_free(&forward);
-        spec_weights_free(&weights);
     }
     close_gpu(NULL);
     unsetenv("SIM_MEMORY");
     open_gpu(NULL);
     printf("%d sizes of a card refused, %d enough\n", refused, made);
     assert_true(refused > 10 && made > 2 && refused + made == 24);
-    spec_model_close(model);
 }
 
 SUITE(SIMULATOR, .setup = open_gpu, .teardown = close_gpu);

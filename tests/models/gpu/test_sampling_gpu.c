@@ -87,7 +87,7 @@ TEST(laws_equal_the_cpus_rows_bit_for_bit)
                                 511, 512, 513, 640, 1000, 1024, 1025, 1500, 2300};
     uint64_t cases = 0;
     for (size_t v = 0; v < sizeof vocab / sizeof *vocab; v++) {
-        bench b = bench_of(vocab[v]);
+        OWNED(bench) b = bench_of(vocab[v]);
         const uint64_t rounds = spec_test_samples(vocab[v] < 600 ? 12 : 4);
         for (uint64_t round = 0; round < rounds; round++)
             for (int family = 0; family < SAMPLED_FAMILIES; family++) {
@@ -108,7 +108,6 @@ TEST(laws_equal_the_cpus_rows_bit_for_bit)
                 if (!(b.expected[token] > 0.0)) fail_msg("token %d has no probability", token);
                 cases++;
             }
-        bench_free(&b);
     }
     printf("%llu laws\n", (unsigned long long)cases);
 }
@@ -119,7 +118,7 @@ TEST(laws_of_large_vocabularies_equal_the_cpus_rows)
     static const int vocab[] = {32000, 128000};
     double worst = 0.0;
     for (int v = 0; v < 2; v++) {
-        bench b = bench_of(vocab[v]);
+        OWNED(bench) b = bench_of(vocab[v]);
         for (int family = 0; family < SAMPLED_FAMILIES; family++)
             for (uint64_t kind = 0; kind < spec_test_samples(2); kind++) {
                 spec_transform transform = SPEC_TRANSFORM_NONE;
@@ -135,7 +134,6 @@ TEST(laws_of_large_vocabularies_equal_the_cpus_rows)
                 for (int i = 0; i < token; i++) before += b.expected[i];
                 assert_true(before <= 0.27 + 1e-12 && before + b.expected[token] > 0.27 - 1e-12);
             }
-        bench_free(&b);
     }
     printf("total variation at most %.2g\n", worst);
     assert_true(worst <= 0x1p-52);
@@ -145,7 +143,7 @@ TEST(laws_of_large_vocabularies_equal_the_cpus_rows)
  * tokens. */
 TEST(cuts_among_many_ties_are_found_by_scanning_the_row)
 {
-    bench b = bench_of(3 * SAMPLING_CANDIDATES);
+    OWNED(bench) b = bench_of(3 * SAMPLING_CANDIDATES);
     for (int kind = 0; kind < 8; kind++) {
         spec_transform transform = SPEC_TRANSFORM_NONE;
         for (int i = 0; i < b.vocab; i++)
@@ -161,7 +159,6 @@ TEST(cuts_among_many_ties_are_found_by_scanning_the_row)
             fail_msg("another row");
         }
     }
-    bench_free(&b);
 }
 
 TEST(launches_run_directly_if_recording_fails)
@@ -239,7 +236,7 @@ TEST(recorded_or_not_the_tokens_are_the_same)
 TEST(logits_that_are_not_finite_are_refused)
 {
     static const float broken[] = {NAN, INFINITY, -INFINITY};
-    bench b = bench_of(1300);
+    OWNED(bench) b = bench_of(1300);
     void *laws[] = {b.law, b.law};
     float *rows = allocated(3 * 1300 * sizeof *rows);
     for (int kind = 0; kind < 18; kind++) {
@@ -267,7 +264,6 @@ TEST(logits_that_are_not_finite_are_refused)
                       GSL_EDOM);
     }
     spec_card_free(card, rows);
-    bench_free(&b);
 }
 
 SUITE(SIMULATOR, .setup = open_card, .teardown = close_card);

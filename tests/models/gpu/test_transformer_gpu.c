@@ -28,7 +28,7 @@ static pair open_pair(const char *spec)
     return p;
 }
 
-static void close_pair(pair *p)
+static void pair_free(pair *p)
 {
     spec_weights_free(&p->weights);
     spec_model_close(p->model);
@@ -65,7 +65,7 @@ static void measure(distance *from_host, distance *from_truth, distance *hosts, 
     const int vocab = p->model->vocab;
     const size_t all = (size_t)n * (size_t)vocab;
     float *card = malloc(all * sizeof *card), *host = malloc(all * sizeof *host);
-    double *reference = malloc(all * sizeof *reference);
+    FREED double *reference = malloc(all * sizeof *reference);
     engine_pass(host, transformer->weights, token, n, SPEC_COLUMNS_MAX);
     engine_pass_with(card, &p->weights, kv, token, n, columns);
     reference_pass(reference, transformer->checkpoint, token, n, false);
@@ -75,7 +75,6 @@ static void measure(distance *from_host, distance *from_truth, distance *hosts, 
     *from_host = distance_of(card, reference, n, vocab);
     free(card);
     free(host);
-    free(reference);
 }
 
 /* Tolerances, relative to the spread of a row's logits. F32: another order of float sums. Q8_0 and
@@ -101,7 +100,7 @@ TEST(logits_agree_with_the_cpu_within_a_tolerance)
         int token[TEXT];
         distance floats, halves, truth[2], hosts;
         snprintf(spec, sizeof spec, "random?%s&type=%s&seed=4", shapes[t % 2], tolerances[t].type);
-        pair p = open_pair(spec);
+        OWNED(pair) p = open_pair(spec);
         for (int i = 0; i < TEXT; i++)
             token[i] = (int)(spec_noise_word(5, (uint64_t)i) % (uint64_t)p.model->vocab);
         measure(&floats, &truth[0], &hosts, &p, SPEC_TENSOR_F32, token, TEXT, 64);
@@ -116,7 +115,6 @@ TEST(logits_agree_with_the_cpu_within_a_tolerance)
         if (t >= 3)
             assert_true(truth[0].middle < 1.3 * hosts.middle &&
                         truth[1].middle < 1.5 * hosts.middle);
-        close_pair(&p);
     }
 }
 
@@ -129,7 +127,7 @@ TEST(logits_of_trained_models_agree_with_the_cpu)
         distance host, truth, hosts;
         spec_test_data(path, sizeof path, files[f]);
         snprintf(spec, sizeof spec, "llama2c:%s", path);
-        pair p = open_pair(spec);
+        OWNED(pair) p = open_pair(spec);
         const char story[] = "Once upon a time, there was a little girl named Lily. She loved to "
                              "play outside in the park.";
         const size_t n =
@@ -139,7 +137,6 @@ TEST(logits_of_trained_models_agree_with_the_cpu)
         printf("%s: from the processor's %.1e, from the truth %.1e\n", files[f], host.worst,
                truth.worst);
         assert_true(host.worst <= 1e-5 && truth.worst <= 1e-5);
-        close_pair(&p);
     }
 }
 
@@ -167,7 +164,7 @@ static session *open_session(const spec_weights *weights, spec_tensor_type kv)
     return s;
 }
 
-static void close_session(session *s)
+static void session_free(session *s)
 {
     gpu->kv_free(gpu, &s->kv);
     spec_forward_free(&s->forward);
@@ -222,7 +219,7 @@ TEST(a_row_does_not_depend_on_other_columns)
     for (int t = 0; t < 5; t++) {
         char spec[200];
         snprintf(spec, sizeof spec, SMALL "%s", types[t]);
-        pair p = open_pair(spec);
+        OWNED(pair) p = open_pair(spec);
         static float logits[2][26 * VOCAB], wanted[26 * VOCAB];
         for (int c = 0; c < 3; c++) {
             session *s = open_session(&p.weights, t % 2 == 0 ? SPEC_TENSOR_BF16 : SPEC_TENSOR_F32);
@@ -234,9 +231,8 @@ TEST(a_row_does_not_depend_on_other_columns)
             run(s, first, wanted);
             assert_memory_equal(wanted, logits[0] + (13 + first) * VOCAB,
                                 (size_t)(13 - first) * VOCAB * sizeof *wanted);
-            close_session(s);
+            session_free(s);
         }
-        close_pair(&p);
     }
 }
 
@@ -295,9 +291,9 @@ TEST(a_tree_equals_its_paths_and_a_kept_path_is_a_sequence)
                 run(each, 0, i == 0 ? scrap : plain);
             }
             assert_memory_equal(plain, scrap, sizeof plain);
-            close_session(s);
-            close_session(straight);
-            close_pair(&p);
+            session_free(s);
+            session_free(straight);
+            pair_free(&p);
         }
 }
 

@@ -19,11 +19,10 @@ static spec_checkpoint target;
 static inline spec_checkpoint load_target(const char *spec)
 {
     spec_checkpoint loaded;
-    spec_settings settings;
+    OWNED(spec_settings) settings;
     assert_works(spec_settings_init(&settings, spec, &error));
     assert_works(spec_checkpoint_load_random(&loaded, &settings, NULL, &error));
     spec_checkpoint_draw(&loaded);
-    spec_settings_free(&settings);
     return loaded;
 }
 

@@ -44,11 +44,10 @@ static inline void feature(const reference *r, double *y, int layers, int place)
 
 static inline void embed(const spec_tensor *table, double *y, int token)
 {
-    float *row = malloc((size_t)table->cols * sizeof *row);
+    FREED float *row = malloc((size_t)table->cols * sizeof *row);
     assert_non_null(row);
     spec_tensor_decode_row(row, table, token);
     for (int i = 0; i < table->cols; i++) y[i] = (double)row[i];
-    free(row);
 }
 
 static inline void add_silu(double *x, const double *h, int n)

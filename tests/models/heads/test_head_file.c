@@ -106,12 +106,11 @@ TEST(another_target_is_refused_unless_forced)
     spec_error error = {""};
     write_head(&drawn);
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        spec_checkpoint other = load_target(others[i].spec);
+        OWNED(spec_checkpoint) other = load_target(others[i].spec);
         refuse(&other, others[i].expected);
         const int status = spec_head_file_load(&read, path, &other, true, &error);
         assert_int_equal(status, i == 0 ? GSL_SUCCESS : GSL_EINVAL);
         spec_head_free(&read);
-        spec_checkpoint_free(&other);
     }
     drawn.fingerprint = 0; /* of another program */
     write_head(&drawn);
@@ -130,7 +129,7 @@ static void reject(const spec_head *head, const char *expected)
 
 TEST(wrong_values_are_refused)
 {
-    spec_head head = draw(SPEC_HEAD_EAGLE3, 5);
+    OWNED(spec_head) head = draw(SPEC_HEAD_EAGLE3, 5);
     const spec_head good = head;
     head.shape.tap[2] = 5;
     reject(&head, "after layer 5, which is not within 0..4");
@@ -164,12 +163,11 @@ TEST(wrong_values_are_refused)
     head.shape.reach = 0;
     reject(&head, "'speclab.reach' is not a whole number between 1 and 16");
     head.shape.reach = REACH;
-    spec_head_free(&head);
 }
 
 TEST(wrong_tensors_are_refused)
 {
-    spec_head head = draw(SPEC_HEAD_MEDUSA, 0);
+    OWNED(spec_head) head = draw(SPEC_HEAD_MEDUSA, 0);
     spec_tensor *linear = &head.tensor[SPEC_HEAD_LINEAR][1];
     const spec_tensor good = *linear;
     linear->rows--;
@@ -185,16 +183,14 @@ TEST(wrong_tensors_are_refused)
     bias->type = SPEC_TENSOR_F32;
     head.shape.reach = 2; /* the file has tensors for two depths, and says so */
     write_head(&head);
-    spec_head read;
+    OWNED(spec_head) read;
     assert_works(spec_head_file_load(&read, path, &target, false, &error));
-    spec_head_free(&read);
-    spec_head_free(&head);
 }
 
 /* A file with a few values and tensors of our own. */
 static void write_file(const char *architecture, const char *kind, const char *tensor)
 {
-    spec_gguf_writer writer;
+    OWNED(spec_gguf_writer) writer;
     const float zeros[16 * 16] = {0.0f};
     assert_int_equal(unlink(path), 0);
     assert_works(spec_gguf_writer_init(&writer, &error));
@@ -217,7 +213,6 @@ static void write_file(const char *architecture, const char *kind, const char *t
         assert_works(spec_gguf_writer_tensor_end(&writer, &error));
     }
     assert_works(spec_gguf_writer_close(&writer, &error));
-    spec_gguf_writer_free(&writer);
 }
 
 TEST(files_of_something_else_are_refused)
@@ -242,7 +237,7 @@ TEST(an_unknown_tensor_is_refused)
     refuse(&target, "tensor 'd2t' is not a list of at most 11 tokens of type I64");
     write_file("speclab-head", "medusa", "y");
     refuse(&target, "tensor 'y' is not one of a head of kind medusa");
-    spec_head head = draw(SPEC_HEAD_MEDUSA, 0);
+    OWNED(spec_head) head = draw(SPEC_HEAD_MEDUSA, 0);
     head.shape.shape.rope.opt_factor = (const float[]){1.0f, 1.0f};
     head.shape.shape.n_layers = 1; /* the writer adds rope factors, which Medusa has not */
     head.shape.shape.head_dim = 4;
@@ -253,7 +248,6 @@ TEST(an_unknown_tensor_is_refused)
     head.shape.shape.n_layers = 0;
     reject(&head, "tensor 'head.0.output.weight' has 11 rows of 16 where the model's shape asks "
                   "for 5 of 16");
-    spec_head_free(&head);
 }
 
 SUITE(.setup = make_target, .teardown = remove_target);

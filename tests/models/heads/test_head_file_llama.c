@@ -45,8 +45,8 @@ static void add_value(spec_gguf_writer *writer, const change *to)
 /* Write the head, then its file once more with changes. */
 static void write_changed(const spec_head *head, const change *changes)
 {
-    spec_gguf gguf;
-    spec_gguf_writer writer;
+    OWNED(spec_gguf) gguf;
+    OWNED(spec_gguf_writer) writer;
     write_head(head);
     assert_works(spec_gguf_init(&gguf, path, &error));
     assert_works(spec_gguf_writer_init(&writer, &error));
@@ -71,8 +71,6 @@ static void write_changed(const spec_head *head, const change *changes)
         }
     }
     assert_works(spec_gguf_writer_close(&writer, &error));
-    spec_gguf_writer_free(&writer);
-    spec_gguf_free(&gguf);
 }
 
 /* llama.cpp's converter leaves out what the tokenizer or a default says, and adds values. */
@@ -121,7 +119,7 @@ static void reject_changed(const spec_head *head, change changed, const char *ex
 
 TEST(wrong_values_of_llama_cpp_are_refused)
 {
-    spec_head head = draw_form(SPEC_HEAD_EAGLE3, 0, DRAWN_EMBEDDING | DRAWN_FC_NORM);
+    OWNED(spec_head) head = draw_form(SPEC_HEAD_EAGLE3, 0, DRAWN_EMBEDDING | DRAWN_FC_NORM);
     reject_changed(&head, (change){"tokenizer.ggml.tokens", TOKENS, VOCAB + 1, NULL},
                    "has a vocabulary of 12 tokens, and the target's has 11");
     reject_changed(&head, (change){"eagle3.vocab_size", NUMBER, 12, NULL},
@@ -157,7 +155,6 @@ TEST(wrong_values_of_llama_cpp_are_refused)
 
     head = draw(SPEC_HEAD_PARALLEL, 0);
     reject_changed(&head, (change){.key = "output.weight"}, "lacks tensor 'output.weight'");
-    spec_head_free(&head);
 }
 
 /* llama.cpp rotates adjacent pairs: a head that rotates halves is written with its queries and keys

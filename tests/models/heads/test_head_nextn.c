@@ -34,7 +34,7 @@ static spec_model *open_spec(const char *spec, const spec_model *opt_target)
 /* whole.gguf, alone.gguf and none.gguf: with blocks, blocks alone, and the same without blocks. */
 static void write_files(int blocks, int options)
 {
-    spec_model *target = open_spec(random_target, NULL);
+    OWNED_MODEL *target = open_spec(random_target, NULL);
     const spec_checkpoint *checkpoint = spec_transformer_of(target)->checkpoint;
     spec_head head, none = {.shape = {.kind = SPEC_HEAD_MTP, .nextn = true}};
     drawn_head(&head, &(drawn_head_config){SPEC_HEAD_MTP, blocks, 0, DRAWN_NEXTN | options, 5},
@@ -43,7 +43,6 @@ static void write_files(int blocks, int options)
     drawn_nextn_write("alone.gguf", &head, checkpoint, false);
     drawn_nextn_write("none.gguf", &none, checkpoint, true);
     spec_head_free(&head);
-    spec_model_close(target);
 }
 
 /* Rows after a text and a path of NODES tokens. */
@@ -51,7 +50,7 @@ static void rows_of(double *ret_rows, const spec_model *model)
 {
     const int text[] = {3, 7, 1, 4, 10, 2}, path[NODES] = {5, 0, 8};
     const double *row[NODES + 1];
-    spec_session session;
+    OWNED(spec_session) session;
     const spec_score_request request = {.context = text,
                                         .n_context = sizeof text / sizeof *text,
                                         .token = path,
@@ -60,7 +59,6 @@ static void rows_of(double *ret_rows, const spec_model *model)
                                         .scratch = ret_rows};
     assert_works(spec_session_init(&session, model, &error));
     assert_works(spec_session_score(&session, &request, &error));
-    spec_session_free(&session);
 }
 
 TEST(every_way_to_name_blocks_gives_the_same_rows)
@@ -168,27 +166,24 @@ TEST(what_is_no_draft_of_the_target_is_refused)
          "the number of layers before the draft blocks is 3, and the target's is 2"},
     };
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        opened other = open_model(others[i].spec, NULL);
+        OWNED(opened) other = open_model(others[i].spec, NULL);
         assert_refused("mtp:alone.gguf", other.model, others[i].expected);
-        close_model(&other);
     }
-    close_model(&plain);
-    close_model(&target);
+    opened_free(&plain);
+    opened_free(&target);
 }
 
 /* A change of a drawn block, and the line about it. */
 static void check_spoilt(spec_head_part part, void (*spoil)(spec_tensor *), const char *expected)
 {
-    spec_model *target = open_spec(random_target, NULL);
+    OWNED_MODEL *target = open_spec(random_target, NULL);
     const spec_checkpoint *checkpoint = spec_transformer_of(target)->checkpoint;
-    spec_head head;
+    OWNED(spec_head) head;
     drawn_head(&head, &(drawn_head_config){SPEC_HEAD_MTP, 1, 0, DRAWN_NEXTN, 5}, checkpoint);
     spoil(&head.tensor[part][0]);
     drawn_nextn_write("spoilt.gguf", &head, checkpoint, true);
     assert_refused("gguf:spoilt.gguf", NULL, expected);
     assert_refused("mtp:spoilt.gguf", target, expected);
-    spec_head_free(&head);
-    spec_model_close(target);
 }
 
 static void leave_out(spec_tensor *tensor)
@@ -221,24 +216,21 @@ TEST(wrong_blocks_are_refused)
 /* Products with stacked queries, keys and values need biases of all three. */
 TEST(a_block_has_all_biases_or_none)
 {
-    spec_model *target = open_spec(random_target, NULL);
+    OWNED_MODEL *target = open_spec(random_target, NULL);
     const spec_checkpoint *checkpoint = spec_transformer_of(target)->checkpoint;
-    spec_head head;
+    OWNED(spec_head) head;
     drawn_head(&head, &(drawn_head_config){SPEC_HEAD_MTP, 1, 0, DRAWN_NEXTN, 5}, checkpoint);
     drawn_nextn_write_with("biased.gguf", &head, checkpoint, "blk.3.attn_q.bias");
     assert_refused("mtp:biased.gguf", target,
                    "block 3 has some of the biases of query, key and value, but not all");
-    spec_head_free(&head);
-    spec_model_close(target);
 }
 
 static void convert(spec_conversion *ret, const char *type)
 {
-    spec_settings settings;
+    OWNED(spec_settings) settings;
     assert_works(spec_settings_init(&settings, "gguf:whole.gguf", &error));
     assert_works(spec_conversion_write(ret, "converted.gguf", &settings,
                                        spec_type_recipe_find(type), NULL, &error));
-    spec_settings_free(&settings);
 }
 
 /* Their matrices get the type of the model's; as floats they are the same bytes. */
@@ -251,15 +243,15 @@ TEST(quantised_files_keep_their_blocks)
     convert(&counted, "f32");
     opened target = open_model("gguf:whole.gguf", NULL), draft = open_model("mtp", target.model);
     rows_of(own, draft.model);
-    close_model(&draft);
+    opened_free(&draft);
     draft = open_model("mtp:converted.gguf", target.model);
     rows_of(rows, draft.model);
     assert_memory_equal(own, rows, sizeof rows);
-    close_model(&draft);
-    close_model(&target);
+    opened_free(&draft);
+    opened_free(&target);
 
-    spec_model *drawn = open_spec(wide, NULL);
-    spec_head head;
+    OWNED_MODEL *drawn = open_spec(wide, NULL);
+    OWNED(spec_head) head;
     drawn_head(&head, &(drawn_head_config){SPEC_HEAD_MTP, 1, 0, DRAWN_NEXTN, 5},
                spec_transformer_of(drawn)->checkpoint);
     drawn_nextn_write("whole.gguf", &head, spec_transformer_of(drawn)->checkpoint, true);
@@ -272,15 +264,13 @@ TEST(quantised_files_keep_their_blocks)
     assert_int_equal(read->nextn[0].feature_norm.type, SPEC_TENSOR_F32);
     draft = open_model("mtp", target.model);
     rows_of(rows, draft.model);
-    close_model(&draft);
-    close_model(&target);
-    spec_head_free(&head);
-    spec_model_close(drawn);
+    opened_free(&draft);
+    opened_free(&target);
 }
 
 static void write_count(uint32_t blocks, uint32_t drafts)
 {
-    spec_gguf_writer writer;
+    OWNED(spec_gguf_writer) writer;
     assert_works(spec_gguf_writer_init(&writer, &error));
     spec_gguf_writer_text(&writer, "general.architecture", "llama");
     spec_gguf_writer_u32(&writer, "llama.embedding_length", 16);
@@ -288,7 +278,6 @@ static void write_count(uint32_t blocks, uint32_t drafts)
     spec_gguf_writer_u32(&writer, "llama.nextn_predict_layers", drafts);
     assert_works(spec_gguf_writer_open(&writer, "count.gguf", &error));
     assert_works(spec_gguf_writer_close(&writer, &error));
-    spec_gguf_writer_free(&writer);
 }
 
 TEST(a_wrong_count_is_refused)

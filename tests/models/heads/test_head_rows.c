@@ -67,7 +67,7 @@ static pair open_pair(const char *spec, const drawn_head_config *config, const c
     return p;
 }
 
-static void close_pair(pair *p)
+static void pair_free(pair *p)
 {
     spec_model_close(p->draft);
     spec_model_close(p->target);
@@ -102,16 +102,14 @@ TEST(rows_are_those_of_the_definition)
 {
     static const int lengths[] = {1, 2, 3, 4, 9, 67, 90, 1};
     for (int c = 0; c < CASES; c++) {
-        pair p = open_pair(target_spec, &cases[c].config, "");
-        spec_session session;
+        OWNED(pair) p = open_pair(target_spec, &cases[c].config, "");
+        OWNED(spec_session) session;
         assert_works(spec_session_init(&session, p.draft, &error));
         for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
             const double off = difference(&p, &session, lengths[i], REACH - 1, 0);
             if (!(off < 1e-5))
                 fail_msg("%s: rows after %d tokens are off by %g", cases[c].name, lengths[i], off);
         }
-        spec_session_free(&session);
-        close_pair(&p);
     }
 }
 
@@ -120,8 +118,8 @@ TEST(rows_are_those_of_the_definition)
 TEST(a_tap_or_a_feature_that_is_off_by_one_is_noticed)
 {
     for (int c = 0; c < CASES; c++) {
-        pair p = open_pair(target_spec, &cases[c].config, "");
-        spec_session session;
+        OWNED(pair) p = open_pair(target_spec, &cases[c].config, "");
+        OWNED(spec_session) session;
         assert_works(spec_session_init(&session, p.draft, &error));
         if (difference(&p, &session, 9, REACH - 1, 1) < 1e-2)
             fail_msg("%s: a feature of the place before is not noticed", cases[c].name);
@@ -132,8 +130,6 @@ TEST(a_tap_or_a_feature_that_is_off_by_one_is_noticed)
                 fail_msg("%s: a moved tap is not noticed", cases[c].name);
             p.head.shape.tap[i] = tap;
         }
-        spec_session_free(&session);
-        close_pair(&p);
     }
 }
 
@@ -176,11 +172,10 @@ static void check_bits(const pair *p, bool share)
         for (int i = begins - 1; i < n_nodes; i++) {
             int path[NODES], n_path = i < 0 ? 0 : depth[i];
             for (int at = i, k = n_path; at >= 0; at = parent[at]) path[--k] = token[at];
-            spec_session fresh;
+            OWNED(spec_session) fresh;
             assert_works(spec_session_init(&fresh, p->draft, &error));
             score_rows(&fresh, text, n, path, NULL, n_path, n_path, expected);
             assert_memory_equal(rows + (i + 1) * V, expected + n_path * V, V * sizeof *rows);
-            spec_session_free(&fresh);
         }
         const int what = draw(&noise, 8);
         if (what == 0)
@@ -200,22 +195,21 @@ static void check_bits(const pair *p, bool share)
 TEST(rows_after_trees_and_roll_backs_are_those_of_a_fresh_session)
 {
     for (int c = 0; c < CASES; c++) {
-        pair p = open_pair(target_spec, &cases[c].config, "");
+        OWNED(pair) p = open_pair(target_spec, &cases[c].config, "");
         check_bits(&p, false);
         check_bits(&p, true);
         /* texts that begin with any token */
         ((spec_transformer *)p.target)->own_checkpoint.adds_begin = false;
         check_bits(&p, true);
-        close_pair(&p);
     }
 }
 
 TEST(a_target_has_the_same_rows_while_heads_read_it)
 {
-    pair p = open_pair(target_spec, &cases[3].config, "");
-    spec_head other_head; /* which reads more layers */
+    OWNED(pair) p = open_pair(target_spec, &cases[3].config, "");
+    OWNED(spec_head) other_head; /* which reads more layers */
     drawn_head(&other_head, &cases[4].config, p.checkpoint);
-    spec_model *other = drawn_head_open(&other_head, "", p.target);
+    OWNED_MODEL *other = drawn_head_open(&other_head, "", p.target);
     spec_session plain, tapped, draft[2], alone[2];
     int text[CONTEXT];
     double expected[(NODES + 1) * V], rows[(NODES + 1) * V];
@@ -244,16 +238,13 @@ TEST(a_target_has_the_same_rows_while_heads_read_it)
         spec_session_free(&draft[d]);
         spec_session_free(&alone[d]);
     }
-    spec_model_close(other);
-    spec_head_free(&other_head);
-    close_pair(&p);
 }
 
 TEST(a_row_at_temperature_0_has_all_its_mass_on_one_token)
 {
     for (int c = 0; c < CASES; c++) {
-        pair p = open_pair(target_spec, &cases[c].config, "temperature=0");
-        spec_session session;
+        OWNED(pair) p = open_pair(target_spec, &cases[c].config, "temperature=0");
+        OWNED(spec_session) session;
         double rows[V], expected[V];
         int text[8] = {p.checkpoint->begin_of_text};
         assert_true(p.draft->one_hot);
@@ -263,8 +254,6 @@ TEST(a_row_at_temperature_0_has_all_its_mass_on_one_token)
         reference_head_row(expected, &p.head, p.checkpoint, text, 8, 0, 0);
         for (int i = 0; i < V; i++)
             assert_true(rows[i] == (i == spec_row_argmax(expected, V) ? 1.0 : 0.0));
-        spec_session_free(&session);
-        close_pair(&p);
     }
 }
 
@@ -293,7 +282,7 @@ TEST(what_cannot_be_drafted_is_refused)
     request.n_context = (size_t)p.draft->window + 1;
     assert_status(spec_session_score(&session, &request, &error), GSL_EINVAL);
     spec_session_free(&session);
-    close_pair(&p);
+    pair_free(&p);
 
     opened target = open_model(target_spec, NULL);
     spec_transformer *transformer = (spec_transformer *)target.model;
@@ -303,10 +292,9 @@ TEST(what_cannot_be_drafted_is_refused)
     assert_refused("eagle3:x.gguf", target.model,
                    "eagle3: draft heads need a target on the CPU; open it with device=cpu");
     transformer->own_weights.backend = &spec_backend_cpu;
-    close_model(&target);
+    opened_free(&target);
 
-    opened zipf = open_model("zipf?V=11", NULL);
+    OWNED(opened) zipf = open_model("zipf?V=11", NULL);
     assert_refused("medusa:x.gguf", zipf.model, "medusa needs a transformer as its target");
     assert_refused("eagle:x.gguf", NULL, "eagle is built from a target");
-    close_model(&zipf);
 }

@@ -27,7 +27,7 @@ static spec_model *open_target(const char *spec)
 /* Rows (NODES + 1, V) after a text and after a chain of draft tokens. */
 static void rows_of(double *ret_rows, const spec_model *draft)
 {
-    spec_session session;
+    OWNED(spec_session) session;
     const double *row[NODES + 1];
     int text[TEXT];
     const int chain[NODES] = {3, 8, 1};
@@ -43,7 +43,6 @@ static void rows_of(double *ret_rows, const spec_model *draft)
                                     &error));
     for (int i = 0; i <= NODES; i++)
         if (row[i] != ret_rows + i * V) memcpy(ret_rows + i * V, row[i], V * sizeof *ret_rows);
-    spec_session_free(&session);
 }
 
 /* Compare a head's rows with those of the widened one; `spoilt`: with one gain that is not
@@ -52,7 +51,7 @@ static bool has_same_rows(const drawn_head_config *config, bool spoilt)
 {
     double before[(NODES + 1) * V], after[(NODES + 1) * V];
     int kept;
-    spec_model *target = open_target(target_spec);
+    OWNED_MODEL *target = open_target(target_spec);
     const spec_checkpoint *checkpoint = spec_transformer_of(target)->checkpoint;
     spec_checkpoint wide;
     spec_head head, wide_head;
@@ -76,7 +75,6 @@ static bool has_same_rows(const drawn_head_config *config, bool spoilt)
     spec_head_free(&wide_head);
     spec_checkpoint_free(&wide);
     spec_head_free(&head);
-    spec_model_close(target);
     return memcmp(before, after, sizeof before) == 0;
 }
 
@@ -109,7 +107,7 @@ TEST(options_of_eagle3_are_kept, .setup = spec_folder_enter, .teardown = spec_fo
 
 TEST(a_norm_of_joined_states_is_refused)
 {
-    spec_model *target = open_target(target_spec);
+    OWNED_MODEL *target = open_target(target_spec);
     const spec_checkpoint *checkpoint = spec_transformer_of(target)->checkpoint;
     spec_checkpoint wide;
     spec_head head, wide_head;
@@ -119,7 +117,6 @@ TEST(a_norm_of_joined_states_is_refused)
                       "norm_before_fc cannot be widened");
     spec_checkpoint_free(&wide);
     spec_head_free(&head);
-    spec_model_close(target);
 }
 
 TEST(a_gain_of_another_size_is_noticed, .setup = spec_folder_enter, .teardown = spec_folder_leave)

@@ -72,16 +72,15 @@ static void assert_piece(const spec_folder_vocabulary *v, int token, const char 
 
 TEST(a_folder_may_have_no_vocabulary)
 {
-    spec_folder_vocabulary v;
+    OWNED(spec_folder_vocabulary) v;
     mkdir("hf", 0700);
     loads(&v);
     assert_int_equal(v.data.vocab, 0);
-    spec_folder_vocabulary_free(&v);
 }
 
 TEST(byte_level_bpe_is_read)
 {
-    spec_folder_vocabulary v;
+    OWNED(spec_folder_vocabulary) v;
     char steps[200];
     snprintf(steps, sizeof steps, "'pre_tokenizer':" BYTES, "true");
     write_tokenizer(steps, BPE);
@@ -103,7 +102,6 @@ TEST(byte_level_bpe_is_read)
     assert_int_equal(spec_tokenizer_encode(tokenizer, "abcab<tool>c", 12, token, 8), 4);
     assert_true(token[0] == 4 && token[1] == 3 && token[2] == 6 && token[3] == 2);
     spec_tokenizer_free(tokenizer);
-    spec_folder_vocabulary_free(&v);
 }
 
 TEST(pre_tokenizers_have_the_names_of_gguf)
@@ -124,7 +122,7 @@ TEST(pre_tokenizers_have_the_names_of_gguf)
     static const char *const names[] = {"llama-bpe", "qwen2",  "gpt-2",  "smollm",   "gpt-2",
                                         "qwen35",    "gpt-4o", "tekken", "smaug-bpe"};
     for (int i = 0; i < 9; i++) {
-        spec_folder_vocabulary v;
+        OWNED(spec_folder_vocabulary) v;
         size_t n = (size_t)snprintf(steps, sizeof steps, "'normalizer':%s,'pre_tokenizer':",
                                     i == 1 ? "{'type':'NFC'}" : "null");
         if (i < 3 || i > 4)
@@ -143,13 +141,12 @@ TEST(pre_tokenizers_have_the_names_of_gguf)
         write_tokenizer(steps, i == 0 || i == 7 ? "'ignore_merges':true," BPE : BPE);
         loads(&v);
         assert_string_equal(v.data.pre, names[i]);
-        spec_folder_vocabulary_free(&v);
     }
 }
 
 TEST(sentencepiece_is_read_from_its_merges)
 {
-    spec_folder_vocabulary v;
+    OWNED(spec_folder_vocabulary) v;
     write_tokenizer(SPM_STEPS, SPM);
     loads(&v);
     assert_int_equal(v.data.kind, SPEC_TOKENIZER_SPM);
@@ -174,7 +171,6 @@ TEST(sentencepiece_is_read_from_its_merges)
     loads(&v);
     assert_int_equal(v.data.kind, SPEC_TOKENIZER_SPM);
     assert_false(v.data.adds_space);
-    spec_folder_vocabulary_free(&v);
 }
 
 TEST(texts_begin_and_end_as_the_folder_says)

@@ -35,12 +35,11 @@ static void put(spec_hf_file *file, int layer, const char *rest, spec_tensor_typ
     size_t values = 1;
     for (int i = 0; i < n; i++) values *= (size_t)size[i];
     const size_t bytes = values * spec_tensor_row_bytes(type, 1);
-    void *data = malloc(bytes);
+    FREED void *data = malloc(bytes);
     assert_non_null(data);
     spec_tensor_row_write(data, type, value, (int)values);
     snprintf(name, sizeof name, "%s%d.mlp.experts.%s", prefix, layer, rest);
     spec_hf_folder_put(file, name, type == SPEC_TENSOR_F32 ? "F32" : "BF16", n, size, data, bytes);
-    free(data);
 }
 
 static void put_separate(spec_hf_file *file, int layer, spec_tensor_type type)
@@ -120,7 +119,7 @@ static int open_folder(opened *o, spec_hf_file *file, bool transposes)
                                     &o->error);
 }
 
-static void close_folder(opened *o)
+static void opened_free(opened *o)
 {
     spec_import_experts_free(&o->experts);
     spec_tensor_folder_free(&o->folder);
@@ -166,7 +165,7 @@ TEST(floats_of_every_layout_have_their_rows)
     for (int i = 0; i < 2; i++)
         for (int layout = 0; layout < 3; layout++) {
             spec_hf_file file = {0};
-            opened o;
+            OWNED(opened) o;
             for (int layer = 0; layer < LAYERS; layer++)
                 if (layout == 0)
                     put_separate(&file, layer, types[i]);
@@ -174,7 +173,6 @@ TEST(floats_of_every_layout_have_their_rows)
                     put_stacked(&file, layer, types[i], layout == 2);
             if (open_folder(&o, &file, layout == 2) != GSL_SUCCESS) fail_msg("%s", o.error.text);
             assert_experts(&o, types[i], layout == 2);
-            close_folder(&o);
         }
 }
 
@@ -238,7 +236,7 @@ static void put_packed_layers(spec_hf_file *file)
 TEST(experts_in_mxfp4_keep_their_weights)
 {
     spec_hf_file file = {0};
-    opened o;
+    OWNED(opened) o;
     put_packed_layers(&file);
     if (open_folder(&o, &file, true) != GSL_SUCCESS) fail_msg("%s", o.error.text);
     for (int layer = 0; layer < LAYERS; layer++)
@@ -256,16 +254,14 @@ TEST(experts_in_mxfp4_keep_their_weights)
                         assert_true(row[c] == packed_weight(layer, which, expert, r, c));
                 }
             }
-    close_folder(&o);
 }
 
 static void refused(spec_hf_file *file, bool transposes, const char *expected)
 {
-    opened o;
+    OWNED(opened) o;
     assert_int_equal(open_folder(&o, file, transposes), GSL_EINVAL);
     if (strstr(o.error.text, expected) == NULL) fail_msg("'%s' lacks '%s'", o.error.text, expected);
     assert_null(o.experts.tensor);
-    close_folder(&o);
 }
 
 TEST(experts_that_are_missing_or_of_another_size_are_refused)

@@ -34,15 +34,13 @@ static void put(spec_hf_file *file, const char *name, int rows, int cols)
 {
     const int size[] = {rows, cols};
     const int n = rows * cols;
-    float *values = malloc((size_t)n * sizeof *values);
-    void *data = malloc((size_t)n * 2);
+    FREED float *values = malloc((size_t)n * sizeof *values);
+    FREED void *data = malloc((size_t)n * 2);
     assert_true(values != NULL && data != NULL);
     for (int i = 0; i < n; i++) values[i] = value(name, i);
     spec_tensor_row_write(data, SPEC_TENSOR_BF16, values, n);
     spec_hf_folder_put(file, name, "BF16", rows == 1 ? 1 : 2, rows == 1 ? &size[1] : size, data,
                        (size_t)n * 2);
-    free(values);
-    free(data);
 }
 
 typedef struct {
@@ -250,23 +248,21 @@ static void assert_experts(const family *of, const spec_checkpoint *model)
 
 static void import_folder(const char *path)
 {
-    spec_import_model model;
+    OWNED(spec_import_model) model;
     spec_error error = {""};
     int kept;
     if (spec_import_model_open(&model, "hf", &error) != GSL_SUCCESS ||
         spec_import_model_write(&kept, &model, path, NULL, &error) != GSL_SUCCESS)
         fail_msg("%s", error.text);
-    spec_import_model_free(&model);
 }
 
 static void load(spec_checkpoint *ret, const char *path)
 {
-    spec_settings settings;
+    OWNED(spec_settings) settings;
     char spec[60];
     snprintf(spec, sizeof spec, "gguf:%s", path);
     assert_works(spec_settings_init(&settings, spec, &error));
     assert_works(spec_checkpoint_load_gguf(ret, &settings, NULL, &error));
-    spec_settings_free(&settings);
 }
 
 TEST(every_tensor_has_its_place)
@@ -274,7 +270,7 @@ TEST(every_tensor_has_its_place)
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         const family *of = &families[i];
         const spec_shape shape = shape_of(of);
-        spec_checkpoint model;
+        OWNED(spec_checkpoint) model;
         write_folder(of, NULL, &shape);
         import_folder("model.gguf");
         load(&model, "model.gguf");
@@ -288,7 +284,6 @@ TEST(every_tensor_has_its_place)
                               name_of(name, of, one, layer), of->adds_one && is_norm(one->part));
             }
         if (of->experts != NULL && of->experts[0] == 's') assert_experts(of, &model);
-        spec_checkpoint_free(&model);
     }
 }
 
@@ -297,7 +292,7 @@ TEST(windows_and_ropes_come_back)
     for (size_t i = 2; i < sizeof families / sizeof *families; i++) {
         const family *of = &families[i];
         const spec_shape shape = shape_of(of);
-        spec_checkpoint model;
+        OWNED(spec_checkpoint) model;
         write_folder(of, NULL, &shape);
         import_folder("model.gguf");
         load(&model, "model.gguf");
@@ -312,7 +307,6 @@ TEST(windows_and_ropes_come_back)
             assert_true(model.shape.rope.base == 150000.0);
             assert_true(model.shape.rope.magnitude > 1.1f && model.shape.rope.opt_factor != NULL);
         }
-        spec_checkpoint_free(&model);
     }
 }
 

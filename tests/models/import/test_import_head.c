@@ -18,7 +18,7 @@ static void assert_same_files(const char *a, const char *b)
 /* Import the folder and compare its file with that of the head that was drawn, and read it. */
 static void comes_back(spec_head *drawn, const int *opt_tap, spec_head_taps from)
 {
-    spec_head head, read;
+    OWNED(spec_head) head, read;
     spec_head_taps taps;
     spec_error error = {""};
     int kept;
@@ -34,8 +34,6 @@ static void comes_back(spec_head *drawn, const int *opt_tap, spec_head_taps from
     assert_works(spec_head_file_write(&kept, drawn, "drawn.gguf", &error));
     assert_same_files("drawn.gguf", "imported.gguf");
     assert_works(spec_head_file_load(&read, "imported.gguf", &target, false, &error));
-    spec_head_free(&read);
-    spec_head_free(&head);
 }
 
 static void assert_taps(const spec_head *head, int a, int b, int c)
@@ -49,12 +47,11 @@ TEST(medusa_comes_back)
 {
     static const char *const before[] = {"medusa_head.", ""};
     for (int i = 0; i < 2; i++) {
-        spec_head drawn;
+        OWNED(spec_head) drawn;
         export_head(&drawn, &(wish){.kind = SPEC_HEAD_MEDUSA, .layer = before[i]});
         assert_int_equal(unlink("hf/config.json"), 0); /* needs none */
         comes_back(&drawn, NULL, SPEC_HEAD_TAPS_FROM_NONE);
         assert_int_equal(drawn.shape.tap[0], LAYERS);
-        spec_head_free(&drawn);
     }
 }
 
@@ -63,7 +60,7 @@ TEST(eagle_1_comes_back)
     static const char *const layer[] = {"layers.0.", "transformer."}, *const fc[] = {"fc.",
                                                                                      "fusion_fc."};
     for (int i = 0; i < 4; i++) {
-        spec_head drawn;
+        OWNED(spec_head) drawn;
         export_head(&drawn,
                     &(wish){.kind = SPEC_HEAD_EAGLE,
                             .layer = layer[i % 2],
@@ -74,7 +71,6 @@ TEST(eagle_1_comes_back)
                                                  : "{'speculators_model_type':'eagle',"
                                                    "'transformer_layer_config':{" LAYER "}}"});
         comes_back(&drawn, NULL, SPEC_HEAD_TAPS_FROM_NONE);
-        spec_head_free(&drawn);
     }
 }
 
@@ -82,7 +78,7 @@ TEST(eagle_1_comes_back)
 TEST(eagle_3_comes_back)
 {
     for (int i = 0; i < 4; i++) {
-        spec_head drawn;
+        OWNED(spec_head) drawn;
         const bool speculators = i >= 2;
         export_head(&drawn,
                     &(wish){.kind = SPEC_HEAD_EAGLE3,
@@ -102,7 +98,6 @@ TEST(eagle_3_comes_back)
             assert_taps(&drawn, 2, 4, 6);
         assert_int_equal(drawn.shape.norm_before_residual, speculators);
         assert_int_equal(drawn.shape.draft_vocab, i % 2 == 1 ? 10 : VOCAB);
-        spec_head_free(&drawn);
     }
 }
 
@@ -122,7 +117,7 @@ TEST(forms_of_eagle_3_come_back)
         {DRAWN_EMBEDDING | DRAWN_OTHER_DIM, 10, "{" WIDE_LAYER ",'target_hidden_size':16}"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        spec_head drawn;
+        OWNED(spec_head) drawn;
         export_head(&drawn, &(wish){.kind = SPEC_HEAD_EAGLE3,
                                     .layer = "midlayer.",
                                     .fc = "fc.",
@@ -131,7 +126,6 @@ TEST(forms_of_eagle_3_come_back)
                                     .options = cases[i].options,
                                     .config = cases[i].config});
         comes_back(&drawn, NULL, SPEC_HEAD_TAPS_FROM_DEFAULT);
-        spec_head_free(&drawn);
     }
 }
 
@@ -167,7 +161,7 @@ TEST(taps_are_counted_in_two_ways)
 /* The head's own base, scaling and epsilon are kept. */
 TEST(a_head_keeps_its_own_rotation)
 {
-    spec_head drawn, head, read;
+    OWNED(spec_head) drawn, head, read;
     spec_head_taps taps;
     int kept;
     export_head(&drawn,
@@ -184,9 +178,6 @@ TEST(a_head_keeps_its_own_rotation)
     assert_true(read.shape.shape.rope.base == 77.0 && read.shape.shape.norm_eps == 0.001f);
     assert_true(read.shape.shape.rope.opt_factor[1] == 2.0f);
     assert_int_equal(read.shape.shape.context, target.shape.context);
-    spec_head_free(&read);
-    spec_head_free(&head);
-    spec_head_free(&drawn);
 }
 
 /* A matrix of the target in 16 bits is still the target's. */
@@ -240,7 +231,7 @@ static void split_into_shards(void)
 
 TEST(a_head_in_shards_comes_back)
 {
-    spec_head drawn;
+    OWNED(spec_head) drawn;
     struct stat whole;
     export_head(&drawn, &(wish){.kind = SPEC_HEAD_EAGLE3,
                                 .layer = "midlayer.",
@@ -259,7 +250,6 @@ TEST(a_head_in_shards_comes_back)
     spec_hf_folder_text("hf/medusa_lm_head.pt", "x");
     is_refused(NULL, "hf: medusa_lm_head.pt is pickled, which is not read: type python3");
     assert_int_equal(unlink("hf/medusa_lm_head.pt"), 0);
-    spec_head_free(&drawn);
 }
 
 SUITE(.setup = make_target, .teardown = remove_target);

@@ -8,10 +8,9 @@
 
 static void refused(const wish *w, const int *opt_tap, const char *expected)
 {
-    spec_head drawn;
+    OWNED(spec_head) drawn;
     export_head(&drawn, w);
     is_refused(opt_tap, expected);
-    spec_head_free(&drawn);
 }
 
 TEST(heads_that_are_not_computed_are_refused)
@@ -101,7 +100,7 @@ TEST(tokens_must_be_offsets_that_are_one_to_one)
         {{0, 1, 1}, {0, 2, 4}, "d2t and t2d disagree about token 3"},
     };
     for (size_t i = 0; i < 5; i++) {
-        spec_head drawn;
+        OWNED(spec_head) drawn;
         spec_hf_file file = {0};
         unsigned char used[VOCAB] = {0};
         export_head(&drawn, &(wish){.kind = SPEC_HEAD_EAGLE3,
@@ -117,7 +116,6 @@ TEST(tokens_must_be_offsets_that_are_one_to_one)
         spec_hf_folder_put(&file, "t2d", "BOOL", 1, &(int){VOCAB}, used, VOCAB);
         spec_hf_folder_write(&file, "hf/model.safetensors");
         is_refused(NULL, cases[i].expected);
-        spec_head_free(&drawn);
     }
     wish w = {.kind = SPEC_HEAD_EAGLE3,
               .layer = "midlayer.",
@@ -130,7 +128,7 @@ TEST(tokens_must_be_offsets_that_are_one_to_one)
 
 TEST(models_and_heads_are_told_apart)
 {
-    spec_head drawn;
+    OWNED(spec_head) drawn;
     spec_import_model model;
     export_head(&drawn, &(wish){.kind = SPEC_HEAD_EAGLE3,
                                 .layer = "midlayer.",
@@ -145,7 +143,6 @@ TEST(models_and_heads_are_told_apart)
     is_refused(NULL,
                "its tensors are not those of a draft head (medusa, eagle, eagle3); a model is "
                "imported without --target");
-    spec_head_free(&drawn);
 }
 
 SUITE(.setup = make_target, .teardown = remove_target);

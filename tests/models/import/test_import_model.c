@@ -44,11 +44,10 @@ typedef struct {
 
 static void load(spec_checkpoint *ret, const char *spec)
 {
-    spec_settings settings;
+    OWNED(spec_settings) settings;
     assert_works(spec_settings_init(&settings, spec, &error));
     assert_works(spec_checkpoint_load_random(ret, &settings, NULL, &error));
     spec_checkpoint_draw(ret);
-    spec_settings_free(&settings);
 }
 
 static void put_part(spec_hf_file *file, const spec_checkpoint *model, spec_part part, int layer,
@@ -118,13 +117,12 @@ static void export_model(const spec_checkpoint *model, const wish *w)
 
 static void import_as(const char *path)
 {
-    spec_import_model model;
+    OWNED(spec_import_model) model;
     spec_error error = {""};
     int kept;
     if (spec_import_model_open(&model, "hf", &error) != GSL_SUCCESS ||
         spec_import_model_write(&kept, &model, path, NULL, &error) != GSL_SUCCESS)
         fail_msg("%s", error.text);
-    spec_import_model_free(&model);
 }
 
 static void write_direct(spec_checkpoint *model, const char *path)
@@ -155,8 +153,8 @@ static void assert_same_rows(const char *a, const char *b, double most)
             if (!(fabs(row[i] - other[i]) <= most))
                 fail_msg("%s, %s: %g, %g", a, b, row[i], other[i]);
     }
-    close_model(&x);
-    close_model(&y);
+    opened_free(&x);
+    opened_free(&y);
 }
 
 TEST(a_model_comes_back_bit_for_bit)
@@ -164,7 +162,7 @@ TEST(a_model_comes_back_bit_for_bit)
     static const char *const types[] = {"f32", "f16", "bf16"};
     for (int i = 0; i < 3; i++) {
         char spec[120];
-        spec_checkpoint model;
+        OWNED(spec_checkpoint) model;
         snprintf(spec, sizeof spec, "random?%s&type=%s", SHAPE, types[i]);
         load(&model, spec);
         for (int shards = 0; shards < 2; shards++) {
@@ -178,11 +176,9 @@ TEST(a_model_comes_back_bit_for_bit)
             import_as("imported.gguf");
             assert_same_files("direct.gguf", "imported.gguf");
             assert_same_rows("direct.gguf", "imported.gguf", 0.0);
-            opened o = open_model("gguf:imported.gguf", NULL);
+            OWNED(opened) o = open_model("gguf:imported.gguf", NULL);
             assert_memory_equal(&o.model->ends, &model.ends, sizeof model.ends);
-            close_model(&o);
         }
-        spec_checkpoint_free(&model);
     }
 }
 
@@ -190,7 +186,7 @@ TEST(a_model_comes_back_bit_for_bit)
  * whose rows stay. */
 TEST(rows_move_so_that_the_rotation_stays)
 {
-    spec_checkpoint model;
+    OWNED(spec_checkpoint) model;
     load(&model, "random?" SHAPE "&type=f32");
     export_model(&model, &(wish){.halves = true,
                                  .config = "'model_type':'llama','rope_scaling':{'type':'linear',"
@@ -207,47 +203,41 @@ TEST(rows_move_so_that_the_rotation_stays)
     opened a = open_model("gguf:llama.gguf", NULL), b = open_model("gguf:unscaled.gguf", NULL);
     const int text[] = {3, 17, 30, 5};
     assert_true(fabs(row_after(&a, text, 4)[1] - row_after(&b, text, 4)[1]) > 1e-6);
-    close_model(&a);
-    close_model(&b);
-    spec_checkpoint_free(&model);
+    opened_free(&a);
+    opened_free(&b);
 }
 
 TEST(a_tied_model_has_no_output_of_its_own)
 {
-    spec_checkpoint model;
+    OWNED(spec_checkpoint) model;
     load(&model, "random?" SHAPE "&type=bf16");
     export_model(&model, &(wish){.tied = true});
     import_as("tied.gguf");
     export_model(&model, &(wish){.tied = true, .more = "lm_head.weight"}); /* of any shape */
     import_as("tied_too.gguf");
     assert_same_files("tied.gguf", "tied_too.gguf");
-    opened o = open_model("gguf:tied.gguf", NULL);
+    OWNED(opened) o = open_model("gguf:tied.gguf", NULL);
     const spec_checkpoint *read = spec_transformer_of(o.model)->checkpoint;
     assert_ptr_equal(read->output.data, read->embedding.data);
     assert_int_equal(read->embedding.type, SPEC_TENSOR_BF16);
-    close_model(&o);
-    spec_checkpoint_free(&model);
 }
 
 /* Factors of Llama 3 are a tensor of the file, exactly those of config.json. */
 TEST(factors_of_llama_3_are_written)
 {
-    spec_checkpoint model;
+    OWNED(spec_checkpoint) model;
     load(&model, "random?" SHAPE "&type=f32");
     export_model(&model,
                  &(wish){.config = "'model_type':'llama','rope_scaling':{'rope_type':'llama3',"
                                    "'factor':8.0,'original_max_position_embeddings':16}"});
-    spec_import_model imported;
+    OWNED(spec_import_model) imported;
     assert_works(spec_import_model_open(&imported, "hf", &error));
     import_as("llama3.gguf");
-    opened o = open_model("gguf:llama3.gguf", NULL);
+    OWNED(opened) o = open_model("gguf:llama3.gguf", NULL);
     const spec_shape *read = &spec_transformer_of(o.model)->checkpoint->shape;
     assert_memory_equal(read->rope.opt_factor, imported.config.rope_factor,
                         (size_t)(read->head_dim / 2) * sizeof(float));
     assert_true(read->rope.opt_factor[0] < read->rope.opt_factor[2]);
-    close_model(&o);
-    spec_import_model_free(&imported);
-    spec_checkpoint_free(&model);
 }
 
 static void refused(const spec_checkpoint *model, const wish *w, const char *expected)
@@ -264,7 +254,7 @@ static void refused(const spec_checkpoint *model, const wish *w, const char *exp
 
 TEST(folders_that_are_no_such_model_are_refused)
 {
-    spec_checkpoint model;
+    OWNED(spec_checkpoint) model;
     load(&model, "random?" SHAPE "&type=f32");
     refused(&model, &(wish){.left_out = "model.layers.1.mlp.up_proj.weight"},
             "hf: lacks tensor 'model.layers.1.mlp.up_proj.weight'");
@@ -289,13 +279,12 @@ TEST(folders_that_are_no_such_model_are_refused)
     /* The angles of older files are no part of the model. */
     export_model(&model, &(wish){.more = "model.layers.1.self_attn.rotary_emb.inv_freq"});
     import_as("older.gguf");
-    spec_checkpoint_free(&model);
 }
 
 TEST(an_interrupted_import_leaves_no_file)
 {
-    spec_checkpoint model;
-    spec_import_model imported;
+    OWNED(spec_checkpoint) model;
+    OWNED(spec_import_model) imported;
     int kept;
     const int stop = 1;
     load(&model, "random?" SHAPE "&type=f32");
@@ -305,8 +294,6 @@ TEST(an_interrupted_import_leaves_no_file)
                                          &(spec_gguf_model_watch){.opt_stop = &stop}, &error),
                  GSL_EFAILED, "interrupted");
     assert_int_not_equal(access("never.gguf", F_OK), 0);
-    spec_import_model_free(&imported);
-    spec_checkpoint_free(&model);
 }
 
 SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

@@ -47,7 +47,7 @@ static void reads(spec_model_config *ret, const char *more)
 
 TEST(defaults_are_those_of_transformers)
 {
-    spec_model_config config;
+    OWNED(spec_model_config) config;
     reads(&config, "'model_type':'llama','num_key_value_heads':null,'rope_scaling':null");
     const spec_shape *s = &config.shape;
     assert_true(s->dim == 48 && s->n_layers == 3 && s->n_heads == 4 && s->ffn_dim == 80);
@@ -56,12 +56,11 @@ TEST(defaults_are_those_of_transformers)
     assert_true(s->rope_pairs == SPEC_ROPE_HALVES && s->rope.opt_factor == NULL);
     assert_true(!config.has_biases && !config.is_tied && config.cut_window == 0);
     assert_true(config.begin_of_text == -1 && config.ends.n == 0);
-    spec_model_config_free(&config);
 }
 
 TEST(values_replace_the_defaults)
 {
-    spec_model_config config;
+    OWNED(spec_model_config) config;
     reads(&config, "'model_type':'qwen2','num_key_value_heads':2,'head_dim':16,'rms_norm_eps':1e-5,"
                    "'rope_theta':1000000,'tie_word_embeddings':true,'bos_token_id':1,"
                    "'eos_token_id':[7,8]");
@@ -73,7 +72,6 @@ TEST(values_replace_the_defaults)
     reads(&config, "'model_type':'llama','rope_parameters':{'rope_theta':500,'rope_type':"
                    "'default'}");
     assert_true(config.shape.rope.base == 500.0);
-    spec_model_config_free(&config);
 }
 
 TEST(a_window_in_effect_cuts_the_context)
@@ -96,11 +94,10 @@ TEST(a_window_in_effect_cuts_the_context)
          32, 32},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        spec_model_config config;
+        OWNED(spec_model_config) config;
         reads(&config, cases[i].more);
         assert_int_equal(config.shape.context, cases[i].context);
         assert_int_equal(config.cut_window, cases[i].window);
-        spec_model_config_free(&config);
     }
 }
 
@@ -109,7 +106,7 @@ TEST(a_window_in_effect_cuts_the_context)
 TEST(ropes_are_scaled_as_in_transformers)
 {
     static const float small[] = {1.73594f, 8.0f, 8.0f, 8.0f, 8.0f, 8.0f};
-    spec_model_config config;
+    OWNED(spec_model_config) config;
     reads(&config, "'model_type':'llama','rope_theta':500.0,'rope_scaling':{'rope_type':'llama3',"
                    "'factor':8.0,'low_freq_factor':1.0,'high_freq_factor':4.0,"
                    "'original_max_position_embeddings':16}");
@@ -128,7 +125,6 @@ TEST(ropes_are_scaled_as_in_transformers)
     spec_model_config_free(&config);
     reads(&config, "'model_type':'llama','rope_scaling':{'type':'linear','factor':2.5}");
     for (int i = 0; i < 6; i++) assert_true(config.shape.rope.opt_factor[i] == 2.5f);
-    spec_model_config_free(&config);
 }
 
 /* Factors of transformers 5.24 for head_dim 64, base 150000, and for that of this file. */
@@ -139,7 +135,7 @@ TEST(yarn_is_that_of_transformers)
                        rounded[] = {1.0f,     1.107266f, 1.24031f,  1.409692f, 1.632653f, 1.939394f,
                                     2.38806f, 3.106796f, 4.444444f, 7.804877f, 32.0f},
                        small[] = {1.0f, 4.0f / 3.0f, 2.0f, 4.0f, 4.0f, 4.0f};
-    spec_model_config config;
+    OWNED(spec_model_config) config;
     reads(&config, GPT ",'head_dim':64," YARN);
     for (int i = 0; i < 32; i++)
         assert_near((double)config.shape.rope.opt_factor[i],
@@ -172,12 +168,11 @@ TEST(yarn_is_that_of_transformers)
     reads(&config, "'model_type':'llama','rope_scaling':{'rope_type':'yarn','factor':4,"
                    "'mscale':1.5,'mscale_all_dim':0.8}");
     assert_near((double)config.shape.rope.magnitude, 1.20794415 / 1.11090355, 1e-7);
-    spec_model_config_free(&config);
 }
 
 TEST(experts_are_read)
 {
-    spec_model_config config;
+    OWNED(spec_model_config) config;
     reads(&config, MOE ",'norm_topk_prob':true,'head_dim':16");
     assert_string_equal(config.architecture->name, "qwen3moe");
     assert_true(config.shape.n_experts == 6 && config.shape.n_active == 2);
@@ -192,12 +187,11 @@ TEST(experts_are_read)
     assert_true(config.has_window[0] && !config.has_window[1] && config.has_window[2]);
     spec_model_config_free(&config);
     reads(&config, GPT "," YARN ",'quantization_config':{'quant_method':'mxfp4'}");
-    spec_model_config_free(&config);
 }
 
 TEST(windows_are_those_of_layers)
 {
-    spec_model_config config;
+    OWNED(spec_model_config) config;
     reads(&config, GEMMA ",'num_hidden_layers':13,'sliding_window':8");
     assert_string_equal(config.architecture->name, "gemma3");
     for (int i = 0; i < 13; i++) assert_int_equal(config.has_window[i], i != 5 && i != 11);
@@ -226,13 +220,12 @@ TEST(windows_are_those_of_layers)
     spec_model_config_free(&config);
     reads(&config, GEMMA ",'layer_types':['full_attention','full_attention','full_attention']");
     assert_int_equal(config.shape.window, 0);
-    spec_model_config_free(&config);
 }
 
 /* Values that the part for text lacks are those of the whole file. */
 TEST(a_text_model_beside_one_for_images_is_read)
 {
-    spec_model_config config;
+    OWNED(spec_model_config) config;
     reads(&config, "'model_type':'gemma3','eos_token_id':[1,106],'text_config':{'model_type':"
                    "'gemma3_text','hidden_size':32,'num_hidden_layers':2,'intermediate_size':64,"
                    "'bos_token_id':2,'sliding_window':9}");
@@ -242,7 +235,6 @@ TEST(a_text_model_beside_one_for_images_is_read)
     assert_true(s->vocab == 262208 && s->context == 131072);
     assert_true(config.begin_of_text == 2 && config.ends.n == 2 && config.ends.token[0] == 1 &&
                 config.is_tied);
-    spec_model_config_free(&config);
 }
 
 TEST(configs_that_are_not_computed_are_refused)

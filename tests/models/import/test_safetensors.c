@@ -14,7 +14,7 @@ TEST(tensors_are_found_by_name_with_their_shapes)
     static const float matrix[] = {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f};
     static const int64_t offsets[] = {7, -7};
     spec_hf_file file = {0};
-    spec_safetensors read;
+    OWNED(spec_safetensors) read;
     spec_hf_folder_put(&file, "zeta", "F32", 2, (int[]){2, 3}, matrix, sizeof matrix);
     spec_hf_folder_put(&file, "d2t", "I64", 1, (int[]){2}, offsets, sizeof offsets);
     spec_hf_folder_put(&file, "one", "BOOL", 0, NULL, NULL, 1);
@@ -34,7 +34,6 @@ TEST(tensors_are_found_by_name_with_their_shapes)
     assert_int_equal(spec_safetensors_find(&read, "one")->n_dimensions, 0);
     assert_int_equal(spec_safetensors_find(&read, "alpha")->dimension[3], 3);
     assert_null(spec_safetensors_find(&read, "beta"));
-    spec_safetensors_free(&read);
 }
 
 static void refused(const char *expected)

@@ -34,7 +34,7 @@ static void refused(const char *path, const char *expected)
 
 TEST(weights_of_one_file_are_taken)
 {
-    spec_tensor_folder folder;
+    OWNED(spec_tensor_folder) folder;
     spec_tensor tensor;
     mkdir("one", 0700);
     put_file("one/anything.safetensors", "m", "v");
@@ -51,7 +51,6 @@ TEST(weights_of_one_file_are_taken)
     assert_works(spec_tensor_folder_weights(&tensor, &folder, "v", 1, 3, &error));
     assert_int_equal(tensor.type, SPEC_TENSOR_BF16);
     assert_null(spec_tensor_folder_left(&folder));
-    spec_tensor_folder_free(&folder);
 }
 
 TEST(weights_of_another_shape_or_type_are_refused)
@@ -69,7 +68,7 @@ TEST(weights_of_another_shape_or_type_are_refused)
         {"s", 1, 1, "one: tensor 's' has 0 dimensions"},
         {"t", 1, 1, "one: tensor 't' has 3 dimensions"},
     };
-    spec_tensor_folder folder;
+    OWNED(spec_tensor_folder) folder;
     spec_error error = {""};
     spec_hf_file file = {0};
     spec_hf_folder_put(&file, "m", "F32", 2, (int[]){2, 2}, NULL, 16);
@@ -88,14 +87,13 @@ TEST(weights_of_another_shape_or_type_are_refused)
             fail_msg("'%s' lacks '%s'", error.text, cases[i].expected);
         assert_null(tensor.data);
     }
-    spec_tensor_folder_free(&folder);
 }
 
 #define INDEX(map) spec_hf_folder_text("shards/model.safetensors.index.json", map)
 
 TEST(shards_are_one_folder)
 {
-    spec_tensor_folder folder;
+    OWNED(spec_tensor_folder) folder;
     mkdir("shards", 0700);
     put_file("shards/x-1.safetensors", "a", "b");
     put_file("shards/x-2.safetensors", "c", NULL);
@@ -106,7 +104,6 @@ TEST(shards_are_one_folder)
     assert_int_equal(folder.n_files, 2);
     assert_int_equal(folder.n_tensors, 3);
     assert_non_null(spec_tensor_folder_find(&folder, "c"));
-    spec_tensor_folder_free(&folder);
 }
 
 TEST(an_index_must_be_right)

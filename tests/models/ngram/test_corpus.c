@@ -50,7 +50,7 @@ static int read_shared(char *out, size_t *ret_length, const char *path, const ch
                        uint64_t limit, size_t left, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    spec_corpus corpus;
+    OWNED(spec_corpus) corpus;
     spec_block block;
     size_t unread = 0, n = 0;
     SPEC_TRY(spec_corpus_init(&corpus, path, opt_share, limit, error));
@@ -65,7 +65,6 @@ static int read_shared(char *out, size_t *ret_length, const char *path, const ch
 done:
     out[n] = '\0';
     *ret_length = n;
-    spec_corpus_free(&corpus);
     return status;
 }
 

@@ -123,7 +123,7 @@ static void make_texts(texts *all, int vocab, int used, gsl_rng *rng)
 
 static void learn(spec_kneser_ney *law, const texts *all, int order, size_t step)
 {
-    spec_ngram_counts counts;
+    OWNED(spec_ngram_counts) counts;
     assert_works(spec_ngram_counts_init(&counts, order, all->vocab, &error));
     for (int t = 0; t < all->n_texts; t++) {
         for (size_t i = all->begin[t]; i < all->begin[t + 1]; i += step) {
@@ -134,7 +134,6 @@ static void learn(spec_kneser_ney *law, const texts *all, int order, size_t step
         spec_ngram_counts_boundary(&counts);
     }
     assert_works(spec_kneser_ney_init(law, &counts, all->vocab, &error));
-    spec_ngram_counts_free(&counts);
 }
 
 /* A context of 0..7 tokens, half of the time from the text, else random. */
@@ -155,13 +154,12 @@ static size_t draw_context(int *context, const texts *all, gsl_rng *rng)
 
 TEST(rows_equal_the_definition_at_every_order)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     static texts all;
     for (int order = 1; order <= SPEC_NGRAM_ORDER_MAX; order++) {
         for (int vocab = 7; vocab <= 300; vocab += 293) {
             make_texts(&all, vocab, 7, rng);
-            spec_kneser_ney law;
+            OWNED(spec_kneser_ney) law;
             learn(&law, &all, order, (size_t)order);
             double discount[SPEC_NGRAM_ORDER_MAX + 1] = {0};
             for (int k = 1; k <= order; k++) {
@@ -180,23 +178,20 @@ TEST(rows_equal_the_definition_at_every_order)
             }
             free(row);
             free(scratch);
-            spec_kneser_ney_free(&law);
         }
     }
-    gsl_rng_free(rng);
 }
 
 TEST(rows_are_positive_and_sum_to_one)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     static texts all;
     static double scratch[40000];
     for (int order = 1; order <= SPEC_NGRAM_ORDER_MAX; order++) {
         static const int vocabs[] = {2, 256, 40000};
         for (int v = 0; v < 3; v++) {
             make_texts(&all, vocabs[v], vocabs[v] < 50 ? vocabs[v] : 50, rng);
-            spec_kneser_ney law;
+            OWNED(spec_kneser_ney) law;
             learn(&law, &all, order, 1000);
             for (uint64_t i = 0; i < spec_test_samples(40); i++) {
                 int context[8];
@@ -205,23 +200,20 @@ TEST(rows_are_positive_and_sum_to_one)
                 assert_within(spec_row_sum(row, law.vocab), 1.0, 1e-12);
                 for (int w = 0; w < law.vocab; w++) assert_true(row[w] > 0.0);
             }
-            spec_kneser_ney_free(&law);
         }
     }
-    gsl_rng_free(rng);
 }
 
 /* Tokens scaled up by 2^15 need keys of two words and give the same law. */
 TEST(two_word_keys_give_the_rows_of_one_word_keys)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     static texts narrow, wide;
     make_texts(&narrow, 32, 32, rng);
     wide = narrow;
     wide.vocab = 1 << 20;
     for (size_t i = 0; i < TOKENS_MAX; i++) wide.token[i] = narrow.token[i] << 15;
-    double *scratch = malloc((size_t)wide.vocab * sizeof *scratch);
+    FREED double *scratch = malloc((size_t)wide.vocab * sizeof *scratch);
     for (int order = 3; order <= 6; order++) {
         spec_kneser_ney a, b;
         learn(&a, &narrow, order, 100);
@@ -251,8 +243,6 @@ TEST(two_word_keys_give_the_rows_of_one_word_keys)
         spec_kneser_ney_free(&a);
         spec_kneser_ney_free(&b);
     }
-    free(scratch);
-    gsl_rng_free(rng);
 }
 
 /* "abab|a" at order 2, by hand: c_2: ab 2, ba 1, so D_2 = 1 / (1 + 2) = 1/3. c_1: a has b and the
@@ -262,7 +252,7 @@ TEST(two_word_keys_give_the_rows_of_one_word_keys)
 TEST(a_text_of_two_letters_by_hand)
 {
     static texts all = {.vocab = 2, .n_texts = 2, .begin = {0, 4, 5}, .token = {0, 1, 0, 1, 0}};
-    spec_kneser_ney law;
+    OWNED(spec_kneser_ney) law;
     double scratch[2];
     learn(&law, &all, 2, 5);
     assert_within(law.discount[2], 1.0 / 3.0, 1e-15);
@@ -270,7 +260,6 @@ TEST(a_text_of_two_letters_by_hand)
     assert_within(spec_kneser_ney_row(&law, (int[]){1}, 1, scratch)[0], 8.0 / 9.0, 1e-15);
     assert_within(spec_kneser_ney_row(&law, (int[]){0, 0}, 2, scratch)[1],
                   5.0 / 6.0 + 1.0 / 6.0 / 3.0, 1e-15);
-    spec_kneser_ney_free(&law);
 }
 
 /* Order 1, 4 tokens. "ab": n_2 = 0, and the estimate would be 1; P(a) = (1 - 1/2) / 2 + (1/2) (2/2)
@@ -290,12 +279,11 @@ TEST(a_discount_that_cannot_be_estimated_is_a_half)
                  {&twice, 1, 7.0 / 16.0},
                  {&often, 2, 1.0 / 24.0}};
     for (int i = 0; i < 4; i++) {
-        spec_kneser_ney law;
+        OWNED(spec_kneser_ney) law;
         learn(&law, known[i].text, 1, 3);
         assert_within(law.discount[1], 0.5, 0.0);
         assert_within(spec_kneser_ney_row(&law, NULL, 0, NULL)[known[i].token], known[i].expected,
                       1e-15);
-        spec_kneser_ney_free(&law);
     }
 }
 
@@ -303,23 +291,21 @@ TEST(no_text_at_all_gives_the_uniform_row)
 {
     static texts none = {.vocab = 5};
     for (int order = 1; order <= 6; order++) {
-        spec_kneser_ney law;
+        OWNED(spec_kneser_ney) law;
         double scratch[5];
         learn(&law, &none, order, 1);
         for (int w = 0; w < 5; w++) {
             assert_within(spec_kneser_ney_row(&law, (int[]){1, 2}, 2, scratch)[w], 0.2, 1e-15);
         }
-        spec_kneser_ney_free(&law);
     }
 }
 
 TEST(a_row_depends_on_the_last_tokens_alone)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     static texts all;
     make_texts(&all, 9, 9, rng);
-    spec_kneser_ney law;
+    OWNED(spec_kneser_ney) law;
     learn(&law, &all, 4, 7);
     for (int i = 0; i < 200; i++) {
         int context[8];
@@ -329,21 +315,18 @@ TEST(a_row_depends_on_the_last_tokens_alone)
         const double *tail = spec_kneser_ney_row(&law, context + n - kept, kept, b);
         assert_memory_equal(whole, tail, sizeof a);
     }
-    spec_kneser_ney_free(&law);
-    gsl_rng_free(rng);
 }
 
 TEST(threads_read_the_same_rows)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     enum { ROWS = 400 };
     static texts all;
     static int context[ROWS][8];
     static size_t length[ROWS];
     static double alone[ROWS][60], together[2][ROWS][60];
     make_texts(&all, 60, 20, rng);
-    spec_kneser_ney law;
+    OWNED(spec_kneser_ney) law;
     learn(&law, &all, 5, 64);
     double scratch[60];
     for (int i = 0; i < ROWS; i++) {
@@ -363,6 +346,4 @@ TEST(threads_read_the_same_rows)
     }
     assert_memory_equal(together[0], alone, sizeof alone);
     if (omp_get_max_threads() > 1) assert_memory_equal(together[1], alone, sizeof alone);
-    spec_kneser_ney_free(&law);
-    gsl_rng_free(rng);
 }

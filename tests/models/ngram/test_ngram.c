@@ -66,7 +66,7 @@ static const double *row_of(const spec_model *model, const int *context, size_t 
 /* Bits per byte of a text, under a model, over the first `most` tokens. */
 static double bits_per_byte(const spec_model *model, const char *text, size_t length, size_t most)
 {
-    int *token = malloc(length * sizeof *token);
+    FREED int *token = malloc(length * sizeof *token);
     double *scratch = malloc((size_t)model->vocab * sizeof *scratch), bits = 0.0;
     const size_t n = model->kind->tokenize(model, text, length, token, length);
     size_t bytes = 0;
@@ -75,7 +75,6 @@ static double bits_per_byte(const spec_model *model, const char *text, size_t le
         bits -= log2(row_of(model, token, i, scratch)[token[i]]);
         bytes += model->kind->token_text(model, token[i], buffer, sizeof buffer);
     }
-    free(token);
     free(scratch);
     return bits / (double)bytes;
 }
@@ -105,20 +104,19 @@ TEST(rows_equal_the_law_of_the_tokenised_text)
     enum { BYTES = 700000 };
     static char text[BYTES];
     static int token[BYTES];
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     const size_t length = generate(text, BYTES, rng);
     write_text(text, length);
     for (int k = 0; k < SPEC_TOKENS_TARGET; k++) {
         for (int order = 1; order <= SPEC_NGRAM_ORDER_MAX; order += k == 0 ? 5 : 2) {
             char keys[64];
             snprintf(keys, sizeof keys, "order=%d&tokens=%s", order, spec_tokens_names[k]);
-            spec_model *model = open_model(spec_of(path, keys));
+            OWNED_MODEL *model = open_model(spec_of(path, keys));
             assert_int_equal(model->order, order - 1);
             assert_int_equal(model->ends.n, 0);
             const size_t n = model->kind->tokenize(model, text, length, token, BYTES);
             spec_ngram_counts counts;
-            spec_kneser_ney law;
+            OWNED(spec_kneser_ney) law;
             assert_works(spec_ngram_counts_init(&counts, order, model->vocab, &error));
             assert_works(spec_ngram_counts_push(&counts, token, n, &error));
             assert_works(spec_kneser_ney_init(&law, &counts, model->vocab, &error));
@@ -132,19 +130,15 @@ TEST(rows_equal_the_law_of_the_tokenised_text)
                                     spec_kneser_ney_row(&law, token + at, used, b),
                                     (size_t)model->vocab * sizeof *a);
             }
-            spec_kneser_ney_free(&law);
-            spec_model_close(model);
         }
     }
-    gsl_rng_free(rng);
 }
 
 TEST(higher_orders_predict_held_out_text_better)
 {
     enum { BYTES = 200000, TRAIN = 180000 };
     static char text[BYTES];
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     const size_t length = generate(text, BYTES, rng);
     write_text(text, TRAIN);
     for (int k = 0; k < SPEC_TOKENS_TARGET; k++) {
@@ -152,9 +146,8 @@ TEST(higher_orders_predict_held_out_text_better)
         for (int order = 1; order <= 3; order++) {
             char keys[64];
             snprintf(keys, sizeof keys, "order=%d&tokens=%s", order, spec_tokens_names[k]);
-            spec_model *model = open_model(spec_of(path, keys));
+            OWNED_MODEL *model = open_model(spec_of(path, keys));
             bits[order] = bits_per_byte(model, text + TRAIN, length - TRAIN, SIZE_MAX);
-            spec_model_close(model);
         }
         assert_true(bits[2] < 0.99 * bits[1]);
         assert_true(bits[3] < 0.95 * bits[2]);
@@ -172,21 +165,19 @@ TEST(higher_orders_predict_held_out_text_better)
         printf("3-gram of words: %.3f times the entropy of the source\n", ratio);
         assert_true(ratio > 0.96 && ratio < 1.25);
     }
-    gsl_rng_free(rng);
 }
 
 TEST(models_of_one_text_share_their_vocabulary)
 {
     static char text[20000];
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     write_text(text, generate(text, sizeof text, rng));
     for (int k = 0; k < SPEC_TOKENS_TARGET; k++) {
         char keys[64];
         snprintf(keys, sizeof keys, "order=1&tokens=%s", spec_tokens_names[k]);
         spec_model *draft = open_model(spec_of(path, keys));
         keys[6] = '5';
-        spec_model *target = open_model(spec_of(path, keys));
+        OWNED_MODEL *target = open_model(spec_of(path, keys));
         assert_int_equal(draft->vocab, target->vocab);
         for (int w = 0; w < draft->vocab; w++) {
             char a[SPEC_TEXT_UNIT_MAX + 1], b[SPEC_TEXT_UNIT_MAX + 1];
@@ -195,22 +186,19 @@ TEST(models_of_one_text_share_their_vocabulary)
             assert_string_equal(a, b);
         }
         spec_model_close(draft);
-        spec_model_close(target);
     }
-    gsl_rng_free(rng);
 }
 
 TEST(prompts_come_from_the_text)
 {
     static char text[20000];
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     const size_t length = generate(text, sizeof text, rng);
     write_text(text, length);
     for (int k = 0; k < SPEC_TOKENS_TARGET; k++) {
         char keys[64];
         snprintf(keys, sizeof keys, "order=2&tokens=%s", spec_tokens_names[k]);
-        spec_model *model = open_model(spec_of(path, keys));
+        OWNED_MODEL *model = open_model(spec_of(path, keys));
         for (unsigned long i = 0; i < 50; i++) {
             int token[40];
             char prompt[40 * SPEC_TEXT_UNIT_MAX];
@@ -222,9 +210,7 @@ TEST(prompts_come_from_the_text)
                     model->kind->token_text(model, token[j], prompt + used, SPEC_TEXT_UNIT_MAX + 1);
             assert_non_null(memmem(text, length, prompt, used));
         }
-        spec_model_close(model);
     }
-    gsl_rng_free(rng);
 }
 
 /* The vocabulary cut to V words: other words become <unk>, which is counted like a word. */
@@ -232,7 +218,7 @@ TEST(rare_words_become_the_unknown_token)
 {
     write_text("a b a b a c a d", 15);
     /* Tokens: "a" 1, " b" 2, " a" 3, " c" 1, " d" 1. Kept at V = 3: <unk>, " a", " b". */
-    spec_model *model = open_model(spec_of(path, "order=1&tokens=words&V=3"));
+    OWNED_MODEL *model = open_model(spec_of(path, "order=1&tokens=words&V=3"));
     assert_int_equal(model->vocab, 3);
     double scratch[3];
     /* Counts 3, 3, 2: n_1 = 0, so the discount is 1/2; P(<unk>) = (3 - 1/2) / 8 + (1/2) (3/8) (1/3)
@@ -241,14 +227,12 @@ TEST(rare_words_become_the_unknown_token)
     assert_within(row[0], 0.375, 1e-15);
     assert_within(row[1], 0.375, 1e-15);
     assert_within(row[2], 0.25, 1e-15);
-    spec_model_close(model);
 }
 
 TEST(rare_input_is_learnt_without_harm)
 {
     static char binary[50000];
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (size_t i = 0; i < sizeof binary; i++) binary[i] = (char)gsl_rng_uniform_int(rng, 256);
     const struct {
         const char *text;
@@ -267,18 +251,16 @@ TEST(rare_input_is_learnt_without_harm)
                 char keys[64];
                 int prompt[32];
                 snprintf(keys, sizeof keys, "order=%d&tokens=%s", order, spec_tokens_names[k]);
-                spec_model *model = open_model(spec_of(path, keys));
+                OWNED_MODEL *model = open_model(spec_of(path, keys));
                 double *scratch = malloc((size_t)model->vocab * sizeof *scratch), sum = 0.0;
                 const size_t n = model->kind->prompt(model, 1, prompt, 32);
                 const double *row = row_of(model, prompt, n, scratch);
                 for (int w = 0; w < model->vocab; w++) sum += row[w];
                 assert_within(sum, 1.0, 1e-12);
                 free(scratch);
-                spec_model_close(model);
             }
         }
     }
-    gsl_rng_free(rng);
 }
 
 TEST(unlearnable_inputs_are_refused_in_one_line)
@@ -317,9 +299,8 @@ TEST(unlearnable_inputs_are_refused_in_one_line)
 TEST(a_limit_reads_the_first_bytes_alone)
 {
     write_text("aaaaaaaabbbbbbbb", 16);
-    spec_model *model = open_model(spec_of(path, "order=1&tokens=chars&limit=8"));
+    OWNED_MODEL *model = open_model(spec_of(path, "order=1&tokens=chars&limit=8"));
     assert_int_equal(model->vocab, 2);
-    spec_model_close(model);
 }
 
 /* Held-out English, bits per byte. Measured when written, orders 1 to 6: Shakespeare 4.827, 3.586,
@@ -343,13 +324,12 @@ TEST(real_text_is_learnt)
     for (int order = 1; order <= 6; order++) {
         char keys[64];
         snprintf(keys, sizeof keys, "order=%d&limit=%zu", order, train);
-        spec_model *model = open_model(spec_of(file, keys));
+        OWNED_MODEL *model = open_model(spec_of(file, keys));
         const double bits = bits_per_byte(model, text + train, length - train, SIZE_MAX);
         printf("order %d: %.3f bits per byte\n", order, bits);
         assert_true(bits < before);
         if (order == 5) assert_true(bits > 2.0 && bits < 2.5);
         before = bits;
-        spec_model_close(model);
     }
 }
 

@@ -23,8 +23,7 @@ TEST(radix_sort_agrees_with_qsort)
 {
     enum { N = 3000 };
     static uint64_t record[3 * N], workspace[3 * N], expected[3 * N];
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (words_now = 1; words_now <= 2; words_now++) {
         for (stride_now = words_now; stride_now <= words_now + 1; stride_now++) {
             for (int mask = 0; mask < 3; mask++) {
@@ -47,7 +46,6 @@ TEST(radix_sort_agrees_with_qsort)
         }
     }
     assert_ptr_equal(spec_radix_sort(record, workspace, 0, 2, 1), record);
-    gsl_rng_free(rng);
 }
 
 /* Every n-gram of a text, found again by comparison at every position. */
@@ -55,8 +53,7 @@ TEST(counts_equal_those_by_comparison)
 {
     enum { N = 900, BREAK = 333 };
     static int token[N];
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (int vocab = 5; vocab <= 1 << 20; vocab *= 59) {
         for (int i = 0; i < N; i++) token[i] = (int)gsl_rng_uniform_int(rng, 5) * (vocab / 5);
         for (int order = 1; order <= SPEC_NGRAM_ORDER_MAX; order++) {
@@ -97,7 +94,6 @@ TEST(counts_equal_those_by_comparison)
             spec_ngram_counts_free(&counts);
         }
     }
-    gsl_rng_free(rng);
 }
 
 TEST(the_table_grows_without_losing_a_count)
@@ -105,8 +101,8 @@ TEST(the_table_grows_without_losing_a_count)
     enum { N = 60000 };
     static int token[N];
     for (int i = 0; i < N; i++) token[i] = i % 20000;
-    spec_ngram_counts counts;
-    uint64_t *record;
+    OWNED(spec_ngram_counts) counts;
+    FREED uint64_t *record;
     size_t n;
     assert_works(spec_ngram_counts_init(&counts, 2, 20000, &error));
     for (int i = 0; i < N; i += 1000)
@@ -115,16 +111,13 @@ TEST(the_table_grows_without_losing_a_count)
     assert_int_equal(n, 20000);
     for (size_t i = 0; i + 1 < n; i++) assert_int_equal(record[2 * i + 1], 3);
     assert_int_equal(record[2 * n - 1], 2); /* 19999 0 */
-    free(record);
-    spec_ngram_counts_free(&counts);
 }
 
 TEST(too_many_tokens_are_refused)
 {
-    spec_ngram_counts counts;
+    OWNED(spec_ngram_counts) counts;
     assert_works(spec_ngram_counts_init(&counts, 2, 4, &error));
     counts.tokens = UINT32_MAX - 2;
     assert_works(spec_ngram_counts_push(&counts, (int[]){1, 2}, 2, &error));
     assert_fails_with(spec_ngram_counts_push(&counts, (int[]){1}, 1, &error), GSL_EINVAL, "limit=");
-    spec_ngram_counts_free(&counts);
 }

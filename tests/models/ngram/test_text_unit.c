@@ -118,8 +118,7 @@ TEST(a_long_word_is_cut)
 TEST(a_unit_depends_on_a_bounded_look_ahead)
 {
     static const char alphabet[] = "aZ9'' \n.\xC3\xA9\xE2\x80\x99\xF0\x9F\x98\x80\xFF";
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     unsigned char text[3 * SPEC_TEXT_UNIT_AHEAD];
     for (uint64_t i = 0; i < spec_test_samples(20000); i++) {
         const double letters = gsl_rng_uniform(rng) < 0.5 ? 0.97 : 0.2;
@@ -139,5 +138,4 @@ TEST(a_unit_depends_on_a_bounded_look_ahead)
             }
         }
     }
-    gsl_rng_free(rng);
 }

@@ -31,7 +31,7 @@ static const char *text_of(const spec_vocabulary *vocabulary, int token)
 
 TEST(bytes_are_their_own_numbers)
 {
-    spec_vocabulary vocabulary;
+    OWNED(spec_vocabulary) vocabulary;
     int token[8];
     learn(&vocabulary, SPEC_TOKENS_BYTES, "a\0\xFF", 3, token);
     assert_int_equal(vocabulary.size, 256);
@@ -42,14 +42,13 @@ TEST(bytes_are_their_own_numbers)
     char buffer[2];
     assert_int_equal(spec_vocabulary_text(&vocabulary, 0xFF, buffer, 2), 1);
     assert_string_equal(buffer, "\xFF");
-    spec_vocabulary_free(&vocabulary);
 }
 
 TEST(characters_are_numbered_by_first_appearance)
 {
     static const char text[] = "b\xC3\xA9" "ab\xFF\xEF\xBF\xBD\xF0\x9F\x98\x80\xC3\xA9";
     static const int expected[] = {1, 2, 3, 1, 0, 0, 4, 2};
-    spec_vocabulary vocabulary;
+    OWNED(spec_vocabulary) vocabulary;
     int token[20];
     assert_int_equal(learn(&vocabulary, SPEC_TOKENS_CHARS, text, sizeof text - 1, token), 8);
     assert_memory_equal(token, expected, sizeof expected);
@@ -59,7 +58,6 @@ TEST(characters_are_numbered_by_first_appearance)
     assert_int_equal(spec_vocabulary_tokenize(&vocabulary, "az", 2, token, 20), 2);
     assert_int_equal(token[0], 3);
     assert_int_equal(token[1], SPEC_VOCABULARY_UNKNOWN);
-    spec_vocabulary_free(&vocabulary);
 }
 
 TEST(the_most_frequent_words_are_kept)
@@ -67,7 +65,7 @@ TEST(the_most_frequent_words_are_kept)
     static const char text[] = "the cat and the dog and the owl, and a cat";
     /* First numbers: the 1, " cat" 2, " and" 3, " the" 4, " dog" 5, " owl" 6, "," 7, " a" 8.
      * Counts: " and" 3, " cat" and " the" 2. */
-    spec_vocabulary vocabulary;
+    OWNED(spec_vocabulary) vocabulary;
     int token[20], renumber[9];
     learn(&vocabulary, SPEC_TOKENS_WORDS, text, sizeof text - 1, token);
     assert_int_equal(vocabulary.size, 9);
@@ -82,17 +80,15 @@ TEST(the_most_frequent_words_are_kept)
     assert_string_equal(text_of(&vocabulary, 4), "the");
     assert_int_equal(spec_vocabulary_find(&vocabulary, (const unsigned char *)" dog", 4),
                      SPEC_VOCABULARY_UNKNOWN);
-    spec_vocabulary_free(&vocabulary);
 }
 
 TEST(keeping_more_words_than_there_are_keeps_all)
 {
-    spec_vocabulary vocabulary;
+    OWNED(spec_vocabulary) vocabulary;
     int token[20], renumber[3];
     learn(&vocabulary, SPEC_TOKENS_WORDS, "a b", 3, token);
     assert_works(spec_vocabulary_keep(&vocabulary, 1000, renumber, &error));
     assert_int_equal(vocabulary.size, 3);
-    spec_vocabulary_free(&vocabulary);
 }
 
 TEST(a_text_is_recovered_from_its_tokens)
@@ -101,13 +97,12 @@ TEST(a_text_is_recovered_from_its_tokens)
     static const char alphabet[] = "abc'  \n.\xC3\xA9\xE2\x80\x99\xFF";
     static char text[BYTES], again[BYTES + 100];
     static int token[BYTES], learnt[BYTES];
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (size_t i = 0; i < BYTES; i++)
         text[i] = alphabet[gsl_rng_uniform_int(rng, sizeof alphabet)];
     static const spec_tokens lossless[] = {SPEC_TOKENS_BYTES, SPEC_TOKENS_WORDS};
     for (int k = 0; k < 2; k++) {
-        spec_vocabulary vocabulary;
+        OWNED(spec_vocabulary) vocabulary;
         const size_t n = learn(&vocabulary, lossless[k], text, BYTES, learnt);
         assert_int_equal(spec_vocabulary_tokenize(&vocabulary, text, BYTES, token, BYTES), n);
         assert_memory_equal(token, learnt, n * sizeof *token);
@@ -117,14 +112,12 @@ TEST(a_text_is_recovered_from_its_tokens)
                 spec_vocabulary_text(&vocabulary, token[i], again + used, SPEC_TEXT_UNIT_MAX + 1);
         assert_int_equal(used, BYTES);
         assert_memory_equal(again, text, BYTES);
-        spec_vocabulary_free(&vocabulary);
     }
-    gsl_rng_free(rng);
 }
 
 TEST(a_small_buffer_cuts_and_tells_the_length)
 {
-    spec_vocabulary vocabulary;
+    OWNED(spec_vocabulary) vocabulary;
     int token[4];
     char buffer[4] = "???";
     learn(&vocabulary, SPEC_TOKENS_WORDS, "elephant", 8, token);
@@ -133,12 +126,11 @@ TEST(a_small_buffer_cuts_and_tells_the_length)
     assert_int_equal(spec_vocabulary_text(&vocabulary, 1, buffer, 0), 8);
     assert_int_equal(spec_vocabulary_tokenize(&vocabulary, "elephant elephant", 17, token, 0), 2);
     assert_int_equal(spec_vocabulary_tokenize(&vocabulary, "", 0, token, 4), 0);
-    spec_vocabulary_free(&vocabulary);
 }
 
 TEST(characters_above_the_limit_are_unknown)
 {
-    spec_vocabulary vocabulary;
+    OWNED(spec_vocabulary) vocabulary;
     int token;
     assert_works(spec_vocabulary_init(&vocabulary, SPEC_TOKENS_CHARS, &error));
     for (unsigned i = 0; i < SPEC_VOCABULARY_CHARS_MAX + 100; i++) {
@@ -150,5 +142,4 @@ TEST(characters_above_the_limit_are_unknown)
                          i + 1 < SPEC_VOCABULARY_CHARS_MAX ? i + 1 : SPEC_VOCABULARY_UNKNOWN);
     }
     assert_int_equal(vocabulary.size, SPEC_VOCABULARY_CHARS_MAX);
-    spec_vocabulary_free(&vocabulary);
 }

@@ -23,7 +23,7 @@ static inline void rows_pair_write(const char *path, opened *target, opened *dra
     const spec_model *const model[] = {target->model, draft->model};
     const int vocab = target->model->vocab;
     spec_rows_writer writer;
-    int *text = malloc(n * sizeof *text);
+    FREED int *text = malloc(n * sizeof *text);
     assert_non_null(text);
     for (uint64_t i = 0; i < n; i++) text[i] = rows_pair_token(i, vocab);
     assert_works(spec_rows_writer_init(&writer, path, model, 2, cutoff, &error));
@@ -34,7 +34,6 @@ static inline void rows_pair_write(const char *path, opened *target, opened *dra
     }
     assert_works(spec_rows_writer_close(&writer, &error));
     spec_rows_writer_free(&writer);
-    free(text);
 }
 
 #endif

@@ -28,8 +28,8 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    close_model(&draft);
-    close_model(&target);
+    opened_free(&draft);
+    opened_free(&target);
     return spec_folder_leave(state);
 }
 
@@ -50,20 +50,18 @@ TEST(the_text_itself_is_at_its_places)
         assert_row(row_after(&o, text, (size_t)p), &target, p);
         assert_row(row_after(&other, text, (size_t)p), &draft, p);
     }
-    close_model(&other);
-    close_model(&o);
+    opened_free(&other);
+    opened_free(&o);
 }
 
 /* After the last place comes the first. */
 TEST(the_place_is_the_number_of_tokens)
 {
-    opened o = open_model("rows:test_rows.tmp", NULL);
-    int *context = calloc(2 * N + 3, sizeof *context);
+    OWNED(opened) o = open_model("rows:test_rows.tmp", NULL);
+    FREED int *context = calloc(2 * N + 3, sizeof *context);
     for (int n = 0; n < 2 * N + 3; n += 7)
         assert_row(row_after(&o, context, (size_t)n), &target, n % N);
     assert_row(row_after(&o, context, N), &target, 0);
-    free(context);
-    close_model(&o);
 }
 
 /* After a prompt only the prompt's place counts, not the tokens that follow. */
@@ -90,14 +88,14 @@ TEST(prompts_carry_their_place)
     }
     assert_in_range(prompts, 800, SPEC_ROWS_PROMPTS_MAX);
     assert_int_equal(o.model->kind->prompt(o.model, 1, context, SPEC_ROWS_PROMPT - 1), 0);
-    close_model(&other);
-    close_model(&o);
+    opened_free(&other);
+    opened_free(&o);
 }
 
 /* Few prompts are spread over the file, too: of 64, every 16th part of it has two to seven. */
 TEST(prompts_are_even_from_the_start)
 {
-    opened o = open_model("rows:test_rows.tmp", NULL);
+    OWNED(opened) o = open_model("rows:test_rows.tmp", NULL);
     int count[16] = {0}, context[SPEC_ROWS_PROMPT];
     for (unsigned long k = 0; k < 64; k++) {
         int place = -1;
@@ -107,7 +105,6 @@ TEST(prompts_are_even_from_the_start)
         count[place * 16 / N]++;
     }
     for (int i = 0; i < 16; i++) assert_in_range(count[i], 2, 7);
-    close_model(&o);
 }
 
 static void assert_scored(const char *spec, const int *context, size_t n)
@@ -115,8 +112,8 @@ static void assert_scored(const char *spec, const int *context, size_t n)
     static const int token[] = {3, 0, 4, 1, 2, 2, 0, 1, 3, 3, 0, 4, 1, 2, 4, 0, 1, 2, 3},
                      parent[] = {-1, -1, 0, 0, 1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 16};
     enum { NODES = 19 };
-    opened o = open_model(spec, NULL);
-    double *scratch = malloc((NODES + 1) * V * sizeof *scratch);
+    OWNED(opened) o = open_model(spec, NULL);
+    FREED double *scratch = malloc((NODES + 1) * V * sizeof *scratch);
     for (int chain = 0; chain < 2; chain++)
         for (int first = 0; first <= NODES; first += 6) {
             const double *row[NODES + 1] = {NULL};
@@ -141,8 +138,6 @@ static void assert_scored(const char *spec, const int *context, size_t n)
                 for (int x = 0; x < V; x++) assert_same(row[i][x], alone[x]);
             }
         }
-    free(scratch);
-    close_model(&o);
 }
 
 TEST(a_pass_gives_the_rows_of_single_calls)
@@ -150,7 +145,7 @@ TEST(a_pass_gives_the_rows_of_single_calls)
     static const char *const specs[] = {
         "rows:test_rows.tmp", "rows:test_rows.tmp?side=draft&temperature=0.7",
         "rows:test_rows.tmp?at=9", "rows:test_rows.tmp?begin=2490", "rows:test_rows.tmp?top_k=2"};
-    opened o = open_model(specs[0], NULL);
+    OWNED(opened) o = open_model(specs[0], NULL);
     int prompt[32] = {0};
     o.model->kind->prompt(o.model, 5, prompt, SPEC_ROWS_PROMPT);
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
@@ -160,14 +155,13 @@ TEST(a_pass_gives_the_rows_of_single_calls)
         assert_scored(specs[i], prompt, 16);
         assert_scored(specs[i], prompt, 20);
     }
-    close_model(&o);
 }
 
 /* A draft may complete a prompt that the context began: the rows of a pass must agree with single
  * calls. */
 TEST(a_draft_can_complete_a_prompt)
 {
-    opened o = open_model("rows:test_rows.tmp", NULL);
+    OWNED(opened) o = open_model("rows:test_rows.tmp", NULL);
     int prompt[SPEC_ROWS_PROMPT];
     const double *row[5];
     double scratch[5 * V];
@@ -186,7 +180,6 @@ TEST(a_draft_can_complete_a_prompt)
     }
     assert_true(memcmp(row[4], row_after(&o, text, 16), sizeof scratch / 5) !=
                 0); /* it was no prefix of the text */
-    close_model(&o);
 }
 
 TEST(at_is_one_row_and_begin_one_start)
@@ -204,16 +197,16 @@ TEST(at_is_one_row_and_begin_one_start)
     assert_row(row_after(&begin, prompt, 16), &target, 33);
     assert_int_equal(begin.model->kind->prompt(begin.model, 0, other, SPEC_ROWS_PROMPT), 0);
     assert_int_equal(at.model->kind->prompt(at.model, 0, other, SPEC_ROWS_PROMPT), 0);
-    close_model(&o);
-    close_model(&begin);
-    close_model(&at);
+    opened_free(&o);
+    opened_free(&begin);
+    opened_free(&at);
 }
 
 /* The file of a model is found through wrappers, if the row depends on the place. */
 TEST(the_file_is_found_through_wrappers)
 {
-    opened o = open_model("rows:test_rows.tmp?temperature=0.5&begin=7", NULL);
-    opened at = open_model("rows:test_rows.tmp?at=3", NULL);
+    OWNED(opened) o = open_model("rows:test_rows.tmp?temperature=0.5&begin=7", NULL);
+    OWNED(opened) at = open_model("rows:test_rows.tmp?at=3", NULL);
     uint64_t begin = 99;
     const spec_rows_file *file = spec_rows_of(o.model, &begin);
     assert_non_null(file);
@@ -221,11 +214,8 @@ TEST(the_file_is_found_through_wrappers)
     assert_int_equal(file->places, N);
     assert_null(spec_rows_of(at.model, NULL));
     assert_null(spec_rows_of(target.model, NULL));
-    int *tokens = spec_rows_text(file);
+    FREED int *tokens = spec_rows_text(file);
     assert_memory_equal(tokens, text, N * sizeof *tokens);
-    free(tokens);
-    close_model(&at);
-    close_model(&o);
 }
 
 TEST(texts_begin_where_prompts_end)
@@ -244,8 +234,8 @@ TEST(texts_begin_where_prompts_end)
     assert_in_range(seen, 1000, SPEC_ROWS_PROMPTS_MAX);
     spec_rows_starts(law, begin.model);
     for (int p = 0; p < N; p++) assert_same(law[p], p == 7);
-    close_model(&begin);
-    close_model(&o);
+    opened_free(&begin);
+    opened_free(&o);
 }
 
 /* Every 4th place: the place of a context is not its length, except in the file's own text. */
@@ -254,7 +244,7 @@ TEST(places_may_be_far_apart)
     static const char sparse[] = "test_rows_sparse.tmp";
     int prompt[SPEC_ROWS_PROMPT];
     rows_pair_write(sparse, &target, &draft, 400, 4, 0.0);
-    opened o = open_model("rows:test_rows_sparse.tmp", NULL);
+    OWNED(opened) o = open_model("rows:test_rows_sparse.tmp", NULL);
     for (int p = 0; p < 100; p++) assert_row(row_after(&o, text, (size_t)p), &target, 4 * p);
     for (unsigned long k = 0; k < 300; k++) {
         assert_int_equal(o.model->kind->prompt(o.model, k, prompt, SPEC_ROWS_PROMPT),
@@ -266,25 +256,22 @@ TEST(places_may_be_far_apart)
         assert_int_equal(position % 4, 0);
         assert_row(row_after(&o, prompt, SPEC_ROWS_PROMPT), &target, position);
     }
-    close_model(&o);
 }
 
 /* A text that repeats itself has no prompts, because they are not unique; a file of fewer tokens
  * has none either. */
 TEST(texts_without_prompts_begin_with_nothing)
 {
-    opened one = open_model("uniform?V=1", NULL);
+    OWNED(opened) one = open_model("uniform?V=1", NULL);
     static const char short_file[] = "test_rows_short.tmp";
     int prompt[SPEC_ROWS_PROMPT];
     rows_pair_write(short_file, &one, &one, 100, 1, 0.0);
-    opened o = open_model("rows:test_rows_short.tmp", NULL);
+    OWNED(opened) o = open_model("rows:test_rows_short.tmp", NULL);
     assert_int_equal(o.model->kind->prompt(o.model, 0, prompt, SPEC_ROWS_PROMPT), 0);
-    close_model(&o);
+    opened_free(&o);
     rows_pair_write(short_file, &target, &draft, 15, 1, 0.0);
     o = open_model("rows:test_rows_short.tmp", NULL);
     assert_int_equal(o.model->kind->prompt(o.model, 0, prompt, SPEC_ROWS_PROMPT), 0);
-    close_model(&o);
-    close_model(&one);
 }
 
 TEST(specs_of_missing_parts_are_refused)
@@ -326,7 +313,7 @@ TEST(a_damaged_row_is_refused_by_its_place)
                 .context = text, .token = text, .n_nodes = 3, .ret_row = row, .scratch = scratch},
             &error),
         GSL_SUCCESS);
-    close_model(&o);
+    opened_free(&o);
     assert_refused("rows:test_rows_bad.tmp?at=2", NULL, "place 2, side 0: damaged");
 }
 

@@ -58,8 +58,8 @@ static void assert_rows(const char *target_spec, const char *draft_spec, double 
     spec_rows_file_close(&file);
     unlink(path);
     free(row);
-    close_model(&draft);
-    close_model(&target);
+    opened_free(&draft);
+    opened_free(&target);
 }
 
 TEST(without_a_cutoff_rows_come_back_bit_for_bit)
@@ -87,7 +87,7 @@ TEST(with_a_cutoff_rows_are_as_near_as_the_file_says)
 TEST(the_stated_distance_is_the_mass_below_the_cutoff)
 {
     static const double weight[] = {0.6, 0.3995};
-    opened one = open_model("probs:0.6,0.3995,0.0004,0.0001,0,0,0,0", NULL);
+    OWNED(opened) one = open_model("probs:0.6,0.3995,0.0004,0.0001,0,0,0,0", NULL);
     spec_rows_file file;
     double row[8];
     rows_pair_write(path, &one, &one, 3, 1, 1e-3);
@@ -100,19 +100,17 @@ TEST(the_stated_distance_is_the_mass_below_the_cutoff)
     assert_within(file.side[0].tv_max, 0.0005, 1e-7);
     spec_rows_file_close(&file);
     unlink(path);
-    close_model(&one);
 }
 
 TEST(small_rows_are_small)
 {
-    opened target = open_model("zipf?V=32000&s=3", NULL);
+    OWNED(opened) target = open_model("zipf?V=32000&s=3", NULL);
     rows_pair_write(path, &target, &target, 100, 1, 1e-7);
     struct stat info;
     assert_int_equal(stat(path, &info), 0);
     /* 1.2 i^3 < 1e7: 203 tokens of 6 bytes, for 200 rows. */
     assert_in_range(info.st_size, 200 * 203 * 6, 200 * 212 * 6);
     unlink(path);
-    close_model(&target);
 }
 
 TEST(texts_of_tokens_travel_with_them)
@@ -135,14 +133,14 @@ TEST(texts_of_tokens_travel_with_them)
         assert_int_equal(spec_rows_file_token_text(&file, i, NULL, 0), n);
     }
     spec_rows_file_close(&file);
-    close_model(&target);
+    opened_free(&target);
     opened nameless = open_model("cases?V=3&order=2", NULL);
     rows_pair_write(path, &nameless, &nameless, 9, 1, 0.0);
     assert_works(spec_rows_file_open(&file, path, &error));
     assert_int_equal(spec_rows_file_token_text(&file, 2, buffer, sizeof buffer), 3);
     assert_string_equal(buffer, "<2>");
     spec_rows_file_close(&file);
-    close_model(&nameless);
+    opened_free(&nameless);
     unlink(path);
     unlink("test_rows_file.txt");
 }
@@ -151,7 +149,7 @@ TEST(texts_of_tokens_travel_with_them)
 
 TEST(a_file_appears_when_it_is_whole)
 {
-    opened target = open_model("cases?V=3&order=2", NULL);
+    OWNED(opened) target = open_model("cases?V=3&order=2", NULL);
     const spec_model *const model[] = {target.model};
     spec_rows_writer writer;
     assert_works(spec_rows_writer_init(&writer, path, model, 1, 0.0, &error));
@@ -165,14 +163,13 @@ TEST(a_file_appears_when_it_is_whole)
     assert_int_equal(access(partial, F_OK), -1);
     free(partial);
     assert_int_equal(access(path, F_OK), -1);
-    close_model(&target);
 }
 
 TEST(the_writer_refuses_what_it_cannot_write)
 {
-    opened target = open_model("cases?V=3&order=2", NULL);
+    OWNED(opened) target = open_model("cases?V=3&order=2", NULL);
     const spec_model *const model[] = {target.model};
-    spec_rows_writer writer;
+    OWNED(spec_rows_writer) writer;
     assert_fails(spec_rows_writer_init(&writer, "no-such-folder/x.rows", model, 1, 0.0, &error),
                  GSL_EFAILED, "no-such-folder/x.rows: No such file or directory");
     assert_fails(spec_rows_writer_init(&writer, "/dev/null", model, 1, 0.0, &error), GSL_EINVAL,
@@ -182,8 +179,6 @@ TEST(the_writer_refuses_what_it_cannot_write)
     const double *const row[] = {(const double[]){0.5, 0.3, 0.2 + 1e-11}};
     assert_fails(spec_rows_writer_place(&writer, 0, row, &error), GSL_EFAILED,
                  "a row of side 0 does not sum to 1");
-    spec_rows_writer_free(&writer);
-    close_model(&target);
 }
 
 /* ---- bad files ------------------------------------------------------------------------------- */
@@ -208,8 +203,8 @@ static uint64_t get(const image *i, size_t at, int bytes)
 /* A good file in memory: V = 5, two sides, 20 places, tokens without texts. */
 static image make_image(double cutoff)
 {
-    opened target = open_model("cases?V=5&order=2&seed=3", NULL);
-    opened draft = open_model("cases?V=5&order=2&family=zeros&seed=3", NULL);
+    OWNED(opened) target = open_model("cases?V=5&order=2&seed=3", NULL);
+    OWNED(opened) draft = open_model("cases?V=5&order=2&family=zeros&seed=3", NULL);
     image i;
     struct stat info;
     rows_pair_write(path, &target, &draft, 20, 1, cutoff);
@@ -220,8 +215,6 @@ static image make_image(double cutoff)
     assert_int_equal(fread(i.bytes, 1, i.n, in), i.n);
     fclose(in);
     unlink(path);
-    close_model(&draft);
-    close_model(&target);
     return i;
 }
 
@@ -446,7 +439,7 @@ TEST(inconsistent_rows_are_refused)
 TEST(indices_out_of_order_are_refused)
 {
     static const unsigned lie[][2] = {{1, 1}, {2, 1}, {0, 300}, {0, 65535}};
-    opened target = open_model("probs:0.6,0,0,0.4,0,0,0,0,0,0", NULL);
+    OWNED(opened) target = open_model("probs:0.6,0,0,0.4,0,0,0,0,0,0", NULL);
     rows_pair_write(path, &target, &target, 3, 1, 0.0);
     image i;
     struct stat info;
@@ -460,7 +453,7 @@ TEST(indices_out_of_order_are_refused)
     assert_int_equal(get(&i, 96 + 8, 2), 0);
     assert_int_equal(get(&i, 96 + 10, 2), 3);
     for (size_t k = 0; k < sizeof lie / sizeof lie[0]; k++) {
-        spec_rows_file file;
+        CLOSED(spec_rows_file) file;
         spec_error error = {""};
         double row[10];
         put(&i, 96 + 8, lie[k][0], 2);
@@ -473,11 +466,9 @@ TEST(indices_out_of_order_are_refused)
         assert_string_equal(
             error.text,
             "test_rows_file.tmp: place 0, side 0: damaged: its tokens are out of order");
-        spec_rows_file_close(&file);
     }
     unlink(path);
     free(i.bytes);
-    close_model(&target);
 }
 
 SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

@@ -21,23 +21,22 @@ static pair open_pair(const char *family, int vocab, int seed)
     return p;
 }
 
-static void close_pair(pair *p)
+static void pair_free(pair *p)
 {
-    close_model(&p->target);
-    close_model(&p->draft);
+    opened_free(&p->target);
+    opened_free(&p->draft);
 }
 
 TEST(every_row_is_normalised)
 {
     for (int family = 0; family < SPEC_CASES_FAMILIES; family++)
         for (int vocab = 1; vocab <= SPEC_CASES_VOCAB_MAX; vocab++) {
-            pair p = open_pair(spec_cases_families[family], vocab, 27);
+            OWNED(pair) p = open_pair(spec_cases_families[family], vocab, 27);
             for (int i = 0; i < CONTEXTS; i++) {
                 const int context[] = {i % vocab, i / 7 % vocab};
                 assert_normalised(row_after(&p.target, context, (size_t)(i % 3)), vocab);
                 assert_normalised(row_after(&p.draft, context, (size_t)(i % 3)), vocab);
             }
-            close_pair(&p);
         }
 }
 
@@ -65,7 +64,7 @@ TEST(the_two_sides_are_related_as_the_family_says)
     int differing = 0, zeros = 0;
     for (int family = 0; family < SPEC_CASES_MIXED; family++)
         for (int seed = 1; seed <= 2; seed++) {
-            pair p = open_pair(spec_cases_families[family], V, seed);
+            OWNED(pair) p = open_pair(spec_cases_families[family], V, seed);
             for (int i = 0; i < V * V; i++) {
                 const int context[] = {i / V, i % V};
                 const double *target = row_after(&p.target, context, 2),
@@ -75,7 +74,6 @@ TEST(the_two_sides_are_related_as_the_family_says)
                     family == SPEC_CASES_NEAR && memcmp(target, draft, V * sizeof *draft) != 0;
                 for (int k = 0; k < V && family == SPEC_CASES_ZEROS; k++) zeros += target[k] == 0.0;
             }
-            close_pair(&p);
         }
     assert_true(differing > V * V);         /* of 2 V^2 pairs, all but (1/3)^V of them */
     assert_in_range(zeros, V * V, V * V * V); /* about half of 2 V^3 */
@@ -83,19 +81,18 @@ TEST(the_two_sides_are_related_as_the_family_says)
 
 TEST(short_texts_have_rows_of_their_own)
 {
-    pair p = open_pair("plain", V, 3);
+    OWNED(pair) p = open_pair("plain", V, 3);
     double kept[3][V];
     for (size_t n = 0; n < 3; n++)
         memcpy(kept[n], row_after(&p.target, (const int[]){0, 0}, n), sizeof kept[n]);
     for (size_t n = 0; n < 3; n++)
         assert_memory_not_equal(kept[n], kept[(n + 1) % 3], sizeof kept[n]);
     assert_memory_equal(kept[2], row_after(&p.target, (const int[]){4, 0, 0}, 3), sizeof kept[2]);
-    close_pair(&p);
 }
 
 TEST(mixed_contexts_are_of_several_families)
 {
-    pair p = open_pair("mixed", V, 5);
+    OWNED(pair) p = open_pair("mixed", V, 5);
     int equal = 0, one_hot = 0;
     for (int i = 0; i < V * V; i++) {
         const int context[] = {i / V, i % V};
@@ -105,7 +102,6 @@ TEST(mixed_contexts_are_of_several_families)
         one_hot += target[spec_row_argmax(target, V)] == 1.0;
     }
     assert_true(equal > 0 && one_hot > 0 && equal + one_hot < V * V);
-    close_pair(&p);
 }
 
 TEST(an_end_of_text_may_be_given)
@@ -114,8 +110,8 @@ TEST(an_end_of_text_may_be_given)
     assert_int_equal(none.model->ends.n, 0);
     assert_true(some.model->ends.n == 1 && some.model->ends.token[0] == 2);
     assert_memory_equal(row_after(&none, NULL, 0), row_after(&some, NULL, 0), 3 * sizeof(double));
-    close_model(&none);
-    close_model(&some);
+    opened_free(&none);
+    opened_free(&some);
 }
 
 TEST(weights_out_of_range_are_refused)

@@ -26,13 +26,12 @@ TEST(every_row_is_normalised)
         NULL,
     };
     for (int s = 0; specs[s] != NULL; s++) {
-        opened o = open_model(specs[s], NULL);
+        OWNED(opened) o = open_model(specs[s], NULL);
         for (int i = 0; i < 100; i++) {
             const int vocab = o.model->vocab,
                       context[] = {i % vocab, i / 7 % vocab, i / 49 % vocab};
             assert_normalised(row_after(&o, context, 3), vocab);
         }
-        close_model(&o);
     }
 }
 
@@ -40,7 +39,7 @@ TEST(rows_are_a_function_of_the_seed_and_the_last_tokens)
 {
     opened a = open_model("dirichlet?V=10&order=2&seed=27", NULL),
            b = open_model("dirichlet?V=10&order=2&seed=27", NULL);
-    opened other = open_model("dirichlet?V=10&order=2&seed=28", NULL);
+    OWNED(opened) other = open_model("dirichlet?V=10&order=2&seed=28", NULL);
     double kept[100][10];
     for (int i = 0; i < 100; i++) {
         const int context[] = {3, i / 10, i % 10};
@@ -52,9 +51,8 @@ TEST(rows_are_a_function_of_the_seed_and_the_last_tokens)
         assert_memory_not_equal(kept[i], row_after(&other, context, 4), sizeof kept[i]);
         for (int j = 0; j < i; j++) assert_memory_not_equal(kept[i], kept[j], sizeof kept[i]);
     }
-    close_model(&a);
-    close_model(&b);
-    close_model(&other);
+    opened_free(&a);
+    opened_free(&b);
 }
 
 /* Two routes: GSL's gamma variates from the same words. Builds of GSL may round differently. */
@@ -108,7 +106,7 @@ TEST(coordinates_follow_the_beta_law)
 /* The expected number of zeros: one token is kept, the others go with chance 0.27 each. */
 TEST(zeros_come_at_their_chance)
 {
-    opened o = open_model("dirichlet?V=101&zeros=0.27&order=1&concentration=5", NULL);
+    OWNED(opened) o = open_model("dirichlet?V=101&zeros=0.27&order=1&concentration=5", NULL);
     double zeros = 0.0;
     const int n = 100;
     for (int i = 0; i < n; i++) {
@@ -117,7 +115,7 @@ TEST(zeros_come_at_their_chance)
     }
     const double mean = 100.0 * n * 0.27, sd = sqrt(mean * 0.73);
     assert_true(fabs(zeros - mean) < 4.9 * sd); /* p > 1e-6; a chance of 0.30 is 6.7 sd away */
-    close_model(&o);
+    opened_free(&o);
 
     o = open_model("dirichlet?V=101&zeros=0.031&order=1&levels=9", NULL);
     zeros = 0.0;
@@ -126,7 +124,7 @@ TEST(zeros_come_at_their_chance)
         for (int j = 0; j < 101; j++) zeros += row[j] == 0.0;
     }
     assert_true(fabs(zeros - 310.0) < 4.9 * sqrt(310.0 * 0.969));
-    close_model(&o);
+    opened_free(&o);
 
     o = open_model("dirichlet?V=9&zeros=1&order=2", NULL);
     bool seen[9] = {false};
@@ -139,14 +137,13 @@ TEST(zeros_come_at_their_chance)
     int different = 0;
     for (int j = 0; j < 9; j++) different += seen[j];
     assert_true(different > 4);
-    close_model(&o);
 }
 
 /* Integer levels 1..n: every probability is an integer multiple of 1/sum, all levels occur, and
  * equal levels tie bit for bit. */
 TEST(levels_are_whole_numbers)
 {
-    opened o = open_model("dirichlet?V=40&levels=3&zeros=0.2&order=1", NULL);
+    OWNED(opened) o = open_model("dirichlet?V=40&levels=3&zeros=0.2&order=1", NULL);
     for (int i = 0; i < 40; i++) {
         const double *row = row_after(&o, &i, 1);
         double value[4];
@@ -165,21 +162,19 @@ TEST(levels_are_whole_numbers)
         for (int k = 0; k < 4; k++)
             assert_true(fabs(3.0 * value[k] / largest - round(3.0 * value[k] / largest)) < 1e-14);
     }
-    close_model(&o);
+    opened_free(&o);
     o = open_model("dirichlet?V=8&levels=1", NULL);
     for (int j = 0; j < 8; j++) assert_true(row_after(&o, NULL, 0)[j] == 0.125);
-    close_model(&o);
 }
 
 TEST(small_concentrations_do_not_underflow)
 {
-    opened o = open_model("dirichlet?V=64&concentration=1e-6&order=1", NULL);
+    OWNED(opened) o = open_model("dirichlet?V=64&concentration=1e-6&order=1", NULL);
     for (int i = 0; i < 64; i++) {
         const double *row = row_after(&o, &i, 1);
         assert_normalised(row, 64);
         assert_true(row[spec_row_argmax(row, 64)] > 0.9);
     }
-    close_model(&o);
 }
 
 TEST(hostile_specs_are_refused)

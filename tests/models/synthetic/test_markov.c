@@ -14,7 +14,7 @@ TEST(rows_are_the_tables_own_and_normalised)
                                         "markov?V=9&order=2&levels=3",
                                         NULL};
     for (int s = 0; specs[s] != NULL; s++) {
-        opened o = open_model(specs[s], NULL);
+        OWNED(opened) o = open_model(specs[s], NULL);
         const int vocab = o.model->vocab;
         for (int i = 0; i < vocab * vocab; i++) {
             const int context[] = {i / vocab, i % vocab};
@@ -22,7 +22,6 @@ TEST(rows_are_the_tables_own_and_normalised)
             assert_ptr_not_equal(row, o.scratch);
             assert_normalised(row, vocab);
         }
-        close_model(&o);
     }
 }
 
@@ -32,7 +31,7 @@ TEST(the_order_is_what_a_row_depends_on)
     for (int order = 0; order <= 2; order++) {
         char spec[64];
         snprintf(spec, sizeof spec, "markov?V=5&seed=27&order=%d", order);
-        opened o = open_model(spec, NULL);
+        OWNED(opened) o = open_model(spec, NULL);
         assert_int_equal(o.model->order, order);
         const double *row[125];
         for (int i = 0; i < 125; i++) row[i] = row_after(&o, (int[]){i / 25, i / 5 % 5, i % 5}, 3);
@@ -45,7 +44,6 @@ TEST(the_order_is_what_a_row_depends_on)
         }
         assert_ptr_equal(row_after(&o, NULL, 0), row_after(&o, (int[]){0, 0}, 2));
         assert_ptr_equal(row_after(&o, (int[]){3}, 1), row_after(&o, (int[]){0, 3}, 2));
-        close_model(&o);
     }
 }
 
@@ -58,7 +56,7 @@ TEST(the_table_holds_the_rows_of_dirichlet)
         snprintf(spec, sizeof spec, "markov?V=5&seed=27&concentration=0.651&order=%d", order);
         opened markov = open_model(spec, NULL);
         snprintf(spec, sizeof spec, "dirichlet?V=5&seed=27&concentration=0.651&order=%d", order);
-        opened dirichlet = open_model(spec, NULL);
+        OWNED(opened) dirichlet = open_model(spec, NULL);
         assert_int_equal(markov.model->ends.n, 0);
         assert_int_equal(dirichlet.model->ends.n, 0);
         for (int i = 0; i < 125; i++) {
@@ -69,8 +67,7 @@ TEST(the_table_holds_the_rows_of_dirichlet)
             assert_ptr_equal(row_after(&markov, text + 2, 1),
                              row_after(&markov, (int[]){0, i % 5}, 2));
         }
-        close_model(&markov);
-        close_model(&dirichlet);
+        opened_free(&markov);
     }
 }
 
@@ -78,12 +75,11 @@ TEST(the_same_spec_gives_the_same_bits)
 {
     opened a = open_model("markov?V=6&order=2&seed=9", NULL),
            b = open_model("markov?V=6&order=2&seed=9", NULL);
-    opened other = open_model("markov?V=6&order=2&seed=8", NULL);
+    OWNED(opened) other = open_model("markov?V=6&order=2&seed=8", NULL);
     assert_memory_equal(row_after(&a, NULL, 0), row_after(&b, NULL, 0), 216 * sizeof(double));
     assert_memory_not_equal(row_after(&a, NULL, 0), row_after(&other, NULL, 0), 6 * sizeof(double));
-    close_model(&a);
-    close_model(&b);
-    close_model(&other);
+    opened_free(&a);
+    opened_free(&b);
 }
 
 /* Exactly solvable: the stationary law by Gaussian elimination (GSL), and by iterating the chain's
@@ -91,7 +87,7 @@ TEST(the_same_spec_gives_the_same_bits)
 TEST(the_stationary_law_is_solvable)
 {
     enum { V = 6 };
-    opened o = open_model("markov?V=6&seed=11&concentration=0.651", NULL);
+    OWNED(opened) o = open_model("markov?V=6&seed=11&concentration=0.651", NULL);
     double matrix[V * V], right[V] = {0.0}, solved[V], law[V] = {1.0};
     for (int j = 0; j < V; j++) {
         const double *row = row_after(&o, &j, 1);
@@ -110,7 +106,6 @@ TEST(the_stationary_law_is_solvable)
         memcpy(law, next, sizeof law);
     }
     for (int i = 0; i < V; i++) assert_true(fabs(law[i] - solved[i]) < 1e-12 && law[i] > 0.0);
-    close_model(&o);
 }
 
 TEST(tables_too_large_are_refused)

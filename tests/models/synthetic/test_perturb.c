@@ -25,7 +25,7 @@ static void assert_overlaps(opened *target, const char *keys, const int *context
         char spec[128];
         spec_error error = {""};
         snprintf(spec, sizeof spec, "perturb?of=target&alpha=%.17g%s", alphas[i], keys);
-        opened draft = open_model(spec, target->model);
+        OWNED(opened) draft = open_model(spec, target->model);
         const double *row = spec_session_row(&draft.session, context, n, draft.scratch, &error);
         if (alphas[i] < least - 1e-13) {
             assert_null(row);
@@ -41,7 +41,6 @@ static void assert_overlaps(opened *target, const char *keys, const int *context
             if (alphas[i] == 1.0)
                 assert_memory_equal(row, target_row, (size_t)vocab * sizeof row[0]);
         }
-        close_model(&draft);
     }
 }
 
@@ -71,23 +70,21 @@ TEST(the_overlap_is_alpha_for_all_kinds_of_targets)
     static const char *const keys[] = {"",           "&seed=27",  "&noise=0", "&noise=0.05",
                                        "&noise=6.5", "&noise=50", NULL};
     for (int t = 0; targets[t] != NULL; t++) {
-        opened target = open_model(targets[t], NULL);
+        OWNED(opened) target = open_model(targets[t], NULL);
         for (int k = 0; keys[k] != NULL; k++) {
             for (int c = 0; c < 3; c++) {
                 const int context[3] = {c % target.model->vocab, 0, 0};
                 assert_overlaps(&target, keys[k], context, (size_t)c);
             }
         }
-        close_model(&target);
     }
 }
 
 TEST(the_overlap_is_alpha_at_vocabulary_32000)
 {
-    opened target = open_model("zipf?V=32000&s=1.05", NULL);
+    OWNED(opened) target = open_model("zipf?V=32000&s=1.05", NULL);
     assert_overlaps(&target, "", NULL, 0);
     assert_overlaps(&target, "&noise=3", NULL, 0);
-    close_model(&target);
 }
 
 /* min_i target_i is the least overlap: at that alpha the draft is the one-hot row, and just below
@@ -105,26 +102,24 @@ TEST(the_least_overlap_is_had_and_no_less)
 /* Tokens of probability 0 keep it, except the least probable token, which ends the path. */
 TEST(the_draft_is_zero_where_the_target_is)
 {
-    opened target = open_model("probs:0.4,0,0.35,0,0.25", NULL);
+    OWNED(opened) target = open_model("probs:0.4,0,0.35,0,0.25", NULL);
     for (int i = 1; i <= 9; i++) {
         char spec[64];
         snprintf(spec, sizeof spec, "perturb?alpha=0.%d&noise=0.7", i);
-        opened draft = open_model(spec, target.model);
+        OWNED(opened) draft = open_model(spec, target.model);
         const double *row = row_after(&draft, NULL, 0);
         assert_true(row[3] == 0.0);
         if (i == 9) assert_true(row[1] == 0.0);
         if (i == 1) assert_true(row[1] > 0.0);
-        close_model(&draft);
     }
-    close_model(&target);
 }
 
 TEST(rows_depend_on_the_context_and_the_seed_alone)
 {
-    opened target = open_model("dirichlet?V=12&order=2", NULL);
+    OWNED(opened) target = open_model("dirichlet?V=12&order=2", NULL);
     opened a = open_model("perturb?alpha=0.651&seed=9", target.model),
            b = open_model("perturb?alpha=0.651&seed=9", target.model);
-    opened other = open_model("perturb?alpha=0.651&seed=10", target.model);
+    OWNED(opened) other = open_model("perturb?alpha=0.651&seed=10", target.model);
     assert_int_equal(a.model->order, 2);
     double kept[5][12];
     int context[6] = {3, 1, 4, 1, 5, 9};
@@ -135,18 +130,16 @@ TEST(rows_depend_on_the_context_and_the_seed_alone)
         assert_memory_not_equal(kept[n - 2], row_after(&other, context, n), sizeof kept[0]);
         if (n > 2) assert_memory_not_equal(kept[n - 2], kept[n - 3], sizeof kept[0]);
     }
-    close_model(&a);
-    close_model(&b);
-    close_model(&other);
-    close_model(&target);
+    opened_free(&a);
+    opened_free(&b);
 }
 
 /* The draws differ from those of a target of the same seed: the normals must not correlate with the
  * gammas. */
 TEST(the_seed_of_the_target_may_be_the_same)
 {
-    opened target = open_model("dirichlet?V=500&concentration=1&seed=1&order=0", NULL);
-    opened draft = open_model("perturb?alpha=0.8&seed=1", target.model);
+    OWNED(opened) target = open_model("dirichlet?V=500&concentration=1&seed=1&order=0", NULL);
+    OWNED(opened) draft = open_model("perturb?alpha=0.8&seed=1", target.model);
     const double *t = row_after(&target, NULL, 0), *d = row_after(&draft, NULL, 0);
     double sum_t = 0.0, sum_d = 0.0, sum_tt = 0.0, sum_dd = 0.0, sum_td = 0.0;
     for (int i = 0; i < 500; i++) {
@@ -157,8 +150,6 @@ TEST(the_seed_of_the_target_may_be_the_same)
     const double r = covariance / sqrt((sum_tt - sum_t * sum_t / n) * (sum_dd - sum_d * sum_d / n));
     assert_true(fabs(r) * sqrt(n) <
                 4.9); /* about standard normal, p > 1e-6; shared draws give |r| > 0.3, 6.7 */
-    close_model(&draft);
-    close_model(&target);
 }
 
 /* The reference is target * exp(noise * z): the logarithms of reference / target have variance
@@ -196,17 +187,17 @@ TEST(only_a_perfect_draft_of_a_greedy_target_is_one_hot)
     assert_true(perfect.model->one_hot);
     assert_false(partial.model->one_hot);
     assert_false(soft.model->one_hot);
-    close_model(&perfect);
-    close_model(&partial);
-    close_model(&soft);
-    close_model(&target);
-    close_model(&warm);
+    opened_free(&perfect);
+    opened_free(&partial);
+    opened_free(&soft);
+    opened_free(&target);
+    opened_free(&warm);
 }
 
 TEST(scoring_a_tree_gives_the_rows_of_its_paths)
 {
-    opened target = open_model("dirichlet?V=6&order=8&concentration=0.651", NULL);
-    opened draft = open_model("perturb?alpha=0.385&noise=2", target.model);
+    OWNED(opened) target = open_model("dirichlet?V=6&order=8&concentration=0.651", NULL);
+    OWNED(opened) draft = open_model("perturb?alpha=0.385&noise=2", target.model);
     const int context[] = {5, 4}, token[] = {1, 2, 3, 0, 5}, parent[] = {-1, 0, 0, 2, -1};
     const int path[][5] = {{5, 4},       {5, 4, 1},       {5, 4, 1, 2},
                            {5, 4, 1, 3}, {5, 4, 1, 3, 0}, {5, 4, 5}};
@@ -225,13 +216,11 @@ TEST(scoring_a_tree_gives_the_rows_of_its_paths)
                      GSL_SUCCESS);
     for (int i = 0; i < 6; i++)
         assert_memory_equal(row[i], row_after(&draft, path[i], length[i]), 6 * sizeof(double));
-    close_model(&draft);
-    close_model(&target);
 }
 
 TEST(hostile_specs_are_refused)
 {
-    opened target = open_model("uniform?V=5", NULL);
+    OWNED(opened) target = open_model("uniform?V=5", NULL);
     assert_refused("perturb?alpha=0.8", NULL, "built from a target");
     assert_refused("perturb?alpha=0", target.model, "above 0");
     assert_refused("perturb?alpha=1.0001", target.model, "between 0 and 1");
@@ -243,7 +232,7 @@ TEST(hostile_specs_are_refused)
     assert_refused("perturb:target", target.model, "takes no ':target'");
 
     /* A chain without rows fails with the error line. */
-    opened draft = open_model("perturb?alpha=0.1", target.model);
+    OWNED(opened) draft = open_model("perturb?alpha=0.1", target.model);
     spec_error error = {""};
     const int token[] = {1, 2};
     const double *row[3];
@@ -257,6 +246,4 @@ TEST(hostile_specs_are_refused)
     assert_string_equal(
         error.text,
         "perturb: no row overlaps the target's by alpha=0.1 here: the least possible is 0.2");
-    close_model(&draft);
-    close_model(&target);
 }

@@ -24,14 +24,13 @@ static void assert_file_refused(const char *bytes, size_t n, const char *expecte
 
 TEST(a_list_is_the_row)
 {
-    opened o = open_model("probs:0.5, 0.3,2e-1", NULL);
+    OWNED(opened) o = open_model("probs:0.5, 0.3,2e-1", NULL);
     assert_int_equal(o.model->vocab, 3);
     assert_int_equal(o.model->order, 0);
     assert_int_equal(o.model->ends.n, 0);
     assert_false(o.model->one_hot);
     const double *row = row_after(&o, NULL, 0);
     assert_true(row[0] == 0.5 && row[1] == 0.3 && row[2] == 0.2);
-    close_model(&o);
 }
 
 TEST(a_sum_near_one_is_made_one)
@@ -39,7 +38,7 @@ TEST(a_sum_near_one_is_made_one)
     opened o = open_model("probs:0.3333333,0.3333333,0.3333333", NULL);
     const double *row = row_after(&o, NULL, 0);
     for (int i = 0; i < 3; i++) assert_true(fabs(row[i] - 1.0 / 3.0) < 1e-16);
-    close_model(&o);
+    opened_free(&o);
     assert_refused("probs:0.333333,0.333333,0.333332", NULL,
                    "sum to 0.999998, not to 1 (add normalise=1");
     assert_refused("probs:0.6,0.400002", NULL, "sum to 1.000002");
@@ -47,16 +46,15 @@ TEST(a_sum_near_one_is_made_one)
 
 TEST(normalise_divides_by_any_sum)
 {
-    opened o = open_model("probs:3,1,0,4?normalise=1", NULL);
+    OWNED(opened) o = open_model("probs:3,1,0,4?normalise=1", NULL);
     const double *row = row_after(&o, NULL, 0);
     assert_true(row[0] == 0.375 && row[1] == 0.125 && row[2] == 0.0 && row[3] == 0.5);
-    close_model(&o);
+    opened_free(&o);
     assert_refused("probs:0,0?normalise=1", NULL, "sum to 0");
     assert_refused("probs:1e308,1e308?normalise=1", NULL, "too large to add up");
     assert_refused("probs:1?normalise=2", NULL, "between 0 and 1");
     o = open_model("probs:1e-300?normalise=1", NULL);
     assert_true(row_after(&o, NULL, 0)[0] == 1.0);
-    close_model(&o);
 }
 
 TEST(at_order_one_there_is_a_row_for_the_beginning_and_after_each_token)
@@ -70,7 +68,7 @@ TEST(at_order_one_there_is_a_row_for_the_beginning_and_after_each_token)
         const double *row = text == 0 ? row_after(&o, NULL, 0) : row_after(&o, context, 2);
         for (int i = 0; i < 2; i++) assert_true(fabs(row[i] - expected[text][i]) < 1e-16);
     }
-    close_model(&o);
+    opened_free(&o);
     assert_refused(
         "probs:2,1,1,3,1?order=1&normalise=1", NULL,
         "order=1 needs V + 1 rows of V numbers, that is 2, 6, 12, 20, ... numbers, not 5");
@@ -100,11 +98,10 @@ TEST(a_file_holds_numbers_between_blanks_or_commas)
 {
     static const char text[] = "0.25, 0.25\n0.125\t0.125\r\n\n0.25";
     write_file(text, sizeof text - 1);
-    opened o = open_model("probs:test_probs.tmp", NULL);
+    OWNED(opened) o = open_model("probs:test_probs.tmp", NULL);
     assert_int_equal(o.model->vocab, 5);
     const double *row = row_after(&o, NULL, 0);
     assert_true(row[1] == 0.25 && row[3] == 0.125 && row[4] == 0.25);
-    close_model(&o);
 }
 
 TEST(hostile_files_are_refused)

@@ -52,7 +52,7 @@ static void compare_with_differences(bool is_head, spec_losses_kind kind, int pl
                                      size_t step)
 {
     const double h = 1e-5;
-    judge j = judge_of(is_head, kind, places, adjacent);
+    OWNED(judge) j = judge_of(is_head, kind, places, adjacent);
     const double scale = 1e-3 * largest_of(&j);
     assert_true(scale > 0.0);
     for (size_t i = 0; i < j.n; i += step) {
@@ -69,7 +69,6 @@ static void compare_with_differences(bool is_head, spec_losses_kind kind, int pl
                      is_head ? "head" : "model", spec_losses_names[kind], places, i, j.gradient[i],
                      difference);
     }
-    judge_free(&j);
 }
 
 /* LK keeps its factor fixed, so no difference has its gradient: tests/models/train/test_losses.c
@@ -98,7 +97,7 @@ static double norm_of_difference(const judge *j, const float *gradient)
 static void run_floats(float *first, bool is_first, const judge *j,
                        const training_case_shape *shape, spec_isa isa, spec_thread_pool *pool)
 {
-    training_case c;
+    OWNED(training_case) c;
     assert_true(training_case_init(&c, isa, pool, shape));
     assert_int_equal(c.parameters.numbers, j->n);
     for (size_t i = 0; i < j->n; i++) c.parameters.value[i] = (float)j->value[i];
@@ -116,15 +115,14 @@ static void run_floats(float *first, bool is_first, const judge *j,
         }
         assert_memory_equal(first, c.parameters.gradient, j->n * sizeof *first);
     }
-    training_case_free(&c);
 }
 
 TEST(floats_agree_with_double_and_each_other)
 {
     for (int i = 0; i < 2 * SPEC_LOSSES_KINDS; i++) {
         const training_case_shape shape = {i % 2 != 0, (spec_losses_kind)(i / 2), long_text, true};
-        judge j = judge_of(shape.is_head, shape.kind, long_text, true);
-        float *first = malloc(j.n * sizeof *first);
+        OWNED(judge) j = judge_of(shape.is_head, shape.kind, long_text, true);
+        FREED float *first = malloc(j.n * sizeof *first);
         assert_non_null(first);
         for (int isa = 0; isa <= (int)spec_cpu_isa(); isa++)
             for (int threads = 1; threads <= 3; threads++) {
@@ -133,7 +131,5 @@ TEST(floats_agree_with_double_and_each_other)
                 run_floats(first, isa == 0 && threads == 1, &j, &shape, (spec_isa)isa, pool);
                 spec_thread_pool_free(pool);
             }
-        free(first);
-        judge_free(&j);
     }
 }

@@ -69,10 +69,9 @@ TEST(every_element_has_the_bits_of_the_plain_loop)
                                    {7, 105, 9},  {281, 40, 20}, {5, 9, 1030}, {3, 1030, 5},
                                    {45, 70, 530}};
     for (int isa = SPEC_ISA_PORTABLE; isa <= (int)spec_cpu_isa(); isa++) {
-        spec_sgemm work;
+        OWNED(spec_sgemm) work;
         assert_works(spec_sgemm_init(&work, (spec_isa)isa, &error));
         for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
             for (int layout = 0; layout < 8; layout++) check(&work, sizes[s], layout);
-        spec_sgemm_free(&work);
     }
 }

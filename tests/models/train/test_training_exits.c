@@ -31,7 +31,7 @@ static const spec_checkpoint *checkpoint_of(const case_of *c)
 
 static void open_case(case_of *c, const spec_training_exits_plan *plan)
 {
-    spec_training_nodes *nodes = malloc(sizeof *nodes);
+    FREED spec_training_nodes *nodes = malloc(sizeof *nodes);
     *c = (case_of){0};
     assert_non_null(nodes);
     assert_works(spec_model_open(&c->target,
@@ -50,10 +50,9 @@ static void open_case(case_of *c, const spec_training_exits_plan *plan)
                               &(spec_graph_target){.kind = SPEC_LOSSES_CE, .opt_token = c->token});
     assert_works(spec_graph_allocate(&c->graph, true, &error));
     spec_training_exits_begin_evaluation(&c->exits, &c->graph);
-    free(nodes);
 }
 
-static void close_case(case_of *c)
+static void case_of_free(case_of *c)
 {
     spec_training_exits_free(&c->exits);
     spec_graph_free(&c->graph);
@@ -66,7 +65,7 @@ static float *logits_without(const case_of *c, int layer)
 {
     spec_graph graph;
     spec_training_model model;
-    spec_training_nodes *nodes = malloc(sizeof *nodes);
+    FREED spec_training_nodes *nodes = malloc(sizeof *nodes);
     spec_checkpoint less = *checkpoint_of(c);
     spec_checkpoint_layer left[LAYERS];
     const size_t n = (size_t)ROWS * (size_t)c->target->vocab;
@@ -84,21 +83,20 @@ static float *logits_without(const case_of *c, int layer)
     memcpy(logits, nodes->logits->value, n * sizeof *logits);
     spec_graph_free(&graph);
     spec_training_model_free(&model);
-    free(nodes);
     return logits;
 }
 
 TEST(a_skipped_layer_equals_the_model_without_it)
 {
-    case_of c;
+    OWNED(case_of) c;
     open_case(&c, &published);
     const size_t of_text = (size_t)PLACES * (size_t)c.target->vocab;
-    float *const whole = malloc(TEXTS * of_text * sizeof *whole);
+    FREED float *const whole = malloc(TEXTS * of_text * sizeof *whole);
     assert_non_null(whole);
     spec_graph_forward(&c.graph);
     memcpy(whole, c.exits.logits[LAYERS]->value, TEXTS * of_text * sizeof *whole);
     for (int layer = 0; layer < LAYERS; layer++) {
-        float *const less = logits_without(&c, layer);
+        FREED float *const less = logits_without(&c, layer);
         spec_training_exits_begin_evaluation(&c.exits, &c.graph);
         c.exits.keep[layer * TEXTS + 1] = false;
         spec_graph_forward(&c.graph);
@@ -106,15 +104,12 @@ TEST(a_skipped_layer_equals_the_model_without_it)
             assert_memory_equal(c.exits.logits[LAYERS]->value + text * of_text,
                                 (text == 1 ? less : whole) + text * of_text,
                                 of_text * sizeof *less);
-        free(less);
     }
-    free(whole);
-    close_case(&c);
 }
 
 TEST(rows_of_exits_are_those_of_the_draft_layers)
 {
-    case_of c;
+    OWNED(case_of) c;
     spec_error error;
     double worst = 0.0;
     open_case(&c, &published);
@@ -124,8 +119,8 @@ TEST(rows_of_exits_are_those_of_the_draft_layers)
     assert_int_equal(vocab, 20);
     for (int l = 1; l <= LAYERS; l++) {
         char spec[64];
-        spec_model *draft;
-        spec_session session;
+        OWNED_MODEL *draft;
+        OWNED(spec_session) session;
         snprintf(spec, sizeof spec, "layers?of=target&exit=%d", l);
         assert_works(spec_model_open(&draft, spec, c.target, spec_test_context(1), &error));
         assert_works(spec_session_init(&session, draft, &error));
@@ -138,11 +133,8 @@ TEST(rows_of_exits_are_those_of_the_draft_layers)
                                           1.0, 1, vocab, c.graph.kernels, NULL, &error));
             for (int i = 0; i < vocab; i++) worst = fmax(worst, fabs(own[i] - is[i]));
         }
-        spec_session_free(&session);
-        spec_model_close(draft);
     }
     assert_true(worst < 1e-5);
-    close_case(&c);
 }
 
 /* Of exits 1..5 at scale 0.2 the weights are 0.1 (0 in the paper), 0.2, 0.6, 1.2 and 4 + 1.2. */
@@ -184,7 +176,7 @@ TEST(each_exit_has_its_turn_and_weights_sum_to_1)
             assert_true(fabs(loss - spec_training_exits_loss(&c.exits)) < 1e-12 && loss > 0.0);
         }
         for (int l = 1; l < LAYERS; l++) assert_int_equal(turns[l], 1);
-        close_case(&c);
+        case_of_free(&c);
     }
 }
 
@@ -193,7 +185,7 @@ TEST(layers_are_dropped_as_often_as_planned)
 {
     const spec_training_exits_plan plan = {.dropout = 0.3, .scale = 0.2, .rotation = 4};
     enum { STEPS = 4000 };
-    case_of c;
+    OWNED(case_of) c;
     int dropped[LAYERS] = {0}, same = 0;
     bool before[LAYERS * TEXTS];
     open_case(&c, &plan);
@@ -212,5 +204,4 @@ TEST(layers_are_dropped_as_often_as_planned)
                      z = (dropped[l] - n * p) / sqrt(n * p * (1.0 - p));
         if (!(fabs(z) < 4.9)) fail_msg("layer %d is dropped %d times: z = %g", l, dropped[l], z);
     }
-    close_case(&c);
 }

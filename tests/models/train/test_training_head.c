@@ -70,7 +70,7 @@ static void open_case(case_of *c, const char *target, spec_head_kind kind, int o
     spec_graph_forward(&c->target_graph);
 }
 
-static void close_case(case_of *c)
+static void case_of_free(case_of *c)
 {
     spec_graph_free(&c->graph);
     spec_graph_free(&c->target_graph);
@@ -125,19 +125,17 @@ static void compare_with_sessions(const char *target)
 {
     for (int i = 0; i < 2 * SPEC_HEAD_KINDS; i++) {
         const spec_head_kind kind = (spec_head_kind)(i / 2);
-        case_of c;
+        OWNED(case_of) c;
         open_case(&c, target, kind, i % 2 != 0, K);
         const double worst = largest_difference(&c, kind);
         if (!(worst < 1e-5)) fail_msg("%s: rows differ by %g", spec_head_kind_names[kind], worst);
-        close_case(&c);
     }
     const int options[] = {DRAWN_FC_NORM, DRAWN_NO_OUTPUT | DRAWN_DESCENDING};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
-        case_of c;
+        OWNED(case_of) c;
         open_case(&c, target, SPEC_HEAD_EAGLE3, options[i], K);
         const double worst = largest_difference(&c, SPEC_HEAD_EAGLE3);
         if (!(worst < 1e-5)) fail_msg("options %d: rows differ by %g", options[i], worst);
-        close_case(&c);
     }
 }
 
@@ -158,7 +156,7 @@ TEST(its_rows_are_those_of_the_session_of_a_trained_target)
 TEST(another_tap_has_other_rows)
 {
     for (int kind = SPEC_HEAD_EAGLE; kind < SPEC_HEAD_KINDS; kind++) {
-        case_of c;
+        OWNED(case_of) c;
         open_case(&c, plain_target, (spec_head_kind)kind, false, K);
         const int L = c.frozen.checkpoint.shape.n_layers;
         spec_graph_node *swap = c.target_nodes->hidden[L];
@@ -168,7 +166,6 @@ TEST(another_tap_has_other_rows)
         *swap = copy; /* inputs read the value through the node at each pass */
         assert_true(largest_difference(&c, (spec_head_kind)kind) > 1e-3);
         *swap = kept;
-        close_case(&c);
     }
 }
 
@@ -188,18 +185,18 @@ TEST(depths_that_are_not_trained_serve_evaluation)
                             (size_t)a->rows * (size_t)a->cols * sizeof *a->value);
         assert_int_equal(b->needs_gradient, d == 0);
     }
-    close_case(&all);
-    close_case(&some);
+    case_of_free(&all);
+    case_of_free(&some);
 }
 
 /* A new Medusa head gives the target's row of the place before, at every depth. */
 TEST(a_new_medusa_head_repeats_the_target)
 {
-    case_of c;
+    OWNED(case_of) c;
     open_case(&c, plain_target, SPEC_HEAD_MEDUSA, false, K);
     const spec_head_shape shape =
         spec_training_head_shape(SPEC_HEAD_MEDUSA, &c.frozen.checkpoint.shape, K);
-    spec_training_head drawn;
+    OWNED(spec_training_head) drawn;
     assert_works(spec_training_head_draw(&drawn, &shape, &c.frozen, 5, &error));
     memcpy(c.head.parameters.value, drawn.parameters.value,
            drawn.parameters.numbers * sizeof(float));
@@ -214,14 +211,12 @@ TEST(a_new_medusa_head_repeats_the_target)
                                                         text * PLACES + t, vocab);
                 for (int i = 0; i < vocab; i++) assert_true(own[i] == of_target[i]);
             }
-    spec_training_head_free(&drawn);
-    close_case(&c);
 }
 
 TEST(every_head_is_drawn_and_loaded_with_the_same_weights)
 {
     for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++) {
-        case_of c;
+        OWNED(case_of) c;
         spec_training_head drawn, loaded;
         open_case(&c, plain_target, (spec_head_kind)kind, false, K);
         const spec_head_shape shape =
@@ -233,7 +228,6 @@ TEST(every_head_is_drawn_and_loaded_with_the_same_weights)
                             drawn.parameters.numbers * sizeof(float));
         spec_training_head_free(&drawn);
         spec_training_head_free(&loaded);
-        close_case(&c);
     }
 }
 

@@ -19,7 +19,7 @@ enum { TEXTS = 2, PLACES = 40 };
 static double *rows_of(const spec_training_model *model, const int *token)
 {
     spec_graph graph;
-    spec_training_nodes *nodes = malloc(sizeof *nodes);
+    FREED spec_training_nodes *nodes = malloc(sizeof *nodes);
     const int vocab = model->checkpoint.shape.vocab;
     const size_t n = TEXTS * PLACES;
     double *row = malloc(n * (size_t)vocab * sizeof *row);
@@ -34,15 +34,14 @@ static double *rows_of(const spec_training_model *model, const int *token)
                                       graph.kernels, NULL, &error));
     }
     spec_graph_free(&graph);
-    free(nodes);
     return row;
 }
 
 static double largest_difference(const char *spec)
 {
-    spec_model *model;
+    OWNED_MODEL *model;
     spec_error error;
-    spec_training_model copy;
+    OWNED(spec_training_model) copy;
     spec_session session;
     int token[TEXTS * PLACES];
     double worst = 0.0;
@@ -68,8 +67,6 @@ static double largest_difference(const char *spec)
     spec_session_free(&session);
     free(rows);
     free(room);
-    spec_training_model_free(&copy);
-    spec_model_close(model);
     return worst;
 }
 
@@ -139,7 +136,7 @@ TEST(a_drawn_model_is_written_and_read)
 
 TEST(texts_beyond_the_context_are_refused)
 {
-    spec_model *model;
+    OWNED_MODEL *model;
     spec_training_model copy;
     assert_works(spec_model_open(&model,
                                  "random?dim=32&layers=1&heads=2&ffn=64&vocab=50&"
@@ -148,7 +145,6 @@ TEST(texts_beyond_the_context_are_refused)
     assert_fails(
         spec_training_model_load(&copy, spec_transformer_of(model)->checkpoint, 17, true, &error),
         GSL_EDOM, "texts of 17 tokens exceed the model's context of 16");
-    spec_model_close(model);
 }
 
 SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

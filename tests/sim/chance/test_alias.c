@@ -20,7 +20,7 @@ static double *zipf_weights(int n, double s)
 
 static void assert_table_has_law(const double *weight, int n, int step)
 {
-    spec_alias alias;
+    OWNED(spec_alias) alias;
     assert_works(spec_alias_init(&alias, weight, n, &error));
     long double sum = 0;
     for (int i = 0; i < n; i++) sum += weight[i];
@@ -31,7 +31,6 @@ static void assert_table_has_law(const double *weight, int n, int step)
         if (weight[i] == 0 && found != 0)
             fail_msg("token %d of weight zero has probability %g", i, found);
     }
-    spec_alias_free(&alias);
 }
 
 TEST(table_probabilities_are_the_normalised_weights)
@@ -60,7 +59,7 @@ TEST(odd_weights_are_normalised_too)
     assert_table_has_law((double[]){0.1, 0.2, 0.3, 0.1, 0.2, 0.1}, 6, 1);
 
     /* Sums that overflow or are subnormal: only the ratios matter. */
-    spec_alias alias;
+    OWNED(spec_alias) alias;
     assert_int_equal(spec_alias_init(&alias, (double[]){DBL_MAX, DBL_MAX, DBL_MAX / 2}, 3, NULL),
                      GSL_SUCCESS);
     assert_within(spec_alias_probability(&alias, 2), 0.2, 1e-15);
@@ -68,24 +67,21 @@ TEST(odd_weights_are_normalised_too)
     double tiny = 5e-324; /* the smallest double */
     assert_int_equal(spec_alias_init(&alias, (double[]){3 * tiny, tiny}, 2, NULL), GSL_SUCCESS);
     assert_within(spec_alias_probability(&alias, 1), 0.25, 1e-15);
-    spec_alias_free(&alias);
 }
 
 /* Every column is full and every token has its exact share: integer sums, so the only tolerance is
  * that of the weights. */
 TEST(columns_name_no_token_of_weight_zero)
 {
-    double *weight = zipf_weights(V, 1.3);
+    FREED double *weight = zipf_weights(V, 1.3);
     for (int i = 0; i < V; i += 3) weight[i] = 0;
-    spec_alias alias;
+    OWNED(spec_alias) alias;
     assert_int_equal(spec_alias_init(&alias, weight, V, NULL), GSL_SUCCESS);
     for (int j = 0; j < V; j++) {
         const struct spec_alias_column *column = &alias.column[j];
         assert_true(weight[column->other] > 0);
         if (weight[column->own] == 0) assert_int_equal(column->keep, 0);
     }
-    spec_alias_free(&alias);
-    free(weight);
 }
 
 /* 500,000 draws over 50 tokens. A draw that took the other side of a column has a law whose
@@ -119,8 +115,8 @@ TEST(draws_follow_the_weights)
  * words. */
 TEST(a_draw_takes_one_word)
 {
-    double *weight = zipf_weights(1000, 1.0);
-    spec_alias alias;
+    FREED double *weight = zipf_weights(1000, 1.0);
+    OWNED(spec_alias) alias;
     assert_int_equal(spec_alias_init(&alias, weight, 1000, NULL), GSL_SUCCESS);
     spec_rng_state rng = spec_rng_stream_state(3, 0), same = rng;
     for (int i = 0; i < 1000; i++) {
@@ -130,27 +126,24 @@ TEST(a_draw_takes_one_word)
         uint32_t expected = (uint64_t)product < column->keep ? column->own : column->other;
         assert_int_equal(spec_alias_draw(&alias, &rng), expected);
     }
-    spec_alias_free(&alias);
-    free(weight);
 }
 
 /* The generator's output is 0 if the high half of its state is: then column 0, fraction 0, and only
  * `<` prevents a token of weight zero. */
 TEST(the_word_zero_draws_no_token_of_weight_zero)
 {
-    spec_alias alias;
+    OWNED(spec_alias) alias;
     spec_rng_state rng, same;
     assert_int_equal(spec_alias_init(&alias, (double[]){0, 0.27, 0.73}, 3, NULL), GSL_SUCCESS);
     spec_rng_set_raw(&rng, 12345, 1);
     same = rng;
     assert_int_equal(spec_rng_next(&same), 0);
     assert_int_not_equal(spec_alias_draw(&alias, &rng), 0);
-    spec_alias_free(&alias);
 }
 
 TEST(bad_weights_are_refused_by_name)
 {
-    spec_alias alias;
+    OWNED(spec_alias) alias;
     assert_fails(spec_alias_init(&alias, (double[]){0.27, NAN}, 2, &error), GSL_EDOM,
                  "weight 1 is nan: weights must be finite and not negative");
     assert_null(alias.column);
@@ -161,5 +154,4 @@ TEST(bad_weights_are_refused_by_name)
                  "all 3 weights are zero");
     assert_status(spec_alias_init(&alias, NULL, 0, &error), GSL_EINVAL);
     assert_int_equal(alias.n, 0);
-    spec_alias_free(&alias);
 }

@@ -100,7 +100,7 @@ TEST(enumeration_visits_each_branch_once_with_its_probability)
     const double weight[] = {1.0, 0.0, 2.0, 5.0};
     double law[4][2] = {{0}};
     int visits[4][2] = {{0}};
-    spec_enumeration walk;
+    OWNED(spec_enumeration) walk;
     assert_int_equal(spec_enumeration_init(&walk, 0), 0);
     do {
         const int i = spec_chance_pick(&walk.chance, weight, 4);
@@ -117,13 +117,12 @@ TEST(enumeration_visits_each_branch_once_with_its_probability)
             assert_within(law[i][a], expected[i][a], 1e-15);
             assert_int_equal(visits[i][a], expected[i][a] > 0.0);
         }
-    spec_enumeration_free(&walk);
 }
 
 TEST(enumeration_takes_no_step_for_what_is_certain)
 {
     const double certain[] = {0.0, 0.31, 0.0};
-    spec_enumeration walk;
+    OWNED(spec_enumeration) walk;
     assert_int_equal(spec_enumeration_init(&walk, 0), 0);
     assert_int_equal(spec_chance_pick(&walk.chance, certain, 3), 1);
     assert_true(spec_chance_accept(&walk.chance, 0.27, 0.27));
@@ -133,7 +132,6 @@ TEST(enumeration_takes_no_step_for_what_is_certain)
     assert_true(spec_enumeration_probability(&walk) == 1.0);
     assert_false(spec_enumeration_next(&walk));
     assert_true(walk.branches == 1);
-    spec_enumeration_free(&walk);
 }
 
 TEST(enumeration_grows_with_the_path)
@@ -141,7 +139,7 @@ TEST(enumeration_grows_with_the_path)
     /* A path of up to 200 decisions, ended by the first rejection: 201 branches, the law of a
      * capped geometric. */
     double total = 0.0, mean = 0.0;
-    spec_enumeration walk;
+    OWNED(spec_enumeration) walk;
     assert_int_equal(spec_enumeration_init(&walk, 0), 0);
     do {
         int n = 0;
@@ -152,13 +150,12 @@ TEST(enumeration_grows_with_the_path)
     assert_true(walk.branches == 201);
     assert_within(total, 1.0, 1e-13);
     assert_within(mean, 0.9 * (1.0 - pow(0.9, 200)) / 0.1, 1e-12);
-    spec_enumeration_free(&walk);
 }
 
 static uint64_t walk_all(uint64_t limit, bool *ret_refused)
 {
     const double weight[] = {1.0, 2.0, 3.0};
-    spec_enumeration walk;
+    OWNED(spec_enumeration) walk;
     assert_int_equal(spec_enumeration_init(&walk, limit), 0);
     do {
         spec_chance_pick(&walk.chance, weight, 3);
@@ -166,7 +163,6 @@ static uint64_t walk_all(uint64_t limit, bool *ret_refused)
     } while (spec_enumeration_next(&walk));
     *ret_refused = walk.refused;
     const uint64_t branches = walk.branches;
-    spec_enumeration_free(&walk);
     return branches;
 }
 

@@ -258,10 +258,8 @@ static void quick_lcg(uint32_t *out, size_t n)
  * changes. */
 static void randu(uint32_t *out, size_t n)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_randu);
-    gsl_rng_set(rng, 27);
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_randu, 27);
     for (size_t i = 0; i < n; i++) out[i] = (uint32_t)gsl_rng_get(rng) << 1;
-    gsl_rng_free(rng);
 }
 
 /* A Weyl sequence: steps of the golden ratio, equidistributed and not random. */

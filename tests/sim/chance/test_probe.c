@@ -24,12 +24,11 @@ static void decide(spec_chance *chance, int level)
 
 static double exact_branches(int level)
 {
-    spec_enumeration walk;
+    OWNED(spec_enumeration) walk;
     assert_int_equal(spec_enumeration_init(&walk, 0), GSL_SUCCESS);
     do decide(&walk.chance, level);
     while (spec_enumeration_next(&walk));
     const double branches = (double)walk.branches;
-    spec_enumeration_free(&walk);
     return branches;
 }
 
@@ -47,7 +46,7 @@ TEST(the_mean_of_the_paths_is_the_number_of_branches)
 {
     const uint64_t paths = spec_test_samples(200000);
     for (int level = 0; level <= 8; level++) {
-        gsl_rng *rng = generator((uint64_t)level);
+        OWNED_RNG *rng = generator((uint64_t)level);
         const double branches = exact_branches(level);
         double squares = 0.0;
         spec_probe probe;
@@ -61,14 +60,13 @@ TEST(the_mean_of_the_paths_is_the_number_of_branches)
         const double se = sqrt(squares) / (double)paths;
         if (fabs(probe.mean - branches) > 4.9 * se) /* p = 1e-6 */
             fail_msg("level %d: %g for %g branches, se %g", level, probe.mean, branches, se);
-        gsl_rng_free(rng);
     }
 }
 
 TEST(one_path_is_the_product_of_its_branches)
 {
     static const double one[] = {0.0, 0.4, 0.0}, three[] = {0.1, 0.2, 0.0, 0.7};
-    gsl_rng *rng = generator(0);
+    OWNED_RNG *rng = generator(0);
     spec_probe probe;
     spec_probe_init(&probe, rng, 1.0);
     for (int i = 0; i < 100; i++) {
@@ -82,7 +80,6 @@ TEST(one_path_is_the_product_of_its_branches)
         spec_probe_end_path(&probe);
         assert_true(probe.mean == 6.0);
     }
-    gsl_rng_free(rng);
 }
 
 /* Streams whose evidence against the limit reaches 20 at some path. */
@@ -90,7 +87,7 @@ static int runs_that_reach_20(double limit, int level, int runs, int paths)
 {
     int reached = 0;
     for (int run = 0; run < runs; run++) {
-        gsl_rng *rng = generator((uint64_t)run);
+        OWNED_RNG *rng = generator((uint64_t)run);
         spec_probe probe;
         spec_probe_init(&probe, rng, limit);
         bool is_reached = false;
@@ -100,7 +97,6 @@ static int runs_that_reach_20(double limit, int level, int runs, int paths)
             is_reached = spec_probe_log_e(&probe) >= log(20.0);
         }
         reached += is_reached;
-        gsl_rng_free(rng);
     }
     return reached;
 }

@@ -132,7 +132,7 @@ TEST(words_are_those_of_the_pcg_library)
 
 TEST(gsl_sees_the_same_generator)
 {
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     assert_non_null(rng);
     assert_true(gsl_rng_min(rng) == 0 && gsl_rng_max(rng) == UINT64_MAX);
     assert_string_equal(gsl_rng_name(rng), "pcg64dxsm");
@@ -143,14 +143,12 @@ TEST(gsl_sees_the_same_generator)
         assert_true(gsl_rng_get(rng) == spec_rng_next(&same));
         assert_true(gsl_rng_uniform(rng) == spec_rng_next_double(&same));
     }
-    gsl_rng *copy = gsl_rng_clone(rng);
+    OWNED_RNG *copy = gsl_rng_clone(rng);
     assert_true(gsl_rng_get(copy) == spec_rng_next(&same));
 
     gsl_rng_set(rng, 27);
     same = spec_rng_stream_state(27, 0);
     assert_true(gsl_rng_get(rng) == spec_rng_next(&same));
-    gsl_rng_free(copy);
-    gsl_rng_free(rng);
 }
 
 TEST(fills_are_single_calls)

@@ -114,9 +114,8 @@ static void decode(int *ret_text, const spec_decoder_config *config, uint64_t te
                    uint64_t rng_seed, bool plain)
 {
     static const int prompt[] = {1, 0, 2};
-    spec_decoder decoder;
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
-    gsl_rng_set(rng, (unsigned long)rng_seed);
+    OWNED(spec_decoder) decoder;
+    OWNED_RNG *rng = spec_test_rng(spec_rng_pcg64dxsm, rng_seed);
     spec_chance chance = spec_chance_sampled(rng);
     size_t n;
     double time;
@@ -134,8 +133,6 @@ static void decode(int *ret_text, const spec_decoder_config *config, uint64_t te
                              GSL_SUCCESS);
         assert_int_equal(n, 50);
     }
-    spec_decoder_free(&decoder);
-    gsl_rng_free(rng);
 }
 
 /* Eleven ways to draft, each with another model, and none; on contexts of two tokens. Another seed
@@ -161,12 +158,12 @@ TEST(a_text_is_one_for_its_seed_whatever_drafted_it)
     const uint64_t seed = spec_test_seed();
     for (int r = 0; r < 2; r++) {
         int expected[TOKENS], text[TOKENS];
-        stage s;
+        OWNED(stage) s;
         stage_init(&s, 4, PAIR_PLAIN, seed);
         s.config.rule = rules[r];
         decode(expected, &s.config, 3, 1, true);
         for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
-            stage t;
+            OWNED(stage) t;
             stage_init(&t, 4, w % 3 == 0 ? PAIR_PLAIN : PAIR_MIXED, seed + w);
             s.config.opt_draft = &t.draft.head;
             s.config.drafting = ways[w].drafting;
@@ -176,7 +173,6 @@ TEST(a_text_is_one_for_its_seed_whatever_drafted_it)
             for (int i = 0; i < TOKENS; i++)
                 if (text[i] != expected[i])
                     fail_msg("%s %s: token %d", rules[r], ways[w].drafting, i);
-            stage_free(&t);
         }
         s.config.opt_draft = &s.draft.head;
         s.config.K = 3;
@@ -185,7 +181,6 @@ TEST(a_text_is_one_for_its_seed_whatever_drafted_it)
         s.config.rule = r == 0 ? "gumbel?seed=8" : "minhash?seed=8";
         decode(text, &s.config, 3, 1, false);
         assert_memory_not_equal(text, expected, sizeof text);
-        stage_free(&s);
     }
 }
 
@@ -196,8 +191,8 @@ TEST(over_the_seeds_texts_have_the_targets_law)
 {
     const uint64_t seed = spec_test_seed(), samples = spec_test_samples(20000);
     for (int c = 0; c < 4; c++) {
-        stage s;
-        spec_decoder decoder;
+        OWNED(stage) s;
+        OWNED(spec_decoder) decoder;
         char spec[64];
         uint64_t counts[27] = {0};
         double law[27];
@@ -222,8 +217,6 @@ TEST(over_the_seeds_texts_have_the_targets_law)
             for (size_t n = 0; n < 3; n++) law[i] *= table_model_row(&s.target, text, n)[text[n]];
         }
         assert_false(spec_battery_rejects(spec_battery_chi_square(counts, law, 27)));
-        spec_decoder_free(&decoder);
-        stage_free(&s);
     }
 }
 
@@ -238,8 +231,8 @@ TEST(drafts_are_accepted_as_often_as_rows_agree)
     double match = 0.0;
     for (int i = 0; i < V; i++) match += target[i] * drafts[i];
     for (int c = 0; c < 6; c++) {
-        stage s;
-        spec_decoder decoder;
+        OWNED(stage) s;
+        OWNED(spec_decoder) decoder;
         spec_tally tally = {0};
         uint64_t tested = 0, passed = 0;
         stage_init(&s, V, PAIR_PLAIN, seed);
@@ -263,8 +256,6 @@ TEST(drafts_are_accepted_as_often_as_rows_agree)
         const double expected = c % 3 == 0 ? agreement(c / 3, target, drafts, V) : match;
         assert_within((double)passed / (double)tested, expected,
                       4.9 * sqrt(expected * (1.0 - expected) / (double)tested)); /* p = 1e-6 */
-        spec_decoder_free(&decoder);
-        stage_free(&s);
     }
 }
 
@@ -272,7 +263,7 @@ TEST(drafts_are_accepted_as_often_as_rows_agree)
 
 static void refuses(const char *rule, const char *drafting, bool enumerated, const char *part)
 {
-    stage s;
+    OWNED(stage) s;
     spec_decoder decoder = {0};
     spec_output_law law;
     spec_error error = {""};
@@ -284,7 +275,6 @@ static void refuses(const char *rule, const char *drafting, bool enumerated, con
                                   : spec_decoder_init(&decoder, &s.config, &error);
     assert_int_equal(status, GSL_EINVAL);
     if (strstr(error.text, part) == NULL) fail_msg("'%s' does not say '%s'", error.text, part);
-    stage_free(&s);
 }
 
 TEST(what_cannot_work_is_refused)

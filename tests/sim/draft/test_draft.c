@@ -7,7 +7,7 @@ static const double row[] = {0.27, 0.0, 0.73};
 
 TEST(nodes_keep_token_parent_row_and_how_they_came)
 {
-    spec_draft draft;
+    OWNED(spec_draft) draft;
     assert_int_equal(spec_draft_init(&draft, 4, 3, NULL), GSL_SUCCESS);
     assert_int_equal(draft.n_nodes, 0);
     spec_draft_append(&draft, 2, -1, row, true);
@@ -25,12 +25,11 @@ TEST(nodes_keep_token_parent_row_and_how_they_came)
     assert_within(spec_draft_confidence(&draft, 0), 0.73, 0.0);
     assert_within(spec_draft_confidence(&draft, 1), 0.0, 0.0);
     assert_within(spec_draft_confidence(&draft, 2), 1.0, 0.0);
-    spec_draft_free(&draft);
 }
 
 TEST(a_chain_has_no_branches_until_a_node_leaves_the_line)
 {
-    spec_draft draft;
+    OWNED(spec_draft) draft;
     assert_int_equal(spec_draft_init(&draft, 4, 3, NULL), GSL_SUCCESS);
     spec_draft_append(&draft, 2, -1, NULL, false);
     spec_draft_append(&draft, 2, 0, NULL, false);
@@ -42,12 +41,11 @@ TEST(a_chain_has_no_branches_until_a_node_leaves_the_line)
     spec_draft_reset(&draft);
     assert_false(draft.branches);
     assert_int_equal(draft.n_nodes, 0);
-    spec_draft_free(&draft);
 }
 
 TEST(slots_of_different_nodes_do_not_overlap)
 {
-    spec_draft draft;
+    OWNED(spec_draft) draft;
     assert_int_equal(spec_draft_init(&draft, 3, 3, NULL), GSL_SUCCESS);
     for (int i = 0; i < 3; i++) {
         double *slot = spec_draft_slot(&draft);
@@ -59,15 +57,13 @@ TEST(slots_of_different_nodes_do_not_overlap)
     spec_draft_retract(&draft);
     assert_int_equal(draft.n_nodes, 2);
     assert_ptr_equal(spec_draft_slot(&draft), draft.row[2]); /* the slot is free again */
-    spec_draft_free(&draft);
 }
 
 TEST(a_draft_of_no_capacity_and_a_zeroed_one_are_fine)
 {
-    spec_draft draft;
+    OWNED(spec_draft) draft;
     assert_int_equal(spec_draft_init(&draft, 0, 1, NULL), GSL_SUCCESS);
     spec_draft_free(&draft);
     assert_int_equal(draft.capacity, 0);
     assert_null(draft.store);
-    spec_draft_free(&draft);
 }

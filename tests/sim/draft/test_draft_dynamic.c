@@ -52,8 +52,8 @@ static void check_nodes(const bench *b, const int *token, const int *parent, int
  * (.045). */
 TEST(the_best_of_each_level_grow_and_the_best_of_all_are_submitted)
 {
-    table_model model;
-    bench b;
+    OWNED(table_model) model;
+    OWNED(bench) b;
     table_model_init(&model, 3);
     table_model_fill(&model, (const double[]){0.5, 0.3, 0.2});
     bench_draft(&b, "dynamic?top=2&nodes=60&depth=3", &model.head, 8);
@@ -88,8 +88,6 @@ TEST(the_best_of_each_level_grow_and_the_best_of_all_are_submitted)
     spec_text_ends_add(&model.head.ends, 0);
     bench_draft(&b, "dynamic?top=2&nodes=60&depth=2", &model.head, 8);
     check_nodes(&b, (const int[]){0, 1, 0, 1}, (const int[]){-1, -1, 1, 1}, 4);
-    bench_free(&b);
-    table_model_free(&model);
 }
 
 TEST(the_most_nodes_are_known_beforehand)
@@ -109,31 +107,27 @@ TEST(the_most_nodes_are_known_beforehand)
         {"dynamic?top=32&depth=33", 99, 60},
         {"dynamic?top=32&depth=34", 99, SPEC_NODES_MAX + 1}, /* 32 32 grow */
     };
-    table_model model;
+    OWNED(table_model) model;
     table_model_init(&model, 3);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        spec_drafter drafter;
+        OWNED(spec_drafter) drafter;
         assert_int_equal(spec_drafter_init(&drafter, cases[i].spec, &model.head, NULL),
                          GSL_SUCCESS);
         assert_int_equal(spec_drafter_nodes(&drafter, cases[i].K), cases[i].nodes);
-        spec_drafter_free(&drafter);
     }
-    table_model_free(&model);
 }
 
 TEST(a_model_that_fails_fails_the_draft)
 {
     for (int after = 0; after < 3; after++) {
-        table_model model;
-        bench b;
+        OWNED(table_model) model;
+        OWNED(bench) b;
         table_model_init(&model, 3);
         bench_draft(&b, "dynamic?top=2&depth=3", &model.head, 3);
         model.fails_after = after;
         assert_status(spec_drafter_draft(&b.draft, &b.drafter, NULL, 0, &b.policy, NULL, &error),
                       GSL_EFAILED);
         assert_int_equal(b.draft.n_nodes, 0);
-        bench_free(&b);
-        table_model_free(&model);
     }
 }
 
@@ -200,14 +194,14 @@ static void mark(node *all, const table_model *model, int top, int nodes)
 TEST(what_is_submitted_is_what_the_definition_says)
 {
     uint64_t noise = spec_test_seed();
-    table_model other, model;
+    OWNED(table_model) other, model;
     table_model_init(&other, V);
     table_model_init(&model, V);
     for (int c = 0; c < 300; c++) {
         const int top = 1 + c % 5, nodes = 1 + (int)(24 * table_uniform(&noise));
         char spec[64];
         node all[ALL];
-        bench b;
+        OWNED(bench) b;
         table_pair_randomize(&other, &model, PAIR_PLAIN, &noise);
         mark(all, &model, top, nodes);
         snprintf(spec, sizeof spec, "dynamic?top=%d&nodes=%d&depth=%d", top, nodes, LEVELS);
@@ -226,10 +220,7 @@ TEST(what_is_submitted_is_what_the_definition_says)
                         memcmp(all[j].path, drafted.path, sizeof drafted.path) == 0;
             assert_int_equal(same, 1);
         }
-        bench_free(&b);
     }
-    table_model_free(&other);
-    table_model_free(&model);
 }
 
 /* ---- no loss --------------------------------------------------------------------------------- */
@@ -249,8 +240,8 @@ TEST(every_rule_for_top_siblings_is_lossless)
         if (!lossless || !(spec_rules[r]->siblings & SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_TOP)))
             continue;
         for (uint64_t c = 0; c < pairs; c++) {
-            table_model target, draft;
-            spec_output_law law;
+            OWNED(table_model) target, draft;
+            OWNED(spec_output_law) law;
             const int vocab = 1 + (int)(4.0 * table_uniform(&noise));
             table_model_init(&target, vocab);
             table_model_init(&draft, vocab);
@@ -268,9 +259,6 @@ TEST(every_rule_for_top_siblings_is_lossless)
                 fail_msg("%s %s %s: tv %g", spec_rules[r]->name, config.drafting,
                          pair_family_names[c % PAIR_FAMILIES], law.tv);
             if (law.tv > worst) worst = law.tv;
-            spec_output_law_free(&law);
-            table_model_free(&target);
-            table_model_free(&draft);
         }
         print_message("%-11s %llu pairs, worst tv %.1e\n", spec_rules[r]->name,
                       (unsigned long long)pairs, worst);
@@ -289,7 +277,7 @@ TEST(what_does_not_go_together_is_refused)
         {"dynamic?depth=65", "match", "64"},     {"dynamic?width=2", "match", "width"},
         {"dynamic", "rrsw", "top siblings"},     {"dynamic", "kseq", "top siblings"},
     };
-    table_model model;
+    OWNED(table_model) model;
     table_model_init(&model, 2);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         const spec_decoder_config config = {.target = &model.head,
@@ -304,5 +292,4 @@ TEST(what_does_not_go_together_is_refused)
         if (strstr(error.text, bad[i].says) == NULL)
             fail_msg("%s: '%s'", bad[i].drafting, error.text);
     }
-    table_model_free(&model);
 }

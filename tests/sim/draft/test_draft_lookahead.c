@@ -122,8 +122,8 @@ static void check_guesses(const account *a, const spec_draft *draft, int last, i
 static uint64_t follow_texts(int W, int N, int G, int K, pair_family family, uint64_t seed)
 {
     static account a;
-    stage s;
-    spec_decoder decoder;
+    OWNED(stage) s;
+    OWNED(spec_decoder) decoder;
     char drafting[64];
     uint64_t drafted = 0;
     spec_tally tally = {0};
@@ -153,8 +153,6 @@ static uint64_t follow_texts(int W, int N, int G, int K, pair_family family, uin
         }
     }
     assert_true(tally.drafted == drafted);
-    spec_decoder_free(&decoder);
-    stage_free(&s);
     return tally.accepted;
 }
 
@@ -171,8 +169,8 @@ TEST(window_pool_and_draft_agree_with_a_plain_account)
 /* The window of the target is smaller than that of the guesses: no scouts, and the text goes on. */
 TEST(scouts_stay_within_the_targets_context)
 {
-    stage s;
-    spec_decoder decoder;
+    OWNED(stage) s;
+    OWNED(spec_decoder) decoder;
     int token[16];
     size_t n;
     stage_init(&s, V, PAIR_PLAIN, spec_test_seed());
@@ -188,6 +186,4 @@ TEST(scouts_stay_within_the_targets_context)
         assert_int_equal(decoder.draft.n_scouts > 0, fits);
     }
     assert_int_equal(decoder.n_context, 13);
-    spec_decoder_free(&decoder);
-    stage_free(&s);
 }

@@ -87,7 +87,7 @@ TEST(the_tree_has_the_prefixes_of_largest_product)
         for (int m = 0; m < 5; m++) {
             char spec[64];
             snprintf(spec, sizeof spec, "marginals?nodes=%d", most[m]);
-            grown g = grow(spec, &draft, &target, DEPTH, context, 3);
+            OWNED(grown) g = grow(spec, &draft, &target, DEPTH, context, 3);
             double value[1024];
             assert_int_equal(g.draft.n_nodes, most[m] < all ? most[m] : all);
             assert_int_equal(g.drafter.n_calls, 1);
@@ -100,19 +100,18 @@ TEST(the_tree_has_the_prefixes_of_largest_product)
                 for (int j = 0; j < i; j++)
                     assert_false(g.draft.parent[j] == parent && g.draft.token[j] == token);
             }
-            grown_free(&g);
         }
-        close_model(&draft);
-        close_model(&target);
+        opened_free(&draft);
+        opened_free(&target);
     }
 }
 
 /* (.4, .3, .2, .1) at each depth: 0 .4, 1 .3, 2 .2, 00 .16, 01 .12, 10 .12. */
 TEST(a_tree_by_hand)
 {
-    opened target = open_model("probs:0.4,0.3,0.2,0.1", NULL);
-    opened draft = open_model("block?of=target", target.model);
-    grown g = grow("marginals?nodes=6", &draft, &target, 2, NULL, 0);
+    OWNED(opened) target = open_model("probs:0.4,0.3,0.2,0.1", NULL);
+    OWNED(opened) draft = open_model("block?of=target", target.model);
+    OWNED(grown) g = grow("marginals?nodes=6", &draft, &target, 2, NULL, 0);
     static const int token[] = {0, 1, 2, 0, 0, 1}, parent[] = {-1, -1, -1, 0, 1, 0};
     assert_int_equal(g.draft.n_nodes, 6);
     /* 01 and 10 tie: whichever was offered first, here the first child of 1 */
@@ -125,9 +124,6 @@ TEST(a_tree_by_hand)
     g = grow("marginals", &draft, &target, 0, NULL, 0);
     assert_int_equal(g.draft.n_nodes, 0);
     assert_int_equal(g.drafter.n_calls, 0);
-    grown_free(&g);
-    close_model(&draft);
-    close_model(&target);
 }
 
 TEST(rules_for_chosen_siblings_are_lossless)
@@ -139,10 +135,10 @@ TEST(rules_for_chosen_siblings_are_lossless)
                 char spec[96];
                 snprintf(spec, sizeof spec, "cases?V=3&order=2&family=%s&seed=%d",
                          spec_cases_families[family], seed);
-                opened target = open_model(spec, NULL);
-                opened draft = open_model("block?of=target&row=mean", target.model);
+                OWNED(opened) target = open_model(spec, NULL);
+                OWNED(opened) draft = open_model("block?of=target&row=mean", target.model);
                 spec_decoder_config config = SPEC_DECODER_DEFAULT;
-                spec_output_law law;
+                OWNED(spec_output_law) law;
                 spec_error error = {""};
                 config.target = target.model;
                 config.opt_draft = draft.model;
@@ -152,9 +148,6 @@ TEST(rules_for_chosen_siblings_are_lossless)
                 if (spec_output_law_init(&law, &config, NULL, 0, 2, 0, &error) != GSL_SUCCESS)
                     fail_msg("%s: %s", rules[r], error.text);
                 assert_true(law.tv < 1e-12);
-                spec_output_law_free(&law);
-                close_model(&draft);
-                close_model(&target);
             }
 }
 
@@ -162,15 +155,12 @@ TEST(rows_that_depend_on_the_path_are_refused)
 {
     static const char *const drafts[] = {"perturb?of=target", "markov-block?of=target",
                                          "zipf?V=4&temperature=0.5"};
-    opened target = open_model("dirichlet?V=4&order=2", NULL);
+    OWNED(opened) target = open_model("dirichlet?V=4&order=2", NULL);
     for (size_t d = 0; d < 3; d++) {
-        opened draft = open_model(drafts[d], target.model);
-        spec_drafter drafter;
+        OWNED(opened) draft = open_model(drafts[d], target.model);
+        OWNED(spec_drafter) drafter;
         assert_works(spec_drafter_init(&drafter, "marginals", draft.model, &error));
         assert_fails_with(spec_drafter_open(&drafter, target.model, 2, &error), GSL_EINVAL,
                           "depend on the path: use dynamic");
-        spec_drafter_free(&drafter);
-        close_model(&draft);
     }
-    close_model(&target);
 }

@@ -147,7 +147,7 @@ TEST(a_draft_has_the_most_frequent_tokens)
 TEST(earlier_texts_are_forgotten_with_all)
 {
     for (int forgets = 0; forgets < 2; forgets++) {
-        copying_text t;
+        OWNED(copying_text) t;
         copying_text_init(&t, "ngram-cache?earlier=100", 5, 3, spec_test_seed());
         for (int text = 0; text < 2; text++) {
             copying_text_begin(&t, 20, 20);
@@ -157,7 +157,6 @@ TEST(earlier_texts_are_forgotten_with_all)
             copying_text_draft(&t, 3);
             assert_int_equal(t.draft.n_nodes, text == 0 || !forgets ? 3 : 0);
         }
-        copying_text_free(&t);
     }
 }
 

@@ -95,7 +95,7 @@ static void check_texts(bool counts_values, uint64_t seed)
     static plain p;
     int drafts = 0, silent = 0, short_ones = 0;
     for (int c = 0; c < 120; c++) {
-        copying_text t;
+        OWNED(copying_text) t;
         char drafting[64];
         const int n = 1 + c % 4, m = 1 + c / 4 % 6, K = c % 3 == 0 ? 2 : m, hits = 1 + c % 3;
         if (counts_values)
@@ -125,7 +125,6 @@ static void check_texts(bool counts_values, uint64_t seed)
                 copying_text_accept(&t, agrees);
             }
         }
-        copying_text_free(&t);
     }
     print_message("%d drafts, %d of them short, %d keys without a token left\n", drafts, short_ones,
                   silent);

@@ -20,7 +20,7 @@ TEST(a_draft_copies_after_the_latest_occurrence)
     const uint64_t seed = spec_test_seed();
     int drafts = 0, cut = 0, dropped = 0;
     for (int c = 0; c < 200; c++) {
-        copying_text t;
+        OWNED(copying_text) t;
         char drafting[64];
         const int n = 1 + c % 5, m = 1 + c / 5 % 9, K = c % 3 == 0 ? 3 : m;
         snprintf(drafting, sizeof drafting, "ngram-simple?n=%d&m=%d", n, m);
@@ -41,7 +41,6 @@ TEST(a_draft_copies_after_the_latest_occurrence)
                 copying_text_accept(&t, agrees);
             }
         }
-        copying_text_free(&t);
     }
     assert_true(drafts > 5000 && cut > 100 && dropped > 5000);
 }

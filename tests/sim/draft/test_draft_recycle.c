@@ -64,8 +64,8 @@ static void update(table *t, const spec_decoder *decoder, int last)
  * are the places of cost <= budget. */
 static void check_drafts(int k, int budget, pair_family family, uint64_t seed)
 {
-    stage s;
-    spec_decoder decoder;
+    OWNED(stage) s;
+    OWNED(spec_decoder) decoder;
     char drafting[64];
     table t = {.k = k};
     uint64_t drafted = 0;
@@ -93,8 +93,6 @@ static void check_drafts(int k, int budget, pair_family family, uint64_t seed)
     assert_int_equal(spec_decoder_reset(&decoder, (const int[]){0}, 1, NULL), GSL_SUCCESS);
     assert_int_equal(spec_decoder_round(&decoder, &s.chance, NULL, NULL), GSL_SUCCESS);
     assert_int_equal(decoder.draft.n_nodes, 0);
-    spec_decoder_free(&decoder);
-    stage_free(&s);
 }
 
 TEST(a_draft_is_the_template_filled_from_the_table)
@@ -106,8 +104,8 @@ TEST(a_draft_is_the_template_filled_from_the_table)
 
 TEST(deeper_places_wait_while_the_draft_is_short)
 {
-    stage s;
-    spec_decoder decoder;
+    OWNED(stage) s;
+    OWNED(spec_decoder) decoder;
     stage_init(&s, V, PAIR_PLAIN, spec_test_seed());
     s.config.drafting = "recycle?k=2&nodes=20";
     s.config.rule = "match";
@@ -128,6 +126,4 @@ TEST(deeper_places_wait_while_the_draft_is_short)
         assert_true(deepest <= now);
         if (round > 20) assert_int_equal(deepest, now);
     }
-    spec_decoder_free(&decoder);
-    stage_free(&s);
 }

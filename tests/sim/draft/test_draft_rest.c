@@ -78,8 +78,8 @@ TEST(a_draft_is_the_most_frequent_part_of_the_file)
         write_store(store, N);
         const int max = 2 + c % 6, min = 1 + c % 2, K = 1 + c % 4, width = c % 3 == 0 ? 1 : V;
         char drafting[96];
-        stage s;
-        spec_decoder decoder;
+        OWNED(stage) s;
+        OWNED(spec_decoder) decoder;
         snprintf(drafting, sizeof drafting, "rest:store.txt?max=%d&min=%d&nodes=%d&width=%d", max,
                  min, NODES, width);
         stage_init(&s, V, PAIR_PLAIN, (uint64_t)c);
@@ -95,8 +95,6 @@ TEST(a_draft_is_the_most_frequent_part_of_the_file)
             check_draft(store, &decoder.draft, decoder.context, n, length, K, width);
             matched += length > min;
         }
-        spec_decoder_free(&decoder);
-        stage_free(&s);
     }
     assert_true(matched > 200);
 }
@@ -105,8 +103,8 @@ TEST(a_draft_is_the_most_frequent_part_of_the_file)
 TEST(a_chain_takes_the_most_frequent_token_each_time)
 {
     static const int store[] = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 0}, expected[] = {3, 0, 1, 2};
-    stage s;
-    spec_decoder decoder;
+    OWNED(stage) s;
+    OWNED(spec_decoder) decoder;
     write_store(store, 12);
     stage_init(&s, V, PAIR_PLAIN, 1);
     s.config.drafting = "rest:store.txt?min=1&width=1";
@@ -117,8 +115,6 @@ TEST(a_chain_takes_the_most_frequent_token_each_time)
     assert_int_equal(spec_decoder_round(&decoder, &s.chance, NULL, NULL), GSL_SUCCESS);
     assert_int_equal(decoder.draft.n_nodes, 4);
     assert_memory_equal(decoder.draft.token, expected, sizeof expected);
-    spec_decoder_free(&decoder);
-    stage_free(&s);
 }
 
 TEST(a_wrong_file_is_refused_with_a_line)
@@ -135,8 +131,8 @@ TEST(a_wrong_file_is_refused_with_a_line)
         {"99999999999999999999", "store.txt:1: '99999999999999999999' is not a token"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        stage s;
-        spec_decoder decoder;
+        OWNED(stage) s;
+        OWNED(spec_decoder) decoder;
         spec_error error = {""};
         remove("store.txt");
         if (wrong[i].text != NULL) {
@@ -150,8 +146,6 @@ TEST(a_wrong_file_is_refused_with_a_line)
         s.config.rule = "match";
         assert_int_not_equal(spec_decoder_init(&decoder, &s.config, &error), GSL_SUCCESS);
         if (strstr(error.text, wrong[i].says) == NULL) fail_msg("%s", error.text);
-        spec_decoder_free(&decoder);
-        stage_free(&s);
     }
 }
 

@@ -111,8 +111,8 @@ static void set_text(corpus *c, int at, const int *token, size_t n)
 static uint64_t follow_texts(const keys *k, int earlier, pair_family family, uint64_t seed)
 {
     static corpus text, outputs;
-    stage s;
-    spec_decoder decoder;
+    OWNED(stage) s;
+    OWNED(spec_decoder) decoder;
     char drafting[96];
     uint64_t nodes = 0;
     int held = 0; /* tokens of the outputs */
@@ -146,8 +146,6 @@ static uint64_t follow_texts(const keys *k, int earlier, pair_family family, uin
         held += n;
         set_text(&outputs, outputs.n_texts++, decoder.context + 3, indexed - 3);
     }
-    spec_decoder_free(&decoder);
-    stage_free(&s);
     return nodes;
 }
 
@@ -181,8 +179,8 @@ TEST(earlier_outputs_last_until_their_index_is_full)
         {"suffix?max=4&width=1&earlier=3", false, false}, /* an output of more tokens */
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        stage s;
-        spec_decoder decoder;
+        OWNED(stage) s;
+        OWNED(spec_decoder) decoder;
         stage_init(&s, 9, PAIR_PLAIN, 7);
         for (int i = 0; i < s.target.n_rows; i++) /* counts upwards */
             for (int x = 0; x < 9; x++)
@@ -200,7 +198,5 @@ TEST(earlier_outputs_last_until_their_index_is_full)
                     assert_int_equal(decoder.draft.n_nodes > 0, text == 1 && cases[c].known);
             }
         }
-        spec_decoder_free(&decoder);
-        stage_free(&s);
     }
 }

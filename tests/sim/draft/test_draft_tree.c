@@ -58,7 +58,7 @@ TEST(nodes_come_level_by_level_with_their_own_rows)
 {
     uint64_t noise = 27;
     table_model other;
-    bench b;
+    OWNED(bench) b;
     bench_init(&b, "tree?widths=2.1.2", 3, NULL, 5); /* the depth is that of the widths */
     table_model_init(&other, 3);
     table_pair_randomize(&other, &b.model, PAIR_PLAIN, &noise);
@@ -84,7 +84,6 @@ TEST(nodes_come_level_by_level_with_their_own_rows)
             assert_ptr_equal(b.draft.row[i], b.draft.row[i - 1]); /* no copies */
     }
     table_model_free(&other);
-    bench_free(&b);
 }
 
 TEST(the_policy_sets_the_depth)
@@ -99,23 +98,21 @@ TEST(the_policy_sets_the_depth)
         {"tree?widths=3.2.1", 9, 15, 3}, {"tree", 2, 6, 2},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        bench b;
+        OWNED(bench) b;
         bench_init(&b, cases[c].spec, V, row, cases[c].K);
-        spec_enumeration walk;
+        OWNED(spec_enumeration) walk;
         assert_int_equal(spec_enumeration_init(&walk, 0), GSL_SUCCESS);
         run(&b, &walk.chance);
         assert_int_equal(b.draft.n_nodes, cases[c].nodes);
         assert_int_equal(b.draft.capacity, cases[c].nodes);
         assert_int_equal(b.drafter.n_calls, cases[c].levels);
-        spec_enumeration_free(&walk);
-        bench_free(&b);
     }
 }
 
 TEST(a_node_that_ends_the_text_has_no_children)
 {
     for (int end = 1; end <= 2; end++) { /* at 1, 2 is another end of a text */
-        bench b;
+        OWNED(bench) b;
         bench_init(&b, "tree?n=2", V, row, 3);
         b.model.head.ends = spec_text_ends_one(end);
         spec_text_ends_add(&b.model.head.ends, 2);
@@ -124,7 +121,6 @@ TEST(a_node_that_ends_the_text_has_no_children)
         assert_int_equal(b.draft.parent[2], 1);
         assert_int_equal(b.draft.parent[3], 1);
         assert_int_equal(b.drafter.n_calls, 2); /* every path has ended before the third */
-        bench_free(&b);
     }
 }
 
@@ -132,7 +128,7 @@ TEST(a_node_that_ends_the_text_has_no_children)
 
 TEST(children_are_read_breadth_first)
 {
-    bench b;
+    OWNED(bench) b;
     const int parent[] = {-1, -1, -1, 0, 0, 2, 5, 5};
     bench_init(&b, "tree?children=3.2.0.1.0.0.2", V, row, 9);
     run_script(&b, (const int[]){0, 1, 2, 3, 0, 1, 2, 3}, 8, NULL);
@@ -165,7 +161,6 @@ TEST(children_are_read_breadth_first)
     run_script(&b, NULL, 0, NULL);
     assert_int_equal(b.draft.n_nodes, 0);
     assert_int_equal(b.drafter.n_calls, 0);
-    bench_free(&b);
 }
 
 /* A random tree is drawn as parents that never decrease, which is breadth first, and written as
@@ -189,8 +184,8 @@ TEST(every_shape_can_be_written)
              i++) /* the last zeros may be left out */
             snprintf(spec + strlen(spec), sizeof spec - strlen(spec), "%s%d", i > 0 ? "." : "",
                      children[i]);
-        bench b;
-        spec_enumeration walk;
+        OWNED(bench) b;
+        OWNED(spec_enumeration) walk;
         assert_int_equal(spec_enumeration_init(&walk, 0), GSL_SUCCESS);
         bench_init(&b, spec, V, row, SPEC_K_MAX);
         run(&b, &walk.chance);
@@ -202,14 +197,12 @@ TEST(every_shape_can_be_written)
             for (int i = 0; i < n; i++) shallow += depth[i] <= K;
             assert_int_equal(spec_drafter_nodes(&b.drafter, K), shallow);
         }
-        spec_enumeration_free(&walk);
-        bench_free(&b);
     }
 }
 
 TEST(a_node_keeps_its_place_where_others_are_missing)
 {
-    bench b;
+    OWNED(bench) b;
     bench_init(&b, "tree?children=3.0.1.2.1&siblings=without", 2, (const double[]){0.27, 0.73},
                3); /* no third token */
     run_script(&b, (const int[]){1, 0, 1, 0}, 4,
@@ -226,14 +219,13 @@ TEST(a_node_keeps_its_place_where_others_are_missing)
     const int ended[] = {-1, -1, 1, 2, 2};
     assert_int_equal(b.draft.n_nodes, 5);
     assert_memory_equal(b.draft.parent, ended, sizeof ended);
-    bench_free(&b);
 }
 
 /* ---- siblings -------------------------------------------------------------------------------- */
 
 TEST(siblings_without_replacement_are_drawn_from_what_is_left)
 {
-    bench b;
+    OWNED(bench) b;
     double asked[3];
     bench_init(&b, "tree?n=3&siblings=without", V, row, 1);
     run_script(&b, (const int[]){1, 2, 0}, 3, asked);
@@ -242,12 +234,11 @@ TEST(siblings_without_replacement_are_drawn_from_what_is_left)
     assert_within(asked[2], 0.1 / 0.4, 1e-15);
     assert_int_equal(b.draft.siblings, SPEC_SIBLINGS_WITHOUT);
     for (int i = 0; i < 3; i++) assert_true(b.draft.sampled[i]);
-    bench_free(&b);
 }
 
 TEST(when_nothing_is_left_the_others_are_alike)
 {
-    bench b;
+    OWNED(bench) b;
     double asked[4];
     bench_init(&b, "tree?n=5&siblings=without", V, (const double[]){0.0, 0.73, 0.0, 0.27}, 1);
     run_script(&b, (const int[]){3, 1, 2, 0}, 4, asked); /* and no fifth one */
@@ -256,12 +247,11 @@ TEST(when_nothing_is_left_the_others_are_alike)
     assert_within(asked[2], 0.5, 1e-15);
     assert_within(asked[3], 1.0, 1e-15);
     assert_int_equal(b.draft.n_nodes, 4);
-    bench_free(&b);
 }
 
 TEST(top_siblings_are_chosen_by_probability_and_id)
 {
-    bench b;
+    OWNED(bench) b;
     const double ties[V] = {0.0, 0.3, 0.4, 0.3};
     bench_init(&b, "tree?n=9&siblings=top", V, ties, 1);
     run_script(&b, NULL, 0, NULL);
@@ -271,12 +261,11 @@ TEST(top_siblings_are_chosen_by_probability_and_id)
         assert_int_equal(b.draft.token[i], expected[i]);
         assert_false(b.draft.sampled[i]);
     }
-    bench_free(&b);
 }
 
 TEST(a_hub_is_joined_or_left)
 {
-    bench b;
+    OWNED(bench) b;
     double asked[2];
     bench_init(&b, "tree?n=2&siblings=hub", V, row, 1);
     run_script(&b, (const int[]){2}, 1, asked); /* not the hub: the hub follows */
@@ -296,12 +285,11 @@ TEST(a_hub_is_joined_or_left)
     bench_init(&b, "tree?n=2&siblings=hub", 1, (const double[]){1.0}, 1);
     run_script(&b, (const int[]){0}, 1, NULL);
     assert_int_equal(b.draft.n_nodes, 1);
-    bench_free(&b);
 }
 
 TEST(greedy_siblings_are_chosen_but_for_the_last)
 {
-    bench b;
+    OWNED(bench) b;
     double asked[1];
     bench_init(&b, "tree?n=3&siblings=greedy", V, row, 1);
     run_script(&b, (const int[]){0}, 1, asked);
@@ -317,7 +305,6 @@ TEST(greedy_siblings_are_chosen_but_for_the_last)
     bench_init(&b, "tree?n=1&siblings=greedy", V, row, 1);
     run_script(&b, (const int[]){2}, 1, asked);
     assert_within(asked[0], 0.2, 1e-15);
-    bench_free(&b);
 }
 
 /* Gumbel top-k: the n largest of log(row) + Gumbel noise, in descending order, have the law of
@@ -345,8 +332,7 @@ TEST(gumbel_top_k_draws_without_replacement)
     }
     assert_int_equal(cells, 24);
 
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (int wrong = 0; wrong < 2; wrong++) {
         uint64_t count[CELLS] = {0};
         for (uint64_t s = spec_test_samples(50000); s > 0; s--) {
@@ -360,7 +346,6 @@ TEST(gumbel_top_k_draws_without_replacement)
         assert_int_equal(
             spec_battery_rejects(spec_battery_chi_square(count, chance, (size_t)cells)), wrong);
     }
-    gsl_rng_free(rng);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -397,17 +382,15 @@ TEST(bad_shapes_are_refused_with_a_line)
          "1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1",
          "64"},
     };
-    table_model model;
+    OWNED(table_model) model;
     table_model_init(&model, 2);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        spec_drafter drafter;
+        OWNED(spec_drafter) drafter;
         spec_error error = {""};
         if (spec_drafter_init(&drafter, bad[i].spec, &model.head, &error) == GSL_SUCCESS)
             fail_msg("%s", bad[i].spec);
         if (strstr(error.text, bad[i].says) == NULL) fail_msg("%s: '%s'", bad[i].spec, error.text);
-        spec_drafter_free(&drafter);
     }
-    table_model_free(&model);
 }
 
 TEST(a_decoder_refuses_what_does_not_go_together)
@@ -431,7 +414,7 @@ TEST(a_decoder_refuses_what_does_not_go_together)
         {"tree?n=2", "fixed", "resample-target", 2, "strategy 'tree?n=2'; these do: token, "},
         {"tree?n=1", "fixed", "resample-target", 2, NULL},
     };
-    table_model target, draft;
+    OWNED(table_model) target, draft;
     table_model_init(&target, 2);
     table_model_init(&draft, 2);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -442,22 +425,19 @@ TEST(a_decoder_refuses_what_does_not_go_together)
                                             .policy = cases[i].policy,
                                             .rule = cases[i].rule,
                                             .costs = SPEC_COSTS_DEFAULT};
-        spec_decoder decoder;
+        OWNED(spec_decoder) decoder;
         spec_error error = {""};
         const int status = spec_decoder_init(&decoder, &config, &error);
         assert_int_equal(status, cases[i].opt_says == NULL ? GSL_SUCCESS : GSL_EINVAL);
         if (cases[i].opt_says != NULL && strstr(error.text, cases[i].opt_says) == NULL)
             fail_msg("'%s'", error.text);
-        spec_decoder_free(&decoder);
     }
-    table_model_free(&target);
-    table_model_free(&draft);
 }
 
 /* A tally counts depths: two levels of two, the first child rejected and the second followed. */
 TEST(a_tally_counts_depths_of_a_tree)
 {
-    table_model target, draft;
+    OWNED(table_model) target, draft;
     const double example[V] = {0.25, 0.25, 0.25, 0.25};
     table_model_init(&target, V);
     table_model_init(&draft, V);
@@ -475,7 +455,7 @@ TEST(a_tally_counts_depths_of_a_tree)
         {{0, 1, 2, 2, 3, 3, 1, 3, 0}, 9, 2, 2}, /* 1 and 3: a leaf has no children to test */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        spec_decoder decoder;
+        OWNED(spec_decoder) decoder;
         spec_tally tally = {0};
         spec_script script;
         assert_int_equal(spec_decoder_init(&decoder, &config, NULL), GSL_SUCCESS);
@@ -489,8 +469,5 @@ TEST(a_tally_counts_depths_of_a_tree)
             assert_int_equal(tally.passed[d], d < cases[i].accepted);
         }
         assert_within(tally.time, 2 * 0.27 + 1.0, 1e-15); /* a level is one call */
-        spec_decoder_free(&decoder);
     }
-    table_model_free(&target);
-    table_model_free(&draft);
 }

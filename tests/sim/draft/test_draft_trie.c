@@ -123,7 +123,7 @@ static void check_texts(bool by_frequency, uint64_t seed)
     static plain p;
     uint64_t nodes = 0, full = 0;
     for (int c = 0; c < 40; c++) {
-        copying_text t;
+        OWNED(copying_text) t;
         char drafting[128];
         const int K = 1 + c % 6;
         p = (plain){.depth = 2 + c % 6, .nodes = 1 + c % 13, .low = 1 + c % 2};
@@ -152,7 +152,6 @@ static void check_texts(bool by_frequency, uint64_t seed)
         assert_int_equal(spec_drafter_reset(&t.drafter, true, NULL), GSL_SUCCESS);
         copying_text_draft(&t, K);
         assert_int_equal(t.draft.n_nodes, 0);
-        copying_text_free(&t);
     }
     print_message("%llu nodes, %llu full trees\n", (unsigned long long)nodes,
                   (unsigned long long)full);
@@ -172,7 +171,7 @@ TEST(a_tree_grows_by_frequency)
 /* In little memory: a full trie knows its last strings alone. */
 TEST(a_full_trie_begins_again)
 {
-    copying_text t;
+    OWNED(copying_text) t;
     copying_text_init(&t, "trie?depth=4&nodes=8&capacity=40", 5, 4, spec_test_seed());
     copying_text_begin(&t, 1000, 1);
     int drafted = 0;
@@ -181,5 +180,4 @@ TEST(a_full_trie_begins_again)
         drafted += t.draft.n_nodes > 0;
     }
     assert_true(drafted > 100);
-    copying_text_free(&t);
 }

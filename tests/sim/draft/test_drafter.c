@@ -42,7 +42,7 @@ static int run(bench *b, const int *context, size_t n, spec_chance *opt_chance)
 TEST(a_chain_asks_for_each_token_with_its_own_row)
 {
     uint64_t noise = 27;
-    table_model other, model;
+    OWNED(table_model) other, model;
     table_model_init(&other, 3);
     table_model_init(&model, 3);
     table_pair_randomize(&other, &model, PAIR_PLAIN, &noise);
@@ -52,7 +52,7 @@ TEST(a_chain_asks_for_each_token_with_its_own_row)
         double asked[4];
         spec_script script;
         spec_script_init(&script, answer, 4, asked);
-        bench b;
+        OWNED(bench) b;
         bench_init(&b, "chain", &model.head, 3, "fixed", 4);
         assert_int_equal(run(&b, context, n, &script.chance), GSL_SUCCESS);
         assert_int_equal(b.draft.n_nodes, 4);
@@ -68,21 +68,18 @@ TEST(a_chain_asks_for_each_token_with_its_own_row)
             assert_true(b.draft.sampled[i]);
             text[n + (size_t)i] = answer[i];
         }
-        bench_free(&b);
     }
-    table_model_free(&other);
-    table_model_free(&model);
 }
 
 TEST(a_greedy_draft_takes_the_argmax_and_keeps_its_row)
 {
-    table_model model;
+    OWNED(table_model) model;
     table_model_init(&model, 3);
     for (int i = 0; i < model.n_rows; i++) { /* argmax: the last token + 1 mod 3; 1 at the start */
         const int last = i == 0 ? 0 : (i - 1) % 3;
         for (int x = 0; x < 3; x++) model.row[3 * i + x] = x == (last + 1) % 3 ? 0.46 : 0.27;
     }
-    bench b;
+    OWNED(bench) b;
     bench_init(&b, "greedy", &model.head, 3, "fixed", 5);
     assert_int_equal(run(&b, NULL, 0, NULL), GSL_SUCCESS); /* makes no decision */
     const int expected[] = {1, 2, 0, 1, 2};
@@ -92,19 +89,17 @@ TEST(a_greedy_draft_takes_the_argmax_and_keeps_its_row)
         assert_null(spec_draft_law(&b.draft, i));
         assert_within(spec_draft_confidence(&b.draft, i), 0.46, 0.0);
     }
-    bench_free(&b);
-    table_model_free(&model);
 }
 
 /* After the end of text, or another of several ends. */
 TEST(drafting_ends_after_each_of_the_models_ends)
 {
     for (int end = 1; end <= 2; end++) {
-        table_model model;
+        OWNED(table_model) model;
         table_model_init(&model, 3);
         model.head.ends = spec_text_ends_one(end);
         spec_text_ends_add(&model.head.ends, 2);
-        bench b;
+        OWNED(bench) b;
         bench_init(&b, "chain", &model.head, 3, "fixed", 4);
         spec_script script;
         spec_script_init(&script, (const int[]){0, 2}, 2, NULL);
@@ -114,14 +109,12 @@ TEST(drafting_ends_after_each_of_the_models_ends)
         assert_true(spec_draft_ends_at(&b.draft, 2) && !spec_draft_ends_at(&b.draft, 0));
         assert_int_equal(spec_draft_ends_at(&b.draft, 1), end == 1);
         assert_false(script.broken);
-        bench_free(&b);
-        table_model_free(&model);
     }
 }
 
 TEST(a_policy_stops_a_chain_after_before_or_against_a_token)
 {
-    table_model model;
+    OWNED(table_model) model;
     table_model_init(&model, 3);
     table_model_fill(&model, (const double[]){0.5, 0.3, 0.2});
     static const struct {
@@ -135,7 +128,7 @@ TEST(a_policy_stops_a_chain_after_before_or_against_a_token)
         {"peak?threshold=0.5", 4, 4, 4},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        bench b;
+        OWNED(bench) b;
         bench_init(&b, "chain", &model.head, 3, cases[c].policy, 4);
         spec_script script;
         spec_script_init(&script, (const int[]){0, 1, 2, 0}, 4, NULL);
@@ -143,22 +136,18 @@ TEST(a_policy_stops_a_chain_after_before_or_against_a_token)
         assert_int_equal(b.draft.n_nodes, cases[c].nodes);
         assert_int_equal(script.used, cases[c].answers);
         assert_int_equal(b.drafter.n_calls, cases[c].calls);
-        bench_free(&b);
     }
-    table_model_free(&model);
 }
 
 TEST(what_a_models_row_says_of_failure_is_passed_on)
 {
-    table_model model;
+    OWNED(table_model) model;
     table_model_init(&model, 3);
     model.fails_after = 2;
-    bench b;
+    OWNED(bench) b;
     bench_init(&b, "greedy", &model.head, 3, "fixed", 4);
     assert_fails(spec_drafter_draft(&b.draft, &b.drafter, NULL, 0, &b.policy, NULL, &error),
                  GSL_EFAILED, "no row after 2 tokens");
-    bench_free(&b);
-    table_model_free(&model);
 }
 
 TEST(a_stateful_model_sees_the_whole_context_and_is_asked_for_one_row_a_token)
@@ -166,7 +155,7 @@ TEST(a_stateful_model_sees_the_whole_context_and_is_asked_for_one_row_a_token)
     enum { N = 300, V = 4, K = 3 };
     int context[N + K], calls, rows, asked = 0;
     whole_model model;
-    bench b;
+    OWNED(bench) b;
     bench_init(&b, "greedy", whole_model_init(&model, V, &calls, &rows), V, "fixed", K);
     for (size_t n = 0; n < N; n += 13) {
         for (int i = 0; i < N; i++) context[i] = i * 7 % V;
@@ -182,7 +171,6 @@ TEST(a_stateful_model_sees_the_whole_context_and_is_asked_for_one_row_a_token)
         assert_int_equal(calls, asked);
         assert_int_equal(rows, asked);
     }
-    bench_free(&b);
 }
 
 /* The path to a node's parent, after the context. */
@@ -211,10 +199,10 @@ TEST(a_tree_asks_for_a_level_in_one_call_and_for_the_rows_that_it_needs)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         int calls, rows;
         whole_model model;
-        spec_drafter drafter;
-        spec_draft draft;
+        OWNED(spec_drafter) drafter;
+        OWNED(spec_draft) draft;
         spec_policy policy;
-        spec_enumeration walk;
+        OWNED(spec_enumeration) walk;
         whole_model_init(&model, V, &calls, &rows);
         assert_works(spec_drafter_init(&drafter, cases[c].spec, &model.head, &error));
         assert_works(spec_policy_init(&policy, "fixed", K, &error));
@@ -231,9 +219,6 @@ TEST(a_tree_asks_for_a_level_in_one_call_and_for_the_rows_that_it_needs)
             if (draft.row[i] != NULL) assert_memory_equal(draft.row[i], row, sizeof row);
             else assert_true(drafter.kind == &spec_draft_dynamic);
         }
-        spec_enumeration_free(&walk);
-        spec_draft_free(&draft);
-        spec_drafter_free(&drafter);
     }
 }
 
@@ -272,7 +257,7 @@ TEST(lookup_agrees_with_the_plain_search)
         char spec[80];
         snprintf(spec, sizeof spec, "lookup?max=%d&min=%d&full=%d%s", max, min, full,
                  latest ? "&occurrence=latest" : "");
-        bench b;
+        OWNED(bench) b;
         bench_init(&b, spec, NULL, V, "fixed", K);
         assert_int_equal(run(&b, context, n, NULL), GSL_SUCCESS);
         const size_t length = reference(expected, context, n, (size_t)max, (size_t)min, (size_t)K,
@@ -285,7 +270,6 @@ TEST(lookup_agrees_with_the_plain_search)
             assert_false(b.draft.sampled[i]);
         }
         found[full] += length > 0;
-        bench_free(&b);
     }
     assert_true(found[0] > 500 &&
                 found[1] > 500); /* the comparison has cases */
@@ -303,12 +287,11 @@ TEST(lookup_prefers_the_longest_and_then_the_earliest)
         {"lookup", 3, 3},       {"lookup?max=9", 3, 3},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        bench b;
+        OWNED(bench) b;
         bench_init(&b, cases[c].spec, NULL, 5, "fixed", 3);
         assert_int_equal(run(&b, context, 10, NULL), GSL_SUCCESS);
         assert_int_equal(b.draft.n_nodes, cases[c].n);
         if (cases[c].n > 0) assert_int_equal(b.draft.token[0], cases[c].first);
-        bench_free(&b);
     }
 }
 
@@ -324,25 +307,23 @@ TEST(lookup_takes_what_follows_unless_all_of_it_is_wanted)
                  {"lookup?full=1", 2, 2},
                  {"lookup?min=2", 3, 0}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        bench b;
+        OWNED(bench) b;
         bench_init(&b, cases[c].spec, NULL, 3, "fixed", cases[c].K);
         assert_int_equal(run(&b, context, 3, NULL), GSL_SUCCESS);
         assert_int_equal(b.draft.n_nodes, cases[c].n);
         for (int i = 0; i < cases[c].n; i++) assert_int_equal(b.draft.token[i], context[1 + i]);
-        bench_free(&b);
     }
 }
 
 TEST(lookup_in_a_short_context_finds_nothing)
 {
-    bench b;
+    OWNED(bench) b;
     bench_init(&b, "lookup", NULL, 2, "fixed", 3);
     const int context[] = {1, 0};
     for (size_t n = 0; n <= 2; n++) {
         assert_int_equal(run(&b, context, n, NULL), GSL_SUCCESS);
         assert_int_equal(b.draft.n_nodes, 0);
     }
-    bench_free(&b);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -366,12 +347,11 @@ TEST(bad_specs_are_refused_with_a_line)
         {"rest:file?max=3&min=4", "min"}, {"rest:file?tokens=ids", "tokens"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        spec_drafter drafter;
+        OWNED(spec_drafter) drafter;
         spec_error error = {""};
         const int status = spec_drafter_init(&drafter, bad[i].spec, NULL, &error);
         assert_true(status == GSL_EINVAL || status == GSL_EDOM);
         if (strstr(error.text, bad[i].says) == NULL) fail_msg("%s: '%s'", bad[i].spec, error.text);
         assert_null(drafter.kind);
-        spec_drafter_free(&drafter);
     }
 }

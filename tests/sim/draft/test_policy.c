@@ -19,7 +19,7 @@ static spec_policy opened(const char *spec, int K)
 static int drafted(const spec_policy *policy, const double *confidence, int n)
 {
     static double row[16][2];
-    spec_draft draft;
+    OWNED(spec_draft) draft;
     assert_int_equal(spec_draft_init(&draft, 16, 2, NULL), GSL_SUCCESS);
     for (int i = 0; i < n; i++) {
         row[i][0] = confidence[i];
@@ -32,7 +32,6 @@ static int drafted(const spec_policy *policy, const double *confidence, int n)
         }
     }
     const int included = draft.n_nodes;
-    spec_draft_free(&draft);
     return included;
 }
 
@@ -127,21 +126,20 @@ TEST(peak_stops_before_a_flat_row)
     assert_int_equal(drafted(&policy, (const double[]){0.1, 0.25, 0.7, 0.69, 0.9, 0.9}, 6), 3);
     assert_int_equal(drafted(&policy, (const double[]){0.5, 0.9}, 2), 0);
     assert_int_equal(drafted(&policy, sure, 16), 6);
-    spec_draft draft;
+    OWNED(spec_draft) draft;
     assert_int_equal(spec_draft_init(&draft, 1, 3, NULL), GSL_SUCCESS);
     assert_true(spec_policy_go_on(&policy, &draft, NULL)); /* no row: no uncertainty */
     policy = opened("peak", 6);
     assert_within(policy.threshold, 0.4, 0.0);
     assert_false(spec_policy_go_on(&policy, &draft, (const double[]){0.27, 0.39, 0.34}));
     assert_true(spec_policy_go_on(&policy, &draft, (const double[]){0.27, 0.41, 0.32}));
-    spec_draft_free(&draft);
 }
 
 /* The peaks .6 .3 .1: .6 of the whole row, .6/.9 of its two largest. */
 TEST(a_peak_among_the_top_is_renormalised)
 {
     static const double row[] = {0.3, 0.1, 0.6};
-    spec_draft draft;
+    OWNED(spec_draft) draft;
     assert_int_equal(spec_draft_init(&draft, 1, 3, NULL), GSL_SUCCESS);
     static const struct {
         const char *spec;
@@ -154,7 +152,6 @@ TEST(a_peak_among_the_top_is_renormalised)
         const spec_policy policy = opened(specs[i].spec, 1);
         assert_int_equal(spec_policy_go_on(&policy, &draft, row), specs[i].goes_on);
     }
-    spec_draft_free(&draft);
 }
 
 /* Chosen short drafts depend on the context alone; drawn ones do not, so the policy is marked. */

@@ -24,7 +24,7 @@ static void run_steps(length_run *run, int n, int steps, int K, int accepted)
  * 15, 20, 25, ...; up above K - 0.5, down at or below (next lower) - 0.75. */
 TEST(sglang_moves_by_its_average)
 {
-    length_run run;
+    OWNED(length_run) run;
     length_run_init(&run, "sglang", cost, NULL, 64);
     assert_false(spec_length_reads(run.choice));
     assert_int_equal(spec_length_K_max(run.choice), 7);
@@ -36,14 +36,13 @@ TEST(sglang_moves_by_its_average)
     run_steps(&run, 1, 5, 3, 0);  /* a = 0.168 <= 0.25: 1 */
     run_steps(&run, 1, 5, 1, 1);  /* a = 0.727 > 0.5: 3; 2.5 is above it */
     run_steps(&run, 1, 1, 3, 0);
-    length_run_free(&run);
 }
 
 /* Slot 8: candidates 0 1 3, no hysteresis. At K = 0 the average rests, and 1 is tried after five
  * batches. The slots of batches 1..7, 32..63 and 64 are independent of it. */
 TEST(sglang_turns_off_and_tries_again)
 {
-    length_run run;
+    OWNED(length_run) run;
     length_run_init(&run, "sglang", cost, NULL, 64);
     run_steps(&run, 8, 15, 3, 0); /* a = 2 0.8^15 = 0.070: below 0.5 and 0.5: 0 */
     run_steps(&run, 31, 5, 0, 0); /* of the same slot */
@@ -55,12 +54,11 @@ TEST(sglang_turns_off_and_tries_again)
     run_steps(&run, 32, 1, 1, 0);
     run_steps(&run, 64, 40, 0, 0); /* slot 64 has no other candidate */
     run_steps(&run, 8, 1, 3, 3);
-    length_run_free(&run);
 }
 
 TEST(sglang_has_a_ceiling_and_a_neutral_start)
 {
-    length_run run;
+    OWNED(length_run) run;
     /* a = 3 0.8^2 = 1.92 after two batches: not at or below 1.25, so 4 stays; ceil(1.92) = 2 caps.
      */
     length_run_init(&run, "sglang?slots=1:0.2.4/8:0.3&K=4&warm=1&interval=1&ceiling=1", cost, NULL,
@@ -79,14 +77,13 @@ TEST(sglang_has_a_ceiling_and_a_neutral_start)
     run_steps(&run, 1, 3, 2, 0); /* a = 0.8, 0.64, 0.512 */
     run_steps(&run, 1, 1, 2, 0); /* a = 0.41 <= 0.5 */
     run_steps(&run, 1, 1, 0, 0);
-    length_run_free(&run);
 }
 
 /* ---- heuristic ------------------------------------------------------------------------------- */
 
 TEST(the_heuristic_follows_each_request)
 {
-    length_run run;
+    OWNED(length_run) run;
     length_run_init(&run, "heuristic?K=3&cap=6", cost, NULL, 3);
     static const int32_t accepted[4][3] = {{3, 2, 0}, {5, 0, 1}, {4, 0, 0}, {4, 1, 1}},
                          next[4][3] = {{5, 2, 2}, {6, 1, 1}, {5, 1, 1}, {4, 3, 3}};
@@ -106,7 +103,6 @@ TEST(the_heuristic_follows_each_request)
     spec_length_enter(run.choice, run.state, 1);
     length_run_choose(&run, NULL, 3);
     assert_int_equal(run.K[1], 3);
-    length_run_free(&run);
 }
 
 /* ---- schedules and TensorRT-LLM's gate ------------------------------------------------------- */
@@ -126,19 +122,18 @@ TEST(schedules_carry_forward)
         {"trt?schedule=1:4/4:2&sizes=upto", 2, 2},   {"trt?schedule=1:4/4:2&sizes=upto", 4, 2},
         {"trt?schedule=1:4/4:2&sizes=upto", 5, 0}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        length_run run;
+        OWNED(length_run) run;
         length_run_init(&run, known[i].spec, cost, NULL, 1);
         const spec_step_batch batch = {.n = known[i].n};
         assert_int_equal(spec_length_choose(run.choice, run.state, &batch, NULL), known[i].K);
         assert_false(spec_length_reads(run.choice));
         assert_false(spec_length_learns(run.choice));
-        length_run_free(&run);
     }
 }
 
 TEST(the_gate_closes_for_good)
 {
-    length_run run;
+    OWNED(length_run) run;
     length_run_init(&run, "trt?schedule=1:4/3:0&window=3&threshold=0.4", cost, NULL, 4);
     assert_true(spec_length_learns(run.choice));
     run_steps(&run, 2, 2, 4, 1); /* .25 twice: no window yet */
@@ -147,7 +142,6 @@ TEST(the_gate_closes_for_good)
     run_steps(&run, 2, 1, 4, 1); /* (.25 + .75 + .25)/3 */
     run_steps(&run, 2, 1, 4, 0); /* (.75 + .25 + 0)/3 = .333: off */
     run_steps(&run, 2, 50, 0, 0);
-    length_run_free(&run);
 }
 
 /* ---- bandit ---------------------------------------------------------------------------------- */
@@ -157,7 +151,7 @@ TEST(the_bandit_ends_at_the_best_arm)
 {
     static const double seconds[5] = {1.0, 1.3, 1.5, 2.1, 2.6};
     static const int emitted[5] = {10, 18, 24, 28, 30}; /* per second 10 13.8 16 13.3 11.5 */
-    length_run run;
+    OWNED(length_run) run;
     length_run_init(&run, "bandit?K_max=4&explore=0.1", cost, NULL, 32);
     int pulls[5] = {0};
     for (int s = 0; s < 1000; s++) {
@@ -171,5 +165,4 @@ TEST(the_bandit_ends_at_the_best_arm)
     assert_true(pulls[2] > 700);
     for (int K = 0; K < 5; K++) assert_true(pulls[K] >= 1);
     assert_int_equal(length_run_choose(&run, NULL, 16), 0); /* nothing known there */
-    length_run_free(&run);
 }

@@ -60,7 +60,7 @@ TEST(admitted_tokens_are_the_best_of_all_lengths)
     const char *const specs[] = {"vllm-adaptive?K=4&lag=0", "dspark?K=4&lag=0"};
     for (int i = 0; i < 200; i++) {
         float alpha[3];
-        length_run run;
+        OWNED(length_run) run;
         char cost[64];
         double best = 0.0;
         for (int r = 0; r < 3; r++)
@@ -75,7 +75,6 @@ TEST(admitted_tokens_are_the_best_of_all_lengths)
         }
         length_run_choose(&run, alpha, 3);
         assert_near(goodput_of(&run, alpha, 3, run.K), best, 1e-6);
-        length_run_free(&run);
     }
 }
 
@@ -108,7 +107,7 @@ TEST(budgets_take_new_requests_for_certain)
 {
     const float alpha[4] = {0.9f, 0.5f, 0.85f, 0.3f};
     for (int lag = 0; lag <= 3; lag++) {
-        length_run run;
+        OWNED(length_run) run;
         char spec[64];
         snprintf(spec, sizeof spec, "vllm-adaptive?K=5&lag=%d", lag);
         length_run_init(&run, spec, target, draft, 4);
@@ -138,7 +137,6 @@ TEST(budgets_take_new_requests_for_certain)
             assert_int_equal(sum, budget);
             assert_true(least >= most);
         }
-        length_run_free(&run);
     }
 }
 
@@ -201,7 +199,7 @@ TEST(budgets_learn_of_a_fit_after_the_lag)
 {
     const float alpha[4] = {0.6f, 0.65f, 0.7f, 0.75f};
     for (int lag = 0; lag <= 3; lag++) {
-        length_run run;
+        OWNED(length_run) run;
         char spec[64];
         int first = -1;
         snprintf(spec, sizeof spec, "vllm-adaptive?K=5&confidence=estimated&lag=%d", lag);
@@ -215,6 +213,5 @@ TEST(budgets_learn_of_a_fit_after_the_lag)
             length_run_observe(&run, alpha, 4, run.K, 1.0); /* all accepted */
         }
         assert_int_equal(first, 100 + lag);
-        length_run_free(&run);
     }
 }

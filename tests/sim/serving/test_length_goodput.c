@@ -78,7 +78,7 @@ static losses compare(const char *spec, small_case (*make)(int, bool), bool pass
     losses sum = {0};
     for (int i = 0; i < CASES; i++) {
         const small_case c = make(i, passes);
-        length_run run;
+        OWNED(length_run) run;
         double common;
         length_run_init(&run, spec, c.target, c.draft, REQUESTS_MAX);
         const double best = exhaustive(&common, run.cost, &c);
@@ -93,7 +93,6 @@ static losses compare(const char *spec, small_case (*make)(int, bool), bool pass
         sum.worst_loss = fmax(sum.worst_loss, loss);
         sum.mean_common += (1.0 - common / best) / CASES;
         sum.worst_common = fmax(sum.worst_common, 1.0 - common / best);
-        length_run_free(&run);
     }
     return sum;
 }
@@ -204,7 +203,7 @@ TEST(requests_are_told_apart)
 {
     float alpha[16];
     for (int i = 0; i < 16; i++) alpha[i] = i < 8 ? 0.15f : 0.9f;
-    length_run run;
+    OWNED(length_run) run;
     length_run_init(&run, "goodput-each?alpha=average", target, draft, 16);
     run_steps(&run, alpha, 16, 300);
     int low = 0, high = 0;
@@ -214,7 +213,6 @@ TEST(requests_are_told_apart)
     spec_length_enter(run.choice, run.state, 0);
     length_run_choose(&run, alpha, 16);
     assert_true(run.K[0] >= 1 && run.K[0] < run.K[15] + 1);
-    length_run_free(&run);
 }
 
 /* No draft, no evidence: without a probe a bad start would never end. */
@@ -222,7 +220,7 @@ TEST(a_probe_ends_a_bad_start)
 {
     const float alpha[2] = {0.9f, 0.9f};
     for (int each = 0; each < 2; each++) {
-        length_run run;
+        OWNED(length_run) run;
         const int32_t all[2] = {1, 1};
         length_run_init(&run,
                         each ? "goodput-each?alpha=average&start=0&probe=10&rate=0.2"
@@ -238,6 +236,5 @@ TEST(a_probe_ends_a_bad_start)
                              : "goodput?alpha=average&start=0&probe=0",
                         target, draft, 2);
         for (int s = 0; s < 300; s++) assert_int_equal(length_run_choose(&run, alpha, 2), 0);
-        length_run_free(&run);
     }
 }

@@ -135,7 +135,7 @@ TEST(one_closed_slot_has_the_latency_of_its_rounds)
 {
     static const double stay[] = {0.0, 0.6};
     for (int i = 0; i < 2; i++) {
-        serving_setup s;
+        OWNED(serving_setup) s;
         serving_setup_init(&s, "step=10ms,token=1ms", "pass=2ms", "fixed?K=4", 64, 0.8);
         s.plan.stay = stay[i];
         s.plan.measured = 5000;
@@ -144,7 +144,6 @@ TEST(one_closed_slot_has_the_latency_of_its_rounds)
         const expectation e[] = {
             {latency, N.mean * t}, {latency2, N.square * t * t}, {tokens_per_s, 64 / (N.mean * t)}};
         check(&s, stay[i] > 0.0 ? "correlated rounds" : "rounds", e, 2);
-        serving_setup_free(&s);
     }
 }
 
@@ -159,7 +158,7 @@ TEST(one_open_slot_is_an_mg1_queue)
                {4, 64, 0.8, 0.9, 2.490854},
                {4, 16, 0.5, 0.5, NAN}};
     for (int i = 0; i < 4; i++) {
-        serving_setup s;
+        OWNED(serving_setup) s;
         char lengths[32], what[32];
         snprintf(lengths, sizeof lengths, "fixed?K=%d", row[i].K);
         serving_setup_init(&s, "step=10ms,token=1ms", "pass=2ms", lengths, row[i].L, row[i].alpha);
@@ -175,7 +174,6 @@ TEST(one_open_slot_is_an_mg1_queue)
         if (row[i].latency > 0.0) assert_true(fabs(e[1].expected - row[i].latency) < 1e-6);
         snprintf(what, sizeof what, "M/G/1, row %d", i);
         check(&s, what, e, 2);
-        serving_setup_free(&s);
     }
 }
 
@@ -183,7 +181,7 @@ TEST(one_open_slot_is_an_mg1_queue)
 
 TEST(full_batches_give_tokens_in_the_ratio_of_means)
 {
-    serving_setup s;
+    OWNED(serving_setup) s;
     serving_setup_init(&s, "step=7ms,token=21us", "round=2ms", "fixed?K=3", 128, 0.7);
     s.plan.slots = 16;
     s.plan.warm = 2000;
@@ -201,7 +199,6 @@ TEST(full_batches_give_tokens_in_the_ratio_of_means)
     s.requests.alpha[1] = 1.0;
     const expectation mixed[] = {{tokens_per_s, 16 * 128 / (mean / 100 * t)}};
     check(&s, "full batch of many alphas", mixed, 1);
-    serving_setup_free(&s);
 }
 
 /* ---- no limits ------------------------------------------------------------------------------- */
@@ -219,7 +216,7 @@ TEST(unlimited_batches_are_a_branching_process)
         {3, 64, 0.7, 370.74, {428.571, 2079.28, 0.045, 0.022663, 1.18912}},
     };
     for (int i = 0; i < 3; i++) {
-        serving_setup s;
+        OWNED(serving_setup) s;
         char lengths[32], what[32];
         snprintf(lengths, sizeof lengths, "fixed?K=%d", row[i].K);
         serving_setup_init(&s, "step=7ms,token=21us", "round=2ms", lengths, row[i].L, row[i].alpha);
@@ -234,7 +231,6 @@ TEST(unlimited_batches_are_a_branching_process)
         e[1].expected += row[i].value[0] * row[i].value[0]; /* of a run, a variance is biased */
         snprintf(what, sizeof what, "branching, row %d", i);
         check(&s, what, e, 5);
-        serving_setup_free(&s);
     }
 }
 
@@ -292,7 +288,7 @@ TEST(tokens_blocks_and_time_are_conserved)
     static const char *const lengths[] = {"fixed?K=0", "fixed?K=3", "goodput?K_max=5",
                                           "schedule:[[1,8,4],[9,64,2]]"};
     for (int i = 0; i < 40; i++) {
-        serving_setup s;
+        OWNED(serving_setup) s;
         serving_setup_init(&s, "step=7ms,token=21us,kv=39ns", "round=2ms,pass=1ms,token=3us",
                            lengths[i % 4], 1, 0.0);
         s.requests = (drawn_requests){.rate = 5.0 + i,
@@ -317,6 +313,5 @@ TEST(tokens_blocks_and_time_are_conserved)
             7e-3 * (double)r.steps + 2e-3 * (double)r.drafting + 1e-3 * (double)r.passes;
         assert_true(off(r.step, fixed + r.extra) < 1e-9);
         assert_true(r.step <= r.seconds * (1 + 1e-12));
-        serving_setup_free(&s);
     }
 }

@@ -240,10 +240,9 @@ TEST(equals_the_plain_engine_bit_for_bit)
 /* A run without times. */
 static spec_serving_result run(const spec_serving_plan *plan)
 {
-    spec_serving_result result;
+    OWNED(spec_serving_result) result;
     assert_works(spec_serving_run(&result, plan, 42, 0, NULL, &error));
     const spec_serving_result numbers = result;
-    spec_serving_result_free(&result);
     return numbers;
 }
 
@@ -269,7 +268,7 @@ TEST(loads_above_capacity_are_reported)
 
 TEST(a_burst_is_no_overload)
 {
-    serving_setup s;
+    OWNED(serving_setup) s;
     serving_setup_init(&s, "step=50ms", "round=0", "fixed?K=0", 2, 0.5);
     s.requests.most = 100000;
     s.plan.closed = false;
@@ -277,7 +276,6 @@ TEST(a_burst_is_no_overload)
     s.plan.measured = UINT64_MAX;
     const spec_serving_result result = run(&s.plan);
     assert_true(result.n == 100000 && !result.grew);
-    serving_setup_free(&s);
 }
 
 /* ---- errors ---------------------------------------------------------------------------------- */
@@ -328,33 +326,30 @@ TEST(requests_outside_the_domain_are_errors)
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         const spec_request requests[] = {{.output = 3, .replay = -1}, wrong[i]};
-        serving_setup s;
+        OWNED(serving_setup) s;
         serving_setup_init(&s, "step=50ms", "round=0", "fixed?K=3", 20, 0.5);
         serving_setup_list(&s, requests, 2);
         assert_refused(&s, "request 2");
-        serving_setup_free(&s);
     }
 }
 
 TEST(a_source_that_ends_within_the_warm_up_is_an_error)
 {
-    serving_setup s;
+    OWNED(serving_setup) s;
     serving_setup_init(&s, "step=50ms", "round=0", "fixed?K=3", 20, 0.5);
     s.requests.most = 50;
     assert_refused(&s, "50 requests end within a warm-up of 100");
     s.requests.most = 150; /* fewer than `measured` is none */
     const spec_serving_result result = run(&s.plan);
     assert_true(result.n == 50);
-    serving_setup_free(&s);
 }
 
 TEST(a_run_stops_when_told)
 {
     const volatile int stop = 1;
     spec_serving_result result;
-    serving_setup s;
+    OWNED(serving_setup) s;
     serving_setup_init(&s, "step=50ms", "round=0", "fixed?K=3", 20, 0.5);
     assert_fails(spec_serving_run(&result, &s.plan, 42, 0, &stop, &error), GSL_EFAILED,
                  "interrupted");
-    serving_setup_free(&s);
 }

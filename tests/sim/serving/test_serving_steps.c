@@ -25,7 +25,7 @@ static void assert_equal(double got, double expected)
 
 TEST(plain_decoding_takes_a_step_per_token)
 {
-    serving_setup s;
+    OWNED(serving_setup) s;
     serving_setup_init(&s, STEP, "round=0.5s", "fixed?K=0", 24, 0.9);
     s.plan.slots = 4;
     const spec_serving_sums sums = serving_setup_sums(&s, 42, 0);
@@ -38,13 +38,12 @@ TEST(plain_decoding_takes_a_step_per_token)
     assert_equal(sums.wait, 0.0);
     assert_equal(sums.extra, 300 * 24 * TOKEN);
     assert_equal(sums.in_system, 4 * sums.seconds);
-    serving_setup_free(&s);
 }
 
 TEST(acceptance_of_zero_and_one_are_exact)
 {
     for (int alpha = 0; alpha <= 1; alpha++) {
-        serving_setup s;
+        OWNED(serving_setup) s;
         serving_setup_init(&s, STEP, "round=0.5s,pass=0.25s", "fixed?K=4", 24, alpha);
         const spec_serving_sums sums = serving_setup_sums(&s, 42, 0);
         const uint64_t rounds = alpha == 0 ? 24 : 5; /* of 5 tokens, the last cut by one */
@@ -54,7 +53,6 @@ TEST(acceptance_of_zero_and_one_are_exact)
         assert_true(sums.cut == (alpha == 0 ? 0 : 300u));
         assert_true(sums.passes == 4 * sums.steps && sums.drafting == sums.steps);
         assert_equal(sums.latency, 300 * (double)rounds * t);
-        serving_setup_free(&s);
     }
 }
 
@@ -64,14 +62,13 @@ TEST(accepted_lengths_are_replayed_in_order)
     int8_t length[] = {2, 0, 7};
     const spec_accepted_lengths accepted = {.n = 1, .first = first, .length = length, .most = 7};
     const spec_request request = {.output = 13, .alpha = 0.5f, .replay = 0};
-    serving_setup s;
+    OWNED(serving_setup) s;
     serving_setup_init(&s, STEP, "round=0", "fixed?K=4", 1, 0.5);
     serving_setup_list(&s, &request, 1);
     s.plan.opt_accepted = &accepted;
     const spec_serving_sums sums = serving_setup_sums(&s, 42, 0);
     /* 3 + 1 + 5 + 3 tokens, then one of the second round's lengths */
     assert_true(sums.rounds == 5 && sums.accepted == 8 && sums.cut == 0);
-    serving_setup_free(&s);
 }
 
 TEST(a_round_without_a_draft_replays_a_length_too)
@@ -82,7 +79,7 @@ TEST(a_round_without_a_draft_replays_a_length_too)
     for (int by_position = 0; by_position <= 1; by_position++) {
         const spec_accepted_lengths accepted = {
             .n = 1, .first = first, .length = length, .most = 3, .by_position = by_position};
-        serving_setup s;
+        OWNED(serving_setup) s;
         serving_setup_init(&s, STEP, "round=0", "schedule:[[1,1,4],[2,2,0]]", 1, 0.5);
         serving_setup_list(&s, requests, 2);
         s.plan.slots = 2;
@@ -91,7 +88,6 @@ TEST(a_round_without_a_draft_replays_a_length_too)
         /* The first step has both requests and no draft, and passes over the length 3: what follows
          * are 1 and 2 of 3 tokens. */
         assert_true(sums.rounds == 4 && sums.accepted == 2 && sums.cut == 1);
-        serving_setup_free(&s);
     }
 }
 
@@ -101,13 +97,13 @@ TEST(prompts_are_computed_in_chunks_beside_decoding_requests)
 {
     const spec_request requests[] = {{.prompt = 4, .output = 6, .replay = -1},
                                      {.prompt = 70, .output = 2, .replay = -1}};
-    serving_setup s;
+    OWNED(serving_setup) s;
     serving_setup_init(&s, "step=1s,token=15.625ms,kv=7.8125ms", "round=0", "fixed?K=0", 1, 0.5);
     serving_setup_list(&s, requests, 2);
     s.plan.slots = 4;
     s.plan.budget = 33;
     s.plan.chunk = 30;
-    spec_serving_result r = run(&s);
+    OWNED(spec_serving_result) r = run(&s);
     /* steps: 4 + 29; 1 + 30 (reads 4 and 29); 1 + 11 (5 and 59); then both decode (6 and 70), and
      * the first one alone (7, 8) */
     const double kv = TOKEN / 2;
@@ -120,8 +116,6 @@ TEST(prompts_are_computed_in_chunks_beside_decoding_requests)
     assert_equal(r.latency[1], t1 + t2 + t3 + t4 + t5 + t6);
     assert_equal(r.sums.step - 6.0, r.sums.extra);
     assert_true(r.sums.first == 2 && r.sums.rounds == 6 && r.sums.emitted == 8);
-    spec_serving_result_free(&r);
-    serving_setup_free(&s);
 }
 
 TEST(requests_wait_for_a_slot_in_order_of_arrival)
@@ -130,10 +124,10 @@ TEST(requests_wait_for_a_slot_in_order_of_arrival)
     const spec_request requests[] = {{.arrival = 5.0, .output = 3, .replay = -1},
                                      {.arrival = 5.5, .output = 2, .replay = -1},
                                      {.arrival = 60.0, .output = 1, .replay = -1}};
-    serving_setup s;
+    OWNED(serving_setup) s;
     serving_setup_init(&s, STEP, "round=0", "fixed?K=0", 1, 0.5);
     serving_setup_list(&s, requests, 3);
-    spec_serving_result r = run(&s);
+    OWNED(spec_serving_result) r = run(&s);
     assert_equal(r.latency[0], 3 * t);
     assert_equal(r.latency[1], 5 * t - 0.5);
     assert_equal(r.latency[2], t);
@@ -142,8 +136,6 @@ TEST(requests_wait_for_a_slot_in_order_of_arrival)
     assert_equal(r.sums.seconds, 60.0 + t);
     assert_equal(r.sums.step, 6 * t);
     assert_equal(r.sums.in_system, r.sums.latency);
-    spec_serving_result_free(&r);
-    serving_setup_free(&s);
 }
 
 TEST(the_measured_part_begins_after_the_warm_up_and_has_two_halves)
@@ -153,12 +145,12 @@ TEST(the_measured_part_begins_after_the_warm_up_and_has_two_halves)
                                      {.output = 2, .replay = -1},
                                      {.output = 3, .replay = -1},
                                      {.output = 4, .replay = -1}};
-    serving_setup s;
+    OWNED(serving_setup) s;
     serving_setup_init(&s, STEP, "round=0", "fixed?K=0", 1, 0.5);
     serving_setup_list(&s, requests, 4);
     s.plan.warm = 1;
     s.plan.measured = 2;
-    spec_serving_result r = run(&s);
+    OWNED(spec_serving_result) r = run(&s);
     assert_true(r.n == 2 && r.request[0] == 1 && r.request[1] == 2 && !r.grew);
     assert_equal(r.early, 3 * t);
     assert_equal(r.late, 6 * t);
@@ -168,8 +160,6 @@ TEST(the_measured_part_begins_after_the_warm_up_and_has_two_halves)
     assert_equal(r.sums.seconds, 5 * t);
     assert_equal(r.sums.in_system, 2 * t * 3 + 3 * t * 2);
     assert_equal(r.sums.extra, 5 * TOKEN);
-    spec_serving_result_free(&r);
-    serving_setup_free(&s);
 }
 
 TEST(an_asynchronous_scheduler_sees_events_one_step_later)
@@ -178,20 +168,18 @@ TEST(an_asynchronous_scheduler_sees_events_one_step_later)
     const spec_request requests[] = {{.arrival = 5.0, .output = 3, .replay = -1},
                                      {.arrival = 5.5, .output = 2, .replay = -1},
                                      {.arrival = 5.5, .output = 1, .replay = -1}};
-    serving_setup s;
+    OWNED(serving_setup) s;
     serving_setup_init(&s, STEP, "round=0", "fixed?K=0", 1, 0.5);
     serving_setup_list(&s, requests, 3);
     s.plan.asynchronous = true;
     s.plan.slots = 2;
-    spec_serving_result r = run(&s);
+    OWNED(spec_serving_result) r = run(&s);
     /* The second request misses the step at 5 + t, which is scheduled at 5. The first completes at
      * 5 + 3 t + TOKEN; its slot is free for the step after the next one. */
     assert_true(r.request[0] == 0 && r.request[1] == 1 && r.request[2] == 2);
     assert_equal(r.latency[0], 3 * t + TOKEN);
     assert_equal(r.latency[1], 4 * t + TOKEN - 0.5);
     assert_equal(r.latency[2], 5 * t + TOKEN - 0.5);
-    spec_serving_result_free(&r);
-    serving_setup_free(&s);
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
@@ -202,13 +190,13 @@ TEST(the_youngest_request_is_preempted_and_recomputed)
      * more: the older takes the last, the younger finds none and preempts itself. */
     const spec_request requests[] = {{.prompt = 5, .output = 8, .replay = -1},
                                      {.prompt = 5, .output = 6, .replay = -1}};
-    serving_setup s;
+    OWNED(serving_setup) s;
     serving_setup_init(&s, STEP, "round=0", "fixed?K=0", 1, 0.5);
     serving_setup_list(&s, requests, 2);
     s.plan.slots = 2;
     s.plan.block = 4;
     s.plan.blocks = 5;
-    spec_serving_result r = run(&s);
+    OWNED(spec_serving_result) r = run(&s);
     const double prefill = 1 + 10 * TOKEN, both = 1 + 2 * TOKEN, one = 1 + TOKEN;
     /* Three rounds of both (contexts 5, 6, 7). At context 8, the younger loses 8 tokens, and the
      * older one goes on alone to its end, for 4 rounds. Then the younger computes 9 tokens, which
@@ -221,8 +209,6 @@ TEST(the_youngest_request_is_preempted_and_recomputed)
     assert_true(r.sums.first == 3 && r.sums.emitted == 14 && r.sums.blocks_kept == 0);
     assert_true(r.sums.blocks_taken == r.sums.blocks_freed);
     assert_true(r.sums.blocks_in_use == 4 + 3 * 4 + 4 * 3 + 3 + 3);
-    spec_serving_result_free(&r);
-    serving_setup_free(&s);
 }
 
 TEST(a_request_enters_where_its_whole_prompt_fits)
@@ -231,14 +217,14 @@ TEST(a_request_enters_where_its_whole_prompt_fits)
      * chunk would fit, its prompt of 13 does not. */
     const spec_request requests[] = {{.prompt = 17, .output = 3, .replay = -1},
                                      {.prompt = 13, .output = 1, .replay = -1}};
-    serving_setup s;
+    OWNED(serving_setup) s;
     serving_setup_init(&s, STEP, "round=0", "fixed?K=0", 1, 0.5);
     serving_setup_list(&s, requests, 2);
     s.plan.slots = 2;
     s.plan.block = 4;
     s.plan.blocks = 8;
     s.plan.chunk = 8;
-    spec_serving_result r = run(&s);
+    OWNED(spec_serving_result) r = run(&s);
     /* The first prompt takes its blocks chunk by chunk: the second request enters in step 1, when
      * 6 blocks are free, and takes chunks of 8 and 5. */
     assert_true(r.sums.steps == 5 && r.sums.preempted == 0);
@@ -254,8 +240,6 @@ TEST(a_request_enters_where_its_whole_prompt_fits)
     r = run(&s);
     assert_true(r.sums.steps == 4 && r.sums.preempted == 0);
     assert_equal(r.latency[1], (1 + 17 * TOKEN) + 2 * (1 + TOKEN) + (1 + 13 * TOKEN));
-    spec_serving_result_free(&r);
-    serving_setup_free(&s);
 }
 
 /* ---- drafts elsewhere ------------------------------------------------------------------------ */
@@ -263,7 +247,7 @@ TEST(a_request_enters_where_its_whole_prompt_fits)
 TEST(half_batches_take_turns)
 {
     for (int passes = 1; passes <= 8; passes *= 8) {
-        serving_setup s;
+        OWNED(serving_setup) s;
         serving_setup_init(&s, STEP, passes == 1 ? "pass=15.625ms" : "pass=1s", "fixed?K=3", 24,
                            0.0);
         s.plan.slots = 5;
@@ -272,6 +256,5 @@ TEST(half_batches_take_turns)
         /* halves of 3 and 2 requests with 4 tokens each */
         const double V1 = 1 + 12 * TOKEN, V2 = 1 + 8 * TOKEN, D = passes == 1 ? 3 * TOKEN : 3.0;
         assert_equal(sums.step, (double)sums.steps * fmax(fmax(V1 + V2, D + V1), D + D));
-        serving_setup_free(&s);
     }
 }

@@ -44,7 +44,7 @@ TEST(interpolation_reproduces_bilinear_functions)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%g,%.17g,%g,x\n", context,
                  bilinear(tokens, context), tokens);
     }
-    spec_time_table table = table_of(text, false, 0.0);
+    OWNED(spec_time_table) table = table_of(text, false, 0.0);
     assert_int_equal(table.n, 4);
     assert_string_equal(table.warning, "");
     for (double tokens = 1; tokens < 5000; tokens = tokens * 1.37 + 0.5) {
@@ -52,13 +52,12 @@ TEST(interpolation_reproduces_bilinear_functions)
             assert_near(spec_time_table_seconds(&table, tokens, context), bilinear(tokens, context),
                         1e-9); /* a CSV has ten digits */
     }
-    spec_time_table_free(&table);
 }
 
 /* Widths with other KV tokens each: a line in each width, then a line between the two. */
 TEST(widths_need_not_share_their_kv_tokens)
 {
-    spec_time_table table = table_of(
+    OWNED(spec_time_table) table = table_of(
         "tokens,kv_tokens,seconds\n8,800,0.010\n8,8000,0.013\n32,3200,0.02\n32,64000,0.05\n", false,
         0.0);
     const double at8 = 0.010 + 0.003 * (5000 - 800) / 7200,
@@ -67,31 +66,28 @@ TEST(widths_need_not_share_their_kv_tokens)
     assert_near(spec_time_table_seconds(&table, 32, 5000), at32, 1e-13);
     assert_near(spec_time_table_seconds(&table, 20, 5000), 0.5 * (at8 + at32), 1e-13);
     assert_near(spec_time_table_seconds(&table, 56, 5000), at32 + (at32 - at8), 1e-13);
-    spec_time_table_free(&table);
 }
 
 TEST(below_the_first_point_its_time_holds)
 {
-    spec_time_table table =
+    OWNED(spec_time_table) table =
         table_of("tokens,kv_tokens,seconds\n8,800,0.010\n8,8000,0.013\n32,800,0.02\n32,8000,0.05\n",
                  false, 0.0);
     assert_near(spec_time_table_seconds(&table, 1, 0), 0.010, 1e-13);
     assert_near(spec_time_table_seconds(&table, 8, 100), 0.010, 1e-13);
     assert_near(spec_time_table_seconds(&table, 2, 8000), 0.013, 1e-13);
     assert_near(spec_time_table_seconds(&table, 32, 0), 0.02, 1e-13);
-    spec_time_table_free(&table);
 }
 
 TEST(without_kv_tokens_a_slope_is_given)
 {
     const char *text = "# a comment\ntokens,seconds\n1,0.0071\n256,0.0125";
-    spec_time_table table = table_of(text, false, 0.0);
+    OWNED(spec_time_table) table = table_of(text, false, 0.0);
     assert_near(spec_time_table_seconds(&table, 1, 1e6), 0.0071, 1e-13);
     assert_near(spec_time_table_seconds(&table, 1 + 255 * 3, 7.0), 0.0071 + 3 * 0.0054, 1e-13);
     spec_time_table_free(&table);
     table = table_of(text, false, 39e-9);
     assert_near(spec_time_table_seconds(&table, 1, 1e5), 0.0071 + 0.0039, 1e-13);
-    spec_time_table_free(&table);
 }
 
 #define BENCH                                                                                      \
@@ -123,7 +119,7 @@ TEST(results_of_bench_have_both_sides)
 
 TEST(times_that_fall_are_said_and_end_level)
 {
-    spec_time_table table = table_of("tokens,seconds\n1,8\n16,9\n32,8.5\n", false, 0.0);
+    OWNED(spec_time_table) table = table_of("tokens,seconds\n1,8\n16,9\n32,8.5\n", false, 0.0);
     assert_non_null(
         strstr(table.warning, ": times fall with tokens: 9 s for 16 and 8.5 s for 32, at 0 KV "));
     assert_near(spec_time_table_seconds(&table, 1000, 0), 8.5, 1e-13);
@@ -132,7 +128,6 @@ TEST(times_that_fall_are_said_and_end_level)
     assert_non_null(
         strstr(table.warning, ": times fall with KV tokens: 8 s for 0 and 7 s for 9, at 1 tokens"));
     assert_near(spec_time_table_seconds(&table, 1, 1e6), 7.0, 1e-13);
-    spec_time_table_free(&table);
 }
 
 TEST(wrong_files_are_refused_in_one_line)
@@ -184,7 +179,7 @@ TEST(wrong_files_are_refused_in_one_line)
          ": the table has times by KV tokens: leave out kv=", false, 1e-9},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        spec_time_table table;
+        OWNED(spec_time_table) table;
         spec_error error = {""};
         const char *path = file_of(bad[i].text);
         assert_int_equal(spec_time_table_read(&table, path, bad[i].draft, bad[i].kv, &error),
@@ -193,7 +188,6 @@ TEST(wrong_files_are_refused_in_one_line)
         assert_null(table.tokens);
         assert_true(strncmp(error.text, path, strlen(path)) == 0);
         assert_string_equal(error.text + strlen(path), bad[i].expected);
-        spec_time_table_free(&table);
     }
     spec_time_table table;
     spec_error error = {""};

@@ -115,7 +115,7 @@ TEST(a_token_is_drawn_with_what_is_left_of_it)
         const spec_residual e = {
             .target = target, .row = row, .taken = 1.0, .but = vocabs[k] / 2, .vocab = vocabs[k]};
         const double all = spec_residual_sum(block, &e);
-        spec_enumeration walk;
+        OWNED(spec_enumeration) walk;
         assert_int_equal(spec_enumeration_init(&walk, 0), GSL_SUCCESS);
         memset(law, 0, sizeof law);
         do {
@@ -123,6 +123,5 @@ TEST(a_token_is_drawn_with_what_is_left_of_it)
             law[token] += spec_enumeration_probability(&walk);
         } while (spec_enumeration_next(&walk));
         for (int x = 0; x < vocabs[k]; x++) assert_within(law[x], left_of(&e, x) / all, 1e-15);
-        spec_enumeration_free(&walk);
     }
 }

@@ -71,8 +71,7 @@ static uint64_t sent(const problem *before, const problem *after, const uint64_t
 
 TEST(the_flow_is_as_large_as_the_smallest_cut)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, (unsigned long)spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (uint64_t c = 0; c < spec_test_samples(5000); c++) {
         uint64_t flow[SETS_MAX * V_MAX];
         problem before, after;
@@ -83,7 +82,6 @@ TEST(the_flow_is_as_large_as_the_smallest_cut)
                                after.vocab);
         assert_true(sent(&before, &after, flow) == smallest_cut(&before));
     }
-    gsl_rng_free(rng);
 }
 
 /* Set i has tokens i and i + 1 and fills token i. Only an exchange of all sets makes way for the

@@ -40,7 +40,7 @@ static void enumerate(double *ret_law, const spec_transport *transport, const in
         }
         return;
     }
-    spec_enumeration walk;
+    OWNED(spec_enumeration) walk;
     assert_int_equal(spec_enumeration_init(&walk, 0), GSL_SUCCESS);
     do {
         int again[8];
@@ -49,7 +49,6 @@ static void enumerate(double *ret_law, const spec_transport *transport, const in
         const int selected = spec_transport_select(transport, again, n, weight, &walk.chance);
         ret_law[transport->place[selected]] += chance * spec_enumeration_probability(&walk);
     } while (spec_enumeration_next(&walk));
-    spec_enumeration_free(&walk);
 }
 
 TEST(what_is_selected_has_its_law)
@@ -60,7 +59,7 @@ TEST(what_is_selected_has_its_law)
     for (int c = 0; c < 64; c++) {
         const int n = 2 + c % 3, V = n == 2 ? V_MAX : n == 3 ? 14 : 8;
         double target[V_MAX], row[V_MAX], law[V_MAX] = {0.0};
-        spec_transport transport;
+        OWNED(spec_transport) transport;
         assert_int_equal(spec_transport_init(&transport, V, NULL), GSL_SUCCESS);
         fill_row(target, V, c % 4, &noise);
         fill_row(row, V, c / 4 % 4, &noise);
@@ -71,7 +70,6 @@ TEST(what_is_selected_has_its_law)
         enumerate(law, &transport, (const int[8]){0}, 0, n, 1.0);
         for (int k = 0; k < transport.n_drafted; k++)
             worst = fmax(worst, fabs(law[k] - transport.law[k]));
-        spec_transport_free(&transport);
     }
     print_message("off by at most %.1e\n", worst);
     assert_true(worst < 1e-13);
@@ -119,10 +117,10 @@ TEST(selections_follow_their_law)
     const uint64_t draws = spec_test_samples(DRAWS);
     uint64_t noise = spec_test_seed();
     static double row[V], target[V];
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     spec_rng_stream(rng, noise, 0);
     spec_chance chance = spec_chance_sampled(rng);
-    spec_transport t;
+    OWNED(spec_transport) t;
     assert_int_equal(spec_transport_init(&t, V, NULL), GSL_SUCCESS);
     for (int c = 0; c < 6; c++) {
         const int n = 2 + c % 3;
@@ -146,8 +144,6 @@ TEST(selections_follow_their_law)
         print_message("n %d: p %.3f\n", n, p);
         assert_false(spec_battery_rejects(p));
     }
-    spec_transport_free(&t);
-    gsl_rng_free(rng);
 }
 
 /* A draft as small as doubles are, and tokens that only one of the rows has: the law is finite, and
@@ -160,7 +156,7 @@ TEST(extreme_rows_have_a_law)
         {0.0, 0.0, 0.3, 0.7},     {1e-18, 1e-18, 0.5, 0.5},
     };
     enum { N = sizeof rows / sizeof rows[0] };
-    spec_transport t;
+    OWNED(spec_transport) t;
     assert_int_equal(spec_transport_init(&t, 4, NULL), GSL_SUCCESS);
     for (int i = 0; i < N * N; i++)
         for (int n = 1; n <= 4; n++) {
@@ -182,5 +178,4 @@ TEST(extreme_rows_have_a_law)
             assert_within(total, 1.0, 1e-14);
             assert_within(accepted, 1.0 + least, 1e-14);
         }
-    spec_transport_free(&t);
 }

@@ -12,13 +12,12 @@ enum { V_MAX = TUPLES_V };
 
 TEST(the_law_is_that_of_the_shares)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, (unsigned long)spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (int c = 0; c < 200; c++) {
         const int V = 2 + c % 4, n = 1 + c / 4 % (V - 1);
         double target[V_MAX], row[V_MAX], law[V_MAX] = {0.0};
         tuples all = {.n = n};
-        spec_transport_sets sets;
+        OWNED(spec_transport_sets) sets;
         tuples_row(target, V, c / 16 % 4, rng);
         tuples_row(row, V, c / 64 % 4, rng);
         tuples_without_replacement(&all, row, V, n);
@@ -37,9 +36,7 @@ TEST(the_law_is_that_of_the_shares)
             assert_within(sum, 1.0, 1e-15);
         }
         for (int x = 0; x < V; x++) assert_within(plan->law[x], law[x], 1e-15);
-        spec_transport_sets_free(&sets);
     }
-    gsl_rng_free(rng);
 }
 
 /* Add the chance of each tuple that begins with the k tokens of `token` to that of its set. */
@@ -77,11 +74,10 @@ static double optimum(const double *target, const double *row, int V, int n)
 
 TEST(the_law_accepts_the_optimum_to_rounding)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, (unsigned long)spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     double gap = 0.0;
     for (int V = 6; V <= SPEC_TRANSPORT_SETS_VOCAB; V++) {
-        spec_transport_sets sets;
+        OWNED(spec_transport_sets) sets;
         assert_int_equal(spec_transport_sets_init(&sets, V, NULL), GSL_SUCCESS);
         for (int c = 0; c < 16 * 4; c++) {
             double target[SPEC_TRANSPORT_SETS_VOCAB], row[SPEC_TRANSPORT_SETS_VOCAB], law = 0.0;
@@ -92,11 +88,9 @@ TEST(the_law_accepts_the_optimum_to_rounding)
             for (int x = 0; x < V; x++) law += fmin(target[x], plan->law[x]);
             gap = fmax(gap, fabs(law - optimum(target, row, V, n)));
         }
-        spec_transport_sets_free(&sets);
     }
     print_message("off the optimum by %.1e\n", gap);
     assert_true(gap < 5e-15);
-    gsl_rng_free(rng);
 }
 
 TEST(the_last_plans_are_kept)
@@ -105,7 +99,7 @@ TEST(the_last_plans_are_kept)
         {0.5, 0.3, 0.2}, {0.3, 0.4, 0.3}, {0.1, 0.1, 0.8}, {0.6, 0.2, 0.2}, {1, 0, 0}};
     static const double row[3] = {0.2, 0.5, 0.3}, other[3] = {0.2, 0.4, 0.4};
     const spec_transport_plan *plan[5];
-    spec_transport_sets sets;
+    OWNED(spec_transport_sets) sets;
     assert_int_equal(spec_transport_sets_init(&sets, 3, NULL), GSL_SUCCESS);
     for (int i = 0; i < 4; i++) plan[i] = spec_transport_sets_plan(&sets, target[i], row, 2);
     for (int i = 0; i < 4; i++)
@@ -115,5 +109,4 @@ TEST(the_last_plans_are_kept)
     assert_ptr_equal(spec_transport_sets_plan(&sets, target[3], row, 1), plan[1]);
     assert_ptr_equal(spec_transport_sets_plan(&sets, target[4], row, 2), plan[2]);
     assert_ptr_equal(spec_transport_sets_plan(&sets, target[3], row, 2), plan[3]);
-    spec_transport_sets_free(&sets);
 }

@@ -15,7 +15,7 @@
  * third 1. */
 TEST(the_whole_block_is_kept_with_the_capped_product_of_the_ratios)
 {
-    rule_case run = rule_case_text((const int[]){2, 2, 3}, 3);
+    OWNED(rule_case) run = rule_case_text((const int[]){2, 2, 3}, 3);
     rule_case_verify(&run, "block", (const int[]){1, 1}, 2);
     assert_true(run.asked[0] == 1.0);
     assert_within(run.asked[1], 0.9, 1e-15); /* the bonus, from the row after the last token */
@@ -23,14 +23,13 @@ TEST(the_whole_block_is_kept_with_the_capped_product_of_the_ratios)
     const int expected[] = {2, 2, 3, 1};
     for (int i = 0; i < 4; i++) assert_int_equal(run.round.token[i], expected[i]);
     for (int i = 0; i < 3; i++) assert_int_equal(run.round.node[i], i);
-    rule_case_free(&run);
 }
 
 /* Tokens 0, 1, 1: ratios 4, 1/5, 18/25, so the prefixes reach 1, .2 and .144: a cap at the first
  * token persists. */
 TEST(a_prefix_is_kept_with_its_residual_over_what_is_left)
 {
-    rule_case run = rule_case_text((const int[]){0, 1, 1}, 3);
+    OWNED(rule_case) run = rule_case_text((const int[]){0, 1, 1}, 3);
     rule_case_verify(&run, "block", (const int[]){1, 0}, 2);
     assert_within(run.asked[0], 0.144, 1e-15);
     assert_int_equal(run.round.n_accepted, 3);
@@ -51,34 +50,31 @@ TEST(a_prefix_is_kept_with_its_residual_over_what_is_left)
     assert_int_equal(run.round.n_accepted, 1);
     assert_int_equal(run.round.token[0], 0);
     assert_int_equal(run.round.token[1], 3);
-    rule_case_free(&run);
 }
 
 /* Tokens 3, 1: ratios 1/4 and 1/5. Keeping one leaves the residual (.25 (.15, .05, .55, .25) - (.3,
  * .25, .3, .15))+, which is 0. */
 TEST(keeping_nothing_is_certain_at_last_and_corrects_from_the_first_residual)
 {
-    rule_case run = rule_case_text((const int[]){3, 1}, 2);
+    OWNED(rule_case) run = rule_case_text((const int[]){3, 1}, 2);
     rule_case_verify(&run, "block", (const int[]){0, 0, 1, 0}, 4);
     assert_within(run.asked[0], 0.95, 1e-15);
     assert_true(run.asked[1] == 1.0 && run.asked[2] == 1.0);
     assert_within(run.asked[3], 0.75, 1e-15); /* (.3, .1, 0, 0) / .4 */
     assert_int_equal(run.round.n_accepted, 0);
     assert_int_equal(run.round.token[0], 0);
-    rule_case_free(&run);
 }
 
 TEST(a_token_that_the_target_excludes_gives_up_all_that_follows)
 {
     static const double none[] = {0.0, 0.5, 0.15, 0.35}, next[] = {0.25, 0.25, 0.25, 0.25};
-    rule_case run = rule_case_text((const int[]){0, 0}, 2);
+    OWNED(rule_case) run = rule_case_text((const int[]){0, 0}, 2);
     run.target[1] = none;
     run.target[2] = next;
     rule_case_verify(&run, "block", (const int[]){0, 1, 1}, 3);
     assert_true(run.asked[0] == 1.0 && run.asked[1] == 1.0); /* the first reaches 1 */
     assert_within(run.asked[2], 0.25 / 0.45, 1e-15);         /* (0, .25, 0, .2) */
     assert_int_equal(run.round.n_accepted, 1);
-    rule_case_free(&run);
 }
 
 /* A law that gives a token nearly 0 makes its ratio infinite; after a token of chance 0 the block
@@ -88,7 +84,7 @@ TEST(an_infinite_ratio_does_not_revive_a_block)
     static const double none[] = {0.0, 0.5, 0.15, 0.35}, faint[] = {1.0, 1e-310, 0.0, 0.0},
                         even[] = {0.25, 0.25, 0.25, 0.25};
     for (int r = 0; r < 2; r++) {
-        rule_case run;
+        OWNED(rule_case) run;
         rule_case_init(&run, 4);
         run.target[0] = none;
         run.target[1] = run.target[2] = run.target[3] = even;
@@ -101,13 +97,12 @@ TEST(an_infinite_ratio_does_not_revive_a_block)
         run.target[0] = even; /* and if the chain is possible, it is certain */
         rule_case_verify(&run, "block", (const int[]){1, 2}, 2);
         assert_int_equal(run.round.n_accepted, 3);
-        rule_case_free(&run);
     }
 }
 
 TEST(a_chosen_chain_is_judged_by_the_targets_probabilities_of_it)
 {
-    rule_case run;
+    OWNED(rule_case) run;
     rule_case_init(&run, 4);
     for (int i = 0; i < 3; i++) run.target[i] = rule_case_target[i];
     spec_draft_append(&run.draft, 1, -1, rule_case_draft[0], false);
@@ -123,16 +118,14 @@ TEST(a_chosen_chain_is_judged_by_the_targets_probabilities_of_it)
     rule_case_verify(&run, "block", (const int[]){0, 0, 1, 0}, 4);
     assert_within(run.asked[3], 0.4 / 0.7, 1e-15);
     assert_int_equal(run.round.n_accepted, 0);
-    rule_case_free(&run);
 }
 
 TEST(an_empty_draft_gives_one_token_of_the_target)
 {
-    rule_case run = rule_case_text(NULL, 0);
+    OWNED(rule_case) run = rule_case_text(NULL, 0);
     rule_case_verify(&run, "block", (const int[]){1, 2}, 2);
     assert_within(run.asked[1], 0.2, 1e-15);
     assert_int_equal(run.round.n_accepted, 0);
-    rule_case_free(&run);
 }
 
 /* If the rows are equal up to rounding, reach may fall short of 1 by it and the residual be
@@ -141,7 +134,7 @@ TEST(a_residual_that_rounding_emptied_is_the_target)
 {
     static const double even[] = {0.25, 0.25, 0.25, 0.25},
                         less[] = {0.25, 0.25 - 0x1p-54, 0.25, 0.25};
-    rule_case run;
+    OWNED(rule_case) run;
     rule_case_init(&run, 4);
     run.target[0] = less;
     run.target[1] = even;
@@ -149,12 +142,11 @@ TEST(a_residual_that_rounding_emptied_is_the_target)
     rule_case_verify(&run, "block", (const int[]){0, 1, 2}, 3);
     assert_true(run.asked[0] < 1e-15);
     assert_within(run.asked[2], 0.25, 1e-15);
-    rule_case_free(&run);
 }
 
 TEST(in_a_tree_the_first_children_are_the_block)
 {
-    rule_case run;
+    OWNED(rule_case) run;
     rule_case_init(&run, 4);
     static const double after[][4] = {{0.15, 0.05, 0.55, 0.25},
                                       {0.25, 0.25, 0.25, 0.25},
@@ -178,7 +170,6 @@ TEST(in_a_tree_the_first_children_are_the_block)
     assert_within(run.asked[1], (left + right) / (left + right + 1.0 / 3.0), 1e-15);
     assert_within(run.asked[2], left / (left + right), 1e-14);
     assert_int_equal(run.round.node[0], 0);
-    rule_case_free(&run);
 }
 
 /* ---- enumerated ------------------------------------------------------------------------------ */
@@ -238,14 +229,12 @@ TEST(the_law_is_the_targets_and_what_is_kept_has_the_closed_form)
                 const int K = c % 5, n_tokens = 1 + c / 5;
                 const int V = again % 2 == 0 ? most[c / 5][K]
                                              : 1 + (int)(most[c / 5][K] * table_uniform(&noise));
-                table_model goal, draft;
+                OWNED(table_model) goal, draft;
                 table_model_init(&goal, V);
                 table_model_init(&draft, V);
                 table_pair_randomize(&goal, &draft, (pair_family)family, &noise);
                 check(&goal, &draft, "chain", K, n_tokens, pair_family_names[family]);
                 check(&goal, &draft, "greedy", K, n_tokens, pair_family_names[family]);
-                table_model_free(&goal);
-                table_model_free(&draft);
             }
 }
 
@@ -253,7 +242,7 @@ TEST(the_law_is_the_targets_and_what_is_kept_has_the_closed_form)
  * E[tau] = 10/9 for token and 11/9 for block; tests/oracle/misc.py 5/3 for block at K = 3. */
 TEST(the_papers_example_keeps_eleven_ninths)
 {
-    table_model goal, draft;
+    OWNED(table_model) goal, draft;
     rule_law_pair(&goal, &draft, (const double[]){1.0 / 3.0, 2.0 / 3.0},
                   (const double[]){2.0 / 3.0, 1.0 / 3.0}, 2);
     static const struct {
@@ -266,13 +255,10 @@ TEST(the_papers_example_keeps_eleven_ninths)
                  {"block", 2, 11.0 / 9.0},
                  {"block", 3, 5.0 / 3.0}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        spec_output_law law = rule_law(&goal, &draft, known[i].rule, "chain", known[i].K, 3);
+        OWNED(spec_output_law) law = rule_law(&goal, &draft, known[i].rule, "chain", known[i].K, 3);
         assert_within(law.accepted, known[i].kept, 1e-14);
         assert_within(law.tv, 0.0, 1e-14);
-        spec_output_law_free(&law);
     }
-    table_model_free(&goal);
-    table_model_free(&draft);
 }
 
 /* First rows (2/3, 1/3) and (1/3, 2/3), ratios 2 and 1/2. A second place that differs pays only
@@ -283,7 +269,7 @@ TEST(a_later_surplus_repays_a_deficit_and_an_earlier_surplus_is_lost)
     static const double first[2] = {2.0 / 3.0, 1.0 / 3.0}, from[2] = {1.0 / 3.0, 2.0 / 3.0},
                         other[2] = {0.25, 0.75};
     for (int after = 0; after < 2; after++) {
-        table_model goal, draft;
+        OWNED(table_model) goal, draft;
         int text[4];
         double ratio[4];
         table_model_init(&goal, 2); /* rows are (1/2, 1/2) but for these */
@@ -299,8 +285,6 @@ TEST(a_later_surplus_repays_a_deficit_and_an_earlier_surplus_is_lost)
         assert_within(closed_form(&goal, &draft, "chain", 2, text, ratio, 0, 1.0), kept, 1e-14);
         spec_output_law_free(&token);
         spec_output_law_free(&block);
-        table_model_free(&goal);
-        table_model_free(&draft);
     }
 }
 
@@ -357,7 +341,7 @@ TEST(block_keeps_what_token_keeps_iff_no_ratio_exceeds_1_after_one_fell_short)
     for (uint64_t c = 0; c < spec_test_samples(720); c++) {
         const int V = 2 + (int)(c % 2), K = 1 + (int)(c / 2 % 3);
         int text[4];
-        table_model goal, draft;
+        OWNED(table_model) goal, draft;
         table_model_init(&goal, V);
         table_model_init(&draft, V);
         table_pair_randomize(&goal, &draft, families[c / 6 % 6], &noise);
@@ -373,8 +357,6 @@ TEST(block_keeps_what_token_keeps_iff_no_ratio_exceeds_1_after_one_fell_short)
         inverted += repaid != turns(&goal, &draft, K, text, 0, false, false);
         spec_output_law_free(&token);
         spec_output_law_free(&block);
-        table_model_free(&goal);
-        table_model_free(&draft);
     }
     if (equal < 400 || more < 70 || inverted < 70)
         fail_msg("%d equal, %d more, %d inverted", equal, more, inverted);
@@ -386,7 +368,7 @@ TEST(at_temperature_zero_it_keeps_what_greedy_keeps)
 {
     uint64_t noise = spec_test_seed();
     for (int c = 0; c < 60; c++) {
-        table_model goal, draft, unused;
+        OWNED(table_model) goal, draft, unused;
         const int V = 2 + c % 2, K = c % 4;
         table_model_init(&goal, V);
         table_model_init(&draft, V);
@@ -403,9 +385,6 @@ TEST(at_temperature_zero_it_keeps_what_greedy_keeps)
             spec_output_law_free(&block);
             spec_output_law_free(&greedy);
         }
-        table_model_free(&goal);
-        table_model_free(&draft);
-        table_model_free(&unused);
     }
 }
 
@@ -419,7 +398,7 @@ TEST(the_longest_chain_is_judged)
     const double capped = pow(255.0 / 256.0, K - 1), joint = 2.0 * capped;
     int token[K + 1], node[K];
     const double *on[K + 1] = {likes};
-    spec_draft draft;
+    OWNED(spec_draft) draft;
     assert_int_equal(spec_draft_init(&draft, K, 2, NULL), GSL_SUCCESS);
     for (int i = 0; i < K; i++) spec_draft_append(&draft, 0, i - 1, drafted, true);
     for (int i = 1; i <= K; i++) on[i] = less;
@@ -432,7 +411,6 @@ TEST(the_longest_chain_is_judged)
         assert_int_equal(round.n_accepted, K);
         assert_within(asked[0], r == 0 ? capped : joint, 1e-13);
     }
-    spec_draft_free(&draft);
 }
 
 TEST(it_claims_to_be_lossless)

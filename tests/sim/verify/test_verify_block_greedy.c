@@ -85,7 +85,7 @@ TEST(the_law_is_the_targets_over_any_number_of_rounds)
                 const int K = 1 + c % K_MAX, n_tokens = 1 + c / K_MAX, V = most[c / K_MAX][K - 1];
                 int text[K_MAX];
                 if (V == 0) continue;
-                table_model goal, draft;
+                OWNED(table_model) goal, draft;
                 table_model_init(&goal, V);
                 table_model_init(&draft, V);
                 table_pair_randomize(&goal, &draft, (pair_family)family, &noise);
@@ -101,8 +101,6 @@ TEST(the_law_is_the_targets_over_any_number_of_rounds)
                 if (K == 1) assert_within(law.accepted, block.accepted, 1e-13);
                 spec_output_law_free(&law);
                 spec_output_law_free(&block);
-                table_model_free(&goal);
-                table_model_free(&draft);
             }
     print_message("worst tv %.1e\n", worst);
 }
@@ -114,7 +112,7 @@ TEST(the_second_round_keeps_what_its_own_target_allows)
     uint64_t noise = spec_test_seed();
     for (int c = 0; c < 6 * PAIR_FAMILIES; c++) {
         const int K = 2 + c % 2, V = 4 - K;
-        table_model goal, draft;
+        OWNED(table_model) goal, draft;
         table_model_init(&goal, 1 + V);
         table_model_init(&draft, 1 + V);
         table_pair_randomize(&goal, &draft, (pair_family)(c / 6), &noise);
@@ -146,23 +144,18 @@ TEST(the_second_round_keeps_what_its_own_target_allows)
             spec_decoder_free(&decoder);
         }
         assert_within(kept, expected, 1e-12);
-        table_model_free(&goal);
-        table_model_free(&draft);
     }
 }
 
 /* [Sun25]'s example, target (1/3, 2/3), draft (2/3, 1/3), K = 2: 12/9, where block keeps 11/9. */
 TEST(the_papers_example_keeps_twelve_ninths)
 {
-    table_model goal, draft;
+    OWNED(table_model) goal, draft;
     rule_law_pair(&goal, &draft, (const double[]){1.0 / 3.0, 2.0 / 3.0},
                   (const double[]){2.0 / 3.0, 1.0 / 3.0}, 2);
-    spec_output_law law = rule_law(&goal, &draft, "block-greedy", "chain", 2, 4);
+    OWNED(spec_output_law) law = rule_law(&goal, &draft, "block-greedy", "chain", 2, 4);
     assert_within(law.accepted, 12.0 / 9.0, 1e-14);
     assert_within(law.tv, 0.0, 1e-14);
-    spec_output_law_free(&law);
-    table_model_free(&goal);
-    table_model_free(&draft);
 }
 
 /* The draft's text may end where the target's does not, and vice versa; lengths may change. */
@@ -192,7 +185,7 @@ TEST(ends_of_texts_and_changing_lengths_change_no_law)
             config.drafting = draftings[c % 3];
             config.policy = policies[c / 3 % 3];
             config.K = K;
-            spec_output_law law;
+            OWNED(spec_output_law) law;
             const int prompt[] = {0, 1, 0};
             assert_int_equal(
                 spec_output_law_init(&law, &config, prompt, 3, V == 3 ? 3 : 4, 0, NULL),
@@ -200,7 +193,6 @@ TEST(ends_of_texts_and_changing_lengths_change_no_law)
             if (!(law.tv < 1e-12))
                 fail_msg("%s %s K=%d ends %d %d: tv %g", config.drafting, config.policy, K,
                          goal_end, draft_end, law.tv);
-            spec_output_law_free(&law);
             table_model_free(&goal);
             table_model_free(&draft);
         }
@@ -215,8 +207,8 @@ static double tv_of_two_pieces(const table_model *goal, const table_model *draft
     config.opt_draft = &draft->head;
     config.rule = "block-greedy";
     config.K = 3;
-    spec_decoder decoder;
-    spec_enumeration walk;
+    OWNED(spec_decoder) decoder;
+    OWNED(spec_enumeration) walk;
     double law[16] = {0.0}, tv = 0.0;
     assert_int_equal(spec_decoder_init(&decoder, &config, NULL), GSL_SUCCESS);
     assert_int_equal(spec_enumeration_init(&walk, 0), GSL_SUCCESS);
@@ -243,8 +235,6 @@ static double tv_of_two_pieces(const table_model *goal, const table_model *draft
     for (int i = 0; i < 16; i++)
         tv += 0.5 * fabs(law[i] -
                          joint(goal, (const int[]){i >> 3, i >> 2 & 1, i >> 1 & 1, i & 1}, 0, 4));
-    spec_enumeration_free(&walk);
-    spec_decoder_free(&decoder);
     return tv;
 }
 
@@ -253,14 +243,12 @@ TEST(what_is_handed_on_ends_with_the_text_and_not_before)
     uint64_t noise = spec_test_seed();
     int shown = 0;
     for (int c = 0; c < 20; c++) {
-        table_model goal, draft;
+        OWNED(table_model) goal, draft;
         table_model_init(&goal, 2);
         table_model_init(&draft, 2);
         table_pair_randomize(&goal, &draft, PAIR_PLAIN, &noise);
         assert_within(tv_of_two_pieces(&goal, &draft, false), 0.0, 1e-14);
         shown += tv_of_two_pieces(&goal, &draft, true) > 1e-3;
-        table_model_free(&goal);
-        table_model_free(&draft);
     }
     assert_true(shown >= 18);
 }
@@ -268,7 +256,7 @@ TEST(what_is_handed_on_ends_with_the_text_and_not_before)
 /* The decoder refuses the rule with drafts of unknown length. */
 TEST(trees_and_lengths_that_depend_on_the_draft_are_refused)
 {
-    table_model goal, draft;
+    OWNED(table_model) goal, draft;
     table_model_init(&goal, 3);
     table_model_init(&draft, 3);
     static const char *const refused[][2] = {
@@ -289,8 +277,6 @@ TEST(trees_and_lengths_that_depend_on_the_draft_are_refused)
         assert_non_null(
             strstr(error.text, "use a chain with length policy fixed, heuristic or oracle"));
     }
-    table_model_free(&goal);
-    table_model_free(&draft);
 }
 
 /* ---- scripted -------------------------------------------------------------------------------- */
@@ -339,7 +325,7 @@ static void verify(scripted *s, const int *token, const int *answer, int n)
  * with a residual that has its whole product. */
 TEST(a_prefix_that_the_target_likes_better_is_kept_for_certain)
 {
-    scripted s;
+    OWNED(scripted) s;
     scripted_init(&s);
     verify(&s, (const int[]){0, 0, 2}, (const int[]){1, 1}, 2);
     assert_within(s.asked[0], 27.0 / 32.0, 1e-15);
@@ -350,7 +336,6 @@ TEST(a_prefix_that_the_target_likes_better_is_kept_for_certain)
     assert_true(s.asked[1] == 1.0 && s.asked[2] == 1.0);
     assert_int_equal(s.round.n_accepted, 2);
     assert_int_equal(s.round.token[2], 1);
-    scripted_free(&s);
 }
 
 /* Round 1: tokens 1, 1, 1 (ratios 3/5, 4, 12/7), all rejected; correction 0, of joint ratio 5/2. So
@@ -358,7 +343,7 @@ TEST(a_prefix_that_the_target_likes_better_is_kept_for_certain)
  * ratio is over .2, .5 or .3. */
 TEST(the_next_round_has_the_residual_for_its_target)
 {
-    scripted s;
+    OWNED(scripted) s;
     scripted_init(&s);
     verify(&s, (const int[]){1, 2, 0}, (const int[]){0, 0, 0, 1, 0}, 5);
     assert_int_equal(s.round.n_accepted, 0);
@@ -381,7 +366,6 @@ TEST(the_next_round_has_the_residual_for_its_target)
     spec_rule_reset(&s.rule); /* a new text: the target again */
     verify(&s, (const int[]){1, 2, 0}, (const int[]){0, 0, 0, 1, 0}, 5);
     assert_within(s.asked[0], 1.0 - 0.6 * 1.1 * 0.4, 1e-15);
-    scripted_free(&s);
 }
 
 /* The same first round; then a chain that was chosen, 0, 2, 1. The first position has
@@ -390,7 +374,7 @@ TEST(the_next_round_has_the_residual_for_its_target)
 TEST(a_chosen_token_is_taken_off_the_residual_whole)
 {
     const int chosen[] = {0, 2, 1}, answer[] = {0, 0, 1, 0};
-    scripted s;
+    OWNED(scripted) s;
     spec_script script;
     scripted_init(&s);
     verify(&s, (const int[]){1, 2, 0}, (const int[]){0, 0, 0, 1, 0}, 5);
@@ -404,5 +388,4 @@ TEST(a_chosen_token_is_taken_off_the_residual_whole)
                   1e-15); /* the first position kept: 1/6 of it, and none of it is drafted */
     assert_within(s.asked[3], 0.3375 / 0.8375, 1e-15);
     assert_int_equal(s.round.n_accepted, 1);
-    scripted_free(&s);
 }

@@ -29,10 +29,10 @@ static rule_case one_token(int token, const double *goal, const double *row, int
 static void conditional(double *ret_law, const char *rule, int token, const double *goal,
                         const double *row, int vocab)
 {
-    rule_case run = one_token(token, goal, row, vocab);
+    OWNED(rule_case) run = one_token(token, goal, row, vocab);
     int bonus = 0;
     while (!(goal[bonus] > 0.0)) bonus++;
-    spec_rule opened;
+    OWNED(spec_rule) opened;
     assert_int_equal(spec_rule_init(&opened, rule, NULL), GSL_SUCCESS);
     assert_int_equal(spec_rule_open(&opened, vocab, 1, NULL), GSL_SUCCESS);
     run.round.token = run.token;
@@ -45,8 +45,6 @@ static void conditional(double *ret_law, const char *rule, int token, const doub
                      : y == token      ? run.asked[0]
                                        : run.asked[0] * run.asked[1];
     }
-    spec_rule_free(&opened);
-    rule_case_free(&run);
 }
 
 /* By hand. Gumbel: ratios 5/2, 3/5, 2/3, where D is 5/2, 1, 31/30. MinHash: the larger of the rows
@@ -73,7 +71,7 @@ TEST(a_round_goes_on_after_an_agreement_and_ends_with_the_first_other_token)
     static const double after[] = {0.15, 0.6, 0.25};
     static const char *const rules[] = {"gumbel", "minhash"};
     for (int r = 0; r < 2; r++) {
-        rule_case run;
+        OWNED(rule_case) run;
         rule_case_init(&run, 3);
         run.target[0] = run.target[1] = target;
         run.target[2] = after;
@@ -86,7 +84,6 @@ TEST(a_round_goes_on_after_an_agreement_and_ends_with_the_first_other_token)
         assert_int_equal(run.round.n_accepted, 2);
         assert_int_equal(run.round.token[2], 2);
         assert_same(run.asked[2], 0.25); /* the bonus, from the row after the last token */
-        rule_case_free(&run);
     }
 }
 
@@ -96,7 +93,7 @@ TEST(a_chosen_token_is_matched)
 {
     static const char *const rules[] = {"gumbel", "minhash"};
     for (int r = 0; r < 2; r++) {
-        rule_case run;
+        OWNED(rule_case) run;
         rule_case_init(&run, 3);
         run.target[0] = run.target[1] = target;
         spec_draft_append(&run.draft, 1, -1, drafts, false);
@@ -106,7 +103,6 @@ TEST(a_chosen_token_is_matched)
         rule_case_verify(&run, rules[r], (const int[]){1, 0}, 2);
         assert_same(run.asked[0], 0.3);
         assert_int_equal(run.round.n_accepted, 1);
-        rule_case_free(&run);
     }
 }
 
@@ -185,19 +181,16 @@ TEST(larger_rows_are_coupled_as_exactly)
     uint64_t noise = spec_test_seed();
     for (int family = 0; family < PAIR_FAMILIES; family++)
         for (int r = 0; r < 2; r++) {
-            table_model goal, draft;
+            OWNED(table_model) goal, draft;
             double law[V];
             table_model_init(&goal, V);
             table_model_init(&draft, V);
             table_pair_randomize(&goal, &draft, (pair_family)family, &noise);
             const double accepted = formulas[r](law, table_model_row(&goal, NULL, 0),
                                                 table_model_row(&draft, NULL, 0), V, NULL);
-            spec_output_law found = rule_law(&goal, &draft, rules[r], "chain", 1, 1);
+            OWNED(spec_output_law) found = rule_law(&goal, &draft, rules[r], "chain", 1, 1);
             assert_true(found.tv < 1e-14);
             assert_within(found.accepted, accepted, 1e-14);
-            spec_output_law_free(&found);
-            table_model_free(&goal);
-            table_model_free(&draft);
         }
 }
 
@@ -245,8 +238,7 @@ TEST(the_joint_law_is_that_of_races_and_of_darts)
                                           {0.3, 0.25, 0.3, 0.15},
                                           {0.15, 0.15, 0.1, 0.6}};
     static const char *const rules[] = {"gumbel", "minhash"};
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
-    gsl_rng_set(rng, (unsigned long)spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(spec_rng_pcg64dxsm, spec_test_seed());
     const uint64_t samples = spec_test_samples(40000);
     for (int p = 0; p < PAIRS; p++)
         for (int r = 0; r < 2; r++) {
@@ -278,5 +270,4 @@ TEST(the_joint_law_is_that_of_races_and_of_darts)
                 spec_battery_rejects(spec_battery_chi_square(counted, possible[0], cells)));
             assert_true(spec_battery_chi_square(counted, possible[1], cells) < 1e-30);
         }
-    gsl_rng_free(rng);
 }

@@ -8,7 +8,7 @@
  * residual (.27, 0, 0, .02). */
 TEST(the_place_of_an_impossible_token_is_drawn_from_the_target)
 {
-    rule_case run = rule_case_text((const int[]){0, 2, 2}, 3);
+    OWNED(rule_case) run = rule_case_text((const int[]){0, 2, 2}, 3);
     rule_case_verify(&run, "cut-invalid", (const int[]){1, 1, 1}, 3);
     assert_within(run.asked[2], 0.36, 1e-15);
     assert_int_equal(run.round.n_accepted, 2);
@@ -29,13 +29,12 @@ TEST(the_place_of_an_impossible_token_is_drawn_from_the_target)
     rule_case_verify(&run, "cut-invalid", (const int[]){1, 1, 1, 0}, 4);
     assert_within(run.asked[2], 0.36 / 0.5, 1e-15);
     assert_int_equal(run.round.n_accepted, 3);
-    rule_case_free(&run);
 }
 
 /* The engine's own kernel gave .73 in 400 rounds; .5 .5 0 and .45 .05 .5 give .7 exactly. */
 TEST(the_worked_example_has_its_law)
 {
-    table_model goal, draft;
+    OWNED(table_model) goal, draft;
     rule_law_pair(&goal, &draft, (const double[]){0.5, 0.5, 0.0}, (const double[]){0.45, 0.05, 0.5},
                   3);
     static const char *const rules[] = {"cut-invalid", "cut-invalid?rule=block"};
@@ -48,8 +47,6 @@ TEST(the_worked_example_has_its_law)
         spec_output_law_free(&law);
         spec_output_law_free(&chosen);
     }
-    table_model_free(&goal);
-    table_model_free(&draft);
 }
 
 /* A chosen draft has no residual but the target: the cut is right there, for both rules. */
@@ -58,7 +55,7 @@ TEST(one_hot_drafts_are_unharmed)
     uint64_t noise = spec_test_seed();
     double sampled = 0.0;
     for (int c = 0; c < 20 * PAIR_FAMILIES; c++) {
-        table_model goal, draft;
+        OWNED(table_model) goal, draft;
         const int V = 1 + (int)(4.0 * table_uniform(&noise));
         const char *rule = c / PAIR_FAMILIES % 2 == 0 ? "cut-invalid" : "cut-invalid?rule=block";
         table_model_init(&goal, V);
@@ -70,8 +67,6 @@ TEST(one_hot_drafts_are_unharmed)
         sampled = fmax(sampled, drawn.tv);
         spec_output_law_free(&chosen);
         spec_output_law_free(&drawn);
-        table_model_free(&goal);
-        table_model_free(&draft);
     }
     assert_true(sampled > 0.05);
 }

@@ -5,7 +5,7 @@
 
 TEST(acceptance_is_a_mixture_and_the_correction_the_token_rules)
 {
-    rule_case run = rule_case_text((const int[]){3, 0, 2}, 3);
+    OWNED(rule_case) run = rule_case_text((const int[]){3, 0, 2}, 3);
     rule_case_verify(&run, "ensemble?w=0.4", (const int[]){1, 1, 0, 0}, 4);
     assert_within(run.asked[0], 0.6 + 0.4 * 0.1 / 0.4, 1e-15);
     assert_within(run.asked[1], 0.6 + 0.4 * 0.15 / 0.3, 1e-15);
@@ -14,17 +14,15 @@ TEST(acceptance_is_a_mixture_and_the_correction_the_token_rules)
     rule_case_verify(&run, "ensemble", (const int[]){0, 1}, 2); /* w = .7 by default */
     assert_within(run.asked[0], 1.0 - (0.3 + 0.7 * 0.1 / 0.4), 1e-15);
     assert_within(run.asked[1], 0.1 / 0.4, 1e-14); /* (.3, .1, 0, 0) */
-    rule_case_free(&run);
 }
 
 TEST(a_chosen_token_is_one_hot)
 {
-    rule_case run;
+    OWNED(rule_case) run;
     rule_case_init(&run, 4);
     for (int i = 0; i < 2; i++) run.target[i] = rule_case_target[i];
     spec_draft_append(&run.draft, 3, -1, rule_case_draft[0], false);
     rule_case_verify(&run, "ensemble?w=0.4", (const int[]){0, 0}, 2);
     assert_within(run.asked[0], 1.0 - (0.6 + 0.4 * 0.1), 1e-15);
     assert_within(run.asked[1], 0.4 / 0.9, 1e-15);
-    rule_case_free(&run);
 }

@@ -18,7 +18,7 @@ static rule_case text(int depth)
 
 TEST(a_rejected_token_returns_if_its_window_is_accepted)
 {
-    rule_case run = text(3);
+    OWNED(rule_case) run = text(3);
     rule_case_verify(&run, "fly?window=1", (const int[]){0, 1, 1, 1}, 4);
     assert_within(run.asked[0], 0.75, 1e-15);
     assert_within(run.asked[1], 0.2, 1e-15);
@@ -38,24 +38,22 @@ TEST(a_rejected_token_returns_if_its_window_is_accepted)
     rule_case_verify(&run, "fly?window=2", (const int[]){1, 0, 2}, 3);
     assert_within(run.asked[2], 0.25 / 0.35, 1e-14);
     assert_int_equal(run.round.n_accepted, 1);
-    rule_case_free(&run);
 }
 
 TEST(two_rejections_may_return_in_one_round)
 {
-    rule_case run = rule_case_text((const int[]){3, 1, 1}, 3);
+    OWNED(rule_case) run = rule_case_text((const int[]){3, 1, 1}, 3);
     rule_case_verify(&run, "fly?window=1", (const int[]){1, 0, 1, 1}, 4);
     assert_within(run.asked[2], 0.72, 1e-15);
     assert_int_equal(run.round.n_accepted, 3);
     /* A window must be accepted by the token rule itself: .2 here, and then .72 for the third. */
     rule_case_verify(&run, "fly?window=1", (const int[]){0, 0, 0}, 3);
     assert_int_equal(run.round.n_accepted, 0);
-    rule_case_free(&run);
 }
 
 TEST(the_window_follows_the_draft_length)
 {
-    rule_case run = text(3); /* min(6, 3 - 1) = 2 */
+    OWNED(rule_case) run = text(3); /* min(6, 3 - 1) = 2 */
     rule_case_verify(&run, "fly", (const int[]){0, 1, 1, 1}, 4);
     assert_int_equal(run.round.n_accepted, 3);
     rule_case_verify(&run, "fly", (const int[]){1, 0, 2}, 3); /* it does not fit */
@@ -64,13 +62,12 @@ TEST(the_window_follows_the_draft_length)
     assert_int_equal(run.round.n_accepted, 3);
     run.draft.depth = 9; /* 6 */
     rule_case_verify(&run, "fly?window=auto", (const int[]){0, 1}, 2);
-    rule_case_free(&run);
 }
 
 /* Of .4, .3, .2 the entropy is 1.04963 nats; the fourth token is not counted. */
 TEST(a_certain_place_keeps_its_rejection)
 {
-    rule_case run = text(3);
+    OWNED(rule_case) run = text(3);
     const double gate = -0.4 * log(0.4) - 0.3 * log(0.3) - 0.2 * log(0.2);
     char rule[64];
     snprintf(rule, sizeof rule, "fly?window=1&entropy=%.6f", gate - 1e-5);
@@ -79,19 +76,17 @@ TEST(a_certain_place_keeps_its_rejection)
     snprintf(rule, sizeof rule, "fly?window=1&entropy=%.6f", gate + 1e-5);
     rule_case_verify(&run, rule, (const int[]){0, 1}, 2);
     assert_int_equal(run.round.n_accepted, 0);
-    rule_case_free(&run);
 }
 
 TEST(a_token_of_probability_0_stays_rejected)
 {
-    rule_case run;
+    OWNED(rule_case) run;
     rule_case_init(&run, 4);
     for (int i = 0; i < 3; i++) run.target[i] = rule_case_target[2];
     spec_draft_append(&run.draft, 2, -1, rule_case_draft[2], true);
     spec_draft_append(&run.draft, 3, 0, rule_case_draft[2], true);
     rule_case_verify(&run, "fly?window=1", (const int[]){0, 0}, 2);
     assert_int_equal(run.round.n_accepted, 0);
-    rule_case_free(&run);
 }
 
 /* ---- the law of two tokens at K = 2 ---------------------------------------------------------- */
@@ -170,15 +165,13 @@ TEST(the_law_is_the_formulas)
 {
     uint64_t noise = spec_test_seed();
     for (int c = 0; c < 40 * PAIR_FAMILIES; c++) {
-        table_model goal, draft;
+        OWNED(table_model) goal, draft;
         const int V = 1 + (int)(4.0 * table_uniform(&noise));
         table_model_init(&goal, V);
         table_model_init(&draft, V);
         table_pair_randomize(&goal, &draft, (pair_family)(c % PAIR_FAMILIES), &noise);
         const char *drafting = c / PAIR_FAMILIES % 2 == 0 ? "chain" : "greedy";
         check_two_tokens(&(pair){&goal, &draft, drafting, V});
-        table_model_free(&goal);
-        table_model_free(&draft);
     }
 }
 
@@ -189,23 +182,20 @@ TEST(a_place_of_the_window_depends_on_later_acceptance)
 {
     enum { ROOT = 0, AFTER_00 = 3, AFTER_01 = 4 };
     static const double sure[2] = {1.0, 0.0};
-    table_model goal, draft;
+    OWNED(table_model) goal, draft;
     table_model_init(&goal, 2); /* rows are uniform but for these */
     table_model_init(&draft, 2);
     memcpy(draft.row + 2 * ROOT, sure, sizeof sure);
     memcpy(draft.row + 2 * AFTER_00, sure, sizeof sure);
     memcpy(goal.row + 2 * AFTER_00, sure, sizeof sure);
     memcpy(goal.row + 2 * AFTER_01, sure, sizeof sure);
-    spec_output_law law = rule_law(&goal, &draft, "fly?window=2", "chain", 3, 3);
+    OWNED(spec_output_law) law = rule_law(&goal, &draft, "fly?window=2", "chain", 3, 3);
     const double accepted = 0.5, both = accepted * 0.5, /* 0 at once, then either token */
         returns[2] = {law.law[0] - both, law.law[2] - both}, all = returns[0] + returns[1];
     assert_within(all, 0.5 * 0.75, 1e-15);
     assert_within(returns[0] / all, 2.0 / 3.0, 1e-15);
     assert_within(law.law[0] + law.law[2], 1 - 0.5 * 0.25, 1e-15);
     assert_same(law.law[1] + law.law[3], 0.0); /* after 0, the target's third token is 0 */
-    spec_output_law_free(&law);
-    table_model_free(&goal);
-    table_model_free(&draft);
 }
 
 TEST(wrong_settings_are_named)

@@ -25,28 +25,26 @@ TEST(the_argmax_text_comes_out_without_a_decision)
     } cases[] = {{{1, 0}, 2}, {{1, 2}, 1}, {{1, 3}, 1}, {{2, 0}, 0}, {{0, 0}, 0}, {{3, 2}, 0}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (int sampled = 0; sampled < 2; sampled++) {
-            rule_case run = chain_of(cases[c].token, 2, sampled);
+            OWNED(rule_case) run = chain_of(cases[c].token, 2, sampled);
             rule_case_verify(&run, "greedy", NULL, 0);
             assert_int_equal(run.round.n_accepted, cases[c].accepted);
             for (int i = 0; i <= cases[c].accepted; i++)
                 assert_int_equal(run.round.token[i], text[i]);
             for (int i = 0; i < cases[c].accepted; i++) assert_int_equal(run.round.node[i], i);
-            rule_case_free(&run);
         }
 }
 
 TEST(a_draft_of_nothing_gives_the_argmax)
 {
-    rule_case run = chain_of(NULL, 0, true);
+    OWNED(rule_case) run = chain_of(NULL, 0, true);
     rule_case_verify(&run, "greedy", NULL, 0);
     assert_int_equal(run.round.n_accepted, 0);
     assert_int_equal(run.round.token[0], 1);
-    rule_case_free(&run);
 }
 
 TEST(in_a_tree_the_child_with_the_argmax_is_followed)
 {
-    rule_case run;
+    OWNED(rule_case) run;
     rule_case_init(&run, 4);
     run.target[0] = target[0];
     run.target[1] = row;
@@ -63,5 +61,4 @@ TEST(in_a_tree_the_child_with_the_argmax_is_followed)
     assert_int_equal(run.round.node[0], 1);
     assert_int_equal(run.round.node[1], 3);
     assert_int_equal(run.round.token[2], 3);
-    rule_case_free(&run);
 }

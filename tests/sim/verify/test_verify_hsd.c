@@ -18,7 +18,7 @@ static const double *const rows[] = {drafts[0], drafts[1]};
 /* Tokens 0, 1: ratios 4 and 1/5. Block would keep them with .2. */
 TEST(the_whole_chain_is_kept_with_the_uncapped_product_and_the_rest_as_in_block)
 {
-    rule_case run;
+    OWNED(rule_case) run;
     rule_case_init(&run, 4);
     for (int i = 0; i < 3; i++) run.target[i] = target[i];
     rule_case_chain(&run, (const int[]){0, 1}, rows, 2);
@@ -31,20 +31,18 @@ TEST(the_whole_chain_is_kept_with_the_uncapped_product_and_the_rest_as_in_block)
     assert_true(run.asked[1] == 1.0); /* one token reaches 1 */
     assert_within(run.asked[2], 0.25 / 0.35, 1e-14);
     assert_int_equal(run.round.n_accepted, 1);
-    rule_case_free(&run);
 }
 
 /* The chance that a rule keeps the whole chain; it must not be 0. */
 static double kept_whole(const char *rule, const double *const *goal, const double *const *law,
                          const int *token, int n)
 {
-    rule_case run;
+    OWNED(rule_case) run;
     rule_case_init(&run, 4);
     for (int i = 0; i <= n; i++) run.target[i] = goal[i];
     rule_case_chain(&run, token, law, n);
     rule_case_verify(&run, rule, (const int[]){1, 1}, 2);
     const double kept = run.asked[0];
-    rule_case_free(&run);
     return kept;
 }
 
@@ -100,7 +98,7 @@ TEST(the_longest_chain_has_room_and_a_finite_product)
     int token[SPEC_K_MAX + 1], node[SPEC_K_MAX];
     double weight[2], asked[4];
     spec_round round = {.token = token, .node = node};
-    spec_draft draft;
+    OWNED(spec_draft) draft;
     spec_script script;
     spec_rule rule;
     assert_int_equal(spec_rule_init(&rule, "hsd", NULL), GSL_SUCCESS);
@@ -125,7 +123,6 @@ TEST(the_longest_chain_has_room_and_a_finite_product)
         assert_int_equal(round.n_accepted, way == 3 ? SPEC_K_MAX - 1 : SPEC_K_MAX);
         for (int i = 0; i < round.n_accepted; i++) assert_int_equal(round.node[i], i);
     }
-    spec_draft_free(&draft);
 }
 
 /* ---- one round, then the target -------------------------------------------------------------- */
@@ -177,8 +174,8 @@ static double enumerate_round(round_law *r)
                                         .rule = "hsd",
                                         .K = r->K,
                                         .costs = SPEC_COSTS_DEFAULT};
-    spec_decoder decoder;
-    spec_enumeration walk;
+    OWNED(spec_decoder) decoder;
+    OWNED(spec_enumeration) walk;
     double accepted = 0.0;
     assert_int_equal(spec_decoder_init(&decoder, &config, NULL), GSL_SUCCESS);
     assert_int_equal(spec_enumeration_init(&walk, 0), GSL_SUCCESS);
@@ -191,8 +188,6 @@ static double enumerate_round(round_law *r)
         complete(r, text, decoder.round.n_emitted, spec_enumeration_probability(&walk));
         accepted += spec_enumeration_probability(&walk) * decoder.round.n_accepted;
     } while (spec_enumeration_next(&walk));
-    spec_enumeration_free(&walk);
-    spec_decoder_free(&decoder);
     return accepted;
 }
 
@@ -252,7 +247,7 @@ TEST(a_round_is_the_released_one_and_its_bias_shows)
             int biased = 0;
             double worst = 0.0;
             for (int pair = 0; pair < pairs; pair++) {
-                table_model goal, draft;
+                OWNED(table_model) goal, draft;
                 table_model_init(&goal, V);
                 table_model_init(&draft, V);
                 table_pair_randomize(&goal, &draft, PAIR_PLAIN, &noise);
@@ -263,8 +258,6 @@ TEST(a_round_is_the_released_one_and_its_bias_shows)
                 worst = fmax(worst, tv);
                 biased += tv > 1e-6;
                 if (K == 1) assert_within(tv, 0.0, 1e-14);
-                table_model_free(&goal);
-                table_model_free(&draft);
             }
             print_message("K = %d, V = %d: biased on %d of %d pairs, tv up to %.3f\n", K, V, biased,
                           pairs, worst);
@@ -278,7 +271,7 @@ TEST(the_papers_example_is_off_by_a_ninth)
 {
     static const double tv[] = {0.0, 1.0 / 9.0, 5.0 / 81.0},
                         kept[] = {2.0 / 3.0, 4.0 / 3.0, 16.0 / 9.0};
-    table_model goal, draft;
+    OWNED(table_model) goal, draft;
     rule_law_pair(&goal, &draft, (const double[]){1.0 / 3.0, 2.0 / 3.0},
                   (const double[]){2.0 / 3.0, 1.0 / 3.0}, 2);
     for (int K = 1; K <= 3; K++) {
@@ -286,6 +279,4 @@ TEST(the_papers_example_is_off_by_a_ninth)
         assert_within(enumerate_round(&r), kept[K - 1], 1e-14);
         assert_within(tv_of(&r), tv[K - 1], 1e-14);
     }
-    table_model_free(&goal);
-    table_model_free(&draft);
 }

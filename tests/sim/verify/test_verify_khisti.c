@@ -29,7 +29,7 @@ TEST(decisions_are_those_worked_out_by_hand)
         {{1, 2}, 3, {1, 0, 0}, {0.8, 0.172 / 0.372, 1.0}, 0, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        rule_case run;
+        OWNED(rule_case) run;
         rule_case_init(&run, 3);
         for (int k = 0; k <= 2; k++) run.target[k] = target;
         for (int k = 0; k < 2; k++) spec_draft_append(&run.draft, cases[i].token[k], -1, row, true);
@@ -38,7 +38,6 @@ TEST(decisions_are_those_worked_out_by_hand)
             assert_within(run.asked[k], cases[i].asked[k], 1e-14);
         assert_int_equal(run.round.n_accepted, cases[i].accepted);
         assert_int_equal(run.round.token[0], cases[i].emitted);
-        rule_case_free(&run);
     }
 }
 
@@ -47,10 +46,9 @@ static double accepted_by(double *ret_tv, const char *rule, const table_model *t
 {
     char drafting[32];
     snprintf(drafting, sizeof drafting, "tree?n=%d", n);
-    spec_output_law law = rule_law(t, d, rule, drafting, 1, 1);
+    OWNED(spec_output_law) law = rule_law(t, d, rule, drafting, 1, 1);
     const double accepted = law.accepted;
     *ret_tv = law.tv;
-    spec_output_law_free(&law);
     return accepted;
 }
 
@@ -62,7 +60,7 @@ TEST(khisti_is_lossless_between_token_and_ot)
         double worst = 0.0, least = 1.0, tv, other;
         for (uint64_t c = 0; c < pairs; c++) {
             const int n = 2 + (int)(c % 3), V = 1 + (int)(c / 3 % 4);
-            table_model t, d;
+            OWNED(table_model) t, d;
             table_model_init(&t, V);
             table_model_init(&d, V);
             table_pair_randomize(&t, &d, (pair_family)family, &noise);
@@ -72,8 +70,6 @@ TEST(khisti_is_lossless_between_token_and_ot)
             assert_true(accepted < most + 1e-12);
             if (most > 1e-9) least = fmin(least, accepted / most);
             worst = fmax(worst, tv);
-            table_model_free(&t);
-            table_model_free(&d);
         }
         print_message("%-8s worst tv %.1e, at least %.3f of the optimum\n",
                       pair_family_names[family], worst, least);
@@ -94,8 +90,8 @@ static double p_of(const char *name, spec_siblings siblings, int n, const double
     uint64_t count[CELLS] = {0};
     double share[CELLS] = {0.0};
     spec_chance chance = spec_chance_sampled(rng);
-    spec_rule rule;
-    spec_draft draft;
+    OWNED(spec_rule) rule;
+    OWNED(spec_draft) draft;
     assert_int_equal(spec_rule_init(&rule, name, NULL), GSL_SUCCESS);
     assert_int_equal(spec_rule_open(&rule, V, n, NULL), GSL_SUCCESS);
     assert_int_equal(spec_draft_init(&draft, n, V, NULL), GSL_SUCCESS);
@@ -114,8 +110,6 @@ static double p_of(const char *name, spec_siblings siblings, int n, const double
         rule.verify(&round, &rule, &draft, rows, weight, &chance);
         count[token[0] * CELLS / V]++;
     }
-    spec_draft_free(&draft);
-    spec_rule_free(&rule);
     return spec_battery_chi_square(count, share, CELLS);
 }
 
@@ -131,7 +125,7 @@ TEST(what_is_emitted_follows_the_target)
                  {"ot", SPEC_SIBLINGS_WITHOUT, 2},
                  {"ot", SPEC_SIBLINGS_WITHOUT, 4}};
     uint64_t noise = spec_test_seed();
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     spec_rng_stream(rng, noise, 0);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         static double both[2][V];
@@ -146,5 +140,4 @@ TEST(what_is_emitted_follows_the_target)
                       spec_siblings_names[cases[c].siblings], cases[c].n, p);
         assert_false(spec_battery_rejects(p));
     }
-    gsl_rng_free(rng);
 }

@@ -128,7 +128,7 @@ TEST(kseq_finds_rho_in_any_vocabulary)
         int least = 0, token[2], node[1];
         for (int x = 0; x < vocab; x++)
             if (both[0][x] / both[1][x] < both[0][least] / both[1][least]) least = x;
-        spec_draft draft;
+        OWNED(spec_draft) draft;
         spec_script script;
         spec_round round = {.token = token, .node = node};
         const double *rows[] = {both[0], both[0], both[0], both[0], both[0]};
@@ -138,7 +138,6 @@ TEST(kseq_finds_rho_in_any_vocabulary)
         spec_verify_kseq.verify(&round, &spec_verify_kseq, &draft, rows, weight, &script.chance);
         assert_near(asked[0],
                     both[0][least] / both[1][least] / least_rho(both[0], both[1], n, vocab), 1e-9);
-        spec_draft_free(&draft);
     }
 }
 
@@ -154,7 +153,7 @@ TEST(kseq_stays_near_its_rho_where_many_passes_are_needed)
         tail[0] += both[0][x] = 27.0 / 32.0 * pow(17.0 / 16.0, x) * both[1][x];
     }
     for (int i = 0; i < 2; i++) both[i][0] = 1.0 - tail[i];
-    spec_draft draft;
+    OWNED(spec_draft) draft;
     spec_script script;
     spec_round round = {.token = token, .node = node};
     const double *rows[N + 1];
@@ -164,5 +163,4 @@ TEST(kseq_stays_near_its_rho_where_many_passes_are_needed)
     spec_script_init(&script, (const int[]){1}, 1, asked);
     spec_verify_kseq.verify(&round, &spec_verify_kseq, &draft, rows, weight, &script.chance);
     assert_in_range((int)(100.0 * asked[0]), 25, 100);
-    spec_draft_free(&draft);
 }

@@ -8,7 +8,7 @@
 
 TEST(acceptance_is_divided_by_l)
 {
-    rule_case run = rule_case_text((const int[]){3, 1}, 2);
+    OWNED(rule_case) run = rule_case_text((const int[]){3, 1}, 2);
     rule_case_verify(&run, "lenience?l=0.4", (const int[]){1, 1, 3}, 3);
     assert_within(run.asked[0], 0.1 / 0.16, 1e-15);
     assert_within(run.asked[1], 0.05 / 0.1, 1e-15);
@@ -20,12 +20,11 @@ TEST(acceptance_is_divided_by_l)
     assert_within(run.asked[1], 0.4, 1e-15);
     rule_case_verify(&run, "lenience?l=0", (const int[]){1, 1, 0}, 3); /* for any draft */
     assert_true(run.asked[0] == 1.0 && run.asked[1] == 1.0);
-    rule_case_free(&run);
 }
 
 TEST(a_rejection_corrects_from_the_residual_without_l)
 {
-    rule_case run = rule_case_text((const int[]){2, 1}, 2);
+    OWNED(rule_case) run = rule_case_text((const int[]){2, 1}, 2);
     rule_case_verify(&run, "lenience?l=0.8", (const int[]){1, 0, 2}, 3);
     assert_within(run.asked[0], 0.2 / 0.24, 1e-15);
     assert_within(run.asked[1], 0.75, 1e-15);
@@ -40,7 +39,6 @@ TEST(a_rejection_corrects_from_the_residual_without_l)
     rule_case_verify(&run, "lenience?l=0.8", (const int[]){0, 0}, 2);
     assert_within(run.asked[0], 1.0 - 0.1 / 0.8, 1e-15);
     assert_within(run.asked[1], 0.4 / 0.9, 1e-15);
-    rule_case_free(&run);
 }
 
 static double law_of(double *ret_law, const double *goal, const double *drafted, int vocab,
@@ -74,7 +72,7 @@ TEST(the_law_is_the_formulas_and_no_token_comes_more_than_one_over_l_times_too_o
  * l = 1/2, alpha .7 and TV 0 at l = 1. */
 TEST(the_worked_example_has_its_law)
 {
-    table_model goal, draft;
+    OWNED(table_model) goal, draft;
     rule_law_pair(&goal, &draft, (const double[]){0.5, 0.3, 0.2}, (const double[]){0.2, 0.5, 0.3},
                   3);
     spec_output_law half = rule_law(&goal, &draft, "lenience?l=0.5", "chain", 1, 1),
@@ -84,8 +82,6 @@ TEST(the_worked_example_has_its_law)
     assert_within(whole.tv, 0.0, 1e-14); /* the token rule */
     spec_output_law_free(&half);
     spec_output_law_free(&whole);
-    table_model_free(&goal);
-    table_model_free(&draft);
 }
 
 TEST(a_rules_settings_are_read_and_mistakes_are_named)

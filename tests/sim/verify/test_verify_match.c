@@ -21,7 +21,7 @@ TEST(every_token_is_drawn_from_the_target)
 {
     for (int sampled = 0; sampled < 2;
          sampled++) { /* the rule ignores how the draft was made */
-        rule_case run = chain_of((const int[]){2, 0}, 2, sampled);
+        OWNED(rule_case) run = chain_of((const int[]){2, 0}, 2, sampled);
         rule_case_verify(&run, "match", (const int[]){2, 0, 3}, 3);
         assert_within(run.asked[0], 0.2, 1e-15);
         assert_within(run.asked[1], 0.15, 1e-15);
@@ -31,13 +31,12 @@ TEST(every_token_is_drawn_from_the_target)
         for (int i = 0; i < 3; i++) assert_int_equal(run.round.token[i], expected[i]);
         assert_int_equal(run.round.node[0], 0);
         assert_int_equal(run.round.node[1], 1);
-        rule_case_free(&run);
     }
 }
 
 TEST(the_first_difference_is_emitted_and_ends_the_round)
 {
-    rule_case run = chain_of((const int[]){2, 0}, 2, true);
+    OWNED(rule_case) run = chain_of((const int[]){2, 0}, 2, true);
     rule_case_verify(&run, "match", (const int[]){1}, 1);
     assert_int_equal(run.round.n_accepted, 0);
     assert_int_equal(run.round.token[0], 1);
@@ -45,20 +44,18 @@ TEST(the_first_difference_is_emitted_and_ends_the_round)
     rule_case_verify(&run, "match", (const int[]){2, 3}, 2);
     assert_int_equal(run.round.n_accepted, 1);
     assert_int_equal(run.round.token[1], 3);
-    rule_case_free(&run);
 }
 
 TEST(a_draft_of_nothing_gives_one_token_of_the_target)
 {
-    rule_case run = chain_of(NULL, 0, true);
+    OWNED(rule_case) run = chain_of(NULL, 0, true);
     rule_case_verify(&run, "match", (const int[]){3}, 1);
     assert_within(run.asked[0], 0.1, 1e-15);
-    rule_case_free(&run);
 }
 
 TEST(in_a_tree_the_child_with_the_token_is_followed)
 {
-    rule_case run;
+    OWNED(rule_case) run;
     rule_case_init(&run, 4);
     run.target[0] = target[0];
     run.target[1] = target[1];
@@ -80,5 +77,4 @@ TEST(in_a_tree_the_child_with_the_token_is_followed)
     /* a child of another node does not count */
     rule_case_verify(&run, "match", (const int[]){2}, 1);
     assert_int_equal(run.round.n_accepted, 0);
-    rule_case_free(&run);
 }

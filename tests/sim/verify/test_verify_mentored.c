@@ -57,7 +57,7 @@ static rule_case one_token(int token, bool sampled)
 TEST(a_token_that_the_target_likes_more_is_certain_and_others_have_their_ratio_over_a)
 {
     double law[3], kl;
-    rule_case run = one_token(0, true);
+    OWNED(rule_case) run = one_token(0, true);
     rule_case_verify(&run, "mentored", (const int[]){1, 2}, 2);
     assert_true(run.asked[0] == 1.0);
     assert_within(run.asked[1], 0.25, 1e-15);
@@ -79,12 +79,11 @@ TEST(a_token_that_the_target_likes_more_is_certain_and_others_have_their_ratio_o
     rule_case_verify(&run, "mentored", (const int[]){1, 0}, 2); /* .1 by default */
     clamped(law, &kl, target, drafts, 3, 0.3 / (0.5 * run.asked[0]));
     assert_within(kl, 0.1, 1e-12);
-    rule_case_free(&run);
 }
 
 TEST(without_a_budget_it_is_the_token_rule)
 {
-    rule_case run = one_token(1, true);
+    OWNED(rule_case) run = one_token(1, true);
     rule_case_verify(&run, "mentored?budget=0", (const int[]){0, 0}, 2);
     assert_true(run.asked[0] == 1.0 - 0.3 / 0.5 && run.asked[1] == 1.0);
     rule_case_free(&run);
@@ -92,7 +91,6 @@ TEST(without_a_budget_it_is_the_token_rule)
     rule_case_verify(&run, "mentored?budget=0", (const int[]){0, 2}, 2);
     assert_within(run.asked[0], 0.7, 1e-15);
     assert_within(run.asked[1], 0.2 / 0.7, 1e-15);
-    rule_case_free(&run);
 }
 
 /* A rejection that only rounding makes possible leaves no residual: then the draw is from the
@@ -100,7 +98,7 @@ TEST(without_a_budget_it_is_the_token_rule)
 TEST(where_rounding_leaves_nothing_the_target_is_drawn_from)
 {
     static const double almost[3] = {0x1.fffffffffffffp-2, 0.5, 0.0}, even[3] = {0.5, 0.5, 0.0};
-    rule_case run;
+    OWNED(rule_case) run;
     rule_case_init(&run, 3);
     run.target[0] = run.target[1] = almost;
     spec_draft_append(&run.draft, 0, -1, even, true);
@@ -109,7 +107,6 @@ TEST(where_rounding_leaves_nothing_the_target_is_drawn_from)
     assert_within(run.asked[1], 0.5, 1e-15);
     assert_int_equal(run.round.n_accepted, 0);
     assert_int_equal(run.round.token[0], 1);
-    rule_case_free(&run);
 }
 
 /* ---- enumerated ------------------------------------------------------------------------------ */
@@ -132,7 +129,7 @@ TEST(the_law_is_the_formulas)
 TEST(no_other_acceptance_within_the_budget_accepts_more)
 {
     uint64_t noise = spec_test_seed();
-    table_model goal, draft;
+    OWNED(table_model) goal, draft;
     table_model_init(&goal, 4);
     table_model_init(&draft, 4);
     int within = 0;
@@ -164,6 +161,4 @@ TEST(no_other_acceptance_within_the_budget_accepts_more)
     }
     print_message("%d alternatives were within the budget\n", within);
     assert_true(within > 1000);
-    table_model_free(&goal);
-    table_model_free(&draft);
 }

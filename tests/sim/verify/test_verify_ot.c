@@ -30,10 +30,9 @@ static double accepted_by_ot(double *ret_tv, const table_model *target, const ta
 {
     char drafting[48];
     snprintf(drafting, sizeof drafting, "tree?n=%d&siblings=%s", n, siblings);
-    spec_output_law law = rule_law(target, draft, "ot", drafting, 1, 1);
+    OWNED(spec_output_law) law = rule_law(target, draft, "ot", drafting, 1, 1);
     const double accepted = law.accepted;
     *ret_tv = law.tv;
-    spec_output_law_free(&law);
     return accepted;
 }
 
@@ -43,7 +42,7 @@ static void check_family(pair_family family, const char *siblings, uint64_t pair
     for (uint64_t c = 0; c < pairs; c++) {
         const int n = 2 + (int)(c % 3), V = 1 + (int)(c / 3 % 5) - (n == 4 && c / 3 % 5 == 4);
         tuples all = {.n = n};
-        table_model target, draft;
+        OWNED(table_model) target, draft;
         table_model_init(&target, V);
         table_model_init(&draft, V);
         table_pair_randomize(&target, &draft, family, noise);
@@ -54,8 +53,6 @@ static void check_family(pair_family family, const char *siblings, uint64_t pair
             tuples_without_replacement(&all, table_model_row(&draft, NULL, 0), V, n);
         worst = fmax(worst, tv);
         gap = fmax(gap, fabs(accepted - most(table_model_row(&target, NULL, 0), V, &all)));
-        table_model_free(&target);
-        table_model_free(&draft);
     }
     print_message("%-8s %-8s %4llu pairs, worst tv %.1e, off the optimum by %.1e\n", siblings,
                   pair_family_names[family], (unsigned long long)pairs, worst, gap);
@@ -79,15 +76,13 @@ TEST(without_replacement_a_larger_vocabulary_is_lossless_too)
         double worst = 0.0, tv;
         for (int c = 0; c < 5; c++) {
             const int V = 11 + c % 2, n = c == 4 && family == PAIR_ZEROS ? 3 : 2;
-            table_model target, draft;
+            OWNED(table_model) target, draft;
             table_model_init(&target, V);
             table_model_init(&draft, V);
             table_pair_randomize(&target, &draft, (pair_family)family, &noise);
             const double without = accepted_by_ot(&tv, &target, &draft, n, "without");
             worst = fmax(worst, tv);
             assert_true(without > accepted_by_ot(&tv, &target, &draft, n, "iid") - 1e-13);
-            table_model_free(&target);
-            table_model_free(&draft);
         }
         print_message("%-8s worst tv %.1e\n", pair_family_names[family], worst);
         assert_true(worst < 1e-13);
@@ -113,13 +108,10 @@ TEST(known_optima_are_attained)
         {"tree?n=2&siblings=without", 1, 139.0 / 140.0},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        table_model t, d;
+        OWNED(table_model) t, d;
         rule_law_pair(&t, &d, target[known[i].vector], draft[known[i].vector], 3);
-        spec_output_law law = rule_law(&t, &d, "ot", known[i].drafting, 1, 1);
+        OWNED(spec_output_law) law = rule_law(&t, &d, "ot", known[i].drafting, 1, 1);
         assert_within(law.accepted, known[i].accepted, 1e-15);
-        spec_output_law_free(&law);
-        table_model_free(&t);
-        table_model_free(&d);
     }
 }
 
@@ -146,7 +138,7 @@ TEST(decisions_have_the_chances_of_the_levels)
         {rising, even, {2, 1}, 3, {0, 1, 0}, {0.875, 1.0, 0.2}, 1, 2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        rule_case run;
+        OWNED(rule_case) run;
         rule_case_init(&run, 3);
         for (int k = 0; k <= 2; k++) run.target[k] = cases[i].target;
         for (int k = 0; k < 2; k++)
@@ -156,6 +148,5 @@ TEST(decisions_have_the_chances_of_the_levels)
             assert_within(run.asked[k], cases[i].asked[k], 1e-15);
         assert_int_equal(run.round.n_accepted, cases[i].accepted);
         assert_int_equal(run.round.token[0], cases[i].emitted);
-        rule_case_free(&run);
     }
 }

@@ -12,7 +12,7 @@ static const double *const rows[] = {drafts[0], drafts[1]};
 static void check_kept(const char *rule, int first, int second, int kept)
 {
     for (int last = 0; last < 4; last++) {
-        rule_case run;
+        OWNED(rule_case) run;
         rule_case_init(&run, 4);
         for (int i = 0; i < 3; i++) run.target[i] = target[i];
         rule_case_chain(&run, (const int[]){first, second}, rows, 2);
@@ -21,7 +21,6 @@ static void check_kept(const char *rule, int first, int second, int kept)
                       1e-15); /* the target's own sample, also if it is the refused token */
         assert_int_equal(run.round.n_accepted, kept);
         assert_int_equal(run.round.token[kept], last);
-        rule_case_free(&run);
     }
 }
 
@@ -49,14 +48,13 @@ TEST(a_token_within_delta_is_kept_and_the_argmax_follows)
                  {"relaxed?delta=0.05", 0, 0, 1, 1}, {"relaxed?k=2&delta=0.25", 2, 0, 0, 0},
                  {"relaxed?k=1", 0, 3, 1, 1},        {"relaxed", 3, 0, 2, 2}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        rule_case run;
+        OWNED(rule_case) run;
         rule_case_init(&run, 4);
         for (int r = 0; r < 3; r++) run.target[r] = target[r];
         rule_case_chain(&run, (const int[]){cases[i].first, cases[i].second}, rows, 2);
         rule_case_verify(&run, cases[i].rule, NULL, 0);
         assert_int_equal(run.round.n_accepted, cases[i].kept);
         assert_int_equal(run.round.token[cases[i].kept], cases[i].last);
-        rule_case_free(&run);
     }
     check_kept("relaxed?k=2&delta=1&else=sample", 1, 3, 2); /* top-k-relaxed?k=2 */
     check_kept("relaxed?delta=0.25&else=sample", 3, 0, 0);

@@ -265,7 +265,7 @@ TEST(of_two_children_with_one_token_the_first_is_followed)
 {
     static const char *const rules[] = {"match", "naive-tree", "rrs", "kseq"};
     for (size_t r = 0; r < sizeof rules / sizeof *rules; r++) {
-        rule_case run;
+        OWNED(rule_case) run;
         rule_case_init(&run, 4);
         for (int i = 0; i <= 4; i++) run.target[i] = row; /* equal rows */
         spec_draft_append(&run.draft, 2, -1, row, true);
@@ -279,6 +279,5 @@ TEST(of_two_children_with_one_token_the_first_is_followed)
         assert_int_equal(run.round.n_tested, 2);
         assert_int_equal(run.round.node[0], 0);
         assert_int_equal(run.round.node[1], 2);
-        rule_case_free(&run);
     }
 }

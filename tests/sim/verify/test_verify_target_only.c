@@ -158,7 +158,7 @@ TEST(a_repeated_sibling_would_be_counted_twice)
     assert_within(run.asked[2], 0.3 / 0.6, 1e-15);
     rule_case_free(&run);
 
-    table_model goal, draft;
+    OWNED(table_model) goal, draft;
     rule_law_pair(&goal, &draft, target, row, 4);
     const spec_decoder_config config = {.target = &goal.head,
                                         .opt_draft = &draft.head,
@@ -170,8 +170,6 @@ TEST(a_repeated_sibling_would_be_counted_twice)
     spec_output_law law;
     assert_fails_with(spec_output_law_init(&law, &config, NULL, 0, 1, 0, &error), GSL_EINVAL,
                       "does not hold for the iid siblings");
-    table_model_free(&goal);
-    table_model_free(&draft);
 }
 
 TEST(the_claim_follows_the_settings)
@@ -210,7 +208,7 @@ TEST(chains_have_the_laws_of_lenience_and_match)
     uint64_t noise = spec_test_seed();
     double most = 0.0;
     for (int c = 0; c < 20 * PAIR_FAMILIES; c++) {
-        table_model goal, draft;
+        OWNED(table_model) goal, draft;
         const int V = 1 + (int)(4.0 * table_uniform(&noise));
         table_model_init(&goal, V);
         table_model_init(&draft, V);
@@ -218,8 +216,6 @@ TEST(chains_have_the_laws_of_lenience_and_match)
         most = fmax(most,
                     both_laws(&goal, &draft, "target-only?acc=0.37", "lenience?l=0.37", "greedy"));
         (void)both_laws(&goal, &draft, "target-only", "match", "chain");
-        table_model_free(&goal);
-        table_model_free(&draft);
     }
     assert_true(most > 0.05);
 }

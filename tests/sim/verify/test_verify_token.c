@@ -9,7 +9,7 @@
  * .71. */
 TEST(acceptance_has_probability_target_over_draft)
 {
-    rule_case run = rule_case_text((const int[]){2, 1, 1}, 3);
+    OWNED(rule_case) run = rule_case_text((const int[]){2, 1, 1}, 3);
     rule_case_verify(&run, "token", (const int[]){1, 1, 1, 3}, 4);
     assert_within(run.asked[0], 0.2 / 0.3, 1e-15);
     assert_within(run.asked[1], 0.05 / 0.25, 1e-15);
@@ -18,31 +18,28 @@ TEST(acceptance_has_probability_target_over_draft)
     const int expected[] = {2, 1, 1, 3};
     for (int i = 0; i < 4; i++) assert_int_equal(run.round.token[i], expected[i]);
     for (int i = 0; i < 3; i++) assert_int_equal(run.round.node[i], i);
-    rule_case_free(&run);
 }
 
 TEST(acceptance_is_certain_where_the_target_has_more)
 {
-    rule_case run = rule_case_text((const int[]){0, 2}, 2);
+    OWNED(rule_case) run = rule_case_text((const int[]){0, 2}, 2);
     rule_case_verify(&run, "token", (const int[]){1, 1, 0}, 3);
     assert_true(run.asked[0] == 1.0 && run.asked[1] == 1.0);
-    rule_case_free(&run);
 }
 
 TEST(the_bonus_is_drawn_from_the_target_after_the_last_token)
 {
     for (int bonus = 0; bonus < 4; bonus++) {
-        rule_case run = rule_case_text((const int[]){0, 2, 1}, 3);
+        OWNED(rule_case) run = rule_case_text((const int[]){0, 2, 1}, 3);
         rule_case_verify(&run, "token", (const int[]){1, 1, 1, bonus}, 4);
         assert_within(run.asked[3], rule_case_target[3][bonus], 1e-15);
         assert_int_equal(run.round.token[3], bonus);
-        rule_case_free(&run);
     }
 }
 
 TEST(a_rejection_draws_from_the_residual_of_its_own_place)
 {
-    rule_case run = rule_case_text((const int[]){3, 1, 1}, 3);
+    OWNED(rule_case) run = rule_case_text((const int[]){3, 1, 1}, 3);
     rule_case_verify(&run, "token", (const int[]){0, 1}, 2);
     assert_within(run.asked[0], 1.0 - 0.1 / 0.4, 1e-15);
     assert_within(run.asked[1], 0.1 / 0.4, 1e-15); /* (.3,.1,0,0) / .4 */
@@ -59,23 +56,21 @@ TEST(a_rejection_draws_from_the_residual_of_its_own_place)
     rule_case_verify(&run, "token", (const int[]){1, 1, 0, 0}, 4);
     assert_within(run.asked[3], 0.27 / 0.29, 1e-14); /* (.27,0,0,.02) / .29 */
     assert_int_equal(run.round.n_accepted, 2);
-    rule_case_free(&run);
 }
 
 TEST(a_token_that_the_target_excludes_is_always_rejected)
 {
-    rule_case run = rule_case_text((const int[]){0, 2, 2}, 3);
+    OWNED(rule_case) run = rule_case_text((const int[]){0, 2, 2}, 3);
     rule_case_verify(&run, "token", (const int[]){1, 1, 0, 3}, 4);
     assert_true(run.asked[2] == 1.0);
     assert_int_equal(run.round.n_accepted, 2);
-    rule_case_free(&run);
 }
 
 TEST(a_chosen_token_is_accepted_with_the_targets_probability_of_it)
 {
     for (int with_row = 0; with_row < 2;
          with_row++) { /* with a model's row, which is not its law, and without */
-        rule_case run;
+        OWNED(rule_case) run;
         rule_case_init(&run, 4);
         run.target[0] = rule_case_target[0];
         run.target[1] = rule_case_target[1];
@@ -89,14 +84,13 @@ TEST(a_chosen_token_is_accepted_with_the_targets_probability_of_it)
         assert_within(run.asked[0], 0.7, 1e-15);
         assert_within(run.asked[1], 0.2 / 0.7, 1e-15);
         assert_int_equal(run.round.token[0], 2);
-        rule_case_free(&run);
     }
 }
 
 TEST(a_residual_that_rounding_emptied_is_the_target)
 {
     const double less[] = {0.25, nextafter(0.25, 0.0), 0.3, 0.2}, more[] = {0.25, 0.25, 0.3, 0.2};
-    rule_case run;
+    OWNED(rule_case) run;
     rule_case_init(&run, 4);
     run.target[0] = less;
     spec_draft_append(&run.draft, 1, -1, more, true);
@@ -111,16 +105,14 @@ TEST(a_residual_that_rounding_emptied_is_the_target)
     spec_draft_append(&run.draft, 1, -1, NULL, false);
     rule_case_verify(&run, "token", (const int[]){0, 1}, 2);
     assert_int_equal(run.round.token[0], 1);
-    rule_case_free(&run);
 }
 
 TEST(a_draft_of_nothing_gives_one_token_of_the_target)
 {
-    rule_case run = rule_case_text(NULL, 0);
+    OWNED(rule_case) run = rule_case_text(NULL, 0);
     rule_case_verify(&run, "token", (const int[]){2}, 1);
     assert_within(run.asked[0], 0.2, 1e-15);
     assert_int_equal(run.round.n_accepted, 0);
-    rule_case_free(&run);
 }
 
 TEST(in_a_tree_the_first_child_is_followed)
@@ -129,7 +121,7 @@ TEST(in_a_tree_the_first_child_is_followed)
                                       {0.25, 0.25, 0.25, 0.25},
                                       {0.6, 0.1, 0.1, 0.2},
                                       {0.3, 0.3, 0.2, 0.2}};
-    rule_case run;
+    OWNED(rule_case) run;
     rule_case_init(&run, 4);
     run.target[0] = rule_case_target[0];
     for (int i = 0; i < 4; i++) run.target[i + 1] = after[i];
@@ -143,12 +135,11 @@ TEST(in_a_tree_the_first_child_is_followed)
     assert_int_equal(run.round.node[1], 3);
     assert_true(run.asked[1] == 1.0);              /* .4 against .15 */
     assert_within(run.asked[2], 0.3, 1e-15);       /* the row after node 3 */
-    rule_case_free(&run);
 }
 
 TEST(children_are_found_in_order_from_an_index_on)
 {
-    rule_case run;
+    OWNED(rule_case) run;
     rule_case_init(&run, 4);
     const int parent[] = {-1, -1, 0, 0};
     for (int i = 0; i < 4; i++) spec_draft_append(&run.draft, i, parent[i], NULL, false);
@@ -159,7 +150,6 @@ TEST(children_are_found_in_order_from_an_index_on)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         assert_int_equal(spec_verify_child(&run.draft, cases[c].node, cases[c].from),
                          cases[c].child);
-    rule_case_free(&run);
 }
 
 TEST(rules_are_found_by_name_and_mistakes_by_the_nearest)

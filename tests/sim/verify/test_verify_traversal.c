@@ -41,7 +41,7 @@ static void check_path(const rule_case *run, const int *node, int n)
 TEST(the_papers_tree_is_judged_from_the_leaves_to_the_root)
 {
     static const double target[] = {0.3, 0.4, 0.3, 0.0}, row[] = {0.6, 0.3, 0.1, 0.0};
-    rule_case run = tree_of(SPEC_SIBLINGS_WITHOUT, target);
+    OWNED(rule_case) run = tree_of(SPEC_SIBLINGS_WITHOUT, target);
     spec_draft_append(&run.draft, 0, -1, row, true); /* X1 */
     spec_draft_append(&run.draft, 1, -1, row, true); /* X2 */
     spec_draft_append(&run.draft, 1, 0, row, true);  /* X3 */
@@ -68,7 +68,6 @@ TEST(the_papers_tree_is_judged_from_the_leaves_to_the_root)
     check_asked(&run, (const int[]){0, 0, 0, 0, 0, 1, 2},
                 (const double[]){1.0 / 3.0, 4.0 / 11.0, 1.0, 7.0 / 9.0, 1.0 - keep, 1.0, 1.0}, 7);
     check_path(&run, NULL, 0);
-    rule_case_free(&run);
 }
 
 /* The second 1 finds a residual of 0: the rule asks neither for it nor for nodes below it, but
@@ -76,7 +75,7 @@ TEST(the_papers_tree_is_judged_from_the_leaves_to_the_root)
 TEST(a_twin_of_an_iid_sibling_is_passed_over)
 {
     static const double target[] = {0.4, 0.3, 0.2, 0.1}, row[] = {0.1, 0.6, 0.1, 0.2};
-    rule_case run = tree_of(SPEC_SIBLINGS_IID, target);
+    OWNED(rule_case) run = tree_of(SPEC_SIBLINGS_IID, target);
     spec_draft_append(&run.draft, 1, -1, row, true);
     spec_draft_append(&run.draft, 1, -1, row, true);
     spec_draft_append(&run.draft, 0, 1, row, true);
@@ -87,13 +86,12 @@ TEST(a_twin_of_an_iid_sibling_is_passed_over)
     /* (.5 target - even)+ is empty; then (target - 1.4 row)+ = (.26, 0, .06, 0). */
     check_asked(&run, (const int[]){0, 0, 1, 0}, (const double[]){0.2, 1.0, 1.0, 0.26 / 0.32}, 4);
     check_path(&run, NULL, 0);
-    rule_case_free(&run);
 }
 
 TEST(the_drawn_one_of_greedy_siblings_is_judged_first)
 {
     static const double target[] = {0.1, 0.2, 0.3, 0.4}, row[] = {0.4, 0.3, 0.2, 0.1};
-    rule_case run = tree_of(SPEC_SIBLINGS_GREEDY, target);
+    OWNED(rule_case) run = tree_of(SPEC_SIBLINGS_GREEDY, target);
     spec_draft_append(&run.draft, 0, -1, row, false);
     spec_draft_append(&run.draft, 1, -1, row, false);
     spec_draft_append(&run.draft, 2, -1, row, true);
@@ -107,13 +105,12 @@ TEST(the_drawn_one_of_greedy_siblings_is_judged_first)
     check_path(&run, (const int[]){1}, 1);
     check_asked(&run, (const int[]){0, 0, 0, 1, 3},
                 (const double[]){0.55, 8.0 / 11.0, 0.25, 1.0, 1.0}, 5);
-    rule_case_free(&run);
 }
 
 TEST(where_the_chosen_ones_are_all_of_the_row_the_drawn_one_is_even)
 {
     static const double target[] = {0.1, 0.2, 0.05, 0.65}, row[] = {0.7, 0.3, 0.0, 0.0};
-    rule_case run = tree_of(SPEC_SIBLINGS_GREEDY, target);
+    OWNED(rule_case) run = tree_of(SPEC_SIBLINGS_GREEDY, target);
     spec_draft_append(&run.draft, 0, -1, row, false);
     spec_draft_append(&run.draft, 1, -1, row, false);
     spec_draft_append(&run.draft, 2, -1, row, true);
@@ -122,13 +119,12 @@ TEST(where_the_chosen_ones_are_all_of_the_row_the_drawn_one_is_even)
     check_path(&run, (const int[]){0}, 1);
     check_asked(&run, (const int[]){0, 0, 0, 1, 3},
                 (const double[]){0.9, 0.35 / 0.45, 0.15 / 0.35, 1.0, 1.0}, 5);
-    rule_case_free(&run);
 }
 
 TEST(a_row_without_replacement_that_is_used_up_goes_on_evenly)
 {
     static const double target[] = {0.1, 0.45, 0.1, 0.35}, row[] = {1.0, 0.0, 0.0, 0.0};
-    rule_case run = tree_of(SPEC_SIBLINGS_WITHOUT, target);
+    OWNED(rule_case) run = tree_of(SPEC_SIBLINGS_WITHOUT, target);
     spec_draft_append(&run.draft, 0, -1, row, true);
     spec_draft_append(&run.draft, 2, -1, row, true);
     spec_draft_append(&run.draft, 3, -1, row, true);
@@ -140,14 +136,13 @@ TEST(a_row_without_replacement_that_is_used_up_goes_on_evenly)
     check_path(&run, (const int[]){2}, 1);
     check_asked(&run, (const int[]){0, 0, 0, 1, 1}, (const double[]){0.9, 2.0 / 3.0, 0.5, 1.0, 1.0},
                 5);
-    rule_case_free(&run);
 }
 
 /* Three siblings, so the rest of the row includes the younger ones too. */
 TEST(without_replacement_each_is_judged_by_what_its_elders_left_of_the_row)
 {
     static const double target[] = {0.1, 0.1, 0.35, 0.45}, row[] = {0.4, 0.3, 0.2, 0.1};
-    rule_case run = tree_of(SPEC_SIBLINGS_WITHOUT, target);
+    OWNED(rule_case) run = tree_of(SPEC_SIBLINGS_WITHOUT, target);
     spec_draft_append(&run.draft, 0, -1, row, true);
     spec_draft_append(&run.draft, 1, -1, row, true);
     spec_draft_append(&run.draft, 2, -1, row, true);
@@ -174,7 +169,6 @@ TEST(without_replacement_each_is_judged_by_what_its_elders_left_of_the_row)
     check_asked(&run, (const int[]){0, 1, 2},
                 (const double[]){2.0 / 3.0, second * 1.5 / (second + third), 0.35}, 3);
     check_path(&run, (const int[]){2}, 1);
-    rule_case_free(&run);
 }
 
 /* In either order, the hub is judged last: the argmax, and of equal ones the first. */
@@ -183,7 +177,7 @@ TEST(hub_pairs_are_judged_as_greedy_ones)
     static const double target[] = {0.2, 0.3, 0.15, 0.35}, row[] = {0.5, 0.1, 0.3, 0.1},
                         tied[] = {0.3, 0.3, 0.2, 0.2};
     for (int order = 0; order < 2; order++) {
-        rule_case run = tree_of(SPEC_SIBLINGS_HUB, target);
+        OWNED(rule_case) run = tree_of(SPEC_SIBLINGS_HUB, target);
         spec_draft_append(&run.draft, order == 0 ? 2 : 0, -1, row, true);
         spec_draft_append(&run.draft, order == 0 ? 0 : 2, -1, row, true);
         /* .15 .5/.3; then .2 of .2 + (.3 - .2) + (.35 - .2). */
@@ -201,7 +195,6 @@ TEST(hub_pairs_are_judged_as_greedy_ones)
         check_asked(&run, (const int[]){1, 0}, (const double[]){0.7, 0.2},
                     2); /* token 1: .3 .7/.3 */
         check_path(&run, &order, 1);
-        rule_case_free(&run);
     }
 }
 
@@ -209,7 +202,7 @@ TEST(hub_pairs_are_judged_as_greedy_ones)
 TEST(chosen_siblings_take_their_tokens_whole)
 {
     static const double target[] = {0.2, 0.3, 0.1, 0.4}, after[] = {0.5, 0.1, 0.15, 0.25};
-    rule_case run = tree_of(SPEC_SIBLINGS_TOP, target);
+    OWNED(rule_case) run = tree_of(SPEC_SIBLINGS_TOP, target);
     run.target[1] = after;
     spec_draft_append(&run.draft, 1, -1, NULL, false);
     spec_draft_append(&run.draft, 0, -1, NULL, false);
@@ -236,33 +229,30 @@ TEST(chosen_siblings_take_their_tokens_whole)
                 (const double[]){1.0 - leaf, (left + 0.7) / (1.0 - leaf), 0.7 / (left + 0.7),
                                  0.5 / 0.7, 1.0, 0.8},
                 6);
-    rule_case_free(&run);
 }
 
 TEST(an_empty_draft_gives_one_token_of_the_target)
 {
-    rule_case run = tree_of(SPEC_SIBLINGS_IID, even);
+    OWNED(rule_case) run = tree_of(SPEC_SIBLINGS_IID, even);
     check_asked(&run, (const int[]){1, 2}, (const double[]){1.0, 0.25}, 2);
     check_path(&run, NULL, 0);
-    rule_case_free(&run);
 }
 
 /* A rest of nearly 0 makes `taken` infinite, but not for tokens that the row excludes. */
 TEST(a_faint_rest_takes_nothing_from_tokens_outside_of_the_row)
 {
     static const double target[] = {0.1, 0.1, 0.5, 0.3}, row[] = {1.0, 1e-310, 0.0, 0.0};
-    rule_case run = tree_of(SPEC_SIBLINGS_WITHOUT, target);
+    OWNED(rule_case) run = tree_of(SPEC_SIBLINGS_WITHOUT, target);
     spec_draft_append(&run.draft, 0, -1, row, true);
     spec_draft_append(&run.draft, 1, -1, row, true);
     check_asked(&run, (const int[]){0, 0, 1, 2}, (const double[]){0.9, 8.0 / 9.0, 1.0, 0.625}, 4);
-    rule_case_free(&run);
 }
 
 /* If the rows are equal up to rounding, a child may be rejected with a residual of 0. */
 TEST(what_rounding_emptied_is_the_target)
 {
     static const double less[] = {0.25, 0.25 - 0x1p-54, 0.25, 0.25};
-    rule_case run = tree_of(SPEC_SIBLINGS_IID, less);
+    OWNED(rule_case) run = tree_of(SPEC_SIBLINGS_IID, less);
     run.target[1] = even;
     spec_draft_append(&run.draft, 1, -1, even, true);
     spec_draft_append(&run.draft, 1, -1, even, true);
@@ -270,7 +260,6 @@ TEST(what_rounding_emptied_is_the_target)
     assert_true(run.asked[0] < 1e-15);
     assert_within(run.asked[2], 0.25, 1e-15);
     check_path(&run, NULL, 0);
-    rule_case_free(&run);
 }
 
 /* As many nodes as a draft may have, and the longest path. */
@@ -279,7 +268,7 @@ TEST(the_largest_drafts_are_judged)
     static double one_hot[SPEC_NODES_MAX], uniform[SPEC_NODES_MAX], weight[SPEC_NODES_MAX];
     static const double *target[SPEC_NODES_MAX + 1];
     static int answer[SPEC_NODES_MAX + 1], token[SPEC_K_MAX + 1], node[SPEC_K_MAX];
-    spec_draft draft;
+    OWNED(spec_draft) draft;
     spec_script script;
     spec_round round = {.token = token, .node = node};
     one_hot[7] = 1.0;
@@ -310,7 +299,6 @@ TEST(the_largest_drafts_are_judged)
     assert_false(script.broken);
     assert_int_equal(round.n_accepted, SPEC_K_MAX);
     for (int i = 0; i < SPEC_K_MAX; i++) assert_int_equal(round.node[i], i);
-    spec_draft_free(&draft);
 }
 
 /* ---- chains ---------------------------------------------------------------------------------- */

@@ -179,14 +179,12 @@ TEST(the_law_is_the_targets_and_no_less_is_kept_than_top_down)
                 int shape = c % N_SHAPES;
                 if (siblings == SPEC_SIBLINGS_HUB && shape == 1) shape = 0;
                 const int V = 1 + (c / N_SHAPES + shapes[shape].most_V - 1) % shapes[shape].most_V;
-                table_model goal, draft;
+                OWNED(table_model) goal, draft;
                 table_model_init(&goal, V);
                 table_model_init(&draft, V);
                 table_pair_randomize(&goal, &draft, (pair_family)family, &noise);
                 check_pair(&seen, &goal, &draft, (spec_siblings)siblings, shape,
                            c / 2 % 4 > 1 ? c % 4 : 0, pair_family_names[family]);
-                table_model_free(&goal);
-                table_model_free(&draft);
             }
         print_message("%-8s worst tv %.1e; against top-down: least gain %.1e, greatest %.3f, more "
                       "on %d of %d pairs\n",
@@ -227,7 +225,7 @@ TEST(trees_keep_the_known_numbers_of_tokens)
         {"traversal", "tree?widths=2&siblings=top", 1, 0.5},
         {"traversal", "chain", 3, 0.0}, /* as block */
     };
-    table_model goal, draft;
+    OWNED(table_model) goal, draft;
     rule_law_pair(&goal, &draft, (const double[]){0.5, 0.3, 0.2}, (const double[]){0.2, 0.5, 0.3},
                   3);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -237,14 +235,12 @@ TEST(trees_keep_the_known_numbers_of_tokens)
         assert_within(accepted_by(&goal, &draft, known[i].rule, known[i].drafting, known[i].K),
                       expected, 1e-12);
     }
-    table_model_free(&goal);
-    table_model_free(&draft);
 }
 
 /* docs/formulas.md#traversal; tests/oracle/multi.py, "another root": 153/100 and 9467/6200. */
 TEST(rrsw_may_keep_more)
 {
-    table_model goal, draft;
+    OWNED(table_model) goal, draft;
     rule_law_pair(&goal, &draft, (const double[]){0.0, 0.2, 0.5, 0.3},
                   (const double[]){0.6, 0.2, 0.2, 0.0}, 4);
     double *goal_root = goal.row + (table_model_row(&goal, NULL, 0) - goal.row),
@@ -254,6 +250,4 @@ TEST(rrsw_may_keep_more)
     const char *drafting = "tree?widths=1.2&siblings=without";
     assert_within(accepted_by(&goal, &draft, "rrsw", drafting, 2), 1.53, 1e-13);
     assert_within(accepted_by(&goal, &draft, "traversal", drafting, 2), 9467.0 / 6200.0, 1e-13);
-    table_model_free(&goal);
-    table_model_free(&draft);
 }

@@ -38,7 +38,7 @@ TEST(every_rule_is_lossless_for_its_siblings)
                 const int family = (int)(c / N_SHAPES % PAIR_FAMILIES);
                 const int depth = shapes[shape].depth, most = shape == 4 ? 3 : 4;
                 const int V = 1 + (int)(c / N_SHAPES / PAIR_FAMILIES + c % 3) % most;
-                table_model target, draft;
+                OWNED(table_model) target, draft;
                 tree_round law;
                 char drafting[64];
                 snprintf(drafting, sizeof drafting, "tree?widths=%s&siblings=%s",
@@ -55,8 +55,6 @@ TEST(every_rule_is_lossless_for_its_siblings)
                              pair_family_names[family], tv);
                 branches += law.branches;
                 if (tv > worst) worst = tv;
-                table_model_free(&target);
-                table_model_free(&draft);
             }
             print_message("%-11s %-8s %4llu pairs %8llu branches, worst tv %.1e\n",
                           spec_rules[r]->name, spec_siblings_names[siblings],
@@ -80,8 +78,8 @@ TEST(whole_texts_are_lossless)
                           n_tokens = cases[c % 4].n_tokens;
                 const int end_of_text = c / 4 % 2 == 1 ? 1 : -1;
                 if (!goes_with(spec_rules[r], (spec_siblings)siblings)) continue;
-                table_model target, draft;
-                spec_output_law law;
+                OWNED(table_model) target, draft;
+                OWNED(spec_output_law) law;
                 char drafting[64];
                 snprintf(drafting, sizeof drafting, "tree?widths=%s&siblings=%s",
                          shapes[shape].widths, spec_siblings_names[siblings]);
@@ -94,9 +92,6 @@ TEST(whole_texts_are_lossless)
                 assert_works(spec_output_law_init(&law, &config, NULL, 0, n_tokens, LIMIT, &error));
                 if (!(law.tv < 1e-12) || !(fabs(law.total - 1.0) < 1e-12))
                     fail_msg("%s %s m=%d: tv %g", spec_rules[r]->name, drafting, n_tokens, law.tv);
-                spec_output_law_free(&law);
-                table_model_free(&target);
-                table_model_free(&draft);
             }
 }
 
@@ -123,7 +118,7 @@ TEST(chains_are_judged_as_by_the_token_rule)
             if (spec_rules[r]->needs_schedule) continue;
             spec_decoder_config config =
                 tree_round_config(&target.head, &draft.head, spec_rules[r]->name, drafting, 2);
-            spec_output_law law;
+            OWNED(spec_output_law) law;
             config.policy = policy;
             assert_works(spec_output_law_init(&law, &config, prompt, 3, 2, LIMIT, &error));
             if (r == 0) accepted = law.accepted;
@@ -131,7 +126,6 @@ TEST(chains_are_judged_as_by_the_token_rule)
             if (spec_rules[r] == &spec_verify_block || spec_rules[r] == &spec_verify_traversal)
                 assert_true(law.accepted > accepted - 1e-15);
             else assert_within(law.accepted, accepted, 1e-15);
-            spec_output_law_free(&law);
         }
         table_model_free(&target);
         table_model_free(&draft);
@@ -143,8 +137,8 @@ TEST(chains_are_judged_as_by_the_token_rule)
 static double acceptance(const char *rule, const char *drafting, const double *target_row,
                          const double *draft_row, int V)
 {
-    table_model target, draft;
-    spec_output_law law;
+    OWNED(table_model) target, draft;
+    OWNED(spec_output_law) law;
     table_model_init(&target, V);
     table_model_init(&draft, V);
     table_model_fill(&target, target_row);
@@ -154,9 +148,6 @@ static double acceptance(const char *rule, const char *drafting, const double *t
     assert_works(spec_output_law_init(&law, &config, NULL, 0, 1, LIMIT, &error));
     const double accepted = law.accepted;
     assert_within(law.tv, 0.0, 1e-14);
-    spec_output_law_free(&law);
-    table_model_free(&target);
-    table_model_free(&draft);
     return accepted;
 }
 
@@ -208,7 +199,7 @@ TEST(acceptances_agree_with_closed_forms)
     uint64_t noise = spec_test_seed();
     for (int c = 0; c < 25 * PAIR_FAMILIES; c++) {
         const int V = 2 + c % 3;
-        table_model target, draft;
+        OWNED(table_model) target, draft;
         table_model_init(&target, V);
         table_model_init(&draft, V);
         table_pair_randomize(&target, &draft, (pair_family)(c % PAIR_MIXED), &noise);
@@ -241,8 +232,6 @@ TEST(acceptances_agree_with_closed_forms)
                      kseq = acceptance("kseq", "tree?n=2", t, d, V);
         assert_true(rrs > overlap - 1e-13 && rrs < 2.0 * overlap + 1e-13);
         assert_true(kseq > 0.75 * rrs - 1e-13 && kseq < 1.0 + 1e-13);
-        table_model_free(&target);
-        table_model_free(&draft);
     }
 }
 
@@ -261,11 +250,11 @@ static double mislabelled_tv(mislabelling wrong, const char *rule, const double 
                                        SPEC_SIBLINGS_WITHOUT};
     char spec[64];
     snprintf(spec, sizeof spec, "tree?n=%d&siblings=%s", n, from[wrong]);
-    table_model model;
-    spec_drafter drafter;
+    OWNED(table_model) model;
+    OWNED(spec_drafter) drafter;
     spec_policy policy;
-    spec_draft draft;
-    spec_enumeration walk;
+    OWNED(spec_draft) draft;
+    OWNED(spec_enumeration) walk;
     const spec_rule *judge;
     double law[4] = {0.0}, weight[4], distance = 0.0;
     const double *rows[5] = {target, target, target, target, target};
@@ -294,10 +283,6 @@ static double mislabelled_tv(mislabelling wrong, const char *rule, const double 
         law[round.token[0]] += spec_enumeration_probability(&walk);
     } while (spec_enumeration_next(&walk));
     for (int i = 0; i < V; i++) distance += fabs(law[i] - target[i]);
-    spec_enumeration_free(&walk);
-    spec_draft_free(&draft);
-    spec_drafter_free(&drafter);
-    table_model_free(&model);
     return 0.5 * distance;
 }
 
@@ -323,7 +308,7 @@ TEST(siblings_taken_for_what_they_are_not_show)
         double worst = 0.0;
         for (int c = 0; c < pairs; c++) {
             const int V = 3 + c % 2, n = 2 + c / 2 % (V - 2);
-            table_model target, draft;
+            OWNED(table_model) target, draft;
             table_model_init(&target, V);
             table_model_init(&draft, V);
             table_pair_randomize(&target, &draft, PAIR_PLAIN, &noise);
@@ -331,8 +316,6 @@ TEST(siblings_taken_for_what_they_are_not_show)
                 mislabelled_tv(cases[w].wrong, cases[w].rule, target.row, draft.row, V, n);
             caught += tv > 1e-6;
             if (tv > worst) worst = tv;
-            table_model_free(&target);
-            table_model_free(&draft);
         }
         print_message("%-5s %-45s caught on %d of %d pairs, worst tv %.3f\n", cases[w].rule,
                       cases[w].what, caught, pairs, worst);
@@ -352,11 +335,11 @@ TEST(sampled_rounds_follow_the_enumerated_law)
     };
     const uint64_t samples = spec_test_samples(100000), seed = spec_test_seed();
     uint64_t noise = seed;
-    table_model target, draft;
+    OWNED(table_model) target, draft;
     table_model_init(&target, 3);
     table_model_init(&draft, 3);
     table_pair_randomize(&target, &draft, PAIR_PLAIN, &noise);
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     for (size_t i = 0; i < sizeof pairings / sizeof *pairings; i++) {
         char drafting[64];
         snprintf(drafting, sizeof drafting, "tree?widths=2.2&siblings=%s", pairings[i][1]);
@@ -394,7 +377,4 @@ TEST(sampled_rounds_follow_the_enumerated_law)
         assert_true(p > SPEC_TEST_P);
         spec_decoder_free(&decoder);
     }
-    gsl_rng_free(rng);
-    table_model_free(&target);
-    table_model_free(&draft);
 }

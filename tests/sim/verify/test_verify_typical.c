@@ -12,7 +12,7 @@ static const double *const rows[] = {drafts[0], drafts[1]};
 
 static int kept(const char *rule, int first, int second)
 {
-    rule_case run;
+    OWNED(rule_case) run;
     rule_case_init(&run, 4);
     for (int i = 0; i < 3; i++) run.target[i] = target[i];
     rule_case_chain(&run, (const int[]){first, second}, rows, 2);
@@ -22,7 +22,6 @@ static int kept(const char *rule, int first, int second)
                      favourite[n]); /* ends with the target's argmax at the last position */
     if (n > 0) assert_int_equal(run.round.token[0], first);
     if (n > 0) assert_int_equal(run.round.node[0], 0);
-    rule_case_free(&run);
     return n;
 }
 

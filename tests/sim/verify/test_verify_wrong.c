@@ -20,7 +20,7 @@ static rule_case chain_of(const int *token, int n, bool sampled)
 
 TEST(resample_target_draws_its_correction_from_the_whole_target)
 {
-    rule_case run = chain_of((const int[]){3, 1}, 2, true);
+    OWNED(rule_case) run = chain_of((const int[]){3, 1}, 2, true);
     rule_case_verify(&run, "resample-target", (const int[]){0, 3}, 2);
     assert_within(run.asked[0], 0.75, 1e-15);
     assert_within(run.asked[1], 0.1, 1e-15); /* the rejected token itself may return */
@@ -33,32 +33,29 @@ TEST(resample_target_draws_its_correction_from_the_whole_target)
     assert_within(run.asked[2], 0.27, 1e-15);
     assert_int_equal(run.round.n_accepted, 2);
     assert_int_equal(run.round.node[1], 1);
-    rule_case_free(&run);
 }
 
 TEST(resample_target_knows_that_a_chosen_token_is_one_hot)
 {
-    rule_case run = chain_of((const int[]){3}, 1, false);
+    OWNED(rule_case) run = chain_of((const int[]){3}, 1, false);
     rule_case_verify(&run, "resample-target", (const int[]){1, 2}, 2);
     assert_within(run.asked[0], 0.1, 1e-15);
-    rule_case_free(&run);
 }
 
 TEST(greedy_softmax_judges_a_chosen_token_by_its_row)
 {
-    rule_case run = chain_of((const int[]){3, 0}, 2, false);
+    OWNED(rule_case) run = chain_of((const int[]){3, 0}, 2, false);
     rule_case_verify(&run, "greedy-softmax", (const int[]){1, 0, 2}, 3);
     assert_within(run.asked[0], 0.1 / 0.4, 1e-15);
     assert_within(run.asked[1], 0.5, 1e-15);
     assert_within(run.asked[2], 0.25 / 0.35, 1e-14); /* (0,0,.25,.1) / .35 */
     assert_int_equal(run.round.n_accepted, 1);
     assert_int_equal(run.round.token[1], 2);
-    rule_case_free(&run);
 }
 
 TEST(greedy_softmax_without_a_row_has_only_the_one_hot_law)
 {
-    rule_case run;
+    OWNED(rule_case) run;
     rule_case_init(&run, 4);
     run.target[0] = target[0];
     run.target[1] = target[1];
@@ -66,7 +63,6 @@ TEST(greedy_softmax_without_a_row_has_only_the_one_hot_law)
     rule_case_verify(&run, "greedy-softmax", (const int[]){0, 0}, 2);
     assert_within(run.asked[0], 0.9, 1e-15);
     assert_within(run.asked[1], 0.4 / 0.9, 1e-15);
-    rule_case_free(&run);
 }
 
 TEST(all_claim_to_be_wrong)

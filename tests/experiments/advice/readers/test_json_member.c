@@ -200,7 +200,7 @@ TEST(lists_of_counts_are_dense_or_by_index)
                                     &error) != GSL_EINVAL)
             fail_msg("%s is taken", wrong[i]);
     }
-    char *text = calloc(1, 4 * SPEC_JSON_MEMBER_COUNTS);
+    FREED char *text = calloc(1, 4 * SPEC_JSON_MEMBER_COUNTS);
     for (int entries = SPEC_JSON_MEMBER_COUNTS; entries <= SPEC_JSON_MEMBER_COUNTS + 1; entries++) {
         strcpy(text, "[");
         for (int i = 0; i < entries; i++) strcat(text, i > 0 ? ",1" : "1");
@@ -210,5 +210,4 @@ TEST(lists_of_counts_are_dense_or_by_index)
                          entries > SPEC_JSON_MEMBER_COUNTS ? GSL_EINVAL : GSL_SUCCESS);
     }
     assert_string_equal(error.text, "x:3: 'h' has more than 1024 entries");
-    free(text);
 }

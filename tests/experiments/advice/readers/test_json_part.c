@@ -305,19 +305,18 @@ static int count_object(const spec_json_place *place, spec_error *error)
 /* Cut anywhere: an answer or an error, and no byte behind the end is read. */
 static void read_cut(const char *text, size_t n)
 {
-    char *bytes = malloc(n + 1);
+    FREED char *bytes = malloc(n + 1);
     assert_non_null(bytes);
     memcpy(bytes, text, n);
     bytes[n] = '\0';
     spec_error error = {""};
     stop_after = 0;
     (void)each(bytes, &error);
-    free(bytes);
 }
 
 TEST(random_values_have_the_objects_that_jansson_finds)
 {
-    gsl_rng *rng = spec_rng_alloc();
+    OWNED_RNG *rng = spec_rng_alloc();
     assert_non_null(rng);
     spec_rng_stream(rng, spec_test_seed(), 0);
     int objects = 0;
@@ -338,5 +337,4 @@ TEST(random_values_have_the_objects_that_jansson_finds)
         json_decref(value);
     }
     assert_true(objects > 5000);
-    gsl_rng_free(rng);
 }

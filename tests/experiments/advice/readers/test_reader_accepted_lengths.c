@@ -79,7 +79,7 @@ TEST(mistakes_are_refused)
 /* A second route: the module that replays these files in `serve`. */
 TEST(counts_are_those_of_a_replay)
 {
-    gsl_rng *rng = spec_rng_alloc();
+    OWNED_RNG *rng = spec_rng_alloc();
     assert_non_null(rng);
     spec_rng_stream(rng, spec_test_seed(), 0);
     for (int i = 0; i < 200; i++) {
@@ -89,7 +89,7 @@ TEST(counts_are_those_of_a_replay)
             snprintf(text + used, sizeof text - used, ", %lu", 1 + gsl_rng_uniform_int(rng, 8));
         }
         strcat(text, "]}\n");
-        spec_accepted_lengths lengths;
+        OWNED(spec_accepted_lengths) lengths;
         FILE *file = fmemopen(text, strlen(text), "r");
         assert_non_null(file);
         assert_int_equal(spec_accepted_lengths_read(&lengths, file, "x", NULL, NULL), GSL_SUCCESS);
@@ -105,7 +105,5 @@ TEST(counts_are_those_of_a_replay)
             for (int j = 0; j < K; j++) sum += r.observation[0].passed[j];
             assert_same(sum, (double)count.accepted);
         }
-        spec_accepted_lengths_free(&lengths);
     }
-    gsl_rng_free(rng);
 }

@@ -262,8 +262,8 @@ TEST(scrapes_before_and_after_give_a_speedup)
         PLAIN("1000", "5", "995", "9", "995"),
         PLAIN("1260", "15", "1245", "13.5", "1058"),
     };
-    spec_observed_sums sums = {0};
-    spec_counter_differences differences = {.to = spec_observed_sums_observer(&sums)};
+    OWNED(spec_observed_sums) sums = {0};
+    OWNED(spec_counter_differences) differences = {.to = spec_observed_sums_observer(&sums)};
     const spec_observer to = spec_counter_differences_observer(&differences);
     for (int i = 0; i < 4; i++) {
         const spec_observation *o = only(&spec_reader_prometheus_vllm, files[i], 3);
@@ -287,6 +287,4 @@ TEST(scrapes_before_and_after_give_a_speedup)
     assert_int_equal(advice.K, 3);
     for (int i = 0; i < advice.n; i++)
         if (advice.length[i].K == 3) assert_near(advice.length[i].speedup, 2.5 * 18 / 20, 1e-12);
-    spec_counter_differences_free(&differences);
-    spec_observed_sums_free(&sums);
 }

@@ -122,7 +122,7 @@ TEST(waiting_observations_do_not_take_a_later_length)
 
 TEST(many_undecided_lines_do_not_wait_for_ever)
 {
-    char *text = calloc(200, 400);
+    FREED char *text = calloc(200, 400);
     for (int i = 0; i < 100; i++)
         line(text, "", 1, "accept len: 2.00, accept rate: 0.50, ", "80.00");
     read_lines_of(&r, format, text, -1);
@@ -131,7 +131,6 @@ TEST(many_undecided_lines_do_not_wait_for_ever)
         assert_int_equal(r.observation[i].line, i + 1);
         assert_int_equal(r.observation[i].K, -1);
     }
-    free(text);
 }
 
 TEST(another_length_given_or_in_the_file_is_said)

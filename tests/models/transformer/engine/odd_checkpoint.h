@@ -167,8 +167,7 @@ static inline void free_odd_parts(void *owned)
  */
 static inline void make_odd_checkpoint(spec_checkpoint *c, const odd_form *f, spec_tensor_type type)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
-    gsl_rng_set(rng, 7);
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_taus2, 7);
     *c = (spec_checkpoint){.shape = f->shape, .free_owned = free_odd_parts};
     c->layer = calloc((size_t)f->shape.n_layers, sizeof *c->layer);
     void **owned = calloc((size_t)SPEC_PARTS * (size_t)f->shape.n_layers + 1, sizeof *owned);
@@ -206,7 +205,6 @@ static inline void make_odd_checkpoint(spec_checkpoint *c, const odd_form *f, sp
     if (f->tied) c->output = c->embedding;
     for (int i = 0; i < f->shape.n_layers && f->window_period > 0; i++)
         c->layer[i].has_window = i % f->window_period != f->window_period - 1;
-    gsl_rng_free(rng);
 }
 
 #endif

@@ -21,7 +21,7 @@ static inline void reference_expert_product(double *y, const spec_tensor *stack,
                                             const double *x, bool rounds)
 {
     const int rows = stack->rows / n, cols = stack->cols;
-    double *input = calloc((size_t)cols, sizeof *input);
+    FREED double *input = calloc((size_t)cols, sizeof *input);
     float *row = malloc((size_t)cols * sizeof *row), *by = calloc((size_t)rows, sizeof *by);
     assert_non_null(input);
     assert_non_null(row);
@@ -43,7 +43,6 @@ static inline void reference_expert_product(double *y, const spec_tensor *stack,
         y[r] = (double)by[r];
         for (int k = 0; k < cols; k++) y[r] += (double)row[k] * input[k];
     }
-    free(input);
     free(row);
     free(by);
 }

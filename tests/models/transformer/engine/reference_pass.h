@@ -36,7 +36,7 @@ static inline void reference_round(double *x, int n)
 static inline void reference_product(double *y, const spec_tensor *w, const spec_tensor *opt_bias,
                                      const double *x, bool rounds, bool add)
 {
-    double *input = reference_vector(w->cols);
+    FREED double *input = reference_vector(w->cols);
     float *row = malloc((size_t)w->cols * sizeof *row),
           *bias = calloc((size_t)w->rows, sizeof *bias);
     assert_non_null(row);
@@ -50,7 +50,6 @@ static inline void reference_product(double *y, const spec_tensor *w, const spec
         for (int k = 0; k < w->cols; k++) sum += (double)row[k] * input[k];
         y[r] = add ? y[r] + sum : sum;
     }
-    free(input);
     free(row);
     free(bias);
 }
@@ -156,12 +155,11 @@ static inline void reference_branch(double *x, const spec_tensor *w, const spec_
                                     const double *input, const spec_tensor *opt_post_norm,
                                     const spec_shape *s, bool rounds)
 {
-    double *branch = reference_vector(s->dim);
+    FREED double *branch = reference_vector(s->dim);
     reference_product(branch, w, opt_bias, input, rounds, false);
     if (opt_post_norm->data != NULL)
         reference_norm(branch, branch, opt_post_norm, (double)s->norm_eps);
     for (int i = 0; i < s->dim; i++) x[i] += branch[i];
-    free(branch);
 }
 
 static inline double reference_dense_gate(double a, double b, spec_gate gate)
@@ -187,7 +185,7 @@ static inline void reference_states_without(double *logits, double *opt_states,
            *up = reference_vector(s->ffn_dim + 1);
     double *keys = reference_vector(s->n_layers * n * kv),
            *values = reference_vector(s->n_layers * n * kv);
-    float *row = malloc((size_t)s->dim * sizeof *row);
+    FREED float *row = malloc((size_t)s->dim * sizeof *row);
     assert_non_null(row);
     for (int t = 0; t < n; t++) {
         spec_tensor_decode_row(row, &c->embedding, token[t]);
@@ -237,7 +235,6 @@ static inline void reference_states_without(double *logits, double *opt_states,
     }
     double *const all[] = {x, normed, query, mixed, gate, up, keys, values};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
-    free(row);
 }
 
 static inline void reference_states(double *logits, double *opt_states, const spec_checkpoint *c,
@@ -258,7 +255,7 @@ static inline void engine_pass_with(float *logits, const spec_weights *weights,
 {
     const spec_shape *s = &weights->shape;
     const spec_backend *on = weights->backend;
-    spec_forward forward;
+    OWNED(spec_forward) forward;
     spec_kv kv;
     spec_error error = {""};
     int sublayer[2 * SPEC_LAYERS_MAX], slot[SPEC_COLUMNS_MAX];
@@ -278,7 +275,6 @@ static inline void engine_pass_with(float *logits, const spec_weights *weights,
         on->get(on, logits + (ptrdiff_t)done * s->vocab, forward.logits, size * sizeof *logits);
     }
     on->kv_free(on, &kv);
-    spec_forward_free(&forward);
 }
 
 static inline void engine_pass(float *logits, const spec_weights *weights, const int *token, int n,

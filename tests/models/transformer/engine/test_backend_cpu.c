@@ -51,7 +51,7 @@ static session open_session(spec_shape shape)
     return s;
 }
 
-static void close_session(session *s)
+static void session_free(session *s)
 {
     cpu->free(cpu, s->qkv);
     cpu->free(cpu, s->o);
@@ -174,10 +174,10 @@ TEST(attention_agrees_with_double_precision)
 {
     static const int lengths[] = {1, 3, 255, 256, 257, 1000};
     for (size_t k = 0; k < N_SHAPES; k++) {
-        session s = open_session(shapes[k]);
+        OWNED(session) s = open_session(shapes[k]);
         const int hd = s.shape.head_dim, heads = s.shape.n_heads,
                   group = heads / s.shape.n_kv_heads;
-        float *row = malloc(s.width * sizeof *row);
+        FREED float *row = malloc(s.width * sizeof *row);
         double *e = malloc(SLOTS * sizeof *e), mixed[64];
         for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
             const int n = lengths[i], last = n - 1;
@@ -204,9 +204,7 @@ TEST(attention_agrees_with_double_precision)
                     assert_true(fabs(mixed[d] / sum - (double)s.o[h * hd + d]) < 4e-6);
             }
         }
-        free(row);
         free(e);
-        close_session(&s);
     }
 }
 
@@ -286,15 +284,15 @@ TEST(a_tree_in_its_slots_equals_its_paths_as_texts)
             read_text(&tree, pasts[i], 700);
             read_text(&text, pasts[i], 700);
         }
-        close_session(&tree);
-        close_session(&text);
+        session_free(&tree);
+        session_free(&text);
     }
 }
 
 /* The results of several passes, to compare. */
 static void compute(float *result, const spec_shape *shape)
 {
-    session s = open_session(*shape);
+    OWNED(session) s = open_session(*shape);
     const size_t o = (size_t)(shape->n_heads * shape->head_dim);
     for (int done = 0; done < 320; done += SPEC_COLUMNS_MAX) {
         read_text(&s, done, done + SPEC_COLUMNS_MAX);
@@ -303,7 +301,6 @@ static void compute(float *result, const spec_shape *shape)
     }
     read_text(&s, 319, 320);
     memcpy(result, s.o, o * sizeof *result);
-    close_session(&s);
 }
 
 TEST(results_do_not_depend_on_threads_or_instructions)
@@ -342,8 +339,8 @@ TEST(nothing_outside_a_window_is_read)
         const int n = 1000, window = shapes[k].window;
         const size_t o = (size_t)(shapes[k].n_heads * shapes[k].head_dim);
         if (window == 0) continue;
-        session s = open_session(shapes[k]);
-        float *before = malloc(o * sizeof *before);
+        OWNED(session) s = open_session(shapes[k]);
+        FREED float *before = malloc(o * sizeof *before);
         read_text(&s, 0, n);
         read_text(&s, n - 1, n);
         memcpy(before, s.o, o * sizeof *before);
@@ -363,8 +360,6 @@ TEST(nothing_outside_a_window_is_read)
         }
         read_text(&s, n - 1, n);
         assert_true(isnan(s.o[0]));
-        free(before);
-        close_session(&s);
     }
 }
 
@@ -379,8 +374,8 @@ TEST(a_text_may_exceed_the_workspace)
     read_text(&s, 1600, 1601);
     read_text(&wide, 1600, 1601);
     assert_memory_equal(s.o, wide.o, (size_t)(s.shape.n_heads * s.shape.head_dim) * sizeof *s.o);
-    close_session(&s);
-    close_session(&wide);
+    session_free(&s);
+    session_free(&wide);
 }
 
 /* A kept path equals a text read in place. */
@@ -408,8 +403,8 @@ TEST(kept_slots_move_in_order)
         assert_int_equal(cpu->wait(&each->queue, &error), GSL_SUCCESS);
     }
     assert_memory_equal(s.o, text.o, (size_t)(s.shape.n_heads * s.shape.head_dim) * sizeof *s.o);
-    close_session(&s);
-    close_session(&text);
+    session_free(&s);
+    session_free(&text);
 }
 
 TEST(a_long_window_takes_no_memory_before_it_is_read)

@@ -90,9 +90,8 @@ TEST(devices_are_described_in_a_line_each)
 
 static spec_tensor_type kv_of(const char *spec, const spec_model *opt_target)
 {
-    spec_model *model = open_model(spec, opt_target);
+    OWNED_MODEL *model = open_model(spec, opt_target);
     const spec_tensor_type type = spec_transformer_of(model)->kv_type;
-    spec_model_close(model);
     return type;
 }
 
@@ -155,7 +154,7 @@ TEST(the_memory_need_is_what_weights_take)
         char spec[200];
         bool all_floats;
         snprintf(spec, sizeof spec, MODEL "&kv_heads=2&type=%s&device=gpu", type[i]);
-        spec_model *model = open_model(spec, NULL);
+        OWNED_MODEL *model = open_model(spec, NULL);
         const spec_transformer *t = spec_transformer_of(model);
         spec_weights again;
         const spec_backend *backend = counted = t->weights->backend;
@@ -178,7 +177,7 @@ TEST(the_memory_need_is_what_weights_take)
                          matrices + vectors);
         assert_int_equal(all_floats, i == 0);
         spec_weights_free(&again);
-        spec_forward forward;
+        OWNED(spec_forward) forward;
         spec_weights same = *t->weights;
         same.backend = &watched;
         taken = 0;
@@ -186,8 +185,6 @@ TEST(the_memory_need_is_what_weights_take)
         assert_int_equal(spec_forward_bytes(backend, &t->checkpoint->shape),
                          taken + backend->queue_bytes(
                                      &t->checkpoint->shape)); /* the queue allocates it itself */
-        spec_forward_free(&forward);
-        spec_model_close(model);
     }
 }
 
@@ -298,7 +295,7 @@ TEST(one_session_too_many_is_refused_when_it_begins)
     int n = 0;
     if (spec_card_is_real()) skip();
     have_memory(40000000);
-    spec_model *model = open_model(
+    OWNED_MODEL *model = open_model(
         "random?dim=64&layers=2&heads=4&ffn=96&vocab=99&context=8192&type=f32&device=gpu", NULL);
     unsetenv("SIM_MEMORY");
     while (n < 9 && spec_session_init(&session[n], model, &error) == GSL_SUCCESS) n++;
@@ -311,7 +308,6 @@ TEST(one_session_too_many_is_refused_when_it_begins)
     assert_non_null(spec_session_row(&session[0], NULL, 0, scratch,
                                      &error)); /* the others are unaffected */
     while (n-- > 0) spec_session_free(&session[n]);
-    spec_model_close(model);
 }
 
 SUITE(SIMULATOR);

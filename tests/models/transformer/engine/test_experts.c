@@ -75,14 +75,12 @@ enum { FORMS = sizeof forms / sizeof *forms, CLAMPED = 3 };
 /* The error of each token's logits, in ascending order. */
 static void errors_of(double error[TOKENS], const odd_model *m, const reference_omissions *omit)
 {
-    double *reference = reference_vector(TOKENS * m->vocab);
-    float *logits = odd_model_logits(m, TOKENS, 13);
+    FREED double *reference = reference_vector(TOKENS * m->vocab);
+    FREED float *logits = odd_model_logits(m, TOKENS, 13);
     reference_states_without(reference, NULL, &m->checkpoint, m->token, TOKENS, true, omit);
     for (int t = 0; t < TOKENS; t++)
         error[t] = reference_error(logits + t * m->vocab, reference + t * m->vocab, 1, m->vocab);
     gsl_sort(error, 1, TOKENS);
-    free(reference);
-    free(logits);
 }
 
 /* Measured: 1e-6 to 3e-6, the rounding of ordered float sums. */
@@ -91,14 +89,13 @@ TEST(experts_in_floats_are_exact_to_rounding)
     static const spec_tensor_type types[] = {SPEC_TENSOR_F32, SPEC_TENSOR_F16, SPEC_TENSOR_BF16};
     for (int f = 0; f < FORMS; f++) {
         for (int k = 0; k < 3; k++) {
-            odd_model m;
+            CLOSED(odd_model) m;
             double error[TOKENS];
             odd_model_open(&m, &forms[f], types[k]);
             errors_of(error, &m, &(reference_omissions){0});
             printf("form %d, %s: error %.2g\n", f, spec_tensor_type_names[types[k]],
                    error[TOKENS - 1]);
             assert_true(error[TOKENS - 1] < 1e-5);
-            odd_model_close(&m);
         }
     }
 }
@@ -108,13 +105,12 @@ TEST(experts_in_floats_are_exact_to_rounding)
 TEST(quantised_experts_take_their_input_in_steps)
 {
     for (int f = 1; f < FORMS; f++) {
-        odd_model m;
+        CLOSED(odd_model) m;
         double error[TOKENS];
         odd_model_open(&m, &forms[f], SPEC_TENSOR_Q8_0);
         errors_of(error, &m, &(reference_omissions){0});
         printf("form %d: error %.2g, at worst %.2g\n", f, error[TOKENS / 4], error[TOKENS - 1]);
         assert_true(error[TOKENS / 4] < 1e-5);
-        odd_model_close(&m);
     }
 }
 
@@ -125,7 +121,7 @@ TEST(every_step_of_the_mixture_shows)
         {.no_router_bias = true}, {.no_gate_bias = true}, {.no_up_bias = true},
         {.no_down_bias = true},   {.no_clamp = true},     {.no_renormalisation = true},
     };
-    odd_model m;
+    CLOSED(odd_model) m;
     odd_model_open(&m, &forms[CLAMPED], SPEC_TENSOR_F32);
     for (size_t i = 0; i < sizeof omissions / sizeof *omissions; i++) {
         double error[TOKENS];
@@ -133,7 +129,6 @@ TEST(every_step_of_the_mixture_shows)
         printf("omission %zu: error %.2g\n", i, error[TOKENS / 2]);
         assert_true(error[TOKENS / 2] > 1e-3);
     }
-    odd_model_close(&m);
 }
 
 /* Rows that blocks of 256 divide. */
@@ -207,7 +202,7 @@ TEST(experts_in_mxfp4_compute_as_in_q8_0)
                          wide_bytes = spec_tensor_row_bytes(SPEC_TENSOR_Q8_0, from.cols);
             unsigned char *packed = made[n_made++] = malloc(rows * bytes),
                           *widened = made[n_made++] = malloc(rows * wide_bytes);
-            float *row = malloc((size_t)from.cols * sizeof *row);
+            FREED float *row = malloc((size_t)from.cols * sizeof *row);
             for (size_t k = 0; k < rows * bytes; k++) { /* blocks begin with an exponent */
                 const uint64_t word = spec_noise_word((uint64_t)(3 * layer + i), k);
                 packed[k] = (unsigned char)(k % 17 == 0 ? 122 + word % 3 : word);
@@ -219,7 +214,6 @@ TEST(experts_in_mxfp4_compute_as_in_q8_0)
                                         row);
             large->type = SPEC_TENSOR_Q8_0;
             large->data = widened;
-            free(row);
         }
     }
     for (odd_model *each = &m; each != NULL; each = each == &m ? &other : NULL)
@@ -297,7 +291,7 @@ TEST(groups_hold_each_choice_once)
 TEST(experts_are_counted_once_per_pass)
 {
     static const int chosen[5][2] = {{3, 9}, {9, 3}, {0, 10}, {3, 9}, {10, 4}};
-    odd_model m;
+    CLOSED(odd_model) m;
     spec_expert_workspace *workspace;
     odd_form form = forms[0];
     form.shape.n_active = 2;
@@ -315,5 +309,4 @@ TEST(experts_are_counted_once_per_pass)
                          counts[n - 1]);
     }
     spec_experts_free(workspace);
-    odd_model_close(&m);
 }

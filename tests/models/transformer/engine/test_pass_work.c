@@ -19,7 +19,7 @@ static const spec_transformer *open_model(spec_model **ret, const char *spec,
  * layer, and 100 64 of the output. */
 TEST(work_is_counted_by_the_shape)
 {
-    spec_model *model;
+    OWNED_MODEL *model;
     const spec_pass_work work = spec_pass_work_of(open_model(
         &model, "random?dim=64&layers=3&heads=4&kv_heads=2&ffn=96&vocab=100&type=q8_0", NULL));
     assert_true(work.weights[SPEC_TENSOR_Q8_0] == 3.0 * (8192 + 4096 + 12288 + 6144) + 6400.0);
@@ -27,14 +27,13 @@ TEST(work_is_counted_by_the_shape)
     assert_true(work.kv_bytes == 2.0 * 2 * 16 * 3 * 4);
     assert_int_equal(work.launches, 0); /* operations are calls */
     assert_true(work.weight_bytes == (double)spec_transformer_of(model)->weights->bytes);
-    spec_model_close(model);
 }
 
 /* A mixture of 8 experts, 3 to a token: 3 (3 32 64) weights per layer in place of 3 96 64, and a
  * router of 8 64 floats. */
 TEST(a_token_has_the_work_of_its_experts)
 {
-    spec_model *model;
+    OWNED_MODEL *model;
     const spec_pass_work work = spec_pass_work_of(
         open_model(&model,
                    "random?dim=64&layers=3&heads=4&kv_heads=2&experts=8&active=3&expert_ffn=32&"
@@ -47,14 +46,13 @@ TEST(a_token_has_the_work_of_its_experts)
     assert_true(work.weight_bytes == (double)spec_transformer_of(model)->weights->bytes);
     assert_true(spec_pass_work_bytes(&work, 3.0) == work.weight_bytes);
     assert_true(spec_pass_work_bytes(&work, 5.5) - work.weight_bytes == 2.5 * work.expert_bytes);
-    spec_model_close(model);
 }
 
 /* Memory holds all experts, though a pass reads few. */
 TEST(the_memory_need_counts_all_experts)
 {
     enum { LAYERS = 3, DIM = 64, HEAD = 16, EXPERTS = 8 };
-    spec_model *model;
+    OWNED_MODEL *model;
     bool all_floats;
     const spec_transformer *t = open_model(
         &model,
@@ -76,7 +74,6 @@ TEST(the_memory_need_counts_all_experts)
         spec_weights_bytes(&all_floats, t->checkpoint, SPEC_TENSOR_TYPES, weights->backend),
         expected);
     assert_false(all_floats);
-    spec_model_close(model);
 }
 
 /* One token reads the experts it takes; a text read at once no more than there are. */
@@ -86,7 +83,7 @@ TEST(a_session_counts_the_experts_that_it_reads)
     spec_session session;
     spec_error error;
     int token[40];
-    double *row = malloc(96 * sizeof *row);
+    FREED double *row = malloc(96 * sizeof *row);
     for (int i = 0; i < 40; i++) token[i] = i;
     (void)open_model(&model,
                      "random?dim=64&layers=3&heads=4&experts=8&active=3&expert_ffn=32&vocab=96&"
@@ -107,13 +104,12 @@ TEST(a_session_counts_the_experts_that_it_reads)
     assert_int_equal(spec_transformer_session_experts(&session), 0);
     spec_session_free(&session);
     spec_model_close(model);
-    free(row);
 }
 
 /* Layers 0 and 2 of 4 have a window. */
 TEST(layers_with_a_window_are_counted_apart)
 {
-    spec_model *model;
+    OWNED_MODEL *model;
     (void)open_model(&model, "random?dim=64&layers=4&heads=4&ffn=96&vocab=100&type=f32", NULL);
     spec_transformer *transformer = (spec_transformer *)model;
     transformer->own_weights.shape.window = 7;
@@ -123,7 +119,6 @@ TEST(layers_with_a_window_are_counted_apart)
     assert_true(work.kv_bytes == 2.0 * 64 * 2 * 4 && work.window_kv_bytes == work.kv_bytes);
     assert_true(spec_pass_work_kv_bytes(&work, 5.0) == 10.0 * work.kv_bytes);
     assert_true(spec_pass_work_kv_bytes(&work, 100.0) == 107.0 * work.kv_bytes);
-    spec_model_close(model);
 }
 
 /* The target's first and third layers, and its output. */
@@ -195,8 +190,8 @@ TEST(a_card_launches_what_is_counted)
     for (int c = 0; c < 4; c++) {
         const int layers = c % 2 ? 3 : 1, n = c < 2 ? 1 : 40, token[40] = {0};
         for (int more = 0; more < 2; more++) {
-            spec_model *model;
-            spec_session session;
+            OWNED_MODEL *model;
+            OWNED(spec_session) session;
             spec_error error;
             char spec[120], at[16];
             snprintf(
@@ -215,8 +210,6 @@ TEST(a_card_launches_what_is_counted)
             assert_int_equal(launches, 10 * layers + 4);
             assert_int_equal(spec_forward_wait(forward, &error) == GSL_SUCCESS, more);
             (void)spec_session_score_end(&session, &error);
-            spec_session_free(&session);
-            spec_model_close(model);
         }
     }
     unsetenv("SIM_FAULT_AT");

@@ -79,7 +79,7 @@ static void write_data(spec_gguf_writer *writer, const spec_tensor *tensor, uint
 
 static void write_model(const char *path, uint16_t scale_of_values)
 {
-    spec_gguf_writer writer;
+    OWNED(spec_gguf_writer) writer;
     const spec_checkpoint model = {.shape = shape};
     assert_works(spec_gguf_writer_init(&writer, &error));
     spec_gguf_model_shape(&writer, "llama", &shape);
@@ -102,12 +102,11 @@ static void write_model(const char *path, uint16_t scale_of_values)
         }
     }
     assert_works(spec_gguf_writer_close(&writer, &error));
-    spec_gguf_writer_free(&writer);
 }
 
 static void convert(const char *out, const char *spec)
 {
-    spec_settings settings;
+    OWNED(spec_settings) settings;
     spec_conversion counted;
     assert_works(spec_settings_init(&settings, spec, &error));
     assert_works(spec_conversion_write(&counted, out, &settings, spec_type_recipe_find("q8_0"),
@@ -118,7 +117,6 @@ static void convert(const char *out, const char *spec)
     assert_int_equal(counted.count[SPEC_TENSOR_Q5_0][SPEC_TENSOR_Q8_0].tensors, 2);
     assert_int_equal(counted.count[SPEC_TENSOR_IQ4_NL][SPEC_TENSOR_Q8_0].tensors, 2);
     assert_true(counted.count[SPEC_TENSOR_Q6_K][SPEC_TENSOR_Q8_0].error_max < 1.0 / 127.0);
-    spec_settings_free(&settings);
 }
 
 TEST(on_a_gpu_all_types_are_computed_as_their_conversion)
@@ -142,8 +140,8 @@ TEST(on_a_gpu_all_types_are_computed_as_their_conversion)
     assert_true(found.has[SPEC_TENSOR_Q4_K] && found.has[SPEC_TENSOR_Q6_K]);
     assert_int_equal(spec_weights_converted(of[1]->checkpoint, of[1]->weights->backend).computed,
                      SPEC_TENSOR_TYPES);
-    close_model(&a);
-    close_model(&b);
+    opened_free(&a);
+    opened_free(&b);
 }
 
 /* The tensors of types that are only read are those of the conversion. In texts of one token the
@@ -208,8 +206,8 @@ TEST(on_the_cpu_k_quants_are_computed_as_they_are)
     engine_pass(logits, of->weights, text, TEXTS, 1);
     engine_pass(together, of->weights, text, TEXTS, TEXTS);
     assert_memory_equal(logits, together, sizeof logits);
-    close_model(&a);
-    close_model(&b);
+    opened_free(&a);
+    opened_free(&b);
 }
 
 TEST(a_scale_that_q8_0_cannot_hold_is_refused)

@@ -183,7 +183,7 @@ static void write_windowed(void)
                            .normed_heads = true,
                            .post_norms = true,
                            .window_period = 2};
-    spec_checkpoint model;
+    OWNED(spec_checkpoint) model;
     int kept;
     const int descriptor = mkstemp(path);
     assert_true(descriptor >= 0);
@@ -194,14 +194,13 @@ static void write_windowed(void)
     model.adds_begin = true;
     assert_works(
         spec_gguf_model_write(&kept, &model, &(spec_gguf_model_vocabulary){0}, path, NULL, &error));
-    spec_checkpoint_free(&model);
 }
 
 TEST(a_row_does_not_depend_on_earlier_calls)
 {
     static const char *const types[] = {"f32", "q8_0", "bf16&temperature=0.4"};
     char spec[200];
-    walk *w = calloc(1, sizeof *w);
+    FREED walk *w = calloc(1, sizeof *w);
     assert_non_null(w);
     w->rng = gsl_rng_alloc(gsl_rng_taus2);
     gsl_rng_set(w->rng, spec_test_seed());
@@ -222,5 +221,4 @@ TEST(a_row_does_not_depend_on_earlier_calls)
     gsl_rng_free(w->rng);
     free(w->scratch);
     free(w->fresh);
-    free(w);
 }

@@ -36,7 +36,7 @@ static void count_store(spec_queue *queue, spec_kv *kv, int layer, float *qkv)
 
 static spec_transformer *open_target(const spec_backend *backend)
 {
-    spec_settings settings;
+    OWNED(spec_settings) settings;
     spec_transformer *model = calloc(1, sizeof *model);
     assert_non_null(model);
     assert_works(spec_settings_init(&settings, target_spec, &error));
@@ -49,7 +49,6 @@ static spec_transformer *open_target(const spec_backend *backend)
                                        &settings, &error));
     model->head.kind = &spec_model_random;
     model->head.spec = strdup(target_spec);
-    spec_settings_free(&settings);
     return model;
 }
 
@@ -72,7 +71,7 @@ static void open_reading(reading *r, const spec_model *draft, const spec_model *
     for (int i = 0; i < PROMPT; i++) r->context[i] = i * 7 % V;
 }
 
-static void close_reading(reading *r)
+static void reading_free(reading *r)
 {
     spec_session_free(&r->draft);
     spec_session_free(&r->target);
@@ -151,13 +150,13 @@ TEST(a_shared_cache_of_first_layers_gives_the_same_rows_and_is_computed_once)
         reading r;
         open_reading(&r, draft, &target->head, false);
         for (int i = 0; i < ROUNDS; i++) go_round(&r, branches, alone[i]);
-        close_reading(&r);
+        reading_free(&r);
 
         memset(stored, 0, sizeof stored);
         n_passes = 0;
         open_reading(&r, draft, &target->head, true);
         for (int i = 0; i < ROUNDS; i++) go_round(&r, branches, shared[i]);
-        close_reading(&r);
+        reading_free(&r);
         assert_memory_equal(alone, shared, sizeof alone);
         /* The target computes a token of the text once, besides the tokens that it verifies. The
          * draft computes its part of a round: the last token and all nodes with children. */
@@ -195,7 +194,7 @@ TEST(a_shared_cache_behind_skipped_sublayers_depends_on_the_text_alone)
             f.n = r.n;
             f.noise = r.noise;
             go_round(&f, branches, share ? fresh : alone);
-            close_reading(&f);
+            reading_free(&f);
         }
         if (i % 4 == 3) { /* first the target reads another text */
             const double *row;
@@ -213,7 +212,7 @@ TEST(a_shared_cache_behind_skipped_sublayers_depends_on_the_text_alone)
         assert_memory_equal(after + ROWS / 2, alone + ROWS / 2,
                             sizeof after - sizeof after / 2); /* the target's */
     }
-    close_reading(&r);
+    reading_free(&r);
     spec_model_close(draft);
     spec_model_close(&target->head);
 }
@@ -242,10 +241,10 @@ TEST(a_skipped_sublayer_is_one_that_adds_nothing)
             memset(without, 0, sizeof without);
             open_reading(&r, draft, draft, false);
             go_round(&r, branches, without);
-            close_reading(&r);
+            reading_free(&r);
             open_reading(&r, &zeroed->head, &zeroed->head, false);
             go_round(&r, branches, with);
-            close_reading(&r);
+            reading_free(&r);
             assert_memory_equal(with, without, sizeof with);
         }
         spec_model_close(draft);
@@ -258,8 +257,8 @@ TEST(a_skipped_sublayer_is_one_that_adds_nothing)
 
 static void row_of(double *ret_row, const char *spec, const spec_model *opt_target)
 {
-    spec_model *model;
-    spec_session session;
+    OWNED_MODEL *model;
+    OWNED(spec_session) session;
     spec_error error = {""};
     double scratch[V];
     const int context[] = {3, 1, 4, 1, 5};
@@ -269,13 +268,11 @@ static void row_of(double *ret_row, const char *spec, const spec_model *opt_targ
     const double *row = spec_session_row(&session, context, 5, scratch, &error);
     assert_non_null(row);
     memcpy(ret_row, row, V * sizeof *row);
-    spec_session_free(&session);
-    spec_model_close(model);
 }
 
 TEST(layers_and_types_are_what_their_specs_say)
 {
-    spec_model *target;
+    OWNED_MODEL *target;
     double whole[V], same[V], other[V];
     assert_works(spec_model_open(&target, target_spec, NULL, spec_test_context(0), &error));
     row_of(whole, target_spec, NULL);
@@ -310,14 +307,12 @@ TEST(layers_and_types_are_what_their_specs_say)
                 off[2] < 0.2);
 
     /* A draft has its own temperature. */
-    spec_model *cold;
+    OWNED_MODEL *cold;
     assert_works(spec_model_open(&cold, "layers?exit=2&temperature=0", target, spec_test_context(0),
                                  &error));
     assert_true(cold->one_hot);
     assert_int_equal(cold->vocab, V);
     assert_int_equal(cold->window, target->window);
-    spec_model_close(cold);
-    spec_model_close(target);
 }
 
 TEST(a_draft_of_a_wrapped_target_is_of_the_model_inside)
@@ -336,7 +331,7 @@ TEST(a_draft_of_a_wrapped_target_is_of_the_model_inside)
     open_reading(&r, draft, target, true); /* through the wrappers of both */
     double rows[ROWS];
     for (int i = 0; i < 5; i++) go_round(&r, false, rows);
-    close_reading(&r);
+    reading_free(&r);
     spec_model_close(draft);
     assert_works(spec_model_open(&draft, "quantised", target, spec_test_context(0), &error));
     spec_session one, other;

@@ -127,7 +127,7 @@ TEST(a_follower_holds_the_text_and_no_tree)
 /* Without given parents the nodes are a chain. */
 TEST(a_chain_matches_its_tree)
 {
-    spec_sequence sequence = {0};
+    OWNED(spec_sequence) sequence = {0};
     assert_int_equal(spec_sequence_init(&sequence, CAPACITY, NULL), GSL_SUCCESS);
     const int text[] = {2, 1}, token[] = {0, 1, 2}, parent[] = {-1, 0, 1}, bush[] = {-1, -1, 1};
     spec_sequence_append(&sequence, text, 2);
@@ -144,5 +144,4 @@ TEST(a_chain_matches_its_tree)
     assert_int_equal(spec_sequence_settle(from, &to, &sequence, longer, 6), 3);
     assert_true(to == 2 && from[0] == 2 && from[1] == 3 && from[2] == 4);
     assert_int_equal(sequence.length, 5);
-    spec_sequence_free(&sequence);
 }

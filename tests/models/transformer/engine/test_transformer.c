@@ -50,7 +50,7 @@ static void open_fixture(fixture *f, const char *spec)
     f->row = calloc(NODES + 1, sizeof *f->row);
 }
 
-static void close_fixture(fixture *f)
+static void fixture_free(fixture *f)
 {
     spec_session_free(&f->used);
     spec_model_close(f->model);
@@ -62,12 +62,11 @@ static void close_fixture(fixture *f)
 /* Token after token from the beginning: passes of one column. */
 static const double *plain_row(fixture *f, const int *text, size_t n)
 {
-    spec_session session;
+    OWNED(spec_session) session;
     assert_int_equal(spec_session_init(&session, f->model, NULL), GSL_SUCCESS);
     const double *row = NULL;
     for (size_t i = 0; i <= n; i++) row = spec_session_row(&session, text, i, f->fresh_row, NULL);
     assert_non_null(row);
-    spec_session_free(&session);
     return row;
 }
 
@@ -87,7 +86,7 @@ TEST(a_row_depends_on_its_text_alone)
         SMALL "&type=f32", SMALL "&type=q8_0", SMALL "&type=bf16&temperature=0.7",
         SMALL "&type=q4_0&temperature=0", SMALL "&type=q8_0&experts=9&active=2&expert_ffn=32"};
     for (size_t s = 0; s < sizeof specs / sizeof specs[0]; s++) {
-        fixture f;
+        OWNED(fixture) f;
         open_fixture(&f, specs[s]);
         int text[CONTEXT], token[NODES], parent[NODES];
         size_t n = 0;
@@ -132,7 +131,6 @@ TEST(a_row_depends_on_its_text_alone)
             if (noise(8) == 0) n = (size_t)noise((int)n + 1);
             if (n > CONTEXT - 160) n = (size_t)noise(20);
         }
-        close_fixture(&f);
     }
 }
 
@@ -197,13 +195,13 @@ TEST(a_score_in_two_halves_is_the_same)
                          GSL_SUCCESS);
         spec_session_free(&other); /* while the pass may be running */
         free(store);
-        close_fixture(&f);
+        fixture_free(&f);
     }
 }
 
 TEST(a_text_beyond_the_context_is_refused)
 {
-    fixture f;
+    OWNED(fixture) f;
     spec_error error = {""};
     open_fixture(&f, SMALL);
     int text[CONTEXT + 1] = {0};
@@ -239,12 +237,11 @@ TEST(a_text_beyond_the_context_is_refused)
                                                           .ret_row = f.row,
                                                           .scratch = f.scratch},
                                     &error));
-    close_fixture(&f);
 }
 
 TEST(rows_are_distributions)
 {
-    fixture f;
+    OWNED(fixture) f;
     open_fixture(&f, SMALL "&temperature=0.8&top_k=5");
     const int text[] = {3, 1, 4};
     const double *row = spec_session_row(&f.used, text, 3, f.scratch, NULL);
@@ -253,5 +250,4 @@ TEST(rows_are_distributions)
     for (int i = 0; i < VOCAB; i++) sum += row[i], kept += row[i] > 0.0;
     assert_true(sum > 1.0 - 1e-12 && sum < 1.0 + 1e-12);
     assert_int_equal(kept, 5);
-    close_fixture(&f);
 }

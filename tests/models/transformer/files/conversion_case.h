@@ -97,11 +97,10 @@ static inline int remove_models(void **state)
 static inline int convert_by(spec_conversion *ret, const char *out, const char *spec,
                              const spec_type_recipe *recipe, spec_error *error)
 {
-    spec_settings settings;
+    OWNED(spec_settings) settings;
     assert_int_equal(spec_settings_init(&settings, spec, error), GSL_SUCCESS);
     const spec_conversion_watch watch = {.opt_pool = spec_test_pool(0)};
     const int status = spec_conversion_write(ret, out, &settings, recipe, &watch, error);
-    spec_settings_free(&settings);
     return status;
 }
 
@@ -122,12 +121,11 @@ static inline const char *spec_of(const char *kind, const char *name)
 
 static inline void load(spec_checkpoint *ret, const char *spec)
 {
-    spec_settings settings;
+    OWNED(spec_settings) settings;
     assert_works(spec_settings_init(&settings, spec, &error));
     assert_works((strncmp(spec, "gguf", 4) == 0
                       ? spec_checkpoint_load_gguf
                       : spec_checkpoint_load_llama2c)(ret, &settings, spec_test_pool(0), &error));
-    spec_settings_free(&settings);
 }
 
 /* The expected value of a converted weight, by the types' own conversions. */

@@ -36,7 +36,7 @@ TEST(a_model_of_llama2c_becomes_the_same_of_gguf)
 /* The keys of a spec are converted too: end of text, context, another tokenizer or none. */
 TEST(keys_of_a_spec_are_carried_over)
 {
-    spec_checkpoint after;
+    OWNED(spec_checkpoint) after;
     spec_conversion counted;
     char spec[256];
     snprintf(spec, sizeof spec, "%s?end=-1&context=4&tokenizer=", spec_of("llama2c", "tied.bin"));
@@ -48,7 +48,6 @@ TEST(keys_of_a_spec_are_carried_over)
     assert_true(after.adds_begin);
     assert_int_equal(after.shape.context, 4);
     assert_null(after.opt_tokenizer);
-    spec_checkpoint_free(&after);
 }
 
 static char *bytes_of(const char *name, size_t *ret_n)
@@ -226,7 +225,7 @@ TEST(failed_writes_leave_no_file)
 
 TEST(an_interrupted_conversion_leaves_nothing_behind)
 {
-    spec_settings settings;
+    OWNED(spec_settings) settings;
     spec_conversion counted;
     const volatile int stop = 1;
     unlink(in_folder("b.gguf"));
@@ -237,7 +236,6 @@ TEST(an_interrupted_conversion_leaves_nothing_behind)
                                        &(spec_conversion_watch){.opt_stop = &stop}, &error),
                  GSL_EFAILED, "interrupted");
     assert_int_not_equal(access(in_folder("b.gguf"), F_OK), 0);
-    spec_settings_free(&settings);
 }
 
 typedef struct {
@@ -263,7 +261,7 @@ static void hear_share(void *self, double share)
 TEST(its_size_is_announced_to_the_byte_and_may_be_refused)
 {
     static const spec_tensor_type types[] = {SPEC_TENSOR_F32, SPEC_TENSOR_Q8_0, SPEC_TENSOR_Q4_0};
-    spec_settings settings;
+    OWNED(spec_settings) settings;
     spec_conversion counted;
     audience of = {0};
     const spec_listener listener = {hear_share, &of};
@@ -287,7 +285,6 @@ TEST(its_size_is_announced_to_the_byte_and_may_be_refused)
                                        spec_type_recipe_find("f32"), &watch, &error),
                  GSL_EFAILED, "too much");
     assert_int_not_equal(access(in_folder("b.gguf"), F_OK), 0);
-    spec_settings_free(&settings);
 }
 
 SUITE(.setup = make_models, .teardown = remove_models);

@@ -72,7 +72,7 @@ static int load(spec_checkpoint *ret, const char *architecture, const extra *val
                               .rope.base = 10000.0};
     static const float zeros[4096];
     spec_gguf_writer writer;
-    spec_settings settings;
+    OWNED(spec_settings) settings;
     char spec[80];
     assert_int_equal(spec_gguf_writer_init(&writer, error), GSL_SUCCESS);
     spec_gguf_model_shape(&writer, architecture, &shape);
@@ -103,7 +103,6 @@ static int load(spec_checkpoint *ret, const char *architecture, const extra *val
     snprintf(spec, sizeof spec, "gguf:%s", path);
     assert_int_equal(spec_settings_init(&settings, spec, error), GSL_SUCCESS);
     const int status = spec_checkpoint_load_gguf(ret, &settings, NULL, error);
-    spec_settings_free(&settings);
     return status;
 }
 
@@ -128,7 +127,7 @@ static void refused(const char *architecture, const extra *value, const char *li
 
 TEST(windows_are_those_of_a_period_or_a_list)
 {
-    spec_checkpoint c;
+    OWNED(spec_checkpoint) c;
     const extra window = {"gemma3.attention.sliding_window", U32, 7, NULL, 0};
     reads(&c, "gemma3", WITH({0}));
     assert_int_equal(c.shape.window, 0);
@@ -162,12 +161,11 @@ TEST(windows_are_those_of_a_period_or_a_list)
     for (int i = 0; i < LAYERS; i++) assert_int_equal(c.layer[i].has_window, i % 2 == 0);
     assert_true(c.shape.rope.yarn.keeps_fractions && c.shape.window_rope.magnitude > 1.0f);
     assert_memory_equal(c.shape.rope.opt_factor, c.shape.window_rope.opt_factor, 8 * sizeof(float));
-    spec_checkpoint_free(&c);
 }
 
 TEST(ropes_are_scaled_without_a_window_alone)
 {
-    spec_checkpoint c;
+    OWNED(spec_checkpoint) c;
     reads(&c, "gemma3",
           WITH({"gemma3.attention.sliding_window", U32, 7, NULL, 0},
                {"gemma3.rope.scaling.type", TEXT, 0, "linear", 0},
@@ -195,12 +193,11 @@ TEST(ropes_are_scaled_without_a_window_alone)
                {"qwen3.rope.scaling.attn_factor", F32, 2, NULL, 0}));
     assert_true(c.shape.rope.magnitude == 1.5f);
     assert_true(c.shape.rope.yarn.context == 64 && c.shape.rope.yarn.fast == 2.0);
-    spec_checkpoint_free(&c);
 }
 
 TEST(scales_are_read)
 {
-    spec_checkpoint c;
+    OWNED(spec_checkpoint) c;
     reads(&c, "gemma3",
           WITH({"gemma3.attention.scale", F32, 0.25, NULL, 0},
                {"gemma3.final_logit_softcapping", F32, 30, NULL, 0}));
@@ -209,7 +206,6 @@ TEST(scales_are_read)
     /* the 62 layers of 27B: 1/sqrt(dim/n_heads), not 1/sqrt(head_dim) */
     assert_works(load(&c, "gemma3", WITH({0}), 62, &error));
     assert_true(c.shape.query_scale == (float)(1.0 / sqrt(8.0)));
-    spec_checkpoint_free(&c);
 }
 
 TEST(values_that_make_no_sense_are_refused)

@@ -161,7 +161,7 @@ static void write_model(const wish *w)
                               .n_kv_heads = KV_HEADS,
                               .head_dim = HEAD,
                               .vocab = VOCAB};
-    spec_gguf_writer writer;
+    OWNED(spec_gguf_writer) writer;
     spec_error error = {""};
     assert_works(spec_gguf_writer_init(&writer, &error));
     add_values(&writer, w);
@@ -198,17 +198,15 @@ static void write_model(const wish *w)
         if (extra != NULL && pass == 1) assert_works(spec_gguf_writer_tensor_end(&writer, &error));
     }
     assert_works(spec_gguf_writer_close(&writer, &error));
-    spec_gguf_writer_free(&writer);
 }
 
 static int load(spec_checkpoint *ret, const char *keys, spec_error *error)
 {
     char text[256];
-    spec_settings settings;
+    OWNED(spec_settings) settings;
     snprintf(text, sizeof text, "gguf:%s%s", path, keys);
     assert_int_equal(spec_settings_init(&settings, text, error), GSL_SUCCESS);
     const int status = spec_checkpoint_load_gguf(ret, &settings, spec_test_pool(0), error);
-    spec_settings_free(&settings);
     return status;
 }
 
@@ -222,7 +220,7 @@ static void loads(spec_checkpoint *ret, const wish *w)
 
 TEST(a_model_is_read_as_it_was_written)
 {
-    spec_checkpoint model;
+    OWNED(spec_checkpoint) model;
     float row[DIM];
     loads(&model, &(wish){.is_untied = true});
     const spec_shape *shape = &model.shape;
@@ -250,12 +248,11 @@ TEST(a_model_is_read_as_it_was_written)
     spec_checkpoint_free(&model);
     loads(&model, &(wish){0});
     assert_ptr_equal(model.output.data, model.embedding.data);
-    spec_checkpoint_free(&model);
 }
 
 TEST(qwen2_has_biases_and_rotates_halves)
 {
-    spec_checkpoint model;
+    OWNED(spec_checkpoint) model;
     loads(&model, &(wish){.architecture = "qwen2",
                           .has_bias = true,
                           .key = "qwen2.rope.freq_base",
@@ -267,12 +264,11 @@ TEST(qwen2_has_biases_and_rotates_halves)
                 model.layer[1].query_bias.cols == HEADS * HEAD);
     assert_true(model.layer[0].value_bias.cols == KV_HEADS * HEAD &&
                 model.layer[0].value_bias.data != NULL);
-    spec_checkpoint_free(&model);
 }
 
 TEST(rope_is_scaled_by_a_factor_or_by_a_tensor)
 {
-    spec_checkpoint model;
+    OWNED(spec_checkpoint) model;
     const wish linear[] = {
         {.key = "llama.rope.scaling.factor", .change = F32, .number = 4.0},
         {.key = "llama.rope.scale_linear", .change = F32, .number = 4.0},
@@ -295,7 +291,6 @@ TEST(rope_is_scaled_by_a_factor_or_by_a_tensor)
     spec_checkpoint_free(&model);
     loads(&model, &(wish){.key = "llama.rope.scaling.type", .change = TEXT, .text = "none"});
     assert_null(model.shape.rope.opt_factor);
-    spec_checkpoint_free(&model);
 }
 
 TEST(texts_begin_and_end_as_the_file_says)
@@ -330,7 +325,7 @@ TEST(texts_begin_and_end_as_the_file_says)
          0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        spec_checkpoint model;
+        OWNED(spec_checkpoint) model;
         loads(&model, &cases[i].wish);
         assert_int_equal(model.begin_of_text, cases[i].begin);
         spec_text_ends ends = spec_text_ends_one(cases[i].end);
@@ -338,7 +333,6 @@ TEST(texts_begin_and_end_as_the_file_says)
         assert_memory_equal(&model.ends, &ends, sizeof ends);
         assert_int_equal(model.adds_begin, cases[i].adds);
         assert_true((model.opt_tokenizer == NULL) == (cases[i].wish.tokenizer != NULL));
-        spec_checkpoint_free(&model);
     }
 }
 

@@ -64,7 +64,7 @@ static void write_data(spec_gguf_writer *writer, const spec_tensor *tensor)
 static void write_model(const char *path, const spec_shape *claimed, const wish *w)
 {
     spec_gguf_writer writer;
-    spec_checkpoint model;
+    OWNED(spec_checkpoint) model;
     load_random(&model);
     assert_works(spec_gguf_writer_init(&writer, &error));
     spec_gguf_model_shape(&writer, model.opt_architecture->name, claimed);
@@ -88,15 +88,13 @@ static void write_model(const char *path, const spec_shape *claimed, const wish 
     }
     assert_works(spec_gguf_writer_close(&writer, &error));
     spec_gguf_writer_free(&writer);
-    spec_checkpoint_free(&model);
 }
 
 static spec_shape shape_of_random(void)
 {
-    spec_checkpoint model;
+    OWNED(spec_checkpoint) model;
     load_random(&model);
     const spec_shape shape = model.shape;
-    spec_checkpoint_free(&model);
     return shape;
 }
 
@@ -109,8 +107,8 @@ static void assert_same_rows(const char *spec, const char *other)
         assert_normalised(row, 48);
         assert_memory_equal(row, beside, 48 * sizeof *row);
     }
-    close_model(&a);
-    close_model(&b);
+    opened_free(&a);
+    opened_free(&b);
 }
 
 TEST(a_written_mixture_is_the_same_model)
@@ -156,12 +154,11 @@ TEST(a_quantised_mixture_keeps_its_routers)
     assert_int_equal(router->tensor.type, SPEC_TENSOR_F32);
     assert_int_equal(router->n_dimensions, 2);
     spec_gguf_free(&gguf);
-    opened model = open_model("gguf:q8_0.gguf", NULL);
+    OWNED(opened) model = open_model("gguf:q8_0.gguf", NULL);
     const spec_layer *layer = &spec_transformer_of(model.model)->weights->layer[1];
     assert_int_equal(layer->experts.gate.one.type, SPEC_TENSOR_Q8_0);
     assert_int_equal(layer->experts.gate.n, 6);
     assert_int_equal(layer->experts.router.type, SPEC_TENSOR_F32);
-    close_model(&model);
 }
 
 TEST(mixtures_of_other_kinds_are_refused_by_name)
@@ -261,8 +258,8 @@ TEST(biases_of_many_experts_are_written)
                                             .rope.base = 1e4},
                                   .biased = true,
                                   .biased_experts = true};
-    spec_checkpoint model;
-    spec_gguf gguf;
+    OWNED(spec_checkpoint) model;
+    OWNED(spec_gguf) gguf;
     int kept;
     make_odd_checkpoint(&model, &form, SPEC_TENSOR_F32);
     assert_works(spec_gguf_model_write(&kept, &model, &(spec_gguf_model_vocabulary){0}, "many.gguf",
@@ -273,8 +270,6 @@ TEST(biases_of_many_experts_are_written)
     assert_int_equal(found->tensor.cols, EXPERTS);
     assert_memory_equal(found->tensor.data, model.layer[0].router_bias.data,
                         EXPERTS * sizeof(float));
-    spec_gguf_free(&gguf);
-    spec_checkpoint_free(&model);
 }
 
 SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);

@@ -114,11 +114,10 @@ static void make_v1(image *to, bool has_output)
 static int load(spec_checkpoint *ret, const char *name, const char *keys, spec_error *error)
 {
     char text[1024];
-    spec_settings settings;
+    OWNED(spec_settings) settings;
     snprintf(text, sizeof text, "llama2c:%s%s", name[0] == '/' ? name : in_folder(name), keys);
     assert_int_equal(spec_settings_init(&settings, text, error), GSL_SUCCESS);
     const int status = spec_checkpoint_load_llama2c(ret, &settings, spec_test_pool(0), error);
-    spec_settings_free(&settings);
     return status;
 }
 
@@ -457,7 +456,7 @@ TEST(vocabularies_that_do_not_fit_are_refused)
 TEST(the_checkpoints_of_others_are_read)
 {
     char path[256];
-    spec_checkpoint model;
+    OWNED(spec_checkpoint) model;
     spec_test_data(path, sizeof path, "stories260K/stories260K.bin");
     assert_works(load(&model, path, "", &error));
     assert_int_equal(model.shape.dim, 64);
@@ -466,7 +465,6 @@ TEST(the_checkpoints_of_others_are_read)
     spec_test_data(path, sizeof path, "babyllama/target.bin");
     assert_works(load(&model, path, "", &error));
     assert_int_equal(model.shape.n_kv_heads, 4);
-    spec_checkpoint_free(&model);
 }
 
 SUITE(.setup = make_folder, .teardown = remove_folder);

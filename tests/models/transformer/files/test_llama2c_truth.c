@@ -92,9 +92,9 @@ TEST(logits_are_those_of_numpy)
     for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
         char path[1024];
         spec_test_data(path, sizeof path, known[k].file);
-        spec_model *model = open_model(path, "");
+        OWNED_MODEL *model = open_model(path, "");
         const spec_weights *weights = spec_transformer_of(model)->weights;
-        float *logits = malloc((size_t)TOKENS * (size_t)model->vocab * sizeof *logits);
+        FREED float *logits = malloc((size_t)TOKENS * (size_t)model->vocab * sizeof *logits);
         assert_non_null(logits);
         engine_pass(logits, weights, known[k].token, TOKENS, 5);
         const float *row = logits + known[k].place * model->vocab;
@@ -111,8 +111,6 @@ TEST(logits_are_those_of_numpy)
                sum - 1.0);
         assert_int_equal(argmax, known[k].argmax);
         assert_true(off < 3e-5 && fabs(sum - 1.0) < 3e-5);
-        free(logits);
-        spec_model_close(model);
     }
 }
 
@@ -130,21 +128,18 @@ TEST(whole_texts_are_those_of_double_precision)
         char path[1024];
         int token[N + 1] = {1};
         spec_test_data(path, sizeof path, files[f]);
-        spec_model *model = open_model(path, "");
+        OWNED_MODEL *model = open_model(path, "");
         const spec_transformer *transformer = spec_transformer_of(model);
         const size_t n = spec_transformer_tokenize(model, story, strlen(story), token + 1, N - 1);
         const int length = n < N - 1 ? (int)n + 1 : N;
-        double *reference = reference_vector(N * model->vocab);
-        float *logits = malloc((size_t)N * (size_t)model->vocab * sizeof *logits);
+        FREED double *reference = reference_vector(N * model->vocab);
+        FREED float *logits = malloc((size_t)N * (size_t)model->vocab * sizeof *logits);
         assert_non_null(logits);
         reference_pass(reference, transformer->checkpoint, token, length, false);
         engine_pass(logits, transformer->weights, token, length, SPEC_COLUMNS_MAX);
         const double error = reference_error(logits, reference, length, model->vocab);
         printf("%s: error %.2g over %d tokens\n", files[f], error, length);
         assert_true(error < 1e-5);
-        free(reference);
-        free(logits);
-        spec_model_close(model);
     }
 }
 
@@ -164,12 +159,12 @@ TEST(the_greedy_text_is_that_of_llama2c)
     enum { N = 200 };
     char path[1024], made[1024];
     spec_test_data(path, sizeof path, STORIES);
-    spec_model *model = open_model(path, "?temperature=0");
-    spec_session session;
+    OWNED_MODEL *model = open_model(path, "?temperature=0");
+    OWNED(spec_session) session;
     spec_error error;
     int token[N];
     size_t length = 0;
-    double *scratch = reference_vector(model->vocab);
+    FREED double *scratch = reference_vector(model->vocab);
     assert_works(spec_session_init(&session, model, &error));
     for (size_t n = 0; n < N; n++) {
         const double *row = spec_session_row(&session, token, n, scratch, &error);
@@ -179,9 +174,6 @@ TEST(the_greedy_text_is_that_of_llama2c)
     }
     assert_string_equal(made + 1,
                         text); /* the first piece begins with a blank, which run.c omits */
-    free(scratch);
-    spec_session_free(&session);
-    spec_model_close(model);
 }
 
 /* Rows along the first 200 letters of each of 20 stories: sum min(target, draft) and whether both

@@ -14,11 +14,10 @@
 
 static int load(spec_checkpoint *ret, const char *spec, spec_error *error)
 {
-    spec_settings settings;
+    OWNED(spec_settings) settings;
     assert_int_equal(spec_settings_init(&settings, spec, error), GSL_SUCCESS);
     const int status = spec_checkpoint_load_random(ret, &settings, spec_test_pool(0), error);
     if (status == GSL_SUCCESS) spec_checkpoint_draw(ret);
-    spec_settings_free(&settings);
     return status;
 }
 
@@ -53,7 +52,7 @@ TEST(weights_have_the_deviation_of_an_initialisation)
     for (int type = 0; type < SPEC_TENSOR_TYPES; type++) {
         const int dim = spec_tensor_block_weights((spec_tensor_type)type) > 64 ? 256 : 192;
         char spec[256];
-        spec_checkpoint model;
+        OWNED(spec_checkpoint) model;
         snprintf(spec, sizeof spec,
                  "random?dim=%d&layers=2&heads=4&kv_heads=2&ffn=512&vocab=512&type=%s&seed=%llu",
                  dim, spec_tensor_type_names[type], seed);
@@ -72,13 +71,12 @@ TEST(weights_have_the_deviation_of_an_initialisation)
         spec_tensor_decode_row(norm, &model.final_norm, 0);
         for (int i = 0; i < dim; i++) assert_true(norm[i] == 1.0f);
         assert_int_equal(spec_checkpoint_parts_check(&model, "random", NULL), GSL_SUCCESS);
-        spec_checkpoint_free(&model);
     }
 }
 
 TEST(experts_have_the_deviation_of_an_initialisation)
 {
-    spec_checkpoint model;
+    OWNED(spec_checkpoint) model;
     char spec[200];
     snprintf(spec, sizeof spec,
              "random?dim=192&layers=2&heads=4&ffn=512&experts=16&type=q4_0&vocab=512&seed=%llu",
@@ -95,7 +93,6 @@ TEST(experts_have_the_deviation_of_an_initialisation)
     assert_int_equal(model.layer[1].router.type, SPEC_TENSOR_F32);
     assert_null(model.layer[1].gate.data);
     assert_null(model.layer[1].router_bias.data);
-    spec_checkpoint_free(&model);
 }
 
 static void assert_same(const spec_checkpoint *a, const spec_checkpoint *b, bool same)

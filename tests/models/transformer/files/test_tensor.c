@@ -248,7 +248,7 @@ TEST(the_first_row_that_is_not_finite_is_found)
     }
     /* Large enough for several threads. */
     enum { MANY = 40000 };
-    float *weight = calloc(MANY, COLS * sizeof *weight);
+    FREED float *weight = calloc(MANY, COLS * sizeof *weight);
     assert_non_null(weight);
     const spec_tensor large = {SPEC_TENSOR_F32, MANY, COLS, weight};
     assert_int_equal(spec_tensor_first_bad_row(&large, spec_test_pool(0)), -1);
@@ -257,5 +257,4 @@ TEST(the_first_row_that_is_not_finite_is_found)
     weight[20001 * COLS + 63] = INFINITY;
     weight[12345 * COLS + 63] = INFINITY;
     assert_int_equal(spec_tensor_first_bad_row(&large, spec_test_pool(0)), 12345);
-    free(weight);
 }

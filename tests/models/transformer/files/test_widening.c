@@ -17,7 +17,7 @@ enum { TOKENS = 30, COLUMNS = 7 };
 /* The engine's logits (TOKENS, vocab) of a fixed text. */
 static float *logits_of(const spec_checkpoint *checkpoint)
 {
-    spec_weights weights;
+    OWNED(spec_weights) weights;
     int token[TOKENS];
     const int vocab = checkpoint->shape.vocab;
     float *logits = malloc((size_t)TOKENS * (size_t)vocab * sizeof *logits);
@@ -26,7 +26,6 @@ static float *logits_of(const spec_checkpoint *checkpoint)
     assert_works(spec_weights_init(&weights, checkpoint, SPEC_TENSOR_TYPES,
                                    spec_test_context(0)->cpu, &error));
     engine_pass(logits, &weights, token, TOKENS, COLUMNS);
-    spec_weights_free(&weights);
     return logits;
 }
 
@@ -73,7 +72,7 @@ TEST(logits_are_the_same_for_every_form_type_and_instruction_set)
 TEST(a_norm_that_is_not_scaled_is_noticed)
 {
     for (int k = 0; k < 2; k++) {
-        spec_checkpoint model, wide;
+        OWNED(spec_checkpoint) model, wide;
         make_odd_checkpoint(&model, &odd_forms[1], SPEC_TENSOR_F32);
         widen(&wide, &model, 4);
         if (k == 0) wide.shape.norm_eps = model.shape.norm_eps;
@@ -83,8 +82,6 @@ TEST(a_norm_that_is_not_scaled_is_noticed)
                            (size_t)TOKENS * (size_t)model.shape.vocab * sizeof *before) != 0);
         free(before);
         free(after);
-        spec_checkpoint_free(&wide);
-        spec_checkpoint_free(&model);
     }
 }
 

@@ -43,7 +43,7 @@ static float noise_float(uint64_t *noise)
 static void stage_init(stage *s, spec_tensor_type type, int rows, int cols, uint64_t *noise)
 {
     const size_t row_bytes = spec_tensor_row_bytes(type, cols), n = (size_t)rows * (size_t)cols;
-    unsigned char *data = filled((size_t)rows, row_bytes, 0);
+    FREED unsigned char *data = filled((size_t)rows, row_bytes, 0);
     *s = (stage){.w = {.type = type, .rows = rows, .cols = cols}};
     s->weight = filled(n, sizeof *s->weight, 0);
     s->x = filled((size_t)SPEC_COLUMNS_MAX * (size_t)cols, sizeof *s->x, 0);
@@ -65,7 +65,6 @@ static void stage_init(stage *s, spec_tensor_type type, int rows, int cols, uint
     s->w.data = filled(s->w.bytes, 1, 0xff);
     assert_int_equal(spec_panels_pack(&s->w, &part, 1, 0, spec_panels_count(rows), NULL),
                      GSL_SUCCESS);
-    free(data);
 }
 
 static void stage_free(stage *s)
@@ -83,7 +82,7 @@ static float *product(const stage *s, spec_isa isa, const float *x, int n, bool 
     const spec_product_kernels *const kernels = spec_product_kernels_of(isa);
     const int cols = s->w.cols, pieces = spec_product_activation_pieces(cols),
               panels = spec_panels_count(s->w.rows);
-    void *activation = filled(1, spec_product_activation_bytes(cols, n), 0xff);
+    FREED void *activation = filled(1, spec_product_activation_bytes(cols, n), 0xff);
     float *y = filled((size_t)n * (size_t)s->w.rows, sizeof *y, 0x3f);
     spec_product_activation_fill(activation, kernels, s->w.type, x, cols, n, pieces / 2, pieces);
     spec_product_activation_fill(activation, kernels, s->w.type, x, cols, n, 0, pieces / 2);
@@ -92,7 +91,6 @@ static float *product(const stage *s, spec_isa isa, const float *x, int n, bool 
         .add = add, .n = n};
     spec_product(&request, kernels, panels / 3, panels);
     spec_product(&request, kernels, 0, panels / 3);
-    free(activation);
     return y;
 }
 
@@ -109,24 +107,23 @@ TEST(every_instruction_set_and_number_of_columns_gives_the_same_bytes)
                 const bool biased = way & 1, add = way & 2;
                 if (way > 0 && i % 4 != (size_t)way) continue;
                 /* One column at a time, by definition. */
-                float *expected = filled(SPEC_COLUMNS_MAX * (size_t)rows, sizeof *expected, 0);
+                FREED float *expected =
+                    filled(SPEC_COLUMNS_MAX * (size_t)rows, sizeof *expected, 0);
                 for (int u = 0; u < SPEC_COLUMNS_MAX; u++) {
-                    float *one = product(&s, SPEC_ISA_PORTABLE, s.x + u * cols, 1, biased, add);
+                    FREED float *one =
+                        product(&s, SPEC_ISA_PORTABLE, s.x + u * cols, 1, biased, add);
                     memcpy(expected + u * rows, one, (size_t)rows * sizeof *one);
-                    free(one);
                 }
                 for (spec_isa isa = SPEC_ISA_PORTABLE; isa <= spec_cpu_best_isa(); isa++) {
                     for (int n = 1; n <= SPEC_COLUMNS_MAX; n += n < 17 ? 1 : n == 17 ? 23 : 24) {
-                        float *got = product(&s, isa, s.x, n, biased, add);
+                        FREED float *got = product(&s, isa, s.x, n, biased, add);
                         if (memcmp(got, expected, (size_t)(n * rows) * sizeof *got) != 0) {
                             fail_msg("%s, %s, %d x %d, n = %d, %s%s", spec_tensor_type_names[type],
                                      spec_cpu_isa_name(isa), rows, cols, n, biased ? "bias " : "",
                                      add ? "add" : "");
                         }
-                        free(got);
                     }
                 }
-                free(expected);
             }
             stage_free(&s);
         }
@@ -151,9 +148,9 @@ TEST(results_are_within_their_error_bound_of_double_precision)
         for (size_t i = 0; i < LENGTH(shapes); i++) {
             const int rows = shapes[i].rows, cols = shapes[i].cols, n = 3;
             if (spec_tensor_row_bytes(type, cols) == 0) continue;
-            stage s;
+            OWNED(stage) s;
             stage_init(&s, type, rows, cols, &noise);
-            float *got = product(&s, spec_cpu_best_isa(), s.x, n, true, false);
+            FREED float *got = product(&s, spec_cpu_best_isa(), s.x, n, true, false);
             for (int u = 0; u < n; u++) {
                 for (int r = 0; r < rows; r++) {
                     const float *const x = s.x + u * cols, *const w = s.weight + r * cols;
@@ -172,8 +169,6 @@ TEST(results_are_within_their_error_bound_of_double_precision)
                                       (blocks ? 1.001 * half_steps : 0.0));
                 }
             }
-            free(got);
-            stage_free(&s);
         }
     }
 }
@@ -196,9 +191,8 @@ TEST(a_column_is_rounded_to_bytes_by_blocks)
     const float first = 127.0f * 127.0f - 64.0f * w[1] + 2.0f * w[3];
     const float second = -127.0f * w[40] + 64.0f * w[63];
     for (spec_isa isa = SPEC_ISA_PORTABLE; isa <= spec_cpu_best_isa(); isa++) {
-        float *y = product(&s, isa, x, 1, false, false);
+        FREED float *y = product(&s, isa, x, 1, false, false);
         assert_true(*y == fmaf(second, 2.0f / 127.0f, first));
-        free(y);
     }
     free(s.w.data);
 }
@@ -211,7 +205,7 @@ TEST(integers_are_multiplied_exactly)
     for (spec_tensor_type type = SPEC_TENSOR_Q8_0; type < SPEC_TENSOR_TYPES; type++) {
         const size_t row_bytes = spec_tensor_row_bytes(type, COLS), at[2] = {0, 2},
                      block = spec_tensor_row_bytes(type, spec_tensor_block_weights(type));
-        unsigned char *data = filled(ROWS, row_bytes, 0);
+        FREED unsigned char *data = filled(ROWS, row_bytes, 0);
         for (int r = 0; r < ROWS; r++) {
             random_blocks_fill(data + (size_t)r * row_bytes, type, COLS, &noise);
             for (size_t i = 0; i < row_bytes; i += block) {
@@ -231,7 +225,7 @@ TEST(integers_are_multiplied_exactly)
             x[i] = i % 32 == 13 ? (i % 64 == 13 ? 127.0f : -127.0f)
                                 : floorf((float)(7.0 * table_uniform(&noise))) - 3.0f;
         for (spec_isa isa = SPEC_ISA_PORTABLE; isa <= spec_cpu_best_isa(); isa++) {
-            float *got = product(&s, isa, x, N, false, false);
+            FREED float *got = product(&s, isa, x, N, false, false);
             for (int r = 0; r < ROWS; r++) {
                 spec_tensor_decode_row(w, &part, r);
                 for (int u = 0; u < N; u++) {
@@ -240,10 +234,8 @@ TEST(integers_are_multiplied_exactly)
                     assert_true((double)got[u * ROWS + r] == sum);
                 }
             }
-            free(got);
         }
         free(s.w.data);
-        free(data);
     }
 }
 
@@ -258,7 +250,7 @@ TEST(odd_values_are_the_same_on_all)
     uint64_t noise = spec_test_seed();
     for (spec_tensor_type type = 0; type < SPEC_TENSOR_TYPES; type++) {
         const int COLS = spec_tensor_block_weights(type) > 64 ? 256 : 64;
-        stage s;
+        OWNED(stage) s;
         stage_init(&s, type, ROWS, COLS, &noise);
         for (size_t a = 0; a < LENGTH(odd); a++) {
             const int n = 5;
@@ -268,9 +260,9 @@ TEST(odd_values_are_the_same_on_all)
             }
             for (int k = 0; k < COLS; k++) s.x[2 * COLS + k] = 1e-31f * noise_float(&noise);
             for (int k = 0; k < COLS; k++) s.x[3 * COLS + k] = 1e37f * noise_float(&noise);
-            float *expected = product(&s, SPEC_ISA_PORTABLE, s.x, n, false, false);
+            FREED float *expected = product(&s, SPEC_ISA_PORTABLE, s.x, n, false, false);
             for (spec_isa isa = SPEC_ISA_PORTABLE; isa <= spec_cpu_best_isa(); isa++) {
-                float *got = product(&s, isa, s.x, n, false, false);
+                FREED float *got = product(&s, isa, s.x, n, false, false);
                 for (int i = 0; i < n * ROWS; i++) {
                     if (isnan(expected[i])) assert_true(isnan(got[i]));
                     else assert_memory_equal(&got[i], &expected[i], sizeof *got);
@@ -287,10 +279,7 @@ TEST(odd_values_are_the_same_on_all)
                                       some ? 1e-5 * magnitude + COLS * 0x1p-149 : 0.0);
                     }
                 }
-                free(got);
             }
-            free(expected);
         }
-        stage_free(&s);
     }
 }

@@ -140,8 +140,8 @@ static inline void vocabulary_cuts(const spec_tokenizer *tokenizer, const char *
 static inline void vocabulary_reads_back(const spec_tokenizer *tokenizer, const char *text,
                                          size_t length, bool blank)
 {
-    int *token = malloc((length + 2) * sizeof *token);
-    char *back = malloc(length + 64);
+    FREED int *token = malloc((length + 2) * sizeof *token);
+    FREED char *back = malloc(length + 64);
     assert_non_null(token);
     assert_non_null(back);
     const size_t n = spec_tokenizer_encode(tokenizer, text, length, token, length + 2);
@@ -152,8 +152,6 @@ static inline void vocabulary_reads_back(const spec_tokenizer *tokenizer, const 
     const size_t skipped = blank && length > 0;
     assert_int_equal(at, length + skipped);
     assert_memory_equal(back + skipped, text, length);
-    free(token);
-    free(back);
 }
 
 #endif

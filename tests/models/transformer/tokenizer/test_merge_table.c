@@ -32,11 +32,10 @@ static size_t by_definition(const spec_merge_table *table, int *symbol, size_t n
 TEST(rows_merge_as_the_definition_says)
 {
     enum { LONGEST = 150 };
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
-    gsl_rng_set(rng, spec_test_seed());
-    spec_merger merger = {0};
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_taus2, spec_test_seed());
+    OWNED(spec_merger) merger = {0};
     for (int round = 0; round < 300; round++) {
-        spec_merge_table table;
+        OWNED(spec_merge_table) table;
         assert_works(spec_merge_table_init(&table, &error));
         const unsigned long symbols = 2 + gsl_rng_uniform_int(rng, 9),
                             ranks = 1 + gsl_rng_uniform_int(rng, 40);
@@ -57,28 +56,24 @@ TEST(rows_merge_as_the_definition_says)
             assert_int_equal(left, by_definition(&table, slow, n));
             assert_memory_equal(fast, slow, left * sizeof *fast);
         }
-        spec_merge_table_free(&table);
     }
-    spec_merger_free(&merger);
-    gsl_rng_free(rng);
 }
 
 TEST(of_two_merges_of_a_pair_the_first_stays)
 {
-    spec_merge_table table;
+    OWNED(spec_merge_table) table;
     assert_works(spec_merge_table_init(&table, &error));
     assert_works(spec_merge_table_add(&table, (spec_merge){1, 2, 3, 7}, &error));
     assert_works(spec_merge_table_add(&table, (spec_merge){1, 2, 4, 0}, &error));
     assert_int_equal(table.n, 1);
     assert_int_equal(spec_merge_table_find(&table, 1, 2)->symbol, 3);
     assert_null(spec_merge_table_find(&table, 2, 1));
-    spec_merge_table_free(&table);
 }
 
 /* A hundred thousand pairs, all of which the table must keep while it grows. */
 TEST(it_grows)
 {
-    spec_merge_table table;
+    OWNED(spec_merge_table) table;
     assert_works(spec_merge_table_init(&table, &error));
     for (int i = 0; i < 100000; i++) {
         const spec_merge merge = {i % 317, i / 317, i, (uint32_t)i};
@@ -90,7 +85,6 @@ TEST(it_grows)
         assert_int_equal(merge->symbol, i);
     }
     assert_null(spec_merge_table_find(&table, 317, 0));
-    spec_merge_table_free(&table);
 }
 
 /* A million equal symbols that merge pairwise to a few: by the definition this would take 10^12
@@ -100,7 +94,7 @@ TEST(a_long_row_takes_no_square_of_its_length)
     enum { N = 1 << 20 };
     spec_merge_table table;
     spec_merger merger = {0};
-    int *symbol = calloc(N, sizeof *symbol);
+    FREED int *symbol = calloc(N, sizeof *symbol);
     size_t left;
     assert_non_null(symbol);
     assert_works(spec_merge_table_init(&table, &error));
@@ -115,5 +109,4 @@ TEST(a_long_row_takes_no_square_of_its_length)
     for (int i = 0; i < 4; i++) assert_int_equal(symbol[i], 18);
     spec_merger_free(&merger);
     spec_merge_table_free(&table);
-    free(symbol);
 }

@@ -220,8 +220,7 @@ TEST(every_text_reads_back)
                                        "\xFF",
                                        "\xC3",
                                        "\xE2\x82"};
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_taus2, spec_test_seed());
     for (size_t i = 0; i < sizeof pre / sizeof *pre; i++) {
         spec_tokenizer_data data = vocabulary_data(v, SPEC_TOKENIZER_BPE);
         data.pre = pre[i];
@@ -243,7 +242,6 @@ TEST(every_text_reads_back)
         }
         spec_tokenizer_free(t);
     }
-    gsl_rng_free(rng);
 }
 
 /* A megabyte of one kind of character after another, for every expression. */
@@ -256,7 +254,7 @@ TEST(encoding_time_is_linear_for_any_text)
     static const char *const pre[] = {"gpt-2",  "smollm", "llama-bpe", "qwen2",
                                       "qwen35", "gpt-4o", "tekken"};
     enum { BYTES = 1 << 17 };
-    char *text = malloc(BYTES + 1);
+    FREED char *text = malloc(BYTES + 1);
     assert_non_null(text);
     for (size_t i = 0; i < sizeof pre / sizeof *pre; i++) {
         spec_tokenizer_data data = vocabulary_data(v, SPEC_TOKENIZER_BPE);
@@ -273,12 +271,11 @@ TEST(encoding_time_is_linear_for_any_text)
         }
         spec_tokenizer_free(t);
     }
-    free(text);
 }
 
 TEST(a_byte_without_a_piece_is_unknown)
 {
-    vocabulary *v = calloc(1, sizeof *v);
+    FREED vocabulary *v = calloc(1, sizeof *v);
     assert_non_null(v);
     const int a = vocabulary_add_spelled(v, "a", 1);
     const int unknown = vocabulary_add(v, "<unk>", 5, 0.0f, SPEC_PIECE_UNKNOWN);
@@ -295,7 +292,6 @@ TEST(a_byte_without_a_piece_is_unknown)
     assert_int_equal(token[2], -1); /* beyond the capacity */
     assert_int_equal(spec_tokenizer_encode(t, "", 0, token, 2), 0);
     spec_tokenizer_free(t);
-    free(v);
 }
 
 TEST(bad_vocabularies_are_refused_in_a_line)

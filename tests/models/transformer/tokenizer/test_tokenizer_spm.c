@@ -62,9 +62,8 @@ static size_t by_definition(const vocabulary *v, const char *text, size_t length
 TEST(tokens_are_those_of_the_definition)
 {
     static const char *const character[] = {"a", "b", " ", "\xC3\xA9", "\xE2\x82\xAC"};
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
-    gsl_rng_set(rng, spec_test_seed());
-    vocabulary *v = malloc(sizeof *v);
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_taus2, spec_test_seed());
+    FREED vocabulary *v = malloc(sizeof *v);
     assert_non_null(v);
     for (int round = 0; round < 300; round++) {
         memset(v, 0, sizeof *v);
@@ -95,8 +94,6 @@ TEST(tokens_are_those_of_the_definition)
         }
         spec_tokenizer_free(t);
     }
-    free(v);
-    gsl_rng_free(rng);
 }
 
 static void fill(vocabulary *v, const char *blank)
@@ -228,8 +225,7 @@ TEST(every_text_reads_back)
     vocabulary_add(v, "\xC3\xA9", 2, 0.0f, SPEC_PIECE_NORMAL);
     vocabulary_add(v, "b\xC3\xA9", 3, 0.0f, SPEC_PIECE_NORMAL);
     vocabulary_add(v, "a\n", 2, 0.0f, SPEC_PIECE_USER);
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
-    gsl_rng_set(rng, spec_test_seed());
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_taus2, spec_test_seed());
     static const char some[] = "ab \n\xC3\xA9\xE2\x96\x81";
     for (int adds = 0; adds < 2; adds++) {
         spec_tokenizer_data data = vocabulary_data(v, SPEC_TOKENIZER_SPM);
@@ -246,7 +242,6 @@ TEST(every_text_reads_back)
         }
         spec_tokenizer_free(t);
     }
-    gsl_rng_free(rng);
 }
 
 /* A megabyte of 'a', merged repeatedly; and a piece of 20,000 bytes with merges for all its
@@ -256,7 +251,7 @@ TEST(encoding_time_is_linear_for_any_text_and_piece)
     vocabulary *v = *state;
     enum { BYTES = 1 << 20, LONG = 20000 };
     memset(v, 0, sizeof *v);
-    char *text = malloc(BYTES);
+    FREED char *text = malloc(BYTES);
     assert_non_null(text);
     memset(text, 'a', BYTES);
     for (size_t n = 1; n <= 1024; n *= 2) vocabulary_add(v, text, n, (float)n, SPEC_PIECE_NORMAL);
@@ -269,7 +264,6 @@ TEST(encoding_time_is_linear_for_any_text_and_piece)
                      52 + 13); /* 52 x 19999 + 8 x 1024 + 436 */
     spec_tokenizer_free(t);
     assert_true(clock() - before < 10 * CLOCKS_PER_SEC);
-    free(text);
 }
 
 TEST(bad_vocabularies_are_refused_in_a_line)
@@ -339,7 +333,7 @@ TEST(known_texts_have_known_tokens)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         char path[1024];
         spec_test_data(path, sizeof path, known[i].file);
-        spec_llama2c_vocabulary loaded;
+        OWNED(spec_llama2c_vocabulary) loaded;
         int token[64];
         const int vocab = known[i].file[0] == 's' ? 512 : 105;
         assert_works(spec_llama2c_vocabulary_load(&loaded, "model.bin", path, vocab, &error));
@@ -348,7 +342,6 @@ TEST(known_texts_have_known_tokens)
                          known[i].n);
         assert_memory_equal(token, known[i].token, (size_t)known[i].n * sizeof *token);
         spec_tokenizer_free(t);
-        spec_llama2c_vocabulary_free(&loaded);
     }
 }
 

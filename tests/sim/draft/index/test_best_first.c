@@ -95,7 +95,7 @@ TEST(a_tree_has_the_most_probable_continuations)
         const spec_best_first_limit limit = {.nodes = (int)(25.0 * table_uniform(&noise)),
                                              .depth = (int)(6.0 * table_uniform(&noise)),
                                              .least = again % 2 == 0 ? 0.0 : 0.05};
-        spec_best_first tree;
+        OWNED(spec_best_first) tree;
         assert_int_equal(spec_best_first_init(&tree, 25, width, NULL), GSL_SUCCESS);
         spec_best_first_grow(&tree, &(spec_continuations){&t, offer_children}, 0, 0, &limit);
         const int n = limit.depth > 0 ? grow_plainly(expected, &t, &limit, width) : 0;
@@ -108,7 +108,6 @@ TEST(a_tree_has_the_most_probable_continuations)
             score += t.value[expected[i]];
         }
         assert_within(tree.score, score, 1e-12);
-        spec_best_first_free(&tree);
     }
 }
 
@@ -116,7 +115,7 @@ TEST(a_tree_is_submitted_as_chosen_tokens)
 {
     static int token[] = {4, 2, 4}, parent[] = {-1, 0, 0};
     const spec_best_first tree = {.n = 3, .token = token, .parent = parent};
-    spec_draft draft;
+    OWNED(spec_draft) draft;
     assert_int_equal(spec_draft_init(&draft, 3, 5, NULL), GSL_SUCCESS);
     spec_best_first_submit(&draft, &tree);
     assert_int_equal(draft.n_nodes, 3);
@@ -124,5 +123,4 @@ TEST(a_tree_is_submitted_as_chosen_tokens)
     assert_memory_equal(draft.parent, parent, sizeof parent);
     for (int i = 0; i < 3; i++) assert_null(spec_draft_law(&draft, i));
     assert_true(draft.branches);
-    spec_draft_free(&draft);
 }

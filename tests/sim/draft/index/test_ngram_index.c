@@ -37,7 +37,7 @@ TEST(equal_ngrams_share_a_number)
 {
     uint64_t noise = spec_test_seed();
     for (int c = 0; c < 60; c++) {
-        spec_ngram_index index;
+        OWNED(spec_ngram_index) index;
         int token[N_MAX], V = 1 + c % 6;
         spec_ngram_index_init(&index, 1 + c % 5);
         for (int text = 0; text < 3; text++) {
@@ -52,16 +52,14 @@ TEST(equal_ngrams_share_a_number)
             }
             spec_ngram_index_reset(&index);
         }
-        spec_ngram_index_free(&index);
     }
 }
 
 TEST(a_text_that_is_too_long_is_refused)
 {
-    spec_ngram_index index;
+    OWNED(spec_ngram_index) index;
     spec_ngram_index_init(&index, 2);
     assert_fails_with(
         spec_ngram_index_follow(&index, NULL, (size_t)SPEC_NGRAM_INDEX_MAX + 1, &error), GSL_EINVAL,
         "too long");
-    spec_ngram_index_free(&index);
 }

@@ -17,7 +17,7 @@ TEST(counts_are_those_of_a_table)
 {
     static int count[ORDER + 1][NGRAMS][V], best[ORDER + 1][NGRAMS];
     uint64_t noise = spec_test_seed();
-    spec_successors counts = {0};
+    OWNED(spec_successors) counts = {0};
     for (int round = 0; round < 4; round++) {
         memset(count, 0, sizeof count);
         for (int step = 0; step < STEPS; step++) {
@@ -52,7 +52,6 @@ TEST(counts_are_those_of_a_table)
         spec_successors_reset(&counts);
         assert_int_equal(spec_successors_find(&counts, (const int[]){0}, 1), -1);
     }
-    spec_successors_free(&counts);
 }
 
 TEST(nothing_is_found_before_the_first_count)

@@ -48,7 +48,7 @@ TEST(positions_are_in_the_order_of_what_follows)
         int text[N_MAX], expected[N_MAX];
         const int n = (int)(N_MAX * table_uniform(&noise)), reach = 1 + (int)(t % 40);
         const int V = make_text(text, (int)(t / 40 % 4), n, &noise);
-        spec_suffix_array array;
+        OWNED(spec_suffix_array) array;
         assert_int_equal(spec_suffix_array_init(&array, text, n, V, reach, NULL), GSL_SUCCESS);
         for (int i = 0; i < n; i++) expected[i] = i;
         sorted_text = text;
@@ -56,7 +56,6 @@ TEST(positions_are_in_the_order_of_what_follows)
         sorted_reach = width_of(reach);
         qsort(expected, (size_t)n, sizeof *expected, by_suffix);
         assert_memory_equal(array.position, expected, (size_t)n * sizeof *expected);
-        spec_suffix_array_free(&array);
     }
 }
 
@@ -82,14 +81,13 @@ TEST(a_string_is_found_as_often_as_it_occurs)
         if (t % 2 == 0 && n > length) /* one that occurs */
             memcpy(string, text + (int)((n - length) * table_uniform(&noise)),
                    (size_t)length * sizeof *string);
-        spec_suffix_array array;
+        OWNED(spec_suffix_array) array;
         assert_int_equal(spec_suffix_array_init(&array, text, n, V, STRING_MAX, NULL), GSL_SUCCESS);
         spec_suffix_array_find(&low, &high, &array, string, length);
         assert_int_equal(high - low, occurrences(text, n, string, length));
         for (int i = low; i < high; i++)
             assert_memory_equal(text + array.position[i], string, (size_t)length * sizeof *string);
         found += high > low;
-        spec_suffix_array_free(&array);
     }
     assert_true(found > times / 4);
 }
@@ -101,7 +99,7 @@ TEST(neighbours_end_where_their_token_changes)
     for (int t = 0; t < 200; t++) {
         int text[N];
         const int V = make_text(text, t % 4, N, &noise);
-        spec_suffix_array array;
+        OWNED(spec_suffix_array) array;
         assert_int_equal(spec_suffix_array_init(&array, text, N, V, REACH, NULL), GSL_SUCCESS);
         for (int length = 0; length < REACH; length++) {
             int low = 0, high = N;
@@ -115,6 +113,5 @@ TEST(neighbours_end_where_their_token_changes)
                 low = end;
             }
         }
-        spec_suffix_array_free(&array);
     }
 }

@@ -57,7 +57,7 @@ TEST(strings_are_known_and_counted)
     for (uint64_t again = 0; again < times; again++) {
         const int reach = 1 + (int)(again % 12);
         corpus c;
-        spec_suffix_automaton automaton;
+        OWNED(spec_suffix_automaton) automaton;
         make_corpus(&c, &noise);
         spec_suffix_automaton_init(&automaton, reach);
         index_corpus(&automaton, &c);
@@ -79,7 +79,6 @@ TEST(strings_are_known_and_counted)
                             (int)(c.V * table_uniform(&noise));
                     }
                 }
-        spec_suffix_automaton_free(&automaton);
     }
     assert_true(absent > times);
 }
@@ -131,11 +130,10 @@ TEST(a_reset_forgets_every_text)
 
 TEST(a_text_that_is_too_long_is_refused_before_memory_is_asked_for)
 {
-    spec_suffix_automaton automaton;
+    OWNED(spec_suffix_automaton) automaton;
     spec_suffix_automaton_init(&automaton, 5);
     assert_fails_with(
         spec_suffix_automaton_reserve(&automaton, SPEC_SUFFIX_AUTOMATON_MAX + 1, &error),
         GSL_ENOMEM, "too long to index");
     assert_null(automaton.state);
-    spec_suffix_automaton_free(&automaton);
 }

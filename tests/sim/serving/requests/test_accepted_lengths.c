@@ -36,7 +36,7 @@ static void replays(const spec_accepted_lengths *lengths, int request, int K, in
 
 TEST(plain_lengths_are_those_of_rounds_in_order)
 {
-    spec_accepted_lengths lengths = lengths_of("# rounds\n3 0 5,1\n\n 127\t2 \r\n0\n", NULL);
+    OWNED(spec_accepted_lengths) lengths = lengths_of("# rounds\n3 0 5,1\n\n 127\t2 \r\n0\n", NULL);
     assert_true(lengths.n == 3 && lengths.most == 127 && !lengths.by_position);
     assert_true(lengths.prompt == NULL && lengths.output == NULL);
     replays(&lengths, 0, 9, 6, (const int[]){3, 0, 5, 1, 3, 0});
@@ -47,7 +47,6 @@ TEST(plain_lengths_are_those_of_rounds_in_order)
     assert_near(lengths.alpha[0], 9.0 / 13.0, 1e-7); /* a round that rejects tests one token more */
     assert_near(lengths.alpha[1], 129.0 / 130.0, 1e-7);
     assert_same(lengths.alpha[2], 0.0);
-    spec_accepted_lengths_free(&lengths);
 }
 
 /* As in SpecDecode-Bench: the lengths at the tokens of the output, bonus token included, of which
@@ -58,7 +57,7 @@ TEST(plain_lengths_are_those_of_rounds_in_order)
 
 TEST(a_round_takes_the_length_of_the_token_where_it_begins)
 {
-    spec_accepted_lengths lengths =
+    OWNED(spec_accepted_lengths) lengths =
         lengths_of(LINE("acc_eagle", "[1, 5, 4, 3, 2, 1, 3, 1]") LINE("acc_eagle", "[1]"), NULL);
     assert_true(lengths.n == 2 && lengths.most == 4 && lengths.by_position);
     assert_true(lengths.prompt[0] == 3 && lengths.output[0] == 8 && lengths.output[1] == 1);
@@ -69,7 +68,6 @@ TEST(a_round_takes_the_length_of_the_token_where_it_begins)
     replays(&lengths, 1, 9, 2, (const int[]){0, 0});
     const spec_accepted_count count = spec_accepted_lengths_count(&lengths, 0, 2);
     assert_true(count.rounds == 3 && count.accepted == 5 && count.tested == 6);
-    spec_accepted_lengths_free(&lengths);
 }
 
 TEST(a_field_is_chosen_by_name, .setup = spec_folder_enter, .teardown = spec_folder_leave)
@@ -119,7 +117,7 @@ TEST(random_lengths_come_back_and_are_counted, .setup = spec_folder_enter,
             fputs(json ? "]}}\n" : "\n", file);
         }
         assert_int_equal(fclose(file), 0);
-        spec_accepted_lengths lengths;
+        OWNED(spec_accepted_lengths) lengths;
         assert_int_equal(spec_accepted_lengths_load(&lengths, "lengths", NULL), GSL_SUCCESS);
         assert_int_equal(lengths.n, N);
         for (int r = 0; r < N; r++) {
@@ -137,7 +135,6 @@ TEST(random_lengths_come_back_and_are_counted, .setup = spec_folder_enter,
             const spec_accepted_count count = spec_accepted_lengths_count(&lengths, r, K);
             assert_memory_equal(&count, &expected, sizeof count);
         }
-        spec_accepted_lengths_free(&lengths);
     }
 }
 

@@ -22,7 +22,7 @@ TEST(beta_draws_have_their_law)
 {
     static const double cases[][2] = {{0.7, 5.0}, {0.27, 1.3}, {0.85, 400.0}};
     const uint64_t n = spec_test_samples(100000), seed = spec_test_seed();
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         char spec[64];
         const double alpha = cases[c][0], concentration = cases[c][1];
@@ -40,14 +40,13 @@ TEST(beta_draws_have_their_law)
         }
         assert_false(spec_battery_rejects(spec_battery_chi_square(counts, probability, CELLS)));
     }
-    gsl_rng_free(rng);
 }
 
 TEST(two_values_are_equally_likely)
 {
     const spec_alpha_law law = law_of("two?spread=0.15", 0.62);
     const uint64_t n = spec_test_samples(100000);
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     spec_rng_stream(rng, spec_test_seed(), 9);
     uint64_t counts[2] = {0};
     for (uint64_t i = 0; i < n; i++) {
@@ -58,7 +57,6 @@ TEST(two_values_are_equally_likely)
     }
     assert_false(
         spec_battery_rejects(spec_battery_chi_square(counts, (const double[]){0.5, 0.5}, 2)));
-    gsl_rng_free(rng);
 }
 
 /* Moments of Beta(a, b) by their recurrence: m_j = m_(j-1) (a + j - 1) / (a + b + j - 1). */

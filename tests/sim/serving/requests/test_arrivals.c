@@ -39,7 +39,7 @@ TEST(gaps_have_their_law)
         const spec_arrivals arrivals = arrivals_of(cases[c].spec, rate);
         uint64_t counts[CELLS] = {0};
         double probability[CELLS];
-        gsl_rng *rng = rng_of(c);
+        OWNED_RNG *rng = rng_of(c);
         for (int i = 0; i < CELLS; i++) probability[i] = 1.0 / CELLS;
         for (uint64_t i = 0; i < n; i++) {
             const double gap = spec_arrivals_gap(&arrivals, rng);
@@ -48,7 +48,6 @@ TEST(gaps_have_their_law)
             counts[below < 1.0 ? (int)(below * CELLS) : CELLS - 1]++;
         }
         assert_false(spec_battery_rejects(spec_battery_chi_square(counts, probability, CELLS)));
-        gsl_rng_free(rng);
     }
 }
 
@@ -66,7 +65,7 @@ TEST(poisson_arrivals_in_a_second_are_poisson)
     const spec_arrivals arrivals = arrivals_of("poisson", rate);
     uint64_t counts[COUNTS] = {0};
     double probability[COUNTS] = {0}, time = 0.0;
-    gsl_rng *rng = rng_of(7);
+    OWNED_RNG *rng = rng_of(7);
     const uint64_t windows = spec_test_samples(30000);
     for (uint64_t w = 0; w < windows; w++) {
         const double begin = 2.0 * (double)w;
@@ -77,7 +76,6 @@ TEST(poisson_arrivals_in_a_second_are_poisson)
     }
     for (int n = 0; n < 100; n++) probability[cell_of(n)] += gsl_ran_poisson_pdf((unsigned)n, rate);
     assert_false(spec_battery_rejects(spec_battery_chi_square(counts, probability, COUNTS)));
-    gsl_rng_free(rng);
 }
 
 TEST(another_rate_scales_the_same_gaps)

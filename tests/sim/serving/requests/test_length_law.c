@@ -38,7 +38,7 @@ TEST(draws_have_the_exact_law)
                                         "uniform?low=3&high=200",
                                         "uniform?low=9&high=10"};
     const uint64_t draws = spec_test_samples(200000), seed = spec_test_seed();
-    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
         const spec_length_law law = law_of(specs[s]);
         int *cell = calloc((size_t)law.most + 1, sizeof *cell), cells = 0;
@@ -62,7 +62,6 @@ TEST(draws_have_the_exact_law)
         if (spec_battery_rejects(p)) fail_msg("%s: p = %g in %d cells", specs[s], p, cells);
         free(cell);
     }
-    gsl_rng_free(rng);
 }
 
 /* A second route for the rounded lognormal law: x rounds to n with chance 1 - |x - n|. */

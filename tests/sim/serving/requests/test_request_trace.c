@@ -70,7 +70,7 @@ static const struct {
 TEST(every_format_is_recognised_by_its_columns)
 {
     for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
-        spec_request_trace trace = trace_of(formats[f].text);
+        OWNED(spec_request_trace) trace = trace_of(formats[f].text);
         assert_string_equal(trace.format, formats[f].format);
         assert_int_equal(trace.n, 2);
         assert_true(trace.prompt[0] == 374 && trace.output[0] == 44);
@@ -78,13 +78,12 @@ TEST(every_format_is_recognised_by_its_columns)
         assert_same(trace.arrival[0], 0.0);
         assert_within(trace.arrival[1], 4.25, 1e-12);
         assert_true(trace.failed == 0 && trace.first_token == NULL && trace.queued == NULL);
-        spec_request_trace_free(&trace);
     }
 }
 
 TEST(requests_without_an_output_are_counted_and_left_out)
 {
-    spec_request_trace trace =
+    OWNED(spec_request_trace) trace =
         trace_of("Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
                  "3,GPT-4,300,0,300,API log\n5,ChatGPT,472,18,490,API log\n"
                  "1,GPT-4,300,0,300,API log\n7,ChatGPT,1087,230,1317,API log\n");
@@ -92,22 +91,21 @@ TEST(requests_without_an_output_are_counted_and_left_out)
     assert_int_equal(trace.failed, 2);
     assert_same(trace.arrival[0], 0.0);
     assert_same(trace.arrival[1], 2.0);
-    spec_request_trace_free(&trace);
 }
 
 TEST(a_file_without_times_has_lengths_alone)
 {
-    spec_request_trace trace = trace_of("num_prefill_tokens,num_decode_tokens,num_total_tokens,"
-                                        "pd_ratio\n3772,54,3826,69.85\n2015,156,2171,12.91\n");
+    OWNED(spec_request_trace) trace =
+        trace_of("num_prefill_tokens,num_decode_tokens,num_total_tokens,"
+                 "pd_ratio\n3772,54,3826,69.85\n2015,156,2171,12.91\n");
     assert_null(trace.arrival);
     assert_int_equal(trace.n, 2);
     assert_int_equal(trace.prompt[1], 2015);
-    spec_request_trace_free(&trace);
 }
 
 TEST(measured_times_are_arrays_of_their_own)
 {
-    spec_request_trace trace =
+    OWNED(spec_request_trace) trace =
         trace_of("{\"input_toks\": 1, \"output_toks\": 2, \"arrival_time\": 5.5, \"queued_ts\": "
                  "7.5, \"scheduled_ts\": 8.5, \"first_token_ts\": 9.5, \"last_token_ts\": 11}\n");
     assert_same(trace.queued[0], 7.5);
@@ -118,7 +116,6 @@ TEST(measured_times_are_arrays_of_their_own)
     trace = trace_of("arrival,prompt,output,first_token_ts\n0,1,2,0.75\n");
     assert_same(trace.first_token[0], 0.75);
     assert_true(trace.queued == NULL && trace.last_token == NULL);
-    spec_request_trace_free(&trace);
 }
 
 /* Random requests in CSV and in JSON, read back. Enough of them that arrays grow. */
@@ -145,13 +142,12 @@ TEST(requests_come_back_as_they_were_written, .setup = spec_folder_enter,
                          : "%.17g,%d,%d\n",
                     arrival[i], prompt[i], output[i]);
         assert_int_equal(fclose(file), 0);
-        spec_request_trace trace;
+        OWNED(spec_request_trace) trace;
         assert_int_equal(spec_request_trace_load(&trace, "trace", NULL), GSL_SUCCESS);
         assert_int_equal(trace.n, N);
         for (int i = 0; i < N; i++)
             assert_true(trace.arrival[i] == arrival[i] && trace.prompt[i] == prompt[i] &&
                         trace.output[i] == output[i]);
-        spec_request_trace_free(&trace);
     }
 }
 
@@ -159,13 +155,12 @@ TEST(a_measured_run_of_an_engine_is_read)
 {
     char path[4096];
     spec_test_data(path, sizeof path, "serving/RTX4090_Llama-3.1-8B.jsonl");
-    spec_request_trace trace;
+    OWNED(spec_request_trace) trace;
     assert_works(spec_request_trace_load(&trace, path, &error));
     assert_int_equal(trace.n, 300);
     assert_int_equal(trace.prompt[0], 2358);
     assert_same(trace.last_token[0], 27554.231018618);
     assert_within(trace.arrival[1], 0.2650914, 1e-6);
-    spec_request_trace_free(&trace);
 }
 
 /* ---- errors ---------------------------------------------------------------------------------- */

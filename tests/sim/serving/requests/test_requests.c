@@ -78,7 +78,7 @@ TEST(outputs_have_the_law_for_theory)
 {
     const spec_requests requests =
         requests_of("poisson", "uniform?low=5&high=15", "lognormal?mean=60&sigma=0.9", "beta");
-    spec_requests_law law;
+    OWNED(spec_requests_law) law;
     assert_int_equal(spec_requests_law_init(&law, &requests, NULL), GSL_SUCCESS);
     static uint64_t counts[CELLS];
     static double probability[CELLS];
@@ -108,19 +108,17 @@ TEST(outputs_have_the_law_for_theory)
     source.end(cursor);
     assert_true((double)n * probability[1] > 5.0);
     assert_false(spec_battery_rejects(spec_battery_chi_square(counts + 1, probability + 1, 250)));
-    spec_requests_law_free(&law);
 }
 
 TEST(the_law_of_a_number_is_one_length)
 {
     const spec_requests requests = requests_of("poisson", "0", "256", "one");
-    spec_requests_law law;
+    OWNED(spec_requests_law) law;
     assert_int_equal(spec_requests_law_init(&law, &requests, NULL), GSL_SUCCESS);
     assert_int_equal(law.most, 256);
     for (int l = 0; l <= 256; l++) assert_same(law.output[l], l == 256 ? 1.0 : 0.0);
     assert_true(law.mean_output == 256.0 && law.mean_prompt == 0.0 && law.n_alpha == 1);
     assert_same(law.alpha[0], 0.7);
-    spec_requests_law_free(&law);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -188,7 +186,7 @@ TEST(the_law_of_rows_is_their_shares)
     spec_requests requests = {
         .arrivals = {.kind = SPEC_ARRIVALS_TRACE}, .speed = 1.0, .opt_trace = &trace};
     requests.alpha = (spec_alpha_law){.kind = SPEC_ALPHA_ONE, .mean = 0.3};
-    spec_requests_law law;
+    OWNED(spec_requests_law) law;
     assert_int_equal(spec_requests_law_init(&law, &requests, NULL), GSL_SUCCESS);
     assert_int_equal(law.most, ROWS / 2);
     assert_same(law.output[0], 0.0);
@@ -207,7 +205,6 @@ TEST(the_law_of_rows_is_their_shares)
     assert_int_equal(spec_requests_law_init(&law, &requests, NULL), GSL_SUCCESS);
     assert_same(law.prompt[3], 7.0);
     assert_same(law.mean_prompt, 7.0);
-    spec_requests_law_free(&law);
 }
 
 TEST(without_arrivals_all_are_there_at_once)
@@ -233,7 +230,7 @@ static spec_accepted_lengths accepted_of(const char *text)
 
 TEST(requests_replay_accepted_lengths_drawn_uniformly)
 {
-    spec_accepted_lengths accepted =
+    OWNED(spec_accepted_lengths) accepted =
         accepted_of("{\"prompt_token_ids\": [1, 2], \"acc\": {\"acc_len\": [1, 3, 2, 1, 1]}}\n"
                     "{\"prompt_token_ids\": [1, 2, 3], \"acc\": {\"acc_len\": [1, 1, 2]}}\n"
                     "{\"prompt_token_ids\": [], \"acc\": {\"acc_len\": [1, 3]}}\n");
@@ -281,7 +278,6 @@ TEST(requests_replay_accepted_lengths_drawn_uniformly)
         differ += (got[i].prompt - 100) * 3 / ROWS != got[i].replay;
     }
     assert_true(differ > N / 2);
-    spec_accepted_lengths_free(&accepted);
 }
 
 /* ---- errors ---------------------------------------------------------------------------------- */
@@ -295,7 +291,7 @@ static void refused(const spec_requests *requests, const char *text)
 
 TEST(missing_parts_are_refused)
 {
-    spec_accepted_lengths accepted = accepted_of("1 2 3\n");
+    OWNED(spec_accepted_lengths) accepted = accepted_of("1 2 3\n");
     spec_request_trace trace = trace_of_rows();
     spec_requests requests = requests_of("poisson", "5", "5", "one");
     requests.output.kind = SPEC_LENGTH_OF_ROW;
@@ -319,5 +315,4 @@ TEST(missing_parts_are_refused)
     }
     trace.arrival = NULL;
     refused(&requests, "the trace has lengths but no times of arrival: give a rate");
-    spec_accepted_lengths_free(&accepted);
 }
