@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/models/open_model.h"
+#include "tests/support/child.h"
 #include "tests/support/folder.h"
 #include "tests/support/support.h"
 
 enum { V = 9 };
-
-static void write_file(const char *name, const char *text)
-{
-    FILE *out = fopen(name, "w");
-    assert_non_null(out);
-    fputs(text, out);
-    fclose(out);
-}
 
 /* The row after each token beside the base's, without the other tokens; then its transform. */
 static void check(const char *base_spec, const char *ids, const char *kept, double temperature)
@@ -38,7 +31,7 @@ static void check(const char *base_spec, const char *ids, const char *kept, doub
 
 TEST(other_tokens_have_no_mass)
 {
-    write_file("ids.txt", "7 2\n2\t5\n");
+    spec_file_write("ids.txt", "7 2\n2\t5\n");
     for (int t = 0; t < 3; t++) {
         const double temperature = (const double[]){1.0, 0.6, 0.0}[t];
         check("markov?V=9&order=1&seed=3", "4", "111100000", temperature);
@@ -98,7 +91,7 @@ TEST(wrong_ids_are_refused)
     spec_model *model;
     spec_error error;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        write_file("wrong.txt", files[i].text);
+        spec_file_write("wrong.txt", files[i].text);
         assert_int_equal(
             spec_model_open(&model, "zipf?V=9&ids=wrong.txt", NULL, spec_test_context(0), &error),
             GSL_EINVAL);

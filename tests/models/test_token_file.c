@@ -2,19 +2,12 @@
 #include "models/token_file.h"
 
 #include "models/model_open.h"
+#include "tests/support/child.h"
 #include "tests/support/contexts.h"
 #include "tests/support/folder.h"
 #include "tests/support/support.h"
 
 #include <string.h>
-
-static void write_file(const char *path, const char *text)
-{
-    FILE *out = fopen(path, "w");
-    assert_non_null(out);
-    fputs(text, out);
-    fclose(out);
-}
 
 static spec_model *open_model(const char *spec)
 {
@@ -29,7 +22,7 @@ TEST(a_text_has_the_models_tokens)
 {
     static const char text[] = "the cat sat on the mat.\nthe dog sat on the cat.\n\nthe end\n";
     static const char *const units[] = {"bytes", "words"};
-    write_file("text.txt", text);
+    spec_file_write("text.txt", text);
     for (int u = 0; u < 2; u++) {
         char spec[64];
         int *token, n, expected[sizeof text];
@@ -50,7 +43,7 @@ TEST(numbers_are_tokens_of_a_model_without_a_tokenizer)
     static const int expected[] = {0, 8, 3, 3};
     OWNED_MODEL *model = open_model("uniform?V=9");
     int *token, n;
-    write_file("numbers.txt", "\n0 8\t3\r\n\n  3");
+    spec_file_write("numbers.txt", "\n0 8\t3\r\n\n  3");
     assert_int_equal(spec_token_file_read(&token, &n, "numbers.txt", model, NULL), GSL_SUCCESS);
     assert_int_equal(n, 4);
     assert_memory_equal(token, expected, sizeof expected);

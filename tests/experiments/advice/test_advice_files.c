@@ -3,6 +3,7 @@
  * that the advice is about. */
 #include "experiments/advice/advice_files.h"
 
+#include "tests/support/child.h"
 #include "tests/support/folder.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -18,12 +19,8 @@ static void write_files(void)
 {
     static const char *const texts[][2] = {
         {"a.jsonl", drafted}, {"b.jsonl", drafted}, {"plain.jsonl", plain}, {"other.txt", "-\n"}};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        FILE *out = fopen(texts[i][0], "w");
-        assert_non_null(out);
-        fputs(texts[i][1], out);
-        assert_int_equal(fclose(out), 0);
-    }
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        spec_file_write(texts[i][0], texts[i][1]);
 }
 
 static double sum_of(const spec_observed_sums *sums, int column)

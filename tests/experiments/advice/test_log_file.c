@@ -2,6 +2,7 @@
 #include "experiments/advice/log_file.h"
 
 #include "experiments/advice/readers/readers.h"
+#include "tests/support/child.h"
 #include "tests/support/folder.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -153,10 +154,7 @@ static int begin(void **state)
 
 static void put(const char *text)
 {
-    FILE *out = fopen("log", "w");
-    assert_non_null(out);
-    fputs(text, out);
-    assert_int_equal(fclose(out), 0);
+    spec_file_write("log", text);
 }
 
 static int read_text(const char *text)

@@ -2,6 +2,7 @@
 /* The measures that show how far advice on draft lengths is right. */
 #include "experiments/measures/coverage.h"
 #include "tests/experiments/measures/run_measure.h"
+#include "tests/support/child.h"
 #include "tests/support/folder.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -111,10 +112,7 @@ TEST(wrong_parameters_are_refused)
                                             {"further = 17;", "further"}};
     static const char *const halves[][2] = {{"accepted = \"none.txt\";", "accepted"},
                                             {"accepted = \"few.txt\";", "halves need 4"}};
-    FILE *file = fopen("few.txt", "w");
-    assert_non_null(file);
-    fputs("1 2\n0 1\n", file);
-    fclose(file);
+    spec_file_write("few.txt", "1 2\n0 1\n");
     assert_grids_refused("advice", advice, sizeof advice / sizeof *advice);
     assert_grids_refused("advice_choice", choice, sizeof choice / sizeof *choice);
     assert_grids_refused("advice_halves", halves, sizeof halves / sizeof *halves);

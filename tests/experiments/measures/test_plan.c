@@ -6,6 +6,7 @@
 #include "experiments/measures/tree_choice.h"
 #include "experiments/pass_costs.h"
 #include "sim/output_law.h"
+#include "tests/support/child.h"
 #include "tests/support/contexts.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -273,10 +274,7 @@ static char path[64];
 
 static void write_file(const char *text)
 {
-    FILE *out = fopen(path, "w");
-    assert_non_null(out);
-    fputs(text, out);
-    assert_int_equal(fclose(out), 0);
+    spec_file_write(path, text);
 }
 
 TEST(accuracies_are_read_and_nonsense_is_refused)

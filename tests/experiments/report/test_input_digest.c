@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/report/input_digest.h"
+#include "tests/support/child.h"
 #include "tests/support/folder.h"
 #include "tests/support/support.h"
 
 #include <string.h>
-
-static void write_file(const char *path, const char *text)
-{
-    FILE *out = fopen(path, "w");
-    assert_non_null(out);
-    fputs(text, out);
-    fclose(out);
-}
 
 /* The digest of an experiment, with overrides. */
 static const char *digest_of(char digest[SPEC_INPUT_DIGEST_SIZE], const char *text,
@@ -50,18 +43,18 @@ TEST(the_bytes_of_the_texts_are_part_of_it, .setup = spec_folder_enter,
         "measure = \"overlap\"; defaults = { TEXT = \"own.txt\"; };\n"
         "grid = { target = \"ngram:${TEXT}?order=3\"; draft = \"ngram:${TEXT}?order=2\"; };";
     char was[SPEC_INPUT_DIGEST_SIZE], is[SPEC_INPUT_DIGEST_SIZE];
-    write_file("own.txt", "the cat sat on the mat");
-    write_file("same.txt", "the cat sat on the mat");
+    spec_file_write("own.txt", "the cat sat on the mat");
+    spec_file_write("same.txt", "the cat sat on the mat");
     digest_of(was, text, NULL);
     assert_int_equal(strlen(was), 33);
     assert_string_equal(digest_of(is, text, NULL), was);
     assert_string_not_equal(digest_of(is, text, (const char *const[]){"TEXT=same.txt", NULL}),
                             was); /* also of the name */
-    write_file("own.txt", "the cat sat on the hat");
+    spec_file_write("own.txt", "the cat sat on the hat");
     assert_int_equal(strncmp(digest_of(is, text, NULL), was, 17),
                      0); /* only the part of the files differs */
     assert_string_not_equal(is, was);
-    write_file("own.txt", "the cat sat on the mat");
+    spec_file_write("own.txt", "the cat sat on the mat");
     assert_string_equal(digest_of(is, text, NULL), was);
 }
 
@@ -73,12 +66,12 @@ TEST(files_are_found_behind_strategies_alone, .setup = spec_folder_enter,
         "measure = \"prove\"; grid = { rule = \"token\"; target = \"uniform?V=3\"; draft = "
         "[\"chain:uniform?V=3\", \"greedy:probs:own.txt\"]; K = 1; };";
     char was[SPEC_INPUT_DIGEST_SIZE], is[SPEC_INPUT_DIGEST_SIZE];
-    write_file("own.txt", "0.5,0.3,0.2");
+    spec_file_write("own.txt", "0.5,0.3,0.2");
     digest_of(was, text, NULL);
     assert_int_equal(strlen(was), 33);
-    write_file("uniform", "no model");
+    spec_file_write("uniform", "no model");
     assert_string_equal(digest_of(is, text, NULL), was);
-    write_file("own.txt", "0.5,0.2,0.3");
+    spec_file_write("own.txt", "0.5,0.2,0.3");
     assert_string_not_equal(digest_of(is, text, NULL), was);
 }
 

@@ -4,6 +4,7 @@
 #include "experiments/train/training_texts.h"
 #include "models/model_open.h"
 #include "models/row.h"
+#include "tests/support/child.h"
 #include "tests/support/contexts.h"
 #include "tests/support/folder.h"
 #include "tests/support/support.h"
@@ -107,10 +108,7 @@ TEST(a_short_text_is_refused)
 {
     spec_tokenizer *tokenizer = letters(true);
     spec_training_texts texts;
-    FILE *file = fopen("short.txt", "w");
-    assert_non_null(file);
-    fputs("abcdefghijklmnopqrstuvwxyz", file);
-    assert_int_equal(fclose(file), 0);
+    spec_file_write("short.txt", "abcdefghijklmnopqrstuvwxyz");
     assert_fails(spec_training_texts_load(&texts, "short.txt", tokenizer, 1, PLACES, &error),
                  GSL_EINVAL,
                  "short.txt: its 26 tokens, 0 of them unknown, have too few "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files of rows: written rows are read back at all widths; damaged or foreign files are refused. */
 #include "tests/models/rows/rows_pair.h"
+#include "tests/support/child.h"
 #include "tests/support/folder.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -115,9 +116,7 @@ TEST(small_rows_are_small)
 
 TEST(texts_of_tokens_travel_with_them)
 {
-    FILE *text = fopen("test_rows_file.txt", "w");
-    fputs("a rose is a rose is a rose.", text);
-    fclose(text);
+    spec_file_write("test_rows_file.txt", "a rose is a rose is a rose.");
     opened target = open_model("ngram:test_rows_file.txt?order=3&tokens=words", NULL);
     spec_rows_file file;
     char buffer[8], tiny[3];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Retrieval beside a search through the file, and files that are wrong. */
+#include "tests/support/child.h"
 #include "tests/support/folder.h"
 #include "tests/support/stage.h"
 #include "tests/support/support.h"
@@ -135,12 +136,7 @@ TEST(a_wrong_file_is_refused_with_a_line)
         OWNED(spec_decoder) decoder;
         spec_error error = {""};
         remove("store.txt");
-        if (wrong[i].text != NULL) {
-            FILE *out = fopen("store.txt", "w");
-            assert_non_null(out);
-            fputs(wrong[i].text, out);
-            fclose(out);
-        }
+        if (wrong[i].text != NULL) spec_file_write("store.txt", wrong[i].text);
         stage_init(&s, V, PAIR_PLAIN, 1);
         s.config.drafting = "rest:store.txt";
         s.config.rule = "match";

@@ -2,6 +2,7 @@
 #include "sim/serving/requests/accepted_lengths.h"
 
 #include "sim/chance/rng.h"
+#include "tests/support/child.h"
 #include "tests/support/folder.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -83,10 +84,7 @@ TEST(a_field_is_chosen_by_name, .setup = spec_folder_enter, .teardown = spec_fol
     assert_int_equal(lengths.most, 6);
     spec_accepted_lengths_free(&lengths);
 
-    FILE *file = fopen("a.jsonl", "w");
-    assert_non_null(file);
-    fputs(both, file);
-    fclose(file);
+    spec_file_write("a.jsonl", both);
     assert_works(spec_accepted_lengths_load(&lengths, "a.jsonl?field=acc_eagle", &error));
     assert_int_equal(lengths.most, 1);
     spec_accepted_lengths_free(&lengths);
