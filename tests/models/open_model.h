@@ -7,6 +7,7 @@
 #include "models/model_open.h"
 #include "models/row.h"
 #include "tests/support/contexts.h"
+#include "tests/support/model_of.h"
 #include "tests/support/support.h"
 
 #include <math.h>
@@ -21,9 +22,7 @@ typedef struct {
 static inline opened open_model(const char *spec, const spec_model *opt_target)
 {
     opened o = {0};
-    spec_error error = {""};
-    if (spec_model_open(&o.model, spec, opt_target, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s: %s", spec, error.text);
+    o.model = model_of(spec, opt_target);
     assert_works(spec_session_init(&o.session, o.model, &error));
     o.scratch = calloc((size_t)o.model->vocab, sizeof o.scratch[0]);
     assert_non_null(o.scratch);

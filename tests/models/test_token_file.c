@@ -5,18 +5,10 @@
 #include "tests/support/child.h"
 #include "tests/support/contexts.h"
 #include "tests/support/folder.h"
+#include "tests/support/model_of.h"
 #include "tests/support/support.h"
 
 #include <string.h>
-
-static spec_model *open_model(const char *spec)
-{
-    spec_model *model;
-    spec_error error = {""};
-    if (spec_model_open(&model, spec, NULL, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s: %s", spec, error.text);
-    return model;
-}
 
 TEST(a_text_has_the_models_tokens)
 {
@@ -27,7 +19,7 @@ TEST(a_text_has_the_models_tokens)
         char spec[64];
         int *token, n, expected[sizeof text];
         snprintf(spec, sizeof spec, "ngram:text.txt?tokens=%s", units[u]);
-        OWNED_MODEL *model = open_model(spec);
+        OWNED_MODEL *model = model_of(spec, NULL);
         assert_int_equal(spec_token_file_read(&token, &n, "text.txt", model, NULL), GSL_SUCCESS);
         const size_t has = model->kind->tokenize(model, text, sizeof text - 1, expected,
                                                  sizeof expected / sizeof *expected);
@@ -41,7 +33,7 @@ TEST(a_text_has_the_models_tokens)
 TEST(numbers_are_tokens_of_a_model_without_a_tokenizer)
 {
     static const int expected[] = {0, 8, 3, 3};
-    OWNED_MODEL *model = open_model("uniform?V=9");
+    OWNED_MODEL *model = model_of("uniform?V=9", NULL);
     int *token, n;
     spec_file_write("numbers.txt", "\n0 8\t3\r\n\n  3");
     assert_int_equal(spec_token_file_read(&token, &n, "numbers.txt", model, NULL), GSL_SUCCESS);
@@ -54,7 +46,7 @@ TEST(numbers_are_tokens_of_a_model_without_a_tokenizer)
 TEST(a_file_that_cannot_be_read_leaves_nothing)
 {
     static const char *const wrong[] = {"nothing", ".", "/dev/null"};
-    OWNED_MODEL *model = open_model("uniform?V=9");
+    OWNED_MODEL *model = model_of("uniform?V=9", NULL);
     for (int i = 0; i < 3; i++) {
         spec_error error = {""};
         int unset = 0, *token = &unset, n = 1;

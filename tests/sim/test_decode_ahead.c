@@ -6,6 +6,7 @@
 #include "sim/chance/rng.h"
 #include "sim/output_law.h"
 #include "tests/support/contexts.h"
+#include "tests/support/model_of.h"
 #include "tests/support/near.h"
 #include "tests/support/stage.h"
 #include "tests/support/support.h"
@@ -288,15 +289,6 @@ TEST(a_failure_ahead_leaves_the_text_as_it_was)
 
 /* ---- transformers ---------------------------------------------------------------------------- */
 
-static spec_model *open_model(const char *spec, const spec_model *opt_target)
-{
-    spec_model *model;
-    spec_error error = {""};
-    if (spec_model_open(&model, spec, opt_target, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s: %s", spec, error.text);
-    return model;
-}
-
 /* After every round the chain's rows are those of a session that has read nothing else: discarded
  * chains leave no trace in the KV caches. The greedy text is the plain one, to the window's last
  * token. */
@@ -308,15 +300,15 @@ TEST(caches_forget_what_is_thrown_away)
                                         "layers?exit=3&temperature=0&top_k=3",
                                         "quantised?type=q8_0&top_p=0.9"};
     OWNED_MODEL *target =
-        open_model("random?dim=32&layers=3&heads=2&ffn=64&vocab=23&context=48&type=q8_0", NULL);
-    OWNED_MODEL *argmax = open_model(
+        model_of("random?dim=32&layers=3&heads=2&ffn=64&vocab=23&context=48&type=q8_0", NULL);
+    OWNED_MODEL *argmax = model_of(
         "random?dim=32&layers=3&heads=2&ffn=64&vocab=23&context=48&type=q8_0&temperature=0", NULL);
     OWNED_RNG *rng = spec_test_rng(spec_rng_pcg64dxsm, spec_test_seed());
     spec_chance chance = spec_chance_sampled(rng);
     uint64_t hits = 0;
     for (int c = 0; c < 4 * 2 * 3; c++) {
         const bool greedy = c / 4 % 2 == 0;
-        spec_model *of = greedy ? argmax : target, *draft = open_model(specs[c % 4], of);
+        spec_model *of = greedy ? argmax : target, *draft = model_of(specs[c % 4], of);
         spec_decoder_config config = SPEC_DECODER_DEFAULT;
         config.target = of;
         config.opt_draft = draft;
@@ -362,10 +354,10 @@ TEST(caches_forget_what_is_thrown_away)
 TEST(texts_have_the_targets_law_through_the_transformer)
 {
     OWNED_MODEL *target =
-        open_model("random?dim=32&layers=2&heads=2&ffn=32&vocab=2&context=16&type=f32", NULL);
+        model_of("random?dim=32&layers=2&heads=2&ffn=32&vocab=2&context=16&type=f32", NULL);
     static const char *const specs[] = {"layers?exit=1", "quantised?type=q4_0&temperature=0.7"};
     for (int c = 0; c < 2; c++) {
-        OWNED_MODEL *draft = open_model(specs[c], target);
+        OWNED_MODEL *draft = model_of(specs[c], target);
         spec_decoder_config config = SPEC_DECODER_DEFAULT;
         config.target = target;
         config.opt_draft = draft;

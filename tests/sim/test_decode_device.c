@@ -9,6 +9,7 @@
 #include "sim/output_law.h"
 #include "tests/support/contexts.h"
 #include "tests/support/drawing_backend.h"
+#include "tests/support/model_of.h"
 #include "tests/support/near.h"
 #include "tests/support/stage.h"
 #include "tests/support/support.h"
@@ -21,15 +22,6 @@ enum {
     TEXT = 61
 }; /* to the window's end: 64 positions, one of them for the begin of text */
 static const int prompt[PROMPT] = {3, 1, 4};
-
-static spec_model *open_model(const char *spec, const spec_model *opt_target)
-{
-    spec_model *model;
-    spec_error error = {""};
-    if (spec_model_open(&model, spec, opt_target, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s: %s", spec, error.text);
-    return model;
-}
 
 typedef struct {
     int text[TEXT];
@@ -83,8 +75,8 @@ TEST(texts_are_the_same_there_and_here)
     const uint64_t seed = spec_test_seed();
     uint64_t hits = 0, accepted = 0, corrected = 0;
     for (int p = 0; p < N_PAIRS; p++) {
-        spec_model *target = open_model(pairs[p].target, NULL),
-                   *draft = open_model(pairs[p].draft, NULL);
+        spec_model *target = model_of(pairs[p].target, NULL),
+                   *draft = model_of(pairs[p].draft, NULL);
         drawing_backend drawing;
         drawing_backend_init(&drawing, target->vocab);
         drawing_backend_take(&drawing, target);
@@ -126,8 +118,8 @@ TEST(texts_are_the_same_there_and_here)
 /* The acceptance chance of each tested token: the smaller of 1 and its ratio, by separate rows. */
 TEST(chances_are_those_of_the_rows)
 {
-    spec_model *target = open_model(pairs[1].target, NULL),
-               *draft = open_model(pairs[1].draft, NULL);
+    spec_model *target = model_of(pairs[1].target, NULL),
+               *draft = model_of(pairs[1].draft, NULL);
     drawing_backend drawing;
     drawing_backend_init(&drawing, target->vocab);
     drawing_backend_take(&drawing, target);
@@ -167,8 +159,8 @@ TEST(chances_are_those_of_the_rows)
 /* Enumerated chance uses rows; and the law is the target's. */
 TEST(enumeration_goes_by_rows)
 {
-    OWNED_MODEL *target = open_model(SHAPE "&layers=2&vocab=2&seed=1", NULL);
-    OWNED_MODEL *draft = open_model(SHAPE "&layers=1&vocab=2&seed=1", NULL);
+    OWNED_MODEL *target = model_of(SHAPE "&layers=2&vocab=2&seed=1", NULL);
+    OWNED_MODEL *draft = model_of(SHAPE "&layers=1&vocab=2&seed=1", NULL);
     drawing_backend drawing;
     drawing_backend_init(&drawing, 2);
     drawing_backend_take(&drawing, target);
@@ -198,10 +190,10 @@ static void check_refused(spec_decoder_config config, const char *line)
 
 TEST(what_cannot_be_is_refused_with_its_reason)
 {
-    spec_model *target = open_model(pairs[0].target, NULL),
-               *draft = open_model(pairs[0].draft, NULL);
-    spec_model *synthetic = open_model("uniform?V=31", NULL),
-               *perturbed = open_model("perturb?of=target&alpha=0.8", target);
+    spec_model *target = model_of(pairs[0].target, NULL),
+               *draft = model_of(pairs[0].draft, NULL);
+    spec_model *synthetic = model_of("uniform?V=31", NULL),
+               *perturbed = model_of("perturb?of=target&alpha=0.8", target);
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
     drawing_backend drawing;
     config.target = target;

@@ -10,6 +10,7 @@
 #include "tests/sim/greedy_text.h"
 #include "tests/support/contexts.h"
 #include "tests/support/drawn_dflash.h"
+#include "tests/support/model_of.h"
 #include "tests/support/support.h"
 
 #include <math.h>
@@ -27,7 +28,7 @@ typedef struct {
 static pair open_pair(const char *target, spec_dflash_kind kind, int draft_vocab, const char *keys)
 {
     pair p = {0};
-    assert_works(spec_model_open(&p.target, target, NULL, spec_test_context(0), &error));
+    p.target = model_of(target, NULL);
     drawn_dflash_config config =
         drawn_dflash(kind, &spec_transformer_of(p.target)->checkpoint->shape);
     if (draft_vocab > 0) {

@@ -7,6 +7,7 @@
 #include "sim/chance/rng.h"
 #include "sim/decode.h"
 #include "tests/support/contexts.h"
+#include "tests/support/model_of.h"
 #include "tests/support/near.h"
 #include "tests/support/stage.h"
 #include "tests/support/support.h"
@@ -16,15 +17,6 @@
 #define SHAPE "random?dim=64&layers=2&heads=4&kv_heads=2&ffn=96&vocab=67&context=48&"
 enum { TOKENS = 16 };
 static uint64_t seed;
-
-static spec_model *open_model(const char *spec, const spec_model *opt_target)
-{
-    spec_model *model;
-    spec_error error = {""};
-    if (spec_model_open(&model, spec, opt_target, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s: %s", spec, error.text);
-    return model;
-}
 
 typedef struct {
     int text[TOKENS];
@@ -61,14 +53,14 @@ static outcome decode(const spec_model *target, const spec_model *draft, bool ah
  * the target's own layers. */
 TEST(drafting_ahead_changes_no_greedy_text)
 {
-    OWNED_MODEL *target = open_model(SHAPE "seed=1&type=bf16&temperature=0&device=gpu", NULL);
+    OWNED_MODEL *target = model_of(SHAPE "seed=1&type=bf16&temperature=0&device=gpu", NULL);
     static const char *const drafts[] = {
         SHAPE "seed=1&type=q8_0&device=cpu&temperature=0", "layers?exit=1&temperature=0",
         "quantised?type=q8_0&temperature=0", "layers?exit=2&temperature=0.5"};
     const outcome plain = decode(target, target, false, SPEC_VERIFY_HOST, 0);
     uint64_t hits = 0;
     for (int d = 0; d < 4; d++) {
-        OWNED_MODEL *draft = open_model(drafts[d], target);
+        OWNED_MODEL *draft = model_of(drafts[d], target);
         for (int K = 1; K <= 3; K += 2) {
             const outcome out = decode(target, draft, true, SPEC_VERIFY_HOST, K);
             assert_memory_equal(out.text, plain.text, sizeof plain.text);
@@ -95,8 +87,8 @@ TEST(chains_on_the_card_are_those_by_rows)
     };
     uint64_t hits = 0, accepted = 0;
     for (int p = 0; p < 4; p++) {
-        spec_model *target = open_model(pairs[p].target, NULL),
-                   *draft = open_model(pairs[p].draft, target);
+        spec_model *target = model_of(pairs[p].target, NULL),
+                   *draft = model_of(pairs[p].draft, target);
         if (spec_transformer_of(target)->weights->backend->draw == NULL) {
             spec_model_close(draft);
             spec_model_close(target);

@@ -5,6 +5,7 @@
 #include "models/model_open.h"
 #include "sim/decode.h"
 #include "tests/support/contexts.h"
+#include "tests/support/model_of.h"
 #include "tests/support/simulated_card.h"
 #include "tests/support/support.h"
 
@@ -16,15 +17,6 @@ enum { TOKENS = 10, LONG = 24, TYPES = 5, DRAFTS = 5 };
 
 #define SHAPE "dim=32&layers=2&heads=2&kv_heads=1&ffn=32&vocab=23&context=64&"
 static const char *const types[TYPES] = {"f32", "f16", "bf16", "q8_0", "q4_0"};
-
-static spec_model *open_model(const char *spec, const spec_model *opt_target)
-{
-    spec_model *model;
-    spec_error error = {""};
-    if (spec_model_open(&model, spec, opt_target, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s: %s", spec, error.text);
-    return model;
-}
 
 /* The text of a model at temperature 0, one row at a time. */
 static void plain_text(int *text, int n, const spec_model *model)
@@ -64,8 +56,8 @@ static void open_greedy(greedy *g, int type)
     const char *const draft[DRAFTS] = {"layers?of=target&skip=0f", here,
                                        "quantised?of=target&type=q4_0", there,
                                        "quantised?of=target&type=q8_0&device=cpu"};
-    *g = (greedy){.target = open_model(target, NULL)};
-    for (int i = 0; i < DRAFTS; i++) g->draft[i] = open_model(draft[i], g->target);
+    *g = (greedy){.target = model_of(target, NULL)};
+    for (int i = 0; i < DRAFTS; i++) g->draft[i] = model_of(draft[i], g->target);
     plain_text(g->text, TOKENS, g->target);
 }
 
@@ -161,12 +153,12 @@ static int same_on_both(const char *spec, int n, double off)
     for (int device = 0; device < 2; device++) {
         snprintf(name, sizeof name, "%s&temperature=0&device=%s", spec,
                  device == 0 ? "cpu" : "gpu");
-        OWNED_MODEL *model = open_model(name, NULL);
+        OWNED_MODEL *model = model_of(name, NULL);
         plain_text(text[device], n, model);
     }
     while (same < n && text[0][same] == text[1][same]) same++;
     if (same == n) return n;
-    OWNED_MODEL *model = open_model(spec, NULL);
+    OWNED_MODEL *model = model_of(spec, NULL);
     OWNED(spec_session) session;
     spec_error error;
     FREED double *scratch = malloc((size_t)model->vocab * sizeof *scratch);
@@ -221,7 +213,7 @@ TEST(the_order_of_threads_is_no_matter)
         int text[3][TOKENS];
         snprintf(spec, sizeof spec, "random?" SHAPE "seed=2&temperature=0&device=gpu&type=%s",
                  types[t]);
-        OWNED_MODEL *model = open_model(spec, NULL);
+        OWNED_MODEL *model = model_of(spec, NULL);
         for (int o = 0; o < 3; o++) {
             setenv("SIM_ORDER", orders[o], 1);
             plain_text(text[o], TOKENS, model);

@@ -6,6 +6,7 @@
 #include "models/model_open.h"
 #include "sim/decode.h"
 #include "tests/support/contexts.h"
+#include "tests/support/model_of.h"
 #include "tests/support/support.h"
 
 #include <omp.h>
@@ -21,20 +22,11 @@ typedef struct {
     uint64_t accepted, tokens; /* by all decoders */
 } greedy;
 
-static spec_model *open_model(const char *spec, const spec_model *opt_target)
-{
-    spec_model *model;
-    spec_error error = {""};
-    if (spec_model_open(&model, spec, opt_target, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s: %s", spec, error.text);
-    return model;
-}
-
 static void open_greedy(greedy *g, const char *target, const char *const *draft)
 {
-    *g = (greedy){.target = open_model(target, NULL)};
+    *g = (greedy){.target = model_of(target, NULL)};
     for (; draft[g->n_drafts] != NULL; g->n_drafts++) {
-        g->draft[g->n_drafts] = open_model(draft[g->n_drafts], g->target);
+        g->draft[g->n_drafts] = model_of(draft[g->n_drafts], g->target);
     }
     OWNED(spec_session) session;
     spec_error error;

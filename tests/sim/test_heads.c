@@ -10,6 +10,7 @@
 #include "tests/sim/greedy_text.h"
 #include "tests/support/contexts.h"
 #include "tests/support/drawn_head.h"
+#include "tests/support/model_of.h"
 #include "tests/support/support.h"
 
 #include <math.h>
@@ -26,7 +27,7 @@ static pair open_other_pair(const char *target, const drawn_head_config *config,
 {
     pair p = {0};
     OWNED(spec_head) head;
-    assert_works(spec_model_open(&p.target, target, NULL, spec_test_context(0), &error));
+    p.target = model_of(target, NULL);
     drawn_head(&head, config, spec_transformer_of(p.target)->checkpoint);
     p.draft = drawn_head_open(&head, keys, p.target);
     return p;

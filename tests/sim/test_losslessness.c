@@ -6,6 +6,7 @@
 #include "sim/chance/rng.h"
 #include "sim/output_law.h"
 #include "tests/support/contexts.h"
+#include "tests/support/model_of.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 #include "tests/support/table_model.h"
@@ -227,8 +228,8 @@ TEST(library_models_are_decoded_without_loss)
     survey seen = {0};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         spec_model *target, *draft;
-        assert_works(spec_model_open(&target, pairs[i][0], NULL, spec_test_context(0), &error));
-        assert_works(spec_model_open(&draft, pairs[i][1], target, spec_test_context(0), &error));
+        target = model_of(pairs[i][0], NULL);
+        draft = model_of(pairs[i][1], target);
         for (int c = 0; c < N_RULES * N_DRAFTINGS * 3; c++) {
             const method by = {rules[c % N_RULES], draftings[c / N_RULES % N_DRAFTINGS], "fixed"};
             check_lossless(&seen, &by, target, draft, 1 + c / N_RULES / N_DRAFTINGS, 2,

@@ -6,6 +6,7 @@
 #include "sim/chance/rng.h"
 #include "sim/output_law.h"
 #include "tests/support/contexts.h"
+#include "tests/support/model_of.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
@@ -34,15 +35,6 @@ static const char *const drafts[] = {
 };
 enum { N_DRAFTS = sizeof drafts / sizeof *drafts };
 
-static spec_model *open_model(const char *spec, const spec_model *opt_target)
-{
-    spec_model *model;
-    spec_error error = {""};
-    if (spec_model_open(&model, spec, opt_target, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s: %s", spec, error.text);
-    return model;
-}
-
 static bool is_lossless(const spec_rule *rule)
 {
     return rule->claim == SPEC_LOSSLESS || rule->claim == SPEC_LOSSLESS_ARGMAX;
@@ -56,14 +48,14 @@ TEST(greedy_text_is_the_plain_one_for_every_rule_draft_and_tree)
         TEXT = WINDOW + 1 - PROMPT
     }; /* of 48 positions one is for the begin of text */
     static const int prompt[PROMPT] = {3, 1, 4, 1};
-    OWNED_MODEL *target = open_model(
+    OWNED_MODEL *target = model_of(
         "random?dim=32&layers=3&heads=2&ffn=64&vocab=23&context=48&type=q8_0&temperature=0", NULL);
     assert_int_equal(target->window, WINDOW);
     OWNED_RNG *rng = spec_test_rng(spec_rng_pcg64dxsm, 42);
     spec_chance chance = spec_chance_sampled(rng);
     int n_texts = 0, n_accepted = 0;
     for (int d = 0; d < N_DRAFTS; d++) {
-        spec_model *draft = open_model(drafts[d], target);
+        spec_model *draft = model_of(drafts[d], target);
         for (int c = 0; spec_rules[c / N_DRAFTINGS] != NULL; c++) {
             const spec_rule *rule = spec_rules[c / N_DRAFTINGS];
             if (!is_lossless(rule) || (c + d) % 2 != 0) continue;
@@ -108,12 +100,12 @@ TEST(texts_have_the_targets_law_through_the_transformer)
 {
     static const int prompt[] = {1, 0};
     static const char spec[] = "random?dim=32&layers=3&heads=2&ffn=32&vocab=2&context=16&type=f32";
-    spec_model *target = open_model(spec, NULL), *second = open_model(spec, NULL);
+    spec_model *target = model_of(spec, NULL), *second = model_of(spec, NULL);
     double worst = 0.0;
     unsigned long long branches = 0;
     int n_laws = 0;
     for (int d = 0; d < 2 * N_DRAFTS; d++) {
-        spec_model *draft = open_model(drafts[d / 2], d % 2 == 0 ? target : second);
+        spec_model *draft = model_of(drafts[d / 2], d % 2 == 0 ? target : second);
         for (int c = 0; spec_rules[c / N_DRAFTINGS] != NULL; c++) {
             const spec_rule *rule = spec_rules[c / N_DRAFTINGS];
             if (!is_lossless(rule) || c % N_DRAFTS != d / 2) continue;

@@ -5,6 +5,7 @@
 #include "models/model_open.h"
 #include "models/transformer/files/gguf_writer.h"
 #include "tests/support/contexts.h"
+#include "tests/support/model_of.h"
 #include "tests/support/support.h"
 
 #include <math.h>
@@ -224,15 +225,13 @@ spec_model *drawn_dflash_open(const drawn_dflash_config *config, const char *key
                               const spec_model *target)
 {
     char path[] = "/tmp/speclab-drawn-dflash-XXXXXX", spec[160];
-    spec_error error = {""};
     spec_model *model = NULL;
     const int descriptor = mkstemp(path);
     assert_true(descriptor >= 0);
     assert_int_equal(close(descriptor), 0);
     drawn_dflash_write(path, config);
     snprintf(spec, sizeof spec, "dflash:%s?%s", path, keys[0] != '\0' ? keys : "block=0");
-    if (spec_model_open(&model, spec, target, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s: %s", spec, error.text);
+    model = model_of(spec, target);
     assert_int_equal(unlink(path), 0);
     return model;
 }

@@ -7,6 +7,7 @@
 #include "models/transformer/engine/transformer.h"
 #include "tests/support/contexts.h"
 #include "tests/support/drawn_nextn.h"
+#include "tests/support/model_of.h"
 #include "tests/support/support.h"
 
 #include <math.h>
@@ -101,7 +102,6 @@ void drawn_head(spec_head *ret, const drawn_head_config *config, const spec_chec
 spec_model *drawn_head_open(const spec_head *head, const char *keys, const spec_model *target)
 {
     char path[] = "/tmp/speclab-drawn-head-XXXXXX", spec[128];
-    spec_error error = {""};
     spec_model *model = NULL;
     int kept;
     const int descriptor = mkstemp(path);
@@ -114,8 +114,7 @@ spec_model *drawn_head_open(const spec_head *head, const char *keys, const spec_
         assert_works(spec_head_file_write(&kept, head, path, &error));
     snprintf(spec, sizeof spec, "%s:%s?%s", spec_head_kind_names[head->shape.kind], path,
              keys[0] != '\0' ? keys : "force=0");
-    if (spec_model_open(&model, spec, target, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s: %s", spec, error.text);
+    model = model_of(spec, target);
     assert_int_equal(unlink(path), 0);
     return model;
 }

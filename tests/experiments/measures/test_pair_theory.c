@@ -6,6 +6,7 @@
 #include "analysis/rules/rrsw.h"
 #include "models/model_open.h"
 #include "tests/support/contexts.h"
+#include "tests/support/model_of.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
@@ -21,8 +22,8 @@ static void pair_open(pair *p, const char *target, const char *draft, const char
                       const char *drafting, int K)
 {
     p->config = SPEC_DECODER_DEFAULT;
-    assert_works(spec_model_open(&p->target, target, NULL, spec_test_context(0), &error));
-    assert_works(spec_model_open(&p->draft, draft, p->target, spec_test_context(0), &error));
+    p->target = model_of(target, NULL);
+    p->draft = model_of(draft, p->target);
     p->config.target = p->target;
     p->config.opt_draft = p->draft;
     p->config.rule = rule;

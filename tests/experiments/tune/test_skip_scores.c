@@ -10,6 +10,7 @@
 #include "sim/chance/rng.h"
 #include "sim/decode.h"
 #include "tests/support/contexts.h"
+#include "tests/support/model_of.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
@@ -20,15 +21,6 @@
 
 enum { V = 11, LENGTH = 90, TEXTS = 2, SUBLAYERS = 6, K = 5, FIRST = 7 };
 #define TARGET "random?dim=32&layers=3&heads=2&ffn=64&vocab=11&context=200&type=f32"
-
-static spec_model *open_model(const char *spec, const spec_model *opt_target)
-{
-    spec_model *model;
-    spec_error error = {""};
-    if (spec_model_open(&model, spec, opt_target, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s: %s", spec, error.text);
-    return model;
-}
 
 /* Texts of the target, (texts, length). */
 static int *texts_of(const spec_model *target, int texts, int length)
@@ -64,7 +56,7 @@ static spec_skip_score get(spec_skip_scores *s, const unsigned char *set)
 
 TEST(a_score_is_the_mean_overlap_of_rows_read_one_by_one)
 {
-    OWNED_MODEL *target = open_model(TARGET, NULL);
+    OWNED_MODEL *target = model_of(TARGET, NULL);
     FREED int *token = texts_of(target, TEXTS, LENGTH);
     OWNED(spec_skip_scores) s;
     spec_error error;
@@ -76,7 +68,7 @@ TEST(a_score_is_the_mean_overlap_of_rows_read_one_by_one)
         char spec[SPEC_SKIP_SPEC_SIZE];
         spec_skip_scores_spec(spec, sizeof spec, &s, sets[k]);
         assert_string_equal(spec, specs[k]);
-        OWNED_MODEL *draft = open_model(specs[k], target);
+        OWNED_MODEL *draft = model_of(specs[k], target);
         spec_session one, other;
         double sum = 0.0, room[2][V], best = 0.0;
         assert_works(spec_session_init(&one, target, &error));
@@ -108,7 +100,7 @@ TEST(a_walk_is_what_decoding_emits)
 {
     enum { MANY = 40 };
     static const unsigned char set[SUBLAYERS] = {1, 0, 0, 0, 0, 0};
-    spec_model *target = open_model(TARGET, NULL), *draft;
+    spec_model *target = model_of(TARGET, NULL), *draft;
     int *token = texts_of(target, MANY, LENGTH);
     spec_skip_scores s;
     spec_exact_walk walk = {.K = K};
@@ -120,7 +112,7 @@ TEST(a_walk_is_what_decoding_emits)
     spec_chance chance = spec_chance_sampled(rng);
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
     spec_decoder decoder;
-    draft = open_model("layers?of=target&skip=0a", target);
+    draft = model_of("layers?of=target&skip=0a", target);
     config.target = target;
     config.opt_draft = draft;
     config.K = K;
@@ -149,7 +141,7 @@ TEST(a_walk_is_what_decoding_emits)
 /* At temperature 0 rows agree or not; the draft has the target's temperature. */
 TEST(a_greedy_target_has_a_greedy_draft)
 {
-    OWNED_MODEL *target = open_model(TARGET "&temperature=0", NULL);
+    OWNED_MODEL *target = model_of(TARGET "&temperature=0", NULL);
     int token[LENGTH];
     char spec[SPEC_SKIP_SPEC_SIZE];
     static const unsigned char set[SUBLAYERS] = {0, 0, 1, 0, 0, 0};
@@ -164,14 +156,14 @@ TEST(a_greedy_target_has_a_greedy_draft)
 
 TEST(what_has_no_layers_is_refused)
 {
-    spec_model *zipf = open_model("zipf?V=11", NULL);
+    spec_model *zipf = model_of("zipf?V=11", NULL);
     spec_skip_scores s;
     assert_fails_with(spec_skip_scores_init(&s, zipf, &(spec_skip_texts){(const int[]){1}, 1, 1, 0},
                                             NULL, &error),
                       GSL_EINVAL, "is not a transformer");
     spec_model_close(zipf);
     OWNED_MODEL *large =
-        open_model("random?dim=32&layers=1&heads=2&ffn=32&vocab=32000&context=64", NULL);
+        model_of("random?dim=32&layers=1&heads=2&ffn=32&vocab=32000&context=64", NULL);
     assert_fails_with(spec_skip_scores_init(&s, large,
                                             &(spec_skip_texts){(const int[]){1}, 100000, 60, 0},
                                             NULL, &error),
@@ -187,7 +179,7 @@ TEST(one_attention_of_a_story_teller_can_be_missed)
     int at = -1;
     spec_test_data(path, sizeof path, "babyllama/target.bin");
     snprintf(spec, sizeof spec, "llama2c:%s", path);
-    OWNED_MODEL *target = open_model(spec, NULL);
+    OWNED_MODEL *target = model_of(spec, NULL);
     FREED int *token = texts_of(target, 8, 200);
     OWNED(spec_skip_scores) s;
     init_scores(&s, target, token, 8, 200, 0);

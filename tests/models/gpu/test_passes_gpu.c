@@ -6,6 +6,7 @@
 #include "models/transformer/engine/transformer.h"
 #include "tests/models/gpu/backend_gpu_case.h"
 #include "tests/support/contexts.h"
+#include "tests/support/model_of.h"
 #include "tests/support/support.h"
 
 #define SMALL "random?dim=32&layers=2&heads=4&kv_heads=2&ffn=64&vocab=37&context=300&seed=3&type="
@@ -22,7 +23,7 @@ static void open_whole(whole *w, const spec_backend *on, const char *type)
 {
     char spec[200];
     snprintf(spec, sizeof spec, SMALL "%s", type);
-    assert_works(spec_model_open(&w->model, spec, NULL, spec_test_context(0), &error));
+    w->model = model_of(spec, NULL);
     const spec_checkpoint *checkpoint = spec_transformer_of(w->model)->checkpoint;
     assert_works(spec_weights_init(&w->weights, checkpoint, SPEC_TENSOR_TYPES, on, &error));
     assert_works(spec_forward_init(&w->forward, &w->weights, &error));
@@ -204,7 +205,7 @@ TEST(too_little_memory_is_reported)
     if (spec_card_is_real()) skip();
     OWNED_MODEL *model;
     spec_error error = {""};
-    assert_works(spec_model_open(&model, SMALL "f16", NULL, spec_test_context(0), &error));
+    model = model_of(SMALL "f16", NULL);
     const spec_checkpoint *checkpoint = spec_transformer_of(model)->checkpoint;
     int refused = 0, made = 0;
     for (size_t bytes = 1 << 12; bytes <= (size_t)1 << 26; bytes += bytes / 2) {

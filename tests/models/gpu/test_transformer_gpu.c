@@ -8,6 +8,7 @@
 #include "tests/models/transformer/engine/reference_pass.h"
 #include "tests/support/backend_gpu_group.h"
 #include "tests/support/contexts.h"
+#include "tests/support/model_of.h"
 #include "tests/support/support.h"
 
 /* A model's weights on both devices. */
@@ -20,8 +21,7 @@ static pair open_pair(const char *spec)
 {
     pair p;
     spec_error error = {""};
-    if (spec_model_open(&p.model, spec, NULL, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s: %s", spec, error.text);
+    p.model = model_of(spec, NULL);
     if (spec_weights_init(&p.weights, spec_transformer_of(p.model)->checkpoint, SPEC_TENSOR_TYPES,
                           gpu, &error) != GSL_SUCCESS)
         fail_msg("%s: %s", spec, error.text);

@@ -12,6 +12,7 @@
 #include "tests/support/drawn_head.h"
 #include "tests/support/drawn_nextn.h"
 #include "tests/support/folder.h"
+#include "tests/support/model_of.h"
 #include "tests/support/support.h"
 
 #include <math.h>
@@ -22,19 +23,10 @@ enum { V = 11, NODES = 3 };
 static const char random_target[] =
     "random?dim=16&layers=3&heads=4&kv_heads=2&ffn=24&vocab=11&context=40&type=f32";
 
-static spec_model *open_spec(const char *spec, const spec_model *opt_target)
-{
-    spec_model *model;
-    spec_error error = {""};
-    if (spec_model_open(&model, spec, opt_target, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s: %s", spec, error.text);
-    return model;
-}
-
 /* whole.gguf, alone.gguf and none.gguf: with blocks, blocks alone, and the same without blocks. */
 static void write_files(int blocks, int options)
 {
-    OWNED_MODEL *target = open_spec(random_target, NULL);
+    OWNED_MODEL *target = model_of(random_target, NULL);
     const spec_checkpoint *checkpoint = spec_transformer_of(target)->checkpoint;
     spec_head head, none = {.shape = {.kind = SPEC_HEAD_MTP, .nextn = true}};
     drawn_head(&head, &(drawn_head_config){SPEC_HEAD_MTP, blocks, 0, DRAWN_NEXTN | options, 5},
@@ -69,13 +61,13 @@ TEST(every_way_to_name_blocks_gives_the_same_rows)
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         double own[(NODES + 1) * V], rows[(NODES + 1) * V];
         write_files(forms[i].blocks, forms[i].options);
-        spec_model *target = open_spec("gguf:whole.gguf", NULL), *draft = open_spec("mtp", target);
+        spec_model *target = model_of("gguf:whole.gguf", NULL), *draft = model_of("mtp", target);
         assert_int_equal(draft->reach, forms[i].blocks > 1 ? forms[i].blocks : 0);
         rows_of(own, draft);
         spec_model_close(draft);
         const char *const ways[] = {"mtp:whole.gguf", "mtp:alone.gguf"};
         for (size_t k = 0; k < 2; k++) {
-            draft = open_spec(ways[k], target);
+            draft = model_of(ways[k], target);
             rows_of(rows, draft);
             assert_memory_equal(own, rows, sizeof rows);
             spec_model_close(draft);
@@ -88,8 +80,8 @@ TEST(blocks_do_not_change_the_model)
 {
     double with[(NODES + 1) * V], without[(NODES + 1) * V];
     write_files(1, 0);
-    spec_model *target = open_spec("gguf:whole.gguf", NULL),
-               *plain = open_spec(random_target, NULL);
+    spec_model *target = model_of("gguf:whole.gguf", NULL),
+               *plain = model_of(random_target, NULL);
     assert_int_equal(spec_transformer_of(target)->checkpoint->n_nextn, 1);
     assert_int_equal(spec_transformer_of(target)->checkpoint->shape.n_layers, 3);
     rows_of(with, target);
@@ -116,7 +108,7 @@ TEST(a_block_of_equal_experts_is_the_block_of_one)
     static const float router[EXPERTS * DIM] = {0.5f, -0.25f, 0.125f};
     double one[(NODES + 1) * V], rows[(NODES + 1) * V];
     write_files(1, 0);
-    spec_model *target = open_spec("gguf:whole.gguf", NULL), *draft = open_spec("mtp", target);
+    spec_model *target = model_of("gguf:whole.gguf", NULL), *draft = model_of("mtp", target);
     rows_of(one, draft);
     spec_model_close(draft);
     spec_checkpoint *file = (spec_checkpoint *)(uintptr_t)spec_transformer_of(target)->checkpoint;
@@ -131,7 +123,7 @@ TEST(a_block_of_equal_experts_is_the_block_of_one)
     file->shape.n_experts = EXPERTS;
     file->shape.n_active = 2;
     file->shape.expert_dim = file->shape.ffn_dim;
-    draft = open_spec("mtp", target);
+    draft = model_of("mtp", target);
     rows_of(rows, draft);
     for (int i = 0; i < (NODES + 1) * V; i++)
         if (!(fabs(rows[i] - one[i]) < 1e-6)) fail_msg("%d: %g, not %g", i, rows[i], one[i]);
@@ -176,7 +168,7 @@ TEST(what_is_no_draft_of_the_target_is_refused)
 /* A change of a drawn block, and the line about it. */
 static void check_spoilt(spec_head_part part, void (*spoil)(spec_tensor *), const char *expected)
 {
-    OWNED_MODEL *target = open_spec(random_target, NULL);
+    OWNED_MODEL *target = model_of(random_target, NULL);
     const spec_checkpoint *checkpoint = spec_transformer_of(target)->checkpoint;
     OWNED(spec_head) head;
     drawn_head(&head, &(drawn_head_config){SPEC_HEAD_MTP, 1, 0, DRAWN_NEXTN, 5}, checkpoint);
@@ -216,7 +208,7 @@ TEST(wrong_blocks_are_refused)
 /* Products with stacked queries, keys and values need biases of all three. */
 TEST(a_block_has_all_biases_or_none)
 {
-    OWNED_MODEL *target = open_spec(random_target, NULL);
+    OWNED_MODEL *target = model_of(random_target, NULL);
     const spec_checkpoint *checkpoint = spec_transformer_of(target)->checkpoint;
     OWNED(spec_head) head;
     drawn_head(&head, &(drawn_head_config){SPEC_HEAD_MTP, 1, 0, DRAWN_NEXTN, 5}, checkpoint);
@@ -250,7 +242,7 @@ TEST(quantised_files_keep_their_blocks)
     opened_free(&draft);
     opened_free(&target);
 
-    OWNED_MODEL *drawn = open_spec(wide, NULL);
+    OWNED_MODEL *drawn = model_of(wide, NULL);
     OWNED(spec_head) head;
     drawn_head(&head, &(drawn_head_config){SPEC_HEAD_MTP, 1, 0, DRAWN_NEXTN, 5},
                spec_transformer_of(drawn)->checkpoint);

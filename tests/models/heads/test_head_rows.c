@@ -10,6 +10,7 @@
 #include "tests/support/support.h"
 
 #include "base/noise.h"
+#include "tests/support/model_of.h"
 
 enum { V = 11, REACH = 4, CONTEXT = 120, NODES = 9 };
 
@@ -60,7 +61,7 @@ typedef struct {
 static pair open_pair(const char *spec, const drawn_head_config *config, const char *keys)
 {
     pair p = {0};
-    assert_works(spec_model_open(&p.target, spec, NULL, spec_test_context(0), &error));
+    p.target = model_of(spec, NULL);
     p.checkpoint = spec_transformer_of(p.target)->checkpoint;
     drawn_head(&p.head, config, p.checkpoint);
     p.draft = drawn_head_open(&p.head, keys, p.target);

@@ -8,6 +8,7 @@
 #include "tests/support/contexts.h"
 #include "tests/support/drawn_head.h"
 #include "tests/support/folder.h"
+#include "tests/support/model_of.h"
 #include "tests/support/support.h"
 
 #include <string.h>
@@ -16,13 +17,6 @@ enum { V = 11, REACH = 4, TEXT = 30, NODES = 3, BY = 4 };
 
 static const char target_spec[] =
     "random?dim=16&layers=3&heads=4&kv_heads=2&ffn=24&vocab=11&context=60&type=f32";
-
-static spec_model *open_target(const char *spec)
-{
-    spec_model *model;
-    assert_works(spec_model_open(&model, spec, NULL, spec_test_context(0), &error));
-    return model;
-}
 
 /* Rows (NODES + 1, V) after a text and after a chain of draft tokens. */
 static void rows_of(double *ret_rows, const spec_model *draft)
@@ -51,7 +45,7 @@ static bool has_same_rows(const drawn_head_config *config, bool spoilt)
 {
     double before[(NODES + 1) * V], after[(NODES + 1) * V];
     int kept;
-    OWNED_MODEL *target = open_target(target_spec);
+    OWNED_MODEL *target = model_of(target_spec, NULL);
     const spec_checkpoint *checkpoint = spec_transformer_of(target)->checkpoint;
     spec_checkpoint wide;
     spec_head head, wide_head;
@@ -65,7 +59,7 @@ static bool has_same_rows(const drawn_head_config *config, bool spoilt)
     assert_works(spec_gguf_model_write(&kept, &wide, &(spec_gguf_model_vocabulary){0}, "wide.gguf",
                                        NULL, &error));
     spec_model *draft = drawn_head_open(&head, "", target),
-               *wide_target = open_target("gguf:wide.gguf"),
+               *wide_target = model_of("gguf:wide.gguf", NULL),
                *wide_draft = drawn_head_open(&wide_head, "", wide_target);
     rows_of(before, draft);
     rows_of(after, wide_draft);
@@ -107,7 +101,7 @@ TEST(options_of_eagle3_are_kept, .setup = spec_folder_enter, .teardown = spec_fo
 
 TEST(a_norm_of_joined_states_is_refused)
 {
-    OWNED_MODEL *target = open_target(target_spec);
+    OWNED_MODEL *target = model_of(target_spec, NULL);
     const spec_checkpoint *checkpoint = spec_transformer_of(target)->checkpoint;
     spec_checkpoint wide;
     spec_head head, wide_head;

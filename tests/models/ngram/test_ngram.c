@@ -8,6 +8,7 @@
 #include "models/ngram/text_unit.h"
 
 #include "tests/support/contexts.h"
+#include "tests/support/model_of.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
@@ -46,15 +47,6 @@ static const char *spec_of(const char *file, const char *keys)
     static char spec[512];
     snprintf(spec, sizeof spec, "ngram:%s?%s", file, keys);
     return spec;
-}
-
-static spec_model *open_model(const char *spec)
-{
-    spec_model *model;
-    spec_error error = {{0}};
-    if (spec_model_open(&model, spec, NULL, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s: %s", spec, error.text);
-    return model;
 }
 
 static const double *row_of(const spec_model *model, const int *context, size_t n, double *scratch)
@@ -111,7 +103,7 @@ TEST(rows_equal_the_law_of_the_tokenised_text)
         for (int order = 1; order <= SPEC_NGRAM_ORDER_MAX; order += k == 0 ? 5 : 2) {
             char keys[64];
             snprintf(keys, sizeof keys, "order=%d&tokens=%s", order, spec_tokens_names[k]);
-            OWNED_MODEL *model = open_model(spec_of(path, keys));
+            OWNED_MODEL *model = model_of(spec_of(path, keys), NULL);
             assert_int_equal(model->order, order - 1);
             assert_int_equal(model->ends.n, 0);
             const size_t n = model->kind->tokenize(model, text, length, token, BYTES);
@@ -146,7 +138,7 @@ TEST(higher_orders_predict_held_out_text_better)
         for (int order = 1; order <= 3; order++) {
             char keys[64];
             snprintf(keys, sizeof keys, "order=%d&tokens=%s", order, spec_tokens_names[k]);
-            OWNED_MODEL *model = open_model(spec_of(path, keys));
+            OWNED_MODEL *model = model_of(spec_of(path, keys), NULL);
             bits[order] = bits_per_byte(model, text + TRAIN, length - TRAIN, SIZE_MAX);
         }
         assert_true(bits[2] < 0.99 * bits[1]);
@@ -175,9 +167,9 @@ TEST(models_of_one_text_share_their_vocabulary)
     for (int k = 0; k < SPEC_TOKENS_TARGET; k++) {
         char keys[64];
         snprintf(keys, sizeof keys, "order=1&tokens=%s", spec_tokens_names[k]);
-        spec_model *draft = open_model(spec_of(path, keys));
+        spec_model *draft = model_of(spec_of(path, keys), NULL);
         keys[6] = '5';
-        OWNED_MODEL *target = open_model(spec_of(path, keys));
+        OWNED_MODEL *target = model_of(spec_of(path, keys), NULL);
         assert_int_equal(draft->vocab, target->vocab);
         for (int w = 0; w < draft->vocab; w++) {
             char a[SPEC_TEXT_UNIT_MAX + 1], b[SPEC_TEXT_UNIT_MAX + 1];
@@ -198,7 +190,7 @@ TEST(prompts_come_from_the_text)
     for (int k = 0; k < SPEC_TOKENS_TARGET; k++) {
         char keys[64];
         snprintf(keys, sizeof keys, "order=2&tokens=%s", spec_tokens_names[k]);
-        OWNED_MODEL *model = open_model(spec_of(path, keys));
+        OWNED_MODEL *model = model_of(spec_of(path, keys), NULL);
         for (unsigned long i = 0; i < 50; i++) {
             int token[40];
             char prompt[40 * SPEC_TEXT_UNIT_MAX];
@@ -218,7 +210,7 @@ TEST(rare_words_become_the_unknown_token)
 {
     write_text("a b a b a c a d", 15);
     /* Tokens: "a" 1, " b" 2, " a" 3, " c" 1, " d" 1. Kept at V = 3: <unk>, " a", " b". */
-    OWNED_MODEL *model = open_model(spec_of(path, "order=1&tokens=words&V=3"));
+    OWNED_MODEL *model = model_of(spec_of(path, "order=1&tokens=words&V=3"), NULL);
     assert_int_equal(model->vocab, 3);
     double scratch[3];
     /* Counts 3, 3, 2: n_1 = 0, so the discount is 1/2; P(<unk>) = (3 - 1/2) / 8 + (1/2) (3/8) (1/3)
@@ -251,7 +243,7 @@ TEST(rare_input_is_learnt_without_harm)
                 char keys[64];
                 int prompt[32];
                 snprintf(keys, sizeof keys, "order=%d&tokens=%s", order, spec_tokens_names[k]);
-                OWNED_MODEL *model = open_model(spec_of(path, keys));
+                OWNED_MODEL *model = model_of(spec_of(path, keys), NULL);
                 double *scratch = malloc((size_t)model->vocab * sizeof *scratch), sum = 0.0;
                 const size_t n = model->kind->prompt(model, 1, prompt, 32);
                 const double *row = row_of(model, prompt, n, scratch);
@@ -299,7 +291,7 @@ TEST(unlearnable_inputs_are_refused_in_one_line)
 TEST(a_limit_reads_the_first_bytes_alone)
 {
     write_text("aaaaaaaabbbbbbbb", 16);
-    OWNED_MODEL *model = open_model(spec_of(path, "order=1&tokens=chars&limit=8"));
+    OWNED_MODEL *model = model_of(spec_of(path, "order=1&tokens=chars&limit=8"), NULL);
     assert_int_equal(model->vocab, 2);
 }
 
@@ -324,7 +316,7 @@ TEST(real_text_is_learnt)
     for (int order = 1; order <= 6; order++) {
         char keys[64];
         snprintf(keys, sizeof keys, "order=%d&limit=%zu", order, train);
-        OWNED_MODEL *model = open_model(spec_of(file, keys));
+        OWNED_MODEL *model = model_of(spec_of(file, keys), NULL);
         const double bits = bits_per_byte(model, text + train, length - train, SIZE_MAX);
         printf("order %d: %.3f bits per byte\n", order, bits);
         assert_true(bits < before);
@@ -351,7 +343,7 @@ TEST(tokens_of_a_target_are_counted_like_bytes)
              t++) { /* words are cut at 64 bytes, not at the end of a block */
             char keys[64];
             snprintf(keys, sizeof keys, "order=3&tokens=%s", tokens[t]);
-            spec_model *target = open_model(spec_of(path, keys)), *draft;
+            spec_model *target = model_of(spec_of(path, keys), NULL), *draft;
             assert_works(spec_model_open(&draft, spec_of(path, "order=3&tokens=target"), target,
                                          spec_test_context(0), &error));
             assert_int_equal(draft->vocab, target->vocab);
@@ -379,7 +371,7 @@ TEST(tokens_of_a_target_are_counted_like_bytes)
 
 TEST(tokens_of_no_target_are_refused)
 {
-    spec_model *model, *zipf = open_model("zipf?V=3");
+    spec_model *model, *zipf = model_of("zipf?V=3", NULL);
     write_text("abc", 3);
     assert_fails_with(
         spec_model_open(&model, spec_of(path, "tokens=target"), NULL, spec_test_context(0), &error),

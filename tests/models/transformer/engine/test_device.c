@@ -5,6 +5,7 @@
 #include "models/transformer/engine/device.h"
 #include "models/transformer/engine/transformer.h"
 #include "tests/support/contexts.h"
+#include "tests/support/model_of.h"
 #include "tests/support/simulated_card.h"
 #include "tests/support/support.h"
 
@@ -12,15 +13,6 @@
 #include <sys/resource.h>
 
 #define MODEL "random?dim=64&layers=2&heads=4&ffn=96&vocab=99&context=32"
-
-static spec_model *open_model(const char *spec, const spec_model *opt_target)
-{
-    spec_model *model;
-    spec_error error = {{0}};
-    if (spec_model_open(&model, spec, opt_target, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s: %s", spec, error.text);
-    return model;
-}
 
 TEST(a_device_is_opened_by_name_and_twice_is_once)
 {
@@ -90,7 +82,7 @@ TEST(devices_are_described_in_a_line_each)
 
 static spec_tensor_type kv_of(const char *spec, const spec_model *opt_target)
 {
-    OWNED_MODEL *model = open_model(spec, opt_target);
+    OWNED_MODEL *model = model_of(spec, opt_target);
     const spec_tensor_type type = spec_transformer_of(model)->kv_type;
     return type;
 }
@@ -104,21 +96,21 @@ TEST(the_kv_cache_has_the_requested_or_the_automatic_type)
     assert_int_equal(kv_of(MODEL "&type=q8_0&device=gpu&kv=f32", NULL), SPEC_TENSOR_F32);
     assert_int_equal(kv_of(MODEL "&type=f32&device=gpu", NULL), SPEC_TENSOR_F32);
     assert_int_equal(kv_of(MODEL "&type=f32&device=gpu&kv=bf16", NULL), SPEC_TENSOR_BF16);
-    spec_model *target = open_model(MODEL "&type=f32&device=gpu&kv=bf16", NULL);
+    spec_model *target = model_of(MODEL "&type=f32&device=gpu&kv=bf16", NULL);
     assert_int_equal(kv_of("layers?exit=1", target),
                      SPEC_TENSOR_BF16); /* it may share the target's KV cache */
     assert_int_equal(kv_of("quantised?type=bf16", target), SPEC_TENSOR_BF16);
     assert_int_equal(kv_of("quantised?type=f32", target), SPEC_TENSOR_F32);
     assert_int_equal(kv_of("quantised?type=bf16&device=cpu", target), SPEC_TENSOR_F32);
-    spec_model *draft = open_model("quantised?type=bf16&device=target", target);
+    spec_model *draft = model_of("quantised?type=bf16&device=target", target);
     assert_ptr_equal(spec_transformer_of(draft)->weights->backend,
                      spec_transformer_of(target)->weights->backend);
     spec_model_close(draft);
-    draft = open_model("quantised?type=bf16&device=cpu", target);
+    draft = model_of("quantised?type=bf16&device=cpu", target);
     assert_ptr_equal(spec_transformer_of(draft)->weights->backend, spec_test_context(0)->cpu);
     spec_model_close(draft);
     spec_model_close(target);
-    target = open_model(
+    target = model_of(
         "random?dim=40&layers=1&heads=2&ffn=96&vocab=9&context=9&type=f32&device=gpu", NULL);
     assert_int_equal(kv_of("quantised?type=q8_0", target),
                      SPEC_TENSOR_BF16); /* one matrix is not of floats */
@@ -154,7 +146,7 @@ TEST(the_memory_need_is_what_weights_take)
         char spec[200];
         bool all_floats;
         snprintf(spec, sizeof spec, MODEL "&kv_heads=2&type=%s&device=gpu", type[i]);
-        OWNED_MODEL *model = open_model(spec, NULL);
+        OWNED_MODEL *model = model_of(spec, NULL);
         const spec_transformer *t = spec_transformer_of(model);
         spec_weights again;
         const spec_backend *backend = counted = t->weights->backend;
@@ -224,7 +216,7 @@ TEST(a_draft_leaves_memory_for_the_text_of_its_target)
         } else {
             assert_int_equal(status, GSL_ENOMEM);
             assert_non_null(strstr(error.text, ", those of the target "));
-            draft = open_model("quantised?type=q4_0&device=cpu", target);
+            draft = model_of("quantised?type=q4_0&device=cpu", target);
         }
         spec_model_close(draft);
         spec_model_close(target);
@@ -295,7 +287,7 @@ TEST(one_session_too_many_is_refused_when_it_begins)
     int n = 0;
     if (spec_card_is_real()) skip();
     have_memory(40000000);
-    OWNED_MODEL *model = open_model(
+    OWNED_MODEL *model = model_of(
         "random?dim=64&layers=2&heads=4&ffn=96&vocab=99&context=8192&type=f32&device=gpu", NULL);
     unsetenv("SIM_MEMORY");
     while (n < 9 && spec_session_init(&session[n], model, &error) == GSL_SUCCESS) n++;

@@ -8,6 +8,7 @@
 #include "models/transformer/files/gguf_model.h"
 #include "tests/models/transformer/engine/odd_checkpoint.h"
 #include "tests/support/contexts.h"
+#include "tests/support/model_of.h"
 #include "tests/support/support.h"
 
 #include <gsl/gsl_rng.h>
@@ -32,15 +33,6 @@ typedef struct {
 static int pick(walk *w, int n)
 {
     return (int)gsl_rng_uniform_int(w->rng, (unsigned long)n);
-}
-
-static spec_model *open_model(const char *spec, const spec_model *opt_target)
-{
-    spec_model *model;
-    spec_error error = {""};
-    if (spec_model_open(&model, spec, opt_target, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s: %s", spec, error.text);
-    return model;
 }
 
 /* The tokens on the path to a node; returns their number. */
@@ -148,9 +140,9 @@ static void take_step(walk *w)
 /* begins: the begin-of-text token is in front of every text, or of the empty context alone. */
 static void walk_about(walk *w, const char *spec, bool shares, bool begins)
 {
-    w->model[0] = open_model(spec, NULL);
+    w->model[0] = model_of(spec, NULL);
     ((spec_transformer *)w->model[0])->own_checkpoint.adds_begin = begins;
-    w->model[1] = open_model("layers?of=target&skip=0a.1f", w->model[0]);
+    w->model[1] = model_of("layers?of=target&skip=0a.1f", w->model[0]);
     w->shares = shares;
     open_sessions(w->session, w->model, shares);
     w->n = 0;

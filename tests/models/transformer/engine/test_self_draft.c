@@ -6,6 +6,7 @@
 #include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
 #include "tests/support/contexts.h"
+#include "tests/support/model_of.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
@@ -234,7 +235,7 @@ TEST(a_skipped_sublayer_is_one_that_adds_nothing)
         assert_works(spec_weights_init(&zeroed->own_weights, &zeroed->own_checkpoint,
                                        SPEC_TENSOR_TYPES, spec_test_context(0)->cpu, &error));
         snprintf(spec, sizeof spec, "layers?skip=%d%c", skipped / 2, "af"[skipped % 2]);
-        assert_works(spec_model_open(&draft, spec, &target->head, spec_test_context(0), &error));
+        draft = model_of(spec, &target->head);
         reading r;
         for (int branches = 0; branches <= 1; branches++) {
             memset(with, 0, sizeof with);
@@ -262,8 +263,7 @@ static void row_of(double *ret_row, const char *spec, const spec_model *opt_targ
     spec_error error = {""};
     double scratch[V];
     const int context[] = {3, 1, 4, 1, 5};
-    if (spec_model_open(&model, spec, opt_target, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s: %s", spec, error.text);
+    model = model_of(spec, opt_target);
     assert_works(spec_session_init(&session, model, &error));
     const double *row = spec_session_row(&session, context, 5, scratch, &error);
     assert_non_null(row);
@@ -274,7 +274,7 @@ TEST(layers_and_types_are_what_their_specs_say)
 {
     OWNED_MODEL *target;
     double whole[V], same[V], other[V];
-    assert_works(spec_model_open(&target, target_spec, NULL, spec_test_context(0), &error));
+    target = model_of(target_spec, NULL);
     row_of(whole, target_spec, NULL);
     static const char *const all[] = {"layers", "layers?exit=3",
                                       "layers?exit=0&skip=none&of=target", "quantised?type=f32"};
@@ -322,7 +322,7 @@ TEST(a_draft_of_a_wrapped_target_is_of_the_model_inside)
     double inside[V], whole[V];
     reading r;
     snprintf(spec, sizeof spec, "%s&temperature=0.7&top_k=3", target_spec);
-    assert_works(spec_model_open(&target, spec, NULL, spec_test_context(0), &error));
+    target = model_of(spec, NULL);
     row_of(inside, "layers", target);
     row_of(whole, target_spec, NULL);
     assert_memory_equal(inside, whole, sizeof whole);
@@ -333,7 +333,7 @@ TEST(a_draft_of_a_wrapped_target_is_of_the_model_inside)
     for (int i = 0; i < 5; i++) go_round(&r, false, rows);
     reading_free(&r);
     spec_model_close(draft);
-    assert_works(spec_model_open(&draft, "quantised", target, spec_test_context(0), &error));
+    draft = model_of("quantised", target);
     spec_session one, other;
     assert_works(spec_session_init(&one, draft, &error));
     assert_works(spec_session_init(&other, target, &error));
@@ -370,14 +370,14 @@ TEST(bad_specs_are_refused_with_a_line)
     };
     spec_model *target, *draft, *zipf;
     spec_error error = {""};
-    assert_works(spec_model_open(&target, target_spec, NULL, spec_test_context(0), &error));
+    target = model_of(target_spec, NULL);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(spec_model_open(&draft, bad[i].spec, target, spec_test_context(0), &error),
                          GSL_EINVAL);
         if (strstr(error.text, bad[i].says) == NULL) fail_msg("%s: '%s'", bad[i].spec, error.text);
         assert_null(draft);
     }
-    assert_works(spec_model_open(&zipf, "zipf?V=11", NULL, spec_test_context(0), &error));
+    zipf = model_of("zipf?V=11", NULL);
     assert_fails_with(spec_model_open(&draft, "layers?exit=1", zipf, spec_test_context(0), &error),
                       GSL_EINVAL, "zipf");
     assert_int_equal(spec_model_open(&draft, "quantised", NULL, spec_test_context(0), &error),

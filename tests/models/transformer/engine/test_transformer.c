@@ -5,6 +5,7 @@
 #include "models/model_open.h"
 #include "speclab/round.h"
 #include "tests/support/contexts.h"
+#include "tests/support/model_of.h"
 #include "tests/support/support.h"
 
 #include <setjmp.h>
@@ -16,15 +17,6 @@
 enum { VOCAB = 37, CONTEXT = 300, NODES = 150 };
 
 #define SMALL "random?dim=32&layers=3&heads=4&kv_heads=2&ffn=64&vocab=37&context=300&seed=3"
-
-static spec_model *open_model(const char *spec)
-{
-    spec_model *model;
-    spec_error error = {""};
-    if (spec_model_open(&model, spec, NULL, spec_test_context(0), &error) != GSL_SUCCESS)
-        fail_msg("%s: %s", spec, error.text);
-    return model;
-}
 
 static uint64_t noise_word;
 
@@ -43,7 +35,7 @@ typedef struct {
 
 static void open_fixture(fixture *f, const char *spec)
 {
-    f->model = open_model(spec);
+    f->model = model_of(spec, NULL);
     assert_int_equal(spec_session_init(&f->used, f->model, NULL), GSL_SUCCESS);
     f->scratch = malloc((NODES + 1) * VOCAB * sizeof *f->scratch);
     f->fresh_row = malloc(VOCAB * sizeof *f->fresh_row);

@@ -5,6 +5,7 @@
 #include "models/transformer/engine/transformer.h"
 #include "tests/models/transformer/engine/reference_pass.h"
 #include "tests/support/contexts.h"
+#include "tests/support/model_of.h"
 #include "tests/support/support.h"
 
 #define STORIES "stories260K/stories260K.bin"
@@ -15,7 +16,7 @@ static spec_model *open_model(const char *path, const char *settings)
     char spec[1200];
     spec_model *model;
     snprintf(spec, sizeof spec, "llama2c:%s%s", path, settings);
-    assert_works(spec_model_open(&model, spec, NULL, spec_test_context(0), &error));
+    model = model_of(spec, NULL);
     return model;
 }
 
