@@ -7,8 +7,8 @@
 #include <gsl/gsl_rng.h>
 #include <stdlib.h>
 
-/* `OWNED(stage) s;` ends with stage_free(&s), `CLOSED(spec_subject) s;` with spec_subject_close(&s),
- * `FREED char *text = ...;` with free(text). */
+/* `OWNED(stage) s;` ends with stage_free(&s), `CLOSED(spec_subject) s;` with
+ * spec_subject_close(&s), `FREED char *text = ...;` with free(text). */
 #define OWNED(type) __attribute__((cleanup(type##_free))) type
 #define CLOSED(type) __attribute__((cleanup(type##_close))) type
 #define FREED __attribute__((cleanup(spec_test_free)))

@@ -113,9 +113,10 @@ static inline void spec_test_int_equal(intmax_t actual, intmax_t expected, const
 
 #define SPEC_TEST_ENDS(call, status, opt_line, opt_part)                                           \
     do {                                                                                           \
-        _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wshadow\"");             \
+        _Pragma("GCC diagnostic push")                                                             \
+        _Pragma("GCC diagnostic ignored \"-Wshadow\"")                                             \
         spec_error error = {""};                                                                   \
-        _Pragma("GCC diagnostic pop");                                                             \
+        _Pragma("GCC diagnostic pop")                                                              \
         const int status_ = (call);                                                                \
         spec_test_ends(status_, status, &error, opt_line, opt_part, #call, __FILE__, __LINE__);    \
     } while (0)
