@@ -226,6 +226,7 @@ int spec_child_process_start(spec_child_process **ret, const char *role, const c
     spec_child_process *child = *ret = calloc(1, sizeof *child);
     if (child == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
     child->limits = *limits;
+    if (child->limits.clock.seconds == NULL) child->limits.clock = spec_clock_wall();
     bool made = make_pair(commands, true);
     made = make_pair(lifeline, true) && made;
     made = make_pair(answers, false) && made;
@@ -263,7 +264,7 @@ int spec_child_process_start(spec_child_process **ret, const char *role, const c
 
 void spec_child_process_begin(spec_child_process *child)
 {
-    child->deadline = spec_clock_monotonic() + child->limits.timeout;
+    child->deadline = spec_clock_read(&child->limits.clock) + child->limits.timeout;
 }
 
 /* Waits until `fd` is ready. Output that the child wrote before its end is read first. */
@@ -272,7 +273,7 @@ static int wait_for(spec_child_process *child, int fd, short events, spec_error 
     struct pollfd fds[2] = {{.fd = fd, .events = events},
                             {.fd = child->lifeline, .events = POLLIN}};
     for (;;) {
-        const double left = 1e3 * (child->deadline - spec_clock_monotonic());
+        const double left = 1e3 * (child->deadline - spec_clock_read(&child->limits.clock));
         const volatile sig_atomic_t *stop = child->limits.opt_stop;
         if (stop != NULL && *stop) {
             spec_supervisor_report report;

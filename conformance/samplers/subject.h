@@ -6,6 +6,7 @@
 #ifndef SPECLAB_SUBJECT_H
 #define SPECLAB_SUBJECT_H
 
+#include "base/clock.h"
 #include "conformance/fixtures/fixture.h"
 #include "speclab/speclab.h"
 
@@ -43,6 +44,7 @@ enum {
 
 typedef struct {
     double timeout;          /* time-out of one call, seconds */
+    spec_clock clock;        /* of time-outs; off: the wall's */
     uint64_t memory;         /* memory limit of a child, bytes; 0: none */
     /* options for spec_sampler_open; for a process, words appended to its command */
     const char *opt_options;

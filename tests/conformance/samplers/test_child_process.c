@@ -13,7 +13,7 @@
 
 /* hasty: for commands that hang. patient: for all others, since the machine may be busy. */
 static const spec_subject_limits hasty = {.timeout = 0.15, .supervisor = "/proc/self/exe"},
-                                 patient = {.timeout = 20.0,
+                                 patient = {.timeout = 100.0,
                                             .memory = 128ull << 20,
                                             .supervisor = "/proc/self/exe"};
 
@@ -35,7 +35,7 @@ static void ends_with(const spec_subject_limits *limits, const char *command, co
     assert_string_equal(error.text, "it has ended before");
     spec_child_process_end(child);
     const double took = spec_clock_monotonic() - begun;
-    if (took > 5.0) fail_msg("%s: it took %.3f s", command, took);
+    if (took > 60.0) fail_msg("%s: it took %.3f s", command, took);
 }
 
 static void ends(const char *command, const char *line)
@@ -118,7 +118,7 @@ TEST(a_child_receives_listed_variables_only)
 {
     static const char *const more[] = {"ASKED_FOR", NULL};
     const spec_subject_limits with_more = {
-        .timeout = 20.0, .opt_env = more, .supervisor = "/proc/self/exe"};
+        .timeout = 100.0, .opt_env = more, .supervisor = "/proc/self/exe"};
     setenv("SECRET_TOKEN", "x", 1);
     setenv("ASKED_FOR", "y", 1);
     setenv("PYTHONSTART", "z", 1);
@@ -217,7 +217,7 @@ TEST(an_interrupt_ends_what_is_under_way)
     spec_error error = {{0}};
     char answer;
     const spec_subject_limits stoppable = {
-        .timeout = 20.0, .opt_stop = &stop, .supervisor = "/proc/self/exe"};
+        .timeout = 100.0, .opt_stop = &stop, .supervisor = "/proc/self/exe"};
     const double begun = spec_clock_monotonic();
     signal(SIGALRM, set_stop);
     assert_int_equal(spec_child_process_start(&child, "exec", "sleep 100", -1, &stoppable, &error),
@@ -225,7 +225,7 @@ TEST(an_interrupt_ends_what_is_under_way)
     setitimer(ITIMER_REAL, &(struct itimerval){.it_value = {.tv_usec = 30000}}, NULL);
     assert_int_equal(spec_child_process_read(child, &answer, 1, 1, NULL, &error), GSL_EFAILED);
     assert_string_equal(error.text, "interrupted");
-    assert_true(spec_clock_monotonic() - begun < 5.0);
+    assert_true(spec_clock_monotonic() - begun < 60.0);
     spec_child_process_end(child);
     orphans_none();
 }

@@ -10,6 +10,7 @@ static void open_deed(const char *deed, spec_subject *subject, stand *s,
                       const spec_subject_limits *limits, uint32_t scope)
 {
     spec_error error = {{0}};
+    stopped = true;
     setenv("SPECLAB_HOSTILE", deed, 1);
     stand_init(s, &chain, scope);
     if (spec_subject_open(subject, path_of("hostile.so"), limits, &error) != GSL_SUCCESS)
@@ -17,6 +18,7 @@ static void open_deed(const char *deed, spec_subject *subject, stand *s,
     assert_int_equal(spec_subject_begin(subject, &s->fixture, scope, BATCH, &error), GSL_SUCCESS);
     spec_evidence_ask(s->evidence, &subject->batch, BATCH, 0, 42, s->rng);
     unsetenv("SPECLAB_HOSTILE");
+    stopped = false;
 }
 
 static int try_deed(const char *deed, spec_subject *subject, stand *s,
