@@ -95,13 +95,14 @@ TEST(the_caller_waits_for_the_last)
     spec_thread_pool_free(pool);
 }
 
-/* Where chunks ran; the thread moves to the caller's processor while `pull` is set. */
+/* Where the pool thread ran its chunks; it moves to the caller's processor while `pull` is set. */
 typedef struct {
     int callers;
-    bool pull;
-    atomic_int apart; /* the pool thread's chunks on another processor */
+    bool pull, apart;
+    atomic_int begun; /* chunks of this job */
 } whereabouts;
 
+/* A chunk waits until the other one has begun, so that each of two threads has one. */
 static void look_around(void *job, int chunk)
 {
     whereabouts *w = job;
@@ -115,16 +116,18 @@ static void look_around(void *job, int chunk)
                 sched_setaffinity(0, sizeof one, &one) == 0)
                 sched_setaffinity(0, sizeof all, &all);
         }
-        atomic_fetch_add(&w->apart, sched_getcpu() != w->callers);
+        w->apart = w->apart || sched_getcpu() != w->callers;
     }
-    const int64_t until = nanoseconds() + 100000;
-    while (nanoseconds() < until) continue;
+    atomic_fetch_add(&w->begun, 1);
+    const int64_t until = nanoseconds() + 1000000;
+    while (w->begun < 2 || nanoseconds() < until) continue;
 }
 
 /* The caller keeps its processor and never sleeps: a pool thread on the same processor would wait
  * for the scheduler. */
 TEST(a_member_leaves_the_callers_processor)
 {
+    enum { PASSES = 20, JOBS = 4 /* each of a millisecond, after which the thread looks again */ };
     cpu_set_t all, one;
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
     if (CPU_COUNT(&all) < 2) {
@@ -141,20 +144,21 @@ TEST(a_member_leaves_the_callers_processor)
     CPU_SET((size_t)w.callers, &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
     int left = 0;
-    for (int pass = 0; pass < 20; pass++) {
+    for (int pass = 0; pass < PASSES; pass++) {
         assert_non_null(spec_thread_pool_try_lock(pool));
-        w.pull = true;
-        spec_thread_pool_run(pool, look_around, &w, 40);
-        w.pull = false;
-        atomic_store(&w.apart, 0);
-        for (int job = 0; job < 3; job++) spec_thread_pool_run(pool, look_around, &w, 40);
-        left += w.apart > 0;
+        for (int job = 0; job <= JOBS; job++) {
+            w.pull = job == 0;
+            if (job <= 1) w.apart = false;
+            atomic_store(&w.begun, 0);
+            spec_thread_pool_run(pool, look_around, &w, 2);
+        }
+        left += w.apart;
         spec_thread_pool_unlock(pool);
     }
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
     spec_thread_pool_free(pool);
-    printf("left in %d of 20 passes\n", left);
-    assert_true(left >= 10);
+    printf("left in %d of %d passes\n", left, PASSES);
+    assert_true(left >= PASSES / 2);
 }
 
 TEST(who_finds_it_taken_works_alone)
