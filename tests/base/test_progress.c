@@ -61,15 +61,24 @@ TEST(times_and_counts_are_short)
     assert_string_equal(spec_progress_count(count, 1e18), "1e+18");
 }
 
+/* A line appears only a second after the start, which the program sleeps through. */
+static void sleep_through_the_first_second(const pid_t *pid, int n)
+{
+    for (int i = 0; i < n; i++) {
+        spec_await(spec_child_catches(pid[i], SIGINT));
+        kill(pid[i], SIGSTOP);
+    }
+    spec_pause(1200);
+}
+
 /* Each command would take minutes. ctrl-C ends it after its line appears; the line is erased
- * first. All run at once, because a line appears only after a second. */
+ * first. */
 TEST(every_long_verb_shows_a_line_and_erases_it)
 {
     static const struct {
         const char *arguments, *shows;
     } slow[] = {
         {"sweep --alpha 0.27,0.8 --K 2 --rounds 1000000000000", " of 2 points, "},
-        {"sweep --target zipf?V=300 --alpha 0.6 --K 4 --rounds 100000000000", " left"},
         {"prove --tokens 6 --K 3 --rule token --drafting chain --limit 1000000000000", " left"},
         {"prove --cases 100000 --K 2 --tokens 4 --rule token", " left"},
         {"accept --target dirichlet?V=200&order=1 --draft zipf?V=200 --n 3 --contexts 10000000",
@@ -79,20 +88,29 @@ TEST(every_long_verb_shows_a_line_and_erases_it)
          "big.rows",
          " places, "},
         {"bench --target zipf?V=300 --draft zipf?V=300&s=2 --texts 10000 --tokens 10000", " left"},
-        {"validate rule:token --budget 1G", " draws, "},
-        {"validate rule:token --budget 1h", " left; "},
         {"validate rule:token --calibrate 100000 --only plain-4 --budget 200k", " runs, "},
         {"generate --target zipf?V=300 --draft zipf?V=300&s=2 -n 100000000 -o text.txt",
          " tokens, "},
         {"run -d out long.cfg --rounds 100000000000", " of 40 points, "},
+        {"validate rule:token --budget 1G", " draws, "},
+        {"validate rule:token --budget 1h", " left; "},
+        {"sweep --target zipf?V=300 --alpha 0.6 --K 4 --rounds 4000000000", " left"},
     };
     enum { N_SLOW = sizeof slow / sizeof slow[0] };
     spec_terminal at[N_SLOW];
+    pid_t pid[N_SLOW];
     spec_needs_program();
-    for (int i = 0; i < N_SLOW; i++) spec_terminal_start(&at[i], 80, NULL, slow[i].arguments);
+    for (int i = 0; i < N_SLOW; i++) {
+        spec_terminal_start(&at[i], 80, NULL, slow[i].arguments);
+        pid[i] = at[i].pid;
+    }
+    sleep_through_the_first_second(pid, N_SLOW);
     for (int i = 0; i < N_SLOW; i++) {
         spec_terminal *t = &at[i];
-        spec_terminal_finish(t, slow[i].shows);
+        kill(t->pid, SIGCONT);
+        spec_terminal_await(t, slow[i].shows);
+        kill(t->pid, SIGINT);
+        spec_terminal_finish(t);
         if (t->code != 130) fail_msg("%s: exit code %d: %s", t->arguments, t->code, t->sent);
         if (strstr(t->screen, slow[i].shows) != NULL)
             fail_msg("%s: left on the screen: %s", t->arguments, t->screen);
@@ -100,33 +118,21 @@ TEST(every_long_verb_shows_a_line_and_erases_it)
     }
 }
 
-/* Six-grams of 6 MB of random letters take over a second to count. */
+/* The target's text comes through a pipe, which stays empty until the line has appeared. */
 TEST(the_line_says_that_models_load)
 {
     static const char *const verbs[] = {
-        "bench --target ngram:letters.txt?order=6 --draft ngram:letters.txt?order=1 --texts 2 "
-        "--tokens 20",
-        "rows --target ngram:letters.txt?order=6 --draft ngram:letters.txt?order=1 -n 20 -o "
-        "letters.rows",
+        "bench --target ngram:fifo?order=6 --draft ngram:text.txt?order=1 --texts 2 --tokens 20",
+        "rows --target ngram:fifo?order=6 --draft ngram:text.txt?order=1 -n 20 -o letters.rows",
     };
-    enum { LETTERS = 6000000 };
     spec_needs_program();
-    char *text = malloc(LETTERS + 1);
-    assert_non_null(text);
-    uint64_t x = 1;
-    for (int i = 0; i < LETTERS; i++) {
-        x = x * 6364136223846793005u + 1442695040888963407u;
-        text[i] = (char)('a' + (x >> 33) % 20);
-    }
-    text[LETTERS] = '\0';
-    spec_file_write("letters.txt", text);
-    free(text);
     for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
         spec_terminal t;
-        spec_terminal_run(&t, 80, NULL, verbs[i]);
+        spec_terminal_start(&t, 80, NULL, verbs[i]);
+        spec_terminal_await(&t, ": loading the models, ");
+        spec_file_write("fifo", "the cat sat on the mat. the dog sat on the log.\n");
+        spec_terminal_finish(&t);
         if (t.code != 0) fail_msg("%s: exit code %d: %s", verbs[i], t.code, t.screen);
-        if (strstr(t.sent, ": loading the models, ") == NULL)
-            fail_msg("%s: no such line: %s", verbs[i], t.sent);
         if (strstr(t.screen, "loading") != NULL)
             fail_msg("%s: left on the screen: %s", verbs[i], t.screen);
         spec_terminal_free(&t);
@@ -140,7 +146,10 @@ TEST(a_pipe_sees_no_progress)
     spec_child_start(&c, NULL, NULL,
                      "sweep --target zipf?V=300 --alpha 0.6 --K 4 --rounds 100000000000 "
                      "--threads 1");
-    spec_pause(1700);
+    sleep_through_the_first_second(&c.pid, 1);
+    kill(c.pid, SIGCONT);
+    const double before = spec_child_seconds(c.pid);
+    spec_await(spec_child_seconds(c.pid) > before + 0.3); /* a line comes each 0.2 s */
     kill(c.pid, SIGINT);
     spec_child_listen(&c, NULL);
     spec_child_says(&c, "sweep", 130, "speclab sweep: interrupted");

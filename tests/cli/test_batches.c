@@ -88,7 +88,8 @@ TEST(a_killed_part_resumes_within_a_point)
 {
     spec_needs_program();
     spec_program_works(HEAVY " --batches 2/3 -o part.csv");
-    assert_true(spec_program_outlives_kills(HEAVY " --batches 2/3 --resume -o killed.csv") > 1);
+    assert_true(spec_program_outlives_kills(HEAVY " --batches 2/3 --resume -o killed.csv",
+                                            "killed.csv") > 1);
     spec_files_same("killed.csv", "part.csv");
 }
 

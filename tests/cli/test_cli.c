@@ -11,10 +11,14 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 /* ---- no finished row is lost ----------------------------------------------------------------- */
+
+/* After its first row it computes for a third of a second, in which the test sees the row. */
+#define LONG "run long.cfg --rounds 5000000 "
 
 /* Waits until the file has rows below its header. */
 static void wait_for_rows(const char *name)
@@ -53,8 +57,8 @@ TEST(a_run_goes_on_after_kill_9_to_the_same_bytes)
 {
     spec_child c;
     spec_needs_program();
-    spec_program_works("run long.cfg -o whole.csv");
-    spec_child_start(&c, NULL, NULL, "run long.cfg -o cut.csv --threads 1");
+    spec_program_works(LONG "-o whole.csv");
+    spec_child_start(&c, NULL, NULL, LONG "-o cut.csv --threads 1");
     wait_for_rows("cut.csv");
     kill(c.pid, SIGKILL);
     spec_child_listen(&c, NULL);
@@ -65,12 +69,11 @@ TEST(a_run_goes_on_after_kill_9_to_the_same_bytes)
     assert_non_null(file);
     fputs("0.4,5,0.1,20000", file);
     fclose(file);
-    spec_program_works("run long.cfg -o cut.csv --resume");
+    spec_program_works(LONG "-o cut.csv --resume");
     spec_files_same("cut.csv", "whole.csv");
-    spec_program_works("run long.cfg -o cut.csv --resume"); /* a complete result */
+    spec_program_works(LONG "-o cut.csv --resume"); /* a complete result */
     spec_files_same("cut.csv", "whole.csv");
-    spec_program_fails("run long.cfg -o cut.csv --resume --seed 7", 2,
-                       "speclab run: long.cfg: cut.csv:");
+    spec_program_fails(LONG "-o cut.csv --resume --seed 7", 2, "speclab run: long.cfg: cut.csv:");
     spec_child_run(&c, "run one.cfg");
     spec_file_write("plain.csv", c.text);
     spec_child_free(&c);
@@ -130,8 +133,8 @@ TEST(ctrl_c_keeps_the_finished_rows_and_says_130)
 {
     spec_child c;
     spec_needs_program();
-    spec_program_works("run long.cfg -o whole.csv");
-    spec_child_start(&c, NULL, NULL, "run long.cfg -o stopped.csv --threads 1");
+    spec_program_works(LONG "-o whole.csv");
+    spec_child_start(&c, NULL, NULL, LONG "-o stopped.csv --threads 1");
     wait_for_rows("stopped.csv");
     kill(c.pid, SIGINT);
     spec_child_listen(&c, NULL);
@@ -139,10 +142,10 @@ TEST(ctrl_c_keeps_the_finished_rows_and_says_130)
                     "speclab run: long.cfg: interrupted after ");
     spec_child_free(&c);
     check_whole_rows("stopped.csv", "whole.csv", true);
-    spec_program_works("run long.cfg -o stopped.csv --resume");
+    spec_program_works(LONG "-o stopped.csv --resume");
     spec_files_same("stopped.csv", "whole.csv");
 
-    spec_child_start(&c, NULL, NULL, "run long.cfg --threads 1");
+    spec_child_start(&c, NULL, NULL, LONG "--threads 1");
     spec_child_listen(&c, "\n0.21,");
     kill(c.pid, SIGINT);
     spec_child_listen(&c, NULL);
@@ -181,9 +184,9 @@ TEST(a_second_ctrl_c_kills)
     assert_true(fifo >= 0);
     spec_child_start(&c, NULL, NULL,
                      "accept --target ngram:fifo"); /* learning ignores the first signal */
-    spec_pause(100);
+    spec_await(spec_child_catches(c.pid, SIGINT) && spec_child_is_in(c.pid, SYS_read));
     kill(c.pid, SIGINT);
-    spec_pause(50);
+    spec_await(!spec_child_catches(c.pid, SIGINT)); /* it catches one signal */
     assert_int_equal(waitpid(c.pid, NULL, WNOHANG), 0);
     kill(c.pid, SIGINT);
     spec_child_listen(&c, NULL);
@@ -197,7 +200,7 @@ TEST(ctrl_c_ends_the_wait_for_a_pipe_that_nobody_writes)
     spec_child c;
     spec_needs_program();
     spec_child_start(&c, NULL, NULL, "accept --target ngram:fifo");
-    spec_pause(100);
+    spec_await(spec_child_catches(c.pid, SIGINT) && spec_child_is_in(c.pid, SYS_openat));
     kill(c.pid, SIGINT);
     spec_child_listen(&c, NULL);
     spec_child_says(&c, "ngram:fifo", SPEC_EXIT_INTERRUPTED, "speclab accept: ");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* speclab quantize as its users run it, and invalid weight files at each verb that opens them.
  * SPECLAB names the program. */
-#include "base/clock.h"
 #include "tests/support/child.h"
 #include "tests/support/folder.h"
 #include "tests/support/support.h"
@@ -115,7 +114,7 @@ TEST(what_cannot_be_written_is_said_in_one_line)
 }
 
 /* A sparse file of 128 GB is refused by its header, and a file that claims 64 GB by its length. */
-TEST(hostile_files_end_within_a_second)
+TEST(hostile_files_end_within_a_second_of_processor_time)
 {
     spec_needs_program();
     const int absurd[] = {65536, 65536, 512, 256, 256, -1048576, 1048576};
@@ -139,9 +138,9 @@ TEST(hostile_files_end_within_a_second)
     for (size_t i = 0; i < sizeof line / sizeof line[0]; i++) {
         char wanted[256];
         snprintf(wanted, sizeof wanted, "speclab generate: --target: %s", line[i][1]);
-        const double start = spec_clock_monotonic();
+        const double before = spec_children_seconds();
         spec_program_fails(line[i][0], 2, wanted);
-        assert_true(spec_clock_monotonic() - start < 1.0);
+        assert_true(spec_children_seconds() - before < 1.0);
     }
 }
 

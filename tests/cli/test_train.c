@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* A text that a small model learns: sentences of three words each. */
@@ -144,7 +145,7 @@ TEST(a_state_of_another_target_is_refused)
     spec_program_works(LM2 "-o lm.gguf");
     spec_child_start(&c, NULL, NULL,
                      "train eagle3" HEAD "-o head.gguf --steps 100000 --save-every 0.001");
-    for (int i = 0; i < 600 && access("head.gguf.state", F_OK) != 0; i++) spec_pause(50);
+    spec_await(access("head.gguf.state", F_OK) == 0);
     kill(c.pid, SIGKILL);
     spec_child_listen(&c, NULL);
     spec_child_free(&c);
@@ -203,23 +204,43 @@ TEST(weights_beyond_the_bar_are_not_written)
     spec_child_free(&c);
 }
 
-/* It is killed after various times, and continues until it is done. */
+/* Was the file written since `last`, which becomes its time? */
+static bool is_newer(const char *name, struct timespec *last)
+{
+    struct stat file;
+    if (stat(name, &file) != 0 ||
+        (file.st_mtim.tv_sec == last->tv_sec && file.st_mtim.tv_nsec == last->tv_nsec))
+        return false;
+    *last = file.st_mtim;
+    return true;
+}
+
+/* It is killed whenever it has saved its state, and continues until it is done. */
 static void check_kills(const char *arguments)
 {
+    enum { MOST_KILLS = 12 };
     char line[512];
+    struct timespec saved = {0};
+    int kills = 0;
     snprintf(line, sizeof line, "%s-o whole.gguf --force", arguments);
     spec_program_works(line);
     unlink("parts.gguf");
     snprintf(line, sizeof line, "%s-o parts.gguf --resume --save-every 0.001", arguments);
-    for (int round = 0, done = 0; round < 100 && !done; round++) {
+    for (bool done = false; !done; kills += !done) {
         spec_child c;
         spec_child_start(&c, NULL, NULL, line);
-        spec_pause(round < 12 ? 20 + 23 * round : 5000);
-        kill(c.pid, SIGKILL);
+        if (kills < MOST_KILLS) {
+            spec_await(is_newer("parts.gguf.state", &saved) || spec_child_ended(c.pid));
+            spec_pause(5 * kills % 13); /* the kills meet different steps */
+            kill(c.pid, SIGKILL);
+        }
         spec_child_listen(&c, NULL);
         done = c.code == 0;
+        if (!done && c.code != SPEC_CHILD_KILLED + SIGKILL)
+            fail_msg("%s: exit code %d: %s", line, c.code, c.line);
         spec_child_free(&c);
     }
+    assert_true(kills > 1);
     spec_files_same("whole.gguf", "parts.gguf");
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* speclab validate as its users run it. SPECLAB names the program. */
+#include "conformance/validate.h"
 #include "tests/support/child.h"
 #include "tests/support/support.h"
 
@@ -283,7 +284,7 @@ TEST(any_other_run_that_is_interrupted_has_no_verdict)
     spec_needs_program();
     spec_child_start(&c, NULL, NULL,
                      "validate rule:token --only two-2 --scopes V --budget 100G --report r.json");
-    spec_pause(200);
+    spec_await(spec_child_catches(c.pid, SIGINT) && spec_child_seconds(c.pid) > 0.05);
     kill(c.pid, SIGINT);
     spec_child_listen(&c, NULL);
     spec_child_says(&c, "--budget 100G", 130, "speclab validate: interrupted");
@@ -299,8 +300,9 @@ TEST(a_budget_in_time_is_kept)
     spec_child_run(&c, "validate rule:token --only two-2,long-4 --budget 0.3s --format json");
     json_t *root = json_loads(c.text, 0, &where);
     assert_non_null(root);
-    assert_true(json_number_value(json_object_get(root, "seconds")) < 5.0);
     assert_true(json_number_value(json_object_get(root, "seconds")) >= 0.3);
+    /* Without a budget it draws as many, in seconds of processor time. */
+    assert_true(json_number_value(json_object_get(root, "draws")) < SPEC_VALIDATE_DRAWS / 2);
     json_decref(root);
     spec_child_free(&c);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/experiment.h"
+#include "tests/support/child.h"
 #include "tests/support/contexts.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
 #include <signal.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -91,12 +91,8 @@ TEST(a_killed_run_resumes_to_the_same_bytes)
                 spec_experiment_run(&result, &e, &options, NULL);
             _exit(0);
         }
-        struct stat file = {.st_size =
-                                0}; /* the file begins with the first finished row; then kill */
-        for (int wait = 0; wait < 100000 && file.st_size == 0; wait++) {
-            usleep(100);
-            assert_int_equal(stat(path, &file), 0);
-        }
+        /* the file begins with the first finished row */
+        spec_await(spec_file_size(path) > 0 || spec_child_ended(child));
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
         free(run_to(path, grid_text, slow, 1, true, &resumed, &n));

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -154,22 +155,70 @@ void spec_program_works(const char *arguments)
     spec_child_free(&c);
 }
 
-int spec_program_outlives_kills(const char *arguments)
+int spec_program_outlives_kills(const char *arguments, const char *file)
 {
-    int kills = 0;
-    for (int round = 0; round < 60; round++) {
+    enum { MOST_KILLS = 12 };
+    off_t largest = 0;
+    for (int kills = 0;; kills++) {
         spec_child c;
         spec_child_start(&c, NULL, NULL, arguments);
-        spec_pause(round < 20 ? 11 + 9 * round : SPEC_CHILD_PATIENCE_MS / 10);
-        kill(c.pid, SIGKILL);
+        if (kills < MOST_KILLS) {
+            spec_await(spec_child_ended(c.pid) || (kills == 0 ? spec_child_catches(c.pid, SIGINT)
+                                                              : spec_file_size(file) > largest));
+            spec_pause(5 * kills % 13); /* the kills meet different moments of the work */
+            kill(c.pid, SIGKILL);
+        }
         spec_child_listen(&c, NULL);
-        const bool done = c.code == 0;
+        const int code = c.code;
+        if (code != 0 && code != SPEC_CHILD_KILLED + SIGKILL)
+            fail_msg("%s: exit code %d: %s", arguments, code, c.line);
         spec_child_free(&c);
-        if (done) return kills;
-        kills++;
+        if (code == 0) return kills - 1;
+        largest = spec_file_size(file);
     }
-    fail_msg("%s: not done after %d kills", arguments, kills);
-    return kills;
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+bool spec_child_ended(pid_t pid)
+{
+    siginfo_t info = {.si_pid = 0};
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
+}
+
+/* Reads a file of the process's folder in /proc. */
+static bool read_proc(char *text, size_t size, pid_t pid, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+    FILE *file = fopen(path, "r");
+    if (file == NULL) return false;
+    text[fread(text, 1, size - 1, file)] = '\0';
+    fclose(file);
+    return true;
+}
+
+bool spec_child_catches(pid_t pid, int number)
+{
+    char status[4096];
+    const char *caught =
+        read_proc(status, sizeof status, pid, "status") ? strstr(status, "\nSigCgt:") : NULL;
+    return caught != NULL && (strtoull(caught + 8, NULL, 16) >> (number - 1) & 1) != 0;
+}
+
+bool spec_child_is_in(pid_t pid, long call)
+{
+    char text[256], *end;
+    return read_proc(text, sizeof text, pid, "syscall") && strtol(text, &end, 10) == call &&
+           end > text;
+}
+
+double spec_child_seconds(pid_t pid)
+{
+    clockid_t clock;
+    struct timespec used;
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0) return 0.0;
+    return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -190,6 +239,20 @@ char *spec_file_bytes(const char *name)
     (void)!fread(bytes, 1, SPEC_CHILD_TEXT - 1, file);
     fclose(file);
     return bytes;
+}
+
+double spec_children_seconds(void)
+{
+    struct rusage use;
+    assert_int_equal(getrusage(RUSAGE_CHILDREN, &use), 0);
+    return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+           1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
+}
+
+off_t spec_file_size(const char *name)
+{
+    struct stat file;
+    return stat(name, &file) == 0 ? file.st_size : 0;
 }
 
 void spec_files_same(const char *name, const char *other)

@@ -9,6 +9,7 @@
 #include "tests/support/support.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* SPEC_CHILD_TEXT: most bytes of a child's standard output, and of a file read whole.
@@ -63,9 +64,32 @@ void spec_program_ends(const char *arguments, int code, const char *begin);
 void spec_program_fails(const char *arguments, int code, const char *begin);
 void spec_program_works(const char *arguments);
 
-/* Starts a command that resumes again and again, and kills it at times that differ, until it ends
- * by itself with exit code 0. Returns the number of kills. */
-int spec_program_outlives_kills(const char *arguments);
+/* Starts a command that resumes its file, and kills it: before the file exists, and then whenever
+ * it has grown. Lets it end at last, with exit code 0. Returns how often it had grown. */
+int spec_program_outlives_kills(const char *arguments, const char *file);
+
+/* ---- waiting for a state, however long that takes on a busy machine ---- */
+
+/* Waits until the condition holds, which is tried every millisecond. */
+#define spec_await(condition)                                                                      \
+    do {                                                                                           \
+        for (int ms_ = 0; !(condition); ms_++, spec_pause(1))                                      \
+            if (ms_ >= SPEC_CHILD_PATIENCE_MS)                                                     \
+                fail_msg("not within %d s: %s", SPEC_CHILD_PATIENCE_MS / 1000, #condition);        \
+    } while (0)
+
+/* Conditions of a child: it has ended; it has a handler of the signal; it is blocked in a system
+ * call, such as SYS_read. */
+bool spec_child_ended(pid_t pid);
+bool spec_child_catches(pid_t pid, int number);
+bool spec_child_is_in(pid_t pid, long call);
+
+/* Seconds of processor time that the child has computed; that all children did that have ended. */
+double spec_child_seconds(pid_t pid);
+double spec_children_seconds(void);
+
+/* The size of a file, 0 if there is none. */
+off_t spec_file_size(const char *name);
 
 /* The bytes of a file, which the caller frees; empty if the file does not exist. */
 char *spec_file_bytes(const char *name);

@@ -65,28 +65,33 @@ void spec_terminal_start(spec_terminal *terminal, int columns, const char *opt_e
     if (terminal->pid == 0) exec_program(opt_environment, arguments);
 }
 
-void spec_terminal_finish(spec_terminal *terminal, const char *opt_until)
+/* Reads what it sends, for 100 ms at most; false after its end. */
+static bool read_some(spec_terminal *terminal)
 {
-    int state, waited = 0;
-    size_t n = 0;
-    for (ssize_t got = 1; got > 0 || (got < 0 && errno == EINTR);) {
-        struct pollfd fd = {.fd = terminal->master, .events = POLLIN};
-        if (poll(&fd, 1, 100) == 0 && (waited += 100) > SPEC_CHILD_PATIENCE_MS) {
-            kill(terminal->pid, SIGKILL);
-            fail_msg("%s: no answer within %d s", terminal->arguments,
-                     SPEC_CHILD_PATIENCE_MS / 1000);
-        }
-        if (fd.revents == 0) continue;
-        /* EIO after the last writer */
-        got = read(terminal->master, terminal->sent + n, MOST_BYTES - 1 - n);
-        if (got > 0) n += (size_t)got;
-        assert_true(n < MOST_BYTES - 1);
-        if (opt_until == NULL || strstr(terminal->sent, opt_until) == NULL) continue;
-        kill(terminal->pid, SIGINT);
-        opt_until = NULL;
+    struct pollfd fd = {.fd = terminal->master, .events = POLLIN};
+    if (poll(&fd, 1, 100) == 0 && (terminal->waited += 100) > SPEC_CHILD_PATIENCE_MS) {
+        kill(terminal->pid, SIGKILL);
+        fail_msg("%s: no answer within %d s", terminal->arguments, SPEC_CHILD_PATIENCE_MS / 1000);
     }
-    if (opt_until != NULL)
-        fail_msg("%s: '%s' has not come: %s", terminal->arguments, opt_until, terminal->sent);
+    if (fd.revents == 0) return true;
+    const ssize_t got = read(terminal->master, terminal->sent + terminal->n_sent,
+                             MOST_BYTES - 1 - terminal->n_sent);
+    if (got > 0) terminal->n_sent += (size_t)got;
+    assert_true(terminal->n_sent < MOST_BYTES - 1);
+    return got > 0 || (got < 0 && errno == EINTR); /* EIO after the last writer */
+}
+
+void spec_terminal_await(spec_terminal *terminal, const char *text)
+{
+    while (strstr(terminal->sent, text) == NULL)
+        if (!read_some(terminal))
+            fail_msg("%s: '%s' has not come: %s", terminal->arguments, text, terminal->sent);
+}
+
+void spec_terminal_finish(spec_terminal *terminal)
+{
+    int state;
+    while (read_some(terminal)) continue;
     close(terminal->master);
     while (waitpid(terminal->pid, &state, 0) < 0) assert_int_equal(errno, EINTR);
     terminal->code = WIFEXITED(state) ? WEXITSTATUS(state) : SPEC_CHILD_KILLED + WTERMSIG(state);
@@ -97,7 +102,7 @@ void spec_terminal_run(spec_terminal *terminal, int columns, const char *opt_env
                        const char *arguments)
 {
     spec_terminal_start(terminal, columns, opt_environment, arguments);
-    spec_terminal_finish(terminal, NULL);
+    spec_terminal_finish(terminal);
 }
 
 void spec_terminal_free(spec_terminal *terminal)

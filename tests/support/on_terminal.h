@@ -15,14 +15,17 @@ typedef struct {
     const char *arguments;
     pid_t pid;
     int master; /* the other end of the pseudo-terminal */
+    size_t n_sent;
+    int waited; /* ms without a byte */
 } spec_terminal;
 
 /* Starts it, with "NAME=value" in its environment. `arguments` must outlive the terminal. */
 void spec_terminal_start(spec_terminal *terminal, int columns, const char *opt_environment,
                          const char *arguments);
 
-/* Waits for its end, with ctrl-C as soon as `opt_until` has appeared. */
-void spec_terminal_finish(spec_terminal *terminal, const char *opt_until);
+/* _await reads until the text has appeared, _finish until the program's end. */
+void spec_terminal_await(spec_terminal *terminal, const char *text);
+void spec_terminal_finish(spec_terminal *terminal);
 
 /* Starts it and waits for its end. */
 void spec_terminal_run(spec_terminal *terminal, int columns, const char *opt_environment,
