@@ -87,14 +87,16 @@ static void take_assumed(spec_child *c)
     }
 }
 
-void spec_child_listen(spec_child *c, const char *opt_until)
+/* Returns false if it said nothing for that long, and was killed. */
+static bool listen_for(spec_child *c, const char *opt_until, int patience_ms)
 {
     for (int waited = 0; c->out >= 0 || c->err >= 0;) {
         struct pollfd fds[2] = {{.fd = c->out, .events = POLLIN}, {.fd = c->err, .events = POLLIN}};
-        if (opt_until != NULL && strstr(c->text, opt_until) != NULL) return;
-        if (poll(fds, 2, 100) == 0 && (waited += 100) > SPEC_CHILD_PATIENCE_MS) {
+        if (opt_until != NULL && strstr(c->text, opt_until) != NULL) return true;
+        if (poll(fds, 2, 100) == 0 && (waited += 100) > patience_ms) {
             kill(c->pid, SIGKILL);
-            fail_msg("no answer within %d s", SPEC_CHILD_PATIENCE_MS / 1000);
+            while (waitpid(c->pid, NULL, 0) < 0) assert_int_equal(errno, EINTR);
+            return false;
         }
         if (fds[0].revents != 0) take(&c->out, c->text, &c->n, SPEC_CHILD_TEXT);
         if (fds[1].revents != 0) take(&c->err, c->line, &c->n_line, sizeof c->line);
@@ -104,6 +106,18 @@ void spec_child_listen(spec_child *c, const char *opt_until)
     int state;
     while (waitpid(c->pid, &state, 0) < 0) assert_int_equal(errno, EINTR);
     c->code = WIFEXITED(state) ? WEXITSTATUS(state) : SPEC_CHILD_KILLED + WTERMSIG(state);
+    return true;
+}
+
+void spec_child_listen(spec_child *c, const char *opt_until)
+{
+    if (!listen_for(c, opt_until, SPEC_CHILD_PATIENCE_MS))
+        fail_msg("no answer within %d s", SPEC_CHILD_PATIENCE_MS / 1000);
+}
+
+bool spec_child_ends(spec_child *c, int patience_ms)
+{
+    return listen_for(c, NULL, patience_ms);
 }
 
 void spec_child_free(spec_child *c)
@@ -119,14 +133,25 @@ void spec_child_run(spec_child *c, const char *arguments)
     spec_child_listen(c, NULL);
 }
 
-void spec_child_says(const spec_child *c, const char *arguments, int code, const char *begin)
+const char *spec_child_complaint(char ret_text[SPEC_CHILD_COMPLAINT], const spec_child *c, int code,
+                                 const char *begin)
 {
     const char *end = strchr(c->line, '\n');
     if (c->code != code)
-        fail_msg("%s: exit code %d, not %d: %s", arguments, c->code, code, c->line);
-    if (strncmp(c->line, begin, strlen(begin)) != 0)
-        fail_msg("%s: '%s' does not begin '%s'", arguments, c->line, begin);
-    if (end == NULL || end[1] != '\0') fail_msg("%s: not one line: '%s'", arguments, c->line);
+        snprintf(ret_text, SPEC_CHILD_COMPLAINT, "exit code %d, not %d: %s", c->code, code,
+                 c->line);
+    else if (strncmp(c->line, begin, strlen(begin)) != 0)
+        snprintf(ret_text, SPEC_CHILD_COMPLAINT, "'%s' does not begin '%s'", c->line, begin);
+    else if (end == NULL || end[1] != '\0')
+        snprintf(ret_text, SPEC_CHILD_COMPLAINT, "not one line: '%s'", c->line);
+    else return NULL;
+    return ret_text;
+}
+
+void spec_child_says(const spec_child *c, const char *arguments, int code, const char *begin)
+{
+    char text[SPEC_CHILD_COMPLAINT];
+    if (spec_child_complaint(text, c, code, begin) != NULL) fail_msg("%s: %s", arguments, text);
 }
 
 void spec_program_ends(const char *arguments, int code, const char *begin)

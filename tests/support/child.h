@@ -14,7 +14,12 @@
 
 /* SPEC_CHILD_TEXT: most bytes of a child's standard output, and of a file read whole.
  * SPEC_CHILD_KILLED: offset of a signal's number in spec_child.code. */
-enum { SPEC_CHILD_TEXT = 1 << 18, SPEC_CHILD_KILLED = 1000, SPEC_CHILD_PATIENCE_MS = 300000 };
+enum {
+    SPEC_CHILD_TEXT = 1 << 18,
+    SPEC_CHILD_KILLED = 1000,
+    SPEC_CHILD_PATIENCE_MS = 300000,
+    SPEC_CHILD_COMPLAINT = 8192
+};
 
 extern char spec_program[PATH_MAX]; /* "" without SPECLAB */
 
@@ -52,8 +57,13 @@ void spec_child_listen(spec_child *c, const char *opt_until);
 void spec_child_run(spec_child *c, const char *arguments);
 void spec_child_free(spec_child *c);
 
+/* Reads until it ends; returns false if it said nothing for that long, and was killed. */
+bool spec_child_ends(spec_child *c, int patience_ms);
+
 /* Asserts that it ended with that code and one line on standard error, which begins with
- * `begin`. */
+ * `begin`. _complaint: what of this does not hold, or NULL. */
+const char *spec_child_complaint(char ret_text[SPEC_CHILD_COMPLAINT], const spec_child *c, int code,
+                                 const char *begin);
 void spec_child_says(const spec_child *c, const char *arguments, int code, const char *begin);
 
 /* _ends: it ends with that code, and its standard output begins with `begin`. */
