@@ -66,31 +66,4 @@ TEST(the_reference_vectors_come_out_to_ten_digits)
     spec_child_free(&c);
 }
 
-TEST(a_rule_and_a_way_to_draft_that_do_not_go_together_are_told)
-{
-    spec_needs_program();
-    spec_program_fails(
-        "accept --rule rrs --drafting without --n 2", 2,
-        "speclab accept: --rule: 'rrs' does not hold for without siblings; it does for iid");
-    spec_program_fails("accept --rule block --n 2:3", 2,
-                       "speclab accept: --rule: 'block' holds for one draft per position, n = 1");
-    spec_program_fails("accept --drafting hub --n 3", 2,
-                       "speclab accept: --n: no drafting of 'hub' has '3'");
-    spec_program_fails(
-        "accept --drafting hubb", 2,
-        "speclab accept: --drafting: no way to draft is named 'hubb'; did you mean 'hub'?");
-    spec_program_fails("accept --drafting lookup?mx=2", 2, "speclab accept: --drafting: ");
-    spec_program_fails("accept --rule rsrw", 2,
-                       "speclab accept: --rule: no rule is named 'rsrw'; did you mean 'rrsw'?");
-    spec_program_fails("accept --rule token,,match", 2,
-                       "speclab accept: --rule: 'token,,match' has an empty name");
-    spec_program_fails("accept --n 0", 2,
-                       "speclab accept: --n: '0' is not a whole number from 1 to 64");
-    spec_program_fails("accept --n 65", 2,
-                       "speclab accept: --n: '65' is not a whole number from 1 to 64");
-    spec_program_fails("accept --n 1.5", 2,
-                       "speclab accept: --n: '1.5' is not a whole number from 1 to 64");
-    spec_program_fails("accept --n 1:1.5", 2, "speclab accept: --n: '1:1.5' is not lo:hi:step");
-}
-
 SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

@@ -4,7 +4,6 @@
 #include "tests/support/support.h"
 
 #include <string.h>
-#include <unistd.h>
 
 /* The parts of a command, with as many threads as their number, their merged sums, and the result
  * from these. */
@@ -55,33 +54,6 @@ TEST(sums_of_parts_give_the_bytes_of_one_run)
 }
 
 #define HEAVY "sweep --alpha 0.5,0.7 --K 3 --rounds 4000000000"
-
-/* Before anything is written: a measure without groups, a limit that leaves their number open, and
- * too many parts. */
-TEST(what_has_no_groups_is_refused)
-{
-    static const struct {
-        const char *arguments, *text;
-    } wrong[] = {
-        {"plan --target zipf?V=9 --draft zipf?V=9&s=2 --nodes 2 --rounds 100",
-         "speclab plan: --batches: the points of plan have no groups; divide the grid by --shard"},
-        {"predict --alpha 0.5", "speclab predict: --batches: the points of predict have no groups"},
-        {"prove --rule token", "speclab prove: --batches: the points of prove have no groups"},
-        {"sweep --alpha 0.5 --standard-error 0.01",
-         "speclab sweep: --batches needs a number of rounds, without a standard error"},
-        {"sweep --alpha 0.5 --K 1 --rounds 1000",
-         "speclab sweep: --batches 1/2: this point has 1 group: give at most as many parts"},
-        {"prove --rule token --cases 8",
-         "speclab prove: --batches 1/2: this point has 1 group: give at most as many parts"},
-    };
-    spec_needs_program();
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        char line[256];
-        snprintf(line, sizeof line, "%s --batches 1/2 -o refused.csv", wrong[i].arguments);
-        spec_program_fails(line, 2, wrong[i].text);
-        assert_int_not_equal(access("refused.csv", F_OK), 0);
-    }
-}
 
 /* Within a point, too, a kill loses no group that was written. */
 TEST(a_killed_part_resumes_within_a_point)

@@ -453,33 +453,6 @@ TEST(odd_data_give_a_figure_or_one_line)
     }
 }
 
-/* An experiment that could not be drawn is refused before it runs. */
-TEST(a_figure_that_cannot_be_drawn_is_found_before_the_run)
-{
-    static const char *const cases[][2] = {
-        {"measure = \"acceptance\"; figure = \"spedup\"; grid = { alpha = 0.27; K = 3; c = 0.1; };",
-         "there is no figure 'spedup'; did you mean 'speedup'?"},
-        {"measure = \"law\"; figure = \"speedup\"; grid = { alpha = 0.27; K = 3; };",
-         "the figure 'speedup' needs the column 'speedup', which law does not have; measures with "
-         "it: acceptance"},
-        {"measure = \"acceptance\"; figure = \"speedup\"; show = [\"alpha\", \"K\"]; grid = { "
-         "alpha = 0.27; K = 3; c = 1; };",
-         "the figure 'speedup' needs the column 'speedup', which 'show' leaves out"},
-        {"measure = \"acceptance\"; figure = \"style\"; grid = { alpha = 0.27; K = 3; c = 1; };",
-         "there is no figure 'style'"},
-    };
-    spec_needs_program();
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char begin[256];
-        spec_file_write("wrong.cfg", cases[i][0]);
-        snprintf(begin, sizeof begin, "speclab run: wrong.cfg: %s", cases[i][1]);
-        spec_program_fails("run wrong.cfg -o wrong.csv", SPEC_EXIT_USAGE, begin);
-        spec_program_fails("run wrong.cfg -d wrong", SPEC_EXIT_USAGE, begin);
-        assert_int_not_equal(access("wrong.csv", F_OK), 0);
-        assert_int_not_equal(access("wrong", F_OK), 0);
-    }
-}
-
 static void page_has(const char *file, const char *text)
 {
     char path[256];

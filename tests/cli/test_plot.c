@@ -259,59 +259,9 @@ TEST(rows_of_one_place_are_told)
     spec_child_free(&c);
 }
 
-TEST(what_cannot_be_drawn_is_told_in_one_line)
+TEST(too_many_values_are_told)
 {
     spec_needs_program();
-    spec_file_write("mine.csv", mine);
-    spec_file_write("texts.csv", "a,b\nx,y\n");
-    refuses("texts.csv", "texts.csv names no figure, and has no column of numbers to draw over");
-    refuses("mine.csv --x size --y time --kind pie", "--kind: 'pie' is not lines, scatter or bars");
-    refuses("mine.csv --x size --y time --error name", "mine.csv: column 'name' of --error holds");
-    refuses("mine.csv --x size --y time --error ms,ms,ms",
-            "--error needs one column for each column");
-    refuses("mine.csv --x size --y time --error tim", "mine.csv has no column 'tim'; did you mean");
-    refuses("mine.csv -F bench --kind bars", "mine.csv has no column 'K', which the figure");
-    refuses("mine.csv --x size --y tim", "mine.csv has no column 'tim'; did you mean 'time'?");
-    refuses("mine.csv --x size --y speedup",
-            "mine.csv has no column 'speedup'; it has size, time, time_se, ms_low");
-    refuses("mine.csv --x size --y name,ms",
-            "mine.csv: column 'name' holds texts such as 'a, b', not numbers");
-    refuses("mine.csv --x size", "--x needs --y COLUMN");
-    refuses("mine.csv --y tim", "mine.csv has no column 'tim'; did you mean 'time'?");
-    refuses("mine.csv --x size --y time --facet gqu", "mine.csv has no column 'gqu'; did you mean");
-    refuses("mine.csv --y time", "--y and --heat need --x COLUMN");
-    refuses("mine.csv --x size --y time --where gpu=B200", "mine.csv has no row with gpu=B200");
-    refuses("mine.csv --x size --y time --where gpu", "--where: 'gpu' is not COLUMN=VALUE");
-    refuses("mine.csv --x size --y time --where cpu=1",
-            "mine.csv has no column 'cpu'; did you mean 'gpu'?");
-    refuses("mine.csv --x size --y time --log z", "--log: 'z' is not x, y or xy");
-    refuses("mine.csv -F bench --by gpu",
-            "mine.csv has no column 'K', which the figure 'bench' needs");
-    refuses("mine.csv -F spedup", "there is no figure 'spedup'; did you mean 'speedup'?");
-    refuses("mine.csv -F ../x", "there is no figure '../x'");
-    refuses("mine.csv --x size --y time --size 8x6",
-            "--size: '8x6' is not a width and a height such as 8x6cm");
-    refuses("mine.csv --x size --y time --size 1x1px",
-            "--size: '1x1px' is not within 2.5 and 250 cm");
-    refuses("mine.csv --x size --y time --size nanx1cm", "--size: 'nanx1cm' is not a width");
-    refuses("mine.csv --x size --y time --font a'b", "--font: 'a'b' is not a name of letters");
-    refuses("mine.csv --x size --y time --font Sans,huge", "--font: 'Sans,huge' is not a name");
-    refuses("mine.csv --x size --y time --terminal eps",
-            "--terminal: 'eps' is not svg, png, pdf or tikz");
-    refuses("mine.csv --x size --y time --legend top",
-            "--legend: 'top' is not auto, right, bottom or none");
-    spec_program_fails("plot mine.csv --x size --y time -o x.eps", SPEC_EXIT_USAGE,
-                       "speclab plot: -o x.eps: a figure ends in .svg, .png, .pdf or .tex; or "
-                       "choose with --terminal");
-    spec_file_write("empty.csv", "x,y\n");
-    refuses("empty.csv --x x --y y", "empty.csv has no rows");
-    spec_file_write("empty.csv", "x,y\n1,\nNA,2\n");
-    refuses("empty.csv --x x --y y", "empty.csv: no row has numbers in both 'x' and 'y'");
-    spec_file_write("empty.csv", "x,y\n1,2\n3,\"4\n");
-    refuses("empty.csv --x x --y y", "empty.csv:3: a quoted field has no end");
-    spec_file_write("empty.csv", "x,y\n0,1\n-1,2\n");
-    refuses("empty.csv --x x --y y --log x",
-            "empty.csv: no value of 'x' is above 0, as a logarithmic axis needs");
     FILE *many = fopen("many.csv", "w");
     assert_non_null(many);
     fputs("x,y,s\n", many);

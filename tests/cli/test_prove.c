@@ -123,33 +123,4 @@ TEST(what_is_too_large_is_a_row_that_says_so)
     spec_child_free(&c);
 }
 
-TEST(what_excludes_each_other_is_told)
-{
-    static const char *const cases[][2] = {
-        {"prove --n 2 --drafting chain",
-         "speclab prove: --drafting, --n and --tree exclude each other"},
-        {"prove --n 2 --tree 2.1", "speclab prove: --drafting, --n and --tree exclude each other"},
-        {"prove --siblings top", "speclab prove: --siblings needs --n or --tree"},
-        {"prove --n 0", "speclab prove: --n: "},
-        {"prove --n two", "speclab prove: --n: 'two' is not a number or lo:hi:step"},
-        {"prove --tree 3.0", "speclab prove: --tree: widths=3.0: '0' is no"},
-        {"prove --tree 2.1 --siblings topp",
-         "speclab prove: --siblings: no kind of siblings is named 'topp'; did you mean 'top'?"},
-        {"prove --tree 2,,3", "speclab prove: --tree: '2,,3' has an empty value"},
-        {"prove --rule token,,match", "speclab prove: --rule: 'token,,match' has an empty name"},
-        {"prove --rule rrs --n 2 --siblings top",
-         "speclab prove: rule 'rrs' does not hold for the top siblings"},
-        {"prove --drafting gumbel?seed=3",
-         "speclab prove: no rule supports 'gumbel?seed=3'; name one with --rule"},
-        {"prove --cases 10 --draft zipf?V=3", "speclab prove: --cases excludes "},
-        {"prove --V 3", "speclab prove: --V and --family need --cases"},
-        {"prove --cases 10 --V 1000", "speclab prove: --V: "},
-        {"prove --cases 0", "speclab prove: --cases: 0 is not within"},
-        {"prove --cases 10 --family zeroes --rule token", "speclab prove: "},
-    };
-    spec_needs_program();
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        spec_program_fails(cases[i][0], 2, cases[i][1]);
-}
-
 SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

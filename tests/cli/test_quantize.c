@@ -77,38 +77,11 @@ TEST(a_mixture_is_written_and_kept)
     spec_files_same("w.gguf", "again.gguf");
 }
 
-TEST(what_cannot_be_written_is_said_in_one_line)
+TEST(a_table_that_cannot_be_written_is_said_in_one_line)
 {
     spec_needs_program();
+    if (access("/dev/full", W_OK) != 0) skip();
     write_model("m.bin");
-    spec_program_fails(
-        "quantize", 2,
-        "speclab quantize: no model is given; give a checkpoint of llama2.c or a GGUF file");
-    spec_program_fails("quantize m.bin", 2,
-                       "speclab quantize: give the file to write after the model");
-    spec_program_fails("quantize m.bin a b", 2,
-                       "speclab quantize: 'b' is a third file; give MODEL and OUT.gguf");
-    spec_program_fails("quantize m.bin a --type q3_K", 2,
-                       "speclab quantize: --type: 'q3_K' is not q8_0, q6_K, q5_K, q4_K, q5_1, "
-                       "q5_0, q4_1, q4_0, bf16, f16 or f32, nor q5_K_M, q5_K_S, q4_K_M or q4_K_S");
-    spec_program_fails("quantize none.bin a", 2,
-                       "speclab quantize: none.bin: No such file or directory");
-    spec_program_fails("quantize gguf:m.bin a", 2, "speclab quantize: m.bin: is not a GGUF file");
-    spec_program_fails("quantize llama2c:m.bin?contxt=3 a", 2,
-                       "speclab quantize: llama2c has no key 'contxt'; did you mean 'context'?");
-    spec_program_fails("quantize m.bin m.bin", 2,
-                       "speclab quantize: m.bin: is the model's own file: type another name");
-    spec_program_fails("quantize m.bin .", 2,
-                       "speclab quantize: .: exists, and is not a regular file");
-    spec_program_fails("quantize m.bin none/a", 2,
-                       "speclab quantize: none/a: No such file or directory");
-    spec_program_fails("quantize . a", 2, "speclab quantize: .: is a folder, not a file");
-    spec_program_fails("quantize /dev/zero a", 2,
-                       "speclab quantize: /dev/zero: is not a regular file");
-    assert_int_equal(mkfifo("a.fifo", 0600), 0);
-    spec_program_fails("quantize a.fifo a", 2, "speclab quantize: a.fifo: is not a regular file");
-    assert_int_not_equal(access("a", F_OK), 0);
-    if (access("/dev/full", W_OK) != 0) return;
     spec_program_fails("quantize m.bin out.gguf -o /dev/full", 2,
                        "speclab quantize: /dev/full: cannot write the result: No space left");
 }

@@ -103,10 +103,6 @@ TEST(files_are_models_of_other_verbs)
         "plan --target rows:m.rows --draft rows:m.rows?side=draft --nodes 4 --positions 1000");
     spec_program_works("accept --target rows:m.rows --draft rows:m.rows?side=draft --contexts all");
     spec_program_works("accept --target rows:m.rows --draft rows:m.rows?side=draft --contexts 3,5");
-    spec_program_fails(
-        "accept --contexts all", 2,
-        "speclab accept: --contexts: 'all' needs a target rows:FILE");
-    spec_program_fails("accept --contexts some", 2, "speclab accept: --contexts: ");
     spec_program_fails("prove --target rows:m.rows --draft rows:m.rows?side=draft3", 2,
                        "speclab prove: --draft: side=draft3: m.rows has 2 drafts");
 }
@@ -129,12 +125,6 @@ TEST(samplers_are_validated_on_them)
     spec_child_run(&c, "validate --list --rows v.rows");
     assert_non_null(strstr(c.text, "fixture,rows-blind,V DV,"));
     spec_child_free(&c);
-    spec_program_fails("validate rule:token --only rows-low", 2,
-                       "speclab validate: --only: no fixture or test is named 'rows-low'");
-    spec_program_fails("validate rule:token --rows none.rows", 2,
-                       "speclab validate: --rows: none.rows: No such file or directory");
-    spec_program_fails("validate --self-test --rows v.rows", 2,
-                       "speclab validate: --rows excludes --trace, --self-test");
 }
 
 /* Each text begins without a context, and the separator belongs to no text. */
@@ -152,52 +142,6 @@ TEST(a_text_is_split_where_it_says)
     assert_same(cell(c.text, "texts"), 6); /* of 6, 3, 5, 6, 6 and 2 tokens */
     assert_same(cell(c.text, "places"), 2 + 1 + 2 + 2 + 2 + 1);
     spec_child_free(&c);
-    spec_program_fails("rows " PAIR " -n 9 --split ## -o x.rows", 2,
-                       "speclab rows: --split needs --text");
-    spec_program_fails("rows " PAIR " --text split.txt --split '' -o x.rows", 2,
-                       "speclab rows: --split: the separator is empty");
-}
-
-TEST(what_cannot_be_written_is_refused)
-{
-    spec_needs_program();
-    spec_program_fails(
-        "rows", 2, "speclab rows: give FILE.rows to show a file, or --target SPEC to write one");
-    spec_program_fails("rows a.rows b.rows", 2,
-                       "speclab rows: 'b.rows' is a second file; give one");
-    spec_program_fails("rows a.rows --text text.txt", 2,
-                       "speclab rows: 'a.rows' is a file to show; name the file to write with -o");
-    spec_program_fails("rows " PAIR " -n 5", 2,
-                       "speclab rows: name the file to write: -o FILE.rows");
-    spec_program_fails("rows " PAIR " -o x.rows", 2, "speclab rows: give --text FILE, or -n N");
-    spec_program_fails("rows " PAIR " --text text.txt --prompt a -o x.rows", 2,
-                       "speclab rows: --text and --prompt exclude each other");
-    spec_program_fails("rows " PAIR " -n 0 -o x.rows", 2,
-                       "speclab rows: --places: '0' is not a whole number from 1 to 1000000000000");
-    spec_program_fails("rows " PAIR " -n 5 --every x -o x.rows", 2,
-                       "speclab rows: --every: 'x' is not");
-    spec_program_fails("rows " PAIR " -n 5 --cutoff 0.1 -o x.rows", 2,
-                       "speclab rows: --cutoff: '0.1' is not a number from 0 to 0.01");
-    spec_program_fails("rows " PAIR " -n 5 --cutoff nan -o x.rows", 2,
-                       "speclab rows: --cutoff: 'nan' is not");
-    spec_program_fails("rows " PAIR " -n 5 --length 32 -o x.rows", 2,
-                       "speclab rows: a prompt of 32 tokens leaves no place in texts of 32");
-    spec_program_fails("rows " PAIR " --text /dev/zero -o x.rows", 2,
-                       "speclab rows: /dev/zero: is a device, not a file");
-    spec_program_fails("rows " PAIR " --text none.txt -o x.rows", 2, "speclab rows: none.txt");
-    spec_program_fails("rows " PAIR " -n 5 -o no/x.rows", 2,
-                       "speclab rows: no/x.rows: No such file or directory");
-    spec_program_fails("rows " PAIR " -n 5 -o /dev/null", 2,
-                       "speclab rows: /dev/null: exists, and is not a regular file");
-    spec_program_fails("rows --target ngram:text.txt --draft zipf?V=9 -n 5 -o x.rows", 2,
-                       "speclab rows: --draft: the draft has 9 tokens and the target 256");
-    spec_program_fails("rows --target zipf?V=9 --text text.txt -o x.rows", 2,
-                       "speclab rows: zipf?V=9 has no tokenizer for --text; use -n N, with text "
-                       "that the target generates");
-    spec_program_fails("rows text.txt", 2,
-                       "speclab rows: text.txt: not a file of rows: speclab rows makes one");
-    spec_program_fails("rows none.rows", 2, "speclab rows: none.rows: No such file or directory");
-    assert_int_equal(access("x.rows", F_OK), -1);
 }
 
 /* 120 places of two rows of 30,000 doubles are 58 MB. A file larger than the free disk space is

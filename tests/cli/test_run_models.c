@@ -72,9 +72,6 @@ TEST(what_has_no_models_or_lacks_an_input_says_so)
         fail_msg("%s", c.line);
     assert_int_equal(c.code, 2);
     spec_child_free(&c);
-    spec_program_fails(
-        "run real_rows", 2,
-        "speclab run: real_rows needs ROWS: make a file of rows with 'speclab rows ");
     spec_child_run(&c, "list experiments -f csv");
     assert_non_null(strstr(c.text, "\nexperiment,real_rows,Rows of real models along a text; needs "
                                    "your ROWS,"));

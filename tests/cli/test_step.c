@@ -302,17 +302,4 @@ TEST(bars_have_eighths_on_a_terminal_of_utf8)
     spec_terminal_free(&t);
 }
 
-TEST(wrong_input_is_one_line)
-{
-    spec_needs_program();
-    spec_program_fails("step --coins 0.5,1", 2,
-                       "speclab step: --coins: '1' is not a number from 0 to below 1");
-    spec_program_fails("step --names a,b", 2,
-                       "speclab step: --names: 2 names for a vocabulary of 4 tokens");
-    spec_program_fails("step --context 0,9", 2, "speclab step: --context: '9' is not a token");
-    spec_program_fails("step --ahead", 2, "speclab step: --ahead: ");
-    spec_program_fails("step --format csv", 2, "speclab step: --format: ");
-    spec_program_fails("step --draft probs:0.5,0.5", 2, "speclab step: give a --target");
-}
-
 SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

@@ -49,38 +49,4 @@ TEST(reports_of_a_trace_name_the_command_that_judges_it_again)
     spec_child_free(&c);
 }
 
-TEST(bad_usage_and_bad_traces_are_told_in_one_line)
-{
-    static const char *const lines[][2] = {
-        {"validate --trace", "speclab validate: "},
-        {"validate --trace there-is-none",
-         "speclab validate: there-is-none: No such file or directory"},
-        {"validate --trace /dev/null",
-         "speclab validate: /dev/null:1: a trace begins with a line like "},
-        {"validate --trace .", "speclab validate: .: Is a directory"},
-        {"validate --trace x rule:token",
-         "speclab validate: 'rule:token' is a second sampler; give one"},
-        {"validate --trace x --watch", "speclab validate: --trace excludes --watch"},
-        {"validate --trace x --budget 5", "speclab validate: --trace excludes --watch"},
-        {"validate --trace x --only pit-di", "speclab validate: x: No such file"},
-        {"validate --trace /dev/null --only pit-di",
-         "speclab validate: no test of traces is named 'pit-di'; did you"},
-        {"validate --write-trace x", "speclab validate: no sampler is given: "},
-        {"validate rule:token --holds rows", "speclab validate: --holds needs --write-trace"},
-        {"validate rule:token --write-trace x --holds rwos",
-         "speclab validate: --holds: 'rwos' is not rows, top or"},
-        {"validate rule:token --write-trace x --only pair-iid-4",
-         "speclab validate: rule:token: pair-iid-4: traces are made of whole drafted chains alone"},
-        {"validate rule:token --write-trace there/is/none",
-         "speclab validate: --write-trace: there/is/none: "},
-        {"validate rule:block-greedy --write-trace x",
-         "speclab validate: rule:block-greedy: plain-4: "},
-        {"validate rule:tokne --write-trace x",
-         "speclab validate: rule:tokne: no rule is named 'tokne'"},
-    };
-    spec_needs_program();
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
-        spec_program_fails(lines[i][0], 2, lines[i][1]);
-}
-
 SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

@@ -30,69 +30,6 @@ TEST(exit_codes_tell_the_verdict)
                       "PASS: rule:token looks lossless, to a TV of 0.02.\n");
 }
 
-TEST(bad_usage_is_told_in_one_line_that_names_the_option)
-{
-    static const char *const lines[][2] = {
-        {"validate", "speclab validate: no sampler is given: "},
-        {"validate rule:tokne",
-         "speclab validate: rule:tokne: no rule is named 'tokne'; did you mean 'token'?"},
-        {"validate rle:token",
-         "speclab validate: rle:token: no kind of sampler is named 'rle'; did you mean 'rule'?"},
-        {"validate token", "speclab validate: token: 'token' is no sampler"},
-        {"validate ./there-is-none.so", "speclab validate: ./there-is-none.so: "},
-        {"validate rule:token rule:block", "speclab validate: 'rule:block' is a second sampler"},
-        {"validate rule:token --only plain-5",
-         "speclab validate: --only: no fixture or test is named 'plain-5'; "},
-        {"validate rule:token --only plain-4,,counts",
-         "speclab validate: --only: 'plain-4,,counts' has an empty name"},
-        {"validate rule:token --budget 0", "speclab validate: --budget: '0' is neither"},
-        {"validate rule:token --budget 10parsecs",
-         "speclab validate: --budget: '10parsecs' is neither"},
-        {"validate rule:token --budget nan", "speclab validate: --budget: "},
-        {"validate rule:token --false-alarm-rate 1",
-         "speclab validate: --false-alarm-rate: '1' is not a number between 0 and 0.5"},
-        {"validate rule:token --alpha 1", "speclab validate: --false-alarm-rate: '1' is not"},
-        {"validate rule:token --eps 2", "speclab validate: --eps: "},
-        {"validate rule:token --power 0", "speclab validate: --power: "},
-        {"validate rule:token --scopes V,W", "speclab validate: --scopes: 'W' is not V, DV or S"},
-        {"validate rule:token --timeout -1", "speclab validate: --timeout: "},
-        {"validate rule:token --memory 4T", "speclab validate: --memory: "},
-        {"validate rule:token --calibrate 0", "speclab validate: --calibrate: "},
-        {"validate rule:token --calibrate 3 --junit x", "speclab validate: --calibrate excludes"},
-        {"validate rule:token --figure x.jpg",
-         "speclab validate: --figure x.jpg: a figure ends in"},
-        {"validate rule:token --report there/is/none",
-         "speclab validate: --report: there/is/none: "},
-        {"validate rule:token -o same --junit same",
-         "speclab validate: 'same' is given for two files; give two names"},
-        {"validate rule:token -o same --report ./same",
-         "speclab validate: './same' is given for two files; give two names"},
-        {"validate rule:token --figure f.svg -o ./f.svg.csv",
-         "speclab validate: 'f.svg.csv' is given for two files; give two names"},
-        {"validate --list --only nothing",
-         "speclab validate: --only: there is no fixture, test or mistake 'nothing'; 'speclab "
-         "validate --list' names them"},
-        {"validate --self-test --only right-",
-         "speclab validate: --self-test: no known mistake is named 'right-'; "},
-        {"validate --self-test rule:token", "speclab validate: --self-test takes no sampler"},
-        {"validate --list rule:token", "speclab validate: --list takes no sampler"},
-        {"validate --check-power 2 rule:token", "speclab validate: --check-power takes no sampler"},
-        {"validate --check-power 0", "speclab validate: --check-power: "},
-        {"validate --check-power 2 --budget 5s", "speclab validate: --check-power excludes"},
-        {"validate --check-power 2 --self-test",
-         "speclab validate: --list, --self-test, --calibrate, --check-power"},
-        {"validate --check-power 2 --only plain-5",
-         "speclab validate: --only: no fixture or test is named 'plain-5'"},
-        {"validate biased:first?tv=0.9 --only plain-4",
-         "speclab validate: biased:first?tv=0.9: plain-4: of the first"},
-        {"validate rule:token --bugdet 5",
-         "speclab validate: there is no option --bugdet; did you mean --budget?"},
-    };
-    spec_needs_program();
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
-        spec_program_fails(lines[i][0], 2, lines[i][1]);
-}
-
 TEST(the_bytes_do_not_depend_on_threads)
 {
     spec_needs_program();

@@ -55,20 +55,4 @@ TEST(types_are_kept)
     spec_child_free(&wide);
 }
 
-TEST(what_cannot_be_widened_is_said_in_one_line)
-{
-    spec_needs_program();
-    write_model();
-    spec_program_fails("widen m.bin --by 8 -o w.gguf", 2,
-                       "speclab widen: m.bin: cannot be widened by 8: only powers of four are "
-                       "exact in floating point; use 4, 16 or 64");
-    spec_program_fails("widen m.bin --by 4096 -o w.gguf", 2,
-                       "speclab widen: m.bin: is too wide to be widened by 4096: no width may "
-                       "exceed 65536");
-    spec_program_fails("widen m.bin", 2,
-                       "speclab widen: give the file of the wider model with -o OUT.gguf");
-    spec_program_fails("widen m.bin -o .", 2,
-                       "speclab widen: .: exists, and is not a regular file");
-}
-
 SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);
