@@ -8,21 +8,9 @@
 #include <jansson.h>
 #include <string.h>
 
-/* The standard output of the command; the caller frees it. */
-static inline char *text_of(const char *arguments)
-{
-    spec_child c;
-    spec_child_run(&c, arguments);
-    if (c.code != 0) fail_msg("%s: exit code %d: %s", arguments, c.code, c.line);
-    char *text = c.text;
-    c.text = NULL;
-    spec_child_free(&c);
-    return text;
-}
-
 static inline json_t *json_of(const char *arguments)
 {
-    char *text = text_of(arguments);
+    char *text = spec_program_text(arguments);
     json_t *root = json_loads(text, JSON_ALLOW_NUL, NULL);
     if (root == NULL) fail_msg("%s: no JSON: %.200s", arguments, text);
     free(text);

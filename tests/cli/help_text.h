@@ -12,13 +12,18 @@
 static inline char *help_of(const char *verb)
 {
     char arguments[64];
-    spec_child c;
     snprintf(arguments, sizeof arguments, "%s --help", verb);
-    spec_child_run(&c, arguments);
-    assert_int_equal(c.code, 0);
-    char *text = strdup(c.text);
-    spec_child_free(&c);
-    return text;
+    return spec_program_text(arguments);
+}
+
+/* Whether the word is in a list that blanks or commas separate. */
+static inline bool is_among(const char *list, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *at = list; (at = strstr(at, word)) != NULL; at += n)
+        if ((at == list || at[-1] == ' ') && (at[n] == ',' || at[n] == ' ' || at[n] == '\0'))
+            return true;
+    return false;
 }
 
 /* Skips to the next option of a help text that takes a value, and returns the text after its name;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The verb advise: its exit codes, its answer, its files and its figure. SPECLAB names the program.
  */
-#include "base/table.h"
 #include "cli/verb.h"
+#include "tests/cli/result_table.h"
 #include "tests/support/child.h"
 #include "tests/support/picture.h"
 #include "tests/support/support.h"
@@ -126,12 +126,9 @@ TEST(a_source_that_cannot_answer_is_status_3)
                                 "tgi_request_skipped_tokens_sum 12\n"
                                 "tgi_request_skipped_tokens_count 10\n");
     spec_program_fails("advise tgi.prom", SPEC_EXIT_UNDECIDED, "speclab advise: tgi.prom:2: ");
-    spec_child c;
-    spec_child_run(&c, "list logs -f csv");
-    assert_says(&c, ", which are refused\",tgi\n");
-    assert_says(&c, "log of a vLLM server,vLLM\n");
-    assert_says(&c, "replayed with K draft tokens\",any engine\n");
-    spec_child_free(&c);
+    spec_program_prints("list logs -f csv", 0, ", which are refused\",tgi\n",
+                        "log of a vLLM server,vLLM\n",
+                        "replayed with K draft tokens\",any engine\n");
 }
 
 TEST(a_change_of_acceptance_is_status_1)
@@ -154,26 +151,17 @@ TEST(a_change_of_acceptance_is_status_1)
     spec_child_free(&c);
 }
 
-static double number(const spec_table *table, size_t row, const char *name)
-{
-    const int column = spec_table_column(table, name);
-    if (column < 0) fail_msg("no column %s", name);
-    return spec_cell_number(spec_table_cell(table, row, column));
-}
-
 TEST(rows_go_to_a_file_and_the_text_to_standard_output)
 {
     spec_child c, text;
     spec_table table;
-    spec_error error;
     spec_needs_program();
     write_logs();
     advise(&text, "k3.log --plain plain.log --K 0:3", SPEC_EXIT_HOLDS);
     advise(&c, "k3.log --plain plain.log --K 0:3 -o a.csv", SPEC_EXIT_HOLDS);
     assert_string_equal(c.text, text.text);
     spec_child_free(&c);
-    if (spec_table_read_csv(&table, "a.csv", NULL, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    read_csv(&table, "a.csv");
     assert_int_equal(table.n_rows, 4);
     assert_true(number(&table, 3, "K") == 3.0);
     assert_true(fabs(number(&table, 3, "tokens_per_round") - 2.533) < 0.01);

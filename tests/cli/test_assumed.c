@@ -2,6 +2,7 @@
 /* No silent assumption: where a default moves an answer by over a twentieth, the output names the
  * option. Each option with a default is tried with another value. SPECLAB names the program. */
 #include "base/table.h"
+#include "tests/cli/help_text.h"
 #include "tests/support/child.h"
 #include "tests/support/support.h"
 
@@ -238,15 +239,6 @@ TEST(a_default_that_moves_an_answer_is_printed)
             note("speclab %s: what is given is called assumed: %s", other, after.said);
     }
     assert_int_equal(n_faults, 0);
-}
-
-/* Whether a word is among words between blanks. */
-static bool is_among(const char *words, const char *word)
-{
-    const size_t n = strlen(word);
-    for (const char *at = words; (at = strstr(at, word)) != NULL; at += n)
-        if ((at == words || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0')) return true;
-    return false;
 }
 
 static bool is_considered(const char *verb, const char *option)

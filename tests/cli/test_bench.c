@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* speclab bench as users call it. SPECLAB names the program. Tests of times only check that there
  * are some, and ratios may be withheld, because the machine may be busy. */
+#include "tests/cli/result_table.h"
 #include "tests/support/child.h"
 
-#include "base/table.h"
 #include "tests/support/bench_table.h"
 #include "tests/support/near.h"
 #include "tests/support/simulated_card.h"
@@ -16,23 +16,6 @@
 #include <unistd.h>
 
 #define PAIR "bench --target zipf?V=50 --draft perturb?of=target&alpha=0.7 "
-
-static void read_result(spec_table *table, const char *arguments)
-{
-    spec_error error;
-    char whole[1200];
-    snprintf(whole, sizeof whole, "%s -o bench.csv", arguments);
-    spec_program_works(whole);
-    if (spec_table_read_csv(table, "bench.csv", NULL, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
-}
-
-static double number(const spec_table *table, size_t row, const char *name)
-{
-    const int column = spec_table_column(table, name);
-    if (column < 0) fail_msg("no column %s", name);
-    return spec_cell_number(spec_table_cell(table, row, column));
-}
 
 TEST(a_sweep_has_a_row_for_each_K_and_then_for_each_pass)
 {
@@ -107,14 +90,10 @@ TEST(drafting_ahead_has_rows_beside_the_ordinary_ones)
             assert_within(number(&table, r, "hit"), number(&table, r, "hit_predicted"), 0.1);
     }
     spec_table_free(&table);
-    spec_child c;
-    spec_child_run(&c, PAIR "--K 2 --texts 4 --ahead --format table");
-    assert_int_equal(c.code, 0);
-    assert_non_null(strstr(c.text, "The next chain drafted while this one is verified:"));
-    assert_non_null(strstr(c.text, "over beforehand"));
-    assert_non_null(strstr(c.text, "The rounds that found it there:"));
-    assert_non_null(strstr(c.text, "of the bonus tokens were the draft's most probable one"));
-    spec_child_free(&c);
+    spec_program_prints(PAIR "--K 2 --texts 4 --ahead --format table", 0,
+                        "The next chain drafted while this one is verified:", "over beforehand",
+                        "The rounds that found it there:",
+                        "of the bonus tokens were the draft's most probable one");
 }
 
 /* A pass of one token reads the experts that a token takes; a wider one reads more, but not all of

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* make bench-gpu, in the simulator: that it runs, and its rows. Tests of times only check that
  * there are some. */
+#include "tests/cli/result_table.h"
 #include "tests/support/child.h"
 
-#include "base/table.h"
 #include "tests/support/simulated_card.h"
 #include "tests/support/support.h"
 
@@ -12,8 +12,8 @@
 
 static const char *text_of(const spec_table *table, size_t row, const char *column)
 {
-    const spec_cell *cell = spec_table_cell(table, row, spec_table_column(table, column));
-    return cell->kind == SPEC_CELL_TEXT ? cell->text : "";
+    const spec_cell *c = cell(table, row, column);
+    return c->kind == SPEC_CELL_TEXT ? c->text : "";
 }
 
 TEST(everything_that_is_promised_has_a_row)
@@ -26,10 +26,8 @@ TEST(everything_that_is_promised_has_a_row)
                                            "chain of 8, V = 1000, 8 accepted"};
     static const char *const asked[] = {"", "", ">= 0.8", "<= 1.1", "<= 1.6", "<= 30"};
     spec_table table;
-    spec_error error;
     spec_program_works("-t card.csv");
-    if (spec_table_read_csv(&table, "card.csv", NULL, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
+    read_csv(&table, "card.csv");
     for (size_t i = 0; i < sizeof promised / sizeof promised[0]; i++) {
         size_t r = 0;
         while (r < table.n_rows && strcmp(text_of(&table, r, "what"), promised[i]) != 0) r++;

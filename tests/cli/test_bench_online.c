@@ -1,29 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* speclab bench --online as users call it. SPECLAB names the program. */
+#include "tests/cli/result_table.h"
 #include "tests/support/child.h"
 #include "tests/support/support.h"
-
-#include "base/table.h"
 
 #define DRAFT "random?dim=16&layers=2&heads=2&ffn=24&vocab=12&context=96&type=f32"
 #define ONLINE                                                                                     \
     "bench --online --target markov?V=12&order=1&concentration=0.1 --draft " DRAFT                 \
     " --context 8 --texts 20 --tokens 40 -K 3 --rate 0.01 "
-
-static void read_result(spec_table *table, const char *arguments)
-{
-    spec_error error;
-    char whole[600];
-    snprintf(whole, sizeof whole, "%s --force -o online.csv", arguments);
-    spec_program_works(whole);
-    if (spec_table_read_csv(table, "online.csv", NULL, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
-}
-
-static const spec_cell *cell(const spec_table *table, size_t row, const char *column)
-{
-    return spec_table_cell(table, row, spec_table_column(table, column));
-}
 
 TEST(both_drafts_have_rows_for_each_part)
 {
@@ -34,15 +18,14 @@ TEST(both_drafts_have_rows_for_each_part)
     assert_int_equal(table.n_rows, 22);
     for (size_t i = 0; i < 22; i++) {
         assert_string_equal(cell(&table, i, "learns")->text, i % 2 == 0 ? "static" : "all");
-        assert_true(spec_cell_number(cell(&table, i, "tokens_per_s")) > 0.0);
+        assert_true(number(&table, i, "tokens_per_s") > 0.0);
     }
     assert_string_equal(cell(&table, 20, "part")->text, "all");
-    assert_true(spec_cell_number(cell(&table, 19, "alpha_tested")) >
-                spec_cell_number(cell(&table, 18, "alpha_tested")) + 0.1);
+    assert_true(number(&table, 19, "alpha_tested") > number(&table, 18, "alpha_tested") + 0.1);
     assert_non_null(spec_table_provenance(&table, "learning", line, sizeof line));
     assert_string_equal(line, "loss jsd, rate 0.01, 4 updates of 4 windows of 52 tokens");
     spec_table_free(&table);
-    spec_program_works("plot online.csv --x part --y alpha_tested --by learns -o online.svg");
+    spec_program_works("plot result.csv --x part --y alpha_tested --by learns -o online.svg");
 }
 
 TEST(tokens_do_not_depend_on_threads)
@@ -54,8 +37,7 @@ TEST(tokens_do_not_depend_on_threads)
     read_result(&table[1], ONLINE "--positions rejected --threads 3");
     for (size_t i = 0; i < 22; i++)
         for (int c = 0; c < 3; c++)
-            assert_true(spec_cell_number(cell(&table[0], i, columns[c])) ==
-                        spec_cell_number(cell(&table[1], i, columns[c])));
+            assert_true(number(&table[0], i, columns[c]) == number(&table[1], i, columns[c]));
     assert_string_equal(cell(&table[0], 21, "learns")->text, "rejected");
     for (int i = 0; i < 2; i++) spec_table_free(&table[i]);
 }

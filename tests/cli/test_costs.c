@@ -2,7 +2,7 @@
 /* The default costs of plan, predict and sweep, and those from a result of bench. SPECLAB names the
  * program. */
 #include "analysis/capped_geometric.h"
-#include "base/table.h"
+#include "tests/cli/result_table.h"
 #include "tests/support/bench_table.h"
 #include "tests/support/child.h"
 #include "tests/support/near.h"
@@ -10,23 +10,6 @@
 
 #include <stdbool.h>
 #include <string.h>
-
-static void read_result(spec_table *table, const char *arguments)
-{
-    spec_error error;
-    char whole[1200];
-    snprintf(whole, sizeof whole, "%s -o out.csv", arguments);
-    spec_program_works(whole);
-    if (spec_table_read_csv(table, "out.csv", NULL, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
-}
-
-static double number(const spec_table *table, size_t row, const char *name)
-{
-    const int column = spec_table_column(table, name);
-    if (column < 0) fail_msg("no column %s", name);
-    return spec_cell_number(spec_table_cell(table, row, column));
-}
 
 static bool reported(const spec_table *table, const char *what)
 {

@@ -84,27 +84,20 @@ TEST(devices_are_listed_or_the_line_says_why_there_is_none)
     spec_child c;
     needs_the_simulator();
     setenv("SIM_CARDS", "2", 1);
-    spec_child_run(&c, "list devices --format csv");
-    assert_int_equal(c.code, 0);
-    assert_non_null(strstr(c.text, "\ndevice,cpu,the processor,"));
-    assert_non_null(strstr(c.text, "\ndevice,gpu:0,\"simulated card, 8 GiB\","));
-    assert_non_null(strstr(c.text, "\ndevice,gpu:1,\"simulated card, 8 GiB\","));
-    spec_child_free(&c);
+    spec_program_prints("list devices --format csv", 0, "\ndevice,cpu,the processor,",
+                        "\ndevice,gpu:0,\"simulated card, 8 GiB\",",
+                        "\ndevice,gpu:1,\"simulated card, 8 GiB\",");
     spec_program_works("generate " TARGET " -n 3 --device gpu:1");
     spec_program_works("generate " TARGET " " DRAFT "&device=gpu:1 -n 3 --device gpu");
     setenv("SIM_CAPABILITY", "7.5", 1);
-    spec_child_run(&c, "list devices --format csv");
-    assert_non_null(strstr(
-        c.text,
-        "\ndevice,gpu:1,\"cannot be used: GPU 1 (simulated card) has compute capability 7.5"));
-    spec_child_free(&c);
+    spec_program_prints(
+        "list devices --format csv", 0,
+        "\ndevice,gpu:1,\"cannot be used: GPU 1 (simulated card) has compute capability 7.5");
     spec_program_works("generate " TARGET " -n 3 --device auto");
     unsetenv("SIM_CAPABILITY");
     setenv("SIM_CARDS", "0", 1);
-    spec_child_run(&c, "list devices --format csv");
-    assert_int_equal(c.code, 0);
-    assert_non_null(strstr(c.text, "\ndevice,gpu,there is no NVIDIA GPU: CUDA_ERROR_NO_DEVICE"));
-    spec_child_free(&c);
+    spec_program_prints("list devices --format csv", 0,
+                        "\ndevice,gpu,there is no NVIDIA GPU: CUDA_ERROR_NO_DEVICE");
     unsetenv("SIM_CARDS");
     spec_child_run(&c, "list --format csv"); /* only `list devices` searches for GPUs */
     assert_null(strstr(c.text, "\ndevice,"));
@@ -138,21 +131,17 @@ TEST(the_closing_line_says_which_device_each_model_is_on)
     assert_non_null(strstr(
         c.line, "; target on cpu (the processor); auto found no card: the library in "));
     spec_child_free(&c);
-    spec_child_run(&c, "generate " TARGET " " DRAFT " -n 3 --format json");
-    assert_non_null(strstr(
-        c.text, "\"devices\": \"target on cpu (the processor), draft on cpu (the processor)\""));
-    spec_child_free(&c);
-    spec_child_run(&c, "generate --target zipf -n 3 --format json");
-    assert_non_null(strstr(c.text, "\"devices\": null"));
-    spec_child_free(&c);
-    spec_child_run(&c, "bench " TARGET
-                       " --draft layers?exit=1 --device auto --K 1 --widths 1 --texts 2 --tokens 4 "
-                       "--context 4 --format csv");
-    assert_non_null(
-        strstr(c.text,
-               "# devices: target on cpu (the processor), draft on cpu (the processor); auto found "
-               "no card: the library in SPECLAB_LIBCUDA"));
-    spec_child_free(&c);
+    spec_program_prints(
+        "generate " TARGET " " DRAFT " -n 3 --format json", 0,
+        "\"devices\": \"target on cpu (the processor), draft on cpu (the processor)\"");
+    spec_program_prints("generate --target zipf -n 3 --format json", 0, "\"devices\": null");
+    spec_program_prints(
+        "bench " TARGET
+        " --draft layers?exit=1 --device auto --K 1 --widths 1 --texts 2 --tokens 4 "
+        "--context 4 --format csv",
+        0,
+        "# devices: target on cpu (the processor), draft on cpu (the processor); auto found "
+        "no card: the library in SPECLAB_LIBCUDA");
     spec_simulated_card();
 }
 

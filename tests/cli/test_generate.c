@@ -14,15 +14,6 @@
     "generate --target ngram:text.txt?order=5&tokens=chars&min_p=0.03 --draft "                    \
     "ngram:text.txt?order=2&tokens=chars&min_p=0.03 --prompt the "
 
-static void same_text(const char *arguments, const char *others)
-{
-    char *text = text_of(arguments), *other = text_of(others);
-    if (strcmp(text, other) != 0)
-        fail_msg("'%s' and '%s' differ: '%s', '%s'", arguments, others, text, other);
-    free(text);
-    free(other);
-}
-
 static json_t *text_in(const json_t *root, size_t i)
 {
     return json_array_get(json_object_get(root, "texts"), i);
@@ -33,17 +24,17 @@ static json_t *text_in(const json_t *root, size_t i)
 TEST(a_pipe_gets_exactly_the_text)
 {
     spec_needs_program();
-    char *text = text_of(PAIR "-n 47");
+    char *text = spec_program_text(PAIR "-n 47");
     assert_int_equal(strlen(text), 47);
     json_t *root = json_of(PAIR "-n 47 --format json");
     assert_string_equal(json_string_value(json_object_get(text_in(root, 0), "text")), text);
     json_decref(root);
-    free(text_of(PAIR "-n 47 -o out.txt"));
+    spec_program_works(PAIR "-n 47 -o out.txt");
     char *file = spec_file_bytes("out.txt");
     assert_string_equal(file, text);
     free(file);
     free(text);
-    free(text_of(PAIR "-n 7 -o out.json"));
+    spec_program_works(PAIR "-n 7 -o out.json");
     file = spec_file_bytes("out.json");
     assert_true(file[0] == '{');
     free(file);
@@ -63,7 +54,7 @@ TEST(at_temperature_0_speculation_changes_nothing)
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         char arguments[256];
         snprintf(arguments, sizeof arguments, PAIR "-n 200 --temperature 0 %s", ways[i]);
-        same_text(arguments, PAIR "-n 200 --temperature 0 --plain");
+        spec_programs_agree(arguments, PAIR "-n 200 --temperature 0 --plain");
     }
 }
 
@@ -77,8 +68,8 @@ TEST(shared_noise_has_one_text_with_and_without_speculation)
                  name);
         snprintf(without, sizeof without, PAIR "-n 200 --rule %s?seed=7 --plain --seed 9", name);
         snprintf(other, sizeof other, PAIR "-n 200 --rule %s?seed=8 --plain", name);
-        same_text(with, without);
-        char *a = text_of(without), *b = text_of(other);
+        spec_programs_agree(with, without);
+        char *a = spec_program_text(without), *b = spec_program_text(other);
         assert_string_not_equal(a, b);
         free(a);
         free(b);
@@ -88,8 +79,9 @@ TEST(shared_noise_has_one_text_with_and_without_speculation)
 TEST(a_seed_gives_one_text_for_any_number_of_threads)
 {
     spec_needs_program();
-    same_text(PAIR "-n 200 --threads 1 --seed 3", PAIR "-n 200 --threads 3 --seed 3");
-    char *a = text_of(PAIR "-n 200 --seed 3"), *b = text_of(PAIR "-n 200 --seed 4");
+    spec_programs_agree(PAIR "-n 200 --threads 1 --seed 3", PAIR "-n 200 --threads 3 --seed 3");
+    char *a = spec_program_text(PAIR "-n 200 --seed 3"),
+         *b = spec_program_text(PAIR "-n 200 --seed 4");
     assert_string_not_equal(a, b);
     free(a);
     free(b);
@@ -122,7 +114,7 @@ TEST(a_seed_gives_one_text_for_any_instruction_set)
 TEST(several_texts_stand_apart_and_the_first_is_the_one)
 {
     spec_needs_program();
-    char *one = text_of(PAIR "-n 30"), *three = text_of(PAIR "-n 30 --texts 3");
+    char *one = spec_program_text(PAIR "-n 30"), *three = spec_program_text(PAIR "-n 30 --texts 3");
     assert_int_equal(strlen(three), 3 * 30 + 2 * strlen("\n----\n"));
     assert_memory_equal(one, three, 30);
     assert_memory_equal(three + 30, "\n----\n", 6);
@@ -134,7 +126,7 @@ TEST(several_texts_stand_apart_and_the_first_is_the_one)
 TEST(a_model_without_words_has_numbers)
 {
     spec_needs_program();
-    char *text = text_of("generate --target probs:0,0,1 --prompt 2 -n 4");
+    char *text = spec_program_text("generate --target probs:0,0,1 --prompt 2 -n 4");
     assert_string_equal(text, "2 2 2 2");
     free(text);
 }
@@ -142,15 +134,15 @@ TEST(a_model_without_words_has_numbers)
 TEST(sampling_options_reach_both_models)
 {
     spec_needs_program();
-    same_text(
+    spec_programs_agree(
         "generate --target ngram:text.txt?order=5 --draft ngram:text.txt?order=2 --prompt the -n "
         "99 "
         "--temperature 0.7 --top-k 5 --top-p 0.9 --min-p 0.01",
         "generate --target ngram:text.txt?order=5&temperature=0.7&top_k=5&top_p=0.9&min_p=0.01 "
         "--draft "
         "ngram:text.txt?order=2&temperature=0.7&top_k=5&top_p=0.9&min_p=0.01 --prompt the -n 99");
-    same_text("generate --target zipf --top-k 1 --min-p 0.5 -n 3",
-              "generate --target probs:1,0 --top-p 0 -n 3");
+    spec_programs_agree("generate --target zipf --top-k 1 --min-p 0.5 -n 3",
+                        "generate --target probs:1,0 --top-p 0 -n 3");
     /* A perturbed draft starts from the target's rows after the temperature: alpha remains as
      * requested. */
     json_t *root = json_of(
@@ -178,13 +170,13 @@ TEST(real_models_say_the_same_with_and_without_speculation)
     for (int p = 0; p < 2; p++) {
         snprintf(plain, sizeof plain, "generate --target %s/target.bin %s --temperature 0 --plain",
                  folder, prompts[p]);
-        char *text = text_of(plain);
+        char *text = spec_program_text(plain);
         assert_true(strlen(text) > 200);
         for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
             snprintf(with, sizeof with,
                      "generate --target %s/target.bin --draft %s/draft.bin %s --temperature 0 %s",
                      folder, folder, prompts[p], ways[i]);
-            char *other = text_of(with);
+            char *other = spec_program_text(with);
             if (strcmp(text, other) != 0) fail_msg("%s: '%s', not '%s'", with, other, text);
             free(other);
         }
@@ -245,7 +237,7 @@ TEST(drafting_ahead_is_told)
     assert_int_equal(number(root, "guesses_tested"),
                      json_integer_value(json_array_get(json_object_get(root, "n_accepted"), 2)));
     json_decref(root);
-    same_text(PAIR "-n 60 --temperature 0 --ahead", PAIR "-n 60 --temperature 0 --plain");
+    spec_programs_agree(PAIR "-n 60 --temperature 0 --ahead", PAIR "-n 60 --temperature 0 --plain");
 }
 
 TEST(the_closing_line_says_which_alpha)
@@ -370,7 +362,7 @@ TEST(a_terminal_sees_no_control_character)
         assert_true(escapes > 20 && characters > 20);
         spec_child_free(&c);
     }
-    char *bytes = text_of("generate --target ngram:hostile.txt?order=2 -n 4000");
+    char *bytes = spec_program_text("generate --target ngram:hostile.txt?order=2 -n 4000");
     assert_non_null(strstr(bytes, "\033[2J")); /* a pipe gets them unchanged */
     free(bytes);
     json_t *root = json_of(
@@ -381,7 +373,8 @@ TEST(a_terminal_sees_no_control_character)
 TEST(colours_are_asked_for_or_not_there)
 {
     spec_needs_program();
-    char *plain = text_of(PAIR "-n 99"), *never = text_of(PAIR "-n 99 --color never");
+    char *plain = spec_program_text(PAIR "-n 99"),
+         *never = spec_program_text(PAIR "-n 99 --color never");
     assert_null(strchr(plain, '\033'));
     assert_string_equal(plain, never);
     spec_child c;
@@ -414,10 +407,10 @@ TEST(a_long_prompt_is_read_whole)
     text[SIZE] = '\0';
     spec_file_write("long.txt", text);
     free(text);
-    char *out = text_of("generate --target ngram:text.txt --prompt-file long.txt -n 8");
+    char *out = spec_program_text("generate --target ngram:text.txt --prompt-file long.txt -n 8");
     assert_int_equal(strlen(out), 8);
     free(out);
-    out = text_of("generate --target ngram:text.txt --prompt-file empty -n 8");
+    out = spec_program_text("generate --target ngram:text.txt --prompt-file empty -n 8");
     assert_int_equal(strlen(out), 8);
     free(out);
 }

@@ -50,10 +50,10 @@ TEST(a_text_ends_at_each_of_its_ends_and_shows_all_before)
 {
     spec_needs_program();
     write_three_ends("ends.gguf");
-    free(text_of("quantize ends.gguf small.gguf --type f16"));
-    free(text_of(
+    spec_program_works("quantize ends.gguf small.gguf --type f16");
+    spec_program_works(
         "train distill --target ends.gguf --data own --own-texts 8 --judge-texts 8 --dim 16 "
-        "--layers 1 --heads 1 --window 40 --steps 1 -o draft.gguf"));
+        "--layers 1 --heads 1 --window 40 --steps 1 -o draft.gguf");
     static const char *const ways[] = {"ends.gguf --plain", "ends.gguf --draft draft.gguf",
                                        "ends.gguf --drafting lookup", "small.gguf --plain",
                                        "draft.gguf --plain"};

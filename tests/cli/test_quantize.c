@@ -41,10 +41,8 @@ TEST(a_model_is_written_and_a_table_says_how)
     assert_non_null(strstr(c.text, "f32,q8_0,7,5888,23552,6256,0.265625,"));
     assert_non_null(strstr(c.text, "all,all,11,7264,29056,11760,0.4047356828,"));
     spec_child_free(&c);
-    spec_child_run(&c, "quantize gguf:m.gguf again.gguf --type f32 --format json");
-    assert_int_equal(c.code, 0);
-    assert_non_null(strstr(c.text, "\"from\": \"q8_0\", \"to\": \"f32\", \"tensors\": 7"));
-    spec_child_free(&c);
+    spec_program_prints("quantize gguf:m.gguf again.gguf --type f32 --format json", 0,
+                        "\"from\": \"q8_0\", \"to\": \"f32\", \"tensors\": 7");
     spec_program_works("quantize again.gguf once.gguf --type q8_0 --threads 1");
     spec_program_works("quantize again.gguf more.gguf --type q8_0 --threads 3");
     spec_files_same("once.gguf", "more.gguf");
@@ -69,11 +67,9 @@ TEST(a_mixture_is_written_and_kept)
     spec_child_free(&c);
     spec_program_works("quantize w.bin w3.gguf --type q4_k_m --threads 3");
     spec_files_same("w.gguf", "w3.gguf");
-    spec_child_run(&c, "quantize w.gguf again.gguf --type q4_K_M");
-    assert_int_equal(c.code, 0);
-    assert_non_null(strstr(c.text, "q4_k,q4_k,5,294912,165888,165888,1,0,0\n"));
-    assert_non_null(strstr(c.text, "q6_k,q6_k,3,100352,82320,82320,1,0,0\n"));
-    spec_child_free(&c);
+    spec_program_prints("quantize w.gguf again.gguf --type q4_K_M", 0,
+                        "q4_k,q4_k,5,294912,165888,165888,1,0,0\n",
+                        "q6_k,q6_k,3,100352,82320,82320,1,0,0\n");
     spec_files_same("w.gguf", "again.gguf");
 }
 
@@ -135,10 +131,7 @@ TEST(weights_in_other_types_are_converted_and_a_line_says_so)
                                    "computed as q8_0, in 1.7 times the bytes\n"));
     spec_child_free(&c);
     snprintf(arguments, sizeof arguments, "quantize %s out.gguf --type q8_0", seed);
-    spec_child_run(&c, arguments);
-    assert_int_equal(c.code, 0);
-    assert_non_null(strstr(c.text, "\nq6_k,q8_0,1,512,420,544,1.295238095,"));
-    spec_child_free(&c);
+    spec_program_prints(arguments, 0, "\nq6_k,q8_0,1,512,420,544,1.295238095,");
 }
 
 SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

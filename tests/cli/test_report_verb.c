@@ -85,16 +85,12 @@ TEST(a_page_has_every_cell_its_checks_and_its_figure)
 
 TEST(markdown_is_the_usual_format)
 {
-    spec_child c;
     spec_needs_program();
     spec_program_works("predict --K 1:30 -o predict.csv");
-    spec_child_run(&c, "report predict.csv --title A_title");
-    assert_int_equal(c.code, 0);
-    has(c.text, "# A_title\n\nNo row has a check. By speclab ");
-    has(c.text, "\n## predict\n\nNo row has exact theory or a claim to check.\n\n| alpha |");
-    has(c.text, "\nThe first 24 of 30 rows.\n");
-    has(c.text, "\n    | speclab predict --alpha 0.8 --K 1:30");
-    spec_child_free(&c);
+    spec_program_prints(
+        "report predict.csv --title A_title", 0, "# A_title\n\nNo row has a check. By speclab ",
+        "\n## predict\n\nNo row has exact theory or a claim to check.\n\n| alpha |",
+        "\nThe first 24 of 30 rows.\n", "\n    | speclab predict --alpha 0.8 --K 1:30");
 }
 
 TEST(a_failed_check_and_an_edited_row_are_told)
@@ -184,25 +180,21 @@ TEST(what_fails_comes_first)
     has(c.text, "|\n|   0.5 |  29 |     1.5 |     -7.25 |\n|   0.5 |   1 |");
     has(c.text, "\nThe first 24 of 30 rows, those that fail before the others.\n");
     spec_child_free(&c);
-    spec_child_run(&c, "report late.csv fixtures.json --html");
-    has(c.text, "<h2>What fails</h2>\n<ul>\n<li><strong>late.csv</strong>, row 29 of 30 (K = 29), "
-                "<code>emitted_z</code> is -7.25, not within 5 of 0.</li>\n");
-    has(c.text, "<tbody>\n<tr class=\"failing\"><td class=\"n\">0.5</td><td class=\"n\">29</td>");
-    spec_child_free(&c);
+    spec_program_prints(
+        "report late.csv fixtures.json --html", 1,
+        "<h2>What fails</h2>\n<ul>\n<li><strong>late.csv</strong>, row 29 of 30 (K = 29), "
+        "<code>emitted_z</code> is -7.25, not within 5 of 0.</li>\n",
+        "<tbody>\n<tr class=\"failing\"><td class=\"n\">0.5</td><td class=\"n\">29</td>");
 }
 
 TEST(json_of_a_run_has_the_checks_of_its_csv)
 {
-    spec_child c;
     spec_needs_program();
     spec_program_works("sweep --alpha 0.6,0.8 --K 2,4 --rounds 5000 -o checked.json");
-    spec_child_run(&c, "report checked.json");
-    has(c.text, "All 4 rows hold; the largest difference from theory is ");
-    spec_child_free(&c);
+    spec_program_prints("report checked.json", 0,
+                        "All 4 rows hold; the largest difference from theory is ");
     spec_file_write("lines.json", "{\"a\": 1}\n\n{\"a\": 2, \"b\": \"x\"}\n");
-    spec_child_run(&c, "report lines.json");
-    has(c.text, "|   2 | x   |\n");
-    spec_child_free(&c);
+    spec_program_prints("report lines.json", 0, "|   2 | x   |\n");
 }
 
 /* The table stops where the run did, and the page says so. */
@@ -223,9 +215,9 @@ TEST(an_interrupted_result_says_so)
         has(c.text, "No row has a check, and **the result is unfinished**. By speclab");
         has(c.text, ends[i][1]);
         spec_child_free(&c);
-        spec_child_run(&c, "report short.csv fails.csv");
-        has(c.text, "1 of 2 checks FAIL**, and **1 of 2 results is unfinished**. By speclab");
-        spec_child_free(&c);
+        spec_program_prints(
+            "report short.csv fails.csv", 1,
+            "1 of 2 checks FAIL**, and **1 of 2 results is unfinished**. By speclab");
     }
 }
 
@@ -262,13 +254,11 @@ TEST(texts_from_files_cannot_be_markup)
     spec_file_write("hostile.json", "{\"verdict\": \"FAIL\", \"reason\": \"<i> [a](b)\", "
                                     "\"rows\": [{\"n\": 1}]}");
     spec_file_write("hostile.csv", "# measure: prove\nverdict\n\"`<i>\n\n# a\"\n");
-    spec_child_run(&c, "report hostile.json hostile.csv");
-    has(c.text, "\n**Verdict FAIL**: \\<i\\> \\[a\\](b).\n");
-    has(c.text, "; `verdict` is \\`\\<i\\>  # a in 1.\n");
-    spec_child_free(&c);
-    spec_child_run(&c, "report hostile.json --html");
-    has(c.text, "<strong>Verdict FAIL</strong>: &lt;i&gt; [a](b).</p>");
-    spec_child_free(&c);
+    spec_program_prints("report hostile.json hostile.csv", 1,
+                        "\n**Verdict FAIL**: \\<i\\> \\[a\\](b).\n",
+                        "; `verdict` is \\`\\<i\\>  # a in 1.\n");
+    spec_program_prints("report hostile.json --html", 1,
+                        "<strong>Verdict FAIL</strong>: &lt;i&gt; [a](b).</p>");
 }
 
 TEST(a_file_that_is_too_large_is_refused_in_a_line)

@@ -122,9 +122,7 @@ TEST(samplers_are_validated_on_them)
     assert_non_null(
         strstr(c.text, " --rows v.rows --only rows-")); /* the command that repeats it */
     spec_child_free(&c);
-    spec_child_run(&c, "validate --list --rows v.rows");
-    assert_non_null(strstr(c.text, "fixture,rows-blind,V DV,"));
-    spec_child_free(&c);
+    spec_program_prints("validate --list --rows v.rows", 0, "fixture,rows-blind,V DV,");
 }
 
 /* Each text begins without a context, and the separator belongs to no text. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The verb serve: its exit codes, its recommendation, its bytes and its figure. SPECLAB names the
  * program. */
-#include "base/table.h"
 #include "cli/verb.h"
+#include "tests/cli/result_table.h"
 #include "tests/support/child.h"
 #include "tests/support/picture.h"
 #include "tests/support/support.h"
@@ -21,20 +21,6 @@ static void serve(spec_child *c, const char *arguments)
     spec_child_run(c, whole);
 }
 
-static void read_rows(spec_table *table)
-{
-    spec_error error;
-    if (spec_table_read_csv(table, "serve.csv", NULL, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
-}
-
-static double number(const spec_table *table, size_t row, const char *name)
-{
-    const int column = spec_table_column(table, name);
-    if (column < 0) fail_msg("no column %s", name);
-    return spec_cell_number(spec_table_cell(table, row, column));
-}
-
 static void assert_says(const spec_child *c, const char *words)
 {
     if (strstr(c->line, words) == NULL) fail_msg("no '%s' in '%s'", words, c->line);
@@ -48,7 +34,7 @@ TEST(the_recommendation_is_made_of_the_numbers_of_the_table)
     spec_needs_program();
     serve(&c, CHEAP "--alpha 0.8 --rate 20,60 --K 0,3");
     assert_int_equal(c.code, SPEC_EXIT_HOLDS);
-    read_rows(&table);
+    read_csv(&table, "serve.csv");
     assert_true(number(&table, 3, "best_K") == 3.0);
     snprintf(words, sizeof words,
              "at 60 requests/s K = 3: latency %.3g times less than without speculation [%.3g, "
@@ -69,7 +55,7 @@ TEST(the_recommendation_is_the_way_with_the_lowest_latency)
     spec_needs_program();
     serve(&c, "--alpha 0.6 --rate 20,60,80 --K 0,1,5 --lengths fixed,goodput --cost "
               "step=7ms,token=150us --prompt 0");
-    read_rows(&table);
+    read_csv(&table, "serve.csv");
     assert_int_equal(table.n_rows, 12);
     size_t best = 4, fixed = 4;
     for (size_t r = 5; r < 8; r++) {
@@ -131,7 +117,7 @@ TEST(rates_above_all_capacities_exit_with_3)
     assert_int_equal(c.code, SPEC_EXIT_UNDECIDED);
     assert_says(&c, "K = 0 serves at most ");
     assert_says(&c, "K = 1 serves at most ");
-    read_rows(&table);
+    read_csv(&table, "serve.csv");
     assert_int_equal(table.n_rows, 4); /* the rows of the other rate are there */
     assert_true(number(&table, 0, "latency_ms") > 0.0);
     assert_true(number(&table, 3, "capacity") < 5000.0);

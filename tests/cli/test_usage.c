@@ -129,16 +129,6 @@ TEST(the_overview_fits_a_screen_of_24_lines)
     spec_child_free(&c);
 }
 
-/* Is a word among "predict, sweep and run"? */
-static bool is_among(const char *list, const char *word)
-{
-    const size_t n = strlen(word);
-    for (const char *at = list; (at = strstr(at, word)) != NULL; at += n)
-        if ((at == list || at[-1] == ' ') && (at[n] == ',' || at[n] == ' ' || at[n] == '\0'))
-            return true;
-    return false;
-}
-
 TEST(hints_name_the_verbs_that_have_the_option)
 {
     spec_needs_program();

@@ -107,13 +107,8 @@ TEST(the_list_has_names_and_reasons)
 {
     spec_child c;
     spec_needs_program();
-    spec_child_run(&c, "validate --list --format csv");
-    assert_int_equal(c.code, 0);
-    assert_non_null(strstr(c.text, "kind,name,scopes,reason\n"));
-    assert_non_null(strstr(c.text, "\nfixture,two-2,V S,"));
-    assert_non_null(strstr(c.text, "\ntest,counts,"));
-    assert_non_null(strstr(c.text, "\nsampler,rule:NAME,"));
-    spec_child_free(&c);
+    spec_program_prints("validate --list --format csv", 0, "kind,name,scopes,reason\n",
+                        "\nfixture,two-2,V S,", "\ntest,counts,", "\nsampler,rule:NAME,");
     spec_child_run(&c, "validate --list --only counts --format csv");
     assert_non_null(strstr(c.text, "reason\ntest,counts,"));
     assert_null(strstr(c.text, "fixture,"));
@@ -180,15 +175,13 @@ TEST(a_sampler_is_given_the_variables_that_are_asked_for)
 
 TEST(what_is_said_to_be_found_is_counted)
 {
-    spec_child c;
     spec_needs_program();
-    spec_child_run(&c, "validate --check-power 2 --only two-2 --scopes V --budget 10k --power 0.5 "
-                       "--format csv");
-    assert_int_equal(c.code, 0);
-    assert_non_null(strstr(c.text, "fixture,scope,place,state,direction,tv,found,runs,low,high\n"
-                                   "two-2,V,first,0,forth,"));
-    assert_non_null(strstr(c.text, "\ntwo-2,V,bonus,2,back,"));
-    spec_child_free(&c);
+    spec_program_prints("validate --check-power 2 --only two-2 --scopes V --budget 10k --power 0.5 "
+                        "--format csv",
+                        0,
+                        "fixture,scope,place,state,direction,tv,found,runs,low,high\n"
+                        "two-2,V,first,0,forth,",
+                        "\ntwo-2,V,bonus,2,back,");
 }
 
 /* ---- ctrl-C ---------------------------------------------------------------------------------- */

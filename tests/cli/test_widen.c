@@ -23,21 +23,15 @@ TEST(a_wider_model_writes_the_same_text)
 {
     spec_needs_program();
     write_model();
-    spec_child c, narrow, wide;
-    spec_child_run(&c, "widen m.bin --by 16 -o wide.gguf --format csv");
-    assert_int_equal(c.code, 0);
-    assert_non_null(strstr(c.text, "model,dim,heads,kv_heads,ffn,weights,bytes\n"
-                                   "m.bin,32,2,1,40,7264,29056\n"
-                                   "wide.gguf,512,32,16,640,1775104,7100416\n"));
-    spec_child_free(&c);
+    spec_program_prints("widen m.bin --by 16 -o wide.gguf --format csv", 0,
+                        "model,dim,heads,kv_heads,ffn,weights,bytes\n"
+                        "m.bin,32,2,1,40,7264,29056\n"
+                        "wide.gguf,512,32,16,640,1775104,7100416\n");
     spec_program_works("widen wide.gguf -o wider.gguf");
     spec_program_works("widen m.bin --by 64 -o same.gguf");
     spec_files_same("wider.gguf", "same.gguf");
-    spec_child_run(&narrow, "generate --target m.bin --plain --temperature 0 -n 12");
-    spec_child_run(&wide, "generate --target wide.gguf --plain --temperature 0 -n 12");
-    assert_string_equal(narrow.text, wide.text);
-    spec_child_free(&narrow);
-    spec_child_free(&wide);
+    spec_programs_agree("generate --target m.bin --plain --temperature 0 -n 12",
+                        "generate --target wide.gguf --plain --temperature 0 -n 12");
 }
 
 /* A quantized model is widened in its type. */
@@ -47,12 +41,8 @@ TEST(types_are_kept)
     write_model();
     spec_program_works("quantize m.bin q.gguf --type q8_0");
     spec_program_works("widen q.gguf -o w.gguf");
-    spec_child narrow, wide;
-    spec_child_run(&narrow, "generate --target q.gguf --plain --temperature 0 -n 12");
-    spec_child_run(&wide, "generate --target w.gguf --plain --temperature 0 -n 12");
-    assert_string_equal(narrow.text, wide.text);
-    spec_child_free(&narrow);
-    spec_child_free(&wide);
+    spec_programs_agree("generate --target q.gguf --plain --temperature 0 -n 12",
+                        "generate --target w.gguf --plain --temperature 0 -n 12");
 }
 
 SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);

@@ -51,6 +51,7 @@ static void read_table(FILE *in)
     int n_names = 0;
     for (int number = 1; fgets(line, sizeof line, in) != NULL; number++) {
         char *arrow;
+        if (strchr(line, '\n') == NULL) fail_msg(TABLE ":%d is too long", number);
         line[strcspn(line, "\n")] = '\0';
         if (line[0] == '#' || line[0] == '\0') continue;
         for (int i = 0; i < n_names; i++) replace(line, names[i], names[i] + strlen(names[i]) + 1);

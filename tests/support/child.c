@@ -163,6 +163,40 @@ void spec_program_ends(const char *arguments, int code, const char *begin)
     spec_child_free(&c);
 }
 
+static char *text_of(const char *arguments, int code)
+{
+    spec_child c;
+    spec_child_run(&c, arguments);
+    if (c.code != code) fail_msg("%s: exit %d, not %d: %s", arguments, c.code, code, c.line);
+    char *text = c.text;
+    c.text = NULL;
+    spec_child_free(&c);
+    return text;
+}
+
+char *spec_program_text(const char *arguments)
+{
+    return text_of(arguments, 0);
+}
+
+void spec_program_prints_all(const char *arguments, int code, const char *const *texts)
+{
+    char *text = text_of(arguments, code);
+    for (; *texts != NULL; texts++)
+        if (strstr(text, *texts) == NULL)
+            fail_msg("%s: no '%s' in '%.4000s'", arguments, *texts, text);
+    free(text);
+}
+
+void spec_programs_agree(const char *arguments, const char *others)
+{
+    char *text = spec_program_text(arguments), *other = spec_program_text(others);
+    if (strcmp(text, other) != 0)
+        fail_msg("'%s' and '%s' differ: '%s', '%s'", arguments, others, text, other);
+    free(text);
+    free(other);
+}
+
 void spec_program_fails(const char *arguments, int code, const char *begin)
 {
     spec_child c;

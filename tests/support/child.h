@@ -69,6 +69,16 @@ void spec_child_says(const spec_child *c, const char *arguments, int code, const
 /* _ends: it ends with that code, and its standard output begins with `begin`. */
 void spec_program_ends(const char *arguments, int code, const char *begin);
 
+/* _prints: it ends with that code, and its standard output contains these texts. */
+#define spec_program_prints(arguments, code, ...)                                                  \
+    spec_program_prints_all(arguments, code, (const char *const[]){__VA_ARGS__, NULL})
+void spec_program_prints_all(const char *arguments, int code, const char *const *texts);
+
+/* The standard output of a command that ends with exit code 0; the caller frees it. _agree: that of
+ * two commands is the same. */
+char *spec_program_text(const char *arguments);
+void spec_programs_agree(const char *arguments, const char *others);
+
 /* _fails: it ends with that code and one line that begins with `begin`, and writes nothing to
  * standard output. _works: exit code 0. */
 void spec_program_fails(const char *arguments, int code, const char *begin);
