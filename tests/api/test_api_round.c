@@ -141,7 +141,7 @@ static void sampled_round(int *ret_token, int *ret_n, const speclab_pair *pair, 
     spec_model_close(target);
 }
 
-TEST(a_seed_gives_the_round_of_the_decoder_and_its_coins_repeat_it)
+TEST(a_seed_gives_the_round_of_the_decoder_and_its_coins_repeat_it, SLOW)
 {
     const int32_t context[] = {2, 0, 3};
     const char *const way[][2] = {{"chain", "token"},

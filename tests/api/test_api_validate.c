@@ -244,7 +244,7 @@ TEST(impossible_counts_fail_with_their_reason)
     speclab_validation_free(v);
 }
 
-TEST(a_failing_callback_ends_the_run_with_its_line)
+TEST(a_failing_callback_ends_the_run_with_its_line, SLOW)
 {
     for (int32_t after = 1; after <= 40; after += 39) {
         char error[512];

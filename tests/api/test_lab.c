@@ -178,7 +178,7 @@ static bool set_german(const char *folder)
     return system(command) == 0 && setlocale(LC_ALL, "de_DE.UTF-8") != NULL;
 }
 
-TEST(results_do_not_depend_on_the_locale)
+TEST(results_do_not_depend_on_the_locale, SLOW)
 {
     char folder[] = "/tmp/speclab-locale-XXXXXX", command[64];
     speclab *lab = open_lab(2);

@@ -205,7 +205,7 @@ static void ask(answer *ret, const char *arguments, const char *option, const ch
     spec_child_free(&c);
 }
 
-TEST(a_default_that_moves_an_answer_is_printed)
+TEST(a_default_that_moves_an_answer_is_printed, SLOW)
 {
     spec_needs_program();
     n_faults = 0;
@@ -287,7 +287,7 @@ TEST(every_option_with_a_default_is_considered)
     assert_int_equal(n_faults, 0);
 }
 
-TEST(training_and_tuning_say_what_they_assume)
+TEST(training_and_tuning_say_what_they_assume, SLOW)
 {
     spec_needs_program();
     spec_child c;

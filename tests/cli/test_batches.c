@@ -24,7 +24,7 @@ static void check_command(const char *command, int of)
     spec_files_same("summed.csv", "whole.csv");
 }
 
-TEST(sums_of_parts_give_the_bytes_of_one_run)
+TEST(sums_of_parts_give_the_bytes_of_one_run, SLOW)
 {
     static const struct {
         const char *command;
@@ -56,7 +56,7 @@ TEST(sums_of_parts_give_the_bytes_of_one_run)
 #define HEAVY "sweep --alpha 0.5,0.7 --K 3 --rounds 4000000000"
 
 /* Within a point, too, a kill loses no group that was written. */
-TEST(a_killed_part_resumes_within_a_point)
+TEST(a_killed_part_resumes_within_a_point, SLOW)
 {
     spec_needs_program();
     spec_program_works(HEAVY " --batches 2/3 -o part.csv");

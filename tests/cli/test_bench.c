@@ -154,7 +154,7 @@ TEST(a_transformer_stands_beside_what_its_device_allows)
 
 /* On the simulated GPU: passes of up to 64 tokens, whose rows stay in its memory. Its times mean
  * nothing. */
-TEST(on_a_card_passes_are_as_wide_as_they_may_be)
+TEST(on_a_card_passes_are_as_wide_as_they_may_be, SLOW)
 {
     spec_needs_program();
     spec_table table;
@@ -303,7 +303,7 @@ TEST(prompts_are_the_texts_of_a_file)
 /* Two models of children's stories: along stories, by the overlap of their rows, .883 of the
  * draft's tokens are accepted at temperature 1. Here they continue 24 beginnings: 5 standard errors
  * are .05. */
-TEST(real_models_accept_as_often_as_their_rows_overlap)
+TEST(real_models_accept_as_often_as_their_rows_overlap, SLOW)
 {
     spec_needs_program();
     char folder[256], text[256], arguments[1024];

@@ -16,7 +16,7 @@ static const char *text_of(const spec_table *table, size_t row, const char *colu
     return c->kind == SPEC_CELL_TEXT ? c->text : "";
 }
 
-TEST(everything_that_is_promised_has_a_row)
+TEST(everything_that_is_promised_has_a_row, SLOW)
 {
     static const char *const promised[] = {"the card reads",
                                            "from kernel to kernel, recorded",

@@ -27,7 +27,7 @@ static void fails_with(const char *name, const char *value, const char *argument
     unsetenv(name);
 }
 
-TEST(the_card_writes_what_the_processor_writes)
+TEST(the_card_writes_what_the_processor_writes, SLOW)
 {
     spec_needs_program();
     static const char *const more[] = {"",
@@ -65,7 +65,7 @@ TEST(the_option_is_for_specs_that_can_have_it_and_have_none)
     else unsetenv("SPECLAB_LIBCUDA");
 }
 
-TEST(every_verb_that_opens_a_transformer_has_it)
+TEST(every_verb_that_opens_a_transformer_has_it, SLOW)
 {
     spec_needs_program();
     spec_program_works("rows " TARGET " " DRAFT " --device gpu -n 5 -o pair.rows");
@@ -235,7 +235,7 @@ TEST(a_card_without_room_says_what_was_needed)
 
 /* The memory budget counts all sessions of both models and their buffers. For any memory size, a
  * command is refused before it loads a model, or it completes. */
-TEST(there_is_room_for_everything_or_nothing_is_loaded)
+TEST(there_is_room_for_everything_or_nothing_is_loaded, SLOW)
 {
     needs_the_simulator();
     static const char *const commands[] = {
@@ -279,7 +279,7 @@ static void fault(const char *command, const char *begin)
     assert_true(faults >= 3);
 }
 
-TEST(a_fault_in_the_middle_of_whatever_pass_ends_it_with_one_line)
+TEST(a_fault_in_the_middle_of_whatever_pass_ends_it_with_one_line, SLOW)
 {
     needs_the_simulator();
     static const char line[] =

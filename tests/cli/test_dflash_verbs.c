@@ -38,7 +38,7 @@ static const char *spec_of(char *space, size_t size, int kind)
     return space;
 }
 
-TEST(every_verb_takes_every_kind)
+TEST(every_verb_takes_every_kind, SLOW)
 {
     spec_needs_program();
     char draft[64];

@@ -83,7 +83,7 @@ static const char *write_result(size_t i)
     return file;
 }
 
-TEST(every_result_has_a_page_and_a_figure)
+TEST(every_result_has_a_page_and_a_figure, SLOW)
 {
     spec_needs_program();
     write_inputs();

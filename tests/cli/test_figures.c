@@ -159,7 +159,7 @@ static void check_axes(const figure *f)
     if (strcmp(f->name, "serve_schedule") != 0) spec_picture_axes_labelled("figure.svg", f->name);
 }
 
-TEST(every_figure_is_drawn_from_its_columns_with_texts_apart)
+TEST(every_figure_is_drawn_from_its_columns_with_texts_apart, SLOW)
 {
     static figure figures[FIGURES_MAX];
     spec_needs_program();
@@ -182,7 +182,7 @@ TEST(every_figure_is_drawn_from_its_columns_with_texts_apart)
 }
 
 /* In the common size they are looked at above. */
-TEST(texts_are_apart_in_a_small_figure)
+TEST(texts_are_apart_in_a_small_figure, SLOW)
 {
     static figure figures[FIGURES_MAX];
     int drawn = 0;
@@ -205,7 +205,7 @@ TEST(texts_are_apart_in_a_small_figure)
 }
 
 /* A legend, a panel and a name beside the axis. */
-TEST(a_rule_that_is_not_lossless_is_marked_in_every_figure)
+TEST(a_rule_that_is_not_lossless_is_marked_in_every_figure, SLOW)
 {
     static figure figures[FIGURES_MAX];
     static const char *const rules[][2] = {{"hsd", "hsd (lossy)"},
@@ -347,7 +347,7 @@ static bool says(const char *text, const char *words)
 }
 
 /* A quantity in the title is on an axis, too. */
-TEST(the_title_names_the_quantity_of_an_axis)
+TEST(the_title_names_the_quantity_of_an_axis, SLOW)
 {
     static const char *const quantities[] = {"tokens per round",
                                              "accepted tokens",
@@ -430,7 +430,7 @@ TEST(a_script_reads_the_columns_that_it_declares)
 }
 
 /* Any numbers give a figure, or one line that is not gnuplot's, and no file. */
-TEST(odd_data_give_a_figure_or_one_line)
+TEST(odd_data_give_a_figure_or_one_line, SLOW)
 {
     static const char *const values[] = {"", "nan", "0", "-1", "1e300", "oops"};
     static figure figures[FIGURES_MAX];

@@ -88,7 +88,7 @@ TEST(a_seed_gives_one_text_for_any_number_of_threads)
 }
 
 /* A sampled text of a transformer of 8-bit weights, drafted by its first layer, in trees. */
-TEST(a_seed_gives_one_text_for_any_instruction_set)
+TEST(a_seed_gives_one_text_for_any_instruction_set, SLOW)
 {
     spec_needs_program();
     char *first = NULL;
@@ -153,7 +153,7 @@ TEST(sampling_options_reach_both_models)
 }
 
 /* Each rule and strategy on two transformers of five layers. */
-TEST(real_models_say_the_same_with_and_without_speculation)
+TEST(real_models_say_the_same_with_and_without_speculation, SLOW)
 {
     spec_needs_program();
     char folder[PATH_MAX], plain[3 * PATH_MAX], with[3 * PATH_MAX];

@@ -42,7 +42,7 @@ static const char *spec_of(char *space, size_t size, int kind)
     return space;
 }
 
-TEST(every_verb_takes_every_head)
+TEST(every_verb_takes_every_head, SLOW)
 {
     spec_needs_program();
     char draft[64];

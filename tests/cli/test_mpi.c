@@ -42,7 +42,7 @@ static int run(int ranks, const char *arguments)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-TEST(any_number_of_ranks_writes_the_same_bytes)
+TEST(any_number_of_ranks_writes_the_same_bytes, SLOW)
 {
     static const int ranks[] = {1, 2, 3, 5};
     static const char *const runs[] = {SWEEP " --rounds 20000 -o ",
@@ -65,7 +65,7 @@ TEST(any_number_of_ranks_writes_the_same_bytes)
     }
 }
 
-TEST(shards_and_ranks_go_together)
+TEST(shards_and_ranks_go_together, SLOW)
 {
     needs_mpi();
     spec_program_works(SWEEP " --rounds 20000 -o whole.csv --force");
@@ -143,7 +143,7 @@ static void check_kills(const char *arguments)
 }
 
 /* Points, the groups of a few points, and groups that are kept one by one. */
-TEST(a_killed_rank_loses_no_row)
+TEST(a_killed_rank_loses_no_row, SLOW)
 {
     needs_mpi();
     check_kills(SWEEP " --rounds 60000000");
@@ -151,7 +151,7 @@ TEST(a_killed_rank_loses_no_row)
     check_kills("sweep --alpha 0.5,0.7 --K 3 --rounds 600000000 --batches 1/1");
 }
 
-TEST(a_failure_is_said_once_and_ends_all_ranks)
+TEST(a_failure_is_said_once_and_ends_all_ranks, SLOW)
 {
     static const struct {
         const char *arguments, *text;

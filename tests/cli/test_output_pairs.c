@@ -93,7 +93,7 @@ static bool tries(const command *c, const output *a, const output *b)
     return !refused;
 }
 
-TEST(every_pair_of_outputs_works_or_is_refused_at_once)
+TEST(every_pair_of_outputs_works_or_is_refused_at_once, SLOW)
 {
     spec_needs_program();
     int works[N_COMMANDS] = {0};
@@ -109,7 +109,7 @@ TEST(every_pair_of_outputs_works_or_is_refused_at_once)
 }
 
 /* A run that is interrupted gives no verdict, and leaves no file. */
-TEST(an_interrupted_run_leaves_nothing)
+TEST(an_interrupted_run_leaves_nothing, SLOW)
 {
     spec_needs_program();
     output all[MOST];

@@ -16,7 +16,7 @@ static const char mine[] = "\xef\xbb\xbf# by another program\n"
                            "1,NA,0.1,2,2.2,2.5,H100,y\n"
                            "4,3,0.1,3,3.3,3.5,H100,z"; /* no newline at the end */
 
-TEST(a_foreign_csv_is_drawn)
+TEST(a_foreign_csv_is_drawn, SLOW)
 {
     spec_needs_program();
     spec_file_write("mine.csv", mine);
@@ -49,7 +49,7 @@ static void chooses(const char *csv, const char *options)
     spec_child_free(&c);
 }
 
-TEST(other_files_are_drawn_without_options)
+TEST(other_files_are_drawn_without_options, SLOW)
 {
     spec_needs_program();
     spec_file_write("mine.csv", mine);
@@ -81,7 +81,7 @@ TEST(other_files_are_drawn_without_options)
     chooses("rows.jsonl", "--x n --y ms");
 }
 
-TEST(error_bars_titles_and_kinds_are_as_asked)
+TEST(error_bars_titles_and_kinds_are_as_asked, SLOW)
 {
     spec_needs_program();
     spec_file_write("bars.csv",
@@ -155,7 +155,7 @@ TEST(a_pipe_is_drawn)
     shows("pipe.svg", "size");
 }
 
-TEST(results_have_bars_theory_and_the_words_of_the_field)
+TEST(results_have_bars_theory_and_the_words_of_the_field, SLOW)
 {
     spec_needs_program();
     spec_program_works("sweep --alpha 0.5,0.8 --K 1:4 --c 0.1 --rounds 2000 -o sweep.csv");
@@ -220,7 +220,7 @@ TEST(points_of_a_series_are_joined_in_order)
     }
 }
 
-TEST(a_map_has_a_cell_for_each_pair_and_a_line_at_one)
+TEST(a_map_has_a_cell_for_each_pair_and_a_line_at_one, SLOW)
 {
     spec_needs_program();
     spec_file_write(
@@ -289,7 +289,7 @@ TEST(long_names_without_room_are_told)
             "names or a larger --size\n");
 }
 
-TEST(titles_sizes_fonts_and_legends_are_as_asked)
+TEST(titles_sizes_fonts_and_legends_are_as_asked, SLOW)
 {
     spec_needs_program();
     spec_program_works("sweep --alpha 0.5,0.8 --K 1:4 --c 0.1 --rounds 2000 -o sweep.csv");
@@ -364,7 +364,7 @@ TEST(texts_come_out_as_they_are)
     assert_int_not_equal(access("pwned", F_OK), 0);
 }
 
-TEST(values_columns_and_file_names_are_no_commands)
+TEST(values_columns_and_file_names_are_no_commands, SLOW)
 {
     static const char *const arguments[] = {"--x %s --y y", "--x y --y x --by %s",
                                             "--x y --y x --facet %s", "--x y --y %s",

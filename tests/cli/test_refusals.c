@@ -81,7 +81,7 @@ TEST(an_unreadable_file_is_told)
 
 /* ---- output that cannot be written ----------------------------------------------------------- */
 
-TEST(a_full_disk_is_told)
+TEST(a_full_disk_is_told, SLOW)
 {
 #define PAIR                                                                                       \
     "--target random?dim=32&layers=2&heads=1&ffn=32&vocab=32&context=200 --draft layers?exit=1 "

@@ -119,7 +119,7 @@ TEST(a_failed_check_and_an_edited_row_are_told)
     spec_child_free(&c);
 }
 
-TEST(json_of_validate_has_its_verdict_and_a_row_per_fixture)
+TEST(json_of_validate_has_its_verdict_and_a_row_per_fixture, SLOW)
 {
     spec_child c;
     spec_needs_program();

@@ -25,7 +25,7 @@ static void has_not(const char *file, const char *text)
     free(bytes);
 }
 
-TEST(an_experiment_runs_with_models_of_the_user)
+TEST(an_experiment_runs_with_models_of_the_user, SLOW)
 {
     static const char little[] = "--rounds 200 --set K=1:2 ";
     static const char note[] =

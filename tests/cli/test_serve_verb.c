@@ -166,7 +166,7 @@ TEST(the_result_has_the_same_bytes_for_any_number_of_threads)
     spec_files_same("one.csv", "three.csv");
 }
 
-TEST(a_newcomer_gets_figure_and_recommendation_from_a_trace)
+TEST(a_newcomer_gets_figure_and_recommendation_from_a_trace, SLOW)
 {
     spec_child c;
     FILE *out = fopen("mine.csv", "w");

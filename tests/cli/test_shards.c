@@ -46,7 +46,7 @@ TEST(every_grid_verb_runs_in_parts)
 }
 
 /* Each shard is killed again and again, after rows that differ, until it is finished. */
-TEST(a_killed_shard_resumes_to_the_same_bytes)
+TEST(a_killed_shard_resumes_to_the_same_bytes, SLOW)
 {
     static const char *const commands[] = {
         "sweep --alpha 0.5:0.9:0.1 --K 1:4 --rounds 20000000",

@@ -252,7 +252,7 @@ TEST(an_output_named_json_is_json)
     spec_files_same("ending.json", "format.txt");
 }
 
-TEST(every_rule_and_drafting_steps_or_refuses_in_a_line)
+TEST(every_rule_and_drafting_steps_or_refuses_in_a_line, SLOW)
 {
     static char rule[64][32], drafting[64][32];
     int steps = 0, refusals = 0;

@@ -40,7 +40,7 @@ static void write_wide_cfg(void)
         " draft = \"perturb?of=target&alpha=0.8\"; K = [2, 3]; }; rounds = 500;");
 }
 
-TEST(no_line_is_wider_than_the_terminal)
+TEST(no_line_is_wider_than_the_terminal, SLOW)
 {
     static const int columns[] = {60, 80, 120};
     spec_needs_program();
@@ -111,7 +111,7 @@ static size_t rows_on_screen(const char *screen, const char *first_column)
     return n;
 }
 
-TEST(a_row_of_a_grid_is_one_line_of_80_columns_with_what_was_asked)
+TEST(a_row_of_a_grid_is_one_line_of_80_columns_with_what_was_asked, SLOW)
 {
     spec_needs_program();
     write_wide_cfg();

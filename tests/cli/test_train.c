@@ -47,7 +47,7 @@ static double last_of(const char *text, int column)
     return atof(line);
 }
 
-TEST(a_model_and_its_draft_are_trained_and_used)
+TEST(a_model_and_its_draft_are_trained_and_used, SLOW)
 {
     spec_child c;
     spec_needs_program();
@@ -75,7 +75,7 @@ TEST(a_model_and_its_draft_are_trained_and_used)
 }
 
 /* The same steps have another loss, because the texts are not the target's. */
-TEST(a_draft_is_trained_on_its_own_texts)
+TEST(a_draft_is_trained_on_its_own_texts, SLOW)
 {
     static const char *const data[] = {"own", "draft"};
     double loss[2];
@@ -103,7 +103,7 @@ TEST(a_draft_is_trained_on_its_own_texts)
     " --target lm.gguf --data own --own-texts 24 --batch 4 --judge-texts 4 --window 48 -K 3 "      \
     "--rate 0.01 "
 
-TEST(heads_of_all_kinds_are_trained_and_used)
+TEST(heads_of_all_kinds_are_trained_and_used, SLOW)
 {
     static const char *const kinds[] = {"medusa", "hydra", "redrafter", "eagle",
                                         "eagle3", "mtp",   "parallel"};
@@ -137,7 +137,7 @@ TEST(heads_of_all_kinds_are_trained_and_used)
     }
 }
 
-TEST(a_state_of_another_target_is_refused)
+TEST(a_state_of_another_target_is_refused, SLOW)
 {
     spec_child c;
     spec_needs_program();
@@ -164,7 +164,7 @@ TEST(a_state_of_another_target_is_refused)
     "train layerskip --target lm.gguf --data text.txt --batch 4 --judge-texts 4 --window 48 "      \
     "--steps 20 --rate 1 --bar 0.01 "
 
-TEST(early_exits_of_a_target_are_trained_and_used)
+TEST(early_exits_of_a_target_are_trained_and_used, SLOW)
 {
     spec_child c;
     spec_needs_program();
@@ -186,7 +186,7 @@ TEST(early_exits_of_a_target_are_trained_and_used)
                        "--tokens 20 --prompt the");
 }
 
-TEST(weights_beyond_the_bar_are_not_written)
+TEST(weights_beyond_the_bar_are_not_written, SLOW)
 {
     spec_child c;
     double written, target;
@@ -244,7 +244,7 @@ static void check_kills(const char *arguments)
     spec_files_same("whole.gguf", "parts.gguf");
 }
 
-TEST(a_killed_training_resumes_with_the_same_bytes)
+TEST(a_killed_training_resumes_with_the_same_bytes, SLOW)
 {
     spec_needs_program();
     write_text("text.txt");

@@ -37,7 +37,7 @@ static void run(const char *opt_environment, const char *arguments, int code, co
     orphans_end(0);
 }
 
-TEST(a_plug_in_gets_its_verdict)
+TEST(a_plug_in_gets_its_verdict, SLOW)
 {
     spec_needs_program();
     run(NULL, command("", "newcomer.so", ""), 0, "looks lossless", NULL);
@@ -97,4 +97,4 @@ static int set_up(void **state)
     return spec_program_set_up(state) | orphans_adopt(state);
 }
 
-SUITE(.setup = set_up, .teardown = spec_program_tear_down);
+SUITE(PLUGIN, .setup = set_up, .teardown = spec_program_tear_down);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-TEST(a_trace_that_is_written_is_judged_with_the_exit_codes_of_a_run)
+TEST(a_trace_that_is_written_is_judged_with_the_exit_codes_of_a_run, SLOW)
 {
     spec_needs_program();
     spec_program_ends("validate rule:block --write-trace right.jsonl --budget 20k", 0, "");
@@ -31,7 +31,7 @@ TEST(a_trace_that_is_written_is_judged_with_the_exit_codes_of_a_run)
         "\"position\": 0, ");
 }
 
-TEST(reports_of_a_trace_name_the_command_that_judges_it_again)
+TEST(reports_of_a_trace_name_the_command_that_judges_it_again, SLOW)
 {
     spec_child c;
     char text[4096];

@@ -12,7 +12,7 @@
 
 static const char brief[] = "--only plain-4,two-2 --budget 200k";
 
-TEST(exit_codes_tell_the_verdict)
+TEST(exit_codes_tell_the_verdict, SLOW)
 {
     char arguments[160];
     spec_needs_program();
@@ -52,7 +52,7 @@ TEST(the_bytes_do_not_depend_on_threads)
 }
 
 /* In JSON, CSV and text. */
-TEST(reports_call_nothing_just_accepted_or_alpha)
+TEST(reports_call_nothing_just_accepted_or_alpha, SLOW)
 {
     spec_needs_program();
     static const char *const formats[] = {"json", "csv", "table"};

@@ -83,38 +83,38 @@ static void python(int i)
     expect_verdicts(subject, adapters[i].fixture);
 }
 
-TEST(vllm_with_rows_of_another_request_fails)
+TEST(vllm_with_rows_of_another_request_fails, SLOW | STATISTICS)
 {
     needs("python3 -V", "python3");
     python(0);
 }
 
-TEST(flashinfer_with_one_uniform_number_fails)
+TEST(flashinfer_with_one_uniform_number_fails, SLOW | STATISTICS)
 {
     needs("python3 -V", "python3");
     python(1);
 }
 
-TEST(sglang_with_rows_in_the_wrong_order_fails)
+TEST(sglang_with_rows_in_the_wrong_order_fails, SLOW | STATISTICS)
 {
     needs("python3 -V", "python3");
     python(2);
 }
 
-TEST(transformers_with_softmax_of_the_residual_fails)
+TEST(transformers_with_softmax_of_the_residual_fails, SLOW | STATISTICS)
 {
     needs("python3 -V", "python3");
     python(3);
 }
 
-TEST(transformers_with_caches_cut_at_the_wrong_end_fails)
+TEST(transformers_with_caches_cut_at_the_wrong_end_fails, SLOW | STATISTICS)
 {
     needs("python3 -V", "python3");
     python(4);
     python(5);
 }
 
-TEST(engines_pass)
+TEST(engines_pass, STATISTICS)
 {
     const char *interpreter = getenv("SPECLAB_PYTHON");
     char command[PATH_MAX + 128];
@@ -141,7 +141,7 @@ TEST(engines_pass)
 
 /* ---- C++ ------------------------------------------------------------------------------------- */
 
-TEST(llama_cpp_with_rows_off_by_one_fails)
+TEST(llama_cpp_with_rows_off_by_one_fails, SLOW | STATISTICS)
 {
     char folder[] = "/tmp/test_adapters_XXXXXX", subject[64], command[512];
     needs("c++ --version", "a C++ compiler");
@@ -158,3 +158,5 @@ TEST(llama_cpp_with_rows_off_by_one_fails)
     snprintf(command, sizeof command, "rm -r %s", folder);
     assert_int_equal(system(command), 0);
 }
+
+SUITE(PLUGIN);

@@ -200,7 +200,7 @@ typedef struct {
     int side;
 } lattice_case;
 
-TEST(every_lattice_sums_to_the_targets_law)
+TEST(every_lattice_sums_to_the_targets_law, SLOW)
 {
     static const lattice_case cases[] = {
         {"right", &chain, &plain, 24},
@@ -251,7 +251,7 @@ TEST(every_lattice_sums_to_the_targets_law)
 
 /* Samplers near to exact ones. Siblings without replacement have an order: judging the last one
  * first is wrong, and so is judging twins once as if they were independent. */
-TEST(the_lattice_detects_mistakes)
+TEST(the_lattice_detects_mistakes, SLOW)
 {
     assert_true(distance("siblings-reversed", &other_pair, &rich, 72) > 1e-3);
     assert_true(distance("siblings-shuffled", &other_pair, &plain, 24) > 1e-4);
@@ -308,7 +308,7 @@ static double p_of_first_tokens(const char *name, const draft_shape *of)
     return g.p;
 }
 
-TEST(samplers_without_a_lattice_pass_large_samples)
+TEST(samplers_without_a_lattice_pass_large_samples, STATISTICS)
 {
     static const char *const verifiers[] = {
         "draws-by-race", "one-noise", "residual-by-rejection", "block", "draws-by-rank", NULL};
@@ -322,7 +322,7 @@ TEST(samplers_without_a_lattice_pass_large_samples)
 
 /* ---- all of them, as samplers ---------------------------------------------------------------- */
 
-TEST(every_exact_sampler_passes)
+TEST(every_exact_sampler_passes, SLOW)
 {
     static const char *const few[] = {"plain-4",
                                       "shorter-4",

@@ -44,13 +44,13 @@ static void check(const char *const *only, uint64_t draws, int runs, bool endles
 
 /* If completed visits were counted, later places would be found in 20 of 60 runs; without the share
  * of corrections among a state's tokens, corrections in 17 of 50. */
-TEST(the_reported_tv_is_detected)
+TEST(the_reported_tv_is_detected, SLOW)
 {
     static const char *const only[] = {"plain-4", "fixed-4", "blind-zeros-8", NULL};
     check(only, 20000, 10, false, 24);
 }
 
-TEST(endless_runs_find_what_they_say)
+TEST(endless_runs_find_what_they_say, SLOW)
 {
     static const char *const only[] = {"blind-zeros-8", NULL};
     check(only, 20000, 10, true, 8);

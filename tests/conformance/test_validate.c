@@ -223,7 +223,7 @@ TEST(small_differences_everywhere_show_together)
 
 /* 200 runs of an exact sampler at a high false alarm rate: false alarms are binomial with
  * probability at most .02, and more than 17 have probability 1e-7. */
-TEST(false_alarms_are_as_rare_as_promised)
+TEST(false_alarms_are_as_rare_as_promised, SLOW)
 {
     static const char *const one[] = {"plain-4", NULL};
     spec_validate_plan plan = plan_of(8000, 1, one);
@@ -241,7 +241,7 @@ TEST(false_alarms_are_as_rare_as_promised)
 }
 
 /* The same sampler renormalises in turn, and declares it or does not. */
-TEST(an_order_of_filters_is_judged_as_declared)
+TEST(an_order_of_filters_is_judged_as_declared, SLOW)
 {
     static const char *const one[] = {"joint-16", "orders-hot-16", NULL};
     spec_validate_plan plan = plan_of(200000, 1, one);

@@ -357,7 +357,7 @@ static double split_p(const char *subject, const char *fixture, uint64_t *ret_od
 
 /* At least 10,000 rounds at the state. Drawing corrections from the target itself is off by 14
  * standard deviations on plain-4. */
-TEST(the_token_rule_has_its_expected_split)
+TEST(the_token_rule_has_its_expected_split, STATISTICS)
 {
     static const char *const fixtures[] = {"plain-4", "heavy-draft-4", "fixed-4", "shorter-4"};
     uint64_t odd;

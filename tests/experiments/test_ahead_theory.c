@@ -13,7 +13,7 @@
 /* Power: if every round accepted to the end counts as a hit, whatever its bonus, the share of
  * hits is off by more than 100 standard errors. If the first round may hit, time is off by more
  * than its rounding. */
-TEST(the_virtual_clock_runs_as_the_formula_says)
+TEST(the_virtual_clock_runs_as_the_formula_says, STATISTICS)
 {
     const double target[] = {0.5, 0.3, 0.2}, draft[] = {0.2, 0.47, 0.33};
     const double alpha = 0.2 + 0.3 + 0.2, guessed = 0.3;
@@ -131,7 +131,7 @@ TEST(simulated_rows_agree_with_exact_theory)
 
 /* Sampled texts have the target's law. Power: for a decoder that uses a chain because of its
  * tokens (test_decode_ahead), chi-square would be over 100 degrees of freedom above its mean. */
-TEST(sampled_texts_have_the_targets_law)
+TEST(sampled_texts_have_the_targets_law, SLOW)
 {
     OWNED(spec_result) result;
     run(&result, "lossless", 0,

@@ -254,7 +254,7 @@ static void is_standard_normal(const double *z, int n, const char *name)
 /* Power, by the mean square of z of latencies or waits: 5.4 if idle times are left out of theory,
  * 3.2 if every step pays for a draft, 2.4 if all prompts have their mean length; without a warm-up
  * the mean of z is -0.35. */
-TEST(theory_and_engine_differ_by_chance_alone)
+TEST(theory_and_engine_differ_by_chance_alone, SLOW | STATISTICS)
 {
     const uint64_t seed = spec_test_seed();
     const uint64_t requests = spec_test_samples(500);

@@ -307,7 +307,7 @@ static bool can_change(const spec_experiment *e, int axis, const overrides *list
 
 /* Run each experiment with another text, little work and one changed number, the first that
  * works. */
-TEST(pages_of_changed_inputs_have_no_finding)
+TEST(pages_of_changed_inputs_have_no_finding, SLOW)
 {
     int changed = 0;
     for (size_t i = 0; i < files.gl_pathc; i++) {
@@ -365,7 +365,7 @@ static bool takes_pair(const spec_experiment *e)
     return spec_grid_axis(&e->grid, "target") != NULL && spec_grid_axis(&e->grid, "draft") != NULL;
 }
 
-TEST(given_models_leave_nothing_of_those_of_the_file)
+TEST(given_models_leave_nothing_of_those_of_the_file, SLOW)
 {
     int pairs = 0;
     for (size_t i = 0; i < files.gl_pathc; i++) {

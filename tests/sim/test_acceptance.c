@@ -360,7 +360,7 @@ static double law_p(const spec_process *process, const spec_process *drawn, int 
 
 /* The sample of 2^21 rounds is large enough to reject the neighbouring law given with each
  * process. */
-TEST(n_accepted_follows_the_exact_law)
+TEST(n_accepted_follows_the_exact_law, STATISTICS)
 {
     static const struct {
         const char *spec, *near;
@@ -413,7 +413,7 @@ static void assert_mean(const spec_process *process, int K, double mean, uint64_
  * docs/formulas.md#modulated, by python3 -c " for r in (0,.5,.9): h,l,m=.5,.5,1 for k in range(7):
  *                    h,l=h*1.,l*.5; m+=h+l; h,l=h*(1+r)/2+l*(1-r)/2,h*(1-r)/2+l*(1+r)/2
  *                print(m)" */
-TEST(means_are_those_of_the_closed_forms)
+TEST(means_are_those_of_the_closed_forms, STATISTICS)
 {
     const uint64_t seed = spec_test_seed();
     spec_process process = process_of("iid", 0.8);
@@ -430,7 +430,7 @@ TEST(means_are_those_of_the_closed_forms)
 
 /* The named wrong version: one uniform for all tokens of a round gives the law of a single test,
  * all or nothing. */
-TEST(the_law_rejects_a_shared_uniform)
+TEST(the_law_rejects_a_shared_uniform, STATISTICS)
 {
     const spec_process process = process_of("iid", 0.8);
     double law[6];

@@ -25,7 +25,7 @@ static spec_output_law law_of(const char *rule, const char *drafting, const open
     return law;
 }
 
-TEST(every_rule_is_lossless_with_block_drafts)
+TEST(every_rule_is_lossless_with_block_drafts, SLOW | STATISTICS)
 {
     static const char *const rules[] = {"token", "block", "traversal", "match", "naive-tree"};
     static const char *const drafts[] = {"block?of=target",

@@ -248,14 +248,14 @@ static void run_chains(const int *vocab, int n_vocab, uint64_t rounds, uint64_t 
            (unsigned long long)kept);
 }
 
-TEST(chains_of_small_vocabularies_come_out_as_on_the_host)
+TEST(chains_of_small_vocabularies_come_out_as_on_the_host, SLOW | STATISTICS)
 {
     static const int vocab[] = {1, 2, 3, 4, 5, 7, 12, 33, 127, 130};
     run_chains(vocab, 10, spec_test_samples(30), 1);
 }
 
 /* Corrections of more than 512 tokens take two uniforms; draws of more than 1024 go by parts. */
-TEST(chains_of_larger_vocabularies_come_out_as_on_the_host)
+TEST(chains_of_larger_vocabularies_come_out_as_on_the_host, STATISTICS)
 {
     static const int vocab[] = {511, 512, 513, 700, 1024, 1025, 1600, MOST_VOCAB};
     run_chains(vocab, 8, spec_test_samples(4), 2);
@@ -285,7 +285,7 @@ static int borders_of(double *border, const double *weight, int vocab)
     return n;
 }
 
-TEST(uniforms_at_each_border_fall_to_the_same_side)
+TEST(uniforms_at_each_border_fall_to_the_same_side, SLOW | STATISTICS)
 {
     uint64_t cases = 0;
     for (int vocab = 1; vocab <= 6; vocab++) {
@@ -424,7 +424,7 @@ static void law_of_the_rule(double *law, chain *c)
     }
 }
 
-TEST(the_rule_has_the_targets_law)
+TEST(the_rule_has_the_targets_law, SLOW | STATISTICS)
 {
     for (int which = 0; which < (int)spec_test_samples(9); which++) {
         const int vocab = 3 + which % 3;

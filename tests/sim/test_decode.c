@@ -213,7 +213,7 @@ TEST(plain_decoding_has_the_targets_law)
  * with the number of cells of positive probability less one degrees of freedom; p > 1e-6. A rule
  * that resampled from the target would be off by TV .09 or more on this pair: noncentrality 4 N
  * TV^2 > 1400 against a threshold of 43, power 1 to any printed digit. */
-TEST(sampled_texts_follow_the_enumerated_law)
+TEST(sampled_texts_follow_the_enumerated_law, SLOW | STATISTICS)
 {
     const uint64_t seed = spec_test_seed(), n_texts = spec_test_samples(40000);
     for (int r = 0; spec_rules[r] != NULL; r++)

@@ -68,7 +68,7 @@ static void check_law(const spec_decoder_config *config, int tokens, double *opt
     if (opt_accepted != NULL) *opt_accepted = law.accepted;
 }
 
-TEST(every_kind_leaves_the_targets_law)
+TEST(every_kind_leaves_the_targets_law, SLOW)
 {
     static const struct {
         const char *drafting, *rule;

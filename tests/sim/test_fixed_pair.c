@@ -190,7 +190,7 @@ TEST(equal_distributions_never_reject)
 /* 400,000 steps. Corrections drawn from the target itself (the commonest mistake) would leave a law
  * at distance sum (difference^2 / target) = 0.1 or more: a statistic above 40,000 where 50 is
  * usual. */
-TEST(steps_emit_the_target_and_accept_alpha)
+TEST(steps_emit_the_target_and_accept_alpha, STATISTICS)
 {
     enum { N = 50 };
     double target[N], draft[N], sum = 0, statistic = 0;
@@ -226,7 +226,7 @@ TEST(steps_emit_the_target_and_accept_alpha)
  * the target's law: they are independent draws from it, at any position of a round. A bonus drawn
  * from the draft instead would give a share of alpha^3 / E[n_emitted] of the tokens the wrong law:
  * a statistic of 1,020 where 50 is usual. */
-TEST(rounds_emit_the_target_and_accept_by_the_closed_law)
+TEST(rounds_emit_the_target_and_accept_by_the_closed_law, STATISTICS)
 {
     enum { N = 50, K = 3 };
     double target[N], draft[N], sum = 0, statistic = 0;

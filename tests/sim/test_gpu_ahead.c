@@ -51,7 +51,7 @@ static outcome decode(const spec_model *target, const spec_model *draft, bool ah
 
 /* Greedy texts equal the plain one; drafts are on the host and on the GPU, of other weights and of
  * the target's own layers. */
-TEST(drafting_ahead_changes_no_greedy_text)
+TEST(drafting_ahead_changes_no_greedy_text, SLOW)
 {
     OWNED_MODEL *target = model_of(SHAPE "seed=1&type=bf16&temperature=0&device=gpu", NULL);
     static const char *const drafts[] = {
@@ -73,7 +73,7 @@ TEST(drafting_ahead_changes_no_greedy_text)
 
 /* Chains verified on the GPU equal those by rows, also drafted ahead; at several temperatures, with
  * filters. */
-TEST(chains_on_the_card_are_those_by_rows)
+TEST(chains_on_the_card_are_those_by_rows, SLOW)
 {
     static const struct {
         const char *target, *draft;

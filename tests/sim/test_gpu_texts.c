@@ -101,7 +101,7 @@ static const char *const draftings[] = {
 };
 enum { DRAFTINGS = sizeof draftings / sizeof *draftings };
 
-TEST(speculation_changes_no_token)
+TEST(speculation_changes_no_token, SLOW)
 {
     static const int lengths[] = {1, 2, 3, 5};
     greedy all[TYPES];
@@ -174,7 +174,7 @@ static int same_on_both(const char *spec, int n, double off)
 
 static const double off_by[TYPES] = {3e-6, 2e-2, 2e-2, 6e-2, 6e-2};
 
-TEST(greedy_texts_are_the_processors)
+TEST(greedy_texts_are_the_processors, SLOW)
 {
     for (int t = 0; t < TYPES; t++) {
         int same = 0, n = 0;
@@ -189,7 +189,7 @@ TEST(greedy_texts_are_the_processors)
     }
 }
 
-TEST(stories_are_the_processors)
+TEST(stories_are_the_processors, SLOW)
 {
     static const char *const files[] = {"stories260K/stories260K.bin", "babyllama/target.bin"};
     for (int f = 0; f < 2; f++) {

@@ -137,7 +137,7 @@ static void every_rule_and_strategy(greedy *all, int n)
 
 #define SHAPE "dim=32&layers=3&heads=4&kv_heads=2&ffn=64&vocab=61&context=128&"
 
-TEST(speculation_changes_no_token)
+TEST(speculation_changes_no_token, SLOW | STATISTICS)
 {
     static const char *const types[TYPES] = {"f32", "f16", "bf16", "q8_0", "q4_0"};
     greedy all[TYPES];
@@ -154,7 +154,7 @@ TEST(speculation_changes_no_token)
     for (int t = 0; t < TYPES; t++) greedy_free(&all[t]);
 }
 
-TEST(speculation_changes_no_letter_of_a_story)
+TEST(speculation_changes_no_letter_of_a_story, SLOW | STATISTICS)
 {
     char path[1024], target[1200], draft[1200];
     spec_test_data(path, sizeof path, "babyllama");

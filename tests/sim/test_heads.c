@@ -78,7 +78,7 @@ static void check_law(const pair *p, const char *name)
     }
 }
 
-TEST(every_head_leaves_the_targets_law)
+TEST(every_head_leaves_the_targets_law, SLOW)
 {
     for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++) {
         const bool borrows = kind == SPEC_HEAD_EAGLE || kind == SPEC_HEAD_MTP;
@@ -89,7 +89,7 @@ TEST(every_head_leaves_the_targets_law)
     }
 }
 
-TEST(every_form_of_llama_cpp_leaves_the_targets_law)
+TEST(every_form_of_llama_cpp_leaves_the_targets_law, SLOW)
 {
     static const struct {
         const char *name;

@@ -62,7 +62,7 @@ static bool opens(const spec_decoder_config *config)
 }
 
 /* Five tokens after a prompt: at least three rounds, so that what one round teaches is used. */
-TEST(every_rule_is_lossless_with_what_is_learnt)
+TEST(every_rule_is_lossless_with_what_is_learnt, SLOW | STATISTICS)
 {
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(8);

@@ -67,7 +67,7 @@ static void check_lossless(survey *ret_survey, const method *by, const spec_mode
 
 /* Three random pairs for each rule x strategy x policy x K x tokens in each family: 7344 pairs per
  * family. */
-TEST(every_rule_strategy_and_policy_is_lossless)
+TEST(every_rule_strategy_and_policy_is_lossless, STATISTICS)
 {
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(3);
@@ -111,7 +111,7 @@ TEST(larger_laws_are_exact_too)
 
 /* Texts may end within a round, at one token or two, and the draft model may end its text at
  * another token. */
-TEST(an_end_of_text_changes_no_law)
+TEST(an_end_of_text_changes_no_law, STATISTICS)
 {
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(4);
@@ -154,7 +154,7 @@ static const char *const learning[] = {
 enum { N_LEARNING = sizeof learning / sizeof *learning };
 
 /* Long texts of small drafts: four tokens have up to four rounds. */
-TEST(policies_that_learn_are_lossless)
+TEST(policies_that_learn_are_lossless, SLOW | STATISTICS)
 {
     static const char *const sampling[] = {"token", "match", "block", "traversal"};
     uint64_t noise = spec_test_seed();
@@ -297,7 +297,7 @@ TEST(an_anticipating_policy_is_caught)
     check_law("match", "chain", "confidence-drop?threshold=0.25", example_target, 0.0);
 }
 
-TEST(wrong_rules_and_policies_show_on_random_models)
+TEST(wrong_rules_and_policies_show_on_random_models, SLOW | STATISTICS)
 {
     static const struct {
         method by;

@@ -73,7 +73,7 @@ static void assert_honest(const spec_round_source *source, spec_montecarlo_plan 
     assert_true(p_mean > SPEC_TEST_P);
 }
 
-TEST(standard_errors_are_honest)
+TEST(standard_errors_are_honest, STATISTICS)
 {
     spec_acceptance_config config = iid(0.615, 5);
     spec_round_source source = spec_sources_acceptance(&config);

@@ -212,7 +212,7 @@ TEST(an_update_reaches_the_engine)
 
 /* Several rounds, with updates between them. If forgetting did not restore the weights, branches
  * would not share their decisions, and their probabilities would not sum to 1. */
-TEST(the_law_of_the_text_is_the_targets_while_the_draft_learns)
+TEST(the_law_of_the_text_is_the_targets_while_the_draft_learns, SLOW)
 {
     static const struct {
         const char *drafting, *rule, *policy, *target;

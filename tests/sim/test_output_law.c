@@ -180,7 +180,7 @@ static double expected_accepted(const stage *s, acceptance how, int *text, size_
     return sum;
 }
 
-TEST(expected_accepted_tokens_are_the_sum_over_drafts)
+TEST(expected_accepted_tokens_are_the_sum_over_drafts, STATISTICS)
 {
     static const struct {
         const char *rule, *drafting;
@@ -272,7 +272,7 @@ TEST(too_many_branches_are_refused_with_the_remedy)
 
 /* A limit of a third of the branches; and more than the usual limit, which would take some 30 s of
  * processor time. The message gives the approximate number of branches. */
-TEST(a_walk_that_would_meet_its_limit_is_refused_early)
+TEST(a_walk_that_would_meet_its_limit_is_refused_early, SLOW)
 {
     uint64_t noise = 27;
     OWNED(stage) s;
@@ -317,7 +317,7 @@ static void hear(void *self, double share)
     *last = share;
 }
 
-TEST(a_listener_hears_the_share_of_a_long_walk)
+TEST(a_listener_hears_the_share_of_a_long_walk, SLOW)
 {
     uint64_t noise = 27;
     double last = 0.0;

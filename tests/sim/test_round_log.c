@@ -134,7 +134,7 @@ static void check_drawn(const stand *s)
     if (draft->siblings != SPEC_SIBLINGS_HUB) assert_int_equal(named, drawn);
 }
 
-TEST(every_rule_and_drafting_is_read)
+TEST(every_rule_and_drafting_is_read, SLOW)
 {
     static const struct {
         const char *target, *draft;

@@ -213,7 +213,7 @@ TEST(a_prompt_outside_the_vocabulary_is_reported)
 
 /* A chain of K independent tests with the overlap as acceptance rate [Leviathan23], here sum min =
  * .2 + .3 + .2 = 0.7. */
-TEST(a_decoding_source_agrees_with_the_closed_form)
+TEST(a_decoding_source_agrees_with_the_closed_form, STATISTICS)
 {
     spec_model *target = NULL, *draft = NULL;
     assert_int_equal(
@@ -280,7 +280,7 @@ static spec_tally zipf_batch(int vocab, const char *rule, const char *policy, in
 
 /* The decoder below the limit and the alias tables from it on, both against the law (1 - alpha)
  * alpha^k of n_accepted. */
-TEST(small_and_large_vocabularies_have_the_same_law)
+TEST(small_and_large_vocabularies_have_the_same_law, STATISTICS)
 {
     const uint64_t rounds = spec_test_samples(20000);
     for (int vocab = SPEC_SOURCES_FIXED_VOCAB - 1; vocab <= SPEC_SOURCES_FIXED_VOCAB; vocab++) {

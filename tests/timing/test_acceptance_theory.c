@@ -97,7 +97,7 @@ static const struct {
 };
 enum { N_FORMS = (int)(sizeof forms / sizeof forms[0]) };
 
-TEST(laws_are_the_enumerated_ones)
+TEST(laws_are_the_enumerated_ones, SLOW | STATISTICS)
 {
     uint64_t noise = spec_test_seed();
     for (int i = 0; i < N_FORMS; i++) {

@@ -217,7 +217,7 @@ static int count_caches(const spec_backend *backend, spec_kv *ret_kv, const spec
 /* The decoded text with one session for everything and with one for each. Target and draft then
  * keep one KV cache. A draft that shares the target's needs its own to draft ahead, and to be timed
  * alone. */
-TEST(one_session_serves_all_lengths_with_the_same_texts)
+TEST(one_session_serves_all_lengths_with_the_same_texts, SLOW)
 {
     static const char *const drafts[] = {"layers?exit=1&temperature=0.8",
                                          "quantised?temperature=0.8"};

@@ -143,7 +143,7 @@ static void draw(double *passed, double *tested, size_t n, double size, double p
 
 /* At the rate .01, 8 alarms in 40 runs have the chance 4e-9. A null without serial correlation, the
  * wrong version, alarms in .9 of the runs of autocorrelation .8. */
-TEST(constant_acceptance_raises_no_alarm)
+TEST(constant_acceptance_raises_no_alarm, STATISTICS)
 {
     const struct {
         double phi;

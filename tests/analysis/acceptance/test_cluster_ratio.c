@@ -265,7 +265,7 @@ static coverage coverage_of(const law *of, int samples, gsl_rng *rng)
  * joined windows .0075, and the least are 4 of them below. They reject binomial intervals, which
  * hold in .24 to .45 of the samples of clustered laws, and intervals with normal quantiles, .87 at
  * 5 clusters. Without the df by spread the Beta law of mean .98 has .88. */
-TEST(intervals_hold_as_often_as_they_say)
+TEST(intervals_hold_as_often_as_they_say, STATISTICS)
 {
     static const law laws[] = {
         {"one alpha, 5 clusters", 5, 0.7, 0.0, 200, 0.0, 0.0, 0.0, 0.93, 0.97, 1.0, 0},
@@ -288,7 +288,7 @@ TEST(intervals_hold_as_often_as_they_say)
 /* The limits of joining, as in docs/formulas.md#cluster-ratio: with few windows the joined ones
  * still depend on one another. 1,000 samples have a standard error of .008 to .016; the limits are
  * 4 of them from the coverage over 20,000. */
-TEST(few_dependent_windows_hold_less_often)
+TEST(few_dependent_windows_hold_less_often, STATISTICS)
 {
     static const law laws[] = {
         {"60 windows, phi .5", 12, 0.7, 0.0, 100, 0.3, 0.0, 0.5, 0.894, 0.96, 0.9, 60},
@@ -306,7 +306,7 @@ TEST(few_dependent_windows_hold_less_often)
 /* docs/formulas.md#cluster-ratio: requests of 256 tokens at K = 5, whose alphas have a Beta law of
  * mean .9 and concentration 5. The interval of tokens per round is too narrow for few of them, that
  * of alpha hardly. 1,000 samples have a standard error of .007 to .012. */
-TEST(tokens_of_few_requests_are_held_less_often)
+TEST(tokens_of_few_requests_are_held_less_often, STATISTICS)
 {
     enum { K = 5, OUTPUT = 256 };
     static const struct {

@@ -240,7 +240,7 @@ TEST(all_small_counts_agree_with_enumeration)
 }
 
 /* Rates that belong to no counts, or to some; equal ones; gaps between the rounds that agree. */
-TEST(random_rates_agree_with_enumeration)
+TEST(random_rates_agree_with_enumeration, SLOW)
 {
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
     gsl_rng_set(rng, (unsigned long)spec_test_seed());

@@ -57,7 +57,7 @@ static double of(acceptance *function, const pair *p)
 
 /* ---- match <= naive-tree --------------------------------------------------------------------- */
 
-TEST(naive_tree_misses_no_token_more_often_than_match)
+TEST(naive_tree_misses_no_token_more_often_than_match, STATISTICS)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (uint64_t i = 0; i < spec_test_samples(4000); i++) {
@@ -77,7 +77,7 @@ TEST(naive_tree_misses_no_token_more_often_than_match)
 
 /* ---- rrs <= kseq ----------------------------------------------------------------------------- */
 
-TEST(the_residuals_of_rrs_are_log_convex_and_fall_no_faster_than_their_ratio)
+TEST(the_residuals_of_rrs_are_log_convex_and_fall_no_faster_than_their_ratio, STATISTICS)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     int strict = 0, equal = 0;
@@ -164,7 +164,7 @@ static void walk_from(walk *w, int k, double c, double weighed)
 
 /* With more tokens in the draft than siblings; else all of the draft's tokens are drawn and
  * accepted. */
-TEST(siblings_without_replacement_leave_less_on_every_path_than_iid_ones)
+TEST(siblings_without_replacement_leave_less_on_every_path_than_iid_ones, STATISTICS)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     int walked = 0, exhausted = 0, strict = 0;
@@ -210,7 +210,7 @@ static double all_inside(const tuples *all, int set)
     return sum;
 }
 
-TEST(drafts_without_replacement_are_in_a_set_together_less_often_than_iid_ones)
+TEST(drafts_without_replacement_are_in_a_set_together_less_often_than_iid_ones, STATISTICS)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     static tuples without;

@@ -69,7 +69,7 @@ TEST(gumbel_is_between_minhash_and_the_overlap)
 
 /* 100,000 races of shared exponential clocks: a standard error of .0015, which separates the
  * overlap, MinHash and Gumbel of these rows by 27 of them or more. */
-TEST(gumbel_is_a_race_of_shared_clocks)
+TEST(gumbel_is_a_race_of_shared_clocks, STATISTICS)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     double target[4] = {0.27, 0.33, 0.15, 0.25}, draft[4] = {0.4, 0.05, 0.35, 0.2};
@@ -96,7 +96,7 @@ TEST(gumbel_is_a_race_of_shared_clocks)
 /* 100,000 times the first dart below either row, of darts that both share: .0015 again.
  * (1-TV)/(1+TV), the chance that one dart decides for both, is 43 standard errors off, Gumbel
  * 27. */
-TEST(minhash_is_a_throw_of_shared_darts)
+TEST(minhash_is_a_throw_of_shared_darts, STATISTICS)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     double target[4] = {0.27, 0.33, 0.15, 0.25}, draft[4] = {0.4, 0.05, 0.35, 0.2};

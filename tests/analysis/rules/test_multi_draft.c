@@ -137,7 +137,7 @@ static double play(double *ret_law, played_rule *rule, const double *target, con
     return accepted;
 }
 
-TEST(closed_forms_are_what_the_rules_accept_of_every_tuple)
+TEST(closed_forms_are_what_the_rules_accept_of_every_tuple, STATISTICS)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     static tuples iid;

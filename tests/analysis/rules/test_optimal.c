@@ -109,7 +109,7 @@ static double by_flow(const double *target, int V, const tuples *all)
     }
 }
 
-TEST(prefixes_reach_the_best_subset_and_the_largest_flow)
+TEST(prefixes_reach_the_best_subset_and_the_largest_flow, STATISTICS)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     static tuples all;
@@ -177,7 +177,7 @@ TEST(the_quoted_optimum_is_a_lower_bound)
 }
 
 /* The orders that are proved (docs/formulas.md#orders), on rows of every kind. */
-TEST(rules_and_optima_stand_in_order)
+TEST(rules_and_optima_stand_in_order, STATISTICS)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     enum { V = 24 };

@@ -85,7 +85,7 @@ static double play(double *ret_judged, const double *target, const double *draft
     return *ret_judged + accepted;
 }
 
-TEST(the_closed_form_is_the_game_on_every_tuple)
+TEST(the_closed_form_is_the_game_on_every_tuple, STATISTICS)
 {
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, (unsigned long)spec_test_seed());

@@ -236,7 +236,7 @@ static const spec_affine_step costs = {.step = 0.9,
 /* A prompt, then 2 tokens by rounds of K = 1: state 1, and state 2 after one token. Lengths of 2
  * and 3, or 3 alone. Power: with idle = 0, or with the draft's cost in all steps, off by 1 to
  * 40 %. */
-TEST(a_load_with_prompts_is_its_markov_chain)
+TEST(a_load_with_prompts_is_its_markov_chain, SLOW)
 {
     enum { PROMPT = 7 };
     static const double tail[3] = {1.0, 1.0, 0.4}, alpha = 0.6;

@@ -93,7 +93,7 @@ static double coverage(double *ret_narrow, int n, int samples, gsl_rng *rng)
 /* Nominal .95; for skewed times and few texts a little less: .93 and .94. The standard error of
  * 4000 samples is .004, so .908 is 5 below. Unwidened percentiles hold .885 of the time at n = 8,
  * which is 4.6 below .908 itself: a version without widening is detected. */
-TEST(intervals_of_a_speed_up_hold_as_often_as_they_say)
+TEST(intervals_of_a_speed_up_hold_as_often_as_they_say, SLOW | STATISTICS)
 {
     OWNED_RNG *rng = generator();
     double narrow, other;
@@ -208,7 +208,7 @@ static simultaneous coverage_of_six(int n, int samples, gsl_rng *rng)
  * samples. Of 2,000 the standard error is .006, so .9 and .885 are 5 below. Separate intervals, the
  * wrong version, hold all six in .73 of the samples. They are above the truth for the selected best
  * one in .13 of them, not in .04: 25 and 11 standard errors off. */
-TEST(joint_intervals_hold_for_all_and_for_the_best_one)
+TEST(joint_intervals_hold_for_all_and_for_the_best_one, SLOW | STATISTICS)
 {
     OWNED_RNG *rng = generator();
     const simultaneous many = coverage_of_six(16, (int)spec_test_samples(2000), rng);

@@ -213,7 +213,7 @@ TEST(what_is_no_law_is_refused)
 /* 1000 data sets of 2000 counts from a law whose last cells pool: p-values uniform by KS. With one
  * degree of freedom too many they are not: the mean p moves from .50 to .59, eleven standard
  * errors. A law off by a tenth in its first cell is detected. */
-TEST(p_values_are_uniform_under_the_law_and_only_there)
+TEST(p_values_are_uniform_under_the_law_and_only_there, STATISTICS)
 {
     enum { CELLS = 10, SETS = 1000 };
     static const double probability[CELLS] = {.27, .19, .14, .11, .1, .08, .05, .0577, .0013, .001};

@@ -179,7 +179,7 @@ static double events(int n, double chance, bool rare, double most)
     return largest_ratio(of, size, 1e-12, most);
 }
 
-TEST(events_have_no_larger_tails_than_their_p_values_say)
+TEST(events_have_no_larger_tails_than_their_p_values_say, SLOW)
 {
     static const double chances[] = {1e-4, 0.01, 0.1, 0.37, 0.5, 0.9, 0.999};
     for (int i = 0; i < 7; i++) {

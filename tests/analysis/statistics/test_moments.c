@@ -179,7 +179,7 @@ TEST(z_has_the_tails_of_students_t)
 
 /* Means of 8 values, each by its own standard error: |z| > 3 has the normal chance .0027, where
  * |t| > 3 has .020. */
-TEST(z_of_few_batches_is_normal)
+TEST(z_of_few_batches_is_normal, STATISTICS)
 {
     enum { N = 200000, BATCHES = 8 };
     unsigned beyond[2] = {0, 0};

@@ -111,7 +111,7 @@ TEST(few_clusters_say_nothing)
 /* Null: 12 and 8 clusters of unequal sizes whose alphas differ. p <= .1 has the chance .1 at most,
  * and 1,200 samples have a standard error of .0087. Trials that change sides one by one, the wrong
  * version, would give .5. A change of .14 is found in .9 of them. */
-TEST(p_values_are_uniform_under_the_null)
+TEST(p_values_are_uniform_under_the_null, STATISTICS)
 {
     const int samples = (int)spec_test_samples(1200);
     double passed[20], tested[20], work[40];
@@ -140,7 +140,7 @@ TEST(p_values_are_uniform_under_the_null)
 /* Clusters of 5,000 tests, cut from a series of requests: alpha from a Beta law of deviation .05,
  * lengths exponential. Short requests leave the clusters independent. Requests of 4,000 tests do
  * not: over 2,000 samples p <= .01 has a chance of .083, as docs/formulas.md#permutation says. */
-TEST(clusters_that_share_requests_differ_too_often)
+TEST(clusters_that_share_requests_differ_too_often, STATISTICS)
 {
     static const double length[2] = {100, 4000};
     const int samples = (int)spec_test_samples(1000);

@@ -133,7 +133,7 @@ TEST(drafts_of_the_sampler_are_tested)
 
 /* The sampler emits one token, and speclab completes the blocks: completions have the law, and
  * count for blocks only. */
-TEST(completions_count_for_blocks_only)
+TEST(completions_count_for_blocks_only, STATISTICS)
 {
     OWNED(stand) s;
     spec_goodness g;
@@ -360,7 +360,7 @@ TEST(brief_texts_have_their_lengths_in_turn)
 }
 
 /* The same law as by the sums themselves, for shares that lie on and beside every step. */
-TEST(draws_invert_the_cumulative_law)
+TEST(draws_invert_the_cumulative_law, STATISTICS)
 {
     OWNED(stand) s;
     open_stand(&s, "draft-zeros-8", SPEC_SCOPE_VERIFY);

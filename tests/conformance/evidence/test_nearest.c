@@ -39,7 +39,7 @@ TEST(a_wrong_rule_is_recognised)
     assert_int_equal(is_hinted("rule:resample-target", "plain-4", "residual-from-target", NULL), 1);
 }
 
-TEST(a_mistake_is_near_to_itself)
+TEST(a_mistake_is_near_to_itself, SLOW)
 {
     static const char *const lines[][2] = {{"mutant:residual-softmax", "plain-4"},
                                            {"mutant:draft-sharper", "blind-64"},
@@ -64,7 +64,7 @@ TEST(mistakes_with_other_laws_are_not_named)
 }
 
 /* Forbidden tokens from the draft, from a correction and from the bonus are told apart. */
-TEST(a_forbidden_token_is_traced_to_its_source)
+TEST(a_forbidden_token_is_traced_to_its_source, SLOW)
 {
     static const char *const lines[][2] = {{"accept-all", "disjoint-8"},
                                            {"residual-from-draft", "target-zeros-8"},
@@ -97,7 +97,7 @@ TEST(fixtures_of_two_tokens_give_no_hints)
 
 /* These mistakes are not in the catalogue. Hints from a single fixture named residual-softmax,
  * block-uncapped and draft-row-before. */
-TEST(inventions_get_no_hint)
+TEST(inventions_get_no_hint, SLOW)
 {
     static const char *const names[] = {"residual-absolute", "second-chance", "last-free",
                                         "bonus-no-repeat",   "third-free",    "draft-no-repeat",
@@ -115,7 +115,7 @@ TEST(inventions_get_no_hint)
 }
 
 /* A part of `validate --self-test`: mistakes of each theme that are found early. */
-TEST(the_first_hint_is_right_for_nine_in_ten)
+TEST(the_first_hint_is_right_for_nine_in_ten, SLOW)
 {
     static const char *const names[] = {
         "accept-all",       "ratio-inverted",      "residual-from-target",

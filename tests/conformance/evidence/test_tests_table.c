@@ -12,7 +12,7 @@ static uint64_t seed; /* seed of the whole program */
 
 /* 400 small runs of exact tokens. A mean that is off by a tenth of the standard deviation of a run
  * would show. */
-TEST(under_the_null_p_values_are_uniform_and_capitals_have_mean_one)
+TEST(under_the_null_p_values_are_uniform_and_capitals_have_mean_one, STATISTICS)
 {
     enum { RUNS = 400, BATCHES = 4, N = 256 };
     static double p[SPEC_TESTS_MAX][RUNS], e[SPEC_TESTS_MAX][RUNS];
@@ -172,7 +172,7 @@ static int a_few_tokens_more(const stand *s, int i, double share, double u)
     return share < 0.1 && law[wanted] > 0.0 ? wanted : exact(s, i, u);
 }
 
-TEST(each_test_finds_what_it_is_made_for)
+TEST(each_test_finds_what_it_is_made_for, STATISTICS)
 {
     static const struct {
         const char *test, *fixture;
@@ -227,7 +227,7 @@ TEST(each_test_finds_what_it_is_made_for)
 
 /* One u for two places; or a third place that repeats a combination of the two before it, pairwise
  * independent of each. */
-TEST(dependence_between_places_is_found)
+TEST(dependence_between_places_is_found, STATISTICS)
 {
     for (int kind = 0; kind < 2; kind++) {
         OWNED(stand) s;
@@ -262,7 +262,7 @@ TEST(dependence_between_places_is_found)
 
 /* Texts are iid from the target. In scope DV the number that draws a text may also draw the draft
  * of the previous or of the next round: no test may fail. */
-TEST(drafts_of_the_sampler_may_share_numbers_with_other_texts)
+TEST(drafts_of_the_sampler_may_share_numbers_with_other_texts, STATISTICS)
 {
     for (int ahead = 0; ahead < 2; ahead++) {
         OWNED(stand) s;

@@ -73,7 +73,7 @@ static double p_of(const uint64_t *count, const double *law, int V)
 
 /* Each place has at least 4,000 tokens: a bias of .08 gives G a noncentrality of 4 n TV^2 >= 100,
  * and the unbiased law is rejected at 1e-6. */
-TEST(a_biased_sampler_is_off_by_exactly_the_tv)
+TEST(a_biased_sampler_is_off_by_exactly_the_tv, SLOW | STATISTICS)
 {
     static const struct {
         const char *fixture;
@@ -116,7 +116,7 @@ TEST(a_biased_sampler_is_off_by_exactly_the_tv)
         }
 }
 
-TEST(a_biased_text_is_off_after_one_state)
+TEST(a_biased_text_is_off_after_one_state, STATISTICS)
 {
     const spec_bias_spec spec = {SPEC_PLACE_TEXT, 3, 0.08, SPEC_BIAS_BACK};
     double biased[VOCAB];

@@ -272,4 +272,4 @@ TEST(each_thread_has_its_own_child)
     orphans_none();
 }
 
-SUITE(.setup = orphans_adopt);
+SUITE(PLUGIN, .setup = orphans_adopt);

@@ -311,25 +311,25 @@ static void a_pair_gets_its_verdicts(const char *command, uint32_t scopes, uint6
 
 enum { ALL = SPEC_SCOPE_VERIFY | SPEC_SCOPE_DRAFT | SPEC_SCOPE_STREAM };
 
-TEST(the_client_in_c_gets_the_right_verdicts)
+TEST(the_client_in_c_gets_the_right_verdicts, STATISTICS)
 {
     char command[PATH_MAX + 32];
     snprintf(command, sizeof command, "%s/token_client", clients);
     a_pair_gets_its_verdicts(command, ALL, 100000);
 }
 
-TEST(the_client_in_python_gets_the_right_verdicts)
+TEST(the_client_in_python_gets_the_right_verdicts, SLOW | STATISTICS)
 {
     needs_program("python3", "python3 -c ''");
     a_pair_gets_its_verdicts("python3 conformance/adapters/token_sampler.py", ALL, 60000);
     a_pair_gets_its_verdicts("python3 conformance/adapters/token_sampler.py json", ALL, 60000);
 }
 
-TEST(the_client_in_perl_gets_the_right_verdicts)
+TEST(the_client_in_perl_gets_the_right_verdicts, SLOW | STATISTICS)
 {
     needs_program("perl with JSON::PP", "perl -MJSON::PP -e ''");
     a_pair_gets_its_verdicts("perl conformance/adapters/token_sampler.pl", SPEC_SCOPE_VERIFY,
                              20000);
 }
 
-SUITE(.setup = find_clients);
+SUITE(PLUGIN, .setup = find_clients);

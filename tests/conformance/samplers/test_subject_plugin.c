@@ -124,7 +124,7 @@ static double least_p(const char *opt_options, const spec_fixture_kind *kind, ui
 
 /* 12,000 rounds or 40,000 tokens. Resampling from the target is off by a TV of about .07: p below
  * 1e-30. */
-TEST(a_sampler_written_from_the_header_alone_is_lossless)
+TEST(a_sampler_written_from_the_header_alone_is_lossless, STATISTICS)
 {
     assert_true(least_p(NULL, &chain, SPEC_SCOPE_VERIFY) > SPEC_TEST_P);
     assert_true(least_p(NULL, &tree, SPEC_SCOPE_VERIFY) > SPEC_TEST_P);

@@ -266,7 +266,7 @@ static spec_validate_verdict verdict_of(const char *sampler, const char *fixture
     return verdict;
 }
 
-TEST(right_samplers_pass_with_rows_and_say_what_log_probabilities_alone_would_show)
+TEST(right_samplers_pass_with_rows_and_say_what_log_probabilities_alone_would_show, SLOW)
 {
     static const char *const right[] = {"rule:token", "rule:block", "rule:match"};
     for (int i = 0; i < 3; i++) {
@@ -283,7 +283,7 @@ TEST(right_samplers_pass_with_rows_and_say_what_log_probabilities_alone_would_sh
 }
 
 /* Forgetting the residual shows least: TV about .1. */
-TEST(wrong_samplers_fail_whatever_the_trace_holds)
+TEST(wrong_samplers_fail_whatever_the_trace_holds, SLOW)
 {
     for (int c = 0; c < SPEC_TRACE_CONTENTS; c++) {
         const spec_trace_contents contents = (spec_trace_contents)c;

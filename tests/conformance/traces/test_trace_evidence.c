@@ -275,7 +275,7 @@ TEST(a_place_may_be_given_where_completed_rounds_are_lossless_and_only_there)
 /* ---- by chance ------------------------------------------------------------------------------- */
 
 /* 300 right engines of 400 rounds: p-values are uniform, capitals rarely large. */
-TEST(a_right_engine_has_uniform_p_values_and_small_capitals)
+TEST(a_right_engine_has_uniform_p_values_and_small_capitals, STATISTICS)
 {
     enum { RUNS = 300 };
     static double p[SPEC_TESTS_MAX][RUNS];

@@ -24,7 +24,7 @@ static size_t row_of(const spec_result *result, const char *rule, const char *dr
 
 /* Zeros, ties (levels), peaks, one token, and more drafts than tokens; every rule with every way
  * to draft that it supports. */
-TEST(every_closed_form_is_what_the_rule_does)
+TEST(every_closed_form_is_what_the_rule_does, SLOW)
 {
     static const char *const pairs[] = {
         "target = \"dirichlet?V=4&concentration=0.5&seed=1\"; draft = "
@@ -59,7 +59,7 @@ TEST(every_closed_form_is_what_the_rule_does)
 }
 
 /* The requested rules do not change the contexts: rules are compared on the same contexts. */
-TEST(a_row_does_not_depend_on_the_other_rows)
+TEST(a_row_does_not_depend_on_the_other_rows, SLOW)
 {
     static const char pair[] =
         "target = \"dirichlet?V=6&seed=1\"; draft = \"dirichlet?V=6&seed=2\"; contexts = 50;";

@@ -64,7 +64,7 @@ TEST(drift_raises_an_alarm_and_constant_acceptance_none)
     assert_true(number(&result, 1, "drift_alarms") < 0.3);
 }
 
-TEST(decisions_are_right)
+TEST(decisions_are_right, SLOW)
 {
     OWNED(spec_result) result;
     run(&result, "advice_choice", 40, "runs = [\"K\", \"plain+two\"]; windows = 40; steps = 100;");

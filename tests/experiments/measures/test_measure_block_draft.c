@@ -157,7 +157,7 @@ TEST(a_draft_model_keeps_what_the_rule_keeps)
 
 /* Chosen on 6 or 48 paths, judged on others: the truth is between, and nearer with more paths. A
  * row judged on its own paths would have no gap. */
-TEST(sampled_paths_enclose_the_truth)
+TEST(sampled_paths_enclose_the_truth, SLOW)
 {
     static const char *const drafters[] = {"best", "markov"};
     static const char *const paths[] = {"listed = 64", "paths = 6", "paths = 48"};

@@ -14,7 +14,7 @@ enum { MOST = 6 };
 static const double alpha = 0.7;
 
 /* Fixed lengths are charged K calls; the oracle's are as many as it has accepted tokens. */
-TEST(losses_are_those_of_closed_forms)
+TEST(losses_are_those_of_closed_forms, SLOW)
 {
     const double c = 0.12, emitted = spec_capped_geometric_mean(alpha, MOST);
     const double oracle = emitted / (1.0 + c * (emitted - 1.0));

@@ -198,7 +198,7 @@ TEST(a_trace_is_replayed_or_lends_its_lengths)
     assert_near(number(&drawn, 0, "tokens_per_s"), 30.0 * 16.0, 0.05);
 }
 
-TEST(drafting_ahead_in_a_batch_gains_as_its_theorem_says)
+TEST(drafting_ahead_in_a_batch_gains_as_its_theorem_says, SLOW)
 {
     OWNED(spec_result) result;
     run(&result, "serve", 1,

@@ -437,7 +437,7 @@ TEST(simulated_alphas_are_the_four_that_theory_tells_apart)
 
 /* tests/oracle/closed.py: "no-bonus formula 1.687 Thm3.8 2.401 1+a(k-1) 3.4 1+a*k 4.2" at .8, .1,
  * 4; "steps exact 14.059205 ... 35.201539" at .8, 5. */
-TEST(folklore_and_finite_length_print_the_oracle)
+TEST(folklore_and_finite_length_print_the_oracle, STATISTICS)
 {
     OWNED(spec_result) result;
     run(&result, "folklore", 100000, "alpha = 0.8; K = 4; c = 0.1;");

@@ -190,7 +190,7 @@ TEST(heads_are_planned_level_by_level)
 
 /* ---- acceptance by rank ---------------------------------------------------------------------- */
 
-TEST(measured_chances_are_those_of_the_closed_forms)
+TEST(measured_chances_are_those_of_the_closed_forms, STATISTICS)
 {
     const uint64_t seed = spec_test_seed(), positions = spec_test_samples(20000);
     for (int j = 0; j < N_JUDGED; j++) {

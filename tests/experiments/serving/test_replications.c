@@ -164,7 +164,7 @@ static void draw_pairs(spec_replications runs[PLANS], const double factor[PLANS]
     }
 }
 
-TEST(common_random_numbers_make_the_interval_narrow)
+TEST(common_random_numbers_make_the_interval_narrow, STATISTICS)
 {
     static const double factor[PLANS] = {1.0, 0.5, 0.502};
     enum { TRIALS = 60 };

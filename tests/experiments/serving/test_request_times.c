@@ -166,7 +166,7 @@ TEST(requests_of_an_rtx_pro_6000_are_predicted)
 }
 
 /* Its memory is full most of the time: requests wait for blocks and are preempted. */
-TEST(requests_of_an_rtx_4090_are_predicted)
+TEST(requests_of_an_rtx_4090_are_predicted, SLOW)
 {
     char path[4096];
     spec_test_data(path, sizeof path, "serving/RTX4090_Llama-3.1-8B.jsonl");

@@ -100,7 +100,7 @@ static double full_step_error(const spec_affine_step *cost)
 
 /* Where the schedule differs in one request, its times differ by whole steps: costs near the true
  * ones may fit worse than others, above all where memory is short. */
-TEST(known_costs_are_recovered)
+TEST(known_costs_are_recovered, SLOW)
 {
     for (int split = 0; split < 2; split++)
         for (int blocks = 0; blocks <= 700 * (split == 0); blocks += 700) {

@@ -123,7 +123,7 @@ TEST(every_loss_brings_the_draft_nearer)
     }
 }
 
-TEST(every_head_comes_nearer_at_each_depth)
+TEST(every_head_comes_nearer_at_each_depth, SLOW)
 {
     for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++)
         for (int depth = 1; depth <= 2; depth++) {
@@ -133,7 +133,7 @@ TEST(every_head_comes_nearer_at_each_depth)
         }
 }
 
-TEST(the_bits_do_not_depend_on_threads_or_instructions)
+TEST(the_bits_do_not_depend_on_threads_or_instructions, SLOW)
 {
     for (int kind = EXITS; kind < SPEC_HEAD_KINDS; kind++) {
         case_of one, other;

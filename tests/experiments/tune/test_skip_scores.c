@@ -172,7 +172,7 @@ TEST(what_has_no_layers_is_refused)
 
 /* A prototype in Python, along other texts of the target: .823 without the attention of layer 0,
  * .560 for the median sublayer. Attentions of layers 3 and 4 are within the noise of the texts. */
-TEST(one_attention_of_a_story_teller_can_be_missed)
+TEST(one_attention_of_a_story_teller_can_be_missed, SLOW)
 {
     char path[1024], spec[1100];
     double alpha[10];

@@ -49,7 +49,7 @@ static void fill(double *row, const mixture *m)
     spec_water_fill(row, m->row, m->weight, m->n, m->V, segment);
 }
 
-TEST(no_other_row_shares_more)
+TEST(no_other_row_shares_more, STATISTICS)
 {
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(100);
@@ -77,7 +77,7 @@ TEST(no_other_row_shares_more)
 }
 
 /* P(target(x) > d(x)) <= lambda <= P(target(x) >= d(x)), with one lambda for all tokens. */
-TEST(every_token_is_filled_to_the_same_slope)
+TEST(every_token_is_filled_to_the_same_slope, STATISTICS)
 {
     uint64_t noise = spec_test_seed();
     for (uint64_t t = 0; t < spec_test_samples(2000); t++) {
@@ -100,7 +100,7 @@ TEST(every_token_is_filled_to_the_same_slope)
 }
 
 /* V = 2: the objective at every breakpoint; V = 3: on a fine grid. */
-TEST(small_rows_agree_with_brute_force)
+TEST(small_rows_agree_with_brute_force, STATISTICS)
 {
     enum { GRID = 200 };
     uint64_t noise = spec_test_seed();

@@ -51,7 +51,7 @@ static void near_truth(const attention_case *c, const attention_pass *pass, cons
 
 /* Second route: the definition in double precision, for floats and for keys and values rounded
  * beforehand. Values are up to 6. */
-TEST(attention_agrees_with_double_precision)
+TEST(attention_agrees_with_double_precision, SLOW)
 {
     static const int lengths[] = {1, 65, 257, 2, 15, 16, 17, 63, 64, 255, 256, 511, 513, 600};
     enum { N_LENGTHS = sizeof lengths / sizeof lengths[0] };
@@ -75,7 +75,7 @@ TEST(attention_agrees_with_double_precision)
 }
 
 /* The CPU's own attention, on the same queries, keys and values. */
-TEST(attention_agrees_with_the_cpu)
+TEST(attention_agrees_with_the_cpu, SLOW)
 {
     attention_pass pass = {.batch = {.n = 0}};
     for (size_t k = 0; k < 2 * N_SHAPES; k++) {
@@ -146,7 +146,7 @@ static void take_way(attention_case *c, attention_pass *pass, int past, int node
     attention_column(c, pass, slot, slot, &slot, 1, 1 + node);
 }
 
-TEST(a_column_depends_on_its_text_alone)
+TEST(a_column_depends_on_its_text_alone, SLOW)
 {
     static const int pasts[] = {59, 250, 0};
     enum { N_PASTS = sizeof pasts / sizeof pasts[0] };
@@ -188,7 +188,7 @@ TEST(a_column_depends_on_its_text_alone)
     }
 }
 
-TEST(a_prompt_of_64_equals_its_tokens_alone)
+TEST(a_prompt_of_64_equals_its_tokens_alone, SLOW)
 {
     static const int firsts[] = {224, 0};
     enum { N_FIRSTS = sizeof firsts / sizeof firsts[0] };
@@ -218,7 +218,7 @@ TEST(a_prompt_of_64_equals_its_tokens_alone)
 
 /* Keys and values of one token are not finite: columns before it in the same blocks keep their
  * results. For few and for many columns, parts of a chunk and of a stretch. */
-TEST(a_token_that_is_not_finite_spoils_no_column_before_it)
+TEST(a_token_that_is_not_finite_spoils_no_column_before_it, SLOW)
 {
     static const float bad[] = {INFINITY, NAN};
     attention_pass pass = {.batch = {.n = 0}};
@@ -251,7 +251,7 @@ TEST(a_token_that_is_not_finite_spoils_no_column_before_it)
 }
 
 /* Sequences too long for parts of a chunk in one launch. */
-TEST(attention_covers_long_sequences)
+TEST(attention_covers_long_sequences, SLOW)
 {
     static const int lengths[] = {4097, 16000};
     attention_pass pass = {.batch = {.n = 0}};
@@ -343,7 +343,7 @@ static char *results_in_order(size_t *ret_n, const char *order)
 }
 
 /* The first test: the driver must not have been loaded before. */
-TEST(results_do_not_depend_on_the_order_of_threads_and_blocks)
+TEST(results_do_not_depend_on_the_order_of_threads_and_blocks, SLOW)
 {
     if (spec_card_is_real()) skip();
     size_t n, m;

@@ -271,7 +271,7 @@ TEST(long_sums_agree_with_double_precision_in_all_buckets)
 
 /* Sums of matrices with more rows have 4, 2 or 1 parts, made in one to four blocks: results are the
  * same for all buckets, and again after the workspace has been used. */
-TEST(parts_of_a_sum_are_added_in_one_order)
+TEST(parts_of_a_sum_are_added_in_one_order, SLOW)
 {
     uint64_t noise = spec_test_seed();
     static const struct {

@@ -42,7 +42,7 @@ static void whole_free(whole *w)
 /* So many kinds of passes that recordings are evicted and made again: logits equal those without
  * recordings. A draft uses its target's cache, and two sequences take turns, since a kind includes
  * layers and cache. */
-TEST(evicted_recordings_change_no_result)
+TEST(evicted_recordings_change_no_result, SLOW)
 {
     enum {
         TURNS = 2,

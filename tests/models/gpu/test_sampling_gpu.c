@@ -81,7 +81,7 @@ static void describe(const bench *b, int family, const spec_transform *t)
            family, t->temperature, t->top_k, t->top_p, t->min_p, t->chained ? "chained" : "joint");
 }
 
-TEST(laws_equal_the_cpus_rows_bit_for_bit)
+TEST(laws_equal_the_cpus_rows_bit_for_bit, STATISTICS)
 {
     static const int vocab[] = {1,   2,   3,   5,   17,   64,   127,  128,  129, 200,
                                 511, 512, 513, 640, 1000, 1024, 1025, 1500, 2300};
@@ -113,7 +113,7 @@ TEST(laws_equal_the_cpus_rows_bit_for_bit)
 }
 
 /* Real vocabulary sizes. A different order of sums of 2^17 terms would show. */
-TEST(laws_of_large_vocabularies_equal_the_cpus_rows)
+TEST(laws_of_large_vocabularies_equal_the_cpus_rows, STATISTICS)
 {
     static const int vocab[] = {32000, 128000};
     double worst = 0.0;

@@ -90,7 +90,7 @@ static const struct {
     {"q8_0", 6e-2, 6e-2, 3e-2}, {"q4_0", 6e-2, 6e-2, 3e-2},
 };
 
-TEST(logits_agree_with_the_cpu_within_a_tolerance)
+TEST(logits_agree_with_the_cpu_within_a_tolerance, SLOW)
 {
     static const char *const shapes[] = {
         "dim=64&layers=4&heads=4&kv_heads=2&ffn=96&vocab=67&context=128",
@@ -212,7 +212,7 @@ static void read_text(session *s, float *logits, int from, int to, int columns)
     }
 }
 
-TEST(a_row_does_not_depend_on_other_columns)
+TEST(a_row_does_not_depend_on_other_columns, SLOW)
 {
     static const char *const types[] = {"f32", "f16", "bf16", "q8_0", "q4_0"};
     static const int columns[] = {1, 9, 26};
@@ -249,7 +249,7 @@ static int way_to(int *way, int node, int past)
 
 /* A tree after a sequence, in one pass or in two. Each node's logits equal those of its path read
  * token by token as a sequence. Then a path is kept, and the sequence continues from it. */
-TEST(a_tree_equals_its_paths_and_a_kept_path_is_a_sequence)
+TEST(a_tree_equals_its_paths_and_a_kept_path_is_a_sequence, SLOW)
 {
     static const char *const types[] = {"f32", "bf16", "q8_0"};
     static float tree[NODES * VOCAB], plain[VOCAB], scrap[256 * VOCAB];

@@ -193,7 +193,7 @@ static void check_bits(const pair *p, bool share)
     spec_session_free(&target);
 }
 
-TEST(rows_after_trees_and_roll_backs_are_those_of_a_fresh_session)
+TEST(rows_after_trees_and_roll_backs_are_those_of_a_fresh_session, SLOW)
 {
     for (int c = 0; c < CASES; c++) {
         OWNED(pair) p = open_pair(target_spec, &cases[c].config, "");

@@ -152,7 +152,7 @@ static size_t draw_context(int *context, const texts *all, gsl_rng *rng)
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
-TEST(rows_equal_the_definition_at_every_order)
+TEST(rows_equal_the_definition_at_every_order, STATISTICS)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     static texts all;
@@ -182,7 +182,7 @@ TEST(rows_equal_the_definition_at_every_order)
     }
 }
 
-TEST(rows_are_positive_and_sum_to_one)
+TEST(rows_are_positive_and_sum_to_one, STATISTICS)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     static texts all;

@@ -91,7 +91,7 @@ static size_t generate(char *text, size_t size, gsl_rng *rng)
 
 /* Reads in blocks, numbering words on the way and renumbering at the end; against tokenising the
  * whole text, counting, building. */
-TEST(rows_equal_the_law_of_the_tokenised_text)
+TEST(rows_equal_the_law_of_the_tokenised_text, STATISTICS)
 {
     enum { BYTES = 700000 };
     static char text[BYTES];

@@ -115,7 +115,7 @@ TEST(a_long_word_is_cut)
 
 /* Text after the first SPEC_TEXT_UNIT_AHEAD bytes changes no unit; reading in blocks relies on it.
  */
-TEST(a_unit_depends_on_a_bounded_look_ahead)
+TEST(a_unit_depends_on_a_bounded_look_ahead, STATISTICS)
 {
     static const char alphabet[] = "aZ9'' \n.\xC3\xA9\xE2\x80\x99\xF0\x9F\x98\x80\xFF";
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());

@@ -83,7 +83,7 @@ TEST(weights_are_the_gamma_variates_of_gsl)
 /* Two routes: under the symmetric law a coordinate is Beta(a, (V-1) a), whose distribution function
  * GSL has; the transformed values are uniform, tested by chi-square in 20 cells with 19 degrees of
  * freedom. 40000 rows reject, for a < 1, the wrong gamma(a) = gamma(a+2) U^(1/a). */
-TEST(coordinates_follow_the_beta_law)
+TEST(coordinates_follow_the_beta_law, STATISTICS)
 {
     static const double concentrations[] = {0.3, 0.851, 2.385};
     const uint64_t seed = spec_test_seed();

@@ -73,7 +73,7 @@ static void compare_with_differences(bool is_head, spec_losses_kind kind, int pl
 
 /* LK keeps its factor fixed, so no difference has its gradient: tests/models/train/test_losses.c
  * checks that row by row. */
-TEST(gradients_equal_central_differences)
+TEST(gradients_equal_central_differences, SLOW)
 {
     for (int is_head = 0; is_head < 2; is_head++) {
         for (int kind = 0; kind < SPEC_LOSSES_LK; kind++)
@@ -117,7 +117,7 @@ static void run_floats(float *first, bool is_first, const judge *j,
     }
 }
 
-TEST(floats_agree_with_double_and_each_other)
+TEST(floats_agree_with_double_and_each_other, SLOW)
 {
     for (int i = 0; i < 2 * SPEC_LOSSES_KINDS; i++) {
         const training_case_shape shape = {i % 2 != 0, (spec_losses_kind)(i / 2), long_text, true};

@@ -88,7 +88,7 @@ TEST(columns_name_no_token_of_weight_zero)
  * distance from the weights, sum (difference^2 / law), is above 0.1: a statistic of 50,000 at 49
  * degrees of freedom. A fraction cut to 8 bits differs by about 1e-5 in that distance; the exact
  * test above finds that. */
-TEST(draws_follow_the_weights)
+TEST(draws_follow_the_weights, STATISTICS)
 {
     enum { N = 50 };
     double *weight = zipf_weights(N, 0.7), sum = 0;

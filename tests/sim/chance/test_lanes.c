@@ -205,7 +205,7 @@ TEST(an_offset_of_2_to_the_m_keeps_the_low_m_plus_2_bits_of_the_difference)
 
 /* The offsets of 253,952 pairs of lanes: one is divisible by 2^m with chance 2^-m, and any of
  * them by 2^39 with 5e-7. */
-TEST(offsets_of_lanes_are_uniform_in_their_low_bits)
+TEST(offsets_of_lanes_are_uniform_in_their_low_bits, STATISTICS)
 {
     enum { STREAMS = 512, BITS = 12 };
     const double n = STREAMS * (SPEC_LANES * (SPEC_LANES - 1) / 2.0);
@@ -310,7 +310,7 @@ static double p_of(const char *test, const uint32_t *words, size_t n)
  * against the uniform law, by Kolmogorov-Smirnov, which rejects above 0.060. One degree of freedom
  * too many in `runs` gives D = 0.13, in `bits` 0.07. Birthdays are left out, because their p-values
  * are too discrete. */
-TEST(p_values_of_a_good_generator_are_uniform)
+TEST(p_values_of_a_good_generator_are_uniform, STATISTICS)
 {
     enum { SEQUENCES = 2000, LENGTH = 8192 };
     spec_rng_state rng = spec_rng_stream_state(spec_test_seed(), 27);
@@ -379,7 +379,7 @@ static void battery_accepts(const uint32_t *words, size_t n, const char *what)
 }
 
 /* A pass of the lanes of one stream; `rounds` of them in a long check, each on its own stream. */
-TEST(the_lanes_interleaved_pass_the_battery)
+TEST(the_lanes_interleaved_pass_the_battery, STATISTICS)
 {
     const uint64_t seed = spec_test_seed();
     for (uint64_t stream = 0; stream < spec_test_samples(1); stream++) {
@@ -398,7 +398,7 @@ static void one_lane(uint32_t *out, size_t n, uint64_t seed, uint64_t stream, in
     for (size_t i = 0; i < n; i++) out[i] = spec_lanes_step(&lanes.state[l], lanes.increment[l]);
 }
 
-TEST(a_lane_alone_passes_the_battery)
+TEST(a_lane_alone_passes_the_battery, STATISTICS)
 {
     const uint64_t seed = spec_test_seed();
     for (uint64_t stream = 0; stream < spec_test_samples(1); stream++) {
@@ -410,7 +410,7 @@ TEST(a_lane_alone_passes_the_battery)
 }
 
 /* A dependence of two lanes would show as structure in their exclusive or. */
-TEST(two_lanes_combined_pass_the_battery)
+TEST(two_lanes_combined_pass_the_battery, STATISTICS)
 {
     const uint64_t seed = spec_test_seed();
     for (uint64_t stream = 0; stream < spec_test_samples(1); stream++) {
@@ -427,7 +427,7 @@ TEST(two_lanes_combined_pass_the_battery)
 }
 
 /* The first draws of streams 0, 1, 2, ...: neighbouring numbers must not give dependent streams. */
-TEST(first_draws_of_successive_streams_pass_the_battery)
+TEST(first_draws_of_successive_streams_pass_the_battery, STATISTICS)
 {
     const uint64_t seed = spec_test_seed();
     const size_t n = WORDS / 8;
@@ -468,7 +468,7 @@ static void draw_rows(spec_lanes *lanes, size_t n)
     }
 }
 
-TEST(lanes_do_not_correlate)
+TEST(lanes_do_not_correlate, STATISTICS)
 {
     const uint64_t seed = spec_test_seed();
     for (uint64_t stream = 0; stream < spec_test_samples(1); stream++) {
@@ -479,7 +479,7 @@ TEST(lanes_do_not_correlate)
     }
 }
 
-TEST(streams_do_not_correlate)
+TEST(streams_do_not_correlate, STATISTICS)
 {
     const uint64_t seed = spec_test_seed();
     const size_t n = 8192;
@@ -492,7 +492,7 @@ TEST(streams_do_not_correlate)
     }
 }
 
-TEST(correlation_rejects_lanes_that_share_their_state)
+TEST(correlation_rejects_lanes_that_share_their_state, STATISTICS)
 {
     spec_lanes lanes;
     spec_lanes_init(&lanes, 27, 0);

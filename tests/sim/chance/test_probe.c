@@ -42,7 +42,7 @@ static gsl_rng *generator(uint64_t stream)
 
 /* Rejects a probe that also counts branches of weight zero: 5 for 3 at each pick, so the mean at
  * level 3 is 4.6 times the count. */
-TEST(the_mean_of_the_paths_is_the_number_of_branches)
+TEST(the_mean_of_the_paths_is_the_number_of_branches, STATISTICS)
 {
     const uint64_t paths = spec_test_samples(200000);
     for (int level = 0; level <= 8; level++) {
@@ -102,7 +102,7 @@ static int runs_that_reach_20(double limit, int level, int runs, int paths)
 }
 
 /* At the count itself at most one run in 20, for any tail; at a quarter of it nearly every run. */
-TEST(evidence_is_rare_at_the_count_and_common_above_it)
+TEST(evidence_is_rare_at_the_count_and_common_above_it, SLOW | STATISTICS)
 {
     enum { LEVEL = 10, RUNS = 2000, PATHS = 2000 };
     const double branches = exact_branches(LEVEL);

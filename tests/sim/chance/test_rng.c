@@ -234,7 +234,7 @@ TEST(streams_differ)
  * each of the 128 flipped bits, the number of flipped ones in 255 (the lowest of the increment is
  * fixed) over 64 bases is binomial. The largest |z| of 128 is judged by Bonferroni. A hash that
  * XORs seed and stream, or adds them, fails at the first base. */
-TEST(one_bit_of_seed_or_stream_changes_half_of_the_state)
+TEST(one_bit_of_seed_or_stream_changes_half_of_the_state, STATISTICS)
 {
     const uint64_t base = spec_test_seed();
     const int bases = 64;
@@ -273,7 +273,7 @@ static int rejections(void)
 }
 
 /* Words of one stream; the first words of streams 0, 1, 2, ...; streams drawn in turn. */
-TEST(streams_pass_the_battery)
+TEST(streams_pass_the_battery, STATISTICS)
 {
     const uint64_t seed = spec_test_seed();
     for (uint64_t repeat = 0; repeat < spec_test_samples(1); repeat++) {
@@ -323,7 +323,7 @@ static void stream_draws(uint32_t *out, size_t n, spec_rng_state rng)
 
 /* All pairs of 32 neighbouring streams, 4096 draws of each, two-sided, by Bonferroni. A stream
  * paired with itself has p = 0. */
-TEST(streams_do_not_correlate)
+TEST(streams_do_not_correlate, STATISTICS)
 {
     enum { STREAMS = 32, N = WORDS / STREAMS };
     const uint64_t seed = spec_test_seed();

@@ -20,7 +20,7 @@ enum { V = 5 };
 /* ---- picks ----------------------------------------------------------------------------------- */
 
 /* Over each of seed, text and position alone, 20,000 picks: a standard error of .003 per token. */
-TEST(picks_have_the_rows_law_over_seeds_texts_and_places)
+TEST(picks_have_the_rows_law_over_seeds_texts_and_places, STATISTICS)
 {
     const uint64_t first = spec_test_seed(), samples = spec_test_samples(20000);
     for (int k = 0; k < 2; k++)
@@ -49,7 +49,7 @@ TEST(picks_have_the_rows_law_over_seeds_texts_and_places)
 
 /* Joint picks of neighbours that should be independent: seeds, texts and positions one apart, and
  * the two kinds. Noise that ignored one of these would give equal picks. */
-TEST(neighbours_and_kinds_have_noise_of_their_own)
+TEST(neighbours_and_kinds_have_noise_of_their_own, STATISTICS)
 {
     const uint64_t first = spec_test_seed(), samples = spec_test_samples(20000);
     double law[V * V];
@@ -187,7 +187,7 @@ TEST(a_text_is_one_for_its_seed_whatever_drafted_it)
 /* Three tokens of three, drafted three by three and again after each rejection, over 20,000 seeds
  * or text numbers: 27 texts, with 740 of each expected on average. Noise that ignored the position
  * would repeat one token where rows agree. */
-TEST(over_the_seeds_texts_have_the_targets_law)
+TEST(over_the_seeds_texts_have_the_targets_law, STATISTICS)
 {
     const uint64_t seed = spec_test_seed(), samples = spec_test_samples(20000);
     for (int c = 0; c < 4; c++) {
@@ -223,7 +223,7 @@ TEST(over_the_seeds_texts_have_the_targets_law)
 /* 30,000 rounds of four tokens: positions that were drafted in vain before are accepted as often as
  * new ones. With another seed, or drawn by chance, drafts are accepted as by match. The three
  * chances of these rows are .62, .57 and .26, with standard errors of .002. */
-TEST(drafts_are_accepted_as_often_as_rows_agree)
+TEST(drafts_are_accepted_as_often_as_rows_agree, STATISTICS)
 {
     static const char *const draftings[2][3] = {{"gumbel?seed=7", "gumbel?seed=8", "chain"},
                                                 {"minhash?seed=7", "minhash?seed=8", "chain"}};

@@ -225,7 +225,7 @@ TEST(what_is_submitted_is_what_the_definition_says)
 
 /* ---- no loss --------------------------------------------------------------------------------- */
 
-TEST(every_rule_for_top_siblings_is_lossless)
+TEST(every_rule_for_top_siblings_is_lossless, STATISTICS)
 {
     static const char *const draftings[] = {
         "dynamic?top=2&nodes=3&depth=2", "dynamic?top=2&nodes=4&depth=3",

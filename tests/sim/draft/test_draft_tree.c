@@ -310,7 +310,7 @@ TEST(greedy_siblings_are_chosen_but_for_the_last)
 /* Gumbel top-k: the n largest of log(row) + Gumbel noise, in descending order, have the law of
  * siblings without replacement. Noise on the row instead of its logarithm, a mistake of real code,
  * is rejected. */
-TEST(gumbel_top_k_draws_without_replacement)
+TEST(gumbel_top_k_draws_without_replacement, STATISTICS)
 {
     enum { N = 3, CELLS = V * V * V };
     double law[CELLS] = {0.0}, chance[CELLS];

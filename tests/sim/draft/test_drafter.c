@@ -240,7 +240,7 @@ static size_t reference(int *ret_token, const int *context, size_t n, size_t max
     return 0;
 }
 
-TEST(lookup_agrees_with_the_plain_search)
+TEST(lookup_agrees_with_the_plain_search, STATISTICS)
 {
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(3000);

@@ -131,7 +131,7 @@ static double mean_emitted(double alpha, int K)
 
 /* ---- one slot -------------------------------------------------------------------------------- */
 
-TEST(one_closed_slot_has_the_latency_of_its_rounds)
+TEST(one_closed_slot_has_the_latency_of_its_rounds, STATISTICS)
 {
     static const double stay[] = {0.0, 0.6};
     for (int i = 0; i < 2; i++) {
@@ -148,7 +148,7 @@ TEST(one_closed_slot_has_the_latency_of_its_rounds)
 }
 
 /* Pollaczek and Khinchine; the latencies are those of an independent program. */
-TEST(one_open_slot_is_an_mg1_queue)
+TEST(one_open_slot_is_an_mg1_queue, SLOW | STATISTICS)
 {
     static const struct {
         int K, L;
@@ -179,7 +179,7 @@ TEST(one_open_slot_is_an_mg1_queue)
 
 /* ---- full batches ---------------------------------------------------------------------------- */
 
-TEST(full_batches_give_tokens_in_the_ratio_of_means)
+TEST(full_batches_give_tokens_in_the_ratio_of_means, STATISTICS)
 {
     OWNED(serving_setup) s;
     serving_setup_init(&s, "step=7ms,token=21us", "round=2ms", "fixed?K=3", 128, 0.7);
@@ -205,7 +205,7 @@ TEST(full_batches_give_tokens_in_the_ratio_of_means)
 
 /* The branching process of docs/formulas.md, whose values are known answers of an independent
  * program: E[B], Var(B), E[t], wait, latency. */
-TEST(unlimited_batches_are_a_branching_process)
+TEST(unlimited_batches_are_a_branching_process, SLOW | STATISTICS)
 {
     static const struct {
         int K, L;
@@ -250,7 +250,7 @@ static serving_setup *ahead(int B, bool rides)
     return &s;
 }
 
-TEST(a_step_waits_unless_all_drafts_ahead_hit)
+TEST(a_step_waits_unless_all_drafts_ahead_hit, STATISTICS)
 {
     static const double gain[] = {1.176, 1.085, 1.022, 1.002};
     const double hit = pow(0.9, 4) * 0.8;
@@ -263,7 +263,7 @@ TEST(a_step_waits_unless_all_drafts_ahead_hit)
     }
 }
 
-TEST(requests_that_missed_ride_until_they_hit)
+TEST(requests_that_missed_ride_until_they_hit, STATISTICS)
 {
     const double hit = pow(0.9, 4) * 0.8, guess = 0.8;
     const double drafted = guess / (guess + 1.0 - hit); /* share of rounds with a draft */

@@ -210,7 +210,7 @@ static void assert_same_result(const spec_serving_result *a, const spec_serving_
     assert_true(a->early == b->early && a->late == b->late && a->grew == b->grew);
 }
 
-TEST(equals_the_plain_engine_bit_for_bit)
+TEST(equals_the_plain_engine_bit_for_bit, STATISTICS)
 {
     const uint64_t seed = spec_test_seed();
     const int cases = (int)spec_test_samples(400);
@@ -247,7 +247,7 @@ static spec_serving_result run(const spec_serving_plan *plan)
 }
 
 /* One slot with 20 steps of 50 ms per request serves one request/s. */
-TEST(loads_above_capacity_are_reported)
+TEST(loads_above_capacity_are_reported, SLOW)
 {
     static const struct {
         double rate;

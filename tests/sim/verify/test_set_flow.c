@@ -69,7 +69,7 @@ static uint64_t sent(const problem *before, const problem *after, const uint64_t
     return total;
 }
 
-TEST(the_flow_is_as_large_as_the_smallest_cut)
+TEST(the_flow_is_as_large_as_the_smallest_cut, STATISTICS)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     for (uint64_t c = 0; c < spec_test_samples(5000); c++) {

@@ -111,7 +111,7 @@ TEST(large_vocabularies_lose_nothing)
 
 /* 1000 tokens: 3000 selections, in 20 cells of the order. Selecting always the highest token, or
  * any of them uniformly, puts some hundreds more or fewer into the last cell. */
-TEST(selections_follow_their_law)
+TEST(selections_follow_their_law, STATISTICS)
 {
     enum { V = 1000, CELLS = 20, DRAWS = 3000 };
     const uint64_t draws = spec_test_samples(DRAWS);

@@ -219,7 +219,7 @@ static void check(const table_model *goal, const table_model *draft, const char 
 static const int most[3][5] = {{4, 4, 4, 4, 4}, {4, 4, 4, 4, 3}, {4, 4, 3, 3, 2}};
 
 /* 240 pairs with sampled and 240 with chosen drafts in each family. */
-TEST(the_law_is_the_targets_and_what_is_kept_has_the_closed_form)
+TEST(the_law_is_the_targets_and_what_is_kept_has_the_closed_form, SLOW | STATISTICS)
 {
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(16);
@@ -332,7 +332,7 @@ static void let_nothing_repay(const table_model *goal, table_model *draft, int K
 /* Half of the pairs are random, half constructed so that nothing repays; K <= 3, so each text has a
  * row of its own. `inverted` counts the pairs on which the condition with the reversed order would
  * be wrong. */
-TEST(block_keeps_what_token_keeps_iff_no_ratio_exceeds_1_after_one_fell_short)
+TEST(block_keeps_what_token_keeps_iff_no_ratio_exceeds_1_after_one_fell_short, STATISTICS)
 {
     static const pair_family families[] = {PAIR_PLAIN, PAIR_ZEROS,    PAIR_LEVELS,
                                            PAIR_EQUAL, PAIR_DISJOINT, PAIR_ONE_HOT};

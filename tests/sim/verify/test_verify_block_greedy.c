@@ -74,7 +74,7 @@ static const int most[5][K_MAX] = {
     {4, 4, 3, 3}, {4, 3, 3, 2}, {3, 3, 2, 2}, {3, 2, 2, 2}, {2, 2, 2, 0}};
 
 /* At least 20 shapes per family, 10 pairs each: texts of up to five rounds. */
-TEST(the_law_is_the_targets_over_any_number_of_rounds)
+TEST(the_law_is_the_targets_over_any_number_of_rounds, SLOW | STATISTICS)
 {
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(11);
@@ -159,7 +159,7 @@ TEST(the_papers_example_keeps_twelve_ninths)
 }
 
 /* The draft's text may end where the target's does not, and vice versa; lengths may change. */
-TEST(ends_of_texts_and_changing_lengths_change_no_law)
+TEST(ends_of_texts_and_changing_lengths_change_no_law, STATISTICS)
 {
     static const char *const policies[] = {"fixed", "heuristic?cap=4", "oracle"};
     static const char *const draftings[] = {"chain", "greedy", "lookup?max=2"};

@@ -164,7 +164,7 @@ static double minhash_law(double *ret_law, const double *goal, const double *dra
     return agreed / either;
 }
 
-TEST(the_output_is_the_targets_and_as_much_is_kept_as_the_closed_form_says)
+TEST(the_output_is_the_targets_and_as_much_is_kept_as_the_closed_form_says, STATISTICS)
 {
     uint64_t noise = spec_test_seed();
     const int pairs = (int)spec_test_samples(16);
@@ -226,7 +226,7 @@ static void throw_darts(int *ret_x, int *ret_y, const double *goal, const double
 
 /* Pairs of tokens of 40,000 races or throws against the rule's own joint law. The other rule's law
  * is rejected at p < 1e-30: the two differ by 2 % of the pairs and more. */
-TEST(the_joint_law_is_that_of_races_and_of_darts)
+TEST(the_joint_law_is_that_of_races_and_of_darts, STATISTICS)
 {
     enum { V = 4, PAIRS = 4 };
     static const double goals[PAIRS][V] = {{0.27, 0.33, 0.15, 0.25},

@@ -58,7 +58,7 @@ TEST(a_chain_that_ends_at_its_largest_product_is_kept_as_by_block)
 
 /* The drafted tokens have 1..9 64ths by the target and a power of 2 of them by the draft: all
  * products are exact. */
-TEST(it_keeps_more_than_block_iff_an_earlier_product_exceeds_1_and_the_last)
+TEST(it_keeps_more_than_block_iff_an_earlier_product_exceeds_1_and_the_last, STATISTICS)
 {
     uint64_t noise = spec_test_seed();
     int more = 0, alike = 0;
@@ -238,7 +238,7 @@ static double released_round(round_law *r)
 
 /* 40 pairs for each K and V. At K = 1 it is the token rule; beyond, it is biased on every pair in
  * which some first ratio was capped. */
-TEST(a_round_is_the_released_one_and_its_bias_shows)
+TEST(a_round_is_the_released_one_and_its_bias_shows, STATISTICS)
 {
     uint64_t noise = spec_test_seed();
     const int pairs = (int)spec_test_samples(40);

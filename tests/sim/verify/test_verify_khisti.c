@@ -52,7 +52,7 @@ static double accepted_by(double *ret_tv, const char *rule, const table_model *t
     return accepted;
 }
 
-TEST(khisti_is_lossless_between_token_and_ot)
+TEST(khisti_is_lossless_between_token_and_ot, SLOW | STATISTICS)
 {
     uint64_t noise = spec_test_seed();
     const uint64_t pairs = spec_test_samples(200);
@@ -113,7 +113,7 @@ static double p_of(const char *name, spec_siblings siblings, int n, const double
     return spec_battery_chi_square(count, share, CELLS);
 }
 
-TEST(what_is_emitted_follows_the_target)
+TEST(what_is_emitted_follows_the_target, SLOW | STATISTICS)
 {
     static const struct {
         const char *rule;

@@ -55,7 +55,7 @@ static double law_of(double *ret_law, const double *goal, const double *drafted,
     return alpha;
 }
 
-TEST(the_law_is_the_formulas_and_no_token_comes_more_than_one_over_l_times_too_often)
+TEST(the_law_is_the_formulas_and_no_token_comes_more_than_one_over_l_times_too_often, STATISTICS)
 {
     uint64_t noise = spec_test_seed();
     const double l[] = {0.3, 0.5, 0.85};

@@ -111,7 +111,7 @@ TEST(where_rounding_leaves_nothing_the_target_is_drawn_from)
 
 /* ---- enumerated ------------------------------------------------------------------------------ */
 
-TEST(the_law_is_the_formulas)
+TEST(the_law_is_the_formulas, STATISTICS)
 {
     uint64_t noise = spec_test_seed();
     const double budget[] = {0.01, 0.1, 0.7};

@@ -59,7 +59,7 @@ static void check_family(pair_family family, const char *siblings, uint64_t pair
     assert_true(worst < 1e-13 && gap < 1e-12);
 }
 
-TEST(ot_accepts_the_most_there_is)
+TEST(ot_accepts_the_most_there_is, SLOW | STATISTICS)
 {
     uint64_t noise = spec_test_seed();
     for (int family = 0; family < PAIR_FAMILIES; family++) {

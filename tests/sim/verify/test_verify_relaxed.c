@@ -77,7 +77,7 @@ static double law_of(double *ret_law, const double *goal, const double *drafted,
     return alpha;
 }
 
-TEST(the_law_is_the_formulas)
+TEST(the_law_is_the_formulas, SLOW | STATISTICS)
 {
     uint64_t noise = spec_test_seed();
     const double k[] = {1, 2, 3};

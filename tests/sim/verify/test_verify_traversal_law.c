@@ -168,7 +168,7 @@ static void check_pair(survey *seen, const table_model *goal, const table_model 
     seen->rrsw_greatest = fmax(seen->rrsw_greatest, loss);
 }
 
-TEST(the_law_is_the_targets_and_no_less_is_kept_than_top_down)
+TEST(the_law_is_the_targets_and_no_less_is_kept_than_top_down, SLOW | STATISTICS)
 {
     uint64_t noise = spec_test_seed();
     const int pairs = (int)spec_test_samples(PAIRS);

@@ -23,7 +23,7 @@ static bool goes_with(const spec_rule *rule, spec_siblings siblings)
 
 /* ---- one round ------------------------------------------------------------------------------- */
 
-TEST(every_rule_is_lossless_for_its_siblings)
+TEST(every_rule_is_lossless_for_its_siblings, STATISTICS)
 {
     uint64_t noise = spec_test_seed();
     const uint64_t pairs = spec_test_samples(PAIRS);
@@ -286,7 +286,7 @@ static double mislabelled_tv(mislabelling wrong, const char *rule, const double 
     return 0.5 * distance;
 }
 
-TEST(siblings_taken_for_what_they_are_not_show)
+TEST(siblings_taken_for_what_they_are_not_show, STATISTICS)
 {
     static const struct {
         mislabelling wrong;
@@ -327,7 +327,7 @@ TEST(siblings_taken_for_what_they_are_not_show)
 
 /* 100000 texts of two tokens against the enumerated law: rejects a law that is off by 3% in one of
  * 9 cells. */
-TEST(sampled_rounds_follow_the_enumerated_law)
+TEST(sampled_rounds_follow_the_enumerated_law, STATISTICS)
 {
     static const char *const pairings[][2] = {
         {"match", "iid"}, {"naive-tree", "without"}, {"rrs", "iid"},           {"rrsw", "without"},

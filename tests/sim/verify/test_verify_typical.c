@@ -66,7 +66,7 @@ static double law_of(double *ret_law, const double *goal, const double *drafted,
     return alpha;
 }
 
-TEST(the_law_is_the_formulas)
+TEST(the_law_is_the_formulas, STATISTICS)
 {
     uint64_t noise = spec_test_seed();
     const double setting[][2] = {{0.09, 0.3}, {0.4, 0.9}, {0.27, 0.62}};

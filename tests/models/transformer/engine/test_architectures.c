@@ -195,7 +195,7 @@ static double distance(const double *a, const double *b, int n, int vocab)
 /* ---- tests ----------------------------------------------------------------------------------- */
 
 /* Measured: 3e-6 at worst; a dropped option changes logits by 0.04 of their spread at least. */
-TEST(each_option_is_computed_and_matters)
+TEST(each_option_is_computed_and_matters, SLOW)
 {
     OWNED_RNG *rng = gsl_rng_alloc(gsl_rng_taus2);
     double worst = 0.0, least = INFINITY;

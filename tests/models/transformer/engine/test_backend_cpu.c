@@ -261,7 +261,7 @@ static void score_straight(session *s, int past, int node)
     }
 }
 
-TEST(a_tree_in_its_slots_equals_its_paths_as_texts)
+TEST(a_tree_in_its_slots_equals_its_paths_as_texts, SLOW)
 {
     static const int pasts[] = {1, 30, 250, 256, 509, 700};
     for (size_t k = 0; k < N_SHAPES; k++) {
@@ -303,7 +303,7 @@ static void compute(float *result, const spec_shape *shape)
     memcpy(result, s.o, o * sizeof *result);
 }
 
-TEST(results_do_not_depend_on_threads_or_instructions)
+TEST(results_do_not_depend_on_threads_or_instructions, SLOW)
 {
     static const int threads[] = {1, 2, 3, 5};
     for (size_t k = 0; k < N_SHAPES; k++) {

@@ -146,7 +146,7 @@ static const odd_form super_form = {.shape = {.dim = 256,
                                               .rope.base = 10000.0},
                                     .tied = true};
 
-TEST(logits_are_the_same_bytes_everywhere)
+TEST(logits_are_the_same_bytes_everywhere, SLOW)
 {
     for (int f = 0; f < FORMS; f++)
         for (int k = 0; k <= SPEC_TENSOR_Q4_0; k++)

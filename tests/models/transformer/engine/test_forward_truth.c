@@ -54,7 +54,7 @@ TEST(weights_in_floats_are_exact_to_rounding)
 
 /* 600 positions, which attention processes in blocks; passes of 64 columns and of one. Measured:
  * 3e-6. */
-TEST(a_long_text_is_as_exact_as_a_short_one)
+TEST(a_long_text_is_as_exact_as_a_short_one, SLOW)
 {
     static const int forms[] = {0, 1, ODD_FORMS, ODD_FORMS + 1};
     for (int k = 0; k < 4; k++) {
@@ -117,7 +117,7 @@ static const odd_form super_form = {{.dim = 256,
 
 /* The types of small blocks in the third form, and one in each other form; all types of blocks of
  * 256. */
-TEST(logits_are_the_same_bytes_everywhere)
+TEST(logits_are_the_same_bytes_everywhere, SLOW)
 {
     for (int f = 0; f < FORMS; f++)
         for (int k = 0; k <= SPEC_TENSOR_Q4_0; k++)

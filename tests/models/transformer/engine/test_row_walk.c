@@ -188,7 +188,7 @@ static void write_windowed(void)
         spec_gguf_model_write(&kept, &model, &(spec_gguf_model_vocabulary){0}, path, NULL, &error));
 }
 
-TEST(a_row_does_not_depend_on_earlier_calls)
+TEST(a_row_does_not_depend_on_earlier_calls, SLOW | STATISTICS)
 {
     static const char *const types[] = {"f32", "q8_0", "bf16&temperature=0.4"};
     char spec[200];

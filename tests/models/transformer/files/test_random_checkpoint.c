@@ -46,7 +46,7 @@ static void check_moments(const spec_tensor *tensor, double sd)
 }
 
 /* 98,304 weights: a deviation wrong by 2 % is 9 standard errors off. */
-TEST(weights_have_the_deviation_of_an_initialisation)
+TEST(weights_have_the_deviation_of_an_initialisation, STATISTICS)
 {
     const unsigned long long seed = spec_test_seed();
     for (int type = 0; type < SPEC_TENSOR_TYPES; type++) {
@@ -74,7 +74,7 @@ TEST(weights_have_the_deviation_of_an_initialisation)
     }
 }
 
-TEST(experts_have_the_deviation_of_an_initialisation)
+TEST(experts_have_the_deviation_of_an_initialisation, STATISTICS)
 {
     OWNED(spec_checkpoint) model;
     char spec[200];

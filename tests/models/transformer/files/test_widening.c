@@ -46,7 +46,7 @@ static void widen(spec_checkpoint *ret, const spec_checkpoint *model, int by)
 
 /* Shared key-value heads, biases, tied and separate outputs, factors, widths that are no multiple
  * of a vector. */
-TEST(logits_are_the_same_for_every_form_type_and_instruction_set)
+TEST(logits_are_the_same_for_every_form_type_and_instruction_set, SLOW)
 {
     for (int isa = 0; isa <= (int)spec_cpu_best_isa(); isa++) {
         assert_int_equal(spec_cpu_limit(spec_cpu_isa_name((spec_isa)isa), NULL), GSL_SUCCESS);
@@ -166,7 +166,7 @@ static void widen_story_teller(const char *name, const char *file, int by)
     spec_settings_free(&wide_settings);
 }
 
-TEST(trained_models_write_the_same_logits_and_letters, .setup = spec_folder_enter,
+TEST(trained_models_write_the_same_logits_and_letters, SLOW, .setup = spec_folder_enter,
      .teardown = spec_folder_leave)
 {
     widen_story_teller("babyllama", "target.bin", 4);

@@ -94,7 +94,7 @@ static float *product(const stage *s, spec_isa isa, const float *x, int n, bool 
     return y;
 }
 
-TEST(every_instruction_set_and_number_of_columns_gives_the_same_bytes)
+TEST(every_instruction_set_and_number_of_columns_gives_the_same_bytes, SLOW)
 {
     uint64_t noise = spec_test_seed();
     for (spec_tensor_type type = 0; type < SPEC_TENSOR_TYPES; type++) {

@@ -245,7 +245,7 @@ TEST(every_text_reads_back)
 }
 
 /* A megabyte of one kind of character after another, for every expression. */
-TEST(encoding_time_is_linear_for_any_text)
+TEST(encoding_time_is_linear_for_any_text, SLOW)
 {
     vocabulary *v = *state;
     static const char *const unit[] = {"a", " ",        "\n",        " \n",  "\n ",      "1",

@@ -83,7 +83,7 @@ static int grow_plainly(int *ret_node, const trie *t, const spec_best_first_limi
     return n;
 }
 
-TEST(a_tree_has_the_most_probable_continuations)
+TEST(a_tree_has_the_most_probable_continuations, STATISTICS)
 {
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(600);

@@ -40,7 +40,7 @@ static int make_text(int *text, int kind, int n, uint64_t *noise)
     return V;
 }
 
-TEST(positions_are_in_the_order_of_what_follows)
+TEST(positions_are_in_the_order_of_what_follows, STATISTICS)
 {
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(2000);
@@ -67,7 +67,7 @@ static int occurrences(const int *text, int n, const int *string, int length)
     return count;
 }
 
-TEST(a_string_is_found_as_often_as_it_occurs)
+TEST(a_string_is_found_as_often_as_it_occurs, STATISTICS)
 {
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(4000);

@@ -49,7 +49,7 @@ static int state_of(const spec_suffix_automaton *automaton, const int *string, i
 }
 
 /* Every string of the texts, and as many random ones. */
-TEST(strings_are_known_and_counted)
+TEST(strings_are_known_and_counted, STATISTICS)
 {
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(400);

@@ -18,7 +18,7 @@ static spec_alpha_law law_of(const char *spec, double alpha)
 }
 
 /* In cells of equal probability. With a and b exchanged nearly all draws are in the last cells. */
-TEST(beta_draws_have_their_law)
+TEST(beta_draws_have_their_law, STATISTICS)
 {
     static const double cases[][2] = {{0.7, 5.0}, {0.27, 1.3}, {0.85, 400.0}};
     const uint64_t n = spec_test_samples(100000), seed = spec_test_seed();
@@ -42,7 +42,7 @@ TEST(beta_draws_have_their_law)
     }
 }
 
-TEST(two_values_are_equally_likely)
+TEST(two_values_are_equally_likely, STATISTICS)
 {
     const spec_alpha_law law = law_of("two?spread=0.15", 0.62);
     const uint64_t n = spec_test_samples(100000);

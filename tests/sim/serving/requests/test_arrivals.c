@@ -27,7 +27,7 @@ static spec_arrivals arrivals_of(const char *spec, double rate)
 
 /* Gaps in cells of equal probability. With the shape cv^2 in place of 1/cv^2 the first cell alone
  * is off by tens of standard errors. */
-TEST(gaps_have_their_law)
+TEST(gaps_have_their_law, STATISTICS)
 {
     static const struct {
         const char *spec;
@@ -59,7 +59,7 @@ static int cell_of(int n)
 
 /* A second route: the number of arrivals in a second, one second in two so that windows do not
  * touch. Gamma gaps of the same mean fail: with cv 2 the variance is about four times as large. */
-TEST(poisson_arrivals_in_a_second_are_poisson)
+TEST(poisson_arrivals_in_a_second_are_poisson, STATISTICS)
 {
     const double rate = 6.3;
     const spec_arrivals arrivals = arrivals_of("poisson", rate);

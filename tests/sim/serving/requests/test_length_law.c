@@ -26,7 +26,7 @@ static double probability_of(const spec_length_law *law, int n)
 
 /* Draws in cells of at least 20 expected counts. With lengths rounded down, or to the nearest
  * number, the short laws are off by more than ten standard errors in their first cells. */
-TEST(draws_have_the_exact_law)
+TEST(draws_have_the_exact_law, STATISTICS)
 {
     static const char *const specs[] = {"lognormal?mean=512&sigma=1",
                                         "lognormal?mean=3.3&sigma=0.7",

@@ -74,7 +74,7 @@ TEST(laws_have_random_streams_of_their_own)
 }
 
 /* Outputs and prompts of a stream against the law for theory. */
-TEST(outputs_have_the_law_for_theory)
+TEST(outputs_have_the_law_for_theory, STATISTICS)
 {
     const spec_requests requests =
         requests_of("poisson", "uniform?low=5&high=15", "lognormal?mean=60&sigma=0.9", "beta");
