@@ -368,7 +368,7 @@ check-all: ## check with the slow tests, and what takes longer: kernels, install
 	@$(MAKE) --no-print-directory check SKIP_TAG=
 	@$(MAKE) --no-print-directory kernels
 	@$(MAKE) --no-print-directory gpu-ptx-quick
-	@$(MAKE) --no-print-directory --output-sync installed resume-quick verdicts-check
+	@$(MAKE) --no-print-directory --output-sync docs-slow installed resume-quick verdicts-check
 	@$(MAKE) --no-print-directory oom-check-quick
 
 # Experiments whose rows show no checked column, and some with many rows per point.
@@ -397,16 +397,20 @@ installed: $(BIN) $(LIBRARY) $(OOM)/failing_alloc.so ## install and uninstall; t
 kernels: $(if $(NVCC),$(FATBIN)) ## check that nvcc spilled no registers of GPU kernels
 	@tests/gpu.sh $(if $(NVCC),$(FATBIN:.fatbin=.ptxas))
 
-.PHONY: docs
+# It validates samplers in three languages for over a minute.
+SLOW_DOCS := docs/conformance.md
+.PHONY: docs docs-slow
 docs: $(if $(shell command -v pandoc),manual)
 docs: $(BIN) $(LIBRARY) ## check links, map, manual, man pages; run the documents' commands
 	@tests/links.sh
 	@tests/map.sh --check
 	@tests/man.sh $(BIN)
 	@tests/engines.sh --check $(BIN)
-	@tests/docs.sh $(BIN) $(filter-out docs/library.md docs/python.md,$(shell grep -l \
-	    '^...console$$' README.md docs/*.md))
+	@tests/docs.sh $(BIN) $(filter-out docs/library.md docs/python.md $(SLOW_DOCS),$(shell \
+	    grep -l '^...console$$' README.md docs/*.md))
 	@tests/library/docs.sh $(BIN) docs/library.md
+docs-slow: $(BIN)
+	@tests/docs.sh $(BIN) $(SLOW_DOCS)
 
 .PHONY: findings
 findings: $(BIN) ## list findings whose inputs changed; CONFIRM="NAME..." after a review
@@ -646,7 +650,6 @@ deb-check: deb ## install, use and purge the Debian packages in a clean chroot, 
 	@tests/deb.sh build/deb build/chroot
 	@tests/changed.sh --record deb $(deb_paths)
 
-# What a newcomer types, in an empty Debian.
 .PHONY: fresh-check
 fresh-check: ## try the documents' first commands in an empty Debian, as root
 	@.ci/libraries chroot
