@@ -48,9 +48,17 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 started=$(date +%s)
 for program in $programs; do
-    ${RUNNER:-} "$program" --list $options |
-        awk -v p="$program" '{ sub(/\/.*/, ""); if (!seen[$0]++) print p, $0 }'
-done >"$folder/suites"
+    ${RUNNER:-} "$program" --list $options >"$folder/list" || {
+        echo "FAIL $program: --list: exit code $?"
+        exit 1
+    }
+    awk -v p="$program" '{ sub(/\/.*/, ""); if (!seen[$0]++) print p, $0 }' \
+        "$folder/list" >>"$folder/suites"
+done
+[ -s "$folder/suites" ] || {
+    echo "FAIL run.sh: no test matches$options"
+    exit 1
+}
 # The seconds of earlier runs, with the program and suite, beside the first program's folder.
 previous=$(printf '%s' "${programs# }" | sed 's|/tests/.*|/tests|')/seconds
 touch "$previous"
