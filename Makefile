@@ -339,6 +339,10 @@ $(foreach d,$(dir $(TESTS)),$(eval $(d)test: $(filter $(d)test_%.o,$(TEST_OBJ)))
 $(TESTS): $(SUPPORT_OBJ) | $(LIB_SO)
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(link_tests)
+# One suite can be a program, too: build/release/tests/models/gpu/test_card.
+$(TEST_OBJ:.o=): %: %.o $(SUPPORT_OBJ) | $(LIB_SO)
+	@[ $(V) = 1 ] || echo "  LD $@"
+	$(Q)$(link_tests)
 
 # The engine's tests, which the thread sanitizer is for.
 ENGINE := $(patsubst %,$(BUILD)/tests/%.o,sim/test_montecarlo sim/test_sources \
