@@ -159,9 +159,9 @@ TEST(chances_are_those_of_the_rows)
 /* Enumerated chance uses rows; and the law is the target's. */
 TEST(enumeration_goes_by_rows)
 {
+    drawing_backend drawing;
     OWNED_MODEL *target = model_of(SHAPE "&layers=2&vocab=2&seed=1", NULL);
     OWNED_MODEL *draft = model_of(SHAPE "&layers=1&vocab=2&seed=1", NULL);
-    drawing_backend drawing;
     drawing_backend_init(&drawing, 2);
     drawing_backend_take(&drawing, target);
     drawing_backend_take(&drawing, draft);

@@ -184,11 +184,11 @@ static void observe_all(spec_drafter *drafter, const spec_draft *draft,
 /* Rounds of a text in which a rule accepted a scout, or counted one as drafted. */
 static int rounds_with_scouts(bool judges_scouts, uint64_t seed)
 {
+    spec_drafter_kind all = spec_draft_lookahead;
     OWNED(stage) s;
     OWNED(spec_decoder) decoder;
     int rounds = 0;
     uint64_t accepted = 0;
-    spec_drafter_kind all = spec_draft_lookahead;
     all.draft = draft_all;
     all.observe = observe_all;
     stage_init(&s, 4, PAIR_PLAIN, seed);

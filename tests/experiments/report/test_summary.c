@@ -125,9 +125,9 @@ TEST(keys_leave_out_what_follows_from_others)
                                          "draft", "K",    "emitted"};
     char *name = NULL;
     size_t n;
-    OWNED(spec_row_keys) keys;
     OWNED(spec_experiment) e = parse(text);
     OWNED(spec_result) result = {0};
+    OWNED(spec_row_keys) keys;
     assert_int_equal(spec_table_init(&result.table, column, 7), GSL_SUCCESS);
     for (uint64_t i = 0; i < spec_grid_size(&e.grid); i++) {
         for (int c = 0; c < 6; c++)
