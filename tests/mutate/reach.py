@@ -134,12 +134,11 @@ def all_tests():
     def add(name, program, *arguments):
         found[name] = types.SimpleNamespace(name=name, program=program, arguments=list(arguments))
 
-    for folder in sorted(glob.glob("tests/*", root_dir=os.path.join(ROOT, RELEASE))):
-        program = f"{RELEASE}/{folder}/test"
-        if os.access(os.path.join(ROOT, program), os.X_OK):  # one program for the folder
-            listed = subprocess.check_output([program, "--list"], cwd=ROOT, text=True)
-            for suite, path in re.findall(r"^(\S+)/\S+ +(\S+?)\.c:\d+", listed, re.M):
-                add(path, program, "--only", suite + "/*")
+    programs = glob.glob("tests/**/test", root_dir=os.path.join(ROOT, RELEASE), recursive=True)
+    for program in (f"{RELEASE}/{name}" for name in sorted(programs)):  # one for each folder
+        listed = subprocess.check_output([program, "--list"], cwd=ROOT, text=True)
+        for suite, path in re.findall(r"^(\S+)/\S+ +(\S+?)\.c:\d+", listed, re.M):
+            add(path, program, "--suite", suite)
     if not found:
         for path in sources(["tests"]):
             name = os.path.splitext(path)[0]
