@@ -169,9 +169,9 @@ TEST(the_memory_need_is_what_weights_take)
                          matrices + vectors);
         assert_int_equal(all_floats, i == 0);
         spec_weights_free(&again);
-        OWNED(spec_forward) forward;
         spec_weights same = *t->weights;
         same.backend = &watched;
+        OWNED(spec_forward) forward;
         taken = 0;
         assert_works(spec_forward_init(&forward, &same, &error));
         assert_int_equal(spec_forward_bytes(backend, &t->checkpoint->shape),
