@@ -22,10 +22,15 @@
 
 #define SPEC_TEST_P 1e-6
 
-/* clang has another name for the macro of gcc. */
+/* clang has other names for the macros of gcc. */
 #if defined __has_feature && !defined __SANITIZE_ADDRESS__
 #if __has_feature(address_sanitizer)
 #define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#if defined __has_feature && !defined __SANITIZE_THREAD__
+#if __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1
 #endif
 #endif
 
@@ -151,6 +156,17 @@ static inline int spec_test_stride(int everyday)
     if (everyday < 8) everyday = 8;
 #endif
     return getenv("SPEC_TEST_LONG") != NULL ? 1 : everyday;
+}
+
+/* The step of a loop over shapes that divide their work among threads in one way: 1, but 4 under the
+ * thread sanitizer. */
+static inline size_t spec_test_thread_stride(void)
+{
+#if defined __SANITIZE_THREAD__
+    return 4;
+#else
+    return 1;
+#endif
 }
 
 /* Puts the path of a file in SPECLAB_DATA into `buffer`; without the variable, skips the test with

@@ -173,7 +173,7 @@ enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
 TEST(attention_agrees_with_double_precision)
 {
     static const int lengths[] = {1, 3, 255, 256, 257, 1000};
-    for (size_t k = 0; k < N_SHAPES; k++) {
+    for (size_t k = 0; k < N_SHAPES; k += spec_test_thread_stride()) {
         OWNED(session) s = open_session(shapes[k]);
         const int hd = s.shape.head_dim, heads = s.shape.n_heads,
                   group = heads / s.shape.n_kv_heads;
@@ -264,7 +264,7 @@ static void score_straight(session *s, int past, int node)
 TEST(a_tree_in_its_slots_equals_its_paths_as_texts, SLOW)
 {
     static const int pasts[] = {1, 30, 250, 256, 509, 700};
-    for (size_t k = 0; k < N_SHAPES; k++) {
+    for (size_t k = 0; k < N_SHAPES; k += spec_test_thread_stride()) {
         session tree = open_session(shapes[k]), text = open_session(shapes[k]);
         const size_t o = (size_t)(shapes[k].n_heads * shapes[k].head_dim);
         read_text(&tree, 0, 700);
@@ -306,7 +306,7 @@ static void compute(float *result, const spec_shape *shape)
 TEST(results_do_not_depend_on_threads_or_instructions, SLOW)
 {
     static const int threads[] = {1, 2, 3, 5};
-    for (size_t k = 0; k < N_SHAPES; k++) {
+    for (size_t k = 0; k < N_SHAPES; k += spec_test_thread_stride()) {
         const size_t n = 321 * (size_t)(shapes[k].n_heads * shapes[k].head_dim);
         float *first = malloc(n * sizeof *first), *other = malloc(n * sizeof *other);
         omp_set_num_threads(1);
@@ -335,7 +335,7 @@ TEST(results_do_not_depend_on_threads_or_instructions, SLOW)
  * be anything. */
 TEST(nothing_outside_a_window_is_read)
 {
-    for (size_t k = 0; k < N_SHAPES; k++) {
+    for (size_t k = 0; k < N_SHAPES; k += spec_test_thread_stride()) {
         const int n = 1000, window = shapes[k].window;
         const size_t o = (size_t)(shapes[k].n_heads * shapes[k].head_dim);
         if (window == 0) continue;
