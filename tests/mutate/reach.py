@@ -64,9 +64,8 @@ def run_test(test, folder, seconds, program=None, **more):
 
 def commands():
     """The release build's commands: `compile` by source, without -o; `link` by what is linked."""
-    text = subprocess.check_output(
-        ["make", "-n", "-B", "V=1", "CACHE=", "tests", f"{RELEASE}/libspeclab.so"], cwd=ROOT, text=True
-    )
+    shown = ["make", "-n", "-B", "V=1", "CACHE=", "tests", f"{RELEASE}/libspeclab.so"]
+    text = subprocess.check_output(shown, cwd=ROOT, text=True)
     found = types.SimpleNamespace(compile={}, link={})
     for line in text.replace("\\\n", " ").splitlines():
         if not line.startswith("gcc ") or " -o " not in line:

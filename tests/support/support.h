@@ -158,8 +158,8 @@ static inline int spec_test_stride(int everyday)
     return getenv("SPEC_TEST_LONG") != NULL ? 1 : everyday;
 }
 
-/* The step of a loop over shapes that divide their work among threads in one way: 1, but 4 under the
- * thread sanitizer. */
+/* The step of a loop over shapes that divide their work among threads in one way: 1, or 4 under
+ * the thread sanitizer. */
 static inline size_t spec_test_thread_stride(void)
 {
 #if defined __SANITIZE_THREAD__
