@@ -428,7 +428,7 @@ unit: tests ## build and run the unit tests (SKIP_TAG= all of them; CONFIG=asan)
 .PHONY: check-long
 check-long: tests ## unit tests with samples 20 times as large, and all GPU kernel tests
 	@SPECLAB=$(BIN) SPEC_TEST_LONG=20 tests/run.sh $(TESTS)
-	@$(MAKE) --no-print-directory gpu-check
+	@$(MAKE) --no-print-directory gpu-full
 
 # clang 14's leak check crashes now and then where it follows thread-local memory of libraries that
 # a program opens.
@@ -447,12 +447,13 @@ sanitize: ## the tests under the address, undefined and thread sanitizers
 unit-but-gpu: tests
 	@SPECLAB=$(BIN) tests/run.sh --skip-tag simulator,$(SKIP_TAG) $(TESTS)
 
-.PHONY: gpu-check
-gpu-check: ## all tests of the simulated GPU, under sanitizers, for races and on nvcc's code
+.PHONY: gpu-check gpu-full
+gpu-check: ## all tests of the simulated GPU under the sanitizers
 	@$(MAKE) --no-print-directory CONFIG=asan gpu-reverse
+	@tests/changed.sh --record gpu $(gpu_paths)
+gpu-full: gpu-check ## and those with a check for races, and on nvcc's code: half an hour
 	@$(MAKE) --no-print-directory gpu-races
 	@$(MAKE) --no-print-directory gpu-ptx
-	@tests/changed.sh --record gpu $(gpu_paths)
 
 # The simulated GPU runs threads, blocks and streams in another order than in the unit tests, and
 # can watch each memory access.
