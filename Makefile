@@ -20,7 +20,7 @@ CC_asan := clang
 CC_tsan := clang
 CC_arm64 := aarch64-linux-gnu-gcc
 CC      := $(if $(filter default undefined,$(origin CC)),$(or $(CC_$(CONFIG)),gcc),$(CC))
-# Where ccache is installed, a file that was compiled before with the same options is not again.
+# With ccache, a file that has not changed since some earlier build is not compiled again.
 CACHE   := $(shell command -v ccache)
 VERSION := 0.1.0
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
@@ -329,7 +329,7 @@ $(BUILD)/tests/cli/test: $(patsubst %,$(BUILD)/cli/%.o,option_hints report/html_
     figures/gnuplot)
 $(TEST_OBJ) $(SUPPORT_OBJ): | libraries-to-test
 $(TEST_OBJ) $(SUPPORT_OBJ): CFLAGS_release := $(TEST_FLAGS)
-# They compile quickly; of undefined behaviour only the product's counts.
+# Quick to compile: undefined behaviour is checked in the product, not in its tests.
 $(TEST_OBJ): CFLAGS_asan := -O0 -g1 -fsanitize=address -fno-omit-frame-pointer
 # gcc 12 for arm64 fails on some loops of tests at -O3.
 $(TEST_OBJ): CFLAGS_arm64 := $(TEST_FLAGS)
@@ -422,8 +422,9 @@ findings: $(BIN) ## list findings whose inputs changed; CONFIRM="NAME..." after 
 
 .PHONY: unit
 SKIP_TAG ?= slow
+EVERYDAY  = $(if $(SKIP_TAG),--skip-tag $(SKIP_TAG))
 unit: tests ## build and run the unit tests (SKIP_TAG= all of them; CONFIG=asan)
-	@SPECLAB=$(BIN) tests/run.sh $(if $(SKIP_TAG),--skip-tag $(SKIP_TAG)) $(TESTS)
+	@SPECLAB=$(BIN) tests/run.sh $(EVERYDAY) $(TESTS)
 
 .PHONY: check-long
 check-long: tests ## unit tests with samples 20 times as large, and all GPU kernel tests
@@ -445,7 +446,8 @@ sanitize: ## the tests under the address, undefined and thread sanitizers
 	@$(MAKE) --no-print-directory gpu-races-quick
 	@$(MAKE) --no-print-directory CONFIG=tsan engine
 unit-but-gpu: tests
-	@SPECLAB=$(BIN) tests/run.sh --skip-tag simulator,$(SKIP_TAG) $(TESTS)
+	@SPECLAB=$(BIN) tests/run.sh --skip-tag simulator,$(SKIP_TAG) $(filter-out %/cli/test,$(TESTS))
+	@SPECLAB=$(BIN) tests/run.sh $(EVERYDAY) $(BUILD)/tests/cli/test
 
 .PHONY: gpu-check gpu-full
 gpu-check: ## all tests of the simulated GPU under the sanitizers
@@ -661,9 +663,10 @@ fresh-check: ## try the documents' first commands in an empty Debian, as root
 	@tests/fresh.sh build/chroot
 	@tests/changed.sh --record fresh $(fresh_paths)
 
-# Long checks that CI runs when these have changed since they passed, as `make web-changed`, or all
-# with CI_ALL=1. A check records its pass in .ci/NAME_tested. Of a document its commands count.
-# Files and tokenizers do not reach the GPU: its tests read weights that are in memory.
+# Long checks, which CI runs as `make web-changed` when these files have changed since the check
+# last passed; with CI_ALL=1 it runs them all. A check records its pass in .ci/NAME_tested. In a
+# document only the commands count. Files and tokenizers are left out for the GPU, whose tests read
+# weights from memory.
 gpu_paths    := models/gpu models/transformer/engine models/transformer/kernels tests/models/gpu \
     tests/simulator
 web_paths    := web base api include tests/web

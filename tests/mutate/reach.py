@@ -129,21 +129,12 @@ def relink(found, path, changed, folder, programs):
 def all_tests():
     """Every test file: its name, and how to run it."""
     found = {}
-
-    def add(name, program, *arguments):
-        found[name] = types.SimpleNamespace(name=name, program=program, arguments=list(arguments))
-
     programs = glob.glob("tests/**/test", root_dir=os.path.join(ROOT, RELEASE), recursive=True)
     for program in (f"{RELEASE}/{name}" for name in sorted(programs)):  # one for each folder
         listed = subprocess.check_output([program, "--list"], cwd=ROOT, text=True)
         for suite, path in re.findall(r"^(\S+)/\S+ +(\S+?)\.c:\d+", listed, re.M):
-            add(path, program, "--suite", suite)
-    if not found:
-        for path in sources(["tests"]):
-            name = os.path.splitext(path)[0]
-            if os.access(os.path.join(ROOT, RELEASE, name), os.X_OK):
-                if os.path.basename(name).startswith("test_"):
-                    add(name, f"{RELEASE}/{name}")
+            how = {"name": path, "program": program, "arguments": ["--suite", suite]}
+            found[path] = types.SimpleNamespace(**how)
     return found
 
 

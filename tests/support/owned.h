@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* owned: locals that are put away at the end of their block, the last declared first.
- * A test that fails leaves them as they are. */
+/* owned: locals that free themselves at the end of their block, the last declared first.
+ * So declare what a local uses before it. A test that fails frees nothing. */
 #ifndef SPECLAB_TESTS_OWNED_H
 #define SPECLAB_TESTS_OWNED_H
 
