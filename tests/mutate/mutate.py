@@ -17,7 +17,6 @@ import collections
 import concurrent.futures
 import glob
 import hashlib
-import math
 import os
 import shutil
 import signal
@@ -34,7 +33,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 EQUIVALENT = os.path.join(ROOT, "tests", "mutate", "equivalent.txt")
 BUILD = os.path.join(ROOT, "build", "release")
 LIBRARY = os.path.join(BUILD, "libspeclab.a")
-WALL = 120  # seconds of wall time, for a run that sleeps; processor time has a limit of its own
+LONGEST_TEST = 120  # seconds of processor time, until a healthy run has said how long it takes
 FOLDERS = "base models sim analysis conformance timing experiments api cli".split()
 FEWEST = 10  # mutants of a folder in a sample
 COMPILING = threading.Lock()  # an object that several mutants need
@@ -130,10 +129,6 @@ class Bench:
                 self.objects[source] = target
             return self.objects[source]
 
-    def fails(self, binary, seconds):
-        """Whether a test program fails, within a limit on processor time."""
-        return reach.fails([binary], WALL, f"ulimit -t {seconds}")
-
     def verdict(self, text, name, stages, healthy=False):
         """survived, killed, sanitized (killed by a sanitizer only), or stillborn (no compile)."""
         source, binary = (os.path.join(self.scratch, name + end) for end in (".c", ""))
@@ -148,13 +143,12 @@ class Bench:
                     objects = tests + [source + ".o", LIBRARY]
                     if run(["gcc", "-fopenmp"] + stage + ["-o", binary] + objects + self.libs) != 0:
                         return "stillborn"
-                    began = time.monotonic()
-                    if self.fails(binary, self.limits.get((program, number), WALL)):
+                    limit = self.limits.get((program, number), LONGEST_TEST)
+                    failed, seconds = reach.fails([binary], limit)
+                    if failed:
                         return "sanitized" if number else "killed"
                     if healthy:
-                        self.limits[program, number] = 2 + math.ceil(
-                            20 * (time.monotonic() - began)
-                        )
+                        self.limits[program, number] = 2 + 10 * seconds
             return "survived"
         finally:
             for leftover in (source, source + ".o", binary):
@@ -250,9 +244,8 @@ class Whole:
         with self.lock:
             if test.name not in self.passes:
                 limit, above = 5 + 10 * test.seconds, self.scratch
-                self.passes[test.name] = not reach.run_test(
-                    test, self.healthy, limit, TMPDIR=above
-                )
+                failed, _ = reach.run_test(test, self.healthy, limit, TMPDIR=above)
+                self.passes[test.name] = not failed
                 if not self.passes[test.name]:
                     print(f"mutate: {test.name} fails without a mutation, too: left out")
             return self.passes[test.name]
@@ -275,7 +268,8 @@ class Whole:
                 if moved is None and (test.runs_speclab or path.startswith("cli/")):
                     moved = reach.relink(self.commands, path, changed, folder, True)
                 limit, program = 5 + 10 * test.seconds, (moved or {}).get(test.program)
-                if reach.run_test(test, folder, limit, program, TMPDIR=tree) and self.sound(test):
+                failed, _ = reach.run_test(test, folder, limit, program, TMPDIR=tree)
+                if failed and self.sound(test):
                     return "killed", test.name, len(tests)
             if self.object(folder, path, text) == code:
                 return "same", "-", len(tests)

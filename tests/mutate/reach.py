@@ -8,6 +8,7 @@ build/reach, with reach.c in them, and each test runs with them. build/reach/rea
 import concurrent.futures
 import glob
 import json
+import math
 import os
 import re
 import shlex
@@ -23,7 +24,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 RELEASE, REACH = "build/release", "build/reach"
 MODULES = {"libspeclab.so": 0, "speclab": 1 << 25}  # where its bytes begin in the map
 SLOWEST = 40  # seconds, with reach.c: one that takes longer is cut off, and runs last
-GUARD = "ulimit -v 8000000; ulimit -f 24000000"
+SLEEP = 100  # seconds of wall time that a test may take beyond twenty times its processor time
 
 
 def sources(folders):
@@ -31,31 +32,38 @@ def sources(folders):
     return sorted(path for found in paths for path in found)
 
 
-def fails(command, seconds, guard, **more):
-    """Whether a command fails or takes longer. Kills what it leaves running."""
+def fails(command, seconds, **more):
+    """Whether a command fails, and its seconds of processor time. Kills what it leaves running.
+
+    Above a limit in such seconds it fails, and far above it in wall time, for those that hang.
+    """
     environment = dict(os.environ, OMP_NUM_THREADS="1", MALLOC_PERTURB_="165", **more)
     environment.pop("SPEC_TEST_LONG", None)
-    shell = ["/bin/sh", "-c", f'ulimit -c 0; {guard}; exec "$0" "$@"'] + command
+    guard = f"ulimit -c 0; ulimit -t {math.ceil(seconds)}; ulimit -v 8000000; ulimit -f 24000000"
+    shell = ["/bin/sh", "-c", f'{guard}; exec "$0" "$@"'] + command
     quiet = {stream: subprocess.DEVNULL for stream in ("stdin", "stdout", "stderr")}
     child = subprocess.Popen(shell, cwd=ROOT, env=environment, start_new_session=True, **quiet)
+    end = time.monotonic() + SLEEP + 20 * seconds
     try:
-        return child.wait(timeout=seconds) != 0
-    except subprocess.TimeoutExpired:
-        return True
+        while not (ended := os.wait4(child.pid, os.WNOHANG))[0]:
+            if time.monotonic() > end:
+                os.killpg(child.pid, signal.SIGKILL)
+            time.sleep(0.01)
+        _, status, used = ended
+        child.returncode = os.waitstatus_to_exitcode(status)
+        return child.returncode != 0, used.ru_utime + used.ru_stime
     finally:
         try:
             os.killpg(child.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
-        child.wait()
 
 
 def run_test(test, folder, seconds, program=None, **more):
-    """Whether a test fails with the library and the program of a folder."""
+    """Whether a test fails with the library and the program of a folder, and its seconds."""
     return fails(
         [program or test.program] + test.arguments,
         seconds,
-        GUARD,
         LD_LIBRARY_PATH=folder,
         SPECLAB=os.path.join(folder, "speclab"),
         **more,
@@ -180,9 +188,8 @@ def record(test):
         path = os.path.join(scratch, "map")
         with open(path, "wb") as file:
             file.truncate(1 << 26)
-        began = time.monotonic()
-        run_test(test, os.path.join(ROOT, REACH), SLOWEST, REACH_MAP=path, TMPDIR=scratch)
-        seconds = time.monotonic() - began
+        folder = os.path.join(ROOT, REACH)
+        _, seconds = run_test(test, folder, SLOWEST, REACH_MAP=path, TMPDIR=scratch)
         with open(path, "rb") as file:
             places = ones(file.read())
     return {"name": test.name, "seconds": seconds, "places": places}
@@ -220,7 +227,7 @@ def recorded(jobs):
         names.update(zip(some, functions(module, [place - start for place in some])))
     reached = {}
     for name, entry in found.items():
-        tests[name].seconds, tests[name].slow = entry["seconds"], entry["seconds"] >= SLOWEST
+        tests[name].seconds, tests[name].slow = entry["seconds"], entry["seconds"] > 0.95 * SLOWEST
         tests[name].entered = len(entry["places"])
         tests[name].runs_speclab = any(place >= MODULES["speclab"] for place in entry["places"])
         for place in entry["places"]:
