@@ -370,9 +370,7 @@ check: ## install what is missing, build, and pass the everyday tests, in three 
 	@$(MAKE) --no-print-directory docs
 check-all: ## check with the slow tests, and what takes longer: kernels, installation, resuming
 	@$(MAKE) --no-print-directory check SKIP_TAG=
-	@$(MAKE) --no-print-directory kernels
-	@$(MAKE) --no-print-directory gpu-ptx-quick
-	@$(MAKE) --no-print-directory --output-sync docs-slow installed resume-quick verdicts-check
+	@$(MAKE) --no-print-directory --output-sync kernels docs-slow installed resume-quick verdicts-check
 	@$(MAKE) --no-print-directory oom-check-quick
 
 # Experiments whose rows show no checked column, and some with many rows per point.
@@ -437,23 +435,23 @@ ifeq ($(CONFIG),asan)
 export ASAN_OPTIONS ?= intercept_tls_get_addr=0
 endif
 
-# The simulated GPU's tests run here in reverse order alone: `make unit` has the other one.
+# `make gpu-check` has the simulated GPU's tests, but for those of the command line.
 .PHONY: sanitize unit-but-gpu
 sanitize: ## the tests under the address, undefined and thread sanitizers
 	@.ci/libraries build tests plot sanitize
 	@$(MAKE) --no-print-directory CONFIG=asan unit-but-gpu
-	@$(MAKE) --no-print-directory CONFIG=asan gpu-reverse-quick
-	@$(MAKE) --no-print-directory gpu-races-quick
 	@$(MAKE) --no-print-directory CONFIG=tsan engine
 unit-but-gpu: tests
 	@SPECLAB=$(BIN) tests/run.sh --skip-tag simulator,$(SKIP_TAG) $(filter-out %/cli/test,$(TESTS))
 	@SPECLAB=$(BIN) tests/run.sh $(EVERYDAY) $(BUILD)/tests/cli/test
 
 .PHONY: gpu-check gpu-full
-gpu-check: ## all tests of the simulated GPU under the sanitizers
+gpu-check: ## tests of the simulated GPU: sanitizers, other orders, races, nvcc's code
 	@$(MAKE) --no-print-directory CONFIG=asan gpu-reverse
+	@$(MAKE) --no-print-directory gpu-races-quick
+	@$(MAKE) --no-print-directory gpu-ptx-quick
 	@tests/changed.sh --record gpu $(gpu_paths)
-gpu-full: gpu-check ## and those with a check for races, and on nvcc's code: half an hour
+gpu-full: gpu-check ## and all of them with a check for races and on nvcc's code: half an hour
 	@$(MAKE) --no-print-directory gpu-races
 	@$(MAKE) --no-print-directory gpu-ptx
 
@@ -461,12 +459,9 @@ gpu-full: gpu-check ## and those with a check for races, and on nvcc's code: hal
 # can watch each memory access.
 GPU_QUICK := --only launch_columns,launch_product,sampling_gpu,backend_gpu,passes_gpu \
     $(BUILD)/tests/models/gpu/test
-.PHONY: gpu-reverse gpu-reverse-quick
-gpu-reverse gpu-reverse-quick: $(GPU_TESTS)
-gpu-reverse:
+.PHONY: gpu-reverse
+gpu-reverse: $(GPU_TESTS)
 	@SIM_ORDER=reverse SIM_SEED=1 tests/run.sh $(ON_GPU)
-gpu-reverse-quick:
-	@SIM_ORDER=reverse SIM_SEED=1 tests/run.sh $(GPU_QUICK)
 
 .PHONY: gpu-races gpu-races-quick
 gpu-races gpu-races-quick: $(GPU_TESTS) $(SIMULATOR)/libcuda_watched.so
