@@ -447,6 +447,7 @@ unit-but-gpu: tests
 
 .PHONY: gpu-check gpu-full
 gpu-check: ## tests of the simulated GPU: sanitizers, other orders, races, nvcc's code
+	@.ci/libraries build tests sanitize
 	@$(MAKE) --no-print-directory CONFIG=asan gpu-reverse
 	@$(MAKE) --no-print-directory gpu-races-quick
 	@$(MAKE) --no-print-directory gpu-ptx-quick
