@@ -156,7 +156,9 @@ def build():
         flags = ["make", "GIT=", f"BUILD={REACH}", f"{REACH}/{name}"]
         subprocess.run(compile_it, cwd=ROOT, check=True)
         flags.append("CFLAGS=-O1 -finstrument-functions")
-        subprocess.run(flags, cwd=ROOT, check=True, env=dict(os.environ, LDLIBS=target))
+        # From a compiler cache, debug data may name the folder of another tree.
+        changes = {"LDLIBS": target, "CCACHE_DISABLE": "1"}
+        subprocess.run(flags, cwd=ROOT, check=True, env=dict(os.environ, **changes))
 
 
 def functions(module, addresses):
