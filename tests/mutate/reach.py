@@ -236,6 +236,8 @@ def recorded(jobs):
             path, function = names[place].split(":")
             reached.setdefault((path, function), set()).add(name)
             reached.setdefault((path, "*"), set()).add(name)
+    if not all(os.path.exists(os.path.join(ROOT, path)) for path, _ in reached):
+        sys.exit(f"mutate: {REACH} was built from other sources: remove it")
     for module in MODULES:
         listed = subprocess.check_output(["nm", f"{REACH}/{module}"], cwd=ROOT, text=True)
         for function in re.findall(r"^\w+ [tT] (\w+)", listed, re.M):
