@@ -39,7 +39,7 @@ def fails(command, seconds, **more):
     """
     environment = dict(os.environ, OMP_NUM_THREADS="1", MALLOC_PERTURB_="165", **more)
     environment.pop("SPEC_TEST_LONG", None)
-    guard = f"ulimit -c 0; ulimit -t {math.ceil(seconds)}; ulimit -v 8000000; ulimit -f 24000000"
+    guard = f"ulimit -c 0; ulimit -t {math.ceil(seconds)}; ulimit -v 40000000; ulimit -f 24000000"
     shell = ["/bin/sh", "-c", f'{guard}; exec "$0" "$@"'] + command
     quiet = {stream: subprocess.DEVNULL for stream in ("stdin", "stdout", "stderr")}
     child = subprocess.Popen(shell, cwd=ROOT, env=environment, start_new_session=True, **quiet)
