@@ -2,6 +2,7 @@
 /* The verb advise: its exit codes, its answer, its files and its figure. SPECLAB names the program.
  */
 #include "cli/verb.h"
+#include "experiments/advice/log_format.h"
 #include "tests/cli/result_table.h"
 #include "tests/support/child.h"
 #include "tests/support/picture.h"
@@ -71,6 +72,19 @@ static void write_logs(void)
 }
 
 /* K = 3 has 3800 (1 + .7 + .49 + .343) tokens in 10 s, plain decoding 6200: 1.55 of them. */
+TEST(every_engine_and_format_has_its_name)
+{
+    spec_needs_program();
+    for (int i = 0; spec_log_formats[i] != NULL; i++) {
+        const char *const names[] = {spec_log_formats[i]->name, spec_log_formats[i]->engine};
+        for (int k = 0; k < 2; k++) {
+            char command[100];
+            snprintf(command, sizeof command, "advise no.log --engine %s", names[k]);
+            spec_program_fails(command, 2, "speclab advise: no.log: No such file");
+        }
+    }
+}
+
 TEST(the_answer_comes_first_and_the_setting_is_of_the_engine)
 {
     spec_child c;

@@ -287,6 +287,34 @@ TEST(every_option_with_a_default_is_considered)
     assert_int_equal(n_faults, 0);
 }
 
+/* Siblings that suit the rule, and a rule that suits the siblings. */
+TEST(plan_completes_siblings_and_rule)
+{
+    static const struct {
+        const char *given, *siblings, *rule;
+    } cases[] = {{"--rule rrs", "iid", "rrs"},
+                 {"--rule naive-tree", "iid", "naive-tree"},
+                 {"--rule rrsw", "without", "rrsw"},
+                 {"--rule match", "top", "match"},
+                 {"", "without", "rrsw"},
+                 {"--siblings iid", "iid", "rrs"},
+                 {"--siblings without", "without", "rrsw"},
+                 {"--siblings top", "top", "match"}};
+    spec_needs_program();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char command[200], expected[80];
+        snprintf(command, sizeof command,
+                 "plan --target zipf?V=8 --draft perturb?of=target&alpha=0.7 --nodes 2 "
+                 "--methods chain --force -o plan.csv %s",
+                 cases[i].given);
+        snprintf(expected, sizeof expected, "--siblings %s --rule %s ", cases[i].siblings,
+                 cases[i].rule);
+        spec_program_works(command);
+        FREED char *result = spec_file_bytes("plan.csv");
+        if (strstr(result, expected) == NULL) fail_msg("%s: not %s", command, expected);
+    }
+}
+
 TEST(training_and_tuning_say_what_they_assume, SLOW)
 {
     spec_needs_program();

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* speclab import as its users run it: a model, a head for it, and the lines about them. SPECLAB
  * names the program. */
+#include "models/transformer/files/gguf.h"
+#include "models/transformer/files/gguf_value.h"
 #include "tests/support/child.h"
 #include "tests/support/hf_folder.h"
 #include "tests/support/support.h"
@@ -97,6 +99,31 @@ TEST(a_model_is_imported_and_writes_text)
         c.line, "speclab import: the context is cut to 16 tokens, the model's attention window\n");
     spec_child_free(&c);
     spec_program_works("generate --target gguf:text.gguf -n 3 -p abab");
+}
+
+TEST(a_model_has_the_name_of_its_folder)
+{
+    static const struct {
+        const char *folder, *name;
+    } cases[] = {
+        {"hf", "hf"}, {"tiny-2.5", "tiny-2.5"}, {"tiny-2.5//", "tiny-2.5"}, {"hf/.", NULL}};
+    spec_needs_program();
+    write_folders();
+    assert_int_equal(symlink("hf", "tiny-2.5"), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char command[80];
+        OWNED(spec_gguf) gguf;
+        snprintf(command, sizeof command, "import %s -o named.gguf --force", cases[i].folder);
+        spec_program_works(command);
+        assert_works(spec_gguf_init(&gguf, "named.gguf", &error));
+        const spec_gguf_value *value = spec_gguf_value_find(&gguf, "general.name");
+        assert_true((value == NULL) == (cases[i].name == NULL));
+        if (value == NULL) continue;
+        spec_piece name;
+        assert_works(spec_gguf_value_text(&name, &gguf, "general.name", "", &error));
+        assert_int_equal(name.length, strlen(cases[i].name));
+        assert_memory_equal(name.bytes, cases[i].name, name.length);
+    }
 }
 
 TEST(a_head_is_imported_for_its_target)

@@ -27,6 +27,21 @@ TEST(nodes_keep_token_parent_row_and_how_they_came)
     assert_within(spec_draft_confidence(&draft, 2), 1.0, 0.0);
 }
 
+/* A token that the draft drew without saying with what probabilities. */
+TEST(an_unseen_token_counts_as_sampled)
+{
+    OWNED(spec_draft) draft;
+    assert_int_equal(spec_draft_init(&draft, 4, 3, NULL), GSL_SUCCESS);
+    spec_draft_append(&draft, 2, -1, row, false);
+    spec_draft_retract(&draft);
+    spec_draft_append_unseen(&draft, 1);
+    assert_int_equal(draft.n_nodes, 1);
+    assert_int_equal(draft.token[0], 1);
+    assert_int_equal(draft.parent[0], -1);
+    assert_true(draft.sampled[0]);
+    assert_null(spec_draft_law(&draft, 0));
+}
+
 TEST(a_chain_has_no_branches_until_a_node_leaves_the_line)
 {
     OWNED(spec_draft) draft;
