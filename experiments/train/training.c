@@ -156,7 +156,7 @@ void spec_training_forward(spec_training *training, bool with_target)
     if (training->plan.exits.rotation > 0)
         spec_training_exits_begin_evaluation(&training->exits, &training->graph);
     if (with_target) spec_graph_forward(&training->target_graph);
-    spec_graph_forward(&training->graph);
+    spec_graph_evaluate(&training->graph);
 }
 
 /* Both passes over the batch of a step; returns the loss. */

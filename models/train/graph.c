@@ -170,11 +170,11 @@ void spec_graph_share(spec_graph *graph, spec_graph_operation *operation, spec_g
                          items < graph->workers ? items : graph->workers);
 }
 
-static void run_forward(spec_graph *graph, int n)
+static void run_forward(spec_graph *graph, int n, bool with_losses)
 {
     graph->locked = spec_thread_pool_try_lock(graph->opt_pool);
     for (int i = 0; i < n; i++)
-        if (!graph->operation[i].is_off)
+        if (!graph->operation[i].is_off && (with_losses || graph->operation[i].row_loss == NULL))
             graph->operation[i].kind->forward(graph, &graph->operation[i]);
     spec_thread_pool_unlock(graph->locked);
     graph->locked = NULL;
@@ -182,12 +182,17 @@ static void run_forward(spec_graph *graph, int n)
 
 void spec_graph_forward(spec_graph *graph)
 {
-    run_forward(graph, graph->n);
+    run_forward(graph, graph->n, true);
+}
+
+void spec_graph_evaluate(spec_graph *graph)
+{
+    run_forward(graph, graph->n, false);
 }
 
 void spec_graph_forward_trained(spec_graph *graph)
 {
-    run_forward(graph, graph->n_trained);
+    run_forward(graph, graph->n_trained, true);
 }
 
 void spec_graph_backward(spec_graph *graph)

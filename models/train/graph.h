@@ -180,9 +180,10 @@ int spec_graph_allocate(spec_graph *graph, bool for_training, spec_error *error)
  * pass runs those that are off. */
 void spec_graph_switch(spec_graph *graph, int first, int end, bool is_on);
 
-/* Compute all nodes, or those that training needs. Then add the gradients of the sum of all losses
- * to those of the parameters. */
+/* Compute all nodes; all but the losses; or those that training needs. Then add the gradients of
+ * the sum of all losses to those of the parameters. */
 void spec_graph_forward(spec_graph *graph);
+void spec_graph_evaluate(spec_graph *graph);
 void spec_graph_forward_trained(spec_graph *graph);
 void spec_graph_backward(spec_graph *graph);
 

@@ -34,6 +34,7 @@
 #define spec_graph_share double_graph_share
 #define spec_graph_adds double_graph_adds
 #define spec_graph_forward double_graph_forward
+#define spec_graph_evaluate double_graph_evaluate
 #define spec_graph_backward double_graph_backward
 #define spec_graph_embed double_graph_embed
 #define spec_graph_product double_graph_product

@@ -107,6 +107,16 @@ TEST(a_skipped_layer_equals_the_model_without_it)
     }
 }
 
+TEST(an_evaluation_computes_no_losses)
+{
+    OWNED(case_of) c;
+    open_case(&c, &published);
+    spec_graph_evaluate(&c.graph);
+    for (int l = 1; l <= LAYERS; l++) assert_true(spec_graph_loss_value(c.exits.loss[l]) == 0.0);
+    spec_graph_forward(&c.graph);
+    for (int l = 1; l <= LAYERS; l++) assert_true(spec_graph_loss_value(c.exits.loss[l]) > 0.0);
+}
+
 TEST(rows_of_exits_are_those_of_the_draft_layers)
 {
     OWNED(case_of) c;
