@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from html import escape
 from typing import Any, Iterator
 
@@ -113,6 +114,16 @@ def _column(table: Any, column: int) -> np.ndarray:
     return numbers
 
 
+@cache
+def _has_pandas() -> bool:
+    """Asked once: a process forked while another thread imports a module may never finish."""
+    try:
+        import pandas
+    except ImportError:
+        return False
+    return True
+
+
 def frame_of(table: Any) -> Any:
     """The DataFrame of a table of the library, or a Table where pandas is absent."""
     names = [ffi.string(lib.speclab_table_name(table, column)).decode()
@@ -122,7 +133,4 @@ def frame_of(table: Any) -> Any:
     provenance = ffi.string(lib.speclab_table_provenance(table)).decode(errors="replace")
     made = Table({name: _column(table, column) for column, name in enumerate(names)},
                  {"provenance": provenance, "holds": checks[0], "fails": checks[1]})
-    try:
-        return made.to_pandas()
-    except ImportError:
-        return made
+    return made.to_pandas() if _has_pandas() else made

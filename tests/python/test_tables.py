@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Tables have the numbers of the program's CSV, for every verb and measure."""
 
+import sys
 import unittest
 from pathlib import Path
 
@@ -159,6 +160,20 @@ class Run(unittest.TestCase):
     def test_makes_a_dataframe_where_pandas_is_installed(self):
         table = speclab.predict()
         self.assertIs(type(table), speclab.Table if pandas is None else pandas.DataFrame)
+
+    def test_looks_for_pandas_once(self):
+        class Finder:
+            looked = 0
+
+            def find_spec(self, name, path, target=None):
+                self.looked += name == "pandas"
+
+        speclab.predict()
+        finder = Finder()
+        sys.meta_path.insert(0, finder)
+        self.addCleanup(sys.meta_path.remove, finder)
+        speclab.predict()
+        self.assertEqual(finder.looked, 0)
 
     def test_errors_are_one_line_that_names_the_input(self):
         for experiment, line in [
