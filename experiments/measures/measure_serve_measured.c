@@ -37,7 +37,7 @@ static int read_plan(comparison *c, const spec_point *point, const spec_measure 
     enum { MOST = 1 << 30 };
     spec_serving_plan *plan = &c->problem.plan;
     int status = GSL_SUCCESS, budget, blocks, asynchronous;
-    *plan = (spec_serving_plan){.measured = UINT64_MAX, .keep_times = true};
+    *plan = (spec_serving_plan){.measured = UINT64_MAX, .keep_every = 1};
     SPEC_TRY(spec_point_int(&plan->slots, point, measure, "batch", 1, MOST, error));
     SPEC_TRY(spec_point_int(&budget, point, measure, "budget", 0, MOST, error));
     SPEC_TRY(spec_point_int(&blocks, point, measure, "blocks", 0, MOST, error));

@@ -33,19 +33,20 @@ static void run_one(void *self, uint64_t i, int worker)
     if (g->status[i] != GSL_SUCCESS) atomic_store_explicit(&g->failed, true, memory_order_relaxed);
 }
 
-static int copy_times(spec_replications *ret, const group *g, spec_error *error)
+static int copy_times(spec_replications *ret, group *g, spec_error *error)
 {
     uint64_t n = 0;
-    for (int i = 0; i < ret->n; i++) n += g->result[i].n;
+    for (int i = 0; i < ret->n; i++) n += g->result[i].kept;
     float **const into[] = {&ret->first_token, &ret->per_token, &ret->latency};
     for (int k = 0; k < 3; k++)
         if ((*into[k] = malloc((n + 1) * sizeof **into[k])) == NULL) return spec_no_memory(error);
     for (int i = 0; i < ret->n; i++) {
-        const spec_serving_result *one = &g->result[i];
+        spec_serving_result *one = &g->result[i];
         const float *const from[] = {one->first_token, one->per_token, one->latency};
-        for (int k = 0; k < 3 && one->n > 0; k++)
-            memcpy(*into[k] + ret->requests, from[k], one->n * sizeof **into[k]);
-        ret->requests += one->n;
+        for (int k = 0; k < 3 && one->kept > 0; k++)
+            memcpy(*into[k] + ret->kept, from[k], one->kept * sizeof **into[k]);
+        ret->kept += one->kept;
+        spec_serving_result_free(one);
     }
     return GSL_SUCCESS;
 }
@@ -71,7 +72,7 @@ int spec_replications_run(spec_replications *ret, const spec_serving_plan *plan,
         ret->late[i] = g->result[i].late;
         ret->grew += g->result[i].grew;
     }
-    if (plan->keep_times) SPEC_TRY(copy_times(ret, g, error));
+    if (plan->keep_every > 0) SPEC_TRY(copy_times(ret, g, error));
 done:
     for (int i = 0; i < how->n; i++) spec_serving_result_free(&g->result[i]);
     free(g);

@@ -18,9 +18,9 @@ typedef struct {
     spec_serving_sums run[SPEC_REPLICATIONS];
     double early[SPEC_REPLICATIONS], late[SPEC_REPLICATIONS]; /* as in spec_serving_result */
     int grew;                                                 /* replications in which it did */
-    /* all measured requests, by replication: NULL unless the plan keeps times */
-    uint64_t requests;
-    float *first_token, *per_token, *latency; /* (requests) s; per_token NaN: of one token */
+    /* the requests whose times the plan keeps, by replication: NULL if it keeps none */
+    uint64_t kept;
+    float *first_token, *per_token, *latency; /* (kept) s; per_token NaN: of one token */
 } spec_replications;
 
 /* How a plan is replicated. */

@@ -27,8 +27,8 @@ typedef struct {
 int spec_request_times_measured(spec_request_times *ret_times, const spec_request_trace *trace,
                                 spec_error *error);
 
-/* Those of a run, from a plan with keep_times and the n requests of a source. GSL_EINVAL if the
- * run served another number; as spec_serving_run. */
+/* Those of a run, from a plan that keeps every one and the n requests of a source. GSL_EINVAL if
+ * the run served another number; as spec_serving_run. */
 int spec_request_times_simulated(spec_request_times *ret_times, const spec_serving_plan *plan,
                                  int64_t n, spec_error *error);
 void spec_request_times_free(spec_request_times *times);

@@ -22,7 +22,7 @@ static int run(double *ret_rate, double *ret_rounds, const spec_serving_question
     plan.slots = crowd;
     plan.warm = (uint64_t)crowd;
     plan.measured = 10 * (uint64_t)crowd + 2000;
-    plan.keep_times = false;
+    plan.keep_every = 0;
     spec_serving_result result;
     const int status = spec_serving_run(&result, &plan, seed, 0, opt_stop, error);
     *ret_rate = (double)result.sums.requests / result.sums.seconds;

@@ -318,7 +318,6 @@ int spec_serving_question_init(spec_serving_question *question, const spec_point
     SPEC_TRY(read_limits(&in));
     SPEC_TRY(read_counts(&in));
     SPEC_TRY(blame(&in, spec_slo_parse(&question->slo, text(&in, "slo"), error), "slo"));
-    question->plan.keep_times = true;
     SPEC_TRY(spec_point_read(point));
     SPEC_TRY(load_files(&in));
 done:

@@ -15,8 +15,9 @@ bool spec_serving_row_counts(const spec_serving_row *row)
 
 const double spec_serving_quantiles[SPEC_SERVING_QUANTILES] = {0.5, 0.9, 0.99};
 
-/* Most requests of all replications of a replayed trace: a longer one has fewer replications. */
-enum { REPLAYED_MAX = 1 << 23 };
+/* Most requests of all replications of a replayed trace: a longer one has fewer replications. And
+ * most requests of another replication whose times are kept for percentiles. */
+enum { REPLAYED_MAX = 1 << 23, KEPT_MAX = 1 << 17 };
 
 /* ---- before the runs ------------------------------------------------------------------------- */
 
@@ -82,7 +83,7 @@ static void summarise(spec_serving_row *row, const spec_slo *slo)
     for (int k = 0; k < 3; k++)
         for (int q = 0; q < SPEC_SERVING_QUANTILES; q++)
             quantile[k][q] =
-                spec_replications_quantile(times[k], runs->requests, spec_serving_quantiles[q]);
+                spec_replications_quantile(times[k], runs->kept, spec_serving_quantiles[q]);
     spec_replications_drop_times(runs);
 }
 
@@ -101,6 +102,8 @@ static int simulate(spec_serving_row *row, const spec_serving_question *question
     plan.lengths = way->choice;
     plan.warm = warm;
     plan.measured = question->measured;
+    plan.keep_every =
+        question->load == SPEC_SERVING_REPLAY ? 1 : 1 + (plan.measured - 1) / KEPT_MAX;
     const spec_replications_plan how = {.n = replications(question),
                                         .seed = point->seed,
                                         .opt_pool = spec_context_pool(point->opt_context),

@@ -41,9 +41,9 @@ bool spec_slo_limits(const spec_slo *slo)
 double spec_slo_share(const spec_slo *slo, const spec_replications *replications)
 {
     uint64_t good = 0;
-    for (uint64_t i = 0; i < replications->requests; i++)
+    for (uint64_t i = 0; i < replications->kept; i++)
         good += replications->first_token[i] <= slo->first_token &&
                 !(replications->per_token[i] > slo->per_token) &&
                 replications->latency[i] <= slo->latency;
-    return (double)good / (double)replications->requests;
+    return (double)good / (double)replications->kept;
 }

@@ -53,7 +53,7 @@ typedef struct {
     int block;         /* tokens in a block, >= 1 */
     uint64_t warm;     /* completions before the measured part */
     uint64_t measured; /* completions of the measured part, >= 1; UINT64_MAX: all of the source */
-    bool keep_times;   /* fill the three arrays of the result, for percentiles */
+    uint64_t keep_every; /* 0, or fill the result's arrays with every so many-th completion */
 } spec_serving_plan;
 
 /* The measured part consists of whole steps. It begins at time 0, or with the end of the step of
@@ -62,9 +62,10 @@ typedef struct {
 typedef struct {
     spec_serving_sums sums;
     uint64_t n; /* completions, in their order; in a step, those of prefills are last */
-    /* (n) s, or NULL without keep_times; per_token is NaN for requests of one token */
+    uint64_t kept; /* of them in the arrays, which are NULL without keep_every */
+    /* (kept) s; per_token is NaN for requests of one token */
     float *first_token, *per_token, *latency;
-    uint32_t *request; /* (n) each request's number in its source, from 0, or NULL */
+    uint32_t *request; /* (kept) each request's number in its source, from 0 */
     /* mean latency of the first and of the second half of the completions, for stationarity */
     double early, late;
     /* The number of requests in the system grew throughout, beyond what chance explains: the load

@@ -119,7 +119,9 @@ done:
 
 static int idle(spec_engine *e)
 {
-    e->now = e->known = e->pending.arrival;
+    e->begin -= spec_population_pending(e);
+    e->origin = e->pending.arrival;
+    e->now = e->known = 0.0;
     e->late_slots = 0;
     e->blocks.late = 0;
     return spec_population_arrive(e);
@@ -138,8 +140,7 @@ static int run(spec_engine *e, const volatile int *opt_stop)
     const spec_serving_plan *plan = e->plan;
     bool warming = plan->warm > 0;
     int status = GSL_SUCCESS;
-    if (!plan->closed && e->more) e->now = e->known = e->pending.arrival;
-    SPEC_TRY(spec_population_arrive(e));
+    SPEC_TRY(!plan->closed && e->more ? idle(e) : spec_population_arrive(e));
     e->first_in_system = e->in_system;
     while ((warming || e->result->n < plan->measured) && !e->result->grew) {
         if (opt_stop != NULL && *opt_stop)

@@ -23,7 +23,7 @@ static void join(plain_engine *e)
     member *m = calloc(1, sizeof *m);
     assert_non_null(m);
     m->request = e->pending;
-    if (e->plan->closed) m->request.arrival = e->now;
+    m->request.arrival = e->plan->closed ? e->now : e->pending.arrival - e->origin;
     m->index = e->joined++;
     m->left = m->request.output;
     m->todo = m->request.prompt;
@@ -39,8 +39,9 @@ static void join(plain_engine *e)
 void plain_engine_arrive(plain_engine *e)
 {
     const bool closed = e->plan->closed;
-    while (e->more && (closed ? e->in_system < e->plan->slots : e->pending.arrival <= e->now)) {
-        if (!closed) e->result->sums.in_system += e->now - e->pending.arrival;
+    while (e->more && (closed ? e->in_system < e->plan->slots
+                              : e->pending.arrival - e->origin <= e->now)) {
+        if (!closed) e->result->sums.in_system += e->now - (e->pending.arrival - e->origin);
         join(e);
     }
 }

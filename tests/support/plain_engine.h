@@ -110,7 +110,7 @@ typedef struct {
     double now;
     /* with an asynchronous scheduler: what it knows. Requests that arrived later are not seen, and
      * requests that the last step completed still hold their slots and blocks. */
-    double known;
+    double known, origin;
     int held_slots;
     int64_t held_blocks;
     int64_t in_system, in_system_begin, in_system_middle;

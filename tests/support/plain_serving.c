@@ -111,7 +111,7 @@ static void complete(plain_engine *e, member *m)
     e->kv += m->kv;
     e->drafted += m->drafted;
     spec_serving_result *r = e->result;
-    if (e->plan->keep_times) {
+    if (e->plan->keep_every > 0) {
         float **const array[] = {&r->first_token, &r->per_token, &r->latency};
         for (int a = 0; a < 3; a++)
             assert_non_null(*array[a] = realloc(*array[a], (r->n + 1) * sizeof(float)));
@@ -121,7 +121,7 @@ static void complete(plain_engine *e, member *m)
         r->per_token[r->n] = (float)per_token;
         r->latency[r->n] = (float)latency;
     }
-    r->n++;
+    r->kept = ++r->n;
     if (r->n == e->plan->measured / 2) {
         e->early = sums->latency;
         e->in_system_middle = e->in_system;
@@ -249,7 +249,9 @@ static void run(plain_engine *e)
     plain_engine_arrive(e);
     while ((warming || e->result->n < e->plan->measured) && (e->in_system > 0 || e->more)) {
         if (e->in_system == 0) {
-            e->now = e->known = e->pending.arrival;
+            e->begin -= e->pending.arrival - e->origin;
+            e->origin = e->pending.arrival;
+            e->now = e->known = 0.0;
             e->held_slots = 0;
             e->held_blocks = 0;
             plain_engine_arrive(e);

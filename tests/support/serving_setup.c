@@ -105,7 +105,7 @@ void serving_setup_list(serving_setup *s, const spec_request *request, int n)
     s->plan.closed = false;
     s->plan.warm = 0;
     s->plan.measured = UINT64_MAX;
-    s->plan.keep_times = true;
+    s->plan.keep_every = 1;
 }
 
 void serving_setup_free(serving_setup *s)

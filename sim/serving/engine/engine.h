@@ -36,9 +36,11 @@ typedef struct {
     uint64_t entered;
     spec_kv_blocks blocks;
 
-    /* The clock. An asynchronous scheduler knows arrivals until `known`, and takes the slots and
-     * blocks of late_slots just completed requests for taken. */
-    double now, known;
+    /* The clock. It starts again, at the source's time `origin`, when a request comes to an empty
+     * system: so its resolution does not depend on the time before. An asynchronous scheduler knows
+     * arrivals until `known`, and takes the slots and blocks of late_slots just completed requests
+     * for taken. */
+    double origin, now, known;
     int late_slots;
 
     void *choice_state;
@@ -59,7 +61,7 @@ typedef struct {
 
     /* the measured part, and what its completed requests added to steps */
     uint64_t completed, times_capacity;
-    double begin, early;
+    double begin, early; /* begin: by the present clock */
     int64_t used_begin, in_system_begin, in_system_middle, first_in_system;
     int64_t tokens, kv, drafted;
 } spec_engine;

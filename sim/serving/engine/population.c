@@ -51,7 +51,7 @@ static int join(spec_engine *e)
                        .todo = e->pending.prompt,
                        .last = -1.0f,
                        .cold = true};
-    if (e->plan->closed) m->request.arrival = e->now;
+    m->request.arrival = e->plan->closed ? e->now : spec_population_pending(e);
     spec_members_append(&e->members, member);
     e->in_system++;
     return spec_population_pull(e);
@@ -62,8 +62,8 @@ int spec_population_arrive(spec_engine *e)
     const bool closed = e->plan->closed;
     int status = GSL_SUCCESS;
     while (status == GSL_SUCCESS && e->more && e->in_system < SPEC_ENGINE_MOST &&
-           (closed ? e->in_system < e->plan->slots : e->pending.arrival <= e->now)) {
-        if (!closed) e->result->sums.in_system += e->now - e->pending.arrival;
+           (closed ? e->in_system < e->plan->slots : spec_population_pending(e) <= e->now)) {
+        if (!closed) e->result->sums.in_system += e->now - spec_population_pending(e);
         status = join(e);
     }
     return status;

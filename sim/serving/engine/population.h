@@ -8,6 +8,12 @@
 /* The source's next request is pending. GSL_EINVAL for one that cannot be served. */
 int spec_population_pull(spec_engine *engine);
 
+/* Seconds from the clock's start to the pending request's arrival. */
+static inline double spec_population_pending(const spec_engine *engine)
+{
+    return engine->pending.arrival - engine->origin;
+}
+
 /* Requests that arrived until now join the queue. Also GSL_ENOMEM. */
 int spec_population_arrive(spec_engine *engine);
 

@@ -9,7 +9,7 @@
 void spec_serving_times_begin(spec_engine *e)
 {
     e->result->sums = (spec_serving_sums){0};
-    e->result->n = 0;
+    e->result->n = e->result->kept = 0;
     e->begin = e->now;
     e->used_begin = e->blocks.used;
     e->in_system_begin = e->in_system;
@@ -32,7 +32,7 @@ void spec_serving_times_step(spec_engine *e, const spec_step_work *work, double 
 static int reserve_times(spec_engine *e)
 {
     spec_serving_result *r = e->result;
-    if (r->n < e->times_capacity) return GSL_SUCCESS;
+    if (r->kept < e->times_capacity) return GSL_SUCCESS;
     const uint64_t capacity = e->times_capacity == 0 ? 1024 : 2 * e->times_capacity;
     uint32_t *request = realloc(r->request, capacity * sizeof *request);
     if (request == NULL) return spec_no_memory(e->error);
@@ -68,13 +68,14 @@ int spec_serving_times_add(spec_engine *e, const spec_member *m)
     e->kv += m->kv;
     e->drafted += m->drafted;
     e->completed++;
-    if (e->plan->keep_times) {
+    if (e->plan->keep_every > 0 && r->n % e->plan->keep_every == 0) {
         const int status = reserve_times(e);
         if (status != GSL_SUCCESS) return status;
-        r->request[r->n] = m->index;
-        r->first_token[r->n] = (float)first;
-        r->per_token[r->n] = (float)per_token;
-        r->latency[r->n] = (float)latency;
+        r->request[r->kept] = m->index;
+        r->first_token[r->kept] = (float)first;
+        r->per_token[r->kept] = (float)per_token;
+        r->latency[r->kept] = (float)latency;
+        r->kept++;
     }
     r->n++;
     if (r->n == e->plan->measured / 2) {

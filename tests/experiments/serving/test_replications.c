@@ -132,7 +132,7 @@ TEST(objectives_count_requests_that_meet_every_limit)
     float first[] = {0.1f, 0.6f, 0.2f, 0.3f}, per[] = {0.02f, 0.02f, 0.08f, NAN},
           latency[] = {1.0f, 1.0f, 1.0f, 9.0f};
     const spec_replications runs = {
-        .requests = 4, .first_token = first, .per_token = per, .latency = latency};
+        .kept = 4, .first_token = first, .per_token = per, .latency = latency};
     spec_error error = {""};
     spec_slo slo;
     assert_works(spec_slo_parse(&slo, "", &error));
@@ -229,7 +229,7 @@ TEST(replications_are_the_same_bytes_for_any_number_of_threads)
     setup.plan.closed = false;
     setup.plan.slots = 40;
     setup.requests.rate = 20.0;
-    setup.plan.keep_times = true;
+    setup.plan.keep_every = 1;
     for (int threads = 1; threads <= 3; threads++) {
         spec_thread_pool *pool;
         assert_works(spec_thread_pool_init(&pool, threads, &error));
@@ -239,9 +239,9 @@ TEST(replications_are_the_same_bytes_for_any_number_of_threads)
     }
     for (int t = 1; t < 3; t++) {
         assert_memory_equal(runs[0].run, runs[t].run, sizeof runs[0].run);
-        assert_true(runs[0].requests == runs[t].requests && runs[0].requests >= 16 * 300);
+        assert_true(runs[0].kept == runs[t].kept && runs[0].kept >= 16 * 300);
         assert_memory_equal(runs[0].latency, runs[t].latency,
-                            runs[0].requests * sizeof *runs[0].latency);
+                            runs[0].kept * sizeof *runs[0].latency);
     }
     for (int t = 0; t < 3; t++) spec_replications_free(&runs[t]);
 }

@@ -130,7 +130,7 @@ static void predicts_the_other_half(const char *path, int slots, int blocks)
                                        .block = 16,
                                        .asynchronous = true,
                                        .measured = UINT64_MAX,
-                                       .keep_times = true};
+                                       .keep_every = 1};
     check(spec_step_fit(&fitted, &loss, &problem, NULL, &error), &error);
     spec_step_fit_spec(spec, &fitted);
     check(spec_step_cost_create(&cost, spec, NULL, &error), &error);

@@ -81,7 +81,7 @@ static void begin(engine *e, int blocks)
                                           .blocks = blocks,
                                           .block = 16,
                                           .measured = UINT64_MAX,
-                                          .keep_times = true};
+                                          .keep_every = 1};
     measure(e);
 }
 

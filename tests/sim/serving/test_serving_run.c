@@ -165,7 +165,7 @@ static void case_init(serving_case *c, uint64_t seed)
         .block = 1 + below(&rng, 20),
         .warm = with_chance(&rng, 0.7) ? (uint64_t)below(&rng, 100) : 0,
         .measured = c->requests.most > 0 && with_chance(&rng, 0.3) ? UINT64_MAX : 300,
-        .keep_times = true,
+        .keep_every = 1,
     };
     if (plan->closed && c->requests.most == 0 && plan->measured == UINT64_MAX) plan->measured = 300;
     if (with_chance(&rng, 0.4)) plan->budget = c->lengths.K_max + 1 + below(&rng, 300);

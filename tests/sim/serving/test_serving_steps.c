@@ -118,6 +118,37 @@ TEST(prompts_are_computed_in_chunks_beside_decoding_requests)
     assert_true(r.sums.first == 2 && r.sums.rounds == 6 && r.sums.emitted == 8);
 }
 
+TEST(times_do_not_depend_on_how_late_requests_arrive)
+{
+    const double t = 1 + TOKEN;
+    const spec_request requests[] = {{.arrival = 1e17, .output = 3, .replay = -1},
+                                     {.arrival = 3e17, .output = 2, .replay = -1}};
+    OWNED(serving_setup) s;
+    serving_setup_init(&s, STEP, "round=0", "fixed?K=0", 1, 0.5);
+    serving_setup_list(&s, requests, 2);
+    OWNED(spec_serving_result) r = run(&s);
+    assert_equal(r.latency[0], 3 * t);
+    assert_equal(r.latency[1], 2 * t);
+    assert_equal(r.sums.in_system, 5 * t);
+    assert_equal(r.sums.seconds, 3e17 + 2 * t);
+}
+
+TEST(every_third_time_is_kept)
+{
+    OWNED(serving_setup) s;
+    serving_setup_init(&s, STEP, "round=0.5s", "fixed?K=0", 24, 0.9);
+    s.plan.slots = 4;
+    s.plan.keep_every = 1;
+    OWNED(spec_serving_result) all = run(&s);
+    s.plan.keep_every = 3;
+    OWNED(spec_serving_result) third = run(&s);
+    assert_true(all.n == 300 && all.kept == 300 && third.n == 300 && third.kept == 100);
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(third.request[i], all.request[3 * i]);
+        assert_true(third.latency[i] == all.latency[3 * i]);
+    }
+}
+
 TEST(requests_wait_for_a_slot_in_order_of_arrival)
 {
     const double t = 1 + TOKEN;
