@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { BEFORE = 3, COLUMN = 24 }; /* columns of every method; most characters of a name */
 
@@ -90,15 +91,18 @@ static void fill_exits(spec_table *table, const spec_exit_score *score)
     }
 }
 
+int spec_train_curve_score(spec_train_curve *curve, spec_training *training, spec_error *error)
+{
+    return curve->exits.n_exits > 0 ? spec_exit_score_judge(&curve->exits, training, error)
+                                    : spec_training_score_judge(&curve->score, training, error);
+}
+
 int spec_train_curve_judge(spec_train_curve *curve, spec_training *training, spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_table *table = &curve->table;
     const bool has_exits = curve->exits.n_exits > 0;
-    if (has_exits)
-        SPEC_TRY(spec_exit_score_judge(&curve->exits, training, error));
-    else
-        SPEC_TRY(spec_training_score_judge(&curve->score, training, error));
+    SPEC_TRY(spec_train_curve_score(curve, training, error));
     spec_table_integer(table, "step", training->step);
     spec_table_number(table, "loss",
                       curve->losses > 0 ? curve->loss / (double)curve->losses : (double)NAN);
@@ -112,6 +116,39 @@ int spec_train_curve_judge(spec_train_curve *curve, spec_training *training, spe
     if (spec_table_append(table) != GSL_SUCCESS) SPEC_TRY(spec_no_memory(error));
 done:
     return status;
+}
+
+enum { LOSSES = 2 }; /* numbers before the rows */
+
+int spec_train_curve_save(spec_training_numbers *ret, const spec_train_curve *curve)
+{
+    const spec_table *table = &curve->table;
+    const size_t columns = (size_t)table->n_columns, cells = table->n_rows * columns;
+    *ret = (spec_training_numbers){malloc((LOSSES + cells) * sizeof *ret->number), LOSSES + cells};
+    if (ret->number == NULL) return GSL_ENOMEM;
+    ret->number[0] = curve->loss;
+    ret->number[1] = (double)curve->losses;
+    for (size_t i = 0; i < cells; i++)
+        ret->number[LOSSES + i] =
+            spec_cell_exact(spec_table_cell(table, i / columns, (int)(i % columns)));
+    return GSL_SUCCESS;
+}
+
+int spec_train_curve_restore(spec_train_curve *curve, const spec_training_numbers *numbers)
+{
+    spec_table *table = &curve->table;
+    const size_t columns = (size_t)table->n_columns;
+    if (numbers->n < LOSSES || (numbers->n - LOSSES) % columns != 0 ||
+        !(numbers->number[1] >= 0.0 && numbers->number[1] <= 0x1p53))
+        return GSL_EINVAL;
+    curve->loss = numbers->number[0];
+    curve->losses = (long)numbers->number[1];
+    for (const double *row = numbers->number + LOSSES; row < numbers->number + numbers->n;
+         row += columns) {
+        for (size_t i = 0; i < columns; i++) spec_table_number(table, table->column[i], row[i]);
+        if (spec_table_append(table) != GSL_SUCCESS) return GSL_ENOMEM;
+    }
+    return GSL_SUCCESS;
 }
 
 static void note_exits(char *text, size_t size, const spec_train_curve *curve)

@@ -8,6 +8,7 @@
 #include "experiments/train/exit_score.h"
 #include "experiments/train/training_score.h"
 #include "experiments/train/training_speed.h"
+#include "experiments/train/training_state.h"
 
 typedef struct {
     spec_table table;
@@ -23,8 +24,14 @@ int spec_train_curve_init(spec_train_curve *curve, const spec_training *training
                           spec_error *error);
 void spec_train_curve_free(spec_train_curve *curve); /* may be zeroed */
 
-/* Judge the training, and append a row. */
+/* Score the training; and append a row of it. */
+int spec_train_curve_score(spec_train_curve *curve, spec_training *training, spec_error *error);
 int spec_train_curve_judge(spec_train_curve *curve, spec_training *training, spec_error *error);
+
+/* The rows and the losses since, as numbers, which the caller frees; and back. GSL_ENOMEM;
+ * GSL_EINVAL for numbers of another curve. */
+int spec_train_curve_save(spec_training_numbers *ret, const spec_train_curve *curve);
+int spec_train_curve_restore(spec_train_curve *curve, const spec_training_numbers *numbers);
 
 /* The loss of a step, and the last row in a few words. */
 void spec_train_curve_note(char *text, size_t size, const spec_train_curve *curve, double loss);

@@ -9,6 +9,7 @@
 #include "experiments/train/training_setup.h"
 #include "experiments/train/training_state.h"
 #include "models/model_open.h"
+#include "speclab/no_memory.h"
 
 #include <limits.h>
 #include <math.h>
@@ -51,13 +52,39 @@ static int tenth(const spec_training *t, long step)
                : (int)(spec_training_schedule_done(&t->plan.schedule, step) * ROWS);
 }
 
+static int save(const run *r, spec_error *error)
+{
+    spec_training_numbers curve;
+    int status = spec_train_curve_save(&curve, &r->curve);
+    if (status != GSL_SUCCESS) return spec_no_memory(error);
+    status =
+        spec_training_state_write(&r->setup.training, r->settings, &curve, r->state, error);
+    spec_training_numbers_free(&curve);
+    return status;
+}
+
+static int resume(run *r, spec_error *error)
+{
+    spec_training *t = &r->setup.training;
+    spec_training_numbers curve;
+    int status = spec_training_state_read(t, &curve, r->settings, r->state, error);
+    if (status == GSL_SUCCESS &&
+        (status = spec_train_curve_restore(&r->curve, &curve)) != GSL_SUCCESS)
+        spec_fail(error, status, "%.300s: %s", r->state,
+                  status == GSL_ENOMEM ? "out of memory" : "is damaged");
+    r->limit.begun -= t->used;
+    spec_training_numbers_free(&curve);
+    return status;
+}
+
 /* Steps until the end, a row of the curve at each tenth, the state from time to time. */
 static int train(run *r, spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_training *t = &r->setup.training;
     double saved = spec_clock_monotonic();
-    if (t->step == spec_training_steps(t)) SPEC_TRY(judge(r, error));
+    if (t->step == spec_training_steps(t))
+        SPEC_TRY(spec_train_curve_score(&r->curve, t, error)); /* its row was saved */
     while (t->step < spec_training_steps(t)) {
         double loss;
         char line[SPEC_PROGRESS_NOTE];
@@ -75,7 +102,7 @@ static int train(run *r, spec_error *error)
         if (stops || spec_clock_monotonic() - saved > r->args->save) {
             saved = spec_clock_monotonic();
             t->used = saved - r->limit.begun;
-            SPEC_TRY(spec_training_state_write(t, r->settings, r->state, error));
+            SPEC_TRY(save(r, error));
         }
         if (stops && t->step < steps)
             SPEC_TRY(spec_fail(error, GSL_EFAILED,
@@ -114,12 +141,7 @@ static int set_up(run *r, spec_error *error)
         SPEC_TRY(spec_training_speed_measure(&r->curve.speed, r->setup.target, NULL, &t->plan,
                                              r->setup.judge[1].token, r->setup.judge[1].stride - 1,
                                              error));
-    if (args->resume && access(r->state, F_OK) == 0) {
-        SPEC_TRY(spec_training_state_read(t, r->settings, r->state, error));
-        r->limit.begun -= t->used;
-        goto done;
-    }
-    SPEC_TRY(judge(r, error));
+    SPEC_TRY(args->resume && access(r->state, F_OK) == 0 ? resume(r, error) : judge(r, error));
 done:
     return status;
 }

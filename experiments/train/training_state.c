@@ -4,6 +4,7 @@
 #include "base/mapping.h"
 #include "base/new_file.h"
 #include "base/noise.h"
+#include "speclab/no_memory.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -11,12 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char magic[] = "speclab training state 3\n";
+static const char magic[] = "speclab training state 4\n";
 
-/* The file: magic, head, settings, arrays of floats, checksum. */
+/* The file: magic, head, settings, arrays of floats, numbers of the caller, checksum. */
 typedef struct {
     uint64_t settings;   /* bytes */
     uint64_t numbers;    /* in each array */
+    uint64_t callers;    /* numbers of the caller */
     int64_t step;        /* done */
     int64_t kept_step;   /* of weights that were kept */
     double used;         /* seconds of a limit of time */
@@ -55,13 +57,25 @@ static void put(FILE *out, uint64_t *sum, const void *data, size_t bytes)
     fwrite(data, 1, bytes, out);
 }
 
-int spec_training_state_write(const spec_training *training, const char *settings, const char *path,
+void spec_training_numbers_free(spec_training_numbers *numbers)
+{
+    free(numbers->number);
+    *numbers = (spec_training_numbers){0};
+}
+
+int spec_training_state_write(const spec_training *training, const char *settings,
+                              const spec_training_numbers *numbers, const char *path,
                               spec_error *error)
 {
     int status = GSL_SUCCESS;
     const spec_parameters *p = training->parameters;
-    const state_head head = {strlen(settings),    p->numbers,     training->step,
-                             training->kept_step, training->used, training->plan.schedule};
+    const state_head head = {.settings = strlen(settings),
+                             .numbers = p->numbers,
+                             .callers = numbers->n,
+                             .step = training->step,
+                             .kept_step = training->kept_step,
+                             .used = training->used,
+                             .schedule = training->plan.schedule};
     float *array[ARRAYS];
     const int arrays = list_arrays(array, training);
     spec_new_file file = {0};
@@ -72,6 +86,7 @@ int spec_training_state_write(const spec_training *training, const char *setting
     put(file.out, &sum, &head, sizeof head);
     put(file.out, &sum, settings, head.settings);
     for (int i = 0; i < arrays; i++) put(file.out, &sum, array[i], p->numbers * sizeof *array[i]);
+    put(file.out, &sum, numbers->number, numbers->n * sizeof *numbers->number);
     fwrite(&sum, 1, sizeof sum, file.out);
     SPEC_TRY(spec_new_file_close(&file, error));
     if (file.kept > 0 && (former = spec_new_file_former(path, file.kept)) != NULL) unlink(former);
@@ -99,14 +114,15 @@ static int other_settings(const char *path, const char *was, size_t length, cons
                      is + line);
 }
 
-int spec_training_state_read(spec_training *training, const char *settings, const char *path,
-                             spec_error *error)
+int spec_training_state_read(spec_training *training, spec_training_numbers *ret_numbers,
+                             const char *settings, const char *path, spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_parameters *p = training->parameters;
     spec_mapping file = {0};
     state_head head;
     uint64_t sum;
+    *ret_numbers = (spec_training_numbers){0};
     SPEC_TRY(spec_mapping_init(&file, path, error));
     const size_t begin = sizeof magic - 1 + sizeof head;
     if (file.length < begin + sizeof sum || memcmp(file.bytes, magic, sizeof magic - 1) != 0)
@@ -123,15 +139,22 @@ int spec_training_state_read(spec_training *training, const char *settings, cons
     if (head.numbers != p->numbers || head.step < 0 ||
         !spec_training_schedule_is_valid(&head.schedule) ||
         head.step > spec_training_schedule_steps(&head.schedule, head.step) || head.kept_step < 0 ||
-        head.kept_step > head.step ||
-        file.length != begin + head.settings + arrays * bytes + sizeof sum)
+        head.kept_step > head.step || head.callers > file.length / sizeof(double) ||
+        file.length !=
+            begin + head.settings + arrays * bytes + head.callers * sizeof(double) + sizeof sum)
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.300s: is damaged", path));
     uint64_t found = checksum(0, file.bytes, sizeof magic - 1);
     found = checksum(found, &head, sizeof head);
     found = checksum(found, file.bytes + begin, head.settings);
     const unsigned char *at = file.bytes + begin + head.settings;
     for (size_t i = 0; i < arrays; i++) found = checksum(found, at + i * bytes, bytes);
+    const unsigned char *callers = at + arrays * bytes;
+    found = checksum(found, callers, head.callers * sizeof(double));
     if (found != sum) SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.300s: is damaged", path));
+    ret_numbers->number = malloc(head.callers * sizeof(double) + 1);
+    if (ret_numbers->number == NULL) SPEC_TRY(spec_no_memory_for(error, path));
+    ret_numbers->n = head.callers;
+    memcpy(ret_numbers->number, callers, head.callers * sizeof(double));
     for (size_t i = 0; i < arrays; i++) memcpy(array[i], at + i * bytes, bytes);
     training->step = head.step;
     training->kept_step = head.kept_step;

@@ -160,6 +160,8 @@ TEST(it_continues_from_its_state)
     static const char settings[] = "loss=jsd\nseed=5\n";
     static const int kinds[] = {DRAFT, SPEC_HEAD_EAGLE, EXITS};
     static const spec_training_schedule replanned = {2, {{2 * STEPS, 0}, {STEPS, 12}}};
+    double mine[] = {0.27, NAN, 2.385};
+    const spec_training_numbers written = {mine, 3};
     for (int i = 0; i < 3; i++) {
         case_of whole, parts;
         open_case(&whole, kinds[i], SPEC_LOSSES_JSD, 1);
@@ -170,11 +172,17 @@ TEST(it_continues_from_its_state)
             parts.training.plan.schedule = replanned;
             parts.training.used = 12.5;
             run_steps(&parts, at);
-            assert_works(spec_training_state_write(&parts.training, settings, "state", &error));
+            assert_works(
+                spec_training_state_write(&parts.training, settings, &written, "state", &error));
             case_of_free(&parts);
             open_case(&parts, kinds[i], SPEC_LOSSES_JSD, 2);
-            assert_works(spec_training_state_read(&parts.training, settings, "state", &error));
+            spec_training_numbers read;
+            assert_works(
+                spec_training_state_read(&parts.training, &read, settings, "state", &error));
             assert_true(parts.training.step == at && parts.training.used == 12.5);
+            assert_int_equal(read.n, 3);
+            assert_memory_equal(read.number, mine, sizeof mine);
+            spec_training_numbers_free(&read);
             run_steps(&parts, STEPS);
             assert_memory_equal(whole.training.parameters->value, parts.training.parameters->value,
                                 whole.training.parameters->numbers * sizeof(float));
@@ -194,6 +202,7 @@ TEST(other_settings_and_damage_are_refused)
     static const char settings[] = "loss=jsd\nseed=5\n";
     OWNED(case_of) c;
     spec_error error;
+    spec_training_numbers numbers = {0};
     struct stat file;
     open_case(&c, DRAFT, SPEC_LOSSES_JSD, 1);
     run_steps(&c, 2);
@@ -201,12 +210,13 @@ TEST(other_settings_and_damage_are_refused)
     FREED float *value = malloc(bytes);
     assert_non_null(value);
     memcpy(value, c.training.parameters->value, bytes);
-    assert_works(spec_training_state_write(&c.training, settings, "state", &error));
-    assert_fails(spec_training_state_read(&c.training, "loss=jsd\nseed=6\n", "state", &error),
-                 GSL_EINVAL,
-                 "state: was made with seed=5, now it is seed=6; give the same "
-                 "settings, or delete the file to begin again");
-    assert_int_equal(spec_training_state_read(&c.training, "loss=jsd\n", "state", &error),
+    assert_works(spec_training_state_write(&c.training, settings, &numbers, "state", &error));
+    assert_fails(
+        spec_training_state_read(&c.training, &numbers, "loss=jsd\nseed=6\n", "state", &error),
+        GSL_EINVAL,
+        "state: was made with seed=5, now it is seed=6; give the same "
+        "settings, or delete the file to begin again");
+    assert_int_equal(spec_training_state_read(&c.training, &numbers, "loss=jsd\n", "state", &error),
                      GSL_EINVAL);
     assert_int_equal(stat("state", &file), 0);
     for (long at = 0; at < file.st_size; at += 1 + file.st_size / 500) {
@@ -217,7 +227,8 @@ TEST(other_settings_and_damage_are_refused)
         fseek(out, at, SEEK_SET);
         fputc(byte ^ 0x11, out);
         assert_int_equal(fclose(out), 0);
-        if (spec_training_state_read(&c.training, settings, "state", &error) != GSL_EINVAL)
+        if (spec_training_state_read(&c.training, &numbers, settings, "state", &error) !=
+            GSL_EINVAL)
             fail_msg("a state with byte %ld changed is read", at);
         out = fopen("state", "r+");
         fseek(out, at, SEEK_SET);
@@ -225,10 +236,10 @@ TEST(other_settings_and_damage_are_refused)
         assert_int_equal(fclose(out), 0);
     }
     for (long length = 0; length < file.st_size; length += 1 + file.st_size / 40) {
-        assert_works(spec_training_state_write(&c.training, settings, "cut", &error));
+        assert_works(spec_training_state_write(&c.training, settings, &numbers, "cut", &error));
         assert_int_equal(truncate("cut", length), 0);
-        assert_int_not_equal(spec_training_state_read(&c.training, settings, "cut", &error),
-                             GSL_SUCCESS);
+        assert_int_not_equal(
+            spec_training_state_read(&c.training, &numbers, settings, "cut", &error), GSL_SUCCESS);
     }
     assert_memory_equal(value, c.training.parameters->value, bytes);
 }
