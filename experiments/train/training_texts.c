@@ -4,6 +4,7 @@
 #include "base/mapping.h"
 #include "base/noise.h"
 #include "base/parallel.h"
+#include "models/ngram/corpus.h"
 #include "models/row.h"
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
@@ -97,6 +98,10 @@ int spec_training_texts_load(spec_training_texts *texts, const char *path,
     bool *known = NULL;
     *texts = (spec_training_texts){.stride = 1, .places = places, .begin = begin};
     SPEC_TRY(spec_mapping_init(&file, path, error));
+    if (file.length > SPEC_CORPUS_BYTES_MAX)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "%.300s: more than %d GiB of text: train on a part of it", path,
+                           (int)(SPEC_CORPUS_BYTES_MAX >> 30)));
     const char *text = (const char *)file.bytes;
     texts->n = spec_tokenizer_encode(tokenizer, text, file.length, NULL, 0);
     if (texts->n != SIZE_MAX) texts->token = calloc(texts->n + 1, sizeof *texts->token);

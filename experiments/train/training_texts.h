@@ -25,8 +25,9 @@ typedef struct {
 } spec_training_texts;
 
 /* Tokenize a file; begin -1 for models without such a token. Windows with characters outside the
- * vocabulary are left out. GSL_EINVAL, with the file, if it cannot be read or is too short: its
- * training part and its held-out part each need one window. */
+ * vocabulary are left out. GSL_EINVAL, with the file, if it cannot be read, has more than
+ * SPEC_CORPUS_BYTES_MAX bytes or is too short: its training part and its held-out part each need
+ * one window. */
 int spec_training_texts_load(spec_training_texts *texts, const char *path,
                              const spec_tokenizer *tokenizer, int begin, int places,
                              spec_error *error);

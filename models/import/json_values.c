@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { BYTES_MAX = 1 << 28 }; /* of a file: its values take several times as much memory */
+
 int spec_json_values_parse(json_t **ret_root, const char *bytes, size_t n, const char *path,
                            spec_error *error)
 {
@@ -29,6 +31,10 @@ int spec_json_values_load(json_t **ret_root, const char *path, bool optional, sp
     *ret_root = NULL;
     if (optional && access(path, F_OK) != 0) return GSL_SUCCESS;
     int status = spec_mapping_init(&file, path, error);
+    if (status == GSL_SUCCESS && file.length > BYTES_MAX)
+        status =
+            spec_fail(error, GSL_EINVAL, "%.300s: larger than %d MiB: too large for a model's JSON",
+                      path, BYTES_MAX >> 20);
     if (status == GSL_SUCCESS)
         status =
             spec_json_values_parse(ret_root, (const char *)file.bytes, file.length, path, error);

@@ -34,6 +34,15 @@ TEST(what_has_no_end_is_refused_before_it_is_read)
         {"run one.cfg -o %s --resume", "speclab run: one.cfg: "},
         {"validate --trace %s", "speclab validate: "},
         {"plot %s -o x.svg", "speclab plot: "},
+        {"report %s", "speclab report: "},
+        {"merge %s", "speclab merge: "},
+        {"advise %s", "speclab advise: "},
+        {"serve --trace %s", "speclab serve: "},
+        {"serve --rate 1 --accepted %s", "speclab serve: "},
+        {"serve --rate 1 --cost table:%s", "speclab serve: --cost: "},
+        {"train lm --data %s -o x.gguf", "speclab train: "},
+        {"validate rule:token --rows %s", "speclab validate: "},
+        {"quantize %s x.gguf --type q4_0", "speclab quantize: "},
     };
     spec_needs_program();
     spec_file_write("endless", "");
@@ -48,6 +57,10 @@ TEST(what_has_no_end_is_refused_before_it_is_read)
             if (took > 5.0) fail_msg("%s: %g s of processor time", arguments, took);
         }
     }
+    assert_int_equal(mkdir("hf", 0700), 0);
+    assert_int_equal(symlink("../endless", "hf/model.safetensors.index.json"), 0);
+    spec_program_fails("import hf -o x.gguf", 2,
+                       "speclab import: hf/model.safetensors.index.json: larger than 256 MiB");
     assert_int_equal(unlink("endless"), 0);
 }
 
