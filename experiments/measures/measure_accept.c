@@ -220,11 +220,23 @@ static int count_rows(uint64_t *ret_rows, const spec_point *point, const spec_me
     return status;
 }
 
+/* "equal" or "NOT EQUAL" of a closed form, and the declared bias of a rule. */
+static void write_verdict(spec_table *table, const spec_accept_row *row, const double *mean)
+{
+    static const char policy[] = "fixed";
+    const char *marked = spec_measures_marked_bias(&row->rule, policy), *equal = "";
+    char verdict[64];
+    if (!isnan(mean[ACCEPTANCE] + mean[ENUMERATED]))
+        equal = fabs(mean[ACCEPTANCE] - mean[ENUMERATED]) < 1e-12 ? "equal" : "NOT EQUAL";
+    snprintf(verdict, sizeof verdict, "%s%s%s", equal, *equal != '\0' && marked ? "; " : "",
+             marked ? marked : "");
+    if (*verdict != '\0') spec_table_text(table, "verdict", verdict);
+}
+
 /* The closed form if there is one, else the enumerated value. */
 static void write_row(spec_table *table, const spec_accept_row *row, const double *mean,
                       const double *se)
 {
-    const bool both = !isnan(mean[ACCEPTANCE] + mean[ENUMERATED]);
     const int known = isnan(mean[ACCEPTANCE]) ? ENUMERATED : ACCEPTANCE;
     spec_table_text(table, "rule", row->spec);
     spec_table_text(table, "drafting", row->drafting);
@@ -235,9 +247,7 @@ static void write_row(spec_table *table, const spec_accept_row *row, const doubl
     spec_table_number(table, "tv", mean[TV]);
     spec_table_number(table, "optimal", mean[OPTIMAL]);
     spec_table_number(table, "ratio", mean[known] / mean[OPTIMAL]);
-    if (both)
-        spec_table_text(table, "verdict",
-                        fabs(mean[ACCEPTANCE] - mean[ENUMERATED]) < 1e-12 ? "equal" : "NOT EQUAL");
+    write_verdict(table, row, mean);
 }
 
 /* Prepare all places of the target's file of rows: its text, and an array for the values of each

@@ -93,6 +93,19 @@ TEST(greedy_is_chosen_where_it_is_alone)
         assert_within(number(&result, r, "acceptance"), expected[r], 1e-12);
 }
 
+TEST(rules_with_a_bias_are_marked)
+{
+    static const char *const verdicts[] = {"equal", "biased, lossy as marked",
+                                           "equal; biased, lossy as marked",
+                                           "equal; biased, as marked"};
+    OWNED(spec_result) result;
+    run(&result, "accept", 0,
+        "target = \"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; "
+        "rule = \"token,lenience,ensemble,resample-target\"; drafting = \"chain\";");
+    assert_int_equal(result.table.n_rows, 4);
+    for (size_t r = 0; r < 4; r++) assert_string_equal(text(&result, r, "verdict"), verdicts[r]);
+}
+
 /* Without a draft from the text nothing is accepted; there is no closed form. */
 TEST(lookup_is_enumerated_alone)
 {
