@@ -217,10 +217,7 @@ static int read_cost(spec_affine_step *ret, const spec_point *point, const spec_
 {
     spec_step_cost *cost = NULL;
     int status = GSL_SUCCESS;
-    SPEC_TRY(spec_point_blame(spec_step_cost_create(&cost, spec_point_text(point, measure, "cost"),
-                                                    spec_point_text(point, measure, "draft_cost"),
-                                                    error),
-                              "cost", error));
+    SPEC_TRY(spec_point_step_cost(&cost, point, measure, error));
     const spec_affine_step *affine = spec_step_cost_affine(cost);
     if (affine == NULL)
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "cost: must be affine, such as step=10ms,token=1ms"));

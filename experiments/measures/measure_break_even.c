@@ -87,15 +87,12 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     spec_step_cost *cost = NULL;
     spec_serving_choices choices = {0};
     full_batch of = {0};
-    const char *draft = spec_point_text(point, measure, "draft_cost");
     int context, best = 0, status = GSL_SUCCESS;
     bool first = true;
     SPEC_TRY(spec_point_double(&of.alpha, point, measure, "alpha", 0.0, 1.0, error));
     SPEC_TRY(spec_point_int(&of.batch, point, measure, "batch", 1, 1 << 20, error));
     SPEC_TRY(spec_point_int(&context, point, measure, "context", 0, CONTEXT_MAX, error));
-    SPEC_TRY(spec_point_blame(spec_step_cost_create(&cost, spec_point_text(point, measure, "cost"),
-                                                    draft[0] != '\0' ? draft : NULL, error),
-                              "cost", error));
+    SPEC_TRY(spec_point_step_cost(&cost, point, measure, error));
     of.cost = cost;
     SPEC_TRY(spec_serving_choices_init(&choices, spec_point_text(point, measure, "K"), "fixed",
                                        cost, error));

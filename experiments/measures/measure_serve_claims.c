@@ -59,7 +59,6 @@ static int read_claim(settled *s, const spec_point *point, const spec_measure *m
 {
     int status = GSL_SUCCESS, relation = 0;
     const char *text = spec_point_text(point, measure, "relation");
-    const char *draft_cost = spec_point_text(point, measure, "draft_cost");
     const char *draft = spec_point_text(point, measure, "draft_model");
     const char *printed = spec_point_text(point, measure, "printed");
     while (spec_claim_relations[relation] != NULL &&
@@ -75,10 +74,7 @@ static int read_claim(settled *s, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_point_double(&s->within, point, measure, "within", 0.0, 1.0, error));
     SPEC_TRY(spec_point_blame(read_quantity(s, spec_point_text(point, measure, "quantity"), error),
                               "quantity", error));
-    SPEC_TRY(
-        spec_point_blame(spec_step_cost_create(&s->cost, spec_point_text(point, measure, "cost"),
-                                               draft_cost[0] != '\0' ? draft_cost : NULL, error),
-                         "cost", error));
+    SPEC_TRY(spec_point_step_cost(&s->cost, point, measure, error));
     if (draft[0] != '\0')
         SPEC_TRY(spec_point_blame(spec_step_cost_create(&s->draft, draft, NULL, error),
                                   "draft_model", error));

@@ -282,6 +282,18 @@ void spec_measures_beside_theory(spec_table *table, const char *name, const spec
                spec_moments_z(estimate->mean, theory, estimate->se, estimate->df));
 }
 
+int spec_point_step_cost(spec_step_cost **ret_cost, const spec_point *point,
+                         const spec_measure *measure, spec_error *error)
+{
+    const char *target = spec_point_text(point, measure, "cost"),
+               *draft = spec_point_text(point, measure, "draft_cost");
+    int status = spec_step_cost_create(ret_cost, target, NULL, error);
+    if (status != GSL_SUCCESS || draft[0] == '\0') return spec_point_blame(status, "cost", error);
+    spec_step_cost_free(*ret_cost);
+    status = spec_step_cost_create(ret_cost, target, draft, error);
+    return spec_point_blame(status, "draft_cost", error);
+}
+
 /* ---- verdicts -------------------------------------------------------------------------------- */
 
 const char *spec_measures_marked_bias(const spec_rule *rule, const char *policy)

@@ -6,6 +6,7 @@
 #define SPECLAB_MEASURES_H
 
 #include "experiments/measures/measure.h"
+#include "sim/serving/step_cost.h"
 #include "sim/sources.h"
 
 extern const spec_measure spec_measure_accept, spec_measure_acceptance, spec_measure_advice,
@@ -81,6 +82,11 @@ int spec_point_pair(const spec_model **ret_target, const spec_model **ret_draft,
  * `tokens` of a text end before a chain drafted ahead can be found: fewer than K + 2, K > 0. */
 int spec_point_ahead(bool *ret_ahead, const spec_point *point, const spec_measure *measure, int K,
                      int tokens, spec_error *error);
+
+/* The cost of the parameters `cost` and `draft_cost`, which the caller frees. Failures begin with
+ * the parameter at fault. */
+int spec_point_step_cost(spec_step_cost **ret_cost, const spec_point *point,
+                         const spec_measure *measure, spec_error *error);
 
 /* Fill the columns `name`, name_se, name_theory and name_z. */
 void spec_measures_beside_theory(spec_table *table, const char *name, const spec_estimate *estimate,

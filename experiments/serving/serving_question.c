@@ -230,6 +230,9 @@ static int read_blocks(reader *in, int *ret_blocks, int block)
     int status = GSL_SUCCESS;
     SPEC_TRY(count(in, ret_blocks, "blocks", 0));
     if (!is_given(in, "memory") && !is_given(in, "kv_bytes")) goto done;
+    if (!is_given(in, "memory"))
+        SPEC_TRY(spec_fail(in->error, GSL_EINVAL,
+                           "kv_bytes: needs the memory of KV caches too, such as 40GB"));
     if (*ret_blocks > 0)
         SPEC_TRY(spec_fail(in->error, GSL_EINVAL, "memory: give blocks or memory, not both"));
     if (!spec_quantity_parse(&memory, text(in, "memory"), SPEC_QUANTITY_BYTES) || !(memory > 0.0))
@@ -244,7 +247,10 @@ static int read_blocks(reader *in, int *ret_blocks, int block)
                            text(in, "kv_bytes")));
     const double blocks = memory / (kv_bytes * block);
     if (!(blocks >= 1.0 && blocks <= TOKENS_MAX))
-        SPEC_TRY(spec_fail(in->error, GSL_EDOM, "memory: %.4g blocks of %d tokens", blocks, block));
+        SPEC_TRY(spec_fail(in->error, GSL_EDOM,
+                           "memory: %.40s has %.4g blocks of %d tokens with kv_bytes of %.40s; "
+                           "must be 1 to %d",
+                           text(in, "memory"), blocks, block, text(in, "kv_bytes"), TOKENS_MAX));
     *ret_blocks = (int)blocks;
 done:
     return status;
@@ -306,11 +312,7 @@ int spec_serving_question_init(spec_serving_question *question, const spec_point
     int status = GSL_SUCCESS;
     *question = (spec_serving_question){0};
     SPEC_TRY(read_requests(&in));
-    const char *draft = text(&in, "draft_cost");
-    SPEC_TRY(blame(&in,
-                   spec_step_cost_create(&question->cost, text(&in, "cost"),
-                                         draft[0] != '\0' ? draft : NULL, error),
-                   "cost"));
+    SPEC_TRY(spec_point_step_cost(&question->cost, point, measure, error));
     question->plan.cost = question->cost;
     SPEC_TRY(spec_serving_choices_init(&question->choices, text(&in, "K"), text(&in, "lengths"),
                                        question->cost, error));

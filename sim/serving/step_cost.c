@@ -140,7 +140,8 @@ int spec_step_cost_create(spec_step_cost **ret_cost, const char *target, const c
     *ret_cost = NULL;
     if (cost == NULL) SPEC_TRY(spec_no_memory(error));
     SPEC_TRY(read_target(cost, target, error));
-    if (opt_draft != NULL) SPEC_TRY(read_draft(cost, opt_draft, error));
+    if (opt_draft != NULL && strcmp(opt_draft, "none") != 0)
+        SPEC_TRY(read_draft(cost, opt_draft, error));
     join_affine(cost);
     *ret_cost = cost;
 done:

@@ -15,8 +15,8 @@ typedef struct spec_step_cost spec_step_cost;
 
 /* A cost from specs (docs/formats.md#step-costs). The target's is affine?step=&token=&kv=,
  * roofline?..., or table:FILE. The draft's is affine?round=&pass=&token=, roofline?..., or
- * table:FILE; NULL: drafting takes no time. ':' and ',' may stand for '?' and '&', which shells
- * treat as special, and "affine:" may be omitted: step=7.1ms,token=21us and round=2.1ms.
+ * table:FILE; NULL or none: drafting takes no time. ':' and ',' may stand for '?' and '&', which
+ * shells treat as special, and "affine:" may be omitted: step=7.1ms,token=21us and round=2.1ms.
  * GSL_EINVAL, GSL_EDOM and the errors of files, in one line; *ret_cost is then NULL. */
 int spec_step_cost_create(spec_step_cost **ret_cost, const char *target, const char *opt_draft,
                           spec_error *error);
