@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Resumes shipped experiments from results cut at a random byte, and compares with complete results.
+# Where gnuplot is installed, it also draws them.
 # The experiments are made small: 4 rounds; 2 cases, contexts and samples; a short text.
 #   tests/resume.sh SPECLAB [EXPERIMENT...]     without names: all experiments
 # SPEC_TEST_SEED, by default 42, chooses the bytes.
@@ -35,6 +36,11 @@ for name in "$@"; do
             "$(cat whole.txt again.txt)"
         bad=1
     fi
+    ! command -v gnuplot >/dev/null || [ "$whole" -gt 1 ] ||
+        "$speclab" plot whole.csv -o drawn.svg --force >plot.txt 2>&1 || {
+        echo "resume: $name is not drawn: $(cat plot.txt)"
+        bad=1
+    }
 done
 [ $bad = 0 ] &&
     echo "resume: $n experiments, each cut at a random byte, end with equal bytes and verdicts"

@@ -170,6 +170,15 @@ static bool is_whole(const chooser *in, const spec_figure_column *column,
     return true;
 }
 
+/* Whether two columns tell the same rows apart, such as alpha and a draft made with it. */
+static bool are_alike(const chooser *in, const spec_figure_column *a, const spec_figure_column *b)
+{
+    for (size_t r = 1; r < in->n_rows && r < COMPARED_MAX; r++)
+        for (size_t q = 0; q < r; q++)
+            if ((a->value[q] == a->value[r]) != (b->value[q] == b->value[r])) return false;
+    return true;
+}
+
 static int choose_series(spec_figure_axes *axes, const chooser *in, const spec_figure_column *x,
                          const spec_figure_column *y)
 {
@@ -177,7 +186,7 @@ static int choose_series(spec_figure_axes *axes, const chooser *in, const spec_f
     for (int c = 0; c < in->n && axes->by.n < SERIES_COLUMNS; c++) {
         const spec_figure_column *one = in->column[c];
         if (one == x || one == y || !is_key(in, one) || one->n_levels < 2 ||
-            one->n_levels > SERIES_VALUES || !is_whole(in, one, y) ||
+            one->n_levels > SERIES_VALUES || !is_whole(in, one, y) || are_alike(in, x, one) ||
             strcmp(one->name, "row_check") == 0 ||
             (axes->facet != NULL && strcmp(axes->facet, one->name) == 0))
             continue;

@@ -13,10 +13,12 @@
 #include "speclab/no_memory.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { HAS_IT_SIZE = 160 };
+enum { HAS_IT_SIZE = 160, ROOM_STEPS = 12 };
+#define ROOM_STEP 1.1
 
 /* ---- which figure ---------------------------------------------------------------------------- */
 
@@ -211,6 +213,35 @@ done:
     return status;
 }
 
+/* The least larger size in which a figure without room is drawn, for its message; "" if none. */
+static void find_room(char *ret_text, size_t size, const spec_figure_request *request,
+                      spec_figure_data *data, const spec_figure_script *opt_script,
+                      const spec_figure_axes *axes)
+{
+    spec_figure_request larger = *request;
+    spec_figure_style *style = &larger.style;
+    bool drawn = false;
+    *ret_text = '\0';
+    if (style->width == 0.0) return;
+    for (int i = 0; i < ROOM_STEPS && !drawn; i++) {
+        char *program, *picture = NULL;
+        spec_figure_note note;
+        spec_error why;
+        size_t n;
+        style->width *= ROOM_STEP;
+        style->height *= ROOM_STEP;
+        if (make_program(&program, &n, &note, data, &larger, opt_script, axes, &why) != GSL_SUCCESS)
+            return;
+        drawn = spec_gnuplot_run(&picture, &n, program, n, &why) == GSL_SUCCESS;
+        free(program);
+        free(picture);
+    }
+    const double cm = style->unit * 2.54 / 72.0;
+    if (drawn)
+        snprintf(ret_text, size, "; --size %.3gx%.3gcm has room", ceil(style->width * cm * 10) / 10,
+                 ceil(style->height * cm * 10) / 10);
+}
+
 /* The output of gnuplot for the CSV, which the caller frees. */
 static int draw(char **ret_drawn, size_t *ret_n, spec_figure_note *ret_note,
                 const spec_figure_request *request, const char *csv, spec_error *error)
@@ -245,8 +276,12 @@ static int draw(char **ret_drawn, size_t *ret_n, spec_figure_note *ret_note,
     if (chosen.x != NULL)
         spec_default_axes_note(ret_note->text, sizeof ret_note->text, &why, &axes);
     spec_error inner = {{0}};
-    if ((status = spec_gnuplot_run(ret_drawn, ret_n, program, n_program, &inner)) != GSL_SUCCESS)
-        SPEC_TRY(spec_fail(error, status, "%s is not drawn: %s", csv, inner.text));
+    if ((status = spec_gnuplot_run(ret_drawn, ret_n, program, n_program, &inner)) != GSL_SUCCESS) {
+        char room[64] = "";
+        if (strstr(inner.text, "has no room") != NULL)
+            find_room(room, sizeof room, request, &data, own ? NULL : &script, &axes);
+        SPEC_TRY(spec_fail(error, status, "%s is not drawn: %s%s", csv, inner.text, room));
+    }
 done:
     free(program);
     spec_figure_axes_free(&chosen);

@@ -41,8 +41,8 @@ static const char *const columns[] = {
     "break_even_c",  "best_K",  "best_speedup",  "best_K_ahead", "best_speedup_ahead",
     "speedup_pearl", NULL};
 static const spec_headline headlines[] = {
-    {.column = "speedup", .exact = true},
     {.column = "speedup_ahead", .exact = true},
+    {.column = "speedup", .exact = true},
     {0},
 };
 

@@ -49,6 +49,20 @@ static void chooses(const char *csv, const char *options)
     spec_child_free(&c);
 }
 
+TEST(what_varies_with_x_is_no_curve_of_its_own)
+{
+    spec_needs_program();
+    spec_program_works("sweep --target zipf?V=9 --alpha 0.6,0.8 --K 2:3 --rounds 99 -o pair.csv");
+    chooses("pair.csv", "--x alpha --y emitted --by K"); /* each alpha has a draft */
+}
+
+TEST(drafting_ahead_is_drawn)
+{
+    spec_needs_program();
+    spec_program_works("predict --guess 0.8 --K 1:4 -o guess.csv");
+    chooses("guess.csv", "--x K --y speedup_ahead");
+}
+
 TEST(other_files_are_drawn_without_options, SLOW)
 {
     spec_needs_program();
@@ -286,7 +300,7 @@ TEST(long_names_without_room_are_told)
     draws("long.csv --kind bars --size 16x12cm");
     refuses("long.csv --kind bars --size 8x6cm",
             "long.csv is not drawn: the figure has no room for its long names; choose shorter "
-            "names or a larger --size\n");
+            "names or a larger --size; --size 1");
 }
 
 TEST(titles_sizes_fonts_and_legends_are_as_asked, SLOW)
