@@ -389,6 +389,11 @@ oom-check: $(OOM_NEEDS) ## let each of the first 500 and last 50 allocations of 
 oom-check-quick: $(OOM_NEEDS)
 	@$(OOM)/oom_check -q $(BIN) $(OOM)/failing_alloc.so
 
+.PHONY: valgrind
+valgrind: $(BIN) $(OOM)/oom_check $(BUILD)/tests/clients/token_client ## commands of every verb
+	@.ci/libraries valgrind
+	@$(OOM)/oom_check $(BIN) valgrind
+
 .PHONY: installed
 installed: $(BIN) $(LIBRARY) $(OOM)/failing_alloc.so ## install and uninstall; test the library
 	@tests/install.sh $(BIN)

@@ -141,12 +141,15 @@ static json_t *json_head(const arguments *args)
                      args->K, "seed", (json_int_t)args->common.seed, "rounds", json_array());
 }
 
-/* Whether the law of the first token is cheap enough to show. */
-static bool has_law(spec_output_law *ret_law, const spec_decoder_config *config, const int *context,
-                    size_t n, spec_error *error)
+/* The law of the first token, if it is cheap enough to show. */
+static int find_law(bool *ret_found, spec_output_law *ret_law, const spec_decoder_config *config,
+                    const int *context, size_t n, spec_error *error)
 {
-    return config->target->vocab <= LAW_VOCAB &&
-           spec_output_law_init(ret_law, config, context, n, 1, LAW_BRANCHES, error) == GSL_SUCCESS;
+    int status = GSL_EFAILED;
+    if (config->target->vocab <= LAW_VOCAB)
+        status = spec_output_law_init(ret_law, config, context, n, 1, LAW_BRANCHES, error);
+    *ret_found = status == GSL_SUCCESS;
+    return status == GSL_ENOMEM ? status : GSL_SUCCESS;
 }
 
 static int write_json(FILE *out, const json_t *root, spec_error *error)
@@ -172,11 +175,11 @@ static int write_rounds(FILE *out, const arguments *args, const spec_step_view *
 {
     const bool as_json = args->json;
     spec_output_law law = {0};
-    spec_error why = {{0}};
+    bool lawful;
     int status = GSL_SUCCESS;
     spec_json_begin();
     json_t *root = as_json ? json_head(args) : NULL;
-    const bool lawful = has_law(&law, &log->decoder->config, context, n, &why);
+    SPEC_TRY(find_law(&lawful, &law, &log->decoder->config, context, n, error));
     spec_progress_clear();
     if (!as_json) write_head(out, args, log->decoder);
     for (uint64_t i = 0; i < args->rounds && (i == 0 || goes_on(log->decoder)); i++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Let each allocation of the program fail, once and from there on, and check the outcome. Right
  * outcomes are the usual output, byte for byte, with the usual exit status, or one line on standard
- * error and exit code 2.
+ * error and exit code 2. Or run each command once under valgrind, which must find no fault.
  *   oom_check [-q] SPECLAB FAILING_ALLOC.so [COMMAND...]    -q: some allocations of each command
+ *   oom_check SPECLAB valgrind [COMMAND...]
  * COMMAND is a prefix of one of the commands below. Works in a temporary folder, with one process
  * per processor. */
 #include <dirent.h>
@@ -28,6 +29,8 @@ enum {
     ARGUMENTS = 40,
     SAID = 1 << 16,
     SECONDS = 30,
+    VALGRIND_SECONDS = 600,
+    VALGRIND_STATUS = 99,
     SHOWN = 10
 };
 
@@ -100,12 +103,25 @@ static const command commands[] = {
     {"run speedup_table --digest", NULL, SAME},
     {"predict --law --format latex", NULL, SAME},
     {"predict --format vertical", NULL, SAME},
+    {"step --target zipf?V=9 --draft zipf?V=9&s=2 --K 2", NULL, SAME},
+    {"serve --rate 2 --K 0,1 --requests 20 --warm 5 --output 9", NULL, SAME},
+    {"report ../figure.csv -o out.md", "out.md", SAME},
+    {"train lm --data ../text.txt --dim 16 --layers 1 --steps 2 --batch 2 --window 40 "
+     "--judge-texts 2 -o out.gguf",
+     "out.gguf", SAME},
+    {"train layerskip --target gguf:../small.gguf --data ../text.txt --K 2 --steps 2 --batch 2 "
+     "--window 40 --judge-texts 2 --own-texts 2 -o out.gguf",
+     "out.gguf", SAME_OUTPUT},
+    {"train eagle3 --target gguf:../small.gguf --data own --K 2 --steps 2 --batch 2 --window 40 "
+     "--judge-texts 2 --own-texts 2 -o out.gguf",
+     "out.gguf", SAME_OUTPUT},
     {"plot ../figure.csv -o out.svg", NULL, SAME_STATUS},
     {"plot ../figure.csv --x K --y speedup --by alpha --where c=0.1 -o own.svg", "own.svg", SAME},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 static char program[PATH_MAX], library[PATH_MAX], folder[] = "/tmp/speclab-oom-XXXXXX";
+static bool is_valgrind;
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
@@ -135,13 +151,14 @@ static void remove_all(void)
 static void start(const command *c, long at, bool on, const char *opt_count)
 {
     static char text[1024], number[24];
-    char *argv[ARGUMENTS + 2] = {program};
-    int n = 1;
+    char *argv[ARGUMENTS + 6] = {"valgrind", "-q", "--error-exitcode=99", "--leak-check=full",
+                                 program};
+    int n = 5;
     snprintf(text, sizeof text, "%s", c->text);
-    for (char *rest = text, *word; (word = strsep(&rest, " ")) != NULL && n <= ARGUMENTS;)
+    for (char *rest = text, *word; (word = strsep(&rest, " ")) != NULL && n <= ARGUMENTS + 4;)
         argv[n++] = word;
     snprintf(number, sizeof number, "%ld", at);
-    setenv("LD_PRELOAD", library, 1);
+    if (!is_valgrind) setenv("LD_PRELOAD", library, 1);
     setenv("OOM_PROGRAM", strrchr(program, '/') + 1, 1);
     setenv("OOM_AT", number, 1);
     if (on) setenv("OOM_ON", "1", 1);
@@ -153,7 +170,10 @@ static void start(const command *c, long at, bool on, const char *opt_count)
     dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     setpgid(0, 0);
-    execv(program, argv);
+    if (is_valgrind)
+        execvp(argv[0], argv);
+    else
+        execv(program, argv + 4);
     _exit(126);
 }
 
@@ -187,7 +207,8 @@ static void run(outcome *o, const command *c, long at, bool on, const char *opt_
         start(c, at, on, opt_count);
     }
     setpgid(pid, pid);
-    const bool ended = sigtimedwait(&child, NULL, &(struct timespec){.tv_sec = SECONDS}) == SIGCHLD;
+    const struct timespec most = {.tv_sec = is_valgrind ? VALGRIND_SECONDS : SECONDS};
+    const bool ended = sigtimedwait(&child, NULL, &most) == SIGCHLD;
     kill(-pid, SIGKILL);
     waitpid(pid, &o->status, 0);
     if (!ended) o->status = -1;
@@ -319,6 +340,18 @@ static int check(const command *c, bool quick, int workers, int *ret_runs)
     return bad;
 }
 
+/* Whether valgrind finds a fault in a command. */
+static bool is_faulty(const command *c)
+{
+    static outcome o;
+    run(&o, c, 0, false, NULL);
+    const bool good = o.status != -1 && WIFEXITED(o.status) && WEXITSTATUS(o.status) < 126 &&
+                      WEXITSTATUS(o.status) != VALGRIND_STATUS;
+    printf("%s: %s\n%s", c->text, good ? "no fault" : "FAULTS", good ? "" : o.err);
+    fflush(stdout);
+    return !good;
+}
+
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
 static bool make_inputs(const char *tree)
@@ -337,6 +370,8 @@ static bool make_inputs(const char *tree)
              "\"$P\" run two.cfg -o two.csv; head -c -9 two.csv >cut_before.csv; "
              "\"$P\" sweep --rounds 1000 --alpha 0.5,0.7 --K 2 -o figure.csv; "
              "for i in 1 2; do \"$P\" predict --K 1:4 --shard $i/2 -o part$i.csv; done; "
+             "\"$P\" train lm --data text.txt --dim 16 --steps 2 --batch 2 --window 40 "
+             "--judge-texts 2 -o small.gguf >made.txt 2>&1; "
              "\"$P\" bench --target 'zipf?V=9' --draft 'zipf?V=9&s=2' --K 1:2 --texts 2 -n 8 -o "
              "bench.csv >made.txt 2>&1; "
              "\"$P\" rows --target 'zipf?V=9' --draft 'zipf?V=9&s=2' -n 60 -o pair.rows >made.txt; "
@@ -359,10 +394,11 @@ int main(int argc, char **argv)
     int arg = 1, bad = 0, runs = 0, tried = 0;
     const bool quick = argc > 1 && strcmp(argv[1], "-q") == 0;
     if (quick) arg++;
+    is_valgrind = argc > arg + 1 && strcmp(argv[arg + 1], "valgrind") == 0;
     if (argc < arg + 2 || realpath(argv[arg], program) == NULL ||
-        realpath(argv[arg + 1], library) == NULL || getcwd(tree, sizeof tree) == NULL ||
-        mkdtemp(folder) == NULL || chdir(folder) != 0) {
-        fprintf(stderr, "usage: oom_check [-q] SPECLAB FAILING_ALLOC.so [COMMAND...]\n");
+        (!is_valgrind && realpath(argv[arg + 1], library) == NULL) ||
+        getcwd(tree, sizeof tree) == NULL || mkdtemp(folder) == NULL || chdir(folder) != 0) {
+        fprintf(stderr, "usage: oom_check [-q] SPECLAB FAILING_ALLOC.so|valgrind [COMMAND...]\n");
         return 2;
     }
     if (!make_inputs(tree) || mkdir("first", 0700) != 0 || chdir("first") != 0) {
@@ -374,12 +410,17 @@ int main(int argc, char **argv)
         for (int a = arg + 2; a < argc; a++)
             wanted = wanted || strncmp(commands[c].text, argv[a], strlen(argv[a])) == 0;
         if (!wanted) continue;
-        bad += check(&commands[c], quick, (int)sysconf(_SC_NPROCESSORS_ONLN), &runs);
+        bad += is_valgrind ? is_faulty(&commands[c])
+                           : check(&commands[c], quick, (int)sysconf(_SC_NPROCESSORS_ONLN), &runs);
         tried++;
     }
     char line[sizeof folder + 16];
     snprintf(line, sizeof line, "rm -rf '%s'", folder);
     if (chdir("/") != 0 || system(line) != 0) bad++;
-    printf("oom: %d commands, %d runs without an allocation each, %d failed\n", tried, runs, bad);
-    return bad > 0 || runs == 0;
+    if (is_valgrind)
+        printf("valgrind: %d commands, %d with faults\n", tried, bad);
+    else
+        printf("oom: %d commands, %d runs without an allocation each, %d failed\n", tried, runs,
+               bad);
+    return bad > 0 || tried == 0;
 }
