@@ -370,7 +370,8 @@ check: ## install what is missing, build, and pass the everyday tests, in three 
 	@$(MAKE) --no-print-directory docs
 check-all: ## check with the slow tests, and what takes longer: kernels, installation, resuming
 	@$(MAKE) --no-print-directory check SKIP_TAG=
-	@$(MAKE) --no-print-directory --output-sync kernels docs-slow installed resume-quick verdicts-check
+	@$(MAKE) --no-print-directory --output-sync kernels docs-slow installed libm resume-quick \
+	    verdicts-check
 	@$(MAKE) --no-print-directory oom-check-quick
 
 # Experiments whose rows show no checked column, and some with many rows per point.
@@ -393,6 +394,10 @@ oom-check-quick: $(OOM_NEEDS)
 valgrind: $(BIN) $(OOM)/oom_check $(BUILD)/tests/clients/token_client ## commands of every verb
 	@.ci/libraries valgrind
 	@$(OOM)/oom_check $(BIN) valgrind
+
+.PHONY: libm
+libm: $(BIN) ## compare results with and without the FMA versions of exp, log and others
+	@tests/libm.sh $(BIN)
 
 .PHONY: installed
 installed: $(BIN) $(LIBRARY) $(OOM)/failing_alloc.so ## install and uninstall; test the library
