@@ -106,8 +106,7 @@ static int share_loss(spec_draft_learner *learner)
 
 void spec_draft_learner_forward(spec_draft_learner *learner)
 {
-    memset(learner->share, 0, rows_of(learner) * sizeof *learner->share);
-    spec_graph_forward(&learner->graph);
+    spec_graph_evaluate(&learner->graph);
 }
 
 int spec_draft_learner_step(spec_draft_learner *learner, double *ret_loss, spec_error *error)
