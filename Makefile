@@ -391,7 +391,8 @@ oom-check-quick: $(OOM_NEEDS)
 	@$(OOM)/oom_check -q $(BIN) $(OOM)/failing_alloc.so
 
 .PHONY: valgrind
-valgrind: $(BIN) $(OOM)/oom_check $(BUILD)/tests/clients/token_client ## commands of every verb
+valgrind: $(BUILD)/tests/clients/token_client
+valgrind: $(BIN) $(OOM)/oom_check ## run commands of every verb under valgrind, in two minutes
 	@.ci/libraries valgrind
 	@$(OOM)/oom_check $(BIN) valgrind
 
