@@ -52,7 +52,7 @@ static char *head_of(const spec_calibration *runs, const spec_validate_args *arg
     for (char **name = args->only; name != NULL && *name != NULL; name++)
         put_word(out, "--only=%s", *name);
     for (char **name = args->env; name != NULL && *name != NULL; name++)
-        put_word(out, "--env=%s", *name);
+        put_word(out, "--env=%.*s", (int)strcspn(*name, "="), *name); /* a value may be secret */
     if (plan->limits.opt_options != NULL) put_word(out, "--options=%s", plan->limits.opt_options);
     if (plan->opt_rows != NULL) put_word(out, "--rows=%s", plan->opt_rows);
     return spec_memory_text_take(&made, NULL);

@@ -45,9 +45,10 @@ static const struct argp_option options_table[] = {
      1},
     {"options", KEY_OPTIONS, "TEXT", 0,
      "options for the library's open function; with --exec, further words of the command", 1},
-    {"env", KEY_ENV, "LIST", SPEC_OPTION_REPEATS,
-     "also pass these environment variables to the sampler's process; may be repeated (PATH, "
-     "PYTHON*, CUDA_* and others in docs/conformance.md)",
+    {"env", KEY_ENV, "NAME,...|NAME=VALUE", SPEC_OPTION_REPEATS,
+     "pass these environment variables to the sampler's process even if they look like secrets "
+     "(KEY, TOKEN, PASSWORD and others; all other variables are passed), or set one; may be "
+     "repeated",
      1},
     {"scopes", KEY_SCOPES, "LIST", 0, "V, DV, S (all that the sampler supports)", 1},
     {"rows", KEY_ROWS, "FILE", 0,
@@ -76,8 +77,7 @@ static const struct argp_option options_table[] = {
      "rule or the e-value fails, p-values do not, so the report is valid at any time. With "
      "--budget: the lines alone",
      2},
-    {0, 0, 0, 0,
-     "Further reports:", 3},
+    {0, 0, 0, 0, "Further reports:", 3},
     {"report", KEY_REPORT, "FILE", 0, "the report as JSON", 3},
     {"junit", KEY_JUNIT, "FILE", 0, "the report as JUnit XML, for CI systems", 3},
     {"figure", KEY_FIGURE, "FILE", 0,
@@ -184,22 +184,38 @@ static void parse_scopes(spec_validate_args *args, const char *arg, const char *
     free(copy);
 }
 
-/* Appends the names of a list to a NULL-terminated array, or to NULL; returns the array. */
+/* Appends an entry to a NULL-terminated array, or to NULL; returns the array. */
+static char **add_name(char **names, const char *entry, const char *verb)
+{
+    size_t n = 0;
+    while (names != NULL && names[n] != NULL) n++;
+    names = realloc(names, (n + 2) * sizeof *names);
+    if (names == NULL || (names[n] = strdup(entry)) == NULL) spec_usage_no_memory(verb);
+    names[n + 1] = NULL;
+    return names;
+}
+
+/* Appends the names of a list. */
 static char **add_names(char **names, const char *option, const char *arg, const char *verb)
 {
-    size_t n = 0, more = 1;
-    while (names != NULL && names[n] != NULL) n++;
-    for (const char *c = arg; *c != '\0'; c++) more += *c == ',';
     char *copy = strdup(arg);
-    names = realloc(names, (n + more + 1) * sizeof *names);
-    if (names == NULL || copy == NULL) spec_usage_no_memory(verb);
-    for (char *rest = copy, *word; (word = strsep(&rest, ",")) != NULL; n++) {
+    if (copy == NULL) spec_usage_no_memory(verb);
+    for (char *rest = copy, *word; (word = strsep(&rest, ",")) != NULL;) {
         if (*word == '\0') spec_usage_fail(verb, "--%s: '%s' has an empty name", option, arg);
-        if ((names[n] = strdup(word)) == NULL) spec_usage_no_memory(verb);
+        names = add_name(names, word, verb);
     }
-    names[n] = NULL;
     free(copy);
     return names;
+}
+
+/* Names separated by commas, or NAME=VALUE, whose value may have commas. */
+static void parse_env(spec_validate_args *args, const char *arg, const char *verb)
+{
+    const size_t n = strcspn(arg, "=");
+    const bool sets = arg[n] == '=';
+    if (strcspn(arg, "*") < n || (sets && (n == 0 || strcspn(arg, ",") < n)))
+        spec_usage_fail(verb, "--env: '%s' is neither a list of names nor NAME=VALUE", arg);
+    args->env = sets ? add_name(args->env, arg, verb) : add_names(args->env, "env", arg, verb);
 }
 
 static void free_names(char **names)
@@ -349,11 +365,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_MEMORY: parse_memory(args, arg, verb); return 0;
     case KEY_SCOPES: parse_scopes(args, arg, verb); return 0;
     case KEY_ONLY: args->only = add_names(args->only, "only", arg, verb); return 0;
-    case KEY_ENV:
-        if (strpbrk(arg, "=*") != NULL)
-            spec_usage_fail(verb, "--env: '%s' is no list of names", arg);
-        args->env = add_names(args->env, "env", arg, verb);
-        return 0;
+    case KEY_ENV: parse_env(args, arg, verb); return 0;
     case KEY_OPTIONS: plan->limits.opt_options = arg; return 0;
     case KEY_EXEC:
         if (*arg == '\0') spec_usage_fail(verb, "--exec: the command is empty");

@@ -12,6 +12,7 @@
 #include "cli/figures/figure.h"
 #include "cli/page.h"
 #include "conformance/fixtures/fixtures_rows.h"
+#include "conformance/samplers/child_environment.h"
 #include "conformance/traces/trace.h"
 #include "conformance/validate_report.h"
 
@@ -96,6 +97,19 @@ static void show_stage(void *self, const spec_validation *so_far, int stage)
                     spec_place_names[place], so_far->power[place].median);
     fprintf(out, "; most suspicious: %s\n", best_fixture(so_far));
     fflush(out);
+}
+
+/* Says which variables a sampler's process does not get. */
+static void say_withheld(const spec_validate_args *args, const char *verb)
+{
+    char names[1024];
+    if (args->sampler == NULL || args->trace || !spec_subject_is_foreign(args->sampler)) return;
+    const size_t n =
+        spec_child_environment_withheld(names, sizeof names, args->plan.limits.opt_env);
+    if (n > 0)
+        spec_usage_tell(verb, "%zu variable%s not passed: %s; --env NAME passes one", n,
+                        n == 1 ? " that looks like a secret was" : "s that look like secrets were",
+                        names);
 }
 
 /* ---- the main report ------------------------------------------------------------------------- */
@@ -265,6 +279,7 @@ int spec_verb_validate(spec_context *context, int argc, char **argv)
     args.plan.progress = show_progress;
     if (args.watch) args.plan.stage = show_stage;
     spec_options_catch_interrupts();
+    say_withheld(&args, argv[0]);
     if (args.self_test) {
         code = spec_validate_self_test(&args, argv[0]);
     } else if (!args.list && !args.trace &&

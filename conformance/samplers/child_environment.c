@@ -1,68 +1,91 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "conformance/samplers/child_environment.h"
 
+#include <ctype.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
-/* Names, or prefixes if they end in *. */
-static const char *const list[] = {"PATH",
-                                   "HOME",
-                                   "USER",
-                                   "LOGNAME",
-                                   "SHELL",
-                                   "TERM",
-                                   "TZ",
-                                   "TMPDIR",
-                                   "LANG",
-                                   "LANGUAGE",
-                                   "LC_*",
-                                   "XDG_CACHE_HOME",
-                                   "LD_LIBRARY_PATH",
-                                   "LD_PRELOAD",
-                                   "VIRTUAL_ENV",
-                                   "CONDA_PREFIX",
-                                   "PYENV_ROOT",
-                                   "PYTHON*",
-                                   "PERL5LIB",
-                                   "NODE_PATH",
-                                   "JAVA_HOME",
-                                   "HF_HOME",
-                                   "CUDA_*",
-                                   "NVIDIA_*",
-                                   "TORCH*",
-                                   "TRITON_*",
-                                   "OMP_*",
-                                   "GOMP_*",
-                                   "MKL_*",
-                                   "OPENBLAS_*",
-                                   "ASAN_OPTIONS",
-                                   "UBSAN_OPTIONS",
-                                   "TSAN_OPTIONS",
-                                   "LSAN_OPTIONS",
-                                   "SPECLAB*",
-                                   NULL};
+/* The words of a secret's name, in any case. KEY and TOKEN count only as a whole word between
+ * underscores: TOKENIZERS_PARALLELISM and KEYBOARD are no secrets. The others count anywhere. */
+static const struct {
+    const char *text;
+    bool whole;
+} secrets[] = {{"KEY", true},         {"KEYS", true},        {"TOKEN", true},     {"TOKENS", true},
+               {"APIKEY", false},     {"AUTHTOKEN", false},  {"PASSWORD", false}, {"PASSWD", false},
+               {"PASSPHRASE", false}, {"CREDENTIAL", false}, {"SECRET", false}};
+enum { SECRETS = sizeof secrets / sizeof *secrets };
 
-static bool is_on(const char *const *opt_names, const char *variable)
+/* VLLM_MAX_TOKENS=8192 is a number of tokens. */
+static bool is_a_number_of_tokens(const char *word, const char *value)
+{
+    return strncasecmp(word, "TOKENS", 6) == 0 && strlen(value) < 10 &&
+           value[strspn(value, "0123456789")] == '\0';
+}
+
+static bool is_secret(const char *variable)
 {
     const size_t length = strcspn(variable, "=");
-    for (const char *const *name = opt_names; name != NULL && *name != NULL; name++) {
-        const size_t n = strlen(*name);
-        const bool begins = n > 0 && (*name)[n - 1] == '*';
-        if (begins ? strncmp(variable, *name, n - 1) == 0
-                   : n == length && strncmp(variable, *name, n) == 0)
-            return true;
-    }
+    const char *value = variable + length + (variable[length] == '=');
+    for (const char *at = variable; at < variable + length; at++)
+        for (int i = 0; i < SECRETS; i++) {
+            const size_t n = strlen(secrets[i].text);
+            if (strncasecmp(at, secrets[i].text, n) != 0) continue;
+            if (!secrets[i].whole) return true;
+            const bool begins = at == variable || !isalpha((unsigned char)at[-1]),
+                       ends = !isalpha((unsigned char)at[n]);
+            if (begins && ends && !is_a_number_of_tokens(at, value)) return true;
+        }
     return false;
+}
+
+/* The last entry of `opt_more` for a variable, a name or NAME=VALUE; or NULL. */
+static const char *entry_of(const char *const *opt_more, const char *variable)
+{
+    const size_t length = strcspn(variable, "=");
+    const char *last = NULL;
+    for (const char *const *entry = opt_more; entry != NULL && *entry != NULL; entry++)
+        if (strcspn(*entry, "=") == length && strncmp(*entry, variable, length) == 0) last = *entry;
+    return last;
+}
+
+/* Does `opt_more` name the variable, or is it no secret? A variable set there is not inherited. */
+static bool is_inherited(const char *const *opt_more, const char *variable)
+{
+    const char *entry = entry_of(opt_more, variable);
+    return entry != NULL ? strchr(entry, '=') == NULL : !is_secret(variable);
 }
 
 char **spec_child_environment(const char *const *opt_more)
 {
     size_t n = 0, kept = 0;
     while (environ != NULL && environ[n] != NULL) n++;
+    for (size_t i = 0; opt_more != NULL && opt_more[i] != NULL; i++) n++;
     char **variables = calloc(n + 1, sizeof *variables);
-    for (size_t i = 0; variables != NULL && i < n; i++)
-        if (is_on(list, environ[i]) || is_on(opt_more, environ[i])) variables[kept++] = environ[i];
+    if (variables == NULL) return NULL;
+    for (size_t i = 0; environ != NULL && environ[i] != NULL; i++)
+        if (is_inherited(opt_more, environ[i])) variables[kept++] = environ[i];
+    for (const char *const *entry = opt_more; entry != NULL && *entry != NULL; entry++)
+        if (strchr(*entry, '=') != NULL && entry_of(entry + 1, *entry) == NULL)
+            variables[kept++] = (char *)(uintptr_t)*entry;
     return variables;
+}
+
+size_t spec_child_environment_withheld(char *ret_names, size_t size, const char *const *opt_more)
+{
+    size_t n = 0, used = 0;
+    ret_names[0] = '\0';
+    for (size_t i = 0; environ != NULL && environ[i] != NULL; i++) {
+        const int length = (int)strcspn(environ[i], "=");
+        if (entry_of(opt_more, environ[i]) != NULL || !is_secret(environ[i])) continue;
+        if (used < size)
+            used += (size_t)snprintf(ret_names + used, size - used, "%s%.*s", n > 0 ? ", " : "",
+                                     length, environ[i]);
+        n++;
+    }
+    return n;
 }

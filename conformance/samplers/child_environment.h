@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* child_environment: the environment variables that a sampler's process receives.
- * An allow-list of names keeps the rest of the user's environment, such as keys and tokens, private
- * to speclab. */
+ * They are those of speclab, so that the user's own configuration is what gets tested. Variables
+ * whose names look like secrets stay behind, unless the user asks for them. */
 #ifndef SPECLAB_CHILD_ENVIRONMENT_H
 #define SPECLAB_CHILD_ENVIRONMENT_H
 
-/* The variables of this process that are on the list (docs/conformance.md) or named in `opt_more`
- * (NULL-terminated), as an array for exec. Its strings belong to environ; the caller frees the
- * array. NULL: out of memory. */
+#include <stddef.h>
+
+/* The variables for a child, as an array for exec. `opt_more` (NULL-terminated) holds names of
+ * secrets to pass, and NAME=VALUE, which replaces a variable; the last entry for a name counts. The
+ * strings belong to environ and to opt_more; the caller frees the array. NULL: out of memory. */
 char **spec_child_environment(const char *const *opt_more);
+
+/* The number of variables that stay behind, and their names, separated by ", ": as many as fit into
+ * `size` bytes. */
+size_t spec_child_environment_withheld(char *ret_names, size_t size, const char *const *opt_more);
 
 #endif

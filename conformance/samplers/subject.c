@@ -60,6 +60,14 @@ int spec_subject_open(spec_subject *subject, const char *spec, const spec_subjec
     return status;
 }
 
+bool spec_subject_is_foreign(const char *spec)
+{
+    const spec_subject_kind *kind;
+    const char *path;
+    spec_error error;
+    return find_kind(&kind, &path, spec, &error) == GSL_SUCCESS && kind->foreign;
+}
+
 void spec_subject_close(spec_subject *subject)
 {
     if (subject->kind != NULL) subject->kind->close(subject);

@@ -48,8 +48,7 @@ typedef struct {
     uint64_t memory;         /* memory limit of a child, bytes; 0: none */
     /* options for spec_sampler_open; for a process, words appended to its command */
     const char *opt_options;
-    /* environment variables that a child receives besides the list of child_environment.h;
-     * NULL-terminated */
+    /* NAME and NAME=VALUE, for the environment of a child (child_environment.h); NULL-terminated */
     const char *const *opt_env;
     const volatile sig_atomic_t *opt_stop;
     const speclab_sampler *opt_call; /* the sampler itself, a function of this process; no spec */
@@ -61,6 +60,7 @@ typedef struct {
 
 typedef struct {
     const char *name, *usage, *summary;
+    bool foreign; /* it runs other people's code, in a child with an environment of its own */
     int (*open)(spec_subject *subject, const char *path, spec_error *error);
     int (*begin)(spec_subject *subject,
                  /* allocates subject->batch for subject->fixture and subject->scope */
@@ -96,6 +96,9 @@ extern const spec_subject_kind spec_subject_call; /* of limits.opt_call; not in 
 int spec_subject_open(spec_subject *subject, const char *spec, const spec_subject_limits *limits,
                       spec_error *error);
 void spec_subject_close(spec_subject *subject);
+
+/* Is the spec that of a foreign kind? */
+bool spec_subject_is_foreign(const char *spec);
 
 /* Coins per round of the fixture: to draw, accept and correct; 0 if it has none. For kinds. */
 int spec_round_batch_coins(const spec_fixture *fixture);

@@ -295,6 +295,7 @@ const spec_subject_kind spec_subject_exec = {
     .name = "exec",
     .usage = "exec:COMMAND",
     .summary = "a process in any language, over its standard input and output",
+    .foreign = true,
     .open = open_exec,
     .begin = begin_exec,
     .run = run_exec,

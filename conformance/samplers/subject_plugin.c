@@ -251,6 +251,7 @@ const spec_subject_kind spec_subject_plugin = {
     .name = "plugin",
     .usage = "plugin:FILE.so",
     .summary = "a shared library that exports the functions of speclab/sampler.h",
+    .foreign = true,
     .open = open_plugin,
     .begin = begin_plugin,
     .run = run_plugin,

@@ -3,6 +3,7 @@
 #include "tests/support/support.h"
 
 #include "base/clock.h"
+#include "conformance/samplers/child_environment.h"
 #include "conformance/samplers/supervisor.h"
 #include "tests/support/child.h"
 #include "tests/support/simulated_card.h"
@@ -215,6 +216,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
 int main(int argc, char **argv)
 {
     spec_supervisor_main(argc, argv);
+    environ = spec_child_environment(NULL); /* without secrets, which validate would name */
     static const struct argp_option options[] = {
         {"list", 'l', NULL, 0, "List the tests with their places and tags, and run none", 0},
         {"suite", 's', "NAME", 0, "The tests of one file: 'decode' is test_decode.c", 0},
