@@ -17,7 +17,8 @@ struct speclab_validation {
 
 _Static_assert(SPECLAB_PASS == (int)SPEC_VERDICT_PASS && SPECLAB_FAIL == (int)SPEC_VERDICT_FAIL &&
                    SPECLAB_LOSSY == (int)SPEC_VERDICT_LOSSY &&
-                   SPECLAB_INCONCLUSIVE == (int)SPEC_VERDICT_INCONCLUSIVE,
+                   SPECLAB_INCONCLUSIVE == (int)SPEC_VERDICT_INCONCLUSIVE &&
+                   SPECLAB_DEPENDENT == (int)SPEC_VERDICT_DEPENDENT,
                "the verdicts of the header are those of conformance/validate.h");
 
 typedef struct {
@@ -85,6 +86,7 @@ static int make_plan(spec_validate_plan *plan, const question *q, const speclab 
     plan->scopes = o->scopes;
     plan->opt_only = o->only;
     plan->hints = !o->no_hints;
+    plan->dependent = o->dependent_requests != 0;
     plan->opt_pool = q->sampler.parallel ? lab->context.pool : NULL;
     plan->limits.opt_stop = o->opt_stop;
     plan->limits.opt_call = &q->sampler;

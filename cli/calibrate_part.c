@@ -53,6 +53,7 @@ static char *head_of(const spec_calibration *runs, const spec_validate_args *arg
         put_word(out, "--only=%s", *name);
     for (char **name = args->env; name != NULL && *name != NULL; name++)
         put_word(out, "--env=%.*s", (int)strcspn(*name, "="), *name); /* a value may be secret */
+    if (plan->dependent) put_word(out, "--dependent-requests");
     if (plan->limits.opt_options != NULL) put_word(out, "--options=%s", plan->limits.opt_options);
     if (plan->opt_rows != NULL) put_word(out, "--rows=%s", plan->opt_rows);
     return spec_memory_text_take(&made, NULL);

@@ -35,7 +35,8 @@ enum {
     KEY_WRITE_TRACE,
     KEY_HOLDS,
     KEY_ROWS,
-    KEY_ENV
+    KEY_ENV,
+    KEY_DEPENDENT
 };
 
 static const struct argp_option options_table[] = {
@@ -49,6 +50,10 @@ static const struct argp_option options_table[] = {
      "pass these environment variables to the sampler's process even if they look like secrets "
      "(KEY, TOKEN, PASSWORD and others; all other variables are passed), or set one; may be "
      "repeated",
+     1},
+    {"dependent-requests", KEY_DEPENDENT, NULL, 0,
+     "requests of a call depend on each other on purpose (antithetic or stratified numbers): test "
+     "each request by itself",
      1},
     {"scopes", KEY_SCOPES, "LIST", 0, "V, DV, S (all that the sampler supports)", 1},
     {"rows", KEY_ROWS, "FILE", 0,
@@ -314,6 +319,9 @@ static void check(spec_validate_args *args, const char *verb)
     if (args->plan.opt_rows != NULL &&
         (args->trace || args->self_test || args->write_trace != NULL))
         spec_usage_fail(verb, "--rows excludes --trace, --self-test and --write-trace");
+    if (args->plan.dependent && (args->trace || args->self_test || args->write_trace != NULL))
+        spec_usage_fail(verb,
+                        "--dependent-requests excludes --trace, --self-test and --write-trace");
     if (args->holds != NULL && args->write_trace == NULL)
         spec_usage_fail(verb, "--holds needs --write-trace");
     if (args->calibrate > 0 &&
@@ -366,6 +374,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_SCOPES: parse_scopes(args, arg, verb); return 0;
     case KEY_ONLY: args->only = add_names(args->only, "only", arg, verb); return 0;
     case KEY_ENV: parse_env(args, arg, verb); return 0;
+    case KEY_DEPENDENT: plan->dependent = true; return 0;
     case KEY_OPTIONS: plan->limits.opt_options = arg; return 0;
     case KEY_EXEC:
         if (*arg == '\0') spec_usage_fail(verb, "--exec: the command is empty");

@@ -42,7 +42,8 @@ static const char what_it_does[] =
     "  $ speclab validate --trace engine.jsonl\n"
     "  $ speclab validate rule:resample-target --budget 1M --figure seen.svg\n"
     "\n"
-    "Exit status: 0 PASS, or LOSSY if the sampler declares that; 1 FAIL; 2 no verdict: the sampler "
+    "Exit status: 0 PASS, or LOSSY if the sampler declares that; 1 FAIL, or DEPENDENT if each "
+    "request is right and requests depend on each other; 2 no verdict: the sampler "
     "or the command fails; 3 INCONCLUSIVE: not enough evidence either way; 130 interrupted.";
 
 /* ---- while it runs --------------------------------------------------------------------------- */
@@ -230,7 +231,8 @@ static int code_of(const spec_validation *v)
     static const int codes[SPEC_VERDICTS] = {[SPEC_VERDICT_PASS] = SPEC_EXIT_HOLDS,
                                              [SPEC_VERDICT_FAIL] = SPEC_EXIT_FAILS,
                                              [SPEC_VERDICT_LOSSY] = SPEC_EXIT_HOLDS,
-                                             [SPEC_VERDICT_INCONCLUSIVE] = SPEC_EXIT_UNDECIDED};
+                                             [SPEC_VERDICT_INCONCLUSIVE] = SPEC_EXIT_UNDECIDED,
+                                             [SPEC_VERDICT_DEPENDENT] = SPEC_EXIT_FAILS};
     return codes[v->verdict];
 }
 

@@ -106,7 +106,8 @@ static int add(void *self, const char *text, spec_error *error)
     }
     if (!spec_number_line_ended(&in) || verdict >= SPEC_VERDICTS || c->added == c->n)
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "not a run of a calibration"));
-    c->failed += verdict == SPEC_VERDICT_FAIL || verdict == SPEC_VERDICT_LOSSY;
+    c->failed += verdict == SPEC_VERDICT_FAIL || verdict == SPEC_VERDICT_LOSSY ||
+                 verdict == SPEC_VERDICT_DEPENDENT;
     c->inconclusive += verdict == SPEC_VERDICT_INCONCLUSIVE;
     c->p[c->added] = p;
     c->log_e[c->added++] = log_e;

@@ -4,12 +4,14 @@
 #include "analysis/statistics/evalue.h"
 #include "base/clock.h"
 #include "base/names.h"
+#include "sim/chance/rng.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *const spec_validate_verdicts[] = {"PASS", "FAIL", "LOSSY", "INCONCLUSIVE", NULL};
+const char *const spec_validate_verdicts[] = {"PASS",         "FAIL",      "LOSSY",
+                                              "INCONCLUSIVE", "DEPENDENT", NULL};
 
 static const double stage_share[SPEC_STAGES] = {1.0 / 64, 1.0 / 16, 1.0 / 4, 1.0};
 /* further stages, each doubling the data, while all fixtures together are suspicious */
@@ -120,8 +122,8 @@ done:
     return status;
 }
 
-int spec_validate(spec_validation *ret, const char *subject, const spec_validate_plan *plan,
-                  spec_error *error)
+static int validate(spec_validation *ret, const char *subject, const spec_validate_plan *plan,
+                    spec_error *error)
 {
     spec_validate_run r = {.validation = ret, .plan = plan, .subject = subject, .error = error};
     bool failed = false;
@@ -154,6 +156,41 @@ done:
     if (status != GSL_SUCCESS) status = spec_validate_blame_time(&r, status);
     spec_validate_free_run(&r);
     if (status != GSL_SUCCESS) spec_validation_free(ret);
+    return status;
+}
+
+/* Whether each request is right by itself, by a run of its own with other seeds. The FAIL is final,
+ * even if the sampler fails now. */
+static void ask_each(spec_validation *v)
+{
+    spec_validate_plan plan = v->plan;
+    spec_validation each;
+    spec_error error;
+    plan.dependent = true;
+    plan.hints = plan.endless = false;
+    plan.stage = NULL;
+    plan.seed = spec_rng_named_seed(plan.seed, "each request");
+    if (validate(&each, v->subject, &plan, &error) != GSL_SUCCESS) return;
+    if (each.verdict == SPEC_VERDICT_PASS) {
+        v->verdict = SPEC_VERDICT_DEPENDENT;
+        if (v->each.reason[0] != '\0') memcpy(v->reason, v->each.reason, sizeof v->reason);
+    }
+    v->each.asked = true;
+    v->each.verdict = each.verdict;
+    v->each.draws = each.draws;
+    v->each.log_e = each.log_e;
+    v->each.p = each.p;
+    memcpy(v->each.reason, each.reason, sizeof v->each.reason);
+    spec_validation_free(&each);
+}
+
+int spec_validate(spec_validation *ret, const char *subject, const spec_validate_plan *plan,
+                  spec_error *error)
+{
+    const int status = validate(ret, subject, plan, error);
+    if (status == GSL_SUCCESS && ret->verdict == SPEC_VERDICT_FAIL && ret->each.suspected &&
+        plan->hints && !plan->dependent && !spec_validate_names_a_test(plan))
+        ask_each(ret);
     return status;
 }
 

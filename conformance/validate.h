@@ -15,13 +15,14 @@ typedef enum {
     SPEC_VERDICT_FAIL,
     SPEC_VERDICT_LOSSY,        /* differs from the target, and declares it: passes, with its TV */
     SPEC_VERDICT_INCONCLUSIVE, /* not enough evidence either way */
+    SPEC_VERDICT_DEPENDENT,    /* each request is right; requests of a call depend on each other */
     SPEC_VERDICTS
 } spec_validate_verdict;
 
 struct spec_validation;
 
-extern const char
-    *const spec_validate_verdicts[]; /* "PASS", "FAIL", "LOSSY", "INCONCLUSIVE", NULL */
+/* "PASS", "FAIL", "LOSSY", "INCONCLUSIVE", "DEPENDENT", NULL */
+extern const char *const spec_validate_verdicts[];
 
 typedef struct {
     /* probability of a FAIL for a lossless sampler, over all tests; 1e-6 */
@@ -37,7 +38,10 @@ typedef struct {
         *opt_more;        /* fixtures besides those of the table, NULL-terminated; NULL: none */
     const char *opt_rows; /* file of rows of these fixtures, for the report */
     uint32_t scopes;     /* scopes to test, of those of the sampler; 0: all */
-    bool hints;          /* search the known mistakes that explain a FAIL */
+    bool hints; /* search the known mistakes that explain a FAIL, and see whether it is DEPENDENT */
+    /* Requests of a call may depend on each other: calls have at most SPEC_VALIDATE_CALL rounds,
+     * and one of them, chosen at random, is counted. */
+    bool dependent;
     spec_subject_limits limits;
     /* continue in growing stages until a FAIL, limits.opt_stop or the end of the time. A stop gives
      * the verdict so far; without `endless` a stop is GSL_EFAILED, "interrupted" */
@@ -56,7 +60,7 @@ typedef struct {
  * judged: those of the table with at most SPEC_VALIDATE_VOCAB tokens, or all if none of these was
  * run. */
 #define SPEC_VALIDATE_TELLING 0.1
-enum { SPEC_VALIDATE_VOCAB = 64 };
+enum { SPEC_VALIDATE_VOCAB = 64, SPEC_VALIDATE_CALL = 4 };
 #define SPEC_VALIDATE_PLAN_DEFAULT                                                                 \
     ((spec_validate_plan){.false_alarm_rate = 1e-6,                                                \
                           .power = 0.9,                                                            \
@@ -133,6 +137,15 @@ typedef struct spec_validation {
      * fixture; or NULL */
     const char *order;
     char reason[512];              /* one line */
+    /* Of a FAIL or DEPENDENT by tests of how requests depend on each other: the result of a second
+     * run, of each request by itself (plan.dependent). */
+    struct {
+        bool suspected, asked; /* the run is due; it has ended */
+        spec_validate_verdict verdict;
+        uint64_t draws;
+        double log_e, p;
+        char reason[512]; /* before: how requests depend, if `reason` does not say it */
+    } each;
 } spec_validation;
 
 /* GSL_EINVAL for an unknown sampler, fixture or test; GSL_EFAILED for a broken sampler: crashed,

@@ -182,10 +182,10 @@ static const spec_finding *find_finding(const spec_validate_result *result, cons
     return found;
 }
 
-static const spec_test *test_of(const spec_finding *finding)
+static const spec_test *test_of(const char *name)
 {
     int k = 0;
-    while (spec_tests[k].name != NULL && strcmp(spec_tests[k].name, finding->name) != 0) k++;
+    while (spec_tests[k].name != NULL && strcmp(spec_tests[k].name, name) != 0) k++;
     return &spec_tests[k];
 }
 
@@ -200,16 +200,43 @@ static const char *const why_shared[] = {
                              "those of each round from its own seed and offset",
 };
 
+/* The test of how requests depend on each other with the most capital; NULL without one. */
+static const spec_finding *find_requests(const spec_validate_result *result)
+{
+    const spec_finding *found = NULL;
+    for (int k = 0; k < result->n_findings; k++) {
+        const spec_finding *here = &result->finding[k];
+        if (test_of(here->name)->about != SPEC_ABOUT_REQUESTS) continue;
+        if (found == NULL || here->log_e > found->log_e) found = here;
+    }
+    return found;
+}
+
+/* Numbers that all rounds of a call share make the law of tokens look wrong, too. Then the reason
+ * may be about tokens, and each.reason keeps the one about requests. */
+static void suspect_requests(spec_validation *v, const spec_validate_result *worst, bool is_said)
+{
+    const spec_finding *requests = find_requests(worst);
+    v->each.suspected =
+        is_said || (requests != NULL && requests->log_e >= spec_validate_log_fail(&v->plan));
+    if (v->each.suspected && !is_said)
+        snprintf(v->each.reason, sizeof v->each.reason,
+                 "%s: answers to different requests depend on each other (test '%s': %s)",
+                 worst->kind->name, requests->name, test_of(requests->name)->reason);
+}
+
 /* Shared numbers come first, since they make the law of tokens look wrong as well. They need less
  * proof after a test that shows rounds to depend on each other. */
 static void say_what_differs(spec_validation *v, const spec_validate_result *worst,
                              const spec_evidence *evidence)
 {
-    const spec_test *test = test_of(find_finding(worst, NULL));
+    const spec_test *test = test_of(find_finding(worst, NULL)->name);
     const spec_finding *single = find_finding(worst, "state");
     const char *name = worst->kind->name, *what = NULL;
     const spec_sharing sharing =
         spec_evidence_sharing(evidence, test->about == SPEC_ABOUT_REQUESTS ? 3.0 : 6.0);
+    suspect_requests(v, worst,
+                     sharing != SPEC_SHARED_NOTHING || test->about == SPEC_ABOUT_REQUESTS);
     if (sharing != SPEC_SHARED_NOTHING)
         say(v, "%s: %s", name, why_shared[sharing]);
     else if (test->about == SPEC_ABOUT_REQUESTS)
@@ -235,10 +262,11 @@ static void say_why(spec_validate_run *r, int worst)
 {
     spec_validation *v = r->validation;
     const spec_validate_result *opt_worst = worst >= 0 ? &v->result[worst] : NULL;
-    if (opt_worst == NULL)
+    if (opt_worst == NULL) {
+        v->each.suspected = test_of(v->together)->about == SPEC_ABOUT_REQUESTS;
         say(v, "no fixture alone shows it, but the test '%s' (%s) over all of them together does",
             v->together, v->together_reason);
-    else if (opt_worst->hard != SPEC_HARD_NONE)
+    } else if (opt_worst->hard != SPEC_HARD_NONE)
         say(v, "%s: %s", opt_worst->kind->name, spec_hard_reasons[opt_worst->hard]);
     else
         say_what_differs(v, opt_worst, r->trial[worst].evidence);

@@ -90,8 +90,8 @@ static bool is_test(const char *name)
 
 bool spec_validate_report_is_together(const spec_validation *v)
 {
-    return v->together != NULL &&
-           (v->verdict == SPEC_VERDICT_FAIL || v->verdict == SPEC_VERDICT_LOSSY);
+    return v->together != NULL && v->verdict != SPEC_VERDICT_PASS &&
+           v->verdict != SPEC_VERDICT_INCONCLUSIVE;
 }
 
 /* Writes --only, with those names of the user that still apply: tests for a fixture, fixtures for a
@@ -135,6 +135,7 @@ char *spec_validate_report_command(const spec_validation *v, const spec_validate
         fprintf(
             out, " --scopes %s",
             spec_validate_report_scope(opt_result != NULL ? opt_result->scope : v->together_scope));
+    if (v->plan.dependent) fputs(" --dependent-requests", out);
     fprintf(out, " --seed %llu", (unsigned long long)v->plan.seed);
     if (!v->trace) fprintf(out, " --budget %llu", (unsigned long long)budget_of(v, opt_result));
     if (v->plan.false_alarm_rate != SPEC_VALIDATE_PLAN_DEFAULT.false_alarm_rate)

@@ -105,6 +105,7 @@ static void put_plan(json_t *root, const spec_validate_plan *plan)
     if (plan->seconds > 0.0) put_number(o, "budget_seconds", plan->seconds);
     else put_count(o, "budget_draws", plan->draws);
     put_seed(o, "seed", plan->seed);
+    put_flag(o, "dependent_requests", plan->dependent);
     put_text(o, "options", plan->limits.opt_options);
     put_text(o, "rows", plan->opt_rows);
     json_t *only = put_array(o, "only");
@@ -292,6 +293,14 @@ int spec_validate_report_json(const spec_validation *v, FILE *out, spec_error *e
         json_t *first = put_object(root, "first_look");
         put_number(first, "log_e", v->first_log_e);
         put_number(first, "p", v->first_p);
+    }
+    if (v->each.asked) {
+        json_t *each = put_object(root, "each_request");
+        put_text(each, "verdict", spec_validate_verdicts[v->each.verdict]);
+        put_text(each, "reason", v->each.reason);
+        put_count(each, "draws", v->each.draws);
+        put_number(each, "log_e", v->each.log_e);
+        put_number(each, "p", v->each.p);
     }
     put_flag(root, "stopped", v->stopped);
     put_flag(root, "one_instance", v->alone);

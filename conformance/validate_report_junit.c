@@ -44,6 +44,7 @@ static void write_properties(const spec_validation *v, FILE *out)
     fputs("    <properties>\n", out);
     write_property("verdict", spec_validate_verdicts[v->verdict], out);
     write_property("reason", v->reason, out);
+    if (v->each.asked) write_property("each_request", v->each.reason, out);
     write_property("sampler", v->subject, out);
     snprintf(text, sizeof text, "%llu", (unsigned long long)v->plan.seed);
     write_property("seed", text, out);
@@ -68,9 +69,19 @@ static void write_properties(const spec_validation *v, FILE *out)
     fputs("    </properties>\n", out);
 }
 
+static bool is_failed(const spec_validation *v)
+{
+    return v->verdict == SPEC_VERDICT_FAIL || v->verdict == SPEC_VERDICT_DEPENDENT;
+}
+
+static const char *failure_type(const spec_validation *v)
+{
+    return v->verdict == SPEC_VERDICT_DEPENDENT ? "dependent requests" : "not lossless";
+}
+
 static bool is_failure(const spec_validation *v, const spec_validate_result *result)
 {
-    return v->verdict == SPEC_VERDICT_FAIL && result->failed;
+    return is_failed(v) && result->failed;
 }
 
 /* The reason for skipping; NULL: it ran to the end. */
@@ -100,9 +111,10 @@ static bool write_reproducer(const spec_validation *v, FILE *out)
 /* The failure of a test over all fixtures, where no single fixture fails. */
 static bool write_together(const spec_validation *v, FILE *out)
 {
-    fputs("    <testcase classname=\"speclab.validate\" name=\"all fixtures together\">\n"
-          "      <failure type=\"not lossless\" message=\"",
-          out);
+    fprintf(out,
+            "    <testcase classname=\"speclab.validate\" name=\"all fixtures together\">\n"
+            "      <failure type=\"%s\" message=\"",
+            failure_type(v));
     write_clean(v->reason, out);
     fputs("\">", out);
     const bool whole = write_reproducer(v, out);
@@ -114,7 +126,7 @@ static bool write_together(const spec_validation *v, FILE *out)
 static bool write_failure(const spec_validation *v, const spec_validate_result *result, FILE *out)
 {
     char e[SPEC_VALIDATE_NUMBER];
-    fputs("      <failure type=\"not lossless\" message=\"", out);
+    fprintf(out, "      <failure type=\"%s\" message=\"", failure_type(v));
     if (result->hard != SPEC_HARD_NONE) write_clean(spec_hard_reasons[result->hard], out);
     else
         fprintf(out, "e = %s, p = %.2g", spec_validate_report_e(e, result->log_e), result->p);
@@ -157,7 +169,7 @@ static bool write_case(const spec_validation *v, const spec_validate_result *res
 int spec_validate_report_junit(const spec_validation *v, FILE *out, spec_error *error)
 {
     const bool undecided = v->verdict == SPEC_VERDICT_INCONCLUSIVE;
-    const bool together = v->verdict == SPEC_VERDICT_FAIL && v->together != NULL;
+    const bool together = is_failed(v) && v->together != NULL;
     int failures = together, skipped = 0;
     for (int i = 0; i < v->n_results; i++) {
         failures += is_failure(v, &v->result[i]);

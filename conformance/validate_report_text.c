@@ -66,15 +66,27 @@ void spec_validate_report_verdict(const spec_validation *v, FILE *out)
     fprintf(out, "%s: ", spec_validate_verdicts[v->verdict]);
     switch (v->verdict) {
     case SPEC_VERDICT_PASS:
-        fprintf(out, "%s looks lossless", name);
+        fprintf(out, "%s looks lossless%s", name,
+                v->plan.dependent ? ", each request by itself" : "");
         if (v->plan.eps > 0.0) fprintf(out, ", to a TV of %g", v->plan.eps);
         fputs(".\n", out);
         break;
     case SPEC_VERDICT_FAIL: fprintf(out, "%s is not lossless.\n", name); break;
     case SPEC_VERDICT_LOSSY: fprintf(out, "%s is not lossless, as it declares.\n", name); break;
+    case SPEC_VERDICT_DEPENDENT:
+        fprintf(out, "%s: each request is right; requests depend on each other.\n", name);
+        break;
     default: fprintf(out, "no conclusion about %s.\n", name);
     }
     write_wrapped(v->reason, out);
+    fputs(".\n", out);
+    if (!v->each.asked) return;
+    char each[sizeof v->each.reason + 160];
+    snprintf(each, sizeof each, "Each request by itself: %s%s", v->each.reason,
+             v->verdict == SPEC_VERDICT_DEPENDENT
+                 ? ". Where requests depend on purpose, --dependent-requests tests just that"
+                 : "");
+    write_wrapped(each, out);
     fputs(".\n", out);
 }
 
@@ -108,6 +120,9 @@ static void write_statement(const spec_validation *v, FILE *out)
                                    : "",
             grouped(rounds, v->rounds), grouped(draws, v->draws), (unsigned long long)v->plan.seed);
     }
+    if (v->plan.dependent)
+        fprintf(out, "  counted      one request of each call, which has at most %d\n",
+                SPEC_VALIDATE_CALL);
     if (v->alone)
         fputs("  instances    two of them gave the same answers to different seeds, so that one "
               "alone was asked\n",
@@ -130,7 +145,7 @@ static void write_statement(const spec_validation *v, FILE *out)
             "  false alarm  a lossless sampler is called wrong with a chance of at most %g, "
             "everything together\n",
             v->plan.false_alarm_rate);
-    if (v->verdict == SPEC_VERDICT_FAIL || v->verdict == SPEC_VERDICT_LOSSY) return;
+    if (v->verdict != SPEC_VERDICT_PASS && v->verdict != SPEC_VERDICT_INCONCLUSIVE) return;
     if (!v->trace)
         spec_validate_report_power(v, out);
     else if (!isnan(v->result[0].detectable[SPEC_PLACE_TEXT].tv))

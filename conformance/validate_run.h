@@ -68,6 +68,8 @@ typedef struct {
 
 int spec_validate_make_workers(spec_validate_run *run);
 
+bool spec_validate_names_a_test(const spec_validate_plan *plan); /* in opt_only */
+
 /* Makes a trial for each fixture and each scope that both it and the sampler have. */
 int spec_validate_make_trials(spec_validate_run *run);
 void spec_validate_free_run(spec_validate_run *run);

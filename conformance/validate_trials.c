@@ -33,7 +33,7 @@ static bool names_a_fixture(const spec_validate_plan *plan)
     return false;
 }
 
-static bool names_a_test(const spec_validate_plan *plan)
+bool spec_validate_names_a_test(const spec_validate_plan *plan)
 {
     for (int i = 0; spec_tests[i].name != NULL; i++)
         if (is_named(plan, spec_tests[i].name)) return true;
@@ -42,7 +42,7 @@ static bool names_a_test(const spec_validate_plan *plan)
 
 static void choose_tests(spec_trial *t, const spec_validate_plan *plan)
 {
-    const bool all = !names_a_test(plan);
+    const bool all = !spec_validate_names_a_test(plan);
     for (int k = 0; spec_tests[k].name != NULL; k++) {
         t->applies[k] = (all || is_named(plan, spec_tests[k].name)) &&
                         (spec_tests[k].applies == NULL || spec_tests[k].applies(t->evidence));
@@ -95,6 +95,9 @@ int spec_validate_make_trials(spec_validate_run *r)
                 .kind = kind, .scope = scopes[s], .log_e = 0.0, .p = 1.0, .accepted = NAN};
             v->n_results++;
             SPEC_TRY(spec_fixture_open(&t->fixture, kind, r->error));
+            t->fixture.dependent = r->plan->dependent;
+            if (r->plan->dependent && t->fixture.batch > SPEC_VALIDATE_CALL)
+                t->fixture.batch = SPEC_VALIDATE_CALL;
             result->vocab = t->fixture.vocab;
             if (!spec_fixture_fits(&t->fixture, &v->about, scopes[s], &result->skipped)) continue;
             if (v->about.filters[0] != '\0')

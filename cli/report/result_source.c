@@ -95,7 +95,7 @@ static int write_evidence(spec_result_source *source, FILE *out)
     int status = GSL_SUCCESS;
     if (source->json &&
         spec_table_provenance(&source->table, "verdict", verdict, sizeof verdict) != NULL) {
-        const bool fails = strcmp(verdict, "FAIL") == 0;
+        const bool fails = strcmp(verdict, "FAIL") == 0 || strcmp(verdict, "DEPENDENT") == 0;
         source->fails += fails;
         source->holds += strcmp(verdict, "PASS") == 0;
         fputs(fails ? "**Verdict " : "Verdict ", out);

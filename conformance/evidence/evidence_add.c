@@ -229,11 +229,11 @@ static void count_kept(spec_evidence *e, const spec_round_batch *batch, int i)
     e->kept[state][drafted][came]++;
 }
 
-/* Counts coincidences of a round with the one before it in the batch. */
-static void count_neighbours(spec_evidence *e, const spec_round_batch *batch, int i)
+/* Counts coincidences of a round with an earlier one of the batch. */
+static void count_neighbours(spec_evidence *e, const spec_round_batch *batch, size_t here,
+                             size_t there)
 {
     const size_t nodes = (size_t)batch->nodes, places = nodes + 1, V = (size_t)e->fixture->vocab;
-    const size_t here = (size_t)i, there = here - 1;
     const double *law = e->fixture->target_law + (size_t)batch->state[here * places] * V;
     const double *law_there = e->fixture->target_law + (size_t)batch->state[there * places] * V;
     const int first = batch->emitted[here * places], echo = batch->emitted[there * places];
@@ -255,20 +255,31 @@ static spec_hard judge_round(const spec_evidence *e, const spec_round_batch *bat
                                                                                : SPEC_HARD_REPEAT;
 }
 
+/* The round of a call that is counted if they may depend on each other. It is drawn after the
+ * sampler has answered, so that no answer can depend on it. */
+static int choose(const spec_fixture *f, int begin, int n, gsl_rng *rng)
+{
+    const int rounds = n - begin < f->batch ? n - begin : f->batch;
+    return begin + (int)spec_wide_rng_below(rng, (uint64_t)rounds);
+}
+
 void spec_evidence_add(spec_evidence *e, const spec_round_batch *batch, int n, uint64_t first_index,
                        gsl_rng *rng)
 {
     const spec_fixture *f = e->fixture;
     double pit_of[SPEC_SEED_ROUNDS]; /* of the latest rounds; -1: none */
+    double pit_last = 0.0;
+    int last = -1, chosen = -1; /* last: the latest counted round */
     for (int k = 0; k < SPEC_SEED_ROUNDS; k++) pit_of[k] = -1.0;
     e->salt += spec_wide_rng_word(rng);
     for (int i = 0; i < n; i++) {
         const uint64_t index = first_index + (uint64_t)i;
-        const bool repeated = f->repeats && i % 2 == 1;
+        /* A round that depends on others need not repeat itself. */
+        const bool repeated = f->repeats && i % 2 == 1 && !f->dependent;
         const spec_hard hard = judge_round(e, batch, i, repeated);
         double *slot = &pit_of[i % SPEC_SEED_ROUNDS], seed_before = *slot;
-        const double before = i > 0 ? pit_of[(i - 1) % SPEC_SEED_ROUNDS] : -1.0;
         *slot = -1.0;
+        if (f->dependent && i % f->batch == 0) chosen = choose(f, i, n, rng);
         e->rounds++;
         if (hard != SPEC_HARD_NONE) { /* the tokens of such a round are not counted */
             if (e->hard.hard == SPEC_HARD_NONE) {
@@ -279,15 +290,18 @@ void spec_evidence_add(spec_evidence *e, const spec_round_batch *batch, int n, u
         }
         e->accepted += (uint64_t)batch->n_accepted[i];
         e->emitted += (uint64_t)batch->n_emitted[i];
-        if (repeated || spec_evidence_is_edge(batch, i)) continue;
-        const double pit = *slot = count_text(e, batch, i, rng);
+        if (repeated || spec_evidence_is_edge(batch, i) || (f->dependent && i != chosen)) continue;
+        const int there = last;
+        const double before = pit_last;
+        last = i;
+        const double pit = *slot = pit_last = count_text(e, batch, i, rng);
         if (e->scope == SPEC_SCOPE_VERIFY) count_kept(e, batch, i);
         count_pit(e, SPEC_PIT_FIRST, pit);
         if (i % f->batch == 0) count_pit(e, SPEC_PIT_OPENER, pit);
         if (i % f->batch == f->batch - 1 || i == n - 1) count_pit(e, SPEC_PIT_CLOSER, pit);
         if (f->repeats) continue;
-        if (before >= 0.0) {
-            count_neighbours(e, batch, i);
+        if (there >= 0 && (f->dependent || there == i - 1)) {
+            count_neighbours(e, batch, (size_t)i, (size_t)there);
             count_near(e, SPEC_NEAR_COINS, pit, before);
             count_near(e, SPEC_NEAR_MIRROR, pit, 1.0 - before);
         }

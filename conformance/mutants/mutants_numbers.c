@@ -89,7 +89,7 @@ static double uniform_stratified(spec_reference_sampler *s, spec_reference_sampl
     if (use == SPEC_REFERENCE_DRAFTS || s->memory[0] == s->at + 1)
         return spec_reference_sampler_fresh(s);
     s->memory[0] = s->at + 1;
-    spec_rng_state shared = spec_rng_stream_state(s->steps[0].seed, s->steps[0].offset + 1);
+    spec_rng_state shared = spec_rng_stream_state(s->steps[0].seed, ~s->steps[0].offset);
     const int turn = (int)(spec_rng_next_double(&shared) * n);
     const double within = spec_reference_sampler_fresh(s);
     return fmin(((s->at + turn) % n + within) / n, 1.0 - 0x1p-53);

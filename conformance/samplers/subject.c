@@ -62,7 +62,7 @@ int spec_subject_open(spec_subject *subject, const char *spec, const spec_subjec
 
 bool spec_subject_is_foreign(const char *spec)
 {
-    const spec_subject_kind *kind;
+    const spec_subject_kind *kind = NULL;
     const char *path;
     spec_error error;
     return find_kind(&kind, &path, spec, &error) == GSL_SUCCESS && kind->foreign;

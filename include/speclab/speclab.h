@@ -523,17 +523,25 @@ typedef struct {
     double seconds;          /* budget in seconds instead; 0: none */
     const uint64_t *seed;    /* NULL: 42 */
     const char *const *only; /* names of fixtures and tests, NULL-terminated; NULL: all */
-    int32_t no_hints;        /* 1: do not search the known mistakes that explain a FAIL */
+    int32_t no_hints;        /* 1: do not explain a FAIL: by known mistakes, or as DEPENDENT */
     const volatile int *opt_stop;
     void (*progress)(void *self, uint64_t draws, double log_e); /* or NULL */
     void *self;
+    int32_t dependent_requests; /* 1: requests of a call may depend on each other */
 } speclab_validate_options;
 
 typedef struct speclab_validation speclab_validation;
 
 /* PASS: every total variation that the report states would have been detected with the power.
- * LOSSY: differs from the target, as the sampler declares. INCONCLUSIVE: not enough evidence. */
-enum { SPECLAB_PASS = 0, SPECLAB_FAIL = 1, SPECLAB_LOSSY = 2, SPECLAB_INCONCLUSIVE = 3 };
+ * LOSSY: differs from the target, as the sampler declares. INCONCLUSIVE: not enough evidence.
+ * DEPENDENT: each request is right, and requests of a call depend on each other. */
+enum {
+    SPECLAB_PASS = 0,
+    SPECLAB_FAIL = 1,
+    SPECLAB_LOSSY = 2,
+    SPECLAB_INCONCLUSIVE = 3,
+    SPECLAB_DEPENDENT = 4
+};
 
 /* Tests whether a sampler is lossless: docs/conformance.md. A budget in draws gives the same report
  * for any number of threads. SPECLAB_FAILED, without a verdict, if the sampler fails. *opt_stop is

@@ -25,7 +25,9 @@ def lines_of(report: dict[str, Any]) -> list[tuple[str, str]]:
         ("false alarm", "a lossless sampler is called wrong with a chance of at most "
                         f'{plan["false_alarm_rate"]:g}'),
     ]
-    if report["verdict"] != "FAIL":
+    if "each_request" in report:
+        lines.append(("each request", report["each_request"]["reason"]))
+    if report["verdict"] not in ("FAIL", "DEPENDENT"):
         lines += [(PLACES[place], _power(of, plan["power"]))
                   for place, of in report["power"].items()]
     case = report["reproducer"]

@@ -21,13 +21,13 @@ from .report import html_of, text_of
 _SCOPES = {"V": lib.SPEC_SCOPE_VERIFY, "DV": lib.SPEC_SCOPE_DRAFT, "S": lib.SPEC_SCOPE_STREAM}
 _ROWS = {"probabilities": lib.SPEC_ROWS_PROBABILITIES, "logits": lib.SPEC_ROWS_LOGITS}
 _VERDICTS = {lib.SPECLAB_PASS: "PASS", lib.SPECLAB_FAIL: "FAIL", lib.SPECLAB_LOSSY: "LOSSY",
-             lib.SPECLAB_INCONCLUSIVE: "INCONCLUSIVE"}
+             lib.SPECLAB_INCONCLUSIVE: "INCONCLUSIVE", lib.SPECLAB_DEPENDENT: "DEPENDENT"}
 
 
 class Validation:
     """The verdict on a sampler.
 
-    verdict  "PASS", "FAIL", "LOSSY" or "INCONCLUSIVE"
+    verdict  "PASS", "FAIL", "LOSSY", "INCONCLUSIVE" or "DEPENDENT"
     reason   one line
     report   the report as of `speclab validate --format json` (docs/formats.md), a dict
     """
@@ -55,6 +55,7 @@ def validate(sampler: Callable[[Any], Any], *, batched: bool = False, scope: str
              eps: float | None = None, power: float | None = None,
              false_alarm_rate: float | None = None, seed: int | None = None,
              only: str | Iterable[str] | None = None, hints: bool = True,
+             dependent_requests: bool = False,
              progress: Callable[[int, float], Any] | None = None) -> Validation:
     """Tests whether a function samples from the target, with a stated chance of error.
 
@@ -69,7 +70,8 @@ def validate(sampler: Callable[[Any], Any], *, batched: bool = False, scope: str
     The next eleven arguments declare the sampler, as in speclab/sampler.h: the drafts that it
     accepts (siblings in chains and trees: "fixed", "iid", "without"), and its limits.
     The others are the options of `speclab validate`: a budget in tokens or seconds, the total
-    variation that a PASS rules out, the names of fixtures and tests. progress(tokens, log_e) is
+    variation that a PASS rules out, the names of fixtures and tests, and whether requests of a
+    call depend on each other on purpose. progress(tokens, log_e) is
     called between batches.
 
     An exception of the sampler ends the test and is raised unchanged. The sampler runs in this
@@ -93,6 +95,7 @@ def validate(sampler: Callable[[Any], Any], *, batched: bool = False, scope: str
     options = struct(
         "speclab_validate_options", false_alarm_rate=false_alarm_rate, eps=eps, power=power,
         draws=int(draws), seconds=seconds, seed=whole(seed, "seed"), no_hints=not hints,
+        dependent_requests=dependent_requests,
         only=None if only is None else texts(only), opt_stop=callbacks.stop,
         progress=progress and callbacks.add("void(void *, uint64_t, double)",
                                             lambda _, drawn, log_e: progress(drawn, log_e)))

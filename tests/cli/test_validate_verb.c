@@ -153,6 +153,19 @@ TEST(no_report_of_an_older_run_is_left_where_there_is_no_verdict)
     free(kept);
 }
 
+TEST(requests_that_depend_on_each_other_fail_unless_that_is_declared)
+{
+    spec_needs_program();
+    const char *sampler = "validate mutant:coins-stratified --only no-draft-4,two-2 --budget 300k";
+    char declared[160];
+    snprintf(declared, sizeof declared, "%s --dependent-requests", sampler);
+    spec_program_ends(sampler, 1,
+                      "DEPENDENT: mutant:coins-stratified: each request is right; requests depend "
+                      "on each other.\n");
+    spec_program_ends(declared, 0,
+                      "PASS: mutant:coins-stratified looks lossless, each request by itself.\n");
+}
+
 /* The program runs with one more variable, ASKED_KEY=yes. */
 TEST(secrets_are_withheld_in_one_line_and_passed_if_asked_for)
 {
