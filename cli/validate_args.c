@@ -36,13 +36,21 @@ enum {
     KEY_HOLDS,
     KEY_ROWS,
     KEY_ENV,
-    KEY_DEPENDENT
+    KEY_DEPENDENT,
+    KEY_TEMPERATURE
 };
 
 static const struct argp_option options_table[] = {
     {0, 0, 0, 0, "What is tested:", 1},
     {"exec", KEY_EXEC, "CMD", 0, "the sampler is a program, started by this command", 1},
-    {"trace", KEY_TRACE, "FILE", 0, "test the log of an engine, as JSON lines (-: standard input)",
+    {"trace", KEY_TRACE, "FILE", 0,
+     "test the log of an engine, as JSON lines, or the responses of an OpenAI-compatible server, "
+     "one "
+     "per line (-: standard input)",
+     1},
+    {"temperature", KEY_TEMPERATURE, "T", 0,
+     "with --trace: the temperature at which a server drew the text of its responses, where their "
+     "log-probabilities are at temperature 1 (1)",
      1},
     {"options", KEY_OPTIONS, "TEXT", 0,
      "options for the library's open function; with --exec, further words of the command", 1},
@@ -322,6 +330,8 @@ static void check(spec_validate_args *args, const char *verb)
     if (args->plan.dependent && (args->trace || args->self_test || args->write_trace != NULL))
         spec_usage_fail(verb,
                         "--dependent-requests excludes --trace, --self-test and --write-trace");
+    if (args->plan.temperature > 0.0 && !args->trace)
+        spec_usage_fail(verb, "--temperature needs --trace");
     if (args->holds != NULL && args->write_trace == NULL)
         spec_usage_fail(verb, "--holds needs --write-trace");
     if (args->calibrate > 0 &&
@@ -374,6 +384,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_SCOPES: parse_scopes(args, arg, verb); return 0;
     case KEY_ONLY: args->only = add_names(args->only, "only", arg, verb); return 0;
     case KEY_ENV: parse_env(args, arg, verb); return 0;
+    case KEY_TEMPERATURE:
+        plan->temperature = parse_between("temperature", arg, 0.0, 1e3, verb);
+        return 0;
     case KEY_DEPENDENT: plan->dependent = true; return 0;
     case KEY_OPTIONS: plan->limits.opt_options = arg; return 0;
     case KEY_EXEC:

@@ -37,6 +37,7 @@ typedef struct {
     const spec_fixture_kind *const
         *opt_more;        /* fixtures besides those of the table, NULL-terminated; NULL: none */
     const char *opt_rows; /* file of rows of these fixtures, for the report */
+    double temperature;   /* of a trace of responses (trace_read.h); 0: 1 */
     uint32_t scopes;     /* scopes to test, of those of the sampler; 0: all */
     bool hints; /* search the known mistakes that explain a FAIL, and see whether it is DEPENDENT */
     /* Requests of a call may depend on each other: calls have at most SPEC_VALIDATE_CALL rounds,

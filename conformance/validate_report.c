@@ -135,6 +135,7 @@ char *spec_validate_report_command(const spec_validation *v, const spec_validate
         fprintf(
             out, " --scopes %s",
             spec_validate_report_scope(opt_result != NULL ? opt_result->scope : v->together_scope));
+    if (v->plan.temperature > 0.0) fprintf(out, " --temperature %.15g", v->plan.temperature);
     if (v->plan.dependent) fputs(" --dependent-requests", out);
     fprintf(out, " --seed %llu", (unsigned long long)v->plan.seed);
     if (!v->trace) fprintf(out, " --budget %llu", (unsigned long long)budget_of(v, opt_result));

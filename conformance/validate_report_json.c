@@ -105,6 +105,7 @@ static void put_plan(json_t *root, const spec_validate_plan *plan)
     if (plan->seconds > 0.0) put_number(o, "budget_seconds", plan->seconds);
     else put_count(o, "budget_draws", plan->draws);
     put_seed(o, "seed", plan->seed);
+    if (plan->temperature > 0.0) put_number(o, "temperature", plan->temperature);
     put_flag(o, "dependent_requests", plan->dependent);
     put_text(o, "options", plan->limits.opt_options);
     put_text(o, "rows", plan->opt_rows);

@@ -201,6 +201,8 @@ int spec_trace_validate_file(spec_validation *ret, FILE *file, const char *name,
         (spec_validate_result){.kind = &spec_trace_kind, .scope = SPEC_SCOPE_STREAM, .p = 1.0};
     spec_rng_stream(rng, spec_rng_named_seed(plan->seed, "trace"), 0);
     SPEC_TRY(spec_trace_read_open(&reader, file, name, error));
+    if (plan->temperature > 0.0)
+        SPEC_TRY(spec_trace_read_temperature(reader, plan->temperature, error));
     const spec_trace_head *head = spec_trace_read_head(reader);
     snprintf(ret->about.name, sizeof ret->about.name, "%s", head->name);
     ret->about.scopes = SPEC_SCOPE_STREAM;

@@ -8,16 +8,22 @@
 #include <string.h>
 
 /* LINE_BYTES, LINE_VALUES: limits of a line without rows. TOKEN_BYTES: more bytes for each token of
- * the vocabulary. */
-enum { LINE_BYTES = 1 << 17, LINE_VALUES = 64, TOKEN_BYTES = 64 };
+ * the vocabulary. RESPONSE_*: limits of a response, which may have thousands of tokens. */
+enum {
+    LINE_BYTES = 1 << 17,
+    LINE_VALUES = 64,
+    TOKEN_BYTES = 64,
+    RESPONSE_BYTES = 1 << 26,
+    RESPONSE_VALUES = 1 << 21
+};
 
 /* For functions with a line `l` and an error. */
 #define BAD(...) spec_text_lines_bad(&l->text, error, __VA_ARGS__)
 
 spec_trace_line spec_trace_line_of(FILE *file, const char *name)
 {
-    return (spec_trace_line){.text = spec_text_lines_of(file, name, LINE_BYTES),
-                             .most_values = LINE_VALUES};
+    return (spec_trace_line){.text = spec_text_lines_of(file, name, RESPONSE_BYTES),
+                             .most_values = RESPONSE_VALUES};
 }
 
 void spec_trace_line_free(spec_trace_line *l)
@@ -35,10 +41,10 @@ void spec_trace_line_limit(spec_trace_line *l, int vocab, int pairs)
 int spec_trace_line_next(spec_trace_line *l, bool *ret_end, spec_error *error)
 {
     const int status = spec_text_lines_next(&l->text, ret_end, error);
-    return status == GSL_EINVAL && l->text.length == l->text.most
-               ? BAD("a line of more than %zu bytes: too long for a vocabulary of %d", l->text.most,
-                     l->vocab)
-               : status;
+    if (status != GSL_EINVAL || l->text.length != l->text.most) return status;
+    return l->vocab == 0 ? BAD("a line of more than %zu bytes", l->text.most)
+                         : BAD("a line of more than %zu bytes: too long for a vocabulary of %d",
+                               l->text.most, l->vocab);
 }
 
 /* A parsed value takes dozens of bytes of memory, but as few as two in a line: the number of values
@@ -51,6 +57,8 @@ int spec_trace_line_parse(json_t **ret, const spec_trace_line *l, spec_error *er
     for (const char *c = l->text.bytes, *end = c + l->text.length;
          (c = memchr(c, ',', (size_t)(end - c))) != NULL; c++)
         values++;
+    if (values > l->most_values && l->vocab == 0)
+        return BAD("more than %zu values", l->most_values);
     if (values > l->most_values)
         return BAD("more values than two rows of a vocabulary of %d have", l->vocab);
     *ret = spec_json_load(l->text.bytes, l->text.length, JSON_REJECT_DUPLICATES, &why);

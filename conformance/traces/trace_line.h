@@ -11,7 +11,7 @@
 
 typedef struct {
     spec_text_lines text;
-    int vocab; /* 0: unknown */
+    int vocab; /* 0: unknown; the limits are then those of a server's response */
     size_t most_values;
 } spec_trace_line;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "conformance/traces/trace_read.h"
 
+#include "conformance/traces/trace_responses.h"
 #include "conformance/traces/trace_rows.h"
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
@@ -14,8 +15,18 @@ enum { FIRST_TEXTS = 1 << 10 }; /* that are allocated at first */
 /* Fields that an engine may log for accepted tokens, and not for corrections. */
 enum { THING_TARGET_LOG, THING_DRAFT, THING_ROW, THINGS };
 
+/* A form of a file, which is known by its first line. */
+typedef struct {
+    bool (*is)(const json_t *first);
+    int (*begin)(spec_trace_reader *reader, json_t *first, spec_error *error); /* owns `first` */
+    int (*next)(spec_trace_reader *reader, spec_trace_record *ret, bool *ret_end,
+                spec_error *error);
+} trace_format;
+
 struct spec_trace_reader {
     spec_trace_line in;
+    const trace_format *format;
+    spec_trace_responses responses;
     spec_trace_head head;
     spec_trace_rows rows;
     spec_trace_text *text;      /* (text_places) hash table; key 0: free */
@@ -112,18 +123,16 @@ static int read_head_value(spec_trace_reader *r, const char *key, const json_t *
     return status;
 }
 
-static int read_head(spec_trace_reader *r, spec_error *error)
+static bool is_head(const json_t *first)
+{
+    return json_object_get(first, "speclab_trace") != NULL;
+}
+
+static int read_head(spec_trace_reader *r, json_t *root, spec_error *error)
 {
     const char *key, *missing;
-    json_t *root = NULL, *value;
-    bool end = false;
+    json_t *value;
     int status = GSL_SUCCESS;
-    r->head = (spec_trace_head){.precision = 1e-6, .transform = SPEC_TRANSFORM_NONE,
-                                .filters = SPEC_FILTER_ORDER_JOINT};
-    SPEC_TRY(spec_trace_line_next(&r->in, &end, error));
-    if (!end) SPEC_TRY(spec_trace_line_parse(&root, &r->in, error));
-    if (end || json_object_get(root, "speclab_trace") == NULL)
-        SPEC_TRY(BAD("a trace begins with a line like {\"speclab_trace\": 1, \"vocab\": 32000}"));
     json_object_foreach(root, key, value) SPEC_TRY(read_head_value(r, key, value, error));
     if (r->head.vocab == 0) SPEC_TRY(BAD("\"vocab\" is missing: how many tokens there are"));
     if (!spec_filter_order_covers(&r->head.filters, &r->head.transform, &missing))
@@ -132,6 +141,60 @@ static int read_head(spec_trace_reader *r, spec_error *error)
 done:
     json_decref(root);
     return status;
+}
+
+/* A server names its model, and not the size of its vocabulary: the largest one is a bound. */
+static int begin_responses(spec_trace_reader *r, json_t *first, spec_error *error)
+{
+    const char *model = json_string_value(json_object_get(first, "model"));
+    snprintf(r->head.name, sizeof r->head.name, "%s", model != NULL ? model : "");
+    r->head.vocab = SPEC_TRACE_VOCAB_MAX;
+    r->responses.in = &r->in;
+    r->responses.temperature = 1.0;
+    return spec_trace_responses_begin(&r->responses, first, error);
+}
+
+static int next_record(spec_trace_reader *r, spec_trace_record *ret, bool *ret_end,
+                       spec_error *error);
+static int next_of_response(spec_trace_reader *r, spec_trace_record *ret, bool *ret_end,
+                            spec_error *error);
+
+static const trace_format formats[] = {
+    {is_head, read_head, next_record},
+    {spec_trace_responses_are, begin_responses, next_of_response},
+};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+static int read_first(spec_trace_reader *r, spec_error *error)
+{
+    json_t *first = NULL;
+    bool end = false;
+    int i = 0, status = GSL_SUCCESS;
+    r->head = (spec_trace_head){
+        .precision = 1e-6, .transform = SPEC_TRANSFORM_NONE, .filters = SPEC_FILTER_ORDER_JOINT};
+    SPEC_TRY(spec_trace_line_next(&r->in, &end, error));
+    if (!end) SPEC_TRY(spec_trace_line_parse(&first, &r->in, error));
+    while (i < FORMATS && (end || !formats[i].is(first))) i++;
+    if (i < FORMATS) {
+        r->format = &formats[i];
+        return r->format->begin(r, first, error);
+    }
+    status = BAD("a trace begins with a line like {\"speclab_trace\": 1, \"vocab\": 32000}, or is "
+                 "a server's responses, {\"choices\": ...}, one per line");
+done:
+    json_decref(first);
+    return status;
+}
+
+int spec_trace_read_temperature(spec_trace_reader *r, double temperature, spec_error *error)
+{
+    if (r->responses.root == NULL)
+        return spec_fail(error, GSL_EINVAL,
+                         "%.150s: a temperature is for a server's responses: the head of this "
+                         "trace says it",
+                         r->in.text.name);
+    r->responses.temperature = temperature;
+    return GSL_SUCCESS;
 }
 
 int spec_trace_read_open(spec_trace_reader **ret, FILE *file, const char *name, spec_error *error)
@@ -143,7 +206,7 @@ int spec_trace_read_open(spec_trace_reader **ret, FILE *file, const char *name, 
     r->rows.head = &r->head;
     r->text_places = FIRST_TEXTS;
     r->text = calloc(r->text_places, sizeof *r->text);
-    const int status = r->text != NULL ? read_head(r, error) : spec_no_memory(error);
+    const int status = r->text != NULL ? read_first(r, error) : spec_no_memory(error);
     if (status == GSL_SUCCESS) return status;
     spec_trace_read_close(r);
     *ret = NULL;
@@ -155,6 +218,7 @@ void spec_trace_read_close(spec_trace_reader *r)
     if (r == NULL) return;
     spec_trace_line_free(&r->in);
     spec_trace_rows_free(&r->rows);
+    spec_trace_responses_free(&r->responses);
     free(r->text);
     free(r);
 }
@@ -307,16 +371,37 @@ static int check_things(const spec_trace_reader *r, spec_error *error)
     return GSL_SUCCESS;
 }
 
-int spec_trace_read_next(spec_trace_reader *r, spec_trace_record *ret, bool *ret_end,
-                         spec_error *error)
+static int next_of_response(spec_trace_reader *r, spec_trace_record *ret, bool *ret_end,
+                            spec_error *error)
+{
+    spec_trace_responses *responses = &r->responses;
+    uint64_t text = 0;
+    json_t *root = NULL;
+    bool end = true;
+    int status = GSL_SUCCESS;
+    *ret_end = false;
+    for (;;) {
+        SPEC_TRY(spec_trace_responses_next(responses, ret, &text, &end, error));
+        if (!end) break;
+        SPEC_TRY(spec_trace_line_next(&r->in, ret_end, error));
+        if (*ret_end) return status;
+        SPEC_TRY(spec_trace_line_parse(&root, &r->in, error));
+        SPEC_TRY(spec_trace_responses_begin(responses, root, error));
+    }
+    SPEC_TRY(find_text(&ret->text, r, text, error));
+    SPEC_TRY(go_on(r, ret->text, -1, error));
+done:
+    return status;
+}
+
+static int next_record(spec_trace_reader *r, spec_trace_record *ret, bool *ret_end,
+                       spec_error *error)
 {
     uint64_t request = 1;
     int64_t position = -1;
     const char *key;
     json_t *root = NULL, *value;
     int status = GSL_SUCCESS;
-    *ret = (spec_trace_record){
-        .target_log = NAN, .draft_log = NAN, .drafted = -1, .accepted = -1, .coin = NAN};
     spec_trace_rows_reset(&r->rows);
     SPEC_TRY(spec_trace_line_next(&r->in, ret_end, error));
     if (*ret_end) return check_things(r, error);
@@ -333,6 +418,14 @@ int spec_trace_read_next(spec_trace_reader *r, spec_trace_record *ret, bool *ret
 done:
     json_decref(root);
     return status;
+}
+
+int spec_trace_read_next(spec_trace_reader *r, spec_trace_record *ret, bool *ret_end,
+                         spec_error *error)
+{
+    *ret = (spec_trace_record){
+        .target_log = NAN, .draft_log = NAN, .drafted = -1, .accepted = -1, .coin = NAN};
+    return r->format->next(r, ret, ret_end, error);
 }
 
 const spec_trace_head *spec_trace_read_head(const spec_trace_reader *r)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* trace_read: reads a trace, JSON lines of the tokens that an engine emitted.
- * The file is hostile: lines, rows and requests are limited before memory is allocated for them,
- * and errors name file and line. A record's rows belong to the reader, until the next record.
+ * They are speclab's own, or the responses of a server (trace_responses.h). The file is hostile:
+ * lines, rows and requests are limited before memory is allocated for them, and errors name file
+ * and line. A record's rows belong to the reader, until the next record.
  * docs/conformance.md#traces specifies the format. */
 #ifndef SPECLAB_TRACE_READ_H
 #define SPECLAB_TRACE_READ_H
@@ -16,6 +17,10 @@ typedef struct spec_trace_reader spec_trace_reader;
  * for an invalid one. */
 int spec_trace_read_open(spec_trace_reader **ret, FILE *file, const char *name, spec_error *error);
 void spec_trace_read_close(spec_trace_reader *reader);
+
+/* Declares the temperature at which a server drew its tokens; GSL_EINVAL for a trace whose head
+ * says such things. */
+int spec_trace_read_temperature(spec_trace_reader *reader, double temperature, spec_error *error);
 
 const spec_trace_head *spec_trace_read_head(const spec_trace_reader *reader);
 

@@ -50,3 +50,33 @@ TEST(reports_of_a_trace_name_the_command_that_judges_it_again, SLOW)
 }
 
 SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);
+
+/* The evidence of a file is that of its declared temperature. */
+TEST(responses_of_a_server_are_a_trace)
+{
+    static const char line[] =
+        "{\"model\": \"toy\", \"choices\": [{\"logprobs\": {\"tokens\": [\" a\"], "
+        "\"token_logprobs\": [-0.5], \"top_logprobs\": [{\" a\": -0.5, \" b\": -2, \" c\": -3, "
+        "\" d\": -4}]}}]}\n";
+    static const char *const options[] = {"", " --temperature 2"};
+    char text[4 * sizeof line] = "", arguments[96], *said[2];
+    spec_needs_program();
+    for (int i = 0; i < 4; i++) strcat(text, line);
+    spec_file_write("responses.jsonl", text);
+    for (int i = 0; i < 2; i++) {
+        spec_child c;
+        snprintf(arguments, sizeof arguments, "validate --trace responses.jsonl --report r.json%s",
+                 options[i]);
+        spec_child_run(&c, arguments);
+        assert_int_equal(c.code, 3);
+        assert_non_null(strstr(c.text, "\n  engine       \"toy\"\n  tested       4 tokens in 4 "));
+        said[i] = strdup(strstr(c.text, "\n  evidence"));
+        spec_child_free(&c);
+        FREED char *report = spec_file_bytes("r.json");
+        assert_int_equal(strstr(report, "\"temperature\": 2") != NULL, i == 1);
+        remove("r.json");
+    }
+    assert_string_not_equal(said[0], said[1]);
+    free(said[0]);
+    free(said[1]);
+}

@@ -134,7 +134,7 @@ TEST(named_tests_do_not_make_a_sampler_dependent)
 
 /* At a rate of .05 a right sampler may fail five times in 100, whatever its requests share within
  * a call. Without the declaration, each run of the dependent ones fails. */
-TEST(the_false_alarm_rate_holds_under_any_dependence_within_a_call, STATISTICS)
+TEST(the_false_alarm_rate_holds_under_any_dependence_within_a_call, SLOW | STATISTICS)
 {
     const int runs = (int)spec_test_samples(100);
     for (int kind = APART; kind < KINDS; kind++) {

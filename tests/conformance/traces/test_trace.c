@@ -45,8 +45,10 @@ TEST(an_invalid_trace_is_refused)
 {
     refuses("\n", "t.jsonl:1: an empty line at byte 0");
     refuses("hello\n", "t.jsonl:1: '[' or '{' expected near 'hello' at byte 5");
-    refuses("{\"a\": 1}\n",
-            "t.jsonl:1: a trace begins with a line like {\"speclab_trace\": 1, \"vocab\": 32000}");
+    refuses(
+        "{\"a\": 1}\n",
+        "t.jsonl:1: a trace begins with a line like {\"speclab_trace\": 1, \"vocab\": 32000}, or "
+        "is a server's responses, {\"choices\": ...}, one per line");
     refuses("{\"speclab_trace\": 2, \"vocab\": 3}\n",
             "t.jsonl:1: \"speclab_trace\" is 2: it is from 1 to 1");
     refuses("{\"speclab_trace\": 1}\n",
@@ -181,6 +183,37 @@ static spec_trace_record read_one(const char *text, spec_trace_reader **ret_read
     assert_works(spec_trace_read_next(*ret_reader, &record, &end, &error));
     assert_false(end);
     return record;
+}
+
+/* Two log-probabilities that are known to .1 may both be off by it. */
+TEST(bets_on_log_probabilities_are_discounted_by_their_precision)
+{
+    static const char *const heads[] = {
+        "{\"speclab_trace\": 1, \"vocab\": 3, \"precision\": 0}\n",
+        "{\"speclab_trace\": 1, \"vocab\": 3, \"precision\": 0.1}\n",
+        "{\"speclab_trace\": 1, \"vocab\": 3}\n",
+    };
+    double gain[3];
+    for (int i = 0; i < 3; i++) {
+        char text[200];
+        spec_error error = {{0}};
+        OWNED(spec_validation) v;
+        snprintf(text, sizeof text,
+                 "%s{\"token\": 1, \"target_logprob\": -3, \"draft_logprob\": -1}\n", heads[i]);
+        assert_int_equal(judge(&v, text, strlen(text), &error), GSL_SUCCESS);
+        const spec_finding *f = v.result->finding;
+        while (strcmp(f->name, "draft-tilt") != 0) f++;
+        gain[i] = exp(f->log_e);
+    }
+    /* the mean of bets that multiply their capital by 1 + stake (ratio - 1) */
+    const double stake = (gain[0] - 1.0) / (exp(2.0) - 1.0);
+    assert_true(stake > 0.1);
+    assert_near(gain[1], 1.0 + stake * (exp(2.0 - 0.2) - 1.0), 1e-9);
+    assert_near(gain[2], 1.0 + stake * (exp(2.0 - 2e-6) - 1.0), 1e-9);
+    refuses("{\"speclab_trace\": 1, \"vocab\": 3, \"precision\": 0.2}\n",
+            "t.jsonl:1: \"precision\" is 0.2: it is from 0 to 0.1");
+    refuses("{\"speclab_trace\": 1, \"vocab\": 3, \"precision\": null}\n",
+            "t.jsonl:1: \"precision\" is not a number");
 }
 
 TEST(rows_are_read_as_laws_over_cells)
