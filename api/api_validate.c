@@ -85,7 +85,7 @@ static int make_plan(spec_validate_plan *plan, const question *q, const speclab 
     if (o->seed != NULL) plan->seed = *o->seed;
     plan->scopes = o->scopes;
     plan->opt_only = o->only;
-    plan->hints = !o->no_hints;
+    plan->hints = plan->asks_each = !o->no_hints;
     plan->dependent = o->dependent_requests != 0;
     plan->opt_pool = q->sampler.parallel ? lab->context.pool : NULL;
     plan->limits.opt_stop = o->opt_stop;

@@ -243,6 +243,7 @@ static int validate(spec_validate_args *args, const char *verb)
     spec_validate_files files;
     int code = SPEC_EXIT_USAGE;
     spec_validate_args_open(&files, args, verb);
+    args->plan.asks_each = true;
     int status = args->trace ? spec_trace_validate(&v, args->sampler, &args->plan, &error)
                              : spec_validate(&v, args->sampler, &args->plan, &error);
     spec_progress_clear();

@@ -189,7 +189,7 @@ int spec_validate(spec_validation *ret, const char *subject, const spec_validate
 {
     const int status = validate(ret, subject, plan, error);
     if (status == GSL_SUCCESS && ret->verdict == SPEC_VERDICT_FAIL && ret->each.suspected &&
-        plan->hints && !plan->dependent && !spec_validate_names_a_test(plan))
+        plan->asks_each && !plan->dependent && !spec_validate_names_a_test(plan))
         ask_each(ret);
     return status;
 }

@@ -39,7 +39,8 @@ typedef struct {
     const char *opt_rows; /* file of rows of these fixtures, for the report */
     double temperature;   /* of a trace of responses (trace_read.h); 0: 1 */
     uint32_t scopes;     /* scopes to test, of those of the sampler; 0: all */
-    bool hints; /* search the known mistakes that explain a FAIL, and see whether it is DEPENDENT */
+    bool hints;          /* search the known mistakes that explain a FAIL */
+    bool asks_each;      /* see whether a FAIL is DEPENDENT, by a run of each request by itself */
     /* Requests of a call may depend on each other: calls have at most SPEC_VALIDATE_CALL rounds,
      * and one of them, chosen at random, is counted. */
     bool dependent;

@@ -79,7 +79,7 @@ TEST(right_requests_that_depend_on_each_other_have_a_verdict_of_their_own)
                 inverse_sampler s = {.kind = (dependence)kind, .wrong = wrong};
                 spec_validate_plan plan = plan_of(400000, 1, few);
                 OWNED(spec_validation) v;
-                plan.hints = true;
+                plan.asks_each = true;
                 plan.dependent = declared;
                 judge(&v, &s, &plan);
                 const spec_validate_verdict due = wrong ? SPEC_VERDICT_FAIL
@@ -104,7 +104,7 @@ TEST(samplers_of_the_catalogue_are_called_dependent_too)
 {
     static const char *const only[] = {"no-draft-4", "two-2", "repeats-4", NULL};
     spec_validate_plan plan = plan_of(400000, 1, only);
-    plan.hints = true;
+    plan.asks_each = true;
     plan.limits = patient;
     plan.limits.opt_options = "antithetic";
     OWNED(spec_validation) stratified;
@@ -126,7 +126,7 @@ TEST(named_tests_do_not_make_a_sampler_dependent)
     inverse_sampler s = {.kind = ANTITHETIC};
     spec_validate_plan plan = plan_of(200000, 1, only);
     OWNED(spec_validation) v;
-    plan.hints = true;
+    plan.asks_each = true;
     judge(&v, &s, &plan);
     assert_int_equal(v.verdict, SPEC_VERDICT_FAIL);
     assert_true(v.each.suspected && !v.each.asked);
@@ -177,7 +177,7 @@ TEST(all_reports_tell_it_from_a_sampler_that_is_not_lossless)
     FREED char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    plan.hints = true;
+    plan.asks_each = true;
     judge(&v, &s, &plan);
     v.subject = "mine";
     v.plan.limits.opt_call = NULL;
