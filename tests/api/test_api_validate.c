@@ -170,6 +170,44 @@ TEST(a_right_sampler_passes_and_a_wrong_one_fails)
     speclab_validation_free(v);
 }
 
+/* Every second request of a call has one minus the number of the one before. */
+static int32_t mirror(void *self, const speclab_batch *b)
+{
+    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    const size_t places = (size_t)b->n_nodes + 1;
+    double u = 0.0;
+    (void)self;
+    for (int32_t i = 0; i < b->n; i++) {
+        const float *row = b->target + (size_t)i * places * (size_t)b->vocab;
+        spec_rng_stream(rng, b->seed[i], b->offset[i]);
+        u = i % 2 == 1 ? 1.0 - u : gsl_rng_uniform(rng);
+        double rest = u;
+        int32_t x = 0;
+        while (x < b->vocab - 1 && (rest -= (double)row[x]) >= 0.0) x++;
+        b->ret_token[(size_t)i * places] = x;
+        b->ret_n_emitted[i] = 1;
+    }
+    gsl_rng_free(rng);
+    return 0;
+}
+
+TEST(dependent_requests_have_a_verdict_and_an_option)
+{
+    static const char *const only[] = {"plain-4", NULL};
+    static const spec_sampler_about about = {
+        .size = sizeof about, .name = "mirror", .scopes = SPEC_SCOPE_VERIFY};
+    const speclab_sampler sampler = {.size = sizeof sampler, .about = &about, .batch = mirror};
+    for (int declared = 0; declared < 2; declared++) {
+        const speclab_validate_options options = {
+            .size = sizeof options, .draws = 200000, .only = only, .dependent_requests = declared};
+        speclab_validation *v;
+        assert_int_equal(speclab_validate(&v, lab, &sampler, &options, NULL, 0), SPECLAB_OK);
+        assert_int_equal(speclab_validation_verdict(v),
+                         declared ? SPECLAB_PASS : SPECLAB_DEPENDENT);
+        speclab_validation_free(v);
+    }
+}
+
 TEST(threads_give_the_same_report)
 {
     for (int wrong = 0; wrong < 2; wrong++) {
