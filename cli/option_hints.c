@@ -66,7 +66,7 @@ static const meaning meanings[] = {
                   "sweep, prove, accept, step, generate and bench", "--set drafting=LIST"},
     [POLICY] = {"policy", "the length policy", "sweep, prove, step, generate and bench",
                 "--set policy=LIST"},
-    [TEMPERATURE] = {"temperature", "temperature", "step, generate and bench",
+    [TEMPERATURE] = {"temperature", "temperature", "step, generate, bench and validate",
                      "--target 'SPEC?temperature=T'"},
     [TOP_K] = {"top-k", "top-k", "step, generate and bench", "--target 'SPEC?top_k=N'"},
     [TOP_P] = {"top-p", "top-p", "step, generate and bench", "--target 'SPEC?top_p=X'"},

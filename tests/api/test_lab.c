@@ -61,7 +61,7 @@ TEST(structs_keep_their_sizes)
     assert_int_equal(sizeof(speclab_text_part), 48);
     assert_int_equal(sizeof(speclab_batch), 144);
     assert_int_equal(sizeof(speclab_sampler), 48);
-    assert_int_equal(sizeof(speclab_validate_options), 96);
+    assert_int_equal(sizeof(speclab_validate_options), 104);
 }
 
 TEST(wrong_options_are_refused)
