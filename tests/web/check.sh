@@ -6,6 +6,7 @@
 set -eu
 speclab=$1 ask=$2 module=$3
 here=$(dirname "$0")
+node "$here/ticks.js" "$here/../../web/js/chart.js"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 model="" file=""

@@ -16,10 +16,12 @@ function scaleOf(domain, range, log) {
 function ticksOf([low, high], count) {
   const rough = (high - low) / count, power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map(m => m * power).find(s => s >= rough);
-  const ticks = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++)
-    ticks.push(Number((i * step).toPrecision(12)));
-  return ticks;
+  const first = Math.ceil(low / step - 1e-9);
+  // By index: of numbers beyond 2^53, the next one may be the same.
+  const n = Math.min(Math.floor(high / step - first + 1e-9) + 1, 10 * count) || 0;
+  const ticks = Array.from({length: n}, (_, i) => Number(((first + i) * step).toPrecision(12)));
+  return ticks.filter((tick, i) => tick >= low - step && tick <= high + step &&
+    (i === 0 || tick > ticks[i - 1]));
 }
 
 /** Powers of `base` within a domain. */
