@@ -22,46 +22,72 @@ _speclab_columns() # columns of the CSV on the command line
 {
     local word file=""
     for word in "${COMP_WORDS[@]:2}"; do [[ $word != *.csv || ! -r $word ]] || file=$word; done
-    [ -z "$file" ] || grep -v '^#' "$file" | head -n 1 | tr -d '"\r' | tr , ' '
+    [ -z "$file" ] || awk '/^#/ { next }
+        {
+            sub(/\r$/, "")
+            for (i = 1; i <= length; i++) {
+                c = substr($0, i, 1)
+                if (c == "\"" && quoted && substr($0, i + 1, 1) == c) { name = name c; i++ }
+                else if (c == "\"") quoted = !quoted
+                else if (c == "," && !quoted) { print name; name = "" }
+                else name = name c
+            }
+            print name
+            exit
+        }' <"$file"
 }
 
-# The names that an option of a verb takes, if any.
+_speclab_words() { printf '%s\n' "$@"; }
+
+# The names that an option of a verb takes, if any, each on a line.
 _speclab_values() # VERB OPTION
 {
     case $1:$2 in
     predict:-r) ;;
     *:--rule | *:-r) _speclab_list rules ;;
-    accept:--drafting) echo chain lookup iid without top hub greedy ;;
+    accept:--drafting) _speclab_words chain lookup iid without top hub greedy ;;
     *:--drafting) _speclab_list drafts ;;
-    *:--siblings) echo iid without top hub greedy ;;
+    *:--siblings) _speclab_words iid without top hub greedy ;;
     *:--policy) _speclab_list policies ;;
     *:--process | sweep:-p) _speclab_list processes ;;
     *:--target | *:--draft) _speclab_list models ;;
-    *:--family) echo plain zeros levels equal near disjoint one-hot mixed every ;;
-    *:--methods) echo chain k-ary branches delayed sequoia medusa dynamic ;;
-    *:--device) echo cpu gpu auto ;;
-    generate:--verify | bench:--verify) echo auto host device ;;
-    *:--clock) echo wall processor ;;
+    *:--family) _speclab_words plain zeros levels equal near disjoint one-hot mixed every ;;
+    *:--methods) _speclab_words chain k-ary branches delayed sequoia medusa dynamic ;;
+    *:--device) _speclab_words cpu gpu auto ;;
+    generate:--verify | bench:--verify) _speclab_words auto host device ;;
+    *:--clock) _speclab_words wall processor ;;
     advise:--engine) _speclab_list logs ;;
-    *:--positions) echo all rejected ;;
-    *:--loss) echo ce fkl rkl jsd tv nla lk ;;
-    *:--color) echo auto always never ;;
-    *:--format | *:-f) echo table csv json markdown latex vertical ;;
-    *:--type) echo q8_0 q4_0 bf16 f16 f32 ;;
-    *:--method) echo bayes random exhaustive ;;
+    *:--positions) _speclab_words all rejected ;;
+    *:--loss) _speclab_words ce fkl rkl jsd tv nla lk ;;
+    *:--color) _speclab_words auto always never ;;
+    *:--format | *:-f) _speclab_words table csv json markdown latex vertical ;;
+    *:--type) _speclab_words q8_0 q4_0 bf16 f16 f32 ;;
+    *:--method) _speclab_words bayes random exhaustive ;;
     *:--only) _speclab_tests fixture test mistake ;;
-    *:--scopes) echo V DV S ;;
-    *:--holds) echo rows top logprobs ;;
+    *:--scopes) _speclab_words V DV S ;;
+    *:--holds) _speclab_words rows top logprobs ;;
     plot:--figure | plot:-F) _speclab_list figures ;;
-    plot:--terminal) echo svg png pdf tikz ;;
-    plot:--legend) echo auto right bottom none ;;
-    plot:--log) echo x y xy ;;
+    plot:--terminal) _speclab_words svg png pdf tikz ;;
+    plot:--legend) _speclab_words auto right bottom none ;;
+    plot:--log) _speclab_words x y xy ;;
     plot:--x | plot:--y | plot:--by | plot:--facet | plot:--heat | plot:--where) _speclab_columns ;;
     run:--set)
-        echo rounds= seed= standard_error= alpha= K= c= target= draft= rule= drafting= policy= \
-            tokens=
+        _speclab_words rounds= seed= standard_error= alpha= K= c= target= draft= rule= drafting= \
+            policy= tokens=
         ;;
     esac
+}
+
+# Offers those of the names on standard input, each with a text before it, that begin with a word. A
+# name may be foreign, such as that of a column: nothing in it is expanded, here or on the line.
+_speclab_offer() # WORD BEFORE
+{
+    local name
+    while IFS= read -r name; do
+        name=$2$name
+        [[ $name != *[!a-zA-Z0-9_.,:=+/@%-]* ]] || printf -v name %q "$name"
+        [[ -z $name || $name != "$1"* ]] || COMPREPLY+=("$name")
+    done
 }
 
 _speclab()
@@ -77,19 +103,16 @@ _speclab()
     fi
     if [ "$COMP_CWORD" -eq 1 ] || { [ "$COMP_CWORD" -eq 2 ] && [ "$verb" = help ]; }; then
         names=$("$program" --help 2>/dev/null | sed -n 's/^  \([a-z]*\)  .*/\1/p')
-        [ "$COMP_CWORD" -ne 1 ] || names="$names help --help --version"
+        [ "$COMP_CWORD" -ne 1 ] || names+=$'\nhelp\n--help\n--version'
     elif [[ $word == -* ]]; then
         names=$("$program" "$verb" --help 2>/dev/null |
             grep -oE -- '--[a-zA-Z][a-zA-Z-]*' | sort -u)
     elif [[ $before == -* ]] && names=$(_speclab_values "$verb" "$before") && [ -n "$names" ]; then
-        if [[ $word == *,* ]]; then # the last of a list
-            part=${word%,*},
-            names=$(printf "$part%s " $names)
-        fi
+        [[ $word != *,* ]] || part=${word%,*}, # the last of a list
         [[ $names != *= ]] || compopt -o nospace
     elif [ "$verb" = list ]; then
-        names="models drafts rules policies processes lengths measures logs diagnoses figures"
-        names="$names devices experiments"
+        names=$(_speclab_words models drafts rules policies processes lengths measures logs \
+            diagnoses figures devices experiments)
     elif [ "$verb" = validate ] && [ "$word" = : ] && [ "$before" = rule ]; then
         word="" names=$(_speclab_list rules)
     elif [ "$verb" = validate ] && [ "$before" = : ] &&
@@ -105,6 +128,6 @@ _speclab()
     else
         compopt -o default
     fi
-    mapfile -t COMPREPLY < <(compgen -W "$names" -- "$word")
+    _speclab_offer "$word" "$part" <<<"$names"
 }
 complete -F _speclab speclab

@@ -92,4 +92,33 @@ TEST(bash_offers_what_fits)
     }
 }
 
+/* The names of columns are foreign: bash runs none of them, neither at TAB nor when the offered
+ * word is on the line, which then is the name. */
+TEST(names_of_columns_are_never_code)
+{
+    spec_needs_program();
+    char command[4 * PATH_MAX], answer[4096];
+    snprintf(command, sizeof command, "%s/cli/completion.bash", spec_folder_before);
+    if (access(command, R_OK) != 0 || system("command -v bash >/dev/null 2>&1") != 0) {
+        printf("skipped: %s: no bash, or not run from the source tree\n", __func__);
+        skip();
+    }
+    spec_file_write("evil.csv", "# figure: none\n$(touch P),`touch P`,\"a b\",*,\"x|y;touch P\",~,"
+                                "\"a,b\",\"q\"\"'q\",-n,!!,${HOME},\x1b[31m,\\,a[$(touch P)]\n1\n");
+    static const char names[] =
+        "$(touch P)\n`touch P`\na b\n*\nx|y;touch P\n~\na,b\nq\"'q\n-n\n!!\n"
+        "${HOME}\n\x1b[31m\n\\\na[$(touch P)]\n";
+    spec_file_write("drive.bash", "compopt() { :; }\nsource \"$1\"\n"
+                                  "COMP_WORDS=(\"$2\" plot evil.csv --x '')\nCOMP_CWORD=4\n"
+                                  "_speclab\neval \"printf '%s\\n' ${COMPREPLY[*]}\"\n");
+    snprintf(command, sizeof command, "bash -u drive.bash '%s/cli/completion.bash' '%s' 2>&1",
+             spec_folder_before, spec_program);
+    FILE *in = popen(command, "r");
+    assert_non_null(in);
+    answer[fread(answer, 1, sizeof answer - 1, in)] = '\0';
+    pclose(in);
+    assert_string_equal(answer, names);
+    assert_int_equal(access("P", F_OK), -1);
+}
+
 SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);
