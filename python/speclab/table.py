@@ -64,7 +64,7 @@ class Table:
 
     def _cells(self) -> list[list[str]]:
         texts = [[_cell_text(value) for value in column] for column in self._columns.values()]
-        return [self.columns, *map(list, zip(*texts))]
+        return [[_cell_text(name) for name in self.columns], *map(list, zip(*texts))]
 
     def to_string(self, index: bool = True) -> str:
         """Aligned text, without an index in any case."""
@@ -87,7 +87,9 @@ class Table:
 def _cell_text(value: Any) -> str:
     if value is None:
         return ""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return "".join(c if c.isprintable() else "?" for c in str(value))  # it may control a terminal
 
 
 def _cell(table: Any, row: int, column: int) -> Any:

@@ -254,6 +254,8 @@ class ATable(unittest.TestCase):
                          " K  emitted  rule\n 1      1.8   a<b\n10      nan      ")
         self.assertEqual(self.TABLE.to_string(index=False), str(self.TABLE))
         self.assertIn("<td>a&lt;b</td>", self.TABLE._repr_html_())
+        hostile = speclab.Table({"a\x1b[31m": np.array(["b\x9b\u202e"], dtype=object)}, {})
+        self.assertEqual(str(hostile), "a?[31m\n   b??")
 
     @unittest.skipIf(pandas is None, "pandas is absent")
     def test_becomes_a_dataframe(self):
