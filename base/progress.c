@@ -2,6 +2,7 @@
 #include "base/progress.h"
 
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/terminal.h"
 
 #include <math.h>
@@ -120,6 +121,7 @@ static void draw(void)
     if (terminal.hidden || at - terminal.began < FIRST) return;
     spec_progress_text(line, &terminal.state, at - terminal.since,
                        spec_terminal_columns(STDERR_FILENO, terminal.columns) - 1);
+    spec_escape_in_place(line);
     fprintf(stderr, "\r\033[K%s", line);
     fflush(stderr);
     terminal.drawn = true;

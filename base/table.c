@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/table.h"
 
+#include "base/escape.h"
 #include "base/json_memory.h"
-#include "base/markup.h"
 #include "base/memory_text.h"
 #include "base/text_width.h"
 #include "speclab/no_memory.h"
@@ -250,9 +250,9 @@ static char *shown_text(const char *text, spec_format format)
     spec_memory_text shown;
     if (!spec_memory_text_open(&shown)) return NULL;
     if (format == SPEC_FORMAT_MARKDOWN)
-        spec_markup_markdown(shown.out, text);
+        spec_escape_markdown(shown.out, text);
     else
-        spec_text_write(text, strlen(text), shown.out);
+        spec_escape_line(shown.out, text, strlen(text));
     return spec_memory_text_take(&shown, NULL);
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/escape.h"
 #include "base/old_columns.h"
 #include "base/table.h"
 #include "speclab/no_memory.h"
@@ -39,16 +40,10 @@ static void write_text(const char *text, FILE *out)
 {
     bool plain = text[0] != '\0' && text[0] != '#' && strpbrk(text, ",\"\r\n") == NULL &&
                  field_number(text).kind == SPEC_CELL_EMPTY;
-    if (plain) {
+    if (plain)
         fputs(text, out);
-        return;
-    }
-    fputc('"', out);
-    for (; *text != '\0'; text++) {
-        if (*text == '"') fputc('"', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
+    else
+        spec_escape_csv(out, text);
 }
 
 static int no_error(FILE *out, spec_error *error)

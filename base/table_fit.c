@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/table.h"
 
+#include "base/escape.h"
 #include "base/memory_text.h"
 #include "base/text_width.h"
 
@@ -322,7 +323,7 @@ static void write_lines(const fit *f, const char **text, int *opt_skip, FILE *ou
             if (shown > 0) {
                 pad(pending, out);
                 pending = 0;
-                spec_text_write(text[c], shown, out);
+                spec_escape_line(out, text[c], shown);
             }
             if (is_cut) {
                 fputs("..", out);

@@ -1,26 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/table.h"
 
+#include "base/escape.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { NUMBER_SIZE = 40 };
-
-static void write_text(const char *text, FILE *out)
-{
-    static const char *const command[] = {"\\textbackslash{}",  "\\textasciicircum{}",
-                                          "\\textasciitilde{}", "\\textless{}",
-                                          "\\textgreater{}",    "\\textbar{}"};
-    static const char named[] = "\\^~<>|", escaped[] = "{}$&#_%";
-    for (; *text != '\0'; text++) {
-        const char *at = strchr(named, *text);
-        if (at != NULL) fputs(command[at - named], out);
-        else if (strchr(escaped, *text) != NULL) fprintf(out, "\\%c", *text);
-        else fputc((unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text, out);
-    }
-}
 
 /* Digits after the decimal point; -1 if the text has an exponent or is not a number. */
 static int fraction_digits(const char *number)
@@ -52,8 +40,10 @@ static void write_number(const char *number, int digits, FILE *out)
 static void write_provenance(const char *line, FILE *out)
 {
     for (; *line != '\0'; line += *line == '\n') {
-        const int n = (int)strcspn(line, "\n");
-        fprintf(out, "%% %.*s\n", n, line);
+        const size_t n = strcspn(line, "\n");
+        fputs("% ", out);
+        spec_escape_line(out, line, n);
+        fputc('\n', out);
         line += n;
     }
 }
@@ -90,7 +80,7 @@ int spec_table_write_latex(const spec_table *table, FILE *out)
     fputs("}\n\\toprule\n", out);
     for (int c = 0; c < table->n_columns; c++) {
         if (c > 0) fputs(" & ", out);
-        write_text(table->column[c], out);
+        spec_escape_latex(out, table->column[c]);
     }
     fputs(" \\\\\n\\midrule\n", out);
     for (size_t r = 0; r < table->n_rows; r++) {
@@ -98,7 +88,8 @@ int spec_table_write_latex(const spec_table *table, FILE *out)
             const spec_cell *cell = spec_table_cell(table, r, c);
             const char *text = spec_cell_format(cell, SPEC_FORMAT_LATEX, buffer, sizeof buffer);
             if (c > 0) fputs(" & ", out);
-            if (cell->kind == SPEC_CELL_TEXT) write_text(text, out);
+            if (cell->kind == SPEC_CELL_TEXT)
+                spec_escape_latex(out, text);
             else if (cell->kind != SPEC_CELL_EMPTY) write_number(text, digits[c], out);
         }
         fputs(" \\\\\n", out);

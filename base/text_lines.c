@@ -4,6 +4,7 @@
 #include "speclab/no_memory.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,6 +2,9 @@
 #define _XOPEN_SOURCE 700
 #include "base/text_width.h"
 
+#include "base/escape.h"
+#include "base/utf8.h"
+
 #include <locale.h>
 #include <stdbool.h>
 #include <string.h>
@@ -10,7 +13,6 @@
 /* An iteration over characters, in the locale C.UTF-8 if the text needs it. */
 typedef struct {
     const char *at;
-    bool odd; /* the last character is a control character or invalid */
     locale_t utf8, before;
 } walk;
 
@@ -31,24 +33,15 @@ static void walk_end(walk *w)
     freelocale(w->utf8);
 }
 
-/* Bytes of the next character, 0 at the end, and its columns. If the locale is missing,
- * continuation bytes take no column. */
+/* Bytes of the next character, 0 at the end, and its columns. */
 static size_t next(walk *w, int *ret_columns)
 {
-    mbstate_t state = {0};
-    wchar_t wide;
-    const unsigned char c = (unsigned char)*w->at;
-    size_t n = 1;
+    uint32_t code;
     *ret_columns = 1;
-    w->odd = c < 0x20 || c == 0x7f;
-    if (c == '\0') return 0;
-    if (c >= 0x80 && w->utf8 == (locale_t)0) {
-        *ret_columns = (c & 0xc0) != 0x80;
-    } else if (c >= 0x80) {
-        n = mbrtowc(&wide, w->at, strlen(w->at), &state);
-        if (n > 4) n = 1; /* not UTF-8: mbrtowc returned an error */
-        const int columns = n > 1 ? wcwidth(wide) : -1;
-        w->odd = columns < 0;
+    if (*w->at == '\0') return 0;
+    const size_t n = spec_utf8_decode(&code, (const unsigned char *)w->at, strnlen(w->at, 4));
+    if (n > 1 && w->utf8 != (locale_t)0 && !spec_escape_is_control(code)) {
+        const int columns = wcwidth((wchar_t)code);
         if (columns >= 0) *ret_columns = columns;
     }
     w->at += n;
@@ -102,23 +95,10 @@ size_t spec_text_line(const char *text, int columns, int *ret_width)
     return here.bytes;
 }
 
-void spec_text_write(const char *text, size_t n, FILE *out)
-{
-    walk w;
-    int columns;
-    walk_begin(&w, text);
-    for (const char *c = text; c < text + n; c = w.at) {
-        const size_t bytes = next(&w, &columns);
-        if (w.odd) fputc(is_blank(*c) ? ' ' : '?', out);
-        else fwrite(c, 1, bytes, out);
-    }
-    walk_end(&w);
-}
-
 void spec_text_wrap(const char *text, int columns, int indent, FILE *out)
 {
     if (columns <= 0) {
-        spec_text_write(text, strlen(text), out);
+        spec_escape_line(out, text, strlen(text));
         return;
     }
     for (bool first = true; *text != '\0'; first = false) {
@@ -127,7 +107,7 @@ void spec_text_wrap(const char *text, int columns, int indent, FILE *out)
         if (!first) fprintf(out, "\n%*s", indent, "");
         size_t shown = n;
         while (shown > 0 && is_blank(text[shown - 1])) shown--;
-        spec_text_write(text, shown, out);
+        spec_escape_line(out, text, shown);
         text += n;
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* text_width: the width of UTF-8 text on a terminal, and its line breaks.
  * Widths are those of wcwidth in the locale C.UTF-8: wide characters take two columns, combining
- * characters none. An invalid byte or a control character takes one and is shown as '?'. */
+ * characters none. A character that base/escape.h shows as '?' takes one. */
 #ifndef SPECLAB_TEXT_WIDTH_H
 #define SPECLAB_TEXT_WIDTH_H
 
@@ -15,10 +15,6 @@ int spec_text_width(const char *text);
  * than half a line; otherwise after as many characters as fit. A final blank counts among the
  * bytes, not in *ret_width. */
 size_t spec_text_line(const char *text, int columns, int *ret_width);
-
-/* Write n bytes of text, with '?' for control characters and invalid bytes, and a blank for a
- * newline or a tab. */
-void spec_text_write(const char *text, size_t n, FILE *out);
 
 /* Write the text in lines of at most `columns`, with `indent` blanks before all lines but the
  * first, and no newline at the end. `columns` <= 0: one line. */

@@ -2,6 +2,7 @@
 #include "cli/generate_output.h"
 
 #include "analysis/alpha.h"
+#include "base/escape.h"
 #include "base/json_memory.h"
 #include "base/progress.h"
 #include "base/utf8.h"
@@ -326,7 +327,7 @@ void spec_generate_output_summary(const spec_generate_output *output, const spec
     if (g->decoder.device.on) fputs("; chains verified on the device", stderr);
     if (spec_placement_is_told(config->target, config->opt_draft) &&
         spec_placement_text(devices, config->target, config->opt_draft))
-        fprintf(stderr, "; %s", devices);
+        fputs("; ", stderr), spec_escape_line(stderr, devices, strlen(devices));
     if (g->plan.baseline && g->tokens > 0) say_speedup(output, g);
     if (g->prompt_tokens > 0)
         fprintf(stderr, "; prompt: %llu token%s in %.3g s", (unsigned long long)g->prompt_tokens,

@@ -4,6 +4,7 @@
 #include "base/memory_text.h"
 #include "base/progress.h"
 #include "base/text_width.h"
+#include "cli/output.h"
 #include "cli/verb.h"
 
 #include <errno.h>
@@ -110,8 +111,8 @@ int spec_list_page_show(const spec_table *table, const spec_list_heading *headin
     if (columns == 0 || (options->format_given && options->format != SPEC_FORMAT_TABLE))
         return spec_options_show(table, options, verb);
     spec_progress_clear();
-    const bool whole = !table->lost && write_page(table, headings, columns, stdout);
-    if (fflush(stdout) == 0 && whole) return SPEC_EXIT_HOLDS;
+    const bool whole = !table->lost && write_page(table, headings, columns, spec_output_standard());
+    if (fflush(spec_output_standard()) == 0 && whole) return SPEC_EXIT_HOLDS;
     if (whole) spec_usage_say(verb, "standard output: %s", strerror(errno));
     else spec_usage_say(verb, "out of memory");
     return SPEC_EXIT_USAGE;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/output.h"
 #include "cli/share.h"
 #include "cli/team_start.h"
 #include "cli/usage.h"
@@ -134,6 +135,7 @@ static spec_gpu_settings gpu_settings(void)
 /* The exit code of a verb, or 2 if standard output could not be written. */
 static int close_output(const char *verb, int code)
 {
+    fflush(spec_output_standard());
     if (fflush(stdout) == 0 || code == SPEC_EXIT_USAGE) return code;
     spec_usage_say(verb, "standard output: %s", strerror(errno));
     return SPEC_EXIT_USAGE;

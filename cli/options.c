@@ -393,7 +393,7 @@ int spec_options_run(const spec_experiment *experiment, const spec_options *opti
     first_words words = {plan->opt_assumed, verb};
     const spec_run_options run = {
         .csv_path = csv ? options->output : NULL,
-        .opt_csv = csv && options->output == NULL ? stdout : NULL,
+        .opt_csv = csv && options->output == NULL ? spec_output_standard() : NULL,
         .resume = options->resume,
         .shard = options->shard,
         .batches = options->batches,

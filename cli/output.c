@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/output.h"
 
+#include "cli/text_stream.h"
 #include "cli/usage.h"
 
 #include <errno.h>
@@ -8,6 +9,26 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static ssize_t write_shown(void *stream, const char *bytes, size_t n)
+{
+    spec_text_stream_write(stream, bytes, n, "");
+    return fflush(stdout) == 0 && !ferror(stdout) ? (ssize_t)n : 0;
+}
+
+FILE *spec_output_standard(void)
+{
+    static spec_text_stream stream;
+    static FILE *shown;
+    if (shown != NULL) return shown;
+    if (!isatty(STDOUT_FILENO)) return stdout;
+    spec_text_stream_init(&stream, stdout, true, false);
+    const cookie_io_functions_t functions = {.write = write_shown};
+    shown = fopencookie(&stream, "w", functions);
+    if (shown == NULL) spec_usage_no_memory("speclab");
+    setvbuf(shown, NULL, _IOLBF, BUFSIZ);
+    return shown;
+}
 
 void spec_output_say_left_over(const char *path, const char *verb)
 {
@@ -42,7 +63,7 @@ int spec_output_open(spec_output *output, const char *opt_path, const char *verb
     int status = GSL_SUCCESS;
     *output = (spec_output){.path = opt_path};
     if (opt_path == NULL) {
-        output->out = stdout;
+        output->out = spec_output_standard();
     } else if (stat(opt_path, &info) == 0 && !S_ISREG(info.st_mode)) {
         output->out = fopen(opt_path, "we");
         if (output->out == NULL) status = fail(output, error);

@@ -9,12 +9,17 @@
 #include "base/new_file.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 typedef struct {
     FILE *out;          /* NULL: not open */
     const char *path;   /* as given; NULL: standard output */
     spec_new_file file; /* not open for standard output, a device or a pipe */
 } spec_output;
+
+/* Standard output. On a terminal this stream shows control characters and invalid bytes as \xNN, so
+ * that no text from a file can control it; files and pipes get all bytes. */
+FILE *spec_output_standard(void);
 
 /* The path, or "standard output". */
 const char *spec_output_name(const spec_output *output);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/page.h"
 
+#include "base/escape.h"
 #include "base/settings.h"
 #include "base/terminal.h"
 #include "base/text_width.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,20 +38,26 @@ static int hanging_indent(const char *line, int columns)
     return hanging < columns / 2 ? hanging : 0;
 }
 
+/* A command to type would become two where it is broken. */
+static bool is_command(const char *line)
+{
+    return strncmp(line, "    speclab ", 12) == 0;
+}
+
 void spec_page_write(char *text, int columns, FILE *out)
 {
     while (*text != '\0') {
         char *const line = text, *const end = line + strcspn(line, "\n"), after = *end;
         *end = '\0';
-        if (columns <= 0 || spec_text_width(line) <= columns) {
-            fputs(line, out);
+        if (columns <= 0 || is_command(line) || spec_text_width(line) <= columns) {
+            spec_escape_line(out, line, strlen(line));
         } else {
             int width;
             const size_t first = spec_text_line(line, columns, &width);
             const int indent = hanging_indent(line, columns);
             size_t shown = first;
             while (shown > 0 && line[shown - 1] == ' ') shown--;
-            spec_text_write(line, shown, out);
+            spec_escape_line(out, line, shown);
             fprintf(out, "\n%*s", indent, "");
             spec_text_wrap(line + first + strspn(line + first, " "), columns - indent, indent, out);
         }

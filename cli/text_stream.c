@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/text_stream.h"
 
+#include "base/escape.h"
 #include "base/utf8.h"
 
 #include <string.h>
@@ -31,16 +32,14 @@ static bool is_front(const unsigned char *bytes, size_t n)
     return true;
 }
 
-/* Write one character of n bytes, or one invalid byte. Newlines and tabs pass; control characters
- * beyond ASCII, and those that change the direction of text, do not. */
+/* Write one character of n bytes, or one invalid byte. Newlines and tabs pass. */
 static void put(spec_text_stream *stream, const unsigned char *bytes, size_t n, uint32_t code,
                 const char *colour)
 {
-    const bool obeyed = (code < 0x20 && code != '\n' && code != '\t') ||
-                        (code >= 0x7F && code < 0xA0) || (code >= 0x200E && code <= 0x200F) ||
-                        (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+    const bool passes = code == '\n' || code == '\t' || !spec_escape_is_control(code);
     turn_on(stream, colour);
-    if (!obeyed && code != SPEC_UTF8_INVALID) fwrite(bytes, 1, n, stream->out);
+    if (passes)
+        fwrite(bytes, 1, n, stream->out);
     else
         for (size_t i = 0; i < n; i++) fprintf(stream->out, "\\x%02x", bytes[i]);
     stream->at_line_start = code == '\n';

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/usage.h"
 
+#include "base/escape.h"
 #include "base/names.h"
 #include "base/progress.h"
 #include "cli/option_hints.h"
@@ -23,9 +24,7 @@ static void write_line(char line[LINE_MAX_BYTES], const char *verb, const char *
 {
     const int n = snprintf(line, LINE_MAX_BYTES, "%.60s: ", verb);
     vsnprintf(line + n, LINE_MAX_BYTES - (size_t)n, format, args);
-    for (char *c = line; *c != '\0'; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
-    }
+    spec_escape_in_place(line);
     spec_progress_clear();
 }
 

@@ -196,7 +196,7 @@ static int show(const spec_diagnosis_facts *facts, const arguments *args, const 
         SPEC_TRY(spec_advice_report_table(&table, facts, &error));
         if ((code = spec_options_show(&table, common, verb)) != SPEC_EXIT_HOLDS) goto done;
         if (common->output == NULL) goto done;
-        SPEC_TRY(write_text(stdout, facts, common, &error));
+        SPEC_TRY(write_text(spec_output_standard(), facts, common, &error));
     } else {
         SPEC_TRY(spec_output_open(&output, common->output, verb, &error));
         SPEC_TRY(spec_output_check(&output, write_text(output.out, facts, common, &error), &error));

@@ -3,11 +3,13 @@
 #include "cli/figure_option.h"
 #include "cli/figures/figure.h"
 #include "cli/figures/figure_file.h"
+#include "cli/output.h"
 #include "cli/pair_options.h"
 #include "cli/progress_reports.h"
 #include "cli/verb.h"
 #include "speclab/no_memory.h"
 
+#include "base/escape.h"
 #include "base/memory_text.h"
 #include "base/progress.h"
 #include "base/thread_pool.h"
@@ -199,8 +201,7 @@ static char *command_text(int argc, char **argv)
     fputs(argv[0], out);
     for (int i = 1; i < argc; i++) {
         fputc(' ', out);
-        for (const char *c = argv[i]; *c != '\0'; c++)
-            fputc((unsigned char)*c < ' ' ? '?' : *c, out);
+        spec_escape_line(out, argv[i], strlen(argv[i]));
     }
     char *text = spec_memory_text_take(&made, NULL);
     if (text == NULL) spec_usage_no_memory(argv[0]);
@@ -219,10 +220,10 @@ static int say_beside(const spec_timing_result *result, bool advise, const char 
             status = spec_timing_advice_write(result, text.out, error);
         if ((advice = spec_memory_text_take(&text, NULL)) == NULL) status = spec_no_memory(error);
     }
-    fflush(stdout); /* the warning follows the page, also if both go to one file */
+    fflush(spec_output_standard()); /* the warning follows the page, also if both go to one file */
     if (status == GSL_SUCCESS && spec_timing_result_warning(line, sizeof line, result))
         spec_usage_say(verb, "%s", line);
-    if (status == GSL_SUCCESS && advise) fputs(advice, stderr);
+    if (status == GSL_SUCCESS && advise) spec_escape_terminal(stderr, advice);
     free(advice);
     return status;
 }
@@ -239,7 +240,8 @@ static int show(const arguments *args, const spec_table *table, const char *name
     int status = GSL_SUCCESS, code = SPEC_EXIT_HOLDS;
     if (result == NULL) SPEC_TRY(spec_no_memory(&error));
     SPEC_TRY(spec_timing_result_init(result, table, name, &error));
-    if (page) SPEC_TRY(spec_timing_page_write(result, stdout, &error));
+    if (page)
+        SPEC_TRY(spec_timing_page_write(result, spec_output_standard(), &error));
     else if ((code = spec_options_show(table, common, verb)) != SPEC_EXIT_HOLDS) goto done;
     SPEC_TRY(say_beside(result, !page, verb, &error));
     if (args->figure != NULL)

@@ -49,7 +49,8 @@ int spec_verb_generate(spec_context *context, int argc, char **argv)
     spec_pair_options_say_translated(target, draft, verb);
     prompt = spec_generate_args_tokens(&n_prompt, &args, target, verb);
     SPEC_TRY(spec_output_open(&file, args.common.output, verb, &error));
-    SPEC_TRY(spec_generate_output_init(&output, &args, target, file.out, &error));
+    SPEC_TRY(spec_generate_output_init(&output, &args, target,
+                                       args.shown && !args.json ? stdout : file.out, &error));
     spec_decoder_config config = spec_pair_options_decoder(&args.pair, target, draft);
     SPEC_TRY(spec_pair_options_K(&args.K, args.K_given, draft, &error));
     config.K = args.K;

@@ -7,8 +7,8 @@
 #include "cli/validate_calibrate.h"
 #include "cli/verb.h"
 
+#include "base/escape.h"
 #include "base/memory_text.h"
-#include "experiments/report/naming.h"
 #include "experiments/shard_merge.h"
 
 #include <limits.h>
@@ -52,7 +52,7 @@ static void write_words(FILE *out, const char *text)
 {
     for (size_t n; *text != '\0' && *text != '\n'; text += n) {
         char *word = strndup(text, n = strcspn(text, " \n"));
-        if (word != NULL) spec_naming_shell_word(out, word);
+        if (word != NULL) spec_escape_shell(out, word);
         free(word);
         if (text[n] == ' ') fputc(text[n++], out);
     }
@@ -66,7 +66,7 @@ static void write_lines(FILE *out, const char *opt_text, const char *key, const 
         const char *value = opt_text + strlen(key);
         char *word = strndup(value, strcspn(value, "\n"));
         fputs(before, out);
-        if (word != NULL) spec_naming_shell_word(out, word);
+        if (word != NULL) spec_escape_shell(out, word);
         free(word);
     }
 }
@@ -86,12 +86,14 @@ static void write_command(FILE *out, const spec_parts *parts)
         snprintf(relative, sizeof relative, "experiments/cfg/%s.cfg", name);
         fputs("speclab run ", out);
         if (spec_share_find(path, sizeof path, relative) != 0) strcat(name, ".cfg");
-        spec_naming_shell_word(out, name);
+        spec_escape_shell_file(out, name);
         write_lines(out, line, "\n| # set ", " --set ");
     }
     if (verb && spec_table_provenance(&head, "seed", seed, sizeof seed) != NULL &&
-        strcmp(seed, "42") != 0)
-        fprintf(out, " --seed %s", seed);
+        strcmp(seed, "42") != 0) {
+        fputs(" --seed ", out);
+        spec_escape_shell(out, seed);
+    }
 }
 
 /* One line for a shard that is missing (opt_part NULL) or unfinished, with the command to type. */
@@ -104,7 +106,7 @@ static void say_unfinished(const spec_parts *parts, const spec_part *opt_part, u
     fprintf(text.out, " --%s %llu/%llu", parts->part[0].by_groups ? "batches" : "shard",
             (unsigned long long)number, (unsigned long long)parts->shards);
     fputs(opt_part != NULL ? " --resume -o " : " -o ", text.out);
-    spec_naming_shell_word(text.out, opt_part != NULL ? opt_part->path : "FILE");
+    spec_escape_shell_file(text.out, opt_part != NULL ? opt_part->path : "FILE");
     char *command = spec_memory_text_take(&text, NULL);
     if (command == NULL) spec_usage_no_memory(verb);
     if (opt_part == NULL)
@@ -144,8 +146,8 @@ static int merge(const spec_parts *parts, const arguments *args, const char *ver
     spec_result result;
     spec_error error = {{0}};
     if (path != NULL) spec_output_say_left_over(path, verb);
-    const int status = spec_parts_merge(&result, parts, path,
-                                        path == NULL && !calibration ? stdout : NULL, &error);
+    const int status = spec_parts_merge(
+        &result, parts, path, path == NULL && !calibration ? spec_output_standard() : NULL, &error);
     if (path != NULL) spec_output_say_kept(path, result.kept, args->force, verb);
     if (status != GSL_SUCCESS) spec_usage_fail(verb, "%s", error.text);
     int code;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/figures/figure.h"
+#include "cli/output.h"
 #include "cli/verb.h"
 
 #include "cli/usage.h"
@@ -201,8 +202,9 @@ int spec_verb_plot(spec_context *context, int argc, char **argv)
         spec_usage_fail(argv[0], "%s", error.text);
     if (note.text[0] != '\0') spec_usage_say(argv[0], "%s", note.text);
     struct stat info;
+    /* A device may be standard output itself. */
     if (stat(output, &info) == 0 && S_ISREG(info.st_mode))
-        printf("%s\n", output); /* a device may be standard output itself */
+        fprintf(spec_output_standard(), "%s\n", output);
     spec_figure_axes_free(&args.axes);
     spec_word_list_free(&args.where);
     return SPEC_EXIT_HOLDS;

@@ -8,11 +8,11 @@
 #include "cli/share.h"
 #include "cli/verb.h"
 
+#include "base/escape.h"
 #include "base/memory_text.h"
 #include "base/names.h"
 #include "base/settings.h"
 #include "experiments/report/input_digest.h"
-#include "experiments/report/naming.h"
 #include "experiments/report/report.h"
 #include "speclab/no_memory.h"
 
@@ -241,9 +241,9 @@ static int run_into(const char *directory, const spec_experiment *experiment, sp
     if (checked > 0)
         snprintf(checks, sizeof checks, "%llu of %llu checks hold",
                  (unsigned long long)result->holds, (unsigned long long)checked);
-    printf("%-24s %3zu rows, %s: %s%s%s\n", experiment->name, result->table.n_rows, checks, csv,
-           drawn ? ", " : "", drawn ? svg : "");
-    fflush(stdout);
+    fprintf(spec_output_standard(), "%-24s %3zu rows, %s: %s%s%s\n", experiment->name,
+            result->table.n_rows, checks, csv, drawn ? ", " : "", drawn ? svg : "");
+    fflush(spec_output_standard());
     const int code = spec_options_checked(result, &error);
     if (code == SPEC_EXIT_UNDECIDED) spec_usage_say(verb, "%s: %s", experiment->name, error.text);
     return code;
@@ -255,7 +255,7 @@ static char *command_of(const char *file)
     spec_memory_text text;
     if (!spec_memory_text_open(&text)) return NULL;
     fputs("speclab run ", text.out);
-    spec_naming_shell_word(text.out, file);
+    spec_escape_shell_file(text.out, file);
     return spec_memory_text_take(&text, NULL);
 }
 
@@ -297,7 +297,7 @@ static int write_report(const spec_experiment *experiment, const spec_result *re
         &output, spec_report_write(output.out, experiments, results, n, &options, error), error));
     SPEC_TRY(spec_output_close(&output, args->common.force, verb, error));
     spec_progress_clear();
-    printf("%-24s %s\n", "report", path);
+    fprintf(spec_output_standard(), "%-24s %s\n", "report", path);
 done:
     spec_output_discard(&output);
     for (int i = 0; i < n; i++) free(command[i]);
@@ -383,7 +383,7 @@ static int print_digests(const arguments *args, const char *verb)
         if (spec_input_digest(digest, &experiment, args->common.context->opt_share, &error) !=
             GSL_SUCCESS)
             spec_usage_fail(verb, "%s: %s", experiment.name, error.text);
-        printf("%s %s\n", experiment.name, digest);
+        fprintf(spec_output_standard(), "%s %s\n", experiment.name, digest);
         spec_experiment_free(&experiment);
     }
     return SPEC_EXIT_HOLDS;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/output.h"
 #include "cli/validate_args.h"
 #include "cli/validate_calibrate.h"
 #include "cli/validate_check_power.h"
@@ -86,7 +87,7 @@ static void show_stage(void *self, const spec_validation *so_far, int stage)
     const spec_validate_args *args = self;
     const bool text =
         spec_validate_args_format(args) == SPEC_FORMAT_TABLE && args->common.output == NULL;
-    FILE *out = text ? stdout : stderr;
+    FILE *out = text ? spec_output_standard() : stderr;
     char e[SPEC_VALIDATE_NUMBER];
     int n = 0;
     spec_progress_clear();
@@ -202,10 +203,10 @@ static bool write_figure(const spec_validate_args *args, const spec_validation *
     int status = GSL_SUCCESS;
     if (args->figure == NULL) return true;
     if (v->reproducer.kind == NULL) {
-        fprintf(stderr, "no %s, so %s was not drawn\n",
-                spec_validate_report_is_together(v) ? "fixture alone shows the difference"
-                                                    : "difference was found",
-                args->figure);
+        spec_usage_say(verb, "no %s, so %s was not drawn",
+                       spec_validate_report_is_together(v) ? "fixture alone shows the difference"
+                                                           : "difference was found",
+                       args->figure);
         return true;
     }
     SPEC_TRY(spec_validate_report_seen(&table, v, &error));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "base/memory_text.h"
 #include "conformance/validate_report.h"
+
+#include "base/escape.h"
+#include "base/memory_text.h"
 #include "speclab/no_memory.h"
 
 #include <math.h>
@@ -28,57 +30,11 @@ const char *spec_validate_report_e(char buffer[SPEC_VALIDATE_NUMBER], double log
 
 /* ---- names from outside ---------------------------------------------------------------------- */
 
-/* Bytes of the UTF-8 character here; 0 for an invalid one: overlong forms, surrogates, code points
- * beyond U+10FFFF, and controls (C0, DEL, C1, U+FFFE, U+FFFF). */
-static int character(const unsigned char *c)
-{
-    static const uint32_t least[5] = {0, 0x20, 0xa0, 0x800, 0x10000};
-    const int n = c[0] < 0x80       ? 1
-                  : c[0] >> 5 == 6  ? 2
-                  : c[0] >> 4 == 14 ? 3
-                  : c[0] >> 3 == 30 ? 4
-                                    : 0;
-    if (n == 0) return 0;
-    uint32_t point = n == 1 ? c[0] : c[0] & (0x7fu >> n);
-    for (int i = 1; i < n; i++) {
-        if (c[i] >> 6 != 2) return 0;
-        point = point << 6 | (c[i] & 0x3fu);
-    }
-    const bool surrogate = point >= 0xd800 && point <= 0xdfff,
-               none = point == 0xfffe || point == 0xffff;
-    return point < least[n] || point == 0x7f || surrogate || none || point > 0x10ffff ? 0 : n;
-}
-
 const char *spec_validate_report_clean(char buffer[SPEC_VALIDATE_NAME], const char *text)
 {
-    size_t used = 0;
-    for (const unsigned char *c = (const unsigned char *)text; *c != '\0';) {
-        const int n = character(c), bytes = n > 0 ? n : 1;
-        if (used + (size_t)bytes >= SPEC_VALIDATE_NAME) break;
-        if (n > 0) memcpy(buffer + used, c, (size_t)n);
-        else buffer[used] = '?';
-        used += (size_t)bytes;
-        c += bytes;
-    }
-    buffer[used] = '\0';
+    snprintf(buffer, SPEC_VALIDATE_NAME, "%s", text);
+    spec_escape_in_place(buffer);
     return buffer;
-}
-
-/* Quotes the text as one word of a shell. */
-static void quote(FILE *out, const char *text)
-{
-    static const char plain[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:,=+@%-";
-    if (*text != '\0' && strspn(text, plain) == strlen(text)) {
-        fputs(text, out);
-        return;
-    }
-    fputc('\'', out);
-    for (; *text != '\0'; text++) {
-        if (*text == '\'') fputs("'\\''", out);
-        else fputc(*text, out);
-    }
-    fputc('\'', out);
 }
 
 static bool is_test(const char *name)
@@ -116,17 +72,33 @@ static uint64_t budget_of(const spec_validation *v, const spec_validate_result *
     return budget;
 }
 
+/* The limits of the sampler that differ from the usual ones. */
+static void write_limits(const spec_subject_limits *limits, FILE *out)
+{
+    const spec_subject_limits usual = SPEC_SUBJECT_LIMITS_DEFAULT;
+    if (limits->opt_options != NULL) {
+        fputs(" --options ", out);
+        spec_escape_shell(out, limits->opt_options);
+    }
+    for (int i = 0; limits->opt_env != NULL && limits->opt_env[i] != NULL; i++) {
+        fputs(" --env ", out);
+        spec_escape_shell(out, limits->opt_env[i]);
+    }
+    if (limits->timeout != usual.timeout) fprintf(out, " --timeout %.17g", limits->timeout);
+    if (limits->memory != usual.memory)
+        fprintf(out, " --memory %llu", (unsigned long long)limits->memory);
+}
+
 char *spec_validate_report_command(const spec_validation *v, const spec_validate_result *opt_result)
 {
-    char name[SPEC_VALIDATE_NAME];
     spec_memory_text text;
     if (!spec_memory_text_open(&text)) return NULL;
     FILE *out = text.out;
     fputs(v->trace ? "speclab validate --trace " : "speclab validate ", out);
-    quote(out, spec_validate_report_clean(name, v->subject));
+    spec_escape_shell_file(out, v->subject);
     if (v->plan.opt_rows != NULL) {
         fputs(" --rows ", out);
-        quote(out, spec_validate_report_clean(name, v->plan.opt_rows));
+        spec_escape_shell_file(out, v->plan.opt_rows);
     }
     if (v->trace) write_only(v, NULL, true, true, out);
     else if (opt_result != NULL) write_only(v, opt_result->kind->name, true, false, out);
@@ -141,10 +113,7 @@ char *spec_validate_report_command(const spec_validation *v, const spec_validate
     if (!v->trace) fprintf(out, " --budget %llu", (unsigned long long)budget_of(v, opt_result));
     if (v->plan.false_alarm_rate != SPEC_VALIDATE_PLAN_DEFAULT.false_alarm_rate)
         fprintf(out, " --false-alarm-rate %g", v->plan.false_alarm_rate);
-    if (v->plan.limits.opt_options != NULL) {
-        fputs(" --options ", out);
-        quote(out, spec_validate_report_clean(name, v->plan.limits.opt_options));
-    }
+    if (!v->trace) write_limits(&v->plan.limits, out);
     return spec_memory_text_take(&text, NULL);
 }
 

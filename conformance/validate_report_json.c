@@ -254,7 +254,7 @@ static bool put_reproducer(json_t *root, const spec_validation *v)
         if (v->result[i].kind != c->kind || v->result[i].scope != c->scope) continue;
         char *command = spec_validate_report_command(v, &v->result[i]);
         whole = whole && command != NULL;
-        put_text(o, "command", command);
+        json_object_set_new(o, "command", json_string(command));
         free(command);
     }
     return whole;
@@ -286,7 +286,7 @@ int spec_validate_report_json(const spec_validation *v, FILE *out, spec_error *e
     put_text(root, "together", v->together);
     if (spec_validate_report_is_together(v) && v->plan.limits.opt_call == NULL) {
         char *command = spec_validate_report_command(v, NULL);
-        put_text(root, "together_command", command);
+        json_object_set_new(root, "together_command", json_string(command));
         free(command);
     }
     put_flag(root, "fresh", v->fresh);

@@ -2,6 +2,7 @@
 /* The report for CI systems: JUnit XML with a test case for each fixture and scope. */
 #include "conformance/validate_report.h"
 
+#include "base/escape.h"
 #include "base/memory_text.h"
 #include "speclab/no_memory.h"
 
@@ -10,31 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void write_escaped(const char *text, FILE *out)
-{
-    for (; *text != '\0'; text++) {
-        switch (*text) {
-        case '&': fputs("&amp;", out); break;
-        case '<': fputs("&lt;", out); break;
-        case '>': fputs("&gt;", out); break;
-        case '"': fputs("&quot;", out); break;
-        case '\'': fputs("&apos;", out); break;
-        default: fputc(*text, out);
-        }
-    }
-}
-
-/* Writes untrusted text. */
-static void write_clean(const char *text, FILE *out)
-{
-    char clean[SPEC_VALIDATE_NAME];
-    write_escaped(spec_validate_report_clean(clean, text), out);
-}
-
 static void write_property(const char *name, const char *value, FILE *out)
 {
     fprintf(out, "      <property name=\"%s\" value=\"", name);
-    write_clean(value, out);
+    spec_escape_html(out, value);
     fputs("\"/>\n", out);
 }
 
@@ -96,7 +76,7 @@ static const char *why_skipped(const spec_validate_result *result)
 static bool write_taken(char *text, FILE *out)
 {
     if (text == NULL) return false;
-    write_escaped(text, out);
+    spec_escape_html(out, text);
     free(text);
     return true;
 }
@@ -115,7 +95,7 @@ static bool write_together(const spec_validation *v, FILE *out)
             "    <testcase classname=\"speclab.validate\" name=\"all fixtures together\">\n"
             "      <failure type=\"%s\" message=\"",
             failure_type(v));
-    write_clean(v->reason, out);
+    spec_escape_html(out, v->reason);
     fputs("\">", out);
     const bool whole = write_reproducer(v, out);
     fputs("</failure>\n    </testcase>\n", out);
@@ -127,7 +107,7 @@ static bool write_failure(const spec_validation *v, const spec_validate_result *
 {
     char e[SPEC_VALIDATE_NUMBER];
     fprintf(out, "      <failure type=\"%s\" message=\"", failure_type(v));
-    if (result->hard != SPEC_HARD_NONE) write_clean(spec_hard_reasons[result->hard], out);
+    if (result->hard != SPEC_HARD_NONE) spec_escape_html(out, spec_hard_reasons[result->hard]);
     else
         fprintf(out, "e = %s, p = %.2g", spec_validate_report_e(e, result->log_e), result->p);
     if (result->tv > 0.0) fprintf(out, ", TV about %.2g", result->tv);
@@ -144,12 +124,12 @@ static bool write_case(const spec_validation *v, const spec_validate_result *res
     const char *scope = spec_validate_report_scope(result->scope);
     char e[SPEC_VALIDATE_NUMBER];
     fprintf(out, "    <testcase classname=\"speclab.validate.%s\" name=\"", scope);
-    write_clean(result->kind->name, out);
+    spec_escape_html(out, result->kind->name);
     fprintf(out, " [%s]\">\n", scope);
     const char *skipped = why_skipped(result);
     if (skipped != NULL && !is_failure(v, result)) {
         fputs("      <skipped message=\"", out);
-        write_clean(skipped, out);
+        spec_escape_html(out, skipped);
         fputs("\"/>\n", out);
     } else {
         if (is_failure(v, result) && !write_failure(v, result, out)) return false;
@@ -179,7 +159,7 @@ int spec_validate_report_junit(const spec_validation *v, FILE *out, spec_error *
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"speclab "
           "validate ",
           out);
-    write_clean(v->subject, out);
+    spec_escape_html(out, v->subject);
     fprintf(out, "\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\"",
             v->n_results + undecided + together, failures, (int)undecided, skipped);
     if (v->plan.seconds > 0.0) fprintf(out, " time=\"%.3f\"", v->seconds);
@@ -191,7 +171,7 @@ int spec_validate_report_junit(const spec_validation *v, FILE *out, spec_error *
     if (undecided) { /* no fixture failed, and yet the job must not be green */
         fputs("    <testcase classname=\"speclab.validate\" name=\"verdict\">\n", out);
         fputs("      <error type=\"INCONCLUSIVE\" message=\"", out);
-        write_clean(v->reason, out);
+        spec_escape_html(out, v->reason);
         fputs("\"/>\n    </testcase>\n", out);
     }
     fputs("  </testsuite>\n</testsuites>\n", out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The text report. */
+#include "base/escape.h"
 #include "conformance/validate_report.h"
 
 #include "speclab/no_memory.h"
@@ -53,7 +54,7 @@ static void write_wrapped(const char *text, FILE *out)
             fputc(' ', out);
             column++;
         }
-        fprintf(out, "%.*s", (int)word, text + blank);
+        spec_escape_line(out, text + blank, word);
         column += word;
         text += blank + word;
     }

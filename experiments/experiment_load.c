@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/experiment.h"
 
+#include "base/escape.h"
 #include "base/input_file.h"
 #include "base/memory_text.h"
 #include "base/names.h"
@@ -116,7 +117,7 @@ static int write_overrides(spec_experiment_loader *in)
     if (!spec_memory_text_open(&made)) return spec_config_no_memory(&in->config);
     for (int i = 0; in->config.set[i] != NULL; i++) {
         fputs(" --set ", made.out);
-        spec_naming_shell_word(made.out, in->config.set[i]);
+        spec_escape_shell(made.out, in->config.set[i]);
     }
     char *text = spec_memory_text_take(&made, NULL);
     if (text == NULL) return spec_config_no_memory(&in->config);

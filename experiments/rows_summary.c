@@ -2,6 +2,7 @@
 #include "experiments/rows_summary.h"
 
 #include "analysis/rules/overlap.h"
+#include "base/escape.h"
 #include "base/parallel.h"
 #include "models/row.h"
 #include "models/rows/rows_file.h"
@@ -137,8 +138,7 @@ static void fill_spec(spec_table *table, const char *column, const spec_rows_sid
     char spec[512];
     snprintf(spec, sizeof spec, "%.*s", (int)(side->spec_length < 500 ? side->spec_length : 500),
              side->spec);
-    for (char *c = spec; *c != '\0'; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
+    spec_escape_in_place(spec);
     spec_table_text(table, column, spec);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/model_open.h"
 
+#include "base/escape.h"
 #include "base/names.h"
 #include "models/restricted_model.h"
 #include "models/tabulate.h"
@@ -95,17 +96,18 @@ static int refuse_file(const char *path, spec_error *error)
 {
     static const char ending[] = ".safetensors";
     const size_t length = strlen(path), n = sizeof ending - 1;
+    char word[200];
     struct stat file;
     if (stat(path, &file) != 0) return GSL_SUCCESS;
     if (S_ISDIR(file.st_mode))
         return spec_fail(error, GSL_EINVAL,
-                         "%.200s is a folder; make a file of a model of Hugging Face with "
-                         "'speclab import %.200s -o model.gguf'",
-                         path, path);
+                         "%.200s is a folder; make a file of a model of Hugging Face: speclab "
+                         "import %s -o model.gguf",
+                         path, spec_escape_shell_fit(word, sizeof word, path, "FOLDER"));
     if (length > n && strcmp(path + length - n, ending) == 0)
         return spec_fail(error, GSL_EINVAL,
-                         "%.200s is a part of a folder of Hugging Face; make a file of it with "
-                         "'speclab import FOLDER -o model.gguf'",
+                         "%.200s is a part of a folder of Hugging Face; make a file of it: speclab "
+                         "import FOLDER -o model.gguf",
                          path);
     return spec_fail(error, GSL_EINVAL,
                      "%.200s is a file; type its kind before it, as in ngram:%.200s", path, path);

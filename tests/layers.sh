@@ -3,7 +3,8 @@
 # Checks the dependency rule: which folder may include which, and that no modules include one
 # another in a circle (tests/circles.awk). Library code also keeps no state of the process and reads
 # no environment. Only models know their ends of a text; all others ask whether a text has ended.
-# Prints every breach; fails on any.
+# Foreign text is written by base/escape.h alone (tests/escapes.awk), which is tried on a planted
+# breach of each kind. Prints every breach; fails on any.
 cd "$(dirname "$0")/.." || exit 2
 sources() {
     find include base models sim analysis conformance timing experiments api web cli mpi tests \
@@ -79,4 +80,15 @@ END {
     if (bad) { print "layers: " bad " breaches"; exit 1 }
     print "layers: " files " files follow the dependency rule"
 }' || status=1
+# Foreign text.
+sources | grep -v '^\(tests\|web\)/' | xargs awk -f tests/escapes.awk || status=1
+planted=$(awk -f tests/escapes.awk tests/escapes_planted.txt | grep -c '^tests/escapes_planted')
+[ "$planted" -eq "$(wc -l <tests/escapes_planted.txt)" ] || {
+    echo "tests/escapes.awk: finds $planted of the breaches in tests/escapes_planted.txt"
+    status=1
+}
+unsafe='innerHTML|outerHTML|insertAdjacentHTML|document\.write|srcdoc|eval\(|new Function'
+! grep -nE "$unsafe" web/core.js web/js/*.js cli/report/html_parts.c || status=1
+! grep -nE 'compgen [^|]*-W|(^|[ ;])eval ' cli/completion.bash || status=1
+! grep -nE 'shell=True|os\.system|os\.popen' python/speclab/*.py || status=1
 exit $status

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "timing/timing_page.h"
 
+#include "base/escape.h"
 #include "timing/timing_advice.h"
 
 #include <math.h>
@@ -21,8 +22,7 @@ static void write_circumstances(const spec_timing_result *result, FILE *out)
         bool wanted = false;
         for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
             wanted = wanted || strncmp(line, keys[i], strlen(keys[i])) == 0;
-        for (size_t i = 0; wanted && i < n; i++)
-            fputc((unsigned char)line[i] < ' ' || line[i] == 0x7f ? '?' : line[i], out);
+        if (wanted) spec_escape_line(out, line, n);
         if (wanted) fputc('\n', out);
         line += n + (line[n] == '\n');
     }

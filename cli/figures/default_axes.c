@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/figures/default_axes.h"
 
+#include "base/escape.h"
 #include "cli/figures/figure_points.h"
-#include "experiments/report/naming.h"
 #include "speclab/no_memory.h"
 
 #include <math.h>
@@ -241,7 +241,7 @@ done:
 static void write_option(FILE *out, const char *option, const char *column)
 {
     fprintf(out, " --%s ", option);
-    spec_naming_shell_word(out, column);
+    spec_escape_shell(out, column);
 }
 
 void spec_default_axes_note(char *buffer, size_t size, const spec_error *why,
@@ -255,7 +255,7 @@ void spec_default_axes_note(char *buffer, size_t size, const spec_error *why,
     write_option(out, "y", axes->y.word[0]);
     for (int i = 0; i < axes->by.n; i++) {
         fputs(i > 0 ? "," : " --by ", out);
-        spec_naming_shell_word(out, axes->by.word[i]);
+        spec_escape_shell(out, axes->by.word[i]);
     }
     if (axes->facet != NULL) write_option(out, "facet", axes->facet);
     fclose(out);

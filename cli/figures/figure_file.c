@@ -1,52 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/figures/figure_file.h"
 
-#include "base/utf8.h"
+#include "base/escape.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* Characters of figures that LaTeX cannot print directly: code point and command. */
-static const struct {
-    uint32_t code;
-    const char *latex;
-} commands[] = {
-    {'\\', "\\textbackslash{}"},
-    {'~', "\\textasciitilde{}"},
-    {'^', "\\textasciicircum{}"},
-    {'<', "$<$"},
-    {'>', "$>$"},
-    {'|', "$|$"},
-    {0x22, "\\char34{}"},
-    {'`', "\\textasciigrave{}"},
-    {0xa0, "~"},
-    {0xb1, "$\\pm$"},
-    {0xd7, "$\\times$"},
-    {0x3b1, "$\\alpha$"},
-    {0x3b2, "$\\beta$"},
-    {0x3c1, "$\\rho$"},
-    {0x221a, "$\\sqrt{\\,}$"},
-    {0x2212, "$-$"},
-    {0x2264, "$\\le$"},
-    {0x2265, "$\\ge$"},
-    {0x2013, "--"},
-    {0x2014, "---"},
-    {0x2026, "\\dots{}"},
-};
-
-static void write_latex_character(FILE *out, uint32_t code, const char *bytes, size_t n)
-{
-    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-        if (commands[i].code != code) continue;
-        fputs(commands[i].latex, out);
-        return;
-    }
-    if (code < 0x80 && strchr("{}$&#_%", (int)code) != NULL) fputc('\\', out);
-    fprintf(out, "%.*s", (int)n, bytes);
-}
 
 /* Write a line of a TikZ picture. A node's text is in the braces after its place; the date is left
  * out. */
@@ -63,11 +24,7 @@ static void write_tikz_line(FILE *out, const char *line, size_t length)
     }
     begin += sizeof text - 1;
     fprintf(out, "%.*s", (int)(begin - line), line);
-    for (size_t left = (size_t)(line + length - 2 - begin), n; left > 0; begin += n, left -= n) {
-        uint32_t code;
-        n = spec_utf8_decode(&code, (const unsigned char *)begin, left);
-        write_latex_character(out, code, begin, n);
-    }
+    spec_escape_latex_part(out, begin, (size_t)(line + length - 2 - begin));
     fprintf(out, "%s\n", end);
 }
 
@@ -103,6 +60,17 @@ static const char mouse_script[] =
     "};\n"
     "]]></script>\n";
 
+/* Write a line with a text. XML forbids ]]> in it, which gnuplot writes as it is. */
+static void write_svg_text(FILE *out, const char *line, const char *end)
+{
+    static const char forbidden[] = "]]>";
+    for (const char *at; (at = memmem(line, (size_t)(end - line), forbidden, 3)) != NULL;) {
+        fprintf(out, "%.*s]]&gt;", (int)(at - line), line);
+        line = at + 3;
+    }
+    fprintf(out, "%.*s\n", (int)(end - line), line);
+}
+
 /* Write a line of an SVG with a generic font as fallback. Titles such as gnuplot_plot_1, which
  * browsers would show, are removed. */
 static void write_svg_line(FILE *out, const char *line, size_t length)
@@ -110,6 +78,10 @@ static void write_svg_line(FILE *out, const char *line, size_t length)
     static const char family[] = "font-family=\"", title[] = "<title>", title_end[] = "</title>";
     if (memmem(line, length, "gnuplot_svg.js\"", 15) != NULL) {
         fputs(mouse_script, out);
+        return;
+    }
+    if (memmem(line, length, "<text>", 6) != NULL) {
+        write_svg_text(out, line, line + length);
         return;
     }
     const char *end = line + length, *from = memmem(line, length, title, sizeof title - 1);

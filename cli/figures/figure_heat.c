@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/figures/figure_series.h"
 
+#include "base/escape.h"
 #include "cli/figures/figure_title.h"
 #include "cli/figures/figure_words.h"
 #include "cli/figures/gnuplot.h"
@@ -156,7 +157,7 @@ static void write_title(FILE *out, const char *name, const char *opt_title, cons
     char axis[TITLE_SIZE], title[TITLE_SIZE + 32];
     snprintf(title, sizeof title, "%s%s", spec_figure_words_axis(axis, sizeof axis, column), more);
     fprintf(out, "%s = ", name);
-    spec_gnuplot_quote(out, opt_title != NULL ? opt_title : title);
+    spec_escape_gnuplot(out, opt_title != NULL ? opt_title : title);
     fputc('\n', out);
 }
 
@@ -190,7 +191,7 @@ int spec_figure_heat_write(FILE *out, spec_word_list *ret_constant, spec_figure_
                                                  !m.opt_facet->is_text);
             if (text == NULL) SPEC_TRY(spec_no_memory(error));
             fprintf(out, "PANEL[%d] = ", p + 1);
-            spec_gnuplot_quote(out, text);
+            spec_escape_gnuplot(out, text);
             fputc('\n', out);
             free(text);
         }

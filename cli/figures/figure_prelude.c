@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/figures/figure_prelude.h"
 
+#include "base/escape.h"
 #include "cli/figures/figure_series.h"
 #include "cli/figures/figure_words.h"
 #include "cli/figures/gnuplot.h"
@@ -179,12 +180,12 @@ static int write_names(FILE *out, const spec_figure_column *column, spec_error *
         char *text = spec_figure_words_value(column->name, column->level[i], false);
         if (text == NULL) return spec_no_memory(error);
         fprintf(out, "%s_name[%d] = ", column->name, i + 1);
-        spec_gnuplot_quote(out, text);
+        spec_escape_gnuplot(out, text);
         fprintf(out, "; %s_tic[%d] = ", column->name, i + 1);
-        spec_gnuplot_tic(out, text);
+        spec_escape_gnuplot_tic(out, text);
         free(text);
         fprintf(out, "; %s_text[%d] = ", column->name, i + 1);
-        spec_gnuplot_quote(out, column->level[i]);
+        spec_escape_gnuplot(out, column->level[i]);
         fprintf(out, "; %s_value[%d] =", column->name, i + 1);
         spec_gnuplot_number(out, ' ', column->is_text ? NAN : column->level_value[i]);
         fputc('\n', out);
@@ -212,7 +213,7 @@ static void write_said(FILE *out, const spec_figure_data *data, const char *key)
     fputs("said_", out);
     for (; *key != '\0'; key++) fputc(*key == ' ' ? '_' : *key, out);
     fputs(" = ", out);
-    spec_gnuplot_quote(out, value);
+    spec_escape_gnuplot(out, value);
     fputc('\n', out);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/figures/figure_ranges.h"
 
+#include "base/escape.h"
 #include "cli/figures/figure_words.h"
-#include "cli/figures/gnuplot.h"
 #include "speclab/no_memory.h"
 
 #include <ctype.h>
@@ -68,7 +68,7 @@ static int write_names(FILE *out, const spec_figure_points *points, spec_error *
         char *name = spec_figure_words_value(at->name, at->level[i], false);
         if (name == NULL) return spec_no_memory(error);
         fprintf(out, "NAME[%d] = ", i + 1);
-        spec_gnuplot_tic(out, name);
+        spec_escape_gnuplot_tic(out, name);
         fputc('\n', out);
         free(name);
     }
@@ -178,9 +178,9 @@ static void write_titles(FILE *out, const spec_figure_points *points, const spec
     value_title(value, sizeof value, points, axes);
     const char *x = points->sideways ? value : place, *y = points->sideways ? "" : value;
     fputs("XAXIS = ", out);
-    spec_gnuplot_quote(out, axes->x_title != NULL ? axes->x_title : x);
+    spec_escape_gnuplot(out, axes->x_title != NULL ? axes->x_title : x);
     fputs("; YAXIS = ", out);
-    spec_gnuplot_quote(out, axes->y_title != NULL ? axes->y_title : y);
+    spec_escape_gnuplot(out, axes->y_title != NULL ? axes->y_title : y);
     fputc('\n', out);
 }
 

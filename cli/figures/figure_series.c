@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/figures/figure_series.h"
 
+#include "base/escape.h"
 #include "base/memory_text.h"
 #include "cli/figures/figure_ranges.h"
 #include "cli/figures/gnuplot.h"
@@ -120,7 +121,7 @@ typedef struct {
 static void add_entry(legend *keys, const char *title, int colour, int dash, int shape)
 {
     fputs(keys->n == 0 ? "" : ", ", keys->title);
-    spec_gnuplot_quote(keys->title, title);
+    spec_escape_gnuplot(keys->title, title);
     fprintf(keys->colour, "%s%d", keys->n == 0 ? "" : ", ", colour);
     fprintf(keys->dash, "%s%d", keys->n == 0 ? "" : ", ", dash);
     fprintf(keys->shape, "%s%d", keys->n == 0 ? "" : ", ", shape);

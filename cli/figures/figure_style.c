@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/figures/figure_style.h"
 
+#include "base/escape.h"
 #include "base/settings.h"
-#include "cli/figures/gnuplot.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -178,6 +178,6 @@ void spec_figure_style_write(FILE *out, const spec_figure_style *style, const ch
             svg ? 0.5 : 0.0);
     fprintf(out, "MOUSE = %d\n", style->mouse);
     fputs("TITLE = ", out);
-    spec_gnuplot_quote(out, title);
+    spec_escape_gnuplot(out, title);
     fputc('\n', out);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/figures/gnuplot.h"
 
-#include "base/utf8.h"
+#include "base/escape.h"
 #include "speclab/no_memory.h"
 
 #include <errno.h>
@@ -50,37 +50,12 @@ int spec_gnuplot_check(spec_error *error)
     return access(SPEC_GNUPLOT, X_OK) == 0 ? GSL_SUCCESS : not_there(error);
 }
 
-static void quote(FILE *out, const char *text, bool percent_twice)
-{
-    fputc('\'', out);
-    for (size_t left = strlen(text), n; left > 0; text += n, left -= n) {
-        uint32_t code;
-        n = spec_utf8_decode(&code, (const unsigned char *)text, left);
-        if (code == SPEC_UTF8_INVALID || code < 0x20 || (code >= 0x7f && code < 0xa0))
-            fputc('?', out);
-        else if (code == '\'')
-            fputs("' . \"'\" . '", out); /* gnuplot reads text after '' as a comment */
-        else fprintf(out, "%.*s%s", (int)n, text, code == '%' && percent_twice ? "%" : "");
-    }
-    fputc('\'', out);
-}
-
-void spec_gnuplot_quote(FILE *out, const char *text)
-{
-    quote(out, text, false);
-}
-
-void spec_gnuplot_tic(FILE *out, const char *text)
-{
-    quote(out, text, true);
-}
-
 void spec_gnuplot_texts(FILE *out, const char *name, char *const *text, int n, bool tics)
 {
     fprintf(out, "array %s[%d] = [", name, n);
     for (int i = 0; i < n; i++) {
         if (i > 0) fputs(", ", out);
-        quote(out, text[i], tics);
+        (tics ? spec_escape_gnuplot_tic : spec_escape_gnuplot)(out, text[i]);
     }
     fputs("]\n", out);
 }

@@ -19,13 +19,6 @@ int spec_gnuplot_check(spec_error *error);
 int spec_gnuplot_run(char **ret_drawn, size_t *ret_n, const char *program, size_t n,
                      spec_error *error);
 
-/* Write `text` as a gnuplot string in single quotes, in which gnuplot expands no backquotes, macros
- * or escapes. Control characters and invalid UTF-8 become '?'. */
-void spec_gnuplot_quote(FILE *out, const char *text);
-
-/* The same for the label of a tic, which gnuplot reads as a format: % is doubled. */
-void spec_gnuplot_tic(FILE *out, const char *text);
-
 /* Write an array of n >= 1 texts, "array NAME[n] = [...]", as tic labels or as plain strings. */
 void spec_gnuplot_texts(FILE *out, const char *name, char *const *text, int n, bool tics);
 

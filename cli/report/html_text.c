@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/report/html_text.h"
 
-#include "base/markup.h"
+#include "base/escape.h"
 
 #include <ctype.h>
 #include <string.h>
-
-void spec_html_text_write(FILE *out, const char *text)
-{
-    spec_markup_html(out, text, strlen(text));
-}
 
 void spec_html_text_marked(FILE *out, const char *text)
 {
@@ -18,10 +13,10 @@ void spec_html_text_marked(FILE *out, const char *text)
     } marks[] = {{"**", "<strong>", "</strong>"}, {"`", "<code>", "</code>"}};
     while (*text != '\0') {
         const char *next = text + strcspn(text, "*`\\"), *end = NULL;
-        spec_markup_html(out, text, (size_t)(next - text));
+        spec_escape_html_part(out, text, (size_t)(next - text));
         text = next;
         if (*text == '\\' && ispunct((unsigned char)text[1])) {
-            spec_markup_html(out, text + 1, 1);
+            spec_escape_html_part(out, text + 1, 1);
             text += 2;
             continue;
         }
@@ -30,11 +25,11 @@ void spec_html_text_marked(FILE *out, const char *text)
             if (strncmp(text, marks[m].mark, n) != 0) continue;
             if ((end = strstr(text + n, marks[m].mark)) == NULL) continue;
             fputs(marks[m].open, out);
-            spec_markup_html(out, text + n, (size_t)(end - text) - n);
+            spec_escape_html_part(out, text + n, (size_t)(end - text) - n);
             fputs(marks[m].close, out);
             text = end + n;
         }
-        if (end == NULL && *text != '\0') spec_markup_html(out, text++, 1);
+        if (end == NULL && *text != '\0') spec_escape_html_part(out, text++, 1);
     }
 }
 

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* html_text: texts on an HTML page: escaped (base/markup.h), from Markdown, and bytes as base64. */
+/* html_text: on an HTML page, texts from Markdown, and bytes as base64. */
 #ifndef SPECLAB_HTML_TEXT_H
 #define SPECLAB_HTML_TEXT_H
 
 #include <stddef.h>
 #include <stdio.h>
-
-void spec_html_text_write(FILE *out, const char *text);
 
 /* Writes a line of Markdown with `code`, **bold** and backslashes before punctuation as HTML. */
 void spec_html_text_marked(FILE *out, const char *text);

@@ -2,7 +2,7 @@
 #include "cli/report/report_pages.h"
 
 #include "base/build_info.h"
-#include "base/markup.h"
+#include "base/escape.h"
 #include "cli/report/html_parts.h"
 #include "cli/report/html_text.h"
 #include "speclab/no_memory.h"
@@ -97,19 +97,19 @@ int spec_report_page_markdown(FILE *out, const spec_report_page *page, spec_erro
     char sum[SUM];
     int status = GSL_SUCCESS;
     fputs("# ", out);
-    spec_markup_markdown(out, page->title);
+    spec_escape_markdown(out, page->title);
     fprintf(out, "\n\n%s. By speclab %s.\n\n", sum_of(sum, page), spec_build_info_version);
     write_failures_markdown(out, page);
     for (int i = 0; i < page->n; i++) {
         const spec_result_source *source = &page->source[i];
         const size_t rows = shown_rows(page, &source->table);
         fputs("## ", out);
-        spec_markup_markdown(out, source->name);
+        spec_escape_markdown(out, source->name);
         fprintf(out, "\n\n%s.\n\n", source->evidence);
         SPEC_TRY(write_rows(out, source, rows, error));
         if (*which_rows(sum, source, rows) != '\0') fprintf(out, "\n%s.\n", sum);
         fputc('\n', out);
-        spec_markup_block(out, source->table.provenance);
+        spec_escape_block(out, source->table.provenance);
     }
 done:
     return status;
@@ -122,7 +122,7 @@ static void write_no_figure(FILE *out, const spec_result_source *source, const c
 {
     if (why[0] == '\0' && source->json) return;
     fputs("<p class=\"note\">No figure: ", out);
-    spec_html_text_write(out, why[0] != '\0' ? why : "the result names none");
+    spec_escape_html(out, why[0] != '\0' ? why : "the result names none");
     if (why[0] == '\0')
         fputs("; <code>speclab plot FILE --x COLUMN --y COLUMN</code> draws one", out);
     fputs(".</p>\n", out);
@@ -136,7 +136,7 @@ static void write_figure(FILE *out, const spec_result_source *source,
         return;
     }
     fputs("<figure tabindex=\"0\" aria-label=\"Figure of ", out);
-    spec_html_text_write(out, source->name);
+    spec_escape_html(out, source->name);
     fputs("; its values are in the table below\">"
           "<object type=\"image/svg+xml\" tabindex=\"-1\" data=\"data:image/svg+xml;base64,",
           out);
@@ -166,7 +166,7 @@ static void write_cell(FILE *out, const spec_cell *cell, bool numeric)
         if (strcmp(all, text) != 0) fprintf(out, " data-v=\"%s\"", all);
     }
     fputc('>', out);
-    spec_html_text_write(out, text);
+    spec_escape_html(out, text);
     fputs("</td>", out);
 }
 
@@ -176,7 +176,7 @@ static void write_table(FILE *out, const spec_result_source *source, size_t rows
     bool *numeric = calloc((size_t)source->n_columns + 1, sizeof *numeric);
     char caption[SUM];
     fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table of ", out);
-    spec_html_text_write(out, source->name);
+    spec_escape_html(out, source->name);
     if (*which_rows(caption, source, rows) == '\0')
         snprintf(caption, SUM, "%zu row%s", rows, rows == 1 ? "" : "s");
     fprintf(out, "\"><table><caption>%s</caption>\n<thead><tr>", caption);
@@ -185,7 +185,7 @@ static void write_table(FILE *out, const spec_result_source *source, size_t rows
         fputs(numeric != NULL && numeric[c] ? "<th scope=\"col\" class=\"n\">"
                                             : "<th scope=\"col\">",
               out);
-        spec_html_text_write(out, table->column[c]);
+        spec_escape_html(out, table->column[c]);
         fputs("</th>", out);
     }
     fputs("</tr></thead>\n<tbody>\n", out);
@@ -205,7 +205,7 @@ static void write_section(FILE *out, const spec_report_page *page, int i,
 {
     const spec_result_source *source = &page->source[i];
     fprintf(out, "<section aria-labelledby=\"r%d\">\n<h2 id=\"r%d\">", i + 1, i + 1);
-    spec_html_text_write(out, source->name);
+    spec_escape_html(out, source->name);
     fprintf(out, "</h2>\n<p class=\"%s\">",
             source->fails > 0                                       ? "fails"
             : source->holds > 0 && source->table.unfinished == NULL ? "holds"
@@ -215,9 +215,9 @@ static void write_section(FILE *out, const spec_report_page *page, int i,
     write_figure(out, source, figure);
     write_table(out, source, shown_rows(page, &source->table));
     fputs("<details><summary>Where it comes from</summary><pre tabindex=\"0\">", out);
-    spec_html_text_write(out, source->path);
+    spec_escape_html(out, source->path);
     fputc('\n', out);
-    spec_html_text_write(out, source->table.provenance);
+    spec_escape_html(out, source->table.provenance);
     fputs("</pre></details>\n</section>\n", out);
 }
 
@@ -246,7 +246,7 @@ static void write_contents(FILE *out, const spec_report_page *page)
     fputs("<nav aria-label=\"Results\"><ol>\n", out);
     for (int i = 0; i < page->n; i++) {
         fprintf(out, "<li><a href=\"#r%d\">", i + 1);
-        spec_html_text_write(out, page->source[i].name);
+        spec_escape_html(out, page->source[i].name);
         fputs("</a>: ", out);
         spec_html_text_marked(out, page->source[i].evidence);
         fputs("</li>\n", out);
@@ -259,9 +259,9 @@ void spec_report_page_html(FILE *out, const spec_report_page *page,
 {
     char sum[SUM];
     fprintf(out, "%s<title>", spec_html_head);
-    spec_html_text_write(out, page->title);
+    spec_escape_html(out, page->title);
     fprintf(out, "</title>\n<style>%s</style></head>\n<body><main>\n<h1>", spec_html_style);
-    spec_html_text_write(out, page->title);
+    spec_escape_html(out, page->title);
     fputs("</h1>\n<p>", out);
     spec_html_text_marked(out, sum_of(sum, page));
     fprintf(out, ". By speclab %s.</p>\n", spec_build_info_version);

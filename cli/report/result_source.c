@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/report/result_source.h"
 
-#include "base/markup.h"
+#include "base/escape.h"
 #include "base/memory_text.h"
 #include "base/table_file.h"
 #include "experiments/report/checked_rows.h"
@@ -99,11 +99,11 @@ static int write_evidence(spec_result_source *source, FILE *out)
         source->fails += fails;
         source->holds += strcmp(verdict, "PASS") == 0;
         fputs(fails ? "**Verdict " : "Verdict ", out);
-        spec_markup_markdown(out, verdict);
+        spec_escape_markdown(out, verdict);
         fputs(fails ? "**" : "", out);
         if (spec_table_provenance(&source->table, "reason", reason, sizeof reason) != NULL) {
             fputs(": ", out);
-            spec_markup_markdown(out, reason);
+            spec_escape_markdown(out, reason);
         }
     } else if (source->measure != NULL) {
         const spec_experiment experiment = {.measure = source->measure};
@@ -120,7 +120,7 @@ static int write_evidence(spec_result_source *source, FILE *out)
     }
     if (source->table.unfinished != NULL) {
         fputs("; **unfinished: ", out);
-        spec_markup_markdown(out, source->table.unfinished);
+        spec_escape_markdown(out, source->table.unfinished);
         fputs("**", out);
     }
     return status;
@@ -133,7 +133,7 @@ static int write_failures(spec_result_source *source, FILE *out)
     file = file != NULL ? file + 1 : source->path;
     if (source->edited > 0 || (source->fails > 0 && source->measure == NULL)) {
         fputs("- **", out);
-        spec_markup_markdown(out, file);
+        spec_escape_markdown(out, file);
         fprintf(out, "**: %s.\n", source->evidence);
     }
     if (source->edited > 0) source->row_fails[source->edited - 1] = false; /* it has its line */

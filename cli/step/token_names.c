@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/step/token_names.h"
 
+#include "base/escape.h"
 #include "base/utf8.h"
 #include "models/vocabularies.h"
 #include "speclab/no_memory.h"
@@ -51,7 +52,7 @@ const char *spec_token_names_of(const spec_token_names *names, int token,
         length = spec_utf8_decode(&code, at, n - i);
         if (used + 4 * length + 1 > SPEC_TOKEN_NAME_SIZE) break;
         const bool plain = code > 0x20 && code < 0x7F;
-        if (plain || (names->utf8 && code >= 0xA0 && code != SPEC_UTF8_INVALID)) {
+        if (plain || (names->utf8 && code >= 0xA0 && !spec_escape_is_control(code))) {
             memcpy(buffer + used, at, length);
             used += length;
         } else if (code == ' ') {

@@ -11,6 +11,7 @@
 #include "speclab/no_memory.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/advice_report.h"
 
+#include "base/escape.h"
 #include "base/text_width.h"
 #include "experiments/advice/advice_text.h"
-#include "experiments/report/naming.h"
 #include "speclab/no_memory.h"
 
 #include <gsl/gsl_errno.h>
@@ -27,7 +27,7 @@ static void write_remark(FILE *out, const char *text, size_t n, int columns)
         const size_t next = line;
         while (line > 0 && rest[line - 1] == ' ') line--;
         fputs("    # ", out);
-        spec_text_write(rest, line, out);
+        spec_escape_line(out, rest, line);
         fputc('\n', out);
         rest += next;
     }
@@ -42,7 +42,7 @@ static void write_setting(FILE *out, const char *setting, int columns)
             write_remark(out, line + 2, n - 2, columns);
         } else {
             fputs("    ", out);
-            spec_text_write(line, n, out);
+            spec_escape_line(out, line, n);
             fputc('\n', out);
         }
         line += n + (line[n] == '\n');
@@ -86,7 +86,7 @@ static void write_next_command(FILE *out, const spec_diagnosis_facts *facts, int
             const spec_source_part part = plain == 1 ? SPEC_SOURCE_PLAIN : SPEC_SOURCE_FILE;
             if (facts->source[i].part != part || n[plain]++ >= SHOWN) continue;
             fputs(plain == 1 ? " --plain " : " ", out);
-            spec_naming_shell_word(out, strcmp(path, "-") == 0 ? "OLD" : path);
+            spec_escape_shell_file(out, strcmp(path, "-") == 0 ? "OLD" : path);
         }
         if (n[plain] > SHOWN) fputs(" ...", out);
         if (plain == 0) fputs(" NEW", out);

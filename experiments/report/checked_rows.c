@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/report/checked_rows.h"
 
-#include "base/markup.h"
+#include "base/escape.h"
 #include "experiments/report/row_keys.h"
 
 #include <math.h>
@@ -48,7 +48,7 @@ static void write_verdicts(FILE *out, const spec_table *table)
     }
     for (int i = 0; i < n; i++) {
         fputs(separator, out);
-        spec_markup_code(out, word[i]);
+        spec_escape_code(out, word[i]);
         fprintf(out, " in %zu", count[i]);
         separator = i + 2 < n ? ", " : " and ";
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/report/comparison.h"
 
-#include "base/markup.h"
+#include "base/escape.h"
 #include "experiments/report/trend.h"
 
 #include <math.h>
@@ -100,7 +100,7 @@ static void write_summits(FILE *out, const spec_main_column *m, const trends *fo
     if ((trend != SPEC_TREND_PEAKS && trend != SPEC_TREND_DIPS) || found->of[trend] > LISTED)
         return;
     fprintf(out, " (%s at ", trend == SPEC_TREND_PEAKS ? "largest" : "smallest");
-    spec_markup_markdown(out, m->keys->table->column[axis]);
+    spec_escape_markdown(out, m->keys->table->column[axis]);
     fputs(" = ", out);
     for (int i = 0; i < found->of[trend]; i++) {
         fputs(i == 0 ? "" : "; ", out);
@@ -117,7 +117,7 @@ static void write_trends(FILE *out, const spec_main_column *m, const trends *fou
     int n = 0, said = 0;
     for (int t = 0; t < SPEC_TRENDS; t++) n += found->of[t] > 0;
     fputs("- Along ", out);
-    spec_markup_code(out, m->keys->table->column[axis]);
+    spec_escape_code(out, m->keys->table->column[axis]);
     fprintf(out, ", `%s` ", m->name);
     for (int t = 0; t < SPEC_TRENDS; t++) {
         if (found->of[t] == 0) continue;
@@ -192,7 +192,7 @@ static void count_best(void *self, const spec_main_column *m, const series *one,
 static void write_ranking(FILE *out, const spec_main_column *m, const ranking *found, int axis)
 {
     fputs("- Among the values of ", out);
-    spec_markup_code(out, m->keys->table->column[axis]);
+    spec_escape_code(out, m->keys->table->column[axis]);
     fprintf(out, ", `%s` ", m->name);
     for (int i = 0; i < found->n; i++) {
         fprintf(out, "%s%s", separator(i, found->n), i == 0 ? "is largest for " : "for ");

@@ -2,7 +2,7 @@
 #include "experiments/report/failed_rows.h"
 
 #include "analysis/statistics/moments.h"
-#include "base/markup.h"
+#include "base/escape.h"
 #include "experiments/report/row_keys.h"
 
 #include <math.h>
@@ -19,10 +19,10 @@ static void write_value(FILE *out, const spec_table *table, size_t row, const ch
     const spec_cell *cell = spec_table_cell(table, row, column);
     const char *text = spec_cell_format(cell, SPEC_FORMAT_TABLE, buffer, sizeof buffer);
     fputs(", ", out);
-    spec_markup_code(out, name);
+    spec_escape_code(out, name);
     fputs(" is ", out);
     if (cell->kind == SPEC_CELL_TEXT)
-        spec_markup_code(out, text);
+        spec_escape_code(out, text);
     else
         fputs(text, out);
 }
@@ -62,7 +62,7 @@ static void write_row(FILE *out, const char *name, const spec_row_keys *opt_keys
                       const spec_measure *opt_measure, const spec_table *table, size_t row)
 {
     fputs("- **", out);
-    spec_markup_markdown(out, name);
+    spec_escape_markdown(out, name);
     fprintf(out, "**, row %zu of %zu", row + 1, table->n_rows);
     if (opt_keys != NULL && opt_keys->n_names > 0) {
         fputs(" (", out);
@@ -90,7 +90,7 @@ int spec_failed_rows_write(FILE *out, const char *name, const spec_measure *opt_
     }
     if (n > LISTED) {
         fprintf(out, "- and %zu more rows of **", n - LISTED);
-        spec_markup_markdown(out, name);
+        spec_escape_markdown(out, name);
         fputs("**.\n", out);
     }
 done:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/report/naming.h"
 
-#include "base/markup.h"
+#include "base/escape.h"
 #include "base/memory_text.h"
 #include "base/names.h"
 #include "base/settings.h"
@@ -122,7 +122,7 @@ static char *name_of(const char *value, bool as_typed, bool markdown)
     spec_memory_text text = {.out = NULL};
     if (!markdown || name == NULL) return name;
     if (spec_memory_text_open(&text))
-        (as_typed ? spec_markup_code : spec_markup_markdown)(text.out, name);
+        (as_typed ? spec_escape_code : spec_escape_markdown)(text.out, name);
     free(name);
     return spec_memory_text_take(&text, NULL);
 }
@@ -225,17 +225,4 @@ int spec_naming_expand(char **ret_text, const spec_grid *grid, const char *text,
     free(*ret_text);
     *ret_text = NULL;
     return status;
-}
-
-void spec_naming_shell_word(FILE *out, const char *text)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_=.,:/+-";
-    const char *quote = text[strspn(text, plain)] == '\0' ? "" : "'";
-    fputs(quote, out);
-    for (; *text != '\0'; text++) {
-        if (*text == '\'') fputs("'\\''", out);
-        else fputc(*text, out);
-    }
-    fputs(quote, out);
 }

@@ -27,7 +27,4 @@ char *spec_naming_list(char *const *values, int n, int listed, bool markdown);
  * unknown axis, naming the nearest. The caller frees *ret_text. */
 int spec_naming_expand(char **ret_text, const spec_grid *grid, const char *text, spec_error *error);
 
-/* Write a text as one word of a shell, in single quotes if necessary. */
-void spec_naming_shell_word(FILE *out, const char *text);
-
 #endif

@@ -2,7 +2,8 @@
 #include "experiments/report/report.h"
 
 #include "analysis/statistics/moments.h"
-#include "base/markup.h"
+#include "base/escape.h"
+#include "base/memory_text.h"
 #include "experiments/report/checked_rows.h"
 #include "experiments/report/failed_rows.h"
 #include "experiments/report/input_digest.h"
@@ -24,7 +25,7 @@ static void paragraph(FILE *out, const char *label, const char *text)
 {
     if (text[0] == '\0') return;
     fprintf(out, "**%s** ", label);
-    spec_markup_prose(out, text);
+    spec_escape_prose(out, text);
     fputs("\n\n", out);
 }
 
@@ -37,9 +38,9 @@ static const char *title_of(const spec_experiment *experiment)
 static void write_link(FILE *out, const char *folder, const spec_experiment *experiment,
                        const char *ending)
 {
-    spec_markup_path(out, folder);
+    spec_escape_link(out, folder);
     fputc('/', out);
-    spec_markup_path(out, experiment->name);
+    spec_escape_link(out, experiment->name);
     fprintf(out, ".%s)", ending);
 }
 
@@ -51,9 +52,9 @@ static int write_summary(FILE *out, const spec_experiment *const *experiments,
     fputs("## Summary\n\n| experiment | rows | evidence |\n| :-- | --: | :-- |\n", out);
     for (int i = 0; i < n; i++) {
         fputs("| [", out);
-        spec_markup_markdown(out, title_of(experiments[i]));
+        spec_escape_markdown(out, title_of(experiments[i]));
         fputs("](#", out);
-        spec_markup_path(out, experiments[i]->name);
+        spec_escape_link(out, experiments[i]->name);
         fprintf(out, ") | %zu | ", results[i]->table.n_rows);
         SPEC_TRY(spec_checked_rows_write(out, experiments[i], results[i], false));
         fputs(" |\n", out);
@@ -120,7 +121,7 @@ static void write_figure(FILE *out, const spec_experiment *experiment, const cha
         int n = snprintf(path, sizeof path, "%s/%s.%s", folder, experiment->name, endings[i]);
         if (n < 0 || n >= (int)sizeof path || access(path, R_OK) != 0) continue;
         fputs("![", out);
-        spec_markup_markdown(out, title_of(experiment));
+        spec_escape_markdown(out, title_of(experiment));
         fputs("](", out);
         write_link(out, link, experiment, endings[i]);
         fputs("\n\n", out);
@@ -174,9 +175,9 @@ static void write_constants(FILE *out, const spec_table *table)
         if (!is_constant(table, c) || spec_table_cell(table, 0, c)->kind == SPEC_CELL_EMPTY)
             continue;
         fputs(separator, out);
-        spec_markup_markdown(out, table->column[c]);
+        spec_escape_markdown(out, table->column[c]);
         fputs(" = ", out);
-        spec_markup_code(out, spec_cell_format(spec_table_cell(table, 0, c), SPEC_FORMAT_TABLE,
+        spec_escape_code(out, spec_cell_format(spec_table_cell(table, 0, c), SPEC_FORMAT_TABLE,
                                                buffer, sizeof buffer));
         separator = ", ";
     }
@@ -195,7 +196,7 @@ static int write_rows(FILE *out, const spec_experiment *experiment, const spec_t
         fprintf(out, "\nThe first %zu of %zu rows; all are in [", shown.n_rows, table->n_rows);
     else
         fputs("\nAs a file: [", out);
-    spec_markup_markdown(out, experiment->name);
+    spec_escape_markdown(out, experiment->name);
     fputs(".csv](", out);
     write_link(out, link, experiment, "csv");
     fputs(".\n\n", out);
@@ -214,7 +215,7 @@ static int write_inputs(FILE *out, const spec_experiment *experiment)
         char *values = spec_naming_list(axis->origin != NULL ? axis->origin : axis->value, axis->n,
                                         SPEC_NAMING_LIST_MAX, true);
         if (values == NULL) SPEC_TRY(GSL_ENOMEM);
-        spec_markup_markdown(out, axis->name);
+        spec_escape_markdown(out, axis->name);
         fprintf(out, " = %s; ", values);
         free(values);
     }
@@ -229,11 +230,14 @@ done:
 
 static int write_command(FILE *out, const spec_experiment *experiment, const char *opt_command)
 {
-    char *command = NULL;
-    const int n = asprintf(&command, "%s%s%s", opt_command != NULL ? opt_command : "speclab run ",
-                           opt_command != NULL ? "" : experiment->name, experiment->overrides);
-    if (n < 0) return GSL_ENOMEM;
-    spec_markup_code(out, command);
+    spec_memory_text made;
+    if (!spec_memory_text_open(&made)) return GSL_ENOMEM;
+    fputs(opt_command != NULL ? opt_command : "speclab run ", made.out);
+    if (opt_command == NULL) spec_escape_shell_file(made.out, experiment->name);
+    fputs(experiment->overrides, made.out);
+    char *command = spec_memory_text_take(&made, NULL);
+    if (command == NULL) return GSL_ENOMEM;
+    spec_escape_code(out, command);
     free(command);
     return GSL_SUCCESS;
 }
@@ -247,9 +251,9 @@ static int write_section(FILE *out, const spec_experiment *experiment, const spe
     const bool as_written = experiment->overrides[0] == '\0';
     int status = GSL_SUCCESS;
     fputs("<a id=\"", out);
-    spec_markup_html(out, experiment->name, strlen(experiment->name));
+    spec_escape_html(out, experiment->name);
     fputs("\"></a>\n\n## ", out);
-    spec_markup_markdown(out, title_of(experiment));
+    spec_escape_markdown(out, title_of(experiment));
     fputs("\n\n", out);
     paragraph(out, "Question.", experiment->question);
     paragraph(out, "Theory.", experiment->theory);
@@ -268,7 +272,7 @@ static int write_section(FILE *out, const spec_experiment *experiment, const spe
     SPEC_TRY(write_command(out, experiment, opt_command));
     if (as_written && experiment->time[0] != '\0') {
         fputs(": ", out);
-        spec_markup_prose(out, experiment->time);
+        spec_escape_prose(out, experiment->time);
     }
     fputs("\n\n", out);
 done:
@@ -284,7 +288,7 @@ int spec_report_write(FILE *out, const spec_experiment *const *experiments,
     int status = GSL_SUCCESS;
     errno = 0;
     fputs("# ", out);
-    spec_markup_markdown(out, options->title != NULL ? options->title : "speclab report");
+    spec_escape_markdown(out, options->title != NULL ? options->title : "speclab report");
     fprintf(out, "\n\nTheory beside simulation, by speclab %s.\n\n", SPEC_VERSION);
     SPEC_TRY(write_failures(out, experiments, results, n));
     SPEC_TRY(write_summary(out, experiments, results, n));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/report/row_keys.h"
 
-#include "base/markup.h"
+#include "base/escape.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -228,7 +228,7 @@ void spec_row_keys_write_value(FILE *out, const spec_row_keys *keys, size_t row,
     char buffer[40];
     const char *text = spec_row_keys_text(keys, row, column);
     if (text != NULL)
-        spec_markup_code(out, text);
+        spec_escape_code(out, text);
     else
         fputs(spec_cell_format(spec_table_cell(keys->table, row, column), SPEC_FORMAT_TABLE, buffer,
                                sizeof buffer),
@@ -245,7 +245,7 @@ static int write_columns(FILE *out, const spec_row_keys *keys, size_t row, const
         const bool empty = cell->kind == SPEC_CELL_TEXT && cell->text[0] == '\0';
         if (column[k] == without || cell->kind == SPEC_CELL_EMPTY || empty) continue;
         fputs(written++ > 0 ? ", " : "", out);
-        spec_markup_markdown(out, keys->table->column[column[k]]);
+        spec_escape_markdown(out, keys->table->column[column[k]]);
         fputs(" = ", out);
         spec_row_keys_write_value(out, keys, row, column[k]);
     }

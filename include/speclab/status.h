@@ -7,7 +7,6 @@
 #define SPECLAB_STATUS_H
 
 #include <gsl/gsl_errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 /* One line for the user, without a final newline: what is wrong, where, and what would be right. */
@@ -16,22 +15,10 @@ typedef struct {
 } spec_error;
 
 /* Writes the line and returns `status`, so that a failure is one statement: return spec_fail(error,
- * GSL_EDOM, "..."). Control characters, which untrusted names may contain, become '?'. opt_error
- * may be NULL. */
-__attribute__((format(printf, 3, 4))) static inline int spec_fail(spec_error *opt_error, int status,
-                                                                  const char *format, ...)
-{
-    if (opt_error != NULL) {
-        va_list args;
-        va_start(args, format);
-        vsnprintf(opt_error->text, sizeof opt_error->text, format, args);
-        va_end(args);
-        for (char *c = opt_error->text; *c != '\0'; c++) {
-            if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
-        }
-    }
-    return status;
-}
+ * GSL_EDOM, "..."). Characters that could control a terminal become '?' (base/escape.h): names in
+ * it may be foreign. opt_error may be NULL. */
+__attribute__((format(printf, 3, 4))) int spec_fail(spec_error *opt_error, int status,
+                                                    const char *format, ...);
 
 /* Runs `call`; on failure keeps its code in `status` and jumps to the label `done:`. */
 #define SPEC_TRY(call)                                                                             \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/import/tensor_folder.h"
 
+#include "base/escape.h"
 #include "models/import/json_values.h"
 #include "speclab/no_memory.h"
 
@@ -13,7 +14,7 @@
 static const char index_name[] = "model.safetensors.index.json", ending[] = ".safetensors";
 
 #define REFUSE(folder, error, format, ...)                                                         \
-    spec_fail(error, GSL_EINVAL, "%.300s: " format, (folder)->path, __VA_ARGS__)
+    spec_fail(error, GSL_EINVAL, "%.120s: " format, (folder)->path, __VA_ARGS__)
 
 int spec_tensor_folder_file(char ret_path[SPEC_TENSOR_FOLDER_PATH], const char *folder,
                             const char *name, spec_error *error)
@@ -104,6 +105,17 @@ static bool is_pickled(const char *name)
     return ends_with(name, ".bin") || ends_with(name, ".pt") || ends_with(name, ".pth");
 }
 
+/* The program reads the name as an argument, so that no name is read as code. */
+static int refuse_pickled(const spec_tensor_folder *folder, const char *name, spec_error *error)
+{
+    char word[80];
+    return REFUSE(folder, error,
+                  "%.60s is pickled, which is not read: type python3 -c 'import sys, torch, "
+                  "safetensors.torch as s; s.save_file({k: v.clone() for k, v in "
+                  "torch.load(sys.argv[1], weights_only=True).items()}, \"model.safetensors\")' %s",
+                  name, spec_escape_shell_fit(word, sizeof word, name, "FILE"));
+}
+
 /* The one file that ends with .safetensors. */
 static int add_only(spec_tensor_folder *folder, DIR *entries, spec_error *error)
 {
@@ -121,12 +133,7 @@ static int add_only(spec_tensor_folder *folder, DIR *entries, spec_error *error)
     if (n > 1)
         return REFUSE(folder, error, "has %d files that end with %s, and no %s", n, ending,
                       index_name);
-    if (pickled[0] != '\0')
-        return REFUSE(folder, error,
-                      "%.60s is pickled, which is not read: type python3 -c 'import torch, "
-                      "safetensors.torch as s; s.save_file({k: v.clone() for k, v in "
-                      "torch.load(\"%.60s\", weights_only=True).items()}, \"model.safetensors\")'",
-                      pickled, pickled);
+    if (pickled[0] != '\0') return refuse_pickled(folder, pickled, error);
     return REFUSE(folder, error, "has no file that ends with %s", ending);
 }
 

@@ -53,9 +53,6 @@ static int next_number(double *ret_value, bool *ret_more, reader *in, bool first
     char piece[NUMBER_MAX + 1];
     snprintf(piece, sizeof piece, "%.*s", (int)(length < NUMBER_MAX ? length : NUMBER_MAX),
              in->text);
-    for (char *c = piece; *c != '\0'; c++) {
-        if ((unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7f) *c = '?';
-    }
     if (length == 0) return fail_at(in, error, "a number is missing before", in->text);
     if (length > NUMBER_MAX || !spec_settings_parse_double(ret_value, piece)) {
         return fail_at(in, error, "not a finite number:", piece);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Terminal columns of UTF-8: known answers, and lines that together are the text, none too wide. */
+#include "base/escape.h"
 #include "base/text_width.h"
 
 #include "tests/support/support.h"
@@ -93,7 +94,7 @@ TEST(control_characters_never_reach_the_screen)
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     const char evil[] = "a\033[31mb\n\tc\xff\xc2\x9b\x7f";
-    spec_text_write(evil, strlen(evil), out);
+    spec_escape_line(out, evil, strlen(evil));
     fclose(out);
     assert_string_equal(text, "a?[31mb  c???");
 }

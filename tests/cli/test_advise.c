@@ -238,6 +238,26 @@ TEST(lengths_known_by_bounds_alone_are_bars)
     free(svg);
 }
 
+/* The command to type next has the names of the files, whatever they are. */
+TEST(the_next_command_is_no_command_of_a_file)
+{
+    spec_child c;
+    spec_needs_program();
+    write_logs();
+    assert_int_equal(rename("k3.log", "-f.log"), 0);
+    advise(&c, "--plain-tokens-per-s 77 -- -f.log", SPEC_EXIT_UNDECIDED);
+    assert_non_null(strstr(c.text, "\n    speclab advise ./-f.log NEW\n"));
+    spec_child_free(&c);
+    assert_int_equal(rename("-f.log", "a\x1b[31m;touch${IFS}P\xc2\x9b.log"), 0);
+    advise(&c, "--plain-tokens-per-s 77 a\x1b[31m;touch${IFS}P\xc2\x9b.log",
+           SPEC_EXIT_UNDECIDED);
+    assert_null(strpbrk(c.text, "\x1b\x9b"));
+    assert_non_null(strstr(c.text,
+                           "\n    speclab advise 'a'\"$(printf '\\033')\"'[31m;touch${IFS}P'"
+                           "\"$(printf '\\302\\233')\"'.log' NEW\n"));
+    spec_child_free(&c);
+}
+
 TEST(several_files_are_one_set_of_evidence)
 {
     spec_child one, two;

@@ -2,6 +2,7 @@
 /* Figures of any CSV: what 'speclab plot' draws by its options, and its error messages. SPECLAB
  * names the program. */
 #include "tests/cli/plot_checks.h"
+#include "tests/support/on_terminal.h"
 #include "tests/support/support.h"
 
 /* ---- figures of the user's own CSV ----------------------------------------------------------- */
@@ -373,9 +374,50 @@ TEST(texts_come_out_as_they_are)
         tex,
         "{a\\textasciigrave{}touch\\$\\{IFS\\}pwned\\textasciigrave{}\\$(touch\\$\\{IFS\\}pwned)@X"
         "\\char34{}b'c\\%s\\%n\\{d\\}\\_2\\textasciicircum{}3\\textbackslash{}n"
-        "\\textbackslash{}alpha$<$e$>$\\&amp;\\#\\textasciitilde{}$|$};"));
+        "\\textbackslash{}alpha\\textless{}e\\textgreater{}\\&amp;\\#\\textasciitilde{}"
+        "\\textbar{}};"));
     free(tex);
     assert_int_not_equal(access("pwned", F_OK), 0);
+}
+
+/* gnuplot writes ]]> as it is, and expands @NAME after a quote. */
+TEST(a_name_in_a_picture_is_xml)
+{
+    spec_needs_program();
+    spec_file_write("names.csv",
+                    "a]]>b,rule\n1,]]><i/>\n2,\xef\xbf\xbe\xef\xbf\xbf&amp;\n3,'@SIZE\n");
+    spec_program_works("plot names.csv --x rule --y a]]>b -o x.svg --title ]]>\xef\xbf\xbf'@SIZE");
+    FREED char *svg = spec_file_bytes("x.svg");
+    assert_null(strstr(svg, "]]>"));
+    assert_null(strstr(svg, "\xef\xbf\xbe"));
+    assert_null(strstr(svg, "\xef\xbf\xbf"));
+    assert_null(strstr(svg, "<i/>"));
+    shows("x.svg", "]]&gt;?'@SIZE");
+    shows("x.svg", "]]&gt;&lt;i/>");
+    shows("x.svg", "'@SIZE");
+    if (system("xmllint --version >/dev/null 2>&1") == 0)
+        assert_int_equal(system("xmllint --noout x.svg"), 0);
+    else
+        printf("skipped: xmllint is not there\n");
+}
+
+/* A pipe gets the name of the file, and a terminal a name that cannot control it. */
+TEST(a_terminal_gets_no_control_character_of_a_name)
+{
+    spec_terminal terminal;
+    spec_needs_program();
+    spec_file_write("xy.csv", "x,y\n1,2\n2,3\n");
+    spec_program_prints("plot xy.csv -o a\x1b[31m\xc2\x9b.svg", 0, "a\x1b[31m\xc2\x9b.svg\n");
+    spec_terminal_run(&terminal, 200, NULL, "plot xy.csv -o a\x1b[31m\xc2\x9b.svg --force");
+    assert_int_equal(terminal.code, 0);
+    assert_non_null(strstr(terminal.screen, "a\\x1b[31m\\xc2\\x9b.svg"));
+    assert_null(strstr(terminal.sent, "\x1b[31m"));
+    assert_null(strstr(terminal.sent, "\xc2\x9b"));
+    spec_terminal_free(&terminal);
+    spec_terminal_run(&terminal, 200, NULL, "plot no\x1b[31m\xc2\x9b.csv");
+    assert_int_equal(terminal.code, 2);
+    assert_non_null(strstr(terminal.screen, "no?[31m?.csv"));
+    spec_terminal_free(&terminal);
 }
 
 TEST(values_columns_and_file_names_are_no_commands, SLOW)

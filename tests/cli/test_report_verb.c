@@ -248,7 +248,7 @@ TEST(texts_from_files_cannot_be_markup)
     has(c.text, "# \\##\\<b\\>  !\\[x\\](y)\n");
     has(c.text, "\n## !\\[x\\](y)\\<i\\>\n");
     has(c.text, "\n| a\\|b ");
-    has(c.text, "\n| !\\[x\\](http:\\//y)  # z\\| | ");
+    has(c.text, "\n| !\\[x\\](http:\\//y)  \\# z\\| | ");
     has(c.text, "\n    experiment: a\n    <script>b</script>\n");
     spec_child_free(&c);
     spec_file_write("hostile.json", "{\"verdict\": \"FAIL\", \"reason\": \"<i> [a](b)\", "
@@ -256,7 +256,7 @@ TEST(texts_from_files_cannot_be_markup)
     spec_file_write("hostile.csv", "# measure: prove\nverdict\n\"`<i>\n\n# a\"\n");
     spec_program_prints("report hostile.json hostile.csv", 1,
                         "\n**Verdict FAIL**: \\<i\\> \\[a\\](b).\n",
-                        "; `verdict` is \\`\\<i\\>  # a in 1.\n");
+                        "; `verdict` is \\`\\<i\\>  \\# a in 1.\n");
     spec_program_prints("report hostile.json --html", 1,
                         "<strong>Verdict FAIL</strong>: &lt;i&gt; [a](b).</p>");
 }

@@ -119,6 +119,18 @@ TEST(merge_cuts_a_name_that_no_file_can_have)
     spec_program_fails("merge named.csv", 2, part);
 }
 
+/* An edited part cannot put a command of its own into the one to type. */
+TEST(the_command_of_a_part_is_one_command)
+{
+    spec_needs_program();
+    spec_file_write("odd.csv", "# speclab 0\n# | speclab sweep --alpha $(touch${IFS}P)\n"
+                               "# seed: 1;touch P\n# shard: 1/1\nalpha,shard_row,row_check\n");
+    spec_program_fails("merge odd.csv", 2,
+                       "speclab merge: odd.csv has 0 of the 0 points of shard 1/1: speclab sweep "
+                       "--alpha '$(touch${IFS}P)' --seed '1;touch P' --shard 1/1 --resume -o "
+                       "odd.csv\n");
+}
+
 /* The lines and the exit code are those of the whole run. */
 TEST(merge_says_what_the_run_says_at_its_end)
 {

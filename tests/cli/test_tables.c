@@ -65,6 +65,17 @@ TEST(no_line_is_wider_than_the_terminal, SLOW)
     }
 }
 
+TEST(a_command_to_type_is_one_line)
+{
+    spec_terminal t;
+    spec_needs_program();
+    spec_terminal_run(&t, 40, NULL, "validate rule:resample-target --budget 50k --only plain-4");
+    assert_int_equal(t.code, 1);
+    assert_non_null(strstr(t.screen, "\n    speclab validate rule:resample-target --only plain-4 "
+                                     "--scopes V --seed 42 --budget 25000\n"));
+    spec_terminal_free(&t);
+}
+
 /* Commands of each verb with a grid, and columns that answer their questions: first that of the
  * first heading. */
 static const struct {

@@ -17,7 +17,7 @@ typedef int writer(const spec_validation *validation, FILE *out, spec_error *err
 static const char *const plain[] = {"plain-4", NULL};
 static const char hostile[] =
     "rule:x\" <&'>]]>\x01\x1b[2J\xff\xc0\xaf\xed\xa0\x80\xc3\xa9\xef\xbf\xbf\x7f";
-static const char cleaned[] = "rule:x\" <&'>]]>??[2J??????\xc3\xa9????";
+static const char cleaned[] = "rule:x\" <&'>]]>??[2J??????\xc3\xa9??";
 
 /* The output of a writer; the caller frees it. */
 static char *written(writer *write, const spec_validation *v)
@@ -41,7 +41,7 @@ TEST(names_from_outside_are_cleaned)
         {"\xe2\x82", "??"},                       /* truncated */
         {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"}, /* beyond the basic plane */
         {"\xf4\x90\x80\x80", "????"},             /* beyond U+10FFFF */
-        {"\xc2\x85\xc2\xa0", "??\xc2\xa0"}, /* a C1 control is removed, a no-break space is kept */
+        {"\xc2\x85\xc2\xa0", "?\xc2\xa0"}, /* a C1 control is removed, a no-break space is kept */
         {"a\nb\tc", "a?b?c"},
     };
     char buffer[SPEC_VALIDATE_NAME], longest[3 * SPEC_VALIDATE_NAME];
@@ -49,7 +49,8 @@ TEST(names_from_outside_are_cleaned)
         assert_string_equal(spec_validate_report_clean(buffer, pairs[i][0]), pairs[i][1]);
     for (size_t i = 0; i + 1 < sizeof longest; i++) longest[i] = "\xc3\xa9"[i % 2];
     longest[sizeof longest - 1] = '\0';
-    assert_int_equal(strlen(spec_validate_report_clean(buffer, longest)), SPEC_VALIDATE_NAME - 2);
+    assert_int_equal(strlen(spec_validate_report_clean(buffer, longest)), SPEC_VALIDATE_NAME - 1);
+    assert_int_equal(buffer[SPEC_VALIDATE_NAME - 2], '?'); /* half a character */
     assert_int_equal((unsigned char)buffer[SPEC_VALIDATE_NAME - 3], 0xa9);
 }
 
@@ -76,6 +77,25 @@ static void run_hostile(spec_validation *v, const char *subject, uint64_t draws)
     memset(v->about.name, '<', sizeof v->about.name); /* not terminated */
 }
 
+/* The words of the command, as sh reads them. */
+static void assert_shell_reads(const char *command, const char *const *words)
+{
+    char *script;
+    if (asprintf(&script, "printf '%%s\\0' %s", command) < 0) fail();
+    FILE *in = popen(script, "r");
+    char word[4096];
+    assert_non_null(in);
+    for (; *words != NULL; words++) {
+        size_t n = 0;
+        for (int c; (c = fgetc(in)) > 0 && n + 1 < sizeof word;) word[n++] = (char)c;
+        word[n] = '\0';
+        assert_string_equal(word, *words);
+    }
+    assert_int_equal(fgetc(in), EOF);
+    assert_int_equal(pclose(in), 0);
+    free(script);
+}
+
 TEST(json_parses_whatever_the_names)
 {
     OWNED(spec_validation) v;
@@ -94,10 +114,10 @@ TEST(json_parses_whatever_the_names)
     assert_int_equal(json_array_size(json_object_get(root, "results")), v.n_results);
     assert_int_equal(json_array_size(json_object_get(round, "target")),
                      v.reproducer.round.n_nodes + 1);
-    assert_string_equal(json_string_value(json_object_get(reproducer, "command")),
-                        "speclab validate 'rule:x\" <&'\\''>]]>??[2J??????\xc3\xa9???"
-                        "?' --only plain-4 --scopes V "
-                        "--seed 42 --budget 50000 --options 'it'\\''s <b>?'");
+    assert_shell_reads(json_string_value(json_object_get(reproducer, "command")),
+                       (const char *const[]){"speclab", "validate", hostile, "--only", "plain-4",
+                                             "--scopes", "V", "--seed", "42", "--budget", "50000",
+                                             "--options", "it's <b>\x02", NULL});
     assert_null(strstr(text, "seconds"));
     json_decref(root);
 }
@@ -116,8 +136,7 @@ TEST(xml_is_well_formed_whatever_the_names)
         OWNED(spec_validation) v;
         run_hostile(&v, subjects[i], draws[i]);
         FREED char *text = written(spec_validate_report_junit, &v);
-        assert_non_null(
-            strstr(text, "rule:x&quot; &lt;&amp;&apos;&gt;]]&gt;??[2J??????\xc3\xa9????"));
+        assert_non_null(strstr(text, "rule:x&quot; &lt;&amp;&#39;&gt;]]&gt;"));
         assert_non_null(strstr(text, counts[i]));
         for (const char *c = text; *c != '\0'; c++)
             assert_true(*c == '\n' || (unsigned char)*c >= 0x20);
@@ -255,6 +274,54 @@ TEST(every_report_tells_the_power_of_each_place)
             free(forms[k]);
         }
     }
+}
+
+/* It is never cut, and names what limits the sampler. */
+TEST(the_command_has_all_settings_of_the_sampler)
+{
+    static const char *const env[] = {"MY_TOKEN", "OTHER", NULL};
+    const spec_validate_plan plan = plan_of(100000, 1, plain);
+    char subject[3000], options[2000];
+    OWNED(spec_validation) v;
+    run(&v, "rule:resample-target", &plan);
+    memset(subject, 'x', sizeof subject);
+    memset(options, '\'', sizeof options);
+    subject[0] = '-';
+    subject[sizeof subject - 1] = options[sizeof options - 1] = '\0';
+    v.subject = subject;
+    v.plan.limits.opt_options = options;
+    v.plan.limits.opt_env = env;
+    v.plan.limits.timeout = 0.1;
+    v.plan.limits.memory = 1u << 20;
+    FREED char *text = written(spec_validate_report_json, &v);
+    json_t *root = json_loads(text, 0, NULL);
+    char file[sizeof subject + 2];
+    snprintf(file, sizeof file, "./%s", subject);
+    assert_shell_reads(
+        json_string_value(json_object_get(json_object_get(root, "reproducer"), "command")),
+        (const char *const[]){"speclab",
+                              "validate",
+                              file,
+                              "--only",
+                              "plain-4",
+                              "--scopes",
+                              "V",
+                              "--seed",
+                              "42",
+                              "--budget",
+                              "50000",
+                              "--options",
+                              options,
+                              "--env",
+                              "MY_TOKEN",
+                              "--env",
+                              "OTHER",
+                              "--timeout",
+                              "0.10000000000000001",
+                              "--memory",
+                              "1048576",
+                              NULL});
+    json_decref(root);
 }
 
 /* The command asks the same rounds, and gives the same reproducer, count by count. */

@@ -6,6 +6,7 @@
 #include "tests/models/open_model.h"
 #include "tests/support/support.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 TEST(every_kind_has_a_whole_table_line)
@@ -69,11 +70,14 @@ TEST(a_file_alone_is_of_the_kind_of_its_ending)
     assert_refused("/dev/null?order=3", NULL,
                    "/dev/null is a file; type its kind before it, as in ngram:/dev/null");
     assert_refused("/tmp", NULL,
-                   "/tmp is a folder; make a file of a model of Hugging Face with "
-                   "'speclab import /tmp -o model.gguf'");
+                   "/tmp is a folder; make a file of a model of Hugging Face: "
+                   "speclab import /tmp -o model.gguf");
+    assert_int_equal(mkdir("/tmp/speclab-$(x)", 0700), 0);
+    assert_refused("/tmp/speclab-$(x)", NULL, ": speclab import '/tmp/speclab-$(x)' -o model.gguf");
+    assert_int_equal(rmdir("/tmp/speclab-$(x)"), 0);
     char part[] = "/tmp/speclab-XXXXXX.safetensors";
     assert_int_equal(close(mkstemps(part, 12)), 0);
-    assert_refused(part, NULL, "'speclab import FOLDER -o model.gguf'");
+    assert_refused(part, NULL, ": speclab import FOLDER -o model.gguf");
     assert_int_equal(unlink(part), 0);
     assert_refused(".gguf", NULL, "no kind of model is named '.gguf'");
     assert_refused("a.bin:b.bin", NULL, "no kind of model is named 'a.bin'");

@@ -120,6 +120,7 @@ int spec_terminal_widest(const char *text, const char **ret_line)
     *ret_line = text;
     for (const char *line = text; *line != '\0';
          line += strcspn(line, "\n"), line += *line == '\n') {
+        if (strncmp(line, "    speclab ", 12) == 0) continue;
         wchar_t wide[4096];
         char copy[4096];
         snprintf(copy, sizeof copy, "%.*s", (int)strcspn(line, "\n"), line);

@@ -32,7 +32,8 @@ void spec_terminal_run(spec_terminal *terminal, int columns, const char *opt_env
                        const char *arguments);
 void spec_terminal_free(spec_terminal *terminal);
 
-/* Columns of the widest line of a UTF-8 text, and the start of that line. */
+/* Columns of the widest line of a UTF-8 text, and the start of that line. A command to type, which
+ * is not broken, does not count. */
 int spec_terminal_widest(const char *text, const char **ret_line);
 
 #endif

@@ -89,23 +89,3 @@ TEST(braces_are_replaced_or_refused)
     assert_fails(spec_naming_expand(&text, &grid, "at {K", &error), GSL_EINVAL,
                  "a brace is not closed: '{K'");
 }
-
-TEST(a_shell_reads_its_word_back)
-{
-    static const char *const cases[][2] = {
-        {"K=1:3", "K=1:3"},
-        {"", ""},
-        {"TEXT=a b.txt", "'TEXT=a b.txt'"},
-        {"it's", "'it'\\''s'"},
-        {"$HOME", "'$HOME'"},
-        {"draft=layers?of=target&exit=2", "'draft=layers?of=target&exit=2'"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        FREED char *text = NULL;
-        size_t n;
-        FILE *out = open_memstream(&text, &n);
-        spec_naming_shell_word(out, cases[i][0]);
-        fclose(out);
-        assert_string_equal(text, cases[i][1]);
-    }
-}

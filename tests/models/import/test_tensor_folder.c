@@ -138,7 +138,14 @@ TEST(folders_without_safetensors_are_refused)
     refused("empty/config.json", "Not a directory");
     spec_hf_folder_text("empty/pytorch_model.bin", "x");
     refused("empty", "pytorch_model.bin is pickled, which is not read: type python3 -c 'import "
-                     "torch, safetensors.torch as s; s.save_file(");
+                     "sys, torch, safetensors.torch as s; s.save_file(");
+    refused("empty", "torch.load(sys.argv[1], weights_only=True).items()}, \"model.safetensors\")' "
+                     "pytorch_model.bin");
+    /* Neither Python nor the shell reads a name as code. */
+    unlink("empty/pytorch_model.bin");
+    spec_hf_folder_text("empty/\");x(\"';touch P;.bin", "x");
+    refused("empty", "\"model.safetensors\")' '\");x(\"'\\'';touch P;.bin'");
+    unlink("empty/\");x(\"';touch P;.bin");
     put_file("empty/a.safetensors", "a", NULL);
     put_file("empty/b.safetensors", "b", NULL);
     refused("empty", "has 2 files that end with .safetensors, and no model.safetensors.index.json");
