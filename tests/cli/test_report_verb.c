@@ -4,11 +4,13 @@
 #include "cli/figures/gnuplot.h"
 #include "cli/report/html_text.h"
 #include "tests/support/child.h"
+#include "tests/support/folder.h"
 #include "tests/support/picture.h"
 #include "tests/support/support.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 static int count(const char *text, const char *word)
 {
@@ -259,6 +261,26 @@ TEST(texts_from_files_cannot_be_markup)
                         "; `verdict` is \\`\\<i\\>  \\# a in 1.\n");
     spec_program_prints("report hostile.json --html", 1,
                         "<strong>Verdict FAIL</strong>: &lt;i&gt; [a](b).</p>");
+}
+
+/* Random hostile files: parsers of both languages find the markup of the page alone. */
+TEST(parsers_find_only_our_own_markup, SLOW)
+{
+    char command[3 * PATH_MAX], said[2048] = "";
+    spec_needs_program();
+    snprintf(command, sizeof command,
+             "python3 '%s/tests/cli/report_oracle.py' '%s' %llu %llu >said 2>&1",
+             spec_folder_before, spec_program, (unsigned long long)spec_test_samples(30),
+             (unsigned long long)spec_test_seed());
+    const int ended = system(command), code = WIFEXITED(ended) ? WEXITSTATUS(ended) : -1;
+    FILE *in = fopen("said", "r");
+    if (in != NULL) said[fread(said, 1, sizeof said - 1, in)] = '\0';
+    if (in != NULL) fclose(in);
+    if (code == 77 || code == 127) {
+        printf("skipped: %s: %s", __func__, said);
+        skip();
+    }
+    if (code != 0) fail_msg("%s", said);
 }
 
 TEST(a_file_that_is_too_large_is_refused_in_a_line)
