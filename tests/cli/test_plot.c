@@ -401,6 +401,18 @@ TEST(a_name_in_a_picture_is_xml)
         printf("skipped: xmllint is not there\n");
 }
 
+/* After a quote within a text, gnuplot would read @said_devices as the program in that variable. */
+TEST(a_text_of_a_result_is_no_macro)
+{
+    spec_needs_program();
+    spec_file_write("macro.csv", "# figure: bench\n# devices: '; system(\"touch pwned\"); x = '\n"
+                                 "# decoding: '@said_devices\n"
+                                 "K,ahead,pass,target_pass_ratio,target_pass_ms\n"
+                                 "1,0,1,1,1\n2,0,2,1.5,2\n");
+    draws("macro.csv");
+    assert_int_not_equal(access("pwned", F_OK), 0);
+}
+
 /* A pipe gets the name of the file, and a terminal a name that cannot control it. */
 TEST(a_terminal_gets_no_control_character_of_a_name)
 {
