@@ -3,6 +3,7 @@
 
 #include "base/escape.h"
 #include "base/memory_text.h"
+#include "conformance/samplers/child_environment.h"
 #include "speclab/no_memory.h"
 
 #include <math.h>
@@ -72,21 +73,33 @@ static uint64_t budget_of(const spec_validation *v, const spec_validate_result *
     return budget;
 }
 
-/* The limits of the sampler that differ from the usual ones. */
-static void write_limits(const spec_subject_limits *limits, FILE *out)
+/* The value of a secret is never printed: the environment of the next user must have it. */
+static bool write_env(const char *entry, FILE *out)
+{
+    const size_t shown =
+        spec_child_environment_is_secret(entry) ? strcspn(entry, "=") : strlen(entry);
+    char *text = strndup(entry, shown);
+    if (text == NULL) return false;
+    fputs(" --env ", out);
+    spec_escape_shell(out, text);
+    free(text);
+    return true;
+}
+
+/* The limits of the sampler that differ from the usual ones. False: out of memory. */
+static bool write_limits(const spec_subject_limits *limits, FILE *out)
 {
     const spec_subject_limits usual = SPEC_SUBJECT_LIMITS_DEFAULT;
     if (limits->opt_options != NULL) {
         fputs(" --options ", out);
         spec_escape_shell(out, limits->opt_options);
     }
-    for (int i = 0; limits->opt_env != NULL && limits->opt_env[i] != NULL; i++) {
-        fputs(" --env ", out);
-        spec_escape_shell(out, limits->opt_env[i]);
-    }
+    for (int i = 0; limits->opt_env != NULL && limits->opt_env[i] != NULL; i++)
+        if (!write_env(limits->opt_env[i], out)) return false;
     if (limits->timeout != usual.timeout) fprintf(out, " --timeout %.17g", limits->timeout);
     if (limits->memory != usual.memory)
         fprintf(out, " --memory %llu", (unsigned long long)limits->memory);
+    return true;
 }
 
 char *spec_validate_report_command(const spec_validation *v, const spec_validate_result *opt_result)
@@ -113,8 +126,11 @@ char *spec_validate_report_command(const spec_validation *v, const spec_validate
     if (!v->trace) fprintf(out, " --budget %llu", (unsigned long long)budget_of(v, opt_result));
     if (v->plan.false_alarm_rate != SPEC_VALIDATE_PLAN_DEFAULT.false_alarm_rate)
         fprintf(out, " --false-alarm-rate %g", v->plan.false_alarm_rate);
-    if (!v->trace) write_limits(&v->plan.limits, out);
-    return spec_memory_text_take(&text, NULL);
+    const bool whole = v->trace || write_limits(&v->plan.limits, out);
+    char *command = spec_memory_text_take(&text, NULL);
+    if (whole) return command;
+    free(command);
+    return NULL;
 }
 
 int spec_validate_report_emitted(const spec_reproducer *c)

@@ -27,7 +27,7 @@ static bool is_a_number_of_tokens(const char *word, const char *value)
            value[strspn(value, "0123456789")] == '\0';
 }
 
-static bool is_secret(const char *variable)
+bool spec_child_environment_is_secret(const char *variable)
 {
     const size_t length = strcspn(variable, "=");
     const char *value = variable + length + (variable[length] == '=');
@@ -57,7 +57,7 @@ static const char *entry_of(const char *const *opt_more, const char *variable)
 static bool is_inherited(const char *const *opt_more, const char *variable)
 {
     const char *entry = entry_of(opt_more, variable);
-    return entry != NULL ? strchr(entry, '=') == NULL : !is_secret(variable);
+    return entry != NULL ? strchr(entry, '=') == NULL : !spec_child_environment_is_secret(variable);
 }
 
 char **spec_child_environment(const char *const *opt_more)
@@ -81,7 +81,8 @@ size_t spec_child_environment_withheld(char *ret_names, size_t size, const char 
     ret_names[0] = '\0';
     for (size_t i = 0; environ != NULL && environ[i] != NULL; i++) {
         const int length = (int)strcspn(environ[i], "=");
-        if (entry_of(opt_more, environ[i]) != NULL || !is_secret(environ[i])) continue;
+        if (entry_of(opt_more, environ[i]) != NULL || !spec_child_environment_is_secret(environ[i]))
+            continue;
         if (used < size)
             used += (size_t)snprintf(ret_names + used, size - used, "%s%.*s", n > 0 ? ", " : "",
                                      length, environ[i]);

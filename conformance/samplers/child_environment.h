@@ -5,7 +5,11 @@
 #ifndef SPECLAB_CHILD_ENVIRONMENT_H
 #define SPECLAB_CHILD_ENVIRONMENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+/* Whether the name of a variable, NAME=VALUE or NAME, looks like that of a secret. */
+bool spec_child_environment_is_secret(const char *variable);
 
 /* The variables for a child, as an array for exec. `opt_more` (NULL-terminated) holds names of
  * secrets to pass, and NAME=VALUE, which replaces a variable; the last entry for a name counts. The

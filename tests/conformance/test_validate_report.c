@@ -279,7 +279,7 @@ TEST(every_report_tells_the_power_of_each_place)
 /* It is never cut, and names what limits the sampler. */
 TEST(the_command_has_all_settings_of_the_sampler)
 {
-    static const char *const env[] = {"MY_TOKEN", "OTHER", NULL};
+    static const char *const env[] = {"MY_TOKEN", "MY_KEY=secret", "OTHER=a b", NULL};
     const spec_validate_plan plan = plan_of(100000, 1, plain);
     char subject[3000], options[2000];
     OWNED(spec_validation) v;
@@ -299,28 +299,13 @@ TEST(the_command_has_all_settings_of_the_sampler)
     snprintf(file, sizeof file, "./%s", subject);
     assert_shell_reads(
         json_string_value(json_object_get(json_object_get(root, "reproducer"), "command")),
-        (const char *const[]){"speclab",
-                              "validate",
-                              file,
-                              "--only",
-                              "plain-4",
-                              "--scopes",
-                              "V",
-                              "--seed",
-                              "42",
-                              "--budget",
-                              "50000",
-                              "--options",
-                              options,
-                              "--env",
-                              "MY_TOKEN",
-                              "--env",
-                              "OTHER",
-                              "--timeout",
-                              "0.10000000000000001",
-                              "--memory",
-                              "1048576",
-                              NULL});
+        (const char *const[]){"speclab",  "validate",  file,        "--only",
+                              "plain-4",  "--scopes",  "V",         "--seed",
+                              "42",       "--budget",  "50000",     "--options",
+                              options,    "--env",     "MY_TOKEN",  "--env",
+                              "MY_KEY", /* without its value */
+                              "--env",    "OTHER=a b", "--timeout", "0.10000000000000001",
+                              "--memory", "1048576",   NULL});
     json_decref(root);
 }
 
