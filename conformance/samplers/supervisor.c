@@ -3,10 +3,12 @@
 
 #include "conformance/samplers/pid_namespace.h"
 #include "conformance/samplers/plugin_child.h"
+#include "conformance/samplers/process_memory.h"
 #include "conformance/samplers/supervision.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -15,15 +17,18 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <linux/capability.h>
+
 const char spec_supervisor_name[] = "spec-supervisor";
 
-/* LOOK_MS: between two checks of the child's memory. ESCAPED_MS: for processes that left the
- * child's group to end. NESTED: generations of processes whose memory is counted. */
-enum { LOOK_MS = 20, ESCAPED_MS = 2000, NESTED = 8 };
+/* LOOK_MS: at least, between two checks of the child's memory. ESCAPED_MS: for processes that left
+ * the child's group to end. */
+enum { LOOK_MS = 20, ESCAPED_MS = 2000 };
 
 static int run_command(const char *about)
 {
@@ -69,38 +74,6 @@ static bool listen_to(words *w)
     return n > 0;
 }
 
-/* ---- memory of the child --------------------------------------------------------------------- */
-
-static size_t read_file(char *text, size_t size, const char *path)
-{
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const ssize_t n = fd >= 0 ? read(fd, text, size - 1) : 0;
-    if (fd >= 0) close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    return n > 0 ? (size_t)n : 0;
-}
-
-/* Private pages of a process and its descendants. Mapped files, such as weights, do not count. */
-static uint64_t resident_pages(pid_t pid, int depth)
-{
-    char text[512], path[64];
-    unsigned long resident = 0, shared = 0;
-    uint64_t sum = 0;
-    snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
-    if (read_file(text, sizeof text, path) > 0 &&
-        sscanf(text, "%*u %lu %lu", &resident, &shared) == 2)
-        sum = resident > shared ? resident - shared : 0;
-    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
-    if (depth >= NESTED || read_file(text, sizeof text, path) == 0) return sum;
-    for (char *at = text, *end; *at != '\0'; at = end) {
-        const long child = strtol(at, &end, 10);
-        if (end == at) break;
-        if (*end != '\0')
-            sum += resident_pages((pid_t)child, depth + 1); /* a truncated number is ignored */
-    }
-    return sum;
-}
-
 /* ---- the child ------------------------------------------------------------------------------- */
 
 /* With a PID namespace, `pid` is its first process; killing that ends the whole namespace. */
@@ -121,6 +94,25 @@ static void wake(int number)
     (void)number; /* the signal ends ppoll */
 }
 
+/* Keeps of root's rights those about files and users. Nothing that the child starts has more, even
+ * if it is started by sudo. Without CAP_SYS_ADMIN it cannot unmount its /proc to see the system's,
+ * and without CAP_SYS_PTRACE not look through the first process of its namespace. */
+static bool give_up_rights(void)
+{
+    const uint32_t kept = CAP_TO_MASK(CAP_CHOWN) | CAP_TO_MASK(CAP_DAC_OVERRIDE) |
+                          CAP_TO_MASK(CAP_FOWNER) | CAP_TO_MASK(CAP_FSETID) |
+                          CAP_TO_MASK(CAP_KILL) | CAP_TO_MASK(CAP_SETGID) | CAP_TO_MASK(CAP_SETUID);
+    struct __user_cap_header_struct version = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct rights[2];
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    if (syscall(SYS_capget, &version, rights) != 0) return false;
+    const uint32_t left = rights[0].permitted & kept;
+    rights[0] = (struct __user_cap_data_struct){left, left, 0};
+    rights[1] = (struct __user_cap_data_struct){0, 0, 0};
+    return syscall(SYS_capset, &version, rights) == 0 &&
+           prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+}
+
 static int do_task(void *self)
 {
     const task *t = self;
@@ -133,7 +125,7 @@ static int do_task(void *self)
     dup2(t->said, STDERR_FILENO);
     close(SPEC_SUPERVISOR_LIFELINE);
     close(t->said);
-    return t->role->run(t->about);
+    return give_up_rights() ? t->role->run(t->about) : 127;
 }
 
 /* False, with errno, if no child was started. */
@@ -174,19 +166,35 @@ static bool is_over(const child *c, spec_supervisor_report *report)
     return true;
 }
 
-static void watch(const child *c, uint64_t most_pages, words *w, spec_supervisor_report *report,
+static double now_ms(void)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    return 1e3 * (double)at.tv_sec + 1e-6 * (double)at.tv_nsec;
+}
+
+/* Looks at the memory of large children less often, so that it takes a tenth of a processor. */
+static void watch(const child *c, uint64_t most_bytes, words *w, spec_supervisor_report *report,
                   const sigset_t *unblocked)
 {
-    const struct timespec look = {.tv_nsec = LOOK_MS * 1000000};
+    double next = now_ms();
     while (!is_over(c, report)) {
+        double now = now_ms(), wait = 0.0;
         struct pollfd fds[3] = {{.fd = SPEC_SUPERVISOR_LIFELINE, .events = POLLIN},
                                 {.fd = w->fd, .events = POLLIN},
                                 {.fd = c->ended, .events = POLLIN}};
-        if (most_pages > 0 && resident_pages(c->pid, 0) > most_pages) {
-            report->why = SPEC_SUPERVISOR_MEMORY;
-            return;
+        if (most_bytes > 0 && now >= next) {
+            const double begun = now;
+            if (spec_process_memory_exceeds(most_bytes)) {
+                report->why = SPEC_SUPERVISOR_MEMORY;
+                return;
+            }
+            now = now_ms();
+            next = now + fmax(LOOK_MS, 10.0 * (now - begun));
         }
-        if (ppoll(fds, 3, most_pages > 0 ? &look : NULL, unblocked) < 0) continue;
+        if (most_bytes > 0) wait = fmax(next - now, 1.0);
+        const struct timespec look = {(time_t)(wait / 1e3), (long)(1e6 * fmod(wait, 1e3))};
+        if (ppoll(fds, 3, most_bytes > 0 ? &look : NULL, unblocked) < 0) continue;
         if (fds[0].revents != 0) {
             if (!is_over(c, report)) report->why = SPEC_SUPERVISOR_TOLD;
             return;
@@ -200,6 +208,15 @@ static void watch(const child *c, uint64_t most_pages, words *w, spec_supervisor
 static void pause_ms(long ms)
 {
     nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+}
+
+static size_t read_file(char *text, size_t size, const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd >= 0 ? read(fd, text, size - 1) : 0;
+    if (fd >= 0) close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return n > 0 ? (size_t)n : 0;
 }
 
 /* Orphans that left the child's group become children of the supervisor, which is a subreaper. */
@@ -266,7 +283,7 @@ static int supervise(const char *role_name, const char *about, uint64_t most_byt
         close(SPEC_SUPERVISOR_ANSWERS);
         close(SPEC_SUPERVISOR_BLOCK);
         fcntl(w.fd, F_SETFL, O_NONBLOCK);
-        watch(&c, most_bytes / (uint64_t)sysconf(_SC_PAGESIZE), &w, &report, &unblocked);
+        watch(&c, most_bytes, &w, &report, &unblocked);
         end_all(&c);
         for (int i = 0; i < 64 && listen_to(&w); i++) continue;
         end_line(&w);

@@ -5,6 +5,7 @@
 #include "tests/support/orphans.h"
 #include "tests/support/support.h"
 
+#include <limits.h>
 #include <omp.h>
 #include <signal.h>
 #include <string.h>
@@ -182,6 +183,59 @@ TEST(memory_of_descendants_is_limited_too)
     assert_memory_equal(error.text, line, strlen(line));
     spec_child_process_end(child);
     orphans_none();
+}
+
+/* The command of a client in the build folder of this program. */
+static void greedy(char command[PATH_MAX], const char *way)
+{
+    char here[PATH_MAX];
+    const ssize_t n = readlink("/proc/self/exe", here, sizeof here - 1);
+    assert_true(n > 0);
+    here[n] = '\0';
+    *strstr(here, "/tests/") = '\0';
+    snprintf(command, PATH_MAX, "%.2000s/tests/clients/greedy_client %s", here, way);
+}
+
+/* Each client takes 200 MB. */
+TEST(memory_counts_however_it_is_taken)
+{
+    static const char *const ways[] = {"private", "shared", "mapped", "file", "thread", "deep"};
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        char command[PATH_MAX];
+        greedy(command, ways[i]);
+        ends(command, "it took more than 128 MB of memory");
+    }
+}
+
+/* Five processes have the same 100 MB, and a file both open and mapped. */
+TEST(memory_that_processes_share_counts_once)
+{
+    spec_child_process *child;
+    spec_error error = {{0}};
+    char command[PATH_MAX], answer[11] = "";
+    greedy(command, "share");
+    assert_int_equal(spec_child_process_start(&child, "exec", command, -1, &patient, &error),
+                     GSL_SUCCESS);
+    if (spec_child_process_read(child, answer, 10, 10, NULL, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
+    assert_string_equal(answer, "still here");
+    spec_child_process_end(child);
+    orphans_none();
+}
+
+/* Root's sampler has not all of root's rights. */
+TEST(a_child_cannot_leave_its_view_of_the_system)
+{
+    char command[PATH_MAX];
+    if (!has_namespace()) {
+        printf("skipped: %s: the system allows no PID namespace\n", __func__);
+        skip();
+    }
+    greedy(command, "look");
+    ends(command, "it exited with code 7");
+    ends("set -- $(grep CapEff /proc/self/status); [ $((0x$2 & ~0xfb)) = 0 ] && "
+         "grep -q 'NoNewPrivs:.1' /proc/self/status && exit 7; exit 8",
+         "it exited with code 7");
 }
 
 TEST(bytes_come_back_as_they_went)
