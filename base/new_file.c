@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LINKS_MAX = 40, TRIES = 100, FORMER_MAX = 9999, LETTERS = 6 };
+enum { LINKS_MAX = 40, TRIES = 100, FORMER_MAX = 9999, LETTERS = 6, DESCRIPTORS = 1024 };
 
 static const char ending[] = ".partial";
 
@@ -92,6 +92,27 @@ char *spec_new_file_left_over(const char *path)
     return found;
 }
 
+/* The handler of a signal knows no spec_new_file: the names come from the descriptors. */
+void spec_new_file_abandon_all(void)
+{
+    static const char folder[] = "/proc/self/fd/";
+    const int n = sizeof ending - 1;
+    for (int fd = 0; fd < DESCRIPTORS; fd++) {
+        char link[sizeof folder + 8] = "", name[PATH_MAX];
+        const int flags = fcntl(fd, F_GETFL);
+        int digits = 1;
+        for (int rest = fd; rest >= 10; rest /= 10) digits++;
+        memcpy(link, folder, sizeof folder - 1);
+        for (int rest = fd, i = digits; i-- > 0; rest /= 10)
+            link[(int)sizeof folder - 1 + i] = (char)('0' + rest % 10);
+        if (flags < 0 || (flags & O_ACCMODE) != O_RDWR) continue;
+        const ssize_t length = readlink(link, name, sizeof name - 1);
+        if (length <= n || memcmp(name + length - n, ending, (size_t)n) != 0) continue;
+        name[length] = '\0';
+        unlink(name);
+    }
+}
+
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static int fail(const spec_new_file *file, spec_error *error)
@@ -128,6 +149,9 @@ int spec_new_file_open(spec_new_file *file, const char *path, spec_error *error)
     int status = GSL_SUCCESS, fd = -1;
     struct stat former;
     *file = (spec_new_file){0};
+    if (strcmp(path, "-") == 0)
+        return spec_fail(error, GSL_EINVAL,
+                         "-: this file cannot go to standard output; ./- is a file of that name");
     const bool is_there = stat(path, &former) == 0;
     if (!is_there && errno != ENOENT)
         return spec_fail(error, GSL_EFAILED, "%.300s: %s", path, strerror(errno));

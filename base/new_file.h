@@ -21,8 +21,9 @@ typedef struct {
     int kept; /* the number of the kept older file (see _former); 0: none was kept */
 } spec_new_file;
 
-/* Open the stream. GSL_EINVAL if the name belongs to anything but a regular file, GSL_EFAILED if no
- * file can be created or the older file is not writable; one line that begins with the path. */
+/* Open the stream. GSL_EINVAL for the name "-", and for one that belongs to anything but a regular
+ * file. GSL_EFAILED if no file can be created or the older file is not writable. The line of the
+ * error begins with the path. */
 int spec_new_file_open(spec_new_file *file, const char *path, spec_error *error);
 
 /* Flush the file to disk and rename it to its final name; it stays open. GSL_EFAILED if that fails,
@@ -42,6 +43,10 @@ int spec_new_file_close(spec_new_file *file, spec_error *error);
 
 /* Release everything, and remove a file that was not published. Accepts a zeroed object. */
 void spec_new_file_free(spec_new_file *file);
+
+/* Remove the incomplete files that this process writes, before it ends without _free. A signal
+ * handler may call this. */
+void spec_new_file_abandon_all(void);
 
 /* The name of a kept older file: PATH.bak for 1, PATH.bak2 and so on, beside the file that PATH
  * leads to. The caller frees; NULL without memory. */

@@ -3,6 +3,7 @@
 
 #include "base/progress.h"
 #include "cli/progress_reports.h"
+#include "cli/stop.h"
 #include "cli/verb.h"
 #include "models/model_open.h"
 #include "timing/timing_online_report.h"
@@ -134,10 +135,9 @@ int spec_bench_online_run(const spec_bench_online_options *options,
         .tokens = request->tokens,
         .seed = request->common->seed,
         .opt_pool = request->common->context->pool,
-        .opt_stop = &spec_options_stop,
+        .opt_stop = &spec_stop,
         .opt_progress = spec_progress_reports_share,
     };
-    spec_options_catch_interrupts();
     SPEC_TRY(open_run(&r, request, &plan, &error));
     SPEC_TRY(spec_timing_online_init(&r.timed, &plan, &error));
     spec_progress_clear();
@@ -147,10 +147,7 @@ int spec_bench_online_run(const spec_bench_online_options *options,
     say_updates(&r, verb);
 done:
     spec_progress_clear();
-    if (status != GSL_SUCCESS) {
-        spec_usage_say(verb, "%s", error.text);
-        if (spec_options_stop) code = SPEC_EXIT_INTERRUPTED;
-    }
+    if (status != GSL_SUCCESS) spec_usage_say(verb, "%s", error.text);
     spec_table_free(&r.table);
     spec_timing_online_free(&r.timed);
     spec_timing_prompts_free(&r.prompts);

@@ -24,7 +24,7 @@ int spec_figure_option_draw(const char *opt_figure, const char *name, const spec
                             const char *verb, int code)
 {
     spec_error error = {{0}};
-    if (opt_figure == NULL || code == SPEC_EXIT_USAGE || code == SPEC_EXIT_INTERRUPTED) return code;
+    if (opt_figure == NULL || code == SPEC_EXIT_USAGE) return code;
     if (spec_figure_draw_named(name, common->output, opt_figure, common->force, verb, &error) !=
         GSL_SUCCESS)
         spec_usage_fail(verb, "%s", error.text);

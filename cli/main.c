@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/output.h"
 #include "cli/share.h"
+#include "cli/stop.h"
 #include "cli/team_start.h"
 #include "cli/usage.h"
 #include "cli/verb.h"
@@ -14,7 +15,6 @@
 #include <errno.h>
 #include <gsl/gsl_errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +96,7 @@ static void print_help(FILE *out)
     fputs(examples, out);
     fputs("'speclab help VERB' lists the options of a verb, 'speclab list' all names.\n"
           "Exit status: 0 all checks hold; 1 a check failed; 2 bad usage or input; 3 not\n"
-          "enough evidence either way; 130 interrupted.\n",
+          "enough evidence either way; 128 + n after signal n, such as 130 for ctrl-C.\n",
           out);
 }
 
@@ -144,11 +144,11 @@ static int close_output(const char *verb, int code)
 int main(int argc, char **argv)
 {
     spec_supervisor_main(argc, argv); /* does not return in a process that supervises a sampler */
+    spec_stop_begin();
     const spec_team *team = spec_team_start(&argc, &argv);
     gsl_set_error_handler_off(); /* GSL's failures come back as codes */
     argp_err_exit_status = SPEC_EXIT_USAGE;
     argp_program_version = "speclab " SPEC_VERSION;
-    signal(SIGXFSZ, SIG_IGN); /* a file above the size limit is a write error with a message */
 
     if (argc < 2) {
         print_overview(stderr);
@@ -194,10 +194,11 @@ int main(int argc, char **argv)
         if (team != NULL && !has_grid(verb->name))
             spec_usage_fail(name, "it has no grid to divide among ranks; use speclab");
         const int code = verb->run(&context, argc - 1, argv + 1);
+        spec_stop_saving(); /* the rest is short */
         if (code != SPEC_EXIT_USAGE) say_threads(&context, name);
         spec_context_free(&context);
         if (team != NULL && !team->leads) return SPEC_EXIT_HOLDS;
-        return close_output(name, code);
+        return spec_stop_code(close_output(name, code));
     }
     names[n] = NULL;
     char near[SPEC_NAMES_MEANT_SIZE];

@@ -8,18 +8,16 @@
 #include "cli/output.h"
 #include "cli/page.h"
 #include "cli/progress_reports.h"
+#include "cli/stop.h"
 #include "cli/verb.h"
 #include "experiments/team.h"
 
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-volatile int spec_options_stop;
 
 enum { KEY_THREADS = 0x1001, KEY_ALL, KEY_FORCE, KEY_RESUME, KEY_SHARD, KEY_BATCHES, KEY_SUMS };
 
@@ -66,6 +64,7 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
     static const char *const formats[] = {"table", "csv",      "json", "markdown",
                                           "latex", "vertical", NULL};
     spec_options *options = state->input;
+    spec_error error = {{0}};
     if (options == NULL) return ARGP_ERR_UNKNOWN;
     switch (key) {
     case 'f':
@@ -90,9 +89,14 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
         return 0;
     case 'o':
         if (*arg == '\0') spec_usage_fail(state->name, "--output: the file has no name");
-        options->output = arg;
+        options->output = strcmp(arg, "-") == 0 ? NULL : arg;
         return 0;
     case KEY_FORCE: options->force = true; return 0;
+    case ARGP_KEY_SUCCESS:
+        if (options->context->opt_team != NULL && !options->context->opt_team->leads) return 0;
+        if (spec_output_probe(options->output, &error) != GSL_SUCCESS)
+            spec_usage_fail(state->name, "%s", error.text);
+        return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -182,19 +186,6 @@ void spec_options_texts(spec_grid *grid, const char *verb, const char *axis, con
     }
     if (spec_grid_add(grid, axis, value, n, false) != GSL_SUCCESS) spec_usage_no_memory(verb);
     free(copy);
-}
-
-static void on_signal(int number)
-{
-    (void)number;
-    spec_options_stop = 1;
-}
-
-void spec_options_catch_interrupts(void)
-{
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
 }
 
 static bool is_json(const spec_options *options)
@@ -374,7 +365,6 @@ int spec_options_run(const spec_experiment *experiment, const spec_options *opti
                      const spec_options_plan *plan, const char *verb, spec_error *ret_error)
 {
     spec_result result = {0};
-    spec_options_catch_interrupts();
 
     /* CSV is written row by row, so that a kill loses nothing; other formats are written at the
      * end. */
@@ -401,7 +391,7 @@ int spec_options_run(const spec_experiment *experiment, const spec_options *opti
         .no_point = plan->no_point,
         .opt_context = options->context,
         .limit = plan->limit,
-        .stop = &spec_options_stop,
+        .stop = &spec_stop,
         .progress = rows_appear ? NULL : spec_progress_reports_points,
         .first_row = say_first,
         .self = &words,
@@ -421,11 +411,8 @@ int spec_options_run(const spec_experiment *experiment, const spec_options *opti
     if (!csv && !untold &&
         (status == GSL_SUCCESS || (result.table.n_rows > 0 && status != GSL_ENOMEM)))
         code = show(&result.table, experiment, options, verb);
-    if (status != GSL_SUCCESS) {
-        code = spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
-    } else if (code == SPEC_EXIT_HOLDS) {
-        code = spec_options_checked(&result, ret_error);
-    }
+    if (status != GSL_SUCCESS) code = SPEC_EXIT_USAGE;
+    else if (code == SPEC_EXIT_HOLDS) code = spec_options_checked(&result, ret_error);
     if (status == GSL_SUCCESS && plan->after != NULL && part == NULL) {
         const int after = plan->after(&result.table, verb);
         if (code == SPEC_EXIT_HOLDS) code = after;

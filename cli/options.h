@@ -59,10 +59,6 @@ void spec_options_numbers(spec_grid *grid, const char *verb, const char *axis, c
  * 2 for a format of tables. */
 bool spec_options_json(const spec_options *options, const char *verb);
 
-/* Set by ctrl-C and SIGTERM after _catch_interrupts; a second ctrl-C kills. */
-extern volatile int spec_options_stop;
-void spec_options_catch_interrupts(void);
-
 /* How a verb runs its experiment. */
 typedef struct {
     bool no_point;  /* errors begin with the parameter at fault instead of the grid point */

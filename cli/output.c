@@ -61,6 +61,7 @@ int spec_output_open(spec_output *output, const char *opt_path, const char *verb
 {
     struct stat info;
     int status = GSL_SUCCESS;
+    if (opt_path != NULL && strcmp(opt_path, "-") == 0) opt_path = NULL;
     *output = (spec_output){.path = opt_path};
     if (opt_path == NULL) {
         output->out = spec_output_standard();
@@ -72,6 +73,21 @@ int spec_output_open(spec_output *output, const char *opt_path, const char *verb
         status = spec_new_file_open(&output->file, opt_path, error);
         output->out = output->file.out;
     }
+    return status;
+}
+
+int spec_output_probe(const char *opt_path, spec_error *error)
+{
+    struct stat info;
+    spec_new_file file;
+    if (opt_path == NULL || strcmp(opt_path, "-") == 0) return GSL_SUCCESS;
+    if (stat(opt_path, &info) == 0 && !S_ISREG(info.st_mode)) {
+        errno = S_ISDIR(info.st_mode) ? EISDIR : 0;
+        if (errno == 0 && access(opt_path, W_OK) == 0) return GSL_SUCCESS;
+        return spec_fail(error, GSL_EFAILED, "%.300s: %s", opt_path, strerror(errno));
+    }
+    const int status = spec_new_file_open(&file, opt_path, error);
+    spec_new_file_free(&file);
     return status;
 }
 

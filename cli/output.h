@@ -24,9 +24,13 @@ FILE *spec_output_standard(void);
 /* The path, or "standard output". */
 const char *spec_output_name(const spec_output *output);
 
-/* Open the file. GSL_EFAILED if it cannot be written; the line begins with the path. */
+/* Open the file; NULL and "-" are standard output. GSL_EFAILED if it cannot be written; the line
+ * begins with the path. */
 int spec_output_open(spec_output *output, const char *opt_path, const char *verb,
                      spec_error *error);
+
+/* Before long work: fails as _open will, without opening the file. */
+int spec_output_probe(const char *opt_path, spec_error *error);
 
 /* Returns `status`, of code that wrote to the stream. If writing failed, the message then begins
  * with the name of the file. */

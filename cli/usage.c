@@ -6,10 +6,12 @@
 #include "base/progress.h"
 #include "cli/option_hints.h"
 #include "cli/page.h"
+#include "cli/stop.h"
 #include "cli/verb.h"
 
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -31,6 +33,7 @@ static void write_line(char line[LINE_MAX_BYTES], const char *verb, const char *
 static void say(const char *verb, const char *format, va_list args)
 {
     char line[LINE_MAX_BYTES];
+    if (spec_stop == SIGPIPE) return; /* its reader has gone */
     write_line(line, verb, format, args);
     fprintf(stderr, "%s\n", line);
 }
@@ -74,7 +77,7 @@ void spec_usage_fail(const char *verb, const char *format, ...)
     va_start(args, format);
     say(verb, format, args);
     va_end(args);
-    exit(SPEC_EXIT_USAGE);
+    exit(spec_stop_code(SPEC_EXIT_USAGE));
 }
 
 void spec_usage_no_memory(const char *verb)

@@ -3,6 +3,7 @@
 
 #include "base/settings.h"
 #include "cli/figures/figure.h"
+#include "cli/stop.h"
 #include "cli/usage.h"
 
 #include <math.h>
@@ -354,13 +355,17 @@ static void check(spec_validate_args *args, const char *verb)
         spec_usage_fail(verb, "--figure %s", error.text);
     if (args->figure != NULL && asprintf(&args->figure_data, "%s.csv", args->figure) < 0)
         spec_usage_no_memory(verb);
-    const char *const files[] = {args->common.output, args->report, args->junit, args->figure,
-                                 args->figure_data};
+    const char *const files[] = {args->common.output != NULL ? args->common.output : "-",
+                                 args->report, args->junit, args->figure, args->figure_data};
     enum { FILES = sizeof files / sizeof *files };
     for (int i = 0; i < FILES; i++)
         for (int k = i + 1; k < FILES; k++)
             if (same(files[i], files[k]))
-                spec_usage_fail(verb, "'%s' is given for two files; give two names", files[k]);
+                spec_usage_fail(verb,
+                                strcmp(files[k], "-") == 0
+                                    ? "two reports cannot both go to standard output; give -o FILE"
+                                    : "'%s' is given for two files; give two names",
+                                files[k]);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -438,7 +443,7 @@ void spec_validate_args_parse(spec_validate_args *args, spec_context *context, i
     spec_usage_parse(&argp, argc, argv, args);
     args->plan.seed = args->common.seed;
     args->plan.opt_pool = context->pool;
-    args->plan.limits.opt_stop = &spec_options_stop;
+    args->plan.limits.opt_stop = &spec_stop;
     args->plan.opt_only = (const char *const *)args->only;
     args->plan.limits.opt_env = (const char *const *)args->env;
     args->plan.limits.supervisor = "/proc/self/exe"; /* this program: see main */

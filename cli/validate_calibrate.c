@@ -3,6 +3,7 @@
 
 #include "base/progress.h"
 #include "cli/calibrate_part.h"
+#include "cli/stop.h"
 #include "cli/usage.h"
 #include "cli/verb.h"
 #include "conformance/calibrate.h"
@@ -157,8 +158,8 @@ int spec_validate_calibrate(const spec_validate_args *args, const char *verb)
                             : spec_calibrate(&c, args->sampler, args->calibrate, &plan, &error);
     spec_progress_clear();
     if (status == GSL_SUCCESS) return part ? SPEC_EXIT_HOLDS : report(&c, args, verb);
-    spec_usage_say(verb, spec_options_stop ? "interrupted" : "%s: %s", args->sampler, error.text);
-    return spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
+    spec_usage_say(verb, spec_stop ? "interrupted" : "%s: %s", args->sampler, error.text);
+    return SPEC_EXIT_USAGE;
 }
 
 int spec_validate_calibrate_merge(const spec_table *merged, const spec_options *options,

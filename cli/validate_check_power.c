@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/validate_check_power.h"
 
+#include "cli/stop.h"
 #include "cli/usage.h"
 #include "cli/verb.h"
 #include "conformance/power_check.h"
@@ -42,8 +43,8 @@ int spec_validate_check_power(const spec_validate_args *args, const char *verb)
     plan.endless = args->watch;
     if (!args->budget_given) plan.draws = SPEC_POWER_CHECK_DRAWS;
     if (spec_power_check(&result, args->check_power, &plan, &error) != GSL_SUCCESS) {
-        spec_usage_say(verb, spec_options_stop ? "interrupted" : "--check-power: %s", error.text);
-        return spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
+        spec_usage_say(verb, spec_stop ? "interrupted" : "--check-power: %s", error.text);
+        return SPEC_EXIT_USAGE;
     }
     if (fill(&table, &result) != GSL_SUCCESS)
         spec_usage_say(verb, "out of memory");

@@ -2,6 +2,7 @@
 #include "cli/validate_self_test.h"
 
 #include "cli/progress_reports.h"
+#include "cli/stop.h"
 #include "cli/usage.h"
 #include "cli/verb.h"
 #include "conformance/self_test.h"
@@ -48,6 +49,7 @@ int spec_validate_self_test(const spec_validate_args *args, const char *verb)
     plan.seed = args->plan.seed;
     plan.opt_pool = args->plan.opt_pool;
     plan.opt_only = args->plan.opt_only;
+    plan.opt_stop = &spec_stop;
     plan.progress = spec_progress_reports_mistakes;
     if (args->budget_given) plan.draws = args->plan.draws;
     if (spec_self_test(&result, &plan, &error) != GSL_SUCCESS) {
@@ -56,12 +58,17 @@ int spec_validate_self_test(const spec_validate_args *args, const char *verb)
     }
     if (fill(&table, &result) != GSL_SUCCESS) spec_usage_say(verb, "out of memory");
     else code = spec_options_show(&table, &args->common, verb);
+    if (code == SPEC_EXIT_HOLDS && result.n < result.all) {
+        spec_usage_say(verb, "interrupted after %d of %d known mistakes and exact algorithms",
+                       result.n, result.all);
+        code = SPEC_EXIT_USAGE;
+    }
     if (code == SPEC_EXIT_HOLDS && result.n_wrong > 0) {
         spec_usage_say(verb, "%d of %d known mistakes and exact algorithms get the wrong verdict",
                        result.n_wrong, result.n);
         code = SPEC_EXIT_FAILS;
     }
-    if (result.n_failed > 0)
+    if (result.n_failed > 0 && code != SPEC_EXIT_USAGE)
         fprintf(stderr, "first hint right: %d of %d FAILs; wrong: %d\n", result.n_hinted,
                 result.n_failed, result.n_misled);
     /* The bound is 90 % of the whole catalogue; for a few mistakes a single one would exceed it. */

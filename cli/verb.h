@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* verb: the table of the command line's verbs, one file each.
  * A verb parses its own arguments (argv[0] is "speclab VERB") and returns the exit code: 0 all
- * checks hold, 1 a check failed, 2 bad usage or input, 3 not enough evidence either way, 130
- * interrupted. */
+ * checks hold, 1 a check failed, 2 bad usage or input, or interrupted (cli/stop.h), 3 not enough
+ * evidence either way. */
 #ifndef SPECLAB_VERB_H
 #define SPECLAB_VERB_H
 
@@ -12,8 +12,7 @@ enum {
     SPEC_EXIT_HOLDS = 0,
     SPEC_EXIT_FAILS = 1,
     SPEC_EXIT_USAGE = 2,
-    SPEC_EXIT_UNDECIDED = 3,
-    SPEC_EXIT_INTERRUPTED = 130
+    SPEC_EXIT_UNDECIDED = 3
 };
 
 typedef struct {

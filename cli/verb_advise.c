@@ -3,6 +3,7 @@
 #include "base/settings.h"
 #include "cli/figure_option.h"
 #include "cli/output.h"
+#include "cli/stop.h"
 #include "cli/verb.h"
 #include "experiments/advice/advice_files.h"
 #include "experiments/advice/advice_report.h"
@@ -223,7 +224,6 @@ static int code_of(const spec_diagnosis_facts *facts)
 
 static int code_of_error(int status)
 {
-    if (spec_options_stop) return SPEC_EXIT_INTERRUPTED;
     return status == GSL_EUNSUP ? SPEC_EXIT_UNDECIDED : SPEC_EXIT_USAGE;
 }
 
@@ -237,13 +237,12 @@ static int advise(const arguments *args, const char *verb)
                                      .opt_before = args->before,
                                      .opt_format = args->engine,
                                      .K = args->current,
-                                     .opt_stop = &spec_options_stop};
+                                     .opt_stop = &spec_stop};
     spec_advice_files files = {0};
     spec_advice *advice = malloc(sizeof *advice);
     spec_error error = {{0}};
     int status = GSL_SUCCESS, code;
     if (advice == NULL) SPEC_TRY(spec_no_memory(&error));
-    spec_options_catch_interrupts();
     SPEC_TRY(spec_advice_files_read(&files, &paths, &error));
     SPEC_TRY(spec_advice_of(advice, &files.sums, compare ? &files.before : NULL, &args->question,
                             &error));

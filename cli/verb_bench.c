@@ -2,10 +2,10 @@
 #include "cli/bench_online.h"
 #include "cli/figure_option.h"
 #include "cli/figures/figure.h"
-#include "cli/figures/figure_file.h"
 #include "cli/output.h"
 #include "cli/pair_options.h"
 #include "cli/progress_reports.h"
+#include "cli/stop.h"
 #include "cli/verb.h"
 #include "speclab/no_memory.h"
 
@@ -172,7 +172,6 @@ static void check_online(const arguments *args, const char *verb)
 static void complete(arguments *args, const char *verb)
 {
     spec_timing_plan *plan = &args->plan;
-    spec_error error = {{0}};
     spec_pair_options_complete(&args->pair, verb);
     plan->n_K = whole_numbers(plan->K, SPEC_TIMING_K_MAX, "K", args->K, 0, SPEC_K_MAX, verb);
     if (args->online.on) check_online(args, verb);
@@ -184,12 +183,9 @@ static void complete(arguments *args, const char *verb)
         spec_usage_fail(
             verb, "--clock processor needs --threads 1, because it adds the times of all threads");
     plan->load = spec_machine_load_here();
-    plan->opt_stop = &spec_options_stop;
+    plan->opt_stop = &spec_stop;
     if (plan->seconds > 0.0 && !args->texts_given) plan->texts = SPEC_TIMING_TEXTS_MAX;
-    const char *output = args->common.output;
     spec_figure_option_check(args->figure, &args->common, verb);
-    if (output != NULL && spec_figure_file_check(output, &error) != GSL_SUCCESS)
-        spec_usage_fail(verb, "%s", error.text);
 }
 
 /* The command, as one line for the provenance. */
@@ -287,7 +283,6 @@ static int measure(arguments *args, const char *asked, const char *verb)
         is_on_card(draft); /* a GPU allocates memory at once, the host on first use */
     plan->prompts = &prompts;
     plan->opt_progress = spec_progress_reports_share;
-    spec_options_catch_interrupts();
     SPEC_TRY(spec_timing_init(&timed, plan, &error));
     spec_progress_clear();
     SPEC_TRY(spec_timing_predict(prediction, &timed, ERROR, RESAMPLES, &error));
@@ -303,10 +298,7 @@ static int measure(arguments *args, const char *asked, const char *verb)
     }
 done:
     spec_progress_clear();
-    if (status != GSL_SUCCESS) {
-        spec_usage_say(verb, "%s", error.text);
-        if (spec_options_stop) code = SPEC_EXIT_INTERRUPTED;
-    }
+    if (status != GSL_SUCCESS) spec_usage_say(verb, "%s", error.text);
     spec_table_free(&table);
     free(prediction);
     spec_timing_free(&timed);

@@ -2,6 +2,7 @@
 #include "cli/generate_args.h"
 #include "cli/generate_output.h"
 #include "cli/output.h"
+#include "cli/stop.h"
 #include "cli/verb.h"
 
 #include <errno.h>
@@ -60,12 +61,11 @@ int spec_verb_generate(spec_context *context, int argc, char **argv)
         .baseline = args.baseline,
         .seed = args.common.seed,
         .load = spec_machine_load_here(),
-        .opt_stop = &spec_options_stop,
+        .opt_stop = &spec_stop,
         .hear = spec_generate_output_hear,
         .self = &output,
     };
     SPEC_TRY(spec_generation_init(&generation, &plan, &error));
-    spec_options_catch_interrupts();
     if (!args.K_given && !args.plain) {
         char K[16];
         snprintf(K, sizeof K, "%d", args.K);
@@ -89,7 +89,6 @@ done:
     spec_model_close(draft);
     spec_model_close(target);
     spec_generate_args_free(&args);
-    return status != GSL_SUCCESS          ? SPEC_EXIT_USAGE
-           : ending == SPEC_ENDED_STOPPED ? SPEC_EXIT_INTERRUPTED
-                                          : SPEC_EXIT_HOLDS;
+    return status == GSL_SUCCESS && ending != SPEC_ENDED_STOPPED ? SPEC_EXIT_HOLDS
+                                                                 : SPEC_EXIT_USAGE;
 }

@@ -3,6 +3,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress_reports.h"
+#include "cli/stop.h"
 #include "cli/verb.h"
 
 #include "models/heads/head_file.h"
@@ -111,11 +112,11 @@ static void say_what_differs(const spec_import_model *model, const char *verb)
                        model->folder.path);
 }
 
-static int import_model(arguments *args, const char *verb, spec_error *error)
+static int import_model(int *ret_code, arguments *args, const char *verb, spec_error *error)
 {
     const spec_listener listener = {.hear = spec_progress_reports_share};
     const spec_gguf_model_watch watch = {.opt_listener = &listener,
-                                         .opt_stop = &spec_options_stop,
+                                         .opt_stop = &spec_stop,
                                          .opt_announce = announce,
                                          .self = (void *)(uintptr_t)args->common.output};
     spec_import_model model;
@@ -125,11 +126,11 @@ static int import_model(arguments *args, const char *verb, spec_error *error)
     spec_output_say_kept(args->common.output, kept, args->common.force, verb);
     say_what_differs(&model, verb);
     const spec_tokenizer_data *data = &model.vocabulary.data;
-    (void)show(model.config.architecture->name, &model.checkpoint.shape,
-               data->vocab == 0                   ? "none"
-               : data->kind == SPEC_TOKENIZER_SPM ? "sentencepiece"
-                                                  : data->pre,
-               "", args, verb);
+    *ret_code = show(model.config.architecture->name, &model.checkpoint.shape,
+                     data->vocab == 0                   ? "none"
+                     : data->kind == SPEC_TOKENIZER_SPM ? "sentencepiece"
+                                                        : data->pre,
+                     "", args, verb);
 done:
     spec_import_model_free(&model);
     return status;
@@ -166,7 +167,8 @@ static void say_taps(const spec_head *head, spec_head_taps from, const char *ver
                    tap[0], tap[1], tap[2], sources[from]);
 }
 
-static int import_head(arguments *args, spec_context *context, const char *verb, spec_error *error)
+static int import_head(int *ret_code, arguments *args, spec_context *context, const char *verb,
+                       spec_error *error)
 {
     int status = GSL_SUCCESS, kept;
     spec_model *target = NULL;
@@ -185,7 +187,8 @@ static int import_head(arguments *args, spec_context *context, const char *verb,
                  head.shape.tap[i]);
     spec_shape shape = head.shape.shape;
     shape.vocab = head.shape.draft_vocab;
-    (void)show(spec_head_kind_names[head.shape.kind], &shape, "the target's", taps, args, verb);
+    *ret_code =
+        show(spec_head_kind_names[head.shape.kind], &shape, "the target's", taps, args, verb);
 done:
     spec_head_free(&head);
     spec_model_close(target);
@@ -217,10 +220,10 @@ int spec_verb_import(spec_context *context, int argc, char **argv)
 
     spec_error error = {{0}};
     spec_output_say_left_over(args.common.output, argv[0]);
-    spec_options_catch_interrupts();
-    const int status = args.target != NULL ? import_head(&args, context, argv[0], &error)
-                                           : import_model(&args, argv[0], &error);
-    if (status == GSL_SUCCESS) return SPEC_EXIT_HOLDS;
+    int code = SPEC_EXIT_USAGE;
+    const int status = args.target != NULL ? import_head(&code, &args, context, argv[0], &error)
+                                           : import_model(&code, &args, argv[0], &error);
+    if (status == GSL_SUCCESS) return code;
     spec_usage_say(argv[0], "%s", error.text);
-    return spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
+    return SPEC_EXIT_USAGE;
 }

@@ -37,7 +37,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'o':
         if (*arg == '\0') spec_usage_fail(state->name, "--output: the file has no name");
-        args->output = arg;
+        args->output = strcmp(arg, "-") == 0 ? NULL : arg;
         return 0;
     case KEY_FORCE: args->force = true; return 0;
     case ARGP_KEY_ARG: args->path[args->n++] = arg; return 0;

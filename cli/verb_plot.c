@@ -198,7 +198,8 @@ int spec_verb_plot(spec_context *context, int argc, char **argv)
             argv[0],
             "--font %s: LaTeX chooses the font of a tikz picture; --font ,8 sets the size alone",
             style->font);
-    if (spec_figure_draw(&args.request, args.csv, output, &note, &error) != GSL_SUCCESS)
+    if (spec_output_probe(output, &error) != GSL_SUCCESS ||
+        spec_figure_draw(&args.request, args.csv, output, &note, &error) != GSL_SUCCESS)
         spec_usage_fail(argv[0], "%s", error.text);
     if (note.text[0] != '\0') spec_usage_say(argv[0], "%s", note.text);
     struct stat info;

@@ -241,8 +241,7 @@ int spec_verb_prove(spec_context *context, int argc, char **argv)
         .limit = args.limit,
     };
     const int code = spec_grid_verb_run(&verb, &args.common);
-    if (code != SPEC_EXIT_USAGE && code != SPEC_EXIT_INTERRUPTED)
-        spec_prove_pairs_say_left_out(&pairs, argv[0]);
+    if (code != SPEC_EXIT_USAGE) spec_prove_pairs_say_left_out(&pairs, argv[0]);
     spec_prove_pairs_free(&pairs);
     free(drafts);
     free(made);

@@ -4,6 +4,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress_reports.h"
+#include "cli/stop.h"
 #include "cli/verb.h"
 
 #include "models/transformer/files/conversion.h"
@@ -139,10 +140,9 @@ int spec_verb_quantize(spec_context *context, int argc, char **argv)
                         args.type);
     spec_model_file_settings(&settings, argv[0], args.in);
     spec_output_say_left_over(args.out, argv[0]);
-    spec_options_catch_interrupts();
     const spec_listener listener = {.hear = spec_progress_reports_share};
     const spec_conversion_watch watch = {.opt_pool = context->pool,
-                                         .opt_stop = &spec_options_stop,
+                                         .opt_stop = &spec_stop,
                                          .opt_listener = &listener,
                                          .opt_announce = announce,
                                          .self = (void *)(uintptr_t)args.out};
@@ -152,5 +152,5 @@ int spec_verb_quantize(spec_context *context, int argc, char **argv)
     spec_output_say_kept(args.out, conversion.kept, args.common.force, argv[0]);
     if (status == GSL_SUCCESS) return show(&conversion, &args, argv[0]);
     spec_usage_say(argv[0], "%s", error.text);
-    return spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
+    return SPEC_EXIT_USAGE;
 }

@@ -2,6 +2,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/report/report_pages.h"
+#include "cli/stop.h"
 #include "cli/usage.h"
 #include "cli/verb.h"
 
@@ -62,7 +63,8 @@ static void draw(spec_report_figure *figure, const spec_report_page *page, const
     spec_error missing = {{0}};
     if (spec_gnuplot_check(&missing) != GSL_SUCCESS)
         spec_usage_say(verb, "the page has no figures: %s", missing.text);
-    for (int i = 0; i < page->n; i++) spec_report_figure_draw(&figure[i], &page->source[i]);
+    for (int i = 0; i < page->n && spec_stop == 0; i++)
+        spec_report_figure_draw(&figure[i], &page->source[i]);
 }
 
 int spec_verb_report(spec_context *context, int argc, char **argv)
@@ -99,6 +101,7 @@ int spec_verb_report(spec_context *context, int argc, char **argv)
     spec_result_source *source = calloc((size_t)args.n, sizeof *source);
     spec_report_figure *figure = calloc((size_t)args.n, sizeof *figure);
     if (source == NULL || figure == NULL) SPEC_TRY(spec_no_memory(&error));
+    SPEC_TRY(spec_output_probe(args.output, &error));
     for (int i = 0; i < args.n; i++) {
         SPEC_TRY(spec_result_source_load(&source[i], args.path[i], &error));
         fails = fails || source[i].fails > 0;
@@ -110,6 +113,7 @@ int spec_verb_report(spec_context *context, int argc, char **argv)
                                            : args.html   ? ROWS_HTML
                                                          : ROWS_MARKDOWN};
     if (args.html) draw(figure, &page, verb);
+    if (spec_stop != 0) SPEC_TRY(spec_fail(&error, GSL_EFAILED, "interrupted"));
     SPEC_TRY(spec_output_open(&file, args.output, verb, &error));
     if (args.html)
         spec_report_page_html(file.out, &page, figure);

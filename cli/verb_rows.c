@@ -5,6 +5,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress_reports.h"
+#include "cli/stop.h"
 #include "cli/verb.h"
 #include "speclab/no_memory.h"
 
@@ -273,7 +274,7 @@ static int make(const arguments *args, const char *verb, spec_error *error)
                            .length = args->length,
                            .seed = args->common.seed,
                            .opt_kept = &kept,
-                           .opt_stop = &spec_options_stop,
+                           .opt_stop = &spec_stop,
                            .progress = spec_progress_reports_places,
                            .opt_forecast = announce,
                            .self = (void *)(uintptr_t)args};
@@ -334,13 +335,12 @@ int spec_verb_rows(spec_context *context, int argc, char **argv)
     spec_table table;
     spec_usage_parse(&argp, argc, argv, &args);
     check(&args, argv[0]);
-    spec_options_catch_interrupts();
     spec_options show = args.common;
     const char *file = args.file;
     if (file == NULL) {
         if (make(&args, argv[0], &error) != GSL_SUCCESS) {
             spec_usage_say(argv[0], "%s", error.text);
-            return spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
+            return SPEC_EXIT_USAGE;
         }
         file = args.common.output;
         show.output = NULL;

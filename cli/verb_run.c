@@ -6,6 +6,7 @@
 #include "cli/output.h"
 #include "cli/progress_reports.h"
 #include "cli/share.h"
+#include "cli/stop.h"
 #include "cli/verb.h"
 
 #include "base/escape.h"
@@ -219,21 +220,21 @@ static int run_into(const char *directory, const spec_experiment *experiment, sp
                             .resume = args->common.resume,
                             .opt_context = args->common.context,
                             .limit = args->limit,
-                            .stop = &spec_options_stop,
+                            .stop = &spec_stop,
                             .progress = spec_progress_reports_points};
     spec_output_say_left_over(csv, verb);
     const int status = spec_experiment_run(result, experiment, &run, &error);
     spec_output_say_kept(csv, result->kept, args->common.force, verb);
     if (status != GSL_SUCCESS) {
         spec_usage_say(verb, "%s: %s", experiment->name, error.text);
-        return spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
+        return SPEC_EXIT_USAGE;
     }
     bool drawn = experiment->figure[0] != '\0';
     if (drawn && spec_figure_draw_named(experiment->figure, csv, svg, args->common.force, verb,
                                         &error) != GSL_SUCCESS) {
         spec_usage_say(verb, "%s: %s", experiment->name,
-                       spec_options_stop ? "interrupted before its figure was drawn" : error.text);
-        return spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
+                       spec_stop ? "interrupted before its figure was drawn" : error.text);
+        return SPEC_EXIT_USAGE;
     }
     char checks[64] = "no checks";
     const uint64_t checked = result->holds + result->fails;
@@ -335,7 +336,7 @@ static int severity(int code)
                                [SPEC_EXIT_UNDECIDED] = 1,
                                [SPEC_EXIT_FAILS] = 2,
                                [SPEC_EXIT_USAGE] = 3};
-    return code == SPEC_EXIT_INTERRUPTED ? 4 : rank[code];
+    return rank[code];
 }
 
 static int run_directory(const arguments *args, const char *verb)
@@ -349,7 +350,6 @@ static int run_directory(const arguments *args, const char *verb)
         spec_usage_fail(verb, "--directory: %s: %s", args->directory, strerror(errno));
     if (stat(args->directory, &info) == 0 && !S_ISDIR(info.st_mode))
         spec_usage_fail(verb, "--directory: %s: %s", args->directory, strerror(ENOTDIR));
-    spec_options_catch_interrupts();
 
     int worst = SPEC_EXIT_HOLDS, done = 0;
     while (done < args->n_files) {
@@ -363,7 +363,7 @@ static int run_directory(const arguments *args, const char *verb)
     if (write_report(experiment, result, done, args, verb, &error) != GSL_SUCCESS &&
         worst != SPEC_EXIT_USAGE) { /* only the first failure is reported */
         spec_usage_say(verb, "%s", error.text);
-        if (worst != SPEC_EXIT_INTERRUPTED) worst = SPEC_EXIT_USAGE;
+        worst = SPEC_EXIT_USAGE;
     }
     for (int i = 0; i < args->n_files; i++) {
         spec_result_free(&result[i]);

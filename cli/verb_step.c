@@ -4,6 +4,7 @@
 #include "cli/pair_options.h"
 #include "cli/prompt.h"
 #include "cli/step/step_json.h"
+#include "cli/stop.h"
 #include "cli/verb.h"
 
 #include "base/json_memory.h"
@@ -183,6 +184,7 @@ static int write_rounds(FILE *out, const arguments *args, const spec_step_view *
     spec_progress_clear();
     if (!as_json) write_head(out, args, log->decoder);
     for (uint64_t i = 0; i < args->rounds && (i == 0 || goes_on(log->decoder)); i++) {
+        if (spec_stop != 0) SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
         SPEC_TRY(spec_round_log_next(log, error));
         if (as_json) {
             json_array_append_new(json_object_get(root, "rounds"), spec_step_json_round(view));

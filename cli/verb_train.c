@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/output.h"
+#include "cli/stop.h"
 #include "cli/train_args.h"
 #include "cli/train_curve.h"
 #include "cli/verb.h"
@@ -98,10 +99,11 @@ static int train(run *r, spec_error *error)
         spec_train_curve_note(line, sizeof line, &r->curve, loss);
         const long steps = spec_training_steps(t);
         spec_progress_report((double)t->step, (double)steps, "steps", line);
-        const bool stops = spec_options_stop != 0;
+        const bool stops = spec_stop != 0;
         if (stops || spec_clock_monotonic() - saved > r->args->save) {
             saved = spec_clock_monotonic();
             t->used = saved - r->limit.begun;
+            spec_stop_saving();
             SPEC_TRY(save(r, error));
         }
         if (stops && t->step < steps)
@@ -245,7 +247,6 @@ int spec_verb_train(spec_context *context, int argc, char **argv)
                                      .rows = ROWS};
     snprintf(r->state, sizeof r->state, "%s.state", args.common.output);
     spec_output_say_left_over(args.common.output, argv[0]);
-    spec_options_catch_interrupts();
     if (set_up(r, &error) == GSL_SUCCESS && train(r, &error) == GSL_SUCCESS &&
         keep_bar(r, &error) == GSL_SUCCESS && write_model(r, &error) == GSL_SUCCESS) {
         unlink(r->state);
@@ -260,7 +261,6 @@ int spec_verb_train(spec_context *context, int argc, char **argv)
     } else {
         spec_progress_clear();
         spec_usage_say(argv[0], "%s", error.text);
-        if (spec_options_stop) code = SPEC_EXIT_INTERRUPTED;
     }
     spec_training_setup_free(&r->setup);
     spec_train_curve_free(&r->curve);

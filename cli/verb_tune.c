@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli/figures/figure_file.h"
 #include "cli/output.h"
+#include "cli/stop.h"
 #include "cli/tune_args.h"
 #include "cli/verb.h"
 
@@ -142,7 +142,7 @@ static int try_set(void *self, double *ret_value, const unsigned char *set, spec
     tuning *t = self;
     spec_skip_score score;
     char note[SPEC_PROGRESS_NOTE];
-    if (spec_options_stop != 0) return spec_fail(error, GSL_EFAILED, "interrupted");
+    if (spec_stop != 0) return spec_fail(error, GSL_EFAILED, "interrupted");
     SPEC_TRY(spec_skip_scores_get(&score, &t->scores, set, error));
     *ret_value = score.speedup;
     t->best = t->trial == 0 ? score.speedup : fmax(t->best, score.speedup);
@@ -260,7 +260,7 @@ static int show_best(tuning *t, spec_error *error)
     for (size_t i = 0; i < n; i++) {
         const unsigned char *set = s->set + index[i] * (size_t)s->sublayers;
         fill_set(&table, t, set, &s->score[index[i]]);
-        if (i < (size_t)args->check && spec_options_stop == 0)
+        if (i < (size_t)args->check && spec_stop == 0)
             SPEC_TRY(check_set(&table, t, set, &s->score[index[i]], error));
         if (spec_table_append(&table) != GSL_SUCCESS) spec_usage_no_memory(t->verb);
     }
@@ -303,10 +303,10 @@ static int tune(tuning *t, spec_error *error)
     if (t->best_of_run == NULL) spec_usage_no_memory(t->verb);
     SPEC_TRY(open_target(t, error));
     status = run_searches(t, error);
-    if (spec_options_stop == 0 && status != GSL_SUCCESS) goto done;
+    if (spec_stop == 0 && status != GSL_SUCCESS) goto done;
     spec_progress_clear();
-    SPEC_TRY(show_best(t, error));
-    if (spec_options_stop == 0) say_comparison(t);
+    status = show_best(t, error); /* the trials are written even if this cannot be */
+    if (status == GSL_SUCCESS && spec_stop == 0) say_comparison(t);
     if (args->common.output != NULL &&
         spec_options_show(&t->trials, &args->common, t->verb) != SPEC_EXIT_HOLDS)
         status = GSL_EFAILED;
@@ -320,20 +320,15 @@ int spec_verb_tune(spec_context *context, int argc, char **argv)
     spec_error error = {{0}};
     spec_tune_args_parse(&args, context, argc, argv);
     tuning t = {.args = &args, .verb = argv[0]};
-    if (args.common.output != NULL) {
-        if (spec_figure_file_check(args.common.output, &error) != GSL_SUCCESS)
-            spec_usage_fail(argv[0], "%s", error.text);
-        spec_output_say_left_over(args.common.output, argv[0]);
-    }
-    spec_options_catch_interrupts();
+    if (args.common.output != NULL) spec_output_say_left_over(args.common.output, argv[0]);
     const int status = tune(&t, &error);
     spec_progress_clear();
-    if (status != GSL_SUCCESS && error.text[0] != '\0') spec_usage_say(argv[0], "%s", error.text);
+    if (spec_stop != 0) spec_usage_say(argv[0], "interrupted");
+    else if (status != GSL_SUCCESS && error.text[0] != '\0')
+        spec_usage_say(argv[0], "%s", error.text);
     spec_skip_scores_free(&t.scores);
     spec_model_close(t.target);
     spec_table_free(&t.trials);
     free(t.best_of_run);
-    return spec_options_stop       ? SPEC_EXIT_INTERRUPTED
-           : status == GSL_SUCCESS ? SPEC_EXIT_HOLDS
-                                   : SPEC_EXIT_USAGE;
+    return status == GSL_SUCCESS && spec_stop == 0 ? SPEC_EXIT_HOLDS : SPEC_EXIT_USAGE;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/output.h"
+#include "cli/stop.h"
 #include "cli/validate_args.h"
 #include "cli/validate_calibrate.h"
 #include "cli/validate_check_power.h"
@@ -45,7 +46,7 @@ static const char what_it_does[] =
     "\n"
     "Exit status: 0 PASS, or LOSSY if the sampler declares that; 1 FAIL, or DEPENDENT if each "
     "request is right and requests depend on each other; 2 no verdict: the sampler "
-    "or the command fails; 3 INCONCLUSIVE: not enough evidence either way; 130 interrupted.";
+    "or the command fails; 3 INCONCLUSIVE: not enough evidence either way; 130 after ctrl-C.";
 
 /* ---- while it runs --------------------------------------------------------------------------- */
 
@@ -256,14 +257,10 @@ static int validate(spec_validate_args *args, const char *verb)
         spec_validation_free(&v);
         return code;
     }
-    if (spec_options_stop) {
-        spec_usage_say(verb, "interrupted");
-        code = SPEC_EXIT_INTERRUPTED;
-    } else {
-        /* Errors about a trace already name its file. */
-        spec_usage_say(verb, "%s%s%s", args->trace ? "" : args->sampler, args->trace ? "" : ": ",
-                       error.text);
-    }
+    /* Errors about a trace already name its file. */
+    const bool told = args->trace || spec_stop != 0;
+    spec_usage_say(verb, "%s%s%s", told ? "" : args->sampler, told ? "" : ": ",
+                   spec_stop != 0 ? "interrupted" : error.text);
     spec_validate_args_retire(&files, args->common.force, verb);
     return code;
 }
@@ -282,7 +279,6 @@ int spec_verb_validate(spec_context *context, int argc, char **argv)
     args.plan.self = &args;
     args.plan.progress = show_progress;
     if (args.watch) args.plan.stage = show_stage;
-    spec_options_catch_interrupts();
     say_withheld(&args, argv[0]);
     if (args.self_test) {
         code = spec_validate_self_test(&args, argv[0]);

@@ -3,6 +3,8 @@
 #include "cli/model_file.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/progress_reports.h"
+#include "cli/stop.h"
 #include "cli/verb.h"
 
 #include "models/heads/head_file.h"
@@ -158,7 +160,9 @@ static int widen_model(const arguments *args, const char *verb, spec_error *erro
     const summary row[] = {of_model(args->in, &p.model), of_model(out, &p.wide)};
     SPEC_TRY(spec_large_file_announce(verb, out, row[1].bytes, NAN, NULL, error));
     const spec_gguf_model_vocabulary vocabulary = {.opt_file = &p.settings};
-    SPEC_TRY(spec_gguf_model_write(&kept, &p.wide, &vocabulary, out, NULL, error));
+    const spec_listener listener = {.hear = spec_progress_reports_share};
+    const spec_gguf_model_watch watch = {.opt_listener = &listener, .opt_stop = &spec_stop};
+    SPEC_TRY(spec_gguf_model_write(&kept, &p.wide, &vocabulary, out, &watch, error));
     spec_output_say_kept(out, kept, args->common.force, verb);
     status = show(row, args, verb);
 done:

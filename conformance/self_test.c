@@ -24,6 +24,11 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static bool is_stopped(const spec_self_test_plan *plan)
+{
+    return plan->opt_stop != NULL && *plan->opt_stop != 0;
+}
+
 /* Must it be found? Otherwise one small run suffices. */
 static bool is_sought(const spec_mutant *mutant)
 {
@@ -50,6 +55,7 @@ static int run_once(spec_self_test_line *line, double *ret_draws, const spec_sel
     how.draws = is_sought(line->mutant) ? plan->draws : plan->draws / SMALLER;
     how.hints = run == 0;
     how.opt_pool = plan->opt_pool;
+    how.limits.opt_stop = plan->opt_stop;
     how.seed = spec_rng_named_seed(plan->seed + (uint64_t)run, spec);
     const int status = spec_validate(&v, spec, &how, error);
     if (status != GSL_SUCCESS) return status;
@@ -99,9 +105,9 @@ static void measure_one(void *self, uint64_t i, int worker)
     spec_self_test_line *line = &j->result->line[i];
     spec_error error = {{0}};
     (void)worker;
-    if (line->mutant->kind == SPEC_MUTANT_EXACT) return;
+    if (line->mutant->kind == SPEC_MUTANT_EXACT || is_stopped(j->plan)) return;
     const int status = spec_mutants_worst(&line->worst, line->mutant, j->plan->distance_draws,
-                                          j->plan->seed, &error);
+                                          j->plan->seed, j->plan->opt_stop, &error);
     if (status == GSL_SUCCESS) return;
     pthread_mutex_lock(&j->lock);
     j->status = status;
@@ -133,9 +139,17 @@ int spec_self_test(spec_self_test_result *ret, const spec_self_test_plan *plan, 
     for (int i = 0; i < all; i++)
         if (is_named(plan, spec_mutants_at(i)->name))
             ret->line[ret->n++].mutant = spec_mutants_at(i);
-    if (plan->distance_draws > 0) SPEC_TRY(measure_all(ret, plan, error));
+    ret->all = ret->n;
+    if (plan->distance_draws > 0) status = measure_all(ret, plan, error);
+    if (!is_stopped(plan)) SPEC_TRY(status);
     for (int i = 0; i < ret->n; i++) {
-        SPEC_TRY(run_line(&ret->line[i], plan, error));
+        if (!is_stopped(plan)) status = run_line(&ret->line[i], plan, error);
+        if (is_stopped(plan)) {
+            ret->n = i;
+            status = GSL_SUCCESS;
+            break;
+        }
+        SPEC_TRY(status);
         const spec_self_test_line *line = &ret->line[i];
         const bool right = line->hint != NULL && strcmp(line->hint, line->mutant->name) == 0;
         ret->n_wrong += !line->ok;

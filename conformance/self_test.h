@@ -29,6 +29,7 @@ typedef struct {
     uint64_t seed;
     spec_thread_pool *opt_pool;
     const char *const *opt_only; /* names of mutants, NULL-terminated; NULL: all */
+    const volatile int *opt_stop;
     void (*progress)(void *self, const char *mutant, int done, int all); /* or NULL */
     void *self;
 } spec_self_test_plan;
@@ -40,6 +41,7 @@ typedef struct {
 typedef struct {
     spec_self_test_line *line; /* (n) */
     int n, n_wrong;            /* n_wrong: lines with the wrong outcome */
+    int all; /* above n if *opt_stop was set: the lines of the others are left out */
     int n_failed;              /* lines whose first run was a FAIL */
     int n_hinted, n_misled;    /* of these, lines with a right and with a wrong first hint */
 } spec_self_test_result;

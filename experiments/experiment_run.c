@@ -426,6 +426,7 @@ static int check_parameters(runner *run)
     int status = GSL_SUCCESS;
     for (uint64_t i = 0; i < size && i < CHECKED_POINTS; i++) {
         uint64_t rows;
+        if (stopped(run)) SPEC_TRY(interrupted(run));
         SPEC_TRY(rows_of(&rows, run, i));
         SPEC_TRY(check_point(run, i, SPEC_POINT_READ));
     }

@@ -346,7 +346,7 @@ int spec_figure_check_path(const char *path, spec_error *error)
     spec_figure_style style;
     int status = spec_figure_style_ending(&style, path, error);
     if (status == GSL_SUCCESS) status = spec_gnuplot_check(error);
-    return status == GSL_SUCCESS ? spec_figure_file_check(path, error) : status;
+    return status == GSL_SUCCESS ? spec_output_probe(path, error) : status;
 }
 
 /* Whether the experiment's result has the column. *ret_hidden: `show` hides it. */

@@ -125,16 +125,6 @@ static bool is_whole(const char *drawn, size_t n, spec_terminal terminal)
     return false;
 }
 
-int spec_figure_file_check(const char *path, spec_error *error)
-{
-    const bool was = access(path, F_OK) == 0;
-    FILE *out = fopen(path, "a");
-    if (out == NULL) return spec_fail(error, GSL_EFAILED, "%s: %s", path, strerror(errno));
-    fclose(out);
-    if (!was) unlink(path);
-    return GSL_SUCCESS;
-}
-
 int spec_figure_file_write(FILE *out, const char *path, const char *drawn, size_t n,
                            spec_terminal terminal, spec_error *error)
 {

@@ -14,7 +14,4 @@
 int spec_figure_file_write(FILE *out, const char *path, const char *drawn, size_t n,
                            spec_terminal terminal, spec_error *error);
 
-/* Check before any work that the file can be written; leaves no file behind. GSL_EFAILED. */
-int spec_figure_file_check(const char *path, spec_error *error);
-
 #endif

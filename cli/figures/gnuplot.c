@@ -7,10 +7,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -109,6 +111,7 @@ static int read_back(char **ret_bytes, size_t *ret_n, int fd, spec_error *error)
 __attribute__((noreturn)) static void become_gnuplot(int program, int drawn, int complaints)
 {
     const int null = open("/dev/null", O_RDWR);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
         dup2(complaints, STDERR_FILENO) < 0 || dup2(program, PROGRAM_FD) < 0 ||
         dup2(drawn, DRAWN_FD) < 0)
@@ -175,6 +178,7 @@ int spec_gnuplot_run(char **ret_drawn, size_t *ret_n, const char *program, size_
 {
     int status = GSL_SUCCESS, script = -1, drawn = -1, complaints = -1, state = 0;
     char *said = NULL;
+    bool interrupted = false;
     size_t n_said;
     *ret_drawn = NULL;
     *ret_n = 0;
@@ -185,8 +189,12 @@ int spec_gnuplot_run(char **ret_drawn, size_t *ret_n, const char *program, size_
     const pid_t child = fork();
     if (child == 0) become_gnuplot(script, drawn, complaints);
     if (child < 0) SPEC_TRY(spec_fail(error, GSL_EFAILED, "fork: %s", strerror(errno)));
-    while (waitpid(child, &state, 0) < 0)
+    while (waitpid(child, &state, 0) < 0) {
         if (errno != EINTR) SPEC_TRY(spec_fail(error, GSL_EFAILED, "waitpid: %s", strerror(errno)));
+        interrupted = true; /* the only signals with a handler end the program */
+        kill(child, SIGKILL);
+    }
+    if (interrupted) SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
     SPEC_TRY(read_back(&said, &n_said, complaints, error));
     SPEC_TRY(read_back(ret_drawn, ret_n, drawn, error));
     status = judge(state, said, *ret_n, error);

@@ -29,7 +29,8 @@ static int run_text(spec_evidence *next, spec_subject *subject, uint64_t k, gsl_
 
 /* Adds at least `draws` tokens of the mutant to the evidence, or fewer if it breaks a hard rule. */
 static int run_mutant(spec_evidence *evidence, const spec_mutant *mutant,
-                      const spec_fixture *fixture, uint64_t draws, uint64_t seed, spec_error *error)
+                      const spec_fixture *fixture, uint64_t draws, uint64_t seed,
+                      const volatile int *opt_stop, spec_error *error)
 {
     const uint32_t scope = mutant->scope;
     const int n = rounds_of_batch(fixture);
@@ -47,6 +48,8 @@ static int run_mutant(spec_evidence *evidence, const spec_mutant *mutant,
     for (uint64_t b = 0;
          spec_evidence_tokens(evidence) < draws && spec_evidence_hard(evidence) == NULL; b++) {
         const uint64_t first = b * (uint64_t)n;
+        if (opt_stop != NULL && *opt_stop != 0)
+            SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
         spec_rng_stream(rng, seed, b);
         spec_evidence_clear(next);
         if (scope == SPEC_SCOPE_STREAM) {
@@ -144,14 +147,15 @@ static bool is_larger(const spec_mutants_distance *a, const spec_mutants_distanc
 
 static int distance_on(spec_mutants_distance *ret, const spec_mutant *mutant,
                        const spec_fixture *fixture, uint64_t draws, uint64_t seed,
-                       spec_error *error)
+                       const volatile int *opt_stop, spec_error *error)
 {
     spec_evidence *half[2] = {NULL, NULL};
     spot at[2];
     int status = GSL_SUCCESS;
     for (int i = 0; i < 2; i++) {
         SPEC_TRY(spec_evidence_init(&half[i], fixture, mutant->scope, error));
-        SPEC_TRY(run_mutant(half[i], mutant, fixture, draws / 2, seed + (uint64_t)i, error));
+        SPEC_TRY(
+            run_mutant(half[i], mutant, fixture, draws / 2, seed + (uint64_t)i, opt_stop, error));
     }
     find_spots(at, half[0], fixture);
     *ret = measure(&at[0], half[0], half[1], fixture);
@@ -164,7 +168,7 @@ done:
 }
 
 int spec_mutants_worst(spec_mutants_distance *ret, const spec_mutant *mutant, uint64_t draws,
-                       uint64_t seed, spec_error *error)
+                       uint64_t seed, const volatile int *opt_stop, spec_error *error)
 {
     spec_subject subject = {.kind = NULL};
     spec_fixture fixture = {.kind = NULL};
@@ -179,7 +183,7 @@ int spec_mutants_worst(spec_mutants_distance *ret, const spec_mutant *mutant, ui
         if (fixture.vocab <= VOCAB_MOST &&
             spec_fixture_fits(&fixture, &subject.about, mutant->scope, NULL)) {
             SPEC_TRY(spec_fixture_promise(&fixture, &subject.about, error));
-            SPEC_TRY(distance_on(&here, mutant, &fixture, draws, seed, error));
+            SPEC_TRY(distance_on(&here, mutant, &fixture, draws, seed, opt_stop, error));
             if (is_larger(&here, ret)) *ret = here;
         }
         spec_fixture_close(&fixture);
@@ -187,7 +191,7 @@ int spec_mutants_worst(spec_mutants_distance *ret, const spec_mutant *mutant, ui
     if (ret->kind != NULL) {
         SPEC_TRY(spec_fixture_open(&fixture, ret->kind, error));
         SPEC_TRY(spec_fixture_promise(&fixture, &subject.about, error));
-        SPEC_TRY(distance_on(ret, mutant, &fixture, 10 * draws, seed + 2, error));
+        SPEC_TRY(distance_on(ret, mutant, &fixture, 10 * draws, seed + 2, opt_stop, error));
     }
 done:
     spec_fixture_close(&fixture);

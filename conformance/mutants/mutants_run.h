@@ -15,8 +15,8 @@ typedef struct {
 } spec_mutants_distance;
 
 /* Runs all fixtures of at most 512 tokens that suit the mutant, with `draws` tokens each, and ten
- * times as many on the worst. */
+ * times as many on the worst. GSL_EFAILED, "interrupted", where *opt_stop is set. */
 int spec_mutants_worst(spec_mutants_distance *ret, const spec_mutant *mutant, uint64_t draws,
-                       uint64_t seed, spec_error *error);
+                       uint64_t seed, const volatile int *opt_stop, spec_error *error);
 
 #endif

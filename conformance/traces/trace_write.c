@@ -121,7 +121,7 @@ static int write_round(writer *w, const spec_round_batch *batch, int i, spec_err
 
 int spec_trace_write(FILE *file, const char *subject, const spec_fixture_kind *kind,
                      spec_trace_contents contents, uint64_t n_tokens, uint64_t seed,
-                     spec_error *error)
+                     const volatile int *opt_stop, spec_error *error)
 {
     const char *why;
     spec_fixture fixture = {.kind = NULL};
@@ -147,6 +147,8 @@ int spec_trace_write(FILE *file, const char *subject, const spec_fixture_kind *k
     fprintf(file, "{\"speclab_trace\": 1, \"engine\": \"%.48s\", \"vocab\": %d}\n",
             sampler.about.name, fixture.vocab);
     for (uint64_t round = 0; done < n_tokens; round++) {
+        if (opt_stop != NULL && *opt_stop != 0)
+            SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
         ask(&w, &sampler.batch, round, seed, rng);
         SPEC_TRY(spec_subject_run(&sampler, REQUESTS, error));
         for (int i = 0; i < REQUESTS; i++) {

@@ -18,9 +18,9 @@ extern const char *const spec_trace_contents_names[]; /* "rows", "top", "logprob
 
 /* Writes at least n_tokens tokens of `subject` ("rule:token") to `file`. GSL_EINVAL for a fixture
  * whose drafts are not whole chains, and for a sampler that cannot verify them; GSL_EFAILED if the
- * sampler failed, or the file could not be written. */
+ * sampler failed, the file could not be written, or *opt_stop was set. */
 int spec_trace_write(FILE *file, const char *subject, const spec_fixture_kind *kind,
                      spec_trace_contents contents, uint64_t n_tokens, uint64_t seed,
-                     spec_error *error);
+                     const volatile int *opt_stop, spec_error *error);
 
 #endif

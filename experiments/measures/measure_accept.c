@@ -38,6 +38,7 @@ typedef struct {
     const spec_model *target, *opt_draft;
     int contexts;
     uint64_t limit;
+    const volatile int *opt_stop;
     bool wants_whole, wants_argmax; /* does a row of several drafts need this pair? */
     workspace *work;                /* (SPEC_TRAJECTORY_BATCHES) one per worker */
 } accept_question;
@@ -113,6 +114,7 @@ static int enumerate(double *ret_acceptance, double *ret_tv, const accept_questi
     config.rule = row->spec;
     config.drafting = spec_accept_row_strategy(strategy, row);
     config.K = 1;
+    config.opt_stop = question->opt_stop;
     SPEC_TRY(
         spec_output_law_init(&law, &config, at->context, at->n_context, 1, question->limit, error));
 done:
@@ -189,6 +191,8 @@ static int visit(double *value, const spec_position *at, const void *self, spec_
         const spec_accept_row *row = &question->rows.row[i];
         double *const enumerated = &value[i * N_VALUES + ENUMERATED], *const tv =
                                                                           &value[i * N_VALUES + TV];
+        if (question->opt_stop != NULL && *question->opt_stop != 0)
+            SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
         errno = 0;
         theory(value, i, question, at, work);
         if (errno == ENOMEM) SPEC_TRY(spec_no_memory(error));
@@ -297,7 +301,8 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
 {
     workspace work[SPEC_TRAJECTORY_BATCHES] = {{.ready = false}};
     accept_question question = {.work = work,
-                                .limit = point->limit > 0 ? point->limit : SPEC_OUTPUT_LAW_LIMIT};
+                                .limit = point->limit > 0 ? point->limit : SPEC_OUTPUT_LAW_LIMIT,
+                                .opt_stop = point->stop};
     spec_trajectory trajectory = {.visit = visit,
                                   .self = &question,
                                   .seed = point->seed,

@@ -222,6 +222,7 @@ int spec_point_decoder(spec_decoder_config *ret, const spec_point *point,
     bool has_c, has_token, has_K, has_verify;
     int status = GSL_SUCCESS;
     *ret = SPEC_DECODER_DEFAULT;
+    ret->opt_stop = point->stop;
     spec_measure_default(measure, "c", &has_c);
     spec_measure_default(measure, "c_token", &has_token);
     spec_measure_default(measure, "verify", &has_verify);

@@ -194,6 +194,7 @@ int spec_plan_question_init(spec_plan_question *question, const spec_point *poin
 {
     int status = GSL_SUCCESS;
     *question = (spec_plan_question){.config = SPEC_DECODER_DEFAULT};
+    question->config.opt_stop = point->stop;
     SPEC_TRY(read_siblings(question, spec_point_text(point, measure, "siblings"), error));
     SPEC_TRY(check_methods(question, spec_point_text(point, measure, "methods"),
                            spec_point_text(point, measure, "target")[0] != '\0', error));

@@ -51,9 +51,32 @@ TEST(a_file_that_is_given_up_leaves_nothing)
     assert_null(file.out);
 }
 
+/* Files that are published, or are only read, stay. */
+TEST(a_process_that_ends_at_once_leaves_nothing_incomplete)
+{
+    spec_new_file half, whole;
+    FILE *other = fopen("other.partial", "w");
+    assert_non_null(other);
+    fclose(other);
+    assert_non_null(other = fopen("other.partial", "r"));
+    assert_works(spec_new_file_open(&half, "half", &error));
+    assert_works(spec_new_file_open(&whole, "whole", &error));
+    FREED char *partial = strdup(half.partial);
+    assert_works(spec_new_file_publish(&whole, &error));
+    spec_new_file_abandon_all();
+    assert_int_equal(access(partial, F_OK), -1);
+    assert_int_equal(access("whole", F_OK), 0);
+    assert_int_equal(access("other.partial", F_OK), 0);
+    spec_new_file_free(&half);
+    spec_new_file_free(&whole);
+    fclose(other);
+}
+
 TEST(what_cannot_be_is_told)
 {
     spec_new_file file;
+    assert_fails_with(spec_new_file_open(&file, "-", &error), GSL_EINVAL,
+                      "-: this file cannot go to standard output");
     assert_fails(spec_new_file_open(&file, "/dev/null", &error), GSL_EINVAL,
                  "/dev/null: exists, and is not a regular file");
     assert_fails(spec_new_file_open(&file, "none/a", &error), GSL_EFAILED,

@@ -32,7 +32,8 @@ static const char *open_trace(void **ret_state, const void *setup)
     FILE *file = t != NULL ? open_memstream(&t->text, &t->size) : NULL;
     *ret_state = t;
     if (file == NULL || spec_fixture_find(&kind, s->fixture, NULL) != GSL_SUCCESS) abort();
-    const int status = spec_trace_write(file, "rule:token", kind, s->contents, TOKENS, 42, NULL);
+    const int status =
+        spec_trace_write(file, "rule:token", kind, s->contents, TOKENS, 42, NULL, NULL);
     if (fclose(file) == 0 && status == GSL_SUCCESS) return NULL;
     close_trace(t);
     return "it could not be written";

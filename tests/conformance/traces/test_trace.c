@@ -289,7 +289,8 @@ static spec_validate_verdict verdict_of(const char *sampler, const char *fixture
     const spec_fixture_kind *kind;
     spec_validation v;
     assert_works(spec_fixture_find(&kind, fixture, &error));
-    assert_works(spec_trace_write(file, sampler, kind, contents, tokens, spec_test_seed(), &error));
+    assert_works(
+        spec_trace_write(file, sampler, kind, contents, tokens, spec_test_seed(), NULL, &error));
     rewind(file);
     assert_works(spec_trace_validate_file(&v, file, "t", &SPEC_VALIDATE_PLAN_DEFAULT, &error));
     const spec_validate_verdict verdict = v.verdict;
