@@ -141,7 +141,7 @@ static const struct {
      "the recipe of a model, which the model's file holds"},
     {"validate",
      "env only scopes trace budget eps false-alarm-rate memory power holds "
-     "write-trace timeout",
+     "write-trace timeout temperature",
      "the report names budget, alarm rate, power and what was tested"},
     {"rows", "cutoff device every length places prompt split", "the head of the file names them"},
     {"advise", "K engine", "the report names them"},

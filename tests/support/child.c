@@ -18,6 +18,7 @@
 enum { MOST_ARGUMENTS = 24 };
 
 char spec_program[PATH_MAX];
+void (*spec_child_before)(void);
 
 /* ---- running it ------------------------------------------------------------------------------ */
 
@@ -47,6 +48,7 @@ void spec_child_start(spec_child *c, const char *opt_environment, const char *op
         dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
         for (int fd = 3; fd < 64; fd++) close(fd);
         signal(SIGPIPE, SIG_DFL); /* as a shell would start it */
+        if (spec_child_before != NULL) spec_child_before();
         execv(spec_program, argv);
         _exit(126);
     }

@@ -23,6 +23,9 @@ enum {
 
 extern char spec_program[PATH_MAX]; /* "" without SPECLAB */
 
+/* Called in each child before it becomes the program, say to close a descriptor; or NULL. */
+extern void (*spec_child_before)(void);
+
 #define spec_needs_program()                                                                       \
     do {                                                                                           \
         if (spec_program[0] == '\0') {                                                             \
