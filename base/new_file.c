@@ -62,11 +62,13 @@ static bool is_partial_of(const char *entry, const char *name)
            strcmp(entry + n + 1 + LETTERS, ending) == 0;
 }
 
-/* Whether no running program holds the lock of a partial file. */
+/* Whether a partial file is there, and no running program holds its lock. */
 static bool is_abandoned(int folder, const char *entry)
 {
     const int fd = openat(folder, entry, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-    const bool abandoned = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0;
+    struct stat info;
+    const bool abandoned = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0 &&
+                           fstat(fd, &info) == 0 && info.st_nlink > 0;
     if (fd >= 0) close(fd);
     return abandoned;
 }
@@ -130,7 +132,7 @@ static int make_partial(spec_new_file *file, mode_t mode)
         if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) return -1;
         for (int c = 0; c < LETTERS; c++) letters[c] = letter[random[c] % (sizeof letter - 1)];
         const int fd = open(file->partial, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-        if (fd >= 0) (void)flock(fd, LOCK_EX | LOCK_NB);
+        if (fd >= 0) (void)flock(fd, LOCK_EX); /* another program may look at it for a moment */
         if (fd >= 0 || errno != EEXIST) return fd;
     }
     return -1;
@@ -293,8 +295,8 @@ done:
 
 void spec_new_file_free(spec_new_file *file)
 {
+    if (file->out != NULL && file->partial != NULL) unlink(file->partial); /* while it is locked */
     if (file->out != NULL) fclose(file->out);
-    if (file->out != NULL && file->partial != NULL) unlink(file->partial);
     free(file->path);
     free(file->target);
     free(file->partial);

@@ -81,12 +81,12 @@ fi
 while read -r took passed failed skipped code program suite cpu; do
     log=$folder/$(printf '%s' "$program" | tr / _)_$suite.log
     [ "$skipped" -eq 0 ] || {
-        grep -i '^skipped' "$log" || echo "skipped: $skipped test(s), no reason printed"
+        grep -ai '^skipped' "$log" || echo "skipped: $skipped test(s), no reason printed"
     } | sed 's/^[Ss][Kk][Ii][Pp][Pp][Ee][Dd]:* *//; s/^[a-zA-Z_0-9]*_[a-zA-Z_0-9]*: //' \
         >>"$folder/skipped"
     [ "$code" -eq 0 ] || {
         echo "---- $program --suite $suite: exit code $code"
-        grep -vE '^\[( RUN   |       OK|=====)' "$log" | fold -s -w 160 | sed 's/^/     | /'
+        grep -avE '^\[( RUN   |       OK|=====)' "$log" | fold -s -w 160 | sed 's/^/     | /'
     } >>"$folder/failing"
 done <"$folder/all"
 [ ! -s "$folder/failing" ] || cat "$folder/failing"

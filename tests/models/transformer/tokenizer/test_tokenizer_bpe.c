@@ -310,9 +310,8 @@ TEST(bad_vocabularies_are_refused_in_a_line)
         v->merge[3] = (spec_piece){bad[i], strlen(bad[i])};
         snprintf(line, sizeof line, "tokenizer: merge 3, \"%s\", is not of two tokens into a third",
                  bad[i]);
-        for (char *c = line; *c != '\0'; c++) {
-            if ((unsigned char)*c < 0x20) *c = '?';
-        }
+        for (char *c = line; *c != '\0'; c++)
+            if ((signed char)*c < 0x20) *c = '?'; /* a control character, or no UTF-8 */
         vocabulary_fails(&data, line);
     }
     data.n_merges = 0;
