@@ -331,7 +331,7 @@ int spec_reproducer_find(spec_reproducer *ret, const spec_reproducer_case *found
                              .drawn = f->drawn,
                              .levels = f->levels,
                              .batch = f->batch,
-                             .sampling = f->sampling,
+                             .sampling = f->sampling[0],
                              .test = "hard",
                              .finding.name = "hard"};
     memcpy(ret->parent, f->parent, sizeof ret->parent);

@@ -63,12 +63,20 @@ static int run_once(spec_self_test_line *line, double *ret_draws, const spec_sel
     if (run == 0) {
         line->failed = v.verdict == SPEC_VERDICT_FAIL;
         line->hint = v.n_hints > 0 ? v.hint[0].name : NULL;
+        for (int k = v.n_hints; k-- > 0;)
+            if (strcmp(v.hint[k].name, line->mutant->name) != 0) line->other_hint = v.hint[k].name;
+        for (int k = 0; k < v.n_needed; k++) {
+            const size_t used = strlen(line->needed);
+            snprintf(line->needed + used, sizeof line->needed - used, "%s%s", used > 0 ? "; " : "",
+                     v.needed[k]);
+        }
     }
     if (v.verdict == (kind == SPEC_MUTANT_LOSSY ? SPEC_VERDICT_LOSSY : SPEC_VERDICT_FAIL)) {
         line->n_found++;
         *ret_draws = (double)v.draws;
         if (line->fixture == NULL) {
             const bool one = v.reproducer.kind != NULL;
+            line->kind = v.reproducer.kind;
             line->fixture = one ? v.reproducer.kind->name : "all together";
             line->test = one ? v.reproducer.test : v.together;
         }
@@ -81,7 +89,8 @@ static int run_line(spec_self_test_line *line, const spec_self_test_plan *plan, 
 {
     double draws[RUNS_MOST];
     int status = GSL_SUCCESS;
-    line->runs = !is_sought(line->mutant) ? 1 : plan->runs < RUNS_MOST ? plan->runs : RUNS_MOST;
+    const bool once = !is_sought(line->mutant) || line->mutant->hooks.applies != NULL;
+    line->runs = once ? 1 : plan->runs < RUNS_MOST ? plan->runs : RUNS_MOST;
     for (int run = 0; run < line->runs; run++)
         SPEC_TRY(run_once(line, &draws[run], plan, run, error));
     qsort(draws, (size_t)line->runs, sizeof *draws, by_size);
@@ -106,8 +115,9 @@ static void measure_one(void *self, uint64_t i, int worker)
     spec_error error = {{0}};
     (void)worker;
     if (line->mutant->kind == SPEC_MUTANT_EXACT || is_stopped(j->plan)) return;
-    const int status = spec_mutants_worst(&line->worst, line->mutant, j->plan->distance_draws,
-                                          j->plan->seed, j->plan->opt_stop, &error);
+    const int status = spec_mutants_worst(&line->worst, line->mutant, line->kind,
+                                          j->plan->distance_draws, j->plan->seed,
+                                          j->plan->opt_stop, &error);
     if (status == GSL_SUCCESS) return;
     pthread_mutex_lock(&j->lock);
     j->status = status;
@@ -140,8 +150,6 @@ int spec_self_test(spec_self_test_result *ret, const spec_self_test_plan *plan, 
         if (is_named(plan, spec_mutants_at(i)->name))
             ret->line[ret->n++].mutant = spec_mutants_at(i);
     ret->all = ret->n;
-    if (plan->distance_draws > 0) status = measure_all(ret, plan, error);
-    if (!is_stopped(plan)) SPEC_TRY(status);
     for (int i = 0; i < ret->n; i++) {
         if (!is_stopped(plan)) status = run_line(&ret->line[i], plan, error);
         if (is_stopped(plan)) {
@@ -156,8 +164,11 @@ int spec_self_test(spec_self_test_result *ret, const spec_self_test_plan *plan, 
         ret->n_failed += line->failed;
         ret->n_hinted += right;
         ret->n_misled += line->hint != NULL && !right;
+        ret->n_other += line->other_hint != NULL;
         if (plan->progress != NULL) plan->progress(plan->self, line->mutant->name, i + 1, ret->n);
     }
+    if (plan->distance_draws > 0 && !is_stopped(plan)) status = measure_all(ret, plan, error);
+    if (is_stopped(plan)) status = GSL_SUCCESS; /* with the mistakes that were run */
 done:
     if (status != GSL_SUCCESS) spec_self_test_free(ret);
     return status;

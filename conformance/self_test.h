@@ -15,15 +15,18 @@ typedef struct {
     int runs, n_found;   /* runs, and how many of them were FAIL (for a lossy one: LOSSY) */
     const char *fixture; /* fixture and test of the first run that found it; NULL: not found */
     const char *test;
+    const spec_fixture_kind *kind; /* of that fixture; NULL: none alone */
     bool failed;               /* the first run was a FAIL */
     const char *hint;          /* first hint of the first run; NULL: none */
+    const char *other_hint;    /* its first hint that is another mistake; NULL: none */
+    char needed[96];           /* the values that the first failure needs, "; " in between */
     double draws; /* draws until it was found, median of runs; NaN: not found in most of them */
     spec_mutants_distance worst;
     bool ok;
 } spec_self_test_line;
 
 typedef struct {
-    int runs;                  /* seeds for each mutant */
+    int runs; /* seeds for each mutant; one for a mistake in a pair */
     uint64_t draws; /* per run; a mutant that need not be found gets one run of draws / 16 */
     uint64_t distance_draws;   /* draws for spec_mutants_worst; 0: not measured */
     uint64_t seed;
@@ -44,6 +47,7 @@ typedef struct {
     int all; /* above n if *opt_stop was set: the lines of the others are left out */
     int n_failed;              /* lines whose first run was a FAIL */
     int n_hinted, n_misled;    /* of these, lines with a right and with a wrong first hint */
+    int n_other; /* of these, lines with a hint at another mistake, first or not */
 } spec_self_test_result;
 
 /* The share of failed lines whose first hint must be right. */

@@ -19,19 +19,22 @@ enum { MORE_STAGES = 2 };
 
 const spec_fixture_kind *spec_validate_fixture(const spec_validate_plan *plan, int i)
 {
+    const spec_fixture_kind *kind = spec_fixture_at(i);
     int n = 0;
-    while (n < i && spec_fixtures[n] != NULL) n++;
-    if (spec_fixtures[n] != NULL || plan->opt_more == NULL) return spec_fixtures[n];
+    if (kind != NULL || plan->opt_more == NULL) return kind;
+    while (spec_fixture_at(n) != NULL) n++;
     return plan->opt_more[i - n];
 }
 
 int spec_validate_check_only(const spec_validate_plan *plan, spec_error *error)
 {
-    const char *names[256];
+    enum { NAMES = 512 };
+    const char *names[NAMES];
     int n = 0;
-    for (; n < 200 && spec_validate_fixture(plan, n) != NULL; n++)
+    for (; n < NAMES - SPEC_TESTS_MAX && spec_validate_fixture(plan, n) != NULL; n++)
         names[n] = spec_validate_fixture(plan, n)->name;
-    for (int i = 0; spec_tests[i].name != NULL && n < 255; i++) names[n++] = spec_tests[i].name;
+    for (int i = 0; spec_tests[i].name != NULL && n < NAMES - 1; i++)
+        names[n++] = spec_tests[i].name;
     names[n] = NULL;
     return spec_names_check(plan->opt_only, names, "fixture or test", "; --list shows them", error);
 }

@@ -8,6 +8,7 @@
 
 #include "base/thread_pool.h"
 #include "conformance/evidence/detectable.h"
+#include "conformance/fixtures/design.h"
 #include "conformance/reproducer.h"
 
 typedef enum {
@@ -135,6 +136,10 @@ typedef struct spec_validation {
     spec_reproducer reproducer;
     spec_hint hint[3];
     int n_hints;
+    /* of a FAIL on an ordinary fixture: the values of the design that it needs: with one of them
+     * replaced it does not show */
+    const char *needed[SPEC_DESIGN_DIMENSIONS]; /* their names */
+    int n_needed;
     /* of a FAIL: an order of filters other than the declared one under which the sampler passes the
      * fixture; or NULL */
     const char *order;

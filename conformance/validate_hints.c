@@ -9,9 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* DRAWS: tokens per fixture. FAILED_*: limits for the failed one, which otherwise gets as many as
- * it took to fail. VOCAB_MOST: largest vocabulary. */
-enum { DRAWS = 16000, FAILED_LEAST = 64000, FAILED_MOST = 256000, VOCAB_MOST = 1024 };
+/* DRAWS: tokens per fixture; VARIANT: per variant of the failed one. FAILED_*: limits for the
+ * failed one, which otherwise gets as many as it took to fail. VOCAB_MOST: largest vocabulary. */
+enum {
+    DRAWS = 16000,
+    VARIANT = 32000,
+    FAILED_LEAST = 64000,
+    FAILED_MOST = 256000,
+    VOCAB_MOST = 1024
+};
 
 /* Fixtures that tell mistakes apart: residuals, lengths, requests, parameters, siblings, texts. */
 static const char *const wanted[] = {
@@ -42,32 +48,101 @@ static uint64_t most_draws(const spec_validate_run *r)
     return r->plan->seconds > 0.0 || r->plan->endless ? r->done : r->plan->draws;
 }
 
+/* The failed fixture with one dimension changed. */
+typedef struct {
+    int dimension;
+    spec_recipe recipe;
+    int parent[SPEC_FIXTURE_NODES_MAX];
+    spec_fixture fixture;
+} variant;
+
+/* Fills ret (SPEC_DESIGN_DIMENSIONS) with the variants that the sampler can be asked; returns their
+ * number, or -1 without memory. */
+static int make_variants(variant *ret, const spec_validate_run *r, int worst, uint32_t scope)
+{
+    const spec_fixture_kind *kind = r->validation->result[worst].kind;
+    spec_design_values values;
+    int n = 0;
+    if (kind->open != spec_recipe_open ||
+        !spec_design_values_of(&values, (const spec_recipe *)kind))
+        return 0;
+    for (int d = 0; d < SPEC_DESIGN_DIMENSIONS; d++) {
+        variant *v = &ret[n];
+        spec_design_values other = values;
+        if (!spec_design_simplify(&other, d) ||
+            !spec_design_recipe(&v->recipe, v->parent, &other, scope, 0))
+            continue;
+        v->dimension = d;
+        v->recipe.blind = scope == SPEC_SCOPE_DRAFT;
+        v->recipe.kind =
+            (spec_fixture_kind){spec_design_dimensions[d].name, "", scope, spec_recipe_open};
+        if (spec_fixture_open(&v->fixture, &v->recipe.kind, r->error) != GSL_SUCCESS) return -1;
+        spec_design_adapt(&v->fixture, &r->validation->about, scope);
+        const bool asks = spec_fixture_fits(&v->fixture, &r->validation->about, scope, NULL) &&
+                          v->fixture.vocab <= VOCAB_MOST;
+        if (asks &&
+            spec_fixture_promise(&v->fixture, &r->validation->about, r->error) == GSL_SUCCESS)
+            n++;
+        else
+            spec_fixture_close(&v->fixture);
+    }
+    return n;
+}
+
+/* Names the values without which the failure does not show. */
+static void name_needed(spec_validation *v, int worst, const variant *variants, int n,
+                        const bool *shows)
+{
+    spec_design_values values;
+    (void)spec_design_values_of(&values, (const spec_recipe *)v->result[worst].kind);
+    for (int k = 0; k < n; k++) {
+        const int d = variants[k].dimension;
+        if (!shows[k])
+            v->needed[v->n_needed++] = spec_design_dimensions[d].value[(int)values.of[d]].name;
+    }
+}
+
+/* The failed fixture comes first, for most mistakes differ there. */
 int spec_validate_find_hints(spec_validate_run *r, int opt_worst)
 {
+    enum { VARIANTS = SPEC_DESIGN_DIMENSIONS };
     spec_validation *v = r->validation;
     const uint32_t scope = opt_worst >= 0 ? v->result[opt_worst].scope : v->together_scope;
-    spec_hint_base *on = malloc(((size_t)v->n_results + 1) * sizeof *on), failed = {NULL, 0};
+    const size_t most = (size_t)v->n_results + 1 + VARIANTS;
+    spec_hint_base *on = malloc(most * sizeof *on);
+    bool *shows = calloc(most, sizeof *shows);
+    variant *variants = calloc(VARIANTS, sizeof *variants);
     uint64_t draws = 0;
-    int n = 0, status = GSL_SUCCESS;
-    if (on == NULL) return spec_no_memory(r->error);
+    int n = 0, n_variants = 0, used = 0, status = GSL_SUCCESS;
+    if (on == NULL || shows == NULL || variants == NULL) SPEC_TRY(spec_no_memory(r->error));
     if (opt_worst >= 0 && tells(r, opt_worst, scope)) {
         const uint64_t asked = v->result[opt_worst].asked;
         draws = asked < FAILED_LEAST ? FAILED_LEAST : asked > FAILED_MOST ? FAILED_MOST : asked;
         if (draws > most_draws(r)) draws = most_draws(r);
-        failed = (spec_hint_base){&r->trial[opt_worst].fixture, draws};
+        on[n++] = (spec_hint_base){&r->trial[opt_worst].fixture, draws};
+        n_variants = make_variants(variants, r, opt_worst, scope);
+        if (n_variants < 0) SPEC_TRY(GSL_ENOMEM);
     }
+    for (; used < n_variants && draws + VARIANT <= most_draws(r); used++, draws += VARIANT)
+        on[n++] = (spec_hint_base){&variants[used].fixture, VARIANT};
     for (int i = 0; i < v->n_results && draws + DRAWS <= most_draws(r); i++) {
         if (i == opt_worst || !tells(r, i, scope) || !is_wanted(v->result[i].kind->name)) continue;
         on[n++] = (spec_hint_base){&r->trial[i].fixture, DRAWS};
         draws += DRAWS;
     }
-    if (failed.fixture != NULL) on[n++] = failed; /* last, when few mistakes remain */
     if (n > 0)
-        status = spec_nearest(v->hint, &v->n_hints, &r->worker[0].subject,
-                              &(spec_hint_request){on, n, scope,
-                                                   spec_rng_named_seed(r->plan->seed, "hints"),
-                                                   r->threads > 1 ? r->plan->opt_pool : NULL},
-                              r->error);
+        status = spec_nearest(
+            v->hint, &v->n_hints, &r->worker[0].subject,
+            &(spec_hint_request){on, n, scope, spec_rng_named_seed(r->plan->seed, "hints"),
+                                 r->threads > 1 ? r->plan->opt_pool : NULL, shows},
+            r->error);
+    if (status == GSL_SUCCESS && used > 0 && shows[0])
+        name_needed(v, opt_worst, variants, used, shows + 1);
+done:
+    for (int k = 0; k < n_variants && variants != NULL; k++)
+        spec_fixture_close(&variants[k].fixture);
+    free(variants);
+    free(shows);
     free(on);
     return status;
 }

@@ -56,11 +56,10 @@ int spec_validate_find_order(spec_validate_run *r, int i)
 {
     spec_fixture *f = &r->trial[i].fixture;
     spec_sampler_about about = r->validation->about;
-    const spec_transform parameters = spec_fixture_parameters(&f->sampling);
     const size_t bytes = (size_t)f->n_states * (size_t)f->vocab * sizeof(double);
     double *before = NULL;
     int status = GSL_SUCCESS;
-    if (spec_transform_is_none(&parameters)) return status;
+    if (!spec_fixture_samples(f)) return status;
     if ((before = malloc(bytes)) == NULL) return spec_no_memory(r->error);
     memcpy(before, f->target_law, bytes);
     for (int k = 0; spec_filter_orders[k] != NULL && r->validation->order == NULL; k++) {

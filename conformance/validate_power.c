@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The total variation that would have been detected. */
+#include "conformance/fixtures/fixtures.h"
 #include "conformance/validate_run.h"
 
 #include <gsl/gsl_sort.h>
@@ -59,8 +60,8 @@ static void fill_result(const spec_validate_run *r, int i)
 
 static bool is_of_table(const spec_fixture_kind *kind)
 {
-    for (int i = 0; spec_fixtures[i] != NULL; i++)
-        if (spec_fixtures[i] == kind) return true;
+    for (int i = 0; spec_recipe_at(i) != NULL; i++)
+        if (&spec_recipe_at(i)->kind == kind) return true;
     return false;
 }
 

@@ -43,6 +43,12 @@ bool spec_validate_report_reproducer(const spec_validation *validation, FILE *ou
 /* The detectable TV of each place as text, and the places without a guarantee. */
 void spec_validate_report_power(const spec_validation *validation, FILE *out);
 
+/* Which combinations of two values were tested, as text; and in numbers for a scope: of those that
+ * were not, opt_missed (n_missed) gets the first. */
+void spec_validate_report_pairs(const spec_validation *validation, FILE *out);
+spec_design_count spec_validate_report_count(const spec_validation *validation, uint32_t scope,
+                                             spec_design_pair *opt_missed, int n_missed);
+
 /* How many emitted tokens of the round can be shown: the sampler may have reported any number. */
 int spec_validate_report_emitted(const spec_reproducer *reproducer);
 

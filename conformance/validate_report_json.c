@@ -138,6 +138,32 @@ static void put_detectable(json_t *object, const spec_detectable *d)
     put_count(object, "seldom", (uint64_t)d->seldom);
 }
 
+/* Combinations of two values that were tested in each scope, and those that were not. */
+static void put_pairs(json_t *root, const spec_validation *v)
+{
+    enum { MISSED = 1024 };
+    json_t *array = put_array(root, "pairs");
+    for (uint32_t scope = SPEC_SCOPE_VERIFY; scope <= SPEC_SCOPE_STREAM; scope <<= 1) {
+        spec_design_pair missed[MISSED];
+        if (!(v->about.scopes & scope) || v->trace) continue;
+        const spec_design_count count = spec_validate_report_count(v, scope, missed, MISSED);
+        json_t *o = append_object(array);
+        put_text(o, "scope", spec_validate_report_scope(scope));
+        put_count(o, "all", (uint64_t)count.all);
+        put_count(o, "tested", (uint64_t)count.covered);
+        json_t *left_out = put_array(o, "left_out");
+        for (int i = 0; i < count.all - count.covered && i < MISSED; i++) {
+            json_t *both = json_array();
+            json_array_append_new(left_out, both);
+            for (int k = 0; k < 2; k++)
+                json_array_append_new(both,
+                                      json_string(spec_design_dimensions[missed[i].dimension[k]]
+                                                      .value[missed[i].value[k]]
+                                                      .name));
+        }
+    }
+}
+
 static void put_power(json_t *root, const spec_validation *v)
 {
     json_t *o = put_object(root, "power");
@@ -283,6 +309,7 @@ int spec_validate_report_json(const spec_validation *v, FILE *out, spec_error *e
     put_number(root, "log_e_fail", -log(0.5 * v->plan.false_alarm_rate));
     put_number(root, "p", v->p);
     put_power(root, v);
+    put_pairs(root, v);
     put_text(root, "together", v->together);
     if (spec_validate_report_is_together(v) && v->plan.limits.opt_call == NULL) {
         char *command = spec_validate_report_command(v, NULL);

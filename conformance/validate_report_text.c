@@ -147,9 +147,10 @@ static void write_statement(const spec_validation *v, FILE *out)
             "everything together\n",
             v->plan.false_alarm_rate);
     if (v->verdict != SPEC_VERDICT_PASS && v->verdict != SPEC_VERDICT_INCONCLUSIVE) return;
-    if (!v->trace)
+    if (!v->trace) {
         spec_validate_report_power(v, out);
-    else if (!isnan(v->result[0].detectable[SPEC_PLACE_TEXT].tv))
+        spec_validate_report_pairs(v, out);
+    } else if (!isnan(v->result[0].detectable[SPEC_PLACE_TEXT].tv))
         fprintf(out,
                 "  power        a TV of %.2g of the tokens' places in these laws is seen with a "
                 "chance of %g\n",
@@ -484,6 +485,11 @@ bool spec_validate_report_reproducer(const spec_validation *v, FILE *out)
     bool whole = true;
     if (v->reproducer.kind != NULL) whole = write_case(v, out);
     else if (spec_validate_report_is_together(v)) whole = write_together(v, out);
+    if (v->n_needed > 0) {
+        fputs("\n  Without one of these it does not show:", out);
+        for (int i = 0; i < v->n_needed; i++) fprintf(out, "%s %s", i > 0 ? ";" : "", v->needed[i]);
+        fputc('\n', out);
+    }
     if (v->n_hints == 0) return whole;
     fputs("\n  Known mistakes whose laws are nearest to what was seen; a hint, not a finding:\n",
           out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Asks the sampler and counts its answers. */
+#include "conformance/fixtures/design.h"
 #include "conformance/validate_run.h"
 
 #include "base/clock.h"
@@ -11,6 +12,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The share of the budget of a fixture for pairs, relative to others: mistakes in combinations are
+ * rarely small. */
+#define OF_A_PAIR 0.4
+/* First rounds of texts are rare in longer ones. */
+#define OF_BRIEF_TEXTS 4.0
 
 /* BATCH_*: rounds of a batch. TEXTS, BRIEF_TEXTS: texts of a batch. */
 enum { BATCH_MOST = 1024, BATCH_LEAST = 64, TEXTS = 8, BRIEF_TEXTS = 256 };
@@ -99,6 +106,7 @@ int spec_validate_make_trials(spec_validate_run *r)
             if (r->plan->dependent && t->fixture.batch > SPEC_VALIDATE_CALL)
                 t->fixture.batch = SPEC_VALIDATE_CALL;
             result->vocab = t->fixture.vocab;
+            spec_design_adapt(&t->fixture, &v->about, scopes[s]);
             if (!spec_fixture_fits(&t->fixture, &v->about, scopes[s], &result->skipped)) continue;
             if (v->about.filters[0] != '\0')
                 SPEC_TRY(spec_fixture_promise(&t->fixture, &v->about, r->error));
@@ -108,6 +116,10 @@ int spec_validate_make_trials(spec_validate_run *r)
              * size. */
             t->share =
                 t->fixture.n_states / (1.0 + (double)t->fixture.vocab * t->fixture.levels / 4096.0);
+            if (spec_design_has(kind))
+                t->share *= OF_A_PAIR;
+            else if (t->fixture.texts == SPEC_TEXTS_BRIEF)
+                t->share *= OF_BRIEF_TEXTS;
             shares += t->share;
         }
     for (int i = 0; i < v->n_results; i++) {
@@ -200,7 +212,8 @@ static int texts_tokens(const spec_fixture *f, int n)
 /* Brief texts come in fours, one of each length. */
 static int batch_texts(const spec_trial *t)
 {
-    const int unit = t->fixture.brief ? 4 : 1, most = t->fixture.brief ? BRIEF_TEXTS : TEXTS;
+    const bool brief = t->fixture.texts == SPEC_TEXTS_BRIEF;
+    const int unit = brief ? 4 : 1, most = brief ? BRIEF_TEXTS : TEXTS;
     const double fits = (double)t->draws / SPEC_STAGES / texts_tokens(&t->fixture, unit);
     return fits * unit > most ? most : fits < 1.0 ? unit : (int)fits * unit;
 }

@@ -69,8 +69,8 @@ static void toss(const spec_round_batch *batch, int i, gsl_rng *rng)
 }
 
 /* Usually seeds are hashes, sixteen offsets share a seed, and every round is a request of its own.
- * In a wide fixture, neighbouring numbers differ in high bits only. Two seeds differ in one of the
- * bits 16 to 52, offsets above their lowest 8, 16 or 32 bits, two requests in bit 32. */
+ * Of high bits, two seeds differ in one of the bits 16 to 52, offsets above their lowest 8, 16 or
+ * 32 bits, two requests in bit 32. */
 static void number_round(const spec_fixture *f, spec_round_batch *batch, int i, uint64_t index,
                          uint64_t seed)
 {
@@ -79,7 +79,8 @@ static void number_round(const spec_fixture *f, spec_round_batch *batch, int i, 
     batch->request[i] = index;
     batch->seed[i] = mix(seed ^ mix(group));
     batch->offset[i] = index % SPEC_SEED_ROUNDS;
-    if (!f->wide) return;
+    if (f->seeds == SPEC_SEEDS_CONSECUTIVE) batch->seed[i] = (mix(seed) >> 16) + group;
+    if (f->seeds != SPEC_SEEDS_HIGH_BITS) return;
     batch->request[i] = index / 2 | (index & 1) << 32;
     batch->seed[i] = mix(seed ^ mix(twins)) ^ (group & 1) << (16 + twins % 37);
     batch->offset[i] <<= shifts[twins % 3];

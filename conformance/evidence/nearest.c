@@ -9,13 +9,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* PREVIEW: the part of the draws that is looked at first. */
-enum { HINTS = 3, PREVIEW = 8 };
+/* PREVIEW: the part of the draws that is looked at second; GLANCE: draws that are looked at first.
+ */
+enum { HINTS = 3, PREVIEW = 8, GLANCE = 2000 };
 
 /* unexplained: share of the difference that a near mistake may leave. showing: standard deviations
  * by which a difference must stand out. slack: standard deviations by which a near mistake may be
  * off. */
-static const double unexplained = 0.05, showing = 10.0, slack = 8.0;
+static const double unexplained = 0.005, showing = 10.0, slack = 8.0;
 
 /* The splits of the sampler under test and of an exact one. */
 typedef struct {
@@ -137,8 +138,11 @@ static int measure(double *ret, const comparison *c, const spec_mutant *mutant, 
     for (int k = 0; k < request->n && !isinf(*ret); k++) {
         const uint64_t draws = request->base[k].draws;
         if (c->bases[k].seen == NULL || !fits(request->base[k].fixture, mutant)) continue;
-        SPEC_TRY(measure_on(&left, c, k, &subject, draws / PREVIEW, error));
-        if (!isinf(left)) SPEC_TRY(measure_on(&left, c, k, &subject, draws, error));
+        const uint64_t looks[] = {GLANCE, draws / PREVIEW, draws};
+        left = 0.0;
+        for (int look = 0; look < 3 && !isinf(left); look++)
+            if (look == 2 || looks[look] < draws)
+                SPEC_TRY(measure_on(&left, c, k, &subject, looks[look], error));
         *ret += left;
         for (int part = 0; part < SPEC_SPLIT_PARTS; part++) explained += c->bases[k].shows[part];
     }
@@ -185,7 +189,10 @@ int spec_nearest(spec_hint ret_hint[3], int *ret_n, spec_subject *subject,
     for (int k = 0; k < n; k++) {
         SPEC_TRY(ask_base(&bases[k], subject, request, k, error));
         draws += (double)request->base[k].draws;
-        for (int part = 0; part < SPEC_SPLIT_PARTS; part++) shows += bases[k].shows[part];
+        double here = 0.0;
+        for (int part = 0; part < SPEC_SPLIT_PARTS; part++) here += bases[k].shows[part];
+        if (request->opt_shows != NULL) request->opt_shows[k] = here > 0.0;
+        shows += here;
     }
     if (shows == 0.0) goto done;
     spec_parallel_run(request->opt_pool, compare_one, &all, (uint64_t)n_mutants,

@@ -19,14 +19,15 @@ typedef struct {
     uint32_t scope;
     uint64_t seed;
     spec_thread_pool *opt_pool;
+    bool *opt_shows; /* (n) gets whether the sampler differs from an exact one on that fixture */
 } spec_hint_request;
 
 /* Runs the sampler, an exact sampler and every mistake of the scope on each fixture, and compares
- * their splits (split.h). A mistake is near if it leaves, on every fixture, at most a twentieth of
- * the difference from the exact sampler unexplained, chance apart. ret_hint: at most three, the
+ * their splits (split.h). A mistake is near if it leaves, on every fixture, at most a two-hundredth
+ * of the difference from the exact sampler unexplained, chance apart. ret_hint: at most three, the
  * nearest first; none if no mistake is near, or the difference does not show. A fixture that the
- * sampler fails to answer is left out. Put the most expensive fixture last: fewest mistakes reach
- * it. */
+ * sampler fails to answer is left out. Put first the fixture on which most mistakes differ: few
+ * reach the others. */
 int spec_nearest(spec_hint ret_hint[3], int *ret_n, spec_subject *subject,
                  const spec_hint_request *request, spec_error *error);
 

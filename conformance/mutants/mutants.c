@@ -17,7 +17,7 @@ const spec_mutant *spec_mutants_at(int i)
     for (int theme = 0; theme < THEMES; theme++)
         for (const spec_mutant *m = themes[theme]; m->name != NULL; m++)
             if (i-- == 0) return m;
-    return NULL;
+    return spec_mutants_pair(i);
 }
 
 static const char *name_of(int i)

@@ -48,7 +48,10 @@ extern const spec_mutant spec_mutants_exact[];
 extern const spec_mutant
     spec_mutants_exact_trees[]; /* exact samplers with other orders and rules for siblings */
 
-/* Mutant i over all tables; NULL after the last. */
+/* Mistakes in a combination of two values of the design, generated; NULL after the last. */
+const spec_mutant *spec_mutants_pair(int i);
+
+/* Mutant i over all tables and pairs; NULL after the last. */
 const spec_mutant *spec_mutants_at(int i);
 
 /* Finds a mutant by name; GSL_EINVAL naming the nearest name. */

@@ -101,6 +101,21 @@ static void residual_short(spec_reference_sampler *s, int child)
     s->target[s->vocab - 1] += fmax(1.0 - sum, 0.0);
 }
 
+/* A residual of less than a thousandth counts as nothing, and padding is emitted. */
+static void residual_or_padding(spec_reference_sampler *s, int child)
+{
+    double sum = 0.0;
+    for (int i = 0; i < s->vocab && s->drawn != SPEC_DRAWN_FIXED; i++)
+        sum += fmax(s->target[i] - s->draft[i], 0.0);
+    s->memory[0] = s->drawn != SPEC_DRAWN_FIXED && sum < 1e-3;
+    spec_reference_sampler_residual(s, child);
+}
+
+static int correct_or_pad(spec_reference_sampler *s)
+{
+    return s->memory[0] ? -1 : spec_reference_sampler_pick(s, s->target, SPEC_REFERENCE_CORRECTS);
+}
+
 /* In logarithms and single precision: 1 - draft/target loses its digits if draft/target is small.
  */
 static void residual_log(spec_reference_sampler *s, int child)
@@ -131,6 +146,15 @@ static int bonus_of_draft(spec_reference_sampler *s)
         return spec_reference_sampler_pick(s, s->target, SPEC_REFERENCE_CLOSES);
     spec_reference_sampler_load(s, SPEC_REFERENCE_DRAFT, s->place, s->draft);
     return spec_reference_sampler_pick(s, s->draft, SPEC_REFERENCE_CLOSES);
+}
+
+static void tail_cut(spec_reference_sampler *s, int side, int place, double *row)
+{
+    (void)place;
+    if (side != SPEC_REFERENCE_TARGET || s->vocab > 64) return;
+    for (int i = 0; i < s->vocab; i++)
+        if (row[i] < 1e-3) row[i] = 0.0;
+    (void)spec_reference_sampler_normalise(row, s->vocab);
 }
 
 static void one_hot_target(spec_reference_sampler *s, int side, int place, double *row)
@@ -249,6 +273,12 @@ const spec_mutant spec_mutants_law[] = {
      "a sampled draft is judged by the ratio, but its residual is the target without the token",
      "ggerganov/llama.cpp, examples/speculative", .everywhere = true,
      .hooks = {.residual = residual_zeroed}},
+    {"residual-padding", SPEC_MUTANT_HARD, SPEC_SCOPE_VERIFY,
+     "a residual of less than a thousandth counts as nothing: padding comes out", "",
+     .hooks = {.residual = residual_or_padding, .correct = correct_or_pad}},
+    {"tail-cut", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY,
+     "tokens below a thousandth are cut off from the target", "", .everywhere = true,
+     .hooks = {.shape = tail_cut}},
     {"residual-log", SPEC_MUTANT_SMALL, SPEC_SCOPE_VERIFY,
      "log(1 - draft/target) instead of log1p, in single precision", "vllm-project/vllm #46665",
      .everywhere = true, .hooks = {.residual = residual_log}},

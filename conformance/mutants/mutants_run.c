@@ -2,6 +2,8 @@
 #include "conformance/mutants/mutants_run.h"
 
 #include "conformance/evidence/evidence.h"
+#include "conformance/fixtures/design.h"
+#include "conformance/fixtures/fixtures.h"
 #include "sim/chance/rng.h"
 
 #include <math.h>
@@ -167,19 +169,20 @@ done:
     return status;
 }
 
-int spec_mutants_worst(spec_mutants_distance *ret, const spec_mutant *mutant, uint64_t draws,
-                       uint64_t seed, const volatile int *opt_stop, spec_error *error)
+int spec_mutants_worst(spec_mutants_distance *ret, const spec_mutant *mutant,
+                       const spec_fixture_kind *opt_kind, uint64_t draws, uint64_t seed,
+                       const volatile int *opt_stop, spec_error *error)
 {
     spec_subject subject = {.kind = NULL};
     spec_fixture fixture = {.kind = NULL};
     char spec[96];
     int status = GSL_SUCCESS;
-    *ret = (spec_mutants_distance){.tv = 0.0};
+    *ret = (spec_mutants_distance){.tv = 0.0, .kind = opt_kind};
     snprintf(spec, sizeof spec, "mutant:%s", mutant->name);
     SPEC_TRY(spec_subject_open(&subject, spec, &SPEC_SUBJECT_LIMITS_DEFAULT, error));
-    for (int i = 0; spec_fixtures[i] != NULL; i++) {
+    for (int i = 0; opt_kind == NULL && spec_recipe_at(i) != NULL; i++) {
         spec_mutants_distance here;
-        SPEC_TRY(spec_fixture_open(&fixture, spec_fixtures[i], error));
+        SPEC_TRY(spec_fixture_open(&fixture, &spec_recipe_at(i)->kind, error));
         if (fixture.vocab <= VOCAB_MOST &&
             spec_fixture_fits(&fixture, &subject.about, mutant->scope, NULL)) {
             SPEC_TRY(spec_fixture_promise(&fixture, &subject.about, error));
@@ -190,6 +193,7 @@ int spec_mutants_worst(spec_mutants_distance *ret, const spec_mutant *mutant, ui
     }
     if (ret->kind != NULL) {
         SPEC_TRY(spec_fixture_open(&fixture, ret->kind, error));
+        spec_design_adapt(&fixture, &subject.about, mutant->scope);
         SPEC_TRY(spec_fixture_promise(&fixture, &subject.about, error));
         SPEC_TRY(distance_on(ret, mutant, &fixture, 10 * draws, seed + 2, opt_stop, error));
     }

@@ -14,9 +14,11 @@ typedef struct {
     const spec_fixture_kind *kind; /* fixture with the largest TV */
 } spec_mutants_distance;
 
-/* Runs all fixtures of at most 512 tokens that suit the mutant, with `draws` tokens each, and ten
- * times as many on the worst. GSL_EFAILED, "interrupted", where *opt_stop is set. */
-int spec_mutants_worst(spec_mutants_distance *ret, const spec_mutant *mutant, uint64_t draws,
-                       uint64_t seed, const volatile int *opt_stop, spec_error *error);
+/* Runs ten times `draws` tokens on that fixture; without one, `draws` on all fixtures written by
+ * hand of at most 512 tokens that suit the mutant, and ten times as many on the worst. GSL_EFAILED,
+ * "interrupted", where *opt_stop is set. */
+int spec_mutants_worst(spec_mutants_distance *ret, const spec_mutant *mutant,
+                       const spec_fixture_kind *opt_kind, uint64_t draws, uint64_t seed,
+                       const volatile int *opt_stop, spec_error *error);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "conformance/mutants/reference_sampler.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +75,15 @@ const float *spec_reference_sampler_given(spec_reference_sampler *s, int side, i
            (size_t)place * (size_t)s->vocab;
 }
 
+/* From logits to probabilities. */
+static void exponentiate(double *row, int vocab)
+{
+    double most = -INFINITY;
+    for (int i = 0; i < vocab; i++) most = fmax(most, row[i]);
+    for (int i = 0; i < vocab; i++) row[i] = exp(row[i] - most);
+    (void)spec_reference_sampler_normalise(row, vocab);
+}
+
 void spec_reference_sampler_load(spec_reference_sampler *s, int side, int place, double *row)
 {
     const float *given = s->hook->given != NULL ? s->hook->given(s, side, place)
@@ -81,6 +91,7 @@ void spec_reference_sampler_load(spec_reference_sampler *s, int side, int place,
     spec_transform transform = spec_fixture_parameters(&s->sampling);
     s->failed = s->failed || given == NULL;
     for (int i = 0; i < s->vocab; i++) row[i] = given != NULL ? (double)given[i] : 1.0;
+    if (s->hook->logits && given != NULL) exponentiate(row, s->vocab);
     if (s->hook->raw != NULL) s->hook->raw(s, side, place, row);
     if (s->hook->parameters != NULL) s->hook->parameters(s, side, place, &transform);
     spec_filter_order_apply(&s->filters, row, s->vocab, &transform, s->order);
@@ -252,12 +263,19 @@ static void take_draft(spec_reference_sampler *s, const spec_step *step)
     }
 }
 
+static void begin_numbers(spec_reference_sampler *s, uint64_t seed, uint64_t offset)
+{
+    spec_reference_sampler_reseed(s, s->hook->seed != NULL ? s->hook->seed(s, seed) : seed, offset);
+}
+
 static void run_step(spec_reference_sampler *s, spec_step *step)
 {
     s->step = step;
     s->n_coins = 0;
     s->sampling = step->sampling;
-    spec_reference_sampler_reseed(s, step->seed, step->offset);
+    s->length = step->n_nodes;
+    s->applies = s->hook->applies != NULL && s->hook->applies(s);
+    begin_numbers(s, step->seed, step->offset);
     if (step->token != NULL) take_draft(s, step);
     else {
         s->drawn = SPEC_DRAWN_IID;
@@ -310,9 +328,13 @@ int spec_reference_sampler_generate(void *self, const spec_models *models, const
     s->drawn = SPEC_DRAWN_IID;
     s->n_text = n_context;
     begin_call(s);
-    spec_reference_sampler_reseed(s, seed, 0);
+    s->missing = n_tokens;
+    s->length = K;
+    s->applies = s->hook->applies != NULL && s->hook->applies(s);
+    begin_numbers(s, seed, 0);
     while (s->n_text < n_context + n_tokens && !s->failed) {
         s->missing = n_context + n_tokens - s->n_text;
+        s->applies = s->hook->applies != NULL && s->hook->applies(s);
         draw_draft(s, s->hook->length != NULL ? s->hook->length(s, K) : K);
         verify(s);
         if (s->hook->ended != NULL) s->hook->ended(s);

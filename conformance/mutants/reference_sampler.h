@@ -34,6 +34,11 @@ typedef struct {
     void (*parameters)(spec_reference_sampler *s, int side, int place, spec_transform *transform);
     /* Changes a row of probabilities after the parameters were applied. */
     void (*shape)(spec_reference_sampler *s, int side, int place, double *row);
+    /* Called at the start of a round: sets s->applies, for other hooks. */
+    bool (*applies)(spec_reference_sampler *s);
+    /* Changes the seed of a round or text. */
+    uint64_t (*seed)(const spec_reference_sampler *s, uint64_t seed);
+    bool logits; /* rows are logits, which the sampler normalises */
     /* The order of the parameters, as filter_order.h parses it; NULL: joint. */
     const char *filters;
     /* Draws an index with probability proportional to weight (V): every draw, unless another hook
@@ -70,6 +75,8 @@ struct spec_reference_sampler {
     spec_step *steps, *step;       /* the batch, and the step that is verified; NULL in scope S */
     int at, n_steps;               /* its index in the batch; steps of the batch */
     int n_coins;                   /* coins of the step that are used up */
+    int length;                    /* nodes of the requested draft, with padding */
+    bool applies;                  /* what hook->applies said of this round */
     const spec_models *models;     /* scope S */
     int32_t *text; /* scope S: the text so far, with memory for the draft after it */
     int64_t n_text, missing;       /* its tokens so far, and the tokens still to generate */

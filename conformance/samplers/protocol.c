@@ -214,6 +214,7 @@ static int read_hello(spec_hello *ret, const json_t *hello, spec_error *error)
     SPEC_TRY(read_flag(&about->padding, hello, "padding", error));
     SPEC_TRY(read_flag(&about->seeded, hello, "seeded", error));
     SPEC_TRY(read_flag(&about->lossy, hello, "lossy", error));
+    about->uniform = 1; /* `begin` has the parameters */
     SPEC_TRY(read_flag(&counters, hello, "counters", error));
     SPEC_TRY(read_most(&about->max_batch, hello, "max_batch", error));
     SPEC_TRY(read_most(&about->max_nodes, hello, "max_nodes", error));

@@ -23,11 +23,14 @@ static void put_header(spec_bytes *out, uint32_t type, uint32_t serial, size_t l
     spec_bytes_put(out, &h, sizeof h);
 }
 
-static void put_rows(spec_bytes *out, const float *row, size_t n, uint32_t rows)
+static void put_rows(spec_bytes *out, const spec_fixture *f, bool draft, uint32_t rows)
 {
+    const float *row = draft ? f->draft : f->target;
+    const size_t V = (size_t)f->vocab, n = (size_t)f->n_states * V;
     float *to = spec_bytes_more(out, n * sizeof *row);
     for (size_t i = 0; i < n && to != NULL; i++)
-        to[i] = rows == SPEC_ROWS_LOGITS ? logf(row[i]) : row[i];
+        to[i] =
+            rows == SPEC_ROWS_LOGITS ? spec_fixture_logit(f, draft, (int)(i / V), row[i]) : row[i];
 }
 
 static int put_begin(spec_bytes *out, const spec_fixture *f, uint32_t scope, uint32_t rows,
@@ -37,8 +40,9 @@ static int put_begin(spec_bytes *out, const spec_fixture *f, uint32_t scope, uin
     const uint32_t drawn = spec_protocol_drawn(f, scope);
     const bool has_draft = drawn != SPEC_DRAWN_FIXED, has_next = scope == SPEC_SCOPE_STREAM;
     const int32_t word[] = {(int32_t)scope, (int32_t)drawn, f->vocab, f->n_states,
-                            f->n_nodes,     has_draft,      has_next, f->sampling.top_k};
-    const float real[] = {f->sampling.temperature, f->sampling.top_p, f->sampling.min_p, 0.0f};
+                            f->n_nodes,     has_draft,      has_next, f->sampling[0].top_k};
+    const float real[] = {f->sampling[0].temperature, f->sampling[0].top_p, f->sampling[0].min_p,
+                          0.0f};
     const size_t length =
         sizeof word + sizeof real + WORD * (nodes + cells * (1u + has_draft + has_next));
     if (length > UINT32_MAX)
@@ -48,8 +52,8 @@ static int put_begin(spec_bytes *out, const spec_fixture *f, uint32_t scope, uin
     spec_bytes_put(out, word, sizeof word);
     spec_bytes_put(out, real, sizeof real);
     spec_bytes_put(out, f->parent, WORD * nodes);
-    put_rows(out, f->target, cells, rows);
-    if (has_draft) put_rows(out, f->draft, cells, rows);
+    put_rows(out, f, false, rows);
+    if (has_draft) put_rows(out, f, true, rows);
     for (int state = 0; state < f->n_states && has_next; state++)
         for (int token = 0; token < f->vocab; token++) {
             const int32_t next = spec_fixture_next(f, state, token);

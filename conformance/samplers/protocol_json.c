@@ -43,26 +43,39 @@ static void put_longs(spec_bytes *out, const char *key, const uint64_t *value, s
     put_text(out, "]");
 }
 
-static void put_row(spec_bytes *out, const float *row, size_t n, uint32_t rows)
+static void put_numbers(spec_bytes *out, const float *number, size_t n)
 {
+    put_text(out, "[");
+    for (size_t i = 0; i < n; i++)
+        spec_bytes_print(out, "%s%.9g", i > 0 ? "," : "", (double)number[i]);
+    put_text(out, "]");
+}
+
+static void put_row(spec_bytes *out, const spec_fixture *f, bool draft, int state, uint32_t rows)
+{
+    const size_t n = (size_t)f->vocab;
+    const float *row = (draft ? f->draft : f->target) + (size_t)state * n;
+    if (rows != SPEC_ROWS_LOGITS) {
+        put_numbers(out, row, n);
+        return;
+    }
     put_text(out, "[");
     for (size_t i = 0; i < n; i++) {
         if (i > 0) put_text(out, ",");
-        if (rows != SPEC_ROWS_LOGITS) spec_bytes_print(out, "%.9g", (double)row[i]);
-        else if (row[i] > 0.0f) spec_bytes_print(out, "%.9g", (double)logf(row[i]));
+        if (row[i] > 0.0f)
+            spec_bytes_print(out, "%.9g", (double)spec_fixture_logit(f, draft, state, row[i]));
         else put_text(out, LOGIT_OF_ZERO);
     }
     put_text(out, "]");
 }
 
-static void put_rows(spec_bytes *out, const char *key, const spec_fixture *f, const float *row,
+static void put_rows(spec_bytes *out, const char *key, const spec_fixture *f, bool draft,
                      uint32_t rows)
 {
-    const size_t vocab = (size_t)f->vocab;
     spec_bytes_print(out, ",\"%s\":[", key);
     for (int s = 0; s < f->n_states; s++) {
         if (s > 0) put_text(out, ",");
-        put_row(out, row + (size_t)s * vocab, vocab, rows);
+        put_row(out, f, draft, s, rows);
     }
     put_text(out, "]");
 }
@@ -102,10 +115,10 @@ static int put_begin(spec_bytes *out, const spec_fixture *f, uint32_t scope, uin
     put_ints(out, "parent", parent, (size_t)f->n_nodes);
     spec_bytes_print(out,
                      ",\"temperature\":%.9g,\"top_k\":%" PRId32 ",\"top_p\":%.9g,\"min_p\":%.9g",
-                     (double)f->sampling.temperature, f->sampling.top_k, (double)f->sampling.top_p,
-                     (double)f->sampling.min_p);
-    put_rows(out, "target", f, f->target, rows);
-    if (drawn != SPEC_DRAWN_FIXED) put_rows(out, "draft", f, f->draft, rows);
+                     (double)f->sampling[0].temperature, f->sampling[0].top_k,
+                     (double)f->sampling[0].top_p, (double)f->sampling[0].min_p);
+    put_rows(out, "target", f, false, rows);
+    if (drawn != SPEC_DRAWN_FIXED) put_rows(out, "draft", f, true, rows);
     if (scope == SPEC_SCOPE_STREAM) put_next(out, f);
     put_text(out, "}\n");
     return spec_bytes_status(out, error);
@@ -141,7 +154,7 @@ static void put_steps(spec_bytes *out, const spec_question *q, const spec_round_
         put_text(out, ",\"coin\":[");
         for (size_t i = 0; i < n; i++) {
             if (i > 0) put_text(out, ",");
-            put_row(out, b->coin + (from + i) * coins, coins, SPEC_ROWS_PROBABILITIES);
+            put_numbers(out, b->coin + (from + i) * coins, coins);
         }
         put_text(out, "]");
     }

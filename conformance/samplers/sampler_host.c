@@ -158,7 +158,9 @@ int spec_sampler_host_begin(spec_sampler_host *host, const spec_fixture *fixture
             host->row[side] == NULL || (!host->in_place && host->gathered[side] == NULL))
             return spec_no_memory(error);
         for (size_t i = 0; i < size; i++)
-            host->pristine[side][i] = logits ? logf(row[i]) : row[i];
+            host->pristine[side][i] =
+                logits ? spec_fixture_logit(fixture, side == DRAFT, (int)(i / vocab), row[i])
+                       : row[i];
         memcpy(host->given[side], host->pristine[side], size * sizeof(float));
     }
     host->step = calloc(chunk, sizeof *host->step);
@@ -197,8 +199,9 @@ static void fill_step(spec_sampler_host *host, const spec_round_batch *batch, in
     const spec_fixture *fixture = host->fixture;
     const layout at = layout_of(fixture);
     const size_t nodes = (size_t)batch->nodes;
-    const bool draws = host->scope == SPEC_SCOPE_DRAFT,
-               fixed = fixture->drawn == SPEC_DRAWN_FIXED;
+    const int32_t start = batch->state[(size_t)i * (nodes + 1)];
+    const bool draws = host->scope == SPEC_SCOPE_DRAFT;
+    const uint32_t drawn = draws ? SPEC_DRAWN_IID : spec_fixture_drawn(fixture, start);
     int32_t *out = host->out + (size_t)c * (size_t)at.stride,
             *token = host->token + (size_t)c * nodes;
     float *coin = batch->coin != NULL ? host->coin + (size_t)c * (size_t)batch->n_coins : NULL;
@@ -212,9 +215,9 @@ static void fill_step(spec_sampler_host *host, const spec_round_batch *batch, in
         .token = draws ? NULL : token,
         .parent = fixture->chain ? NULL : host->parent,
         .target = rows_of(host, TARGET, batch, i, c),
-        .draft = fixed && !draws ? NULL : rows_of(host, DRAFT, batch, i, c),
-        .drawn = draws ? SPEC_DRAWN_IID : fixture->drawn,
-        .sampling = fixture->sampling,
+        .draft = drawn == SPEC_DRAWN_FIXED ? NULL : rows_of(host, DRAFT, batch, i, c),
+        .drawn = drawn,
+        .sampling = *spec_fixture_sampling(fixture, start),
         .request = batch->request[i],
         .seed = batch->seed[i],
         .offset = batch->offset[i],
@@ -416,8 +419,9 @@ int spec_sampler_host_generate(spec_sampler_host *host, int start, int K, uint64
     for (size_t i = 0; i < n + GUARDS; i++) out[i] = UNTOUCHED;
     host->start = start;
     host->n_context = 0;
-    const int code = host->api->generate(host->self, &models, NULL, 0, K,
-                                           host->fixture->sampling, seed, out, n_tokens);
+    const int code =
+        host->api->generate(host->self, &models, NULL, 0, K,
+                            *spec_fixture_sampling(host->fixture, start), seed, out, n_tokens);
     end_copy(host);
     if (code != 0) status = failed(host, "generate", code, error);
     else if (!untouched(out + n, GUARDS))

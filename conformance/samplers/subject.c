@@ -106,6 +106,10 @@ int spec_subject_text(spec_text_asked *ret, int32_t *ret_token, spec_subject *su
     ret->n = spec_fixture_text(f, k);
     ret->start = f->levels * (int)spec_wide_rng_below(rng, (uint64_t)f->variants);
     ret->seed = spec_wide_rng_word(rng);
+    if (f->seeds == SPEC_SEEDS_CONSECUTIVE) {
+        if (k == 0) subject->first_seed = ret->seed >> 16;
+        ret->seed = subject->first_seed + (uint64_t)k;
+    }
     return spec_subject_generate(subject, ret->start, f->n_nodes, ret->seed, ret_token, ret->n,
                                  error);
 }
@@ -131,9 +135,10 @@ int spec_subject_check_about(const spec_sampler_about *about, spec_error *error)
 {
     const uint32_t scopes = SPEC_SCOPE_VERIFY | SPEC_SCOPE_DRAFT | SPEC_SCOPE_STREAM;
     const uint32_t chains = SPEC_DRAWN_FIXED | SPEC_DRAWN_IID, trees = chains | SPEC_DRAWN_WITHOUT;
-    const int32_t flag[] = {about->sampling, about->coins, about->padding, about->seeded,
-                            about->lossy};
-    static const char *const flags[] = {"sampling", "coins", "padding", "seeded", "lossy"};
+    const int32_t flag[] = {about->sampling, about->coins, about->padding,
+                            about->seeded,   about->lossy, about->uniform};
+    static const char *const flags[] = {"sampling", "coins", "padding",
+                                        "seeded",   "lossy", "uniform"};
     if (!is_name(about->name, sizeof about->name))
         return spec_fail(error, GSL_EFAILED, "its name is not 1 to %zu printable characters",
                          sizeof about->name - 1);

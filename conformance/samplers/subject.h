@@ -81,6 +81,7 @@ struct spec_subject {
     uint32_t scope;
     int capacity;
     spec_round_batch batch;
+    uint64_t first_seed; /* of consecutive ones, for the texts of a batch */
     void *own;
 };
 
@@ -136,7 +137,7 @@ typedef struct {
 } spec_text_asked;
 
 /* Scope S: text k of a batch, with the length that the fixture sets. `rng` draws its start and its
- * seed; ret_token holds SPEC_FIXTURE_TEXT_MAX tokens. */
+ * seed, and texts of a batch are asked in order; ret_token holds SPEC_FIXTURE_TEXT_MAX tokens. */
 int spec_subject_text(spec_text_asked *ret, int32_t *ret_token, spec_subject *subject, int k,
                       gsl_rng *rng, spec_error *error);
 

@@ -25,6 +25,7 @@ static int open_subject(spec_subject *subject, const char *path, spec_error *err
         .trees = mutant->chains_only  ? 0
                  : mutant->trees != 0 ? mutant->trees
                                       : SPEC_DRAWN_FIXED | SPEC_DRAWN_IID | SPEC_DRAWN_WITHOUT,
+        .rows = mutant->hooks.logits ? SPEC_ROWS_LOGITS : SPEC_ROWS_PROBABILITIES,
         .sampling = 1,
         .coins = mutant->coins,
         .padding = 1,

@@ -70,6 +70,8 @@ typedef struct {
                           renormalised row that the one before it left; '+' joins filters that see
                           the same row. A parameter that is not named is not applied, and not
                           tested. "" means "temperature,top_k+top_p+min_p" */
+    int32_t uniform;   /* 1: all requests of a call must have the same sampling parameters and the
+                          same kind of draft */
 } spec_sampler_about;
 
 /* One draft to verify, or to draw and verify, for one request of a batch. Row 0 is the next-token

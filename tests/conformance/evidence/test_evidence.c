@@ -272,12 +272,12 @@ TEST(tokens_and_pairs_are_counted_where_they_came)
 
 TEST(nothing_seen_says_nothing)
 {
-    for (int i = 0; spec_fixtures[i] != NULL; i++)
+    for (int i = 0; spec_fixture_at(i) != NULL; i++)
         for (uint32_t scope = SPEC_SCOPE_VERIFY; scope <= SPEC_SCOPE_STREAM; scope <<= 1) {
             stand s;
             spec_finding finding[SPEC_TESTS_MAX];
-            if (!(spec_fixtures[i]->scopes & scope)) continue;
-            open_stand(&s, spec_fixtures[i]->name, scope);
+            if (!(spec_fixture_at(i)->scopes & scope)) continue;
+            open_stand(&s, spec_fixture_at(i)->name, scope);
             const int n = spec_evidence_findings(finding, s.evidence);
             for (int k = 0; k < n; k++) {
                 assert_within(finding[k].log_e, 0.0, 1e-12);

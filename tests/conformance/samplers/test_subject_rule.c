@@ -37,7 +37,7 @@ static double chi_square(const char *spec)
     CLOSED(spec_subject) subject;
     OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     double count[4] = {0}, sum = 0.0, n = 0.0;
-    assert_works(spec_fixture_open(&fixture, spec_fixtures[0], &error));
+    assert_works(spec_fixture_open(&fixture, spec_fixture_at(0), &error));
     assert_works(spec_subject_open(&subject, spec, &SPEC_SUBJECT_LIMITS_DEFAULT, &error));
     assert_works(spec_subject_begin(&subject, &fixture, SPEC_SCOPE_VERIFY, BATCH, &error));
     const int start = fixture.levels;
@@ -86,7 +86,7 @@ TEST(a_text_has_the_requested_length_and_its_seed_repeats_it)
     CLOSED(spec_fixture) fixture;
     CLOSED(spec_subject) subject;
     int32_t text[3][50];
-    assert_int_equal(spec_fixture_open(&fixture, spec_fixtures[0], NULL), GSL_SUCCESS);
+    assert_int_equal(spec_fixture_open(&fixture, spec_fixture_at(0), NULL), GSL_SUCCESS);
     assert_int_equal(spec_subject_open(&subject, "rule:block", &SPEC_SUBJECT_LIMITS_DEFAULT, NULL),
                      GSL_SUCCESS);
     assert_int_equal(spec_subject_begin(&subject, &fixture, SPEC_SCOPE_STREAM, 1, NULL),

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which combinations of two values were tested: a section of the text report. */
+#include "conformance/validate_report.h"
+
+#include <stdlib.h>
+
+enum { SHOWN = 4 };
+
+/* A fixture counts if it was run to the end with enough tokens: in a small vocabulary a TV of the
+ * limit would have been found in a round's first token, or in a text. */
+static bool counts(const spec_validation *v, const spec_validate_result *result)
+{
+    const spec_place place =
+        result->scope == SPEC_SCOPE_STREAM ? SPEC_PLACE_TEXT : SPEC_PLACE_FIRST;
+    if (result->skipped != NULL || result->late || result->draws == 0) return false;
+    return result->vocab > SPEC_VALIDATE_VOCAB ||
+           result->detectable[place].tv <= spec_validate_limit(&v->plan);
+}
+
+spec_design_count spec_validate_report_count(const spec_validation *v, uint32_t scope,
+                                             spec_design_pair *opt_missed, int n_missed)
+{
+    const spec_fixture_kind **run = malloc(((size_t)v->n_results + 1) * sizeof *run);
+    spec_design_count count = {0, 0};
+    int n = 0;
+    for (int i = 0; i < v->n_results && run != NULL; i++)
+        if (v->result[i].scope == scope && counts(v, &v->result[i])) run[n++] = v->result[i].kind;
+    if (run != NULL) count = spec_design_covered(&v->about, scope, run, n, opt_missed, n_missed);
+    free(run);
+    return count;
+}
+
+static const char *name_of(const spec_design_pair *pair, int k)
+{
+    return spec_design_dimensions[pair->dimension[k]].value[pair->value[k]].name;
+}
+
+/* The values for which the sampler does not declare the abilities. */
+static void write_undeclared(const spec_validation *v, FILE *out)
+{
+    bool any = false;
+    for (int d = 0; d < SPEC_DESIGN_DIMENSIONS; d++)
+        for (int x = 0; x < SPEC_DESIGN_VALUES; x++) {
+            const spec_design_value *value = &spec_design_dimensions[d].value[x];
+            bool suits = false, exists = false;
+            for (uint32_t scope = SPEC_SCOPE_VERIFY; scope <= SPEC_SCOPE_STREAM; scope <<= 1) {
+                if (!(v->about.scopes & spec_design_dimensions[d].scopes & scope)) continue;
+                exists = true;
+                suits = suits || spec_design_suits(&v->about, scope, d, x);
+            }
+            if (value->name == NULL || suits || !exists) continue;
+            if (!any) fputs("    not declared, and not tested:", out);
+            fprintf(out, "%s %s", any ? ";" : "", value->name);
+            any = true;
+        }
+    if (any) fputc('\n', out);
+}
+
+void spec_validate_report_pairs(const spec_validation *v, FILE *out)
+{
+    fputs("  combinations of two conditions, such as 'top-k' with 'drafts of 2 tokens'\n", out);
+    for (uint32_t scope = SPEC_SCOPE_VERIFY; scope <= SPEC_SCOPE_STREAM; scope <<= 1) {
+        spec_design_pair missed[SHOWN];
+        if (!(v->about.scopes & scope) || (v->plan.scopes != 0 && !(v->plan.scopes & scope)))
+            continue;
+        const spec_design_count count = spec_validate_report_count(v, scope, missed, SHOWN);
+        const int n = count.all - count.covered;
+        fprintf(out, "    %-13s %d of %d tested", spec_validate_report_scope(scope), count.covered,
+                count.all);
+        for (int k = 0; k < n && k < SHOWN; k++)
+            fprintf(out, "%s %s with %s", k == 0 ? "\n                  left out:" : ";",
+                    name_of(&missed[k], 0), name_of(&missed[k], 1));
+        if (n > SHOWN) fprintf(out, " and %d more", n - SHOWN);
+        fputc('\n', out);
+    }
+    write_undeclared(v, out);
+}
