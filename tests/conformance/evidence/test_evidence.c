@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Evidence: the mean capital under the null, summed over all texts; each hard rule; counts and
  * completions; coins. */
+#include "conformance/fixtures/design.h"
 #include "tests/conformance/evidence_stand.h"
 #include "tests/support/support.h"
 
@@ -347,6 +348,31 @@ TEST(wide_numbers_differ_in_high_bits)
     assert_int_equal(bits >> 16, 0xffffffff); /* of 37 bits, 32 groups */
 }
 
+/* The first fixture of the design in a scope that has such seeds or texts. */
+static const char *designed(uint32_t scope, spec_seeds seeds, spec_texts texts)
+{
+    const spec_fixture_kind *kind;
+    for (int i = 0; (kind = spec_design_fixture(i)) != NULL; i++) {
+        const spec_recipe *recipe = (const spec_recipe *)kind;
+        if (kind->scopes & scope && recipe->seeds == seeds && recipe->texts == texts)
+            return kind->name;
+    }
+    fail_msg("no such fixture");
+    return NULL;
+}
+
+TEST(consecutive_seeds_differ_by_one)
+{
+    OWNED(stand) s;
+    open_stand(&s, designed(SPEC_SCOPE_VERIFY, SPEC_SEEDS_CONSECUTIVE, SPEC_TEXTS_USUAL),
+               SPEC_SCOPE_VERIFY);
+    ask(&s, ROUNDS, 0);
+    for (int i = SPEC_SEED_ROUNDS; i < ROUNDS; i++) {
+        assert_int_equal(s.batch.seed[i], s.batch.seed[i - SPEC_SEED_ROUNDS] + 1);
+        assert_int_equal(s.batch.offset[i], i % SPEC_SEED_ROUNDS);
+    }
+}
+
 TEST(brief_texts_have_their_lengths_in_turn)
 {
     static const int lengths[] = {1, 2, 3, 17, 1};
@@ -356,7 +382,11 @@ TEST(brief_texts_have_their_lengths_in_turn)
     stand_free(&s);
     open_stand(&s, "text-5-3", SPEC_SCOPE_STREAM);
     for (int k = 0; k < 5; k++)
-        assert_int_equal(spec_fixture_text(&s.fixture, k), SPEC_FIXTURE_TEXT_MAX);
+        assert_int_equal(spec_fixture_text(&s.fixture, k), SPEC_FIXTURE_TEXT);
+    stand_free(&s);
+    open_stand(&s, designed(SPEC_SCOPE_STREAM, SPEC_SEEDS_HASHED, SPEC_TEXTS_LONG),
+               SPEC_SCOPE_STREAM);
+    assert_true(spec_fixture_text(&s.fixture, 0) > 2 * SPEC_FIXTURE_TEXT);
 }
 
 /* The same law as by the sums themselves, for shares that lie on and beside every step. */

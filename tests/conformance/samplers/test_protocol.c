@@ -202,7 +202,9 @@ TEST(lines_are_as_documented)
                             .n_nodes = 1,
                             .parent = {-1},
                             .drawn = SPEC_DRAWN_IID,
-                            .sampling = SPEC_SAMPLING_NONE,
+                            .levels = 1,
+                            .sampling = {SPEC_SAMPLING_NONE},
+                            .n_samplings = 1,
                             .target = target,
                             .draft = draft,
                             .next = next};
