@@ -32,6 +32,7 @@ typedef struct {
     spec_skip_scores scores;
     spec_table trials;
     spec_skip_method method;
+    const spec_skip_search *search;
     int run, trial;
     double best;
     double *best_of_run; /* (methods, runs) */
@@ -155,10 +156,7 @@ static int try_set(void *self, double *ret_value, const unsigned char *set, spec
     if (spec_table_append(&t->trials) != GSL_SUCCESS) spec_usage_no_memory(t->verb);
     snprintf(note, sizeof note, "%s, run %d, best speed-up %.3f", spec_skip_methods[t->method],
              t->run + 1, t->best);
-    spec_progress_report(t->trial,
-                         t->method == SPEC_SKIP_EXHAUSTIVE ? pow(2.0, t->scores.sublayers) - 2.0
-                                                           : t->args->trials,
-                         "sets", note);
+    spec_progress_report(t->trial, spec_skip_search_most(t->method, t->search), "sets", note);
 done:
     return status;
 }
@@ -176,6 +174,7 @@ static int run_searches(tuning *t, spec_error *error)
                                              .value = try_set,
                                              .self = t};
             t->method = (spec_skip_method)method;
+            t->search = &search;
             t->run = run;
             t->trial = 0;
             SPEC_TRY(spec_skip_search_run(&trials, t->method, &search, error));

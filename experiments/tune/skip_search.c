@@ -156,6 +156,11 @@ done:
     return status;
 }
 
+int spec_skip_search_most(spec_skip_method method, const spec_skip_search *of)
+{
+    return method == SPEC_SKIP_EXHAUSTIVE ? (1 << of->sublayers) - 2 : of->trials;
+}
+
 int spec_skip_search_run(spec_skip_trials *ret, spec_skip_method method, const spec_skip_search *of,
                          spec_error *error)
 {
@@ -167,7 +172,7 @@ int spec_skip_search_run(spec_skip_trials *ret, spec_skip_method method, const s
         return spec_fail(error, GSL_EINVAL,
                          "an exhaustive search is for at most %d sublayers, not %d: use bayes",
                          (int)SPEC_SKIP_EXHAUSTIVE_MAX, of->sublayers);
-    const size_t most = is_exhaustive ? (size_t)1 << of->sublayers : (size_t)of->trials;
+    const size_t most = (size_t)spec_skip_search_most(method, of);
     ret->set = malloc(most * s.d);
     ret->value = malloc(most * sizeof *ret->value);
     s.set = calloc(2, s.d);

@@ -40,6 +40,8 @@ typedef struct {
  * `value`. */
 int spec_skip_search_run(spec_skip_trials *ret_trials, spec_skip_method method,
                          const spec_skip_search *search, spec_error *error);
+/* The most sets that a search tries; an exhaustive search must be possible. */
+int spec_skip_search_most(spec_skip_method method, const spec_skip_search *search);
 void spec_skip_trials_free(spec_skip_trials *trials); /* may be zeroed */
 
 #endif

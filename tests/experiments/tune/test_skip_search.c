@@ -42,6 +42,7 @@ static spec_skip_trials run(problem *p, spec_skip_method method, int trials, uin
     spec_skip_trials ret;
     const spec_skip_search search = search_of(p, trials, seed);
     assert_works(spec_skip_search_run(&ret, method, &search, &error));
+    assert_true(ret.n <= spec_skip_search_most(method, &search));
     return ret;
 }
 
@@ -69,7 +70,9 @@ TEST(an_exhaustive_search_tries_every_set_once)
     for (int d = 2; d <= 10; d += 4) {
         problem p = {.sublayers = d, .key = 3};
         OWNED(spec_skip_trials) all = run(&p, SPEC_SKIP_EXHAUSTIVE, 0, 1);
+        const spec_skip_search search = search_of(&p, 0, 1);
         assert_int_equal(all.n, (1 << d) - 2);
+        assert_int_equal(all.n, spec_skip_search_most(SPEC_SKIP_EXHAUSTIVE, &search));
         assert_distinct(&all, d);
     }
 }
