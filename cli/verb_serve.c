@@ -175,7 +175,8 @@ int spec_verb_serve(spec_context *context, int argc, char **argv)
         NULL,
         NULL};
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .K = "0,1,3,5"};
-    args.common.opt_output = "write to FILE, as -o FILE alone (FILE.json: json; else csv)";
+    args.common.opt_output =
+        "write to FILE, as -o alone: --output is a LIST (FILE.json: json; else csv)";
     spec_usage_parse(&argp, argc, argv, &args);
     spec_figure_option_check(args.figure, &args.common, argv[0]);
     const char *cost = value(&args, KEY_COST), *draft_cost = value(&args, KEY_DRAFT_COST);

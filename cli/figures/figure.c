@@ -115,8 +115,8 @@ static void change_axes(spec_figure_axes *axes, const spec_figure_axes *given)
     if (given->facet != NULL) axes->facet = given->facet;
     if (given->x_title != NULL) axes->x_title = given->x_title;
     if (given->y_title != NULL) axes->y_title = given->y_title;
-    if (given->error.n > 0) axes->error = given->error;
     if (given->kind != SPEC_FIGURE_LINES) axes->kind = given->kind;
+    axes->error = given->error; /* no script has its own */
     axes->log_x = axes->log_x || given->log_x;
     axes->log_y = axes->log_y || given->log_y;
 }

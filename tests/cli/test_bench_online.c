@@ -28,6 +28,31 @@ TEST(both_drafts_have_rows_for_each_part)
     spec_program_works("plot result.csv --x part --y alpha_tested --by learns -o online.svg");
 }
 
+TEST(texts_are_as_many_as_asked_or_as_prompts_or_64)
+{
+    static const struct {
+        const char *options;
+        double texts;
+    } cases[] = {{"", 64},
+                 {"--texts 5", 5},
+                 {"--prompts prompts.txt", 3},
+                 {"--prompts prompts.txt --texts 5", 5}};
+    spec_needs_program();
+    spec_file_write("text.txt", "the cat sat and then once more the cat sat");
+    spec_file_write("prompts.txt", "the cat\n\nand then\n\nonce more\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spec_table table;
+        char arguments[320];
+        snprintf(arguments, sizeof arguments,
+                 "bench --online --target ngram:text.txt?order=2 --draft random?dim=16&layers=1&"
+                 "heads=2&ffn=24&context=64&vocab=256&type=f32 --context 3 --tokens 2 -K 1 %s",
+                 cases[i].options);
+        read_result(&table, arguments);
+        assert_true(number(&table, table.n_rows - 1, "texts") == cases[i].texts);
+        spec_table_free(&table);
+    }
+}
+
 TEST(tokens_do_not_depend_on_threads)
 {
     static const char *const columns[] = {"rounds", "alpha_tested", "tokens_per_round"};

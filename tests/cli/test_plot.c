@@ -272,6 +272,11 @@ TEST(rows_of_one_place_are_told)
     assert_int_equal(c.code, 0);
     assert_string_equal(c.line, "");
     spec_child_free(&c);
+    spec_file_write("same.csv", "K,speedup\n1,1.2\n1,1.2\n2,1.5\n");
+    spec_child_run(&c, "plot same.csv --x K --y speedup -o same.svg");
+    assert_string_equal(c.line,
+                        "speclab plot: several rows have one place, so no line joins them\n");
+    spec_child_free(&c);
 }
 
 TEST(too_many_values_are_told)

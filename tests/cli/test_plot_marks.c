@@ -91,6 +91,14 @@ TEST(every_series_has_its_own_mark_or_colour)
     assert_int_equal(pairs_of("x.svg"), 24);
     draws("many.csv --x x --y y --by name,kind --legend none");
     assert_int_equal(pairs_of("x.svg"), 24);
+    snprintf(csv, sizeof csv, "a,b,c,x,y\n");
+    for (int s = 0; s < 12; s++)
+        for (int x = 0; x < 2; x++)
+            snprintf(csv + strlen(csv), sizeof csv - strlen(csv), "a%d,b%d,c%d,%d,%d\n", s % 2,
+                     s / 2 % 2, s / 4, x, s);
+    spec_file_write("many.csv", csv);
+    draws("many.csv --x x --y y --by a,b,c --legend none");
+    assert_int_equal(pairs_of("x.svg"), 12);
 }
 
 /* Curves on one place have marks of different sizes, largest first. */

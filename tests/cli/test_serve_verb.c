@@ -97,6 +97,14 @@ TEST(the_recommendation_changes_with_the_load)
     spec_child_free(&c);
 }
 
+TEST(help_tells_the_two_outputs_apart)
+{
+    spec_needs_program();
+    FREED char *help = spec_program_text("serve --help");
+    assert_non_null(strstr(help, "tokens of the output, or a law (256); the file is"));
+    assert_non_null(strstr(help, "write to FILE, as -o alone: --output is a LIST"));
+}
+
 TEST(groups_have_sentences_of_their_own)
 {
     spec_child c;
