@@ -237,6 +237,28 @@ TEST(coins_tell_the_story_of_a_rule)
     }
 }
 
+/* A decision has the target's probability of the sibling that it selected, not the sibling. */
+TEST(a_rejected_sibling_is_named_if_no_other_is_as_likely)
+{
+    static const struct {
+        double second; /* the coin that draws the second sibling */
+        const char *roles;
+    } cases[] = {
+        {0.3, "draft 0, draft 1, draft 2, draft 3, select -1, test 0, correction -1"},  /* 1, 1 */
+        {0.9, "draft 0, draft 1, draft 2, draft 3, select -1, test -1, correction -1"}, /* 1, 2 */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const double coin[] = {0.3, cases[i].second, 0.5, 0.5, 0.5, 0.99, 0.5};
+        OWNED(stand) s;
+        assert_true(
+            open_stand(&s, "probs:0.6,0.2,0.2", "probs:0.2,0.4,0.4", "tree?widths=2.1", "ot", 2));
+        spec_rng_stream(s.rng, 1, 0);
+        spec_round_log_init(&s.log, &s.decoder, coin, 7, s.rng);
+        assert_works(spec_round_log_next(&s.log, &error));
+        assert_string_equal(roles(&s), cases[i].roles);
+    }
+}
+
 TEST(a_log_keeps_the_last_round_alone)
 {
     OWNED(stand) s;

@@ -166,6 +166,25 @@ TEST(a_draft_is_the_best_tree_of_all_patterns)
     assert_true(nodes > 1000);
 }
 
+/* A chain ends at K; in a tree, K limits the depth, and only the pattern's length the tokens. */
+TEST(the_longest_pattern_limits_the_tokens)
+{
+    static const struct {
+        const char *drafting;
+        int K, nodes;
+    } cases[] = {
+        {"suffix?max=6&width=1", 2, 2},           {"suffix?max=6&width=1", 9, 6},
+        {"suffix?max=6&width=2", 2, 6},           {"suffix?max=6&width=2", 0, 0},
+        {"suffix?max=6&width=2&alpha=0.5", 9, 3}, {"suffix?max=6&width=1&alpha=0.5", 9, 3}};
+    OWNED(stage) s;
+    stage_init(&s, V, PAIR_PLAIN, 7);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        OWNED(spec_drafter) drafter;
+        assert_works(spec_drafter_init(&drafter, cases[c].drafting, &s.target.head, &error));
+        assert_int_equal(spec_drafter_nodes(&drafter, cases[c].K), cases[c].nodes);
+    }
+}
+
 /* The second text repeats the first; with little memory for outputs, or none, it is not known. */
 TEST(earlier_outputs_last_until_their_index_is_full)
 {
