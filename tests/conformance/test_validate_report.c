@@ -190,6 +190,8 @@ TEST(the_text_report_has_verdict_rates_and_command)
     assert_int_equal(strncmp(text, "FAIL: rule:resample-target is not lossless.\n", 44), 0);
     assert_non_null(strstr(text, "is called wrong with a chance of at most 1e-06"));
     assert_null(strstr(text, "  power  ")); /* the mistake was found */
+    assert_non_null(strstr(text, "\n     token             drafted      accepted_draft"
+                                 "          correction               bonus\n"));
     assert_non_null(
         strstr(text, "rule:resample-target --only plain-4 --scopes V --seed 42 --budget 50000\n"));
     for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))

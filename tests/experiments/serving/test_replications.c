@@ -221,6 +221,7 @@ TEST(a_plan_without_a_result_has_no_speedup_and_is_not_best)
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
+/* Replication i is run i of the seed. */
 TEST(replications_are_the_same_bytes_for_any_number_of_threads)
 {
     static spec_replications runs[3];
@@ -242,6 +243,13 @@ TEST(replications_are_the_same_bytes_for_any_number_of_threads)
         assert_true(runs[0].kept == runs[t].kept && runs[0].kept >= 16 * 300);
         assert_memory_equal(runs[0].latency, runs[t].latency,
                             runs[0].kept * sizeof *runs[0].latency);
+    }
+    for (uint64_t i = 0; i < 16; i += 15) {
+        spec_serving_result one;
+        assert_works(spec_serving_run(&one, &setup.plan, 42, i, NULL, &error));
+        assert_memory_equal(&runs[0].run[i], &one.sums, sizeof one.sums);
+        assert_true(runs[0].early[i] == one.early && runs[0].late[i] == one.late);
+        spec_serving_result_free(&one);
     }
     for (int t = 0; t < 3; t++) spec_replications_free(&runs[t]);
 }
