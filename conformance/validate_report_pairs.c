@@ -3,8 +3,10 @@
 #include "conformance/validate_report.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-enum { SHOWN = 4 };
+/* SHOWN: pairs that are named. WIDTH: columns; INDENT: of further lines. */
+enum { SHOWN = 4, WIDTH = 100, INDENT = 6 };
 
 /* A fixture counts if it was run to the end with enough tokens: in a small vocabulary a TV of the
  * limit would have been found in a round's first token, or in a text. */
@@ -35,10 +37,32 @@ static const char *name_of(const spec_design_pair *pair, int k)
     return spec_design_dimensions[pair->dimension[k]].value[pair->value[k]].name;
 }
 
+/* A list that begins with a title and wraps. */
+typedef struct {
+    FILE *out;
+    const char *title;
+    int n, column;
+} list;
+
+static void write_item(list *l, const char *a, const char *opt_b)
+{
+    char text[200];
+    snprintf(text, sizeof text, opt_b != NULL ? "%s with %s" : "%s", a, opt_b);
+    const int width = (int)strlen(text) + 2;
+    if (l->n == 0)
+        l->column = fprintf(l->out, "    %s", l->title);
+    else
+        fputc(';', l->out);
+    if (l->n > 0 && l->column + width > WIDTH) l->column = fprintf(l->out, "\n%*s", INDENT, "") - 1;
+    fprintf(l->out, " %s", text);
+    l->column += width;
+    l->n++;
+}
+
 /* The values for which the sampler does not declare the abilities. */
 static void write_undeclared(const spec_validation *v, FILE *out)
 {
-    bool any = false;
+    list l = {.out = out, .title = "not declared:"};
     for (int d = 0; d < SPEC_DESIGN_DIMENSIONS; d++)
         for (int x = 0; x < SPEC_DESIGN_VALUES; x++) {
             const spec_design_value *value = &spec_design_dimensions[d].value[x];
@@ -48,30 +72,28 @@ static void write_undeclared(const spec_validation *v, FILE *out)
                 exists = true;
                 suits = suits || spec_design_suits(&v->about, scope, d, x);
             }
-            if (value->name == NULL || suits || !exists) continue;
-            if (!any) fputs("    not declared, and not tested:", out);
-            fprintf(out, "%s %s", any ? ";" : "", value->name);
-            any = true;
+            if (value->name != NULL && exists && !suits) write_item(&l, value->name, NULL);
         }
-    if (any) fputc('\n', out);
+    if (l.n > 0) fputc('\n', out);
 }
 
 void spec_validate_report_pairs(const spec_validation *v, FILE *out)
 {
+    if (v->plan.opt_only != NULL) return; /* a choice of the user's */
     fputs("  combinations of two conditions, such as 'top-k' with 'drafts of 2 tokens'\n", out);
     for (uint32_t scope = SPEC_SCOPE_VERIFY; scope <= SPEC_SCOPE_STREAM; scope <<= 1) {
         spec_design_pair missed[SHOWN];
+        list l = {.out = out, .title = "  left out:"};
         if (!(v->about.scopes & scope) || (v->plan.scopes != 0 && !(v->plan.scopes & scope)))
             continue;
         const spec_design_count count = spec_validate_report_count(v, scope, missed, SHOWN);
         const int n = count.all - count.covered;
-        fprintf(out, "    %-13s %d of %d tested", spec_validate_report_scope(scope), count.covered,
-                count.all);
+        fprintf(out, "    %-13s %d of %d tested\n", spec_validate_report_scope(scope),
+                count.covered, count.all);
         for (int k = 0; k < n && k < SHOWN; k++)
-            fprintf(out, "%s %s with %s", k == 0 ? "\n                  left out:" : ";",
-                    name_of(&missed[k], 0), name_of(&missed[k], 1));
-        if (n > SHOWN) fprintf(out, " and %d more", n - SHOWN);
-        fputc('\n', out);
+            write_item(&l, name_of(&missed[k], 0), name_of(&missed[k], 1));
+        if (n > SHOWN) fprintf(out, "; and %d more", n - SHOWN);
+        if (n > 0) fputc('\n', out);
     }
     write_undeclared(v, out);
 }

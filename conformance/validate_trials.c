@@ -13,9 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The share of the budget of a fixture for pairs, relative to others: mistakes in combinations are
- * rarely small. */
-#define OF_A_PAIR 0.4
+/* The share of the budget for fixtures of pairs: mistakes in combinations are rarely small. */
+#define OF_PAIRS 0.25
 /* First rounds of texts are rare in longer ones. */
 #define OF_BRIEF_TEXTS 4.0
 
@@ -79,7 +78,7 @@ int spec_validate_make_trials(spec_validate_run *r)
     const bool all = !names_a_fixture(r->plan);
     const uint64_t draws = r->plan->draws > 0 ? r->plan->draws : SPEC_VALIDATE_DRAWS;
     int n_kinds = 0, status = GSL_SUCCESS;
-    double shares = 0.0;
+    double shares = 0.0, of_pairs = 0.0;
     while (spec_validate_fixture(r->plan, n_kinds) != NULL) n_kinds++;
     v->result = calloc((size_t)n_kinds * 3, sizeof *v->result);
     r->trial = calloc((size_t)n_kinds * 3, sizeof *r->trial);
@@ -116,13 +115,16 @@ int spec_validate_make_trials(spec_validate_run *r)
              * size. */
             t->share =
                 t->fixture.n_states / (1.0 + (double)t->fixture.vocab * t->fixture.levels / 4096.0);
-            if (spec_design_has(kind))
-                t->share *= OF_A_PAIR;
-            else if (t->fixture.texts == SPEC_TEXTS_BRIEF)
+            if (t->fixture.texts == SPEC_TEXTS_BRIEF && !spec_design_has(kind))
                 t->share *= OF_BRIEF_TEXTS;
-            shares += t->share;
+            *(spec_design_has(kind) ? &of_pairs : &shares) += t->share;
         }
+    const double less = shares > 0.0 && of_pairs > 0.0
+                            ? fmin(OF_PAIRS / (1.0 - OF_PAIRS) * shares / of_pairs, 1.0)
+                            : 1.0;
+    shares += less * of_pairs;
     for (int i = 0; i < v->n_results; i++) {
+        if (spec_design_has(v->result[i].kind)) r->trial[i].share *= less;
         r->trial[i].draws =
             (uint64_t)ceil((double)draws * (r->trial[i].share / fmax(shares, 1e-300)));
         v->result[i].budget = r->trial[i].draws;
@@ -463,6 +465,10 @@ int spec_validate_reproduce(spec_validate_run *r, int i)
                                         .batches = t->batches,
                                         .rounds = batch_rounds(t),
                                         .texts = batch_texts(t)};
-    return spec_reproducer_find(&r->validation->reproducer, &found, &r->worker[0].subject,
-                                r->error);
+    spec_reproducer *c = &r->validation->reproducer;
+    const int status = spec_reproducer_find(c, &found, &r->worker[0].subject, r->error);
+    /* requests of a fixture may differ in these */
+    c->sampling = *spec_fixture_sampling(&t->fixture, c->state);
+    if (c->round.n_emitted > 0) c->drawn = spec_fixture_drawn(&t->fixture, c->round.state);
+    return status;
 }
