@@ -400,10 +400,11 @@ TEST(a_name_in_a_picture_is_xml)
     shows("x.svg", "]]&gt;?'@SIZE");
     shows("x.svg", "]]&gt;&lt;i/>");
     shows("x.svg", "'@SIZE");
-    if (system("xmllint --version >/dev/null 2>&1") == 0)
-        assert_int_equal(system("xmllint --noout x.svg"), 0);
-    else
-        printf("skipped: xmllint is not there\n");
+    if (system("python3 -c 0 2>/dev/null") != 0) {
+        printf("skipped: there is no python3, whose parser reads the picture\n");
+        skip();
+    }
+    assert_int_equal(system("python3 -c 'import xml.dom.minidom as x; x.parse(\"x.svg\")'"), 0);
 }
 
 /* After a quote within a text, gnuplot would read @said_devices as the program in that variable. */
