@@ -426,6 +426,25 @@ TEST(seconds_end_it_after_two_texts)
     }
 }
 
+static void note_share(void *self, double share)
+{
+    double *const last = self;
+    assert_true(share > *last && share <= 1.0);
+    *last = share;
+}
+
+TEST(progress_rises_to_one)
+{
+    workshop *w = workshop_init(0.0013, 0.0002);
+    double share = 0.0;
+    w->plan.opt_progress = note_share;
+    w->plan.context = &share;
+    w->plan.texts = 5;
+    workshop_run(w);
+    assert_true(share == 1.0);
+    workshop_free(w);
+}
+
 TEST(what_cannot_be_measured_is_refused_with_a_line)
 {
     workshop *w = workshop_init(0.0, 0.0);

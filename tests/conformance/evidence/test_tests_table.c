@@ -49,6 +49,18 @@ TEST(under_the_null_p_values_are_uniform_and_capitals_have_mean_one, STATISTICS)
     }
 }
 
+TEST(without_tokens_there_is_no_evidence)
+{
+    spec_finding finding[SPEC_TESTS_MAX];
+    OWNED(stand) s;
+    open_stand(&s, "plain-4", SPEC_SCOPE_VERIFY);
+    const int n = spec_evidence_findings(finding, s.evidence);
+    for (int k = 0; k < n; k++)
+        if (finding[k].statistic > 0.0 || finding[k].log_e > 1e-9)
+            fail_msg("%s: statistic %g, log e %g", finding[k].name, finding[k].statistic,
+                     finding[k].log_e);
+}
+
 /* ---- the mistake of each test ---------------------------------------------------------------- */
 
 typedef int planted(const stand *s, int i, double share, double u);

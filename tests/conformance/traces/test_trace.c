@@ -230,8 +230,11 @@ TEST(rows_are_read_as_laws_over_cells)
     spec_trace_read_close(reader);
     fclose(file);
 
+    /* The temperature goes for the whole row, beside which the chance after it may be logged. */
     r = read_one("{\"speclab_trace\": 1, \"vocab\": 3, \"temperature\": 0.5}\n"
-                 "{\"token\": 1, \"target\": [0.2, 0.2, 0.6]}\n", &reader, &file);
+                 "{\"token\": 1, \"target\": [0.2, 0.2, 0.6], "
+                 "\"target_logprob\": -2.3978952727983707}\n",
+                 &reader, &file);
     assert_near(r.target[2], 0.36 / 0.44, 1e-14);
     spec_trace_read_close(reader);
     fclose(file);

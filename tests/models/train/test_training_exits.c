@@ -127,6 +127,7 @@ TEST(rows_of_exits_are_those_of_the_draft_layers)
     const int vocab = c.target->vocab, skip = checkpoint_of(&c)->adds_begin ? 1 : 0;
     double row[2][20], *own = row[0];
     assert_int_equal(vocab, 20);
+    assert_null(c.exits.logits[0]); /* no exit before the first layer */
     for (int l = 1; l <= LAYERS; l++) {
         char spec[64];
         OWNED_MODEL *draft;
