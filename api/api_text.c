@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BYTES_AT_FIRST = 256 };
-
 struct speclab_text {
     speclab *lab;
     const volatile int *opt_stop;
@@ -41,10 +39,11 @@ static int64_t append(speclab_text *t, int64_t used, int token)
         const size_t room = t->capacity - (size_t)used;
         const size_t n = target->kind->token_text(target, token, t->bytes + used, room);
         if (n < room) return used + (int64_t)n;
-        char *longer = realloc(t->bytes, t->capacity + n + 1);
+        const size_t capacity = (size_t)used + n + 1;
+        char *longer = realloc(t->bytes, capacity);
         if (longer == NULL) return -1;
         t->bytes = longer;
-        t->capacity += n + 1;
+        t->capacity = capacity;
     }
 }
 
@@ -112,7 +111,7 @@ int32_t speclab_text_open(speclab_text **ret_text, speclab *lab, const speclab_p
     if ((t = calloc(1, sizeof *t)) == NULL) SPEC_TRY(spec_no_memory(&call.error));
     t->lab = lab;
     t->opt_stop = o.opt_stop;
-    t->capacity = BYTES_AT_FIRST;
+    t->capacity = 1; /* of the empty text */
     if ((t->bytes = calloc(1, t->capacity)) == NULL) SPEC_TRY(spec_no_memory(&call.error));
     SPEC_TRY(spec_lab_pair_init(&t->pair, lab, pair, &call.error));
     SPEC_TRY(read_prompt(&prompt, &n_prompt, t->pair.target, &o, &call.error));

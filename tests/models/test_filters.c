@@ -103,6 +103,17 @@ TEST(filters_keep_what_a_whole_sort_keeps_bit_for_bit)
     }
 }
 
+TEST(top_k_may_keep_many_thousands)
+{
+    static double row[V_MAX];
+    static int order[V_MAX];
+    const spec_filters filters = {.top_k = 8000, .top_p = 1.0};
+    for (int i = 0; i < V_MAX; i++) row[i] = 1.0 + i;
+    spec_row_normalise(row, V_MAX);
+    spec_filters_apply(row, V_MAX, &filters, order);
+    for (int i = 0; i < V_MAX; i++) assert_true((row[i] > 0.0) == (i >= V_MAX - 8000));
+}
+
 /* If the mass is within rounding of top_p, the compensated sum decides: 8 n of 10 n equals are 0.8.
  */
 TEST(a_mass_that_is_nearly_reached_is_judged_by_the_compensated_sum)
