@@ -68,9 +68,15 @@ def score(count):
 
 
 def programs_of(path):
-    """The test programs that belong to a module, the quickest first."""
+    """The test programs that belong to a module, the quickest first.
+
+    The kernels product_k_avx2 are tested by test_product.
+    """
     folder, module = os.path.dirname(path), os.path.splitext(os.path.basename(path))[0]
-    wanted = [f"tests/{folder}/test_{module}.c"]
+    words = module.split("_")
+    names = ["_".join(words[:n]) for n in range(len(words), 0, -1)]
+    tests = [f"tests/{folder}/test_{name}.c" for name in names]
+    wanted = [test for test in tests if os.path.exists(os.path.join(ROOT, test))][:1]
     if module.startswith("verify"):
         wanted += sorted(
             os.path.relpath(p, ROOT)
@@ -94,7 +100,7 @@ class Bench:
     values never written.
     """
 
-    def __init__(self, scratch, path, objects=None):
+    def __init__(self, scratch, path, objects=None, machine=()):
         def packages(what):
             names = ["gsl", "jansson", "libpcre2-8"]
             return subprocess.check_output(["pkg-config", what, *names], text=True).split()
@@ -116,6 +122,7 @@ class Bench:
             os.path.relpath(p, ROOT) for p in glob.glob(os.path.join(ROOT, "tests/support/*.c"))
         )
         self.objects, self.limits = {} if objects is None else objects, {}
+        self.machine = list(machine)  # the module's instruction set
 
     def object(self, source, stage):
         """The object of a test source: of the release build, or sanitized, compiled once."""
@@ -136,7 +143,8 @@ class Bench:
             file.write(text)
         try:
             for number, stage in enumerate(stages):
-                if run(["gcc"] + self.flags + stage + ["-c", "-o", source + ".o", source]) != 0:
+                flags = self.flags + self.machine + stage
+                if run(["gcc"] + flags + ["-c", "-o", source + ".o", source]) != 0:
                     return "stillborn"
                 for program in self.programs:
                     tests = [self.object(one, stage) for one in [program] + self.support]
@@ -144,7 +152,7 @@ class Bench:
                     if run(["gcc", "-fopenmp"] + stage + ["-o", binary] + objects + self.libs) != 0:
                         return "stillborn"
                     limit = self.limits.get((program, number), LONGEST_TEST)
-                    failed, seconds = reach.fails([binary], limit)
+                    failed, seconds = reach.fails([binary], limit, stage != PLAIN)
                     if failed:
                         return "sanitized" if number else "killed"
                     if healthy:
@@ -216,10 +224,9 @@ class Whole:
         names = self.reached.get((path, function))
         if names is None and ("", function) not in self.reached:
             names = self.reached.get((path, "*"))  # a table, or a function that a macro makes
-        own = f"tests/{os.path.dirname(path)}/test_{os.path.splitext(os.path.basename(path))[0]}"
+        own = next((os.path.splitext(program)[0] for program in programs_of(path)), None)
         links = lambda test: reach.object_of(path) in self.commands.link.get(test.program, [])
-        cut = lambda test: test.name == own and test.slow  # its record is not complete
-        some = [t for n, t in self.tests.items() if n in (names or []) or links(t) or cut(t)]
+        some = [t for n, t in self.tests.items() if n in (names or []) or links(t) or n == own]
         ordered = sorted(some, key=lambda test: (test.name != own, test.seconds))
         chosen = [test for test in ordered if test.name == own]
         for test in ordered[len(chosen) :]:
@@ -273,12 +280,14 @@ class Whole:
                     return "killed", test.name, len(tests)
             if self.object(folder, path, text) == code:
                 return "same", "-", len(tests)
-            bench = Bench(self.scratch, path, self.sanitized)
+            machine = [flag for flag in self.commands.compile[path] if flag.startswith("-m")]
+            bench = Bench(self.scratch, path, self.sanitized, machine)
             if tests and bench.programs:
                 name = os.path.basename(tree) + "-sanitized"
-                if bench.verdict(text, name, [SANITIZED], healthy=True) == "survived":
-                    if bench.verdict(broken, name, [SANITIZED]) == "killed":
-                        return "sanitized", "-", len(tests)
+                if bench.verdict(text, name, [SANITIZED], healthy=True) != "survived":
+                    print(f"mutate: {path}: its test fails under the sanitizers: left out")
+                elif bench.verdict(broken, name, [SANITIZED]) == "killed":
+                    return "sanitized", "-", len(tests)
             return "survived" if tests else "unreached", "-", len(tests)
         finally:
             shutil.rmtree(tree)

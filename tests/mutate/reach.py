@@ -32,14 +32,17 @@ def sources(folders):
     return sorted(path for found in paths for path in found)
 
 
-def fails(command, seconds, **more):
+def fails(command, seconds, sanitized=False, **more):
     """Whether a command fails, and its seconds of processor time. Kills what it leaves running.
 
     Above a limit in such seconds it fails, and far above it in wall time, for those that hang.
     """
     environment = dict(os.environ, OMP_NUM_THREADS="1", MALLOC_PERTURB_="165", **more)
     environment.pop("SPEC_TEST_LONG", None)
-    guard = f"ulimit -c 0; ulimit -t {math.ceil(seconds)}; ulimit -v 40000000; ulimit -f 24000000"
+    room = "ulimit -v 40000000"
+    if sanitized:  # the address sanitizer maps terabytes
+        room, environment["ASAN_OPTIONS"] = ":", "hard_rss_limit_mb=8000"
+    guard = f"ulimit -c 0; ulimit -t {math.ceil(seconds)}; {room}; ulimit -f 24000000"
     shell = ["/bin/sh", "-c", f'{guard}; exec "$0" "$@"'] + command
     quiet = {stream: subprocess.DEVNULL for stream in ("stdin", "stdout", "stderr")}
     child = subprocess.Popen(shell, cwd=ROOT, env=environment, start_new_session=True, **quiet)
