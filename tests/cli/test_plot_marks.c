@@ -87,6 +87,7 @@ TEST(every_series_has_its_own_mark_or_colour)
     spec_file_write("many.csv", csv);
     draws("many.csv --x x --y y --by name");
     assert_int_equal(pairs_of("x.svg"), 24);
+    shows("x.svg", "s23");
     draws("many.csv --x x --y y --by kind,name --legend none");
     assert_int_equal(pairs_of("x.svg"), 24);
     draws("many.csv --x x --y y --by name,kind --legend none");
