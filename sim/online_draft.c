@@ -97,7 +97,7 @@ static void cut(spec_online_draft *online, long first)
     for (long i = first > online->from ? first - online->from : 0; i < places; i++)
         learns[i] = false;
     if (first < online->until) online->until = first;
-    if (first < online->from) online->from = NOT_BEGUN;
+    if (first <= online->from) online->from = NOT_BEGUN;
 }
 
 /* The row of the batch for token i of the text. A window begins, if there is none or it is full,

@@ -169,6 +169,34 @@ TEST(a_text_that_is_cut_continues_its_window)
     check_window(&s, 0, 0, 2, learns);
 }
 
+/* The second window holds tokens 15 to 19 as context. A text that is cut to 15, or before, has
+ * nothing in it: its next token follows a context again. */
+TEST(a_window_of_which_all_is_cut_begins_anew)
+{
+    static const int prompt[] = {3, 1};
+    static const int cut_to[] = {14, 15, 16};
+    static const double row[V] = {0.4, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1};
+    const double *const rows[] = {row};
+    const spec_online_plan plan = {
+        {.loss = SPEC_LOSSES_JSD, .texts = 3, .places = PLACES, .rate = 0.1}, SPEC_ONLINE_ALL};
+    for (int c = 0; c < 3; c++) {
+        OWNED(service) s;
+        char draft[128];
+        int context[PLACES + 2] = {0}, token[] = {1};
+        const spec_round round = {.n_emitted = 1, .token = token};
+        open_service(&s, TARGET, draft_spec(draft, V, 2, ""), &plan, 5, prompt, 2);
+        s.online.model->own_checkpoint.adds_begin = false;
+        for (size_t n = 1; n <= PLACES + 1; n++)
+            assert_works(spec_online_draft_observe(
+                &s.online, &(spec_online_round){context, n, rows, &round}, &error));
+        assert_true(s.online.window == 1 && s.online.from == PLACES - PLACES / 4);
+        assert_works(spec_online_draft_observe(
+            &s.online, &(spec_online_round){context, (size_t)cut_to[c] + 1, rows, &round}, &error));
+        assert_int_equal(s.online.from, cut_to[c] <= 15 ? 0 : 15);
+        assert_true(s.online.learner.learns[PLACES + cut_to[c] - s.online.from]);
+    }
+}
+
 /* ---- what it changes ------------------------------------------------------------------------- */
 
 /* The session of the decoder has the rows of the new weights, as a fresh session has. Without the
