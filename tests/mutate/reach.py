@@ -12,6 +12,7 @@ import math
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -76,10 +77,13 @@ def run_test(test, folder, seconds, program=None, **more):
 def commands():
     """The release build's commands: `compile` by source, without -o; `link` by what is linked."""
     shown = ["make", "-n", "-B", "V=1", "CACHE=", "tests", f"{RELEASE}/libspeclab.so"]
+    if shutil.which("mpicc"):
+        shown.append(f"{RELEASE}/speclab-mpi")
     text = subprocess.check_output(shown, cwd=ROOT, text=True)
     found = types.SimpleNamespace(compile={}, link={})
     for line in text.replace("\\\n", " ").splitlines():
-        if not line.startswith("gcc ") or " -o " not in line:
+        line = line.removeprefix("OMPI_CC=gcc MPICH_CC=gcc ")
+        if not line.startswith(("gcc ", "mpicc ")) or " -o " not in line:
             continue
         words = shlex.split(line)
         at = words.index("-o")
@@ -113,18 +117,21 @@ def prepare(tree):
 def relink(found, path, changed, folder, programs):
     """Links in a folder with an object in place of a source's: the library, or the programs.
 
-    The programs are speclab and the tests that link the object themselves. Returns the new paths.
+    The programs are speclab, speclab-mpi and the tests that link the object themselves. Returns the
+    new paths of tests.
     """
     moved = {}
     for target, words in found.link.items():
         name = os.path.relpath(target, RELEASE)
         if object_of(path) in words and programs == (name != "libspeclab.so"):
             words = [changed if word == object_of(path) else word for word in words]
-        elif programs and name == "speclab":  # the archive has the healthy one, unused
+        elif programs and name in ("speclab", "speclab-mpi"):  # the archive has the healthy one
             words = words[:1] + [changed] + words[1:]
         elif programs or name != "libspeclab.so":
             continue
         output = os.path.join(folder, name)
+        if os.path.islink(output):
+            os.unlink(output)
         if name.startswith("tests/"):
             first = os.path.join(folder, *name.split("/")[:2])
             if os.path.islink(first):
