@@ -190,6 +190,7 @@ static int open_subject(spec_subject *subject, const char *path, spec_error *err
 {
     (void)path;
     subject->about = *subject->limits.opt_call->about;
+    subject->about.uniform = 1; /* a batch has the parameters and the kind of its first round */
     const int status = spec_subject_check_about(&subject->about, error);
     if (status != GSL_SUCCESS) return status;
     return spec_sampler_host_subject_open(subject, &api, (const char *)&subject->limits.opt_call,
