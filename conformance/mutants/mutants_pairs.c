@@ -221,16 +221,6 @@ static void without_ties(spec_reference_sampler *s, int side, int place, spec_tr
     if (above > 0) t->top_k = above;
 }
 
-/* Takes logits for logarithms. */
-static void not_normalised(spec_reference_sampler *s, int side, int place, double *row)
-{
-    const float *given = spec_reference_sampler_given(s, side, place);
-    double sum = 0.0;
-    if (!s->applies || given == NULL) return;
-    for (int i = 0; i < s->vocab; i++) sum += exp((double)given[i]);
-    for (int i = 0; i < s->vocab; i++) row[i] *= fmin(sum, 1e6);
-}
-
 /* Clamps logits to what single precision can exponentiate. */
 static void clamped(spec_reference_sampler *s, int side, int place, double *row)
 {
@@ -260,8 +250,6 @@ static const mistake of_high_bits = {"seed", "seeds are cut to 16 bits", {.seed 
 static const mistake of_next = {"seed", "seeds lose their last bit", {.seed = seed_halved}};
 static const mistake of_ties = {
     "above", "a top-k keeps only what is above the k-th probability", {.parameters = without_ties}};
-static const mistake of_positive = {
-    "unnormalised", "logits are taken for logarithms", {.raw = not_normalised}};
 static const mistake of_large = {"clamped", "logits are clamped to 80", {.raw = clamped}};
 static const mistake of_requests = {
     "first", "all requests get the parameters of the first", {.parameters = of_first_request}};
@@ -277,7 +265,7 @@ static const mistake of_rounds[] = {
     {"argmax", "the bonus is the argmax", {.bonus = last_argmax}},
     {"again", "the coin that rejects also draws the correction", {.uniform = uniform_again}},
 };
-enum { OF_ROUNDS = sizeof of_rounds / sizeof *of_rounds, OF_TREES = 4 };
+enum { ROW = 1, OFTEN = 2, OF_TREES = 4, OF_ROUNDS = sizeof of_rounds / sizeof *of_rounds };
 
 /* ---- the catalogue of pairs ------------------------------------------------------------------ */
 
@@ -307,16 +295,18 @@ static const mistake *mistake_of(const pair_mutant *pair, int turn)
     const bool no_draft = value_of(pair, SPEC_DESIGN_LENGTH) == 0,
                target = no_draft || is_of(pair, SPEC_DESIGN_DRAFT, CHOSEN) ||
                         is_of(pair, SPEC_DESIGN_PARAMETERS, MIN_P);
+    const bool tree = value_of(pair, SPEC_DESIGN_SHAPE) > 0;
+    if (tree && value_of(pair, SPEC_DESIGN_SEEDS) > 0) return &of_rounds[ROW];
     if (is_of(pair, SPEC_DESIGN_SEEDS, HIGH_BITS)) return &of_high_bits;
     if (is_of(pair, SPEC_DESIGN_SEEDS, CONSECUTIVE)) return &of_next;
     if (value_of(pair, SPEC_DESIGN_TIES) > 0) return &of_ties;
     if (is_of(pair, SPEC_DESIGN_ROWS, LARGE)) return &of_large;
-    if (is_of(pair, SPEC_DESIGN_ROWS, POSITIVE) && !no_draft) return &of_positive;
+    if (is_of(pair, SPEC_DESIGN_ROWS, POSITIVE) && !no_draft) return &of_rounds[OFTEN];
     if (is_of(pair, SPEC_DESIGN_PARAMETERS, PER_REQUEST)) return &of_requests;
     if (value_of(pair, SPEC_DESIGN_PARAMETERS) > 0) return &of_parameters[target ? 0 : turn % 2];
     if (no_draft) return &of_bonus;
     /* with many siblings, few rounds end with a correction */
-    return &of_rounds[turn % (value_of(pair, SPEC_DESIGN_SHAPE) > 0 ? OF_TREES : OF_ROUNDS)];
+    return &of_rounds[turn % (tree ? OF_TREES : OF_ROUNDS)];
 }
 
 static void add(uint32_t scope, int a, int x, int b, int y)

@@ -39,11 +39,12 @@ TEST(there_are_many_for_all_pairs_of_dimensions)
     assert_true(n >= 60);
 }
 
-TEST(all_of_them_are_found, SLOW)
+/* One in nine: all of them, as in `speclab validate --self-test`, take a quarter of an hour. */
+TEST(a_part_of_them_is_found, SLOW)
 {
     int missed = 0;
     double draws;
-    for (int i = 0; spec_mutants_pair(i) != NULL; i += spec_test_stride(1))
+    for (int i = 0; spec_mutants_pair(i) != NULL; i += spec_test_stride(9))
         missed += !is_found(spec_mutants_pair(i)->name, &draws);
     assert_int_equal(missed, 0);
 }
