@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <limits.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -217,6 +218,7 @@ int main(int argc, char **argv)
 {
     spec_supervisor_main(argc, argv);
     environ = spec_child_environment(NULL); /* without secrets, which validate would name */
+    signal(SIGINT, SIG_DFL); /* a shell's jobs in the background ignore it, and speclab with them */
     static const struct argp_option options[] = {
         {"list", 'l', NULL, 0, "List the tests with their places and tags, and run none", 0},
         {"suite", 's', "NAME", 0, "The tests of one file: 'decode' is test_decode.c", 0},
