@@ -290,13 +290,16 @@ static int value_of(const pair_mutant *pair, int dimension)
 }
 
 /* Some values have mistakes of their own; the others take turns. */
-static const mistake *mistake_of(const pair_mutant *pair, int turn)
+static const mistake *mistake_of(const pair_mutant *pair, uint32_t scope, int turn)
 {
     const bool no_draft = value_of(pair, SPEC_DESIGN_LENGTH) == 0,
-               target = no_draft || is_of(pair, SPEC_DESIGN_DRAFT, CHOSEN) ||
+               target = scope != SPEC_SCOPE_VERIFY || no_draft ||
+                        is_of(pair, SPEC_DESIGN_DRAFT, CHOSEN) ||
                         is_of(pair, SPEC_DESIGN_PARAMETERS, MIN_P);
     const bool tree = value_of(pair, SPEC_DESIGN_SHAPE) > 0;
     if (tree && value_of(pair, SPEC_DESIGN_SEEDS) > 0) return &of_rounds[ROW];
+    if (is_of(pair, SPEC_DESIGN_TEXTS, LONG) && value_of(pair, SPEC_DESIGN_SEEDS) > 0)
+        return &of_rounds[OFTEN];
     if (is_of(pair, SPEC_DESIGN_SEEDS, HIGH_BITS)) return &of_high_bits;
     if (is_of(pair, SPEC_DESIGN_SEEDS, CONSECUTIVE)) return &of_next;
     if (value_of(pair, SPEC_DESIGN_TIES) > 0) return &of_ties;
@@ -316,7 +319,7 @@ static void add(uint32_t scope, int a, int x, int b, int y)
                             *second = &spec_design_dimensions[a].value[x];
     assert(made.n < MOST);
     *pair = (pair_mutant){.dimension = {b, a}, .value = {y, x}};
-    const mistake *one = mistake_of(pair, made.n);
+    const mistake *one = mistake_of(pair, scope, made.n);
     const char *in = scope == SPEC_SCOPE_VERIFY ? "" : scope == SPEC_SCOPE_DRAFT ? "-dv" : "-s";
     snprintf(pair->name, sizeof pair->name, "%s-%s-%s%s", first->tag, second->tag, one->tag, in);
     snprintf(pair->mistake, sizeof pair->mistake, "%s, where these meet: %s, %s", one->text,
