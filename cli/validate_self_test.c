@@ -73,8 +73,8 @@ int spec_validate_self_test(const spec_validate_args *args, const char *verb)
     }
     if (result.n_failed > 0 && code != SPEC_EXIT_USAGE)
         fprintf(stderr,
-                "first hint right: %d of %d FAILs; wrong: %d; other mistakes that explain as much: "
-                "%d\n",
+                "first hint right: %d of %d FAILs; wrong: %d\n"
+                "other mistakes that explain as much: %d\n",
                 result.n_hinted, result.n_failed, result.n_misled, result.n_other);
     /* The bound is 90 % of the whole catalogue; for a few mistakes a single one would exceed it. */
     if (code == SPEC_EXIT_HOLDS && plan.opt_only == NULL &&

@@ -16,7 +16,7 @@ enum { HINTS = 3, PREVIEW = 8, GLANCE = 2000 };
 /* unexplained: share of the difference that a near mistake may leave. showing: standard deviations
  * by which a difference must stand out. slack: standard deviations by which a near mistake may be
  * off. */
-static const double unexplained = 0.005, showing = 10.0, slack = 6.0;
+static const double unexplained = 0.005, showing = 10.0, slack = 8.0;
 
 /* The splits of the sampler under test and of an exact one. */
 typedef struct {
