@@ -135,8 +135,8 @@ static spec_gpu_settings gpu_settings(void)
 /* The exit code of a verb, or 2 if standard output could not be written. */
 static int close_output(const char *verb, int code)
 {
-    fflush(spec_output_standard());
-    if (fflush(stdout) == 0 || code == SPEC_EXIT_USAGE) return code;
+    const bool shown = fflush(spec_output_standard()) == 0;
+    if ((shown && fflush(stdout) == 0 && !ferror(stdout)) || code == SPEC_EXIT_USAGE) return code;
     spec_usage_say(verb, "standard output: %s", strerror(errno));
     return SPEC_EXIT_USAGE;
 }
