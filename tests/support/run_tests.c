@@ -217,7 +217,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
 int main(int argc, char **argv)
 {
     spec_supervisor_main(argc, argv);
-    environ = spec_child_environment(NULL); /* without secrets, which validate would name */
+    static char **environment; /* without secrets, which validate would name */
+    environ = environment = spec_child_environment(NULL);
     signal(SIGINT, SIG_DFL); /* a shell's jobs in the background ignore it, and speclab with them */
     static const struct argp_option options[] = {
         {"list", 'l', NULL, 0, "List the tests with their places and tags, and run none", 0},
