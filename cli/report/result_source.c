@@ -60,8 +60,12 @@ static int check_rows(spec_result_source *source)
     if (hashed) {
         size_t row = 0;
         source->n_columns--;
-        if (spec_result_file_verify(check, &row, source->path, table, &ignored) != GSL_SUCCESS)
-            source->edited = row + 1;
+        const int status = spec_result_file_verify(check, &row, source->path, table, &ignored);
+        if (status == GSL_ENOMEM) {
+            free(check);
+            return status;
+        }
+        if (status != GSL_SUCCESS) source->edited = row + 1;
     }
     for (size_t r = 0; r < table->n_rows; r++) {
         if ((!hashed || source->edited > 0) && source->measure != NULL)
