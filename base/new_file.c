@@ -13,6 +13,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { LINKS_MAX = 40, TRIES = 100, FORMER_MAX = 9999, LETTERS = 6, DESCRIPTORS = 1024 };
@@ -63,14 +64,23 @@ static bool is_partial_of(const char *entry, const char *name)
 }
 
 /* Whether a partial file is there, and no running program holds its lock. */
-static bool is_abandoned(int folder, const char *entry)
+static bool is_unlocked(int folder, const char *entry)
 {
     const int fd = openat(folder, entry, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     struct stat info;
-    const bool abandoned = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0 &&
-                           fstat(fd, &info) == 0 && info.st_nlink > 0;
+    const bool unlocked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0 && fstat(fd, &info) == 0 &&
+                          info.st_nlink > 0;
     if (fd >= 0) close(fd);
-    return abandoned;
+    return unlocked;
+}
+
+/* A running program locks its file a moment after it has created it. */
+static bool is_abandoned(int folder, const char *entry)
+{
+    static const struct timespec moment = {.tv_nsec = 50000000};
+    if (!is_unlocked(folder, entry)) return false;
+    nanosleep(&moment, NULL);
+    return is_unlocked(folder, entry);
 }
 
 char *spec_new_file_left_over(const char *path)
