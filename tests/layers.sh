@@ -32,7 +32,7 @@ BEGIN {
     keeps["base/cpu.c"] = "the limit of the instruction set: no result depends on it"
     keeps["base/json_memory.c"] = "jansson has one allocator per process"
     keeps["base/progress.c"] = "standard error has one progress line"
-    keeps["conformance/fixtures/design.c"] = "the fixtures of the design, generated once"
+    keeps["conformance/fixtures/design_cover.c"] = "the fixtures of the design, generated once"
     keeps["conformance/mutants/mutants_pairs.c"] = "the mistakes in pairs, generated once"
     keeps["models/gpu/simt.h"] = "shared memory of a simulated block, in tests alone"
 }

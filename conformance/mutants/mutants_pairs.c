@@ -4,6 +4,7 @@
 #include "conformance/mutants/mutants.h"
 
 #include "conformance/fixtures/design.h"
+#include "conformance/fixtures/design_values.h"
 
 #include <assert.h>
 #include <math.h>
@@ -13,14 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Values of the design's table, by number. */
-enum { CHOSEN = 1, BOTH_KINDS = 2, WITHOUT = 3 };
-enum { CHAIN, TREE, LARGE_TREE, SMALL_TREE_MOST = 14 };
-enum { MIN_P = 4, PER_REQUEST = 6 };
-enum { BATCH, ALONE, LARGE_BATCH, BATCH_MOST = 256 };
-enum { LOGARITHMS, POSITIVE, LARGE };
-enum { HIGH_BITS = 1, CONSECUTIVE = 2 };
-enum { BRIEF = 1, LONG = 2, BRIEF_MOST = 17 };
+enum { BRIEF_MOST = 17 }; /* tokens of a text */
 
 typedef struct {
     spec_mutant mutant; /* the first member */
@@ -68,20 +62,17 @@ static bool differ_in_length(const spec_step *a, const spec_step *b)
 
 static int depth_of(const spec_reference_sampler *s)
 {
-    int depth[SPEC_FIXTURE_NODES_MAX], most = 0;
-    if (s->step == NULL || s->step->parent == NULL) return s->length;
-    for (int i = 0; i < s->step->n_nodes; i++) {
-        const int parent = s->step->parent[i];
-        depth[i] = parent < 0 ? 1 : depth[parent] + 1;
-        if (depth[i] > most) most = depth[i];
-    }
-    return most;
+    return s->step == NULL || s->step->parent == NULL
+               ? s->length
+               : spec_design_depth(s->step->parent, s->step->n_nodes);
 }
 
 static int kind_of(const spec_reference_sampler *s)
 {
     if (s->step == NULL || s->step->token == NULL) return 0;
-    return s->step->draft == NULL ? CHOSEN : s->step->drawn == SPEC_DRAWN_WITHOUT ? WITHOUT : 0;
+    return s->step->draft == NULL                 ? CHOSEN
+           : s->step->drawn == SPEC_DRAWN_WITHOUT ? WITHOUT
+                                                  : SAMPLED;
 }
 
 static int shape_of(const spec_reference_sampler *s)
@@ -142,7 +133,8 @@ static bool has(spec_reference_sampler *s, int dimension, int value)
                                     : spec_design_parameters(&s->sampling, 1) == value;
     case SPEC_DESIGN_BATCH:
         return (s->n_steps == 1 ? ALONE : s->n_steps <= BATCH_MOST ? BATCH : LARGE_BATCH) == value;
-    case SPEC_DESIGN_LENGTHS: return call && calls_differ(s, differ_in_length) == (value == 1);
+    case SPEC_DESIGN_LENGTHS:
+        return call && calls_differ(s, differ_in_length) == (value == MIXED_LENGTHS);
     case SPEC_DESIGN_ROWS: return rows_of(s) == value;
     case SPEC_DESIGN_TEXTS: return texts_of(s) == value;
     case SPEC_DESIGN_TIES: return has_ties(s);
@@ -335,13 +327,6 @@ static void add(uint32_t scope, int a, int x, int b, int y)
     made.n++;
 }
 
-static int count_values(int dimension)
-{
-    int n = 0;
-    while (n < SPEC_DESIGN_VALUES && spec_design_dimensions[dimension].value[n].name != NULL) n++;
-    return n;
-}
-
 static bool is_wanted(uint32_t scope, int a, int x, int b, int y)
 {
     const spec_design_dimension *first = &spec_design_dimensions[b],
@@ -355,7 +340,7 @@ static bool is_wanted(uint32_t scope, int a, int x, int b, int y)
 /* Of all pairs of two dimensions so many, evenly spaced. */
 static void add_some(uint32_t scope, int a, int b, int most)
 {
-    const int n_a = count_values(a), n_b = count_values(b);
+    const int n_a = spec_design_n_values(a), n_b = spec_design_n_values(b);
     int all = 0, at = 0, added = 0;
     for (int k = 0; k < n_a * n_b; k++) all += is_wanted(scope, a, k / n_b, b, k % n_b);
     for (int k = 0; k < n_a * n_b; k++) {
