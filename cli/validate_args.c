@@ -50,8 +50,8 @@ static const struct argp_option options_table[] = {
      "per line (-: standard input)",
      1},
     {"temperature", KEY_TEMPERATURE, "T", 0,
-     "with --trace: the temperature at which a server drew the text of its responses, where their "
-     "log-probabilities are at temperature 1 (1)",
+     "with --trace: the temperature at which a server drew its tokens, if the log-probabilities of "
+     "its responses are those before it (1)",
      1},
     {"options", KEY_OPTIONS, "TEXT", 0,
      "options for the library's open function; with --exec, further words of the command", 1},

@@ -162,8 +162,8 @@ done:
     return status;
 }
 
-/* Whether each request is right by itself, by a run of its own with other seeds. The FAIL is final,
- * even if the sampler fails now. */
+/* Runs again with other seeds, to see whether each request is right by itself. The FAIL stands even
+ * if the sampler breaks in this run. */
 static void ask_each(spec_validation *v)
 {
     spec_validate_plan plan = v->plan;

@@ -144,8 +144,8 @@ typedef struct spec_validation {
      * fixture; or NULL */
     const char *order;
     char reason[512];              /* one line */
-    /* Of a FAIL or DEPENDENT by tests of how requests depend on each other: the result of a second
-     * run, of each request by itself (plan.dependent). */
+    /* After a FAIL by a test of how requests depend on each other: the result of a second run that
+     * judges each request by itself (plan.dependent). */
     struct {
         bool suspected, asked; /* the run is due; it has ended */
         spec_validate_verdict verdict;

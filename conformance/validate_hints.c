@@ -102,7 +102,7 @@ static void name_needed(spec_validation *v, int worst, const variant *variants, 
     }
 }
 
-/* The failed fixture comes first, for most mistakes differ there. */
+/* The failed fixture comes first: most mistakes are ruled out there. */
 int spec_validate_find_hints(spec_validate_run *r, int opt_worst)
 {
     enum { VARIANTS = SPEC_DESIGN_DIMENSIONS };

@@ -337,7 +337,7 @@ static bool is_wanted(uint32_t scope, int a, int x, int b, int y)
            !(scope == SPEC_SCOPE_STREAM && b == SPEC_DESIGN_PARAMETERS && y == PER_REQUEST);
 }
 
-/* Of all pairs of two dimensions so many, evenly spaced. */
+/* Adds up to `most` of the pairs of two dimensions, evenly spaced. */
 static void add_some(uint32_t scope, int a, int b, int most)
 {
     const int n_a = spec_design_n_values(a), n_b = spec_design_n_values(b);

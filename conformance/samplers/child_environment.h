@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* child_environment: the environment variables that a sampler's process receives.
- * They are those of speclab, so that the user's own configuration is what gets tested. Variables
- * whose names look like secrets stay behind, unless the user asks for them. */
+ * A child gets what speclab itself has, so the user's own configuration is tested. Variables whose
+ * names look like secrets are withheld unless the user asks for them. */
 #ifndef SPECLAB_CHILD_ENVIRONMENT_H
 #define SPECLAB_CHILD_ENVIRONMENT_H
 

@@ -12,7 +12,7 @@
 
 #include <linux/magic.h>
 
-/* Above this number the processes count as too much memory, whatever each of them has. */
+/* More processes than this count as too much memory. */
 enum { PROCESSES_MOST = 1 << 15, PATH_SIZE = 64, LINE_SIZE = 512 };
 
 typedef struct {

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Is it more than `most` bytes? Orphans count if this process is their subreaper. */
+/* Whether they use more than `most` bytes. Orphans count if this process is their subreaper. */
 bool spec_process_memory_exceeds(uint64_t most);
 
 #endif

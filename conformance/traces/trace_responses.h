@@ -17,7 +17,7 @@ typedef struct {
     double log;   /* its log-probability */
 } spec_trace_candidate;
 
-/* A zeroed one, with `in` set, is at the start. */
+/* Zero it and set `in` to begin. */
 typedef struct {
     const spec_trace_line *in; /* borrowed */
     double temperature;        /* at which the tokens were drawn; the log-probabilities are at 1 */
@@ -32,13 +32,13 @@ typedef struct {
 /* Is the object, a first line, a response? */
 bool spec_trace_responses_are(const json_t *root);
 
-/* Takes the parsed line. GSL_EINVAL, with file and line, if it is no response with
- * log-probabilities, or if a text ended at a token that is not listed. */
+/* Reads a parsed line. GSL_EINVAL, with file and line, if it has no log-probabilities, or if a text
+ * ended at a token that is not listed. */
 int spec_trace_responses_begin(spec_trace_responses *responses, json_t *root, spec_error *error);
 void spec_trace_responses_free(spec_trace_responses *responses);
 
-/* Fills in the next token of the line, all but its text, whose key is *ret_text; *ret_end if there
- * is none. GSL_EINVAL for a malformed one. */
+/* Reads the next token of the line. *ret_text is the key of its text; *ret_end says that there are
+ * no more tokens. GSL_EINVAL for a malformed one. */
 int spec_trace_responses_next(spec_trace_responses *responses, spec_trace_record *ret,
                               uint64_t *ret_text, bool *ret_end, spec_error *error);
 

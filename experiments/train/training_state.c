@@ -14,7 +14,7 @@
 
 static const char magic[] = "speclab training state 4\n";
 
-/* The file: magic, head, settings, arrays of floats, numbers of the caller, checksum. */
+/* The file has magic, head, settings, arrays of floats, the caller's numbers, checksum. */
 typedef struct {
     uint64_t settings;   /* bytes */
     uint64_t numbers;    /* in each array */
