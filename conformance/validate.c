@@ -162,8 +162,8 @@ done:
     return status;
 }
 
-/* Runs again with other seeds, to see whether each request is right by itself. The FAIL stands even
- * if the sampler breaks in this run. */
+/* Runs again with other seeds, to see whether each request is right by itself. The FAIL is final
+ * even if the sampler breaks in this run. */
 static void ask_each(spec_validation *v)
 {
     spec_validate_plan plan = v->plan;

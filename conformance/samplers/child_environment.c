@@ -53,8 +53,8 @@ static const char *entry_of(const char *const *opt_more, const char *variable)
     return last;
 }
 
-/* Whether a child gets the variable as it is: it is no secret or `opt_more` names it, and `opt_more`
- * does not set it. */
+/* Whether a child gets the variable as it is: it is no secret or `opt_more` names it, and
+ * `opt_more` does not set it. */
 static bool is_inherited(const char *const *opt_more, const char *variable)
 {
     const char *entry = entry_of(opt_more, variable);
