@@ -261,18 +261,6 @@ TEST(an_order_of_filters_is_judged_as_declared, SLOW)
     assert_null(v.order);
 }
 
-TEST(fixtures_of_the_plan_follow_those_of_the_table)
-{
-    static const spec_fixture_kind first, second;
-    static const spec_fixture_kind *const more[] = {&first, &second, NULL};
-    const spec_validate_plan plan = {.opt_more = more}, none = {.opt_more = NULL};
-    int n = 0;
-    for (; spec_fixture_at(n) != NULL; n++)
-        assert_ptr_equal(spec_validate_fixture(&plan, n), spec_fixture_at(n));
-    for (int i = 0; i < 3; i++) assert_ptr_equal(spec_validate_fixture(&plan, n + i), more[i]);
-    assert_null(spec_validate_fixture(&none, n));
-}
-
 TEST(unknown_names_are_errors)
 {
     static const char *const wrong[] = {"plain-5", NULL};
