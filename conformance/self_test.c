@@ -54,7 +54,6 @@ static int run_once(spec_self_test_line *line, double *ret_draws, const spec_sel
     snprintf(spec, sizeof spec, "mutant:%s", line->mutant->name);
     how.draws = is_sought(line->mutant) ? plan->draws : plan->draws / SMALLER;
     how.hints = run == 0;
-    how.opt_pool = plan->opt_pool;
     how.limits.opt_stop = plan->opt_stop;
     how.seed = spec_rng_named_seed(plan->seed + (uint64_t)run, spec);
     const int status = spec_validate(&v, spec, &how, error);
@@ -104,35 +103,57 @@ typedef struct {
     spec_self_test_result *result;
     const spec_self_test_plan *plan;
     pthread_mutex_t lock; /* protects the fields below */
-    int status;
+    int done, status;
     spec_error *error;
 } job;
 
-static void measure_one(void *self, uint64_t i, int worker)
+/* Validates a mutant, and measures how far off it is. */
+static int try_line(spec_self_test_line *line, const spec_self_test_plan *plan, spec_error *error)
+{
+    const int status = run_line(line, plan, error);
+    if (status != GSL_SUCCESS || plan->distance_draws == 0 ||
+        line->mutant->kind == SPEC_MUTANT_EXACT)
+        return status;
+    return spec_mutants_worst(&line->worst, line->mutant, line->kind, plan->distance_draws,
+                              plan->seed, plan->opt_stop, error);
+}
+
+static void try_one(void *self, uint64_t i, int worker)
 {
     job *j = self;
+    const spec_self_test_plan *plan = j->plan;
     spec_self_test_line *line = &j->result->line[i];
     spec_error error = {{0}};
     (void)worker;
-    if (line->mutant->kind == SPEC_MUTANT_EXACT || is_stopped(j->plan)) return;
-    const int status = spec_mutants_worst(&line->worst, line->mutant, line->kind,
-                                          j->plan->distance_draws, j->plan->seed,
-                                          j->plan->opt_stop, &error);
-    if (status == GSL_SUCCESS) return;
+    if (is_stopped(plan)) return;
+    const int status = try_line(line, plan, &error);
+    if (is_stopped(plan)) return;
     pthread_mutex_lock(&j->lock);
-    j->status = status;
-    *j->error = error;
+    line->whole = status == GSL_SUCCESS;
+    if (status != GSL_SUCCESS) {
+        j->status = status;
+        *j->error = error;
+    }
+    j->done++;
+    if (plan->progress != NULL)
+        plan->progress(plan->self, line->mutant->name, j->done, j->result->all);
     pthread_mutex_unlock(&j->lock);
 }
 
-/* Measures how far off the mutants are, one per thread. */
-static int measure_all(spec_self_test_result *ret, const spec_self_test_plan *plan,
-                       spec_error *error)
+/* Keeps the lines that were run to the end, and counts them. */
+static void keep_whole(spec_self_test_result *ret)
 {
-    job j = {.result = ret, .plan = plan, .lock = PTHREAD_MUTEX_INITIALIZER, .error = error};
-    spec_parallel_run(plan->opt_pool, measure_one, &j, (uint64_t)ret->n,
-                      spec_thread_pool_size(plan->opt_pool));
-    return j.status;
+    for (int i = 0; i < ret->all; i++) {
+        const spec_self_test_line *line = &ret->line[i];
+        if (!line->whole) continue;
+        const bool right = line->hint != NULL && strcmp(line->hint, line->mutant->name) == 0;
+        ret->n_wrong += !line->ok;
+        ret->n_failed += line->failed;
+        ret->n_hinted += right;
+        ret->n_misled += line->hint != NULL && !right;
+        ret->n_other += line->other_hint != NULL;
+        ret->line[ret->n++] = *line;
+    }
 }
 
 int spec_self_test(spec_self_test_result *ret, const spec_self_test_plan *plan, spec_error *error)
@@ -148,27 +169,12 @@ int spec_self_test(spec_self_test_result *ret, const spec_self_test_plan *plan, 
     if (ret->line == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
     for (int i = 0; i < all; i++)
         if (is_named(plan, spec_mutants_at(i)->name))
-            ret->line[ret->n++].mutant = spec_mutants_at(i);
-    ret->all = ret->n;
-    for (int i = 0; i < ret->n; i++) {
-        if (!is_stopped(plan)) status = run_line(&ret->line[i], plan, error);
-        if (is_stopped(plan)) {
-            ret->n = i;
-            status = GSL_SUCCESS;
-            break;
-        }
-        SPEC_TRY(status);
-        const spec_self_test_line *line = &ret->line[i];
-        const bool right = line->hint != NULL && strcmp(line->hint, line->mutant->name) == 0;
-        ret->n_wrong += !line->ok;
-        ret->n_failed += line->failed;
-        ret->n_hinted += right;
-        ret->n_misled += line->hint != NULL && !right;
-        ret->n_other += line->other_hint != NULL;
-        if (plan->progress != NULL) plan->progress(plan->self, line->mutant->name, i + 1, ret->n);
-    }
-    if (plan->distance_draws > 0 && !is_stopped(plan)) status = measure_all(ret, plan, error);
-    if (is_stopped(plan)) status = GSL_SUCCESS; /* with the mistakes that were run */
+            ret->line[ret->all++].mutant = spec_mutants_at(i);
+    job j = {.result = ret, .plan = plan, .lock = PTHREAD_MUTEX_INITIALIZER, .error = error};
+    spec_parallel_run(plan->opt_pool, try_one, &j, (uint64_t)ret->all,
+                      spec_thread_pool_size(plan->opt_pool));
+    SPEC_TRY(j.status);
+    keep_whole(ret);
 done:
     if (status != GSL_SUCCESS) spec_self_test_free(ret);
     return status;

@@ -23,6 +23,7 @@ typedef struct {
     double draws; /* draws until it was found, median of runs; NaN: not found in most of them */
     spec_mutants_distance worst;
     bool ok;
+    bool whole; /* run to the end */
 } spec_self_test_line;
 
 typedef struct {
@@ -30,7 +31,7 @@ typedef struct {
     uint64_t draws; /* per run; a mutant that need not be found gets one run of draws / 16 */
     uint64_t distance_draws;   /* draws for spec_mutants_worst; 0: not measured */
     uint64_t seed;
-    spec_thread_pool *opt_pool;
+    spec_thread_pool *opt_pool;  /* a mutant for each thread */
     const char *const *opt_only; /* names of mutants, NULL-terminated; NULL: all */
     const volatile int *opt_stop;
     void (*progress)(void *self, const char *mutant, int done, int all); /* or NULL */
