@@ -46,8 +46,7 @@ static const struct argp_option options_table[] = {
     {"exec", KEY_EXEC, "CMD", 0, "the sampler is a program, started by this command", 1},
     {"trace", KEY_TRACE, "FILE", 0,
      "test the log of an engine, as JSON lines, or the responses of an OpenAI-compatible server, "
-     "one "
-     "per line (-: standard input)",
+     "one per line (-: standard input)",
      1},
     {"temperature", KEY_TEMPERATURE, "T", 0,
      "with --trace: the temperature at which a server drew its tokens, if the log-probabilities of "
