@@ -90,11 +90,9 @@ static const char *all_names(char text[ALL_SIZE], spec_name_of *name_of, const c
 int spec_names_find(spec_name_of *name_of, const char *name, const char *what, spec_error *error)
 {
     nearest best = {NULL, INT_MAX};
-    const char *line;
-    for (int i = 0; (line = name_of(i)) != NULL; i++) {
-        if (strcmp(line, name) == 0) return i;
-        consider(&best, name, line);
-    }
+    for (int i = 0; name_of(i) != NULL; i++)
+        if (strcmp(name_of(i), name) == 0) return i;
+    for (int i = 0; name_of(i) != NULL; i++) consider(&best, name, name_of(i));
     if (best.name != NULL) {
         spec_fail(error, GSL_EINVAL, "no %s is named '%.60s'; did you mean '%s'?", what, name,
                   best.name);

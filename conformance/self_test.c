@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUNS_MOST = 99, SMALLER = 16 };
+/* SMALLER: the part of the draws for what need not be found. COSTLY: a mistake that takes more than
+ * this part of the draws is tried once. */
+enum { RUNS_MOST = 99, SMALLER = 16, COSTLY = 8 };
 
 static bool is_named(const spec_self_test_plan *plan, const char *name)
 {
@@ -89,9 +91,14 @@ static int run_line(spec_self_test_line *line, const spec_self_test_plan *plan, 
     double draws[RUNS_MOST];
     int status = GSL_SUCCESS;
     const bool once = !is_sought(line->mutant) || line->mutant->hooks.applies != NULL;
-    line->runs = once ? 1 : plan->runs < RUNS_MOST ? plan->runs : RUNS_MOST;
-    for (int run = 0; run < line->runs; run++)
-        SPEC_TRY(run_once(line, &draws[run], plan, run, error));
+    const int most = once ? 1 : plan->runs < RUNS_MOST ? plan->runs : RUNS_MOST;
+    bool costs = false;
+    while (line->runs < most && !costs) {
+        double *run = &draws[line->runs];
+        SPEC_TRY(run_once(line, run, plan, line->runs, error));
+        costs = *run > (double)plan->draws / COSTLY;
+        line->runs++;
+    }
     qsort(draws, (size_t)line->runs, sizeof *draws, by_size);
     line->draws = isinf(draws[line->runs / 2]) ? NAN : draws[line->runs / 2];
     line->ok = is_right(line);

@@ -6,16 +6,19 @@
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* DRAWS: tokens per fixture; VARIANT: per variant of the failed one. FAILED_*: limits for the
- * failed one, which otherwise gets as many as it took to fail. VOCAB_MOST: largest vocabulary. */
+ * failed one, which otherwise gets as many as it took to fail. NUMBERS: a round's rows with more
+ * probabilities than these get fewer draws. VOCAB_MOST: largest vocabulary. */
 enum {
     DRAWS = 16000,
     VARIANT = 32000,
     FAILED_LEAST = 64000,
     FAILED_MOST = 256000,
+    NUMBERS = 512,
     VOCAB_MOST = 1024
 };
 
@@ -46,6 +49,13 @@ static bool tells(const spec_validate_run *r, int i, uint32_t scope)
 static uint64_t most_draws(const spec_validate_run *r)
 {
     return r->plan->seconds > 0.0 || r->plan->endless ? r->done : r->plan->draws;
+}
+
+/* Fewer draws where rows are large. */
+static uint64_t of(uint64_t draws, const spec_fixture *fixture)
+{
+    const double numbers = (double)fixture->vocab * (fixture->n_nodes + 1);
+    return (uint64_t)((double)draws * fmin(1.0, NUMBERS / numbers));
 }
 
 /* The failed fixture with one dimension changed. */
@@ -116,19 +126,25 @@ int spec_validate_find_hints(spec_validate_run *r, int opt_worst)
     int n = 0, n_variants = 0, used = 0, status = GSL_SUCCESS;
     if (on == NULL || shows == NULL || variants == NULL) SPEC_TRY(spec_no_memory(r->error));
     if (opt_worst >= 0 && tells(r, opt_worst, scope)) {
-        const uint64_t asked = v->result[opt_worst].asked;
-        draws = asked < FAILED_LEAST ? FAILED_LEAST : asked > FAILED_MOST ? FAILED_MOST : asked;
+        const spec_fixture *failed = &r->trial[opt_worst].fixture;
+        const uint64_t asked = v->result[opt_worst].asked, least = of(FAILED_LEAST, failed),
+                       most_of = of(FAILED_MOST, failed);
+        draws = asked < least ? least : asked > most_of ? most_of : asked;
         if (draws > most_draws(r)) draws = most_draws(r);
-        on[n++] = (spec_hint_base){&r->trial[opt_worst].fixture, draws};
+        on[n++] = (spec_hint_base){failed, draws};
         n_variants = make_variants(variants, r, opt_worst, scope);
         if (n_variants < 0) SPEC_TRY(GSL_ENOMEM);
     }
-    for (; used < n_variants && draws + VARIANT <= most_draws(r); used++, draws += VARIANT)
-        on[n++] = (spec_hint_base){&variants[used].fixture, VARIANT};
+    for (; used < n_variants && draws + VARIANT <= most_draws(r); used++) {
+        const spec_fixture *fixture = &variants[used].fixture;
+        on[n] = (spec_hint_base){fixture, of(VARIANT, fixture)};
+        draws += on[n++].draws;
+    }
     for (int i = 0; i < v->n_results && draws + DRAWS <= most_draws(r); i++) {
         if (i == opt_worst || !tells(r, i, scope) || !is_wanted(v->result[i].kind->name)) continue;
-        on[n++] = (spec_hint_base){&r->trial[i].fixture, DRAWS};
-        draws += DRAWS;
+        SPEC_TRY(spec_validate_fill_trial(r, i));
+        on[n] = (spec_hint_base){&r->trial[i].fixture, of(DRAWS, &r->trial[i].fixture)};
+        draws += on[n++].draws;
     }
     if (n > 0)
         status = spec_nearest(

@@ -21,14 +21,18 @@ static double entropy_of(const spec_fixture *f, int state)
 
 /* The smallest trial whose first tokens have so much entropy that two samplers cannot agree by
  * chance; -1: none. */
-static int trial_to_ask(const spec_validate_run *r)
+static int trial_to_ask(int *ret_trial, spec_validate_run *r)
 {
-    for (int k = 0; k < r->validation->n_results; k++) {
+    int status = GSL_SUCCESS;
+    *ret_trial = -1;
+    for (int k = 0; k < r->validation->n_results && *ret_trial < 0; k++) {
         const int i = r->turn[k];
-        const spec_fixture *f = &r->trial[i].fixture;
-        if (r->validation->result[i].skipped == NULL && entropy_of(f, 0) > UNCERTAIN) return i;
+        if (r->validation->result[i].skipped != NULL) continue;
+        SPEC_TRY(spec_validate_fill_trial(r, i));
+        if (entropy_of(&r->trial[i].fixture, 0) > UNCERTAIN) *ret_trial = i;
     }
-    return -1;
+done:
+    return status;
 }
 
 /* Asks the same starts and drafts for every `which`, with seeds and requests of its own. */
@@ -71,8 +75,8 @@ static bool same_answers(const spec_worker *a, const spec_worker *b, uint32_t sc
 
 int spec_validate_part_instances(spec_validate_run *r)
 {
-    const int i = r->threads > 1 ? trial_to_ask(r) : -1;
-    int status = GSL_SUCCESS;
+    int i = -1, status = GSL_SUCCESS;
+    if (r->threads > 1) SPEC_TRY(trial_to_ask(&i, r));
     if (i < 0) return status;
     const uint32_t scope = r->validation->result[i].scope;
     const spec_worker *first = &r->worker[0];

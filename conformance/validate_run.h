@@ -66,6 +66,8 @@ typedef struct {
 
 /* ---- validate_trials.c ----------------------------------------------------------------------- */
 
+/* Fills the rows and laws of a trial, before its first use. */
+int spec_validate_fill_trial(spec_validate_run *run, int trial);
 int spec_validate_make_workers(spec_validate_run *run);
 
 bool spec_validate_names_a_test(const spec_validate_plan *plan); /* in opt_only */

@@ -13,8 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The share of the budget for fixtures of pairs: mistakes in combinations are rarely small. */
-#define OF_PAIRS 0.25
+/* The share of the budget for fixtures of pairs. Of a small one, or of seconds, the fixtures that
+ * decide about a PASS get more. */
+#define OF_PAIRS 0.5
+#define OF_PAIRS_SMALL 0.25
+#define SMALL_BUDGET (SPEC_VALIDATE_DRAWS / 2)
 /* First rounds of texts are rare in longer ones. */
 #define OF_BRIEF_TEXTS 4.0
 
@@ -100,15 +103,13 @@ int spec_validate_make_trials(spec_validate_run *r)
             *result = (spec_validate_result){
                 .kind = kind, .scope = scopes[s], .log_e = 0.0, .p = 1.0, .accepted = NAN};
             v->n_results++;
-            SPEC_TRY(spec_fixture_open(&t->fixture, kind, r->error));
+            SPEC_TRY(spec_fixture_open_empty(&t->fixture, kind, r->error));
             t->fixture.dependent = r->plan->dependent;
             if (r->plan->dependent && t->fixture.batch > SPEC_VALIDATE_CALL)
                 t->fixture.batch = SPEC_VALIDATE_CALL;
             result->vocab = t->fixture.vocab;
             spec_design_adapt(&t->fixture, &v->about, scopes[s]);
             if (!spec_fixture_fits(&t->fixture, &v->about, scopes[s], &result->skipped)) continue;
-            if (v->about.filters[0] != '\0')
-                SPEC_TRY(spec_fixture_promise(&t->fixture, &v->about, r->error));
             SPEC_TRY(spec_evidence_init(&t->evidence, &t->fixture, scopes[s], r->error));
             choose_tests(t, r->plan);
             /* As many draws for each state, but fewer for large rows, whose time grows with their
@@ -119,9 +120,10 @@ int spec_validate_make_trials(spec_validate_run *r)
                 t->share *= OF_BRIEF_TEXTS;
             *(spec_design_has(kind) ? &of_pairs : &shares) += t->share;
         }
-    const double less = shares > 0.0 && of_pairs > 0.0
-                            ? fmin(OF_PAIRS / (1.0 - OF_PAIRS) * shares / of_pairs, 1.0)
-                            : 1.0;
+    const bool small = draws < SMALL_BUDGET || r->plan->seconds > 0.0;
+    const double part = small ? OF_PAIRS_SMALL : OF_PAIRS;
+    const double less =
+        shares > 0.0 && of_pairs > 0.0 ? fmin(part / (1.0 - part) * shares / of_pairs, 1.0) : 1.0;
     shares += less * of_pairs;
     for (int i = 0; i < v->n_results; i++) {
         if (spec_design_has(v->result[i].kind)) r->trial[i].share *= less;
@@ -130,6 +132,19 @@ int spec_validate_make_trials(spec_validate_run *r)
         v->result[i].budget = r->trial[i].draws;
         take_turn(r, i);
     }
+done:
+    return status;
+}
+
+int spec_validate_fill_trial(spec_validate_run *r, int i)
+{
+    spec_trial *t = &r->trial[i];
+    const spec_sampler_about *about = &r->validation->about;
+    int status = GSL_SUCCESS;
+    if (t->fixture.fill == NULL) return status;
+    SPEC_TRY(spec_fixture_fill(&t->fixture, r->error));
+    if (about->filters[0] != '\0') SPEC_TRY(spec_fixture_promise(&t->fixture, about, r->error));
+    status = spec_evidence_fill(t->evidence, r->error);
 done:
     return status;
 }
@@ -359,6 +374,7 @@ static int run_trial(spec_validate_run *r, int i, uint64_t draws)
     bool *counts = calloc((size_t)r->threads, sizeof *counts);
     int status = GSL_SUCCESS;
     if (counted == NULL || counts == NULL) SPEC_TRY(spec_no_memory(r->error));
+    SPEC_TRY(spec_validate_fill_trial(r, i));
     for (int k = 0; k < r->threads; k++)
         SPEC_TRY(begin_worker(r, &r->worker[k], t, scope, counted[k], &counts[k]));
     trial_job j = {.r = r,

@@ -27,6 +27,7 @@ void spec_evidence_clear(spec_evidence *e)
     memset(e->kept, 0, (size_t)e->fixture->n_states * sizeof *e->kept);
     for (int k = 0; k < SPEC_EVENTS; k++) clear_event(&e->event[k]);
     e->hard = (spec_exhibit){.hard = SPEC_HARD_NONE};
+    e->text_pit = -1.0;
 }
 
 static spec_evidence *alloc(const spec_fixture *fixture, uint32_t scope)
@@ -76,6 +77,11 @@ int spec_evidence_init(spec_evidence **ret, const spec_fixture *fixture, uint32_
         e->tables.often_came == NULL)
         return give_up(ret, error);
     return GSL_SUCCESS;
+}
+
+int spec_evidence_fill(spec_evidence *e, spec_error *error)
+{
+    return spec_evidence_laws_fill(&e->own_laws, error);
 }
 
 int spec_evidence_fork(spec_evidence **ret, const spec_evidence *of, size_t n_tokens,

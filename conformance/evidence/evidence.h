@@ -88,8 +88,10 @@ typedef struct {
 extern const spec_test spec_tests[]; /* ends with a name of NULL; tests_table.c */
 enum { SPEC_TESTS_MAX = 32 };
 
+/* If the fixture is opened empty, spec_evidence_fill follows when its rows are filled. */
 int spec_evidence_init(spec_evidence **ret, const spec_fixture *fixture, uint32_t scope,
                        spec_error *error);
+int spec_evidence_fill(spec_evidence *evidence, spec_error *error);
 
 /* A fork for the batches of one thread, of at most n_tokens tokens each, to be merged into `of`,
  * whose laws it shares. Its counts of tokens can be read only after the merge. */

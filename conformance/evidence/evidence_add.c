@@ -315,7 +315,9 @@ void spec_evidence_add_text(spec_evidence *e, int start, const int32_t *token, i
     const spec_fixture *f = e->fixture;
     int state = start;
     double before = 0.0;
+    const double text_before = e->text_pit;
     e->salt += spec_wide_rng_word(rng);
+    e->text_pit = -1.0;
     for (int64_t t = 0; t < n; t++) {
         spec_hard hard = SPEC_HARD_NONE;
         if (token[t] < 0 || token[t] >= f->vocab) hard = SPEC_HARD_RANGE;
@@ -333,6 +335,12 @@ void spec_evidence_add_text(spec_evidence *e, int start, const int32_t *token, i
         const double pit =
             count_token(e, &(spec_came_token){state, token[t], t == 0, 1u << SPEC_PLACE_TEXT}, rng);
         if (t > 0) count_near(e, SPEC_NEAR_PLACES, pit, before);
+        if (t == 0) {
+            count_pit(e, SPEC_PIT_FIRST, pit);
+            if (text_before >= 0.0 && !f->dependent)
+                count_near(e, SPEC_NEAR_SEEDS, pit, text_before);
+            e->text_pit = pit;
+        }
         before = pit;
         state = spec_fixture_next(f, state, token[t]);
     }

@@ -46,7 +46,8 @@ enum {
 enum {
     SPEC_NEAR_COINS,  /* first tokens of this round and the one before */
     SPEC_NEAR_MIRROR, /* the same, with 1 - PIT for the round before */
-    SPEC_NEAR_SEEDS,  /* this round and the round with the same offset of the previous seed */
+    /* this round and the round with the same offset of the previous seed; first tokens of texts */
+    SPEC_NEAR_SEEDS,
     SPEC_NEAR_PLACES, /* two successive tokens of a text */
     SPEC_NEARS
 };
@@ -100,6 +101,7 @@ struct spec_evidence {
     uint64_t pit[SPEC_PITS][SPEC_PIT_CELLS];
     spec_event_count event[SPEC_EVENTS];
     uint64_t near[SPEC_NEARS][2];  /* pairs that are not near, pairs that are */
+    double text_pit;               /* of the first token of the text before; -1: none */
     /* (n_states) first tokens of rounds: [first draft token was in the set draft > target][first
      * emitted token was] */
     uint64_t (*kept)[2][2];

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "conformance/evidence/evidence_laws.h"
 
+#include "speclab/no_memory.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -148,7 +150,6 @@ static void choose_joint(spec_laws *l)
 int spec_evidence_laws_init(spec_laws *l, const spec_fixture *fixture, spec_error *error)
 {
     const size_t V = (size_t)fixture->vocab, states = (size_t)fixture->n_states, cells = states * V;
-    ranked *order = malloc(V * sizeof *order);
     *l = (spec_laws){.fixture = fixture, .cells = cells};
     choose_joint(l);
     l->target = (spec_cumulative){malloc(cells * sizeof(double)), malloc(cells * sizeof(int32_t))};
@@ -159,14 +160,20 @@ int spec_evidence_laws_init(spec_laws *l, const spec_fixture *fixture, spec_erro
     l->tilt = malloc(cells * sizeof *l->tilt);
     l->surplus = calloc(states, sizeof *l->surplus);
     l->block_law = malloc(((size_t)fixture->variants * l->block_cells + 1) * sizeof *l->block_law);
-    if (order == NULL || l->target.cdf == NULL || l->target.guide == NULL || l->draft.cdf == NULL ||
+    if (l->target.cdf == NULL || l->target.guide == NULL || l->draft.cdf == NULL ||
         l->draft.guide == NULL || l->rank_below == NULL || l->set == NULL || l->set_mass == NULL ||
         l->tilt == NULL || l->surplus == NULL || l->block_law == NULL) {
-        free(order);
         spec_evidence_laws_free(l);
         return spec_fail(error, GSL_ENOMEM, "out of memory for rows of %zu cells", cells);
     }
-    for (int s = 0; s < fixture->n_states; s++) fill_state(l, s, order);
+    return fixture->fill == NULL ? spec_evidence_laws_fill(l, error) : GSL_SUCCESS;
+}
+
+int spec_evidence_laws_fill(spec_laws *l, spec_error *error)
+{
+    ranked *order = malloc((size_t)l->fixture->vocab * sizeof *order);
+    if (order == NULL) return spec_no_memory(error);
+    for (int s = 0; s < l->fixture->n_states; s++) fill_state(l, s, order);
     if (l->block > 0) fill_blocks(l);
     free(order);
     return GSL_SUCCESS;

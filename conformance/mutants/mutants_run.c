@@ -10,6 +10,8 @@
 #include <stdlib.h>
 
 enum { ROUNDS_MOST = 1024, ROUNDS_LEAST = 64, VOCAB_MOST = 512 };
+/* Probabilities of the rows that a distance may cost: seconds. */
+#define NUMBERS_MOST 2e9
 
 /* ---- running --------------------------------------------------------------------------------- */
 
@@ -169,6 +171,13 @@ done:
     return status;
 }
 
+/* Fewer draws where rows are large. */
+static uint64_t draws_on(const spec_fixture *fixture, uint64_t draws)
+{
+    const double numbers = (double)fixture->vocab * (fixture->n_nodes + 1);
+    return (uint64_t)fmin((double)draws, NUMBERS_MOST / numbers);
+}
+
 int spec_mutants_worst(spec_mutants_distance *ret, const spec_mutant *mutant,
                        const spec_fixture_kind *opt_kind, uint64_t draws, uint64_t seed,
                        const volatile int *opt_stop, spec_error *error)
@@ -195,7 +204,8 @@ int spec_mutants_worst(spec_mutants_distance *ret, const spec_mutant *mutant,
         SPEC_TRY(spec_fixture_open(&fixture, ret->kind, error));
         spec_design_adapt(&fixture, &subject.about, mutant->scope);
         SPEC_TRY(spec_fixture_promise(&fixture, &subject.about, error));
-        SPEC_TRY(distance_on(ret, mutant, &fixture, 10 * draws, seed + 2, opt_stop, error));
+        SPEC_TRY(distance_on(ret, mutant, &fixture, draws_on(&fixture, 10 * draws), seed + 2,
+                             opt_stop, error));
     }
 done:
     spec_fixture_close(&fixture);

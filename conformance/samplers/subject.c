@@ -110,6 +110,9 @@ int spec_subject_text(spec_text_asked *ret, int32_t *ret_token, spec_subject *su
         if (k == 0) subject->first_seed = ret->seed >> 16;
         ret->seed = subject->first_seed + (uint64_t)k;
     }
+    if (f->seeds == SPEC_SEEDS_HIGH_BITS && k % 2 == 0) subject->first_seed = ret->seed;
+    if (f->seeds == SPEC_SEEDS_HIGH_BITS && k % 2 == 1) /* differs in one of the bits 16 to 52 */
+        ret->seed = subject->first_seed ^ 1ull << (16 + k / 2 % 37);
     return spec_subject_generate(subject, ret->start, f->n_nodes, ret->seed, ret_token, ret->n,
                                  error);
 }

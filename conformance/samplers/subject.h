@@ -81,7 +81,7 @@ struct spec_subject {
     uint32_t scope;
     int capacity;
     spec_round_batch batch;
-    uint64_t first_seed; /* of consecutive ones, for the texts of a batch */
+    uint64_t first_seed; /* of the texts of a batch, or of two, whose seeds belong together */
     void *own;
 };
 

@@ -81,7 +81,10 @@ TEST(a_forbidden_token_is_traced_to_its_source, SLOW)
         plan.opt_only = only;
         assert_int_equal(spec_validate(&v, sampler, &plan, NULL), GSL_SUCCESS);
         assert_int_equal(v.reproducer.round.hard, SPEC_HARD_IMPOSSIBLE);
-        if (v.n_hints == 0 || strcmp(v.hint[0].name, lines[i][0]) != 0)
+        bool named = false; /* on disjoint rows ratio-inverted has the law of accept-all */
+        for (int k = 0; k < v.n_hints; k++)
+            named = named || strcmp(v.hint[k].name, lines[i][0]) == 0;
+        if (!named)
             fail_msg("%s on %s: %s", lines[i][0], lines[i][1],
                      v.n_hints > 0 ? v.hint[0].name : "no hint");
     }
