@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ROUNDS: of a batch. COLUMNS: of a state. BEFORE_VOCAB: largest vocabulary whose texts are split
- * by the previous token. */
-enum { ROUNDS = 512, DRAFTED = SPEC_CAME_KINDS, COLUMNS, BEFORE_VOCAB = 16 };
+/* ROUNDS, TEXTS: of a batch. COLUMNS: of a state. BEFORE_VOCAB: largest vocabulary whose texts are
+ * split by the previous token. */
+enum { ROUNDS = 512, TEXTS = 4, DRAFTED = SPEC_CAME_KINDS, COLUMNS, BEFORE_VOCAB = 16 };
 
 struct spec_split {
     const spec_fixture *fixture;
@@ -72,15 +72,18 @@ static void count_text(spec_split *s, int start, const int32_t *token, int n)
     }
 }
 
-static int ask_text(spec_split *s, spec_evidence *part, spec_subject *subject, uint64_t b,
-                    gsl_rng *rng, spec_error *error)
+static int ask_texts(spec_split *s, spec_evidence *part, spec_subject *subject, gsl_rng *rng,
+                     spec_error *error)
 {
     int32_t text[SPEC_FIXTURE_TEXT_MAX];
     spec_text_asked asked;
-    const int status = spec_subject_text(&asked, text, subject, (int)(b % 4), rng, error);
-    if (status != GSL_SUCCESS) return status;
-    count_text(s, asked.start, text, asked.n);
-    spec_evidence_add_text(part, asked.start, text, asked.n, rng);
+    int status = GSL_SUCCESS;
+    for (int k = 0; k < TEXTS; k++) {
+        SPEC_TRY(spec_subject_text(&asked, text, subject, k, rng, error));
+        count_text(s, asked.start, text, asked.n);
+        spec_evidence_add_text(part, asked.start, text, asked.n, rng);
+    }
+done:
     return status;
 }
 
@@ -101,7 +104,7 @@ int spec_split_ask(spec_split **ret, spec_subject *subject, const spec_fixture *
 {
     const size_t cells = (size_t)fixture->n_states * (size_t)fixture->vocab;
     const bool texts = scope == SPEC_SCOPE_STREAM, before = fixture->vocab <= BEFORE_VOCAB;
-    const size_t capacity = (size_t)(ROUNDS * fixture->levels + SPEC_FIXTURE_TEXT_MAX);
+    const size_t capacity = (size_t)(ROUNDS * fixture->levels + TEXTS * SPEC_FIXTURE_TEXT_MAX);
     spec_evidence *part = NULL;
     gsl_rng *rng = spec_rng_alloc();
     int status = GSL_SUCCESS;
@@ -120,7 +123,7 @@ int spec_split_ask(spec_split **ret, spec_subject *subject, const spec_fixture *
         spec_rng_stream(rng, seed, b);
         spec_evidence_clear(part);
         s->is_odd = b % 2 == 1;
-        SPEC_TRY(texts ? ask_text(s, part, subject, b, rng, error)
+        SPEC_TRY(texts ? ask_texts(s, part, subject, rng, error)
                        : ask_rounds(s, part, subject, b, seed, rng, error));
         const spec_exhibit *hard = spec_evidence_hard(part);
         s->hard[hard != NULL ? hard->hard : SPEC_HARD_NONE]++;
