@@ -11,12 +11,16 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 volatile int spec_stop;
 
 /* From the signal to the end of a process that has not noticed it. */
 static const struct itimerval patience = {.it_value = {.tv_sec = 1, .tv_usec = 800000}};
+
+/* timeout(1) signals a process and then its group: within these seconds that is one signal. */
+static const double echo = 0.2;
 
 static const int asks[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 enum { N_ASKS = sizeof asks / sizeof *asks };
@@ -51,14 +55,23 @@ static bool has_no_reader(void)
     return poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0;
 }
 
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 /* A terminal that closes sends SIGHUP twice, and each write to a closed pipe is a SIGPIPE. */
 static void on_signal(int number)
 {
+    static double first;
     const int before = errno;
-    if (number == SIGALRM || (spec_stop != 0 && (number == SIGINT || number == SIGTERM)))
-        end_at_once();
+    const bool again = spec_stop != 0 && (number == SIGINT || number == SIGTERM);
+    if (number == SIGALRM || (again && now() > first + echo)) end_at_once();
     if (spec_stop == 0 && (number != SIGPIPE || has_no_reader())) {
         spec_stop = number;
+        first = now();
         setitimer(ITIMER_REAL, &patience, NULL);
     }
     errno = before;
