@@ -65,6 +65,12 @@ static int lengths_run(const spec_length_samples *samples)
     return n;
 }
 
+/* Was it measured, or is it an estimate? */
+static bool ran(const spec_length_plan *plan, int K)
+{
+    return (K == 0 && plan->reference == 0) || spec_observed_runs_find(plan->runs, K, -1) != NULL;
+}
+
 /* The user's number for plain decoding has no interval that a run could narrow. */
 static bool plain_is_exact(const spec_length_plan *plan)
 {
@@ -97,6 +103,8 @@ void spec_advice_choose(spec_advice *advice, spec_length_samples *samples)
     advice->gain_low = gain.low;
     advice->gain_high = gain.high;
     advice->decides_K = rival >= 0 ? rival : vague ? best : -1;
+    if (isnan(gain.high) && ran(plan, best) && gain.value > 1.0 + SPEC_ADVICE_CLEAR)
+        advice->decides_K = -1; /* the difference is clear enough to act on */
     if (advice->decides_K >= 0) return;
     if (best == advice->K || gain.value <= 1.0 + SPEC_ADVICE_TOLERANCE) {
         advice->verdict = SPEC_ADVICE_KEEP;

@@ -9,6 +9,8 @@
 
 /* A length that is faster by less is as good. */
 #define SPEC_ADVICE_TOLERANCE 0.02
+/* Without an interval, a length that ran is faster than the current one if it is so by more. */
+#define SPEC_ADVICE_CLEAR 0.1
 
 /* Fill verdict, to_K, decides_K, gain and length[].best from the lengths of the advice. */
 void spec_advice_choose(spec_advice *advice, spec_length_samples *samples);

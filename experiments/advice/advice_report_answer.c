@@ -100,6 +100,29 @@ static void add_reason(spec_diagnosis_text ret, const spec_advice *advice,
             spec_advice_text_ratio(other, best->speedup, best->speedup_low, best->speedup_high));
 }
 
+/* A round takes at least the time of a plain token: a bound that needs no run of plain decoding. */
+static void add_ceiling(spec_diagnosis_text ret, const spec_advice *advice)
+{
+    const spec_advice_length *now = length_of(advice, advice->K);
+    spec_advice_text tokens;
+    if (now == NULL || !(now->tokens.value >= 1.0)) return;
+    const double most = isfinite(now->tokens.high) ? now->tokens.high : now->tokens.value;
+    spec_advice_text_ratio(tokens, now->tokens.value, now->tokens.low, now->tokens.high);
+    spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
+                         "K = %d has at most %.2f times the tokens/s of plain decoding: a round "
+                         "emits %s tokens, and takes at least the time of a plain one. ",
+                         advice->K, most, tokens);
+}
+
+/* One window or request gives a number, and no interval. */
+static void add_caution(spec_diagnosis_text ret, const spec_advice *advice)
+{
+    if (isnan(advice->gain_low))
+        spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
+                             " That is one window or request, without an interval: longer runs "
+                             "would make it sure.");
+}
+
 /* The run that decides, and why. */
 static void add_measurement(spec_diagnosis_text ret, const spec_diagnosis_facts *facts)
 {
@@ -109,6 +132,7 @@ static void add_measurement(spec_diagnosis_text ret, const spec_diagnosis_facts 
     spec_advice_text gain, name;
     enum { SIZE = SPEC_DIAGNOSIS_TEXT };
     if (K == 0 && isnan(advice->plain_seconds)) {
+        add_ceiling(ret, advice);
         spec_advice_text_add(ret, SIZE,
                              "Measure plain decoding in %s: without its speed, these numbers do "
                              "not say which length is the fastest.",
@@ -178,12 +202,14 @@ static void add_verdict(spec_diagnosis_text ret, const spec_diagnosis_facts *fac
         spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
                              "Change K from %d to %d: %s times the tokens/s of now.", advice->K,
                              advice->to_K, gain);
+        add_caution(ret, advice);
         break;
     case SPEC_ADVICE_OFF:
         spec_advice_text_add(
             ret, SPEC_DIAGNOSIS_TEXT,
             "Turn speculation off: plain decoding has %s times the tokens/s of K = %d.", gain,
             advice->K);
+        add_caution(ret, advice);
         break;
     case SPEC_ADVICE_MEASURE: add_measurement(ret, facts); break;
     case SPEC_ADVICE_NOTHING:

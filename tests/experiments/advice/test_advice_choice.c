@@ -75,6 +75,28 @@ TEST(drafts_that_cost_more_than_they_give_are_turned_off)
     assert_near(advice.gain, 3.0 / 1.96, 0.02);
 }
 
+/* One window of each length: no interval, but a clear difference decides between lengths that ran.
+ * By the line through the times, K = 1 is slower than plain decoding, and then faster. */
+TEST(one_window_decides_if_the_difference_is_clear)
+{
+    const double slower[] = {2.0, 1.02};
+    for (int i = 0; i < 2; i++) {
+        OWNED(spec_observed_sums) sums = {0};
+        const window plain = at_length(0);
+        window two = at_length(2);
+        spec_advice_question question = usual;
+        question.K_high = 2;
+        two.seconds *= slower[i] * 1.96 / 1.2; /* that many times the time of plain decoding */
+        add(&sums, &plain);
+        add(&sums, &two);
+        const spec_advice advice = advise(&sums, &question);
+        assert_near(at(&advice, 2)->speedup, 1.0 / slower[i], 0.01);
+        assert_true(isnan(advice.gain_low));
+        assert_int_equal(advice.verdict, i == 0 ? SPEC_ADVICE_OFF : SPEC_ADVICE_MEASURE);
+        if (i == 0) assert_int_equal(advice.to_K, 0);
+    }
+}
+
 TEST(without_plain_decoding_its_run_decides)
 {
     OWNED(spec_observed_sums) sums = {0};

@@ -7,7 +7,9 @@ TEST(each_verdict_is_one_sentence_that_comes_first)
 {
     advice_facts f;
     advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
-    assert_answers(&f, "Measure plain decoding in llama.cpp: without its speed, these numbers do "
+    assert_answers(&f, "K = 3 has at most 3.14 times the tokens/s of plain decoding: a round emits "
+                       "3.12 [3.10, 3.14] tokens, and takes at least the time of a plain one. "
+                       "Measure plain decoding in llama.cpp: without its speed, these numbers do "
                        "not say which length is the fastest.");
     known_times(&f);
     f.advice.verdict = SPEC_ADVICE_KEEP;
@@ -32,6 +34,12 @@ TEST(each_verdict_is_one_sentence_that_comes_first)
     f.advice.to_K = 0;
     assert_answers(&f, "Turn speculation off: plain decoding has 1.12 [1.05, 1.19] times the "
                        "tokens/s of K = 3.");
+    f.advice.gain_low = f.advice.gain_high = NAN;
+    assert_answers(&f, "Turn speculation off: plain decoding has 1.12 times the tokens/s of K = 3. "
+                       "That is one window or request, without an interval: longer runs would make "
+                       "it sure.");
+    f.advice.gain_low = 1.05;
+    f.advice.gain_high = 1.19;
     f.advice.verdict = SPEC_ADVICE_MEASURE;
     f.advice.to_K = 3;
     f.advice.decides_K = 2;
@@ -174,7 +182,8 @@ TEST(something_wrong_is_the_first_word)
     f.advice.gain = 1.7;
     assert_answers(&f, "Something is wrong: acceptance near 0: the draft does not see what it "
                        "should (blind-draft, below). By the numbers as they are: Turn speculation "
-                       "off: plain decoding has 1.70 times the tokens/s of K = 3.");
+                       "off: plain decoding has 1.70 times the tokens/s of K = 3. That is one "
+                       "window or request, without an interval: longer runs would make it sure.");
     assert_says(&f, "Setting for llama.cpp:");
     f.advice.verdict = SPEC_ADVICE_MEASURE; /* nothing to measure before it is right */
     assert_silent(&f, "Setting for");
