@@ -219,7 +219,10 @@ int main(int argc, char **argv)
     spec_supervisor_main(argc, argv);
     static char **environment; /* without secrets, which validate would name */
     environ = environment = spec_child_environment(NULL);
-    signal(SIGINT, SIG_DFL); /* a shell's jobs in the background ignore it, and speclab with them */
+    /* a shell's jobs in the background ignore the first, nohup's command the second, and so would
+     * the programs under test */
+    signal(SIGINT, SIG_DFL);
+    signal(SIGHUP, SIG_DFL);
     static const struct argp_option options[] = {
         {"list", 'l', NULL, 0, "List the tests with their places and tags, and run none", 0},
         {"suite", 's', "NAME", 0, "The tests of one file: 'decode' is test_decode.c", 0},
