@@ -22,6 +22,8 @@ static const struct itimerval patience = {.it_value = {.tv_sec = 1, .tv_usec = 8
 /* timeout(1) signals a process and then its group: within these seconds that is one signal. */
 static const double echo = 0.2;
 
+static volatile sig_atomic_t awaited;
+
 static const int asks[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 enum { N_ASKS = sizeof asks / sizeof *asks };
 
@@ -72,7 +74,7 @@ static void on_signal(int number)
     if (spec_stop == 0 && (number != SIGPIPE || has_no_reader())) {
         spec_stop = number;
         first = now();
-        setitimer(ITIMER_REAL, &patience, NULL);
+        if (!awaited) setitimer(ITIMER_REAL, &patience, NULL);
     }
     errno = before;
 }
@@ -96,6 +98,11 @@ void spec_stop_begin(void)
             open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
             _exit(SPEC_EXIT_USAGE);
     catch_signals();
+}
+
+void spec_stop_awaited(void)
+{
+    awaited = 1;
 }
 
 void spec_stop_saving(void)

@@ -15,6 +15,9 @@ extern volatile int spec_stop;
  * signals, except those that the caller ignores, as nohup does. */
 void spec_stop_begin(void);
 
+/* The verb always sees the signal, and may take longer than two seconds to end: no clock is set. */
+void spec_stop_awaited(void);
+
 /* The verb knows of the signal, and takes its time to save what is finished. */
 void spec_stop_saving(void);
 

@@ -227,7 +227,8 @@ static void parse_env(spec_validate_args *args, const char *arg, const char *ver
     const size_t n = strcspn(arg, "=");
     const bool sets = arg[n] == '=';
     if (strcspn(arg, "*") < n || (sets && (n == 0 || strcspn(arg, ",") < n)))
-        spec_usage_fail(verb, "--env: '%s' is neither a list of names nor NAME=VALUE", arg);
+        spec_usage_fail(verb, "--env: '%.*s%s' is neither a list of names nor NAME=VALUE", (int)n,
+                        arg, sets ? "=..." : ""); /* the value may be a secret */
     args->env = sets ? add_name(args->env, arg, verb) : add_names(args->env, "env", arg, verb);
 }
 

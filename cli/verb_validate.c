@@ -279,6 +279,7 @@ int spec_verb_validate(spec_context *context, int argc, char **argv)
     args.plan.self = &args;
     args.plan.progress = show_progress;
     if (args.watch) args.plan.stage = show_stage;
+    if (args.plan.endless) spec_stop_awaited(); /* the verdict so far takes seconds */
     say_withheld(&args, argv[0]);
     if (args.self_test) {
         code = spec_validate_self_test(&args, argv[0]);

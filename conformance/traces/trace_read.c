@@ -389,6 +389,10 @@ static int next_of_response(spec_trace_reader *r, spec_trace_record *ret, bool *
         SPEC_TRY(spec_trace_responses_begin(responses, root, error));
     }
     SPEC_TRY(find_text(&ret->text, r, text, error));
+    if (ret->text->ended)
+        return BAD("a response comes a second time, and counts once: remove the copy, or requests "
+                   "that have the id of another");
+    ret->text->ended = responses->ends;
     SPEC_TRY(go_on(r, ret->text, -1, error));
 done:
     return status;

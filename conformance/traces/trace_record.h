@@ -32,6 +32,7 @@ typedef struct {
     int place;         /* position of the last token in its round; negative: unknown */
     int accepted;      /* whether the last token was accepted: 1, 0; -1: unknown */
     bool drafted;      /* the last place had a draft token */
+    bool ended;        /* a response said why it finished */
 } spec_trace_text;
 
 /* One emitted token. Its row is a law over cells: all tokens of the vocabulary, or the most

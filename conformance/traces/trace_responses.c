@@ -263,11 +263,15 @@ static int make_cells(double *ret_sum, spec_trace_responses *s, int known, uint6
  * count: that a token is among them depends on it, and its law given that is the one of the
  * cells. */
 static int use_cells(spec_trace_responses *s, spec_trace_record *ret, int n, int cell, double sum,
-                     spec_error *error)
+                     double least, spec_error *error)
 {
     const bool drawn_at_1 = s->temperature == 1.0;
     if (drawn_at_1) {
         if (!(sum <= 1.0 + sum_off)) return BAD("a list sums to %g, more than 1", sum);
+        if (1.0 - sum > exp(least) * SPEC_TRACE_VOCAB_MAX + sum_off)
+            return BAD("a list sums to %g, and no other token may have more than %g: these are not "
+                       "the most probable ones",
+                       sum, exp(least));
         if (cell < 0) cell = n;
         const double rest = fmax(1.0 - sum, 1e-6), logged = exp(ret->target_log);
         if (cell == n && logged > rest + sum_off)
@@ -308,7 +312,7 @@ static int read_token(spec_trace_responses *s, spec_trace_record *ret, const cho
         return BAD("the token '%.40s' is more probable than the last ones of its list, which lacks "
                    "it",
                    token_text(t, at));
-    SPEC_TRY(use_cells(s, ret, n, among ? cell : -1, sum, error));
+    SPEC_TRY(use_cells(s, ret, n, among ? cell : -1, sum, least, error));
 done:
     return status;
 }
@@ -329,5 +333,7 @@ int spec_trace_responses_next(spec_trace_responses *s, spec_trace_record *ret, u
     snprintf(line, sizeof line, "%llu", (unsigned long long)s->in->text.number);
     *ret_text =
         spec_rng_named_seed(s->choice, json_is_string(id) ? json_string_value(id) : line) | 1;
-    return read_token(s, ret, &t, s->token++, error);
+    const size_t at = s->token++;
+    s->ends = s->token == count_of(&t) && json_is_string(json_object_get(choice, "finish_reason"));
+    return read_token(s, ret, &t, at, error);
 }

@@ -23,6 +23,7 @@ typedef struct {
     double temperature;        /* at which the tokens were drawn; the log-probabilities are at 1 */
     json_t *root;              /* the current line, or NULL */
     size_t choice, token;      /* the next token of it */
+    bool ends;                 /* the last token that was read ends its text */
     int n_rank;                /* places of a list that are always there; 0: no list so far */
     spec_trace_candidate top[SPEC_TRACE_RESPONSE_TOP_MAX];
     int32_t id[SPEC_TRACE_RESPONSE_TOP_MAX + 1];

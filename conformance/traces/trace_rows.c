@@ -86,7 +86,7 @@ int spec_trace_rows_top(spec_trace_rows *r, spec_trace_row *row, const char *key
                         const json_t *value, spec_error *error)
 {
     const size_t n = json_array_size(value);
-    double sum = 0.0;
+    double sum = 0.0, least = 1.0;
     if (row->given) return BAD("\"%s\" and the whole row: one of them", key);
     if (n < 1 || n > TOP_MAX) return BAD("\"%s\" is not a list of 1 to %d pairs", key, TOP_MAX);
     /* All records have the same k: an extra pair for an emitted token outside the top k would
@@ -105,7 +105,14 @@ int spec_trace_rows_top(spec_trace_rows *r, spec_trace_row *row, const char *key
             if (row->id[k] == row->id[i])
                 return BAD("token %d is twice in \"%s\"", row->id[i], key);
         sum += row->chance[i];
+        least = fmin(least, row->chance[i]);
     }
+    least *= exp(2.0 * r->head->precision); /* both may be rounded */
+    if (1.0 - sum > least * (r->head->vocab - (int)n) + sum_off)
+        return BAD(
+            "\"%s\" sums to %g: the other tokens cannot hold the rest, each with at most %g, "
+            "so these are not the most probable ones",
+            key, sum, least);
     if (!(sum <= 1.0 + sum_off)) return BAD("\"%s\" sums to %g, more than 1", key, sum);
     row->n_top = (int)n;
     row->given = true;

@@ -178,6 +178,21 @@ TEST(sighup_ends_every_verb_and_keeps_what_is_finished, SLOW)
     check_signal(SIGHUP);
 }
 
+/* Of all fixtures the verdict so far takes over two seconds of a busy processor. */
+TEST(a_watch_of_all_fixtures_ends_with_its_verdict, SLOW)
+{
+    spec_child c;
+    spec_needs_program();
+    spec_child_start(&c, NULL, NULL, "validate rule:block --watch --threads 1 -o w.txt");
+    spec_await(spec_child_ended(c.pid) || spec_child_seconds(c.pid) > 3.0);
+    kill(c.pid, SIGINT);
+    spec_child_listen(&c, NULL);
+    assert_int_equal(c.code, 3); /* INCONCLUSIVE so far */
+    assert_true(spec_file_size("w.txt") > 0);
+    spec_child_free(&c);
+    remove("w.txt");
+}
+
 /* As nohup and a shell's background jobs want it. */
 static void ignore_hangup(void)
 {

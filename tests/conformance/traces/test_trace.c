@@ -119,6 +119,9 @@ TEST(every_malformed_line_is_refused_with_its_number)
          "token 0 is twice in \"target_top\""},
         {"{\"token\": 1, \"target_top\": [[0, -0.1], [1, -0.1]]}\n",
          "\"target_top\" sums to 1.80967, more than 1"},
+        {"{\"token\": 1, \"target_top\": [[0, -9999]]}\n",
+         "\"target_top\" sums to 0: the other tokens cannot hold the rest, each with at most 0, so "
+         "these are not the most probable ones"},
         {"{\"token\": 1, \"target_top\": [[3, -1]]}\n", "\"target_top\" is 3: it is from 0 to 2"},
         {"{\"token\": 1, \"position\": 0}\n", "position 0 comes after 0 in the same request"},
         {"{\"token\": 1, \"position\": 7}\n",
@@ -240,7 +243,7 @@ TEST(rows_are_read_as_laws_over_cells)
     fclose(file);
 
     /* Both lists have tokens 4 and 7: three cells. */
-    r = read_one("{\"speclab_trace\": 1, \"vocab\": 9}\n"
+    r = read_one("{\"speclab_trace\": 1, \"vocab\": 20}\n"
                  "{\"token\": 2, \"target_top\": [[4, -1], [2, -2], [7, -3]], "
                  "\"draft_top\": [[7, -1.5], [4, -0.7], [0, -2]]}\n",
                  &reader, &file);

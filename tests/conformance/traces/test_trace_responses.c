@@ -244,6 +244,10 @@ TEST(an_undeclared_temperature_fails)
 #define ENTRY(token, log, list)                                                                    \
     "{\"token\": \"" token "\", \"logprob\": " #log ", \"top_logprobs\": " list "}"
 #define CHAT(entries) "{\"choices\": [{\"logprobs\": {\"content\": [" entries "]}}]}\n"
+#define ENDED                                                                                      \
+    "{\"id\": \"r\", \"choices\": [{\"finish_reason\": \"length\", \"text\": \"a\", "              \
+    "\"logprobs\": {\"tokens\": "                                                                  \
+    "[\"a\"], \"token_logprobs\": [-1]}}]}\n"
 #define FIRST ENTRY("a", -0.5, LIST4(-0.5, -1.5, -3, -3.5)) ", "
 
 /* Reads the second token of a response at a temperature. */
@@ -373,6 +377,12 @@ static const struct {
      "r.jsonl:1: the token 'e' is more probable than the last ones of its list, which lacks it"},
     {CHAT(FIRST ENTRY("a", -0.1, LIST4(-0.1, -0.2, -2.5, -3))),
      "r.jsonl:1: a list sums to 1.72357, more than 1"},
+    {CHAT(FIRST ENTRY("a", -30, LIST4(-30, -31, -32, -33))),
+     "r.jsonl:1: a list sums to 1.28001e-13, and no other token may have more than 1.26642e-14: "
+     "these are not the most probable ones"},
+    {ENDED ENDED, "r.jsonl:2: a response comes a second time, and counts once: remove the copy, or "
+                  "requests that "
+                  "have the id of another"},
 };
 
 TEST(an_invalid_response_is_refused_with_its_line)
