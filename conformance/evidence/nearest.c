@@ -20,8 +20,8 @@ static const double unexplained = 0.005, showing = 10.0, slack = 8.0;
 
 /* The splits of the sampler under test and of an exact one. */
 typedef struct {
-    spec_split *seen, *exact, *exact_glance;
-    double dispersion, exact_left; /* that the exact sampler leaves; infinite: it is not near */
+    spec_split *seen, *exact;
+    double dispersion;
     /* excess of the difference over its expectation; 0: it does not show */
     double shows[SPEC_SPLIT_PARTS];
 } base;
@@ -70,16 +70,12 @@ static int ask_base(base *ret, spec_subject *subject, const spec_hint_request *r
     SPEC_TRY(status);
     SPEC_TRY(open_mutant(&exact, "right", error));
     SPEC_TRY(spec_split_ask(&ret->exact, &exact, on->fixture, scope, on->draws, seed + 1, error));
-    SPEC_TRY(
-        spec_split_ask(&ret->exact_glance, &exact, on->fixture, scope, GLANCE, seed + 1, error));
     spec_split_compare(d, ret->seen, ret->exact);
     ret->dispersion = spec_split_dispersion(ret->seen, error);
     if (isnan(ret->dispersion)) SPEC_TRY(GSL_ENOMEM);
     scale(d, ret->dispersion);
-    for (int part = 0; part < SPEC_SPLIT_PARTS; part++) {
+    for (int part = 0; part < SPEC_SPLIT_PARTS; part++)
         ret->shows[part] = excess(&d[part]) > showing * chance(&d[part]) ? excess(&d[part]) : 0.0;
-        ret->exact_left += is_near(&d[part], ret->shows[part]) ? excess(&d[part]) : INFINITY;
-    }
 done:
     spec_subject_close(&exact);
     return status;
@@ -108,10 +104,9 @@ typedef struct {
 } comparison;
 
 /* The difference that the mistake leaves on fixture k in `draws` tokens; infinite if it is not
- * near. In a glance it may be no mistake there: the same numbers give the same tokens as those of
- * the exact sampler. */
-static int measure_on(double *ret, bool *ret_exact, const comparison *c, int k,
-                      spec_subject *subject, uint64_t draws, spec_error *error)
+ * near. */
+static int measure_on(double *ret, const comparison *c, int k, spec_subject *subject,
+                      uint64_t draws, spec_error *error)
 {
     const base *seen = &c->bases[k];
     spec_split *split = NULL;
@@ -119,10 +114,7 @@ static int measure_on(double *ret, bool *ret_exact, const comparison *c, int k,
     int status = GSL_SUCCESS;
     *ret = 0.0;
     SPEC_TRY(spec_split_ask(&split, subject, c->request->base[k].fixture, c->request->scope, draws,
-                            c->request->seed + 1, error));
-    *ret_exact = draws == GLANCE && spec_split_same(split, seen->exact_glance);
-    if (*ret_exact) *ret = seen->exact_left;
-    if (*ret_exact) goto done;
+                            c->request->seed + 2, error));
     spec_split_compare(d, seen->seen, split);
     scale(d, seen->dispersion);
     for (int part = 0; part < SPEC_SPLIT_PARTS; part++)
@@ -147,11 +139,10 @@ static int measure(double *ret, const comparison *c, const spec_mutant *mutant, 
         const uint64_t draws = request->base[k].draws;
         if (c->bases[k].seen == NULL || !fits(request->base[k].fixture, mutant)) continue;
         const uint64_t looks[] = {GLANCE, draws / PREVIEW, draws};
-        bool exact = false;
         left = 0.0;
-        for (int look = 0; look < 3 && !isinf(left) && !exact; look++)
+        for (int look = 0; look < 3 && !isinf(left); look++)
             if (look == 2 || looks[look] < draws)
-                SPEC_TRY(measure_on(&left, &exact, c, k, &subject, looks[look], error));
+                SPEC_TRY(measure_on(&left, c, k, &subject, looks[look], error));
         *ret += left;
         for (int part = 0; part < SPEC_SPLIT_PARTS; part++) explained += c->bases[k].shows[part];
     }
@@ -219,7 +210,6 @@ done:
     for (int k = 0; k < n && bases != NULL; k++) {
         spec_split_free(bases[k].seen);
         spec_split_free(bases[k].exact);
-        spec_split_free(bases[k].exact_glance);
     }
     free(bases);
     free(all.left);

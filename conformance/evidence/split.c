@@ -147,13 +147,6 @@ void spec_split_free(spec_split *split)
     free(split);
 }
 
-bool spec_split_same(const spec_split *a, const spec_split *b)
-{
-    const size_t cells = (size_t)a->fixture->n_states * a->columns * (size_t)a->fixture->vocab;
-    return memcmp(a->count, b->count, cells * sizeof *a->count) == 0 &&
-           memcmp(a->hard, b->hard, sizeof a->hard) == 0;
-}
-
 /* ---- comparing ------------------------------------------------------------------------------- */
 
 static double part_of(double n)

@@ -15,9 +15,6 @@ int spec_split_ask(spec_split **ret, spec_subject *subject, const spec_fixture *
                    uint32_t scope, uint64_t draws, uint64_t seed, spec_error *error);
 void spec_split_free(spec_split *split);
 
-/* Have both the same counts? */
-bool spec_split_same(const spec_split *a, const spec_split *b);
-
 /* A likelihood ratio statistic: 2 log of the likelihood lost by giving both splits one law;
  * chi-square with df degrees of freedom if they have one law. */
 typedef struct {
