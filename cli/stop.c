@@ -19,7 +19,7 @@ volatile int spec_stop;
 /* From the signal to the end of a process that has not noticed it. */
 static const struct itimerval patience = {.it_value = {.tv_sec = 1, .tv_usec = 800000}};
 
-/* timeout(1) signals a process and then its group: within these seconds that is one signal. */
+/* Two signals within so few seconds are one: timeout(1) signals a process, and then its group. */
 static const double echo = 0.2;
 
 static volatile sig_atomic_t awaited;

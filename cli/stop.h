@@ -3,7 +3,7 @@
  * The first one sets spec_stop. Long computations read it; the verb writes what is finished and
  * returns. A verb that has not returned after two seconds does not see the signal, as in a system
  * call. The process then ends at once, without its incomplete files; so it does on a second ctrl-C
- * or SIGTERM. */
+ * or SIGTERM, unless that comes within .2 s, as from timeout(1). */
 #ifndef SPECLAB_STOP_H
 #define SPECLAB_STOP_H
 
@@ -15,7 +15,7 @@ extern volatile int spec_stop;
  * signals, except those that the caller ignores, as nohup does. */
 void spec_stop_begin(void);
 
-/* The verb always sees the signal, and may take longer than two seconds to end: no clock is set. */
+/* Called before a signal: the verb is sure to see it, and may need more than two seconds to end. */
 void spec_stop_awaited(void);
 
 /* The verb knows of the signal, and takes its time to save what is finished. */
