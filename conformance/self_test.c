@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* SMALLER: the part of the draws for what need not be found. COSTLY: a mistake that takes more than
- * this part of the draws is tried once. */
+/* SMALLER: samplers that need not be found get this fraction of the draws. COSTLY: a mistake that
+ * takes more than this fraction is tried only once. */
 enum { RUNS_MOST = 99, SMALLER = 16, COSTLY = 8 };
 
 static bool is_named(const spec_self_test_plan *plan, const char *name)

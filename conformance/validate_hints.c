@@ -51,11 +51,10 @@ static uint64_t most_draws(const spec_validate_run *r)
     return r->plan->seconds > 0.0 || r->plan->endless ? r->done : r->plan->draws;
 }
 
-/* Fewer draws where rows are large. */
-static uint64_t of(uint64_t draws, const spec_fixture *fixture)
+/* Less than `draws` where rows are large. */
+static uint64_t affordable(uint64_t draws, const spec_fixture *fixture)
 {
-    const double numbers = (double)fixture->vocab * (fixture->n_nodes + 1);
-    return (uint64_t)((double)draws * fmin(1.0, NUMBERS / numbers));
+    return (uint64_t)((double)draws * fmin(1.0, NUMBERS / spec_fixture_round_size(fixture)));
 }
 
 /* The failed fixture with one dimension changed. */
@@ -127,8 +126,8 @@ int spec_validate_find_hints(spec_validate_run *r, int opt_worst)
     if (on == NULL || shows == NULL || variants == NULL) SPEC_TRY(spec_no_memory(r->error));
     if (opt_worst >= 0 && tells(r, opt_worst, scope)) {
         const spec_fixture *failed = &r->trial[opt_worst].fixture;
-        const uint64_t asked = v->result[opt_worst].asked, least = of(FAILED_LEAST, failed),
-                       most_of = of(FAILED_MOST, failed);
+        const uint64_t asked = v->result[opt_worst].asked, least = affordable(FAILED_LEAST, failed),
+                       most_of = affordable(FAILED_MOST, failed);
         draws = asked < least ? least : asked > most_of ? most_of : asked;
         if (draws > most_draws(r)) draws = most_draws(r);
         on[n++] = (spec_hint_base){failed, draws};
@@ -137,13 +136,13 @@ int spec_validate_find_hints(spec_validate_run *r, int opt_worst)
     }
     for (; used < n_variants && draws + VARIANT <= most_draws(r); used++) {
         const spec_fixture *fixture = &variants[used].fixture;
-        on[n] = (spec_hint_base){fixture, of(VARIANT, fixture)};
+        on[n] = (spec_hint_base){fixture, affordable(VARIANT, fixture)};
         draws += on[n++].draws;
     }
     for (int i = 0; i < v->n_results && draws + DRAWS <= most_draws(r); i++) {
         if (i == opt_worst || !tells(r, i, scope) || !is_wanted(v->result[i].kind->name)) continue;
         SPEC_TRY(spec_validate_fill_trial(r, i));
-        on[n] = (spec_hint_base){&r->trial[i].fixture, of(DRAWS, &r->trial[i].fixture)};
+        on[n] = (spec_hint_base){&r->trial[i].fixture, affordable(DRAWS, &r->trial[i].fixture)};
         draws += on[n++].draws;
     }
     if (n > 0)

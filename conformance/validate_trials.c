@@ -59,17 +59,12 @@ static void choose_tests(spec_trial *t, const spec_validate_plan *plan)
     }
 }
 
-/* Tokens of a row, times the rows of a round. */
-static double size_of(const spec_trial *t)
-{
-    return (double)t->fixture.vocab * (t->fixture.n_nodes + 1);
-}
-
 /* Inserts trial n into the order of the trials before it. */
 static void take_turn(spec_validate_run *r, int n)
 {
+    const double size = spec_fixture_round_size(&r->trial[n].fixture);
     int at = n;
-    for (; at > 0 && size_of(&r->trial[r->turn[at - 1]]) > size_of(&r->trial[n]); at--)
+    for (; at > 0 && spec_fixture_round_size(&r->trial[r->turn[at - 1]].fixture) > size; at--)
         r->turn[at] = r->turn[at - 1];
     r->turn[at] = n;
 }

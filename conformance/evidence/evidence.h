@@ -88,7 +88,7 @@ typedef struct {
 extern const spec_test spec_tests[]; /* ends with a name of NULL; tests_table.c */
 enum { SPEC_TESTS_MAX = 32 };
 
-/* If the fixture is opened empty, spec_evidence_fill follows when its rows are filled. */
+/* If the fixture is still empty, call spec_evidence_fill once it has been filled. */
 int spec_evidence_init(spec_evidence **ret, const spec_fixture *fixture, uint32_t scope,
                        spec_error *error);
 int spec_evidence_fill(spec_evidence *evidence, spec_error *error);

@@ -53,7 +53,7 @@ typedef struct {
 
 #define SPEC_TILT_MOST 4.0
 
-/* If the fixture's rows are not filled yet, spec_evidence_laws_fill follows when they are. */
+/* If the fixture is still empty, call spec_evidence_laws_fill once it has been filled. */
 int spec_evidence_laws_init(spec_laws *laws, const spec_fixture *fixture, spec_error *error);
 int spec_evidence_laws_fill(spec_laws *laws, spec_error *error);
 void spec_evidence_laws_free(spec_laws *laws);

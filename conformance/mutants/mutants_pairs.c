@@ -323,7 +323,7 @@ static void add(uint32_t scope, int a, int x, int b, int y)
     made.n++;
 }
 
-/* Shared random numbers hardly show in trees and long texts. */
+/* In trees and in long texts it hardly shows that random numbers are shared. */
 static bool hides_seeds(int dimension, int value)
 {
     return value > 0 &&

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 enum { ROUNDS_MOST = 1024, ROUNDS_LEAST = 64, VOCAB_MOST = 512 };
-/* Probabilities of the rows that a distance may cost: seconds. */
+/* The most probabilities that are read to measure one distance: it takes some seconds. */
 #define NUMBERS_MOST 2e9
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -171,13 +171,6 @@ done:
     return status;
 }
 
-/* Fewer draws where rows are large. */
-static uint64_t draws_on(const spec_fixture *fixture, uint64_t draws)
-{
-    const double numbers = (double)fixture->vocab * (fixture->n_nodes + 1);
-    return (uint64_t)fmin((double)draws, NUMBERS_MOST / numbers);
-}
-
 int spec_mutants_worst(spec_mutants_distance *ret, const spec_mutant *mutant,
                        const spec_fixture_kind *opt_kind, uint64_t draws, uint64_t seed,
                        const volatile int *opt_stop, spec_error *error)
@@ -204,8 +197,9 @@ int spec_mutants_worst(spec_mutants_distance *ret, const spec_mutant *mutant,
         SPEC_TRY(spec_fixture_open(&fixture, ret->kind, error));
         spec_design_adapt(&fixture, &subject.about, mutant->scope);
         SPEC_TRY(spec_fixture_promise(&fixture, &subject.about, error));
-        SPEC_TRY(distance_on(ret, mutant, &fixture, draws_on(&fixture, 10 * draws), seed + 2,
-                             opt_stop, error));
+        const double most = NUMBERS_MOST / spec_fixture_round_size(&fixture);
+        SPEC_TRY(distance_on(ret, mutant, &fixture, (uint64_t)fmin(10.0 * (double)draws, most),
+                             seed + 2, opt_stop, error));
     }
 done:
     spec_fixture_close(&fixture);

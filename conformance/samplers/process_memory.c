@@ -12,7 +12,7 @@
 
 #include <linux/magic.h>
 
-/* More processes than this count as too much memory. */
+/* If there are more processes, they are taken to use too much memory. */
 enum { PROCESSES_MOST = 1 << 15, PATH_SIZE = 64, LINE_SIZE = 512 };
 
 typedef struct {

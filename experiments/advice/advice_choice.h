@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* advice_choice: the verdict of an advice, and its draft lengths by batch, from resampled speeds.
- * A length is recommended if no other one can be more than 2 % faster, with confidence; otherwise
- * the verdict names the run that decides. docs/formulas.md#advice. */
+ * A length is recommended if no other one can be more than 2 % faster, with confidence. Where there
+ * is no interval, it must be clearly faster than the current one. Otherwise the verdict names the run
+ * that decides. docs/formulas.md#advice. */
 #ifndef SPECLAB_ADVICE_CHOICE_H
 #define SPECLAB_ADVICE_CHOICE_H
 
@@ -9,7 +10,8 @@
 
 /* A length that is faster by less is as good. */
 #define SPEC_ADVICE_TOLERANCE 0.02
-/* Without an interval, a length that ran is faster than the current one if it is so by more. */
+/* Without an interval, a length that was run counts as faster than the current one only if it is
+ * faster by more than this. */
 #define SPEC_ADVICE_CLEAR 0.1
 
 /* Fill verdict, to_K, decides_K, gain and length[].best from the lengths of the advice. */

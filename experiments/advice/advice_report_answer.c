@@ -110,7 +110,7 @@ static void add_ceiling(spec_diagnosis_text ret, const spec_advice *advice)
     spec_advice_text_ratio(tokens, now->tokens.value, now->tokens.low, now->tokens.high);
     spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
                          "K = %d has at most %.2f times the tokens/s of plain decoding: a round "
-                         "emits %s tokens, and takes at least the time of a plain one. ",
+                         "emits %s tokens and takes at least as long as a plain token. ",
                          advice->K, most, tokens);
 }
 
@@ -119,8 +119,8 @@ static void add_caution(spec_diagnosis_text ret, const spec_advice *advice)
 {
     if (isnan(advice->gain_low))
         spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
-                             " That is one window or request, without an interval: longer runs "
-                             "would make it sure.");
+                             " It has no interval, since one window or request is not enough for "
+                             "one: longer runs would confirm it.");
 }
 
 /* The run that decides, and why. */

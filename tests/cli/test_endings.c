@@ -178,8 +178,8 @@ TEST(sighup_ends_every_verb_and_keeps_what_is_finished, SLOW)
     check_signal(SIGHUP);
 }
 
-/* The verdict over all fixtures may take longer than the two seconds that other verbs have. Here the
- * process is stopped for that time. */
+/* The verdict over all fixtures may take longer than the two seconds that other verbs have. Here
+ * the process sleeps through them. */
 TEST(a_watch_of_all_fixtures_ends_with_its_verdict, SLOW)
 {
     spec_child c;

@@ -75,8 +75,8 @@ TEST(drafts_that_cost_more_than_they_give_are_turned_off)
     assert_near(advice.gain, 3.0 / 1.96, 0.02);
 }
 
-/* One window of each length: no interval, but a clear difference decides between lengths that ran.
- * By the line through the times, K = 1 is slower than plain decoding, and then faster. */
+/* One window of each length gives no interval, but a clear difference between lengths that were run
+ * decides. */
 TEST(one_window_decides_if_the_difference_is_clear)
 {
     const double slower[] = {2.0, 1.02};

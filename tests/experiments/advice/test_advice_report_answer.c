@@ -8,7 +8,7 @@ TEST(each_verdict_is_one_sentence_that_comes_first)
     advice_facts f;
     advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
     assert_answers(&f, "K = 3 has at most 3.14 times the tokens/s of plain decoding: a round emits "
-                       "3.12 [3.10, 3.14] tokens, and takes at least the time of a plain one. "
+                       "3.12 [3.10, 3.14] tokens and takes at least as long as a plain token. "
                        "Measure plain decoding in llama.cpp: without its speed, these numbers do "
                        "not say which length is the fastest.");
     known_times(&f);
@@ -36,8 +36,8 @@ TEST(each_verdict_is_one_sentence_that_comes_first)
                        "tokens/s of K = 3.");
     f.advice.gain_low = f.advice.gain_high = NAN;
     assert_answers(&f, "Turn speculation off: plain decoding has 1.12 times the tokens/s of K = 3. "
-                       "That is one window or request, without an interval: longer runs would make "
-                       "it sure.");
+                       "It has no interval, since one window or request is not enough for one: "
+                       "longer runs would confirm it.");
     f.advice.gain_low = 1.05;
     f.advice.gain_high = 1.19;
     f.advice.verdict = SPEC_ADVICE_MEASURE;
@@ -182,8 +182,9 @@ TEST(something_wrong_is_the_first_word)
     f.advice.gain = 1.7;
     assert_answers(&f, "Something is wrong: acceptance near 0: the draft does not see what it "
                        "should (blind-draft, below). By the numbers as they are: Turn speculation "
-                       "off: plain decoding has 1.70 times the tokens/s of K = 3. That is one "
-                       "window or request, without an interval: longer runs would make it sure.");
+                       "off: plain decoding has 1.70 times the tokens/s of K = 3. It has no "
+                       "interval, since one window or request is not enough for one: longer runs "
+                       "would confirm it.");
     assert_says(&f, "Setting for llama.cpp:");
     f.advice.verdict = SPEC_ADVICE_MEASURE; /* nothing to measure before it is right */
     assert_silent(&f, "Setting for");
