@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* advice_choice: the verdict of an advice, and its draft lengths by batch, from resampled speeds.
  * A length is recommended if no other one can be more than 2 % faster, with confidence. Where there
- * is no interval, it must be clearly faster than the current one. Otherwise the verdict names the run
- * that decides. docs/formulas.md#advice. */
+ * is no interval, it must be clearly faster than the current one. Otherwise the verdict names the
+ * run that decides. docs/formulas.md#advice. */
 #ifndef SPECLAB_ADVICE_CHOICE_H
 #define SPECLAB_ADVICE_CHOICE_H
 
