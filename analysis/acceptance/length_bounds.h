@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* length_bounds: tokens per round at another draft length, where requests differ in acceptance.
+ * Each request has an alpha of its own. Requests with a low one have more rounds, and the more so
+ * the longer the draft: so the rounds of one length, cut, are not those of a shorter one.
+ * Pure functions. docs/formulas.md#length-bounds. */
+#ifndef SPECLAB_LENGTH_BOUNDS_H
+#define SPECLAB_LENGTH_BOUNDS_H
+
+#include "analysis/acceptance/moment_bounds.h"
+
+#include <stdbool.h>
+
+enum { SPEC_LENGTH_TERMS = 8 };
+
+/* With E_K(a) = 1 + a + .. + a^K, w the law of alpha over the rounds at K, and the same texts,
+ *
+ *     tokens(K_other) = tokens(K) / E_w[f],   f(a) = E_K(a) / E_K_other(a)
+ *
+ * The counters give the moments m_j = E_w[a^j], j = 1..K. A polynomial p(a) = c_0 + sum c_j a^j
+ * that is nowhere below f on [0,1] has E_w[f] <= c_0 + sum c_j m_j: a bound that is linear in the
+ * counters, for every w. The lowest one is dual to the largest E_w[f] of all laws with these
+ * moments. */
+typedef struct {
+    int n;                        /* terms */
+    int depth[SPEC_LENGTH_TERMS]; /* (n) ascending, in 1..K: all of 1..K up to 8 of them */
+    double c0, c[SPEC_LENGTH_TERMS];
+} spec_length_bound;
+
+/* The polynomial above f (`high`) or below f that gives the closest bound at m, by linear
+ * programming over [0,1] on a grid, with |c_j| <= 4: larger ones gain little precision, and magnify
+ * the errors of m. It is checked between the points of the grid, too.
+ *   m     (K) shares of rounds that accept j tokens at least. They need not be moments of any law
+ *   K     1..64; K_other 0..64
+ *   returns the constant bound, at worst: 1 and (K + 1)/(K_other + 1) are the ends of f
+ * Checked by: [Leviathan23] (1) for one alpha; 15 Beta laws by another solver; laws with atoms. */
+spec_length_bound spec_length_bound_of(const double *m, int K, int K_other, bool high);
+
+/* c_0 + sum c_j m_j. */
+double spec_length_bound_at(const spec_length_bound *bound, const double *m);
+
+/* The sharp bounds of tokens per round at K_other from exact moments up to the limit
+ * of |c_j|, which is below .2 % up to K_other = 2K. NaN for a K outside its domain and a share
+ * outside [0,1]. */
+spec_bounds spec_length_bounds(const double *m, int K, int K_other);
+
+#endif
