@@ -25,10 +25,11 @@ static double reaches(const spec_counted_engine *engine, int j)
 
 /* Adds share times the mean number of a request's rounds with k, k = 0..K. Such a round emits
  * min(k, draft) + 1 tokens, and each ends the request with chance 1/output. */
-static void add_rounds(double *N, const spec_counted_engine *engine, double share, double alpha)
+static void add_rounds(double *N, const spec_counted_engine *engine, double output, double share,
+                       double alpha)
 {
     const int K = engine->K;
-    const double ends = 1.0 / engine->output, keep = 1.0 - ends, stay = engine->stay;
+    const double ends = 1.0 / output, keep = 1.0 - ends, stay = engine->stay;
     double survival[SPEC_COUNTED_K + 1], part[SPEC_COUNTED_K + 1];
     double goes_on = keep, factor = keep, again = 0.0;
     fill_survival(survival, engine, alpha);
@@ -67,7 +68,8 @@ static double mean_step(const spec_counter_limits *limits, const spec_counted_en
     double passes = 0.0;
     for (int j = 1; j <= engine->K; j++)
         passes += 1.0 - pow(fmax(1.0 - limits->drafts[j], 0.0), engine->batch);
-    const double plain = cost->step + cost->token * engine->batch * (1.0 + limits->drafted);
+    const double tokens = engine->batch * (1.0 + limits->drafted);
+    const double plain = cost->step + cost->token * fmax(tokens - engine->free_tokens, 0.0);
     return engine->K == 0 ? plain
                           : plain + cost->draft_round + cost->draft_pass * passes +
                                 cost->draft_token * engine->batch * limits->drafted;
@@ -84,17 +86,21 @@ int spec_counter_limits_of(spec_counter_limits *ret, const spec_counted_engine *
                            const double *share, const double *alpha, int n)
 {
     double N[SPEC_COUNTED_K + 1] = {0.0}, sum = 0.0;
+    const double of_long = engine->long_share;
     if (!spec_counted_engine_ok(engine)) return fail(ret);
     for (int i = 0; i < n; i++) {
         if (!(alpha[i] >= 0.0 && alpha[i] <= 1.0 && share[i] >= 0.0)) return fail(ret);
         sum += share[i];
-        add_rounds(N, engine, share[i], alpha[i]);
+        add_rounds(N, engine, engine->output, share[i] * (1.0 - of_long), alpha[i]);
+        if (of_long > 0.0) add_rounds(N, engine, engine->long_output, share[i] * of_long, alpha[i]);
     }
     if (!(fabs(sum - 1.0) < 1e-9)) return fail(ret);
     memset(ret, 0, sizeof *ret);
     for (int k = 0; k <= engine->K; k++) ret->rounds += N[k];
     fill_depths(ret, engine, N);
-    ret->tokens = engine->output / ret->rounds;
+    const double output = (1.0 - of_long) * engine->output +
+                          (of_long > 0.0 ? of_long * engine->long_output : 0.0);
+    ret->tokens = output / ret->rounds;
     ret->step = mean_step(ret, engine);
     ret->tokens_per_s = engine->batch * ret->tokens / ret->step;
     return GSL_SUCCESS;

@@ -10,7 +10,7 @@
 /* Per round unless named otherwise. */
 typedef struct {
     double rounds; /* of a request */
-    double tokens; /* of the output: output / rounds */
+    double tokens; /* of the output behind first tokens, per round */
     double drafted, accepted;
     double alpha; /* accepted / tested draft tokens; NaN for K = 0 */
     /* [j]: shares of rounds that draft, test and accept the token of depth j = 1..K */

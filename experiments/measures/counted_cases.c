@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/counted_cases.h"
 
-#include "analysis/acceptance/rounded_counts.h"
 #include "base/names.h"
 #include "base/settings.h"
-#include "sim/observed/engine_counters.h"
 #include "speclab/no_memory.h"
 
 #include <math.h>
@@ -12,7 +10,7 @@
 
 /* ---- kinds of truth -------------------------------------------------------------------------- */
 
-enum { ONE, REQUESTS, ROUNDS, DECAY, CORRELATED, STOP, SEES, DRIFT, KINDS };
+enum { ONE, REQUESTS, TWO, ROUNDS, DECAY, CORRELATED, STOP, SEES, DRIFT, KINDS };
 
 /* A kind has one setting at most. */
 static const struct {
@@ -21,6 +19,7 @@ static const struct {
 } kinds[KINDS] = {
     [ONE] = {"one", "one", "", 0.0, 0.0, 0.0},
     [REQUESTS] = {"requests", "requests?concentration=4", "concentration", 4.0, 0.01, 1e6},
+    [TWO] = {"two", "two?spread=0.2", "spread", 0.2, 0.0, 0.5},
     [ROUNDS] = {"rounds", "rounds?concentration=4", "concentration", 4.0, 0.01, 1e6},
     [DECAY] = {"decay", "decay?rate=0.9", "rate", 0.9, 1e-3, 1.0},
     [CORRELATED] = {"correlated", "correlated?stay=0.7", "stay", 0.7, 0.0, 0.999},
@@ -28,6 +27,12 @@ static const struct {
     [SEES] = {"sees", "sees?chance=0.5", "chance", 0.5, 0.0, 1.0},
     [DRIFT] = {"drift", "drift?by=-0.1", "by", -0.1, -1.0, 1.0},
 };
+
+static const char *log_name(int i)
+{
+    static const char *const names[] = {"vllm", "sglang", "llama.cpp", NULL};
+    return names[i];
+}
 
 static const char *kind_name(int i)
 {
@@ -40,6 +45,10 @@ static void set_kind(spec_counted_case *c, int kind, double value)
     case REQUESTS:
         c->alpha.kind = SPEC_ALPHA_BETA;
         c->alpha.concentration = value;
+        break;
+    case TWO:
+        c->alpha.kind = SPEC_ALPHA_TWO;
+        c->alpha.spread = value;
         break;
     case ROUNDS: c->engine.over_rounds = value; break;
     case DECAY: c->engine.decay = value; break;
@@ -73,12 +82,14 @@ done:
     return status;
 }
 
-int spec_counted_case_limits(spec_counter_limits *ret, const spec_counted_case *c, int K,
-                             spec_error *error)
+static int limits_of(spec_counter_limits *ret, const spec_counted_case *c, double mean, int K,
+                     spec_error *error)
 {
     double alpha[SPEC_ALPHA_NODES], share[SPEC_ALPHA_NODES];
     spec_counted_engine engine = c->engine;
-    int n, status = spec_alpha_law_nodes(&n, alpha, share, &c->alpha, error);
+    spec_alpha_law law = c->alpha;
+    law.mean = mean;
+    int n, status = spec_alpha_law_nodes(&n, alpha, share, &law, error);
     engine.K = K;
     if (status != GSL_SUCCESS) return status;
     status = spec_counter_limits_of(ret, &engine, share, alpha, n);
@@ -87,108 +98,93 @@ int spec_counted_case_limits(spec_counter_limits *ret, const spec_counted_case *
                : spec_fail(error, status, "a setting of the engine is outside its domain");
 }
 
-/* ---- sources --------------------------------------------------------------------------------- */
-
-static const char *source_name(int i)
+/* Halves of equal time have equal numbers of rounds: drafts of such a case do not stop. */
+static void add_half(spec_counter_limits *ret, const spec_counter_limits *half, int K)
 {
-    static const char *const names[] = {"windows", "rounded", "requests", NULL};
-    return names[i];
+    double tested = 0.0;
+    ret->tokens = 0.5 * (ret->tokens + half->tokens);
+    ret->accepted = 0.5 * (ret->accepted + half->accepted);
+    ret->tokens_per_s = 0.5 * (ret->tokens_per_s + half->tokens_per_s);
+    for (int j = 1; j <= K; j++) {
+        ret->passes[j] = 0.5 * (ret->passes[j] + half->passes[j]);
+        ret->tests[j] = 0.5 * (ret->tests[j] + half->tests[j]);
+        tested += ret->tests[j];
+    }
+    ret->alpha = K > 0 ? ret->accepted / tested : NAN;
 }
 
-int spec_counted_source_find(spec_counted_source *ret, const char *name, spec_error *error)
+int spec_counted_case_limits(spec_counter_limits *ret, const spec_counted_case *c, int K,
+                             spec_error *error)
 {
-    const int i = spec_names_find(source_name, name, "source", error);
+    spec_counter_limits half;
+    int status = limits_of(ret, c, c->alpha.mean, K, error);
+    if (status != GSL_SUCCESS || isnan(c->after)) return status;
+    status = limits_of(&half, c, c->after, K, error);
+    if (status == GSL_SUCCESS) add_half(ret, &half, K);
+    return status;
+}
+
+/* ---- logs ------------------------------------------------------------------------------------ */
+
+int spec_counted_log_find(spec_counted_log *ret, const char *name, spec_error *error)
+{
+    const int i = spec_names_find(log_name, name, "log", error);
     if (i < 0) return GSL_EINVAL;
-    *ret = (spec_counted_source)i;
+    *ret = (spec_counted_log)i;
     return GSL_SUCCESS;
 }
 
-/* ---- counters as observations ---------------------------------------------------------------- */
-
-static spec_observation exact(const spec_engine_counters *c, int K, bool request)
+/* The dependence of successive requests that gives that of windows. Requests are those of the
+ * case's reference length, so that a text has the same neighbours at all lengths. */
+static int keep(spec_counted_engine *engine, const spec_counted_case *c,
+                const spec_counted_run *run, spec_error *error)
 {
-    spec_observation o =
-        spec_observation_empty(request ? SPEC_OBSERVED_REQUEST : SPEC_OBSERVED_WINDOW, 0);
-    o.K = K;
-    o.rounds = o.rounds_low = o.rounds_high = K > 0 ? (double)c->rounds : 0.0;
-    o.passes = (double)c->rounds;
-    o.drafted = (double)c->drafted;
-    o.accepted = (double)c->accepted;
-    o.emitted = (double)c->emitted;
-    o.depths = K;
-    for (int j = 1; j <= K; j++) o.passed[j - 1] = (double)spec_engine_counters_passed(c, j);
-    o.seconds = c->seconds;
-    return o;
+    spec_counter_limits limits;
+    engine->kept = 0.0;
+    if (c->phi == 0.0) return GSL_SUCCESS;
+    const int status = spec_counted_case_limits(&limits, c, c->phi_K, error);
+    if (status != GSL_SUCCESS) return status;
+    double requests = engine->batch / limits.rounds;
+    if (run->log == SPEC_COUNTED_VLLM) requests *= run->seconds / limits.step;
+    if (run->log == SPEC_COUNTED_SGLANG) requests *= SPEC_COUNTED_LOG_STEPS;
+    if (run->log == SPEC_COUNTED_LLAMACPP) requests = 1.0;
+    engine->kept = pow(c->phi, 1.0 / requests);
+    return GSL_SUCCESS;
 }
 
-static double rounded(double value, int digits)
+static int count(spec_engine_counters *ret, int n, const spec_counted_engine *engine,
+                 const spec_alpha_law *alpha, const spec_counted_run *run, int half,
+                 spec_error *error)
 {
-    const double scale = pow(10.0, digits);
-    return nearbyint(value * scale) / scale;
+    const uint64_t stream = 2 * run->stream + (uint64_t)half;
+    switch (run->log) {
+    case SPEC_COUNTED_LLAMACPP:
+        return spec_engine_counters_requests(ret, n, engine, alpha, run->seed, stream, error);
+    case SPEC_COUNTED_SGLANG:
+        return spec_engine_counters_steps(ret, n, SPEC_COUNTED_LOG_STEPS, engine, alpha, run->seed,
+                                          stream, error);
+    default:
+        return spec_engine_counters_windows(ret, n, run->seconds, engine, alpha, run->seed, stream,
+                                            error);
+    }
 }
 
-/* The numbers of a line of vLLM's log, and the whole numbers behind them. False if no numbers agree
- * with the line. */
-static bool as_printed(spec_observation *o)
+int spec_counted_case_write(FILE *out, const spec_counted_case *c, const spec_counted_run *run,
+                            spec_error *error)
 {
-    double rate[SPEC_COUNTED_K];
-    spec_rounded_recovery whole;
-    o->emitted = rounded(o->emitted / o->seconds, 1) * o->seconds;
-    if (o->K == 0 || !(o->rounds > 0.0)) return true;
-    for (int j = 0; j < o->K; j++) rate[j] = rounded(o->passed[j] / o->rounds, 3);
-    const spec_rounded_counts printed = {.accepted = (uint64_t)o->accepted,
-                                         .drafted = (uint64_t)o->drafted,
-                                         .length = rounded(1.0 + o->accepted / o->rounds, 2),
-                                         .length_digits = 2,
-                                         .n = o->K,
-                                         .rate = rate,
-                                         .rate_digits = 3};
-    if (spec_rounded_counts_recover(&whole, &printed) != GSL_SUCCESS) return false;
-    o->rounds = o->passes = (double)whole.rounds;
-    o->rounds_low = (double)whole.rounds_low;
-    o->rounds_high = (double)whole.rounds_high;
-    for (int j = 0; j < o->K; j++) o->passed[j] = (double)whole.passed[j];
-    return true;
-}
-
-static int count(spec_engine_counters *ret, int n, const spec_counted_case *c, int K,
-                 const spec_counted_reading *reading, int half, spec_error *error)
-{
+    const int n = run->n, first = isnan(c->after) ? n : (n + 1) / 2;
     spec_counted_engine engine = c->engine;
-    spec_alpha_law alpha = c->alpha;
-    const uint64_t stream = 2 * reading->stream + (uint64_t)half;
-    engine.K = K;
-    if (half == 1) alpha.mean = c->after;
-    return reading->source == SPEC_COUNTED_REQUESTS
-               ? spec_engine_counters_requests(ret, n, &engine, &alpha, reading->seed, stream,
-                                               error)
-               : spec_engine_counters_windows(ret, n, reading->seconds, &engine, &alpha,
-                                              reading->seed, stream, error);
-}
-
-int spec_counted_case_observe(int *opt_unread, const spec_observer *observer,
-                              const spec_counted_case *c, int K,
-                              const spec_counted_reading *reading, spec_error *error)
-{
-    const int n = reading->n, first = isnan(c->after) ? n : (n + 1) / 2;
-    const bool requests = reading->source == SPEC_COUNTED_REQUESTS;
-    int status = GSL_SUCCESS, unread = 0;
+    spec_alpha_law after = c->alpha;
+    int status = GSL_SUCCESS;
     spec_engine_counters *counters = malloc((size_t)n * sizeof *counters);
     if (counters == NULL) return spec_no_memory(error);
-    SPEC_TRY(count(counters, first, c, K, reading, 0, error));
-    if (first < n) SPEC_TRY(count(counters + first, n - first, c, K, reading, 1, error));
-    for (int i = 0; i < n; i++) {
-        spec_observation o = exact(&counters[i], K, requests);
-        o.line = (uint64_t)i + 1;
-        o.running = requests ? 1.0 : c->engine.batch; /* seconds are those of one request */
-        if (reading->source == SPEC_COUNTED_ROUNDED && !as_printed(&o)) {
-            unread++;
-            continue;
-        }
-        SPEC_TRY(observer->take(observer->self, &o, error));
-    }
+    SPEC_TRY(keep(&engine, c, run, error));
+    engine.K = run->K;
+    after.mean = c->after;
+    SPEC_TRY(count(counters, first, &engine, &c->alpha, run, 0, error));
+    if (first < n) SPEC_TRY(count(counters + first, n - first, &engine, &after, run, 1, error));
+    spec_counted_log_write(out, run->log, &engine, counters, n);
 done:
     free(counters);
-    if (opt_unread != NULL) *opt_unread = unread;
     return status;
 }

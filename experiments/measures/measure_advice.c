@@ -2,143 +2,121 @@
 #include "experiments/measures/measures.h"
 #include "speclab/no_memory.h"
 
-#include "analysis/alpha.h"
 #include "base/parallel.h"
-#include "experiments/advice/advice.h"
-#include "experiments/measures/counted_cases.h"
+#include "experiments/measures/advised_case.h"
 #include "experiments/measures/coverage.h"
 #include "sim/serving/step_cost.h"
 
-#include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { REPETITIONS = 1000, REPETITIONS_MAX = 10000000 };
+enum { REPETITIONS = 200, REPETITIONS_MAX = 10000000, LENGTHS = SPEC_COUNTED_K + 1 };
 
-/* The numbers of which intervals are counted. */
-enum { ALPHA, TOKENS, CONDITIONAL, SPEEDUP, NUMBERS };
+/* ---- the printed numbers --------------------------------------------------------------------- */
+
+/* The lengths of a number: those that were run, others below or above the longest run, and those up
+ * to the longest run. */
+typedef enum { RUN = 1, BELOW = 2, ABOVE = 4 } where;
+
+typedef struct {
+    spec_counter_limits at, plain;
+    int K;
+} truth;
+
+static double true_alpha(const truth *t)
+{
+    return t->at.alpha;
+}
+
+static double true_tokens(const truth *t)
+{
+    return 1.0 + t->at.accepted;
+}
+
+static double true_conditional(const truth *t)
+{
+    return t->at.passes[t->K] / t->at.tests[t->K];
+}
+
+static double true_time(const truth *t)
+{
+    return t->at.step / t->plain.step;
+}
+
+static double true_speedup(const truth *t)
+{
+    return t->at.tokens_per_s / t->plain.tokens_per_s;
+}
+
+/* Each name is the beginning of columns; `printed` those of the advice. */
+static const struct {
+    const char *name, *printed;
+    int where;
+    double (*value)(const truth *t);
+} numbers[] = {
+    {"alpha", "alpha_tested", RUN, true_alpha},
+    {"tokens", "tokens_per_round", RUN, true_tokens},
+    {"shorter", "tokens_per_round", BELOW, true_tokens},
+    {"longer", "tokens_per_round", ABOVE, true_tokens},
+    {"conditional", "conditional", RUN | BELOW, true_conditional},
+    {"time", "round_over_plain", RUN, true_time},
+    {"times", "round_over_plain", BELOW | ABOVE, true_time},
+    {"speedup", "speedup", RUN, true_speedup},
+    {"speedups", "speedup", BELOW | ABOVE, true_speedup},
+};
+enum { NUMBERS = sizeof numbers / sizeof *numbers };
 
 typedef struct {
     spec_counted_case truth;
-    spec_counted_reading reading;
-    int K, plain; /* plain: windows or requests of plain decoding */
-    bool short_drafts;
-    double value[NUMBERS];
+    spec_counted_run run[3]; /* the longest draft first */
+    int n;
+    where where[LENGTHS]; /* 0: not considered */
+    double value[NUMBERS][LENGTHS];
     const spec_point *point;
 } question;
 
-/* One repetition. */
+/* One repetition. NaN: no interval is printed. */
 typedef struct {
     int status;
     spec_error error;
-    int unread;
-    double inexact;                                                  /* share of observations */
-    double held[NUMBERS], independent[NUMBERS], half_width[NUMBERS]; /* NaN: no interval */
-    double design_effect, drift_p;
+    float held[NUMBERS][LENGTHS], half_width[NUMBERS][LENGTHS];
+    double drift_p;
 } repetition;
 
 /* ---- one repetition -------------------------------------------------------------------------- */
 
-/* Sums of the observations, for intervals under independent trials. */
-typedef struct {
-    double rounds, accepted, passed[SPEC_ADVICE_K], tested, square;
-} plain_sums;
+/* A truth may be an end of a range that is known without error. */
+static const double SLACK = 1e-9;
 
-static plain_sums sum_all(const spec_observed_sums *sums, int K)
+static void hold(repetition *r, const spec_advised *advised, const question *q, int number, int K)
 {
-    plain_sums ret = {0};
-    for (size_t i = 0; i < sums->n; i++) {
-        const spec_observed_series *series = &sums->series[i];
-        for (size_t g = 0; g < series->n && series->K == K; g++) {
-            const double *c = series->column + g * SPEC_SUM_COLUMNS;
-            ret.rounds += c[SPEC_SUM_ROUNDS];
-            ret.accepted += c[SPEC_SUM_ACCEPTED];
-            for (int j = 1; j <= K; j++) ret.passed[j] += c[SPEC_SUM_PASSED + j - 1];
-        }
-    }
-    ret.tested = ret.rounds;
-    for (int j = 1; j < K; j++) ret.tested += ret.passed[j];
-    /* sum of n_accepted^2 = sum_j (2 j - 1) rounds that accept j tokens at least */
-    for (int j = 1; j <= K; j++) ret.square += (2 * j - 1) * ret.passed[j];
-    return ret;
-}
-
-/* Wilson's interval for whole numbers. */
-static double wilson_holds(double passed, double tested, double value)
-{
-    double low, high;
-    if (!(passed <= tested)) return NAN;
-    spec_alpha_wilson_interval(&low, &high, (uint64_t)passed, (uint64_t)tested,
-                               SPEC_COVERAGE_ERROR);
-    return spec_coverage_holds(low, high, value);
-}
-
-static void hold_independent(repetition *r, const plain_sums *s, const question *q)
-{
-    const double mean = s->accepted / s->rounds;
-    const double se = sqrt((s->square / s->rounds - mean * mean) / s->rounds);
-    const double z = gsl_cdf_ugaussian_Qinv(0.5 * SPEC_COVERAGE_ERROR);
-    r->independent[ALPHA] = wilson_holds(s->accepted, s->tested, q->value[ALPHA]);
-    r->independent[TOKENS] =
-        spec_coverage_holds(1.0 + mean - z * se, 1.0 + mean + z * se, q->value[TOKENS]);
-    r->independent[CONDITIONAL] =
-        q->K < 2 ? NAN : wilson_holds(s->passed[2], s->passed[1], q->value[CONDITIONAL]);
-    r->independent[SPEEDUP] = NAN;
-}
-
-static void hold(repetition *r, int number, double low, double high, double value)
-{
-    r->held[number] = spec_coverage_holds(low, high, value);
-    r->half_width[number] = 0.5 * (high - low) / value;
-}
-
-static void hold_advice(repetition *r, const spec_advice *advice, const question *q)
-{
-    const spec_advice_length *at = NULL, *second = NULL;
-    for (int i = 0; i < advice->n; i++) {
-        if (advice->length[i].K == q->K) at = &advice->length[i];
-        if (advice->length[i].K == 2) second = &advice->length[i];
-    }
-    for (int i = 0; i < NUMBERS; i++) r->held[i] = r->half_width[i] = NAN;
-    if (at == NULL) return;
-    hold(r, ALPHA, at->alpha.low, at->alpha.high, q->value[ALPHA]);
-    hold(r, TOKENS, at->tokens.low, at->tokens.high, q->value[TOKENS]);
-    hold(r, SPEEDUP, at->speedup_low, at->speedup_high, q->value[SPEEDUP]);
-    if (second != NULL && q->K >= 2)
-        hold(r, CONDITIONAL, second->conditional.low, second->conditional.high,
-             q->value[CONDITIONAL]);
-    r->design_effect = at->alpha.design_effect;
-    r->drift_p = advice->drift.p;
+    const double value = q->value[number][K];
+    const spec_advised_interval i = spec_advised_interval_of(advised, spec_advised_row(advised, K),
+                                                             numbers[number].printed);
+    const bool interval = i.low < i.high;
+    r->held[number][K] =
+        interval ? (float)spec_coverage_holds(i.low * (1.0 - SLACK), i.high * (1.0 + SLACK), value)
+                 : NAN;
+    r->half_width[number][K] = interval ? (float)(0.5 * (i.high - i.low) / value) : NAN;
 }
 
 static int repeat(repetition *r, const question *q, uint64_t number)
 {
-    spec_observed_sums sums = {0};
-    const spec_observer observer = spec_observed_sums_observer(&sums);
-    spec_advice_question asked = SPEC_ADVICE_QUESTION;
-    spec_counted_reading reading = q->reading;
-    spec_advice *advice = calloc(1, sizeof *advice);
+    spec_advised advised = {.K = -1};
+    spec_counted_run run[3];
     int status = GSL_SUCCESS;
-    if (advice == NULL) SPEC_TRY(spec_no_memory(&r->error));
-    asked.K_low = 1;
-    asked.K_high = q->K;
-    asked.error = SPEC_COVERAGE_ERROR;
-    asked.seed = q->point->seed + number;
-    reading.stream = 2 * number;
+    for (int i = 0; i < q->n; i++) {
+        run[i] = q->run[i];
+        run[i].stream = 3 * number + (uint64_t)i;
+    }
     SPEC_TRY(
-        spec_counted_case_observe(&r->unread, &observer, &q->truth, q->K, &reading, &r->error));
-    r->inexact = (double)sums.inexact / (double)sums.observations;
-    reading.stream++;
-    reading.n = q->plain;
-    SPEC_TRY(spec_counted_case_observe(NULL, &observer, &q->truth, 0, &reading, &r->error));
-    SPEC_TRY(spec_advice_of(advice, &sums, NULL, &asked, &r->error));
-    const plain_sums plain = sum_all(&sums, q->K);
-    hold_advice(r, advice, q);
-    hold_independent(r, &plain, q);
+        spec_advised_case(&advised, &q->truth, run, q->n, q->point->seed + number, &r->error));
+    for (int i = 0; i < NUMBERS; i++)
+        for (int K = 1; K < LENGTHS; K++)
+            if (q->where[K] & numbers[i].where) hold(r, &advised, q, i, K);
+    r->drift_p = advised.drift_p;
 done:
-    spec_observed_sums_free(&sums);
-    free(advice);
+    spec_advised_free(&advised);
     return status;
 }
 
@@ -158,56 +136,57 @@ static void run_repetition(void *self, uint64_t i, int worker)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-static void fill_number(spec_table *table, const char *name, int i, const question *q,
-                        const repetition *r, uint64_t n)
+typedef struct {
+    double held, half_width, n; /* n: intervals */
+} coverage;
+
+static coverage coverage_of(const repetition *r, uint64_t n, int number, int K)
 {
-    double held = 0.0, independent = 0.0, width = 0.0;
-    char column[64];
+    coverage ret = {0};
     for (uint64_t k = 0; k < n; k++) {
-        held += r[k].held[i];
-        independent += r[k].independent[i];
-        width += r[k].half_width[i];
+        if (isnan(r[k].held[number][K])) continue;
+        ret.held += (double)r[k].held[number][K];
+        ret.half_width += (double)r[k].half_width[number][K];
+        ret.n++;
     }
-    held /= (double)n;
-    independent /= (double)n;
-    width /= (double)n;
-    /* Short drafts leave open which draft tokens were tested: an advice has a range of a
-     * conditional acceptance, and none of alpha. */
-    const bool ranged = (i == ALPHA || i == CONDITIONAL) && q->short_drafts;
-    snprintf(column, sizeof column, "%s_true", name);
-    spec_table_number(table, column, q->value[i]);
-    snprintf(column, sizeof column, "%s_held", name);
-    spec_table_number(table, column, held);
-    snprintf(column, sizeof column, "%s_held_z", name);
+    ret.held /= ret.n;
+    ret.half_width /= ret.n;
+    return ret;
+}
+
+/* The length with the lowest coverage. */
+static void fill_number(spec_table *table, const question *q, const repetition *r, uint64_t n,
+                        int number)
+{
+    coverage worst = {.held = NAN, .half_width = NAN};
+    int at = -1;
+    char column[64];
+    for (int K = 1; K < LENGTHS; K++) {
+        if (!(q->where[K] & numbers[number].where)) continue;
+        const coverage c = coverage_of(r, n, number, K);
+        if (c.n == 0.0 || (at >= 0 && c.held >= worst.held)) continue;
+        worst = c;
+        at = K;
+    }
+    snprintf(column, sizeof column, "%s_held", numbers[number].name);
+    spec_table_number(table, column, worst.held);
+    snprintf(column, sizeof column, "%s_held_z", numbers[number].name);
     spec_table_number(table, column,
-                      ranged && i == ALPHA ? NAN : spec_coverage_z(held, ranged, (double)n));
-    snprintf(column, sizeof column, "%s_half_width", name);
-    spec_table_number(table, column, width);
-    if (i == SPEEDUP) return;
-    snprintf(column, sizeof column, "%s_independent", name);
-    spec_table_number(table, column, independent);
+                      spec_coverage_z_between(worst.held, SPEC_COVERAGE_LOW, 1.0, worst.n));
+    snprintf(column, sizeof column, "%s_half_width", numbers[number].name);
+    spec_table_number(table, column, worst.half_width);
+    snprintf(column, sizeof column, "%s_true", numbers[number].name);
+    spec_table_number(table, column, at >= 0 ? q->value[number][at] : NAN);
+    snprintf(column, sizeof column, "%s_K", numbers[number].name);
+    if (at >= 0) spec_table_integer(table, column, at);
 }
 
 static void fill(spec_table *table, const question *q, const repetition *r, uint64_t n)
 {
-    static const char *const names[NUMBERS] = {"alpha", "tokens", "conditional", "speedup"};
-    double design_effect = 0.0, alarms = 0.0, inexact = 0.0;
-    long long unread = 0;
-    for (uint64_t k = 0; k < n; k++) {
-        design_effect += r[k].design_effect;
-        alarms += r[k].drift_p <= SPEC_COVERAGE_ERROR;
-        inexact += r[k].inexact;
-        unread += r[k].unread;
-    }
-    /* An alpha that changes is no number that an interval could hold. */
-    for (int i = 0; i < NUMBERS && isnan(q->truth.after); i++)
-        fill_number(table, names[i], i, q, r, n);
-    spec_table_number(table, "design_effect", design_effect / (double)n);
+    double alarms = 0.0;
+    for (uint64_t k = 0; k < n; k++) alarms += r[k].drift_p <= SPEC_COVERAGE_ERROR;
+    for (int i = 0; i < NUMBERS; i++) fill_number(table, q, r, n, i);
     spec_table_number(table, "drift_alarms", alarms / (double)n);
-    if (q->reading.source == SPEC_COUNTED_ROUNDED) {
-        spec_table_number(table, "inexact", inexact / (double)n);
-        spec_table_integer(table, "unread", unread);
-    }
 }
 
 /* ---- the measure ----------------------------------------------------------------------------- */
@@ -227,30 +206,52 @@ done:
     return status;
 }
 
+static int read_case(spec_counted_case *c, const spec_point *point, const spec_measure *measure,
+                     spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    double alpha;
+    spec_counted_engine *engine = &c->engine;
+    SPEC_TRY(spec_point_double(&alpha, point, measure, "alpha", 0.0, 1.0, error));
+    SPEC_TRY(spec_point_blame(
+        spec_counted_case_kind(c, spec_point_text(point, measure, "kind"), alpha, error), "kind",
+        error));
+    SPEC_TRY(spec_point_int(&engine->batch, point, measure, "batch", 1, SPEC_COUNTED_BATCH, error));
+    SPEC_TRY(spec_point_double(&engine->output, point, measure, "output", 1.0, 1e6, error));
+    SPEC_TRY(spec_point_double(&engine->long_share, point, measure, "long", 0.0, 0.99, error));
+    SPEC_TRY(
+        spec_point_double(&engine->long_output, point, measure, "long_output", 1.0, 1e6, error));
+    SPEC_TRY(spec_point_double(&c->phi, point, measure, "phi", 0.0, 0.999, error));
+    SPEC_TRY(spec_point_int(&engine->free_tokens, point, measure, "flat", 0, 1000000, error));
+    SPEC_TRY(read_cost(&engine->cost, point, measure, error));
+done:
+    return status;
+}
+
 static int read_question(question *q, const spec_point *point, const spec_measure *measure,
                          spec_error *error)
 {
-    int status = GSL_SUCCESS, windows, requests;
-    double alpha;
-    spec_counted_engine *engine = &q->truth.engine;
+    int status = GSL_SUCCESS, K, second, plain;
+    spec_counted_run run = {.seed = point->seed};
     *q = (question){.point = point};
-    SPEC_TRY(spec_point_double(&alpha, point, measure, "alpha", 0.0, 1.0, error));
-    SPEC_TRY(spec_point_blame(
-        spec_counted_case_kind(&q->truth, spec_point_text(point, measure, "kind"), alpha, error),
-        "kind", error));
-    SPEC_TRY(spec_point_int(&q->K, point, measure, "K", 1, SPEC_COUNTED_K, error));
-    SPEC_TRY(spec_point_int(&engine->batch, point, measure, "batch", 1, SPEC_COUNTED_BATCH, error));
-    SPEC_TRY(spec_point_double(&engine->output, point, measure, "output", 1.0, 1e6, error));
-    SPEC_TRY(spec_point_int(&windows, point, measure, "windows", 2, 100000, error));
-    SPEC_TRY(spec_point_double(&q->reading.seconds, point, measure, "seconds", 1e-3, 1e6, error));
-    SPEC_TRY(spec_point_int(&requests, point, measure, "requests", 2, 100000, error));
-    SPEC_TRY(read_cost(&engine->cost, point, measure, error));
-    SPEC_TRY(spec_counted_source_find(&q->reading.source, spec_point_text(point, measure, "source"),
-                                      error));
-    q->reading.n = q->reading.source == SPEC_COUNTED_REQUESTS ? requests : windows;
-    q->reading.seed = point->seed;
-    q->short_drafts = engine->stop + engine->sees > 0.0;
-    q->plain = (q->reading.n + 1) / 2;
+    SPEC_TRY(read_case(&q->truth, point, measure, error));
+    SPEC_TRY(spec_point_int(&K, point, measure, "K", 1, SPEC_COUNTED_K / 2, error));
+    SPEC_TRY(spec_point_int(&second, point, measure, "second", 0, SPEC_COUNTED_K / 2, error));
+    SPEC_TRY(spec_point_int(&plain, point, measure, "plain", 0, 1, error));
+    SPEC_TRY(spec_counted_log_find(&run.log, spec_point_text(point, measure, "log"), error));
+    SPEC_TRY(spec_point_int(&run.n, point, measure, "windows", 2, 100000, error));
+    SPEC_TRY(spec_point_double(&run.seconds, point, measure, "seconds", 1.0, 1e6, error));
+    if (second == K) SPEC_TRY(spec_fail(error, GSL_EINVAL, "second: must differ from K"));
+    q->truth.phi_K = K;
+    run.K = K;
+    q->run[q->n++] = run;
+    run.K = second;
+    if (second > 0) q->run[q->n++] = run;
+    run.K = 0;
+    if (plain > 0) q->run[q->n++] = run;
+    const int longest = K > second ? K : second;
+    for (int L = 1; L <= 2 * longest; L++)
+        q->where[L] = L == K || L == second ? RUN : L < longest ? BELOW : ABOVE;
 done:
     return status;
 }
@@ -258,14 +259,15 @@ done:
 /* The truth, once the parameters are read. */
 static int find_truth(question *q, spec_error *error)
 {
-    spec_counter_limits limits, plain;
+    truth t;
     int status = GSL_SUCCESS;
-    SPEC_TRY(spec_counted_case_limits(&limits, &q->truth, q->K, error));
-    SPEC_TRY(spec_counted_case_limits(&plain, &q->truth, 0, error));
-    q->value[ALPHA] = limits.alpha;
-    q->value[TOKENS] = 1.0 + limits.accepted;
-    q->value[CONDITIONAL] = q->K >= 2 ? limits.passes[2] / limits.tests[2] : NAN;
-    q->value[SPEEDUP] = limits.tokens_per_s / plain.tokens_per_s;
+    SPEC_TRY(spec_counted_case_limits(&t.plain, &q->truth, 0, error));
+    for (int K = 1; K < LENGTHS; K++) {
+        if (q->where[K] == 0) continue;
+        t.K = K;
+        SPEC_TRY(spec_counted_case_limits(&t.at, &q->truth, K, error));
+        for (int i = 0; i < NUMBERS; i++) q->value[i][K] = numbers[i].value(&t);
+    }
 done:
     return status;
 }
@@ -295,54 +297,56 @@ done:
 }
 
 static const char *const parameters[] = {"kind=one",
-                                         "source=windows",
+                                         "log=vllm",
                                          "alpha=0.7",
                                          "K=4",
+                                         "second=0",
+                                         "plain=1",
                                          "batch=8",
                                          "output=200",
-                                         "windows=48",
-                                         "seconds=2.5",
-                                         "requests=80",
-                                         "cost=step=10ms,token=0.1ms",
-                                         "draft_cost=pass=0.5ms",
+                                         "long=0",
+                                         "long_output=2000",
+                                         "phi=0",
+                                         "windows=60",
+                                         "seconds=10",
+                                         "flat=0",
+                                         "cost=step=40ms,token=0.4ms",
+                                         "draft_cost=pass=2ms",
                                          NULL};
+#define COLUMNS(name) name "_held_z", name "_half_width", name "_true", name "_K"
 static const char *const columns[] = {"alpha_held",
-                                      "alpha_independent",
                                       "tokens_held",
-                                      "tokens_independent",
+                                      "shorter_held",
+                                      "longer_held",
                                       "conditional_held",
-                                      "conditional_independent",
+                                      "time_held",
+                                      "times_held",
                                       "speedup_held",
+                                      "speedups_held",
                                       "drift_alarms",
-                                      "design_effect",
-                                      "alpha_true",
-                                      "alpha_half_width",
-                                      "alpha_held_z",
-                                      "tokens_true",
-                                      "tokens_half_width",
-                                      "tokens_held_z",
-                                      "conditional_true",
-                                      "conditional_half_width",
-                                      "conditional_held_z",
-                                      "speedup_true",
-                                      "speedup_half_width",
-                                      "speedup_held_z",
-                                      "inexact",
-                                      "unread",
+                                      COLUMNS("alpha"),
+                                      COLUMNS("tokens"),
+                                      COLUMNS("shorter"),
+                                      COLUMNS("longer"),
+                                      COLUMNS("conditional"),
+                                      COLUMNS("time"),
+                                      COLUMNS("times"),
+                                      COLUMNS("speedup"),
+                                      COLUMNS("speedups"),
                                       NULL};
-static const spec_headline headlines[] = {{.column = "alpha_held"},
-                                          {.column = "alpha_independent"},
-                                          {.column = "tokens_held"},
-                                          {.column = "speedup_held"},
+static const spec_headline headlines[] = {{.column = "alpha_held"},  {.column = "tokens_held"},
+                                          {.column = "shorter_held"}, {.column = "longer_held"},
+                                          {.column = "speedup_held"}, {.column = "speedups_held"},
                                           {0}};
-static const char *const checked[] = {"alpha_held_z", "tokens_held_z", "conditional_held_z",
-                                      "speedup_held_z", NULL};
+static const char *const checked[] = {"alpha_held_z",       "tokens_held_z", "shorter_held_z",
+                                      "longer_held_z",      "conditional_held_z",
+                                      "time_held_z",        "times_held_z",  "speedup_held_z",
+                                      "speedups_held_z",    NULL};
 
 const spec_measure spec_measure_advice = {
     .name = "advice",
-    .summary =
-        "how often the 95 % intervals of advise hold the truth of a simulated engine, beside "
-        "intervals that take trials for independent",
+    .summary = "how often the 95 % intervals that advise prints from an engine's logs hold the "
+               "truth of the simulated engine",
     .parameters = parameters,
     .columns = columns,
     .headlines = headlines,

@@ -4,9 +4,7 @@
 
 #include "base/names.h"
 #include "base/parallel.h"
-#include "experiments/advice/advice.h"
-#include "experiments/advice/advice_choice.h"
-#include "experiments/measures/counted_cases.h"
+#include "experiments/measures/advised_case.h"
 #include "experiments/measures/coverage.h"
 #include "sim/chance/rng.h"
 
@@ -15,6 +13,8 @@
 
 /* The least share of decisions that must be right. */
 #define RIGHT 0.95
+/* A recommended length may be slower than the best one by this. */
+#define TOLERANCE 0.02
 
 enum { CASES = 300, CASES_MAX = 10000000, RUNS_MAX = 3, K_RUN_MAX = 6 };
 
@@ -32,11 +32,17 @@ static const char *set_name(int i)
     return i < (int)(sizeof run_sets / sizeof *run_sets) ? run_sets[i].name : NULL;
 }
 
+static const char *times_name(int i)
+{
+    static const char *const names[] = {"linear", "flat", NULL};
+    return names[i];
+}
+
 typedef struct {
     spec_counted_case truth;
-    int n, K[RUNS_MAX]; /* ascending */
+    int n, K[RUNS_MAX]; /* those with drafts first, ascending */
     int longest;
-    double rate[SPEC_ADVICE_K]; /* true tokens per second, K = 0..2 longest */
+    double rate[2 * K_RUN_MAX + 1]; /* true tokens per second, K = 0..2 longest */
 } trial;
 
 static double between(gsl_rng *rng, double low, double high)
@@ -50,40 +56,56 @@ static double log_between(gsl_rng *rng, double low, double high)
 }
 
 /* A draft and an engine at random: alpha .3 to .95, of any kind of truth whose drafts have K
- * tokens; a verified token costs .1 % to 5 % of a step, a draft pass 1 % to 30 %. */
-static void draw_engine(spec_counted_case *c, gsl_rng *rng)
+ * tokens; a verified token costs .1 % to 5 % of a step, a draft pass 1 % to 30 %. Outputs of 50 to
+ * 500 tokens, and every fourth case has requests of ten times that. In every fourth case successive
+ * requests are alike. Flat times: the tokens of 2 to 8 per request cost as much as one. */
+static void draw_engine(spec_counted_case *c, bool flat, gsl_rng *rng)
 {
-    const double step = 0.01;
+    const double step = 0.04;
+    const int batch = 1 << (int)between(rng, 0.0, 6.0);
     c->alpha = (spec_alpha_law){.kind = SPEC_ALPHA_ONE, .mean = between(rng, 0.3, 0.95)};
     c->after = NAN;
+    c->phi = gsl_rng_uniform(rng) < 0.25 ? between(rng, 0.3, 0.9) : 0.0;
     c->engine = (spec_counted_engine){.decay = 1.0,
-                                      .output = 200.0,
-                                      .batch = 1 << (int)between(rng, 0.0, 6.0),
+                                      .output = log_between(rng, 50.0, 500.0),
+                                      .long_share = gsl_rng_uniform(rng) < 0.25 ? 0.1 : 0.0,
+                                      .batch = batch,
                                       .cost = {.step = step,
                                                .token = step * log_between(rng, 0.001, 0.05),
                                                .draft_pass = step * log_between(rng, 0.01, 0.3)}};
-    switch ((int)between(rng, 0.0, 5.0)) {
+    c->engine.long_output = 10.0 * c->engine.output;
+    if (flat) {
+        c->engine.free_tokens = batch * (int)between(rng, 2.0, 9.0);
+        c->engine.cost.token = step / batch * log_between(rng, 0.1, 1.0);
+    }
+    switch ((int)between(rng, 0.0, 6.0)) {
     case 0: break;
     case 1:
         c->alpha.kind = SPEC_ALPHA_BETA;
         c->alpha.concentration = log_between(rng, 2.0, 20.0);
         break;
-    case 2: c->engine.over_rounds = log_between(rng, 2.0, 20.0); break;
-    case 3: c->engine.decay = between(rng, 0.8, 1.0); break;
+    case 2:
+        c->alpha.kind = SPEC_ALPHA_TWO;
+        c->alpha.spread = fmin(c->alpha.mean, 1.0 - c->alpha.mean) * between(rng, 0.3, 1.0);
+        break;
+    case 3: c->engine.over_rounds = log_between(rng, 2.0, 20.0); break;
+    case 4: c->engine.decay = between(rng, 0.8, 1.0); break;
     default: c->engine.stay = between(rng, 0.0, 0.8); break;
     }
 }
 
-static int draw_trial(trial *t, int set, gsl_rng *rng, spec_error *error)
+static int draw_trial(trial *t, int set, bool flat, gsl_rng *rng, spec_error *error)
 {
     spec_counter_limits limits;
-    draw_engine(&t->truth, rng);
+    draw_engine(&t->truth, flat, rng);
     t->n = 0;
-    if (run_sets[set].plain) t->K[t->n++] = 0;
     const int K = 1 + (int)between(rng, 0.0, K_RUN_MAX - 1);
-    t->K[t->n++] = K;
-    if (run_sets[set].n == 2) t->K[t->n++] = K + 1 + (int)between(rng, 0.0, K_RUN_MAX - K);
-    t->longest = t->K[t->n - 1];
+    t->K[t->n++] = t->longest = t->truth.phi_K = K;
+    if (run_sets[set].n == 2) {
+        t->longest = K + 1 + (int)between(rng, 0.0, K_RUN_MAX - K);
+        t->K[t->n++] = t->longest;
+    }
+    if (run_sets[set].plain) t->K[t->n++] = 0;
     for (int L = 0; L <= 2 * t->longest; L++) {
         const int status = spec_counted_case_limits(&limits, &t->truth, L, error);
         if (status != GSL_SUCCESS) return status;
@@ -95,8 +117,10 @@ static int draw_trial(trial *t, int set, gsl_rng *rng, spec_error *error)
 /* ---- one case -------------------------------------------------------------------------------- */
 
 typedef struct {
-    int set, windows, steps, further;
-    spec_counted_source source;
+    int set, windows, further;
+    bool flat;
+    double seconds;
+    spec_counted_log log;
     const spec_point *point;
 } question;
 
@@ -104,74 +128,65 @@ typedef struct {
     int status;
     spec_error error;
     bool decided, decided_after; /* after: with runs of the lengths that the advice asks for */
+    bool near;                   /* the length that it names is within 1 of the fastest one */
     double loss, loss_after;     /* 1 - true speed of the recommended length over the best one's */
     double plain_gain;           /* true speed of plain decoding over it, less 1 */
     int further;                 /* runs until it decided, or `further` */
 } decision;
 
-static int observe(spec_observed_sums *sums, const trial *t, int K, const question *q,
-                   uint64_t stream, spec_error *error)
+static spec_counted_run run_of(const question *q, int K, uint64_t stream)
 {
-    const spec_observer observer = spec_observed_sums_observer(sums);
-    const spec_counted_reading reading = {
-        .source = q->source,
-        .n = q->windows,
-        .seconds = q->steps * t->truth.engine.cost.step,
-        .seed = q->point->seed,
-        .stream = stream,
-    };
-    return spec_counted_case_observe(NULL, &observer, &t->truth, K, &reading, error);
+    return (spec_counted_run){.log = q->log,
+                              .K = K,
+                              .n = q->windows,
+                              .seconds = q->seconds,
+                              .seed = q->point->seed,
+                              .stream = stream};
 }
 
-static int advise(spec_advice *advice, const trial *t, const spec_observed_sums *sums,
-                  spec_error *error)
+/* The fastest length up to twice the longest run. Without times of plain decoding an advice
+ * compares lengths from 1 on. */
+static int fastest(const trial *t, bool plain)
 {
-    spec_advice_question asked = SPEC_ADVICE_QUESTION;
-    asked.K_high = 2 * t->longest;
-    return spec_advice_of(advice, sums, NULL, &asked, error);
+    int best = plain ? 0 : 1;
+    for (int L = best; L <= 2 * t->longest; L++)
+        if (t->rate[L] > t->rate[best]) best = L;
+    return best;
 }
 
-static bool decides(const spec_advice *advice)
+static double loss_of(const trial *t, int K, bool plain)
 {
-    return advice->verdict == SPEC_ADVICE_KEEP || advice->verdict == SPEC_ADVICE_CHANGE ||
-           advice->verdict == SPEC_ADVICE_OFF;
-}
-
-/* Without times of plain decoding an advice compares lengths from 1 on. */
-static double loss_of(const trial *t, const spec_advice *advice, bool plain)
-{
-    double best = 0.0;
-    const int K = advice->verdict == SPEC_ADVICE_OFF ? 0 : advice->to_K;
     if (K < 0 || K > 2 * t->longest) return 1.0;
-    for (int L = plain ? 0 : 1; L <= 2 * t->longest; L++) best = fmax(best, t->rate[L]);
-    return 1.0 - t->rate[K] / best;
+    return fmax(1.0 - t->rate[K] / t->rate[fastest(t, plain)], 0.0);
 }
 
-static int decide(decision *d, const question *q, uint64_t number, spec_advice *advice,
-                  gsl_rng *rng)
+static int decide(decision *d, const question *q, uint64_t number, gsl_rng *rng)
 {
-    spec_observed_sums sums = {0};
+    spec_advised advised = {.K = -1};
+    spec_counted_run run[SPEC_ADVISED_RUNS];
     trial t;
     uint64_t stream = (uint64_t)(RUNS_MAX + q->further) * number;
     bool plain = run_sets[q->set].plain;
-    int status = GSL_SUCCESS;
-    SPEC_TRY(draw_trial(&t, q->set, rng, &d->error));
-    for (int i = 0; i < t.n; i++) SPEC_TRY(observe(&sums, &t, t.K[i], q, stream++, &d->error));
-    SPEC_TRY(advise(advice, &t, &sums, &d->error));
-    d->decided = d->decided_after = decides(advice);
-    d->loss = d->loss_after = loss_of(&t, advice, plain);
-    if (d->decided) d->plain_gain = t.rate[0] / t.rate[advice->to_K] - 1.0;
-    while (!d->decided_after && d->further < q->further && advice->decides_K >= 0 &&
-           advice->decides_K <= 2 * t.longest) {
-        plain = plain || advice->decides_K == 0;
-        SPEC_TRY(observe(&sums, &t, advice->decides_K, q, stream++, &d->error));
-        SPEC_TRY(advise(advice, &t, &sums, &d->error));
+    int status = GSL_SUCCESS, n = 0;
+    SPEC_TRY(draw_trial(&t, q->set, q->flat, rng, &d->error));
+    for (; n < t.n; n++) run[n] = run_of(q, t.K[n], stream++);
+    SPEC_TRY(spec_advised_case(&advised, &t.truth, run, n, q->point->seed, &d->error));
+    d->decided = d->decided_after = advised.decided;
+    d->loss = d->loss_after = loss_of(&t, advised.K, plain);
+    d->near = advised.K >= 0 && abs(advised.K - fastest(&t, plain)) <= 1;
+    if (d->decided) d->plain_gain = t.rate[0] / t.rate[advised.K] - 1.0;
+    while (!d->decided_after && d->further < q->further && advised.K >= 0 &&
+           advised.K <= 2 * t.longest) {
+        plain = plain || advised.K == 0;
+        run[n++] = run_of(q, advised.K, stream++);
+        spec_advised_free(&advised);
+        SPEC_TRY(spec_advised_case(&advised, &t.truth, run, n, q->point->seed, &d->error));
         d->further++;
-        d->decided_after = decides(advice);
-        d->loss_after = loss_of(&t, advice, plain);
+        d->decided_after = advised.decided;
+        d->loss_after = loss_of(&t, advised.K, plain);
     }
 done:
-    spec_observed_sums_free(&sums);
+    spec_advised_free(&advised);
     return status;
 }
 
@@ -187,16 +202,14 @@ static void run_case(void *self, uint64_t i, int worker)
     const volatile int *stop = j->q->point->stop;
     if (stop != NULL && *stop != 0) return;
     decision *d = &j->d[i];
-    spec_advice *advice = calloc(1, sizeof *advice);
     gsl_rng *rng = spec_rng_alloc();
-    if (advice == NULL || rng == NULL) {
+    if (rng == NULL) {
         d->status = spec_no_memory(&d->error);
-    } else {
-        spec_rng_stream(rng, spec_rng_named_seed(j->q->point->seed, "advice cases"), i);
-        d->status = decide(d, j->q, i, advice, rng);
+        return;
     }
-    if (rng != NULL) gsl_rng_free(rng);
-    free(advice);
+    spec_rng_stream(rng, spec_rng_named_seed(j->q->point->seed, "advice cases"), i);
+    d->status = decide(d, j->q, i, rng);
+    gsl_rng_free(rng);
 }
 
 /* ---- the measure ----------------------------------------------------------------------------- */
@@ -212,15 +225,17 @@ static void fill_share(spec_table *table, const char *name, const char *z, doubl
 static void fill(spec_table *table, const decision *d, uint64_t n)
 {
     double decided = 0.0, right = 0.0, worst = 0.0, after = 0.0, right_after = 0.0, further = 0.0;
-    double undecided_right = 0.0, plain_faster = 0.0;
+    double undecided_right = 0.0, plain_faster = 0.0, near = 0.0, next = 0.0;
     for (uint64_t i = 0; i < n; i++) {
-        const bool good = d[i].loss <= SPEC_ADVICE_TOLERANCE;
+        const bool good = d[i].loss <= TOLERANCE;
         decided += d[i].decided;
         right += d[i].decided && good;
+        near += d[i].near;
+        next += !d[i].decided && d[i].near;
         undecided_right += !d[i].decided && good;
-        plain_faster += d[i].decided && d[i].plain_gain > SPEC_ADVICE_TOLERANCE;
+        plain_faster += d[i].decided && d[i].plain_gain > TOLERANCE;
         after += d[i].decided_after;
-        right_after += d[i].decided_after && d[i].loss_after <= SPEC_ADVICE_TOLERANCE;
+        right_after += d[i].decided_after && d[i].loss_after <= TOLERANCE;
         further += d[i].further;
         if (d[i].decided) worst = fmax(worst, d[i].loss);
     }
@@ -230,6 +245,8 @@ static void fill(spec_table *table, const decision *d, uint64_t n)
         spec_table_number(table, "largest_loss", worst);
         spec_table_number(table, "plain_faster", plain_faster / decided);
     }
+    spec_table_number(table, "near", near / (double)n);
+    spec_table_number(table, "next_near", next / ((double)n - decided));
     spec_table_number(table, "undecided_right", undecided_right / ((double)n - decided));
     spec_table_number(table, "further_runs", further / (double)n);
     spec_table_number(table, "decided_after", after / (double)n);
@@ -245,10 +262,14 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     const uint64_t n = point->rounds > 0 ? point->rounds : CASES;
     q.set = spec_names_find(set_name, spec_point_text(point, measure, "runs"), "runs", error);
     if (q.set < 0) return GSL_EINVAL;
-    SPEC_TRY(spec_counted_source_find(&q.source, spec_point_text(point, measure, "source"), error));
+    const int times = spec_names_find(times_name, spec_point_text(point, measure, "times"), "times",
+                                      error);
+    if (times < 0) return GSL_EINVAL;
+    q.flat = times == 1;
+    SPEC_TRY(spec_counted_log_find(&q.log, spec_point_text(point, measure, "log"), error));
     SPEC_TRY(spec_point_int(&q.windows, point, measure, "windows", 2, 100000, error));
-    SPEC_TRY(spec_point_int(&q.steps, point, measure, "steps", 1, 1000000, error));
-    SPEC_TRY(spec_point_int(&q.further, point, measure, "further", 0, 16, error));
+    SPEC_TRY(spec_point_double(&q.seconds, point, measure, "seconds", 1.0, 1e6, error));
+    SPEC_TRY(spec_point_int(&q.further, point, measure, "further", 0, SPEC_ADVISED_RUNS - RUNS_MAX, error));
     SPEC_TRY(spec_point_read(point));
     if (n > CASES_MAX || (d = calloc(n, sizeof *d)) == NULL) SPEC_TRY(spec_no_memory(error));
     spec_thread_pool *const pool = spec_context_pool(point->opt_context);
@@ -264,11 +285,13 @@ done:
     return status;
 }
 
-static const char *const parameters[] = {"runs=plain+K", "source=rounded", "windows=60",
-                                         "steps=200",    "further=3",      NULL};
+static const char *const parameters[] = {"runs=plain+K", "log=vllm",  "times=linear", "windows=60",
+                                         "seconds=10",   "further=3", NULL};
 static const char *const columns[] = {"decided",
                                       "right",
                                       "largest_loss",
+                                      "near",
+                                      "next_near",
                                       "plain_faster",
                                       "further_runs",
                                       "decided_after",

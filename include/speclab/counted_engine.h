@@ -25,10 +25,19 @@ typedef struct {
     /* chance that a draft ends before the first token that the target would reject, but not before
      * its first token: a drafter that sees where it fails; in [0,1] */
     double sees;
-    double output;         /* mean tokens of a request, in [1,1e9]: geometric */
+    /* mean tokens of a request behind its first one, which is the prefill's, in [1,1e9]: geometric */
+    double output;
+    double long_share;  /* chance that the mean of a request is long_output instead, in [0,1) */
+    double long_output; /* in [1,1e9]; not read for long_share = 0 */
+    /* correlation of the normal scores of the alpha of a request and of the one that began before
+     * it, in [0,1): texts that follow one another are alike */
+    double kept;
     int K;                 /* draft tokens of a round that does not stop, 0..SPEC_COUNTED_K */
     int batch;             /* requests in each step, 1..SPEC_COUNTED_BATCH */
     spec_affine_step cost; /* of a step; kv is not used */
+    /* verified tokens of a step that take no time, >= 0: times are flat, and then linear. The mean
+     * step is exact where drafts do not stop or where none are free. */
+    int free_tokens;
 } spec_counted_engine;
 
 static inline bool spec_counted_engine_ok(const spec_counted_engine *engine)
@@ -38,6 +47,10 @@ static inline bool spec_counted_engine_ok(const spec_counted_engine *engine)
            engine->decay <= 1.0 && engine->stay >= 0.0 && engine->stay < 1.0 &&
            engine->stop >= 0.0 && engine->stop < 1.0 && engine->sees >= 0.0 &&
            engine->sees <= 1.0 && engine->output >= 1.0 && engine->output <= 1e9 &&
+           engine->long_share >= 0.0 && engine->long_share < 1.0 &&
+           (engine->long_share == 0.0 ||
+            (engine->long_output >= 1.0 && engine->long_output <= 1e9)) &&
+           engine->kept >= 0.0 && engine->kept < 1.0 && engine->free_tokens >= 0 &&
            engine->K >= 0 && engine->K <= SPEC_COUNTED_K && engine->batch >= 1 &&
            engine->batch <= SPEC_COUNTED_BATCH && cost->step >= 0.0 && cost->token >= 0.0 &&
            cost->step + cost->token > 0.0 && cost->draft_round >= 0.0 && cost->draft_pass >= 0.0 &&

@@ -5,6 +5,8 @@
 #include "sim/serving/engine/uniforms.h"
 #include "speclab/no_memory.h"
 
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_randist.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +25,7 @@ typedef struct {
     const spec_alpha_law *alpha;
     slot *slot; /* (batch) */
     gsl_rng *rng;
+    double score; /* the normal score of the alpha drawn last; NaN: none, or they are not kept */
     spec_uniforms accept, repeat, draft;
     double now;
     /* requests: n of them to count, and the number that began and that ended; the counters of
@@ -47,28 +50,52 @@ static void fill_survival(slot *s, const spec_counted_engine *engine, double alp
 
 /* A request's rounds over those of one without acceptance, for rounds that are independent:
  *     1 / sum_j keep^j P(a round accepts j tokens at least),   keep = 1 - 1/output */
-static double relative_rounds(const slot *s, const spec_counted_engine *engine)
+static double relative_rounds(const slot *s, const spec_counted_engine *engine, double output)
 {
-    double sum = 1.0, factor = 1.0 - 1.0 / engine->output;
+    double sum = 1.0, factor = 1.0 - 1.0 / output;
     for (int j = 1; j <= engine->K; j++) {
         sum += factor * s->survival[j - 1];
-        factor *= (1.0 - 1.0 / engine->output) * (1.0 - engine->stop);
+        factor *= (1.0 - 1.0 / output) * (1.0 - engine->stop);
     }
-    return 1.0 / sum;
+    return output / sum;
+}
+
+/* Of the next request, or of any. */
+static double draw_alpha(const run *r, double *ret_score)
+{
+    const double kept = r->engine->kept;
+    *ret_score = NAN;
+    if (kept == 0.0) return spec_alpha_law_draw(r->alpha, r->rng);
+    *ret_score = gsl_ran_ugaussian_ratio_method(r->rng);
+    if (!isnan(r->score)) *ret_score = kept * r->score + sqrt(1.0 - kept * kept) * *ret_score;
+    return spec_alpha_law_quantile(r->alpha, gsl_cdf_ugaussian_P(*ret_score));
+}
+
+static double draw_output(const run *r)
+{
+    const spec_counted_engine *engine = r->engine;
+    const bool is_long = engine->long_share > 0.0 && gsl_rng_uniform(r->rng) < engine->long_share;
+    return is_long ? engine->long_output : engine->output;
 }
 
 /* The end of a geometric request does not depend on its age: one that is under way has as many
  * tokens to emit as a new one. */
 static void begin(run *r, slot *s, bool under_way)
 {
+    const spec_counted_engine *engine = r->engine;
+    const double most = fmax(engine->output, engine->long_share > 0.0 ? engine->long_output : 0.0);
+    double output, score;
     do {
-        fill_survival(s, r->engine, spec_alpha_law_draw(r->alpha, r->rng));
-    } while (under_way && gsl_rng_uniform(r->rng) >= relative_rounds(s, r->engine));
+        fill_survival(s, engine, draw_alpha(r, &score));
+        output = draw_output(r);
+    } while (under_way && most * gsl_rng_uniform(r->rng) >= relative_rounds(s, engine, output));
+    r->score = score;
     const double u = 1.0 - gsl_rng_uniform(r->rng);
-    s->left = r->engine->output > 1.0 ? 1 + (int64_t)(log(u) / log1p(-1.0 / r->engine->output)) : 1;
+    s->left = output > 1.0 ? 1 + (int64_t)(log(u) / log1p(-1.0 / output)) : 1;
     s->last = -1.0f;
     s->begin = r->now;
     if (r->request != NULL) s->into = r->begun < r->n ? &r->request[r->begun++] : &r->dropped;
+    if (!under_way) s->into->begun++;
 }
 
 static void end(run *r, slot *s, double now)
@@ -125,7 +152,8 @@ static void step(run *r)
         work.drafted += K;
         if (K > work.passes) work.passes = K;
     }
-    work.decode_tokens = batch + work.drafted;
+    work.decode_tokens = batch + work.drafted - r->engine->free_tokens;
+    if (work.decode_tokens < 0) work.decode_tokens = 0;
     r->now += spec_affine_step_target(&r->engine->cost, &work) +
               spec_affine_step_draft(&r->engine->cost, &work);
     for (int i = 0; i < batch; i++)
@@ -139,6 +167,7 @@ static void step(run *r)
 
 static int init(run *r, uint64_t seed, uint64_t stream, spec_error *error)
 {
+    r->score = NAN;
     if (!spec_counted_engine_ok(r->engine) || r->n < 1)
         return spec_fail(error, GSL_EDOM, "a setting of the engine is outside its domain");
     r->slot = calloc((size_t)r->engine->batch, sizeof *r->slot);
@@ -172,6 +201,26 @@ int spec_engine_counters_windows(spec_engine_counters *ret_window, int n, double
         for (int i = 0; i < engine->batch; i++) r.slot[i].into = &ret_window[w];
         while (r.now < (w + 1) * seconds) step(&r);
         ret_window[w].seconds = seconds;
+    }
+done:
+    run_free(&r);
+    return status;
+}
+
+int spec_engine_counters_steps(spec_engine_counters *ret_window, int n, int steps,
+                               const spec_counted_engine *engine, const spec_alpha_law *alpha,
+                               uint64_t seed, uint64_t stream, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    run r = {.engine = engine, .alpha = alpha, .n = n};
+    if (steps < 1) SPEC_TRY(spec_fail(error, GSL_EDOM, "windows of %d steps", steps));
+    SPEC_TRY(init(&r, seed, stream, error));
+    memset(ret_window, 0, (size_t)n * sizeof *ret_window);
+    for (int w = 0; w < n; w++) {
+        const double from = r.now;
+        for (int i = 0; i < engine->batch; i++) r.slot[i].into = &ret_window[w];
+        for (int i = 0; i < steps; i++) step(&r);
+        ret_window[w].seconds = r.now - from;
     }
 done:
     run_free(&r);

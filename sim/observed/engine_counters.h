@@ -14,8 +14,9 @@
 
 /* Sums over the rounds of a window of time, or of a request. */
 typedef struct {
+    uint64_t begun; /* requests; each emits its first token, too */
     uint64_t rounds, drafted, accepted;
-    uint64_t emitted;                        /* tokens, cut at the length of their request */
+    uint64_t emitted; /* tokens behind first ones, cut at the length of their request */
     uint64_t n_accepted[SPEC_COUNTED_K + 1]; /* [k]: rounds that accepted k draft tokens */
     double seconds;
 } spec_engine_counters;
@@ -27,6 +28,11 @@ typedef struct {
 int spec_engine_counters_windows(spec_engine_counters *ret_window, int n, double seconds,
                                  const spec_counted_engine *engine, const spec_alpha_law *alpha,
                                  uint64_t seed, uint64_t stream, spec_error *error);
+
+/* The same for windows of a number of steps, with their seconds. GSL_EDOM for steps < 1. */
+int spec_engine_counters_steps(spec_engine_counters *ret_window, int n, int steps,
+                               const spec_counted_engine *engine, const spec_alpha_law *alpha,
+                               uint64_t seed, uint64_t stream, spec_error *error);
 
 /* The first n requests that begin, each to its end, in the order in which they begin; `seconds` is
  * from the beginning of the first step of a request to the end of its last. */

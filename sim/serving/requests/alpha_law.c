@@ -5,6 +5,7 @@
 #include "base/settings.h"
 #include "speclab/no_memory.h"
 
+#include <gsl/gsl_cdf.h>
 #include <gsl/gsl_eigen.h>
 #include <gsl/gsl_randist.h>
 #include <math.h>
@@ -65,6 +66,17 @@ double spec_alpha_law_draw(const spec_alpha_law *law, gsl_rng *rng)
                             (1.0 - law->mean) * law->concentration);
     case SPEC_ALPHA_TWO:
         return clipped(law->mean + (gsl_rng_uniform(rng) < 0.5 ? -law->spread : law->spread));
+    default: return law->mean;
+    }
+}
+
+double spec_alpha_law_quantile(const spec_alpha_law *law, double u)
+{
+    switch (law->kind) {
+    case SPEC_ALPHA_BETA:
+        return gsl_cdf_beta_Pinv(u, law->mean * law->concentration,
+                                 (1.0 - law->mean) * law->concentration);
+    case SPEC_ALPHA_TWO: return clipped(law->mean + (u < 0.5 ? -law->spread : law->spread));
     default: return law->mean;
     }
 }

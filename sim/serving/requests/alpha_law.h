@@ -28,6 +28,9 @@ extern const char *const spec_alpha_law_usages[]; /* NULL-terminated lines "usag
 /* In [0, 1]. ONE draws no random number. */
 double spec_alpha_law_draw(const spec_alpha_law *law, gsl_rng *rng);
 
+/* The alpha below which the law has the share u, 0 < u < 1. */
+double spec_alpha_law_quantile(const spec_alpha_law *law, double u);
+
 /* The law as n nodes alpha (SPEC_ALPHA_NODES), ascending, with weights of sum 1. Exact for one and
  * two values. For Beta they are Gauss-Jacobi nodes: the mean of a polynomial in alpha of degree
  * below 2 SPEC_ALPHA_NODES is exact [Golub69]. GSL_ENOMEM. */
