@@ -5,18 +5,17 @@
 #include <string.h>
 
 enum { ROWS = SPEC_LENGTH_TERMS + 1, GRID = 200, FINE = 8, PIVOTS = 400 };
-static const double MOST = 4.0;
 
 /* Laws on the grid, and a deviation from each moment at a price:
  *
- *     maximise sum_i w_i f_i - MOST sum_j |s_j|   over w_i >= 0 and s_j
+ *     maximise sum_i w_i f_i - most sum_j |s_j|   over w_i >= 0 and s_j
  *     with     sum_i w_i = 1,   sum_i w_i a_i^j + s_j = m_j
  *
- * Its prices are the coefficients of the polynomial, and |c_j| <= MOST. */
+ * Its prices are the coefficients of the polynomial, and |c_j| <= most. */
 typedef struct {
     int rows;
     const int *depth;
-    double m[ROWS], sign; /* sign: -1 for the bound below */
+    double m[ROWS], most, sign; /* sign: -1 for the bound below */
     int K, K_other;
     double a[GRID + 1], f[GRID + 1], power[GRID + 1][ROWS];
 } program;
@@ -56,7 +55,7 @@ static double column(double *ret, const program *p, int k)
     }
     for (int j = 0; j < p->rows; j++) ret[j] = 0.0;
     ret[(k - GRID - 1) / 2 + 1] = (k - GRID - 1) % 2 == 0 ? 1.0 : -1.0;
-    return -MOST;
+    return -p->most;
 }
 
 /* The inverse changes by one pivot: row `leaves` of the basis becomes the column whose image under
@@ -83,7 +82,7 @@ static void solve(double *price, const program *p)
         inverse[j][j] = side;
         inverse[j][0] = -side * p->power[start][j];
         weight[j] = fabs(off);
-        cost[j] = -MOST;
+        cost[j] = -p->most;
     }
     for (int turn = 0;; turn++) {
         double best = 1e-12;
@@ -131,11 +130,12 @@ static double above(const double *price, const program *p)
     return most;
 }
 
-spec_length_bound spec_length_bound_of(const double *m, int K, int K_other, bool high)
+spec_length_bound spec_length_bound_of(const double *m, int K, int K_other, bool high, double most)
 {
     spec_length_bound bound = {.n = K < SPEC_LENGTH_TERMS ? K : SPEC_LENGTH_TERMS};
     program p = {.rows = bound.n + 1,
                  .depth = bound.depth,
+                 .most = most,
                  .sign = high ? 1.0 : -1.0,
                  .K = K,
                  .K_other = K_other};
@@ -171,8 +171,8 @@ spec_bounds spec_length_bounds(const double *m, int K, int K_other)
         if (!(m[j] >= 0.0 && m[j] <= 1.0)) return (spec_bounds){NAN, NAN};
         tokens += m[j];
     }
-    const spec_length_bound low = spec_length_bound_of(m, K, K_other, false),
-                            high = spec_length_bound_of(m, K, K_other, true);
+    const spec_length_bound low = spec_length_bound_of(m, K, K_other, false, 8.0),
+                            high = spec_length_bound_of(m, K, K_other, true, 8.0);
     return (spec_bounds){tokens / spec_length_bound_at(&high, m),
                          tokens / spec_length_bound_at(&low, m)};
 }

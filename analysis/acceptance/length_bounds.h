@@ -16,10 +16,9 @@ enum { SPEC_LENGTH_TERMS = 8 };
  *
  *     tokens(K_other) = tokens(K) / E_w[f],   f(a) = E_K(a) / E_K_other(a)
  *
- * The counters give the moments m_j = E_w[a^j], j = 1..K. A polynomial p(a) = c_0 + sum c_j a^j
- * that is nowhere below f on [0,1] has E_w[f] <= c_0 + sum c_j m_j: a bound that is linear in the
- * counters, for every w. The lowest one is dual to the largest E_w[f] of all laws with these
- * moments. */
+ * The counters give the moments m_j = E_w[a^j], j = 1..K. Let a polynomial p(a) = c_0 + sum c_j a^j
+ * be nowhere below f on [0,1]. Then E_w[f] <= c_0 + sum c_j m_j for every w, a bound that is linear
+ * in the counters. The lowest one is dual to the largest E_w[f] of all laws with these moments. */
 typedef struct {
     int n;                        /* terms */
     int depth[SPEC_LENGTH_TERMS]; /* (n) ascending, in 1..K: all of 1..K up to 8 of them */
@@ -27,20 +26,20 @@ typedef struct {
 } spec_length_bound;
 
 /* The polynomial above f (`high`) or below f that gives the closest bound at m, by linear
- * programming over [0,1] on a grid, with |c_j| <= 4: larger ones gain little precision, and magnify
- * the errors of m. It is checked between the points of the grid, too.
+ * programming over [0,1] on a grid. It is checked between the points of the grid, too.
  *   m     (K) shares of rounds that accept j tokens at least. They need not be moments of any law
  *   K     1..64; K_other 0..64
- *   returns the constant bound, at worst: 1 and (K + 1)/(K_other + 1) are the ends of f
- * Checked by: [Leviathan23] (1) for one alpha; 15 Beta laws by another solver; laws with atoms. */
-spec_length_bound spec_length_bound_of(const double *m, int K, int K_other, bool high);
+ *   most  the largest |c_j|, > 0: a smaller one is less close, and magnifies errors of m less. 1
+ *         costs up to .4 % for K_other = 2K, and nothing where f is a polynomial
+ *   returns  the constant bound, at worst: 1 and (K + 1)/(K_other + 1) are the ends of f
+ * Checked by: [Leviathan23] (1) for one alpha; Beta laws by another solver; laws with atoms. */
+spec_length_bound spec_length_bound_of(const double *m, int K, int K_other, bool high, double most);
 
 /* c_0 + sum c_j m_j. */
 double spec_length_bound_at(const spec_length_bound *bound, const double *m);
 
-/* The sharp bounds of tokens per round at K_other from exact moments up to the limit
- * of |c_j|, which is below .2 % up to K_other = 2K. NaN for a K outside its domain and a share
- * outside [0,1]. */
+/* The bounds of tokens per round at K_other from exact moments, with |c_j| <= 8: sharp within 1e-4.
+ * NaN for a K outside its domain and a share outside [0,1]. */
 spec_bounds spec_length_bounds(const double *m, int K, int K_other);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* moment_bounds: tokens per round at a draft length that was not run, from those that was.
  * m_j is the share of rounds that accept j tokens at least, j = 1..K. If rounds of the other length
- * have the same law, up to K they give the answer, and beyond K bound it, under three assumptions.
- * Requests that differ break that law. Pure functions. docs/formulas.md#moment-bounds. */
+ * have the same law, up to K they give the answer, and beyond K bound it, under two assumptions.
+ * Requests that differ break that law: length_bounds.h. Pure functions.
+ * docs/formulas.md#moment-bounds. */
 #ifndef SPECLAB_MOMENT_BOUNDS_H
 #define SPECLAB_MOMENT_BOUNDS_H
 
@@ -18,15 +19,6 @@ typedef struct {
  *   m        (K) falling, in [0,1]; m_0 = 1
  *   returns  NaN for K < 0, K_other < 0, and a share outside [0,1] */
 spec_bounds spec_moment_bounds_free(const double *m, int K, int K_other);
-
-/* MIXTURE: each round has an alpha of its own, with any law on [0,1], so m_j is its j-th moment.
- * Sharp: the ends are attained by the lower and the upper principal representation of the moments
- * [KreinNudelman77, ch. III]. Moments that no law has (noise, decay by depth) are cut to the most
- * that a law has, and *opt_used receives their number, at most 8; with none, the free bounds. The
- * bounds of fewer than K moments are cut at the upper free bound.
- * From two moments m_3 lies in [m_2^2/m_1, m_2 - (m_1 - m_2)^2/(1 - m_1)].
- * Checked by: linear programming on a grid (tests); the closed form of m_3. */
-spec_bounds spec_moment_bounds_mixture(int *opt_used, const double *m, int K, int K_other);
 
 /* CONSTANT: the conditional acceptance of depth K goes on beyond it:
  * m_j = m_K (m_K / m_{K-1})^(j - K). NaN as for the free bounds, and beyond K = 0. */

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 static bool is_valid(const spec_round_times *times)
 {
@@ -15,17 +14,8 @@ static bool is_valid(const spec_round_times *times)
     return valid;
 }
 
-/* Between the linear and the fixed cost of one length. */
-static spec_bounds from_one(double *ret_se, double plain, double plain_se, double time, double se,
-                            double share)
-{
-    const double linear = plain + (time - plain) * share;
-    *ret_se = fmax(se, hypot((1.0 - share) * plain_se, share * se));
-    return (spec_bounds){fmin(linear, time), fmax(linear, time)};
-}
-
-/* The line through points first..n-1 by weighted least squares, at K. */
-static double on_line(double *ret_se, const spec_round_times *times, int first, int K)
+/* The line through points first..n-1 by weighted least squares, at K; it does not fall. */
+static double on_line(const spec_round_times *times, int first, int K)
 {
     /* A point without an error next to ones with errors fixes the line; without any, all count the
      * same. */
@@ -46,41 +36,53 @@ static double on_line(double *ret_se, const spec_round_times *times, int first, 
         square += weight * (times->K[i] - K_mean) * (times->K[i] - K_mean);
         product += weight * (times->K[i] - K_mean) * (times->time[i] - mean);
     }
-    const double slope = fmax(0.0, product / square);
-    double chi_square = 0.0;
-    for (int i = first; i < times->n; i++) {
-        const double se = fmax(times->se[i], least),
-                     off = times->time[i] - mean - slope * (times->K[i] - K_mean);
-        chi_square += off * off / (se * se);
-    }
-    const int df = times->n - first - 2;
-    const double scatter = fmax(largest > 0.0 ? 1.0 : 0.0, df > 0 ? chi_square / df : 0.0);
-    *ret_se = sqrt(scatter * (1.0 / sum + (K - K_mean) * (K - K_mean) / square));
-    return mean + slope * (K - K_mean);
+    return mean + fmax(0.0, product / square) * (K - K_mean);
 }
 
-spec_bounds spec_round_times_at(double *opt_se, const spec_round_times *times, int K)
+/* The chord of points i and i + 1 at K; -INFINITY if one of them is not there. */
+static double chord(const spec_round_times *times, int first, int i, int K)
 {
-    double ignored, *se = opt_se != NULL ? opt_se : &ignored;
-    *se = NAN;
+    if (i < first || i + 1 >= times->n) return -INFINITY;
+    const double share = (double)(K - times->K[i]) / (times->K[i + 1] - times->K[i]);
+    return times->time[i] + share * (times->time[i + 1] - times->time[i]);
+}
+
+spec_bounds spec_round_times_at(double *ret_line, const spec_round_times *times, int K)
+{
+    *ret_line = NAN;
     if (K < 0 || !is_valid(times)) return (spec_bounds){NAN, NAN};
     for (int i = 0; i < times->n; i++)
         if (times->K[i] == K) {
-            *se = times->se[i];
+            *ret_line = times->time[i];
             return (spec_bounds){times->time[i], times->time[i]};
         }
-    const int first = times->K[0] == 0;
-    const double plain = first ? times->time[0] : 0.0, plain_se = first ? times->se[0] : 0.0;
-    if (first == times->n) return (spec_bounds){NAN, NAN};
-    if (K == 0) { /* not run: a plain token takes no longer than a round */
-        *se = times->se[first];
-        return (spec_bounds){0.0, times->time[first]};
+    const int first = times->K[0] == 0, last = times->n - 1;
+    const double plain = first ? times->time[0] : 0.0;
+    if (first > last) return (spec_bounds){NAN, NAN};
+    if (K == 0) return (spec_bounds){0.0, times->time[first]}; /* at most as long as a round */
+
+    int i = first; /* the first length beyond K; n: none */
+    while (i <= last && times->K[i] < K) i++;
+    spec_bounds bounds;
+    double line;
+    if (i > first && i <= last) {
+        const double around = fmax(chord(times, first, i - 2, K), chord(times, first, i, K));
+        bounds.high = line = chord(times, first, i - 1, K);
+        bounds.low = fmax(around, times->time[i - 1]);
+    } else {
+        const int end = i == first ? first : last;
+        const double linear = times->time[end] * K / times->K[end];
+        bounds.low = fmax(fmin(times->time[end], linear),
+                          chord(times, first, end == first ? first : last - 1, K));
+        bounds.low = fmax(bounds.low, plain);
+        bounds.high = fmax(times->time[end], linear);
+        line = last > first ? on_line(times, first, K)
+               : first      ? plain + (times->time[end] - plain) * K / times->K[end]
+                            : 0.5 * (bounds.low + bounds.high);
     }
-    if (first == times->n - 1)
-        return from_one(se, plain, plain_se, times->time[first], times->se[first],
-                        (double)K / times->K[first]);
-    const double time = fmax(plain, on_line(se, times, first, K));
-    return (spec_bounds){time, time};
+    if (bounds.low > bounds.high) bounds = (spec_bounds){bounds.high, bounds.low};
+    *ret_line = fmin(fmax(line, bounds.low), bounds.high);
+    return bounds;
 }
 
 double spec_round_times_break_even(double round_over_plain, int K)

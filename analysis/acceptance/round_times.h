@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* round_times: the time of a round by draft length, from the lengths that were run.
- * Times are relative to a plain token at the same load. Several lengths are assumed to be on a line
- * in K; with one, time is between proportional to K and fixed. A time that is flat and then rises
- * is neither. Pure functions. docs/formulas.md#round-times. */
+ * Times are relative to a plain token at the same load. A time is convex in K from 1 on, rises with
+ * K, and by no larger factor than K does: fixed costs, costs per token, and a roofline between them
+ * are like that. Pure functions. docs/formulas.md#round-times. */
 #ifndef SPECLAB_ROUND_TIMES_H
 #define SPECLAB_ROUND_TIMES_H
 
@@ -13,23 +13,25 @@ typedef struct {
     int n;              /* lengths, >= 1 */
     const int *K;       /* (n) ascending, >= 0 */
     const double *time; /* (n) > 0 */
-    const double *se;   /* (n) >= 0; 0: exact */
+    const double *se;   /* (n) >= 0, for the weights of a line; 0: exact */
 } spec_round_times;
 
-/* The time of a round at K, as bounds that are equal where the times determine it. A K that was
- * run: its own time. With two or more positive K: the line by weighted least squares through them,
- * with a slope of 0 at least, and at least the time of a plain token. Plain decoding does not
- * draft, so K = 0 is not on that line; with one positive K_1, time t_1 and plain time t_0, a round
- * at K takes
+/* The time of a round at K: its own, where K was run. Between two lengths it lies below the chord,
+ * and above its neighbours' chords, continued. Before the least K_1 and beyond the last K_n it lies
+ * above the continued chord, and
  *
- *     between t_0 + (t_1 - t_0) K / K_1 (linear) and t_1 (fixed)
+ *     max(t_0, t_1 K/K_1) <= t(K) <= t_1,     t_n <= t(K) <= t_n K/K_n
  *
- * Without t_0: 0 takes its place, and a plain token takes between 0 and the time of the least K.
- *   *opt_se  the standard error of the time: of the line, times the scatter about it where that is
- *            more than se explains; of the less certain bound
- *   returns  NaN for K < 0, for K > 0 if plain decoding alone was run, and outside the domain
- * Checked by: points of a line are met; the published example of one length; simulation. */
-spec_bounds spec_round_times_at(double *opt_se, const spec_round_times *times, int K);
+ * with t_0 of plain decoding, or 0. Plain decoding does not draft, so it is on no chord. Times with
+ * errors can contradict convexity: the bounds are then their hull.
+ *   *ret_line  the central estimate, between the bounds: the chord between two lengths; elsewhere
+ *              the line by weighted least squares through all of them; with one K_1, the line from
+ *              plain decoding through it, and without plain decoding the middle of the bounds
+ *   returns    NaN for K < 0, for K > 0 if plain decoding alone was run, and outside the domain.
+ *              K = 0 that was not run: from 0 to t_1
+ * Checked by: convex curves lie within; points of a line are met; the published example of one
+ * length. */
+spec_bounds spec_round_times_at(double *ret_line, const spec_round_times *times, int K);
 
 /* accepted/drafted above which a round at K pays: (round/plain - 1)/K, the number of TensorRT-LLM's
  * acceptance_rate_threshold. 0 if a round is no longer than a plain token; above 1 it never pays.

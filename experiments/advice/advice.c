@@ -9,6 +9,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* First tokens of outputs come from prefills: of 50 tokens or more, they are at most this share of
+ * what an engine counts in the time of its decoding. */
+#define FIRST_TOKENS 0.02
+
 static int check(const spec_advice_question *question, spec_error *error)
 {
     if (!(question->error > 0.0 && question->error < 1.0))
@@ -44,7 +48,9 @@ static void forget(spec_advice *advice)
                             .decides_K = -1,
                             .gain = NAN,
                             .gain_low = NAN,
-                            .gain_high = NAN};
+                            .gain_high = NAN,
+                            .loss = NAN,
+                            .loss_now = NAN};
 }
 
 /* Seconds per token of plain decoding. */
@@ -70,23 +76,32 @@ static int plain_decoding(spec_advice *advice, const spec_observed_runs *runs,
 
 /* ---- draft lengths --------------------------------------------------------------------------- */
 
-/* Tokens per round, within what a round can emit: an interval of few clusters knows no limits. */
-static int fill_tokens(spec_advice_length *length, const spec_observed_run *run,
-                       const spec_cluster_question *question, double error)
+/* Tokens per round: 1 + K times the accepted share of K tokens per pass, whose interval is formed
+ * on the scale of its log-odds. A few requests may lack one of low acceptance, which has many
+ * rounds: the low end is that of one request more, which accepts nothing. */
+static int fill_tokens(spec_advice_length *length, const spec_observed_run *run, double error)
 {
-    const int status = spec_observed_run_ratio(&length->tokens, run, question, error);
+    enum { FEW = 20 };
+    const spec_cluster_question accepted = {.passed = spec_cluster_column,
+                                            .passed_arg = SPEC_SUM_ACCEPTED,
+                                            .tested = spec_cluster_most,
+                                            .tested_arg = length->K,
+                                            .proportion = true};
     spec_cluster_ratio *tokens = &length->tokens;
-    if (tokens->low < 1.0) tokens->low = fmin(tokens->value, 1.0);
-    if (tokens->high > 1.0 + length->K) tokens->high = fmax(tokens->value, 1.0 + length->K);
+    const int status = spec_observed_run_ratio(tokens, run, &accepted, error);
+    tokens->value = 1.0 + length->K * tokens->value;
+    tokens->low = 1.0 + length->K * tokens->low;
+    tokens->high = 1.0 + length->K * tokens->high;
+    tokens->se *= length->K;
+    const double n = (double)run->n;
+    if (run->requests && n < FEW && tokens->se > 0.0)
+        tokens->low = fmin(tokens->low, (n + 1.0) / (n / tokens->value + 1.0));
     return status;
 }
 
 /* Numbers of runs at this length. */
 static int fill_run(spec_advice_length *length, const spec_observed_run *run, double error)
 {
-    const spec_cluster_question tokens = {.passed = spec_cluster_per_pass,
-                                          .tested = spec_cluster_column,
-                                          .tested_arg = SPEC_SUM_PASSES};
     length->source = SPEC_ADVICE_MEASURED;
     length->rounds = spec_observed_run_sum(run, SPEC_SUM_ROUNDS);
     length->drafted = spec_observed_run_sum(run, SPEC_SUM_DRAFTED);
@@ -94,69 +109,36 @@ static int fill_run(spec_advice_length *length, const spec_observed_run *run, do
     const double busy = spec_observed_run_sum(run, SPEC_SUM_BUSY),
                  passes = spec_observed_run_sum(run, SPEC_SUM_BUSY_ROUNDS);
     if (busy > 0.0 && passes > 0.0) length->seconds = busy / passes;
-    return fill_tokens(length, run, &tokens, error);
-}
-
-/* Passes of clusters with acceptance by depth, and their tokens with drafts of `arg`, cut. */
-static double passes_with_depths(const double *cluster, int arg)
-{
-    (void)arg;
-    return cluster[SPEC_SUM_DEPTH_ROUNDS] > 0.0 ? cluster[SPEC_SUM_PASSES] : 0.0;
-}
-
-static double emitted_of_cut(const double *cluster, int arg)
-{
-    const double rounds = cluster[SPEC_SUM_DEPTH_ROUNDS];
-    if (!(rounds > 0.0)) return 0.0;
-    return cluster[SPEC_SUM_PASSES] +
-           spec_cluster_accepted(cluster, arg) * cluster[SPEC_SUM_ROUNDS] / rounds;
-}
-
-/* Tokens per round at a length below a run's: its rounds, cut. */
-static int fill_within(spec_advice_length *length, const spec_length_plan *plan)
-{
-    const spec_observed_run *run = spec_length_plan_base(plan, length->K);
-    const spec_cluster_question tokens = {
-        .passed = emitted_of_cut, .passed_arg = length->K, .tested = passes_with_depths};
-    if (run->depths < run->K) return GSL_SUCCESS;
-    return fill_tokens(length, run, &tokens, plan->question->error);
-}
-
-static void fill_beyond(spec_advice_length *length, const spec_length_plan *plan)
-{
-    double sum[SPEC_SUM_COLUMNS];
-    const spec_observed_run *run = spec_length_plan_base(plan, length->K);
-    for (int c = 0; c < SPEC_SUM_COLUMNS; c++) sum[c] = spec_observed_run_sum(run, c);
-    length->source = SPEC_ADVICE_BEYOND;
-    length->tokens_mixture = spec_length_mixture(run, sum, length->K);
+    return fill_tokens(length, run, error);
 }
 
 static int fill_length(spec_advice_length *length, spec_length_samples *samples)
 {
-    static const spec_cluster_ratio none = {NAN, NAN, NAN, NAN, NAN, NAN},
-                                    one = {1.0, 0.0, NAN, 1.0, 1.0, NAN};
     const spec_length_plan *plan = samples->plan;
     const spec_observed_run *run = spec_observed_runs_find(plan->runs, length->K, -1);
     int status = GSL_SUCCESS;
-    length->tokens = length->K == 0 ? one : none;
-    length->source = SPEC_ADVICE_WITHIN;
-    length->tokens_mixture = (spec_bounds){NAN, NAN};
+    length->source = length->K < plan->longest ? SPEC_ADVICE_WITHIN : SPEC_ADVICE_BEYOND;
     length->seconds = NAN;
-    if (run != NULL)
+    if (run != NULL) {
         status = fill_run(length, run, plan->question->error);
-    else if (length->K > 0 && length->K < plan->longest)
-        status = fill_within(length, plan);
-    else if (length->K > 0)
-        fill_beyond(length, plan);
-    if (status != GSL_SUCCESS) return status;
-    const spec_length_speed *speed = &samples->speed[length->K];
-    length->tokens_range = (spec_bounds){speed->tokens.low, speed->tokens.high};
-    length->tokens_constant = speed->tokens.point;
-    length->round_over_plain = (spec_bounds){NAN, NAN};
+        if (status != GSL_SUCCESS) return status;
+    } else {
+        const spec_block_interval tokens =
+            spec_length_samples_interval(samples, length->K, SPEC_LENGTH_TOKENS);
+        length->tokens = (spec_cluster_ratio){tokens.value, NAN, NAN, tokens.low, tokens.high, NAN};
+    }
+    if (length->K == 0) length->tokens = (spec_cluster_ratio){1.0, 0.0, NAN, 1.0, 1.0, NAN};
+    length->round_over_plain = (spec_block_interval){NAN, NAN, NAN, NAN};
     length->speedup = length->speedup_low = length->speedup_high = NAN;
     if (plan->reference == 0) {
-        const spec_block_interval speedup = spec_length_samples_interval(samples, length->K);
-        length->round_over_plain = (spec_bounds){speed->time.low, speed->time.high};
+        const spec_block_interval speedup =
+            spec_length_samples_interval(samples, length->K, SPEC_LENGTH_SPEED);
+        length->round_over_plain =
+            spec_length_samples_interval(samples, length->K, SPEC_LENGTH_TIME);
+        if (length->K > 0) {
+            length->round_over_plain.low *= 1.0 - FIRST_TOKENS;
+            length->round_over_plain.high *= 1.0 + FIRST_TOKENS;
+        }
         length->speedup = speedup.value;
         length->speedup_low = length->K == 0 ? 1.0 : speedup.low;
         length->speedup_high = length->K == 0 ? 1.0 : speedup.high;
@@ -195,7 +177,7 @@ int spec_advice_of(spec_advice *ret, const spec_observed_sums *sums,
     SPEC_TRY(spec_length_samples_init(&samples, &plan));
     SPEC_TRY(fill_lengths(ret, &samples));
     SPEC_TRY(spec_advice_acceptance(ret, &plan, sums));
-    spec_advice_choose(ret, &samples);
+    SPEC_TRY(spec_advice_choose(ret, &samples));
     SPEC_TRY(spec_advice_choose_by_batch(ret, &plan));
     if (plan.reference == 0)
         ret->break_even =

@@ -5,6 +5,7 @@
 #include "sim/chance/rng.h"
 
 #include <float.h>
+#include <gsl/gsl_cdf.h>
 #include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +27,9 @@ static double alpha_of(double tokens, int K)
     return isnan(tokens) ? NAN : spec_alpha_from_emitted(fmin(fmax(tokens, 1.0), K + 1.0), K);
 }
 
-/* Alpha where depths are not known: the one at which rounds emit as many tokens. */
+/* Alpha where depths are not known: the one at which rounds emit as many tokens, if it is the same
+ * at all depths. A round has T tokens, of which T - 1 are accepted and T - m_K were tested, where
+ * m_K is the share of rounds that accept all K. It lies between T - K, or 0, and (T - 1)/K. */
 static int implied_alpha(spec_cluster_ratio *ret, const spec_observed_run *run, double error)
 {
     const spec_cluster_question tokens = {.passed = spec_cluster_per_pass,
@@ -34,12 +37,15 @@ static int implied_alpha(spec_cluster_ratio *ret, const spec_observed_run *run, 
                                           .tested_arg = SPEC_SUM_PASSES};
     const int status = spec_observed_run_ratio(ret, run, &tokens, error);
     if (status != GSL_SUCCESS) return status;
-    *ret = (spec_cluster_ratio){.value = alpha_of(ret->value, run->K),
-                                .se = NAN,
-                                .df = ret->df,
-                                .low = alpha_of(ret->low, run->K),
-                                .high = alpha_of(ret->high, run->K),
-                                .design_effect = NAN};
+    const double low = fmin(fmax(ret->low, 1.0), run->K + 1.0),
+                 high = fmin(ret->high, run->K + 1.0);
+    *ret = (spec_cluster_ratio){
+        .value = alpha_of(ret->value, run->K),
+        .se = NAN,
+        .df = ret->df,
+        .low = isnan(ret->low) ? NAN : (low - 1.0) / fmin(low, run->K),
+        .high = isnan(ret->high) ? NAN : (high - 1.0) / (high - (high - 1.0) / run->K),
+        .design_effect = NAN};
     return GSL_SUCCESS;
 }
 
@@ -58,18 +64,19 @@ static const spec_cluster_ratio unknown_ratio = {NAN, NAN, NAN, NAN, NAN, NAN};
  * than K, `tested` is the most that can have been, and `least` the least. */
 typedef struct {
     size_t n;
-    double *passed, *tested, *least, *rounds; /* (n) */
+    double *passed, *tested, *least, *rounds, *work; /* (n) */
     bool requests, shorter;
 } trials;
 
 static int trials_init(trials *all, size_t most)
 {
     *all = (trials){.requests = true};
-    all->passed = malloc(4 * (most + 1) * sizeof *all->passed);
+    all->passed = malloc(5 * (most + 1) * sizeof *all->passed);
     if (all->passed == NULL) return GSL_ENOMEM;
     all->tested = all->passed + most;
     all->least = all->tested + most;
     all->rounds = all->least + most;
+    all->work = all->rounds + most;
     return GSL_SUCCESS;
 }
 
@@ -123,9 +130,12 @@ static void trials_add_all(trials *all, const spec_observed_runs *runs, int K, i
  */
 static spec_cluster_ratio ratio_of(const trials *all, double error)
 {
-    spec_cluster_ratio ratio = spec_cluster_ratio_of(all->passed, all->tested, all->n, true, error);
+    spec_cluster_ratio ratio = spec_observed_ratio_of(all->passed, all->tested, all->work, all->n,
+                                                      true, all->requests, error, NULL);
     if (all->shorter)
-        ratio.high = spec_cluster_ratio_of(all->passed, all->least, all->n, true, error).high;
+        ratio.high = spec_observed_ratio_of(all->passed, all->least, all->work, all->n, true,
+                                            all->requests, error, NULL)
+                         .high;
     return ratio;
 }
 
@@ -261,29 +271,46 @@ int spec_advice_acceptance(spec_advice *advice, const spec_length_plan *plan,
     return status == GSL_SUCCESS ? find_drift(advice, sums, plan->current) : status;
 }
 
+/* Windows depend on each other, and cannot be exchanged: Student's test of two log-odds, whose
+ * standard errors are widened. */
+static spec_permutation compare_windows(const trials *before, const trials *after, double error)
+{
+    const spec_cluster_ratio a = ratio_of(before, error), b = ratio_of(after, error);
+    const double scale_a = a.value * (1.0 - a.value), scale_b = b.value * (1.0 - b.value),
+                 difference = log(b.value / (1.0 - b.value)) - log(a.value / (1.0 - a.value)),
+                 se = hypot(a.se / scale_a, b.se / scale_b), df = fmin(a.df, b.df);
+    spec_permutation change = {a.value, b.value, 1.0};
+    if (se > 0.0) change.p = 2.0 * gsl_cdf_tdist_Q(fabs(difference) / se, df);
+    return change;
+}
+
 int spec_advice_compare(spec_advice *advice, const spec_length_plan *plan,
                         const spec_observed_runs *before)
 {
-    trials all = {0};
+    trials all = {0}, after = {0};
     gsl_rng *rng = spec_rng_alloc();
     double *work = NULL;
-    int status = rng != NULL ? GSL_SUCCESS : GSL_ENOMEM;
-    if (status == GSL_SUCCESS)
-        status = trials_init(&all, clusters_of(before) + clusters_of(plan->runs));
-    if (status == GSL_SUCCESS) {
-        trials_add_all(&all, before, plan->current, 0);
+    int status = GSL_SUCCESS;
+    SPEC_TRY(rng != NULL ? GSL_SUCCESS : GSL_ENOMEM);
+    SPEC_TRY(trials_init(&all, clusters_of(before) + clusters_of(plan->runs)));
+    SPEC_TRY(trials_init(&after, clusters_of(plan->runs)));
+    trials_add_all(&all, before, plan->current, 0);
+    trials_add_all(&after, plan->runs, plan->current, 0);
+    if (!all.requests && all.n > 1 && after.n > 1) {
+        advice->change = compare_windows(&all, &after, plan->question->error);
+    } else {
         const size_t n_before = all.n;
         trials_add_all(&all, plan->runs, plan->current, 0);
         work = malloc((2 * all.n + 1) * sizeof *work);
+        SPEC_TRY(work != NULL ? GSL_SUCCESS : GSL_ENOMEM);
         spec_rng_stream(rng, plan->question->seed, UINT64_MAX);
-        advice->compared = work != NULL;
-        if (work != NULL)
-            advice->change = spec_permutation_ratio(all.passed, all.tested, n_before,
-                                                    all.n - n_before, PERMUTATIONS, work, rng);
-        else
-            status = GSL_ENOMEM;
+        advice->change = spec_permutation_ratio(all.passed, all.tested, n_before, after.n,
+                                                PERMUTATIONS, work, rng);
     }
+    advice->compared = true;
+done:
     free(work);
+    trials_free(&after);
     trials_free(&all);
     if (rng != NULL) gsl_rng_free(rng);
     return status;

@@ -20,39 +20,6 @@ static int fastest(const spec_advice *advice, const spec_length_samples *samples
     return best;
 }
 
-/* The other length that may be faster than `best` by the most, and by how much; -1 if none may be
- * faster by more than the tolerance. *ret_vague: an interval is missing. */
-static int rival_of(bool *ret_vague, const spec_advice *advice, spec_length_samples *samples,
-                    int best)
-{
-    double most = 1.0 + SPEC_ADVICE_TOLERANCE;
-    int rival = -1;
-    *ret_vague = false;
-    for (int i = 0; i < advice->n; i++) {
-        const int K = advice->length[i].K;
-        if (K == best || isnan(speed_of(samples, K)->high)) continue;
-        const double high = spec_length_samples_ratio(samples, K, best).high;
-        if (isnan(high)) *ret_vague = true;
-        if (high > most) {
-            most = high;
-            rival = K;
-        }
-    }
-    return rival;
-}
-
-/* The length that may be the fastest, by the high end of its speed; -1 if no length has one. */
-static int likeliest(const spec_advice *advice, const spec_length_samples *samples)
-{
-    int best = -1;
-    for (int i = 0; i < advice->n; i++) {
-        const int K = advice->length[i].K;
-        const double high = speed_of(samples, K)->high;
-        if (!isnan(high) && (best < 0 || high > speed_of(samples, best)->high)) best = K;
-    }
-    return best;
-}
-
 /* Lengths with drafts that ran, and whose speed is known. */
 static int lengths_run(const spec_length_samples *samples)
 {
@@ -60,7 +27,8 @@ static int lengths_run(const spec_length_samples *samples)
     int n = 0;
     for (size_t i = 0; i < runs->n; i++) {
         const spec_observed_run *run = &runs->run[i];
-        n += run->batch < 0 && run->K > 0 && !isnan(speed_of(samples, run->K)->point);
+        const spec_length_number *speed = speed_of(samples, run->K);
+        n += run->batch < 0 && run->K > 0 && speed->low == speed->high;
     }
     return n;
 }
@@ -77,41 +45,109 @@ static bool plain_is_exact(const spec_length_plan *plan)
     return plan->question->plain_tokens_per_s > 0.0 || plan->question->round_over_plain > 0.0;
 }
 
-void spec_advice_choose(spec_advice *advice, spec_length_samples *samples)
+/* The lengths of the question that have a speed, and what each loses. */
+typedef struct {
+    int n, K[SPEC_ADVICE_K], clusters;
+    double likely[SPEC_ADVICE_K], largest[SPEC_ADVICE_K], fastest[SPEC_ADVICE_K];
+} rivals;
+
+static int find_rivals(rivals *ret, const spec_advice *advice, spec_length_samples *samples)
+{
+    ret->n = 0;
+    for (int i = 0; i < advice->n; i++) {
+        const int K = advice->length[i].K;
+        if (!isnan(speed_of(samples, K)->point)) ret->K[ret->n++] = K;
+    }
+    ret->clusters = spec_length_samples_losses(ret->likely, ret->largest, ret->fastest, samples,
+                                               ret->K, ret->n);
+    return ret->clusters < 0 ? GSL_ENOMEM : GSL_SUCCESS;
+}
+
+static int place_of(const rivals *all, int K)
+{
+    for (int k = 0; k < all->n; k++)
+        if (all->K[k] == K) return k;
+    return -1;
+}
+
+/* The length with the least loss, unless this one loses hardly more. */
+static int safest(const rivals *all, const double *loss, int preferred, double slack)
+{
+    int least = 0;
+    for (int k = 1; k < all->n; k++)
+        if (loss[k] < loss[least]) least = k;
+    return preferred >= 0 && loss[preferred] <= loss[least] + slack ? preferred : least;
+}
+
+/* The run to make next: of the length that is the fastest by estimate, if it was not run; else of
+ * the one that most scenarios prefer to it, and if none does, of the fastest for longer. */
+static int next_run(const rivals *all, const spec_length_plan *plan, int fastest)
+{
+    int rival = -1;
+    if (!ran(plan, fastest)) return fastest;
+    for (int k = 0; k < all->n; k++) {
+        const bool exact = all->K[k] == 0 && plain_is_exact(plan);
+        if (all->K[k] == fastest || exact || !(all->fastest[k] > 0.0)) continue;
+        if (rival < 0 || all->fastest[k] > all->fastest[rival]) rival = k;
+    }
+    return rival >= 0 ? all->K[rival] : fastest;
+}
+
+/* Fill the choice from the places of the fastest length and the current one. */
+static void choose(spec_advice *advice, const rivals *all, spec_length_samples *samples, int best)
+{
+    const spec_length_plan *plan = samples->plan;
+    const int now = place_of(all, advice->K),
+              sure = safest(all, all->likely, place_of(all, best), SPEC_ADVICE_TOLERANCE / 4.0);
+    const bool vague = all->clusters < 2;
+    advice->to_K = best;
+    if (!vague && now >= 0 && all->likely[now] <= SPEC_ADVICE_TOLERANCE) {
+        advice->verdict = SPEC_ADVICE_KEEP;
+        advice->to_K = advice->K;
+    } else if (!vague && all->likely[sure] <= SPEC_ADVICE_TOLERANCE &&
+               all->K[sure] <= plan->longest) { /* a longer one is run before it is chosen */
+        const double gain =
+            speed_of(samples, all->K[sure])->point / speed_of(samples, advice->K)->point;
+        advice->to_K = gain > 1.0 + SPEC_ADVICE_TOLERANCE ? all->K[sure] : advice->K;
+        advice->verdict = advice->to_K == advice->K ? SPEC_ADVICE_KEEP
+                          : advice->to_K == 0       ? SPEC_ADVICE_OFF
+                                                    : SPEC_ADVICE_CHANGE;
+    } else if (vague && ran(plan, best) &&
+               speed_of(samples, best)->point >
+                   (1.0 + SPEC_ADVICE_CLEAR) * speed_of(samples, advice->K)->point) {
+        /* the difference is clear enough to act on */
+        advice->verdict = best == 0 ? SPEC_ADVICE_OFF : SPEC_ADVICE_CHANGE;
+    } else {
+        advice->to_K = all->K[safest(all, all->largest, now, 2.0 * SPEC_ADVICE_TOLERANCE)];
+        advice->decides_K = next_run(all, plan, best);
+    }
+    const spec_block_interval gain = spec_length_samples_ratio(samples, advice->to_K, advice->K);
+    advice->gain = gain.value;
+    advice->gain_low = gain.low;
+    advice->gain_high = gain.high;
+    const int to = place_of(all, advice->to_K);
+    advice->loss = to >= 0 ? all->largest[to] : NAN;
+    advice->loss_now = now >= 0 ? all->largest[now] : NAN;
+}
+
+int spec_advice_choose(spec_advice *advice, spec_length_samples *samples)
 {
     const spec_length_plan *plan = samples->plan;
     const int best = fastest(advice, samples);
-    bool vague;
+    rivals all;
     advice->verdict = SPEC_ADVICE_MEASURE;
     advice->to_K = advice->K;
     advice->decides_K = 0;
     advice->gain = advice->gain_low = advice->gain_high = NAN;
     /* Without times only tokens are known; with one length, no other one has a time. */
-    if (isnan(speed_of(samples, plan->current)->point)) return;
-    if (plan->reference != 0 && lengths_run(samples) < 2) return;
-    if (best < 0) { /* the lengths of the question have ranges alone */
-        const int K = likeliest(advice, samples);
-        if (K >= 0) advice->decides_K = K;
-        return;
-    }
-    int rival = rival_of(&vague, advice, samples, best);
-    if (rival == 0 && plain_is_exact(plan)) rival = best;
-    const spec_block_interval gain = spec_length_samples_ratio(samples, best, advice->K);
+    if (isnan(speed_of(samples, plan->current)->point)) return GSL_SUCCESS;
+    if (plan->reference != 0 && lengths_run(samples) < 2) return GSL_SUCCESS;
+    if (best < 0) return GSL_SUCCESS;
+    if (find_rivals(&all, advice, samples) != GSL_SUCCESS) return GSL_ENOMEM;
     for (int i = 0; i < advice->n; i++) advice->length[i].best = advice->length[i].K == best;
-    advice->to_K = best;
-    advice->gain = gain.value;
-    advice->gain_low = gain.low;
-    advice->gain_high = gain.high;
-    advice->decides_K = rival >= 0 ? rival : vague ? best : -1;
-    if (isnan(gain.high) && ran(plan, best) && gain.value > 1.0 + SPEC_ADVICE_CLEAR)
-        advice->decides_K = -1; /* the difference is clear enough to act on */
-    if (advice->decides_K >= 0) return;
-    if (best == advice->K || gain.value <= 1.0 + SPEC_ADVICE_TOLERANCE) {
-        advice->verdict = SPEC_ADVICE_KEEP;
-        advice->to_K = advice->K;
-    } else {
-        advice->verdict = best == 0 ? SPEC_ADVICE_OFF : SPEC_ADVICE_CHANGE;
-    }
+    advice->decides_K = -1;
+    choose(advice, &all, samples, best);
+    return GSL_SUCCESS;
 }
 
 /* ---- by batch -------------------------------------------------------------------------------- */

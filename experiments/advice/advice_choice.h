@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* advice_choice: the verdict of an advice, and its draft lengths by batch, from resampled speeds.
- * A length is recommended if no other one can be more than 2 % faster, with confidence. Where there
- * is no interval, it must be clearly faster than the current one. Otherwise the verdict names the
- * run that decides. docs/formulas.md#advice. */
+ * A length is recommended if it loses at most 2 %, with confidence. Where there is no interval, it
+ * must be clearly faster than the current one. Otherwise the verdict names the length that loses
+ * least, and the run that decides. docs/formulas.md#advice. */
 #ifndef SPECLAB_ADVICE_CHOICE_H
 #define SPECLAB_ADVICE_CHOICE_H
 
@@ -14,8 +14,9 @@
  * faster by more than this. */
 #define SPEC_ADVICE_CLEAR 0.1
 
-/* Fill verdict, to_K, decides_K, gain and length[].best from the lengths of the advice. */
-void spec_advice_choose(spec_advice *advice, spec_length_samples *samples);
+/* Fill verdict, to_K, decides_K, gain, loss and length[].best from the lengths of the advice.
+ * GSL_ENOMEM. */
+int spec_advice_choose(spec_advice *advice, spec_length_samples *samples);
 
 /* Fill batch and n_batches: the fastest of the lengths that ran in each range of batches, the
  * smaller one of equals; neighbours with the same length are one entry. n_batches is 0 without two

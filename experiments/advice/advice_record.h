@@ -8,6 +8,7 @@
 #include "analysis/acceptance/beta_mixture.h"
 #include "analysis/acceptance/cluster_ratio.h"
 #include "analysis/acceptance/moment_bounds.h"
+#include "analysis/statistics/block_bootstrap.h"
 #include "analysis/statistics/permutation.h"
 #include "experiments/advice/observed_sums.h"
 
@@ -32,7 +33,7 @@ typedef struct {
 /* How the numbers of a K are known. */
 typedef enum {
     SPEC_ADVICE_MEASURED, /* this K was run */
-    SPEC_ADVICE_WITHIN,   /* below a K that was run: its rounds, cut */
+    SPEC_ADVICE_WITHIN,   /* below a K that was run: from its depths */
     SPEC_ADVICE_BEYOND,   /* above all that were run: bounds */
 } spec_advice_source;
 
@@ -41,18 +42,17 @@ typedef struct {
     int K;
     spec_advice_source source;
     double rounds, drafted, accepted; /* of runs at this K; 0: none */
-    spec_cluster_ratio tokens;        /* per round (emitted per pass where given); beyond: NaN */
-    spec_bounds tokens_range;         /* of what the data leave open: free bounds */
-    spec_bounds tokens_mixture;       /* bounds under a mixture over rounds */
-    double tokens_constant;           /* under constant conditional acceptance */
+    /* per round (emitted per pass where given); not run: value is the central estimate, and the
+     * ends cover sampling and what the data leave open */
+    spec_cluster_ratio tokens;
     /* accepted / tested draft tokens of runs at this K; where drafts were shorter, value and low
      * end assume the most that can have been tested, and the high end the least */
     spec_cluster_ratio alpha;
     spec_cluster_ratio conditional;   /* the same of depth K, of runs at K or longer */
     double seconds;                   /* of a round of one request */
-    spec_bounds round_over_plain;     /* time of a round, in plain tokens */
-    double speedup;                   /* over plain decoding; NaN where a range is all there is */
-    double speedup_low, speedup_high; /* sampling at 1 - error, and the ranges */
+    spec_block_interval round_over_plain; /* time of a round, in plain tokens, in the same way */
+    double speedup;                       /* over plain decoding */
+    double speedup_low, speedup_high;     /* sampling at 1 - error, and what the data leave open */
     bool best;
 } spec_advice_length;
 
@@ -92,9 +92,10 @@ typedef struct {
     int n_batches;
     spec_advice_batch batch[SPEC_SUM_BATCHES]; /* neighbours differ in K */
     spec_advice_verdict verdict;
-    int to_K;      /* the fastest length by its point; KEEP and without times: the current one */
+    int to_K;      /* the length to run; without times: the current one */
     int decides_K; /* MEASURE: the length whose run may decide (0: plain decoding); else -1 */
     double gain, gain_low, gain_high; /* tokens per second of to_K over the current length */
+    double loss, loss_now; /* the most that to_K and the current length lose to the fastest one */
     /* before/after, where both were given */
     bool compared;
     spec_permutation change;

@@ -157,7 +157,7 @@ static bool is_shown(const spec_advice *advice, const spec_advice_length *length
 
 /* Signs in the table of lengths, for its legend. */
 typedef struct {
-    bool interval, range, run, cut, bounds;
+    bool interval, run, shorter, longer;
 } signs;
 
 static void put_ratio(spec_table *table, signs *seen, const char *column, double value, double low,
@@ -167,26 +167,23 @@ static void put_ratio(spec_table *table, signs *seen, const char *column, double
     const bool known = !isnan(value) || !isnan(low);
     if (known) spec_advice_text_ratio(text, value, low, high);
     seen->interval |= strchr(text, '[') != NULL;
-    seen->range |= strstr(text, " to ") != NULL;
     spec_table_text(table, column, text);
 }
 
 static void add_length(spec_table *table, signs *seen, const spec_advice *advice,
                        const spec_advice_length *length, bool timed)
 {
-    const bool beyond = isnan(length->tokens.value);
     const char *known_from = spec_advice_known_from(advice, length);
     char name[64];
     spec_table_integer(table, "K", length->K);
     if (length->K == 0)
         spec_table_text(table, "tokens/round", "1");
     else
-        put_ratio(table, seen, "tokens/round", length->tokens.value,
-                  beyond ? length->tokens_range.low : length->tokens.low,
-                  beyond ? length->tokens_range.high : length->tokens.high);
+        put_ratio(table, seen, "tokens/round", length->tokens.value, length->tokens.low,
+                  length->tokens.high);
     if (timed) {
-        put_ratio(table, seen, "round/plain", NAN, length->round_over_plain.low,
-                  length->round_over_plain.high);
+        put_ratio(table, seen, "round/plain", length->round_over_plain.value,
+                  length->round_over_plain.low, length->round_over_plain.high);
         put_ratio(table, seen, "speed-up", length->speedup, length->speedup_low,
                   length->speedup_high);
     }
@@ -195,8 +192,8 @@ static void add_length(spec_table *table, signs *seen, const spec_advice *advice
     spec_table_text(table, "known from", name);
     spec_table_append(table);
     seen->run |= strcmp(known_from, "run") == 0;
-    seen->cut |= strcmp(known_from, "cut") == 0;
-    seen->bounds |= strcmp(known_from, "bounds") == 0;
+    seen->shorter |= strcmp(known_from, "shorter") == 0;
+    seen->longer |= strcmp(known_from, "longer") == 0;
 }
 
 /* The signs that the table has. */
@@ -205,11 +202,13 @@ static void write_legend(FILE *out, const signs *seen, bool left_out, int column
     const struct {
         bool seen;
         const char *meaning;
-    } legend[] = {{seen->interval, "[low, high]: 95 % interval"},
-                  {seen->range, "low to high: not determined by these data"},
-                  {seen->run, "run: this K was run"},
-                  {seen->cut, "cut: rounds of a longer K, cut"},
-                  {seen->bounds, "bounds: no K as long was run"}};
+    } legend[] = {
+        {seen->interval && !(seen->shorter || seen->longer), "[low, high]: 95 % interval"},
+        {seen->interval && (seen->shorter || seen->longer),
+         "[low, high]: 95 % interval, and all that these data leave open"},
+        {seen->run, "run: this K was run"},
+        {seen->shorter, "shorter: from the rounds of a longer K"},
+        {seen->longer, "longer: no K as long was run"}};
     enum { SIZE = SPEC_DIAGNOSIS_TEXT };
     spec_diagnosis_text text = "";
     for (size_t i = 0; i < sizeof legend / sizeof legend[0]; i++)

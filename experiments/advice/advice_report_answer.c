@@ -75,11 +75,10 @@ static const char *name_of(spec_advice_text text, int K)
 static void add_reason(spec_diagnosis_text ret, const spec_advice *advice,
                        const spec_advice_length *length)
 {
-    const spec_advice_length *best = length_of(advice, advice->to_K);
+    const spec_advice_length *to = length_of(advice, advice->to_K);
     spec_advice_text speedup, other, name;
     enum { SIZE = SPEC_DIAGNOSIS_TEXT };
-    if (length == NULL || length->K == 0 ||
-        (isnan(length->speedup) && isnan(length->speedup_low))) {
+    if (length == NULL || length->K == 0 || isnan(length->speedup)) {
         spec_advice_text_add(ret, SIZE, ": these numbers do not decide.");
         return;
     }
@@ -89,15 +88,44 @@ static void add_reason(spec_diagnosis_text ret, const spec_advice *advice,
                              ": its speed-up, %s, has no interval, since one window or request is "
                              "not enough for one.",
                              speedup);
-    else if (length == best)
+    else if (length == to || to == NULL)
         spec_advice_text_add(ret, SIZE, ": its speed-up, %s, is too uncertain to decide.", speedup);
-    else if (best == NULL)
-        spec_advice_text_add(ret, SIZE, ": its speed-up may be %s.", speedup);
     else
         spec_advice_text_add(
-            ret, SIZE, ": its speed-up may be %s, and that of %s, the best %s, is %s.", speedup,
-            name_of(name, best->K), best->K == 0 || best->rounds > 0.0 ? "so far" : "by estimate",
-            spec_advice_text_ratio(other, best->speedup, best->speedup_low, best->speedup_high));
+            ret, SIZE, ": by estimate its speed-up is %s, and that of %s %s.", speedup,
+            name_of(name, to->K),
+            spec_advice_text_ratio(other, to->speedup, to->speedup_low, to->speedup_high));
+}
+
+/* The length to run until more is known, and what it may lose. Returns whether that is the length
+ * whose run decides. */
+static bool add_for_now(spec_diagnosis_text ret, const spec_advice *advice)
+{
+    enum { SIZE = SPEC_DIAGNOSIS_TEXT };
+    const spec_advice_length *to = length_of(advice, advice->to_K);
+    const bool to_run =
+        advice->to_K == advice->decides_K && advice->to_K > 0 && to != NULL && !(to->rounds > 0.0);
+    spec_advice_text gain;
+    if (isnan(advice->loss)) return false;
+    if (advice->to_K == advice->K) {
+        spec_advice_text_add(ret, SIZE,
+                             "Keep K = %d for now: it is at most %.0f %% slower than the fastest "
+                             "length. ",
+                             advice->K, ceil(100.0 * advice->loss));
+        return false;
+    }
+    if (advice->to_K == 0)
+        spec_advice_text_add(ret, SIZE, "Turn speculation off for now");
+    else
+        spec_advice_text_add(ret, SIZE, to_run ? "Run K = %d" : "Take K = %d for now",
+                             advice->to_K);
+    spec_advice_text_add(
+        ret, SIZE,
+        ": by estimate it has %s times the tokens/s of K = %d. It is at most %.0f %% slower than "
+        "the fastest length, and K = %d at most %.0f %%. ",
+        spec_advice_text_ratio(gain, advice->gain, advice->gain_low, advice->gain_high), advice->K,
+        ceil(100.0 * advice->loss), advice->K, ceil(100.0 * advice->loss_now));
+    return to_run;
 }
 
 /* A round takes at least the time of a plain token: a bound that needs no run of plain decoding. */
@@ -129,7 +157,6 @@ static void add_measurement(spec_diagnosis_text ret, const spec_diagnosis_facts 
     const spec_advice *advice = facts->advice;
     const int K = advice->decides_K;
     const spec_advice_length *length = length_of(advice, K);
-    spec_advice_text gain, name;
     enum { SIZE = SPEC_DIAGNOSIS_TEXT };
     if (K == 0 && isnan(advice->plain_seconds)) {
         add_ceiling(ret, advice);
@@ -153,18 +180,13 @@ static void add_measurement(spec_diagnosis_text ret, const spec_diagnosis_facts 
                              advice->K);
         return;
     }
+    if (add_for_now(ret, advice)) return;
     if (K == 0)
         spec_advice_text_add(ret, SIZE, "Measure plain decoding for longer");
     else
         spec_advice_text_add(ret, SIZE, "Run K = %d %s", K,
                              length != NULL && length->rounds > 0.0 ? "for longer" : "once");
     add_reason(ret, advice, length);
-    if (advice->to_K != advice->K && advice->gain_low > 1.0)
-        spec_advice_text_add(
-            ret, SIZE, " Until then %s has %s times the tokens/s of now, K = %d.",
-            name_of(name, advice->to_K),
-            spec_advice_text_ratio(gain, advice->gain, advice->gain_low, advice->gain_high),
-            advice->K);
 }
 
 /* A comparison of lengths with drafts alone says so. */

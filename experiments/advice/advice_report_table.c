@@ -25,9 +25,7 @@ const char *const spec_advice_columns[] = {"engine",
                                            "tokens_per_round",
                                            "tokens_per_round_low",
                                            "tokens_per_round_high",
-                                           "tokens_mixture_low",
-                                           "tokens_mixture_high",
-                                           "tokens_constant",
+                                           "round_over_plain",
                                            "round_over_plain_low",
                                            "round_over_plain_high",
                                            "speedup",
@@ -55,7 +53,7 @@ static void put_interval(spec_table *table, const char *name, double value, doub
 
 const char *spec_advice_known_from(const spec_advice *advice, const spec_advice_length *length)
 {
-    static const char *const sources[] = {"run", "cut", "bounds"};
+    static const char *const sources[] = {"run", "shorter", "longer"};
     if (length->K > 0) return sources[length->source];
     return isnan(advice->plain_seconds) ? "not run" : advice->plain_given ? "given" : "run";
 }
@@ -63,7 +61,6 @@ const char *spec_advice_known_from(const spec_advice *advice, const spec_advice_
 static void put_length(spec_table *table, const spec_advice *advice,
                        const spec_advice_length *length)
 {
-    const bool beyond = isnan(length->tokens.value);
     spec_table_integer(table, "K", length->K);
     spec_table_text(table, "known_from", spec_advice_known_from(advice, length));
     spec_table_number(table, "rounds", seen(length->rounds));
@@ -75,14 +72,10 @@ static void put_length(spec_table *table, const spec_advice *advice,
     spec_table_number(table, "design_effect", length->alpha.design_effect);
     put_interval(table, "conditional", length->conditional.value, length->conditional.low,
                  length->conditional.high);
-    put_interval(table, "tokens_per_round", length->tokens.value,
-                 beyond ? length->tokens_range.low : length->tokens.low,
-                 beyond ? length->tokens_range.high : length->tokens.high);
-    spec_table_number(table, "tokens_mixture_low", length->tokens_mixture.low);
-    spec_table_number(table, "tokens_mixture_high", length->tokens_mixture.high);
-    spec_table_number(table, "tokens_constant", length->tokens_constant);
-    spec_table_number(table, "round_over_plain_low", length->round_over_plain.low);
-    spec_table_number(table, "round_over_plain_high", length->round_over_plain.high);
+    put_interval(table, "tokens_per_round", length->tokens.value, length->tokens.low,
+                 length->tokens.high);
+    put_interval(table, "round_over_plain", length->round_over_plain.value,
+                 length->round_over_plain.low, length->round_over_plain.high);
     put_interval(table, "speedup", length->speedup, length->speedup_low, length->speedup_high);
     spec_table_integer(table, "best", length->best);
 }

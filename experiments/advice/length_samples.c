@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/length_samples.h"
 
+#include "analysis/minimax_length.h"
 #include "base/wide_rng.h"
 #include "sim/chance/rng.h"
 
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_minmax.h>
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -85,30 +88,54 @@ static int clusters(const spec_length_plan *plan, int K, int other)
     return plan->reference == 0 && both_drafted ? GSL_MIN(n, clusters_of(plan, 0)) : n;
 }
 
+/* The widening of the runs behind a comparison. */
+static double widening(const spec_length_plan *plan, int K, int other)
+{
+    double most = plan->reference == 0 ? plan->widening[0] : 1.0;
+    if (K > 0) most = fmax(most, plan->widening[spec_length_plan_base(plan, K)->K]);
+    if (other > 0) most = fmax(most, plan->widening[spec_length_plan_base(plan, other)->K]);
+    return fmax(most, 1.0);
+}
+
 /* One end of an interval from the values in work. Resamples of few clusters vary less than the ends
- * of their interval: there it is Student's, on the scale of logarithms. */
-static double end_of(spec_length_samples *samples, int n, bool high)
+ * of their interval: there it is Student's, on the scale of logarithms. So is the widening of
+ * dependent windows, which resamples of single ones do not show. */
+static double end_of(spec_length_samples *samples, int n, double wide, bool high)
 {
     enum { FEW = 16 };
     const double error = samples->plan->question->error;
     const spec_block_interval interval =
         spec_block_bootstrap_interval(samples->work, SPEC_LENGTH_RESAMPLES, n, error);
-    if (n < 2 || n >= FEW || !(interval.value > 0.0)) return high ? interval.high : interval.low;
-    const double distance = gsl_cdf_tdist_Qinv(0.5 * error, n - 1) * interval.se / interval.value;
+    const double end = high ? interval.high : interval.low;
+    if (n < 2 || !(interval.value > 0.0) || !(end > 0.0)) return end;
+    if (n >= FEW) return interval.value * pow(end / interval.value, wide);
+    const double distance =
+        wide * gsl_cdf_tdist_Qinv(0.5 * error, n - 1) * interval.se / interval.value;
     return interval.value * exp(high ? distance : -distance);
 }
 
-spec_block_interval spec_length_samples_interval(spec_length_samples *samples, int K)
+static const spec_length_number *number_of(const spec_length_samples *samples, int r, int K,
+                                           spec_length_which which)
 {
-    const spec_length_speed *at = samples->speed + K;
-    const int n = clusters(samples->plan, K, K);
-    spec_block_interval ret = {at->speed.point, NAN, NAN, NAN};
+    const spec_length_speed *at = samples->speed + r * SPEC_ADVICE_K + K;
+    return which == SPEC_LENGTH_TOKENS ? &at->tokens
+           : which == SPEC_LENGTH_TIME ? &at->time
+                                       : &at->speed;
+}
+
+spec_block_interval spec_length_samples_interval(spec_length_samples *samples, int K,
+                                                 spec_length_which which)
+{
+    const int n =
+        which == SPEC_LENGTH_TOKENS ? clusters_of(samples->plan, K) : clusters(samples->plan, K, K);
+    const double wide = widening(samples->plan, K, K);
+    spec_block_interval ret = {number_of(samples, 0, K, which)->point, NAN, NAN, NAN};
     for (int r = 0; r <= SPEC_LENGTH_RESAMPLES; r++)
-        samples->work[r] = at[r * SPEC_ADVICE_K].speed.low;
-    ret.low = end_of(samples, n, false);
+        samples->work[r] = number_of(samples, r, K, which)->low;
+    ret.low = end_of(samples, n, wide, false);
     for (int r = 0; r <= SPEC_LENGTH_RESAMPLES; r++)
-        samples->work[r] = at[r * SPEC_ADVICE_K].speed.high;
-    ret.high = end_of(samples, n, true);
+        samples->work[r] = number_of(samples, r, K, which)->high;
+    ret.high = end_of(samples, n, wide, true);
     return ret;
 }
 
@@ -116,12 +143,101 @@ spec_block_interval spec_length_samples_ratio(spec_length_samples *samples, int 
 {
     const spec_length_speed *a = samples->speed + K, *b = samples->speed + other;
     const int n = clusters(samples->plan, K, other);
+    const double wide = widening(samples->plan, K, other);
     spec_block_interval ret = {a->speed.point / b->speed.point, NAN, NAN, NAN};
     for (int r = 0; r <= SPEC_LENGTH_RESAMPLES; r++)
         samples->work[r] = a[r * SPEC_ADVICE_K].speed.low / b[r * SPEC_ADVICE_K].speed.high;
-    ret.low = end_of(samples, n, false);
+    ret.low = end_of(samples, n, wide, false);
     for (int r = 0; r <= SPEC_LENGTH_RESAMPLES; r++)
         samples->work[r] = a[r * SPEC_ADVICE_K].speed.high / b[r * SPEC_ADVICE_K].speed.low;
-    ret.high = end_of(samples, n, true);
+    ret.high = end_of(samples, n, wide, true);
     return ret;
+}
+
+/* ---- losses ---------------------------------------------------------------------------------- */
+
+/* Places between the ends: of tokens, and of times below the longest run and beyond it. NaN: the
+ * central estimate. */
+typedef struct {
+    double tokens, shorter, longer;
+} scenario;
+
+static double placed(const spec_length_number *number, double place)
+{
+    return isnan(place) ? number->point : number->low + place * (number->high - number->low);
+}
+
+static double speed_in(const spec_length_samples *samples, int r, int K, const scenario *s)
+{
+    const spec_length_speed *at = samples->speed + r * SPEC_ADVICE_K + K;
+    if (at->speed.low == at->speed.high) return at->speed.point;
+    const double longer = K > samples->plan->longest ? s->longer : s->shorter;
+    return at->speed.point * placed(&at->tokens, s->tokens) / at->tokens.point * at->time.point /
+           placed(&at->time, longer);
+}
+
+/* The speed in a resample and a scenario. Its distance from that of the data is widened. */
+static double widened_speed(const spec_length_samples *samples, int r, int K, double wide,
+                            const scenario *s)
+{
+    const double own = speed_in(samples, 0, K, s);
+    return wide > 1.0 ? own * pow(speed_in(samples, r, K, s) / own, wide)
+                      : speed_in(samples, r, K, s);
+}
+
+static scenario drawn(gsl_rng *rng)
+{
+    const double central = gsl_rng_uniform(rng), tokens = gsl_rng_uniform(rng),
+                 shorter = gsl_rng_uniform(rng), longer = gsl_rng_uniform(rng);
+    return central < 0.6 ? (scenario){NAN, NAN, NAN} : (scenario){tokens, shorter, longer};
+}
+
+/* The chance of the quantile that resamples of n clusters need for one end at 1 - error. */
+static double expanded(int n, double error)
+{
+    if (n < 2) return 1.0 - error;
+    if (n > 1000000) return 1.0 - error;
+    const double t = gsl_cdf_tdist_Qinv(error, n - 1.0);
+    return gsl_cdf_ugaussian_P(sqrt(n / (n - 1.0)) * t);
+}
+
+int spec_length_samples_losses(double *ret_likely, double *ret_largest, double *ret_fastest,
+                               spec_length_samples *samples, const int *K, int n)
+{
+    enum { ENDS = 8, ROWS = SPEC_LENGTH_RESAMPLES + 1 };
+    int fewest = INT_MAX;
+    gsl_rng *rng = spec_rng_alloc();
+    double *likely = malloc(2 * (size_t)n * ROWS * sizeof *likely);
+    double speed[(ENDS + 1) * SPEC_ADVICE_K], loss[SPEC_ADVICE_K], wide[SPEC_ADVICE_K];
+    for (int k = 0; k < n; k++) {
+        ret_fastest[k] = 0.0;
+        fewest = GSL_MIN(fewest, clusters(samples->plan, K[k], K[k]));
+        wide[k] = widening(samples->plan, K[k], K[k]);
+    }
+    for (int r = 0; r < ROWS && likely != NULL && rng != NULL; r++) {
+        spec_rng_stream(rng, samples->plan->question->seed, (uint64_t)(ROWS + r));
+        const scenario one = drawn(rng), central = {NAN, NAN, NAN};
+        for (int k = 0; k < n; k++) speed[k] = widened_speed(samples, r, K[k], wide[k], &one);
+        const int best = spec_minimax_length(loss, speed, 1, n);
+        if (best >= 0) ret_fastest[best] += 1.0 / ROWS;
+        for (int k = 0; k < n; k++) likely[k * ROWS + r] = loss[k];
+        for (int s = 0; s <= ENDS; s++) {
+            const scenario end = {s & 1, s >> 1 & 1, s >> 2 & 1};
+            for (int k = 0; k < n; k++)
+                speed[s * n + k] =
+                    widened_speed(samples, r, K[k], wide[k], s < ENDS ? &end : &central);
+        }
+        spec_minimax_length(loss, speed, ENDS + 1, n);
+        for (int k = 0; k < n; k++) likely[(n + k) * ROWS + r] = loss[k];
+    }
+    const double chance = expanded(fewest, samples->plan->question->error);
+    for (int k = 0; k < 2 * n && likely != NULL && rng != NULL; k++) {
+        gsl_sort(likely + k * ROWS, 1, ROWS);
+        (k < n ? ret_likely : ret_largest - n)[k] =
+            gsl_stats_quantile_from_sorted_data(likely + k * ROWS, 1, ROWS, chance);
+    }
+    if (likely == NULL || rng == NULL) fewest = -1;
+    free(likely);
+    if (rng != NULL) gsl_rng_free(rng);
+    return fewest;
 }

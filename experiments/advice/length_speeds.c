@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/length_speeds.h"
 
+#include "analysis/acceptance/counter_limits.h"
 #include "analysis/acceptance/round_times.h"
 #include "analysis/alpha.h"
 #include "analysis/capped_geometric.h"
 
+#include <gsl/gsl_cdf.h>
 #include <math.h>
+#include <stdlib.h>
 
 static const spec_length_number unknown = {NAN, NAN, NAN};
 
@@ -55,25 +58,74 @@ static spec_length_number tokens_without_depths(double emitted, int K_run, int K
     return (spec_length_number){1.0 + accepted * K / K_run, point, 1.0 + fmin(K, accepted)};
 }
 
-static spec_length_number tokens_from(const spec_observed_run *run, const double *sum, int K)
+/* Tokens per draft round at K, from the moments of a run at another length. */
+static spec_length_number tokens_of_moments(const spec_length_plan *plan, const double *m,
+                                            int K_run, int K)
+{
+    double tokens = 1.0;
+    for (int j = 0; j < K_run; j++) tokens += m[j];
+    spec_bounds bounds = spec_moment_bounds_free(m, K_run, K);
+    if (plan->linear[K]) {
+        /* If alpha differs between the rounds of a request, shorter rounds are those at K_run, cut,
+         * and longer ones have more tokens. */
+        const double low = tokens / spec_length_bound_at(&plan->ratio_high[K], m),
+                     high = tokens / spec_length_bound_at(&plan->ratio_low[K], m),
+                     point = fmin(fmax(0.5 * (low + high), bounds.low), K + 1.0);
+        return (spec_length_number){fmin(K < K_run ? bounds.low : low, point), point,
+                                    fmax(K < K_run ? high : bounds.high, point)};
+    }
+    if (K > K_run)
+        return (spec_length_number){bounds.low, spec_moment_bounds_constant(m, K_run, K),
+                                    bounds.high};
+    spec_counter_limits_shorter(&bounds.low, &bounds.high, tokens, bounds.low, K);
+    return (spec_length_number){bounds.low, 0.5 * (bounds.low + bounds.high), bounds.high};
+}
+
+static spec_length_number tokens_from(const spec_length_plan *plan, const spec_observed_run *run,
+                                      const double *sum, int K)
 {
     double m[SPEC_ADVICE_K];
     const double emitted = tokens_of(sum);
     if (!(sum[SPEC_SUM_PASSES] > 0.0)) return unknown;
     if (K == run->K) return certain(emitted);
     if (!moments(m, run, sum)) return tokens_without_depths(emitted, run->K, K);
-    const spec_bounds bounds = spec_moment_bounds_free(m, run->K, K);
-    const double point = K > run->K ? spec_moment_bounds_constant(m, run->K, K) : bounds.low;
-    return (spec_length_number){per_pass(sum, bounds.low), per_pass(sum, point),
-                                per_pass(sum, bounds.high)};
+    const spec_length_number tokens = tokens_of_moments(plan, m, run->K, K);
+    return (spec_length_number){per_pass(sum, tokens.low), per_pass(sum, tokens.point),
+                                per_pass(sum, tokens.high)};
 }
 
-spec_bounds spec_length_mixture(const spec_observed_run *run, const double *sum, int K)
+/* Do the counters of a run contradict one alpha per request? Then some depth j has m_{j-1} m_{j+1}
+ * < m_j^2, by more than errors explain: those of independent rounds, and of clusters. A draft that
+ * ends early looks the same. */
+static bool contradicts_one_alpha(const spec_observed_run *run, const double *sum)
 {
+    enum { CLUSTERS = 6 }; /* that show their own spread */
+    const double error = 0.01 / fmax(run->K - 1, 1), D = sum[SPEC_SUM_DEPTH_ROUNDS];
     double m[SPEC_ADVICE_K];
-    if (!moments(m, run, sum)) return (spec_bounds){NAN, NAN};
-    const spec_bounds bounds = spec_moment_bounds_mixture(NULL, m, run->K, K);
-    return (spec_bounds){per_pass(sum, bounds.low), per_pass(sum, bounds.high)};
+    if (!moments(m, run, sum)) return true;
+    if (sum[SPEC_SUM_DRAFTED] < 0.99 * run->K * sum[SPEC_SUM_ROUNDS]) return true;
+    for (int j = 1; j < run->K; j++) {
+        const double a = j > 1 ? m[j - 2] : 1.0, b = m[j - 1], c = m[j], excess = a * c - b * b;
+        /* Gradient (c, -2b, a); Cov(m_i, m_k) = (m_max(i,k) - m_i m_k) / D, and m_0 is exact. */
+        const double mean = (j > 1 ? c * a : 0.0) - 2.0 * b * b + a * c,
+                     own = (j > 1 ? c * c * a : 0.0) + 4.0 * b * b * b + a * a * c,
+                     crossed =
+                         2.0 * (-2.0 * b * a * c + (j > 1 ? c * (-2.0 * b * b + a * c) : 0.0));
+        double variance = fmax(own + crossed - mean * mean, 0.0) / D, squares = 0.0;
+        for (size_t g = 0; g < run->n && run->n >= CLUSTERS; g++) {
+            const double *cluster = run->column + g * SPEC_SUM_COLUMNS + SPEC_SUM_PASSED;
+            const double d = D - cluster[SPEC_SUM_DEPTH_ROUNDS - SPEC_SUM_PASSED];
+            if (!(d > 0.0)) continue;
+            const double a_g = j > 1 ? (a * D - cluster[j - 2]) / d : 1.0,
+                         b_g = (b * D - cluster[j - 1]) / d, c_g = (c * D - cluster[j]) / d;
+            squares += pow(a_g * c_g - b_g * b_g - excess, 2.0);
+        }
+        variance = fmax(variance, squares * (1.0 - 1.0 / (double)run->n));
+        const double most = run->n >= CLUSTERS ? gsl_cdf_tdist_Qinv(error, (double)run->n - 1.0)
+                                               : gsl_cdf_ugaussian_Qinv(error);
+        if (excess < -most * sqrt(variance) - 1e-12) return true;
+    }
+    return false;
 }
 
 const spec_observed_run *spec_length_plan_base(const spec_length_plan *plan, int K)
@@ -137,6 +189,54 @@ static double speed_of_run(const spec_length_plan *plan, const double *sum, int 
 
 /* ---- all lengths ----------------------------------------------------------------------------- */
 
+/* Seconds per round, and the widening of the run's intervals: that of its tokens, of its time or of
+ * its speed, whichever is the largest. */
+static int fill_run_errors(spec_length_plan *plan, spec_cluster_ratio *ret_seconds,
+                           const spec_observed_run *run)
+{
+    static const int column[][2] = {{SPEC_SUM_BUSY, SPEC_SUM_BUSY_ROUNDS},
+                                    {SPEC_SUM_BUSY, SPEC_SUM_BUSY_EMITTED},
+                                    {SPEC_SUM_ACCEPTED, SPEC_SUM_PASSES}};
+    const double error = plan->question->error;
+    double *work = malloc(3 * (run->n + 1) * sizeof *work);
+    if (work == NULL) return GSL_ENOMEM;
+    plan->widening[run->K] = 1.0;
+    for (int i = 2; i >= 0; i--) {
+        double *passed = work, *tested = work + run->n, widening;
+        for (size_t g = 0; g < run->n; g++) {
+            passed[g] = run->column[g * SPEC_SUM_COLUMNS + (size_t)column[i][0]];
+            tested[g] = run->column[g * SPEC_SUM_COLUMNS + (size_t)column[i][1]];
+        }
+        *ret_seconds = spec_observed_ratio_of(passed, tested, tested + run->n, run->n, false,
+                                              run->requests, error, &widening);
+        plan->widening[run->K] = fmax(plan->widening[run->K], widening);
+    }
+    free(work);
+    return GSL_SUCCESS;
+}
+
+/* The bounds of lengths that were not run, from all clusters. */
+static void fill_ratios(spec_length_plan *plan)
+{
+    double sum[SPEC_SUM_COLUMNS], m[SPEC_ADVICE_K];
+    const spec_observed_run *last = NULL;
+    bool fits = false;
+    const int highest = spec_length_plan_highest(plan);
+    for (int K = 1; K <= highest && plan->longest > 0; K++) {
+        const spec_observed_run *base = spec_length_plan_base(plan, K);
+        if (base->K == K) continue;
+        if (base != last) {
+            for (int c = 0; c < SPEC_SUM_COLUMNS; c++) sum[c] = spec_observed_run_sum(base, c);
+            fits = !contradicts_one_alpha(base, sum);
+            last = base;
+        }
+        plan->linear[K] = fits && moments(m, base, sum);
+        if (!plan->linear[K]) continue;
+        plan->ratio_low[K] = spec_length_bound_of(m, base->K, K, false, 1.0);
+        plan->ratio_high[K] = spec_length_bound_of(m, base->K, K, true, 1.0);
+    }
+}
+
 int spec_length_plan_init(spec_length_plan *plan, const spec_observed_runs *runs,
                           const spec_advice_question *question)
 {
@@ -144,17 +244,13 @@ int spec_length_plan_init(spec_length_plan *plan, const spec_observed_runs *runs
     *plan = (spec_length_plan){.runs = runs, .question = question};
     for (size_t i = 0; i < runs->n; i++) {
         const spec_observed_run *run = &runs->run[i];
-        const spec_cluster_question busy = {.passed = spec_cluster_column,
-                                            .passed_arg = SPEC_SUM_BUSY,
-                                            .tested = spec_cluster_column,
-                                            .tested_arg = SPEC_SUM_BUSY_ROUNDS};
         spec_cluster_ratio seconds;
-        if (run->batch >= 0 || run->K == 0) continue;
+        if (run->batch >= 0) continue;
+        if (fill_run_errors(plan, &seconds, run) != GSL_SUCCESS) return GSL_ENOMEM;
+        if (run->K == 0) continue;
         const double rounds = spec_observed_run_sum(run, SPEC_SUM_PASSES);
         plan->longest = run->K; /* runs ascend */
         if (rounds >= most) plan->current = run->K, most = rounds;
-        if (spec_observed_run_ratio(&seconds, run, &busy, question->error) != GSL_SUCCESS)
-            return GSL_ENOMEM;
         plan->time_se[run->K] = seconds.se / seconds.value;
     }
     plan->reference = plan->current; /* until plain decoding is found */
@@ -167,6 +263,7 @@ int spec_length_plan_init(spec_length_plan *plan, const spec_observed_runs *runs
             if (run != NULL && spec_observed_run_sum(run, SPEC_SUM_BUSY) > 0.0) plan->reference = 0;
         }
     }
+    fill_ratios(plan);
     return GSL_SUCCESS;
 }
 
@@ -198,12 +295,21 @@ static int known_times(int K[], double time[], double se[], const spec_length_pl
 
 static spec_length_number time_at(const spec_round_times *times, int K)
 {
-    double se;
+    double line;
     if (times->n == 0 || (times->n == 1 && times->K[0] == 0)) return unknown;
-    const spec_bounds bounds = spec_round_times_at(&se, times, K);
+    const spec_bounds bounds = spec_round_times_at(&line, times, K);
     if (!(bounds.low > 0.0) && !(bounds.high > 0.0)) return unknown;
-    return (spec_length_number){bounds.low, bounds.low == bounds.high ? bounds.low : NAN,
-                                bounds.high};
+    return (spec_length_number){bounds.low, line, bounds.high};
+}
+
+/* Tokens of the output over those that the counters say: engines count what they then trim at the
+ * end of a request, and the first tokens of requests have no round. */
+static double output_share(const spec_observed_run *base, const double *sum, int K)
+{
+    const double counted = sum[SPEC_SUM_PASSES] + sum[SPEC_SUM_ACCEPTED],
+                 share = sum[SPEC_SUM_EMITTED] / counted;
+    if (!(share > 0.5 && share < 1.5)) return 1.0;
+    return 1.0 + (share - 1.0) * K / base->K;
 }
 
 void spec_length_speeds(spec_length_speed ret[SPEC_ADVICE_K], const spec_length_plan *plan,
@@ -215,21 +321,26 @@ void spec_length_speeds(spec_length_speed ret[SPEC_ADVICE_K], const spec_length_
     const spec_round_times times = {n, K_known, time, se};
     const spec_observed_run *reference = spec_observed_runs_find(plan->runs, plan->reference, -1);
     /* tokens of a round of the reference, which takes one unit of time */
-    const double unit = plan->reference == 0 ? 1.0 : tokens_of(row(plan, sum, reference));
+    double unit = 1.0;
+    if (plan->reference > 0) {
+        const double *s = row(plan, sum, reference);
+        unit = tokens_of(s) * output_share(reference, s, plan->reference);
+    }
     ret[0].tokens = certain(1.0);
     ret[0].time = ret[0].speed = plan->reference == 0 ? certain(1.0) : unknown;
     const int asked = spec_length_plan_highest(plan);
     const int most = asked > plan->longest ? asked : plan->longest;
     for (int K = 1; K <= most; K++) {
         const spec_observed_run *base = spec_length_plan_base(plan, K);
-        const spec_length_number tokens = tokens_from(base, row(plan, sum, base), K);
-        const spec_length_number round = time_at(&times, K);
+        const double *s = row(plan, sum, base);
+        const spec_length_number tokens = tokens_from(plan, base, s, K), round = time_at(&times, K);
         const double measured = base->K == K ? speed_of_run(plan, sum, K) : NAN;
+        const double share = output_share(base, s, K) / unit;
         ret[K].tokens = tokens;
         ret[K].time = round;
         ret[K].speed = measured > 0.0 ? certain(measured)
-                                      : (spec_length_number){tokens.low / round.high / unit,
-                                                             tokens.point / round.point / unit,
-                                                             tokens.high / round.low / unit};
+                                      : (spec_length_number){share * tokens.low / round.high,
+                                                             share * tokens.point / round.point,
+                                                             share * tokens.high / round.low};
     }
 }

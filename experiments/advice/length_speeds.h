@@ -6,18 +6,18 @@
 #ifndef SPECLAB_LENGTH_SPEEDS_H
 #define SPECLAB_LENGTH_SPEEDS_H
 
+#include "analysis/acceptance/length_bounds.h"
 #include "experiments/advice/advice_record.h"
 #include "experiments/advice/observed_runs.h"
 
 /* The ends are equal where the data determine the number; NaN where they say nothing. `point` is
- * NaN where the ends differ and no assumption chooses between them. */
+ * the central estimate between them. */
 typedef struct {
     double low, point, high;
 } spec_length_number;
 
 typedef struct {
-    spec_length_number tokens; /* per round; beyond the longest run: free bounds, and constant
-                                  conditional acceptance as the point */
+    spec_length_number tokens; /* per round */
     spec_length_number time;   /* of a round */
     spec_length_number speed;  /* tokens per time */
 } spec_length_speed;
@@ -30,6 +30,11 @@ typedef struct {
     int longest;                   /* that was run, >= 1 */
     int reference;                 /* 0: plain decoding; else `current` */
     double time_se[SPEC_ADVICE_K]; /* relative standard error of a run's time, for the line */
+    double widening[SPEC_ADVICE_K]; /* of intervals of a run, by the dependence of its windows */
+    /* [K] not run: do the rounds of its base have depths, and allow one alpha per request? Then the
+     * ends of the base's tokens over those at K are linear in its depths. */
+    bool linear[SPEC_ADVICE_K];
+    spec_length_bound ratio_low[SPEC_ADVICE_K], ratio_high[SPEC_ADVICE_K];
 } spec_length_plan;
 
 /* The plan of runs with drafts. GSL_ENOMEM; reference 0 if plain decoding was run in a range of
@@ -47,9 +52,5 @@ void spec_length_speeds(spec_length_speed ret[SPEC_ADVICE_K], const spec_length_
 
 /* The run that says most of K >= 1: its own, else the next longer one, else the longest. */
 const spec_observed_run *spec_length_plan_base(const spec_length_plan *plan, int K);
-
-/* Tokens per round at K beyond a run, under a mixture over rounds (moment_bounds.h), from the run's
- * sums; NaN without depths. */
-spec_bounds spec_length_mixture(const spec_observed_run *run, const double *sum, int K);
 
 #endif

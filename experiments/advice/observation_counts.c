@@ -74,8 +74,12 @@ static void complete(spec_observation *o, bool *ret_inexact)
             o->rounds = 0.0;
         } else {
             *ret_inexact = true;
+            /* Of a request only the last draft is shorter. */
+            const double rounds = o->drafted / o->K;
             o->rounds =
-                o->K > 0 && o->drafted > 0.0 ? fmin(o->drafted / o->K, o->passes) : o->passes;
+                o->K > 0 && o->drafted > 0.0
+                    ? fmin(o->kind == SPEC_OBSERVED_REQUEST ? ceil(rounds) : rounds, o->passes)
+                    : o->passes;
         }
     }
     if (isnan(o->passes)) o->passes = o->rounds;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/observed_runs.h"
 
+#include "analysis/acceptance/serial_widening.h"
 #include "speclab/no_memory.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,9 +43,9 @@ static int gather(spec_observed_run *run, const spec_observed_sums *sums, int K,
     return GSL_SUCCESS;
 }
 
-/* The same as far as clusters are independent: windows are joined. */
-static int gather_independent(spec_observed_run *run, const spec_observed_sums *sums, int K,
-                              int batch)
+/* The same with windows joined into stretches. */
+static int gather_stretches(spec_observed_run *run, const spec_observed_sums *sums, int K,
+                            int batch)
 {
     const int status = gather(run, sums, K, batch);
     if (status != GSL_SUCCESS || run->requests) return status;
@@ -80,7 +82,7 @@ int spec_observed_runs_init(spec_observed_runs *runs, const spec_observed_sums *
         for (int b = 0; b < SPEC_SUM_BATCHES; b++) batches += present[K][b];
         for (int b = -1; b < SPEC_SUM_BATCHES && batches > 0 && status == GSL_SUCCESS; b++)
             if (b < 0 || present[K][b])
-                status = gather_independent(&runs->run[runs->n++], sums, K, b);
+                status = gather_stretches(&runs->run[runs->n++], sums, K, b);
     }
     if (status != GSL_SUCCESS) {
         spec_observed_runs_free(runs);
@@ -129,16 +131,51 @@ double spec_cluster_tested(const double *cluster, int arg)
     return cluster[SPEC_SUM_DEPTH_ROUNDS] + spec_cluster_accepted(cluster, arg - 1);
 }
 
+double spec_cluster_most(const double *cluster, int arg)
+{
+    return arg * cluster[SPEC_SUM_PASSES];
+}
+
 double spec_cluster_per_pass(const double *cluster, int arg)
 {
     (void)arg;
     return cluster[SPEC_SUM_PASSES] + cluster[SPEC_SUM_ACCEPTED];
 }
 
+/* An end of an interval, `times` as far from the value, on the scale of log-odds or logarithms. */
+static double moved(double value, double end, double times, bool proportion)
+{
+    const double scale = proportion ? log(value / (1.0 - value)) : log(value),
+                 other = proportion ? log(end / (1.0 - end)) : log(end),
+                 x = scale + times * (other - scale);
+    if (!isfinite(scale) || !isfinite(other)) return end;
+    return proportion ? 1.0 / (1.0 + exp(-x)) : exp(x);
+}
+
+spec_cluster_ratio spec_observed_ratio_of(const double *passed, const double *tested, double *work,
+                                          size_t n, bool proportion, bool requests, double error,
+                                          double *opt_widening)
+{
+    spec_cluster_ratio ratio = spec_cluster_ratio_of(passed, tested, n, proportion, error);
+    double widening = 1.0;
+    if (!requests && ratio.se > 0.0) {
+        size_t used = 0;
+        for (size_t i = 0; i < n; i++)
+            if (tested[i] > 0.0) work[used++] = passed[i] - ratio.value * tested[i];
+        widening = spec_serial_widening(work, used, error);
+        ratio.low = moved(ratio.value, ratio.low, widening, proportion);
+        ratio.high = moved(ratio.value, ratio.high, widening, proportion);
+        ratio.se *= widening;
+        ratio.design_effect *= widening * widening;
+    }
+    if (opt_widening != NULL) *opt_widening = widening;
+    return ratio;
+}
+
 int spec_observed_run_ratio(spec_cluster_ratio *ret, const spec_observed_run *run,
                             const spec_cluster_question *question, double error)
 {
-    double *passed = malloc(2 * (run->n > 0 ? run->n : 1) * sizeof *passed);
+    double *passed = malloc(3 * (run->n > 0 ? run->n : 1) * sizeof *passed);
     if (passed == NULL) return GSL_ENOMEM;
     double *tested = passed + run->n;
     for (size_t i = 0; i < run->n; i++) {
@@ -146,7 +183,8 @@ int spec_observed_run_ratio(spec_cluster_ratio *ret, const spec_observed_run *ru
         passed[i] = question->passed(cluster, question->passed_arg);
         tested[i] = question->tested(cluster, question->tested_arg);
     }
-    *ret = spec_cluster_ratio_of(passed, tested, run->n, question->proportion, error);
+    *ret = spec_observed_ratio_of(passed, tested, tested + run->n, run->n, question->proportion,
+                                  run->requests, error, NULL);
     free(passed);
     return GSL_SUCCESS;
 }

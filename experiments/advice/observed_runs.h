@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* observed_runs: the clusters of each draft length and range of batches that an engine ran.
- * Clusters are independent as far as the source allows: requests as they are, windows joined into
- * stretches of time. A run's columns are those of observed_sums.h. Owns its arrays. */
+ * Requests are independent; windows of a log, joined into stretches of time, are a series. A run's
+ * columns are those of observed_sums.h. Owns its arrays. */
 #ifndef SPECLAB_OBSERVED_RUNS_H
 #define SPECLAB_OBSERVED_RUNS_H
 
 #include "analysis/acceptance/cluster_ratio.h"
 #include "experiments/advice/observed_sums.h"
 
-/* Stretches of a series of windows: many enough for an interval. They are nearly independent if
- * there are hundreds of windows; few dependent windows have intervals that are too narrow
- * (analysis/acceptance/cluster_ratio.h). */
-enum { SPEC_OBSERVED_STRETCHES = 12 };
+/* Stretches of a series of windows, which show how much they depend on each other
+ * (analysis/acceptance/serial_widening.h). */
+enum { SPEC_OBSERVED_STRETCHES = 120 };
 
 typedef struct {
     int K;     /* 0: plain decoding */
@@ -46,6 +45,7 @@ double spec_observed_run_sum(const spec_observed_run *run, int column);
 typedef double spec_cluster_value(const double *cluster, int arg);
 spec_cluster_value spec_cluster_column;   /* the column number arg */
 spec_cluster_value spec_cluster_per_pass; /* target passes plus accepted tokens */
+spec_cluster_value spec_cluster_most;     /* arg draft tokens in each target pass */
 spec_cluster_value spec_cluster_accepted; /* draft tokens accepted up to depth arg */
 /* Draft tokens of depth arg at most that were tested, in drafts of that many tokens: one in every
  * round, and one after each accepted token but the last. */
@@ -58,8 +58,16 @@ typedef struct {
     bool proportion;
 } spec_cluster_question;
 
-/* The ratio of a run's clusters at confidence 1 - error. GSL_ENOMEM. */
+/* The ratio of a run's clusters at confidence 1 - error; of a series, widened for its dependence.
+ * GSL_ENOMEM. */
 int spec_observed_run_ratio(spec_cluster_ratio *ret, const spec_observed_run *run,
                             const spec_cluster_question *question, double error);
+
+/* The same of n clusters in order of time, by arrays as in cluster_ratio.h.
+ *   work           (n)
+ *   *opt_widening  by how much dependence widens the interval; 1 for requests */
+spec_cluster_ratio spec_observed_ratio_of(const double *passed, const double *tested, double *work,
+                                          size_t n, bool proportion, bool requests, double error,
+                                          double *opt_widening);
 
 #endif

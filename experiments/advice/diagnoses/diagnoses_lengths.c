@@ -104,7 +104,8 @@ static bool slow_rounds(spec_diagnosis_text ret_evidence, spec_diagnosis_text re
         "%s: at this batch the target has no idle arithmetic for draft tokens, or the draft "
         "is slow.",
         100.0 * advice->alpha.value,
-        spec_advice_text_ratio(time, NAN, now->round_over_plain.low, now->round_over_plain.high),
+        spec_advice_text_ratio(time, now->round_over_plain.value, now->round_over_plain.low,
+                               now->round_over_plain.high),
         spec_advice_text_ratio(tokens, now->tokens.value, now->tokens.low, now->tokens.high));
     snprintf(ret_next, SPEC_DIAGNOSIS_TEXT,
              "Turn it off above a batch size. The break-even batch of your card: speclab serve "

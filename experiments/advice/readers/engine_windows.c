@@ -13,6 +13,10 @@ static const double HALF_UNIT = 0.05; /* of a printed throughput */
  * speculation that has CARRIED more than its window covers earlier intervals, too. */
 static const double SKEW = 0.03, FIRST_TOKENS = 0.10, CARRIED = 0.25;
 
+/* The most that the ends of requests trim, as a share of the tokens that were counted: outputs of a
+ * few rounds. */
+static const double TRIMMED = 0.25;
+
 /* Difference of two times between lines that is none: stamps are whole seconds. */
 static double slack(double seconds)
 {
@@ -154,22 +158,19 @@ static double accounted(const spec_observation *o)
     return o->accepted + rounds;
 }
 
-/* Output tokens of the window, and the passes behind them. */
+/* Output tokens of the window, by the engine's throughput, and the passes behind them. Counters
+ * hold more tokens than the output where requests end within a round. */
 static void join_tokens(spec_observation *o, double generated)
 {
     const double tokens = generated * o->seconds, counted = accounted(o), excess = tokens - counted;
     const double least = HALF_UNIT * o->seconds + SKEW * tokens + 1.0;
     const bool full = o->K > 0 && o->drafted == o->K * o->rounds;
-    if (excess < -least) return;
-    if (isnan(o->rounds)) {
-        o->emitted = round(tokens);
-    } else if (excess <= (full && o->rounds > 0.0 ? fmax(least, FIRST_TOKENS * tokens) : least)) {
-        o->emitted = counted;
-        o->passes = o->rounds;
-    } else {
-        o->emitted = round(tokens);
-        o->passes = o->emitted - o->accepted;
-    }
+    if (excess < -least - TRIMMED * counted) return;
+    o->emitted = round(tokens);
+    if (isnan(o->rounds)) return;
+    const bool rounds_alone =
+        excess <= (full && o->rounds > 0.0 ? fmax(least, FIRST_TOKENS * tokens) : least);
+    o->passes = rounds_alone ? o->rounds : o->emitted - o->accepted;
 }
 
 int spec_engine_windows_join(spec_engine_windows *windows, spec_observation *observation,

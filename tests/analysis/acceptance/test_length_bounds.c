@@ -115,7 +115,7 @@ TEST(polynomials_stay_on_their_side_of_the_ratio)
         const int K = 1 + trial % K_MOST, K_other = (5 * trial) % 24;
         for (int j = 0; j < K; j++) m[j] = gsl_rng_uniform(rng); /* moments of no law */
         for (int high = 0; high < 2; high++) {
-            const spec_length_bound bound = spec_length_bound_of(m, K, K_other, high);
+            const spec_length_bound bound = spec_length_bound_of(m, K, K_other, high, 4.0);
             for (int i = 0; i <= 3000; i++) {
                 double powers[K_MOST];
                 const double a = i / 3000.0;

@@ -4,39 +4,34 @@
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
-#include <gsl/gsl_randist.h>
+#include <gsl/gsl_rng.h>
 #include <math.h>
 
-static void assert_time(const spec_round_times *times, int K, double low, double high, double se)
+static void assert_time(const spec_round_times *times, int K, double low, double line, double high)
 {
-    double error = 7.0;
-    const spec_bounds bounds = spec_round_times_at(&error, times, K);
+    double own;
+    const spec_bounds bounds = spec_round_times_at(&own, times, K);
     assert_near(bounds.low, low, 1e-13);
+    assert_near(own, line, 1e-13);
     assert_near(bounds.high, high, 1e-13);
-    assert_near(error, se, 1e-13);
-    assert_same(spec_round_times_at(NULL, times, K).low, bounds.low);
 }
 
 /* llama.cpp with a draft head at K = 3: 80.08 tokens/s against 55.56, 51 rounds that accept 46 37
  * 25. */
 TEST(one_length_bounds_the_speed_ups_of_shorter_ones)
 {
-    const double accepted[] = {46, 37, 25}, tokens = 1.0 + 108.0 / 51.0,
-                 round = tokens * 55.56 / 80.08;
+    const double tokens = 1.0 + 108.0 / 51.0, round = tokens * 55.56 / 80.08;
     assert_prints(round, 3, "2.163");
     assert_prints(tokens / round, 3, "1.441");
     assert_prints(spec_round_times_break_even(round, 3), 3, "0.388");
     const int K[] = {0, 3};
     const double time[] = {1.0, round}, se[] = {0.0, 0.0};
     const spec_round_times times = {2, K, time, se};
-    const char *slow[] = {"0.879", "1.215"}, *fast[] = {"1.371", "1.480"};
-    double emitted = 1.0;
-    for (int k = 1; k <= 2; k++) {
-        emitted += accepted[k - 1] / 51.0;
-        const spec_bounds bounds = spec_round_times_at(NULL, &times, k);
-        assert_prints(emitted / bounds.high, 3, slow[k - 1]);
-        assert_prints(emitted / bounds.low, 3, fast[k - 1]);
-    }
+    /* By estimate, on the line from plain decoding: shares of what a round costs beyond a token. */
+    assert_time(&times, 1, 1.0, 1.0 + (round - 1.0) / 3.0, round);
+    assert_time(&times, 2, round * 2.0 / 3.0, 1.0 + 2.0 * (round - 1.0) / 3.0, round);
+    assert_prints((1.0 + 46.0 / 51.0) / (1.0 + (round - 1.0) / 3.0), 3, "1.371");
+    assert_prints((1.0 + 83.0 / 51.0) / (1.0 + 2.0 * (round - 1.0) / 3.0), 3, "1.480");
 }
 
 TEST(a_length_that_was_run_has_its_own_time)
@@ -44,7 +39,7 @@ TEST(a_length_that_was_run_has_its_own_time)
     const int K[] = {0, 1, 3, 5};
     const double time[] = {1.0, 1.4, 1.5, 2.7}, se[] = {0.0, 0.1, 0.0, 0.2};
     const spec_round_times times = {4, K, time, se};
-    for (int i = 0; i < 4; i++) assert_time(&times, K[i], time[i], time[i], se[i]);
+    for (int i = 0; i < 4; i++) assert_time(&times, K[i], time[i], time[i], time[i]);
 }
 
 TEST(one_length_bounds_the_others)
@@ -52,86 +47,80 @@ TEST(one_length_bounds_the_others)
     const int K[] = {0, 4};
     const double time[] = {1.0, 2.2}, se[] = {0.05, 0.2};
     const spec_round_times both = {2, K, time, se}, alone = {1, K + 1, time + 1, se + 1};
-    assert_time(&both, 1, 1.3, 2.2, 0.2);
-    assert_time(&both, 6, 2.2, 2.8, hypot(0.5 * 0.05, 1.5 * 0.2));
-    assert_time(&alone, 1, 0.55, 2.2, 0.2);
-    assert_time(&alone, 6, 2.2, 3.3, 0.3);
-    assert_time(&alone, 0, 0.0, 2.2, 0.2);
+    assert_time(&both, 1, 1.0, 1.3, 2.2);
+    assert_time(&both, 3, 1.65, 1.9, 2.2);
+    assert_time(&both, 6, 2.2, 2.8, 3.3);
+    assert_time(&alone, 1, 0.55, 1.375, 2.2);
+    assert_time(&alone, 6, 2.2, 2.75, 3.3);
+    double line;
+    assert_same(spec_round_times_at(&line, &alone, 0).high, 2.2); /* no longer than a round */
+    assert_nan(line);
     const double faster[] = {1.0, 0.8}; /* a round that is shorter than a plain token */
-    assert_time(&(spec_round_times){2, K, faster, se}, 2, 0.8, 0.9, 0.2);
+    assert_time(&(spec_round_times){2, K, faster, se}, 2, 0.8, 0.9, 1.0);
 }
 
-TEST(lengths_on_a_line_give_the_line)
+/* Chords of 1.4, 1.5, 2.7 at 1, 3, 5: between, continued to the other side of a neighbour, and
+ * beyond. */
+TEST(chords_bound_the_times_between_and_beyond)
 {
-    const int K[] = {0, 1, 3, 4};
-    double time[4] = {1.0}, se[] = {0.0, 0.0, 0.0, 0.0};
-    for (int i = 1; i < 4; i++) time[i] = 1.27 + 0.385 * K[i];
-    for (int k = 2; k <= 20; k++) {
-        const spec_bounds four = spec_round_times_at(NULL, &(spec_round_times){4, K, time, se}, k);
-        assert_near(four.low, 1.27 + 0.385 * k, 1e-13); /* plain decoding is not on it */
-        assert_same(four.low, four.high);
-    }
-    assert_time(&(spec_round_times){2, K + 1, time + 1, se}, 7, 1.27 + 7 * 0.385, 1.27 + 7 * 0.385,
-                0.0);
-    /* With errors: the variance of the line at K by hand, weights 1/.01 and 1/.04. */
-    se[1] = 0.1, se[2] = 0.2;
-    const double at_7 = hypot(0.1 * (3 - 7) / 2.0, 0.2 * (7 - 1) / 2.0);
-    assert_time(&(spec_round_times){2, K + 1, time + 1, se + 1}, 7, 1.27 + 7 * 0.385,
-                1.27 + 7 * 0.385, at_7);
+    const int K[] = {0, 1, 3, 5};
+    const double time[] = {1.0, 1.4, 1.5, 2.7}, se[] = {0.0, 0.0, 0.0, 0.0};
+    const spec_round_times times = {4, K, time, se}, two = {3, K, time, se};
+    assert_time(&times, 2, 1.4, 1.45, 1.45); /* the chord 3..5 is at .9 there */
+    assert_time(&times, 4, 1.55, 2.1, 2.1);  /* the chord 1..3, continued */
+    assert_time(&two, 5, 1.6, 1.6, 2.5);
+    /* The last chord rises by more than proportion: the hull of both. */
+    const spec_bounds hull = spec_round_times_at(&(double){0.0}, &times, 6);
+    assert_near(hull.low, 2.7 * 6.0 / 5.0, 1e-13);
+    assert_near(hull.high, 3.3, 1e-13);
 }
 
-/* Points off a line: weights, and a scatter that the errors do not explain. */
+/* Fixed costs, costs per token and a knee, as on a roofline, from 2 and 6 or from 3, 4 and 8. */
+TEST(flat_and_then_rising_times_lie_within_the_bounds)
+{
+    static const int lengths[][3] = {{2, 6, 6}, {3, 4, 8}, {5, 5, 5}};
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_taus2, spec_test_seed());
+    double widest = 0.0;
+    for (int trial = 0; trial < 600; trial++) {
+        const int *run = lengths[trial % 3], n = trial % 3 == 2 ? 2 : trial % 3 == 1 ? 4 : 3;
+        const double fixed = 0.3 * gsl_rng_uniform(rng), each = 0.1 * gsl_rng_uniform(rng),
+                     rise = 0.1 * gsl_rng_uniform(rng), knee = 10.0 * gsl_rng_uniform(rng);
+        int K[4] = {0};
+        double time[4] = {1.0}, se[4] = {0.0}, truth[13];
+        for (int k = 0; k <= 12; k++)
+            truth[k] = 1.0 + fixed + each * k + rise * fmax(0.0, k - knee);
+        for (int i = 1; i < n; i++) {
+            K[i] = run[i - 1];
+            time[i] = truth[K[i]];
+        }
+        for (int k = 1; k <= 12; k++) {
+            double line;
+            const spec_bounds bounds =
+                spec_round_times_at(&line, &(spec_round_times){n, K, time, se}, k);
+            assert_true(bounds.low <= truth[k] + 1e-12 && truth[k] <= bounds.high + 1e-12);
+            assert_true(bounds.low <= line && line <= bounds.high);
+            widest = fmax(widest, bounds.high - bounds.low);
+        }
+    }
+    assert_true(widest > 0.5);
+}
+
+/* Beyond the lengths that were run the estimate is the line through all of them, by their errors.
+ */
 TEST(points_off_a_line_are_weighted)
 {
     const int K[] = {1, 2, 3};
-    const double time[] = {1.2, 1.6, 1.7}, exact[] = {0.0, 0.0, 0.0}, small[] = {0.01, 0.01, 0.01},
-                 large[] = {1.0, 1.0, 1.0}, mixed[] = {0.0, 0.1, 0.0};
-    /* Least squares: mean 1.5 at 2, slope .25; residuals -.05 .1 -.05, squares .015, df 1. */
-    const double leverage = sqrt(1.0 / 3.0 + 9.0 / 2.0);
-    assert_time(&(spec_round_times){3, K, time, exact}, 5, 2.25, 2.25, sqrt(0.015) * leverage);
-    assert_time(&(spec_round_times){3, K, time, small}, 5, 2.25, 2.25, sqrt(0.015) * leverage);
-    assert_time(&(spec_round_times){3, K, time, large}, 5, 2.25, 2.25, leverage);
-    /* Plain decoding is no point of the line. */
-    const int with_plain[] = {0, 1, 2, 3};
-    const double plain[] = {1.0, 1.2, 1.6, 1.7}, zeros[4] = {0.0};
-    assert_time(&(spec_round_times){4, with_plain, plain, zeros}, 5, 2.25, 2.25,
-                sqrt(0.015) * leverage);
-    assert_time(&(spec_round_times){3, K, time, small}, 0, 0.0, 1.2, 0.01);
+    const double time[] = {1.2, 1.6, 1.7}, exact[] = {0.0, 0.0, 0.0}, mixed[] = {0.0, 0.1, 0.0};
+    /* Least squares: mean 1.5 at 2, slope .25. The last chord is at 1.9, and 5/3 of 1.7 at 2.83. */
+    assert_time(&(spec_round_times){3, K, time, exact}, 5, 1.9, 2.25, 1.7 * 5.0 / 3.0);
     /* Exact points fix the line. */
-    const spec_bounds fixed = spec_round_times_at(NULL, &(spec_round_times){3, K, time, mixed}, 5);
-    assert_within(fixed.low, 2.2, 1e-6);
-}
-
-TEST(a_line_does_not_fall)
-{
-    const int K[] = {0, 3, 5};
-    const double falls[] = {1.0, 1.9, 1.7}, steep[] = {1.0, 1.3, 2.1}, se[] = {0.0, 0.1, 0.1};
-    assert_near(spec_round_times_at(NULL, &(spec_round_times){3, K, falls, se}, 9).low, 1.8, 1e-14);
-    assert_near(spec_round_times_at(NULL, &(spec_round_times){3, K, falls, se}, 1).high, 1.8,
-                1e-14);
-    /* 1.3 - 2 .4 = .5 is less than a plain token. */
-    assert_same(spec_round_times_at(NULL, &(spec_round_times){3, K, steep, se}, 1).low, 1.0);
-    const spec_round_times without = {2, K + 1, steep + 1, se + 1};
-    assert_near(spec_round_times_at(NULL, &without, 1).low, 0.5, 1e-14);
-}
-
-/* The standard error is the spread of the line over draws of the times. */
-TEST(the_error_of_the_line_is_its_spread)
-{
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
-    gsl_rng_set(rng, (unsigned long)spec_test_seed());
-    const int K[] = {1, 4}, n = 20000;
-    const double se[] = {0.03, 0.01};
-    double squares = 0.0, error = 0.0;
-    for (int i = 0; i < n; i++) {
-        const double time[] = {1.6 + gsl_ran_gaussian(rng, se[0]),
-                               2.4 + gsl_ran_gaussian(rng, se[1])};
-        const spec_bounds bounds =
-            spec_round_times_at(&error, &(spec_round_times){2, K, time, se}, 6);
-        squares += pow(bounds.low - (1.6 + 5 * 0.8 / 3.0), 2.0);
-    }
-    gsl_rng_free(rng);
-    assert_near(squares / n, error * error, 4.9 * sqrt(2.0 / n));
+    double line;
+    spec_round_times_at(&line, &(spec_round_times){3, K, time, mixed}, 5);
+    assert_within(line, 2.2, 1e-6);
+    /* It does not fall: the mean. */
+    const double falls[] = {1.9, 1.7};
+    spec_round_times_at(&line, &(spec_round_times){2, (const int[]){3, 5}, falls, exact}, 9);
+    assert_near(line, 1.8, 1e-14);
 }
 
 TEST(times_outside_the_domain_are_not_known)

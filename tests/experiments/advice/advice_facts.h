@@ -79,7 +79,9 @@ static inline void advice_facts_make(advice_facts *f, const char *engine, int K,
                               .to_K = 0,
                               .gain = NAN,
                               .gain_low = NAN,
-                              .gain_high = NAN};
+                              .gain_high = NAN,
+                              .loss = NAN,
+                              .loss_now = NAN};
     for (int k = 0; k <= K; k++) {
         spec_advice_length *length = &f->advice.length[k];
         if (k > 0) tokens += passed[k - 1] / D;
@@ -87,12 +89,9 @@ static inline void advice_facts_make(advice_facts *f, const char *engine, int K,
             (spec_advice_length){.K = k,
                                  .source = k == K ? SPEC_ADVICE_MEASURED : SPEC_ADVICE_WITHIN,
                                  .tokens = advice_facts_ratio(tokens, tokens - 0.02, tokens + 0.02),
-                                 .tokens_range = {tokens, tokens},
-                                 .tokens_mixture = {tokens, tokens},
-                                 .tokens_constant = tokens,
                                  .alpha = advice_facts_unknown,
                                  .conditional = advice_facts_unknown,
-                                 .round_over_plain = {NAN, NAN},
+                                 .round_over_plain = {NAN, NAN, NAN, NAN},
                                  .speedup = NAN,
                                  .speedup_low = NAN,
                                  .speedup_high = NAN};

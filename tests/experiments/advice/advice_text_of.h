@@ -48,12 +48,13 @@ static inline void known_times(advice_facts *f)
     spec_advice_length *now = &f->advice.length[3];
     f->advice.plain_seconds = 0.018;
     f->advice.break_even = 0.388;
-    now->round_over_plain = (spec_bounds){2.163, 2.163};
+    now->round_over_plain = (spec_block_interval){2.163, NAN, 2.163, 2.163};
     now->speedup = 1.441;
     now->speedup_low = 1.402;
     now->speedup_high = 1.481;
     now->best = true;
-    f->advice.length[2].round_over_plain = (spec_bounds){1.775, 2.163};
+    f->advice.length[2].round_over_plain = (spec_block_interval){1.9, NAN, 1.775, 2.163};
+    f->advice.length[2].speedup = 1.35;
     f->advice.length[2].speedup_low = 1.216;
     f->advice.length[2].speedup_high = 1.480;
     f->advice.length[0].speedup = f->advice.length[0].speedup_low =

@@ -53,7 +53,7 @@ TEST(a_small_gain_changes_nothing)
     const spec_advice advice = advise(&sums, &question);
     assert_int_equal(advice.K, 4);
     assert_true(at(&advice, 3)->best);
-    assert_true(advice.gain > 1.01 && advice.gain < 1.02);
+    assert_near(at(&advice, 3)->speedup / at(&advice, 4)->speedup, 1.016, 5e-3);
     assert_int_equal(advice.verdict, SPEC_ADVICE_KEEP);
     assert_int_equal(advice.to_K, 4);
 }
@@ -134,8 +134,7 @@ TEST(lengths_that_did_not_run_need_a_run_of_theirs)
     add_noisy(&sums, at_length(3), 30);
     const spec_advice advice = advise(&sums, &question);
     assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
-    assert_int_equal(advice.decides_K, 6); /* may be the fastest */
-    assert_int_equal(advice.to_K, 3);
+    assert_int_equal(advice.decides_K, 4); /* the fastest by estimate: 1.4 is the time of K = 4 */
 }
 
 /* K = 1 is as fast as plain decoding, of which the user's number is exact. */

@@ -83,9 +83,8 @@ TEST(each_length_says_how_it_is_known)
     assert_says(&f, "\n--round-over-plain is taken as that of K = 3, which has the most rounds.\n");
     f.advice.length[4].K = 4;
     f.advice.length[4].source = SPEC_ADVICE_BEYOND;
-    f.advice.length[4].tokens = advice_facts_unknown;
-    f.advice.length[4].tokens_range = (spec_bounds){3.118, 3.608};
-    assert_says(&f, "K  tokens/round       round/plain   speed-up           known from\n");
+    f.advice.length[4].tokens = advice_facts_ratio(3.41, 3.118, 3.608);
+    assert_says(&f, "K  tokens/round       round/plain        speed-up           known from\n");
     assert_says(&f, "3.12 [3.10, 3.14]");
     assert_says(&f, "1.44 [1.40, 1.48]");
     assert_says(&f, "1.00               run\n");
@@ -93,8 +92,7 @@ TEST(each_length_says_how_it_is_known)
     assert_says(&f, "1.00               given\n");
     f.advice.plain_seconds = NAN;
     assert_says(&f, "1.00               not run\n");
-    assert_says(&f, "1.22 to 1.48");
-    assert_says(&f, "3.12 to 3.61");
+    assert_says(&f, "3.41 [3.12, 3.61]");
     for (int k = 1; k < 5; k++) f.advice.length[k].speedup = f.advice.length[k].speedup_low = NAN;
     assert_silent(&f, "speed-up  "); /* no times: no columns for them */
 }
@@ -103,20 +101,20 @@ TEST(the_legend_has_the_signs_of_the_table)
 {
     advice_facts f;
     advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
-    assert_says(&f, "\n\n[low, high]: 95 % interval; run: this K was run; cut: rounds of a longer "
-                    "K, cut.\n");
-    f.advice.length[2].tokens = advice_facts_unknown;
-    f.advice.length[2].tokens_range = (spec_bounds){2.4, 2.8};
-    assert_says(&f, "[low, high]: 95 % interval; low to high: not determined by these data; run");
+    assert_says(&f,
+                "\n\n[low, high]: 95 % interval, and all that these data leave open; run: this K "
+                "was run; shorter: from the rounds of a longer K.\n");
     for (int k = 0; k < 4; k++)
         f.advice.length[k].tokens.low = f.advice.length[k].tokens.high = NAN; /* one window */
-    assert_says(&f, "\n\nlow to high: not determined by these data; run: this K was run; cut");
+    assert_says(&f, "\n\nrun: this K was run; shorter: from the rounds of a longer K.\n");
     f.advice.length[0] = f.advice.length[3];
     f.advice.n = 1; /* --K 3 */
     assert_says(&f, "\n\nrun: this K was run.\n");
+    f.advice.length[0].tokens = advice_facts_ratio(3.1, 3.0, 3.2);
+    assert_says(&f, "\n\n[low, high]: 95 % interval; run: this K was run.\n");
     f.advice.length[0].K = 4;
     f.advice.length[0].source = SPEC_ADVICE_BEYOND;
-    assert_says(&f, "\n\nbounds: no K as long was run.\n");
+    assert_says(&f, "open; longer: no K as long was run.\n");
 }
 
 TEST(ranges_and_intervals_are_written_apart)

@@ -27,18 +27,17 @@ TEST(the_table_has_a_row_per_length_and_per_range_of_batches)
     f.advice.n_batches = 2;
     f.advice.batch[0] = (spec_advice_batch){1, 8, 3, 1.4, 1.3, 1.5, true};
     f.advice.batch[1] = (spec_advice_batch){9, -1, 0, 1.0, 1.0, 1.0, false};
-    f.advice.length[1].tokens = advice_facts_unknown; /* as beyond the longest */
-    f.advice.length[1].tokens_range = (spec_bounds){1.7, 1.9};
+    f.advice.length[1].tokens = advice_facts_ratio(1.8, 1.7, 1.9);
     assert_works(spec_advice_report_table(&table, &f.facts, &error));
     assert_int_equal(table.n_rows, 6);
     assert_string_equal(word(&table, 3, "engine"), "vllm");
     assert_string_equal(word(&table, 3, "known_from"), "run");
-    assert_string_equal(word(&table, 2, "known_from"), "cut");
+    assert_string_equal(word(&table, 2, "known_from"), "shorter");
     assert_string_equal(word(&table, 2, "answer"), "change");
     assert_string_equal(word(&table, 3, "answer"), "");
     assert_same(number(&table, 3, "rounds"), 51.0);
     assert_same(number(&table, 3, "accepted"), 108.0);
-    assert_nan(number(&table, 1, "tokens_per_round"));
+    assert_same(number(&table, 1, "tokens_per_round"), 1.8);
     assert_same(number(&table, 1, "tokens_per_round_low"), 1.7);
     assert_same(number(&table, 1, "tokens_per_round_high"), 1.9);
     assert_nan(number(&table, 2, "rounds"));
@@ -47,7 +46,7 @@ TEST(the_table_has_a_row_per_length_and_per_range_of_batches)
     assert_near(number(&table, 3, "tokens_per_round"), 1.0 + 108.0 / 51.0, 1e-9);
     assert_near(number(&table, 3, "conditional"), 25.0 / 37.0, 1e-9);
     assert_same(number(&table, 3, "speedup_high"), 1.481);
-    assert_nan(number(&table, 2, "speedup"));
+    assert_same(number(&table, 2, "speedup"), 1.35);
     assert_same(number(&table, 2, "speedup_low"), 1.216);
     assert_same(number(&table, 3, "best"), 1.0);
     assert_nan(number(&table, 3, "batch_from"));

@@ -294,7 +294,7 @@ TEST(a_good_draft_that_is_slower_points_to_the_batch)
     advice_facts f;
     advice_facts_make(&f, "vllm", 3, 51, mtp3);
     spec_advice_length *now = &f.advice.length[3];
-    now->round_over_plain = (spec_bounds){3.61, 3.61};
+    now->round_over_plain = (spec_block_interval){3.61, NAN, 3.61, 3.61};
     now->speedup = 0.86;
     now->speedup_low = 0.84;
     now->speedup_high = 1.01;

@@ -47,7 +47,8 @@ TEST(few_clusters_have_a_wider_interval_than_their_resamples)
     question.plain_tokens_per_s = 100.0;
     requests(&s, 4);
     sample(&s, &question);
-    const spec_block_interval speed = spec_length_samples_interval(&s.samples, 2);
+    const spec_block_interval speed =
+        spec_length_samples_interval(&s.samples, 2, SPEC_LENGTH_SPEED);
     for (int r = 0; r <= SPEC_LENGTH_RESAMPLES; r++) {
         least = fmin(least, s.samples.speed[r * SPEC_ADVICE_K + 2].speed.low);
         most = fmax(most, s.samples.speed[r * SPEC_ADVICE_K + 2].speed.high);
@@ -66,7 +67,8 @@ TEST(sixteen_clusters_are_not_few)
         question.plain_tokens_per_s = 100.0;
         requests(&s, n);
         sample(&s, &question);
-        const spec_block_interval speed = spec_length_samples_interval(&s.samples, 2);
+        const spec_block_interval speed =
+            spec_length_samples_interval(&s.samples, 2, SPEC_LENGTH_SPEED);
         const double skew = log(speed.low * speed.high / (speed.value * speed.value));
         assert_true(n < 16 ? fabs(skew) < 1e-12 : fabs(skew) > 1e-6);
         forget(&s);
@@ -110,8 +112,10 @@ TEST(a_measured_yardstick_widens_the_interval)
     question.plain_tokens_per_s = 600.0 / 6.15;
     sample(&exact, &question);
     sample(&measured, &usual);
-    const spec_block_interval a = spec_length_samples_interval(&exact.samples, 2),
-                              b = spec_length_samples_interval(&measured.samples, 2);
+    const spec_block_interval a = spec_length_samples_interval(&exact.samples, 2,
+                                                               SPEC_LENGTH_SPEED),
+                              b = spec_length_samples_interval(&measured.samples, 2,
+                                                               SPEC_LENGTH_SPEED);
     assert_near(a.value, b.value, 1e-12);
     assert_true(b.high - b.low > a.high - a.low);
     for (int r = 0; r <= SPEC_LENGTH_RESAMPLES; r++) /* six plain requests are few */
@@ -127,20 +131,21 @@ TEST(one_cluster_has_no_interval_and_a_range_covers_both_ends)
     question.plain_tokens_per_s = 200.0; /* a round takes two plain tokens */
     requests(&s, 1);
     sample(&s, &question);
-    assert_nan(spec_length_samples_interval(&s.samples, 2).low);
+    assert_nan(spec_length_samples_interval(&s.samples, 2, SPEC_LENGTH_SPEED).low);
     forget(&s);
     s = (sampled){0};
     requests(&s, 30);
     sample(&s, &question);
     const spec_length_number *shorter = &s.samples.speed[1].speed;
-    const spec_block_interval range = spec_length_samples_interval(&s.samples, 1);
-    assert_nan(range.value); /* K = 1 was not run: its time is between two ends */
+    const spec_block_interval range =
+        spec_length_samples_interval(&s.samples, 1, SPEC_LENGTH_SPEED);
+    assert_same(range.value, shorter->point); /* K = 1 was not run: its time is between two ends */
     assert_true(range.low < shorter->low && shorter->low < shorter->high);
-    assert_true(shorter->high < range.high);
+    assert_true(shorter->high <= range.high);
     const spec_block_interval over = spec_length_samples_ratio(&s.samples, 2, 1);
-    assert_nan(over.value);
-    assert_true(over.low < s.samples.speed[2].speed.point / shorter->high);
-    assert_true(over.high > s.samples.speed[2].speed.point / shorter->low);
+    assert_near(over.value, s.samples.speed[2].speed.point / shorter->point, 1e-12);
+    assert_true(over.low <= s.samples.speed[2].speed.point / shorter->high);
+    assert_true(over.high >= s.samples.speed[2].speed.point / shorter->low);
     const spec_block_interval self = spec_length_samples_ratio(&s.samples, 2, 2);
     assert_near(self.low, 1.0, 1e-12);
     assert_near(self.high, 1.0, 1e-12);

@@ -2,6 +2,7 @@
 /* Tokens, times and speeds of draft lengths, from sums that are worked by hand. */
 #include "experiments/advice/length_speeds.h"
 
+#include "analysis/capped_geometric.h"
 #include "tests/experiments/advice/observed_windows.h"
 #include "tests/support/support.h"
 
@@ -41,7 +42,8 @@ TEST(a_length_takes_its_tokens_from_its_own_run_or_the_next_longer)
     assert_int_equal(spec_length_plan_base(&w.plan, 2)->K, 3);
     assert_int_equal(spec_length_plan_base(&w.plan, 6)->K, 3);
     assert_near(w.speed[1].tokens.point, 1.5, 1e-12);
-    assert_near(w.speed[2].tokens.point, 2.1, 1e-12);
+    assert_near(w.speed[2].tokens.low, 2.1, 1e-12);
+    assert_true(w.speed[2].tokens.point > 2.1 && w.speed[2].tokens.high < 2.2);
     assert_near(w.speed[3].tokens.point, 2.2, 1e-12);
     assert_near(w.speed[5].tokens.low, 2.2, 1e-12);
     assert_near(w.speed[5].tokens.high, 2.4, 1e-12);
@@ -51,7 +53,7 @@ TEST(a_length_takes_its_tokens_from_its_own_run_or_the_next_longer)
     assert_near(w.speed[1].time.point, 0.5, 1e-12);
     assert_near(w.speed[2].time.point, 0.75, 1e-12);
     assert_near(w.speed[1].speed.point, 1.5 / 0.5 / 2.2, 1e-12);
-    assert_near(w.speed[2].speed.point, 2.1 / 0.75 / 2.2, 1e-12);
+    assert_near(w.speed[2].speed.point, w.speed[2].tokens.point / 0.75 / 2.2, 1e-12);
     forget(&w);
 }
 
@@ -71,7 +73,7 @@ TEST(depths_of_some_rounds_stand_for_all)
     assert_int_equal(observer.take(observer.self, &seen, NULL), GSL_SUCCESS);
     work_out(&w, &sums);
     assert_near(w.speed[2].tokens.point, 1.0 + 360.0 / 500.0, 1e-12);
-    assert_near(w.speed[1].tokens.point, 1.0 + 0.6 * 400.0 / 500.0, 1e-12);
+    assert_near(w.speed[1].tokens.low, 1.0 + 0.6 * 400.0 / 500.0, 1e-12);
     forget(&w);
 }
 
@@ -95,21 +97,64 @@ TEST(without_depths_lengths_have_two_ends)
     assert_near(w.speed[5].tokens.high, 3.5, 1e-12);
     assert_true(w.speed[2].tokens.low < w.speed[2].tokens.point);
     assert_true(w.speed[2].tokens.point < w.speed[2].tokens.high);
-    assert_nan(spec_length_mixture(&w.runs.run[0], w.sum, 5).low);
+    assert_false(w.plan.linear[2]);
     forget(&w);
 }
 
-/* From m_1 = .6 and m_2 = .45 the third moment lies in [m_2^2/m_1, m_2 - (m_1 - m_2)^2/(1 - m_1)].
- */
-TEST(a_mixture_bounds_longer_drafts)
+/* Requests of alpha .9 and .3 with the same tokens, at K = 3. The truth at another length if alpha
+ * belongs to requests; the rounds, cut, if it belongs to rounds; and the ends between them. */
+TEST(requests_that_differ_bound_other_lengths)
+{
+    OWNED(spec_observed_sums) sums = {0};
+    static const double alpha[] = {0.9, 0.3};
+    worked w;
+    double rounds[2], m[3] = {0.0}, passed[2][3], truth[8];
+    for (int i = 0; i < 2; i++) {
+        rounds[i] = 60000.0 / spec_capped_geometric_mean(alpha[i], 3);
+        for (int j = 0; j < 3; j++) {
+            passed[i][j] = rounds[i] * pow(alpha[i], j + 1);
+            m[j] += passed[i][j];
+        }
+        add(&sums, &(window){SPEC_OBSERVED_REQUEST,
+                             3,
+                             rounds[i],
+                             {passed[i][0], passed[i][1], passed[i][2]},
+                             1.0,
+                             1.0});
+    }
+    work_out(&w, &sums);
+    double cut = 1.0;
+    for (int K = 1; K <= 6; K++) {
+        truth[K] = 2.0 / (1.0 / spec_capped_geometric_mean(alpha[0], K) +
+                          1.0 / spec_capped_geometric_mean(alpha[1], K));
+        if (K == 3) continue;
+        const spec_length_number tokens = w.speed[K].tokens;
+        assert_true(w.plan.linear[K]);
+        assert_true(tokens.low <= truth[K] && truth[K] <= tokens.high);
+        assert_within(tokens.point, truth[K], 0.02);
+        if (K > 3) continue;
+        cut += m[K - 1] / (rounds[0] + rounds[1]);
+        assert_near(tokens.low, cut, 1e-9);
+        assert_within(tokens.high, truth[K], 0.005);
+    }
+    assert_true(truth[2] > cut + 0.05); /* cutting is not enough */
+    forget(&w);
+}
+
+/* Acceptance that falls with depth is no mixture: longer drafts have free bounds, and shorter ones
+ * the bounds of any requests. */
+TEST(acceptance_that_falls_with_depth_is_no_mixture)
 {
     OWNED(spec_observed_sums) sums = {0};
     worked w;
-    add(&sums, &(window){SPEC_OBSERVED_REQUEST, 2, 100.0, {60.0, 45.0}, 1.0, 1.0});
+    add(&sums, &(window){SPEC_OBSERVED_REQUEST, 2, 10000.0, {6000.0, 3000.0}, 1.0, 1.0});
     work_out(&w, &sums);
-    const spec_bounds bounds = spec_length_mixture(&w.runs.run[0], w.sum, 3);
-    assert_near(bounds.low, 2.05 + 0.45 * 0.45 / 0.6, 1e-9);
-    assert_near(bounds.high, 2.05 + 0.45 - 0.15 * 0.15 / 0.4, 1e-9);
+    assert_false(w.plan.linear[1]);
+    assert_near(w.speed[1].tokens.low, 1.6, 1e-12);
+    assert_near(w.speed[1].tokens.high, 1.9 / (1.0 + 0.3 / 2.0), 1e-12);
+    assert_near(w.speed[3].tokens.low, 1.9, 1e-12);
+    assert_near(w.speed[3].tokens.point, 1.9 + 0.15, 1e-12);
+    assert_near(w.speed[3].tokens.high, 2.2, 1e-12);
     forget(&w);
 }
 
@@ -117,7 +162,7 @@ TEST(windows_are_joined_and_requests_are_not)
 {
     OWNED(spec_observed_sums) sums = {0};
     worked w;
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < 240; i++) {
         add(&sums, &(window){SPEC_OBSERVED_WINDOW, 1, 10.0, {5.0}, 1.0, 4.0});
         add(&sums, &(window){SPEC_OBSERVED_REQUEST, 2, 10.0, {5.0, 2.0}, 1.0, 1.0});
     }
@@ -126,9 +171,9 @@ TEST(windows_are_joined_and_requests_are_not)
     const spec_observed_run *requests = spec_observed_runs_find(&w.runs, 2, -1);
     assert_int_equal(windows->n, SPEC_OBSERVED_STRETCHES);
     assert_false(windows->requests);
-    assert_int_equal(requests->n, 40);
+    assert_int_equal(requests->n, 240);
     assert_true(requests->requests);
-    assert_near(spec_observed_run_sum(windows, SPEC_SUM_ROUNDS), 400.0, 1e-12);
+    assert_near(spec_observed_run_sum(windows, SPEC_SUM_ROUNDS), 2400.0, 1e-12);
     assert_null(spec_observed_runs_find(&w.runs, 3, -1));
     forget(&w);
 }

@@ -18,6 +18,8 @@ static int end(void **state)
     return 0;
 }
 
+enum { WINDOWS = 5 * SPEC_OBSERVED_STRETCHES };
+
 /* An observation whose accepted tokens tell it apart. */
 static void put(spec_observation_kind kind, int K, double running, uint64_t label, double accepted)
 {
@@ -72,7 +74,8 @@ TEST(runs_ascend_by_length_and_batch)
 /* Two sources in turn: of each, 30 requests or windows. */
 static void put_in_turn(spec_observation_kind kind)
 {
-    for (int i = 0; i < 60; i++) put(kind, 3, i % 3 == 0 ? 1 : 8, 1 + (uint64_t)(i % 2), 100 + i);
+    for (int i = 0; i < WINDOWS; i++)
+        put(kind, 3, i % 3 == 0 ? 1 : 8, 1 + (uint64_t)(i % 2), 100 + 0.25 * i);
 }
 
 TEST(requests_are_clusters_in_order_of_time)
@@ -81,12 +84,13 @@ TEST(requests_are_clusters_in_order_of_time)
     make_runs();
     const spec_observed_run *all = spec_observed_runs_find(&runs, 3, -1);
     const spec_observed_run *one = spec_observed_runs_find(&runs, 3, 1);
-    assert_true(all->requests && all->n == 60 && one->n == 20);
-    for (size_t i = 0; i < 60; i++) assert_same(accepted(all, i), 100.0 + (double)i);
-    for (size_t i = 0; i < 20; i++) assert_same(accepted(one, i), 100.0 + 3.0 * (double)i);
+    assert_true(all->requests && all->n == WINDOWS && one->n == WINDOWS / 3);
+    for (size_t i = 0; i < WINDOWS; i++) assert_same(accepted(all, i), 100.0 + 0.25 * (double)i);
+    for (size_t i = 0; i < WINDOWS / 3; i++)
+        assert_same(accepted(one, i), 100.0 + 0.75 * (double)i);
 }
 
-/* 60 windows of 100 passes are 12 stretches of 5. */
+/* 600 windows of 100 passes are 120 stretches of 5. */
 TEST(windows_are_joined_along_time)
 {
     put_in_turn(SPEC_OBSERVED_WINDOW);
@@ -95,12 +99,13 @@ TEST(windows_are_joined_along_time)
     assert_false(all->requests);
     assert_int_equal(all->n, SPEC_OBSERVED_STRETCHES);
     for (size_t i = 0; i < all->n; i++)
-        assert_same(accepted(all, i), 5.0 * (102.0 + 5.0 * (double)i));
+        assert_same(accepted(all, i), 5.0 * (100.5 + 1.25 * (double)i));
     assert_int_equal(spec_observed_runs_find(&runs, 3, 1)->n, SPEC_OBSERVED_STRETCHES);
     spec_observed_run in_time;
     assert_int_equal(spec_observed_run_in_time(&in_time, &sums, 3), GSL_SUCCESS);
-    assert_int_equal(in_time.n, 60);
-    for (size_t i = 0; i < 60; i++) assert_same(accepted(&in_time, i), 100.0 + (double)i);
+    assert_int_equal(in_time.n, WINDOWS);
+    for (size_t i = 0; i < WINDOWS; i++)
+        assert_same(accepted(&in_time, i), 100.0 + 0.25 * (double)i);
     free(in_time.column);
 }
 
@@ -108,7 +113,7 @@ TEST(windows_are_joined_along_time)
 TEST(a_run_of_both_kinds_is_joined)
 {
     put_in_turn(SPEC_OBSERVED_REQUEST);
-    put(SPEC_OBSERVED_WINDOW, 3, 1, 0, 160);
+    put(SPEC_OBSERVED_WINDOW, 3, 1, 0, 260);
     make_runs();
     assert_false(spec_observed_runs_find(&runs, 3, -1)->requests);
     assert_int_equal(spec_observed_runs_find(&runs, 3, -1)->n, SPEC_OBSERVED_STRETCHES);
